@@ -1,0 +1,20 @@
+#!/bin/sh
+# Each installed header compiles alone, as pedantic C11 and as C++17.
+# usage: headers_cxx.sh CMAKE BUILD_DIR CC CXX
+set -eu
+cmake=$1 build=$2 cc=$3 cxx=$4
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+"$cmake" --install "$build" --prefix "$tmp" >/dev/null
+
+count=0
+for header in "$tmp"/include/kith/*.h; do
+  name=kith/$(basename "$header")
+  # Twice: a header also guards against its own repetition.
+  printf '#include <%s>\n#include <%s>\nint kith_test_unit;\n' "$name" "$name" >"$tmp/unit.c"
+  "$cc" -std=c11 -pedantic -Wall -Wextra -Werror -I"$tmp/include" -fsyntax-only -x c "$tmp/unit.c"
+  "$cxx" -std=c++17 -pedantic -Wall -Wextra -Werror -I"$tmp/include" -fsyntax-only -x c++ "$tmp/unit.c"
+  count=$((count + 1))
+done
+[ -f "$tmp/include/kith/kith.h" ] || { echo "kith/kith.h is not installed" >&2; exit 1; }
+echo "$count headers compile as C11 and as C++17"

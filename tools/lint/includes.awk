@@ -1,0 +1,87 @@
+# Dependencies run one way: core <- format <- kind.h <- family <- filters, tables <- registry <- fronts <- store <- apps.
+# usage: awk -f includes.awk FILE…   over every C file of the project, paths relative to its root.
+# Prints each #include that goes against the order; exits 1 when there is one.
+#
+# A place is a folder of src, or a file directly in it; "front" is any file in src that is named nowhere below.
+
+function place(path,   parts, n) {
+    if (path !~ /^src\//) {
+        n = split(path, parts, "/")
+        if (parts[1] == "apps" && n > 2) return "apps/" parts[2]
+        return parts[1]
+    }
+    n = split(path, parts, "/")
+    if (n > 2) return parts[2]
+    if (path == "src/kind.h") return "kind.h"
+    if (path == "src/kinds.def") return "kinds.def"
+    if (path ~ /^src\/registry\.[ch]$/) return "registry"
+    return "front"
+}
+
+# The project's file that an include names, or "" for a header of the system.
+function target(from, name, quoted,   folder) {
+    folder = from
+    sub(/[^\/]*$/, "", folder)
+    if (quoted && (folder name) in known) return folder name
+    if (("src/" name) in known) return "src/" name
+    if (("include/" name) in known) return "include/" name
+    return ""
+}
+
+function broken(text) {
+    printf "%s:%d: %s\n", FILENAME, FNR, text
+    bad = 1
+}
+
+BEGIN {
+    allowed["include"] = "include"
+    allowed["core"] = "include core"
+    allowed["format"] = "include core format"
+    allowed["simd"] = "include core simd"
+    allowed["kind.h"] = "include core format kinds.def"
+    allowed["family"] = "include core format kind.h family"
+    allowed["filters"] = "include core format simd kind.h family"
+    allowed["tables"] = allowed["filters"]
+    allowed["registry"] = "include core format kind.h kinds.def registry"
+    allowed["front"] = "include core format kind.h kinds.def registry front"
+    allowed["store"] = "include core format kind.h registry front store"
+    for (i = 1; i < ARGC; i++) {
+        sub(/^\.\//, "", ARGV[i])
+        known[ARGV[i]] = 1
+    }
+    known["src/kinds.def"] = 1
+}
+
+/^[ \t]*#[ \t]*include[ \t]*[<"]/ {
+    line = $0
+    sub(/^[ \t]*#[ \t]*include[ \t]*/, "", line)
+    quoted = substr(line, 1, 1) == "\""
+    name = substr(line, 2)
+    sub(/[>"].*/, "", name)
+    if (name ~ /(^|\/)\.\.\//) {
+        broken("\"" name "\": an include names its file from src, never through \"..\"")
+        next
+    }
+
+    from = place(FILENAME)
+    if (!(from in allowed) && from !~ /^(apps\/|examples$)/) next # tests may see everything
+    to = target(FILENAME, name, quoted)
+    if (to == "") {
+        if (quoted) broken("\"" name "\": no such file; headers of the system are in <>")
+        next
+    }
+    to_place = place(to)
+    if (from ~ /^(apps\/|examples$)/) {
+        if (to_place != "include" && to_place != from)
+            broken("\"" name "\": programs see the public headers only")
+        next
+    }
+    if ((from == "filters" || from == "tables") && to_place == from) {
+        broken("\"" name "\": a kind never includes another file of " from)
+        next
+    }
+    if (index(" " allowed[from] " ", " " to_place " ") == 0)
+        broken("\"" name "\": " from " may include only: " allowed[from])
+}
+
+END { exit bad }

@@ -1,0 +1,51 @@
+#!/bin/sh
+# The checks of `dev lint` that no compiler makes. Exits 1 when one of them finds something.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+failed=0
+report() { echo "lint: $1: $2" >&2; [ "$2" = ok ] || failed=1; }
+
+sources() {
+  for folder in "$@"; do
+    [ ! -d "$folder" ] || find "$folder" -name '*.[ch]'
+  done | sort
+}
+
+if awk -f tools/lint/includes.awk $(sources include src apps examples tests) /dev/null >&2; then
+  report "includes follow the order of the layers" ok
+else
+  report "includes follow the order of the layers" FAILED
+fi
+
+if awk -f tools/lint/calls.awk $(sources src) /dev/null >&2; then
+  report "the library calls nothing that is forbidden" ok
+else
+  report "the library calls nothing that is forbidden" FAILED
+fi
+
+# A check that no planted fault turns red proves nothing.
+if [ -f tests/contract/checks.def ] && [ -f tests/fault/faults.def ]; then
+  unshown=$(awk -F '[(,) \t]+' '
+    /^[ \t]*FAULT\(/ { sub(/^[ \t]+/, ""); shown[$3] = 1 }
+    /^[ \t]*CHECK\(/ { sub(/^[ \t]+/, ""); if (!($2 in shown)) print "  " $2 }
+  ' tests/fault/faults.def tests/contract/checks.def)
+  if [ -z "$unshown" ]; then
+    report "every contract check has a planted fault" ok
+  else
+    echo "tests/fault/faults.def has no fault for:" >&2
+    echo "$unshown" >&2
+    report "every contract check has a planted fault" FAILED
+  fi
+fi
+
+# Other versions of clang-format lay out code differently.
+if clang-format --version 2>/dev/null | grep -q 'version 14\.'; then
+  if clang-format --dry-run -Werror $(sources include src apps examples tests bench); then
+    report "clang-format" ok
+  else
+    report "clang-format (./dev format mends it)" FAILED
+  fi
+else
+  echo "lint: clang-format 14 is not here: layout not checked" >&2
+fi
+exit $failed
