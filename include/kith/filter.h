@@ -1,0 +1,255 @@
+/* kith/filter.h: approximate sets of keys.
+ *
+ * A filter answers "is this key in the set?" from a few bits a key. Yes may be wrong, with a probability that was
+ * fixed beforehand (the rate); no is never wrong, as long as only keys that were added are removed. A filter that has
+ * reached its capacity refuses keys: the rate is a promise.
+ *
+ *     kind       keys come   and go   bits a key at 1% / 0.1%   lines a lookup   take it when
+ *     bloom         yes       no          9.6 / 14.4                  k          sets are merged and compared
+ *     blocked       yes       no         10.1 / 15.7                  1          speed is what counts
+ *     counting      yes       yes        38.3 / 57.5                  k          the classic with deletion
+ *     cuckoo        yes       yes        10.6 / 13.7                  2          keys go again, rate above about 0.2%
+ *     overlap       yes       yes        12.7 / 12.7                  2          keys go again, rate 0.1% and below
+ *     layers        yes    as inside     depends                      -          nobody knows n beforehand
+ *
+ * (Figures of kith_filter_plan at a million keys.) One handle type serves all kinds, whether the bytes live on the
+ * heap, in a mapped file or in memory of yours; a verb that a kind or a read-only handle can't do says so.
+ *
+ * Threads: calls that take a const filter may run in any number of threads at once. A call that takes a non-const one
+ * must be alone with it. Bloom kinds can be added to from many threads: see kith_adder. */
+#ifndef KITH_FILTER_H
+#define KITH_FILTER_H
+
+#include <kith/plan.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct kith_filter kith_filter;
+
+/* ---- making and freeing ---- */
+
+/* An empty filter, as kith_filter_plan() says for this spec; *filter is to be freed by kith_filter_free().
+ * The codes of kith_filter_plan, KITH_E_MEMORY, or KITH_E_ARGUMENT for a malformed spec->hash. Cost: zeroed memory of
+ * plan.file_bytes. */
+KITH_API KITH_MUST_USE kith_status kith_filter_create(const kith_filter_spec *spec, kith_filter **filter);
+
+/* An empty filter with the kind, geometry, capacity, hash and key of `like`, so that the two can merge.
+ * KITH_E_MEMORY. `allocator` as in kith_filter_spec. */
+KITH_API KITH_MUST_USE kith_status kith_filter_create_like(const kith_filter *like, const kith_allocator *allocator,
+                                                           kith_filter **filter);
+
+/* A heap filter with the same bytes, writable whatever `from` is. KITH_E_MEMORY. */
+KITH_API KITH_MUST_USE kith_status kith_filter_clone(const kith_filter *from, const kith_allocator *allocator,
+                                                     kith_filter **filter);
+
+typedef enum kith_build_flags {
+    KITH_BUILD_SET = 0,           /* equal digests are one key */
+    KITH_BUILD_MULTISET = 1 << 0, /* every occurrence counts: copies are kept; needs KITH_CAN_COPIES */
+} kith_build_flags;
+
+/* A filter of n digests (see kith_digest, with spec->hash), all or nothing. With spec->capacity 0 the capacity is the
+ * number of keys found: distinct digests, or all of them for a multiset. The result has the bytes that adding the
+ * digests one by one, in order and without repeats, would give.
+ *
+ * The codes of kith_filter_create; KITH_E_FULL or KITH_E_COPIES as in add. n = 0 with capacity 0 is KITH_E_CAPACITY.
+ * Cost: the filter, and 24 bytes a digest while it runs (none of it for a multiset). */
+KITH_API KITH_MUST_USE kith_status kith_filter_build(const kith_filter_spec *spec, const uint64_t *digests, size_t n,
+                                                     unsigned flags, kith_filter **filter);
+
+/* Frees the handle and what it owns; unmaps a mapped file; leaves viewed memory alone. NULL is fine. */
+KITH_API void kith_filter_free(kith_filter *filter);
+
+/* Empties the filter; geometry, hash and key stay. KITH_E_READONLY, KITH_E_BUSY. */
+KITH_API KITH_MUST_USE kith_status kith_filter_clear(kith_filter *filter);
+
+/* ---- one key ---- */
+
+/* Adds a key.
+ *
+ * KITH_OK            the key is in; has() answers true from now on
+ * KITH_E_FULL        capacity reached (or, for Bloom kinds, more bits set than that many keys would set: the keys
+ *                    were chosen against the filter); the filter is as before
+ * KITH_E_COPIES      this key has as many copies as the filter keeps; the filter is as before
+ * KITH_E_MEMORY      no memory for the search of a free slot (cuckoo, overlap) or for a new layer (layers)
+ * KITH_E_READONLY    the filter is mapped or viewed
+ * KITH_E_BUSY        adders are open
+ *
+ * Adding a key twice: Bloom kinds ignore it; cuckoo, overlap and counting store another copy, and remove() takes one
+ * away. *was_new (may be NULL) tells whether has() would have said no before; it is written on success only. Cost: one
+ * hash, then 1 cache line (blocked), 2 (cuckoo, overlap), k (bloom, counting); near capacity a cuckoo kind searches
+ * its region for a free slot. */
+KITH_API KITH_MUST_USE kith_status kith_filter_add(kith_filter *filter, const void *key, size_t key_bytes,
+                                                   bool *was_new);
+
+/* Takes one copy of a key away. ONLY keys that were added may be removed: removing another key that the filter answers
+ * yes for takes away the trace of a key that is in, which is then lost. (kith can't tell; who must be safe keeps the
+ * keys beside the filter.)
+ *
+ * KITH_E_ABSENT      the filter answers no for this key
+ * KITH_E_AMBIGUOUS   (layers) more than one layer answers yes, and the wrong one could lose a key
+ * KITH_E_UNSUPPORTED, KITH_E_READONLY */
+KITH_API KITH_MUST_USE kith_status kith_filter_remove(kith_filter *filter, const void *key, size_t key_bytes);
+
+/* Is the key in? True may be wrong, at the rate; false is right. Never allocates. */
+KITH_API bool kith_filter_has(const kith_filter *filter, const void *key, size_t key_bytes);
+
+/* How many copies of a key are in: at least the true number, more at the rate. 0 or 1 for kinds without copies. */
+KITH_API uint64_t kith_filter_copies(const kith_filter *filter, const void *key, size_t key_bytes);
+
+/* ---- many digests: the fast path ---- */
+
+/* The digest of a key under the filter's own hash and key. */
+KITH_API uint64_t kith_filter_digest(const kith_filter *filter, const void *key, size_t key_bytes);
+
+/* Bitmaps of the batch calls are arrays of (n + 63) / 64 words; bit i % 64 of word i / 64 belongs to digest i, and the
+ * bits past n are 0. */
+static inline bool kith_bitmap_get(const uint64_t *bitmap, size_t i) {
+    return (bitmap[i / 64] >> (i % 64)) & 1;
+}
+
+/* Asks n digests; fills in `maybe` (may be NULL); answers how many were yes. */
+KITH_API size_t kith_filter_has_many(const kith_filter *filter, const uint64_t *digests, size_t n, uint64_t *maybe);
+
+/* One add after the other, stopping at the first that fails and answering its code. *done (may be NULL) is the number
+ * that went in; `was_new` (may be NULL) is a bitmap; both are written on failure too. */
+KITH_API KITH_MUST_USE kith_status kith_filter_add_many(kith_filter *filter, const uint64_t *digests, size_t n,
+                                                        uint64_t *was_new, size_t *done);
+
+/* One remove after the other, likewise. */
+KITH_API KITH_MUST_USE kith_status kith_filter_remove_many(kith_filter *filter, const uint64_t *digests, size_t n,
+                                                           size_t *done);
+
+/* ---- many threads ---- */
+
+/* An adder lets its thread add to a heap filter of a Bloom kind (KITH_CAN_SHARE) while other threads do the same with
+ * adders of their own. Opening the first one puts the filter in shared mode: until the last is closed, only adders may
+ * touch it; add, remove, merge, save … answer KITH_E_BUSY, and has() must not be called. Open and close from any
+ * thread.
+ *
+ * Adders take capacity in blocks and give back the rest when closed, so near the end one adder may answer KITH_E_FULL
+ * while others still hold a few places. Two threads that add the same new key at the same moment may both count it:
+ * count() is then too high by one, never too low. The bits are those of any other order. */
+typedef struct kith_adder kith_adder;
+
+/* KITH_E_UNSUPPORTED, KITH_E_READONLY, KITH_E_MEMORY. */
+KITH_API KITH_MUST_USE kith_status kith_adder_open(kith_filter *filter, kith_adder **adder);
+
+/* As kith_filter_add and kith_filter_add_many. */
+KITH_API KITH_MUST_USE kith_status kith_adder_add(kith_adder *adder, const void *key, size_t key_bytes, bool *was_new);
+KITH_API KITH_MUST_USE kith_status kith_adder_add_many(kith_adder *adder, const uint64_t *digests, size_t n,
+                                                       uint64_t *was_new, size_t *done);
+
+/* Gives back unused capacity and frees the adder. NULL is fine. */
+KITH_API void kith_adder_close(kith_adder *adder);
+
+/* ---- two filters ----
+ *
+ * Both must have equal kind, geometry, capacity, hash and key (create_like, or equal specs): KITH_E_MISMATCH. */
+
+/* Everything in `from` goes into `into` as well. Bloom kinds: bit for bit the filter of the union. Counting: counters
+ * add up and saturate. Cuckoo kinds: a multiset sum.
+ * KITH_E_FULL when the result would be past its capacity: for Bloom kinds, when more bits would be set than capacity
+ * allows. KITH_E_COPIES, KITH_E_MEMORY (cuckoo kinds work on a copy). All or nothing. */
+KITH_API KITH_MUST_USE kith_status kith_filter_merge(kith_filter *into, const kith_filter *from);
+
+/* Keeps the bits that both have. Every key of both sets stays in; others may too: the rate for a key in neither set is
+ * at most that of either filter, but a key of one set only is answered yes more often than the rate. count() becomes an
+ * estimate. */
+KITH_API KITH_MUST_USE kith_status kith_filter_intersect(kith_filter *into, const kith_filter *from);
+
+/* *subset: does `whole` have every bit of `part`? False is certain: some key of `part` is not in `whole`. True may be
+ * wrong as has() may be, for every key of `part` at once. */
+KITH_API KITH_MUST_USE kith_status kith_filter_subset(const kith_filter *part, const kith_filter *whole, bool *subset);
+
+/* ---- what a filter says of itself ---- */
+
+/* Keys that went in, less those removed. Bloom kinds count adds that changed a bit. */
+KITH_API uint64_t kith_filter_count(const kith_filter *filter);
+
+/* Keys that may go in before KITH_E_FULL. A filter that grows answers what it holds without growing again. */
+KITH_API uint64_t kith_filter_capacity(const kith_filter *filter);
+
+KITH_API const char *kith_filter_kind_name(const kith_filter *filter);
+
+/* kith_capability bits of this filter; a read-only handle answers those of the kind all the same. */
+KITH_API uint32_t kith_filter_capabilities(const kith_filter *filter);
+
+/* True when add() and the like answer KITH_E_READONLY. */
+KITH_API bool kith_filter_readonly(const kith_filter *filter);
+
+/* The hash, with its seed; the secret key is left out (zero). */
+KITH_API kith_hash kith_filter_hash(const kith_filter *filter);
+
+typedef struct kith_filter_stats {
+    size_t struct_bytes;      /* sizeof(kith_filter_stats): set by KITH_FILTER_STATS_INIT */
+    uint64_t count;           /* as kith_filter_count */
+    uint64_t capacity;        /* as kith_filter_capacity */
+    double rate;              /* the promise */
+    double rate_now;          /* estimated from the bits as they are now */
+    double keys_now;          /* number of keys estimated from the bits (Bloom kinds); the count elsewhere */
+    uint64_t cells;           /* bits, counters or slots */
+    uint64_t cells_used;      /* not zero */
+    double load;              /* cells_used / cells */
+    uint64_t stuck;           /* counting: counters at their top, which stay there */
+    unsigned layers;          /* 1, or the number of layers */
+    uint64_t file_bytes;
+} kith_filter_stats;
+
+#define KITH_FILTER_STATS_INIT                                                                                       \
+    {                                                                                                                \
+        sizeof(kith_filter_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                   \
+    }
+
+/* Cost: a pass over the body (blocked, counting), else constant. KITH_E_ARGUMENT for a wrong struct_bytes. */
+KITH_API KITH_MUST_USE kith_status kith_filter_stats_of(const kith_filter *filter, kith_filter_stats *stats);
+
+/* The parameters of a filter as kith_filter_plan() would give them, with what is promised. */
+KITH_API KITH_MUST_USE kith_status kith_filter_plan_of(const kith_filter *filter, kith_plan *plan);
+
+/* Walks every invariant of the body: KITH_OK, or KITH_E_CORRUPT and in *reason (may be NULL) a constant sentence that
+ * names the first one broken. Cost: a pass over the body. */
+KITH_API KITH_MUST_USE kith_status kith_filter_check(const kith_filter *filter, const char **reason);
+
+/* ---- bytes ----
+ *
+ * A filter is one block of bytes (docs/format.md), the same in memory, in a file and on the wire, on every machine. */
+
+/* The block, with its checksums brought up to date: valid until the next call that changes or frees the filter.
+ * KITH_E_BUSY. Cost: a pass over the body when it has changed since the last time. */
+KITH_API KITH_MUST_USE kith_status kith_filter_bytes(kith_filter *filter, const void **bytes, size_t *byte_count);
+
+typedef enum kith_open_flags {
+    KITH_OPEN_DEFAULT = 0,
+    KITH_OPEN_LAZY = 1 << 0, /* verify the header only: constant time; on a damaged body answers may be wrong, but no
+                                call reads or writes outside the block */
+    KITH_OPEN_COPY = 1 << 1, /* read into the heap: writable, and independent of the file from then on */
+} kith_open_flags;
+
+/* A read-only filter over memory of yours, which must stay as it is until the handle is freed. No copy, no alignment
+ * needed. Verifies everything (a pass over the bytes) unless KITH_OPEN_LAZY. With KITH_OPEN_COPY the memory may go at
+ * once. Bytes may come from anywhere: whatever they are, the answer is a status, never a crash.
+ *
+ * KITH_E_EMPTY, KITH_E_NOT_KITH, KITH_E_VERSION, KITH_E_KIND, KITH_E_TRUNCATED, KITH_E_TRAILING, KITH_E_CORRUPT,
+ * KITH_E_MEMORY */
+KITH_API KITH_MUST_USE kith_status kith_filter_view(const void *bytes, size_t byte_count, unsigned flags,
+                                                    const kith_allocator *allocator, kith_filter **filter);
+
+/* The same over a file, mapped: opening costs a sequential read, or nothing with KITH_OPEN_LAZY. A file that is
+ * replaced by save() meanwhile stays as it was for this handle; one that is truncated in place by another program
+ * raises SIGBUS in the reader: use KITH_OPEN_COPY where that can happen.
+ * KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO, and the codes of kith_filter_view. */
+KITH_API KITH_MUST_USE kith_status kith_filter_open(const char *path, unsigned flags, const kith_allocator *allocator,
+                                                    kith_filter **filter);
+
+/* Writes the filter to a file, whole or not at all: a new file beside it, synced, then renamed over `path`, and the
+ * folder synced. Keeps mode and owner of the file that it replaces and follows a symbolic link; a file that bears a
+ * secret key gets mode 0600. On any failure what was there before is untouched.
+ * KITH_E_NO_SPACE, KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO, KITH_E_BUSY. */
+KITH_API KITH_MUST_USE kith_status kith_filter_save(kith_filter *filter, const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,11 @@
+/* kith/kith.h: all of libkith. */
+#ifndef KITH_KITH_H
+#define KITH_KITH_H
+
+#include <kith/base.h>
+#include <kith/filter.h>
+#include <kith/hash.h>
+#include <kith/plan.h>
+#include <kith/status.h>
+
+#endif

@@ -1,0 +1,126 @@
+/* kith/plan.h: what a filter will cost and promise, before a byte of it is allocated.
+ *
+ * Three quantities hang together: the capacity n, the rate of false positives at that capacity, and the bytes. Give
+ * any two in a kith_filter_spec and kith_filter_plan answers the third, with everything else worth knowing. create()
+ * and build() take the same spec and make exactly what the plan says: file_bytes is the size of the saved file and of
+ * the memory block, to the byte.
+ *
+ *     kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
+ *     spec.kind = "overlap";
+ *     spec.capacity = 1000000;
+ *     spec.rate = 0.001;
+ *     kith_plan plan = KITH_PLAN_INIT;
+ *     kith_status status = kith_filter_plan(&spec, &plan);
+ */
+#ifndef KITH_PLAN_H
+#define KITH_PLAN_H
+
+#include <kith/hash.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a filter can do. A verb that a filter can't do answers KITH_E_UNSUPPORTED. */
+typedef enum kith_capability {
+    KITH_CAN_REMOVE = 1 << 0,     /* remove, remove_many */
+    KITH_CAN_COPIES = 1 << 1,     /* a key may be added several times; copies() counts, remove() takes one away */
+    KITH_CAN_MERGE = 1 << 2,      /* merge */
+    KITH_CAN_INTERSECT = 1 << 3,  /* intersect */
+    KITH_CAN_SUBSET = 1 << 4,     /* subset */
+    KITH_CAN_SHARE = 1 << 5,      /* adders: adds from many threads at once */
+    KITH_CAN_GROW = 1 << 6,       /* takes keys past its first capacity and keeps its rate */
+    KITH_CAN_ANY_ORDER = 1 << 7,  /* the bytes do not depend on the order of the adds */
+} kith_capability;
+
+/* What is wanted. Begin with KITH_FILTER_SPEC_INIT; a field left 0 is "not given". */
+typedef struct kith_filter_spec {
+    size_t struct_bytes;     /* sizeof(kith_filter_spec): set by KITH_FILTER_SPEC_INIT */
+    const char *kind;        /* a name of kith_filter_kind_at(); NULL: the smallest kind that can do all of `needs` */
+    uint32_t needs;          /* kith_capability bits that the filter must have */
+    uint64_t capacity;       /* n: distinct keys that go in at least */
+    double rate;             /* 0 < rate < 1: probability that an absent key is answered yes, at full capacity */
+    uint64_t bytes;          /* size of the whole file or block, at most */
+    uint64_t max_bytes;      /* a cap on the size that a plan may reach, for input you do not trust; 0: none */
+    const char *options;     /* "name=value name=value" as the kind lists them, or NULL */
+    kith_hash hash;          /* all 0: XXH3, seed 0 */
+    const kith_allocator *allocator; /* NULL: the C library's */
+} kith_filter_spec;
+
+#define KITH_FILTER_SPEC_INIT                                                                                        \
+    {                                                                                                                \
+        sizeof(kith_filter_spec), 0, 0, 0, 0, 0, 0, 0, {KITH_HASH_XXH3, 0, {0}}, 0                                   \
+    }
+
+/* What will be. */
+typedef struct kith_plan {
+    size_t struct_bytes;       /* sizeof(kith_plan): set by KITH_PLAN_INIT */
+    const char *kind;
+    uint32_t capabilities;     /* kith_capability bits of this very filter (options may matter) */
+    uint64_t capacity;         /* keys promised to go in */
+    double rate;               /* promised: what was asked, or what n keys in these bytes give */
+    double expected_rate;      /* the exact expectation at full capacity; at most `rate` */
+    uint64_t file_bytes;       /* header, body and checksums: memory block and file alike */
+    double bits_per_key;       /* file_bytes * 8 / capacity */
+    uint64_t cells;            /* bits, counters or slots */
+    unsigned cell_bits;        /* bits in each of them */
+    unsigned hashes;           /* bits or counters that a key sets; 0 for fingerprint kinds */
+    unsigned fingerprint_bits; /* 0 for Bloom kinds */
+    unsigned lines;            /* cache lines that a lookup touches, at most */
+    unsigned max_copies;       /* copies of one key; 1 where KITH_CAN_COPIES is not set */
+    double failure;            /* probability that `capacity` distinct keys do not all go in */
+} kith_plan;
+
+#define KITH_PLAN_INIT                                                                                               \
+    {                                                                                                                \
+        sizeof(kith_plan), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                  \
+    }
+
+/* Fills in `plan` from any two of spec->capacity, spec->rate and spec->bytes. Allocates nothing; takes microseconds,
+ * some milliseconds where bytes are given.
+ *
+ *   capacity, rate     the fewest bytes that keep the rate
+ *   capacity, bytes    the lowest rate that those bytes keep
+ *   rate, bytes        the most keys that those bytes take at that rate
+ *
+ * KITH_E_ARGUMENT    not exactly two of the three are given, or the spec is malformed
+ * KITH_E_KIND        unknown kind, or none (with kind NULL) that can do all of spec->needs
+ * KITH_E_OPTION      an option that the kind does not know, or a value out of range
+ * KITH_E_CAPACITY    capacity 0 with rate or bytes given for it (that is: only one quantity given)
+ * KITH_E_RATE        NaN, infinite, at most 0, at least 1, or lower than the kind can keep
+ * KITH_E_TOO_LARGE   past spec->max_bytes, or past the address space
+ * KITH_E_TOO_SMALL   spec->bytes is too small for one key (or for `capacity` keys at a rate under 1)
+ * KITH_E_DIGEST_BITS log2(slots) + fingerprint bits > 60, or capacity/2^64 not small against the rate
+ *
+ * The failure probability is at most 10^-9 from lack of room, and at most 10^-8 from more equal fingerprints than a
+ * place can hold, for keys that are distinct and not chosen against the filter; options that fix a width or a bucket
+ * size are taken at their word, and `failure` says what they cost. */
+KITH_API KITH_MUST_USE kith_status kith_filter_plan(const kith_filter_spec *spec, kith_plan *plan);
+
+/* An option of a kind, given in spec.options as "name=value"; several are set apart by blanks or commas. */
+typedef struct kith_option {
+    const char *name;
+    const char *values;   /* "4..32": a whole number; "halves|simple": one of these words; "kind": a filter kind */
+    const char *fallback; /* its value when it is not given */
+    const char *meaning;  /* a phrase for a table */
+} kith_option;
+
+/* The register of kinds, for tools that list them. */
+typedef struct kith_kind_info {
+    const char *name;
+    const char *summary;        /* a phrase for a table */
+    uint32_t capabilities;      /* with default options */
+    const kith_option *options; /* option_count of them */
+    size_t option_count;
+} kith_kind_info;
+
+/* Indices 0 … kith_filter_kind_count() - 1. */
+KITH_API size_t kith_filter_kind_count(void);
+
+/* NULL when index is past the end. The answer is constant and lives as long as the library. */
+KITH_API const kith_kind_info *kith_filter_kind_at(size_t index);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,85 @@
+/* core/bits.h: little-endian words at any address, wide products, checked arithmetic, packed fields.
+ *
+ * Everything that touches a filter's bytes goes through these loads and stores, so that a body may lie at an odd
+ * address and means the same on machines of either byte order. */
+#ifndef KITHI_CORE_BITS_H
+#define KITHI_CORE_BITS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+__extension__ typedef unsigned __int128 kithi_u128;
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define KITHI_LITTLE16(x) __builtin_bswap16(x)
+#define KITHI_LITTLE64(x) __builtin_bswap64(x)
+#else
+#define KITHI_LITTLE16(x) (x)
+#define KITHI_LITTLE64(x) (x)
+#endif
+
+static inline uint16_t kithi_load16(const uint8_t *from) {
+    uint16_t x;
+    memcpy(&x, from, sizeof x);
+    return KITHI_LITTLE16(x);
+}
+
+static inline void kithi_store16(uint8_t *to, uint16_t x) {
+    x = KITHI_LITTLE16(x);
+    memcpy(to, &x, sizeof x);
+}
+
+static inline uint64_t kithi_load64(const uint8_t *from) {
+    uint64_t x;
+    memcpy(&x, from, sizeof x);
+    return KITHI_LITTLE64(x);
+}
+
+static inline void kithi_store64(uint8_t *to, uint64_t x) {
+    x = KITHI_LITTLE64(x);
+    memcpy(to, &x, sizeof x);
+}
+
+/* High half of the product: maps a uniform 64-bit word to [0, range), each value within range/2^64 of its share. */
+static inline uint64_t kithi_mulhi(uint64_t a, uint64_t b) {
+    return (uint64_t)(((kithi_u128)a * b) >> 64);
+}
+
+static inline unsigned kithi_popcount(uint64_t x) {
+    return (unsigned)__builtin_popcountll(x);
+}
+
+/* Checked arithmetic: false, and *out untouched or wrapped, when the result does not fit. */
+static inline bool kithi_mul(uint64_t a, uint64_t b, uint64_t *out) {
+    return !__builtin_mul_overflow(a, b, out);
+}
+
+static inline bool kithi_add(uint64_t a, uint64_t b, uint64_t *out) {
+    return !__builtin_add_overflow(a, b, out);
+}
+
+/* Rounds up to a multiple of `unit`, a power of two. */
+static inline bool kithi_round_up(uint64_t x, uint64_t unit, uint64_t *out) {
+    if (!kithi_add(x, unit - 1, &x))
+        return false;
+    *out = x & ~(unit - 1);
+    return true;
+}
+
+/* Field `index` of `width` (1 … 57) bits in a packed array. Reads and writes the 8 bytes from the field's first byte:
+ * an array needs 7 bytes of room behind it. */
+static inline uint64_t kithi_field_get(const uint8_t *array, uint64_t index, unsigned width) {
+    uint64_t bit = index * width;
+    return (kithi_load64(array + (bit >> 3)) >> (bit & 7)) & ((UINT64_C(1) << width) - 1);
+}
+
+static inline void kithi_field_set(uint8_t *array, uint64_t index, unsigned width, uint64_t value) {
+    uint64_t bit = index * width;
+    uint8_t *at = array + (bit >> 3);
+    uint64_t mask = ((UINT64_C(1) << width) - 1) << (bit & 7);
+    kithi_store64(at, (kithi_load64(at) & ~mask) | (value << (bit & 7)));
+}
+
+#endif

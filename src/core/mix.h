@@ -1,0 +1,61 @@
+/* core/mix.h: the one place where a digest becomes places, fingerprints and probe words.
+ *
+ *     digest d (64 bits, uniform)
+ *        |-- high half of d * regions          region          (sorted digests run through the regions in order)
+ *        |-- high half of (low half) * places  place in the region
+ *        '-- mix(d), mix(d + golden), …        fingerprint, bits in a block, one word a probe
+ *
+ * The place reads the digest's high bits; the words come from a mix of all 64, so that they are independent of the
+ * place for every range. mix is the finaliser of SplitMix64 (variant 13 of David Stafford's search): a bijection in
+ * which every input bit flips every output bit with probability near 1/2. Word i of a digest is the i-th output of a
+ * SplitMix64 generator started at the digest: no two probes of a key share structure, which double hashing would
+ * (a + i*b costs 7% of the rate at a hundred keys). */
+#ifndef KITHI_CORE_MIX_H
+#define KITHI_CORE_MIX_H
+
+#include "core/bits.h"
+
+/* 2^64 / golden ratio, odd: the increment of SplitMix64. */
+#define KITHI_GOLDEN UINT64_C(0x9e3779b97f4a7c15)
+
+static inline uint64_t kithi_mix(uint64_t x) {
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+/* Word i of a digest, i = 0, 1, … */
+static inline uint64_t kithi_word(uint64_t digest, uint64_t i) {
+    return kithi_mix(digest + (i + 1) * KITHI_GOLDEN);
+}
+
+typedef struct kithi_place {
+    uint64_t region;
+    uint64_t place;
+} kithi_place;
+
+static inline kithi_place kithi_place_of(uint64_t digest, uint64_t regions, uint64_t places) {
+    kithi_u128 wide = (kithi_u128)digest * regions;
+    return (kithi_place){(uint64_t)(wide >> 64), kithi_mulhi((uint64_t)wide, places)};
+}
+
+/* A fingerprint in 1 … top. */
+static inline uint64_t kithi_fingerprint(uint64_t digest, uint64_t top) {
+    return 1 + kithi_mulhi(kithi_word(digest, 0), top);
+}
+
+/* The other place of a fingerprint, among 2 * half places: always in the other half, and its own inverse.
+ *
+ *     p < half:  half + (H - p) mod half        p = half + j:  (H - j) mod half        H = H(fingerprint) < half
+ *
+ * Any `half` will do. That the two differ always (a plain (H - p) mod B has fixed points) is what lets small filters
+ * take their capacity: see the failure formulas in core/sizing.h. */
+static inline uint64_t kithi_partner(uint64_t place, uint64_t fingerprint, uint64_t half) {
+    uint64_t sum = kithi_mulhi(kithi_mix(fingerprint * KITHI_GOLDEN), half);
+    bool right = place >= half;
+    uint64_t j = right ? place - half : place;
+    uint64_t other = sum >= j ? sum - j : sum - j + half;
+    return right ? other : other + half;
+}
+
+#endif

@@ -1,0 +1,85 @@
+/* The strings in a kith_option are both what a tool shows and what is checked here: "4..32" and "halves|simple" are the
+ * grammar of a value, so that the two can't drift apart. */
+#include "core/options.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "core/bits.h"
+
+static bool is_separator(char c) {
+    return c == ' ' || c == ',' || c == '\t' || c == '\n';
+}
+
+static bool read_number(const char *text, size_t length, uint64_t *value) {
+    if (length == 0)
+        return false;
+    uint64_t x = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] < '0' || text[i] > '9' || !kithi_mul(x, 10, &x) || !kithi_add(x, (uint64_t)(text[i] - '0'), &x))
+            return false;
+    }
+    *value = x;
+    return true;
+}
+
+static bool read_word(const char *words, const char *text, size_t length, uint64_t *value) {
+    uint64_t place = 0;
+    for (const char *word = words; word != NULL; place++) {
+        const char *end = strchr(word, '|');
+        size_t word_length = end != NULL ? (size_t)(end - word) : strlen(word);
+        if (word_length == length && memcmp(word, text, length) == 0) {
+            *value = place;
+            return true;
+        }
+        word = end != NULL ? end + 1 : NULL;
+    }
+    return false;
+}
+
+static bool read_value(const kith_option *option, const char *text, size_t length, kithi_kind_resolver resolve,
+                       uint64_t *value) {
+    if (strcmp(option->values, "kind") == 0)
+        return resolve(text, length, value);
+    const char *dots = strstr(option->values, "..");
+    if (dots == NULL)
+        return read_word(option->values, text, length, value);
+    uint64_t lowest = 0, highest = 0;
+    bool grammar = read_number(option->values, (size_t)(dots - option->values), &lowest) &&
+                   read_number(dots + 2, strlen(dots + 2), &highest);
+    assert(grammar);
+    (void)grammar;
+    return read_number(text, length, value) && *value >= lowest && *value <= highest;
+}
+
+kith_status kithi_options_read(const char *text, const kith_option *options, size_t option_count,
+                               kithi_kind_resolver resolve, uint64_t *values) {
+    assert(option_count <= KITHI_OPTIONS_MAX);
+    bool given[KITHI_OPTIONS_MAX] = {false};
+    for (const char *at = text != NULL ? text : ""; *at != '\0';) {
+        if (is_separator(*at)) {
+            at++;
+            continue;
+        }
+        const char *end = at;
+        while (*end != '\0' && !is_separator(*end))
+            end++;
+        const char *equals = memchr(at, '=', (size_t)(end - at));
+        if (equals == NULL)
+            return KITH_E_OPTION;
+        size_t i = 0, name_length = (size_t)(equals - at);
+        while (i < option_count &&
+               (strlen(options[i].name) != name_length || memcmp(options[i].name, at, name_length) != 0))
+            i++;
+        if (i == option_count || given[i] ||
+            !read_value(&options[i], equals + 1, (size_t)(end - equals - 1), resolve, &values[i]))
+            return KITH_E_OPTION;
+        given[i] = true;
+        at = end;
+    }
+    for (size_t i = 0; i < option_count; i++) {
+        if (!given[i] && !read_value(&options[i], options[i].fallback, strlen(options[i].fallback), resolve, &values[i]))
+            return KITH_E_OPTION;
+    }
+    return KITH_OK;
+}

@@ -1,0 +1,144 @@
+/* Writing and reading the block's frame. The header's layout is one list of offsets, used by both directions.
+ *
+ * Checksums find accidents, not attackers: who can write the file can seal it. So nothing here is trusted for memory
+ * safety; sizes are recomputed from the parameters by the kind, and the body is checked by it.
+ *
+ * The body has one checksum for each 64 KiB, so that damage can be located and, later, verified in parts; the header
+ * holds the checksum of those checksums, so that its 192 bytes stand for the whole file. */
+#include "format/format.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "core/bits.h"
+#include "core/hash.h"
+
+/* First byte over 127 and both line endings inside: a transfer in text mode destroys the signature and is noticed. */
+static const uint8_t SIGNATURE[8] = {0x8b, 'K', 'I', 'T', 'H', '\r', '\n', 0x1a};
+
+enum {
+    AT_SIGNATURE = 0,
+    AT_VERSION = 8,
+    AT_KIND = 10,
+    AT_HEADER_BYTES = 12,
+    AT_FLAGS = 14,    /* reserved, 0 */
+    AT_STORE_ID = 16, /* reserved, 0 */
+    AT_HASH = 32,
+    AT_RESERVED_A = 34,
+    AT_SEED = 40,
+    AT_KEY = 48,
+    AT_CAPACITY = 64,
+    AT_RATE = 72,
+    AT_COUNT = 80,
+    AT_FILL = 88,
+    AT_BODY_BYTES = 96,
+    AT_PARAMS = 104,
+    AT_RESERVED_B = 168,
+    AT_BODY_CHECKSUM = 176,
+    AT_HEADER_CHECKSUM = 184,
+};
+static_assert(AT_PARAMS + 8 * KITHI_PARAMS == AT_RESERVED_B, "parameters end where the reserved bytes begin");
+static_assert(AT_HEADER_CHECKSUM + 8 == KITHI_HEADER_BYTES, "the header's checksum is its last field");
+static_assert(KITHI_HEADER_BYTES % KITHI_BODY_ALIGNMENT == 0, "the body is aligned in the file");
+
+static uint64_t checksum_count(uint64_t body_bytes) {
+    return body_bytes / KITHI_CHECKED_BYTES + (body_bytes % KITHI_CHECKED_BYTES != 0);
+}
+
+bool kithi_block_bytes(uint64_t body_bytes, uint64_t *block_bytes) {
+    if (body_bytes > UINT64_C(1) << 62)
+        return false;
+    *block_bytes = KITHI_HEADER_BYTES + body_bytes + 8 * checksum_count(body_bytes);
+    return true;
+}
+
+static uint64_t part_checksum(const uint8_t *body, uint64_t body_bytes, uint64_t part) {
+    uint64_t from = part * KITHI_CHECKED_BYTES;
+    uint64_t left = body_bytes - from;
+    return kithi_checksum(body + from, (size_t)(left < KITHI_CHECKED_BYTES ? left : KITHI_CHECKED_BYTES));
+}
+
+void kithi_block_seal(uint8_t *block, const kithi_head *head) {
+    uint8_t *body = block + KITHI_HEADER_BYTES;
+    uint8_t *checksums = body + head->body_bytes;
+    uint64_t parts = checksum_count(head->body_bytes);
+    for (uint64_t i = 0; i < parts; i++)
+        kithi_store64(checksums + 8 * i, part_checksum(body, head->body_bytes, i));
+
+    memset(block, 0, KITHI_HEADER_BYTES);
+    memcpy(block + AT_SIGNATURE, SIGNATURE, sizeof SIGNATURE);
+    kithi_store16(block + AT_VERSION, KITHI_FORMAT_VERSION);
+    kithi_store16(block + AT_KIND, head->kind_id);
+    kithi_store16(block + AT_HEADER_BYTES, KITHI_HEADER_BYTES);
+    kithi_store16(block + AT_HASH, (uint16_t)head->hash.id);
+    kithi_store64(block + AT_SEED, head->hash.seed);
+    memcpy(block + AT_KEY, head->hash.key, sizeof head->hash.key);
+    kithi_store64(block + AT_CAPACITY, head->capacity);
+    uint64_t rate_bits;
+    memcpy(&rate_bits, &head->rate, sizeof rate_bits);
+    kithi_store64(block + AT_RATE, rate_bits);
+    kithi_store64(block + AT_COUNT, head->count);
+    kithi_store64(block + AT_FILL, head->fill);
+    kithi_store64(block + AT_BODY_BYTES, head->body_bytes);
+    for (size_t i = 0; i < KITHI_PARAMS; i++)
+        kithi_store64(block + AT_PARAMS + 8 * i, head->params[i]);
+    kithi_store64(block + AT_BODY_CHECKSUM, kithi_checksum(checksums, (size_t)(8 * parts)));
+    kithi_store64(block + AT_HEADER_CHECKSUM, kithi_checksum(block, AT_HEADER_CHECKSUM));
+}
+
+static bool zero_between(const uint8_t *bytes, size_t from, size_t to) {
+    uint8_t any = 0;
+    for (size_t i = from; i < to; i++)
+        any |= bytes[i];
+    return any == 0;
+}
+
+kith_status kithi_header_read(const uint8_t *bytes, uint64_t byte_count, kithi_head *head) {
+    if (byte_count == 0)
+        return KITH_E_EMPTY;
+    size_t seen = byte_count < sizeof SIGNATURE ? (size_t)byte_count : sizeof SIGNATURE;
+    if (memcmp(bytes, SIGNATURE, seen) != 0)
+        return KITH_E_NOT_KITH;
+    if (byte_count < AT_KIND)
+        return KITH_E_TRUNCATED;
+    /* Before the checksum: another version may keep it elsewhere. */
+    if (kithi_load16(bytes + AT_VERSION) != KITHI_FORMAT_VERSION)
+        return KITH_E_VERSION;
+    if (byte_count < KITHI_HEADER_BYTES)
+        return KITH_E_TRUNCATED;
+    if (kithi_load64(bytes + AT_HEADER_CHECKSUM) != kithi_checksum(bytes, AT_HEADER_CHECKSUM) ||
+        kithi_load16(bytes + AT_HEADER_BYTES) != KITHI_HEADER_BYTES || !zero_between(bytes, AT_FLAGS, AT_HASH) ||
+        !zero_between(bytes, AT_RESERVED_A, AT_SEED) || !zero_between(bytes, AT_RESERVED_B, AT_BODY_CHECKSUM))
+        return KITH_E_CORRUPT;
+
+    uint16_t hash_id = kithi_load16(bytes + AT_HASH);
+    if (hash_id > KITH_HASH_SIPHASH)
+        return KITH_E_CORRUPT;
+    *head = (kithi_head){
+        .kind_id = kithi_load16(bytes + AT_KIND),
+        .hash = {.id = (kith_hash_id)hash_id, .seed = kithi_load64(bytes + AT_SEED)},
+        .capacity = kithi_load64(bytes + AT_CAPACITY),
+        .count = kithi_load64(bytes + AT_COUNT),
+        .fill = kithi_load64(bytes + AT_FILL),
+        .body_bytes = kithi_load64(bytes + AT_BODY_BYTES),
+    };
+    memcpy(head->hash.key, bytes + AT_KEY, sizeof head->hash.key);
+    uint64_t rate_bits = kithi_load64(bytes + AT_RATE);
+    memcpy(&head->rate, &rate_bits, sizeof head->rate);
+    for (size_t i = 0; i < KITHI_PARAMS; i++)
+        head->params[i] = kithi_load64(bytes + AT_PARAMS + 8 * i);
+    bool rate_valid = head->rate > 0 && head->rate < 1; /* false for NaN */
+    return kithi_hash_valid(&head->hash) && head->capacity > 0 && rate_valid ? KITH_OK : KITH_E_CORRUPT;
+}
+
+kith_status kithi_body_verify(const uint8_t *block, const kithi_head *head) {
+    const uint8_t *body = block + KITHI_HEADER_BYTES;
+    const uint8_t *checksums = body + head->body_bytes;
+    uint64_t parts = checksum_count(head->body_bytes);
+    if (kithi_load64(block + AT_BODY_CHECKSUM) != kithi_checksum(checksums, (size_t)(8 * parts)))
+        return KITH_E_CORRUPT;
+    for (uint64_t i = 0; i < parts; i++)
+        if (kithi_load64(checksums + 8 * i) != part_checksum(body, head->body_bytes, i))
+            return KITH_E_CORRUPT;
+    return KITH_OK;
+}

@@ -1,0 +1,333 @@
+/* Handles: how a block of bytes becomes a filter that can be asked, and how it goes again.
+ *
+ *     create, create_like ---- lay ------.
+ *     clone ------------------ bind_as --+--> kith_filter --- bytes, save ---> sealed block
+ *     view, open ------------- bind -----'
+ *
+ * The handle holds the decoded header; its count and fill are the true ones, and the block's header is stale until it
+ * is sealed. bind is the one validator: files, views and the inner blocks of layers all come through it. */
+#include <assert.h>
+#include <string.h>
+
+#include "core/hash.h"
+#include "format/map.h"
+#include "format/replace.h"
+#include "kind.h"
+
+/* ---- laying and binding ---- */
+
+static void set_up(kith_filter *f, const kithi_kind *kind, const kithi_head *head, const kithi_shape *shape,
+                   uint8_t *block, const kith_allocator *allocator) {
+    memset(f, 0, sizeof *f);
+    f->kind = kind;
+    f->head = *head;
+    f->shape = *shape;
+    f->block = block;
+    f->body = block + KITHI_HEADER_BYTES;
+    f->allocator = *allocator;
+    bool fits = kithi_block_bytes(head->body_bytes, &f->block_bytes);
+    assert(fits);
+    (void)fits;
+}
+
+kith_status kithi_filter_lay(kith_filter *f, const kithi_head *head, uint8_t *block, const kith_allocator *allocator) {
+    const kithi_kind *kind = kithi_kind_by_id(head->kind_id);
+    kithi_shape shape;
+    kith_status status = kind->shape(head, &shape);
+    if (status != KITH_OK)
+        return status;
+    set_up(f, kind, head, &shape, block, allocator);
+    f->writable = true;
+    return kind->init != NULL ? kind->init(f) : KITH_OK;
+}
+
+kith_status kithi_filter_bind_as(kith_filter *f, const kith_filter *like, uint8_t *block,
+                                 const kith_allocator *allocator) {
+    set_up(f, like->kind, &like->head, &like->shape, block, allocator);
+    f->writable = true;
+    return f->kind->attach != NULL ? f->kind->attach(f, like, KITH_OPEN_DEFAULT) : KITH_OK;
+}
+
+kith_status kithi_filter_bind(kith_filter *f, uint8_t *block, uint64_t block_bytes, unsigned flags,
+                              const kith_allocator *allocator) {
+    kithi_head head;
+    kith_status status = kithi_header_read(block, block_bytes, &head);
+    if (status != KITH_OK)
+        return status;
+    const kithi_kind *kind = kithi_kind_by_id(head.kind_id);
+    if (kind == NULL)
+        return KITH_E_KIND;
+    kithi_shape shape;
+    status = kind->shape(&head, &shape);
+    if (status != KITH_OK)
+        return status;
+    uint64_t expected_bytes;
+    if (shape.body_bytes != head.body_bytes || !kithi_block_bytes(head.body_bytes, &expected_bytes))
+        return KITH_E_CORRUPT;
+    if (block_bytes < expected_bytes)
+        return KITH_E_TRUNCATED;
+    if (block_bytes > expected_bytes)
+        return KITH_E_TRAILING;
+    bool lazy = (flags & KITH_OPEN_LAZY) != 0;
+    status = lazy ? KITH_OK : kithi_body_verify(block, &head);
+    if (status != KITH_OK)
+        return status;
+    set_up(f, kind, &head, &shape, block, allocator);
+    f->sealed = true;
+    status = kind->attach != NULL ? kind->attach(f, NULL, flags) : KITH_OK;
+    if (status != KITH_OK)
+        return status;
+    if (!lazy && kithi_filter_check(f) != NULL) {
+        kithi_filter_unbind(f);
+        return KITH_E_CORRUPT;
+    }
+    return KITH_OK;
+}
+
+void kithi_filter_unbind(kith_filter *f) {
+    if (f->kind->detach != NULL)
+        f->kind->detach(f);
+}
+
+void kithi_filter_seal(kith_filter *f) {
+    if (f->sealed)
+        return;
+    if (f->kind->seal != NULL)
+        f->kind->seal(f);
+    kithi_block_seal(f->block, &f->head);
+    f->sealed = true;
+}
+
+const char *kithi_filter_check(const kith_filter *f) {
+    bool grows = (f->shape.capabilities & KITH_CAN_GROW) != 0;
+    if (!grows && f->head.count > f->head.capacity)
+        return "the count is past the capacity";
+    if (f->head.fill > f->shape.cells)
+        return "more cells are said to be in use than there are";
+    return f->kind->check(f);
+}
+
+kith_status kithi_filter_writable(const kith_filter *f) {
+    if (!f->writable)
+        return KITH_E_READONLY;
+    return atomic_load(&f->adders) == 0 ? KITH_OK : KITH_E_BUSY;
+}
+
+/* ---- making and freeing ---- */
+
+/* A handle on the heap; its block, when it has one of its own, too. */
+static kith_status new_handle(const kith_allocator *allocator, uint64_t block_bytes, kith_filter **handle,
+                              uint8_t **block) {
+    *handle = kithi_allocate(allocator, sizeof **handle);
+    if (*handle == NULL)
+        return KITH_E_MEMORY;
+    if (block == NULL)
+        return KITH_OK;
+    *block = kithi_allocate(allocator, block_bytes);
+    if (*block == NULL) {
+        kithi_release(allocator, *handle, sizeof **handle);
+        return KITH_E_MEMORY;
+    }
+    return KITH_OK;
+}
+
+static kith_status finish_handle(kith_status status, const kith_allocator *allocator, kith_filter *f, uint8_t *block,
+                                 uint64_t block_bytes, kith_filter **filter) {
+    if (status == KITH_OK) {
+        *filter = f;
+        return KITH_OK;
+    }
+    kithi_release(allocator, block, block_bytes);
+    kithi_release(allocator, f, sizeof *f);
+    return status;
+}
+
+static kith_status create_from_head(const kithi_head *head, const kith_allocator *given, kith_filter **filter) {
+    kith_allocator allocator = kithi_allocator_or_default(given);
+    kith_filter *f;
+    uint8_t *block;
+    uint64_t block_bytes;
+    if (!kithi_block_bytes(head->body_bytes, &block_bytes))
+        return KITH_E_TOO_LARGE;
+    kith_status status = new_handle(&allocator, block_bytes, &f, &block);
+    if (status != KITH_OK)
+        return status;
+    status = kithi_filter_lay(f, head, block, &allocator);
+    return finish_handle(status, &allocator, f, block, block_bytes, filter);
+}
+
+kith_status kith_filter_create(const kith_filter_spec *spec, kith_filter **filter) {
+    assert(filter != NULL);
+    kithi_head head;
+    kith_status status = kithi_plan_spec(spec, &head);
+    if (status != KITH_OK)
+        return status;
+    if (!kithi_hash_valid(&spec->hash))
+        return KITH_E_ARGUMENT;
+    head.hash = spec->hash;
+    return create_from_head(&head, spec->allocator, filter);
+}
+
+kith_status kith_filter_create_like(const kith_filter *like, const kith_allocator *allocator, kith_filter **filter) {
+    assert(like != NULL && filter != NULL);
+    kithi_head head = like->head;
+    head.count = 0;
+    head.fill = 0;
+    if (like->kind->fresh != NULL)
+        like->kind->fresh(&head);
+    return create_from_head(&head, allocator, filter);
+}
+
+kith_status kith_filter_clone(const kith_filter *from, const kith_allocator *given, kith_filter **filter) {
+    assert(from != NULL && filter != NULL);
+    kith_allocator allocator = kithi_allocator_or_default(given);
+    kith_filter *f;
+    uint8_t *block;
+    kith_status status = new_handle(&allocator, from->block_bytes, &f, &block);
+    if (status != KITH_OK)
+        return status;
+    memcpy(block, from->block, (size_t)from->block_bytes);
+    status = kithi_filter_bind_as(f, from, block, &allocator);
+    return finish_handle(status, &allocator, f, block, from->block_bytes, filter);
+}
+
+void kith_filter_free(kith_filter *f) {
+    if (f == NULL)
+        return;
+    assert(atomic_load(&f->adders) == 0);
+    kithi_filter_unbind(f);
+    kith_allocator allocator = f->allocator;
+    if (f->backing == KITHI_BACKING_HEAP)
+        kithi_release(&allocator, f->block, f->block_bytes);
+    else if (f->backing == KITHI_BACKING_MAP)
+        kithi_unmap_file(f->block, (size_t)f->block_bytes);
+    kithi_release(&allocator, f, sizeof *f);
+}
+
+kith_status kith_filter_clear(kith_filter *f) {
+    assert(f != NULL);
+    kith_status status = kithi_filter_writable(f);
+    if (status != KITH_OK)
+        return status;
+    f->sealed = false;
+    if (f->kind->fresh == NULL) {
+        memset(f->body, 0, (size_t)f->head.body_bytes);
+        f->head.count = 0;
+        f->head.fill = 0;
+        return KITH_OK;
+    }
+    kith_filter *empty;
+    status = kith_filter_create_like(f, &f->allocator, &empty);
+    if (status != KITH_OK)
+        return status;
+    kith_filter old = *f;
+    *f = *empty;
+    *empty = old;
+    kith_filter_free(empty);
+    return KITH_OK;
+}
+
+/* ---- bytes ---- */
+
+kith_status kith_filter_bytes(kith_filter *f, const void **bytes, size_t *byte_count) {
+    assert(f != NULL && bytes != NULL && byte_count != NULL);
+    if (atomic_load(&f->adders) != 0)
+        return KITH_E_BUSY;
+    kithi_filter_seal(f);
+    *bytes = f->block;
+    *byte_count = (size_t)f->block_bytes;
+    return KITH_OK;
+}
+
+kith_status kith_filter_save(kith_filter *f, const char *path) {
+    assert(path != NULL);
+    const void *bytes;
+    size_t byte_count;
+    kith_status status = kith_filter_bytes(f, &bytes, &byte_count);
+    if (status != KITH_OK)
+        return status;
+    return kithi_replace_file(path, bytes, byte_count, f->head.hash.id == KITH_HASH_SIPHASH);
+}
+
+static bool flags_known(unsigned flags) {
+    return (flags & ~(unsigned)(KITH_OPEN_LAZY | KITH_OPEN_COPY)) == 0;
+}
+
+/* Binds `block`, which belongs to the handle in the way that `backing` says. */
+static kith_status bind_handle(uint8_t *block, uint64_t block_bytes, unsigned flags, kithi_backing backing,
+                               const kith_allocator *allocator, kith_filter **filter) {
+    kith_filter *f;
+    kith_status status = new_handle(allocator, 0, &f, NULL);
+    if (status != KITH_OK)
+        return status;
+    status = kithi_filter_bind(f, block, block_bytes, flags, allocator);
+    if (status == KITH_OK) {
+        f->backing = backing;
+        f->writable = backing == KITHI_BACKING_HEAP;
+    }
+    return finish_handle(status, allocator, f, NULL, 0, filter);
+}
+
+kith_status kith_filter_view(const void *bytes, size_t byte_count, unsigned flags, const kith_allocator *given,
+                             kith_filter **filter) {
+    assert(filter != NULL && (bytes != NULL || byte_count == 0));
+    if (!flags_known(flags))
+        return KITH_E_ARGUMENT;
+    if (byte_count == 0)
+        return KITH_E_EMPTY;
+    kith_allocator allocator = kithi_allocator_or_default(given);
+    if ((flags & KITH_OPEN_COPY) == 0) {
+        /* A viewed handle is not writable, so the cast gives nothing away. */
+        return bind_handle((uint8_t *)(uintptr_t)bytes, byte_count, flags, KITHI_BACKING_VIEW, &allocator, filter);
+    }
+    uint8_t *copy = kithi_allocate(&allocator, byte_count);
+    if (copy == NULL)
+        return KITH_E_MEMORY;
+    memcpy(copy, bytes, byte_count);
+    kith_status status = bind_handle(copy, byte_count, flags, KITHI_BACKING_HEAP, &allocator, filter);
+    if (status != KITH_OK)
+        kithi_release(&allocator, copy, byte_count);
+    return status;
+}
+
+typedef struct reading {
+    kith_allocator allocator;
+    uint8_t *buffer;
+    size_t byte_count;
+} reading;
+
+static uint8_t *take_buffer(void *context, size_t byte_count) {
+    reading *r = context;
+    r->buffer = kithi_allocate(&r->allocator, byte_count);
+    r->byte_count = byte_count;
+    return r->buffer;
+}
+
+static kith_status open_copy(const char *path, unsigned flags, const kith_allocator *allocator, kith_filter **filter) {
+    reading r = {*allocator, NULL, 0};
+    size_t byte_count;
+    kith_status status = kithi_read_file(path, take_buffer, &r, &byte_count);
+    if (status == KITH_OK)
+        status = bind_handle(r.buffer, byte_count, flags, KITHI_BACKING_HEAP, allocator, filter);
+    if (status != KITH_OK)
+        kithi_release(allocator, r.buffer, r.byte_count);
+    return status;
+}
+
+kith_status kith_filter_open(const char *path, unsigned flags, const kith_allocator *given, kith_filter **filter) {
+    assert(path != NULL && filter != NULL);
+    if (!flags_known(flags))
+        return KITH_E_ARGUMENT;
+    kith_allocator allocator = kithi_allocator_or_default(given);
+    if ((flags & KITH_OPEN_COPY) != 0)
+        return open_copy(path, flags, &allocator, filter);
+    const uint8_t *bytes;
+    size_t byte_count;
+    kith_status status = kithi_map_file(path, &bytes, &byte_count);
+    if (status != KITH_OK)
+        return status;
+    status = bind_handle((uint8_t *)(uintptr_t)bytes, byte_count, flags, KITHI_BACKING_MAP, &allocator, filter);
+    if (status != KITH_OK)
+        kithi_unmap_file(bytes, byte_count);
+    return status;
+}

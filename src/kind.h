@@ -1,0 +1,148 @@
+/* kind.h: what a filter kind is to the rest of the library.
+ *
+ * A kind is one file in filters/ that ends in one const kithi_kind, and one line in kinds.def. Fronts, format and
+ * planner know kinds only through this record; a kind knows only its parameters, its body and 64-bit digests.
+ *
+ * What a kind need not do: check that the handle is writable, hash keys, loop over batches, compare geometries, write
+ * files, verify checksums. What it must do: leave body, count and fill as they were when a verb fails; treat the body
+ * as hostile (a lazily opened file may hold anything): no index may come from the body unchecked. */
+#ifndef KITHI_KIND_H
+#define KITHI_KIND_H
+
+#include <stdatomic.h>
+
+#include <kith/filter.h>
+
+#include "core/alloc.h"
+#include "core/options.h"
+#include "format/format.h"
+
+/* What the planner asks of a kind. */
+typedef struct kithi_request {
+    uint64_t capacity;
+    double rate;
+    const uint64_t *options; /* one value for each option that the kind lists */
+} kithi_request;
+
+/* What follows from the parameters of a filter alone. */
+typedef struct kithi_shape {
+    uint64_t body_bytes; /* a multiple of 64, with the room behind the last cell that wide loads need */
+    uint64_t cells;
+    unsigned cell_bits;
+    unsigned hashes;
+    unsigned fingerprint_bits;
+    unsigned lines;
+    unsigned max_copies;
+    uint32_t capabilities;
+} kithi_shape;
+
+typedef struct kithi_expectation {
+    double rate;    /* expected rate with n keys in */
+    double failure; /* probability that n distinct keys do not all go in */
+} kithi_expectation;
+
+typedef struct kithi_kind {
+    uint16_t id; /* in files; never reused */
+    kith_kind_info info;
+
+    /* Chooses head->params for a request; the caller has set capacity and rate and checked them. May also raise
+     * KITH_E_RATE, KITH_E_TOO_LARGE, KITH_E_DIGEST_BITS. */
+    kith_status (*choose)(const kithi_request *request, kithi_head *head);
+    /* Sizes from head->params, which may come from a hostile file: KITH_E_CORRUPT when they are out of range. */
+    kith_status (*shape)(const kithi_head *head, kithi_shape *shape);
+    /* Rate and failure with n keys in a filter of these (valid) parameters. */
+    kithi_expectation (*expect)(const kithi_head *head, uint64_t n);
+
+    bool (*has)(const kith_filter *f, uint64_t digest);
+    kith_status (*add)(kith_filter *f, uint64_t digest, bool *was_new); /* was_new is never NULL here */
+    void (*prefetch)(const kith_filter *f, uint64_t digest);
+
+    /* The rest may be NULL: unsupported, or nothing to do. */
+    kith_status (*remove)(kith_filter *f, uint64_t digest);
+    uint64_t (*copies)(const kith_filter *f, uint64_t digest);
+    /* Bits that adding the digest would set, by atomic loads; and, with commit, sets them, by atomic ORs. */
+    unsigned (*add_shared)(kith_filter *f, uint64_t digest, bool commit);
+    bool (*full)(const kith_filter *f, uint64_t fill); /* so many cells in use are past the promise, at any count */
+    kith_status (*merge)(kith_filter *into, const kith_filter *from);
+    kith_status (*intersect)(kith_filter *into, const kith_filter *from);
+    bool (*subset)(const kith_filter *part, const kith_filter *whole);
+
+    /* The front has filled in everything that it knows; the kind adds rate_now and what is its own. */
+    void (*stats)(const kith_filter *f, kith_filter_stats *stats);
+    /* NULL, or the first broken invariant of the body as a sentence. */
+    const char *(*check)(const kith_filter *f);
+
+    /* For kinds whose body or handle is more than cells. fresh: turns the header of a filter into that of an empty one
+     * of the same kind (the size may change). init: writes the body of an empty filter where zeroes will not do.
+     * attach: makes `state` once the block is in place; it sees hostile bytes and answers KITH_E_CORRUPT and the like;
+     * `flags` are kith_open_flags; `like`, when not NULL, is the filter that the block was copied from. detach: frees
+     * it. seal: writes what the handles hold back into the body, before checksums are taken. */
+    void (*fresh)(kithi_head *head);
+    kith_status (*init)(kith_filter *f);
+    kith_status (*attach)(kith_filter *f, const kith_filter *like, unsigned flags);
+    void (*detach)(kith_filter *f);
+    void (*seal)(kith_filter *f);
+} kithi_kind;
+
+typedef enum kithi_backing {
+    KITHI_BACKING_HEAP,
+    KITHI_BACKING_MAP,   /* a file, read-only */
+    KITHI_BACKING_VIEW,  /* the caller's memory, read-only */
+    KITHI_BACKING_INNER, /* part of another filter's block */
+} kithi_backing;
+
+struct kith_filter {
+    const kithi_kind *kind;
+    kithi_head head;
+    kithi_shape shape;
+    uint8_t *body;
+    uint8_t *block; /* header, body, checksums */
+    uint64_t block_bytes;
+    kithi_backing backing;
+    bool writable;
+    bool sealed; /* header and checksums in the block are up to date */
+    kith_allocator allocator;
+    void *state; /* the kind's own; freed by detach */
+    /* Shared adds: see adder.c. */
+    atomic_flag adders_lock;
+    atomic_uint adders;
+    _Atomic uint64_t shared_count;
+    _Atomic uint64_t shared_fill;
+};
+
+/* The register. NULL when there is none. */
+const kithi_kind *kithi_kind_at(size_t index);
+const kithi_kind *kithi_kind_by_id(uint64_t id);
+const kithi_kind *kithi_kind_by_name(const char *name, size_t length);
+
+/* Handles over blocks whose memory is the caller's; layers keeps several inside its own body. On failure there is
+ * nothing to unbind.
+ *
+ * lay      an empty filter with header `head` into zeroed memory
+ * bind     a filter that these bytes hold; they may be hostile. Verifies all of it, or the header with KITH_OPEN_LAZY
+ * bind_as  a filter whose block was copied from that of `like`, with the header that the handle of `like` holds */
+kith_status kithi_filter_lay(kith_filter *f, const kithi_head *head, uint8_t *block, const kith_allocator *allocator);
+kith_status kithi_filter_bind(kith_filter *f, uint8_t *block, uint64_t block_bytes, unsigned flags,
+                              const kith_allocator *allocator);
+kith_status kithi_filter_bind_as(kith_filter *f, const kith_filter *like, uint8_t *block,
+                                 const kith_allocator *allocator);
+void kithi_filter_unbind(kith_filter *f);
+
+/* KITH_OK, KITH_E_READONLY or KITH_E_BUSY. */
+kith_status kithi_filter_writable(const kith_filter *f);
+
+/* Brings header and checksums in the block up to date. */
+void kithi_filter_seal(kith_filter *f);
+
+/* NULL, or the first broken invariant. */
+const char *kithi_filter_check(const kith_filter *f);
+
+/* The header of an empty filter: of this kind, capacity and rate, or as a spec asks (without its hash). */
+kith_status kithi_plan(const kithi_kind *kind, const uint64_t *options, uint64_t capacity, double rate,
+                       kithi_head *head, kithi_shape *shape);
+kith_status kithi_plan_spec(const kith_filter_spec *spec, kithi_head *head);
+
+/* The values of a kind's options as `text` gives them; NULL: their fallbacks. */
+kith_status kithi_kind_options(const kithi_kind *kind, const char *text, uint64_t *values);
+
+#endif

@@ -1,0 +1,205 @@
+/* The planner: any two of capacity, rate and bytes give the third.
+ *
+ * A kind knows one direction only, from (capacity, rate) to its parameters. Bytes grow with the capacity and shrink
+ * with the rate, so the other two directions are a bisection over that one: on the logarithm of the rate, down to a
+ * part in 2^30, or on the capacity, exactly. */
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "kind.h"
+
+/* Two digests are equal with probability 2^-64, whatever the filter: with n keys in, n/2^64 of all absent keys meet the
+ * digest of one that is in. That must stay under a hundredth of the rate. */
+static bool digests_carry(uint64_t capacity, double rate) {
+    return (double)capacity * 0x1p-64 <= rate / 100;
+}
+
+kith_status kithi_plan(const kithi_kind *kind, const uint64_t *options, uint64_t capacity, double rate,
+                       kithi_head *head, kithi_shape *shape) {
+    if (capacity == 0)
+        return KITH_E_CAPACITY;
+    if (!(rate > 0 && rate < 1)) /* NaN too */
+        return KITH_E_RATE;
+    if (!digests_carry(capacity, rate))
+        return KITH_E_DIGEST_BITS;
+    *head = (kithi_head){.kind_id = kind->id, .capacity = capacity, .rate = rate};
+    kithi_request request = {capacity, rate, options};
+    kith_status status = kind->choose(&request, head);
+    if (status != KITH_OK)
+        return status;
+    status = kind->shape(head, shape);
+    if (status != KITH_OK)
+        return KITH_E_TOO_LARGE; /* parameters of our own that are out of range are out of range above */
+    head->body_bytes = shape->body_bytes;
+    uint64_t block_bytes;
+    if (!kithi_block_bytes(head->body_bytes, &block_bytes) || block_bytes > SIZE_MAX / 2)
+        return KITH_E_TOO_LARGE;
+    return KITH_OK;
+}
+
+static uint64_t block_bytes_of(const kithi_head *head) {
+    uint64_t block_bytes = UINT64_MAX;
+    (void)kithi_block_bytes(head->body_bytes, &block_bytes);
+    return block_bytes;
+}
+
+/* One planning problem: the kind and what is asked of it. */
+typedef struct problem {
+    const kithi_kind *kind;
+    const uint64_t *options;
+    uint64_t bytes;
+} problem;
+
+static bool fits(const problem *p, uint64_t capacity, double rate, kithi_head *head) {
+    kithi_shape shape;
+    return kithi_plan(p->kind, p->options, capacity, rate, head, &shape) == KITH_OK && block_bytes_of(head) <= p->bytes;
+}
+
+static kith_status solve_rate(const problem *p, uint64_t capacity, kithi_head *head) {
+    double low = -1074, high = -0x1p-40; /* log2 of the rate; low does not fit, high does */
+    if (!fits(p, capacity, exp2(high), head))
+        return KITH_E_TOO_SMALL;
+    while (high - low > 0x1p-30) {
+        double middle = (low + high) / 2;
+        kithi_head trial;
+        if (fits(p, capacity, exp2(middle), &trial)) {
+            high = middle;
+            *head = trial;
+        } else {
+            low = middle;
+        }
+    }
+    /* What was found keeps a little more than what it was asked for: promise that. */
+    head->rate = fmin(head->rate, p->kind->expect(head, capacity).rate);
+    return head->rate > 0 ? KITH_OK : KITH_E_RATE;
+}
+
+static kith_status solve_capacity(const problem *p, double rate, kithi_head *head) {
+    uint64_t low = 1, high = UINT64_MAX; /* low fits, high does not */
+    if (!fits(p, low, rate, head)) {
+        kithi_shape shape;
+        kith_status status = kithi_plan(p->kind, p->options, low, rate, head, &shape);
+        return status != KITH_OK ? status : KITH_E_TOO_SMALL;
+    }
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2;
+        kithi_head trial;
+        if (fits(p, middle, rate, &trial)) {
+            low = middle;
+            *head = trial;
+        } else {
+            high = middle;
+        }
+    }
+    return KITH_OK;
+}
+
+static kith_status plan_kind(const kithi_kind *kind, const kith_filter_spec *spec, kithi_head *head) {
+    uint64_t options[KITHI_OPTIONS_MAX];
+    kith_status status = kithi_kind_options(kind, spec->options, options);
+    if (status != KITH_OK)
+        return status;
+    problem p = {kind, options, spec->bytes};
+    kithi_shape shape;
+    if (spec->bytes == 0)
+        status = kithi_plan(kind, options, spec->capacity, spec->rate, head, &shape);
+    else if (spec->capacity != 0)
+        status = solve_rate(&p, spec->capacity, head);
+    else
+        status = solve_capacity(&p, spec->rate, head);
+    if (status != KITH_OK)
+        return status;
+    if (spec->max_bytes != 0 && block_bytes_of(head) > spec->max_bytes)
+        return KITH_E_TOO_LARGE;
+    status = kind->shape(head, &shape);
+    if (status == KITH_OK && (shape.capabilities & spec->needs) != spec->needs)
+        return KITH_E_KIND;
+    return status;
+}
+
+/* Fewer bytes, or a lower rate in as many, or more keys in as many: one of the three decides. */
+static bool better(const kith_filter_spec *spec, const kithi_head *a, const kithi_head *b) {
+    if (spec->bytes == 0)
+        return block_bytes_of(a) < block_bytes_of(b);
+    return spec->capacity != 0 ? a->rate < b->rate : a->capacity > b->capacity;
+}
+
+static kith_status plan_best(const kith_filter_spec *spec, kithi_head *head) {
+    if (spec->options != NULL)
+        return KITH_E_OPTION; /* options belong to a kind */
+    kith_status first_refusal = KITH_E_KIND;
+    bool found = false;
+    for (size_t i = 0; i < kith_filter_kind_count(); i++) {
+        kithi_head trial;
+        kith_status status = plan_kind(kithi_kind_at(i), spec, &trial);
+        if (status == KITH_OK && (!found || better(spec, &trial, head))) {
+            *head = trial;
+            found = true;
+        } else if (status != KITH_E_KIND && first_refusal == KITH_E_KIND) {
+            first_refusal = status;
+        }
+    }
+    return found ? KITH_OK : first_refusal;
+}
+
+kith_status kithi_plan_spec(const kith_filter_spec *spec, kithi_head *head) {
+    assert(spec != NULL && head != NULL);
+    if (spec->struct_bytes != sizeof *spec)
+        return KITH_E_ARGUMENT;
+    bool rate_given = spec->rate != 0; /* a NaN is given, and refused below */
+    if (rate_given && !(spec->rate > 0 && spec->rate < 1))
+        return KITH_E_RATE;
+    if (spec->bytes == 0 && spec->capacity == 0)
+        return KITH_E_CAPACITY;
+    if (spec->bytes == 0 && !rate_given)
+        return KITH_E_RATE;
+    if (spec->bytes != 0 && (spec->capacity != 0) == rate_given)
+        return KITH_E_ARGUMENT;
+    if (spec->kind == NULL)
+        return plan_best(spec, head);
+    const kithi_kind *kind = kithi_kind_by_name(spec->kind, strlen(spec->kind));
+    return kind != NULL ? plan_kind(kind, spec, head) : KITH_E_KIND;
+}
+
+static kith_status describe(const kithi_head *head, kith_plan *plan) {
+    const kithi_kind *kind = kithi_kind_by_id(head->kind_id);
+    kithi_shape shape;
+    kith_status status = kind->shape(head, &shape);
+    if (status != KITH_OK)
+        return status;
+    kithi_expectation expected = kind->expect(head, head->capacity);
+    uint64_t file_bytes = block_bytes_of(head);
+    *plan = (kith_plan){
+        .struct_bytes = sizeof *plan,
+        .kind = kind->info.name,
+        .capabilities = shape.capabilities,
+        .capacity = head->capacity,
+        .rate = head->rate,
+        .expected_rate = expected.rate,
+        .file_bytes = file_bytes,
+        .bits_per_key = (double)file_bytes * 8 / (double)head->capacity,
+        .cells = shape.cells,
+        .cell_bits = shape.cell_bits,
+        .hashes = shape.hashes,
+        .fingerprint_bits = shape.fingerprint_bits,
+        .lines = shape.lines,
+        .max_copies = shape.max_copies,
+        .failure = expected.failure,
+    };
+    return KITH_OK;
+}
+
+kith_status kith_filter_plan(const kith_filter_spec *spec, kith_plan *plan) {
+    assert(spec != NULL && plan != NULL);
+    if (plan->struct_bytes != sizeof *plan)
+        return KITH_E_ARGUMENT;
+    kithi_head head;
+    kith_status status = kithi_plan_spec(spec, &head);
+    return status == KITH_OK ? describe(&head, plan) : status;
+}
+
+kith_status kith_filter_plan_of(const kith_filter *f, kith_plan *plan) {
+    assert(f != NULL && plan != NULL);
+    return plan->struct_bytes == sizeof *plan ? describe(&f->head, plan) : KITH_E_ARGUMENT;
+}
