@@ -1,0 +1,38 @@
+/* errno_status.h: the one place where an errno of the system becomes a kith_status.
+ *
+ *   ENOENT ENOTDIR          KITH_E_NO_FILE
+ *   EACCES EPERM EROFS      KITH_E_PERMISSION
+ *   ENOSPC EDQUOT EFBIG     KITH_E_NO_SPACE
+ *   ENOMEM                  KITH_E_MEMORY
+ *   EOVERFLOW               KITH_E_TOO_LARGE     the file's size does not fit this machine's types
+ *   all others              KITH_E_IO            errno itself says why */
+#ifndef KITHI_FORMAT_ERRNO_STATUS_H
+#define KITHI_FORMAT_ERRNO_STATUS_H
+
+#include <errno.h>
+
+#include <kith/status.h>
+
+static inline kith_status kithi_status_from_errno(int error) {
+    switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+        return KITH_E_NO_FILE;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+        return KITH_E_PERMISSION;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+        return KITH_E_NO_SPACE;
+    case ENOMEM:
+        return KITH_E_MEMORY;
+    case EOVERFLOW:
+        return KITH_E_TOO_LARGE;
+    default:
+        return KITH_E_IO;
+    }
+}
+
+#endif

@@ -1,0 +1,128 @@
+/* map.c: open, look, then map or read.
+ *
+ * A filter is its bytes, so opening one is one mmap, and what this file adds is what mmap does not say: that the thing
+ * is a regular file, that it has bytes at all (an empty map is EINVAL), and that its size fits a size_t.
+ *
+ *   open     O_NONBLOCK: a FIFO without a writer would hang the caller for ever; regular files do not care
+ *   fstat    of the descriptor, not the path: what was examined is what is mapped
+ *   mmap     PROT_READ, MAP_SHARED
+ *   close    the map keeps the file alive by itself
+ *
+ * MAP_SHARED and MAP_PRIVATE share the page cache alike as long as nobody writes. MAP_SHARED of a descriptor opened for
+ * reading has one more promise: the kernel refuses a later mprotect(PROT_WRITE), so that no stray write can make this
+ * process's filter differ from the file.
+ *
+ * The kernel promises zeros from the end of the file to the end of its last page, and SIGBUS for whole pages past the
+ * end, which a file gets when it is cut under the map. Hence no file of ours is ever cut (replace.c), and reading into
+ * memory is offered for the others. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#define _FILE_OFFSET_BITS 64
+
+#include "format/map.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "format/errno_status.h"
+
+enum { READ_BYTES_MAX = 1 << 30 }; /* Linux cuts a read at 2 GiB - 4 KiB, others refuse past INT_MAX */
+
+static void close_quietly(int fd) {
+    int error = errno;
+    (void)close(fd);
+    errno = error;
+}
+
+static kith_status refuse(int error) {
+    errno = error;
+    return kithi_status_from_errno(error);
+}
+
+static kith_status size_of(int fd, size_t *byte_count) {
+    struct stat st;
+    if (fstat(fd, &st) != 0)
+        return kithi_status_from_errno(errno);
+    if (!S_ISREG(st.st_mode))
+        return refuse(S_ISDIR(st.st_mode) ? EISDIR : EINVAL);
+    if (st.st_size <= 0)
+        return KITH_E_EMPTY;
+    if ((uintmax_t)st.st_size > PTRDIFF_MAX) /* no object may be larger: pointer differences would overflow */
+        return KITH_E_TOO_LARGE;
+    *byte_count = (size_t)st.st_size;
+    return KITH_OK;
+}
+
+/* *fd is open on KITH_OK only. */
+static kith_status open_regular(const char *path, int *fd, size_t *byte_count) {
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (*fd < 0)
+        return kithi_status_from_errno(errno);
+    kith_status status = size_of(*fd, byte_count);
+    if (status != KITH_OK)
+        close_quietly(*fd);
+    return status;
+}
+
+kith_status kithi_map_file(const char *path, const uint8_t **bytes, size_t *byte_count) {
+    assert(path && bytes && byte_count);
+    int fd;
+    size_t size;
+    kith_status status = open_regular(path, &fd, &size);
+    if (status != KITH_OK)
+        return status;
+    void *map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+    close_quietly(fd);
+    if (map == MAP_FAILED)
+        return kithi_status_from_errno(errno);
+    *bytes = map;
+    *byte_count = size;
+    return KITH_OK;
+}
+
+void kithi_unmap_file(const uint8_t *bytes, size_t byte_count) {
+    if (!bytes)
+        return;
+    int error = errno;
+    /* munmap takes no const, though it writes nothing; it fails for wrong arguments only. */
+    int unmapped = munmap((void *)(uintptr_t)bytes, byte_count);
+    assert(unmapped == 0);
+    (void)unmapped;
+    errno = error;
+}
+
+static kith_status read_all(int fd, uint8_t *room, size_t byte_count) {
+    while (byte_count > 0) {
+        ssize_t got = read(fd, room, byte_count < READ_BYTES_MAX ? byte_count : READ_BYTES_MAX);
+        if (got > 0) {
+            room += got;
+            byte_count -= (size_t)got;
+        } else if (got == 0) {
+            return KITH_E_TRUNCATED;
+        } else if (errno != EINTR) {
+            return kithi_status_from_errno(errno);
+        }
+    }
+    return KITH_OK;
+}
+
+kith_status kithi_read_file(const char *path, uint8_t *(*take)(void *ctx, size_t byte_count), void *ctx,
+                            size_t *byte_count) {
+    assert(path && take && byte_count);
+    int fd;
+    size_t size;
+    kith_status status = open_regular(path, &fd, &size);
+    if (status != KITH_OK)
+        return status;
+    uint8_t *room = take(ctx, size);
+    status = room ? read_all(fd, room, size) : KITH_E_MEMORY;
+    close_quietly(fd);
+    if (status == KITH_OK)
+        *byte_count = size;
+    return status;
+}

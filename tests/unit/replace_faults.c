@@ -1,0 +1,277 @@
+/* kithi_replace_file when the system fails it: each call in turn, once and for good, and the death of the process at
+ * each. n grows until a save comes through untouched, so that no step is left out, also none that is added later. */
+#include "unit/replace_faults.h"
+
+#include <sys/mman.h>
+
+struct scene {
+    const char *path;   /* given to the save */
+    const char *target; /* what it means */
+    bool exists, secret;
+};
+
+static const struct scene scenes[] = {
+    {"x", "x", true, false}, {"x", "x", true, true},     {"x", "x", false, false},
+    {"x", "x", false, true}, {"link", "x", true, false}, {"link", "x", false, false},
+};
+
+static bool set_scene(const struct folder *f, const struct scene *s) {
+    (void)unlink(in(f, "link"));
+    (void)unlink(in(f, "x"));
+    return symlink("x", in(f, "link")) == 0 && (!s->exists || make_old(in(f, "x")));
+}
+
+static bool scene_is_untouched(const struct folder *f, const struct scene *s) {
+    const char *x = in(f, s->target);
+    if (!is_link(in(f, "link")))
+        return false;
+    if (!s->exists)
+        return is_absent(x);
+    return file_is(x, OLD_BYTES, OLD) && mode_of(x) == 0640 && (geteuid() != 0 || owner_is(x, SOMEBODY, SOMEBODY));
+}
+
+static bool scene_is_played(const struct folder *f, const struct scene *s) {
+    return is_link(in(f, "link")) && file_is(in(f, s->target), NEW_BYTES, NEW);
+}
+
+/* Whether the save has to fail when this call did with an error of the disk. Closing what was not written loses
+ * nothing; nor does a displaced file that stays. */
+static bool must_fail(void) {
+    return fault.hit != UNLINKAT && (fault.hit != CLOSE || fault.hit_written);
+}
+
+TEST(each_call_that_fails_once_leaves_all_as_it_was) {
+    static const struct {
+        int error;
+        kith_status status;
+    } errors[] = {{EIO, KITH_E_IO}, {ENOSPC, KITH_E_NO_SPACE}, {EDQUOT, KITH_E_NO_SPACE}, {ENOMEM, KITH_E_MEMORY}};
+    struct folder f = fresh_folder();
+    unsigned hits[CALLS] = {0};
+    int descriptor = lowest_free_descriptor();
+    for (size_t e = 0; e < LENGTH(errors); e++) {
+        for (size_t s = 0; s < LENGTH(scenes); s++) {
+            unsigned n = 0;
+            do {
+                CHECK(set_scene(&f, &scenes[s]));
+                plan_fault(ANY_CALL, ++n, errors[e].error);
+                kith_status status = save_with_fault(in(&f, scenes[s].path), scenes[s].secret);
+                hits[fault.hit]++;
+                if (fault.hit != ANY_CALL && must_fail()) {
+                    CHECK_STATUS(status, errors[e].status);
+                    CHECK(errno == errors[e].error);
+                    CHECK(scene_is_untouched(&f, &scenes[s]));
+                } else {
+                    CHECK_STATUS(status, KITH_OK);
+                    CHECK(scene_is_played(&f, &scenes[s]));
+                }
+                CHECK_EQ_U64(sweep(&f), fault.hit == UNLINKAT);
+                CHECK(lowest_free_descriptor() == descriptor);
+            } while (fault.hit != ANY_CALL && n < 1000);
+            CHECK(n > 8 && n < 1000);
+        }
+    }
+    /* Every call was there to fail, except those that this user or these files do not need. */
+    for (int call = ANY_CALL; call < CALLS; call++)
+        CHECK(hits[call] > 0 || call == FSETXATTR || (call == FCHOWN && geteuid() != 0));
+    remove_folder(&f);
+}
+
+TEST(a_call_that_fails_for_good_leaves_all_as_it_was) {
+    static const enum call calls[] = {OPENAT, GETRANDOM, FCHMOD, FALLOCATE, WRITE, FSYNC, RENAMEAT2};
+    struct folder f = fresh_folder();
+    for (size_t c = 0; c < LENGTH(calls); c++) {
+        for (size_t s = 0; s < LENGTH(scenes); s++) {
+            unsigned n = 0;
+            do {
+                CHECK(set_scene(&f, &scenes[s]));
+                plan_fault(calls[c], ++n, EIO);
+                fault.stays = true;
+                kith_status status = save_with_fault(in(&f, scenes[s].path), scenes[s].secret);
+                CHECK_STATUS(status, fault.hit == ANY_CALL ? KITH_OK : KITH_E_IO);
+                CHECK(fault.hit == ANY_CALL ? scene_is_played(&f, &scenes[s]) : scene_is_untouched(&f, &scenes[s]));
+                CHECK_EQ_U64(sweep(&f), 0);
+            } while (fault.hit != ANY_CALL && n < 1000);
+        }
+    }
+    remove_folder(&f);
+}
+
+TEST(a_failed_fsync_is_not_tried_again) {
+    static const int errors[] = {EIO, EINTR, ENOSPC};
+    struct folder f = fresh_folder();
+    for (size_t e = 0; e < LENGTH(errors); e++) {
+        for (unsigned n = 1; n <= 2; n++) {
+            CHECK(make_old(in(&f, "x")));
+            plan_fault(FSYNC, n, errors[e]);
+            CHECK(save_with_fault(in(&f, "x"), false) != KITH_OK);
+            CHECK(errno == errors[e]);
+            CHECK_EQ_U64(fault.made[FSYNC], n);
+            CHECK(file_is(in(&f, "x"), OLD_BYTES, OLD));
+            CHECK_EQ_U64(sweep(&f), 0);
+        }
+    }
+    remove_folder(&f);
+}
+
+TEST(the_bytes_are_synced_before_the_name_and_the_folder_after) {
+    struct folder f = fresh_folder();
+    CHECK(make_old(in(&f, "x")));
+    no_fault();
+    CHECK_STATUS(save_with_fault(in(&f, "x"), false), KITH_OK);
+    CHECK_EQ_U64(fault.made[FSYNC], 2);
+    plan_fault(FSYNC, 1, EIO);
+    CHECK_STATUS(save_with_fault(in(&f, "x"), false), KITH_E_IO);
+    CHECK(fault.hit_written);
+    CHECK_EQ_U64(fault.made[RENAMEAT] + fault.made[RENAMEAT2], 0);
+    plan_fault(FSYNC, 2, EIO);
+    CHECK_STATUS(save_with_fault(in(&f, "x"), false), KITH_E_IO);
+    CHECK(!fault.hit_written);
+    CHECK(fault.made[RENAMEAT] + fault.made[RENAMEAT2] > 0);
+    remove_folder(&f);
+}
+
+TEST(what_a_file_system_does_not_offer_is_done_without) {
+    static const struct {
+        enum call call;
+        unsigned at;
+        int error;
+    } lacks[] = {{FALLOCATE, 1, EOPNOTSUPP},    {FALLOCATE, 1, EINVAL},    {FALLOCATE, 1, ENOSYS},
+                 {FALLOCATE, 1, EINTR},         {FSYNC, 2, EINVAL},        {FSYNC, 2, EOPNOTSUPP},
+                 {RENAMEAT2, 1, EINVAL},        {RENAMEAT2, 1, ENOSYS},    {FGETXATTR, 1, EOPNOTSUPP},
+                 {FREMOVEXATTR, 1, EOPNOTSUPP}, {FREMOVEXATTR, 1, ENODATA}};
+    struct folder f = fresh_folder();
+    for (size_t i = 0; i < LENGTH(lacks); i++) {
+        CHECK(make_old(in(&f, "x")));
+        plan_fault(lacks[i].call, lacks[i].at, lacks[i].error);
+        CHECK_STATUS(save_with_fault(in(&f, "x"), false), KITH_OK);
+        CHECK(file_is(in(&f, "x"), NEW_BYTES, NEW));
+        CHECK_EQ_U64(mode_of(in(&f, "x")), 0640);
+        CHECK_EQ_U64(sweep(&f), 0);
+    }
+    remove_folder(&f);
+}
+
+TEST(signals_and_short_writes_lose_no_byte) {
+    struct folder f = fresh_folder();
+    static const size_t most[] = {1, 7, 4096, NEW_BYTES - 1};
+    for (size_t i = 0; i < LENGTH(most); i++) {
+        plan_fault(WRITE, 1 + (unsigned)i, EINTR);
+        fault.write_most = most[i];
+        CHECK_STATUS(save_with_fault(in(&f, "x"), false), KITH_OK);
+        CHECK(file_is(in(&f, "x"), NEW_BYTES, NEW));
+    }
+    unsigned n = 0;
+    do {
+        plan_fault(CLOSE, ++n, EINTR);
+        CHECK_STATUS(save_with_fault(in(&f, "x"), false), KITH_OK);
+        CHECK(file_is(in(&f, "x"), NEW_BYTES, NEW));
+    } while (fault.hit != ANY_CALL);
+    CHECK(n > 1);
+    CHECK_EQ_U64(sweep(&f), 0);
+    remove_folder(&f);
+}
+
+TEST(a_disk_that_fills_between_two_writes_leaves_the_old_file) {
+    struct folder f = fresh_folder();
+    CHECK(make_old(in(&f, "x")));
+    plan_fault(WRITE, 3, ENOSPC);
+    fault.stays = true;
+    fault.write_most = 1000;
+    CHECK_STATUS(save_with_fault(in(&f, "x"), false), KITH_E_NO_SPACE);
+    CHECK(file_is(in(&f, "x"), OLD_BYTES, OLD));
+    CHECK_EQ_U64(sweep(&f), 0);
+    remove_folder(&f);
+}
+
+TEST(more_than_the_kernel_takes_in_one_write_is_written_in_several) {
+#if SIZE_MAX > 0xffffffff
+    const size_t byte_count = ((size_t)5 << 30) + 3;
+    void *zeros = mmap(NULL, byte_count, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (zeros == MAP_FAILED)
+        SKIP("no room for 5 GiB of addresses");
+    struct folder f = fresh_folder();
+    no_fault();
+    fault.write_pretends = true;
+    fault.write_most = 0x7ffff000;
+    fault.armed = true;
+    kith_status status = kithi_replace_file(in(&f, "x"), zeros, byte_count, false);
+    fault.armed = false;
+    CHECK_STATUS(status, KITH_OK);
+    CHECK_EQ_U64(fault.written_bytes, byte_count);
+    CHECK(fault.write_largest <= INT_MAX);
+    (void)munmap(zeros, byte_count);
+    remove_folder(&f);
+#else
+    SKIP("no object is so large on this machine");
+#endif
+}
+
+TEST(names_that_are_taken_are_not_used_and_another_is_found) {
+    struct folder f = fresh_folder();
+    CHECK(make_old(in(&f, "x")));
+    unsigned n = 0;
+    do { /* the opens: folder, target, new file, old file's access list */
+        plan_fault(OPENAT, ++n, EEXIST);
+        kith_status status = save_with_fault(in(&f, "x"), false);
+        if (fault.hit != ANY_CALL && fault.hit_written)
+            CHECK_STATUS(status, KITH_OK);
+    } while (fault.hit != ANY_CALL && !fault.hit_written);
+    CHECK(fault.hit_written);
+    CHECK(make_old(in(&f, "x")));
+    plan_fault(OPENAT, n, EEXIST);
+    fault.stays = true;
+    CHECK_STATUS(save_with_fault(in(&f, "x"), false), KITH_E_IO);
+    CHECK(errno == EEXIST);
+    CHECK(file_is(in(&f, "x"), OLD_BYTES, OLD));
+    CHECK_EQ_U64(sweep(&f), 0);
+    remove_folder(&f);
+}
+
+TEST(without_exchange_a_failed_sync_of_the_folder_leaves_a_whole_file) {
+    struct folder f = fresh_folder();
+    CHECK(make_old(in(&f, "x")));
+    plan_fault(FSYNC, 2, EIO);
+    fault.no_exchange = true;
+    CHECK_STATUS(save_with_fault(in(&f, "x"), false), KITH_E_IO);
+    CHECK_EQ_U64(fault.made[RENAMEAT], 1);
+    CHECK(file_is(in(&f, "x"), NEW_BYTES, NEW));
+    CHECK_EQ_U64(sweep(&f), 0);
+    CHECK(unlink(in(&f, "x")) == 0); /* a new file can be taken back all the same */
+    plan_fault(FSYNC, 2, EIO);
+    fault.no_exchange = true;
+    CHECK_STATUS(save_with_fault(in(&f, "x"), false), KITH_E_IO);
+    CHECK(is_absent(in(&f, "x")));
+    CHECK_EQ_U64(sweep(&f), 0);
+    remove_folder(&f);
+}
+
+static unsigned kill_at;
+
+static int save_and_die(const struct folder *f) {
+    plan_fault(ANY_CALL, kill_at, EIO);
+    fault.kills = true;
+    return save_with_fault(in(f, "x"), false) == KITH_OK ? 0 : 1;
+}
+
+TEST(a_process_killed_at_any_call_leaves_the_old_file_or_the_new) {
+    struct folder f = fresh_folder();
+    unsigned answer;
+    unsigned old = 0;
+    kill_at = 0;
+    do {
+        CHECK(make_old(in(&f, "x")));
+        kill_at++;
+        answer = in_child(save_and_die, &f);
+        bool is_old = file_is(in(&f, "x"), OLD_BYTES, OLD);
+        old += is_old;
+        CHECK(is_old || file_is(in(&f, "x"), NEW_BYTES, NEW));
+        CHECK(answer == 0 || answer == 256 + SIGKILL);
+        CHECK(sweep(&f) <= 1);
+    } while (answer != 0 && kill_at < 1000);
+    CHECK(old > 8 && old < kill_at && kill_at < 1000);
+    remove_folder(&f);
+}
+
+int main(int argc, char **argv) {
+    return check_main(argc, argv);
+}
