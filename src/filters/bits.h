@@ -1,0 +1,105 @@
+/* filters/bits.h: what the Bloom kinds have in common: a body of bits that are only ever set, a count of keys that
+ * changed one, and the guard.
+ *
+ * A Bloom filter is full when `count` reaches its capacity, or when more bits are set than that many keys would set but
+ * once in 10^9 filters (the fill limit, a parameter): keys chosen against the filter do not raise its rate. A key that
+ * the filter already answers for changes nothing and is never refused. */
+#ifndef KITHI_FILTERS_BITS_H
+#define KITHI_FILTERS_BITS_H
+
+#include "core/mix.h"
+#include "kind.h"
+
+/* The parameter that holds the fill limit, for every Bloom kind. */
+#define KITHI_FILL_LIMIT (KITHI_PARAMS - 1)
+
+static inline bool kithi_bits_full(const kith_filter *f, uint64_t fill) {
+    return fill > f->head.params[KITHI_FILL_LIMIT];
+}
+
+/* Books an add of which `set_bits` bits were new. */
+static inline void kithi_bits_book(kith_filter *f, unsigned set_bits, bool *was_new) {
+    *was_new = set_bits != 0;
+    f->head.count += *was_new;
+    f->head.fill += set_bits;
+}
+
+/* May a key that changes bits still come in? */
+static inline bool kithi_bits_open(const kith_filter *f) {
+    return f->head.count < f->head.capacity && !kithi_bits_full(f, f->head.fill);
+}
+
+typedef enum kithi_bits_how { KITHI_BITS_OR, KITHI_BITS_AND } kithi_bits_how;
+
+static inline uint64_t kithi_bits_join(uint64_t a, uint64_t b, kithi_bits_how how) {
+    return how == KITHI_BITS_OR ? a | b : a & b;
+}
+
+/* Bits that would be set if the bodies were joined. */
+static inline uint64_t kithi_bits_count(const kith_filter *a, const kith_filter *b, kithi_bits_how how) {
+    uint64_t set = 0;
+    for (uint64_t at = 0; at < a->head.body_bytes; at += 8)
+        set += kithi_popcount(kithi_bits_join(kithi_load64(a->body + at), kithi_load64(b->body + at), how));
+    return set;
+}
+
+static inline void kithi_bits_combine(kith_filter *into, const kith_filter *from, kithi_bits_how how, uint64_t fill,
+                                      uint64_t count) {
+    for (uint64_t at = 0; at < into->head.body_bytes; at += 8)
+        kithi_store64(into->body + at,
+                      kithi_bits_join(kithi_load64(into->body + at), kithi_load64(from->body + at), how));
+    into->head.fill = fill;
+    into->head.count = count;
+}
+
+/* A count from an estimate: within what is possible. */
+static inline uint64_t kithi_bits_clamp(double keys, uint64_t low, uint64_t high) {
+    if (!(keys > (double)low))
+        return low;
+    return keys < (double)high ? (uint64_t)(keys + 0.5) : high;
+}
+
+/* Union; `keys_at(f, fill)` is the kind's estimate. Whether the result is past its capacity is for the bits to say:
+ * two filters may share keys. */
+static inline kith_status kithi_bits_merge(kith_filter *into, const kith_filter *from,
+                                           double (*keys_at)(const kith_filter *f, uint64_t fill)) {
+    uint64_t fill = kithi_bits_count(into, from, KITHI_BITS_OR);
+    if (kithi_bits_full(into, fill))
+        return KITH_E_FULL;
+    uint64_t a = into->head.count, b = from->head.count;
+    uint64_t most = b < into->head.capacity - a ? a + b : into->head.capacity;
+    kithi_bits_combine(into, from, KITHI_BITS_OR, fill, kithi_bits_clamp(keys_at(into, fill), a > b ? a : b, most));
+    return KITH_OK;
+}
+
+static inline kith_status kithi_bits_intersect(kith_filter *into, const kith_filter *from,
+                                               double (*keys_at)(const kith_filter *f, uint64_t fill)) {
+    uint64_t fill = kithi_bits_count(into, from, KITHI_BITS_AND);
+    uint64_t a = into->head.count, b = from->head.count;
+    kithi_bits_combine(into, from, KITHI_BITS_AND, fill, kithi_bits_clamp(keys_at(into, fill), 0, a < b ? a : b));
+    return KITH_OK;
+}
+
+static inline bool kithi_bits_subset(const kith_filter *part, const kith_filter *whole) {
+    for (uint64_t at = 0; at < part->head.body_bytes; at += 8)
+        if ((kithi_load64(part->body + at) & ~kithi_load64(whole->body + at)) != 0)
+            return false;
+    return true;
+}
+
+/* The invariants that they share: the fill is what the body says, nothing is set past the last cell. */
+static inline const char *kithi_bits_check(const kith_filter *f) {
+    uint64_t set = 0;
+    for (uint64_t at = 0; at < f->head.body_bytes; at += 8)
+        set += kithi_popcount(kithi_load64(f->body + at));
+    if (set != f->head.fill)
+        return "the number of bits set is not what the header says";
+    for (uint64_t bit = f->shape.cells; bit < 8 * f->head.body_bytes; bit++)
+        if ((f->body[bit / 8] >> (bit % 8) & 1) != 0)
+            return "a bit past the last one is set";
+    if ((f->head.count == 0) != (f->head.fill == 0) || f->head.count > f->head.fill)
+        return "the count of keys does not agree with the number of bits set";
+    return NULL;
+}
+
+#endif

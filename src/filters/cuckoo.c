@@ -1,0 +1,125 @@
+/* cuckoo: fingerprints in buckets (Fan, Andersen, Kaminsky, Mitzenmacher, "Cuckoo Filter: Practically Better Than
+ * Bloom", 2014).
+ *
+ * A key has a fingerprint of f bits and two buckets of b slots in its region, each computable from the other and the
+ * fingerprint, so that an entry can move without its key. See filters/nest.h for regions and moves.
+ *
+ *     region  | bucket 0 | bucket 1 | … | bucket half-1 | bucket half | … | bucket 2*half-1 |
+ *               left half                                 right half
+ *     bucket  | slot | slot | … b of them        code: the fingerprint, 1 … 2^f - 1; 0 is an empty slot
+ *
+ *     alternate=halves   the other bucket of p is (H(fingerprint) - p) mod half, in the other half: any number of
+ *                        buckets, and never the same bucket twice
+ *     alternate=simple   p XOR fingerprint (Eppstein, "Cuckoo Filter: Simplification and Analysis", 2016): no hash,
+ *                        but the number of buckets in a region must be a power of two of at most 2^f
+ *
+ * The rate is 2b times the load in 2^f. b = 4 fits at a load of about 0.955 and is the default; b = 2 has a rate half as
+ * high in a bit less and fits to about 0.88; b = 1 stops under one half and needs far more room to be sure; b = 8 needs
+ * a bit more for one or two percent of load.
+ *
+ * A key may be added 2b times, once for each of its slots. Keys that share buckets and fingerprint can't be told
+ * apart; 2b + 1 different ones of them can't all go in, and the planner takes f large enough that this does not happen
+ * (core/fit.h).
+ *
+ * Parameters: 0 bits in a slot (f), 1 half, 2 regions, 3 b, 4 alternate (0 halves, 1 simple). */
+#include "core/fit.h"
+#include "filters/nest.h"
+
+enum { BUCKET_SLOTS = KITHI_REGIONS + 1, ALTERNATE };
+enum { HALVES, SIMPLE };
+
+#define SLOT_BITS_MIN 4
+#define SLOT_BITS_MAX 32
+
+static const kith_option OPTIONS[] = {
+    {"b", "1|2|4|8", "4", "slots in a bucket"},
+    {"f", "0..32", "0", "bits of a fingerprint, from 4; 0: as many as the rate needs"},
+    {"alternate", "halves|simple", "halves", "how a bucket gives the other one"},
+};
+
+static kithi_fit fit_of(const kithi_head *head) {
+    return (kithi_fit){.place_slots = (unsigned)head->params[BUCKET_SLOTS],
+                       .power_of_two = head->params[ALTERNATE] == SIMPLE};
+}
+
+static kithi_fit_size size_of(const kithi_head *head) {
+    return (kithi_fit_size){(unsigned)head->params[KITHI_SLOT_BITS], head->params[KITHI_HALF],
+                            head->params[KITHI_REGIONS]};
+}
+
+static kith_status choose(const kithi_request *request, kithi_head *head) {
+    head->params[BUCKET_SLOTS] = UINT64_C(1) << request->options[0];
+    head->params[ALTERNATE] = request->options[2];
+    unsigned slot_bits = (unsigned)request->options[1];
+    if (slot_bits != 0 && slot_bits < SLOT_BITS_MIN)
+        return KITH_E_OPTION;
+    return kithi_nest_choose(fit_of(head), request, slot_bits, head);
+}
+
+static kith_status shape(const kithi_head *head, kithi_shape *shape) {
+    uint64_t b = head->params[BUCKET_SLOTS], half = head->params[KITHI_HALF];
+    bool simple = head->params[ALTERNATE] == SIMPLE;
+    if ((b != 1 && b != 2 && b != 4 && b != 8) || head->params[ALTERNATE] > SIMPLE ||
+        head->params[KITHI_SLOT_BITS] < SLOT_BITS_MIN || (simple && (half & (half - 1)) != 0))
+        return KITH_E_CORRUPT;
+    shape->max_copies = (unsigned)(2 * b);
+    return kithi_nest_shape(fit_of(head), head, shape);
+}
+
+static kithi_expectation expect(const kithi_head *head, uint64_t n) {
+    return kithi_nest_expect(fit_of(head), size_of(head), n);
+}
+
+static uint64_t region_slots(const kithi_head *head) {
+    return 2 * head->params[KITHI_HALF] * head->params[BUCKET_SLOTS];
+}
+
+static uint64_t top(const kithi_head *head) {
+    return (UINT64_C(1) << head->params[KITHI_SLOT_BITS]) - 1;
+}
+
+static inline uint64_t other_bucket(const kithi_head *head, uint64_t bucket, uint64_t fingerprint) {
+    uint64_t half = head->params[KITHI_HALF];
+    if (head->params[ALTERNATE] == HALVES)
+        return kithi_partner(bucket, fingerprint, half);
+    /* With fewer than 2^f buckets the low bits of the fingerprint may all be 0; 1 keeps the two apart. */
+    uint64_t step = fingerprint & (2 * half - 1);
+    return bucket ^ (step != 0 ? step : 1);
+}
+
+static inline void ways(const kithi_head *head, uint64_t bucket, uint64_t fingerprint, kithi_ways *out) {
+    unsigned b = (unsigned)head->params[BUCKET_SLOTS];
+    uint32_t first = (uint32_t)(bucket * b), second = (uint32_t)(other_bucket(head, bucket, fingerprint) * b);
+    out->count = 2 * b;
+    for (unsigned i = 0; i < b; i++) {
+        out->slot[i] = first + i;
+        out->slot[b + i] = second + i;
+        out->code[i] = out->code[b + i] = (uint32_t)fingerprint;
+    }
+}
+
+static inline bool decode(const kithi_head *head, uint32_t slot, uint32_t code, uint64_t *bucket,
+                          uint64_t *fingerprint) {
+    *bucket = slot / head->params[BUCKET_SLOTS];
+    *fingerprint = code;
+    return true;
+}
+
+static const kithi_nest NEST = {ways, decode, region_slots, top};
+KITHI_NEST_VERBS(NEST)
+
+const kithi_kind kithi_kind_cuckoo = {
+    .id = 4,
+    .info =
+        {
+            .name = "cuckoo",
+            .summary = "fingerprints in buckets: keys come and go",
+            .capabilities = KITHI_NEST_CAPABILITIES,
+            .options = OPTIONS,
+            .option_count = sizeof OPTIONS / sizeof *OPTIONS,
+        },
+    .choose = choose,
+    .shape = shape,
+    .expect = expect,
+    KITHI_NEST_RECORD,
+};

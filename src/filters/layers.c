@@ -1,0 +1,426 @@
+/* layers: growth. A filter of filters, for sets whose size nobody knows beforehand (after Almeida, Baquero, Preguica,
+ * Hutchison, "Scalable Bloom Filters", 2007).
+ *
+ * The body holds whole blocks of another kind, each a filter of its own with header and checksums. Adds go to the newest
+ * layer; when it is full a new one is laid behind it, `growth` times as large. has() asks the newest first.
+ *
+ *     body    | directory: 64 lengths of 8 bytes | block of layer 0 | block of layer 1 | … |
+ *             each block begins at a multiple of 64; a length of 0 is "no such layer"
+ *
+ * The rate is the sum of the layers' rates. Layer i gets
+ *
+ *     rate_i = rate * (6/pi^2) / (i+1)^2                the squares' reciprocals add up to pi^2/6
+ *
+ * so the sum stays under `rate` for any number of layers. Halving from layer to layer would do so too, but the squares
+ * fall more slowly: layer 9 pays 7.4 bits a key for its place in the sum instead of 10.
+ *
+ * Growing makes a new block of the filter's new size and copies the old one: the filter stays one block of bytes, and
+ * a growth that finds no memory changes nothing.
+ *
+ * Kinds without copies: a key that an older layer answers yes for is not added again. Kinds with copies always add.
+ * Removing: with exactly one layer that answers yes, the copy is taken from it. With two, one of them may be a false
+ * positive, and taking that one would take away the trace of another key, so the answer is KITH_E_AMBIGUOUS. That
+ * happens at the rate for keys added once, and always for keys with copies in two layers. A key may have `max_copies`
+ * of the inner kind in each layer.
+ *
+ * Parameters: 0 inner kind's id, 1 growth, 2 layers, 3 capacity of layer 0. The header's capacity is the sum over the
+ * layers, its body length the sum of theirs. */
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/bits.h"
+#include "core/hash.h"
+#include "kind.h"
+
+enum { INNER, GROWTH, LAYERS, FIRST_CAPACITY };
+
+#define ID 6
+#define LAYERS_MAX 64
+#define DIRECTORY_BYTES (8 * LAYERS_MAX)
+
+static const kith_option OPTIONS[] = {
+    {"inner", "kind", "blocked", "the kind of the layers"},
+    {"growth", "1..16", "2", "how much larger the next layer is"},
+};
+
+static uint64_t padded(uint64_t bytes) {
+    return (bytes + 63) & ~UINT64_C(63);
+}
+
+/* The header that layer i of this filter has when it is empty. */
+static kith_status plan_layer(const kithi_head *head, unsigned i, kithi_head *layer) {
+    const kithi_kind *inner = kithi_kind_by_id(head->params[INNER]);
+    uint64_t capacity = head->params[FIRST_CAPACITY];
+    for (unsigned j = 0; j < i; j++)
+        if (!kithi_mul(capacity, head->params[GROWTH], &capacity))
+            return KITH_E_TOO_LARGE;
+    static const double SHARE = 0.60792710185402662866; /* 6/pi^2 */
+    double rate = head->rate * SHARE / ((double)(i + 1) * (double)(i + 1));
+    uint64_t options[KITHI_OPTIONS_MAX];
+    kithi_shape shape;
+    kith_status status = kithi_kind_options(inner, NULL, options);
+    if (status == KITH_OK)
+        status = kithi_plan(inner, options, capacity, rate, layer, &shape);
+    if (status == KITH_OK)
+        layer->hash = head->hash;
+    return status;
+}
+
+static kith_status choose(const kithi_request *request, kithi_head *head) {
+    if (request->options[0] == ID)
+        return KITH_E_OPTION;
+    head->params[INNER] = request->options[0];
+    head->params[GROWTH] = request->options[1];
+    head->params[LAYERS] = 1;
+    head->params[FIRST_CAPACITY] = request->capacity;
+    kithi_head first;
+    uint64_t block_bytes;
+    kith_status status = plan_layer(head, 0, &first);
+    if (status != KITH_OK)
+        return status;
+    if (!kithi_block_bytes(first.body_bytes, &block_bytes))
+        return KITH_E_TOO_LARGE;
+    head->body_bytes = DIRECTORY_BYTES + padded(block_bytes);
+    return KITH_OK;
+}
+
+/* The sizes are in the directory, which attach() checks; here only what the header says. */
+static kith_status shape(const kithi_head *head, kithi_shape *shape) {
+    const kithi_kind *inner = kithi_kind_by_id(head->params[INNER]);
+    if (inner == NULL || inner->id == ID || head->params[GROWTH] < 1 || head->params[GROWTH] > 16 ||
+        head->params[LAYERS] < 1 || head->params[LAYERS] > LAYERS_MAX || head->params[FIRST_CAPACITY] == 0 ||
+        head->params[FIRST_CAPACITY] > head->capacity || head->body_bytes < DIRECTORY_BYTES + KITHI_HEADER_BYTES ||
+        head->body_bytes % 64 != 0)
+        return KITH_E_CORRUPT;
+    kithi_head first;
+    kithi_shape inside;
+    kith_status status = plan_layer(head, 0, &first);
+    if (status == KITH_OK)
+        status = inner->shape(&first, &inside);
+    if (status != KITH_OK)
+        return KITH_E_CORRUPT;
+    *shape = inside;
+    shape->body_bytes = head->body_bytes;
+    shape->cells = 8 * head->body_bytes; /* a bound: the layers know theirs */
+    shape->capabilities = KITH_CAN_GROW | (inside.capabilities & (KITH_CAN_REMOVE | KITH_CAN_COPIES));
+    return KITH_OK;
+}
+
+/* Expected when n keys fill the layers from the first. Keys that a layer has no room for go to the next, so only
+ * crowding can keep one out. */
+static kithi_expectation expect(const kithi_head *head, uint64_t n) {
+    const kithi_kind *inner = kithi_kind_by_id(head->params[INNER]);
+    kithi_expectation sum = {0, 0};
+    for (unsigned i = 0; i < head->params[LAYERS]; i++) {
+        kithi_head layer;
+        if (plan_layer(head, i, &layer) != KITH_OK)
+            break;
+        bool newest = i + 1 == head->params[LAYERS];
+        uint64_t keys = n < layer.capacity || newest ? n : layer.capacity;
+        kithi_expectation one = inner->expect(&layer, keys);
+        sum.rate += one.rate;
+        sum.failure += one.failure;
+        n -= keys;
+    }
+    return sum;
+}
+
+/* ---- the handles of the layers ---- */
+
+static inline kith_filter *layers_of(const kith_filter *f) {
+    return f->state;
+}
+
+static inline unsigned layer_count(const kith_filter *f) {
+    return (unsigned)f->head.params[LAYERS];
+}
+
+static kith_filter *new_handles(const kith_filter *f, unsigned count) {
+    return kithi_allocate(&f->allocator, count * sizeof(kith_filter));
+}
+
+static void release_handles(const kith_filter *f, kith_filter *handles, unsigned bound, unsigned count) {
+    for (unsigned i = 0; i < bound; i++)
+        kithi_filter_unbind(&handles[i]);
+    kithi_release(&f->allocator, handles, count * sizeof(kith_filter));
+}
+
+/* Lays an empty layer i at `offset` of a body and enters it in the directory. */
+static kith_status lay_layer(const kith_filter *f, const kithi_head *layer, uint8_t *body, uint64_t offset, unsigned i,
+                             kith_filter *handle) {
+    kith_status status = kithi_filter_lay(handle, layer, body + offset, &f->allocator);
+    if (status == KITH_OK)
+        kithi_store64(body + 8 * (size_t)i, handle->block_bytes);
+    return status;
+}
+
+static kith_status init(kith_filter *f) {
+    kithi_head layer;
+    kith_status status = plan_layer(&f->head, 0, &layer);
+    if (status != KITH_OK)
+        return status;
+    kith_filter *handles = new_handles(f, 1);
+    if (handles == NULL)
+        return KITH_E_MEMORY;
+    status = lay_layer(f, &layer, f->body, DIRECTORY_BYTES, 0, handles);
+    if (status != KITH_OK) {
+        release_handles(f, handles, 0, 1);
+        return status;
+    }
+    f->state = handles;
+    return KITH_OK;
+}
+
+static kith_status bind_layer(const kith_filter *f, const kith_filter *like, unsigned i, uint8_t *block,
+                              uint64_t block_bytes, kith_filter *handle) {
+    if (like != NULL)
+        return kithi_filter_bind_as(handle, &layers_of(like)[i], block, &f->allocator);
+    /* Lazily: the checksums of the whole body cover the layers, and check() walks them. */
+    kith_status status = kithi_filter_bind(handle, block, block_bytes, KITH_OPEN_LAZY, &f->allocator);
+    if (status != KITH_OK)
+        return status == KITH_E_MEMORY ? status : KITH_E_CORRUPT;
+    if (handle->kind->id == f->head.params[INNER] && kithi_hash_equal(&handle->head.hash, &f->head.hash))
+        return KITH_OK;
+    kithi_filter_unbind(handle);
+    return KITH_E_CORRUPT;
+}
+
+static kith_status attach(kith_filter *f, const kith_filter *like, unsigned flags) {
+    (void)flags;
+    unsigned count = layer_count(f), bound = 0;
+    kith_filter *handles = new_handles(f, count);
+    if (handles == NULL)
+        return KITH_E_MEMORY;
+    kith_status status = KITH_OK;
+    uint64_t offset = DIRECTORY_BYTES;
+    while (bound < count && status == KITH_OK) {
+        uint64_t block_bytes = kithi_load64(f->body + 8 * (size_t)bound);
+        uint64_t left = f->head.body_bytes - offset;
+        if (block_bytes < KITHI_HEADER_BYTES || block_bytes > left || padded(block_bytes) > left) {
+            status = KITH_E_CORRUPT;
+            break;
+        }
+        status = bind_layer(f, like, bound, f->body + offset, block_bytes, &handles[bound]);
+        bound += status == KITH_OK;
+        offset += padded(block_bytes);
+    }
+    if (status == KITH_OK && offset != f->head.body_bytes)
+        status = KITH_E_CORRUPT;
+    if (status == KITH_OK)
+        f->state = handles;
+    else
+        release_handles(f, handles, bound, count);
+    return status;
+}
+
+static void detach(kith_filter *f) {
+    if (f->state != NULL)
+        release_handles(f, layers_of(f), layer_count(f), layer_count(f));
+    f->state = NULL;
+}
+
+static void seal(kith_filter *f) {
+    for (unsigned i = 0; i < layer_count(f); i++)
+        kithi_filter_seal(&layers_of(f)[i]);
+}
+
+static void fresh(kithi_head *head) {
+    head->params[LAYERS] = 1;
+    head->capacity = head->params[FIRST_CAPACITY];
+    kithi_head first;
+    uint64_t block_bytes = 0;
+    bool planned = plan_layer(head, 0, &first) == KITH_OK && kithi_block_bytes(first.body_bytes, &block_bytes);
+    assert(planned);
+    (void)planned;
+    head->body_bytes = DIRECTORY_BYTES + padded(block_bytes);
+}
+
+/* One layer more, in a new block; the old one goes when all has succeeded. */
+static kith_status grow(kith_filter *f) {
+    unsigned count = layer_count(f);
+    kithi_head layer;
+    uint64_t layer_bytes, block_bytes, capacity;
+    if (count == LAYERS_MAX || plan_layer(&f->head, count, &layer) != KITH_OK ||
+        !kithi_block_bytes(layer.body_bytes, &layer_bytes) || !kithi_add(f->head.capacity, layer.capacity, &capacity) ||
+        !kithi_block_bytes(f->head.body_bytes + padded(layer_bytes), &block_bytes))
+        return KITH_E_FULL;
+    kith_filter *handles = new_handles(f, count + 1);
+    if (handles == NULL)
+        return KITH_E_MEMORY;
+    uint8_t *block = kithi_allocate(&f->allocator, block_bytes);
+    if (block == NULL) {
+        release_handles(f, handles, 0, count + 1);
+        return KITH_E_MEMORY;
+    }
+    uint8_t *body = block + KITHI_HEADER_BYTES;
+    memcpy(body, f->body, (size_t)f->head.body_bytes);
+    kith_status status = lay_layer(f, &layer, body, f->head.body_bytes, count, &handles[count]);
+    if (status != KITH_OK) {
+        kithi_release(&f->allocator, block, block_bytes);
+        release_handles(f, handles, 0, count + 1);
+        return status;
+    }
+    memcpy(handles, layers_of(f), count * sizeof *handles);
+    for (unsigned i = 0; i < count; i++) {
+        handles[i].block = body + (handles[i].block - f->body);
+        handles[i].body = handles[i].block + KITHI_HEADER_BYTES;
+    }
+    kithi_release(&f->allocator, f->state, count * sizeof *handles);
+    kithi_release(&f->allocator, f->block, f->block_bytes);
+    f->state = handles;
+    f->block = block;
+    f->block_bytes = block_bytes;
+    f->body = body;
+    f->head.body_bytes += padded(layer_bytes);
+    f->head.capacity = capacity;
+    f->head.params[LAYERS] = count + 1;
+    f->shape.body_bytes = f->head.body_bytes;
+    f->shape.cells = 8 * f->head.body_bytes;
+    return KITH_OK;
+}
+
+/* ---- verbs ---- */
+
+/* How many layers answer yes, and one of them, looked at from the newest. */
+static unsigned find(const kith_filter *f, uint64_t digest, unsigned from, unsigned stop_at, kith_filter **where) {
+    unsigned found = 0;
+    for (unsigned i = from; i-- > 0 && found < stop_at;) {
+        kith_filter *layer = &layers_of(f)[i];
+        if (layer->kind->has(layer, digest)) {
+            *where = layer;
+            found++;
+        }
+    }
+    return found;
+}
+
+static bool has(const kith_filter *f, uint64_t digest) {
+    kith_filter *where;
+    return find(f, digest, layer_count(f), 1, &where) != 0;
+}
+
+static void prefetch(const kith_filter *f, uint64_t digest) {
+    for (unsigned i = layer_count(f); i-- > 0;)
+        layers_of(f)[i].kind->prefetch(&layers_of(f)[i], digest);
+}
+
+static kith_status add_to_newest(kith_filter *f, uint64_t digest, bool *was_new) {
+    kith_filter *newest = &layers_of(f)[layer_count(f) - 1];
+    uint64_t before = newest->head.count;
+    newest->sealed = false;
+    kith_status status = newest->kind->add(newest, digest, was_new);
+    f->head.count += newest->head.count - before;
+    return status;
+}
+
+static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
+    kith_filter *where;
+    bool in_older = find(f, digest, layer_count(f) - 1, 1, &where) != 0;
+    bool keeps_copies = (f->shape.capabilities & KITH_CAN_COPIES) != 0;
+    if (in_older && !keeps_copies)
+        return KITH_OK;
+    bool is_new = false;
+    kith_status status = add_to_newest(f, digest, &is_new);
+    if (status == KITH_E_FULL) {
+        status = grow(f);
+        if (status != KITH_OK)
+            return status;
+        /* What was the newest layer is an older one now, and it does not have the key, or it would have taken it;
+         * kinds with copies may be full and have it. */
+        in_older = find(f, digest, layer_count(f) - 1, 1, &where) != 0;
+        status = add_to_newest(f, digest, &is_new);
+    }
+    if (status == KITH_OK)
+        *was_new = is_new && !in_older;
+    return status;
+}
+
+static kith_status remove_one(kith_filter *f, uint64_t digest) {
+    kith_filter *where;
+    unsigned found = find(f, digest, layer_count(f), 2, &where);
+    if (found != 1)
+        return found == 0 ? KITH_E_ABSENT : KITH_E_AMBIGUOUS;
+    where->sealed = false;
+    kith_status status = where->kind->remove(where, digest);
+    f->head.count -= status == KITH_OK;
+    return status;
+}
+
+static uint64_t copies(const kith_filter *f, uint64_t digest) {
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < layer_count(f); i++)
+        sum += layers_of(f)[i].kind->copies(&layers_of(f)[i], digest);
+    return sum;
+}
+
+static void stats(const kith_filter *f, kith_filter_stats *stats) {
+    stats->layers = layer_count(f);
+    stats->keys_now = 0;
+    stats->cells = 0;
+    double all_say_no = 1;
+    for (unsigned i = 0; i < layer_count(f); i++) {
+        const kith_filter *layer = &layers_of(f)[i];
+        kith_filter_stats one = KITH_FILTER_STATS_INIT;
+        if (kith_filter_stats_of(layer, &one) != KITH_OK)
+            continue;
+        stats->cells += one.cells;
+        stats->cells_used += one.cells_used;
+        stats->keys_now += one.keys_now;
+        stats->stuck += one.stuck;
+        all_say_no *= 1 - one.rate_now;
+    }
+    stats->rate_now = 1 - all_say_no;
+}
+
+static const char *check(const kith_filter *f) {
+    uint64_t count = 0, capacity = 0;
+    for (unsigned i = 0; i < layer_count(f); i++) {
+        const kith_filter *layer = &layers_of(f)[i];
+        const char *broken = kithi_filter_check(layer);
+        if (broken != NULL)
+            return broken;
+        count += layer->head.count;
+        capacity += layer->head.capacity;
+        uint8_t any = 0;
+        for (uint64_t at = layer->block_bytes; at < padded(layer->block_bytes); at++)
+            any |= layer->block[at];
+        if (any != 0)
+            return "a byte between two layers is not zero";
+    }
+    for (unsigned i = layer_count(f); i < LAYERS_MAX; i++)
+        if (kithi_load64(f->body + 8 * (size_t)i) != 0)
+            return "the directory names a layer past the last";
+    if (f->head.fill != 0)
+        return "the header keeps a fill that this kind does not have";
+    if (capacity != f->head.capacity)
+        return "the capacity is not the sum of the layers'";
+    return count == f->head.count ? NULL : "the count is not the sum of the layers'";
+}
+
+const kithi_kind kithi_kind_layers = {
+    .id = ID,
+    .info =
+        {
+            .name = "layers",
+            .summary = "grows: layers of another kind, the sum of their rates bounded",
+            .capabilities = KITH_CAN_GROW,
+            .options = OPTIONS,
+            .option_count = sizeof OPTIONS / sizeof *OPTIONS,
+        },
+    .choose = choose,
+    .shape = shape,
+    .expect = expect,
+    .has = has,
+    .add = add,
+    .prefetch = prefetch,
+    .remove = remove_one,
+    .copies = copies,
+    .stats = stats,
+    .check = check,
+    .fresh = fresh,
+    .init = init,
+    .attach = attach,
+    .detach = detach,
+    .seal = seal,
+};
