@@ -7,8 +7,8 @@
  *     kind       keys come   and go   bits a key at 1% / 0.1%   lines a lookup   take it when
  *     bloom         yes       no          9.6 / 14.4                  k          sets are merged and compared
  *     blocked       yes       no         10.1 / 15.7                  1          speed is what counts
- *     counting      yes       yes        38.3 / 57.5                  k          the classic with deletion
- *     cuckoo        yes       yes        10.6 / 13.7                  2          keys go again, rate above about 0.2%
+ *     counting      yes       yes        38.4 / 57.5                  k          the classic with deletion
+ *     cuckoo        yes       yes        10.4 / 13.5                  2          keys go again, rate above 0.2%
  *     overlap       yes       yes        12.7 / 12.7                  2          keys go again, rate 0.1% and below
  *     layers        yes    as inside     depends                      -          nobody knows n beforehand
  *

@@ -66,7 +66,8 @@ typedef struct kith_plan {
     unsigned cell_bits;        /* bits in each of them */
     unsigned hashes;           /* bits or counters that a key sets; 0 for fingerprint kinds */
     unsigned fingerprint_bits; /* 0 for Bloom kinds */
-    unsigned lines;            /* cache lines that a lookup touches, at most */
+    unsigned lines;            /* places in memory that a lookup goes to, at most: a cache line each, now and then two
+                                  where a bucket or window crosses the end of a line; for layers those of one layer */
     unsigned max_copies;       /* copies of one key; 1 where KITH_CAN_COPIES is not set */
     double failure;            /* probability that `capacity` distinct keys do not all go in */
 } kith_plan;

@@ -1,16 +1,20 @@
-/* The constants of `rule_of` were measured with the search of filters/nest.c (breadth-first, 32,768 slots at most) on
- * regions of 2^10 to 2^18 slots, 30 to 90,000 seeds each. Load at the first key that found no room:
+/* Where the numbers come from. Regions of 2^10 to 2^18 slots were filled until a key found no room, with the search of
+ * family/nest.c, 80 to 310,000 seeds each. The load reached has a mean that does not depend on the size, a standard
+ * deviation of spread / sqrt(slots), and a left tail heavier than normal:
  *
- *     places          mean at 2^18   spread * sqrt(slots)   threshold for unlimited search
- *     windows of 2       0.9608             0.31                       0.9650
- *     b = 2              0.8954             0.43                       0.8970
- *     b = 4              0.9796             0.19                       0.9803
- *     b = 8              0.9976             0.07                       0.9978
+ *     places         mean load   spread     seen in 90,000 to 270,000 regions of 1024 slots: once in 10^4 under
+ *     windows of 2     0.9650     0.230       0.9336
+ *     b = 2            0.8970     0.436       0.8398
+ *     b = 4            0.9803     0.190       0.9541
+ *     b = 8            0.9978     0.067       0.9854
  *
- * In smaller regions the search is exhaustive and the mean is the threshold; the lower figure is used for all. The tail
- * of small regions is heavier than normal: `spread` grows by 2/sqrt(slots), and the count of c + 1 keys on one pair of
- * places is taken four times, for the larger knots that go with it. With both the formula was above every measured
- * failure probability between 10^-1 and 10^-7, for n from 5 to 1000. tests/unit/fit.c measures again. */
+ * `overrun` is a normal tail with a spread 15% larger and a term for the skew, 0.67 (z^2 - 1) / slots. `knots` counts
+ * c + 1 keys on one pair of places, twice, for the larger knots that go with them. Their sum was above the measured
+ * probability of failure at 142 points between 10^-1 and 10^-7, n from 5 to 2000, but for one of 7 failures where it was
+ * 12% under; tests/unit/fits.c measures again. Large filters are not planned to that brink but to the loads of `rule_of`,
+ * where a search is still short: windows at 0.945 take 6 slots on average and 3,400 at worst, at 0.96 22 and 34,000, for
+ * one and a half percent of the bytes. At b = 1 failures are knots of every size, and 4 / (1 - load/0.48)^3 of the
+ * smallest stands for them. */
 #include "core/fit.h"
 
 #include <math.h>
@@ -23,21 +27,22 @@
 #define HALF_MAX (UINT64_C(1) << 29)
 
 typedef struct rule {
-    double load, spread;
+    double load, spread; /* where a region stops */
+    double planned;      /* the highest load that is planned for */
 } rule;
 
 static rule rule_of(const kithi_fit *fit) {
     if (fit->windows)
-        return (rule){0.960, 0.31};
+        return (rule){0.9646, 0.230, 0.945};
     switch (fit->place_slots) {
     case 1:
-        return (rule){0.48, 1};
+        return (rule){0.48, 1, 0.4};
     case 2:
-        return (rule){0.8945, 0.44};
+        return (rule){0.8967, 0.436, 0.875};
     case 4:
-        return (rule){0.979, 0.19};
+        return (rule){0.9800, 0.190, 0.96};
     default:
-        return (rule){0.997, 0.07};
+        return (rule){0.9976, 0.067, 0.985};
     }
 }
 
@@ -49,66 +54,99 @@ uint64_t kithi_fit_top(const kithi_fit *fit, unsigned slot_bits) {
     return (UINT64_C(1) << (slot_bits - fit->code_bits)) - 1;
 }
 
-static double cells_of(const kithi_fit *fit, const kithi_fit_size *size) {
-    return (double)size->regions * (double)size->half * (double)kithi_fit_top(fit, size->slot_bits);
-}
-
 /* Slots that a key may lie in: c. */
-static double key_slots(const kithi_fit *fit) {
-    return 2.0 * fit->place_slots;
-}
-
-static double log_choose(double n, double k) {
-    return n < k ? -INFINITY : lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);
+static unsigned key_slots(const kithi_fit *fit) {
+    return 2 * fit->place_slots;
 }
 
 double kithi_fit_rate(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n) {
-    return -expm1((double)n * log1p(-1 / cells_of(fit, size)));
+    double cells = (double)size->regions * (double)size->half * (double)kithi_fit_top(fit, size->slot_bits);
+    return -expm1((double)n * log1p(-1 / cells));
 }
 
-double kithi_fit_crowding(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n) {
-    double cells = cells_of(fit, size), c = key_slots(fit), keys = (double)n;
+/* Expected number of sets of c + 1 keys with one pair of places, were fingerprints all different. */
+static double knots(unsigned c, double regions, double half, double keys) {
     if (keys <= c)
         return 0;
-    return fmin(1, exp((c + 1) * log(keys / cells) + log(cells) - lgamma(c + 2)));
+    double log_sets = lgamma(keys + 1) - lgamma(c + 2.0) - lgamma(keys - c);
+    return exp(log_sets - c * log(regions) - 2 * c * log(half));
+}
+
+static double slots_of(const kithi_fit *fit, double half) {
+    return fit->windows ? 2 * (half + 1) : 2 * half * fit->place_slots;
 }
 
 static double room_failure(const kithi_fit *fit, double regions, double half, double keys) {
-    double c = key_slots(fit);
+    unsigned c = key_slots(fit);
     if (keys <= c)
         return 0; /* any j <= c keys have c slots between them at least */
     rule stop = rule_of(fit);
-    double slots = fit->windows ? 2 * (half + 1) : half * c;
-    double share = keys / regions;
-    double load = share / slots;
+    double slots = slots_of(fit, half);
+    double share = keys / regions, load = share / slots;
     if (load >= stop.load)
         return 1;
-    /* c + 1 keys on one pair of places, in any region. */
-    double larger_knots = fit->place_slots > 1 ? 4 : 4 / pow(1 - load / stop.load, 3);
-    double knot = larger_knots * exp(log_choose(keys, c + 1) - c * log(regions) - 2 * c * log(half));
-    /* More keys than the region takes. */
-    double stop_spread = (stop.spread + 2 / sqrt(slots)) / sqrt(slots);
-    double share_spread = sqrt(share * (1 - 1 / regions)) / slots;
-    double deviations = (stop.load - load) / hypot(stop_spread, share_spread);
-    double overrun = erfc(deviations / sqrt(2)) / 2;
-    return fmin(1, regions * overrun + knot);
+    double larger_knots = fit->place_slots > 1 ? 2 : 4 / pow(1 - load / stop.load, 3);
+    /* load = stop - z * deviation - skew * (z^2 - 1), solved for z; shares of regions are binomial. */
+    double skew = 0.67 / slots;
+    double deviation = hypot(1.15 * stop.spread / sqrt(slots), sqrt(share * (1 - 1 / regions)) / slots);
+    double z = (sqrt(deviation * deviation + 4 * skew * (stop.load + skew - load)) - deviation) / (2 * skew);
+    double overrun = regions * erfc(z / sqrt(2)) / 2;
+    return fmin(1, overrun + larger_knots * knots(c, regions, half, keys));
 }
 
 double kithi_fit_room_failure(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n) {
     return room_failure(fit, (double)size->regions, (double)size->half, (double)n);
 }
 
-/* The smallest x in [1, limit] for which the failure is small enough when it is given to one of the two; 0: none. */
-static uint64_t smallest_half(const kithi_fit *fit, uint64_t regions, uint64_t n, uint64_t limit) {
+/* Of k = c + 1 keys on one pair, those with equal fingerprints share the pair for certain once they share a place. Over
+ * the ways to part k keys into j groups of equal fingerprint, Stirling's S(k, j) of them:
+ *
+ *     knots * sum over j of S(k, j) x^(k - j)        x = half / top
+ *
+ * The term of j = k, all different, is that of room; the rest is crowding, and for x > 1 most of it is j = 1. */
+static double crowding(const kithi_fit *fit, double regions, double half, double top, double keys) {
+    unsigned k = key_slots(fit) + 1;
+    double stirling[2 * 8 + 2] = {1}; /* row 0, then row by row; b is at most 8 */
+    for (unsigned row = 1; row <= k; row++) {
+        for (unsigned j = row; j > 0; j--)
+            stirling[j] = j * stirling[j] + stirling[j - 1];
+        stirling[0] = 0;
+    }
+    double x = half / top, sum = 0;
+    for (unsigned j = 1; j < k; j++)
+        sum += stirling[j] * pow(x, k - j);
+    return fmin(1, sum * knots(k - 1, regions, half, keys));
+}
+
+double kithi_fit_crowding(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n) {
+    return crowding(fit, (double)size->regions, (double)size->half, (double)kithi_fit_top(fit, size->slot_bits),
+                    (double)n);
+}
+
+/* What is being fitted: n keys, fingerprints up to `top`, and whether crowding counts. */
+typedef struct task {
+    const kithi_fit *fit;
+    double keys, top;
+    bool any_crowding;
+} task;
+
+static bool fits(const task *t, double regions, double half) {
+    return t->keys <= rule_of(t->fit).planned * regions * slots_of(t->fit, half) &&
+           room_failure(t->fit, regions, half, t->keys) <= ROOM_FAILURE_MAX &&
+           (t->any_crowding || crowding(t->fit, regions, half, t->top, t->keys) <= CROWDING_MAX);
+}
+
+/* The smallest half, up to `limit`, that fits in so many regions; 0: none. */
+static uint64_t smallest_half(const task *t, double regions, uint64_t limit) {
     uint64_t low = 0, high = limit;
-    if (room_failure(fit, (double)regions, (double)limit, (double)n) > ROOM_FAILURE_MAX)
+    if (!fits(t, regions, (double)limit))
         return 0;
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
-        if (room_failure(fit, (double)regions, (double)middle, (double)n) > ROOM_FAILURE_MAX)
-            low = middle;
-        else
+        if (fits(t, regions, (double)middle))
             high = middle;
+        else
+            low = middle;
     }
     return high;
 }
@@ -120,57 +158,56 @@ static uint64_t power_of_two_from(uint64_t x) {
     return power;
 }
 
-/* Places in a half of a region at most. A key of b = 1 has two slots, and small regions make knots of three keys much
- * more likely: one region for all. */
+/* Places in a half of a region at most. A key of b = 1 has two slots only, and knots of three keys are the more likely
+ * the smaller the regions: one region for all. */
 static uint64_t half_limit(const kithi_fit *fit, unsigned slot_bits) {
     uint64_t limit = fit->windows ? REGION_SLOTS / 2 - 1 : REGION_SLOTS / 2 / fit->place_slots;
     if (fit->place_slots == 1)
         limit = HALF_MAX;
-    if (fit->power_of_two && slot_bits - 1 < 31 && limit > UINT64_C(1) << (slot_bits - 1))
+    if (fit->power_of_two && limit > UINT64_C(1) << (slot_bits - 1))
         limit = UINT64_C(1) << (slot_bits - 1);
     return limit;
 }
 
-/* Regions and half for n keys and at least `places` places in halves over all regions. */
-static bool split(const kithi_fit *fit, uint64_t n, double places, kithi_fit_size *size) {
-    uint64_t limit = half_limit(fit, size->slot_bits);
-    double regions = fmax(1, ceil(fmax(places, (double)n / (key_slots(fit) * rule_of(fit).load)) / (double)limit));
-    while (regions < 0x1p40) {
-        size->regions = (uint64_t)regions;
-        uint64_t half = smallest_half(fit, size->regions, n, limit);
+/* Regions and half for at least `places` places in the left halves of all regions, in fewer than `bits` bits. */
+static bool split(const task *t, double places, double bits, kithi_fit_size *size) {
+    uint64_t limit = half_limit(t->fit, size->slot_bits);
+    double region_bits = slots_of(t->fit, (double)limit) * size->slot_bits;
+    double fewest = fmax(places * region_bits / (double)limit, t->keys * size->slot_bits);
+    /* More regions until it fits, or until the largest that do not fit are already too many bits. */
+    for (double regions = fmax(1, ceil(fewest / region_bits)); (regions - 1) * region_bits < bits;
+         regions = ceil(regions * 1.001 + 0.5)) {
+        uint64_t half = smallest_half(t, regions, limit);
         double by_rate = ceil(places / regions);
-        if (half != 0 && by_rate <= (double)limit) {
-            size->half = (uint64_t)fmax((double)half, by_rate);
-            if (fit->power_of_two)
-                size->half = power_of_two_from(size->half); /* the limit is one, too */
-            return true;
-        }
-        regions = ceil(regions * 1.001 + 0.5);
+        if (half == 0 || by_rate > (double)limit)
+            continue;
+        size->regions = (uint64_t)regions;
+        size->half = (uint64_t)fmax((double)half, by_rate);
+        if (t->fit->power_of_two)
+            size->half = power_of_two_from(size->half); /* the limit is one, too */
+        return true;
     }
     return false;
 }
 
 bool kithi_fit_choose(const kithi_fit *fit, uint64_t n, double rate, unsigned slot_bits, kithi_fit_size *size) {
-    double c = key_slots(fit), keys = (double)n;
-    double cells_for_rate = -1 / expm1(log1p(-rate) / keys);
-    double cells_for_crowd = exp(((c + 1) * log(keys) - lgamma(c + 2) - log(CROWDING_MAX)) / c);
-    if (slot_bits != 0 || keys <= c)
-        cells_for_crowd = 0;
-    /* Rounding upwards of the last digits: the rate must not come out above what was asked. */
-    double cells = fmax(cells_for_rate, cells_for_crowd) * (1 + 1e-12);
-    double best_bits = INFINITY;
+    /* Rounded upwards in the last digits: the rate must not come out above what was asked. */
+    double cells = -1 / expm1(log1p(-rate) / (double)n) * (1 + 1e-12);
+    double best_bits = 0x1p62;
     unsigned from = slot_bits != 0 ? slot_bits : SLOT_BITS_MIN + fit->code_bits;
     unsigned to = slot_bits != 0 ? slot_bits : SLOT_BITS_MAX;
-    for (unsigned bits = from; bits <= to; bits++) {
+    bool found = false;
+    for (unsigned bits = to; bits >= from; bits--) { /* wide slots fit soonest, and then bound the search */
         kithi_fit_size trial = {.slot_bits = bits};
-        double places = ceil(cells / (double)kithi_fit_top(fit, bits));
-        if (!split(fit, n, places, &trial))
+        task t = {fit, (double)n, (double)kithi_fit_top(fit, bits), slot_bits != 0};
+        if (!split(&t, ceil(cells / t.top), best_bits, &trial))
             continue;
         double total = (double)trial.regions * (double)kithi_fit_region_slots(fit, trial.half) * bits;
         if (total < best_bits) {
             best_bits = total;
             *size = trial;
+            found = true;
         }
     }
-    return best_bits < INFINITY;
+    return found;
 }

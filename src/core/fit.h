@@ -7,14 +7,14 @@
  * unequal shares of the keys, which are binomial. In small regions another cause comes first: a few keys that share
  * the same few places, most often c + 1 keys at one pair of places that has c slots.
  *
- * Crowding: c + 1 keys with the same pair of places and the same fingerprint. More fingerprint bits help, more room
- * hardly does.
+ * Crowding: among c + 1 keys on one pair of places some have equal fingerprints, which makes the pair equal too, far more
+ * likely than by chance when there are fewer fingerprints than places. More fingerprint bits help, more room hardly
+ * does.
  *
  * With P = half places in each half of a region, R regions and F fingerprints there are R*P*F different (pair,
  * fingerprint) cells, and a key is answered yes exactly when its cell is not empty, so
  *
  *     rate = 1 - (1 - 1/(R P F))^n                 exactly, for every n
- *     crowding <= R P F x^(c+1) / (c+1)!           x = n / (R P F), keys in a cell
  */
 #ifndef KITHI_CORE_FIT_H
 #define KITHI_CORE_FIT_H
@@ -45,7 +45,7 @@ double kithi_fit_room_failure(const kithi_fit *fit, const kithi_fit_size *size, 
 double kithi_fit_crowding(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n);
 
 /* The fewest bits in all that keep the rate, with room failure at most 10^-9 and crowding at most 10^-8; with
- * slot_bits given (not 0) that width, whatever the crowding. False when it would take more than 2^40 regions. */
+ * slot_bits given (not 0) that width, whatever the crowding. False when it would take 2^62 bits. */
 bool kithi_fit_choose(const kithi_fit *fit, uint64_t n, double rate, unsigned slot_bits, kithi_fit_size *size);
 
 #endif

@@ -20,8 +20,8 @@ double kithi_bloom_rate(unsigned k, uint64_t slice, uint64_t n);
 /* The smallest slice that keeps the rate; 0 when it would pass 2^62 bits in all. */
 uint64_t kithi_bloom_slice(unsigned k, uint64_t n, double rate);
 
-/* The k, and its slice, that keep the rate with the fewest cells; `given_k`, when not 0, is taken. False when they would
- * pass 2^62. k = 64 is the best for a rate of 2^-64, and two digests are equal as often as that. */
+/* The k, and its slice, that keep the rate with the fewest cells; `given_k`, when not 0, is taken. False when they
+ * would pass 2^62. k = 64 is the best for a rate of 2^-64, and two digests are equal as often as that. */
 #define KITHI_BLOOM_K_MAX 64
 bool kithi_bloom_choose(uint64_t n, double rate, unsigned given_k, unsigned *k, uint64_t *slice);
 

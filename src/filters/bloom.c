@@ -21,7 +21,7 @@
 #include <math.h>
 
 #include "core/sizing.h"
-#include "filters/bits.h"
+#include "family/bits.h"
 
 enum { K, SLICE };
 

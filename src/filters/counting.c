@@ -11,8 +11,8 @@
  *
  * So the rate, and the k and slice that the planner takes, are bloom's, and the filter is four times as large.
  *
- * Saturating and sticky. A counter that reaches 15 (F) may stand for more, so it stays at 15 for ever: taking 1 from it
- * could take a key away that is still in. It costs a little rate and never a key. stats().stuck says how many there are.
+ * Saturating and sticky. A counter that reaches 15 (F) may stand for more, so it stays at 15 for ever: taking 1 from
+ * it could take a key away that is still in. It costs a little rate and never a key; stats().stuck says how many.
  *
  * Copies. A key may be added until the least of its counters is 14; one more is KITH_E_COPIES. So a key alone never
  * drives a counter to 15, and one that is added a million times harms nobody; counters stick only where keys meet, or
@@ -22,25 +22,25 @@
  * Room. KITH_E_COPIES for a key that is not in needs 14 others at each of its k counters. With lambda = n/slice keys a
  * counter on average, one of n distinct keys meets it with probability at most
  *
- *     failure = n * (lambda^14 / 14!)^k        (14 of the n keys hit a given counter: at most n^14/14! ways of slice^-14)
+ *     failure = n * (lambda^14 / 14!)^k        (n^14/14! ways to choose 14 keys, each at the counter with 1/slice)
  *
- * which is 10^-84 at a million keys and 1%. Only one counter a key, which bloom takes above a rate of 38.2% (there k = 1
- * and k = 2 need the same), would make it felt: at 90% one filter of a million keys in 80 would refuse one of them. So
- * rates above 38% are planned as 38%: k = 2, lambda = 0.96, failure under 10^-9 up to 2 * 10^13 keys.
+ * which is 10^-84 at a million keys and 1%. Only one counter a key, which bloom takes above a rate of 38.2% (there
+ * k = 1 and k = 2 need the same), would make it felt: at 90% one filter of a million keys in 80 would refuse one of
+ * them. So rates above 38% are planned as 38%: k = 2, lambda = 0.96, failure under 10^-9 up to 2 * 10^13 keys.
  *
  * Order. The bytes are min(15, adds) in each counter, whatever the order of the adds that went in. Which adds are
  * refused may depend on it: a key whose counters are all shared may take 14 copies when it comes first, fewer when it
  * comes last.
  *
  * Invariants. Every add and every remove that succeeds changes one counter of each slice by 1, unless it is stuck: the
- * counters of a slice that has no stuck one add up to the count, even after keys were removed that had never been added.
- * fill is the number of counters that are not 0; the guard against chosen keys is bloom's (filters/bits.h).
+ * counters of a slice that has no stuck one add up to the count, even after removals of keys that were never added.
+ * fill is the number of counters that are not 0; the guard against chosen keys is bloom's (family/bits.h).
  *
  * Parameters: 0 k, 1 counters in a slice, 7 fill limit. */
 #include <math.h>
 
 #include "core/sizing.h"
-#include "filters/bits.h"
+#include "family/bits.h"
 
 enum { K, SLICE };
 
@@ -57,7 +57,8 @@ static const kith_option OPTIONS[] = {
 static kith_status choose(const kithi_request *request, kithi_head *head) {
     unsigned k;
     uint64_t slice;
-    if (!kithi_bloom_choose(request->capacity, fmin(request->rate, RATE_MAX), (unsigned)request->options[0], &k, &slice))
+    if (!kithi_bloom_choose(request->capacity, fmin(request->rate, RATE_MAX), (unsigned)request->options[0], &k,
+                            &slice))
         return KITH_E_TOO_LARGE;
     head->params[K] = k;
     head->params[SLICE] = slice;
@@ -206,8 +207,7 @@ static kith_status merge(kith_filter *into, const kith_filter *from) {
     if (kithi_bits_full(into, fill))
         return KITH_E_FULL;
     for (uint64_t at = 0; at < into->head.body_bytes; at += 8)
-        kithi_store64(into->body + at,
-                      add_saturating(kithi_load64(into->body + at), kithi_load64(from->body + at)));
+        kithi_store64(into->body + at, add_saturating(kithi_load64(into->body + at), kithi_load64(from->body + at)));
     into->head.count = count;
     into->head.fill = fill;
     return KITH_OK;
@@ -237,9 +237,14 @@ static tally tally_of(const kith_filter *f, uint64_t from, uint64_t to) {
 }
 
 static void stats(const kith_filter *f, kith_filter_stats *stats) {
-    stats->stuck = tally_of(f, 0, f->shape.cells).stuck;
-    stats->keys_now = kithi_bloom_keys((unsigned)f->head.params[K], f->head.params[SLICE], f->head.fill);
-    stats->rate_now = pow((double)f->head.fill / (double)f->shape.cells, (double)f->head.params[K]);
+    uint64_t slice = f->head.params[SLICE];
+    stats->keys_now = kithi_bloom_keys((unsigned)f->head.params[K], slice, f->head.fill);
+    stats->rate_now = 1;
+    for (uint64_t i = 0; i < f->head.params[K]; i++) {
+        tally t = tally_of(f, i * slice, (i + 1) * slice);
+        stats->stuck += t.stuck;
+        stats->rate_now *= (double)t.used / (double)slice;
+    }
 }
 
 static const char *check(const kith_filter *f) {

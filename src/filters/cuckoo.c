@@ -2,7 +2,7 @@
  * Bloom", 2014).
  *
  * A key has a fingerprint of f bits and two buckets of b slots in its region, each computable from the other and the
- * fingerprint, so that an entry can move without its key. See filters/nest.h for regions and moves.
+ * fingerprint, so that an entry can move without its key. See family/nest.h for regions and moves.
  *
  *     region  | bucket 0 | bucket 1 | … | bucket half-1 | bucket half | … | bucket 2*half-1 |
  *               left half                                 right half
@@ -13,8 +13,8 @@
  *     alternate=simple   p XOR fingerprint (Eppstein, "Cuckoo Filter: Simplification and Analysis", 2016): no hash,
  *                        but the number of buckets in a region must be a power of two of at most 2^f
  *
- * The rate is 2b times the load in 2^f. b = 4 fits at a load of about 0.955 and is the default; b = 2 has a rate half as
- * high in a bit less and fits to about 0.88; b = 1 stops under one half and needs far more room to be sure; b = 8 needs
+ * The rate is 2b times the load in 2^f. b = 4 is planned to a load of 0.96 and is the default; b = 2 has a rate half as
+ * high in a bit less and is planned to 0.875; b = 1 stops under one half and needs far more room to be sure; b = 8 needs
  * a bit more for one or two percent of load.
  *
  * A key may be added 2b times, once for each of its slots. Keys that share buckets and fingerprint can't be told
@@ -23,7 +23,7 @@
  *
  * Parameters: 0 bits in a slot (f), 1 half, 2 regions, 3 b, 4 alternate (0 halves, 1 simple). */
 #include "core/fit.h"
-#include "filters/nest.h"
+#include "family/nest.h"
 
 enum { BUCKET_SLOTS = KITHI_REGIONS + 1, ALTERNATE };
 enum { HALVES, SIMPLE };

@@ -1,4 +1,4 @@
-/* filters/nest.h: what the cuckoo kinds have in common: fingerprints in packed slots, and moving them out of the way.
+/* family/nest.h: what the cuckoo kinds have in common: fingerprints in packed slots, and moving them out of the way.
  *
  *     body    | region 0 | region 1 |  …  | region R-1 |
  *     region  | slot 0 | slot 1 | … (slot_bits each, packed) | 8 spare bytes or more, to a multiple of 64 |
@@ -15,8 +15,8 @@
  *
  * A kind gives two functions: `ways`, and `decode` from a slot and its code back to place and fingerprint. decode must
  * bear any code in any slot, as a lazily opened body may hold anything. */
-#ifndef KITHI_FILTERS_NEST_H
-#define KITHI_FILTERS_NEST_H
+#ifndef KITHI_FAMILY_NEST_H
+#define KITHI_FAMILY_NEST_H
 
 #include "core/fit.h"
 #include "core/mix.h"

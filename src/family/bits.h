@@ -1,11 +1,11 @@
-/* filters/bits.h: what the Bloom kinds have in common: a body of bits that are only ever set, a count of keys that
+/* family/bits.h: what the Bloom kinds have in common: a body of bits that are only ever set, a count of keys that
  * changed one, and the guard.
  *
  * A Bloom filter is full when `count` reaches its capacity, or when more bits are set than that many keys would set but
- * once in 10^9 filters (the fill limit, a parameter): keys chosen against the filter do not raise its rate. A key that
- * the filter already answers for changes nothing and is never refused. */
-#ifndef KITHI_FILTERS_BITS_H
-#define KITHI_FILTERS_BITS_H
+ * once in 10^9 filters (the fill limit, a parameter): keys chosen to set more bits than their share are stopped. A key
+ * that the filter already answers for changes nothing and is never refused. */
+#ifndef KITHI_FAMILY_BITS_H
+#define KITHI_FAMILY_BITS_H
 
 #include "core/mix.h"
 #include "kind.h"
