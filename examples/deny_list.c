@@ -16,12 +16,12 @@
 #define FILE_NAME "deny_list.kith"
 
 static const char *const WORDS[] = {
-    "password", "qwerty",  "letmein", "dragon",   "monkey",  "football", "baseball", "sunshine", "princess", "welcome",
-    "shadow",   "master",  "michael", "superman", "batman",  "trustno1", "iloveyou", "starwars", "computer", "hunter",
-    "soccer",   "killer",  "pepper",  "ginger",   "summer",  "winter",   "spring",   "autumn",   "flower",   "hello",
-    "freedom",  "whatever", "secret", "admin",    "login",   "access",   "passw0rd", "zxcvbnm",  "asdfgh",   "abc123",
-    "charlie",  "jordan",  "thomas",  "george",   "jessica", "amanda",   "ashley",   "nicole",   "daniel",   "andrew",
-    "matrix",   "cheese",  "cookie",  "banana",   "orange",  "purple",   "silver",   "golden",   "guitar",   "london",
+    "password", "qwerty",   "letmein", "dragon",   "monkey",  "football", "baseball", "sunshine", "princess", "welcome",
+    "shadow",   "master",   "michael", "superman", "batman",  "trustno1", "iloveyou", "starwars", "computer", "hunter",
+    "soccer",   "killer",   "pepper",  "ginger",   "summer",  "winter",   "spring",   "autumn",   "flower",   "hello",
+    "freedom",  "whatever", "secret",  "admin",    "login",   "access",   "passw0rd", "zxcvbnm",  "asdfgh",   "abc123",
+    "charlie",  "jordan",   "thomas",  "george",   "jessica", "amanda",   "ashley",   "nicole",   "daniel",   "andrew",
+    "matrix",   "cheese",   "cookie",  "banana",   "orange",  "purple",   "silver",   "golden",   "guitar",   "london",
 };
 #define WORD_COUNT (sizeof WORDS / sizeof *WORDS)
 
@@ -104,7 +104,8 @@ int main(int argc, char **argv) {
     size_t lost = missing(filter);
     printf("%s: %llu passwords in a filter of kind %s\n", FILE_NAME, (unsigned long long)kith_filter_count(filter),
            kith_filter_kind_name(filter));
-    printf("  size            %llu bytes, %.2f bits a password\n", (unsigned long long)plan.file_bytes, plan.bits_per_key);
+    printf("  size            %llu bytes, %.2f bits a password\n", (unsigned long long)plan.file_bytes,
+           plan.bits_per_key);
     printf("  promised rate   %.3f%% (expected %.4f%%)\n", plan.rate * 100, plan.expected_rate * 100);
     printf("  measured rate   %.4f%% of a million passwords that are not on the list\n", rate * 100);
     printf("  listed, but not found: %zu\n\n", lost);
@@ -113,7 +114,8 @@ int main(int argc, char **argv) {
         for (int i = 1; i < argc; i++)
             ask(filter, argv[i]);
     } else {
-        const char *const tries[] = {"password", "Dragon1987", "sunshine2024!", "correct horse battery staple", "p4Tk!vq"};
+        const char *const tries[] = {"password", "Dragon1987", "sunshine2024!", "correct horse battery staple",
+                                     "p4Tk!vq"};
         for (size_t i = 0; i < sizeof tries / sizeof *tries; i++)
             ask(filter, tries[i]);
     }

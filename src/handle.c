@@ -57,6 +57,9 @@ kith_status kithi_filter_bind(kith_filter *f, uint8_t *block, uint64_t block_byt
     const kithi_kind *kind = kithi_kind_by_id(head.kind_id);
     if (kind == NULL)
         return KITH_E_KIND;
+    for (unsigned i = 0; i < KITHI_PARAMS; i++)
+        if ((kind->params >> i & 1) == 0 && head.params[i] != 0)
+            return KITH_E_CORRUPT;
     kithi_shape shape;
     status = kind->shape(&head, &shape);
     if (status != KITH_OK)

@@ -42,7 +42,8 @@ typedef struct kithi_expectation {
 } kithi_expectation;
 
 typedef struct kithi_kind {
-    uint16_t id; /* in files; never reused */
+    uint16_t id;    /* in files; never reused */
+    uint8_t params; /* bit i: parameter i is used; the others are 0 */
     kith_kind_info info;
 
     /* Chooses head->params for a request; the caller has set capacity and rate and checked them. May also raise

@@ -183,24 +183,22 @@ KITH_API bool kith_filter_readonly(const kith_filter *filter);
 KITH_API kith_hash kith_filter_hash(const kith_filter *filter);
 
 typedef struct kith_filter_stats {
-    size_t struct_bytes;      /* sizeof(kith_filter_stats): set by KITH_FILTER_STATS_INIT */
-    uint64_t count;           /* as kith_filter_count */
-    uint64_t capacity;        /* as kith_filter_capacity */
-    double rate;              /* the promise */
-    double rate_now;          /* estimated from the bits as they are now */
-    double keys_now;          /* number of keys estimated from the bits (Bloom kinds); the count elsewhere */
-    uint64_t cells;           /* bits, counters or slots */
-    uint64_t cells_used;      /* not zero */
-    double load;              /* cells_used / cells */
-    uint64_t stuck;           /* counting: counters at their top, which stay there */
-    unsigned layers;          /* 1, or the number of layers */
+    size_t struct_bytes; /* sizeof(kith_filter_stats): set by KITH_FILTER_STATS_INIT */
+    uint64_t count;      /* as kith_filter_count */
+    uint64_t capacity;   /* as kith_filter_capacity */
+    double rate;         /* the promise */
+    double rate_now;     /* estimated from the bits as they are now */
+    double keys_now;     /* number of keys estimated from the bits (Bloom kinds); the count elsewhere */
+    uint64_t cells;      /* bits, counters or slots */
+    uint64_t cells_used; /* not zero */
+    double load;         /* cells_used / cells */
+    uint64_t stuck;      /* counting: counters at their top, which stay there */
+    unsigned layers;     /* 1, or the number of layers */
     uint64_t file_bytes;
 } kith_filter_stats;
 
-#define KITH_FILTER_STATS_INIT                                                                                       \
-    {                                                                                                                \
-        sizeof(kith_filter_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                   \
-    }
+#define KITH_FILTER_STATS_INIT                                                                                         \
+    { sizeof(kith_filter_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Cost: a pass over the body (blocked, counting), else constant. KITH_E_ARGUMENT for a wrong struct_bytes. */
 KITH_API KITH_MUST_USE kith_status kith_filter_stats_of(const kith_filter *filter, kith_filter_stats *stats);

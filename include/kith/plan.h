@@ -23,38 +23,36 @@ extern "C" {
 
 /* What a filter can do. A verb that a filter can't do answers KITH_E_UNSUPPORTED. */
 typedef enum kith_capability {
-    KITH_CAN_REMOVE = 1 << 0,     /* remove, remove_many */
-    KITH_CAN_COPIES = 1 << 1,     /* a key may be added several times; copies() counts, remove() takes one away */
-    KITH_CAN_MERGE = 1 << 2,      /* merge */
-    KITH_CAN_INTERSECT = 1 << 3,  /* intersect */
-    KITH_CAN_SUBSET = 1 << 4,     /* subset */
-    KITH_CAN_SHARE = 1 << 5,      /* adders: adds from many threads at once */
-    KITH_CAN_GROW = 1 << 6,       /* takes keys past its first capacity and keeps its rate */
-    KITH_CAN_ANY_ORDER = 1 << 7,  /* the bytes do not depend on the order of the adds */
+    KITH_CAN_REMOVE = 1 << 0,    /* remove, remove_many */
+    KITH_CAN_COPIES = 1 << 1,    /* a key may be added several times; copies() counts, remove() takes one away */
+    KITH_CAN_MERGE = 1 << 2,     /* merge */
+    KITH_CAN_INTERSECT = 1 << 3, /* intersect */
+    KITH_CAN_SUBSET = 1 << 4,    /* subset */
+    KITH_CAN_SHARE = 1 << 5,     /* adders: adds from many threads at once */
+    KITH_CAN_GROW = 1 << 6,      /* takes keys past its first capacity and keeps its rate */
+    KITH_CAN_ANY_ORDER = 1 << 7, /* the bytes do not depend on the order of the adds */
 } kith_capability;
 
 /* What is wanted. Begin with KITH_FILTER_SPEC_INIT; a field left 0 is "not given". */
 typedef struct kith_filter_spec {
-    size_t struct_bytes;     /* sizeof(kith_filter_spec): set by KITH_FILTER_SPEC_INIT */
-    const char *kind;        /* a name of kith_filter_kind_at(); NULL: the smallest kind that can do all of `needs` */
-    uint32_t needs;          /* kith_capability bits that the filter must have */
-    uint64_t capacity;       /* n: distinct keys that go in at least */
-    double rate;             /* 0 < rate < 1: probability that an absent key is answered yes, at full capacity */
-    uint64_t bytes;          /* size of the whole file or block, at most */
-    uint64_t max_bytes;      /* a cap on the size that a plan may reach, for input you do not trust; 0: none */
-    const char *options;     /* "name=value name=value" as the kind lists them, or NULL */
-    kith_hash hash;          /* all 0: XXH3, seed 0 */
+    size_t struct_bytes; /* sizeof(kith_filter_spec): set by KITH_FILTER_SPEC_INIT */
+    const char *kind;    /* a name of kith_filter_kind_at(); NULL: the smallest kind that can do all of `needs` */
+    uint32_t needs;      /* kith_capability bits that the filter must have */
+    uint64_t capacity;   /* n: distinct keys that go in at least */
+    double rate;         /* 0 < rate < 1: probability that an absent key is answered yes, at full capacity */
+    uint64_t bytes;      /* size of the whole file or block, at most */
+    uint64_t max_bytes;  /* a cap on the size that a plan may reach, for input you do not trust; 0: none */
+    const char *options; /* "name=value name=value" as the kind lists them, or NULL */
+    kith_hash hash;      /* all 0: XXH3, seed 0 */
     const kith_allocator *allocator; /* NULL: the C library's */
 } kith_filter_spec;
 
-#define KITH_FILTER_SPEC_INIT                                                                                        \
-    {                                                                                                                \
-        sizeof(kith_filter_spec), 0, 0, 0, 0, 0, 0, 0, {KITH_HASH_XXH3, 0, {0}}, 0                                   \
-    }
+#define KITH_FILTER_SPEC_INIT                                                                                          \
+    { sizeof(kith_filter_spec), 0, 0, 0, 0, 0, 0, 0, {KITH_HASH_XXH3, 0, {0}}, 0 }
 
 /* What will be. */
 typedef struct kith_plan {
-    size_t struct_bytes;       /* sizeof(kith_plan): set by KITH_PLAN_INIT */
+    size_t struct_bytes; /* sizeof(kith_plan): set by KITH_PLAN_INIT */
     const char *kind;
     uint32_t capabilities;     /* kith_capability bits of this very filter (options may matter) */
     uint64_t capacity;         /* keys promised to go in */
@@ -72,10 +70,8 @@ typedef struct kith_plan {
     double failure;            /* probability that `capacity` distinct keys do not all go in */
 } kith_plan;
 
-#define KITH_PLAN_INIT                                                                                               \
-    {                                                                                                                \
-        sizeof(kith_plan), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                  \
-    }
+#define KITH_PLAN_INIT                                                                                                 \
+    { sizeof(kith_plan), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Fills in `plan` from any two of spec->capacity, spec->rate and spec->bytes. Allocates nothing; takes microseconds,
  * some milliseconds where bytes are given.

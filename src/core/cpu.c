@@ -12,8 +12,8 @@ static uint32_t detect(void) {
 #if !defined(KITH_NO_SIMD) && (defined(__x86_64__) || defined(__i386__))
     if (__builtin_cpu_supports("avx2"))
         features |= KITHI_CPU_AVX2;
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
         features |= KITHI_CPU_AVX512;
 #elif !defined(KITH_NO_SIMD) && defined(__ARM_NEON)
     features |= KITHI_CPU_NEON;

@@ -24,16 +24,16 @@
 
 /* A way of laying out slots. */
 typedef struct kithi_fit {
-    unsigned place_slots;  /* slots at a place: b, or 2 for windows */
-    bool windows;          /* neighbouring places share a slot */
-    bool power_of_two;     /* 2 * half must be one, and at most 2^(slot_bits) */
-    unsigned code_bits;    /* bits of a slot that are not fingerprint */
+    unsigned place_slots; /* slots at a place: b, or 2 for windows */
+    bool windows;         /* neighbouring places share a slot */
+    bool power_of_two;    /* 2 * half must be one, and at most 2^(slot_bits) */
+    unsigned code_bits;   /* bits of a slot that are not fingerprint */
 } kithi_fit;
 
 /* What was found. */
 typedef struct kithi_fit_size {
     unsigned slot_bits;
-    uint64_t half;    /* places in a half of a region */
+    uint64_t half; /* places in a half of a region */
     uint64_t regions;
 } kithi_fit_size;
 

@@ -78,7 +78,8 @@ kith_status kithi_options_read(const char *text, const kith_option *options, siz
         at = end;
     }
     for (size_t i = 0; i < option_count; i++) {
-        if (!given[i] && !read_value(&options[i], options[i].fallback, strlen(options[i].fallback), resolve, &values[i]))
+        if (!given[i] &&
+            !read_value(&options[i], options[i].fallback, strlen(options[i].fallback), resolve, &values[i]))
             return KITH_E_OPTION;
     }
     return KITH_OK;

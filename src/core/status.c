@@ -10,8 +10,8 @@ const char *kith_version(void) {
 
 const char *kith_status_name(kith_status status) {
     switch (status) {
-#define CASE(number, name, sentence)                                                                                 \
-    case KITH_##name:                                                                                                \
+#define CASE(number, name, sentence)                                                                                   \
+    case KITH_##name:                                                                                                  \
         return "KITH_" #name;
         KITH_STATUS_LIST(CASE)
 #undef CASE
@@ -21,8 +21,8 @@ const char *kith_status_name(kith_status status) {
 
 const char *kith_status_text(kith_status status) {
     switch (status) {
-#define CASE(number, name, sentence)                                                                                 \
-    case KITH_##name:                                                                                                \
+#define CASE(number, name, sentence)                                                                                   \
+    case KITH_##name:                                                                                                  \
         return sentence;
         KITH_STATUS_LIST(CASE)
 #undef CASE

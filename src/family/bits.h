@@ -52,8 +52,12 @@ static inline void kithi_bits_combine(kith_filter *into, const kith_filter *from
     into->head.count = count;
 }
 
-/* A count from an estimate: within what is possible. */
-static inline uint64_t kithi_bits_clamp(double keys, uint64_t low, uint64_t high) {
+/* A count from an estimate: within what is possible, also with so many bits set. */
+static inline uint64_t kithi_bits_clamp(double keys, uint64_t low, uint64_t high, uint64_t fill) {
+    if (high > fill)
+        high = fill;
+    if (low == 0 && fill != 0)
+        low = 1;
     if (!(keys > (double)low))
         return low;
     return keys < (double)high ? (uint64_t)(keys + 0.5) : high;
@@ -68,7 +72,8 @@ static inline kith_status kithi_bits_merge(kith_filter *into, const kith_filter 
         return KITH_E_FULL;
     uint64_t a = into->head.count, b = from->head.count;
     uint64_t most = b < into->head.capacity - a ? a + b : into->head.capacity;
-    kithi_bits_combine(into, from, KITHI_BITS_OR, fill, kithi_bits_clamp(keys_at(into, fill), a > b ? a : b, most));
+    uint64_t count = kithi_bits_clamp(keys_at(into, fill), a > b ? a : b, most, fill);
+    kithi_bits_combine(into, from, KITHI_BITS_OR, fill, count);
     return KITH_OK;
 }
 
@@ -76,7 +81,8 @@ static inline kith_status kithi_bits_intersect(kith_filter *into, const kith_fil
                                                double (*keys_at)(const kith_filter *f, uint64_t fill)) {
     uint64_t fill = kithi_bits_count(into, from, KITHI_BITS_AND);
     uint64_t a = into->head.count, b = from->head.count;
-    kithi_bits_combine(into, from, KITHI_BITS_AND, fill, kithi_bits_clamp(keys_at(into, fill), 0, a < b ? a : b));
+    uint64_t count = kithi_bits_clamp(keys_at(into, fill), 0, a < b ? a : b, fill);
+    kithi_bits_combine(into, from, KITHI_BITS_AND, fill, count);
     return KITH_OK;
 }
 

@@ -24,6 +24,7 @@
 
 /* Parameters that every cuckoo kind has in these places. */
 enum { KITHI_SLOT_BITS, KITHI_HALF, KITHI_REGIONS };
+#define KITHI_NEST_PARAMS (1 << KITHI_SLOT_BITS | 1 << KITHI_HALF | 1 << KITHI_REGIONS)
 
 #define KITHI_WAYS_MAX 16
 
@@ -113,31 +114,31 @@ kithi_expectation kithi_nest_expect(kithi_fit fit, kithi_fit_size size, uint64_t
 #define KITHI_NEST_CAPABILITIES (KITH_CAN_REMOVE | KITH_CAN_COPIES | KITH_CAN_MERGE)
 
 /* The verbs of a cuckoo kind over its nest. A nest is a constant, so has() is compiled with the kind's own ways(). */
-#define KITHI_NEST_VERBS(nest)                                                                                       \
-    static bool has(const kith_filter *f, uint64_t digest) {                                                         \
-        return kithi_nest_has(&(nest), f, digest);                                                                   \
-    }                                                                                                                \
-    static uint64_t copies(const kith_filter *f, uint64_t digest) {                                                  \
-        return kithi_nest_copies(&(nest), f, digest);                                                                \
-    }                                                                                                                \
-    static void prefetch(const kith_filter *f, uint64_t digest) {                                                    \
-        kithi_nest_prefetch(&(nest), f, digest);                                                                     \
-    }                                                                                                                \
-    static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {                                         \
-        return kithi_nest_add(&(nest), f, digest, was_new);                                                          \
-    }                                                                                                                \
-    static kith_status remove_one(kith_filter *f, uint64_t digest) {                                                 \
-        return kithi_nest_remove(&(nest), f, digest);                                                                \
-    }                                                                                                                \
-    static kith_status merge(kith_filter *into, const kith_filter *from) {                                           \
-        return kithi_nest_merge(&(nest), into, from);                                                                \
-    }                                                                                                                \
-    static const char *check(const kith_filter *f) {                                                                 \
-        return kithi_nest_check(&(nest), f);                                                                         \
+#define KITHI_NEST_VERBS(nest)                                                                                         \
+    static bool has(const kith_filter *f, uint64_t digest) {                                                           \
+        return kithi_nest_has(&(nest), f, digest);                                                                     \
+    }                                                                                                                  \
+    static uint64_t copies(const kith_filter *f, uint64_t digest) {                                                    \
+        return kithi_nest_copies(&(nest), f, digest);                                                                  \
+    }                                                                                                                  \
+    static void prefetch(const kith_filter *f, uint64_t digest) {                                                      \
+        kithi_nest_prefetch(&(nest), f, digest);                                                                       \
+    }                                                                                                                  \
+    static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {                                           \
+        return kithi_nest_add(&(nest), f, digest, was_new);                                                            \
+    }                                                                                                                  \
+    static kith_status remove_one(kith_filter *f, uint64_t digest) {                                                   \
+        return kithi_nest_remove(&(nest), f, digest);                                                                  \
+    }                                                                                                                  \
+    static kith_status merge(kith_filter *into, const kith_filter *from) {                                             \
+        return kithi_nest_merge(&(nest), into, from);                                                                  \
+    }                                                                                                                  \
+    static const char *check(const kith_filter *f) {                                                                   \
+        return kithi_nest_check(&(nest), f);                                                                           \
     }
 
-#define KITHI_NEST_RECORD                                                                                            \
-    .has = has, .add = add, .prefetch = prefetch, .remove = remove_one, .copies = copies, .merge = merge,            \
+#define KITHI_NEST_RECORD                                                                                              \
+    .has = has, .add = add, .prefetch = prefetch, .remove = remove_one, .copies = copies, .merge = merge,              \
     .stats = kithi_nest_stats, .check = check, .detach = kithi_nest_detach
 
 #endif

@@ -256,6 +256,7 @@ static void stats(const kith_filter *f, kith_filter_stats *stats) {
 
 const kithi_kind kithi_kind_blocked = {
     .id = 2,
+    .params = 1 << LANES | 1 << BLOCKS | 1 << KITHI_FILL_LIMIT,
     .info =
         {
             .name = "blocked",

@@ -127,12 +127,12 @@ static void stats(const kith_filter *f, kith_filter_stats *stats) {
 
 const kithi_kind kithi_kind_bloom = {
     .id = 1,
+    .params = 1 << K | 1 << SLICE | 1 << KITHI_FILL_LIMIT,
     .info =
         {
             .name = "bloom",
             .summary = "k bits a key: merges, intersects, compares",
-            .capabilities =
-                KITH_CAN_MERGE | KITH_CAN_INTERSECT | KITH_CAN_SUBSET | KITH_CAN_SHARE | KITH_CAN_ANY_ORDER,
+            .capabilities = KITH_CAN_MERGE | KITH_CAN_INTERSECT | KITH_CAN_SUBSET | KITH_CAN_SHARE | KITH_CAN_ANY_ORDER,
             .options = OPTIONS,
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },

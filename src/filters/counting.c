@@ -266,6 +266,7 @@ static const char *check(const kith_filter *f) {
 
 const kithi_kind kithi_kind_counting = {
     .id = 3,
+    .params = 1 << K | 1 << SLICE | 1 << KITHI_FILL_LIMIT,
     .info =
         {
             .name = "counting",

@@ -110,6 +110,7 @@ KITHI_NEST_VERBS(NEST)
 
 const kithi_kind kithi_kind_cuckoo = {
     .id = 4,
+    .params = KITHI_NEST_PARAMS | 1 << BUCKET_SLOTS | 1 << ALTERNATE,
     .info =
         {
             .name = "cuckoo",

@@ -172,22 +172,20 @@ static kith_status init(kith_filter *f) {
     return KITH_OK;
 }
 
-static kith_status bind_layer(const kith_filter *f, const kith_filter *like, unsigned i, uint8_t *block,
+static kith_status bind_layer(const kith_filter *f, const kith_filter *like, unsigned flags, unsigned i, uint8_t *block,
                               uint64_t block_bytes, kith_filter *handle) {
     if (like != NULL)
         return kithi_filter_bind_as(handle, &layers_of(like)[i], block, &f->allocator);
-    /* Lazily: the checksums of the whole body cover the layers, and check() walks them. */
-    kith_status status = kithi_filter_bind(handle, block, block_bytes, KITH_OPEN_LAZY, &f->allocator);
-    if (status != KITH_OK)
-        return status == KITH_E_MEMORY ? status : KITH_E_CORRUPT;
-    if (handle->kind->id == f->head.params[INNER] && kithi_hash_equal(&handle->head.hash, &f->head.hash))
-        return KITH_OK;
-    kithi_filter_unbind(handle);
-    return KITH_E_CORRUPT;
+    /* The kind first: layers within layers, as deep as a file is long, would be a recursion as deep. */
+    kithi_head head;
+    if (kithi_header_read(block, block_bytes, &head) != KITH_OK || head.kind_id != f->head.params[INNER] ||
+        !kithi_hash_equal(&head.hash, &f->head.hash) || (i == 0 && head.capacity != f->head.params[FIRST_CAPACITY]))
+        return KITH_E_CORRUPT;
+    kith_status status = kithi_filter_bind(handle, block, block_bytes, flags, &f->allocator);
+    return status == KITH_OK || status == KITH_E_MEMORY ? status : KITH_E_CORRUPT;
 }
 
 static kith_status attach(kith_filter *f, const kith_filter *like, unsigned flags) {
-    (void)flags;
     unsigned count = layer_count(f), bound = 0;
     kith_filter *handles = new_handles(f, count);
     if (handles == NULL)
@@ -201,7 +199,7 @@ static kith_status attach(kith_filter *f, const kith_filter *like, unsigned flag
             status = KITH_E_CORRUPT;
             break;
         }
-        status = bind_layer(f, like, bound, f->body + offset, block_bytes, &handles[bound]);
+        status = bind_layer(f, like, flags, bound, f->body + offset, block_bytes, &handles[bound]);
         bound += status == KITH_OK;
         offset += padded(block_bytes);
     }
@@ -400,6 +398,7 @@ static const char *check(const kith_filter *f) {
 
 const kithi_kind kithi_kind_layers = {
     .id = ID,
+    .params = 1 << INNER | 1 << GROWTH | 1 << LAYERS | 1 << FIRST_CAPACITY,
     .info =
         {
             .name = "layers",

@@ -81,7 +81,7 @@ static inline void ways(const kithi_head *head, uint64_t window, uint64_t finger
 static inline bool decode(const kithi_head *head, uint32_t slot, uint32_t code, uint64_t *window,
                           uint64_t *fingerprint) {
     uint64_t half = head->params[KITHI_HALF];
-    uint64_t right = slot > half;                       /* each half has half + 1 slots */
+    uint64_t right = slot > half; /* each half has half + 1 slots */
     uint64_t offset = slot - right * (half + 1);
     uint64_t second = code & 1;
     *window = offset - second + right * half;
@@ -94,6 +94,7 @@ KITHI_NEST_VERBS(NEST)
 
 const kithi_kind kithi_kind_overlap = {
     .id = 5,
+    .params = KITHI_NEST_PARAMS,
     .info =
         {
             .name = "overlap",

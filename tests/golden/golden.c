@@ -1,0 +1,561 @@
+/* golden: files that every later version must read, and write, byte for byte.
+ *
+ *     golden                      the tests
+ *     golden --make               writes the files of this folder, answers.txt and the example of docs/format.md anew
+ *     golden --list-made          names of the filters that are not kept as files (see CASES)
+ *     golden --save NAME FILE     makes a filter and saves it
+ *     golden --members NAME       the keys that it must answer yes for, one a line
+ *     golden --answers FILE       the library's "yes" or "no" for every line of standard input
+ *
+ * The files freeze at the first tagged release. Before it a change of layout or sizing remakes them, in one commit that
+ * says why: `./dev build && build/dev/tests/golden --make`. After it a test that fails here means that files of users
+ * can't be read or are read wrongly: it is the code that has to change.
+ *
+ * answers.txt pins, for every file, the first ten false positives among the keys absent-0, absent-1, … : a reader that
+ * derives other places from a digest, and wrote the file with the same mistake, still fails.
+ *
+ * The last three commands are for tests/interop, where a second reader, written from docs/format.md, is held against
+ * the library. */
+#include <errno.h>
+#include <stdarg.h>
+
+#include <kith/kith.h>
+
+#include "check.h"
+#include "core/mix.h"
+
+#define FOLDER KITH_SOURCE_DIR "/tests/golden/"
+#define ANSWERS FOLDER "answers.txt"
+#define FORMAT_PAGE KITH_SOURCE_DIR "/docs/format.md"
+#define EXAMPLE_HEADING "## An example\n"
+
+enum {
+    PINNED = 10,       /* false positives kept for each file */
+    LOOKED_AT = 20000, /* absent keys among which they must be found */
+    KEY_BYTES_MAX = 32,
+    PATH_BYTES_MAX = 1024,
+};
+
+static const uint8_t SECRET[KITH_KEY_BYTES] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+
+/* ---- the filters ---- */
+
+typedef struct golden_case {
+    const char *name;
+    const char *kind;
+    const char *options;
+    uint64_t capacity;
+    double rate;
+    bool secret;   /* SipHash under SECRET instead of XXH3 */
+    uint64_t seed; /* of XXH3 */
+    size_t keys;   /* key-0 … ; see fill() */
+    unsigned layers;
+    bool kept; /* as a file in this folder; the others are made when tests/interop asks for them */
+} golden_case;
+
+/* Kept: each kind, the options that change the layout, and both hashes, small. Not kept: what takes many keys to reach
+ * (several regions, several checksums, a last checksum of a short part) and the remaining values of options. Where f is
+ * given it is to have false positives: at so few keys the planner takes more bits than the rate needs. */
+static const golden_case CASES[] = {
+    {"example", "bloom", NULL, 2, 0.1, false, 0, 2, 1, true},
+    {"bloom", "bloom", NULL, 200, 0.02, false, 0, 200, 1, true},
+    {"bloom-siphash", "bloom", NULL, 100, 0.02, true, 0, 100, 1, true},
+    {"blocked", "blocked", NULL, 200, 0.01, false, 0, 200, 1, true},
+    {"counting", "counting", NULL, 128, 0.02, false, 0, 100, 1, true},
+    {"cuckoo", "cuckoo", NULL, 256, 0.02, false, 7, 200, 1, true},
+    {"cuckoo-b2", "cuckoo", "b=2 f=7", 256, 0.02, false, 0, 200, 1, true},
+    {"cuckoo-simple", "cuckoo", "alternate=simple", 200, 0.02, false, 0, 150, 1, true},
+    {"overlap", "overlap", "f=7", 300, 0.02, false, 0, 250, 1, true},
+    {"layers", "layers", "inner=overlap", 40, 0.03, false, 0, 200, 3, true},
+    {"large-bloom", "bloom", NULL, 200000, 0.01, true, 0, 200000, 1, false},
+    {"large-counting", "counting", NULL, 50000, 0.01, false, 1, 40000, 1, false},
+    {"large-cuckoo", "cuckoo", NULL, 700000, 0.01, false, 0, 600000, 1, false},
+    {"large-cuckoo-simple", "cuckoo", "alternate=simple", 700000, 0.01, false, 0, 600000, 1, false},
+    {"large-overlap", "overlap", NULL, 700000, 0.005, false, 0, 600000, 1, false},
+    {"large-layers", "layers", "inner=counting growth=3", 1000, 0.01, true, 0, 20000, 4, false},
+    {"blocked-4", "blocked", "lanes=4", 5000, 0.03, false, 0, 5000, 1, false},
+    {"blocked-16", "blocked", "lanes=16", 5000, 0.001, false, 0, 5000, 1, false},
+    {"cuckoo-b1", "cuckoo", "b=1 f=6", 300, 0.03, false, 0, 200, 1, false},
+    {"cuckoo-b8-wide", "cuckoo", "b=8 f=32", 300, 0.01, false, 0, 200, 1, false},
+    {"cuckoo-simple-tiny", "cuckoo", "alternate=simple f=4", 8, 0.9, false, 1, 6, 1, false},
+    {"overlap-one", "overlap", NULL, 2, 0.5, false, 0, 1, 1, false},
+};
+#define CASE_COUNT (sizeof CASES / sizeof *CASES)
+
+static const golden_case *case_named(const char *name) {
+    for (size_t i = 0; i < CASE_COUNT; i++)
+        if (strcmp(CASES[i].name, name) == 0)
+            return &CASES[i];
+    return NULL;
+}
+
+static kith_hash hash_of(const golden_case *c) {
+    kith_hash hash = {.id = c->secret ? KITH_HASH_SIPHASH : KITH_HASH_XXH3, .seed = c->seed};
+    if (c->secret)
+        memcpy(hash.key, SECRET, sizeof SECRET);
+    return hash;
+}
+
+/* Key i of a filter; the example's have names. */
+static size_t key_of(const golden_case *c, size_t i, char *key) {
+    static const char *const EXAMPLE_KEYS[] = {"fox", "hen"};
+    int length = strcmp(c->name, "example") == 0 ? snprintf(key, KEY_BYTES_MAX, "%s", EXAMPLE_KEYS[i])
+                                                 : snprintf(key, KEY_BYTES_MAX, "key-%zu", i);
+    return (size_t)length;
+}
+
+static size_t absent_key(size_t i, char *key) {
+    return (size_t)snprintf(key, KEY_BYTES_MAX, "absent-%zu", i);
+}
+
+/* Adds the keys in order; then, where copies are kept, a second copy of keys 0, 5, … 20; then, where keys can go, takes
+ * away keys 3, 8, 13, … and adds every second of those again. member[i] (may be NULL) says whether key i must be in. A
+ * layered filter may answer KITH_E_AMBIGUOUS: that key stays. */
+static void fill(const golden_case *c, kith_filter *filter, bool *member) {
+    uint32_t capabilities = kith_filter_capabilities(filter);
+    char key[KEY_BYTES_MAX];
+    for (size_t i = 0; i < c->keys; i++) {
+        CHECK_OK(kith_filter_add(filter, key, key_of(c, i, key), NULL));
+        if (member != NULL)
+            member[i] = true;
+    }
+    if ((capabilities & KITH_CAN_COPIES) != 0)
+        for (size_t i = 0; i < c->keys && i <= 20; i += 5)
+            CHECK_OK(kith_filter_add(filter, key, key_of(c, i, key), NULL));
+    if ((capabilities & KITH_CAN_REMOVE) == 0)
+        return;
+    for (size_t i = 3; i < c->keys; i += 5) {
+        kith_status status = kith_filter_remove(filter, key, key_of(c, i, key));
+        CHECK(status == KITH_OK || (status == KITH_E_AMBIGUOUS && c->layers > 1));
+        if (member != NULL)
+            member[i] = status != KITH_OK;
+    }
+    for (size_t i = 3; i < c->keys; i += 10) {
+        CHECK_OK(kith_filter_add(filter, key, key_of(c, i, key), NULL));
+        if (member != NULL)
+            member[i] = true;
+    }
+}
+
+static kith_filter *make(const golden_case *c, bool *member) {
+    kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
+    spec.kind = c->kind;
+    spec.capacity = c->capacity;
+    spec.rate = c->rate;
+    spec.options = c->options;
+    spec.hash = hash_of(c);
+    kith_filter *filter;
+    CHECK_OK(kith_filter_create(&spec, &filter));
+    fill(c, filter, member);
+    kith_filter_stats stats = KITH_FILTER_STATS_INIT;
+    CHECK_OK(kith_filter_stats_of(filter, &stats));
+    CHECK_EQ_U64(stats.layers, c->layers);
+    return filter;
+}
+
+static kith_filter *open_file(const char *path) {
+    kith_filter *filter;
+    kith_status status = kith_filter_open(path, KITH_OPEN_DEFAULT, NULL, &filter);
+    if (status != KITH_OK)
+        CHECK_FAIL("%s: %s", path, kith_status_text(status));
+    return filter;
+}
+
+/* The first false positives, as indices of absent keys; PINNED of them, or the test fails. */
+static void false_positives(const kith_filter *filter, const char *name, size_t found[PINNED]) {
+    char key[KEY_BYTES_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < LOOKED_AT && count < PINNED; i++)
+        if (kith_filter_has(filter, key, absent_key(i, key)))
+            found[count++] = i;
+    if (count < PINNED)
+        CHECK_FAIL("%s answers yes for only %zu of %d absent keys", name, count, LOOKED_AT);
+}
+
+/* ---- files and text ---- */
+
+static const char *path_of(const golden_case *c, char path[PATH_BYTES_MAX]) {
+    int length = snprintf(path, PATH_BYTES_MAX, "%s%s.kith", FOLDER, c->name);
+    CHECK(length > 0 && length < PATH_BYTES_MAX);
+    return path;
+}
+
+/* A growing string of bytes, with a 0 behind the last. */
+typedef struct text {
+    char *at;
+    size_t used, size;
+} text;
+
+static void append_bytes(text *t, const void *bytes, size_t count) {
+    if (t->size - t->used <= count) {
+        t->size = 2 * t->size + count + 1;
+        char *larger = realloc(t->at, t->size);
+        CHECK(larger != NULL);
+        t->at = larger;
+    }
+    memcpy(t->at + t->used, bytes, count);
+    t->used += count;
+    t->at[t->used] = 0;
+}
+
+__attribute__((format(printf, 2, 3))) static void append(text *t, const char *format, ...) {
+    char piece[512];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(piece, sizeof piece, format, arguments);
+    va_end(arguments);
+    CHECK(length >= 0 && (size_t)length < sizeof piece);
+    append_bytes(t, piece, (size_t)length);
+}
+
+static text read_file(const char *path) {
+    FILE *file = fopen(path, "rb");
+    if (file == NULL)
+        CHECK_FAIL("%s: %s", path, strerror(errno));
+    text t = {NULL, 0, 0};
+    char piece[4096];
+    size_t count;
+    append_bytes(&t, "", 0);
+    while ((count = fread(piece, 1, sizeof piece, file)) > 0)
+        append_bytes(&t, piece, count);
+    CHECK(!ferror(file));
+    fclose(file);
+    return t;
+}
+
+static void write_file(const char *path, const text *t) {
+    FILE *file = fopen(path, "wb");
+    if (file == NULL)
+        CHECK_FAIL("%s: %s", path, strerror(errno));
+    bool written = fwrite(t->at, 1, t->used, file) == t->used;
+    CHECK(fclose(file) == 0 && written);
+}
+
+static void check_same_bytes(const char *name, const void *got, size_t got_bytes, const text *want) {
+    const char *bytes = got;
+    size_t at = 0;
+    while (at < got_bytes && at < want->used && bytes[at] == want->at[at])
+        at++;
+    if (at < got_bytes || at < want->used)
+        CHECK_FAIL("%s: %zu bytes, not %zu; the first that differs is at %zu", name, got_bytes, want->used, at);
+}
+
+/* ---- the example of docs/format.md ---- */
+
+typedef struct field {
+    unsigned at, bytes;
+    const char *remark;
+    bool number; /* its value belongs in the remark */
+} field;
+
+/* Fields of the example that are not 0, up to the body. */
+static const field FIELDS[] = {
+    {0, 8, "signature", false},
+    {8, 2, "version", true},
+    {10, 2, "kind, bloom is", true},
+    {12, 2, "header bytes", true},
+    {64, 8, "capacity", true},
+    {72, 8, "rate 0.1", false},
+    {80, 8, "count", true},
+    {88, 8, "fill", true},
+    {96, 8, "body bytes", true},
+    {104, 8, "parameter 0, k", true},
+    {112, 8, "parameter 1, slice", true},
+    {160, 8, "parameter 7, fill limit", true},
+    {176, 8, "body checksum, of the checksum behind the body", false},
+    {184, 8, "header checksum, of all above", false},
+};
+enum { HEADER_BYTES = 192, K_AT = 104, SLICE_AT = 112 };
+
+static uint64_t number_at(const text *file, size_t at, size_t bytes) {
+    uint64_t value = 0;
+    for (size_t i = 0; i < bytes; i++)
+        value |= (uint64_t)(uint8_t)file->at[at + i] << (8 * i);
+    return value;
+}
+
+static void append_hex(text *out, const text *file, size_t at, size_t bytes) {
+    append(out, "%08zx ", at);
+    for (size_t i = 0; i < 8; i++) {
+        if (i < bytes)
+            append(out, " %02x", (unsigned)(uint8_t)file->at[at + i]);
+        else
+            append(out, "   ");
+    }
+    append(out, "  ");
+}
+
+static void append_field(text *out, const text *file, const field *f) {
+    append_hex(out, file, f->at, f->bytes);
+    append(out, "%s", f->remark);
+    if (f->number)
+        append(out, " %" PRIu64, number_at(file, f->at, f->bytes));
+    append(out, "\n");
+}
+
+/* The digests of the two keys and the bits that they set, on the way that the page describes. */
+static void append_digests(text *out, const text *file, const golden_case *c) {
+    uint64_t k = number_at(file, K_AT, 8), slice = number_at(file, SLICE_AT, 8);
+    kith_hash hash = hash_of(c);
+    for (size_t key_index = 0; key_index < c->keys; key_index++) {
+        char key[KEY_BYTES_MAX];
+        uint64_t digest = kith_digest(&hash, key, key_of(c, key_index, key));
+        append(out, "%s  digest  %016" PRIx64 "\n", key, digest);
+        for (uint64_t i = 0; i < k; i++) {
+            uint64_t word = kithi_word(digest, i);
+            uint64_t in_slice = kithi_mulhi(word, slice);
+            append(out, "     word(%" PRIu64 ") %016" PRIx64 "  ", i, word);
+            append(out, "bit %" PRIu64 " * %" PRIu64 " + %" PRIu64, i, slice, in_slice);
+            append(out, " = %" PRIu64 "\n", i * slice + in_slice);
+        }
+    }
+}
+
+static text example_text(void) {
+    const golden_case *c = case_named("example");
+    char path[PATH_BYTES_MAX];
+    text file = read_file(path_of(c, path)), out = {NULL, 0, 0};
+    CHECK(file.used > HEADER_BYTES + 8);
+    size_t body_end = file.used - 8;
+
+    append(&out, "\nThe bloom filter of the keys `fox` and `hen`, capacity 2, rate 0.1, seed 0: ");
+    append(&out, "`tests/golden/example.kith`, %zu bytes.\nBytes that are left out are 0.\n\n```\n", file.used);
+    for (size_t i = 0; i < sizeof FIELDS / sizeof *FIELDS; i++)
+        append_field(&out, &file, &FIELDS[i]);
+    for (size_t at = HEADER_BYTES; at < body_end; at += 8) {
+        if (number_at(&file, at, 8) == 0)
+            continue;
+        append_hex(&out, &file, at, 8);
+        append(&out, "body: bits");
+        for (size_t bit = 0; bit < 64; bit++)
+            if ((number_at(&file, at, 8) >> bit & 1) != 0)
+                append(&out, " %zu", (at - HEADER_BYTES) * 8 + bit);
+        append(&out, "\n");
+    }
+    append_hex(&out, &file, body_end, 8);
+    append(&out, "checksum of the %zu bytes of the body\n%08zx\n```\n\n", body_end - HEADER_BYTES, file.used);
+
+    append(&out, "How the bits come about:\n\n```\n");
+    append_digests(&out, &file, c);
+    kith_hash secret = {.id = KITH_HASH_SIPHASH};
+    memcpy(secret.key, SECRET, sizeof SECRET);
+    append(&out, "```\n\nUnder SipHash-2-4 with the secret key `00 01 02 … 0f` the digest of `fox` is ");
+    append(&out, "`%016" PRIx64 "`.\n", kith_digest(&secret, "fox", 3));
+    free(file.at);
+    return out;
+}
+
+/* The page from the example's heading on, without the heading; NULL when it has none. */
+static char *example_section(const text *page) {
+    char *heading = strstr(page->at, EXAMPLE_HEADING);
+    return heading == NULL ? NULL : heading + strlen(EXAMPLE_HEADING);
+}
+
+static int hex_digit(char c) {
+    static const char DIGITS[] = "0123456789abcdef";
+    const char *at = c == 0 ? NULL : strchr(DIGITS, c);
+    return at == NULL ? -1 : (int)(at - DIGITS);
+}
+
+/* The bytes of a line of the dump, which is an offset of 8 digits, a blank, and a blank before each byte. Answers the
+ * offset, or SIZE_MAX when this is no such line. */
+static size_t parse_dump_line(const char *line, text *image) {
+    size_t offset = 0;
+    for (int i = 0; i < 8; i++) {
+        if (hex_digit(line[i]) < 0)
+            return SIZE_MAX;
+        offset = offset * 16 + (size_t)hex_digit(line[i]);
+    }
+    CHECK(offset < 65536);
+    while (image->used < offset)
+        append_bytes(image, "", 1);
+    if (line[8] != ' ')
+        return offset;
+    for (line += 9; line[0] == ' ' && hex_digit(line[1]) >= 0; line += 3) {
+        char byte = (char)(hex_digit(line[1]) * 16 + hex_digit(line[2]));
+        append_bytes(image, &byte, 1);
+    }
+    return offset;
+}
+
+/* ---- the tests ---- */
+
+TEST(the_same_operations_give_the_golden_bytes) {
+    for (size_t i = 0; i < CASE_COUNT; i++) {
+        if (!CASES[i].kept)
+            continue;
+        char path[PATH_BYTES_MAX];
+        text want = read_file(path_of(&CASES[i], path));
+        kith_filter *filter = make(&CASES[i], NULL);
+        const void *bytes;
+        size_t byte_count;
+        CHECK_OK(kith_filter_bytes(filter, &bytes, &byte_count));
+        check_same_bytes(CASES[i].name, bytes, byte_count, &want);
+
+        static const char SAVED[] = "golden-saved.kith";
+        CHECK_OK(kith_filter_save(filter, SAVED));
+        text saved = read_file(SAVED);
+        check_same_bytes(CASES[i].name, saved.at, saved.used, &want);
+        CHECK(remove(SAVED) == 0);
+        free(saved.at);
+        free(want.at);
+        kith_filter_free(filter);
+    }
+}
+
+TEST(golden_files_open_and_answer_yes_for_every_member) {
+    for (size_t i = 0; i < CASE_COUNT; i++) {
+        const golden_case *c = &CASES[i];
+        if (!c->kept)
+            continue;
+        bool *member = calloc(c->keys, sizeof *member);
+        CHECK(member != NULL);
+        kith_filter_free(make(c, member));
+        char path[PATH_BYTES_MAX], key[KEY_BYTES_MAX];
+        kith_filter *filter = open_file(path_of(c, path));
+        CHECK(strcmp(kith_filter_kind_name(filter), c->kind) == 0);
+        for (size_t k = 0; k < c->keys; k++)
+            if (member[k] && !kith_filter_has(filter, key, key_of(c, k, key)))
+                CHECK_FAIL("%s does not have %s", c->name, key);
+        kith_filter_free(filter);
+        free(member);
+    }
+}
+
+TEST(golden_files_have_the_pinned_false_positives) {
+    text answers = read_file(ANSWERS);
+    for (size_t i = 0; i < CASE_COUNT; i++) {
+        if (!CASES[i].kept)
+            continue;
+        char path[PATH_BYTES_MAX];
+        kith_filter *filter = open_file(path_of(&CASES[i], path));
+        size_t found[PINNED];
+        false_positives(filter, CASES[i].name, found);
+        text lines = {NULL, 0, 0};
+        for (size_t p = 0; p < PINNED; p++)
+            append(&lines, "%s.kith absent-%zu\n", CASES[i].name, found[p]);
+        const char *at = strstr(answers.at, lines.at);
+        if (at == NULL || (at != answers.at && at[-1] != '\n'))
+            CHECK_FAIL("answers.txt does not have these lines:\n%s", lines.at);
+        free(lines.at);
+        kith_filter_free(filter);
+    }
+    free(answers.at);
+}
+
+TEST(the_hex_of_the_format_page_is_the_example_file) {
+    text page = read_file(FORMAT_PAGE);
+    char path[PATH_BYTES_MAX];
+    text want = read_file(path_of(case_named("example"), path)), image = {NULL, 0, 0};
+    char *line = example_section(&page);
+    CHECK(line != NULL);
+    line = strstr(line, "```\n");
+    CHECK(line != NULL);
+    append_bytes(&image, "", 0);
+    size_t last = SIZE_MAX;
+    for (line += 4; strncmp(line, "```", 3) != 0; line = strchr(line, '\n') + 1) {
+        CHECK(strchr(line, '\n') != NULL);
+        last = parse_dump_line(line, &image);
+        CHECK(last != SIZE_MAX);
+    }
+    CHECK_EQ_U64(last, want.used);
+    check_same_bytes("the page's hex", image.at, image.used, &want);
+    free(page.at);
+    free(want.at);
+    free(image.at);
+}
+
+TEST(the_example_of_the_format_page_is_up_to_date) {
+    text page = read_file(FORMAT_PAGE), want = example_text();
+    const char *section = example_section(&page);
+    CHECK(section != NULL);
+    check_same_bytes("the page's example", section, strlen(section), &want);
+    free(page.at);
+    free(want.at);
+}
+
+/* ---- the commands ---- */
+
+static void make_all(void) {
+    text answers = {NULL, 0, 0};
+    for (size_t i = 0; i < CASE_COUNT; i++) {
+        if (!CASES[i].kept)
+            continue;
+        char path[PATH_BYTES_MAX];
+        kith_filter *filter = make(&CASES[i], NULL);
+        CHECK_OK(kith_filter_save(filter, path_of(&CASES[i], path)));
+        size_t found[PINNED];
+        false_positives(filter, CASES[i].name, found);
+        for (size_t p = 0; p < PINNED; p++)
+            append(&answers, "%s.kith absent-%zu\n", CASES[i].name, found[p]);
+        kith_filter_free(filter);
+    }
+    write_file(ANSWERS, &answers);
+
+    text page = read_file(FORMAT_PAGE), example = example_text();
+    char *section = example_section(&page);
+    CHECK(section != NULL);
+    page.used = (size_t)(section - page.at);
+    append_bytes(&page, example.at, example.used);
+    write_file(FORMAT_PAGE, &page);
+    free(page.at);
+    free(example.at);
+    free(answers.at);
+}
+
+static void print_members(const golden_case *c) {
+    bool *member = calloc(c->keys, sizeof *member);
+    CHECK(member != NULL);
+    kith_filter_free(make(c, member));
+    char key[KEY_BYTES_MAX];
+    for (size_t i = 0; i < c->keys; i++)
+        if (member[i])
+            printf("%.*s\n", (int)key_of(c, i, key), key);
+    free(member);
+}
+
+static void save(const golden_case *c, const char *path) {
+    kith_filter *filter = make(c, NULL);
+    CHECK_OK(kith_filter_save(filter, path));
+    kith_filter_free(filter);
+}
+
+static void print_answers(const char *path) {
+    kith_filter *filter = open_file(path);
+    char key[4096];
+    while (fgets(key, sizeof key, stdin) != NULL)
+        puts(kith_filter_has(filter, key, strcspn(key, "\n")) ? "yes" : "no");
+    kith_filter_free(filter);
+}
+
+static bool run_command(int argc, char **argv) {
+    const char *command = argv[1];
+    const golden_case *named = argc >= 3 ? case_named(argv[2]) : NULL;
+    if (strcmp(command, "--make") == 0 && argc == 2)
+        make_all();
+    else if (strcmp(command, "--list-made") == 0 && argc == 2) {
+        for (size_t i = 0; i < CASE_COUNT; i++)
+            if (!CASES[i].kept)
+                puts(CASES[i].name);
+    } else if (strcmp(command, "--save") == 0 && argc == 4 && named != NULL)
+        save(named, argv[3]);
+    else if (strcmp(command, "--members") == 0 && argc == 3 && named != NULL)
+        print_members(named);
+    else if (strcmp(command, "--answers") == 0 && argc == 3)
+        print_answers(argv[2]);
+    else
+        return false;
+    return true;
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2 || strncmp(argv[1], "--", 2) != 0 || strcmp(argv[1], "--list") == 0)
+        return check_main(argc, argv);
+    if (setjmp(check_exit) != 0)
+        return 1;
+    if (!run_command(argc, argv)) {
+        fprintf(stderr, "golden: no such command or filter; see the head of golden.c\n");
+        return 2;
+    }
+    return fflush(stdout) != 0;
+}

@@ -1,0 +1,528 @@
+/* reader: a second reader of .kith files, written from docs/format.md and from nothing else.
+ *
+ *     reader FILE < KEYS
+ *
+ * Verifies the whole file, then answers "yes" or "no" for every line of standard input. It shares no line with
+ * libkith, so where the two agree the document is right, and where they don't one of the three is wrong. It is slow and
+ * plain on purpose: all of a file in memory, one bit at a time, names as in the document.
+ *
+ * Exit status: 0 answered, 1 the file is refused (standard error says why), 2 used wrongly, no memory or no file. */
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#define HEADER_BYTES 192
+#define SPAN_BYTES 65536
+#define PARAMETERS 8
+#define DIRECTORY_ENTRIES 64
+#define GOLDEN_RATIO 0x9e3779b97f4a7c15u
+
+enum kind { BLOOM = 1, BLOCKED, COUNTING, CUCKOO, OVERLAP, LAYERS };
+
+typedef struct filter {
+    enum kind kind;
+    unsigned hash;
+    uint64_t seed;
+    const uint8_t *key;
+    uint64_t capacity, count, fill, body_bytes;
+    uint64_t parameter[PARAMETERS];
+    const uint8_t *body;
+} filter;
+
+static _Noreturn void refuse(const char *why) {
+    fprintf(stderr, "reader: refused: %s\n", why);
+    exit(1);
+}
+
+static void require(bool holds, const char *why) {
+    if (!holds)
+        refuse(why);
+}
+
+/* ---- numbers ---- */
+
+static uint64_t load(const uint8_t *at, unsigned bytes) {
+    uint64_t value = 0;
+    for (unsigned i = 0; i < bytes; i++)
+        value |= (uint64_t)at[i] << (8 * i);
+    return value;
+}
+
+static double load_f64(const uint8_t *at) {
+    uint64_t bits = load(at, 8);
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static bool all_zero(const uint8_t *at, uint64_t bytes) {
+    for (uint64_t i = 0; i < bytes; i++)
+        if (at[i] != 0)
+            return false;
+    return true;
+}
+
+/* `width` bits from bit `first` on, numbered from the least significant bit of the first byte. */
+static uint64_t load_bits(const uint8_t *at, uint64_t first, unsigned width) {
+    uint64_t value = 0;
+    for (unsigned i = 0; i < width; i++)
+        value |= (uint64_t)(at[(first + i) / 8] >> ((first + i) % 8) & 1) << i;
+    return value;
+}
+
+static uint64_t hi(uint64_t a, uint64_t b) {
+    uint64_t a0 = a & 0xffffffff, a1 = a >> 32, b0 = b & 0xffffffff, b1 = b >> 32;
+    uint64_t low = a0 * b0, middle = a1 * b0 + (low >> 32), other = a0 * b1 + (middle & 0xffffffff);
+    return a1 * b1 + (middle >> 32) + (other >> 32);
+}
+
+static uint64_t lo(uint64_t a, uint64_t b) {
+    return a * b;
+}
+
+static uint64_t round_up(uint64_t value, uint64_t to) {
+    return (value + to - 1) / to * to;
+}
+
+static bool power_of_two(uint64_t value) {
+    return value != 0 && (value & (value - 1)) == 0;
+}
+
+/* ---- digests ---- */
+
+static uint64_t rotate(uint64_t x, unsigned by) {
+    return x << by | x >> (64 - by);
+}
+
+static void sip_rounds(uint64_t v[4], unsigned rounds) {
+    while (rounds-- > 0) {
+        v[0] += v[1], v[1] = rotate(v[1], 13) ^ v[0], v[0] = rotate(v[0], 32);
+        v[2] += v[3], v[3] = rotate(v[3], 16) ^ v[2];
+        v[0] += v[3], v[3] = rotate(v[3], 21) ^ v[0];
+        v[2] += v[1], v[1] = rotate(v[1], 17) ^ v[2], v[2] = rotate(v[2], 32);
+    }
+}
+
+/* Aumasson, Bernstein, "SipHash: a fast short-input PRF", 2012, section 2. */
+static uint64_t siphash_2_4(const uint8_t secret[16], const uint8_t *message, size_t bytes) {
+    uint64_t k0 = load(secret, 8), k1 = load(secret + 8, 8);
+    uint64_t v[4] = {k0 ^ 0x736f6d6570736575u, k1 ^ 0x646f72616e646f6du, k0 ^ 0x6c7967656e657261u,
+                     k1 ^ 0x7465646279746573u};
+    for (size_t done = 0; done <= bytes; done += 8) {
+        bool last = bytes - done < 8;
+        uint64_t m =
+            last ? load(message + done, (unsigned)(bytes - done)) | (uint64_t)bytes << 56 : load(message + done, 8);
+        v[3] ^= m;
+        sip_rounds(v, 2);
+        v[0] ^= m;
+    }
+    v[2] ^= 0xff;
+    sip_rounds(v, 4);
+    return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+static uint64_t checksum(const uint8_t *at, uint64_t bytes) {
+    return XXH3_64bits(at, (size_t)bytes);
+}
+
+static uint64_t digest(const filter *f, const uint8_t *key, size_t key_bytes) {
+    return f->hash == 1 ? siphash_2_4(f->key, key, key_bytes) : XXH3_64bits_withSeed(key, key_bytes, f->seed);
+}
+
+static uint64_t mix(uint64_t x) {
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+static uint64_t word(uint64_t d, uint64_t i) {
+    return mix(d + (i + 1) * GOLDEN_RATIO);
+}
+
+/* ---- the body of each kind: its length by the parameters, its contents, a lookup ---- */
+
+static uint64_t cell_of(const filter *f, uint64_t d, uint64_t i) {
+    uint64_t slice = f->parameter[1];
+    return i * slice + hi(word(d, i), slice);
+}
+
+/* Kinds 1 and 3: cells of 1 bit or of 4 bits. */
+static uint64_t cells_body_bytes(const filter *f, unsigned cell_bits) {
+    uint64_t k = f->parameter[0], slice = f->parameter[1], cells_in_a_byte = 8 / cell_bits;
+    require(k >= 1 && k <= 64, "k out of range");
+    require(slice >= 1 && slice <= ((uint64_t)1 << 62) / k, "slice out of range");
+    require(f->parameter[7] <= k * slice, "fill limit out of range");
+    return round_up(round_up(k * slice, cells_in_a_byte) / cells_in_a_byte, 64);
+}
+
+static void cells_verify(const filter *f, unsigned cell_bits, uint64_t cells) {
+    uint64_t fill = 0;
+    for (uint64_t c = 0; c < cells; c++)
+        fill += load_bits(f->body, c * cell_bits, cell_bits) != 0;
+    require(fill == f->fill, "fill is not the number of cells that are not zero");
+    for (uint64_t bit = cells * cell_bits; bit < f->body_bytes * 8; bit++)
+        require(load_bits(f->body, bit, 1) == 0, "a bit behind the last cell is set");
+}
+
+static void counters_verify(const filter *f) {
+    uint64_t slice = f->parameter[1];
+    for (uint64_t i = 0; i < f->parameter[0]; i++) {
+        uint64_t sum = 0;
+        bool stuck = false;
+        for (uint64_t c = i * slice; c < (i + 1) * slice; c++) {
+            uint64_t counter = load_bits(f->body, c * 4, 4);
+            sum += counter;
+            stuck = stuck || counter == 15;
+        }
+        require(stuck || sum == f->count, "the counters of a slice do not add up to count");
+    }
+}
+
+static bool cells_has(const filter *f, unsigned cell_bits, uint64_t d) {
+    for (uint64_t i = 0; i < f->parameter[0]; i++)
+        if (load_bits(f->body, cell_of(f, d, i) * cell_bits, cell_bits) == 0)
+            return false;
+    return true;
+}
+
+static uint64_t blocked_body_bytes(const filter *f) {
+    uint64_t lanes = f->parameter[0], blocks = f->parameter[1];
+    require(lanes == 4 || lanes == 8 || lanes == 16, "lanes out of range");
+    require(blocks >= 1 && blocks <= (uint64_t)1 << 53, "blocks out of range");
+    require(f->parameter[7] <= 512 * blocks, "fill limit out of range");
+    return blocks * 64;
+}
+
+static bool blocked_has(const filter *f, uint64_t d) {
+    unsigned lanes = (unsigned)f->parameter[0], width = 512 / lanes, width_log2 = 0;
+    while (1u << width_log2 < width)
+        width_log2++;
+    const uint8_t *block = f->body + hi(d, f->parameter[1]) * 64;
+    for (unsigned j = 0; j < lanes; j++) {
+        unsigned byte = word(d, j / 8) >> (8 * (j % 8)) & 0xff;
+        if (load_bits(block, j * width + (byte >> (8 - width_log2)), 1) == 0)
+            return false;
+    }
+    return true;
+}
+
+/* Kinds 4 and 5. */
+typedef struct regions {
+    unsigned slot_bits;
+    uint64_t R, P, F, slots, region_bytes;
+} regions;
+
+static regions regions_of(const filter *f) {
+    regions r = {.slot_bits = (unsigned)f->parameter[0], .P = f->parameter[1], .R = f->parameter[2]};
+    if (f->kind == CUCKOO) {
+        r.F = ((uint64_t)1 << r.slot_bits) - 1;
+        r.slots = 2 * r.P * f->parameter[3];
+    } else {
+        r.F = ((uint64_t)1 << (r.slot_bits - 1)) - 1;
+        r.slots = 2 * (r.P + 1);
+    }
+    r.region_bytes = round_up((r.slots * r.slot_bits + 7) / 8 + 8, 64);
+    return r;
+}
+
+static uint64_t regions_body_bytes(const filter *f) {
+    const uint64_t *p = f->parameter, most = (uint64_t)1 << 31;
+    if (f->kind == CUCKOO) {
+        require(p[0] >= 4 && p[0] <= 32, "slot_bits out of range");
+        require(p[3] == 1 || p[3] == 2 || p[3] == 4 || p[3] == 8, "b out of range");
+        require(p[1] >= 1 && p[1] <= most / (2 * p[3]), "P out of range");
+        require(p[4] == 0 || (p[4] == 1 && power_of_two(p[1])), "alternate out of range");
+    } else {
+        require(p[0] >= 3 && p[0] <= 32, "slot_bits out of range");
+        require(p[1] >= 1 && p[1] <= most / 2 - 1, "P out of range");
+    }
+    uint64_t region_bytes = regions_of(f).region_bytes;
+    require(p[2] >= 1 && p[2] <= ((uint64_t)1 << 62) / region_bytes, "R out of range");
+    return p[2] * region_bytes;
+}
+
+static void regions_verify(const filter *f) {
+    regions r = regions_of(f);
+    uint64_t used = 0;
+    for (uint64_t region = 0; region < r.R; region++) {
+        const uint8_t *at = f->body + region * r.region_bytes;
+        for (uint64_t s = 0; s < r.slots; s++) {
+            uint64_t code = load_bits(at, s * r.slot_bits, r.slot_bits);
+            used += code != 0;
+            if (f->kind == OVERLAP && code != 0) {
+                uint64_t in_half = s % (r.P + 1);
+                require(code >= 2, "a slot holds fingerprint 0");
+                require(code % 2 == 1 ? in_half > 0 : in_half < r.P, "a slot's window reaches past its half");
+            }
+        }
+        for (uint64_t bit = r.slots * r.slot_bits; bit < r.region_bytes * 8; bit++)
+            require(load_bits(at, bit, 1) == 0, "a bit behind the last slot of a region is set");
+    }
+    require(used == f->count, "count is not the number of slots in use");
+}
+
+static uint64_t partner(const regions *r, uint64_t fingerprint, uint64_t p) {
+    uint64_t H = hi(mix(fingerprint * GOLDEN_RATIO), r->P);
+    return p < r->P ? r->P + (H + r->P - p) % r->P : (H + r->P - (p - r->P)) % r->P;
+}
+
+static bool regions_has(const filter *f, uint64_t d) {
+    regions r = regions_of(f);
+    const uint8_t *region = f->body + hi(d, r.R) * r.region_bytes;
+    uint64_t fingerprint = 1 + hi(word(d, 0), r.F);
+    uint64_t place[2];
+    place[0] = hi(lo(d, r.R), 2 * r.P);
+    place[1] = partner(&r, fingerprint, place[0]);
+    if (f->kind == CUCKOO && f->parameter[4] == 1) {
+        uint64_t s = fingerprint % (2 * r.P);
+        place[1] = place[0] ^ (s == 0 ? 1 : s);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t b = f->kind == CUCKOO ? f->parameter[3] : 2;
+        uint64_t first = f->kind == CUCKOO ? place[i] * b : place[i] + (place[i] >= r.P);
+        for (uint64_t s = 0; s < b; s++) {
+            uint64_t code = f->kind == CUCKOO ? fingerprint : 2 * fingerprint + s;
+            if (load_bits(region, (first + s) * r.slot_bits, r.slot_bits) == code)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* ---- blocks ---- */
+
+static filter verify(const uint8_t *block, uint64_t bytes, const filter *outer);
+
+/* Calls `visit` (may be NULL) on every layer until it answers true; answers whether one did. The lengths come from the
+ * body, so each is held against what is left of it. *end is where the blocks end. */
+static bool each_layer(const filter *f,
+                       bool (*visit)(const filter *outer, const uint8_t *block, uint64_t bytes, void *), void *context,
+                       uint64_t *end) {
+    uint64_t at = DIRECTORY_ENTRIES * 8;
+    for (uint64_t i = 0; i < f->parameter[2]; i++) {
+        uint64_t bytes = load(f->body + 8 * i, 8);
+        require(bytes >= HEADER_BYTES && bytes <= f->body_bytes - at, "a layer's length is out of range");
+        if (visit(f, f->body + at, bytes, context))
+            return true;
+        uint64_t next = round_up(at + bytes, 64);
+        require(next <= f->body_bytes, "a layer's length is out of range");
+        require(all_zero(f->body + at + bytes, next - at - bytes), "a byte between two layers is not zero");
+        at = next;
+    }
+    if (end != NULL)
+        *end = at;
+    return false;
+}
+
+typedef struct sums {
+    uint64_t layers, capacity, count;
+} sums;
+
+static bool verify_layer(const filter *outer, const uint8_t *block, uint64_t bytes, void *context) {
+    filter layer = verify(block, bytes, outer);
+    sums *sum = context;
+    if (sum->layers++ == 0)
+        require(layer.capacity == outer->parameter[3], "the first layer has not the capacity that the header says");
+    sum->capacity += layer.capacity;
+    sum->count += layer.count;
+    return false;
+}
+
+static void layers_verify(const filter *f) {
+    const uint64_t *p = f->parameter;
+    require(p[0] >= 1 && p[0] <= 5, "kind of the layers out of range");
+    require(p[1] >= 1 && p[1] <= 16, "growth out of range");
+    require(p[2] >= 1 && p[2] <= 64, "number of layers out of range");
+    require(p[3] >= 1 && p[3] <= f->capacity, "capacity of the first layer out of range");
+    require(f->body_bytes >= DIRECTORY_ENTRIES * 8, "no room for the directory");
+    require(all_zero(f->body + p[2] * 8, (DIRECTORY_ENTRIES - p[2]) * 8), "a layer past the last has a length");
+
+    sums sum = {0, 0, 0};
+    uint64_t end;
+    each_layer(f, verify_layer, &sum, &end);
+    require(end == f->body_bytes, "the body's length is not what the directory gives");
+    require(sum.capacity == f->capacity, "capacity is not the sum of the layers'");
+    require(sum.count == f->count, "count is not the sum of the layers'");
+}
+
+static bool has(const filter *f, uint64_t d);
+
+static filter parse(const uint8_t *block) {
+    filter f = {.kind = (enum kind)load(block + 10, 2),
+                .hash = (unsigned)load(block + 32, 2),
+                .seed = load(block + 40, 8),
+                .key = block + 48,
+                .capacity = load(block + 64, 8),
+                .count = load(block + 80, 8),
+                .fill = load(block + 88, 8),
+                .body_bytes = load(block + 96, 8),
+                .body = block + HEADER_BYTES};
+    for (unsigned i = 0; i < PARAMETERS; i++)
+        f.parameter[i] = load(block + 104 + 8 * i, 8);
+    return f;
+}
+
+static bool ask_layer(const filter *outer, const uint8_t *block, uint64_t bytes, void *context) {
+    (void)outer;
+    (void)bytes;
+    filter layer = parse(block);
+    const uint64_t *d = context;
+    return has(&layer, *d);
+}
+
+static bool has(const filter *f, uint64_t d) {
+    switch (f->kind) {
+    case BLOOM:
+        return cells_has(f, 1, d);
+    case BLOCKED:
+        return blocked_has(f, d);
+    case COUNTING:
+        return cells_has(f, 4, d);
+    case CUCKOO:
+    case OVERLAP:
+        return regions_has(f, d);
+    case LAYERS:
+        return each_layer(f, ask_layer, &d, NULL);
+    }
+    return false;
+}
+
+static void verify_header(const uint8_t *block, const filter *f) {
+    require(load(block + 184, 8) == checksum(block, 184), "header checksum");
+    require(load(block + 12, 2) == HEADER_BYTES, "header bytes is not 192");
+    require(all_zero(block + 14, 2 + 16) && all_zero(block + 34, 6) && all_zero(block + 168, 8),
+            "a reserved byte is not 0");
+    require(f->kind >= BLOOM && f->kind <= LAYERS, "unknown kind");
+    require(f->hash <= 1, "unknown hash");
+    require(f->hash == 0 ? all_zero(f->key, 16) : f->seed == 0, "a seed or key that the hash does not use");
+    require(f->capacity >= 1, "capacity 0");
+    double rate = load_f64(block + 72);
+    require(isfinite(rate) && rate > 0 && rate < 1, "rate out of range");
+    require(f->count <= f->capacity, "more keys than the capacity");
+    require(f->kind <= COUNTING || f->fill == 0, "fill of a kind that has none");
+
+    static const uint8_t used[] = {
+        [BLOOM] = 0x83, [BLOCKED] = 0x83, [COUNTING] = 0x83, [CUCKOO] = 0x1f, [OVERLAP] = 0x07, [LAYERS] = 0x0f};
+    for (unsigned i = 0; i < PARAMETERS; i++)
+        require((used[f->kind] >> i & 1) != 0 || f->parameter[i] == 0, "an unused parameter is not 0");
+}
+
+static void verify_checksums(const uint8_t *block, const filter *f, uint64_t spans) {
+    const uint8_t *checksums = f->body + f->body_bytes;
+    require(load(block + 176, 8) == checksum(checksums, spans * 8), "body checksum");
+    for (uint64_t i = 0; i < spans; i++) {
+        uint64_t first = i * SPAN_BYTES, left = f->body_bytes - first;
+        require(load(checksums + 8 * i, 8) == checksum(f->body + first, left < SPAN_BYTES ? left : SPAN_BYTES),
+                "a checksum behind the body");
+    }
+}
+
+/* `outer` is the filter that the block is a layer of, or NULL. */
+static filter verify(const uint8_t *block, uint64_t bytes, const filter *outer) {
+    static const uint8_t signature[8] = {0x8b, 0x4b, 0x49, 0x54, 0x48, 0x0d, 0x0a, 0x1a};
+    require(bytes >= sizeof signature && memcmp(block, signature, sizeof signature) == 0, "no signature");
+    require(bytes >= 10 && load(block + 8, 2) == 1, "not version 1");
+    require(bytes >= HEADER_BYTES, "shorter than a header");
+
+    filter f = parse(block);
+    verify_header(block, &f);
+    if (outer != NULL) {
+        require(f.kind == outer->parameter[0], "a layer is not of the kind that the header says");
+        require(f.hash == outer->hash && f.seed == outer->seed && memcmp(f.key, outer->key, 16) == 0,
+                "a layer has another hash, seed or key");
+    }
+
+    uint64_t room = bytes - HEADER_BYTES;
+    require(f.body_bytes % 64 == 0 && f.body_bytes <= room, "body bytes out of range");
+    uint64_t spans = f.body_bytes / SPAN_BYTES + (f.body_bytes % SPAN_BYTES != 0);
+    require(room - f.body_bytes == spans * 8, "the block is shorter or longer than its header says");
+    verify_checksums(block, &f, spans);
+
+    const char *wrong_length = "the body's length is not what the parameters give";
+    switch (f.kind) {
+    case BLOOM:
+        require(cells_body_bytes(&f, 1) == f.body_bytes, wrong_length);
+        cells_verify(&f, 1, f.parameter[0] * f.parameter[1]);
+        break;
+    case BLOCKED:
+        require(blocked_body_bytes(&f) == f.body_bytes, wrong_length);
+        cells_verify(&f, 1, f.body_bytes * 8);
+        break;
+    case COUNTING:
+        require(cells_body_bytes(&f, 4) == f.body_bytes, wrong_length);
+        cells_verify(&f, 4, f.parameter[0] * f.parameter[1]);
+        counters_verify(&f);
+        break;
+    case CUCKOO:
+    case OVERLAP:
+        require(regions_body_bytes(&f) == f.body_bytes, wrong_length);
+        regions_verify(&f);
+        break;
+    case LAYERS:
+        layers_verify(&f);
+        break;
+    }
+    return f;
+}
+
+/* ---- the program ---- */
+
+static _Noreturn void fail(const char *what) {
+    fprintf(stderr, "reader: %s\n", what);
+    exit(2);
+}
+
+typedef struct buffer {
+    uint8_t *at;
+    size_t used, size;
+} buffer;
+
+static void append(buffer *b, uint8_t byte) {
+    if (b->used == b->size) {
+        b->size = b->size == 0 ? 4096 : 2 * b->size;
+        uint8_t *larger = realloc(b->at, b->size);
+        if (larger == NULL)
+            fail("no memory");
+        b->at = larger;
+    }
+    b->at[b->used++] = byte;
+}
+
+static bool read_line(buffer *line) {
+    int c;
+    append(line, 0); /* the empty key has an address too */
+    line->used = 0;
+    while ((c = getchar()) != EOF && c != '\n')
+        append(line, (uint8_t)c);
+    return c != EOF || line->used > 0;
+}
+
+int main(int argc, char **argv) {
+    if (argc != 2)
+        fail("usage: reader FILE < KEYS");
+    FILE *file = fopen(argv[1], "rb");
+    if (file == NULL)
+        fail("the file can't be opened");
+    buffer bytes = {NULL, 0, 0}, line = {NULL, 0, 0};
+    int c;
+    while ((c = getc(file)) != EOF)
+        append(&bytes, (uint8_t)c);
+    if (ferror(file))
+        fail("the file can't be read");
+    fclose(file);
+
+    filter f = verify(bytes.at, bytes.used, NULL);
+    while (read_line(&line))
+        puts(has(&f, digest(&f, line.at, line.used)) ? "yes" : "no");
+    free(bytes.at);
+    free(line.at);
+    if (ferror(stdin) || fflush(stdout) != 0 || ferror(stdout))
+        fail("standard input or output failed");
+    return 0;
+}
