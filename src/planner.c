@@ -70,9 +70,7 @@ static kith_status solve_rate(const problem *p, uint64_t capacity, kithi_head *h
             low = middle;
         }
     }
-    /* What was found keeps a little more than what it was asked for: promise that. */
-    head->rate = fmin(head->rate, p->kind->expect(head, capacity).rate);
-    return head->rate > 0 ? KITH_OK : KITH_E_RATE;
+    return KITH_OK;
 }
 
 static kith_status solve_capacity(const problem *p, double rate, kithi_head *head) {
@@ -162,32 +160,27 @@ kith_status kithi_plan_spec(const kith_filter_spec *spec, kithi_head *head) {
     return kind != NULL ? plan_kind(kind, spec, head) : KITH_E_KIND;
 }
 
-static kith_status describe(const kithi_head *head, kith_plan *plan) {
+static void describe(const kithi_head *head, const kithi_shape *shape, kith_plan *plan) {
     const kithi_kind *kind = kithi_kind_by_id(head->kind_id);
-    kithi_shape shape;
-    kith_status status = kind->shape(head, &shape);
-    if (status != KITH_OK)
-        return status;
     kithi_expectation expected = kind->expect(head, head->capacity);
     uint64_t file_bytes = block_bytes_of(head);
     *plan = (kith_plan){
         .struct_bytes = sizeof *plan,
         .kind = kind->info.name,
-        .capabilities = shape.capabilities,
+        .capabilities = shape->capabilities,
         .capacity = head->capacity,
         .rate = head->rate,
         .expected_rate = expected.rate,
         .file_bytes = file_bytes,
         .bits_per_key = (double)file_bytes * 8 / (double)head->capacity,
-        .cells = shape.cells,
-        .cell_bits = shape.cell_bits,
-        .hashes = shape.hashes,
-        .fingerprint_bits = shape.fingerprint_bits,
-        .lines = shape.lines,
-        .max_copies = shape.max_copies,
+        .cells = shape->cells,
+        .cell_bits = shape->cell_bits,
+        .hashes = shape->hashes,
+        .fingerprint_bits = shape->fingerprint_bits,
+        .lines = shape->lines,
+        .max_copies = shape->max_copies,
         .failure = expected.failure,
     };
-    return KITH_OK;
 }
 
 kith_status kith_filter_plan(const kith_filter_spec *spec, kith_plan *plan) {
@@ -195,11 +188,19 @@ kith_status kith_filter_plan(const kith_filter_spec *spec, kith_plan *plan) {
     if (plan->struct_bytes != sizeof *plan)
         return KITH_E_ARGUMENT;
     kithi_head head;
+    kithi_shape shape;
     kith_status status = kithi_plan_spec(spec, &head);
-    return status == KITH_OK ? describe(&head, plan) : status;
+    if (status == KITH_OK)
+        status = kithi_kind_by_id(head.kind_id)->shape(&head, &shape);
+    if (status == KITH_OK)
+        describe(&head, &shape, plan);
+    return status;
 }
 
 kith_status kith_filter_plan_of(const kith_filter *f, kith_plan *plan) {
     assert(f != NULL && plan != NULL);
-    return plan->struct_bytes == sizeof *plan ? describe(&f->head, plan) : KITH_E_ARGUMENT;
+    if (plan->struct_bytes != sizeof *plan)
+        return KITH_E_ARGUMENT;
+    describe(&f->head, &f->shape, plan);
+    return KITH_OK;
 }

@@ -61,7 +61,7 @@ KITH_API KITH_MUST_USE kith_status kith_filter_build(const kith_filter_spec *spe
 /* Frees the handle and what it owns; unmaps a mapped file; leaves viewed memory alone. NULL is fine. */
 KITH_API void kith_filter_free(kith_filter *filter);
 
-/* Empties the filter; geometry, hash and key stay. KITH_E_READONLY, KITH_E_BUSY. */
+/* Empties the filter; geometry, hash and key stay. KITH_E_READONLY, KITH_E_BUSY, and KITH_E_MEMORY (layers). */
 KITH_API KITH_MUST_USE kith_status kith_filter_clear(kith_filter *filter);
 
 /* ---- one key ---- */
@@ -70,7 +70,8 @@ KITH_API KITH_MUST_USE kith_status kith_filter_clear(kith_filter *filter);
  *
  * KITH_OK            the key is in; has() answers true from now on
  * KITH_E_FULL        capacity reached (or, for Bloom kinds, more bits set than that many keys would set: the keys
- *                    were chosen against the filter); the filter is as before
+ *                    were chosen against the filter), or no room found: distinct keys fit up to capacity as the plan
+ *                    says, copies of few keys may not; the filter is as before
  * KITH_E_COPIES      this key has as many copies as the filter keeps; the filter is as before
  * KITH_E_MEMORY      no memory for the search of a free slot (cuckoo, overlap) or for a new layer (layers)
  * KITH_E_READONLY    the filter is mapped or viewed

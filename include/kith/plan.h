@@ -30,7 +30,7 @@ typedef enum kith_capability {
     KITH_CAN_SUBSET = 1 << 4,    /* subset */
     KITH_CAN_SHARE = 1 << 5,     /* adders: adds from many threads at once */
     KITH_CAN_GROW = 1 << 6,      /* takes keys past its first capacity and keeps its rate */
-    KITH_CAN_ANY_ORDER = 1 << 7, /* the bytes do not depend on the order of the adds */
+    KITH_CAN_ANY_ORDER = 1 << 7, /* the body does not depend on the order of the adds that went in */
 } kith_capability;
 
 /* What is wanted. Begin with KITH_FILTER_SPEC_INIT; a field left 0 is "not given". */
@@ -66,15 +66,15 @@ typedef struct kith_plan {
     unsigned fingerprint_bits; /* 0 for Bloom kinds */
     unsigned lines;            /* places in memory that a lookup goes to, at most: a cache line each, now and then two
                                   where a bucket or window crosses the end of a line; for layers those of one layer */
-    unsigned max_copies;       /* copies of one key; 1 where KITH_CAN_COPIES is not set */
+    unsigned max_copies;       /* copies of one key at most; 1 where KITH_CAN_COPIES is not set */
     double failure;            /* probability that `capacity` distinct keys do not all go in */
 } kith_plan;
 
 #define KITH_PLAN_INIT                                                                                                 \
     { sizeof(kith_plan), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
-/* Fills in `plan` from any two of spec->capacity, spec->rate and spec->bytes. Allocates nothing; takes microseconds,
- * some milliseconds where bytes are given.
+/* Fills in `plan` from any two of spec->capacity, spec->rate and spec->bytes. Allocates nothing; takes
+ * well under a millisecond, some milliseconds where bytes are given.
  *
  *   capacity, rate     the fewest bytes that keep the rate
  *   capacity, bytes    the lowest rate that those bytes keep
@@ -83,7 +83,7 @@ typedef struct kith_plan {
  * KITH_E_ARGUMENT    not exactly two of the three are given, or the spec is malformed
  * KITH_E_KIND        unknown kind, or none (with kind NULL) that can do all of spec->needs
  * KITH_E_OPTION      an option that the kind does not know, or a value out of range
- * KITH_E_CAPACITY    capacity 0 with rate or bytes given for it (that is: only one quantity given)
+ * KITH_E_CAPACITY    neither capacity nor bytes are given
  * KITH_E_RATE        NaN, infinite, at most 0, at least 1, or lower than the kind can keep
  * KITH_E_TOO_LARGE   past spec->max_bytes, or past the address space
  * KITH_E_TOO_SMALL   spec->bytes is too small for one key (or for `capacity` keys at a rate under 1)

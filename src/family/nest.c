@@ -148,6 +148,9 @@ kith_status kithi_nest_add(const kithi_nest *nest, kith_filter *f, uint64_t dige
     if (f->head.count >= f->head.capacity)
         return KITH_E_FULL;
     kith_status status = put(nest, f, region, &ways);
+    /* With room elsewhere, it is copies of this key (or keys that share its places) that fill its corner. */
+    if (status == KITH_E_FULL && copies != 0)
+        return KITH_E_COPIES;
     if (status == KITH_OK) {
         f->head.count++;
         *was_new = copies == 0;

@@ -26,7 +26,8 @@
  *
  * which is 10^-84 at a million keys and 1%. Only one counter a key, which bloom takes above a rate of 38.2% (there
  * k = 1 and k = 2 need the same), would make it felt: at 90% one filter of a million keys in 80 would refuse one of
- * them. So rates above 38% are planned as 38%: k = 2, lambda = 0.96, failure under 10^-9 up to 2 * 10^13 keys.
+ * them. So rates above 38% are planned as 38%: k = 2, lambda = 0.96, failure under 10^-9 up to 2 * 10^13 keys; more keys than that
+ * are planned at half the rate, with a counter more.
  *
  * Order. The bytes are min(15, adds) in each counter, whatever the order of the adds that went in. Which adds are
  * refused may depend on it: a key whose counters are all shared may take 14 copies when it comes first, fewer when it
@@ -47,6 +48,8 @@ enum { K, SLICE };
 #define TOP 15
 #define COPIES_MAX (TOP - 1)
 
+#define FAILURE_MAX 1e-9
+
 /* Under (3 - sqrt(5))/2 = 0.38197, where one counter a key becomes as cheap as two. */
 static const double RATE_MAX = 0.38;
 
@@ -54,14 +57,29 @@ static const kith_option OPTIONS[] = {
     {"k", "0..64", "0", "counters that a key adds to; 0: the number that needs the fewest"},
 };
 
+static kithi_expectation expect(const kithi_head *head, uint64_t n) {
+    unsigned k = (unsigned)head->params[K];
+    uint64_t slice = head->params[SLICE];
+    double failure = 0;
+    if (n > COPIES_MAX) {
+        double lambda = (double)n / (double)slice;
+        double crowded = fmin(0, COPIES_MAX * log(lambda) - lgamma(COPIES_MAX + 1));
+        failure = fmin(1, exp(log((double)n) + k * crowded));
+    }
+    return (kithi_expectation){kithi_bloom_rate(k, slice, n), failure};
+}
+
 static kith_status choose(const kithi_request *request, kithi_head *head) {
-    unsigned k;
+    unsigned k, given = (unsigned)request->options[0];
     uint64_t slice;
-    if (!kithi_bloom_choose(request->capacity, fmin(request->rate, RATE_MAX), (unsigned)request->options[0], &k,
-                            &slice))
-        return KITH_E_TOO_LARGE;
-    head->params[K] = k;
-    head->params[SLICE] = slice;
+    double rate = fmin(request->rate, RATE_MAX);
+    do {
+        if (!kithi_bloom_choose(request->capacity, rate, given, &k, &slice))
+            return KITH_E_TOO_LARGE;
+        head->params[K] = k;
+        head->params[SLICE] = slice;
+        rate /= 2;
+    } while (given == 0 && expect(head, request->capacity).failure > FAILURE_MAX);
     head->params[KITHI_FILL_LIMIT] = kithi_fill_limit(k, slice, 1, request->capacity);
     return KITH_OK;
 }
@@ -83,18 +101,6 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
     };
     shape->lines = shape->body_bytes / 64 < k ? (unsigned)(shape->body_bytes / 64) : (unsigned)k;
     return KITH_OK;
-}
-
-static kithi_expectation expect(const kithi_head *head, uint64_t n) {
-    unsigned k = (unsigned)head->params[K];
-    uint64_t slice = head->params[SLICE];
-    double failure = 0;
-    if (n > COPIES_MAX) {
-        double lambda = (double)n / (double)slice;
-        double crowded = fmin(0, COPIES_MAX * log(lambda) - lgamma(COPIES_MAX + 1));
-        failure = fmin(1, exp(log((double)n) + k * crowded));
-    }
-    return (kithi_expectation){kithi_bloom_rate(k, slice, n), failure};
 }
 
 static inline uint64_t position(const kith_filter *f, uint64_t digest, uint64_t i) {

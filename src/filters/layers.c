@@ -85,7 +85,7 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     return KITH_OK;
 }
 
-/* The sizes are in the directory, which attach() checks; here only what the header says. */
+/* The sizes are in the directory, which attach() checks; here what the header says, and the cells of the first layer. */
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
     const kithi_kind *inner = kithi_kind_by_id(head->params[INNER]);
     if (inner == NULL || inner->id == ID || head->params[GROWTH] < 1 || head->params[GROWTH] > 16 ||
@@ -102,7 +102,6 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
         return KITH_E_CORRUPT;
     *shape = inside;
     shape->body_bytes = head->body_bytes;
-    shape->cells = 8 * head->body_bytes; /* a bound: the layers know theirs */
     shape->capabilities = KITH_CAN_GROW | (inside.capabilities & (KITH_CAN_REMOVE | KITH_CAN_COPIES));
     return KITH_OK;
 }
@@ -205,11 +204,15 @@ static kith_status attach(kith_filter *f, const kith_filter *like, unsigned flag
     }
     if (status == KITH_OK && offset != f->head.body_bytes)
         status = KITH_E_CORRUPT;
-    if (status == KITH_OK)
-        f->state = handles;
-    else
+    if (status != KITH_OK) {
         release_handles(f, handles, bound, count);
-    return status;
+        return status;
+    }
+    f->state = handles;
+    f->shape.cells = 0;
+    for (unsigned i = 0; i < count; i++)
+        f->shape.cells += handles[i].shape.cells;
+    return KITH_OK;
 }
 
 static void detach(kith_filter *f) {
@@ -274,7 +277,7 @@ static kith_status grow(kith_filter *f) {
     f->head.capacity = capacity;
     f->head.params[LAYERS] = count + 1;
     f->shape.body_bytes = f->head.body_bytes;
-    f->shape.cells = 8 * f->head.body_bytes;
+    f->shape.cells += handles[count].shape.cells;
     return KITH_OK;
 }
 

@@ -1,0 +1,294 @@
+/* Damaged bytes: noticed by default, harmless when nobody looked. */
+#include "contract/contract.h"
+#include "core/bits.h"
+#include "format/format.h"
+
+static kith_filter *small_filter(const variant *v, uint64_t n, kith_plan *plan) {
+    kith_filter_spec spec;
+    if (!planned_at_all(v, n, 0.02, &spec, plan))
+        return NULL;
+    kith_filter *f = created(&spec);
+    for (uint64_t i = 0; i < n; i++)
+        any_answer(add_digest(f, digest_at(31, i)));
+    return f;
+}
+
+void every_truncation_is_refused(void) {
+    EACH_VARIANT(v) {
+        kith_plan plan;
+        kith_filter *f = small_filter(v, 3, &plan), *none = NULL;
+        if (f == NULL)
+            continue;
+        snapshot s = snapshot_of(f);
+        for (size_t length = 0; length < s.byte_count; length++) {
+            kith_status want = length == 0 ? KITH_E_EMPTY : KITH_E_TRUNCATED;
+            uint8_t *cut = malloc(length + (length == 0)); /* no byte more than is said to be there */
+            CHECK(cut != NULL);
+            memcpy(cut, s.bytes, length);
+            for (unsigned flags = 0; flags < 4; flags++)
+                CHECK_STATUS(kith_filter_view(cut, length, flags, NULL, &none), want);
+            free(cut);
+            if (length % 41 == 0 || length + 1 == s.byte_count) {
+                write_file(file_named("cut"), s.bytes, length);
+                for (unsigned flags = 0; flags < 4; flags++)
+                    CHECK_STATUS(kith_filter_open(file_named("cut"), flags, NULL, &none), want);
+            }
+        }
+        CHECK(none == NULL);
+        snapshot_free(&s);
+        kith_filter_free(f);
+    }
+}
+
+/* Every verb, whatever it answers. `partner` has the geometry of the undamaged filter. */
+static void ask_everything(kith_filter *f, kith_filter *partner) {
+    uint64_t digests[64], bitmap[1];
+    for (size_t i = 0; i < 64; i++)
+        digests[i] = digest_at(31, i % 2 == 0 ? i : ABSENT + i);
+    (void)kith_filter_has_many(f, digests, 64, bitmap);
+    for (uint64_t i = 0; i < 16; i++) {
+        key k = key_at(31, i);
+        (void)kith_filter_has(f, k.bytes, sizeof k.bytes);
+        (void)kith_filter_copies(f, k.bytes, sizeof k.bytes);
+    }
+    kith_filter_stats stats = KITH_FILTER_STATS_INIT;
+    kith_plan plan = KITH_PLAN_INIT;
+    const char *reason = NULL;
+    bool subset;
+    any_answer(kith_filter_stats_of(f, &stats));
+    any_answer(kith_filter_plan_of(f, &plan));
+    kith_status checked = kith_filter_check(f, &reason);
+    CHECK((checked == KITH_OK) == (reason == NULL));
+    any_answer(kith_filter_subset(f, partner, &subset));
+    any_answer(kith_filter_subset(partner, f, &subset));
+    kith_filter *into = cloned(partner), *like = NULL;
+    any_answer(kith_filter_merge(into, f));
+    any_answer(kith_filter_intersect(into, f));
+    kith_filter_free(into);
+    any_answer(kith_filter_create_like(f, NULL, &like));
+    kith_filter_free(like);
+}
+
+static void change_everything(kith_filter *f, const kith_filter *partner) {
+    kith_adder *adder = NULL;
+    for (uint64_t i = 0; i < 80; i++) {
+        uint64_t digest = digest_at(31, i);
+        any_answer(add_digest(f, digest));
+        if (i % 2 != 0)
+            any_answer(kith_filter_remove_many(f, &digest, 1, NULL));
+    }
+    if (kith_adder_open(f, &adder) == KITH_OK) {
+        for (uint64_t i = 0; i < 20; i++) {
+            key k = key_at(31, i);
+            any_answer(kith_adder_add(adder, k.bytes, sizeof k.bytes, NULL));
+        }
+        kith_adder_close(adder);
+    }
+    any_answer(kith_filter_merge(f, partner));
+    any_answer(kith_filter_intersect(f, partner));
+    snapshot s = snapshot_of(f);
+    snapshot_free(&s);
+    any_answer(kith_filter_clear(f));
+    any_answer(add_digest(f, digest_at(31, 1)));
+}
+
+/* Bytes that may be anything, at the end of a page: as a view, as a writable copy, as a clone. */
+static void use_damaged(const guarded *room, size_t byte_count, kith_filter *partner) {
+    kith_filter *f = NULL, *clone = NULL;
+    if (kith_filter_view(room->at_end, byte_count, KITH_OPEN_LAZY, NULL, &f) == KITH_OK) {
+        ask_everything(f, partner);
+        if (kith_filter_clone(f, NULL, &clone) == KITH_OK) {
+            ask_everything(clone, partner);
+            change_everything(clone, partner);
+            kith_filter_free(clone);
+        }
+        kith_filter_free(f);
+    }
+    if (kith_filter_view(room->at_end, byte_count, KITH_OPEN_LAZY | KITH_OPEN_COPY, NULL, &f) == KITH_OK) {
+        change_everything(f, partner);
+        ask_everything(f, partner);
+        kith_filter_free(f);
+    }
+}
+
+void every_bit_flip_is_refused(void) {
+    EACH_VARIANT(v) {
+        kith_plan plan;
+        kith_filter *f = small_filter(v, 5, &plan), *none = NULL;
+        if (f == NULL)
+            continue;
+        snapshot s = snapshot_of(f);
+        CHECK(s.byte_count <= 16384 || v->options[0] != '\0');
+        /* Every bit of a small file; of a larger one a sample. */
+        size_t step = s.byte_count * 8 / 20000 + 1;
+        for (size_t bit = 0; bit < s.byte_count * 8; bit += step) {
+            s.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+            contract_note("%s %s, bit %zu flipped", v->kind, v->options, bit);
+            CHECK(kith_filter_view(s.bytes, s.byte_count, KITH_OPEN_DEFAULT, NULL, &none) != KITH_OK);
+            CHECK(kith_filter_view(s.bytes, s.byte_count, KITH_OPEN_COPY, NULL, &none) != KITH_OK);
+            if (bit < 8 * KITHI_HEADER_BYTES)
+                CHECK(kith_filter_view(s.bytes, s.byte_count, KITH_OPEN_LAZY, NULL, &none) != KITH_OK);
+            CHECK(none == NULL);
+            s.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        }
+        snapshot_free(&s);
+        kith_filter_free(f);
+    }
+}
+
+static void damage(uint8_t *bytes, size_t byte_count, uint64_t *state) {
+    switch (draw(state, 5)) {
+    case 0: /* noise */
+        for (size_t i = 0; i < byte_count; i++)
+            bytes[i] = (uint8_t)draw(state, 256);
+        break;
+    case 1:
+        memset(bytes, 0xff, byte_count);
+        break;
+    case 2: /* a word that may be taken for a size or an offset */
+        kithi_store64(bytes + draw(state, byte_count / 8) * 8,
+                      draw(state, 2) != 0 ? UINT64_MAX >> draw(state, 64) : draw(state, 4 * byte_count));
+        break;
+    default: /* a few bits */
+        for (uint64_t flips = 1 + draw(state, 8); flips > 0; flips--)
+            bytes[draw(state, byte_count)] ^= (uint8_t)(1u << draw(state, 8));
+    }
+}
+
+static uint64_t strange(uint64_t *state, uint64_t value) {
+    switch (draw(state, 6)) {
+    case 0:
+        return 0;
+    case 1:
+        return UINT64_MAX >> draw(state, 64);
+    case 2:
+        return value + 1;
+    case 3:
+        return value - 1;
+    case 4:
+        return value * 2;
+    default:
+        return draw(state, 1 + 2 * (value & UINT32_MAX));
+    }
+}
+
+static void damage_head(kithi_head *head, uint64_t *state) {
+    uint64_t *fields[] = {&head->capacity, &head->count, &head->fill};
+    uint64_t which = draw(state, 3 + KITHI_PARAMS);
+    uint64_t *field = which < 3 ? fields[which] : &head->params[which - 3];
+    *field = strange(state, *field);
+}
+
+/* Damages body or header of the block and of blocks that lie within its body, and seals all, inner ones first: checksums
+ * are no defence against someone who can compute them. False where there is no block. */
+static bool damage_and_seal(uint8_t *block, size_t room, uint64_t *state) {
+    kithi_head head;
+    uint64_t block_bytes;
+    if (kithi_header_read(block, room, &head) != KITH_OK || !kithi_block_bytes(head.body_bytes, &block_bytes) ||
+        block_bytes > room)
+        return false;
+    uint8_t *body = block + KITHI_HEADER_BYTES;
+    bool inner = false;
+    for (uint64_t at = 0; at + KITHI_HEADER_BYTES < head.body_bytes; at += 8)
+        inner |= damage_and_seal(body + at, (size_t)(head.body_bytes - at), state);
+    if (!inner || draw(state, 4) == 0)
+        damage(body, (size_t)head.body_bytes, state);
+    if (draw(state, 3) == 0)
+        damage_head(&head, state);
+    kithi_block_seal(block, &head);
+    return true;
+}
+
+void lazy_open_of_damaged_bytes_is_memory_safe(void) {
+    static const uint64_t SIZES[] = {1, 5, 60};
+    EACH_VARIANT(v) for (size_t i = 0; i < 3; i++) {
+        kith_plan plan;
+        kith_filter *f = small_filter(v, SIZES[i], &plan);
+        if (f == NULL)
+            continue;
+        snapshot s = snapshot_of(f);
+        guarded room = guarded_room(s.byte_count);
+        uint64_t rounds = s.byte_count > 65536 ? 10 : scaled(v->options[0] == '\0' ? 3000 : 300);
+        for (uint64_t seed = 0; seed < rounds; seed++) {
+            note_seed(seed);
+            uint64_t state = seed;
+            memcpy(room.at_end, s.bytes, s.byte_count);
+            if (seed % 4 == 0) /* no seal: what a bad disk does */
+                damage(room.at_end + KITHI_HEADER_BYTES, s.byte_count - KITHI_HEADER_BYTES, &state);
+            else
+                CHECK(damage_and_seal(room.at_end, s.byte_count, &state));
+            use_damaged(&room, s.byte_count, f);
+        }
+        guarded_free(&room);
+        snapshot_free(&s);
+        kith_filter_free(f);
+    }
+}
+
+/* Is the broken invariant seen? By default open, which must refuse the bytes; and, in *named, by check() on a handle
+ * that was opened without looking. */
+static bool seen(const uint8_t *block, size_t byte_count, bool *named) {
+    kith_filter *f = NULL;
+    *named = true;
+    if (kith_filter_view(block, byte_count, KITH_OPEN_LAZY, NULL, &f) == KITH_OK) {
+        const char *reason = NULL;
+        kith_status status = kith_filter_check(f, &reason);
+        *named = status == KITH_E_CORRUPT && reason != NULL && strlen(reason) > 10;
+        CHECK(*named || (status == KITH_OK && reason == NULL));
+        kith_filter_free(f);
+    }
+    f = NULL;
+    kith_status status = kith_filter_view(block, byte_count, KITH_OPEN_DEFAULT, NULL, &f);
+    kith_filter_free(f);
+    return status != KITH_OK;
+}
+
+void check_names_a_broken_invariant(void) {
+    EACH_VARIANT(v) {
+        kith_plan plan;
+        kith_filter *f = small_filter(v, 40, &plan), *empty = NULL;
+        if (f == NULL)
+            continue;
+        CHECK_OK(kith_filter_create_like(f, NULL, &empty));
+        CHECK_OK(kith_filter_check(f, NULL));
+        CHECK_OK(kith_filter_check(empty, NULL));
+        bool named;
+        kithi_head head;
+        /* In an empty filter any bit that is set belongs to nobody. */
+        snapshot s = snapshot_of(empty);
+        CHECK_OK(kithi_header_read(s.bytes, s.byte_count, &head));
+        size_t flips = 0, refusals = 0, names = 0, bits = (size_t)head.body_bytes * 8;
+        for (size_t bit = 0; bit < bits; bit += bits / 2000 + 1) {
+            uint8_t *at = s.bytes + KITHI_HEADER_BYTES + bit / 8;
+            contract_note("%s %s, empty, bit %zu of the body set", v->kind, v->options, bit);
+            *at ^= (uint8_t)(1u << bit % 8);
+            kithi_block_seal(s.bytes, &head);
+            refusals += seen(s.bytes, s.byte_count, &named);
+            *at ^= (uint8_t)(1u << bit % 8);
+            flips++;
+            names += named;
+        }
+        /* check() walks invariants; checksums of blocks within the body are for open to see. */
+        CHECK(refusals == flips && names * 10 >= flips * 9);
+        CHECK(can(&plan, KITH_CAN_GROW) || names == flips);
+        snapshot_free(&s);
+        /* A header that does not agree with the body. */
+        s = snapshot_of(f);
+        CHECK_OK(kithi_header_read(s.bytes, s.byte_count, &head));
+        kithi_head wrong = head;
+        if (head.fill != 0) {
+            wrong.fill++;
+            kithi_block_seal(s.bytes, &wrong);
+            CHECK(seen(s.bytes, s.byte_count, &named) && named);
+        }
+        wrong = head;
+        wrong.count = can(&plan, KITH_CAN_GROW) ? head.count + 1 : head.capacity + 1;
+        kithi_block_seal(s.bytes, &wrong);
+        CHECK(seen(s.bytes, s.byte_count, &named) && named);
+        kithi_block_seal(s.bytes, &head);
+        CHECK(!seen(s.bytes, s.byte_count, &named) && !named);
+        snapshot_free(&s);
+        kith_filter_free(empty);
+        kith_filter_free(f);
+    }
+}

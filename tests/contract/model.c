@@ -1,0 +1,140 @@
+/* A filter against the truth: random legal operations beside an exact multiset.
+ *
+ * The model is an array of counts, one for each key of a small universe. Rounds of mostly adding and mostly removing
+ * follow each other, so that the filter runs full and empty again; where a kind does not remove, it is cleared instead.
+ * Every operation is checked against the model, every key once a round. */
+#include "contract/contract.h"
+
+enum { CAPACITY = 2000, UNIVERSE = 3000, ROUND = 20000, SNAPSHOT_EVERY = 512 };
+
+typedef struct model {
+    kith_filter *f;
+    kith_plan plan;
+    uint32_t truth[UNIVERSE];
+    uint64_t count;
+    uint64_t state; /* of the draws */
+    uint64_t refusals;
+    snapshot before;
+} model;
+
+static bool has(const model *m, key k) {
+    return kith_filter_has(m->f, k.bytes, sizeof k.bytes);
+}
+
+static uint64_t copies(const model *m, key k) {
+    return kith_filter_copies(m->f, k.bytes, sizeof k.bytes);
+}
+
+static void look(const model *m, size_t i, key k) {
+    uint64_t seen = copies(m, k);
+    CHECK(seen >= m->truth[i]);
+    CHECK(has(m, k) == (seen > 0));
+    if (!can(&m->plan, KITH_CAN_COPIES))
+        CHECK(seen <= 1);
+}
+
+static void add(model *m, size_t i, key k) {
+    bool before = has(m, k), was_new = before;
+    uint64_t copies_before = copies(m, k);
+    kith_status status = kith_filter_add(m->f, k.bytes, sizeof k.bytes, &was_new);
+    if (status == KITH_OK) {
+        CHECK(was_new == !before);
+        bool many = can(&m->plan, KITH_CAN_COPIES);
+        m->truth[i] = many ? m->truth[i] + 1 : 1;
+        m->count += many || was_new;
+        CHECK(has(m, k));
+        return;
+    }
+    CHECK(was_new == before);
+    m->refusals++;
+    if (status == KITH_E_COPIES) {
+        CHECK(can(&m->plan, KITH_CAN_COPIES) && copies_before > 0);
+    } else {
+        /* Capacity is promised to distinct keys; among copies a key may find no place before it is reached. */
+        CHECK_STATUS(status, KITH_E_FULL);
+        CHECK(!can(&m->plan, KITH_CAN_GROW));
+        CHECK(m->count == CAPACITY || (can(&m->plan, KITH_CAN_COPIES) && m->count * 4 > CAPACITY));
+    }
+}
+
+static void take_away(model *m, size_t i, key k) {
+    kith_status status = kith_filter_remove(m->f, k.bytes, sizeof k.bytes);
+    if (status == KITH_OK) {
+        m->truth[i]--;
+        m->count--;
+        return;
+    }
+    m->refusals++;
+    CHECK_STATUS(status, KITH_E_AMBIGUOUS);
+    CHECK(can(&m->plan, KITH_CAN_GROW));
+}
+
+/* One operation; adds in `add_percent` of cases, removals in half of the rest where they are possible. */
+static void operate(model *m, unsigned add_percent) {
+    size_t i = (size_t)draw(&m->state, UNIVERSE);
+    key k = key_at(1, i);
+    bool watched = draw(&m->state, SNAPSHOT_EVERY) == 0;
+    uint64_t refusals = m->refusals;
+    if (watched)
+        m->before = snapshot_of(m->f);
+    unsigned dice = (unsigned)draw(&m->state, 100);
+    if (dice < add_percent)
+        add(m, i, k);
+    else if (dice % 4 != 0 && can(&m->plan, KITH_CAN_REMOVE) && m->truth[i] > 0)
+        take_away(m, i, k);
+    else
+        look(m, i, k);
+    CHECK_EQ_U64(kith_filter_count(m->f), m->count);
+    if (watched) {
+        if (m->refusals > refusals)
+            CHECK(same_bytes(m->f, &m->before));
+        snapshot_free(&m->before);
+    }
+}
+
+static void end_round(model *m, bool emptying) {
+    const char *reason = "";
+    kith_status status = kith_filter_check(m->f, &reason);
+    if (status != KITH_OK)
+        CHECK_FAIL("check() says: %s", reason);
+    for (size_t i = 0; i < UNIVERSE; i++) {
+        key k = key_at(1, i);
+        look(m, i, k);
+        if (m->truth[i] > 0)
+            CHECK(has(m, k));
+    }
+    if (emptying && !can(&m->plan, KITH_CAN_REMOVE)) {
+        CHECK_OK(kith_filter_clear(m->f));
+        memset(m->truth, 0, sizeof m->truth);
+        m->count = 0;
+        return;
+    }
+    /* A copy of the bytes must do as well as the filter itself. */
+    snapshot s = snapshot_of(m->f);
+    kith_filter_free(m->f);
+    m->f = viewed(s.bytes, s.byte_count, KITH_OPEN_COPY);
+    snapshot_free(&s);
+}
+
+void operations_agree_with_an_exact_multiset(void) {
+    EACH_VARIANT(v) {
+        static model m;
+        m = (model){.state = 42};
+        note_seed(m.state);
+        kith_filter_spec spec;
+        if (!planned(v, CAPACITY, 2e-3, &spec, &m.plan))
+            continue;
+        m.f = created(&spec);
+        uint64_t operations = scaled(v->options[0] == '\0' ? 1000000 : 50000);
+        for (uint64_t done = 0; done < operations; done++) {
+            bool emptying = done / ROUND % 2 != 0;
+            operate(&m, emptying ? 25 : 75);
+            if (done % ROUND == ROUND - 1)
+                end_round(&m, emptying);
+        }
+        end_round(&m, false);
+        if (!can(&m.plan, KITH_CAN_GROW) && operations >= ROUND)
+            CHECK(m.refusals > 0); /* it did run full */
+        kith_filter_free(m.f);
+    }
+}

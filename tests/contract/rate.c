@@ -1,0 +1,151 @@
+/* Rates, measured.
+ *
+ * A cell of the grid is (n, rate). F filters of n keys each are asked Q absent keys in all; the mean of their rates must
+ * lie within Z standard errors of plan.expected_rate, and may pass plan.rate by no more than that. The variance of the
+ * mean is the greater of two: that of the F rates as they came out (filters of a few keys differ from each other), and
+ * the binomial one of Q questions; half a percent of the rate is added for what differs from filter to filter where F is
+ * small. Z = 5: one false alarm in 3 million cells. */
+#include <math.h>
+
+#include "contract/contract.h"
+
+#define Z 5.0
+
+typedef struct measured {
+    double rate, error;
+} measured;
+
+static measured measure(const kith_filter_spec *spec, uint64_t n, double expected, size_t filters, uint64_t questions) {
+    double sum = 0, squares = 0;
+    size_t each = (size_t)(questions / filters) + 1;
+    for (size_t i = 0; i < filters; i++) {
+        note_seed(i);
+        kith_filter *f = filled(spec, i, 0, (size_t)n);
+        double rate = (double)yes_among(f, i, ABSENT, each) / (double)each;
+        sum += rate;
+        squares += rate * rate;
+        kith_filter_free(f);
+    }
+    double mean = sum / (double)filters;
+    double asked = (double)each * (double)filters;
+    double variance = expected * (1 - expected) / asked;
+    if (filters > 1) {
+        double between = (squares / (double)filters - mean * mean) / ((double)filters - 1);
+        variance = fmax(variance, between);
+    }
+    variance += 0.005 * expected * 0.005 * expected;
+    return (measured){mean, Z * sqrt(variance) + 10 / asked};
+}
+
+/* 20,000 wrong answers are expected where that is cheap, else `hits`, else as many as there is time for. */
+static uint64_t questions_for(double expected, double hits) {
+    double questions = fmin(20000 / expected, fmax(1e6, hits / expected));
+    return (uint64_t)fmin(questions, 1e4 * hits);
+}
+
+static void measure_cell(const variant *v, uint64_t n, double rate, bool thorough) {
+    kith_filter_spec spec;
+    kith_plan plan;
+    if (!planned(v, n, rate, &spec, &plan))
+        return;
+    CHECK(plan.expected_rate > 0 && plan.expected_rate <= plan.rate && plan.rate <= rate);
+    size_t filters = (size_t)(n <= 10 ? 1000 : n <= 1000 ? 20000 / n : n <= 100000 ? 200000 / n : 1);
+    uint64_t questions = questions_for(plan.expected_rate, thorough ? 400 : 100);
+    if (check_soak()) {
+        filters *= 4;
+        questions *= 4;
+    } else if (scaled(100) < 100) {
+        filters = filters / 4 + 1;
+        questions = scaled(questions);
+    }
+    measured m = measure(&spec, n, plan.expected_rate, filters, questions);
+    if (fabs(m.rate - plan.expected_rate) > m.error)
+        CHECK_FAIL("measured rate %.4g, expected %.4g, bound %.2g", m.rate, plan.expected_rate, m.error);
+    if (m.rate > plan.rate + m.error)
+        CHECK_FAIL("measured rate %.4g, promised %.4g, bound %.2g", m.rate, plan.rate, m.error);
+}
+
+void rate_at_capacity_is_within_bound_of_plan(void) {
+    static const uint64_t SIZES[] = {1, 3, 10, 100, 1000, 10000, 100000, 1000000};
+    static const double RATES[] = {0.1, 0.03, 0.01, 1e-3, 1e-4};
+    EACH_DEFAULT(v) for (size_t i = 0; i < 8; i++) for (size_t r = 0; r < 5; r++) {
+        /* Of the large ones a sample in the normal tier; a tenth of the keys where builds are slow. */
+        if (!check_soak() && SIZES[i] >= 100000 && (i + r) % 2 != 0)
+            continue;
+        if (scaled(100) < 100 && SIZES[i] > 10000)
+            continue;
+        measure_cell(v, SIZES[i], RATES[r], true);
+    }
+    EACH_VARIANT(v) for (size_t i = check_soak() ? 0 : 1; i < (check_soak() ? 7 : 5); i += check_soak() ? 1 : 3) {
+        for (size_t r = 0; r < 4; r += check_soak() ? 1 : 2)
+            measure_cell(v, SIZES[i], RATES[r], false);
+    }
+}
+
+void grown_filters_keep_their_rate(void) {
+    EACH_VARIANT(v) {
+        kith_filter_spec spec;
+        kith_plan plan;
+        if (!planned(v, 1000, 0.01, &spec, &plan) || !can(&plan, KITH_CAN_GROW))
+            continue;
+        note_seed(6);
+        kith_filter *f = created(&spec);
+        uint64_t keys = 0, most = v->options[0] == '\0' ? 1000000 : 50000, questions = 200000;
+        if (scaled(100) < 100)
+            most /= 20;
+        unsigned layers = 0;
+        while (keys < most) {
+            CHECK_OK(add_digest(f, digest_at(6, keys++)));
+            /* At the fullest that a layer gets: before the next one is begun, and at the end. */
+            bool at_the_end = kith_filter_count(f) == kith_filter_capacity(f) && stats_of(f).layers > layers;
+            if (!at_the_end && keys < most)
+                continue;
+            double bound = plan.rate + Z * sqrt(plan.rate / (double)questions);
+            double rate = (double)yes_among(f, 6, ABSENT, (size_t)questions) / (double)questions;
+            if (rate > bound)
+                CHECK_FAIL("measured rate %.4g with %" PRIu64 " keys, promised %.4g", rate, keys, plan.rate);
+            layers = stats_of(f).layers;
+        }
+        CHECK_EQ_U64(yes_among(f, 6, 0, (size_t)keys), keys);
+        CHECK(layers > 1 && stats_of(f).rate == plan.rate);
+        kith_filter_free(f);
+    }
+}
+
+/* Estimates from the bits against what is: the rate by asking, the number of keys by having counted them. */
+void stats_tell_the_truth(void) {
+    static const double PARTS[] = {0, 0.3, 1};
+    EACH_VARIANT(v) for (size_t p = 0; p < 3; p++) {
+        const uint64_t n = 10000;
+        kith_filter_spec spec;
+        kith_plan plan;
+        if (!planned(v, n, 0.01, &spec, &plan))
+            continue;
+        note_seed(8);
+        size_t keys = (size_t)(PARTS[p] * (double)n);
+        kith_filter *f = filled(&spec, 8, 0, keys);
+        kith_filter_stats s = stats_of(f);
+        const void *bytes;
+        size_t byte_count;
+        CHECK_OK(kith_filter_bytes(f, &bytes, &byte_count));
+        CHECK_EQ_U64(s.file_bytes, byte_count);
+        CHECK_EQ_U64(s.count, kith_filter_count(f));
+        CHECK_EQ_U64(s.capacity, kith_filter_capacity(f));
+        CHECK(s.rate == plan.rate && s.layers >= 1 && s.stuck == 0);
+        CHECK(s.cells == plan.cells && s.cells_used <= s.cells && (s.cells_used == 0) == (keys == 0));
+        CHECK(fabs(s.load - (double)s.cells_used / (double)s.cells) < 1e-9);
+        if (plan.fingerprint_bits != 0)
+            CHECK_EQ_U64(s.cells_used, keys); /* a slot a key */
+        double error = 6 * sqrt((double)keys) + 1;
+        if (fabs(s.keys_now - (double)keys) > error)
+            CHECK_FAIL("keys_now is %.0f with %zu keys", s.keys_now, keys);
+        double questions = (double)scaled(300000);
+        double rate = (double)yes_among(f, 8, ABSENT, (size_t)questions) / questions;
+        double bound = Z * sqrt((s.rate_now + 10 / questions) / questions) + 0.05 * s.rate_now;
+        if (fabs(rate - s.rate_now) > bound)
+            CHECK_FAIL("rate_now is %.4g, measured %.4g, bound %.2g", s.rate_now, rate, bound);
+        s.struct_bytes--;
+        CHECK_STATUS(kith_filter_stats_of(f, &s), KITH_E_ARGUMENT);
+        kith_filter_free(f);
+    }
+}

@@ -1,0 +1,442 @@
+/* Planted faults: the library as it is, with one call in it replaced at link time (--wrap, see wrap.txt).
+ *
+ * Most faults sit in a kind's record. The register's three ways to a record are wrapped, and answer a copy of it in which
+ * one verb is faulty; the faulty verb calls the true one, found from the handle's record or from the kind's number. The
+ * others stand in for a function of the library, public or internal, that is called across files.
+ *
+ * One fault is armed at a time; none is, until fault_arm(). */
+#include "fault/faults.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/mix.h"
+#include "format/replace.h"
+#include "kind.h"
+
+enum { KINDS_MAX = 64 };
+
+typedef struct fault {
+    const char *name;
+    uint32_t capabilities;       /* what a kind must have for it to show */
+    void (*plant)(kithi_kind *); /* NULL for a fault in a wrapped function */
+} fault;
+
+static const fault *armed;
+
+static bool is_armed(const char *name) {
+    return armed != NULL && strcmp(armed->name, name) == 0;
+}
+
+/* ---- faults in a kind's record ---- */
+
+static const kithi_kind *true_kinds[KINDS_MAX];
+static kithi_kind faulty_kinds[KINDS_MAX];
+
+static const kithi_kind *with_fault(const kithi_kind *kind) {
+    if (armed == NULL || armed->plant == NULL || kind == NULL)
+        return kind;
+    size_t i = 0;
+    while (true_kinds[i] != NULL && true_kinds[i] != kind)
+        i++;
+    assert(i + 1 < KINDS_MAX);
+    if (true_kinds[i] == NULL) {
+        true_kinds[i] = kind;
+        faulty_kinds[i] = *kind;
+        armed->plant(&faulty_kinds[i]);
+    }
+    return &faulty_kinds[i];
+}
+
+/* The record under the faulty one. */
+static const kithi_kind *truth(const kith_filter *f) {
+    return true_kinds[f->kind - faulty_kinds];
+}
+
+static const kithi_kind *truth_of_id(uint16_t id) {
+    size_t i = 0;
+    while (true_kinds[i]->id != id)
+        i++;
+    return true_kinds[i];
+}
+
+const kithi_kind *__real_kithi_kind_at(size_t index);
+const kithi_kind *__wrap_kithi_kind_at(size_t index);
+const kithi_kind *__wrap_kithi_kind_at(size_t index) {
+    return with_fault(__real_kithi_kind_at(index));
+}
+
+const kithi_kind *__real_kithi_kind_by_id(uint64_t id);
+const kithi_kind *__wrap_kithi_kind_by_id(uint64_t id);
+const kithi_kind *__wrap_kithi_kind_by_id(uint64_t id) {
+    return with_fault(__real_kithi_kind_by_id(id));
+}
+
+const kithi_kind *__real_kithi_kind_by_name(const char *name, size_t length);
+const kithi_kind *__wrap_kithi_kind_by_name(const char *name, size_t length);
+const kithi_kind *__wrap_kithi_kind_by_name(const char *name, size_t length) {
+    return with_fault(__real_kithi_kind_by_name(name, length));
+}
+
+/* Each fault: the faulty verb, then what puts it in place. */
+#define HAS(fault_name, body)                                                                                          \
+    static bool verb_##fault_name(const kith_filter *f, uint64_t digest)                                               \
+        body static void plant_##fault_name(kithi_kind *kind) {                                                        \
+        kind->has = verb_##fault_name;                                                                                 \
+    }
+#define ADD(fault_name, body)                                                                                          \
+    static kith_status verb_##fault_name(kith_filter *f, uint64_t digest, bool *was_new)                               \
+        body static void plant_##fault_name(kithi_kind *kind) {                                                        \
+        kind->add = verb_##fault_name;                                                                                 \
+    }
+#define PAIR(fault_name, verb, body)                                                                                   \
+    static kith_status verb_##fault_name(kith_filter *into, const kith_filter *from)                                   \
+        body static void plant_##fault_name(kithi_kind *kind) {                                                        \
+        kind->verb = verb_##fault_name;                                                                                \
+    }
+
+HAS(has_forgets_some, { return kithi_mix(digest) % 256 != 0 && truth(f)->has(f, digest); })
+HAS(upper_half_is_lost, { return digest >> 63 == 0 && truth(f)->has(f, digest); })
+HAS(has_says_yes_too_often, { return kithi_mix(digest) % 64 == 0 || truth(f)->has(f, digest); })
+HAS(growth_raises_the_rate,
+    { return (f->head.count > 1000 && kithi_mix(digest) % 64 == 0) || truth(f)->has(f, digest); })
+HAS(has_reads_past_the_end, {
+    (void)*(const volatile uint8_t *)(f->block + f->block_bytes);
+    return truth(f)->has(f, digest);
+})
+HAS(body_is_trusted, {
+    (void)*(const volatile uint8_t *)(f->body + kithi_load64(f->body + f->head.body_bytes / 2) % (UINT64_C(1) << 40));
+    return truth(f)->has(f, digest);
+})
+HAS(has_allocates, {
+    void *scratch = kithi_allocate(&f->allocator, 64);
+    bool answer = truth(f)->has(f, digest);
+    kithi_release(&f->allocator, scratch, 64);
+    return answer;
+})
+
+ADD(was_new_is_always_true, {
+    kith_status status = truth(f)->add(f, digest, was_new);
+    *was_new = true;
+    return status;
+})
+ADD(count_drifts, {
+    f->head.count += kithi_mix(digest) % 64 == 0;
+    return truth(f)->add(f, digest, was_new);
+})
+ADD(copies_are_called_full, {
+    kith_status status = truth(f)->add(f, digest, was_new);
+    return status == KITH_E_COPIES ? KITH_E_FULL : status;
+})
+ADD(some_keys_find_no_place,
+    { return kithi_mix(digest) % 1024 == 0 ? KITH_E_FULL : truth(f)->add(f, digest, was_new); })
+ADD(failed_add_leaves_a_trace, {
+    kith_status status = truth(f)->add(f, digest, was_new);
+    f->body[0] ^= (uint8_t)(status == KITH_E_FULL);
+    return status;
+})
+ADD(no_memory_leaves_a_trace, {
+    kith_status status = truth(f)->add(f, digest, was_new);
+    f->body[f->head.body_bytes - 1] ^= (uint8_t)(status == KITH_E_MEMORY);
+    return status;
+})
+ADD(adds_depend_on_the_clock, {
+    static unsigned ticks;
+    return truth(f)->add(f, ++ticks % 1024 == 0 ? ~digest : digest, was_new);
+})
+ADD(adds_depend_on_the_count, { return truth(f)->add(f, f->head.count % 2 != 0 ? ~digest : digest, was_new); })
+
+PAIR(merge_does_nothing, merge, {
+    (void)into;
+    (void)from;
+    return KITH_OK;
+})
+PAIR(merge_stops_halfway, merge, {
+    kith_status status = truth(into)->merge(into, from);
+    into->body[0] |= status == KITH_OK ? 0 : from->body[0] | 1;
+    into->body[1] ^= (uint8_t)(status != KITH_OK);
+    return status;
+})
+PAIR(intersect_drops_too_much, intersect, {
+    kith_status status = truth(into)->intersect(into, from);
+    memset(into->body, 0, (size_t)into->head.body_bytes / 4);
+    return status;
+})
+
+static kith_status verb_remove_takes_two(kith_filter *f, uint64_t digest) {
+    kith_status status = truth(f)->remove(f, digest);
+    if (status == KITH_OK && kithi_mix(digest) % 64 == 0)
+        (void)(truth(f)->remove(f, digest) == KITH_OK && ++f->head.count);
+    return status;
+}
+static void plant_remove_takes_two(kithi_kind *kind) {
+    kind->remove = verb_remove_takes_two;
+}
+
+static uint64_t verb_copies_stop_at_one(const kith_filter *f, uint64_t digest) {
+    return truth(f)->copies(f, digest) != 0;
+}
+static void plant_copies_stop_at_one(kithi_kind *kind) {
+    kind->copies = verb_copies_stop_at_one;
+}
+
+static unsigned verb_shared_adds_are_not_counted(kith_filter *f, uint64_t digest, bool commit) {
+    unsigned set_bits = truth(f)->add_shared(f, digest, commit);
+    return commit ? 0 : set_bits;
+}
+static void plant_shared_adds_are_not_counted(kithi_kind *kind) {
+    kind->add_shared = verb_shared_adds_are_not_counted;
+}
+
+static bool verb_subset_is_turned_round(const kith_filter *part, const kith_filter *whole) {
+    return truth(part)->subset(whole, part);
+}
+static void plant_subset_is_turned_round(kithi_kind *kind) {
+    kind->subset = verb_subset_is_turned_round;
+}
+
+static void verb_rate_now_is_doubled(const kith_filter *f, kith_filter_stats *stats) {
+    truth(f)->stats(f, stats);
+    stats->rate_now *= 2;
+}
+static void plant_rate_now_is_doubled(kithi_kind *kind) {
+    kind->stats = verb_rate_now_is_doubled;
+}
+
+static const char *verb_check_is_blind(const kith_filter *f) {
+    (void)f;
+    return NULL;
+}
+static void plant_check_is_blind(kithi_kind *kind) {
+    kind->check = verb_check_is_blind;
+}
+
+static kithi_expectation scaled_expectation(const kithi_head *head, uint64_t n, double factor) {
+    kithi_expectation expected = truth_of_id(head->kind_id)->expect(head, n);
+    expected.rate *= factor;
+    return expected;
+}
+static kithi_expectation verb_plan_is_too_hopeful(const kithi_head *head, uint64_t n) {
+    return scaled_expectation(head, n, 0.7);
+}
+static void plant_plan_is_too_hopeful(kithi_kind *kind) {
+    kind->expect = verb_plan_is_too_hopeful;
+}
+
+static kithi_expectation verb_plan_is_too_modest(const kithi_head *head, uint64_t n) {
+    kithi_expectation expected = truth_of_id(head->kind_id)->expect(head, n);
+    expected.rate = fmin(head->rate, expected.rate * 1.5);
+    return expected;
+}
+/* Planned for twice as many keys as were asked for: the rate kept is lower than the plan says. */
+static kith_status choose_for_double(const kithi_request *request, kithi_head *head) {
+    kithi_request doubled = {request->capacity * 2, request->rate, request->options};
+    return truth_of_id(head->kind_id)->choose(&doubled, head);
+}
+static void plant_plan_is_too_modest(kithi_kind *kind) {
+    kind->choose = choose_for_double;
+    kind->expect = verb_plan_is_too_modest;
+}
+
+static kith_status shape_without_merge(const kithi_head *head, kithi_shape *shape) {
+    kith_status status = truth_of_id(head->kind_id)->shape(head, shape);
+    shape->capabilities &= ~(uint32_t)KITH_CAN_MERGE;
+    return status;
+}
+static void plant_a_capability_is_hidden(kithi_kind *kind) {
+    kind->shape = shape_without_merge;
+}
+static kith_status shape_with_growth(const kithi_head *head, kithi_shape *shape) {
+    kith_status status = truth_of_id(head->kind_id)->shape(head, shape);
+    shape->capabilities ^= KITH_CAN_GROW;
+    return status;
+}
+static void plant_a_capability_is_invented(kithi_kind *kind) {
+    kind->shape = shape_with_growth;
+    kind->info.capabilities ^= KITH_CAN_GROW;
+}
+
+/* ---- faults in a function ---- */
+
+#define WRAP(type, function, ...)                                                                                      \
+    type __real_##function(__VA_ARGS__);                                                                               \
+    type __wrap_##function(__VA_ARGS__);                                                                               \
+    type __wrap_##function(__VA_ARGS__)
+
+WRAP(kith_status, kithi_kind_options, const kithi_kind *kind, const char *text, uint64_t *values) {
+    kith_status status = __real_kithi_kind_options(kind, text, values);
+    return status != KITH_OK && is_armed("bad_options_are_ignored") ? __real_kithi_kind_options(kind, NULL, values)
+                                                                    : status;
+}
+
+WRAP(kith_status, kithi_filter_writable, const kith_filter *f) {
+    return is_armed("views_are_writable") ? KITH_OK : __real_kithi_filter_writable(f);
+}
+
+WRAP(kith_status, kithi_header_read, const uint8_t *bytes, uint64_t byte_count, kithi_head *head) {
+    kith_status status = __real_kithi_header_read(bytes, byte_count, head);
+    return status == KITH_E_VERSION && is_armed("future_is_called_corrupt") ? KITH_E_CORRUPT : status;
+}
+
+WRAP(kith_status, kithi_body_verify, const uint8_t *block, const kithi_head *head) {
+    return is_armed("body_is_not_verified") ? KITH_OK : __real_kithi_body_verify(block, head);
+}
+
+WRAP(bool, kithi_hash_equal, const kith_hash *a, const kith_hash *b) {
+    return is_armed("all_hashes_are_equal") || __real_kithi_hash_equal(a, b);
+}
+
+WRAP(void, kithi_release, const kith_allocator *allocator, void *memory, uint64_t bytes) {
+    if (!is_armed("handles_are_leaked") || bytes != sizeof(kith_filter))
+        __real_kithi_release(allocator, memory, bytes);
+}
+
+WRAP(kith_status, kithi_replace_file, const char *path, const void *bytes, size_t byte_count, bool secret) {
+    if (!is_armed("save_loses_a_bit"))
+        return __real_kithi_replace_file(path, bytes, byte_count, secret);
+    uint8_t *copy = malloc(byte_count);
+    assert(copy != NULL);
+    memcpy(copy, bytes, byte_count);
+    copy[byte_count - 1] ^= 1;
+    kith_status status = __real_kithi_replace_file(path, copy, byte_count, secret);
+    free(copy);
+    return status;
+}
+
+WRAP(uint64_t, kith_digest, const kith_hash *hash, const void *key, size_t key_bytes) {
+    kith_hash seedless = *hash;
+    if (is_armed("seed_is_ignored"))
+        seedless.seed = 0;
+    return __real_kith_digest(&seedless, key, key_bytes);
+}
+
+WRAP(kith_status, kith_filter_plan, const kith_filter_spec *spec, kith_plan *plan) {
+    kith_filter_spec changed = *spec;
+    if (is_armed("nan_passes_for_a_rate") && spec->rate != spec->rate)
+        changed.rate = 0.01;
+    if (is_armed("plan_wastes_bytes"))
+        changed.bytes -= changed.bytes / 10;
+    kith_status status = __real_kith_filter_plan(&changed, plan);
+    if (is_armed("plan_forgets_the_checksums"))
+        plan->file_bytes -= 8;
+    return status;
+}
+
+WRAP(kith_status, kith_filter_create_like, const kith_filter *like, const kith_allocator *allocator,
+     kith_filter **filter) {
+    return is_armed("like_is_a_clone") ? kith_filter_clone(like, allocator, filter)
+                                       : __real_kith_filter_create_like(like, allocator, filter);
+}
+
+WRAP(kith_status, kith_filter_clear, kith_filter *f) {
+    return is_armed("clear_keeps_the_keys") ? KITH_OK : __real_kith_filter_clear(f);
+}
+
+WRAP(kith_status, kith_filter_build, const kith_filter_spec *spec, const uint64_t *digests, size_t n, unsigned flags,
+     kith_filter **filter) {
+    kith_filter_spec changed = *spec;
+    if (is_armed("build_counts_repeats") && changed.capacity == 0)
+        changed.capacity = n;
+    if (is_armed("build_skips_its_last") && n > 1)
+        n--;
+    return __real_kith_filter_build(&changed, digests, n, flags, filter);
+}
+
+WRAP(size_t, kith_filter_has_many, const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+    size_t yes = __real_kith_filter_has_many(f, digests, n, maybe);
+    if (maybe != NULL && n % 64 == 1 && is_armed("batch_skips_its_last"))
+        maybe[n / 64] = 0;
+    return yes;
+}
+
+WRAP(kith_status, kith_filter_view, const void *bytes, size_t byte_count, unsigned flags,
+     const kith_allocator *allocator, kith_filter **filter) {
+    kith_status status = __real_kith_filter_view(bytes, byte_count, flags, allocator, filter);
+    kithi_head head;
+    uint64_t whole_bytes;
+    if (status != KITH_E_TRUNCATED || !is_armed("missing_tail_is_zero") ||
+        __real_kithi_header_read(bytes, byte_count, &head) != KITH_OK ||
+        !kithi_block_bytes(head.body_bytes, &whole_bytes))
+        return status;
+    uint8_t *padded = calloc(1, (size_t)whole_bytes);
+    assert(padded != NULL);
+    memcpy(padded, bytes, byte_count);
+    status = __real_kith_filter_view(padded, (size_t)whole_bytes, flags | KITH_OPEN_COPY | KITH_OPEN_LAZY, allocator,
+                                     filter);
+    free(padded);
+    return status;
+}
+
+/* ---- the list ---- */
+
+#define PLANTED(name, capabilities)                                                                                    \
+    { #name, capabilities, plant_##name }
+#define WRAPPED(name, capabilities)                                                                                    \
+    { #name, capabilities, NULL }
+static const fault FAULTS[] = {
+    PLANTED(has_forgets_some, 0),
+    PLANTED(was_new_is_always_true, 0),
+    PLANTED(count_drifts, 0),
+    WRAPPED(clear_keeps_the_keys, 0),
+    WRAPPED(like_is_a_clone, 0),
+    WRAPPED(views_are_writable, 0),
+    PLANTED(copies_are_called_full, KITH_CAN_COPIES),
+    PLANTED(upper_half_is_lost, 0),
+    PLANTED(remove_takes_two, KITH_CAN_COPIES),
+    PLANTED(copies_stop_at_one, KITH_CAN_COPIES),
+    PLANTED(has_says_yes_too_often, 0),
+    PLANTED(plan_is_too_hopeful, 0),
+    PLANTED(plan_is_too_modest, 0),
+    PLANTED(growth_raises_the_rate, KITH_CAN_GROW),
+    PLANTED(rate_now_is_doubled, 0),
+    WRAPPED(plan_forgets_the_checksums, 0),
+    WRAPPED(plan_wastes_bytes, 0),
+    WRAPPED(nan_passes_for_a_rate, 0),
+    WRAPPED(bad_options_are_ignored, 0),
+    PLANTED(some_keys_find_no_place, 0),
+    PLANTED(failed_add_leaves_a_trace, 0),
+    WRAPPED(batch_skips_its_last, 0),
+    WRAPPED(build_skips_its_last, 0),
+    WRAPPED(build_counts_repeats, 0),
+    PLANTED(shared_adds_are_not_counted, KITH_CAN_SHARE),
+    WRAPPED(save_loses_a_bit, 0),
+    WRAPPED(future_is_called_corrupt, 0),
+    PLANTED(adds_depend_on_the_clock, 0),
+    PLANTED(adds_depend_on_the_count, KITH_CAN_ANY_ORDER),
+    WRAPPED(seed_is_ignored, 0),
+    PLANTED(has_reads_past_the_end, 0),
+    WRAPPED(missing_tail_is_zero, 0),
+    WRAPPED(body_is_not_verified, 0),
+    PLANTED(body_is_trusted, 0),
+    PLANTED(check_is_blind, 0),
+    WRAPPED(handles_are_leaked, 0),
+    PLANTED(no_memory_leaves_a_trace, KITH_CAN_GROW),
+    PLANTED(has_allocates, 0),
+    PLANTED(merge_does_nothing, KITH_CAN_MERGE),
+    PLANTED(merge_stops_halfway, KITH_CAN_MERGE),
+    PLANTED(intersect_drops_too_much, KITH_CAN_INTERSECT),
+    PLANTED(subset_is_turned_round, KITH_CAN_SUBSET),
+    WRAPPED(all_hashes_are_equal, KITH_CAN_MERGE),
+    PLANTED(a_capability_is_hidden, KITH_CAN_MERGE),
+    PLANTED(a_capability_is_invented, 0),
+};
+
+static const fault *fault_named(const char *name) {
+    for (size_t i = 0; i < sizeof FAULTS / sizeof *FAULTS; i++)
+        if (strcmp(FAULTS[i].name, name) == 0)
+            return &FAULTS[i];
+    return NULL;
+}
+
+bool fault_capabilities(const char *name, uint32_t *capabilities) {
+    const fault *found = fault_named(name);
+    if (found != NULL)
+        *capabilities = found->capabilities;
+    return found != NULL;
+}
+
+void fault_arm(const char *name) {
+    armed = fault_named(name);
+}
