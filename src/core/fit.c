@@ -136,11 +136,9 @@ static bool fits(const task *t, double regions, double half) {
            (t->any_crowding || crowding(t->fit, regions, half, t->top, t->keys) <= CROWDING_MAX);
 }
 
-/* The smallest half, up to `limit`, that fits in so many regions; 0: none. */
+/* The smallest half that fits in so many regions; `limit` does. */
 static uint64_t smallest_half(const task *t, double regions, uint64_t limit) {
     uint64_t low = 0, high = limit;
-    if (!fits(t, regions, (double)limit))
-        return 0;
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
         if (fits(t, regions, (double)middle))
@@ -172,22 +170,29 @@ static uint64_t half_limit(const kithi_fit *fit, unsigned slot_bits) {
 /* Regions and half for at least `places` places in the left halves of all regions, in fewer than `bits` bits. */
 static bool split(const task *t, double places, double bits, kithi_fit_size *size) {
     uint64_t limit = half_limit(t->fit, size->slot_bits);
-    double region_bits = slots_of(t->fit, (double)limit) * size->slot_bits;
-    double fewest = fmax(places * region_bits / (double)limit, t->keys * size->slot_bits);
-    /* More regions until it fits, or until the largest that do not fit are already too many bits. */
-    for (double regions = fmax(1, ceil(fewest / region_bits)); (regions - 1) * region_bits < bits;
-         regions = ceil(regions * 1.001 + 0.5)) {
-        uint64_t half = smallest_half(t, regions, limit);
-        double by_rate = ceil(places / regions);
-        if (half == 0 || by_rate > (double)limit)
-            continue;
-        size->regions = (uint64_t)regions;
-        size->half = (uint64_t)fmax((double)half, by_rate);
-        if (t->fit->power_of_two)
-            size->half = power_of_two_from(size->half); /* the limit is one, too */
-        return true;
+    double largest = (double)limit, region_bits = slots_of(t->fit, largest) * size->slot_bits;
+    double low = 0, high = fmax(1, ceil(places / largest));
+    /* The fewest regions that fit at their largest: doubling, then bisection. */
+    while (!fits(t, high, largest)) {
+        if (high * region_bits >= bits)
+            return false;
+        low = high;
+        high *= 2;
     }
-    return false;
+    while (high - low > 1) {
+        double middle = floor((low + high) / 2);
+        if (middle * largest >= places && fits(t, middle, largest))
+            high = middle;
+        else
+            low = middle;
+    }
+    if ((high - 1) * region_bits >= bits)
+        return false;
+    size->regions = (uint64_t)high;
+    size->half = (uint64_t)fmax((double)smallest_half(t, high, limit), ceil(places / high));
+    if (t->fit->power_of_two)
+        size->half = power_of_two_from(size->half); /* the limit is one, too */
+    return true;
 }
 
 bool kithi_fit_choose(const kithi_fit *fit, uint64_t n, double rate, unsigned slot_bits, kithi_fit_size *size) {

@@ -7,13 +7,14 @@
 static const double LARGEST = 0x1p62;
 
 double kithi_bloom_rate(unsigned k, uint64_t slice, uint64_t n) {
-    double miss = exp((double)n * log1p(-1 / (double)slice)); /* a bit is still 0 */
-    return exp(k * log1p(-miss));
+    double hit = -expm1((double)n * log1p(-1 / (double)slice)); /* a bit is 1 */
+    return exp(k * log(hit));
 }
 
 uint64_t kithi_bloom_slice(unsigned k, uint64_t n, double rate) {
-    /* 1 - (1 - 1/s)^n = rate^(1/k), solved for s; 1 - rate^(1/k) itself would lose all digits at rates near 1. */
-    double log_miss = log(-expm1(log(rate) / k));
+    /* 1 - (1 - 1/s)^n = rate^(1/k), solved for s; no difference of near-equal numbers, at either end. */
+    double log_hit = log(rate) / k;
+    double log_miss = log_hit < -1 ? log1p(-exp(log_hit)) : log(-expm1(log_hit));
     double slice = ceil(-1 / expm1(log_miss / (double)n));
     if (!(slice * k < LARGEST))
         return 0;

@@ -9,7 +9,7 @@
  *     bit i of digest d  =  i * slice + high half of (word_i(d) * slice)
  *
  * So the k positions of a key are distinct for every m, tiny or above 2^32, without a comparison; and the rate is
- * exact for every n (core/sizing.h), which it is not when positions may coincide: there the usual formula is 11% too
+ * exact for every n (core/sizing.h), which it is not when positions may coincide: there the usual formula is 25% too
  * low at three keys and 1%. Against positions over all m bits the price is a factor of about 1 + 0.35 k^2/m in the rate,
  * 2% at a hundred keys and nothing at ten thousand. Each position takes a word of its own (core/mix.h), not a + i*b.
  *

@@ -20,8 +20,8 @@
  * Kinds without copies: a key that an older layer answers yes for is not added again. Kinds with copies always add.
  * Removing: with exactly one layer that answers yes, the copy is taken from it. With two, one of them may be a false
  * positive, and taking that one would take away the trace of another key, so the answer is KITH_E_AMBIGUOUS. That
- * happens at the rate for keys added once, and always for keys with copies in two layers. A key may have `max_copies`
- * of the inner kind in each layer.
+ * happens at the rate for keys added once, and always for keys with copies in two layers. A key may have as
+ * many copies in all as one layer keeps.
  *
  * Parameters: 0 inner kind's id, 1 growth, 2 layers, 3 capacity of layer 0. The header's capacity is the sum over the
  * layers, its body length the sum of theirs. */
@@ -306,6 +306,13 @@ static void prefetch(const kith_filter *f, uint64_t digest) {
         layers_of(f)[i].kind->prefetch(&layers_of(f)[i], digest);
 }
 
+static uint64_t copies(const kith_filter *f, uint64_t digest) {
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < layer_count(f); i++)
+        sum += layers_of(f)[i].kind->copies(&layers_of(f)[i], digest);
+    return sum;
+}
+
 static kith_status add_to_newest(kith_filter *f, uint64_t digest, bool *was_new) {
     kith_filter *newest = &layers_of(f)[layer_count(f) - 1];
     uint64_t before = newest->head.count;
@@ -321,6 +328,8 @@ static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
     bool keeps_copies = (f->shape.capabilities & KITH_CAN_COPIES) != 0;
     if (in_older && !keeps_copies)
         return KITH_OK;
+    if (keeps_copies && copies(f, digest) >= f->shape.max_copies)
+        return KITH_E_COPIES;
     bool is_new = false;
     kith_status status = add_to_newest(f, digest, &is_new);
     if (status == KITH_E_FULL) {
@@ -346,13 +355,6 @@ static kith_status remove_one(kith_filter *f, uint64_t digest) {
     kith_status status = where->kind->remove(where, digest);
     f->head.count -= status == KITH_OK;
     return status;
-}
-
-static uint64_t copies(const kith_filter *f, uint64_t digest) {
-    uint64_t sum = 0;
-    for (unsigned i = 0; i < layer_count(f); i++)
-        sum += layers_of(f)[i].kind->copies(&layers_of(f)[i], digest);
-    return sum;
 }
 
 static void stats(const kith_filter *f, kith_filter_stats *stats) {

@@ -1,0 +1,103 @@
+/* Bytes as a spec: kind, needs, quantities and an option string, given to kith_filter_plan and, where the plan is small,
+ * to kith_filter_create. Every answer is a plan that holds together or an error.
+ *
+ *     0        kind: an index, or 255 for none, or 254 for a name out of the options' text
+ *     1        which of capacity, rate and bytes are given (bits 0 to 2), max_bytes (bit 3), needs (bit 4)
+ *     2 … 33   capacity, rate, bytes, max_bytes: words as they are
+ *     34 …     the options' text, if any */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <kith/kith.h>
+
+#include "core/bits.h"
+
+enum { FIXED_BYTES = 34, TEXT_MAX = 100, CREATED_BYTES_MAX = 1 << 20 };
+
+static void hold(bool condition) {
+    if (!condition)
+        abort();
+}
+
+/* The errors that kith/plan.h names. */
+static bool is_refusal(kith_status status) {
+    switch (status) {
+    case KITH_E_ARGUMENT:
+    case KITH_E_KIND:
+    case KITH_E_OPTION:
+    case KITH_E_CAPACITY:
+    case KITH_E_RATE:
+    case KITH_E_TOO_LARGE:
+    case KITH_E_TOO_SMALL:
+    case KITH_E_DIGEST_BITS:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void check_plan(const kith_filter_spec *spec, const kith_plan *plan) {
+    hold(plan->capacity > 0 && plan->rate > 0 && plan->rate < 1);
+    hold(plan->expected_rate > 0 && plan->expected_rate <= plan->rate);
+    hold(plan->failure >= 0 && plan->failure <= 1);
+    hold(plan->cells > 0 && plan->cell_bits > 0 && plan->lines > 0 && plan->max_copies > 0);
+    hold((plan->capabilities & spec->needs) == spec->needs);
+    hold(spec->capacity == 0 || plan->capacity == spec->capacity);
+    hold(spec->rate == 0 || plan->rate == spec->rate);
+    hold(spec->bytes == 0 || plan->file_bytes <= spec->bytes);
+    hold(spec->max_bytes == 0 || plan->file_bytes <= spec->max_bytes);
+}
+
+static void check_filter(const kith_filter_spec *spec, const kith_plan *plan) {
+    kith_filter *filter, *view;
+    const void *bytes;
+    size_t byte_count;
+    hold(kith_filter_create(spec, &filter) == KITH_OK);
+    kith_status status = kith_filter_add(filter, "key", 3, NULL);
+    hold(status == KITH_OK && kith_filter_has(filter, "key", 3));
+    hold(kith_filter_bytes(filter, &bytes, &byte_count) == KITH_OK && byte_count == plan->file_bytes);
+    hold(kith_filter_view(bytes, byte_count, KITH_OPEN_DEFAULT, NULL, &view) == KITH_OK);
+    hold(kith_filter_has(view, "key", 3));
+    kith_filter_free(view);
+    kith_filter_free(filter);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    if (size < FIXED_BYTES)
+        return 0;
+    char text[TEXT_MAX + 1] = {0};
+    size_t text_bytes = size - FIXED_BYTES < TEXT_MAX ? size - FIXED_BYTES : TEXT_MAX;
+    if (text_bytes != 0)
+        memcpy(text, data + FIXED_BYTES, text_bytes);
+    kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
+    kith_plan plan = KITH_PLAN_INIT;
+    if (data[0] == 254)
+        spec.kind = text;
+    else if (data[0] != 255)
+        spec.kind = kith_filter_kind_at(data[0] % kith_filter_kind_count())->name;
+    if (text_bytes != 0 && data[0] != 254)
+        spec.options = text;
+    if ((data[1] & 1) != 0)
+        spec.capacity = kithi_load64(data + 2);
+    if ((data[1] & 2) != 0) {
+        uint64_t bits = kithi_load64(data + 10);
+        memcpy(&spec.rate, &bits, sizeof spec.rate);
+    }
+    if ((data[1] & 4) != 0)
+        spec.bytes = kithi_load64(data + 18);
+    if ((data[1] & 8) != 0)
+        spec.max_bytes = kithi_load64(data + 26);
+    if ((data[1] & 16) != 0)
+        spec.needs = data[26];
+    kith_status status = kith_filter_plan(&spec, &plan);
+    if (status != KITH_OK) {
+        hold(is_refusal(status));
+        return 0;
+    }
+    check_plan(&spec, &plan);
+    if (plan.file_bytes <= CREATED_BYTES_MAX)
+        check_filter(&spec, &plan);
+    return 0;
+}

@@ -1,0 +1,131 @@
+/* core/options.c: "name=value name=value" against a kind's list. */
+#include "check.h"
+#include "core/options.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+enum { WIDTH, WAY, INNER, LARGE, COUNT };
+
+static const kith_option OPTIONS[COUNT] = {
+    {"w", "4..32", "8", "a number"},
+    {"way", "left|right|rightmost", "right", "a word"},
+    {"inner", "kind", "one", "a kind"},
+    {"large", "0..18446744073709551615", "0", "any number"},
+};
+
+static bool resolve(const char *name, size_t length, uint64_t *value) {
+    static const char *const KINDS[] = {"one", "three"};
+    for (size_t i = 0; i < LENGTH(KINDS); i++) {
+        if (strlen(KINDS[i]) == length && memcmp(KINDS[i], name, length) == 0) {
+            *value = 10 + i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static kith_status read(const char *text, uint64_t *values) {
+    return kithi_options_read(text, OPTIONS, COUNT, resolve, values);
+}
+
+TEST(options_not_given_have_their_fallbacks) {
+    static const char *const NOTHING[] = {NULL, "", " ", " ,\t\n, "};
+    for (size_t i = 0; i < LENGTH(NOTHING); i++) {
+        uint64_t values[COUNT] = {99, 99, 99, 99};
+        CHECK_OK(read(NOTHING[i], values));
+        CHECK(values[WIDTH] == 8 && values[WAY] == 1 && values[INNER] == 10 && values[LARGE] == 0);
+    }
+    CHECK_OK(kithi_options_read(NULL, NULL, 0, resolve, NULL));
+    CHECK_OK(kithi_options_read("  ", NULL, 0, resolve, NULL));
+    CHECK_STATUS(kithi_options_read("a=1", NULL, 0, resolve, NULL), KITH_E_OPTION);
+}
+
+TEST(options_are_read_in_any_order_and_set_apart_by_blanks_or_commas) {
+    static const char *const TEXTS[] = {"w=32 way=left inner=three large=18446744073709551615",
+                                        "large=18446744073709551615,inner=three,way=left,w=32",
+                                        "\tw=032\n\n, way=left,,inner=three  large=0018446744073709551615,"};
+    for (size_t i = 0; i < LENGTH(TEXTS); i++) {
+        uint64_t values[COUNT];
+        CHECK_OK(read(TEXTS[i], values));
+        CHECK(values[WIDTH] == 32 && values[WAY] == 0 && values[INNER] == 11 && values[LARGE] == UINT64_MAX);
+    }
+    uint64_t values[COUNT];
+    CHECK_OK(read("way=rightmost w=4", values));
+    CHECK(values[WAY] == 2 && values[WIDTH] == 4 && values[INNER] == 10);
+}
+
+TEST(what_no_option_matches_is_refused) {
+    static const char *const TEXTS[] = {
+        "w",
+        "w=",
+        "=",
+        "=8",
+        "w 8",
+        "w= 8",
+        "w =8",
+        "x=8",
+        "W=8",
+        "ww=8",
+        "wa=left",
+        "w=3",
+        "w=33",
+        "w=-8",
+        "w=+8",
+        "w=8.0",
+        "w=0x8",
+        "w=8 w=8",
+        "w=8,w=9",
+        "w=8=8",
+        "w==8",
+        "way=up",
+        "way=",
+        "way=lef",
+        "way=leftt",
+        "way=left|right",
+        "way=Left",
+        "way=0",
+        "inner=two",
+        "inner=",
+        "inner=on",
+        "inner=ones",
+        "large=18446744073709551616",
+        "large=99999999999999999999999999999",
+        "large=-1",
+        "w=8;way=left",
+        "w=8 x",
+        "w=\xff",
+    };
+    for (size_t i = 0; i < LENGTH(TEXTS); i++) {
+        uint64_t values[COUNT];
+        kith_status status = read(TEXTS[i], values);
+        if (status != KITH_E_OPTION)
+            CHECK_FAIL("\"%s\" answers %s", TEXTS[i], kith_status_name(status));
+    }
+}
+
+TEST(every_option_of_every_kind_has_a_fallback_that_its_own_grammar_takes) {
+    for (size_t i = 0; i < kith_filter_kind_count(); i++) {
+        const kith_kind_info *info = kith_filter_kind_at(i);
+        CHECK(info->option_count <= KITHI_OPTIONS_MAX && info->summary != NULL && *info->summary != '\0');
+        for (size_t j = 0; j < info->option_count; j++) {
+            const kith_option *option = &info->options[j];
+            char text[64];
+            CHECK(option->meaning != NULL && *option->meaning != '\0');
+            CHECK(snprintf(text, sizeof text, "%s=%s", option->name, option->fallback) < (int)sizeof text);
+            kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
+            kith_plan with = KITH_PLAN_INIT, without = KITH_PLAN_INIT;
+            spec.kind = info->name;
+            spec.capacity = 1000;
+            spec.rate = .01;
+            CHECK_OK(kith_filter_plan(&spec, &without));
+            spec.options = text;
+            CHECK_OK(kith_filter_plan(&spec, &with));
+            CHECK(with.file_bytes == without.file_bytes && with.expected_rate == without.expected_rate);
+        }
+    }
+    CHECK(kith_filter_kind_at(kith_filter_kind_count()) == NULL);
+}
+
+int main(int argc, char **argv) {
+    return check_main(argc, argv);
+}
