@@ -36,8 +36,11 @@ kith_status kith_adder_open(kith_filter *f, kith_adder **adder) {
     assert(f != NULL && adder != NULL);
     if ((f->shape.capabilities & KITH_CAN_SHARE) == 0)
         return KITH_E_UNSUPPORTED;
-    if (!f->writable)
-        return KITH_E_READONLY;
+    lock(f);
+    kith_status status = atomic_load(&f->adders) != 0 ? KITH_OK : kithi_filter_writable(f);
+    unlock(f);
+    if (status != KITH_OK)
+        return status;
     kith_adder *a = kithi_allocate(&f->allocator, sizeof *a);
     if (a == NULL)
         return KITH_E_MEMORY;
@@ -132,11 +135,12 @@ void kith_adder_close(kith_adder *a) {
     lock(f);
     report_bits(a);
     atomic_fetch_sub_explicit(&f->shared_count, a->left, memory_order_relaxed);
-    kithi_release(&f->allocator, a, sizeof *a);
     if (atomic_load(&f->adders) == 1) {
         f->head.count = atomic_load(&f->shared_count);
         f->head.fill = atomic_load(&f->shared_fill);
     }
+    kith_allocator allocator = f->allocator; /* the filter may go as soon as its last adder has */
     atomic_fetch_sub(&f->adders, 1);
     unlock(f);
+    kithi_release(&allocator, a, sizeof *a);
 }

@@ -8,6 +8,7 @@
  */
 #include <assert.h>
 
+#include "core/hash.h"
 #include "core/mix.h"
 #include "kind.h"
 
@@ -80,13 +81,23 @@ kith_status kith_filter_build(const kith_filter_spec *spec, const uint64_t *dige
     }
     if (n == 0)
         return create_and_fill(spec, digests, n, filter);
+    /* What no number of keys can make right is refused before anything is allocated. */
+    kith_filter_spec smallest = *spec;
+    kithi_head head;
+    if (smallest.capacity == 0 && (smallest.bytes == 0 || smallest.rate == 0))
+        smallest.capacity = 1;
+    kith_status status = kithi_plan_spec(&smallest, &head);
+    if (status != KITH_OK)
+        return status;
+    if (!kithi_hash_valid(&spec->hash))
+        return KITH_E_ARGUMENT;
     kith_allocator allocator = kithi_allocator_or_default(spec->allocator);
     uint64_t distinct_bytes = (uint64_t)n * sizeof *digests; /* no overflow: the caller's array is that large */
     uint64_t *distinct = kithi_allocate(&allocator, distinct_bytes);
     if (distinct == NULL)
         return KITH_E_MEMORY;
     size_t kept;
-    kith_status status = drop_repeats(&allocator, digests, n, distinct, &kept);
+    status = drop_repeats(&allocator, digests, n, distinct, &kept);
     if (status == KITH_OK)
         status = create_and_fill(spec, distinct, kept, filter);
     kithi_release(&allocator, distinct, distinct_bytes);

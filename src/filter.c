@@ -33,7 +33,7 @@ kith_status kith_filter_add(kith_filter *f, const void *key, size_t key_bytes, b
     return status;
 }
 
-static kith_status removable(const kith_filter *f) {
+static kith_status removable(kith_filter *f) {
     return (f->shape.capabilities & KITH_CAN_REMOVE) != 0 ? kithi_filter_writable(f) : KITH_E_UNSUPPORTED;
 }
 
@@ -143,7 +143,7 @@ static bool same_geometry(const kith_filter *a, const kith_filter *b) {
            memcmp(a->head.params, b->head.params, sizeof a->head.params) == 0;
 }
 
-static kith_status combinable(const kith_filter *into, const kith_filter *from, uint32_t capability) {
+static kith_status combinable(kith_filter *into, const kith_filter *from, uint32_t capability) {
     if ((into->shape.capabilities & capability) == 0)
         return KITH_E_UNSUPPORTED;
     kith_status status = kithi_filter_writable(into);
@@ -151,7 +151,7 @@ static kith_status combinable(const kith_filter *into, const kith_filter *from, 
         return status;
     if (atomic_load(&from->adders) != 0)
         return KITH_E_BUSY;
-    if (into == from)
+    if (into->block == from->block)
         return KITH_E_ARGUMENT;
     return same_geometry(into, from) ? KITH_OK : KITH_E_MISMATCH;
 }
@@ -178,6 +178,8 @@ kith_status kith_filter_subset(const kith_filter *part, const kith_filter *whole
     assert(part != NULL && whole != NULL && subset != NULL);
     if ((part->shape.capabilities & KITH_CAN_SUBSET) == 0)
         return KITH_E_UNSUPPORTED;
+    if (atomic_load(&part->adders) != 0 || atomic_load(&whole->adders) != 0)
+        return KITH_E_BUSY;
     if (!same_geometry(part, whole))
         return KITH_E_MISMATCH;
     *subset = part->kind->subset(part, whole);
@@ -214,6 +216,8 @@ kith_status kith_filter_stats_of(const kith_filter *f, kith_filter_stats *stats)
     assert(f != NULL && stats != NULL);
     if (stats->struct_bytes != sizeof *stats)
         return KITH_E_ARGUMENT;
+    if (atomic_load(&f->adders) != 0)
+        return KITH_E_BUSY;
     *stats = (kith_filter_stats){
         .struct_bytes = sizeof *stats,
         .count = f->head.count,
@@ -232,6 +236,8 @@ kith_status kith_filter_stats_of(const kith_filter *f, kith_filter_stats *stats)
 
 kith_status kith_filter_check(const kith_filter *f, const char **reason) {
     assert(f != NULL);
+    if (atomic_load(&f->adders) != 0)
+        return KITH_E_BUSY;
     const char *broken = kithi_filter_check(f);
     if (reason != NULL)
         *reason = broken;

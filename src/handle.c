@@ -25,6 +25,7 @@ static void set_up(kith_filter *f, const kithi_kind *kind, const kithi_head *hea
     f->block = block;
     f->body = block + KITHI_HEADER_BYTES;
     f->allocator = *allocator;
+    atomic_flag_clear(&f->adders_lock);
     bool fits = kithi_block_bytes(head->body_bytes, &f->block_bytes);
     assert(fits);
     (void)fits;
@@ -38,6 +39,7 @@ kith_status kithi_filter_lay(kith_filter *f, const kithi_head *head, uint8_t *bl
         return status;
     set_up(f, kind, head, &shape, block, allocator);
     f->writable = true;
+    f->verified = true;
     return kind->init != NULL ? kind->init(f) : KITH_OK;
 }
 
@@ -45,6 +47,7 @@ kith_status kithi_filter_bind_as(kith_filter *f, const kith_filter *like, uint8_
                                  const kith_allocator *allocator) {
     set_up(f, like->kind, &like->head, &like->shape, block, allocator);
     f->writable = true;
+    f->verified = true;
     return f->kind->attach != NULL ? f->kind->attach(f, like, KITH_OPEN_DEFAULT) : KITH_OK;
 }
 
@@ -77,6 +80,7 @@ kith_status kithi_filter_bind(kith_filter *f, uint8_t *block, uint64_t block_byt
         return status;
     set_up(f, kind, &head, &shape, block, allocator);
     f->sealed = true;
+    f->verified = !lazy;
     status = kind->attach != NULL ? kind->attach(f, NULL, flags) : KITH_OK;
     if (status != KITH_OK)
         return status;
@@ -110,10 +114,21 @@ const char *kithi_filter_check(const kith_filter *f) {
     return f->kind->check(f);
 }
 
-kith_status kithi_filter_writable(const kith_filter *f) {
+static kith_status verify(const kith_filter *f) {
+    kith_status status = f->verified ? KITH_OK : kithi_body_verify(f->block, &f->head);
+    if (status == KITH_OK && !f->verified && kithi_filter_check(f) != NULL)
+        status = KITH_E_CORRUPT;
+    return status;
+}
+
+kith_status kithi_filter_writable(kith_filter *f) {
     if (!f->writable)
         return KITH_E_READONLY;
-    return atomic_load(&f->adders) == 0 ? KITH_OK : KITH_E_BUSY;
+    if (atomic_load(&f->adders) != 0)
+        return KITH_E_BUSY;
+    kith_status status = verify(f);
+    f->verified = status == KITH_OK;
+    return status;
 }
 
 /* ---- making and freeing ---- */
@@ -183,10 +198,15 @@ kith_status kith_filter_create_like(const kith_filter *like, const kith_allocato
 
 kith_status kith_filter_clone(const kith_filter *from, const kith_allocator *given, kith_filter **filter) {
     assert(from != NULL && filter != NULL);
+    if (atomic_load(&from->adders) != 0)
+        return KITH_E_BUSY;
+    kith_status status = verify(from);
+    if (status != KITH_OK)
+        return status;
     kith_allocator allocator = kithi_allocator_or_default(given);
     kith_filter *f;
     uint8_t *block;
-    kith_status status = new_handle(&allocator, from->block_bytes, &f, &block);
+    status = new_handle(&allocator, from->block_bytes, &f, &block);
     if (status != KITH_OK)
         return status;
     memcpy(block, from->block, (size_t)from->block_bytes);

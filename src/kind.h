@@ -47,7 +47,7 @@ typedef struct kithi_kind {
     kith_kind_info info;
 
     /* Chooses head->params for a request; the caller has set capacity and rate and checked them. May also raise
-     * KITH_E_RATE, KITH_E_TOO_LARGE, KITH_E_DIGEST_BITS. */
+     * KITH_E_OPTION, KITH_E_TOO_LARGE, KITH_E_DIGEST_BITS. */
     kith_status (*choose)(const kithi_request *request, kithi_head *head);
     /* Sizes from head->params, which may come from a hostile file: KITH_E_CORRUPT when they are out of range. */
     kith_status (*shape)(const kithi_head *head, kithi_shape *shape);
@@ -101,7 +101,8 @@ struct kith_filter {
     uint64_t block_bytes;
     kithi_backing backing;
     bool writable;
-    bool sealed; /* header and checksums in the block are up to date */
+    bool sealed;   /* header and checksums in the block are up to date */
+    bool verified; /* the body is what its checksums say, or was made here */
     kith_allocator allocator;
     void *state; /* the kind's own; freed by detach */
     /* Shared adds: see adder.c. */
@@ -129,8 +130,9 @@ kith_status kithi_filter_bind_as(kith_filter *f, const kith_filter *like, uint8_
                                  const kith_allocator *allocator);
 void kithi_filter_unbind(kith_filter *f);
 
-/* KITH_OK, KITH_E_READONLY or KITH_E_BUSY. */
-kith_status kithi_filter_writable(const kith_filter *f);
+/* May the filter be changed? KITH_E_READONLY, KITH_E_BUSY; KITH_E_CORRUPT for a lazily opened body that is verified now,
+ * before its first change, because a change is followed by new checksums. */
+kith_status kithi_filter_writable(kith_filter *f);
 
 /* Brings header and checksums in the block up to date. */
 void kithi_filter_seal(kith_filter *f);

@@ -58,8 +58,11 @@ static bool fits(const problem *p, uint64_t capacity, double rate, kithi_head *h
 
 static kith_status solve_rate(const problem *p, uint64_t capacity, kithi_head *head) {
     double low = -1074, high = -0x1p-40; /* log2 of the rate; low does not fit, high does */
-    if (!fits(p, capacity, exp2(high), head))
-        return KITH_E_TOO_SMALL;
+    if (!fits(p, capacity, exp2(high), head)) {
+        kithi_shape shape;
+        kith_status status = kithi_plan(p->kind, p->options, capacity, exp2(high), head, &shape);
+        return status != KITH_OK ? status : KITH_E_TOO_SMALL;
+    }
     while (high - low > 0x1p-30) {
         double middle = (low + high) / 2;
         kithi_head trial;
@@ -131,10 +134,11 @@ static kith_status plan_best(const kith_filter_spec *spec, kithi_head *head) {
     for (size_t i = 0; i < kith_filter_kind_count(); i++) {
         kithi_head trial;
         kith_status status = plan_kind(kithi_kind_at(i), spec, &trial);
-        if (status == KITH_OK && (!found || better(spec, &trial, head))) {
-            *head = trial;
+        if (status == KITH_OK) {
+            if (!found || better(spec, &trial, head))
+                *head = trial;
             found = true;
-        } else if (status != KITH_E_KIND && first_refusal == KITH_E_KIND) {
+        } else if (first_refusal == KITH_E_KIND) {
             first_refusal = status;
         }
     }

@@ -34,50 +34,50 @@ static inline bool check_soak(void) {
     return tier != NULL && strcmp(tier, "soak") == 0;
 }
 
-#define TEST(test_name)                                                                                              \
-    static void test_name(void);                                                                                     \
-    static check_test check_entry_##test_name = {#test_name, test_name, NULL};                                       \
-    __attribute__((constructor)) static void check_register_##test_name(void) {                                      \
-        check_entry_##test_name.next = check_tests;                                                                  \
-        check_tests = &check_entry_##test_name;                                                                      \
-    }                                                                                                                \
+#define TEST(test_name)                                                                                                \
+    static void test_name(void);                                                                                       \
+    static check_test check_entry_##test_name = {#test_name, test_name, NULL};                                         \
+    __attribute__((constructor)) static void check_register_##test_name(void) {                                        \
+        check_entry_##test_name.next = check_tests;                                                                    \
+        check_tests = &check_entry_##test_name;                                                                        \
+    }                                                                                                                  \
     static void test_name(void)
 
-#define CHECK_FAIL(...)                                                                                              \
-    do {                                                                                                             \
-        fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);                                                              \
-        fprintf(stderr, __VA_ARGS__);                                                                                \
-        fputc('\n', stderr);                                                                                         \
-        longjmp(check_exit, 1);                                                                                      \
+#define CHECK_FAIL(...)                                                                                                \
+    do {                                                                                                               \
+        fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);                                                                \
+        fprintf(stderr, __VA_ARGS__);                                                                                  \
+        fputc('\n', stderr);                                                                                           \
+        longjmp(check_exit, 1);                                                                                        \
     } while (0)
 
-#define CHECK(expression)                                                                                            \
-    do {                                                                                                             \
-        if (!(expression))                                                                                           \
-            CHECK_FAIL("does not hold: %s", #expression);                                                            \
+#define CHECK(expression)                                                                                              \
+    do {                                                                                                               \
+        if (!(expression))                                                                                             \
+            CHECK_FAIL("does not hold: %s", #expression);                                                              \
     } while (0)
 
-#define CHECK_EQ_U64(got, want)                                                                                      \
-    do {                                                                                                             \
-        uint64_t check_got = (got), check_want = (want);                                                             \
-        if (check_got != check_want)                                                                                 \
-            CHECK_FAIL("%s is %" PRIu64 ", not %" PRIu64, #got, check_got, check_want);                              \
+#define CHECK_EQ_U64(got, want)                                                                                        \
+    do {                                                                                                               \
+        uint64_t check_got = (got), check_want = (want);                                                               \
+        if (check_got != check_want)                                                                                   \
+            CHECK_FAIL("%s is %" PRIu64 ", not %" PRIu64, #got, check_got, check_want);                                \
     } while (0)
 
-#define CHECK_STATUS(got, want)                                                                                      \
-    do {                                                                                                             \
-        kith_status check_got = (got), check_want = (want);                                                          \
-        if (check_got != check_want)                                                                                 \
-            CHECK_FAIL("%s answers %s, not %s", #got, kith_status_name(check_got), kith_status_name(check_want));    \
+#define CHECK_STATUS(got, want)                                                                                        \
+    do {                                                                                                               \
+        kith_status check_got = (got), check_want = (want);                                                            \
+        if (check_got != check_want)                                                                                   \
+            CHECK_FAIL("%s answers %s, not %s", #got, kith_status_name(check_got), kith_status_name(check_want));      \
     } while (0)
 
 #define CHECK_OK(got) CHECK_STATUS(got, KITH_OK)
 
-#define SKIP(reason)                                                                                                 \
-    do {                                                                                                             \
-        fprintf(stderr, "skipped: %s\n", reason);                                                                    \
-        check_skipped = true;                                                                                        \
-        longjmp(check_exit, 1);                                                                                      \
+#define SKIP(reason)                                                                                                   \
+    do {                                                                                                               \
+        fprintf(stderr, "skipped: %s\n", reason);                                                                      \
+        check_skipped = true;                                                                                          \
+        longjmp(check_exit, 1);                                                                                        \
     } while (0)
 
 static inline bool check_wanted(const char *name, int argc, char **argv) {

@@ -32,7 +32,7 @@ typedef struct kith_filter kith_filter;
 
 /* An empty filter, as kith_filter_plan() says for this spec; *filter is to be freed by kith_filter_free().
  * The codes of kith_filter_plan, KITH_E_MEMORY, or KITH_E_ARGUMENT for a malformed spec->hash. Cost: zeroed memory of
- * plan.file_bytes. */
+ * plan.file_bytes; cuckoo and overlap take up to 70 KiB beside it once an add must search for room, 2 MiB at worst. */
 KITH_API KITH_MUST_USE kith_status kith_filter_create(const kith_filter_spec *spec, kith_filter **filter);
 
 /* An empty filter with the kind, geometry, capacity, hash and key of `like`, so that the two can merge.
@@ -40,7 +40,8 @@ KITH_API KITH_MUST_USE kith_status kith_filter_create(const kith_filter_spec *sp
 KITH_API KITH_MUST_USE kith_status kith_filter_create_like(const kith_filter *like, const kith_allocator *allocator,
                                                            kith_filter **filter);
 
-/* A heap filter with the same bytes, writable whatever `from` is. KITH_E_MEMORY. */
+/* A heap filter with the same bytes, writable whatever `from` is. KITH_E_MEMORY, KITH_E_BUSY; KITH_E_CORRUPT when `from` was
+ * opened lazily and turns out to be damaged. */
 KITH_API KITH_MUST_USE kith_status kith_filter_clone(const kith_filter *from, const kith_allocator *allocator,
                                                      kith_filter **filter);
 
@@ -90,13 +91,14 @@ KITH_API KITH_MUST_USE kith_status kith_filter_add(kith_filter *filter, const vo
  *
  * KITH_E_ABSENT      the filter answers no for this key
  * KITH_E_AMBIGUOUS   (layers) more than one layer answers yes, and the wrong one could lose a key
- * KITH_E_UNSUPPORTED, KITH_E_READONLY */
+ * KITH_E_UNSUPPORTED, KITH_E_READONLY, KITH_E_BUSY */
 KITH_API KITH_MUST_USE kith_status kith_filter_remove(kith_filter *filter, const void *key, size_t key_bytes);
 
 /* Is the key in? True may be wrong, at the rate; false is right. Never allocates. */
 KITH_API bool kith_filter_has(const kith_filter *filter, const void *key, size_t key_bytes);
 
-/* How many copies of a key are in: at least the true number, more at the rate. 0 or 1 for kinds without copies. */
+/* How many copies of a key are in: at least the true number, more at the rate; of counting, 15 means 15 or more. 0 or 1
+ * for kinds without copies. */
 KITH_API uint64_t kith_filter_copies(const kith_filter *filter, const void *key, size_t key_bytes);
 
 /* ---- many digests: the fast path ---- */
@@ -126,7 +128,7 @@ KITH_API KITH_MUST_USE kith_status kith_filter_remove_many(kith_filter *filter, 
 
 /* An adder lets its thread add to a heap filter of a Bloom kind (KITH_CAN_SHARE) while other threads do the same with
  * adders of their own. Opening the first one puts the filter in shared mode: until the last is closed, only adders may
- * touch it; add, remove, merge, save … answer KITH_E_BUSY, and has() must not be called. Open and close from any
+ * touch it; add, remove, merge, save, clone, stats … answer KITH_E_BUSY, and has() must not be called. Open and close from any
  * thread.
  *
  * Adders take capacity in blocks and give back the rest when closed, so near the end one adder may answer KITH_E_FULL
@@ -147,12 +149,13 @@ KITH_API void kith_adder_close(kith_adder *adder);
 
 /* ---- two filters ----
  *
- * Both must have equal kind, geometry, capacity, hash and key (create_like, or equal specs): KITH_E_MISMATCH. */
+ * Both must have equal kind, geometry, capacity, hash and key (create_like, or equal specs): KITH_E_MISMATCH. A filter
+ * with itself is KITH_E_ARGUMENT; and KITH_E_UNSUPPORTED, KITH_E_READONLY, KITH_E_BUSY as elsewhere. */
 
 /* Everything in `from` goes into `into` as well. Bloom kinds: bit for bit the filter of the union. Counting: counters
  * add up and saturate. Cuckoo kinds: a multiset sum.
- * KITH_E_FULL when the result would be past its capacity: for Bloom kinds, when more bits would be set than capacity
- * allows. KITH_E_COPIES, KITH_E_MEMORY (cuckoo kinds work on a copy). All or nothing. */
+ * KITH_E_FULL when the result would be past its capacity: for Bloom kinds, whose sets may have keys in common, when the
+ * counts add up to more and so does the number of keys estimated from the bits. KITH_E_COPIES, KITH_E_MEMORY (cuckoo kinds work on a copy). All or nothing. */
 KITH_API KITH_MUST_USE kith_status kith_filter_merge(kith_filter *into, const kith_filter *from);
 
 /* Keeps the bits that both have. Every key of both sets stays in; others may too: the rate for a key in neither set is
@@ -169,7 +172,8 @@ KITH_API KITH_MUST_USE kith_status kith_filter_subset(const kith_filter *part, c
 /* Keys that went in, less those removed. Bloom kinds count adds that changed a bit. */
 KITH_API uint64_t kith_filter_count(const kith_filter *filter);
 
-/* Keys that may go in before KITH_E_FULL. A filter that grows answers what it holds without growing again. */
+/* Keys that may be in before KITH_E_FULL. A filter that grows answers the sum over its layers; only the newest of them
+ * takes keys. */
 KITH_API uint64_t kith_filter_capacity(const kith_filter *filter);
 
 KITH_API const char *kith_filter_kind_name(const kith_filter *filter);
@@ -188,7 +192,7 @@ typedef struct kith_filter_stats {
     uint64_t count;      /* as kith_filter_count */
     uint64_t capacity;   /* as kith_filter_capacity */
     double rate;         /* the promise */
-    double rate_now;     /* estimated from the bits as they are now */
+    double rate_now;     /* estimated from what is in now; too high where cuckoo kinds hold copies */
     double keys_now;     /* number of keys estimated from the bits (Bloom kinds); the count elsewhere */
     uint64_t cells;      /* bits, counters or slots */
     uint64_t cells_used; /* not zero */
@@ -221,8 +225,9 @@ KITH_API KITH_MUST_USE kith_status kith_filter_bytes(kith_filter *filter, const 
 
 typedef enum kith_open_flags {
     KITH_OPEN_DEFAULT = 0,
-    KITH_OPEN_LAZY = 1 << 0, /* verify the header only: constant time; on a damaged body answers may be wrong, but no
-                                call reads or writes outside the block */
+    KITH_OPEN_LAZY = 1 << 0, /* verify the header only: nothing of the body is read. On a damaged body answers may be
+                                wrong, but no call reads or writes outside the block; the first change and clone()
+                                verify it after all, and answer KITH_E_CORRUPT */
     KITH_OPEN_COPY = 1 << 1, /* read into the heap: writable, and independent of the file from then on */
 } kith_open_flags;
 
@@ -231,21 +236,21 @@ typedef enum kith_open_flags {
  * once. Bytes may come from anywhere: whatever they are, the answer is a status, never a crash.
  *
  * KITH_E_EMPTY, KITH_E_NOT_KITH, KITH_E_VERSION, KITH_E_KIND, KITH_E_TRUNCATED, KITH_E_TRAILING, KITH_E_CORRUPT,
- * KITH_E_MEMORY */
+ * KITH_E_MEMORY; KITH_E_ARGUMENT for unknown flags */
 KITH_API KITH_MUST_USE kith_status kith_filter_view(const void *bytes, size_t byte_count, unsigned flags,
                                                     const kith_allocator *allocator, kith_filter **filter);
 
 /* The same over a file, mapped: opening costs a sequential read, or nothing with KITH_OPEN_LAZY. A file that is
- * replaced by save() meanwhile stays as it was for this handle; one that is truncated in place by another program
- * raises SIGBUS in the reader: use KITH_OPEN_COPY where that can happen.
- * KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO, and the codes of kith_filter_view. */
+ * replaced by save() meanwhile stays as it was for this handle; one that another program changes in place
+ * gives wrong answers, and one that it truncates raises SIGBUS in the reader: use KITH_OPEN_COPY where that can happen.
+ * KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO, KITH_E_TOO_LARGE, and the codes of kith_filter_view. */
 KITH_API KITH_MUST_USE kith_status kith_filter_open(const char *path, unsigned flags, const kith_allocator *allocator,
                                                     kith_filter **filter);
 
 /* Writes the filter to a file, whole or not at all: a new file beside it, synced, then renamed over `path`, and the
  * folder synced. Keeps mode and owner of the file that it replaces and follows a symbolic link; a file that bears a
  * secret key gets mode 0600. On any failure what was there before is untouched.
- * KITH_E_NO_SPACE, KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO, KITH_E_BUSY. */
+ * KITH_E_NO_SPACE, KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO, KITH_E_MEMORY (the kernel's), KITH_E_BUSY. */
 KITH_API KITH_MUST_USE kith_status kith_filter_save(kith_filter *filter, const char *path);
 
 #ifdef __cplusplus

@@ -21,14 +21,14 @@ typedef enum kith_hash_id {
     KITH_HASH_SIPHASH = 1, /* SipHash-2-4 with a 128-bit secret key: for keys that a stranger may choose */
 } kith_hash_id;
 
+#define KITH_KEY_BYTES 16
+
 /* All zero bytes are a valid kith_hash: XXH3 with seed 0, the default, so that two filters built apart can merge. */
 typedef struct kith_hash {
     kith_hash_id id;
-    uint64_t seed;   /* XXH3 only; must be 0 for SipHash */
-    uint8_t key[16]; /* SipHash only; must be 0 for XXH3 */
+    uint64_t seed;               /* XXH3 only; must be 0 for SipHash */
+    uint8_t key[KITH_KEY_BYTES]; /* SipHash only; must be 0 for XXH3 */
 } kith_hash;
-
-#define KITH_KEY_BYTES 16
 
 /* A SipHash with a fresh key from the system's random source. KITH_E_RANDOM where there is none. */
 KITH_API KITH_MUST_USE kith_status kith_hash_untrusted(kith_hash *hash);

@@ -41,9 +41,9 @@ typedef struct kith_filter_spec {
     uint64_t capacity;   /* n: distinct keys that go in at least */
     double rate;         /* 0 < rate < 1: probability that an absent key is answered yes, at full capacity */
     uint64_t bytes;      /* size of the whole file or block, at most */
-    uint64_t max_bytes;  /* a cap on the size that a plan may reach, for input you do not trust; 0: none */
-    const char *options; /* "name=value name=value" as the kind lists them, or NULL */
-    kith_hash hash;      /* all 0: XXH3, seed 0 */
+    uint64_t max_bytes; /* a cap on the size that is planned, for input you do not trust; 0: none; growth may pass it */
+    const char *options;             /* "name=value name=value" as the kind lists them, or NULL */
+    kith_hash hash;                  /* all 0: XXH3, seed 0 */
     const kith_allocator *allocator; /* NULL: the C library's */
 } kith_filter_spec;
 
@@ -81,10 +81,11 @@ typedef struct kith_plan {
  *   rate, bytes        the most keys that those bytes take at that rate
  *
  * KITH_E_ARGUMENT    not exactly two of the three are given, or the spec is malformed
- * KITH_E_KIND        unknown kind, or none (with kind NULL) that can do all of spec->needs
- * KITH_E_OPTION      an option that the kind does not know, or a value out of range
+ * KITH_E_KIND        unknown kind; the kind given, or with kind NULL each one with its default options, can't do all of
+ *                    spec->needs (layers can do what its inner kind can: name it, with inner=…)
+ * KITH_E_OPTION      an option that the kind does not know, a value out of range, or options that can't be met together
  * KITH_E_CAPACITY    neither capacity nor bytes are given
- * KITH_E_RATE        NaN, infinite, at most 0, at least 1, or lower than the kind can keep
+ * KITH_E_RATE        NaN, infinite, at most 0, at least 1
  * KITH_E_TOO_LARGE   past spec->max_bytes, or past the address space
  * KITH_E_TOO_SMALL   spec->bytes is too small for one key (or for `capacity` keys at a rate under 1)
  * KITH_E_DIGEST_BITS log2(slots) + fingerprint bits > 60, or capacity/2^64 not small against the rate

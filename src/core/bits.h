@@ -10,8 +10,6 @@
 #include <stdint.h>
 #include <string.h>
 
-__extension__ typedef unsigned __int128 kithi_u128;
-
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #define KITHI_LITTLE16(x) __builtin_bswap16(x)
 #define KITHI_LITTLE64(x) __builtin_bswap64(x)
@@ -42,9 +40,31 @@ static inline void kithi_store64(uint8_t *to, uint64_t x) {
     memcpy(to, &x, sizeof x);
 }
 
+/* The product of two words, its high half answered. The portable form is for machines without a
+ * 128-bit type, and for the test that compares the two. */
+static inline uint64_t kithi_mul_wide_portable(uint64_t a, uint64_t b, uint64_t *low) {
+    uint64_t a_low = (uint32_t)a, a_high = a >> 32, b_low = (uint32_t)b, b_high = b >> 32;
+    uint64_t cross = (a_low * b_low >> 32) + a_high * b_low;
+    uint64_t carry = (uint32_t)cross + a_low * b_high;
+    *low = a * b;
+    return a_high * b_high + (cross >> 32) + (carry >> 32);
+}
+
+static inline uint64_t kithi_mul_wide(uint64_t a, uint64_t b, uint64_t *low) {
+#ifdef __SIZEOF_INT128__
+    __extension__ typedef unsigned __int128 u128;
+    u128 product = (u128)a * b;
+    *low = (uint64_t)product;
+    return (uint64_t)(product >> 64);
+#else
+    return kithi_mul_wide_portable(a, b, low);
+#endif
+}
+
 /* High half of the product: maps a uniform 64-bit word to [0, range), each value within range/2^64 of its share. */
 static inline uint64_t kithi_mulhi(uint64_t a, uint64_t b) {
-    return (uint64_t)(((kithi_u128)a * b) >> 64);
+    uint64_t low;
+    return kithi_mul_wide(a, b, &low);
 }
 
 static inline unsigned kithi_popcount(uint64_t x) {

@@ -46,8 +46,12 @@ static rule rule_of(const kithi_fit *fit) {
     }
 }
 
-uint64_t kithi_fit_region_slots(const kithi_fit *fit, uint64_t half) {
+static double slots_of(const kithi_fit *fit, double half) {
     return fit->windows ? 2 * (half + 1) : 2 * half * fit->place_slots;
+}
+
+uint64_t kithi_fit_region_slots(const kithi_fit *fit, uint64_t half) {
+    return (uint64_t)slots_of(fit, (double)half); /* exact: half is far below 2^50 */
 }
 
 uint64_t kithi_fit_top(const kithi_fit *fit, unsigned slot_bits) {
@@ -68,12 +72,10 @@ double kithi_fit_rate(const kithi_fit *fit, const kithi_fit_size *size, uint64_t
 static double knots(unsigned c, double regions, double half, double keys) {
     if (keys <= c)
         return 0;
-    double log_sets = lgamma(keys + 1) - lgamma(c + 2.0) - lgamma(keys - c);
+    double log_sets = 0; /* of (keys choose c + 1) */
+    for (unsigned i = 0; i <= c; i++)
+        log_sets += log((keys - i) / (i + 1));
     return exp(log_sets - c * log(regions) - 2 * c * log(half));
-}
-
-static double slots_of(const kithi_fit *fit, double half) {
-    return fit->windows ? 2 * (half + 1) : 2 * half * fit->place_slots;
 }
 
 static double room_failure(const kithi_fit *fit, double regions, double half, double keys) {

@@ -35,8 +35,8 @@ typedef struct kithi_place {
 } kithi_place;
 
 static inline kithi_place kithi_place_of(uint64_t digest, uint64_t regions, uint64_t places) {
-    kithi_u128 wide = (kithi_u128)digest * regions;
-    return (kithi_place){(uint64_t)(wide >> 64), kithi_mulhi((uint64_t)wide, places)};
+    uint64_t rest, region = kithi_mul_wide(digest, regions, &rest);
+    return (kithi_place){region, kithi_mulhi(rest, places)};
 }
 
 /* A fingerprint in 1 … top. */
@@ -49,7 +49,7 @@ static inline uint64_t kithi_fingerprint(uint64_t digest, uint64_t top) {
  *     p < half:  half + (H - p) mod half        p = half + j:  (H - j) mod half        H = H(fingerprint) < half
  *
  * Any `half` will do. That the two differ always (a plain (H - p) mod B has fixed points) is what lets small filters
- * take their capacity: see the failure formulas in core/sizing.h. */
+ * take their capacity: see the failure formulas in core/fit.h. */
 static inline uint64_t kithi_partner(uint64_t place, uint64_t fingerprint, uint64_t half) {
     uint64_t sum = kithi_mulhi(kithi_mix(fingerprint * KITHI_GOLDEN), half);
     bool right = place >= half;

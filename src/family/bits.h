@@ -10,6 +10,20 @@
 #include "core/mix.h"
 #include "kind.h"
 
+/* The parameters of kinds whose cells are k slices, a cell of each for a key: bloom and counting. */
+enum { KITHI_K, KITHI_SLICE };
+
+/* The key's cell in slice i. */
+static inline uint64_t kithi_slice_cell(const kith_filter *f, uint64_t digest, uint64_t i) {
+    return i * f->head.params[KITHI_SLICE] + kithi_mulhi(kithi_word(digest, i), f->head.params[KITHI_SLICE]);
+}
+
+/* Of the key's cells the first two decide about an absent key; a present one finds the rest on the way. */
+static inline void kithi_slice_prefetch(const kith_filter *f, uint64_t digest, unsigned cells_per_byte) {
+    for (uint64_t i = 0; i < 2 && i < f->head.params[KITHI_K]; i++)
+        __builtin_prefetch(f->body + kithi_slice_cell(f, digest, i) / cells_per_byte);
+}
+
 /* The parameter that holds the fill limit, for every Bloom kind. */
 #define KITHI_FILL_LIMIT (KITHI_PARAMS - 1)
 
@@ -63,14 +77,16 @@ static inline uint64_t kithi_bits_clamp(double keys, uint64_t low, uint64_t high
     return keys < (double)high ? (uint64_t)(keys + 0.5) : high;
 }
 
-/* Union; `keys_at(f, fill)` is the kind's estimate. Whether the result is past its capacity is for the bits to say:
- * two filters may share keys. */
+/* Union; `keys_at(f, fill)` is the kind's estimate. Two filters may share keys: where their counts add up to more than
+ * the capacity, the bits decide. */
 static inline kith_status kithi_bits_merge(kith_filter *into, const kith_filter *from,
                                            double (*keys_at)(const kith_filter *f, uint64_t fill)) {
     uint64_t fill = kithi_bits_count(into, from, KITHI_BITS_OR);
-    if (kithi_bits_full(into, fill))
-        return KITH_E_FULL;
     uint64_t a = into->head.count, b = from->head.count;
+    bool sum_fits = b <= into->head.capacity - a;
+    bool nothing_new = fill == into->head.fill || fill == from->head.fill;
+    if (kithi_bits_full(into, fill) || (!sum_fits && !nothing_new && keys_at(into, fill) > (double)into->head.capacity))
+        return KITH_E_FULL;
     uint64_t most = b < into->head.capacity - a ? a + b : into->head.capacity;
     uint64_t count = kithi_bits_clamp(keys_at(into, fill), a > b ? a : b, most, fill);
     kithi_bits_combine(into, from, KITHI_BITS_OR, fill, count);

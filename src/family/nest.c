@@ -1,8 +1,9 @@
 /* The search, and the verbs that change a nest. See nest.h for the layout.
  *
  * The search keeps a queue of slots and, for each, the place in the queue of the slot it was reached from; `seen` has a
- * bit for each slot of a region. They are allocated when the first search needs them, kept in the handle, and sized by
- * the region: 8 bytes for each slot that may be queued and a bit for each slot. */
+ * bit for each slot of a region. They are allocated when the first search needs them and kept in the handle: a bit for
+ * each slot of a region and 8 bytes for each slot that may be queued, 4,096 at first. A search that needs more starts
+ * again with eight times as many. */
 #include "family/nest.h"
 
 #include <assert.h>
@@ -16,20 +17,25 @@ typedef struct search {
     uint32_t *parents; /* place in the queue */
     uint64_t *seen;
     uint64_t bytes; /* of this allocation: the arrays lie behind the struct */
+    bool was_full;  /* the last search met the limit */
 } search;
 
 /* Slots that a search looks at before it gives up: all of a region, but for b = 1, whose one region may be larger and
  * whose searches are short. At a load of 0.95 windows take 4,500 at worst and 8 on average; the last keys of a region
  * that got more than its share can need 80,000. */
 #define SEARCH_MAX (UINT32_C(1) << 18)
+#define SEARCH_FIRST 4096
 
 #define NO_PARENT UINT32_MAX
 
-static search *search_of(const kithi_nest *nest, kith_filter *f) {
-    if (f->state != NULL)
-        return f->state;
+static uint32_t slots_searched(uint64_t region_slots, uint64_t limit) {
+    limit = limit < SEARCH_MAX ? limit : SEARCH_MAX;
+    return (uint32_t)(region_slots < limit ? region_slots : limit);
+}
+
+/* A search for at most `limit` slots. */
+static search *new_search(const kithi_nest *nest, kith_filter *f, uint32_t limit) {
     uint64_t region_slots = nest->region_slots(&f->head);
-    uint32_t limit = (uint32_t)(region_slots < SEARCH_MAX ? region_slots : SEARCH_MAX);
     uint64_t seen_words = region_slots / 64 + 1;
     uint64_t bytes = sizeof(search) + 8 * seen_words + 2 * sizeof(uint32_t) * (uint64_t)limit;
     search *s = kithi_allocate(&f->allocator, bytes);
@@ -41,7 +47,6 @@ static search *search_of(const kithi_nest *nest, kith_filter *f) {
     s->seen = (uint64_t *)(s + 1);
     s->queue = (uint32_t *)(s->seen + seen_words);
     s->parents = s->queue + limit;
-    f->state = s;
     return s;
 }
 static_assert(sizeof(search) % sizeof(uint64_t) == 0, "the arrays behind it are aligned");
@@ -96,11 +101,9 @@ static uint32_t shift_chain(const kithi_nest *nest, kith_filter *f, uint8_t *reg
     return s->queue[to];
 }
 
-static kith_status make_room(const kithi_nest *nest, kith_filter *f, uint8_t *region, const kithi_ways *roots,
-                             uint32_t *freed) {
-    search *s = search_of(nest, f);
-    if (s == NULL)
-        return KITH_E_MEMORY;
+/* Breadth-first from the roots, within the limit of `s`. */
+static kith_status search_from(const kithi_nest *nest, kith_filter *f, uint8_t *region, const kithi_ways *roots,
+                               search *s, uint32_t *freed) {
     uint32_t tail = 0;
     for (unsigned i = 0; i < roots->count; i++)
         visit(s, &tail, roots->slot[i], NO_PARENT);
@@ -119,7 +122,27 @@ static kith_status make_room(const kithi_nest *nest, kith_filter *f, uint8_t *re
     }
     for (uint32_t i = 0; i < tail; i++)
         s->seen[s->queue[i] / 64] = 0;
+    s->was_full = tail == s->limit;
     return status;
+}
+
+static kith_status make_room(const kithi_nest *nest, kith_filter *f, uint8_t *region, const kithi_ways *roots,
+                             uint32_t *freed) {
+    search *s = f->state;
+    for (;;) {
+        if (s != NULL) {
+            kith_status status = search_from(nest, f, region, roots, s, freed);
+            if (status == KITH_OK || !s->was_full || s->limit == slots_searched(s->region_slots, SEARCH_MAX))
+                return status;
+        }
+        uint64_t region_slots = nest->region_slots(&f->head);
+        uint32_t limit = slots_searched(region_slots, s == NULL ? SEARCH_FIRST : 8 * (uint64_t)s->limit);
+        search *larger = new_search(nest, f, limit);
+        if (larger == NULL)
+            return KITH_E_MEMORY;
+        kithi_nest_detach(f);
+        f->state = s = larger;
+    }
 }
 
 /* Puts an entry into the region, moving others if need be. KITH_E_COPIES, KITH_E_FULL, KITH_E_MEMORY. */
@@ -250,8 +273,13 @@ void kithi_nest_stats(const kith_filter *f, kith_filter_stats *stats) {
 
 kith_status kithi_nest_choose(kithi_fit fit, const kithi_request *request, unsigned slot_bits, kithi_head *head) {
     kithi_fit_size size;
-    if (!kithi_fit_choose(&fit, request->capacity, request->rate, slot_bits, &size))
-        return KITH_E_TOO_LARGE;
+    if (!kithi_fit_choose(&fit, request->capacity, request->rate, slot_bits, &size)) {
+        /* Regions of at most 2^f buckets may be too small for any number of them to be sure of their keys. */
+        bool was_simple = fit.power_of_two;
+        fit.power_of_two = false;
+        bool fits_without = kithi_fit_choose(&fit, request->capacity, request->rate, slot_bits, &size);
+        return was_simple && fits_without ? KITH_E_OPTION : KITH_E_TOO_LARGE;
+    }
     double slots = (double)size.regions * (double)kithi_fit_region_slots(&fit, size.half);
     if (log2(slots) + size.slot_bits - fit.code_bits > DIGEST_BITS)
         return KITH_E_DIGEST_BITS;

@@ -10,8 +10,7 @@
  *
  * When all ways of a new key are taken, breadth-first search from them finds the shortest chain of entries, each of
  * which can move to a way of its own, that ends in an empty slot. Nothing moves until the chain is found, so a search
- * that fails leaves every byte as it was. The search sees each slot of the region once at most and ends after
- * KITHI_SEARCH_MAX of them.
+ * that fails leaves every byte as it was. The search sees each slot of the region once at most (nest.c).
  *
  * A kind gives two functions: `ways`, and `decode` from a slot and its code back to place and fingerprint. decode must
  * bear any code in any slot, as a lazily opened body may hold anything. */

@@ -23,8 +23,6 @@
 #include "core/sizing.h"
 #include "family/bits.h"
 
-enum { K, SLICE };
-
 static const kith_option OPTIONS[] = {
     {"k", "0..64", "0", "bits that a key sets; 0: the number that needs the fewest bits"},
 };
@@ -34,16 +32,17 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     uint64_t slice;
     if (!kithi_bloom_choose(request->capacity, request->rate, (unsigned)request->options[0], &k, &slice))
         return KITH_E_TOO_LARGE;
-    head->params[K] = k;
-    head->params[SLICE] = slice;
+    head->params[KITHI_K] = k;
+    head->params[KITHI_SLICE] = slice;
     head->params[KITHI_FILL_LIMIT] = kithi_fill_limit(k, slice, 1, request->capacity);
     return KITH_OK;
 }
 
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
-    uint64_t bits, k = head->params[K];
-    if (k < 1 || k > KITHI_BLOOM_K_MAX || head->params[SLICE] == 0 || !kithi_mul(k, head->params[SLICE], &bits) ||
-        bits > UINT64_C(1) << 62 || head->params[KITHI_FILL_LIMIT] > bits)
+    uint64_t bits, k = head->params[KITHI_K];
+    if (k < 1 || k > KITHI_BLOOM_K_MAX || head->params[KITHI_SLICE] == 0 ||
+        !kithi_mul(k, head->params[KITHI_SLICE], &bits) || bits > UINT64_C(1) << 62 ||
+        head->params[KITHI_FILL_LIMIT] > bits)
         return KITH_E_CORRUPT;
     *shape = (kithi_shape){
         .body_bytes = (bits + 511) / 512 * 64,
@@ -58,23 +57,16 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
 }
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
-    return (kithi_expectation){kithi_bloom_rate((unsigned)head->params[K], head->params[SLICE], n), 0};
-}
-
-static inline uint64_t position(const kith_filter *f, uint64_t digest, uint64_t i) {
-    return i * f->head.params[SLICE] + kithi_mulhi(kithi_word(digest, i), f->head.params[SLICE]);
+    return (kithi_expectation){kithi_bloom_rate((unsigned)head->params[KITHI_K], head->params[KITHI_SLICE], n), 0};
 }
 
 static void prefetch(const kith_filter *f, uint64_t digest) {
-    /* The first two decide about an absent key; a present one finds the rest on the way while these arrive. */
-    __builtin_prefetch(f->body + position(f, digest, 0) / 8);
-    if (f->head.params[K] > 1)
-        __builtin_prefetch(f->body + position(f, digest, 1) / 8);
+    kithi_slice_prefetch(f, digest, 8);
 }
 
 static bool has(const kith_filter *f, uint64_t digest) {
-    for (uint64_t i = 0; i < f->head.params[K]; i++) {
-        uint64_t bit = position(f, digest, i);
+    for (uint64_t i = 0; i < f->head.params[KITHI_K]; i++) {
+        uint64_t bit = kithi_slice_cell(f, digest, i);
         if ((f->body[bit / 8] >> (bit % 8) & 1) == 0)
             return false;
     }
@@ -85,8 +77,8 @@ static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
     if (!kithi_bits_open(f))
         return has(f, digest) ? KITH_OK : KITH_E_FULL;
     unsigned set_bits = 0;
-    for (uint64_t i = 0; i < f->head.params[K]; i++) {
-        uint64_t bit = position(f, digest, i);
+    for (uint64_t i = 0; i < f->head.params[KITHI_K]; i++) {
+        uint64_t bit = kithi_slice_cell(f, digest, i);
         uint8_t mask = (uint8_t)(1u << (bit % 8));
         set_bits += (f->body[bit / 8] & mask) == 0;
         f->body[bit / 8] |= mask;
@@ -97,8 +89,8 @@ static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
 
 static unsigned add_shared(kith_filter *f, uint64_t digest, bool commit) {
     unsigned set_bits = 0;
-    for (uint64_t i = 0; i < f->head.params[K]; i++) {
-        uint64_t bit = position(f, digest, i);
+    for (uint64_t i = 0; i < f->head.params[KITHI_K]; i++) {
+        uint64_t bit = kithi_slice_cell(f, digest, i);
         uint8_t mask = (uint8_t)(1u << (bit % 8));
         uint8_t before = __atomic_load_n(&f->body[bit / 8], __ATOMIC_RELAXED);
         if (commit && (before & mask) == 0)
@@ -109,7 +101,7 @@ static unsigned add_shared(kith_filter *f, uint64_t digest, bool commit) {
 }
 
 static double keys_at(const kith_filter *f, uint64_t fill) {
-    return kithi_bloom_keys((unsigned)f->head.params[K], f->head.params[SLICE], fill);
+    return kithi_bloom_keys((unsigned)f->head.params[KITHI_K], f->head.params[KITHI_SLICE], fill);
 }
 
 static kith_status merge(kith_filter *into, const kith_filter *from) {
@@ -122,12 +114,12 @@ static kith_status intersect(kith_filter *into, const kith_filter *from) {
 
 static void stats(const kith_filter *f, kith_filter_stats *stats) {
     stats->keys_now = keys_at(f, f->head.fill);
-    stats->rate_now = pow((double)f->head.fill / (double)f->shape.cells, (double)f->head.params[K]);
+    stats->rate_now = pow((double)f->head.fill / (double)f->shape.cells, (double)f->head.params[KITHI_K]);
 }
 
 const kithi_kind kithi_kind_bloom = {
     .id = 1,
-    .params = 1 << K | 1 << SLICE | 1 << KITHI_FILL_LIMIT,
+    .params = 1 << KITHI_K | 1 << KITHI_SLICE | 1 << KITHI_FILL_LIMIT,
     .info =
         {
             .name = "bloom",

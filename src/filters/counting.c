@@ -43,8 +43,6 @@
 #include "core/sizing.h"
 #include "family/bits.h"
 
-enum { K, SLICE };
-
 #define TOP 15
 #define COPIES_MAX (TOP - 1)
 
@@ -58,12 +56,15 @@ static const kith_option OPTIONS[] = {
 };
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
-    unsigned k = (unsigned)head->params[K];
-    uint64_t slice = head->params[SLICE];
+    unsigned k = (unsigned)head->params[KITHI_K];
+    uint64_t slice = head->params[KITHI_SLICE];
     double failure = 0;
     if (n > COPIES_MAX) {
         double lambda = (double)n / (double)slice;
-        double crowded = fmin(0, COPIES_MAX * log(lambda) - lgamma(COPIES_MAX + 1));
+        double crowded = 0; /* log of lambda^14 / 14! */
+        for (unsigned i = 1; i <= COPIES_MAX; i++)
+            crowded += log(lambda / i);
+        crowded = fmin(0, crowded);
         failure = fmin(1, exp(log((double)n) + k * crowded));
     }
     return (kithi_expectation){kithi_bloom_rate(k, slice, n), failure};
@@ -76,8 +77,8 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     do {
         if (!kithi_bloom_choose(request->capacity, rate, given, &k, &slice))
             return KITH_E_TOO_LARGE;
-        head->params[K] = k;
-        head->params[SLICE] = slice;
+        head->params[KITHI_K] = k;
+        head->params[KITHI_SLICE] = slice;
         rate /= 2;
     } while (given == 0 && expect(head, request->capacity).failure > FAILURE_MAX);
     head->params[KITHI_FILL_LIMIT] = kithi_fill_limit(k, slice, 1, request->capacity);
@@ -87,9 +88,10 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
 #define CAPABILITIES (KITH_CAN_REMOVE | KITH_CAN_COPIES | KITH_CAN_MERGE | KITH_CAN_ANY_ORDER)
 
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
-    uint64_t counters, k = head->params[K];
-    if (k < 1 || k > KITHI_BLOOM_K_MAX || head->params[SLICE] == 0 || !kithi_mul(k, head->params[SLICE], &counters) ||
-        counters > UINT64_C(1) << 62 || head->params[KITHI_FILL_LIMIT] > counters)
+    uint64_t counters, k = head->params[KITHI_K];
+    if (k < 1 || k > KITHI_BLOOM_K_MAX || head->params[KITHI_SLICE] == 0 ||
+        !kithi_mul(k, head->params[KITHI_SLICE], &counters) || counters > UINT64_C(1) << 62 ||
+        head->params[KITHI_FILL_LIMIT] > counters)
         return KITH_E_CORRUPT;
     *shape = (kithi_shape){
         .body_bytes = (counters + 127) / 128 * 64,
@@ -103,10 +105,6 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
     return KITH_OK;
 }
 
-static inline uint64_t position(const kith_filter *f, uint64_t digest, uint64_t i) {
-    return i * f->head.params[SLICE] + kithi_mulhi(kithi_word(digest, i), f->head.params[SLICE]);
-}
-
 static inline unsigned counter_at(const kith_filter *f, uint64_t c) {
     return f->body[c / 2] >> (c % 2 * 4) & TOP;
 }
@@ -118,8 +116,8 @@ static inline void counter_change(kith_filter *f, uint64_t c, int by) {
 /* The least counter of a key; stops at 0. */
 static unsigned least(const kith_filter *f, uint64_t digest) {
     unsigned min = TOP;
-    for (uint64_t i = 0; i < f->head.params[K] && min != 0; i++) {
-        unsigned value = counter_at(f, position(f, digest, i));
+    for (uint64_t i = 0; i < f->head.params[KITHI_K] && min != 0; i++) {
+        unsigned value = counter_at(f, kithi_slice_cell(f, digest, i));
         if (value < min)
             min = value;
     }
@@ -127,10 +125,7 @@ static unsigned least(const kith_filter *f, uint64_t digest) {
 }
 
 static void prefetch(const kith_filter *f, uint64_t digest) {
-    /* The first two decide about an absent key, as in bloom. */
-    __builtin_prefetch(f->body + position(f, digest, 0) / 2);
-    if (f->head.params[K] > 1)
-        __builtin_prefetch(f->body + position(f, digest, 1) / 2);
+    kithi_slice_prefetch(f, digest, 2);
 }
 
 static bool has(const kith_filter *f, uint64_t digest) {
@@ -147,8 +142,8 @@ static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
         return KITH_E_COPIES;
     if (!kithi_bits_open(f))
         return KITH_E_FULL;
-    for (uint64_t i = 0; i < f->head.params[K]; i++) {
-        uint64_t c = position(f, digest, i);
+    for (uint64_t i = 0; i < f->head.params[KITHI_K]; i++) {
+        uint64_t c = kithi_slice_cell(f, digest, i);
         unsigned value = counter_at(f, c);
         f->head.fill += value == 0;
         if (value != TOP)
@@ -163,8 +158,8 @@ static kith_status remove_one(kith_filter *f, uint64_t digest) {
     /* With a count of 0, a key that still answers yes does so by stuck counters. */
     if (f->head.count == 0 || least(f, digest) == 0)
         return KITH_E_ABSENT;
-    for (uint64_t i = 0; i < f->head.params[K]; i++) {
-        uint64_t c = position(f, digest, i);
+    for (uint64_t i = 0; i < f->head.params[KITHI_K]; i++) {
+        uint64_t c = kithi_slice_cell(f, digest, i);
         unsigned value = counter_at(f, c);
         f->head.fill -= value == 1;
         if (value != TOP)
@@ -243,10 +238,10 @@ static tally tally_of(const kith_filter *f, uint64_t from, uint64_t to) {
 }
 
 static void stats(const kith_filter *f, kith_filter_stats *stats) {
-    uint64_t slice = f->head.params[SLICE];
-    stats->keys_now = kithi_bloom_keys((unsigned)f->head.params[K], slice, f->head.fill);
+    uint64_t slice = f->head.params[KITHI_SLICE];
+    stats->keys_now = kithi_bloom_keys((unsigned)f->head.params[KITHI_K], slice, f->head.fill);
     stats->rate_now = 1;
-    for (uint64_t i = 0; i < f->head.params[K]; i++) {
+    for (uint64_t i = 0; i < f->head.params[KITHI_K]; i++) {
         tally t = tally_of(f, i * slice, (i + 1) * slice);
         stats->stuck += t.stuck;
         stats->rate_now *= (double)t.used / (double)slice;
@@ -254,9 +249,9 @@ static void stats(const kith_filter *f, kith_filter_stats *stats) {
 }
 
 static const char *check(const kith_filter *f) {
-    uint64_t used = 0, slice = f->head.params[SLICE];
+    uint64_t used = 0, slice = f->head.params[KITHI_SLICE];
     bool agrees = true;
-    for (uint64_t i = 0; i < f->head.params[K]; i++) {
+    for (uint64_t i = 0; i < f->head.params[KITHI_K]; i++) {
         tally t = tally_of(f, i * slice, (i + 1) * slice);
         used += t.used;
         agrees = agrees && (t.stuck != 0 || t.sum == f->head.count);
@@ -272,7 +267,7 @@ static const char *check(const kith_filter *f) {
 
 const kithi_kind kithi_kind_counting = {
     .id = 3,
-    .params = 1 << K | 1 << SLICE | 1 << KITHI_FILL_LIMIT,
+    .params = 1 << KITHI_K | 1 << KITHI_SLICE | 1 << KITHI_FILL_LIMIT,
     .info =
         {
             .name = "counting",

@@ -29,7 +29,6 @@ enum { BUCKET_SLOTS = KITHI_REGIONS + 1, ALTERNATE };
 enum { HALVES, SIMPLE };
 
 #define SLOT_BITS_MIN 4
-#define SLOT_BITS_MAX 32
 
 static const kith_option OPTIONS[] = {
     {"b", "1|2|4|8", "4", "slots in a bucket"},

@@ -106,8 +106,8 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
     return KITH_OK;
 }
 
-/* Expected when n keys fill the layers from the first. Keys that a layer has no room for go to the next, so only
- * crowding can keep one out. */
+/* Expected when n keys fill the layers from the first. The failure is a bound: keys that a layer has no room for go to
+ * the next. */
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     const kithi_kind *inner = kithi_kind_by_id(head->params[INNER]);
     kithi_expectation sum = {0, 0};
@@ -149,6 +149,7 @@ static void release_handles(const kith_filter *f, kith_filter *handles, unsigned
 static kith_status lay_layer(const kith_filter *f, const kithi_head *layer, uint8_t *body, uint64_t offset, unsigned i,
                              kith_filter *handle) {
     kith_status status = kithi_filter_lay(handle, layer, body + offset, &f->allocator);
+    handle->backing = KITHI_BACKING_INNER;
     if (status == KITH_OK)
         kithi_store64(body + 8 * (size_t)i, handle->block_bytes);
     return status;
@@ -192,7 +193,8 @@ static kith_status attach(kith_filter *f, const kith_filter *like, unsigned flag
     kith_status status = KITH_OK;
     uint64_t offset = DIRECTORY_BYTES;
     while (bound < count && status == KITH_OK) {
-        uint64_t block_bytes = kithi_load64(f->body + 8 * (size_t)bound);
+        uint64_t block_bytes =
+            like != NULL ? layers_of(like)[bound].block_bytes : kithi_load64(f->body + 8 * (size_t)bound);
         uint64_t left = f->head.body_bytes - offset;
         if (block_bytes < KITHI_HEADER_BYTES || block_bytes > left || padded(block_bytes) > left) {
             status = KITH_E_CORRUPT;
@@ -210,8 +212,10 @@ static kith_status attach(kith_filter *f, const kith_filter *like, unsigned flag
     }
     f->state = handles;
     f->shape.cells = 0;
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count; i++) {
+        handles[i].backing = KITHI_BACKING_INNER;
         f->shape.cells += handles[i].shape.cells;
+    }
     return KITH_OK;
 }
 
