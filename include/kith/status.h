@@ -29,7 +29,7 @@ extern "C" {
     X(10, E_RANDOM, "the system gave no random bytes for a key")                                                       \
     X(11, E_FULL, "the filter has reached its capacity; nothing was added")                                            \
     X(12, E_COPIES, "this key has as many copies as the filter keeps; nothing was added")                              \
-    X(13, E_ABSENT, "the key is not in the filter; nothing was removed")                                               \
+    X(13, E_ABSENT, "the key is not in; nothing was removed")                                                          \
     X(14, E_AMBIGUOUS, "more than one layer may hold this key; removing it could lose another, so nothing was done")   \
     X(15, E_UNSUPPORTED, "this kind of filter cannot do that")                                                         \
     X(16, E_MISMATCH, "the two filters differ in kind, size, hash, seed or key")                                       \
@@ -44,7 +44,8 @@ extern "C" {
     X(25, E_NO_FILE, "no such file or folder")                                                                         \
     X(26, E_PERMISSION, "permission denied")                                                                           \
     X(27, E_NO_SPACE, "no space left for the file; what was there before is intact")                                   \
-    X(28, E_IO, "the system reported an input/output error (errno tells which)")
+    X(28, E_IO, "the system reported an input/output error (errno tells which)")                                       \
+    X(29, E_KEY, "the key has a size that this table does not take, or lies outside its universe")
 
 typedef enum kith_status {
 #define KITH_STATUS_ENUM(number, name, sentence) KITH_##name = number,

@@ -12,8 +12,8 @@ function place(path,   parts, n) {
     }
     n = split(path, parts, "/")
     if (n > 2) return parts[2]
-    if (path == "src/kind.h") return "kind.h"
-    if (path == "src/kinds.def") return "kinds.def"
+    if (path == "src/kind.h" || path == "src/table_kind.h") return "kind.h"
+    if (path == "src/kinds.def" || path == "src/tables.def") return "kinds.def"
     if (path ~ /^src\/registry\.[ch]$/) return "registry"
     return "front"
 }
@@ -50,6 +50,7 @@ BEGIN {
         known[ARGV[i]] = 1
     }
     known["src/kinds.def"] = 1
+    known["src/tables.def"] = 1
 }
 
 /^[ \t]*#[ \t]*include[ \t]*[<"]/ {

@@ -1,0 +1,72 @@
+/* family/record.h: reading and writing the records of table_kind.h. */
+#ifndef KITHI_FAMILY_RECORD_H
+#define KITHI_FAMILY_RECORD_H
+
+#include <string.h>
+
+#include "core/bits.h"
+#include "table_kind.h"
+
+/* A key of 4 or 8 bytes as a word. */
+static inline uint64_t kithi_key_word(const kithi_key *key) {
+    uint8_t word[8] = {0};
+    memcpy(word, key->bytes, key->byte_count);
+    return kithi_load64(word);
+}
+
+static inline uint64_t kithi_record_value(const kith_table *t, const uint8_t *record) {
+    uint64_t value;
+    memcpy(&value, record + t->record_bytes - 8, sizeof value);
+    return value;
+}
+
+static inline void kithi_record_set_value(const kith_table *t, uint8_t *record, uint64_t value) {
+    memcpy(record + t->record_bytes - 8, &value, sizeof value);
+}
+
+/* The key's bytes, in the record itself or where it points to. */
+static inline kithi_key kithi_record_key(const kith_table *t, const uint8_t *record) {
+    if (t->key_bytes != 0)
+        return (kithi_key){record, t->key_bytes};
+    const uint8_t *bytes;
+    uint64_t length;
+    memcpy(&bytes, record, sizeof bytes);
+    memcpy(&length, record + 8, sizeof length);
+    return (kithi_key){bytes, (size_t)length};
+}
+
+static inline bool kithi_record_is(const kith_table *t, const uint8_t *record, const kithi_key *key) {
+    kithi_key own = kithi_record_key(t, record);
+    return own.byte_count == key->byte_count &&
+           (own.byte_count == 0 || memcmp(own.bytes, key->bytes, own.byte_count) == 0);
+}
+
+/* Makes a record; a byte string is copied into the arena. False: no memory. */
+static inline bool kithi_record_make(kith_table *t, const kithi_key *key, uint64_t value, uint8_t *record) {
+    memset(record, 0, t->record_bytes);
+    if (t->key_bytes != 0) {
+        memcpy(record, key->bytes, key->byte_count);
+    } else {
+        uint8_t *bytes = NULL;
+        uint64_t length = key->byte_count;
+        if (length != 0) {
+            bytes = kithi_arena_take(&t->arena, length);
+            if (bytes == NULL)
+                return false;
+            memcpy(bytes, key->bytes, key->byte_count);
+        }
+        memcpy(record, &bytes, sizeof bytes);
+        memcpy(record + 8, &length, sizeof length);
+    }
+    kithi_record_set_value(t, record, value);
+    return true;
+}
+
+/* Gives the bytes of a byte string back. */
+static inline void kithi_record_drop(kith_table *t, const uint8_t *record) {
+    kithi_key key = kithi_record_key(t, record);
+    if (t->key_bytes == 0 && key.byte_count != 0)
+        kithi_arena_give(&t->arena, (void *)(uintptr_t)key.bytes, key.byte_count);
+}
+
+#endif

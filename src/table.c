@@ -1,0 +1,270 @@
+/* The table front: checks the key's size and hands it to the kind. */
+#include <kith/table.h>
+
+#include <assert.h>
+#include <string.h>
+
+#include "core/hash.h"
+#include "table_kind.h"
+
+#define AHEAD 8
+#define KEY_BYTES_MAX (UINT64_C(1) << 32)
+
+/* ---- the register ---- */
+
+#define TABLE(name) extern const kithi_table_kind kithi_table_##name;
+#include "tables.def"
+#undef TABLE
+
+static const kithi_table_kind *const KINDS[] = {
+#define TABLE(name) &kithi_table_##name,
+#include "tables.def"
+#undef TABLE
+};
+
+#define KIND_COUNT (sizeof KINDS / sizeof *KINDS)
+
+size_t kith_table_kind_count(void) {
+    return KIND_COUNT;
+}
+
+const kith_kind_info *kith_table_kind_at(size_t index) {
+    return index < KIND_COUNT ? &KINDS[index]->info : NULL;
+}
+
+static const kithi_table_kind *kind_named(const char *name) {
+    for (size_t i = 0; i < KIND_COUNT; i++)
+        if (strcmp(KINDS[i]->info.name, name) == 0)
+            return KINDS[i];
+    return NULL;
+}
+
+/* ---- making and freeing ---- */
+
+static kith_status seed_of(const kith_table_spec *spec, uint64_t *seed) {
+    *seed = spec->seed;
+    if (*seed != 0)
+        return KITH_OK;
+    kith_hash fresh;
+    kith_status status = kith_hash_untrusted(&fresh);
+    if (status == KITH_OK)
+        memcpy(seed, fresh.key, sizeof *seed);
+    return status;
+}
+
+kith_status kith_table_create(const kith_table_spec *spec, kith_table **table) {
+    assert(spec != NULL && table != NULL);
+    if (spec->struct_bytes != sizeof *spec || kith_family_name(spec->family) == NULL)
+        return KITH_E_ARGUMENT;
+    const kithi_table_kind *kind = kind_named(spec->kind != NULL ? spec->kind : "cuckoo");
+    if (kind == NULL)
+        return KITH_E_KIND;
+    if (spec->key_bytes != 4 && spec->key_bytes != 8 && spec->key_bytes != 16 &&
+        (spec->key_bytes != 0 || !kind->takes_strings))
+        return KITH_E_KEY;
+    kith_table t = {
+        .kind = kind,
+        .allocator = kithi_allocator_or_default(spec->allocator),
+        .key_bytes = spec->key_bytes,
+        .record_bytes = spec->key_bytes == 4 || spec->key_bytes == 8 ? 16 : 24,
+        .family = spec->family,
+        .independence = spec->independence,
+        .trace = spec->trace,
+        .trace_context = spec->trace_context,
+    };
+    kith_status status =
+        kithi_options_read(spec->options, kind->info.options, kind->info.option_count, NULL, t.options);
+    if (status == KITH_OK)
+        status = seed_of(spec, &t.prng.state);
+    if (status != KITH_OK)
+        return status;
+    kith_table *made = kithi_allocate(&t.allocator, sizeof *made);
+    if (made == NULL)
+        return KITH_E_MEMORY;
+    *made = t;
+    kithi_arena_init(&made->arena, &made->allocator);
+    status = kind->create(made, spec->capacity);
+    if (status != KITH_OK) {
+        kithi_release(&t.allocator, made, sizeof *made);
+        return status;
+    }
+    *table = made;
+    return KITH_OK;
+}
+
+void kith_table_free(kith_table *t) {
+    if (t == NULL)
+        return;
+    t->kind->destroy(t);
+    kithi_arena_clear(&t->arena);
+    kith_allocator allocator = t->allocator;
+    kithi_release(&allocator, t, sizeof *t);
+}
+
+void kith_table_clear(kith_table *t) {
+    assert(t != NULL);
+    t->kind->clear(t);
+    kithi_arena_clear(&t->arena);
+    t->count = 0;
+}
+
+kith_status kith_table_reserve(kith_table *t, uint64_t keys) {
+    assert(t != NULL);
+    return keys > t->count ? t->kind->reserve(t, keys) : KITH_OK;
+}
+
+/* ---- one key ---- */
+
+static bool key_fits(const kith_table *t, size_t key_bytes) {
+    return t->key_bytes != 0 ? key_bytes == t->key_bytes : key_bytes <= KEY_BYTES_MAX;
+}
+
+kith_status kith_table_put(kith_table *t, const void *key, size_t key_bytes, uint64_t value, bool *was_new) {
+    assert(t != NULL && (key != NULL || key_bytes == 0));
+    if (!key_fits(t, key_bytes) || (value != 0 && !t->kind->takes_values))
+        return KITH_E_KEY;
+    kithi_key k = {key, key_bytes};
+    bool is_new;
+    kith_status status = t->kind->put(t, &k, value, &is_new);
+    if (status == KITH_OK && was_new != NULL)
+        *was_new = is_new;
+    return status;
+}
+
+bool kith_table_get(const kith_table *t, const void *key, size_t key_bytes, uint64_t *value) {
+    assert(t != NULL && (key != NULL || key_bytes == 0));
+    kithi_key k = {key, key_bytes};
+    uint64_t found;
+    if (!key_fits(t, key_bytes) || !t->kind->get(t, &k, &found))
+        return false;
+    if (value != NULL)
+        *value = found;
+    return true;
+}
+
+bool kith_table_has(const kith_table *t, const void *key, size_t key_bytes) {
+    return kith_table_get(t, key, key_bytes, NULL);
+}
+
+kith_status kith_table_remove(kith_table *t, const void *key, size_t key_bytes, uint64_t *value) {
+    assert(t != NULL && (key != NULL || key_bytes == 0));
+    if (!key_fits(t, key_bytes))
+        return KITH_E_ABSENT;
+    kithi_key k = {key, key_bytes};
+    uint64_t found;
+    kith_status status = t->kind->remove(t, &k, &found);
+    if (status == KITH_OK && value != NULL)
+        *value = found;
+    return status;
+}
+
+/* ---- many keys ---- */
+
+static inline kithi_key key_at(const kith_table *t, const kith_keys *keys, size_t i) {
+    if (keys->each != NULL)
+        return (kithi_key){keys->each[i].bytes, keys->each[i].byte_count};
+    return (kithi_key){(const uint8_t *)keys->packed + i * t->key_bytes, t->key_bytes};
+}
+
+static inline void prefetch(const kith_table *t, const kith_keys *keys, size_t i) {
+    if (i >= keys->n || t->kind->prefetch == NULL)
+        return;
+    kithi_key key = key_at(t, keys, i);
+    if (key_fits(t, key.byte_count))
+        t->kind->prefetch(t, &key);
+}
+
+static bool keys_valid(const kith_table *t, const kith_keys *keys) {
+    return keys->n == 0 || (keys->each != NULL) != (keys->packed != NULL && t->key_bytes != 0);
+}
+
+size_t kith_table_get_many(const kith_table *t, const kith_keys *keys, uint64_t *values, uint64_t *found) {
+    assert(t != NULL && keys != NULL && keys_valid(t, keys));
+    size_t hits = 0;
+    for (size_t i = 0; i < AHEAD; i++)
+        prefetch(t, keys, i);
+    for (size_t i = 0; i < keys->n; i++) {
+        prefetch(t, keys, i + AHEAD);
+        kithi_key key = key_at(t, keys, i);
+        uint64_t value;
+        bool is_in = key_fits(t, key.byte_count) && t->kind->get(t, &key, &value);
+        if (is_in && values != NULL)
+            values[i] = value;
+        if (found != NULL) {
+            if (i % 64 == 0)
+                found[i / 64] = 0;
+            found[i / 64] |= (uint64_t)is_in << (i % 64);
+        }
+        hits += is_in;
+    }
+    return hits;
+}
+
+size_t kith_table_has_many(const kith_table *t, const kith_keys *keys, uint64_t *found) {
+    return kith_table_get_many(t, keys, NULL, found);
+}
+
+kith_status kith_table_put_many(kith_table *t, const kith_keys *keys, const uint64_t *values, size_t *done) {
+    assert(t != NULL && keys != NULL && keys_valid(t, keys));
+    kith_status status = KITH_OK;
+    size_t i = 0;
+    for (; i < keys->n; i++) {
+        prefetch(t, keys, i + AHEAD);
+        kithi_key key = key_at(t, keys, i);
+        status = kith_table_put(t, key.bytes, key.byte_count, values != NULL ? values[i] : 0, NULL);
+        if (status != KITH_OK)
+            break;
+    }
+    if (done != NULL)
+        *done = i;
+    return status;
+}
+
+/* ---- all keys, and what a table says of itself ---- */
+
+uint64_t kith_table_count(const kith_table *t) {
+    return t->count;
+}
+
+bool kith_table_next(const kith_table *t, kith_cursor *cursor, const void **key, size_t *key_bytes, uint64_t *value) {
+    assert(t != NULL && cursor != NULL);
+    kithi_key found;
+    uint64_t its_value;
+    if (!t->kind->next(t, cursor, &found, &its_value))
+        return false;
+    if (key != NULL)
+        *key = found.bytes;
+    if (key_bytes != NULL)
+        *key_bytes = found.byte_count;
+    if (value != NULL)
+        *value = its_value;
+    return true;
+}
+
+kith_status kith_table_stats_of(const kith_table *t, kith_table_stats *stats) {
+    assert(t != NULL && stats != NULL);
+    if (stats->struct_bytes != sizeof *stats)
+        return KITH_E_ARGUMENT;
+    *stats = (kith_table_stats){
+        .struct_bytes = sizeof *stats,
+        .count = t->count,
+        .bytes = sizeof *t + t->arena.held_bytes,
+        .rehashes = t->rehashes,
+        .growths = t->growths,
+    };
+    t->kind->stats(t, stats);
+    stats->load = stats->slots != 0 ? (double)t->count / (double)stats->slots : 0;
+    return KITH_OK;
+}
+
+kith_status kith_table_check(const kith_table *t, const char **reason) {
+    assert(t != NULL);
+    const char *broken = t->kind->check(t);
+    if (reason != NULL)
+        *reason = broken;
+    return broken == NULL ? KITH_OK : KITH_E_CORRUPT;
+}
+
+const char *kith_table_kind_name(const kith_table *t) {
+    return t->kind->info.name;
+}
