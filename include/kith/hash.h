@@ -42,17 +42,17 @@ KITH_API uint64_t kith_digest(const kith_hash *hash, const void *key, size_t key
  * A family is a set of functions from 64-bit words to 64-bit words of which one is drawn at random. What is random is the
  * draw: whatever the keys are, as long as they were not chosen after the draw, the stated independence holds.
  *
- *     family           independence                                      state      cost of a word
- *     xxh3             none proved; behaves as random                    8 bytes    3 ns
- *     siphash          none to who lacks the key can be told from random 16 bytes   12 ns
- *     polynomial       k-wise over words below 2^61 - 1                  8k bytes   about 2k multiplications
- *     tabulation       3-wise (and more than that in practice)           16 KiB     8 loads in cache
- *     multiply_shift   2-wise (strongly universal)                       32 bytes   two multiplications
+ *     family           independence                                         state      work for a word
+ *     xxh3             none proved; behaves as random                       8 bytes    XXH3 of 8 bytes
+ *     siphash          random to who does not know the seed                 16 bytes   SipHash-2-4 of 8 bytes
+ *     polynomial       k-wise over words below 2^61 - 1                     8k bytes   k multiplications
+ *     tabulation       3-wise (and better than that in practice)            16 KiB     8 loads from it
+ *     multiply_shift   2-wise (strongly universal)                          32 bytes   three multiplications
  *
  * A polynomial takes its word modulo the prime p = 2^61 - 1 and its value, below p, is spread over 64 bits; mapped to m
  * places, k words fall into k given places with at most (1/m + 1/p)^k, not 1/m^k exactly. Keys longer than 8 bytes are
- * first made a word by XXH3 with a seed of the function's own, so two of them are one word with probability 2^-64, and the
- * independence holds for those that are not. */
+ * first made a word by XXH3 with a seed of the function's own (siphash reads them whole), so two of them are one word with
+ * probability 2^-64, and the independence holds for those that are not. */
 typedef enum kith_family_id {
     KITH_FAMILY_XXH3 = 0,
     KITH_FAMILY_SIPHASH = 1,
@@ -69,7 +69,7 @@ KITH_API const char *kith_family_name(kith_family_id family);
 typedef struct kith_function kith_function;
 
 /* Draws a function: the same family, independence and seed give the same function on every machine. `independence` is k
- * of the polynomial family, 2 … 64, and 0 (the family's own) for the others.
+ * of the polynomial family, 2 … 64 or 0 for 2; it must be 0 for the others.
  * KITH_E_ARGUMENT, KITH_E_MEMORY. */
 KITH_API KITH_MUST_USE kith_status kith_function_draw(kith_family_id family, unsigned independence, uint64_t seed,
                                                       const kith_allocator *allocator, kith_function **function);

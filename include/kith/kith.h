@@ -3,9 +3,11 @@
 #define KITH_KITH_H
 
 #include <kith/base.h>
+#include <kith/exact.h>
 #include <kith/filter.h>
 #include <kith/hash.h>
 #include <kith/plan.h>
 #include <kith/status.h>
+#include <kith/table.h>
 
 #endif

@@ -118,8 +118,8 @@ KITH_API KITH_MUST_USE kith_status kith_table_put_many(kith_table *table, const 
 KITH_API uint64_t kith_table_count(const kith_table *table);
 
 /* Walks over the keys in an order that is unspecified, but the same as long as nothing is written. Start with a cursor
- * of zeroes; false at the end. *key points into the table and holds until the next write. For 4-, 8- and 16-byte keys it
- * points to their bytes, too.
+ * of zeroes; false at the end. *key points into the table (of a bitset: into the cursor) and holds until the next write or the next
+ * call.
  *
  *     kith_cursor cursor = {{0}};
  *     while (kith_table_next(table, &cursor, &key, &key_bytes, &value)) …
@@ -136,7 +136,7 @@ KITH_API bool kith_table_next(const kith_table *table, kith_cursor *cursor, cons
 typedef struct kith_table_stats {
     size_t struct_bytes;
     uint64_t count;
-    uint64_t slots;    /* places for keys that there are now; nodes for list and chain */
+    uint64_t slots;    /* places for keys that there are now; of chain: chains; of bitset: the universe */
     double load;       /* count / slots; for chain: keys a chain */
     uint64_t bytes;    /* all memory that the table holds now */
     uint64_t longest;  /* the most nodes or slots that a look-up of a key that is in looks at; 0 when not kept */

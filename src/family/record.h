@@ -32,7 +32,8 @@ static inline kithi_key kithi_record_key(const kith_table *t, const uint8_t *rec
     uint64_t length;
     memcpy(&bytes, record, sizeof bytes);
     memcpy(&length, record + 8, sizeof length);
-    return (kithi_key){bytes, (size_t)length};
+    /* The empty key has no bytes, but a pointer that may be compared. */
+    return (kithi_key){length != 0 ? bytes : record, (size_t)length};
 }
 
 static inline bool kithi_record_is(const kith_table *t, const uint8_t *record, const kithi_key *key) {

@@ -1,0 +1,126 @@
+/* Families of functions from 64-bit words to 64-bit words.
+ *
+ * The theorems on tables speak of a function drawn at random from a family, and ask of the family that the values of any
+ * k different words are independent and uniform: k-wise independence. How much is enough differs: chaining needs 2,
+ * linear probing 5, cuckoo hashing O(log n). Each family here is the simplest of its kind:
+ *
+ *   polynomial (Wegman, Carter, 1981). c[k-1] x^(k-1) + … + c[0] over the field of p = 2^61 - 1, every coefficient uniform
+ *   in [0, p), the leading one too: it may be 0. Through k points with different x goes exactly one such polynomial, so
+ *   the values of k words that differ modulo p are exactly uniform over [0, p)^k. p is a Mersenne prime, so a product is
+ *   reduced by one shift and one addition; and it is the largest below 2^64. Words w and w + p are one point: words below
+ *   p never meet. The value is shifted left by 3, so that its high bits are the good ones as for every family and a
+ *   place among m is floor(v m / 2^61). A place then belongs to at most ceil((p + 1)/m) <= p/m + 1 values, so k words
+ *   fall into k given places with at most (1/m + 1/p)^k. 1/m^k it can't be: m does not divide p.
+ *
+ *   tabulation (Zobrist, 1970; Patrascu, Thorup, "The Power of Simple Tabulation Hashing", 2011). One random word for
+ *   each value of each of the 8 bytes, XORed. 3-wise independent and no more: of the four words {a, b} x {c, d} in two
+ *   bytes every table entry is read twice, so their values XOR to 0. Even so cuckoo hashing and linear probing keep their
+ *   bounds nearly or wholly.
+ *
+ *   multiply_shift (Dietzfelbinger, "Universal hashing and k-wise independent random variables via integer arithmetic
+ *   without primes", 1996). The high l bits of a x + b mod 2^w, for u-bit x and a, b uniform in [0, 2^w), are 2-wise
+ *   independent and uniform as soon as w >= u + l - 1. Here u = 64, w = 128 and l = 64: all 64 bits of the value are,
+ *   and with them the high ones that a place reads; a need not be odd. Not 3-wise: for x, x + d, x + 2d the second
+ *   difference of the values is -1, 0 or 1.
+ *
+ *   xxh3 and siphash have no such theorem. xxh3 is XXH3-64 of the word's 8 bytes with a random seed; siphash is
+ *   SipHash-2-4 of them with a random key, which nobody without the key is known to tell from a random function.
+ *
+ * Keys longer than 8 bytes become a word by XXH3 with the function's own key_seed, and the family takes the word. For
+ * xxh3 that word is the value: hashing it again would add nothing. siphash reads the whole key instead: an adversary
+ * against XXH3 could make many keys one word, and no function after it would part them.
+ *
+ * All state comes from SplitMix64 started at the seed, key_seed first: one seed, one function, on every machine. A seed
+ * has 64 bits, so no more than 2^64 functions of a family can be drawn, and a siphash has 64 bits of secret, not 128. */
+#include "core/function.h"
+
+#include <assert.h>
+
+#include "core/alloc.h"
+#include "core/prng.h"
+
+/* A table's theorems ask for O(log n); log2 n is at most 64. */
+#define POLYNOMIAL_K_MIN 2
+#define POLYNOMIAL_K_MAX 64
+
+typedef struct family {
+    const char *name;
+    unsigned state_words; /* of a polynomial: k */
+} family;
+
+static const family FAMILIES[] = {
+    [KITH_FAMILY_XXH3] = {"xxh3", 1},
+    [KITH_FAMILY_SIPHASH] = {"siphash", 2},
+    [KITH_FAMILY_POLYNOMIAL] = {"polynomial", POLYNOMIAL_K_MIN},
+    [KITH_FAMILY_TABULATION] = {"tabulation", KITHI_TABULATION_WORDS},
+    [KITH_FAMILY_MULTIPLY_SHIFT] = {"multiply_shift", 4},
+};
+
+static_assert(sizeof FAMILIES / sizeof *FAMILIES == KITH_FAMILY_COUNT, "a line for each family");
+
+const char *kith_family_name(kith_family_id id) {
+    return (unsigned)id < KITH_FAMILY_COUNT ? FAMILIES[id].name : NULL;
+}
+
+static uint64_t bytes_of(unsigned state_words) {
+    return sizeof(kith_function) + state_words * sizeof(uint64_t);
+}
+
+uint64_t kithi_function_bytes(const kith_function *f) {
+    return bytes_of(f->state_words);
+}
+
+/* Uniform in [0, p): of the 2^61 values of the high bits one is thrown back. */
+static uint64_t coefficient(kithi_prng *prng) {
+    uint64_t p = (UINT64_C(1) << KITHI_POLYNOMIAL_BITS) - 1, c;
+    do {
+        c = kithi_prng_next(prng) >> (64 - KITHI_POLYNOMIAL_BITS);
+    } while (c == p);
+    return c;
+}
+
+kith_status kith_function_draw(kith_family_id id, unsigned independence, uint64_t seed, const kith_allocator *allocator,
+                               kith_function **function) {
+    assert(function != NULL);
+    if (kith_family_name(id) == NULL)
+        return KITH_E_ARGUMENT;
+    unsigned state_words = FAMILIES[id].state_words;
+    if (independence != 0) {
+        if (id != KITH_FAMILY_POLYNOMIAL || independence < POLYNOMIAL_K_MIN || independence > POLYNOMIAL_K_MAX)
+            return KITH_E_ARGUMENT;
+        state_words = independence;
+    }
+    kith_allocator own = kithi_allocator_or_default(allocator);
+    kith_function *f = kithi_allocate(&own, bytes_of(state_words));
+    if (f == NULL)
+        return KITH_E_MEMORY;
+    kithi_prng prng = {seed};
+    f->family = id;
+    f->state_words = state_words;
+    f->allocator = own;
+    f->key_seed = kithi_prng_next(&prng);
+    for (unsigned i = 0; i < state_words; i++)
+        f->state[i] = id == KITH_FAMILY_POLYNOMIAL ? coefficient(&prng) : kithi_prng_next(&prng);
+    if (id == KITH_FAMILY_SIPHASH)
+        for (unsigned i = 0; i < state_words; i++)
+            kithi_store64((uint8_t *)&f->state[i], f->state[i]);
+    *function = f;
+    return KITH_OK;
+}
+
+void kith_function_free(kith_function *f) {
+    if (f == NULL)
+        return;
+    kith_allocator allocator = f->allocator;
+    kithi_release(&allocator, f, kithi_function_bytes(f));
+}
+
+uint64_t kith_function_word(const kith_function *f, uint64_t word) {
+    assert(f != NULL);
+    return kithi_function_word(f, word);
+}
+
+uint64_t kith_function_key(const kith_function *f, const void *key, size_t key_bytes) {
+    assert(f != NULL && (key != NULL || key_bytes == 0));
+    return kithi_function_key(f, key, key_bytes);
+}

@@ -1,0 +1,117 @@
+/* core/function.h: the families of functions behind <kith/hash.h>, inline for the hot paths of tables. The essay is in
+ * function.c.
+ *
+ * A kind draws with kith_function_draw(t->family, t->independence, kithi_prng_next(&t->prng), &t->allocator, &f); both
+ * 0 and 2 mean 2-wise for a polynomial, so a table's independence goes in as it came. */
+#ifndef KITHI_CORE_FUNCTION_H
+#define KITHI_CORE_FUNCTION_H
+
+#include "core/bits.h"
+#include "core/hash.h"
+
+#ifndef XXH_INLINE_ALL
+#define XXH_INLINE_ALL
+#endif
+#include <xxhash.h>
+
+/* state, by family:
+ *
+ *     xxh3             | seed |
+ *     siphash          | key, 16 bytes in memory order |
+ *     polynomial       | c[k-1] | … | c[0] |               highest power first, as Horner's rule takes them
+ *     tabulation       | 256 words for byte 0 | … | for byte 7 |
+ *     multiply_shift   | a low | a high | b low | b high |
+ */
+struct kith_function {
+    kith_family_id family;
+    unsigned state_words;
+    uint64_t key_seed; /* of the XXH3 that makes a long key a word */
+    kith_allocator allocator;
+    uint64_t state[];
+};
+
+/* The prime of the polynomials is 2^KITHI_POLYNOMIAL_BITS - 1. */
+#define KITHI_POLYNOMIAL_BITS 61
+
+#define KITHI_TABULATION_WORDS (8 * 256)
+
+/* Memory that the function holds. */
+uint64_t kithi_function_bytes(const kith_function *function);
+
+/* x mod 2^bits - 1 for x <= p * p: two folded digits to the base 2^bits are at most 2p - 1, so one subtraction is enough.
+ * The same holds for every 64-bit x when bits = 61. */
+static inline uint64_t kithi_mersenne_reduce(kithi_u128 x, unsigned bits) {
+    uint64_t p = (UINT64_C(1) << bits) - 1;
+    uint64_t sum = ((uint64_t)x & p) + (uint64_t)(x >> bits);
+    return sum >= p ? sum - p : sum;
+}
+
+/* ((c[0] x + c[1]) x + …) x + c[k-1] mod 2^bits - 1. `bits` is a constant: 61, or a small one in the tests, which can
+ * then run through all polynomials. */
+static inline uint64_t kithi_polynomial(const uint64_t *c, unsigned k, uint64_t word, unsigned bits) {
+    uint64_t x = kithi_mersenne_reduce(word, bits), value = c[0];
+    for (unsigned i = 1; i < k; i++)
+        value = kithi_mersenne_reduce((kithi_u128)value * x + c[i], bits);
+    return value;
+}
+
+static inline uint64_t kithi_tabulation(const uint64_t *tables, uint64_t word) {
+    uint64_t value = 0;
+    for (unsigned i = 0; i < 8; i++)
+        value ^= tables[256 * i + ((word >> (8 * i)) & 0xff)];
+    return value;
+}
+
+/* The high 64 of the 128 bits of a x + b. */
+static inline uint64_t kithi_multiply_shift(const uint64_t *state, uint64_t word) {
+    kithi_u128 low = (kithi_u128)state[0] * word + state[2];
+    return state[1] * word + state[3] + (uint64_t)(low >> 64);
+}
+
+static inline uint64_t kithi_function_word(const kith_function *function, uint64_t word) {
+    uint8_t bytes[8];
+    if (__builtin_expect(function->family == KITH_FAMILY_XXH3, 1)) {
+        kithi_store64(bytes, word);
+        return XXH3_64bits_withSeed(bytes, sizeof bytes, function->state[0]);
+    }
+    switch (function->family) {
+    case KITH_FAMILY_SIPHASH:
+        kithi_store64(bytes, word);
+        return kithi_siphash((const uint8_t *)function->state, bytes, sizeof bytes);
+    case KITH_FAMILY_POLYNOMIAL:
+        return kithi_polynomial(function->state, function->state_words, word, KITHI_POLYNOMIAL_BITS)
+               << (64 - KITHI_POLYNOMIAL_BITS);
+    case KITH_FAMILY_TABULATION:
+        return kithi_tabulation(function->state, word);
+    case KITH_FAMILY_MULTIPLY_SHIFT:
+        return kithi_multiply_shift(function->state, word);
+    case KITH_FAMILY_XXH3:
+        break;
+    }
+    __builtin_unreachable(); /* draw refuses every other family */
+}
+
+/* Up to 8 bytes as a little-endian word. The ends of a short key are read twice where they overlap: equal bits. */
+static inline uint64_t kithi_short_word(const uint8_t *bytes, size_t n) {
+    if (n == 8)
+        return kithi_load64(bytes);
+    if (n >= 4) {
+        uint64_t low = kithi_load16(bytes) | (uint64_t)kithi_load16(bytes + 2) << 16;
+        uint64_t high = kithi_load16(bytes + n - 4) | (uint64_t)kithi_load16(bytes + n - 2) << 16;
+        return low | high << (8 * (n - 4));
+    }
+    if (n == 0)
+        return 0;
+    return bytes[0] | (uint64_t)bytes[n / 2] << (8 * (n / 2)) | (uint64_t)bytes[n - 1] << (8 * (n - 1));
+}
+
+static inline uint64_t kithi_function_key(const kith_function *function, const uint8_t *bytes, size_t n) {
+    if (n <= 8)
+        return kithi_function_word(function, kithi_short_word(bytes, n));
+    if (function->family == KITH_FAMILY_SIPHASH)
+        return kithi_siphash((const uint8_t *)function->state, bytes, n);
+    uint64_t word = XXH3_64bits_withSeed(bytes, n, function->key_seed);
+    return function->family == KITH_FAMILY_XXH3 ? word : kithi_function_word(function, word);
+}
+
+#endif

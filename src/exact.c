@@ -1,0 +1,181 @@
+/* The filter before the table.
+ *
+ * The table is the truth and changes first. A key that comes in goes to the table, then to the filter; when the filter is
+ * full, or has too many keys of one fingerprint and place, it is built anew from the keys in the table, twice as large and
+ * with another seed. Should that fail for memory, the key leaves the table again. A key that goes is first taken out of
+ * the table, which knows whether it was in; only then may the filter forget it. */
+#include <kith/exact.h>
+
+#include <assert.h>
+
+#include "core/alloc.h"
+
+#define CAPACITY_FIRST 1024
+#define RATE_DEFAULT 0.01
+
+struct kith_exact {
+    kith_allocator allocator;
+    kith_filter_spec spec; /* of the filter that is there now */
+    kith_filter *filter;
+    kith_table *table;
+};
+
+kith_status kith_exact_create(const kith_filter_spec *filter, const kith_table_spec *table, kith_exact **set) {
+    assert(set != NULL);
+    kith_filter_spec filter_spec = KITH_FILTER_SPEC_INIT;
+    kith_table_spec table_spec = KITH_TABLE_SPEC_INIT;
+    if (filter != NULL)
+        filter_spec = *filter;
+    if (table != NULL)
+        table_spec = *table;
+    filter_spec.needs |= KITH_CAN_REMOVE;
+    if (filter_spec.capacity == 0 && filter_spec.bytes == 0)
+        filter_spec.capacity = CAPACITY_FIRST;
+    if (filter_spec.rate == 0 && filter_spec.bytes == 0)
+        filter_spec.rate = RATE_DEFAULT;
+    kith_allocator allocator = kithi_allocator_or_default(table_spec.allocator);
+    kith_exact *s = kithi_allocate(&allocator, sizeof *s);
+    if (s == NULL)
+        return KITH_E_MEMORY;
+    s->allocator = allocator;
+    s->spec = filter_spec;
+    kith_status status = kith_filter_create(&s->spec, &s->filter);
+    if (status == KITH_OK)
+        status = kith_table_create(&table_spec, &s->table);
+    if (status != KITH_OK) {
+        kith_filter_free(s->filter);
+        kithi_release(&allocator, s, sizeof *s);
+        return status;
+    }
+    *set = s;
+    return KITH_OK;
+}
+
+void kith_exact_free(kith_exact *s) {
+    if (s == NULL)
+        return;
+    kith_filter_free(s->filter);
+    kith_table_free(s->table);
+    kith_allocator allocator = s->allocator;
+    kithi_release(&allocator, s, sizeof *s);
+}
+
+kith_status kith_exact_clear(kith_exact *s) {
+    assert(s != NULL);
+    kith_status status = kith_filter_clear(s->filter);
+    if (status == KITH_OK)
+        kith_table_clear(s->table);
+    return status;
+}
+
+/* A filter of all keys in the table. */
+static kith_status fill(kith_filter *filter, const kith_table *table) {
+    kith_cursor cursor = {{0}};
+    const void *key;
+    size_t key_bytes;
+    kith_status status = KITH_OK;
+    while (status == KITH_OK && kith_table_next(table, &cursor, &key, &key_bytes, NULL))
+        status = kith_filter_add(filter, key, key_bytes, NULL);
+    return status;
+}
+
+static kith_status rebuild_filter(kith_exact *s) {
+    kith_filter_spec spec = s->spec;
+    uint64_t capacity = kith_filter_capacity(s->filter);
+    spec.bytes = 0;
+    spec.rate = s->spec.rate != 0 ? s->spec.rate : RATE_DEFAULT;
+    for (;;) {
+        /* Twice as large, and with another seed, so that keys which crowded one place part; a secret key stays. */
+        if (capacity > UINT64_MAX / 2)
+            return KITH_E_TOO_LARGE;
+        capacity *= 2;
+        spec.capacity = capacity;
+        if (spec.hash.id == KITH_HASH_XXH3)
+            spec.hash.seed++;
+        kith_filter *larger;
+        kith_status status = kith_filter_create(&spec, &larger);
+        if (status != KITH_OK)
+            return status;
+        status = fill(larger, s->table);
+        if (status == KITH_OK) {
+            kith_filter_free(s->filter);
+            s->filter = larger;
+            s->spec = spec;
+            return KITH_OK;
+        }
+        kith_filter_free(larger);
+        if (status != KITH_E_FULL && status != KITH_E_COPIES)
+            return status;
+    }
+}
+
+kith_status kith_exact_add(kith_exact *s, const void *key, size_t key_bytes, bool *was_new) {
+    assert(s != NULL);
+    bool is_new = false;
+    if (!kith_exact_has(s, key, key_bytes)) {
+        kith_status status = kith_table_put(s->table, key, key_bytes, 0, &is_new);
+        if (status != KITH_OK)
+            return status;
+        status = kith_filter_add(s->filter, key, key_bytes, NULL);
+        if (status == KITH_E_FULL || status == KITH_E_COPIES)
+            status = rebuild_filter(s);
+        if (status != KITH_OK) {
+            kith_status undone = kith_table_remove(s->table, key, key_bytes, NULL);
+            assert(undone == KITH_OK);
+            (void)undone;
+            return status;
+        }
+    }
+    if (was_new != NULL)
+        *was_new = is_new;
+    return KITH_OK;
+}
+
+kith_status kith_exact_remove(kith_exact *s, const void *key, size_t key_bytes) {
+    assert(s != NULL);
+    if (!kith_filter_has(s->filter, key, key_bytes))
+        return KITH_E_ABSENT;
+    kith_status status = kith_table_remove(s->table, key, key_bytes, NULL);
+    if (status != KITH_OK)
+        return status;
+    status = kith_filter_remove(s->filter, key, key_bytes);
+    assert(status == KITH_OK);
+    return status;
+}
+
+bool kith_exact_has(const kith_exact *s, const void *key, size_t key_bytes) {
+    assert(s != NULL);
+    return kith_filter_has(s->filter, key, key_bytes) && kith_table_has(s->table, key, key_bytes);
+}
+
+uint64_t kith_exact_count(const kith_exact *s) {
+    return kith_table_count(s->table);
+}
+
+const kith_filter *kith_exact_filter(const kith_exact *s) {
+    return s->filter;
+}
+
+const kith_table *kith_exact_table(const kith_exact *s) {
+    return s->table;
+}
+
+kith_status kith_exact_check(const kith_exact *s, const char **reason) {
+    assert(s != NULL);
+    kith_status status = kith_table_check(s->table, reason);
+    if (status == KITH_OK)
+        status = kith_filter_check(s->filter, reason);
+    if (status != KITH_OK)
+        return status;
+    kith_cursor cursor = {{0}};
+    const void *key;
+    size_t key_bytes;
+    while (kith_table_next(s->table, &cursor, &key, &key_bytes, NULL)) {
+        if (!kith_filter_has(s->filter, key, key_bytes)) {
+            if (reason != NULL)
+                *reason = "the filter does not know a key of the table";
+            return KITH_E_CORRUPT;
+        }
+    }
+    return KITH_OK;
+}

@@ -1,0 +1,428 @@
+/* probe: open addressing. All keys lie in one array of m slots; a key is looked for along a sequence of slots of its own
+ * until it is found, or an empty slot says that it is not in, or every slot was looked at (Peterson 1957; Knuth,
+ * "The Art of Computer Programming" 6.4).
+ *
+ *     block      | record 0 | record 1 | … | record m-1 | control 0 | control 1 | … | control m-1 |
+ *     control    0 empty     1 removed     2 … 255 taken: a fragment of the key's hash
+ *
+ * Searches read the control bytes, and a record only where the fragment is the key's own: of the other keys on the way
+ * one in 254 is compared. A whole hash in each slot would spare re-hashing on growth, for 7 bytes more a slot.
+ *
+ * With h the key's hash and p_0 = high half of h * m, the sequences are
+ *
+ *     linear      p_i = p_0 + i            (mod m)    steps 1, 1, 1, …        any m
+ *     quadratic   p_i = p_0 + i (i+1) / 2  (mod m)    steps 1, 2, 3, …        m a power of two
+ *     double      p_i = p_0 + i s          (mod m)    steps s, s, s, …        m a power of two, s odd, from h as well
+ *
+ * Each is a permutation of all slots, so a search that has made m steps has seen everything. Linear: plain. Double: an odd
+ * s has an inverse mod 2^a, so i s = j s gives i = j. Quadratic: let i(i+1)/2 = j(j+1)/2 (mod 2^a) for 0 <= j < i < 2^a.
+ * Then 2^(a+1) divides (i - j)(i + j + 1); the two factors differ by 2j + 1, so one is odd and the other is divisible by
+ * 2^(a+1); but both lie between 1 and 2^(a+1) - 1. All steps are below m: one subtraction takes a place back into range.
+ *
+ * Slots looked at on average, at load a: an absent key 1/(1-a) and a present one (1/a) ln(1/(1-a)) with double, which
+ * behaves as uniform hashing (Guibas and Szemeredi 1978), a little more with quadratic (keys of one p_0 share a sequence),
+ * (1 + 1/(1-a)^2)/2 and (1 + 1/(1-a))/2 with linear (Knuth), provided that the hash is as good as random or 5-wise
+ * independent (Pagh, Pagh, Ruzic 2007): linear with 2-wise functions can be worse. Linear and quadratic stay in a cache
+ * line of control bytes for the first steps; double leaves it with every step. Hence the default, quadratic: at load 3/4
+ * it looks at 4.6 slots for an absent key where double looks at 4.0 and linear at 8.3 (measured, 2^17 slots).
+ *
+ * Growth: with grow=yes the array doubles when one more key would make it fuller than `load` per cent. Default 75, at
+ * which an absent key costs 4 slots (8.5 linear) just before growth. With grow=no it has the size of its creation, for
+ * ever, `load` is not looked at, and a search has three answers: found, absent, full. A put answers KITH_E_FULL when it
+ * has seen every slot taken, by other keys.
+ *
+ * Removal leaves a mark (control 1) that searches walk over and puts fill again. (Moving later keys back, which linear
+ * could do, would be a second body of code for one of three sequences and hash a whole run a removal.) Marks are swept
+ * when there are more than (m - count) / 2 of them. So at least half of the slots without a key are empty: with
+ * 1 - a' >= (1 - a)/2 the marks cost a search at most a factor of 2 (4 for absent keys in linear). A sweep visits m
+ * slots and comes after more than (m - count)/2 removals: 2/(1-a) slots a removal, amortised, as much as a search.
+ *
+ * The sweep needs no memory and can't fail. First marks become empty and keys become "waiting" (control 1). Then each
+ * waiting key goes to the first slot of its sequence that has no settled key: its own, and it stays; an empty one, and it
+ * moves; or that of another waiting key, and the two change places and the other one is next. A settled key has only
+ * settled keys before it on its sequence, and they stay: every search finds it. Each step settles a key: at most `count`
+ * steps.
+ *
+ * Traces tell the slots that searches look at, and growths; not how a growth or a sweep moves keys.
+ *
+ * Invariants: count = controls above 1; removed = controls of 1; removed <= (m - count) / 2; every key is met on its
+ * sequence before an empty slot, within `longest` slots; with grow=yes count <= load * m / 100 < m. */
+#include <assert.h>
+
+#include "core/function.h"
+#include "family/record.h"
+
+/* At least 2, so that an odd step is below a power of two; a table that is nearly empty is small anyway. */
+#define SLOTS_MIN 8
+
+enum { EMPTY = 0, REMOVED = 1, FRAGMENT_MIN = 2, FRAGMENTS = 254 };
+enum { OPTION_SEQUENCE, OPTION_GROW, OPTION_LOAD, OPTION_COUNT };
+enum { LINEAR, QUADRATIC, DOUBLE };
+enum { GROW_YES, GROW_NO };
+
+static const kith_option OPTIONS[] = {
+    [OPTION_SEQUENCE] = {"sequence", "linear|quadratic|double", "quadratic", "the order in which slots are tried"},
+    [OPTION_GROW] = {"grow", "yes|no", "yes", "no: the table keeps its first size, and may be full"},
+    [OPTION_LOAD] = {"load", "10..95", "75", "keys in 100 slots at most, before it grows"},
+};
+static_assert(sizeof OPTIONS / sizeof *OPTIONS == OPTION_COUNT && OPTION_COUNT <= KITHI_OPTIONS_MAX, "options");
+
+typedef struct probe {
+    uint8_t *block; /* records, then controls */
+    uint8_t *controls;
+    uint64_t slots;   /* m */
+    uint64_t room;    /* keys that may be in */
+    uint64_t removed; /* marks */
+    uint64_t longest; /* slots up to a key, at most; removals do not lower it */
+    kith_function *function;
+} probe;
+
+static inline probe *probe_of(const kith_table *t) {
+    return t->state;
+}
+
+static inline uint8_t *record_at(const kith_table *t, const probe *p, uint64_t slot) {
+    return p->block + slot * t->record_bytes;
+}
+
+/* ---- sequences ---- */
+
+typedef struct walk {
+    uint64_t slot;
+    uint64_t step; /* to the next slot */
+    uint64_t rise; /* of the step */
+    uint64_t done; /* steps made */
+} walk;
+
+static inline uint64_t hash_of(const probe *p, const kithi_key *key) {
+    return kithi_function_key(p->function, key->bytes, key->byte_count);
+}
+
+static inline uint8_t fragment_of(uint64_t hash) {
+    return (uint8_t)(FRAGMENT_MIN + kithi_mulhi(kithi_word(hash, 0), FRAGMENTS));
+}
+
+static inline walk walk_from(const kith_table *t, const probe *p, uint64_t hash) {
+    walk w = {.slot = kithi_mulhi(hash, p->slots), .step = 1};
+    if (t->options[OPTION_SEQUENCE] == QUADRATIC)
+        w.rise = 1;
+    else if (t->options[OPTION_SEQUENCE] == DOUBLE)
+        w.step = kithi_mulhi(kithi_word(hash, 1), p->slots) | 1;
+    return w;
+}
+
+static inline void walk_on(const probe *p, walk *w) {
+    w->slot += w->step;
+    if (w->slot >= p->slots)
+        w->slot -= p->slots;
+    w->step += w->rise;
+    w->done++;
+}
+
+typedef enum answer { FOUND, ABSENT, FULL } answer;
+
+typedef struct search {
+    answer answer;
+    uint64_t slot;   /* FOUND: the key's; ABSENT: where it would go */
+    uint64_t looked; /* slots from the first of the sequence to that one */
+    uint64_t hash;
+} search;
+
+static inline search find(const kith_table *t, const kithi_key *key) {
+    const probe *p = probe_of(t);
+    search s = {.answer = FULL, .hash = hash_of(p, key)};
+    uint8_t fragment = fragment_of(s.hash);
+    for (walk w = walk_from(t, p, s.hash); w.done < p->slots; walk_on(p, &w)) {
+        kithi_trace(t, KITH_STEP_LOOK, w.slot, 0);
+        uint8_t control = p->controls[w.slot];
+        if (control == fragment && kithi_record_is(t, record_at(t, p, w.slot), key))
+            return (search){FOUND, w.slot, w.done + 1, s.hash};
+        if (control <= REMOVED && s.answer == FULL)
+            s = (search){ABSENT, w.slot, w.done + 1, s.hash};
+        if (control == EMPTY)
+            break;
+    }
+    return s;
+}
+
+/* The first slot of a sequence whose control is at most `most`. */
+static search find_free(const kith_table *t, const probe *p, uint64_t hash, uint8_t most) {
+    walk w = walk_from(t, p, hash);
+    while (p->controls[w.slot] > most) {
+        walk_on(p, &w);
+        assert(w.done < p->slots);
+    }
+    return (search){ABSENT, w.slot, w.done + 1, hash};
+}
+
+static void settle(const kith_table *t, probe *p, const search *s, const uint8_t *record) {
+    memcpy(record_at(t, p, s->slot), record, t->record_bytes);
+    p->controls[s->slot] = fragment_of(s->hash);
+    if (s->looked > p->longest)
+        p->longest = s->looked;
+}
+
+static void sweep(const kith_table *t, probe *p) {
+    for (uint64_t i = 0; i < p->slots; i++)
+        p->controls[i] = p->controls[i] > REMOVED ? REMOVED : EMPTY;
+    p->removed = 0;
+    p->longest = 0;
+    for (uint64_t i = 0; i < p->slots; i++) {
+        while (p->controls[i] == REMOVED) {
+            uint8_t waiting[KITHI_RECORD_MAX];
+            memcpy(waiting, record_at(t, p, i), t->record_bytes);
+            kithi_key key = kithi_record_key(t, waiting);
+            search s = find_free(t, p, hash_of(p, &key), REMOVED);
+            if (s.slot != i) {
+                memcpy(record_at(t, p, i), record_at(t, p, s.slot), t->record_bytes);
+                p->controls[i] = p->controls[s.slot];
+            }
+            settle(t, p, &s, waiting);
+        }
+    }
+}
+
+static void sweep_if_due(const kith_table *t, probe *p) {
+    if (p->removed > (p->slots - t->count) / 2)
+        sweep(t, p);
+}
+
+/* ---- sizes ---- */
+
+static uint64_t room_of(const kith_table *t, uint64_t slots) {
+    uint64_t load = t->options[OPTION_LOAD];
+    return t->options[OPTION_GROW] == GROW_NO ? slots : slots / 100 * load + slots % 100 * load / 100;
+}
+
+static uint64_t block_bytes(const kith_table *t, uint64_t slots) {
+    return slots * (t->record_bytes + UINT64_C(1));
+}
+
+/* The fewest slots with room for so many keys. */
+static kith_status slots_for(const kith_table *t, uint64_t keys, uint64_t *slots) {
+    uint64_t wanted = keys, bytes, load = t->options[OPTION_LOAD];
+    if (t->options[OPTION_GROW] == GROW_YES &&
+        (!kithi_mul(keys / load, 100, &wanted) || !kithi_add(wanted, (keys % load * 100 + load - 1) / load, &wanted)))
+        return KITH_E_TOO_LARGE;
+    if (wanted < SLOTS_MIN)
+        wanted = SLOTS_MIN;
+    if (wanted > UINT64_C(1) << 63 || !kithi_mul(2 * (wanted - 1), t->record_bytes + UINT64_C(1), &bytes))
+        return KITH_E_TOO_LARGE;
+    if (t->options[OPTION_SEQUENCE] != LINEAR && (wanted & (wanted - 1)) != 0)
+        wanted = UINT64_C(1) << (64 - __builtin_clzll(wanted));
+    *slots = wanted;
+    return KITH_OK;
+}
+
+/* Moves all keys into a new block. */
+static kith_status resize(kith_table *t, uint64_t slots) {
+    probe *p = probe_of(t), old = *p;
+    p->block = kithi_allocate(&t->allocator, block_bytes(t, slots));
+    if (p->block == NULL) {
+        p->block = old.block;
+        return KITH_E_MEMORY;
+    }
+    p->controls = p->block + slots * t->record_bytes;
+    p->slots = slots;
+    p->room = room_of(t, slots);
+    p->removed = 0;
+    p->longest = 0;
+    for (uint64_t i = 0; i < old.slots; i++) {
+        if (old.controls[i] <= REMOVED)
+            continue;
+        const uint8_t *record = record_at(t, &old, i);
+        kithi_key key = kithi_record_key(t, record);
+        search s = find_free(t, p, hash_of(p, &key), EMPTY);
+        settle(t, p, &s, record);
+    }
+    kithi_release(&t->allocator, old.block, block_bytes(t, old.slots));
+    return KITH_OK;
+}
+
+static kith_status grow(kith_table *t, uint64_t slots) {
+    uint64_t old_slots = probe_of(t)->slots;
+    kith_status status = resize(t, slots);
+    if (status == KITH_OK) {
+        t->growths++;
+        kithi_trace(t, KITH_STEP_GROW, old_slots, slots);
+    }
+    return status;
+}
+
+/* ---- the verbs ---- */
+
+static void destroy(kith_table *t) {
+    probe *p = probe_of(t);
+    kith_function_free(p->function);
+    kithi_release(&t->allocator, p->block, block_bytes(t, p->slots));
+    kithi_release(&t->allocator, p, sizeof *p);
+}
+
+static kith_status create(kith_table *t, uint64_t capacity) {
+    uint64_t slots;
+    kith_status status = slots_for(t, capacity, &slots);
+    if (status != KITH_OK)
+        return status;
+    probe *p = t->state = kithi_allocate(&t->allocator, sizeof *p);
+    if (p == NULL)
+        return KITH_E_MEMORY;
+    status = kith_function_draw(t->family, t->independence, kithi_prng_next(&t->prng), &t->allocator, &p->function);
+    if (status == KITH_OK)
+        status = resize(t, slots);
+    if (status != KITH_OK)
+        destroy(t);
+    return status;
+}
+
+static void clear(kith_table *t) {
+    probe *p = probe_of(t);
+    memset(p->controls, EMPTY, (size_t)p->slots);
+    p->removed = 0;
+    p->longest = 0;
+}
+
+static kith_status reserve(kith_table *t, uint64_t keys) {
+    uint64_t slots;
+    if (keys <= probe_of(t)->room)
+        return KITH_OK;
+    if (t->options[OPTION_GROW] == GROW_NO)
+        return KITH_E_FULL;
+    kith_status status = slots_for(t, keys, &slots);
+    return status == KITH_OK ? grow(t, slots) : status;
+}
+
+static bool get(const kith_table *t, const kithi_key *key, uint64_t *value) {
+    search s = find(t, key);
+    if (s.answer != FOUND)
+        return false;
+    *value = kithi_record_value(t, record_at(t, probe_of(t), s.slot));
+    return true;
+}
+
+static kith_status put(kith_table *t, const kithi_key *key, uint64_t value, bool *was_new) {
+    probe *p = probe_of(t);
+    search s = find(t, key);
+    *was_new = s.answer != FOUND;
+    if (s.answer == FOUND) {
+        kithi_record_set_value(t, record_at(t, p, s.slot), value);
+        return KITH_OK;
+    }
+    if (s.answer == FULL)
+        return KITH_E_FULL;
+    uint8_t record[KITHI_RECORD_MAX];
+    if (!kithi_record_make(t, key, value, record))
+        return KITH_E_MEMORY;
+    if (t->count == p->room) {
+        uint64_t slots;
+        kith_status status = slots_for(t, room_of(t, 2 * p->slots), &slots);
+        if (status == KITH_OK)
+            status = grow(t, slots);
+        if (status != KITH_OK) {
+            kithi_record_drop(t, record);
+            return status;
+        }
+        s = find_free(t, p, s.hash, EMPTY);
+    }
+    p->removed -= p->controls[s.slot] == REMOVED;
+    settle(t, p, &s, record);
+    t->count++;
+    sweep_if_due(t, p);
+    return KITH_OK;
+}
+
+static kith_status remove_one(kith_table *t, const kithi_key *key, uint64_t *value) {
+    probe *p = probe_of(t);
+    search s = find(t, key);
+    if (s.answer != FOUND)
+        return KITH_E_ABSENT;
+    *value = kithi_record_value(t, record_at(t, p, s.slot));
+    kithi_record_drop(t, record_at(t, p, s.slot));
+    p->controls[s.slot] = REMOVED;
+    p->removed++;
+    t->count--;
+    sweep_if_due(t, p);
+    return KITH_OK;
+}
+
+static void prefetch(const kith_table *t, const kithi_key *key) {
+    const probe *p = probe_of(t);
+    uint64_t slot = kithi_mulhi(hash_of(p, key), p->slots);
+    __builtin_prefetch(p->controls + slot);
+    __builtin_prefetch(record_at(t, p, slot));
+}
+
+static bool next(const kith_table *t, kith_cursor *cursor, kithi_key *key, uint64_t *value) {
+    const probe *p = probe_of(t);
+    uint64_t slot = cursor->at[0];
+    while (slot < p->slots && p->controls[slot] <= REMOVED)
+        slot++;
+    cursor->at[0] = slot + 1;
+    if (slot >= p->slots)
+        return false;
+    *key = kithi_record_key(t, record_at(t, p, slot));
+    *value = kithi_record_value(t, record_at(t, p, slot));
+    return true;
+}
+
+static void stats(const kith_table *t, kith_table_stats *stats) {
+    const probe *p = probe_of(t);
+    stats->slots = p->slots;
+    stats->bytes += sizeof *p + block_bytes(t, p->slots) + kithi_function_bytes(p->function);
+    stats->longest = p->longest;
+}
+
+static const char *check_slot(const kith_table *t, const probe *p, uint64_t slot) {
+    kithi_key key = kithi_record_key(t, record_at(t, p, slot));
+    uint64_t hash = hash_of(p, &key);
+    if (p->controls[slot] != fragment_of(hash))
+        return "a slot's fragment is not its key's";
+    for (walk w = walk_from(t, p, hash); w.done < p->longest; walk_on(p, &w)) {
+        if (w.slot == slot)
+            return NULL;
+        if (p->controls[w.slot] == EMPTY)
+            return "an empty slot lies before a key on its sequence";
+        if (p->controls[w.slot] == p->controls[slot] && kithi_record_is(t, record_at(t, p, w.slot), &key))
+            return "a key is in twice";
+    }
+    return "a key lies further on its sequence than any is said to";
+}
+
+static const char *check(const kith_table *t) {
+    const probe *p = probe_of(t);
+    uint64_t count = 0, removed = 0;
+    for (uint64_t i = 0; i < p->slots; i++) {
+        count += p->controls[i] > REMOVED;
+        removed += p->controls[i] == REMOVED;
+    }
+    if (count != t->count)
+        return "the count is not the number of slots that are taken";
+    if (removed != p->removed || removed > (p->slots - count) / 2)
+        return "more slots are marked as removed than are counted or swept";
+    if (count > p->room || p->room != room_of(t, p->slots))
+        return "the table is fuller than its load allows";
+    const char *broken = NULL;
+    for (uint64_t i = 0; broken == NULL && i < p->slots; i++)
+        if (p->controls[i] > REMOVED)
+            broken = check_slot(t, p, i);
+    return broken;
+}
+
+const kithi_table_kind kithi_table_probe = {
+    .info = {.name = "probe",
+             .summary = "open addressing: linear, quadratic or double hashing",
+             .options = OPTIONS,
+             .option_count = OPTION_COUNT},
+    .takes_strings = true,
+    .takes_values = true,
+    .create = create,
+    .destroy = destroy,
+    .clear = clear,
+    .reserve = reserve,
+    .get = get,
+    .put = put,
+    .remove = remove_one,
+    .prefetch = prefetch,
+    .next = next,
+    .stats = stats,
+    .check = check,
+};

@@ -1,0 +1,205 @@
+/* How full the table `cuckoo` gets before it needs new functions, and that with b = 1 no procedure could get further.
+ *
+ * The search looks at 16,384 buckets at most (SEARCH_MAX in tables/cuckoo.c). */
+#include <kith/table.h>
+
+#include "check.h"
+#include "core/prng.h"
+
+#define SLOTS 100000
+
+typedef struct goal {
+    const char *options;
+    double at_least; /* of the worst seed */
+} goal;
+
+static kith_table *new_table(const char *options, uint64_t seed, kith_table_trace trace, void *context) {
+    char text[128];
+    snprintf(text, sizeof text, "%s load=100", options);
+    kith_table_spec spec = KITH_TABLE_SPEC_INIT;
+    spec.kind = "cuckoo";
+    spec.options = text;
+    spec.key_bytes = 8;
+    spec.seed = seed;
+    spec.capacity = SLOTS; /* comes out at a few slots more */
+    spec.trace = trace;
+    spec.trace_context = context;
+    kith_table *table;
+    CHECK_OK(kith_table_create(&spec, &table));
+    return table;
+}
+
+static kith_table_stats stats_of(const kith_table *table) {
+    kith_table_stats stats = KITH_TABLE_STATS_INIT;
+    CHECK_OK(kith_table_stats_of(table, &stats));
+    return stats;
+}
+
+/* Keys 1, 2, … of a seed go in until the table must be rebuilt; the number that went in before. */
+static uint64_t fill(kith_table *table, kithi_prng *prng) {
+    for (uint64_t n = 0;; n++) {
+        uint64_t key = kithi_prng_next(prng);
+        CHECK_OK(kith_table_put(table, &key, sizeof key, n, NULL));
+        kith_table_stats stats = stats_of(table);
+        if (stats.rehashes + stats.growths != 0)
+            return n;
+    }
+}
+
+TEST(cuckoo_fills_to_the_loads_of_the_theory) {
+    static const goal GOALS[] = {
+        {"d=3 b=1", 0.90},  {"d=2 b=2", 0.86},  {"d=2 b=4", 0.95},
+        {"d=4 b=4", 0.995}, {"d=3 b=8", 0.995}, {"d=2 b=4 layout=two", 0.95},
+    };
+    uint64_t seeds = check_soak() ? 100 : 5;
+    for (size_t i = 0; i < sizeof GOALS / sizeof *GOALS; i++) {
+        double worst = 1;
+        for (uint64_t seed = 1; seed <= seeds; seed++) {
+            kith_table *table = new_table(GOALS[i].options, seed, NULL, NULL);
+            uint64_t slots = stats_of(table).slots;
+            CHECK(slots >= SLOTS && slots <= SLOTS + 100);
+            kithi_prng prng = {seed};
+            double load = (double)fill(table, &prng) / (double)slots;
+            worst = load < worst ? load : worst;
+            kith_table_free(table);
+        }
+        printf("  %-20s %.4f of the slots, the worst of %" PRIu64 " seeds\n", GOALS[i].options, worst, seeds);
+        if (worst < GOALS[i].at_least)
+            CHECK_FAIL("%s reaches %.4f, not %.4f", GOALS[i].options, worst, GOALS[i].at_least);
+    }
+}
+
+/* ---- b = 1, d = 2: keys are edges between their two slots ---- */
+
+typedef struct places {
+    uint64_t slot[2];
+    unsigned count;
+} places;
+
+static void note_place(void *context, kith_step step, uint64_t place, uint64_t to) {
+    places *p = context;
+    (void)to;
+    if (step == KITH_STEP_LOOK && p->count < 2)
+        p->slot[p->count++] = place;
+}
+
+static uint32_t parent[SLOTS + 200], edges[SLOTS + 200], vertices[SLOTS + 200];
+
+static uint32_t root_of(uint32_t x) {
+    while (parent[x] != x)
+        x = parent[x] = parent[parent[x]];
+    return x;
+}
+
+/* Adds an edge; false when its component then has more edges than vertices: more keys than slots. */
+static bool join(uint32_t a, uint32_t b) {
+    a = root_of(a);
+    b = root_of(b);
+    if (a != b) {
+        parent[b] = a;
+        edges[a] += edges[b];
+        vertices[a] += vertices[b];
+    }
+    return ++edges[a] <= vertices[a];
+}
+
+TEST(with_one_slot_a_bucket_a_key_fails_only_where_its_component_has_more_keys_than_slots) {
+    uint64_t seeds = check_soak() ? 100 : 10;
+    double worst = 1, sum = 0;
+    for (uint64_t seed = 1; seed <= seeds; seed++) {
+        places p = {{0}, 0};
+        kith_table *table = new_table("d=2 b=1 insert=search", seed, note_place, &p);
+        uint64_t slots = stats_of(table).slots;
+        for (uint32_t i = 0; i < slots; i++) {
+            parent[i] = i;
+            edges[i] = 0;
+            vertices[i] = 1;
+        }
+        kithi_prng prng = {seed};
+        uint64_t n = 0;
+        for (bool possible = true; possible; n++) {
+            uint64_t key = kithi_prng_next(&prng);
+            p.count = 0;
+            CHECK(!kith_table_has(table, &key, sizeof key)); /* looks at both of its slots */
+            CHECK_EQ_U64(p.count, 2);
+            possible = join((uint32_t)p.slot[0], (uint32_t)p.slot[1]);
+            CHECK_OK(kith_table_put(table, &key, sizeof key, 0, NULL));
+            kith_table_stats stats = stats_of(table);
+            /* Rebuilt exactly when no arrangement of the keys exists. */
+            CHECK_EQ_U64(stats.rehashes + stats.growths == 0, possible);
+        }
+        double load = (double)(n - 1) / (double)slots;
+        worst = load < worst ? load : worst;
+        sum += load;
+        kith_table_free(table);
+    }
+    printf("  d=2 b=1              %.4f on average, %.4f at worst of %" PRIu64 " seeds\n", sum / (double)seeds, worst,
+           seeds);
+    /* The mean of the first overfull component at 10^5 slots, a little past the threshold of 1/2. */
+    CHECK(sum / (double)seeds > 0.49 && sum / (double)seeds < 0.53);
+}
+
+/* ---- strangers ---- */
+
+typedef struct tally {
+    uint64_t looks, most_looks, moves, most_moves;
+} tally;
+
+static void count_steps(void *context, kith_step step, uint64_t place, uint64_t to) {
+    tally *t = context;
+    (void)place;
+    (void)to;
+    t->looks += step == KITH_STEP_LOOK;
+    t->moves += step == KITH_STEP_MOVE;
+}
+
+TEST(keys_that_collide_under_a_known_hash_take_no_more_steps_in_a_keyed_table) {
+    enum { ATTACK = 20000 };
+    /* What the stranger knows: a table with seed 1. He keeps the keys whose first bucket there is one of a few. */
+    places p = {{0}, 0};
+    kith_table_spec spec = KITH_TABLE_SPEC_INIT;
+    spec.kind = "cuckoo";
+    spec.key_bytes = 8;
+    spec.family = KITH_FAMILY_SIPHASH;
+    spec.capacity = ATTACK;
+    spec.seed = 1;
+    spec.trace = note_place;
+    spec.trace_context = &p;
+    kith_table *known;
+    CHECK_OK(kith_table_create(&spec, &known));
+    uint64_t buckets = stats_of(known).slots / 4;
+
+    tally t = {0};
+    spec.seed = 2; /* what he does not know */
+    spec.trace = count_steps;
+    spec.trace_context = &t;
+    kith_table *keyed;
+    CHECK_OK(kith_table_create(&spec, &keyed));
+    kithi_prng prng = {7};
+    for (uint64_t chosen = 0; chosen < ATTACK;) {
+        uint64_t key = kithi_prng_next(&prng);
+        p.count = 0;
+        CHECK(!kith_table_has(known, &key, sizeof key));
+        if (p.slot[0] >= buckets / 64)
+            continue;
+        chosen++;
+        t.looks = t.moves = 0;
+        CHECK_OK(kith_table_put(keyed, &key, sizeof key, 0, NULL));
+        t.most_looks = t.looks > t.most_looks ? t.looks : t.most_looks;
+        t.most_moves = t.moves > t.most_moves ? t.moves : t.most_moves;
+        t.looks = 0;
+        CHECK(kith_table_has(keyed, &key, sizeof key));
+        CHECK(t.looks <= 2);
+    }
+    kith_table_stats stats = stats_of(keyed);
+    printf("  attack: a put looked at %" PRIu64 " buckets and moved %" PRIu64 " keys at most\n", t.most_looks,
+           t.most_moves);
+    CHECK_EQ_U64(stats.rehashes + stats.growths, 0);
+    CHECK(t.most_looks <= 16384 + 2);
+    kith_table_free(known);
+    kith_table_free(keyed);
+}
+
+int main(int argc, char **argv) {
+    return check_main(argc, argv);
+}
