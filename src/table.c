@@ -54,7 +54,8 @@ static kith_status seed_of(const kith_table_spec *spec, uint64_t *seed) {
 
 kith_status kith_table_create(const kith_table_spec *spec, kith_table **table) {
     assert(spec != NULL && table != NULL);
-    if (spec->struct_bytes != sizeof *spec || kith_family_name(spec->family) == NULL)
+    if (spec->struct_bytes != sizeof *spec || kith_family_name(spec->family) == NULL || spec->independence == 1 ||
+        spec->independence > 64 || (spec->independence != 0 && spec->family != KITH_FAMILY_POLYNOMIAL))
         return KITH_E_ARGUMENT;
     const kithi_table_kind *kind = kind_named(spec->kind != NULL ? spec->kind : "cuckoo");
     if (kind == NULL)

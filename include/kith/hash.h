@@ -50,8 +50,8 @@ KITH_API uint64_t kith_digest(const kith_hash *hash, const void *key, size_t key
  *     multiply_shift   2-wise (strongly universal)                          32 bytes   three multiplications
  *
  * A polynomial takes its word modulo the prime p = 2^61 - 1 and its value, below p, is spread over 64 bits; mapped to m
- * places, k words fall into k given places with at most (1/m + 1/p)^k, not 1/m^k exactly. Keys longer than 8 bytes are
- * first made a word by XXH3 with a seed of the function's own (siphash reads them whole), so two of them are one word with
+ * places, k words fall into k given places with at most (1/m + 1/p)^k, not 1/m^k exactly. Keys that are not of 4 or 8
+ * bytes are first made a word by XXH3 with a seed of the function's own (siphash reads them whole), so two of them are one word with
  * probability 2^-64, and the independence holds for those that are not. */
 typedef enum kith_family_id {
     KITH_FAMILY_XXH3 = 0,
@@ -77,9 +77,8 @@ KITH_API KITH_MUST_USE kith_status kith_function_draw(kith_family_id family, uns
 /* NULL is fine. */
 KITH_API void kith_function_free(kith_function *function);
 
-/* The function's value for a word, or for a key: up to 8 bytes are taken as a little-endian word (then "a" and "a\\0" are
- * equal: tables of byte strings compare the keys themselves). The high bits are the good ones: a place among m is the
- * high half of value * m. */
+/* The function's value for a word, or for a key: one of 4 or 8 bytes is a little-endian word. The high bits are the good
+ * ones: a place among m is the high half of value * m. */
 KITH_API uint64_t kith_function_word(const kith_function *function, uint64_t word);
 KITH_API uint64_t kith_function_key(const kith_function *function, const void *key, size_t key_bytes);
 

@@ -65,7 +65,7 @@ KITH_API void kith_table_free(kith_table *table);
 /* Removes all keys; keeps the room. */
 KITH_API void kith_table_clear(kith_table *table);
 
-/* Makes room so that the table can hold `keys` keys without growing. KITH_E_MEMORY, KITH_E_TOO_LARGE: as before.
+/* Makes room so that the table can hold `keys` keys without growing (a cuckoo table told to fill past what it can may). KITH_E_MEMORY, KITH_E_TOO_LARGE: as before.
  * KITH_E_FULL: a table of fixed size is smaller than that. */
 KITH_API KITH_MUST_USE kith_status kith_table_reserve(kith_table *table, uint64_t keys);
 

@@ -91,23 +91,15 @@ static inline uint64_t kithi_function_word(const kith_function *function, uint64
     __builtin_unreachable(); /* draw refuses every other family */
 }
 
-/* Up to 8 bytes as a little-endian word. The ends of a short key are read twice where they overlap: equal bits. */
-static inline uint64_t kithi_short_word(const uint8_t *bytes, size_t n) {
-    if (n == 8)
-        return kithi_load64(bytes);
-    if (n >= 4) {
-        uint64_t low = kithi_load16(bytes) | (uint64_t)kithi_load16(bytes + 2) << 16;
-        uint64_t high = kithi_load16(bytes + n - 4) | (uint64_t)kithi_load16(bytes + n - 2) << 16;
-        return low | high << (8 * (n - 4));
-    }
-    if (n == 0)
-        return 0;
-    return bytes[0] | (uint64_t)bytes[n / 2] << (8 * (n / 2)) | (uint64_t)bytes[n - 1] << (8 * (n - 1));
-}
-
+/* Keys of 4 and 8 bytes, which are integers more often than not, are words as they are. Others are not: were all short keys
+ * padded with zeros to a word, "", "\0", "\0\0" … would be one word, and no function could part them. Nor could a polynomial part words that are
+ * equal modulo its prime, so those above it are hashed, too. */
 static inline uint64_t kithi_function_key(const kith_function *function, const uint8_t *bytes, size_t n) {
-    if (n <= 8)
-        return kithi_function_word(function, kithi_short_word(bytes, n));
+    if (n == 8 && (function->family != KITH_FAMILY_POLYNOMIAL ||
+                   kithi_load64(bytes) < (UINT64_C(1) << KITHI_POLYNOMIAL_BITS) - 1))
+        return kithi_function_word(function, kithi_load64(bytes));
+    if (n == 4)
+        return kithi_function_word(function, kithi_load16(bytes) | (uint64_t)kithi_load16(bytes + 2) << 16);
     if (function->family == KITH_FAMILY_SIPHASH)
         return kithi_siphash((const uint8_t *)function->state, bytes, n);
     uint64_t word = XXH3_64bits_withSeed(bytes, n, function->key_seed);

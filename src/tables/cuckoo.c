@@ -388,13 +388,17 @@ static bool insert_all(kith_table *t, const cuckoo *from, const cuckoo *to) {
 /* All keys, and `extra` when it is not NULL, into a new table of at least so many buckets. */
 static kith_status rebuild(kith_table *t, uint64_t buckets, const uint8_t *extra) {
     cuckoo *old = t->state;
+    uint64_t rehashes = t->rehashes, growths = t->growths;
     for (unsigned attempt = 0; attempt < REHASHES_MAX + GROWTHS_MAX; attempt++) {
         if (attempt >= REHASHES_MAX)
             buckets += buckets / 2;
         cuckoo fresh;
         kith_status status = make(t, buckets, &fresh);
-        if (status != KITH_OK)
+        if (status != KITH_OK) {
+            t->rehashes = rehashes;
+            t->growths = growths;
             return status;
+        }
         bool larger = fresh.buckets > old->buckets && (attempt == 0 || attempt >= REHASHES_MAX);
         if (larger) {
             kithi_trace(t, KITH_STEP_GROW, old->buckets * b_of(t), fresh.buckets * b_of(t));
@@ -410,6 +414,8 @@ static kith_status rebuild(kith_table *t, uint64_t buckets, const uint8_t *extra
         }
         release_arrays(t, &fresh);
     }
+    t->rehashes = rehashes;
+    t->growths = growths;
     return KITH_E_FULL;
 }
 
@@ -512,6 +518,8 @@ static void stats(const kith_table *t, kith_table_stats *stats) {
     stats->slots = c->buckets * b_of(t);
     stats->bytes +=
         sizeof *c + c->tag_bytes + c->record_bytes + c->search_limit * (sizeof(step) + 2 * sizeof *c->marks);
+    for (unsigned i = 0; i < D_MAX; i++)
+        stats->bytes += c->functions[i] != NULL ? kithi_function_bytes(c->functions[i]) : 0;
     stats->longest = (uint64_t)d_of(t) * b_of(t);
 }
 

@@ -85,15 +85,19 @@ static kith_status put(kith_table *t, const kithi_key *key, uint64_t value, bool
         kithi_record_set_value(t, record_at(t, i), value);
         return KITH_OK;
     }
+    uint8_t record[KITHI_RECORD_MAX];
+    if (!kithi_record_make(t, key, value, record))
+        return KITH_E_MEMORY;
     if (t->count == list_of(t)->room) {
         kith_status status = resize(t, 2 * t->count);
-        if (status != KITH_OK)
+        if (status != KITH_OK) {
+            kithi_record_drop(t, record);
             return status;
+        }
         kithi_trace(t, KITH_STEP_GROW, t->count, 2 * t->count);
         t->growths++;
     }
-    if (!kithi_record_make(t, key, value, record_at(t, t->count)))
-        return KITH_E_MEMORY;
+    memcpy(record_at(t, t->count), record, t->record_bytes);
     t->count++;
     return KITH_OK;
 }
