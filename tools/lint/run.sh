@@ -24,19 +24,20 @@ else
 fi
 
 # A check that no planted fault turns red proves nothing.
-if [ -f tests/contract/checks.def ] && [ -f tests/fault/faults.def ]; then
+for pair in contract/fault tables/table_fault; do
+  checks=tests/${pair%/*}/checks.def faults=tests/${pair#*/}/faults.def
   unshown=$(awk -F '[(,) \t]+' '
     /^[ \t]*FAULT\(/ { sub(/^[ \t]+/, ""); shown[$3] = 1 }
     /^[ \t]*CHECK\(/ { sub(/^[ \t]+/, ""); if (!($2 in shown)) print "  " $2 }
-  ' tests/fault/faults.def tests/contract/checks.def)
+  ' "$faults" "$checks")
   if [ -z "$unshown" ]; then
-    report "every contract check has a planted fault" ok
+    report "every check of $checks has a planted fault" ok
   else
-    echo "tests/fault/faults.def has no fault for:" >&2
+    echo "$faults has no fault for:" >&2
     echo "$unshown" >&2
-    report "every contract check has a planted fault" FAILED
+    report "every check of $checks has a planted fault" FAILED
   fi
-fi
+done
 
 # Other versions of clang-format lay out code differently.
 if clang-format --version 2>/dev/null | grep -q 'version 14\.'; then
