@@ -38,20 +38,24 @@ struct kith_function {
 /* Memory that the function holds. */
 uint64_t kithi_function_bytes(const kith_function *function);
 
-/* x mod 2^bits - 1 for x <= p * p: two folded digits to the base 2^bits are at most 2p - 1, so one subtraction is enough.
+/* x mod p, p = 2^bits - 1, for x = high * 2^64 + low <= p * p: two folded digits to the base 2^bits are at most 2p - 1, so one subtraction is enough.
  * The same holds for every 64-bit x when bits = 61. */
-static inline uint64_t kithi_mersenne_reduce(kithi_u128 x, unsigned bits) {
+static inline uint64_t kithi_mersenne_reduce(uint64_t high, uint64_t low, unsigned bits) {
     uint64_t p = (UINT64_C(1) << bits) - 1;
-    uint64_t sum = ((uint64_t)x & p) + (uint64_t)(x >> bits);
+    uint64_t sum = (low & p) + (low >> bits | high << (64 - bits));
     return sum >= p ? sum - p : sum;
 }
 
 /* ((c[0] x + c[1]) x + …) x + c[k-1] mod 2^bits - 1. `bits` is a constant: 61, or a small one in the tests, which can
  * then run through all polynomials. */
 static inline uint64_t kithi_polynomial(const uint64_t *c, unsigned k, uint64_t word, unsigned bits) {
-    uint64_t x = kithi_mersenne_reduce(word, bits), value = c[0];
-    for (unsigned i = 1; i < k; i++)
-        value = kithi_mersenne_reduce((kithi_u128)value * x + c[i], bits);
+    uint64_t x = kithi_mersenne_reduce(0, word, bits), value = c[0];
+    for (unsigned i = 1; i < k; i++) {
+        uint64_t low, high = kithi_mul_wide(value, x, &low);
+        low += c[i];
+        high += low < c[i];
+        value = kithi_mersenne_reduce(high, low, bits);
+    }
     return value;
 }
 
@@ -64,8 +68,9 @@ static inline uint64_t kithi_tabulation(const uint64_t *tables, uint64_t word) {
 
 /* The high 64 of the 128 bits of a x + b. */
 static inline uint64_t kithi_multiply_shift(const uint64_t *state, uint64_t word) {
-    kithi_u128 low = (kithi_u128)state[0] * word + state[2];
-    return state[1] * word + state[3] + (uint64_t)(low >> 64);
+    uint64_t low, high = kithi_mul_wide(state[0], word, &low);
+    low += state[2];
+    return state[1] * word + state[3] + high + (low < state[2]);
 }
 
 static inline uint64_t kithi_function_word(const kith_function *function, uint64_t word) {
@@ -92,8 +97,8 @@ static inline uint64_t kithi_function_word(const kith_function *function, uint64
 }
 
 /* Keys of 4 and 8 bytes, which are integers more often than not, are words as they are. Others are not: were all short keys
- * padded with zeros to a word, "", "\0", "\0\0" … would be one word, and no function could part them. Nor could a polynomial part words that are
- * equal modulo its prime, so those above it are hashed, too. */
+ * padded with zeros to a word, "", "\0", "\0\0" … would be one word, and no function could part them. Nor could a polynomial
+ * part words that are equal modulo its prime, so those above it are hashed, too. */
 static inline uint64_t kithi_function_key(const kith_function *function, const uint8_t *bytes, size_t n) {
     if (n == 8 && (function->family != KITH_FAMILY_POLYNOMIAL ||
                    kithi_load64(bytes) < (UINT64_C(1) << KITHI_POLYNOMIAL_BITS) - 1))

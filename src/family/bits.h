@@ -8,6 +8,7 @@
 #define KITHI_FAMILY_BITS_H
 
 #include "core/mix.h"
+#include "core/sizing.h"
 #include "kind.h"
 
 /* The parameters of kinds whose cells are k slices, a cell of each for a key: bloom and counting. */
@@ -26,6 +27,28 @@ static inline void kithi_slice_prefetch(const kith_filter *f, uint64_t digest, u
 
 /* The parameter that holds the fill limit, for every Bloom kind. */
 #define KITHI_FILL_LIMIT (KITHI_PARAMS - 1)
+
+/* What bloom and blocked can do. */
+#define KITHI_BITS_CAPABILITIES                                                                                        \
+    (KITH_CAN_MERGE | KITH_CAN_INTERSECT | KITH_CAN_SUBSET | KITH_CAN_SHARE | KITH_CAN_ANY_ORDER)
+
+/* The shape of k slices of cells of so many bits (a divisor of 512); max_copies and capabilities are the kind's to add. */
+static inline kith_status kithi_slice_shape(const kithi_head *head, unsigned cell_bits, kithi_shape *shape) {
+    uint64_t cells, k = head->params[KITHI_K], line_cells = 512 / cell_bits;
+    if (k < 1 || k > KITHI_BLOOM_K_MAX || head->params[KITHI_SLICE] == 0 ||
+        !kithi_mul(k, head->params[KITHI_SLICE], &cells) || cells > UINT64_C(1) << 62 ||
+        head->params[KITHI_FILL_LIMIT] > cells)
+        return KITH_E_CORRUPT;
+    uint64_t lines = (cells + line_cells - 1) / line_cells;
+    *shape = (kithi_shape){
+        .body_bytes = lines * 64,
+        .cells = cells,
+        .cell_bits = cell_bits,
+        .hashes = (unsigned)k,
+        .lines = (unsigned)(lines < k ? lines : k),
+    };
+    return KITH_OK;
+}
 
 static inline bool kithi_bits_full(const kith_filter *f, uint64_t fill) {
     return fill > f->head.params[KITHI_FILL_LIMIT];

@@ -90,7 +90,7 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
         .hashes = (unsigned)lanes,
         .lines = 1,
         .max_copies = 1,
-        .capabilities = KITH_CAN_MERGE | KITH_CAN_INTERSECT | KITH_CAN_SUBSET | KITH_CAN_SHARE | KITH_CAN_ANY_ORDER,
+        .capabilities = KITHI_BITS_CAPABILITIES,
     };
     return KITH_OK;
 }
@@ -261,7 +261,7 @@ const kithi_kind kithi_kind_blocked = {
         {
             .name = "blocked",
             .summary = "one cache line a lookup: the fastest",
-            .capabilities = KITH_CAN_MERGE | KITH_CAN_INTERSECT | KITH_CAN_SUBSET | KITH_CAN_SHARE | KITH_CAN_ANY_ORDER,
+            .capabilities = KITHI_BITS_CAPABILITIES,
             .options = OPTIONS,
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },

@@ -39,21 +39,10 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
 }
 
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
-    uint64_t bits, k = head->params[KITHI_K];
-    if (k < 1 || k > KITHI_BLOOM_K_MAX || head->params[KITHI_SLICE] == 0 ||
-        !kithi_mul(k, head->params[KITHI_SLICE], &bits) || bits > UINT64_C(1) << 62 ||
-        head->params[KITHI_FILL_LIMIT] > bits)
-        return KITH_E_CORRUPT;
-    *shape = (kithi_shape){
-        .body_bytes = (bits + 511) / 512 * 64,
-        .cells = bits,
-        .cell_bits = 1,
-        .hashes = (unsigned)k,
-        .max_copies = 1,
-        .capabilities = KITH_CAN_MERGE | KITH_CAN_INTERSECT | KITH_CAN_SUBSET | KITH_CAN_SHARE | KITH_CAN_ANY_ORDER,
-    };
-    shape->lines = shape->body_bytes / 64 < k ? (unsigned)(shape->body_bytes / 64) : (unsigned)k;
-    return KITH_OK;
+    kith_status status = kithi_slice_shape(head, 1, shape);
+    shape->max_copies = 1;
+    shape->capabilities = KITHI_BITS_CAPABILITIES;
+    return status;
 }
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
@@ -124,7 +113,7 @@ const kithi_kind kithi_kind_bloom = {
         {
             .name = "bloom",
             .summary = "k bits a key: merges, intersects, compares",
-            .capabilities = KITH_CAN_MERGE | KITH_CAN_INTERSECT | KITH_CAN_SUBSET | KITH_CAN_SHARE | KITH_CAN_ANY_ORDER,
+            .capabilities = KITHI_BITS_CAPABILITIES,
             .options = OPTIONS,
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },

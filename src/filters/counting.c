@@ -88,21 +88,10 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
 #define CAPABILITIES (KITH_CAN_REMOVE | KITH_CAN_COPIES | KITH_CAN_MERGE | KITH_CAN_ANY_ORDER)
 
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
-    uint64_t counters, k = head->params[KITHI_K];
-    if (k < 1 || k > KITHI_BLOOM_K_MAX || head->params[KITHI_SLICE] == 0 ||
-        !kithi_mul(k, head->params[KITHI_SLICE], &counters) || counters > UINT64_C(1) << 62 ||
-        head->params[KITHI_FILL_LIMIT] > counters)
-        return KITH_E_CORRUPT;
-    *shape = (kithi_shape){
-        .body_bytes = (counters + 127) / 128 * 64,
-        .cells = counters,
-        .cell_bits = 4,
-        .hashes = (unsigned)k,
-        .max_copies = COPIES_MAX,
-        .capabilities = CAPABILITIES,
-    };
-    shape->lines = shape->body_bytes / 64 < k ? (unsigned)(shape->body_bytes / 64) : (unsigned)k;
-    return KITH_OK;
+    kith_status status = kithi_slice_shape(head, 4, shape);
+    shape->max_copies = COPIES_MAX;
+    shape->capabilities = CAPABILITIES;
+    return status;
 }
 
 static inline unsigned counter_at(const kith_filter *f, uint64_t c) {

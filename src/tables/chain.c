@@ -84,8 +84,10 @@ static bool slots_for(const kith_table *t, uint64_t keys, uint64_t *slots) {
 }
 
 static uint64_t limit_of(const kith_table *t, uint64_t slots) {
-    kithi_u128 limit = (kithi_u128)slots * t->options[LOAD] / 100;
-    return t->options[GROW] == GROW_NO || limit > UINT64_MAX ? UINT64_MAX : (uint64_t)limit;
+    uint64_t percent;
+    if (t->options[GROW] == GROW_NO || !kithi_mul(slots, t->options[LOAD], &percent))
+        return UINT64_MAX;
+    return percent / 100;
 }
 
 static void link_node(node **heads, uint64_t slots, node *n) {
