@@ -5,13 +5,34 @@
  *                          ^ one byte before: how far it was moved
  *
  * calloc rather than aligned_alloc and memset: for large blocks the C library hands out fresh zero pages that cost
- * nothing until touched. The byte before the block holds a distance of at most 64. */
+ * nothing until touched. The byte before the block holds a distance of at most 64.
+ *
+ * Blocks of 4 MiB and more are accessed at random all over, and every access to another 4 KiB page costs a walk through
+ * the page tables: the kernel is asked for huge pages, which it may or may not have. */
+#define _DEFAULT_SOURCE
 #include "core/alloc.h"
 
 #include <assert.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "core/bits.h"
+
+#define HUGE_PAGE ((uintptr_t)2 << 20)
+#define HUGE_FROM (2 * HUGE_PAGE)
+
+/* For the whole huge pages within the block; a refusal changes nothing but speed. */
+static void ask_for_huge_pages(uint8_t *block, size_t bytes) {
+#ifdef MADV_HUGEPAGE
+    uintptr_t from = ((uintptr_t)block + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+    uintptr_t to = ((uintptr_t)block + bytes) & ~(HUGE_PAGE - 1);
+    if (to > from)
+        (void)madvise(block + (from - (uintptr_t)block), to - from, MADV_HUGEPAGE);
+#else
+    (void)block;
+    (void)bytes;
+#endif
+}
 
 static void *heap_allocate(void *context, size_t bytes, size_t alignment) {
     (void)context;
@@ -23,6 +44,8 @@ static void *heap_allocate(void *context, size_t bytes, size_t alignment) {
         return NULL;
     size_t distance = alignment - ((uintptr_t)raw & (alignment - 1));
     raw[distance - 1] = (uint8_t)distance;
+    if (bytes >= HUGE_FROM)
+        ask_for_huge_pages(raw + distance, bytes);
     return raw + distance;
 }
 

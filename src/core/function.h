@@ -73,12 +73,17 @@ static inline uint64_t kithi_multiply_shift(const uint64_t *state, uint64_t word
     return state[1] * word + state[3] + high + (low < state[2]);
 }
 
+/* A function of family xxh3. */
+static inline uint64_t kithi_function_xxh3(const kith_function *function, uint64_t word) {
+    uint8_t bytes[8];
+    kithi_store64(bytes, word);
+    return XXH3_64bits_withSeed(bytes, sizeof bytes, function->state[0]);
+}
+
 static inline uint64_t kithi_function_word(const kith_function *function, uint64_t word) {
     uint8_t bytes[8];
-    if (__builtin_expect(function->family == KITH_FAMILY_XXH3, 1)) {
-        kithi_store64(bytes, word);
-        return XXH3_64bits_withSeed(bytes, sizeof bytes, function->state[0]);
-    }
+    if (__builtin_expect(function->family == KITH_FAMILY_XXH3, 1))
+        return kithi_function_xxh3(function, word);
     switch (function->family) {
     case KITH_FAMILY_SIPHASH:
         kithi_store64(bytes, word);

@@ -74,6 +74,7 @@ typedef struct cuckoo {
     step *queue;     /* search_limit of them; a walk keeps its path here */
     uint64_t *marks; /* 2 * search_limit: buckets in the queue, plus one */
     uint32_t search_limit;
+    bool common; /* of the shape that look-ups are compiled for */
 } cuckoo;
 
 static inline unsigned d_of(const kith_table *t) {
@@ -83,6 +84,18 @@ static inline unsigned d_of(const kith_table *t) {
 static inline unsigned b_of(const kith_table *t) {
     return (unsigned)t->options[B];
 }
+
+/* Look-ups are one body, inlined twice: with the shape that most tables have, as constants, and with any other. A
+ * processor runs ahead by a fixed number of instructions, and a short look-up lets it reach the next ones while this one
+ * waits for memory. */
+#define INLINE static inline __attribute__((always_inline))
+
+typedef struct shape {
+    unsigned d, b, record_bytes;
+    bool words; /* keys of 8 bytes under xxh3, layout=one */
+} shape;
+
+static const shape COMMON = {2, 4, 16, true};
 
 static inline bool one_value(const kith_table *t) {
     return t->family == KITH_FAMILY_XXH3 || t->family == KITH_FAMILY_SIPHASH;
@@ -95,6 +108,10 @@ typedef struct places {
     uint8_t tag;
 } places;
 
+static inline uint8_t tag_of(uint64_t mixed) {
+    return (uint8_t)(mixed | ((mixed & 0xff) == 0));
+}
+
 static inline uint64_t bucket_for(const kith_table *t, const cuckoo *c, unsigned i, uint64_t value) {
     if (t->options[LAYOUT] == ONE)
         return kithi_mulhi(value, c->buckets);
@@ -106,7 +123,7 @@ static inline places places_of(const kith_table *t, const cuckoo *c, const kithi
     places p;
     uint64_t value = kithi_function_key(c->functions[0], key->bytes, key->byte_count);
     uint64_t mixed = kithi_mix(value);
-    p.tag = (uint8_t)(mixed | (mixed & 0xff ? 0 : 1));
+    p.tag = tag_of(mixed);
     p.bucket[0] = bucket_for(t, c, 0, value);
     for (unsigned i = 1; i < d_of(t); i++) {
         value = one_value(t) ? (i == 1 ? mixed : kithi_word(mixed, i))
@@ -126,12 +143,16 @@ static inline uint8_t *record_at(const kith_table *t, const cuckoo *c, uint64_t 
     return c->records + (bucket * b_of(t) + slot) * t->record_bytes;
 }
 
-/* A bit at the top of each byte, among the bucket's b, that equals `tag`: exact for the lowest one that is set, which may
- * be followed by a byte that differs by one; records decide. */
-static inline uint64_t slots_with(const kith_table *t, const cuckoo *c, uint64_t bucket, uint8_t tag) {
-    uint64_t x = kithi_load64(tag_at(t, c, bucket, 0)) ^ (tag * UINT64_C(0x0101010101010101));
+/* A bit at the top of each of the first b bytes that equals `tag`: exact for the lowest one that is set, which may be
+ * followed by a byte that differs by one; records decide. */
+INLINE uint64_t tags_equal(const uint8_t *tags, unsigned b, uint8_t tag) {
+    uint64_t x = kithi_load64(tags) ^ (tag * UINT64_C(0x0101010101010101));
     uint64_t zero = (x - UINT64_C(0x0101010101010101)) & ~x & UINT64_C(0x8080808080808080);
-    return b_of(t) == 8 ? zero : zero & ((UINT64_C(1) << (8 * b_of(t))) - 1);
+    return b == 8 ? zero : zero & ((UINT64_C(1) << (8 * b)) - 1);
+}
+
+static inline uint64_t slots_with(const kith_table *t, const cuckoo *c, uint64_t bucket, uint8_t tag) {
+    return tags_equal(tag_at(t, c, bucket, 0), b_of(t), tag);
 }
 
 static inline unsigned slot_of(uint64_t bits) {
@@ -149,19 +170,47 @@ static inline unsigned first_free(const kith_table *t, const cuckoo *c, uint64_t
     return slot_of(slots_with(t, c, bucket, 0));
 }
 
+INLINE uint8_t *find_in(const kith_table *t, const kithi_key *key, shape s, uint8_t **tag) {
+    const cuckoo *c = t->state;
+    places p;
+    if (s.words) {
+        uint64_t value = kithi_function_xxh3(c->functions[0], kithi_load64(key->bytes));
+        uint64_t mixed = kithi_mix(value);
+        p = (places){{kithi_mulhi(value, c->buckets), kithi_mulhi(mixed, c->buckets)}, tag_of(mixed)};
+    } else {
+        p = places_of(t, c, key);
+    }
+    /* The tags of all buckets first: their lines come together, and which bucket it is can't be predicted. */
+    uint64_t hits_in[D_MAX];
+    for (unsigned i = 0; i < s.d; i++) {
+        kithi_trace(t, KITH_STEP_LOOK, p.bucket[i], 0);
+        hits_in[i] = tags_equal(c->tags + p.bucket[i] * s.b, s.b, p.tag);
+    }
+    for (;;) {
+        /* The first bucket with a hit, chosen by masks: a branch would be a coin's toss. */
+        uint64_t hits = 0, bucket = 0, which = 0;
+        for (unsigned i = s.d; i-- > 0;) {
+            uint64_t mask = -(uint64_t)(hits_in[i] != 0);
+            hits = (hits & ~mask) | (hits_in[i] & mask);
+            bucket = (bucket & ~mask) | (p.bucket[i] & mask);
+            which = (which & ~mask) | (i & mask);
+        }
+        if (hits == 0)
+            return NULL;
+        uint64_t slot = bucket * s.b + slot_of(hits);
+        uint8_t *record = c->records + slot * s.record_bytes;
+        *tag = c->tags + slot;
+        if (s.words ? memcmp(record, key->bytes, 8) == 0 : **tag == p.tag && kithi_record_is(t, record, key))
+            return record;
+        hits_in[which] = hits & (hits - 1);
+    }
+}
+
 static uint8_t *find(const kith_table *t, const kithi_key *key, uint8_t **tag) {
     const cuckoo *c = t->state;
-    places p = places_of(t, c, key);
-    for (unsigned i = 0; i < d_of(t); i++) {
-        kithi_trace(t, KITH_STEP_LOOK, p.bucket[i], 0);
-        for (uint64_t hits = slots_with(t, c, p.bucket[i], p.tag); hits != 0; hits &= hits - 1) {
-            uint8_t *record = record_at(t, c, p.bucket[i], slot_of(hits));
-            *tag = tag_at(t, c, p.bucket[i], slot_of(hits));
-            if (**tag == p.tag && kithi_record_is(t, record, key))
-                return record;
-        }
-    }
-    return NULL;
+    if (c->common)
+        return find_in(t, key, COMMON, tag);
+    return find_in(t, key, (shape){d_of(t), b_of(t), t->record_bytes, false}, tag);
 }
 
 /* ---- making room ---- */
@@ -364,6 +413,8 @@ static kith_status make(kith_table *t, uint64_t buckets, cuckoo *c) {
     if (!kithi_mul(buckets, b_of(t), &slots) || !kithi_add(slots, 8, &c->tag_bytes) ||
         !kithi_mul(slots, t->record_bytes, &c->record_bytes))
         return KITH_E_TOO_LARGE;
+    c->common = d_of(t) == COMMON.d && b_of(t) == COMMON.b && t->key_bytes == 8 && t->family == KITH_FAMILY_XXH3 &&
+                t->options[LAYOUT] == ONE;
     kith_status status = draw_functions(t, c);
     if (status == KITH_OK) {
         c->tags = kithi_allocate(&t->allocator, c->tag_bytes);

@@ -1,0 +1,233 @@
+// Exact tables beside the peers that Debian packages: 64-bit keys and values, one thread.
+//
+//     bench_tables [KEYS] [ROUNDS]           10,000,000 keys, 5 rounds
+//
+// Each round builds every table anew and asks it; rounds are interleaved, so that a slow phase of the machine meets all
+// of them. Printed: median nanoseconds an operation, in brackets the spread (slowest less fastest round, as a share of the
+// median), and the ratio to absl::flat_hash_map in the same run. Bytes are what the heap grew by.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <malloc.h>
+#include <string>
+#include <vector>
+
+#include <absl/container/flat_hash_map.h>
+#include <kith/table.h>
+#include <libcuckoo/cuckoohash_map.hh>
+
+namespace {
+
+using std::size_t;
+using std::uint64_t;
+
+uint64_t next_word(uint64_t &state) {
+    uint64_t z = (state += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+double now() {
+    using clock = std::chrono::steady_clock;
+    return std::chrono::duration<double>(clock::now().time_since_epoch()).count();
+}
+
+size_t heap_bytes() {
+    struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
+
+// What is measured, in the order of the columns.
+const char *const COLUMNS[] = {"put", "get present", "get absent", "many present", "many absent", "remove"};
+constexpr size_t COLUMN_COUNT = 6;
+
+struct Keys {
+    std::vector<uint64_t> in, shuffled, absent;
+};
+
+struct Row {
+    std::string name;
+    std::function<void(const Keys &, Row &)> round;
+    std::vector<double> ns[COLUMN_COUNT];
+    double bytes_per_key = 0;
+};
+
+void fail(const char *what) {
+    std::fprintf(stderr, "bench_tables: %s\n", what);
+    std::exit(1);
+}
+
+template <typename Body> void time_column(Row &row, size_t column, size_t n, Body body) {
+    double start = now();
+    body();
+    row.ns[column].push_back((now() - start) * 1e9 / static_cast<double>(n));
+}
+
+void expect(size_t got, size_t want) {
+    if (got != want)
+        fail("a table gave a wrong answer");
+}
+
+void kith_round(const char *kind, const Keys &keys, Row &row) {
+    size_t n = keys.in.size(), before = heap_bytes();
+    kith_table_spec spec = KITH_TABLE_SPEC_INIT;
+    spec.kind = kind;
+    spec.key_bytes = 8;
+    spec.capacity = n;
+    spec.seed = 1;
+    kith_table *table;
+    if (kith_table_create(&spec, &table) != KITH_OK)
+        fail("kith_table_create");
+    time_column(row, 0, n, [&] {
+        for (size_t i = 0; i < n; i++)
+            if (kith_table_put(table, &keys.in[i], 8, i, nullptr) != KITH_OK)
+                fail("kith_table_put");
+    });
+    row.bytes_per_key = static_cast<double>(heap_bytes() - before) / static_cast<double>(n);
+    auto get_all = [&](const std::vector<uint64_t> &asked) {
+        size_t found = 0;
+        for (uint64_t key : asked) {
+            uint64_t value;
+            found += kith_table_get(table, &key, 8, &value);
+        }
+        return found;
+    };
+    auto get_many = [&](const std::vector<uint64_t> &asked) {
+        static uint64_t values[1024];
+        size_t found = 0;
+        for (size_t i = 0; i < asked.size(); i += 1024) {
+            kith_keys part = {nullptr, &asked[i], std::min<size_t>(1024, asked.size() - i)};
+            found += kith_table_get_many(table, &part, values, nullptr);
+        }
+        return found;
+    };
+    size_t found = 0;
+    time_column(row, 1, n, [&] { found = get_all(keys.shuffled); });
+    expect(found, n);
+    time_column(row, 2, n, [&] { found = get_all(keys.absent); });
+    expect(found, 0);
+    time_column(row, 3, n, [&] { found = get_many(keys.shuffled); });
+    expect(found, n);
+    time_column(row, 4, n, [&] { found = get_many(keys.absent); });
+    expect(found, 0);
+    time_column(row, 5, n, [&] {
+        for (uint64_t key : keys.shuffled)
+            if (kith_table_remove(table, &key, 8, nullptr) != KITH_OK)
+                fail("kith_table_remove");
+    });
+    kith_table_free(table);
+}
+
+// The peers' tables behind the same verbs.
+struct AbslTable {
+    absl::flat_hash_map<uint64_t, uint64_t> map;
+    explicit AbslTable(size_t n) { map.reserve(n); }
+    void put(uint64_t key, uint64_t value) { map[key] = value; }
+    bool get(uint64_t key, uint64_t &value) const {
+        auto at = map.find(key);
+        if (at == map.end())
+            return false;
+        value = at->second;
+        return true;
+    }
+    void remove(uint64_t key) { map.erase(key); }
+};
+
+struct LibcuckooTable {
+    libcuckoo::cuckoohash_map<uint64_t, uint64_t> map;
+    explicit LibcuckooTable(size_t n) : map(n) {}
+    void put(uint64_t key, uint64_t value) { map.insert_or_assign(key, value); }
+    bool get(uint64_t key, uint64_t &value) const { return map.find(key, value); }
+    void remove(uint64_t key) { map.erase(key); }
+};
+
+template <typename Table> void peer_round(const Keys &keys, Row &row) {
+    size_t n = keys.in.size(), before = heap_bytes();
+    Table table(n);
+    time_column(row, 0, n, [&] {
+        for (size_t i = 0; i < n; i++)
+            table.put(keys.in[i], i);
+    });
+    row.bytes_per_key = static_cast<double>(heap_bytes() - before) / static_cast<double>(n);
+    auto get_all = [&](const std::vector<uint64_t> &asked) {
+        size_t found = 0;
+        for (uint64_t key : asked) {
+            uint64_t value;
+            found += table.get(key, value);
+        }
+        return found;
+    };
+    size_t found = 0;
+    time_column(row, 1, n, [&] { found = get_all(keys.shuffled); });
+    expect(found, n);
+    time_column(row, 2, n, [&] { found = get_all(keys.absent); });
+    expect(found, 0);
+    time_column(row, 5, n, [&] {
+        for (uint64_t key : keys.shuffled)
+            table.remove(key);
+    });
+}
+
+double median(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    return values[values.size() / 2];
+}
+
+double spread(const std::vector<double> &values) {
+    auto ends = std::minmax_element(values.begin(), values.end());
+    return (*ends.second - *ends.first) / median(values);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    size_t n = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 10000000;
+    size_t rounds = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 5;
+    if (n == 0 || rounds == 0)
+        fail("usage: bench_tables [KEYS] [ROUNDS]");
+    Keys keys;
+    uint64_t state = 1;
+    for (size_t i = 0; i < n; i++)
+        keys.in.push_back(next_word(state));
+    for (size_t i = 0; i < n; i++)
+        keys.absent.push_back(next_word(state));
+    keys.shuffled = keys.in;
+    for (size_t i = n; i > 1; i--)
+        std::swap(keys.shuffled[i - 1], keys.shuffled[next_word(state) % i]);
+
+    std::vector<Row> rows;
+    rows.push_back({"absl flat_hash_map", peer_round<AbslTable>, {}, 0});
+    rows.push_back({"libcuckoo", peer_round<LibcuckooTable>, {}, 0});
+    for (const char *kind : {"cuckoo", "probe", "chain"})
+        rows.push_back({std::string("kith ") + kind,
+                        [kind](const Keys &k, Row &r) { kith_round(kind, k, r); },
+                        {},
+                        0});
+    for (size_t round = 0; round < rounds; round++)
+        for (Row &row : rows)
+            row.round(keys, row);
+
+    std::printf("%zu keys of 8 bytes with values of 8, medians of %zu rounds: ns (spread) and ratio to absl, one by one\n\n", n,
+                rounds);
+    std::printf("%-20s %12s", "", "bytes a key");
+    for (const char *column : COLUMNS)
+        std::printf(" %20s", column);
+    std::printf("\n");
+    for (const Row &row : rows) {
+        std::printf("%-20s %6.2f %5.2f", row.name.c_str(), row.bytes_per_key, row.bytes_per_key / rows[0].bytes_per_key);
+        for (size_t c = 0; c < COLUMN_COUNT; c++) {
+            if (row.ns[c].empty()) {
+                std::printf(" %20s", "-");
+                continue;
+            }
+            // A batch is held against the peer's single look-up: it has no batch.
+            double base = median(rows[0].ns[c == 3 ? 1 : c == 4 ? 2 : c]);
+            std::printf(" %7.1f (%3.0f%%) %5.2f", median(row.ns[c]), spread(row.ns[c]) * 100, median(row.ns[c]) / base);
+        }
+        std::printf("\n");
+    }
+    return 0;
+}
