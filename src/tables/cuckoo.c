@@ -200,7 +200,8 @@ INLINE uint8_t *find_in(const kith_table *t, const kithi_key *key, shape s, uint
         uint64_t slot = bucket * s.b + slot_of(hits);
         uint8_t *record = c->records + slot * s.record_bytes;
         *tag = c->tags + slot;
-        if (s.words ? memcmp(record, key->bytes, 8) == 0 : **tag == p.tag && kithi_record_is(t, record, key))
+        bool equal = s.words ? memcmp(record, key->bytes, 8) == 0 : kithi_record_is(t, record, key);
+        if (equal && **tag == p.tag) /* else what a removed key left behind */
             return record;
         hits_in[which] = hits & (hits - 1);
     }
