@@ -200,8 +200,8 @@ INLINE uint8_t *find_in(const kith_table *t, const kithi_key *key, shape s, uint
         uint64_t slot = bucket * s.b + slot_of(hits);
         uint8_t *record = c->records + slot * s.record_bytes;
         *tag = c->tags + slot;
-        bool equal = s.words ? memcmp(record, key->bytes, 8) == 0 : kithi_record_is(t, record, key);
-        if (equal && **tag == p.tag) /* else what a removed key left behind */
+        /* The tag first: a slot that is free keeps what a removed key left, bytes that may be gone among them. */
+        if (**tag == p.tag && (s.words ? memcmp(record, key->bytes, 8) == 0 : kithi_record_is(t, record, key)))
             return record;
         hits_in[which] = hits & (hits - 1);
     }
