@@ -25,8 +25,8 @@
  * When that fails, the table is rebuilt in new memory with newly drawn functions, REHASHES_MAX times, then a half larger,
  * GROWTHS_MAX times; the old one goes when all keys are in the new one. So the worst case of a put is SEARCH_MAX buckets
  * looked at for each of the keys of a rebuild, and REHASHES_MAX + GROWTHS_MAX rebuilds; without a rebuild it is SEARCH_MAX
- * buckets. KITH_E_FULL after that many in a row, which does not happen with functions drawn at random: one growth halves
- * the load to where a failure has a probability of order 1/count.
+ * buckets. KITH_E_FULL after that many in a row, the table as it was: each growth takes a third off the load,
+ * and well under the threshold new functions fail with a probability of order 1/count.
  *
  * A table is rebuilt a half larger, too, when its load passes `load` percent: by default 45 for d = 2 and b = 1, where the
  * threshold is 1/2, 85 for d = 2 and b = 2 (0.897) and for d > 2 and b = 1 (0.918 and more), 95 for the others (0.980 and

@@ -1,6 +1,7 @@
 /* How full the table `cuckoo` gets before it needs new functions, and that with b = 1 no procedure could get further.
  *
- * The search looks at 16,384 buckets at most (SEARCH_MAX in tables/cuckoo.c). */
+ * The search looks at 16,384 buckets at most (SEARCH_MAX in tables/cuckoo.c). With d = 3 and b = 1 it is asked for by name:
+ * the walk, the default for b = 1, ends after Max steps and stops at 0.895 in the worst of a hundred seeds. */
 #include <kith/table.h>
 
 #include "check.h"
@@ -48,8 +49,8 @@ static uint64_t fill(kith_table *table, kithi_prng *prng) {
 
 TEST(cuckoo_fills_to_the_loads_of_the_theory) {
     static const goal GOALS[] = {
-        {"d=3 b=1", 0.90},  {"d=2 b=2", 0.86},  {"d=2 b=4", 0.95},
-        {"d=4 b=4", 0.995}, {"d=3 b=8", 0.995}, {"d=2 b=4 layout=two", 0.95},
+        {"d=3 b=1 insert=search", 0.90}, {"d=2 b=2", 0.86}, {"d=2 b=4", 0.95}, {"d=4 b=4", 0.995}, {"d=3 b=8", 0.995},
+        {"d=2 b=4 layout=two", 0.95},
     };
     uint64_t seeds = check_soak() ? 100 : 5;
     for (size_t i = 0; i < sizeof GOALS / sizeof *GOALS; i++) {
@@ -63,7 +64,7 @@ TEST(cuckoo_fills_to_the_loads_of_the_theory) {
             worst = load < worst ? load : worst;
             kith_table_free(table);
         }
-        printf("  %-20s %.4f of the slots, the worst of %" PRIu64 " seeds\n", GOALS[i].options, worst, seeds);
+        printf("  %-24s %.4f of the slots, the worst of %" PRIu64 " seeds\n", GOALS[i].options, worst, seeds);
         if (worst < GOALS[i].at_least)
             CHECK_FAIL("%s reaches %.4f, not %.4f", GOALS[i].options, worst, GOALS[i].at_least);
     }
