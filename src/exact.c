@@ -63,9 +63,7 @@ void kith_exact_free(kith_exact *s) {
 kith_status kith_exact_clear(kith_exact *s) {
     assert(s != NULL);
     kith_status status = kith_filter_clear(s->filter);
-    if (status == KITH_OK)
-        kith_table_clear(s->table);
-    return status;
+    return status == KITH_OK ? kith_table_clear(s->table) : status;
 }
 
 /* A filter of all keys in the table. */

@@ -60,6 +60,9 @@ kith_status kithi_filter_bind(kith_filter *f, uint8_t *block, uint64_t block_byt
     const kithi_kind *kind = kithi_kind_by_id(head.kind_id);
     if (kind == NULL)
         return KITH_E_KIND;
+    bool rate_valid = head.rate > 0 && head.rate < 1; /* false for NaN */
+    if (!rate_valid || head.capacity == 0)
+        return KITH_E_CORRUPT;
     for (unsigned i = 0; i < KITHI_PARAMS; i++)
         if ((kind->params >> i & 1) == 0 && head.params[i] != 0)
             return KITH_E_CORRUPT;

@@ -4,7 +4,9 @@
 #include <assert.h>
 #include <string.h>
 
+#include "core/bits.h"
 #include "core/hash.h"
+#include "format/map.h"
 #include "table_kind.h"
 
 #define AHEAD 8
@@ -32,6 +34,13 @@ const kith_kind_info *kith_table_kind_at(size_t index) {
     return index < KIND_COUNT ? &KINDS[index]->info : NULL;
 }
 
+const kithi_table_kind *kithi_table_kind_by_id(uint64_t id) {
+    for (size_t i = 0; i < KIND_COUNT; i++)
+        if (KINDS[i]->id == id)
+            return KINDS[i];
+    return NULL;
+}
+
 static const kithi_table_kind *kind_named(const char *name) {
     for (size_t i = 0; i < KIND_COUNT; i++)
         if (strcmp(KINDS[i]->info.name, name) == 0)
@@ -52,24 +61,51 @@ static kith_status seed_of(const kith_table_spec *spec, uint64_t *seed) {
     return status;
 }
 
+bool kithi_table_family_valid(kith_family_id family, unsigned independence) {
+    return kith_family_name(family) != NULL && independence != 1 && independence <= 64 &&
+           (independence == 0 || family == KITH_FAMILY_POLYNOMIAL);
+}
+
+bool kithi_table_key_bytes_valid(const kithi_table_kind *kind, unsigned key_bytes) {
+    return key_bytes == 4 || key_bytes == 8 || key_bytes == 16 || (key_bytes == 0 && kind->takes_strings);
+}
+
+unsigned kithi_table_record_bytes(unsigned key_bytes) {
+    return key_bytes == 4 || key_bytes == 8 ? 16 : 24;
+}
+
+kith_status kithi_table_new(const kith_table *like, kith_table **table) {
+    *table = kithi_allocate(&like->allocator, sizeof **table);
+    if (*table == NULL)
+        return KITH_E_MEMORY;
+    **table = *like;
+    kithi_arena_init(&(*table)->arena, &(*table)->allocator);
+    return KITH_OK;
+}
+
+void kithi_table_drop(kith_table *t) {
+    kithi_arena_clear(&t->arena);
+    kith_allocator allocator = t->allocator;
+    kithi_release(&allocator, t, sizeof *t);
+}
+
 kith_status kith_table_create(const kith_table_spec *spec, kith_table **table) {
     assert(spec != NULL && table != NULL);
-    if (spec->struct_bytes != sizeof *spec || kith_family_name(spec->family) == NULL || spec->independence == 1 ||
-        spec->independence > 64 || (spec->independence != 0 && spec->family != KITH_FAMILY_POLYNOMIAL))
+    if (spec->struct_bytes != sizeof *spec || !kithi_table_family_valid(spec->family, spec->independence))
         return KITH_E_ARGUMENT;
     const kithi_table_kind *kind = kind_named(spec->kind != NULL ? spec->kind : "cuckoo");
     if (kind == NULL)
         return KITH_E_KIND;
-    if (spec->key_bytes != 4 && spec->key_bytes != 8 && spec->key_bytes != 16 &&
-        (spec->key_bytes != 0 || !kind->takes_strings))
+    if (!kithi_table_key_bytes_valid(kind, spec->key_bytes))
         return KITH_E_KEY;
     kith_table t = {
         .kind = kind,
         .allocator = kithi_allocator_or_default(spec->allocator),
         .key_bytes = spec->key_bytes,
-        .record_bytes = spec->key_bytes == 4 || spec->key_bytes == 8 ? 16 : 24,
+        .record_bytes = kithi_table_record_bytes(spec->key_bytes),
         .family = spec->family,
         .independence = spec->independence,
+        .capacity = spec->capacity,
         .trace = spec->trace,
         .trace_context = spec->trace_context,
     };
@@ -79,16 +115,16 @@ kith_status kith_table_create(const kith_table_spec *spec, kith_table **table) {
         status = seed_of(spec, &t.prng.state);
     if (status != KITH_OK)
         return status;
-    kith_table *made = kithi_allocate(&t.allocator, sizeof *made);
-    if (made == NULL)
-        return KITH_E_MEMORY;
-    *made = t;
-    kithi_arena_init(&made->arena, &made->allocator);
+    kith_table *made;
+    status = kithi_table_new(&t, &made);
+    if (status != KITH_OK)
+        return status;
     status = kind->create(made, spec->capacity);
     if (status != KITH_OK) {
-        kithi_release(&t.allocator, made, sizeof *made);
+        kithi_table_drop(made);
         return status;
     }
+    made->has_words = made->has_words && made->trace == NULL;
     *table = made;
     return KITH_OK;
 }
@@ -97,20 +133,24 @@ void kith_table_free(kith_table *t) {
     if (t == NULL)
         return;
     t->kind->destroy(t);
-    kithi_arena_clear(&t->arena);
-    kith_allocator allocator = t->allocator;
-    kithi_release(&allocator, t, sizeof *t);
+    kithi_unmap_file(t->map, t->map_bytes);
+    kithi_table_drop(t);
 }
 
-void kith_table_clear(kith_table *t) {
+kith_status kith_table_clear(kith_table *t) {
     assert(t != NULL);
+    if (t->readonly)
+        return KITH_E_READONLY;
     t->kind->clear(t);
     kithi_arena_clear(&t->arena);
     t->count = 0;
+    return KITH_OK;
 }
 
 kith_status kith_table_reserve(kith_table *t, uint64_t keys) {
     assert(t != NULL);
+    if (t->readonly)
+        return KITH_E_READONLY;
     return keys > t->count ? t->kind->reserve(t, keys) : KITH_OK;
 }
 
@@ -124,6 +164,8 @@ kith_status kith_table_put(kith_table *t, const void *key, size_t key_bytes, uin
     assert(t != NULL && (key != NULL || key_bytes == 0));
     if (!key_fits(t, key_bytes) || (value != 0 && !t->kind->takes_values))
         return KITH_E_KEY;
+    if (t->readonly)
+        return KITH_E_READONLY;
     kithi_key k = {key, key_bytes};
     bool is_new;
     kith_status status = t->kind->put(t, &k, value, &is_new);
@@ -134,6 +176,8 @@ kith_status kith_table_put(kith_table *t, const void *key, size_t key_bytes, uin
 
 bool kith_table_get(const kith_table *t, const void *key, size_t key_bytes, uint64_t *value) {
     assert(t != NULL && (key != NULL || key_bytes == 0));
+    if (key_bytes == 8 && t->has_words)
+        return t->kind->get_word(t, kithi_load64(key), value);
     kithi_key k = {key, key_bytes};
     uint64_t found;
     if (!key_fits(t, key_bytes) || !t->kind->get(t, &k, &found))
@@ -149,6 +193,8 @@ bool kith_table_has(const kith_table *t, const void *key, size_t key_bytes) {
 
 kith_status kith_table_remove(kith_table *t, const void *key, size_t key_bytes, uint64_t *value) {
     assert(t != NULL && (key != NULL || key_bytes == 0));
+    if (t->readonly)
+        return KITH_E_READONLY;
     if (!key_fits(t, key_bytes))
         return KITH_E_ABSENT;
     kithi_key k = {key, key_bytes};
@@ -179,24 +225,39 @@ static bool keys_valid(const kith_table *t, const kith_keys *keys) {
     return keys->n == 0 || (keys->each != NULL) != (keys->packed != NULL && t->key_bytes != 0);
 }
 
+/* One by one, with those ahead on their way; as kithi_table_kind.get_group. */
+static uint64_t get_each(const kith_table *t, const kithi_key *keys, size_t n, uint64_t *values) {
+    uint64_t found = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (i + AHEAD < n && t->kind->prefetch != NULL && key_fits(t, keys[i + AHEAD].byte_count))
+            t->kind->prefetch(t, &keys[i + AHEAD]);
+        uint64_t value;
+        if (!key_fits(t, keys[i].byte_count) || !t->kind->get(t, &keys[i], &value))
+            continue;
+        found |= UINT64_C(1) << i;
+        if (values != NULL)
+            values[i] = value;
+    }
+    return found;
+}
+
 size_t kith_table_get_many(const kith_table *t, const kith_keys *keys, uint64_t *values, uint64_t *found) {
     assert(t != NULL && keys != NULL && keys_valid(t, keys));
     size_t hits = 0;
-    for (size_t i = 0; i < AHEAD; i++)
-        prefetch(t, keys, i);
-    for (size_t i = 0; i < keys->n; i++) {
-        prefetch(t, keys, i + AHEAD);
-        kithi_key key = key_at(t, keys, i);
-        uint64_t value;
-        bool is_in = key_fits(t, key.byte_count) && t->kind->get(t, &key, &value);
-        if (is_in && values != NULL)
-            values[i] = value;
-        if (found != NULL) {
-            if (i % 64 == 0)
-                found[i / 64] = 0;
-            found[i / 64] |= (uint64_t)is_in << (i % 64);
+    for (size_t from = 0; from < keys->n; from += KITHI_GROUP) {
+        kithi_key group[KITHI_GROUP];
+        size_t n = keys->n - from < KITHI_GROUP ? keys->n - from : KITHI_GROUP;
+        bool fit = true;
+        for (size_t i = 0; i < n; i++) {
+            group[i] = key_at(t, keys, from + i);
+            fit = fit && key_fits(t, group[i].byte_count);
         }
-        hits += is_in;
+        bool together = fit && t->kind->get_group != NULL && t->trace == NULL;
+        uint64_t *into = values != NULL ? values + from : NULL;
+        uint64_t word = together ? t->kind->get_group(t, group, n, into) : get_each(t, group, n, into);
+        if (found != NULL)
+            found[from / KITHI_GROUP] = word;
+        hits += kithi_popcount(word);
     }
     return hits;
 }

@@ -10,10 +10,11 @@
 #include "core/arena.h"
 #include "core/options.h"
 #include "core/prng.h"
+#include "format/format.h"
 
 /* An entry is a record, the same in every kind that keeps keys:
  *
- *     key of 4 or 8 bytes   | key as a little-endian word, 8 | value, 8 |
+ *     key of 4 or 8 bytes   | key, zeros up to 8             | value, 8 |      values are little-endian
  *     key of 16 bytes       | key, 16                        | value, 8 |
  *     byte string           | pointer, 8 | length, 8         | value, 8 |      its bytes lie in the table's arena
  */
@@ -24,7 +25,14 @@ typedef struct kithi_key {
     size_t byte_count;
 } kithi_key;
 
+/* Keys that a batch takes at once: a word of a bitmap. */
+#define KITHI_GROUP 64
+
+/* Parameters in the header of a table's file: these of every kind, then the kind's own. */
+enum { KITHI_TABLE_KEY_BYTES, KITHI_TABLE_FAMILY, KITHI_TABLE_INDEPENDENCE, KITHI_TABLE_GENERATOR, KITHI_TABLE_PARAMS };
+
 typedef struct kithi_table_kind {
+    uint64_t id; /* in files; never reused */
     kith_kind_info info;
     bool takes_strings, takes_values; /* else fixed keys only; value 0 only */
 
@@ -39,12 +47,25 @@ typedef struct kithi_table_kind {
     bool (*get)(const kith_table *t, const kithi_key *key, uint64_t *value);
     kith_status (*put)(kith_table *t, const kithi_key *key, uint64_t value, bool *was_new);
     kith_status (*remove)(kith_table *t, const kithi_key *key, uint64_t *value);
-    void (*prefetch)(const kith_table *t, const kithi_key *key); /* may be NULL */
+
+    /* These may be NULL. prefetch: lines that a verb will need. get_word: get for a table of 8-byte keys that has said
+     * has_words; value may be NULL. get_group: get for up to KITHI_GROUP keys; bit i: key i is in, and values[i], unless
+     * values is NULL, is set. Neither of the two is called when the table is traced. */
+    void (*prefetch)(const kith_table *t, const kithi_key *key);
+    bool (*get_word)(const kith_table *t, uint64_t word, uint64_t *value);
+    uint64_t (*get_group)(const kith_table *t, const kithi_key *keys, size_t n, uint64_t *values);
 
     /* The next entry from the cursor on, as kith_table_next; the key's bytes. */
     bool (*next)(const kith_table *t, kith_cursor *cursor, kithi_key *key, uint64_t *value);
     void (*stats)(const kith_table *t, kith_table_stats *stats); /* slots, load, bytes of its own, longest */
     const char *(*check)(const kith_table *t);                   /* NULL or the first broken invariant */
+
+    /* For kinds whose tables of fixed keys are a block of bytes; NULL for others. image: the block; the kind's parameters
+     * and the body's size go into the header. attach: makes t->state over such a block, which may be hostile; the front
+     * has set all else. The block belongs to the kind from then on, unless the table is read-only. KITH_E_CORRUPT,
+     * KITH_E_MEMORY: it does not. */
+    uint8_t *(*image)(kith_table *t, kithi_head *head);
+    kith_status (*attach)(kith_table *t, const kithi_head *head, uint8_t *block);
 } kithi_table_kind;
 
 struct kith_table {
@@ -59,10 +80,27 @@ struct kith_table {
     kith_table_trace trace;
     void *trace_context;
     kithi_arena arena; /* keys that are byte strings; nodes */
+    bool has_words;    /* set by the kind: get_word answers for it */
+    bool readonly;     /* the block is a mapped file */
+    const uint8_t *map;
+    size_t map_bytes;
+    uint64_t capacity; /* that it was made with */
     uint64_t count;
     uint64_t rehashes, growths;
     void *state; /* the kind's own */
 };
+
+/* The register. NULL when there is none. */
+const kithi_table_kind *kithi_table_kind_by_id(uint64_t id);
+
+/* A table with all but its kind's state and its arena's content, on the heap; and its end. */
+kith_status kithi_table_new(const kith_table *like, kith_table **table);
+void kithi_table_drop(kith_table *t);
+
+/* Are these valid together? */
+bool kithi_table_family_valid(kith_family_id family, unsigned independence);
+bool kithi_table_key_bytes_valid(const kithi_table_kind *kind, unsigned key_bytes);
+unsigned kithi_table_record_bytes(unsigned key_bytes);
 
 static inline void kithi_trace(const kith_table *t, kith_step step, uint64_t place, uint64_t to) {
     if (__builtin_expect(t->trace != NULL, 0))

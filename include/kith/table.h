@@ -62,10 +62,11 @@ KITH_API KITH_MUST_USE kith_status kith_table_create(const kith_table_spec *spec
 /* NULL is fine. */
 KITH_API void kith_table_free(kith_table *table);
 
-/* Removes all keys; keeps the room. */
-KITH_API void kith_table_clear(kith_table *table);
+/* Removes all keys; keeps the room. KITH_E_READONLY, as all calls that change a table: it is a mapped file. */
+KITH_API KITH_MUST_USE kith_status kith_table_clear(kith_table *table);
 
-/* Makes room so that the table can hold `keys` keys without growing (a cuckoo table told to fill past what it can may). KITH_E_MEMORY, KITH_E_TOO_LARGE: as before.
+/* Makes room so that the table can hold `keys` keys without growing (a cuckoo table told to fill past what it can may
+ * grow all the same). KITH_E_MEMORY, KITH_E_TOO_LARGE: as before.
  * KITH_E_FULL: a table of fixed size is smaller than that. */
 KITH_API KITH_MUST_USE kith_status kith_table_reserve(kith_table *table, uint64_t keys);
 
@@ -77,6 +78,7 @@ KITH_API KITH_MUST_USE kith_status kith_table_reserve(kith_table *table, uint64_
  *                  no value, so another one than 0
  * KITH_E_MEMORY    growing, or keeping the key's bytes
  * KITH_E_FULL      a table of fixed size has no free slot
+ * KITH_E_READONLY  the table is a mapped file
  *
  * On failure the table is as it was: no key is ever dropped. */
 KITH_API KITH_MUST_USE kith_status kith_table_put(kith_table *table, const void *key, size_t key_bytes, uint64_t value,
@@ -118,8 +120,8 @@ KITH_API KITH_MUST_USE kith_status kith_table_put_many(kith_table *table, const 
 KITH_API uint64_t kith_table_count(const kith_table *table);
 
 /* Walks over the keys in an order that is unspecified, but the same as long as nothing is written. Start with a cursor
- * of zeroes; false at the end. *key points into the table (of a bitset: into the cursor) and holds until the next write or the next
- * call.
+ * of zeroes; false at the end. *key points into the table (of a bitset: into the cursor) and holds until the next write
+ * or the next call.
  *
  *     kith_cursor cursor = {{0}};
  *     while (kith_table_next(table, &cursor, &key, &key_bytes, &value)) …
@@ -151,6 +153,30 @@ KITH_API KITH_MUST_USE kith_status kith_table_stats_of(const kith_table *table, 
 
 /* Walks every invariant: KITH_OK, or KITH_E_CORRUPT and in *reason (may be NULL) the first one broken. */
 KITH_API KITH_MUST_USE kith_status kith_table_check(const kith_table *table, const char **reason);
+
+/* ---- files ----
+ *
+ * A file of tables has the frame of a filter's (docs/format.md): checksums over every byte, written whole or not at all.
+ * A cuckoo table of fixed keys is saved as the bytes that it is, and mapped when it is opened. Any other table is saved as
+ * its entries, and opening it puts them in one by one. */
+
+/* KITH_E_NO_SPACE, KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO, KITH_E_MEMORY, KITH_E_TOO_LARGE. The file holds the seed of
+ * the table's functions; that of a siphash table, whose seed is secret, gets mode 0600. Cost: a pass over the table and one write;
+ * for tables saved as entries, memory of the file's size. */
+KITH_API KITH_MUST_USE kith_status kith_table_save(kith_table *table, const char *path);
+
+/* Opens what kith_table_save wrote; `flags` are the kith_open_flags of kith/filter.h. A cuckoo table of fixed keys is mapped
+ * and read-only, or with KITH_OPEN_COPY read into memory and writable; with KITH_OPEN_LAZY only its header is verified, and
+ * on a damaged body answers may be wrong, but no call reads outside the file; a copy is verified in any case. Other tables
+ * are read into memory and verified, writable, whatever the flags.
+ * KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO, KITH_E_EMPTY, KITH_E_NOT_KITH, KITH_E_VERSION, KITH_E_KIND (a filter, or a kind that
+ * this library does not have), KITH_E_TRUNCATED, KITH_E_TRAILING, KITH_E_CORRUPT, KITH_E_MEMORY; KITH_E_ARGUMENT for unknown
+ * flags. */
+KITH_API KITH_MUST_USE kith_status kith_table_open(const char *path, unsigned flags, const kith_allocator *allocator,
+                                                   kith_table **table);
+
+/* True when calls that change the table answer KITH_E_READONLY. */
+KITH_API bool kith_table_readonly(const kith_table *table);
 
 KITH_API const char *kith_table_kind_name(const kith_table *table);
 

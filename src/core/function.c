@@ -101,6 +101,8 @@ kith_status kith_function_draw(kith_family_id id, unsigned independence, uint64_
     f->key_seed = kithi_prng_next(&prng);
     for (unsigned i = 0; i < state_words; i++)
         f->state[i] = id == KITH_FAMILY_POLYNOMIAL ? coefficient(&prng) : kithi_prng_next(&prng);
+    if (id == KITH_FAMILY_XXH3)
+        f->flip = kithi_xxh3_flip(f->state[0]);
     if (id == KITH_FAMILY_SIPHASH)
         for (unsigned i = 0; i < state_words; i++)
             kithi_store64((uint8_t *)&f->state[i], f->state[i]);

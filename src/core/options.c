@@ -37,18 +37,29 @@ static bool read_word(const char *words, const char *text, size_t length, uint64
     return false;
 }
 
+/* The range that "4..32" is; for words, their places. False: words. */
+static bool read_range(const char *values, uint64_t *lowest, uint64_t *highest) {
+    const char *dots = strstr(values, "..");
+    *lowest = *highest = 0;
+    if (dots == NULL) {
+        for (const char *bar = strchr(values, '|'); bar != NULL; bar = strchr(bar + 1, '|'))
+            ++*highest;
+        return false;
+    }
+    bool grammar =
+        read_number(values, (size_t)(dots - values), lowest) && read_number(dots + 2, strlen(dots + 2), highest);
+    assert(grammar);
+    (void)grammar;
+    return true;
+}
+
 static bool read_value(const kith_option *option, const char *text, size_t length, kithi_kind_resolver resolve,
                        uint64_t *value) {
     if (strcmp(option->values, "kind") == 0)
         return resolve(text, length, value);
-    const char *dots = strstr(option->values, "..");
-    if (dots == NULL)
+    uint64_t lowest, highest;
+    if (!read_range(option->values, &lowest, &highest))
         return read_word(option->values, text, length, value);
-    uint64_t lowest = 0, highest = 0;
-    bool grammar = read_number(option->values, (size_t)(dots - option->values), &lowest) &&
-                   read_number(dots + 2, strlen(dots + 2), &highest);
-    assert(grammar);
-    (void)grammar;
     return read_number(text, length, value) && *value >= lowest && *value <= highest;
 }
 
@@ -83,4 +94,14 @@ kith_status kithi_options_read(const char *text, const kith_option *options, siz
             return KITH_E_OPTION;
     }
     return KITH_OK;
+}
+
+bool kithi_options_valid(const kith_option *options, size_t option_count, const uint64_t *values) {
+    for (size_t i = 0; i < option_count; i++) {
+        uint64_t lowest, highest;
+        read_range(options[i].values, &lowest, &highest);
+        if (values[i] < lowest || values[i] > highest)
+            return false;
+    }
+    return true;
 }

@@ -15,4 +15,7 @@ typedef bool (*kithi_kind_resolver)(const char *name, size_t length, uint64_t *v
 kith_status kithi_options_read(const char *text, const kith_option *options, size_t option_count,
                                kithi_kind_resolver resolve, uint64_t *values);
 
+/* Are these values that kithi_options_read could have given? Options whose values are "kind" are not asked about. */
+bool kithi_options_valid(const kith_option *options, size_t option_count, const uint64_t *values);
+
 #endif

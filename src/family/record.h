@@ -15,13 +15,11 @@ static inline uint64_t kithi_key_word(const kithi_key *key) {
 }
 
 static inline uint64_t kithi_record_value(const kith_table *t, const uint8_t *record) {
-    uint64_t value;
-    memcpy(&value, record + t->record_bytes - 8, sizeof value);
-    return value;
+    return kithi_load64(record + t->record_bytes - 8);
 }
 
 static inline void kithi_record_set_value(const kith_table *t, uint8_t *record, uint64_t value) {
-    memcpy(record + t->record_bytes - 8, &value, sizeof value);
+    kithi_store64(record + t->record_bytes - 8, value);
 }
 
 /* The key's bytes, in the record itself or where it points to. */

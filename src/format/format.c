@@ -127,8 +127,7 @@ kith_status kithi_header_read(const uint8_t *bytes, uint64_t byte_count, kithi_h
     memcpy(&head->rate, &rate_bits, sizeof head->rate);
     for (size_t i = 0; i < KITHI_PARAMS; i++)
         head->params[i] = kithi_load64(bytes + AT_PARAMS + 8 * i);
-    bool rate_valid = head->rate > 0 && head->rate < 1; /* false for NaN */
-    return kithi_hash_valid(&head->hash) && head->capacity > 0 && rate_valid ? KITH_OK : KITH_E_CORRUPT;
+    return kithi_hash_valid(&head->hash) ? KITH_OK : KITH_E_CORRUPT;
 }
 
 kith_status kithi_body_verify(const uint8_t *block, const kithi_head *head) {

@@ -1,4 +1,4 @@
-/* format/format.h: the block of bytes that a filter is. docs/format.md is the law; this is its code.
+/* format/format.h: the block of bytes that a filter or a table is. docs/format.md is the law; this is its code.
  *
  *     0            192                                 192 + body_bytes
  *     | header     | body (a multiple of 64 bytes)     | one checksum for each 64 KiB of body |
@@ -32,8 +32,8 @@ bool kithi_block_bytes(uint64_t body_bytes, uint64_t *block_bytes);
 /* Writes header and checksums around the body that is in place. */
 void kithi_block_seal(uint8_t *block, const kithi_head *head);
 
-/* Reads and verifies the header: signature, version, reserved bytes, checksum, ranges of the common fields. What only
- * the kind can know (parameters, body size) is left to the caller. `byte_count` is what is really there.
+/* Reads and verifies the header: signature, version, reserved bytes, checksum, hash. What only filters and tables or their
+ * kinds can know (capacity, rate, parameters, body size) is left to the caller. `byte_count` is what is really there.
  * KITH_E_EMPTY, KITH_E_NOT_KITH, KITH_E_TRUNCATED, KITH_E_VERSION, KITH_E_CORRUPT. */
 kith_status kithi_header_read(const uint8_t *bytes, uint64_t byte_count, kithi_head *head);
 

@@ -168,6 +168,7 @@ static const char *check(const kith_table *t) {
 }
 
 const kithi_table_kind kithi_table_bitset = {
+    .id = 4,
     .info = {.name = "bitset",
              .summary = "one bit for each integer of a bounded universe; no values",
              .options = OPTIONS,

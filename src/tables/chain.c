@@ -297,6 +297,7 @@ static const char *check(const kith_table *t) {
 }
 
 const kithi_table_kind kithi_table_chain = {
+    .id = 3,
     .info = {.name = "chain",
              .summary = "chaining: a list a slot; entries never move",
              .options = OPTIONS,

@@ -141,6 +141,7 @@ static const char *check(const kith_table *t) {
 }
 
 const kithi_table_kind kithi_table_list = {
+    .id = 5,
     .info = {.name = "list", .summary = "an unsorted list: the baseline"},
     .takes_strings = true,
     .takes_values = true,

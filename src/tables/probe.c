@@ -408,6 +408,7 @@ static const char *check(const kith_table *t) {
 }
 
 const kithi_table_kind kithi_table_probe = {
+    .id = 2,
     .info = {.name = "probe",
              .summary = "open addressing: linear, quadratic or double hashing",
              .options = OPTIONS,

@@ -79,7 +79,7 @@ static void fail_everything(const subject *s, uint64_t first, bool keep_failing,
     a.number = s->fixed || s->bound != 0 ? n : 1000;
     fail_each_allocation(&a, &memory, do_reserve, keep_failing);
     memory_arm(&memory, 1, true);
-    kith_table_clear(a.t);
+    CHECK_OK(kith_table_clear(a.t));
     memory_disarm(&memory);
     CHECK_EQ_U64(table_stats(a.t).bytes, memory.live_bytes);
     kith_table_free(a.t);

@@ -1,0 +1,329 @@
+/* Tables as files, in the frame of filters (format/format.h). Two forms, each with an id among the kinds of blocks:
+ *
+ *     image     a cuckoo table of fixed keys: the body is the table's own memory, and opening maps it
+ *     entries   any other table: the options, then each key with its value, and opening puts them in
+ *
+ *               | 8 option values, u64 each | entry | entry | … | zeros to a multiple of 64 |
+ *               entry   | key bytes, LEB128 | key | value, LEB128 |          (no length before keys of fixed size)
+ *
+ * Files may be hostile: every length is held against what is there before it is used. */
+#include <assert.h>
+#include <string.h>
+
+#include <kith/filter.h>
+
+#include "core/bits.h"
+#include "format/map.h"
+#include "format/replace.h"
+#include "table_kind.h"
+
+#define IMAGE_ID 32
+#define ENTRIES_ID 33
+#define KEY_BYTES_MAX (UINT64_C(1) << 32)
+
+enum { PARAM_KIND = KITHI_TABLE_PARAMS, PARAM_ENTRY_BYTES };
+enum { OPTIONS_BYTES = 8 * KITHI_OPTIONS_MAX };
+
+static kithi_head head_of(const kith_table *t) {
+    kithi_head head = {.capacity = t->capacity, .count = t->count};
+    head.params[KITHI_TABLE_KEY_BYTES] = t->key_bytes;
+    head.params[KITHI_TABLE_FAMILY] = (uint64_t)t->family;
+    head.params[KITHI_TABLE_INDEPENDENCE] = t->independence;
+    head.params[KITHI_TABLE_GENERATOR] = t->prng.state;
+    return head;
+}
+
+/* ---- LEB128 ---- */
+
+static unsigned leb_bytes(uint64_t x) {
+    unsigned n = 1;
+    while (x >>= 7)
+        n++;
+    return n;
+}
+
+static uint8_t *leb_write(uint8_t *to, uint64_t x) {
+    for (; x >= 0x80; x >>= 7)
+        *to++ = (uint8_t)(x | 0x80);
+    *to++ = (uint8_t)x;
+    return to;
+}
+
+/* False: cut, past 64 bits, or longer than need be (one value, one form). */
+static bool leb_read(const uint8_t **at, const uint8_t *end, uint64_t *x) {
+    *x = 0;
+    for (unsigned shift = 0; shift < 64 && *at < end; shift += 7) {
+        uint8_t byte = *(*at)++;
+        if ((shift == 63 && byte > 1) || (shift > 0 && byte == 0))
+            return false;
+        *x |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80)
+            return true;
+    }
+    return false;
+}
+
+/* ---- saving ---- */
+
+static uint64_t entry_bytes(const kith_table *t, const kithi_key *key, uint64_t value) {
+    return key->byte_count + leb_bytes(value) + (t->key_bytes == 0 ? leb_bytes(key->byte_count) : 0);
+}
+
+static uint8_t *entry_write(const kith_table *t, uint8_t *to, const kithi_key *key, uint64_t value) {
+    if (t->key_bytes == 0)
+        to = leb_write(to, key->byte_count);
+    memcpy(to, key->bytes, key->byte_count);
+    return leb_write(to + key->byte_count, value);
+}
+
+static kith_status save_entries(const kith_table *t, kithi_head *head, const char *path, bool secret) {
+    kith_cursor cursor = {{0}};
+    kithi_key key;
+    uint64_t value, entries = 0, block_bytes;
+    while (t->kind->next(t, &cursor, &key, &value))
+        entries += entry_bytes(t, &key, value);
+    head->kind_id = ENTRIES_ID;
+    head->params[PARAM_KIND] = t->kind->id;
+    head->params[PARAM_ENTRY_BYTES] = entries;
+    head->body_bytes =
+        (OPTIONS_BYTES + entries + KITHI_BODY_ALIGNMENT - 1) / KITHI_BODY_ALIGNMENT * KITHI_BODY_ALIGNMENT;
+    if (!kithi_block_bytes(head->body_bytes, &block_bytes))
+        return KITH_E_TOO_LARGE;
+    uint8_t *block = kithi_allocate(&t->allocator, block_bytes);
+    if (block == NULL)
+        return KITH_E_MEMORY;
+    uint8_t *to = block + KITHI_HEADER_BYTES;
+    for (unsigned i = 0; i < t->kind->info.option_count; i++)
+        kithi_store64(to + 8 * i, t->options[i]);
+    to += OPTIONS_BYTES;
+    cursor = (kith_cursor){{0}};
+    while (t->kind->next(t, &cursor, &key, &value))
+        to = entry_write(t, to, &key, value);
+    kithi_block_seal(block, head);
+    kith_status status = kithi_replace_file(path, block, (size_t)block_bytes, secret);
+    kithi_release(&t->allocator, block, block_bytes);
+    return status;
+}
+
+kith_status kith_table_save(kith_table *t, const char *path) {
+    assert(t != NULL && path != NULL);
+    bool secret = t->family == KITH_FAMILY_SIPHASH;
+    if (t->readonly) /* as it was opened */
+        return kithi_replace_file(path, t->map, t->map_bytes, secret);
+    kithi_head head = head_of(t);
+    if (t->kind->image == NULL || t->key_bytes == 0)
+        return save_entries(t, &head, path, secret);
+    uint64_t block_bytes;
+    head.kind_id = IMAGE_ID;
+    uint8_t *block = t->kind->image(t, &head);
+    if (!kithi_block_bytes(head.body_bytes, &block_bytes))
+        return KITH_E_TOO_LARGE;
+    kithi_block_seal(block, &head);
+    return kithi_replace_file(path, block, (size_t)block_bytes, secret);
+}
+
+/* ---- opening ---- */
+
+/* The fields of a header that both forms have, into a table without state. */
+static kith_status read_head(const kithi_head *head, const kithi_table_kind *kind, const kith_allocator *allocator,
+                             kith_table *t) {
+    const uint64_t *params = head->params;
+    if (kind == NULL)
+        return KITH_E_KIND;
+    if (params[KITHI_TABLE_KEY_BYTES] > 16 || params[KITHI_TABLE_FAMILY] >= KITH_FAMILY_COUNT ||
+        params[KITHI_TABLE_INDEPENDENCE] > 64 || head->rate != 0 || head->fill != 0 || head->hash.id != 0 ||
+        head->hash.seed != 0 || params[KITHI_PARAMS - 1] != 0)
+        return KITH_E_CORRUPT;
+    *t = (kith_table){
+        .kind = kind,
+        .allocator = *allocator,
+        .key_bytes = (unsigned)params[KITHI_TABLE_KEY_BYTES],
+        .record_bytes = kithi_table_record_bytes((unsigned)params[KITHI_TABLE_KEY_BYTES]),
+        .family = (kith_family_id)params[KITHI_TABLE_FAMILY],
+        .independence = (unsigned)params[KITHI_TABLE_INDEPENDENCE],
+        .prng = {params[KITHI_TABLE_GENERATOR]},
+        .capacity = head->capacity,
+    };
+    return kithi_table_key_bytes_valid(kind, t->key_bytes) && kithi_table_family_valid(t->family, t->independence)
+               ? KITH_OK
+               : KITH_E_CORRUPT;
+}
+
+/* The one kind that has images. */
+static const kithi_table_kind *image_kind(void) {
+    for (uint64_t id = 1; kithi_table_kind_by_id(id) != NULL; id++)
+        if (kithi_table_kind_by_id(id)->image != NULL)
+            return kithi_table_kind_by_id(id);
+    return NULL;
+}
+
+/* On success the block is the table's, or, when it is read-only, still a map. */
+static kith_status open_image(const kithi_head *head, uint8_t *block, bool readonly, bool lazy,
+                              const kith_allocator *allocator, kith_table **table) {
+    kith_table shell, *t;
+    kith_status status = read_head(head, image_kind(), allocator, &shell);
+    if (status == KITH_OK && shell.key_bytes == 0)
+        status = KITH_E_CORRUPT;
+    shell.readonly = readonly;
+    shell.count = head->count;
+    if (status == KITH_OK)
+        status = kithi_table_new(&shell, &t);
+    if (status != KITH_OK)
+        return status;
+    status = t->kind->attach(t, head, block);
+    if (status != KITH_OK) {
+        kithi_table_drop(t);
+        return status;
+    }
+    if (!lazy && t->kind->check(t) != NULL) {
+        t->readonly = true; /* the block stays the caller's */
+        t->kind->destroy(t);
+        kithi_table_drop(t);
+        return KITH_E_CORRUPT;
+    }
+    *table = t;
+    return KITH_OK;
+}
+
+static kith_status put_entries(kith_table *t, const kithi_head *head, const uint8_t *at, const uint8_t *end) {
+    for (uint64_t i = 0; i < head->count; i++) {
+        uint64_t key_bytes = t->key_bytes, value;
+        if (t->key_bytes == 0 && (!leb_read(&at, end, &key_bytes) || key_bytes > KEY_BYTES_MAX))
+            return KITH_E_CORRUPT;
+        if (key_bytes > (uint64_t)(end - at))
+            return KITH_E_CORRUPT;
+        const uint8_t *key = at;
+        at += key_bytes;
+        if (!leb_read(&at, end, &value))
+            return KITH_E_CORRUPT;
+        bool was_new;
+        kith_status status = kith_table_put(t, key, (size_t)key_bytes, value, &was_new);
+        if (status == KITH_E_MEMORY)
+            return status;
+        if (status != KITH_OK || !was_new)
+            return KITH_E_CORRUPT;
+    }
+    return at == end ? KITH_OK : KITH_E_CORRUPT;
+}
+
+static kith_status open_entries(const kithi_head *head, const uint8_t *block, const kith_allocator *allocator,
+                                kith_table **table) {
+    kith_table shell, *t;
+    kith_status status = read_head(head, kithi_table_kind_by_id(head->params[PARAM_KIND]), allocator, &shell);
+    if (status != KITH_OK)
+        return status;
+    const uint8_t *body = block + KITHI_HEADER_BYTES;
+    uint64_t entries = head->params[PARAM_ENTRY_BYTES];
+    if (head->body_bytes < OPTIONS_BYTES || entries > head->body_bytes - OPTIONS_BYTES ||
+        head->body_bytes - OPTIONS_BYTES - entries >= KITHI_BODY_ALIGNMENT || head->params[PARAM_ENTRY_BYTES + 1] != 0)
+        return KITH_E_CORRUPT;
+    for (unsigned i = 0; i < KITHI_OPTIONS_MAX; i++)
+        shell.options[i] = kithi_load64(body + 8 * i);
+    const kith_kind_info *info = &shell.kind->info;
+    if (!kithi_options_valid(info->options, info->option_count, shell.options))
+        return KITH_E_CORRUPT;
+    for (size_t i = info->option_count; i < KITHI_OPTIONS_MAX; i++)
+        if (shell.options[i] != 0)
+            return KITH_E_CORRUPT;
+    for (uint64_t i = OPTIONS_BYTES + entries; i < head->body_bytes; i++)
+        if (body[i] != 0)
+            return KITH_E_CORRUPT;
+    status = kithi_table_new(&shell, &t);
+    if (status != KITH_OK)
+        return status;
+    status = t->kind->create(t, head->capacity);
+    if (status != KITH_OK) {
+        kithi_table_drop(t);
+        return status;
+    }
+    status = put_entries(t, head, body + OPTIONS_BYTES, body + OPTIONS_BYTES + entries);
+    if (status != KITH_OK) {
+        kith_table_free(t);
+        return status;
+    }
+    t->growths = t->rehashes = 0;
+    *table = t;
+    return KITH_OK;
+}
+
+/* The frame of the bytes: sizes and checksums; with `lazy`, without those of an image's body. */
+static kith_status verify_frame(const uint8_t *bytes, size_t byte_count, bool lazy, kithi_head *head) {
+    kith_status status = kithi_header_read(bytes, byte_count, head);
+    if (status != KITH_OK)
+        return status;
+    if (head->kind_id != IMAGE_ID && head->kind_id != ENTRIES_ID)
+        return KITH_E_KIND;
+    uint64_t block_bytes;
+    if (head->body_bytes < KITHI_BODY_ALIGNMENT || head->body_bytes % KITHI_BODY_ALIGNMENT != 0 ||
+        !kithi_block_bytes(head->body_bytes, &block_bytes))
+        return KITH_E_CORRUPT;
+    if (byte_count != block_bytes)
+        return byte_count < block_bytes ? KITH_E_TRUNCATED : KITH_E_TRAILING;
+    return lazy && head->kind_id == IMAGE_ID ? KITH_OK : kithi_body_verify(bytes, head);
+}
+
+static kith_status open_mapped(const char *path, bool lazy, const kith_allocator *allocator, kith_table **table) {
+    const uint8_t *bytes;
+    size_t byte_count;
+    kith_status status = kithi_map_file(path, &bytes, &byte_count);
+    if (status != KITH_OK)
+        return status;
+    kithi_head head;
+    status = verify_frame(bytes, byte_count, lazy, &head);
+    bool mapped = status == KITH_OK && head.kind_id == IMAGE_ID;
+    if (mapped) /* read-only, so the cast gives nothing away */
+        status = open_image(&head, (uint8_t *)(uintptr_t)bytes, true, lazy, allocator, table);
+    else if (status == KITH_OK)
+        status = open_entries(&head, bytes, allocator, table);
+    if (status == KITH_OK && mapped) {
+        (*table)->map = bytes;
+        (*table)->map_bytes = byte_count;
+        return KITH_OK;
+    }
+    kithi_unmap_file(bytes, byte_count);
+    return status;
+}
+
+typedef struct reading {
+    kith_allocator allocator;
+    uint8_t *buffer;
+    size_t byte_count;
+} reading;
+
+static uint8_t *take_buffer(void *context, size_t byte_count) {
+    reading *r = context;
+    r->buffer = kithi_allocate(&r->allocator, byte_count);
+    r->byte_count = byte_count;
+    return r->buffer;
+}
+
+static kith_status open_copy(const char *path, const kith_allocator *allocator, kith_table **table) {
+    reading r = {*allocator, NULL, 0};
+    size_t byte_count;
+    kithi_head head;
+    kith_status status = kithi_read_file(path, take_buffer, &r, &byte_count);
+    if (status == KITH_OK)
+        status = verify_frame(r.buffer, byte_count, false, &head);
+    bool image = status == KITH_OK && head.kind_id == IMAGE_ID;
+    if (image)
+        status = open_image(&head, r.buffer, false, false, allocator, table);
+    else if (status == KITH_OK)
+        status = open_entries(&head, r.buffer, allocator, table);
+    if (status != KITH_OK || !image)
+        kithi_release(allocator, r.buffer, r.byte_count);
+    return status;
+}
+
+kith_status kith_table_open(const char *path, unsigned flags, const kith_allocator *given, kith_table **table) {
+    assert(path != NULL && table != NULL);
+    if ((flags & ~(unsigned)(KITH_OPEN_LAZY | KITH_OPEN_COPY)) != 0)
+        return KITH_E_ARGUMENT;
+    kith_allocator allocator = kithi_allocator_or_default(given);
+    if ((flags & KITH_OPEN_COPY) != 0)
+        return open_copy(path, &allocator, table);
+    return open_mapped(path, (flags & KITH_OPEN_LAZY) != 0, &allocator, table);
+}
+
+bool kith_table_readonly(const kith_table *t) {
+    return t->readonly;
+}
