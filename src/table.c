@@ -174,10 +174,8 @@ kith_status kith_table_put(kith_table *t, const void *key, size_t key_bytes, uin
     return status;
 }
 
-bool kith_table_get(const kith_table *t, const void *key, size_t key_bytes, uint64_t *value) {
-    assert(t != NULL && (key != NULL || key_bytes == 0));
-    if (key_bytes == 8 && t->has_words)
-        return t->kind->get_word(t, kithi_load64(key), value);
+/* Apart from kith_table_get, whose short way then needs no stack. */
+__attribute__((noinline)) static bool get_any(const kith_table *t, const void *key, size_t key_bytes, uint64_t *value) {
     kithi_key k = {key, key_bytes};
     uint64_t found;
     if (!key_fits(t, key_bytes) || !t->kind->get(t, &k, &found))
@@ -185,6 +183,13 @@ bool kith_table_get(const kith_table *t, const void *key, size_t key_bytes, uint
     if (value != NULL)
         *value = found;
     return true;
+}
+
+bool kith_table_get(const kith_table *t, const void *key, size_t key_bytes, uint64_t *value) {
+    assert(t != NULL && (key != NULL || key_bytes == 0));
+    if (key_bytes == 8 && t->has_words)
+        return t->kind->get_word(t, kithi_load64(key), value);
+    return get_any(t, key, key_bytes, value);
 }
 
 bool kith_table_has(const kith_table *t, const void *key, size_t key_bytes) {

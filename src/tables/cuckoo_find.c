@@ -101,6 +101,7 @@ bool kithi_cuckoo_get_word(const kith_table *t, uint64_t word, uint64_t *value) 
     const uint8_t *first = c->records + kithi_mulhi(hash, c->buckets) * BUCKET_BYTES;
     const uint8_t *second = c->records + kithi_mulhi(kithi_cuckoo_second(hash), c->buckets) * BUCKET_BYTES;
     const uint8_t *found = word_in(first, word, word_in(second, word, NULL));
+    __asm__("" : "+r"(found)); /* or the compiler makes branches of the last comparisons */
     if (found == NULL)
         return false;
     if (value != NULL)
