@@ -27,7 +27,7 @@
 #define GROWTHS_MAX 8
 #define BUCKETS_MIN 4
 #define BUCKETS_MAX (UINT64_C(1) << 56)
-#define ROOMY_LOAD 0.875
+#define ROOMY_LOAD 0.85
 
 static const kith_option OPTIONS[] = {
     [KITHI_CUCKOO_LAYOUT] = {"layout", "one|two", "one", "one table, or a part for each function"},
@@ -84,37 +84,6 @@ static uint64_t keys_max(const kith_table *t, const kithi_cuckoo *c) {
     return (uint64_t)((double)slots_of(c) * load_max(t));
 }
 
-/* ---- free slots of direct tables ---- */
-
-static bool belongs(const kithi_cuckoo *c, uint64_t word, uint64_t bucket) {
-    uint64_t hash = kithi_xxh3_word(c->flip, word);
-    return kithi_mulhi(hash, c->buckets) == bucket || kithi_mulhi(kithi_cuckoo_second(hash), c->buckets) == bucket;
-}
-
-static uint64_t blank_word(const kithi_cuckoo *c, uint64_t bucket) {
-    uint64_t word = 0;
-    while (c->direct && belongs(c, word, bucket))
-        word++;
-    return word;
-}
-
-static void set_blank(const kith_table *t, const kithi_cuckoo *c, uint64_t slot) {
-    uint8_t *record = c->records + slot * t->record_bytes;
-    memset(record, 0, t->record_bytes);
-    kithi_store64(record, blank_word(c, slot / c->b));
-}
-
-/* In zeroed memory only the buckets of the key 0 need more. */
-static void set_blanks(const kith_table *t, const kithi_cuckoo *c) {
-    if (!c->direct)
-        return;
-    uint64_t hash = kithi_xxh3_word(c->flip, 0);
-    for (unsigned i = 0; i < KITHI_CUCKOO_DIRECT_B; i++) {
-        set_blank(t, c, kithi_mulhi(hash, c->buckets) * KITHI_CUCKOO_DIRECT_B + i);
-        set_blank(t, c, kithi_mulhi(kithi_cuckoo_second(hash), c->buckets) * KITHI_CUCKOO_DIRECT_B + i);
-    }
-}
-
 /* ---- making and rebuilding ---- */
 
 static void release_functions(kithi_cuckoo *c) {
@@ -154,8 +123,8 @@ static kith_status lay_out(const kith_table *t, uint64_t buckets, kithi_cuckoo *
         .b = b,
         .parted = parted,
         .one_value = t->family == KITH_FAMILY_XXH3 || t->family == KITH_FAMILY_SIPHASH,
-        .direct = d == KITHI_CUCKOO_DIRECT_D && b == KITHI_CUCKOO_DIRECT_B && !parted && t->key_bytes == 8 &&
-                  t->family == KITH_FAMILY_XXH3,
+        .plain = d == KITHI_CUCKOO_PLAIN_D && b == KITHI_CUCKOO_PLAIN_B && !parted && t->key_bytes == 8 &&
+                 t->family == KITH_FAMILY_XXH3,
     };
     if (buckets > BUCKETS_MAX || !body_bytes_of(buckets, b, t->record_bytes, body_bytes) ||
         !kithi_block_bytes(*body_bytes, &c->block_bytes))
@@ -193,7 +162,6 @@ static kith_status make(kith_table *t, uint64_t buckets, kithi_cuckoo *c) {
         return status;
     }
     place_block(t, c, block);
-    set_blanks(t, c);
     return KITH_OK;
 }
 
@@ -272,7 +240,7 @@ static kith_status create(kith_table *t, uint64_t capacity) {
         return status;
     }
     t->state = c;
-    t->has_words = c->direct;
+    t->has_words = c->plain;
     return KITH_OK;
 }
 
@@ -284,7 +252,6 @@ static void destroy(kith_table *t) {
 static void clear(kith_table *t) {
     kithi_cuckoo *c = t->state;
     memset(c->records, 0, (size_t)(slots_of(c) * (t->record_bytes + 1)));
-    set_blanks(t, c);
 }
 
 static kith_status reserve(kith_table *t, uint64_t keys) {
@@ -324,7 +291,7 @@ static kith_status remove_one(kith_table *t, const kithi_key *key, uint64_t *val
     *value = kithi_record_value(t, record);
     kithi_record_drop(t, record);
     c->tags[slot] &= 0x80;
-    set_blank(t, c, slot);
+    memset(record, 0, t->record_bytes);
     t->count--;
     return KITH_OK;
 }
@@ -352,10 +319,10 @@ static void stats(const kith_table *t, kith_table_stats *stats) {
 
 static bool is_blank(const kith_table *t, const kithi_cuckoo *c, uint64_t slot) {
     const uint8_t *record = c->records + slot * t->record_bytes;
-    uint64_t rest = kithi_load64(record) ^ blank_word(c, slot / c->b);
-    for (unsigned i = 8; i < t->record_bytes; i += 8)
-        rest |= kithi_load64(record + i);
-    return rest == 0;
+    uint64_t any = 0;
+    for (unsigned i = 0; i < t->record_bytes; i += 8)
+        any |= kithi_load64(record + i);
+    return any == 0;
 }
 
 static const char *check(const kith_table *t) {
@@ -365,7 +332,7 @@ static const char *check(const kith_table *t) {
         uint8_t tag = c->tags[slot] & 0x7f;
         if (tag == 0) {
             if (!is_blank(t, c, slot))
-                return "a free slot is not blank";
+                return "a free slot is not zero";
             continue;
         }
         count++;
@@ -421,7 +388,7 @@ static kith_status attach(kith_table *t, const kithi_head *head, uint8_t *block)
     }
     place_block(t, c, block);
     t->state = c;
-    t->has_words = c->direct;
+    t->has_words = c->plain;
     return KITH_OK;
 }
 

@@ -4,9 +4,9 @@
 
 #include "tables/cuckoo_slots.h"
 
-/* The shape of a direct table (cuckoo_find.c), besides keys of 8 bytes, xxh3 and layout=one. */
-#define KITHI_CUCKOO_DIRECT_D 2
-#define KITHI_CUCKOO_DIRECT_B 4
+/* The tables that have get_word, besides keys of 8 bytes, xxh3 and layout=one. */
+#define KITHI_CUCKOO_PLAIN_D 2
+#define KITHI_CUCKOO_PLAIN_B 4
 
 #define KITHI_CUCKOO_NO_SLOT UINT64_MAX
 

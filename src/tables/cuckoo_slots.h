@@ -49,7 +49,7 @@ typedef struct kithi_cuckoo {
     unsigned d, b;
     bool parted;    /* layout=two */
     bool one_value; /* all buckets from one hash value */
-    bool direct;    /* look-ups compare records without looking at tags: see cuckoo.c */
+    bool plain;     /* look-ups have a short way: see cuckoo_find.c */
     kith_function *functions[KITHI_CUCKOO_D_MAX];
     uint64_t seed; /* that they were drawn from */
     uint8_t *block;
