@@ -234,7 +234,7 @@ static kith_status open_entries(const kithi_head *head, const uint8_t *block, co
     status = t->kind->create(t, head->capacity);
     if (status != KITH_OK) {
         kithi_table_drop(t);
-        return status;
+        return status == KITH_E_MEMORY ? status : KITH_E_CORRUPT; /* nobody could have made it */
     }
     status = put_entries(t, head, body + OPTIONS_BYTES, body + OPTIONS_BYTES + entries);
     if (status != KITH_OK) {

@@ -242,6 +242,26 @@ WRAP(kith_status, kith_table_put_many, kith_table *t, const kith_keys *keys, con
     return status;
 }
 
+WRAP(kith_status, kith_table_open, const char *path, unsigned flags, const kith_allocator *allocator,
+     kith_table **table) {
+    kith_status status = __real_kith_table_open(path, flags, allocator, table);
+    if (status != KITH_OK)
+        return status;
+    if (is_armed("mapped_tables_take_keys"))
+        (*table)->readonly = false;
+    kith_cursor cursor = {{0}};
+    kithi_key key;
+    uint64_t value;
+    if (is_armed("opened_tables_lose_a_key") && !(*table)->readonly &&
+        (*table)->kind->next(*table, &cursor, &key, &value))
+        status = (*table)->kind->remove(*table, &key, &value);
+    return status;
+}
+
+WRAP(kith_status, kithi_body_verify, const uint8_t *block, const kithi_head *head) {
+    return is_armed("body_checksums_are_not_looked_at") ? KITH_OK : __real_kithi_body_verify(block, head);
+}
+
 WRAP(kith_status, kith_function_draw, kith_family_id family, unsigned independence, uint64_t seed,
      const kith_allocator *allocator, kith_function **function) {
     if (family == KITH_FAMILY_MULTIPLY_SHIFT && is_armed("a_family_is_refused"))
@@ -302,6 +322,9 @@ static const fault FAULTS[] = {
     WRAPPED(seeds_are_ignored),
     PLANTED(growths_are_not_counted),
     WRAPPED(traces_are_dropped),
+    WRAPPED(opened_tables_lose_a_key),
+    WRAPPED(mapped_tables_take_keys),
+    WRAPPED(body_checksums_are_not_looked_at),
 };
 
 static const fault *fault_named(const char *name) {
