@@ -129,6 +129,72 @@ TEST(with_one_slot_a_bucket_a_key_fails_only_where_its_component_has_more_keys_t
     CHECK(sum / (double)seeds > 0.49 && sum / (double)seeds < 0.53);
 }
 
+/* ---- the worst case of a put ---- */
+
+typedef struct put_costs {
+    uint64_t looks, rehashes, growths;                /* of this put */
+    uint64_t most_looks, most_rehashes, most_growths; /* of any put; looks of puts without a rebuild */
+} put_costs;
+
+static void count_costs(void *context, kith_step step, uint64_t place, uint64_t to) {
+    put_costs *costs = context;
+    (void)place;
+    (void)to;
+    costs->looks += step == KITH_STEP_LOOK;
+    costs->rehashes += step == KITH_STEP_REHASH;
+    costs->growths += step == KITH_STEP_GROW;
+}
+
+static void most(uint64_t *most, uint64_t x) {
+    *most = x > *most ? x : *most;
+}
+
+/* Tables that grow to `keys`, one after another, until `puts` are done; keys come and go near the end of each. */
+static put_costs cost_of_puts(const char *options, uint64_t puts, uint64_t keys) {
+    put_costs costs = {0};
+    kithi_prng prng = {3};
+    for (uint64_t done = 0; done < puts;) {
+        kith_table_spec spec = KITH_TABLE_SPEC_INIT;
+        spec.options = options;
+        spec.key_bytes = 8;
+        spec.seed = 1 + done;
+        spec.trace = count_costs;
+        spec.trace_context = &costs;
+        kith_table *table;
+        CHECK_OK(kith_table_create(&spec, &table));
+        uint64_t first = prng.state;
+        for (uint64_t i = 0; i < 2 * keys && done < puts; i++, done++) {
+            if (i >= keys) { /* the oldest goes */
+                uint64_t oldest = kithi_mix(first + (i - keys + 1) * KITHI_GOLDEN);
+                CHECK_OK(kith_table_remove(table, &oldest, sizeof oldest, NULL));
+            }
+            uint64_t key = kithi_prng_next(&prng);
+            costs.looks = costs.rehashes = costs.growths = 0;
+            CHECK_OK(kith_table_put(table, &key, sizeof key, i, NULL));
+            if (costs.rehashes + costs.growths == 0)
+                most(&costs.most_looks, costs.looks);
+            most(&costs.most_rehashes, costs.rehashes);
+            most(&costs.most_growths, costs.growths);
+        }
+        kith_table_free(table);
+    }
+    return costs;
+}
+
+TEST(no_put_takes_more_than_the_documented_worst_case) {
+    static const char *const OPTIONS[] = {"", "d=2 b=1", "d=3 b=1", "d=2 b=2", "d=2 b=4 load=97"};
+    /* The sum over all options is the number of puts. */
+    uint64_t puts = check_soak() ? 20000000 : 200000, keys = check_soak() ? 1500000 : 40000;
+    for (size_t i = 0; i < sizeof OPTIONS / sizeof *OPTIONS; i++) {
+        put_costs costs = cost_of_puts(OPTIONS[i], puts, keys);
+        printf("  \"%s\", %" PRIu64 " puts: at most %" PRIu64 " buckets, %" PRIu64 " rehashes, %" PRIu64 " growths\n",
+               OPTIONS[i], puts, costs.most_looks, costs.most_rehashes, costs.most_growths);
+        /* the look-up before, the search or the walk; rebuilds as in tables/cuckoo.c */
+        CHECK(costs.most_looks <= 4 + KITHI_CUCKOO_SEARCH_MAX);
+        CHECK(costs.most_rehashes <= 3 && costs.most_growths <= 8);
+    }
+}
+
 /* ---- strangers ---- */
 
 typedef struct tally {

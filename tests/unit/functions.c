@@ -12,6 +12,7 @@
 
 #include "core/alloc.h"
 #include "core/function.h"
+#include "core/prng.h"
 
 #define WORD UINT64_C(0x0123456789abcdef)
 #define P ((UINT64_C(1) << KITHI_POLYNOMIAL_BITS) - 1)
@@ -72,6 +73,17 @@ TEST(digest_families_are_the_digests_of_hash_h) {
     }
     kith_function_free(xxh3);
     kith_function_free(sip);
+}
+
+TEST(xxh3_of_a_word_is_that_of_xxhash_for_every_seed) {
+    kithi_prng prng = {11};
+    for (unsigned i = 0; i < 100000; i++) {
+        uint64_t seed = i < 4 ? (uint64_t)i << 31 : kithi_prng_next(&prng);
+        uint64_t word = i % 5 == 0 ? i : kithi_prng_next(&prng);
+        uint8_t bytes[8];
+        kithi_store64(bytes, word);
+        CHECK_EQ_U64(kithi_xxh3_word(kithi_xxh3_flip(seed), word), XXH3_64bits_withSeed(bytes, sizeof bytes, seed));
+    }
 }
 
 TEST(a_seed_is_a_function_and_another_seed_is_another) {
