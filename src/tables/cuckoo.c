@@ -80,10 +80,6 @@ static uint64_t body_size(const kith_table *t, const kithi_cuckoo *c) {
     return bytes;
 }
 
-static uint64_t keys_max(const kith_table *t, const kithi_cuckoo *c) {
-    return (uint64_t)((double)slots_of(c) * load_max(t));
-}
-
 /* ---- making and rebuilding ---- */
 
 static void release_functions(kithi_cuckoo *c) {
@@ -126,6 +122,7 @@ static kith_status lay_out(const kith_table *t, uint64_t buckets, kithi_cuckoo *
         .plain = d == KITHI_CUCKOO_PLAIN_D && b == KITHI_CUCKOO_PLAIN_B && !parted && t->key_bytes == 8 &&
                  t->family == KITH_FAMILY_XXH3,
     };
+    c->keys_max = (uint64_t)((double)slots_of(c) * load_max(t));
     if (buckets > BUCKETS_MAX || !body_bytes_of(buckets, b, t->record_bytes, body_bytes) ||
         !kithi_block_bytes(*body_bytes, &c->block_bytes))
         return KITH_E_TOO_LARGE;
@@ -256,7 +253,23 @@ static void clear(kith_table *t) {
 
 static kith_status reserve(kith_table *t, uint64_t keys) {
     const kithi_cuckoo *c = t->state;
-    return keys > keys_max(t, c) ? rebuild(t, buckets_for(t, keys), NULL) : KITH_OK;
+    return keys > c->keys_max ? rebuild(t, buckets_for(t, keys), NULL) : KITH_OK;
+}
+
+/* The short way of most puts: a free slot in the first bucket. */
+static bool put_first(kith_table *t, const kithi_cuckoo *c, const kithi_key *key, uint64_t hash, uint64_t value,
+                      kith_status *status) {
+    uint64_t bucket = kithi_cuckoo_range(c, 0, hash), free = kithi_cuckoo_free(c, bucket);
+    if (free == 0 || t->count >= c->keys_max)
+        return false;
+    unsigned slot = kithi_cuckoo_slot(free);
+    *status = KITH_E_MEMORY;
+    if (kithi_record_make(t, key, value, kithi_cuckoo_record(t, c, bucket, slot))) {
+        kithi_cuckoo_set_tag(c, bucket, slot, kithi_cuckoo_low(c, hash));
+        t->count++;
+        *status = KITH_OK;
+    }
+    return true;
 }
 
 static kith_status put(kith_table *t, const kithi_key *key, uint64_t value, bool *was_new) {
@@ -267,11 +280,13 @@ static kith_status put(kith_table *t, const kithi_key *key, uint64_t value, bool
         kithi_record_set_value(t, c->records + slot * t->record_bytes, value);
         return KITH_OK;
     }
+    kith_status status = KITH_OK;
+    if (put_first(t, c, key, hash, value, &status))
+        return status;
     uint8_t record[KITHI_RECORD_MAX];
     if (!kithi_record_make(t, key, value, record))
         return KITH_E_MEMORY;
-    kith_status status = KITH_OK;
-    if (t->count >= keys_max(t, c))
+    if (t->count >= c->keys_max)
         status = rebuild(t, c->buckets + c->buckets / 2, record);
     else if (!kithi_cuckoo_insert(t, c, record, hash))
         status = rebuild(t, c->buckets, record);

@@ -128,15 +128,15 @@ static uint64_t elsewhere(kith_table *t, const kithi_cuckoo *c, const kithi_key 
 /* Exchanges the homeless record with that of a slot. */
 static void swap_in(const kith_table *t, const kithi_cuckoo *c, uint64_t bucket, unsigned slot, uint8_t *homeless) {
     uint8_t other[KITHI_RECORD_MAX];
-    memcpy(other, kithi_cuckoo_record(t, c, bucket, slot), t->record_bytes);
+    kithi_record_copy(t, other, kithi_cuckoo_record(t, c, bucket, slot));
     kithi_cuckoo_set(t, c, bucket, slot, hash_of(t, c, homeless), homeless);
-    memcpy(homeless, other, t->record_bytes);
+    kithi_record_copy(t, homeless, other);
 }
 
 /* Puts the record in by displacement. On failure every entry is where it was: the path is walked back. */
 static bool walk(kith_table *t, const kithi_cuckoo *c, uint64_t bucket, const uint8_t *record) {
     uint8_t homeless[KITHI_RECORD_MAX];
-    memcpy(homeless, record, t->record_bytes);
+    kithi_record_copy(t, homeless, record);
     uint32_t max = walk_max(c), steps = 0;
     for (; steps < max; steps++) {
         uint64_t free = kithi_cuckoo_free(c, bucket);

@@ -45,7 +45,8 @@ typedef struct kithi_cuckoo {
     uint64_t buckets; /* a multiple of d */
     uint8_t *records;
     uint8_t *tags;
-    uint64_t flip; /* of the first function, when it is an xxh3 */
+    uint64_t flip;     /* of the first function, when it is an xxh3 */
+    uint64_t keys_max; /* before it grows */
     unsigned d, b;
     bool parted;    /* layout=two */
     bool one_value; /* all buckets from one hash value */
@@ -131,13 +132,17 @@ static inline bool kithi_cuckoo_marked(uint64_t tags, uint64_t low, unsigned b) 
     return (tags >> (8 * kithi_cuckoo_class(low, b) + 7) & 1) != 0;
 }
 
+static inline void kithi_cuckoo_set_tag(const kithi_cuckoo *c, uint64_t bucket, unsigned slot, uint64_t low) {
+    uint8_t *tag = c->tags + bucket * c->b + slot;
+    *tag = (uint8_t)((*tag & 0x80) | kithi_cuckoo_tag(low));
+}
+
 /* Puts a record, whose key has this hash value, into a slot; when that is not in its first bucket, marks it there. */
 static inline void kithi_cuckoo_set(const kith_table *t, const kithi_cuckoo *c, uint64_t bucket, unsigned slot,
                                     uint64_t value, const uint8_t *record) {
     uint64_t low = kithi_cuckoo_low(c, value), first = kithi_cuckoo_range(c, 0, value);
-    uint8_t *tag = c->tags + bucket * c->b + slot;
-    *tag = (uint8_t)((*tag & 0x80) | kithi_cuckoo_tag(low));
-    memcpy(kithi_cuckoo_record(t, c, bucket, slot), record, t->record_bytes);
+    kithi_cuckoo_set_tag(c, bucket, slot, low);
+    kithi_record_copy(t, kithi_cuckoo_record(t, c, bucket, slot), record);
     if (bucket != first)
         c->tags[first * c->b + kithi_cuckoo_class(low, c->b)] |= 0x80;
 }
