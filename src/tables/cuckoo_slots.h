@@ -108,16 +108,20 @@ static inline uint8_t *kithi_cuckoo_record(const kith_table *t, const kithi_cuck
 #define KITHI_CUCKOO_ONES UINT64_C(0x0101010101010101)
 #define KITHI_CUCKOO_MARKS (KITHI_CUCKOO_ONES << 7)
 
+/* The tag bytes of a bucket, and more behind them. */
 static inline uint64_t kithi_cuckoo_tags(const kithi_cuckoo *c, uint64_t bucket, unsigned b) {
     return kithi_load64(c->tags + bucket * b);
 }
 
 /* The top bit of each of the first b bytes whose tag is this one: exact, because no byte of the difference reaches 128 and
- * so none borrows from the next. */
+ * so none borrows from the next. In 32 bits where they suffice: a look-up is short of instructions. */
 static inline uint64_t kithi_cuckoo_equal(uint64_t tags, unsigned b, uint8_t tag) {
+    if (b <= 4) {
+        uint32_t marks = (uint32_t)KITHI_CUCKOO_MARKS, differ = ((uint32_t)tags & ~marks) ^ tag * (marks >> 7);
+        return (marks - differ) & (marks >> (32 - 8 * b));
+    }
     uint64_t differ = (tags & ~KITHI_CUCKOO_MARKS) ^ (tag * KITHI_CUCKOO_ONES);
-    uint64_t equal = (KITHI_CUCKOO_MARKS - differ) & KITHI_CUCKOO_MARKS;
-    return b == 8 ? equal : equal & ((UINT64_C(1) << (8 * b)) - 1);
+    return (KITHI_CUCKOO_MARKS - differ) & (KITHI_CUCKOO_MARKS >> (64 - 8 * b));
 }
 
 static inline unsigned kithi_cuckoo_slot(uint64_t equal) {
