@@ -316,27 +316,15 @@ kith_status kith_filter_view(const void *bytes, size_t byte_count, unsigned flag
     return status;
 }
 
-typedef struct reading {
-    kith_allocator allocator;
-    uint8_t *buffer;
-    size_t byte_count;
-} reading;
-
-static uint8_t *take_buffer(void *context, size_t byte_count) {
-    reading *r = context;
-    r->buffer = kithi_allocate(&r->allocator, byte_count);
-    r->byte_count = byte_count;
-    return r->buffer;
-}
-
 static kith_status open_copy(const char *path, unsigned flags, const kith_allocator *allocator, kith_filter **filter) {
-    reading r = {*allocator, NULL, 0};
+    uint8_t *block;
     size_t byte_count;
-    kith_status status = kithi_read_file(path, take_buffer, &r, &byte_count);
-    if (status == KITH_OK)
-        status = bind_handle(r.buffer, byte_count, flags, KITHI_BACKING_HEAP, allocator, filter);
+    kith_status status = kithi_read_block(path, allocator, &block, &byte_count);
     if (status != KITH_OK)
-        kithi_release(allocator, r.buffer, r.byte_count);
+        return status;
+    status = bind_handle(block, byte_count, flags, KITHI_BACKING_HEAP, allocator, filter);
+    if (status != KITH_OK)
+        kithi_release(allocator, block, byte_count);
     return status;
 }
 

@@ -284,33 +284,21 @@ static kith_status open_mapped(const char *path, bool lazy, const kith_allocator
     return status;
 }
 
-typedef struct reading {
-    kith_allocator allocator;
-    uint8_t *buffer;
-    size_t byte_count;
-} reading;
-
-static uint8_t *take_buffer(void *context, size_t byte_count) {
-    reading *r = context;
-    r->buffer = kithi_allocate(&r->allocator, byte_count);
-    r->byte_count = byte_count;
-    return r->buffer;
-}
-
 static kith_status open_copy(const char *path, const kith_allocator *allocator, kith_table **table) {
-    reading r = {*allocator, NULL, 0};
+    uint8_t *block;
     size_t byte_count;
+    kith_status status = kithi_read_block(path, allocator, &block, &byte_count);
+    if (status != KITH_OK)
+        return status;
     kithi_head head;
-    kith_status status = kithi_read_file(path, take_buffer, &r, &byte_count);
-    if (status == KITH_OK)
-        status = verify_frame(r.buffer, byte_count, false, &head);
+    status = verify_frame(block, byte_count, false, &head);
     bool image = status == KITH_OK && head.kind_id == IMAGE_ID;
     if (image)
-        status = open_image(&head, r.buffer, false, false, allocator, table);
+        status = open_image(&head, block, false, false, allocator, table);
     else if (status == KITH_OK)
-        status = open_entries(&head, r.buffer, allocator, table);
+        status = open_entries(&head, block, allocator, table);
     if (status != KITH_OK || !image)
-        kithi_release(allocator, r.buffer, r.byte_count);
+        kithi_release(allocator, block, byte_count);
     return status;
 }
 

@@ -126,3 +126,26 @@ kith_status kithi_read_file(const char *path, uint8_t *(*take)(void *ctx, size_t
         *byte_count = size;
     return status;
 }
+
+typedef struct taking {
+    const kith_allocator *allocator;
+    uint8_t *block;
+    size_t byte_count;
+} taking;
+
+static uint8_t *take_block(void *ctx, size_t byte_count) {
+    taking *t = ctx;
+    t->block = kithi_allocate(t->allocator, byte_count);
+    t->byte_count = byte_count;
+    return t->block;
+}
+
+kith_status kithi_read_block(const char *path, const kith_allocator *allocator, uint8_t **bytes, size_t *byte_count) {
+    taking t = {allocator, NULL, 0};
+    kith_status status = kithi_read_file(path, take_block, &t, byte_count);
+    if (status == KITH_OK)
+        *bytes = t.block;
+    else
+        kithi_release(allocator, t.block, t.byte_count);
+    return status;
+}

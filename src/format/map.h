@@ -15,6 +15,8 @@
 
 #include <kith/status.h>
 
+#include "core/alloc.h"
+
 /* Maps the whole file, read-only. Cost: a few system calls; pages are read when touched.
  *
  * KITH_OK             (*bytes)[0 .. *byte_count) is the file, page-aligned; reading past its last byte up to the end of
@@ -45,5 +47,9 @@ void kithi_unmap_file(const uint8_t *bytes, size_t byte_count);
  * On failure *byte_count is untouched. */
 KITH_MUST_USE kith_status kithi_read_file(const char *path, uint8_t *(*take)(void *ctx, size_t byte_count), void *ctx,
                                           size_t *byte_count);
+
+/* The same into a block of the allocator's, which is the caller's on success; on failure nothing is held. */
+KITH_MUST_USE kith_status kithi_read_block(const char *path, const kith_allocator *allocator, uint8_t **bytes,
+                                           size_t *byte_count);
 
 #endif

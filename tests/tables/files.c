@@ -1,12 +1,10 @@
 /* Files: a table that is saved and opened is the table that it was; a file that is not one is a named error. */
-#define _GNU_SOURCE
 #include "tables/tables.h"
 
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "core/bits.h"
 #include "table_kind.h"
-#include "unit/folder.h"
 
 static const unsigned FLAGS[] = {KITH_OPEN_DEFAULT, KITH_OPEN_COPY, KITH_OPEN_LAZY, KITH_OPEN_LAZY | KITH_OPEN_COPY};
 enum { FLAGS_COUNT = sizeof FLAGS / sizeof *FLAGS };
@@ -60,9 +58,9 @@ static void is_still(kith_table *t, const subject *s, model *m) {
     CHECK_EQ_U64(print_of(t), print);
 }
 
-static void save_and_open(const subject *s, kith_family_id family, const struct folder *f) {
+static void save_and_open(const subject *s, kith_family_id family) {
     uint64_t n = keys_of(s, s->scans ? 100 : 2000), state = 9;
-    const char *path = in(f, "t.kith"), *again = in(f, "again.kith");
+    const char *path = file_named("t.kith"), *again = file_named("again.kith");
     model m = model_new(s, n);
     kith_table *saved = worn_table(s, family, &m, n), *opened = NULL;
     CHECK_OK(kith_table_save(saved, path));
@@ -90,24 +88,22 @@ static void save_and_open(const subject *s, kith_family_id family, const struct 
 }
 
 void saved_tables_open_as_they_were(void) {
-    struct folder f = fresh_folder();
     EACH_SUBJECT(s, SINGLES)
     for (unsigned family = 0; family < KITH_FAMILY_COUNT; family++)
-        save_and_open(&s, (kith_family_id)family, &f);
+        save_and_open(&s, (kith_family_id)family);
     EACH_SUBJECT(s, DEFAULTS) {
         /* the empty table, and a siphash table's mode */
         kith_table_spec spec = spec_for(&s, 100);
         spec.family = KITH_FAMILY_SIPHASH;
         kith_table *t = made(&spec);
-        CHECK_OK(kith_table_save(t, in(&f, "empty.kith")));
+        CHECK_OK(kith_table_save(t, file_named("empty.kith")));
         kith_table_free(t);
-        CHECK_OK(kith_table_open(in(&f, "empty.kith"), KITH_OPEN_DEFAULT, NULL, &t));
+        CHECK_OK(kith_table_open(file_named("empty.kith"), KITH_OPEN_DEFAULT, NULL, &t));
         CHECK_EQ_U64(kith_table_count(t), 0);
         kith_table_free(t);
         struct stat st;
-        CHECK(stat(in(&f, "empty.kith"), &st) == 0 && (st.st_mode & 0777) == 0600);
+        CHECK(stat(file_named("empty.kith"), &st) == 0 && (st.st_mode & 0777) == 0600);
     }
-    remove_folder(&f);
 }
 
 /* ---- damage ---- */
@@ -136,9 +132,9 @@ static kith_status opens_sealed(const char *path, bytes b, unsigned param, uint6
     return status;
 }
 
-static void damage(const subject *s, const struct folder *f) {
+static void damage(const subject *s) {
     uint64_t n = keys_of(s, 60);
-    const char *path = in(f, "d.kith");
+    const char *path = file_named("d.kith");
     model m = model_new(s, n);
     kith_table *t = worn_table(s, KITH_FAMILY_XXH3, &m, n);
     CHECK_OK(kith_table_save(t, path));
@@ -178,39 +174,36 @@ static void damage(const subject *s, const struct folder *f) {
 }
 
 void damaged_files_are_named_errors(void) {
-    struct folder f = fresh_folder();
-    EACH_SUBJECT(s, DEFAULTS) damage(&s, &f);
+    EACH_SUBJECT(s, DEFAULTS) damage(&s);
     kith_table *t = NULL;
-    CHECK_STATUS(kith_table_open(in(&f, "none.kith"), 0, NULL, &t), KITH_E_NO_FILE);
-    CHECK_STATUS(kith_table_open(f.path, 0, NULL, &t), KITH_E_IO);
-    CHECK_STATUS(kith_table_open(in(&f, "d.kith"), 64, NULL, &t), KITH_E_ARGUMENT);
+    CHECK_STATUS(kith_table_open(file_named("none.kith"), 0, NULL, &t), KITH_E_NO_FILE);
+    CHECK_STATUS(kith_table_open(file_named(""), 0, NULL, &t), KITH_E_IO);
+    CHECK_STATUS(kith_table_open(file_named("d.kith"), 64, NULL, &t), KITH_E_ARGUMENT);
     kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
     spec.capacity = 10;
     spec.rate = 0.1;
     kith_filter *filter;
     CHECK_OK(kith_filter_create(&spec, &filter));
-    CHECK_OK(kith_filter_save(filter, in(&f, "filter.kith")));
+    CHECK_OK(kith_filter_save(filter, file_named("filter.kith")));
     kith_filter_free(filter);
-    CHECK_STATUS(kith_table_open(in(&f, "filter.kith"), 0, NULL, &t), KITH_E_KIND);
+    CHECK_STATUS(kith_table_open(file_named("filter.kith"), 0, NULL, &t), KITH_E_KIND);
     EACH_SUBJECT(s, DEFAULTS) {
         kith_table_spec table_spec = spec_for(&s, 10);
         kith_table *saved = made(&table_spec);
-        CHECK_OK(kith_table_save(saved, in(&f, "table.kith")));
-        CHECK_STATUS(kith_filter_open(in(&f, "table.kith"), 0, NULL, &filter), KITH_E_KIND);
-        CHECK_STATUS(kith_table_save(saved, in(&f, "none/table.kith")), KITH_E_NO_FILE);
+        CHECK_OK(kith_table_save(saved, file_named("table.kith")));
+        CHECK_STATUS(kith_filter_open(file_named("table.kith"), 0, NULL, &filter), KITH_E_KIND);
+        CHECK_STATUS(kith_table_save(saved, file_named("none/table.kith")), KITH_E_NO_FILE);
         kith_table_free(saved);
     }
     CHECK(t == NULL);
-    remove_folder(&f);
 }
 
 /* ---- memory ---- */
 
 void opening_and_saving_survive_every_allocation_failure(void) {
-    struct folder f = fresh_folder();
     EACH_SUBJECT(s, DEFAULTS) for (unsigned i = 0; i < FLAGS_COUNT; i++) {
         uint64_t n = keys_of(&s, 100);
-        const char *path = in(&f, "m.kith");
+        const char *path = file_named("m.kith");
         model m = model_new(&s, n);
         kith_table *saved = worn_table(&s, KITH_FAMILY_XXH3, &m, n), *t = NULL;
         CHECK_OK(kith_table_save(saved, path));
@@ -236,5 +229,4 @@ void opening_and_saving_survive_every_allocation_failure(void) {
         CHECK_EQ_U64(memory.live_blocks, 0);
         model_free(&m);
     }
-    remove_folder(&f);
 }

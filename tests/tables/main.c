@@ -1,97 +1,19 @@
-/* The main of the tables' checks: as that of the filters' (contract/contract.c).
- *
- *     tables                   runs all checks
- *     tables --list            prints their names
- *     tables NAME…             runs those
- *
- *     tables_faulty --fault FAULT --expect-red NAME      exits 0 when the check is green without the fault, red with it */
+/* The tables' checks: see checks_main.h. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #include "tables/tables.h"
-#include "unit/folder.h"
 
 #ifdef KITH_TEST_FAULTS
 #include "table_fault/faults.h"
-#endif
 
-typedef struct check {
-    const char *name;
-    void (*run)(void);
-} check;
-
-#undef CHECK
-#define CHECK(check_name) {#check_name, check_name},
-static const check CHECKS[] = {
-#include "tables/checks.def"
-};
-#define CHECK_COUNT (sizeof CHECKS / sizeof *CHECKS)
-
-static const check *chosen;
-
-/* A check that does not come to an end is red. */
-#define SECONDS_MAX 3600
-
-static int run_chosen(const struct folder *none) {
-    (void)none;
-    (void)alarm(SECONDS_MAX);
-    chosen->run();
-    exit(0); /* not _exit: a leak checker has its say here */
-}
-
-static bool is_green(const check *c) {
-    chosen = c;
-    unsigned answer = in_child(run_chosen, NULL);
-    if (answer > 255)
-        fprintf(stderr, "%s: ended by signal %u\n", c->name, answer - 256);
-    return answer == 0;
-}
-
-static const check *check_named(const char *name) {
-    for (size_t i = 0; i < CHECK_COUNT; i++)
-        if (strcmp(CHECKS[i].name, name) == 0)
-            return &CHECKS[i];
-    fprintf(stderr, "no check is named %s\n", name);
-    exit(2);
-}
-
-#ifdef KITH_TEST_FAULTS
-static int expect_red(const char *fault, const check *c) {
+static const char *prepare_for(const char *fault) {
     bool fixed;
-    if (!fault_exists(fault, &fixed)) {
-        fprintf(stderr, "no fault is named %s\n", fault);
-        return 2;
-    }
-    if (!restrict_tables(fixed) || !is_green(c)) {
-        fprintf(stderr, "%s: red without any fault, or no kind to show it with\n", c->name);
-        return 1;
-    }
-    fault_arm(fault);
-    fprintf(stderr, "with fault %s:\n", fault);
-    bool green = is_green(c);
-    printf("%s is %s with fault %s\n", c->name, green ? "GREEN" : "red", fault);
-    return green;
+    if (!fault_exists(fault, &fixed))
+        return "no fault is named so";
+    return restrict_tables(fixed) ? NULL : "no kind shows it";
 }
 #endif
 
-int main(int argc, char **argv) {
-    if (argc == 2 && strcmp(argv[1], "--list") == 0) {
-        for (size_t i = 0; i < CHECK_COUNT; i++)
-            puts(CHECKS[i].name);
-        return 0;
-    }
-#ifdef KITH_TEST_FAULTS
-    if (argc == 5 && strcmp(argv[1], "--fault") == 0 && strcmp(argv[3], "--expect-red") == 0)
-        return expect_red(argv[2], check_named(argv[4]));
-#endif
-    unsigned failed = 0;
-    size_t count = argc > 1 ? (size_t)argc - 1 : CHECK_COUNT;
-    for (size_t i = 0; i < count; i++) {
-        const check *c = argc > 1 ? check_named(argv[i + 1]) : &CHECKS[i];
-        bool green = is_green(c);
-        printf("%s %s\n", green ? "ok     " : "FAILED ", c->name);
-        failed += !green;
-    }
-    printf("%zu passed, %u failed\n", count - failed, failed);
-    return failed != 0;
-}
+#define CHECKS_DEF "tables/checks.def"
+#include "checks_main.h"
