@@ -18,7 +18,7 @@ extern "C" {
     X(1, E_ARGUMENT,                                                                                                   \
       "an argument is out of place: a null pointer, a wrong struct size, or too many or too few of "                   \
       "capacity, rate and bytes")                                                                                      \
-    X(2, E_KIND, "there is no kind of that name or number here, or none that can do all that is asked")               \
+    X(2, E_KIND, "there is no kind of that name or number here, or none that can do all that is asked")                \
     X(3, E_OPTION, "an option is unknown to this kind, given twice, or its value is out of range")                     \
     X(4, E_CAPACITY, "the capacity must be at least one key")                                                          \
     X(5, E_RATE, "the rate must lie between 0 and 1, both excluded")                                                   \
@@ -27,13 +27,13 @@ extern "C" {
     X(8, E_DIGEST_BITS, "64-bit digests cannot carry so many keys at so low a rate")                                   \
     X(9, E_MEMORY, "no memory")                                                                                        \
     X(10, E_RANDOM, "the system gave no random bytes for a key")                                                       \
-    X(11, E_FULL, "there is no room for another key: capacity is reached; nothing was added")                           \
+    X(11, E_FULL, "there is no room for another key: capacity is reached; nothing was added")                          \
     X(12, E_COPIES, "this key has as many copies as the filter keeps; nothing was added")                              \
     X(13, E_ABSENT, "the key is not in; nothing was removed")                                                          \
     X(14, E_AMBIGUOUS, "more than one layer may hold this key; removing it could lose another, so nothing was done")   \
     X(15, E_UNSUPPORTED, "this kind of filter cannot do that")                                                         \
     X(16, E_MISMATCH, "the two filters differ in kind, size, hash, seed or key")                                       \
-    X(17, E_READONLY, "it is open for reading only")                                                                    \
+    X(17, E_READONLY, "it is open for reading only")                                                                   \
     X(18, E_BUSY, "the filter has shared adders open")                                                                 \
     X(19, E_EMPTY, "the file is empty")                                                                                \
     X(20, E_NOT_KITH, "not a kith file: it does not begin with kith's signature")                                      \
