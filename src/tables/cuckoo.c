@@ -351,7 +351,10 @@ static const char *check(const kith_table *t) {
             continue;
         }
         count++;
-        kithi_key key = kithi_record_key(t, c->records + slot * t->record_bytes);
+        const uint8_t *record = c->records + slot * t->record_bytes;
+        if (t->key_bytes == 4 && kithi_load64(record) >> 32 != 0)
+            return "a byte between a key and its value is set";
+        kithi_key key = kithi_record_key(t, record);
         uint64_t hash;
         if (kithi_cuckoo_find(t, &key, &hash) != slot)
             return "a key is not where look-up finds it, or is in twice";

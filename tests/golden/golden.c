@@ -1,4 +1,4 @@
-/* golden: files that every later version must read, and write, byte for byte.
+/* golden: files of filters that every later version must read, and write, byte for byte. (Tables: tables.c.)
  *
  *     golden                      the tests
  *     golden --make               writes the files of this folder, answers.txt and the example of docs/format.md anew
@@ -16,15 +16,12 @@
  *
  * The last three commands are for tests/interop, where a second reader, written from docs/format.md, is held against
  * the library. */
-#include <errno.h>
-#include <stdarg.h>
-
 #include <kith/kith.h>
 
 #include "check.h"
 #include "core/mix.h"
+#include "golden/files.h"
 
-#define FOLDER KITH_SOURCE_DIR "/tests/golden/"
 #define ANSWERS FOLDER "answers.txt"
 #define FORMAT_PAGE KITH_SOURCE_DIR "/docs/format.md"
 #define EXAMPLE_HEADING "## An example\n"
@@ -33,7 +30,6 @@ enum {
     PINNED = 10,       /* false positives kept for each file */
     LOOKED_AT = 20000, /* absent keys among which they must be found */
     KEY_BYTES_MAX = 32,
-    PATH_BYTES_MAX = 1024,
 };
 
 static const uint8_t SECRET[KITH_KEY_BYTES] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
@@ -172,74 +168,6 @@ static void false_positives(const kith_filter *filter, const char *name, size_t 
         CHECK_FAIL("%s answers yes for only %zu of %d absent keys", name, count, LOOKED_AT);
 }
 
-/* ---- files and text ---- */
-
-static const char *path_of(const golden_case *c, char path[PATH_BYTES_MAX]) {
-    int length = snprintf(path, PATH_BYTES_MAX, "%s%s.kith", FOLDER, c->name);
-    CHECK(length > 0 && length < PATH_BYTES_MAX);
-    return path;
-}
-
-/* A growing string of bytes, with a 0 behind the last. */
-typedef struct text {
-    char *at;
-    size_t used, size;
-} text;
-
-static void append_bytes(text *t, const void *bytes, size_t count) {
-    if (t->size - t->used <= count) {
-        t->size = 2 * t->size + count + 1;
-        char *larger = realloc(t->at, t->size);
-        CHECK(larger != NULL);
-        t->at = larger;
-    }
-    memcpy(t->at + t->used, bytes, count);
-    t->used += count;
-    t->at[t->used] = 0;
-}
-
-__attribute__((format(printf, 2, 3))) static void append(text *t, const char *format, ...) {
-    char piece[512];
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vsnprintf(piece, sizeof piece, format, arguments);
-    va_end(arguments);
-    CHECK(length >= 0 && (size_t)length < sizeof piece);
-    append_bytes(t, piece, (size_t)length);
-}
-
-static text read_file(const char *path) {
-    FILE *file = fopen(path, "rb");
-    if (file == NULL)
-        CHECK_FAIL("%s: %s", path, strerror(errno));
-    text t = {NULL, 0, 0};
-    char piece[4096];
-    size_t count;
-    append_bytes(&t, "", 0);
-    while ((count = fread(piece, 1, sizeof piece, file)) > 0)
-        append_bytes(&t, piece, count);
-    CHECK(!ferror(file));
-    fclose(file);
-    return t;
-}
-
-static void write_file(const char *path, const text *t) {
-    FILE *file = fopen(path, "wb");
-    if (file == NULL)
-        CHECK_FAIL("%s: %s", path, strerror(errno));
-    bool written = fwrite(t->at, 1, t->used, file) == t->used;
-    CHECK(fclose(file) == 0 && written);
-}
-
-static void check_same_bytes(const char *name, const void *got, size_t got_bytes, const text *want) {
-    const char *bytes = got;
-    size_t at = 0;
-    while (at < got_bytes && at < want->used && bytes[at] == want->at[at])
-        at++;
-    if (at < got_bytes || at < want->used)
-        CHECK_FAIL("%s: %zu bytes, not %zu; the first that differs is at %zu", name, got_bytes, want->used, at);
-}
-
 /* ---- the example of docs/format.md ---- */
 
 typedef struct field {
@@ -265,14 +193,7 @@ static const field FIELDS[] = {
     {176, 8, "body checksum, of the checksum behind the body", false},
     {184, 8, "header checksum, of all above", false},
 };
-enum { HEADER_BYTES = 192, K_AT = 104, SLICE_AT = 112 };
-
-static uint64_t number_at(const text *file, size_t at, size_t bytes) {
-    uint64_t value = 0;
-    for (size_t i = 0; i < bytes; i++)
-        value |= (uint64_t)(uint8_t)file->at[at + i] << (8 * i);
-    return value;
-}
+enum { K_AT = 104, SLICE_AT = 112 };
 
 static void append_hex(text *out, const text *file, size_t at, size_t bytes) {
     append(out, "%08zx ", at);
@@ -314,7 +235,7 @@ static void append_digests(text *out, const text *file, const golden_case *c) {
 static text example_text(void) {
     const golden_case *c = case_named("example");
     char path[PATH_BYTES_MAX];
-    text file = read_file(path_of(c, path)), out = {NULL, 0, 0};
+    text file = read_file(golden_path(c->name, path)), out = {NULL, 0, 0};
     CHECK(file.used > HEADER_BYTES + 8);
     size_t body_end = file.used - 8;
 
@@ -385,7 +306,7 @@ TEST(the_same_operations_give_the_golden_bytes) {
         if (!CASES[i].kept)
             continue;
         char path[PATH_BYTES_MAX];
-        text want = read_file(path_of(&CASES[i], path));
+        text want = read_file(golden_path(CASES[i].name, path));
         kith_filter *filter = make(&CASES[i], NULL);
         const void *bytes;
         size_t byte_count;
@@ -412,7 +333,7 @@ TEST(golden_files_open_and_answer_yes_for_every_member) {
         CHECK(member != NULL);
         kith_filter_free(make(c, member));
         char path[PATH_BYTES_MAX], key[KEY_BYTES_MAX];
-        kith_filter *filter = open_file(path_of(c, path));
+        kith_filter *filter = open_file(golden_path(c->name, path));
         CHECK(strcmp(kith_filter_kind_name(filter), c->kind) == 0);
         for (size_t k = 0; k < c->keys; k++)
             if (member[k] && !kith_filter_has(filter, key, key_of(c, k, key)))
@@ -428,7 +349,7 @@ TEST(golden_files_have_the_pinned_false_positives) {
         if (!CASES[i].kept)
             continue;
         char path[PATH_BYTES_MAX];
-        kith_filter *filter = open_file(path_of(&CASES[i], path));
+        kith_filter *filter = open_file(golden_path(CASES[i].name, path));
         size_t found[PINNED];
         false_positives(filter, CASES[i].name, found);
         text lines = {NULL, 0, 0};
@@ -446,7 +367,7 @@ TEST(golden_files_have_the_pinned_false_positives) {
 TEST(the_hex_of_the_format_page_is_the_example_file) {
     text page = read_file(FORMAT_PAGE);
     char path[PATH_BYTES_MAX];
-    text want = read_file(path_of(case_named("example"), path)), image = {NULL, 0, 0};
+    text want = read_file(golden_path("example", path)), image = {NULL, 0, 0};
     char *line = example_section(&page);
     CHECK(line != NULL);
     line = strstr(line, "```\n");
@@ -483,7 +404,7 @@ static void make_all(void) {
             continue;
         char path[PATH_BYTES_MAX];
         kith_filter *filter = make(&CASES[i], NULL);
-        CHECK_OK(kith_filter_save(filter, path_of(&CASES[i], path)));
+        CHECK_OK(kith_filter_save(filter, golden_path(CASES[i].name, path)));
         size_t found[PINNED];
         false_positives(filter, CASES[i].name, found);
         for (size_t p = 0; p < PINNED; p++)

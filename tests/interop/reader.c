@@ -2,14 +2,17 @@
  *
  *     reader FILE < KEYS
  *
- * Verifies the whole file, then answers "yes" or "no" for every line of standard input. It shares no line with
+ * Verifies the whole file, then answers for every line of standard input: for a filter a line is a key, and the answer
+ * "yes" or "no"; for a table it is a key in hexadecimal, and the answer its value or "no". It shares no line with
  * libkith, so where the two agree the document is right, and where they don't one of the three is wrong. It is slow and
  * plain on purpose: all of a file in memory, one bit at a time, names as in the document.
  *
- * Exit status: 0 answered, 1 the file is refused (standard error says why), 2 used wrongly, no memory or no file. */
+ * Exit status: 0 answered, 1 the file is refused (standard error says why), 2 used wrongly, no memory or no file,
+ * 3 cannot: the document leaves the file's hash functions to the source. */
+#include "reader.h"
+
+#include <inttypes.h>
 #include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,37 +20,32 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#define HEADER_BYTES 192
 #define SPAN_BYTES 65536
-#define PARAMETERS 8
 #define DIRECTORY_ENTRIES 64
-#define GOLDEN_RATIO 0x9e3779b97f4a7c15u
-
-enum kind { BLOOM = 1, BLOCKED, COUNTING, CUCKOO, OVERLAP, LAYERS };
-
-typedef struct filter {
-    enum kind kind;
-    unsigned hash;
-    uint64_t seed;
-    const uint8_t *key;
-    uint64_t capacity, count, fill, body_bytes;
-    uint64_t parameter[PARAMETERS];
-    const uint8_t *body;
-} filter;
 
 static _Noreturn void refuse(const char *why) {
     fprintf(stderr, "reader: refused: %s\n", why);
     exit(1);
 }
 
-static void require(bool holds, const char *why) {
+void require(bool holds, const char *why) {
     if (!holds)
         refuse(why);
 }
 
+_Noreturn void cannot(const char *what) {
+    fprintf(stderr, "reader: cannot: %s\n", what);
+    exit(3);
+}
+
+_Noreturn void fail(const char *what) {
+    fprintf(stderr, "reader: %s\n", what);
+    exit(2);
+}
+
 /* ---- numbers ---- */
 
-static uint64_t load(const uint8_t *at, unsigned bytes) {
+uint64_t load(const uint8_t *at, unsigned bytes) {
     uint64_t value = 0;
     for (unsigned i = 0; i < bytes; i++)
         value |= (uint64_t)at[i] << (8 * i);
@@ -61,7 +59,7 @@ static double load_f64(const uint8_t *at) {
     return value;
 }
 
-static bool all_zero(const uint8_t *at, uint64_t bytes) {
+bool all_zero(const uint8_t *at, uint64_t bytes) {
     for (uint64_t i = 0; i < bytes; i++)
         if (at[i] != 0)
             return false;
@@ -76,7 +74,7 @@ static uint64_t load_bits(const uint8_t *at, uint64_t first, unsigned width) {
     return value;
 }
 
-static uint64_t hi(uint64_t a, uint64_t b) {
+uint64_t hi(uint64_t a, uint64_t b) {
     uint64_t a0 = a & 0xffffffff, a1 = a >> 32, b0 = b & 0xffffffff, b1 = b >> 32;
     uint64_t low = a0 * b0, middle = a1 * b0 + (low >> 32), other = a0 * b1 + (middle & 0xffffffff);
     return a1 * b1 + (middle >> 32) + (other >> 32);
@@ -86,7 +84,7 @@ static uint64_t lo(uint64_t a, uint64_t b) {
     return a * b;
 }
 
-static uint64_t round_up(uint64_t value, uint64_t to) {
+uint64_t round_up(uint64_t value, uint64_t to) {
     return (value + to - 1) / to * to;
 }
 
@@ -96,7 +94,7 @@ static bool power_of_two(uint64_t value) {
 
 /* ---- digests ---- */
 
-static uint64_t rotate(uint64_t x, unsigned by) {
+uint64_t rotate(uint64_t x, unsigned by) {
     return x << by | x >> (64 - by);
 }
 
@@ -110,8 +108,7 @@ static void sip_rounds(uint64_t v[4], unsigned rounds) {
 }
 
 /* Aumasson, Bernstein, "SipHash: a fast short-input PRF", 2012, section 2. */
-static uint64_t siphash_2_4(const uint8_t secret[16], const uint8_t *message, size_t bytes) {
-    uint64_t k0 = load(secret, 8), k1 = load(secret + 8, 8);
+uint64_t siphash_2_4(uint64_t k0, uint64_t k1, const uint8_t *message, size_t bytes) {
     uint64_t v[4] = {k0 ^ 0x736f6d6570736575u, k1 ^ 0x646f72616e646f6du, k0 ^ 0x6c7967656e657261u,
                      k1 ^ 0x7465646279746573u};
     for (size_t done = 0; done <= bytes; done += 8) {
@@ -132,10 +129,11 @@ static uint64_t checksum(const uint8_t *at, uint64_t bytes) {
 }
 
 static uint64_t digest(const filter *f, const uint8_t *key, size_t key_bytes) {
-    return f->hash == 1 ? siphash_2_4(f->key, key, key_bytes) : XXH3_64bits_withSeed(key, key_bytes, f->seed);
+    return f->hash == 1 ? siphash_2_4(load(f->key, 8), load(f->key + 8, 8), key, key_bytes)
+                        : XXH3_64bits_withSeed(key, key_bytes, f->seed);
 }
 
-static uint64_t mix(uint64_t x) {
+uint64_t mix(uint64_t x) {
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
     x = (x ^ x >> 27) * 0x94d049bb133111ebu;
     return x ^ x >> 31;
@@ -389,8 +387,23 @@ static bool has(const filter *f, uint64_t d) {
         return regions_has(f, d);
     case LAYERS:
         return each_layer(f, ask_layer, &d, NULL);
+    case IMAGE:
+    case ENTRIES:
+        break;
     }
     return false;
+}
+
+static bool is_table(const filter *f) {
+    return f->kind == IMAGE || f->kind == ENTRIES;
+}
+
+static void verify_filter_fields(const filter *f, double rate) {
+    require(f->hash == 0 ? all_zero(f->key, 16) : f->seed == 0, "a seed or key that the hash does not use");
+    require(f->capacity >= 1, "capacity 0");
+    require(isfinite(rate) && rate > 0 && rate < 1, "rate out of range");
+    require(f->count <= f->capacity, "more keys than the capacity");
+    require(f->kind <= COUNTING || f->fill == 0, "fill of a kind that has none");
 }
 
 static void verify_header(const uint8_t *block, const filter *f) {
@@ -398,17 +411,16 @@ static void verify_header(const uint8_t *block, const filter *f) {
     require(load(block + 12, 2) == HEADER_BYTES, "header bytes is not 192");
     require(all_zero(block + 14, 2 + 16) && all_zero(block + 34, 6) && all_zero(block + 168, 8),
             "a reserved byte is not 0");
-    require(f->kind >= BLOOM && f->kind <= LAYERS, "unknown kind");
+    require((f->kind >= BLOOM && f->kind <= LAYERS) || is_table(f), "unknown kind");
     require(f->hash <= 1, "unknown hash");
-    require(f->hash == 0 ? all_zero(f->key, 16) : f->seed == 0, "a seed or key that the hash does not use");
-    require(f->capacity >= 1, "capacity 0");
-    double rate = load_f64(block + 72);
-    require(isfinite(rate) && rate > 0 && rate < 1, "rate out of range");
-    require(f->count <= f->capacity, "more keys than the capacity");
-    require(f->kind <= COUNTING || f->fill == 0, "fill of a kind that has none");
+    if (is_table(f))
+        require(all_zero(block + 32, 32) && all_zero(block + 72, 8) && f->fill == 0,
+                "a hash, seed, key, rate or fill of a table is not 0");
+    else
+        verify_filter_fields(f, load_f64(block + 72));
 
-    static const uint8_t used[] = {
-        [BLOOM] = 0x83, [BLOCKED] = 0x83, [COUNTING] = 0x83, [CUCKOO] = 0x1f, [OVERLAP] = 0x07, [LAYERS] = 0x0f};
+    static const uint8_t used[] = {[BLOOM] = 0x83,   [BLOCKED] = 0x83, [COUNTING] = 0x83, [CUCKOO] = 0x1f,
+                                   [OVERLAP] = 0x07, [LAYERS] = 0x0f,  [IMAGE] = 0x7f,    [ENTRIES] = 0x3f};
     for (unsigned i = 0; i < PARAMETERS; i++)
         require((used[f->kind] >> i & 1) != 0 || f->parameter[i] == 0, "an unused parameter is not 0");
 }
@@ -467,16 +479,17 @@ static filter verify(const uint8_t *block, uint64_t bytes, const filter *outer) 
     case LAYERS:
         layers_verify(&f);
         break;
+    case IMAGE:
+        image_verify(&f);
+        break;
+    case ENTRIES:
+        entries_verify(&f);
+        break;
     }
     return f;
 }
 
 /* ---- the program ---- */
-
-static _Noreturn void fail(const char *what) {
-    fprintf(stderr, "reader: %s\n", what);
-    exit(2);
-}
 
 typedef struct buffer {
     uint8_t *at;
@@ -503,6 +516,35 @@ static bool read_line(buffer *line) {
     return c != EOF || line->used > 0;
 }
 
+/* The bytes that a line writes in hexadecimal, in its place. */
+static void decode(buffer *line) {
+    static const char digits[] = "0123456789abcdef";
+    if (line->used % 2 != 0)
+        fail("a key of a table has an odd number of hexadecimal digits");
+    line->used /= 2;
+    for (size_t i = 0; i < line->used; i++) {
+        const char *high = memchr(digits, line->at[2 * i], 16), *low = memchr(digits, line->at[2 * i + 1], 16);
+        if (high == NULL || low == NULL)
+            fail("a key of a table is not in hexadecimal");
+        line->at[i] = (uint8_t)((high - digits) * 16 + (low - digits));
+    }
+}
+
+static void answer(const filter *f, buffer *line) {
+    if (!is_table(f)) {
+        puts(has(f, digest(f, line->at, line->used)) ? "yes" : "no");
+        return;
+    }
+    uint64_t value;
+    decode(line);
+    bool found =
+        f->kind == IMAGE ? image_get(f, line->at, line->used, &value) : entries_get(f, line->at, line->used, &value);
+    if (found)
+        printf("%" PRIu64 "\n", value);
+    else
+        puts("no");
+}
+
 int main(int argc, char **argv) {
     if (argc != 2)
         fail("usage: reader FILE < KEYS");
@@ -519,7 +561,7 @@ int main(int argc, char **argv) {
 
     filter f = verify(bytes.at, bytes.used, NULL);
     while (read_line(&line))
-        puts(has(&f, digest(&f, line.at, line.used)) ? "yes" : "no");
+        answer(&f, &line);
     free(bytes.at);
     free(line.at);
     if (ferror(stdin) || fflush(stdout) != 0 || ferror(stdout))

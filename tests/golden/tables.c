@@ -1,0 +1,338 @@
+/* golden_tables: files of tables that every later version must read, and write, byte for byte.
+ *
+ *     golden_tables                            the tests
+ *     golden_tables --make                     writes the table-*.kith of this folder anew
+ *     golden_tables --list-made                names of the tables that are not kept as files (see CASES)
+ *     golden_tables --save NAME FILE           makes a table and saves it
+ *     golden_tables --expected NAME            a line for each of many keys: the key in hexadecimal, a blank, and its
+ *                                              value, or "no" for a key that is not in
+ *     golden_tables --tamper FROM AT BIT TO    a copy with that bit of byte AT changed and all checksums made right;
+ *                                              prints whether the library opens it: "opened" or "refused"
+ *
+ * When files may be made anew is said in golden.c. The last commands are for tests/interop, where a second reader,
+ * written from docs/format.md, is held against the library. */
+#include <kith/kith.h>
+
+#include "check.h"
+#include "core/hash.h"
+#include "core/mix.h"
+#include "format/format.h"
+#include "golden/files.h"
+
+enum {
+    KEY_BYTES_MAX = 256,
+    LONG_KEY = 5, /* a byte string whose length takes two bytes of LEB128 */
+    LONG_KEY_BYTES = 200,
+};
+
+/* Offsets in a header. */
+enum {
+    BODY_BYTES_AT = 96,
+    BUCKETS_AT = 104 + 8 * 4,
+    OPTION_B_AT = 104 + 8 * 5 + 2,
+    BODY_CHECKSUM_AT = 176,
+    HEADER_CHECKSUM_AT = 184,
+};
+
+/* ---- the tables ---- */
+
+typedef struct table_case {
+    const char *name;
+    const char *kind;
+    unsigned key_bytes;
+    const char *options;
+    kith_family_id family;
+    uint64_t capacity;
+    uint64_t keys; /* see fill() */
+    bool kept;     /* as a file in this folder; the others are made when tests/interop asks for them */
+} table_case;
+
+/* Kept: images of each size of keys, entries of a table with and without lengths, and a bitset; small. Not kept: what
+ * takes many keys to reach (several checksums, four functions at a high load) and more values of the options. The
+ * second reader knows the functions of the families 0 and 1 only: the last table shows that it says so. */
+static const table_case CASES[] = {
+    {"table-words", "cuckoo", 8, NULL, KITH_FAMILY_XXH3, 70, 70, true},
+    {"table-pairs", "cuckoo", 16, "d=3 b=2 layout=two", KITH_FAMILY_SIPHASH, 40, 40, true},
+    {"table-ints", "cuckoo", 4, NULL, KITH_FAMILY_XXH3, 0, 50, true},
+    {"table-strings", "cuckoo", 0, NULL, KITH_FAMILY_XXH3, 0, 40, true},
+    {"table-probe", "probe", 8, "sequence=linear load=60", KITH_FAMILY_TABULATION, 20, 30, true},
+    {"table-bitset", "bitset", 4, "universe=5000", KITH_FAMILY_XXH3, 0, 60, true},
+    {"table-large-words", "cuckoo", 8, NULL, KITH_FAMILY_SIPHASH, 20000, 20000, false},
+    {"table-large-pairs", "cuckoo", 16, "load=97", KITH_FAMILY_XXH3, 5000, 5000, false},
+    {"table-large-strings", "cuckoo", 0, "layout=two", KITH_FAMILY_SIPHASH, 0, 3000, false},
+    {"table-b1", "cuckoo", 8, "b=1", KITH_FAMILY_XXH3, 300, 300, false},
+    {"table-b1-two", "cuckoo", 4, "b=1 layout=two insert=search", KITH_FAMILY_SIPHASH, 300, 300, false},
+    {"table-d3-b3", "cuckoo", 8, "d=3 b=3 load=95", KITH_FAMILY_XXH3, 1000, 1000, false},
+    {"table-d4-b1", "cuckoo", 16, "d=4 b=1 insert=walk load=93", KITH_FAMILY_SIPHASH, 1000, 1000, false},
+    {"table-d4-two", "cuckoo", 4, "d=4 b=2 layout=two load=96", KITH_FAMILY_XXH3, 1000, 1000, false},
+    {"table-b8", "cuckoo", 4, "b=8 load=98", KITH_FAMILY_SIPHASH, 1000, 1000, false},
+    {"table-none", "cuckoo", 8, NULL, KITH_FAMILY_XXH3, 0, 0, false},
+    {"table-probe-strings", "probe", 0, "sequence=double grow=no", KITH_FAMILY_XXH3, 100, 100, false},
+    {"table-chain", "chain", 16, "load=300", KITH_FAMILY_POLYNOMIAL, 100, 100, false},
+    {"table-list", "list", 0, NULL, KITH_FAMILY_XXH3, 0, 30, false},
+    {"table-bitset-words", "bitset", 8, NULL, KITH_FAMILY_XXH3, 100, 300, false},
+    {"table-polynomial", "cuckoo", 8, NULL, KITH_FAMILY_POLYNOMIAL, 100, 100, false},
+};
+#define CASE_COUNT (sizeof CASES / sizeof *CASES)
+#define EACH_CASE(c) for (const table_case *c = CASES; c < CASES + CASE_COUNT; c++)
+#define EACH_KEPT(c) EACH_CASE(c) if (c->kept)
+
+static const table_case *case_named(const char *name) {
+    EACH_CASE(c)
+    if (strcmp(c->name, name) == 0)
+        return c;
+    return NULL;
+}
+
+static bool is_bitset(const table_case *c) {
+    return strcmp(c->kind, "bitset") == 0;
+}
+
+static bool is_image(const table_case *c) {
+    return strcmp(c->kind, "cuckoo") == 0 && c->key_bytes != 0;
+}
+
+/* Key i: the empty string, a long one, key-i; or an integer, of which only 8 bytes count up: 0 is a key like any other, and
+ * with the value 0 its record is that of a free slot. */
+static size_t key_of(const table_case *c, uint64_t i, uint8_t key[KEY_BYTES_MAX]) {
+    memset(key, 'x', KEY_BYTES_MAX);
+    if (c->key_bytes == 0) {
+        if (i == 0 || i == LONG_KEY)
+            return i == 0 ? 0 : LONG_KEY_BYTES;
+        return (size_t)snprintf((char *)key, KEY_BYTES_MAX, "key-%" PRIu64, i);
+    }
+    uint64_t low = is_bitset(c) ? i * 37 : c->key_bytes == 4 ? (uint32_t)i * 0x9e3779b1u : i;
+    uint64_t high = c->key_bytes == 16 && i != 0 ? kithi_word(i, 0) : 0;
+    for (unsigned byte = 0; byte < c->key_bytes; byte++)
+        key[byte] = (uint8_t)((byte < 8 ? low : high) >> (8 * (byte % 8)));
+    return c->key_bytes;
+}
+
+/* Of all lengths from 0 to 64 bits. */
+static uint64_t value_of(const table_case *c, uint64_t i) {
+    return is_bitset(c) || i == 0 ? 0 : i == 1 ? UINT64_MAX : kithi_word(i, 0) >> (i % 64);
+}
+
+/* Keys 3, 8, 13, … go again, and every second of them comes back. */
+static bool is_in(const table_case *c, uint64_t i) {
+    return i < c->keys && i % 10 != 8;
+}
+
+static void put(const table_case *c, kith_table *table, uint64_t i, uint64_t value) {
+    uint8_t key[KEY_BYTES_MAX];
+    CHECK_OK(kith_table_put(table, key, key_of(c, i, key), value, NULL));
+}
+
+/* Puts the keys in order, every seventh first with another value; then see is_in. */
+static void fill(const table_case *c, kith_table *table) {
+    uint8_t key[KEY_BYTES_MAX];
+    for (uint64_t i = 0; i < c->keys; i++)
+        put(c, table, i, i % 7 == 0 && !is_bitset(c) ? i + 1 : value_of(c, i));
+    for (uint64_t i = 0; i < c->keys; i += 7)
+        put(c, table, i, value_of(c, i));
+    for (uint64_t i = 3; i < c->keys; i += 5)
+        CHECK_OK(kith_table_remove(table, key, key_of(c, i, key), NULL));
+    for (uint64_t i = 3; i < c->keys; i += 10)
+        put(c, table, i, value_of(c, i));
+}
+
+static kith_table *make(const table_case *c) {
+    kith_table_spec spec = KITH_TABLE_SPEC_INIT;
+    spec.kind = c->kind;
+    spec.key_bytes = c->key_bytes;
+    spec.capacity = c->capacity;
+    spec.options = c->options;
+    spec.family = c->family;
+    spec.seed = 1;
+    kith_table *table;
+    CHECK_OK(kith_table_create(&spec, &table));
+    fill(c, table);
+    return table;
+}
+
+static void save(const table_case *c, const char *path) {
+    kith_table *table = make(c);
+    CHECK_OK(kith_table_save(table, path));
+    kith_table_free(table);
+}
+
+/* Every key that was ever in, and as many that never were. */
+static uint64_t looked_at(const table_case *c) {
+    return 2 * c->keys + 10;
+}
+
+static void check_answers(const table_case *c, const char *path, unsigned flags) {
+    kith_table *table;
+    kith_status status = kith_table_open(path, flags, NULL, &table);
+    if (status != KITH_OK)
+        CHECK_FAIL("%s: %s", path, kith_status_text(status));
+    CHECK(strcmp(kith_table_kind_name(table), c->kind) == 0);
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < looked_at(c); i++) {
+        uint8_t key[KEY_BYTES_MAX];
+        uint64_t value = 0;
+        bool found = kith_table_get(table, key, key_of(c, i, key), &value);
+        if (found != is_in(c, i) || (found && value != value_of(c, i)))
+            CHECK_FAIL("%s: key %" PRIu64 " is %s, with the value %" PRIu64, path, i, found ? "in" : "not in", value);
+        count += found;
+    }
+    CHECK_EQ_U64(kith_table_count(table), count);
+    kith_table_free(table);
+}
+
+/* ---- the tests ---- */
+
+static const char SAVED[] = "golden-tables-saved.kith";
+
+TEST(the_same_operations_give_the_golden_bytes) {
+    EACH_KEPT(c) {
+        char path[PATH_BYTES_MAX];
+        text want = read_file(golden_path(c->name, path));
+        save(c, SAVED);
+        text saved = read_file(SAVED);
+        check_same_bytes(c->name, saved.at, saved.used, &want);
+        CHECK(remove(SAVED) == 0);
+        free(saved.at);
+        free(want.at);
+    }
+}
+
+TEST(golden_files_open_and_have_every_key_and_no_other) {
+    EACH_KEPT(c) {
+        char path[PATH_BYTES_MAX];
+        check_answers(c, golden_path(c->name, path), KITH_OPEN_DEFAULT);
+        check_answers(c, path, KITH_OPEN_COPY);
+    }
+}
+
+TEST(tables_that_are_not_kept_open_and_have_every_key_and_no_other) {
+    EACH_CASE(c) {
+        if (c->kept)
+            continue;
+        save(c, SAVED);
+        check_answers(c, SAVED, KITH_OPEN_DEFAULT);
+        CHECK(remove(SAVED) == 0);
+    }
+}
+
+/* A file is a whole table again: what is saved of it is the same file, where the bytes do not depend on the order in
+ * which entries came. */
+TEST(images_saved_again_are_the_same_bytes) {
+    EACH_KEPT(c) {
+        if (!is_image(c))
+            continue;
+        char path[PATH_BYTES_MAX];
+        text want = read_file(golden_path(c->name, path));
+        kith_table *table;
+        CHECK_OK(kith_table_open(path, KITH_OPEN_COPY, NULL, &table));
+        CHECK_OK(kith_table_save(table, SAVED));
+        kith_table_free(table);
+        text saved = read_file(SAVED);
+        check_same_bytes(c->name, saved.at, saved.used, &want);
+        CHECK(remove(SAVED) == 0);
+        free(saved.at);
+        free(want.at);
+    }
+}
+
+/* Images in which every key lies in its first bucket would say nothing about the others. */
+TEST(golden_images_have_marks) {
+    EACH_KEPT(c) {
+        if (!is_image(c))
+            continue;
+        char path[PATH_BYTES_MAX];
+        text file = read_file(golden_path(c->name, path));
+        uint64_t slots = number_at(&file, BUCKETS_AT, 8) * number_at(&file, OPTION_B_AT, 1), marks = 0;
+        size_t tags = HEADER_BYTES + slots * (c->key_bytes == 16 ? 24 : 16);
+        CHECK(tags + slots <= file.used);
+        for (size_t slot = 0; slot < slots; slot++)
+            marks += number_at(&file, tags + slot, 1) >> 7;
+        if (marks < 5)
+            CHECK_FAIL("%s has only %" PRIu64 " marks", c->name, marks);
+        free(file.at);
+    }
+}
+
+/* ---- the commands ---- */
+
+static void print_key(const uint8_t *key, size_t key_bytes) {
+    for (size_t i = 0; i < key_bytes; i++)
+        printf("%02x", (unsigned)key[i]);
+}
+
+static void print_expected(const table_case *c) {
+    uint8_t key[KEY_BYTES_MAX];
+    for (uint64_t i = 0; i < looked_at(c); i++) {
+        print_key(key, key_of(c, i, key));
+        if (is_in(c, i))
+            printf(" %" PRIu64 "\n", value_of(c, i));
+        else
+            puts(" no");
+    }
+    memset(key, 0, sizeof key);
+    print_key(key, c->key_bytes + 1); /* of a size that no key has; or a zero */
+    puts(" no");
+}
+
+static void store64(char *at, uint64_t value) {
+    for (unsigned i = 0; i < 8; i++)
+        at[i] = (char)(value >> (8 * i));
+}
+
+/* What whoever can write a file can do; the header may lie about the length of the body. */
+static void seal(text *file, size_t body_bytes) {
+    size_t part = KITHI_CHECKED_BYTES, parts = (body_bytes + part - 1) / part;
+    char *body = file->at + HEADER_BYTES, *checksums = body + body_bytes;
+    CHECK(HEADER_BYTES + body_bytes + 8 * parts == file->used);
+    for (size_t i = 0; i < parts; i++)
+        store64(checksums + 8 * i, kithi_checksum(body + part * i, i + 1 < parts ? part : body_bytes - part * i));
+    store64(file->at + BODY_CHECKSUM_AT, kithi_checksum(checksums, 8 * parts));
+    store64(file->at + HEADER_CHECKSUM_AT, kithi_checksum(file->at, HEADER_CHECKSUM_AT));
+}
+
+static void tamper(const char *from, size_t at, unsigned bit, const char *to) {
+    text file = read_file(from);
+    CHECK(at < file.used && bit < 8);
+    size_t body_bytes = (size_t)number_at(&file, BODY_BYTES_AT, 8);
+    file.at[at] = (char)(file.at[at] ^ 1 << bit);
+    seal(&file, body_bytes);
+    write_file(to, &file);
+    free(file.at);
+    kith_table *table = NULL;
+    puts(kith_table_open(to, KITH_OPEN_DEFAULT, NULL, &table) == KITH_OK ? "opened" : "refused");
+    kith_table_free(table);
+}
+
+static bool run_command(int argc, char **argv) {
+    const char *command = argv[1];
+    const table_case *named = argc >= 3 ? case_named(argv[2]) : NULL;
+    char path[PATH_BYTES_MAX];
+    if (strcmp(command, "--make") == 0 && argc == 2) {
+        EACH_KEPT(c)
+        save(c, golden_path(c->name, path));
+    } else if (strcmp(command, "--list-made") == 0 && argc == 2) {
+        EACH_CASE(c)
+        if (!c->kept)
+            puts(c->name);
+    } else if (strcmp(command, "--save") == 0 && argc == 4 && named != NULL)
+        save(named, argv[3]);
+    else if (strcmp(command, "--expected") == 0 && argc == 3 && named != NULL)
+        print_expected(named);
+    else if (strcmp(command, "--tamper") == 0 && argc == 6)
+        tamper(argv[2], (size_t)strtoull(argv[3], NULL, 10), (unsigned)strtoul(argv[4], NULL, 10), argv[5]);
+    else
+        return false;
+    return true;
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2 || strncmp(argv[1], "--", 2) != 0 || strcmp(argv[1], "--list") == 0)
+        return check_main(argc, argv);
+    if (setjmp(check_exit) != 0)
+        return 1;
+    if (!run_command(argc, argv)) {
+        fprintf(stderr, "golden_tables: no such command or table; see the head of tables.c\n");
+        return 2;
+    }
+    return fflush(stdout) != 0;
+}

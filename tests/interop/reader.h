@@ -1,0 +1,45 @@
+/* reader.h: what the two files of the reader share. It has no line of libkith. */
+#ifndef KITH_TESTS_INTEROP_READER_H
+#define KITH_TESTS_INTEROP_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HEADER_BYTES 192
+#define PARAMETERS 8
+#define GOLDEN_RATIO 0x9e3779b97f4a7c15u
+
+enum kind { BLOOM = 1, BLOCKED, COUNTING, CUCKOO, OVERLAP, LAYERS, IMAGE = 32, ENTRIES = 33 };
+
+/* A block: a filter or a table. */
+typedef struct filter {
+    enum kind kind;
+    unsigned hash;
+    uint64_t seed;
+    const uint8_t *key;
+    uint64_t capacity, count, fill, body_bytes;
+    uint64_t parameter[PARAMETERS];
+    const uint8_t *body;
+} filter;
+
+/* These end the program: the file is refused unless it holds; the document does not say how; all else. */
+void require(bool holds, const char *why);
+_Noreturn void cannot(const char *what);
+_Noreturn void fail(const char *what);
+
+uint64_t load(const uint8_t *at, unsigned bytes);
+bool all_zero(const uint8_t *at, uint64_t bytes);
+uint64_t hi(uint64_t a, uint64_t b);
+uint64_t round_up(uint64_t value, uint64_t to);
+uint64_t rotate(uint64_t x, unsigned by);
+uint64_t mix(uint64_t x);
+uint64_t siphash_2_4(uint64_t k0, uint64_t k1, const uint8_t *message, size_t bytes);
+
+/* Kinds 32 and 33, of blocks whose header, lengths and checksums are verified. */
+void image_verify(const filter *f);
+bool image_get(const filter *f, const uint8_t *key, size_t key_bytes, uint64_t *value);
+void entries_verify(const filter *f);
+bool entries_get(const filter *f, const uint8_t *key, size_t key_bytes, uint64_t *value);
+
+#endif

@@ -1,0 +1,259 @@
+/* reader_tables: tables for the reader, from "Kinds 32 and 33" of docs/format.md and from nothing else. A key of an image is
+ * looked for where the document places it, by mark, bucket and tag: a scan would find keys in places that are wrong. */
+#include "reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum { XXH3, SIPHASH, POLYNOMIAL, TABULATION, MULTIPLY_SHIFT };
+enum { TABLE_CUCKOO = 1, TABLE_PROBE, TABLE_CHAIN, TABLE_BITSET, TABLE_LIST };
+enum { OPTIONS = 8, BUCKETS_OF_A_KEY = 4 };
+
+static bool within(uint64_t value, uint64_t least, uint64_t most) {
+    return value >= least && value <= most;
+}
+
+static void verify_common(const filter *f) {
+    uint64_t key_bytes = f->parameter[0], family = f->parameter[1], independence = f->parameter[2];
+    require(key_bytes == 4 || key_bytes == 8 || key_bytes == 16 || (key_bytes == 0 && f->kind == ENTRIES),
+            "key bytes out of range");
+    require(family <= MULTIPLY_SHIFT, "unknown family");
+    require(independence == 0 || (family == POLYNOMIAL && within(independence, 2, 64)), "independence out of range");
+}
+
+static void verify_cuckoo_options(const uint64_t *option) {
+    require(option[0] <= 1, "layout out of range");
+    require(within(option[1], 2, 4), "d out of range");
+    require(within(option[2], 1, 8), "b out of range");
+    require(option[3] <= 2, "insert out of range");
+    require(option[4] <= 100, "load out of range");
+}
+
+/* ---- kind 32, image ---- */
+
+typedef struct image {
+    unsigned key_bytes, record_bytes, family, layout, d, b;
+    uint64_t buckets, slots;
+    const uint8_t *records, *tags;
+    uint64_t word[4]; /* of function 0, from word 1 on; word[0] is not used */
+} image;
+
+/* The places that a key has. */
+typedef struct places {
+    uint64_t bucket[BUCKETS_OF_A_KEY];
+    unsigned tag, mark; /* mark: the class, which tag byte of bucket 0 has the mark */
+} places;
+
+static image image_of(const filter *f) {
+    const uint64_t *p = f->parameter;
+    image t = {.key_bytes = (unsigned)p[0],
+               .record_bytes = p[0] == 16 ? 24 : 16,
+               .family = (unsigned)p[1],
+               .layout = p[5] & 0xff,
+               .d = p[5] >> 8 & 0xff,
+               .b = p[5] >> 16 & 0xff,
+               .buckets = p[4],
+               .records = f->body};
+    t.slots = t.buckets * t.b;
+    t.tags = t.records + t.slots * t.record_bytes;
+    uint64_t s = mix(p[6] + GOLDEN_RATIO);
+    for (unsigned j = 1; j <= 3; j++)
+        t.word[j] = mix(s + j * GOLDEN_RATIO);
+    return t;
+}
+
+static uint64_t value_of_function_0(const image *t, const uint8_t *key) {
+    uint8_t padded[16] = {0};
+    size_t bytes = t->key_bytes == 16 ? 16 : 8;
+    memcpy(padded, key, t->key_bytes);
+    if (t->family == SIPHASH)
+        return siphash_2_4(t->word[2], t->word[3], padded, bytes);
+    return XXH3_64bits_withSeed(padded, bytes, bytes == 16 ? t->word[1] : t->word[2]);
+}
+
+static places places_of(const image *t, const uint8_t *key) {
+    uint64_t v = value_of_function_0(t, key);
+    places at = {.tag = v % 128 == 0 ? 1 : v % 128, .mark = (unsigned)((v >> 7) % 8) * t->b >> 3};
+    for (unsigned i = 0; i < t->d; i++) {
+        uint64_t x = i == 0 ? v : i == 1 ? rotate(v, 27) : mix(v + (i + 1) * GOLDEN_RATIO);
+        uint64_t part = t->buckets / t->d;
+        at.bucket[i] = t->layout == 0 ? hi(x, t->buckets) : i * part + hi(x, part);
+    }
+    return at;
+}
+
+/* The slot of bucket that has the key; `slots` when none has. */
+static uint64_t slot_in(const image *t, uint64_t bucket, unsigned tag, const uint8_t *key) {
+    for (uint64_t slot = bucket * t->b; slot < (bucket + 1) * t->b; slot++)
+        if ((t->tags[slot] & 0x7f) == tag && memcmp(t->records + slot * t->record_bytes, key, t->key_bytes) == 0)
+            return slot;
+    return t->slots;
+}
+
+static uint64_t slot_of(const image *t, const uint8_t *key) {
+    places at = places_of(t, key);
+    unsigned buckets = t->tags[at.bucket[0] * t->b + at.mark] >> 7 != 0 ? t->d : 1;
+    uint64_t slot = t->slots;
+    for (unsigned i = 0; i < buckets && slot == t->slots; i++)
+        slot = slot_in(t, at.bucket[i], at.tag, key);
+    return slot;
+}
+
+bool image_get(const filter *f, const uint8_t *key, size_t key_bytes, uint64_t *value) {
+    image t = image_of(f);
+    if (key_bytes != t.key_bytes)
+        return false;
+    uint64_t slot = slot_of(&t, key);
+    if (slot == t.slots)
+        return false;
+    *value = load(t.records + (slot + 1) * t.record_bytes - 8, 8);
+    return true;
+}
+
+static uint64_t image_body_bytes(const filter *f) {
+    uint64_t option[5], buckets = f->parameter[4];
+    require(f->parameter[5] >> 40 == 0, "an unused byte of the options is not 0");
+    for (unsigned i = 0; i < 5; i++)
+        option[i] = f->parameter[5] >> (8 * i) & 0xff;
+    verify_cuckoo_options(option);
+    require(within(buckets, 4, (uint64_t)1 << 56) && buckets % option[1] == 0, "buckets out of range");
+    uint64_t slot_bytes = (f->parameter[0] == 16 ? 24 : 16) + 1;
+    return round_up(buckets * option[2] * slot_bytes + 8, 64); /* below 2^64: 2^56 * 8 * 25 */
+}
+
+void image_verify(const filter *f) {
+    verify_common(f);
+    require(image_body_bytes(f) == f->body_bytes, "the body's length is not what the parameters give");
+    image t = image_of(f);
+    uint64_t used = 0, tags_end = t.slots * (t.record_bytes + 1);
+    require(all_zero(f->body + tags_end, f->body_bytes - tags_end), "a byte behind the last tag is not 0");
+    for (uint64_t slot = 0; slot < t.slots; slot++) {
+        const uint8_t *record = t.records + slot * t.record_bytes;
+        bool in_use = (t.tags[slot] & 0x7f) != 0;
+        require(in_use || all_zero(record, t.record_bytes), "the record of a free slot is not 0");
+        require(t.key_bytes != 4 || all_zero(record + 4, 4), "a byte behind a key of 4 bytes is not 0");
+        used += in_use;
+    }
+    require(used == f->count, "count is not the number of slots in use");
+    if (t.family > SIPHASH)
+        cannot("the functions of this family are not in the document");
+    for (uint64_t slot = 0; slot < t.slots; slot++) {
+        if ((t.tags[slot] & 0x7f) == 0)
+            continue;
+        /* A key has one slot where look-up finds it, so this finds a second one too. */
+        require(slot_of(&t, t.records + slot * t.record_bytes) == slot,
+                "a key is not in its buckets, has another tag or no mark, or is in twice");
+    }
+}
+
+/* ---- kind 33, entries ---- */
+
+typedef struct entry {
+    const uint8_t *key;
+    uint64_t key_bytes, value;
+} entry;
+
+static uint64_t take_leb128(const uint8_t **at, const uint8_t *end) {
+    uint64_t value = 0;
+    for (unsigned shift = 0;; shift += 7) {
+        require(*at < end, "an entry reaches past the end of the entries");
+        uint8_t byte = *(*at)++;
+        require(shift < 63 || byte <= 1, "a LEB128 has more than 64 bits");
+        value |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80) {
+            require(shift == 0 || byte != 0, "a LEB128 is longer than need be");
+            return value;
+        }
+    }
+}
+
+static entry take_entry(const filter *f, const uint8_t **at, const uint8_t *end) {
+    entry e = {.key_bytes = f->parameter[0]};
+    if (e.key_bytes == 0)
+        e.key_bytes = take_leb128(at, end);
+    require(e.key_bytes <= (uint64_t)1 << 32, "a key is too long");
+    require(e.key_bytes <= (uint64_t)(end - *at), "an entry reaches past the end of the entries");
+    e.key = *at;
+    *at += e.key_bytes;
+    e.value = take_leb128(at, end);
+    return e;
+}
+
+static void verify_options(const filter *f) {
+    uint64_t option[OPTIONS], key_bytes = f->parameter[0];
+    static const unsigned used[] = {
+        [TABLE_CUCKOO] = 5, [TABLE_PROBE] = 3, [TABLE_CHAIN] = 2, [TABLE_BITSET] = 1, [TABLE_LIST] = 0};
+    require(within(f->parameter[4], TABLE_CUCKOO, TABLE_LIST), "unknown kind of table");
+    for (unsigned i = 0; i < OPTIONS; i++) {
+        option[i] = load(f->body + 8 * i, 8);
+        require(i < used[f->parameter[4]] || option[i] == 0, "an unused option is not 0");
+    }
+    switch (f->parameter[4]) {
+    case TABLE_CUCKOO:
+        verify_cuckoo_options(option);
+        break;
+    case TABLE_PROBE:
+        require(option[0] <= 2 && option[1] <= 1 && within(option[2], 10, 95), "an option of probe is out of range");
+        break;
+    case TABLE_CHAIN:
+        require(within(option[0], 25, 800) && option[1] <= 1, "an option of chain is out of range");
+        break;
+    case TABLE_BITSET:
+        require(key_bytes == 4 || key_bytes == 8, "key bytes out of range");
+        require(within(option[0], 1, (uint64_t)1 << (key_bytes == 4 ? 32 : 40)), "universe out of range");
+        require(f->capacity <= option[0], "capacity past the universe");
+        break;
+    default:
+        break;
+    }
+}
+
+static int compare_entries(const void *a, const void *b) {
+    const entry *x = a, *y = b;
+    if (x->key_bytes != y->key_bytes)
+        return x->key_bytes < y->key_bytes ? -1 : 1;
+    return memcmp(x->key, y->key, (size_t)x->key_bytes);
+}
+
+void entries_verify(const filter *f) {
+    verify_common(f);
+    const uint64_t options_bytes = 8 * OPTIONS, entries_bytes = f->parameter[5];
+    require(f->body_bytes >= options_bytes && entries_bytes <= f->body_bytes - options_bytes &&
+                round_up(options_bytes + entries_bytes, 64) == f->body_bytes,
+            "the body's length is not what the parameters give");
+    verify_options(f);
+    const uint8_t *at = f->body + options_bytes, *end = at + entries_bytes;
+    require(all_zero(end, f->body_bytes - options_bytes - entries_bytes), "a byte behind the last entry is not 0");
+
+    require(f->count <= entries_bytes, "more keys than there are bytes"); /* an entry has one at least */
+    entry *entries = calloc((size_t)f->count + 1, sizeof *entries);
+    if (entries == NULL)
+        fail("no memory");
+    for (uint64_t i = 0; i < f->count; i++) {
+        entries[i] = take_entry(f, &at, end);
+        if (f->parameter[4] == TABLE_BITSET)
+            require(entries[i].value == 0 && load(entries[i].key, (unsigned)f->parameter[0]) < load(f->body, 8),
+                    "a bitset has a value, or a key past its universe");
+    }
+    require(at == end, "count is not the number of entries");
+    qsort(entries, (size_t)f->count, sizeof *entries, compare_entries);
+    for (uint64_t i = 1; i < f->count; i++)
+        require(compare_entries(&entries[i - 1], &entries[i]) != 0, "a key is in twice");
+    free(entries);
+}
+
+bool entries_get(const filter *f, const uint8_t *key, size_t key_bytes, uint64_t *value) {
+    const uint8_t *at = f->body + 8 * OPTIONS, *end = at + f->parameter[5];
+    entry wanted = {key, key_bytes, 0};
+    while (at < end) {
+        entry e = take_entry(f, &at, end);
+        if (compare_entries(&e, &wanted) == 0) {
+            *value = e.value;
+            return true;
+        }
+    }
+    return false;
+}
