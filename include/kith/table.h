@@ -168,7 +168,8 @@ KITH_API KITH_MUST_USE kith_status kith_table_save(kith_table *table, const char
 /* Opens what kith_table_save wrote; `flags` are the kith_open_flags of kith/filter.h. A cuckoo table of fixed keys is mapped
  * and read-only, or with KITH_OPEN_COPY read into memory and writable; with KITH_OPEN_LAZY only its header is verified, and
  * on a damaged body answers may be wrong, but no call reads outside the file; a copy is verified in any case. Other tables
- * are read into memory and verified, writable, whatever the flags.
+ * are read into memory and verified, writable, whatever the flags, and with the room that they were made with: a stranger's
+ * file may ask for much, so give an allocator that has a limit.
  * KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO, KITH_E_EMPTY, KITH_E_NOT_KITH, KITH_E_VERSION, KITH_E_KIND (a filter, or a kind that
  * this library does not have), KITH_E_TRUNCATED, KITH_E_TRAILING, KITH_E_CORRUPT, KITH_E_MEMORY; KITH_E_ARGUMENT for unknown
  * flags. */
