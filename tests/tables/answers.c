@@ -38,7 +38,7 @@ static void agree(const subject *s, uint64_t operations, uint64_t seed) {
 }
 
 static void agree_all(variety which, uint64_t operations) {
-    EACH_SUBJECT(s, which) agree(&s, operations / (s.scans ? FEWER_SCANS : 1), 61);
+    EACH_SUBJECT(s, which) agree(&s, operations / (s.scans && !check_soak() ? FEWER_SCANS : 1), 61);
 }
 
 void operations_agree_with_a_model(void) {
