@@ -24,6 +24,9 @@ kith_status kith_exact_create(const kith_filter_spec *filter, const kith_table_s
     assert(set != NULL);
     kith_filter_spec filter_spec = KITH_FILTER_SPEC_INIT;
     kith_table_spec table_spec = KITH_TABLE_SPEC_INIT;
+    if ((filter != NULL && filter->struct_bytes != sizeof *filter) ||
+        (table != NULL && table->struct_bytes != sizeof *table))
+        return KITH_E_ARGUMENT;
     if (filter != NULL)
         filter_spec = *filter;
     if (table != NULL)
@@ -131,14 +134,18 @@ kith_status kith_exact_add(kith_exact *s, const void *key, size_t key_bytes, boo
 
 kith_status kith_exact_remove(kith_exact *s, const void *key, size_t key_bytes) {
     assert(s != NULL);
-    if (!kith_filter_has(s->filter, key, key_bytes))
+    /* The digest first: the key may lie in the table itself. */
+    uint64_t digest = kith_filter_digest(s->filter, key, key_bytes);
+    if (kith_filter_has_many(s->filter, &digest, 1, NULL) == 0)
         return KITH_E_ABSENT;
     kith_status status = kith_table_remove(s->table, key, key_bytes, NULL);
     if (status != KITH_OK)
         return status;
-    status = kith_filter_remove(s->filter, key, key_bytes);
-    assert(status == KITH_OK);
-    return status;
+    /* Where the filter can't tell which of its layers has the key it keeps the trace: one more key that the table is
+     * asked for. */
+    status = kith_filter_remove_many(s->filter, &digest, 1, NULL);
+    assert(status == KITH_OK || status == KITH_E_AMBIGUOUS);
+    return KITH_OK;
 }
 
 bool kith_exact_has(const kith_exact *s, const void *key, size_t key_bytes) {

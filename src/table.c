@@ -10,7 +10,6 @@
 #include "table_kind.h"
 
 #define AHEAD 8
-#define KEY_BYTES_MAX (UINT64_C(1) << 32)
 
 /* ---- the register ---- */
 
@@ -37,6 +36,13 @@ const kith_kind_info *kith_table_kind_at(size_t index) {
 const kithi_table_kind *kithi_table_kind_by_id(uint64_t id) {
     for (size_t i = 0; i < KIND_COUNT; i++)
         if (KINDS[i]->id == id)
+            return KINDS[i];
+    return NULL;
+}
+
+const kithi_table_kind *kithi_table_kind_with_images(void) {
+    for (size_t i = 0; i < KIND_COUNT; i++)
+        if (KINDS[i]->image != NULL)
             return KINDS[i];
     return NULL;
 }
@@ -157,7 +163,7 @@ kith_status kith_table_reserve(kith_table *t, uint64_t keys) {
 /* ---- one key ---- */
 
 static bool key_fits(const kith_table *t, size_t key_bytes) {
-    return t->key_bytes != 0 ? key_bytes == t->key_bytes : key_bytes <= KEY_BYTES_MAX;
+    return t->key_bytes != 0 ? key_bytes == t->key_bytes : (uint64_t)key_bytes <= KITHI_TABLE_KEY_MAX;
 }
 
 kith_status kith_table_put(kith_table *t, const void *key, size_t key_bytes, uint64_t value, bool *was_new) {
@@ -218,12 +224,9 @@ static inline kithi_key key_at(const kith_table *t, const kith_keys *keys, size_
     return (kithi_key){(const uint8_t *)keys->packed + i * t->key_bytes, t->key_bytes};
 }
 
-static inline void prefetch(const kith_table *t, const kith_keys *keys, size_t i) {
-    if (i >= keys->n || t->kind->prefetch == NULL)
-        return;
-    kithi_key key = key_at(t, keys, i);
-    if (key_fits(t, key.byte_count))
-        t->kind->prefetch(t, &key);
+static inline void prefetch(const kith_table *t, const kithi_key *key) {
+    if (t->kind->prefetch != NULL && key_fits(t, key->byte_count))
+        t->kind->prefetch(t, key);
 }
 
 static bool keys_valid(const kith_table *t, const kith_keys *keys) {
@@ -234,8 +237,8 @@ static bool keys_valid(const kith_table *t, const kith_keys *keys) {
 static uint64_t get_each(const kith_table *t, const kithi_key *keys, size_t n, uint64_t *values) {
     uint64_t found = 0;
     for (size_t i = 0; i < n; i++) {
-        if (i + AHEAD < n && t->kind->prefetch != NULL && key_fits(t, keys[i + AHEAD].byte_count))
-            t->kind->prefetch(t, &keys[i + AHEAD]);
+        if (i + AHEAD < n)
+            prefetch(t, &keys[i + AHEAD]);
         uint64_t value;
         if (!key_fits(t, keys[i].byte_count) || !t->kind->get(t, &keys[i], &value))
             continue;
@@ -276,7 +279,10 @@ kith_status kith_table_put_many(kith_table *t, const kith_keys *keys, const uint
     kith_status status = KITH_OK;
     size_t i = 0;
     for (; i < keys->n; i++) {
-        prefetch(t, keys, i + AHEAD);
+        if (keys->n - i > AHEAD) {
+            kithi_key ahead = key_at(t, keys, i + AHEAD);
+            prefetch(t, &ahead);
+        }
         kithi_key key = key_at(t, keys, i);
         status = kith_table_put(t, key.bytes, key.byte_count, values != NULL ? values[i] : 0, NULL);
         if (status != KITH_OK)

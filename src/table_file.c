@@ -19,7 +19,6 @@
 
 #define IMAGE_ID 32
 #define ENTRIES_ID 33
-#define KEY_BYTES_MAX (UINT64_C(1) << 32)
 
 enum { PARAM_KIND = KITHI_TABLE_PARAMS, PARAM_ENTRY_BYTES };
 enum { OPTIONS_BYTES = 8 * KITHI_OPTIONS_MAX };
@@ -149,19 +148,11 @@ static kith_status read_head(const kithi_head *head, const kithi_table_kind *kin
                : KITH_E_CORRUPT;
 }
 
-/* The one kind that has images. */
-static const kithi_table_kind *image_kind(void) {
-    for (uint64_t id = 1; kithi_table_kind_by_id(id) != NULL; id++)
-        if (kithi_table_kind_by_id(id)->image != NULL)
-            return kithi_table_kind_by_id(id);
-    return NULL;
-}
-
 /* On success the block is the table's, or, when it is read-only, still a map. */
 static kith_status open_image(const kithi_head *head, uint8_t *block, bool readonly, bool lazy,
                               const kith_allocator *allocator, kith_table **table) {
     kith_table shell, *t;
-    kith_status status = read_head(head, image_kind(), allocator, &shell);
+    kith_status status = read_head(head, kithi_table_kind_with_images(), allocator, &shell);
     if (status == KITH_OK && shell.key_bytes == 0)
         status = KITH_E_CORRUPT;
     shell.readonly = readonly;
@@ -188,7 +179,7 @@ static kith_status open_image(const kithi_head *head, uint8_t *block, bool reado
 static kith_status put_entries(kith_table *t, const kithi_head *head, const uint8_t *at, const uint8_t *end) {
     for (uint64_t i = 0; i < head->count; i++) {
         uint64_t key_bytes = t->key_bytes, value;
-        if (t->key_bytes == 0 && (!leb_read(&at, end, &key_bytes) || key_bytes > KEY_BYTES_MAX))
+        if (t->key_bytes == 0 && (!leb_read(&at, end, &key_bytes) || key_bytes > KITHI_TABLE_KEY_MAX))
             return KITH_E_CORRUPT;
         if (key_bytes > (uint64_t)(end - at))
             return KITH_E_CORRUPT;
@@ -198,12 +189,21 @@ static kith_status put_entries(kith_table *t, const kithi_head *head, const uint
             return KITH_E_CORRUPT;
         bool was_new;
         kith_status status = kith_table_put(t, key, (size_t)key_bytes, value, &was_new);
-        if (status == KITH_E_MEMORY)
+        if (status == KITH_E_MEMORY || status == KITH_E_TOO_LARGE)
             return status;
         if (status != KITH_OK || !was_new)
             return KITH_E_CORRUPT;
     }
     return at == end ? KITH_OK : KITH_E_CORRUPT;
+}
+
+/* The room that the table was made with, unless it grows by itself and that was far more than it came to hold: a short
+ * file then asks for little. */
+static uint64_t room_for(const kith_table *t, const kithi_head *head) {
+    if (t->kind->keeps_size != NULL && t->kind->keeps_size(t))
+        return head->capacity;
+    uint64_t enough = head->body_bytes;
+    return head->capacity < enough ? head->capacity : enough;
 }
 
 static kith_status open_entries(const kithi_head *head, const uint8_t *block, const kith_allocator *allocator,
@@ -215,7 +215,8 @@ static kith_status open_entries(const kithi_head *head, const uint8_t *block, co
     const uint8_t *body = block + KITHI_HEADER_BYTES;
     uint64_t entries = head->params[PARAM_ENTRY_BYTES];
     if (head->body_bytes < OPTIONS_BYTES || entries > head->body_bytes - OPTIONS_BYTES ||
-        head->body_bytes - OPTIONS_BYTES - entries >= KITHI_BODY_ALIGNMENT || head->params[PARAM_ENTRY_BYTES + 1] != 0)
+        head->body_bytes - OPTIONS_BYTES - entries >= KITHI_BODY_ALIGNMENT ||
+        (shell.kind->image != NULL && shell.key_bytes != 0) || head->params[PARAM_ENTRY_BYTES + 1] != 0)
         return KITH_E_CORRUPT;
     for (unsigned i = 0; i < KITHI_OPTIONS_MAX; i++)
         shell.options[i] = kithi_load64(body + 8 * i);
@@ -231,7 +232,7 @@ static kith_status open_entries(const kithi_head *head, const uint8_t *block, co
     status = kithi_table_new(&shell, &t);
     if (status != KITH_OK)
         return status;
-    status = t->kind->create(t, head->capacity);
+    status = t->kind->create(t, room_for(t, head));
     if (status != KITH_OK) {
         kithi_table_drop(t);
         return status == KITH_E_MEMORY ? status : KITH_E_CORRUPT; /* nobody could have made it */

@@ -25,6 +25,9 @@ typedef struct kithi_key {
     size_t byte_count;
 } kithi_key;
 
+/* The longest byte string. */
+#define KITHI_TABLE_KEY_MAX (UINT64_C(1) << 32)
+
 /* Keys that a batch takes at once: a word of a bitmap. */
 #define KITHI_GROUP 64
 
@@ -60,6 +63,10 @@ typedef struct kithi_table_kind {
     void (*stats)(const kith_table *t, kith_table_stats *stats); /* slots, load, bytes of its own, longest */
     const char *(*check)(const kith_table *t);                   /* NULL or the first broken invariant */
 
+    /* True when the table keeps the size that it was created with; NULL: it grows, or has all the room that it will ever
+     * need. */
+    bool (*keeps_size)(const kith_table *t);
+
     /* For kinds whose tables of fixed keys are a block of bytes; NULL for others. image: the block; the kind's parameters
      * and the body's size go into the header. attach: makes t->state over such a block, which may be hostile; the front
      * has set all else. The block belongs to the kind from then on, unless the table is read-only. KITH_E_CORRUPT,
@@ -90,8 +97,9 @@ struct kith_table {
     void *state; /* the kind's own */
 };
 
-/* The register. NULL when there is none. */
+/* The register. NULL when there is none. The second is the one kind that has images. */
 const kithi_table_kind *kithi_table_kind_by_id(uint64_t id);
+const kithi_table_kind *kithi_table_kind_with_images(void);
 
 /* A table with all but its kind's state and its arena's content, on the heap; and its end. */
 kith_status kithi_table_new(const kith_table *like, kith_table **table);

@@ -27,10 +27,11 @@ KITH_API KITH_MUST_USE kith_status kith_exact_create(const kith_filter_spec *fil
 /* NULL is fine. */
 KITH_API void kith_exact_free(kith_exact *set);
 
+/* KITH_E_MEMORY (layers): as before. */
 KITH_API KITH_MUST_USE kith_status kith_exact_clear(kith_exact *set);
 
 /* Adds a key; one that is in stays in once. *was_new may be NULL. Grows as needed: the filter is then built anew from the
- * keys. KITH_E_KEY, KITH_E_MEMORY, KITH_E_FULL (a table of fixed size): as before. */
+ * keys. KITH_E_KEY, KITH_E_MEMORY, KITH_E_TOO_LARGE, KITH_E_FULL (a table of fixed size): as before. */
 KITH_API KITH_MUST_USE kith_status kith_exact_add(kith_exact *set, const void *key, size_t key_bytes, bool *was_new);
 
 /* KITH_E_ABSENT: it is not in, and nothing was harmed. */

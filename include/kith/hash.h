@@ -77,7 +77,8 @@ KITH_API KITH_MUST_USE kith_status kith_function_draw(kith_family_id family, uns
 /* NULL is fine. */
 KITH_API void kith_function_free(kith_function *function);
 
-/* The function's value for a word, or for a key: one of 4 or 8 bytes is a little-endian word. The high bits are the good
+/* The function's value for a word, or for a key: one of 4 or 8 bytes is a little-endian word, but for polynomials a word of
+ * 2^61 - 1 and above, which they could not part from others, is hashed first, as keys of other sizes are. The high bits are the good
  * ones: a place among m is the high half of value * m. */
 KITH_API uint64_t kith_function_word(const kith_function *function, uint64_t word);
 KITH_API uint64_t kith_function_key(const kith_function *function, const void *key, size_t key_bytes);

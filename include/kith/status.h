@@ -22,7 +22,7 @@ extern "C" {
     X(3, E_OPTION, "an option is unknown to this kind, given twice, or its value is out of range")                     \
     X(4, E_CAPACITY, "the capacity must be at least one key")                                                          \
     X(5, E_RATE, "the rate must lie between 0 and 1, both excluded")                                                   \
-    X(6, E_TOO_LARGE, "the filter would pass the byte cap given, or what this machine can address")                    \
+    X(6, E_TOO_LARGE, "it would pass the byte cap given, or what this machine can address")                            \
     X(7, E_TOO_SMALL, "no filter of this kind fits so few bytes")                                                      \
     X(8, E_DIGEST_BITS, "64-bit digests cannot carry so many keys at so low a rate")                                   \
     X(9, E_MEMORY, "no memory")                                                                                        \

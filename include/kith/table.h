@@ -27,8 +27,8 @@ typedef struct kith_table kith_table;
 
 /* What an operation did, step by step: for experiments and tests. See kith_table_spec.trace. */
 typedef enum kith_step {
-    KITH_STEP_LOOK,   /* looked at a node or slot: `place` */
-    KITH_STEP_MOVE,   /* moved the entry at `place` to `to` */
+    KITH_STEP_LOOK, /* looked at the slot `place`; chain: at a node of that slot; cuckoo: at the bucket that begins there */
+    KITH_STEP_MOVE,   /* cuckoo: moved the entry of slot `place` to slot `to`; a move that is undone is a move back */
     KITH_STEP_REHASH, /* drew new functions; place and to are 0 */
     KITH_STEP_GROW,   /* made the table larger: `place` slots became `to` */
 } kith_step;
@@ -77,7 +77,9 @@ KITH_API KITH_MUST_USE kith_status kith_table_reserve(kith_table *table, uint64_
  * KITH_E_KEY       a fixed-size table and another size; longer than 4 GiB; outside a bitset's universe; a bitset keeps
  *                  no value, so another one than 0
  * KITH_E_MEMORY    growing, or keeping the key's bytes
- * KITH_E_FULL      a table of fixed size has no free slot
+ * KITH_E_TOO_LARGE growing past what this machine can address
+ * KITH_E_FULL      a table of fixed size has no free slot; a cuckoo table found no place after as many rebuilds as it makes,
+ *                  which no keys that were not chosen against it have been seen to bring about
  * KITH_E_READONLY  the table is a mapped file
  *
  * On failure the table is as it was: no key is ever dropped. */
@@ -170,7 +172,8 @@ KITH_API KITH_MUST_USE kith_status kith_table_save(kith_table *table, const char
  * on a damaged body answers may be wrong, but no call reads outside the file; a copy is verified in any case. Other tables
  * are read into memory and verified, writable, whatever the flags, and with the room that they were made with: a stranger's
  * file may ask for much, so give an allocator that has a limit.
- * KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO, KITH_E_EMPTY, KITH_E_NOT_KITH, KITH_E_VERSION, KITH_E_KIND (a filter, or a kind that
+ * Opening a list costs the square of its keys.
+ * KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO, KITH_E_TOO_LARGE, KITH_E_EMPTY, KITH_E_NOT_KITH, KITH_E_VERSION, KITH_E_KIND (a filter, or a kind that
  * this library does not have), KITH_E_TRUNCATED, KITH_E_TRAILING, KITH_E_CORRUPT, KITH_E_MEMORY; KITH_E_ARGUMENT for unknown
  * flags. */
 KITH_API KITH_MUST_USE kith_status kith_table_open(const char *path, unsigned flags, const kith_allocator *allocator,

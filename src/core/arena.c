@@ -12,15 +12,16 @@
 #define CHUNK_MIN 4096
 #define CHUNK_MAX (UINT64_C(1) << 20)
 
+/* Aligned, so that the pieces behind them are, where pointers have 4 bytes, too. */
 typedef struct chunk_link {
-    struct chunk_link *next;
+    _Alignas(KITHI_ARENA_STEP) struct chunk_link *next;
     uint64_t bytes;
 } chunk_link;
 
 typedef struct large_link {
-    struct large_link *next, *previous;
+    _Alignas(KITHI_ARENA_STEP) struct large_link *next;
+    struct large_link *previous;
     uint64_t bytes;
-    uint64_t padding; /* the piece behind it is aligned to 16 */
 } large_link;
 
 static_assert(sizeof(chunk_link) % KITHI_ARENA_STEP == 0 && sizeof(large_link) % KITHI_ARENA_STEP == 0,

@@ -26,7 +26,7 @@
  *   xxh3 and siphash have no such theorem. xxh3 is XXH3-64 of the word's 8 bytes with a random seed; siphash is
  *   SipHash-2-4 of them with a random key, which nobody without the key is known to tell from a random function.
  *
- * Keys of other sizes than 4 and 8 bytes become a word by XXH3 with the function's own key_seed, and the family takes the word. For
+ * Keys of other sizes than 4 and 8 bytes, and for polynomials those of 8 bytes that are a word of p or above, become a word by XXH3 with the function's own key_seed, and the family takes the word. For
  * xxh3 that word is the value: hashing it again would add nothing. siphash reads the whole key instead: an adversary
  * against XXH3 could make many keys one word, and no function after it would part them.
  *

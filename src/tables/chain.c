@@ -21,8 +21,8 @@
  *
  * The worst case is one chain of all keys. Whoever knows the function, or may choose keys after watching it, reaches it
  * with any family but siphash. Keys chosen before the draw do not: under a random function the fullest of n slots at load
- * 1 holds about log n / log log n of them, which xxh3 shows and siphash keeps against a stranger, too (byte strings that
- * differ only in zeroes at their ends, "a" and "a\0", are one word and share a slot: 9 of them at most). Of the fullest
+ * 1 holds about log n / log log n of them, which xxh3 shows and siphash keeps against a stranger, too (among byte strings
+ * one of 4 bytes and the same with four zeroes behind are one word and share a slot). Of the fullest
  * slot 2-wise independence alone promises no more than O(sqrt(n)).
  *
  *   load 100     a slot of 8 bytes beside a node of 32 to 48: fewer slots would save little, more would not save a look:
@@ -148,11 +148,21 @@ static void clear(kith_table *t) {
     c->edition++;
 }
 
+static kith_status grow_to(kith_table *t, uint64_t slots) {
+    uint64_t before = chain_of(t)->slots;
+    kith_status status = resize(t, slots);
+    if (status == KITH_OK) {
+        kithi_trace(t, KITH_STEP_GROW, before, slots);
+        t->growths++;
+    }
+    return status;
+}
+
 static kith_status reserve(kith_table *t, uint64_t keys) {
     if (keys <= chain_of(t)->limit)
         return KITH_OK;
     uint64_t slots;
-    return slots_for(t, keys, &slots) ? resize(t, slots) : KITH_E_TOO_LARGE;
+    return slots_for(t, keys, &slots) ? grow_to(t, slots) : KITH_E_TOO_LARGE;
 }
 
 /* The link that leads to the key's node, or the last link of its slot: NULL. */
@@ -204,14 +214,11 @@ static kith_status put(kith_table *t, const kithi_key *key, uint64_t value, bool
         return KITH_E_MEMORY;
     n->value = key_value;
     if (t->count >= c->limit) {
-        uint64_t slots = c->slots;
-        kith_status status = resize(t, 2 * slots);
+        kith_status status = grow_to(t, 2 * c->slots);
         if (status != KITH_OK) {
             give_back(t, n);
             return status;
         }
-        kithi_trace(t, KITH_STEP_GROW, slots, 2 * slots);
-        t->growths++;
     }
     link_node(c->heads, c->slots, n);
     t->count++;
@@ -296,6 +303,10 @@ static const char *check(const kith_table *t) {
     return count == t->count ? NULL : "the chains have fewer nodes than the table has keys";
 }
 
+static bool keeps_size(const kith_table *t) {
+    return t->options[GROW] == GROW_NO;
+}
+
 const kithi_table_kind kithi_table_chain = {
     .id = 3,
     .info = {.name = "chain",
@@ -315,4 +326,5 @@ const kithi_table_kind kithi_table_chain = {
     .next = next,
     .stats = stats,
     .check = check,
+    .keeps_size = keeps_size,
 };

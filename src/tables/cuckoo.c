@@ -8,7 +8,8 @@
  * When that fails, the table is rebuilt in new memory with newly drawn functions, REHASHES_MAX times, then a half larger,
  * GROWTHS_MAX times; the old one goes when all keys are in the new one. So the worst case of a put is
  * KITHI_CUCKOO_SEARCH_MAX buckets looked at for each of the keys of a rebuild, and REHASHES_MAX + GROWTHS_MAX rebuilds;
- * without a rebuild it is KITHI_CUCKOO_SEARCH_MAX buckets. KITH_E_FULL after that many in a row, the table as it was: each
+ * without a rebuild it is KITHI_CUCKOO_SEARCH_MAX buckets; and, after as many removals as a quarter of the slots at least, a
+ * pass over the table that sets its marks anew. KITH_E_FULL after that many in a row, the table as it was: each
  * growth takes a third off the load, and well under the threshold new functions fail with a probability of order 1/count.
  *
  * A table is rebuilt a half larger, too, when its load passes `load` percent: by default 45 for d = 2 and b = 1, where the
@@ -28,6 +29,7 @@
 #define BUCKETS_MIN 4
 #define BUCKETS_MAX (UINT64_C(1) << 56)
 #define ROOMY_LOAD 0.85
+#define STALE_SHARE 4
 
 static const kith_option OPTIONS[] = {
     [KITHI_CUCKOO_LAYOUT] = {"layout", "one|two", "one", "one table, or a part for each function"},
@@ -83,8 +85,10 @@ static uint64_t body_size(const kith_table *t, const kithi_cuckoo *c) {
 /* ---- making and rebuilding ---- */
 
 static void release_functions(kithi_cuckoo *c) {
-    for (unsigned i = 0; i < KITHI_CUCKOO_D_MAX; i++)
+    for (unsigned i = 0; i < KITHI_CUCKOO_D_MAX; i++) {
         kith_function_free(c->functions[i]);
+        c->functions[i] = NULL;
+    }
 }
 
 static void release_parts(const kith_table *t, kithi_cuckoo *c) {
@@ -122,10 +126,10 @@ static kith_status lay_out(const kith_table *t, uint64_t buckets, kithi_cuckoo *
         .plain = d == KITHI_CUCKOO_PLAIN_D && b == KITHI_CUCKOO_PLAIN_B && !parted && t->key_bytes == 8 &&
                  t->family == KITH_FAMILY_XXH3,
     };
-    c->keys_max = (uint64_t)((double)slots_of(c) * load_max(t));
     if (buckets > BUCKETS_MAX || !body_bytes_of(buckets, b, t->record_bytes, body_bytes) ||
         !kithi_block_bytes(*body_bytes, &c->block_bytes))
         return KITH_E_TOO_LARGE;
+    c->keys_max = (uint64_t)((double)slots_of(c) * load_max(t));
     return KITH_OK;
 }
 
@@ -249,6 +253,7 @@ static void destroy(kith_table *t) {
 static void clear(kith_table *t) {
     kithi_cuckoo *c = t->state;
     memset(c->records, 0, (size_t)(slots_of(c) * (t->record_bytes + 1)));
+    c->stale_marks = 0;
 }
 
 static kith_status reserve(kith_table *t, uint64_t keys) {
@@ -272,8 +277,24 @@ static bool put_first(kith_table *t, const kithi_cuckoo *c, const kithi_key *key
     return true;
 }
 
+/* Marks of keys that have left make look-ups longer: set all anew once they may be a quarter. A pass over the table for
+ * as many removals as it has slots, about. */
+static void refresh_marks(const kith_table *t, kithi_cuckoo *c) {
+    for (uint64_t slot = 0; slot < slots_of(c); slot++)
+        c->tags[slot] &= 0x7f;
+    for (uint64_t slot = 0; slot < slots_of(c); slot++) {
+        if ((c->tags[slot] & 0x7f) == 0)
+            continue;
+        kithi_key key = kithi_record_key(t, c->records + slot * t->record_bytes);
+        kithi_cuckoo_mark(c, slot / c->b, kithi_cuckoo_hash(c, &key));
+    }
+    c->stale_marks = 0;
+}
+
 static kith_status put(kith_table *t, const kithi_key *key, uint64_t value, bool *was_new) {
-    const kithi_cuckoo *c = t->state;
+    kithi_cuckoo *c = t->state;
+    if (c->stale_marks > slots_of(c) / STALE_SHARE)
+        refresh_marks(t, c);
     uint64_t hash, slot = kithi_cuckoo_find(t, key, &hash);
     *was_new = slot == KITHI_CUCKOO_NO_SLOT;
     if (!*was_new) {
@@ -298,7 +319,7 @@ static kith_status put(kith_table *t, const kithi_key *key, uint64_t value, bool
 }
 
 static kith_status remove_one(kith_table *t, const kithi_key *key, uint64_t *value) {
-    const kithi_cuckoo *c = t->state;
+    kithi_cuckoo *c = t->state;
     uint64_t hash, slot = kithi_cuckoo_find(t, key, &hash);
     if (slot == KITHI_CUCKOO_NO_SLOT)
         return KITH_E_ABSENT;
@@ -306,6 +327,7 @@ static kith_status remove_one(kith_table *t, const kithi_key *key, uint64_t *val
     *value = kithi_record_value(t, record);
     kithi_record_drop(t, record);
     c->tags[slot] &= 0x80;
+    c->stale_marks += slot / c->b != kithi_cuckoo_range(c, 0, hash);
     memset(record, 0, t->record_bytes);
     t->count--;
     return KITH_OK;
@@ -393,7 +415,7 @@ static kith_status attach(kith_table *t, const kithi_head *head, uint8_t *block)
     if (c == NULL)
         return KITH_E_MEMORY;
     kith_status status = lay_out(t, buckets, c, &body_bytes);
-    if (status == KITH_OK && body_bytes != head->body_bytes)
+    if (status == KITH_OK && (body_bytes != head->body_bytes || head->count > slots_of(c)))
         status = KITH_E_CORRUPT;
     if (status == KITH_OK)
         status = draw_functions(t, head->params[PARAM_SEED], c);

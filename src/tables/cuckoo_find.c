@@ -53,7 +53,7 @@ INLINE uint64_t find_in(const kith_table *t, const kithi_key *key, uint64_t valu
     for (unsigned i = 0; i < s.d; i++) {
         uint64_t bucket = bucket_of(c, i, key, value, s);
         uint64_t tags = kithi_cuckoo_tags(c, bucket, s.b);
-        kithi_trace(t, KITH_STEP_LOOK, bucket, 0);
+        kithi_trace(t, KITH_STEP_LOOK, bucket * s.b, 0);
         for (uint64_t equal = kithi_cuckoo_equal(tags, s.b, kithi_cuckoo_tag(low)); equal != 0; equal &= equal - 1) {
             uint64_t slot = bucket * s.b + kithi_cuckoo_slot(equal);
             if (slot_has(t, c, slot, key, s))

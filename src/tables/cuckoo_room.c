@@ -16,6 +16,7 @@ enum { AUTO, SEARCH, WALK };
 
 #define WALK_DELTA 0.1
 #define NO_PARENT UINT32_MAX
+#define OUTSIDE UINT64_MAX
 
 typedef kithi_cuckoo_step step;
 
@@ -72,7 +73,7 @@ static void forget(const kithi_cuckoo *c, uint32_t tail) {
 static uint32_t reach_free(const kith_table *t, const kithi_cuckoo *c, uint32_t *tail) {
     for (uint32_t at = 0; at < *tail; at++) {
         uint64_t from = c->queue[at].bucket;
-        kithi_trace(t, KITH_STEP_LOOK, from, 0);
+        kithi_trace(t, KITH_STEP_LOOK, from * c->b, 0);
         for (unsigned i = 0; i < c->b; i++) {
             kithi_key key = kithi_record_key(t, kithi_cuckoo_record(t, c, from, i));
             uint64_t value = kithi_cuckoo_hash(c, &key);
@@ -125,9 +126,12 @@ static uint64_t elsewhere(kith_table *t, const kithi_cuckoo *c, const kithi_key 
     return kithi_cuckoo_bucket(c, i, key, value);
 }
 
-/* Exchanges the homeless record with that of a slot. */
-static void swap_in(const kith_table *t, const kithi_cuckoo *c, uint64_t bucket, unsigned slot, uint8_t *homeless) {
+/* Exchanges the homeless record, which came from the slot `from`, with that of a slot. */
+static void swap_in(const kith_table *t, const kithi_cuckoo *c, uint64_t bucket, unsigned slot, uint8_t *homeless,
+                    uint64_t from) {
     uint8_t other[KITHI_RECORD_MAX];
+    if (from != OUTSIDE)
+        kithi_trace(t, KITH_STEP_MOVE, from, bucket * c->b + slot);
     kithi_record_copy(t, other, kithi_cuckoo_record(t, c, bucket, slot));
     kithi_cuckoo_set(t, c, bucket, slot, hash_of(t, c, homeless), homeless);
     kithi_record_copy(t, homeless, other);
@@ -137,24 +141,28 @@ static void swap_in(const kith_table *t, const kithi_cuckoo *c, uint64_t bucket,
 static bool walk(kith_table *t, const kithi_cuckoo *c, uint64_t bucket, const uint8_t *record) {
     uint8_t homeless[KITHI_RECORD_MAX];
     kithi_record_copy(t, homeless, record);
+    uint64_t from = OUTSIDE;
     uint32_t max = walk_max(c), steps = 0;
     for (; steps < max; steps++) {
         uint64_t free = kithi_cuckoo_free(c, bucket);
-        kithi_trace(t, KITH_STEP_LOOK, bucket, 0);
+        kithi_trace(t, KITH_STEP_LOOK, bucket * c->b, 0);
         if (free != 0) {
-            kithi_cuckoo_set(t, c, bucket, kithi_cuckoo_slot(free), hash_of(t, c, homeless), homeless);
+            swap_in(t, c, bucket, kithi_cuckoo_slot(free), homeless, from);
             return true;
         }
         unsigned slot = c->b == 1 ? 0 : (unsigned)kithi_prng_below(&t->prng, c->b);
         c->queue[steps] = (step){bucket, NO_PARENT, (uint8_t)slot};
-        swap_in(t, c, bucket, slot, homeless);
+        swap_in(t, c, bucket, slot, homeless, from);
+        from = bucket * c->b + slot;
         kithi_key key = kithi_record_key(t, homeless);
-        uint64_t to = elsewhere(t, c, &key, kithi_cuckoo_hash(c, &key), bucket);
-        kithi_trace(t, KITH_STEP_MOVE, bucket * c->b + slot, to * c->b);
-        bucket = to;
+        bucket = elsewhere(t, c, &key, kithi_cuckoo_hash(c, &key), bucket);
     }
-    while (steps-- > 0)
-        swap_in(t, c, c->queue[steps].bucket, c->queue[steps].slot, homeless);
+    /* Entry i of the path holds what came from entry i - 1, and the last one's own record has no home. */
+    from = OUTSIDE;
+    while (steps-- > 0) {
+        swap_in(t, c, c->queue[steps].bucket, c->queue[steps].slot, homeless, from);
+        from = c->queue[steps].bucket * c->b + c->queue[steps].slot;
+    }
     return false;
 }
 

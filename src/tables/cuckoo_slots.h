@@ -9,7 +9,8 @@
  *
  * A mark says that a key which would have its first place in this bucket lies in another of its buckets. There is one mark
  * for each of b classes of keys, so that most look-ups of absent keys end in the first bucket. Marks are set when a key
- * goes elsewhere and stay when it leaves: until the next rebuild they may say too much, never too little.
+ * goes elsewhere and stay when it leaves, until so many may be stale that all are set anew: they may say too much, never
+ * too little.
  *
  *     layout=one   every function maps to all buckets
  *     layout=two   function i maps to the i-th of d equal parts (two halves for d = 2)
@@ -45,8 +46,9 @@ typedef struct kithi_cuckoo {
     uint64_t buckets; /* a multiple of d */
     uint8_t *records;
     uint8_t *tags;
-    uint64_t flip;     /* of the first function, when it is an xxh3 */
-    uint64_t keys_max; /* before it grows */
+    uint64_t flip;        /* of the first function, when it is an xxh3 */
+    uint64_t keys_max;    /* before it grows */
+    uint64_t stale_marks; /* at most: keys removed from another than their first bucket since marks were set anew */
     unsigned d, b;
     bool parted;    /* layout=two */
     bool one_value; /* all buckets from one hash value */
@@ -141,14 +143,19 @@ static inline void kithi_cuckoo_set_tag(const kithi_cuckoo *c, uint64_t bucket, 
     *tag = (uint8_t)((*tag & 0x80) | kithi_cuckoo_tag(low));
 }
 
+/* Marks a key in its first bucket, unless it lies there. */
+static inline void kithi_cuckoo_mark(const kithi_cuckoo *c, uint64_t bucket, uint64_t value) {
+    uint64_t first = kithi_cuckoo_range(c, 0, value);
+    if (bucket != first)
+        c->tags[first * c->b + kithi_cuckoo_class(kithi_cuckoo_low(c, value), c->b)] |= 0x80;
+}
+
 /* Puts a record, whose key has this hash value, into a slot; when that is not in its first bucket, marks it there. */
 static inline void kithi_cuckoo_set(const kith_table *t, const kithi_cuckoo *c, uint64_t bucket, unsigned slot,
                                     uint64_t value, const uint8_t *record) {
-    uint64_t low = kithi_cuckoo_low(c, value), first = kithi_cuckoo_range(c, 0, value);
-    kithi_cuckoo_set_tag(c, bucket, slot, low);
+    kithi_cuckoo_set_tag(c, bucket, slot, kithi_cuckoo_low(c, value));
     kithi_record_copy(t, kithi_cuckoo_record(t, c, bucket, slot), record);
-    if (bucket != first)
-        c->tags[first * c->b + kithi_cuckoo_class(low, c->b)] |= 0x80;
+    kithi_cuckoo_mark(c, bucket, value);
 }
 
 #endif

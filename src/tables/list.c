@@ -55,8 +55,18 @@ static void clear(kith_table *t) {
     (void)t;
 }
 
+static kith_status grow_to(kith_table *t, uint64_t room) {
+    uint64_t before = list_of(t)->room;
+    kith_status status = resize(t, room);
+    if (status == KITH_OK) {
+        kithi_trace(t, KITH_STEP_GROW, before, room);
+        t->growths++;
+    }
+    return status;
+}
+
 static kith_status reserve(kith_table *t, uint64_t keys) {
-    return keys > list_of(t)->room ? resize(t, keys) : KITH_OK;
+    return keys > list_of(t)->room ? grow_to(t, keys) : KITH_OK;
 }
 
 /* Its place, or count. */
@@ -89,13 +99,11 @@ static kith_status put(kith_table *t, const kithi_key *key, uint64_t value, bool
     if (!kithi_record_make(t, key, value, record))
         return KITH_E_MEMORY;
     if (t->count == list_of(t)->room) {
-        kith_status status = resize(t, 2 * t->count);
+        kith_status status = grow_to(t, 2 * t->count);
         if (status != KITH_OK) {
             kithi_record_drop(t, record);
             return status;
         }
-        kithi_trace(t, KITH_STEP_GROW, t->count, 2 * t->count);
-        t->growths++;
     }
     memcpy(record_at(t, t->count), record, t->record_bytes);
     t->count++;

@@ -407,6 +407,10 @@ static const char *check(const kith_table *t) {
     return broken;
 }
 
+static bool keeps_size(const kith_table *t) {
+    return t->options[OPTION_GROW] == GROW_NO;
+}
+
 const kithi_table_kind kithi_table_probe = {
     .id = 2,
     .info = {.name = "probe",
@@ -426,4 +430,5 @@ const kithi_table_kind kithi_table_probe = {
     .next = next,
     .stats = stats,
     .check = check,
+    .keeps_size = keeps_size,
 };
