@@ -1,7 +1,7 @@
 /* digests.h: a heap of digests that may be larger than memory.
  *
- * build does not know how many keys will come, so it keeps their digests, 8 bytes each: in memory up to a limit, past it in
- * sorted runs in unlinked temporary files ($TMPDIR or /tmp), which are merged at the end. */
+ * build does not know how many keys will come, so it keeps their digests, 8 bytes each: in memory up to a limit, past
+ * it in sorted runs in unlinked temporary files ($TMPDIR or /tmp), which are merged at the end. */
 #ifndef CLI_DIGESTS_H
 #define CLI_DIGESTS_H
 
@@ -15,7 +15,8 @@ typedef struct digests digests;
 digests *digests_new(uint64_t memory_bytes, bool keep_copies);
 void digests_add_many(digests *d, const uint64_t *values, size_t n);
 
-/* No more to come; the number that there are (distinct ones, or all). */
+/* No more to come; the number that there are (distinct ones, or all). Called again, it hands them out again from the
+ * first. */
 uint64_t digests_finish(digests *d);
 
 /* After finish: the next up to `room` digests in ascending order; 0 at the end. */
