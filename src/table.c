@@ -229,7 +229,8 @@ static inline void prefetch(const kith_table *t, const kithi_key *key) {
         t->kind->prefetch(t, key);
 }
 
-static bool keys_valid(const kith_table *t, const kith_keys *keys) {
+/* For assert only. */
+__attribute__((unused)) static bool keys_valid(const kith_table *t, const kith_keys *keys) {
     return keys->n == 0 || (keys->each != NULL) != (keys->packed != NULL && t->key_bytes != 0);
 }
 

@@ -1,0 +1,146 @@
+/* change.c: `kith add` and `kith remove`.
+ *
+ * The file is read into memory, changed there, and written back as a whole when all keys have gone in or out. Until
+ * then the file is as it was, and so it stays when anything fails. */
+#include <string.h>
+#include <unistd.h>
+
+#include <kith/filter.h>
+
+#include "commands.h"
+#include "digests.h"
+#include "feed.h"
+#include "filters.h"
+#include "report.h"
+#include "values.h"
+
+typedef struct change {
+    const arguments *a;
+    const char *path;
+    int lock; /* two changes at once would lose the keys of one */
+    kith_filter *filter;
+    uint64_t keys;            /* that were added or removed */
+    uint64_t copies_left_out; /* past what the filter keeps */
+    uint64_t known;           /* left out by --new-only */
+} change;
+
+static change begin(const arguments *a) {
+    change c = {.a = a, .path = a->operands[0]};
+    c.lock = filter_lock(c.path);
+    c.filter = filter_open(c.path, KITH_OPEN_COPY, a);
+    kith_plan plan = KITH_PLAN_INIT;
+    value_text size;
+    if (a->verbose && kith_filter_plan_of(c.filter, &plan) == KITH_OK)
+        note("%s of memory for %s", text_of_size(plan.file_bytes, size), c.path);
+    return c;
+}
+
+static void finish(change *c, const char *done) {
+    value_text count;
+    if (c->copies_left_out > 0)
+        note("%s cop%s past what the filter keeps of one key left out", text_of_integer(c->copies_left_out, count),
+             c->copies_left_out > 1 ? "ies" : "y");
+    filter_save(c->filter, c->path);
+    if (c->a->verbose && c->known > 0)
+        note("%s keys were known", text_of_integer(c->known, count));
+    if (c->a->verbose)
+        note("%s keys %s", text_of_integer(c->keys, count), done);
+    kith_filter_free(c->filter);
+    if (c->lock >= 0)
+        (void)close(c->lock);
+}
+
+static noreturn void fail_full(const change *c) {
+    value_text room, in, added;
+    fail("%s: it has room for %s keys, %s were in, and after %s more it is full; nothing was added", c->path,
+         text_of_integer(kith_filter_capacity(c->filter), room),
+         text_of_integer(kith_filter_count(c->filter) - c->keys, in), text_of_integer(c->keys, added));
+}
+
+static void add(change *c, const uint64_t *values, size_t n) {
+    uint64_t before = kith_filter_count(c->filter);
+    size_t done = 0;
+    while (done < n) {
+        size_t went_in;
+        kith_status status = kith_filter_add_many(c->filter, values + done, n - done, NULL, &went_in);
+        done += went_in;
+        if (status == KITH_E_COPIES) {
+            c->copies_left_out++;
+            done++;
+        } else if (status != KITH_OK) {
+            c->keys += kith_filter_count(c->filter) - before;
+            if (status == KITH_E_FULL)
+                fail_full(c);
+            fail_status(c->path, status);
+        }
+    }
+    c->keys += kith_filter_count(c->filter) - before;
+}
+
+/* Asked one by one: a key may come twice in a batch. */
+static void add_unknown(change *c, const uint64_t *values, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        if (kith_filter_has_many(c->filter, &values[i], 1, NULL) == 0)
+            add(c, &values[i], 1);
+        else
+            c->known++;
+    }
+}
+
+static void add_distinct(change *c, digests *d) {
+    enum { BATCH = 4096 };
+    uint64_t batch[BATCH];
+    size_t n;
+    (void)digests_finish(d);
+    while ((n = digests_next(d, batch, BATCH)) > 0)
+        add(c, batch, n);
+    digests_free(d);
+}
+
+int command_add(const arguments *a) {
+    if (a->multiset && a->new_only)
+        fail("--multiset keeps copies and --new-only leaves them out: give one of the two");
+    change c = begin(a);
+    bool keeps_copies = (kith_filter_capabilities(c.filter) & KITH_CAN_COPIES) != 0;
+    if (a->multiset && !keeps_copies)
+        fail("%s: --multiset: filters of kind %s keep no copies", c.path, kith_filter_kind_name(c.filter));
+    /* Where an equal key would be stored as a copy, equal keys are found first. */
+    digests *distinct = keeps_copies && !a->multiset && !a->new_only ? digests_new(a->memory / 2, false) : NULL;
+    feed *f = feed_open("adding", a->operands + 1, a->operand_count - 1, a, c.filter, NULL);
+    while (feed_next(f)) {
+        if (distinct != NULL)
+            digests_add_many(distinct, f->digests, f->n);
+        else if (a->new_only)
+            add_unknown(&c, f->digests, f->n);
+        else
+            add(&c, f->digests, f->n);
+    }
+    feed_close(f);
+    if (distinct != NULL)
+        add_distinct(&c, distinct);
+    finish(&c, "added");
+    return EXIT_FOUND;
+}
+
+int command_remove(const arguments *a) {
+    change c = begin(a);
+    if ((kith_filter_capabilities(c.filter) & KITH_CAN_REMOVE) == 0)
+        fail("%s: filters of kind %s can't remove keys (kith build --delete makes one that can)", c.path,
+             kith_filter_kind_name(c.filter));
+    feed *f = feed_open("removing", a->operands + 1, a->operand_count - 1, a, c.filter, NULL);
+    while (feed_next(f)) {
+        size_t done;
+        kith_status status = kith_filter_remove_many(c.filter, f->digests, f->n, &done);
+        key_text key;
+        if (status == KITH_E_ABSENT)
+            fail("%s: record %llu, '%s', is not in; nothing was removed", c.path,
+                 (unsigned long long)(f->before + done + 1), text_of_key(f, done, key));
+        if (status != KITH_OK)
+            fail("%s: record %llu, '%s': %s", c.path, (unsigned long long)(f->before + done + 1),
+                 text_of_key(f, done, key), kith_status_text(status));
+        c.keys += f->n;
+    }
+    feed_close(f);
+    finish(&c, "removed");
+    return EXIT_FOUND;
+}

@@ -1,0 +1,164 @@
+/* combine.c: `kith merge`, `kith intersect` and `kith compare`: two or more filters of equal kind, size and hash. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <kith/filter.h>
+
+#include "commands.h"
+#include "filters.h"
+#include "json.h"
+#include "report.h"
+#include "values.h"
+
+typedef struct verb {
+    const char *name;
+    uint32_t capability;
+    kith_status (*apply)(kith_filter *into, const kith_filter *from);
+} verb;
+
+static const verb MERGE = {"merge", KITH_CAN_MERGE, kith_filter_merge};
+static const verb INTERSECT = {"intersect", KITH_CAN_INTERSECT, kith_filter_intersect};
+
+static noreturn void fail_apply(const verb *v, const char *path_a, const kith_filter *a, const char *path_b,
+                                const kith_filter *b, kith_status status) {
+    value_text count_a, count_b, room;
+    switch (status) {
+    case KITH_E_FULL:
+        fail(
+            "%s and %s can't %s: the result would be past its capacity of %s keys (%s are in the one, %s in the other)",
+            path_a, path_b, v->name, text_of_integer(kith_filter_capacity(a), room),
+            text_of_integer(kith_filter_count(a), count_a), text_of_integer(kith_filter_count(b), count_b));
+    case KITH_E_MISMATCH:
+        fail("%s and %s can't %s: %s", path_a, path_b, v->name,
+             kith_filter_hash(a).id == KITH_HASH_SIPHASH ? "their secret keys, or options of their kind, differ"
+                                                         : "options of their kind differ");
+    default:
+        fail("%s and %s can't %s: %s", path_a, path_b, v->name, kith_status_text(status));
+    }
+}
+
+static int combine(const arguments *a, const verb *v) {
+    if (a->output == NULL)
+        fail("-o OUT is missing: where the result goes");
+    const char *first = a->operands[0];
+    kith_filter *into = filter_open(first, KITH_OPEN_COPY, a);
+    for (size_t i = 1; i < a->operand_count; i++) {
+        const char *path = a->operands[i];
+        kith_filter *from = filter_open(path, KITH_OPEN_DEFAULT, a);
+        filters_check_alike(v->name, v->capability, first, into, path, from);
+        kith_status status = v->apply(into, from);
+        if (status != KITH_OK)
+            fail_apply(v, first, into, path, from, status);
+        kith_filter_free(from);
+    }
+    filter_save(into, a->output);
+    kith_filter_free(into);
+    return EXIT_FOUND;
+}
+
+int command_merge(const arguments *a) {
+    return combine(a, &MERGE);
+}
+
+int command_intersect(const arguments *a) {
+    return combine(a, &INTERSECT);
+}
+
+/* ---- compare ---- */
+
+static kith_filter_stats stats_must(const char *path, const kith_filter *filter) {
+    kith_filter_stats stats = KITH_FILTER_STATS_INIT;
+    kith_status status = kith_filter_stats_of(filter, &stats);
+    if (status != KITH_OK)
+        fail_status(path, status);
+    return stats;
+}
+
+/* Keys that set `used` of m bits with k each, if the bits are independent: -m/k ln(1 - used/m). */
+static double keys_at(double used, double bits, unsigned k) {
+    return used < bits ? -bits / k * log1p(-used / bits) : bits;
+}
+
+/* Keys of the union, from the bits that either has. A union past the capacity can't be made by merge, but its number
+ * of bits follows from that of the common ones; the estimate of the library for the two sets corrects what the plain
+ * formula gets wrong for this kind. */
+static double union_keys(const arguments *a, const kith_filter *fa, const kith_filter *fb) {
+    const char *const *paths = a->operands;
+    kith_filter *work;
+    kith_status status = kith_filter_clone(fa, NULL, &work);
+    if (status != KITH_OK)
+        fail_status(paths[0], status);
+    status = kith_filter_merge(work, fb);
+    if (status == KITH_OK) {
+        double keys = stats_must(paths[0], work).keys_now;
+        kith_filter_free(work);
+        return keys;
+    }
+    if (status != KITH_E_FULL)
+        fail_apply(&MERGE, paths[0], fa, paths[1], fb, status);
+    status = kith_filter_intersect(work, fb);
+    if (status != KITH_OK)
+        fail_apply(&INTERSECT, paths[0], fa, paths[1], fb, status);
+    kith_filter_stats sa = stats_must(paths[0], fa), sb = stats_must(paths[1], fb), common = stats_must(paths[0], work);
+    kith_filter_free(work);
+    kith_plan plan = KITH_PLAN_INIT;
+    if (kith_filter_plan_of(fa, &plan) != KITH_OK || plan.hashes == 0)
+        fail("%s: the size of the union can't be estimated", paths[0]);
+    double bits = (double)sa.cells;
+    double used_a = (double)sa.cells_used, used_b = (double)sb.cells_used;
+    double plain = keys_at(used_a, bits, plan.hashes) + keys_at(used_b, bits, plan.hashes);
+    double correction = plain > 0 ? (sa.keys_now + sb.keys_now) / plain : 1;
+    return keys_at(used_a + used_b - (double)common.cells_used, bits, plan.hashes) * correction;
+}
+
+int command_compare(const arguments *a) {
+    const char *const *paths = a->operands;
+    kith_filter *fa = filter_open(paths[0], KITH_OPEN_DEFAULT, a);
+    kith_filter *fb = filter_open(paths[1], KITH_OPEN_DEFAULT, a);
+    filters_check_alike("compare", KITH_CAN_INTERSECT, paths[0], fa, paths[1], fb);
+    double keys_a = stats_must(paths[0], fa).keys_now, keys_b = stats_must(paths[1], fb).keys_now;
+    memory_check(a, stats_must(paths[0], fa).file_bytes, "comparing");
+    double both = union_keys(a, fa, fb);
+    /* Estimates err; what they are estimates of is within these bounds. */
+    both = fmax(both, fmax(keys_a, keys_b));
+    double common = fmax(0, fmin(keys_a + keys_b - both, fmin(keys_a, keys_b)));
+    double jaccard = both > 0 ? common / both : 1;
+    bool first_in_second, second_in_first;
+    if (kith_filter_subset(fa, fb, &first_in_second) != KITH_OK ||
+        kith_filter_subset(fb, fa, &second_in_first) != KITH_OK)
+        fail("%s and %s can't compare", paths[0], paths[1]);
+
+    if (a->json) {
+        json_open(NULL, '{');
+        json_open("files", '[');
+        json_text(NULL, paths[0]);
+        json_text(NULL, paths[1]);
+        json_close(']');
+        json_open("keys", '[');
+        json_number(NULL, keys_a);
+        json_number(NULL, keys_b);
+        json_close(']');
+        json_number("union", both);
+        json_number("intersection", common);
+        json_number("jaccard", jaccard);
+        json_bool("first_may_be_subset", first_in_second);
+        json_bool("second_may_be_subset", second_in_first);
+        json_close('}');
+        json_end();
+    } else {
+        value_text text;
+        out_text("keys in %s  about %s\n", paths[0], text_of_integer((uint64_t)llround(keys_a), text));
+        out_text("keys in %s  about %s\n", paths[1], text_of_integer((uint64_t)llround(keys_b), text));
+        out_text("union         about %s\n", text_of_integer((uint64_t)llround(both), text));
+        out_text("intersection  about %s\n", text_of_integer((uint64_t)llround(common), text));
+        out_text("jaccard       about %.4f\n", jaccard);
+        out_text("subset        %s\n", first_in_second && second_in_first ? "each may be a subset of the other"
+                                       : first_in_second                  ? "the first may be a subset of the second"
+                                       : second_in_first                  ? "the second may be a subset of the first"
+                                                                          : "surely neither of the other");
+    }
+    kith_filter_free(fa);
+    kith_filter_free(fb);
+    return EXIT_FOUND;
+}

@@ -1,0 +1,56 @@
+/* feed.c: see feed.h. */
+#include "feed.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "report.h"
+#include "values.h"
+
+feed *feed_open(const char *doing, const char *const *paths, size_t path_count, const arguments *a,
+                const kith_filter *filter, const kith_hash *hash) {
+    feed *f = take(sizeof *f);
+    f->n = 0;
+    f->before = 0;
+    f->filter = filter;
+    f->hash = hash != NULL ? *hash : (kith_hash){0};
+    f->in = input_open(paths, path_count, &a->shape);
+    progress_begin(doing, input_bytes_total(f->in));
+    return f;
+}
+
+bool feed_next(feed *f) {
+    f->before += f->n;
+    progress(input_bytes_done(f->in), f->before);
+    f->n = input_next(f->in, &f->records);
+    const input_record *records = f->records;
+    if (f->filter != NULL)
+        for (size_t i = 0; i < f->n; i++)
+            f->digests[i] = kith_filter_digest(f->filter, records[i].key, records[i].key_bytes);
+    else
+        for (size_t i = 0; i < f->n; i++)
+            f->digests[i] = kith_digest(&f->hash, records[i].key, records[i].key_bytes);
+    return f->n > 0;
+}
+
+void feed_close(feed *f) {
+    progress_end();
+    uint64_t skipped = input_skipped(f->in);
+    value_text count;
+    if (skipped > 0)
+        note("left out %s record%s that could not be read", text_of_integer(skipped, count), skipped > 1 ? "s" : "");
+    input_close(f->in);
+    free(f);
+}
+
+const char *text_of_key(const feed *f, size_t i, key_text text) {
+    const input_record *record = &f->records[i];
+    size_t shown = record->key_bytes < sizeof(key_text) - 4 ? record->key_bytes : sizeof(key_text) - 4;
+    size_t used = 0;
+    for (size_t at = 0; at < shown; at++) {
+        unsigned char c = (unsigned char)record->key[at];
+        text[used++] = c < 0x20 || c == 0x7F ? '?' : (char)c;
+    }
+    (void)snprintf(text + used, sizeof(key_text) - used, "%s", shown < record->key_bytes ? "..." : "");
+    return text;
+}

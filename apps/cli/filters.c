@@ -1,0 +1,211 @@
+/* filters.c: see filters.h. */
+#define _GNU_SOURCE
+
+#include "filters.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report.h"
+#include "values.h"
+
+/* ---- the hash ---- */
+
+static int hex_digit(char c) {
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+static bool key_of_hex(const char *digits, uint8_t *key) {
+    for (size_t i = 0; i < KITH_KEY_BYTES; i++) {
+        int high = hex_digit(digits[2 * i]), low = hex_digit(digits[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        key[i] = (uint8_t)(high * 16 + low);
+    }
+    return true;
+}
+
+static void key_read(const char *path, uint8_t *key) {
+    char bytes[2 * KITH_KEY_BYTES + 3]; /* hex digits, CR LF, and one more that would be too many */
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        fail_errno(path);
+    size_t used = 0;
+    while (used < sizeof bytes) {
+        ssize_t got = read(fd, bytes + used, sizeof bytes - used);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            fail_errno(path);
+        if (got == 0)
+            break;
+        used += (size_t)got;
+    }
+    (void)close(fd);
+    if (used == KITH_KEY_BYTES) {
+        memcpy(key, bytes, KITH_KEY_BYTES);
+        return;
+    }
+    while (used > 0 && (bytes[used - 1] == '\n' || bytes[used - 1] == '\r'))
+        used--;
+    if (used != (size_t)2 * KITH_KEY_BYTES || !key_of_hex(bytes, key))
+        fail("%s: a secret key is 16 bytes or 32 hex digits", path);
+}
+
+kith_hash hash_asked(const arguments *a) {
+    kith_hash hash = {.id = KITH_HASH_XXH3, .seed = a->seed};
+    if (!a->untrusted && a->key_file == NULL)
+        return hash;
+    if (a->seed != 0)
+        fail("--seed goes with the hash for trusted keys; the keyed one takes --key-file");
+    if (a->key_file != NULL) {
+        hash.id = KITH_HASH_SIPHASH;
+        key_read(a->key_file, hash.key);
+        return hash;
+    }
+    kith_status status = kith_hash_untrusted(&hash);
+    if (status != KITH_OK)
+        fail_status("--untrusted", status);
+    return hash;
+}
+
+/* ---- files ---- */
+
+void memory_check(const arguments *a, uint64_t needed, const char *what_for) {
+    if (needed <= a->memory)
+        return;
+    value_text need, limit;
+    fail("%s needs %s of memory; the limit is %s (%s)", what_for, text_of_size(needed, need),
+         text_of_size(a->memory, limit), a->memory_given ? "--memory" : "half of the machine's; --memory sets another");
+}
+
+kith_filter *filter_open(const char *path, unsigned open_flags, const arguments *a) {
+    struct stat st;
+    if (stat(path, &st) != 0)
+        fail_errno(path);
+    if (S_ISDIR(st.st_mode))
+        fail("%s: a folder, not a kith file", path);
+    if (open_flags & KITH_OPEN_COPY)
+        memory_check(a, (uint64_t)st.st_size, path);
+    kith_filter *filter;
+    errno = 0;
+    kith_status status = kith_filter_open(path, open_flags, NULL, &filter);
+    if (status == KITH_E_VERSION)
+        fail("%s: %s; a newer kith may read it", path, kith_status_text(status));
+    if (status != KITH_OK)
+        fail_status(path, status);
+    return filter;
+}
+
+int filter_lock(const char *path) {
+    for (;;) {
+        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        if (fd < 0)
+            return -1;
+        struct stat locked, named;
+        bool waited = flock(fd, LOCK_EX) == 0;
+        /* Whoever had the lock may have put another file under the name. */
+        if (!waited || fstat(fd, &locked) != 0 || stat(path, &named) != 0 ||
+            (locked.st_dev == named.st_dev && locked.st_ino == named.st_ino))
+            return fd;
+        (void)close(fd);
+    }
+}
+
+static void put_bytes(kith_filter *filter) {
+    if (out_is_terminal())
+        fail("a filter is binary and does not go to a terminal: give -o FILE, or a pipe");
+    const void *bytes;
+    size_t byte_count;
+    kith_status status = kith_filter_bytes(filter, &bytes, &byte_count);
+    if (status != KITH_OK)
+        fail_status("stdout", status);
+    out(bytes, byte_count);
+    out_flush();
+}
+
+void filter_save(kith_filter *filter, const char *path) {
+    if (strcmp(path, "-") == 0) {
+        put_bytes(filter);
+        return;
+    }
+    hold_signals();
+    errno = 0;
+    kith_status status = kith_filter_save(filter, path);
+    if (status != KITH_OK)
+        fail_status(path, status);
+    release_signals();
+}
+
+/* ---- two filters ---- */
+
+static const char *hash_name(kith_hash_id id) {
+    return id == KITH_HASH_SIPHASH ? "keyed (siphash)" : "xxh3";
+}
+
+static void plan_must(const char *path, const kith_filter *filter, kith_plan *plan) {
+    *plan = (kith_plan)KITH_PLAN_INIT;
+    kith_status status = kith_filter_plan_of(filter, plan);
+    if (status != KITH_OK)
+        fail_status(path, status);
+}
+
+void filters_check_alike(const char *verb, uint32_t capability, const char *path_a, const kith_filter *a,
+                         const char *path_b, const kith_filter *b) {
+    const char *paths[] = {path_a, path_b};
+    const kith_filter *both[] = {a, b};
+    for (int i = 0; i < 2; i++)
+        if ((kith_filter_capabilities(both[i]) & capability) == 0)
+            fail("%s: filters of kind %s can't %s (kith plan shows which can)", paths[i],
+                 kith_filter_kind_name(both[i]), verb);
+    if (strcmp(kith_filter_kind_name(a), kith_filter_kind_name(b)) != 0)
+        fail("%s and %s can't %s: they are of kinds %s and %s", path_a, path_b, verb, kith_filter_kind_name(a),
+             kith_filter_kind_name(b));
+    kith_hash hash_a = kith_filter_hash(a), hash_b = kith_filter_hash(b);
+    if (hash_a.id != hash_b.id)
+        fail("%s and %s can't %s: their hashes are %s and %s", path_a, path_b, verb, hash_name(hash_a.id),
+             hash_name(hash_b.id));
+    if (hash_a.seed != hash_b.seed)
+        fail("%s and %s can't %s: their seeds are %llu and %llu", path_a, path_b, verb, (unsigned long long)hash_a.seed,
+             (unsigned long long)hash_b.seed);
+    kith_plan plan_a, plan_b;
+    plan_must(path_a, a, &plan_a);
+    plan_must(path_b, b, &plan_b);
+    value_text text_a, text_b;
+    if (plan_a.capacity != plan_b.capacity)
+        fail("%s and %s can't %s: their capacities are %s and %s keys (kith build --like makes them alike)", path_a,
+             path_b, verb, text_of_integer(plan_a.capacity, text_a), text_of_integer(plan_b.capacity, text_b));
+    if (plan_a.rate != plan_b.rate)
+        fail("%s and %s can't %s: their rates are %s and %s", path_a, path_b, verb, text_of_rate(plan_a.rate, text_a),
+             text_of_rate(plan_b.rate, text_b));
+}
+
+/* ---- words ---- */
+
+const char *text_of_capabilities(uint32_t capabilities, const char *between, capability_text text) {
+    static const struct {
+        uint32_t bit;
+        const char *word;
+    } words[] = {
+        {KITH_CAN_REMOVE, "remove"},       {KITH_CAN_COPIES, "copies"},  {KITH_CAN_MERGE, "merge"},
+        {KITH_CAN_INTERSECT, "intersect"}, {KITH_CAN_SUBSET, "compare"}, {KITH_CAN_GROW, "grow"},
+    };
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (capabilities & words[i].bit)
+            used += (size_t)snprintf(text + used, sizeof(capability_text) - used, "%s%s", used > 0 ? between : "",
+                                     words[i].word);
+    return text;
+}

@@ -1,0 +1,16 @@
+/* help.h: the tables of options.h as text for people, manual readers and shells. All of it goes to stdout. */
+#ifndef CLI_HELP_H
+#define CLI_HELP_H
+
+#include "options.h"
+
+void help_all(void);
+void help_command(const command *c);
+
+/* Manual page of a command, or of the tool for NULL, for man(1). */
+void manual_page(const command *c);
+
+/* Completion script for "bash", "zsh" or "fish"; false: no such shell. */
+bool completion_script(const char *shell);
+
+#endif

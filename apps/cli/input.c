@@ -1,0 +1,217 @@
+/* input.c: the pipeline.
+ *
+ *     reader thread                                    the caller's thread
+ *     block_fill: read, unpack, split, keys            input_next: batches of records
+ *
+ *                      filled - freed <= BLOCKS
+ *     +-- block 0 --+-- block 1 --+-- block 2 --+
+ *     |  the caller's |  waiting  |  being filled |    block i of the stream lies in place i % BLOCKS
+ *     +-------------+-------------+-------------+
+ *
+ * Three blocks: one for each side and one between them, so that neither waits for the other's last microsecond. With
+ * one thread the same blocks are filled when they are asked for.
+ *
+ * The reader never speaks: what goes wrong is kept in the block where it happened, and told by the caller's thread when
+ * the records before it have been used. So errors come at the same place with any number of threads, and only one
+ * thread ever ends the tool. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#define _FILE_OFFSET_BITS 64
+
+#include "input.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "input_block.h"
+#include "report.h"
+
+#define BLOCKS 3
+
+static const char *const STDIN_ONLY[] = {"-"};
+
+struct input {
+    input_shape shape;
+    splitter splitter;
+    block blocks[BLOCKS];
+    block *current; /* NULL: freed */
+    size_t at;      /* the next record of it */
+    uint64_t skipped, bytes_total;
+    _Atomic uint64_t bytes_done;
+
+    bool threaded;
+    pthread_t reader;
+    int stop_pipe[2]; /* its writing end is closed to stop a reader that waits for input */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    uint64_t filled, freed; /* blocks since the beginning */
+    bool stop;
+};
+
+static uint64_t total_of(const char *const *paths, size_t path_count) {
+    uint64_t total = 0;
+    for (size_t i = 0; i < path_count; i++) {
+        struct stat about;
+        bool is_stdin = strcmp(paths[i], "-") == 0;
+        if ((is_stdin ? fstat(STDIN_FILENO, &about) : stat(paths[i], &about)) != 0)
+            continue;
+        if (!S_ISREG(about.st_mode))
+            return 0;
+        total += (uint64_t)about.st_size;
+    }
+    return total;
+}
+
+/* ---- the reader's side ---- */
+
+/* NULL: the caller wants no more. */
+static block *wait_for_free(input *in) {
+    pthread_mutex_lock(&in->lock);
+    while (in->filled - in->freed == BLOCKS && !in->stop)
+        pthread_cond_wait(&in->changed, &in->lock);
+    block *b = in->stop ? NULL : &in->blocks[in->filled % BLOCKS];
+    pthread_mutex_unlock(&in->lock);
+    return b;
+}
+
+static void count_up(input *in, uint64_t *counter) {
+    pthread_mutex_lock(&in->lock);
+    (*counter)++;
+    pthread_cond_signal(&in->changed);
+    pthread_mutex_unlock(&in->lock);
+}
+
+static void *read_all(void *context) {
+    input *in = context;
+    for (block *b; (b = wait_for_free(in)) != NULL;) {
+        block_fill(b, &in->splitter);
+        bool done = b->last || b->error_name != NULL;
+        count_up(in, &in->filled);
+        if (done)
+            break;
+    }
+    return NULL;
+}
+
+/* Signals are for the thread that has files to tidy up. Without a second thread the first one does it all. */
+static void start_reader(input *in) {
+    if (pipe(in->stop_pipe) != 0)
+        return;
+    in->splitter.source.stop_fd = in->stop_pipe[0];
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    in->threaded = pthread_create(&in->reader, NULL, read_all, in) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (in->threaded)
+        return;
+    in->splitter.source.stop_fd = -1;
+    close(in->stop_pipe[0]);
+    close(in->stop_pipe[1]);
+}
+
+static void stop_reader(input *in) {
+    if (!in->threaded)
+        return;
+    pthread_mutex_lock(&in->lock);
+    in->stop = true;
+    pthread_cond_signal(&in->changed);
+    pthread_mutex_unlock(&in->lock);
+    close(in->stop_pipe[1]);
+    pthread_join(in->reader, NULL);
+    close(in->stop_pipe[0]);
+    in->threaded = false;
+}
+
+/* ---- the caller's side ---- */
+
+input *input_open(const char *const *paths, size_t path_count, const input_shape *shape) {
+    input *in = take(sizeof *in);
+    memset(in, 0, sizeof *in);
+    in->shape = *shape;
+    in->splitter.shape = &in->shape;
+    in->splitter.paths = path_count == 0 ? STDIN_ONLY : paths;
+    in->splitter.path_count = path_count == 0 ? 1 : path_count;
+    in->bytes_total = total_of(in->splitter.paths, in->splitter.path_count);
+    source_prepare(&in->splitter.source, &in->bytes_done, -1);
+    pthread_mutex_init(&in->lock, NULL);
+    pthread_cond_init(&in->changed, NULL);
+    if (shape->threads != 1)
+        start_reader(in);
+    return in;
+}
+
+static block *next_block(input *in) {
+    if (!in->threaded) {
+        block_fill(&in->blocks[0], &in->splitter);
+        return &in->blocks[0];
+    }
+    pthread_mutex_lock(&in->lock);
+    while (in->filled == in->freed)
+        pthread_cond_wait(&in->changed, &in->lock);
+    block *b = &in->blocks[in->freed % BLOCKS];
+    pthread_mutex_unlock(&in->lock);
+    return b;
+}
+
+static noreturn void fail_at(input *in, const block *b) {
+    stop_reader(in);
+    if (b->error_line != 0)
+        fail("%s:%" PRIu64 ": %s", b->error_name, b->error_line, b->reason);
+    fail("%s: %s", b->error_name, b->reason);
+}
+
+size_t input_next(input *in, const input_record **records) {
+    for (;;) {
+        if (in->current == NULL) {
+            in->current = next_block(in);
+            in->skipped += in->current->skipped;
+            in->at = 0;
+        }
+        block *b = in->current;
+        size_t left = b->record_count - in->at;
+        if (left > 0) {
+            size_t n = left < INPUT_BATCH ? left : INPUT_BATCH;
+            *records = b->records + in->at;
+            in->at += n;
+            return n;
+        }
+        if (b->error_name != NULL)
+            fail_at(in, b);
+        if (b->last)
+            return 0;
+        in->current = NULL;
+        if (in->threaded)
+            count_up(in, &in->freed);
+    }
+}
+
+uint64_t input_bytes_done(const input *in) {
+    return atomic_load_explicit(&in->bytes_done, memory_order_relaxed);
+}
+
+uint64_t input_bytes_total(const input *in) {
+    return in->bytes_total;
+}
+
+uint64_t input_skipped(const input *in) {
+    return in->skipped;
+}
+
+void input_close(input *in) {
+    stop_reader(in);
+    source_release(&in->splitter.source);
+    free(in->splitter.carry);
+    for (size_t i = 0; i < BLOCKS; i++)
+        block_release(&in->blocks[i]);
+    pthread_cond_destroy(&in->changed);
+    pthread_mutex_destroy(&in->lock);
+    free(in);
+}

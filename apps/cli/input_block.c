@@ -1,0 +1,234 @@
+/* input_block.c: bytes into records.
+ *
+ *     bytes    | carried | read …                                  | free |
+ *                ^line 1     ^line 2      ^line 3      ^begun
+ *     keys     |         | key 1      | key 2      |                          same offsets as the lines
+ *     records  | 1 | 2 | 3 | … RECORDS_MAX
+ *
+ * Lines are not copied: a record points to where read(2) put it. Only what is left behind the last whole record, the
+ * beginning of a line as a rule, is carried over to the next block. Keys that must be written anew (input_key.c) go to
+ * the line's own offset in `keys`: they are no longer than their line, so none meets its neighbour.
+ *
+ * A block that holds no end of a record grows to twice its size until it does; records point into a block, so only one
+ * without records may move. When it comes round again it shrinks to BLOCK_BYTES.
+ *
+ * BLOCK_BYTES: a block, its records and the next stage's work should stay in a core's own cache (1 to 2 MiB) while the
+ * three blocks go round, and 256 KiB are enough to make the cost of a system call and of passing a block on, some
+ * microseconds, small against reading and splitting it, some hundred. RECORDS_MAX is 16 bytes a line: files of shorter
+ * lines carry bytes over that were not split, and a file of empty lines takes no more memory than others. */
+#include "input_block.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "input_key.h"
+
+#define BLOCK_BYTES ((size_t)256 << 10)
+#define RECORDS_MAX ((size_t)16 << 10)
+
+typedef struct place {
+    size_t at;   /* the first byte that belongs to no record yet */
+    size_t seen; /* between at and here there is no end of a record */
+} place;
+
+/* Reading ends here; always false. */
+static bool stop_with(block *b, const char *name, uint64_t line, const char *reason) {
+    b->error_name = name;
+    b->error_line = line;
+    strncpy(b->reason, reason, sizeof b->reason - 1);
+    b->reason[sizeof b->reason - 1] = '\0';
+    return false;
+}
+
+static bool make_room(block *b, const splitter *s, size_t room) {
+    char *bytes = realloc(b->bytes, room);
+    if (bytes == NULL)
+        return stop_with(b, s->source.name, s->line + 1, "no memory for so long a line");
+    b->bytes = bytes;
+    b->room = room;
+    if (!key_needs_room(s->shape))
+        return true;
+    char *keys = realloc(b->keys, room);
+    if (keys == NULL)
+        return stop_with(b, s->source.name, s->line + 1, "no memory for so long a line");
+    b->keys = keys;
+    return true;
+}
+
+static bool begin(block *b, splitter *s, place *p) {
+    b->record_count = 0;
+    b->skipped = 0;
+    size_t room = s->carry_bytes < BLOCK_BYTES ? BLOCK_BYTES : s->carry_bytes;
+    if (b->room != room && !make_room(b, s, room))
+        return false;
+    if (b->records == NULL && (b->records = malloc(RECORDS_MAX * sizeof *b->records)) == NULL)
+        return stop_with(b, s->source.name, 0, "no memory");
+    if (s->carry_bytes > 0)
+        memcpy(b->bytes, s->carry, s->carry_bytes);
+    b->filled = s->carry_bytes;
+    *p = (place){0, s->carry_seen};
+    return true;
+}
+
+static bool carry(block *b, splitter *s, const place *p) {
+    s->carry_bytes = b->filled - p->at;
+    s->carry_seen = p->seen - p->at;
+    if (s->carry_bytes == 0)
+        return true;
+    char *kept = realloc(s->carry, s->carry_bytes);
+    if (kept == NULL)
+        return stop_with(b, s->source.name, s->line + 1, "no memory for so long a line");
+    s->carry = kept;
+    memcpy(kept, b->bytes + p->at, s->carry_bytes);
+    return true;
+}
+
+/* A record with a key of its own. False: it is bad, and reading ends. */
+static bool add(block *b, splitter *s, size_t at, size_t line_bytes) {
+    const input_shape *shape = s->shape;
+    s->line++;
+    if (shape->crlf && line_bytes > 0 && b->bytes[at + line_bytes - 1] == '\r')
+        line_bytes--;
+    input_record *r = &b->records[b->record_count];
+    *r = (input_record){NULL, 0, b->bytes + at, line_bytes};
+    char reason[SOURCE_REASON_BYTES];
+    const char *wrong = key_of(shape, r, b->keys == NULL ? NULL : b->keys + at, reason, sizeof reason);
+    if (wrong == NULL)
+        b->record_count++;
+    else if (shape->skip_bad)
+        b->skipped++;
+    else
+        return stop_with(b, s->source.name, s->line, wrong);
+    return true;
+}
+
+static void split_plain(block *b, splitter *s, place *p) {
+    const char *line = b->bytes + p->at, *from = b->bytes + p->seen, *stop = b->bytes + b->filled;
+    input_record *first = b->records + b->record_count, *r = first, *full = b->records + RECORDS_MAX;
+    int end = (unsigned char)s->shape->end;
+    while (r < full) {
+        const char *found = from == stop ? NULL : memchr(from, end, (size_t)(stop - from));
+        if (found == NULL) {
+            from = stop;
+            break;
+        }
+        size_t line_bytes = (size_t)(found - line);
+        *r++ = (input_record){line, line_bytes, line, line_bytes};
+        line = from = found + 1;
+    }
+    b->record_count += (size_t)(r - first);
+    s->line += (uint64_t)(r - first);
+    *p = (place){(size_t)(line - b->bytes), (size_t)(from - b->bytes)};
+}
+
+static bool split_shaped(block *b, splitter *s, place *p) {
+    while (b->record_count < RECORDS_MAX) {
+        const char *from = b->bytes + p->seen;
+        const char *found = p->seen == b->filled ? NULL : memchr(from, s->shape->end, b->filled - p->seen);
+        if (found == NULL) {
+            p->seen = b->filled;
+            break;
+        }
+        size_t at = p->at, line_bytes = (size_t)(found - b->bytes) - at;
+        p->at = p->seen = at + line_bytes + 1;
+        if (!add(b, s, at, line_bytes))
+            return false;
+    }
+    return true;
+}
+
+static bool split_fixed(block *b, splitter *s, place *p) {
+    size_t size = s->shape->fixed_bytes;
+    while (b->record_count < RECORDS_MAX && b->filled - p->at >= size) {
+        size_t at = p->at;
+        p->at += size;
+        if (!add(b, s, at, size))
+            return false;
+    }
+    p->seen = p->at;
+    return true;
+}
+
+static bool split(block *b, splitter *s, place *p) {
+    if (s->shape->fixed_bytes != 0)
+        return split_fixed(b, s, p);
+    if (!key_is_line(s->shape) || s->shape->crlf)
+        return split_shaped(b, s, p);
+    split_plain(b, s, p);
+    return true;
+}
+
+/* What is left at the end of a file: a line without its end, or a part of a fixed record. */
+static bool finish_file(block *b, splitter *s, place *p) {
+    size_t at = p->at, left = b->filled - at;
+    p->at = p->seen = b->filled;
+    source_close(&s->source);
+    s->open = false;
+    if (left == 0)
+        return true;
+    if (s->shape->fixed_bytes == 0)
+        return add(b, s, at, left);
+    s->line++;
+    b->skipped += s->shape->skip_bad;
+    return s->shape->skip_bad || stop_with(b, s->source.name, s->line, "the last record is cut");
+}
+
+/* False: no more files, or the next can't be opened. */
+static bool open_next(block *b, splitter *s) {
+    if (s->path_next == s->path_count) {
+        b->last = true;
+        return false;
+    }
+    s->line = 0;
+    s->open = true;
+    if (source_open(&s->source, s->paths[s->path_next++]))
+        return true;
+    return stop_with(b, s->source.name, 0, s->source.reason);
+}
+
+/* Room behind the bytes of a block that is full and has no record yet. */
+static bool widen(block *b, splitter *s, place *p) {
+    assert(b->record_count == 0);
+    if (p->at == 0)
+        return make_room(b, s, 2 * b->room);
+    memmove(b->bytes, b->bytes + p->at, b->filled - p->at);
+    b->filled -= p->at;
+    *p = (place){0, p->seen - p->at};
+    return true;
+}
+
+/* Reads once. False: the block is done. */
+static bool read_more(block *b, splitter *s, place *p) {
+    if (b->filled == b->room && (b->record_count > 0 || !widen(b, s, p)))
+        return false;
+    long long got = source_read(&s->source, b->bytes + b->filled, b->room - b->filled);
+    if (got < 0)
+        return stop_with(b, s->source.name, 0, s->source.reason);
+    if (got == 0)
+        return finish_file(b, s, p);
+    b->filled += (size_t)got;
+    return true;
+}
+
+void block_fill(block *b, splitter *s) {
+    place p;
+    if (!begin(b, s, &p))
+        return;
+    for (;;) {
+        if (!split(b, s, &p) || b->record_count == RECORDS_MAX)
+            break;
+        if (s->open && s->source.prompt && b->record_count > 0)
+            break;
+        if (s->open ? !read_more(b, s, &p) : !open_next(b, s))
+            break;
+    }
+    if (b->error_name == NULL)
+        (void)carry(b, s, &p);
+}
+
+void block_release(block *b) {
+    free(b->bytes);
+    free(b->keys);
+    free(b->records);
+}

@@ -1,0 +1,349 @@
+/* input_json.c: a strict reader of one line of JSON that keeps one value.
+ *
+ * The whole line is checked against RFC 8259, UTF-8 included, so that a line that was cut in its middle or joined with
+ * another is never taken for a record. Nothing is built: values that are not wanted are walked over.
+ *
+ * Nesting is followed without recursion: a bit for each open level says whether it is an object (1) or an array (0).
+ *
+ *     {"a":[1,{"b":2   levels  1 0 1
+ *
+ * DEPTH_MAX is what common readers allow; a line past it is refused and never a crash.
+ *
+ * Strings without a backslash, nearly all, are taken where they lie. Others are decoded into `room`: an escape is
+ * longer than what it stands for (\n: 2 to 1; \u00e9: 6 to 2; \u20ac: 6 to 3; a pair of surrogates: 12 to 4), so the
+ * room that a line itself takes is enough. A name with a backslash is decoded there as well, behind the value that is
+ * kept. */
+#include "input_json.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DEPTH_MAX 1024
+
+typedef struct reader {
+    const char *at, *end;
+    char *room;        /* free from here on */
+    const char *wrong; /* constant; NULL as long as all is well */
+    uint64_t levels[DEPTH_MAX / 64];
+    unsigned depth;
+} reader;
+
+typedef struct text {
+    const char *bytes;
+    size_t byte_count;
+} text;
+
+static bool bad(reader *r, const char *wrong) {
+    if (r->wrong == NULL)
+        r->wrong = wrong;
+    return false;
+}
+
+static void skip_blanks(reader *r) {
+    while (r->at < r->end && (*r->at == ' ' || *r->at == '\t' || *r->at == '\r' || *r->at == '\n'))
+        r->at++;
+}
+
+/* The next byte that is no blank; 0 at the end, which no JSON has outside a string. */
+static char peek(reader *r) {
+    skip_blanks(r);
+    return r->at < r->end ? *r->at : '\0';
+}
+
+/* ---- strings ---- */
+
+/* Length of the UTF-8 sequence at `at`, 0 when it is none (overlong forms, surrogates and values past 10ffff are not).
+ * */
+static size_t utf8_bytes(const char *at, const char *end) {
+    uint8_t first = (uint8_t)*at;
+    size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+    if (first < 0xc2 || first > 0xf4 || (size_t)(end - at) < length)
+        return 0;
+    for (size_t i = 1; i < length; i++)
+        if (((uint8_t)at[i] & 0xc0) != 0x80)
+            return 0;
+    uint8_t second = (uint8_t)at[1];
+    bool fits = (first != 0xe0 || second >= 0xa0) && (first != 0xed || second < 0xa0) &&
+                (first != 0xf0 || second >= 0x90) && (first != 0xf4 || second < 0x90);
+    return fits ? length : 0;
+}
+
+static bool hex4(reader *r, uint32_t *value) {
+    if (r->end - r->at < 4)
+        return bad(r, "a \\u needs four hex digits");
+    *value = 0;
+    for (int i = 0; i < 4; i++) {
+        char c = *r->at++;
+        char lower = (char)(c | 0x20);
+        uint32_t digit = c >= '0' && c <= '9' ? (uint32_t)(c - '0') : (uint32_t)(lower - 'a' + 10);
+        if (!(c >= '0' && c <= '9') && !(lower >= 'a' && lower <= 'f'))
+            return bad(r, "a \\u needs four hex digits");
+        *value = *value << 4 | digit;
+    }
+    return true;
+}
+
+static char *put_utf8(char *to, uint32_t c) {
+    if (c < 0x80) {
+        *to++ = (char)c;
+    } else if (c < 0x800) {
+        *to++ = (char)(0xc0 | c >> 6);
+        *to++ = (char)(0x80 | (c & 0x3f));
+    } else if (c < 0x10000) {
+        *to++ = (char)(0xe0 | c >> 12);
+        *to++ = (char)(0x80 | (c >> 6 & 0x3f));
+        *to++ = (char)(0x80 | (c & 0x3f));
+    } else {
+        *to++ = (char)(0xf0 | c >> 18);
+        *to++ = (char)(0x80 | (c >> 12 & 0x3f));
+        *to++ = (char)(0x80 | (c >> 6 & 0x3f));
+        *to++ = (char)(0x80 | (c & 0x3f));
+    }
+    return to;
+}
+
+/* Behind a backslash: one character, decoded to `to`. */
+static bool escape(reader *r, char **to) {
+    static const char NAMES[] = "\"\\/bfnrt", MEANINGS[] = "\"\\/\b\f\n\r\t";
+    char c = r->at < r->end ? *r->at++ : '\0';
+    const char *known = c == '\0' ? NULL : strchr(NAMES, c);
+    if (known != NULL) {
+        *(*to)++ = MEANINGS[known - NAMES];
+        return true;
+    }
+    if (c != 'u')
+        return bad(r, "an unknown escape in a string");
+    uint32_t value, low;
+    if (!hex4(r, &value))
+        return false;
+    if (value >= 0xd800 && value < 0xe000) {
+        if (value >= 0xdc00 || r->end - r->at < 6 || r->at[0] != '\\' || r->at[1] != 'u')
+            return bad(r, "half of a surrogate pair");
+        r->at += 2;
+        if (!hex4(r, &low))
+            return false;
+        if (low < 0xdc00 || low > 0xdfff)
+            return bad(r, "half of a surrogate pair");
+        value = 0x10000 + ((value - 0xd800) << 10) + (low - 0xdc00);
+    }
+    *to = put_utf8(*to, value);
+    return true;
+}
+
+/* Over the bytes that stand for themselves, up to a quote or a backslash. */
+static bool plain_stretch(reader *r) {
+    while (r->at < r->end) {
+        uint8_t c = (uint8_t)*r->at;
+        if (c == '"' || c == '\\')
+            return true;
+        if (c < 0x20)
+            return bad(r, "a control character in a string");
+        size_t length = c < 0x80 ? 1 : utf8_bytes(r->at, r->end);
+        if (length == 0)
+            return bad(r, "a string is not UTF-8");
+        r->at += length;
+    }
+    return bad(r, "a string is not closed");
+}
+
+/* At an opening quote. A string with escapes is decoded into the room, which is taken only when the caller moves it. */
+static bool string(reader *r, text *t) {
+    const char *start = ++r->at;
+    if (!plain_stretch(r))
+        return false;
+    if (*r->at == '"') {
+        *t = (text){start, (size_t)(r->at++ - start)};
+        return true;
+    }
+    char *to = r->room;
+    for (;;) {
+        memcpy(to, start, (size_t)(r->at - start));
+        to += r->at - start;
+        if (*r->at++ == '"')
+            break;
+        if (!escape(r, &to))
+            return false;
+        start = r->at;
+        if (!plain_stretch(r))
+            return false;
+    }
+    *t = (text){r->room, (size_t)(to - r->room)};
+    return true;
+}
+
+/* ---- other values ---- */
+
+static bool digits(reader *r) {
+    const char *start = r->at;
+    while (r->at < r->end && *r->at >= '0' && *r->at <= '9')
+        r->at++;
+    return r->at > start || bad(r, "a number is not one of JSON's");
+}
+
+static bool next_is(reader *r, char a, char b) {
+    if (r->at == r->end || (*r->at != a && *r->at != b))
+        return false;
+    r->at++;
+    return true;
+}
+
+static bool number(reader *r, text *t) {
+    const char *start = r->at;
+    next_is(r, '-', '-');
+    if (!next_is(r, '0', '0') && !digits(r))
+        return false;
+    if (next_is(r, '.', '.') && !digits(r))
+        return false;
+    if (next_is(r, 'e', 'E')) {
+        next_is(r, '+', '-');
+        if (!digits(r))
+            return false;
+    }
+    *t = (text){start, (size_t)(r->at - start)};
+    return true;
+}
+
+static bool word(reader *r, const char *expected) {
+    size_t length = strlen(expected);
+    if ((size_t)(r->end - r->at) < length || memcmp(r->at, expected, length) != 0)
+        return bad(r, "not JSON");
+    r->at += length;
+    return true;
+}
+
+/* ---- nesting ---- */
+
+static bool enter(reader *r, bool object) {
+    if (r->depth == DEPTH_MAX)
+        return bad(r, "nested deeper than 1024 levels");
+    uint64_t bit = UINT64_C(1) << (r->depth % 64), *level = &r->levels[r->depth / 64];
+    *level = object ? *level | bit : *level & ~bit;
+    r->depth++;
+    return true;
+}
+
+static bool in_object(const reader *r) {
+    return r->levels[(r->depth - 1) / 64] >> ((r->depth - 1) % 64) & 1;
+}
+
+/* Behind an element: over a comma, or over what closes its level; *last tells which. */
+static bool after_element(reader *r, bool *last) {
+    char c = peek(r);
+    *last = c == (in_object(r) ? '}' : ']');
+    if (!*last && c != ',')
+        return bad(r, r->at == r->end ? "the line ends in the middle of a value" : "not JSON");
+    r->at++;
+    r->depth -= *last;
+    return true;
+}
+
+static bool is_scalar(char c) {
+    return c == '"' || c == '-' || (c >= '0' && c <= '9');
+}
+
+static bool scalar(reader *r, text *t) {
+    return *r->at == '"' ? string(r, t) : number(r, t);
+}
+
+/* A name and its colon. */
+static bool member(reader *r, text *t) {
+    if (peek(r) != '"')
+        return bad(r, r->at == r->end ? "the line ends in the middle of an object" : "a name in quotes is missing");
+    if (!string(r, t))
+        return false;
+    if (peek(r) != ':')
+        return bad(r, "a colon is missing behind a name");
+    r->at++;
+    return true;
+}
+
+/* One step into or over a value. True: a whole value is behind us; false: a level was opened, or something is wrong. */
+static bool value(reader *r, text *t) {
+    char c = peek(r);
+    if (c == '{' || c == '[') {
+        r->at++;
+        if (!enter(r, c == '{'))
+            return false;
+        if (peek(r) != (c == '{' ? '}' : ']'))
+            return false;
+        r->at++;
+        r->depth--;
+        return true;
+    }
+    if (is_scalar(c))
+        return scalar(r, t);
+    if (c == '\0' && r->at == r->end)
+        return bad(r, "the line ends where a value is due");
+    return c == 't' ? word(r, "true") : c == 'f' ? word(r, "false") : word(r, "null");
+}
+
+/* Over a value with all that is in it. */
+static bool whole_value(reader *r, text *t) {
+    unsigned outside = r->depth;
+    for (;;) {
+        bool closed = value(r, t);
+        if (r->wrong != NULL)
+            return false;
+        while (closed && r->depth > outside) {
+            bool last;
+            if (!after_element(r, &last))
+                return false;
+            closed = last;
+        }
+        if (r->depth == outside)
+            return true;
+        text unused;
+        if (in_object(r) && !member(r, &unused))
+            return false;
+    }
+}
+
+static bool object(reader *r, const char *name, text *key, bool *found, bool *other) {
+    if (peek(r) != '{')
+        return bad(r, r->at == r->end ? "the line is empty, not a JSON object" : "not a JSON object");
+    r->at++;
+    if (!enter(r, true))
+        return false;
+    bool last = peek(r) == '}';
+    if (last)
+        r->at++;
+    size_t name_bytes = strlen(name);
+    while (!last) {
+        text field, got = {NULL, 0};
+        if (!member(r, &field))
+            return false;
+        bool wanted = field.byte_count == name_bytes && memcmp(field.bytes, name, name_bytes) == 0;
+        bool usable = is_scalar(peek(r));
+        if (!whole_value(r, &got))
+            return false;
+        if (wanted) {
+            *found = usable;
+            *other = !usable;
+            *key = got;
+            if (usable && got.bytes == r->room)
+                r->room += got.byte_count;
+        }
+        if (!after_element(r, &last))
+            return false;
+    }
+    skip_blanks(r);
+    return r->at == r->end || bad(r, "something follows the JSON object");
+}
+
+const char *json_key(const char *name, input_record *record, char *room, char *reason, size_t reason_bytes) {
+    reader r = {.at = record->line, .end = record->line + record->line_bytes, .room = room};
+    text key = {NULL, 0};
+    bool found = false, other = false;
+    if (!object(&r, name, &key, &found, &other))
+        return r.wrong;
+    if (!found) {
+        snprintf(reason, reason_bytes,
+                 other ? "the field \"%s\" is neither a string nor a number" : "there is no field \"%s\"", name);
+        return reason;
+    }
+    record->key = key.bytes;
+    record->key_bytes = key.byte_count;
+    return NULL;
+}

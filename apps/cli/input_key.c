@@ -1,0 +1,171 @@
+/* input_key.c: from a line to its key.
+ *
+ *     line  ->  column, or value of a JSON field  ->  trim  ->  hex, or fold  ->  key
+ *
+ * Every step gives a stretch of what it got, or writes anew something that is no longer than what it got: a line's own
+ * length is room enough for all of them, and a step may write over what it reads, front to back.
+ *
+ * Columns. With a comma as delimiter the line is CSV: a field that begins with a quote ends with the next quote that is
+ * not doubled, and then a comma or the end of the line must come; a quote elsewhere is a byte like any other. The whole
+ * line is looked at, even past the column that is wanted: a quote that stays open there means that the record goes on
+ * in the next line, and that line's columns would be counted wrongly. Records with newlines in them are refused for
+ * that reason, by line number, and not joined: a line is what the tool prints, counts and skips, and one stray quote
+ * would otherwise swallow the rest of the file. Where records end in NUL (-0) a quoted field may well hold newlines.
+ * Any other delimiter has no quotes. */
+#include "input_key.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "input_json.h"
+
+bool key_is_line(const input_shape *shape) {
+    return shape->field == 0 && shape->json_field == NULL && !shape->hex && !shape->fold && !shape->trim;
+}
+
+bool key_needs_room(const input_shape *shape) {
+    return (shape->field != 0 && shape->delim == ',') || shape->json_field != NULL || shape->hex || shape->fold;
+}
+
+static const char *no_column(unsigned wanted, unsigned there, char *reason, size_t reason_bytes) {
+    snprintf(reason, reason_bytes, "there is no column %u, only %u", wanted, there);
+    return reason;
+}
+
+static const char *column(const input_shape *shape, input_record *r, char *reason, size_t reason_bytes) {
+    const char *at = r->line, *end = at + r->line_bytes;
+    for (unsigned field = 1;; field++) {
+        const char *stop = at == end ? NULL : memchr(at, shape->delim, (size_t)(end - at));
+        if (field == shape->field) {
+            r->key = at;
+            r->key_bytes = (size_t)((stop == NULL ? end : stop) - at);
+            return NULL;
+        }
+        if (stop == NULL)
+            return no_column(shape->field, field, reason, reason_bytes);
+        at = stop + 1;
+    }
+}
+
+/* `at` is behind an opening quote. The place behind the closing one, NULL when there is none; *doubled quotes lie
+ * between. */
+static const char *quoted_end(const char *at, const char *end, size_t *doubled) {
+    *doubled = 0;
+    for (;;) {
+        const char *quote = at == end ? NULL : memchr(at, '"', (size_t)(end - at));
+        if (quote == NULL)
+            return NULL;
+        at = quote + 1;
+        if (at == end || *at != '"')
+            return at;
+        (*doubled)++;
+        at++;
+    }
+}
+
+static size_t undouble(const char *from, const char *end, char *to) {
+    char *start = to;
+    while (from < end) {
+        *to++ = *from;
+        from += *from == '"' ? 2 : 1;
+    }
+    return (size_t)(to - start);
+}
+
+static const char *csv_column(const input_shape *shape, input_record *r, char *room, char *reason,
+                              size_t reason_bytes) {
+    const char *at = r->line, *end = at + r->line_bytes;
+    bool found = false;
+    for (unsigned field = 1;; field++) {
+        const char *key = at, *key_end;
+        size_t doubled = 0;
+        if (at < end && *at == '"') {
+            key = at + 1;
+            at = quoted_end(key, end, &doubled);
+            if (at == NULL)
+                return "a quote is not closed";
+            key_end = at - 1;
+            if (at < end && *at != ',')
+                return "a closing quote is followed by more of its field";
+        } else {
+            at = at == end ? NULL : memchr(at, ',', (size_t)(end - at));
+            if (at == NULL)
+                at = end;
+            key_end = at;
+        }
+        if (field == shape->field) {
+            found = true;
+            r->key = key;
+            r->key_bytes = (size_t)(key_end - key);
+            if (doubled != 0) {
+                r->key = room;
+                r->key_bytes = undouble(key, key_end, room);
+            }
+        }
+        if (at == end)
+            return found ? NULL : no_column(shape->field, field, reason, reason_bytes);
+        at++;
+    }
+}
+
+static bool is_blank(char c) {
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static void trim(input_record *r) {
+    while (r->key_bytes > 0 && is_blank(r->key[r->key_bytes - 1]))
+        r->key_bytes--;
+    while (r->key_bytes > 0 && is_blank(*r->key)) {
+        r->key++;
+        r->key_bytes--;
+    }
+}
+
+static int hex_digit(char c) {
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static const char *unhex(input_record *r, char *room) {
+    if (r->key_bytes % 2 != 0)
+        return "an odd number of hex digits";
+    for (size_t i = 0; i < r->key_bytes; i += 2) {
+        int high = hex_digit(r->key[i]), low = hex_digit(r->key[i + 1]);
+        if (high < 0 || low < 0)
+            return "not a hex digit";
+        room[i / 2] = (char)(high << 4 | low);
+    }
+    r->key = room;
+    r->key_bytes /= 2;
+    return NULL;
+}
+
+static void fold(input_record *r, char *room) {
+    for (size_t i = 0; i < r->key_bytes; i++) {
+        char c = r->key[i];
+        room[i] = (char)(c + (c >= 'A' && c <= 'Z') * ('a' - 'A'));
+    }
+    r->key = room;
+}
+
+const char *key_of(const input_shape *shape, input_record *r, char *room, char *reason, size_t reason_bytes) {
+    const char *wrong = NULL;
+    r->key = r->line;
+    r->key_bytes = r->line_bytes;
+    if (shape->json_field != NULL)
+        wrong = json_key(shape->json_field, r, room, reason, reason_bytes);
+    else if (shape->field != 0)
+        wrong = shape->delim == ',' ? csv_column(shape, r, room, reason, reason_bytes)
+                                    : column(shape, r, reason, reason_bytes);
+    if (wrong == NULL && shape->trim)
+        trim(r);
+    if (wrong == NULL && shape->hex)
+        wrong = unhex(r, room);
+    else if (wrong == NULL && shape->fold)
+        fold(r, room);
+    return wrong;
+}

@@ -1,0 +1,265 @@
+/* input_unpack.c: three libraries, one shape.
+ *
+ *     format   first bytes                      library   archives one behind the other
+ *     gzip     1f 8b 08, flags below 20         zlib      here: a member may follow, or zero bytes (tapes pad so)
+ *     zstd     28 b5 2f fd, or 5? 2a 4d 18      libzstd   the library does it
+ *     xz       fd 37 7a 58 5a 00                liblzma   the library does it
+ *
+ * gzip has a signature of two bytes; its method and the flags that must be 0 are looked at as well, so that binary
+ * records are taken for an archive with a probability of 2^-27 and not 2^-16.
+ *
+ * A damaged archive could ask for a window of gigabytes. zstd refuses past 128 MiB by itself; xz gets 256 MiB, four
+ * times what its highest preset needs. */
+#include "input_unpack.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef CLI_WITH_ZLIB
+#include <zlib.h>
+#endif
+#ifdef CLI_WITH_ZSTD
+#include <zstd.h>
+#endif
+#ifdef CLI_WITH_LZMA
+#include <lzma.h>
+#endif
+
+#define XZ_MEMORY_MAX ((uint64_t)256 << 20)
+#define PIECE_MAX ((size_t)1 << 30) /* zlib counts in unsigned int */
+
+typedef struct stream {
+    const char *in;
+    size_t in_bytes;
+    char *out;
+    size_t out_bytes;
+    bool at_end;
+} stream;
+
+/* Both lengths shrink by what was used and made. */
+typedef const char *step_function(unpacker *u, stream *s);
+
+typedef struct format {
+    const char *name;
+    bool (*begins)(const uint8_t *head, size_t head_bytes);
+    bool (*open)(unpacker *u); /* NULL: not in this build */
+    step_function *step;
+    void (*close)(unpacker *u);
+} format;
+
+struct unpacker {
+    const format *format;
+    bool inside; /* an archive has begun and not ended */
+    union {
+#ifdef CLI_WITH_ZLIB
+        z_stream gzip;
+#endif
+#ifdef CLI_WITH_ZSTD
+        ZSTD_DStream *zstd;
+#endif
+#ifdef CLI_WITH_LZMA
+        lzma_stream xz;
+#endif
+        char none;
+    } state;
+    char reason[120];
+};
+
+static const char *damaged(unpacker *u, const char *detail) {
+    snprintf(u->reason, sizeof u->reason, "the %s archive is damaged%s%s", u->format->name, detail[0] ? ": " : "",
+             detail);
+    return u->reason;
+}
+
+static const char *cut(unpacker *u) {
+    snprintf(u->reason, sizeof u->reason, "the %s archive is cut: its end is missing", u->format->name);
+    return u->reason;
+}
+
+static bool begins_gzip(const uint8_t *head, size_t head_bytes) {
+    return head_bytes >= 4 && memcmp(head, "\x1f\x8b\x08", 3) == 0 && head[3] < 0x20;
+}
+
+static bool begins_zstd(const uint8_t *head, size_t head_bytes) {
+    if (head_bytes < 4)
+        return false;
+    bool skippable = (head[0] & 0xf0) == 0x50 && memcmp(head + 1, "\x2a\x4d\x18", 3) == 0;
+    return skippable || memcmp(head, "\x28\xb5\x2f\xfd", 4) == 0;
+}
+
+static bool begins_xz(const uint8_t *head, size_t head_bytes) {
+    return head_bytes >= 6 && memcmp(head, "\xfd\x37\x7a\x58\x5a\x00", 6) == 0;
+}
+
+#ifdef CLI_WITH_ZLIB
+static bool gzip_open(unpacker *u) {
+    u->inside = true;
+    return inflateInit2(&u->state.gzip, 16 + MAX_WBITS) == Z_OK;
+}
+
+static const char *gzip_step(unpacker *u, stream *s) {
+    z_stream *z = &u->state.gzip;
+    if (!u->inside) {
+        while (s->in_bytes > 0 && *s->in == 0) {
+            s->in++;
+            s->in_bytes--;
+        }
+        if (s->in_bytes == 0)
+            return NULL;
+        if (inflateReset(z) != Z_OK)
+            return damaged(u, "");
+        u->inside = true;
+    }
+    z->next_in = (z_const Bytef *)(uintptr_t)s->in;
+    z->avail_in = (uInt)(s->in_bytes < PIECE_MAX ? s->in_bytes : PIECE_MAX);
+    z->next_out = (Bytef *)s->out;
+    z->avail_out = (uInt)(s->out_bytes < PIECE_MAX ? s->out_bytes : PIECE_MAX);
+    int answer = inflate(z, Z_NO_FLUSH);
+    s->in_bytes -= (size_t)((const char *)z->next_in - s->in);
+    s->out_bytes -= (size_t)((char *)z->next_out - s->out);
+    if (answer == Z_STREAM_END)
+        u->inside = false;
+    else if (answer != Z_OK && answer != Z_BUF_ERROR)
+        return damaged(u, z->msg != NULL ? z->msg : "");
+    return NULL;
+}
+
+static void gzip_close(unpacker *u) {
+    inflateEnd(&u->state.gzip);
+}
+#else
+#define gzip_open NULL
+#define gzip_step NULL
+#define gzip_close NULL
+#endif
+
+#ifdef CLI_WITH_ZSTD
+static bool zstd_open(unpacker *u) {
+    u->state.zstd = ZSTD_createDStream();
+    return u->state.zstd != NULL && !ZSTD_isError(ZSTD_initDStream(u->state.zstd));
+}
+
+static const char *zstd_step(unpacker *u, stream *s) {
+    if (!u->inside && s->in_bytes == 0)
+        return NULL;
+    ZSTD_inBuffer in = {s->in, s->in_bytes, 0};
+    ZSTD_outBuffer out = {s->out, s->out_bytes, 0};
+    size_t answer = ZSTD_decompressStream(u->state.zstd, &out, &in);
+    s->in_bytes -= in.pos;
+    s->out_bytes -= out.pos;
+    if (ZSTD_isError(answer))
+        return damaged(u, ZSTD_getErrorName(answer));
+    u->inside = answer != 0;
+    return NULL;
+}
+
+static void zstd_close(unpacker *u) {
+    ZSTD_freeDStream(u->state.zstd);
+}
+#else
+#define zstd_open NULL
+#define zstd_step NULL
+#define zstd_close NULL
+#endif
+
+#ifdef CLI_WITH_LZMA
+static bool xz_open(unpacker *u) {
+    u->state.xz = (lzma_stream)LZMA_STREAM_INIT;
+    u->inside = true;
+    return lzma_stream_decoder(&u->state.xz, XZ_MEMORY_MAX, LZMA_CONCATENATED) == LZMA_OK;
+}
+
+static const char *xz_step(unpacker *u, stream *s) {
+    if (!u->inside)
+        return NULL;
+    lzma_stream *x = &u->state.xz;
+    x->next_in = (const uint8_t *)s->in;
+    x->avail_in = s->in_bytes;
+    x->next_out = (uint8_t *)s->out;
+    x->avail_out = s->out_bytes;
+    lzma_ret answer = lzma_code(x, s->at_end ? LZMA_FINISH : LZMA_RUN);
+    s->in_bytes = x->avail_in;
+    s->out_bytes = x->avail_out;
+    switch (answer) {
+    case LZMA_STREAM_END:
+        u->inside = false;
+        return NULL;
+    case LZMA_OK:
+    case LZMA_BUF_ERROR: /* no progress: the caller sees that by itself */
+        return NULL;
+    case LZMA_MEM_ERROR:
+        return "no memory";
+    case LZMA_MEMLIMIT_ERROR:
+        return damaged(u, "it asks for more than 256 MiB of memory");
+    default:
+        return damaged(u, "");
+    }
+}
+
+static void xz_close(unpacker *u) {
+    lzma_end(&u->state.xz);
+}
+#else
+#define xz_open NULL
+#define xz_step NULL
+#define xz_close NULL
+#endif
+
+static const format FORMATS[] = {
+    {"gzip", begins_gzip, gzip_open, gzip_step, gzip_close},
+    {"zstd", begins_zstd, zstd_open, zstd_step, zstd_close},
+    {"xz", begins_xz, xz_open, xz_step, xz_close},
+};
+
+bool unpack_open(const char *head, size_t head_bytes, unpacker **u, char *reason, size_t reason_bytes) {
+    *u = NULL;
+    const format *found = NULL;
+    for (size_t i = 0; i < sizeof FORMATS / sizeof *FORMATS; i++)
+        if (FORMATS[i].begins((const uint8_t *)head, head_bytes))
+            found = &FORMATS[i];
+    if (found == NULL)
+        return true;
+    if (found->open == NULL) {
+        snprintf(reason, reason_bytes, "is packed with %s, and this kith was built without it: unpack it first",
+                 found->name);
+        return false;
+    }
+    unpacker *made = calloc(1, sizeof *made);
+    if (made != NULL)
+        made->format = found;
+    if (made == NULL || !found->open(made)) {
+        snprintf(reason, reason_bytes, "no memory");
+        if (made != NULL)
+            found->close(made);
+        free(made);
+        return false;
+    }
+    *u = made;
+    return true;
+}
+
+const char *unpack_step(unpacker *u, const char *in, size_t in_bytes, size_t *used, bool at_end, char *out,
+                        size_t out_bytes, size_t *made) {
+    assert(out_bytes > 0);
+    stream s = {in, in_bytes, out, out_bytes, at_end};
+    const char *wrong = u->format->step(u, &s);
+    *used = in_bytes - s.in_bytes;
+    *made = out_bytes - s.out_bytes;
+    if (wrong != NULL)
+        return wrong;
+    if (*used == 0 && *made == 0 && in_bytes > 0)
+        return damaged(u, "");
+    if (at_end && *made == 0 && s.in_bytes == 0 && u->inside)
+        return cut(u);
+    return NULL;
+}
+
+void unpack_close(unpacker *u) {
+    if (u == NULL)
+        return;
+    u->format->close(u);
+    free(u);
+}

@@ -1,0 +1,109 @@
+/* json.c: see json.h. */
+#include "json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report.h"
+
+static bool comma_due;
+
+/* Bytes of the UTF-8 character at `text`; 0 when it is none. Overlong forms, surrogates and what is past U+10FFFF
+ * are none. */
+static size_t character_bytes(const unsigned char *text) {
+    unsigned char first = text[0];
+    size_t bytes = first < 0x80                     ? 1
+                   : first >= 0xC2 && first <= 0xDF ? 2
+                   : first >= 0xE0 && first <= 0xEF ? 3
+                   : first >= 0xF0 && first <= 0xF4 ? 4
+                                                    : 0;
+    for (size_t i = 1; i < bytes; i++)
+        if ((text[i] & 0xC0) != 0x80)
+            return 0;
+    bool overlong = (first == 0xE0 && text[1] < 0xA0) || (first == 0xF0 && text[1] < 0x90);
+    bool beyond = (first == 0xED && text[1] > 0x9F) || (first == 0xF4 && text[1] > 0x8F);
+    return overlong || beyond ? 0 : bytes;
+}
+
+static void quoted(const char *text) {
+    out("\"", 1);
+    for (const unsigned char *at = (const unsigned char *)text; *at != '\0';) {
+        size_t bytes = character_bytes(at);
+        if (bytes == 0)
+            out("\xEF\xBF\xBD", 3);
+        else if (*at == '"' || *at == '\\')
+            out_text("\\%c", *at);
+        else if (*at == '\n')
+            out("\\n", 2);
+        else if (*at == '\t')
+            out("\\t", 2);
+        else if (*at < 0x20 || *at == 0x7F)
+            out_text("\\u%04x", *at);
+        else
+            out(at, bytes);
+        at += bytes != 0 ? bytes : 1;
+    }
+    out("\"", 1);
+}
+
+static void begin(const char *name) {
+    if (comma_due)
+        out(",", 1);
+    comma_due = true;
+    if (name != NULL) {
+        quoted(name);
+        out(":", 1);
+    }
+}
+
+void json_open(const char *name, char bracket) {
+    begin(name);
+    out(&bracket, 1);
+    comma_due = false;
+}
+
+void json_close(char bracket) {
+    out(&bracket, 1);
+    comma_due = true;
+}
+
+void json_text(const char *name, const char *text) {
+    begin(name);
+    if (text == NULL)
+        out("null", 4);
+    else
+        quoted(text);
+}
+
+void json_integer(const char *name, uint64_t value) {
+    begin(name);
+    out_text("%llu", (unsigned long long)value);
+}
+
+void json_number(const char *name, double value) {
+    begin(name);
+    if (!isfinite(value)) {
+        out("null", 4);
+        return;
+    }
+    /* The fewest digits that are read back as the same number. */
+    char digits[32];
+    for (int precision = 6; precision <= 17; precision++) {
+        (void)snprintf(digits, sizeof digits, "%.*g", precision, value);
+        if (strtod(digits, NULL) == value)
+            break;
+    }
+    out_text("%s", digits);
+}
+
+void json_bool(const char *name, bool value) {
+    begin(name);
+    out_text("%s", value ? "true" : "false");
+}
+
+void json_end(void) {
+    out("\n", 1);
+    comma_due = false;
+}

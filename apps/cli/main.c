@@ -1,0 +1,42 @@
+/* main.c: kith COMMAND [OPTION]... [OPERAND]... */
+#include <stdio.h>
+#include <string.h>
+
+#include <kith/base.h>
+
+#include "commands.h"
+#include "help.h"
+#include "report.h"
+
+static int version(void) {
+    out_text("kith %s\n", kith_version());
+    return EXIT_FOUND;
+}
+
+int run_words(int word_count, char **words) {
+    const char *name = words[0];
+    if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0)
+        return version();
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+        name = "help";
+    const command *c = command_must(name);
+    report_command(c->name);
+    arguments a;
+    arguments_read(c, word_count - 1, words + 1, &a);
+    int status = EXIT_FOUND;
+    if (a.help)
+        help_command(c);
+    else
+        status = c->run(&a);
+    arguments_free(&a);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    report_begin();
+    if (argc < 2)
+        fail("a command is missing: kith COMMAND [OPTION]... (kith help lists them)");
+    int status = run_words(argc - 1, argv + 1);
+    out_flush();
+    return status;
+}

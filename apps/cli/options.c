@@ -1,0 +1,321 @@
+/* options.c: the two tables as arrays, and the parser over them.
+ *
+ * Options and operands may be mixed; "--" ends the options. Letters may be clustered (-vc), a letter's value may
+ * follow at once (-n10M) or as the next word, a name's value after = or as the next word. A row of the table says
+ * where in `arguments` its value goes and of which type it is, so that no option needs code of its own here. */
+#define _GNU_SOURCE
+
+#include "options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "report.h"
+#include "values.h"
+
+#define ANY SIZE_MAX
+
+const command COMMANDS[COMMAND_COUNT] = {
+#define COMMAND(name, least, most, synopsis, summary, description, exits, examples)                                    \
+    {#name, least, most, synopsis, summary, description, exits, examples, command_##name},
+#include "commands.def"
+#undef COMMAND
+};
+
+#define IN(name) (UINT32_C(1) << COMMAND_##name)
+#define ALL_COMMANDS ((UINT32_C(1) << COMMAND_COUNT) - 1)
+
+const option OPTIONS[] = {
+#define OPTION(letter, name, argument, type, field, commands, help)                                                    \
+    {letter, name, argument, type, offsetof(arguments, field), commands, help},
+#include "options.def"
+#undef OPTION
+};
+const size_t OPTION_COUNT = sizeof OPTIONS / sizeof *OPTIONS;
+
+_Static_assert(COMMAND_COUNT < 32, "an option's commands are bits of 32");
+
+const command *command_named(const char *name) {
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(COMMANDS[i].name, name) == 0)
+            return &COMMANDS[i];
+    return NULL;
+}
+
+/* ---- the nearest name ---- */
+
+enum { NAME_BYTES_MAX = 32 };
+
+static unsigned least(unsigned a, unsigned b) {
+    return a < b ? a : b;
+}
+
+/* Letters to insert, delete, change or swap with their neighbour to make one name of the other. */
+static unsigned distance(const char *from, const char *to) {
+    size_t rows = strlen(from), columns = strlen(to);
+    if (rows > NAME_BYTES_MAX || columns > NAME_BYTES_MAX)
+        return UINT32_MAX;
+    unsigned d[NAME_BYTES_MAX + 1][NAME_BYTES_MAX + 1];
+    for (size_t i = 0; i <= rows; i++)
+        d[i][0] = (unsigned)i;
+    for (size_t j = 0; j <= columns; j++)
+        d[0][j] = (unsigned)j;
+    for (size_t i = 1; i <= rows; i++)
+        for (size_t j = 1; j <= columns; j++) {
+            unsigned cost = from[i - 1] != to[j - 1];
+            d[i][j] = least(least(d[i - 1][j], d[i][j - 1]) + 1, d[i - 1][j - 1] + cost);
+            if (i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1])
+                d[i][j] = least(d[i][j], d[i - 2][j - 2] + 1);
+        }
+    return d[rows][columns];
+}
+
+void fail_unknown(const char *what, const char *mark, const char *given, const char *const *names, size_t name_count) {
+    const char *nearest = NULL;
+    unsigned smallest = UINT32_MAX;
+    for (size_t i = 0; i < name_count; i++) {
+        unsigned far = distance(given, names[i]);
+        size_t given_bytes = strlen(given);
+        if (given_bytes > 2 && strncmp(given, names[i], given_bytes) == 0)
+            far = 0; /* the beginning of a name is as near as can be */
+        if (far < smallest) {
+            smallest = far;
+            nearest = names[i];
+        }
+    }
+    /* Further than half of its letters away a name is no help. */
+    if (nearest != NULL && smallest <= least(4, (unsigned)(strlen(nearest) + 1) / 2))
+        fail("there is no %s '%s%s'; did you mean '%s%s'?", what, mark, given, mark, nearest);
+    fail("there is no %s '%s%s'; see kith help", what, mark, given);
+}
+
+const command *command_must(const char *name) {
+    const command *c = command_named(name);
+    if (c != NULL)
+        return c;
+    static const char *const options[] = {"--help", "--version"};
+    if (name[0] == '-')
+        fail_unknown("option", "", name, options, sizeof options / sizeof *options);
+    const char *names[COMMAND_COUNT];
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        names[i] = COMMANDS[i].name;
+    fail_unknown("command", "", name, names, COMMAND_COUNT);
+}
+
+static noreturn void fail_unknown_option(const command *c, const char *name) {
+    const char *names[64];
+    size_t count = 0;
+    for (size_t i = 0; i < OPTION_COUNT && count < sizeof names / sizeof *names; i++)
+        if (option_belongs(&OPTIONS[i], c) && OPTIONS[i].help != NULL)
+            names[count++] = OPTIONS[i].name;
+    fail_unknown("option", "--", name, names, count);
+}
+
+/* ---- values ---- */
+
+static const char *read_small(const char *text, unsigned *number) {
+    uint64_t value;
+    const char *wrong = read_number(text, &value);
+    if (wrong != NULL)
+        return wrong;
+    if (value == 0 || value > INT32_MAX)
+        return "is out of range: it must be at least 1";
+    *number = (unsigned)value;
+    return NULL;
+}
+
+static const char *read_char(const char *text, char *character) {
+    static const char names[] = "tn0\\", means[] = "\t\n\0\\";
+    if (text[0] != '\0' && text[1] == '\0') {
+        *character = text[0];
+        return NULL;
+    }
+    const char *escape = text[0] == '\\' && text[1] != '\0' && text[2] == '\0' ? strchr(names, text[1]) : NULL;
+    if (escape == NULL)
+        return "is no single character (\\t is a tab)";
+    *character = means[escape - names];
+    return NULL;
+}
+
+static void join(const char **words, const char *more) {
+    const char *before = *words != NULL ? *words : "";
+    size_t size = strlen(before) + strlen(more) + 2;
+    char *all = take(size);
+    (void)snprintf(all, size, "%s%s%s", before, *before != '\0' ? " " : "", more);
+    free((void *)(uintptr_t)*words);
+    *words = all;
+}
+
+/* `shown` is the option as it was written. */
+static void set_value(arguments *a, const option *o, const char *shown, const char *value) {
+    void *field = (char *)a + o->offset;
+    const char *wrong = NULL;
+    switch (o->type) {
+    case VALUE_FLAG:
+        *(bool *)field = true;
+        break;
+    case VALUE_TEXT:
+    case VALUE_PATH:
+    case VALUE_KIND:
+        if (*value == '\0')
+            wrong = "is empty";
+        *(const char **)field = value;
+        break;
+    case VALUE_WORDS:
+        join(field, value);
+        break;
+    case VALUE_RATE:
+        wrong = read_rate(value, field);
+        break;
+    case VALUE_COUNT:
+        wrong = read_count(value, field);
+        break;
+    case VALUE_SIZE:
+        wrong = read_size(value, field);
+        break;
+    case VALUE_NUMBER:
+        wrong = read_number(value, field);
+        break;
+    case VALUE_SMALL:
+        wrong = read_small(value, field);
+        break;
+    case VALUE_CHAR:
+        wrong = read_char(value, field);
+        break;
+    }
+    if (wrong != NULL)
+        fail("%s %s %s", shown, *value != '\0' ? value : "''", wrong);
+}
+
+/* ---- words ---- */
+
+typedef struct reader {
+    const command *command;
+    int word_count;
+    char **words;
+    int at;
+} reader;
+
+static const option *find_name(const command *c, const char *name, size_t name_bytes) {
+    for (size_t i = 0; i < OPTION_COUNT; i++)
+        if (option_belongs(&OPTIONS[i], c) && strncmp(OPTIONS[i].name, name, name_bytes) == 0 &&
+            OPTIONS[i].name[name_bytes] == '\0')
+            return &OPTIONS[i];
+    return NULL;
+}
+
+static const option *find_letter(const command *c, char letter) {
+    for (size_t i = 0; i < OPTION_COUNT; i++)
+        if (option_belongs(&OPTIONS[i], c) && OPTIONS[i].letter == letter)
+            return &OPTIONS[i];
+    return NULL;
+}
+
+static const char *next_word(reader *r, const option *o, const char *shown) {
+    if (r->at >= r->word_count)
+        fail("%s needs a value: %s %s", shown, shown, o->argument);
+    return r->words[r->at++];
+}
+
+static void read_long(reader *r, const char *word, arguments *a) {
+    const char *name = word + 2;
+    size_t name_bytes = strcspn(name, "=");
+    char shown[NAME_BYTES_MAX * 2];
+    (void)snprintf(shown, sizeof shown, "--%.*s", (int)(name_bytes < NAME_BYTES_MAX ? name_bytes : NAME_BYTES_MAX),
+                   name);
+    const option *o = find_name(r->command, name, name_bytes);
+    if (o == NULL)
+        fail_unknown_option(r->command, shown + 2);
+    const char *value = name[name_bytes] == '=' ? name + name_bytes + 1 : NULL;
+    if (o->argument == NULL && value != NULL)
+        fail("%s takes no value", shown);
+    if (o->argument != NULL && value == NULL)
+        value = next_word(r, o, shown);
+    set_value(a, o, shown, value);
+}
+
+static void read_letters(reader *r, const char *word, arguments *a) {
+    for (const char *letter = word + 1; *letter != '\0'; letter++) {
+        const option *o = find_letter(r->command, *letter);
+        char shown[] = {'-', *letter, '\0'};
+        if (o == NULL)
+            fail("there is no option '%s'; see kith help %s", shown, r->command->name);
+        if (o->argument == NULL) {
+            set_value(a, o, shown, NULL);
+            continue;
+        }
+        const char *value = letter[1] != '\0' ? letter + 1 : next_word(r, o, shown);
+        set_value(a, o, shown, value);
+        return;
+    }
+}
+
+/* ---- what options mean together ---- */
+
+static void finish_shape(arguments *a) {
+    input_shape *shape = &a->shape;
+    if (shape->delim != '\t' && shape->field == 0)
+        fail("--delim needs --field N");
+    if (shape->json_field != NULL && shape->field != 0)
+        fail("--json-field and --field: a line is either JSON or columns");
+    if (a->fixed_bytes != 0 && (shape->field != 0 || shape->json_field != NULL || shape->crlf || a->nul_ended))
+        fail("--fixed goes with none of --field, --json-field, --crlf and -0: records have no lines");
+    if (a->fixed_bytes > INT32_MAX)
+        fail("--fixed %llu is too large: a record has less than 2 GiB", (unsigned long long)a->fixed_bytes);
+    shape->fixed_bytes = (size_t)a->fixed_bytes;
+    shape->end = a->nul_ended ? '\0' : '\n';
+    shape->threads = a->threads;
+}
+
+static uint64_t half_of_memory(void) {
+    long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+    if (pages <= 0 || page_bytes <= 0)
+        return UINT64_C(1) << 30;
+    return (uint64_t)pages * (uint64_t)page_bytes / 2;
+}
+
+static void finish(const command *c, arguments *a) {
+    a->memory_given = a->memory != 0;
+    if (!a->memory_given)
+        a->memory = half_of_memory();
+    if (a->threads == 0) {
+        long processors = sysconf(_SC_NPROCESSORS_ONLN);
+        a->threads = processors > 0 ? (unsigned)processors : 1;
+    }
+    finish_shape(a);
+    if (a->help)
+        return;
+    if (a->operand_count < c->operands_min)
+        fail("too few arguments: kith %s %s", c->name, c->synopsis);
+    if (a->operand_count > c->operands_max)
+        fail("'%s' is one argument too many: kith %s %s", a->operands[c->operands_max], c->name, c->synopsis);
+}
+
+void arguments_read(const command *c, int word_count, char **words, arguments *a) {
+    *a = (arguments){.shape = {.delim = '\t'}};
+    const char **operands = take(((size_t)word_count + 1) * sizeof *operands);
+    reader r = {c, word_count, words, 0};
+    bool options_end = false;
+    while (r.at < word_count) {
+        const char *word = words[r.at++];
+        if (options_end || word[0] != '-' || word[1] == '\0')
+            operands[a->operand_count++] = word;
+        else if (strcmp(word, "--") == 0)
+            options_end = true;
+        else if (word[1] == '-')
+            read_long(&r, word, a);
+        else
+            read_letters(&r, word, a);
+    }
+    operands[a->operand_count] = NULL;
+    a->operands = operands;
+    finish(c, a);
+}
+
+void arguments_free(arguments *a) {
+    free((void *)(uintptr_t)a->operands);
+    free((void *)(uintptr_t)a->kind_options);
+}

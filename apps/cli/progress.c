@@ -1,0 +1,105 @@
+/* progress.c: the bar of report.h.
+ *
+ *     reading  [#########---------------]  38%  12.4M keys  6.2M/s  0:04 left
+ *
+ * Drawn on one line of stderr that each drawing replaces, ten times a second at most; the clock is asked once a
+ * batch, which costs nothing beside it. Nothing is drawn in the first second. */
+#define _GNU_SOURCE
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "report.h"
+#include "values.h"
+
+#define FIRST_SECONDS 1.0
+#define STEP_SECONDS 0.1
+
+enum { BAR_CELLS = 24, WIDTH_MAX = 200 };
+
+static const char *what;
+static uint64_t total;
+static double start;
+static double last;
+static bool wanted;
+static volatile sig_atomic_t standing;
+
+static double now(void) {
+    struct timespec t;
+    if (clock_gettime(CLOCK_MONOTONIC, &t) != 0)
+        return 0;
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+void progress_clear(void) {
+    if (!standing)
+        return;
+    standing = 0;
+    static const char erase[] = "\r\033[K";
+    ssize_t written = write(STDERR_FILENO, erase, sizeof erase - 1);
+    (void)written;
+}
+
+void progress_begin(const char *doing, uint64_t total_bytes) {
+    what = doing;
+    total = total_bytes;
+    start = now();
+    last = start;
+    wanted = isatty(STDERR_FILENO) == 1;
+}
+
+static size_t screen_width(void) {
+    struct winsize size;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+        return 80;
+    return size.ws_col < WIDTH_MAX ? size.ws_col : WIDTH_MAX;
+}
+
+static void draw(double seconds, uint64_t done_bytes, uint64_t done_keys) {
+    char line[WIDTH_MAX + 64];
+    char bar[BAR_CELLS + 1] = "";
+    char share[48] = "";
+    char left[48] = "";
+    if (total > 0) {
+        double part = done_bytes < total ? (double)done_bytes / (double)total : 1;
+        int full = (int)(part * BAR_CELLS);
+        for (int i = 0; i < BAR_CELLS; i++)
+            bar[i] = i < full ? '#' : '-';
+        bar[BAR_CELLS] = '\0';
+        (void)snprintf(share, sizeof share, "  [%s] %3.0f%%", bar, part * 100);
+        double rest = part > 0 ? seconds / part * (1 - part) : 0;
+        (void)snprintf(left, sizeof left, "  %u:%02u left", (unsigned)(rest / 60), (unsigned)rest % 60);
+    }
+    value_text keys, speed;
+    int used = snprintf(line, sizeof line, "\r%s%s  %s keys  %s/s%s", what, share, text_of_count(done_keys, keys),
+                        text_of_count((uint64_t)((double)done_keys / seconds), speed), left);
+    size_t width = screen_width();
+    size_t bytes = used > 0 ? (size_t)used : 0;
+    if (bytes >
+        width) /* the leading \r takes no column, and the last column stays free so that the line does not wrap */
+        bytes = width;
+    static const char rest_of_line[] = "\033[K";
+    for (size_t i = 0; i < sizeof rest_of_line - 1; i++)
+        line[bytes++] = rest_of_line[i];
+    standing = 1;
+    ssize_t written = write(STDERR_FILENO, line, bytes);
+    (void)written;
+}
+
+void progress(uint64_t done_bytes, uint64_t done_keys) {
+    if (!wanted)
+        return;
+    double time = now();
+    if (time - start < FIRST_SECONDS || time - last < STEP_SECONDS)
+        return;
+    last = time;
+    draw(time - start, done_bytes, done_keys);
+}
+
+void progress_end(void) {
+    progress_clear();
+    wanted = false;
+}

@@ -1,0 +1,159 @@
+/* query.c: `kith query`. Each batch is hashed, asked as one, and its lines are put out in the order in which they
+ * came. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <kith/filter.h>
+
+#include "commands.h"
+#include "feed.h"
+#include "filters.h"
+#include "input_key.h"
+#include "json.h"
+#include "report.h"
+
+typedef struct asking {
+    const arguments *a;
+    const kith_filter *filter;
+    uint64_t asked;
+    uint64_t maybe;
+} asking;
+
+static uint64_t chosen(const asking *q) {
+    if (q->a->mark)
+        return q->asked;
+    return q->a->invert ? q->asked - q->maybe : q->maybe;
+}
+
+static void put_marked(const asking *q, const input_record *record, bool maybe) {
+    const input_shape *shape = &q->a->shape;
+    out(maybe ? "maybe\t" : "no\t", maybe ? 6 : 3);
+    out(record->line, record->line_bytes);
+    if (shape->fixed_bytes == 0)
+        out(&shape->end, 1);
+}
+
+/* Lines from record `from` on of which each follows the one before in memory, its end between them as it is put out. */
+static size_t run_of(const input_shape *shape, const input_record *records, size_t from, size_t last) {
+    size_t i = from;
+    size_t end_bytes = shape->fixed_bytes == 0;
+    while (i < last) {
+        const char *behind = records[i].line + records[i].line_bytes;
+        if (records[i + 1].line != behind + end_bytes || (end_bytes != 0 && *behind != shape->end))
+            break;
+        i++;
+    }
+    return i;
+}
+
+/* Puts out the lines first … last as few blocks: a copy of neighbours is cheaper than many of lines. */
+static void put_lines(const asking *q, const input_record *records, size_t first, size_t last) {
+    const input_shape *shape = &q->a->shape;
+    while (first <= last) {
+        size_t to = run_of(shape, records, first, last);
+        const char *begin = records[first].line;
+        out(begin, (size_t)(records[to].line + records[to].line_bytes - begin));
+        if (shape->fixed_bytes == 0)
+            out(&shape->end, 1);
+        first = to + 1;
+    }
+}
+
+/* The next record from `i` on whose answer is `wanted`; n when there is none. */
+static size_t next_answer(const uint64_t *answers, size_t i, size_t n, bool wanted) {
+    while (i < n) {
+        uint64_t word = (wanted ? answers[i / 64] : ~answers[i / 64]) >> (i % 64);
+        if (word != 0) {
+            i += (size_t)__builtin_ctzll(word);
+            return i < n ? i : n;
+        }
+        i = (i / 64 + 1) * 64;
+    }
+    return n;
+}
+
+/* True: the answer is known and no more need be asked. */
+static bool ask(asking *q, const uint64_t *digests, const input_record *records, size_t n) {
+    uint64_t answers[(INPUT_BATCH + 63) / 64];
+    q->maybe += kith_filter_has_many(q->filter, digests, n, answers);
+    q->asked += n;
+    if (q->a->quiet)
+        return chosen(q) > 0;
+    if (q->a->count)
+        return false;
+    if (q->a->mark) {
+        for (size_t i = 0; i < n; i++)
+            put_marked(q, &records[i], kith_bitmap_get(answers, i));
+        return false;
+    }
+    bool wanted = !q->a->invert;
+    for (size_t i = 0; (i = next_answer(answers, i, n, wanted)) < n;) {
+        size_t end = next_answer(answers, i, n, !wanted);
+        put_lines(q, records, i, end - 1);
+        i = end;
+    }
+    return false;
+}
+
+/* Keys of the command line are read as a line of a file would be. */
+static void ask_keys(asking *q) {
+    const arguments *a = q->a;
+    for (size_t i = 1; i < a->operand_count; i++) {
+        size_t bytes = strlen(a->operands[i]);
+        input_record record = {.line = a->operands[i], .line_bytes = bytes, .key = a->operands[i], .key_bytes = bytes};
+        char *room = take(bytes + 1);
+        char reason[128];
+        const char *wrong = key_is_line(&a->shape) ? NULL : key_of(&a->shape, &record, room, reason, sizeof reason);
+        if (wrong != NULL)
+            fail("--key %s: %s", a->operands[i], wrong);
+        uint64_t digest = kith_filter_digest(q->filter, record.key, record.key_bytes);
+        bool known = ask(q, &digest, &record, 1);
+        free(room);
+        if (known)
+            return;
+    }
+}
+
+static void ask_inputs(asking *q) {
+    const arguments *a = q->a;
+    feed *f = feed_open("asking", a->operands + 1, a->operand_count - 1, a, q->filter, NULL);
+    while (feed_next(f))
+        if (ask(q, f->digests, f->records, f->n))
+            break;
+    feed_close(f);
+}
+
+static void put_count(const asking *q) {
+    if (!q->a->json) {
+        out_text("%llu\n", (unsigned long long)chosen(q));
+        return;
+    }
+    json_open(NULL, '{');
+    json_text("file", q->a->operands[0]);
+    json_integer("asked", q->asked);
+    json_integer("maybe", q->maybe);
+    json_integer("no", q->asked - q->maybe);
+    json_close('}');
+    json_end();
+}
+
+int command_query(const arguments *a) {
+    if (a->mark && (a->invert || a->count || a->quiet))
+        fail("--mark prints every line: it goes with none of -v, -c and -q");
+    if (a->json && !a->count)
+        fail("--json goes with -c");
+    if (a->keys_given && a->operand_count < 2)
+        fail("--key: no keys are given: kith query FILE --key KEY...");
+    if (a->shape.fixed_bytes != 0 && !a->count && !a->quiet && out_is_terminal())
+        fail("--fixed: records are binary and do not go to a terminal (-c counts them)");
+    kith_filter *filter = filter_open(a->operands[0], KITH_OPEN_DEFAULT, a);
+    asking q = {.a = a, .filter = filter};
+    if (a->keys_given)
+        ask_keys(&q);
+    else
+        ask_inputs(&q);
+    if (a->count && !a->quiet)
+        put_count(&q);
+    kith_filter_free(filter);
+    return chosen(&q) > 0 ? EXIT_FOUND : EXIT_NONE;
+}

@@ -1,0 +1,336 @@
+/* uniq.c: `kith uniq`. Each batch is hashed, looked up as one, and its lines put out in the order in which they came.
+ *
+ *     exact      seen.h: every different key in memory; nothing is ever lost
+ *     -p RATE    a filter: a line is dropped when the filter answers yes, which is wrong with RATE at most
+ *
+ *                               exact                       -p RATE
+ *     (none)   first time       new in the set              new in the filter
+ *     -d       second time      the entry's word: told?     new in a second filter, of keys that came again
+ *     -c       all, at the end  the entry's word: 8 bytes   refused: a filter does not count
+ *
+ * -d prints one line of each group, as uniq -d does, when it comes the second time. -c prints at the end, in the order
+ * of the first coming; with -d only what came more than once. -D asks another filter first, and what that one knows is
+ * neither printed nor remembered.
+ *
+ * Filters: where -n says how many different keys will come, one of kind `blocked`: a line of the cache a key. Otherwise
+ * `layers` of it, from 2^20 keys on, 2 MiB at a rate of 0.1%. A filter in --state may be of any kind; one that keeps
+ * copies would count repeats in one batch as new, so it is asked and told key by key.
+ *
+ * The state is saved when all lines are out: if they can't be written, or anything else fails, the file stays, and the
+ * next run sees those lines as new. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "feed.h"
+#include "filters.h"
+#include "input_key.h"
+#include "report.h"
+#include "seen.h"
+#include "values.h"
+
+#define FIRST_LAYER_KEYS ((uint64_t)1 << 20)
+#define BITMAP_WORDS (INPUT_BATCH / 64)
+
+typedef struct work {
+    const arguments *a;
+    kith_filter *drop; /* -D */
+    uint64_t lines_out;
+
+    seen *seen; /* exact */
+
+    kith_filter *filter, *again; /* -p */
+    const char *filter_name;
+    bool from_file;    /* it is the state of earlier runs */
+    uint64_t capacity; /* of the filter when its memory was looked at */
+} work;
+
+static void put_line(work *w, const char *line, size_t line_bytes) {
+    const input_shape *shape = &w->a->shape;
+    out(line, line_bytes);
+    if (shape->fixed_bytes == 0)
+        out(&shape->end, 1);
+    w->lines_out++;
+}
+
+/* ---- -D ---- */
+
+/* Takes records out of the batch whose keys the filter knows: the rest, in order, in `records` and `digests`. */
+static size_t drop_known(const work *w, const feed *f, input_record *records, uint64_t *digests) {
+    uint64_t asked[INPUT_BATCH], known[BITMAP_WORDS];
+    for (size_t i = 0; i < f->n; i++)
+        asked[i] = kith_filter_digest(w->drop, f->records[i].key, f->records[i].key_bytes);
+    kith_filter_has_many(w->drop, asked, f->n, known);
+    size_t kept = 0;
+    for (size_t i = 0; i < f->n; i++) {
+        if (kith_bitmap_get(known, i))
+            continue;
+        records[kept] = f->records[i];
+        digests[kept++] = f->digests[i];
+    }
+    return kept;
+}
+
+/* ---- exact ---- */
+
+static uint64_t add_to_word(char *word, uint64_t more) {
+    uint64_t count;
+    memcpy(&count, word, sizeof count);
+    count += more;
+    memcpy(word, &count, sizeof count);
+    return count;
+}
+
+static void pass_exact(work *w, const input_record *records, const uint64_t *digests, size_t n) {
+    bool is_new[INPUT_BATCH];
+    char *words[INPUT_BATCH];
+    bool plain = !w->a->duplicates && !w->a->count;
+    seen_add_many(w->seen, records, digests, n, is_new, plain ? NULL : words);
+    for (size_t i = 0; i < n; i++) {
+        bool wanted = is_new[i];
+        if (w->a->count) {
+            add_to_word(words[i], 1);
+            wanted = false;
+        } else if (w->a->duplicates) {
+            wanted = !is_new[i] && *words[i] == 0;
+            *words[i] |= !is_new[i];
+        }
+        if (wanted)
+            put_line(w, records[i].line, records[i].line_bytes);
+    }
+}
+
+static void put_counts(work *w) {
+    uint64_t cursor = 0;
+    const char *line, *word;
+    size_t line_bytes;
+    while (seen_next(w->seen, &cursor, &line, &line_bytes, &word)) {
+        uint64_t count;
+        memcpy(&count, word, sizeof count);
+        if (w->a->duplicates && count < 2)
+            continue;
+        out_text("%7" PRIu64 " ", count);
+        put_line(w, line, line_bytes);
+    }
+}
+
+static kith_hash random_hash(const arguments *a) {
+    kith_hash hash = hash_asked(a);
+    if (hash.id != KITH_HASH_XXH3 || hash.seed != 0)
+        return hash;
+    if (getrandom(&hash.seed, sizeof hash.seed, 0) != (ssize_t)sizeof hash.seed)
+        fail("the system gave no random bytes");
+    return hash;
+}
+
+static void begin_exact(work *w) {
+    const arguments *a = w->a;
+    size_t word_bytes = a->count ? sizeof(uint64_t) : a->duplicates ? 1 : 0;
+    w->seen = seen_new(a->memory, word_bytes, a->count && !key_is_line(&a->shape));
+}
+
+/* ---- a filter ---- */
+
+static kith_filter_stats stats_must(const kith_filter *filter, const char *name) {
+    kith_filter_stats stats = KITH_FILTER_STATS_INIT;
+    kith_status status = kith_filter_stats_of(filter, &stats);
+    if (status != KITH_OK)
+        fail_status(name, status);
+    return stats;
+}
+
+static noreturn void fail_full(const work *w) {
+    value_text capacity;
+    text_of_integer(kith_filter_capacity(w->filter), capacity);
+    if (w->from_file)
+        fail("%s: is full with %s keys: begin another, with a larger -n or without, when it grows", w->a->state,
+             capacity);
+    fail("more than %s different keys came: give a larger -n, or leave it out and the filter grows", capacity);
+}
+
+/* A filter that grows tells so by its capacity. */
+static void check_memory(work *w) {
+    uint64_t capacity = kith_filter_capacity(w->filter);
+    if (capacity == w->capacity)
+        return;
+    w->capacity = capacity;
+    kith_filter_stats stats = stats_must(w->filter, w->filter_name);
+    memory_check(w->a, w->again != NULL ? 2 * stats.file_bytes : stats.file_bytes, w->filter_name);
+}
+
+/* One by one: for kinds that keep copies, which would take a repeat for another copy. */
+static kith_status add_each(kith_filter *filter, const uint64_t *digests, size_t n, uint64_t *was_new) {
+    memset(was_new, 0, (n + 63) / 64 * sizeof *was_new);
+    for (size_t i = 0; i < n; i++) {
+        if (kith_filter_has_many(filter, &digests[i], 1, NULL) != 0)
+            continue;
+        kith_status status = kith_filter_add_many(filter, &digests[i], 1, NULL, NULL);
+        if (status != KITH_OK)
+            return status;
+        was_new[i / 64] |= UINT64_C(1) << (i % 64);
+    }
+    return KITH_OK;
+}
+
+static void add_new(const work *w, kith_filter *filter, const uint64_t *digests, size_t n, uint64_t *was_new) {
+    bool copies = (kith_filter_capabilities(filter) & KITH_CAN_COPIES) != 0;
+    kith_status status =
+        copies ? add_each(filter, digests, n, was_new) : kith_filter_add_many(filter, digests, n, was_new, NULL);
+    if (status == KITH_E_FULL)
+        fail_full(w);
+    if (status != KITH_OK)
+        fail_status(w->filter_name, status);
+}
+
+static void pass_filter(work *w, const input_record *records, const uint64_t *digests, size_t n) {
+    uint64_t was_new[BITMAP_WORDS];
+    add_new(w, w->filter, digests, n, was_new);
+    check_memory(w);
+    if (w->again == NULL) {
+        for (size_t i = 0; i < n; i++)
+            if (kith_bitmap_get(was_new, i))
+                put_line(w, records[i].line, records[i].line_bytes);
+        return;
+    }
+    uint64_t repeats[INPUT_BATCH];
+    size_t places[INPUT_BATCH], repeat_count = 0;
+    for (size_t i = 0; i < n; i++) {
+        places[repeat_count] = i;
+        repeats[repeat_count] = digests[i];
+        repeat_count += !kith_bitmap_get(was_new, i);
+    }
+    add_new(w, w->again, repeats, repeat_count, was_new);
+    for (size_t i = 0; i < repeat_count; i++)
+        if (kith_bitmap_get(was_new, i))
+            put_line(w, records[places[i]].line, records[places[i]].line_bytes);
+}
+
+static kith_filter *new_filter(const arguments *a, const kith_hash *hash) {
+    kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
+    spec.kind = a->capacity != 0 ? "blocked" : "layers";
+    spec.capacity = a->capacity != 0 ? a->capacity : FIRST_LAYER_KEYS;
+    spec.rate = a->rate;
+    spec.hash = *hash;
+    kith_plan plan = KITH_PLAN_INIT;
+    kith_filter *filter;
+    kith_status status = kith_filter_plan(&spec, &plan);
+    if (status == KITH_OK) {
+        memory_check(a, plan.file_bytes, "the filter");
+        status = kith_filter_create(&spec, &filter);
+    }
+    if (status != KITH_OK)
+        fail("%s", kith_status_text(status));
+    return filter;
+}
+
+/* The state of earlier runs, or NULL in the first one. */
+static kith_filter *open_state(const arguments *a) {
+    if (access(a->state, F_OK) != 0 && errno == ENOENT) {
+        if (a->rate == 0)
+            fail("%s: there is no such file yet: give -p RATE to make it", a->state);
+        return NULL;
+    }
+    kith_filter *filter = filter_open(a->state, KITH_OPEN_COPY, a);
+    double rate = stats_must(filter, a->state).rate;
+    value_text has, wanted;
+    if (a->rate != 0 && rate > a->rate * (1 + 1e-9))
+        fail("%s: promises a rate of %s, not %s", a->state, text_of_rate(rate, has), text_of_rate(a->rate, wanted));
+    return filter;
+}
+
+static void begin_filter(work *w) {
+    const arguments *a = w->a;
+    w->filter_name = a->state != NULL ? a->state : "the filter";
+    if (a->state != NULL)
+        w->filter = open_state(a);
+    w->from_file = w->filter != NULL;
+    if (!w->from_file) {
+        kith_hash hash = hash_asked(a);
+        w->filter = new_filter(a, &hash);
+    }
+    if (a->duplicates) {
+        kith_status status = kith_filter_create_like(w->filter, NULL, &w->again);
+        if (status != KITH_OK)
+            fail("%s", kith_status_text(status));
+    }
+    value_text rate;
+    text_of_rate(stats_must(w->filter, w->filter_name).rate, rate);
+    if (a->duplicates)
+        note("a line that came once may be printed, and one that came again left out, each with probability %s at most",
+             rate);
+    else
+        note("a line that never came before may be dropped, with probability %s at most", rate);
+}
+
+/* ---- the command ---- */
+
+static void check(const arguments *a) {
+    bool filter = a->rate != 0 || a->state != NULL;
+    if (a->exact && a->rate != 0)
+        fail("--exact and -p are two ways: give one");
+    if (a->exact && a->state != NULL)
+        fail("--state keeps a filter, which is not exact: give -p RATE instead of --exact");
+    if (a->count && filter)
+        fail("-c counts exactly, and a filter does not count: leave out -p and --state");
+    if (a->capacity != 0 && !filter)
+        fail("-n sizes a filter: give -p RATE as well");
+    if (a->shape.fixed_bytes != 0 && out_is_terminal())
+        fail("--fixed: records are binary and do not go to a terminal");
+}
+
+static void begin_drop(work *w) {
+    w->drop = filter_open(w->a->drop, KITH_OPEN_DEFAULT, w->a);
+    value_text rate;
+    note("a line that %s does not hold may be dropped, with probability %s at most", w->a->drop,
+         text_of_rate(stats_must(w->drop, w->a->drop).rate, rate));
+}
+
+int command_uniq(const arguments *a) {
+    check(a);
+    work w = {.a = a};
+    bool exact = a->rate == 0 && a->state == NULL;
+    if (a->drop != NULL)
+        begin_drop(&w);
+    if (exact)
+        begin_exact(&w);
+    else
+        begin_filter(&w);
+    kith_hash hash = random_hash(a);
+    feed *f = feed_open("reading", a->operands, a->operand_count, a, w.filter, &hash);
+    while (feed_next(f)) {
+        input_record kept[INPUT_BATCH];
+        uint64_t kept_digests[INPUT_BATCH];
+        const input_record *records = f->records;
+        const uint64_t *digests = f->digests;
+        size_t n = f->n;
+        if (w.drop != NULL) {
+            n = drop_known(&w, f, kept, kept_digests);
+            records = kept;
+            digests = kept_digests;
+        }
+        if (exact)
+            pass_exact(&w, records, digests, n);
+        else
+            pass_filter(&w, records, digests, n);
+    }
+    if (a->count)
+        put_counts(&w);
+    feed_close(f);
+    out_flush();
+    if (a->state != NULL)
+        filter_save(w.filter, a->state);
+    if (w.seen != NULL)
+        seen_free(w.seen);
+    kith_filter_free(w.drop);
+    kith_filter_free(w.filter);
+    kith_filter_free(w.again);
+    return w.lines_out > 0 ? EXIT_FOUND : EXIT_NONE;
+}

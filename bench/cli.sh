@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# The tool beside what people use today, in one run: cli.sh KITH [LINES [ROUNDS]]
+#
+# LINES (10 million) lines of 20 bytes, half of them duplicates; each command ROUNDS (5) times, in turn with its peer, so that
+# what else the machine does falls on both. A line of the table is the median of the wall times, the largest peak memory, and
+# the two as shares of the peer's, with the share that is promised. Exit status 1 when a promise is not kept.
+set -euo pipefail
+kith=$(realpath "$1") lines=${2:-10000000} rounds=${3:-5}
+for tool in mawk bloom /usr/bin/time; do
+  command -v "$tool" >/dev/null || { echo "bench: $tool is missing" >&2; exit 2; }
+done
+box=$(mktemp -d "${TMPDIR:-/tmp}/kith-bench-XXXXXX")
+trap 'rm -rf "$box"' EXIT
+cd "$box"
+export LC_ALL=C TMPDIR=$box
+
+# Odd lines are new, even ones repeat an earlier line; the multiplier scatters them over 20 digits.
+mawk -v n="$lines" 'BEGIN {
+  srand(1)
+  for (i = 0; i < n; i++) {
+    k = i % 2 ? int(rand() * (i + 1) / 2) : i / 2
+    printf "%010.0f%09.0f\n", (k * 7919) % 9999999967, (k * 104729) % 999999937
+  }
+}' >lines
+distinct=$((lines / 2))
+mawk -v n="$lines" 'NR % 10 == 1' lines >tenth # a tenth of the lines: what is looked for by grep
+cat lines >/dev/null
+
+measure() { # NAME COMMAND: appends "seconds kilobytes" to NAME
+  /usr/bin/time -f '%e %M' -o stamp bash -c "$2" >/dev/null
+  tail -1 stamp >>"$1"
+}
+seconds() { sort -n "$1" | mawk '{ t[NR] = $1 } END { print t[int((NR + 1) / 2)] }'; }
+spread() { sort -n "$1" | mawk '{ t[NR] = $1 } END { printf "%.2f-%.2f", t[1], t[NR] }'; }
+memory() { mawk '$2 > m { m = $2 } END { print m / 1024 }' "$1"; }
+
+broken=0
+row() { # NAME PEER TIME-SHARE MEMORY-SHARE (- for none)
+  local verdict
+  verdict=$(mawk -v t="$(seconds "$1")" -v pt="$(seconds "$2")" -v m="$(memory "$1")" -v pm="$(memory "$2")" \
+    -v tl="$3" -v ml="$4" 'BEGIN {
+      bad = t / pt > tl || (ml != "-" && m / pm > ml)
+      printf "%7.2f s %7.2f s  %5.3f (%s)  %7.1f MiB %7.1f MiB  %5.3f (%s)  %s", t, pt, t / pt, tl, m, pm, m / pm, ml,
+        bad ? "MISSED" : "ok"
+    }')
+  printf '%-16s %-14s %s  spread %s, %s\n' "$1" "$2" "$verdict" "$(spread "$1")" "$(spread "$2")"
+  case $verdict in *MISSED) broken=1 ;; esac
+}
+cap() { # NAME MIB
+  mawk -v m="$(memory "$1")" -v cap="$2" 'BEGIN { exit !(m > cap) }' || return 0
+  echo "$1 takes more than $2 MiB: MISSED"
+  broken=1
+}
+
+"$kith" build -o found.kith -p 0.001 lines
+bloom create -p 0.001 -n "$distinct" found.bloom
+bloom insert found.bloom <lines
+for _ in $(seq "$rounds"); do
+  measure sort "sort -u lines"
+  measure mawk "mawk '!s[\$0]++' lines"
+  measure uniq "'$kith' uniq --exact lines"
+  measure uniq-p "'$kith' uniq -p 0.001 lines"
+  rm -f new.bloom
+  measure bloom-insert "bloom create -p 0.001 -n $distinct new.bloom && bloom insert new.bloom <lines"
+  measure build "'$kith' build -p 0.001 -o new.kith lines"
+  measure bloom-check "bloom check found.bloom <lines"
+  measure query "'$kith' query found.kith lines"
+  measure grep "grep -Fxf tenth lines"
+  measure build+query "'$kith' build -p 0.001 -o tenth.kith tenth && '$kith' query tenth.kith lines"
+done
+
+echo "$(uname -m), $(getconf _NPROCESSORS_ONLN) processors, $lines lines, median of $rounds; in brackets what is promised"
+printf '%-16s %-14s %9s %9s  %-12s  %11s %11s\n' kith peer time peer share memory peer
+# Half of the smaller of the two memories.
+smaller=$(mawk -v a="$(memory sort)" -v b="$(memory mawk)" 'BEGIN { print a < b ? "sort" : "mawk" }')
+row uniq sort 0.3 "$([ "$smaller" = sort ] && echo 0.5 || echo -)"
+row uniq mawk 0.1 "$([ "$smaller" = mawk ] && echo 0.5 || echo -)"
+row uniq-p sort 0.2 -
+cap uniq-p 64
+row build bloom-insert 0.25 -
+row query bloom-check 0.1 -
+row build+query grep 0.05 -
+exit $broken

@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# Runs the cases of one file against the built tool: run.sh KITH FILE
+#
+# A file is bash over the words below, in a folder of its own that goes at the end. A case is a sentence, what is tried,
+# and what must come of it; the first thing that does not hold is told and fails the file, the other cases still run.
+#
+#   it 'prints the lines that may be in the set'
+#   try kith query words.kith <<<'apple'
+#   status 0
+#   out_is 'apple'
+set -u
+kith=$1 file=$(realpath "$2")
+box=$(mktemp -d "${TMPDIR:-/tmp}/kith-cli-XXXXXX")
+trap 'chmod -R u+rwx "$box"; rm -rf "$box"' EXIT
+mkdir "$box/bin" "$box/here"
+ln -s "$(realpath "$kith")" "$box/bin/kith"
+PATH=$box/bin:$PATH
+unset NO_COLOR
+export TERM=xterm LC_ALL=C TMPDIR=$box
+cd "$box/here" || exit 2
+
+cases=0 failures=0 sentence='' broken=0
+
+it() { sentence=$1 cases=$((cases + 1)) broken=0; }
+
+broke() { # WHAT…
+  [ "$broken" = 0 ] || return 0
+  broken=1 failures=$((failures + 1))
+  {
+    echo "FAILED: $sentence"
+    echo "  line ${BASH_LINENO[1]}: $*"
+    echo "  status $code"
+    sed 's/^/  out: /' "$box/out" | head -20
+    sed 's/^/  err: /' "$box/err" | head -20
+  } | tr -c '\n\t -~' '?' | cut -c 1-300
+}
+
+code=0
+: >"$box/out"
+: >"$box/err"
+
+# A command, with what is left on stdin, for a minute at most.
+try() {
+  timeout 60 "$@" >"$box/out" 2>"$box/err"
+  code=$?
+}
+
+# A line for a shell: the status of a pipeline is that of its first command that failed.
+try_line() {
+  timeout 60 bash -o pipefail -c "$1" >"$box/out" 2>"$box/err"
+  code=$?
+}
+
+# The same on a terminal, which stdout and stderr share: all of it comes as out, with plain newlines.
+try_terminal() {
+  : >"$box/err"
+  timeout 60 script -qec "$1" /dev/null </dev/null >"$box/raw" 2>&1
+  code=$?
+  tr -d '\r' <"$box/raw" >"$box/out"
+}
+
+status() { [ "$code" = "$1" ] || broke "status is not $1"; }
+same() { # WHAT EXPECTED: $(…) drops newlines at the end, so does the comparison
+  local got
+  got=$(cat "$box/$1")
+  [ "$got" = "$2" ] || broke "$1 is not: $2"
+}
+out_is() { same out "$1"; }
+err_is() { same err "$1"; }
+out_has() { grep -qF -- "$1" "$box/out" || broke "out has no: $1"; }
+out_lacks() { ! grep -qF -- "$1" "$box/out" || broke "out has: $1"; }
+err_has() { grep -qF -- "$1" "$box/err" || broke "err has no: $1"; }
+out_lines() { [ "$(wc -l <"$box/out")" -eq "$1" ] || broke "out has not $1 lines"; }
+holds() { "$@" || broke "does not hold: $*"; } # COMMAND…
+json() { jq -e "$1" "$box/out" >/dev/null 2>&1 || broke "JSON: not so: $1"; } # JQ-EXPRESSION
+
+# Status 2, nothing on stdout, and one line on stderr that begins with the tool's name and has all of the words.
+error() { # WORDS…
+  local word
+  status 2
+  out_is ''
+  [ "$(wc -l <"$box/err")" -eq 1 ] || broke "stderr is not one line"
+  grep -q '^kith[ :]' "$box/err" || broke "stderr does not begin with kith"
+  for word in "$@"; do err_has "$word"; done
+}
+
+# What a failed change must leave: keep FILE… before it, kept FILE… after it.
+keep() { for f in "$@"; do cp -p "$f" "$box/kept-$(basename "$f")"; done; }
+kept() {
+  local f
+  for f in "$@"; do cmp -s "$f" "$box/kept-$(basename "$f")" || broke "$f has changed"; done
+  [ -z "$(find . -name '.*.kith-*')" ] || broke "a temporary file is left"
+}
+
+# shellcheck source=/dev/null
+. "$file"
+echo "$(basename "$file"): $cases cases, $failures failed"
+[ "$failures" = 0 ] && [ "$cases" -gt 0 ]

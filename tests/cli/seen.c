@@ -1,0 +1,129 @@
+/* seen.c of the tool: the exact set, against keys that it must tell apart when digests do not. */
+#include "check.h"
+#include "cli/seen.h"
+
+#define LIMIT (UINT64_C(1) << 30)
+
+static input_record record_of(const char *key, size_t key_bytes) {
+    return (input_record){key, key_bytes, key, key_bytes};
+}
+
+static bool add(seen *s, const char *key, size_t key_bytes, uint64_t digest) {
+    input_record r = record_of(key, key_bytes);
+    bool is_new;
+    seen_add_many(s, &r, &digest, 1, &is_new, NULL);
+    return is_new;
+}
+
+TEST(keys_with_one_digest_are_told_apart) {
+    static const uint64_t DIGESTS[] = {0, UINT64_MAX, UINT64_C(0x123456789abcdef0)};
+    for (size_t d = 0; d < 3; d++) {
+        seen *s = seen_new(LIMIT, 0, false);
+        for (int round = 0; round < 2; round++) {
+            for (unsigned i = 0; i < 3000; i++) {
+                char key[16];
+                int n = snprintf(key, sizeof key, "%u", i);
+                CHECK(add(s, key, (size_t)n, DIGESTS[d]) == (round == 0));
+            }
+        }
+        CHECK_EQ_U64(seen_count(s), 3000);
+        seen_free(s);
+    }
+}
+
+TEST(a_prefix_an_empty_key_and_nul_bytes_are_keys_of_their_own) {
+    seen *s = seen_new(LIMIT, 0, false);
+    CHECK(add(s, "abc", 3, 5) && add(s, "ab", 2, 5) && add(s, "", 0, 5) && add(s, "ab\0", 3, 5) && add(s, "\0", 1, 5));
+    CHECK(!add(s, "abc", 3, 5) && !add(s, "ab", 2, 5) && !add(s, "", 0, 5) && !add(s, "ab\0", 3, 5) &&
+          !add(s, "\0", 1, 5));
+    seen_free(s);
+}
+
+static uint64_t mix(uint64_t z) {
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+/* Key i is i itself and comes i % 3 + 1 times, spread; its word counts. */
+TEST(many_keys_are_kept_in_order_with_their_words_through_all_growths) {
+    enum { KEYS = 400000 };
+    seen *s = seen_new(LIMIT, 8, false);
+    for (uint64_t round = 0; round < 3; round++) {
+        for (uint64_t first = 0; first < KEYS; first += 1000) {
+            static uint64_t keys[1000], digests[1000];
+            static input_record records[1000];
+            static bool is_new[1000];
+            static char *words[1000];
+            size_t n = 0;
+            for (uint64_t key = first; key < first + 1000; key++) {
+                if (round > key % 3)
+                    continue;
+                keys[n] = key;
+                records[n] = record_of((const char *)&keys[n], sizeof key);
+                digests[n] = mix(key + 1) & ~UINT64_C(0xfffff); /* and some have one digest */
+                n++;
+            }
+            seen_add_many(s, records, digests, n, is_new, words);
+            for (size_t i = 0; i < n; i++) {
+                CHECK(is_new[i] == (round == 0));
+                uint64_t count;
+                memcpy(&count, words[i], sizeof count);
+                CHECK_EQ_U64(count, round);
+                count++;
+                memcpy(words[i], &count, sizeof count);
+            }
+        }
+    }
+    CHECK_EQ_U64(seen_count(s), KEYS);
+    uint64_t cursor = 0, expected = 0;
+    const char *line, *word;
+    size_t line_bytes;
+    for (; seen_next(s, &cursor, &line, &line_bytes, &word); expected++) {
+        uint64_t key, count;
+        CHECK_EQ_U64(line_bytes, sizeof key);
+        memcpy(&key, line, sizeof key);
+        memcpy(&count, word, sizeof count);
+        CHECK_EQ_U64(key, expected);
+        CHECK_EQ_U64(count, expected % 3 + 1);
+    }
+    CHECK_EQ_U64(expected, KEYS);
+    /* 8 bytes of key, 8 of word, 1 of length; of the index 8 / 0.4: with a hundred keys a drawer the fullest, which
+     * makes it grow, has 40% more, and a growth may just have been. */
+    CHECK(seen_bytes(s) < (uint64_t)KEYS * (17 + 20));
+    seen_free(s);
+}
+
+TEST(lines_are_kept_beside_keys_where_asked) {
+    seen *s = seen_new(LIMIT, 1, true);
+    static char line[400];
+    memset(line, 'x', sizeof line);
+    input_record records[2] = {{line, 2, line, sizeof line}, {line + 3, 2, "", 0}};
+    uint64_t digests[2] = {1, 1};
+    bool is_new[2];
+    char *words[2];
+    seen_add_many(s, records, digests, 2, is_new, words);
+    CHECK(is_new[0] && !is_new[1] && words[0] == words[1] && *words[0] == 0);
+    uint64_t cursor = 0;
+    const char *kept, *word;
+    size_t kept_bytes;
+    CHECK(seen_next(s, &cursor, &kept, &kept_bytes, &word));
+    CHECK(kept_bytes == sizeof line && memcmp(kept, line, sizeof line) == 0);
+    CHECK(!seen_next(s, &cursor, &kept, &kept_bytes, &word));
+    seen_free(s);
+}
+
+TEST(long_keys_are_keys) {
+    enum { LONG = 3000000 };
+    char *key = calloc(1, LONG);
+    seen *s = seen_new(LIMIT, 0, false);
+    CHECK(add(s, key, LONG, 1) && add(s, key, LONG - 1, 1) && !add(s, key, LONG, 1));
+    key[LONG - 1] = 1;
+    CHECK(add(s, key, LONG, 1) && !add(s, key, LONG - 1, 1) && !add(s, key, LONG, 1));
+    seen_free(s);
+    free(key);
+}
+
+int main(int argc, char **argv) {
+    return check_main(argc, argv);
+}
