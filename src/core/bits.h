@@ -12,9 +12,11 @@
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #define KITHI_LITTLE16(x) __builtin_bswap16(x)
+#define KITHI_LITTLE32(x) __builtin_bswap32(x)
 #define KITHI_LITTLE64(x) __builtin_bswap64(x)
 #else
 #define KITHI_LITTLE16(x) (x)
+#define KITHI_LITTLE32(x) (x)
 #define KITHI_LITTLE64(x) (x)
 #endif
 
@@ -27,6 +29,12 @@ static inline uint16_t kithi_load16(const uint8_t *from) {
 static inline void kithi_store16(uint8_t *to, uint16_t x) {
     x = KITHI_LITTLE16(x);
     memcpy(to, &x, sizeof x);
+}
+
+static inline uint32_t kithi_load32(const uint8_t *from) {
+    uint32_t x;
+    memcpy(&x, from, sizeof x);
+    return KITHI_LITTLE32(x);
 }
 
 static inline uint64_t kithi_load64(const uint8_t *from) {

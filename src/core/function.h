@@ -124,7 +124,7 @@ static inline uint64_t kithi_function_key(const kith_function *function, const u
                    kithi_load64(bytes) < (UINT64_C(1) << KITHI_POLYNOMIAL_BITS) - 1))
         return kithi_function_word(function, kithi_load64(bytes));
     if (n == 4)
-        return kithi_function_word(function, kithi_load16(bytes) | (uint64_t)kithi_load16(bytes + 2) << 16);
+        return kithi_function_word(function, kithi_load32(bytes));
     if (function->family == KITH_FAMILY_SIPHASH)
         return kithi_siphash((const uint8_t *)function->state, bytes, n);
     uint64_t word = XXH3_64bits_withSeed(bytes, n, function->key_seed);
