@@ -7,6 +7,12 @@
 #include "report.h"
 #include "values.h"
 
+/* Called by the thread that reads: filter and hash do not change while it does. */
+static uint64_t digest_of(const void *context, const char *key, size_t key_bytes) {
+    const feed *f = context;
+    return f->filter != NULL ? kith_filter_digest(f->filter, key, key_bytes) : kith_digest(&f->hash, key, key_bytes);
+}
+
 feed *feed_open(const char *doing, const char *const *paths, size_t path_count, const arguments *a,
                 const kith_filter *filter, const kith_hash *hash) {
     feed *f = take(sizeof *f);
@@ -14,7 +20,10 @@ feed *feed_open(const char *doing, const char *const *paths, size_t path_count, 
     f->before = 0;
     f->filter = filter;
     f->hash = hash != NULL ? *hash : (kith_hash){0};
-    f->in = input_open(paths, path_count, &a->shape);
+    input_shape shape = a->shape;
+    shape.digest = digest_of;
+    shape.digest_context = f;
+    f->in = input_open(paths, path_count, &shape);
     progress_begin(doing, input_bytes_total(f->in));
     return f;
 }
@@ -23,13 +32,7 @@ bool feed_next(feed *f) {
     f->before += f->n;
     progress(input_bytes_done(f->in), f->before);
     f->n = input_next(f->in, &f->records);
-    const input_record *records = f->records;
-    if (f->filter != NULL)
-        for (size_t i = 0; i < f->n; i++)
-            f->digests[i] = kith_filter_digest(f->filter, records[i].key, records[i].key_bytes);
-    else
-        for (size_t i = 0; i < f->n; i++)
-            f->digests[i] = kith_digest(&f->hash, records[i].key, records[i].key_bytes);
+    f->digests = input_digests(f->in);
     return f->n > 0;
 }
 

@@ -14,7 +14,7 @@
 
 typedef struct feed {
     size_t n;
-    uint64_t digests[INPUT_BATCH];
+    const uint64_t *digests;
     const input_record *records;
     uint64_t before; /* records of the batches before this one */
 

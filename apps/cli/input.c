@@ -4,12 +4,12 @@
  *     block_fill: read, unpack, split, keys            input_next: batches of records
  *
  *                      filled - freed <= BLOCKS
- *     +-- block 0 --+-- block 1 --+-- block 2 --+
- *     |  the caller's |  waiting  |  being filled |    block i of the stream lies in place i % BLOCKS
- *     +-------------+-------------+-------------+
+ *     +- block 0 ----+- block 1 -+- … -+- block 7 -----+
+ *     | the caller's | waiting   |     | being filled  |    block i of the stream lies in place i % BLOCKS
+ *     +--------------+-----------+-----+---------------+
  *
- * Three blocks: one for each side and one between them, so that neither waits for the other's last microsecond. With
- * one thread the same blocks are filled when they are asked for.
+ * To wake a thread costs more than to split a block, so a reader that found all blocks full sleeps until half of them are
+ * free, and a thread is woken only if it sleeps. With one thread the same blocks are filled when they are asked for.
  *
  * The reader never speaks: what goes wrong is kept in the block where it happened, and told by the caller's thread when
  * the records before it have been used. So errors come at the same place with any number of threads, and only one
@@ -33,7 +33,7 @@
 #include "input_block.h"
 #include "report.h"
 
-#define BLOCKS 3
+#define BLOCKS 8
 
 static const char *const STDIN_ONLY[] = {"-"};
 
@@ -43,6 +43,7 @@ struct input {
     block blocks[BLOCKS];
     block *current; /* NULL: freed */
     size_t at;      /* the next record of it */
+    const uint64_t *digests;
     uint64_t skipped, bytes_total;
     _Atomic uint64_t bytes_done;
 
@@ -50,7 +51,8 @@ struct input {
     pthread_t reader;
     int stop_pipe[2]; /* its writing end is closed to stop a reader that waits for input */
     pthread_mutex_t lock;
-    pthread_cond_t changed;
+    pthread_cond_t has_filled, has_freed;
+    bool reader_sleeps, caller_sleeps;
     uint64_t filled, freed; /* blocks since the beginning */
     bool stop;
 };
@@ -74,17 +76,29 @@ static uint64_t total_of(const char *const *paths, size_t path_count) {
 /* NULL: the caller wants no more. */
 static block *wait_for_free(input *in) {
     pthread_mutex_lock(&in->lock);
-    while (in->filled - in->freed == BLOCKS && !in->stop)
-        pthread_cond_wait(&in->changed, &in->lock);
+    while (in->filled - in->freed == BLOCKS && !in->stop) {
+        in->reader_sleeps = true;
+        pthread_cond_wait(&in->has_freed, &in->lock);
+    }
+    in->reader_sleeps = false;
     block *b = in->stop ? NULL : &in->blocks[in->filled % BLOCKS];
     pthread_mutex_unlock(&in->lock);
     return b;
 }
 
-static void count_up(input *in, uint64_t *counter) {
+static void tell_filled(input *in) {
     pthread_mutex_lock(&in->lock);
-    (*counter)++;
-    pthread_cond_signal(&in->changed);
+    in->filled++;
+    if (in->caller_sleeps)
+        pthread_cond_signal(&in->has_filled);
+    pthread_mutex_unlock(&in->lock);
+}
+
+static void tell_freed(input *in) {
+    pthread_mutex_lock(&in->lock);
+    in->freed++;
+    if (in->reader_sleeps && in->filled - in->freed <= BLOCKS / 2)
+        pthread_cond_signal(&in->has_freed);
     pthread_mutex_unlock(&in->lock);
 }
 
@@ -93,7 +107,7 @@ static void *read_all(void *context) {
     for (block *b; (b = wait_for_free(in)) != NULL;) {
         block_fill(b, &in->splitter);
         bool done = b->last || b->error_name != NULL;
-        count_up(in, &in->filled);
+        tell_filled(in);
         if (done)
             break;
     }
@@ -122,7 +136,7 @@ static void stop_reader(input *in) {
         return;
     pthread_mutex_lock(&in->lock);
     in->stop = true;
-    pthread_cond_signal(&in->changed);
+    pthread_cond_signal(&in->has_freed);
     pthread_mutex_unlock(&in->lock);
     close(in->stop_pipe[1]);
     pthread_join(in->reader, NULL);
@@ -142,7 +156,8 @@ input *input_open(const char *const *paths, size_t path_count, const input_shape
     in->bytes_total = total_of(in->splitter.paths, in->splitter.path_count);
     source_prepare(&in->splitter.source, &in->bytes_done, -1);
     pthread_mutex_init(&in->lock, NULL);
-    pthread_cond_init(&in->changed, NULL);
+    pthread_cond_init(&in->has_filled, NULL);
+    pthread_cond_init(&in->has_freed, NULL);
     if (shape->threads != 1)
         start_reader(in);
     return in;
@@ -154,8 +169,11 @@ static block *next_block(input *in) {
         return &in->blocks[0];
     }
     pthread_mutex_lock(&in->lock);
-    while (in->filled == in->freed)
-        pthread_cond_wait(&in->changed, &in->lock);
+    while (in->filled == in->freed) {
+        in->caller_sleeps = true;
+        pthread_cond_wait(&in->has_filled, &in->lock);
+    }
+    in->caller_sleeps = false;
     block *b = &in->blocks[in->freed % BLOCKS];
     pthread_mutex_unlock(&in->lock);
     return b;
@@ -180,6 +198,7 @@ size_t input_next(input *in, const input_record **records) {
         if (left > 0) {
             size_t n = left < INPUT_BATCH ? left : INPUT_BATCH;
             *records = b->records + in->at;
+            in->digests = b->digests == NULL ? NULL : b->digests + in->at;
             in->at += n;
             return n;
         }
@@ -189,8 +208,12 @@ size_t input_next(input *in, const input_record **records) {
             return 0;
         in->current = NULL;
         if (in->threaded)
-            count_up(in, &in->freed);
+            tell_freed(in);
     }
+}
+
+const uint64_t *input_digests(const input *in) {
+    return in->digests;
 }
 
 uint64_t input_bytes_done(const input *in) {
@@ -211,7 +234,8 @@ void input_close(input *in) {
     free(in->splitter.carry);
     for (size_t i = 0; i < BLOCKS; i++)
         block_release(&in->blocks[i]);
-    pthread_cond_destroy(&in->changed);
+    pthread_cond_destroy(&in->has_filled);
+    pthread_cond_destroy(&in->has_freed);
     pthread_mutex_destroy(&in->lock);
     free(in);
 }

@@ -33,6 +33,10 @@ typedef struct input_shape {
     bool trim;              /* white space at both ends goes */
     bool skip_bad;          /* count records that can't be read, and go on */
     unsigned threads;       /* 1: everything in the caller's thread */
+
+    /* NULL, or digests come with the records, made by the thread that reads. */
+    uint64_t (*digest)(const void *context, const char *key, size_t key_bytes);
+    const void *digest_context;
 } input_shape;
 
 typedef struct input_record {
@@ -50,6 +54,9 @@ input *input_open(const char *const *paths, size_t path_count, const input_shape
 
 /* The next 1 to INPUT_BATCH records; 0 at the end. Lines of a pipe are handed out before more is waited for. */
 size_t input_next(input *in, const input_record **records);
+
+/* The digests of the records that were given last. */
+const uint64_t *input_digests(const input *in);
 
 uint64_t input_bytes_done(const input *in);  /* of the files, compressed as they are: for progress */
 uint64_t input_bytes_total(const input *in); /* 0 when unknown (a pipe among them) */

@@ -64,6 +64,9 @@ static bool begin(block *b, splitter *s, place *p) {
         return false;
     if (b->records == NULL && (b->records = malloc(RECORDS_MAX * sizeof *b->records)) == NULL)
         return stop_with(b, s->source.name, 0, "no memory");
+    if (s->shape->digest != NULL && b->digests == NULL &&
+        (b->digests = malloc(RECORDS_MAX * sizeof *b->digests)) == NULL)
+        return stop_with(b, s->source.name, 0, "no memory");
     if (s->carry_bytes > 0)
         memcpy(b->bytes, s->carry, s->carry_bytes);
     b->filled = s->carry_bytes;
@@ -211,6 +214,11 @@ static bool read_more(block *b, splitter *s, place *p) {
     return true;
 }
 
+static void make_digests(block *b, const input_shape *shape) {
+    for (size_t i = 0; i < b->record_count; i++)
+        b->digests[i] = shape->digest(shape->digest_context, b->records[i].key, b->records[i].key_bytes);
+}
+
 void block_fill(block *b, splitter *s) {
     place p;
     if (!begin(b, s, &p))
@@ -223,6 +231,8 @@ void block_fill(block *b, splitter *s) {
         if (s->open ? !read_more(b, s, &p) : !open_next(b, s))
             break;
     }
+    if (s->shape->digest != NULL)
+        make_digests(b, s->shape);
     if (b->error_name == NULL)
         (void)carry(b, s, &p);
 }
@@ -231,4 +241,5 @@ void block_release(block *b) {
     free(b->bytes);
     free(b->keys);
     free(b->records);
+    free(b->digests);
 }
