@@ -7,11 +7,9 @@
 #include <assert.h>
 #include <string.h>
 
+#include "core/batch.h"
 #include "core/hash.h"
 #include "kind.h"
-
-/* How many digests a batch runs ahead: enough to cover a miss to memory (about 100 ns) at 5 ns a key. */
-#define AHEAD 16
 
 uint64_t kith_filter_digest(const kith_filter *f, const void *key, size_t key_bytes) {
     assert(f != NULL && (key != NULL || key_bytes == 0));
@@ -70,27 +68,18 @@ static inline void set_bit(uint64_t *bitmap, size_t i, bool value) {
 }
 
 static void prefetch_first(const kith_filter *f, const uint64_t *digests, size_t n) {
-    for (size_t i = 0; i < n && i < AHEAD; i++)
+    for (size_t i = 0; i < n && i < KITHI_AHEAD; i++)
         f->kind->prefetch(f, digests[i]);
 }
 
 static inline void prefetch_next(const kith_filter *f, const uint64_t *digests, size_t n, size_t i) {
-    if (n - i > AHEAD)
-        f->kind->prefetch(f, digests[i + AHEAD]);
+    if (n - i > KITHI_AHEAD)
+        f->kind->prefetch(f, digests[i + KITHI_AHEAD]);
 }
 
 size_t kith_filter_has_many(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
     assert(f != NULL && (digests != NULL || n == 0));
-    clear_bitmap(maybe, n);
-    prefetch_first(f, digests, n);
-    size_t yes = 0;
-    for (size_t i = 0; i < n; i++) {
-        prefetch_next(f, digests, n, i);
-        bool has = f->kind->has(f, digests[i]);
-        set_bit(maybe, i, has);
-        yes += has;
-    }
-    return yes;
+    return f->kind->has_many(f, digests, n, maybe);
 }
 
 kith_status kith_filter_add_many(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done) {

@@ -57,6 +57,8 @@ typedef struct kithi_kind {
     bool (*has)(const kith_filter *f, uint64_t digest);
     kith_status (*add)(kith_filter *f, uint64_t digest, bool *was_new); /* was_new is never NULL here */
     void (*prefetch)(const kith_filter *f, uint64_t digest);
+    size_t (*has_many)(const kith_filter *f, const uint64_t *digests, size_t n,
+                       uint64_t *maybe); /* maybe may be NULL */
 
     /* The rest may be NULL: unsupported, or nothing to do. */
     kith_status (*remove)(kith_filter *f, uint64_t digest);

@@ -17,6 +17,7 @@
 #ifndef KITHI_FAMILY_NEST_H
 #define KITHI_FAMILY_NEST_H
 
+#include "core/batch.h"
 #include "core/fit.h"
 #include "core/mix.h"
 #include "kind.h"
@@ -123,6 +124,7 @@ kithi_expectation kithi_nest_expect(kithi_fit fit, kithi_fit_size size, uint64_t
     static void prefetch(const kith_filter *f, uint64_t digest) {                                                      \
         kithi_nest_prefetch(&(nest), f, digest);                                                                       \
     }                                                                                                                  \
+    KITHI_HAS_MANY(has, prefetch)                                                                                      \
     static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {                                           \
         return kithi_nest_add(&(nest), f, digest, was_new);                                                            \
     }                                                                                                                  \
@@ -137,7 +139,7 @@ kithi_expectation kithi_nest_expect(kithi_fit fit, kithi_fit_size size, uint64_t
     }
 
 #define KITHI_NEST_RECORD                                                                                              \
-    .has = has, .add = add, .prefetch = prefetch, .remove = remove_one, .copies = copies, .merge = merge,              \
-    .stats = kithi_nest_stats, .check = check, .detach = kithi_nest_detach
+    .has = has, .has_many = has_many, .add = add, .prefetch = prefetch, .remove = remove_one, .copies = copies,        \
+    .merge = merge, .stats = kithi_nest_stats, .check = check, .detach = kithi_nest_detach
 
 #endif

@@ -31,8 +31,11 @@
  * Parameters: 0 lanes, 1 blocks, 7 fill limit. The body is blocks * 64 bytes without padding. */
 #include <assert.h>
 
+#include "core/batch.h"
+#include "core/cpu.h"
 #include "core/sizing.h"
 #include "family/bits.h"
+#include "simd/simd.h"
 
 enum { LANES, BLOCKS };
 
@@ -254,6 +257,34 @@ static void stats(const kith_filter *f, kith_filter_stats *stats) {
     stats->rate_now = sum / (double)f->head.params[BLOCKS];
 }
 
+#define HAS_OF(lanes)                                                                                                  \
+    static bool has_##lanes(const void *f, uint64_t digest) {                                                          \
+        return block_has(block_of(f, digest), digest, lanes);                                                          \
+    }
+HAS_OF(4)
+HAS_OF(8)
+HAS_OF(16)
+
+static void prefetch_block(const void *f, uint64_t digest) {
+    prefetch(f, digest);
+}
+
+static size_t has_many(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+    unsigned lanes = (unsigned)f->head.params[LANES];
+#ifdef KITHI_HAVE_AVX2
+    if (lanes >= 8 && (kithi_cpu_features() & KITHI_CPU_AVX2) != 0)
+        return kithi_avx2_blocked_has_many(f->body, f->head.params[BLOCKS], lanes, digests, n, maybe);
+#endif
+    switch (lanes) {
+    case 4:
+        return kithi_has_many(f, digests, n, maybe, has_4, prefetch_block);
+    case 8:
+        return kithi_has_many(f, digests, n, maybe, has_8, prefetch_block);
+    default:
+        return kithi_has_many(f, digests, n, maybe, has_16, prefetch_block);
+    }
+}
+
 const kithi_kind kithi_kind_blocked = {
     .id = 2,
     .params = 1 << LANES | 1 << BLOCKS | 1 << KITHI_FILL_LIMIT,
@@ -271,6 +302,7 @@ const kithi_kind kithi_kind_blocked = {
     .has = has,
     .add = add,
     .prefetch = prefetch,
+    .has_many = has_many,
     .add_shared = add_shared,
     .full = kithi_bits_full,
     .merge = merge,

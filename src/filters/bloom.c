@@ -20,6 +20,7 @@
  * Parameters: 0 k, 1 bits in a slice, 7 fill limit. */
 #include <math.h>
 
+#include "core/batch.h"
 #include "core/sizing.h"
 #include "family/bits.h"
 
@@ -106,6 +107,8 @@ static void stats(const kith_filter *f, kith_filter_stats *stats) {
     stats->rate_now = pow((double)f->head.fill / (double)f->shape.cells, (double)f->head.params[KITHI_K]);
 }
 
+KITHI_HAS_MANY(has, prefetch)
+
 const kithi_kind kithi_kind_bloom = {
     .id = 1,
     .params = 1 << KITHI_K | 1 << KITHI_SLICE | 1 << KITHI_FILL_LIMIT,
@@ -123,6 +126,7 @@ const kithi_kind kithi_kind_bloom = {
     .has = has,
     .add = add,
     .prefetch = prefetch,
+    .has_many = has_many,
     .add_shared = add_shared,
     .full = kithi_bits_full,
     .merge = merge,

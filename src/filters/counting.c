@@ -40,6 +40,7 @@
  * Parameters: 0 k, 1 counters in a slice, 7 fill limit. */
 #include <math.h>
 
+#include "core/batch.h"
 #include "core/sizing.h"
 #include "family/bits.h"
 
@@ -254,6 +255,8 @@ static const char *check(const kith_filter *f) {
     return NULL;
 }
 
+KITHI_HAS_MANY(has, prefetch)
+
 const kithi_kind kithi_kind_counting = {
     .id = 3,
     .params = 1 << KITHI_K | 1 << KITHI_SLICE | 1 << KITHI_FILL_LIMIT,
@@ -271,6 +274,7 @@ const kithi_kind kithi_kind_counting = {
     .has = has,
     .add = add,
     .prefetch = prefetch,
+    .has_many = has_many,
     .remove = remove_one,
     .copies = copies,
     .merge = merge,

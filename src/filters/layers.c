@@ -29,6 +29,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/batch.h"
 #include "core/bits.h"
 #include "core/hash.h"
 #include "kind.h"
@@ -405,6 +406,8 @@ static const char *check(const kith_filter *f) {
     return count == f->head.count ? NULL : "the count is not the sum of the layers'";
 }
 
+KITHI_HAS_MANY(has, prefetch)
+
 const kithi_kind kithi_kind_layers = {
     .id = ID,
     .params = 1 << INNER | 1 << GROWTH | 1 << LAYERS | 1 << FIRST_CAPACITY,
@@ -422,6 +425,7 @@ const kithi_kind kithi_kind_layers = {
     .has = has,
     .add = add,
     .prefetch = prefetch,
+    .has_many = has_many,
     .remove = remove_one,
     .copies = copies,
     .stats = stats,

@@ -81,10 +81,25 @@ const kithi_kind *__wrap_kithi_kind_by_name(const char *name, size_t length) {
 }
 
 /* Each fault: the faulty verb, then what puts it in place. */
+/* Batches ask the faulty verb as well. */
+static size_t has_each(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+    size_t yes = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool has = f->kind->has(f, digests[i]);
+        if (maybe != NULL && i % 64 == 0)
+            maybe[i / 64] = 0;
+        if (maybe != NULL)
+            maybe[i / 64] |= (uint64_t)has << (i % 64);
+        yes += has;
+    }
+    return yes;
+}
+
 #define HAS(fault_name, body)                                                                                          \
     static bool verb_##fault_name(const kith_filter *f, uint64_t digest)                                               \
         body static void plant_##fault_name(kithi_kind *kind) {                                                        \
         kind->has = verb_##fault_name;                                                                                 \
+        kind->has_many = has_each;                                                                                     \
     }
 #define ADD(fault_name, body)                                                                                          \
     static kith_status verb_##fault_name(kith_filter *f, uint64_t digest, bool *was_new)                               \
