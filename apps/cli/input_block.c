@@ -21,6 +21,9 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "input_key.h"
 
@@ -106,10 +109,42 @@ static bool add(block *b, splitter *s, size_t at, size_t line_bytes) {
     return true;
 }
 
+#ifdef __SSE2__
+/* Bit i: byte i is the end of a line. For short lines a call of memchr each would cost more than all else. */
+static uint64_t ends_of_64(const char *bytes, char end) {
+    uint64_t ends = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        __m128i part = _mm_loadu_si128((const __m128i *)(const void *)(bytes + 16 * i));
+        __m128i equal = _mm_cmpeq_epi8(part, _mm_set1_epi8(end));
+        ends |= (uint64_t)(unsigned)_mm_movemask_epi8(equal) << (16 * i);
+    }
+    return ends;
+}
+
+/* Records of the lines that end in whole 64 bytes from *from on; all that end before *from are taken when it returns. */
+static input_record *split_by_64(input_record *r, const input_record *full, const char **line, const char **from,
+                                 const char *stop, char end) {
+    while (r < full && stop - *from >= 64) {
+        uint64_t ends = ends_of_64(*from, end);
+        for (; ends != 0 && r < full; ends &= ends - 1) {
+            const char *found = *from + __builtin_ctzll(ends);
+            size_t line_bytes = (size_t)(found - *line);
+            *r++ = (input_record){*line, line_bytes, *line, line_bytes};
+            *line = found + 1;
+        }
+        *from = ends != 0 ? *line : *from + 64;
+    }
+    return r;
+}
+#endif
+
 static void split_plain(block *b, splitter *s, place *p) {
     const char *line = b->bytes + p->at, *from = b->bytes + p->seen, *stop = b->bytes + b->filled;
     input_record *first = b->records + b->record_count, *r = first, *full = b->records + RECORDS_MAX;
     int end = (unsigned char)s->shape->end;
+#ifdef __SSE2__
+    r = split_by_64(r, full, &line, &from, stop, s->shape->end);
+#endif
     while (r < full) {
         const char *found = from == stop ? NULL : memchr(from, end, (size_t)(stop - from));
         if (found == NULL) {
