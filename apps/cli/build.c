@@ -7,7 +7,11 @@
  * would store a second copy, so they take the first way with -n as well, and know the exact number of keys before
  * they begin. Sorted digests fall into a filter from its beginning to its end, which is as cache-friendly as adding
  * can be. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include <kith/filter.h>
 
@@ -51,10 +55,22 @@ static void check_like(const arguments *a) {
             fail("%s and --like: the kind, size and hash are those of %s", others[i].name, a->like);
 }
 
-static void begin(building *b, const arguments *a) {
-    *b = (building){.a = a};
+/* A list that its own filter replaced would be lost. */
+static void check_output(const arguments *a) {
+    struct stat target, source;
     if (a->output == NULL)
         fail("-o FILE is missing: where the filter goes");
+    if (stat(a->output, &target) != 0)
+        return;
+    for (size_t i = 0; i < a->operand_count; i++)
+        if (stat(a->operands[i], &source) == 0 && source.st_dev == target.st_dev && source.st_ino == target.st_ino &&
+            S_ISREG(source.st_mode))
+            fail("%s: is an input, too: give another -o FILE", a->output);
+}
+
+static void begin(building *b, const arguments *a) {
+    *b = (building){.a = a};
+    check_output(a);
     if (a->like != NULL) {
         check_like(a);
         b->like = filter_open(a->like, KITH_OPEN_DEFAULT, a);

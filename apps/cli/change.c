@@ -52,8 +52,9 @@ static void finish(change *c, const char *done) {
 
 static noreturn void fail_full(const change *c) {
     value_text room, in, added;
-    fail("%s: it has room for %s keys, %s were in, and after %s more it is full; nothing was added", c->path,
-         text_of_integer(kith_filter_capacity(c->filter), room),
+    fail("%s: it has room for %s keys, %s were in, and after %s more it is full; nothing was added (kith build -n "
+         "makes more room)",
+         c->path, text_of_integer(kith_filter_capacity(c->filter), room),
          text_of_integer(kith_filter_count(c->filter) - c->keys, in), text_of_integer(c->keys, added));
 }
 

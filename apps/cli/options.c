@@ -162,6 +162,8 @@ static void set_value(arguments *a, const option *o, const char *shown, const ch
     case VALUE_KIND:
         if (*value == '\0')
             wrong = "is empty";
+        else if (*(const char **)field != NULL)
+            wrong = "is a second one";
         *(const char **)field = value;
         break;
     case VALUE_WORDS:

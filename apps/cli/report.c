@@ -8,6 +8,7 @@
 #include "report.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -81,7 +82,15 @@ static void take_over(int number, void (*handler)(int)) {
     (void)sigaction(number, &action, NULL);
 }
 
+/* A closed standard file would be the next one that is opened. In its place comes one that fails as it did. */
+static void hold_standard_files(void) {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 void report_begin(void) {
+    hold_standard_files();
     take_over(SIGINT, on_signal);
     take_over(SIGTERM, on_signal);
     take_over(SIGHUP, on_signal);
@@ -207,9 +216,7 @@ static void write_all(const char *bytes, size_t byte_count) {
             continue;
         if (written < 0) {
             out_used = 0; /* fail() flushes: not what could not be written */
-            if (errno == EPIPE)
-                finish(EXIT_FOUND);
-            fail("stdout: %s", strerror(errno));
+            fail("stdout: %s", errno == EPIPE ? "closed before all was written" : strerror(errno));
         }
         bytes += written;
         byte_count -= (size_t)written;

@@ -52,9 +52,8 @@ void release_signals(void);
 void *take(size_t byte_count);
 void *take_more(void *block, size_t byte_count);
 
-/* stdout: checked writes, in large blocks; on a terminal after each line. A closed pipe (| head) ends the tool
- * quietly with the status of a found line; any other failed write is an error. out_flush is called before exit 0 and
- * 1. */
+/* stdout: checked writes, in large blocks; on a terminal after each line. A failed write, into a closed
+ * pipe (| head) as well, is an error. out_flush is called before exit 0 and 1. */
 void out(const void *bytes, size_t byte_count);
 void out_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void out_flush(void);

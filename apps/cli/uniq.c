@@ -50,6 +50,7 @@ typedef struct work {
     kith_filter *filter, *again; /* -p */
     const char *filter_name;
     bool from_file;    /* it is the state of earlier runs */
+    int lock;          /* of that file; -1: none */
     uint64_t capacity; /* of the filter when its memory was looked at */
 } work;
 
@@ -231,13 +232,18 @@ static kith_filter *new_filter(const arguments *a, const kith_hash *hash) {
     return filter;
 }
 
-/* The state of earlier runs, or NULL in the first one. */
-static kith_filter *open_state(const arguments *a) {
+/* The state of earlier runs, or NULL in the first one. It stays locked to the end: of two runs at once the later one waits,
+ * or the keys of one would be lost. (Two first runs at once can't see each other.) */
+static kith_filter *open_state(const arguments *a, int *lock) {
+    *lock = filter_lock(a->state);
     if (access(a->state, F_OK) != 0 && errno == ENOENT) {
         if (a->rate == 0)
             fail("%s: there is no such file yet: give -p RATE to make it", a->state);
         return NULL;
     }
+    if (a->capacity != 0 || a->seed != 0 || a->untrusted || a->key_file != NULL)
+        fail("%s: is there already: its size and hash are its own, leave out -n, --seed, --untrusted and --key-file",
+             a->state);
     kith_filter *filter = filter_open(a->state, KITH_OPEN_COPY, a);
     double rate = stats_must(filter, a->state).rate;
     value_text has, wanted;
@@ -250,7 +256,7 @@ static void begin_filter(work *w) {
     const arguments *a = w->a;
     w->filter_name = a->state != NULL ? a->state : "the filter";
     if (a->state != NULL)
-        w->filter = open_state(a);
+        w->filter = open_state(a, &w->lock);
     w->from_file = w->filter != NULL;
     if (!w->from_file) {
         kith_hash hash = hash_asked(a);
@@ -295,7 +301,7 @@ static void begin_drop(work *w) {
 
 int command_uniq(const arguments *a) {
     check(a);
-    work w = {.a = a};
+    work w = {.a = a, .lock = -1};
     bool exact = a->rate == 0 && a->state == NULL;
     if (a->drop != NULL)
         begin_drop(&w);
@@ -327,6 +333,8 @@ int command_uniq(const arguments *a) {
     out_flush();
     if (a->state != NULL)
         filter_save(w.filter, a->state);
+    if (w.lock >= 0)
+        (void)close(w.lock);
     if (w.seen != NULL)
         seen_free(w.seen);
     kith_filter_free(w.drop);
