@@ -34,10 +34,10 @@ typedef struct building {
     uint64_t copies_left_out;
 } building;
 
-/* Of the memory limit, what digests may take: the rest is the filter's. A filter takes 2 bytes a key or so, a digest
- * 8. */
+/* Of the memory limit, what digests may take: the other half is the filter's. A filter takes 2 bytes a key or so, a digest
+ * 8, so a filter past its half has digests past theirs, which are on disk. */
 static uint64_t digests_share(const arguments *a) {
-    return a->memory / 4 * 3;
+    return a->memory / 2;
 }
 
 static void check_like(const arguments *a) {
@@ -125,7 +125,10 @@ static void create(building *b, uint64_t capacity, uint64_t held_bytes) {
     status = choose_plan(&b->choice, &plan);
     if (status != KITH_OK)
         choose_fail(a, &b->choice, status);
-    memory_check(a, plan.file_bytes + held_bytes, held_bytes > 0 ? "the filter, with the digests," : "the filter");
+    /* What limit would do: digests that are on disk leave the filter one half of any limit. */
+    bool halves = held_bytes == digests_share(a) && plan.file_bytes > held_bytes;
+    memory_check(a, halves ? 2 * plan.file_bytes : plan.file_bytes + held_bytes,
+                 held_bytes > 0 ? "the filter, with the digests," : "the filter");
     value_text size, rate;
     if (a->verbose)
         note("kind %s, %.2f bits a key, %s of memory and file, rate %s", plan.kind, plan.bits_per_key,
@@ -233,9 +236,7 @@ static void build_from_digests(building *b) {
     uint64_t keys = digests_finish(d);
     if (keys == 0 && a->capacity == 0 && b->like == NULL)
         fail("no keys came: there is nothing to build (an empty filter needs -n)");
-    uint64_t held = keys * sizeof(uint64_t);
-    if (held > digests_share(a))
-        held = digests_share(a);
+    uint64_t held = keys < digests_share(a) / sizeof(uint64_t) ? keys * sizeof(uint64_t) : digests_share(a);
     uint64_t capacity = a->capacity != 0 ? a->capacity : keys;
     for (;;) {
         create(b, capacity, held);
