@@ -115,4 +115,9 @@ static inline void kithi_trace(const kith_table *t, kith_step step, uint64_t pla
         t->trace(t->trace_context, step, place, to);
 }
 
+static inline void kithi_table_grown(kith_table *t, uint64_t before, uint64_t after) {
+    kithi_trace(t, KITH_STEP_GROW, before, after);
+    t->growths++;
+}
+
 #endif

@@ -12,9 +12,8 @@
  * A block that holds no end of a record grows to twice its size until it does; records point into a block, so only one
  * without records may move. When it comes round again it shrinks to BLOCK_BYTES.
  *
- * BLOCK_BYTES: a block, its records and the next stage's work should stay in a core's own cache (1 to 2 MiB) while the
- * three blocks go round, and 256 KiB are enough to make the cost of a system call and of passing a block on, some
- * microseconds, small against reading and splitting it, some hundred. RECORDS_MAX is 16 bytes a line: files of shorter
+ * BLOCK_BYTES: a block, its records and the next stage's work should stay in a core's own cache (1 to 2 MiB), and 256 KiB
+ * are enough to make the cost of a system call and of passing a block on, some microseconds, small against reading and splitting it, some hundred. RECORDS_MAX is 16 bytes a line: files of shorter
  * lines carry bytes over that were not split, and a file of empty lines takes no more memory than others. */
 #include "input_block.h"
 

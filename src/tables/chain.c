@@ -151,10 +151,8 @@ static void clear(kith_table *t) {
 static kith_status grow_to(kith_table *t, uint64_t slots) {
     uint64_t before = chain_of(t)->slots;
     kith_status status = resize(t, slots);
-    if (status == KITH_OK) {
-        kithi_trace(t, KITH_STEP_GROW, before, slots);
-        t->growths++;
-    }
+    if (status == KITH_OK)
+        kithi_table_grown(t, before, slots);
     return status;
 }
 

@@ -211,8 +211,7 @@ static kith_status rebuild(kith_table *t, uint64_t buckets, const uint8_t *extra
         }
         bool larger = fresh.buckets > old->buckets && (attempt == 0 || attempt >= REHASHES_MAX);
         if (larger) {
-            kithi_trace(t, KITH_STEP_GROW, slots_of(old), slots_of(&fresh));
-            t->growths++;
+            kithi_table_grown(t, slots_of(old), slots_of(&fresh));
         } else {
             kithi_trace(t, KITH_STEP_REHASH, 0, 0);
             t->rehashes++;

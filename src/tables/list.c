@@ -58,10 +58,8 @@ static void clear(kith_table *t) {
 static kith_status grow_to(kith_table *t, uint64_t room) {
     uint64_t before = list_of(t)->room;
     kith_status status = resize(t, room);
-    if (status == KITH_OK) {
-        kithi_trace(t, KITH_STEP_GROW, before, room);
-        t->growths++;
-    }
+    if (status == KITH_OK)
+        kithi_table_grown(t, before, room);
     return status;
 }
 

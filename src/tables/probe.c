@@ -242,10 +242,8 @@ static kith_status resize(kith_table *t, uint64_t slots) {
 static kith_status grow(kith_table *t, uint64_t slots) {
     uint64_t old_slots = probe_of(t)->slots;
     kith_status status = resize(t, slots);
-    if (status == KITH_OK) {
-        t->growths++;
-        kithi_trace(t, KITH_STEP_GROW, old_slots, slots);
-    }
+    if (status == KITH_OK)
+        kithi_table_grown(t, old_slots, slots);
     return status;
 }
 
