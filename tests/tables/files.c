@@ -132,6 +132,18 @@ static kith_status opens_sealed(const char *path, bytes b, unsigned param, uint6
     return status;
 }
 
+/* A count that no table of that size can have is seen before the body is. */
+static void forge_count(const char *path, bytes b) {
+    kithi_head head;
+    CHECK_OK(kithi_header_read(b.at, b.n, &head));
+    kithi_head changed = head;
+    changed.count = UINT64_MAX;
+    kithi_block_seal(b.at, &changed);
+    CHECK_STATUS(opens(path, b, KITH_OPEN_DEFAULT), KITH_E_CORRUPT);
+    CHECK_STATUS(opens(path, b, KITH_OPEN_LAZY), KITH_E_CORRUPT);
+    kithi_block_seal(b.at, &head);
+}
+
 static void damage(const subject *s) {
     uint64_t n = keys_of(s, 60);
     const char *path = file_named("d.kith");
@@ -154,6 +166,7 @@ static void damage(const subject *s) {
     CHECK(b.at != NULL);
     b.at[b.n] = 0;
     CHECK_STATUS(opens(path, (bytes){b.at, b.n + 1}, KITH_OPEN_DEFAULT), KITH_E_TRAILING);
+    forge_count(path, b);
     for (unsigned param = 0; param < KITHI_PARAMS; param++) {
         if (param == KITHI_TABLE_GENERATOR)
             continue;

@@ -195,6 +195,51 @@ TEST(no_put_takes_more_than_the_documented_worst_case) {
     }
 }
 
+/* ---- traces ---- */
+
+typedef struct moves {
+    uint64_t from[4096], to[4096];
+    size_t n;
+    bool rebuilt;
+} moves;
+
+static void note_moves(void *context, kith_step step, uint64_t place, uint64_t to) {
+    moves *m = context;
+    m->rebuilt |= step == KITH_STEP_REHASH || step == KITH_STEP_GROW;
+    if (step == KITH_STEP_MOVE && m->n < 4096) {
+        m->from[m->n] = place;
+        m->to[m->n++] = to;
+    }
+}
+
+TEST(moves_of_a_put_form_one_path_of_slots) {
+    static const char *const OPTIONS[] = {"d=2 b=4 insert=search", "d=2 b=4 insert=walk", "d=2 b=1 insert=walk"};
+    for (size_t i = 0; i < sizeof OPTIONS / sizeof *OPTIONS; i++) {
+        static moves m;
+        kith_table *table = new_table(OPTIONS[i], 1, note_moves, &m);
+        kithi_prng prng = {1};
+        uint64_t slots = stats_of(table).slots;
+        size_t longest = 0;
+        m.rebuilt = false;
+        for (;;) {
+            m.n = 0;
+            uint64_t key = kithi_prng_next(&prng);
+            CHECK_OK(kith_table_put(table, &key, sizeof key, 0, NULL));
+            if (m.rebuilt)
+                break;
+            for (size_t j = 0; j < m.n; j++) {
+                CHECK(m.from[j] < slots && m.to[j] < slots); /* the same, when both buckets of a key are */
+                /* the search moves the last of the path first, the walk the first */
+                if (j > 0)
+                    CHECK(m.to[j] == m.from[j - 1] || m.from[j] == m.to[j - 1]);
+            }
+            longest = m.n > longest ? m.n : longest;
+        }
+        CHECK(longest >= 2);
+        kith_table_free(table);
+    }
+}
+
 /* ---- strangers ---- */
 
 typedef struct tally {
