@@ -12,9 +12,9 @@
  * of the first coming; with -d only what came more than once. -D asks another filter first, and what that one knows is
  * neither printed nor remembered.
  *
- * Filters: where -n says how many different keys will come, one of kind `blocked`: a line of the cache a key. Otherwise
- * `layers` of it, from 2^20 keys on, 2 MiB at a rate of 0.1%. A filter in --state may be of any kind; one that keeps
- * copies would count repeats in one batch as new, so it is asked and told key by key.
+ * Filters: where -n says how many different keys will come, the kind that kith plan would mark; otherwise one that grows,
+ * from 2^20 keys on, 2 MiB at a rate of 0.1%. A filter in --state may be of any kind; one that keeps copies would count
+ * repeats in one batch as new, so it is asked and told key by key.
  *
  * The state is saved when all lines are out: if they can't be written, or anything else fails, the file stays, and the
  * next run sees those lines as new. */
@@ -29,6 +29,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "choose.h"
 #include "commands.h"
 #include "feed.h"
 #include "filters.h"
@@ -215,18 +216,18 @@ static void pass_filter(work *w, const input_record *records, const uint64_t *di
 }
 
 static kith_filter *new_filter(const arguments *a, const kith_hash *hash) {
-    kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
-    spec.kind = a->capacity != 0 ? "blocked" : "layers";
-    spec.capacity = a->capacity != 0 ? a->capacity : FIRST_LAYER_KEYS;
-    spec.rate = a->rate;
-    spec.hash = *hash;
-    kith_plan plan = KITH_PLAN_INIT;
+    choice c;
+    choose_begin(a, a->capacity != 0 ? 0 : KITH_CAN_GROW, &c);
+    c.spec.capacity = a->capacity != 0 ? a->capacity : FIRST_LAYER_KEYS;
+    c.spec.rate = a->rate;
+    c.spec.hash = *hash;
+    kith_plan plan;
+    kith_status status = choose_plan(&c, &plan);
+    if (status != KITH_OK)
+        choose_fail(a, &c, status);
+    memory_check(a, plan.file_bytes, "the filter");
     kith_filter *filter;
-    kith_status status = kith_filter_plan(&spec, &plan);
-    if (status == KITH_OK) {
-        memory_check(a, plan.file_bytes, "the filter");
-        status = kith_filter_create(&spec, &filter);
-    }
+    status = kith_filter_create(&c.spec, &filter);
     if (status != KITH_OK)
         fail("%s", kith_status_text(status));
     return filter;

@@ -34,14 +34,15 @@ static void put_record(bytes *b, const char *key, size_t key_bytes, const char *
     put(b, line, line_bytes);
 }
 
-static char paths[PATHS_MAX][64];
+static char paths[PATHS_MAX][512];
 static const char *path_list[PATHS_MAX];
 static size_t path_count;
 
 static void file_of(const void *content, size_t n) {
     CHECK(path_count < PATHS_MAX);
     char *path = paths[path_count];
-    strcpy(path, "/tmp/kith-input-XXXXXX");
+    const char *folder = getenv("TMPDIR");
+    (void)snprintf(path, sizeof paths[0], "%s/kith-input-XXXXXX", folder != NULL && *folder != '\0' ? folder : "/tmp");
     int fd = mkstemp(path);
     CHECK(fd >= 0);
     for (size_t done = 0; done < n;) {
