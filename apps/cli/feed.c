@@ -13,14 +13,13 @@ static uint64_t digest_of(const void *context, const char *key, size_t key_bytes
     return f->filter != NULL ? kith_filter_digest(f->filter, key, key_bytes) : kith_digest(&f->hash, key, key_bytes);
 }
 
-feed *feed_open(const char *doing, const char *const *paths, size_t path_count, const arguments *a,
-                const kith_filter *filter, const kith_hash *hash) {
+static feed *new_feed(const kith_filter *filter, const kith_hash *hash) {
     feed *f = take(sizeof *f);
-    f->n = 0;
-    f->before = 0;
-    f->filter = filter;
-    f->hash = hash != NULL ? *hash : (kith_hash){0};
-    input_shape shape = a->shape;
+    *f = (feed){.filter = filter, .hash = hash != NULL ? *hash : (kith_hash){0}};
+    return f;
+}
+
+static feed *start(feed *f, const char *doing, const char *const *paths, size_t path_count, input_shape shape) {
     shape.digest = digest_of;
     shape.digest_context = f;
     f->in = input_open(paths, path_count, &shape);
@@ -28,11 +27,24 @@ feed *feed_open(const char *doing, const char *const *paths, size_t path_count, 
     return f;
 }
 
+feed *feed_open(const char *doing, const char *const *paths, size_t path_count, const arguments *a,
+                const kith_filter *filter, const kith_hash *hash) {
+    return start(new_feed(filter, hash), doing, paths, path_count, a->shape);
+}
+
+feed *feed_open_marked(const char *doing, const arguments *a, const kith_hash *hash, input_mark *mark, void *context) {
+    input_shape shape = a->shape;
+    shape.mark = mark;
+    shape.mark_context = context;
+    return start(new_feed(NULL, hash), doing, a->operands, a->operand_count, shape);
+}
+
 bool feed_next(feed *f) {
     f->before += f->n;
     progress(input_bytes_done(f->in), f->before);
     f->n = input_next(f->in, &f->records);
     f->digests = input_digests(f->in);
+    f->marks = input_marks(f->in);
     return f->n > 0;
 }
 

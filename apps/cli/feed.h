@@ -16,7 +16,8 @@ typedef struct feed {
     size_t n;
     const uint64_t *digests;
     const input_record *records;
-    uint64_t before; /* records of the batches before this one */
+    const bool *marks; /* NULL: none were asked for */
+    uint64_t before;   /* records of the batches before this one */
 
     input *in;
     const kith_filter *filter;
@@ -26,6 +27,8 @@ typedef struct feed {
 /* Digests are those of `filter`, or, when it is NULL, of `hash`. */
 feed *feed_open(const char *doing, const char *const *paths, size_t path_count, const arguments *a,
                 const kith_filter *filter, const kith_hash *hash);
+/* Records come with marks, made by the thread that reads: see mark of input_shape. */
+feed *feed_open_marked(const char *doing, const arguments *a, const kith_hash *hash, input_mark *mark, void *context);
 bool feed_next(feed *f);
 void feed_close(feed *f);
 

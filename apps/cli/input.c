@@ -44,6 +44,7 @@ struct input {
     block *current; /* NULL: freed */
     size_t at;      /* the next record of it */
     const uint64_t *digests;
+    const bool *marks;
     uint64_t skipped, bytes_total;
     _Atomic uint64_t bytes_done;
 
@@ -199,6 +200,7 @@ size_t input_next(input *in, const input_record **records) {
             size_t n = left < INPUT_BATCH ? left : INPUT_BATCH;
             *records = b->records + in->at;
             in->digests = b->digests == NULL ? NULL : b->digests + in->at;
+            in->marks = b->marks == NULL ? NULL : b->marks + in->at;
             in->at += n;
             return n;
         }
@@ -214,6 +216,10 @@ size_t input_next(input *in, const input_record **records) {
 
 const uint64_t *input_digests(const input *in) {
     return in->digests;
+}
+
+const bool *input_marks(const input *in) {
+    return in->marks;
 }
 
 uint64_t input_bytes_done(const input *in) {

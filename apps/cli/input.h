@@ -21,6 +21,15 @@
 
 #define INPUT_BATCH 1024
 
+typedef struct input_record {
+    const char *key;
+    size_t key_bytes;
+    const char *line; /* as it came, without its end: what query and uniq print */
+    size_t line_bytes;
+} input_record;
+
+typedef void input_mark(void *context, const input_record *records, const uint64_t *digests, size_t n, bool *marks);
+
 typedef struct input_shape {
     char end;               /* '\n', or '\0' with -0 */
     bool crlf;              /* a '\r' before the newline goes */
@@ -37,14 +46,12 @@ typedef struct input_shape {
     /* NULL, or digests come with the records, made by the thread that reads. */
     uint64_t (*digest)(const void *context, const char *key, size_t key_bytes);
     const void *digest_context;
-} input_shape;
 
-typedef struct input_record {
-    const char *key;
-    size_t key_bytes;
-    const char *line; /* as it came, without its end: what query and uniq print */
-    size_t line_bytes;
-} input_record;
+    /* NULL, or a share of the caller's work that the thread that reads does when it has the digests: called for all
+     * records in order, in stretches of any length. What it leaves in `marks` comes with the records. */
+    input_mark *mark;
+    void *mark_context;
+} input_shape;
 
 typedef struct input input;
 
@@ -55,8 +62,9 @@ input *input_open(const char *const *paths, size_t path_count, const input_shape
 /* The next 1 to INPUT_BATCH records; 0 at the end. Lines of a pipe are handed out before more is waited for. */
 size_t input_next(input *in, const input_record **records);
 
-/* The digests of the records that were given last. */
+/* The digests and marks of the records that were given last. */
 const uint64_t *input_digests(const input *in);
+const bool *input_marks(const input *in);
 
 uint64_t input_bytes_done(const input *in);  /* of the files, compressed as they are: for progress */
 uint64_t input_bytes_total(const input *in); /* 0 when unknown (a pipe among them) */

@@ -69,6 +69,8 @@ static bool begin(block *b, splitter *s, place *p) {
     if (s->shape->digest != NULL && b->digests == NULL &&
         (b->digests = malloc(RECORDS_MAX * sizeof *b->digests)) == NULL)
         return stop_with(b, s->source.name, 0, "no memory");
+    if (s->shape->mark != NULL && b->marks == NULL && (b->marks = malloc(RECORDS_MAX * sizeof *b->marks)) == NULL)
+        return stop_with(b, s->source.name, 0, "no memory");
     if (s->carry_bytes > 0)
         memcpy(b->bytes, s->carry, s->carry_bytes);
     b->filled = s->carry_bytes;
@@ -267,6 +269,8 @@ void block_fill(block *b, splitter *s) {
     }
     if (s->shape->digest != NULL)
         make_digests(b, s->shape);
+    if (s->shape->mark != NULL)
+        s->shape->mark(s->shape->mark_context, b->records, b->digests, b->record_count, b->marks);
     if (b->error_name == NULL)
         (void)carry(b, s, &p);
 }
@@ -276,4 +280,5 @@ void block_release(block *b) {
     free(b->keys);
     free(b->records);
     free(b->digests);
+    free(b->marks);
 }

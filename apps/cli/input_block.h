@@ -11,6 +11,7 @@ typedef struct block {
     char *keys; /* as large as bytes; NULL as long as keys are stretches of their lines */
     input_record *records;
     uint64_t *digests; /* of the records; NULL when the shape asks for none */
+    bool *marks;       /* likewise */
     size_t record_count;
     uint64_t skipped; /* records left out by skip_bad */
 

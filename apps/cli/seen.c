@@ -57,6 +57,7 @@
 #define SLOTS_FIRST 16
 #define GROUP 64
 #define RESERVE_MIN ((uint64_t)1 << 20) /* a little more than the first index */
+#define BOOK_STEP ((uint64_t)1 << 16)
 
 static_assert(TAG_BITS + PLACE_BITS == 64, "a slot is a word");
 
@@ -66,9 +67,12 @@ struct seen {
     uint32_t *taken; /* slots of each drawer */
     char *store;
     uint64_t index_room, store_room, store_used; /* bytes */
-    uint64_t count, memory_bytes;
+    uint64_t count;
+    seen_room *room;
+    uint64_t booked; /* bytes of the room that are this set's, in use or not yet */
     size_t word_bytes;
     bool keep_lines;
+    bool over_limit, no_room; /* why it takes no more */
 };
 
 /* ---- memory ---- */
@@ -97,15 +101,31 @@ static size_t index_bytes(uint64_t drawer_slots) {
     return (size_t)(DRAWERS * drawer_slots * sizeof(uint64_t));
 }
 
-static void check_limit(const seen *s, uint64_t more) {
-    if (seen_bytes(s) + more <= s->memory_bytes)
-        return;
-    value_text limit;
-    fail("the different keys take more than %s of memory: raise --memory, or use a filter with -p RATE",
-         text_of_size(s->memory_bytes, limit));
+static bool book_bytes(seen *s, uint64_t byte_count) {
+    uint64_t before = atomic_fetch_add_explicit(&s->room->taken, byte_count, memory_order_relaxed);
+    if (before + byte_count <= s->room->limit) {
+        s->booked += byte_count;
+        return true;
+    }
+    atomic_fetch_sub_explicit(&s->room->taken, byte_count, memory_order_relaxed);
+    return false;
 }
 
-static noreturn void fail_no_room(const seen *s) {
+/* By the step, so that sets in several threads seldom meet; close to the limit by what is wanted. */
+static bool book(seen *s, uint64_t more) {
+    uint64_t wanted = seen_bytes(s) + more;
+    if (wanted <= s->booked || (wanted - s->booked < BOOK_STEP && book_bytes(s, BOOK_STEP)) ||
+        book_bytes(s, wanted - s->booked))
+        return true;
+    s->over_limit = true;
+    return false;
+}
+
+noreturn void seen_fail(const seen *s) {
+    value_text limit;
+    if (s->over_limit)
+        fail("the different keys take more than %s of memory: raise --memory, or use a filter with -p RATE",
+             text_of_size(s->room->limit, limit));
     fail("no memory for more than %llu different keys", (unsigned long long)s->count);
 }
 
@@ -140,20 +160,24 @@ static char *put_bytes(char *to, const char *bytes, size_t byte_count) {
     return to + byte_count;
 }
 
-static uint64_t append(seen *s, const input_record *r) {
+/* False: there is no room. */
+static bool append(seen *s, const input_record *r, uint64_t *place) {
     static const size_t LENGTH_MAX = 10; /* bytes of a length */
     uint64_t most = s->word_bytes + LENGTH_MAX + r->key_bytes + (s->keep_lines ? LENGTH_MAX + r->line_bytes : 0);
-    check_limit(s, most);
-    if (most > s->store_room - s->store_used || s->store_used + most > PLACE_MASK)
-        fail_no_room(s);
-    uint64_t place = s->store_used;
-    char *to = s->store + place; /* pages come zeroed: so is the word */
+    if (!book(s, most))
+        return false;
+    if (most > s->store_room - s->store_used || s->store_used + most > PLACE_MASK) {
+        s->no_room = true;
+        return false;
+    }
+    *place = s->store_used;
+    char *to = s->store + *place; /* pages come zeroed: so is the word */
     to = put_bytes(to + s->word_bytes, r->key, r->key_bytes);
     if (s->keep_lines)
         to = put_bytes(to, r->line, r->line_bytes);
     s->store_used = (uint64_t)(to - s->store);
     s->count++;
-    return place;
+    return true;
 }
 
 /* ---- the index ---- */
@@ -216,28 +240,32 @@ static void spread(const uint64_t *from, uint64_t from_slots, uint64_t *to, uint
 }
 
 /* From the last drawer to the first: each goes to a place that only those behind it, and itself, have used. */
-static void grow(seen *s) {
+static bool grow(seen *s) {
     uint64_t old_slots = s->drawer_slots, new_slots = (old_slots + old_slots / 4 + 7) / 8 * 8;
-    check_limit(s, index_bytes(new_slots) - index_bytes(old_slots));
-    if (index_bytes(new_slots) > s->index_room)
-        fail_no_room(s);
-    uint64_t *old = take((size_t)old_slots * sizeof *old);
+    if (!book(s, index_bytes(new_slots) - index_bytes(old_slots)))
+        return false;
+    uint64_t *old = index_bytes(new_slots) > s->index_room ? NULL : malloc((size_t)old_slots * sizeof *old);
+    if (old == NULL) {
+        s->no_room = true;
+        return false;
+    }
     for (uint64_t drawer = DRAWERS; drawer-- > 0;) {
         memcpy(old, s->slots + drawer * old_slots, (size_t)old_slots * sizeof *old);
         spread(old, old_slots, s->slots + drawer * new_slots, new_slots);
     }
     free(old);
     set_drawer_slots(s, new_slots);
+    return true;
 }
 
 /* ---- the verbs ---- */
 
-seen *seen_new(uint64_t memory_bytes, size_t word_bytes, bool keep_lines) {
+seen *seen_new(seen_room *room, size_t word_bytes, bool keep_lines) {
     seen *s = take(sizeof *s);
-    *s = (seen){.memory_bytes = memory_bytes, .word_bytes = word_bytes, .keep_lines = keep_lines};
+    *s = (seen){.room = room, .word_bytes = word_bytes, .keep_lines = keep_lines};
     set_drawer_slots(s, SLOTS_FIRST);
-    s->slots = reserve(memory_bytes, &s->index_room);
-    s->store = reserve(memory_bytes, &s->store_room);
+    s->slots = reserve(room->limit, &s->index_room);
+    s->store = reserve(room->limit, &s->store_room);
     s->taken = take(DRAWERS * sizeof *s->taken);
     memset(s->taken, 0, DRAWERS * sizeof *s->taken);
     return s;
@@ -265,41 +293,45 @@ FETCH void fetch_entries(const seen *s, const input_record *records, const uint6
     }
 }
 
-/* The entry's place; *is_new tells whether it was made just now. */
-static uint64_t look(seen *s, const input_record *r, uint64_t digest, bool *is_new) {
+/* The entry's place; *is_new tells whether it was made just now. False: there is no room for it. */
+static bool look(seen *s, const input_record *r, uint64_t digest, bool *is_new, uint64_t *place) {
     uint64_t *drawer = drawer_of(s, digest);
     uint64_t tag = tag_of(digest), at = home_of(tag, s->drawer_slots);
     for (;; at = next_bucket(at, s->drawer_slots)) {
         for (unsigned found = matches(drawer + at, tag); found != 0; found &= found - 1) {
-            uint64_t place = (drawer[at + (unsigned)__builtin_ctz(found)] & PLACE_MASK) - 1;
-            if (entry_is(s, place, r)) {
+            *place = (drawer[at + (unsigned)__builtin_ctz(found)] & PLACE_MASK) - 1;
+            if (entry_is(s, *place, r)) {
                 *is_new = false;
-                return place;
+                return true;
             }
         }
         if (!is_full(drawer + at))
             break;
     }
     *is_new = true;
-    uint64_t place = append(s, r);
-    drawer[at + used_slots(drawer + at)] = tag << PLACE_BITS | (place + 1);
-    if (++s->taken[digest >> (64 - DRAWER_BITS)] > s->drawer_full)
-        grow(s);
-    return place;
+    if (!append(s, r, place))
+        return false;
+    drawer[at + used_slots(drawer + at)] = tag << PLACE_BITS | (*place + 1);
+    return ++s->taken[digest >> (64 - DRAWER_BITS)] <= s->drawer_full || grow(s);
 }
 
-void seen_add_many(seen *s, const input_record *records, const uint64_t *digests, size_t n, bool *is_new,
+bool seen_add_many(seen *s, const input_record *records, const uint64_t *digests, size_t n, bool *is_new,
                    char **words) {
+    if (s->over_limit || s->no_room)
+        return false;
     for (size_t first = 0; first < n; first += GROUP) {
         size_t group = n - first < GROUP ? n - first : GROUP;
         fetch_slots(s, digests + first, group);
         fetch_entries(s, records + first, digests + first, group);
         for (size_t i = first; i < first + group; i++) {
-            uint64_t place = look(s, &records[i], digests[i], &is_new[i]);
+            uint64_t place;
+            if (!look(s, &records[i], digests[i], &is_new[i], &place))
+                return false;
             if (words != NULL)
                 words[i] = s->store + place;
         }
     }
+    return true;
 }
 
 bool seen_next(const seen *s, uint64_t *cursor, const char **line, size_t *line_bytes, const char **word) {
@@ -322,6 +354,7 @@ uint64_t seen_bytes(const seen *s) {
 }
 
 void seen_free(seen *s) {
+    atomic_fetch_sub_explicit(&s->room->taken, s->booked, memory_order_relaxed);
     munmap(s->slots, (size_t)s->index_room);
     munmap(s->store, (size_t)s->store_room);
     free(s->taken);

@@ -9,17 +9,29 @@
 #ifndef CLI_SEEN_H
 #define CLI_SEEN_H
 
+#include <stdatomic.h>
+#include <stdnoreturn.h>
+
 #include "input.h"
+
+/* What one or more sets may hold together; each of them may be in a thread of its own. */
+typedef struct seen_room {
+    uint64_t limit; /* bytes */
+    _Atomic uint64_t taken;
+} seen_room;
 
 typedef struct seen seen;
 
-/* Ends the tool, with what to do, when it would hold more than `memory_bytes`. word_bytes: 0 to 8. */
-seen *seen_new(uint64_t memory_bytes, size_t word_bytes, bool keep_lines);
+/* `room` must stay. word_bytes: 0 to 8. */
+seen *seen_new(seen_room *room, size_t word_bytes, bool keep_lines);
 
 /* The records, at most INPUT_BATCH, one after the other; digests[i] is any good 64-bit hash of key i. is_new[i]: it
  * came for the first time. words[i] (NULL when word_bytes is 0) is the entry's word, unaligned, for as long as the set.
- * */
-void seen_add_many(seen *s, const input_record *records, const uint64_t *digests, size_t n, bool *is_new, char **words);
+ * False: there is no room, and from now on there never is. */
+bool seen_add_many(seen *s, const input_record *records, const uint64_t *digests, size_t n, bool *is_new, char **words);
+
+/* Ends the tool, with what to do about it; for the main thread. */
+noreturn void seen_fail(const seen *s);
 
 /* Entries in the order of their first coming; *cursor is 0 at first. False at the end. The line is the key unless
  * lines are kept. */
