@@ -1,13 +1,9 @@
-/* The filter front: hashes a key, checks that the verb is allowed, and hands the digest to the kind.
- *
- * Batches run a few digests ahead of themselves, prefetching: by the time a digest is looked at, its lines are on
- * their way. */
+/* The filter front: hashes a key, checks that the verb is allowed, and hands the digest to the kind. */
 #include <kith/filter.h>
 
 #include <assert.h>
 #include <string.h>
 
-#include "core/batch.h"
 #include "core/hash.h"
 #include "kind.h"
 
@@ -57,69 +53,40 @@ uint64_t kith_filter_copies(const kith_filter *f, const void *key, size_t key_by
 
 /* ---- many digests ---- */
 
+size_t kith_filter_has_many(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+    assert(f != NULL && (digests != NULL || n == 0));
+    return kithi_kernels_of(f)->has_many(f, digests, n, maybe);
+}
+
 static void clear_bitmap(uint64_t *bitmap, size_t n) {
     if (bitmap != NULL && n != 0)
         memset(bitmap, 0, (n / 64 + (n % 64 != 0)) * sizeof *bitmap);
 }
 
-static inline void set_bit(uint64_t *bitmap, size_t i, bool value) {
-    if (bitmap != NULL)
-        bitmap[i / 64] |= (uint64_t)value << (i % 64);
-}
-
-static void prefetch_first(const kith_filter *f, const uint64_t *digests, size_t n) {
-    for (size_t i = 0; i < n && i < KITHI_AHEAD; i++)
-        f->kind->prefetch(f, digests[i]);
-}
-
-static inline void prefetch_next(const kith_filter *f, const uint64_t *digests, size_t n, size_t i) {
-    if (n - i > KITHI_AHEAD)
-        f->kind->prefetch(f, digests[i + KITHI_AHEAD]);
-}
-
-size_t kith_filter_has_many(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    assert(f != NULL && (digests != NULL || n == 0));
-    return f->kind->has_many(f, digests, n, maybe);
-}
-
 kith_status kith_filter_add_many(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done) {
     assert(f != NULL && (digests != NULL || n == 0));
     clear_bitmap(was_new, n);
+    size_t added = 0;
     kith_status status = kithi_filter_writable(f);
-    size_t i = 0;
     if (status == KITH_OK) {
         f->sealed = false;
-        prefetch_first(f, digests, n);
-        for (; i < n; i++) {
-            prefetch_next(f, digests, n, i);
-            bool is_new = false;
-            status = f->kind->add(f, digests[i], &is_new);
-            if (status != KITH_OK)
-                break;
-            set_bit(was_new, i, is_new);
-        }
+        status = kithi_kernels_of(f)->add_many(f, digests, n, was_new, &added);
     }
     if (done != NULL)
-        *done = i;
+        *done = added;
     return status;
 }
 
 kith_status kith_filter_remove_many(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
     assert(f != NULL && (digests != NULL || n == 0));
+    size_t removed = 0;
     kith_status status = removable(f);
-    size_t i = 0;
     if (status == KITH_OK) {
         f->sealed = false;
-        prefetch_first(f, digests, n);
-        for (; i < n; i++) {
-            prefetch_next(f, digests, n, i);
-            status = f->kind->remove(f, digests[i]);
-            if (status != KITH_OK)
-                break;
-        }
+        status = kithi_kernels_of(f)->remove_many(f, digests, n, &removed);
     }
     if (done != NULL)
-        *done = i;
+        *done = removed;
     return status;
 }
 

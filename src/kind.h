@@ -3,8 +3,8 @@
  * A kind is one file in filters/ that ends in one const kithi_kind, and one line in kinds.def. Fronts, format and
  * planner know kinds only through this record; a kind knows only its parameters, its body and 64-bit digests.
  *
- * What a kind need not do: check that the handle is writable, hash keys, loop over batches, compare geometries, write
- * files, verify checksums. What it must do: leave body, count and fill as they were when a verb fails; treat the body
+ * What a kind need not do: check that the handle is writable, hash keys, compare geometries, write files, verify
+ * checksums. What it must do: leave body, count and fill as they were when a verb fails; treat the body
  * as hostile (a lazily opened file may hold anything): no index may come from the body unchecked. */
 #ifndef KITHI_KIND_H
 #define KITHI_KIND_H
@@ -14,6 +14,7 @@
 #include <kith/filter.h>
 
 #include "core/alloc.h"
+#include "core/cpu.h"
 #include "core/options.h"
 #include "format/format.h"
 
@@ -41,6 +42,15 @@ typedef struct kithi_expectation {
     double failure; /* probability that n distinct keys do not all go in */
 } kithi_expectation;
 
+/* The verbs on batches, for one instruction set: what a loop over the kind's has, add and remove would do. */
+typedef struct kithi_kernels {
+    /* maybe may be NULL; each of its words is written. */
+    size_t (*has_many)(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe);
+    /* Up to the first digest that fails; *done is the number before it. was_new may be NULL and comes cleared. */
+    kith_status (*add_many)(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done);
+    kith_status (*remove_many)(kith_filter *f, const uint64_t *digests, size_t n, size_t *done);
+} kithi_kernels;
+
 typedef struct kithi_kind {
     uint16_t id;    /* in files; never reused */
     uint8_t params; /* bit i: parameter i is used; the others are 0 */
@@ -56,9 +66,7 @@ typedef struct kithi_kind {
 
     bool (*has)(const kith_filter *f, uint64_t digest);
     kith_status (*add)(kith_filter *f, uint64_t digest, bool *was_new); /* was_new is never NULL here */
-    void (*prefetch)(const kith_filter *f, uint64_t digest);
-    size_t (*has_many)(const kith_filter *f, const uint64_t *digests, size_t n,
-                       uint64_t *maybe); /* maybe may be NULL */
+    kithi_kernels kernels[KITHI_CPU_COUNT];                             /* kernels.h */
 
     /* The rest may be NULL: unsupported, or nothing to do. */
     kith_status (*remove)(kith_filter *f, uint64_t digest);
@@ -113,6 +121,10 @@ struct kith_filter {
     _Atomic uint64_t shared_count;
     _Atomic uint64_t shared_fill;
 };
+
+static inline const kithi_kernels *kithi_kernels_of(const kith_filter *f) {
+    return &f->kind->kernels[kithi_cpu_now()];
+}
 
 /* The register. NULL when there is none. */
 const kithi_kind *kithi_kind_at(size_t index);

@@ -1,19 +1,22 @@
-/* core/batch.h: the loop of every has_many: digests are asked in order, and the lines of those ahead are on their way.
+/* core/batch.h: the loops over batches of digests: they are worked on in order, and the lines of those ahead are on their
+ * way.
  *
- * `has` and `prefetch` are static functions of the caller; the loop is inlined into it and they into the loop, so that a
- * batch costs no call a key. KITHI_HAS_MANY makes a kind's has_many of its verbs of those names. */
+ * The verbs are static functions of the caller; a loop is inlined into it and they into the loop, so that a batch costs no
+ * call a key. */
 #ifndef KITHI_CORE_BATCH_H
 #define KITHI_CORE_BATCH_H
 
 #include "core/bits.h"
 
+#define KITHI_INLINE static inline __attribute__((always_inline))
+
 /* How many digests a batch runs ahead of itself: enough to cover a miss to memory (about 100 ns) at 5 ns a key. */
 #define KITHI_AHEAD 16
 
-static inline __attribute__((always_inline)) size_t
-kithi_has_many(const void *context, const uint64_t *digests, size_t n, uint64_t *maybe,
-               bool (*has)(const void *context, uint64_t digest),
-               void (*prefetch)(const void *context, uint64_t digest)) {
+/* has_many: `maybe` may be NULL; bits past n are 0. */
+KITHI_INLINE size_t kithi_has_many(const void *context, const uint64_t *digests, size_t n, uint64_t *maybe,
+                                   bool (*has)(const void *context, uint64_t digest),
+                                   void (*prefetch)(const void *context, uint64_t digest)) {
     size_t yes = 0;
     for (size_t i = 0; i < n && i < KITHI_AHEAD; i++)
         prefetch(context, digests[i]);
@@ -32,15 +35,10 @@ kithi_has_many(const void *context, const uint64_t *digests, size_t n, uint64_t 
     return yes;
 }
 
-#define KITHI_HAS_MANY(has, prefetch)                                                                                  \
-    static bool has_in_batch(const void *f, uint64_t digest) {                                                         \
-        return has(f, digest);                                                                                         \
-    }                                                                                                                  \
-    static void prefetch_in_batch(const void *f, uint64_t digest) {                                                    \
-        prefetch(f, digest);                                                                                           \
-    }                                                                                                                  \
-    static size_t has_many(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {                 \
-        return kithi_has_many(f, digests, n, maybe, has_in_batch, prefetch_in_batch);                                  \
-    }
+/* Bit i of a bitmap that was all 0; `bitmap` may be NULL. */
+static inline void kithi_bitmap_set(uint64_t *bitmap, size_t i, bool value) {
+    if (bitmap != NULL)
+        bitmap[i / 64] |= (uint64_t)value << (i % 64);
+}
 
 #endif

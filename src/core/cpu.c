@@ -1,32 +1,73 @@
-/* The one mutable global of the library: a mask that is computed on first use and never changes. Two threads that
- * come first at the same moment compute the same value, so relaxed order is enough. The compiler's own
- * __builtin_cpu_supports also asks the operating system (XGETBV) whether it saves the wide registers. */
+/* The one mutable global of the library: the set in use, found out on first use. Two threads that come first at the
+ * same moment find the same, so relaxed order is enough. The compiler's own __builtin_cpu_supports also asks the
+ * operating system (XGETBV) whether it saves the wide registers. */
 #include "core/cpu.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
-#define KNOWN (UINT32_C(1) << 31)
+static const char *const NAMES[KITHI_CPU_COUNT] = {"portable", "avx2", "avx512", "neon"};
 
-static uint32_t detect(void) {
-    uint32_t features = 0;
-#if !defined(KITH_NO_SIMD) && (defined(__x86_64__) || defined(__i386__))
-    if (__builtin_cpu_supports("avx2"))
-        features |= KITHI_CPU_AVX2;
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl"))
-        features |= KITHI_CPU_AVX512;
-#elif !defined(KITH_NO_SIMD) && defined(__ARM_NEON)
-    features |= KITHI_CPU_NEON;
+static _Atomic uint32_t in_use; /* 1 + a kithi_cpu; 0: not found out yet */
+
+static bool supported(kithi_cpu cpu) {
+    if (cpu == KITHI_CPU_PORTABLE)
+        return true;
+#ifdef KITHI_HAVE_X86
+    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+                __builtin_cpu_supports("popcnt");
+    if (cpu == KITHI_CPU_AVX2)
+        return avx2;
+    if (cpu == KITHI_CPU_AVX512)
+        return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+#elif defined(KITHI_HAVE_NEON)
+    if (cpu == KITHI_CPU_NEON)
+        return true;
 #endif
-    return features;
+    return false;
 }
 
-uint32_t kithi_cpu_features(void) {
-    static _Atomic uint32_t mask;
-    uint32_t known = atomic_load_explicit(&mask, memory_order_relaxed);
+static kithi_cpu best(void) {
+    unsigned cpu = KITHI_CPU_COUNT - 1;
+    while (!supported((kithi_cpu)cpu))
+        cpu--;
+    return (kithi_cpu)cpu;
+}
+
+static void take(kithi_cpu cpu) {
+    atomic_store_explicit(&in_use, 1 + (uint32_t)cpu, memory_order_relaxed);
+}
+
+kithi_cpu kithi_cpu_now(void) {
+    uint32_t known = atomic_load_explicit(&in_use, memory_order_relaxed);
     if (known == 0) {
-        known = detect() | KNOWN;
-        atomic_store_explicit(&mask, known, memory_order_relaxed);
+        take(best());
+        known = atomic_load_explicit(&in_use, memory_order_relaxed);
     }
-    return known & ~KNOWN;
+    return (kithi_cpu)(known - 1);
+}
+
+const char *kith_cpu(void) {
+    return NAMES[kithi_cpu_now()];
+}
+
+const char *kith_cpu_name(size_t index) {
+    return index < KITHI_CPU_COUNT ? NAMES[index] : NULL;
+}
+
+kith_status kith_cpu_use(const char *name) {
+    if (strcmp(name, "auto") == 0) {
+        take(best());
+        return KITH_OK;
+    }
+    unsigned cpu = 0;
+    while (cpu < KITHI_CPU_COUNT && strcmp(NAMES[cpu], name) != 0)
+        cpu++;
+    if (cpu == KITHI_CPU_COUNT)
+        return KITH_E_ARGUMENT;
+    if (!supported((kithi_cpu)cpu))
+        return KITH_E_UNSUPPORTED;
+    take((kithi_cpu)cpu);
+    return KITH_OK;
 }

@@ -1,16 +1,28 @@
-/* core/cpu.h: what this processor can do, found out once. */
+/* core/cpu.h: the instruction set that kernels are taken for; public part: kith/cpu.h. */
 #ifndef KITHI_CORE_CPU_H
 #define KITHI_CORE_CPU_H
 
-#include <stdint.h>
+#include <kith/cpu.h>
 
-typedef enum kithi_cpu_feature {
-    KITHI_CPU_AVX2 = 1 << 0,
-    KITHI_CPU_AVX512 = 1 << 1, /* F, BW, DQ and VL together */
-    KITHI_CPU_NEON = 1 << 2,
-} kithi_cpu_feature;
+/* In the order in which a better one is taken. */
+typedef enum kithi_cpu {
+    KITHI_CPU_PORTABLE,
+    KITHI_CPU_AVX2,   /* with BMI1, BMI2 and POPCNT */
+    KITHI_CPU_AVX512, /* F, BW, DQ and VL, beside those of AVX2 */
+    KITHI_CPU_NEON,
+    KITHI_CPU_COUNT
+} kithi_cpu;
 
-/* The features that both processor and operating system support; 0 in a build with KITH_NO_SIMD. Any thread. */
-uint32_t kithi_cpu_features(void);
+/* KITHI_TARGET_…: marks a function to be compiled for that set, whatever the rest of the library is compiled for. */
+#if !defined(KITH_NO_SIMD) && defined(__x86_64__)
+#define KITHI_HAVE_X86 1
+#define KITHI_TARGET_AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt")))
+#define KITHI_TARGET_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi,bmi2,popcnt")))
+#elif !defined(KITH_NO_SIMD) && defined(__aarch64__) && defined(__ARM_NEON)
+#define KITHI_HAVE_NEON 1
+#endif
+
+/* The set in use. Any thread. */
+kithi_cpu kithi_cpu_now(void);
 
 #endif

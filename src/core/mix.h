@@ -52,10 +52,10 @@ static inline uint64_t kithi_fingerprint(uint64_t digest, uint64_t top) {
  * take their capacity: see the failure formulas in core/fit.h. */
 static inline uint64_t kithi_partner(uint64_t place, uint64_t fingerprint, uint64_t half) {
     uint64_t sum = kithi_mulhi(kithi_mix(fingerprint * KITHI_GOLDEN), half);
-    bool right = place >= half;
-    uint64_t j = right ? place - half : place;
-    uint64_t other = sum >= j ? sum - j : sum - j + half;
-    return right ? other : other + half;
+    uint64_t right = -(uint64_t)(place >= half); /* all ones or 0: which half a key is in can't be foretold */
+    uint64_t other = sum - (place - (right & half));
+    other += half & -(other >> 63);
+    return other + (half & ~right);
 }
 
 #endif

@@ -9,21 +9,7 @@
 
 #include "core/mix.h"
 #include "core/sizing.h"
-#include "kind.h"
-
-/* The parameters of kinds whose cells are k slices, a cell of each for a key: bloom and counting. */
-enum { KITHI_K, KITHI_SLICE };
-
-/* The key's cell in slice i. */
-static inline uint64_t kithi_slice_cell(const kith_filter *f, uint64_t digest, uint64_t i) {
-    return i * f->head.params[KITHI_SLICE] + kithi_mulhi(kithi_word(digest, i), f->head.params[KITHI_SLICE]);
-}
-
-/* Of the key's cells the first two decide about an absent key; a present one finds the rest on the way. */
-static inline void kithi_slice_prefetch(const kith_filter *f, uint64_t digest, unsigned cells_per_byte) {
-    for (uint64_t i = 0; i < 2 && i < f->head.params[KITHI_K]; i++)
-        __builtin_prefetch(f->body + kithi_slice_cell(f, digest, i) / cells_per_byte);
-}
+#include "kernels.h"
 
 /* The parameter that holds the fill limit, for every Bloom kind. */
 #define KITHI_FILL_LIMIT (KITHI_PARAMS - 1)
@@ -31,24 +17,6 @@ static inline void kithi_slice_prefetch(const kith_filter *f, uint64_t digest, u
 /* What bloom and blocked can do. */
 #define KITHI_BITS_CAPABILITIES                                                                                        \
     (KITH_CAN_MERGE | KITH_CAN_INTERSECT | KITH_CAN_SUBSET | KITH_CAN_SHARE | KITH_CAN_ANY_ORDER)
-
-/* The shape of k slices of cells of so many bits (a divisor of 512); max_copies and capabilities are the kind's to add. */
-static inline kith_status kithi_slice_shape(const kithi_head *head, unsigned cell_bits, kithi_shape *shape) {
-    uint64_t cells, k = head->params[KITHI_K], line_cells = 512 / cell_bits;
-    if (k < 1 || k > KITHI_BLOOM_K_MAX || head->params[KITHI_SLICE] == 0 ||
-        !kithi_mul(k, head->params[KITHI_SLICE], &cells) || cells > UINT64_C(1) << 62 ||
-        head->params[KITHI_FILL_LIMIT] > cells)
-        return KITH_E_CORRUPT;
-    uint64_t lines = (cells + line_cells - 1) / line_cells;
-    *shape = (kithi_shape){
-        .body_bytes = lines * 64,
-        .cells = cells,
-        .cell_bits = cell_bits,
-        .hashes = (unsigned)k,
-        .lines = (unsigned)(lines < k ? lines : k),
-    };
-    return KITH_OK;
-}
 
 static inline bool kithi_bits_full(const kith_filter *f, uint64_t fill) {
     return fill > f->head.params[KITHI_FILL_LIMIT];
@@ -64,6 +32,44 @@ static inline void kithi_bits_book(kith_filter *f, unsigned set_bits, bool *was_
 /* May a key that changes bits still come in? */
 static inline bool kithi_bits_open(const kith_filter *f) {
     return f->head.count < f->head.capacity && !kithi_bits_full(f, f->head.fill);
+}
+
+/* add_many for kinds whose add is: set so many `hashes` bits at most, and book how many were new. As many digests as
+ * surely do not meet a limit go in without a look at it; close to the end they go one by one. */
+KITHI_INLINE kith_status kithi_bits_add_many(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
+                                             size_t *done, unsigned hashes,
+                                             unsigned (*set)(kith_filter *f, uint64_t digest),
+                                             void (*prefetch)(const void *f, uint64_t digest),
+                                             kith_status (*add)(kith_filter *f, uint64_t digest, bool *was_new)) {
+    for (size_t i = 0; i < n && i < KITHI_AHEAD; i++)
+        prefetch(f, digests[i]);
+    while (*done < n) {
+        uint64_t limit = f->head.params[KITHI_FILL_LIMIT], room = f->head.capacity - f->head.count;
+        uint64_t bits_room = limit > f->head.fill ? (limit - f->head.fill) / hashes : 0;
+        room = bits_room < room ? bits_room : room;
+        size_t to = room < n - *done ? *done + (size_t)room : n;
+        if (to == *done) {
+            bool is_new = false;
+            kith_status status = add(f, digests[*done], &is_new);
+            if (status != KITH_OK)
+                return status;
+            kithi_bitmap_set(was_new, (*done)++, is_new);
+            continue;
+        }
+        uint64_t count = 0, fill = 0;
+        for (size_t i = *done; i < to; i++) {
+            if (n - i > KITHI_AHEAD)
+                prefetch(f, digests[i + KITHI_AHEAD]);
+            unsigned set_bits = set(f, digests[i]);
+            count += set_bits != 0;
+            fill += set_bits;
+            kithi_bitmap_set(was_new, i, set_bits != 0);
+        }
+        f->head.count += count;
+        f->head.fill += fill;
+        *done = to;
+    }
+    return KITH_OK;
 }
 
 typedef enum kithi_bits_how { KITHI_BITS_OR, KITHI_BITS_AND } kithi_bits_how;

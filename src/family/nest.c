@@ -81,7 +81,7 @@ static bool ways_of_entry(const kithi_nest *nest, const kith_filter *f, uint32_t
     uint64_t place, fingerprint;
     if (!nest->decode(&f->head, slot, code, &place, &fingerprint))
         return false;
-    nest->ways(&f->head, place, fingerprint, ways);
+    kithi_nest_ways(nest, &f->head, place, fingerprint, ways);
     return true;
 }
 

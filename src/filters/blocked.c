@@ -31,11 +31,15 @@
  * Parameters: 0 lanes, 1 blocks, 7 fill limit. The body is blocks * 64 bytes without padding. */
 #include <assert.h>
 
-#include "core/batch.h"
-#include "core/cpu.h"
 #include "core/sizing.h"
 #include "family/bits.h"
-#include "simd/simd.h"
+#include "kernels.h"
+#ifdef KITHI_HAVE_X86
+#include "simd/avx2.h"
+#include "simd/avx512.h"
+#elif defined(KITHI_HAVE_NEON)
+#include "simd/neon.h"
+#endif
 
 enum { LANES, BLOCKS };
 
@@ -107,9 +111,7 @@ static kithi_expectation expect(const kithi_head *head, uint64_t n) {
  *
  * The verbs inline these with `lanes` a constant: three versions of one body. */
 
-#define INLINE static inline __attribute__((always_inline))
-
-INLINE uint8_t *block_of(const kith_filter *f, uint64_t digest) {
+KITHI_INLINE uint8_t *block_of(const kith_filter *f, uint64_t digest) {
     return f->body + kithi_mulhi(digest, f->head.params[BLOCKS]) * BLOCK_BYTES;
 }
 
@@ -117,12 +119,12 @@ typedef struct key_words {
     uint64_t at[2];
 } key_words;
 
-INLINE key_words words_of(uint64_t digest, unsigned lanes) {
+KITHI_INLINE key_words words_of(uint64_t digest, unsigned lanes) {
     return (key_words){{kithi_word(digest, 0), lanes > 8 ? kithi_word(digest, 1) : 0}};
 }
 
 /* The bit of lane j, counted from the start of the block. */
-INLINE unsigned bit_of(key_words words, unsigned lanes, unsigned j) {
+KITHI_INLINE unsigned bit_of(key_words words, unsigned lanes, unsigned j) {
     unsigned width = BLOCK_BITS / lanes;
     unsigned byte = (unsigned)(words.at[j / 8] >> (j % 8 * 8)) & 0xff;
     return j * width + byte * width / 256;
@@ -131,7 +133,7 @@ INLINE unsigned bit_of(key_words words, unsigned lanes, unsigned j) {
 /* Lane after lane, in full: without vectors that shift each lane by its own amount (the baseline of x86-64 has none)
  * building a mask of eight words first is no faster, and here the bits that were new need no counting. Unrolled, every
  * index but the bit's own is a constant. */
-INLINE bool block_has(const uint8_t *block, uint64_t digest, unsigned lanes) {
+KITHI_INLINE bool kithi_portable_block_has(const uint8_t *block, uint64_t digest, unsigned lanes) {
     key_words words = words_of(digest, lanes);
     uint64_t present = 1;
 #pragma GCC unroll 16
@@ -143,7 +145,7 @@ INLINE bool block_has(const uint8_t *block, uint64_t digest, unsigned lanes) {
 }
 
 /* Sets the key's bits; answers how many were 0. */
-INLINE unsigned block_add(uint8_t *block, uint64_t digest, unsigned lanes) {
+KITHI_INLINE unsigned kithi_portable_block_add(uint8_t *block, uint64_t digest, unsigned lanes) {
     key_words words = words_of(digest, lanes);
     unsigned set_bits = 0;
 #pragma GCC unroll 16
@@ -158,7 +160,7 @@ INLINE unsigned block_add(uint8_t *block, uint64_t digest, unsigned lanes) {
 }
 
 /* The same by atomic ORs of bytes, or, without commit, only the number. */
-INLINE unsigned block_add_shared(uint8_t *block, uint64_t digest, unsigned lanes, bool commit) {
+KITHI_INLINE unsigned block_add_shared(uint8_t *block, uint64_t digest, unsigned lanes, bool commit) {
     key_words words = words_of(digest, lanes);
     unsigned set_bits = 0;
     for (unsigned j = 0; j < lanes; j++) {
@@ -174,19 +176,15 @@ INLINE unsigned block_add_shared(uint8_t *block, uint64_t digest, unsigned lanes
 
 /* ---- verbs ---- */
 
-static void prefetch(const kith_filter *f, uint64_t digest) {
-    __builtin_prefetch(block_of(f, digest));
-}
-
 static bool has(const kith_filter *f, uint64_t digest) {
     const uint8_t *block = block_of(f, digest);
     switch (f->head.params[LANES]) {
     case 4:
-        return block_has(block, digest, 4);
+        return kithi_portable_block_has(block, digest, 4);
     case 8:
-        return block_has(block, digest, 8);
+        return kithi_portable_block_has(block, digest, 8);
     default:
-        return block_has(block, digest, 16);
+        return kithi_portable_block_has(block, digest, 16);
     }
 }
 
@@ -197,13 +195,13 @@ static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
     unsigned set_bits;
     switch (f->head.params[LANES]) {
     case 4:
-        set_bits = block_add(block, digest, 4);
+        set_bits = kithi_portable_block_add(block, digest, 4);
         break;
     case 8:
-        set_bits = block_add(block, digest, 8);
+        set_bits = kithi_portable_block_add(block, digest, 8);
         break;
     default:
-        set_bits = block_add(block, digest, 16);
+        set_bits = kithi_portable_block_add(block, digest, 16);
     }
     kithi_bits_book(f, set_bits, was_new);
     return KITH_OK;
@@ -257,33 +255,54 @@ static void stats(const kith_filter *f, kith_filter_stats *stats) {
     stats->rate_now = sum / (double)f->head.params[BLOCKS];
 }
 
-#define HAS_OF(lanes)                                                                                                  \
-    static bool has_##lanes(const void *f, uint64_t digest) {                                                          \
-        return block_has(block_of(f, digest), digest, lanes);                                                          \
-    }
-HAS_OF(4)
-HAS_OF(8)
-HAS_OF(16)
+/* ---- batches ----
+ *
+ * kithi_<set>_block_has and _add are the two functions above, or those of simd/ for a set. */
 
-static void prefetch_block(const void *f, uint64_t digest) {
-    prefetch(f, digest);
+KITHI_INLINE void prefetch(const void *f, uint64_t digest) {
+    __builtin_prefetch(block_of(f, digest));
 }
 
-static size_t has_many(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    unsigned lanes = (unsigned)f->head.params[LANES];
-#ifdef KITHI_HAVE_AVX2
-    if (lanes >= 8 && (kithi_cpu_features() & KITHI_CPU_AVX2) != 0)
-        return kithi_avx2_blocked_has_many(f->body, f->head.params[BLOCKS], lanes, digests, n, maybe);
+#define LANES_FOR(set, TARGET, lanes)                                                                                  \
+    TARGET static bool has_##set##_##lanes(const void *f, uint64_t digest) {                                           \
+        return kithi_##set##_block_has(block_of(f, digest), digest, lanes);                                            \
+    }                                                                                                                  \
+    TARGET static unsigned add_##set##_##lanes(kith_filter *f, uint64_t digest) {                                      \
+        return kithi_##set##_block_add(block_of(f, digest), digest, lanes);                                            \
+    }
+#define KERNELS_FOR(set, TARGET)                                                                                       \
+    LANES_FOR(set, TARGET, 4)                                                                                          \
+    LANES_FOR(set, TARGET, 8)                                                                                          \
+    LANES_FOR(set, TARGET, 16)                                                                                         \
+    TARGET static size_t has_many_##set(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {    \
+        switch (f->head.params[LANES]) {                                                                               \
+        case 4:                                                                                                        \
+            return kithi_has_many(f, digests, n, maybe, has_##set##_4, prefetch);                                      \
+        case 8:                                                                                                        \
+            return kithi_has_many(f, digests, n, maybe, has_##set##_8, prefetch);                                      \
+        default:                                                                                                       \
+            return kithi_has_many(f, digests, n, maybe, has_##set##_16, prefetch);                                     \
+        }                                                                                                              \
+    }                                                                                                                  \
+    TARGET static kith_status add_many_##set(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,     \
+                                             size_t *done) {                                                           \
+        switch (f->head.params[LANES]) {                                                                               \
+        case 4:                                                                                                        \
+            return kithi_bits_add_many(f, digests, n, was_new, done, 4, add_##set##_4, prefetch, add);                 \
+        case 8:                                                                                                        \
+            return kithi_bits_add_many(f, digests, n, was_new, done, 8, add_##set##_8, prefetch, add);                 \
+        default:                                                                                                       \
+            return kithi_bits_add_many(f, digests, n, was_new, done, 16, add_##set##_16, prefetch, add);               \
+        }                                                                                                              \
+    }
+
+KERNELS_FOR(portable, )
+#ifdef KITHI_HAVE_X86
+KERNELS_FOR(avx2, KITHI_TARGET_AVX2)
+KERNELS_FOR(avx512, KITHI_TARGET_AVX512)
+#elif defined(KITHI_HAVE_NEON)
+KERNELS_FOR(neon, )
 #endif
-    switch (lanes) {
-    case 4:
-        return kithi_has_many(f, digests, n, maybe, has_4, prefetch_block);
-    case 8:
-        return kithi_has_many(f, digests, n, maybe, has_8, prefetch_block);
-    default:
-        return kithi_has_many(f, digests, n, maybe, has_16, prefetch_block);
-    }
-}
 
 const kithi_kind kithi_kind_blocked = {
     .id = 2,
@@ -301,8 +320,8 @@ const kithi_kind kithi_kind_blocked = {
     .expect = expect,
     .has = has,
     .add = add,
-    .prefetch = prefetch,
-    .has_many = has_many,
+    .kernels = KITHI_KERNELS_BY(KITHI_SET_THAT_KEEPS(portable), KITHI_SET_THAT_KEEPS(avx2),
+                                KITHI_SET_THAT_KEEPS(avx512), KITHI_SET_THAT_KEEPS(neon)),
     .add_shared = add_shared,
     .full = kithi_bits_full,
     .merge = merge,

@@ -20,9 +20,8 @@
  * Parameters: 0 k, 1 bits in a slice, 7 fill limit. */
 #include <math.h>
 
-#include "core/batch.h"
 #include "core/sizing.h"
-#include "family/bits.h"
+#include "family/slices.h"
 
 static const kith_option OPTIONS[] = {
     {"k", "0..64", "0", "bits that a key sets; 0: the number that needs the fewest bits"},
@@ -40,7 +39,7 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
 }
 
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
-    kith_status status = kithi_slice_shape(head, 1, shape);
+    kith_status status = kithi_slices_shape(head, 1, shape);
     shape->max_copies = 1;
     shape->capabilities = KITHI_BITS_CAPABILITIES;
     return status;
@@ -50,37 +49,55 @@ static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     return (kithi_expectation){kithi_bloom_rate((unsigned)head->params[KITHI_K], head->params[KITHI_SLICE], n), 0};
 }
 
-static void prefetch(const kith_filter *f, uint64_t digest) {
-    kithi_slice_prefetch(f, digest, 8);
+static inline bool used(const uint8_t *body, uint64_t bit) {
+    return body[bit / 8] >> (bit % 8) & 1;
 }
 
 static bool has(const kith_filter *f, uint64_t digest) {
-    for (uint64_t i = 0; i < f->head.params[KITHI_K]; i++) {
-        uint64_t bit = kithi_slice_cell(f, digest, i);
-        if ((f->body[bit / 8] >> (bit % 8) & 1) == 0)
-            return false;
-    }
-    return true;
+    uint64_t i = 0, k = f->head.params[KITHI_K], slice = f->head.params[KITHI_SLICE];
+    while (i < k && used(f->body, kithi_slice_cell(slice, digest, i)))
+        i++;
+    return i == k;
 }
 
-static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
-    if (!kithi_bits_open(f))
-        return has(f, digest) ? KITH_OK : KITH_E_FULL;
+static inline kith_status add_at(kith_filter *f, const uint64_t *bits, bool *was_new) {
+    uint64_t k = f->head.params[KITHI_K], i = 0;
+    if (!kithi_bits_open(f)) {
+        while (i < k && used(f->body, bits[i]))
+            i++;
+        return i == k ? KITH_OK : KITH_E_FULL;
+    }
     unsigned set_bits = 0;
-    for (uint64_t i = 0; i < f->head.params[KITHI_K]; i++) {
-        uint64_t bit = kithi_slice_cell(f, digest, i);
-        uint8_t mask = (uint8_t)(1u << (bit % 8));
-        set_bits += (f->body[bit / 8] & mask) == 0;
-        f->body[bit / 8] |= mask;
+    for (; i < k; i++) {
+        uint8_t mask = (uint8_t)(1u << (bits[i] % 8));
+        set_bits += (f->body[bits[i] / 8] & mask) == 0;
+        f->body[bits[i] / 8] |= mask;
     }
     kithi_bits_book(f, set_bits, was_new);
     return KITH_OK;
 }
 
+static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
+    uint64_t bits[KITHI_BLOOM_K_MAX];
+    kithi_slice_cells(f, digest, bits);
+    return add_at(f, bits, was_new);
+}
+
+KITHI_INLINE size_t has_body(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+    return kithi_slices_has_many(f, digests, n, maybe, used, 1);
+}
+
+KITHI_INLINE kith_status add_body(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done) {
+    return kithi_slices_change_many(f, digests, n, was_new, done, add_at, 1);
+}
+
+KITHI_HAS_MANY(has_body)
+KITHI_ADD_MANY(add_body)
+
 static unsigned add_shared(kith_filter *f, uint64_t digest, bool commit) {
     unsigned set_bits = 0;
     for (uint64_t i = 0; i < f->head.params[KITHI_K]; i++) {
-        uint64_t bit = kithi_slice_cell(f, digest, i);
+        uint64_t bit = kithi_slice_cell(f->head.params[KITHI_SLICE], digest, i);
         uint8_t mask = (uint8_t)(1u << (bit % 8));
         uint8_t before = __atomic_load_n(&f->body[bit / 8], __ATOMIC_RELAXED);
         if (commit && (before & mask) == 0)
@@ -107,8 +124,6 @@ static void stats(const kith_filter *f, kith_filter_stats *stats) {
     stats->rate_now = pow((double)f->head.fill / (double)f->shape.cells, (double)f->head.params[KITHI_K]);
 }
 
-KITHI_HAS_MANY(has, prefetch)
-
 const kithi_kind kithi_kind_bloom = {
     .id = 1,
     .params = 1 << KITHI_K | 1 << KITHI_SLICE | 1 << KITHI_FILL_LIMIT,
@@ -125,8 +140,7 @@ const kithi_kind kithi_kind_bloom = {
     .expect = expect,
     .has = has,
     .add = add,
-    .prefetch = prefetch,
-    .has_many = has_many,
+    .kernels = KITHI_KERNELS_THAT_KEEP,
     .add_shared = add_shared,
     .full = kithi_bits_full,
     .merge = merge,

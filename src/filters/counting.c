@@ -40,9 +40,8 @@
  * Parameters: 0 k, 1 counters in a slice, 7 fill limit. */
 #include <math.h>
 
-#include "core/batch.h"
 #include "core/sizing.h"
-#include "family/bits.h"
+#include "family/slices.h"
 
 #define TOP 15
 #define COPIES_MAX (TOP - 1)
@@ -89,75 +88,104 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
 #define CAPABILITIES (KITH_CAN_REMOVE | KITH_CAN_COPIES | KITH_CAN_MERGE | KITH_CAN_ANY_ORDER)
 
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
-    kith_status status = kithi_slice_shape(head, 4, shape);
+    kith_status status = kithi_slices_shape(head, 4, shape);
     shape->max_copies = COPIES_MAX;
     shape->capabilities = CAPABILITIES;
     return status;
 }
 
-static inline unsigned counter_at(const kith_filter *f, uint64_t c) {
-    return f->body[c / 2] >> (c % 2 * 4) & TOP;
+static inline unsigned counter_at(const uint8_t *body, uint64_t c) {
+    return body[c / 2] >> (c % 2 * 4) & TOP;
 }
 
-static inline void counter_change(kith_filter *f, uint64_t c, int by) {
-    f->body[c / 2] = (uint8_t)(f->body[c / 2] + by * (1 << (c % 2 * 4)));
+static inline void counter_change(uint8_t *body, uint64_t c, int by) {
+    body[c / 2] = (uint8_t)(body[c / 2] + by * (1 << (c % 2 * 4)));
 }
 
-/* The least counter of a key; stops at 0. */
-static unsigned least(const kith_filter *f, uint64_t digest) {
+static inline bool used(const uint8_t *body, uint64_t c) {
+    return counter_at(body, c) != 0;
+}
+
+/* The least of a key's counters. */
+static inline unsigned least_at(const kith_filter *f, const uint64_t *counters) {
     unsigned min = TOP;
-    for (uint64_t i = 0; i < f->head.params[KITHI_K] && min != 0; i++) {
-        unsigned value = counter_at(f, kithi_slice_cell(f, digest, i));
-        if (value < min)
-            min = value;
+    for (uint64_t i = 0; i < f->head.params[KITHI_K]; i++) {
+        unsigned value = counter_at(f->body, counters[i]);
+        min = value < min ? value : min;
     }
     return min;
 }
 
-static void prefetch(const kith_filter *f, uint64_t digest) {
-    kithi_slice_prefetch(f, digest, 2);
-}
-
 static bool has(const kith_filter *f, uint64_t digest) {
-    return least(f, digest) != 0;
+    uint64_t i = 0, k = f->head.params[KITHI_K], slice = f->head.params[KITHI_SLICE];
+    while (i < k && used(f->body, kithi_slice_cell(slice, digest, i)))
+        i++;
+    return i == k;
 }
 
 static uint64_t copies(const kith_filter *f, uint64_t digest) {
-    return least(f, digest);
+    uint64_t counters[KITHI_BLOOM_K_MAX];
+    kithi_slice_cells(f, digest, counters);
+    return least_at(f, counters);
 }
 
-static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
-    unsigned before = least(f, digest);
+static inline kith_status add_at(kith_filter *f, const uint64_t *counters, bool *was_new) {
+    unsigned before = least_at(f, counters);
     if (before >= COPIES_MAX)
         return KITH_E_COPIES;
     if (!kithi_bits_open(f))
         return KITH_E_FULL;
     for (uint64_t i = 0; i < f->head.params[KITHI_K]; i++) {
-        uint64_t c = kithi_slice_cell(f, digest, i);
-        unsigned value = counter_at(f, c);
+        unsigned value = counter_at(f->body, counters[i]);
         f->head.fill += value == 0;
-        if (value != TOP)
-            counter_change(f, c, 1);
+        counter_change(f->body, counters[i], value != TOP);
     }
     f->head.count++;
     *was_new = before == 0;
     return KITH_OK;
 }
 
-static kith_status remove_one(kith_filter *f, uint64_t digest) {
+static inline kith_status remove_at(kith_filter *f, const uint64_t *counters, bool *was_new) {
+    (void)was_new;
     /* With a count of 0, a key that still answers yes does so by stuck counters. */
-    if (f->head.count == 0 || least(f, digest) == 0)
+    if (f->head.count == 0 || least_at(f, counters) == 0)
         return KITH_E_ABSENT;
     for (uint64_t i = 0; i < f->head.params[KITHI_K]; i++) {
-        uint64_t c = kithi_slice_cell(f, digest, i);
-        unsigned value = counter_at(f, c);
+        unsigned value = counter_at(f->body, counters[i]);
         f->head.fill -= value == 1;
-        if (value != TOP)
-            counter_change(f, c, -1);
+        counter_change(f->body, counters[i], -(value != TOP));
     }
     f->head.count--;
     return KITH_OK;
 }
+
+static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
+    uint64_t counters[KITHI_BLOOM_K_MAX];
+    kithi_slice_cells(f, digest, counters);
+    return add_at(f, counters, was_new);
+}
+
+static kith_status remove_one(kith_filter *f, uint64_t digest) {
+    uint64_t counters[KITHI_BLOOM_K_MAX];
+    kithi_slice_cells(f, digest, counters);
+    return remove_at(f, counters, NULL);
+}
+
+KITHI_INLINE size_t has_body(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+    return kithi_slices_has_many(f, digests, n, maybe, used, 4);
+}
+
+KITHI_INLINE kith_status add_body(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done) {
+    return kithi_slices_change_many(f, digests, n, was_new, done, add_at, 4);
+}
+
+KITHI_INLINE kith_status remove_body(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
+    return kithi_slices_change_many(f, digests, n, NULL, done, remove_at, 4);
+}
+
+KITHI_HAS_MANY(has_body)
+KITHI_ADD_MANY(add_body)
+KITHI_REMOVE_MANY(remove_body)
 
 /* ---- sixteen counters at a time ---- */
 
@@ -255,8 +283,6 @@ static const char *check(const kith_filter *f) {
     return NULL;
 }
 
-KITHI_HAS_MANY(has, prefetch)
-
 const kithi_kind kithi_kind_counting = {
     .id = 3,
     .params = 1 << KITHI_K | 1 << KITHI_SLICE | 1 << KITHI_FILL_LIMIT,
@@ -273,8 +299,7 @@ const kithi_kind kithi_kind_counting = {
     .expect = expect,
     .has = has,
     .add = add,
-    .prefetch = prefetch,
-    .has_many = has_many,
+    .kernels = KITHI_KERNELS,
     .remove = remove_one,
     .copies = copies,
     .merge = merge,

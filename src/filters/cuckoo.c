@@ -73,10 +73,6 @@ static uint64_t region_slots(const kithi_head *head) {
     return 2 * head->params[KITHI_HALF] * head->params[BUCKET_SLOTS];
 }
 
-static uint64_t top(const kithi_head *head) {
-    return (UINT64_C(1) << head->params[KITHI_SLOT_BITS]) - 1;
-}
-
 static inline uint64_t other_bucket(const kithi_head *head, uint64_t bucket, uint64_t fingerprint) {
     uint64_t half = head->params[KITHI_HALF];
     if (head->params[ALTERNATE] == HALVES)
@@ -86,15 +82,14 @@ static inline uint64_t other_bucket(const kithi_head *head, uint64_t bucket, uin
     return bucket ^ (step != 0 ? step : 1);
 }
 
-static inline void ways(const kithi_head *head, uint64_t bucket, uint64_t fingerprint, kithi_ways *out) {
-    unsigned b = (unsigned)head->params[BUCKET_SLOTS];
-    uint32_t first = (uint32_t)(bucket * b), second = (uint32_t)(other_bucket(head, bucket, fingerprint) * b);
-    out->count = 2 * b;
-    for (unsigned i = 0; i < b; i++) {
-        out->slot[i] = first + i;
-        out->slot[b + i] = second + i;
-        out->code[i] = out->code[b + i] = (uint32_t)fingerprint;
-    }
+static inline unsigned place_slots(const kithi_head *head) {
+    return (unsigned)head->params[BUCKET_SLOTS];
+}
+
+static inline void first_slots(const kithi_head *head, uint64_t bucket, uint64_t fingerprint, uint32_t first[2]) {
+    uint64_t b = head->params[BUCKET_SLOTS];
+    first[0] = (uint32_t)(bucket * b);
+    first[1] = (uint32_t)(other_bucket(head, bucket, fingerprint) * b);
 }
 
 static inline bool decode(const kithi_head *head, uint32_t slot, uint32_t code, uint64_t *bucket,
@@ -104,7 +99,12 @@ static inline bool decode(const kithi_head *head, uint32_t slot, uint32_t code, 
     return true;
 }
 
-static const kithi_nest NEST = {ways, decode, region_slots, top};
+static const kithi_nest NEST = {
+    .place_slots = place_slots,
+    .first_slots = first_slots,
+    .decode = decode,
+    .region_slots = region_slots,
+};
 KITHI_NEST_VERBS(NEST)
 
 const kithi_kind kithi_kind_cuckoo = {

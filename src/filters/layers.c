@@ -29,10 +29,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/batch.h"
 #include "core/bits.h"
 #include "core/hash.h"
-#include "kind.h"
+#include "kernels.h"
 
 enum { INNER, GROWTH, LAYERS, FIRST_CAPACITY };
 
@@ -306,11 +305,6 @@ static bool has(const kith_filter *f, uint64_t digest) {
     return find(f, digest, layer_count(f), 1, &where) != 0;
 }
 
-static void prefetch(const kith_filter *f, uint64_t digest) {
-    for (unsigned i = layer_count(f); i-- > 0;)
-        layers_of(f)[i].kind->prefetch(&layers_of(f)[i], digest);
-}
-
 static uint64_t copies(const kith_filter *f, uint64_t digest) {
     uint64_t sum = 0;
     for (unsigned i = 0; i < layer_count(f); i++)
@@ -362,6 +356,99 @@ static kith_status remove_one(kith_filter *f, uint64_t digest) {
     return status;
 }
 
+/* ---- batches: each layer is asked by its own kernels, the newest first, for what no newer one knows ---- */
+
+#define GROUP 256
+
+/* Takes those of the digests left[0 … count-1] away that one of the layers below `from` answers yes for. */
+static size_t drop_known(const kith_filter *f, unsigned from, const uint64_t *digests, uint16_t *left, size_t count) {
+    uint64_t asked[GROUP], known[GROUP / 64];
+    for (unsigned i = from; i-- > 0 && count > 0;) {
+        for (size_t j = 0; j < count; j++)
+            asked[j] = digests[left[j]];
+        const kith_filter *layer = &layers_of(f)[i];
+        (void)kithi_kernels_of(layer)->has_many(layer, asked, count, known);
+        size_t kept = 0;
+        for (size_t j = 0; j < count; j++) {
+            left[kept] = left[j];
+            kept += !kith_bitmap_get(known, j);
+        }
+        count = kept;
+    }
+    return count;
+}
+
+static size_t take_all(uint16_t *left, size_t count) {
+    for (size_t j = 0; j < count; j++)
+        left[j] = (uint16_t)j;
+    return count;
+}
+
+static size_t has_many_portable(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+    size_t yes = 0;
+    for (size_t at = 0; at < n; at += GROUP) {
+        uint16_t left[GROUP];
+        size_t group = n - at < GROUP ? n - at : GROUP;
+        size_t absent = drop_known(f, layer_count(f), digests + at, left, take_all(left, group));
+        yes += group - absent;
+        if (maybe == NULL)
+            continue;
+        for (size_t j = 0; j < group; j += 64)
+            maybe[(at + j) / 64] = group - j < 64 ? (UINT64_C(1) << (group - j)) - 1 : UINT64_MAX;
+        for (size_t j = 0; j < absent; j++)
+            maybe[(at + left[j]) / 64] ^= UINT64_C(1) << (left[j] % 64);
+    }
+    return yes;
+}
+
+static kith_status add_each(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done) {
+    for (; *done < n; ++*done) {
+        bool is_new = false;
+        kith_status status = add(f, digests[*done], &is_new);
+        if (status != KITH_OK)
+            return status;
+        kithi_bitmap_set(was_new, *done, is_new);
+    }
+    return KITH_OK;
+}
+
+/* A group at a time goes to the newest layer; when that is full, a new one begins with the digest that was refused. */
+static kith_status add_many_portable(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
+                                     size_t *done) {
+    if ((f->shape.capabilities & KITH_CAN_COPIES) != 0)
+        return add_each(f, digests, n, was_new, done);
+    while (*done < n) {
+        uint16_t left[GROUP];
+        uint64_t fresh_digests[GROUP], fresh_new[GROUP / 64] = {0};
+        size_t group = n - *done < GROUP ? n - *done : GROUP, added = 0;
+        size_t count = drop_known(f, layer_count(f) - 1, digests + *done, left, take_all(left, group));
+        for (size_t j = 0; j < count; j++)
+            fresh_digests[j] = digests[*done + left[j]];
+        kith_filter *newest = &layers_of(f)[layer_count(f) - 1];
+        uint64_t before = newest->head.count;
+        newest->sealed = false;
+        kith_status status = kithi_kernels_of(newest)->add_many(newest, fresh_digests, count, fresh_new, &added);
+        f->head.count += newest->head.count - before;
+        for (size_t j = 0; j < added; j++)
+            kithi_bitmap_set(was_new, *done + left[j], kith_bitmap_get(fresh_new, j));
+        *done += status == KITH_OK ? group : left[added];
+        if (status == KITH_E_FULL)
+            status = grow(f);
+        if (status != KITH_OK)
+            return status;
+    }
+    return KITH_OK;
+}
+
+static kith_status remove_many_portable(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
+    for (; *done < n; ++*done) {
+        kith_status status = remove_one(f, digests[*done]);
+        if (status != KITH_OK)
+            return status;
+    }
+    return KITH_OK;
+}
+
 static void stats(const kith_filter *f, kith_filter_stats *stats) {
     stats->layers = layer_count(f);
     stats->keys_now = 0;
@@ -406,8 +493,6 @@ static const char *check(const kith_filter *f) {
     return count == f->head.count ? NULL : "the count is not the sum of the layers'";
 }
 
-KITHI_HAS_MANY(has, prefetch)
-
 const kithi_kind kithi_kind_layers = {
     .id = ID,
     .params = 1 << INNER | 1 << GROWTH | 1 << LAYERS | 1 << FIRST_CAPACITY,
@@ -424,8 +509,7 @@ const kithi_kind kithi_kind_layers = {
     .expect = expect,
     .has = has,
     .add = add,
-    .prefetch = prefetch,
-    .has_many = has_many,
+    .kernels = KITHI_KERNELS_BY(KITHI_SET(portable), KITHI_SET(portable), KITHI_SET(portable), KITHI_SET(portable)),
     .remove = remove_one,
     .copies = copies,
     .stats = stats,

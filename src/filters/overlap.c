@@ -62,8 +62,9 @@ static uint64_t region_slots(const kithi_head *head) {
     return 2 * (head->params[KITHI_HALF] + 1);
 }
 
-static uint64_t top(const kithi_head *head) {
-    return (UINT64_C(1) << (head->params[KITHI_SLOT_BITS] - 1)) - 1;
+static inline unsigned place_slots(const kithi_head *head) {
+    (void)head;
+    return 2;
 }
 
 /* The right half begins one slot further on than its windows are numbered. */
@@ -71,11 +72,9 @@ static inline uint32_t first_slot(const kithi_head *head, uint64_t window) {
     return (uint32_t)(window + (window >= head->params[KITHI_HALF]));
 }
 
-static inline void ways(const kithi_head *head, uint64_t window, uint64_t fingerprint, kithi_ways *out) {
-    uint32_t first = first_slot(head, window);
-    uint32_t second = first_slot(head, kithi_partner(window, fingerprint, head->params[KITHI_HALF]));
-    uint32_t code = (uint32_t)fingerprint * 2;
-    *out = (kithi_ways){4, {first, first + 1, second, second + 1}, {code, code + 1, code, code + 1}};
+static inline void first_slots(const kithi_head *head, uint64_t window, uint64_t fingerprint, uint32_t first[2]) {
+    first[0] = first_slot(head, window);
+    first[1] = first_slot(head, kithi_partner(window, fingerprint, head->params[KITHI_HALF]));
 }
 
 static inline bool decode(const kithi_head *head, uint32_t slot, uint32_t code, uint64_t *window,
@@ -89,7 +88,14 @@ static inline bool decode(const kithi_head *head, uint32_t slot, uint32_t code, 
     return *fingerprint != 0 && offset >= second && offset - second < half;
 }
 
-static const kithi_nest NEST = {ways, decode, region_slots, top};
+static const kithi_nest NEST = {
+    .windows = true,
+    .code_bits = 1,
+    .place_slots = place_slots,
+    .first_slots = first_slots,
+    .decode = decode,
+    .region_slots = region_slots,
+};
 KITHI_NEST_VERBS(NEST)
 
 const kithi_kind kithi_kind_overlap = {

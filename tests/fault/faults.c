@@ -95,16 +95,43 @@ static size_t has_each(const kith_filter *f, const uint64_t *digests, size_t n, 
     return yes;
 }
 
+static kith_status add_each(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done) {
+    for (; *done < n; ++*done) {
+        bool is_new = false;
+        kith_status status = f->kind->add(f, digests[*done], &is_new);
+        if (status != KITH_OK)
+            return status;
+        if (was_new != NULL)
+            was_new[*done / 64] |= (uint64_t)is_new << (*done % 64);
+    }
+    return KITH_OK;
+}
+
+static kith_status remove_each(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
+    for (; *done < n; ++*done) {
+        kith_status status = f->kind->remove(f, digests[*done]);
+        if (status != KITH_OK)
+            return status;
+    }
+    return KITH_OK;
+}
+
+static void plant_in_batches(kithi_kind *kind) {
+    for (unsigned cpu = 0; cpu < KITHI_CPU_COUNT; cpu++)
+        kind->kernels[cpu] = (kithi_kernels){has_each, add_each, remove_each};
+}
+
 #define HAS(fault_name, body)                                                                                          \
     static bool verb_##fault_name(const kith_filter *f, uint64_t digest)                                               \
         body static void plant_##fault_name(kithi_kind *kind) {                                                        \
         kind->has = verb_##fault_name;                                                                                 \
-        kind->has_many = has_each;                                                                                     \
+        plant_in_batches(kind);                                                                                        \
     }
 #define ADD(fault_name, body)                                                                                          \
     static kith_status verb_##fault_name(kith_filter *f, uint64_t digest, bool *was_new)                               \
         body static void plant_##fault_name(kithi_kind *kind) {                                                        \
         kind->add = verb_##fault_name;                                                                                 \
+        plant_in_batches(kind);                                                                                        \
     }
 #define PAIR(fault_name, verb, body)                                                                                   \
     static kith_status verb_##fault_name(kith_filter *into, const kith_filter *from)                                   \
@@ -188,6 +215,18 @@ static kith_status verb_remove_takes_two(kith_filter *f, uint64_t digest) {
 }
 static void plant_remove_takes_two(kithi_kind *kind) {
     kind->remove = verb_remove_takes_two;
+    plant_in_batches(kind);
+}
+
+static size_t verb_a_kernel_errs_in_long_batches(const kith_filter *f, const uint64_t *digests, size_t n,
+                                                 uint64_t *maybe) {
+    size_t yes = truth(f)->kernels[KITHI_CPU_PORTABLE].has_many(f, digests, n, maybe);
+    if (maybe != NULL && n > 100)
+        maybe[1] ^= 1;
+    return yes;
+}
+static void plant_a_kernel_errs_in_long_batches(kithi_kind *kind) {
+    kind->kernels[kithi_cpu_now()].has_many = verb_a_kernel_errs_in_long_batches;
 }
 
 static uint64_t verb_copies_stop_at_one(const kith_filter *f, uint64_t digest) {
@@ -413,6 +452,7 @@ static const fault FAULTS[] = {
     PLANTED(some_keys_find_no_place, 0),
     PLANTED(failed_add_leaves_a_trace, 0),
     WRAPPED(batch_skips_its_last, 0),
+    PLANTED(a_kernel_errs_in_long_batches, 0),
     WRAPPED(build_skips_its_last, 0),
     WRAPPED(build_counts_repeats, 0),
     PLANTED(shared_adds_are_not_counted, KITH_CAN_SHARE),

@@ -7,38 +7,55 @@
 enum { THREADS = 4, ASKED = 1000 };
 
 static void *ask(void *answer) {
-    uint32_t first = kithi_cpu_features();
+    const char *first = kith_cpu();
     for (unsigned i = 0; i < ASKED; i++)
-        if (kithi_cpu_features() != first)
-            first = UINT32_MAX;
-    *(uint32_t *)answer = first;
+        if (kith_cpu() != first)
+            first = NULL;
+    *(const char **)answer = first;
     return NULL;
 }
 
-TEST(the_features_of_the_processor_are_the_same_whenever_and_wherever_they_are_asked) {
+TEST(the_set_is_the_same_whenever_and_wherever_it_is_asked) {
     pthread_t threads[THREADS];
-    uint32_t answers[THREADS];
+    const char *answers[THREADS];
     for (unsigned i = 0; i < THREADS; i++)
         CHECK(pthread_create(&threads[i], NULL, ask, &answers[i]) == 0);
     for (unsigned i = 0; i < THREADS; i++)
         CHECK(pthread_join(threads[i], NULL) == 0);
     for (unsigned i = 0; i < THREADS; i++)
-        CHECK_EQ_U64(answers[i], kithi_cpu_features());
+        CHECK(answers[i] != NULL && answers[i] == kith_cpu());
 }
 
-TEST(only_known_features_are_named_and_none_in_a_portable_build) {
-    uint32_t known = KITHI_CPU_AVX2 | KITHI_CPU_AVX512 | KITHI_CPU_NEON;
-    CHECK((kithi_cpu_features() & ~known) == 0);
+TEST(a_set_that_the_processor_has_can_be_taken_by_its_name_and_no_other) {
+    const char *best = kith_cpu();
+    size_t taken = 0, count = 0;
+    for (; kith_cpu_name(count) != NULL; count++) {
+        const char *before = kith_cpu(), *name = kith_cpu_name(count);
+        kith_status status = kith_cpu_use(name);
+        CHECK(status == KITH_OK || status == KITH_E_UNSUPPORTED);
+        CHECK(strcmp(kith_cpu(), status == KITH_OK ? name : before) == 0);
+        taken += status == KITH_OK;
+    }
+    CHECK(count == 4 && taken >= 1);
+    CHECK_OK(kith_cpu_use("portable"));
+    CHECK_STATUS(kith_cpu_use("AVX2"), KITH_E_ARGUMENT);
+    CHECK_STATUS(kith_cpu_use(""), KITH_E_ARGUMENT);
+    CHECK(strcmp(kith_cpu(), "portable") == 0);
+    CHECK_OK(kith_cpu_use("auto"));
+    CHECK(kith_cpu() == best);
+}
+
+TEST(the_best_set_is_what_the_processor_has) {
+    CHECK_OK(kith_cpu_use("auto"));
 #if defined(KITH_NO_SIMD)
-    CHECK_EQ_U64(kithi_cpu_features(), 0);
+    CHECK(strcmp(kith_cpu(), "portable") == 0);
 #elif defined(__x86_64__)
-    CHECK((kithi_cpu_features() & KITHI_CPU_NEON) == 0);
-    CHECK(((kithi_cpu_features() & KITHI_CPU_AVX2) != 0) == (__builtin_cpu_supports("avx2") != 0));
-    bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-    CHECK(((kithi_cpu_features() & KITHI_CPU_AVX512) != 0) == wide);
+    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
+    bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                  __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    CHECK(strcmp(kith_cpu(), avx512 ? "avx512" : avx2 ? "avx2" : "portable") == 0);
 #elif defined(__aarch64__)
-    CHECK_EQ_U64(kithi_cpu_features(), KITHI_CPU_NEON);
+    CHECK(strcmp(kith_cpu(), "neon") == 0);
 #endif
 }
 

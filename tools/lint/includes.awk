@@ -19,7 +19,7 @@ function place(path,   parts, n) {
     }
     n = split(path, parts, "/")
     if (n > 2) return parts[2]
-    if (path == "src/kind.h" || path == "src/table_kind.h") return "kind.h"
+    if (path == "src/kind.h" || path == "src/kernels.h" || path == "src/table_kind.h") return "kind.h"
     if (path == "src/kinds.def" || path == "src/tables.def") return "kinds.def"
     if (path ~ /^src\/registry\.[ch]$/) return "registry"
     return "front"
@@ -45,7 +45,7 @@ BEGIN {
     allowed["core"] = "include core"
     allowed["format"] = "include core format"
     allowed["simd"] = "include core simd"
-    allowed["kind.h"] = "include core format kinds.def"
+    allowed["kind.h"] = "include core format kinds.def kind.h"
     allowed["family"] = "include core format kind.h family"
     allowed["filters"] = "include core format simd kind.h family"
     allowed["tables"] = allowed["filters"]

@@ -1,0 +1,120 @@
+/* family/slices.h: kinds whose cells are k slices of equal length, with one cell of a key in each: bloom and counting.
+ *
+ * A key's cells lie k lines apart, all over the body, and a batch is as fast as its lines come. So many are asked for
+ * before the first is looked at:
+ *
+ *     has_many   in rounds: all digests of a group ask for their cell of slice 0, then those that found it in use for
+ *                their cell of slice 1, and so on. An absent key costs two lines on average, a present one k, and the
+ *                lines of a round come together.
+ *     changes    all k lines of each digest of a group, then one digest after the other */
+#ifndef KITHI_FAMILY_SLICES_H
+#define KITHI_FAMILY_SLICES_H
+
+#include <assert.h>
+
+#include "core/mix.h"
+#include "core/sizing.h"
+#include "family/bits.h"
+#include "kernels.h"
+
+enum { KITHI_K, KITHI_SLICE };
+
+/* The shape of k slices of cells of so many bits (a divisor of 512); max_copies and capabilities are the kind's to add. */
+static inline kith_status kithi_slices_shape(const kithi_head *head, unsigned cell_bits, kithi_shape *shape) {
+    uint64_t cells, k = head->params[KITHI_K], line_cells = 512 / cell_bits;
+    if (k < 1 || k > KITHI_BLOOM_K_MAX || head->params[KITHI_SLICE] == 0 ||
+        !kithi_mul(k, head->params[KITHI_SLICE], &cells) || cells > UINT64_C(1) << 62 ||
+        head->params[KITHI_FILL_LIMIT] > cells)
+        return KITH_E_CORRUPT;
+    uint64_t lines = (cells + line_cells - 1) / line_cells;
+    *shape = (kithi_shape){
+        .body_bytes = lines * 64,
+        .cells = cells,
+        .cell_bits = cell_bits,
+        .hashes = (unsigned)k,
+        .lines = (unsigned)(lines < k ? lines : k),
+    };
+    return KITH_OK;
+}
+
+/* The key's cell in slice i. */
+static inline uint64_t kithi_slice_cell(uint64_t slice, uint64_t digest, uint64_t i) {
+    return i * slice + kithi_mulhi(kithi_word(digest, i), slice);
+}
+
+/* All cells of a key, of which there are k. */
+KITHI_INLINE void kithi_slice_cells(const kith_filter *f, uint64_t digest, uint64_t *cells) {
+    uint64_t k = f->head.params[KITHI_K], slice = f->head.params[KITHI_SLICE];
+    for (uint64_t i = 0; i < k; i++)
+        cells[i] = kithi_slice_cell(slice, digest, i);
+}
+
+#define KITHI_SLICE_GROUP 256 /* digests: enough for a round of survivors still to fill the queue of lines */
+
+KITHI_INLINE size_t kithi_slices_has_group(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe,
+                                           bool (*used)(const uint8_t *body, uint64_t cell), unsigned cell_bits) {
+    uint64_t k = f->head.params[KITHI_K], slice = f->head.params[KITHI_SLICE];
+    uint64_t cells[KITHI_SLICE_GROUP];
+    uint16_t left[KITHI_SLICE_GROUP]; /* digests whose cells were all in use so far */
+    size_t count = n;
+    for (size_t i = 0; i < n; i++)
+        left[i] = (uint16_t)i;
+    for (uint64_t round = 0; round < k && count > 0; round++) {
+        for (size_t i = 0; i < count; i++) {
+            cells[i] = kithi_slice_cell(slice, digests[left[i]], round);
+            __builtin_prefetch(f->body + cells[i] * cell_bits / 8);
+        }
+        size_t kept = 0;
+        for (size_t i = 0; i < count; i++) {
+            left[kept] = left[i];
+            kept += used(f->body, cells[i]);
+        }
+        count = kept;
+    }
+    if (maybe != NULL)
+        memset(maybe, 0, (n + 63) / 64 * sizeof *maybe);
+    for (size_t i = 0; i < count; i++)
+        kithi_bitmap_set(maybe, left[i], true);
+    return count;
+}
+
+KITHI_INLINE size_t kithi_slices_has_many(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe,
+                                          bool (*used)(const uint8_t *body, uint64_t cell), unsigned cell_bits) {
+    size_t yes = 0;
+    for (size_t from = 0; from < n; from += KITHI_SLICE_GROUP) {
+        size_t group = n - from < KITHI_SLICE_GROUP ? n - from : KITHI_SLICE_GROUP;
+        yes +=
+            kithi_slices_has_group(f, digests + from, group, maybe == NULL ? NULL : maybe + from / 64, used, cell_bits);
+    }
+    return yes;
+}
+
+/* Calls `change` for one digest after the other with its cells, up to the first that fails. */
+KITHI_INLINE kith_status kithi_slices_change_many(
+    kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done,
+    kith_status (*change)(kith_filter *f, const uint64_t *cells, bool *was_new), unsigned cell_bits) {
+    enum { CELLS = 512, GROUP_MAX = 64 }; /* what is asked for at once */
+    static_assert(CELLS >= KITHI_BLOOM_K_MAX, "a group has a digest at least");
+    uint64_t k = f->head.params[KITHI_K];
+    size_t group_max = CELLS / k < GROUP_MAX ? CELLS / k : GROUP_MAX;
+    uint64_t cells[CELLS];
+    for (size_t from = 0; from < n; from += group_max) {
+        size_t group = n - from < group_max ? n - from : group_max;
+        for (size_t i = 0; i < group; i++) {
+            kithi_slice_cells(f, digests[from + i], cells + i * k);
+            for (uint64_t j = 0; j < k; j++)
+                __builtin_prefetch(f->body + cells[i * k + j] * cell_bits / 8, 1);
+        }
+        for (size_t i = 0; i < group; i++) {
+            bool is_new = false;
+            kith_status status = change(f, cells + i * k, &is_new);
+            if (status != KITH_OK)
+                return status;
+            kithi_bitmap_set(was_new, from + i, is_new);
+            ++*done;
+        }
+    }
+    return KITH_OK;
+}
+
+#endif

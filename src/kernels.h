@@ -1,0 +1,60 @@
+/* kernels.h: batches of a kind, compiled once for each instruction set.
+ *
+ *     KITHI_HAS_MANY(has_body)                a kind names the bodies of its batches …
+ *     KITHI_ADD_MANY(add_body)
+ *     KITHI_REMOVE_MANY(remove_body)
+ *     …
+ *     .kernels = KITHI_KERNELS,               … and its record takes what became of them
+ *
+ * A body is a KITHI_INLINE function, written once and portable: compiled for a set it gains that set's shifts, products
+ * and bit counts. Where vectors do better than that, a kind has bodies of its own for a set (simd/). AVX-512 adds
+ * nothing to a body without vectors, so it shares the code of AVX2. */
+#ifndef KITHI_KERNELS_H
+#define KITHI_KERNELS_H
+
+#include "core/batch.h"
+#include "core/cpu.h"
+#include "kind.h"
+
+#ifdef KITHI_HAVE_X86
+#define KITHI_EACH_SET(DEFINE, body) DEFINE(portable, , body) DEFINE(avx2, KITHI_TARGET_AVX2, body)
+#define KITHI_KERNELS_BY(portable, avx2, avx512, neon)                                                                 \
+    { [KITHI_CPU_PORTABLE] = portable, [KITHI_CPU_AVX2] = avx2, [KITHI_CPU_AVX512] = avx512 }
+#elif defined(KITHI_HAVE_NEON)
+#define KITHI_EACH_SET(DEFINE, body) DEFINE(portable, , body)
+#define KITHI_KERNELS_BY(portable, avx2, avx512, neon)                                                                 \
+    { [KITHI_CPU_PORTABLE] = portable, [KITHI_CPU_NEON] = neon }
+#else
+#define KITHI_EACH_SET(DEFINE, body) DEFINE(portable, , body)
+#define KITHI_KERNELS_BY(portable, avx2, avx512, neon)                                                                 \
+    { [KITHI_CPU_PORTABLE] = portable }
+#endif
+
+#define KITHI_HAS_MANY_FOR(set, TARGET, body)                                                                          \
+    TARGET static size_t has_many_##set(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {    \
+        return body(f, digests, n, maybe);                                                                             \
+    }
+#define KITHI_ADD_MANY_FOR(set, TARGET, body)                                                                          \
+    TARGET static kith_status add_many_##set(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,     \
+                                             size_t *done) {                                                           \
+        return body(f, digests, n, was_new, done);                                                                     \
+    }
+#define KITHI_REMOVE_MANY_FOR(set, TARGET, body)                                                                       \
+    TARGET static kith_status remove_many_##set(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {     \
+        return body(f, digests, n, done);                                                                              \
+    }
+
+#define KITHI_HAS_MANY(body) KITHI_EACH_SET(KITHI_HAS_MANY_FOR, body)
+#define KITHI_ADD_MANY(body) KITHI_EACH_SET(KITHI_ADD_MANY_FOR, body)
+#define KITHI_REMOVE_MANY(body) KITHI_EACH_SET(KITHI_REMOVE_MANY_FOR, body)
+
+#define KITHI_SET(set)                                                                                                 \
+    { has_many_##set, add_many_##set, remove_many_##set }
+#define KITHI_SET_THAT_KEEPS(set)                                                                                      \
+    { has_many_##set, add_many_##set, NULL }
+#define KITHI_KERNELS KITHI_KERNELS_BY(KITHI_SET(portable), KITHI_SET(avx2), KITHI_SET(avx2), KITHI_SET(portable))
+#define KITHI_KERNELS_THAT_KEEP                                                                                        \
+    KITHI_KERNELS_BY(KITHI_SET_THAT_KEEPS(portable), KITHI_SET_THAT_KEEPS(avx2), KITHI_SET_THAT_KEEPS(avx2),           \
+                     KITHI_SET_THAT_KEEPS(portable))
+
+#endif

@@ -1,0 +1,76 @@
+/* Every instruction set that this machine has: the answers and the bytes of single calls, whatever the size of a batch. */
+#include "contract/contract.h"
+
+enum { SIZE_MAX_SMALL = 300, LARGE = 20000, WORDS = LARGE / 64 + 1 };
+
+typedef struct answers {
+    uint64_t was_new[WORDS], maybe[WORDS];
+    size_t added, yes, removed;
+    kith_status add, remove;
+} answers;
+
+/* The whole life of a filter in batches: n digests added, asked with as many others, half of them removed. */
+static kith_filter *in_batches(const kith_filter_spec *spec, const uint64_t *digests, size_t n, answers *a) {
+    kith_filter *f = created(spec);
+    a->add = kith_filter_add_many(f, digests, n, a->was_new, &a->added);
+    a->yes = kith_filter_has_many(f, digests + n / 2, n, a->maybe);
+    a->remove = kith_filter_remove_many(f, digests, n / 2, &a->removed);
+    return f;
+}
+
+static kith_filter *one_by_one(const kith_filter_spec *spec, const uint64_t *digests, size_t n, answers *a) {
+    kith_filter *f = created(spec);
+    memset(a, 0, sizeof *a);
+    for (; a->added < n && a->add == KITH_OK; a->added += a->add == KITH_OK) {
+        uint64_t was_new = 0;
+        a->add = kith_filter_add_many(f, &digests[a->added], 1, &was_new, NULL);
+        a->was_new[a->added / 64] |= was_new << (a->added % 64);
+    }
+    for (size_t i = 0; i < n; i++) {
+        uint64_t maybe;
+        a->yes += kith_filter_has_many(f, &digests[n / 2 + i], 1, &maybe);
+        a->maybe[i / 64] |= maybe << (i % 64);
+    }
+    if ((kith_filter_capabilities(f) & KITH_CAN_REMOVE) == 0)
+        a->remove = KITH_E_UNSUPPORTED;
+    for (; a->removed < n / 2 && a->remove == KITH_OK; a->removed += a->remove == KITH_OK)
+        a->remove = kith_filter_remove_many(f, &digests[a->removed], 1, NULL);
+    return f;
+}
+
+/* Also past the capacity, with repeats: every seventh digest comes again. */
+static void compare(const variant *v, const kith_filter_spec *spec, size_t n) {
+    static uint64_t digests[2 * LARGE];
+    static answers wanted, got;
+    for (size_t i = 0; i < 2 * n; i++)
+        digests[i] = i % 7 == 6 ? digests[i - 6] : digest_at(5, i);
+    CHECK_OK(kith_cpu_use("portable"));
+    kith_filter *reference = one_by_one(spec, digests, n, &wanted);
+    for (size_t i = 0; kith_cpu_name(i) != NULL; i++) {
+        if (kith_cpu_use(kith_cpu_name(i)) != KITH_OK)
+            continue;
+        contract_note("%s %s, %s, n = %zu", v->kind, v->options, kith_cpu(), n);
+        memset(&got, 0, sizeof got);
+        kith_filter *f = in_batches(spec, digests, n, &got);
+        CHECK(got.add == wanted.add && got.added == wanted.added);
+        CHECK(memcmp(got.was_new, wanted.was_new, sizeof got.was_new) == 0);
+        CHECK(got.yes == wanted.yes && memcmp(got.maybe, wanted.maybe, sizeof got.maybe) == 0);
+        CHECK(got.remove == wanted.remove && got.removed == wanted.removed);
+        CHECK(equal_filters(reference, f));
+        kith_filter_free(f);
+    }
+    CHECK_OK(kith_cpu_use("auto"));
+    kith_filter_free(reference);
+}
+
+void every_instruction_set_gives_the_same_answers_and_bytes(void) {
+    EACH_VARIANT(v) {
+        kith_filter_spec spec;
+        kith_plan plan;
+        if (planned(v, 250, 0.02, &spec, &plan))
+            for (size_t n = 0; n <= SIZE_MAX_SMALL; n += n < 130 ? 1 : 17)
+                compare(v, &spec, n);
+        if (planned(v, LARGE, 0.001, &spec, &plan))
+            compare(v, &spec, LARGE);
+    }
+}
