@@ -131,14 +131,14 @@ static bool open_file(source *s, const char *path) {
     return true;
 }
 
-bool source_open(source *s, const char *path) {
+bool source_open(source *s, const char *path, bool may_be_packed) {
     assert(s->fd < 0 && s->unpacker == NULL);
     s->at_end = false;
     if (s->packed == NULL && (s->packed = malloc(PACKED_ROOM)) == NULL)
         return because(s, "no memory");
     if (!open_file(s, path) || !read_head(s))
         return false;
-    return unpack_open(s->packed, s->packed_bytes, &s->unpacker, s->reason, sizeof s->reason);
+    return !may_be_packed || unpack_open(s->packed, s->packed_bytes, &s->unpacker, s->reason, sizeof s->reason);
 }
 
 static long long read_plain(source *s, char *bytes, size_t room) {
