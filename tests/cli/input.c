@@ -227,7 +227,7 @@ static void compare_csv(size_t open_bytes) {
         put(&content, "0,\"open\n", 8);
         skipped = 1;
     }
-    while (content.used < 9000000) {
+    while (content.used < open_bytes + 1000000) {
         size_t start = content.used;
         put(&content, "1,", 2);
         if (content.used > open_bytes) {
