@@ -115,19 +115,24 @@ static size_t without_cr(const block *b, const splitter *s, size_t at, size_t li
     return line_bytes - (s->shape->crlf && line_bytes > 0 && b->bytes[at + line_bytes - 1] == '\r');
 }
 
-/* A record of `lines` lines with a key of its own. False: it is bad, and reading ends. */
-static bool add(block *b, splitter *s, size_t at, size_t line_bytes, uint64_t lines) {
-    const input_shape *shape = s->shape;
-    uint64_t first_line = s->line + 1;
-    s->line += lines;
+typedef char reason_text[SOURCE_REASON_BYTES];
+
+/* The next record of the block, when keep() takes it. NULL, or what is wrong with it: constant, or in `reason`. */
+static const char *make(block *b, const splitter *s, size_t at, size_t line_bytes, reason_text reason) {
     input_record *r = &b->records[b->record_count];
     *r = (input_record){NULL, 0, b->bytes + at, without_cr(b, s, at, line_bytes)};
-    char reason[SOURCE_REASON_BYTES];
-    const char *wrong = key_of(shape, r, b->keys == NULL ? NULL : b->keys + at, reason, sizeof reason);
+    const char *wrong = key_of(s->shape, r, b->keys == NULL ? NULL : b->keys + at, reason, sizeof(reason_text));
     r->line_bytes = line_bytes;
+    return wrong;
+}
+
+/* What make() made of `lines` lines, or left for what is wrong. False: reading ends. */
+static bool keep(block *b, splitter *s, const char *wrong, uint64_t lines) {
+    uint64_t first_line = s->line + 1;
+    s->line += lines;
     if (wrong == NULL)
         b->record_count++;
-    else if (shape->skip_bad)
+    else if (s->shape->skip_bad)
         b->skipped++;
     else
         return stop_with(b, s->source.name, first_line, wrong);
@@ -188,16 +193,19 @@ static void split_plain(block *b, splitter *s, place *p) {
 
 /* The record at p->at is bad, as its newest line, which ends at `end`, shows. False: reading ends. */
 static bool leave_out(block *b, splitter *s, place *p, size_t end, key_quotes quotes) {
-    char reason[SOURCE_REASON_BYTES] = "a quote is not closed";
+    reason_text reason;
+    const char *wrong = reason;
     if (quotes == KEY_QUOTES_BROKEN && b->bytes[end - 1] == '\r' && !s->shape->crlf)
-        snprintf(reason, sizeof reason, "%s", KEY_QUOTE_AND_CR);
+        wrong = KEY_QUOTE_AND_CR;
     else if (quotes == KEY_QUOTES_BROKEN)
         snprintf(reason, sizeof reason, "a quote is closed only in line %llu, and more of its field follows there",
                  (unsigned long long)(s->line + 1 + p->open_lines));
     else if (end - p->at >= RECORD_MAX)
-        snprintf(reason, sizeof reason, "a quote is not closed within %zu MiB", RECORD_MAX >> 20);
+        snprintf(reason, sizeof reason, "%s within %zu MiB", KEY_QUOTE_OPEN, RECORD_MAX >> 20);
+    else
+        wrong = KEY_QUOTE_OPEN;
     if (!s->shape->skip_bad)
-        return stop_with(b, s->source.name, s->line + 1, reason);
+        return stop_with(b, s->source.name, s->line + 1, wrong);
     b->skipped++;
     s->line++;
     const char *first_end = memchr(b->bytes + p->at, '\n', end - p->at);
@@ -206,24 +214,29 @@ static bool leave_out(block *b, splitter *s, place *p, size_t end, key_quotes qu
     return true;
 }
 
-/* The newest line of the record at p->at ends at `end`; behind that there is a next one, unless the file ends. False:
- * reading ends. */
+/* The newest line of the record at p->at ends at `end`; behind that there is a next one, unless the file ends. A record
+ * is taken for one of a single line first, and only if a quote is open then are its lines looked at. False: reading
+ * ends. */
 static bool end_line(block *b, splitter *s, place *p, size_t end, bool file_ends) {
+    size_t at = p->at;
+    uint64_t lines = p->open_lines + 1;
+    bool search_on = key_has_lines(s->shape) && !file_ends && end >= p->broken_until && end - at < RECORD_MAX;
+    reason_text reason;
+    const char *wrong = NULL;
     key_quotes quotes = KEY_QUOTES_CLOSED;
-    if (key_has_lines(s->shape))
-        quotes = key_quotes_of(b->bytes + p->line, without_cr(b, s, p->line, end - p->line), p->open_lines > 0);
-    bool search_on = quotes == KEY_QUOTES_OPEN && !file_ends && end >= p->broken_until && end - p->at < RECORD_MAX;
-    if (search_on) {
+    if (lines > 1)
+        quotes = key_quotes_of(b->bytes + p->line, without_cr(b, s, p->line, end - p->line));
+    if (quotes == KEY_QUOTES_CLOSED)
+        wrong = make(b, s, at, end - at, reason);
+    if (search_on && (quotes == KEY_QUOTES_OPEN || wrong == KEY_QUOTE_OPEN)) {
         p->open_lines++;
         p->line = p->seen = end + 1;
         return true;
     }
-    if (quotes != KEY_QUOTES_CLOSED && p->open_lines > 0)
+    if (quotes != KEY_QUOTES_CLOSED)
         return leave_out(b, s, p, end, quotes);
-    size_t at = p->at;
-    uint64_t lines = p->open_lines + 1;
     place_begin(p, file_ends ? end : end + 1);
-    return add(b, s, at, end - at, lines);
+    return keep(b, s, wrong, lines);
 }
 
 static bool split_shaped(block *b, splitter *s, place *p) {
@@ -245,7 +258,8 @@ static bool split_fixed(block *b, splitter *s, place *p) {
     while (b->record_count < RECORDS_MAX && b->filled - p->at >= size) {
         size_t at = p->at;
         place_begin(p, at + size);
-        if (!add(b, s, at, size, 1))
+        reason_text reason;
+        if (!keep(b, s, make(b, s, at, size, reason), 1))
             return false;
     }
     return true;

@@ -19,6 +19,9 @@
 
 #include "input_json.h"
 
+const char KEY_QUOTE_OPEN[] = "a quote is not closed";
+const char KEY_QUOTE_AND_CR[] = "a closing quote is followed by CR: give --crlf";
+
 bool key_is_line(const input_shape *shape) {
     return shape->field == 0 && shape->json_field == NULL && !shape->hex && !shape->fold && !shape->trim &&
            !shape->crlf;
@@ -68,27 +71,18 @@ static const char *quoted_end(const char *at, const char *end, size_t *doubled) 
     }
 }
 
-key_quotes key_quotes_of(const char *line, size_t line_bytes, bool open) {
-    if (!open && memchr(line, '"', line_bytes) == NULL)
-        return KEY_QUOTES_CLOSED;
+key_quotes key_quotes_of(const char *line, size_t line_bytes) {
     const char *at = line, *end = line + line_bytes;
     size_t doubled;
-    while (open || at < end) {
-        if (open || *at == '"') {
-            at = quoted_end(open ? at : at + 1, end, &doubled);
-            if (at == NULL)
-                return KEY_QUOTES_OPEN;
-            if (at < end && *at != ',')
-                return KEY_QUOTES_BROKEN;
-            open = false;
-        } else {
-            at = memchr(at, ',', (size_t)(end - at));
-        }
-        if (at == NULL || at == end)
-            break;
-        at++;
+    for (bool open = true;; open = *at == '"', at += open) {
+        at = open ? quoted_end(at, end, &doubled) : memchr(at, ',', (size_t)(end - at));
+        if (at == NULL)
+            return open ? KEY_QUOTES_OPEN : KEY_QUOTES_CLOSED;
+        if (at < end && *at != ',')
+            return KEY_QUOTES_BROKEN;
+        if (at == end || ++at == end)
+            return KEY_QUOTES_CLOSED;
     }
-    return KEY_QUOTES_CLOSED;
 }
 
 static size_t undouble(const char *from, const char *end, char *to) {
@@ -111,7 +105,7 @@ static const char *csv_column(const input_shape *shape, input_record *r, char *r
             key = at + 1;
             at = quoted_end(key, end, &doubled);
             if (at == NULL)
-                return "a quote is not closed";
+                return KEY_QUOTE_OPEN;
             key_end = at - 1;
             if (at + 1 == end && *at == '\r')
                 return KEY_QUOTE_AND_CR;
