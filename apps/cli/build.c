@@ -60,6 +60,7 @@ static void check_output(const arguments *a) {
     struct stat target, source;
     if (a->output == NULL)
         fail("-o FILE is missing: where the filter goes");
+    filter_check_output(a->output);
     if (stat(a->output, &target) != 0)
         return;
     for (size_t i = 0; i < a->operand_count; i++)
@@ -266,8 +267,7 @@ static void finish(building *b) {
     filter_save(b->filter, a->output);
     kith_plan plan = KITH_PLAN_INIT;
     if (a->verbose && kith_filter_plan_of(b->filter, &plan) == KITH_OK)
-        note("%s keys in %s", text_of_integer(kith_filter_count(b->filter), count),
-             text_of_size(plan.file_bytes, size));
+        note("%s in %s", text_of_keys(kith_filter_count(b->filter), count), text_of_size(plan.file_bytes, size));
     kith_filter_free(b->filter);
     kith_filter_free(b->like);
 }

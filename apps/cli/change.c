@@ -2,9 +2,6 @@
  *
  * The file is read into memory, changed there, and written back as a whole when all keys have gone in or out. Until
  * then the file is as it was, and so it stays when anything fails. */
-#include <string.h>
-#include <unistd.h>
-
 #include <kith/filter.h>
 
 #include "commands.h"
@@ -28,6 +25,7 @@ static change begin(const arguments *a) {
     change c = {.a = a, .path = a->operands[0]};
     c.lock = filter_lock(c.path);
     c.filter = filter_open(c.path, KITH_OPEN_COPY, a);
+    filter_check_output(c.path);
     kith_plan plan = KITH_PLAN_INIT;
     value_text size;
     if (a->verbose && kith_filter_plan_of(c.filter, &plan) == KITH_OK)
@@ -42,19 +40,18 @@ static void finish(change *c, const char *done) {
              c->copies_left_out > 1 ? "ies" : "y");
     filter_save(c->filter, c->path);
     if (c->a->verbose && c->known > 0)
-        note("%s keys were known", text_of_integer(c->known, count));
+        note("%s %s known", text_of_keys(c->known, count), c->known == 1 ? "was" : "were");
     if (c->a->verbose)
-        note("%s keys %s", text_of_integer(c->keys, count), done);
+        note("%s %s", text_of_keys(c->keys, count), done);
     kith_filter_free(c->filter);
-    if (c->lock >= 0)
-        (void)close(c->lock);
+    filter_unlock(c->lock);
 }
 
 static noreturn void fail_full(const change *c) {
     value_text room, in, added;
-    fail("%s: it has room for %s keys, %s were in, and after %s more it is full; nothing was added (kith build -n "
-         "makes more room)",
-         c->path, text_of_integer(kith_filter_capacity(c->filter), room),
+    fail("%s: it has room for %s, held %s, and after %s more it is full; nothing was added (kith build -n makes more "
+         "room)",
+         c->path, text_of_keys(kith_filter_capacity(c->filter), room),
          text_of_integer(kith_filter_count(c->filter) - c->keys, in), text_of_integer(c->keys, added));
 }
 

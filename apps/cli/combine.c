@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <kith/filter.h>
 
@@ -20,15 +21,21 @@ typedef struct verb {
 static const verb MERGE = {"merge", KITH_CAN_MERGE, kith_filter_merge};
 static const verb INTERSECT = {"intersect", KITH_CAN_INTERSECT, kith_filter_intersect};
 
+static bool keeps_copies(const kith_filter *filter) {
+    return (kith_filter_capabilities(filter) & KITH_CAN_COPIES) != 0;
+}
+
 static noreturn void fail_apply(const verb *v, const char *path_a, const kith_filter *a, const char *path_b,
                                 const kith_filter *b, kith_status status) {
     value_text count_a, count_b, room;
     switch (status) {
     case KITH_E_FULL:
-        fail(
-            "%s and %s can't %s: the result would be past its capacity of %s keys (%s are in the one, %s in the other)",
-            path_a, path_b, v->name, text_of_integer(kith_filter_capacity(a), room),
-            text_of_integer(kith_filter_count(a), count_a), text_of_integer(kith_filter_count(b), count_b));
+        fail("%s and %s can't %s: the result would be past its capacity of %s (%s in the one, %s in the other%s)",
+             path_a, path_b, v->name, text_of_keys(kith_filter_capacity(a), room),
+             text_of_integer(kith_filter_count(a), count_a), text_of_integer(kith_filter_count(b), count_b),
+             keeps_copies(a) ? ", and a key of both is in twice" : "");
+    case KITH_E_COPIES:
+        fail("%s and %s can't %s: a key of both would have more copies than the filter keeps", path_a, path_b, v->name);
     case KITH_E_MISMATCH:
         fail("%s and %s can't %s: %s", path_a, path_b, v->name,
              kith_filter_hash(a).id == KITH_HASH_SIPHASH ? "their secret keys, or options of their kind, differ"
@@ -38,15 +45,28 @@ static noreturn void fail_apply(const verb *v, const char *path_a, const kith_fi
     }
 }
 
+/* Kinds that keep copies would get every key a second time, which no one means by a union. */
+static void check_given_once(const arguments *a, size_t which, const kith_filter *filter) {
+    struct stat one, other;
+    if (!keeps_copies(filter) || stat(a->operands[which], &one) != 0)
+        return;
+    for (size_t i = 0; i < which; i++)
+        if (stat(a->operands[i], &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino)
+            fail("%s: is given twice: filters of kind %s keep copies, and each of its keys would be in twice",
+                 a->operands[which], kith_filter_kind_name(filter));
+}
+
 static int combine(const arguments *a, const verb *v) {
     if (a->output == NULL)
         fail("-o OUT is missing: where the result goes");
+    filter_check_output(a->output);
     const char *first = a->operands[0];
     kith_filter *into = filter_open(first, KITH_OPEN_COPY, a);
     for (size_t i = 1; i < a->operand_count; i++) {
         const char *path = a->operands[i];
         kith_filter *from = filter_open(path, KITH_OPEN_DEFAULT, a);
         filters_check_alike(v->name, v->capability, first, into, path, from);
+        check_given_once(a, i, from);
         kith_status status = v->apply(into, from);
         if (status != KITH_OK)
             fail_apply(v, first, into, path, from, status);

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +63,7 @@ static size_t other(size_t i, password text) {
 
 /* ---- the folder ---- */
 
-static char folder[4096];
+static char folder[PATH_MAX];
 
 static void remove_folder(void *context) {
     (void)context;
@@ -74,10 +75,19 @@ static void remove_folder(void *context) {
 
 static void enter_folder(void) {
     const char *parent = getenv("TMPDIR");
-    (void)snprintf(folder, sizeof folder, "%s/kith-demo-XXXXXX", parent != NULL && *parent != '\0' ? parent : "/tmp");
-    if (mkdtemp(folder) == NULL || chdir(folder) != 0)
+    if (parent == NULL || *parent == '\0')
+        parent = "/tmp";
+    /* The folder is removed from inside, where a relative name leads elsewhere. */
+    char whole[PATH_MAX];
+    if (realpath(parent, whole) == NULL)
+        fail("%s: %s (TMPDIR names another folder)", parent, errno == ENOENT ? "no such folder" : strerror(errno));
+    if ((size_t)snprintf(folder, sizeof folder, "%s/kith-demo-XXXXXX", whole) >= sizeof folder)
+        fail("%s: the name is too long", whole);
+    if (mkdtemp(folder) == NULL)
         fail_errno(folder);
     at_failure(remove_folder, NULL);
+    if (chdir(folder) != 0)
+        fail_errno(folder);
 }
 
 static void write_list(const char *path, size_t count, size_t (*make)(size_t i, password text)) {
@@ -111,6 +121,7 @@ static void run(int word_count, const char *const *words) {
     for (int i = 0; i < word_count; i++)
         copy[i] = strdup(words[i]);
     (void)run_words(word_count, copy);
+    heed_signals();
     for (int i = 0; i < word_count; i++)
         free(copy[i]);
     free(copy);

@@ -5,7 +5,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -90,14 +93,51 @@ void memory_check(const arguments *a, uint64_t needed, const char *what_for) {
          text_of_size(a->memory, limit), a->memory_given ? "--memory" : "half of the machine's; --memory sets another");
 }
 
-kith_filter *filter_open(const char *path, unsigned open_flags, const arguments *a) {
+static uint64_t bytes_of_input(const char *path) {
     struct stat st;
+    if (strcmp(path, "-") == 0)
+        fail("-: a filter is read from a file, not from standard input");
     if (stat(path, &st) != 0)
         fail_errno(path);
-    if (S_ISDIR(st.st_mode))
-        fail("%s: a folder, not a kith file", path);
+    if (!S_ISREG(st.st_mode))
+        fail("%s: %s", path, S_ISDIR(st.st_mode) ? text_of_errno(EISDIR) : "is not a regular file");
+    return (uint64_t)st.st_size;
+}
+
+void filter_check_input(const char *path) {
+    (void)bytes_of_input(path);
+}
+
+/* The folder in which the file would be replaced: that of the file itself, where links lead to it. */
+static void check_folder(const char *path, bool exists) {
+    char real[PATH_MAX];
+    if (!exists || realpath(path, real) == NULL)
+        (void)snprintf(real, sizeof real, "%s", path);
+    const char *folder = dirname(real);
+    if (access(folder, W_OK | X_OK) == 0)
+        return;
+    if (errno == ENOENT || errno == ENOTDIR)
+        fail("%s: no such folder", path);
+    fail("%s: %s: its folder may not be written", path, text_of_errno(errno));
+}
+
+void filter_check_output(const char *path) {
+    struct stat st;
+    if (strcmp(path, "-") == 0)
+        return;
+    bool exists = stat(path, &st) == 0;
+    if (exists && !S_ISREG(st.st_mode))
+        fail("%s: %s", path, S_ISDIR(st.st_mode) ? text_of_errno(EISDIR) : "is not a regular file");
+    /* Mode bits as well, for root may write everything. */
+    if (exists && ((st.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)) == 0 || access(path, W_OK) != 0))
+        fail("%s: is read-only: chmod +w lets it be replaced", path);
+    check_folder(path, exists);
+}
+
+kith_filter *filter_open(const char *path, unsigned open_flags, const arguments *a) {
+    uint64_t bytes = bytes_of_input(path);
     if (open_flags & KITH_OPEN_COPY)
-        memory_check(a, (uint64_t)st.st_size, path);
+        memory_check(a, bytes, path);
     kith_filter *filter;
     errno = 0;
     kith_status status = kith_filter_open(path, open_flags, NULL, &filter);
@@ -108,19 +148,62 @@ kith_filter *filter_open(const char *path, unsigned open_flags, const arguments 
     return filter;
 }
 
+/* Whoever had the lock may have put another file under the name, or none. */
+static bool is_named(int fd, const char *path) {
+    struct stat locked, named;
+    return fstat(fd, &locked) == 0 && stat(path, &named) == 0 && locked.st_dev == named.st_dev &&
+           locked.st_ino == named.st_ino;
+}
+
 int filter_lock(const char *path) {
     for (;;) {
         int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         if (fd < 0)
             return -1;
-        struct stat locked, named;
-        bool waited = flock(fd, LOCK_EX) == 0;
-        /* Whoever had the lock may have put another file under the name. */
-        if (!waited || fstat(fd, &locked) != 0 || stat(path, &named) != 0 ||
-            (locked.st_dev == named.st_dev && locked.st_ino == named.st_ino))
+        if (flock(fd, LOCK_EX) != 0 || is_named(fd, path))
             return fd;
         (void)close(fd);
     }
+}
+
+static char lock_path[PATH_MAX]; /* empty: none */
+
+static void remove_lock_file(void *context) {
+    (void)context;
+    (void)unlink(lock_path);
+}
+
+int filter_lock_new(const char *path) {
+    for (;;) {
+        int fd = filter_lock(path);
+        if (fd >= 0 || errno != ENOENT)
+            return fd;
+        if ((size_t)snprintf(lock_path, sizeof lock_path, "%s.lock", path) >= sizeof lock_path)
+            fail("%s: the name is too long", path);
+        fd = open(lock_path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
+        if (fd < 0)
+            fail_errno(lock_path);
+        bool mine = flock(fd, LOCK_EX) != 0 || is_named(fd, lock_path);
+        if (mine && access(path, F_OK) != 0) {
+            at_failure(remove_lock_file, NULL);
+            return fd;
+        }
+        /* Another run has made the file in the meantime. */
+        if (mine)
+            (void)unlink(lock_path);
+        lock_path[0] = '\0';
+        (void)close(fd);
+    }
+}
+
+void filter_unlock(int lock) {
+    if (lock_path[0] != '\0') {
+        remove_lock_file(NULL);
+        at_failure_forget();
+        lock_path[0] = '\0';
+    }
+    if (lock >= 0)
+        (void)close(lock);
 }
 
 static void put_bytes(kith_filter *filter) {
@@ -145,7 +228,6 @@ void filter_save(kith_filter *filter, const char *path) {
     kith_status status = kith_filter_save(filter, path);
     if (status != KITH_OK)
         fail_status(path, status);
-    release_signals();
 }
 
 /* ---- two filters ---- */

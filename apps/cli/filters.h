@@ -9,6 +9,13 @@
 /* What --seed, --untrusted and --key-file ask for. */
 kith_hash hash_asked(const arguments *a);
 
+/* Ends the tool unless a filter may be read from there: a regular file, and not standard input. */
+void filter_check_input(const char *path);
+
+/* Ends the tool unless a file can be put under the name, as far as that can be told beforehand: so that nobody waits for
+ * work that can't be saved. What the user has made read-only is not replaced; "-" is fine. */
+void filter_check_output(const char *path);
+
 /* Opens a file; with KITH_OPEN_COPY its size must be within the memory limit. */
 kith_filter *filter_open(const char *path, unsigned open_flags, const arguments *a);
 
@@ -17,7 +24,13 @@ kith_filter *filter_open(const char *path, unsigned open_flags, const arguments 
  * file under the name, and whoever waited opens that one. */
 int filter_lock(const char *path);
 
-/* Writes a file, whole or not at all; a signal waits until it is done. "-" is stdout, which must not be a terminal. */
+/* The same for a file that may not be there yet: until it is, FILE.lock stands for it, which goes by filter_unlock or when
+ * the tool ends. */
+int filter_lock_new(const char *path);
+void filter_unlock(int lock);
+
+/* Writes a file, whole or not at all; from then on signals wait (hold_signals). "-" is stdout, which must not be a
+ * terminal. */
 void filter_save(kith_filter *filter, const char *path);
 
 /* Ends the tool unless `needed` bytes are within the memory limit. */

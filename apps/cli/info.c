@@ -75,9 +75,10 @@ static void put_text(const facts *f) {
                    plan->cell_bits, plan->cell_bits > 1 ? "s" : "", stats->load * 100);
     line("cells", text);
     if (plan->hashes > 0)
-        (void)snprintf(text, sizeof text, "%u cells", plan->hashes);
+        (void)snprintf(text, sizeof text, "%u cell%s", plan->hashes, plan->hashes > 1 ? "s" : "");
     else
-        (void)snprintf(text, sizeof text, "a fingerprint of %u bits", plan->fingerprint_bits);
+        (void)snprintf(text, sizeof text, "a fingerprint of %u bit%s", plan->fingerprint_bits,
+                       plan->fingerprint_bits > 1 ? "s" : "");
     line("a key is", text);
     (void)snprintf(text, sizeof text, "%u", plan->max_copies);
     line("copies at most", text);
@@ -131,6 +132,7 @@ int command_verify(const arguments *a) {
     const char *path = a->operands[0];
     kith_filter *filter = NULL;
     const char *reason = NULL;
+    filter_check_input(path);
     errno = 0;
     kith_status status = kith_filter_open(path, KITH_OPEN_DEFAULT, NULL, &filter);
     if (status == KITH_E_IO && errno != 0)

@@ -4,14 +4,18 @@
  *
  * Reads in large blocks, in a thread of its own when `threads` allows. A batch stays valid until the next call. Every
  * failure ends the tool with one line that names the file and, for a record, its number; the records before it have
- * been handed out by then. A bad record (broken quote, missing column, bad JSON, odd hex, cut fixed record) is counted
- * and left out where skip_bad says so; a missing file, a folder or a broken archive never is.
+ * been handed out by then: a line where records are lines, so that an editor finds it. A bad record (broken quote, missing
+ * column, bad JSON, odd hex, cut fixed record) is counted and left out where skip_bad says so; a missing file, a folder or
+ * a broken archive never is.
  *
- * The plain case costs little beside read(2): lines are not copied, and two threads split about 2 GB/s. Memory: three
- * blocks of 256 KiB with up to 512 KiB of records each, more only for a longer line.
+ * The plain case costs little beside read(2): lines are not copied, and two threads split about 2 GB/s. Memory: eight
+ * blocks, one with one thread, of 256 KiB with up to 640 KiB of records and digests and, for keys that must be written anew,
+ * 256 KiB more: 10 MB at most. Records that are longer than a block make it grow to up to twice their size.
  *
- * A record is a line, whatever is in it: CSV with a newline inside quotes is refused by line number (a quote is not
- * closed) unless records end in NUL. */
+ * Lines are records, but for CSV (a comma between columns), whose records go on, up to 4 MiB, where a quote is open at the
+ * end of a line. A record whose quote is not closed by then, or at the end of the file, is bad, as is one in which more of
+ * a field follows a closing quote; its number is that of its first line. skip_bad leaves out that line, counted as one
+ * record, and goes on with the next. */
 #ifndef CLI_INPUT_H
 #define CLI_INPUT_H
 
@@ -32,7 +36,7 @@ typedef void input_mark(void *context, const input_record *records, const uint64
 
 typedef struct input_shape {
     char end;               /* '\n', or '\0' with -0 */
-    bool crlf;              /* a '\r' before the newline goes */
+    bool crlf;              /* a '\r' before the newline is no part of the key */
     size_t fixed_bytes;     /* 0, or binary records of this size */
     unsigned field;         /* 0: the whole line; else a column, from 1 */
     char delim;             /* of columns; ',' means CSV with quotes, others have none */
@@ -56,7 +60,8 @@ typedef struct input_shape {
 typedef struct input input;
 
 /* No paths, or "-": stdin. A missing file is reported when it is reached; gzip, zstd and xz are known by their first
- * bytes, whatever their name, and read as far as this build has their libraries. `paths` must stay. */
+ * bytes, whatever their name (fixed records, which may begin with any bytes, only in files named .gz, .zst or .xz), and
+ * read as far as this build has their libraries. `paths` must stay. */
 input *input_open(const char *const *paths, size_t path_count, const input_shape *shape);
 
 /* The next 1 to INPUT_BATCH records; 0 at the end. Lines of a pipe are handed out before more is waited for. */

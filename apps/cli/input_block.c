@@ -12,12 +12,22 @@
  * A block that holds no end of a record grows to twice its size until it does; records point into a block, so only one
  * without records may move. When it comes round again it shrinks to BLOCK_BYTES.
  *
+ * CSV. A record ends at the first end of a line at which no quote is open, so a block that holds only the beginning of a
+ * record of several lines grows as it does for a long line. A quote that nobody closes would take the rest of the file
+ * into memory: past RECORD_MAX, at the end of the file, and where more of the field follows a closing quote, the record
+ * is bad. skip_bad leaves out its first line, where the quote is likely to be wrong, and goes on at the next one. All
+ * lines that the search went through ended with a quote open, so for any of them that would open one again the search
+ * would end as it did: `broken_until` says so, and no byte is searched more than twice.
+ *
  * BLOCK_BYTES: a block, its records and the next stage's work should stay in a core's own cache (1 to 2 MiB), and 256 KiB
- * are enough to make the cost of a system call and of passing a block on, some microseconds, small against reading and splitting it, some hundred. RECORDS_MAX is 16 bytes a line: files of shorter
- * lines carry bytes over that were not split, and a file of empty lines takes no more memory than others. */
+ * are enough to make the cost of a system call and of passing a block on, some microseconds, small against reading and
+ * splitting it, some hundred. RECORDS_MAX is 16 bytes a line: files of shorter lines carry bytes over that were not
+ * split, and a file of empty lines takes no more memory than others. RECORD_MAX is far more than a record of CSV has, and
+ * all blocks of that size are little beside the memory of a machine. */
 #include "input_block.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #ifdef __SSE2__
@@ -28,15 +38,26 @@
 
 #define BLOCK_BYTES ((size_t)256 << 10)
 #define RECORDS_MAX ((size_t)16 << 10)
+#define RECORD_MAX ((size_t)4 << 20)
 
-typedef struct place {
-    size_t at;   /* the first byte that belongs to no record yet */
-    size_t seen; /* between at and here there is no end of a record */
-} place;
+static size_t less(size_t offset, size_t by) {
+    return offset > by ? offset - by : 0;
+}
 
-/* Reading ends here; always false. */
+/* The same place when the bytes before `at` are gone. */
+static place place_moved(const place *p) {
+    return (place){0, p->seen - p->at, p->line - p->at, p->open_lines, less(p->broken_until, p->at)};
+}
+
+/* Where a record, or nothing, begins at `at`. */
+static void place_begin(place *p, size_t at) {
+    p->at = p->seen = p->line = at;
+    p->open_lines = 0;
+}
+
+/* Reading ends here; always false. Memory may be short before the first file has a name. */
 static bool stop_with(block *b, const char *name, uint64_t line, const char *reason) {
-    b->error_name = name;
+    b->error_name = name != NULL ? name : "input";
     b->error_line = line;
     strncpy(b->reason, reason, sizeof b->reason - 1);
     b->reason[sizeof b->reason - 1] = '\0';
@@ -74,13 +95,13 @@ static bool begin(block *b, splitter *s, place *p) {
     if (s->carry_bytes > 0)
         memcpy(b->bytes, s->carry, s->carry_bytes);
     b->filled = s->carry_bytes;
-    *p = (place){0, s->carry_seen};
+    *p = s->carry_place;
     return true;
 }
 
 static bool carry(block *b, splitter *s, const place *p) {
     s->carry_bytes = b->filled - p->at;
-    s->carry_seen = p->seen - p->at;
+    s->carry_place = place_moved(p);
     if (s->carry_bytes == 0)
         return true;
     char *kept = realloc(s->carry, s->carry_bytes);
@@ -91,22 +112,32 @@ static bool carry(block *b, splitter *s, const place *p) {
     return true;
 }
 
-/* A record with a key of its own. False: it is bad, and reading ends. */
-static bool add(block *b, splitter *s, size_t at, size_t line_bytes) {
-    const input_shape *shape = s->shape;
-    s->line++;
-    if (shape->crlf && line_bytes > 0 && b->bytes[at + line_bytes - 1] == '\r')
-        line_bytes--;
+/* The length of a line without the CR that --crlf takes for a part of its end. */
+static size_t without_cr(const block *b, const splitter *s, size_t at, size_t line_bytes) {
+    return line_bytes - (s->shape->crlf && line_bytes > 0 && b->bytes[at + line_bytes - 1] == '\r');
+}
+
+typedef char reason_text[SOURCE_REASON_BYTES];
+
+/* The next record of the block, when keep() takes it. NULL, or what is wrong with it: constant, or in `reason`. */
+static const char *make(block *b, const splitter *s, size_t at, size_t line_bytes, reason_text reason) {
     input_record *r = &b->records[b->record_count];
-    *r = (input_record){NULL, 0, b->bytes + at, line_bytes};
-    char reason[SOURCE_REASON_BYTES];
-    const char *wrong = key_of(shape, r, b->keys == NULL ? NULL : b->keys + at, reason, sizeof reason);
+    *r = (input_record){NULL, 0, b->bytes + at, without_cr(b, s, at, line_bytes)};
+    const char *wrong = key_of(s->shape, r, b->keys == NULL ? NULL : b->keys + at, reason, sizeof(reason_text));
+    r->line_bytes = line_bytes;
+    return wrong;
+}
+
+/* What make() made of `lines` lines, or left for what is wrong. False: reading ends. */
+static bool keep(block *b, splitter *s, const char *wrong, uint64_t lines) {
+    uint64_t first_line = s->line + 1;
+    s->line += lines;
     if (wrong == NULL)
         b->record_count++;
-    else if (shape->skip_bad)
+    else if (s->shape->skip_bad)
         b->skipped++;
     else
-        return stop_with(b, s->source.name, s->line, wrong);
+        return stop_with(b, s->source.name, first_line, wrong);
     return true;
 }
 
@@ -158,7 +189,56 @@ static void split_plain(block *b, splitter *s, place *p) {
     }
     b->record_count += (size_t)(r - first);
     s->line += (uint64_t)(r - first);
-    *p = (place){(size_t)(line - b->bytes), (size_t)(from - b->bytes)};
+    place_begin(p, (size_t)(line - b->bytes));
+    p->seen = (size_t)(from - b->bytes);
+}
+
+/* The record at p->at is bad, as its newest line, which ends at `end`, shows. False: reading ends. */
+static bool leave_out(block *b, splitter *s, place *p, size_t end, key_quotes quotes) {
+    reason_text reason;
+    const char *wrong = reason;
+    if (quotes == KEY_QUOTES_BROKEN && b->bytes[end - 1] == '\r' && !s->shape->crlf)
+        wrong = KEY_QUOTE_AND_CR;
+    else if (quotes == KEY_QUOTES_BROKEN)
+        snprintf(reason, sizeof reason, "a quote is closed only in line %llu, and more of its field follows there",
+                 (unsigned long long)(s->line + 1 + p->open_lines));
+    else if (end - p->at >= RECORD_MAX)
+        snprintf(reason, sizeof reason, "%s within %zu MiB", KEY_QUOTE_OPEN, RECORD_MAX >> 20);
+    else
+        wrong = KEY_QUOTE_OPEN;
+    if (!s->shape->skip_bad)
+        return stop_with(b, s->source.name, s->line + 1, wrong);
+    b->skipped++;
+    s->line++;
+    const char *first_end = memchr(b->bytes + p->at, '\n', end - p->at);
+    p->broken_until = end;
+    place_begin(p, (size_t)(first_end - b->bytes) + 1);
+    return true;
+}
+
+/* The newest line of the record at p->at ends at `end`; behind that there is a next one, unless the file ends. A record
+ * is taken for one of a single line first, and only if a quote is open then are its lines looked at. False: reading
+ * ends. */
+static bool end_line(block *b, splitter *s, place *p, size_t end, bool file_ends) {
+    size_t at = p->at;
+    uint64_t lines = p->open_lines + 1;
+    bool search_on = key_has_lines(s->shape) && !file_ends && end >= p->broken_until && end - at < RECORD_MAX;
+    reason_text reason;
+    const char *wrong = NULL;
+    key_quotes quotes = KEY_QUOTES_CLOSED;
+    if (lines > 1)
+        quotes = key_quotes_of(b->bytes + p->line, without_cr(b, s, p->line, end - p->line));
+    if (quotes == KEY_QUOTES_CLOSED)
+        wrong = make(b, s, at, end - at, reason);
+    if (search_on && (quotes == KEY_QUOTES_OPEN || wrong == KEY_QUOTE_OPEN)) {
+        p->open_lines++;
+        p->line = p->seen = end + 1;
+        return true;
+    }
+    if (quotes != KEY_QUOTES_CLOSED)
+        return leave_out(b, s, p, end, quotes);
+    place_begin(p, file_ends ? end : end + 1);
+    return keep(b, s, wrong, lines);
 }
 
 static bool split_shaped(block *b, splitter *s, place *p) {
@@ -169,9 +249,7 @@ static bool split_shaped(block *b, splitter *s, place *p) {
             p->seen = b->filled;
             break;
         }
-        size_t at = p->at, line_bytes = (size_t)(found - b->bytes) - at;
-        p->at = p->seen = at + line_bytes + 1;
-        if (!add(b, s, at, line_bytes))
+        if (!end_line(b, s, p, (size_t)(found - b->bytes), false))
             return false;
     }
     return true;
@@ -181,33 +259,37 @@ static bool split_fixed(block *b, splitter *s, place *p) {
     size_t size = s->shape->fixed_bytes;
     while (b->record_count < RECORDS_MAX && b->filled - p->at >= size) {
         size_t at = p->at;
-        p->at += size;
-        if (!add(b, s, at, size))
+        place_begin(p, at + size);
+        reason_text reason;
+        if (!keep(b, s, make(b, s, at, size, reason), 1))
             return false;
     }
-    p->seen = p->at;
     return true;
 }
 
 static bool split(block *b, splitter *s, place *p) {
     if (s->shape->fixed_bytes != 0)
         return split_fixed(b, s, p);
-    if (!key_is_line(s->shape) || s->shape->crlf)
+    if (!key_is_line(s->shape))
         return split_shaped(b, s, p);
     split_plain(b, s, p);
     return true;
 }
 
-/* What is left at the end of a file: a line without its end, or a part of a fixed record. */
+/* What is left at the end of a file: a line without its end, a part of a fixed record, or a record of CSV that does not
+ * end. When the first line of that one was left out, the others are split, and this is called again. */
 static bool finish_file(block *b, splitter *s, place *p) {
-    size_t at = p->at, left = b->filled - at;
-    p->at = p->seen = b->filled;
+    size_t left = b->filled - p->at;
+    bool fixed = s->shape->fixed_bytes != 0;
+    if (left > 0 && !fixed && !end_line(b, s, p, b->filled, true))
+        return false;
+    if (!fixed && p->at < b->filled)
+        return true;
     source_close(&s->source);
     s->open = false;
-    if (left == 0)
+    place_begin(p, b->filled);
+    if (left == 0 || !fixed)
         return true;
-    if (s->shape->fixed_bytes == 0)
-        return add(b, s, at, left);
     s->line++;
     b->skipped += s->shape->skip_bad;
     return s->shape->skip_bad || stop_with(b, s->source.name, s->line, "the last record is cut");
@@ -221,7 +303,8 @@ static bool open_next(block *b, splitter *s) {
     }
     s->line = 0;
     s->open = true;
-    if (source_open(&s->source, s->paths[s->path_next++]))
+    const char *path = s->paths[s->path_next++];
+    if (source_open(&s->source, path, s->shape->fixed_bytes == 0 || unpack_knows_name(path)))
         return true;
     return stop_with(b, s->source.name, 0, s->source.reason);
 }
@@ -233,7 +316,7 @@ static bool widen(block *b, splitter *s, place *p) {
         return make_room(b, s, 2 * b->room);
     memmove(b->bytes, b->bytes + p->at, b->filled - p->at);
     b->filled -= p->at;
-    *p = (place){0, p->seen - p->at};
+    *p = place_moved(p);
     return true;
 }
 

@@ -21,6 +21,16 @@ typedef struct block {
     char reason[SOURCE_REASON_BYTES];
 } block;
 
+/* How far a block is split, as offsets into its bytes. The last three are for CSV, whose records may have several
+ * lines. */
+typedef struct place {
+    size_t at;           /* the first byte that belongs to no record yet */
+    size_t seen;         /* between line and here there is no end of a line */
+    size_t line;         /* the beginning of the newest line of the record at `at` */
+    uint64_t open_lines; /* of that record before `line`: a quote is open at the end of each */
+    size_t broken_until; /* a quote that is open at the end of a line before here is never closed as it should */
+} place;
+
 /* Where reading stands: files one after the other, and what of the newest block belongs to the next. */
 typedef struct splitter {
     const input_shape *shape;
@@ -28,10 +38,10 @@ typedef struct splitter {
     size_t path_count, path_next;
     source source;
     bool open;
-    uint64_t line; /* records of this file so far */
+    uint64_t line; /* lines of this file so far, or records that end otherwise */
     char *carry;   /* the beginning of a record, or bytes that were not split for want of record room */
     size_t carry_bytes;
-    size_t carry_seen; /* of those so many hold no end of a record */
+    place carry_place; /* in those; its `at` is 0 */
 } splitter;
 
 /* The next block: records, or `last`, or an error; records before an error come with it. */

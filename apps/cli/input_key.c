@@ -6,12 +6,10 @@
  * length is room enough for all of them, and a step may write over what it reads, front to back.
  *
  * Columns. With a comma as delimiter the line is CSV: a field that begins with a quote ends with the next quote that is
- * not doubled, and then a comma or the end of the line must come; a quote elsewhere is a byte like any other. The whole
- * line is looked at, even past the column that is wanted: a quote that stays open there means that the record goes on
- * in the next line, and that line's columns would be counted wrongly. Records with newlines in them are refused for
- * that reason, by line number, and not joined: a line is what the tool prints, counts and skips, and one stray quote
- * would otherwise swallow the rest of the file. Where records end in NUL (-0) a quoted field may well hold newlines.
- * Any other delimiter has no quotes. */
+ * not doubled, and then a comma or the end of the record must come; a quote elsewhere is a byte like any other. The whole
+ * record is looked at, even past the column that is wanted. A newline in a quoted field is a byte of it: a record goes on
+ * where a quote is open at the end of a line, and at the ends of lines that is all there is to know, since no pair of
+ * quotes lies across one. Any other delimiter has no quotes. */
 #include "input_key.h"
 
 #include <assert.h>
@@ -21,8 +19,16 @@
 
 #include "input_json.h"
 
+const char KEY_QUOTE_OPEN[] = "a quote is not closed";
+const char KEY_QUOTE_AND_CR[] = "a closing quote is followed by CR: give --crlf";
+
 bool key_is_line(const input_shape *shape) {
-    return shape->field == 0 && shape->json_field == NULL && !shape->hex && !shape->fold && !shape->trim;
+    return shape->field == 0 && shape->json_field == NULL && !shape->hex && !shape->fold && !shape->trim &&
+           !shape->crlf;
+}
+
+bool key_has_lines(const input_shape *shape) {
+    return shape->field != 0 && shape->delim == ',' && shape->end == '\n';
 }
 
 bool key_needs_room(const input_shape *shape) {
@@ -65,6 +71,20 @@ static const char *quoted_end(const char *at, const char *end, size_t *doubled) 
     }
 }
 
+key_quotes key_quotes_of(const char *line, size_t line_bytes) {
+    const char *at = line, *end = line + line_bytes;
+    size_t doubled;
+    for (bool open = true;; open = *at == '"', at += open) {
+        at = open ? quoted_end(at, end, &doubled) : memchr(at, ',', (size_t)(end - at));
+        if (at == NULL)
+            return open ? KEY_QUOTES_OPEN : KEY_QUOTES_CLOSED;
+        if (at < end && *at != ',')
+            return KEY_QUOTES_BROKEN;
+        if (at == end || ++at == end)
+            return KEY_QUOTES_CLOSED;
+    }
+}
+
 static size_t undouble(const char *from, const char *end, char *to) {
     char *start = to;
     while (from < end) {
@@ -85,8 +105,10 @@ static const char *csv_column(const input_shape *shape, input_record *r, char *r
             key = at + 1;
             at = quoted_end(key, end, &doubled);
             if (at == NULL)
-                return "a quote is not closed";
+                return KEY_QUOTE_OPEN;
             key_end = at - 1;
+            if (at + 1 == end && *at == '\r')
+                return KEY_QUOTE_AND_CR;
             if (at < end && *at != ',')
                 return "a closing quote is followed by more of its field";
         } else {

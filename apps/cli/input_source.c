@@ -28,6 +28,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "report.h"
+
 #define PACKED_ROOM ((size_t)128 << 10)
 
 static bool because(source *s, const char *reason) {
@@ -36,16 +38,7 @@ static bool because(source *s, const char *reason) {
 }
 
 static bool because_errno(source *s) {
-    switch (errno) {
-    case ENOENT:
-    case ENOTDIR:
-        return because(s, "no such file");
-    case EACCES:
-    case EPERM:
-        return because(s, "permission denied");
-    default:
-        return because(s, strerror(errno));
-    }
+    return because(s, text_of_errno(errno));
 }
 
 void source_prepare(source *s, _Atomic uint64_t *bytes_done, int stop_fd) {
@@ -123,7 +116,7 @@ static bool open_file(source *s, const char *path) {
     if (fstat(s->fd, &about) != 0)
         return because_errno(s);
     if (S_ISDIR(about.st_mode))
-        return because(s, "is a folder, not a file");
+        return because(s, text_of_errno(EISDIR));
     s->prompt = !S_ISREG(about.st_mode);
 #ifdef POSIX_FADV_SEQUENTIAL
     (void)posix_fadvise(s->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
@@ -131,14 +124,14 @@ static bool open_file(source *s, const char *path) {
     return true;
 }
 
-bool source_open(source *s, const char *path) {
+bool source_open(source *s, const char *path, bool may_be_packed) {
     assert(s->fd < 0 && s->unpacker == NULL);
     s->at_end = false;
     if (s->packed == NULL && (s->packed = malloc(PACKED_ROOM)) == NULL)
         return because(s, "no memory");
     if (!open_file(s, path) || !read_head(s))
         return false;
-    return unpack_open(s->packed, s->packed_bytes, &s->unpacker, s->reason, sizeof s->reason);
+    return !may_be_packed || unpack_open(s->packed, s->packed_bytes, &s->unpacker, s->reason, sizeof s->reason);
 }
 
 static long long read_plain(source *s, char *bytes, size_t room) {

@@ -27,8 +27,9 @@ typedef struct source {
 
 void source_prepare(source *s, _Atomic uint64_t *bytes_done, int stop_fd);
 
-/* "-" is stdin. False, and s->reason: missing, unreadable, a folder, packed in a way that this build can't read. */
-bool source_open(source *s, const char *path);
+/* "-" is stdin. A file that may be packed is, when its first bytes say so. False, and s->reason: missing, unreadable, a
+ * folder, packed in a way that this build can't read. */
+bool source_open(source *s, const char *path, bool may_be_packed);
 
 /* Up to `room` bytes, at least 1; 0 at the end, and when stop_fd became readable; -1 and s->reason on failure. */
 long long source_read(source *s, char *bytes, size_t room);

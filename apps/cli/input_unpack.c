@@ -1,15 +1,17 @@
 /* input_unpack.c: three libraries, one shape.
  *
- *     format   first bytes                      library   archives one behind the other
- *     gzip     1f 8b 08, flags below 20         zlib      here: a member may follow, or zero bytes (tapes pad so)
- *     zstd     28 b5 2f fd, or 5? 2a 4d 18      libzstd   the library does it
- *     xz       fd 37 7a 58 5a 00                liblzma   the library does it
+ *     format   first bytes                      library   names end in   zero bytes may follow an archive
+ *     gzip     1f 8b 08, flags below 20         zlib      .gz            yes (tapes pad so)
+ *     zstd     28 b5 2f fd, or 5? 2a 4d 18      libzstd   .zst           no
+ *     xz       fd 37 7a 58 5a 00                liblzma   .xz            yes
+ *
+ * Archives may follow one another. What follows one and begins with another byte is garbage, and told as such.
  *
  * gzip has a signature of two bytes; its method and the flags that must be 0 are looked at as well, so that binary
- * records are taken for an archive with a probability of 2^-27 and not 2^-16.
+ * lines are taken for an archive with a probability of 2^-27 and not 2^-16.
  *
- * A damaged archive could ask for a window of gigabytes. zstd refuses past 128 MiB by itself; xz gets 256 MiB, four
- * times what its highest preset needs. */
+ * A damaged archive could ask for a window of gigabytes. zstd refuses past 128 MiB by itself (zstd --long=28 and up makes
+ * such archives); xz gets 256 MiB, four times what its highest preset needs. */
 #include "input_unpack.h"
 
 #include <assert.h>
@@ -23,6 +25,7 @@
 #endif
 #ifdef CLI_WITH_ZSTD
 #include <zstd.h>
+#include <zstd_errors.h>
 #endif
 #ifdef CLI_WITH_LZMA
 #include <lzma.h>
@@ -36,16 +39,18 @@ typedef struct stream {
     size_t in_bytes;
     char *out;
     size_t out_bytes;
-    bool at_end;
 } stream;
 
 /* Both lengths shrink by what was used and made. */
 typedef const char *step_function(unpacker *u, stream *s);
 
 typedef struct format {
-    const char *name;
+    const char *name, *suffix;
     bool (*begins)(const uint8_t *head, size_t head_bytes);
+    bool (*may_begin)(uint8_t first); /* an archive that follows another one */
+    bool zeroes_follow;
     bool (*open)(unpacker *u); /* NULL: not in this build */
+    bool (*again)(unpacker *u);
     step_function *step;
     void (*close)(unpacker *u);
 } format;
@@ -79,6 +84,11 @@ static const char *cut(unpacker *u) {
     return u->reason;
 }
 
+static const char *followed(unpacker *u) {
+    snprintf(u->reason, sizeof u->reason, "the %s archive is followed by something else", u->format->name);
+    return u->reason;
+}
+
 static bool begins_gzip(const uint8_t *head, size_t head_bytes) {
     return head_bytes >= 4 && memcmp(head, "\x1f\x8b\x08", 3) == 0 && head[3] < 0x20;
 }
@@ -94,25 +104,29 @@ static bool begins_xz(const uint8_t *head, size_t head_bytes) {
     return head_bytes >= 6 && memcmp(head, "\xfd\x37\x7a\x58\x5a\x00", 6) == 0;
 }
 
+static bool may_begin_gzip(uint8_t first) {
+    return first == 0x1f;
+}
+
+static bool may_begin_zstd(uint8_t first) {
+    return first == 0x28 || (first & 0xf0) == 0x50;
+}
+
+static bool may_begin_xz(uint8_t first) {
+    return first == 0xfd;
+}
+
 #ifdef CLI_WITH_ZLIB
 static bool gzip_open(unpacker *u) {
-    u->inside = true;
     return inflateInit2(&u->state.gzip, 16 + MAX_WBITS) == Z_OK;
+}
+
+static bool gzip_again(unpacker *u) {
+    return inflateReset(&u->state.gzip) == Z_OK;
 }
 
 static const char *gzip_step(unpacker *u, stream *s) {
     z_stream *z = &u->state.gzip;
-    if (!u->inside) {
-        while (s->in_bytes > 0 && *s->in == 0) {
-            s->in++;
-            s->in_bytes--;
-        }
-        if (s->in_bytes == 0)
-            return NULL;
-        if (inflateReset(z) != Z_OK)
-            return damaged(u, "");
-        u->inside = true;
-    }
     z->next_in = (z_const Bytef *)(uintptr_t)s->in;
     z->avail_in = (uInt)(s->in_bytes < PIECE_MAX ? s->in_bytes : PIECE_MAX);
     z->next_out = (Bytef *)s->out;
@@ -132,6 +146,7 @@ static void gzip_close(unpacker *u) {
 }
 #else
 #define gzip_open NULL
+#define gzip_again NULL
 #define gzip_step NULL
 #define gzip_close NULL
 #endif
@@ -142,14 +157,18 @@ static bool zstd_open(unpacker *u) {
     return u->state.zstd != NULL && !ZSTD_isError(ZSTD_initDStream(u->state.zstd));
 }
 
+static bool zstd_again(unpacker *u) {
+    return !ZSTD_isError(ZSTD_initDStream(u->state.zstd));
+}
+
 static const char *zstd_step(unpacker *u, stream *s) {
-    if (!u->inside && s->in_bytes == 0)
-        return NULL;
     ZSTD_inBuffer in = {s->in, s->in_bytes, 0};
     ZSTD_outBuffer out = {s->out, s->out_bytes, 0};
     size_t answer = ZSTD_decompressStream(u->state.zstd, &out, &in);
     s->in_bytes -= in.pos;
     s->out_bytes -= out.pos;
+    if (ZSTD_getErrorCode(answer) == ZSTD_error_frameParameter_windowTooLarge)
+        return "the zstd archive needs a window of more than 128 MiB: unpack it first, with zstd -d --long=31";
     if (ZSTD_isError(answer))
         return damaged(u, ZSTD_getErrorName(answer));
     u->inside = answer != 0;
@@ -161,6 +180,7 @@ static void zstd_close(unpacker *u) {
 }
 #else
 #define zstd_open NULL
+#define zstd_again NULL
 #define zstd_step NULL
 #define zstd_close NULL
 #endif
@@ -168,19 +188,20 @@ static void zstd_close(unpacker *u) {
 #ifdef CLI_WITH_LZMA
 static bool xz_open(unpacker *u) {
     u->state.xz = (lzma_stream)LZMA_STREAM_INIT;
-    u->inside = true;
-    return lzma_stream_decoder(&u->state.xz, XZ_MEMORY_MAX, LZMA_CONCATENATED) == LZMA_OK;
+    return lzma_stream_decoder(&u->state.xz, XZ_MEMORY_MAX, 0) == LZMA_OK;
+}
+
+static bool xz_again(unpacker *u) {
+    return lzma_stream_decoder(&u->state.xz, XZ_MEMORY_MAX, 0) == LZMA_OK;
 }
 
 static const char *xz_step(unpacker *u, stream *s) {
-    if (!u->inside)
-        return NULL;
     lzma_stream *x = &u->state.xz;
     x->next_in = (const uint8_t *)s->in;
     x->avail_in = s->in_bytes;
     x->next_out = (uint8_t *)s->out;
     x->avail_out = s->out_bytes;
-    lzma_ret answer = lzma_code(x, s->at_end ? LZMA_FINISH : LZMA_RUN);
+    lzma_ret answer = lzma_code(x, LZMA_RUN);
     s->in_bytes = x->avail_in;
     s->out_bytes = x->avail_out;
     switch (answer) {
@@ -204,15 +225,26 @@ static void xz_close(unpacker *u) {
 }
 #else
 #define xz_open NULL
+#define xz_again NULL
 #define xz_step NULL
 #define xz_close NULL
 #endif
 
 static const format FORMATS[] = {
-    {"gzip", begins_gzip, gzip_open, gzip_step, gzip_close},
-    {"zstd", begins_zstd, zstd_open, zstd_step, zstd_close},
-    {"xz", begins_xz, xz_open, xz_step, xz_close},
+    {"gzip", ".gz", begins_gzip, may_begin_gzip, true, gzip_open, gzip_again, gzip_step, gzip_close},
+    {"zstd", ".zst", begins_zstd, may_begin_zstd, false, zstd_open, zstd_again, zstd_step, zstd_close},
+    {"xz", ".xz", begins_xz, may_begin_xz, true, xz_open, xz_again, xz_step, xz_close},
 };
+
+bool unpack_knows_name(const char *path) {
+    size_t bytes = strlen(path);
+    for (size_t i = 0; i < sizeof FORMATS / sizeof *FORMATS; i++) {
+        size_t suffix_bytes = strlen(FORMATS[i].suffix);
+        if (bytes > suffix_bytes && strcmp(path + bytes - suffix_bytes, FORMATS[i].suffix) == 0)
+            return true;
+    }
+    return false;
+}
 
 bool unpack_open(const char *head, size_t head_bytes, unpacker **u, char *reason, size_t reason_bytes) {
     *u = NULL;
@@ -237,15 +269,32 @@ bool unpack_open(const char *head, size_t head_bytes, unpacker **u, char *reason
         free(made);
         return false;
     }
+    made->inside = true;
     *u = made;
     return true;
+}
+
+/* Behind an archive: begins the next one, if there is one. NULL, or what is wrong. */
+static const char *between(unpacker *u, stream *s) {
+    while (u->format->zeroes_follow && s->in_bytes > 0 && *s->in == 0) {
+        s->in++;
+        s->in_bytes--;
+    }
+    if (s->in_bytes == 0)
+        return NULL;
+    if (!u->format->may_begin((uint8_t)*s->in))
+        return followed(u);
+    u->inside = true;
+    return u->format->again(u) ? NULL : "no memory";
 }
 
 const char *unpack_step(unpacker *u, const char *in, size_t in_bytes, size_t *used, bool at_end, char *out,
                         size_t out_bytes, size_t *made) {
     assert(out_bytes > 0);
-    stream s = {in, in_bytes, out, out_bytes, at_end};
-    const char *wrong = u->format->step(u, &s);
+    stream s = {in, in_bytes, out, out_bytes};
+    const char *wrong = u->inside ? NULL : between(u, &s);
+    if (wrong == NULL && u->inside)
+        wrong = u->format->step(u, &s);
     *used = in_bytes - s.in_bytes;
     *made = out_bytes - s.out_bytes;
     if (wrong != NULL)

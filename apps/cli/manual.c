@@ -120,8 +120,17 @@ static void page_of_tool(void) {
         "kith makes filters of a few bits a key from any list, asks them, drops duplicates from streams and plans "
         "sizes. A filter never says no for a key that is in, and says yes wrongly at a rate that you choose.\n\n"
         "Keys are lines of text, or what the options make of them: columns, JSON members, hex digits, binary "
-        "records. Inputs that are compressed by gzip, zstd or xz are read as they are. An input named - is standard "
-        "input. Data goes to standard output, words to standard error.\n\n"
+        "records. Inputs that are compressed by gzip, zstd or xz are read as they are; their first bytes tell, or, for "
+        "the binary records of --fixed, which may begin with any bytes, the end of their name (.gz, .zst, .xz). An "
+        "input "
+        "named - is standard input; a filter is always a file. Data goes to standard output, words to standard "
+        "error.\n\n"
+        "With --field and --delim , lines are CSV: a field in quotes may hold commas, doubled quotes and newlines, and "
+        "a "
+        "record that is printed is printed with all its lines. A quote that is not closed within 4 MiB or at the end "
+        "of the "
+        "file is an error that names the line in which its record begins, as is a closing quote that more of its field "
+        "follows; --skip-bad leaves out that one line, and goes on at the next.\n\n"
         "What a keyed filter (--untrusted) does not give: a false positive that was found stays one until the "
         "filter is built anew with another key, and who reads the file reads the key.");
     out_text(".SH COMMANDS\n");
@@ -135,6 +144,12 @@ static void page_of_tool(void) {
     text_line("10000000, 10_000_000, 10M, 1e7: K, M and G are powers of a thousand");
     out_text(".TP\nsizes\n");
     text_line("64MiB, 1G, 1e9: KiB, MiB and GiB are powers of 1024, K, M and G of a thousand");
+    out_text(".SH MEMORY\n");
+    paragraphs(
+        "--memory bounds the filter, the digests of keys that wait for it, and the keys of kith uniq; what would "
+        "pass it is an error, or goes to temporary files. Beside that reading takes up to 10 MB, with --threads 1 up "
+        "to 2 MB; for lines, or records of CSV, of more than 256 KiB up to 40 times the longest of them; and for an "
+        "archive up to 128 MiB (zstd) or 256 MiB (xz). --verbose says beforehand what is taken.");
     out_text(".SH ENVIRONMENT\n.TP\nNO_COLOR\n");
     text_line("no colours, even on a terminal");
     out_text(".TP\nTMPDIR\n");

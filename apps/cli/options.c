@@ -122,7 +122,7 @@ static const char *read_small(const char *text, unsigned *number) {
     if (wrong != NULL)
         return wrong;
     if (value == 0 || value > INT32_MAX)
-        return "is out of range: it must be at least 1";
+        return "is out of range: it must be 1 to 2147483647";
     *number = (unsigned)value;
     return NULL;
 }
@@ -163,7 +163,7 @@ static void set_value(arguments *a, const option *o, const char *shown, const ch
         if (*value == '\0')
             wrong = "is empty";
         else if (*(const char **)field != NULL)
-            wrong = "is a second one";
+            wrong = "is a second one: the option may be given once";
         *(const char **)field = value;
         break;
     case VALUE_WORDS:

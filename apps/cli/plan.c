@@ -104,7 +104,7 @@ static void put_row(const table *t, const row *r, int name_width) {
         return;
     }
     if (p->hashes > 0)
-        (void)snprintf(parts, sizeof parts, "%u hashes", p->hashes);
+        (void)snprintf(parts, sizeof parts, "%u hash%s", p->hashes, p->hashes > 1 ? "es" : "");
     else
         (void)snprintf(parts, sizeof parts, "%u-bit print", p->fingerprint_bits);
     value_text keys, size, rate;

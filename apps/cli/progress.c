@@ -74,8 +74,8 @@ static void draw(double seconds, uint64_t done_bytes, uint64_t done_keys) {
         (void)snprintf(left, sizeof left, "  %u:%02u left", (unsigned)(rest / 60), (unsigned)rest % 60);
     }
     value_text keys, speed;
-    int used = snprintf(line, sizeof line, "\r%s%s  %s keys  %s/s%s", what, share, text_of_count(done_keys, keys),
-                        text_of_count((uint64_t)((double)done_keys / seconds), speed), left);
+    int used = snprintf(line, sizeof line, "\r%s%s  %s key%s  %s/s%s", what, share, text_of_count(done_keys, keys),
+                        done_keys == 1 ? "" : "s", text_of_count((uint64_t)((double)done_keys / seconds), speed), left);
     size_t width = screen_width();
     size_t bytes = used > 0 ? (size_t)used : 0;
     if (bytes >

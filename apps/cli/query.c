@@ -11,6 +11,7 @@
 #include "input_key.h"
 #include "json.h"
 #include "report.h"
+#include "values.h"
 
 typedef struct asking {
     const arguments *a;
@@ -147,6 +148,10 @@ int command_query(const arguments *a) {
     if (a->shape.fixed_bytes != 0 && !a->count && !a->quiet && out_is_terminal())
         fail("--fixed: records are binary and do not go to a terminal (-c counts them)");
     kith_filter *filter = filter_open(a->operands[0], KITH_OPEN_DEFAULT, a);
+    kith_plan plan = KITH_PLAN_INIT;
+    value_text size;
+    if (a->verbose && kith_filter_plan_of(filter, &plan) == KITH_OK)
+        note("up to %s of memory for %s", text_of_size(plan.file_bytes, size), a->operands[0]);
     asking q = {.a = a, .filter = filter};
     if (a->keys_given)
         ask_keys(&q);

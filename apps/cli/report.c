@@ -102,7 +102,7 @@ void hold_signals(void) {
     held = 1;
 }
 
-void release_signals(void) {
+void heed_signals(void) {
     held = 0;
     int number = waiting_signal;
     waiting_signal = 0;
@@ -154,14 +154,29 @@ void note(const char *format, ...) {
     va_end(arguments);
 }
 
+const char *text_of_errno(int error) {
+    switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+        return "no such file";
+    case EACCES:
+    case EPERM:
+        return "permission denied";
+    case EISDIR:
+        return "is a folder, not a file";
+    default:
+        return strerror(error);
+    }
+}
+
 void fail_errno(const char *path) {
-    fail("%s: %s", path, strerror(errno));
+    fail("%s: %s", path, text_of_errno(errno));
 }
 
 void fail_status(const char *path, kith_status status) {
     if (status == KITH_E_IO && errno != 0)
         fail_errno(path);
-    fail("%s: %s", path, kith_status_text(status));
+    fail("%s: %s", path, status == KITH_E_NO_FILE ? text_of_errno(ENOENT) : kith_status_text(status));
 }
 
 void at_failure(void (*undo)(void *context), void *context) {

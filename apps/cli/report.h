@@ -34,6 +34,9 @@ noreturn void fail_status(const char *path, kith_status status);
 /* "PATH: what errno says". */
 noreturn void fail_errno(const char *path);
 
+/* What an errno says, in the same words everywhere: "no such file", "permission denied". */
+const char *text_of_errno(int error);
+
 /* A line that is no error: counts, notes. */
 void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -44,9 +47,12 @@ void at_failure(void (*undo)(void *context), void *context);
 /* Takes back the newest one. */
 void at_failure_forget(void);
 
-/* Between the two a signal waits: a save is finished, and the tool ends right after it. */
+/* From here on a signal waits. Called before a save, which is the last that a command does: it is finished, and the tool
+ * ends as if no signal had come, for what it was told to do is done. A signal before that leaves the old file. */
 void hold_signals(void);
-void release_signals(void);
+
+/* For a command that runs others: ends the tool if a signal waits, and lets signals through again. */
+void heed_signals(void);
 
 /* malloc and realloc that end the tool with one line when there is no memory. */
 void *take(size_t byte_count);

@@ -224,12 +224,13 @@ static kith_filter_stats stats_must(const kith_filter *filter, const char *name)
 }
 
 static noreturn void fail_full(const work *w) {
-    value_text capacity;
-    text_of_integer(kith_filter_capacity(w->filter), capacity);
+    value_text room, came;
     if (w->from_file)
-        fail("%s: is full with %s keys: begin another, with a larger -n or without, when it grows", w->a->state,
-             capacity);
-    fail("more than %s different keys came: give a larger -n, or leave it out and the filter grows", capacity);
+        fail("%s: is full with %s: begin another, with a larger -n or without, when it grows", w->a->state,
+             text_of_keys(kith_filter_capacity(w->filter), room));
+    fail("%s or more different keys came, but -n makes room for %s: give a larger -n, or leave it out and the filter "
+         "grows",
+         text_of_integer(kith_filter_count(w->filter) + 1, came), text_of_integer(w->a->capacity, room));
 }
 
 /* A filter that grows tells so by its capacity. */
@@ -308,9 +309,12 @@ static kith_filter *new_filter(const arguments *a, const kith_hash *hash) {
 }
 
 /* The state of earlier runs, or NULL in the first one. It stays locked to the end: of two runs at once the later one waits,
- * or the keys of one would be lost. (Two first runs at once can't see each other.) */
+ * or the keys of one would be lost. What can't be saved is said before the first line is out. */
 static kith_filter *open_state(const arguments *a, int *lock) {
-    *lock = filter_lock(a->state);
+    if (strcmp(a->state, "-") == 0)
+        fail("--state -: the state is kept in a file");
+    filter_check_output(a->state);
+    *lock = filter_lock_new(a->state);
     if (access(a->state, F_OK) != 0 && errno == ENOENT) {
         if (a->rate == 0)
             fail("%s: there is no such file yet: give -p RATE to make it", a->state);
@@ -342,8 +346,13 @@ static void begin_filter(work *w) {
         if (status != KITH_OK)
             fail("%s", kith_status_text(status));
     }
-    value_text rate;
-    text_of_rate(stats_must(w->filter, w->filter_name).rate, rate);
+    kith_filter_stats stats = stats_must(w->filter, w->filter_name);
+    value_text rate, size;
+    bool grows = (kith_filter_capabilities(w->filter) & KITH_CAN_GROW) != 0;
+    if (a->verbose)
+        note("%s of memory for the filter%s%s", text_of_size(stats.file_bytes * (1 + a->duplicates), size),
+             a->duplicates ? " and another of lines that come again" : "", grows ? ", more as it grows" : "");
+    text_of_rate(stats.rate, rate);
     if (a->duplicates)
         note("a line that came once may be printed, and one that came again left out, each with probability %s at most",
              rate);
@@ -353,6 +362,7 @@ static void begin_filter(work *w) {
 
 /* ---- the command ---- */
 
+/* What does not go together; and with --verbose, what is known of the memory before keys come. */
 static void check(const arguments *a) {
     bool filter = a->rate != 0 || a->state != NULL;
     if (a->exact && a->rate != 0)
@@ -365,6 +375,9 @@ static void check(const arguments *a) {
         fail("-n sizes a filter: give -p RATE as well");
     if (a->shape.fixed_bytes != 0 && out_is_terminal())
         fail("--fixed: records are binary and do not go to a terminal");
+    value_text limit;
+    if (a->verbose && !filter)
+        note("up to %s of memory for keys", text_of_size(a->memory, limit));
 }
 
 static void begin_drop(work *w) {
@@ -413,8 +426,7 @@ int command_uniq(const arguments *a) {
     out_flush();
     if (a->state != NULL)
         filter_save(w.filter, a->state);
-    if (w.lock >= 0)
-        (void)close(w.lock);
+    filter_unlock(w.lock);
     if (w.seen != NULL)
         seen_free(w.seen);
     if (w.readers != NULL)

@@ -101,6 +101,8 @@ static const char *read_scaled(const char *text, const char *shape, bool binary_
         return shape;
     if (value >= TWO_TO_64)
         return "is too large";
+    if (letter == NULL && value != floor(value))
+        return "is no whole number";
     *number = (uint64_t)(value + 0.5);
     return NULL;
 }
@@ -197,5 +199,11 @@ const char *text_of_integer(uint64_t number, value_text text) {
         text[used++] = digits[i];
     }
     text[used] = '\0';
+    return text;
+}
+
+const char *text_of_keys(uint64_t count, value_text text) {
+    size_t used = strlen(text_of_integer(count, text));
+    (void)snprintf(text + used, sizeof(value_text) - used, " key%s", count == 1 ? "" : "s");
     return text;
 }

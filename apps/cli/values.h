@@ -14,7 +14,7 @@ const char *read_rate(const char *text, double *rate);
 const char *read_count(const char *text, uint64_t *count);
 const char *read_size(const char *text, uint64_t *bytes);
 
-/* A whole number, decimal or with 0x: seeds, columns, threads. */
+/* A whole number, decimal or with 0x: seeds, columns, threads. Numbers without a unit are whole everywhere. */
 const char *read_number(const char *text, uint64_t *number);
 
 /* Room for one number as text; each of these writes into it and answers it. */
@@ -24,5 +24,6 @@ const char *text_of_count(uint64_t count, value_text text);    /* 999, 12.4K, 10
 const char *text_of_size(uint64_t bytes, value_text text);     /* 512 B, 1.9 MB */
 const char *text_of_rate(double rate, value_text text);        /* 0.1%, 0.0098% */
 const char *text_of_integer(uint64_t number, value_text text); /* 1,234,567 */
+const char *text_of_keys(uint64_t count, value_text text);     /* 1 key, 1,234 keys */
 
 #endif
