@@ -16,7 +16,7 @@ OPERATIONS = (
     ("has_many absent", "has_many, absent", "d"),
     ("remove_many", "remove_many", "e"),
 )
-WIDTH, LEFT, RIGHT = 860, 220, 90
+WIDTH, LEFT, RIGHT = 880, 220, 110
 BAR, GAP, GROUP_GAP, TITLE = 12, 3, 14, 44
 
 STYLE = """
