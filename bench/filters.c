@@ -23,6 +23,8 @@ static const char help[] =
     "  --n LIST        numbers of keys, set apart by commas; 1e4,1e6\n"
     "  --kinds LIST    kinds of filters; without it all that do not grow\n"
     "  --rate P        of all kinds; without it 0.01 where keys are bits, 0.001 where they are fingerprints\n"
+    "  --only LIST     of add, build, has, remove\n"
+    "  --peers no      leaves the peers out; yes\n"
     "  --rounds R      5\n"
     "  --asks M        look-ups that are timed in a round, at most; 4e6\n"
     "  --clock CLOCK   wall, or cpu: what other programs take is left out where one thread works; wall\n"
@@ -38,6 +40,8 @@ typedef struct options {
     size_t size_count;
     const char *kinds[MOST_KINDS];
     size_t kind_count;
+    unsigned families; /* a set of family */
+    bool no_peers;
     double rate;
     size_t rounds, most_asks;
     const char *clock, *json;
@@ -59,17 +63,34 @@ static const char *known_kind(const char *name) {
     fail("there is no kind %s", name);
 }
 
-static void read_list(options *o, char *list, bool kinds) {
+static void read_size(options *o, const char *item) {
+    if (o->size_count == MOST_SIZES)
+        fail("more than %d numbers of keys", MOST_SIZES);
+    o->sizes[o->size_count++] = (size_t)number(item, 100, 4e9);
+}
+
+static void read_kind(options *o, const char *item) {
+    if (o->kind_count == MOST_KINDS)
+        fail("more than %d kinds", MOST_KINDS);
+    o->kinds[o->kind_count++] = known_kind(item);
+}
+
+static void read_family(options *o, const char *item) {
+    static const char *const names[] = {"add", "build", "has", "remove"};
+    for (unsigned f = 0; f < sizeof names / sizeof *names; f++)
+        if (strcmp(names[f], item) == 0) {
+            o->families |= 1u << f;
+            return;
+        }
+    fail("--only takes add, build, has and remove, not %s", item);
+}
+
+static void read_list(options *o, char *list, void (*read_item)(options *o, const char *item)) {
     for (char *next, *item = list; item != NULL; item = next) {
         next = strchr(item, ',');
         if (next != NULL)
             *next++ = '\0';
-        if (kinds && o->kind_count < MOST_KINDS)
-            o->kinds[o->kind_count++] = known_kind(item);
-        else if (!kinds && o->size_count < MOST_SIZES)
-            o->sizes[o->size_count++] = (size_t)number(item, 100, 4e9);
-        else
-            fail("too many in a list");
+        read_item(o, item);
     }
 }
 
@@ -85,9 +106,13 @@ static options read_options(int argc, char **argv) {
         if (value == NULL)
             fail("%s: no such option, or its value is missing; --help lists them", name);
         if (strcmp(name, "--n") == 0)
-            read_list(&o, value, false);
+            read_list(&o, value, read_size);
         else if (strcmp(name, "--kinds") == 0)
-            read_list(&o, value, true);
+            read_list(&o, value, read_kind);
+        else if (strcmp(name, "--only") == 0)
+            read_list(&o, value, read_family);
+        else if (strcmp(name, "--peers") == 0 && (strcmp(value, "yes") == 0 || strcmp(value, "no") == 0))
+            o.no_peers = strcmp(value, "no") == 0;
         else if (strcmp(name, "--rate") == 0)
             o.rate = number(value, 1e-9, 0.5);
         else if (strcmp(name, "--rounds") == 0)
@@ -101,6 +126,8 @@ static options read_options(int argc, char **argv) {
         else
             fail("no option %s %s; --help lists them", name, value);
     }
+    if (o.families == 0)
+        o.families = FAMILY_ALL;
     if (o.size_count == 0) {
         static const size_t usual[] = {10000, 1000000};
         memcpy(o.sizes, usual, sizeof usual);
@@ -150,10 +177,11 @@ static void run_size(const options *o, size_t n, subject *subjects, results *r) 
     for (size_t round = 0; round < o->rounds; round++) {
         say("%zu keys, round %zu of %zu", n, round + 1, o->rounds);
         for (size_t s = 0; s < count; s++) {
-            subject_round(&subjects[s], &k, round == 0, r);
+            subject_round(&subjects[s], &k, o->families, round == 0, r);
             subject_limits_round(&subjects[s], &k, round == 0, r);
         }
-        peers_round(subjects, count, &k, round == 0, r);
+        if (!o->no_peers)
+            peers_round(subjects, count, &k, round == 0, r);
         row like = {.who = "limit", .name = "", .n = n, .op = "digest of 16 bytes", .threads = 1, .pages = ""};
         results_push(results_row(r, &like), limit_digest(k.asks < 1000000 ? 1000000 : k.asks));
     }

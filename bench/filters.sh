@@ -44,7 +44,7 @@ if [ -n "$new" ]; then
 else
   new=${json:-$(dirname "$program")/bench.json}
   # The old figures may be in the very file that the run writes.
-  fresh=$(mktemp "$new.XXXXXX")
+  fresh=$(mktemp "$new.XXXXXX") || die "$new can't be written"
   trap 'rm -f "$fresh"' EXIT
   "$program" --json "$fresh" ${options[@]+"${options[@]}"}
 fi

@@ -5,32 +5,36 @@
 /* What the operation is held against: lines read for a key that is in, for one that is not, half of each, or lines changed. */
 typedef enum floor_kind { FLOOR_IN, FLOOR_ABSENT, FLOOR_HALF, FLOOR_CHANGE } floor_kind;
 
-/* X(id, name, threads, floor, the peer's operation). A peer has no batches: these are held against its single calls. */
-#define OPERATIONS(X)                                                                                                  \
-    X(ADD, "add", 1, FLOOR_CHANGE, "add")                                                                              \
-    X(ADD_MANY, "add_many", 1, FLOOR_CHANGE, "add")                                                                    \
-    X(ADD_MANY_2, "add_many", 2, FLOOR_CHANGE, "add")                                                                  \
-    X(BUILD, "build", 1, FLOOR_CHANGE, "add")                                                                          \
-    X(BUILD_2, "build", 2, FLOOR_CHANGE, "add")                                                                        \
-    X(HAS_PRESENT, "has present", 1, FLOOR_IN, "has present")                                                          \
-    X(HAS_ABSENT, "has absent", 1, FLOOR_ABSENT, "has absent")                                                         \
-    X(HAS_HALF, "has half", 1, FLOOR_HALF, "has half")                                                                 \
-    X(HAS_MANY_PRESENT, "has_many present", 1, FLOOR_IN, "has present")                                                \
-    X(HAS_MANY_ABSENT, "has_many absent", 1, FLOOR_ABSENT, "has absent")                                               \
-    X(HAS_MANY_HALF, "has_many half", 1, FLOOR_HALF, "has half")                                                       \
-    X(HAS_MANY_PRESENT_2, "has_many present", 2, FLOOR_IN, "has present")                                              \
-    X(HAS_MANY_ABSENT_2, "has_many absent", 2, FLOOR_ABSENT, "has absent")                                             \
-    X(HAS_MANY_HALF_2, "has_many half", 2, FLOOR_HALF, "has half")                                                     \
-    X(REMOVE, "remove", 1, FLOOR_CHANGE, "")                                                                           \
-    X(REMOVE_MANY, "remove_many", 1, FLOOR_CHANGE, "")
+/* What --only chooses from. */
+typedef enum family { FAMILY_ADD = 1, FAMILY_BUILD = 2, FAMILY_HAS = 4, FAMILY_REMOVE = 8, FAMILY_ALL = 15 } family;
 
-#define OPERATION_ID(id, name, threads, floor, peer) OP_##id,
+/* X(id, name, threads, family, floor, the peer's operation). A peer has no batches: these are held against its single calls. */
+#define OPERATIONS(X)                                                                                                  \
+    X(ADD, "add", 1, FAMILY_ADD, FLOOR_CHANGE, "add")                                                                  \
+    X(ADD_MANY, "add_many", 1, FAMILY_ADD, FLOOR_CHANGE, "add")                                                        \
+    X(ADD_MANY_2, "add_many", 2, FAMILY_ADD, FLOOR_CHANGE, "add")                                                      \
+    X(BUILD, "build", 1, FAMILY_BUILD, FLOOR_CHANGE, "add")                                                            \
+    X(BUILD_2, "build", 2, FAMILY_BUILD, FLOOR_CHANGE, "add")                                                          \
+    X(HAS_PRESENT, "has present", 1, FAMILY_HAS, FLOOR_IN, "has present")                                              \
+    X(HAS_ABSENT, "has absent", 1, FAMILY_HAS, FLOOR_ABSENT, "has absent")                                             \
+    X(HAS_HALF, "has half", 1, FAMILY_HAS, FLOOR_HALF, "has half")                                                     \
+    X(HAS_MANY_PRESENT, "has_many present", 1, FAMILY_HAS, FLOOR_IN, "has present")                                    \
+    X(HAS_MANY_ABSENT, "has_many absent", 1, FAMILY_HAS, FLOOR_ABSENT, "has absent")                                   \
+    X(HAS_MANY_HALF, "has_many half", 1, FAMILY_HAS, FLOOR_HALF, "has half")                                           \
+    X(HAS_MANY_PRESENT_2, "has_many present", 2, FAMILY_HAS, FLOOR_IN, "has present")                                  \
+    X(HAS_MANY_ABSENT_2, "has_many absent", 2, FAMILY_HAS, FLOOR_ABSENT, "has absent")                                 \
+    X(HAS_MANY_HALF_2, "has_many half", 2, FAMILY_HAS, FLOOR_HALF, "has half")                                         \
+    X(REMOVE, "remove", 1, FAMILY_REMOVE, FLOOR_CHANGE, "")                                                            \
+    X(REMOVE_MANY, "remove_many", 1, FAMILY_REMOVE, FLOOR_CHANGE, "")
+
+#define OPERATION_ID(id, name, threads, family, floor, peer) OP_##id,
 typedef enum operation_id { OPERATIONS(OPERATION_ID) OPERATION_COUNT } operation_id;
 #undef OPERATION_ID
 
 typedef struct operation {
     const char *name;
     unsigned threads;
+    family family;
     floor_kind floor;
     const char *peer;
 } operation;

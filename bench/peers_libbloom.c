@@ -4,11 +4,11 @@
 
 #include <bloom.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 
 static void *libbloom_create(size_t n, double rate, uint64_t *bytes) {
-    /* 1.44 log2(1/rate) bits a key; 64 of them are enough for any rate that is asked here. */
-    if (n > INT_MAX / 64 && (double)n * 1.45 * __builtin_log2(1 / rate) > INT_MAX)
+    if ((double)n * 1.45 * log2(1 / rate) >= INT_MAX) /* 1.44 log2(1/rate) bits a key */
         return NULL;
     struct bloom *b = take(sizeof *b);
     if (bloom_init(b, (int)n, rate) != 0) {

@@ -16,7 +16,7 @@
 
 #include "verbs.h"
 
-#define OPERATION_ROW(id, name, threads, floor, peer) [OP_##id] = {name, threads, floor, peer},
+#define OPERATION_ROW(id, name, threads, family, floor, peer) [OP_##id] = {name, threads, family, floor, peer},
 const operation operations[OPERATION_COUNT] = {OPERATIONS(OPERATION_ROW)};
 #undef OPERATION_ROW
 
@@ -232,23 +232,26 @@ static void look_whole(const subject *s, const keys *k, const kith_filter *f, re
     results_fact(r, &told);
 }
 
-void subject_round(const subject *s, const keys *k, bool first, results *r) {
+void subject_round(const subject *s, const keys *k, unsigned families, bool first, results *r) {
     sums sum;
     for (size_t op = 0; op < OPERATION_COUNT; op++)
         sum.ns[op] = -1;
     bool threads = k->n >= THREADS_FROM;
     for (size_t p = 0; p < k->passes; p++) {
-        kith_filter *added = measure_adds(s, k, threads, &sum);
+        /* What is not asked for is done where something else needs it, and then has no row. */
+        kith_filter *added = families & (FAMILY_ADD | FAMILY_REMOVE) ? measure_adds(s, k, threads, &sum) : NULL;
         kith_filter *built = measure_builds(s, k, threads, &sum);
         if (first && p == 0)
             look_whole(s, k, built, r);
-        measure_asks(s, k, threads, built, &sum);
-        measure_removes(s, k, added, built, &sum);
+        if (families & FAMILY_HAS)
+            measure_asks(s, k, threads, built, &sum);
+        if (families & FAMILY_REMOVE)
+            measure_removes(s, k, added, built, &sum);
         kith_filter_free(added);
         kith_filter_free(built);
     }
     for (operation_id op = 0; op < OPERATION_COUNT; op++)
-        if (sum.ns[op] >= 0) {
+        if (sum.ns[op] >= 0 && operations[op].family & families) {
             row like = row_of(s, k, op);
             results_push(results_row(r, &like), sum.ns[op] / (double)k->passes);
         }

@@ -26,8 +26,8 @@ bool subject_plan(subject *s, const char *kind, size_t n, double rate, results *
 /* Bytes that a round takes beside the keys. */
 uint64_t subject_bytes(const subject *s, size_t n);
 
-/* A round of the filter. The first also measures the rate and looks whether all that went in is there. */
-void subject_round(const subject *s, const keys *k, bool first, results *r);
+/* A round of the filter: the operations of these families (a set of family). The first also measures the rate and looks whether all that went in is there. */
+void subject_round(const subject *s, const keys *k, unsigned families, bool first, results *r);
 
 /* A round of the limits on as much memory. The first also tunes them. */
 void subject_limits_round(subject *s, const keys *k, bool first, results *r);
