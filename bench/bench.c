@@ -9,9 +9,6 @@
 #include <string.h>
 #include <time.h>
 
-/* A round of fewer operations than this is repeated: 2 * 10^5 of them last a millisecond, and the clock costs 50 ns. */
-#define LEAST_OPERATIONS 200000
-
 /* A rate of 0.1% over a million digests comes with a standard deviation of 3% of itself. */
 #define LEAST_RATE_ASKS 1000000
 
@@ -84,9 +81,9 @@ uint64_t keys_bytes(size_t n, size_t most_asks) {
     return 8 * ((uint64_t)n + rate_asks + asks + asks / 64 + 1);
 }
 
-keys keys_make(size_t n, size_t most_asks) {
+keys keys_make(size_t n, size_t most_asks, size_t least_operations) {
     keys k = {.n = n, .asks = smaller(n, most_asks)};
-    k.passes = larger(1, LEAST_OPERATIONS / n);
+    k.passes = larger(1, least_operations / n);
     k.rate_asks = larger(k.asks, LEAST_RATE_ASKS);
     k.in = take(8 * n);
     k.absent = take(8 * k.rate_asks);

@@ -20,7 +20,8 @@ typedef struct keys {
     uint64_t *answers; /* a bitmap for asks */
 } keys;
 
-keys keys_make(size_t n, size_t most_asks);
+/* A round of small n is repeated until it comes to least_operations. */
+keys keys_make(size_t n, size_t most_asks, size_t least_operations);
 void keys_free(keys *k);
 
 /* Bytes that keys_make takes. */

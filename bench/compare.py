@@ -2,13 +2,15 @@
 """Two runs of the filters' bench, row by row: compare.py OLD.json NEW.json
 
 A row is marked slower or faster when even the extremes of its rounds do not meet: the fastest new round is slower than the
-slowest old one, or the other way round. "limit" is what became of the machine's own limit under the row: where it moved as
+slowest old one, or the other way round. Luck alone does that to 2 in C(a + b, a) rows of a and b rounds, and the last line says
+how many rows that makes. "limit" is what became of the machine's own limit under the row: where it moved as
 the row did, the machine changed and not the filter.
 
 Exit status: 0 compared, 2 a file can't be read.
 """
 import json
 import sys
+from math import comb
 
 NAMES = ("who", "name", "n", "rate", "op", "threads", "pages")
 
@@ -64,7 +66,7 @@ def main():
         print("compare: one run is timed by the wall, the other by the processor", file=sys.stderr)
 
     print(f"{'':16} {'':28} {'keys':>10} {'th':>2} {'old ns':>8} {'+-':>5} {'new ns':>8} {'+-':>5} {'ratio':>6} {'limit':>6}")
-    changes = 0
+    changes, by_luck = 0, 0.0
     for key, row in new.items():
         before = old.get(key)
         if before is None:
@@ -75,12 +77,14 @@ def main():
             limit = f"{row['limit_ns'] / before['limit_ns']:.2f}"
         mark = verdict(before, row)
         changes += mark != ""
+        a, b = len(before["rounds"]), len(row["rounds"])
+        by_luck += 2 / comb(a + b, a)
         print(f"{who:16} {op:28} {row['n']:>10} {row['threads']:>2} {before['ns']:8.1f} {before['spread']:5.0%} "
               f"{row['ns']:8.1f} {row['spread']:5.0%} {row['ns'] / before['ns']:6.2f} {limit:>6} {mark}".rstrip())
     for line in facts(old_run, new_run):
         changes += 1
         print(line)
-    print(f"{len(new.keys() & old.keys())} rows compared, {changes} changed beyond their spread; "
+    print(f"{len(new.keys() & old.keys())} rows compared, {changes} changed beyond their spread ({by_luck:.1f} would by luck); "
           f"{len(old.keys() - new.keys())} only in the old run, {len(new.keys() - old.keys())} only in the new one")
 
 
