@@ -1,0 +1,141 @@
+/* Keys, clock, threads and the way out: see bench.h. */
+#define _DEFAULT_SOURCE
+#include "bench.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* A rate of 0.1% over a million digests comes with a standard deviation of 3% of itself. */
+#define LEAST_RATE_ASKS 1000000
+
+#define MOST_THREADS 64
+
+uint64_t mix(uint64_t word) {
+    word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9u;
+    word = (word ^ (word >> 27)) * 0x94d049bb133111ebu;
+    return word ^ (word >> 31);
+}
+
+static bool cpu_clock;
+
+void clock_is_cpu(bool cpu) {
+    cpu_clock = cpu;
+}
+
+double now(unsigned threads) {
+    struct timespec t;
+    clock_gettime(cpu_clock && threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static void line(const char *format, va_list arguments) {
+    fputs("bench: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+}
+
+void say(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    line(format, arguments);
+    va_end(arguments);
+}
+
+void wrong(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    line(format, arguments);
+    va_end(arguments);
+    exit(1);
+}
+
+void fail(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    line(format, arguments);
+    va_end(arguments);
+    exit(2);
+}
+
+void *take(size_t bytes) {
+    void *memory = malloc(bytes > 0 ? bytes : 1);
+    if (memory == NULL)
+        fail("no memory for %zu bytes", bytes);
+    return memory;
+}
+
+static size_t larger(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
+static size_t smaller(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+uint64_t keys_bytes(size_t n, size_t most_asks) {
+    uint64_t asks = smaller(n, most_asks), rate_asks = larger((size_t)asks, LEAST_RATE_ASKS);
+    return 8 * ((uint64_t)n + rate_asks + asks + asks / 64 + 1);
+}
+
+keys keys_make(size_t n, size_t most_asks, size_t least_operations) {
+    keys k = {.n = n, .asks = smaller(n, most_asks)};
+    k.passes = larger(1, least_operations / n);
+    k.rate_asks = larger(k.asks, LEAST_RATE_ASKS);
+    k.in = take(8 * n);
+    k.absent = take(8 * k.rate_asks);
+    k.half = take(8 * k.asks);
+    k.answers = take(8 * (k.asks / 64 + 1));
+    memset(k.answers, 0, 8 * (k.asks / 64 + 1)); /* touched before the clock runs */
+    const uint64_t step = 0x9e3779b97f4a7c15u;   /* odd: the counter comes to every word once */
+    for (size_t i = 0; i < n; i++)
+        k.in[i] = mix((uint64_t)i * step);
+    for (size_t i = 0; i < k.rate_asks; i++)
+        k.absent[i] = mix(((uint64_t)i | (uint64_t)1 << 62) * step);
+    for (size_t i = 0; i < k.asks; i++) {
+        bool in = mix(k.in[i]) & 1;
+        k.half[i] = in ? k.in[i] : k.absent[i];
+        k.half_in += in;
+    }
+    return k;
+}
+
+void keys_free(keys *k) {
+    free(k->in);
+    free(k->absent);
+    free(k->half);
+    free(k->answers);
+}
+
+typedef struct piece {
+    void (*part)(void *context, size_t from, size_t to);
+    void *context;
+    size_t from, to;
+    pthread_t thread;
+} piece;
+
+static void *run_piece(void *argument) {
+    piece *p = argument;
+    p->part(p->context, p->from, p->to);
+    return NULL;
+}
+
+void run_parts(unsigned threads, size_t n, void (*part)(void *context, size_t from, size_t to), void *context) {
+    piece pieces[MOST_THREADS];
+    if (threads > MOST_THREADS)
+        fail("more than %d threads", MOST_THREADS);
+    size_t from = 0;
+    for (unsigned t = 0; t + 1 < threads; t++) {
+        size_t to = (n / threads * (t + 1)) / 64 * 64;
+        pieces[t] = (piece){.part = part, .context = context, .from = from, .to = to};
+        from = to;
+        if (pthread_create(&pieces[t].thread, NULL, run_piece, &pieces[t]) != 0)
+            fail("a thread could not be started");
+    }
+    part(context, from, n);
+    for (unsigned t = 0; t + 1 < threads; t++)
+        pthread_join(pieces[t].thread, NULL);
+}

@@ -1,0 +1,219 @@
+/* Filters of every kind beside their peers and the machine's limits: the plan of the runs.
+ *
+ *     for each n
+ *         ROUNDS times
+ *             for each kind: the filter, then the limits on as much memory
+ *             for each peer, at each rate that a kind has
+ *             hashing keys
+ *         the table
+ *     the JSON
+ *
+ * Everything is measured anew in each round, so that a slow phase of the machine falls on all and shows in the spread. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report.h"
+
+static const char help[] =
+    "usage: bench_filters [OPTION]…\n"
+    "\n"
+    "  --n LIST        numbers of keys, set apart by commas; 1e4,1e6\n"
+    "  --kinds LIST    kinds of filters; without it all that do not grow\n"
+    "  --rate P        of all kinds; without it 0.01 where keys are bits, 0.001 where they are fingerprints\n"
+    "  --only LIST     of add, build, has, remove\n"
+    "  --peers no      leaves the peers out; yes\n"
+    "  --rounds R      5\n"
+    "  --asks M        look-ups that are timed in a round, at most; 4e6\n"
+    "  --least M       operations of a row in a round, at least: fewer keys are gone over again; 1e6\n"
+    "  --clock CLOCK   wall, or cpu: what other programs take is left out where one thread works; wall\n"
+    "  --json FILE     all figures, for programs\n"
+    "\n"
+    "Exit status: 0 done, 1 a filter gave a wrong answer, 2 used wrongly, or no memory.\n";
+
+#define MOST_SIZES 16
+#define MOST_KINDS 64
+
+typedef struct options {
+    size_t sizes[MOST_SIZES];
+    size_t size_count;
+    const char *kinds[MOST_KINDS];
+    size_t kind_count;
+    unsigned families; /* a set of family */
+    bool no_peers;
+    double rate;
+    size_t rounds, most_asks, least_operations;
+    const char *clock, *json;
+} options;
+
+static double number(const char *text, double least, double most) {
+    char *end;
+    errno = 0;
+    double value = strtod(text, &end);
+    if (end == text || *end != '\0' || errno != 0 || !(value >= least && value <= most))
+        fail("%s is not a number from %g to %g", text, least, most);
+    return value;
+}
+
+static const char *known_kind(const char *name) {
+    for (size_t i = 0; i < kith_filter_kind_count(); i++)
+        if (strcmp(kith_filter_kind_at(i)->name, name) == 0)
+            return kith_filter_kind_at(i)->name;
+    fail("there is no kind %s", name);
+}
+
+static void read_size(options *o, const char *item) {
+    if (o->size_count == MOST_SIZES)
+        fail("more than %d numbers of keys", MOST_SIZES);
+    o->sizes[o->size_count++] = (size_t)number(item, 100, 4e9);
+}
+
+static void read_kind(options *o, const char *item) {
+    if (o->kind_count == MOST_KINDS)
+        fail("more than %d kinds", MOST_KINDS);
+    o->kinds[o->kind_count++] = known_kind(item);
+}
+
+static void read_family(options *o, const char *item) {
+    static const char *const names[] = {"add", "build", "has", "remove"};
+    for (unsigned f = 0; f < sizeof names / sizeof *names; f++)
+        if (strcmp(names[f], item) == 0) {
+            o->families |= 1u << f;
+            return;
+        }
+    fail("--only takes add, build, has and remove, not %s", item);
+}
+
+static void read_list(options *o, char *list, void (*read_item)(options *o, const char *item)) {
+    for (char *next, *item = list; item != NULL; item = next) {
+        next = strchr(item, ',');
+        if (next != NULL)
+            *next++ = '\0';
+        read_item(o, item);
+    }
+}
+
+static options read_options(int argc, char **argv) {
+    /* A million operations last some milliseconds: more than other programs get at a time. */
+    options o = {.rounds = 5, .most_asks = 4000000, .least_operations = 1000000, .clock = "wall"};
+    for (int i = 1; i < argc; i++) {
+        const char *name = argv[i];
+        if (strcmp(name, "--help") == 0) {
+            fputs(help, stdout);
+            exit(0);
+        }
+        char *value = i + 1 < argc ? argv[++i] : NULL;
+        if (value == NULL)
+            fail("%s: no such option, or its value is missing; --help lists them", name);
+        if (strcmp(name, "--n") == 0)
+            read_list(&o, value, read_size);
+        else if (strcmp(name, "--kinds") == 0)
+            read_list(&o, value, read_kind);
+        else if (strcmp(name, "--only") == 0)
+            read_list(&o, value, read_family);
+        else if (strcmp(name, "--peers") == 0 && (strcmp(value, "yes") == 0 || strcmp(value, "no") == 0))
+            o.no_peers = strcmp(value, "no") == 0;
+        else if (strcmp(name, "--rate") == 0)
+            o.rate = number(value, 1e-9, 0.5);
+        else if (strcmp(name, "--rounds") == 0)
+            o.rounds = (size_t)number(value, 1, 1000);
+        else if (strcmp(name, "--asks") == 0)
+            o.most_asks = (size_t)number(value, 100, 4e9);
+        else if (strcmp(name, "--least") == 0)
+            o.least_operations = (size_t)number(value, 1, 4e9);
+        else if (strcmp(name, "--clock") == 0 && (strcmp(value, "wall") == 0 || strcmp(value, "cpu") == 0))
+            o.clock = value;
+        else if (strcmp(name, "--json") == 0)
+            o.json = value;
+        else
+            fail("no option %s %s; --help lists them", name, value);
+    }
+    if (o.families == 0)
+        o.families = FAMILY_ALL;
+    if (o.size_count == 0) {
+        static const size_t usual[] = {10000, 1000000};
+        memcpy(o.sizes, usual, sizeof usual);
+        o.size_count = sizeof usual / sizeof *usual;
+    }
+    /* A filter that grows is made of others: its figures are theirs, times its layers. */
+    bool all = o.kind_count == 0;
+    for (size_t i = 0; all && i < kith_filter_kind_count(); i++) {
+        const kith_kind_info *kind = kith_filter_kind_at(i);
+        if (!(kind->capabilities & KITH_CAN_GROW) && o.kind_count < MOST_KINDS)
+            o.kinds[o.kind_count++] = kind->name;
+    }
+    return o;
+}
+
+static bool enough_memory(uint64_t needed) {
+    uint64_t available = memory_available();
+    return available == 0 || needed < available - available / 8;
+}
+
+static void peers_round(const subject *subjects, size_t count, const keys *k, bool first, results *r) {
+    for (const peer *const *p = peers; *p != NULL; p++)
+        for (size_t s = 0; s < count; s++) {
+            bool done = false;
+            for (size_t before = 0; before < s; before++)
+                done = done || subjects[before].rate == subjects[s].rate;
+            if (!done)
+                peer_round(*p, subjects[s].rate, k, first, r);
+        }
+}
+
+static void run_size(const options *o, size_t n, subject *subjects, results *r) {
+    uint64_t for_keys = keys_bytes(n, o->most_asks);
+    size_t count = 0;
+    for (size_t i = 0; i < o->kind_count; i++) {
+        if (!subject_plan(&subjects[count], o->kinds[i], n, o->rate, r))
+            continue;
+        if (!enough_memory(for_keys + subject_bytes(&subjects[count], n)))
+            results_skip(r, "%s of %zu keys: %.1f GB are needed, fewer are free", o->kinds[i], n,
+                         (double)(for_keys + subject_bytes(&subjects[count], n)) / 1e9);
+        else
+            count++;
+    }
+    if (count == 0)
+        return;
+    keys k = keys_make(n, o->most_asks, o->least_operations);
+    for (size_t round = 0; round < o->rounds; round++) {
+        say("%zu keys, round %zu of %zu", n, round + 1, o->rounds);
+        for (size_t s = 0; s < count; s++) {
+            subject_round(&subjects[s], &k, o->families, round == 0, r);
+            subject_limits_round(&subjects[s], &k, round == 0, r);
+        }
+        if (!o->no_peers)
+            peers_round(subjects, count, &k, round == 0, r);
+        row like = {.who = "limit", .name = "", .n = n, .op = "digest of 16 bytes", .threads = 1, .pages = ""};
+        results_push(results_row(r, &like), limit_digest(k.asks < 1000000 ? 1000000 : k.asks));
+    }
+    for (size_t s = 0; s < count; s++)
+        subject_link(&subjects[s], &k, r);
+    report_table(r, subjects, count, n, o->rounds);
+    keys_free(&k);
+}
+
+int main(int argc, char **argv) {
+    options o = read_options(argc, argv);
+    results r = {0};
+    clock_is_cpu(strcmp(o.clock, "cpu") == 0);
+    /* Opened first: a name that can't be written is known before the work. */
+    FILE *json = o.json != NULL ? fopen(o.json, "w") : NULL;
+    if (o.json != NULL && json == NULL)
+        fail("%s: %s", o.json, strerror(errno));
+    /* Names in the results live in the subjects. */
+    subject *subjects = take(o.size_count * o.kind_count * sizeof *subjects);
+    for (size_t i = 0; i < o.size_count; i++)
+        run_size(&o, o.sizes[i], subjects + i * o.kind_count, &r);
+    if (json != NULL) {
+        run_facts facts = {o.rounds, o.most_asks, o.clock};
+        report_json(json, &r, &facts);
+        if (ferror(json) | (fclose(json) != 0))
+            fail("%s could not be written", o.json);
+    }
+    free(subjects);
+    results_free(&r);
+    return 0;
+}

@@ -1,0 +1,13 @@
+/* The list of peers: see peers.h. A peer is a file peers_<name>.c and a line here. */
+#include "peers.h"
+
+#ifdef BENCH_LIBBLOOM
+extern const peer peer_libbloom;
+#endif
+
+const peer *const peers[] = {
+#ifdef BENCH_LIBBLOOM
+    &peer_libbloom,
+#endif
+    NULL,
+};

@@ -1,0 +1,47 @@
+/* verbs.h: the calls of libkith that are timed. The rest of the bench knows these names only, so a call that the library
+ * gains is one line here. Each answers how many digests were yes or went through; the caller holds that against what it
+ * knows. */
+#ifndef KITH_BENCH_VERBS_H
+#define KITH_BENCH_VERBS_H
+
+#include <kith/filter.h>
+
+#include "bench.h"
+
+/* ---- one digest ---- */
+
+static inline bool verb_has(const kith_filter *f, uint64_t digest) {
+    return kith_filter_has_many(f, &digest, 1, NULL) == 1;
+}
+
+static inline bool verb_add(kith_filter *f, uint64_t digest) {
+    return kith_filter_add_many(f, &digest, 1, NULL, NULL) == KITH_OK;
+}
+
+static inline bool verb_remove(kith_filter *f, uint64_t digest) {
+    return kith_filter_remove_many(f, &digest, 1, NULL) == KITH_OK;
+}
+
+/* ---- many digests ---- */
+
+/* The library has no threads of its own here: pieces of one list, a thread each. */
+size_t verb_has_many(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe, unsigned threads);
+
+/* More than one thread only where the kind has KITH_CAN_SHARE: an adder each. */
+size_t verb_add_many(kith_filter *f, const uint64_t *digests, size_t n, unsigned threads);
+
+static inline size_t verb_remove_many(kith_filter *f, const uint64_t *digests, size_t n) {
+    size_t done = 0;
+    return kith_filter_remove_many(f, digests, n, &done) == KITH_OK ? done : 0;
+}
+
+/* The most threads that verb_build takes. */
+#define VERB_BUILD_THREADS 1
+
+static inline kith_status verb_build(const kith_filter_spec *spec, const uint64_t *digests, size_t n, unsigned threads,
+                                     kith_filter **f) {
+    (void)threads;
+    return kith_filter_build(spec, digests, n, KITH_BUILD_SET, f);
+}
+
+#endif
