@@ -23,7 +23,7 @@
  *
  * Parameters: 0 bits in a slot (f), 1 half, 2 regions, 3 b, 4 alternate (0 halves, 1 simple). */
 #include "core/fit.h"
-#include "family/nest.h"
+#include "family/nest_batch.h"
 
 enum { BUCKET_SLOTS = KITHI_REGIONS + 1, ALTERNATE };
 enum { HALVES, SIMPLE };

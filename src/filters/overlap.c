@@ -28,7 +28,7 @@
  *
  * Parameters: 0 bits in a slot, 1 half (windows), 2 regions. */
 #include "core/fit.h"
-#include "family/nest.h"
+#include "family/nest_batch.h"
 
 #define SLOT_BITS_MIN 3
 
