@@ -52,7 +52,8 @@ uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, d
  * block (a plain Bloom filter is one block, its slices are the lanes): the cells hit are on average `mean`, and fewer
  * than one honest filter in 10^9 passes mean + 6 standard deviations, which is what comes back, rounded up: the guard
  * against keys that were chosen to fill it. Mean and deviation are exact. Lanes of a block fill together, which makes
- * the deviation of a blocked filter larger than that of as many independent lanes, by 1% (4 lanes) to 17% (16). */
+ * the deviation of a blocked filter larger than that of as many independent lanes, by 1% (4 lanes of 128) to 65% (16
+ * of 8). */
 uint64_t kithi_fill_limit(unsigned lanes, uint64_t lane_cells, uint64_t blocks, uint64_t n);
 
 #endif

@@ -1,8 +1,8 @@
 /* blocked_counting: counting in one cache line: a counting Bloom filter whose add, remove and lookup touch one line.
  *
  * It is to counting (Fan, Cao, Almeida, Broder, 2000) what blocked is to bloom (Putze, Sanders, Singler, 2009). A key
- * picks one block, the 64 bytes of a cache line, which are 128 counters of 4 bits, and has one counter in each of 4, 8 or
- * 16 lanes of equal width:
+ * picks one block, the 64 bytes of a cache line, which are 128 counters of 4 bits, and has one counter in each of 4, 8
+ * or 16 lanes of equal width:
  *
  *     body     | block 0 | block 1 |  …  |  block B-1  |        block of digest d = high half of (d * B)
  *                   .---------'
@@ -25,13 +25,13 @@
  *
  *     failure = n * sum over N of P(N) P(Binomial(N, 1/width) >= 14)^lanes         (N others in the block)
  *
- * which is 10^-55 at a million keys and 1%, and 10^-10 at 90%, where a block has 117 keys and 14 million of them would be
- * too many. So rates above 50% are planned as 50%: n * 3.2 * 10^-28 with 4 lanes, less with more, and under 10^-9 for as
- * many keys as 2^53 blocks take.
+ * which is 10^-55 at a million keys and 1%, and 10^-10 at 90%, where a block has 117 keys and 15 million of them in all
+ * would be too many. So rates above 50% are planned as 50%: n * 3.2 * 10^-28 with 4 lanes, less with more, and under
+ * 10^-9 for as many keys as 64-bit digests carry.
  *
  * How full. As in blocked: mean and estimate of keys are those of counting with `lanes` slices of blocks * width, the
- * spread is larger, by 2% to 4% with 4 lanes, 16% to 19% with 8, 65% with 16. The guard watches the sum only, and keys that a stranger chooses need siphash here as
- * they do there.
+ * spread is larger, by 2% to 4% with 4 lanes, 16% to 19% with 8, 65% with 16. The guard watches the sum only, and keys
+ * that a stranger chooses need siphash here as they do there.
  *
  * Invariants. Every add and every remove that succeeds changes one counter of each lane of one block by 1, unless it is
  * stuck: those lanes of a block that have no stuck counter add up to the same number, the keys in that block; and where
