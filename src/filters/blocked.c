@@ -109,13 +109,17 @@ static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
     if (!kithi_bits_open(f))
         return has(f, digest) ? KITH_OK : KITH_E_FULL;
     uint8_t *block = kithi_block_of(f, digest);
-    kithi_bits_book(f, KITHI_BY_LANES(f, block_add, block, digest), was_new);
+    unsigned set_bits;
+    KITHI_BY_LANES(f, set_bits, block_add, block, digest);
+    kithi_bits_book(f, set_bits, was_new);
     return KITH_OK;
 }
 
 static unsigned add_shared(kith_filter *f, uint64_t digest, bool commit) {
     uint8_t *block = kithi_block_of(f, digest);
-    return KITHI_BY_LANES(f, block_add_shared, block, digest, commit);
+    unsigned set_bits;
+    KITHI_BY_LANES(f, set_bits, block_add_shared, block, digest, commit);
+    return set_bits;
 }
 
 static kith_status merge(kith_filter *into, const kith_filter *from) {

@@ -89,8 +89,7 @@ KITHI_INLINE bool block_has(const uint8_t *block, uint64_t digest, unsigned lane
 }
 
 /* The least counter of the key. */
-KITHI_INLINE unsigned block_least(const uint8_t *block, uint64_t digest, unsigned lanes) {
-    kithi_lane_words words = kithi_lane_words_of(digest, lanes);
+KITHI_INLINE unsigned least_of(const uint8_t *block, kithi_lane_words words, unsigned lanes) {
     unsigned least = KITHI_COUNTER_TOP;
 #pragma GCC unroll 16
     for (unsigned j = 0; j < lanes; j++) {
@@ -100,11 +99,9 @@ KITHI_INLINE unsigned block_least(const uint8_t *block, uint64_t digest, unsigne
     return least;
 }
 
-/* Adds the key (kithi_counter_raise) or takes it away (kithi_counter_lower); answers how many of its counters came from
- * 0 or to 0. */
-KITHI_INLINE unsigned block_change(uint8_t *block, uint64_t digest, bool (*change)(uint8_t *counters, uint64_t c),
-                                   unsigned lanes) {
-    kithi_lane_words words = kithi_lane_words_of(digest, lanes);
+/* Raises or lowers all counters of the key; answers how many of them came from 0 or to 0. */
+KITHI_INLINE unsigned change_all(uint8_t *block, kithi_lane_words words, bool (*change)(uint8_t *counters, uint64_t c),
+                                 unsigned lanes) {
     unsigned zeros = 0;
 #pragma GCC unroll 16
     for (unsigned j = 0; j < lanes; j++)
@@ -112,34 +109,54 @@ KITHI_INLINE unsigned block_change(uint8_t *block, uint64_t digest, bool (*chang
     return zeros;
 }
 
-/* ---- verbs ---- */
-
-KITHI_LANES_HAS(block_has)
-
-static uint64_t copies(const kith_filter *f, uint64_t digest) {
-    return KITHI_BY_LANES(f, block_least, kithi_block_of(f, digest), digest);
+KITHI_INLINE unsigned block_copies(const uint8_t *block, uint64_t digest, unsigned lanes) {
+    return least_of(block, kithi_lane_words_of(digest, lanes), lanes);
 }
 
-static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
+KITHI_INLINE kith_status block_add(kith_filter *f, uint64_t digest, bool *was_new, unsigned lanes) {
     uint8_t *block = kithi_block_of(f, digest);
-    unsigned before = KITHI_BY_LANES(f, block_least, block, digest);
+    kithi_lane_words words = kithi_lane_words_of(digest, lanes);
+    unsigned before = least_of(block, words, lanes);
     kith_status status = kithi_counters_open(f, before);
     if (status != KITH_OK)
         return status;
-    f->head.fill += KITHI_BY_LANES(f, block_change, block, digest, kithi_counter_raise);
+    f->head.fill += change_all(block, words, kithi_counter_raise, lanes);
     f->head.count++;
     *was_new = before == 0;
     return KITH_OK;
 }
 
-static kith_status remove_one(kith_filter *f, uint64_t digest) {
+KITHI_INLINE kith_status block_remove(kith_filter *f, uint64_t digest, unsigned lanes) {
     uint8_t *block = kithi_block_of(f, digest);
-    kith_status status = kithi_counters_removable(f, KITHI_BY_LANES(f, block_least, block, digest));
+    kithi_lane_words words = kithi_lane_words_of(digest, lanes);
+    kith_status status = kithi_counters_removable(f, least_of(block, words, lanes));
     if (status != KITH_OK)
         return status;
-    f->head.fill -= KITHI_BY_LANES(f, block_change, block, digest, kithi_counter_lower);
+    f->head.fill -= change_all(block, words, kithi_counter_lower, lanes);
     f->head.count--;
     return KITH_OK;
+}
+
+/* ---- verbs ---- */
+
+KITHI_LANES_HAS(block_has)
+
+static uint64_t copies(const kith_filter *f, uint64_t digest) {
+    unsigned least;
+    KITHI_BY_LANES(f, least, block_copies, kithi_block_of(f, digest), digest);
+    return least;
+}
+
+static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
+    kith_status status;
+    KITHI_BY_LANES(f, status, block_add, f, digest, was_new);
+    return status;
+}
+
+static kith_status remove_one(kith_filter *f, uint64_t digest) {
+    kith_status status;
+    KITHI_BY_LANES(f, status, block_remove, f, digest);
+    return status;
 }
 
 static kithi_tally lane_tally(const kith_filter *f, uint64_t block, uint64_t lane) {
