@@ -16,6 +16,26 @@
 #include "core/cpu.h"
 #include "kind.h"
 
+/* add_many or remove_many of a verb for one digest, up to the first that fails. */
+KITHI_INLINE kith_status kithi_change_many(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
+                                           size_t *done,
+                                           kith_status (*change)(kith_filter *f, uint64_t digest, bool *was_new),
+                                           void (*prefetch)(const void *f, uint64_t digest)) {
+    for (size_t i = 0; i < n && i < KITHI_AHEAD; i++)
+        prefetch(f, digests[i]);
+    for (size_t i = 0; i < n; i++) {
+        if (n - i > KITHI_AHEAD)
+            prefetch(f, digests[i + KITHI_AHEAD]);
+        bool is_new = false;
+        kith_status status = change(f, digests[i], &is_new);
+        if (status != KITH_OK)
+            return status;
+        kithi_bitmap_set(was_new, i, is_new);
+        ++*done;
+    }
+    return KITH_OK;
+}
+
 #ifdef KITHI_HAVE_X86
 #define KITHI_EACH_SET(DEFINE, body) DEFINE(portable, , body) DEFINE(avx2, KITHI_TARGET_AVX2, body)
 #define KITHI_KERNELS_BY(portable, avx2, avx512, neon)                                                                 \

@@ -4,13 +4,14 @@
  * fixed beforehand (the rate); no is never wrong, as long as only keys that were added are removed. A filter that has
  * reached its capacity refuses keys: the rate is a promise.
  *
- *     kind       keys come   and go   bits a key at 1% / 0.1%   lines a lookup   take it when
- *     bloom         yes       no          9.6 / 14.4                  k          sets are merged and compared
- *     blocked       yes       no         10.1 / 15.7                  1          speed is what counts
- *     counting      yes       yes        38.4 / 57.5                  k          the classic with deletion
- *     cuckoo        yes       yes        10.4 / 13.5                  2          keys go again, rate above 0.2%
- *     overlap       yes       yes        12.7 / 12.7                  2          keys go again, rate 0.1% and below
- *     layers        yes    as inside     depends                      -          nobody knows n beforehand
+ *     kind              keys come   and go   bits a key at 1% / 0.1%   lines a lookup   take it when
+ *     bloom                yes       no          9.6 / 14.4                  k          sets are merged and compared
+ *     blocked              yes       no         10.1 / 15.7                  1          speed is what counts
+ *     counting             yes       yes        38.4 / 57.5                  k          the classic with deletion
+ *     blocked_counting     yes       yes        45.7 / 77.6                  1          deletion, and speed counts
+ *     cuckoo               yes       yes        10.4 / 13.5                  2          keys go again, rate above 0.2%
+ *     overlap              yes       yes        12.7 / 12.7                  2          keys go again, 0.1% and below
+ *     layers               yes    as inside     depends                      -          nobody knows n beforehand
  *
  * (Figures of kith_filter_plan at a million keys.) One handle type serves all kinds, whether the bytes live on the
  * heap, in a mapped file or in memory of yours; a verb that a kind or a read-only handle can't do says so.
@@ -78,10 +79,10 @@ KITH_API KITH_MUST_USE kith_status kith_filter_clear(kith_filter *filter);
  * KITH_E_READONLY    the filter is mapped or viewed
  * KITH_E_BUSY        adders are open
  *
- * Adding a key twice: Bloom kinds ignore it; cuckoo, overlap and counting store another copy, and remove() takes one
- * away. *was_new (may be NULL) tells whether has() would have said no before; it is written on success only. Cost: one
- * hash, then 1 cache line (blocked), 2 (cuckoo, overlap), k (bloom, counting); near capacity a cuckoo kind searches
- * its region for a free slot. */
+ * Adding a key twice: Bloom kinds ignore it; cuckoo, overlap and the counting kinds store another copy, and remove()
+ * takes one away. *was_new (may be NULL) tells whether has() would have said no before; it is written on success only.
+ * Cost: one hash, then 1 cache line (blocked, blocked_counting), 2 (cuckoo, overlap), k (bloom, counting); near capacity
+ * a cuckoo kind searches its region for a free slot. */
 KITH_API KITH_MUST_USE kith_status kith_filter_add(kith_filter *filter, const void *key, size_t key_bytes,
                                                    bool *was_new);
 
@@ -97,8 +98,8 @@ KITH_API KITH_MUST_USE kith_status kith_filter_remove(kith_filter *filter, const
 /* Is the key in? True may be wrong, at the rate; false is right. Never allocates. */
 KITH_API bool kith_filter_has(const kith_filter *filter, const void *key, size_t key_bytes);
 
-/* How many copies of a key are in: at least the true number, more at the rate; of counting, 15 means 15 or more. 0 or 1
- * for kinds without copies. */
+/* How many copies of a key are in: at least the true number, more at the rate; of counting kinds, 15 means 15 or more.
+ * 0 or 1 for kinds without copies. */
 KITH_API uint64_t kith_filter_copies(const kith_filter *filter, const void *key, size_t key_bytes);
 
 /* ---- many digests: the fast path ---- */
@@ -152,8 +153,8 @@ KITH_API void kith_adder_close(kith_adder *adder);
  * Both must have equal kind, geometry, capacity, hash and key (create_like, or equal specs): KITH_E_MISMATCH. A filter
  * with itself is KITH_E_ARGUMENT; and KITH_E_UNSUPPORTED, KITH_E_READONLY, KITH_E_BUSY as elsewhere. */
 
-/* Everything in `from` goes into `into` as well. Bloom kinds: bit for bit the filter of the union. Counting: counters
- * add up and saturate. Cuckoo kinds: a multiset sum.
+/* Everything in `from` goes into `into` as well. Bloom kinds: bit for bit the filter of the union. Counting kinds:
+ * counters add up and saturate. Cuckoo kinds: a multiset sum.
  * KITH_E_FULL when the result would be past its capacity: for Bloom kinds, whose sets may have keys in common, when the
  * counts add up to more and so does the number of keys estimated from the bits. KITH_E_COPIES, KITH_E_MEMORY (cuckoo kinds work on a copy). All or nothing. */
 KITH_API KITH_MUST_USE kith_status kith_filter_merge(kith_filter *into, const kith_filter *from);
@@ -197,7 +198,7 @@ typedef struct kith_filter_stats {
     uint64_t cells;      /* bits, counters or slots */
     uint64_t cells_used; /* not zero */
     double load;         /* cells_used / cells */
-    uint64_t stuck;      /* counting: counters at their top, which stay there */
+    uint64_t stuck;      /* counting kinds: counters at their top, which stay there */
     unsigned layers;     /* 1, or the number of layers */
     uint64_t file_bytes;
 } kith_filter_stats;
@@ -205,7 +206,7 @@ typedef struct kith_filter_stats {
 #define KITH_FILTER_STATS_INIT                                                                                         \
     { sizeof(kith_filter_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
-/* Cost: a pass over the body (blocked, counting), else constant. KITH_E_ARGUMENT for a wrong struct_bytes. */
+/* Cost: a pass over the body (blocked and counting kinds), else constant. KITH_E_ARGUMENT for a wrong struct_bytes. */
 KITH_API KITH_MUST_USE kith_status kith_filter_stats_of(const kith_filter *filter, kith_filter_stats *stats);
 
 /* The parameters of a filter as kith_filter_plan() would give them, with what is promised. */

@@ -56,17 +56,28 @@ static double lanes_power(double x, unsigned lanes) {
     return x;
 }
 
-double kithi_blocked_rate(unsigned lanes, unsigned lane_bits, uint64_t blocks, uint64_t n) {
+/* A given cell of a lane is hit `hits` times or more by x keys of its block, when none of them hits it with probability
+ * `clear`. 1 less the other cases: good to 10^-15, which the fourth power or a higher one makes nothing. */
+static inline double cell_hit(double x, double lane_cells, double clear, unsigned hits) {
+    double term = clear, fewer = clear;
+    for (unsigned i = 1; i < hits; i++) {
+        term *= (x - i + 1) / (i * (lane_cells - 1));
+        fewer += term;
+    }
+    return fewer < 1 ? 1 - fewer : 0;
+}
+
+double kithi_blocked_hit(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, unsigned hits) {
     double keys = (double)n, p = 1 / (double)blocks;
-    double stay = 1 - 1 / (double)lane_bits; /* a key of the block leaves a given bit of it alone */
-    /* A mean of 128 keys for each bit of a lane leaves a bit of 16 lanes 0 with less than 16 e^-64, even at half that
-     * mean, which a block falls under with e^-1000. It also bounds the sum below: to some 3000 terms. */
-    if (keys * p > 128.0 * lane_bits)
+    double stay = 1 - 1 / (double)lane_cells; /* a key of the block leaves a given cell of it alone */
+    /* A mean of 128 keys for each cell of a lane leaves one of 16 cells with 14 or fewer by less than 10^-12, even at half
+     * that mean, which a block falls under with e^-1000. It also bounds the sum below: to some 3000 terms. */
+    if (keys * p > 128.0 * lane_cells)
         return 1;
     double mode = blocks == 1 ? keys : floor((keys + 1) * p);
-    double clear_at_mode = pow(stay, mode); /* a bit of a block of so many keys is 0 */
+    double clear_at_mode = pow(stay, mode); /* a cell of a block of so many keys is 0 */
     if (blocks == 1)
-        return lanes_power(1 - clear_at_mode, lanes);
+        return lanes_power(cell_hit(keys, lane_cells, clear_at_mode, hits), lanes);
     /* Terms outward from the mode until they no longer count. Weights are relative to the mode's and divided by their
      * sum in the end: a binomial coefficient of n = 10^15 has no digits left when it comes out of lgamma. */
     double odds = p / (1 - p), least = 1e-30;
@@ -74,7 +85,7 @@ double kithi_blocked_rate(unsigned lanes, unsigned lane_bits, uint64_t blocks, u
     double weight = 1, clear = clear_at_mode;
     for (double x = mode; x <= keys && weight > least; x++) {
         weights += weight;
-        total += weight * lanes_power(1 - clear, lanes);
+        total += weight * lanes_power(cell_hit(x, lane_cells, clear, hits), lanes);
         weight *= (keys - x) / (x + 1) * odds;
         clear *= stay;
     }
@@ -82,7 +93,7 @@ double kithi_blocked_rate(unsigned lanes, unsigned lane_bits, uint64_t blocks, u
     clear = clear_at_mode / stay;
     for (double x = mode - 1; x > 0 && weight > least; x--) {
         weights += weight;
-        total += weight * lanes_power(1 - clear, lanes);
+        total += weight * lanes_power(cell_hit(x, lane_cells, clear, hits), lanes);
         weight *= x / (keys - x + 1) / odds;
         clear /= stay;
     }
@@ -92,18 +103,22 @@ double kithi_blocked_rate(unsigned lanes, unsigned lane_bits, uint64_t blocks, u
     return total / weights;
 }
 
-uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_bits, uint64_t n, double rate) {
+double kithi_blocked_rate(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n) {
+    return kithi_blocked_hit(lanes, lane_cells, blocks, n, 1);
+}
+
+uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, double rate) {
     /* The rate falls as blocks are added. Bloom's size is near: from there outward, then bisection. */
     uint64_t most = UINT64_C(1) << 53;
-    uint64_t start = kithi_bloom_slice(lanes, n, rate) / lane_bits;
+    uint64_t start = kithi_bloom_slice(lanes, n, rate) / lane_cells;
     if (start == 0 || start > most)
         start = 1;
     uint64_t low = start, high = start;
-    while (low > 0 && kithi_blocked_rate(lanes, lane_bits, low, n) <= rate) {
+    while (low > 0 && kithi_blocked_rate(lanes, lane_cells, low, n) <= rate) {
         high = low;
         low -= low / 8 + 1;
     }
-    while (kithi_blocked_rate(lanes, lane_bits, high, n) > rate) {
+    while (kithi_blocked_rate(lanes, lane_cells, high, n) > rate) {
         if (high == most)
             return 0;
         low = high;
@@ -113,7 +128,7 @@ uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_bits, uint64_t n, do
     }
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
-        if (kithi_blocked_rate(lanes, lane_bits, middle, n) > rate)
+        if (kithi_blocked_rate(lanes, lane_cells, middle, n) > rate)
             low = middle;
         else
             high = middle;
@@ -121,8 +136,8 @@ uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_bits, uint64_t n, do
     return high;
 }
 
-uint64_t kithi_fill_limit(unsigned lanes, uint64_t lane_bits, uint64_t blocks, uint64_t n) {
-    double w = (double)lane_bits, l = lanes, keys = (double)n;
+uint64_t kithi_fill_limit(unsigned lanes, uint64_t lane_cells, uint64_t blocks, uint64_t n) {
+    double w = (double)lane_cells, l = lanes, keys = (double)n;
     double cells = l * w * (double)blocks;
     double p = 1 / (w * (double)blocks); /* a key hits a given cell */
     if (p == 1)

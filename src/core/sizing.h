@@ -29,24 +29,31 @@ bool kithi_bloom_choose(uint64_t n, double rate, unsigned given_k, unsigned *k, 
  * bit were left. */
 double kithi_bloom_keys(unsigned k, uint64_t slice, uint64_t fill);
 
-/* ---- Blocked: blocks of `lanes` lanes of `lane_bits` bits, one bit of each lane of one block a key ----
+/* ---- Blocked: blocks of `lanes` lanes of `lane_cells` cells, one cell of each lane of one block a key ----
  *
  * A block has N keys with the binomial weight of n and 1/blocks, its lanes are independent given N:
  *
- *     rate = sum over N of P(N) (1 - (1 - 1/lane_bits)^N)^lanes            (lanes a power of two, at most 16)
+ *     rate = sum over N of P(N) (1 - (1 - 1/lane_cells)^N)^lanes           (lanes a power of two, 4 to 16)
  */
-double kithi_blocked_rate(unsigned lanes, unsigned lane_bits, uint64_t blocks, uint64_t n);
+double kithi_blocked_rate(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n);
+
+/* The same for `hits` (1 to 15) keys or more at each of the cells, of which the rate is the case 1:
+ *
+ *     sum over N of P(N) P(Binomial(N, 1/lane_cells) >= hits)^lanes        (to within 10^-30 where it is less than that)
+ */
+double kithi_blocked_hit(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, unsigned hits);
 
 /* The smallest number of blocks that keeps the rate; 0 when it would pass 2^53. */
-uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_bits, uint64_t n, double rate);
+uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, double rate);
 
 /* ---- How full ----
  *
- * n keys in `blocks` blocks of `lanes` lanes of `lane_bits` cells, each key hitting one cell in every lane of one
+ * n keys in `blocks` blocks of `lanes` lanes of `lane_cells` cells, each key hitting one cell in every lane of one
  * block (a plain Bloom filter is one block, its slices are the lanes): the cells hit are on average `mean`, and fewer
  * than one honest filter in 10^9 passes mean + 6 standard deviations, which is what comes back, rounded up: the guard
  * against keys that were chosen to fill it. Mean and deviation are exact. Lanes of a block fill together, which makes
- * the deviation of a blocked filter larger than that of as many independent lanes, by 1% (4 lanes) to 17% (16). */
-uint64_t kithi_fill_limit(unsigned lanes, uint64_t lane_bits, uint64_t blocks, uint64_t n);
+ * the deviation of a blocked filter larger than that of as many independent lanes, by 1% (4 lanes of 128) to 65% (16
+ * of 8). */
+uint64_t kithi_fill_limit(unsigned lanes, uint64_t lane_cells, uint64_t blocks, uint64_t n);
 
 #endif

@@ -1,7 +1,7 @@
-/* simd/avx2.h: a block of blocked in two vectors of 32 bytes, whose lanes can be shifted each by its own amount.
+/* simd/avx2.h: a block of the blocked kinds in two vectors of 32 bytes, whose words can be shifted each by its own amount.
  *
- * The key's bytes, spread to the lanes, say by how much a 1 is shifted in each. A lane of 128 bits is two of 64: the 1 of
- * the key is shifted out of one of them, which leaves 0. */
+ * The key's bytes, spread to the lanes, say by how much a 1 is shifted in each: to its bit, or to the lowest bit of its
+ * counter. A lane of 128 bits is two words of 64: the 1 of the key is shifted out of one of them, which leaves 0. */
 #ifndef KITHI_SIMD_AVX2_H
 #define KITHI_SIMD_AVX2_H
 
@@ -15,30 +15,59 @@ typedef struct kithi_avx2_block {
     __m256i low, high;
 } kithi_avx2_block;
 
-/* The bits of a key: one in each of 4, 8 or 16 lanes. */
-KITHI_TARGET_AVX2 KITHI_INLINE kithi_avx2_block kithi_avx2_bits(uint64_t digest, unsigned lanes) {
+/* By how much a 1 is shifted in each word: to cell `byte * width / 256` of its lane, of cells of 1 << cell_shift bits. */
+KITHI_TARGET_AVX2 KITHI_INLINE kithi_avx2_block kithi_avx2_shifts(uint64_t digest, unsigned lanes, int cell_shift) {
     __m128i bytes = _mm_cvtsi64_si128((long long)kithi_word(digest, 0));
     if (lanes == 16) {
         __m128i more = _mm_cvtsi64_si128((long long)kithi_word(digest, 1));
-        __m256i one = _mm256_set1_epi32(1);
-        return (kithi_avx2_block){_mm256_sllv_epi32(one, _mm256_srli_epi32(_mm256_cvtepu8_epi32(bytes), 3)),
-                                  _mm256_sllv_epi32(one, _mm256_srli_epi32(_mm256_cvtepu8_epi32(more), 3))};
+        return (kithi_avx2_block){
+            _mm256_slli_epi32(_mm256_srli_epi32(_mm256_cvtepu8_epi32(bytes), 3 + cell_shift), cell_shift),
+            _mm256_slli_epi32(_mm256_srli_epi32(_mm256_cvtepu8_epi32(more), 3 + cell_shift), cell_shift)};
     }
-    __m256i one = _mm256_set1_epi64x(1), first = _mm256_cvtepu8_epi64(bytes);
+    __m256i first = _mm256_cvtepu8_epi64(bytes);
     if (lanes == 8) {
         __m256i second = _mm256_cvtepu8_epi64(_mm_srli_si128(bytes, 4));
-        return (kithi_avx2_block){_mm256_sllv_epi64(one, _mm256_srli_epi64(first, 2)),
-                                  _mm256_sllv_epi64(one, _mm256_srli_epi64(second, 2))};
+        return (kithi_avx2_block){_mm256_slli_epi64(_mm256_srli_epi64(first, 2 + cell_shift), cell_shift),
+                                  _mm256_slli_epi64(_mm256_srli_epi64(second, 2 + cell_shift), cell_shift)};
     }
-    __m256i bit = _mm256_srli_epi64(first, 1), odd = _mm256_set_epi64x(64, 0, 64, 0);
-    return (kithi_avx2_block){
-        _mm256_sllv_epi64(one, _mm256_sub_epi64(_mm256_permute4x64_epi64(bit, 0x50), odd)),
-        _mm256_sllv_epi64(one, _mm256_sub_epi64(_mm256_permute4x64_epi64(bit, 0xfa), odd)),
-    };
+    __m256i shift = _mm256_slli_epi64(_mm256_srli_epi64(first, 1 + cell_shift), cell_shift);
+    __m256i odd = _mm256_set_epi64x(64, 0, 64, 0);
+    return (kithi_avx2_block){_mm256_sub_epi64(_mm256_permute4x64_epi64(shift, 0x50), odd),
+                              _mm256_sub_epi64(_mm256_permute4x64_epi64(shift, 0xfa), odd)};
 }
 
-KITHI_TARGET_AVX2 KITHI_INLINE bool kithi_avx2_block_has(const uint8_t *block, uint64_t digest, unsigned lanes) {
-    kithi_avx2_block bits = kithi_avx2_bits(digest, lanes);
+/* 1 shifted; 0 where the shift is past the word. */
+KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_ones(__m256i shifts, unsigned lanes) {
+    return lanes == 16 ? _mm256_sllv_epi32(_mm256_set1_epi32(1), shifts)
+                       : _mm256_sllv_epi64(_mm256_set1_epi64x(1), shifts);
+}
+
+/* How many words are 0. */
+KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_zeros(__m256i low, __m256i high, unsigned lanes) {
+    __m256i zero = _mm256_setzero_si256();
+    if (lanes == 16) {
+        unsigned in_low = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(low, zero)));
+        unsigned in_high = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(high, zero)));
+        return kithi_popcount(in_low | in_high << 8);
+    }
+    unsigned in_low = (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(low, zero)));
+    unsigned in_high = (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(high, zero)));
+    return kithi_popcount(in_low | in_high << 4);
+}
+
+/* Words of a block: a lane of 16 has 32 bits. */
+#define KITHI_AVX2_WORDS(lanes) ((lanes) == 16 ? 16u : 8u)
+
+/* ---- blocked ---- */
+
+/* The bits of a key. */
+KITHI_TARGET_AVX2 KITHI_INLINE kithi_avx2_block kithi_avx2_bits_of(uint64_t digest, unsigned lanes) {
+    kithi_avx2_block shifts = kithi_avx2_shifts(digest, lanes, 0);
+    return (kithi_avx2_block){kithi_avx2_ones(shifts.low, lanes), kithi_avx2_ones(shifts.high, lanes)};
+}
+
+KITHI_TARGET_AVX2 KITHI_INLINE bool kithi_avx2_bits_has(const uint8_t *block, uint64_t digest, unsigned lanes) {
+    kithi_avx2_block bits = kithi_avx2_bits_of(digest, lanes);
     __m256i low = _mm256_loadu_si256((const __m256i *)(const void *)block);
     __m256i high = _mm256_loadu_si256((const __m256i *)(const void *)(block + 32));
     __m256i missing = _mm256_or_si256(_mm256_andnot_si256(low, bits.low), _mm256_andnot_si256(high, bits.high));
@@ -46,22 +75,96 @@ KITHI_TARGET_AVX2 KITHI_INLINE bool kithi_avx2_block_has(const uint8_t *block, u
 }
 
 /* Sets the key's bits; answers how many were 0. */
-KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_block_add(uint8_t *block, uint64_t digest, unsigned lanes) {
-    kithi_avx2_block bits = kithi_avx2_bits(digest, lanes);
-    __m256i *at = (__m256i *)(void *)block, zero = _mm256_setzero_si256();
+KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_bits_set(uint8_t *block, uint64_t digest, unsigned lanes) {
+    kithi_avx2_block bits = kithi_avx2_bits_of(digest, lanes);
+    __m256i *at = (__m256i *)(void *)block;
     __m256i low = _mm256_loadu_si256(at), high = _mm256_loadu_si256(at + 1);
-    __m256i new_low = _mm256_andnot_si256(low, bits.low), new_high = _mm256_andnot_si256(high, bits.high);
     _mm256_storeu_si256(at, _mm256_or_si256(low, bits.low));
     _mm256_storeu_si256(at + 1, _mm256_or_si256(high, bits.high));
-    /* A lane holds one new bit at most: so many lanes are not 0. */
-    if (lanes == 16) {
-        unsigned old_low = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(new_low, zero)));
-        unsigned old_high = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(new_high, zero)));
-        return 16 - kithi_popcount(old_low | old_high << 8);
-    }
-    unsigned old_low = (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(new_low, zero)));
-    unsigned old_high = (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(new_high, zero)));
-    return 8 - kithi_popcount(old_low | old_high << 4);
+    /* A word gets one new bit at most. */
+    return KITHI_AVX2_WORDS(lanes) -
+           kithi_avx2_zeros(_mm256_andnot_si256(low, bits.low), _mm256_andnot_si256(high, bits.high), lanes);
+}
+
+/* ---- blocked_counting: counters of 4 bits ---- */
+
+typedef struct kithi_avx2_counters {
+    kithi_avx2_block block, ones; /* 1 at the lowest bit of each counter of the key */
+    kithi_avx2_block full;        /* 15 there */
+} kithi_avx2_counters;
+
+KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_times_15(__m256i ones, unsigned lanes) {
+    return lanes == 16 ? _mm256_sub_epi32(_mm256_slli_epi32(ones, 4), ones)
+                       : _mm256_sub_epi64(_mm256_slli_epi64(ones, 4), ones);
+}
+
+KITHI_TARGET_AVX2 KITHI_INLINE kithi_avx2_counters kithi_avx2_counters_of(const uint8_t *block, uint64_t digest,
+                                                                          unsigned lanes) {
+    const __m256i *at = (const __m256i *)(const void *)block;
+    kithi_avx2_block shifts = kithi_avx2_shifts(digest, lanes, 2);
+    __m256i low = kithi_avx2_ones(shifts.low, lanes), high = kithi_avx2_ones(shifts.high, lanes);
+    return (kithi_avx2_counters){{_mm256_loadu_si256(at), _mm256_loadu_si256(at + 1)},
+                                 {low, high},
+                                 {kithi_avx2_times_15(low, lanes), kithi_avx2_times_15(high, lanes)}};
+}
+
+/* Of the key's counters, those that are 0. A word without one holds 0 of it, and is not counted. */
+KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_counters_zero(const kithi_avx2_counters *c, unsigned lanes) {
+    return kithi_avx2_zeros(_mm256_and_si256(c->block.low, c->full.low), _mm256_and_si256(c->block.high, c->full.high),
+                            lanes) -
+           (KITHI_AVX2_WORDS(lanes) - lanes);
+}
+
+KITHI_TARGET_AVX2 KITHI_INLINE bool kithi_avx2_counters_has(const uint8_t *block, uint64_t digest, unsigned lanes) {
+    kithi_avx2_counters c = kithi_avx2_counters_of(block, digest, lanes);
+    return kithi_avx2_counters_zero(&c, lanes) == 0;
+}
+
+/* Adds `by` (1 or -1) to the counters that are not stuck. */
+KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_change(__m256i block, __m256i ones, __m256i full, unsigned lanes,
+                                                         int by) {
+    __m256i value = _mm256_and_si256(block, full);
+    __m256i stuck = lanes == 16 ? _mm256_cmpeq_epi32(value, full) : _mm256_cmpeq_epi64(value, full);
+    __m256i step = _mm256_andnot_si256(stuck, ones);
+    if (lanes == 16)
+        return by > 0 ? _mm256_add_epi32(block, step) : _mm256_sub_epi32(block, step);
+    return by > 0 ? _mm256_add_epi64(block, step) : _mm256_sub_epi64(block, step);
+}
+
+KITHI_TARGET_AVX2 KITHI_INLINE void kithi_avx2_change_all(uint8_t *block, const kithi_avx2_counters *c, unsigned lanes,
+                                                          int by) {
+    __m256i *at = (__m256i *)(void *)block;
+    _mm256_storeu_si256(at, kithi_avx2_change(c->block.low, c->ones.low, c->full.low, lanes, by));
+    _mm256_storeu_si256(at + 1, kithi_avx2_change(c->block.high, c->ones.high, c->full.high, lanes, by));
+}
+
+/* Adds 1 to the key's counters; *zeros: how many were 0. False, and nothing: all are 14 or more. */
+KITHI_TARGET_AVX2 KITHI_INLINE bool kithi_avx2_counters_raise(uint8_t *block, uint64_t digest, unsigned lanes,
+                                                              unsigned *zeros) {
+    kithi_avx2_counters c = kithi_avx2_counters_of(block, digest, lanes);
+    /* 14 and 15 are those whose upper three bits are set. */
+    __m256i low = _mm256_andnot_si256(c.ones.low, _mm256_andnot_si256(c.block.low, c.full.low));
+    __m256i high = _mm256_andnot_si256(c.ones.high, _mm256_andnot_si256(c.block.high, c.full.high));
+    __m256i lower = _mm256_or_si256(low, high);
+    if (_mm256_testz_si256(lower, lower) != 0)
+        return false;
+    *zeros = kithi_avx2_counters_zero(&c, lanes);
+    kithi_avx2_change_all(block, &c, lanes, 1);
+    return true;
+}
+
+/* Takes 1 from the key's counters; *zeros: how many are 0 now. False, and nothing: one was. */
+KITHI_TARGET_AVX2 KITHI_INLINE bool kithi_avx2_counters_lower(uint8_t *block, uint64_t digest, unsigned lanes,
+                                                              unsigned *zeros) {
+    kithi_avx2_counters c = kithi_avx2_counters_of(block, digest, lanes);
+    if (kithi_avx2_counters_zero(&c, lanes) != 0)
+        return false;
+    kithi_avx2_change_all(block, &c, lanes, -1);
+    kithi_avx2_counters after = c;
+    after.block.low = _mm256_xor_si256(_mm256_and_si256(c.block.low, c.full.low), c.ones.low);
+    after.block.high = _mm256_xor_si256(_mm256_and_si256(c.block.high, c.full.high), c.ones.high);
+    *zeros = kithi_avx2_counters_zero(&after, lanes); /* those that were 1 */
+    return true;
 }
 
 #endif

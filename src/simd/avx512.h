@@ -1,4 +1,4 @@
-/* simd/avx512.h: a block of blocked in one vector of 64 bytes; otherwise as simd/avx2.h. */
+/* simd/avx512.h: a block of the blocked kinds in one vector of 64 bytes; otherwise as simd/avx2.h. */
 #ifndef KITHI_SIMD_AVX512_H
 #define KITHI_SIMD_AVX512_H
 
@@ -8,34 +8,111 @@
 #include "core/cpu.h"
 #include "core/mix.h"
 
-/* The bits of a key: one in each of 4, 8 or 16 lanes. */
-KITHI_TARGET_AVX512 KITHI_INLINE __m512i kithi_avx512_bits(uint64_t digest, unsigned lanes) {
+/* 1 in each word of the block that holds a cell of the key, at the cell's lowest bit; cells have 1 << cell_shift bits. */
+KITHI_TARGET_AVX512 KITHI_INLINE __m512i kithi_avx512_ones(uint64_t digest, unsigned lanes, unsigned cell_shift) {
     long long word = (long long)kithi_word(digest, 0);
     if (lanes == 16) {
-        __m128i bytes = _mm_set_epi64x((long long)kithi_word(digest, 1), word);
-        return _mm512_sllv_epi32(_mm512_set1_epi32(1), _mm512_srli_epi32(_mm512_cvtepu8_epi32(bytes), 3));
+        __m512i bytes = _mm512_cvtepu8_epi32(_mm_set_epi64x((long long)kithi_word(digest, 1), word));
+        return _mm512_sllv_epi32(_mm512_set1_epi32(1),
+                                 _mm512_slli_epi32(_mm512_srli_epi32(bytes, 3 + cell_shift), cell_shift));
     }
     __m512i one = _mm512_set1_epi64(1), bytes = _mm512_cvtepu8_epi64(_mm_cvtsi64_si128(word));
     if (lanes == 8)
-        return _mm512_sllv_epi64(one, _mm512_srli_epi64(bytes, 2));
+        return _mm512_sllv_epi64(one, _mm512_slli_epi64(_mm512_srli_epi64(bytes, 2 + cell_shift), cell_shift));
     __m512i twice = _mm512_set_epi64(3, 3, 2, 2, 1, 1, 0, 0), odd = _mm512_set_epi64(64, 0, 64, 0, 64, 0, 64, 0);
-    __m512i bit = _mm512_srli_epi64(_mm512_permutexvar_epi64(twice, bytes), 1);
-    return _mm512_sllv_epi64(one, _mm512_sub_epi64(bit, odd));
+    bytes = _mm512_permutexvar_epi64(twice, bytes);
+    __m512i shift = _mm512_slli_epi64(_mm512_srli_epi64(bytes, 1 + cell_shift), cell_shift);
+    return _mm512_sllv_epi64(one, _mm512_sub_epi64(shift, odd));
 }
 
-KITHI_TARGET_AVX512 KITHI_INLINE bool kithi_avx512_block_has(const uint8_t *block, uint64_t digest, unsigned lanes) {
-    __m512i missing = _mm512_andnot_si512(_mm512_loadu_si512(block), kithi_avx512_bits(digest, lanes));
+/* Which words are not 0. */
+KITHI_TARGET_AVX512 KITHI_INLINE unsigned kithi_avx512_set_words(__m512i x, unsigned lanes) {
+    return lanes == 16 ? (unsigned)_mm512_test_epi32_mask(x, x) : (unsigned)_mm512_test_epi64_mask(x, x);
+}
+
+/* ---- blocked ---- */
+
+KITHI_TARGET_AVX512 KITHI_INLINE bool kithi_avx512_bits_has(const uint8_t *block, uint64_t digest, unsigned lanes) {
+    __m512i missing = _mm512_andnot_si512(_mm512_loadu_si512(block), kithi_avx512_ones(digest, lanes, 0));
     return _mm512_test_epi64_mask(missing, missing) == 0;
 }
 
 /* Sets the key's bits; answers how many were 0. */
-KITHI_TARGET_AVX512 KITHI_INLINE unsigned kithi_avx512_block_add(uint8_t *block, uint64_t digest, unsigned lanes) {
-    __m512i bits = kithi_avx512_bits(digest, lanes), before = _mm512_loadu_si512(block);
+KITHI_TARGET_AVX512 KITHI_INLINE unsigned kithi_avx512_bits_set(uint8_t *block, uint64_t digest, unsigned lanes) {
+    __m512i bits = kithi_avx512_ones(digest, lanes, 0), before = _mm512_loadu_si512(block);
     __m512i missing = _mm512_andnot_si512(before, bits);
     _mm512_storeu_si512(block, _mm512_or_si512(before, bits));
-    /* A lane holds one new bit at most: so many lanes are not 0. */
-    return kithi_popcount(lanes == 16 ? _mm512_test_epi32_mask(missing, missing)
-                                      : _mm512_test_epi64_mask(missing, missing));
+    return kithi_popcount(kithi_avx512_set_words(missing, lanes)); /* a word gets one new bit at most */
+}
+
+/* ---- blocked_counting: counters of 4 bits ---- */
+
+typedef struct kithi_avx512_counters {
+    __m512i block, ones; /* 1 at the lowest bit of each counter of the key */
+    __m512i full;        /* 15 there */
+} kithi_avx512_counters;
+
+KITHI_TARGET_AVX512 KITHI_INLINE kithi_avx512_counters kithi_avx512_counters_of(const uint8_t *block, uint64_t digest,
+                                                                                unsigned lanes) {
+    __m512i ones = kithi_avx512_ones(digest, lanes, 2);
+    __m512i full = lanes == 16 ? _mm512_sub_epi32(_mm512_slli_epi32(ones, 4), ones)
+                               : _mm512_sub_epi64(_mm512_slli_epi64(ones, 4), ones);
+    return (kithi_avx512_counters){_mm512_loadu_si512(block), ones, full};
+}
+
+/* Of the key's counters, those that are 0, or 1 with `at` as 1. */
+KITHI_TARGET_AVX512 KITHI_INLINE unsigned kithi_avx512_counters_at(const kithi_avx512_counters *c, unsigned lanes,
+                                                                   unsigned at) {
+    __m512i value = _mm512_and_si512(c->block, c->full);
+    if (at != 0)
+        value = _mm512_xor_si512(value, c->ones);
+    return lanes - kithi_popcount(kithi_avx512_set_words(value, lanes));
+}
+
+KITHI_TARGET_AVX512 KITHI_INLINE bool kithi_avx512_counters_has(const uint8_t *block, uint64_t digest, unsigned lanes) {
+    kithi_avx512_counters c = kithi_avx512_counters_of(block, digest, lanes);
+    return kithi_avx512_counters_at(&c, lanes, 0) == 0;
+}
+
+/* Adds `by` (1 or -1) to the counters that are not stuck. */
+KITHI_TARGET_AVX512 KITHI_INLINE void kithi_avx512_change_all(uint8_t *block, const kithi_avx512_counters *c,
+                                                              unsigned lanes, int by) {
+    /* In a word without a counter of the key both are 0: it is taken for stuck, and stays. */
+    __m512i value = _mm512_and_si512(c->block, c->full), after;
+    if (lanes == 16) {
+        __mmask16 loose = _mm512_cmpneq_epi32_mask(value, c->full);
+        after = by > 0 ? _mm512_mask_add_epi32(c->block, loose, c->block, c->ones)
+                       : _mm512_mask_sub_epi32(c->block, loose, c->block, c->ones);
+    } else {
+        __mmask8 loose = _mm512_cmpneq_epi64_mask(value, c->full);
+        after = by > 0 ? _mm512_mask_add_epi64(c->block, loose, c->block, c->ones)
+                       : _mm512_mask_sub_epi64(c->block, loose, c->block, c->ones);
+    }
+    _mm512_storeu_si512(block, after);
+}
+
+/* Adds 1 to the key's counters; *zeros: how many were 0. False, and nothing: all are 14 or more. */
+KITHI_TARGET_AVX512 KITHI_INLINE bool kithi_avx512_counters_raise(uint8_t *block, uint64_t digest, unsigned lanes,
+                                                                  unsigned *zeros) {
+    kithi_avx512_counters c = kithi_avx512_counters_of(block, digest, lanes);
+    /* 14 and 15 are those whose upper three bits are set. */
+    __m512i lower = _mm512_andnot_si512(c.ones, _mm512_andnot_si512(c.block, c.full));
+    if (_mm512_test_epi64_mask(lower, lower) == 0)
+        return false;
+    *zeros = kithi_avx512_counters_at(&c, lanes, 0);
+    kithi_avx512_change_all(block, &c, lanes, 1);
+    return true;
+}
+
+/* Takes 1 from the key's counters; *zeros: how many are 0 now. False, and nothing: one was. */
+KITHI_TARGET_AVX512 KITHI_INLINE bool kithi_avx512_counters_lower(uint8_t *block, uint64_t digest, unsigned lanes,
+                                                                  unsigned *zeros) {
+    kithi_avx512_counters c = kithi_avx512_counters_of(block, digest, lanes);
+    if (kithi_avx512_counters_at(&c, lanes, 0) != 0)
+        return false;
+    *zeros = kithi_avx512_counters_at(&c, lanes, 1);
+    kithi_avx512_change_all(block, &c, lanes, -1);
+    return true;
 }
 
 #endif

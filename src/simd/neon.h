@@ -12,7 +12,7 @@ typedef struct kithi_neon_block {
 } kithi_neon_block;
 
 /* The bits of a key: one in each of 4, 8 or 16 lanes. */
-KITHI_INLINE kithi_neon_block kithi_neon_bits(uint64_t digest, unsigned lanes) {
+KITHI_INLINE kithi_neon_block kithi_neon_bits_of(uint64_t digest, unsigned lanes) {
     kithi_neon_block bits;
     uint16x8_t bytes = vmovl_u8(vcreate_u8(kithi_word(digest, 0)));
     if (lanes == 16) {
@@ -47,8 +47,8 @@ KITHI_INLINE uint64x2_t kithi_neon_load(const uint8_t *block, unsigned i) {
     return vreinterpretq_u64_u8(vld1q_u8(block + 16 * i));
 }
 
-KITHI_INLINE bool kithi_neon_block_has(const uint8_t *block, uint64_t digest, unsigned lanes) {
-    kithi_neon_block bits = kithi_neon_bits(digest, lanes);
+KITHI_INLINE bool kithi_neon_bits_has(const uint8_t *block, uint64_t digest, unsigned lanes) {
+    kithi_neon_block bits = kithi_neon_bits_of(digest, lanes);
     uint64x2_t missing = vdupq_n_u64(0);
     for (unsigned i = 0; i < 4; i++)
         missing = vorrq_u64(missing, vbicq_u64(bits.part[i], kithi_neon_load(block, i)));
@@ -56,8 +56,8 @@ KITHI_INLINE bool kithi_neon_block_has(const uint8_t *block, uint64_t digest, un
 }
 
 /* Sets the key's bits; answers how many were 0. */
-KITHI_INLINE unsigned kithi_neon_block_add(uint8_t *block, uint64_t digest, unsigned lanes) {
-    kithi_neon_block bits = kithi_neon_bits(digest, lanes);
+KITHI_INLINE unsigned kithi_neon_bits_set(uint8_t *block, uint64_t digest, unsigned lanes) {
+    kithi_neon_block bits = kithi_neon_bits_of(digest, lanes);
     unsigned set_bits = 0;
     for (unsigned i = 0; i < 4; i++) {
         uint64x2_t before = kithi_neon_load(block, i);

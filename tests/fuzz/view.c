@@ -182,7 +182,8 @@ static void try_sealed(const uint8_t *input, size_t byte_count, unsigned flags, 
 
 static void try_edited(const uint8_t *input, size_t byte_count, unsigned flags) {
     enum { CHOICES = 4, EDIT_BYTES = 3 };
-    static const char *const INNER[] = {"inner=blocked", "inner=overlap", "inner=counting growth=1", "inner=bloom"};
+    static const char *const INNER[] = {"inner=blocked", "inner=overlap", "inner=counting growth=1", "inner=bloom",
+                                        "inner=blocked_counting"};
     if (byte_count < CHOICES)
         return;
     kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
@@ -193,7 +194,7 @@ static void try_edited(const uint8_t *input, size_t byte_count, unsigned flags) 
     spec.capacity = 1 + input[1] % 64u;
     spec.rate = 0.5 / (1 + input[2]);
     if (strcmp(spec.kind, "layers") == 0)
-        spec.options = INNER[input[2] % 4];
+        spec.options = INNER[input[2] % (sizeof INNER / sizeof *INNER)];
     if (kith_filter_create(&spec, &filter) != KITH_OK)
         return;
     for (uint64_t key = 0; key < input[3]; key++)

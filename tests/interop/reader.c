@@ -168,18 +168,23 @@ static void cells_verify(const filter *f, unsigned cell_bits, uint64_t cells) {
         require(load_bits(f->body, bit, 1) == 0, "a bit behind the last cell is set");
 }
 
-static void counters_verify(const filter *f) {
-    uint64_t slice = f->parameter[1];
-    for (uint64_t i = 0; i < f->parameter[0]; i++) {
-        uint64_t sum = 0;
-        bool stuck = false;
-        for (uint64_t c = i * slice; c < (i + 1) * slice; c++) {
-            uint64_t counter = load_bits(f->body, c * 4, 4);
-            sum += counter;
-            stuck = stuck || counter == 15;
-        }
-        require(stuck || sum == f->count, "the counters of a slice do not add up to count");
+/* Adds up counters from … to - 1; answers whether one of them is 15. */
+static bool counters_sum(const filter *f, uint64_t from, uint64_t to, uint64_t *sum) {
+    bool stuck = false;
+    *sum = 0;
+    for (uint64_t c = from; c < to; c++) {
+        uint64_t counter = load_bits(f->body, c * 4, 4);
+        *sum += counter;
+        stuck = stuck || counter == 15;
     }
+    return stuck;
+}
+
+static void counters_verify(const filter *f) {
+    uint64_t slice = f->parameter[1], sum;
+    for (uint64_t i = 0; i < f->parameter[0]; i++)
+        require(counters_sum(f, i * slice, (i + 1) * slice, &sum) || sum == f->count,
+                "the counters of a slice do not add up to count");
 }
 
 static bool cells_has(const filter *f, unsigned cell_bits, uint64_t d) {
@@ -189,25 +194,46 @@ static bool cells_has(const filter *f, unsigned cell_bits, uint64_t d) {
     return true;
 }
 
-static uint64_t blocked_body_bytes(const filter *f) {
+/* Kinds 2 and 7. */
+static uint64_t blocked_body_bytes(const filter *f, unsigned cell_bits) {
     uint64_t lanes = f->parameter[0], blocks = f->parameter[1];
     require(lanes == 4 || lanes == 8 || lanes == 16, "lanes out of range");
     require(blocks >= 1 && blocks <= (uint64_t)1 << 53, "blocks out of range");
-    require(f->parameter[7] <= 512 * blocks, "fill limit out of range");
+    require(f->parameter[7] <= 512 / cell_bits * blocks, "fill limit out of range");
     return blocks * 64;
 }
 
-static bool blocked_has(const filter *f, uint64_t d) {
-    unsigned lanes = (unsigned)f->parameter[0], width = 512 / lanes, width_log2 = 0;
+static bool blocked_has(const filter *f, unsigned cell_bits, uint64_t d) {
+    unsigned lanes = (unsigned)f->parameter[0], width = 512 / cell_bits / lanes, width_log2 = 0;
     while (1u << width_log2 < width)
         width_log2++;
     const uint8_t *block = f->body + hi(d, f->parameter[1]) * 64;
     for (unsigned j = 0; j < lanes; j++) {
         unsigned byte = word(d, j / 8) >> (8 * (j % 8)) & 0xff;
-        if (load_bits(block, j * width + (byte >> (8 - width_log2)), 1) == 0)
+        if (load_bits(block, (j * width + (byte >> (8 - width_log2))) * cell_bits, cell_bits) == 0)
             return false;
     }
     return true;
+}
+
+static void blocked_counters_verify(const filter *f) {
+    uint64_t lanes = f->parameter[0], blocks = f->parameter[1], width = 128 / lanes, keys = 0;
+    bool keys_known = true;
+    for (uint64_t block = 0; block < blocks; block++) {
+        uint64_t keys_of_block = 0;
+        bool known = false;
+        for (uint64_t lane = 0; lane < lanes; lane++) {
+            uint64_t first = block * 128 + lane * width, sum;
+            if (counters_sum(f, first, first + width, &sum))
+                continue;
+            require(!known || sum == keys_of_block, "two lanes of a block do not add up to the same");
+            keys_of_block = sum;
+            known = true;
+        }
+        keys += keys_of_block;
+        keys_known = keys_known && known;
+    }
+    require(!keys_known || keys == f->count, "the counters do not add up to count");
 }
 
 /* Kinds 4 and 5. */
@@ -334,7 +360,7 @@ static bool verify_layer(const filter *outer, const uint8_t *block, uint64_t byt
 
 static void layers_verify(const filter *f) {
     const uint64_t *p = f->parameter;
-    require(p[0] >= 1 && p[0] <= 5, "kind of the layers out of range");
+    require((p[0] >= 1 && p[0] <= 5) || p[0] == 7, "kind of the layers out of range");
     require(p[1] >= 1 && p[1] <= 16, "growth out of range");
     require(p[2] >= 1 && p[2] <= 64, "number of layers out of range");
     require(p[3] >= 1 && p[3] <= f->capacity, "capacity of the first layer out of range");
@@ -379,9 +405,11 @@ static bool has(const filter *f, uint64_t d) {
     case BLOOM:
         return cells_has(f, 1, d);
     case BLOCKED:
-        return blocked_has(f, d);
+        return blocked_has(f, 1, d);
     case COUNTING:
         return cells_has(f, 4, d);
+    case BLOCKED_COUNTING:
+        return blocked_has(f, 4, d);
     case CUCKOO:
     case OVERLAP:
         return regions_has(f, d);
@@ -403,7 +431,7 @@ static void verify_filter_fields(const filter *f, double rate) {
     require(f->capacity >= 1, "capacity 0");
     require(isfinite(rate) && rate > 0 && rate < 1, "rate out of range");
     require(f->count <= f->capacity, "more keys than the capacity");
-    require(f->kind <= COUNTING || f->fill == 0, "fill of a kind that has none");
+    require(f->kind <= COUNTING || f->kind == BLOCKED_COUNTING || f->fill == 0, "fill of a kind that has none");
 }
 
 static void verify_header(const uint8_t *block, const filter *f) {
@@ -411,7 +439,7 @@ static void verify_header(const uint8_t *block, const filter *f) {
     require(load(block + 12, 2) == HEADER_BYTES, "header bytes is not 192");
     require(all_zero(block + 14, 2 + 16) && all_zero(block + 34, 6) && all_zero(block + 168, 8),
             "a reserved byte is not 0");
-    require((f->kind >= BLOOM && f->kind <= LAYERS) || is_table(f), "unknown kind");
+    require((f->kind >= BLOOM && f->kind <= BLOCKED_COUNTING) || is_table(f), "unknown kind");
     require(f->hash <= 1, "unknown hash");
     if (is_table(f))
         require(all_zero(block + 32, 32) && all_zero(block + 72, 8) && f->fill == 0,
@@ -419,8 +447,9 @@ static void verify_header(const uint8_t *block, const filter *f) {
     else
         verify_filter_fields(f, load_f64(block + 72));
 
-    static const uint8_t used[] = {[BLOOM] = 0x83,   [BLOCKED] = 0x83, [COUNTING] = 0x83, [CUCKOO] = 0x1f,
-                                   [OVERLAP] = 0x07, [LAYERS] = 0x0f,  [IMAGE] = 0x7f,    [ENTRIES] = 0x3f};
+    static const uint8_t used[] = {
+        [BLOOM] = 0x83,  [BLOCKED] = 0x83, [COUNTING] = 0x83, [CUCKOO] = 0x1f,          [OVERLAP] = 0x07,
+        [LAYERS] = 0x0f, [IMAGE] = 0x7f,   [ENTRIES] = 0x3f,  [BLOCKED_COUNTING] = 0x83};
     for (unsigned i = 0; i < PARAMETERS; i++)
         require((used[f->kind] >> i & 1) != 0 || f->parameter[i] == 0, "an unused parameter is not 0");
 }
@@ -463,13 +492,18 @@ static filter verify(const uint8_t *block, uint64_t bytes, const filter *outer) 
         cells_verify(&f, 1, f.parameter[0] * f.parameter[1]);
         break;
     case BLOCKED:
-        require(blocked_body_bytes(&f) == f.body_bytes, wrong_length);
+        require(blocked_body_bytes(&f, 1) == f.body_bytes, wrong_length);
         cells_verify(&f, 1, f.body_bytes * 8);
         break;
     case COUNTING:
         require(cells_body_bytes(&f, 4) == f.body_bytes, wrong_length);
         cells_verify(&f, 4, f.parameter[0] * f.parameter[1]);
         counters_verify(&f);
+        break;
+    case BLOCKED_COUNTING:
+        require(blocked_body_bytes(&f, 4) == f.body_bytes, wrong_length);
+        cells_verify(&f, 4, f.body_bytes * 2);
+        blocked_counters_verify(&f);
         break;
     case CUCKOO:
     case OVERLAP:

@@ -222,7 +222,7 @@ TEST(a_file_of_another_version_is_named_whatever_else_is_in_it) {
 }
 
 TEST(a_file_of_an_unknown_kind_is_named) {
-    static const uint16_t KINDS[] = {0, 7, 99, 0xffff};
+    static const uint16_t KINDS[] = {0, 8, 99, 0xffff};
     EACH_KIND(kind) {
         make_block(kind, NULL);
         for (size_t i = 0; i < LENGTH(KINDS); i++) {
@@ -412,6 +412,7 @@ static const struct {
 } FILES[] = {{"bloom", NULL},
              {"blocked", NULL},
              {"counting", NULL},
+             {"blocked_counting", NULL},
              {"cuckoo", NULL},
              {"cuckoo", "b=1"},
              {"cuckoo", "alternate=simple"},

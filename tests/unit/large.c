@@ -81,8 +81,8 @@ static double marks_above(const kith_filter *f) {
     const uint64_t *p = f->head.params;
     double marks = 0;
     for (size_t i = 0; i < KEYS; i++) {
-        if (strcmp(f->kind->info.name, "blocked") == 0) {
-            marks += kithi_mulhi(keys[i], p[1]) * 512 >= FOUR_G ? (double)p[0] : 0;
+        if (strncmp(f->kind->info.name, "blocked", strlen("blocked")) == 0) {
+            marks += kithi_mulhi(keys[i], p[1]) * (512 / f->shape.cell_bits) >= FOUR_G ? (double)p[0] : 0;
         } else if (f->shape.fingerprint_bits == 0) { /* bloom, counting: one mark a slice, anywhere in it */
             for (uint64_t j = 0; j < p[0]; j++)
                 marks += j * p[1] + kithi_mulhi(kithi_word(keys[i], j), p[1]) >= FOUR_G;
@@ -134,7 +134,7 @@ static void try_large(const char *kind, const char *options, uint64_t capacity, 
             CHECK(f->kind->has(f, keys[i]));
         CHECK_EQ_U64(kith_filter_count(f), KEYS / 2);
     }
-    printf("%-9s %" PRIu64
+    printf("%-16s %" PRIu64
            " cells of %u bits: %.0f cells in use above the 2^32-th, %.0f marks due there, all keys found\n",
            kind, f->shape.cells, f->shape.cell_bits, used, above);
     kith_filter_free(f);
@@ -168,6 +168,11 @@ TEST(blocked_of_more_than_2_to_the_32_bits_finds_all_its_keys) {
 TEST(counting_of_more_than_2_to_the_32_counters_finds_all_its_keys) {
     prepare();
     try_large("counting", "k=2", 1000000, 0, UINT64_C(2300) << 20);
+}
+
+TEST(blocked_counting_of_more_than_2_to_the_32_counters_finds_all_its_keys) {
+    prepare();
+    try_large("blocked_counting", NULL, 400000000, .01, 0);
 }
 
 TEST(cuckoo_of_more_than_2_to_the_32_slots_finds_all_its_keys) {

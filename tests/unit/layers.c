@@ -19,7 +19,7 @@
 enum { FIRST = 1000, LAYERS = 10, KEYS_MAX = 1100000, PROBES = UNDER_SANITIZER ? 20000 : 200000, BATCH = 4096 };
 #define RATE .01
 
-static const char *const INNER[] = {"blocked", "bloom", "overlap", "cuckoo", "counting"};
+static const char *const INNER[] = {"blocked", "bloom", "overlap", "cuckoo", "counting", "blocked_counting"};
 
 static uint64_t keys[KEYS_MAX];
 static uint64_t probes[PROBES];

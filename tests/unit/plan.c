@@ -341,6 +341,7 @@ TEST(what_is_malformed_is_refused_by_name_and_nothing_is_allocated) {
         {"overlap", "b=2"},
         {"blocked", "lanes=5"},
         {"counting", "k=65"},
+        {"blocked_counting", "lanes=32"},
         {"layers", "growth=0"},
         {"layers", "growth=17"},
         {"layers", "inner=no"},
