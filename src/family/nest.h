@@ -88,6 +88,54 @@ static inline void kithi_nest_set(const kith_filter *f, uint8_t *region, uint32_
     kithi_field_set(region, slot, (unsigned)f->head.params[KITHI_SLOT_BITS], code);
 }
 
+/* ---- places as words ---- */
+
+/* What all keys of a batch need, read once, where a place fits in a word. */
+typedef struct kithi_nest_frame {
+    const kith_filter *f;
+    uint64_t stride, regions, places, top;
+    unsigned slot_bits;
+    uint64_t ones;  /* the lowest bit of each slot of a place */
+    uint64_t highs; /* the highest */
+    uint64_t steps; /* what is added to the code in each of them */
+} kithi_nest_frame;
+
+/* False when a place does not fit in a word from every bit that it may begin at. */
+KITHI_INLINE bool kithi_nest_frame_of(const kithi_nest *nest, const kith_filter *f, kithi_nest_frame *frame) {
+    unsigned bits = (unsigned)f->head.params[KITHI_SLOT_BITS], slots = nest->place_slots(&f->head);
+    unsigned unit = nest->windows ? bits : bits * slots; /* from one place to the next */
+    unsigned shift_max = 8 - (unit & -unit & 7 ? unit & -unit & 7 : 8);
+    if (slots * bits + shift_max > 64)
+        return false;
+    *frame = (kithi_nest_frame){
+        .f = f,
+        .stride = kithi_nest_stride(&f->head, nest->region_slots(&f->head)),
+        .regions = f->head.params[KITHI_REGIONS],
+        .places = 2 * f->head.params[KITHI_HALF],
+        .top = kithi_nest_top(nest, &f->head),
+        .slot_bits = bits,
+    };
+    for (unsigned i = 0; i < slots; i++) {
+        frame->ones |= UINT64_C(1) << (i * bits);
+        frame->steps |= (uint64_t)kithi_nest_code(nest, 0, i) << (i * bits);
+    }
+    frame->highs = frame->ones << (bits - 1);
+    return true;
+}
+
+/* Not 0 when a slot of the word is 0; its lowest bit is then the highest of the first such slot. */
+KITHI_INLINE uint64_t kithi_zero_slots(const kithi_nest_frame *frame, uint64_t slots) {
+    return (slots - frame->ones) & ~slots & frame->highs;
+}
+
+/* The slots of the place that begins with this slot. */
+KITHI_INLINE uint64_t kithi_nest_slots(const kithi_nest_frame *frame, const uint8_t *region, uint32_t first) {
+    uint64_t bit = (uint64_t)first * frame->slot_bits;
+    return kithi_load64(region + bit / 8) >> (bit % 8);
+}
+
+/* ---- a digest ---- */
+
 /* The region and the ways of a digest. */
 static inline uint8_t *kithi_nest_locate(const kithi_nest *nest, const kith_filter *f, uint64_t digest,
                                          kithi_ways *ways) {

@@ -8,45 +8,12 @@
 
 #include "family/nest_search.h"
 
-/* What all keys of a batch need, read once. */
-typedef struct kithi_nest_frame {
-    const kith_filter *f;
-    uint64_t stride, regions, places, top;
-    unsigned slot_bits;
-    uint64_t ones;  /* the lowest bit of each slot of a place */
-    uint64_t highs; /* the highest */
-    uint64_t steps; /* what is added to the code in each of them */
-} kithi_nest_frame;
-
 /* The two places of a key: where the words begin that hold them, and at which bit of the word. */
 typedef struct kithi_spot {
     uint8_t *at[2];
     uint64_t codes; /* of the slots of a place, as they lie in the word */
     uint32_t shift[2];
 } kithi_spot;
-
-/* False when a place does not fit in a word from every bit that it may begin at. */
-KITHI_INLINE bool kithi_nest_frame_of(const kithi_nest *nest, const kith_filter *f, kithi_nest_frame *frame) {
-    unsigned bits = (unsigned)f->head.params[KITHI_SLOT_BITS], slots = nest->place_slots(&f->head);
-    unsigned unit = nest->windows ? bits : bits * slots; /* from one place to the next */
-    unsigned shift_max = 8 - (unit & -unit & 7 ? unit & -unit & 7 : 8);
-    if (slots * bits + shift_max > 64)
-        return false;
-    *frame = (kithi_nest_frame){
-        .f = f,
-        .stride = kithi_nest_stride(&f->head, nest->region_slots(&f->head)),
-        .regions = f->head.params[KITHI_REGIONS],
-        .places = 2 * f->head.params[KITHI_HALF],
-        .top = kithi_nest_top(nest, &f->head),
-        .slot_bits = bits,
-    };
-    for (unsigned i = 0; i < slots; i++) {
-        frame->ones |= UINT64_C(1) << (i * bits);
-        frame->steps |= (uint64_t)kithi_nest_code(nest, 0, i) << (i * bits);
-    }
-    frame->highs = frame->ones << (bits - 1);
-    return true;
-}
 
 /* Finds the places of a digest and asks for their lines. */
 KITHI_INLINE void kithi_nest_spot(const kithi_nest *nest, const kithi_nest_frame *frame, uint64_t digest,
@@ -68,11 +35,6 @@ KITHI_INLINE void kithi_nest_spot(const kithi_nest *nest, const kithi_nest_frame
 
 KITHI_INLINE uint64_t kithi_spot_slots(const kithi_spot *spot, unsigned i) {
     return kithi_load64(spot->at[i]) >> spot->shift[i];
-}
-
-/* Not 0 when a slot of the word is 0; its lowest bit is then the highest of the first such slot. */
-KITHI_INLINE uint64_t kithi_zero_slots(const kithi_nest_frame *frame, uint64_t slots) {
-    return (slots - frame->ones) & ~slots & frame->highs;
 }
 
 KITHI_INLINE bool kithi_spot_has(const kithi_nest_frame *frame, const kithi_spot *spot) {
@@ -124,7 +86,8 @@ KITHI_INLINE size_t kithi_nest_has_many(const kithi_nest *nest, const kith_filte
     return yes;
 }
 
-/* What finds an empty slot among its own goes there; the others go the way of single keys. */
+/* What finds an empty slot among its own goes there, or others move for it; what does not fit goes the way of single keys,
+ * which finds the reason. */
 KITHI_INLINE kith_status kithi_nest_add_many(const kithi_nest *nest, kith_filter *f, const uint64_t *digests, size_t n,
                                              uint64_t *was_new, size_t *done) {
     kithi_nest_frame frame;
@@ -135,13 +98,15 @@ KITHI_INLINE kith_status kithi_nest_add_many(const kithi_nest *nest, kith_filter
     for (size_t i = 0; i < n; i++) {
         kithi_spot *spot = &ahead[i % KITHI_AHEAD];
         bool is_new = narrow && !kithi_spot_has(&frame, spot);
-        if (narrow && f->head.count < f->head.capacity && kithi_spot_flip_first(&frame, spot, 0)) {
-            f->head.count++;
-        } else {
-            kith_status status = kithi_nest_add(nest, f, digests[i], &is_new);
-            if (status != KITH_OK)
-                return status;
+        kith_status status = KITH_E_FULL;
+        if (narrow && f->head.count < f->head.capacity) {
+            status = kithi_spot_flip_first(&frame, spot, 0) ? KITH_OK : kithi_nest_squeeze(nest, f, &frame, digests[i]);
+            f->head.count += status == KITH_OK;
         }
+        if (status != KITH_OK && status != KITH_E_MEMORY)
+            status = kithi_nest_add(nest, f, digests[i], &is_new);
+        if (status != KITH_OK)
+            return status;
         kithi_bitmap_set(was_new, i, is_new);
         ++*done;
         if (narrow && n - i > KITHI_AHEAD)

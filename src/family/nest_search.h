@@ -112,24 +112,47 @@ static inline uint32_t kithi_search_shift(const kithi_nest *nest, kith_filter *f
     return to->slot;
 }
 
+/* The first empty slot among those of a place, counted from the first; `slots` when there is none. `frame` is NULL when
+ * a place does not fit in a word. */
+KITHI_INLINE unsigned kithi_nest_empty_slot(const kith_filter *f, const kithi_nest_frame *frame, const uint8_t *region,
+                                            uint32_t first, unsigned slots) {
+    unsigned i = 0;
+    if (frame == NULL) {
+        while (i < slots && kithi_nest_get(f, region, first + i) != 0)
+            i++;
+        return i;
+    }
+    uint64_t zero = kithi_zero_slots(frame, kithi_nest_slots(frame, region, first));
+    return zero == 0 ? slots : (unsigned)__builtin_ctzll(zero) / frame->slot_bits;
+}
+
 /* Queues the slots that the entry in the queue's place `at` can go to. True when the last one queued is empty. */
-KITHI_INLINE bool kithi_search_expand(const kithi_nest *nest, const kith_filter *f, const uint8_t *region,
-                                      kithi_search *s, uint32_t at, uint32_t *tail) {
+KITHI_INLINE bool kithi_search_expand(const kithi_nest *nest, const kith_filter *f, const kithi_nest_frame *frame,
+                                      const uint8_t *region, kithi_search *s, uint32_t at, uint32_t *tail) {
     unsigned slots = nest->place_slots(&f->head);
     const uint32_t first[2] = {s->queue[at].first[0], s->queue[at].first[1]};
     if (first[0] == first[1])
         return false;
-    /* The slots of a bucket are queued together, so an entry's own bucket holds none that was not seen. */
-    for (unsigned which = nest->windows ? 0 : 1; which < 2; which++)
-        for (unsigned i = 0; i < slots; i++)
-            if (kithi_search_visit(s, tail, first[which] + i, at) && kithi_nest_get(f, region, first[which] + i) == 0)
-                return true;
+    unsigned empty = kithi_nest_empty_slot(f, frame, region, first[1], slots);
+    if (!nest->windows) {
+        /* The slots of a bucket are queued together, or none of them; those of its own are there. */
+        bool is_new = kithi_search_visit(s, tail, first[1], at);
+        for (unsigned i = 1; i < slots && i <= empty && is_new; i++)
+            (void)kithi_search_visit(s, tail, first[1] + i, at);
+        return is_new && empty < slots;
+    }
+    for (unsigned i = 0; i < slots; i++)
+        if (kithi_search_visit(s, tail, first[0] + i, at) && kithi_nest_get(f, region, first[0] + i) == 0)
+            return true;
+    for (unsigned i = 0; i < slots; i++)
+        if (kithi_search_visit(s, tail, first[1] + i, at) && i == empty)
+            return true;
     return false;
 }
 
 /* Breadth-first from the roots, within the limit of `s`. */
-KITHI_INLINE kith_status kithi_search_from(const kithi_nest *nest, kith_filter *f, uint8_t *region,
-                                           const kithi_ways *roots, kithi_search *s, uint32_t *freed) {
+KITHI_INLINE kith_status kithi_search_from(const kithi_nest *nest, kith_filter *f, const kithi_nest_frame *frame,
+                                           uint8_t *region, const kithi_ways *roots, kithi_search *s, uint32_t *freed) {
     uint32_t tail = 0, aimed = 0;
     for (unsigned i = 0; i < roots->count; i++)
         (void)kithi_search_visit(s, &tail, roots->slot[i], KITHI_NO_PARENT);
@@ -137,7 +160,7 @@ KITHI_INLINE kith_status kithi_search_from(const kithi_nest *nest, kith_filter *
     for (uint32_t at = 0; at < tail; at++) {
         for (; aimed < tail && aimed < at + KITHI_AIM_AHEAD; aimed++)
             kithi_search_aim(nest, f, region, &s->queue[aimed]);
-        if (kithi_search_expand(nest, f, region, s, at, &tail)) {
+        if (kithi_search_expand(nest, f, frame, region, s, at, &tail)) {
             *freed = kithi_search_shift(nest, f, region, s, tail - 1);
             status = KITH_OK;
             break;
@@ -149,12 +172,17 @@ KITHI_INLINE kith_status kithi_search_from(const kithi_nest *nest, kith_filter *
     return status;
 }
 
-static inline kith_status kithi_nest_make_room(const kithi_nest *nest, kith_filter *f, uint8_t *region,
-                                               const kithi_ways *roots, uint32_t *freed) {
+/* Frees one of the slots of `roots`, which are all taken, and puts the new code there. */
+static inline kith_status kithi_nest_make_room(const kithi_nest *nest, kith_filter *f, const kithi_nest_frame *frame,
+                                               uint8_t *region, const kithi_ways *roots) {
+    uint32_t freed = 0;
     kithi_search *s = f->state;
     for (;;) {
         if (s != NULL) {
-            kith_status status = kithi_search_from(nest, f, region, roots, s, freed);
+            kith_status status = kithi_search_from(nest, f, frame, region, roots, s, &freed);
+            for (unsigned i = 0; i < roots->count && status == KITH_OK; i++)
+                if (roots->slot[i] == freed)
+                    kithi_nest_set(f, region, freed, roots->code[i]);
             if (status == KITH_OK || !s->was_full || s->limit == kithi_search_limit(s->region_slots, KITHI_SEARCH_MAX))
                 return status;
         }
@@ -179,12 +207,17 @@ KITHI_INLINE kith_status kithi_nest_put(const kithi_nest *nest, kith_filter *f, 
     }
     if (kithi_nest_matches(f, region, ways) == ways->count)
         return KITH_E_COPIES;
-    uint32_t freed;
-    kith_status status = kithi_nest_make_room(nest, f, region, ways, &freed);
-    for (unsigned i = 0; i < ways->count && status == KITH_OK; i++)
-        if (ways->slot[i] == freed)
-            kithi_nest_set(f, region, freed, ways->code[i]);
-    return status;
+    return kithi_nest_make_room(nest, f, NULL, region, ways);
+}
+
+/* Puts a key none of whose slots is empty. KITH_E_COPIES, KITH_E_FULL, KITH_E_MEMORY. */
+static inline kith_status kithi_nest_squeeze(const kithi_nest *nest, kith_filter *f, const kithi_nest_frame *frame,
+                                             uint64_t digest) {
+    kithi_ways ways;
+    uint8_t *region = kithi_nest_locate(nest, f, digest, &ways);
+    if (kithi_nest_matches(f, region, &ways) == ways.count)
+        return KITH_E_COPIES;
+    return kithi_nest_make_room(nest, f, frame, region, &ways);
 }
 
 KITHI_INLINE kith_status kithi_nest_add(const kithi_nest *nest, kith_filter *f, uint64_t digest, bool *was_new) {
