@@ -1,9 +1,10 @@
 /* simd/avx2.h, on a processor that has it. */
+#include "check.h"
 #include "core/cpu.h"
-#include "simd/blocks.h"
 
 #ifdef KITHI_HAVE_X86
 #include "simd/avx2.h"
+#include "simd/blocks.h"
 
 static bool runs_here(void) {
     bool runs = kith_cpu_use("avx2") == KITH_OK;
