@@ -142,7 +142,7 @@ static kith_filter *measure_adds(const subject *s, const keys *k, bool threads, 
 static kith_filter *measure_builds(const subject *s, const keys *k, bool threads, sums *sum) {
     kith_filter_spec spec = spec_of(s->kind, k->n, s->rate);
     kith_filter *f = NULL;
-    for (unsigned t = 1; t <= (threads ? VERB_BUILD_THREADS : 1); t++) {
+    for (unsigned t = 1; t <= (threads ? 2 : 1); t++) {
         kith_filter_free(f);
         double start = now(t);
         kith_status status = verb_build(&spec, k->in, k->n, t, &f);

@@ -4,26 +4,10 @@
 #include <stdatomic.h>
 
 typedef struct batch {
-    const kith_filter *asked;
     kith_filter *added_to;
     const uint64_t *digests;
-    uint64_t *maybe;
     atomic_size_t done;
 } batch;
-
-static void has_part(void *context, size_t from, size_t to) {
-    batch *b = context;
-    size_t yes = kith_filter_has_many(b->asked, b->digests + from, to - from, b->maybe + from / 64);
-    atomic_fetch_add(&b->done, yes);
-}
-
-size_t verb_has_many(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe, unsigned threads) {
-    if (threads == 1)
-        return kith_filter_has_many(f, digests, n, maybe);
-    batch b = {.asked = f, .digests = digests, .maybe = maybe};
-    run_parts(threads, n, has_part, &b);
-    return atomic_load(&b.done);
-}
 
 static void add_part(void *context, size_t from, size_t to) {
     batch *b = context;

@@ -11,21 +11,23 @@
 /* ---- one digest ---- */
 
 static inline bool verb_has(const kith_filter *f, uint64_t digest) {
-    return kith_filter_has_many(f, &digest, 1, NULL) == 1;
+    return kith_filter_has_digest(f, digest);
 }
 
 static inline bool verb_add(kith_filter *f, uint64_t digest) {
-    return kith_filter_add_many(f, &digest, 1, NULL, NULL) == KITH_OK;
+    return kith_filter_add_digest(f, digest, NULL) == KITH_OK;
 }
 
 static inline bool verb_remove(kith_filter *f, uint64_t digest) {
-    return kith_filter_remove_many(f, &digest, 1, NULL) == KITH_OK;
+    return kith_filter_remove_digest(f, digest) == KITH_OK;
 }
 
 /* ---- many digests ---- */
 
-/* The library has no threads of its own here: pieces of one list, a thread each. */
-size_t verb_has_many(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe, unsigned threads);
+static inline size_t verb_has_many(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe,
+                                   unsigned threads) {
+    return kith_filter_has_many_parallel(f, digests, n, maybe, threads);
+}
 
 /* More than one thread only where the kind has KITH_CAN_SHARE: an adder each. */
 size_t verb_add_many(kith_filter *f, const uint64_t *digests, size_t n, unsigned threads);
@@ -35,13 +37,9 @@ static inline size_t verb_remove_many(kith_filter *f, const uint64_t *digests, s
     return kith_filter_remove_many(f, digests, n, &done) == KITH_OK ? done : 0;
 }
 
-/* The most threads that verb_build takes. */
-#define VERB_BUILD_THREADS 1
-
 static inline kith_status verb_build(const kith_filter_spec *spec, const uint64_t *digests, size_t n, unsigned threads,
                                      kith_filter **f) {
-    (void)threads;
-    return kith_filter_build(spec, digests, n, KITH_BUILD_SET, f);
+    return kith_filter_build(spec, digests, n, KITH_BUILD_SET, threads, f);
 }
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/hash.h"
+#include "core/parallel.h"
 #include "kind.h"
 
 uint64_t kith_filter_digest(const kith_filter *f, const void *key, size_t key_bytes) {
@@ -14,8 +15,8 @@ uint64_t kith_filter_digest(const kith_filter *f, const void *key, size_t key_by
 
 /* ---- one key ---- */
 
-kith_status kith_filter_add(kith_filter *f, const void *key, size_t key_bytes, bool *was_new) {
-    uint64_t digest = kith_filter_digest(f, key, key_bytes);
+kith_status kith_filter_add_digest(kith_filter *f, uint64_t digest, bool *was_new) {
+    assert(f != NULL);
     kith_status status = kithi_filter_writable(f);
     if (status != KITH_OK)
         return status;
@@ -27,17 +28,29 @@ kith_status kith_filter_add(kith_filter *f, const void *key, size_t key_bytes, b
     return status;
 }
 
+kith_status kith_filter_add(kith_filter *f, const void *key, size_t key_bytes, bool *was_new) {
+    return kith_filter_add_digest(f, kith_filter_digest(f, key, key_bytes), was_new);
+}
+
 static kith_status removable(kith_filter *f) {
     return (f->shape.capabilities & KITH_CAN_REMOVE) != 0 ? kithi_filter_writable(f) : KITH_E_UNSUPPORTED;
 }
 
-kith_status kith_filter_remove(kith_filter *f, const void *key, size_t key_bytes) {
-    uint64_t digest = kith_filter_digest(f, key, key_bytes);
+kith_status kith_filter_remove_digest(kith_filter *f, uint64_t digest) {
+    assert(f != NULL);
     kith_status status = removable(f);
     if (status != KITH_OK)
         return status;
     f->sealed = false;
     return f->kind->remove(f, digest);
+}
+
+kith_status kith_filter_remove(kith_filter *f, const void *key, size_t key_bytes) {
+    return kith_filter_remove_digest(f, kith_filter_digest(f, key, key_bytes));
+}
+
+bool kith_filter_has_digest(const kith_filter *f, uint64_t digest) {
+    return f->kind->has(f, digest);
 }
 
 bool kith_filter_has(const kith_filter *f, const void *key, size_t key_bytes) {
@@ -57,6 +70,40 @@ size_t kith_filter_has_many(const kith_filter *f, const uint64_t *digests, size_
     assert(f != NULL && (digests != NULL || n == 0));
     return kithi_kernels_of(f)->has_many(f, digests, n, maybe);
 }
+
+/* ---- many digests, in several threads ---- */
+
+typedef struct asking {
+    const kith_filter *f;
+    const uint64_t *digests;
+    size_t n;
+    uint64_t *maybe;
+    unsigned threads;
+    _Atomic size_t yes;
+} asking;
+
+/* Threads begin at whole words of the bitmap. */
+static size_t share_begins(const asking *a, unsigned thread) {
+    size_t words = a->n / 64 + (a->n % 64 != 0);
+    size_t at = 64 * (words / a->threads * thread + words % a->threads * thread / a->threads);
+    return at < a->n ? at : a->n;
+}
+
+static void ask_share(void *context, unsigned thread) {
+    asking *a = context;
+    size_t from = share_begins(a, thread), to = share_begins(a, thread + 1);
+    a->yes += kith_filter_has_many(a->f, a->digests + from, to - from, a->maybe == NULL ? NULL : a->maybe + from / 64);
+}
+
+size_t kith_filter_has_many_parallel(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe,
+                                     unsigned threads) {
+    asking a = {.f = f, .digests = digests, .n = n, .maybe = maybe};
+    a.threads = threads < 1 ? 1 : threads < KITHI_THREADS_MAX ? threads : KITHI_THREADS_MAX;
+    kithi_parallel(a.threads, ask_share, &a);
+    return a.yes;
+}
+
+/* ---- changes of many ---- */
 
 static void clear_bitmap(uint64_t *bitmap, size_t n) {
     if (bitmap != NULL && n != 0)

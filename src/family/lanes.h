@@ -87,6 +87,10 @@ static inline kith_status kithi_lanes_shape(const kithi_head *head, unsigned cel
     return KITH_OK;
 }
 
+static inline uint64_t kithi_lanes_regions(const kithi_head *head) {
+    return head->params[KITHI_BLOCKS];
+}
+
 /* Keys that leave so many cells in use. A key hits each of the blocks * width cells of lane number j with the same
  * probability: Bloom's estimate, with slices of that length, whatever the blocks do to the spread. */
 static inline double kithi_lanes_keys(const kith_filter *f, uint64_t fill) {

@@ -72,6 +72,10 @@ static inline uint64_t kithi_nest_stride(const kithi_head *head, uint64_t region
     return (bytes + 63) & ~UINT64_C(63);
 }
 
+static inline uint64_t kithi_nest_regions(const kithi_head *head) {
+    return head->params[KITHI_REGIONS];
+}
+
 static inline uint8_t *kithi_nest_region(const kithi_nest *nest, const kith_filter *f, uint64_t region) {
     return f->body + region * kithi_nest_stride(&f->head, nest->region_slots(&f->head));
 }

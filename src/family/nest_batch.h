@@ -210,7 +210,7 @@ KITHI_INLINE kith_status kithi_nest_remove_many(const kithi_nest *nest, kith_fil
     KITHI_REMOVE_MANY(remove_body)
 
 #define KITHI_NEST_RECORD                                                                                              \
-    .has = has, .add = add, .remove = remove_one, .copies = copies, .merge = merge, .stats = kithi_nest_stats,         \
-    .check = check, .detach = kithi_nest_detach, .kernels = KITHI_KERNELS
+    .has = has, .add = add, .kernels = KITHI_KERNELS, .regions = kithi_nest_regions, .remove = remove_one,             \
+    .copies = copies, .merge = merge, .stats = kithi_nest_stats, .check = check, .detach = kithi_nest_detach
 
 #endif

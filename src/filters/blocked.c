@@ -204,6 +204,7 @@ const kithi_kind kithi_kind_blocked = {
     .expect = expect,
     .has = has,
     .add = add,
+    .regions = kithi_lanes_regions,
     .kernels = KITHI_KERNELS_BY(KITHI_SET_THAT_KEEPS(portable), KITHI_SET_THAT_KEEPS(avx2),
                                 KITHI_SET_THAT_KEEPS(avx512), KITHI_SET_THAT_KEEPS(neon)),
     .add_shared = add_shared,

@@ -299,6 +299,7 @@ const kithi_kind kithi_kind_blocked_counting = {
     .expect = expect,
     .has = has,
     .add = add,
+    .regions = kithi_lanes_regions,
     .kernels = KITHI_KERNELS_BY(KITHI_SET(portable), KITHI_SET(avx2), KITHI_SET(avx512), KITHI_SET(neon)),
     .remove = remove_one,
     .copies = copies,

@@ -101,7 +101,7 @@ void batch_equals_one_by_one(void) {
 
 static kith_filter *built(const kith_filter_spec *spec, const uint64_t *digests, size_t n, unsigned flags) {
     kith_filter *f = NULL;
-    CHECK_OK(kith_filter_build(spec, digests, n, flags, &f));
+    CHECK_OK(kith_filter_build(spec, digests, n, flags, 1, &f));
     return f;
 }
 
@@ -126,14 +126,14 @@ void build_equals_adds(void) {
         kith_filter_free(added);
 
         kith_filter *none = NULL;
-        CHECK_STATUS(kith_filter_build(&open_ended, NULL, 0, KITH_BUILD_SET, &none), KITH_E_CAPACITY);
-        CHECK_STATUS(kith_filter_build(&spec, digests, n, 1u << 7, &none), KITH_E_ARGUMENT);
+        CHECK_STATUS(kith_filter_build(&open_ended, NULL, 0, KITH_BUILD_SET, 1, &none), KITH_E_CAPACITY);
+        CHECK_STATUS(kith_filter_build(&spec, digests, n, 1u << 7, 1, &none), KITH_E_ARGUMENT);
         if (n == 3000 && !can(&plan, KITH_CAN_GROW)) { /* all or nothing */
             test_memory memory;
             memory_init(&memory);
             spec.capacity = 1000;
             spec.allocator = &memory.allocator;
-            CHECK_STATUS(kith_filter_build(&spec, digests, n, KITH_BUILD_SET, &none), KITH_E_FULL);
+            CHECK_STATUS(kith_filter_build(&spec, digests, n, KITH_BUILD_SET, 2, &none), KITH_E_FULL);
             CHECK_EQ_U64(memory.live_blocks, 0);
         }
         CHECK(none == NULL);
@@ -166,7 +166,7 @@ void build_drops_equal_digests(void) {
         kith_filter *many = NULL;
         uint64_t pairs[] = {1, 2, 1, 3, 2, 1, 4, 5, 6, 7};
         if (!can(&plan, KITH_CAN_COPIES)) {
-            CHECK_STATUS(kith_filter_build(&spec, pairs, 10, KITH_BUILD_MULTISET, &many), KITH_E_KIND);
+            CHECK_STATUS(kith_filter_build(&spec, pairs, 10, KITH_BUILD_MULTISET, 1, &many), KITH_E_KIND);
             CHECK(many == NULL);
             continue;
         }

@@ -23,7 +23,7 @@ static kith_status do_build(attempt *a) {
     uint64_t digests[KEYS];
     for (size_t i = 0; i < KEYS; i++)
         digests[i] = digest_at(37, i);
-    return kith_filter_build(&a->spec, digests, KEYS, a->flags, &a->made);
+    return kith_filter_build(&a->spec, digests, KEYS, a->flags, 1, &a->made);
 }
 
 static kith_status do_create_like(attempt *a) {

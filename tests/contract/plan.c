@@ -98,7 +98,7 @@ static void expect_refusal(kith_filter_spec spec, kith_status want) {
     CHECK_STATUS(kith_filter_create(&spec, &f), want);
     uint64_t digest = 1;
     if (spec.capacity != 0)
-        CHECK_STATUS(kith_filter_build(&spec, &digest, 0, KITH_BUILD_SET, &f), want);
+        CHECK_STATUS(kith_filter_build(&spec, &digest, 0, KITH_BUILD_SET, 1, &f), want);
     CHECK(f == NULL && memory.calls == 0);
 }
 

@@ -389,13 +389,15 @@ WRAP(kith_status, kith_filter_clear, kith_filter *f) {
 }
 
 WRAP(kith_status, kith_filter_build, const kith_filter_spec *spec, const uint64_t *digests, size_t n, unsigned flags,
-     kith_filter **filter) {
+     unsigned threads, kith_filter **filter) {
     kith_filter_spec changed = *spec;
     if (is_armed("build_counts_repeats") && changed.capacity == 0)
         changed.capacity = n;
     if (is_armed("build_skips_its_last") && n > 1)
         n--;
-    return __real_kith_filter_build(&changed, digests, n, flags, filter);
+    if (is_armed("threads_lose_a_key") && threads > 1)
+        n--;
+    return __real_kith_filter_build(&changed, digests, n, flags, threads, filter);
 }
 
 WRAP(size_t, kith_filter_has_many, const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
@@ -455,6 +457,7 @@ static const fault FAULTS[] = {
     PLANTED(a_kernel_errs_in_long_batches, 0),
     WRAPPED(build_skips_its_last, 0),
     WRAPPED(build_counts_repeats, 0),
+    WRAPPED(threads_lose_a_key, 0),
     PLANTED(shared_adds_are_not_counted, KITH_CAN_SHARE),
     WRAPPED(save_loses_a_bit, 0),
     WRAPPED(future_is_called_corrupt, 0),

@@ -1,0 +1,52 @@
+/* core/repeats.c: the first occurrence of each digest stays, in order. */
+#include "check.h"
+#include "core/mix.h"
+#include "core/repeats.h"
+
+enum { N_MAX = 3000 };
+
+/* Against comparing each with all before it. */
+static void try_repeats(const uint64_t *digests, size_t n) {
+    static uint64_t expected[N_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t j = 0;
+        while (j < count && expected[j] != digests[i])
+            j++;
+        if (j == count)
+            expected[count++] = digests[i];
+    }
+    kith_allocator allocator = kithi_allocator_or_default(NULL);
+    uint64_t *copy;
+    size_t kept;
+    CHECK(kithi_drop_repeats(&allocator, digests, n, &copy, &kept));
+    CHECK_EQ_U64(kept, count);
+    CHECK((copy == NULL) == (count == n));
+    CHECK(memcmp(copy != NULL ? copy : digests, expected, count * sizeof *expected) == 0);
+    kithi_release(&allocator, copy, n * sizeof *copy);
+}
+
+TEST(repeats_of_all_shares_near_and_far_are_dropped) {
+    static uint64_t digests[N_MAX];
+    for (size_t n = 1; n <= N_MAX; n += 1 + n / 3) {
+        for (uint64_t different = 1; different <= 4 * N_MAX; different += different) {
+            for (size_t i = 0; i < n; i++)
+                digests[i] = kithi_mix(kithi_mix(i + 1000 * different) % different);
+            try_repeats(digests, n);
+        }
+    }
+}
+
+TEST(zero_and_small_numbers_are_digests_like_others) {
+    static const uint64_t DIGESTS[] = {0, 1, 2, 0, 3, 1, UINT64_MAX, 0, 4, UINT64_MAX, 5};
+    for (size_t n = 1; n <= sizeof DIGESTS / sizeof *DIGESTS; n++)
+        try_repeats(DIGESTS, n);
+    static uint64_t counting[N_MAX];
+    for (size_t i = 0; i < N_MAX; i++)
+        counting[i] = i / 2;
+    try_repeats(counting, N_MAX);
+}
+
+int main(int argc, char **argv) {
+    return check_main(argc, argv);
+}
