@@ -1,6 +1,7 @@
 /* completion.c: completions for bash, zsh and fish, from the tables of options.h. */
 #include <string.h>
 
+#include <kith/cpu.h>
 #include <kith/plan.h>
 
 #include "help.h"
@@ -13,6 +14,19 @@ static bool shown(const option *o, const command *c) {
 static void put_kinds(const char *between) {
     for (size_t i = 0; i < kith_filter_kind_count(); i++)
         out_text("%s%s", i > 0 ? between : "", kith_filter_kind_at(i)->name);
+}
+
+static void put_cpus(const char *between) {
+    out_text("auto");
+    for (size_t i = 0; kith_cpu_name(i) != NULL; i++)
+        out_text("%s%s", between, kith_cpu_name(i));
+}
+
+typedef void (*put_names)(const char *between);
+
+/* Puts the names that a value of this type is one of; NULL when it may be anything. */
+static put_names names_of(value_type type) {
+    return type == VALUE_KIND ? put_kinds : type == VALUE_CPU ? put_cpus : NULL;
 }
 
 static void put_commands(const char *between) {
@@ -35,11 +49,11 @@ static void put_quoted(const char *text, const char *marked) {
 /* ---- bash ---- */
 
 /* "-o|--output" of the options of these types, as a pattern of case; nothing when there is none. */
-static bool put_pattern(const command *c, bool (*wanted)(const option *o)) {
+static bool put_pattern(const command *c, bool (*wanted)(value_type type)) {
     bool any = false;
     for (size_t i = 0; i < OPTION_COUNT; i++) {
         const option *o = &OPTIONS[i];
-        if (!shown(o, c) || !wanted(o))
+        if (!shown(o, c) || o->argument == NULL || !wanted(o->type))
             continue;
         out_text("%s", any ? "|" : "        ");
         if (o->letter != 0)
@@ -50,16 +64,28 @@ static bool put_pattern(const command *c, bool (*wanted)(const option *o)) {
     return any;
 }
 
-static bool is_path(const option *o) {
-    return o->type == VALUE_PATH;
+static bool is_path(value_type type) {
+    return type == VALUE_PATH;
 }
 
-static bool is_kind(const option *o) {
-    return o->type == VALUE_KIND;
+static bool is_kind(value_type type) {
+    return type == VALUE_KIND;
 }
 
-static bool is_other_value(const option *o) {
-    return o->argument != NULL && !is_path(o) && !is_kind(o);
+static bool is_cpu(value_type type) {
+    return type == VALUE_CPU;
+}
+
+static bool is_other_value(value_type type) {
+    return !is_path(type) && names_of(type) == NULL;
+}
+
+static void bash_names(const command *c, bool (*wanted)(value_type type), put_names put) {
+    if (!put_pattern(c, wanted))
+        return;
+    out_text(") mapfile -t COMPREPLY < <(compgen -W '");
+    put(" ");
+    out_text("' -- \"$word\"); return ;;\n");
 }
 
 static void bash(void) {
@@ -88,11 +114,8 @@ static void bash(void) {
         out_text("'\n        case $before in\n");
         if (put_pattern(c, is_path))
             out_text(") mapfile -t COMPREPLY < <(compgen -f -- \"$word\"); return ;;\n");
-        if (put_pattern(c, is_kind)) {
-            out_text(") mapfile -t COMPREPLY < <(compgen -W '");
-            put_kinds(" ");
-            out_text("' -- \"$word\"); return ;;\n");
-        }
+        bash_names(c, is_kind, put_kinds);
+        bash_names(c, is_cpu, put_cpus);
         if (put_pattern(c, is_other_value))
             out_text(") return ;;\n");
         out_text("        esac\n        ;;\n");
@@ -124,11 +147,11 @@ static void zsh_option(const option *o) {
     out_text("]");
     if (o->argument != NULL)
         out_text(":%s:", o->argument);
-    if (is_path(o))
+    if (is_path(o->type))
         out_text("_files");
-    if (is_kind(o)) {
+    if (names_of(o->type) != NULL) {
         out_text("(");
-        put_kinds(" ");
+        names_of(o->type)(" ");
         out_text(")");
     }
     out_text("' \\\n");
@@ -191,11 +214,11 @@ static void fish(void) {
             if (o->letter != 0)
                 out_text(" -s %c", o->letter);
             out_text(" -l %s", o->name);
-            if (is_path(o))
+            if (is_path(o->type))
                 out_text(" -r -F");
-            else if (is_kind(o)) {
+            else if (names_of(o->type) != NULL) {
                 out_text(" -x -a '");
-                put_kinds(" ");
+                names_of(o->type)(" ");
                 out_text("'");
             } else if (o->argument != NULL)
                 out_text(" -x");

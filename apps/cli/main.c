@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <kith/base.h>
+#include <kith/cpu.h>
 
 #include "commands.h"
 #include "help.h"
@@ -11,6 +12,20 @@
 static int version(void) {
     out_text("kith %s\n", kith_version());
     return EXIT_FOUND;
+}
+
+static void use_cpu(const char *name) {
+    kith_status status = kith_cpu_use(name);
+    if (status == KITH_OK)
+        return;
+    if (status == KITH_E_UNSUPPORTED)
+        fail("--cpu %s: this processor, or this build of kith, does not have it; --cpu auto takes the best there is",
+             name);
+    char names[256] = "auto";
+    size_t used = strlen(names);
+    for (size_t i = 0; kith_cpu_name(i) != NULL && used < sizeof names; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, ", %s", kith_cpu_name(i));
+    fail("--cpu %s: there is no such instruction set; there are: %s", name, names);
 }
 
 int run_words(int word_count, char **words) {
@@ -24,10 +39,13 @@ int run_words(int word_count, char **words) {
     arguments a;
     arguments_read(c, word_count - 1, words + 1, &a);
     int status = EXIT_FOUND;
-    if (a.help)
+    if (a.help) {
         help_command(c);
-    else
+    } else {
+        if (a.cpu != NULL)
+            use_cpu(a.cpu);
         status = c->run(&a);
+    }
     arguments_free(&a);
     return status;
 }

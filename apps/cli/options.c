@@ -160,6 +160,7 @@ static void set_value(arguments *a, const option *o, const char *shown, const ch
     case VALUE_TEXT:
     case VALUE_PATH:
     case VALUE_KIND:
+    case VALUE_CPU:
         if (*value == '\0')
             wrong = "is empty";
         else if (*(const char **)field != NULL)

@@ -59,6 +59,7 @@ typedef struct arguments {
     uint64_t memory; /* bytes: what was given, else half of the machine's */
     bool memory_given;
     unsigned threads; /* what was given, else one a processor; at least 1 */
+    const char *cpu;  /* in use when the command runs */
 
     /* help */
     bool help;
@@ -91,6 +92,7 @@ typedef enum value_type {
     VALUE_TEXT,   /* const char * */
     VALUE_PATH,   /* const char *, and shells complete files */
     VALUE_KIND,   /* const char *, and shells complete kinds */
+    VALUE_CPU,    /* const char *, and shells complete instruction sets */
     VALUE_WORDS,  /* const char *: all that were given, with blanks between */
     VALUE_RATE,   /* double */
     VALUE_COUNT,  /* uint64_t, at least 1 */

@@ -18,7 +18,7 @@ typedef enum kithi_cpu {
 #define KITHI_HAVE_X86 1
 #define KITHI_TARGET_AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt")))
 #define KITHI_TARGET_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi,bmi2,popcnt")))
-#elif !defined(KITH_NO_SIMD) && defined(__aarch64__) && defined(__ARM_NEON)
+#elif !defined(KITH_NO_SIMD) && defined(__AARCH64EL__) && defined(__ARM_NEON) /* a block's words are little-endian */
 #define KITHI_HAVE_NEON 1
 #endif
 

@@ -46,6 +46,8 @@
 #ifdef KITHI_HAVE_X86
 #include "simd/avx2.h"
 #include "simd/avx512.h"
+#elif defined(KITHI_HAVE_NEON)
+#include "simd/neon.h"
 #endif
 
 #define BLOCK_COUNTERS (KITHI_BLOCK_BITS / KITHI_COUNTER_BITS)
@@ -231,6 +233,8 @@ KERNELS(portable, , block_has, portable_raise, portable_lower)
 KERNELS(avx2, KITHI_TARGET_AVX2, kithi_avx2_counters_has, kithi_avx2_counters_raise, kithi_avx2_counters_lower)
 KERNELS(avx512, KITHI_TARGET_AVX512, kithi_avx512_counters_has, kithi_avx512_counters_raise,
         kithi_avx512_counters_lower)
+#elif defined(KITHI_HAVE_NEON)
+KERNELS(neon, , kithi_neon_counters_has, kithi_neon_counters_raise, kithi_neon_counters_lower)
 #endif
 
 static kithi_tally lane_tally(const kith_filter *f, uint64_t block, uint64_t lane) {
@@ -296,7 +300,7 @@ const kithi_kind kithi_kind_blocked_counting = {
     .has = has,
     .add = add,
     .regions = kithi_lanes_regions,
-    .kernels = KITHI_KERNELS_BY(KITHI_SET(portable), KITHI_SET(avx2), KITHI_SET(avx512), KITHI_SET(portable)),
+    .kernels = KITHI_KERNELS_BY(KITHI_SET(portable), KITHI_SET(avx2), KITHI_SET(avx512), KITHI_SET(neon)),
     .remove = remove_one,
     .copies = copies,
     .merge = kithi_counters_merge,

@@ -1,4 +1,4 @@
-/* simd/neon.h: a block of blocked in four vectors of 16 bytes; otherwise as simd/avx2.h. */
+/* simd/neon.h: a block of the blocked kinds in four vectors of 16 bytes; otherwise as simd/avx2.h. */
 #ifndef KITHI_SIMD_NEON_H
 #define KITHI_SIMD_NEON_H
 
@@ -11,60 +11,162 @@ typedef struct kithi_neon_block {
     uint64x2_t part[4];
 } kithi_neon_block;
 
-/* The bits of a key: one in each of 4, 8 or 16 lanes. */
-KITHI_INLINE kithi_neon_block kithi_neon_bits_of(uint64_t digest, unsigned lanes) {
-    kithi_neon_block bits;
+/* 1 in each word of the block that holds a cell of the key, at the cell's lowest bit; a cell has 1 or 4 bits. A byte of
+ * the key, shifted to the lane's bits, is rounded down to where a cell begins: the intrinsics shift right by constants
+ * only, and rounding to 1 costs nothing. */
+KITHI_INLINE kithi_neon_block kithi_neon_ones(uint64_t digest, unsigned lanes, unsigned cell_bits) {
+    kithi_neon_block ones;
     uint16x8_t bytes = vmovl_u8(vcreate_u8(kithi_word(digest, 0)));
     if (lanes == 16) {
         uint16x8_t more = vmovl_u8(vcreate_u8(kithi_word(digest, 1)));
-        uint32x4_t one = vdupq_n_u32(1);
-        uint32x4_t bit[4] = {vmovl_u16(vget_low_u16(bytes)), vmovl_u16(vget_high_u16(bytes)),
-                             vmovl_u16(vget_low_u16(more)), vmovl_u16(vget_high_u16(more))};
-        for (unsigned i = 0; i < 4; i++)
-            bits.part[i] = vreinterpretq_u64_u32(vshlq_u32(one, vreinterpretq_s32_u32(vshrq_n_u32(bit[i], 3))));
-        return bits;
+        uint32x4_t one = vdupq_n_u32(1), cells = vdupq_n_u32(0u - cell_bits);
+        uint32x4_t byte[4] = {vmovl_u16(vget_low_u16(bytes)), vmovl_u16(vget_high_u16(bytes)),
+                              vmovl_u16(vget_low_u16(more)), vmovl_u16(vget_high_u16(more))};
+        for (unsigned i = 0; i < 4; i++) {
+            uint32x4_t shift = vandq_u32(vshrq_n_u32(byte[i], 3), cells);
+            ones.part[i] = vreinterpretq_u64_u32(vshlq_u32(one, vreinterpretq_s32_u32(shift)));
+        }
+        return ones;
     }
-    uint64x2_t one = vdupq_n_u64(1);
+    uint64x2_t one = vdupq_n_u64(1), cells = vdupq_n_u64(0 - (uint64_t)cell_bits);
     uint32x4_t low = vmovl_u16(vget_low_u16(bytes)), high = vmovl_u16(vget_high_u16(bytes));
     if (lanes == 8) {
-        uint64x2_t bit[4] = {vmovl_u32(vget_low_u32(low)), vmovl_u32(vget_high_u32(low)), vmovl_u32(vget_low_u32(high)),
-                             vmovl_u32(vget_high_u32(high))};
+        uint64x2_t byte[4] = {vmovl_u32(vget_low_u32(low)), vmovl_u32(vget_high_u32(low)),
+                              vmovl_u32(vget_low_u32(high)), vmovl_u32(vget_high_u32(high))};
         for (unsigned i = 0; i < 4; i++)
-            bits.part[i] = vshlq_u64(one, vreinterpretq_s64_u64(vshrq_n_u64(bit[i], 2)));
-        return bits;
+            ones.part[i] = vshlq_u64(one, vreinterpretq_s64_u64(vandq_u64(vshrq_n_u64(byte[i], 2), cells)));
+        return ones;
     }
     uint64x2_t pair[2] = {vmovl_u32(vget_low_u32(low)), vmovl_u32(vget_high_u32(low))};
     int64x2_t odd = vcombine_s64(vcreate_s64(0), vcreate_s64(64));
     for (unsigned i = 0; i < 4; i++) {
         uint64x2_t byte = i % 2 == 0 ? vdupq_laneq_u64(pair[i / 2], 0) : vdupq_laneq_u64(pair[i / 2], 1);
+        uint64x2_t shift = vandq_u64(vshrq_n_u64(byte, 1), cells);
         /* A shift of 64 and more leaves 0; one by less than 0 is a shift to the right and leaves 0 as well. */
-        bits.part[i] = vshlq_u64(one, vsubq_s64(vreinterpretq_s64_u64(vshrq_n_u64(byte, 1)), odd));
+        ones.part[i] = vshlq_u64(one, vsubq_s64(vreinterpretq_s64_u64(shift), odd));
     }
-    return bits;
+    return ones;
 }
 
 KITHI_INLINE uint64x2_t kithi_neon_load(const uint8_t *block, unsigned i) {
     return vreinterpretq_u64_u8(vld1q_u8(block + 16 * i));
 }
 
+KITHI_INLINE void kithi_neon_store(uint8_t *block, unsigned i, uint64x2_t part) {
+    vst1q_u8(block + 16 * i, vreinterpretq_u8_u64(part));
+}
+
+KITHI_INLINE bool kithi_neon_is_zero(uint64x2_t x) {
+    return (vgetq_lane_u64(x, 0) | vgetq_lane_u64(x, 1)) == 0;
+}
+
+/* ---- blocked ---- */
+
 KITHI_INLINE bool kithi_neon_bits_has(const uint8_t *block, uint64_t digest, unsigned lanes) {
-    kithi_neon_block bits = kithi_neon_bits_of(digest, lanes);
+    kithi_neon_block bits = kithi_neon_ones(digest, lanes, 1);
     uint64x2_t missing = vdupq_n_u64(0);
     for (unsigned i = 0; i < 4; i++)
         missing = vorrq_u64(missing, vbicq_u64(bits.part[i], kithi_neon_load(block, i)));
-    return (vgetq_lane_u64(missing, 0) | vgetq_lane_u64(missing, 1)) == 0;
+    return kithi_neon_is_zero(missing);
 }
 
 /* Sets the key's bits; answers how many were 0. */
 KITHI_INLINE unsigned kithi_neon_bits_set(uint8_t *block, uint64_t digest, unsigned lanes) {
-    kithi_neon_block bits = kithi_neon_bits_of(digest, lanes);
+    kithi_neon_block bits = kithi_neon_ones(digest, lanes, 1);
     unsigned set_bits = 0;
     for (unsigned i = 0; i < 4; i++) {
         uint64x2_t before = kithi_neon_load(block, i);
         set_bits += vaddvq_u8(vcntq_u8(vreinterpretq_u8_u64(vbicq_u64(bits.part[i], before))));
-        vst1q_u8(block + 16 * i, vreinterpretq_u8_u64(vorrq_u64(before, bits.part[i])));
+        kithi_neon_store(block, i, vorrq_u64(before, bits.part[i]));
     }
     return set_bits;
+}
+
+/* ---- blocked_counting: counters of 4 bits ---- */
+
+typedef struct kithi_neon_counters {
+    kithi_neon_block block, ones; /* 1 at the lowest bit of each counter of the key */
+    kithi_neon_block full;        /* 15 there */
+} kithi_neon_counters;
+
+/* Word by word, which have 32 bits in blocks of 16 lanes and 64 in others. */
+KITHI_INLINE uint64x2_t kithi_neon_add(uint64x2_t a, uint64x2_t b, unsigned lanes) {
+    return lanes == 16 ? vreinterpretq_u64_u32(vaddq_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b)))
+                       : vaddq_u64(a, b);
+}
+
+KITHI_INLINE uint64x2_t kithi_neon_sub(uint64x2_t a, uint64x2_t b, unsigned lanes) {
+    return lanes == 16 ? vreinterpretq_u64_u32(vsubq_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b)))
+                       : vsubq_u64(a, b);
+}
+
+/* All ones in words that are equal, 0 in others. */
+KITHI_INLINE uint64x2_t kithi_neon_equal(uint64x2_t a, uint64x2_t b, unsigned lanes) {
+    return lanes == 16 ? vreinterpretq_u64_u32(vceqq_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b)))
+                       : vceqq_u64(a, b);
+}
+
+KITHI_INLINE kithi_neon_counters kithi_neon_counters_of(const uint8_t *block, uint64_t digest, unsigned lanes) {
+    kithi_neon_counters c;
+    c.ones = kithi_neon_ones(digest, lanes, 4);
+    for (unsigned i = 0; i < 4; i++) {
+        uint64x2_t one = c.ones.part[i];
+        uint64x2_t sixteen =
+            lanes == 16 ? vreinterpretq_u64_u32(vshlq_n_u32(vreinterpretq_u32_u64(one), 4)) : vshlq_n_u64(one, 4);
+        c.full.part[i] = kithi_neon_sub(sixteen, one, lanes);
+        c.block.part[i] = kithi_neon_load(block, i);
+    }
+    return c;
+}
+
+/* Of the key's counters, those that are 0, or 1 with `at` as 1. A word without one is 0 in all, and is not counted. */
+KITHI_INLINE unsigned kithi_neon_counters_at(const kithi_neon_counters *c, unsigned lanes, unsigned at) {
+    uint64x2_t zero = vdupq_n_u64(0), count = zero;
+    for (unsigned i = 0; i < 4; i++) {
+        uint64x2_t value = vandq_u64(c->block.part[i], c->full.part[i]);
+        uint64x2_t equal = kithi_neon_equal(value, at != 0 ? c->ones.part[i] : zero, lanes);
+        count = kithi_neon_sub(count, equal, lanes); /* all ones are -1 */
+    }
+    return lanes == 16 ? vaddvq_u32(vreinterpretq_u32_u64(count)) : (unsigned)vaddvq_u64(count) - (8 - lanes);
+}
+
+KITHI_INLINE bool kithi_neon_counters_has(const uint8_t *block, uint64_t digest, unsigned lanes) {
+    kithi_neon_counters c = kithi_neon_counters_of(block, digest, lanes);
+    return kithi_neon_counters_at(&c, lanes, 0) == 0;
+}
+
+/* Adds `by` (1 or -1) to the counters that are not stuck. */
+KITHI_INLINE void kithi_neon_change_all(uint8_t *block, const kithi_neon_counters *c, unsigned lanes, int by) {
+    for (unsigned i = 0; i < 4; i++) {
+        uint64x2_t before = c->block.part[i], full = c->full.part[i];
+        uint64x2_t stuck = kithi_neon_equal(vandq_u64(before, full), full, lanes);
+        uint64x2_t step = vbicq_u64(c->ones.part[i], stuck);
+        kithi_neon_store(block, i, by > 0 ? kithi_neon_add(before, step, lanes) : kithi_neon_sub(before, step, lanes));
+    }
+}
+
+/* Adds 1 to the key's counters; *zeros: how many were 0. False, and nothing: all are 14 or more. */
+KITHI_INLINE bool kithi_neon_counters_raise(uint8_t *block, uint64_t digest, unsigned lanes, unsigned *zeros) {
+    kithi_neon_counters c = kithi_neon_counters_of(block, digest, lanes);
+    uint64x2_t lower = vdupq_n_u64(0);
+    /* 14 and 15 are those whose upper three bits are set. */
+    for (unsigned i = 0; i < 4; i++)
+        lower = vorrq_u64(lower, vbicq_u64(vbicq_u64(c.full.part[i], c.block.part[i]), c.ones.part[i]));
+    if (kithi_neon_is_zero(lower))
+        return false;
+    *zeros = kithi_neon_counters_at(&c, lanes, 0);
+    kithi_neon_change_all(block, &c, lanes, 1);
+    return true;
+}
+
+/* Takes 1 from the key's counters; *zeros: how many are 0 now. False, and nothing: one was. */
+KITHI_INLINE bool kithi_neon_counters_lower(uint8_t *block, uint64_t digest, unsigned lanes, unsigned *zeros) {
+    kithi_neon_counters c = kithi_neon_counters_of(block, digest, lanes);
+    if (kithi_neon_counters_at(&c, lanes, 0) != 0)
+        return false;
+    *zeros = kithi_neon_counters_at(&c, lanes, 1);
+    kithi_neon_change_all(block, &c, lanes, -1);
+    return true;
 }
 
 #endif

@@ -54,7 +54,7 @@ TEST(the_best_set_is_what_the_processor_has) {
     bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
     CHECK(strcmp(kith_cpu(), avx512 ? "avx512" : avx2 ? "avx2" : "portable") == 0);
-#elif defined(__aarch64__)
+#elif defined(__AARCH64EL__)
     CHECK(strcmp(kith_cpu(), "neon") == 0);
 #endif
 }

@@ -1,0 +1,24 @@
+/* simd/avx2.h, on a processor that has it. */
+#include "check.h"
+#include "core/cpu.h"
+
+#ifdef KITHI_HAVE_X86
+#include "simd/avx2.h"
+#include "simd/blocks.h"
+
+static bool runs_here(void) {
+    bool runs = kith_cpu_use("avx2") == KITH_OK;
+    CHECK_OK(kith_cpu_use("auto"));
+    return runs;
+}
+
+BLOCK_TESTS(avx2, KITHI_TARGET_AVX2, runs_here())
+#else
+TEST(blocks_by_avx2) {
+    SKIP("built without AVX2");
+}
+#endif
+
+int main(int argc, char **argv) {
+    return check_main(argc, argv);
+}
