@@ -33,7 +33,7 @@ typedef struct kith_filter kith_filter;
 
 /* An empty filter, as kith_filter_plan() says for this spec; *filter is to be freed by kith_filter_free().
  * The codes of kith_filter_plan, KITH_E_MEMORY, or KITH_E_ARGUMENT for a malformed spec->hash. Cost: zeroed memory of
- * plan.file_bytes; cuckoo and overlap take up to 100 KiB beside it once an add must search for room, 4 MiB at worst. */
+ * plan.file_bytes; cuckoo and overlap take up to 120 KiB beside it once an add must search for room, 3 MiB at worst. */
 KITH_API KITH_MUST_USE kith_status kith_filter_create(const kith_filter_spec *spec, kith_filter **filter);
 
 /* An empty filter with the kind, geometry, capacity, hash and key of `like`, so that the two can merge.

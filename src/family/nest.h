@@ -94,10 +94,10 @@ static inline void kithi_nest_set(const kith_filter *f, uint8_t *region, uint32_
 typedef struct kithi_nest_frame {
     const kith_filter *f;
     uint64_t stride, regions, places, top;
-    unsigned slot_bits;
-    uint64_t ones;  /* the lowest bit of each slot of a place */
-    uint64_t highs; /* the highest */
-    uint64_t steps; /* what is added to the code in each of them */
+    unsigned slot_bits, last_slot; /* the lowest bit of the last slot of a place */
+    uint64_t ones;                 /* the lowest bit of each slot of a place */
+    uint64_t highs;                /* the highest */
+    uint64_t steps;                /* what is added to the code in each of them */
 } kithi_nest_frame;
 
 /* False when a place does not fit in a word from every bit that it may begin at. */
@@ -114,6 +114,7 @@ KITHI_INLINE bool kithi_nest_frame_of(const kithi_nest *nest, const kith_filter 
         .places = 2 * f->head.params[KITHI_HALF],
         .top = kithi_nest_top(nest, &f->head),
         .slot_bits = bits,
+        .last_slot = (slots - 1) * bits,
     };
     for (unsigned i = 0; i < slots; i++) {
         frame->ones |= UINT64_C(1) << (i * bits);
@@ -126,6 +127,18 @@ KITHI_INLINE bool kithi_nest_frame_of(const kithi_nest *nest, const kith_filter 
 /* Not 0 when a slot of the word is 0; its lowest bit is then the highest of the first such slot. */
 KITHI_INLINE uint64_t kithi_zero_slots(const kithi_nest_frame *frame, uint64_t slots) {
     return (slots - frame->ones) & ~slots & frame->highs;
+}
+
+/* The highest bit of each slot that is 0, in all of them exactly. */
+KITHI_INLINE uint64_t kithi_all_zero_slots(const kithi_nest_frame *frame, uint64_t slots) {
+    uint64_t below = frame->highs - frame->ones; /* what is below the highest bit, in each */
+    return ~(((slots & below) + below) | slots) & frame->highs;
+}
+
+/* How many they are: their sum in the last slot of a product. */
+KITHI_INLINE unsigned kithi_count_slots(const kithi_nest_frame *frame, uint64_t highest_bits) {
+    uint64_t sums = (highest_bits >> (frame->slot_bits - 1)) * frame->ones;
+    return (unsigned)(sums >> frame->last_slot & ((UINT64_C(1) << frame->slot_bits) - 1));
 }
 
 /* The slots of the place that begins with this slot. */

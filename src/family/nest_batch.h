@@ -49,9 +49,25 @@ KITHI_INLINE void kithi_spot_flip(const kithi_nest_frame *frame, const kithi_spo
     kithi_store64(spot->at[i], kithi_load64(spot->at[i]) ^ (spot->codes & slot) << spot->shift[i]);
 }
 
-KITHI_INLINE bool kithi_spot_flip_first(const kithi_nest_frame *frame, const kithi_spot *spot, uint64_t wanted) {
+/* The key's code into an empty slot. False: there is none. */
+KITHI_INLINE bool kithi_spot_put(const kithi_nest *nest, const kithi_nest_frame *frame, const kithi_spot *spot) {
+    uint64_t zero[2];
+    unsigned empty[2];
     for (unsigned i = 0; i < 2; i++) {
-        uint64_t zero = kithi_zero_slots(frame, kithi_spot_slots(spot, i) ^ wanted);
+        zero[i] = kithi_all_zero_slots(frame, kithi_spot_slots(spot, i));
+        empty[i] = kithi_count_slots(frame, zero[i]);
+    }
+    if ((zero[0] | zero[1]) == 0)
+        return false;
+    unsigned i = kithi_nest_takes_second(nest, empty);
+    kithi_spot_flip(frame, spot, i, zero[i]);
+    return true;
+}
+
+/* The key's code, where it is met first, out of its slot. */
+KITHI_INLINE bool kithi_spot_take(const kithi_nest_frame *frame, const kithi_spot *spot) {
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t zero = kithi_zero_slots(frame, kithi_spot_slots(spot, i) ^ spot->codes);
         if (zero == 0)
             continue;
         kithi_spot_flip(frame, spot, i, zero);
@@ -100,7 +116,7 @@ KITHI_INLINE kith_status kithi_nest_add_many(const kithi_nest *nest, kith_filter
         bool is_new = narrow && !kithi_spot_has(&frame, spot);
         kith_status status = KITH_E_FULL;
         if (narrow && f->head.count < f->head.capacity) {
-            status = kithi_spot_flip_first(&frame, spot, 0) ? KITH_OK : kithi_nest_squeeze(nest, f, &frame, digests[i]);
+            status = kithi_spot_put(nest, &frame, spot) ? KITH_OK : kithi_nest_squeeze(nest, f, &frame, digests[i]);
             f->head.count += status == KITH_OK;
         }
         if (status != KITH_OK && status != KITH_E_MEMORY)
@@ -127,7 +143,7 @@ KITHI_INLINE kith_status kithi_nest_remove_many(const kithi_nest *nest, kith_fil
         kith_status status = KITH_OK;
         if (!narrow)
             status = kithi_nest_remove(nest, f, digests[i]);
-        else if (f->head.count > 0 && kithi_spot_flip_first(&frame, spot, spot->codes))
+        else if (f->head.count > 0 && kithi_spot_take(&frame, spot))
             f->head.count--;
         else
             status = KITH_E_ABSENT;

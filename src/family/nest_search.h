@@ -1,14 +1,22 @@
 /* family/nest_search.h: verbs that change a nest, and the search for room. See nest.h for the layout.
  *
- * The search goes breadth-first from the slots of the new key. An entry can go to a free slot of its other place, and,
- * where places are windows, to the other slot of its own window; if there is none, the entries there are queued. The lines
- * of the next few entries in the queue are asked for: by the time their turn comes, they are there. `seen` has a
- * bit for each slot of a region. It and the queue are allocated when the first search needs them and kept in the handle:
- * a bit for each slot of a region and 16 bytes for each slot that may be queued, 4,096 at first. A search that needs
- * more starts again with eight times as many.
+ * Where a key goes. Of the two places of a key a bucket with more empty slots is taken, of equals the first: at a load
+ * of 0.95 with b = 4 one add in twelve finds both full, instead of one in eight when the first is taken always. Windows
+ * gain nothing by that, and take the first.
  *
- * All of it is compiled into each kind, with the kind's own functions: near the end one add in three searches, and a
- * search decodes some ten entries. */
+ * The search for room goes breadth-first from the two places of the new key. It looks at the entries of a place: each
+ * can go to its other place, and, where places are windows, to the other slot of its own window. If there is an empty
+ * slot, the chain is found; if not, that place is queued.
+ *
+ *     queue   | place | place | … with the slot it was reached from, and the place of that slot
+ *
+ * Lines of the places that the entries of the next place in the queue can go to are asked for before those of this one
+ * are looked at. `seen` has a bit for each place of a region that was queued, `tried` one for each slot whose entry was
+ * looked at: windows overlap, and no slot may be in a chain twice. They and the queue are allocated when the first search
+ * needs them and kept in the handle: two bits for each slot of a region and 12 bytes for each place that may be queued,
+ * 4,096 at first. A search that needs more starts again with eight times as many.
+ *
+ * All of it is compiled into each kind, with the kind's own functions. */
 #ifndef KITHI_FAMILY_NEST_SEARCH_H
 #define KITHI_FAMILY_NEST_SEARCH_H
 
@@ -17,42 +25,34 @@
 
 #include "family/nest.h"
 
-typedef struct kithi_search_entry {
-    uint32_t slot;
-    uint32_t parent;   /* place in the queue of the entry that could go here */
-    uint32_t first[2]; /* slots of the places that this entry can go to: its own and the other */
-} kithi_search_entry;
+typedef struct kithi_search_item {
+    uint32_t first;  /* slot of the place */
+    uint32_t parent; /* place in the queue of that from which it was reached */
+    uint32_t via;    /* the slot there whose entry could go here */
+} kithi_search_item;
 
 typedef struct kithi_search {
     uint64_t region_slots;
-    uint32_t limit;
-    kithi_search_entry *queue;
+    uint64_t limit;
+    kithi_search_item *queue;
     uint64_t *seen;
+    uint64_t *tried;
     uint64_t bytes; /* of this allocation: the arrays lie behind the struct */
     bool was_full;  /* the last search met the limit */
 } kithi_search;
 static_assert(sizeof(kithi_search) % sizeof(uint64_t) == 0, "the arrays behind it are aligned");
 
-/* Slots that a search looks at before it gives up: all of a region, but for b = 1, whose one region may be larger and
- * whose searches are short. At a load of 0.95 windows take 4,500 at worst and 8 on average; the last keys of a region
- * that got more than its share can need 80,000. */
-#define KITHI_SEARCH_MAX (UINT32_C(1) << 18)
+/* Places that a search queues before it gives up: all of a region, but for b = 1, whose one region may be larger and
+ * whose searches are short. */
+#define KITHI_SEARCH_MAX (UINT64_C(1) << 18)
 #define KITHI_SEARCH_FIRST 4096
 
 #define KITHI_NO_PARENT UINT32_MAX
 
-/* Entries whose lines are on their way. (In cache 1 to 4 are alike; out of it 3 took 0.65 of the time of 1.) */
-#define KITHI_AIM_AHEAD 3
-
-static inline uint32_t kithi_search_limit(uint64_t region_slots, uint64_t limit) {
-    limit = limit < KITHI_SEARCH_MAX ? limit : KITHI_SEARCH_MAX;
-    return (uint32_t)(region_slots < limit ? region_slots : limit);
-}
-
-/* A search for at most `limit` slots. */
-static inline kithi_search *kithi_search_new(const kith_allocator *allocator, uint64_t region_slots, uint32_t limit) {
-    uint64_t seen_words = region_slots / 64 + 1;
-    uint64_t bytes = sizeof(kithi_search) + 8 * seen_words + sizeof(kithi_search_entry) * (uint64_t)limit;
+/* A search for at most `limit` places. */
+static inline kithi_search *kithi_search_new(const kith_allocator *allocator, uint64_t region_slots, uint64_t limit) {
+    uint64_t words = region_slots / 64 + 1;
+    uint64_t bytes = sizeof(kithi_search) + 16 * words + sizeof(kithi_search_item) * limit;
     kithi_search *s = kithi_allocate(allocator, bytes);
     if (s == NULL)
         return NULL;
@@ -60,31 +60,22 @@ static inline kithi_search *kithi_search_new(const kith_allocator *allocator, ui
     s->limit = limit;
     s->bytes = bytes;
     s->seen = (uint64_t *)(s + 1);
-    s->queue = (kithi_search_entry *)(s->seen + seen_words);
+    s->tried = s->seen + words;
+    s->queue = (kithi_search_item *)(s->tried + words);
     return s;
 }
 
-/* Queues a slot. False: it was seen before, or the queue is full. */
-KITHI_INLINE bool kithi_search_visit(kithi_search *s, uint32_t *tail, uint32_t slot, uint32_t parent) {
+/* Sets the bit; answers whether it was clear. */
+KITHI_INLINE bool kithi_search_mark(uint64_t *bits, uint32_t slot) {
     uint64_t bit = UINT64_C(1) << (slot % 64);
-    if ((s->seen[slot / 64] & bit) != 0 || *tail == s->limit)
-        return false;
-    s->seen[slot / 64] |= bit;
-    s->queue[*tail].slot = slot;
-    s->queue[*tail].parent = parent;
-    (*tail)++;
-    return true;
+    bool was_clear = (bits[slot / 64] & bit) == 0;
+    bits[slot / 64] |= bit;
+    return was_clear;
 }
 
-/* Finds out where a queued entry can go, and asks for the line. */
-KITHI_INLINE void kithi_search_aim(const kithi_nest *nest, const kith_filter *f, const uint8_t *region,
-                                   kithi_search_entry *entry) {
-    uint64_t place, fingerprint;
-    entry->first[0] = entry->first[1] = entry->slot; /* a code that no key has goes nowhere */
-    if (!nest->decode(&f->head, entry->slot, kithi_nest_get(f, region, entry->slot), &place, &fingerprint))
-        return;
-    nest->first_slots(&f->head, place, fingerprint, entry->first);
-    __builtin_prefetch(region + (uint64_t)entry->first[1] * f->head.params[KITHI_SLOT_BITS] / 8);
+KITHI_INLINE void kithi_search_queue(kithi_search *s, uint32_t *tail, uint32_t first, uint32_t parent, uint32_t via) {
+    if (*tail < s->limit && kithi_search_mark(s->seen, first))
+        s->queue[(*tail)++] = (kithi_search_item){first, parent, via};
 }
 
 static inline bool kithi_nest_ways_of_entry(const kithi_nest *nest, const kith_filter *f, uint32_t slot, uint32_t code,
@@ -96,20 +87,23 @@ static inline bool kithi_nest_ways_of_entry(const kithi_nest *nest, const kith_f
     return true;
 }
 
-/* Moves the entries along the chain that ends in the queue's place `last` by one each; answers the slot that became
- * free, one of the roots. */
-static inline uint32_t kithi_search_shift(const kithi_nest *nest, kith_filter *f, uint8_t *region,
-                                          const kithi_search *s, uint32_t last) {
-    uint32_t slots = nest->place_slots(&f->head);
-    const kithi_search_entry *to = &s->queue[last];
-    while (to->parent != KITHI_NO_PARENT) {
-        const kithi_search_entry *from = &s->queue[to->parent];
-        uint32_t in_own = to->slot - from->first[0], in_other = to->slot - from->first[1];
-        uint64_t fingerprint = kithi_nest_get(f, region, from->slot) >> nest->code_bits;
-        kithi_nest_set(f, region, to->slot, kithi_nest_code(nest, fingerprint, in_own < slots ? in_own : in_other));
-        to = from;
+/* Where the entries of a place can go: the first slots of their own place and of the other; equal when nowhere. */
+typedef struct kithi_search_aims {
+    uint32_t own[KITHI_WAYS_MAX / 2], other[KITHI_WAYS_MAX / 2];
+} kithi_search_aims;
+
+KITHI_INLINE void kithi_search_aim(const kithi_nest *nest, const kith_filter *f, const uint8_t *region, uint32_t first,
+                                   kithi_search_aims *aims) {
+    unsigned slots = nest->place_slots(&f->head);
+    for (unsigned i = 0; i < slots; i++) {
+        uint64_t place, fingerprint;
+        uint32_t to[2] = {first, first}; /* a code that no key has goes nowhere */
+        if (nest->decode(&f->head, first + i, kithi_nest_get(f, region, first + i), &place, &fingerprint))
+            nest->first_slots(&f->head, place, fingerprint, to);
+        aims->own[i] = to[0];
+        aims->other[i] = to[1];
+        __builtin_prefetch(region + (uint64_t)to[1] * f->head.params[KITHI_SLOT_BITS] / 8);
     }
-    return to->slot;
 }
 
 /* The first empty slot among those of a place, counted from the first; `slots` when there is none. `frame` is NULL when
@@ -126,69 +120,107 @@ KITHI_INLINE unsigned kithi_nest_empty_slot(const kith_filter *f, const kithi_ne
     return zero == 0 ? slots : (unsigned)__builtin_ctzll(zero) / frame->slot_bits;
 }
 
-/* Queues the slots that the entry in the queue's place `at` can go to. True when the last one queued is empty. */
+/* An entry that can go to an empty slot. */
+typedef struct kithi_search_end {
+    uint32_t via;   /* the entry's slot */
+    uint32_t first; /* of the place of the empty slot */
+    uint32_t to;    /* the empty slot */
+} kithi_search_end;
+
+/* Looks at the entries of the queue's place `at`. True when one of them can go to an empty slot; else the places where
+ * they can go are queued. */
 KITHI_INLINE bool kithi_search_expand(const kithi_nest *nest, const kith_filter *f, const kithi_nest_frame *frame,
-                                      const uint8_t *region, kithi_search *s, uint32_t at, uint32_t *tail) {
+                                      const uint8_t *region, kithi_search *s, uint32_t at, uint32_t *tail,
+                                      const kithi_search_aims *aims, kithi_search_end *end) {
     unsigned slots = nest->place_slots(&f->head);
-    const uint32_t first[2] = {s->queue[at].first[0], s->queue[at].first[1]};
-    if (first[0] == first[1])
-        return false;
-    unsigned empty = kithi_nest_empty_slot(f, frame, region, first[1], slots);
-    if (!nest->windows) {
-        /* The slots of a bucket are queued together, or none of them; those of its own are there. */
-        bool is_new = kithi_search_visit(s, tail, first[1], at);
-        for (unsigned i = 1; i < slots && i <= empty && is_new; i++)
-            (void)kithi_search_visit(s, tail, first[1] + i, at);
-        return is_new && empty < slots;
+    uint32_t here = s->queue[at].first;
+    for (unsigned i = 0; i < slots; i++) {
+        if (aims->own[i] == aims->other[i] || (nest->windows && !kithi_search_mark(s->tried, here + i)))
+            continue;
+        for (unsigned which = aims->own[i] == here; which < 2; which++) {
+            uint32_t first = which == 0 ? aims->own[i] : aims->other[i];
+            unsigned empty = kithi_nest_empty_slot(f, frame, region, first, slots);
+            if (empty < slots) {
+                *end = (kithi_search_end){here + i, first, first + empty};
+                return true;
+            }
+            kithi_search_queue(s, tail, first, at, here + i);
+        }
     }
-    for (unsigned i = 0; i < slots; i++)
-        if (kithi_search_visit(s, tail, first[0] + i, at) && kithi_nest_get(f, region, first[0] + i) == 0)
-            return true;
-    for (unsigned i = 0; i < slots; i++)
-        if (kithi_search_visit(s, tail, first[1] + i, at) && i == empty)
-            return true;
     return false;
 }
 
-/* Breadth-first from the roots, within the limit of `s`. */
+/* Moves the entries along the chain that ends in `end`, which starts at the queue's place `at`, by one each; answers
+ * the slot that became free, one of the new key's. */
+static inline uint32_t kithi_search_shift(const kithi_nest *nest, kith_filter *f, uint8_t *region,
+                                          const kithi_search *s, uint32_t at, kithi_search_end end) {
+    for (;;) {
+        uint64_t fingerprint = kithi_nest_get(f, region, end.via) >> nest->code_bits;
+        kithi_nest_set(f, region, end.to, kithi_nest_code(nest, fingerprint, end.to - end.first));
+        kithi_search_item item = s->queue[at];
+        if (item.parent == KITHI_NO_PARENT)
+            return end.via;
+        end = (kithi_search_end){item.via, item.first, end.via};
+        at = item.parent;
+    }
+}
+
+static inline void kithi_search_forget(const kithi_nest *nest, kithi_search *s, uint32_t tail, unsigned slots) {
+    for (uint32_t i = 0; i < tail; i++) {
+        uint32_t first = s->queue[i].first;
+        s->seen[first / 64] = 0;
+        for (unsigned j = 0; j < slots && nest->windows; j++)
+            s->tried[(first + j) / 64] = 0;
+    }
+}
+
+/* Breadth-first from the two places, within the limit of `s`. */
 KITHI_INLINE kith_status kithi_search_from(const kithi_nest *nest, kith_filter *f, const kithi_nest_frame *frame,
-                                           uint8_t *region, const kithi_ways *roots, kithi_search *s, uint32_t *freed) {
-    uint32_t tail = 0, aimed = 0;
-    for (unsigned i = 0; i < roots->count; i++)
-        (void)kithi_search_visit(s, &tail, roots->slot[i], KITHI_NO_PARENT);
+                                           uint8_t *region, const uint32_t roots[2], kithi_search *s, uint32_t *freed) {
+    kithi_search_aims aims[2]; /* of the places at and at + 1 of the queue, by turns */
+    kithi_search_end end;
+    uint32_t tail = 0;
+    for (unsigned i = 0; i < 2; i++) {
+        kithi_search_queue(s, &tail, roots[i], KITHI_NO_PARENT, 0);
+        kithi_search_aim(nest, f, region, roots[i], &aims[i]);
+    }
     kith_status status = KITH_E_FULL;
     for (uint32_t at = 0; at < tail; at++) {
-        for (; aimed < tail && aimed < at + KITHI_AIM_AHEAD; aimed++)
-            kithi_search_aim(nest, f, region, &s->queue[aimed]);
-        if (kithi_search_expand(nest, f, frame, region, s, at, &tail)) {
-            *freed = kithi_search_shift(nest, f, region, s, tail - 1);
+        bool is_ahead = at == 0 || at + 1 < tail;
+        if (at != 0 && is_ahead)
+            kithi_search_aim(nest, f, region, s->queue[at + 1].first, &aims[(at + 1) % 2]);
+        if (kithi_search_expand(nest, f, frame, region, s, at, &tail, &aims[at % 2], &end)) {
+            *freed = kithi_search_shift(nest, f, region, s, at, end);
             status = KITH_OK;
             break;
         }
+        if (!is_ahead && at + 1 < tail) /* it was queued just now */
+            kithi_search_aim(nest, f, region, s->queue[at + 1].first, &aims[(at + 1) % 2]);
     }
-    for (uint32_t i = 0; i < tail; i++)
-        s->seen[s->queue[i].slot / 64] = 0;
     s->was_full = tail == s->limit;
+    kithi_search_forget(nest, s, tail, nest->place_slots(&f->head));
     return status;
 }
 
-/* Frees one of the slots of `roots`, which are all taken, and puts the new code there. */
+/* Frees one of the slots of `ways`, which are all taken, and puts the code there. */
 static inline kith_status kithi_nest_make_room(const kithi_nest *nest, kith_filter *f, const kithi_nest_frame *frame,
-                                               uint8_t *region, const kithi_ways *roots) {
+                                               uint8_t *region, const kithi_ways *ways) {
+    const uint32_t roots[2] = {ways->slot[0], ways->slot[ways->count / 2]};
     uint32_t freed = 0;
     kithi_search *s = f->state;
     for (;;) {
         if (s != NULL) {
             kith_status status = kithi_search_from(nest, f, frame, region, roots, s, &freed);
-            for (unsigned i = 0; i < roots->count && status == KITH_OK; i++)
-                if (roots->slot[i] == freed)
-                    kithi_nest_set(f, region, freed, roots->code[i]);
-            if (status == KITH_OK || !s->was_full || s->limit == kithi_search_limit(s->region_slots, KITHI_SEARCH_MAX))
+            for (unsigned i = 0; i < ways->count && status == KITH_OK; i++)
+                if (ways->slot[i] == freed)
+                    kithi_nest_set(f, region, freed, ways->code[i]);
+            if (status == KITH_OK || !s->was_full || s->limit == KITHI_SEARCH_MAX)
                 return status;
         }
         uint64_t region_slots = nest->region_slots(&f->head);
-        uint32_t limit = kithi_search_limit(region_slots, s == NULL ? KITHI_SEARCH_FIRST : 8 * (uint64_t)s->limit);
-        kithi_search *larger = kithi_search_new(&f->allocator, region_slots, limit);
+        uint64_t limit = s == NULL ? KITHI_SEARCH_FIRST : 8 * s->limit;
+        kithi_search *larger =
+            kithi_search_new(&f->allocator, region_slots, limit < KITHI_SEARCH_MAX ? limit : KITHI_SEARCH_MAX);
         if (larger == NULL)
             return KITH_E_MEMORY;
         kithi_nest_detach(f);
@@ -196,10 +228,18 @@ static inline kith_status kithi_nest_make_room(const kithi_nest *nest, kith_filt
     }
 }
 
+/* Of two places with so many empty slots: does a new entry go to the second? */
+KITHI_INLINE bool kithi_nest_takes_second(const kithi_nest *nest, const unsigned empty[2]) {
+    return nest->windows ? empty[0] == 0 : empty[1] > empty[0];
+}
+
 /* Puts an entry into the region, moving others if need be. KITH_E_COPIES, KITH_E_FULL, KITH_E_MEMORY. */
 KITHI_INLINE kith_status kithi_nest_put(const kithi_nest *nest, kith_filter *f, uint8_t *region,
                                         const kithi_ways *ways) {
-    for (unsigned i = 0; i < ways->count; i++) {
+    unsigned slots = ways->count / 2, empty[2] = {0, 0};
+    for (unsigned i = 0; i < ways->count; i++)
+        empty[i / slots] += kithi_nest_get(f, region, ways->slot[i]) == 0;
+    for (unsigned i = kithi_nest_takes_second(nest, empty) ? slots : 0; i < ways->count; i++) {
         if (kithi_nest_get(f, region, ways->slot[i]) == 0) {
             kithi_nest_set(f, region, ways->slot[i], ways->code[i]);
             return KITH_OK;
