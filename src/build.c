@@ -1,18 +1,19 @@
 /* Building: a filter from an array of digests, all or nothing.
  *
- *     digests  ->  without repeats  ->  a chunk at a time, sorted by parts  ->  part by part into the filter
+ *     digests  ->  their number without repeats  ->  sorted by parts  ->  part by part, without repeats, into the filter
  *
  * Repeats. Equal digests are one key (unless a multiset is asked for), and the kinds whose bytes depend on the order of
  * adds must see each key where it first occurs (core/repeats.h). Kinds that keep no copies take a repeat for what it is;
- * for them repeats are dropped only where the number of keys is not known otherwise.
+ * of them only the number of keys must be known, where the spec does not give it.
  *
- * Parts. A kind with regions (kind.h) can be filled region by region: the parts of core/partition.h stay in cache, and
- * threads take one after the other. Each thread has a handle of its own on the filter's body, whose count and fill are
- * added up at the end. The result is that of adds in order, or so it is when all goes well; when anything fails, the plain
- * way finds out what adds in order would have said.
+ * Parts. A kind with regions (kind.h) can be filled region by region: the parts of core/partition.h stay in cache, equal
+ * digests lie in one part, and threads take one part after the other. Each thread has a handle of its own on the filter's
+ * body, whose count and fill are added up at the end. The result is that of adds in order, or so it is when all goes well;
+ * when anything fails, the plain way finds out what adds in order would have said.
  *
  * Chunks. The digests of a chunk are copied once. A chunk of as many bytes as the filter, but not more than 128 MiB, meets
- * each line of the filter several times while it is in cache, and is no large part of what a build takes. */
+ * each line of the filter several times while it is in cache, and is no large part of what a build takes. Where repeats
+ * must be found, there is one chunk. */
 #include <assert.h>
 
 #include "core/hash.h"
@@ -25,14 +26,18 @@
 
 #define CHUNK_MIN ((size_t)1 << 20) /* digests */
 #define CHUNK_MAX ((size_t)1 << 24)
-#define PARTED_FROM ((size_t)1 << 17) /* digests: fewer are in the filter sooner than they are sorted */
-#define PART_BYTES ((uint64_t)512 << 10)
-#define PARTS_MAX 512 /* so many lines of 64 bytes stay in the first-level cache */
+/* Digests, and bytes of a body: below that they are in the filter sooner than they are sorted. Filters that fit in a
+ * last-level cache gain by parts only where repeats must be found, which is faster in parts. */
+#define PARTED_FROM ((size_t)1 << 17)
+#define PARTED_BODY ((uint64_t)32 << 20)
+#define PARTED_WITH_REPEATS ((uint64_t)2 << 20)
+#define PART_BYTES ((uint64_t)128 << 10)
 
 typedef struct filling {
     const kithi_kernels *kernels;
     kith_filter *handles; /* one a thread */
     kith_status *statuses;
+    bool drop_repeats;
     size_t chunk;     /* digests */
     uint64_t *parted; /* those of a chunk */
     size_t *starts;
@@ -40,12 +45,27 @@ typedef struct filling {
     atomic_uint next; /* the first part that no thread has taken */
 } filling;
 
+static kith_status add_without_repeats(const kithi_kernels *kernels, kith_filter *f, const uint64_t *digests,
+                                       size_t n) {
+    uint64_t *copy;
+    size_t kept, done = 0;
+    if (n == 0)
+        return KITH_OK;
+    if (!kithi_drop_repeats(&f->allocator, digests, n, &copy, &kept))
+        return KITH_E_MEMORY;
+    kith_status status = kernels->add_many(f, copy != NULL ? copy : digests, kept, NULL, &done);
+    kithi_release(&f->allocator, copy, (uint64_t)n * sizeof *copy); /* no overflow: the caller's array is that large */
+    return status;
+}
+
 static void fill_parts(void *context, unsigned thread) {
     filling *w = context;
     kith_filter *mine = &w->handles[thread];
     for (unsigned p; (p = atomic_fetch_add(&w->next, 1)) < w->parts && w->statuses[thread] == KITH_OK;) {
-        size_t from = w->starts[p], n = w->starts[p + 1] - from, done = 0;
-        w->statuses[thread] = w->kernels->add_many(mine, w->parted + from, n, NULL, &done);
+        const uint64_t *part = w->parted + w->starts[p];
+        size_t n = w->starts[p + 1] - w->starts[p], done = 0;
+        w->statuses[thread] = w->drop_repeats ? add_without_repeats(w->kernels, mine, part, n)
+                                              : w->kernels->add_many(mine, part, n, NULL, &done);
     }
 }
 
@@ -76,26 +96,29 @@ static kith_status gather(kith_filter *f, filling *w, unsigned threads) {
     return f->head.count > f->head.capacity || too_full ? KITH_E_FULL : KITH_OK;
 }
 
-static size_t chunk_of(const kith_filter *f, size_t n) {
+static size_t chunk_of(const kith_filter *f, size_t n, bool drop_repeats) {
+    if (drop_repeats)
+        return n;
     uint64_t chunk = f->head.body_bytes / sizeof(uint64_t);
     chunk = chunk < CHUNK_MIN ? CHUNK_MIN : chunk < CHUNK_MAX ? chunk : CHUNK_MAX;
     return n < chunk ? n : (size_t)chunk;
 }
 
 /* KITH_OK, or any other code: the filter is spoiled, and what adds in order would say is not known. */
-static kith_status fill_by_parts(kith_filter *f, const uint64_t *digests, size_t n, uint64_t regions,
+static kith_status fill_by_parts(kith_filter *f, const uint64_t *digests, size_t n, bool drop_repeats, uint64_t regions,
                                  unsigned threads) {
     const kith_allocator *allocator = &f->allocator;
     uint64_t parts = f->head.body_bytes / PART_BYTES;
-    parts = parts < 8 * threads ? 8 * threads : parts < PARTS_MAX ? parts : PARTS_MAX;
+    parts = parts < 8 * threads ? 8 * threads : parts < KITHI_PARTS_MAX ? parts : KITHI_PARTS_MAX;
     kithi_cut cut = kithi_cut_of(regions, (unsigned)(parts < regions ? parts : regions));
-    size_t chunk = chunk_of(f, n);
+    size_t chunk = chunk_of(f, n, drop_repeats);
     uint64_t parted_bytes = chunk * sizeof *digests, starts_bytes = (cut.parts + 1) * sizeof(size_t);
     uint64_t handles_bytes = threads * sizeof(kith_filter), statuses_bytes = threads * sizeof(kith_status);
     filling w = {
         .kernels = kithi_kernels_of(f),
         .handles = kithi_allocate(allocator, handles_bytes),
         .statuses = kithi_allocate(allocator, statuses_bytes),
+        .drop_repeats = drop_repeats,
         .chunk = chunk,
         .parted = kithi_allocate(allocator, parted_bytes),
         .starts = kithi_allocate(allocator, starts_bytes),
@@ -116,13 +139,68 @@ static kith_status fill_by_parts(kith_filter *f, const uint64_t *digests, size_t
     return status;
 }
 
-static kith_status fill(kith_filter *f, const uint64_t *digests, size_t n, unsigned threads) {
+static kith_status fill(kith_filter *f, const uint64_t *digests, size_t n, bool drop_repeats, unsigned threads) {
     uint64_t regions = f->kind->regions != NULL ? f->kind->regions(&f->head) : 1;
-    bool worth_it = n >= PARTED_FROM && regions > 1 && (threads > 1 || f->head.body_bytes > 2 * PART_BYTES);
-    if (worth_it && fill_by_parts(f, digests, n, regions, threads) == KITH_OK)
+    bool large = f->head.body_bytes >= (drop_repeats ? PARTED_WITH_REPEATS : PARTED_BODY);
+    bool by_parts = n >= PARTED_FROM && regions > 1 && (threads > 1 || large);
+    if (by_parts && fill_by_parts(f, digests, n, drop_repeats, regions, threads) == KITH_OK)
         return KITH_OK;
-    kith_status status = worth_it ? kith_filter_clear(f) : KITH_OK;
-    return status == KITH_OK ? kith_filter_add_many(f, digests, n, NULL, NULL) : status;
+    kith_status status = by_parts ? kith_filter_clear(f) : KITH_OK;
+    if (status != KITH_OK)
+        return status;
+    f->sealed = false;
+    size_t done = 0;
+    return drop_repeats ? add_without_repeats(kithi_kernels_of(f), f, digests, n)
+                        : kithi_kernels_of(f)->add_many(f, digests, n, NULL, &done);
+}
+
+/* ---- the number of keys ---- */
+
+typedef struct counting {
+    const kith_allocator *allocator;
+    uint64_t *parted;
+    size_t *starts;
+    unsigned parts;
+    atomic_uint next;
+    _Atomic size_t keys;
+    atomic_bool no_memory;
+} counting;
+
+static void count_parts(void *context, unsigned thread) {
+    (void)thread;
+    counting *c = context;
+    for (unsigned p; (p = atomic_fetch_add(&c->next, 1)) < c->parts && !c->no_memory;) {
+        uint64_t *copy;
+        size_t n = c->starts[p + 1] - c->starts[p], kept = 0;
+        if (n != 0 && !kithi_drop_repeats(c->allocator, c->parted + c->starts[p], n, &copy, &kept))
+            c->no_memory = true;
+        else if (n != 0)
+            kithi_release(c->allocator, copy, (uint64_t)n * sizeof *copy);
+        c->keys += kept;
+    }
+}
+
+/* How many of the digests are different; by parts that stay in cache. False: no memory. */
+static bool count_keys(const kith_allocator *allocator, const uint64_t *digests, size_t n, unsigned threads,
+                       size_t *keys) {
+    enum { PART_DIGESTS = 32768 };
+    size_t parts = n / PART_DIGESTS + 1 < KITHI_PARTS_MAX ? n / PART_DIGESTS + 1 : KITHI_PARTS_MAX;
+    uint64_t parted_bytes = (uint64_t)n * sizeof *digests, starts_bytes = (parts + 1) * sizeof(size_t);
+    counting c = {
+        .allocator = allocator,
+        .parted = kithi_allocate(allocator, parted_bytes),
+        .starts = kithi_allocate(allocator, starts_bytes),
+        .parts = (unsigned)parts,
+    };
+    kithi_cut cut = kithi_cut_of(KITHI_PARTS_MAX, c.parts);
+    bool fits = c.parted != NULL && c.starts != NULL &&
+                kithi_partition(allocator, digests, n, cut, threads, c.parted, c.starts);
+    if (fits)
+        kithi_parallel(threads, count_parts, &c);
+    kithi_release(allocator, c.starts, starts_bytes);
+    kithi_release(allocator, c.parted, parted_bytes);
+    *keys = c.keys;
+    return fits && !c.no_memory;
 }
 
 /* ---- all together ---- */
@@ -131,36 +209,18 @@ static bool capacity_is_open(const kith_filter_spec *spec) {
     return spec->capacity == 0 && (spec->bytes == 0 || spec->rate == 0);
 }
 
-static kith_status create_and_fill(const kith_filter_spec *spec, const uint64_t *digests, size_t n, unsigned threads,
-                                   kith_filter **filter) {
-    kith_filter_spec sized = *spec;
-    if (capacity_is_open(spec))
-        sized.capacity = n;
-    kith_filter *f;
-    kith_status status = kith_filter_create(&sized, &f);
-    if (status != KITH_OK)
-        return status;
-    status = fill(f, digests, n, threads);
-    if (status != KITH_OK)
-        kith_filter_free(f);
-    else
-        *filter = f;
-    return status;
-}
-
-/* Of the kind that the spec asks for: whether its filters tell a repeat from another key by themselves. What no number of
+/* Whether filters of the kind that the spec asks for keep copies: then a repeat would be another key. What no number of
  * keys can make right is refused here, before anything is allocated. */
-static kith_status ignores_repeats(const kith_filter_spec *spec, bool *ignores) {
+static kith_status keeps_copies(const kith_filter_spec *spec, bool *keeps) {
     kith_filter_spec smallest = *spec;
     kithi_head head;
+    kithi_shape shape;
     if (capacity_is_open(spec))
         smallest.capacity = 1;
     kith_status status = kithi_plan_spec(&smallest, &head);
-    if (status != KITH_OK)
-        return status;
-    kithi_shape shape;
-    status = kithi_kind_by_id(head.kind_id)->shape(&head, &shape);
-    *ignores = status == KITH_OK && (shape.capabilities & KITH_CAN_COPIES) == 0;
+    if (status == KITH_OK)
+        status = kithi_kind_by_id(head.kind_id)->shape(&head, &shape);
+    *keeps = status == KITH_OK && (shape.capabilities & KITH_CAN_COPIES) != 0;
     return status;
 }
 
@@ -169,28 +229,30 @@ kith_status kith_filter_build(const kith_filter_spec *spec, const uint64_t *dige
     assert(spec != NULL && filter != NULL && (digests != NULL || n == 0));
     if (spec->struct_bytes != sizeof *spec || (flags & ~(unsigned)KITH_BUILD_MULTISET) != 0)
         return KITH_E_ARGUMENT;
+    bool multiset = (flags & KITH_BUILD_MULTISET) != 0, keeps = true;
     threads = threads < 1 ? 1 : threads < KITHI_THREADS_MAX ? threads : KITHI_THREADS_MAX;
-    if ((flags & KITH_BUILD_MULTISET) != 0) {
-        kith_filter_spec multiset = *spec;
-        multiset.needs |= KITH_CAN_COPIES;
-        return create_and_fill(&multiset, digests, n, threads, filter);
-    }
-    if (n == 0)
-        return create_and_fill(spec, digests, n, threads, filter);
-    bool ignores;
-    kith_status status = ignores_repeats(spec, &ignores);
+    kith_filter_spec sized = *spec;
+    sized.needs |= multiset ? KITH_CAN_COPIES : 0;
+    kith_status status = n == 0 ? KITH_OK : keeps_copies(&sized, &keeps);
     if (status != KITH_OK)
         return status;
     if (!kithi_hash_valid(&spec->hash))
         return KITH_E_ARGUMENT;
-    if (ignores && !capacity_is_open(spec))
-        return create_and_fill(spec, digests, n, threads, filter);
-    kith_allocator allocator = kithi_allocator_or_default(spec->allocator);
-    uint64_t *distinct;
-    size_t kept;
-    if (!kithi_drop_repeats(&allocator, digests, n, &distinct, &kept))
-        return KITH_E_MEMORY;
-    status = create_and_fill(spec, distinct != NULL ? distinct : digests, kept, threads, filter);
-    kithi_release(&allocator, distinct, (uint64_t)n * sizeof *digests); /* no overflow: the caller's is that large */
+    if (capacity_is_open(spec)) {
+        kith_allocator allocator = kithi_allocator_or_default(spec->allocator);
+        size_t keys = n;
+        if (n != 0 && !multiset && !count_keys(&allocator, digests, n, threads, &keys))
+            return KITH_E_MEMORY;
+        sized.capacity = keys;
+    }
+    kith_filter *f;
+    status = kith_filter_create(&sized, &f);
+    if (status != KITH_OK)
+        return status;
+    status = fill(f, digests, n, keeps && !multiset, threads);
+    if (status != KITH_OK)
+        kith_filter_free(f);
+    else
+        *filter = f;
     return status;
 }

@@ -58,8 +58,8 @@ typedef enum kith_build_flags {
  * filled by one thread.
  *
  * The codes of kith_filter_create; KITH_E_FULL or KITH_E_COPIES as in add. n = 0 with capacity 0 is KITH_E_CAPACITY.
- * Cost: the filter, up to 128 MiB, and, to drop repeats (not for a multiset, nor for Bloom kinds of a given capacity), 3
- * bytes a digest, or, where there are many, up to 28. */
+ * Cost: the filter, and while it runs up to 128 MiB, or, where repeats must be found or counted (not for a multiset, nor
+ * for Bloom kinds of a given capacity), 11 bytes a digest, up to 30 in a filter of less than 2 MiB with many repeats. */
 KITH_API KITH_MUST_USE kith_status kith_filter_build(const kith_filter_spec *spec, const uint64_t *digests, size_t n,
                                                      unsigned flags, unsigned threads, kith_filter **filter);
 

@@ -15,7 +15,7 @@
 #include "core/alloc.h"
 #include "core/bits.h"
 
-#define KITHI_PARTS_MAX 4096
+#define KITHI_PARTS_MAX 512
 
 typedef struct kithi_cut {
     uint64_t regions;
@@ -32,8 +32,8 @@ static inline unsigned kithi_part_of(kithi_cut cut, uint64_t digest) {
     return (unsigned)(kithi_mulhi(digest, cut.regions) * cut.scale >> 32);
 }
 
-/* Copies n digests to `out`, which is aligned to 64 bytes: part p is out[starts[p]] … out[starts[p + 1] - 1]. Takes
- * memory while it runs: about 80 bytes a part and thread. False: it could not have it. */
+/* Copies n digests to `out`: part p is out[starts[p]] … out[starts[p + 1] - 1]. Takes 8 bytes a part and thread while it
+ * runs. False: it could not have them. */
 bool kithi_partition(const kith_allocator *allocator, const uint64_t *digests, size_t n, kithi_cut cut,
                      unsigned threads, uint64_t *out, size_t *starts);
 

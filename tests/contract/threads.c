@@ -16,24 +16,47 @@ static void compare_answers(const kith_filter *f, const uint64_t *digests, size_
     }
 }
 
-void threads_change_nothing(void) {
+/* Repeats near and far, behind their first occurrence: LARGE different digests. */
+static size_t with_repeats(const uint64_t *digests, uint64_t *out) {
+    size_t n = 0;
+    for (size_t i = 0; i < LARGE; i++) {
+        out[n++] = digests[i];
+        if (i % 7 == 0)
+            out[n++] = digests[i / 2];
+    }
+    return n;
+}
+
+static void compare_builds(const variant *v, const kith_filter_spec *spec, const uint64_t *digests, size_t n,
+                           kith_filter *wanted) {
     static const unsigned THREADS[] = {1, 2, 3, 7};
+    for (size_t i = 0; i < 4; i++) {
+        contract_note("%s, %u threads, n = %zu, capacity %llu", v->kind, THREADS[i], n,
+                      (unsigned long long)spec->capacity);
+        kith_filter *f = NULL;
+        CHECK_OK(kith_filter_build(spec, digests, n, KITH_BUILD_SET, THREADS[i], &f));
+        CHECK(equal_filters(wanted, f));
+        kith_filter_free(f);
+    }
+}
+
+void threads_change_nothing(void) {
+    static uint64_t repeated[2 * LARGE];
     EACH_DEFAULT(v) {
         kith_filter_spec spec;
         kith_plan plan;
         CHECK(planned(v, LARGE, 0.01, &spec, &plan));
         uint64_t *digests = digests_from(3, 0, 2 * LARGE);
         kith_filter *added = filled(&spec, 3, 0, LARGE);
-        for (size_t i = 0; i < 4; i++) {
-            contract_note("%s, %u threads", v->kind, THREADS[i]);
+        compare_builds(v, &spec, digests, LARGE, added);
+        size_t n = with_repeats(digests, repeated);
+        compare_builds(v, &spec, repeated, n, added);
+        kith_filter_spec open_ended = spec;
+        open_ended.capacity = 0;
+        compare_builds(v, &open_ended, repeated, n, added);
+        for (unsigned threads = 1; threads < 4 && !can(&plan, KITH_CAN_GROW); threads++) { /* all or nothing */
             kith_filter *f = NULL;
-            CHECK_OK(kith_filter_build(&spec, digests, LARGE, KITH_BUILD_SET, THREADS[i], &f));
-            CHECK(equal_filters(added, f));
-            kith_filter_free(f);
-            if (can(&plan, KITH_CAN_GROW))
-                continue;
-            f = NULL; /* too many: all or nothing, whatever finds out */
-            CHECK_STATUS(kith_filter_build(&spec, digests, 2 * LARGE, KITH_BUILD_SET, THREADS[i], &f), KITH_E_FULL);
+            CHECK_STATUS(kith_filter_build(&spec, digests, 2 * LARGE, KITH_BUILD_SET, threads, &f), KITH_E_FULL);
             CHECK(f == NULL);
         }
         static const size_t SIZES[] = {0, 1, 63, 64, 65, 1000, LARGE};
