@@ -50,11 +50,11 @@ kith_status kith_filter_remove(kith_filter *f, const void *key, size_t key_bytes
 }
 
 bool kith_filter_has_digest(const kith_filter *f, uint64_t digest) {
-    return f->kind->has(f, digest);
+    return kithi_kernels_of(f)->has(f, digest);
 }
 
 bool kith_filter_has(const kith_filter *f, const void *key, size_t key_bytes) {
-    return f->kind->has(f, kith_filter_digest(f, key, key_bytes));
+    return kith_filter_has_digest(f, kith_filter_digest(f, key, key_bytes));
 }
 
 uint64_t kith_filter_copies(const kith_filter *f, const void *key, size_t key_bytes) {

@@ -68,13 +68,15 @@ KITHI_INLINE kith_status kithi_change_many(kith_filter *f, const uint64_t *diges
 #define KITHI_ADD_MANY(body) KITHI_EACH_SET(KITHI_ADD_MANY_FOR, body)
 #define KITHI_REMOVE_MANY(body) KITHI_EACH_SET(KITHI_REMOVE_MANY_FOR, body)
 
-#define KITHI_SET(set)                                                                                                 \
-    { has_many_##set, add_many_##set, remove_many_##set }
-#define KITHI_SET_THAT_KEEPS(set)                                                                                      \
-    { has_many_##set, add_many_##set, NULL }
-#define KITHI_KERNELS KITHI_KERNELS_BY(KITHI_SET(portable), KITHI_SET(avx2), KITHI_SET(avx2), KITHI_SET(portable))
+/* Of one set; `has` is a function of the kind, or the kind's of that set. */
+#define KITHI_SET(set, has)                                                                                            \
+    { has_many_##set, add_many_##set, remove_many_##set, has }
+#define KITHI_SET_THAT_KEEPS(set, has)                                                                                 \
+    { has_many_##set, add_many_##set, NULL, has }
+#define KITHI_KERNELS                                                                                                  \
+    KITHI_KERNELS_BY(KITHI_SET(portable, has), KITHI_SET(avx2, has), KITHI_SET(avx2, has), KITHI_SET(portable, has))
 #define KITHI_KERNELS_THAT_KEEP                                                                                        \
-    KITHI_KERNELS_BY(KITHI_SET_THAT_KEEPS(portable), KITHI_SET_THAT_KEEPS(avx2), KITHI_SET_THAT_KEEPS(avx2),           \
-                     KITHI_SET_THAT_KEEPS(portable))
+    KITHI_KERNELS_BY(KITHI_SET_THAT_KEEPS(portable, has), KITHI_SET_THAT_KEEPS(avx2, has),                             \
+                     KITHI_SET_THAT_KEEPS(avx2, has), KITHI_SET_THAT_KEEPS(portable, has))
 
 #endif

@@ -42,13 +42,14 @@ typedef struct kithi_expectation {
     double failure; /* probability that n distinct keys do not all go in */
 } kithi_expectation;
 
-/* The verbs on batches, for one instruction set: what a loop over the kind's has, add and remove would do. */
+/* The verbs on batches, for one instruction set: what a loop over the kind's has, add and remove would do; and has. */
 typedef struct kithi_kernels {
     /* maybe may be NULL; each of its words is written. */
     size_t (*has_many)(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe);
     /* Up to the first digest that fails; *done is the number before it. was_new may be NULL and comes cleared. */
     kith_status (*add_many)(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done);
     kith_status (*remove_many)(kith_filter *f, const uint64_t *digests, size_t n, size_t *done);
+    bool (*has)(const kith_filter *f, uint64_t digest);
 } kithi_kernels;
 
 typedef struct kithi_kind {

@@ -3,12 +3,11 @@
  * operating system (XGETBV) whether it saves the wide registers. */
 #include "core/cpu.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 static const char *const NAMES[KITHI_CPU_COUNT] = {"portable", "avx2", "avx512", "neon"};
 
-static _Atomic uint32_t in_use; /* 1 + a kithi_cpu; 0: not found out yet */
+_Atomic uint32_t kithi_cpu_in_use;
 
 static bool supported(kithi_cpu cpu) {
     if (cpu == KITHI_CPU_PORTABLE)
@@ -36,16 +35,13 @@ static kithi_cpu best(void) {
 }
 
 static void take(kithi_cpu cpu) {
-    atomic_store_explicit(&in_use, 1 + (uint32_t)cpu, memory_order_relaxed);
+    atomic_store_explicit(&kithi_cpu_in_use, 1 + (uint32_t)cpu, memory_order_relaxed);
 }
 
-kithi_cpu kithi_cpu_now(void) {
-    uint32_t known = atomic_load_explicit(&in_use, memory_order_relaxed);
-    if (known == 0) {
-        take(best());
-        known = atomic_load_explicit(&in_use, memory_order_relaxed);
-    }
-    return (kithi_cpu)(known - 1);
+kithi_cpu kithi_cpu_find(void) {
+    kithi_cpu cpu = best();
+    take(cpu);
+    return cpu;
 }
 
 const char *kith_cpu(void) {

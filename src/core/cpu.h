@@ -2,6 +2,8 @@
 #ifndef KITHI_CORE_CPU_H
 #define KITHI_CORE_CPU_H
 
+#include <stdatomic.h>
+
 #include <kith/cpu.h>
 
 /* In the order in which a better one is taken. */
@@ -22,7 +24,14 @@ typedef enum kithi_cpu {
 #define KITHI_HAVE_NEON 1
 #endif
 
+/* 1 + the set in use; 0 until it is asked for. For kithi_cpu_now() only. */
+extern _Atomic uint32_t kithi_cpu_in_use;
+kithi_cpu kithi_cpu_find(void);
+
 /* The set in use. Any thread. */
-kithi_cpu kithi_cpu_now(void);
+static inline kithi_cpu kithi_cpu_now(void) {
+    uint32_t known = atomic_load_explicit(&kithi_cpu_in_use, memory_order_relaxed);
+    return known != 0 ? (kithi_cpu)(known - 1) : kithi_cpu_find();
+}
 
 #endif

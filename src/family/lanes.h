@@ -136,9 +136,9 @@ KITHI_INLINE unsigned kithi_lane_cell(kithi_lane_words words, unsigned width, un
         }                                                                                                              \
     } while (0)
 
-/* has() of block_has(block, digest, lanes). */
-#define KITHI_LANES_HAS(block_has)                                                                                     \
-    static bool has(const kith_filter *f, uint64_t digest) {                                                           \
+/* A has() of block_has(block, digest, lanes). */
+#define KITHI_LANES_HAS(has, TARGET, block_has)                                                                        \
+    TARGET static bool has(const kith_filter *f, uint64_t digest) {                                                    \
         const uint8_t *block = kithi_block_of(f, digest);                                                              \
         bool present;                                                                                                  \
         KITHI_BY_LANES(f, present, block_has, block, digest);                                                          \
@@ -149,8 +149,9 @@ KITHI_INLINE void kithi_lanes_prefetch(const void *f, uint64_t digest) {
     __builtin_prefetch(kithi_block_of(f, digest));
 }
 
-/* has_many_<set> of has_of(block, digest, lanes), which may be a function of that set. */
+/* has_<set> and has_many_<set> of has_of(block, digest, lanes), which may be a function of that set. */
 #define KITHI_LANES_HAS_MANY(set, TARGET, has_of)                                                                      \
+    KITHI_LANES_HAS(has_##set, TARGET, has_of)                                                                         \
     KITHI_LANES_HAS_IN(set, TARGET, has_of, 4)                                                                         \
     KITHI_LANES_HAS_IN(set, TARGET, has_of, 8)                                                                         \
     KITHI_LANES_HAS_IN(set, TARGET, has_of, 16)                                                                        \

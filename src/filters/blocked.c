@@ -107,7 +107,7 @@ KITHI_INLINE unsigned block_add_shared(uint8_t *block, uint64_t digest, bool com
 
 /* ---- verbs ---- */
 
-KITHI_LANES_HAS(block_has)
+KITHI_LANES_HAS(has, , block_has)
 
 static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
     if (!kithi_bits_open(f))
@@ -205,8 +205,8 @@ const kithi_kind kithi_kind_blocked = {
     .has = has,
     .add = add,
     .regions = kithi_lanes_regions,
-    .kernels = KITHI_KERNELS_BY(KITHI_SET_THAT_KEEPS(portable), KITHI_SET_THAT_KEEPS(avx2),
-                                KITHI_SET_THAT_KEEPS(avx512), KITHI_SET_THAT_KEEPS(neon)),
+    .kernels = KITHI_KERNELS_BY(KITHI_SET_THAT_KEEPS(portable, has_portable), KITHI_SET_THAT_KEEPS(avx2, has_avx2),
+                                KITHI_SET_THAT_KEEPS(avx512, has_avx512), KITHI_SET_THAT_KEEPS(neon, has_neon)),
     .add_shared = add_shared,
     .full = kithi_bits_full,
     .merge = merge,

@@ -145,7 +145,7 @@ KITHI_INLINE kith_status block_remove(kith_filter *f, uint64_t digest, unsigned 
 
 /* ---- verbs ---- */
 
-KITHI_LANES_HAS(block_has)
+KITHI_LANES_HAS(has, , block_has)
 
 static uint64_t copies(const kith_filter *f, uint64_t digest) {
     unsigned least;
@@ -300,7 +300,8 @@ const kithi_kind kithi_kind_blocked_counting = {
     .has = has,
     .add = add,
     .regions = kithi_lanes_regions,
-    .kernels = KITHI_KERNELS_BY(KITHI_SET(portable), KITHI_SET(avx2), KITHI_SET(avx512), KITHI_SET(neon)),
+    .kernels = KITHI_KERNELS_BY(KITHI_SET(portable, has_portable), KITHI_SET(avx2, has_avx2),
+                                KITHI_SET(avx512, has_avx512), KITHI_SET(neon, has_neon)),
     .remove = remove_one,
     .copies = copies,
     .merge = kithi_counters_merge,

@@ -118,7 +118,7 @@ static kith_status remove_each(kith_filter *f, const uint64_t *digests, size_t n
 
 static void plant_in_batches(kithi_kind *kind) {
     for (unsigned cpu = 0; cpu < KITHI_CPU_COUNT; cpu++)
-        kind->kernels[cpu] = (kithi_kernels){has_each, add_each, remove_each};
+        kind->kernels[cpu] = (kithi_kernels){has_each, add_each, remove_each, kind->has};
 }
 
 #define HAS(fault_name, body)                                                                                          \
