@@ -26,11 +26,8 @@
 
 #define CHUNK_MIN ((size_t)1 << 20) /* digests */
 #define CHUNK_MAX ((size_t)1 << 24)
-/* Digests, and bytes of a body: below that they are in the filter sooner than they are sorted. Filters that fit in a
- * last-level cache gain by parts only where repeats must be found, which is faster in parts. */
-#define PARTED_FROM ((size_t)1 << 17)
-#define PARTED_BODY ((uint64_t)32 << 20)
-#define PARTED_WITH_REPEATS ((uint64_t)2 << 20)
+#define PARTED_FROM ((size_t)1 << 17) /* digests: fewer are in the filter sooner than they are sorted */
+#define PARTED_BODY ((uint64_t)2 << 20)
 #define PART_BYTES ((uint64_t)128 << 10)
 
 typedef struct filling {
@@ -109,7 +106,8 @@ static kith_status fill_by_parts(kith_filter *f, const uint64_t *digests, size_t
                                  unsigned threads) {
     const kith_allocator *allocator = &f->allocator;
     uint64_t parts = f->head.body_bytes / PART_BYTES;
-    parts = parts < 8 * threads ? 8 * threads : parts < KITHI_PARTS_MAX ? parts : KITHI_PARTS_MAX;
+    parts = parts < 8 * threads ? 8 * threads : parts; /* so that no thread waits for long at the end */
+    parts = parts < KITHI_PARTS_MAX ? parts : KITHI_PARTS_MAX;
     kithi_cut cut = kithi_cut_of(regions, (unsigned)(parts < regions ? parts : regions));
     size_t chunk = chunk_of(f, n, drop_repeats);
     uint64_t parted_bytes = chunk * sizeof *digests, starts_bytes = (cut.parts + 1) * sizeof(size_t);
@@ -139,10 +137,16 @@ static kith_status fill_by_parts(kith_filter *f, const uint64_t *digests, size_t
     return status;
 }
 
+/* For one thread. Sorting and filling in cache cost about as much as one line from memory that was asked for in time, so a
+ * kind that touches one line a key gains nothing; kinds that search for room gain half of their time, and so does the
+ * search for repeats. */
+static bool worth_parts(const kith_filter *f, bool drop_repeats) {
+    return f->head.body_bytes >= PARTED_BODY && (drop_repeats || f->shape.lines > 1);
+}
+
 static kith_status fill(kith_filter *f, const uint64_t *digests, size_t n, bool drop_repeats, unsigned threads) {
     uint64_t regions = f->kind->regions != NULL ? f->kind->regions(&f->head) : 1;
-    bool large = f->head.body_bytes >= (drop_repeats ? PARTED_WITH_REPEATS : PARTED_BODY);
-    bool by_parts = n >= PARTED_FROM && regions > 1 && (threads > 1 || large);
+    bool by_parts = n >= PARTED_FROM && regions > 1 && (threads > 1 || worth_parts(f, drop_repeats));
     if (by_parts && fill_by_parts(f, digests, n, drop_repeats, regions, threads) == KITH_OK)
         return KITH_OK;
     kith_status status = by_parts ? kith_filter_clear(f) : KITH_OK;
