@@ -76,13 +76,21 @@ KITHI_INLINE bool kithi_spot_take(const kithi_nest_frame *frame, const kithi_spo
     return false;
 }
 
+/* The frame of a batch, and the spots of its first digests. False: places do not fit in words, and there are none. */
+KITHI_INLINE bool kithi_nest_begin(const kithi_nest *nest, const kith_filter *f, const uint64_t *digests, size_t n,
+                                   kithi_nest_frame *frame, kithi_spot *ahead) {
+    if (!kithi_nest_frame_of(nest, f, frame))
+        return false;
+    for (size_t i = 0; i < n && i < KITHI_AHEAD; i++)
+        kithi_nest_spot(nest, frame, digests[i], &ahead[i]);
+    return true;
+}
+
 KITHI_INLINE size_t kithi_nest_has_many(const kithi_nest *nest, const kith_filter *f, const uint64_t *digests, size_t n,
                                         uint64_t *maybe) {
     kithi_nest_frame frame;
-    bool narrow = kithi_nest_frame_of(nest, f, &frame);
     kithi_spot ahead[KITHI_AHEAD];
-    for (size_t i = 0; narrow && i < n && i < KITHI_AHEAD; i++)
-        kithi_nest_spot(nest, &frame, digests[i], &ahead[i]);
+    bool narrow = kithi_nest_begin(nest, f, digests, n, &frame, ahead);
     size_t yes = 0;
     for (size_t from = 0; from < n; from += 64) {
         size_t count = n - from < 64 ? n - from : 64;
@@ -107,10 +115,8 @@ KITHI_INLINE size_t kithi_nest_has_many(const kithi_nest *nest, const kith_filte
 KITHI_INLINE kith_status kithi_nest_add_many(const kithi_nest *nest, kith_filter *f, const uint64_t *digests, size_t n,
                                              uint64_t *was_new, size_t *done) {
     kithi_nest_frame frame;
-    bool narrow = kithi_nest_frame_of(nest, f, &frame);
     kithi_spot ahead[KITHI_AHEAD];
-    for (size_t i = 0; narrow && i < n && i < KITHI_AHEAD; i++)
-        kithi_nest_spot(nest, &frame, digests[i], &ahead[i]);
+    bool narrow = kithi_nest_begin(nest, f, digests, n, &frame, ahead);
     for (size_t i = 0; i < n; i++) {
         kithi_spot *spot = &ahead[i % KITHI_AHEAD];
         bool is_new = narrow && !kithi_spot_has(&frame, spot);
@@ -134,10 +140,8 @@ KITHI_INLINE kith_status kithi_nest_add_many(const kithi_nest *nest, kith_filter
 KITHI_INLINE kith_status kithi_nest_remove_many(const kithi_nest *nest, kith_filter *f, const uint64_t *digests,
                                                 size_t n, size_t *done) {
     kithi_nest_frame frame;
-    bool narrow = kithi_nest_frame_of(nest, f, &frame);
     kithi_spot ahead[KITHI_AHEAD];
-    for (size_t i = 0; narrow && i < n && i < KITHI_AHEAD; i++)
-        kithi_nest_spot(nest, &frame, digests[i], &ahead[i]);
+    bool narrow = kithi_nest_begin(nest, f, digests, n, &frame, ahead);
     for (size_t i = 0; i < n; i++) {
         kithi_spot *spot = &ahead[i % KITHI_AHEAD];
         kith_status status = KITH_OK;
