@@ -24,11 +24,11 @@
 
 /* ---- parts ---- */
 
-#define CHUNK_MIN ((size_t)1 << 20) /* digests */
+#define CHUNK_MIN ((size_t)1 << 20) /* digests: 8 MiB are worth a round over the parts */
 #define CHUNK_MAX ((size_t)1 << 24)
-#define PARTED_FROM ((size_t)1 << 17) /* digests: fewer are in the filter sooner than they are sorted */
-#define PARTED_BODY ((uint64_t)2 << 20)
-#define PART_BYTES ((uint64_t)128 << 10)
+#define PARTED_FROM ((size_t)1 << 17)    /* digests: fewer are in the filter sooner than they are sorted */
+#define PARTED_BODY ((uint64_t)2 << 20)  /* less is in cache as a whole, or nearly so */
+#define PART_BYTES ((uint64_t)128 << 10) /* with its digests half of a second-level cache; 64 and 256 KiB are alike */
 
 typedef struct filling {
     const kithi_kernels *kernels;
@@ -213,19 +213,13 @@ static bool capacity_is_open(const kith_filter_spec *spec) {
     return spec->capacity == 0 && (spec->bytes == 0 || spec->rate == 0);
 }
 
-/* Whether filters of the kind that the spec asks for keep copies: then a repeat would be another key. What no number of
- * keys can make right is refused here, before anything is allocated. */
-static kith_status keeps_copies(const kith_filter_spec *spec, bool *keeps) {
+/* What no number of keys can make right is refused before anything is allocated. */
+static kith_status can_be(const kith_filter_spec *spec) {
     kith_filter_spec smallest = *spec;
     kithi_head head;
-    kithi_shape shape;
     if (capacity_is_open(spec))
         smallest.capacity = 1;
-    kith_status status = kithi_plan_spec(&smallest, &head);
-    if (status == KITH_OK)
-        status = kithi_kind_by_id(head.kind_id)->shape(&head, &shape);
-    *keeps = status == KITH_OK && (shape.capabilities & KITH_CAN_COPIES) != 0;
-    return status;
+    return kithi_plan_spec(&smallest, &head);
 }
 
 kith_status kith_filter_build(const kith_filter_spec *spec, const uint64_t *digests, size_t n, unsigned flags,
@@ -233,11 +227,11 @@ kith_status kith_filter_build(const kith_filter_spec *spec, const uint64_t *dige
     assert(spec != NULL && filter != NULL && (digests != NULL || n == 0));
     if (spec->struct_bytes != sizeof *spec || (flags & ~(unsigned)KITH_BUILD_MULTISET) != 0)
         return KITH_E_ARGUMENT;
-    bool multiset = (flags & KITH_BUILD_MULTISET) != 0, keeps = true;
+    bool multiset = (flags & KITH_BUILD_MULTISET) != 0;
     threads = threads < 1 ? 1 : threads < KITHI_THREADS_MAX ? threads : KITHI_THREADS_MAX;
     kith_filter_spec sized = *spec;
     sized.needs |= multiset ? KITH_CAN_COPIES : 0;
-    kith_status status = n == 0 ? KITH_OK : keeps_copies(&sized, &keeps);
+    kith_status status = n == 0 ? KITH_OK : can_be(&sized);
     if (status != KITH_OK)
         return status;
     if (!kithi_hash_valid(&spec->hash))
@@ -253,7 +247,9 @@ kith_status kith_filter_build(const kith_filter_spec *spec, const uint64_t *dige
     status = kith_filter_create(&sized, &f);
     if (status != KITH_OK)
         return status;
-    status = fill(f, digests, n, keeps && !multiset, threads);
+    /* A filter that keeps copies would take a repeat for one. (Which kind it is may depend on the number of keys.) */
+    bool drop_repeats = !multiset && (f->shape.capabilities & KITH_CAN_COPIES) != 0;
+    status = fill(f, digests, n, drop_repeats, threads);
     if (status != KITH_OK)
         kith_filter_free(f);
     else

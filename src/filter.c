@@ -97,6 +97,9 @@ static void ask_share(void *context, unsigned thread) {
 
 size_t kith_filter_has_many_parallel(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe,
                                      unsigned threads) {
+    assert(f != NULL && (digests != NULL || n == 0));
+    if (n == 0)
+        return 0;
     asking a = {.f = f, .digests = digests, .n = n, .maybe = maybe};
     a.threads = threads < 1 ? 1 : threads < KITHI_THREADS_MAX ? threads : KITHI_THREADS_MAX;
     kithi_parallel(a.threads, ask_share, &a);
@@ -156,7 +159,7 @@ static kith_status combinable(kith_filter *into, const kith_filter *from, uint32
         return KITH_E_BUSY;
     if (into->block == from->block)
         return KITH_E_ARGUMENT;
-    return same_geometry(into, from) ? KITH_OK : KITH_E_MISMATCH;
+    return same_geometry(into, from) ? kithi_filter_verify(from) : KITH_E_MISMATCH;
 }
 
 kith_status kith_filter_merge(kith_filter *into, const kith_filter *from) {

@@ -117,7 +117,7 @@ const char *kithi_filter_check(const kith_filter *f) {
     return f->kind->check(f);
 }
 
-static kith_status verify(const kith_filter *f) {
+kith_status kithi_filter_verify(const kith_filter *f) {
     kith_status status = f->verified ? KITH_OK : kithi_body_verify(f->block, &f->head);
     if (status == KITH_OK && !f->verified && kithi_filter_check(f) != NULL)
         status = KITH_E_CORRUPT;
@@ -129,7 +129,7 @@ kith_status kithi_filter_writable(kith_filter *f) {
         return KITH_E_READONLY;
     if (atomic_load(&f->adders) != 0)
         return KITH_E_BUSY;
-    kith_status status = verify(f);
+    kith_status status = kithi_filter_verify(f);
     f->verified = status == KITH_OK;
     return status;
 }
@@ -203,7 +203,7 @@ kith_status kith_filter_clone(const kith_filter *from, const kith_allocator *giv
     assert(from != NULL && filter != NULL);
     if (atomic_load(&from->adders) != 0)
         return KITH_E_BUSY;
-    kith_status status = verify(from);
+    kith_status status = kithi_filter_verify(from);
     if (status != KITH_OK)
         return status;
     kith_allocator allocator = kithi_allocator_or_default(given);

@@ -152,6 +152,9 @@ void kithi_filter_unbind(kith_filter *f);
  * before its first change, because a change is followed by new checksums. */
 kith_status kithi_filter_writable(kith_filter *f);
 
+/* KITH_E_CORRUPT for a lazily opened body that is not what its checksums say. A pass over the body if it was not verified. */
+kith_status kithi_filter_verify(const kith_filter *f);
+
 /* Brings header and checksums in the block up to date. */
 void kithi_filter_seal(kith_filter *f);
 

@@ -51,6 +51,7 @@ typedef struct work {
     seen *seen;
     seen *readers; /* the part of the set that the thread that reads keeps; NULL: there is none */
     atomic_bool readers_full;
+    uint64_t readers_marked; /* records before it was; to be read when it is */
 
     kith_filter *filter, *again; /* -p */
     const char *filter_name;
@@ -166,12 +167,13 @@ static void mark_readers(void *context, const input_record *records, const uint6
             atomic_store(&w->readers_full, true);
             return;
         }
+        w->readers_marked += batch;
     }
 }
 
 static void pass_parted(work *w, const feed *f) {
     bool wanted[INPUT_BATCH];
-    if (atomic_load(&w->readers_full))
+    if (atomic_load(&w->readers_full) && f->before + f->n > w->readers_marked)
         seen_fail(w->readers);
     memcpy(wanted, f->marks, f->n * sizeof *wanted);
     if (!want_part(w, w->seen, false, f->records, f->digests, f->n, wanted))

@@ -1,6 +1,6 @@
 /* kith/cpu.h: the instructions that batches are made of.
  *
- * kith_filter_has_many, add_many and remove_many come in a version for each instruction set below; the best that this
+ * kith_filter_has, has_many, add_many and remove_many come in a version for each instruction set below; the best that this
  * processor has is taken at the first call. Answers and bytes are the same with each: choosing is for tests and
  * measurements. */
 #ifndef KITH_CPU_H

@@ -33,7 +33,8 @@ typedef struct kith_filter kith_filter;
 
 /* An empty filter, as kith_filter_plan() says for this spec; *filter is to be freed by kith_filter_free().
  * The codes of kith_filter_plan, KITH_E_MEMORY, or KITH_E_ARGUMENT for a malformed spec->hash. Cost: zeroed memory of
- * plan.file_bytes; cuckoo and overlap take up to 120 KiB beside it once an add must search for room, 3 MiB at worst. */
+ * plan.file_bytes; cuckoo and overlap take up to 120 KiB beside it once an add must search for room, 3 MiB at worst,
+ * and with b = 1 two bits a slot more. */
 KITH_API KITH_MUST_USE kith_status kith_filter_create(const kith_filter_spec *spec, kith_filter **filter);
 
 /* An empty filter with the kind, geometry, capacity, hash and key of `like`, so that the two can merge.
@@ -54,12 +55,12 @@ typedef enum kith_build_flags {
 /* A filter of n digests (see kith_digest, with spec->hash), all or nothing, in as many threads (0 is 1, the caller's; an
  * allocator of yours must then bear calls from several). With spec->capacity 0 the capacity is the number of keys found:
  * distinct digests, or all of them for a multiset. The result has the bytes that adding the digests one by one, in order
- * and without repeats, would give, whatever the number of threads. Kinds without regions (bloom, counting, layers) are
- * filled by one thread.
+ * and without repeats, would give, whatever the number of threads. bloom, counting and layers are filled by one
+ * thread, and so are cuckoo filters of less than 250,000 keys.
  *
  * The codes of kith_filter_create; KITH_E_FULL or KITH_E_COPIES as in add. n = 0 with capacity 0 is KITH_E_CAPACITY.
  * Cost: the filter, and while it runs up to 128 MiB, or, where repeats must be found or counted (not for a multiset, nor
- * for Bloom kinds of a given capacity), 11 bytes a digest, up to 30 in a filter of less than 2 MiB with many repeats. */
+ * for Bloom kinds of a given capacity), 11 bytes a digest, and up to 50 where most of them are repeats. */
 KITH_API KITH_MUST_USE kith_status kith_filter_build(const kith_filter_spec *spec, const uint64_t *digests, size_t n,
                                                      unsigned flags, unsigned threads, kith_filter **filter);
 
@@ -240,8 +241,8 @@ KITH_API KITH_MUST_USE kith_status kith_filter_bytes(kith_filter *filter, const 
 typedef enum kith_open_flags {
     KITH_OPEN_DEFAULT = 0,
     KITH_OPEN_LAZY = 1 << 0, /* verify the header only: nothing of the body is read. On a damaged body answers may be
-                                wrong, but no call reads or writes outside the block; the first change and clone()
-                                verify it after all, and answer KITH_E_CORRUPT */
+                                wrong, but no call reads or writes outside the block; the first change, clone(),
+                                merge() and intersect() verify it after all, and answer KITH_E_CORRUPT */
     KITH_OPEN_COPY = 1 << 1, /* read into the heap: writable, and independent of the file from then on */
 } kith_open_flags;
 

@@ -1,5 +1,5 @@
 /* Where the numbers come from. Regions of 2^10 to 2^18 slots were filled until a key found no room, with the search of
- * family/nest.c, 80 to 310,000 seeds each. The load reached has a mean that does not depend on the size, a standard
+ * family/nest_search.h, 80 to 310,000 seeds each. The load reached has a mean that does not depend on the size, a standard
  * deviation of spread / sqrt(slots), and a left tail heavier than normal:
  *
  *     places         mean load   spread     seen in 90,000 to 270,000 regions of 1024 slots: once in 10^4 under

@@ -1,7 +1,7 @@
 /* family/nest_batch.h: batches over a nest, and all verbs of a cuckoo kind.
  *
  * Batches look at a place as a whole: its slots are neighbours, so one load holds them all where they have 64 bits or
- * less, which is up to 16 bits a slot for b = 4 and 28 for windows. Codes are compared and empty slots found in all of
+ * less, which is up to 16 bits a slot for b = 4 and 28 (or 32) for windows. Codes are compared and empty slots found in all of
  * them at once, by arithmetic on the word (kithi_zero_slots). Wider slots go the way of single keys. */
 #ifndef KITHI_FAMILY_NEST_BATCH_H
 #define KITHI_FAMILY_NEST_BATCH_H

@@ -303,6 +303,7 @@ const kithi_kind kithi_kind_blocked_counting = {
     .kernels = KITHI_KERNELS_BY(KITHI_SET(portable, has_portable), KITHI_SET(avx2, has_avx2),
                                 KITHI_SET(avx512, has_avx512), KITHI_SET(neon, has_neon)),
     .remove = remove_one,
+    .full = kithi_bits_full,
     .copies = copies,
     .merge = kithi_counters_merge,
     .stats = stats,

@@ -200,6 +200,7 @@ const kithi_kind kithi_kind_counting = {
     .add = add,
     .kernels = KITHI_KERNELS,
     .remove = remove_one,
+    .full = kithi_bits_full,
     .copies = copies,
     .merge = kithi_counters_merge,
     .stats = stats,

@@ -63,7 +63,9 @@ static void ask_everything(kith_filter *f, kith_filter *partner) {
     any_answer(kith_filter_subset(partner, f, &subset));
     kith_filter *into = cloned(partner), *like = NULL;
     any_answer(kith_filter_merge(into, f));
+    CHECK_OK(kith_filter_check(into, NULL)); /* damage does not spread */
     any_answer(kith_filter_intersect(into, f));
+    CHECK_OK(kith_filter_check(into, NULL));
     kith_filter_free(into);
     any_answer(kith_filter_create_like(f, NULL, &like));
     kith_filter_free(like);

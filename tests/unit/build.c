@@ -1,0 +1,76 @@
+/* build.c: what the contract's random keys and named kinds do not meet. */
+#include "check.h"
+#include "core/mix.h"
+#include "kind.h"
+
+enum { KEYS = 140000 }; /* enough for a build to go by parts */
+
+/* Which kind is the smallest depends on the number of keys, and whether it keeps copies on the kind. */
+TEST(repeats_are_dropped_whatever_kind_the_planner_takes) {
+    static uint64_t digests[20000];
+    for (size_t n = 20; n <= 20000; n *= 10) {
+        for (size_t i = 0; i < n; i++)
+            digests[i] = kithi_mix(1 + i / 2);
+        for (double rate = 0.1; rate > 1e-7; rate /= 10) {
+            kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
+            spec.rate = rate;
+            kith_filter *f = NULL;
+            CHECK_OK(kith_filter_build(&spec, digests, n, KITH_BUILD_SET, 1, &f));
+            CHECK_EQ_U64(kith_filter_capacity(f), n / 2);
+            CHECK_EQ_U64(kith_filter_has_many(f, digests, n, NULL), n);
+            kith_filter_free(f);
+        }
+    }
+}
+
+/* Adds the digest unless it would set fewer cells than it might; answers the status. */
+static kith_status add_if_it_sets_all(kith_filter *f, uint64_t digest, bool *taken) {
+    uint64_t before = f->head.fill;
+    kith_status status = kith_filter_add_digest(f, digest, NULL);
+    *taken = status == KITH_OK && f->head.fill - before == f->shape.hashes;
+    return status == KITH_OK && !*taken ? kith_filter_remove_digest(f, digest) : status;
+}
+
+/* Keys that set all their cells, as long as some can be found, then any: more cells than KEYS random keys set. */
+TEST(the_guard_against_chosen_keys_holds_with_any_number_of_threads) {
+    static uint64_t digests[KEYS];
+    kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
+    spec.kind = "blocked_counting";
+    spec.capacity = KEYS;
+    spec.rate = 0.01;
+    kith_filter *f = NULL;
+    CHECK_OK(kith_filter_create(&spec, &f));
+    size_t n = 0;
+    kith_status status = KITH_OK;
+    for (uint64_t i = 1; n < KEYS && status == KITH_OK; i++) {
+        bool taken = true;
+        status =
+            i < 20 * KEYS ? add_if_it_sets_all(f, kithi_mix(i), &taken) : kith_filter_add_digest(f, kithi_mix(i), NULL);
+        if (taken && status == KITH_OK)
+            digests[n++] = kithi_mix(i);
+    }
+    CHECK_STATUS(status, KITH_E_FULL);
+    for (uint64_t i = 1; n < KEYS; i++)
+        digests[n++] = kithi_mix(UINT64_MAX - i);
+    for (unsigned threads = 1; threads <= 4; threads++) {
+        kith_filter *none = NULL;
+        CHECK_STATUS(kith_filter_build(&spec, digests, n, KITH_BUILD_SET, threads, &none), KITH_E_FULL);
+        CHECK(none == NULL);
+    }
+    kith_filter_free(f);
+}
+
+TEST(nothing_is_asked_of_nothing) {
+    kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
+    spec.capacity = 10;
+    spec.rate = 0.01;
+    kith_filter *f = NULL;
+    CHECK_OK(kith_filter_create(&spec, &f));
+    CHECK_EQ_U64(kith_filter_has_many_parallel(f, NULL, 0, NULL, 2), 0);
+    CHECK_EQ_U64(kith_filter_has_many(f, NULL, 0, NULL), 0);
+    kith_filter_free(f);
+}
+
+int main(int argc, char **argv) {
+    return check_main(argc, argv);
+}
