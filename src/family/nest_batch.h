@@ -8,6 +8,9 @@
 
 #include "family/nest_search.h"
 
+/* Digests that a batch runs ahead of itself: half of KITHI_AHEAD, as each asks for two lines. */
+#define KITHI_SPOTS_AHEAD (KITHI_AHEAD / 2)
+
 /* The two places of a key: where the words begin that hold them, and at which bit of the word. */
 typedef struct kithi_spot {
     uint8_t *at[2];
@@ -81,7 +84,7 @@ KITHI_INLINE bool kithi_nest_begin(const kithi_nest *nest, const kith_filter *f,
                                    kithi_nest_frame *frame, kithi_spot *ahead) {
     if (!kithi_nest_frame_of(nest, f, frame))
         return false;
-    for (size_t i = 0; i < n && i < KITHI_AHEAD; i++)
+    for (size_t i = 0; i < n && i < KITHI_SPOTS_AHEAD; i++)
         kithi_nest_spot(nest, frame, digests[i], &ahead[i]);
     return true;
 }
@@ -89,17 +92,17 @@ KITHI_INLINE bool kithi_nest_begin(const kithi_nest *nest, const kith_filter *f,
 KITHI_INLINE size_t kithi_nest_has_many(const kithi_nest *nest, const kith_filter *f, const uint64_t *digests, size_t n,
                                         uint64_t *maybe) {
     kithi_nest_frame frame;
-    kithi_spot ahead[KITHI_AHEAD];
+    kithi_spot ahead[KITHI_SPOTS_AHEAD];
     bool narrow = kithi_nest_begin(nest, f, digests, n, &frame, ahead);
     size_t yes = 0;
     for (size_t from = 0; from < n; from += 64) {
         size_t count = n - from < 64 ? n - from : 64;
         uint64_t word = 0;
         for (size_t i = 0; i < count && narrow; i++) {
-            kithi_spot *spot = &ahead[i % KITHI_AHEAD];
+            kithi_spot *spot = &ahead[i % KITHI_SPOTS_AHEAD];
             word |= (uint64_t)kithi_spot_has(&frame, spot) << i;
-            if (n - from - i > KITHI_AHEAD)
-                kithi_nest_spot(nest, &frame, digests[from + i + KITHI_AHEAD], spot);
+            if (n - from - i > KITHI_SPOTS_AHEAD)
+                kithi_nest_spot(nest, &frame, digests[from + i + KITHI_SPOTS_AHEAD], spot);
         }
         for (size_t i = 0; i < count && !narrow; i++)
             word |= (uint64_t)kithi_nest_has(nest, f, digests[from + i]) << i;
@@ -115,10 +118,10 @@ KITHI_INLINE size_t kithi_nest_has_many(const kithi_nest *nest, const kith_filte
 KITHI_INLINE kith_status kithi_nest_add_many(const kithi_nest *nest, kith_filter *f, const uint64_t *digests, size_t n,
                                              uint64_t *was_new, size_t *done) {
     kithi_nest_frame frame;
-    kithi_spot ahead[KITHI_AHEAD];
+    kithi_spot ahead[KITHI_SPOTS_AHEAD];
     bool narrow = kithi_nest_begin(nest, f, digests, n, &frame, ahead);
     for (size_t i = 0; i < n; i++) {
-        kithi_spot *spot = &ahead[i % KITHI_AHEAD];
+        kithi_spot *spot = &ahead[i % KITHI_SPOTS_AHEAD];
         bool is_new = narrow && !kithi_spot_has(&frame, spot);
         kith_status status = KITH_E_FULL;
         if (narrow && f->head.count < f->head.capacity) {
@@ -131,8 +134,8 @@ KITHI_INLINE kith_status kithi_nest_add_many(const kithi_nest *nest, kith_filter
             return status;
         kithi_bitmap_set(was_new, i, is_new);
         ++*done;
-        if (narrow && n - i > KITHI_AHEAD)
-            kithi_nest_spot(nest, &frame, digests[i + KITHI_AHEAD], spot);
+        if (narrow && n - i > KITHI_SPOTS_AHEAD)
+            kithi_nest_spot(nest, &frame, digests[i + KITHI_SPOTS_AHEAD], spot);
     }
     return KITH_OK;
 }
@@ -140,10 +143,10 @@ KITHI_INLINE kith_status kithi_nest_add_many(const kithi_nest *nest, kith_filter
 KITHI_INLINE kith_status kithi_nest_remove_many(const kithi_nest *nest, kith_filter *f, const uint64_t *digests,
                                                 size_t n, size_t *done) {
     kithi_nest_frame frame;
-    kithi_spot ahead[KITHI_AHEAD];
+    kithi_spot ahead[KITHI_SPOTS_AHEAD];
     bool narrow = kithi_nest_begin(nest, f, digests, n, &frame, ahead);
     for (size_t i = 0; i < n; i++) {
-        kithi_spot *spot = &ahead[i % KITHI_AHEAD];
+        kithi_spot *spot = &ahead[i % KITHI_SPOTS_AHEAD];
         kith_status status = KITH_OK;
         if (!narrow)
             status = kithi_nest_remove(nest, f, digests[i]);
@@ -154,8 +157,8 @@ KITHI_INLINE kith_status kithi_nest_remove_many(const kithi_nest *nest, kith_fil
         if (status != KITH_OK)
             return status;
         ++*done;
-        if (narrow && n - i > KITHI_AHEAD)
-            kithi_nest_spot(nest, &frame, digests[i + KITHI_AHEAD], spot);
+        if (narrow && n - i > KITHI_SPOTS_AHEAD)
+            kithi_nest_spot(nest, &frame, digests[i + KITHI_SPOTS_AHEAD], spot);
     }
     return KITH_OK;
 }
