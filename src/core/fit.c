@@ -12,8 +12,8 @@
  * c + 1 keys on one pair of places, twice, for the larger knots that go with them. Their sum was above the measured
  * probability of failure at 142 points between 10^-1 and 10^-7, n from 5 to 2000, but for one of 7 failures where it was
  * 12% under; tests/unit/fits.c measures again. Large filters are not planned to that brink but to the loads of `rule_of`,
- * where a search is still short: windows at 0.945 take 6 slots on average and 3,400 at worst, at 0.96 22 and 34,000, for
- * one and a half percent of the bytes. At b = 1 failures are knots of every size, and 4 / (1 - load/0.48)^3 of the
+ * where a search is still short: slot by slot, windows at 0.945 took 6 slots on average and 3,400 at worst, at 0.96 22 and
+ * 34,000, for one and a half percent of the bytes. At b = 1 failures are knots of every size, and 4 / (1 - load/0.48)^3 of the
  * smallest stands for them. */
 #include "core/fit.h"
 
