@@ -13,6 +13,16 @@ uint64_t kith_filter_digest(const kith_filter *f, const void *key, size_t key_by
     return kith_digest(&f->head.hash, key, key_bytes);
 }
 
+void kith_filter_digest_many(const kith_filter *f, const kith_key *keys, size_t n, uint64_t *digests) {
+    assert(f != NULL);
+    kith_digest_many(&f->head.hash, keys, n, digests);
+}
+
+void kith_filter_digest_packed(const kith_filter *f, const void *keys, size_t key_bytes, size_t n, uint64_t *digests) {
+    assert(f != NULL);
+    kith_digest_packed(&f->head.hash, keys, key_bytes, n, digests);
+}
+
 /* ---- one key ---- */
 
 kith_status kith_filter_add_digest(kith_filter *f, uint64_t digest, bool *was_new) {

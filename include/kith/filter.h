@@ -106,10 +106,18 @@ KITH_API bool kith_filter_has(const kith_filter *filter, const void *key, size_t
  * 0 or 1 for kinds without copies. */
 KITH_API uint64_t kith_filter_copies(const kith_filter *filter, const void *key, size_t key_bytes);
 
-/* ---- many digests: the fast path ---- */
+/* ---- many digests: the fast path ----
+ *
+ * A digest is 64 bits of which each depends on the whole key. Numbers that are not (a counter, an address) are no digests:
+ * thousands of them fall into one place, and a cuckoo kind answers KITH_E_COPIES. Hash them first. */
 
 /* The digest of a key under the filter's own hash and key. */
 KITH_API uint64_t kith_filter_digest(const kith_filter *filter, const void *key, size_t key_bytes);
+
+/* Those of many keys: kith_digest_many and kith_digest_packed with the filter's own hash and key. */
+KITH_API void kith_filter_digest_many(const kith_filter *filter, const kith_key *keys, size_t n, uint64_t *digests);
+KITH_API void kith_filter_digest_packed(const kith_filter *filter, const void *keys, size_t key_bytes, size_t n,
+                                        uint64_t *digests);
 
 /* One digest: kith_filter_add, remove and has without the hash. */
 KITH_API KITH_MUST_USE kith_status kith_filter_add_digest(kith_filter *filter, uint64_t digest, bool *was_new);

@@ -37,6 +37,19 @@ KITH_API KITH_MUST_USE kith_status kith_hash_untrusted(kith_hash *hash);
  * The same bytes give the same digest on every machine. */
 KITH_API uint64_t kith_digest(const kith_hash *hash, const void *key, size_t key_bytes);
 
+/* A key by reference. */
+typedef struct kith_key {
+    const void *bytes;
+    size_t byte_count;
+} kith_key;
+
+/* The digests of n keys, those that kith_digest gives: `keys` each, or `key_bytes` bytes each, one key behind the other.
+ * Takes less time than n calls: with XXH3 what the calls cost, with SipHash of keys of up to 127 bytes about half where
+ * there is AVX2. */
+KITH_API void kith_digest_many(const kith_hash *hash, const kith_key *keys, size_t n, uint64_t *digests);
+KITH_API void kith_digest_packed(const kith_hash *hash, const void *keys, size_t key_bytes, size_t n,
+                                 uint64_t *digests);
+
 /* ---- families of functions: for tables and experiments ----
  *
  * A family is a set of functions from 64-bit words to 64-bit words of which one is drawn at random. What is random is the

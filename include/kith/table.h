@@ -96,11 +96,6 @@ KITH_API KITH_MUST_USE kith_status kith_table_remove(kith_table *table, const vo
 
 /* ---- many keys ---- */
 
-typedef struct kith_key {
-    const void *bytes;
-    size_t byte_count;
-} kith_key;
-
 /* n keys: `each` of them, or, for tables of fixed keys, `packed` one behind the other. One of the two is NULL. */
 typedef struct kith_keys {
     const kith_key *each;

@@ -1,5 +1,5 @@
 /* Keys to digests: XXH3 (from xxHash, inlined) and SipHash-2-4 (Aumasson, Bernstein, "SipHash: a fast short-input PRF",
- * 2012), written here so that it can be inlined and later run on several keys at once; tests/unit/siphash.c holds it to
+ * 2012), written here so that it can be inlined and run on several keys at once (digests.c); tests/unit/siphash.c holds it to
  * the paper's vectors. */
 #include "core/hash.h"
 
@@ -41,15 +41,11 @@ static inline void sip_absorb(sip_state *s, uint64_t word) {
 
 uint64_t kithi_siphash(const uint8_t key[16], const uint8_t *bytes, size_t byte_count) {
     uint64_t k0 = kithi_load64(key), k1 = kithi_load64(key + 8);
-    sip_state s = {k0 ^ UINT64_C(0x736f6d6570736575), k1 ^ UINT64_C(0x646f72616e646f6d),
-                   k0 ^ UINT64_C(0x6c7967656e657261), k1 ^ UINT64_C(0x7465646279746573)};
+    sip_state s = {k0 ^ KITHI_SIP_V0, k1 ^ KITHI_SIP_V1, k0 ^ KITHI_SIP_V2, k1 ^ KITHI_SIP_V3};
     size_t whole = byte_count & ~(size_t)7;
     for (size_t i = 0; i < whole; i += 8)
         sip_absorb(&s, kithi_load64(bytes + i));
-    uint64_t last = (uint64_t)(byte_count & 0xff) << 56;
-    for (size_t i = whole; i < byte_count; i++)
-        last |= (uint64_t)bytes[i] << (8 * (i - whole));
-    sip_absorb(&s, last);
+    sip_absorb(&s, kithi_sip_last(bytes, byte_count));
     s.v2 ^= 0xff;
     for (int i = 0; i < 4; i++)
         sip_round(&s);

@@ -1,0 +1,105 @@
+/* Digests of many keys at once: the same as one by one, for both hashes, every instruction set, length and number. */
+#include <kith/cpu.h>
+#include <kith/filter.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "core/hash.h"
+#include "core/prng.h"
+
+enum { KEYS = 700, BYTES = 300 };
+
+static const kith_hash HASHES[] = {
+    {KITH_HASH_XXH3, 0, {0}},
+    {KITH_HASH_XXH3, UINT64_C(0x1234567890abcdef), {0}},
+    {KITH_HASH_SIPHASH, 0, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 255}},
+};
+
+/* Keys in blocks of their own, so that a sanitizer sees a byte that is read outside of one. */
+static void each_length_at_random(const kith_hash *hash, size_t n, size_t longest, uint64_t seed) {
+    static kith_key keys[KEYS];
+    static uint64_t digests[KEYS + 1];
+    kithi_prng prng = {seed};
+    for (size_t i = 0; i < n; i++) {
+        size_t bytes = kithi_prng_below(&prng, longest + 1);
+        uint8_t *key = bytes != 0 ? malloc(bytes) : NULL;
+        CHECK(bytes == 0 || key != NULL);
+        for (size_t b = 0; b < bytes; b++)
+            key[b] = (uint8_t)kithi_prng_next(&prng);
+        keys[i] = (kith_key){key, bytes};
+    }
+    digests[n] = 77;
+    kith_digest_many(hash, keys, n, digests);
+    CHECK_EQ_U64(digests[n], 77);
+    for (size_t i = 0; i < n; i++) {
+        CHECK_EQ_U64(digests[i], kith_digest(hash, keys[i].bytes, keys[i].byte_count));
+        free((void *)keys[i].bytes);
+    }
+}
+
+static void packed(const kith_hash *hash, size_t n, size_t key_bytes) {
+    static uint64_t digests[KEYS + 1];
+    uint8_t *keys = malloc(n * key_bytes + 1);
+    CHECK(keys != NULL);
+    for (size_t i = 0; i < n * key_bytes + 1; i++)
+        keys[i] = (uint8_t)(i * 131 + (i >> 8));
+    for (size_t shift = 0; shift < 2; shift++) { /* unaligned, too */
+        digests[n] = 77;
+        kith_digest_packed(hash, keys + shift, key_bytes, n, digests);
+        CHECK_EQ_U64(digests[n], 77);
+        for (size_t i = 0; i < n; i++)
+            CHECK_EQ_U64(digests[i], kith_digest(hash, keys + shift + i * key_bytes, key_bytes));
+    }
+    free(keys);
+}
+
+TEST(digests_of_many_keys_are_those_of_each) {
+    for (size_t set = 0; kith_cpu_name(set) != NULL; set++) {
+        if (kith_cpu_use(kith_cpu_name(set)) != KITH_OK)
+            continue; /* not of this machine */
+        for (size_t h = 0; h < sizeof HASHES / sizeof *HASHES; h++) {
+            for (size_t n = 0; n < 40; n++)
+                each_length_at_random(&HASHES[h], n, 9, n);
+            for (size_t longest = 0; longest < BYTES; longest += 7)
+                each_length_at_random(&HASHES[h], KEYS, longest, longest);
+            for (size_t bytes = 0; bytes <= 40; bytes++)
+                packed(&HASHES[h], bytes == 8 ? KEYS : 3 + 9 * bytes, bytes);
+        }
+    }
+    CHECK_OK(kith_cpu_use("auto"));
+}
+
+TEST(an_empty_key_may_be_null) {
+    for (size_t h = 0; h < sizeof HASHES / sizeof *HASHES; h++) {
+        uint64_t digests[20];
+        kith_digest_packed(&HASHES[h], NULL, 0, 20, digests);
+        for (size_t i = 0; i < 20; i++)
+            CHECK_EQ_U64(digests[i], kith_digest(&HASHES[h], NULL, 0));
+    }
+}
+
+TEST(a_filter_digests_many_keys_with_its_own_secret) {
+    kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
+    spec.capacity = 100, spec.rate = 0.01, spec.hash = HASHES[2];
+    kith_filter *f = NULL;
+    CHECK_OK(kith_filter_create(&spec, &f));
+    uint64_t words[50], digests[50], again[50];
+    kith_key keys[50];
+    for (uint64_t i = 0; i < 50; i++) {
+        words[i] = i;
+        keys[i] = (kith_key){&words[i], sizeof words[i]};
+    }
+    kith_filter_digest_packed(f, words, sizeof *words, 50, digests);
+    kith_filter_digest_many(f, keys, 50, again);
+    for (size_t i = 0; i < 50; i++) {
+        CHECK_EQ_U64(digests[i], kith_filter_digest(f, &words[i], sizeof words[i]));
+        CHECK_EQ_U64(again[i], digests[i]);
+    }
+    kith_filter_free(f);
+}
+
+int main(int argc, char **argv) {
+    return check_main(argc, argv);
+}
