@@ -92,7 +92,8 @@ static inline void kithi_nest_set(const kith_filter *f, uint8_t *region, uint32_
 
 /* What all keys of a batch need, read once, where a place fits in a word. */
 typedef struct kithi_nest_frame {
-    const kith_filter *f;
+    uint8_t *body;
+    kithi_head head; /* a copy: stores to slots and bitmaps can't change it, so it is not read again for every key */
     uint64_t stride, regions, places, top;
     unsigned slot_bits, last_slot; /* the lowest bit of the last slot of a place */
     uint64_t ones;                 /* the lowest bit of each slot of a place */
@@ -105,10 +106,9 @@ KITHI_INLINE bool kithi_nest_frame_of(const kithi_nest *nest, const kith_filter 
     unsigned bits = (unsigned)f->head.params[KITHI_SLOT_BITS], slots = nest->place_slots(&f->head);
     unsigned unit = nest->windows ? bits : bits * slots; /* from one place to the next */
     unsigned shift_max = 8 - (unit & -unit & 7 ? unit & -unit & 7 : 8);
-    if (slots * bits + shift_max > 64)
-        return false;
     *frame = (kithi_nest_frame){
-        .f = f,
+        .body = f->body,
+        .head = f->head,
         .stride = kithi_nest_stride(&f->head, nest->region_slots(&f->head)),
         .regions = f->head.params[KITHI_REGIONS],
         .places = 2 * f->head.params[KITHI_HALF],
@@ -116,6 +116,8 @@ KITHI_INLINE bool kithi_nest_frame_of(const kithi_nest *nest, const kith_filter 
         .slot_bits = bits,
         .last_slot = (slots - 1) * bits,
     };
+    if (slots * bits + shift_max > 64)
+        return false;
     for (unsigned i = 0; i < slots; i++) {
         frame->ones |= UINT64_C(1) << (i * bits);
         frame->steps |= (uint64_t)kithi_nest_code(nest, 0, i) << (i * bits);
@@ -153,7 +155,7 @@ KITHI_INLINE uint64_t kithi_nest_slots(const kithi_nest_frame *frame, const uint
 static inline uint8_t *kithi_nest_locate(const kithi_nest *nest, const kith_filter *f, uint64_t digest,
                                          kithi_ways *ways) {
     kithi_place at = kithi_place_of(digest, f->head.params[KITHI_REGIONS], 2 * f->head.params[KITHI_HALF]);
-    kithi_nest_ways(nest, &f->head, at.place, kithi_fingerprint(digest, kithi_nest_top(nest, &f->head)), ways);
+    kithi_nest_ways(nest, &f->head, at.place, kithi_fingerprint(at, kithi_nest_top(nest, &f->head)), ways);
     return kithi_nest_region(nest, f, at.region);
 }
 

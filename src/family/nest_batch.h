@@ -22,11 +22,11 @@ typedef struct kithi_spot {
 KITHI_INLINE void kithi_nest_spot(const kithi_nest *nest, const kithi_nest_frame *frame, uint64_t digest,
                                   kithi_spot *spot) {
     kithi_place at = kithi_place_of(digest, frame->regions, frame->places);
-    uint64_t fingerprint = kithi_fingerprint(digest, frame->top);
+    uint64_t fingerprint = kithi_fingerprint(at, frame->top);
     uint32_t first[2];
-    nest->first_slots(&frame->f->head, at.place, fingerprint, first);
+    nest->first_slots(&frame->head, at.place, fingerprint, first);
     spot->codes = kithi_nest_code(nest, fingerprint, 0) * frame->ones + frame->steps;
-    uint8_t *region = frame->f->body + at.region * frame->stride;
+    uint8_t *region = frame->body + at.region * frame->stride;
     for (unsigned i = 0; i < 2; i++) {
         uint64_t bit = (uint64_t)first[i] * frame->slot_bits;
         spot->at[i] = region + bit / 8;

@@ -292,14 +292,14 @@ static void regions_verify(const filter *f) {
 }
 
 static uint64_t partner(const regions *r, uint64_t fingerprint, uint64_t p) {
-    uint64_t H = hi(mix(fingerprint * GOLDEN_RATIO), r->P);
+    uint64_t x = fingerprint * GOLDEN_RATIO, y = (x ^ (x >> 32)) * 0x39f142ac756edbf3u, H = hi(y, r->P);
     return p < r->P ? r->P + (H + r->P - p) % r->P : (H + r->P - (p - r->P)) % r->P;
 }
 
 static bool regions_has(const filter *f, uint64_t d) {
     regions r = regions_of(f);
     const uint8_t *region = f->body + hi(d, r.R) * r.region_bytes;
-    uint64_t fingerprint = 1 + hi(word(d, 0), r.F);
+    uint64_t fingerprint = 1 + hi(lo(lo(d, r.R), 2 * r.P), r.F);
     uint64_t place[2];
     place[0] = hi(lo(d, r.R), 2 * r.P);
     place[1] = partner(&r, fingerprint, place[0]);
