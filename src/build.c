@@ -3,8 +3,11 @@
  *     digests  ->  their number without repeats  ->  sorted by parts  ->  part by part, without repeats, into the filter
  *
  * Repeats. Equal digests are one key (unless a multiset is asked for), and the kinds whose bytes depend on the order of
- * adds must see each key where it first occurs (core/repeats.h). Kinds that keep no copies take a repeat for what it is;
- * of them only the number of keys must be known, where the spec does not give it.
+ * adds must see each key where it first occurs (core/repeats.h). The filter itself is the best witness: who is answered
+ * no when he is added has not come before. So all are added, and only the few that were answered yes are looked into. If
+ * there are no repeats among them, as in most lists, that was all; if there are, what they spoiled is emptied and filled
+ * again without them. Kinds that keep no copies take a repeat for what it is; of them only the number of keys must be
+ * known, where the spec does not give it.
  *
  * Parts. A kind with regions (kind.h) can be filled region by region: the parts of core/partition.h stay in cache, equal
  * digests lie in one part, and threads take one part after the other. Each thread has a handle of its own on the filter's
@@ -15,6 +18,7 @@
  * each line of the filter several times while it is in cache, and is no large part of what a build takes. Where repeats
  * must be found, there is one chunk. */
 #include <assert.h>
+#include <string.h>
 
 #include "core/hash.h"
 #include "core/parallel.h"
@@ -38,39 +42,89 @@ typedef struct filling {
     size_t chunk;     /* digests */
     uint64_t *parted; /* those of a chunk */
     size_t *starts;
-    unsigned parts;
+    kithi_cut cut;
     atomic_uint next; /* the first part that no thread has taken */
 } filling;
 
-static kith_status add_without_repeats(const kithi_kernels *kernels, kith_filter *f, const uint64_t *digests,
-                                       size_t n) {
-    uint64_t *copy;
-    size_t kept, done = 0;
+/* Where digests go that no others go to, and which is empty: `bytes` from `at` on, or, with 0, the whole of a filter. */
+typedef struct stretch {
+    uint8_t *at;
+    uint64_t bytes;
+} stretch;
+
+#define GUESS 4096            /* digests after which the guess that there are no repeats is looked at */
+#define SUSPECTS (GUESS / 16) /* more than a filter of any use says yes to by chance */
+
+/* Adds all, and notes in `firsts` which were answered no. Any code but KITH_OK: they have not all gone in. */
+static kith_status add_at_a_guess(const kithi_kernels *kernels, kith_filter *f, const uint64_t *digests, size_t n,
+                                  uint64_t *firsts) {
+    for (size_t at = 0; at < n; at += GUESS) {
+        size_t count = n - at < GUESS ? n - at : GUESS, done = 0;
+        kith_status status = kernels->add_many(f, digests + at, count, firsts + at / 64, &done);
+        size_t yes = count;
+        for (size_t i = 0; i < (count + 63) / 64; i++)
+            yes -= kithi_popcount(firsts[at / 64 + i]);
+        if (status != KITH_OK || yes > SUSPECTS)
+            return status != KITH_OK ? status : KITH_E_COPIES;
+    }
+    return KITH_OK;
+}
+
+static kith_status empty(kith_filter *f, stretch part) {
+    if (part.bytes == 0)
+        return kith_filter_clear(f);
+    memset(part.at, 0, part.bytes);
+    return KITH_OK;
+}
+
+static kith_status add_without_repeats(const kithi_kernels *kernels, kith_filter *f, stretch part,
+                                       const uint64_t *digests, size_t n) {
     if (n == 0)
         return KITH_OK;
-    if (!kithi_drop_repeats(&f->allocator, digests, n, &copy, &kept))
-        return KITH_E_MEMORY;
-    kith_status status = kernels->add_many(f, copy != NULL ? copy : digests, kept, NULL, &done);
+    uint64_t count = f->head.count, fill = f->head.fill, firsts_bytes = ((uint64_t)n + 63) / 64 * 8;
+    uint64_t *firsts = kithi_allocate(&f->allocator, firsts_bytes), *copy = NULL;
+    size_t kept = 0, done = 0;
+    kith_status guess = firsts != NULL ? add_at_a_guess(kernels, f, digests, n, firsts) : KITH_E_MEMORY;
+    bool guessed = guess == KITH_OK;
+    bool fits =
+        guess != KITH_E_MEMORY && kithi_drop_repeats(&f->allocator, digests, n, guessed ? firsts : NULL, &copy, &kept);
+    kithi_release(&f->allocator, firsts, firsts_bytes);
+    if (!fits || (guessed && copy == NULL))
+        return fits ? KITH_OK : KITH_E_MEMORY;
+    kith_status status = empty(f, part);
+    if (status == KITH_OK) {
+        f->head.count = count;
+        f->head.fill = fill;
+        f->sealed = false;
+        status = kernels->add_many(f, copy != NULL ? copy : digests, kept, NULL, &done);
+    }
     kithi_release(&f->allocator, copy, (uint64_t)n * sizeof *copy); /* no overflow: the caller's array is that large */
     return status;
+}
+
+static stretch stretch_of(const filling *w, const kith_filter *f, unsigned part) {
+    uint64_t region_bytes = f->head.body_bytes / w->cut.regions, first = kithi_first_region(w->cut, part);
+    return (stretch){f->body + first * region_bytes, (kithi_first_region(w->cut, part + 1) - first) * region_bytes};
 }
 
 static void fill_parts(void *context, unsigned thread) {
     filling *w = context;
     kith_filter *mine = &w->handles[thread];
-    for (unsigned p; (p = atomic_fetch_add(&w->next, 1)) < w->parts && w->statuses[thread] == KITH_OK;) {
-        const uint64_t *part = w->parted + w->starts[p];
+    for (unsigned p; (p = atomic_fetch_add(&w->next, 1)) < w->cut.parts && w->statuses[thread] == KITH_OK;) {
+        const uint64_t *digests = w->parted + w->starts[p];
         size_t n = w->starts[p + 1] - w->starts[p], done = 0;
-        w->statuses[thread] = w->drop_repeats ? add_without_repeats(w->kernels, mine, part, n)
-                                              : w->kernels->add_many(mine, part, n, NULL, &done);
+        if (w->drop_repeats)
+            w->statuses[thread] = add_without_repeats(w->kernels, mine, stretch_of(w, mine, p), digests, n);
+        else
+            w->statuses[thread] = w->kernels->add_many(mine, digests, n, NULL, &done);
     }
 }
 
 static kith_status fill_chunks(filling *w, const kith_allocator *allocator, const uint64_t *digests, size_t n,
-                               kithi_cut cut, unsigned threads) {
+                               unsigned threads) {
     for (size_t at = 0; at < n; at += w->chunk) {
         size_t count = n - at < w->chunk ? n - at : w->chunk;
-        if (!kithi_partition(allocator, digests + at, count, cut, threads, w->parted, w->starts))
+        if (!kithi_partition(allocator, digests + at, count, w->cut, threads, w->parted, w->starts))
             return KITH_E_MEMORY;
         atomic_store(&w->next, 0);
         kithi_parallel(threads, fill_parts, w);
@@ -120,13 +174,13 @@ static kith_status fill_by_parts(kith_filter *f, const uint64_t *digests, size_t
         .chunk = chunk,
         .parted = kithi_allocate(allocator, parted_bytes),
         .starts = kithi_allocate(allocator, starts_bytes),
-        .parts = cut.parts,
+        .cut = cut,
     };
     kith_status status = KITH_E_MEMORY;
     if (w.handles != NULL && w.statuses != NULL && w.parted != NULL && w.starts != NULL) {
         for (unsigned t = 0; t < threads; t++)
             w.handles[t] = *f;
-        status = fill_chunks(&w, allocator, digests, n, cut, threads);
+        status = fill_chunks(&w, allocator, digests, n, threads);
         kith_status sum = gather(f, &w, threads);
         status = status == KITH_OK ? sum : status;
     }
@@ -154,7 +208,7 @@ static kith_status fill(kith_filter *f, const uint64_t *digests, size_t n, bool 
         return status;
     f->sealed = false;
     size_t done = 0;
-    return drop_repeats ? add_without_repeats(kithi_kernels_of(f), f, digests, n)
+    return drop_repeats ? add_without_repeats(kithi_kernels_of(f), f, (stretch){NULL, 0}, digests, n)
                         : kithi_kernels_of(f)->add_many(f, digests, n, NULL, &done);
 }
 
@@ -176,7 +230,7 @@ static void count_parts(void *context, unsigned thread) {
     for (unsigned p; (p = atomic_fetch_add(&c->next, 1)) < c->parts && !c->no_memory;) {
         uint64_t *copy;
         size_t n = c->starts[p + 1] - c->starts[p], kept = 0;
-        if (n != 0 && !kithi_drop_repeats(c->allocator, c->parted + c->starts[p], n, &copy, &kept))
+        if (n != 0 && !kithi_drop_repeats(c->allocator, c->parted + c->starts[p], n, NULL, &copy, &kept))
             c->no_memory = true;
         else if (n != 0)
             kithi_release(c->allocator, copy, (uint64_t)n * sizeof *copy);
@@ -236,19 +290,21 @@ kith_status kith_filter_build(const kith_filter_spec *spec, const uint64_t *dige
         return status;
     if (!kithi_hash_valid(&spec->hash))
         return KITH_E_ARGUMENT;
+    bool repeats_are_possible = !multiset;
     if (capacity_is_open(spec)) {
         kith_allocator allocator = kithi_allocator_or_default(spec->allocator);
         size_t keys = n;
         if (n != 0 && !multiset && !count_keys(&allocator, digests, n, threads, &keys))
             return KITH_E_MEMORY;
         sized.capacity = keys;
+        repeats_are_possible = keys < n;
     }
     kith_filter *f;
     status = kith_filter_create(&sized, &f);
     if (status != KITH_OK)
         return status;
     /* A filter that keeps copies would take a repeat for one. (Which kind it is may depend on the number of keys.) */
-    bool drop_repeats = !multiset && (f->shape.capabilities & KITH_CAN_COPIES) != 0;
+    bool drop_repeats = repeats_are_possible && (f->shape.capabilities & KITH_CAN_COPIES) != 0;
     status = fill(f, digests, n, drop_repeats, threads);
     if (status != KITH_OK)
         kith_filter_free(f);

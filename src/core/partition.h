@@ -32,6 +32,12 @@ static inline unsigned kithi_part_of(kithi_cut cut, uint64_t digest) {
     return (unsigned)(kithi_mulhi(digest, cut.regions) * cut.scale >> 32);
 }
 
+/* The first region of part p; of p = parts, the number of regions. */
+static inline uint64_t kithi_first_region(kithi_cut cut, unsigned p) {
+    uint64_t region = (((uint64_t)p << 32) + cut.scale - 1) / cut.scale;
+    return region < cut.regions ? region : cut.regions;
+}
+
 /* Copies n digests to `out`: part p is out[starts[p]] … out[starts[p + 1] - 1]. Takes 8 bytes a part and thread while it
  * runs. False: it could not have them. */
 bool kithi_partition(const kith_allocator *allocator, const uint64_t *digests, size_t n, kithi_cut cut,

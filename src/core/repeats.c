@@ -1,7 +1,8 @@
 /* Two passes, so that what is kept of every digest is a byte and not the digest.
  *
  *     1  every digest sets a bit, in a bitmap of 8 bits a digest. Who finds it clear has surely not been before. The
- *        others, some 6% if there are no repeats, may have been: the suspects.
+ *        others, some 6% if there are no repeats, may have been: the suspects. (Who has asked a filter instead, brings
+ *        them along.)
  *     2  every digest is looked up among the suspects. Of each that is one, the first occurrence stays and the others
  *        go. (The first occurrence of a repeated digest is no suspect by itself, but its repeats are, and it equals them.)
  *
@@ -88,6 +89,17 @@ static bool find_suspects(const kith_allocator *allocator, const uint64_t *diges
     }
     bitmap_free(allocator, &seen);
     return fits;
+}
+
+static bool take_suspects(const kith_allocator *allocator, const uint64_t *digests, size_t n, const uint64_t *firsts,
+                          suspects *s) {
+    for (size_t from = 0; from < n; from += 64) {
+        uint64_t rest = n - from < 64 ? (UINT64_C(1) << (n - from)) - 1 : UINT64_MAX;
+        for (uint64_t word = ~firsts[from / 64] & rest; word != 0; word &= word - 1)
+            if (!suspect(allocator, s, digests[from + (unsigned)__builtin_ctzll(word)]))
+                return false;
+    }
+    return true;
 }
 
 /* ---- the suspects as a table ---- */
@@ -184,13 +196,14 @@ static bool keep_firsts(const kith_allocator *allocator, const uint64_t *digests
     return true;
 }
 
-bool kithi_drop_repeats(const kith_allocator *allocator, const uint64_t *digests, size_t n, uint64_t **copy,
-                        size_t *kept) {
+bool kithi_drop_repeats(const kith_allocator *allocator, const uint64_t *digests, size_t n, const uint64_t *firsts,
+                        uint64_t **copy, size_t *kept) {
     suspects s = {NULL, 0, 0};
     table t = {NULL, 0, {NULL, 0}, {NULL, 0}};
     *copy = NULL;
     *kept = n;
-    bool fits = find_suspects(allocator, digests, n, &s);
+    bool fits =
+        firsts != NULL ? take_suspects(allocator, digests, n, firsts, &s) : find_suspects(allocator, digests, n, &s);
     if (fits && s.count > 0) {
         fits = table_new(allocator, &s, &t);
         if (fits) {

@@ -3,7 +3,7 @@
 #include "core/mix.h"
 #include "kind.h"
 
-enum { KEYS = 140000 }; /* enough for a build to go by parts */
+enum { KEYS = 600000 }; /* enough for builds to go by parts */
 
 /* Which kind is the smallest depends on the number of keys, and whether it keeps copies on the kind. */
 TEST(repeats_are_dropped_whatever_kind_the_planner_takes) {
@@ -19,6 +19,40 @@ TEST(repeats_are_dropped_whatever_kind_the_planner_takes) {
             CHECK_EQ_U64(kith_filter_capacity(f), n / 2);
             CHECK_EQ_U64(kith_filter_has_many(f, digests, n, NULL), n);
             kith_filter_free(f);
+        }
+    }
+}
+
+/* Few repeats spoil some parts, many of them all, and none of them nothing; the bytes are those of adds in order. */
+TEST(a_build_with_few_or_many_repeats_has_the_bytes_of_adds_in_order) {
+    static const char *const KINDS[] = {"cuckoo", "overlap", "counting", "blocked_counting"};
+    static const size_t EVERY[] = {0, KEYS / 2, KEYS / 10, 100, 5, 2}; /* one in so many is a repeat; 0: none */
+    static uint64_t digests[KEYS];
+    for (size_t k = 0; k < sizeof KINDS / sizeof *KINDS; k++) {
+        for (size_t e = 0; e < sizeof EVERY / sizeof *EVERY; e++) {
+            kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
+            spec.kind = KINDS[k];
+            spec.capacity = KEYS;
+            spec.rate = 0.001;
+            kith_filter *in_order = NULL;
+            CHECK_OK(kith_filter_create(&spec, &in_order));
+            for (size_t i = 0; i < KEYS; i++) {
+                bool repeat = EVERY[e] != 0 && i % EVERY[e] == EVERY[e] - 1;
+                digests[i] = repeat ? digests[i / 2] : kithi_mix(i + 1);
+                if (!repeat)
+                    CHECK_OK(kith_filter_add_digest(in_order, digests[i], NULL));
+            }
+            const void *expected, *bytes;
+            size_t expected_bytes, byte_count;
+            CHECK_OK(kith_filter_bytes(in_order, &expected, &expected_bytes));
+            for (unsigned threads = 1; threads <= 3; threads++) {
+                kith_filter *f = NULL;
+                CHECK_OK(kith_filter_build(&spec, digests, KEYS, KITH_BUILD_SET, threads, &f));
+                CHECK_OK(kith_filter_bytes(f, &bytes, &byte_count));
+                CHECK(byte_count == expected_bytes && memcmp(bytes, expected, byte_count) == 0);
+                kith_filter_free(f);
+            }
+            kith_filter_free(in_order);
         }
     }
 }
