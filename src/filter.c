@@ -23,6 +23,16 @@ void kith_filter_digest_packed(const kith_filter *f, const void *keys, size_t ke
     kith_digest_packed(&f->head.hash, keys, key_bytes, n, digests);
 }
 
+bool kith_filter_look(const kith_filter *f, uint64_t digest, kith_look look, void *context) {
+    assert(f != NULL && look != NULL);
+    return f->kind->look(f, digest, look, context);
+}
+
+uint64_t kith_filter_cell(const kith_filter *f, uint64_t cell) {
+    assert(f != NULL && cell < f->shape.cells);
+    return f->kind->cell(f, cell);
+}
+
 /* ---- one key ---- */
 
 kith_status kith_filter_add_digest(kith_filter *f, uint64_t digest, bool *was_new) {

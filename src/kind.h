@@ -66,6 +66,8 @@ typedef struct kithi_kind {
     kithi_expectation (*expect)(const kithi_head *head, uint64_t n);
 
     bool (*has)(const kith_filter *f, uint64_t digest);
+    bool (*look)(const kith_filter *f, uint64_t digest, kith_look look, void *context); /* as kith_filter_look */
+    uint64_t (*cell)(const kith_filter *f, uint64_t cell);                              /* below shape.cells */
     kith_status (*add)(kith_filter *f, uint64_t digest, bool *was_new); /* was_new is never NULL here */
     kithi_kernels kernels[KITHI_CPU_COUNT];                             /* kernels.h */
 

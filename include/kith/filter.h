@@ -238,6 +238,19 @@ KITH_API KITH_MUST_USE kith_status kith_filter_plan_of(const kith_filter *filter
  * names the first one broken. Cost: a pass over the body. */
 KITH_API KITH_MUST_USE kith_status kith_filter_check(const kith_filter *filter, const char **reason);
 
+/* ---- looking inside: for experiments and for teaching ---- */
+
+/* What a look-up of a digest meets, cell by cell, in order: `holds` is what is in the cell, `wanted` what is there if the key
+ * is in. Bits and counters come up to the first that is 0, and 1 is wanted of them, or more; of cuckoo kinds all slots of
+ * both places come, those of the first place first, and the key's code is wanted. */
+typedef void (*kith_look)(void *context, uint64_t cell, uint64_t holds, uint64_t wanted);
+
+/* kith_filter_has_digest, telling what it looks at. The slow way to ask. */
+KITH_API bool kith_filter_look(const kith_filter *filter, uint64_t digest, kith_look look, void *context);
+
+/* What is in a cell, 0 … cells - 1 of kith_filter_stats: a bit, a counter, or the code in a slot; 0 is empty. */
+KITH_API uint64_t kith_filter_cell(const kith_filter *filter, uint64_t cell);
+
 /* ---- bytes ----
  *
  * A filter is one block of bytes (docs/format.md), the same in memory, in a file and on the wire, on every machine. */

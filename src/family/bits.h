@@ -139,6 +139,10 @@ static inline bool kithi_bits_subset(const kith_filter *part, const kith_filter 
 }
 
 /* The invariants that they share: the fill is what the body says, nothing is set past the last cell. */
+static inline uint64_t kithi_bits_cell(const kith_filter *f, uint64_t cell) {
+    return f->body[cell / 8] >> (cell % 8) & 1;
+}
+
 static inline const char *kithi_bits_check(const kith_filter *f) {
     uint64_t set = 0;
     for (uint64_t at = 0; at < f->head.body_bytes; at += 8)

@@ -118,6 +118,20 @@ KITHI_INLINE unsigned kithi_lane_cell(kithi_lane_words words, unsigned width, un
     return j * width + byte * width / 256;
 }
 
+KITHI_INLINE bool kithi_lanes_look(const kith_filter *f, uint64_t digest, kith_look look, void *context,
+                                   uint64_t (*value)(const kith_filter *f, uint64_t cell)) {
+    unsigned lanes = (unsigned)f->head.params[KITHI_LANES], block_cells = KITHI_BLOCK_BITS / f->shape.cell_bits;
+    uint64_t first = kithi_mulhi(digest, f->head.params[KITHI_BLOCKS]) * block_cells;
+    kithi_lane_words words = kithi_lane_words_of(digest, lanes);
+    for (unsigned j = 0; j < lanes; j++) {
+        uint64_t cell = first + kithi_lane_cell(words, block_cells / lanes, j), holds = value(f, cell);
+        look(context, cell, holds, 1);
+        if (holds == 0)
+            return false;
+    }
+    return true;
+}
+
 /* ---- verbs ---- */
 
 /* result = verb(…, lanes) with the filter's number of lanes as a constant: three versions of one body. (A switch: of a

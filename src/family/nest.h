@@ -168,6 +168,26 @@ static inline bool kithi_nest_has(const kithi_nest *nest, const kith_filter *f, 
     return found;
 }
 
+static inline bool kithi_nest_look(const kithi_nest *nest, const kith_filter *f, uint64_t digest, kith_look look,
+                                   void *context) {
+    kithi_ways ways;
+    const uint8_t *region = kithi_nest_locate(nest, f, digest, &ways);
+    uint64_t region_slots = nest->region_slots(&f->head);
+    uint64_t first = kithi_mulhi(digest, f->head.params[KITHI_REGIONS]) * region_slots;
+    bool found = false;
+    for (unsigned i = 0; i < ways.count; i++) {
+        uint32_t code = kithi_nest_get(f, region, ways.slot[i]);
+        look(context, first + ways.slot[i], code, ways.code[i]);
+        found |= code == ways.code[i];
+    }
+    return found;
+}
+
+static inline uint64_t kithi_nest_cell(const kithi_nest *nest, const kith_filter *f, uint64_t cell) {
+    uint64_t region_slots = nest->region_slots(&f->head);
+    return kithi_nest_get(f, kithi_nest_region(nest, f, cell / region_slots), (uint32_t)(cell % region_slots));
+}
+
 static inline unsigned kithi_nest_matches(const kith_filter *f, const uint8_t *region, const kithi_ways *ways) {
     unsigned matches = 0;
     for (unsigned i = 0; i < ways->count; i++)

@@ -168,6 +168,12 @@ KITHI_INLINE kith_status kithi_nest_remove_many(const kithi_nest *nest, kith_fil
     static bool has(const kith_filter *f, uint64_t digest) {                                                           \
         return kithi_nest_has(&(nest), f, digest);                                                                     \
     }                                                                                                                  \
+    static bool look(const kith_filter *f, uint64_t digest, kith_look told, void *context) {                           \
+        return kithi_nest_look(&(nest), f, digest, told, context);                                                     \
+    }                                                                                                                  \
+    static uint64_t cell(const kith_filter *f, uint64_t number) {                                                      \
+        return kithi_nest_cell(&(nest), f, number);                                                                    \
+    }                                                                                                                  \
     static uint64_t copies(const kith_filter *f, uint64_t digest) {                                                    \
         return kithi_nest_copies(&(nest), f, digest);                                                                  \
     }                                                                                                                  \
@@ -198,7 +204,8 @@ KITHI_INLINE kith_status kithi_nest_remove_many(const kithi_nest *nest, kith_fil
     KITHI_REMOVE_MANY(remove_body)
 
 #define KITHI_NEST_RECORD                                                                                              \
-    .has = has, .add = add, .kernels = KITHI_KERNELS, .regions = kithi_nest_regions, .remove = remove_one,             \
-    .copies = copies, .merge = merge, .stats = kithi_nest_stats, .check = check, .detach = kithi_nest_detach
+    .has = has, .look = look, .cell = cell, .add = add, .kernels = KITHI_KERNELS, .regions = kithi_nest_regions,       \
+    .remove = remove_one, .copies = copies, .merge = merge, .stats = kithi_nest_stats, .check = check,                 \
+    .detach = kithi_nest_detach
 
 #endif

@@ -49,6 +49,17 @@ KITHI_INLINE void kithi_slice_cells(const kith_filter *f, uint64_t digest, uint6
         cells[i] = kithi_slice_cell(slice, digest, i);
 }
 
+KITHI_INLINE bool kithi_slices_look(const kith_filter *f, uint64_t digest, kith_look look, void *context,
+                                    uint64_t (*value)(const kith_filter *f, uint64_t cell)) {
+    for (uint64_t i = 0; i < f->head.params[KITHI_K]; i++) {
+        uint64_t cell = kithi_slice_cell(f->head.params[KITHI_SLICE], digest, i), holds = value(f, cell);
+        look(context, cell, holds, 1);
+        if (holds == 0)
+            return false;
+    }
+    return true;
+}
+
 #define KITHI_SLICE_GROUP 256 /* digests: enough for a round of survivors still to fill the queue of lines */
 
 KITHI_INLINE size_t kithi_slices_has_group(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe,

@@ -188,6 +188,10 @@ KERNELS(avx512, KITHI_TARGET_AVX512, kithi_avx512_bits_has, kithi_avx512_bits_se
 KERNELS(neon, , kithi_neon_bits_has, kithi_neon_bits_set)
 #endif
 
+static bool look(const kith_filter *f, uint64_t digest, kith_look told, void *context) {
+    return kithi_lanes_look(f, digest, told, context, kithi_bits_cell);
+}
+
 const kithi_kind kithi_kind_blocked = {
     .id = 2,
     .params = KITHI_LANES_PARAMS,
@@ -203,6 +207,8 @@ const kithi_kind kithi_kind_blocked = {
     .shape = shape,
     .expect = expect,
     .has = has,
+    .look = look,
+    .cell = kithi_bits_cell,
     .add = add,
     .regions = kithi_lanes_regions,
     .kernels = KITHI_KERNELS_BY(KITHI_SET_THAT_KEEPS(portable, has_portable), KITHI_SET_THAT_KEEPS(avx2, has_avx2),

@@ -283,6 +283,10 @@ static const char *check(const kith_filter *f) {
     return NULL;
 }
 
+static bool look(const kith_filter *f, uint64_t digest, kith_look told, void *context) {
+    return kithi_lanes_look(f, digest, told, context, kithi_counters_cell);
+}
+
 const kithi_kind kithi_kind_blocked_counting = {
     .id = 7,
     .params = KITHI_LANES_PARAMS,
@@ -298,6 +302,8 @@ const kithi_kind kithi_kind_blocked_counting = {
     .shape = shape,
     .expect = expect,
     .has = has,
+    .look = look,
+    .cell = kithi_counters_cell,
     .add = add,
     .regions = kithi_lanes_regions,
     .kernels = KITHI_KERNELS_BY(KITHI_SET(portable, has_portable), KITHI_SET(avx2, has_avx2),

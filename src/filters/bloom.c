@@ -124,6 +124,10 @@ static void stats(const kith_filter *f, kith_filter_stats *stats) {
     stats->rate_now = pow((double)f->head.fill / (double)f->shape.cells, (double)f->head.params[KITHI_K]);
 }
 
+static bool look(const kith_filter *f, uint64_t digest, kith_look told, void *context) {
+    return kithi_slices_look(f, digest, told, context, kithi_bits_cell);
+}
+
 const kithi_kind kithi_kind_bloom = {
     .id = 1,
     .params = 1 << KITHI_K | 1 << KITHI_SLICE | 1 << KITHI_FILL_LIMIT,
@@ -139,6 +143,8 @@ const kithi_kind kithi_kind_bloom = {
     .shape = shape,
     .expect = expect,
     .has = has,
+    .look = look,
+    .cell = kithi_bits_cell,
     .add = add,
     .kernels = KITHI_KERNELS_THAT_KEEP,
     .add_shared = add_shared,

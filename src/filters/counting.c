@@ -182,6 +182,10 @@ static const char *check(const kith_filter *f) {
     return NULL;
 }
 
+static bool look(const kith_filter *f, uint64_t digest, kith_look told, void *context) {
+    return kithi_slices_look(f, digest, told, context, kithi_counters_cell);
+}
+
 const kithi_kind kithi_kind_counting = {
     .id = 3,
     .params = 1 << KITHI_K | 1 << KITHI_SLICE | 1 << KITHI_FILL_LIMIT,
@@ -197,6 +201,8 @@ const kithi_kind kithi_kind_counting = {
     .shape = shape,
     .expect = expect,
     .has = has,
+    .look = look,
+    .cell = kithi_counters_cell,
     .add = add,
     .kernels = KITHI_KERNELS,
     .remove = remove_one,

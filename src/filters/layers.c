@@ -305,6 +305,36 @@ static bool has(const kith_filter *f, uint64_t digest) {
     return find(f, digest, layer_count(f), 1, &where) != 0;
 }
 
+/* Cells of a layer come behind those of the layers before it. */
+typedef struct shifted {
+    kith_look look;
+    void *context;
+    uint64_t first;
+} shifted;
+
+static void look_shifted(void *context, uint64_t cell, uint64_t holds, uint64_t wanted) {
+    const shifted *s = context;
+    s->look(s->context, s->first + cell, holds, wanted);
+}
+
+static bool look(const kith_filter *f, uint64_t digest, kith_look told, void *context) {
+    shifted s = {told, context, f->shape.cells};
+    for (unsigned i = layer_count(f); i-- > 0;) {
+        const kith_filter *layer = &layers_of(f)[i];
+        s.first -= layer->shape.cells;
+        if (layer->kind->look(layer, digest, look_shifted, &s))
+            return true;
+    }
+    return false;
+}
+
+static uint64_t cell(const kith_filter *f, uint64_t number) {
+    const kith_filter *layer = layers_of(f);
+    for (; number >= layer->shape.cells; layer++)
+        number -= layer->shape.cells;
+    return layer->kind->cell(layer, number);
+}
+
 static uint64_t copies(const kith_filter *f, uint64_t digest) {
     uint64_t sum = 0;
     for (unsigned i = 0; i < layer_count(f); i++)
@@ -508,6 +538,8 @@ const kithi_kind kithi_kind_layers = {
     .shape = shape,
     .expect = expect,
     .has = has,
+    .look = look,
+    .cell = cell,
     .add = add,
     .kernels = KITHI_KERNELS_BY(KITHI_SET(portable, has), KITHI_SET(portable, has), KITHI_SET(portable, has),
                                 KITHI_SET(portable, has)),

@@ -44,6 +44,52 @@ void no_key_is_ever_answered_no(void) {
     }
 }
 
+typedef struct seen_cells {
+    const kith_filter *f;
+    uint64_t cells; /* of the filter */
+    bool fingerprints;
+    unsigned count, empty, matching;
+} seen_cells;
+
+static void see_cell(void *context, uint64_t cell, uint64_t holds, uint64_t wanted) {
+    seen_cells *s = context;
+    CHECK(cell < s->cells);
+    CHECK_EQ_U64(holds, kith_filter_cell(s->f, cell));
+    CHECK(wanted != 0 && (s->fingerprints || wanted == 1));
+    s->count++;
+    s->empty += holds == 0;
+    s->matching += s->fingerprints ? holds == wanted : holds != 0;
+}
+
+void looking_inside_shows_what_is_asked(void) {
+    EACH_VARIANT(v) {
+        kith_filter_spec spec;
+        kith_plan plan;
+        if (!planned(v, 600, 0.2, &spec, &plan))
+            continue;
+        size_t n = can(&plan, KITH_CAN_GROW) ? 3000 : 600;
+        kith_filter *f = filled(&spec, 5, 0, n);
+        kith_filter_stats stats = KITH_FILTER_STATS_INIT;
+        CHECK_OK(kith_filter_stats_of(f, &stats));
+        uint64_t used = 0;
+        for (uint64_t c = 0; c < stats.cells; c++)
+            used += kith_filter_cell(f, c) != 0;
+        CHECK_EQ_U64(used, stats.cells_used);
+        for (size_t i = 0; i < 2 * n; i++) { /* keys that are in, and as many that are not */
+            uint64_t digest = digest_at(5, i);
+            seen_cells seen = {.f = f, .cells = stats.cells, .fingerprints = plan.fingerprint_bits != 0};
+            bool yes = kith_filter_look(f, digest, see_cell, &seen);
+            CHECK(yes == kith_filter_has_digest(f, digest));
+            if (stats.layers > 1)
+                continue;
+            CHECK(seen.fingerprints ? (seen.matching > 0) == yes : seen.empty == !yes);
+            CHECK(seen.fingerprints || seen.count <= plan.hashes);
+            CHECK(seen.fingerprints || !yes || seen.count == plan.hashes);
+        }
+        kith_filter_free(f);
+    }
+}
+
 void was_new_tells_what_has_would_have_said(void) {
     EACH_VARIANT(v) {
         kith_filter_spec spec;

@@ -244,6 +244,13 @@ static void plant_shared_adds_are_not_counted(kithi_kind *kind) {
     kind->add_shared = verb_shared_adds_are_not_counted;
 }
 
+static bool verb_look_is_at_the_next_key(const kith_filter *f, uint64_t digest, kith_look look, void *context) {
+    return truth(f)->look(f, digest + UINT64_MAX / 16, look, context);
+}
+static void plant_look_is_at_the_next_key(kithi_kind *kind) {
+    kind->look = verb_look_is_at_the_next_key;
+}
+
 static bool verb_subset_is_turned_round(const kith_filter *part, const kith_filter *whole) {
     return truth(part)->subset(whole, part);
 }
@@ -475,6 +482,7 @@ static const fault FAULTS[] = {
     PLANTED(merge_does_nothing, KITH_CAN_MERGE),
     PLANTED(merge_stops_halfway, KITH_CAN_MERGE),
     PLANTED(intersect_drops_too_much, KITH_CAN_INTERSECT),
+    PLANTED(look_is_at_the_next_key, 0),
     PLANTED(subset_is_turned_round, KITH_CAN_SUBSET),
     WRAPPED(all_hashes_are_equal, KITH_CAN_MERGE),
     PLANTED(a_capability_is_hidden, KITH_CAN_MERGE),
