@@ -61,6 +61,10 @@ typedef struct arguments {
     unsigned threads; /* what was given, else one a processor; at least 1 */
     const char *cpu;  /* in use when the command runs */
 
+    /* lab */
+    bool list;
+    bool quick;
+
     /* help */
     bool help;
     bool man;

@@ -58,7 +58,8 @@ static size_t screen_width(void) {
     return size.ws_col < WIDTH_MAX ? size.ws_col : WIDTH_MAX;
 }
 
-static void draw(double seconds, uint64_t done_bytes, uint64_t done_keys) {
+/* `at_work` NULL: keys are counted. */
+static void draw(double seconds, uint64_t done_bytes, uint64_t done_keys, const char *at_work) {
     char line[WIDTH_MAX + 64];
     char bar[BAR_CELLS + 1] = "";
     char share[48] = "";
@@ -74,7 +75,11 @@ static void draw(double seconds, uint64_t done_bytes, uint64_t done_keys) {
         (void)snprintf(left, sizeof left, "  %u:%02u left", (unsigned)(rest / 60), (unsigned)rest % 60);
     }
     value_text keys, speed;
-    int used = snprintf(line, sizeof line, "\r%s%s  %s key%s  %s/s%s", what, share, text_of_count(done_keys, keys),
+    int used;
+    if (at_work != NULL)
+        used = snprintf(line, sizeof line, "\r%s%s  %.40s%s", what, share, at_work, left);
+    else
+        used = snprintf(line, sizeof line, "\r%s%s  %s key%s  %s/s%s", what, share, text_of_count(done_keys, keys),
                         done_keys == 1 ? "" : "s", text_of_count((uint64_t)((double)done_keys / seconds), speed), left);
     size_t width = screen_width();
     size_t bytes = used > 0 ? (size_t)used : 0;
@@ -89,14 +94,22 @@ static void draw(double seconds, uint64_t done_bytes, uint64_t done_keys) {
     (void)written;
 }
 
-void progress(uint64_t done_bytes, uint64_t done_keys) {
+static void step(uint64_t done_bytes, uint64_t done_keys, const char *at_work) {
     if (!wanted)
         return;
     double time = now();
     if (time - start < FIRST_SECONDS || time - last < STEP_SECONDS)
         return;
     last = time;
-    draw(time - start, done_bytes, done_keys);
+    draw(time - start, done_bytes, done_keys, at_work);
+}
+
+void progress(uint64_t done_bytes, uint64_t done_keys) {
+    step(done_bytes, done_keys, NULL);
+}
+
+void progress_of(const char *at_work, uint64_t done) {
+    step(done, 0, at_work);
 }
 
 void progress_end(void) {

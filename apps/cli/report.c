@@ -102,6 +102,10 @@ void hold_signals(void) {
     held = 1;
 }
 
+bool signal_waits(void) {
+    return waiting_signal != 0;
+}
+
 void heed_signals(void) {
     held = 0;
     int number = waiting_signal;

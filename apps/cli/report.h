@@ -51,6 +51,9 @@ void at_failure_forget(void);
  * ends as if no signal had come, for what it was told to do is done. A signal before that leaves the old file. */
 void hold_signals(void);
 
+/* True once a signal waits: for a command that can stop where it is and say what it has. */
+bool signal_waits(void);
+
 /* For a command that runs others: ends the tool if a signal waits, and lets signals through again. */
 void heed_signals(void);
 
@@ -73,6 +76,8 @@ bool out_is_coloured(void);
  * Messages and lines of stdout take its place while it stands. */
 void progress_begin(const char *what, uint64_t total_bytes);
 void progress(uint64_t done_bytes, uint64_t done_keys);
+/* For work that has no keys: `done` of `total`, and what is at work now. */
+void progress_of(const char *at_work, uint64_t done);
 void progress_end(void);
 
 /* For report.c and the signal handler: takes the bar off the screen if it stands. */

@@ -1,0 +1,315 @@
+/* experiment.c: see experiment.h. */
+#include "experiment.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lab.h"
+#include "memory.h"
+#include "state.h"
+
+enum { DIGESTS_AT_ONCE = 4096 };
+
+/* ---- chance and size ---- */
+
+/* SplitMix64 (Steele, Lea, Flood, 2014): of the lab's own, so that no fault of the library's numbers can hide itself. */
+static uint64_t mixed(uint64_t x) {
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+void lab_begin(lab *l, uint64_t seed) {
+    l->state = mixed(seed + UINT64_C(0x632be59bd9b4e019));
+    for (const char *c = l->result->claim->id; *c != '\0'; c++)
+        l->state = mixed(l->state + (unsigned char)*c);
+    l->key_start = lab_random(l);
+}
+
+uint64_t lab_random(lab *l) {
+    l->state += UINT64_C(0x9e3779b97f4a7c15);
+    return mixed(l->state);
+}
+
+uint64_t lab_below(lab *l, uint64_t bound) {
+    uint64_t x, least = -bound % bound; /* 2^64 mod bound: what would make some more likely is thrown again */
+    do {
+        x = lab_random(l);
+    } while (x < least);
+    return x % bound;
+}
+
+double lab_unit(lab *l) {
+    return (double)(lab_random(l) >> 11) * 0x1p-53;
+}
+
+bool lab_is_quick(const lab *l) {
+    return l->quick;
+}
+
+uint64_t lab_pick(const lab *l, uint64_t quick, uint64_t full) {
+    return l->quick ? quick : full;
+}
+
+void lab_going(lab *l, double done) {
+    atomic_store(l->done, (unsigned)(1000 * (done < 0 ? 0 : done > 1 ? 1 : done)));
+    if (atomic_load(l->stop))
+        longjmp(l->out, LAB_OUT_STOPPED);
+}
+
+/* ---- what must succeed ---- */
+
+void lab_require(lab *l, bool holds, const char *what) {
+    if (holds)
+        return;
+    lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact(1), "%s", what);
+    longjmp(l->out, LAB_OUT_BROKEN);
+}
+
+void lab_must(lab *l, kith_status status, const char *doing) {
+    if (status == KITH_OK)
+        return;
+    lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)status), "%s: %s", doing, kith_status_text(status));
+    longjmp(l->out, LAB_OUT_BROKEN);
+}
+
+/* ---- structures ---- */
+
+static void *keep(lab *l, void *object, lab_free_function *release) {
+    if (l->taken_count == l->taken_room) {
+        l->taken_room = l->taken_room == 0 ? 16 : 2 * l->taken_room;
+        l->taken = lab_more(l->taken, l->taken_room * sizeof *l->taken);
+    }
+    l->taken[l->taken_count++] = (lab_taken){object, release};
+    return object;
+}
+
+void lab_drop(lab *l, void *taken) {
+    for (size_t i = l->taken_count; taken != NULL && i-- > 0;) {
+        if (l->taken[i].object != taken)
+            continue;
+        l->taken[i].release(taken);
+        l->taken_count--;
+        memmove(&l->taken[i], &l->taken[i + 1], (l->taken_count - i) * sizeof *l->taken);
+        return;
+    }
+}
+
+void lab_drop_all(lab *l) {
+    while (l->taken_count > 0) {
+        lab_taken *last = &l->taken[--l->taken_count];
+        last->release(last->object);
+    }
+    free(l->taken);
+    l->taken = NULL;
+    l->taken_room = 0;
+}
+
+static void free_filter(void *filter) {
+    kith_filter_free(filter);
+}
+
+static void free_table(void *table) {
+    kith_table_free(table);
+}
+
+static void free_function(void *function) {
+    kith_function_free(function);
+}
+
+kith_filter *lab_filter(lab *l, const char *kind, uint64_t capacity, double rate, uint64_t bytes, const char *options) {
+    kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
+    spec.kind = kind;
+    spec.capacity = capacity;
+    spec.rate = rate;
+    spec.bytes = bytes;
+    spec.options = options;
+    spec.hash.seed = lab_random(l);
+    kith_filter *filter = NULL;
+    lab_must(l, kith_filter_create(&spec, &filter), "making a filter");
+    return keep(l, filter, free_filter);
+}
+
+kith_table *lab_table(lab *l, const kith_table_spec *spec) {
+    kith_table_spec drawn = *spec;
+    if (drawn.seed == 0)
+        drawn.seed = lab_random(l) | 1;
+    kith_table *table = NULL;
+    lab_must(l, kith_table_create(&drawn, &table), "making a table");
+    return keep(l, table, free_table);
+}
+
+kith_function *lab_function(lab *l, kith_family_id family, unsigned independence) {
+    kith_function *function = NULL;
+    lab_must(l, kith_function_draw(family, independence, lab_random(l), NULL, &function), "drawing a function");
+    return keep(l, function, free_function);
+}
+
+void *lab_take(lab *l, size_t bytes) {
+    void *block = lab_more(NULL, bytes);
+    memset(block, 0, bytes);
+    return keep(l, block, free);
+}
+
+uint64_t lab_key(const lab *l, uint64_t i) {
+    return l->key_start + i;
+}
+
+void lab_digests(lab *l, const kith_filter *filter, uint64_t first, size_t n, uint64_t *digests) {
+    uint64_t keys[256];
+    for (size_t at = 0; at < n; at += 256) {
+        size_t count = n - at < 256 ? n - at : 256;
+        for (size_t i = 0; i < count; i++)
+            keys[i] = lab_key(l, first + at + i);
+        kith_filter_digest_packed(filter, keys, sizeof *keys, count, digests + at);
+    }
+}
+
+void lab_fill(lab *l, kith_filter *filter, uint64_t first, uint64_t n) {
+    uint64_t digests[DIGESTS_AT_ONCE];
+    for (uint64_t at = 0; at < n; at += DIGESTS_AT_ONCE) {
+        size_t count = n - at < DIGESTS_AT_ONCE ? (size_t)(n - at) : DIGESTS_AT_ONCE;
+        lab_digests(l, filter, first + at, count, digests);
+        lab_must(l, kith_filter_add_many(filter, digests, count, NULL, NULL), "adding keys");
+    }
+}
+
+uint64_t lab_ask(lab *l, const kith_filter *filter, uint64_t first, uint64_t n) {
+    uint64_t digests[DIGESTS_AT_ONCE], yes = 0;
+    for (uint64_t at = 0; at < n; at += DIGESTS_AT_ONCE) {
+        size_t count = n - at < DIGESTS_AT_ONCE ? (size_t)(n - at) : DIGESTS_AT_ONCE;
+        lab_digests(l, filter, first + at, count, digests);
+        yes += kith_filter_has_many(filter, digests, count, NULL);
+    }
+    return yes;
+}
+
+/* ---- what was found ---- */
+
+static char *text(const char *format, va_list arguments) {
+    va_list again;
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    char *words = lab_more(NULL, (size_t)length + 1);
+    (void)vsnprintf(words, (size_t)length + 1, format, again);
+    va_end(again);
+    return words;
+}
+
+void lab_parameter(lab *l, const char *name, const char *format, ...) {
+    lab_result *r = l->result;
+    va_list arguments;
+    va_start(arguments, format);
+    r->parameters = lab_more(r->parameters, (r->parameter_count + 1) * sizeof *r->parameters);
+    r->parameters[r->parameter_count++] = (lab_parameter_text){lab_copy(name), text(format, arguments)};
+    va_end(arguments);
+}
+
+static bool holds(lab_relation relation, double predicted, lab_estimate measured) {
+    switch (relation) {
+    case LAB_EQUALS:
+        return measured.low <= predicted && predicted <= measured.high;
+    case LAB_AT_MOST:
+        return measured.low <= predicted;
+    case LAB_AT_LEAST:
+        return measured.high >= predicted;
+    case LAB_SHOWN:
+        return true;
+    }
+    return false;
+}
+
+static void find(lab *l, lab_means means, lab_relation relation, double predicted, lab_estimate measured, char *what) {
+    lab_result *r = l->result;
+    r->findings = lab_more(r->findings, (r->finding_count + 1) * sizeof *r->findings);
+    r->findings[r->finding_count++] =
+        (lab_finding){what, relation, means, predicted, measured, holds(relation, predicted, measured)};
+}
+
+void lab_find(lab *l, lab_means means, lab_relation relation, double predicted, lab_estimate measured,
+              const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    find(l, means, relation, predicted, measured, text(format, arguments));
+    va_end(arguments);
+}
+
+void lab_find_fit(lab *l, lab_means means, const uint64_t *observed, const double *expected, size_t n,
+                  unsigned constraints, const char *format, ...) {
+    double chi_square = 0, cell_expected = 0, cell_observed = 0;
+    double last_expected = 0, last_observed = 0; /* of the last cell that was large enough */
+    unsigned cells = 0;
+    for (size_t i = 0; i < n; i++) {
+        cell_expected += expected[i];
+        cell_observed += (double)observed[i];
+        if (cell_expected < 10)
+            continue;
+        if (cells > 0)
+            chi_square += (last_observed - last_expected) * (last_observed - last_expected) / last_expected;
+        last_expected = cell_expected;
+        last_observed = cell_observed;
+        cell_expected = cell_observed = 0;
+        cells++;
+    }
+    last_expected += cell_expected; /* what is left at the end goes to the last cell */
+    last_observed += cell_observed;
+    if (last_expected > 0)
+        chi_square += (last_observed - last_expected) * (last_observed - last_expected) / last_expected;
+    lab_require(l, cells > constraints, "too few cells for a goodness of fit");
+    double degrees = cells - constraints;
+    va_list arguments;
+    va_start(arguments, format);
+    char *name = text(format, arguments);
+    va_end(arguments);
+    char *what = lab_more(NULL, strlen(name) + 64);
+    (void)snprintf(what, strlen(name) + 64, "%s (chi-square, %.0f degrees)", name, degrees);
+    free(name);
+    find(l, means, LAB_AT_MOST, lab_chi_quantile(degrees, 1 - LAB_LEVEL), lab_exact(chi_square), what);
+}
+
+/* ---- what is drawn ---- */
+
+lab_plot *lab_draw(lab *l, const char *title, const char *x_label, const char *y_label, unsigned flags) {
+    lab_result *r = l->result;
+    lab_plot *plot = lab_more(NULL, sizeof *plot);
+    *plot = (lab_plot){.title = lab_copy(title),
+                       .x_label = lab_copy(x_label),
+                       .y_label = lab_copy(y_label),
+                       .log_x = (flags & LAB_LOG_X) != 0,
+                       .log_y = (flags & LAB_LOG_Y) != 0};
+    r->plots = lab_more(r->plots, (r->plot_count + 1) * sizeof *r->plots);
+    r->plots[r->plot_count++] = plot;
+    return plot;
+}
+
+static lab_series *series_of(lab_plot *plot, bool is_curve, char *name) {
+    lab_series *series = lab_more(NULL, sizeof *series);
+    *series = (lab_series){.name = name, .is_curve = is_curve};
+    plot->series = lab_more(plot->series, (plot->count + 1) * sizeof *plot->series);
+    plot->series[plot->count++] = series;
+    return series;
+}
+
+lab_series *lab_curve(lab_plot *plot, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    lab_series *series = series_of(plot, true, text(format, arguments));
+    va_end(arguments);
+    return series;
+}
+
+lab_series *lab_points(lab_plot *plot, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    lab_series *series = series_of(plot, false, text(format, arguments));
+    va_end(arguments);
+    return series;
+}
+
+void lab_at(lab_series *series, double x, lab_estimate y) {
+    series->points = lab_more(series->points, (series->count + 1) * sizeof *series->points);
+    series->points[series->count++] = (lab_point){x, y};
+}

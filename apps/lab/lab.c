@@ -1,0 +1,199 @@
+/* lab.c: see lab.h. */
+#define _GNU_SOURCE
+
+#include "lab.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "memory.h"
+#include "state.h"
+
+#define THREADS_MAX 64
+#define WATCH_NANOSECONDS 100000000
+
+typedef struct work {
+    const lab_claim *const *claims;
+    lab_result *results;
+    size_t count;
+    lab_settings settings;
+    const atomic_bool *stop;
+    atomic_size_t next;     /* the first claim that no thread has taken */
+    atomic_size_t finished; /* claims */
+    atomic_uint running;    /* threads */
+    struct {
+        _Atomic(const char *) id; /* NULL: none */
+        atomic_uint done;
+    } at[THREADS_MAX];
+} work;
+
+typedef struct worker {
+    work *w;
+    unsigned number;
+} worker;
+
+static double seconds(void) {
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* ---- verdicts ---- */
+
+const char *lab_verdict_text(lab_verdict verdict) {
+    switch (verdict) {
+    case LAB_NOT_RUN:
+        return "not run";
+    case LAB_HOLDS:
+        return "holds";
+    case LAB_IS_LOOSE:
+        return "looser than claimed";
+    case LAB_IS_WRONG:
+        return "the document is wrong here";
+    case LAB_FAILS:
+        return "FAILS";
+    }
+    return "";
+}
+
+static lab_verdict meaning(const lab_finding *f) {
+    if (f->holds)
+        return LAB_HOLDS;
+    return f->means == LAB_MUST ? LAB_FAILS : f->means == LAB_WRONG ? LAB_IS_WRONG : LAB_IS_LOOSE;
+}
+
+/* The worst of its findings; verdicts are in that order. A claim without findings has shown nothing. */
+static lab_verdict verdict_of(const lab_result *r) {
+    lab_verdict worst = r->finding_count > 0 ? LAB_HOLDS : LAB_FAILS;
+    for (size_t i = 0; i < r->finding_count; i++)
+        if (meaning(&r->findings[i]) > worst)
+            worst = meaning(&r->findings[i]);
+    return worst;
+}
+
+const lab_finding *lab_headline(const lab_result *r) {
+    for (size_t i = 0; i < r->finding_count; i++)
+        if (meaning(&r->findings[i]) == r->verdict)
+            return &r->findings[i];
+    return r->finding_count > 0 ? &r->findings[0] : NULL;
+}
+
+/* ---- running ---- */
+
+static void forget(lab_result *r) {
+    for (size_t i = 0; i < r->finding_count; i++)
+        free(r->findings[i].what);
+    free(r->findings);
+    for (size_t i = 0; i < r->plot_count; i++) {
+        lab_plot *plot = r->plots[i];
+        for (size_t s = 0; s < plot->count; s++) {
+            free(plot->series[s]->name);
+            free(plot->series[s]->points);
+            free(plot->series[s]);
+        }
+        free(plot->series);
+        free(plot->title);
+        free(plot->x_label);
+        free(plot->y_label);
+        free(plot);
+    }
+    free(r->plots);
+    for (size_t i = 0; i < r->parameter_count; i++) {
+        free(r->parameters[i].name);
+        free(r->parameters[i].value);
+    }
+    free(r->parameters);
+    *r = (lab_result){.claim = r->claim};
+}
+
+static void run_claim(work *w, lab_result *r, atomic_uint *done) {
+    lab l = {.result = r, .quick = w->settings.quick, .stop = w->stop, .done = done};
+    double start = seconds();
+    lab_begin(&l, w->settings.seed);
+    int way = setjmp(l.out);
+    if (way == 0)
+        r->claim->run(&l);
+    lab_drop_all(&l);
+    r->seconds = seconds() - start;
+    r->verdict = verdict_of(r);
+    if (way == LAB_OUT_STOPPED)
+        forget(r);
+}
+
+static void *run_some(void *context) {
+    const worker *me = context;
+    work *w = me->w;
+    for (size_t i; (i = atomic_fetch_add(&w->next, 1)) < w->count && !atomic_load(w->stop);) {
+        atomic_store(&w->at[me->number].done, 0);
+        atomic_store(&w->at[me->number].id, w->claims[i]->id);
+        run_claim(w, &w->results[i], &w->at[me->number].done);
+        atomic_store(&w->at[me->number].id, NULL);
+        atomic_fetch_add(&w->finished, 1);
+    }
+    atomic_fetch_sub(&w->running, 1);
+    return NULL;
+}
+
+static void tell(const work *w, lab_watch *watch, void *context) {
+    double done = (double)atomic_load(&w->finished);
+    char at_work[8 * THREADS_MAX] = "";
+    size_t used = 0;
+    for (unsigned t = 0; t < w->settings.threads; t++) {
+        const char *id = atomic_load(&w->at[t].id);
+        if (id == NULL)
+            continue;
+        done += atomic_load(&w->at[t].done) / 1000.0;
+        used += (size_t)snprintf(at_work + used, sizeof at_work - used, "%s%s", used > 0 ? " " : "", id);
+    }
+    watch(context, w->count > 0 ? done / (double)w->count : 1, at_work);
+}
+
+lab_result *lab_run(const lab_claim *const *claims, size_t count, lab_settings settings, const atomic_bool *stop,
+                    lab_watch *watch, void *context) {
+    settings.threads = settings.threads < THREADS_MAX ? settings.threads : THREADS_MAX;
+    work *w = lab_more(NULL, sizeof *w);
+    memset(w, 0, sizeof *w);
+    w->claims = claims;
+    w->count = count;
+    w->settings = settings;
+    w->stop = stop;
+    w->results = lab_more(NULL, (count + 1) * sizeof *w->results);
+    for (size_t i = 0; i < count; i++)
+        w->results[i] = (lab_result){.claim = claims[i]};
+
+    pthread_t threads[THREADS_MAX];
+    worker workers[THREADS_MAX];
+    unsigned started = 0;
+    for (unsigned t = 0; t < settings.threads; t++) {
+        workers[t] = (worker){w, t};
+        atomic_fetch_add(&w->running, 1);
+        if (pthread_create(&threads[t], NULL, run_some, &workers[t]) != 0) {
+            atomic_fetch_sub(&w->running, 1);
+            break;
+        }
+        started++;
+    }
+    if (started == 0) { /* no thread to be had: this one does it all, and the bar stands still */
+        workers[0] = (worker){w, 0};
+        atomic_fetch_add(&w->running, 1);
+        (void)run_some(&workers[0]);
+    }
+    while (atomic_load(&w->running) > 0) {
+        tell(w, watch, context);
+        nanosleep(&(struct timespec){0, WATCH_NANOSECONDS}, NULL);
+    }
+    for (unsigned t = 0; t < started; t++)
+        pthread_join(threads[t], NULL);
+    lab_result *results = w->results;
+    free(w);
+    return results;
+}
+
+void lab_results_free(lab_result *results, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        forget(&results[i]);
+    free(results);
+}
