@@ -68,8 +68,8 @@ typedef struct kithi_kind {
     bool (*has)(const kith_filter *f, uint64_t digest);
     bool (*look)(const kith_filter *f, uint64_t digest, kith_look look, void *context); /* as kith_filter_look */
     uint64_t (*cell)(const kith_filter *f, uint64_t cell);                              /* below shape.cells */
-    kith_status (*add)(kith_filter *f, uint64_t digest, bool *was_new); /* was_new is never NULL here */
-    kithi_kernels kernels[KITHI_CPU_COUNT];                             /* kernels.h */
+    kith_status (*add)(kith_filter *f, uint64_t digest, bool *was_new);                 /* was_new is never NULL here */
+    kithi_kernels kernels[KITHI_CPU_COUNT];                                             /* kernels.h */
 
     /* The rest may be NULL: unsupported, or nothing to do. */
     /* Stretches of the body, equal in bytes, that share none and are all 0 when empty; a digest leaves its trace in that of number  high half of (digest *
