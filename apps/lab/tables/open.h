@@ -1,0 +1,91 @@
+/* open.h: open addressing at several loads, for T3, T4 and T5.
+ *
+ * Tables that do not grow, of m slots, a power of two as double hashing wants it. The claims assume uniform hashing: every
+ * order of the slots is as likely as any other. Double hashing has m/2 steps times m first slots only, but looks at as many
+ * slots as uniform hashing, but for a factor of 1 + o(1) (Guibas and Szemeredi 1978; Lueker and Molodowitch 1988), which is
+ * not seen at these sizes. Linear probing does not: Knuth's formulas, which are exact, say what it does.
+ *
+ * With n keys in m slots, an absent key under uniform hashing takes (m+1)/(m-n+1) looks: the first i are all at keys with
+ * n/m (n-1)/(m-1) … (n-i+1)/(m-i+1), and the sum of that over i is this. It is just below 1/(1-α). Under linear probing it
+ * takes (1 + Q_1(m,n))/2, a present one (1 + Q_0(m,n-1))/2, with Q_r(m,n) the sum over k of C(k+r,k) n(n-1)…(n-k+1)/m^k
+ * ("The Art of Computer Programming", 6.4, theorem K). */
+#ifndef LAB_TABLES_OPEN_H
+#define LAB_TABLES_OPEN_H
+
+#include <math.h>
+
+#include "steps.h"
+
+static inline double uniform_absent(double m, double n) {
+    return (m + 1) / (m - n + 1);
+}
+
+/* Q_r(m, n) for r = 0 and 1. */
+static inline double knuth_q(unsigned r, double m, double n) {
+    double sum = 0, product = 1;
+    for (double k = 0; k <= n && product > 1e-18; k++) {
+        sum += (r == 0 ? 1 : k + 1) * product;
+        product *= (n - k) / m;
+    }
+    return sum;
+}
+
+typedef struct open_question {
+    const char *title;
+    double (*bound)(double m, double n);   /* what is claimed */
+    double (*uniform)(double m, double n); /* exact, under uniform hashing */
+    double (*linear)(double m, double n);  /* exact, under linear probing */
+    double (*measure)(lab *l, kith_table *t, steps *s, uint64_t m, uint64_t n);
+} open_question;
+
+/* Up to 15/16: nearer to 1 the mean of linear probing hangs on few long runs, and the intervals say nothing. */
+static const double OPEN_LOADS[] = {0.25, 0.5, 0.75, 0.875, 0.9375};
+
+enum { OPEN_LOAD_COUNT = sizeof OPEN_LOADS / sizeof *OPEN_LOADS };
+
+static inline lab_estimate open_mean(lab *l, const open_question *q, const char *options, uint64_t m, uint64_t n,
+                                     double from, double to) {
+    uint64_t tables = lab_pick(l, 400, 800);
+    lab_sample looks = {0};
+    for (uint64_t table = 0; table < tables; table++) {
+        steps s;
+        kith_table_spec spec = steps_spec("probe", m, options, &s);
+        kith_table *t = lab_table(l, &spec);
+        lab_sample_add(&looks, q->measure(l, t, &s, m, n));
+        lab_drop(l, t);
+        lab_going(l, from + (to - from) * (double)table / (double)tables);
+    }
+    return lab_mean(&looks);
+}
+
+static inline void open_run(lab *l, const open_question *q) {
+    uint64_t m = lab_pick(l, 1024, 16384);
+    lab_parameter(l, "slots", "%llu", (unsigned long long)m);
+    lab_parameter(l, "tables", "%llu", (unsigned long long)lab_pick(l, 400, 800));
+    lab_plot *plot = lab_draw(l, q->title, "load α", "slots looked at", LAB_LOG_Y);
+    lab_series *bound = lab_curve(plot, "bound"), *knuth = lab_curve(plot, "linear probing (Knuth)");
+    lab_series *doubles = lab_points(plot, "double hashing"), *linears = lab_points(plot, "linear probing");
+    lab_series *quadratics = lab_points(plot, "quadratic probing");
+    for (double n = floor((double)m / 16); n <= (double)m * 15 / 16; n += floor((double)m / 64)) {
+        lab_at(bound, n / (double)m, lab_exact(q->bound((double)m, n)));
+        lab_at(knuth, n / (double)m, lab_exact(q->linear((double)m, n)));
+    }
+    for (unsigned i = 0; i < OPEN_LOAD_COUNT; i++) {
+        uint64_t n = (uint64_t)(OPEN_LOADS[i] * (double)m);
+        double third = 1.0 / 3 / OPEN_LOAD_COUNT, done = 3 * i * third;
+        lab_estimate by_double = open_mean(l, q, "sequence=double grow=no", m, n, done, done + third);
+        lab_estimate by_linear = open_mean(l, q, "sequence=linear grow=no", m, n, done + third, done + 2 * third);
+        lab_at(doubles, OPEN_LOADS[i], by_double);
+        lab_at(linears, OPEN_LOADS[i], by_linear);
+        lab_at(quadratics, OPEN_LOADS[i],
+               open_mean(l, q, "sequence=quadratic grow=no", m, n, done + 2 * third, done + 3 * third));
+        double most = q->bound((double)m, (double)n);
+        lab_find(l, LAB_MUST, LAB_AT_MOST, most, by_double, "double hashing, load %.4g: the bound", OPEN_LOADS[i]);
+        lab_find(l, LAB_MUST, LAB_EQUALS, q->uniform((double)m, (double)n), by_double,
+                 "double hashing, load %.4g: uniform hashing", OPEN_LOADS[i]);
+        lab_find(l, LAB_MUST, LAB_EQUALS, q->linear((double)m, (double)n), by_linear,
+                 "linear probing, load %.4g: Knuth's formula, past the bound of %.3g", OPEN_LOADS[i], most);
+    }
+}
+
+#endif

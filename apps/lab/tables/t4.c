@@ -1,0 +1,64 @@
+/* T4: open addressing, insertion. See open.h.
+ *
+ * What an insertion looks at is measured over the m/64 insertions that follow a load, since one alone would tell little.
+ * All formulas are means over the same insertions. */
+#include "open.h"
+
+typedef double cost(double m, double n);
+
+static double over_window(cost *of, double m, double n) {
+    double sum = 0, count = floor(m / 64);
+    for (double i = 0; i < count; i++)
+        sum += of(m, n + i);
+    return sum / count;
+}
+
+static double bound_at(double m, double n) {
+    return 1 / (1 - n / m);
+}
+
+static double linear_at(double m, double n) {
+    return (1 + knuth_q(1, m, n)) / 2;
+}
+
+static double bound(double m, double n) {
+    return over_window(bound_at, m, n);
+}
+
+static double uniform(double m, double n) {
+    return over_window(uniform_absent, m, n);
+}
+
+static double linear(double m, double n) {
+    return over_window(linear_at, m, n);
+}
+
+static double measure(lab *l, kith_table *t, steps *s, uint64_t m, uint64_t n) {
+    put_words(l, t, 0, n);
+    *s = (steps){0};
+    put_words(l, t, n, m / 64);
+    return (double)s->looks / (double)(m / 64);
+}
+
+static const open_question QUESTION = {
+    .title = "An insertion under open addressing",
+    .bound = bound,
+    .uniform = uniform,
+    .linear = linear,
+    .measure = measure,
+};
+
+static void run(lab *l) {
+    open_run(l, &QUESTION);
+}
+
+const lab_claim lab_T4 = {
+    .id = "T4",
+    .title = "open addressing, insertion",
+    .sentence =
+        "An insertion looks at 1/(1 − α) slots at most on average, under uniform hashing. Double hashing keeps to "
+        "it, linear probing does not.",
+    .formula = "1/(1 − α)",
+    .code = "src/tables/probe.c",
+    .run = run,
+};
