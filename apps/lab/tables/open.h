@@ -1,9 +1,11 @@
 /* open.h: open addressing at several loads, for T3, T4 and T5.
  *
  * Tables that do not grow, of m slots, a power of two as double hashing wants it. The claims assume uniform hashing: every
- * order of the slots is as likely as any other. Double hashing has m/2 steps times m first slots only, but looks at as many
- * slots as uniform hashing, but for a factor of 1 + o(1) (Guibas and Szemeredi 1978; Lueker and Molodowitch 1988), which is
- * not seen at these sizes. Linear probing does not: Knuth's formulas, which are exact, say what it does.
+ * order of the slots is as likely as any other. Double hashing has m/2 steps times m first slots only, and takes as many looks
+ * but for a factor of 1 + o(1) (Guibas and Szemeredi 1978; Lueker and Molodowitch 1988); not fewer, since nothing does better
+ * than uniform hashing (Yao 1985). So it lies between the exact cost of uniform hashing and the bound claimed, which is
+ * a little more: in 40000 tables of 1024 slots at load 15/16, for an absent key, at 15.81 between 15.77 and 16. Linear
+ * probing lies elsewhere: Knuth's formulas, which are exact, say where.
  *
  * With n keys in m slots, an absent key under uniform hashing takes (m+1)/(m-n+1) looks: the first i are all at keys with
  * n/m (n-1)/(m-1) … (n-i+1)/(m-i+1), and the sum of that over i is this. It is just below 1/(1-α). Under linear probing it
@@ -81,8 +83,8 @@ static inline void open_run(lab *l, const open_question *q) {
                open_mean(l, q, "sequence=quadratic grow=no", m, n, done + 2 * third, done + 3 * third));
         double most = q->bound((double)m, (double)n);
         lab_find(l, LAB_MUST, LAB_AT_MOST, most, by_double, "double hashing, load %.4g: the bound", OPEN_LOADS[i]);
-        lab_find(l, LAB_MUST, LAB_EQUALS, q->uniform((double)m, (double)n), by_double,
-                 "double hashing, load %.4g: uniform hashing", OPEN_LOADS[i]);
+        lab_find(l, LAB_MUST, LAB_AT_LEAST, q->uniform((double)m, (double)n), by_double,
+                 "double hashing, load %.4g: what uniform hashing takes", OPEN_LOADS[i]);
         lab_find(l, LAB_MUST, LAB_EQUALS, q->linear((double)m, (double)n), by_linear,
                  "linear probing, load %.4g: Knuth's formula, past the bound of %.3g", OPEN_LOADS[i], most);
     }
