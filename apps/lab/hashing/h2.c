@@ -1,0 +1,151 @@
+/* H2: cuckoo tables under functions of limited independence.
+ *
+ * Tables of one array with two functions and a slot a bucket, filled to 45%, the default, by Pagh and Rodler's walk. Keys are
+ * consecutive numbers, which functions that multiply keep in step, or drawn at random. Side by side: the share of tables
+ * that had to draw new functions, and the displacements an insertion where they had not.
+ *
+ * Under random functions the share is known exactly. n keys go in without new functions when no component of the graph (slots are
+ * nodes, keys edges) has two cycles: when all are trees, of which there are m - n, or have one cycle. With T the series of rooted
+ * trees, T = x e^T, trees are T - T^2/2 and components with one cycle (1/2) ln 1/(1-T), loops and double edges being among them
+ * (Janson, Knuth, Luczak, Pittel, "The birth of the giant component", 1993). Of the m^(2n) ways to draw, those are
+ *
+ *     2^n n! m! [x^m] (T - T^2/2)^(m-n) / (m-n)! (1 - T)^(-1/2)
+ *
+ * and by Lagrange's inversion [x^m] F(T) = [u^m] F(u) (1-u) e^(mu), so the coefficient is that of u^n in (1 - u/2)^(m-n)
+ * (1-u)^(1/2) e^(mu). It is taken by Cauchy's integral over the circle |u| = 2n/m, which runs through the saddle point. The walk's limit
+ * of steps, 6 log m / log 1.05, is far past any component there is at this load. */
+#include <math.h>
+
+#include "../tables/steps.h"
+
+static const double PI = 3.14159265358979323846;
+
+static double success(double m, double n) {
+    double r = 2 * n / m, points = 8 * m, sum = 0;
+    double peak = (m - n) * log1p(-r / 2) + log1p(-r) / 2 + m * r;
+    for (double i = 0; i < points; i++) {
+        double angle = 2 * PI * i / points, x = r * cos(angle), y = r * sin(angle);
+        double size = (m - n) * log(hypot(1 - x / 2, y / 2)) + log(hypot(1 - x, y)) / 2 + m * x - peak;
+        double turn = (m - n) * atan2(-y / 2, 1 - x / 2) + atan2(-y, 1 - x) / 2 + m * y - n * angle;
+        sum += exp(size) * cos(turn);
+    }
+    double front = n * log(2) + lgamma(n + 1) + lgamma(m + 1) - lgamma(m - n + 1) - 2 * n * log(m);
+    return exp(front + peak - n * log(r)) * sum / points;
+}
+
+enum { LOG_N_WISE = 1 };
+
+typedef struct variant {
+    const char *name;
+    kith_family_id family;
+    unsigned independence; /* 0: as the family has it; LOG_N_WISE */
+    bool is_random;        /* its keys */
+    bool is_strong;        /* behaves as a random function */
+} variant;
+
+/* The first is what the others' displacements are compared with. */
+static const variant VARIANTS[] = {
+    {"siphash", KITH_FAMILY_SIPHASH, 0, false, true},
+    {"xxh3", KITH_FAMILY_XXH3, 0, false, true},
+    {"log n-wise polynomial", KITH_FAMILY_POLYNOMIAL, LOG_N_WISE, false, true},
+    {"tabulation", KITH_FAMILY_TABULATION, 0, false, false},
+    {"2-wise polynomial", KITH_FAMILY_POLYNOMIAL, 2, false, false},
+    {"2-wise polynomial, random keys", KITH_FAMILY_POLYNOMIAL, 2, true, true},
+    {"multiply_shift", KITH_FAMILY_MULTIPLY_SHIFT, 0, false, false},
+    {"multiply_shift, random keys", KITH_FAMILY_MULTIPLY_SHIFT, 0, true, true},
+};
+
+enum { VARIANT_COUNT = sizeof VARIANTS / sizeof *VARIANTS };
+
+typedef struct outcome {
+    uint64_t slots, rehashes;
+    double moves; /* an insertion */
+} outcome;
+
+static outcome fill(lab *l, const variant *v, uint64_t n) {
+    steps s = {0};
+    kith_table_spec spec = steps_spec("cuckoo", n, "d=2 b=1 layout=one insert=walk", &s);
+    spec.family = v->family;
+    spec.independence = v->independence == LOG_N_WISE ? (unsigned)ceil(log2((double)n)) : v->independence;
+    kith_table *t = lab_table(l, &spec);
+    kith_table_stats stats = KITH_TABLE_STATS_INIT;
+    lab_must(l, kith_table_stats_of(t, &stats), "asking for the slots");
+    outcome o = {.slots = stats.slots};
+    uint64_t start = lab_random(l) >> 4; /* below p, so that polynomials take the numbers as they are */
+    for (uint64_t i = 0; i < n; i++)
+        put_word(l, t, v->is_random ? lab_random(l) >> 4 : start + i);
+    lab_must(l, kith_table_stats_of(t, &stats), "asking for the rehashes");
+    o.rehashes = stats.rehashes;
+    o.moves = (double)s.moves / (double)n;
+    lab_drop(l, t);
+    return o;
+}
+
+typedef struct tally {
+    uint64_t failed, rehashes;
+    lab_sample moves, beyond; /* of tables that had not failed; beyond the first variant's */
+} tally;
+
+static void find_size(lab *l, const tally *tallies, uint64_t n, uint64_t tables, double expected) {
+    for (unsigned i = 0; i < VARIANT_COUNT; i++) {
+        const variant *v = &VARIANTS[i];
+        const tally *t = &tallies[i];
+        lab_find(l, LAB_MUST, v->is_strong ? LAB_EQUALS : LAB_SHOWN, expected, lab_share(t->failed, tables),
+                 "%s, n = %llu: tables that rehash", v->name, (unsigned long long)n);
+        lab_find(l, LAB_MUST, LAB_SHOWN, 0, lab_mean(&t->moves), "%s, n = %llu: displacements an insertion", v->name,
+                 (unsigned long long)n);
+        if (i > 0)
+            lab_find(l, LAB_MUST, v->is_strong ? LAB_EQUALS : LAB_SHOWN, 0, lab_mean(&t->beyond),
+                     "%s, n = %llu: displacements beyond %s's", v->name, (unsigned long long)n, VARIANTS[0].name);
+    }
+}
+
+static void run(lab *l) {
+    uint64_t puts = lab_pick(l, 3 << 17, 1 << 22), n_most = lab_pick(l, 512, 8192);
+    lab_parameter(l, "keys put in, for a family and an n", "%llu", (unsigned long long)puts);
+    lab_parameter(l, "load", "0.45");
+    lab_plot *failures = lab_draw(l, "Tables that draw new functions", "n, keys", "share", LAB_LOG_X | LAB_LOG_Y);
+    lab_plot *moves =
+        lab_draw(l, "Displacements where they did not", "n, keys", "displacements an insertion", LAB_LOG_X);
+    lab_series *curve = lab_curve(failures, "random functions"), *shares[VARIANT_COUNT], *means[VARIANT_COUNT];
+    for (unsigned i = 0; i < VARIANT_COUNT; i++) {
+        shares[i] = lab_points(failures, "%s", VARIANTS[i].name);
+        means[i] = lab_points(moves, "%s", VARIANTS[i].name);
+    }
+    for (uint64_t n = 128; n <= n_most; n *= 4) {
+        tally tallies[VARIANT_COUNT] = {0};
+        uint64_t tables = puts / n, slots = 0;
+        for (uint64_t table = 0; table < tables; table++) {
+            outcome first = {0};
+            for (unsigned i = 0; i < VARIANT_COUNT; i++) {
+                outcome o = fill(l, &VARIANTS[i], n);
+                slots = o.slots;
+                first = i == 0 ? o : first;
+                tallies[i].failed += o.rehashes > 0;
+                if (o.rehashes == 0)
+                    lab_sample_add(&tallies[i].moves, o.moves);
+                if (o.rehashes == 0 && first.rehashes == 0)
+                    lab_sample_add(&tallies[i].beyond, o.moves - first.moves);
+            }
+            lab_going(l, log((double)n / 128) / log(4.0 * (double)n_most / 128) + 0.2 * (double)table / (double)tables);
+        }
+        double expected = 1 - success((double)slots, (double)n);
+        find_size(l, tallies, n, tables, expected);
+        lab_at(curve, (double)n, lab_exact(expected));
+        for (unsigned i = 0; i < VARIANT_COUNT; i++) {
+            lab_at(shares[i], (double)n, lab_share(tallies[i].failed, tables));
+            lab_at(means[i], (double)n, lab_mean(&tallies[i].moves));
+        }
+    }
+}
+
+const lab_claim lab_H2 = {
+    .id = "H2",
+    .title = "cuckoo hashing under limited independence",
+    .sentence =
+        "Functions of log n-wise independence serve cuckoo hashing as well as random ones: as few rehashes, as few "
+        "displacements. 2-universal ones need not.",
+    .formula = "P(rehash) = O(1/n)",
+    .code = "src/core/function.c",
+    .run = run,
+};
