@@ -1,7 +1,7 @@
 /* T2: chaining, a search for a key that is in.
  *
- * As T1, but all keys of a table are looked for: their mean is one number a table. At small n the last term, α/(2n), is a
- * fiftieth of the nodes behind the first one, so small tables are measured, too. */
+ * As T1, but all keys of a table are looked for: their mean is one number a table. The last term, α/(2n), is
+ * seen at small n only, where it is an eighth or a sixteenth of α/2: so there are many small tables, too. */
 #include "steps.h"
 
 typedef struct shape {
