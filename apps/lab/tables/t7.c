@@ -162,6 +162,6 @@ const lab_claim lab_T7 = {
         "A list takes n log U bits, an array U, a hash table O(n log U), a Bloom filter O(n); whatever is never wrong "
         "takes log2 C(U, n), which is n log U / 2 at least when U ≥ n².",
     .formula = "log_{2} C(U, n)",
-    .code = "src/tables",
+    .code = "src/table.c",
     .run = run,
 };

@@ -191,6 +191,6 @@ const lab_claim lab_T8 = {
         "A query takes Θ(n) steps in a list, one in an array, O(1) in expectation in a hash table, O(1) in a Bloom "
         "filter; an insertion takes O(1) on average in all but a list that must look whether the key is new.",
     .formula = "list Θ(n), others O(1)",
-    .code = "src/tables",
+    .code = "src/table.c",
     .run = run,
 };
