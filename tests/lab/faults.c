@@ -70,8 +70,9 @@ size_t __wrap_kith_filter_has_many(const kith_filter *f, const uint64_t *digests
 
 /* ---- digests and functions ---- */
 
+/* One in sixteen values is one of a few. */
 static uint64_t biased(uint64_t value) {
-    return kithi_mix(value) % 4 == 0 ? value | UINT64_C(1) << 63 : value;
+    return kithi_mix(value) % 16 == 0 ? kithi_mix(value % 64) : value;
 }
 
 void __real_kith_filter_digest_packed(const kith_filter *f, const void *keys, size_t key_bytes, size_t n,
