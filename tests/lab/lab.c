@@ -1,5 +1,7 @@
 /* The lab itself, on claims made for it: verdicts, one seed one result, stopping, what is freed. */
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <lab/experiment.h>
@@ -185,6 +187,45 @@ TEST(claims_have_names_of_their_own_and_all_their_words) {
         CHECK(lab_claim_named(c->id) == c);
     }
     CHECK(lab_claim_named("b2") == lab_claim_named("B2") && lab_claim_named("Q9") == NULL);
+}
+
+/* A file with every run of white space made one blank. */
+static char *words_of(const char *name) {
+    char path[1024];
+    (void)snprintf(path, sizeof path, "%s/%s", KITH_SOURCE_DIR, name);
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        return NULL;
+    size_t room = 1 << 20, used = 0;
+    char *text = malloc(room);
+    CHECK(text != NULL);
+    for (int c; (c = fgetc(file)) != EOF && used + 1 < room;) {
+        bool blank = c == ' ' || c == '\n' || c == '\t';
+        if (!blank || (used > 0 && text[used - 1] != ' '))
+            text[used++] = blank ? ' ' : (char)c;
+    }
+    text[used] = '\0';
+    fclose(file);
+    return text;
+}
+
+TEST(the_document_of_the_theory_has_every_claim_with_its_code_and_note) {
+    char *theory = words_of("docs/theory.md");
+    CHECK(theory != NULL);
+    for (size_t i = 0; i < LAB_CLAIM_COUNT; i++) {
+        const lab_claim *c = LAB_CLAIMS[i];
+        char heading[256];
+        (void)snprintf(heading, sizeof heading, "### %s: %s ", c->id, c->title);
+        if (strstr(theory, heading) == NULL)
+            CHECK_FAIL("docs/theory.md has no heading '%s'", heading);
+        if (c->note != NULL && strstr(theory, c->note) == NULL)
+            CHECK_FAIL("docs/theory.md does not have the note of %s", c->id);
+        char *code = words_of(c->code);
+        if (code == NULL)
+            CHECK_FAIL("%s: there is no %s", c->id, c->code);
+        free(code);
+    }
+    free(theory);
 }
 
 int main(int argc, char **argv) {
