@@ -280,6 +280,12 @@ kith_status __wrap_kith_table_create(const kith_table_spec *spec, kith_table **t
         replace_word(options, "double", "linear");
     if (is_armed("two_functions_for_three"))
         replace_word(options, "d=3", "d=2");
+    if (is_armed("a_table_ignores_its_seed"))
+        s.seed = 1;
+    if (is_armed("a_table_takes_a_weak_family")) {
+        s.family = KITH_FAMILY_MULTIPLY_SHIFT;
+        s.independence = 0;
+    }
     if (spec->options != NULL)
         s.options = options;
     return __real_kith_table_create(&s, table);
