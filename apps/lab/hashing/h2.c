@@ -77,7 +77,8 @@ static outcome fill(lab *l, const variant *v, uint64_t n) {
     for (uint64_t i = 0; i < n; i++)
         put_word(l, t, v->is_random ? lab_random(l) >> 4 : start + i);
     lab_must(l, kith_table_stats_of(t, &stats), "asking for the rehashes");
-    lab_require(l, stats.count == n && stats.growths == 0, "a table lost a key, or grew");
+    lab_require(l, stats.count == n, "a table lost a key");
+    lab_require(l, stats.growths == 0 || stats.rehashes > 0, "a table grew before it drew new functions");
     o.rehashes = stats.rehashes;
     o.moves = (double)s.moves / (double)n;
     lab_drop(l, t);

@@ -47,7 +47,7 @@ enum { OPEN_LOAD_COUNT = sizeof OPEN_LOADS / sizeof *OPEN_LOADS };
 
 static inline lab_estimate open_mean(lab *l, const open_question *q, const char *options, uint64_t m, uint64_t n,
                                      double from, double to) {
-    uint64_t tables = lab_pick(l, 400, 800);
+    uint64_t tables = lab_pick(l, 400, 600);
     lab_sample looks = {0};
     for (uint64_t table = 0; table < tables; table++) {
         steps s;
@@ -63,7 +63,7 @@ static inline lab_estimate open_mean(lab *l, const open_question *q, const char 
 static inline void open_run(lab *l, const open_question *q) {
     uint64_t m = lab_pick(l, 1024, 16384);
     lab_parameter(l, "slots", "%llu", (unsigned long long)m);
-    lab_parameter(l, "tables", "%llu", (unsigned long long)lab_pick(l, 400, 800));
+    lab_parameter(l, "tables", "%llu", (unsigned long long)lab_pick(l, 400, 600));
     lab_plot *plot = lab_draw(l, q->title, "load α", "slots looked at", LAB_LOG_Y);
     lab_series *bound = lab_curve(plot, "bound"), *knuth = lab_curve(plot, "linear probing (Knuth)");
     lab_series *doubles = lab_points(plot, "double hashing"), *linears = lab_points(plot, "linear probing");
