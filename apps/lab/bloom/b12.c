@@ -8,7 +8,7 @@
 enum { BITS_A_KEY = 10, K_MOST = 20, FORMULA_BEST = 7 };
 
 static void run(lab *l) {
-    uint64_t n = lab_pick(l, 1000, 10000), filters = lab_pick(l, 100, 200), asked = lab_pick(l, 10000, 200000);
+    uint64_t n = lab_pick(l, 1000, 10000), filters = lab_pick(l, 100, 200), asked = lab_pick(l, 10000, 100000);
     bloom_parameter(l, "n", n);
     bloom_parameter(l, "m", BITS_A_KEY * n);
     bloom_parameter(l, "filters for each k", filters);

@@ -24,9 +24,12 @@ static unsigned looks_at(lab *l, const kith_filter *f, uint64_t i) {
     return looks;
 }
 
+/* 1 + p + … + p^(k-1): the term j is that the first j bits are set. */
 static double looks_of(bloom_shape shape) {
-    double zero = bloom_zero_of(shape);
-    return (1 - pow(1 - zero, shape.k)) / zero;
+    double looks = 0;
+    for (unsigned j = 0; j < shape.k; j++)
+        looks += pow(1 - bloom_zero_of(shape), j);
+    return looks;
 }
 
 /* Looks a key on average, absent ones; adds to *other the looks of present keys that are not k. */

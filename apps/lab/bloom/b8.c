@@ -50,7 +50,7 @@ static uint64_t compare(lab *l, kith_filter *a, uint64_t n, uint64_t common, uin
 }
 
 static void run(lab *l) {
-    uint64_t n = lab_pick(l, 1000, 4000), pairs = lab_pick(l, 40, 200), asked = lab_pick(l, 4000, 100000);
+    uint64_t n = lab_pick(l, 1000, 4000), pairs = lab_pick(l, 100, 400), asked = lab_pick(l, 10000, 100000);
     bloom_parameter(l, "n of each of the two", n);
     bloom_parameter(l, "pairs of filters", pairs);
     bloom_parameter(l, "absent keys asked of each", asked);

@@ -76,7 +76,7 @@ static void judge(lab *l, const double *predicted, const lab_sample *rates, doub
 }
 
 static void run(lab *l) {
-    uint64_t n = lab_pick(l, 1000, 4000), pairs = lab_pick(l, 100, 400), asked = lab_pick(l, 8000, 40000), faults = 0;
+    uint64_t n = lab_pick(l, 1000, 4000), pairs = lab_pick(l, 200, 400), asked = lab_pick(l, 8000, 40000), faults = 0;
     lab_parameter(l, "|A|, |B|", "%llu, %llu", (unsigned long long)(2 * n), (unsigned long long)n);
     bloom_parameter(l, "k", HASHES);
     bloom_parameter(l, "pairs of filters at each overlap", pairs);
@@ -108,7 +108,7 @@ static void run(lab *l) {
         for (unsigned who = 0; who < WHO_COUNT; who++)
             if (rates[who].mean > 0)
                 lab_at(points[who], common, lab_mean(&rates[who]));
-        if (i == 0 || i == STEPS / 2)
+        if (i == STEPS / 2 || i == STEPS - 1) /* where all rates are large enough to be seen */
             judge(l, predicted, rates, common);
     }
     lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)faults),
