@@ -4,8 +4,8 @@
  * ln 2, against (1 - k/m)^n. The documents' own layout, k hashes over all m bits, which is a filter of one slice that
  * takes each of the kn hashes for a key: of 64 bits, so that (1 - 1/64)^45 = 0.4923 and e^(-45/64) = 0.4951 can be told
  * apart. And the distance of the number of set bits from its mean, in filters of 2^8 bits and up at half load: its
- * variance against the exact one, and its maximum against sqrt(m ln m), which McDiarmid's inequality allows to be
- * passed by one filter in 2 million at the smallest m. */
+ * variance against the exact one, and its maximum against sqrt(m ln m), which by McDiarmid's inequality fewer
+ * than one filter in 10^6 passes at the smallest m. */
 #include "bloom.h"
 
 static const double LOADS[] = {0.1, 0.3, 0.7, 1, 1.5, 2};
@@ -45,13 +45,6 @@ static void measure_share(lab *l, uint64_t filters) {
              share_of_zeros(l, whole, 20 * filters, (bloom_part){0.3, 0.4}), "kn = 45 hashes over all of m = 64 bits");
 }
 
-/* Σ of N squared distances from a known mean, normal ones: chi-square of N degrees times the variance. */
-static lab_estimate variance_of(double squares, uint64_t n) {
-    double degrees = (double)n;
-    return (lab_estimate){squares / degrees, squares / lab_chi_quantile(degrees, 1 - LAB_LEVEL / 2),
-                          squares / lab_chi_quantile(degrees, LAB_LEVEL / 2)};
-}
-
 static void measure_spread(lab *l, uint64_t filters, unsigned log_most) {
     lab_plot *plot =
         lab_draw(l, "Distance of the set bits from their mean, kn/m = ln 2", "m, bits", "bits", LAB_LOG_X | LAB_LOG_Y);
@@ -73,7 +66,7 @@ static void measure_spread(lab *l, uint64_t filters, unsigned log_most) {
                         i, filters);
         }
         double limit = sqrt((double)m * log((double)m));
-        lab_estimate variance = variance_of(squares, filters);
+        lab_estimate variance = bloom_spread(squares, filters);
         lab_find(l, LAB_MUST, LAB_EQUALS, bloom_variance(shape), variance, "variance of the set bits, m = 2^%u", log_m);
         lab_find(l, LAB_MUST, LAB_AT_MOST, 1, lab_exact(most / limit),
                  "largest distance from the mean, of √(m ln m), m = 2^%u", log_m);

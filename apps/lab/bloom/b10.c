@@ -7,7 +7,7 @@
  * way, and tested as the variance of nearly normal numbers.
  *
  * Two filters: the union by the bits of the OR; the intersection as |A| + |B| - |A ∪ B|. The bits of the AND tell another
- * number: they are there for other reasons than a common key too, at half load for a third of all keys. */
+ * number: many are set by one key of A and another of B. With n = half of the capacity and nothing in common it is n/4. */
 #include "bloom.h"
 
 enum { HASHES = 7 };
@@ -34,12 +34,6 @@ static bloom_shape with(bloom_shape shape, uint64_t n) {
     return (bloom_shape){n, shape.k, shape.slice};
 }
 
-static kith_filter *like(lab *l, const kith_filter *f) {
-    kith_filter *other = NULL;
-    lab_must(l, kith_filter_create_like(f, NULL, &other), "making a filter like another");
-    return lab_keep(l, other);
-}
-
 static void measure_one(lab *l, bloom_shape shape, uint64_t most, uint64_t filters) {
     lab_plot *plot = lab_draw(l, "Keys estimated from the bits", "keys in the filter", "estimate / keys", LAB_LOG_X);
     lab_series *curve = lab_curve(plot, "1"), *mean = lab_points(plot, "mean"),
@@ -61,10 +55,8 @@ static void measure_one(lab *l, bloom_shape shape, uint64_t most, uint64_t filte
             lab_drop(l, f);
             bloom_going(l, (bloom_part){0.1 * (double)i, 0.1 * (double)(i + 1)}, t, filters);
         }
-        double n = (double)at.n, degrees = (double)filters - 1, slice = (double)at.slice;
-        lab_estimate spread = {lab_sample_variance(&found),
-                               found.squares / lab_chi_quantile(degrees, 1 - LAB_LEVEL / 2),
-                               found.squares / lab_chi_quantile(degrees, LAB_LEVEL / 2)};
+        double n = (double)at.n, slice = (double)at.slice;
+        lab_estimate spread = bloom_spread(found.squares, filters - 1);
         lab_find(l, LAB_MUST, LAB_EQUALS, mean_of(at), lab_mean(&found), "estimate of %g keys, kn/m = %.3g", n,
                  n / slice);
         lab_find(l, LAB_MUST, LAB_EQUALS, mean_of(at) / (-slice * log1p(-1 / slice)), lab_mean(&own),
@@ -88,7 +80,7 @@ static void measure_two(lab *l, bloom_shape shape, uint64_t pairs) {
         double and_zero = 2 * zero - bloom_zero(slice, (double)(2 * n - common));
         lab_sample either = {0}, both = {0}, bits = {0}, zeros = {0};
         for (uint64_t t = 0; t < pairs; t++) {
-            kith_filter *a = bloom_of(l, shape), *b = like(l, a), *joined = like(l, a);
+            kith_filter *a = bloom_of(l, shape), *b = bloom_like(l, a), *joined = bloom_like(l, a);
             lab_fill(l, a, 0, n);
             lab_fill(l, b, n - common, n);
             lab_must(l, kith_filter_merge(joined, a), "merging");

@@ -29,7 +29,7 @@ static bool asks_yes(lab *l, kith_filter *a, const kith_filter *b, uint64_t n, u
 }
 
 static void run(lab *l) {
-    uint64_t n = 200, trials = lab_pick(l, 10000, 200000), refused = 0;
+    uint64_t n = 200, trials = lab_pick(l, 20000, 400000), refused = 0;
     bloom_parameter(l, "keys of B", n);
     lab_parameter(l, "keys of A", "%d of B, and 0 to %d others", SHARED, OTHERS_MOST);
     bloom_parameter(l, "pairs of filters", trials);
@@ -39,9 +39,7 @@ static void run(lab *l) {
         bloom_shape shape = bloom_half_full(n, HASHES[h]);
         uint64_t yes[OTHERS_MOST + 1] = {0};
         for (uint64_t t = 0; t < trials; t++) {
-            kith_filter *b = bloom_of(l, shape), *a = NULL;
-            lab_must(l, kith_filter_create_like(b, NULL, &a), "making a filter like another");
-            lab_keep(l, a);
+            kith_filter *b = bloom_of(l, shape), *a = bloom_like(l, b);
             lab_fill(l, b, 0, n);
             for (unsigned others = 0; others <= OTHERS_MOST; others++)
                 yes[others] += asks_yes(l, a, b, n, others);

@@ -1,27 +1,12 @@
 /* B3: the best number of hashes, and that it sets half of the bits.
  *
- * For each m/n all k from 1 to twice (m/n) ln 2. What is measured of the best k is a range: the k whose interval meets that
- * of the lowest rate; it covers the best whole k as surely as the intervals cover the rates. Half of the bits: at the sizes
- * where (m/n) ln 2 is whole. */
+ * For each m/n all k from 1 to twice (m/n) ln 2 are measured; what comes out for the best k is a range (bloom_lowest).
+ * Half of the bits: at the sizes where (m/n) ln 2 is whole. */
 #include "bloom.h"
 
 static const double BITS_A_KEY[] = {4, 6, 8, 10, 12};
 
 enum { SIZE_COUNT = sizeof BITS_A_KEY / sizeof *BITS_A_KEY, K_MAX = 24 };
-
-static lab_estimate best_of(const lab_estimate *rates, unsigned k_most) {
-    unsigned best = 1;
-    for (unsigned k = 2; k <= k_most; k++)
-        best = rates[k].value < rates[best].value ? k : best;
-    double reach = rates[best].high;
-    lab_estimate range = {best, best, best};
-    for (unsigned k = 1; k <= k_most; k++)
-        if (rates[k].low <= reach) {
-            range.low = fmin(range.low, k);
-            range.high = fmax(range.high, k);
-        }
-    return range;
-}
 
 static lab_estimate distance(lab_estimate range, double from) {
     double low = fabs(range.low - from), high = fabs(range.high - from);
@@ -38,16 +23,14 @@ static void measure_best(lab *l, uint64_t n, uint64_t filters, uint64_t asked) {
         for (double p = 0.06; p < 0.9; p += 0.02)
             lab_at(curve, p, lab_exact(pow(p, -c * log1p(-p))));
         lab_estimate rates[K_MAX + 1] = {0};
-        unsigned k_most = (unsigned)ceil(2 * best_k), exact = 1;
+        unsigned k_most = (unsigned)ceil(2 * best_k), exact = bloom_best_k(n, c * (double)n, k_most);
         for (unsigned k = 1; k <= k_most; k++) {
             bloom_shape shape = bloom_shape_of(n, c * (double)n, k);
             double at = ((double)i + (double)(k - 1) / k_most) / SIZE_COUNT;
             rates[k] = bloom_measure(l, shape, filters, asked, (bloom_part){0.8 * at, 0.8 * at});
             lab_at(points, 1 - bloom_zero_of(shape), rates[k]);
-            if (bloom_rate(shape) < bloom_rate(bloom_shape_of(n, c * (double)n, exact)))
-                exact = k;
         }
-        lab_estimate best = best_of(rates, k_most);
+        lab_estimate best = bloom_lowest(rates, k_most);
         lab_find(l, LAB_MUST, LAB_EQUALS, exact, best, "best k, m/n = %g: (m/n) ln 2 = %.2f", c, best_k);
         lab_find(l, LAB_MUST, LAB_AT_MOST, 1, distance(best, best_k), "its distance from (m/n) ln 2, m/n = %g", c);
     }

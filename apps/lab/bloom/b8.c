@@ -11,12 +11,6 @@ static const char *const KINDS[] = {"bloom", "blocked", "counting", "blocked_cou
 
 enum { KIND_COUNT = sizeof KINDS / sizeof *KINDS, HEADER = 192, OVERLAPS = 5 };
 
-static kith_filter *like(lab *l, const kith_filter *f) {
-    kith_filter *other = NULL;
-    lab_must(l, kith_filter_create_like(f, NULL, &other), "making a filter like another");
-    return lab_keep(l, other);
-}
-
 /* Cells that differ, and bytes behind the header. */
 static uint64_t differences(lab *l, kith_filter *a, kith_filter *b) {
     uint64_t count = 0, cells = bloom_stats(l, a).cells;
@@ -34,7 +28,7 @@ static uint64_t differences(lab *l, kith_filter *a, kith_filter *b) {
 
 /* A is keys 0 … n-1, B keys n-common … 2n-common-1. Adds to `rates` the rate of the union by OR. */
 static uint64_t compare(lab *l, kith_filter *a, uint64_t n, uint64_t common, uint64_t asked, lab_sample *rates) {
-    kith_filter *b = like(l, a), *both = like(l, a);
+    kith_filter *b = bloom_like(l, a), *both = bloom_like(l, a);
     lab_fill(l, a, 0, n);
     lab_fill(l, b, n - common, n);
     lab_fill(l, both, 0, n);

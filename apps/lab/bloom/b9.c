@@ -12,17 +12,11 @@
 
 enum { HASHES = 4, STEPS = 5 };
 
-enum { NEITHER, ONLY_A, ONLY_B, BUILT, ALONE_A, ALONE_B, WHO_COUNT }; /* whose rate */
+enum { NEITHER, ONLY_A, ONLY_B, BUILT, DRAWN, ALONE_A = DRAWN, ALONE_B, WHO_COUNT }; /* whose rate */
 
 typedef struct sets {
     uint64_t a, b, common; /* A: keys 0 … a-1, B: keys a-common … a-common+b-1 */
 } sets;
-
-static kith_filter *like(lab *l, const kith_filter *f) {
-    kith_filter *other = NULL;
-    lab_must(l, kith_filter_create_like(f, NULL, &other), "making a filter like another");
-    return lab_keep(l, other);
-}
 
 static double share(lab *l, const kith_filter *f, uint64_t first, uint64_t n) {
     return (double)lab_ask(l, f, first, n) / (double)n;
@@ -39,7 +33,7 @@ static void predict(bloom_shape shape, sets s, double *rates) {
 
 /* Adds one pair's rates; answers the faults: keys of both that are lost, bits of the built filter that the AND lacks. */
 static uint64_t try_pair(lab *l, bloom_shape shape, sets s, uint64_t asked, lab_sample *rates) {
-    kith_filter *a = bloom_of(l, shape), *b = like(l, a), *built = like(l, a);
+    kith_filter *a = bloom_of(l, shape), *b = bloom_like(l, a), *built = bloom_like(l, a);
     uint64_t b_first = s.a - s.common, end = b_first + s.b;
     lab_fill(l, a, 0, s.a);
     lab_fill(l, b, b_first, s.b);
@@ -67,6 +61,8 @@ static void judge(lab *l, const double *predicted, const lab_sample *rates, doub
              "AND, keys only in A: the rate of B, |A ∩ B| = %g |B|", common);
     lab_find(l, LAB_MUST, LAB_EQUALS, predicted[ONLY_B], lab_mean(&rates[ONLY_B]),
              "AND, keys only in B: the rate of A, |A ∩ B| = %g |B|", common);
+    lab_find(l, LAB_MUST, LAB_EQUALS, predicted[ALONE_A], lab_mean(&rates[ALONE_A]), "A alone, keys in neither");
+    lab_find(l, LAB_MUST, LAB_EQUALS, predicted[ALONE_B], lab_mean(&rates[ALONE_B]), "B alone, keys in neither");
     lab_find(l, LAB_MUST, LAB_AT_MOST, predicted[ALONE_B], neither, "AND, keys in neither: at most the rate of B");
     lab_find(l, LAB_MUST, LAB_EQUALS, predicted[BUILT], lab_mean(&rates[BUILT]),
              "filter of A ∩ B, built from its keys");
@@ -82,10 +78,10 @@ static void run(lab *l) {
     bloom_parameter(l, "pairs of filters at each overlap", pairs);
     bloom_parameter(l, "keys in neither asked of each", asked);
     bloom_shape shape = bloom_half_full(2 * n, HASHES);
-    static const char *const NAMES[] = {"AND, keys in neither", "AND, keys only in A",      "AND, keys only in B",
-                                        "built from A ∩ B",     "A alone, keys in neither", "B alone, keys in neither"};
+    static const char *const NAMES[] = {"AND, keys in neither", "AND, keys only in A", "AND, keys only in B",
+                                        "built from A ∩ B"};
     lab_plot *plot = lab_draw(l, "Wrong answers of an intersection, |A| = 2 |B|", "|A ∩ B| / |B|", "rate", LAB_LOG_Y);
-    for (unsigned who = 0; who < WHO_COUNT; who++) {
+    for (unsigned who = 0; who < DRAWN; who++) {
         lab_series *curve = lab_curve(plot, "%s, predicted", NAMES[who]);
         for (uint64_t common = n / 10; common < n; common += n / 20) {
             double predicted[WHO_COUNT];
@@ -93,8 +89,8 @@ static void run(lab *l) {
             lab_at(curve, (double)common / (double)n, lab_exact(predicted[who]));
         }
     }
-    lab_series *points[WHO_COUNT];
-    for (unsigned who = 0; who < WHO_COUNT; who++)
+    lab_series *points[DRAWN];
+    for (unsigned who = 0; who < DRAWN; who++)
         points[who] = lab_points(plot, "%s", NAMES[who]);
     for (unsigned i = 0; i < STEPS; i++) {
         sets s = {2 * n, n, n * (1 + 2 * i) / 10};
@@ -105,7 +101,7 @@ static void run(lab *l) {
             bloom_going(l, (bloom_part){i / (double)STEPS, (i + 1) / (double)STEPS}, t, pairs);
         }
         predict(shape, s, predicted);
-        for (unsigned who = 0; who < WHO_COUNT; who++)
+        for (unsigned who = 0; who < DRAWN; who++)
             if (rates[who].mean > 0)
                 lab_at(points[who], common, lab_mean(&rates[who]));
         if (i == STEPS / 2 || i == STEPS - 1) /* where all rates are large enough to be seen */

@@ -89,10 +89,50 @@ static inline kith_filter *bloom_of(lab *l, bloom_shape shape) {
     return f;
 }
 
+/* An empty one with the same shape and hash. */
+static inline kith_filter *bloom_like(lab *l, const kith_filter *f) {
+    kith_filter *other = NULL;
+    lab_must(l, kith_filter_create_like(f, NULL, &other), "making a filter like another");
+    return lab_keep(l, other);
+}
+
 static inline kith_filter_stats bloom_stats(lab *l, const kith_filter *f) {
     kith_filter_stats stats = KITH_FILTER_STATS_INIT;
     lab_must(l, kith_filter_stats_of(f, &stats), "asking for statistics");
     return stats;
+}
+
+/* A variance, from the sum of squared distances of so many nearly normal numbers (of one less, where their mean is their
+ * own): that sum is the variance times chi-square. The mean of the squares by Student's distribution would need many
+ * more of them, since squares are skewed. */
+static inline lab_estimate bloom_spread(double squares, uint64_t degrees) {
+    double d = (double)degrees;
+    return (lab_estimate){squares / d, squares / lab_chi_quantile(d, 1 - LAB_LEVEL / 2),
+                          squares / lab_chi_quantile(d, LAB_LEVEL / 2)};
+}
+
+/* The k, 1 … k_most, of the lowest of rates[k]. The range holds all k whose interval meets that of the lowest, and so
+ * covers the truth as surely as the intervals do. */
+static inline lab_estimate bloom_lowest(const lab_estimate *rates, unsigned k_most) {
+    unsigned lowest = 1;
+    for (unsigned k = 2; k <= k_most; k++)
+        lowest = rates[k].value < rates[lowest].value ? k : lowest;
+    lab_estimate range = lab_exact(lowest);
+    for (unsigned k = 1; k <= k_most; k++)
+        if (rates[k].low <= rates[lowest].high) {
+            range.low = fmin(range.low, k);
+            range.high = fmax(range.high, k);
+        }
+    return range;
+}
+
+/* The same of the exact rates of shapes of so many bits. */
+static inline unsigned bloom_best_k(uint64_t n, double bits, unsigned k_most) {
+    unsigned best = 1;
+    for (unsigned k = 2; k <= k_most; k++)
+        if (bloom_rate(bloom_shape_of(n, bits, k)) < bloom_rate(bloom_shape_of(n, bits, best)))
+            best = k;
+    return best;
 }
 
 /* The part of an experiment that is at work, for the progress bar. */
