@@ -62,7 +62,9 @@ static void measure_spread(lab *l, uint64_t filters, unsigned log_most) {
             most = fmax(most, off);
             squares += off * off;
             /* The larger half of the sizes takes nearly all of the time. */
-            bloom_going(l, (bloom_part){1 - 0.6 * exp2(log_m - log_most - 1.0), 1 - 0.6 * exp2(log_m - log_most - 2.0)},
+            bloom_going(l,
+                        (bloom_part){1 - 0.6 * exp2((double)log_m - log_most - 1),
+                                     1 - 0.6 * exp2((double)log_m - log_most - 2)},
                         i, filters);
         }
         double limit = sqrt((double)m * log((double)m));

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "../experiment.h"
+#include <lab/experiment.h>
 
 typedef struct bloom_shape {
     uint64_t n; /* keys */
