@@ -133,6 +133,10 @@ kith_filter *lab_filter(lab *l, const char *kind, uint64_t capacity, double rate
     return keep(l, filter, free_filter);
 }
 
+kith_filter *lab_keep(lab *l, kith_filter *made) {
+    return keep(l, made, free_filter);
+}
+
 kith_table *lab_table(lab *l, const kith_table_spec *spec) {
     kith_table_spec drawn = *spec;
     if (drawn.seed == 0)

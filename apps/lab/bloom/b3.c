@@ -1,0 +1,71 @@
+/* B3: the best number of hashes, and that it sets half of the bits.
+ *
+ * For each m/n all k from 1 to twice (m/n) ln 2 are measured; what comes out for the best k is a range (bloom_lowest).
+ * Half of the bits: at the sizes where (m/n) ln 2 is whole. */
+#include "bloom.h"
+
+static const double BITS_A_KEY[] = {4, 6, 8, 10, 12};
+
+enum { SIZE_COUNT = sizeof BITS_A_KEY / sizeof *BITS_A_KEY, K_MAX = 24 };
+
+static lab_estimate distance(lab_estimate range, double from) {
+    double low = fabs(range.low - from), high = fabs(range.high - from);
+    double least = range.low <= from && from <= range.high ? 0 : fmin(low, high);
+    return (lab_estimate){fabs(range.value - from), least, fmax(low, high)};
+}
+
+static void measure_best(lab *l, uint64_t n, uint64_t filters, uint64_t asked) {
+    lab_plot *plot = lab_draw(l, "Rate against the share of bits that are set", "share of bits set", "rate", LAB_LOG_Y);
+    for (size_t i = 0; i < SIZE_COUNT; i++) {
+        double c = BITS_A_KEY[i], best_k = c * log(2);
+        lab_series *curve = lab_curve(plot, "m/n = %g, p^k, k = (m/n) ln(1/(1−p))", c);
+        lab_series *points = lab_points(plot, "m/n = %g, measured, k = 1, 2, …", c);
+        for (double p = 0.06; p < 0.9; p += 0.02)
+            lab_at(curve, p, lab_exact(pow(p, -c * log1p(-p))));
+        lab_estimate rates[K_MAX + 1] = {0};
+        unsigned k_most = (unsigned)ceil(2 * best_k), exact = bloom_best_k(n, c * (double)n, k_most);
+        for (unsigned k = 1; k <= k_most; k++) {
+            bloom_shape shape = bloom_shape_of(n, c * (double)n, k);
+            double at = ((double)i + (double)(k - 1) / k_most) / SIZE_COUNT;
+            rates[k] = bloom_measure(l, shape, filters, asked, (bloom_part){0.8 * at, 0.8 * at});
+            lab_at(points, 1 - bloom_zero_of(shape), rates[k]);
+        }
+        lab_estimate best = bloom_lowest(rates, k_most);
+        lab_find(l, LAB_MUST, LAB_EQUALS, exact, best, "best k, m/n = %g: (m/n) ln 2 = %.2f", c, best_k);
+        lab_find(l, LAB_MUST, LAB_AT_MOST, 1, distance(best, best_k), "its distance from (m/n) ln 2, m/n = %g", c);
+    }
+}
+
+static void measure_half(lab *l, uint64_t n, uint64_t filters) {
+    for (unsigned k = 1; k <= 13; k += 4) {
+        bloom_shape shape = bloom_half_full(n, k);
+        lab_sample shares = {0};
+        for (uint64_t i = 0; i < filters; i++) {
+            kith_filter *f = bloom_of(l, shape);
+            lab_fill(l, f, 0, n);
+            lab_sample_add(&shares, bloom_stats(l, f).load);
+            lab_drop(l, f);
+            bloom_going(l, (bloom_part){0.8 + 0.015 * k, 0.86 + 0.015 * k}, i, filters);
+        }
+        lab_find(l, LAB_MUST, LAB_EQUALS, 1 - bloom_zero_of(shape), lab_mean(&shares),
+                 "share of bits set where (m/n) ln 2 = %u", k);
+    }
+}
+
+static void run(lab *l) {
+    uint64_t n = lab_pick(l, 500, 2000), filters = lab_pick(l, 100, 500), asked = lab_pick(l, 6000, 20000);
+    bloom_parameter(l, "n", n);
+    bloom_parameter(l, "filters of each shape", filters);
+    bloom_parameter(l, "absent keys asked of each", asked);
+    measure_best(l, n, filters, asked);
+    measure_half(l, n, filters);
+}
+
+const lab_claim lab_B3 = {
+    .id = "B3",
+    .title = "the best number of hashes",
+    .sentence = "With m bits for n keys the rate is lowest at k = (m/n) ln 2, where half of the bits are set.",
+    .formula = "k = (m/n) ln 2",
+    .code = "src/core/sizing.c",
+    .run = run,
+};

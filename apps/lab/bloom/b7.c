@@ -1,0 +1,110 @@
+/* B7: a key that was added is found, always.
+ *
+ * All four Bloom kinds, with one key and with many, at loose and at tight rates, are filled in ten steps. After each step
+ * every key that is in is asked in batches; in the end also one by one, by its bytes, in a clone, and in a filter that was
+ * read back from the bytes. There is nothing of chance in the claim: one key lost refutes it. Keys that are not in are asked
+ * beside them, for the drawing. */
+#include "bloom.h"
+
+static const char *const KINDS[] = {"bloom", "blocked", "counting", "blocked_counting"};
+
+enum { KIND_COUNT = sizeof KINDS / sizeof *KINDS, STEPS = 10, SHAPE_COUNT = 5 };
+
+typedef struct tally {
+    uint64_t asked, lost;
+    uint64_t present[STEPS + 1], yes[STEPS + 1], wrong[STEPS + 1]; /* by step; wrong: absent keys answered yes */
+} tally;
+
+static void count(tally *t, uint64_t asked, uint64_t yes) {
+    t->asked += asked;
+    t->lost += asked - yes;
+}
+
+static void fill_in_steps(lab *l, kith_filter *f, uint64_t n, tally *t) {
+    uint64_t in = 0;
+    for (unsigned step = 1; step <= STEPS; step++) {
+        uint64_t to = n * step / STEPS;
+        lab_fill(l, f, in, to - in);
+        in = to;
+        uint64_t yes = lab_ask(l, f, 0, in);
+        count(t, in, yes);
+        t->present[step] += in;
+        t->yes[step] += yes;
+        t->wrong[step] += lab_ask(l, f, n, in);
+    }
+}
+
+static void ask_otherwise(lab *l, kith_filter *f, uint64_t n, tally *t) {
+    uint64_t by_bytes = 0, by_digest = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t key = lab_key(l, i);
+        by_bytes += kith_filter_has(f, &key, sizeof key);
+        by_digest += kith_filter_has_digest(f, kith_filter_digest(f, &key, sizeof key));
+    }
+    count(t, n, by_bytes);
+    count(t, n, by_digest);
+    kith_filter *clone = NULL, *view = NULL;
+    const void *bytes;
+    size_t byte_count;
+    lab_must(l, kith_filter_clone(f, NULL, &clone), "cloning");
+    lab_keep(l, clone);
+    lab_must(l, kith_filter_bytes(f, &bytes, &byte_count), "asking for the bytes");
+    lab_must(l, kith_filter_view(bytes, byte_count, KITH_OPEN_DEFAULT, NULL, &view), "reading the bytes");
+    lab_keep(l, view);
+    count(t, n, lab_ask(l, clone, 0, n));
+    count(t, n, lab_ask(l, view, 0, n));
+    lab_drop(l, view);
+    lab_drop(l, clone);
+}
+
+static void run(lab *l) {
+    uint64_t most = lab_pick(l, 20000, 400000);
+    const struct {
+        uint64_t n;
+        double rate;
+        uint64_t filters;
+    } shapes[SHAPE_COUNT] = {{1, 0.01, lab_pick(l, 100, 2000)},
+                             {10, 0.9, lab_pick(l, 100, 2000)},
+                             {1000, 1e-9, lab_pick(l, 5, 50)},
+                             {most / 4, 0.3, 2},
+                             {most, 0.01, 2}};
+    lab_parameter(l, "n", "1, 10, 1000, %llu, %llu", (unsigned long long)most / 4, (unsigned long long)most);
+    lab_parameter(l, "rate", "0.01, 0.9, 10^-9, 0.3, 0.01");
+    lab_plot *plot =
+        lab_draw(l, "Answers yes while a filter fills, 1% at capacity", "share of capacity", "share of yes", LAB_LOG_Y);
+    for (size_t k = 0; k < KIND_COUNT; k++) {
+        tally all = {0};
+        for (size_t s = 0; s < SHAPE_COUNT; s++) {
+            tally t = {0};
+            for (uint64_t i = 0; i < shapes[s].filters; i++) {
+                kith_filter *f = lab_filter(l, KINDS[k], shapes[s].n, shapes[s].rate, 0, NULL);
+                fill_in_steps(l, f, shapes[s].n, &t);
+                ask_otherwise(l, f, shapes[s].n, &t);
+                lab_drop(l, f);
+                lab_going(l, ((double)k + (double)(s + 1) / SHAPE_COUNT) / KIND_COUNT);
+            }
+            all.asked += t.asked;
+            all.lost += t.lost;
+            if (s + 1 < SHAPE_COUNT)
+                continue;
+            lab_series *in = lab_points(plot, "%s, keys that are in", KINDS[k]);
+            lab_series *absent = lab_points(plot, "%s, keys that are not", KINDS[k]);
+            for (unsigned step = 1; step <= STEPS; step++) {
+                lab_at(in, step / (double)STEPS, lab_share(t.yes[step], t.present[step]));
+                if (t.wrong[step] > 0)
+                    lab_at(absent, step / (double)STEPS, lab_share(t.wrong[step], t.present[step]));
+            }
+        }
+        lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)all.lost), "keys lost of %llu asked, %s",
+                 (unsigned long long)all.asked, KINDS[k]);
+    }
+}
+
+const lab_claim lab_B7 = {
+    .id = "B7",
+    .title = "no false negative",
+    .sentence = "A key that was added is answered yes, always.",
+    .formula = NULL,
+    .code = "src/family/bits.h",
+    .run = run,
+};

@@ -1,0 +1,128 @@
+/* B9: what the AND of two filters answers, by who asks.
+ *
+ * A has twice as many keys as B, so that their rates differ, and they have some in common. Four kinds of keys are asked:
+ * those of both sets, those in neither, those only in A and those only in B. A bit of the AND is 1 unless it is 0 in A or
+ * in B, and with q = 1 - 1/slice it is 0 in A with q^|A|, in both with q^|A ∪ B|. So a key of neither is answered yes with
+ *
+ *     (1 - q^|A| - q^|B| + q^|A ∪ B|)^k
+ *
+ * while a key of A has all its bits in A, and B alone decides. Beside it stands the filter that is built from the keys of
+ * both; its bits are among those of the AND. */
+#include "bloom.h"
+
+enum { HASHES = 4, STEPS = 5 };
+
+enum { NEITHER, ONLY_A, ONLY_B, BUILT, DRAWN, ALONE_A = DRAWN, ALONE_B, WHO_COUNT }; /* whose rate */
+
+typedef struct sets {
+    uint64_t a, b, common; /* A: keys 0 … a-1, B: keys a-common … a-common+b-1 */
+} sets;
+
+static double share(lab *l, const kith_filter *f, uint64_t first, uint64_t n) {
+    return (double)lab_ask(l, f, first, n) / (double)n;
+}
+
+static void predict(bloom_shape shape, sets s, double *rates) {
+    double slice = (double)shape.slice, a = (double)s.a, b = (double)s.b, both = (double)s.common, k = shape.k;
+    double zero_a = bloom_zero(slice, a), zero_b = bloom_zero(slice, b), zero_either = bloom_zero(slice, a + b - both);
+    rates[NEITHER] = pow(1 - zero_a - zero_b + zero_either, k);
+    rates[ONLY_A] = rates[ALONE_B] = pow(1 - zero_b, k);
+    rates[ONLY_B] = rates[ALONE_A] = pow(1 - zero_a, k);
+    rates[BUILT] = pow(1 - bloom_zero(slice, both), k);
+}
+
+/* Adds one pair's rates; answers the faults: keys of both that are lost, bits of the built filter that the AND lacks. */
+static uint64_t try_pair(lab *l, bloom_shape shape, sets s, uint64_t asked, lab_sample *rates) {
+    kith_filter *a = bloom_of(l, shape), *b = bloom_like(l, a), *built = bloom_like(l, a);
+    uint64_t b_first = s.a - s.common, end = b_first + s.b;
+    lab_fill(l, a, 0, s.a);
+    lab_fill(l, b, b_first, s.b);
+    lab_fill(l, built, b_first, s.common);
+    lab_sample_add(&rates[ALONE_A], share(l, a, end, asked));
+    lab_sample_add(&rates[ALONE_B], share(l, b, end, asked));
+    lab_sample_add(&rates[BUILT], share(l, built, end, asked));
+    lab_must(l, kith_filter_intersect(a, b), "intersecting");
+    lab_sample_add(&rates[NEITHER], share(l, a, end, asked));
+    lab_sample_add(&rates[ONLY_A], share(l, a, 0, s.a - s.common));
+    lab_sample_add(&rates[ONLY_B], share(l, a, s.a, s.b - s.common));
+    bool within;
+    lab_must(l, kith_filter_subset(built, a, &within), "comparing");
+    uint64_t faults = s.common - lab_ask(l, a, b_first, s.common) + !within;
+    lab_drop(l, built);
+    lab_drop(l, b);
+    lab_drop(l, a);
+    return faults;
+}
+
+static void judge(lab *l, const double *predicted, const lab_sample *rates, double common) {
+    lab_estimate neither = lab_mean(&rates[NEITHER]);
+    lab_find(l, LAB_MUST, LAB_EQUALS, predicted[NEITHER], neither, "AND, keys in neither, |A ∩ B| = %g |B|", common);
+    lab_find(l, LAB_MUST, LAB_EQUALS, predicted[ONLY_A], lab_mean(&rates[ONLY_A]),
+             "AND, keys only in A: the rate of B, |A ∩ B| = %g |B|", common);
+    lab_find(l, LAB_MUST, LAB_EQUALS, predicted[ONLY_B], lab_mean(&rates[ONLY_B]),
+             "AND, keys only in B: the rate of A, |A ∩ B| = %g |B|", common);
+    lab_find(l, LAB_MUST, LAB_EQUALS, predicted[ALONE_A], lab_mean(&rates[ALONE_A]), "A alone, keys in neither");
+    lab_find(l, LAB_MUST, LAB_EQUALS, predicted[ALONE_B], lab_mean(&rates[ALONE_B]), "B alone, keys in neither");
+    lab_find(l, LAB_MUST, LAB_AT_MOST, predicted[ALONE_B], neither, "AND, keys in neither: at most the rate of B");
+    lab_find(l, LAB_MUST, LAB_EQUALS, predicted[BUILT], lab_mean(&rates[BUILT]),
+             "filter of A ∩ B, built from its keys");
+    lab_find(l, LAB_MUST, LAB_AT_LEAST, predicted[BUILT], neither,
+             "AND: no better than the filter built from the keys");
+    lab_find(l, LAB_WRONG, LAB_EQUALS, predicted[ALONE_A], neither, "[2]: equal to the larger rate, here that of A");
+}
+
+static void run(lab *l) {
+    uint64_t n = lab_pick(l, 1000, 4000), pairs = lab_pick(l, 200, 400), asked = lab_pick(l, 8000, 40000), faults = 0;
+    lab_parameter(l, "|A|, |B|", "%llu, %llu", (unsigned long long)(2 * n), (unsigned long long)n);
+    bloom_parameter(l, "k", HASHES);
+    bloom_parameter(l, "pairs of filters at each overlap", pairs);
+    bloom_parameter(l, "keys in neither asked of each", asked);
+    bloom_shape shape = bloom_half_full(2 * n, HASHES);
+    static const char *const NAMES[] = {"AND, keys in neither", "AND, keys only in A", "AND, keys only in B",
+                                        "built from A ∩ B"};
+    lab_plot *plot = lab_draw(l, "Wrong answers of an intersection, |A| = 2 |B|", "|A ∩ B| / |B|", "rate", LAB_LOG_Y);
+    for (unsigned who = 0; who < DRAWN; who++) {
+        lab_series *curve = lab_curve(plot, "%s, predicted", NAMES[who]);
+        for (uint64_t common = n / 10; common < n; common += n / 20) {
+            double predicted[WHO_COUNT];
+            predict(shape, (sets){2 * n, n, common}, predicted);
+            lab_at(curve, (double)common / (double)n, lab_exact(predicted[who]));
+        }
+    }
+    lab_series *points[DRAWN];
+    for (unsigned who = 0; who < DRAWN; who++)
+        points[who] = lab_points(plot, "%s", NAMES[who]);
+    for (unsigned i = 0; i < STEPS; i++) {
+        sets s = {2 * n, n, n * (1 + 2 * i) / 10};
+        lab_sample rates[WHO_COUNT] = {0};
+        double predicted[WHO_COUNT], common = (double)s.common / (double)n;
+        for (uint64_t t = 0; t < pairs; t++) {
+            faults += try_pair(l, shape, s, asked, rates);
+            bloom_going(l, (bloom_part){i / (double)STEPS, (i + 1) / (double)STEPS}, t, pairs);
+        }
+        predict(shape, s, predicted);
+        for (unsigned who = 0; who < DRAWN; who++)
+            if (rates[who].mean > 0)
+                lab_at(points[who], common, lab_mean(&rates[who]));
+        if (i == STEPS / 2 || i == STEPS - 1) /* where all rates are large enough to be seen */
+            judge(l, predicted, rates, common);
+    }
+    lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)faults),
+             "keys of both lost, or bits of the built filter lacking");
+}
+
+const lab_claim lab_B9 = {
+    .id = "B9",
+    .title = "intersection by AND",
+    .sentence =
+        "The AND of two filters has every key of both sets; it answers wrongly at most as often as the worse of "
+        "the two, and no less often than a filter built from the common keys.",
+    .formula = "ε = (1 − q^{|A|} − q^{|B|} + q^{|A ∪ B|})^{k}, q = 1 − k/m",
+    .code = "src/family/bits.h",
+    .note =
+        "[2] says that the rate of the AND is equal to the maximum of the two. That is a bound. A key in neither set "
+        "is "
+        "answered yes less often than by either filter; a key only in A as often as B errs, a key only in B as often "
+        "as A errs.",
+    .run = run,
+};
