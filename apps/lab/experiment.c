@@ -133,6 +133,12 @@ kith_filter *lab_filter(lab *l, const char *kind, uint64_t capacity, double rate
     return keep(l, filter, free_filter);
 }
 
+kith_filter *lab_filter_from(lab *l, const void *bytes, size_t byte_count) {
+    kith_filter *filter = NULL;
+    lab_must(l, kith_filter_view(bytes, byte_count, KITH_OPEN_COPY, NULL, &filter), "reading a filter");
+    return keep(l, filter, free_filter);
+}
+
 kith_table *lab_table(lab *l, const kith_table_spec *spec) {
     kith_table_spec drawn = *spec;
     if (drawn.seed == 0)

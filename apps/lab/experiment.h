@@ -48,6 +48,10 @@ void lab_require(lab *l, bool holds, const char *what);
 /* A filter of that kind; of capacity, rate and bytes just two are given, the other is 0. Its hash has a seed of its own,
  * drawn from the lab's numbers. */
 kith_filter *lab_filter(lab *l, const char *kind, uint64_t capacity, double rate, uint64_t bytes, const char *options);
+
+/* A filter of its own from a block of bytes, as docs/format.md describes it: for geometries that no plan gives. */
+kith_filter *lab_filter_from(lab *l, const void *bytes, size_t byte_count);
+
 kith_table *lab_table(lab *l, const kith_table_spec *spec); /* spec->seed 0: drawn from the lab's numbers */
 kith_function *lab_function(lab *l, kith_family_id family, unsigned independence);
 void *lab_take(lab *l, size_t bytes); /* zeroed */
