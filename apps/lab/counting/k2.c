@@ -17,7 +17,8 @@ static void run(lab *l) {
     lab_parameter(l, "counters a key", "64");
     lab_parameter(l, "keys a counter", "4.2");
     lab_parameter(l, "keys added for each size", "%llu", (unsigned long long)adds);
-    lab_plot *plot = lab_draw(l, "Filters with a counter that sticks", "counters, m", "share of filters", LAB_LOG_X | LAB_LOG_Y);
+    lab_plot *plot =
+        lab_draw(l, "Filters with a counter that sticks", "counters, m", "share of filters", LAB_LOG_X | LAB_LOG_Y);
     lab_series *upper = lab_curve(plot, "union bound, m p"), *lower = lab_curve(plot, "m p − (m p)²/2");
     lab_series *points = lab_points(plot, "measured");
     for (unsigned i = 0; i < SIZES; i++) {

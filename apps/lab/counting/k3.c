@@ -121,7 +121,8 @@ static void run(lab *l) {
                      "%s: counters that differ from those of the survivors alone, of %llu", CROWDS[i].name,
                      (unsigned long long)s.compared);
         if (i == 2)
-            lab_find(l, LAB_MUST, LAB_AT_LEAST, 1, lab_exact((double)s.stuck), "%s: counters that stuck", CROWDS[i].name);
+            lab_find(l, LAB_MUST, LAB_AT_LEAST, 1, lab_exact((double)s.stuck), "%s: counters that stuck",
+                     CROWDS[i].name);
     }
     lab_find(l, LAB_LOOSE, LAB_AT_LEAST, 1, lab_exact((double)lost),
              "\"we have to allow for false negatives\": after legal removals");
@@ -145,7 +146,8 @@ const lab_claim lab_K3 = {
     .sentence = "As long as only keys that are in are removed, a counting filter answers yes for every key that is in.",
     .formula = NULL,
     .code = "src/family/counters.h",
-    .note = "[0] says that with counting filters \"we have to allow for false negatives\". Only a removal of a key that is not in "
+    .note = "[0] says that with counting filters \"we have to allow for false negatives\". Only a removal of a key "
+            "that is not in "
             "makes one, or a counter that wraps around where it is full: one that sticks at its top loses no key.",
     .run = run,
 };

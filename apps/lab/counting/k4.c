@@ -84,7 +84,8 @@ static void run(lab *l) {
     for (unsigned i = 1; i <= ADDS; i++)
         lab_at(curve, i, lab_exact(i < TOP ? i : TOP - 1));
     for (size_t k = 0; k < sizeof KINDS / sizeof *KINDS; k++) {
-        score least_of = {.copies = ADDS, .refused = ADDS, .top = TOP, .stuck_on_top = TOP, .removed = 2 * ADDS}, sum = {0};
+        score least_of = {.copies = ADDS, .refused = ADDS, .top = TOP, .stuck_on_top = TOP, .removed = 2 * ADDS},
+              sum = {0};
         lab_series *points = lab_points(plot, "%s", KINDS[k]);
         for (uint64_t i = 0; i < filters; i++) {
             score s = {0};
@@ -100,13 +101,17 @@ static void run(lab *l) {
             lab_going(l, ((double)k + (double)i / (double)filters) / 2);
         }
         const char *name = KINDS[k];
-        lab_find(l, LAB_MUST, LAB_EQUALS, TOP - 1, lab_exact((double)least_of.copies), "%s: copies taken of %d", name, ADDS);
-        lab_find(l, LAB_MUST, LAB_EQUALS, ADDS - TOP + 1, lab_exact((double)least_of.refused), "%s: copies refused", name);
-        lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)sum.changed), "%s: refusals that changed a counter", name);
+        lab_find(l, LAB_MUST, LAB_EQUALS, TOP - 1, lab_exact((double)least_of.copies), "%s: copies taken of %d", name,
+                 ADDS);
+        lab_find(l, LAB_MUST, LAB_EQUALS, ADDS - TOP + 1, lab_exact((double)least_of.refused), "%s: copies refused",
+                 name);
+        lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)sum.changed), "%s: refusals that changed a counter",
+                 name);
         lab_find(l, LAB_MUST, LAB_EQUALS, TOP, lab_exact((double)least_of.top), "%s: counters with 28 copies", name);
-        lab_find(l, LAB_MUST, LAB_EQUALS, 2 * (TOP - 1), lab_exact((double)least_of.removed), "%s: copies removed", name);
-        lab_find(l, LAB_MUST, LAB_EQUALS, TOP, lab_exact((double)least_of.stuck_on_top),
-                 "%s: its counters after that", name);
+        lab_find(l, LAB_MUST, LAB_EQUALS, 2 * (TOP - 1), lab_exact((double)least_of.removed), "%s: copies removed",
+                 name);
+        lab_find(l, LAB_MUST, LAB_EQUALS, TOP, lab_exact((double)least_of.stuck_on_top), "%s: its counters after that",
+                 name);
         lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)sum.lost), "%s: other keys lost, of %llu", name,
                  (unsigned long long)sum.others);
         lab_find(l, LAB_WRONG, LAB_AT_MOST, 1, lab_exact((double)least_of.copies),
@@ -120,7 +125,8 @@ const lab_claim lab_K4 = {
     .sentence = "One key added 2^c + 5 times: its counters saturate and stick, and no other key is lost.",
     .formula = NULL,
     .code = "src/family/counters.h",
-    .note = "[3] says that counters do not accommodate duplicate items. They do, up to what a counter holds: 14 copies of a key here. "
+    .note = "[3] says that counters do not accommodate duplicate items. They do, up to what a counter holds: 14 copies "
+            "of a key here. "
             "What fails is to remove a key more often than it was added.",
     .run = run,
 };

@@ -18,10 +18,10 @@ typedef struct trial {
 } trial;
 
 static const trial TRIALS[] = {
-    {{4, 8, 64, 1, false}, 0.25}, {{4, 8, 64, 1, false}, 0.5}, {{4, 8, 64, 1, false}, 0.75},
-    {{4, 8, 64, 1, false}, 0.93}, {{4, 4, 32, 1, false}, 0.8}, {{4, 6, 64, 1, false}, 0.9},
+    {{4, 8, 64, 1, false}, 0.25},  {{4, 8, 64, 1, false}, 0.5},   {{4, 8, 64, 1, false}, 0.75},
+    {{4, 8, 64, 1, false}, 0.93},  {{4, 4, 32, 1, false}, 0.8},   {{4, 6, 64, 1, false}, 0.9},
     {{4, 10, 64, 1, false}, 0.93}, {{1, 6, 512, 1, false}, 0.25}, {{2, 8, 128, 1, false}, 0.75},
-    {{8, 8, 32, 1, false}, 0.95}, {{4, 8, 128, 1, true}, 0.93}, {{0, 7, 256, 1, false}, 0.9},
+    {{8, 8, 32, 1, false}, 0.95},  {{4, 8, 128, 1, true}, 0.93},  {{0, 7, 256, 1, false}, 0.9},
 };
 enum { TRIAL_COUNT = sizeof TRIALS / sizeof *TRIALS };
 
@@ -45,7 +45,8 @@ static void run(lab *l) {
         lab_at(curve, load, lab_exact(exact_rate(&TRIALS[0].g, load * (double)shaped_slots(&TRIALS[0].g))));
         lab_at(near, load, lab_exact(document_rate(&TRIALS[0].g, load)));
     }
-    lab_plot *all = lab_draw(l, "Wrong answers of all geometries", "rate predicted", "rate measured", LAB_LOG_X | LAB_LOG_Y);
+    lab_plot *all =
+        lab_draw(l, "Wrong answers of all geometries", "rate predicted", "rate measured", LAB_LOG_X | LAB_LOG_Y);
     lab_series *diagonal = lab_curve(all, "equal"), *pairs = lab_points(all, "measured");
     lab_at(diagonal, 0.004, lab_exact(0.004));
     lab_at(diagonal, 0.5, lab_exact(0.5));

@@ -1,17 +1,10 @@
 /* F4: how full a cuckoo filter gets before a key finds no room.
  *
- * Keys are edges between their two buckets, and n keys have room exactly when no set of buckets has more keys among
- * themselves than slots. For random graphs that holds up to a sharp threshold (Fernholz and Ramachandran, 2007; Cain, Sanders
- * and Wormald, 2007), with Q(x, j) = P(Poisson(x) >= j):
- *
- *     x Q(x, b) / Q(x, b + 1) = 2b,     load = x / (2 b Q(x, b))         b = 2: 0.8970, b = 4: 0.9804, b = 8: 0.9979
- *
- * The search of the library finds room where there is any, so the mean load at the first refusal is the threshold; at b = 1
- * the step is blurred: a graph of as many edges as half its vertices has no overfull component with √(2/3) in the limit.
+ * The search of the library finds room where there is any, so the mean load at the first refusal is the threshold of random
+ * graphs (shaped.h). At b = 1 the step is blurred: a graph of as many edges as half its vertices has no overfull component with √(2/3) in the limit.
  * What is left of that at a finite size is of the order slots^(-1/3); the limit is shown, not tested. Fingerprints have 20 bits,
  * so that equal ones play no part. */
 #include <math.h>
-#include <stdio.h>
 
 #include "shaped.h"
 
@@ -22,24 +15,6 @@ typedef struct bucket {
 
 static const bucket BUCKETS[] = {{1, 0.50}, {2, 0.84}, {4, 0.95}, {8, 0.98}};
 enum { BUCKET_COUNT = sizeof BUCKETS / sizeof *BUCKETS, FINGERPRINT = 20 };
-
-static double at_least(double mean, unsigned j) {
-    return j == 0 ? 1 : lab_poisson_above(mean, j - 1);
-}
-
-static double threshold(unsigned b) {
-    if (b == 1)
-        return 0.5;
-    double low = 0.1, high = 8 * b;
-    for (unsigned i = 0; i < 100; i++) {
-        double x = (low + high) / 2;
-        if (x * at_least(x, b) / at_least(x, b + 1) < 2 * b)
-            low = x;
-        else
-            high = x;
-    }
-    return low / (2 * b * at_least(low, b));
-}
 
 static void run(lab *l) {
     uint64_t slots = lab_pick(l, 1 << 13, 1 << 15), filters = lab_pick(l, 40, 200);
@@ -66,13 +41,15 @@ static void run(lab *l) {
             lab_going(l, (i + (double)j / (double)filters) / BUCKET_COUNT);
         }
         if (b != 1)
-            lab_find(l, LAB_MUST, LAB_EQUALS, threshold(b), lab_mean(&loads), "b = %u: mean load, threshold", b);
-        lab_find(l, LAB_MUST, LAB_AT_LEAST, BUCKETS[i].reached, lab_mean(&loads), "b = %u: mean load, what Fan reached", b);
-        lab_at(curve, b, lab_exact(threshold(b)));
+            lab_find(l, LAB_MUST, LAB_EQUALS, shaped_threshold(b), lab_mean(&loads), "b = %u: mean load, threshold", b);
+        lab_find(l, LAB_MUST, LAB_AT_LEAST, BUCKETS[i].reached, lab_mean(&loads), "b = %u: mean load, what Fan reached",
+                 b);
+        lab_at(curve, b, lab_exact(shaped_threshold(b)));
         lab_at(points, b, lab_mean(&loads));
         lab_at(worst_points, b, lab_exact(worst));
     }
-    lab_find(l, LAB_MUST, LAB_SHOWN, sqrt(2.0 / 3), lab_share(halves, filters), "b = 1: filters that take half their slots");
+    lab_find(l, LAB_MUST, LAB_SHOWN, sqrt(2.0 / 3), lab_share(halves, filters),
+             "b = 1: filters that take half their slots");
 }
 
 const lab_claim lab_F4 = {

@@ -13,9 +13,12 @@ typedef struct layout {
 
 /* 256 slots, or some more; 12 bits keep other keys out of the cell of this one. */
 static const layout LAYOUTS[] = {
-    {"b = 1", {1, 12, 128, 1, false}, 2},          {"b = 2", {2, 12, 64, 1, false}, 4},
-    {"b = 4", {4, 12, 32, 1, false}, 8},           {"b = 8", {8, 12, 16, 1, false}, 16},
-    {"b = 4, simple", {4, 12, 32, 1, true}, 8},    {"windows of 2", {0, 12, 128, 1, false}, 4},
+    {"b = 1", {1, 12, 128, 1, false}, 2},
+    {"b = 2", {2, 12, 64, 1, false}, 4},
+    {"b = 4", {4, 12, 32, 1, false}, 8},
+    {"b = 8", {8, 12, 16, 1, false}, 16},
+    {"b = 4, simple", {4, 12, 32, 1, true}, 8},
+    {"windows of 2", {0, 12, 128, 1, false}, 4},
     {"b = 4, 3 regions", {4, 12, 32, 3, false}, 8},
 };
 enum { LAYOUT_COUNT = sizeof LAYOUTS / sizeof *LAYOUTS, COPIES_MAX = 40 };
@@ -54,7 +57,7 @@ static void run(lab *l) {
     for (unsigned i = 0; i < LAYOUT_COUNT; i++) {
         const layout *at = &LAYOUTS[i];
         tries of_copies = {0}, of_room = {0};
-        uint64_t least = COPIES_MAX, most = 0, slots = shaped_slots(&at->g), lost = 0, left = 0;
+        uint64_t least = COPIES_MAX, most = 0, slots = shaped_slots(&at->g), lost = 0;
         for (uint64_t j = 0; j < filters; j++) {
             kith_filter *f = shaped_filter(l, &at->g);
             uint64_t key = lab_key(l, 2 * slots), copies = 0;
@@ -69,7 +72,6 @@ static void run(lab *l) {
             lost += others - lab_ask(l, f, 0, others) + (kith_filter_copies(f, &key, sizeof key) < copies);
             for (uint64_t k = 0; k < copies; k++)
                 lab_must(l, kith_filter_remove(f, &key, sizeof key), "removing a copy");
-            left += kith_filter_copies(f, &key, sizeof key);
             lost += others - lab_ask(l, f, 0, others);
             lab_drop(l, f);
             lab_going(l, (i + (double)j / (double)filters) / LAYOUT_COUNT);
@@ -82,7 +84,6 @@ static void run(lab *l) {
                  "%s: refusals that changed a byte, of %llu", at->name,
                  (unsigned long long)(of_copies.refused + of_room.refused));
         lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)lost), "%s: other keys lost", at->name);
-        lab_find(l, LAB_MUST, LAB_SHOWN, 0, lab_exact((double)left), "%s: entries of other keys in its cell", at->name);
         lab_at(points, at->copies, lab_exact((double)least));
     }
 }
@@ -93,6 +94,5 @@ const lab_claim lab_F5 = {
     .sentence = "2b copies of a key fit, one more does not, and its failure changes nothing.",
     .formula = NULL,
     .code = "src/family/nest_search.h",
-    .note = NULL,
     .run = run,
 };

@@ -13,8 +13,8 @@ typedef struct layout {
 } layout;
 
 static const layout LAYOUTS[] = {
-    {"b = 4, halves of 16", {4, 5, 16, 1, false}}, {"b = 2, halves of 23", {2, 5, 23, 1, false}},
-    {"b = 1, halves of 1", {1, 5, 1, 1, false}},   {"b = 4, simple", {4, 5, 16, 1, true}},
+    {"b = 4, halves of 16", {4, 5, 16, 1, false}},       {"b = 2, halves of 23", {2, 5, 23, 1, false}},
+    {"b = 1, halves of 1", {1, 5, 1, 1, false}},         {"b = 4, simple", {4, 5, 16, 1, true}},
     {"b = 4, simple, 2^f > places", {4, 6, 4, 1, true}}, {"windows, halves of 20", {0, 5, 20, 1, false}},
 };
 enum { LAYOUT_COUNT = sizeof LAYOUTS / sizeof *LAYOUTS };
@@ -78,13 +78,16 @@ static void run(lab *l) {
         uint64_t *observed = lab_take(l, size * codes * sizeof *observed), *dense = lab_take(l, pairs * sizeof *dense);
         double *expected = lab_take(l, pairs * sizeof *expected);
         look_at(l, at, per_pair, map, observed, &s);
-        lab_find(l, LAB_MUST, LAB_EQUALS, (double)pairs, lab_exact((double)s.pairs), "%s: (place, fingerprint) seen", at->name);
-        lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)s.contradictions), "%s: seen with two alternates", at->name);
+        lab_find(l, LAB_MUST, LAB_EQUALS, (double)pairs, lab_exact((double)s.pairs), "%s: (place, fingerprint) seen",
+                 at->name);
+        lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)s.contradictions), "%s: seen with two alternates",
+                 at->name);
         lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)s.one_way), "%s: whose alternate has another alternate",
                  at->name);
         lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)s.same), "%s: which are their own alternate", at->name);
         if (!at->g.simple)
-            lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)s.same_half), "%s: with both places in one half", at->name);
+            lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)s.same_half), "%s: with both places in one half",
+                     at->name);
         uint64_t n = 0;
         for (uint64_t j = 0; j < size * codes && n < pairs; j++)
             if (map[j] != 0) {
@@ -112,7 +115,8 @@ static void run(lab *l) {
 const lab_claim lab_F6 = {
     .id = "F6",
     .title = "each place is the other's alternate",
-    .sentence = "From a place and a fingerprint the other place follows, and from that one, by the same rule, the first.",
+    .sentence =
+        "From a place and a fingerprint the other place follows, and from that one, by the same rule, the first.",
     .formula = "p' = p ⊕ h(φ), p = p' ⊕ h(φ)",
     .code = "src/core/mix.h",
     .run = run,

@@ -30,6 +30,25 @@ static inline double shaped_cells(const shaped_geometry *g) {
     return (double)g->regions * (double)g->half * (double)((UINT64_C(1) << g->f) - 1);
 }
 
+/* The load at which random keys no longer have room, in the limit of many slots: keys are edges between two buckets, and n of
+ * them have room exactly when no set of buckets has more keys among themselves than slots. For random graphs (Fernholz and
+ * Ramachandran, 2007; Cain, Sanders and Wormald, 2007), with Q(x, j) = P(Poisson(x) >= j):
+ *
+ *     x Q(x, b) / Q(x, b + 1) = 2b,     load = x / (2 b Q(x, b))        b = 2: 0.8970, b = 4: 0.9804, b = 8: 0.9979 */
+static inline double shaped_threshold(unsigned b) {
+    if (b == 1)
+        return 0.5;
+    double low = 0.1, high = 8 * b;
+    for (unsigned i = 0; i < 100; i++) {
+        double x = (low + high) / 2;
+        if (x * lab_poisson_above(x, b - 1) / lab_poisson_above(x, b) < 2 * b)
+            low = x;
+        else
+            high = x;
+    }
+    return low / (2 * b * lab_poisson_above(low, b - 1));
+}
+
 static inline void shaped_put(uint8_t *at, uint64_t value, unsigned bytes) {
     for (unsigned i = 0; i < bytes; i++)
         at[i] = (uint8_t)(value >> (8 * i));
