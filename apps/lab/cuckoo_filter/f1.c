@@ -6,8 +6,7 @@
  * slots as if they were independent; it is drawn beside. Overlapping windows have P windows in a half, 2(P + 1) slots,
  * and the same formula.
  *
- * Filters are small, since rates of few keys differ most from the limit. A key that is refused because its cell is full of
- * others is answered yes all the same, so it counts as one that is in. */
+ * Filters are small, since rates of few keys differ most from the limit. */
 #include <math.h>
 
 #include "shaped.h"
@@ -53,16 +52,8 @@ static void run(lab *l) {
     for (unsigned i = 0; i < TRIAL_COUNT; i++) {
         const trial *t = &TRIALS[i];
         uint64_t slots = shaped_slots(&t->g), n = (uint64_t)(t->load * (double)slots);
-        lab_sample rates = {0};
-        for (uint64_t j = 0; j < filters; j++) {
-            kith_filter *f = shaped_filter(l, &t->g);
-            (void)shaped_fill_past(l, f, 0, n);
-            lab_sample_add(&rates, (double)lab_ask(l, f, n, asked) / (double)asked);
-            lab_drop(l, f);
-            lab_going(l, (i + (double)j / (double)filters) / TRIAL_COUNT);
-        }
         double predicted = exact_rate(&t->g, (double)n);
-        lab_estimate rate = lab_mean(&rates);
+        lab_estimate rate = shaped_rate(l, &t->g, n, filters, asked, (double)i / TRIAL_COUNT);
         if (t->g.b == 0)
             lab_find(l, LAB_MUST, LAB_EQUALS, predicted, rate, "windows, f = %u, load %.2f", t->g.f, t->load);
         else

@@ -26,19 +26,10 @@ static unsigned document_bits(unsigned b, double rate) {
     return (unsigned)ceil(log2(2 * b / rate));
 }
 
-/* The rate of filters of 2^12 slots at this load, one number a filter. */
+/* The rate of filters of 2^12 slots at this load. */
 static lab_estimate measured_rate(lab *l, const shape *s, unsigned bits, uint64_t filters, uint64_t asked) {
     shaped_geometry g = {s->b, bits, (1 << 12) / (2 * s->b), 1, false};
-    uint64_t n = (uint64_t)(s->load * (double)shaped_slots(&g));
-    lab_sample rates = {0};
-    for (uint64_t i = 0; i < filters; i++) {
-        kith_filter *f = shaped_filter(l, &g);
-        (void)shaped_fill_past(l, f, 0, n);
-        lab_sample_add(&rates, (double)lab_ask(l, f, n, asked) / (double)asked);
-        lab_drop(l, f);
-        lab_going(l, 0.5);
-    }
-    return lab_mean(&rates);
+    return shaped_rate(l, &g, (uint64_t)(s->load * (double)shaped_slots(&g)), filters, asked, s->b / 10.0);
 }
 
 /* Bits in slots for each key, as planned for 10^7 keys; *bits is f: 0 for the planner to choose. */

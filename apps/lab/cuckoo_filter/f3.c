@@ -34,18 +34,6 @@ static lab_estimate ratio_to_bloom(double bits, lab_estimate rate) {
     return (lab_estimate){bits / bloom_bits(rate.value), bits / bloom_bits(lowest), bits / bloom_bits(highest)};
 }
 
-static lab_estimate measured_rate(lab *l, const shaped_geometry *g, uint64_t n, uint64_t filters, uint64_t asked) {
-    lab_sample rates = {0};
-    for (uint64_t i = 0; i < filters; i++) {
-        kith_filter *f = shaped_filter(l, g);
-        (void)shaped_fill_past(l, f, 0, n);
-        lab_sample_add(&rates, (double)lab_ask(l, f, n, asked) / (double)asked);
-        lab_drop(l, f);
-        lab_going(l, 0.5);
-    }
-    return lab_mean(&rates);
-}
-
 /* The highest rate from which on downwards the plan for n keys is smaller than Bloom's, on a grid of 16 to a halving. */
 static double planned_crossing(lab *l, const layout *at, uint64_t n) {
     double crossing = 0;
@@ -74,7 +62,8 @@ static void measure(lab *l, const layout *at, uint64_t slots, uint64_t filters, 
         shaped_geometry g = {at->b, f, at->b != 0 ? slots / (2 * at->b) : slots / 2 - 1, 1, false};
         uint64_t n = (uint64_t)(at->load * (double)slots);
         double bits = (double)slots * (at->b != 0 ? f : f + 1) / (double)n;
-        lab_estimate rate = measured_rate(l, &g, n, filters, asked), ratio = ratio_to_bloom(bits, rate);
+        lab_estimate rate = shaped_rate(l, &g, n, filters, asked, (at - LAYOUTS) / 3.0 + (f - at->from) / 18.0),
+                     ratio = ratio_to_bloom(bits, rate);
         double exact = -expm1((double)n * log1p(-1 / shaped_cells(&g)));
         lab_find(l, LAB_MUST, LAB_EQUALS, bits / bloom_bits(exact), ratio, "%s, f = %u, rate %.2g%%: bits over Bloom's",
                  at->name, f, 100 * exact);
@@ -124,10 +113,9 @@ const lab_claim lab_F3 = {
     .sentence = "A cuckoo filter with b = 4 needs less space than a Bloom filter at rates below 3%.",
     .formula = "f/α < 1.44·log2(1/ε)",
     .code = "src/core/fit.c",
-    .note = "[4] says that cuckoo filters with b = 4 are smaller than Bloom filters below a rate of 3%. Buckets of 4 "
-            "at a load of 0.96 are "
-            "so below 0.5% ((log2(1/ε) + 3)/0.95 gives 0.37%), buckets of 2 below 0.8%, overlapping windows below "
-            "2.5%. The 3% is said "
-            "of semi-sorted buckets elsewhere, which (log2(1/ε) + 2)/0.95 puts at 2.4%.",
+    .note =
+        "[4] says that cuckoo filters with b = 4 are smaller than Bloom filters below a rate of 3%. Buckets of 4 at a "
+        "load of 0.96 are so below 0.5% ((log2(1/ε) + 3)/0.95 gives 0.37%), buckets of 2 below 0.8%, overlapping "
+        "windows below 2.5%. The 3% comes from semi-sorted buckets, which (log2(1/ε) + 2)/0.95 puts at 2.4%.",
     .run = run,
 };

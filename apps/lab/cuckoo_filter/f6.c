@@ -67,7 +67,7 @@ static void look_at(lab *l, const layout *at, uint64_t per_pair, uint32_t *map, 
 }
 
 static void run(lab *l) {
-    uint64_t per_pair = lab_pick(l, 40, 1000); /* of 2576 pairs at most some is not seen with 2576 e^-40 */
+    uint64_t per_pair = lab_pick(l, 40, 1000); /* a pair is missed with e^-40 */
     lab_parameter(l, "digests for each place and fingerprint", "%llu", (unsigned long long)per_pair);
     lab_plot *plot = lab_draw(l, "The other place of the first place", "fingerprint", "slot where it begins", 0);
     for (unsigned i = 0; i < LAYOUT_COUNT; i++) {

@@ -26,7 +26,7 @@ static const sweep FULL[] = {{1, 1 << 10, {4, 6, 8, 10, 14}},
                              {1, 1 << 14, {4, 6, 8, 10, 14}},
                              {1, 1 << 17, {4, 6, 8, 10, 14}},
                              {2, 1 << 14, {4, 5, 6, 8, 12}},
-                             {2, 1 << 18, {4, 5, 6, 8, 12}}};
+                             {2, 1 << 17, {4, 5, 6, 8, 12}}};
 enum { WIDTHS = 5 };
 
 /* P(no cell of n keys has more than 2b), at most. */
@@ -78,7 +78,8 @@ typedef struct halfway {
     uint64_t keys, refused, crowded, not_refused;
 } halfway;
 
-static lab_estimate fill_all(lab *l, const shaped_geometry *g, uint64_t filters, bool count_cells, halfway *h) {
+static lab_estimate fill_all(lab *l, const shaped_geometry *g, uint64_t filters, bool count_cells, halfway *h,
+                             double done) {
     uint64_t slots = shaped_slots(g);
     lab_sample reached = {0};
     for (uint64_t j = 0; j < filters; j++) {
@@ -89,12 +90,12 @@ static lab_estimate fill_all(lab *l, const shaped_geometry *g, uint64_t filters,
         h->not_refused += crowded != 0 && in >= h->keys;
         lab_sample_add(&reached, (double)in / (double)slots);
         lab_drop(l, f);
-        lab_going(l, 0.5);
+        lab_going(l, done);
     }
     return lab_mean(&reached);
 }
 
-static void loads(lab *l, const sweep *s, uint64_t filters, lab_plot *plot) {
+static void loads(lab *l, const sweep *s, uint64_t filters, lab_plot *plot, double done) {
     double threshold = shaped_threshold(s->b);
     lab_series *curve = lab_curve(plot, "bound, b = %u, %llu slots", s->b, (unsigned long long)s->slots);
     lab_series *points = lab_points(plot, "b = %u, %llu slots", s->b, (unsigned long long)s->slots);
@@ -104,7 +105,7 @@ static void loads(lab *l, const sweep *s, uint64_t filters, lab_plot *plot) {
     for (unsigned i = 0; i < WIDTHS; i++) {
         g.f = s->widths[i];
         halfway h = {.keys = (uint64_t)(0.5 * threshold * (double)s->slots)};
-        lab_estimate load = fill_all(l, &g, filters, i == 0, &h);
+        lab_estimate load = fill_all(l, &g, filters, i == 0, &h, done);
         double cells = shaped_cells(&g), crowded = cells * lab_binomial_above(h.keys, 1 / cells, 2 * g.b);
         lab_find(l, LAB_MUST, LAB_AT_MOST, load_bound(&g), load,
                  "b = %u, %llu slots, f = %u: mean load at the first refusal", s->b, (unsigned long long)s->slots, g.f);
@@ -152,14 +153,13 @@ static void run(lab *l) {
     const sweep *sweeps = lab_is_quick(l) ? QUICK : FULL;
     unsigned count = lab_is_quick(l) ? sizeof QUICK / sizeof *QUICK : sizeof FULL / sizeof *FULL;
     uint64_t budget =
-        lab_pick(l, 1 << 18, 1 << 23); /* slots to fill for each geometry; 30 filters at least, and 1000 at most */
+        lab_pick(l, 1 << 18, 1 << 22); /* slots to fill for each geometry; 30 filters at least, and 1000 at most */
     lab_parameter(l, "slots filled of each geometry", "%llu", (unsigned long long)budget);
     lab_plot *plot = lab_draw(l, "Load at the first refusal", "bits of a fingerprint, f", "load", 0);
     for (unsigned i = 0; i < count; i++) {
         uint64_t filters = budget / sweeps[i].slots;
         filters = filters < 30 ? 30 : filters > 1000 ? 1000 : filters;
-        loads(l, &sweeps[i], filters, plot);
-        lab_going(l, (double)i / count);
+        loads(l, &sweeps[i], filters, plot, (double)i / count);
     }
     planned(l);
 }
