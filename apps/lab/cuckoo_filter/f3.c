@@ -55,14 +55,15 @@ static double planned_crossing(lab *l, const layout *at, uint64_t n) {
     return crossing;
 }
 
-static void measure(lab *l, const layout *at, uint64_t slots, uint64_t filters, uint64_t asked, lab_plot *plot) {
+static void measure(lab *l, const layout *at, uint64_t slots, uint64_t filters, uint64_t asked, lab_plot *plot,
+                    double done) {
     lab_series *points = lab_points(plot, "%s, load %.3f", at->name, at->load);
     double before = 0, before_rate = 1;
     for (unsigned f = at->from; f < at->from + WIDTHS; f++) {
         shaped_geometry g = {at->b, f, at->b != 0 ? slots / (2 * at->b) : slots / 2 - 1, 1, false};
         uint64_t n = (uint64_t)(at->load * (double)slots);
         double bits = (double)slots * (at->b != 0 ? f : f + 1) / (double)n;
-        lab_estimate rate = shaped_rate(l, &g, n, filters, asked, (at - LAYOUTS) / 3.0 + (f - at->from) / 18.0),
+        lab_estimate rate = shaped_rate(l, &g, n, filters, asked, done + (f - at->from) / 18.0),
                      ratio = ratio_to_bloom(bits, rate);
         double exact = -expm1((double)n * log1p(-1 / shaped_cells(&g)));
         lab_find(l, LAB_MUST, LAB_EQUALS, bits / bloom_bits(exact), ratio, "%s, f = %u, rate %.2g%%: bits over Bloom's",
@@ -99,7 +100,7 @@ static void run(lab *l) {
         lab_at(bound, rate, lab_exact(log2(1 / rate)));
     }
     for (unsigned i = 0; i < LAYOUT_COUNT; i++)
-        measure(l, &LAYOUTS[i], slots, filters, asked, plot);
+        measure(l, &LAYOUTS[i], slots, filters, asked, plot, i / 3.0);
     /* The planner also sees to it that equal fingerprints do not crowd (F7), which takes wide ones where buckets are small. */
     for (unsigned i = 0; i < LAYOUT_COUNT; i++)
         for (uint64_t n = 10000; n <= 100000000; n *= 10000)

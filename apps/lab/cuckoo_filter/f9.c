@@ -55,7 +55,7 @@ static void run(lab *l) {
     unsigned most = lab_is_quick(l) ? 10 : MOST;
     for (unsigned bits = LEAST; bits <= most; bits += STEP) {
         shaped_geometry g = {4, bits, 32, 1, false};
-        uint64_t n = shaped_slots(&g) * 3 / 4, strangers = bits < 10 ? 200 << (bits / 2) : 12800;
+        uint64_t n = shaped_slots(&g) * 3 / 4, strangers = bits < 10 ? UINT64_C(200) << (bits / 2) : 12800;
         double cells = shaped_cells(&g);
         shares s = {{0}, {0}, 0, 0};
         for (uint64_t i = 0; i < filters; i++) {
