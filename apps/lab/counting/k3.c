@@ -37,7 +37,8 @@ static void ask_all(lab *l, const kith_filter *f, const uint8_t *copies, uint64_
     for (uint64_t i = 0; i < keys; i++) {
         uint64_t key = lab_key(l, i);
         s->asked += copies[i] != 0;
-        s->lost += copies[i] != 0 && kith_filter_copies(f, &key, sizeof key) < copies[i];
+        s->lost += copies[i] != 0 &&
+                   (!kith_filter_has(f, &key, sizeof key) || kith_filter_copies(f, &key, sizeof key) < copies[i]);
     }
 }
 
