@@ -8,7 +8,8 @@
  *     crowded filters  at the best k no counter is ever seen at 15. With many counters a key (k up to 64) a plan of the
  *                      highest rate has up to 4.2 keys a counter: there 15 is reached, as often as the same formula says
  *
- * A counter of the library is stuck at 15, one before the 16 that no longer fits in 4 bits: it can't tell 15 from more. */
+ * A counter of the library is stuck at 15, one before the 16 that no longer fits in 4 bits: it can't tell 15 from
+ * more. */
 #include <math.h>
 #include <stdio.h>
 

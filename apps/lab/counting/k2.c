@@ -1,10 +1,10 @@
 /* K2: whether any counter of a filter overflows.
  *
- * The union bound: some counter of m reaches t with probability at most m p, where p is the probability for one. It is hardly
- * loose: counters of a slice shun each other (they share n keys), so two are at t together with at most p^2, and by
- * Bonferroni some counter is with at least m p - (m p)^2/2. At the best k that is far out of sight, so filters are as
- * crowded as a plan allows, 64 counters a key at a rate of 38%: 4.2 keys a counter, p = 4e-5. Filters are independent, and
- * each has a stuck counter or has none. */
+ * The union bound: some counter of m reaches t with probability at most m p, where p is the probability for one. It is
+ * hardly loose: counters of a slice shun each other (they share n keys), so two are at t together with at most p^2, and
+ * by Bonferroni some counter is with at least m p - (m p)^2/2. At the best k that is far out of sight, so filters are
+ * as crowded as a plan allows, 64 counters a key at a rate of 38%: 4.2 keys a counter, p = 4e-5. Filters are
+ * independent, and each has a stuck counter or has none. */
 #include <math.h>
 
 #include "../experiment.h"

@@ -1,9 +1,10 @@
 /* K3: adding and removing in any legal order loses no key.
  *
- * A key that is in has 1 in each of its counters that nothing but its own removal takes away, and a counter that is stuck at
- * 15 is never lowered. So a filter in which keys come and go by chance, copies too, answers yes for every key that is in,
- * at every moment; and where no counter is stuck it ends with the very counters of a filter that got the survivors alone.
- * Crowded filters (64 counters a key at a rate of 38%: 4.2 keys a counter) have stuck counters, and lose none either.
+ * A key that is in has 1 in each of its counters that nothing but its own removal takes away, and a counter that is
+ * stuck at 15 is never lowered. So a filter in which keys come and go by chance, copies too, answers yes for every key
+ * that is in, at every moment; and where no counter is stuck it ends with the very counters of a filter that got the
+ * survivors alone. Crowded filters (64 counters a key at a rate of 38%: 4.2 keys a counter) have stuck counters, and
+ * lose none either.
  *
  * What does lose keys is an illegal removal, of a key that never was in but is answered yes: each of its k counters is at
  * 1 with probability P(1)/P(at least 1), and then the key that put it there is lost. Ratios of expectations stand for

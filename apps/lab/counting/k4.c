@@ -1,10 +1,10 @@
 /* K4: one key added 2^c + 5 times, with counters of c = 4 bits.
  *
- * The library takes 2^c - 2 = 14 copies of a key and refuses more with KITH_E_COPIES, so that a key alone never drives a
- * counter to its top. Merging passes that: a filter with 14 copies of the key, merged with another one, has 28 in counters
- * that end at 15. They stick there. Removing the key 28 times lowers none of them, so the key is still answered yes, which
- * is a wrong yes, and every other key is still in. A counter that wrapped around would stand at 28 mod 16 = 12, and the last
- * removals would take it below 0, or take the counters of other keys with it. */
+ * The library takes 2^c - 2 = 14 copies of a key and refuses more with KITH_E_COPIES, so that a key alone never drives
+ * a counter to its top. Merging passes that: a filter with 14 copies of the key, merged with another one, has 28 in
+ * counters that end at 15. They stick there. Removing the key 28 times lowers none of them, so the key is still
+ * answered yes, which is a wrong yes, and every other key is still in. A counter that wrapped around would stand at 28
+ * mod 16 = 12, and the last removals would take it below 0, or take the counters of other keys with it. */
 #include "../experiment.h"
 
 enum { C = 4, TOP = (1 << C) - 1, ADDS = (1 << C) + 5, CAPACITY = 300, OTHERS = 100 };

@@ -1,10 +1,10 @@
 /* F1: how often a cuckoo filter says yes wrongly.
  *
- * A key is answered yes exactly when its cell, the pair of its places with its fingerprint, is not empty. With P pairs and
- * F = 2^f - 1 fingerprints (0 is an empty slot) there are P F cells, all alike, and of n = 2 b P α keys none is in a given
- * one with (1 - 1/(P F))^n: exact, for every load. The document's 1 - (1 - 2^-f)^(2bα) has 2^f instead of F and looks at
- * slots as if they were independent; it is drawn beside. Overlapping windows have P windows in a half, 2(P + 1) slots,
- * and the same formula.
+ * A key is answered yes exactly when its cell, the pair of its places with its fingerprint, is not empty. With P pairs
+ * and F = 2^f - 1 fingerprints (0 is an empty slot) there are P F cells, all alike, and of n = 2 b P α keys none is in
+ * a given one with (1 - 1/(P F))^n: exact, for every load. The document's 1 - (1 - 2^-f)^(2bα) has 2^f instead of F and
+ * looks at slots as if they were independent; it is drawn beside. Overlapping windows have P windows in a half,
+ * 2(P + 1) slots, and the same formula.
  *
  * Filters are small, since rates of few keys differ most from the limit. */
 #include <math.h>

@@ -1,11 +1,11 @@
 /* F2: how many bits a fingerprint needs, and what a key costs.
  *
- * With f = ⌈log2(2b/ε)⌉ bits the rate 2bα/2^f is at most ε for every load, so real filters of that f keep ε at the load that
- * they are planned for, and cost f/α bits a key. The planner is free to take another f; it never pays more than that, where
- * no wider fingerprint is needed to keep equal ones apart (F7).
+ * With f = ⌈log2(2b/ε)⌉ bits the rate 2bα/2^f is at most ε for every load, so real filters of that f keep ε at the load
+ * that they are planned for, and cost f/α bits a key. The planner is free to take another f; it never pays more than
+ * that, where no wider fingerprint is needed to keep equal ones apart (F7).
  *
- * But that f is sufficient, not the least: since α < 1, one bit less is enough for some ε. At ε = 3.05% and b = 4 the formula
- * says 9, and a filter of f = 8 at a load of 0.96 has a rate of 1 - e^(-7.68/255) = 2.97%. */
+ * But that f is sufficient, not the least: since α < 1, one bit less is enough for some ε. At ε = 3.05% and b = 4 the
+ * formula says 9, and a filter of f = 8 at a load of 0.96 has a rate of 1 - e^(-7.68/255) = 2.97%. */
 #include <math.h>
 #include <stdio.h>
 

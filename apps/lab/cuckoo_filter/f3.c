@@ -1,10 +1,10 @@
 /* F3: from which rate on a cuckoo filter is smaller than a Bloom filter.
  *
- * A Bloom filter takes log2(1/ε)/ln 2 bits a key. A cuckoo filter of f bits at load α takes f/α (windows: (f + 1)/α, one bit tells
- * the slots of a window apart) and has the rate 1 - e^(-2bα/(2^f - 1)) (windows: 2α in place of 2bα). For each f real
- * filters are filled to the load that the library plans for, and asked; the bits of a Bloom filter of the rate that was
- * measured are what they are held against. The curves cross where that ratio is 1: the whole numbers f on each side of it
- * must lie on their sides. */
+ * A Bloom filter takes log2(1/ε)/ln 2 bits a key. A cuckoo filter of f bits at load α takes f/α (windows: (f + 1)/α,
+ * one bit tells the slots of a window apart) and has the rate 1 - e^(-2bα/(2^f - 1)) (windows: 2α in place of 2bα). For
+ * each f real filters are filled to the load that the library plans for, and asked; the bits of a Bloom filter of the
+ * rate that was measured are what they are held against. The curves cross where that ratio is 1: the whole numbers f on
+ * each side of it must lie on their sides. */
 #include <math.h>
 #include <stdio.h>
 

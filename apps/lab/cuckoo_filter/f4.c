@@ -1,9 +1,9 @@
 /* F4: how full a cuckoo filter gets before a key finds no room.
  *
- * The search of the library finds room where there is any, so the mean load at the first refusal is the threshold of random
- * graphs (shaped.h). At b = 1 the step is blurred: a graph of as many edges as half its vertices has no overfull component with √(2/3) in the limit.
- * What is left of that at a finite size is of the order slots^(-1/3); the limit is shown, not tested. Fingerprints have 20 bits,
- * so that equal ones play no part. */
+ * The search of the library finds room where there is any, so the mean load at the first refusal is the threshold of
+ * random graphs (shaped.h). At b = 1 the step is blurred: a graph of half as many edges as vertices has no overfull
+ * component with √(2/3) in the limit. What is left of that at a finite size is of the order slots^(-1/3), so the share
+ * is shown and not tested. Fingerprints have 20 bits, so that equal ones play no part. */
 #include <math.h>
 
 #include "shaped.h"

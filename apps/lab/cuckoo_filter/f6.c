@@ -1,10 +1,11 @@
 /* F6: the two places of a key are each other's alternate.
  *
- * An entry moves without its key: from the place where it lies and its fingerprint the other place is computed, and from
- * there the first one again. The document takes the XOR with a hash of the fingerprint; the library's halves take
- * (H(fingerprint) - place) in the other half, which is its own inverse for any number of places and never the place itself.
- * kith_filter_look tells the slots of both places of a digest and the code that is wanted there. Over enough digests of a small filter
- * every (place, fingerprint) comes as a first place, so the whole map is seen, and each pair is as likely as any other. */
+ * An entry moves without its key: from the place where it lies and its fingerprint the other place is computed, and
+ * from there the first one again. The document takes the XOR with a hash of the fingerprint; the library's halves take
+ * (H(fingerprint) - place) in the other half, which is its own inverse for any number of places and never the place
+ * itself. kith_filter_look tells the slots of both places of a digest and the code that is wanted there. Over enough
+ * digests of a small filter every (place, fingerprint) comes as a first place, so the whole map is seen, and each pair
+ * is as likely as any other. */
 #include "shaped.h"
 
 typedef struct layout {

@@ -1,14 +1,17 @@
 /* F7: fingerprints that are too narrow for the number of keys.
  *
- * Of keys with one fingerprint and one pair of places 2b go in. There are P pairs and F = 2^f - 1 fingerprints, so P F cells, and
- * a filter refuses a key at the latest when one of them gets 2b + 1. With p(n) = P(binomial(n, 1/(P F)) > 2b), and since
- * cells share n keys and so shun each other,
+ * Of keys with one fingerprint and one pair of places 2b go in. There are P pairs and F = 2^f - 1 fingerprints, so P F
+ * cells, and a filter refuses a key at the latest when one of them gets 2b + 1. With p(n) = P(binomial(n, 1/(P F)) >
+ * 2b), and since cells share n keys and so shun each other,
  *
  *     P(some key of n is refused) >= 1 - (1 - p(n))^(P F)
  *
- * exactly; look tells each key's cell, so that crowded ones can be counted. Summed over n that is an upper bound on the mean
- * load at the first refusal. It is not the whole loss, since a few cells that share places can be too full together. For a fixed load p(n) P F grows as n/F^2b: f must grow by 1 for n to
- * grow by 2^2b, which is f = Ω(log n/b). With b = 4 and the least f, 4, that takes 10^8 keys; b = 1 and b = 2 show it. */
+ * exactly; look tells each key's cell, so that crowded ones can be counted. Summed over n that is an upper bound on the
+ * mean load at the first refusal. It is not the whole loss, since a few cells that share places can be too full
+ * together.
+ *
+ * For a fixed load p(n) P F grows as n/F^2b: f must grow by 1 for n to grow by 2^2b, which is f = Ω(log n/b). With b = 4
+ * and the least f, 4, that takes 10^8 keys; b = 1 and b = 2 show it. */
 #include <math.h>
 #include <stdio.h>
 

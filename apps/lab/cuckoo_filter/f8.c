@@ -1,14 +1,14 @@
 /* F8: the simplified cuckoo filter: the other place is the first XOR the fingerprint itself, without a hash.
  *
- * A key's places then agree in all but the lowest f bits: they lie in one aligned stretch of 2^f buckets, of which every other
- * bucket can be the alternate, and less than 2^f apart. A filter of more buckets falls apart into stretches of S = 2^f b slots
- * that can't help each other. Alone a stretch fills to the load of any cuckoo filter; but of n keys the R stretches get
- * unequal shares, and the filter is full at the latest when one of them has more than S:
+ * A key's places then agree in all but the lowest f bits: they lie in one aligned stretch of 2^f buckets, of which
+ * every other bucket can be the alternate, and less than 2^f apart. A filter of more buckets falls apart into stretches
+ * of S = 2^f b slots that can't help each other. Alone a stretch fills to the load of any cuckoo filter; but of n keys
+ * the R stretches get unequal shares, and the filter is full at the latest when one of them has more than S:
  *
  *     P(n keys go in) <= P(binomial(n, 1/R) <= S)^R
  *
- * which, summed over n, bounds the mean load at the first refusal. halves, with its hash, has one graph of all buckets and
- * loses nothing. The library's plans for alternate=simple therefore take a wide fingerprint or many regions. */
+ * which, summed over n, bounds the mean load at the first refusal. halves, with its hash, has one graph of all buckets
+ * and loses nothing. The library's plans for alternate=simple therefore take a wide fingerprint or many regions. */
 #include <math.h>
 
 #include "shaped.h"

@@ -1,14 +1,16 @@
 /* F9: removing a key that was never added.
  *
- * The filter can't know: it removes an entry of that cell, if there is one. That happens at the rate, to 1 - (1 - 1/C)^n of
- * all absent keys, with C = P (2^f - 1) cells. When the cell held one key, that key is lost; when it held more, the others still
- * answer for it, until they go. So an absent key takes another with it with the probability that its cell holds just one,
+ * The filter can't know: it removes an entry of that cell, if there is one. That happens at the rate, to 1 - (1 -
+ * 1/C)^n of all absent keys, with C = P (2^f - 1) cells. When the cell held one key, that key is lost; when it held
+ * more, the others still answer for it, until they go. So an absent key takes another with it with the probability that
+ * its cell holds just one,
  *
  *     P(lost) = (n/C) (1 - 1/C)^(n - 1)
  *
- * exactly. (A key that is refused because its cell is full counts as one that is in: it is answered yes. With 4 bits one filter
- * in thousands refuses a key for lack of room, which changes nothing that could be seen.) After each removal all n keys are asked for, and the entry is put back by adding the absent key, so that every
- * trial finds the filter full. One number a filter. */
+ * exactly. (A key that is refused because its cell is full counts as one that is in: it is answered yes. With 4 bits
+ * one filter in thousands refuses a key for lack of room, which changes nothing that could be seen.) After each removal
+ * all n keys are asked for, and the entry is put back by adding the absent key, so that every trial finds the filter
+ * full. One number a filter. */
 #include <math.h>
 
 #include "shaped.h"

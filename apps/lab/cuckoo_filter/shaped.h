@@ -30,9 +30,9 @@ static inline double shaped_cells(const shaped_geometry *g) {
     return (double)g->regions * (double)g->half * (double)((UINT64_C(1) << g->f) - 1);
 }
 
-/* The load at which random keys no longer have room, in the limit of many slots: keys are edges between two buckets, and n of
- * them have room exactly when no set of buckets has more keys among themselves than slots. For random graphs (Fernholz and
- * Ramachandran, 2007; Cain, Sanders and Wormald, 2007), with Q(x, j) = P(Poisson(x) >= j):
+/* The load at which random keys no longer have room, in the limit of many slots: keys are edges between two buckets,
+ * and n of them have room exactly when no set of buckets has more keys among themselves than slots. For random graphs
+ * (Fernholz and Ramachandran, 2007; Cain, Sanders and Wormald, 2007), with Q(x, j) = P(Poisson(x) >= j):
  *
  *     x Q(x, b) / Q(x, b + 1) = 2b,     load = x / (2 b Q(x, b))        b = 2: 0.8970, b = 4: 0.9804, b = 8: 0.9979 */
 static inline double shaped_threshold(unsigned b) {
@@ -111,9 +111,10 @@ static inline uint64_t shaped_fill_past(lab *l, kith_filter *filter, uint64_t fi
     return refused;
 }
 
-/* The share of absent keys that are answered yes with n keys in, one number a filter. A key that is refused because its cell is
- * full is answered yes all the same and counts as one that is in; with narrow fingerprints one filter in thousands refuses
- * a key for lack of room, which shifts the mean by far less than can be seen. `done` is for lab_going. */
+/* The share of absent keys that are answered yes with n keys in, one number a filter. A key that is refused because its
+ * cell is full is answered yes all the same and counts as one that is in; with narrow fingerprints one filter in
+ * thousands refuses a key for lack of room, which shifts the mean by far less than can be seen. `done` is for
+ * lab_going. */
 static inline lab_estimate shaped_rate(lab *l, const shaped_geometry *g, uint64_t n, uint64_t filters, uint64_t asked,
                                        double done) {
     lab_sample rates = {0};
