@@ -1,0 +1,155 @@
+/* K1: how high the counters of a counting filter get.
+ *
+ * A slice of s counters gets one of each key, all alike, so a counter is binomial(n, 1/s), which is Poisson of mean
+ * n/s = ln 2 at the best k. Three experiments:
+ *
+ *     full filters     the share of counters at 0, 1, 2 …, one number a filter; and the bound for t = 2 … 8
+ *     small filters    one counter of each slice, so that all that are looked at are independent: chi-square
+ *     crowded filters  at the best k no counter is ever seen at 15. With many counters a key (k up to 64) a plan of the
+ *                      highest rate has up to 4.2 keys a counter: there 15 is reached, as often as the same formula says
+ *
+ * A counter of the library is stuck at 15, one before the 16 that no longer fits in 4 bits: it can't tell 15 from
+ * more. */
+#include <math.h>
+#include <stdio.h>
+
+#include "../experiment.h"
+
+enum { VALUES = 16, TOP = 15, SEEN = 5 }; /* 5 and more are put together: 7 in 10^4 counters */
+
+/* 2^-7: the best k is 7, with ln 2 keys a counter. */
+#define RATE 0.0078125
+
+static const unsigned CROWDED_K[] = {8, 16, 32, 64};
+enum { CROWDED = sizeof CROWDED_K / sizeof *CROWDED_K };
+
+/* P(counter >= t) <= C(n, t)/s^t <= (e n/(s t))^t. */
+static double bound(double mean, unsigned t) {
+    return pow(exp(1) * mean / t, t);
+}
+
+static void tally(const kith_filter *f, uint64_t cells, uint64_t *counts) {
+    for (uint64_t c = 0; c < cells; c++)
+        counts[kith_filter_cell(f, c)]++;
+}
+
+static void full_filters(lab *l) {
+    uint64_t n = 2000, filters = lab_pick(l, 40, 400), totals[VALUES] = {0};
+    lab_sample shares[SEEN] = {{0}};
+    kith_plan plan = KITH_PLAN_INIT;
+    for (uint64_t i = 0; i < filters; i++) {
+        kith_filter *f = lab_filter(l, "counting", n, RATE, 0, NULL);
+        uint64_t counts[VALUES] = {0};
+        lab_must(l, kith_filter_plan_of(f, &plan), "asking for the plan");
+        lab_fill(l, f, 0, n);
+        tally(f, plan.cells, counts);
+        for (unsigned v = 0; v < VALUES; v++)
+            totals[v] += counts[v];
+        for (unsigned v = 0; v < SEEN; v++)
+            lab_sample_add(&shares[v], (double)counts[v] / (double)plan.cells);
+        lab_drop(l, f);
+        lab_going(l, 0.4 * (double)i / (double)filters);
+    }
+    uint64_t slice = plan.cells / plan.hashes;
+    double all = (double)(filters * plan.cells), mean = (double)n / (double)slice;
+    lab_plot *plot = lab_draw(l, "Counters of a full filter", "value", "share of the counters", LAB_LOG_Y);
+    lab_series *curve = lab_curve(plot, "binomial(n, 1/slice)"), *limit = lab_curve(plot, "bound on a value or more");
+    lab_series *points = lab_points(plot, "measured");
+    for (unsigned v = 0; v <= VALUES; v++) {
+        lab_at(curve, v, lab_exact(lab_binomial_at(n, 1 / (double)slice, v)));
+        if (v >= 2)
+            lab_at(limit, v, lab_exact(bound(mean, v)));
+    }
+    for (unsigned v = 0; v < SEEN; v++) {
+        double predicted = lab_binomial_at(n, 1 / (double)slice, v);
+        lab_find(l, LAB_MUST, LAB_EQUALS, predicted, lab_mean(&shares[v]), "counters at %u", v);
+        lab_at(points, v, lab_mean(&shares[v]));
+    }
+    /* Counters that are hit often are rare, and shun each other: the variance of their number is below a Poisson one's. */
+    for (unsigned t = SEEN; t <= TOP; t++) {
+        uint64_t from = 0;
+        for (unsigned v = t; v < VALUES; v++)
+            from += totals[v];
+        lab_estimate share = lab_scaled(lab_count(from), 1 / all);
+        if (t == SEEN)
+            lab_find(l, LAB_MUST, LAB_EQUALS, lab_binomial_above(n, 1 / (double)slice, t - 1), share,
+                     "counters at %u or more", t);
+        if (t < 9 || t == TOP)
+            lab_find(l, LAB_MUST, LAB_AT_MOST, bound(mean, t), share, "bound on counters at %u or more", t);
+        if (t < 9)
+            lab_at(points, t, lab_scaled(lab_count(totals[t]), 1 / all));
+    }
+    /* What the document computes, against the exact probability: nothing here is left to chance. */
+    lab_find(l, LAB_MUST, LAB_AT_MOST, bound(log(2), 16), lab_exact(lab_binomial_above(n, 1 / (double)slice, 15)),
+             "exact probability of 16 or more at the best k, against (e ln 2/16)^16");
+}
+
+static void small_filters(lab *l) {
+    uint64_t n = 100, filters = lab_pick(l, 2000, 40000), observed[VALUES] = {0};
+    double expected[VALUES];
+    kith_plan plan = KITH_PLAN_INIT;
+    for (uint64_t i = 0; i < filters; i++) {
+        kith_filter *f = lab_filter(l, "counting", n, RATE, 0, NULL);
+        lab_must(l, kith_filter_plan_of(f, &plan), "asking for the plan");
+        lab_fill(l, f, 0, n);
+        uint64_t slice = plan.cells / plan.hashes;
+        for (unsigned j = 0; j < plan.hashes; j++)
+            observed[kith_filter_cell(f, j * slice + lab_below(l, slice))]++;
+        lab_drop(l, f);
+        lab_going(l, 0.4 + 0.2 * (double)i / (double)filters);
+    }
+    double trials = (double)(filters * plan.hashes), p = (double)plan.hashes / (double)plan.cells;
+    for (unsigned v = 0; v < VALUES; v++)
+        expected[v] = trials * (v < TOP ? lab_binomial_at(n, p, v) : lab_binomial_above(n, p, TOP - 1));
+    lab_find_fit(l, LAB_MUST, observed, expected, VALUES, 1, "%.0f independent counters", trials);
+}
+
+static void crowded_filters(lab *l) {
+    uint64_t n = 2000, counters = lab_pick(l, 4000000, 80000000);
+    lab_plot *plot = lab_draw(l, "Counters that stick", "keys a counter", "share of the counters at 15", LAB_LOG_Y);
+    lab_series *curve = lab_curve(plot, "P(15 or more), Poisson"), *limit = lab_curve(plot, "(e λ/15)^15");
+    lab_series *points = lab_points(plot, "measured");
+    for (double mean = log(2); mean < 4.5; mean += 0.1) {
+        double above = 0;
+        for (unsigned v = TOP; v < 60; v++)
+            above += lab_poisson_at(mean, v);
+        lab_at(curve, mean, lab_exact(above));
+        lab_at(limit, mean, lab_exact(bound(mean, 15)));
+    }
+    for (unsigned i = 0; i < CROWDED; i++) {
+        char options[32];
+        uint64_t stuck = 0, seen = 0;
+        kith_filter_stats stats = KITH_FILTER_STATS_INIT;
+        (void)snprintf(options, sizeof options, "k=%u", CROWDED_K[i]);
+        while (seen < counters / CROWDED) {
+            kith_filter *f = lab_filter(l, "counting", n, 0.38, 0, options);
+            lab_fill(l, f, 0, n);
+            lab_must(l, kith_filter_stats_of(f, &stats), "asking for statistics");
+            stuck += stats.stuck;
+            seen += stats.cells;
+            lab_drop(l, f);
+            lab_going(l, 0.6 + 0.4 * (i + (double)seen * CROWDED / (double)counters) / CROWDED);
+        }
+        double p = CROWDED_K[i] / (double)stats.cells, mean = (double)n * p;
+        lab_estimate share = lab_scaled(lab_count(stuck), 1 / (double)seen);
+        lab_find(l, LAB_MUST, LAB_EQUALS, lab_binomial_above(n, p, TOP - 1), share, "%.2f keys a counter: at 15", mean);
+        lab_at(points, mean, share);
+    }
+}
+
+static void run(lab *l) {
+    lab_parameter(l, "n", "2000, and 100 for the fit");
+    lab_parameter(l, "rate planned for", "2^-7, and 38%% with k = 8 to 64 where counters are crowded");
+    full_filters(l);
+    small_filters(l);
+    crowded_filters(l);
+}
+
+const lab_claim lab_K1 = {
+    .id = "K1",
+    .title = "how high counters get",
+    .sentence = "At the best k a counter reaches 16 with probability at most (e ln 2/16)^16, about 1.4e-15.",
+    .formula = "P(c ≥ t) ≤ (e·ln 2/t)^{t}",
+    .code = "src/family/counters.h",
+    .run = run,
+};

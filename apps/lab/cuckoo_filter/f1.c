@@ -1,0 +1,77 @@
+/* F1: how often a cuckoo filter says yes wrongly.
+ *
+ * A key is answered yes exactly when its cell, the pair of its places with its fingerprint, is not empty. With P pairs
+ * and F = 2^f - 1 fingerprints (0 is an empty slot) there are P F cells, all alike, and of n = 2 b P α keys none is in
+ * a given one with (1 - 1/(P F))^n: exact, for every load. The document's 1 - (1 - 2^-f)^(2bα) has 2^f instead of F and
+ * looks at slots as if they were independent; it is drawn beside. Overlapping windows have P windows in a half,
+ * 2(P + 1) slots, and the same formula.
+ *
+ * Filters are small, since rates of few keys differ most from the limit. */
+#include <math.h>
+
+#include "shaped.h"
+
+typedef struct trial {
+    shaped_geometry g;
+    double load;
+} trial;
+
+static const trial TRIALS[] = {
+    {{4, 8, 64, 1, false}, 0.25},  {{4, 8, 64, 1, false}, 0.5},   {{4, 8, 64, 1, false}, 0.75},
+    {{4, 8, 64, 1, false}, 0.93},  {{4, 4, 32, 1, false}, 0.8},   {{4, 6, 64, 1, false}, 0.9},
+    {{4, 10, 64, 1, false}, 0.93}, {{1, 6, 512, 1, false}, 0.25}, {{2, 8, 128, 1, false}, 0.75},
+    {{8, 8, 32, 1, false}, 0.95},  {{4, 8, 128, 1, true}, 0.93},  {{0, 7, 256, 1, false}, 0.9},
+};
+enum { TRIAL_COUNT = sizeof TRIALS / sizeof *TRIALS };
+
+static double exact_rate(const shaped_geometry *g, double n) {
+    return -expm1(n * log1p(-1 / shaped_cells(g)));
+}
+
+static double document_rate(const shaped_geometry *g, double load) {
+    return -expm1(2 * g->b * load * log1p(-ldexp(1, -(int)g->f)));
+}
+
+static void run(lab *l) {
+    uint64_t filters = lab_pick(l, 100, 400), asked = lab_pick(l, 3000, 20000);
+    lab_parameter(l, "slots", "256 to 1024");
+    lab_parameter(l, "filters of each geometry", "%llu", (unsigned long long)filters);
+    lab_parameter(l, "absent keys asked of each", "%llu", (unsigned long long)asked);
+    lab_plot *plot = lab_draw(l, "Wrong answers, b = 4, f = 8", "load, α", "rate", 0);
+    lab_series *curve = lab_curve(plot, "1 − (1 − 1/(P F))^n"), *near = lab_curve(plot, "1 − (1 − 2^−f)^(2bα)");
+    lab_series *points = lab_points(plot, "measured");
+    for (double load = 0; load <= 1; load += 0.05) {
+        lab_at(curve, load, lab_exact(exact_rate(&TRIALS[0].g, load * (double)shaped_slots(&TRIALS[0].g))));
+        lab_at(near, load, lab_exact(document_rate(&TRIALS[0].g, load)));
+    }
+    lab_plot *all =
+        lab_draw(l, "Wrong answers of all geometries", "rate predicted", "rate measured", LAB_LOG_X | LAB_LOG_Y);
+    lab_series *diagonal = lab_curve(all, "equal"), *pairs = lab_points(all, "measured");
+    lab_at(diagonal, 0.004, lab_exact(0.004));
+    lab_at(diagonal, 0.5, lab_exact(0.5));
+    for (unsigned i = 0; i < TRIAL_COUNT; i++) {
+        const trial *t = &TRIALS[i];
+        uint64_t slots = shaped_slots(&t->g), n = (uint64_t)(t->load * (double)slots);
+        double predicted = exact_rate(&t->g, (double)n);
+        lab_estimate rate = shaped_rate(l, &t->g, n, filters, asked, (double)i / TRIAL_COUNT);
+        if (t->g.b == 0)
+            lab_find(l, LAB_MUST, LAB_EQUALS, predicted, rate, "windows, f = %u, load %.2f", t->g.f, t->load);
+        else
+            lab_find(l, LAB_MUST, LAB_EQUALS, predicted, rate, "b = %u, f = %u%s, load %.2f", t->g.b, t->g.f,
+                     t->g.simple ? ", simple" : "", t->load);
+        unsigned ways = t->g.b == 0 ? 2 : 2 * t->g.b; /* a window's bit tells its two slots apart */
+        lab_find(l, LAB_MUST, LAB_AT_MOST, ldexp(ways, -(int)t->g.f), rate, "… at most %u/2^f", ways);
+        lab_at(pairs, predicted, rate);
+        if (i < 4)
+            lab_at(points, t->load, rate);
+    }
+}
+
+const lab_claim lab_F1 = {
+    .id = "F1",
+    .title = "rate of a cuckoo filter",
+    .sentence = "A key that is not in is answered yes with about 1 − (1 − 2^−f)^(2bα), which is at most 2b/2^f.",
+    .formula = "ε = 1 − (1 − 1/(P·(2^{f} − 1)))^{n} ≈ 1 − (1 − 2^{−f})^{2bα} ≤ 2b/2^{f}",
+    .code = "src/core/fit.c",
+    .run = run,
+};
