@@ -26,8 +26,8 @@ typedef struct ways {
 static ways ways_take(lab *l, const places *p) {
     ways w;
     w.first = lab_take(l, p->places * sizeof *w.first);
-    w.next = lab_take(l, 2 * p->keys * sizeof *w.next);
-    w.other = lab_take(l, 2 * p->keys * sizeof *w.other);
+    w.next = lab_take(l, 2 * (size_t)p->keys * sizeof *w.next);
+    w.other = lab_take(l, 2 * (size_t)p->keys * sizeof *w.other);
     w.queue = lab_take(l, p->places * sizeof *w.queue);
     w.distance = lab_take(l, p->places * sizeof *w.distance);
     w.seen_from = lab_take(l, p->places * sizeof *w.seen_from);
@@ -35,8 +35,10 @@ static ways ways_take(lab *l, const places *p) {
 }
 
 static void ways_read(const ways *w, const places *p) {
-    for (uint64_t i = 0; i < p->places; i++)
+    for (uint32_t i = 0; i < p->places; i++) {
         w->first[i] = NO_ENTRY;
+        w->seen_from[i] = 0;
+    }
     for (uint32_t i = 0; i < p->keys; i++) {
         uint32_t ends[2] = {p->first[i], p->second[i]};
         for (uint32_t j = 0; j < 2; j++) {
@@ -45,7 +47,6 @@ static void ways_read(const ways *w, const places *p) {
             w->first[ends[j]] = 2 * i + j;
         }
     }
-    memset(w->seen_from, 0, p->places * sizeof *w->seen_from);
 }
 
 /* Counts the places at each distance from one. */
@@ -70,7 +71,7 @@ static void count_from(const ways *w, uint32_t from, uint64_t *at_distance) {
 }
 
 static void run(lab *l) {
-    uint64_t n = lab_pick(l, 500, 2000), m = 6 * n, tables = lab_pick(l, 200, 1000);
+    uint64_t n = lab_pick(l, 500, 2000), m = 6 * n, tables = lab_pick(l, 600, 1000);
     lab_parameter(l, "n", "%llu", (unsigned long long)n);
     lab_parameter(l, "m", "6n");
     lab_parameter(l, "tables", "%llu", (unsigned long long)tables);

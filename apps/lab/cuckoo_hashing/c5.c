@@ -74,7 +74,7 @@ static void run(lab *l) {
                *one_points = lab_points(plot, "one of the last quarter");
     lab_estimate all[SIZES_MAX], one[SIZES_MAX], all_exact[SIZES_MAX], one_exact[SIZES_MAX];
     for (unsigned i = 0; i < sizes; i++) {
-        uint64_t n = KEYS[i], m = PLACES_A_KEY * n, late = n / 4, tables = lab_pick(l, 50000, 300000);
+        uint64_t n = KEYS[i], m = PLACES_A_KEY * n, late = n / 4, tables = lab_pick(l, 100000, 300000);
         double N = (double)n, M = (double)m, L = (double)late;
         outcome o = try(l, n, tables, (double)i / sizes);
         all[i] = lab_share(o.rehashed, tables);

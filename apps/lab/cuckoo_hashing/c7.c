@@ -86,7 +86,7 @@ static uint64_t fill(lab *l, const way *w, places *p, const components *graph, t
 }
 
 static void run(lab *l) {
-    uint64_t tables = lab_pick(l, 500, 20000);
+    uint64_t tables = lab_pick(l, 2000, 20000);
     lab_parameter(l, "tables", "%llu of each size and kind", (unsigned long long)tables);
     lab_parameter(l, "places", "8, 16, 32, 64");
     lab_plot *plot = lab_draw(l, "First failure of a small table", "keys", "share of tables that failed", 0);

@@ -12,8 +12,6 @@
 #ifndef LAB_CUCKOO_HASHING_PLACES_H
 #define LAB_CUCKOO_HASHING_PLACES_H
 
-#include <string.h>
-
 #include "../experiment.h"
 
 /* ---- what a table did ---- */
@@ -69,13 +67,13 @@ static inline uint64_t steps_put(lab *l, kith_table *table, steps *s, uint64_t i
 #define PLACES_WANTED UINT64_MAX
 
 typedef struct places {
-    uint64_t places, keys;
+    uint32_t places, keys;
     uint32_t *first, *second; /* of keys 0 … keys - 1 of the experiment */
     uint64_t *blockers;       /* for each place that is the first of a key, another key of which it is */
 } places;
 
 static inline places places_take(lab *l, uint64_t place_count, uint64_t keys) {
-    places p = {place_count, keys, NULL, NULL, NULL};
+    places p = {(uint32_t)place_count, (uint32_t)keys, NULL, NULL, NULL};
     p.first = lab_take(l, keys * sizeof *p.first);
     p.second = lab_take(l, keys * sizeof *p.second);
     p.blockers = lab_take(l, place_count * sizeof *p.blockers);
@@ -91,8 +89,9 @@ static inline uint32_t places_first(lab *l, const kith_table *twin, steps *s, ui
 
 static inline void places_find_blockers(lab *l, places *p, const kith_table *twin, steps *s) {
     uint64_t missing = 0, i = p->keys;
-    memset(p->blockers, 0, p->places * sizeof *p->blockers);
-    for (uint64_t j = 0; j < p->keys; j++) {
+    for (uint32_t j = 0; j < p->places; j++)
+        p->blockers[j] = 0;
+    for (uint32_t j = 0; j < p->keys; j++) {
         missing += p->blockers[p->first[j]] == 0;
         p->blockers[p->first[j]] = PLACES_WANTED;
     }
@@ -131,10 +130,10 @@ static inline void places_read(lab *l, places *p, const kith_table_spec *spec) {
     twins.trace = steps_count;
     twins.trace_context = &s;
     kith_table *twin = steps_table(l, &twins);
-    for (uint64_t i = 0; i < p->keys; i++)
+    for (uint32_t i = 0; i < p->keys; i++)
         p->first[i] = places_first(l, twin, &s, i);
     places_find_blockers(l, p, twin, &s);
-    for (uint64_t i = 0; i < p->keys; i++) {
+    for (uint32_t i = 0; i < p->keys; i++) {
         if (places_second(l, p, twin, &s, i))
             continue;
         lab_drop(l, twin);
