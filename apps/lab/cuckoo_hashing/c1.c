@@ -1,9 +1,9 @@
 /* C1: a look-up looks at d buckets of b slots at most, whatever the table holds; so does a removal.
  *
- * Tables of several shapes are filled to the load at which they would grow, where most keys are away from home. Then every
- * key is asked for, and as many that are not in; half of the keys are taken out, and as many that are not in. The trace
- * tells each bucket that was looked at. The most is d, and at such a load some key needs all d, so the prediction is an
- * equality. The same for one shape and more and more keys: the most stays where it is. */
+ * Tables of several shapes are filled to the load at which they would grow, where many keys are away from their first
+ * bucket. Then every key is asked for, and as many that are not in; half of the keys are taken out, and as many that
+ * are not in. The trace tells each bucket that was looked at. The most is d, and at such a load some key needs all d,
+ * so the prediction is an equality. The same for one shape and more and more keys: the most stays where it is. */
 #include "places.h"
 
 typedef struct shape {

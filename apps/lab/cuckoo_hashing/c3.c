@@ -1,13 +1,14 @@
 /* C3: how far apart two places are in the cuckoo graph, at m = 6n.
  *
- * The graph of a table is read off the table (places.h), and the distances of all ordered pairs of its places are counted. All
- * pairs are alike before the functions are drawn, so the share of pairs at distance d, one number a table, has the
- * probability for its mean. A path of d keys over given places in between has probability n (n-1) … (2/m^2)^d at most, and there
- * are fewer than m^(d-1) ways to choose the places: (2n/m)^d / m in all, 3^-d / m at m = 6n. For d = 1 the probability is
- * 1 - (1 - 2/m^2)^n, exactly. The bound is nearly met at each d, so twice as many paths would be seen at once.
+ * The graph of a table is read off the table (places.h), and the distances of all ordered pairs of its places are
+ * counted. All pairs are alike before the functions are drawn, so the share of pairs at distance d, one number a table,
+ * has the probability for its mean. A path of d keys over given places in between has probability n (n-1) … (2/m^2)^d
+ * at most, and there are fewer than m^(d-1) ways to choose the places: (2n/m)^d / m in all, 3^-d / m at m = 6n. For d =
+ * 1 the probability is 1 - (1 - 2/m^2)^n, exactly. The bound is nearly met at each d, so twice as many paths would be
+ * seen at once.
  *
- * Of n keys about m 3^-d pairs are at distance d: 2000 keys give 2 at d = 8 in each table, and it is the sum over tables
- * that has to be large. */
+ * Of n keys about m 3^-d pairs are at distance d: 2000 keys give 2 at d = 8 in each table, and it is the sum over
+ * tables that has to be large. */
 #include <math.h>
 
 #include "places.h"

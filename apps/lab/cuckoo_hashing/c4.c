@@ -1,12 +1,14 @@
 /* C4: at m = 6n the graph of a table has a cycle with probability 1/2 at most; the table is rebuilt far more rarely.
  *
- * Two measurements. The graph of each of many tables is read off (places.h) and looked into for a cycle; the same keys go into
- * the table itself, which must draw new functions just when a component of the graph has more keys than places. And far more
- * tables are filled without a look at their graphs, to see that rare event often enough.
+ * Two measurements. The graph of each of many tables is read off (places.h) and looked into for a cycle; the same keys
+ * go into the table itself, which must draw new functions just when a component of the graph has more keys than places.
+ * And far more tables are filled without a look at their graphs, to see that rare event often enough.
  *
  * Both probabilities are exact (chance.h). In the limit the number of cycles is Poisson with the mean sum of c^d/(2d),
- * c = 2n/m = 1/3, so there is one with 1 - sqrt(1 - c) = 0.1835; and a component with two comes with
- * c^3 (3 + 2c) / (48 (1 - c)^3 n) = 0.0095/n (Janson, Knuth, Łuczak, Pittel, 1993). */
+ * c = 2n/m = 1/3, so there is one with 1 - sqrt(1 - c) = 0.1835; and a component with two comes with c^3 (3 + 2c) / (48
+ * (1 - c)^3 n) = 0.0095/n (Janson, Knuth, Łuczak, Pittel, 1993). */
+#include <stdio.h>
+
 #include "chance.h"
 #include "places.h"
 
@@ -65,8 +67,10 @@ static void run(lab *l) {
     lab_series *cycle_points = lab_points(plot, "a cycle"), *rehash_points = lab_points(plot, "a rehash");
     for (unsigned i = 0; i < SIZES; i++) {
         uint64_t n = KEYS[i], graphs = lab_pick(l, 1000, 15000), tables = lab_pick(l, 3000000, 40000000) / n;
-        lab_parameter(l, "tables", "%llu graphs and %llu tables of n = %llu", (unsigned long long)graphs,
-                      (unsigned long long)tables, (unsigned long long)n);
+        char name[48];
+        (void)snprintf(name, sizeof name, "tables of %llu keys", (unsigned long long)n);
+        lab_parameter(l, name, "%llu for cycles, %llu for rehashes", (unsigned long long)graphs,
+                      (unsigned long long)tables);
         lab_estimate cycles = lab_share(count_cycles(l, n, graphs, (double)i / SIZES), graphs);
         lab_estimate rehashes = lab_share(count_rehashes(l, n, tables, (i + 0.5) / SIZES), tables);
         double cycle = 1 - chance_of_forest(n, 6 * n), rehash = 1 - chance_of_room(n, 6 * n);

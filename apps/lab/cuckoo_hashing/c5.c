@@ -1,19 +1,21 @@
 /* C5: n insertions into m = (2 + δ)n places draw new functions with O(1/n), one of them with O(1/n^2).
  *
- * Small tables are filled again and again, each with functions of its own, and the insertion that made it draw new ones is
- * noted. With m = 4n (δ = 2) the event is rare, but not too rare to be counted up to 200 keys; above that it can hardly be
- * seen. One insertion is one of the last quarter of a table's insertions: the mean over them.
+ * Small tables are filled again and again, each with functions of its own, and the insertion that made it draw new ones
+ * is noted. With m = 4n (δ = 2) the event is rare, but not too rare to be counted up to 200 keys; above that it can
+ * hardly be seen. One insertion is one of the last quarter of a table's insertions: the mean over them.
  *
- * The walk is as long as it may get, min(m, 6 log m / log 1.05) steps, which is more than the ⌈6 log_2 m⌉ that δ = 2 asks for. A
- * walk that ends at all moves each of the keys there are twice at most and the new one once, so it takes 2n looks at most, fewer
- * than m; the table is therefore rebuilt just when the graph leaves no room, which has an exact probability (chance.h).
- * For many keys it comes near to that of a component with two cycles (Janson, Knuth, Łuczak, Pittel, 1993),
+ * The walk is as long as it may get, min(m, 6 log m / log 1.05) steps, which is more than the ⌈6 log_2 m⌉ that δ = 2
+ * asks for. A walk that ends at all moves each of the keys there are twice at most and the new one once, so it takes 2n
+ * looks at most, fewer than m; the table is therefore rebuilt just when the graph leaves no room, which has an exact
+ * probability (chance.h). For many keys it comes near to that of a component with two cycles (Janson, Knuth, Łuczak,
+ * Pittel, 1993),
  *
  *     c^2 (3 + 2c) / (24 (1 - c)^3 m),   c = 2n/m
  *
- * from below: so that is the constant of O(1/n), and its difference quotient that of O(1/n^2). The exponents are the slopes of
- * straight lines through the logarithms; those of the limit, -1 and -2, are not reached with so few keys, so they are held
- * against the slopes of the exact probabilities. Their intervals are those of the points, all at their worst at once. */
+ * from below: so that is the constant of O(1/n), and its difference quotient that of O(1/n^2). The exponents are the
+ * slopes of straight lines through the logarithms; those of the limit, -1 and -2, are not reached with so few keys, so
+ * they are held against the slopes of the exact probabilities. Their intervals are those of the points, all at their
+ * worst at once. */
 #include "chance.h"
 #include "places.h"
 
@@ -30,7 +32,7 @@ typedef struct outcome {
     uint64_t rehashed, late; /* tables; of them those whose first rehash came in the last quarter */
 } outcome;
 
-static outcome try(lab *l, uint64_t n, uint64_t tables, double done) {
+static outcome fill(lab *l, uint64_t n, uint64_t tables, double done) {
     outcome o = {0};
     for (uint64_t i = 0; i < tables; i++) {
         steps s = {0};
@@ -67,6 +69,9 @@ static lab_estimate exponent(const lab_estimate *y, unsigned sizes) {
 
 static void run(lab *l) {
     unsigned sizes = lab_is_quick(l) ? 4 : SIZES_MAX;
+    uint64_t tables = lab_pick(l, 100000, 300000);
+    lab_parameter(l, "m", "4n");
+    lab_parameter(l, "tables of each size", "%llu", (unsigned long long)tables);
     lab_plot *plot =
         lab_draw(l, "New functions for n keys in 4n places", "keys, n", "probability", LAB_LOG_X | LAB_LOG_Y);
     lab_series *all_curve = lab_curve(plot, "n insertions, exactly"), *all_points = lab_points(plot, "n insertions");
@@ -74,9 +79,9 @@ static void run(lab *l) {
                *one_points = lab_points(plot, "one of the last quarter");
     lab_estimate all[SIZES_MAX], one[SIZES_MAX], all_exact[SIZES_MAX], one_exact[SIZES_MAX];
     for (unsigned i = 0; i < sizes; i++) {
-        uint64_t n = KEYS[i], m = PLACES_A_KEY * n, late = n / 4, tables = lab_pick(l, 100000, 300000);
+        uint64_t n = KEYS[i], m = PLACES_A_KEY * n, late = n / 4;
         double N = (double)n, M = (double)m, L = (double)late;
-        outcome o = try(l, n, tables, (double)i / sizes);
+        outcome o = fill(l, n, tables, (double)i / sizes);
         all[i] = lab_share(o.rehashed, tables);
         one[i] = lab_scaled(lab_share(o.late, tables), 1 / L);
         all_exact[i] = lab_exact(1 - chance_of_room(n, m));
@@ -90,7 +95,6 @@ static void run(lab *l) {
         lab_find(l, LAB_MUST, LAB_EQUALS, one_exact[i].value, one[i], "n = %.0f: P(rehash in one insertion)", N);
         double bound = (limit_of(N, M) - limit_of(N - L, M)) / L;
         lab_find(l, LAB_MUST, LAB_AT_MOST, bound, one[i], "… its bound, %.3f/n^2", N * N * bound);
-        lab_parameter(l, "tables", "%llu of %llu keys", (unsigned long long)tables, (unsigned long long)n);
     }
     lab_find(l, LAB_MUST, LAB_EQUALS, exponent(all_exact, sizes).value, exponent(all, sizes),
              "exponent of n, n insertions (limit −1)");

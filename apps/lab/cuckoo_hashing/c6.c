@@ -1,12 +1,14 @@
 /* C6: two functions and one slot a bucket fill half of the table, and no more.
  *
- * Tables are filled until they draw new functions for the first time; the load at which that happens, one number a table,
- * gives the share of tables that hold all keys up to any load. The probability is exact (chance.h): near 1 below a load of 1/2,
- * near 0 above, sqrt(2/3) = 0.816 at 1/2 in the limit, and the step gets steeper as m^(1/3), the width of the window in which the
- * graph's giant component is born.
+ * Tables are filled until they draw new functions for the first time; the load at which that happens, one number a
+ * table, gives the share of tables that hold all keys up to any load. The probability is exact (chance.h): near 1 below
+ * a load of 1/2, near 0 above, sqrt(2/3) = 0.816 at 1/2 in the limit, and the step gets steeper as m^(1/3), the width
+ * of the window in which the graph's giant component is born.
  *
  * insert=search looks through a whole component, in tables of 16384 buckets at most, and so fails only when there is no
  * room. The walk may also be cut short by Max, so it can only be worse; below a load of 1/2 it is seen not to be. */
+#include <stdio.h>
+
 #include "chance.h"
 #include "places.h"
 
@@ -56,8 +58,10 @@ static void run(lab *l) {
     lab_plot *plot = lab_draw(l, "Tables with room for all keys (d = 2, b = 1)", "load", "share of tables", 0);
     for (unsigned i = 0; i < 2; i++) {
         uint64_t m = sizes[i];
-        lab_parameter(l, "tables", "%llu of %llu places, by search and by walk", (unsigned long long)tables[i],
-                      (unsigned long long)m);
+        char name[48];
+        (void)snprintf(name, sizeof name, "tables of %llu places", (unsigned long long)m);
+        lab_parameter(l, name, "%llu by search, %llu by walk", (unsigned long long)tables[i],
+                      (unsigned long long)tables[i]);
         lab_series *curve = lab_curve(plot, "exactly, m = %llu", (unsigned long long)m);
         for (double load = LOAD[0]; load < LOAD[LOADS - 1] + 0.001; load += 0.004)
             lab_at(curve, load, lab_exact(chance_of_room(keys_at(load, m), m)));

@@ -1,14 +1,15 @@
 /* C7: an insertion fails just when its component would hold more keys than places.
  *
- * Small tables are filled until the first failure (new functions, or growth), and beside them the graph (places.h): before each
- * insertion the graph says whether the component that the key makes has more keys than places, and the table must fail in
- * that case and in no other. Every insertion is checked. Tables are of 8 to 64 places, so that there are many failures, and early ones.
+ * Small tables are filled until the first failure (new functions, or growth), and beside them the graph (places.h):
+ * before each insertion the graph says whether the component that the key makes has more keys than places, and the
+ * table must fail in that case and in no other. Every insertion is checked. Tables are of 8 to 64 places, so that there
+ * are many failures, and early ones.
  *
  * insert=search looks through the whole component. A walk has m steps in tables so small, and needs two for each key at
  * most, so it is checked likewise up to a load of 1/2; above, those that are cut short are counted and shown.
  *
- * A walk that comes to a place where it has been before has gone round a cycle; it goes back the way it came, puts the new
- * key in its other place and goes on from there. Such walks that end are counted, too: they refute that they go on
+ * A walk that comes to a place where it has been before has gone round a cycle; it goes back the way it came, puts the
+ * new key in its other place and goes on from there. Such walks that end are counted, too: they refute that they go on
  * for ever. */
 #include "chance.h"
 #include "places.h"

@@ -1,19 +1,19 @@
 /* chance.h: how likely the graph of a cuckoo table is of a given sort, exactly.
  *
- * The places of a table (layout=one, d = 2, b = 1) are the m vertices of a graph, its n keys the edges: each joins two places
- * that are drawn independently, which may be the same, so there are m^(2n) graphs, all alike. A key that joins two
- * components takes one from their number, and one that does not closes a cycle; so when no component holds more keys than
- * places, there are t = m - n trees, and all other components have just one cycle. With T(z) = z e^T(z) the generating
- * function of rooted trees, T - T^2/2 is that of trees and 1/2 ln 1/(1 - T) that of components with one cycle (a loop and
- * a double edge count half, as they come in half as many ways). The share of such graphs is therefore
+ * The places of a table (layout=one, d = 2, b = 1) are the m vertices of a graph, its n keys the edges: each joins two
+ * places that are drawn independently, which may be the same, so there are m^(2n) graphs, all alike. A key that joins
+ * two components takes one from their number, and one that does not closes a cycle; so when no component holds more
+ * keys than places, there are t = m - n trees, and all other components have just one cycle. With T(z) = z e^T(z) the
+ * generating function of rooted trees, T - T^2/2 is that of trees and 1/2 ln 1/(1 - T) that of components with one
+ * cycle (a loop and a double edge count half, as they come in half as many ways). The share of such graphs is therefore
  *
  *     n! 2^n m! / (m^(2n) t!)  [z^m] (T - T^2/2)^t (1 - T)^(-1/2)
  *
  * and without the last factor it is the share of graphs that have no cycle at all. Lagrange's inversion, [z^m] H(T) =
- * [u^m] H(u) (1 - u) e^(mu), makes of it the coefficient of u^n in (1 - u/2)^t (1 - u)^p e^(mu), p = 1/2 or 1: an integral
- * over a circle, which passes through the saddle at u = 2n/m, or just inside of the branch point at u = 1 where that comes
- * first. Sums over equidistant points of a circle converge faster than any power; 8192 of them leave less than 10^-9 of the
- * value for m up to 20000. */
+ * [u^m] H(u) (1 - u) e^(mu), makes of it the coefficient of u^n in (1 - u/2)^t (1 - u)^p e^(mu), p = 1/2 or 1: an
+ * integral over a circle, which passes through the saddle at u = 2n/m, or just inside of the branch point at u = 1
+ * where that comes first. Sums over equidistant points of a circle converge faster than any power; 8192 of them leave
+ * less than 10^-9 of the value for m up to 20000. */
 #ifndef LAB_CUCKOO_HASHING_CHANCE_H
 #define LAB_CUCKOO_HASHING_CHANCE_H
 

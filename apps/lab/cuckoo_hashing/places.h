@@ -6,9 +6,9 @@
  *     the first place of a key is where a look-up looks;
  *     the second is where it goes when its first is taken by another key, the blocker: the look-up then looks at both.
  *
- * A key that lies in its first place although that was taken has no other, and if the blocker has none either, the twin draws
- * new functions and is made anew. Blockers are keys of the twin alone: as many are drawn as it takes until each place
- * that is the first of a key is the first of one. */
+ * A key that lies in its first place although that was taken has no other, and if the blocker has none either, the twin
+ * draws new functions and is made anew. Blockers are keys of the twin alone: as many are drawn as it takes until each
+ * place that is the first of a key is the first of one. */
 #ifndef LAB_CUCKOO_HASHING_PLACES_H
 #define LAB_CUCKOO_HASHING_PLACES_H
 
