@@ -171,7 +171,7 @@ static inline uint32_t components_head(const components *c, uint32_t place) {
     return place;
 }
 
-/* A key that may lie in either place. The component that it makes may have a cycle; it may have more keys than places. */
+/* A key that may lie in either place: does it close a cycle; has its component more keys than places now? */
 typedef struct joined {
     bool cycle, overfull;
 } joined;
