@@ -1,0 +1,97 @@
+/* C2: the mean number of displacements of an insertion depends on the load, not on the number of keys.
+ *
+ * Tables of m places are filled to a load of 0.45, and the moves of the trace are counted, up to loads of 0.2, 0.3, 0.4
+ * and 0.45. Insertions for which the table was rebuilt are left out: C5 and C12 have them.
+ *
+ * Predicted is the limit for many keys (trees.h), which has no n in it; what components with a cycle add is of order
+ * 1/n, and less than the intervals from 10^5 places on. In smaller tables there is a bound: a walk without a cycle that
+ * makes d moves has passed a path of d keys, of which c^d at most are expected, c = 2n/m, so a geometric series. */
+#include <stdio.h>
+
+#include "places.h"
+#include "trees.h"
+
+enum { LOADS = 4 };
+static const double LOAD[LOADS] = {0.2, 0.3, 0.4, 0.45};
+
+static double bound_at(const trees *t, double load) {
+    (void)t;
+    return load * 2 * load / (1 - 2 * load);
+}
+
+/* The mean over all insertions up to a load. */
+static double up_to(double (*moves)(const trees *, double), const trees *t, double load) {
+    enum { PARTS = 200 };
+    double sum = 0;
+    for (int i = 0; i < PARTS; i++)
+        sum += moves(t, load * (i + 0.5) / PARTS);
+    return sum / PARTS;
+}
+
+static void fill(lab *l, uint64_t m, lab_sample *means, double done) {
+    steps s = {0};
+    kith_table_spec spec = steps_spec(m, "layout=one d=2 b=1 insert=walk load=100", &s);
+    kith_table *table = steps_table(l, &spec);
+    uint64_t moves = 0, insertions = 0, i = 0;
+    for (int a = 0; a < LOADS; a++) {
+        for (; i < (uint64_t)(LOAD[a] * (double)m); i++) {
+            s.moves = 0;
+            if (steps_put(l, table, &s, i) > 0)
+                continue;
+            moves += s.moves;
+            insertions++;
+        }
+        lab_sample_add(&means[a], (double)moves / (double)insertions);
+        lab_going(l, done);
+    }
+    lab_drop(l, table);
+}
+
+static void find(lab *l, const trees *t, uint64_t m, const lab_sample *means) {
+    for (int a = LOADS - 1; a >= 0; a--) {
+        if (m >= 100000)
+            lab_find(l, LAB_MUST, LAB_EQUALS, up_to(trees_moves, t, LOAD[a]), lab_mean(&means[a]),
+                     "m = %llu, up to a load of %.2f: moves an insertion", (unsigned long long)m, LOAD[a]);
+        else
+            lab_find(l, LAB_MUST, LAB_AT_MOST, up_to(bound_at, t, LOAD[a]), lab_mean(&means[a]),
+                     "m = %llu, up to a load of %.2f: moves an insertion, against the bound", (unsigned long long)m,
+                     LOAD[a]);
+    }
+}
+
+static void run(lab *l) {
+    static const uint64_t PLACES[] = {1000000, 100000, 10000, 1000};
+    unsigned first = lab_is_quick(l) ? 1 : 0;
+    trees *t = lab_take(l, sizeof *t);
+    trees_sum(l, t);
+    lab_plot *plot = lab_draw(l, "Displacements", "places, m", "moves an insertion, on average", LAB_LOG_X);
+    for (int a = 0; a < LOADS; a++) {
+        lab_series *curve = lab_curve(plot, "limit, up to a load of %.2f", LOAD[a]);
+        lab_at(curve, 1000, lab_exact(up_to(trees_moves, t, LOAD[a])));
+        lab_at(curve, (double)PLACES[first], lab_exact(up_to(trees_moves, t, LOAD[a])));
+    }
+    lab_series *points = lab_points(plot, "measured");
+    for (unsigned i = first; i < 4; i++) {
+        uint64_t tables = lab_pick(l, 2000000, 20000000) / PLACES[i], least = lab_pick(l, 30, 60);
+        tables = tables < least ? least : tables;
+        lab_sample means[LOADS] = {{0}};
+        for (uint64_t j = 0; j < tables; j++)
+            fill(l, PLACES[i], means, (i - first + (double)j / (double)tables) / (4 - first));
+        for (int a = 0; a < LOADS; a++)
+            lab_at(points, (double)PLACES[i], lab_mean(&means[a]));
+        find(l, t, PLACES[i], means);
+        char name[48];
+        (void)snprintf(name, sizeof name, "tables of %llu places", (unsigned long long)PLACES[i]);
+        lab_parameter(l, name, "%llu", (unsigned long long)tables);
+    }
+}
+
+const lab_claim lab_C2 = {
+    .id = "C2",
+    .title = "displacements of an insertion",
+    .sentence =
+        "At a fixed load below 1/2 an insertion displaces a number of keys that does not grow with n, on average.",
+    .formula = "E[moves] ≤ α · 2α/(1 − 2α)",
+    .code = "src/tables/cuckoo_room.c",
+    .run = run,
+};

@@ -1,0 +1,113 @@
+/* C5: n insertions into m = (2 + δ)n places draw new functions with O(1/n), one of them with O(1/n^2).
+ *
+ * Small tables are filled again and again, each with functions of its own, and the insertion that made it draw new ones
+ * is noted. With m = 4n (δ = 2) the event is rare, but not too rare to be counted up to 200 keys; above that it can
+ * hardly be seen. One insertion is one of the last quarter of a table's insertions: the mean over them.
+ *
+ * The walk is as long as it may get, min(m, 6 log m / log 1.05) steps, which is more than the ⌈6 log_2 m⌉ that δ = 2
+ * asks for. A walk that ends at all moves each of the keys there are twice at most and the new one once, so it takes 2n
+ * looks at most, fewer than m; the table is therefore rebuilt just when the graph leaves no room, which has an exact
+ * probability (chance.h). For many keys it comes near to that of a component with two cycles (Janson, Knuth, Łuczak,
+ * Pittel, 1993),
+ *
+ *     c^2 (3 + 2c) / (24 (1 - c)^3 m),   c = 2n/m
+ *
+ * from below: so that is the constant of O(1/n), and its difference quotient that of O(1/n^2). The exponents are the
+ * slopes of straight lines through the logarithms; those of the limit, -1 and -2, are not reached with so few keys, so
+ * they are held against the slopes of the exact probabilities. Their intervals are those of the points, all at their
+ * worst at once. */
+#include "chance.h"
+#include "places.h"
+
+enum { SIZES_MAX = 6, PLACES_A_KEY = 4 };
+static const uint64_t KEYS[SIZES_MAX] = {8, 16, 32, 64, 128, 200};
+
+/* P(a component with two cycles) when it is small. */
+static double limit_of(double n, double m) {
+    double c = 2 * n / m;
+    return c * c * (3 + 2 * c) / (24 * pow(1 - c, 3) * m);
+}
+
+typedef struct outcome {
+    uint64_t rehashed, late; /* tables; of them those whose first rehash came in the last quarter */
+} outcome;
+
+static outcome fill(lab *l, uint64_t n, uint64_t tables, double done) {
+    outcome o = {0};
+    for (uint64_t i = 0; i < tables; i++) {
+        steps s = {0};
+        kith_table_spec spec = steps_spec(PLACES_A_KEY * n, "layout=one d=2 b=1 insert=walk load=100", &s);
+        kith_table *table = steps_table(l, &spec);
+        for (uint64_t j = 0; j < n && s.rebuilds == 0; j++)
+            if (steps_put(l, table, &s, j) > 0) {
+                o.rehashed++;
+                o.late += j >= n - n / 4;
+            }
+        lab_drop(l, table);
+        if (i % 256 == 0)
+            lab_going(l, done + (double)i / (double)tables / SIZES_MAX);
+    }
+    return o;
+}
+
+/* The slope of log y over log n. */
+static lab_estimate exponent(const lab_estimate *y, unsigned sizes) {
+    double middle = 0, squares = 0;
+    for (unsigned i = 0; i < sizes; i++)
+        middle += log((double)KEYS[i]) / sizes;
+    for (unsigned i = 0; i < sizes; i++)
+        squares += pow(log((double)KEYS[i]) - middle, 2);
+    lab_estimate slope = {0, 0, 0};
+    for (unsigned i = 0; i < sizes; i++) {
+        double weight = (log((double)KEYS[i]) - middle) / squares;
+        slope.value += weight * log(y[i].value);
+        slope.low += weight * log(weight > 0 ? y[i].low : y[i].high);
+        slope.high += weight * log(weight > 0 ? y[i].high : y[i].low);
+    }
+    return slope;
+}
+
+static void run(lab *l) {
+    unsigned sizes = lab_is_quick(l) ? 4 : SIZES_MAX;
+    uint64_t tables = lab_pick(l, 100000, 300000);
+    lab_parameter(l, "m", "4n");
+    lab_parameter(l, "tables of each size", "%llu", (unsigned long long)tables);
+    lab_plot *plot =
+        lab_draw(l, "New functions for n keys in 4n places", "keys, n", "probability", LAB_LOG_X | LAB_LOG_Y);
+    lab_series *all_curve = lab_curve(plot, "n insertions, exactly"), *all_points = lab_points(plot, "n insertions");
+    lab_series *one_curve = lab_curve(plot, "one of the last quarter, exactly"),
+               *one_points = lab_points(plot, "one of the last quarter");
+    lab_estimate all[SIZES_MAX], one[SIZES_MAX], all_exact[SIZES_MAX], one_exact[SIZES_MAX];
+    for (unsigned i = 0; i < sizes; i++) {
+        uint64_t n = KEYS[i], m = PLACES_A_KEY * n, late = n / 4;
+        double N = (double)n, M = (double)m, L = (double)late;
+        outcome o = fill(l, n, tables, (double)i / sizes);
+        all[i] = lab_share(o.rehashed, tables);
+        one[i] = lab_scaled(lab_share(o.late, tables), 1 / L);
+        all_exact[i] = lab_exact(1 - chance_of_room(n, m));
+        one_exact[i] = lab_exact((chance_of_room(n - late, m) - chance_of_room(n, m)) / L);
+        lab_at(all_curve, N, all_exact[i]);
+        lab_at(one_curve, N, one_exact[i]);
+        lab_at(all_points, N, all[i]);
+        lab_at(one_points, N, one[i]);
+        lab_find(l, LAB_MUST, LAB_EQUALS, all_exact[i].value, all[i], "n = %.0f: P(rehash in n insertions)", N);
+        lab_find(l, LAB_MUST, LAB_AT_MOST, limit_of(N, M), all[i], "… its bound, %.3f/n", N * limit_of(N, M));
+        lab_find(l, LAB_MUST, LAB_EQUALS, one_exact[i].value, one[i], "n = %.0f: P(rehash in one insertion)", N);
+        double bound = (limit_of(N, M) - limit_of(N - L, M)) / L;
+        lab_find(l, LAB_MUST, LAB_AT_MOST, bound, one[i], "… its bound, %.3f/n^2", N * N * bound);
+    }
+    lab_find(l, LAB_MUST, LAB_EQUALS, exponent(all_exact, sizes).value, exponent(all, sizes),
+             "exponent of n, n insertions (limit −1)");
+    lab_find(l, LAB_MUST, LAB_EQUALS, exponent(one_exact, sizes).value, exponent(one, sizes),
+             "exponent of n, one insertion (limit −2)");
+}
+
+const lab_claim lab_C5 = {
+    .id = "C5",
+    .title = "how rare a rehash is",
+    .sentence = "With Max = ⌈6 log_(1+δ/2) m⌉ an insertion into m ≥ (2+δ)n places draws new functions with probability "
+                "O(1/n²), and n insertions with O(1/n).",
+    .formula = "P(rehash) = O(1/n^{2})",
+    .code = "src/tables/cuckoo_room.c",
+    .run = run,
+};
