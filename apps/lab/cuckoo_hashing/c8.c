@@ -6,7 +6,7 @@
  *
  * Beside the loads of the document, which were measured, there is the threshold of the theory: for d functions and b slots,
  * keys that fill less than it can be arranged with a probability that goes to 1, keys that fill more with one that goes to 0.
-It is a limit: where a table of m slots fails for the first time strays around it by something of order 1/sqrt(m) (0.4 of it,
+ * It is a limit: where a table of m slots fails for the first time strays around it by something of order 1/sqrt(m) (0.4 of it,
  * measured), and by no more may the mean lie above it. From below the table comes within half a point of it: the search for
  * room ends after 16384 buckets. */
 #include <math.h>
