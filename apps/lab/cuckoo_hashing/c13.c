@@ -146,7 +146,7 @@ static uint64_t rehashes_of_table(lab *l, uint64_t n) {
 
 static void run(lab *l) {
     unsigned sizes = (unsigned)lab_pick(l, 3, SIZE_COUNT);
-    uint64_t runs = 30; /* of the largest size; twice as many of each smaller one */
+    uint64_t runs = 30; /* of the largest size, and up to eight times as many of smaller ones */
     lab_parameter(l, "bins, and as many keys", "2^10 to 2^%u", 10 + 2 * (sizes - 1));
     lab_parameter(l, "runs of each size", "%llu of the largest, more of the others", (unsigned long long)runs);
     lab_plot *plot =
@@ -155,7 +155,7 @@ static void run(lab *l) {
     lab_series *points = lab_points(plot, "optimum");
     for (unsigned i = 0; i < sizes; i++) {
         unsigned bits = 10 + 2 * i;
-        uint64_t of = runs << (sizes - 1 - i), rehashes = 0;
+        uint64_t of = runs << (sizes - 1 - i > 3 ? 3 : sizes - 1 - i), rehashes = 0;
         graph g = graph_of(l, UINT64_C(1) << bits);
         lab_sample fullest = {0};
         for (uint64_t r = 0; r < of; r++) {
