@@ -186,8 +186,10 @@ static void run_size(const options *o, size_t n, subject *subjects, results *r) 
         }
         if (!o->no_peers)
             peers_round(subjects, count, &k, round == 0, r);
-        row like = {.who = "limit", .name = "", .n = n, .op = "digest of 16 bytes", .threads = 1, .pages = ""};
-        results_push(results_row(r, &like), limit_digest(k.asks < 1000000 ? 1000000 : k.asks));
+        for (size_t h = 0; h < HASHING_COUNT; h++) {
+            row like = {.who = "limit", .name = "", .n = n, .op = HASHINGS[h].name, .threads = 1, .pages = ""};
+            results_push(results_row(r, &like), limit_digest(&HASHINGS[h], k.asks < 1000000 ? 1000000 : k.asks));
+        }
     }
     for (size_t s = 0; s < count; s++)
         subject_link(&subjects[s], &k, r);

@@ -13,7 +13,6 @@
 #define _DEFAULT_SOURCE
 #include "limits.h"
 
-#include <kith/hash.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -163,16 +162,38 @@ double limit_sequence(const block *b) {
     return (now(1) - start) / (double)passes / (double)(b->bytes / LINE_BYTES);
 }
 
-double limit_digest(size_t n) {
-    kith_hash hash = {.id = KITH_HASH_XXH3};
+const hashing HASHINGS[] = {
+    {"digest of 16 bytes", KITH_HASH_XXH3, false},
+    {"digest_many of 16 bytes", KITH_HASH_XXH3, true},
+    {"siphash of 16 bytes", KITH_HASH_SIPHASH, false},
+    {"siphash_many of 16 bytes", KITH_HASH_SIPHASH, true},
+};
+const size_t HASHING_COUNT = sizeof HASHINGS / sizeof *HASHINGS;
+
+double limit_digest(const hashing *h, size_t n) {
+    enum { KEYS = 1024, WORDS = 2 };
+    kith_hash hash = {.id = h->hash};
+    static uint64_t words[KEYS * WORDS], digests[KEYS];
+    static kith_key some[KEYS];
+    for (size_t i = 0; i < KEYS; i++) {
+        words[i * WORDS] = i;
+        words[i * WORDS + 1] = ~i;
+        some[i] = (kith_key){&words[i * WORDS], WORDS * sizeof *words};
+    }
     uint64_t sum = 0;
+    size_t rounds = n / KEYS + 1;
     double start = now(1);
-    for (size_t i = 0; i < n; i++) {
-        uint64_t key[2] = {i, ~i};
-        sum += kith_digest(&hash, key, sizeof key);
+    for (size_t r = 0; r < rounds; r++) {
+        if (h->many)
+            kith_digest_many(&hash, some, KEYS, digests);
+        else
+            for (size_t i = 0; i < KEYS; i++)
+                digests[i] = kith_digest(&hash, some[i].bytes, some[i].byte_count);
+        words[r % KEYS] += digests[r % KEYS]; /* no round is like the one before */
+        sum += digests[0];
     }
     sink = sum;
-    return (now(1) - start) / (double)n;
+    return (now(1) - start) / (double)(rounds * KEYS);
 }
 
 uint64_t memory_available(void) {

@@ -2,6 +2,7 @@
 #ifndef KITH_BENCH_LIMITS_H
 #define KITH_BENCH_LIMITS_H
 
+#include <kith/hash.h>
 #include "bench.h"
 
 /* Memory of its own pages, touched: huge ones (aligned to 2 MiB, MADV_HUGEPAGE) or plain ones (MADV_NOHUGEPAGE). */
@@ -31,8 +32,17 @@ size_t limit_ahead(const walk *w, block *b, const uint64_t *digests, size_t n);
 /* Reading the block from end to end, in nanoseconds a line of 64 bytes. */
 double limit_sequence(const block *b);
 
-/* kith_digest of keys of 16 bytes, in nanoseconds a key. */
-double limit_digest(size_t n);
+/* What digests of keys of 16 bytes take, in nanoseconds a key: each by a call of its own, or many at once. */
+typedef struct hashing {
+    const char *name;
+    kith_hash_id hash;
+    bool many;
+} hashing;
+
+extern const hashing HASHINGS[];
+extern const size_t HASHING_COUNT;
+
+double limit_digest(const hashing *h, size_t n);
 
 /* Bytes that the system would give without taking them from others; 0 where it does not say. */
 uint64_t memory_available(void);

@@ -7,10 +7,21 @@
 #include "report.h"
 #include "values.h"
 
+enum { KEYS_AT_ONCE = 256 }; /* what kith_digest_many sorts by length at a time */
+
 /* Called by the thread that reads: filter and hash do not change while it does. */
-static uint64_t digest_of(const void *context, const char *key, size_t key_bytes) {
+static void digest(const void *context, const input_record *records, size_t n, uint64_t *digests) {
     const feed *f = context;
-    return f->filter != NULL ? kith_filter_digest(f->filter, key, key_bytes) : kith_digest(&f->hash, key, key_bytes);
+    kith_key keys[KEYS_AT_ONCE];
+    for (size_t at = 0; at < n; at += KEYS_AT_ONCE) {
+        size_t count = n - at < KEYS_AT_ONCE ? n - at : KEYS_AT_ONCE;
+        for (size_t i = 0; i < count; i++)
+            keys[i] = (kith_key){records[at + i].key, records[at + i].key_bytes};
+        if (f->filter != NULL)
+            kith_filter_digest_many(f->filter, keys, count, digests + at);
+        else
+            kith_digest_many(&f->hash, keys, count, digests + at);
+    }
 }
 
 static feed *new_feed(const kith_filter *filter, const kith_hash *hash) {
@@ -20,7 +31,7 @@ static feed *new_feed(const kith_filter *filter, const kith_hash *hash) {
 }
 
 static feed *start(feed *f, const char *doing, const char *const *paths, size_t path_count, input_shape shape) {
-    shape.digest = digest_of;
+    shape.digest = digest;
     shape.digest_context = f;
     f->in = input_open(paths, path_count, &shape);
     progress_begin(doing, input_bytes_total(f->in));

@@ -48,7 +48,7 @@ typedef struct input_shape {
     unsigned threads;       /* 1: everything in the caller's thread */
 
     /* NULL, or digests come with the records, made by the thread that reads. */
-    uint64_t (*digest)(const void *context, const char *key, size_t key_bytes);
+    void (*digest)(const void *context, const input_record *records, size_t n, uint64_t *digests);
     const void *digest_context;
 
     /* NULL, or a share of the caller's work that the thread that reads does when it has the digests: called for all

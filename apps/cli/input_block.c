@@ -333,11 +333,6 @@ static bool read_more(block *b, splitter *s, place *p) {
     return true;
 }
 
-static void make_digests(block *b, const input_shape *shape) {
-    for (size_t i = 0; i < b->record_count; i++)
-        b->digests[i] = shape->digest(shape->digest_context, b->records[i].key, b->records[i].key_bytes);
-}
-
 void block_fill(block *b, splitter *s) {
     place p;
     if (!begin(b, s, &p))
@@ -351,7 +346,7 @@ void block_fill(block *b, splitter *s) {
             break;
     }
     if (s->shape->digest != NULL)
-        make_digests(b, s->shape);
+        s->shape->digest(s->shape->digest_context, b->records, b->record_count, b->digests);
     if (s->shape->mark != NULL)
         s->shape->mark(s->shape->mark_context, b->records, b->digests, b->record_count, b->marks);
     if (b->error_name == NULL)

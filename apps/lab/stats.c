@@ -137,7 +137,9 @@ double lab_normal_quantile(double p) {
 
 static double student_below(double t, double degrees, double b) {
     (void)b;
-    double tail = 0.5 * beta_below(degrees / 2, 0.5, degrees / (degrees + t * t));
+    /* Near the middle the other end of the beta function is the exact one. */
+    double tail = t * t < degrees ? 0.5 - 0.5 * beta_below(0.5, degrees / 2, t * t / (degrees + t * t))
+                                  : 0.5 * beta_below(degrees / 2, 0.5, degrees / (degrees + t * t));
     return t < 0 ? tail : 1 - tail;
 }
 

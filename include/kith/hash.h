@@ -44,8 +44,8 @@ typedef struct kith_key {
 } kith_key;
 
 /* The digests of n keys, those that kith_digest gives: `keys` each, or `key_bytes` bytes each, one key behind the other.
- * Takes less time than n calls: with XXH3 what the calls cost, with SipHash of keys of up to 127 bytes about half where
- * there is AVX2. */
+ * Takes less time than n calls: with XXH3 what the calls cost, with SipHash of keys of up to 127 bytes a third to a half
+ * where there is AVX2. */
 KITH_API void kith_digest_many(const kith_hash *hash, const kith_key *keys, size_t n, uint64_t *digests);
 KITH_API void kith_digest_packed(const kith_hash *hash, const void *keys, size_t key_bytes, size_t n,
                                  uint64_t *digests);

@@ -11,6 +11,8 @@
  * Keys of a batch come in any order of lengths. A window of them is sorted by their number of words, eight of one number
  * go through the lanes, and what is left over goes one by one, as do long keys: beyond 15 words, whose batches would be
  * few. Without 256-bit vectors lanes gain nothing, as a rotation is one instruction on a word and three on a vector. */
+#include <string.h>
+
 #include "core/batch.h"
 #include "core/bits.h"
 #include "core/cpu.h"
@@ -73,12 +75,20 @@ KITHI_INLINE size_t whole_words(const kith_key *key) {
 typedef void sip_lot(const uint8_t secret[16], const kith_key *keys, const uint8_t lot[LANES], size_t whole_words,
                      uint64_t *digests);
 
+#ifdef __has_builtin
+#if __has_builtin(__builtin_shufflevector)
+#define HAVE_SHUFFLE 1
+#endif
+#endif
+
 #define SIP_SET(name) name##_avx2
 #define SIP_TARGET KITHI_TARGET_AVX2
+#define SIP_WIDE 4
 #include "core/sip_lanes.h"
 
 #define SIP_SET(name) name##_avx512
 #define SIP_TARGET KITHI_TARGET_AVX512
+#define SIP_WIDE 8
 #include "core/sip_lanes.h"
 
 /* At most WINDOW keys. */

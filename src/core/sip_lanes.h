@@ -1,60 +1,100 @@
-/* core/sip_lanes.h: SipHash-2-4 of eight keys side by side, for one instruction set; digests.c includes it once for each.
+/* core/sip_lanes.h: SipHash-2-4 of eight keys side by side, for one instruction set; digests.c includes it once for each,
+ * with SIP_SET(name) the name with the set's own behind it, SIP_TARGET the mark of its functions, and SIP_WIDE the number of
+ * words in a register of the set.
  *
- * Vectors are the compiler's own: it parts them into registers of the set, and does so function by function, before it
- * inlines them; hence each of these is marked for the set, and the file stands where a template would. */
-typedef uint64_t SIP_SET(lanes) __attribute__((vector_size(8 * LANES)));
-
-typedef struct SIP_SET(sip) {
-    SIP_SET(lanes) v0, v1, v2, v3;
-} SIP_SET(sip);
-
+ * Vectors are the compiler's own, of just a register: those that are wider it keeps in memory. It lowers them function by
+ * function, before it inlines; hence each of these is marked for the set, and the file stands where a template would. Two
+ * registers take their turns in each round, as one alone would wait for itself. */
+#define SIP_PARTS (LANES / SIP_WIDE)
 #define ROTATE(x, by) ((x) << (by) | (x) >> (64 - (by)))
 
+typedef uint64_t SIP_SET(lanes) __attribute__((vector_size(8 * SIP_WIDE)));
+
+typedef struct SIP_SET(sip) {
+    SIP_SET(lanes) v0[SIP_PARTS], v1[SIP_PARTS], v2[SIP_PARTS], v3[SIP_PARTS];
+} SIP_SET(sip);
+
+/* By 32 bits it is a move of halves, which takes one instruction for three where a set has no rotation. */
+SIP_TARGET KITHI_INLINE SIP_SET(lanes) SIP_SET(turn)(SIP_SET(lanes) x) {
+#if SIP_WIDE == 4 && defined(HAVE_SHUFFLE)
+    typedef uint32_t halves __attribute__((vector_size(8 * SIP_WIDE)));
+    halves h = (halves)x;
+    return (SIP_SET(lanes))__builtin_shufflevector(h, h, 1, 0, 3, 2, 5, 4, 7, 6);
+#else
+    return ROTATE(x, 32);
+#endif
+}
+
 SIP_TARGET KITHI_INLINE void SIP_SET(lanes_round)(SIP_SET(sip) * s) {
-    s->v0 += s->v1;
-    s->v2 += s->v3;
-    s->v1 = ROTATE(s->v1, 13) ^ s->v0;
-    s->v3 = ROTATE(s->v3, 16) ^ s->v2;
-    s->v0 = ROTATE(s->v0, 32);
-    s->v2 += s->v1;
-    s->v0 += s->v3;
-    s->v1 = ROTATE(s->v1, 17) ^ s->v2;
-    s->v3 = ROTATE(s->v3, 21) ^ s->v0;
-    s->v2 = ROTATE(s->v2, 32);
+#pragma GCC unroll 2
+    for (unsigned p = 0; p < SIP_PARTS; p++) {
+        s->v0[p] += s->v1[p];
+        s->v2[p] += s->v3[p];
+        s->v1[p] = ROTATE(s->v1[p], 13) ^ s->v0[p];
+        s->v3[p] = ROTATE(s->v3[p], 16) ^ s->v2[p];
+        s->v0[p] = SIP_SET(turn)(s->v0[p]);
+        s->v2[p] += s->v1[p];
+        s->v0[p] += s->v3[p];
+        s->v1[p] = ROTATE(s->v1[p], 17) ^ s->v2[p];
+        s->v3[p] = ROTATE(s->v3[p], 21) ^ s->v0[p];
+        s->v2[p] = SIP_SET(turn)(s->v2[p]);
+    }
 }
 
 SIP_TARGET KITHI_INLINE void SIP_SET(lanes_absorb)(SIP_SET(sip) * s, const uint64_t words[LANES]) {
-    SIP_SET(lanes) word = {words[0], words[1], words[2], words[3], words[4], words[5], words[6], words[7]};
-    s->v3 ^= word;
+    SIP_SET(lanes) word[SIP_PARTS];
+#pragma GCC unroll 2
+    for (unsigned p = 0; p < SIP_PARTS; p++) {
+        memcpy(&word[p], words + p * SIP_WIDE, sizeof word[p]);
+        s->v3[p] ^= word[p];
+    }
     SIP_SET(lanes_round)(s);
     SIP_SET(lanes_round)(s);
-    s->v0 ^= word;
+#pragma GCC unroll 2
+    for (unsigned p = 0; p < SIP_PARTS; p++)
+        s->v0[p] ^= word[p];
 }
 
 /* Keys lot[0] … lot[7], all of so many whole words. */
 SIP_TARGET static void SIP_SET(sip_lot)(const uint8_t secret[16], const kith_key *keys, const uint8_t lot[LANES],
                                         size_t whole_words, uint64_t *digests) {
     SIP_SET(lanes) none = {0};
+    SIP_SET(sip) s;
     uint64_t k0 = kithi_load64(secret), k1 = kithi_load64(secret + 8), words[LANES];
-    SIP_SET(sip)
-    s = {none + (k0 ^ KITHI_SIP_V0), none + (k1 ^ KITHI_SIP_V1), none + (k0 ^ KITHI_SIP_V2),
-         none + (k1 ^ KITHI_SIP_V3)};
+    const uint8_t *bytes[LANES];
+    for (unsigned lane = 0; lane < LANES; lane++)
+        bytes[lane] = keys[lot[lane]].bytes;
+#pragma GCC unroll 2
+    for (unsigned p = 0; p < SIP_PARTS; p++) {
+        s.v0[p] = none + (k0 ^ KITHI_SIP_V0);
+        s.v1[p] = none + (k1 ^ KITHI_SIP_V1);
+        s.v2[p] = none + (k0 ^ KITHI_SIP_V2);
+        s.v3[p] = none + (k1 ^ KITHI_SIP_V3);
+    }
     for (size_t w = 0; w < whole_words; w++) {
         for (unsigned lane = 0; lane < LANES; lane++)
-            words[lane] = kithi_load64((const uint8_t *)keys[lot[lane]].bytes + 8 * w);
+            words[lane] = kithi_load64(bytes[lane] + 8 * w);
         SIP_SET(lanes_absorb)(&s, words);
     }
     for (unsigned lane = 0; lane < LANES; lane++)
-        words[lane] = kithi_sip_last(keys[lot[lane]].bytes, keys[lot[lane]].byte_count);
+        words[lane] = kithi_sip_last(bytes[lane], keys[lot[lane]].byte_count);
     SIP_SET(lanes_absorb)(&s, words);
-    s.v2 ^= 0xff;
+#pragma GCC unroll 2
+    for (unsigned p = 0; p < SIP_PARTS; p++)
+        s.v2[p] ^= 0xff;
     for (int i = 0; i < 4; i++)
         SIP_SET(lanes_round)(&s);
-    SIP_SET(lanes) all = s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
+#pragma GCC unroll 2
+    for (unsigned p = 0; p < SIP_PARTS; p++) {
+        SIP_SET(lanes) all = s.v0[p] ^ s.v1[p] ^ s.v2[p] ^ s.v3[p];
+        memcpy(words + p * SIP_WIDE, &all, sizeof all);
+    }
     for (unsigned lane = 0; lane < LANES; lane++)
-        digests[lot[lane]] = all[lane];
+        digests[lot[lane]] = words[lane];
 }
 
 #undef ROTATE
+#undef SIP_PARTS
 #undef SIP_SET
 #undef SIP_TARGET
+#undef SIP_WIDE
