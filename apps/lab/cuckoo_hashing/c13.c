@@ -140,6 +140,7 @@ static uint64_t rehashes_of_table(lab *l, uint64_t n) {
     kith_table_stats stats = KITH_TABLE_STATS_INIT;
     lab_must(l, kith_table_stats_of(table, &stats), "asking for rehashes");
     lab_require(l, stats.growths > 0 || stats.slots == 2 * n, "a table of n buckets");
+    lab_require(l, stats.count == n, "all keys are in the table");
     lab_drop(l, table);
     return stats.rehashes + stats.growths;
 }
