@@ -15,6 +15,7 @@
 #include <sys/random.h>
 
 #include <lab/lab.h>
+#include <lab/trace.h>
 
 #include "commands.h"
 #include "json.h"
@@ -262,6 +263,23 @@ static int list(void) {
     return EXIT_FOUND;
 }
 
+static void say(void *context, const char *text, size_t bytes) {
+    (void)context;
+    out(text, bytes);
+}
+
+static int trace(const arguments *a) {
+    if (a->operand_count > 0)
+        fail("--trace draws what it draws, and takes no claim");
+    uint64_t seed = seed_of(a);
+    note("seed %llu", (unsigned long long)seed);
+    const char *wrong = lab_trace(seed, say, NULL);
+    if (wrong != NULL)
+        fail("%s", wrong);
+    out_flush();
+    return EXIT_FOUND;
+}
+
 static void watch(void *context, double done, const char *at_work) {
     atomic_bool *stop = context;
     if (signal_waits())
@@ -272,6 +290,8 @@ static void watch(void *context, double done, const char *at_work) {
 int command_lab(const arguments *a) {
     if (a->list)
         return list();
+    if (a->trace)
+        return trace(a);
     choice c = chosen(a);
     lab_settings settings = {.seed = seed_of(a), .quick = a->quick, .threads = a->threads};
     if (!a->json)

@@ -63,6 +63,7 @@ typedef struct arguments {
 
     /* lab */
     bool list;
+    bool trace;
     bool quick;
 
     /* help */
