@@ -64,6 +64,7 @@ typedef struct arguments {
     /* lab */
     bool list;
     bool quick;
+    const char *report;
 
     /* help */
     bool help;

@@ -1,0 +1,30 @@
+/* text.h: text that grows, and the ways in which a report writes into it. Where memory ends, the tool does. */
+#ifndef LAB_REPORT_TEXT_H
+#define LAB_REPORT_TEXT_H
+
+#include <stddef.h>
+
+typedef struct text {
+    char *bytes; /* ends with a NUL when something was put; begin with {0}, end with free() */
+    size_t used, room;
+} text;
+
+void text_bytes(text *t, const char *bytes, size_t count);
+void text_put(text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Escaped for HTML: elements and attributes in double quotes alike. Bytes that HTML has no sign for are left out. */
+void text_escaped(text *t, const char *plain);
+void text_escaped_bytes(text *t, const char *plain, size_t count);
+
+/* A number for people: four digits or as many as are asked for, with a true minus: 0.1469, 20 000, −3, 1.4·10⁻¹⁵. Whole
+ * numbers below ten million are whole. */
+void text_number(text *t, double value);
+void text_digits(text *t, double value, int digits);
+
+/* 10⁻⁵; 1 and 10 as they are. */
+void text_power(text *t, int exponent);
+
+/* The digits of a value that its interval leaves meaning to: two more than the first that is uncertain, 4 … 12. */
+int text_digits_of(double value, double low, double high);
+
+#endif
