@@ -95,7 +95,7 @@ static unsigned log_marks(const axis *a, unsigned wanted, axis_mark *marks) {
     unsigned count = 0;
     if (decades < 0.8)
         return plain_marks(a, wanted, marks);
-    int every = (int)ceil(decades / wanted);
+    int every = (int)ceil(decades / (wanted + 4)); /* powers are short */
     for (int e = (int)floor(log10(a->low)); e <= (int)floor(log10(a->high)); e++) {
         count = put(a, marks, count, pow(10, e), e % every == 0);
         for (int n = 2; n < 10 && decades < DECADE_MARKS; n++)

@@ -89,8 +89,8 @@ static void put_run(text *t, const lab_result *results, size_t count, lab_settin
              kith_version(), date);
     text_put(t, "<div><dt>seed</dt><dd>%llu</dd></div>\n<div><dt>run</dt><dd>%s</dd></div>\n",
              (unsigned long long)settings.seed, settings.quick ? "quick" : "full");
-    text_put(t, "<div><dt>claims</dt><dd>%zu</dd></div>\n<div><dt>time of all</dt><dd>%.1f s</dd></div>\n</dl>\n",
-             count, seconds);
+    text_put(t, "<div><dt>claims</dt><dd>%zu</dd></div>\n<div><dt>time of all</dt><dd>%.*f s</dd></div>\n</dl>\n",
+             count, seconds < 10 ? 2 : 0, seconds);
 }
 
 static void put_counts(text *t, const lab_result *results, size_t count) {
@@ -101,8 +101,8 @@ static void put_counts(text *t, const lab_result *results, size_t count) {
     static const lab_verdict ORDER[] = {LAB_HOLDS, LAB_IS_LOOSE, LAB_IS_WRONG, LAB_FAILS, LAB_NOT_RUN};
     for (size_t i = 0; i < sizeof ORDER / sizeof *ORDER; i++)
         if (with[ORDER[i]] > 0)
-            text_put(t, "<span class=\"verdict %s\">%zu %s</span> ", class_of(ORDER[i]), with[ORDER[i]],
-                     lab_verdict_text(ORDER[i]));
+            text_put(t, "<span class=\"verdict %s\">%s: %zu</span> ", class_of(ORDER[i]), lab_verdict_text(ORDER[i]),
+                     with[ORDER[i]]);
     text_put(t, "</p>\n");
 }
 
@@ -142,15 +142,16 @@ static void put_choosing(text *t, const lab_result *chart) {
     text_put(t,
              "<section id=\"choosing\">\n<h2>Choosing a filter</h2>\n"
              "<p>What a key costs, by kind and rate, for a million keys: from the library's plans, which tell the size "
-             "of a filter to the byte. Nothing is measured here. No filter that answers yes to every key put in, and "
+             "of a filter to the byte. Nothing is measured here; curves end at 80 bits. No filter that answers yes to "
+             "every key put in, and "
              "wrongly to a share ε of others, takes less than log<sub>2</sub>(1/ε) bits a key.</p>\n");
     for (size_t i = 0; i < chart->plot_count; i++)
         plot_html(t, chart->plots[i], chart->claim->id, i + 1);
-    text_put(t,
-             "<h3>What to take</h3>\n"
-             "<p>The smallest kind that can do what is needed, with its bits a key. Where its look-ups go to several "
-             "places in memory, the smallest that goes to one stands below: it is faster once the filter is larger "
-             "than the cache, and <code>kith plan</code> marks it where it is at most a quarter larger.</p>\n");
+    text_put(
+        t, "<h3>What to take</h3>\n"
+           "<p>The smallest kind that can do what is needed, with its bits a key, for a million keys. Below it, where "
+           "there is one, a kind at most a quarter larger whose look-ups go to one place in memory instead of several: "
+           "it is much faster once the filter is larger than the cache, and <code>kith plan</code> takes it.</p>\n");
     choosing_table(t);
     text_put(t, "</section>\n");
 }
