@@ -119,5 +119,5 @@ void axis_name(text *t, const axis *a, double value) {
     /* As many digits as tell neighbours apart; a step of rounding error is 0. */
     double most = fmax(fabs(a->low), fabs(a->high)), step = step_of(a, 6);
     int digits = a->log ? 3 : (int)ceil(log10(most / step)) + 1;
-    text_digits(t, fabs(value) < step / 1000 && !a->log ? 0 : value, digits < 3 ? 3 : digits);
+    text_number(t, fabs(value) < step / 1000 && !a->log ? 0 : value, digits < 3 ? 3 : digits);
 }

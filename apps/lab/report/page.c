@@ -165,7 +165,7 @@ static void put_predicted(text *t, const lab_finding *f, int digits) {
         return;
     }
     text_put(t, "%s", SIGNS[f->relation]);
-    text_digits(t, f->predicted, digits);
+    text_number(t, f->predicted, digits);
 }
 
 static void put_holds(text *t, const lab_finding *f) {
@@ -189,9 +189,13 @@ static void put_finding(text *t, const lab_finding *f) {
     text_put(t, "</th><td data-label=\"predicted\">");
     put_predicted(t, f, digits);
     text_put(t, "</td><td data-label=\"measured\">");
-    text_digits(t, f->measured.value, digits);
+    bool exact = !(f->measured.low < f->measured.high);
+    if (exact)
+        text_number(t, f->measured.value, digits);
+    else
+        text_digits(t, f->measured.value, digits);
     text_put(t, "</td><td data-label=\"interval\">");
-    if (f->measured.low < f->measured.high) {
+    if (!exact) {
         text_digits(t, f->measured.low, digits);
         text_put(t, " … ");
         text_digits(t, f->measured.high, digits);

@@ -106,13 +106,15 @@ static void put_circle(text *t, const frame *f, const lab_series *series, const 
     text_put(t, "\n");
     text_escaped(t, f->plot->x_label);
     text_put(t, ": ");
-    text_number(t, p->x);
+    text_number(t, p->x, TEXT_DIGITS);
     text_put(t, "\n");
     text_escaped(t, f->plot->y_label);
     text_put(t, ": ");
     int digits = text_digits_of(p->y.value, p->y.low, p->y.high);
-    text_digits(t, p->y.value, digits);
-    if (p->y.low < p->y.high) {
+    if (!(p->y.low < p->y.high)) {
+        text_number(t, p->y.value, digits);
+    } else {
+        text_digits(t, p->y.value, digits);
         text_put(t, " (");
         text_digits(t, p->y.low, digits);
         text_put(t, " … ");

@@ -72,7 +72,7 @@ void text_escaped(text *t, const char *plain) {
 
 /* ---- numbers ---- */
 
-enum { DIGITS = 4, DIGITS_MAX = 12 };
+enum { DIGITS_MAX = 12 };
 #define WHOLE_BELOW 1e7 /* above it a number is easier to take in as a power of ten */
 #define PLAIN_FROM 1e-3 /* likewise below this */
 #define PLAIN_BELOW 1e5
@@ -107,7 +107,7 @@ static void put_whole(text *t, double value) {
     }
 }
 
-void text_digits(text *t, double value, int digits) {
+static void put_number(text *t, double value, int digits, bool short_form) {
     if (isnan(value)) {
         text_put(t, "not a number");
         return;
@@ -131,12 +131,14 @@ void text_digits(text *t, double value, int digits) {
     if (rounded >= PLAIN_FROM && rounded < PLAIN_BELOW) {
         int places = digits - 1 - exponent;
         (void)snprintf(shown, sizeof shown, "%.*f", places > 0 ? places : 0, rounded);
-        drop_zeroes(shown);
+        if (short_form)
+            drop_zeroes(shown);
         text_put(t, "%s", shown);
         return;
     }
     *mark = '\0';
-    drop_zeroes(shown);
+    if (short_form)
+        drop_zeroes(shown);
     bool is_power = strcmp(shown, "1") == 0;
     text_put(t, "%s%s10", is_power ? "" : shown, is_power ? "" : TIMES);
     put_raised(t, exponent);
@@ -151,14 +153,18 @@ void text_power(text *t, int exponent) {
     put_raised(t, exponent);
 }
 
-void text_number(text *t, double value) {
-    text_digits(t, value, DIGITS);
+void text_number(text *t, double value, int digits) {
+    put_number(t, value, digits, true);
+}
+
+void text_digits(text *t, double value, int digits) {
+    put_number(t, value, digits, false);
 }
 
 int text_digits_of(double value, double low, double high) {
     double off = fmax(high - value, value - low);
     if (!(off > 0) || !isfinite(off) || value == 0)
-        return DIGITS;
+        return TEXT_DIGITS;
     int digits = (int)(floor(log10(fabs(value))) - floor(log10(off))) + 2;
-    return digits < DIGITS ? DIGITS : digits > DIGITS_MAX ? DIGITS_MAX : digits;
+    return digits < TEXT_DIGITS ? TEXT_DIGITS : digits > DIGITS_MAX ? DIGITS_MAX : digits;
 }

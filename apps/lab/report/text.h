@@ -16,9 +16,10 @@ void text_put(text *t, const char *format, ...) __attribute__((format(printf, 2,
 void text_escaped(text *t, const char *plain);
 void text_escaped_bytes(text *t, const char *plain, size_t count);
 
-/* A number for people: four digits or as many as are asked for, with a true minus: 0.1469, 20 000, −3, 1.4·10⁻¹⁵. Whole
- * numbers below ten million are whole. */
-void text_number(text *t, double value);
+/* A number for people, of so many digits and with a true minus: 0.147, 20 000, −3, 1.4·10⁻¹⁵. Whole numbers below ten
+ * million are whole. text_digits keeps zeroes at the end, as measured numbers have them: 0.1470. */
+enum { TEXT_DIGITS = 4 }; /* enough where nothing asks for more */
+void text_number(text *t, double value, int digits);
 void text_digits(text *t, double value, int digits);
 
 /* 10⁻⁵; 1 and 10 as they are. */
