@@ -1,11 +1,11 @@
 /* plot.c: see plot.h.
  *
- *       TOP  y label
- *            |--------------------------|
+ *            the y label, in HTML, so that it wraps and has the page's letters
+ *       TOP  |--------------------------|
  *            |         the frame        |
  *            |--------------------------|
  *       LEFT   names of marks       RIGHT
- *                 x label                BOTTOM
+ *            the x label              BOTTOM
  *
  * Names of marks have room for the large letters that narrow screens get. */
 #include "plot.h"
@@ -14,8 +14,8 @@
 
 #include "axis.h"
 
-enum { WIDTH = 640, HEIGHT = 400, LEFT = 84, RIGHT = 624, TOP = 36, BOTTOM = 336 };
-enum { X_LABEL_AT = 390, Y_LABEL_AT = 20, COLOURS = 8, X_MARKS = 6, Y_MARKS = 6 };
+enum { WIDTH = 640, HEIGHT = 360, LEFT = 84, RIGHT = 624, TOP = 14, BOTTOM = 326 };
+enum { COLOURS = 8, X_MARKS = 6, Y_MARKS = 6 };
 enum { CURVE_PLACES_MAX = 80 }; /* of a curve that can be pointed at: more would lie on each other */
 enum { MANY_POINTS = 80 };      /* from here on points are small */
 
@@ -89,11 +89,6 @@ static void put_axes(text *t, const frame *f) {
         axis_name(t, &f->y, marks[i].value);
         text_put(t, "</text>\n");
     }
-    text_put(t, "<text class=\"label\" x=\"%d\" y=\"%d\" text-anchor=\"middle\">", (LEFT + RIGHT) / 2, X_LABEL_AT);
-    text_escaped(t, f->plot->x_label);
-    text_put(t, "</text>\n<text class=\"label\" x=\"4\" y=\"%d\">", Y_LABEL_AT);
-    text_escaped(t, f->plot->y_label);
-    text_put(t, "</text>\n");
 }
 
 /* ---- series ---- */
@@ -192,7 +187,9 @@ void plot_html(text *t, const lab_plot *plot, const char *claim, size_t number) 
     plot_id(t, claim, number);
     text_put(t, "\">\n<figcaption>");
     text_escaped(t, plot->title);
-    text_put(t, "</figcaption>\n<svg class=\"plot\" viewBox=\"0 0 %d %d\" role=\"group\" aria-label=\"", WIDTH, HEIGHT);
+    text_put(t, "</figcaption>\n<div class=\"y\">");
+    text_escaped(t, plot->y_label);
+    text_put(t, "</div>\n<svg class=\"plot\" viewBox=\"0 0 %d %d\" role=\"group\" aria-label=\"", WIDTH, HEIGHT);
     text_escaped(t, plot->title);
     text_put(t, "\">\n");
     put_axes(t, &f);
@@ -208,7 +205,9 @@ void plot_html(text *t, const lab_plot *plot, const char *claim, size_t number) 
                 put_points(t, &f, plot->series[s]);
             text_put(t, "</g>\n");
         }
-    text_put(t, "</svg>\n");
+    text_put(t, "</svg>\n<div class=\"x\">");
+    text_escaped(t, plot->x_label);
+    text_put(t, "</div>\n");
     put_legend(t, plot);
     text_put(t, "</figure>\n");
 }
