@@ -7,7 +7,7 @@
 
 #include "report/text.h"
 
-static void put_part(text *t, const char *at, const char *end);
+static void put_part(lab_text *t, const char *at, const char *end);
 
 /* The end of the group {…} that begins at `at`, its closing brace, or NULL: there is none. */
 static const char *close_of(const char *at, const char *end) {
@@ -24,7 +24,7 @@ static const char *close_of(const char *at, const char *end) {
 }
 
 /* <before>group<after>, for the group that begins at `at`, which is known to be whole. */
-static const char *put_group(text *t, const char *at, const char *end, const char *before, const char *after) {
+static const char *put_group(lab_text *t, const char *at, const char *end, const char *before, const char *after) {
     const char *close = close_of(at, end);
     text_put(t, "%s", before);
     put_part(t, at + 1, close);
@@ -36,7 +36,7 @@ static bool begins(const char *at, const char *end, const char *word) {
     return (size_t)(end - at) >= strlen(word) && strncmp(at, word, strlen(word)) == 0;
 }
 
-static const char *put_raised(text *t, const char *at, const char *end) {
+static const char *put_raised(lab_text *t, const char *at, const char *end) {
     if (begins(at, end, "^{") && close_of(at + 1, end) != NULL)
         return put_group(t, at + 1, end, "<sup>", "</sup>");
     if (begins(at, end, "_{") && close_of(at + 1, end) != NULL)
@@ -44,14 +44,14 @@ static const char *put_raised(text *t, const char *at, const char *end) {
     return NULL;
 }
 
-static const char *put_root(text *t, const char *at, const char *end) {
+static const char *put_root(lab_text *t, const char *at, const char *end) {
     if (!begins(at, end, "\\sqrt") || close_of(at + 5, end) == NULL)
         return NULL;
     return put_group(t, at + 5, end, "<span class=\"root\">\u221a<span>", "</span></span>");
 }
 
 /* The stroke between is for those who copy it or have it read to them; the page draws a line. */
-static const char *put_fraction(text *t, const char *at, const char *end) {
+static const char *put_fraction(lab_text *t, const char *at, const char *end) {
     if (!begins(at, end, "\\frac"))
         return NULL;
     const char *close = close_of(at + 5, end);
@@ -84,7 +84,7 @@ static bool is_word(const char *at, size_t bytes) {
     return bytes > 2;
 }
 
-static const char *put_letters(text *t, const char *at, const char *end) {
+static const char *put_letters(lab_text *t, const char *at, const char *end) {
     const char *behind = at;
     while (behind < end && is_letter(*behind))
         behind++;
@@ -97,9 +97,9 @@ static const char *put_letters(text *t, const char *at, const char *end) {
     return behind;
 }
 
-static void put_part(text *t, const char *at, const char *end) {
-    static const char *(*const WAYS[])(text *, const char *, const char *) = {put_raised, put_root, put_fraction,
-                                                                              put_letters};
+static void put_part(lab_text *t, const char *at, const char *end) {
+    static const char *(*const WAYS[])(lab_text *, const char *, const char *) = {put_raised, put_root, put_fraction,
+                                                                                  put_letters};
     while (at < end) {
         const char *behind = NULL;
         for (size_t i = 0; i < sizeof WAYS / sizeof *WAYS && behind == NULL; i++)
@@ -113,7 +113,7 @@ static void put_part(text *t, const char *at, const char *end) {
 }
 
 char *lab_formula_html(const char *formula) {
-    text t = {0};
+    lab_text t = {0};
     text_bytes(&t, "", 0);
     put_part(&t, formula, formula + strlen(formula));
     return t.bytes;

@@ -121,9 +121,9 @@ static char *read_text(const char *dir, const char *name) {
     return bytes;
 }
 
-static unsigned times(const char *text_, const char *word) {
+static unsigned times(const char *text, const char *word) {
     unsigned count = 0;
-    for (; (text_ = strstr(text_, word)) != NULL; text_ += strlen(word))
+    for (; (text = strstr(text, word)) != NULL; text += strlen(word))
         count++;
     return count;
 }
@@ -195,7 +195,7 @@ TEST(what_stands_in_the_way_is_named_and_nothing_is_left) {
 }
 
 static void shows(double value, int digits, bool keeps_zeroes, const char *wanted) {
-    text t = {0};
+    lab_text t = {0};
     if (keeps_zeroes)
         text_digits(&t, value, digits);
     else
@@ -222,7 +222,7 @@ TEST(numbers_are_for_people) {
     shows(0.5, 4, true, "0.5000");
     shows(0.99996, 4, false, "1");
     shows(99999.7, 4, false, "10⁵");
-    shows(12345.6, 4, false, "12346");
+    shows(12345.6, 4, false, "12\u202f346");
     shows(0.001, 4, false, "0.001");
     shows(0.00099999, 4, false, "0.001");
     shows(1.4e-15, 4, false, "1.4·10⁻¹⁵");

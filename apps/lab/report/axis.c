@@ -108,7 +108,7 @@ unsigned axis_marks(const axis *a, unsigned wanted, axis_mark marks[AXIS_MARKS_M
     return a->log ? log_marks(a, wanted, marks) : plain_marks(a, wanted, marks);
 }
 
-void axis_name(text *t, const axis *a, double value) {
+void axis_name(lab_text *t, const axis *a, double value) {
     int exponent = value > 0 ? (int)lround(log10(value)) : 0;
     bool is_power = value > 0 && fabs(value / pow(10, exponent) - 1) < 1e-9;
     bool far = a->log && (a->low < pow(10, PLAIN_LEAST) * 0.9 || a->high > pow(10, PLAIN_MOST) * 9.9);

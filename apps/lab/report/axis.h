@@ -33,6 +33,6 @@ typedef struct axis_mark {
 unsigned axis_marks(const axis *a, unsigned wanted, axis_mark marks[AXIS_MARKS_MAX]);
 
 /* The number at a mark. */
-void axis_name(text *t, const axis *a, double value);
+void axis_name(lab_text *t, const axis *a, double value);
 
 #endif

@@ -119,7 +119,7 @@ static best faster_than(const best *smallest, uint32_t needs, double rate) {
     return b;
 }
 
-static void put_best(text *t, const best *b) {
+static void put_best(lab_text *t, const best *b) {
     text_put(t, "<b>");
     text_escaped(t, b->plan.kind);
     if (b->inner != NULL) {
@@ -129,7 +129,7 @@ static void put_best(text *t, const best *b) {
     text_put(t, "</b> %.1f", b->plan.bits_per_key);
 }
 
-static void put_cell(text *t, uint32_t needs, double rate, const char *label) {
+static void put_cell(lab_text *t, uint32_t needs, double rate, const char *label) {
     best b = best_for(needs, rate);
     text_put(t, "<td data-label=\"%s\">", label);
     if (b.plan.kind == NULL) {
@@ -146,7 +146,7 @@ static void put_cell(text *t, uint32_t needs, double rate, const char *label) {
     text_put(t, "</td>");
 }
 
-void choosing_table(text *t) {
+void choosing_table(lab_text *t) {
     static const struct {
         uint32_t bits;
         const char *words;

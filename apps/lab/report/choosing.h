@@ -11,7 +11,7 @@
 lab_result *choosing_chart(void);
 
 /* The table: for what is needed and a few rates, the smallest kind and its bits a key. */
-void choosing_table(text *t);
+void choosing_table(lab_text *t);
 
 /* Keys that it is all computed for. */
 #define CHOOSING_KEYS 1000000

@@ -6,7 +6,7 @@
 
 #include "plot.h"
 
-static void put_field(text *t, const char *field) {
+static void put_field(lab_text *t, const char *field) {
     if (strpbrk(field, ",\"\r\n") == NULL) {
         text_put(t, "%s", field);
         return;
@@ -18,13 +18,13 @@ static void put_field(text *t, const char *field) {
 }
 
 /* Seventeen digits are enough to have the same number again. What is none is left empty. */
-static void put_number(text *t, double value, const char *end) {
+static void put_number(lab_text *t, double value, const char *end) {
     if (!isnan(value))
         text_put(t, "%.17g", value);
     text_put(t, "%s", end);
 }
 
-static void put_finding(text *t, const lab_result *r, const lab_finding *f) {
+static void put_finding(lab_text *t, const lab_result *r, const lab_finding *f) {
     static const char *const RELATIONS[] = {
         [LAB_EQUALS] = "equals", [LAB_AT_MOST] = "at most", [LAB_AT_LEAST] = "at least", [LAB_SHOWN] = "shown"};
     static const char *const MEANS[] = {[LAB_MUST] = "must", [LAB_LOOSE] = "loose", [LAB_WRONG] = "wrong"};
@@ -41,14 +41,14 @@ static void put_finding(text *t, const lab_result *r, const lab_finding *f) {
     text_put(t, "%s\r\n", f->holds ? "yes" : "no");
 }
 
-void csv_findings(text *t, const lab_result *results, size_t count) {
+void csv_findings(lab_text *t, const lab_result *results, size_t count) {
     text_put(t, "claim,verdict,what,relation,means,predicted,measured,low,high,holds\r\n");
     for (size_t i = 0; i < count; i++)
         for (size_t f = 0; f < results[i].finding_count; f++)
             put_finding(t, &results[i], &results[i].findings[f]);
 }
 
-static void put_series(text *t, const char *claim, size_t number, const lab_plot *plot, const lab_series *series) {
+static void put_series(lab_text *t, const char *claim, size_t number, const lab_plot *plot, const lab_series *series) {
     for (size_t i = 0; i < series->count; i++) {
         const lab_point *p = &series->points[i];
         put_field(t, claim);
@@ -67,7 +67,7 @@ static void put_series(text *t, const char *claim, size_t number, const lab_plot
     }
 }
 
-void csv_points(text *t, const lab_result *results, size_t count, bool more) {
+void csv_points(lab_text *t, const lab_result *results, size_t count, bool more) {
     if (!more)
         text_put(t, "claim,figure,plot,x_label,y_label,series,part,x,y,low,high\r\n");
     for (size_t i = 0; i < count; i++)

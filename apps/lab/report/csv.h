@@ -8,10 +8,10 @@
 
 /* claim,verdict,what,relation,means,predicted,measured,low,high,holds: a row a finding. A finding that is only shown has no
  * prediction. */
-void csv_findings(text *t, const lab_result *results, size_t count);
+void csv_findings(lab_text *t, const lab_result *results, size_t count);
 
 /* claim,figure,plot,x_label,y_label,series,part,x,y,low,high: a row a point; figure is the id of its plot in the page, part
  * is "predicted" or "measured". Without the row of names if `more`. */
-void csv_points(text *t, const lab_result *results, size_t count, bool more);
+void csv_points(lab_text *t, const lab_result *results, size_t count, bool more);
 
 #endif

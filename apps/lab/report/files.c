@@ -46,7 +46,7 @@ static bool new_path_of(path_text path, const char *dir, const char *name) {
     return bytes > 0 && (size_t)bytes < sizeof(path_text);
 }
 
-static bool write_all(int fd, const text *content) {
+static bool write_all(int fd, const lab_text *content) {
     for (size_t done = 0; done < content->used;) {
         ssize_t wrote = write(fd, content->bytes + done, content->used - done);
         if (wrote < 0 && errno != EINTR)
@@ -57,7 +57,7 @@ static bool write_all(int fd, const text *content) {
 }
 
 /* 0 or an errno. */
-static int write_new(const char *path, const text *content) {
+static int write_new(const char *path, const lab_text *content) {
     (void)unlink(path); /* of a run that was killed and had this number */
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0)

@@ -6,7 +6,7 @@
 
 typedef struct report_file {
     const char *name;
-    text content;
+    lab_text content;
 } report_file;
 
 /* Both as report.h says of its calls. Files are put in place in their order. */

@@ -25,12 +25,12 @@ static const char *class_of(lab_verdict verdict) {
     return CLASSES[verdict];
 }
 
-static void put_verdict(text *t, lab_verdict verdict) {
+static void put_verdict(lab_text *t, lab_verdict verdict) {
     text_put(t, "<span class=\"verdict %s\">%s</span>", class_of(verdict), lab_verdict_text(verdict));
 }
 
 /* A phrase as a heading: with a capital, unless it begins with a quantity (k, m/n). */
-static void put_title(text *t, const char *title) {
+static void put_title(lab_text *t, const char *title) {
     if (islower((unsigned char)title[0]) && islower((unsigned char)title[1])) {
         text_put(t, "%c", toupper((unsigned char)title[0]));
         title++;
@@ -63,7 +63,7 @@ static bool begins_family(const lab_result *results, size_t i) {
 
 /* ---- the head ---- */
 
-static void put_head(text *t) {
+static void put_head(lab_text *t) {
     text_put(t,
              "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
              "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
@@ -75,7 +75,7 @@ static void put_head(text *t) {
              kith_version(), LAB_PAGE_CSS);
 }
 
-static void put_run(text *t, const lab_result *results, size_t count, lab_settings settings) {
+static void put_run(lab_text *t, const lab_result *results, size_t count, lab_settings settings) {
     char date[64] = "";
     time_t now = time(NULL);
     struct tm utc;
@@ -93,7 +93,7 @@ static void put_run(text *t, const lab_result *results, size_t count, lab_settin
              count, seconds < 10 ? 2 : 0, seconds);
 }
 
-static void put_counts(text *t, const lab_result *results, size_t count) {
+static void put_counts(lab_text *t, const lab_result *results, size_t count) {
     size_t with[LAB_FAILS + 1] = {0};
     for (size_t i = 0; i < count; i++)
         with[results[i].verdict]++;
@@ -106,7 +106,7 @@ static void put_counts(text *t, const lab_result *results, size_t count) {
     text_put(t, "</p>\n");
 }
 
-static void put_contents(text *t, const lab_result *results, size_t count) {
+static void put_contents(lab_text *t, const lab_result *results, size_t count) {
     text_put(
         t,
         "<nav aria-label=\"Contents\">\n<ul class=\"contents\">\n<li><a href=\"#choosing\"><span class=\"id\"></span>"
@@ -126,7 +126,7 @@ static void put_contents(text *t, const lab_result *results, size_t count) {
     text_put(t, "</ul>\n</nav>\n");
 }
 
-static void put_reading(text *t) {
+static void put_reading(lab_text *t) {
     text_put(t,
              "<p>Each claim of the theory is held against the library itself: a formula predicts, an experiment on the "
              "library's own structures measures. An interval misses the truth one time in a million, and an inequality "
@@ -138,7 +138,7 @@ static void put_reading(text *t) {
 
 /* ---- choosing ---- */
 
-static void put_choosing(text *t, const lab_result *chart) {
+static void put_choosing(lab_text *t, const lab_result *chart) {
     text_put(t,
              "<section id=\"choosing\">\n<h2>Choosing a filter</h2>\n"
              "<p>What a key costs, by kind and rate, for a million keys: from the library's plans, which tell the size "
@@ -158,7 +158,7 @@ static void put_choosing(text *t, const lab_result *chart) {
 
 /* ---- a claim ---- */
 
-static void put_predicted(text *t, const lab_finding *f, int digits) {
+static void put_predicted(lab_text *t, const lab_finding *f, int digits) {
     static const char *const SIGNS[] = {[LAB_EQUALS] = "", [LAB_AT_MOST] = "≤ ", [LAB_AT_LEAST] = "≥ "};
     if (f->relation == LAB_SHOWN) {
         text_put(t, "–");
@@ -168,7 +168,7 @@ static void put_predicted(text *t, const lab_finding *f, int digits) {
     text_number(t, f->predicted, digits);
 }
 
-static void put_holds(text *t, const lab_finding *f) {
+static void put_holds(lab_text *t, const lab_finding *f) {
     if (f->relation == LAB_SHOWN)
         text_put(t, "<td data-label=\"holds\">shown</td>");
     else if (f->holds)
@@ -180,7 +180,7 @@ static void put_holds(text *t, const lab_finding *f) {
                                          : "loose");
 }
 
-static void put_finding(text *t, const lab_finding *f) {
+static void put_finding(lab_text *t, const lab_finding *f) {
     int digits = text_digits_of(f->measured.value, f->measured.low, f->measured.high);
     text_put(t, "<tr><th scope=\"row\">");
     text_escaped(t, f->what);
@@ -207,7 +207,7 @@ static void put_finding(text *t, const lab_finding *f) {
     text_put(t, "</tr>\n");
 }
 
-static void put_findings(text *t, const lab_result *r) {
+static void put_findings(lab_text *t, const lab_result *r) {
     if (r->finding_count == 0)
         return;
     text_put(
@@ -219,7 +219,7 @@ static void put_findings(text *t, const lab_result *r) {
     text_put(t, "</tbody>\n</table>\n");
 }
 
-static void put_parameters(text *t, const lab_result *r, lab_settings settings) {
+static void put_parameters(lab_text *t, const lab_result *r, lab_settings settings) {
     text_put(t, "<dl class=\"run\">\n");
     for (size_t i = 0; i < r->parameter_count; i++) {
         text_put(t, "<div><dt>");
@@ -239,7 +239,7 @@ static void put_parameters(text *t, const lab_result *r, lab_settings settings) 
     text_put(t, "</code></dd></div>\n</dl>\n");
 }
 
-static void put_claim(text *t, const lab_result *r, lab_settings settings) {
+static void put_claim(lab_text *t, const lab_result *r, lab_settings settings) {
     const lab_claim *claim = r->claim;
     text_put(t, "<section class=\"claim\" id=\"");
     text_escaped(t, claim->id);
@@ -271,7 +271,7 @@ static void put_claim(text *t, const lab_result *r, lab_settings settings) {
 
 /* ---- the page ---- */
 
-void page_html(text *t, const lab_result *chart, const lab_result *results, size_t count, lab_settings settings) {
+void page_html(lab_text *t, const lab_result *chart, const lab_result *results, size_t count, lab_settings settings) {
     put_head(t);
     text_put(t, "<header>\n<h1>The theory, measured</h1>\n");
     put_run(t, results, count, settings);

@@ -7,6 +7,6 @@
 #include "text.h"
 
 /* `chart` is that of choosing.h. */
-void page_html(text *t, const lab_result *chart, const lab_result *results, size_t count, lab_settings settings);
+void page_html(lab_text *t, const lab_result *chart, const lab_result *results, size_t count, lab_settings settings);
 
 #endif

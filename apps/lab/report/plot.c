@@ -65,7 +65,7 @@ static unsigned colour_of(const lab_plot *plot, size_t series) {
 
 /* ---- axes ---- */
 
-static void put_axes(text *t, const frame *f) {
+static void put_axes(lab_text *t, const frame *f) {
     axis_mark marks[AXIS_MARKS_MAX];
     text_put(t, "<rect class=\"frame\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n", LEFT, TOP, RIGHT - LEFT,
              BOTTOM - TOP);
@@ -93,7 +93,7 @@ static void put_axes(text *t, const frame *f) {
 
 /* ---- series ---- */
 
-static void put_circle(text *t, const frame *f, const lab_series *series, const lab_point *p, char kind,
+static void put_circle(lab_text *t, const frame *f, const lab_series *series, const lab_point *p, char kind,
                        double radius) {
     text_put(t, "<circle class=\"%c\" cx=\"%.1f\" cy=\"%.1f\" r=\"%g\"><title>", kind, axis_place(&f->x, p->x),
              axis_place(&f->y, p->y.value), radius);
@@ -119,7 +119,7 @@ static void put_circle(text *t, const frame *f, const lab_series *series, const 
     text_put(t, "</title></circle>\n");
 }
 
-static void put_curve(text *t, const frame *f, const lab_series *series) {
+static void put_curve(lab_text *t, const frame *f, const lab_series *series) {
     bool drawing = false;
     text_put(t, "<path class=\"curve\" d=\"");
     for (size_t i = 0; i < series->count; i++) {
@@ -139,7 +139,7 @@ static void put_curve(text *t, const frame *f, const lab_series *series) {
 }
 
 /* A bar with a stroke at either end, but at an end that is beyond the frame. */
-static void put_bar(text *t, const frame *f, const lab_point *p) {
+static void put_bar(lab_text *t, const frame *f, const lab_point *p) {
     enum { HALF = 4 };
     double x = axis_place(&f->x, p->x), low = axis_place(&f->y, p->y.low), high = axis_place(&f->y, p->y.high);
     if (!(p->y.low < p->y.high))
@@ -151,7 +151,7 @@ static void put_bar(text *t, const frame *f, const lab_point *p) {
         text_put(t, "M%.1f %.1fh%d", x - HALF, high, 2 * HALF);
 }
 
-static void put_points(text *t, const frame *f, const lab_series *series) {
+static void put_points(lab_text *t, const frame *f, const lab_series *series) {
     text_put(t, "<path class=\"bars\" d=\"");
     for (size_t i = 0; i < series->count; i++)
         if (is_drawn(&series->points[i]))
@@ -164,7 +164,7 @@ static void put_points(text *t, const frame *f, const lab_series *series) {
 
 /* ---- the figure ---- */
 
-static void put_legend(text *t, const lab_plot *plot) {
+static void put_legend(lab_text *t, const lab_plot *plot) {
     text_put(t, "<ul class=\"legend\">\n");
     for (size_t s = 0; s < plot->count; s++) {
         text_put(t, "<li class=\"s%u\"><svg viewBox=\"0 0 28 14\" aria-hidden=\"true\">%s</svg>", colour_of(plot, s),
@@ -177,11 +177,11 @@ static void put_legend(text *t, const lab_plot *plot) {
     text_put(t, "</ul>\n");
 }
 
-void plot_id(text *t, const char *claim, size_t number) {
+void plot_id(lab_text *t, const char *claim, size_t number) {
     text_put(t, "%s-plot-%zu", claim, number);
 }
 
-void plot_html(text *t, const lab_plot *plot, const char *claim, size_t number) {
+void plot_html(lab_text *t, const lab_plot *plot, const char *claim, size_t number) {
     frame f = frame_of(plot);
     text_put(t, "<figure id=\"");
     plot_id(t, claim, number);

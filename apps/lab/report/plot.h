@@ -12,9 +12,9 @@
 #include "text.h"
 
 /* `number` counts the plots of a claim from 1. */
-void plot_html(text *t, const lab_plot *plot, const char *claim, size_t number);
+void plot_html(lab_text *t, const lab_plot *plot, const char *claim, size_t number);
 
 /* The figure's id, as points.csv names it, too. */
-void plot_id(text *t, const char *claim, size_t number);
+void plot_id(lab_text *t, const char *claim, size_t number);
 
 #endif

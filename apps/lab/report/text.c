@@ -12,7 +12,7 @@
 
 static const char MINUS[] = "\u2212", TIMES[] = "\u00b7", THIN_SPACE[] = "\u202f";
 
-static void make_room(text *t, size_t more) {
+static void make_room(lab_text *t, size_t more) {
     size_t needed = t->used + more + 1;
     if (needed <= t->room)
         return;
@@ -20,14 +20,14 @@ static void make_room(text *t, size_t more) {
     t->bytes = lab_more(t->bytes, t->room);
 }
 
-void text_bytes(text *t, const char *bytes, size_t count) {
+void text_bytes(lab_text *t, const char *bytes, size_t count) {
     make_room(t, count);
     memcpy(t->bytes + t->used, bytes, count);
     t->used += count;
     t->bytes[t->used] = '\0';
 }
 
-void text_put(text *t, const char *format, ...) {
+void text_put(lab_text *t, const char *format, ...) {
     va_list arguments, again;
     va_start(arguments, format);
     va_copy(again, arguments);
@@ -43,7 +43,7 @@ void text_put(text *t, const char *format, ...) {
 
 /* ---- HTML ---- */
 
-void text_escaped_bytes(text *t, const char *plain, size_t count) {
+void text_escaped_bytes(lab_text *t, const char *plain, size_t count) {
     for (size_t i = 0; i < count; i++) {
         unsigned char c = (unsigned char)plain[i];
         switch (c) {
@@ -66,7 +66,7 @@ void text_escaped_bytes(text *t, const char *plain, size_t count) {
     }
 }
 
-void text_escaped(text *t, const char *plain) {
+void text_escaped(lab_text *t, const char *plain) {
     text_escaped_bytes(t, plain, strlen(plain));
 }
 
@@ -77,7 +77,7 @@ enum { DIGITS_MAX = 12 };
 #define PLAIN_FROM 1e-3 /* likewise below this */
 #define PLAIN_BELOW 1e5
 
-static void put_raised(text *t, int exponent) {
+static void put_raised(lab_text *t, int exponent) {
     static const char *const RAISED[] = {"\u2070", "\u00b9", "\u00b2", "\u00b3", "\u2074",
                                          "\u2075", "\u2076", "\u2077", "\u2078", "\u2079"};
     char digits[16];
@@ -97,7 +97,7 @@ static void drop_zeroes(char *digits) {
 }
 
 /* In groups of three from five digits on. */
-static void put_whole(text *t, double value) {
+static void put_whole(lab_text *t, double value) {
     char digits[32];
     size_t count = (size_t)snprintf(digits, sizeof digits, "%.0f", value);
     for (size_t i = 0; i < count; i++) {
@@ -107,7 +107,7 @@ static void put_whole(text *t, double value) {
     }
 }
 
-static void put_number(text *t, double value, int digits, bool short_form) {
+static void put_number(lab_text *t, double value, int digits, bool short_form) {
     if (isnan(value)) {
         text_put(t, "not a number");
         return;
@@ -130,7 +130,11 @@ static void put_number(text *t, double value, int digits, bool short_form) {
     double rounded = strtod(shown, NULL);
     if (rounded >= PLAIN_FROM && rounded < PLAIN_BELOW) {
         int places = digits - 1 - exponent;
-        (void)snprintf(shown, sizeof shown, "%.*f", places > 0 ? places : 0, rounded);
+        if (places <= 0) {
+            put_whole(t, round(value));
+            return;
+        }
+        (void)snprintf(shown, sizeof shown, "%.*f", places, rounded);
         if (short_form)
             drop_zeroes(shown);
         text_put(t, "%s", shown);
@@ -144,7 +148,7 @@ static void put_number(text *t, double value, int digits, bool short_form) {
     put_raised(t, exponent);
 }
 
-void text_power(text *t, int exponent) {
+void text_power(lab_text *t, int exponent) {
     if (exponent == 0 || exponent == 1) {
         text_put(t, exponent == 0 ? "1" : "10");
         return;
@@ -153,11 +157,11 @@ void text_power(text *t, int exponent) {
     put_raised(t, exponent);
 }
 
-void text_number(text *t, double value, int digits) {
+void text_number(lab_text *t, double value, int digits) {
     put_number(t, value, digits, true);
 }
 
-void text_digits(text *t, double value, int digits) {
+void text_digits(lab_text *t, double value, int digits) {
     put_number(t, value, digits, false);
 }
 

@@ -4,26 +4,26 @@
 
 #include <stddef.h>
 
-typedef struct text {
+typedef struct lab_text {
     char *bytes; /* ends with a NUL when something was put; begin with {0}, end with free() */
     size_t used, room;
-} text;
+} lab_text;
 
-void text_bytes(text *t, const char *bytes, size_t count);
-void text_put(text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_bytes(lab_text *t, const char *bytes, size_t count);
+void text_put(lab_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Escaped for HTML: elements and attributes in double quotes alike. Bytes that HTML has no sign for are left out. */
-void text_escaped(text *t, const char *plain);
-void text_escaped_bytes(text *t, const char *plain, size_t count);
+void text_escaped(lab_text *t, const char *plain);
+void text_escaped_bytes(lab_text *t, const char *plain, size_t count);
 
 /* A number for people, of so many digits and with a true minus: 0.147, 20 000, −3, 1.4·10⁻¹⁵. Whole numbers below ten
  * million are whole. text_digits keeps zeroes at the end, as measured numbers have them: 0.1470. */
 enum { TEXT_DIGITS = 4 }; /* enough where nothing asks for more */
-void text_number(text *t, double value, int digits);
-void text_digits(text *t, double value, int digits);
+void text_number(lab_text *t, double value, int digits);
+void text_digits(lab_text *t, double value, int digits);
 
 /* 10⁻⁵; 1 and 10 as they are. */
-void text_power(text *t, int exponent);
+void text_power(lab_text *t, int exponent);
 
 /* The digits of a value that its interval leaves meaning to: two more than the first that is uncertain, 4 … 12. */
 int text_digits_of(double value, double low, double high);
