@@ -210,7 +210,11 @@ static void shows(double value, int digits, bool keeps_zeroes, const char *wante
 TEST(numbers_are_for_people) {
     shows(0, 4, false, "0");
     shows(-0.0, 4, false, "0");
-    shows(1, 4, true, "1");
+    shows(1, 4, true, "1.000");
+    shows(1, 0, true, "1");
+    shows(0, 4, true, "0");
+    shows(1001, 5, true, "1001.0");
+    shows(1001, 4, true, "1001");
     shows(-3, 4, false, "−3");
     shows(1234, 4, false, "1234");
     shows(20000, 4, false, "20\u202f000");
@@ -232,10 +236,11 @@ TEST(numbers_are_for_people) {
     shows(INFINITY, 4, false, "∞");
     shows(-INFINITY, 4, false, "−∞");
     shows(NAN, 4, false, "not a number");
-    CHECK_EQ_U64((unsigned)text_digits_of(1, 1, 1), 4);
+    CHECK_EQ_U64((unsigned)text_digits_of(1.5, 1.5, 1.5), 4);
     CHECK_EQ_U64((unsigned)text_digits_of(0.1469, 0.14, 0.15), 4);
     CHECK_EQ_U64((unsigned)text_digits_of(0.1469, 0.1469 - 1.5e-6, 0.1469), 7);
-    CHECK_EQ_U64((unsigned)text_digits_of(0, 0, 1), 4);
+    CHECK_EQ_U64((unsigned)text_digits_of(0, 0, 0.5), 4);
+    CHECK_EQ_U64((unsigned)text_digits_of(7, 6, 8), 0);
 }
 
 int main(int argc, char **argv) {

@@ -119,7 +119,7 @@ static void put_number(lab_text *t, double value, int digits, bool short_form) {
         text_put(t, "\u221e");
         return;
     }
-    if (value == floor(value) && value < WHOLE_BELOW) {
+    if (value == 0 || (short_form && value == floor(value) && value < WHOLE_BELOW)) {
         put_whole(t, value);
         return;
     }
@@ -158,14 +158,16 @@ void text_power(lab_text *t, int exponent) {
 }
 
 void text_number(lab_text *t, double value, int digits) {
-    put_number(t, value, digits, true);
+    put_number(t, value, digits > 0 ? digits : TEXT_DIGITS, true);
 }
 
 void text_digits(lab_text *t, double value, int digits) {
-    put_number(t, value, digits, false);
+    put_number(t, value, digits > 0 ? digits : TEXT_DIGITS, digits == 0);
 }
 
 int text_digits_of(double value, double low, double high) {
+    if (value == floor(value) && low == floor(low) && high == floor(high))
+        return 0;
     double off = fmax(high - value, value - low);
     if (!(off > 0) || !isfinite(off) || value == 0)
         return TEXT_DIGITS;

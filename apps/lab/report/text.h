@@ -16,16 +16,18 @@ void text_put(lab_text *t, const char *format, ...) __attribute__((format(printf
 void text_escaped(lab_text *t, const char *plain);
 void text_escaped_bytes(lab_text *t, const char *plain, size_t count);
 
-/* A number for people, of so many digits and with a true minus: 0.147, 20 000, −3, 1.4·10⁻¹⁵. Whole numbers below ten
- * million are whole. text_digits keeps zeroes at the end, as measured numbers have them: 0.1470. */
-enum { TEXT_DIGITS = 4 }; /* enough where nothing asks for more */
+/* A number for people, with a true minus: 0.147, 20 000, −3, 1.4·10⁻¹⁵. Whole numbers below ten million are whole.
+ * text_digits has just so many digits, zeroes at the end included, as measured numbers have them: 0.1470, 1001.0. Digits 0:
+ * as many as are of use, and no zeroes. */
 void text_number(lab_text *t, double value, int digits);
 void text_digits(lab_text *t, double value, int digits);
+enum { TEXT_DIGITS = 4 }; /* enough where nothing asks for more */
 
 /* 10⁻⁵; 1 and 10 as they are. */
 void text_power(lab_text *t, int exponent);
 
-/* The digits of a value that its interval leaves meaning to: two more than the first that is uncertain, 4 … 12. */
+/* The digits of a value that its interval leaves meaning to: two more than the first that is uncertain, 4 … 12; 0 for three
+ * whole numbers. */
 int text_digits_of(double value, double low, double high);
 
 #endif
