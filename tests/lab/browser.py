@@ -90,6 +90,8 @@ window.addEventListener('load', function () {
       document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowLeft', bubbles: true}));
       tell(figure, 'left arrow', circles[circles.length - 2], true);
     }
+    window.dispatchEvent(new Event('scroll'));
+    tell(figure, 'scrolling', document.activeElement, true);
     document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape', bubbles: true}));
     expect(tip.hidden, figure.id + ': values stay after Escape');
     document.activeElement.blur();

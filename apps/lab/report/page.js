@@ -26,19 +26,25 @@
     tip.hidden = true;
   }
 
+  // Above the point where there is room, and never beyond the page's sides.
+  function place() {
+    if (!shown) return;
+    var at = shown.getBoundingClientRect(), box = tip.getBoundingClientRect();
+    var left = at.left + at.width / 2 - box.width / 2;
+    var top = at.top - box.height - 8;
+    tip.style.left = Math.max(8, Math.min(left, document.documentElement.clientWidth - box.width - 8)) + 'px';
+    tip.style.top = (top < 8 ? at.bottom + 8 : top) + 'px';
+  }
+
   function show(point) {
     if (point === shown) return;
     hide();
     shown = point;
     point.classList.add('on');
     tip.textContent = words(point);
+    tip.style.left = '0'; // at the right edge it would be narrow
     tip.hidden = false;
-    var at = point.getBoundingClientRect(), box = tip.getBoundingClientRect();
-    var width = document.documentElement.clientWidth;
-    var left = at.left + at.width / 2 - box.width / 2;
-    var top = at.top - box.height - 8;
-    tip.style.left = Math.max(8, Math.min(left, width - box.width - 8)) + 'px';
-    tip.style.top = (top < 8 ? at.bottom + 8 : top) + 'px';
+    place();
   }
 
   function nearest(plot, x, y) {
@@ -94,5 +100,7 @@
     plot.addEventListener('focusout', hide);
     plot.addEventListener('keydown', step);
   });
-  window.addEventListener('scroll', hide, { passive: true });
+  // The Tab key scrolls to what it finds.
+  window.addEventListener('scroll', place, { passive: true });
+  window.addEventListener('resize', place);
 })();
