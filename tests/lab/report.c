@@ -172,6 +172,38 @@ TEST(the_page_has_every_claim_once_and_nothing_that_claims_could_slip_in) {
     remove_folder(&f);
 }
 
+/* "[2] *Bloom and Cuckoo*, an article" as the page has it. */
+static void in_html(const char *line, char *html) {
+    bool open = false;
+    for (; *line != '\0' && *line != '\n'; line++) {
+        if (*line == '*')
+            html = stpcpy(html, (open = !open) ? "<cite>" : "</cite>");
+        else
+            *html++ = *line;
+    }
+    *html = '\0';
+}
+
+TEST(the_page_names_the_documents_as_the_theory_does) {
+    struct folder f = fresh_folder();
+    CHECK(lab_report(f.path, NULL, 0, SETTINGS) == NULL);
+    char *page = read_text(f.path, "index.html"), *theory = read_text(KITH_SOURCE_DIR "/docs", "theory.md");
+    *strstr(theory, "\n## ") = '\0';
+    unsigned documents = 0;
+    for (const char *at = theory; (at = strstr(at, "\n- [")) != NULL; at++) {
+        char html[1000];
+        CHECK(strcspn(at + 1, "\n") < sizeof html / 2);
+        in_html(at + 3, html);
+        CHECK(strstr(page, html) != NULL);
+        documents++;
+    }
+    CHECK_EQ_U64(documents, 5);
+    CHECK_EQ_U64(times(page, "<li>["), documents);
+    free(theory);
+    free(page);
+    remove_folder(&f);
+}
+
 TEST(what_stands_in_the_way_is_named_and_nothing_is_left) {
     struct folder f = fresh_folder();
     lab_result *results = run_all();

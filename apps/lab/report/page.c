@@ -269,6 +269,26 @@ static void put_claim(lab_text *t, const lab_result *r, lab_settings settings) {
     text_put(t, "</section>\n");
 }
 
+/* ---- the foot ---- */
+
+/* As docs/theory.md lists them. */
+static void put_documents(lab_text *t) {
+    static const char *const DOCUMENTS[] = {
+        "Eric Vigoda, <cite>Lecture 18: Bloom Filters and Cuckoo Hashing</cite>, 2019, scribed by Satchit Sivakumar",
+        "Mehrnoosh Sameki, <cite>Lecture Notes on Hashing, and Bloom Filters</cite>, 2013",
+        "<cite>Bloom and Cuckoo</cite>, an article of 2022",
+        "Eric Price, <cite>CS 388R, Lecture 8: Bloom Filters</cite>, 2021, scribed by Tongrui Li and Yihan Zhou",
+        "Noah Fleming, <cite>Cuckoo Hashing and Cuckoo Filters</cite>, 2018",
+    };
+    text_put(t, "<footer>\n<h2>Documents and symbols</h2>\n<ul>\n");
+    for (size_t i = 0; i < sizeof DOCUMENTS / sizeof *DOCUMENTS; i++)
+        text_put(t, "<li>[%zu] %s</li>\n", i, DOCUMENTS[i]);
+    text_put(
+        t,
+        "</ul>\n<p><i>n</i> keys, <i>m</i> bits or slots, <i>k</i> hashes, <i>b</i> slots in a bucket, <i>f</i> bits "
+        "of a fingerprint, ε rate of wrong yes, α load.</p>\n</footer>\n");
+}
+
 /* ---- the page ---- */
 
 void page_html(lab_text *t, const lab_result *chart, const lab_result *results, size_t count, lab_settings settings) {
@@ -285,6 +305,8 @@ void page_html(lab_text *t, const lab_result *chart, const lab_result *results, 
             text_put(t, "<h2>%s</h2>\n", family_of(results[i].claim));
         put_claim(t, &results[i], settings);
     }
-    text_put(t, "</main>\n<div id=\"tip\" role=\"tooltip\" hidden></div>\n<script>\n%s</script>\n</body>\n</html>\n",
+    text_put(t, "</main>\n");
+    put_documents(t);
+    text_put(t, "<div id=\"tip\" role=\"tooltip\" hidden></div>\n<script>\n%s</script>\n</body>\n</html>\n",
              LAB_PAGE_JS);
 }
