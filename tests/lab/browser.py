@@ -250,6 +250,9 @@ def colours(box, page, name, *options):
     """Mean brightness and number of colours of what is shown."""
     path = os.path.join(box, name + ".png")
     show(box, page, (700, 600), "--screenshot=" + path, *options)
+    if not os.path.exists(path):
+        expect(False, name + ": no picture came")
+        return 0, 0
     data, step = pixels(path)
     different = {data[i:i + 3] for i in range(0, len(data), step)}
     brightness = sum(data[0::step]) / (len(data) / step)
