@@ -8,6 +8,7 @@
  * findings below it. */
 #define _GNU_SOURCE
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include <sys/random.h>
 
 #include <lab/lab.h>
+#include <lab/report.h>
 #include <lab/trace.h>
 
 #include "commands.h"
@@ -255,6 +257,23 @@ static void put_json(const lab_result *results, size_t count, lab_settings setti
     json_end();
 }
 
+/* ---- the report ---- */
+
+/* Ends the tool unless `path` is NULL: errno says why it stands in the way of a report. */
+static void report_must(const char *path) {
+    if (path == NULL)
+        return;
+    switch (errno) {
+    case EEXIST:
+        fail("%s: is a file, not a folder", path);
+    case ENOENT:
+    case ENOTDIR:
+        fail("%s: no such folder", path);
+    default:
+        fail_errno(path);
+    }
+}
+
 /* ---- the command ---- */
 
 static int list(void) {
@@ -294,6 +313,8 @@ int command_lab(const arguments *a) {
         return trace(a);
     choice c = chosen(a);
     lab_settings settings = {.seed = seed_of(a), .quick = a->quick, .threads = a->threads};
+    if (a->report != NULL)
+        report_must(lab_report_begin(a->report));
     if (!a->json)
         note("seed %llu", (unsigned long long)settings.seed);
     atomic_bool stop = false;
@@ -301,6 +322,9 @@ int command_lab(const arguments *a) {
     progress_begin("lab", PROGRESS_TOTAL);
     lab_result *results = lab_run(c.claims, c.count, settings, &stop, watch, &stop);
     progress_end();
+    /* Before what is printed, which a closed pipe may end; told after it, so that nothing of the run is lost. */
+    const char *unwritten = a->report != NULL ? lab_report(a->report, results, c.count, settings) : NULL;
+    int error = errno;
     if (a->json) {
         put_json(results, c.count, settings);
     } else {
@@ -313,6 +337,8 @@ int command_lab(const arguments *a) {
     lab_results_free(results, c.count);
     free(c.claims);
     out_flush();
+    errno = error;
+    report_must(unwritten);
     heed_signals(); /* ends the tool where an interrupt stopped the run */
     return fails ? EXIT_NONE : EXIT_FOUND;
 }

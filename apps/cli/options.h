@@ -65,6 +65,7 @@ typedef struct arguments {
     bool list;
     bool trace;
     bool quick;
+    const char *report;
 
     /* help */
     bool help;

@@ -1,0 +1,180 @@
+/* choosing.c: see choosing.h. Nothing is measured here: plans say to the byte what a filter takes. */
+#include "choosing.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <kith/filter.h>
+
+#include <lab/memory.h>
+#include <lab/state.h>
+
+/* ---- the chart ---- */
+
+enum { DECADES = 9, STEPS_A_DECADE = 8 }; /* rates from 10^(-1/8) to 10^-9 */
+
+/* Curves end where a key takes more: what counts in blocks goes to a thousand, and would press all others flat. */
+#define BITS_MAX 80
+
+static const lab_claim CHOOSING = {.id = "choosing", .title = "choosing a filter"};
+
+static double rate_at(int step) {
+    return pow(10, -(double)step / STEPS_A_DECADE);
+}
+
+static kith_filter_spec spec_of(const char *kind, uint32_t needs, double rate, const char *options) {
+    kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
+    spec.kind = kind;
+    spec.needs = needs;
+    spec.capacity = CHOOSING_KEYS;
+    spec.rate = rate;
+    spec.options = options;
+    return spec;
+}
+
+static void draw_kind(lab_plot *plot, const char *kind) {
+    lab_series *series = NULL;
+    for (int step = 1; step <= DECADES * STEPS_A_DECADE; step++) {
+        kith_filter_spec spec = spec_of(kind, 0, rate_at(step), NULL);
+        kith_plan plan = KITH_PLAN_INIT;
+        if (kith_filter_plan(&spec, &plan) != KITH_OK || plan.bits_per_key > BITS_MAX)
+            continue;
+        if (series == NULL)
+            series = lab_curve(plot, "%s", kind);
+        lab_at(series, rate_at(step), lab_exact(plan.bits_per_key));
+    }
+}
+
+lab_result *choosing_chart(void) {
+    lab_result *r = lab_more(NULL, sizeof *r);
+    *r = (lab_result){.claim = &CHOOSING};
+    lab drawing = {.result = r};
+    lab_plot *plot =
+        lab_draw(&drawing, "Size of a filter for a million keys", "rate of wrong answers, ε", "bits a key", LAB_LOG_X);
+    lab_series *bound = lab_curve(plot, "no filter can be smaller: log₂(1/ε)");
+    for (int step = 1; step <= DECADES * STEPS_A_DECADE; step++)
+        lab_at(bound, rate_at(step), lab_exact(-log2(rate_at(step))));
+    for (size_t i = 0; i < kith_filter_kind_count(); i++)
+        draw_kind(plot, kith_filter_kind_at(i)->name);
+    return r;
+}
+
+/* ---- the table ---- */
+
+typedef struct best {
+    kith_plan plan; /* kind NULL: there is none */
+    const char *inner;
+} best;
+
+static const char *inner_option(const kith_kind_info *kind) {
+    for (size_t i = 0; i < kind->option_count; i++)
+        if (strcmp(kind->options[i].values, "kind") == 0)
+            return kind->options[i].name;
+    return NULL;
+}
+
+static void try_spec(best *b, const kith_filter_spec *spec, const char *inner) {
+    kith_plan plan = KITH_PLAN_INIT;
+    if (kith_filter_plan(spec, &plan) == KITH_OK && (b->plan.kind == NULL || plan.file_bytes < b->plan.file_bytes))
+        *b = (best){plan, inner};
+}
+
+/* The smallest that can do it; where none can by itself, the smallest around another kind. */
+static best best_for(uint32_t needs, double rate) {
+    best b = {KITH_PLAN_INIT, NULL};
+    kith_filter_spec any = spec_of(NULL, needs, rate, NULL);
+    try_spec(&b, &any, NULL);
+    if (b.plan.kind != NULL)
+        return b;
+    for (size_t i = 0; i < kith_filter_kind_count(); i++) {
+        const kith_kind_info *outer = kith_filter_kind_at(i);
+        const char *option = inner_option(outer);
+        for (size_t j = 0; option != NULL && j < kith_filter_kind_count(); j++) {
+            char options[128];
+            const char *inner = kith_filter_kind_at(j)->name;
+            (void)snprintf(options, sizeof options, "%s=%s", option, inner);
+            kith_filter_spec around = spec_of(outer->name, needs, rate, options);
+            try_spec(&b, &around, inner);
+        }
+    }
+    return b;
+}
+
+/* Much faster once the filter is larger than the cache, and so worth a quarter more, which is the rule of `kith plan`: the
+ * smallest of those whose look-ups go to one place in memory, where those of the smallest of all go to more. */
+#define FASTER_BITS 1.25
+
+static best faster_than(const best *smallest, uint32_t needs, double rate) {
+    best b = {KITH_PLAN_INIT, NULL};
+    if (smallest->plan.lines == 1)
+        return b;
+    for (size_t i = 0; i < kith_filter_kind_count(); i++) {
+        kith_filter_spec spec = spec_of(kith_filter_kind_at(i)->name, needs, rate, NULL);
+        kith_plan plan = KITH_PLAN_INIT;
+        if (kith_filter_plan(&spec, &plan) == KITH_OK && plan.lines == 1 &&
+            plan.bits_per_key <= smallest->plan.bits_per_key * FASTER_BITS)
+            try_spec(&b, &spec, NULL);
+    }
+    return b;
+}
+
+static void put_best(lab_text *t, const best *b) {
+    text_put(t, "<b>");
+    text_escaped(t, b->plan.kind);
+    if (b->inner != NULL) {
+        text_put(t, " of ");
+        text_escaped(t, b->inner);
+    }
+    text_put(t, "</b> %.1f", b->plan.bits_per_key);
+}
+
+static void put_cell(lab_text *t, uint32_t needs, double rate, const char *label) {
+    best b = best_for(needs, rate);
+    text_put(t, "<td data-label=\"%s\">", label);
+    if (b.plan.kind == NULL) {
+        text_put(t, "none can</td>");
+        return;
+    }
+    put_best(t, &b);
+    best faster = faster_than(&b, needs, rate);
+    if (faster.plan.kind != NULL) {
+        text_put(t, "<span class=\"or\">or ");
+        put_best(t, &faster);
+        text_put(t, "</span>");
+    }
+    text_put(t, "</td>");
+}
+
+void choosing_table(lab_text *t) {
+    static const struct {
+        uint32_t bits;
+        const char *words;
+    } NEEDS[] = {
+        {0, "nothing else"},
+        {KITH_CAN_REMOVE, "remove"},
+        {KITH_CAN_COPIES, "keep copies"},
+        {KITH_CAN_MERGE, "merge"},
+        {KITH_CAN_INTERSECT, "intersect"},
+        {KITH_CAN_MERGE | KITH_CAN_REMOVE, "merge, remove"},
+        {KITH_CAN_GROW, "grow"},
+        {KITH_CAN_GROW | KITH_CAN_REMOVE, "grow, remove"},
+        {KITH_CAN_GROW | KITH_CAN_COPIES, "grow, keep copies"},
+        {KITH_CAN_GROW | KITH_CAN_MERGE, "grow, merge"},
+    };
+    static const struct {
+        double rate;
+        const char *words;
+    } RATES[] = {{0.1, "10 %"}, {0.01, "1 %"}, {0.001, "0.1 %"}, {1e-4, "10⁻⁴"}, {1e-6, "10⁻⁶"}};
+    text_put(t, "<table class=\"stacked\">\n<thead><tr><th scope=\"col\">needed beside add and ask</th>");
+    for (size_t r = 0; r < sizeof RATES / sizeof *RATES; r++)
+        text_put(t, "<th scope=\"col\">ε = %s</th>", RATES[r].words);
+    text_put(t, "</tr></thead>\n<tbody>\n");
+    for (size_t n = 0; n < sizeof NEEDS / sizeof *NEEDS; n++) {
+        text_put(t, "<tr><th scope=\"row\">%s</th>", NEEDS[n].words);
+        for (size_t r = 0; r < sizeof RATES / sizeof *RATES; r++)
+            put_cell(t, NEEDS[n].bits, RATES[r].rate, RATES[r].words);
+        text_put(t, "</tr>\n");
+    }
+    text_put(t, "</tbody>\n</table>\n");
+}

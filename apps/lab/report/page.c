@@ -1,0 +1,312 @@
+/* page.c: see page.h. The page allows itself nothing from outside: the policy in its head forbids every request. */
+#define _GNU_SOURCE
+
+#include "page.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <kith/base.h>
+
+#include <lab/formula.h>
+
+#include "choosing.h"
+#include "parts.h"
+#include "plot.h"
+
+static const char *class_of(lab_verdict verdict) {
+    static const char *const CLASSES[] = {[LAB_NOT_RUN] = "none",
+                                          [LAB_HOLDS] = "holds",
+                                          [LAB_IS_LOOSE] = "loose",
+                                          [LAB_IS_WRONG] = "wrong",
+                                          [LAB_FAILS] = "fails"};
+    return CLASSES[verdict];
+}
+
+static void put_verdict(lab_text *t, lab_verdict verdict) {
+    text_put(t, "<span class=\"verdict %s\">%s</span>", class_of(verdict), lab_verdict_text(verdict));
+}
+
+/* A phrase as a heading: with a capital, unless it begins with a quantity (k, m/n). */
+static void put_title(lab_text *t, const char *title) {
+    if (islower((unsigned char)title[0]) && islower((unsigned char)title[1])) {
+        text_put(t, "%c", toupper((unsigned char)title[0]));
+        title++;
+    }
+    text_escaped(t, title);
+}
+
+static const char *family_of(const lab_claim *claim) {
+    switch (claim->id[0]) {
+    case 'T':
+        return "Hash tables";
+    case 'H':
+        return "Hash functions";
+    case 'B':
+        return "Bloom filters";
+    case 'K':
+        return "Counting Bloom filters";
+    case 'C':
+        return "Cuckoo hashing";
+    case 'F':
+        return "Cuckoo filters";
+    default:
+        return "Others";
+    }
+}
+
+static bool begins_family(const lab_result *results, size_t i) {
+    return i == 0 || strcmp(family_of(results[i - 1].claim), family_of(results[i].claim)) != 0;
+}
+
+/* ---- the head ---- */
+
+static void put_head(lab_text *t) {
+    text_put(t,
+             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+             "script-src 'unsafe-inline'\">\n"
+             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+             "<meta name=\"color-scheme\" content=\"light dark\">\n"
+             "<meta name=\"generator\" content=\"kith %s\">\n<title>kith lab: the theory, measured</title>\n<style>\n%s"
+             "</style>\n</head>\n<body>\n",
+             kith_version(), LAB_PAGE_CSS);
+}
+
+static void put_run(lab_text *t, const lab_result *results, size_t count, lab_settings settings) {
+    char date[64] = "";
+    time_t now = time(NULL);
+    struct tm utc;
+    if (gmtime_r(&now, &utc) != NULL)
+        (void)strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", &utc);
+    double seconds = 0;
+    for (size_t i = 0; i < count; i++)
+        seconds += results[i].seconds;
+    text_put(t,
+             "<dl class=\"run\">\n<div><dt>version</dt><dd>kith %s</dd></div>\n<div><dt>date</dt><dd>%s</dd></div>\n",
+             kith_version(), date);
+    text_put(t, "<div><dt>seed</dt><dd>%llu</dd></div>\n<div><dt>run</dt><dd>%s</dd></div>\n",
+             (unsigned long long)settings.seed, settings.quick ? "quick" : "full");
+    text_put(t, "<div><dt>claims</dt><dd>%zu</dd></div>\n<div><dt>time of all</dt><dd>%.*f s</dd></div>\n</dl>\n",
+             count, seconds < 10 ? 2 : 0, seconds);
+}
+
+static void put_counts(lab_text *t, const lab_result *results, size_t count) {
+    size_t with[LAB_FAILS + 1] = {0};
+    for (size_t i = 0; i < count; i++)
+        with[results[i].verdict]++;
+    text_put(t, "<p class=\"counts\">");
+    static const lab_verdict ORDER[] = {LAB_HOLDS, LAB_IS_LOOSE, LAB_IS_WRONG, LAB_FAILS, LAB_NOT_RUN};
+    for (size_t i = 0; i < sizeof ORDER / sizeof *ORDER; i++)
+        if (with[ORDER[i]] > 0)
+            text_put(t, "<span class=\"verdict %s\">%s: %zu</span> ", class_of(ORDER[i]), lab_verdict_text(ORDER[i]),
+                     with[ORDER[i]]);
+    text_put(t, "</p>\n");
+}
+
+static void put_contents(lab_text *t, const lab_result *results, size_t count) {
+    text_put(
+        t,
+        "<nav aria-label=\"Contents\">\n<ul class=\"contents\">\n<li><a href=\"#choosing\"><span class=\"id\"></span>"
+        "<span>Choosing a filter</span></a></li>\n");
+    for (size_t i = 0; i < count; i++) {
+        const lab_result *r = &results[i];
+        text_put(t, "<li><a href=\"#");
+        text_escaped(t, r->claim->id);
+        text_put(t, "\"><span class=\"id\">");
+        text_escaped(t, r->claim->id);
+        text_put(t, "</span><span>");
+        put_title(t, r->claim->title);
+        text_put(t, "</span></a> ");
+        put_verdict(t, r->verdict);
+        text_put(t, "</li>\n");
+    }
+    text_put(t, "</ul>\n</nav>\n");
+}
+
+static void put_reading(lab_text *t) {
+    text_put(t,
+             "<p>Each claim of the theory is held against the library itself: a formula predicts, an experiment on the "
+             "library's own structures measures. An interval misses the truth one time in a million, and an inequality "
+             "fails only when the whole interval is beyond its bound. Claims are tested as they stand in the "
+             "literature: where a document is wrong or loose, the verdict says so and the note says what is true. The "
+             "same numbers are in <a href=\"findings.csv\">findings.csv</a> and <a "
+             "href=\"points.csv\">points.csv</a>.</p>\n");
+}
+
+/* ---- choosing ---- */
+
+static void put_choosing(lab_text *t, const lab_result *chart) {
+    text_put(t,
+             "<section id=\"choosing\">\n<h2>Choosing a filter</h2>\n"
+             "<p>What a key costs, by kind and rate, for a million keys: from the library's plans, which tell the size "
+             "of a filter to the byte. Nothing is measured here; curves end at 80 bits. No filter that answers yes to "
+             "every key put in, and "
+             "wrongly to a share ε of others, takes less than log<sub>2</sub>(1/ε) bits a key.</p>\n");
+    for (size_t i = 0; i < chart->plot_count; i++)
+        plot_html(t, chart->plots[i], chart->claim->id, i + 1);
+    text_put(
+        t, "<h3>What to take</h3>\n"
+           "<p>The smallest kind that can do what is needed, with its bits a key, for a million keys. Below it, where "
+           "there is one, a kind at most a quarter larger whose look-ups go to one place in memory instead of several: "
+           "it is much faster once the filter is larger than the cache, and <code>kith plan</code> takes it.</p>\n");
+    choosing_table(t);
+    text_put(t, "</section>\n");
+}
+
+/* ---- a claim ---- */
+
+static void put_predicted(lab_text *t, const lab_finding *f, int digits) {
+    static const char *const SIGNS[] = {[LAB_EQUALS] = "", [LAB_AT_MOST] = "≤ ", [LAB_AT_LEAST] = "≥ "};
+    if (f->relation == LAB_SHOWN) {
+        text_put(t, "–");
+        return;
+    }
+    text_put(t, "%s", SIGNS[f->relation]);
+    text_number(t, f->predicted, digits);
+}
+
+static void put_holds(lab_text *t, const lab_finding *f) {
+    if (f->relation == LAB_SHOWN)
+        text_put(t, "<td data-label=\"holds\">shown</td>");
+    else if (f->holds)
+        text_put(t, "<td data-label=\"holds\" class=\"holds\">yes</td>");
+    else
+        text_put(t, "<td data-label=\"holds\" class=\"%s\">no</td>",
+                 f->means == LAB_MUST    ? "fails"
+                 : f->means == LAB_WRONG ? "wrong"
+                                         : "loose");
+}
+
+static void put_finding(lab_text *t, const lab_finding *f) {
+    int digits = text_digits_of(f->measured.value, f->measured.low, f->measured.high);
+    text_put(t, "<tr><th scope=\"row\">");
+    text_escaped(t, f->what);
+    if (f->means != LAB_MUST)
+        text_put(t, " <span class=\"tag\">the document’s</span>");
+    text_put(t, "</th><td data-label=\"predicted\">");
+    put_predicted(t, f, digits);
+    text_put(t, "</td><td data-label=\"measured\">");
+    bool exact = !(f->measured.low < f->measured.high);
+    if (exact)
+        text_number(t, f->measured.value, digits);
+    else
+        text_digits(t, f->measured.value, digits);
+    text_put(t, "</td><td data-label=\"interval\">");
+    if (!exact) {
+        text_digits(t, f->measured.low, digits);
+        text_put(t, " … ");
+        text_digits(t, f->measured.high, digits);
+    } else {
+        text_put(t, "exact");
+    }
+    text_put(t, "</td>");
+    put_holds(t, f);
+    text_put(t, "</tr>\n");
+}
+
+static void put_findings(lab_text *t, const lab_result *r) {
+    if (r->finding_count == 0)
+        return;
+    text_put(
+        t, "<table class=\"stacked findings\">\n<thead><tr><th scope=\"col\">what</th><th scope=\"col\">predicted</th>"
+           "<th scope=\"col\">measured</th><th scope=\"col\">interval</th><th scope=\"col\">holds</th></tr></thead>\n"
+           "<tbody>\n");
+    for (size_t i = 0; i < r->finding_count; i++)
+        put_finding(t, &r->findings[i]);
+    text_put(t, "</tbody>\n</table>\n");
+}
+
+static void put_parameters(lab_text *t, const lab_result *r, lab_settings settings) {
+    text_put(t, "<dl class=\"run\">\n");
+    for (size_t i = 0; i < r->parameter_count; i++) {
+        text_put(t, "<div><dt>");
+        text_escaped(t, r->parameters[i].name);
+        text_put(t, "</dt><dd>");
+        text_escaped(t, r->parameters[i].value);
+        text_put(t, "</dd></div>\n");
+    }
+    if (r->claim->code != NULL) {
+        text_put(t, "<div><dt>code</dt><dd><code>");
+        text_escaped(t, r->claim->code);
+        text_put(t, "</code></dd></div>\n");
+    }
+    text_put(t, "<div><dt>took</dt><dd>%.2f s</dd></div>\n<div><dt>again</dt><dd><code>kith lab%s --seed %llu ",
+             r->seconds, settings.quick ? " --quick" : "", (unsigned long long)settings.seed);
+    text_escaped(t, r->claim->id);
+    text_put(t, "</code></dd></div>\n</dl>\n");
+}
+
+static void put_claim(lab_text *t, const lab_result *r, lab_settings settings) {
+    const lab_claim *claim = r->claim;
+    text_put(t, "<section class=\"claim\" id=\"");
+    text_escaped(t, claim->id);
+    text_put(t, "\">\n<h3><span class=\"id\">");
+    text_escaped(t, claim->id);
+    text_put(t, "</span> ");
+    put_title(t, claim->title);
+    text_put(t, " ");
+    put_verdict(t, r->verdict);
+    text_put(t, "</h3>\n<p class=\"sentence\">");
+    text_escaped(t, claim->sentence);
+    text_put(t, "</p>\n");
+    if (claim->formula != NULL) {
+        char *formula = lab_formula_html(claim->formula);
+        text_put(t, "<p class=\"formula\">%s</p>\n", formula);
+        free(formula);
+    }
+    if (claim->note != NULL) {
+        text_put(t, "<p class=\"note\">");
+        text_escaped(t, claim->note);
+        text_put(t, "</p>\n");
+    }
+    for (size_t i = 0; i < r->plot_count; i++)
+        plot_html(t, r->plots[i], claim->id, i + 1);
+    put_findings(t, r);
+    put_parameters(t, r, settings);
+    text_put(t, "</section>\n");
+}
+
+/* ---- the foot ---- */
+
+/* As docs/theory.md lists them. */
+static void put_documents(lab_text *t) {
+    static const char *const DOCUMENTS[] = {
+        "Eric Vigoda, <cite>Lecture 18: Bloom Filters and Cuckoo Hashing</cite>, 2019, scribed by Satchit Sivakumar",
+        "Mehrnoosh Sameki, <cite>Lecture Notes on Hashing, and Bloom Filters</cite>, 2013",
+        "<cite>Bloom and Cuckoo</cite>, an article of 2022",
+        "Eric Price, <cite>CS 388R, Lecture 8: Bloom Filters</cite>, 2021, scribed by Tongrui Li and Yihan Zhou",
+        "Noah Fleming, <cite>Cuckoo Hashing and Cuckoo Filters</cite>, 2018",
+    };
+    text_put(t, "<footer>\n<h2>Documents and symbols</h2>\n<ul>\n");
+    for (size_t i = 0; i < sizeof DOCUMENTS / sizeof *DOCUMENTS; i++)
+        text_put(t, "<li>[%zu] %s</li>\n", i, DOCUMENTS[i]);
+    text_put(
+        t,
+        "</ul>\n<p><i>n</i> keys, <i>m</i> bits or slots, <i>k</i> hashes, <i>b</i> slots in a bucket, <i>f</i> bits "
+        "of a fingerprint, ε rate of wrong yes, α load.</p>\n</footer>\n");
+}
+
+/* ---- the page ---- */
+
+void page_html(lab_text *t, const lab_result *chart, const lab_result *results, size_t count, lab_settings settings) {
+    put_head(t);
+    text_put(t, "<header>\n<h1>The theory, measured</h1>\n");
+    put_run(t, results, count, settings);
+    put_counts(t, results, count);
+    text_put(t, "</header>\n<main>\n");
+    put_reading(t);
+    put_contents(t, results, count);
+    put_choosing(t, chart);
+    for (size_t i = 0; i < count; i++) {
+        if (begins_family(results, i))
+            text_put(t, "<h2>%s</h2>\n", family_of(results[i].claim));
+        put_claim(t, &results[i], settings);
+    }
+    text_put(t, "</main>\n");
+    put_documents(t);
+    text_put(t, "<div id=\"tip\" role=\"tooltip\" hidden></div>\n<script>\n%s</script>\n</body>\n</html>\n",
+             LAB_PAGE_JS);
+}

@@ -1,0 +1,7 @@
+/* parts.h: page.css and page.js, which the build makes texts of. */
+#ifndef LAB_REPORT_PARTS_H
+#define LAB_REPORT_PARTS_H
+
+extern const char LAB_PAGE_CSS[], LAB_PAGE_JS[];
+
+#endif

@@ -1,0 +1,213 @@
+/* plot.c: see plot.h.
+ *
+ *            the y label, in HTML, so that it wraps and has the page's letters
+ *       TOP  |--------------------------|
+ *            |         the frame        |
+ *            |--------------------------|
+ *       LEFT   names of marks       RIGHT
+ *            the x label              BOTTOM
+ *
+ * Names of marks have room for the large letters that narrow screens get. */
+#include "plot.h"
+
+#include <math.h>
+
+#include "axis.h"
+
+enum { WIDTH = 640, HEIGHT = 360, LEFT = 84, RIGHT = 624, TOP = 14, BOTTOM = 326 };
+enum { COLOURS = 8, X_MARKS = 6, Y_MARKS = 6 };
+enum { CURVE_PLACES_MAX = 80 }; /* of a curve that can be pointed at: more would lie on each other */
+enum { MANY_POINTS = 80 };      /* from here on points are small */
+
+typedef struct frame {
+    const lab_plot *plot;
+    axis x, y;
+} frame;
+
+/* ---- the numbers ---- */
+
+/* An interval that ends at 0 or next to it would leave no room for the rest of a logarithmic axis. */
+static void take_interval(axis *a, double least, lab_estimate e) {
+    axis_take(a, a->log ? fmax(e.low, least / 10) : e.low);
+    axis_take(a, e.high);
+}
+
+static frame frame_of(const lab_plot *plot) {
+    frame f = {plot, axis_open(plot->log_x, LEFT, RIGHT), axis_open(plot->log_y, BOTTOM, TOP)};
+    for (size_t s = 0; s < plot->count; s++)
+        for (size_t i = 0; i < plot->series[s]->count; i++) {
+            axis_take(&f.x, plot->series[s]->points[i].x);
+            axis_take(&f.y, plot->series[s]->points[i].y.value);
+        }
+    double least = f.y.low;
+    for (size_t s = 0; s < plot->count; s++)
+        for (size_t i = 0; i < plot->series[s]->count && !plot->series[s]->is_curve; i++)
+            take_interval(&f.y, least, plot->series[s]->points[i].y);
+    axis_close(&f.x);
+    axis_close(&f.y);
+    return f;
+}
+
+static bool is_drawn(const lab_point *p) {
+    return !isnan(p->x) && !isnan(p->y.value);
+}
+
+/* A curve and the points that belong to it have one colour where there are as many of the one as of the other. */
+static unsigned colour_of(const lab_plot *plot, size_t series) {
+    size_t curves = 0, before = 0;
+    for (size_t s = 0; s < plot->count; s++) {
+        curves += plot->series[s]->is_curve;
+        before += s < series && plot->series[s]->is_curve == plot->series[series]->is_curve;
+    }
+    bool paired = 2 * curves == plot->count;
+    return (unsigned)((paired ? before : series) % COLOURS);
+}
+
+/* ---- axes ---- */
+
+static void put_axes(lab_text *t, const frame *f) {
+    axis_mark marks[AXIS_MARKS_MAX];
+    text_put(t, "<rect class=\"frame\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n", LEFT, TOP, RIGHT - LEFT,
+             BOTTOM - TOP);
+    unsigned count = axis_marks(&f->x, X_MARKS, marks);
+    for (unsigned i = 0; i < count; i++) {
+        double at = axis_place(&f->x, marks[i].value);
+        text_put(t, "<path class=\"%s\" d=\"M%.1f %dV%d\"/>", marks[i].named ? "grid" : "fine", at, TOP, BOTTOM);
+        if (!marks[i].named)
+            continue;
+        text_put(t, "<text class=\"mark\" x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">", at, BOTTOM + 24);
+        axis_name(t, &f->x, marks[i].value);
+        text_put(t, "</text>\n");
+    }
+    count = axis_marks(&f->y, Y_MARKS, marks);
+    for (unsigned i = 0; i < count; i++) {
+        double at = axis_place(&f->y, marks[i].value);
+        text_put(t, "<path class=\"%s\" d=\"M%d %.1fH%d\"/>", marks[i].named ? "grid" : "fine", LEFT, at, RIGHT);
+        if (!marks[i].named)
+            continue;
+        text_put(t, "<text class=\"mark\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\" dy=\".35em\">", LEFT - 8, at);
+        axis_name(t, &f->y, marks[i].value);
+        text_put(t, "</text>\n");
+    }
+}
+
+/* ---- series ---- */
+
+static void put_circle(lab_text *t, const frame *f, const lab_series *series, const lab_point *p, char kind,
+                       double radius) {
+    text_put(t, "<circle class=\"%c\" cx=\"%.1f\" cy=\"%.1f\" r=\"%g\"><title>", kind, axis_place(&f->x, p->x),
+             axis_place(&f->y, p->y.value), radius);
+    text_escaped(t, series->name);
+    text_put(t, "\n");
+    text_escaped(t, f->plot->x_label);
+    text_put(t, ": ");
+    text_number(t, p->x, TEXT_DIGITS);
+    text_put(t, "\n");
+    text_escaped(t, f->plot->y_label);
+    text_put(t, ": ");
+    int digits = text_digits_of(p->y.value, p->y.low, p->y.high);
+    if (!(p->y.low < p->y.high)) {
+        text_number(t, p->y.value, digits);
+    } else {
+        text_digits(t, p->y.value, digits);
+        text_put(t, " (");
+        text_digits(t, p->y.low, digits);
+        text_put(t, " … ");
+        text_digits(t, p->y.high, digits);
+        text_put(t, ")");
+    }
+    text_put(t, "</title></circle>\n");
+}
+
+static void put_curve(lab_text *t, const frame *f, const lab_series *series) {
+    bool drawing = false;
+    text_put(t, "<path class=\"curve\" d=\"");
+    for (size_t i = 0; i < series->count; i++) {
+        const lab_point *p = &series->points[i];
+        bool placed = is_drawn(p) && axis_holds(&f->x, p->x) && axis_holds(&f->y, p->y.value);
+        if (placed)
+            text_put(t, "%c%.1f %.1f", drawing ? 'L' : 'M', axis_place(&f->x, p->x), axis_place(&f->y, p->y.value));
+        if (placed && !drawing)
+            text_put(t, "h0"); /* a dot, if it stays alone */
+        drawing = placed;
+    }
+    text_put(t, "\"/>\n");
+    size_t every = (series->count + CURVE_PLACES_MAX - 1) / CURVE_PLACES_MAX;
+    for (size_t i = 0; i < series->count; i += every)
+        if (is_drawn(&series->points[i]))
+            put_circle(t, f, series, &series->points[i], 'q', 4);
+}
+
+/* A bar with a stroke at either end, but at an end that is beyond the frame. */
+static void put_bar(lab_text *t, const frame *f, const lab_point *p) {
+    enum { HALF = 4 };
+    double x = axis_place(&f->x, p->x), low = axis_place(&f->y, p->y.low), high = axis_place(&f->y, p->y.high);
+    if (!(p->y.low < p->y.high))
+        return;
+    text_put(t, "M%.1f %.1fV%.1f", x, low, high);
+    if (axis_holds(&f->y, p->y.low))
+        text_put(t, "M%.1f %.1fh%d", x - HALF, low, 2 * HALF);
+    if (axis_holds(&f->y, p->y.high))
+        text_put(t, "M%.1f %.1fh%d", x - HALF, high, 2 * HALF);
+}
+
+static void put_points(lab_text *t, const frame *f, const lab_series *series) {
+    text_put(t, "<path class=\"bars\" d=\"");
+    for (size_t i = 0; i < series->count; i++)
+        if (is_drawn(&series->points[i]))
+            put_bar(t, f, &series->points[i]);
+    text_put(t, "\"/>\n");
+    for (size_t i = 0; i < series->count; i++)
+        if (is_drawn(&series->points[i]))
+            put_circle(t, f, series, &series->points[i], 'p', series->count < MANY_POINTS ? 4 : 2.5);
+}
+
+/* ---- the figure ---- */
+
+static void put_legend(lab_text *t, const lab_plot *plot) {
+    text_put(t, "<ul class=\"legend\">\n");
+    for (size_t s = 0; s < plot->count; s++) {
+        text_put(t, "<li class=\"s%u\"><svg viewBox=\"0 0 28 14\" aria-hidden=\"true\">%s</svg>", colour_of(plot, s),
+                 plot->series[s]->is_curve ? "<path class=\"curve\" d=\"M2 7H26\"/>"
+                                           : "<path class=\"bars\" d=\"M14 1V13M10 1h8M10 13h8\"/><circle "
+                                             "class=\"dot\" cx=\"14\" cy=\"7\" r=\"4\"/>");
+        text_escaped(t, plot->series[s]->name);
+        text_put(t, "</li>\n");
+    }
+    text_put(t, "</ul>\n");
+}
+
+void plot_id(lab_text *t, const char *claim, size_t number) {
+    text_put(t, "%s-plot-%zu", claim, number);
+}
+
+void plot_html(lab_text *t, const lab_plot *plot, const char *claim, size_t number) {
+    frame f = frame_of(plot);
+    text_put(t, "<figure id=\"");
+    plot_id(t, claim, number);
+    text_put(t, "\">\n<figcaption>");
+    text_escaped(t, plot->title);
+    text_put(t, "</figcaption>\n<div class=\"y\">");
+    text_escaped(t, plot->y_label);
+    text_put(t, "</div>\n<svg class=\"plot\" viewBox=\"0 0 %d %d\" role=\"group\" aria-label=\"", WIDTH, HEIGHT);
+    text_escaped(t, plot->title);
+    text_put(t, "\">\n");
+    put_axes(t, &f);
+    /* Curves below, measured points above them. */
+    for (int points = 0; points < 2; points++)
+        for (size_t s = 0; s < plot->count; s++) {
+            if (plot->series[s]->is_curve == (points == 1))
+                continue;
+            text_put(t, "<g class=\"s%u\">\n", colour_of(plot, s));
+            if (points == 0)
+                put_curve(t, &f, plot->series[s]);
+            else
+                put_points(t, &f, plot->series[s]);
+            text_put(t, "</g>\n");
+        }
+    text_put(t, "</svg>\n<div class=\"x\">");
+    text_escaped(t, plot->x_label);
+    text_put(t, "</div>\n");
+    put_legend(t, plot);
+    text_put(t, "</figure>\n");
+}
