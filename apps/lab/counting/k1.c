@@ -13,7 +13,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "../experiment.h"
+#include <lab/experiment.h>
 
 enum { VALUES = 16, TOP = 15, SEEN = 5 }; /* 5 and more are put together: 7 in 10^4 counters */
 

@@ -7,7 +7,7 @@
  * independent, and each has a stuck counter or has none. */
 #include <math.h>
 
-#include "../experiment.h"
+#include <lab/experiment.h>
 
 static const uint64_t KEYS[] = {50, 100, 200, 400, 800, 1600};
 enum { SIZES = sizeof KEYS / sizeof *KEYS, TOP = 15 };

@@ -12,7 +12,7 @@
  * a thousandth of what is predicted, where the interval is a few percent wide. */
 #include <math.h>
 
-#include "../experiment.h"
+#include <lab/experiment.h>
 
 enum { COPIES_MAX = 3 };
 

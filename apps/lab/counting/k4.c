@@ -5,7 +5,7 @@
  * counters that end at 15. They stick there. Removing the key 28 times lowers none of them, so the key is still
  * answered yes, which is a wrong yes, and every other key is still in. A counter that wrapped around would stand at 28
  * mod 16 = 12, and the last removals would take it below 0, or take the counters of other keys with it. */
-#include "../experiment.h"
+#include <lab/experiment.h>
 
 enum { C = 4, TOP = (1 << C) - 1, ADDS = (1 << C) + 5, CAPACITY = 300, OTHERS = 100 };
 

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "../experiment.h"
+#include <lab/experiment.h>
 
 typedef struct shaped_geometry {
     unsigned b; /* slots in a bucket; 0: windows of two slots that overlap */

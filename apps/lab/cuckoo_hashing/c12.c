@@ -17,7 +17,7 @@
  * 2/3, 4/9, … as many keys, no key is put again more than 3 times on average. */
 #include <math.h>
 
-#include "../experiment.h"
+#include <lab/experiment.h>
 
 enum { SIZE_COUNT = 6, SMALL = 3 /* of the sizes: where growth with n is measured from */ };
 

@@ -12,7 +12,7 @@
  * The table `cuckoo` with two slots a bucket is the online form of it: n keys go into n buckets without any rehash. */
 #include <math.h>
 
-#include "../experiment.h"
+#include <lab/experiment.h>
 
 enum { SIZE_COUNT = 6, K_MAX = 8 };
 

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../experiment.h"
+#include <lab/experiment.h>
 
 typedef struct shape {
     unsigned d, b;

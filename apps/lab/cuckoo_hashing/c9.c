@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "../experiment.h"
+#include <lab/experiment.h>
 
 enum { LOADS = 64, SHARES = 4, ODE_STEPS = 20000, MOST_SIZES = 7 };
 

@@ -12,7 +12,7 @@
 #ifndef LAB_CUCKOO_HASHING_PLACES_H
 #define LAB_CUCKOO_HASHING_PLACES_H
 
-#include "../experiment.h"
+#include <lab/experiment.h>
 
 /* ---- what a table did ---- */
 

@@ -21,7 +21,7 @@
 
 #include <math.h>
 
-#include "../experiment.h"
+#include <lab/experiment.h>
 
 enum { TREE_MAX = 1500 };
 

@@ -6,7 +6,7 @@
 #ifndef LAB_CUCKOO_HASHING_WALKS_H
 #define LAB_CUCKOO_HASHING_WALKS_H
 
-#include "../experiment.h"
+#include <lab/experiment.h>
 
 #define WALK_NOBODY UINT32_MAX
 

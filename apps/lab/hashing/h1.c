@@ -14,7 +14,7 @@
  * a word falls into one of the m/3 places 3j with 1/2, where 1/m for each would make 1/3. */
 #include <math.h>
 
-#include "../experiment.h"
+#include <lab/experiment.h>
 
 enum { PLACES = 5, WORDS_MAX = 4, CELLS_MAX = PLACES * PLACES * PLACES * PLACES };
 

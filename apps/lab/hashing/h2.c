@@ -18,7 +18,7 @@
  * of steps, 6 log m / log 1.05, is far past any component there is at this load. */
 #include <math.h>
 
-#include "../tables/steps.h"
+#include <lab/tables/steps.h>
 
 static const double PI = 3.14159265358979323846;
 

@@ -2,7 +2,7 @@
 #ifndef LAB_TABLES_STEPS_H
 #define LAB_TABLES_STEPS_H
 
-#include "../experiment.h"
+#include <lab/experiment.h>
 
 typedef struct steps {
     uint64_t looks, moves;
