@@ -208,9 +208,6 @@ static void put_json_plot(const lab_plot *plot) {
 }
 
 static void put_json_result(const lab_result *r) {
-    static const char *const RELATIONS[] = {
-        [LAB_EQUALS] = "equals", [LAB_AT_MOST] = "at most", [LAB_AT_LEAST] = "at least", [LAB_SHOWN] = "shown"};
-    static const char *const MEANS[] = {[LAB_MUST] = "must", [LAB_LOOSE] = "loose", [LAB_WRONG] = "wrong"};
     json_open(NULL, '{');
     json_text("claim", r->claim->id);
     json_text("title", r->claim->title);
@@ -229,8 +226,8 @@ static void put_json_result(const lab_result *r) {
         const lab_finding *f = &r->findings[i];
         json_open(NULL, '{');
         json_text("what", f->what);
-        json_text("relation", RELATIONS[f->relation]);
-        json_text("means", MEANS[f->means]);
+        json_text("relation", lab_relation_text(f->relation));
+        json_text("means", lab_means_text(f->means));
         if (f->relation != LAB_SHOWN)
             json_number("predicted", f->predicted);
         put_estimate("measured", f->measured);

@@ -59,6 +59,17 @@ const char *lab_verdict_text(lab_verdict verdict) {
     return "";
 }
 
+const char *lab_relation_text(lab_relation relation) {
+    static const char *const TEXTS[] = {
+        [LAB_EQUALS] = "equals", [LAB_AT_MOST] = "at most", [LAB_AT_LEAST] = "at least", [LAB_SHOWN] = "shown"};
+    return TEXTS[relation];
+}
+
+const char *lab_means_text(lab_means means) {
+    static const char *const TEXTS[] = {[LAB_MUST] = "must", [LAB_LOOSE] = "loose", [LAB_WRONG] = "wrong"};
+    return TEXTS[means];
+}
+
 static lab_verdict meaning(const lab_finding *f) {
     if (f->holds)
         return LAB_HOLDS;

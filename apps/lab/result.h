@@ -85,6 +85,10 @@ typedef struct lab_result {
 /* "holds", "looser than claimed", "the document is wrong here", "FAILS", "not run". */
 const char *lab_verdict_text(lab_verdict verdict);
 
+/* "equals", "at most", "at least", "shown"; "must", "loose", "wrong": for programs to read. */
+const char *lab_relation_text(lab_relation relation);
+const char *lab_means_text(lab_means means);
+
 /* The finding to show when there is room for one: the first that does not hold of the worst kind, else the first. NULL:
  * there are none. */
 const lab_finding *lab_headline(const lab_result *result);

@@ -25,15 +25,12 @@ static void put_number(lab_text *t, double value, const char *end) {
 }
 
 static void put_finding(lab_text *t, const lab_result *r, const lab_finding *f) {
-    static const char *const RELATIONS[] = {
-        [LAB_EQUALS] = "equals", [LAB_AT_MOST] = "at most", [LAB_AT_LEAST] = "at least", [LAB_SHOWN] = "shown"};
-    static const char *const MEANS[] = {[LAB_MUST] = "must", [LAB_LOOSE] = "loose", [LAB_WRONG] = "wrong"};
     put_field(t, r->claim->id);
     text_put(t, ",");
     put_field(t, lab_verdict_text(r->verdict));
     text_put(t, ",");
     put_field(t, f->what);
-    text_put(t, ",%s,%s,", RELATIONS[f->relation], MEANS[f->means]);
+    text_put(t, ",%s,%s,", lab_relation_text(f->relation), lab_means_text(f->means));
     put_number(t, f->relation == LAB_SHOWN ? NAN : f->predicted, ",");
     put_number(t, f->measured.value, ",");
     put_number(t, f->measured.low, ",");
