@@ -23,7 +23,7 @@ static void run(lab *l) {
     lab_plot *plot = lab_draw(l, "Bits a key", "rate of wrong answers", "bits a key", LAB_LOG_X);
     lab_series *bloom = lab_curve(plot, "1.44 log2(1/ε)"), *least = lab_curve(plot, "log2(1/ε), the least of all");
     lab_series *points = lab_points(plot, "measured"), *files = lab_points(plot, "with header and checksums");
-    for (double log_rate = 0; log_rate >= -12; log_rate -= 0.5) {
+    for (double log_rate = -0.5; log_rate >= -12; log_rate -= 0.5) {
         lab_at(least, exp2(log_rate), lab_exact(-log_rate));
         lab_at(bloom, exp2(log_rate), lab_exact(-log_rate / log(2)));
     }

@@ -102,7 +102,7 @@ static void run(lab *l) {
         }
         predict(shape, s, predicted);
         for (unsigned who = 0; who < DRAWN; who++)
-            if (rates[who].mean > 0)
+            if (lab_mean(&rates[who]).low > 0) /* else it has no place on a log scale */
                 lab_at(points[who], common, lab_mean(&rates[who]));
         if (i == STEPS / 2 || i == STEPS - 1) /* where all rates are large enough to be seen */
             judge(l, predicted, rates, common);
