@@ -13,7 +13,7 @@ static const uint64_t KEYS[] = {50, 100, 200, 400, 800, 1600};
 enum { SIZES = sizeof KEYS / sizeof *KEYS, TOP = 15 };
 
 static void run(lab *l) {
-    uint64_t adds = lab_pick(l, 400000, 6000000); /* of each size */
+    uint64_t adds = lab_pick(l, 300000, 4000000); /* of each size */
     lab_parameter(l, "counters a key", "64");
     lab_parameter(l, "keys a counter", "4.2");
     lab_parameter(l, "keys added for each size", "%llu", (unsigned long long)adds);

@@ -2,8 +2,7 @@
  *
  * A key has b slots in each of its two buckets (a window: 2), and a copy is one more entry with its fingerprint: 2b of
  * them fit in an empty filter, and the next is refused. A refusal changes no byte of the filter, whether it is for too
- * many copies or for lack of room; what is compared is the whole block with its checksums. Copies go again one by one.
- * */
+ * many copies or for lack of room; what is compared is the whole block with its checksums. Copies go again one by one. */
 #include "shaped.h"
 
 typedef struct layout {

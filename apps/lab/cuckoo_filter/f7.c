@@ -156,7 +156,7 @@ static void run(lab *l) {
     const sweep *sweeps = lab_is_quick(l) ? QUICK : FULL;
     unsigned count = lab_is_quick(l) ? sizeof QUICK / sizeof *QUICK : sizeof FULL / sizeof *FULL;
     uint64_t budget =
-        lab_pick(l, 1 << 18, 1 << 22); /* slots to fill for each geometry; 30 filters at least, and 1000 at most */
+        lab_pick(l, 1 << 18, 1 << 21); /* slots to fill for each geometry; 30 filters at least, and 1000 at most */
     lab_parameter(l, "slots filled of each geometry", "%llu", (unsigned long long)budget);
     lab_plot *plot = lab_draw(l, "Load at the first refusal", "bits of a fingerprint, f", "load", 0);
     for (unsigned i = 0; i < count; i++) {
