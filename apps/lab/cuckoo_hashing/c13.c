@@ -14,7 +14,7 @@
 
 #include <lab/experiment.h>
 
-enum { SIZE_COUNT = 6, K_MAX = 8 };
+enum { SIZE_COUNT = 5, K_MAX = 8 };
 
 typedef struct graph {
     uint64_t n;
@@ -147,7 +147,7 @@ static uint64_t rehashes_of_table(lab *l, uint64_t n) {
 
 static void run(lab *l) {
     unsigned sizes = (unsigned)lab_pick(l, 3, SIZE_COUNT);
-    uint64_t runs = 30; /* of the largest size, and up to eight times as many of smaller ones */
+    uint64_t runs = 40; /* of the largest size, and up to eight times as many of smaller ones */
     lab_parameter(l, "bins, and as many keys", "2^10 to 2^%u", 10 + 2 * (sizes - 1));
     lab_parameter(l, "runs of each size", "%llu of the largest, more of the others", (unsigned long long)runs);
     lab_plot *plot =

@@ -11,7 +11,7 @@
  *                   distribution by its normal limit, whose error is of order 1/n
  *     two choices   the share s(i) of bins with i balls or more follows ds(i)/dt = s(i-1)^2 - s(i)^2 from t = 0 to 1
  *                   (Mitzenmacher, 1996), and the fullest bin has ln ln n / ln 2 + 1 balls at most (Azar, Broder, Karlin,
- *                   Upfal, 1994, have + O(1); s(5) is 10^-11, so with 1 it holds to 10^9 bins) */
+ *                   Upfal, 1994, have + O(1); s(5) is 10^-12, so with 1 it holds to 10^9 bins) */
 #include <math.h>
 #include <string.h>
 
