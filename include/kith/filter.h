@@ -181,9 +181,9 @@ KITH_API void kith_adder_close(kith_adder *adder);
  * counts add up to more and so does the number of keys estimated from the bits. KITH_E_COPIES, KITH_E_MEMORY (cuckoo kinds work on a copy). All or nothing. */
 KITH_API KITH_MUST_USE kith_status kith_filter_merge(kith_filter *into, const kith_filter *from);
 
-/* Keeps the bits that both have. Every key of both sets stays in; others may too: the rate for a key in neither set is
- * at most that of either filter, but a key of one set only is answered yes more often than the rate. count() becomes an
- * estimate. */
+/* Keeps the bits that both have. Every key of both sets stays in; others may too: a key in neither set is answered yes less
+ * often than by either filter, a key of one set only as often as by the other filter. count() becomes an estimate of the
+ * keys in common; the estimates of stats, from the bits that are left, are too high. */
 KITH_API KITH_MUST_USE kith_status kith_filter_intersect(kith_filter *into, const kith_filter *from);
 
 /* *subset: does `whole` have every bit of `part`? False is certain: some key of `part` is not in `whole`. True may be

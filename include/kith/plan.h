@@ -92,7 +92,8 @@ typedef struct kith_plan {
  *
  * The failure probability is at most 10^-9 from lack of room, and at most 10^-8 from more equal fingerprints than a
  * place can hold, for keys that are distinct and not chosen against the filter; options that fix a width or a bucket
- * size are taken at their word, and `failure` says what they cost. */
+ * size are taken at their word, and `failure` is then an estimate of what they cost: for fingerprints of a few bits it is
+ * too low by a factor of two or so. */
 KITH_API KITH_MUST_USE kith_status kith_filter_plan(const kith_filter_spec *spec, kith_plan *plan);
 
 /* An option of a kind, given in spec.options as "name=value"; several are set apart by blanks or commas. */

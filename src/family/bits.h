@@ -122,11 +122,15 @@ static inline kith_status kithi_bits_merge(kith_filter *into, const kith_filter 
     return KITH_OK;
 }
 
+/* Bits that both have by chance, and not by a common key, are many: so the keys in common are not estimated from them, but
+ * are those of both less those of the union, whose fill is that of both less what is common. */
 static inline kith_status kithi_bits_intersect(kith_filter *into, const kith_filter *from,
                                                double (*keys_at)(const kith_filter *f, uint64_t fill)) {
     uint64_t fill = kithi_bits_count(into, from, KITHI_BITS_AND);
     uint64_t a = into->head.count, b = from->head.count;
-    uint64_t count = kithi_bits_clamp(keys_at(into, fill), 0, a < b ? a : b, fill);
+    uint64_t fill_of_union = into->head.fill + from->head.fill - fill;
+    double keys = keys_at(into, into->head.fill) + keys_at(into, from->head.fill) - keys_at(into, fill_of_union);
+    uint64_t count = kithi_bits_clamp(keys, 0, a < b ? a : b, fill);
     kithi_bits_combine(into, from, KITHI_BITS_AND, fill, count);
     return KITH_OK;
 }
@@ -138,11 +142,11 @@ static inline bool kithi_bits_subset(const kith_filter *part, const kith_filter 
     return true;
 }
 
-/* The invariants that they share: the fill is what the body says, nothing is set past the last cell. */
 static inline uint64_t kithi_bits_cell(const kith_filter *f, uint64_t cell) {
     return f->body[cell / 8] >> (cell % 8) & 1;
 }
 
+/* The invariants that they share: the fill is what the body says, nothing is set past the last cell. */
 static inline const char *kithi_bits_check(const kith_filter *f) {
     uint64_t set = 0;
     for (uint64_t at = 0; at < f->head.body_bytes; at += 8)

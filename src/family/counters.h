@@ -34,11 +34,11 @@ static inline unsigned kithi_counter(const uint8_t *counters, uint64_t c) {
     return counters[c / 2] >> (c % 2 * 4) & KITHI_COUNTER_TOP;
 }
 
-/* Adds 1 unless it is stuck; answers whether it was 0. */
 static inline uint64_t kithi_counters_cell(const kith_filter *f, uint64_t cell) {
     return kithi_counter(f->body, cell);
 }
 
+/* Adds 1 unless it is stuck; answers whether it was 0. */
 static inline bool kithi_counter_raise(uint8_t *counters, uint64_t c) {
     unsigned value = kithi_counter(counters, c);
     counters[c / 2] = (uint8_t)(counters[c / 2] + ((value != KITHI_COUNTER_TOP) << (c % 2 * 4)));
