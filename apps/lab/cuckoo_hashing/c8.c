@@ -7,8 +7,9 @@
  * Beside the loads of the document, which were measured, there is the threshold of the theory: for d functions and b slots,
  * keys that fill less than it can be arranged with a probability that goes to 1, keys that fill more with one that goes to 0.
  * It is a limit: where a table of m slots fails for the first time strays around it by something of order 1/sqrt(m) (0.4 of it,
- * measured), and by no more may the mean lie above it. From below the table comes within half a point of it: the search for
- * room ends after 16384 buckets. */
+ * measured), and by no more may the mean lie off it: above in any table, below in one of up to SEARCHED buckets, which the
+ * search for room sees as a whole. In larger ones it gives up before: 0.9145 in place of 0.918 for three functions and
+ * 10^5 slots, and 0.9176 with a search of 131072 buckets. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ typedef struct shape {
 
 static const shape SHAPES[] = {{3, 1, 0.91}, {2, 2, 0.86}, {4, 4, 0.999}, {3, 8, 0.999}};
 
-enum { SHAPE_COUNT = sizeof SHAPES / sizeof *SHAPES };
+enum { SHAPE_COUNT = sizeof SHAPES / sizeof *SHAPES, SEARCHED = 16384 };
 
 /* ---- the threshold ---- */
 
@@ -107,6 +108,9 @@ static void run(lab *l) {
         double most = threshold(s.d, s.b), stray = 1 / sqrt((double)slots);
         lab_find(l, LAB_MUST, LAB_AT_LEAST, s.claimed - 0.01, lab_mean(&loads),
                  "%u functions, %u slots a bucket: the load claimed, less a point", s.d, s.b);
+        if (slots / s.b < SEARCHED)
+            lab_find(l, LAB_MUST, LAB_AT_LEAST, most - stray, lab_mean(&loads),
+                     "%u functions, %u slots a bucket: the threshold, less 1/√m", s.d, s.b);
         if (most + stray < 1)
             lab_find(l, LAB_MUST, LAB_AT_MOST, most + stray, lab_mean(&loads),
                      "%u functions, %u slots a bucket: the threshold, and 1/√m", s.d, s.b);
