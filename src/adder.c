@@ -13,6 +13,7 @@
  * around opening and closing makes "first" and "last" mean something. */
 #include <assert.h>
 
+#include "core/batch.h"
 #include "kind.h"
 
 #define BLOCK_MAX 256
@@ -108,8 +109,10 @@ kith_status kith_adder_add(kith_adder *a, const void *key, size_t key_bytes, boo
 kith_status kith_adder_add_many(kith_adder *a, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done) {
     assert(a != NULL && (digests != NULL || n == 0));
     kith_status status = KITH_OK;
-    size_t i = 0;
+    size_t i = 0, asked = 0, ahead = KITHI_AHEAD / a->filter->shape.lines + 1;
     for (; i < n; i++) {
+        for (; asked < n && asked <= i + ahead; asked++)
+            a->filter->kind->prefetch(a->filter, digests[asked]);
         bool is_new;
         status = add_shared(a, digests[i], &is_new);
         if (was_new != NULL) {

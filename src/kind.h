@@ -79,6 +79,7 @@ typedef struct kithi_kind {
     uint64_t (*copies)(const kith_filter *f, uint64_t digest);
     /* Bits that adding the digest would set, by atomic loads; and, with commit, sets them, by atomic ORs. */
     unsigned (*add_shared)(kith_filter *f, uint64_t digest, bool commit);
+    void (*prefetch)(const void *f, uint64_t digest);  /* asks for the lines that add_shared will touch */
     bool (*full)(const kith_filter *f, uint64_t fill); /* so many cells in use are past the promise, at any count */
     kith_status (*merge)(kith_filter *into, const kith_filter *from);
     kith_status (*intersect)(kith_filter *into, const kith_filter *from);

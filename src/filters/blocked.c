@@ -214,6 +214,7 @@ const kithi_kind kithi_kind_blocked = {
     .kernels = KITHI_KERNELS_BY(KITHI_SET_THAT_KEEPS(portable, has_portable), KITHI_SET_THAT_KEEPS(avx2, has_avx2),
                                 KITHI_SET_THAT_KEEPS(avx512, has_avx512), KITHI_SET_THAT_KEEPS(neon, has_neon)),
     .add_shared = add_shared,
+    .prefetch = kithi_lanes_prefetch,
     .full = kithi_bits_full,
     .merge = merge,
     .intersect = intersect,

@@ -107,6 +107,12 @@ static unsigned add_shared(kith_filter *f, uint64_t digest, bool commit) {
     return set_bits;
 }
 
+static void prefetch(const void *filter, uint64_t digest) {
+    const kith_filter *f = filter;
+    for (uint64_t i = 0; i < f->head.params[KITHI_K]; i++)
+        __builtin_prefetch(f->body + kithi_slice_cell(f->head.params[KITHI_SLICE], digest, i) / 8, 1);
+}
+
 static double keys_at(const kith_filter *f, uint64_t fill) {
     return kithi_bloom_keys((unsigned)f->head.params[KITHI_K], f->head.params[KITHI_SLICE], fill);
 }
@@ -148,6 +154,7 @@ const kithi_kind kithi_kind_bloom = {
     .add = add,
     .kernels = KITHI_KERNELS_THAT_KEEP,
     .add_shared = add_shared,
+    .prefetch = prefetch,
     .full = kithi_bits_full,
     .merge = merge,
     .intersect = intersect,
