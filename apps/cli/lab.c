@@ -1,18 +1,11 @@
-/* lab.c: `kith lab`: the claims of the theory, run and told.
- *
- *     claim  sentence                                      predicted     measured              verdict
- *     B2     A key that is not in is answered yes with     0.1469        0.1468 +- 0.0012      holds
- *            probability (1 - e^(-kn/m))^k.
- *
- * A claim has one row, with the finding that decided; claims that were named, and claims that fail, have all their
- * findings below it. */
+/* lab.c: `kith lab`: the claims of the theory, run and told. */
 #define _GNU_SOURCE
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/random.h>
 
 #include <lab/lab.h>
@@ -21,9 +14,10 @@
 
 #include "commands.h"
 #include "json.h"
+#include "lab_table.h"
 #include "report.h"
 
-enum { SENTENCE_WIDTH = 44, NUMBER_WIDTH = 12, MEASURED_WIDTH = 24, PROGRESS_TOTAL = 1000 };
+enum { PROGRESS_TOTAL = 1000 };
 
 /* ---- what to run ---- */
 
@@ -32,22 +26,31 @@ typedef struct choice {
     size_t count;
 } choice;
 
+/* Is the claim what the operand names: itself, or by a letter all of its family? */
+static bool names(const char *operand, const lab_claim *claim) {
+    bool family = operand[0] != '\0' && operand[1] == '\0';
+    return family ? strncasecmp(operand, claim->id, 1) == 0 : strcasecmp(operand, claim->id) == 0;
+}
+
 static choice chosen(const arguments *a) {
-    choice c = {take((LAB_CLAIM_COUNT + a->operand_count) * sizeof *c.claims), 0};
-    for (size_t i = 0; i < LAB_CLAIM_COUNT && a->operand_count == 0; i++)
-        c.claims[c.count++] = LAB_CLAIMS[i];
-    for (size_t i = 0; i < a->operand_count; i++) {
-        const lab_claim *claim = lab_claim_named(a->operands[i]);
-        const char *names[256];
-        for (size_t n = 0; n < LAB_CLAIM_COUNT && n < 256; n++)
-            names[n] = LAB_CLAIMS[n]->id;
-        if (claim == NULL)
-            fail_unknown("claim", "", a->operands[i], names, LAB_CLAIM_COUNT < 256 ? LAB_CLAIM_COUNT : 256);
-        bool again = false;
-        for (size_t n = 0; n < c.count; n++)
-            again |= c.claims[n] == claim;
-        if (!again)
-            c.claims[c.count++] = claim;
+    choice c = {take((LAB_CLAIM_COUNT + 1) * sizeof *c.claims), 0};
+    const char *ids[256];
+    size_t id_count = LAB_CLAIM_COUNT < 256 ? LAB_CLAIM_COUNT : 256;
+    for (size_t i = 0; i < id_count; i++)
+        ids[i] = LAB_CLAIMS[i]->id;
+    for (size_t o = 0; o < a->operand_count; o++) {
+        bool known = false;
+        for (size_t i = 0; i < LAB_CLAIM_COUNT; i++)
+            known |= names(a->operands[o], LAB_CLAIMS[i]);
+        if (!known)
+            fail_unknown("claim", "", a->operands[o], ids, id_count);
+    }
+    for (size_t i = 0; i < LAB_CLAIM_COUNT; i++) {
+        bool wanted = a->operand_count == 0;
+        for (size_t o = 0; o < a->operand_count; o++)
+            wanted |= names(a->operands[o], LAB_CLAIMS[i]);
+        if (wanted)
+            c.claims[c.count++] = LAB_CLAIMS[i];
     }
     return c;
 }
@@ -57,115 +60,6 @@ static uint64_t seed_of(const arguments *a) {
     if (a->seed == 0 && getrandom(&fresh, sizeof fresh, 0) != (ssize_t)sizeof fresh)
         fail("no random seed is to be had: give one with --seed");
     return a->seed != 0 ? a->seed : (uint64_t)fresh + 1;
-}
-
-/* ---- the table ---- */
-
-/* Columns that a text takes: bytes that begin a character. */
-static size_t width_of(const char *text, size_t bytes) {
-    size_t width = 0;
-    for (size_t i = 0; i < bytes; i++)
-        width += ((unsigned char)text[i] & 0xC0) != 0x80;
-    return width;
-}
-
-/* The bytes of the next line of a text, of `width` columns at most: cut at a blank where there is one. */
-static size_t line_of(const char *text, size_t width) {
-    size_t at = 0, cut = 0;
-    for (; text[at] != '\0' && width_of(text, at + 1) <= width; at++)
-        if (text[at] == ' ')
-            cut = at;
-    if (text[at] == '\0' || text[at] == ' ' || cut == 0)
-        return at;
-    return cut;
-}
-
-static void put_padded(const char *text, size_t bytes, size_t width) {
-    size_t used = width_of(text, bytes);
-    out(text, bytes);
-    for (; used < width; used++)
-        out(" ", 1);
-}
-
-typedef char number_text[64];
-
-static const char *text_of_predicted(const lab_finding *f, number_text text) {
-    static const char *const SIGNS[] = {[LAB_EQUALS] = "", [LAB_AT_MOST] = "<= ", [LAB_AT_LEAST] = ">= "};
-    if (f->relation == LAB_SHOWN)
-        (void)snprintf(text, sizeof(number_text), "-");
-    else
-        (void)snprintf(text, sizeof(number_text), "%s%.4g", SIGNS[f->relation], f->predicted);
-    return text;
-}
-
-static const char *text_of_measured(lab_estimate e, number_text text) {
-    double off = fmax(e.high - e.value, e.value - e.low);
-    if (off == 0)
-        (void)snprintf(text, sizeof(number_text), "%.4g", e.value);
-    else
-        (void)snprintf(text, sizeof(number_text), "%.4g +- %.2g", e.value, off);
-    return text;
-}
-
-static void put_row(const char *claim, const char *sentence, const char *predicted, const char *measured,
-                    const char *verdict) {
-    for (bool first = true; first || *sentence != '\0'; first = false) {
-        size_t bytes = line_of(sentence, SENTENCE_WIDTH);
-        out_text("%-6s ", first ? claim : "");
-        put_padded(sentence, bytes, first ? SENTENCE_WIDTH : 0);
-        if (first)
-            out_text("  %-*s  %-*s  %s", NUMBER_WIDTH, predicted, MEASURED_WIDTH, measured, verdict);
-        out_text("\n");
-        sentence += bytes;
-        sentence += *sentence == ' ';
-    }
-}
-
-static const char *colour_of(lab_verdict verdict) {
-    if (!out_is_coloured())
-        return "";
-    return verdict == LAB_FAILS ? "\033[31m" : verdict == LAB_HOLDS ? "\033[32m" : "\033[33m";
-}
-
-static void put_findings(const lab_result *r) {
-    for (size_t i = 0; i < r->finding_count; i++) {
-        const lab_finding *f = &r->findings[i];
-        number_text predicted, measured;
-        const char *word = f->relation == LAB_SHOWN ? "" : f->holds ? "yes" : "no";
-        put_row("", f->what, text_of_predicted(f, predicted), text_of_measured(f->measured, measured), word);
-    }
-    if (r->claim->note != NULL)
-        out_text("       %s\n", r->claim->note);
-}
-
-static void put_results(const arguments *a, const lab_result *results, size_t count) {
-    put_row("claim", "sentence", "predicted", "measured", "verdict");
-    for (size_t i = 0; i < count; i++) {
-        const lab_result *r = &results[i];
-        const lab_finding *f = lab_headline(r);
-        number_text predicted = "", measured = "";
-        char verdict[96];
-        if (f != NULL) {
-            (void)text_of_predicted(f, predicted);
-            (void)text_of_measured(f->measured, measured);
-        }
-        (void)snprintf(verdict, sizeof verdict, "%s%s%s", colour_of(r->verdict), lab_verdict_text(r->verdict),
-                       out_is_coloured() ? "\033[0m" : "");
-        put_row(r->claim->id, r->claim->sentence, predicted, measured, verdict);
-        if (a->operand_count > 0 || r->verdict == LAB_FAILS)
-            put_findings(r);
-    }
-}
-
-static void put_summary(const lab_result *results, size_t count, uint64_t seed) {
-    size_t with[LAB_FAILS + 1] = {0};
-    for (size_t i = 0; i < count; i++)
-        with[results[i].verdict]++;
-    out_text("\nseed %llu: %zu hold, %zu looser than claimed, %zu where the document is wrong, %zu fail",
-             (unsigned long long)seed, with[LAB_HOLDS], with[LAB_IS_LOOSE], with[LAB_IS_WRONG], with[LAB_FAILS]);
-    if (with[LAB_NOT_RUN] > 0)
-        out_text(", %zu not run", with[LAB_NOT_RUN]);
-    out_text("\n");
 }
 
 /* ---- JSON ---- */
@@ -273,9 +167,12 @@ static void report_must(const char *path) {
 
 /* ---- the command ---- */
 
-static int list(void) {
-    for (size_t i = 0; i < LAB_CLAIM_COUNT; i++)
-        out_text("%-5s %s: %s\n", LAB_CLAIMS[i]->id, LAB_CLAIMS[i]->title, LAB_CLAIMS[i]->sentence);
+static int list(const arguments *a) {
+    if (a->json || a->report != NULL || a->trace)
+        fail("--list runs nothing: it goes with none of --json, --report and --trace");
+    choice c = chosen(a);
+    put_lab_list(c.claims, c.count);
+    free(c.claims);
     return EXIT_FOUND;
 }
 
@@ -285,8 +182,8 @@ static void say(void *context, const char *text, size_t bytes) {
 }
 
 static int trace(const arguments *a) {
-    if (a->operand_count > 0)
-        fail("--trace draws what it draws, and takes no claim");
+    if (a->operand_count > 0 || a->json || a->report != NULL || a->quick)
+        fail("--trace draws its own examples: it takes no claim, and none of --json, --report and --quick");
     uint64_t seed = seed_of(a);
     note("seed %llu", (unsigned long long)seed);
     const char *wrong = lab_trace(seed, say, NULL);
@@ -305,7 +202,7 @@ static void watch(void *context, double done, const char *at_work) {
 
 int command_lab(const arguments *a) {
     if (a->list)
-        return list();
+        return list(a);
     if (a->trace)
         return trace(a);
     choice c = chosen(a);
@@ -325,8 +222,8 @@ int command_lab(const arguments *a) {
     if (a->json) {
         put_json(results, c.count, settings);
     } else {
-        put_results(a, results, c.count);
-        put_summary(results, c.count, settings.seed);
+        put_lab_table(results, c.count, a->operand_count > 0);
+        put_lab_summary(results, c.count, settings.seed);
     }
     bool fails = false;
     for (size_t i = 0; i < c.count; i++)

@@ -1,0 +1,212 @@
+/* lab_table.c: see lab_table.h. */
+#define _GNU_SOURCE
+
+#include "lab_table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "report.h"
+
+enum {
+    CLAIM_WIDTH = 7,
+    NUMBER_WIDTH = 12,
+    MEASURED_WIDTH = 24,
+    VERDICT_WIDTH = 26, /* "the document is wrong here" */
+    GAP = 2,
+    SENTENCE_MIN = 28,
+    SENTENCE_MAX = 60,
+    COLUMNS_MIN = 40,
+    COLUMNS_ELSEWHERE = 120, /* where stdout is no terminal */
+};
+
+/* ---- lines ---- */
+
+static size_t columns(void) {
+    struct winsize size;
+    if (!out_is_terminal() || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+        return COLUMNS_ELSEWHERE;
+    return size.ws_col > COLUMNS_MIN ? size.ws_col : COLUMNS_MIN;
+}
+
+/* Columns for sentences in the wide form; 0: there are too few for it. */
+static size_t sentence_width(void) {
+    size_t others = CLAIM_WIDTH + NUMBER_WIDTH + MEASURED_WIDTH + VERDICT_WIDTH + 3 * GAP, all = columns();
+    if (all < others + SENTENCE_MIN)
+        return 0;
+    return all - others < SENTENCE_MAX ? all - others : SENTENCE_MAX;
+}
+
+/* Columns that a text takes: bytes that begin a character. */
+static size_t width_of(const char *text, size_t bytes) {
+    size_t width = 0;
+    for (size_t i = 0; i < bytes; i++)
+        width += ((unsigned char)text[i] & 0xC0) != 0x80;
+    return width;
+}
+
+/* The bytes of the next line of a text, of `width` columns at most: cut at a blank where there is one. */
+static size_t line_of(const char *text, size_t width) {
+    size_t at = 0, cut = 0;
+    for (; text[at] != '\0' && width_of(text, at + 1) <= width; at++)
+        if (text[at] == ' ')
+            cut = at;
+    if (text[at] == '\0' || text[at] == ' ' || cut == 0)
+        return at;
+    return cut;
+}
+
+static void put_blanks(size_t count) {
+    for (; count > 0; count--)
+        out(" ", 1);
+}
+
+/* A paragraph behind `indent` blanks, `width` columns wide; of the first line the blanks are there already if `begun`. */
+static void put_wrapped(const char *text, size_t indent, size_t width, bool begun) {
+    for (bool first = true; first || *text != '\0'; first = false) {
+        size_t bytes = line_of(text, width);
+        if (!first || !begun)
+            put_blanks(indent);
+        out(text, bytes);
+        out("\n", 1);
+        text += bytes;
+        text += *text == ' ';
+    }
+}
+
+/* ---- numbers ---- */
+
+typedef char number_text[64];
+
+static const char *text_of_predicted(const lab_finding *f, number_text text) {
+    static const char *const SIGNS[] = {[LAB_EQUALS] = "", [LAB_AT_MOST] = "<= ", [LAB_AT_LEAST] = ">= "};
+    if (f->relation == LAB_SHOWN)
+        (void)snprintf(text, sizeof(number_text), "-");
+    else
+        (void)snprintf(text, sizeof(number_text), "%s%.4g", SIGNS[f->relation], f->predicted);
+    return text;
+}
+
+static const char *text_of_measured(lab_estimate e, number_text text) {
+    double off = fmax(e.high - e.value, e.value - e.low);
+    if (off == 0)
+        (void)snprintf(text, sizeof(number_text), "%.4g", e.value);
+    else
+        (void)snprintf(text, sizeof(number_text), "%.4g +- %.2g", e.value, off);
+    return text;
+}
+
+/* ---- rows ---- */
+
+typedef struct row {
+    const char *claim, *sentence, *predicted, *measured, *verdict;
+    const char *colour; /* of the verdict; "": none */
+} row;
+
+static void put_verdict(const row *r) {
+    out_text("%s%s%s", r->colour, r->verdict, *r->colour != '\0' ? "\033[0m" : "");
+}
+
+static void put_wide(const row *r, size_t width) {
+    size_t bytes = line_of(r->sentence, width);
+    out_text("%-*s", CLAIM_WIDTH, r->claim);
+    out(r->sentence, bytes);
+    put_blanks(width - width_of(r->sentence, bytes));
+    out_text("  %-*s  %-*s  ", NUMBER_WIDTH, r->predicted, MEASURED_WIDTH, r->measured);
+    put_verdict(r);
+    out("\n", 1);
+    const char *rest = r->sentence + bytes;
+    if (*rest != '\0')
+        put_wrapped(rest + (*rest == ' '), CLAIM_WIDTH, width, false);
+}
+
+static void put_narrow(const row *r) {
+    if (*r->claim != '\0') {
+        out_text("%-*s", CLAIM_WIDTH, r->claim);
+        put_verdict(r);
+        out("\n", 1);
+    }
+    put_wrapped(r->sentence, CLAIM_WIDTH, columns() - CLAIM_WIDTH - 1, false);
+    put_blanks(CLAIM_WIDTH);
+    out_text("predicted %s, measured %s%s%s\n", r->predicted, r->measured,
+             *r->claim == '\0' && *r->verdict != '\0' ? ": " : "", *r->claim == '\0' ? r->verdict : "");
+}
+
+static void put_row(const row *r) {
+    size_t width = sentence_width();
+    if (width > 0)
+        put_wide(r, width);
+    else
+        put_narrow(r);
+}
+
+static const char *colour_of(lab_verdict verdict) {
+    if (!out_is_coloured())
+        return "";
+    return verdict == LAB_FAILS ? "\033[31m" : verdict == LAB_HOLDS ? "\033[32m" : "\033[33m";
+}
+
+static void put_finding(const lab_finding *f) {
+    number_text predicted, measured;
+    const char *word = f->relation == LAB_SHOWN ? "" : f->holds ? "yes" : "no";
+    put_row(&(row){"", f->what, text_of_predicted(f, predicted), text_of_measured(f->measured, measured), word, ""});
+}
+
+/* In brackets, below its claim. */
+static void put_what(const char *what) {
+    char text[1024];
+    size_t width = sentence_width();
+    (void)snprintf(text, sizeof text, "(%s)", what);
+    put_wrapped(text, CLAIM_WIDTH, width > 0 ? width : columns() - CLAIM_WIDTH - 1, false);
+}
+
+static void put_result(const lab_result *r, bool all) {
+    const lab_finding *f = lab_headline(r);
+    number_text predicted = "", measured = "";
+    if (f != NULL) {
+        (void)text_of_predicted(f, predicted);
+        (void)text_of_measured(f->measured, measured);
+    }
+    put_row(&(row){r->claim->id, r->claim->sentence, predicted, measured, lab_verdict_text(r->verdict),
+                   colour_of(r->verdict)});
+    bool details = all || r->verdict == LAB_FAILS;
+    if (f != NULL)
+        put_what(f->what);
+    for (size_t i = 0; i < r->finding_count && details; i++)
+        put_finding(&r->findings[i]);
+    if (r->claim->note != NULL && details)
+        put_wrapped(r->claim->note, CLAIM_WIDTH, columns() - CLAIM_WIDTH - 1, false);
+}
+
+void put_lab_table(const lab_result *results, size_t count, bool all) {
+    if (sentence_width() > 0)
+        put_row(&(row){"claim", "sentence", "predicted", "measured", "verdict", ""});
+    for (size_t i = 0; i < count; i++)
+        put_result(&results[i], all);
+}
+
+void put_lab_summary(const lab_result *results, size_t count, uint64_t seed) {
+    size_t with[LAB_FAILS + 1] = {0};
+    for (size_t i = 0; i < count; i++)
+        with[results[i].verdict]++;
+    out_text("\nseed %llu: %zu hold, %zu looser than claimed, %zu where the document is wrong, %zu fail",
+             (unsigned long long)seed, with[LAB_HOLDS], with[LAB_IS_LOOSE], with[LAB_IS_WRONG], with[LAB_FAILS]);
+    if (with[LAB_NOT_RUN] > 0)
+        out_text(", %zu not run", with[LAB_NOT_RUN]);
+    out_text("\n");
+}
+
+void put_lab_list(const lab_claim *const *claims, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        out_text("%-*s%s: ", CLAIM_WIDTH, claims[i]->id, claims[i]->title);
+        if (out_is_terminal()) {
+            out("\n", 1);
+            put_wrapped(claims[i]->sentence, CLAIM_WIDTH, columns() - CLAIM_WIDTH - 1, false);
+        } else {
+            out_text("%s\n", claims[i]->sentence); /* one line each, for grep */
+        }
+    }
+}
