@@ -133,9 +133,8 @@ const lab_claim lab_C6 = {
     .sentence = "Whether n keys find room in m places turns from almost surely to almost never at a load of 1/2.",
     .formula = "n/m = 1/2",
     .code = "src/tables/cuckoo.c",
-    .note =
-        "[4] says that a cycle is unlikely before |T|/2 edges. With n keys there is one with 1 − √(1 − 2n/|T|) in the "
-        "limit: 0.18 at a load of 1/6, 0.68 at 0.45. Unlikely are two cycles in one component, and only they make "
-        "an insertion fail.",
+    .note = "[4] says that a cycle is unlikely before |T|/2 edges. With n keys there is one with 1 − √(1 − "
+            "2n/|T|) in the limit: 0.18 at a load of 1/6, 0.68 at 0.45. Unlikely are two cycles in one component, "
+            "which alone leave a key without room.",
     .run = run,
 };
