@@ -139,7 +139,7 @@ const lab_claim lab_F3 = {
     .code = "src/core/fit.c",
     .note = "[4] says that cuckoo filters with b = 4 are smaller than Bloom filters below a rate of 3%. Buckets "
             "of 4 at a load of 0.96 are so below 0.5% ((log2(1/ε) + 3)/0.95 gives 0.37%), buckets of 2 below "
-            "0.8%, overlapping windows below 2.6%. The 3% comes from semi-sorted buckets, which (log2(1/ε) + "
+            "0.85%, overlapping windows below 2.6%. The 3% comes from semi-sorted buckets, which (log2(1/ε) + "
             "2)/0.95 puts at 2.4%.",
     .run = run,
 };
