@@ -64,8 +64,8 @@ const lab_claim lab_B4 = {
     .sentence = "At the best k the rate is 0.6185^(m/n): 1.36·10⁻²¹ at 100 bits a key.",
     .formula = "ε = 2^{−(m/n) ln 2} = 0.6185^{m/n}",
     .code = "src/core/sizing.c",
-    .note = "[0] writes 0.61^(m/n), which would be 3.4·10⁻²² at m/n = 100, and 1.3·10⁻²¹ there: the base is 0.6185, "
-            "the rate "
-            "1.36·10⁻²¹. No filter of 64-bit digests reaches it: two keys have the same digest with 5.4·10⁻²⁰.",
+    .note = "[0] writes 0.61^(m/n) and, for m/n = 100, a rate of 1.3·10⁻²¹. The base is 0.6185 and the rate "
+            "1.36·10⁻²¹; 0.61^100 would be 3.4·10⁻²². No filter of 64-bit digests reaches either: two keys have "
+            "the same digest with 5.4·10⁻²⁰.",
     .run = run,
 };

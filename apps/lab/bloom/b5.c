@@ -59,11 +59,11 @@ static void measure_plans(lab *l, uint64_t filters, uint64_t asked) {
         lab_find(l, LAB_MUST, LAB_EQUALS, bloom_bits(shape), lab_exact((double)plan.cells),
                  "bits planned for 100 keys at %g (formula: %.1f)", RATES[i], formula);
         lab_find(l, LAB_MUST, LAB_AT_MOST, 1, lab_exact(fabs(plan.hashes + log2(RATES[i]))),
-                 "distance of its %u hashes from −log2 %g", plan.hashes, RATES[i]);
+                 "distance of the %u hashes planned from −log2 %g", plan.hashes, RATES[i]);
         lab_estimate rate =
             bloom_measure(l, shape, filters, asked, (bloom_part){0.4 + 0.2 * (double)i, 0.6 + 0.2 * (double)i});
         lab_find(l, LAB_MUST, LAB_EQUALS, bloom_rate(shape), rate, "rate of the planned filter, %g promised", RATES[i]);
-        lab_find(l, LAB_MUST, LAB_AT_MOST, RATES[i], rate, "and that keeps the promise");
+        lab_find(l, LAB_MUST, LAB_AT_MOST, RATES[i], rate, "rate of the planned filter, %g promised: kept", RATES[i]);
     }
 }
 
@@ -87,7 +87,7 @@ static void run(lab *l) {
     lab_estimate whole = measure_whole(l, 2 * filters, (bloom_part){0, 0.2});
     lab_find(l, LAB_MUST, LAB_EQUALS, bloom_moment(l, BITS, (uint64_t)HASHES * KEYS, HASHES), whole,
              "rate of 959 bits, 7 hashes over all of them");
-    lab_find(l, LAB_LOOSE, LAB_AT_MOST, 0.01, whole, "[2]: that is at most 1%%");
+    lab_find(l, LAB_LOOSE, LAB_AT_MOST, 0.01, whole, "[2]: rate of 959 bits and 7 hashes is at most 1%%");
     bloom_shape sliced = {KEYS, HASHES, BITS / HASHES};
     lab_estimate rate = bloom_measure(l, sliced, filters, asked, (bloom_part){0.2, 0.4});
     lab_find(l, LAB_MUST, LAB_EQUALS, bloom_rate(sliced), rate, "rate of 959 bits in 7 slices");

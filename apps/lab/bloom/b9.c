@@ -61,14 +61,18 @@ static void judge(lab *l, const double *predicted, const lab_sample *rates, doub
              "AND, keys only in A: the rate of B, |A ∩ B| = %g |B|", common);
     lab_find(l, LAB_MUST, LAB_EQUALS, predicted[ONLY_B], lab_mean(&rates[ONLY_B]),
              "AND, keys only in B: the rate of A, |A ∩ B| = %g |B|", common);
-    lab_find(l, LAB_MUST, LAB_EQUALS, predicted[ALONE_A], lab_mean(&rates[ALONE_A]), "A alone, keys in neither");
-    lab_find(l, LAB_MUST, LAB_EQUALS, predicted[ALONE_B], lab_mean(&rates[ALONE_B]), "B alone, keys in neither");
-    lab_find(l, LAB_MUST, LAB_AT_MOST, predicted[ALONE_B], neither, "AND, keys in neither: at most the rate of B");
+    lab_find(l, LAB_MUST, LAB_EQUALS, predicted[ALONE_A], lab_mean(&rates[ALONE_A]),
+             "A alone, keys in neither, |A ∩ B| = %g |B|", common);
+    lab_find(l, LAB_MUST, LAB_EQUALS, predicted[ALONE_B], lab_mean(&rates[ALONE_B]),
+             "B alone, keys in neither, |A ∩ B| = %g |B|", common);
+    lab_find(l, LAB_MUST, LAB_AT_MOST, predicted[ALONE_B], neither,
+             "AND, keys in neither: at most the rate of B, |A ∩ B| = %g |B|", common);
     lab_find(l, LAB_MUST, LAB_EQUALS, predicted[BUILT], lab_mean(&rates[BUILT]),
-             "filter of A ∩ B, built from its keys");
+             "filter built from the keys of A ∩ B, |A ∩ B| = %g |B|", common);
     lab_find(l, LAB_MUST, LAB_AT_LEAST, predicted[BUILT], neither,
-             "AND: no better than the filter built from the keys");
-    lab_find(l, LAB_WRONG, LAB_EQUALS, predicted[ALONE_A], neither, "[2]: equal to the larger rate, here that of A");
+             "AND, keys in neither: no better than the filter built from the keys, |A ∩ B| = %g |B|", common);
+    lab_find(l, LAB_WRONG, LAB_EQUALS, predicted[ALONE_A], neither,
+             "[2]: the rate of the AND equals the larger, that of A, |A ∩ B| = %g |B|", common);
 }
 
 static void run(lab *l) {
@@ -88,6 +92,12 @@ static void run(lab *l) {
             predict(shape, (sets){2 * n, n, common}, predicted);
             lab_at(curve, (double)common / (double)n, lab_exact(predicted[who]));
         }
+    }
+    lab_series *document = lab_curve(plot, "AND, as in [2]: the larger rate, that of A");
+    for (unsigned i = 0; i < 2; i++) {
+        double predicted[WHO_COUNT];
+        predict(shape, (sets){2 * n, n, n / 2}, predicted);
+        lab_at(document, 0.1 + 0.85 * i, lab_exact(predicted[ALONE_A]));
     }
     lab_series *points[DRAWN];
     for (unsigned who = 0; who < DRAWN; who++)

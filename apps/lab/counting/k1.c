@@ -148,7 +148,7 @@ static void run(lab *l) {
 const lab_claim lab_K1 = {
     .id = "K1",
     .title = "how high counters get",
-    .sentence = "At the best k a counter reaches 16 with probability at most (e ln 2/16)^16, about 1.4e-15.",
+    .sentence = "At the best k a counter reaches 16 with probability at most (e ln 2/16)^16, about 1.4·10⁻¹⁵.",
     .formula = "P(c ≥ t) ≤ (e·ln 2/t)^{t}",
     .code = "src/family/counters.h",
     .run = run,

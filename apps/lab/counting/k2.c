@@ -50,7 +50,7 @@ static void run(lab *l) {
 const lab_claim lab_K2 = {
     .id = "K2",
     .title = "whether any counter overflows",
-    .sentence = "Some counter of m overflows with probability at most m times that of one: 1.4e-6 for 10^9 counters.",
+    .sentence = "Some counter of m overflows with probability at most m times that of one: 1.4·10⁻⁶ for 10⁹ counters.",
     .formula = "P(max c ≥ t) ≤ m·(e·ln 2/t)^{t}",
     .code = "src/family/counters.h",
     .run = run,

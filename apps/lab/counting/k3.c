@@ -108,7 +108,7 @@ static void run(lab *l) {
     lab_parameter(l, "keys and filters for illegal removals", "%llu, %llu", (unsigned long long)n,
                   (unsigned long long)strangers);
     uint64_t lost = 0;
-    lab_plot *plot = lab_draw(l, "Keys lost", "illegal removals", "keys lost of those in", 0);
+    lab_plot *plot = lab_draw(l, "Keys lost", "removals of keys that are not in", "keys lost of those in", 0);
     for (unsigned i = 0; i < CROWD_COUNT; i++) {
         score s = {0};
         for (uint64_t j = 0; j < filters; j++) {
@@ -127,14 +127,15 @@ static void run(lab *l) {
                      CROWDS[i].name);
     }
     lab_find(l, LAB_LOOSE, LAB_AT_LEAST, 1, lab_exact((double)lost),
-             "\"we have to allow for false negatives\": after legal removals");
+             "[0], false negatives occur once keys are removed: keys lost by legal removals");
     lab_sample by_strangers = {0};
     double predicted = 0;
     for (uint64_t i = 0; i < strangers; i++) {
         lab_sample_add(&by_strangers, lost_by_illegal_removal(l, n, &predicted));
         lab_going(l, 0.5 + 0.5 * (double)i / (double)strangers);
     }
-    lab_find(l, LAB_MUST, LAB_EQUALS, predicted, lab_mean(&by_strangers), "keys lost by one illegal removal");
+    lab_find(l, LAB_MUST, LAB_EQUALS, predicted, lab_mean(&by_strangers),
+             "keys lost by one removal of a key that is not in");
     lab_series *curve = lab_curve(plot, "k P(1)/P(at least 1)"), *points = lab_points(plot, "measured");
     lab_at(curve, 0, lab_exact(0));
     lab_at(curve, 1, lab_exact(predicted));
@@ -148,8 +149,8 @@ const lab_claim lab_K3 = {
     .sentence = "As long as only keys that are in are removed, a counting filter answers yes for every key that is in.",
     .formula = NULL,
     .code = "src/family/counters.h",
-    .note = "[0] says that with counting filters \"we have to allow for false negatives\". Only a removal of a key "
-            "that is not in "
-            "makes one, or a counter that wraps around where it is full: one that sticks at its top loses no key.",
+    .note = "[0] says that with counting filters \"we have to allow for false negatives\". They occur only after a "
+            "removal of a key that is not in, or after an overflow, where a counter wraps around: one that sticks "
+            "at its top loses no key.",
     .run = run,
 };

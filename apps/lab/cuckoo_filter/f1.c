@@ -8,6 +8,7 @@
  *
  * Filters are small, since rates of few keys differ most from the limit. */
 #include <math.h>
+#include <stdio.h>
 
 #include "shaped.h"
 
@@ -54,13 +55,15 @@ static void run(lab *l) {
         uint64_t slots = shaped_slots(&t->g), n = (uint64_t)(t->load * (double)slots);
         double predicted = exact_rate(&t->g, (double)n);
         lab_estimate rate = shaped_rate(l, &t->g, n, filters, asked, (double)i / TRIAL_COUNT);
+        char name[48];
         if (t->g.b == 0)
-            lab_find(l, LAB_MUST, LAB_EQUALS, predicted, rate, "windows, f = %u, load %.2f", t->g.f, t->load);
+            (void)snprintf(name, sizeof name, "windows, f = %u, load %.2f", t->g.f, t->load);
         else
-            lab_find(l, LAB_MUST, LAB_EQUALS, predicted, rate, "b = %u, f = %u%s, load %.2f", t->g.b, t->g.f,
-                     t->g.simple ? ", simple" : "", t->load);
+            (void)snprintf(name, sizeof name, "b = %u, f = %u%s, load %.2f", t->g.b, t->g.f,
+                           t->g.simple ? ", simple" : "", t->load);
         unsigned ways = t->g.b == 0 ? 2 : 2 * t->g.b; /* a window's bit tells its two slots apart */
-        lab_find(l, LAB_MUST, LAB_AT_MOST, ldexp(ways, -(int)t->g.f), rate, "… at most %u/2^f", ways);
+        lab_find(l, LAB_MUST, LAB_EQUALS, predicted, rate, "%s: rate", name);
+        lab_find(l, LAB_MUST, LAB_AT_MOST, ldexp(ways, -(int)t->g.f), rate, "%s: rate, at most %u/2^f", name, ways);
         lab_at(pairs, predicted, rate);
         if (i < 4)
             lab_at(points, t->load, rate);

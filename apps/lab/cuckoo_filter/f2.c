@@ -84,13 +84,15 @@ static void run(lab *l) {
         for (unsigned j = 0; j < RATE_COUNT; j++) {
             unsigned f = document_bits(s->b, RATES[j]), taken = 0;
             lab_estimate rate = measured_rate(l, s, f, filters, asked);
-            lab_find(l, LAB_MUST, LAB_AT_MOST, RATES[j], rate, "b = %u, f = ⌈log2(2b/ε)⌉ = %u: rate", s->b, f);
+            lab_find(l, LAB_MUST, LAB_AT_MOST, RATES[j], rate, "b = %u, ε = %.2g%%, f = ⌈log2(2b/ε)⌉ = %u: rate", s->b,
+                     100 * RATES[j], f);
             double bits = planned_bits(l, s->b, RATES[j], &taken);
             if (taken <= f)
                 lab_find(l, LAB_MUST, LAB_AT_MOST, planned_bits(l, s->b, RATES[j], &f), lab_exact(bits),
-                         "… bits a key, ε = %.2g%%", 100 * RATES[j]);
+                         "b = %u, ε = %.2g%%: bits a key planned", s->b, 100 * RATES[j]);
             else
-                lab_find(l, LAB_MUST, LAB_SHOWN, 0, lab_exact(bits), "… bits a key: 10^7 keys need f = %u (see F7)",
+                lab_find(l, LAB_MUST, LAB_SHOWN, 0, lab_exact(bits),
+                         "b = %u, ε = %.2g%%: bits a key planned, 10^7 keys need f = %u (see F7)", s->b, 100 * RATES[j],
                          taken);
         }
     }
@@ -102,9 +104,10 @@ static void run(lab *l) {
     lab_find(l, LAB_LOOSE, LAB_AT_LEAST, SPARED_RATE, measured_rate(l, &SHAPES[1], f - 1, 4 * filters, asked),
              "b = 4: rate of f = %u, a bit less than the \"minimum\" for 3.05%%", f - 1);
     f = document_bits(2, 0.01);
-    lab_find(l, LAB_MUST, LAB_AT_MOST, 0.01, measured_rate(l, &SHAPES[0], f, filters, asked), "b = 2, f = %u: rate", f);
+    lab_find(l, LAB_MUST, LAB_AT_MOST, 0.01, measured_rate(l, &SHAPES[0], f, filters, asked),
+             "b = 2, f = %u: rate, at most 1%%", f);
     lab_find(l, LAB_WRONG, LAB_AT_MOST, 1.05 * log2(100), lab_exact(planned_bits(l, 2, 0.01, &f)),
-             "… its bits a key at 1%%, where 1.05 log2(1/ε) is claimed");
+             "b = 2, f = %u: bits a key at 1%%, where 1.05 log2(1/ε) is claimed", f);
     draw(l);
 }
 

@@ -114,15 +114,21 @@ static void loads(lab *l, const sweep *s, uint64_t filters, lab_plot *plot, doub
                  "b = %u, %llu slots, f = %u: mean load at the first refusal", s->b, (unsigned long long)s->slots, g.f);
         if (i == 0) { /* these are rare, and shun each other: their variance is below a Poisson one's */
             lab_find(l, LAB_MUST, LAB_EQUALS, crowded, lab_scaled(lab_count(h.crowded), 1 / (double)filters),
-                     "… cells of a filter that get more than 2b keys at load %.2f", 0.5 * threshold);
-            lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)h.not_refused),
-                     "… filters with such a cell that refuse none");
+                     "b = %u, %llu slots, f = %u: cells of a filter that get more than 2b keys at load %.2f", s->b,
+                     (unsigned long long)s->slots, g.f, 0.5 * threshold);
+            lab_find(
+                l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)h.not_refused),
+                "b = %u, %llu slots, f = %u: filters with a cell of more than 2b keys that refuse none at load %.2f",
+                s->b, (unsigned long long)s->slots, g.f, 0.5 * threshold);
             lab_find(l, LAB_MUST, LAB_AT_LEAST, 1 - none_crowded(&g, h.keys), lab_share(h.refused, filters),
-                     "… filters that refuse a key at that load");
+                     "b = %u, %llu slots, f = %u: filters that refuse a key at load %.2f", s->b,
+                     (unsigned long long)s->slots, g.f, 0.5 * threshold);
         }
         /* b = 1 stops somewhat before or after one half, whatever f is. */
         if (i == WIDTHS - 1 && s->b == 2)
-            lab_find(l, LAB_MUST, LAB_EQUALS, threshold, load, "… wide enough: the threshold of b = 2");
+            lab_find(l, LAB_MUST, LAB_EQUALS, threshold, load,
+                     "b = %u, %llu slots, f = %u: mean load at the first refusal, the threshold", s->b,
+                     (unsigned long long)s->slots, g.f);
         lab_at(points, g.f, load);
     }
 }
@@ -172,7 +178,7 @@ const lab_claim lab_F7 = {
     .title = "fingerprints too narrow",
     .sentence = "Fingerprints need Ω(log n/b) bits: with fewer, more than 2b keys share places and fingerprint, and "
                 "the load falls.",
-    .formula = "P ≥ 1 − (1 − P(Bin(n, 1/(P·F)) > 2b))^{P·F}",
+    .formula = "P(refusal) ≥ 1 − (1 − p)^{M·F}, p = P(Bin(n, 1/(M·F)) > 2b)",
     .code = "src/core/fit.c",
     .run = run,
 };

@@ -90,7 +90,7 @@ static void run(lab *l) {
             lab_find(l, LAB_MUST, LAB_AT_MOST, (double)stretch - 1, lab_exact((double)farthest),
                      "simple, f = %u, %llu buckets: farthest alternate", bits, (unsigned long long)buckets);
             lab_find(l, LAB_MUST, LAB_EQUALS, (double)stretch - 1, lab_exact((double)fewest),
-                     "… alternates of a bucket");
+                     "simple, f = %u, %llu buckets: alternates of a bucket", bits, (unsigned long long)buckets);
         }
         reach(l, false, bits, 4 * stretch, &farthest, &fewest);
         lab_find(l, LAB_MUST, LAB_AT_LEAST, (double)stretch, lab_exact((double)farthest),

@@ -69,7 +69,7 @@ static void run(lab *l) {
         lab_find(l, LAB_MUST, LAB_EQUALS, -expm1((double)n * log1p(-1 / cells)), lab_mean(&s.removed),
                  "f = %u: removals that succeed", bits);
         lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)(s.two_at_once + s.misses)),
-                 "… lose two keys, or differ from the answer before");
+                 "f = %u: removals that lose two keys, or differ from the answer before", bits);
         lab_at(curve, bits, lab_exact(lost));
         lab_at(points, bits, lab_mean(&s.lost));
     }
@@ -79,7 +79,7 @@ const lab_claim lab_F9 = {
     .id = "F9",
     .title = "removing what was never added",
     .sentence = "Removing a key that was never added can lose another one, at about the rate.",
-    .formula = "P = (n/C)·(1 − 1/C)^{n−1}, C = P·(2^{f} − 1)",
+    .formula = "P(lost) = (n/C)·(1 − 1/C)^{n−1}, C = M·(2^{f} − 1)",
     .code = "src/family/nest_search.h",
     .run = run,
 };

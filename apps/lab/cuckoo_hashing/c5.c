@@ -91,10 +91,12 @@ static void run(lab *l) {
         lab_at(all_points, N, all[i]);
         lab_at(one_points, N, one[i]);
         lab_find(l, LAB_MUST, LAB_EQUALS, all_exact[i].value, all[i], "n = %.0f: P(rehash in n insertions)", N);
-        lab_find(l, LAB_MUST, LAB_AT_MOST, limit_of(N, M), all[i], "… its bound, %.3f/n", N * limit_of(N, M));
+        lab_find(l, LAB_MUST, LAB_AT_MOST, limit_of(N, M), all[i],
+                 "n = %.0f: P(rehash in n insertions), the bound %.3f/n", N, N * limit_of(N, M));
         lab_find(l, LAB_MUST, LAB_EQUALS, one_exact[i].value, one[i], "n = %.0f: P(rehash in one insertion)", N);
         double bound = (limit_of(N, M) - limit_of(N - L, M)) / L;
-        lab_find(l, LAB_MUST, LAB_AT_MOST, bound, one[i], "… its bound, %.3f/n^2", N * N * bound);
+        lab_find(l, LAB_MUST, LAB_AT_MOST, bound, one[i], "n = %.0f: P(rehash in one insertion), the bound %.3f/n^2", N,
+                 N * N * bound);
     }
     lab_find(l, LAB_MUST, LAB_EQUALS, exponent(all_exact, sizes).value, exponent(all, sizes),
              "exponent of n, n insertions (limit −1)");

@@ -107,15 +107,15 @@ static void run(lab *l) {
         }
         double most = threshold(s.d, s.b), stray = 1 / sqrt((double)slots);
         lab_find(l, LAB_MUST, LAB_AT_LEAST, s.claimed - 0.01, lab_mean(&loads),
-                 "%u functions, %u slots a bucket: the load claimed, less a point", s.d, s.b);
+                 "%u functions, b = %u: the load claimed, less a point", s.d, s.b);
         if (slots / s.b < SEARCHED)
             lab_find(l, LAB_MUST, LAB_AT_LEAST, most - stray, lab_mean(&loads),
-                     "%u functions, %u slots a bucket: the threshold, less 1/√m", s.d, s.b);
+                     "%u functions, b = %u: the threshold, less 1/√m", s.d, s.b);
         if (most + stray < 1)
             lab_find(l, LAB_MUST, LAB_AT_MOST, most + stray, lab_mean(&loads),
-                     "%u functions, %u slots a bucket: the threshold, and 1/√m", s.d, s.b);
+                     "%u functions, b = %u: the threshold, and 1/√m", s.d, s.b);
         lab_find(l, LAB_MUST, LAB_SHOWN, 0, lab_scaled(lab_mean(&loads), 1 / most),
-                 "%u functions, %u slots a bucket, over the threshold %.5f", s.d, s.b, most);
+                 "%u functions, b = %u, over the threshold %.5f", s.d, s.b, most);
         lab_at(points, s.d * s.b, lab_mean(&loads));
         lab_at(curve, s.d * s.b, lab_exact(most));
         lab_at(claimed, s.d * s.b, lab_exact(s.claimed));

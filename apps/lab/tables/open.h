@@ -2,10 +2,11 @@
  *
  * Tables that do not grow, of m slots, a power of two as double hashing wants it. The claims assume uniform hashing: every
  * order of the slots is as likely as any other. Double hashing has m/2 steps times m first slots only, and takes as many looks
- * but for a factor of 1 + o(1) (Guibas and Szemeredi 1978; Lueker and Molodowitch 1988); not fewer, since nothing does better
- * than uniform hashing (Yao 1985). So it lies between the exact cost of uniform hashing and the bound claimed, which is
- * a little more: in 40000 tables of 1024 slots at load 15/16, for an absent key, at 15.81 between 15.77 and 16. Linear
- * probing lies elsewhere: Knuth's formulas, which are exact, say where.
+ * but for a factor of 1 + o(1), at any load below 1 (Lueker and Molodowitch 1988; Guibas and Szemeredi 1978 up to a load of
+ * 0.319). That says nothing of a given m, so what is measured is the claim, that it keeps to the bound; what uniform hashing
+ * takes, a little less than the bound, is shown beside it: in 40000 tables of 1024 slots at load 15/16, for an absent key,
+ * double hashing lies at 15.81 between 15.77 and 16. What must hold for any m is little: the first slot is uniform, so it
+ * holds a key with α, and a second look follows. Linear probing lies elsewhere: Knuth's formulas, which are exact, say where.
  *
  * With n keys in m slots, an absent key under uniform hashing takes (m+1)/(m-n+1) looks: the first i are all at keys with
  * n/m (n-1)/(m-1) … (n-i+1)/(m-i+1), and the sum of that over i is this. It is just below 1/(1-α). Under linear probing it
@@ -36,6 +37,7 @@ typedef struct open_question {
     const char *title;
     double (*bound)(double m, double n);   /* what is claimed */
     double (*uniform)(double m, double n); /* exact, under uniform hashing */
+    double (*least)(double m, double n);   /* a look, and a second where the first slot, which is uniform, is taken */
     double (*linear)(double m, double n);  /* exact, under linear probing */
     double (*measure)(lab *l, kith_table *t, steps *s, uint64_t m, uint64_t n);
 } open_question;
@@ -82,9 +84,12 @@ static inline void open_run(lab *l, const open_question *q) {
         lab_at(quadratics, OPEN_LOADS[i],
                open_mean(l, q, "sequence=quadratic grow=no", m, n, done + 2 * third, done + 3 * third));
         double most = q->bound((double)m, (double)n);
-        lab_find(l, LAB_MUST, LAB_AT_MOST, most, by_double, "double hashing, load %.4g: the bound", OPEN_LOADS[i]);
-        lab_find(l, LAB_MUST, LAB_AT_LEAST, q->uniform((double)m, (double)n), by_double,
-                 "double hashing, load %.4g: what uniform hashing takes", OPEN_LOADS[i]);
+        lab_find(l, LAB_MUST, LAB_AT_MOST, most, by_double, "double hashing, load %.4g: the bound of uniform hashing",
+                 OPEN_LOADS[i]);
+        lab_find(l, LAB_MUST, LAB_AT_LEAST, q->least((double)m, (double)n), by_double,
+                 "double hashing, load %.4g: one look, and a second where the first slot is taken", OPEN_LOADS[i]);
+        lab_find(l, LAB_MUST, LAB_SHOWN, 0, by_double, "double hashing, load %.4g: where uniform hashing takes %.5g",
+                 OPEN_LOADS[i], q->uniform((double)m, (double)n));
         lab_find(l, LAB_MUST, LAB_EQUALS, q->linear((double)m, (double)n), by_linear,
                  "linear probing, load %.4g: Knuth's formula, past the bound of %.3g", OPEN_LOADS[i], most);
     }

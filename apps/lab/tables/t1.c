@@ -37,8 +37,9 @@ static void run(lab *l) {
 const lab_claim lab_T1 = {
     .id = "T1",
     .title = "chaining, unsuccessful search",
-    .sentence = "A search for a key that is not in looks at α nodes of a chain on average, 1 + α places with the slot.",
-    .formula = "1 + α",
+    .sentence =
+        "A search for a key that is not in looks at α nodes of a chain on average; with the slot itself that is 1 + α.",
+    .formula = "α,  with the slot 1 + α",
     .code = "src/tables/chain.c",
     .run = run,
 };

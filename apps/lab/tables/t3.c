@@ -6,6 +6,10 @@ static double bound(double m, double n) {
     return 1 / (1 - n / m);
 }
 
+static double least(double m, double n) {
+    return 1 + n / m;
+}
+
 static double linear(double m, double n) {
     return (1 + knuth_q(1, m, n)) / 2;
 }
@@ -19,6 +23,7 @@ static const open_question QUESTION = {
     .title = "An absent key under open addressing",
     .bound = bound,
     .uniform = uniform_absent,
+    .least = least,
     .linear = linear,
     .measure = measure,
 };

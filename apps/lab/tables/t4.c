@@ -17,6 +17,10 @@ static double bound_at(double m, double n) {
     return 1 / (1 - n / m);
 }
 
+static double least_at(double m, double n) {
+    return 1 + n / m;
+}
+
 static double linear_at(double m, double n) {
     return (1 + knuth_q(1, m, n)) / 2;
 }
@@ -27,6 +31,10 @@ static double bound(double m, double n) {
 
 static double uniform(double m, double n) {
     return over_window(uniform_absent, m, n);
+}
+
+static double least(double m, double n) {
+    return over_window(least_at, m, n);
 }
 
 static double linear(double m, double n) {
@@ -44,6 +52,7 @@ static const open_question QUESTION = {
     .title = "An insertion under open addressing",
     .bound = bound,
     .uniform = uniform,
+    .least = least,
     .linear = linear,
     .measure = measure,
 };

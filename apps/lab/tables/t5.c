@@ -15,6 +15,10 @@ static double uniform(double m, double n) {
     return sum / n;
 }
 
+static double least(double m, double n) {
+    return 1 + (n - 1) / (2 * m);
+}
+
 static double linear(double m, double n) {
     return (1 + knuth_q(0, m, n - 1)) / 2;
 }
@@ -29,6 +33,7 @@ static const open_question QUESTION = {
     .title = "A key that is in, under open addressing",
     .bound = bound,
     .uniform = uniform,
+    .least = least,
     .linear = linear,
     .measure = measure,
 };

@@ -78,7 +78,7 @@ static void measure_list_and_array(lab *l) {
     lab_find(l, LAB_MUST, LAB_EQUALS, 1, lab_exact((array_bits(l, 2 * universe) - bits) / U),
              "array: bits an element of U");
     lab_find(l, LAB_MUST, LAB_AT_LEAST, 1, lab_exact(bits / lower_bound(U, U / 2)),
-             "array: bits over the lower bound at n = U/2");
+             "array: bits / lower bound at n = U/2");
     lab_find(l, LAB_MUST, LAB_AT_LEAST, log2(U) / 2, lab_exact(lower_bound(U, sqrt(U)) / sqrt(U)),
              "lower bound: bits a key at n = √U, against log2 U / 2");
     lab_plot *plot =
@@ -113,7 +113,7 @@ static void measure_table(lab *l, lab_plot *plot, const kind *k, double done) {
     }
     lab_drop(l, t);
     double n = pow(2, log_most);
-    lab_find(l, LAB_MUST, LAB_AT_MOST, k->bits_most / 64, lab_exact(most / 64), "%s: bits a key over log2 U, at worst",
+    lab_find(l, LAB_MUST, LAB_AT_MOST, k->bits_most / 64, lab_exact(most / 64), "%s: bits a key / log2 U, at worst",
              k->name);
     lab_find(l, LAB_MUST, LAB_AT_LEAST, lower_bound(0x1p64, n) / n, lab_exact(bits / n), "%s: bits a key, n = 2^%.0f",
              k->name, log_most);
@@ -137,7 +137,8 @@ static void measure_bloom(lab *l, lab_plot *plot) {
         lab_find(l, LAB_MUST, LAB_EQUALS, bloom_bits((double)n, plan.hashes), lab_exact((double)plan.cells / (double)n),
                  "bloom: bits a key, n = %llu, whatever U", (unsigned long long)n);
         lab_find(l, LAB_MUST, LAB_AT_MOST, lower_bound(0x1p64, (double)n) / (double)n, lab_exact(plan.bits_per_key),
-                 "bloom: the whole file, below what no wrong answer would take");
+                 "bloom: bits a key of the whole file, n = %llu, below what no wrong answer would take",
+                 (unsigned long long)n);
     }
 }
 
