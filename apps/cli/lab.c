@@ -125,7 +125,8 @@ static void put_json_result(const lab_result *r) {
         if (f->relation != LAB_SHOWN)
             json_number("predicted", f->predicted);
         put_estimate("measured", f->measured);
-        json_bool("holds", f->holds);
+        if (f->relation != LAB_SHOWN)
+            json_bool("holds", f->holds);
         json_close('}');
     }
     json_close(']');
@@ -217,7 +218,10 @@ int command_lab(const arguments *a) {
     lab_result *results = lab_run(c.claims, c.count, settings, &stop, watch, &stop);
     progress_end();
     /* Before what is printed, which a closed pipe may end; told after it, so that nothing of the run is lost. */
-    const char *unwritten = a->report != NULL ? lab_report(a->report, results, c.count, settings) : NULL;
+    bool any = false; /* a run that was stopped before its first result leaves the report of an earlier one */
+    for (size_t i = 0; i < c.count; i++)
+        any |= results[i].verdict != LAB_NOT_RUN;
+    const char *unwritten = a->report != NULL && any ? lab_report(a->report, results, c.count, settings) : NULL;
     int error = errno;
     if (a->json) {
         put_json(results, c.count, settings);

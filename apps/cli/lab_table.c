@@ -177,7 +177,7 @@ static void put_result(const lab_result *r, bool all) {
         put_what(f->what);
     for (size_t i = 0; i < r->finding_count && details; i++)
         put_finding(&r->findings[i]);
-    if (r->claim->note != NULL && details)
+    if (r->claim->note != NULL && (details || r->verdict == LAB_IS_LOOSE || r->verdict == LAB_IS_WRONG))
         put_wrapped(r->claim->note, CLAIM_WIDTH, columns() - CLAIM_WIDTH - 1, false);
 }
 

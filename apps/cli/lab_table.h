@@ -12,7 +12,8 @@
 
 #include <lab/lab.h>
 
-/* With `all`, every finding and the note of every claim; else only of those that fail. */
+/* With `all`, every finding of every claim; else only those of claims that fail. Where a document is wrong or loose, the note
+ * says what is true. */
 void put_lab_table(const lab_result *results, size_t count, bool all);
 
 /* How many hold, how many do not; and the seed. */

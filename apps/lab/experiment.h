@@ -1,12 +1,19 @@
 /* experiment.h: what an experiment may use.
  *
  *     static void run(lab *l) {
- *         uint64_t n = lab_pick(l, 1000, 100000);
- *         kith_filter *f = lab_filter(l, "bloom", n, 0.01, 0, NULL);
- *         lab_fill(l, f, 0, n);
- *         uint64_t asked = lab_pick(l, 100000, 10000000), yes = lab_ask(l, f, n, asked);
- *         lab_find(l, LAB_MUST, LAB_EQUALS, 0.01, lab_share(yes, asked), "n = %llu", (unsigned long long)n);
+ *         uint64_t n = lab_pick(l, 1000, 10000), asked = lab_pick(l, 10000, 100000);
+ *         lab_sample rates = {0};
+ *         for (unsigned i = 0; i < 100; i++) {
+ *             kith_filter *f = lab_filter(l, "bloom", n, 0.01, 0, NULL);
+ *             lab_fill(l, f, 0, n);
+ *             lab_sample_add(&rates, (double)lab_ask(l, f, n, asked) / (double)asked);
+ *             lab_drop(l, f);
+ *             lab_going(l, i / 100.0);
+ *         }
+ *         lab_find(l, LAB_MUST, LAB_AT_MOST, 0.01, lab_mean(&rates), "n = %llu", (unsigned long long)n);
  *     }
+ *
+ * One number a filter: answers of one filter share its bits, and are not independent of each other.
  *
  * Numbers come from the lab's own generator, which begins with the seed of the run and the claim's name, so a claim finds
  * the same whichever others are run, in any number of threads. What lab_filter, lab_table, lab_function and lab_take give
@@ -57,8 +64,8 @@ kith_function *lab_function(lab *l, kith_family_id family, unsigned independence
 void *lab_take(lab *l, size_t bytes); /* zeroed */
 void lab_drop(lab *l, void *taken);   /* a filter, table, function or block; NULL is fine */
 
-/* Keys are numbers: key i is the 8 bytes of i, spread over all words by the experiment's own start, so that each experiment
- * has keys of its own. */
+/* Keys are numbers of 8 bytes: key i is the i-th from the experiment's own start, so that each experiment has keys of its
+ * own. */
 uint64_t lab_key(const lab *l, uint64_t i);
 
 /* Digests of the keys first … first + n - 1 under the filter's hash. */

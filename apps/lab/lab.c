@@ -120,14 +120,17 @@ static void forget(lab_result *r) {
     *r = (lab_result){.claim = r->claim};
 }
 
+/* The state is not on this stack: what longjmp comes back to may have lost what changed there. */
 static void run_claim(work *w, lab_result *r, atomic_uint *done) {
-    lab l = {.result = r, .quick = w->settings.quick, .stop = w->stop, .done = done};
+    lab *l = lab_more(NULL, sizeof *l);
     double start = seconds();
-    lab_begin(&l, w->settings.seed);
-    int way = setjmp(l.out);
+    *l = (lab){.result = r, .quick = w->settings.quick, .stop = w->stop, .done = done};
+    lab_begin(l, w->settings.seed);
+    int way = setjmp(l->out);
     if (way == 0)
-        r->claim->run(&l);
-    lab_drop_all(&l);
+        r->claim->run(l);
+    lab_drop_all(l);
+    free(l);
     r->seconds = seconds() - start;
     r->verdict = verdict_of(r);
     if (way == LAB_OUT_STOPPED)

@@ -118,6 +118,11 @@ static bool has_slots(const kith_filter *f) {
 kith_status __real_kith_filter_add_digest(kith_filter *f, uint64_t digest, bool *was_new);
 kith_status __wrap_kith_filter_add_digest(kith_filter *f, uint64_t digest, bool *was_new);
 kith_status __wrap_kith_filter_add_digest(kith_filter *f, uint64_t digest, bool *was_new) {
+    if (is_armed("the_last_copy_is_refused") && has_slots(f) && f->head.hash.seed % 2 == 0) {
+        uint64_t copies = f->kind->copies(f, digest);
+        if (copies + 1 == f->shape.max_copies)
+            return KITH_E_COPIES;
+    }
     kith_status status = __real_kith_filter_add_digest(f, digest, was_new);
     if (is_armed("counters_wrap_round") && status == KITH_E_COPIES && !has_slots(f)) {
         (void)kith_filter_look(f, digest, empty_counter, f);

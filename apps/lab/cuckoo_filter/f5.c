@@ -76,8 +76,10 @@ static void run(lab *l) {
             lab_drop(l, f);
             lab_going(l, (i + (double)j / (double)filters) / LAYOUT_COUNT);
         }
-        lab_find(l, LAB_MUST, LAB_EQUALS, at->copies, (lab_estimate){(double)least, (double)least, (double)most},
-                 "%s: copies that go in", at->name);
+        lab_find(l, LAB_MUST, LAB_EQUALS, at->copies, lab_exact((double)least), "%s: copies that go in, at least",
+                 at->name);
+        lab_find(l, LAB_MUST, LAB_EQUALS, at->copies, lab_exact((double)most), "%s: copies that go in, at most",
+                 at->name);
         lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)of_copies.wrong_code), "%s: one more, not KITH_E_COPIES",
                  at->name);
         lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)(of_copies.changed + of_room.changed)),

@@ -35,7 +35,7 @@ static void put_finding(lab_text *t, const lab_result *r, const lab_finding *f) 
     put_number(t, f->measured.value, ",");
     put_number(t, f->measured.low, ",");
     put_number(t, f->measured.high, ",");
-    text_put(t, "%s\r\n", f->holds ? "yes" : "no");
+    text_put(t, "%s\r\n", f->relation == LAB_SHOWN ? "" : f->holds ? "yes" : "no");
 }
 
 void csv_findings(lab_text *t, const lab_result *results, size_t count) {

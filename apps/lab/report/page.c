@@ -89,7 +89,9 @@ static void put_run(lab_text *t, const lab_result *results, size_t count, lab_se
              kith_version(), date);
     text_put(t, "<div><dt>seed</dt><dd>%llu</dd></div>\n<div><dt>run</dt><dd>%s</dd></div>\n",
              (unsigned long long)settings.seed, settings.quick ? "quick" : "full");
-    text_put(t, "<div><dt>claims</dt><dd>%zu</dd></div>\n<div><dt>time of all claims, added up</dt><dd>%.*f s</dd></div>\n</dl>\n",
+    text_put(t,
+             "<div><dt>claims</dt><dd>%zu</dd></div>\n<div><dt>time of all claims, added up</dt><dd>%.*f "
+             "s</dd></div>\n</dl>\n",
              count, seconds < 10 ? 2 : 0, seconds);
 }
 
