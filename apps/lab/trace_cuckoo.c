@@ -468,7 +468,8 @@ static void buckets(story *s) {
 
 void trace_cuckoo(story *s) {
     tell_title(s, "Cuckoo hashing: one place for each of two functions, as in figure 1 of [4]");
-    tell(s, "h1 gives a place of the first half, h2 one of the second.\n\n");
+    tell(s, "h1 gives a place of the first half, h2 one of the second. The caption of the\n"
+            "figure has h2(x) = 6; its text says 1, which is no place of the second half.\n\n");
     figure(s, (figure_key){'x', 2, 6});
     if (s->wrong != NULL)
         return;

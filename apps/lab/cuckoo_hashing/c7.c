@@ -10,7 +10,7 @@
  *
  * A walk that comes to a place where it has been before has gone round a cycle; it goes back the way it came, puts the
  * new key in its other place and goes on from there. Such walks that end are counted, too: they refute that they go on
- * for ever. */
+ * for ever. After a failure every key is looked for: none is dropped. */
 #include "chance.h"
 #include "places.h"
 
@@ -54,6 +54,7 @@ static void follow(void *context, kith_step step, uint64_t place, uint64_t to) {
 
 typedef struct tally {
     uint64_t insertions, failures, wrong;
+    uint64_t lost;        /* keys that are not found after the failure */
     uint64_t cut;         /* walks that were cut short, above a load of 1/2 */
     uint64_t turned_back; /* walks that came back to a place, and ended */
 } tally;
@@ -80,6 +81,10 @@ static uint64_t fill(lab *l, const way *w, places *p, const components *graph, t
         t->cut += is_cut;
         t->wrong += c.failed != overfull && !is_cut;
         t->turned_back += c.came_back && !c.failed;
+    }
+    for (uint64_t i = 0; i < keys; i++) {
+        uint64_t key = lab_key(l, i);
+        t->lost += !kith_table_has(table, &key, sizeof key);
     }
     lab_must(l, kith_table_check(table, NULL), "checking a table after its failure");
     lab_drop(l, table);
@@ -115,7 +120,7 @@ static void run(lab *l) {
                          "m = %llu: share of tables that fail within m/2 keys", (unsigned long long)m);
         }
     }
-    uint64_t turned_back = 0;
+    uint64_t turned_back = 0, failures = 0, lost = 0;
     for (unsigned w = 0; w < WAY_COUNT; w++) {
         lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)sums[w].wrong),
                  "%s: insertions that fail and should not, or should and do not, of %llu (%llu fail)", WAYS[w].name,
@@ -124,9 +129,14 @@ static void run(lab *l) {
             lab_find(l, LAB_MUST, LAB_SHOWN, 0, lab_exact((double)sums[w].cut),
                      "%s: walks above a load of 1/2 that were cut short after m steps", WAYS[w].name);
         turned_back += sums[w].turned_back;
+        failures += sums[w].failures;
+        lost += sums[w].lost;
     }
+    lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)lost), "keys lost by an insertion that failed");
     lab_find(l, LAB_WRONG, LAB_EQUALS, 0, lab_exact((double)turned_back),
              "walks that come back to a place, and yet end: [0] rehashes on them");
+    lab_find(l, LAB_WRONG, LAB_EQUALS, (double)failures, lab_exact((double)lost),
+             "keys dropped, one by each insertion that fails, as [2] has it");
 }
 
 const lab_claim lab_C7 = {
@@ -135,8 +145,10 @@ const lab_claim lab_C7 = {
     .sentence = "An insertion fails just when its component would hold more keys than places: two cycles.",
     .formula = NULL,
     .code = "src/tables/cuckoo_room.c",
-    .note = "[0] draws new functions as soon as an insertion comes back to a place where it has been. That is too "
-            "early: one "
-            "cycle only turns it round, and it ends on the other way, unless a second cycle waits there.",
+    .note =
+        "[0] draws new functions as soon as an insertion comes back to a place where it has been. That is too early: "
+        "one cycle only turns it round, and it ends on the other way, unless a second cycle waits there. [2] says "
+        "that the key without a place is just dropped. A table that does so is wrong for that key ever after; the "
+        "walk is taken back, new functions are drawn, and every key stays.",
     .run = run,
 };
