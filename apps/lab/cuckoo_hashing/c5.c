@@ -57,19 +57,20 @@ static lab_estimate exponent(const lab_estimate *y, unsigned sizes) {
         middle += log((double)KEYS[i]) / sizes;
     for (unsigned i = 0; i < sizes; i++)
         squares += pow(log((double)KEYS[i]) - middle, 2);
-    lab_estimate slope = {0, 0, 0};
+    double slope = 0, below = 0, above = 0; /* sizes err independently of each other: squares add up */
     for (unsigned i = 0; i < sizes; i++) {
         double weight = (log((double)KEYS[i]) - middle) / squares;
-        slope.value += weight * log(y[i].value);
-        slope.low += weight * log(weight > 0 ? y[i].low : y[i].high);
-        slope.high += weight * log(weight > 0 ? y[i].high : y[i].low);
+        double down = weight * log(y[i].low / y[i].value), up = weight * log(y[i].high / y[i].value);
+        slope += weight * log(y[i].value);
+        below += pow(weight > 0 ? down : up, 2);
+        above += pow(weight > 0 ? up : down, 2);
     }
-    return slope;
+    return (lab_estimate){slope, slope - sqrt(below), slope + sqrt(above)};
 }
 
 static void run(lab *l) {
     unsigned sizes = lab_is_quick(l) ? 4 : SIZES_MAX;
-    uint64_t tables = lab_pick(l, 100000, 300000);
+    uint64_t tables = lab_pick(l, 100000, 1000000);
     lab_parameter(l, "m", "4n");
     lab_parameter(l, "tables of each size", "%llu", (unsigned long long)tables);
     lab_plot *plot =

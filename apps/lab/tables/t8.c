@@ -130,7 +130,7 @@ static void run_table(lab *l, const kind *k, lab_series **series, double done) {
         for (unsigned i = 0; i < MEASURE_COUNT; i++) {
             logs[i][count] = log(samples[i].mean);
             lab_at(series[i], (double)n, lab_mean(&samples[i]));
-            if (2 * n > n_most)
+            if (n == N_LEAST || 2 * n > n_most) /* at both ends, so that growth shows */
                 lab_find(l, LAB_MUST, k->relation[i], k->predicted[i]((double)n), lab_mean(&samples[i]),
                          "%s, n = %llu: steps, %s", k->name, (unsigned long long)n, MEASURES[i]);
         }
