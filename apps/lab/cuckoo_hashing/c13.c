@@ -6,8 +6,9 @@
  * keys each that have no other bin, and one more wants in). The least k for which all go in is the optimum.
  *
  * Predicted: 2 with high probability, whatever n is. One is too few: n keys in n bins are twice as many as there is room for
- * below the threshold of C6, and a component of the graph has more keys than bins. Two are enough up to 1.794 keys a bin (twice the threshold of C8 for d = b = 2), and something that needs three is a
- * few bins with more than twice as many keys, which comes with a probability of order 1/n^3 (two bins with five keys).
+ * below the threshold of C6, and a component of the graph has more keys than bins. Two are enough up to 1.794 keys a bin
+ * (twice the threshold of C8 for d = b = 2), and something that needs three is a few bins with more than twice as many keys,
+ * which comes with a probability of order 1/n^3 (two bins with five keys).
  *
  * The table `cuckoo` with two slots a bucket is the online form of it: n keys go into n buckets without any rehash. */
 #include <math.h>
