@@ -72,8 +72,8 @@ typedef struct kithi_kind {
     kithi_kernels kernels[KITHI_CPU_COUNT];                                             /* kernels.h */
 
     /* The rest may be NULL: unsupported, or nothing to do. */
-    /* Stretches of the body, equal in bytes, that share none and are all 0 when empty; a digest leaves its trace in that of number  high half of (digest *
-     * regions), and what it finds or changes there depends on nothing outside. */
+    /* Stretches of the body, equal in bytes, that share none and are all 0 when empty; a digest leaves its trace in that
+     * of number  high half of (digest * regions), and what it finds or changes there depends on nothing outside. */
     uint64_t (*regions)(const kithi_head *head);
     kith_status (*remove)(kith_filter *f, uint64_t digest);
     uint64_t (*copies)(const kith_filter *f, uint64_t digest);

@@ -4,9 +4,9 @@
  *     the same, but       … a sixth whose two places hold keys that want the same two: a bad configuration
  *     four to a bucket    the table as it is by default: nothing moves until the search has found a free slot
  *
- * The keys of figure 1 have names such as a7: numbers are tried until a key has the two places that the figure gives it, in a table
- * of this seed. Both places of a key are told by a second table of the same seed, so of the same functions, whose first places are
- * all taken: a key that is put in there goes to its second place, and a look-up then looks at both.
+ * The keys of figure 1 have names such as a7: numbers are tried until a key has the two places that the figure gives it,
+ * in a table of this seed. Both places of a key are told by a second table of the same seed, so of the same functions,
+ * whose first places are all taken: a key that is put in there goes to its second place, and a look-up then looks at both.
  *
  * A table is drawn from a copy of it, `at`, that follows the moves which the trace tells. After each story every key is looked
  * up, and has to be found where the copy has it. */

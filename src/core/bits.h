@@ -88,14 +88,6 @@ static inline bool kithi_add(uint64_t a, uint64_t b, uint64_t *out) {
     return !__builtin_add_overflow(a, b, out);
 }
 
-/* Rounds up to a multiple of `unit`, a power of two. */
-static inline bool kithi_round_up(uint64_t x, uint64_t unit, uint64_t *out) {
-    if (!kithi_add(x, unit - 1, &x))
-        return false;
-    *out = x & ~(unit - 1);
-    return true;
-}
-
 /* Field `index` of `width` (1 … 57) bits in a packed array. Reads and writes the 8 bytes from the field's first byte:
  * an array needs 7 bytes of room behind it. */
 static inline uint64_t kithi_field_get(const uint8_t *array, uint64_t index, unsigned width) {

@@ -7,10 +7,11 @@
  *        '-- mix(d + golden), mix(d + 2 golden), …             bits in a block, one word a probe
  *
  * Region, place and fingerprint are the digits of d / 2^64 to mixed bases: independent of each other, and as uniform as
- * the digest, as long as the product of the bases is small against 2^64, which the planner sees to. The words come from
- * a mix of all 64 bits, so that they are independent of the place for every range. mix is the finaliser of SplitMix64 (variant 13 of David Stafford's search): a bijection in
- * which every input bit flips every output bit with probability near 1/2. Word i of a digest is the i-th output of a
- * SplitMix64 generator started at the digest: no two probes of a key share structure, which double hashing would
+ * the digest, as long as the product of the bases is small against 2^64, which the planner sees to (KITH_E_DIGEST_BITS).
+ * The words come from a mix of all 64 bits, so that they are independent of the place for every range. mix is the
+ * finaliser of SplitMix64 (variant 13 of David Stafford's search): a bijection in which every input bit flips every
+ * output bit with probability near 1/2. Word i of a digest is the i-th output of a SplitMix64 generator started at the
+ * digest: no two probes of a key share structure, which double hashing would
  * (a + i*b costs 7% of the rate at a hundred keys). */
 #ifndef KITHI_CORE_MIX_H
 #define KITHI_CORE_MIX_H

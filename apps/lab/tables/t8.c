@@ -3,8 +3,8 @@
  * A step is a look: at a key of a list, a node of a chain, a slot, a bucket of a cuckoo table, a bit of a Bloom filter or of an
  * array. Every table is made for its n keys, and n is 3 times a power of two, so that each kind has the same load at every n
  * (probe: 3/4 of a power of two), and what is left to depend on n is the claim. Insertion is measured over all n, queries
- * over all n keys that are in and over as many that are not. A table that keeps a set must look whether the key is new: insertion into
- * a list that does so takes as long as a query, and only what is known to be new goes in with Θ(1). */
+ * over all n keys that are in and over as many that are not. A table that keeps a set must look whether the key is new:
+ * insertion into a list that does so takes as long as a query, and only what is known to be new goes in with Θ(1). */
 #include <math.h>
 #include <stdio.h>
 
