@@ -170,13 +170,14 @@ KITHI_INLINE void kithi_lanes_prefetch(const void *f, uint64_t digest) {
     KITHI_LANES_HAS_IN(set, TARGET, has_of, 8)                                                                         \
     KITHI_LANES_HAS_IN(set, TARGET, has_of, 16)                                                                        \
     TARGET static size_t has_many_##set(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {    \
+        bool near = f->head.body_bytes <= KITHI_NEAR_BYTES;                                                            \
         switch (f->head.params[KITHI_LANES]) {                                                                         \
         case 4:                                                                                                        \
-            return kithi_has_many(f, digests, n, maybe, has_##set##_4, kithi_lanes_prefetch);                          \
+            return kithi_has_many(f, digests, n, maybe, near, has_##set##_4, kithi_lanes_prefetch);                    \
         case 8:                                                                                                        \
-            return kithi_has_many(f, digests, n, maybe, has_##set##_8, kithi_lanes_prefetch);                          \
+            return kithi_has_many(f, digests, n, maybe, near, has_##set##_8, kithi_lanes_prefetch);                    \
         default:                                                                                                       \
-            return kithi_has_many(f, digests, n, maybe, has_##set##_16, kithi_lanes_prefetch);                         \
+            return kithi_has_many(f, digests, n, maybe, near, has_##set##_16, kithi_lanes_prefetch);                   \
         }                                                                                                              \
     }
 #define KITHI_LANES_HAS_IN(set, TARGET, has_of, lanes)                                                                 \
