@@ -162,10 +162,11 @@ kith_status kith_filter_remove_many(kith_filter *f, const uint64_t *digests, siz
 
 /* ---- two filters ---- */
 
-/* Equal in all that decides where a key leaves its trace, and how many may. */
+/* Equal in all that decides how input becomes keys, where a key leaves its trace, and how many may. */
 static bool same_geometry(const kith_filter *a, const kith_filter *b) {
-    return a->kind == b->kind && a->head.capacity == b->head.capacity && a->head.rate == b->head.rate &&
-           a->head.body_bytes == b->head.body_bytes && kithi_hash_equal(&a->head.hash, &b->head.hash) &&
+    return a->kind == b->kind && a->head.recipe == b->head.recipe && a->head.capacity == b->head.capacity &&
+           a->head.rate == b->head.rate && a->head.body_bytes == b->head.body_bytes &&
+           kithi_hash_equal(&a->head.hash, &b->head.hash) &&
            memcmp(a->head.params, b->head.params, sizeof a->head.params) == 0;
 }
 

@@ -11,6 +11,7 @@
 
 #include "core/hash.h"
 #include "format/map.h"
+#include "format/notes.h"
 #include "format/replace.h"
 #include "kind.h"
 
@@ -29,6 +30,7 @@ static void set_up(kith_filter *f, const kithi_kind *kind, const kithi_head *hea
     bool fits = kithi_block_bytes(head->body_bytes, &f->block_bytes);
     assert(fits);
     (void)fits;
+    f->block_bytes += head->notes_bytes;
 }
 
 kith_status kithi_filter_lay(kith_filter *f, const kithi_head *head, uint8_t *block, const kith_allocator *allocator) {
@@ -73,12 +75,15 @@ kith_status kithi_filter_bind(kith_filter *f, uint8_t *block, uint64_t block_byt
     uint64_t expected_bytes;
     if (shape.body_bytes != head.body_bytes || !kithi_block_bytes(head.body_bytes, &expected_bytes))
         return KITH_E_CORRUPT;
+    expected_bytes += head.notes_bytes;
     if (block_bytes < expected_bytes)
         return KITH_E_TRUNCATED;
     if (block_bytes > expected_bytes)
         return KITH_E_TRAILING;
     bool lazy = (flags & KITH_OPEN_LAZY) != 0;
     status = lazy ? KITH_OK : kithi_body_verify(block, &head);
+    if (status == KITH_OK && head.notes_bytes != 0)
+        status = kithi_notes_verify(block + expected_bytes - head.notes_bytes, head.notes_bytes);
     if (status != KITH_OK)
         return status;
     set_up(f, kind, &head, &shape, block, allocator);
@@ -134,6 +139,11 @@ kith_status kithi_filter_writable(kith_filter *f) {
     return status;
 }
 
+/* The notes inside the block; NULL if there are none. */
+static uint8_t *notes_section(const kith_filter *f) {
+    return f->head.notes_bytes == 0 ? NULL : f->block + f->block_bytes - f->head.notes_bytes;
+}
+
 /* ---- making and freeing ---- */
 
 /* A handle on the heap; its block, when it has one of its own, too. */
@@ -163,6 +173,7 @@ static kith_status finish_handle(kith_status status, const kith_allocator *alloc
     return status;
 }
 
+/* An empty filter; its notes, head->notes_bytes of them, are left to the caller to write. */
 static kith_status create_from_head(const kithi_head *head, const kith_allocator *given, kith_filter **filter) {
     kith_allocator allocator = kithi_allocator_or_default(given);
     kith_filter *f;
@@ -170,6 +181,7 @@ static kith_status create_from_head(const kithi_head *head, const kith_allocator
     uint64_t block_bytes;
     if (!kithi_block_bytes(head->body_bytes, &block_bytes))
         return KITH_E_TOO_LARGE;
+    block_bytes += head->notes_bytes;
     kith_status status = new_handle(&allocator, block_bytes, &f, &block);
     if (status != KITH_OK)
         return status;
@@ -186,17 +198,46 @@ kith_status kith_filter_create(const kith_filter_spec *spec, kith_filter **filte
     if (!kithi_hash_valid(&spec->hash))
         return KITH_E_ARGUMENT;
     head.hash = spec->hash;
-    return create_from_head(&head, spec->allocator, filter);
+    status = create_from_head(&head, spec->allocator, filter);
+    if (status == KITH_OK && head.notes_bytes != 0)
+        kithi_notes_write(notes_section(*filter), spec->notes, spec->note_count);
+    return status;
 }
 
-kith_status kith_filter_create_like(const kith_filter *like, const kith_allocator *allocator, kith_filter **filter) {
-    assert(like != NULL && filter != NULL);
+static kithi_head empty_head(const kith_filter *like) {
     kithi_head head = like->head;
     head.count = 0;
     head.fill = 0;
     if (like->kind->fresh != NULL)
         like->kind->fresh(&head);
+    return head;
+}
+
+kith_status kith_filter_create_like(const kith_filter *like, const kith_allocator *allocator, kith_filter **filter) {
+    assert(like != NULL && filter != NULL);
+    kithi_head head = empty_head(like);
+    head.notes_bytes = 0; /* they tell about the keys of `like` */
     return create_from_head(&head, allocator, filter);
+}
+
+/* A copy on the heap with room for this many bytes of notes. They are copied if they are as many as those of `from`, else
+ * left to the caller to write. */
+static kith_status clone_with_room(const kith_filter *from, uint64_t notes_bytes, const kith_allocator *allocator,
+                                   kith_filter **filter) {
+    uint64_t copied_bytes = from->block_bytes - from->head.notes_bytes;
+    uint64_t block_bytes = copied_bytes + notes_bytes;
+    if (notes_bytes == from->head.notes_bytes)
+        copied_bytes = block_bytes;
+    kith_filter *f;
+    uint8_t *block;
+    kith_status status = new_handle(allocator, block_bytes, &f, &block);
+    if (status != KITH_OK)
+        return status;
+    memcpy(block, from->block, (size_t)copied_bytes);
+    status = kithi_filter_bind_as(f, from, block, allocator);
+    f->head.notes_bytes = notes_bytes;
+    f->block_bytes = block_bytes;
+    return finish_handle(status, allocator, f, block, block_bytes, filter);
 }
 
 kith_status kith_filter_clone(const kith_filter *from, const kith_allocator *given, kith_filter **filter) {
@@ -207,14 +248,15 @@ kith_status kith_filter_clone(const kith_filter *from, const kith_allocator *giv
     if (status != KITH_OK)
         return status;
     kith_allocator allocator = kithi_allocator_or_default(given);
-    kith_filter *f;
-    uint8_t *block;
-    status = new_handle(&allocator, from->block_bytes, &f, &block);
-    if (status != KITH_OK)
-        return status;
-    memcpy(block, from->block, (size_t)from->block_bytes);
-    status = kithi_filter_bind_as(f, from, block, &allocator);
-    return finish_handle(status, &allocator, f, block, from->block_bytes, filter);
+    return clone_with_room(from, from->head.notes_bytes, &allocator, filter);
+}
+
+/* Puts what `made` is in the place of f, and frees what f was. */
+static void take_place(kith_filter *f, kith_filter *made) {
+    kith_filter old = *f;
+    *f = *made;
+    *made = old;
+    kith_filter_free(made);
 }
 
 void kith_filter_free(kith_filter *f) {
@@ -242,14 +284,58 @@ kith_status kith_filter_clear(kith_filter *f) {
         f->head.fill = 0;
         return KITH_OK;
     }
+    kithi_head head = empty_head(f);
     kith_filter *empty;
-    status = kith_filter_create_like(f, &f->allocator, &empty);
+    status = create_from_head(&head, &f->allocator, &empty);
     if (status != KITH_OK)
         return status;
-    kith_filter old = *f;
-    *f = *empty;
-    *empty = old;
-    kith_filter_free(empty);
+    if (head.notes_bytes != 0)
+        memcpy(notes_section(empty), notes_section(f), (size_t)head.notes_bytes);
+    take_place(f, empty);
+    return KITH_OK;
+}
+
+/* ---- recipe and notes ---- */
+
+uint64_t kith_filter_recipe(const kith_filter *f) {
+    assert(f != NULL);
+    return f->head.recipe;
+}
+
+size_t kith_filter_note_count(const kith_filter *f) {
+    assert(f != NULL);
+    return kithi_notes_count(notes_section(f));
+}
+
+kith_note kith_filter_note_at(const kith_filter *f, size_t index) {
+    assert(f != NULL);
+    return kithi_notes_at(notes_section(f), index);
+}
+
+const char *kith_filter_note(const kith_filter *f, const char *name) {
+    assert(f != NULL && name != NULL);
+    for (size_t i = 0; i < kith_filter_note_count(f); i++)
+        if (strcmp(kith_filter_note_at(f, i).name, name) == 0)
+            return kith_filter_note_at(f, i).value;
+    return NULL;
+}
+
+kith_status kith_filter_set_notes(kith_filter *f, const kith_note *notes, size_t count) {
+    assert(f != NULL && (notes != NULL || count == 0));
+    uint64_t notes_bytes;
+    kith_status status = kithi_filter_writable(f);
+    if (status == KITH_OK)
+        status = kithi_notes_measure(notes, count, &notes_bytes);
+    kith_filter *copy;
+    if (status == KITH_OK)
+        status = clone_with_room(f, notes_bytes, &f->allocator, &copy);
+    if (status != KITH_OK)
+        return status;
+    if (notes_bytes != 0) {
+        memset(notes_section(copy), 0, (size_t)notes_bytes);
+        kithi_notes_write(notes_section(copy), notes, count);
+    }
+    take_place(f, copy); /* frees the old block last: `notes` may point into it */
     return KITH_OK;
 }
 

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "format/notes.h"
 #include "kind.h"
 
 /* Two digests are equal with probability 2^-64, whatever the filter: with n keys in, n/2^64 of all absent keys meet the
@@ -41,7 +42,7 @@ kith_status kithi_plan(const kithi_kind *kind, const uint64_t *options, uint64_t
 static uint64_t block_bytes_of(const kithi_head *head) {
     uint64_t block_bytes = UINT64_MAX;
     (void)kithi_block_bytes(head->body_bytes, &block_bytes);
-    return block_bytes;
+    return block_bytes + head->notes_bytes;
 }
 
 /* One planning problem: the kind and what is asked of it. */
@@ -145,10 +146,7 @@ static kith_status plan_best(const kith_filter_spec *spec, kithi_head *head) {
     return found ? KITH_OK : first_refusal;
 }
 
-kith_status kithi_plan_spec(const kith_filter_spec *spec, kithi_head *head) {
-    assert(spec != NULL && head != NULL);
-    if (spec->struct_bytes != sizeof *spec)
-        return KITH_E_ARGUMENT;
+static kith_status plan_without_notes(const kith_filter_spec *spec, kithi_head *head) {
     bool rate_given = spec->rate != 0; /* a NaN is given, and refused below */
     if (rate_given && !(spec->rate > 0 && spec->rate < 1))
         return KITH_E_RATE;
@@ -162,6 +160,29 @@ kith_status kithi_plan_spec(const kith_filter_spec *spec, kithi_head *head) {
         return plan_best(spec, head);
     const kithi_kind *kind = kithi_kind_by_name(spec->kind, strlen(spec->kind));
     return kind != NULL ? plan_kind(kind, spec, head) : KITH_E_KIND;
+}
+
+kith_status kithi_plan_spec(const kith_filter_spec *spec, kithi_head *head) {
+    assert(spec != NULL && head != NULL && (spec->notes != NULL || spec->note_count == 0));
+    if (spec->struct_bytes != sizeof *spec || spec->recipe > KITHI_RECIPE_MAX)
+        return KITH_E_ARGUMENT;
+    uint64_t notes_bytes;
+    kith_status status = kithi_notes_measure(spec->notes, spec->note_count, &notes_bytes);
+    if (status != KITH_OK)
+        return status;
+    kith_filter_spec rest = *spec;
+    if (spec->bytes != 0 && spec->bytes <= notes_bytes)
+        return KITH_E_TOO_SMALL;
+    if (spec->max_bytes != 0 && spec->max_bytes <= notes_bytes)
+        return KITH_E_TOO_LARGE;
+    rest.bytes -= spec->bytes != 0 ? notes_bytes : 0;
+    rest.max_bytes -= spec->max_bytes != 0 ? notes_bytes : 0;
+    status = plan_without_notes(&rest, head);
+    if (status != KITH_OK)
+        return status;
+    head->recipe = spec->recipe;
+    head->notes_bytes = notes_bytes;
+    return KITH_OK;
 }
 
 static void describe(const kithi_head *head, const kithi_shape *shape, kith_plan *plan) {

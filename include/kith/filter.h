@@ -37,7 +37,8 @@ typedef struct kith_filter kith_filter;
  * and with b = 1 two bits a slot more. */
 KITH_API KITH_MUST_USE kith_status kith_filter_create(const kith_filter_spec *spec, kith_filter **filter);
 
-/* An empty filter with the kind, geometry, capacity, hash and key of `like`, so that the two can merge.
+/* An empty filter with the kind, geometry, capacity, hash, key and recipe of `like`, so that the two can merge. Notes are
+ * not taken over.
  * KITH_E_MEMORY. `allocator` as in kith_filter_spec. */
 KITH_API KITH_MUST_USE kith_status kith_filter_create_like(const kith_filter *like, const kith_allocator *allocator,
                                                            kith_filter **filter);
@@ -172,8 +173,8 @@ KITH_API void kith_adder_close(kith_adder *adder);
 
 /* ---- two filters ----
  *
- * Both must have equal kind, geometry, capacity, hash and key (create_like, or equal specs): KITH_E_MISMATCH. A filter
- * with itself is KITH_E_ARGUMENT; and KITH_E_UNSUPPORTED, KITH_E_READONLY, KITH_E_BUSY as elsewhere. */
+ * Both must have equal kind, geometry, capacity, hash, key and recipe (create_like, or equal specs), else the calls return
+ * KITH_E_MISMATCH. A filter with itself is KITH_E_ARGUMENT. Also KITH_E_UNSUPPORTED, KITH_E_READONLY and KITH_E_BUSY. */
 
 /* Everything in `from` goes into `into` as well. Bloom kinds: bit for bit the filter of the union. Counting kinds:
  * counters add up and saturate. Cuckoo kinds: a multiset sum.
@@ -237,6 +238,32 @@ KITH_API KITH_MUST_USE kith_status kith_filter_plan_of(const kith_filter *filter
 /* Walks every invariant of the body: KITH_OK, or KITH_E_CORRUPT and in *reason (may be NULL) a constant sentence that
  * names the first one broken. Cost: a pass over the body. */
 KITH_API KITH_MUST_USE kith_status kith_filter_check(const kith_filter *filter, const char **reason);
+
+/* ---- recipe and notes ----
+ *
+ * A program that turns input into keys (lower case, trimmed, decoded from hex) must do the same whenever it uses the
+ * filter, or its keys are not found. The recipe is a number below 2^48 that records how; 0 means that keys are the bytes
+ * that were given. The library stores it in the header and compares it: merge, intersect and subset return
+ * KITH_E_MISMATCH for filters of different recipes. It never interprets it. docs/format.md lists the recipes of the
+ * kith tool.
+ *
+ * Notes are pairs of strings for anything else worth keeping with the filter, such as where the keys came from. They are
+ * part of the block, with a checksum of their own, and are verified even by a lazy open. */
+
+/* The recipe that the filter was created with. */
+KITH_API uint64_t kith_filter_recipe(const kith_filter *filter);
+
+/* The number of notes, and note `index` (0 … count - 1). Strings are valid until the filter is changed or freed. */
+KITH_API size_t kith_filter_note_count(const kith_filter *filter);
+KITH_API kith_note kith_filter_note_at(const kith_filter *filter, size_t index);
+
+/* The value of the note of that name, or NULL. */
+KITH_API const char *kith_filter_note(const kith_filter *filter, const char *name);
+
+/* Replaces all notes. KITH_E_ARGUMENT for an empty name or two equal names, KITH_E_TOO_LARGE past 64 notes or 65,536 bytes,
+ * KITH_E_MEMORY, KITH_E_READONLY, KITH_E_BUSY. Cost: a copy of the whole filter, so give notes to
+ * kith_filter_create() when they are known by then. */
+KITH_API KITH_MUST_USE kith_status kith_filter_set_notes(kith_filter *filter, const kith_note *notes, size_t count);
 
 /* ---- looking inside: for experiments and for teaching ---- */
 

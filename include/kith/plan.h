@@ -33,6 +33,12 @@ typedef enum kith_capability {
     KITH_CAN_ANY_ORDER = 1 << 7, /* the body does not depend on the order of the adds that went in */
 } kith_capability;
 
+/* A note about a filter: two strings that the library stores in the file and never interprets. */
+typedef struct kith_note {
+    const char *name;  /* not empty */
+    const char *value; /* any text */
+} kith_note;
+
 /* What is wanted. Begin with KITH_FILTER_SPEC_INIT; a field left 0 is "not given". */
 typedef struct kith_filter_spec {
     size_t struct_bytes; /* sizeof(kith_filter_spec): set by KITH_FILTER_SPEC_INIT */
@@ -45,10 +51,13 @@ typedef struct kith_filter_spec {
     const char *options;             /* "name=value name=value" as the kind lists them, or NULL */
     kith_hash hash;                  /* all 0: XXH3, seed 0 */
     const kith_allocator *allocator; /* NULL: the C library's */
+    uint64_t recipe;        /* below 2^48: how your program turns its input into keys; see kith_filter_recipe() */
+    const kith_note *notes; /* note_count of them, at most 64 with at most 65,536 bytes; see kith_filter_note() */
+    size_t note_count;
 } kith_filter_spec;
 
 #define KITH_FILTER_SPEC_INIT                                                                                          \
-    { sizeof(kith_filter_spec), 0, 0, 0, 0, 0, 0, 0, {KITH_HASH_XXH3, 0, {0}}, 0 }
+    { sizeof(kith_filter_spec), 0, 0, 0, 0, 0, 0, 0, {KITH_HASH_XXH3, 0, {0}}, 0, 0, 0, 0 }
 
 /* What will be. */
 typedef struct kith_plan {
@@ -80,13 +89,14 @@ typedef struct kith_plan {
  *   capacity, bytes    the lowest rate that those bytes keep
  *   rate, bytes        the most keys that those bytes take at that rate
  *
- * KITH_E_ARGUMENT    not exactly two of the three are given, or the spec is malformed
+ * KITH_E_ARGUMENT    not exactly two of the three are given, or the spec is malformed (struct_bytes, a recipe past
+ *                    48 bits, a note without a name, two notes of one name)
  * KITH_E_KIND        unknown kind; the kind given, or with kind NULL each one with its default options, can't do all of
  *                    spec->needs (layers can do what its inner kind can: name it, with inner=…)
  * KITH_E_OPTION      an option that the kind does not know, a value out of range, or options that can't be met together
  * KITH_E_CAPACITY    neither capacity nor bytes are given
  * KITH_E_RATE        NaN, infinite, at most 0, at least 1
- * KITH_E_TOO_LARGE   past spec->max_bytes, or past the address space
+ * KITH_E_TOO_LARGE   past spec->max_bytes, or past the address space; or too many notes
  * KITH_E_TOO_SMALL   spec->bytes is too small for one key (or for `capacity` keys at a rate under 1)
  * KITH_E_DIGEST_BITS log2(slots) + fingerprint bits > 60, or capacity/2^64 not small against the rate
  *

@@ -32,7 +32,7 @@ extern "C" {
     X(13, E_ABSENT, "the key is not in; nothing was removed")                                                          \
     X(14, E_AMBIGUOUS, "more than one layer may hold this key; removing it could lose another, so nothing was done")   \
     X(15, E_UNSUPPORTED, "this kind of filter cannot do that")                                                         \
-    X(16, E_MISMATCH, "the two filters differ in kind, size, hash, seed or key")                                       \
+    X(16, E_MISMATCH, "the two filters differ in kind, size, hash, seed, secret key or key recipe")                    \
     X(17, E_READONLY, "it is open for reading only")                                                                   \
     X(18, E_BUSY, "the filter has shared adders open")                                                                 \
     X(19, E_EMPTY, "the file is empty")                                                                                \

@@ -179,7 +179,8 @@ static kith_status bind_layer(const kith_filter *f, const kith_filter *like, uns
     /* The kind first: layers within layers, as deep as a file is long, would be a recursion as deep. */
     kithi_head head;
     if (kithi_header_read(block, block_bytes, &head) != KITH_OK || head.kind_id != f->head.params[INNER] ||
-        !kithi_hash_equal(&head.hash, &f->head.hash) || (i == 0 && head.capacity != f->head.params[FIRST_CAPACITY]))
+        head.recipe != 0 || head.notes_bytes != 0 || !kithi_hash_equal(&head.hash, &f->head.hash) ||
+        (i == 0 && head.capacity != f->head.params[FIRST_CAPACITY]))
         return KITH_E_CORRUPT;
     kith_status status = kithi_filter_bind(handle, block, block_bytes, flags, &f->allocator);
     return status == KITH_OK || status == KITH_E_MEMORY ? status : KITH_E_CORRUPT;
@@ -253,6 +254,8 @@ static kith_status grow(kith_filter *f) {
     kith_filter *handles = new_handles(f, count + 1);
     if (handles == NULL)
         return KITH_E_MEMORY;
+    uint64_t notes_bytes = f->head.notes_bytes;
+    block_bytes += notes_bytes;
     uint8_t *block = kithi_allocate(&f->allocator, block_bytes);
     if (block == NULL) {
         release_handles(f, handles, 0, count + 1);
@@ -260,6 +263,7 @@ static kith_status grow(kith_filter *f) {
     }
     uint8_t *body = block + KITHI_HEADER_BYTES;
     memcpy(body, f->body, (size_t)f->head.body_bytes);
+    memcpy(block + block_bytes - notes_bytes, f->block + f->block_bytes - notes_bytes, (size_t)notes_bytes);
     kith_status status = lay_layer(f, &layer, body, f->head.body_bytes, count, &handles[count]);
     if (status != KITH_OK) {
         kithi_release(&f->allocator, block, block_bytes);

@@ -12,6 +12,7 @@
 
 #include "core/bits.h"
 #include "core/hash.h"
+#include "format/notes.h"
 
 /* First byte over 127 and both line endings inside: a transfer in text mode destroys the signature and is noticed. */
 static const uint8_t SIGNATURE[8] = {0x8b, 'K', 'I', 'T', 'H', '\r', '\n', 0x1a};
@@ -21,10 +22,10 @@ enum {
     AT_VERSION = 8,
     AT_KIND = 10,
     AT_HEADER_BYTES = 12,
-    AT_FLAGS = 14,    /* reserved, 0 */
+    AT_FLAGS = 14,
     AT_STORE_ID = 16, /* reserved, 0 */
     AT_HASH = 32,
-    AT_RESERVED_A = 34,
+    AT_RECIPE = 34, /* 6 bytes */
     AT_SEED = 40,
     AT_KEY = 48,
     AT_CAPACITY = 64,
@@ -33,13 +34,15 @@ enum {
     AT_FILL = 88,
     AT_BODY_BYTES = 96,
     AT_PARAMS = 104,
-    AT_RESERVED_B = 168,
+    AT_RESERVED = 168,
     AT_BODY_CHECKSUM = 176,
     AT_HEADER_CHECKSUM = 184,
 };
-static_assert(AT_PARAMS + 8 * KITHI_PARAMS == AT_RESERVED_B, "parameters end where the reserved bytes begin");
+static_assert(AT_PARAMS + 8 * KITHI_PARAMS == AT_RESERVED, "parameters end where the reserved bytes begin");
 static_assert(AT_HEADER_CHECKSUM + 8 == KITHI_HEADER_BYTES, "the header's checksum is its last field");
 static_assert(KITHI_HEADER_BYTES % KITHI_BODY_ALIGNMENT == 0, "the body is aligned in the file");
+
+enum { FLAG_NOTES = 1 << 0 };
 
 static uint64_t checksum_count(uint64_t body_bytes) {
     return body_bytes / KITHI_CHECKED_BYTES + (body_bytes % KITHI_CHECKED_BYTES != 0);
@@ -70,7 +73,10 @@ void kithi_block_seal(uint8_t *block, const kithi_head *head) {
     kithi_store16(block + AT_VERSION, KITHI_FORMAT_VERSION);
     kithi_store16(block + AT_KIND, head->kind_id);
     kithi_store16(block + AT_HEADER_BYTES, KITHI_HEADER_BYTES);
+    kithi_store16(block + AT_FLAGS, head->notes_bytes != 0 ? FLAG_NOTES : 0);
     kithi_store16(block + AT_HASH, (uint16_t)head->hash.id);
+    for (unsigned i = 0; i < AT_SEED - AT_RECIPE; i++)
+        block[AT_RECIPE + i] = (uint8_t)(head->recipe >> (8 * i));
     kithi_store64(block + AT_SEED, head->hash.seed);
     memcpy(block + AT_KEY, head->hash.key, sizeof head->hash.key);
     kithi_store64(block + AT_CAPACITY, head->capacity);
@@ -93,6 +99,25 @@ static bool zero_between(const uint8_t *bytes, size_t from, size_t to) {
     return any == 0;
 }
 
+static uint64_t recipe_read(const uint8_t *bytes) {
+    uint64_t recipe = 0;
+    for (unsigned i = 0; i < AT_SEED - AT_RECIPE; i++)
+        recipe |= (uint64_t)bytes[AT_RECIPE + i] << (8 * i);
+    return recipe;
+}
+
+/* Notes begin behind the checksums. KITH_E_CORRUPT when no notes can have the size that these claim. */
+static kith_status notes_bytes_read(const uint8_t *bytes, uint64_t byte_count, kithi_head *head) {
+    uint64_t notes_at;
+    if (!kithi_block_bytes(head->body_bytes, &notes_at))
+        return KITH_E_CORRUPT;
+    head->notes_bytes = KITHI_NOTES_FRAME_BYTES;
+    if (byte_count < notes_at || byte_count - notes_at < KITHI_NOTES_FRAME_BYTES)
+        return KITH_OK;
+    head->notes_bytes = kithi_notes_claimed_bytes(bytes + notes_at);
+    return head->notes_bytes != 0 ? KITH_OK : KITH_E_CORRUPT;
+}
+
 kith_status kithi_header_read(const uint8_t *bytes, uint64_t byte_count, kithi_head *head) {
     if (byte_count == 0)
         return KITH_E_EMPTY;
@@ -107,8 +132,11 @@ kith_status kithi_header_read(const uint8_t *bytes, uint64_t byte_count, kithi_h
     if (byte_count < KITHI_HEADER_BYTES)
         return KITH_E_TRUNCATED;
     if (kithi_load64(bytes + AT_HEADER_CHECKSUM) != kithi_checksum(bytes, AT_HEADER_CHECKSUM) ||
-        kithi_load16(bytes + AT_HEADER_BYTES) != KITHI_HEADER_BYTES || !zero_between(bytes, AT_FLAGS, AT_HASH) ||
-        !zero_between(bytes, AT_RESERVED_A, AT_SEED) || !zero_between(bytes, AT_RESERVED_B, AT_BODY_CHECKSUM))
+        kithi_load16(bytes + AT_HEADER_BYTES) != KITHI_HEADER_BYTES || !zero_between(bytes, AT_STORE_ID, AT_HASH) ||
+        !zero_between(bytes, AT_RESERVED, AT_BODY_CHECKSUM))
+        return KITH_E_CORRUPT;
+    uint16_t flags = kithi_load16(bytes + AT_FLAGS);
+    if ((flags & ~FLAG_NOTES) != 0)
         return KITH_E_CORRUPT;
 
     uint16_t hash_id = kithi_load16(bytes + AT_HASH);
@@ -121,13 +149,16 @@ kith_status kithi_header_read(const uint8_t *bytes, uint64_t byte_count, kithi_h
         .count = kithi_load64(bytes + AT_COUNT),
         .fill = kithi_load64(bytes + AT_FILL),
         .body_bytes = kithi_load64(bytes + AT_BODY_BYTES),
+        .recipe = recipe_read(bytes),
     };
     memcpy(head->hash.key, bytes + AT_KEY, sizeof head->hash.key);
     uint64_t rate_bits = kithi_load64(bytes + AT_RATE);
     memcpy(&head->rate, &rate_bits, sizeof head->rate);
     for (size_t i = 0; i < KITHI_PARAMS; i++)
         head->params[i] = kithi_load64(bytes + AT_PARAMS + 8 * i);
-    return kithi_hash_valid(&head->hash) ? KITH_OK : KITH_E_CORRUPT;
+    if (!kithi_hash_valid(&head->hash))
+        return KITH_E_CORRUPT;
+    return (flags & FLAG_NOTES) != 0 ? notes_bytes_read(bytes, byte_count, head) : KITH_OK;
 }
 
 kith_status kithi_body_verify(const uint8_t *block, const kithi_head *head) {

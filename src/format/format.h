@@ -1,7 +1,7 @@
 /* format/format.h: the block of bytes that a filter or a table is. docs/format.md is the law; this is its code.
  *
  *     0            192                                 192 + body_bytes
- *     | header     | body (a multiple of 64 bytes)     | one checksum for each 64 KiB of body |
+ *     | header     | body (a multiple of 64 bytes)     | one checksum for each 64 KiB of body | notes, if any |
  */
 #ifndef KITHI_FORMAT_FORMAT_H
 #define KITHI_FORMAT_FORMAT_H
@@ -24,15 +24,20 @@ typedef struct kithi_head {
     uint64_t fill; /* cells that are not zero; kinds that do not keep it leave it 0 */
     uint64_t body_bytes;
     uint64_t params[KITHI_PARAMS];
+    uint64_t recipe;      /* how a program turned its input into keys; at most KITHI_RECIPE_MAX */
+    uint64_t notes_bytes; /* of the notes behind the checksums (notes.h); 0: none */
 } kithi_head;
 
-/* Size of the whole block for a body; false when it passes 2^63. */
+#define KITHI_RECIPE_MAX ((UINT64_C(1) << 48) - 1)
+
+/* Size of header, body and checksums, without notes; false when it passes 2^63. */
 bool kithi_block_bytes(uint64_t body_bytes, uint64_t *block_bytes);
 
-/* Writes header and checksums around the body that is in place. */
+/* Writes header and checksums around the body that is in place; notes stay as they are. */
 void kithi_block_seal(uint8_t *block, const kithi_head *head);
 
-/* Reads and verifies the header: signature, version, reserved bytes, checksum, hash. What only filters and tables or their
+/* Reads and verifies the header: signature, version, reserved bytes, checksum, hash. Where it says that notes follow,
+ * head->notes_bytes is what they claim, or the least that they can have if `bytes` ends before them. What only filters and tables or their
  * kinds can know (capacity, rate, parameters, body size) is left to the caller. `byte_count` is what is really there.
  * KITH_E_EMPTY, KITH_E_NOT_KITH, KITH_E_TRUNCATED, KITH_E_VERSION, KITH_E_CORRUPT. */
 kith_status kithi_header_read(const uint8_t *bytes, uint64_t byte_count, kithi_head *head);

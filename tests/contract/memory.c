@@ -74,6 +74,11 @@ static kith_status do_open_adder(attempt *a) {
     return status;
 }
 
+static kith_status do_set_notes(attempt *a) {
+    static const kith_note notes[] = {{"name", "value"}};
+    return kith_filter_set_notes(a->subject, notes, 1);
+}
+
 /* Fails allocation 1, 2, … until the verb gets by without meeting a failure; answers what it says then. */
 static kith_status fail_each_allocation(attempt *a, verb run, bool keep_failing) {
     snapshot before = {NULL, 0};
@@ -138,6 +143,7 @@ static void try_changes(attempt *a, const kith_plan *plan, bool keep_failing) {
     }
     if (can(plan, KITH_CAN_SHARE))
         CHECK_OK(fail_each_allocation(a, do_open_adder, keep_failing));
+    CHECK_OK(fail_each_allocation(a, do_set_notes, keep_failing));
     CHECK_OK(fail_each_allocation(a, do_clear, keep_failing));
     kith_filter_free(a->subject);
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "core/mix.h"
+#include "format/notes.h"
 #include "format/replace.h"
 #include "kind.h"
 
@@ -345,6 +346,21 @@ WRAP(kith_status, kithi_body_verify, const uint8_t *block, const kithi_head *hea
     return is_armed("body_is_not_verified") ? KITH_OK : __real_kithi_body_verify(block, head);
 }
 
+WRAP(kith_status, kithi_plan_spec, const kith_filter_spec *spec, kithi_head *head) {
+    kith_status status = __real_kithi_plan_spec(spec, head);
+    if (is_armed("recipe_is_forgotten"))
+        head->recipe = 0;
+    return status;
+}
+
+WRAP(kith_status, kithi_notes_verify, const uint8_t *section, uint64_t section_bytes) {
+    return is_armed("notes_are_not_verified") ? KITH_OK : __real_kithi_notes_verify(section, section_bytes);
+}
+
+WRAP(kith_status, kith_filter_set_notes, kith_filter *f, const kith_note *notes, size_t count) {
+    return is_armed("set_notes_does_nothing") ? KITH_OK : __real_kith_filter_set_notes(f, notes, count);
+}
+
 WRAP(bool, kithi_hash_equal, const kith_hash *a, const kith_hash *b) {
     return is_armed("all_hashes_are_equal") || __real_kithi_hash_equal(a, b);
 }
@@ -487,6 +503,9 @@ static const fault FAULTS[] = {
     WRAPPED(all_hashes_are_equal, KITH_CAN_MERGE),
     PLANTED(a_capability_is_hidden, KITH_CAN_MERGE),
     PLANTED(a_capability_is_invented, 0),
+    WRAPPED(recipe_is_forgotten, KITH_CAN_MERGE),
+    WRAPPED(set_notes_does_nothing, 0),
+    WRAPPED(notes_are_not_verified, 0),
 };
 
 static const fault *fault_named(const char *name) {

@@ -193,6 +193,10 @@ static void try_edited(const uint8_t *input, size_t byte_count, unsigned flags) 
     spec.kind = kith_filter_kind_at(input[0] % kith_filter_kind_count())->name;
     spec.capacity = 1 + input[1] % 64u;
     spec.rate = 0.5 / (1 + input[2]);
+    static const kith_note notes[] = {{"note", "text"}, {"field", "3"}};
+    spec.notes = notes;
+    spec.note_count = input[1] >> 6 & 2;
+    spec.recipe = input[1];
     if (strcmp(spec.kind, "layers") == 0)
         spec.options = INNER[input[2] % (sizeof INNER / sizeof *INNER)];
     if (kith_filter_create(&spec, &filter) != KITH_OK)

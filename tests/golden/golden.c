@@ -64,6 +64,7 @@ static const golden_case CASES[] = {
     {"cuckoo-simple", "cuckoo", "alternate=simple", 200, 0.02, false, 0, 150, 1, true},
     {"overlap", "overlap", "f=7", 300, 0.02, false, 0, 250, 1, true},
     {"layers", "layers", "inner=overlap", 40, 0.03, false, 0, 200, 3, true},
+    {"recipe", "blocked", NULL, 100, 0.02, false, 0, 100, 1, true},
     {"large-bloom", "bloom", NULL, 200000, 0.01, true, 0, 200000, 1, false},
     {"large-counting", "counting", NULL, 50000, 0.01, false, 1, 40000, 1, false},
     {"large-cuckoo", "cuckoo", NULL, 700000, 0.01, false, 0, 600000, 1, false},
@@ -143,6 +144,12 @@ static kith_filter *make(const golden_case *c, bool *member) {
     spec.rate = c->rate;
     spec.options = c->options;
     spec.hash = hash_of(c);
+    static const kith_note note = {"note", "lower case, no CR"};
+    if (strcmp(c->name, "recipe") == 0) {
+        spec.recipe = 9; /* bits 0 and 3: what the note says */
+        spec.notes = &note;
+        spec.note_count = 1;
+    }
     kith_filter *filter;
     CHECK_OK(kith_filter_create(&spec, &filter));
     fill(c, filter, member);

@@ -437,13 +437,13 @@ static void verify_filter_fields(const filter *f, double rate) {
 static void verify_header(const uint8_t *block, const filter *f) {
     require(load(block + 184, 8) == checksum(block, 184), "header checksum");
     require(load(block + 12, 2) == HEADER_BYTES, "header bytes is not 192");
-    require(all_zero(block + 14, 2 + 16) && all_zero(block + 34, 6) && all_zero(block + 168, 8),
-            "a reserved byte is not 0");
+    require(load(block + 14, 2) <= 1, "unknown flags");
+    require(all_zero(block + 16, 16) && all_zero(block + 168, 8), "a reserved byte is not 0");
     require((f->kind >= BLOOM && f->kind <= BLOCKED_COUNTING) || is_table(f), "unknown kind");
     require(f->hash <= 1, "unknown hash");
     if (is_table(f))
-        require(all_zero(block + 32, 32) && all_zero(block + 72, 8) && f->fill == 0,
-                "a hash, seed, key, rate or fill of a table is not 0");
+        require(all_zero(block + 14, 2) && all_zero(block + 32, 32) && all_zero(block + 72, 8) && f->fill == 0,
+                "flags, hash, recipe, seed, key, rate or fill of a table are not 0");
     else
         verify_filter_fields(f, load_f64(block + 72));
 
@@ -464,6 +464,30 @@ static void verify_checksums(const uint8_t *block, const filter *f, uint64_t spa
     }
 }
 
+/* The notes must fill what is behind the checksums. */
+static void verify_notes(const uint8_t *notes, uint64_t bytes) {
+    require(bytes >= 16, "the notes are cut");
+    uint64_t content_bytes = load(notes + 8, 8);
+    require(content_bytes >= 1 && content_bytes <= 65536, "the length of the notes is out of range");
+    require(bytes == 16 + round_up(content_bytes, 8), "the block is shorter or longer than its notes say");
+    require(load(notes, 8) == checksum(notes + 8, bytes - 8), "checksum of the notes");
+    const uint8_t *content = notes + 16;
+    require(all_zero(content + content_bytes, bytes - 16 - content_bytes), "a byte behind the notes is not zero");
+    require(content[content_bytes - 1] == 0, "the last note has no end");
+    const char *names[64];
+    unsigned count = 0;
+    for (uint64_t at = 0; at < content_bytes;) {
+        const char *name = (const char *)content + at;
+        require(*name != '\0' && count < 64, "a note without a name, or too many notes");
+        for (unsigned i = 0; i < count; i++)
+            require(strcmp(names[i], name) != 0, "two notes of one name");
+        names[count++] = name;
+        at += strlen(name) + 1;
+        require(at < content_bytes, "a note without a value");
+        at += strlen((const char *)content + at) + 1;
+    }
+}
+
 /* `outer` is the filter that the block is a layer of, or NULL. */
 static filter verify(const uint8_t *block, uint64_t bytes, const filter *outer) {
     static const uint8_t signature[8] = {0x8b, 0x4b, 0x49, 0x54, 0x48, 0x0d, 0x0a, 0x1a};
@@ -477,13 +501,19 @@ static filter verify(const uint8_t *block, uint64_t bytes, const filter *outer) 
         require(f.kind == outer->parameter[0], "a layer is not of the kind that the header says");
         require(f.hash == outer->hash && f.seed == outer->seed && memcmp(f.key, outer->key, 16) == 0,
                 "a layer has another hash, seed or key");
+        require(all_zero(block + 14, 2) && all_zero(block + 34, 6), "a layer with flags or a recipe");
     }
 
     uint64_t room = bytes - HEADER_BYTES;
     require(f.body_bytes % 64 == 0 && f.body_bytes <= room, "body bytes out of range");
     uint64_t spans = f.body_bytes / SPAN_BYTES + (f.body_bytes % SPAN_BYTES != 0);
-    require(room - f.body_bytes == spans * 8, "the block is shorter or longer than its header says");
+    uint64_t behind = room - f.body_bytes;
+    bool has_notes = load(block + 14, 2) == 1;
+    require(behind == spans * 8 || (has_notes && behind > spans * 8),
+            "the block is shorter or longer than its header says");
     verify_checksums(block, &f, spans);
+    if (has_notes)
+        verify_notes(f.body + f.body_bytes + spans * 8, behind - spans * 8);
 
     const char *wrong_length = "the body's length is not what the parameters give";
     switch (f.kind) {
