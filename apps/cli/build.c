@@ -12,6 +12,7 @@
 #endif
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <kith/filter.h>
 
@@ -20,6 +21,7 @@
 #include "digests.h"
 #include "feed.h"
 #include "filters.h"
+#include "lock.h"
 #include "report.h"
 #include "values.h"
 
@@ -31,6 +33,7 @@ typedef struct building {
     kith_filter *like; /* NULL: none */
     choice choice;
     kith_filter *filter;
+    int lock; /* of the output; -1: not yet */
     uint64_t copies_left_out;
 } building;
 
@@ -70,10 +73,13 @@ static void check_output(const arguments *a) {
 }
 
 static void begin(building *b, const arguments *a) {
-    *b = (building){.a = a};
+    *b = (building){.a = a, .lock = -1};
     check_output(a);
     if (a->like != NULL) {
         check_like(a);
+        filter_check_input(a->like);
+        if (access(a->output, F_OK) == 0)
+            b->lock = lock_take(a->output, a); /* FILE may be the output, too */
         b->like = filter_open(a->like, KITH_OPEN_DEFAULT, a);
         if (a->multiset && (kith_filter_capabilities(b->like) & KITH_CAN_COPIES) == 0)
             fail("--multiset: filters of kind %s keep no copies", kith_filter_kind_name(b->like));
@@ -264,7 +270,11 @@ static void finish(building *b) {
     if (b->copies_left_out > 0)
         note("%s cop%s past what the filter keeps of one key left out", text_of_integer(b->copies_left_out, count),
              b->copies_left_out > 1 ? "ies" : "y");
+    /* What a build replaces it has not read, so others need not wait while it reads keys. */
+    if (b->lock < 0)
+        b->lock = lock_take_for_save(a->output, a);
     filter_save(b->filter, a->output);
+    lock_release(b->lock);
     kith_plan plan = KITH_PLAN_INIT;
     if (a->verbose && kith_filter_plan_of(b->filter, &plan) == KITH_OK)
         note("%s in %s", text_of_keys(kith_filter_count(b->filter), count), text_of_size(plan.file_bytes, size));

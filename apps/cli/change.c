@@ -8,6 +8,7 @@
 #include "digests.h"
 #include "feed.h"
 #include "filters.h"
+#include "lock.h"
 #include "report.h"
 #include "values.h"
 
@@ -23,9 +24,10 @@ typedef struct change {
 
 static change begin(const arguments *a) {
     change c = {.a = a, .path = a->operands[0]};
-    c.lock = filter_lock(c.path);
-    c.filter = filter_open(c.path, KITH_OPEN_COPY, a);
+    kith_filter_free(filter_open(c.path, KITH_OPEN_LAZY, a)); /* what is not a filter gets no lock file */
     filter_check_output(c.path);
+    c.lock = lock_take(c.path, a);
+    c.filter = filter_open(c.path, KITH_OPEN_COPY, a);
     kith_plan plan = KITH_PLAN_INIT;
     value_text size;
     if (a->verbose && kith_filter_plan_of(c.filter, &plan) == KITH_OK)
@@ -44,7 +46,7 @@ static void finish(change *c, const char *done) {
     if (c->a->verbose)
         note("%s %s", text_of_keys(c->keys, count), done);
     kith_filter_free(c->filter);
-    filter_unlock(c->lock);
+    lock_release(c->lock);
 }
 
 static noreturn void fail_full(const change *c) {

@@ -3,12 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <kith/filter.h>
 
 #include "commands.h"
 #include "filters.h"
 #include "json.h"
+#include "lock.h"
 #include "report.h"
 #include "values.h"
 
@@ -60,6 +62,11 @@ static int combine(const arguments *a, const verb *v) {
     if (a->output == NULL)
         fail("-o OUT is missing: where the result goes");
     filter_check_output(a->output);
+    for (size_t i = 0; i < a->operand_count; i++)
+        filter_check_input(a->operands[i]);
+    int lock = -1;
+    if (access(a->output, F_OK) == 0)
+        lock = lock_take(a->output, a); /* before the operands are opened: OUT may be one of them */
     const char *first = a->operands[0];
     kith_filter *into = filter_open(first, KITH_OPEN_COPY, a);
     for (size_t i = 1; i < a->operand_count; i++) {
@@ -72,7 +79,10 @@ static int combine(const arguments *a, const verb *v) {
             fail_apply(v, first, into, path, from, status);
         kith_filter_free(from);
     }
+    if (lock < 0)
+        lock = lock_take_for_save(a->output, a);
     filter_save(into, a->output);
+    lock_release(lock);
     kith_filter_free(into);
     return EXIT_FOUND;
 }

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -146,64 +145,6 @@ kith_filter *filter_open(const char *path, unsigned open_flags, const arguments 
     if (status != KITH_OK)
         fail_status(path, status);
     return filter;
-}
-
-/* Whoever had the lock may have put another file under the name, or none. */
-static bool is_named(int fd, const char *path) {
-    struct stat locked, named;
-    return fstat(fd, &locked) == 0 && stat(path, &named) == 0 && locked.st_dev == named.st_dev &&
-           locked.st_ino == named.st_ino;
-}
-
-int filter_lock(const char *path) {
-    for (;;) {
-        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-        if (fd < 0)
-            return -1;
-        if (flock(fd, LOCK_EX) != 0 || is_named(fd, path))
-            return fd;
-        (void)close(fd);
-    }
-}
-
-static char lock_path[PATH_MAX]; /* empty: none */
-
-static void remove_lock_file(void *context) {
-    (void)context;
-    (void)unlink(lock_path);
-}
-
-int filter_lock_new(const char *path) {
-    for (;;) {
-        int fd = filter_lock(path);
-        if (fd >= 0 || errno != ENOENT)
-            return fd;
-        if ((size_t)snprintf(lock_path, sizeof lock_path, "%s.lock", path) >= sizeof lock_path)
-            fail("%s: the name is too long", path);
-        fd = open(lock_path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
-        if (fd < 0)
-            fail_errno(lock_path);
-        bool mine = flock(fd, LOCK_EX) != 0 || is_named(fd, lock_path);
-        if (mine && access(path, F_OK) != 0) {
-            at_failure(remove_lock_file, NULL);
-            return fd;
-        }
-        /* Another run has made the file in the meantime. */
-        if (mine)
-            (void)unlink(lock_path);
-        lock_path[0] = '\0';
-        (void)close(fd);
-    }
-}
-
-void filter_unlock(int lock) {
-    if (lock_path[0] != '\0') {
-        remove_lock_file(NULL);
-        at_failure_forget();
-        lock_path[0] = '\0';
-    }
-    if (lock >= 0)
-        (void)close(lock);
 }
 
 static void put_bytes(kith_filter *filter) {

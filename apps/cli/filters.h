@@ -19,16 +19,6 @@ void filter_check_output(const char *path);
 /* Opens a file; with KITH_OPEN_COPY its size must be within the memory limit. */
 kith_filter *filter_open(const char *path, unsigned open_flags, const arguments *a);
 
-/* Waits until no other kith changes the file in place, and keeps others waiting until the tool ends or the answer is
- * closed; -1 where the file or the file system knows no locks. To be called before filter_open: save() puts a new
- * file under the name, and whoever waited opens that one. */
-int filter_lock(const char *path);
-
-/* The same for a file that may not be there yet: until it is, FILE.lock stands for it, which goes by filter_unlock or when
- * the tool ends. */
-int filter_lock_new(const char *path);
-void filter_unlock(int lock);
-
 /* Writes a file, whole or not at all; from then on signals wait (hold_signals). "-" is stdout, which must not be a
  * terminal. */
 void filter_save(kith_filter *filter, const char *path);

@@ -32,6 +32,7 @@ typedef struct arguments {
     bool multiset;
     bool new_only;
     const char *like;
+    bool no_lock;
     uint64_t seed;
     bool untrusted;
     const char *key_file;

@@ -35,6 +35,7 @@
 #include "feed.h"
 #include "filters.h"
 #include "input_key.h"
+#include "lock.h"
 #include "report.h"
 #include "seen.h"
 #include "values.h"
@@ -310,18 +311,25 @@ static kith_filter *new_filter(const arguments *a, const kith_hash *hash) {
     return filter;
 }
 
+/* True in the first run, which needs -p to make the state. */
+static bool state_is_absent(const arguments *a) {
+    if (access(a->state, F_OK) == 0 || errno != ENOENT)
+        return false;
+    if (a->rate == 0)
+        fail("%s: there is no such file yet: give -p RATE to make it", a->state);
+    return true;
+}
+
 /* The state of earlier runs, or NULL in the first one. It stays locked to the end: of two runs at once the later one waits,
  * or the keys of one would be lost. What can't be saved is said before the first line is out. */
 static kith_filter *open_state(const arguments *a, int *lock) {
     if (strcmp(a->state, "-") == 0)
         fail("--state -: the state is kept in a file");
     filter_check_output(a->state);
-    *lock = filter_lock_new(a->state);
-    if (access(a->state, F_OK) != 0 && errno == ENOENT) {
-        if (a->rate == 0)
-            fail("%s: there is no such file yet: give -p RATE to make it", a->state);
+    (void)state_is_absent(a); /* a run that can't begin makes no lock file */
+    *lock = lock_take(a->state, a);
+    if (state_is_absent(a))
         return NULL;
-    }
     if (a->capacity != 0 || a->seed != 0 || a->untrusted || a->key_file != NULL)
         fail("%s: is there already: its size and hash are its own, leave out -n, --seed, --untrusted and --key-file",
              a->state);
@@ -331,6 +339,14 @@ static kith_filter *open_state(const arguments *a, int *lock) {
     if (a->rate != 0 && rate > a->rate * (1 + 1e-9))
         fail("%s: promises a rate of %s, not %s", a->state, text_of_rate(rate, has), text_of_rate(a->rate, wanted));
     return filter;
+}
+
+/* A command that makes a new file takes no lock. */
+static void save_state(const work *w) {
+    if (!w->from_file && access(w->a->state, F_OK) == 0)
+        fail("%s: another program has made it meanwhile, and it is left as it is; the lines of this run are not in it",
+             w->a->state);
+    filter_save(w->filter, w->a->state);
 }
 
 static void begin_filter(work *w) {
@@ -427,8 +443,8 @@ int command_uniq(const arguments *a) {
     feed_close(f);
     out_flush();
     if (a->state != NULL)
-        filter_save(w.filter, a->state);
-    filter_unlock(w.lock);
+        save_state(&w);
+    lock_release(w.lock);
     if (w.seen != NULL)
         seen_free(w.seen);
     if (w.readers != NULL)

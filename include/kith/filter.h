@@ -312,7 +312,9 @@ KITH_API KITH_MUST_USE kith_status kith_filter_open(const char *path, unsigned f
 
 /* Writes the filter to a file, whole or not at all: a new file beside it, synced, then renamed over `path`, and the
  * folder synced. Keeps mode and owner of the file that it replaces and follows a symbolic link; a file that bears a
- * secret key gets mode 0600. On any failure what was there before is untouched.
+ * secret key gets mode 0600. On any failure what was there before is untouched. Temporary files that killed processes
+ * have left beside `path` are removed. Takes no lock: if two programs open, change and save one file at the same time,
+ * the changes of one are lost (docs/format.md says how the commands of kith lock a file).
  * KITH_E_NO_SPACE, KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO, KITH_E_MEMORY (the kernel's), KITH_E_BUSY. */
 KITH_API KITH_MUST_USE kith_status kith_filter_save(kith_filter *filter, const char *path);
 

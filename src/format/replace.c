@@ -5,7 +5,8 @@
  * with the bytes any more. The steps, and why they come in this order:
  *
  *   1 find        follow links to the last name; refuse what is no regular file      nothing is written yet
- *   2 create      O_EXCL, so that no file or link that waits under the name is used
+ *     clean up    remove the temporary files of processes that were killed
+ *   2 create      O_EXCL, so that no file or link that waits under the name is used; lock it
  *   3 access      owner and mode while the file is empty: quota goes to the right    the bytes are never
  *                 owner, and a refusal costs nothing                                 readable more widely
  *   4 reserve     fallocate: a full disk says so before gigabytes are written
@@ -24,6 +25,14 @@
  * Why exchange, where a plain rename would save step 10: step 9 can fail, and after a plain rename the old file is
  * gone by then. After an exchange it is still there, and renaming it back over the new one keeps the promise that a
  * failed call changes nothing. A file system without exchange gets the plain rename and loses this one promise.
+ *
+ * A process that is killed leaves the file that has the temporary name. The next save to the same target removes it, if it
+ * can tell that no process is using it: each save holds an exclusive flock on its new file, and on the old one, until the
+ * temporary name is free again. The kernel drops these locks when the process ends, however it ends, and they work between
+ * containers, where process ids mean nothing. A save therefore removes a file with a temporary name of this target
+ * only if it gets a shared lock on it. A new file exists for a moment before it is locked; if another save removes it in
+ * that moment, its maker sees that the name is gone and makes another file. Where flock does not work, leftovers stay.
+ * Leftovers are removed before anything is written, because their space may be needed. Failures of this step are ignored.
  *
  * What the kernel promises about a failed fsync is little: ext4, XFS and Btrfs mark the pages clean all the same, and a
  * second fsync answers 0 with the data lost (Rebello et al., "Can Applications Recover from fsync Failures?", USENIX
@@ -45,12 +54,15 @@
 #include "format/replace.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -66,9 +78,11 @@ enum {
     NAME_TRIES = 100,          /* all taken by chance: never; by an enemy in a shared folder: give up */
     WRITE_BYTES_MAX = 1 << 30, /* Linux cuts a write at 2 GiB - 4 KiB, others refuse past INT_MAX */
     ACL_BYTES_MAX = 4096,      /* 511 entries; ext4 holds about as many */
+    LISTING_BYTES = 4096,      /* at least one entry, of NAME_MAX bytes and a head, must fit */
 };
 
 #define NAME_MARK ".kith-"
+#define NAME_LETTERS "abcdefghijklmnopqrstuvwxyz234567" /* one case: some file systems know only one */
 #define ACL_NAME "system.posix_acl_access"
 
 typedef char temp_name[1 + NAME_SHOWN_BYTES + sizeof NAME_MARK + NAME_RANDOM_BYTES];
@@ -92,6 +106,13 @@ static void unlink_quietly(int folder, const char *name) {
     int error = errno;
     (void)unlinkat(folder, name, 0);
     errno = error;
+}
+
+/* Whether the name still means the file that `st` describes. */
+static bool is_named(const struct target *t, const char *name, const struct stat *st) {
+    struct stat now;
+    return fstatat(t->folder, name, &now, AT_SYMLINK_NOFOLLOW) == 0 && now.st_ino == st->st_ino &&
+           now.st_dev == st->st_dev;
 }
 
 /* All static helpers below that return bool: false means failed, and errno says why. */
@@ -188,41 +209,89 @@ static bool size_is_allowed(size_t byte_count) {
     return limit.rlim_cur == RLIM_INFINITY || byte_count <= limit.rlim_cur || fail(EFBIG);
 }
 
-static bool choose_name(const char *target_name, temp_name name) {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567"; /* one case: some file systems know only one */
-    static_assert(sizeof letters == 32 + 1, "five bits a letter, without bias");
-    unsigned char random[NAME_RANDOM_BYTES];
-    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
-        return false;
-
+/* The part of a temporary name that all files of one target share; returns its length. */
+static size_t begin_name(const char *target_name, temp_name name) {
     size_t shown = strlen(target_name);
     if (shown > NAME_SHOWN_BYTES) {
         shown = NAME_SHOWN_BYTES;
         while (shown > 0 && ((unsigned char)target_name[shown] & 0xC0) == 0x80) /* never within a UTF-8 character */
             shown--;
     }
-    char *end = name;
-    *end++ = '.';
-    memcpy(end, target_name, shown);
-    end += shown;
-    memcpy(end, NAME_MARK, sizeof NAME_MARK - 1);
-    end += sizeof NAME_MARK - 1;
+    name[0] = '.';
+    memcpy(name + 1, target_name, shown);
+    memcpy(name + 1 + shown, NAME_MARK, sizeof NAME_MARK);
+    return 1 + shown + sizeof NAME_MARK - 1;
+}
+
+static bool choose_name(const char *target_name, temp_name name) {
+    static_assert(sizeof NAME_LETTERS == 32 + 1, "five bits a letter, without bias");
+    unsigned char random[NAME_RANDOM_BYTES];
+    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+        return false;
+    char *end = name + begin_name(target_name, name);
     for (size_t i = 0; i < sizeof random; i++)
-        *end++ = letters[random[i] % 32];
+        *end++ = NAME_LETTERS[random[i] % 32];
     *end = '\0';
     return true;
 }
 
+/* Removes a file that has a temporary name of this target, unless someone is using it or it is not ours. Saves give their
+ * files to the owner of the file that they replace, so his count as ours. */
+static void remove_leftover(const struct target *t, const char *name) {
+    struct stat st;
+    int fd = openat(t->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    bool ours = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+                (st.st_uid == geteuid() || (t->exists && st.st_uid == t->old.st_uid));
+    if (ours && flock(fd, LOCK_SH | LOCK_NB) == 0 && is_named(t, name, &st))
+        unlink_quietly(t->folder, name);
+    close_quietly(fd);
+}
+
+/* The folder was opened by find_target and is read here once, from its beginning. */
+static void remove_leftovers(const struct target *t) {
+    temp_name stem;
+    size_t stem_bytes = begin_name(t->name, stem);
+    char entries[LISTING_BYTES];
+    ssize_t entries_bytes;
+    while ((entries_bytes = getdents64(t->folder, entries, sizeof entries)) > 0) {
+        unsigned short entry_bytes;
+        for (const char *entry = entries; entry < entries + entries_bytes; entry += entry_bytes) {
+            const char *name = entry + offsetof(struct dirent64, d_name);
+            memcpy(&entry_bytes, entry + offsetof(struct dirent64, d_reclen), sizeof entry_bytes);
+            if (strncmp(name, stem, stem_bytes) == 0 && strlen(name + stem_bytes) == NAME_RANDOM_BYTES &&
+                strspn(name + stem_bytes, NAME_LETTERS) == NAME_RANDOM_BYTES)
+                remove_leftover(t, name);
+        }
+    }
+}
+
+/* Locks a file that was just made, so that nobody takes it for a leftover. Returns false if another save has done so
+ * already and has removed the file, or is about to. */
+static bool claim(const struct target *t, int fd, const char *name) {
+    struct stat st;
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+        return errno != EWOULDBLOCK;
+    return fstat(fd, &st) != 0 || is_named(t, name, &st);
+}
+
 static int create_temp(const struct target *t, mode_t mode, temp_name name) {
-    int fd = -1;
-    for (int tries = 0; fd < 0 && tries < NAME_TRIES; tries++) {
+    for (int tries = 0; tries < NAME_TRIES; tries++) {
         if (!choose_name(t->name, name))
             return -1;
-        fd = openat(t->folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+        int fd = openat(t->folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
         if (fd < 0 && errno != EEXIST && errno != EINTR)
             return -1;
+        if (fd >= 0 && claim(t, fd, name))
+            return fd;
+        if (fd >= 0) {
+            unlink_quietly(t->folder, name);
+            close_quietly(fd);
+            errno = EEXIST;
+        }
     }
-    return fd;
+    return -1;
 }
 
 static bool chown_is_not_for_us(int error) {
@@ -258,14 +327,25 @@ static mode_t narrowed_mode(const struct stat *old, const struct stat *now) {
     return owner << 6 | group << 3 | other;
 }
 
-/* Reads the old file's access list. *acl_bytes: its size; 0: it has none; negative: it cannot be told. */
-static bool read_acl(const struct target *t, void *acl, ssize_t *acl_bytes) {
-    *acl_bytes = -1;
-    int fd = openat(t->folder, t->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0)
+/* Opens the old file, for its access list and to lock it; *old is negative where it may not be read. Its lock shows others
+ * that it is in use while it has the temporary name. A lock that someone else holds shows that too. */
+static bool open_old(const struct target *t, int *old) {
+    *old = -1;
+    if (!t->exists)
+        return true;
+    *old = openat(t->folder, t->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (*old < 0)
         return errno == EACCES || errno == EPERM;
-    *acl_bytes = fgetxattr(fd, ACL_NAME, acl, ACL_BYTES_MAX);
-    close_quietly(fd);
+    (void)flock(*old, LOCK_EX | LOCK_NB);
+    return true;
+}
+
+/* Reads the old file's access list. *acl_bytes: its size; 0: it has none; negative: it cannot be told. */
+static bool read_acl(int old, void *acl, ssize_t *acl_bytes) {
+    *acl_bytes = -1;
+    if (old < 0)
+        return true;
+    *acl_bytes = fgetxattr(old, ACL_NAME, acl, ACL_BYTES_MAX);
     if (*acl_bytes >= 0 || errno == ERANGE)
         return true;
     if (errno != ENODATA && errno != EOPNOTSUPP)
@@ -289,7 +369,7 @@ static bool set_mode(int fd, mode_t mode) {
     return (now.st_mode & 0777 & ~mode) == 0 || fail(EPERM);
 }
 
-static bool settle_access(int fd, const struct target *t, bool secret) {
+static bool settle_access(int fd, int old, const struct target *t, bool secret) {
     struct stat now;
     if (!t->exists)
         return !secret || set_mode(fd, 0600);
@@ -300,7 +380,7 @@ static bool settle_access(int fd, const struct target *t, bool secret) {
 
     unsigned char acl[ACL_BYTES_MAX];
     ssize_t acl_bytes;
-    if (!read_acl(t, acl, &acl_bytes))
+    if (!read_acl(old, acl, &acl_bytes))
         return false;
     mode_t mode = narrowed_mode(&t->old, &now);
     bool list_fits = now.st_uid == t->old.st_uid && now.st_gid == t->old.st_gid;
@@ -358,9 +438,7 @@ static bool exchange(const struct target *t, const char *temp) {
 /* Undoes the move of the name, unless someone else's file stands there by now. */
 static void take_back(const struct target *t, const char *temp, const struct stat *fresh, bool displaced) {
     int error = errno;
-    struct stat now;
-    bool is_ours = fstatat(t->folder, t->name, &now, AT_SYMLINK_NOFOLLOW) == 0 && now.st_ino == fresh->st_ino &&
-                   now.st_dev == fresh->st_dev;
+    bool is_ours = is_named(t, t->name, fresh);
     if (displaced && is_ours)
         (void)renameat(t->folder, temp, t->folder, t->name);
     else if (displaced)
@@ -389,25 +467,42 @@ static bool publish(const struct target *t, const char *temp, const struct stat 
     return true;
 }
 
-static bool replace(const struct target *t, const void *bytes, size_t byte_count, bool secret) {
+/* Steps 2 to 10, with the old file open, or not. */
+static bool replace_opened(const struct target *t, int old, const void *bytes, size_t byte_count, bool secret) {
     temp_name temp;
     struct stat fresh;
-    if (!size_is_allowed(byte_count))
-        return false;
     int fd = create_temp(t, t->exists || secret ? 0600 : 0666, temp);
     if (fd < 0)
         return false;
-    bool written = settle_access(fd, t, secret) && reserve(fd, byte_count) && write_all(fd, bytes, byte_count) &&
+    bool written = settle_access(fd, old, t, secret) && reserve(fd, byte_count) && write_all(fd, bytes, byte_count) &&
                    fstat(fd, &fresh) == 0 && fsync(fd) == 0;
-    if (!written)
+    /* A second descriptor keeps the lock past the close, which may fail and so comes before the exchange. */
+    int lock = written ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+    if (lock < 0)
         close_quietly(fd);
     else
         written = close_written(fd);
-    if (!written) {
+    bool published = false;
+    if (lock >= 0 && written)
+        published = publish(t, temp, &fresh);
+    else
         unlink_quietly(t->folder, temp);
+    if (lock >= 0)
+        close_quietly(lock);
+    return published;
+}
+
+static bool replace(const struct target *t, const void *bytes, size_t byte_count, bool secret) {
+    int old;
+    if (!size_is_allowed(byte_count))
         return false;
-    }
-    return publish(t, temp, &fresh);
+    remove_leftovers(t);
+    if (!open_old(t, &old))
+        return false;
+    bool replaced = replace_opened(t, old, bytes, byte_count, secret);
+    if (old >= 0)
+        close_quietly(old);
+    return replaced;
 }
 
 kith_status kithi_replace_file(const char *path, const void *bytes, size_t byte_count, bool secret) {

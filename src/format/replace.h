@@ -39,11 +39,14 @@
  * open(2). `secret` is for bytes with a key in them: such a file is 0600 from its first byte on, whatever the mode
  * of the file it replaces.
  *
- * A process that is killed, or a power cut, can leave a file ".NAME.kith-xxxxxx" beside the target: the unfinished
- * new file or the displaced old one. It is safe to delete when no save is running.
+ * Temporary files. A process that is killed, or a power cut, can leave a file ".NAME.kith-xxxxxx" beside the target: the
+ * unfinished new file or the displaced old one. x stands for a letter a to z or a digit 2 to 7, and NAME is cut after 64
+ * bytes. The next save to NAME removes such files: only regular files that belong to the caller or to the owner of
+ * the replaced file, and only if no living process is saving with them, which flock shows. Where the file system has no
+ * flock they stay, and it is safe to delete them when no save is running. A save never fails because of them.
  *
- * Threads and processes may save to one path at the same time: the last one wins, whole. Cost: one write of
- * the bytes and two syncs, some milliseconds on a disk; about 9 KiB of stack. */
+ * Threads and processes may save to one path at the same time: the last one wins, whole. Cost: one listing of the
+ * folder, one write of the bytes and two syncs, some milliseconds on a disk; about 13 KiB of stack. */
 KITH_MUST_USE kith_status kithi_replace_file(const char *path, const void *bytes, size_t byte_count, bool secret);
 
 #endif

@@ -17,6 +17,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
@@ -45,6 +46,9 @@ enum call {
     RENAMEAT2,
     RENAMEAT,
     UNLINKAT,
+    FLOCK,
+    DUPLICATE, /* fcntl with F_DUPFD_CLOEXEC */
+    GETDENTS,
     CALLS
 };
 
@@ -57,19 +61,59 @@ static struct {
     int error;
     unsigned seen;
     unsigned made[CALLS];
-    enum call hit;              /* the call that failed first; ANY_CALL: none did */
-    bool hit_written;           /* and it was about a descriptor open for writing, or created the file */
-    size_t write_most;          /* no write does more than this; 0: no limit */
-    bool write_pretends;        /* writes and reservations are only counted */
-    bool no_exchange;           /* the file system cannot exchange names */
-    char created[NAME_MAX + 1]; /* the last file opened with O_CREAT */
+    enum call hit;                /* the call that failed first; ANY_CALL: none did */
+    bool hit_written;             /* and it was about a descriptor open for writing, or created the file */
+    bool hit_leftover;            /* and it opened a temporary file that was there before */
+    unsigned written_closed;      /* closed descriptors that were open for writing */
+    bool loses_race;              /* the new file is removed before it is locked, once */
+    const struct folder *watched; /* at each call, all temporary files here must be locked */
+    unsigned watches, unlocked;   /* temporary files that were looked at, and those that were not locked */
+    size_t write_most;            /* no write does more than this; 0: no limit */
+    bool write_pretends;          /* writes and reservations are only counted */
+    bool no_exchange;             /* the file system cannot exchange names */
+    char created[NAME_MAX + 1];   /* the last file opened with O_CREAT */
     uint64_t written_bytes;
     size_t write_largest;
 } fault;
 
+/* How many temporary files are in the folder. */
+static inline unsigned temporary_files_with(const struct folder *f, void (*visit)(const char *path)) {
+    unsigned found = 0;
+    DIR *dir = opendir(f->path);
+    if (dir == NULL)
+        return UINT_MAX;
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        if (strstr(entry->d_name, ".kith-") != NULL) {
+            found++;
+            if (visit != NULL)
+                visit(in(f, entry->d_name));
+        }
+    }
+    (void)closedir(dir);
+    return found;
+}
+
+static inline unsigned temporary_files(const struct folder *f) {
+    return temporary_files_with(f, NULL);
+}
+
+static void watch(const char *path) {
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    fault.watches++;
+    fault.unlocked += syscall(SYS_flock, fd, LOCK_SH | LOCK_NB) == 0;
+    (void)syscall(SYS_close, fd);
+}
+
 static bool faulty(enum call call, bool written) {
     if (!fault.armed)
         return false;
+    /* The call that locks the new file is the only one that may find it unlocked. */
+    if (fault.watched != NULL && call != FLOCK) {
+        const struct folder *watched = fault.watched;
+        fault.armed = false;
+        (void)temporary_files_with(watched, watch);
+        fault.armed = true;
+    }
     fault.made[call]++;
     if (fault.only != ANY_CALL && fault.only != call)
         return false;
@@ -95,8 +139,10 @@ static bool is_written(int fd) {
 
 static int open_at(int folder, const char *path, int flags, va_list rest) {
     unsigned mode = flags & O_CREAT ? va_arg(rest, unsigned) : 0;
-    if (faulty(OPENAT, flags & O_CREAT))
+    if (faulty(OPENAT, flags & O_CREAT)) {
+        fault.hit_leftover = !(flags & O_CREAT) && strstr(path, ".kith-") != NULL;
         return -1;
+    }
     if (fault.armed && flags & O_CREAT)
         (void)snprintf(fault.created, sizeof fault.created, "%s", path);
     return (int)syscall(SYS_openat, folder, path, flags, mode);
@@ -184,9 +230,11 @@ int fsync(int fd) {
     return faulty(FSYNC, is_written(fd)) ? -1 : (int)syscall(SYS_fsync, fd);
 }
 
-/* As on Linux, a close that reports an error has closed. */
+/* As on Linux, a close that reports an error has closed. The new file is closed twice: what counts is the first time. */
 int close(int fd) {
-    bool fails = faulty(CLOSE, is_written(fd));
+    bool written = is_written(fd);
+    bool fails = faulty(CLOSE, written && fault.written_closed == 0);
+    fault.written_closed += written;
     int closed = (int)syscall(SYS_close, fd);
     if (fails)
         errno = fault.error;
@@ -207,6 +255,49 @@ int renameat(int from, const char *name, int to, const char *new_name) {
 
 int unlinkat(int folder, const char *name, int flags) {
     return faulty(UNLINKAT, true) ? -1 : (int)syscall(SYS_unlinkat, folder, name, flags);
+}
+
+int flock(int fd, int operation) {
+    if (faulty(FLOCK, is_written(fd)))
+        return -1;
+    if (fault.armed && fault.loses_race && is_written(fd)) {
+        char link[64], path[PATH_MAX];
+        (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+        ssize_t bytes = readlink(link, path, sizeof path - 1);
+        path[bytes > 0 ? bytes : 0] = '\0';
+        fault.loses_race = unlink(path) != 0;
+    }
+    return (int)syscall(SYS_flock, fd, operation);
+}
+
+static int control(int fd, int command, long argument) {
+    if (command == F_DUPFD_CLOEXEC && faulty(DUPLICATE, is_written(fd)))
+        return -1;
+#ifdef SYS_fcntl64
+    return (int)syscall(SYS_fcntl64, fd, command, argument);
+#else
+    return (int)syscall(SYS_fcntl, fd, command, argument);
+#endif
+}
+
+int fcntl(int fd, int command, ...) {
+    va_list rest;
+    va_start(rest, command);
+    int result = control(fd, command, va_arg(rest, long));
+    va_end(rest);
+    return result;
+}
+
+int fcntl64(int fd, int command, ...) {
+    va_list rest;
+    va_start(rest, command);
+    int result = control(fd, command, va_arg(rest, long));
+    va_end(rest);
+    return result;
+}
+
+ssize_t getdents64(int fd, void *entries, size_t entries_bytes) {
+    return faulty(GETDENTS, false) ? -1 : syscall(SYS_getdents64, fd, entries, entries_bytes);
 }
 
 /* What the tests do with them. */
@@ -240,20 +331,13 @@ static inline kith_status save_with_fault(const char *path, bool secret) {
     return status;
 }
 
+static void remove_file(const char *path) {
+    (void)unlink(path);
+}
+
 /* How many files of ours lie beside the targets; they go away. */
 static inline unsigned sweep(const struct folder *f) {
-    unsigned found = 0;
-    DIR *dir = opendir(f->path);
-    if (dir == NULL)
-        return UINT_MAX;
-    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
-        if (strstr(entry->d_name, ".kith-") != NULL) {
-            found++;
-            (void)unlink(in(f, entry->d_name));
-        }
-    }
-    (void)closedir(dir);
-    return found;
+    return temporary_files_with(f, remove_file);
 }
 
 static inline unsigned mode_of(const char *path) {

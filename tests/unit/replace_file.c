@@ -296,6 +296,77 @@ TEST(a_path_that_is_too_long_is_refused) {
     CHECK(errno == ENAMETOOLONG);
 }
 
+TEST(leftovers_of_this_name_are_removed_and_nothing_else) {
+    static const char *const stay[] = {
+        ".y.kith-abc234",  /* another target */
+        ".x.kith-abc23",   /* five letters */
+        ".x.kith-abc2345", /* seven */
+        ".x.kith-ABC234",  /* capitals */
+        ".x.kith-abc231",  /* 1 is not among the letters */
+        ".x.kith-",        "x.kith-abc234", ".xx.kith-abc234", ".x.kith-abc234.txt", "x-lock",
+    };
+    struct folder f = fresh_folder();
+    CHECK(make_old(in(&f, "x")));
+    CHECK(make_file(in(&f, ".x.kith-aaaaaa"), 0, NEW, 0600));
+    CHECK(make_file(in(&f, ".x.kith-zzz777"), NEW_BYTES, NEW, 0444));
+    for (size_t i = 0; i < LENGTH(stay); i++)
+        CHECK(make_file(in(&f, stay[i]), 1, OLD, 0644));
+    CHECK(mkdir(in(&f, ".x.kith-folder"), 0700) == 0);
+    CHECK(mkfifo(in(&f, ".x.kith-fiffoo"), 0600) == 0);
+    CHECK(make_file(in(&f, "kept"), OLD_BYTES, OLD, 0600));
+    CHECK(symlink("kept", in(&f, ".x.kith-linked")) == 0);
+    CHECK_STATUS(save(in(&f, "x"), false), KITH_OK);
+    CHECK(is_absent(in(&f, ".x.kith-aaaaaa")) && is_absent(in(&f, ".x.kith-zzz777")));
+    for (size_t i = 0; i < LENGTH(stay); i++)
+        CHECK(file_is(in(&f, stay[i]), 1, OLD));
+    CHECK(is_link(in(&f, ".x.kith-linked")) && file_is(in(&f, "kept"), OLD_BYTES, OLD));
+    CHECK(!is_absent(in(&f, ".x.kith-folder")) && !is_absent(in(&f, ".x.kith-fiffoo")));
+    remove_folder(&f);
+}
+
+TEST(leftovers_are_found_among_many_files_and_beside_long_names) {
+    struct folder f = fresh_folder();
+    char name[NAME_MAX + 1], leftover[128];
+    for (int i = 0; i < 500; i++) { /* more than one block of a listing */
+        (void)snprintf(name, sizeof name, "a file of some length, number %d", i);
+        CHECK(make_file(in(&f, name), 0, OLD, 0600));
+    }
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    (void)snprintf(leftover, sizeof leftover, ".%.64s.kith-abc234", name);
+    CHECK(make_file(in(&f, leftover), 5, NEW, 0600));
+    CHECK_STATUS(save(in(&f, name), false), KITH_OK);
+    CHECK(is_absent(in(&f, leftover)));
+    remove_folder(&f);
+}
+
+TEST(a_leftover_that_is_in_use_stays_until_its_user_is_gone) {
+    struct folder f = fresh_folder();
+    CHECK(make_file(in(&f, ".x.kith-abc234"), 5, OLD, 0600));
+    int user = open(in(&f, ".x.kith-abc234"), O_WRONLY | O_CLOEXEC);
+    CHECK(user >= 0 && flock(user, LOCK_EX | LOCK_NB) == 0);
+    CHECK_STATUS(save(in(&f, "x"), false), KITH_OK);
+    CHECK(file_is(in(&f, ".x.kith-abc234"), 5, OLD));
+    (void)close(user);
+    CHECK_STATUS(save(in(&f, "x"), false), KITH_OK);
+    CHECK(is_absent(in(&f, ".x.kith-abc234")));
+    remove_folder(&f);
+}
+
+TEST(a_leftover_of_another_user_stays_unless_the_file_is_his_too) {
+    if (geteuid() != 0)
+        SKIP("only root can set up a file of another's");
+    struct folder f = fresh_folder();
+    const char *leftover = in(&f, ".x.kith-abc234");
+    CHECK(make_file(leftover, 5, OLD, 0600) && chown(leftover, SOMEBODY, SOMEBODY) == 0);
+    CHECK_STATUS(save(in(&f, "x"), false), KITH_OK);
+    CHECK(file_is(in(&f, ".x.kith-abc234"), 5, OLD));
+    CHECK(chown(in(&f, "x"), SOMEBODY, SOMEBODY) == 0);
+    CHECK_STATUS(save(in(&f, "x"), false), KITH_OK);
+    CHECK(is_absent(in(&f, ".x.kith-abc234")));
+    remove_folder(&f);
+}
+
 static int save_as_nobody(const struct folder *f) {
     if (!become_nobody())
         return CHILD_SKIPPED;

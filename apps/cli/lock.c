@@ -1,0 +1,217 @@
+/* lock.c: see lock.h.
+ *
+ * Why another file: a lock on the data file is lost when save() puts a new file in its place. Those who waited for the
+ * old file would all get its lock, and each would replace the new one. Why it is never removed: a process that waits
+ * for the lock of a removed file and one that makes the file anew would both get theirs.
+ *
+ * Why flock: the kernel releases it however the process ends, and it belongs to the open file, so no other part of the
+ * process can lose it by closing a descriptor, as with fcntl locks. Linux keeps it on NFS too (as a lock of the
+ * server).
+ *
+ * A command holds one lock at a time, so that no two can wait for each other. */
+#define _GNU_SOURCE
+
+#include "lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "report.h"
+
+#define ENDING "-lock"
+#define LINKS_MAX 40 /* as many as the kernel follows in one path */
+
+typedef char path_text[PATH_MAX];
+typedef char lock_text[PATH_MAX + sizeof ENDING];
+
+/* ---- which file ---- */
+
+/* The rule of the kernel (fs.protected_symlinks) and of save(): in a sticky folder that all may write, a link counts
+ * only if it belongs to us or to the folder's owner. */
+static bool link_is_trusted(const char *path, const struct stat *link) {
+    path_text copy;
+    struct stat in;
+    (void)snprintf(copy, sizeof copy, "%s", path);
+    if (stat(dirname(copy), &in) != 0)
+        return false;
+    bool anyone_may_plant = (in.st_mode & S_ISVTX) && (in.st_mode & S_IWOTH);
+    return !anyone_may_plant || link->st_uid == geteuid() || link->st_uid == in.st_uid;
+}
+
+/* If `target` is a link, puts the path that it leads to in its place. Each name is opened first and examined through
+ * its descriptor, so that what was examined is what is followed. */
+static bool follow(const char *path, path_text target) {
+    struct stat st;
+    path_text text;
+    int entry = open(target, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (entry < 0 && errno == ENOENT)
+        return false;
+    if (entry < 0 || fstat(entry, &st) != 0)
+        fail_errno(path);
+    if (!S_ISLNK(st.st_mode)) {
+        (void)close(entry);
+        return false;
+    }
+    if (!link_is_trusted(target, &st))
+        fail("%s: %s: the link %s belongs to another user", path, text_of_errno(EACCES), target);
+    ssize_t bytes = readlinkat(entry, "", text, sizeof text - 1);
+    if (bytes < 0)
+        fail_errno(path);
+    (void)close(entry);
+    const char *slash = strrchr(target, '/');
+    size_t folder_bytes = text[0] == '/' || slash == NULL ? 0 : (size_t)(slash - target) + 1;
+    if (folder_bytes + (size_t)bytes >= sizeof(path_text))
+        fail("%s: %s", path, text_of_errno(ENAMETOOLONG));
+    memcpy(target + folder_bytes, text, (size_t)bytes);
+    target[folder_bytes + (size_t)bytes] = '\0';
+    return true;
+}
+
+static void find_target(const char *path, path_text target) {
+    if ((size_t)snprintf(target, sizeof(path_text), "%s", path) >= sizeof(path_text))
+        fail("%s: %s", path, text_of_errno(ENAMETOOLONG));
+    for (int links = 0; follow(path, target); links++)
+        if (links == LINKS_MAX)
+            fail("%s: %s", path, text_of_errno(ELOOP));
+}
+
+/* ---- the lock file ---- */
+
+static noreturn void fail_foreign(const char *lock_path, const char *why) {
+    fail("%s: exists and is not a lock file of kith: %s (move it away, or give --no-lock)", lock_path, why);
+}
+
+/* Those who may write the file may lock it. Those who may only read it may not, or they could keep a writer waiting. A
+ * file system that has no owners or modes keeps its own. */
+static void settle_access(int fd, const char *target) {
+    struct stat data;
+    bool exists = stat(target, &data) == 0;
+    if (!exists && fstat(fd, &data) != 0)
+        return;
+    if (exists && fchown(fd, data.st_uid, data.st_gid) != 0 && fchown(fd, (uid_t)-1, data.st_gid) != 0)
+        data.st_mode &= ~(mode_t)S_IWGRP; /* another group */
+    mode_t writers = data.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH);
+    (void)fchmod(fd, S_IRUSR | S_IWUSR | writers | writers << 1);
+}
+
+static int open_lock_file(const char *lock_path, const char *target) {
+    for (;;) {
+        /* Without O_CREAT first: in a shared folder Linux refuses that for a file of another user. */
+        int fd = open(lock_path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        if (fd >= 0 || errno != ENOENT)
+            return fd;
+        fd = open(lock_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0)
+            settle_access(fd, target);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+}
+
+static int open_must(const char *path, const char *lock_path, const char *target) {
+    int fd = open_lock_file(lock_path, target);
+    if (fd < 0 && (errno == ELOOP || errno == EISDIR || errno == ENXIO))
+        fail_foreign(lock_path, "it is not a regular file");
+    if (fd < 0)
+        fail("%s: the lock file %s can't be opened: %s (--no-lock works without it)", path, lock_path,
+             text_of_errno(errno));
+    struct stat st;
+    if (fstat(fd, &st) != 0)
+        fail_errno(lock_path);
+    if (!S_ISREG(st.st_mode))
+        fail_foreign(lock_path, "it is not a regular file");
+    if (st.st_size != 0)
+        fail_foreign(lock_path, "it is not empty");
+    return fd;
+}
+
+/* ---- waiting ---- */
+
+static void on_alarm(int number) {
+    (void)number; /* flock returns EINTR, which is all that is needed */
+}
+
+/* An alarm each second, from now on or no more. It repeats because the first may come before flock waits. */
+static void set_alarm(bool on) {
+    static struct sigaction before;
+    struct sigaction action = {.sa_handler = on_alarm};
+    struct itimerval every = {{on, 0}, {on, 0}};
+    (void)sigemptyset(&action.sa_mask);
+    if (on)
+        (void)sigaction(SIGALRM, &action, &before);
+    (void)setitimer(ITIMER_REAL, &every, NULL);
+    if (!on)
+        (void)sigaction(SIGALRM, &before, NULL);
+}
+
+/* Returns 0, or why the file can't be locked. */
+static int wait_for_lock(int fd, const char *path, const char *lock_path) {
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return 0;
+    if (errno != EWOULDBLOCK)
+        return errno;
+    set_alarm(true);
+    int error = flock(fd, LOCK_EX) == 0 ? 0 : errno;
+    set_alarm(false);
+    if (error == EINTR)
+        note("waiting for another kith to finish with %s (%s is locked)", path, lock_path);
+    while (error == EINTR)
+        error = flock(fd, LOCK_EX) == 0 ? 0 : errno;
+    return error;
+}
+
+/* Whether this is still the lock file. If someone has deleted it by hand while several runs were waiting, all of them
+ * must go on with the same new one. */
+static bool is_named(int fd, const char *lock_path) {
+    struct stat locked, named;
+    return fstat(fd, &locked) == 0 && lstat(lock_path, &named) == 0 && locked.st_dev == named.st_dev &&
+           locked.st_ino == named.st_ino;
+}
+
+static bool is_absent(const char *path) {
+    struct stat st;
+    return lstat(path, &st) != 0 && (errno == ENOENT || errno == ENAMETOOLONG);
+}
+
+static int take_lock(const char *path, const arguments *a, bool only_if_shared) {
+    if (a->no_lock || strcmp(path, "-") == 0)
+        return -1;
+    path_text target;
+    lock_text lock_path;
+    find_target(path, target);
+    (void)snprintf(lock_path, sizeof lock_path, "%s" ENDING, target);
+    if (only_if_shared && is_absent(target) && is_absent(lock_path))
+        return -1;
+    for (;;) {
+        int fd = open_must(path, lock_path, target);
+        int error = wait_for_lock(fd, path, lock_path);
+        if (error != 0)
+            fail("%s: the lock file %s can't be locked: %s (if no other kith writes %s meanwhile, give --no-lock)",
+                 path, lock_path, text_of_errno(error), path);
+        if (is_named(fd, lock_path))
+            return fd;
+        (void)close(fd);
+    }
+}
+
+int lock_take(const char *path, const arguments *a) {
+    return take_lock(path, a, false);
+}
+
+int lock_take_for_save(const char *path, const arguments *a) {
+    return take_lock(path, a, true);
+}
+
+void lock_release(int lock) {
+    if (lock >= 0)
+        (void)close(lock);
+}
