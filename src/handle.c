@@ -25,7 +25,6 @@ static void set_up(kith_filter *f, const kithi_kind *kind, const kithi_head *hea
     f->block = block;
     f->body = block + KITHI_HEADER_BYTES;
     f->allocator = *allocator;
-    atomic_flag_clear(&f->adders_lock);
     bool fits = kithi_block_bytes(head->body_bytes, &f->block_bytes);
     assert(fits);
     (void)fits;
@@ -127,7 +126,7 @@ kith_status kithi_filter_verify(const kith_filter *f) {
 kith_status kithi_filter_writable(kith_filter *f) {
     if (!f->writable)
         return KITH_E_READONLY;
-    if (atomic_load(&f->adders) != 0)
+    if (kithi_filter_busy(f))
         return KITH_E_BUSY;
     kith_status status = kithi_filter_verify(f);
     f->verified = status == KITH_OK;
@@ -201,7 +200,7 @@ kith_status kith_filter_create_like(const kith_filter *like, const kith_allocato
 
 kith_status kith_filter_clone(const kith_filter *from, const kith_allocator *given, kith_filter **filter) {
     assert(from != NULL && filter != NULL);
-    if (atomic_load(&from->adders) != 0)
+    if (kithi_filter_busy(from))
         return KITH_E_BUSY;
     kith_status status = kithi_filter_verify(from);
     if (status != KITH_OK)
@@ -220,7 +219,7 @@ kith_status kith_filter_clone(const kith_filter *from, const kith_allocator *giv
 void kith_filter_free(kith_filter *f) {
     if (f == NULL)
         return;
-    assert(atomic_load(&f->adders) == 0);
+    assert(!kithi_filter_busy(f));
     kithi_filter_unbind(f);
     kith_allocator allocator = f->allocator;
     if (f->backing == KITHI_BACKING_HEAP)
@@ -257,7 +256,7 @@ kith_status kith_filter_clear(kith_filter *f) {
 
 kith_status kith_filter_bytes(kith_filter *f, const void **bytes, size_t *byte_count) {
     assert(f != NULL && bytes != NULL && byte_count != NULL);
-    if (atomic_load(&f->adders) != 0)
+    if (kithi_filter_busy(f))
         return KITH_E_BUSY;
     kithi_filter_seal(f);
     *bytes = f->block;

@@ -122,12 +122,18 @@ struct kith_filter {
     bool verified; /* the body is what its checksums say, or was made here */
     kith_allocator allocator;
     void *state; /* the kind's own; freed by detach */
-    /* Shared adds: see adder.c. */
-    atomic_flag adders_lock;
+    /* Shared adds: see adder.c. `adders` is the lock bit and, above it, the number of open adders. */
     atomic_uint adders;
     _Atomic uint64_t shared_count;
     _Atomic uint64_t shared_fill;
 };
+
+enum { KITHI_ADDERS_LOCK = 1, KITHI_ADDERS_ONE = 2 };
+
+/* True while adders are open. */
+static inline bool kithi_filter_busy(const kith_filter *f) {
+    return atomic_load(&f->adders) >= KITHI_ADDERS_ONE;
+}
 
 static inline const kithi_kernels *kithi_kernels_of(const kith_filter *f) {
     return &f->kind->kernels[kithi_cpu_now()];

@@ -64,7 +64,8 @@ typedef enum kith_build_flags {
 KITH_API KITH_MUST_USE kith_status kith_filter_build(const kith_filter_spec *spec, const uint64_t *digests, size_t n,
                                                      unsigned flags, unsigned threads, kith_filter **filter);
 
-/* Frees the handle and what it owns; unmaps a mapped file; leaves viewed memory alone. NULL is fine. */
+/* Frees the handle and what it owns; unmaps a mapped file; leaves viewed memory alone. NULL is fine. All adders must be
+ * closed (see kith_adder_close). */
 KITH_API void kith_filter_free(kith_filter *filter);
 
 /* Empties the filter; geometry, hash and key stay. KITH_E_READONLY, KITH_E_BUSY, and KITH_E_MEMORY (layers). */
@@ -167,7 +168,12 @@ KITH_API KITH_MUST_USE kith_status kith_adder_add(kith_adder *adder, const void 
 KITH_API KITH_MUST_USE kith_status kith_adder_add_many(kith_adder *adder, const uint64_t *digests, size_t n,
                                                        uint64_t *was_new, size_t *done);
 
-/* Gives back unused capacity and frees the adder. NULL is fine. */
+/* Gives back unused capacity and frees the adder. NULL is fine.
+ *
+ * A filter may be freed once all its adders are closed: freeing it earlier is a programming error, and adders that are
+ * still open would use freed memory. An owner that does not join the other threads may wait until a call like
+ * kith_filter_bytes() no longer returns KITH_E_BUSY. From then on close() in another thread does not touch the filter or
+ * its allocator any more. */
 KITH_API void kith_adder_close(kith_adder *adder);
 
 /* ---- two filters ----
