@@ -390,5 +390,6 @@ kith_status kith_table_open(const char *path, unsigned flags, const kith_allocat
 }
 
 bool kith_table_readonly(const kith_table *t) {
+    assert(t != NULL);
     return t->readonly;
 }
