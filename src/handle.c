@@ -117,8 +117,12 @@ const char *kithi_filter_check(const kith_filter *f) {
 }
 
 kith_status kithi_filter_verify(const kith_filter *f) {
-    kith_status status = f->verified ? KITH_OK : kithi_body_verify(f->block, &f->head);
-    if (status == KITH_OK && !f->verified && kithi_filter_check(f) != NULL)
+    if (f->verified)
+        return KITH_OK;
+    kith_status status = kithi_body_verify(f->block, &f->head);
+    if (status == KITH_OK && f->kind->verify != NULL)
+        status = f->kind->verify(f);
+    if (status == KITH_OK && kithi_filter_check(f) != NULL)
         status = KITH_E_CORRUPT;
     return status;
 }
@@ -258,6 +262,10 @@ kith_status kith_filter_bytes(kith_filter *f, const void **bytes, size_t *byte_c
     assert(f != NULL && bytes != NULL && byte_count != NULL);
     if (kithi_filter_busy(f))
         return KITH_E_BUSY;
+    kith_status status = kithi_filter_verify(f);
+    if (status != KITH_OK)
+        return status;
+    f->verified = true;
     kithi_filter_seal(f);
     *bytes = f->block;
     *byte_count = (size_t)f->block_bytes;

@@ -262,14 +262,16 @@ KITH_API uint64_t kith_filter_cell(const kith_filter *filter, uint64_t cell);
  * A filter is one block of bytes (docs/format.md), the same in memory, in a file and on the wire, on every machine. */
 
 /* The block, with its checksums brought up to date: valid until the next call that changes or frees the filter.
- * KITH_E_BUSY. Cost: a pass over the body when it has changed since the last time. */
+ * KITH_E_BUSY; KITH_E_CORRUPT when the filter was opened lazily and turns out to be damaged. Cost: a pass over the body when
+ * it has changed since the last time, or was opened lazily and not yet verified. */
 KITH_API KITH_MUST_USE kith_status kith_filter_bytes(kith_filter *filter, const void **bytes, size_t *byte_count);
 
 typedef enum kith_open_flags {
     KITH_OPEN_DEFAULT = 0,
     KITH_OPEN_LAZY = 1 << 0, /* verify the header only: nothing of the body is read. On a damaged body answers may be
-                                wrong, but no call reads or writes outside the block; the first change, clone(),
-                                merge() and intersect() verify it after all, and answer KITH_E_CORRUPT */
+                                wrong, but no call reads or writes outside the block. The first change, clone(),
+                                merge(), intersect(), bytes() and save() verify all of it, the layers of a filter that
+                                grows included, and return KITH_E_CORRUPT if it is damaged */
     KITH_OPEN_COPY = 1 << 1, /* read into the heap: writable, and independent of the file from then on */
 } kith_open_flags;
 
@@ -292,7 +294,8 @@ KITH_API KITH_MUST_USE kith_status kith_filter_open(const char *path, unsigned f
 /* Writes the filter to a file, whole or not at all: a new file beside it, synced, then renamed over `path`, and the
  * folder synced. Keeps mode and owner of the file that it replaces and follows a symbolic link; a file that bears a
  * secret key gets mode 0600. On any failure what was there before is untouched.
- * KITH_E_NO_SPACE, KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO, KITH_E_MEMORY (the kernel's), KITH_E_BUSY. */
+ * KITH_E_NO_SPACE, KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO, KITH_E_MEMORY (the kernel's), and the codes of
+ * kith_filter_bytes. */
 KITH_API KITH_MUST_USE kith_status kith_filter_save(kith_filter *filter, const char *path);
 
 #ifdef __cplusplus
