@@ -9,8 +9,12 @@
  *     shared_count    head.count + what adders hold or have spent
  *     shared_fill     head.fill + bits set by blocks that are finished; the guard against chosen keys reads it
  *
- * The first adder to open copies count and fill out of the header, the last one to close writes them back; a spin lock
- * around opening and closing makes "first" and "last" mean something. */
+ * The first adder to open copies count and fill out of the header, the last one to close writes them back. A spin lock
+ * around opening and closing makes sure that there is one first and one last.
+ *
+ * Lock and number of adders share one word, f->adders, because an owner may wait until the filter is no longer busy and then
+ * free it from another thread. The last adder therefore lets go of the lock and of the filter in one atomic step, which is
+ * its last access to the filter; by then it has given its memory back to the filter's allocator, too. */
 #include <assert.h>
 
 #include "core/batch.h"
@@ -25,12 +29,12 @@ struct kith_adder {
 };
 
 static void lock(kith_filter *f) {
-    while (atomic_flag_test_and_set_explicit(&f->adders_lock, memory_order_acquire)) {
+    while ((atomic_fetch_or_explicit(&f->adders, KITHI_ADDERS_LOCK, memory_order_acquire) & KITHI_ADDERS_LOCK) != 0) {
     }
 }
 
 static void unlock(kith_filter *f) {
-    atomic_flag_clear_explicit(&f->adders_lock, memory_order_release);
+    atomic_fetch_and_explicit(&f->adders, ~(unsigned)KITHI_ADDERS_LOCK, memory_order_release);
 }
 
 kith_status kith_adder_open(kith_filter *f, kith_adder **adder) {
@@ -38,7 +42,7 @@ kith_status kith_adder_open(kith_filter *f, kith_adder **adder) {
     if ((f->shape.capabilities & KITH_CAN_SHARE) == 0)
         return KITH_E_UNSUPPORTED;
     lock(f);
-    kith_status status = atomic_load(&f->adders) != 0 ? KITH_OK : kithi_filter_writable(f);
+    kith_status status = kithi_filter_busy(f) ? KITH_OK : kithi_filter_writable(f);
     unlock(f);
     if (status != KITH_OK)
         return status;
@@ -47,12 +51,12 @@ kith_status kith_adder_open(kith_filter *f, kith_adder **adder) {
         return KITH_E_MEMORY;
     a->filter = f;
     lock(f);
-    if (atomic_load(&f->adders) == 0) {
+    if (!kithi_filter_busy(f)) {
         f->sealed = false;
         atomic_store(&f->shared_count, f->head.count);
         atomic_store(&f->shared_fill, f->head.fill);
     }
-    atomic_fetch_add(&f->adders, 1);
+    atomic_fetch_add_explicit(&f->adders, KITHI_ADDERS_ONE, memory_order_relaxed);
     unlock(f);
     *adder = a;
     return KITH_OK;
@@ -138,12 +142,10 @@ void kith_adder_close(kith_adder *a) {
     lock(f);
     report_bits(a);
     atomic_fetch_sub_explicit(&f->shared_count, a->left, memory_order_relaxed);
-    if (atomic_load(&f->adders) == 1) {
+    if (atomic_load_explicit(&f->adders, memory_order_relaxed) == KITHI_ADDERS_ONE + KITHI_ADDERS_LOCK) {
         f->head.count = atomic_load(&f->shared_count);
         f->head.fill = atomic_load(&f->shared_fill);
     }
-    kith_allocator allocator = f->allocator; /* the filter may go as soon as its last adder has */
-    atomic_fetch_sub(&f->adders, 1);
-    unlock(f);
-    kithi_release(&allocator, a, sizeof *a);
+    kithi_release(&f->allocator, a, sizeof *a);
+    atomic_fetch_sub_explicit(&f->adders, KITHI_ADDERS_ONE + KITHI_ADDERS_LOCK, memory_order_release);
 }

@@ -154,14 +154,17 @@ bool kith_exact_has(const kith_exact *s, const void *key, size_t key_bytes) {
 }
 
 uint64_t kith_exact_count(const kith_exact *s) {
+    assert(s != NULL);
     return kith_table_count(s->table);
 }
 
 const kith_filter *kith_exact_filter(const kith_exact *s) {
+    assert(s != NULL);
     return s->filter;
 }
 
 const kith_table *kith_exact_table(const kith_exact *s) {
+    assert(s != NULL);
     return s->table;
 }
 

@@ -70,6 +70,7 @@ kith_status kith_filter_remove(kith_filter *f, const void *key, size_t key_bytes
 }
 
 bool kith_filter_has_digest(const kith_filter *f, uint64_t digest) {
+    assert(f != NULL);
     return kithi_kernels_of(f)->has(f, digest);
 }
 
@@ -176,7 +177,7 @@ static kith_status combinable(kith_filter *into, const kith_filter *from, uint32
     kith_status status = kithi_filter_writable(into);
     if (status != KITH_OK)
         return status;
-    if (atomic_load(&from->adders) != 0)
+    if (kithi_filter_busy(from))
         return KITH_E_BUSY;
     if (into->block == from->block)
         return KITH_E_ARGUMENT;
@@ -205,7 +206,7 @@ kith_status kith_filter_subset(const kith_filter *part, const kith_filter *whole
     assert(part != NULL && whole != NULL && subset != NULL);
     if ((part->shape.capabilities & KITH_CAN_SUBSET) == 0)
         return KITH_E_UNSUPPORTED;
-    if (atomic_load(&part->adders) != 0 || atomic_load(&whole->adders) != 0)
+    if (kithi_filter_busy(part) || kithi_filter_busy(whole))
         return KITH_E_BUSY;
     if (!same_geometry(part, whole))
         return KITH_E_MISMATCH;
@@ -216,26 +217,32 @@ kith_status kith_filter_subset(const kith_filter *part, const kith_filter *whole
 /* ---- what a filter says of itself ---- */
 
 uint64_t kith_filter_count(const kith_filter *f) {
+    assert(f != NULL);
     return f->head.count;
 }
 
 uint64_t kith_filter_capacity(const kith_filter *f) {
+    assert(f != NULL);
     return f->head.capacity;
 }
 
 const char *kith_filter_kind_name(const kith_filter *f) {
+    assert(f != NULL);
     return f->kind->info.name;
 }
 
 uint32_t kith_filter_capabilities(const kith_filter *f) {
+    assert(f != NULL);
     return f->shape.capabilities;
 }
 
 bool kith_filter_readonly(const kith_filter *f) {
+    assert(f != NULL);
     return !f->writable;
 }
 
 kith_hash kith_filter_hash(const kith_filter *f) {
+    assert(f != NULL);
     return (kith_hash){.id = f->head.hash.id, .seed = f->head.hash.seed};
 }
 
@@ -243,7 +250,7 @@ kith_status kith_filter_stats_of(const kith_filter *f, kith_filter_stats *stats)
     assert(f != NULL && stats != NULL);
     if (stats->struct_bytes != sizeof *stats)
         return KITH_E_ARGUMENT;
-    if (atomic_load(&f->adders) != 0)
+    if (kithi_filter_busy(f))
         return KITH_E_BUSY;
     *stats = (kith_filter_stats){
         .struct_bytes = sizeof *stats,
@@ -263,7 +270,7 @@ kith_status kith_filter_stats_of(const kith_filter *f, kith_filter_stats *stats)
 
 kith_status kith_filter_check(const kith_filter *f, const char **reason) {
     assert(f != NULL);
-    if (atomic_load(&f->adders) != 0)
+    if (kithi_filter_busy(f))
         return KITH_E_BUSY;
     const char *broken = kithi_filter_check(f);
     if (reason != NULL)

@@ -26,7 +26,6 @@ static void set_up(kith_filter *f, const kithi_kind *kind, const kithi_head *hea
     f->block = block;
     f->body = block + KITHI_HEADER_BYTES;
     f->allocator = *allocator;
-    atomic_flag_clear(&f->adders_lock);
     bool fits = kithi_block_bytes(head->body_bytes, &f->block_bytes);
     assert(fits);
     (void)fits;
@@ -123,8 +122,12 @@ const char *kithi_filter_check(const kith_filter *f) {
 }
 
 kith_status kithi_filter_verify(const kith_filter *f) {
-    kith_status status = f->verified ? KITH_OK : kithi_body_verify(f->block, &f->head);
-    if (status == KITH_OK && !f->verified && kithi_filter_check(f) != NULL)
+    if (f->verified)
+        return KITH_OK;
+    kith_status status = kithi_body_verify(f->block, &f->head);
+    if (status == KITH_OK && f->kind->verify != NULL)
+        status = f->kind->verify(f);
+    if (status == KITH_OK && kithi_filter_check(f) != NULL)
         status = KITH_E_CORRUPT;
     return status;
 }
@@ -132,7 +135,7 @@ kith_status kithi_filter_verify(const kith_filter *f) {
 kith_status kithi_filter_writable(kith_filter *f) {
     if (!f->writable)
         return KITH_E_READONLY;
-    if (atomic_load(&f->adders) != 0)
+    if (kithi_filter_busy(f))
         return KITH_E_BUSY;
     kith_status status = kithi_filter_verify(f);
     f->verified = status == KITH_OK;
@@ -242,7 +245,7 @@ static kith_status clone_with_room(const kith_filter *from, uint64_t notes_bytes
 
 kith_status kith_filter_clone(const kith_filter *from, const kith_allocator *given, kith_filter **filter) {
     assert(from != NULL && filter != NULL);
-    if (atomic_load(&from->adders) != 0)
+    if (kithi_filter_busy(from))
         return KITH_E_BUSY;
     kith_status status = kithi_filter_verify(from);
     if (status != KITH_OK)
@@ -262,7 +265,7 @@ static void take_place(kith_filter *f, kith_filter *made) {
 void kith_filter_free(kith_filter *f) {
     if (f == NULL)
         return;
-    assert(atomic_load(&f->adders) == 0);
+    assert(!kithi_filter_busy(f));
     kithi_filter_unbind(f);
     kith_allocator allocator = f->allocator;
     if (f->backing == KITHI_BACKING_HEAP)
@@ -343,8 +346,12 @@ kith_status kith_filter_set_notes(kith_filter *f, const kith_note *notes, size_t
 
 kith_status kith_filter_bytes(kith_filter *f, const void **bytes, size_t *byte_count) {
     assert(f != NULL && bytes != NULL && byte_count != NULL);
-    if (atomic_load(&f->adders) != 0)
+    if (kithi_filter_busy(f))
         return KITH_E_BUSY;
+    kith_status status = kithi_filter_verify(f);
+    if (status != KITH_OK)
+        return status;
+    f->verified = true;
     kithi_filter_seal(f);
     *bytes = f->block;
     *byte_count = (size_t)f->block_bytes;

@@ -94,11 +94,13 @@ typedef struct kithi_kind {
      * of the same kind (the size may change). init: writes the body of an empty filter where zeroes will not do.
      * attach: makes `state` once the block is in place; it sees hostile bytes and answers KITH_E_CORRUPT and the like;
      * `flags` are kith_open_flags; `like`, when not NULL, is the filter that the block was copied from. detach: frees
-     * it. seal: writes what the handles hold back into the body, before checksums are taken. */
+     * it. verify: KITH_E_CORRUPT when a checksum inside the body is wrong; called once for a lazily opened body, before it
+     * is changed or copied. seal: writes what the handles hold back into the body, before checksums are taken. */
     void (*fresh)(kithi_head *head);
     kith_status (*init)(kith_filter *f);
     kith_status (*attach)(kith_filter *f, const kith_filter *like, unsigned flags);
     void (*detach)(kith_filter *f);
+    kith_status (*verify)(const kith_filter *f);
     void (*seal)(kith_filter *f);
 } kithi_kind;
 
@@ -122,12 +124,18 @@ struct kith_filter {
     bool verified; /* the body is what its checksums say, or was made here */
     kith_allocator allocator;
     void *state; /* the kind's own; freed by detach */
-    /* Shared adds: see adder.c. */
-    atomic_flag adders_lock;
+    /* Shared adds: see adder.c. `adders` is the lock bit and, above it, the number of open adders. */
     atomic_uint adders;
     _Atomic uint64_t shared_count;
     _Atomic uint64_t shared_fill;
 };
+
+enum { KITHI_ADDERS_LOCK = 1, KITHI_ADDERS_ONE = 2 };
+
+/* True while adders are open. */
+static inline bool kithi_filter_busy(const kith_filter *f) {
+    return atomic_load(&f->adders) >= KITHI_ADDERS_ONE;
+}
 
 static inline const kithi_kernels *kithi_kernels_of(const kith_filter *f) {
     return &f->kind->kernels[kithi_cpu_now()];
@@ -155,7 +163,8 @@ void kithi_filter_unbind(kith_filter *f);
  * before its first change, because a change is followed by new checksums. */
 kith_status kithi_filter_writable(kith_filter *f);
 
-/* KITH_E_CORRUPT for a lazily opened body that is not what its checksums say. A pass over the body if it was not verified. */
+/* KITH_E_CORRUPT for a lazily opened body that is not what its checksums say, those of inner blocks included. A pass over the
+ * body if it was not verified. */
 kith_status kithi_filter_verify(const kith_filter *f);
 
 /* Brings header and checksums in the block up to date. */

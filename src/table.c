@@ -297,6 +297,7 @@ kith_status kith_table_put_many(kith_table *t, const kith_keys *keys, const uint
 /* ---- all keys, and what a table says of itself ---- */
 
 uint64_t kith_table_count(const kith_table *t) {
+    assert(t != NULL);
     return t->count;
 }
 
@@ -340,5 +341,6 @@ kith_status kith_table_check(const kith_table *t, const char **reason) {
 }
 
 const char *kith_table_kind_name(const kith_table *t) {
+    assert(t != NULL);
     return t->kind->info.name;
 }

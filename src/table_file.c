@@ -6,13 +6,20 @@
  *               | 8 option values, u64 each | entry | entry | … | zeros to a multiple of 64 |
  *               entry   | key bytes, LEB128 | key | value, LEB128 |          (no length before keys of fixed size)
  *
- * Files may be hostile: every length is held against what is there before it is used. */
+ * Files may be hostile. Every length is checked against what is there before it is used. And no file may be much slower to
+ * open than an honest one of its size:
+ *
+ *   - The header's generator is known to whoever wrote the file, who may have chosen keys that all collide under the
+ *     functions drawn from it. So a table that is made from entries draws its functions from a random seed of its own.
+ *   - Even with random functions a put may look at every key, in a list or in a chain table of few slots. Such kinds have
+ *     `append`, and repeated keys are found by a hash set of all entries, under SipHash with a random key. */
 #include <assert.h>
 #include <string.h>
 
 #include <kith/filter.h>
 
 #include "core/bits.h"
+#include "core/hash.h"
 #include "format/map.h"
 #include "format/replace.h"
 #include "table_kind.h"
@@ -176,25 +183,89 @@ static kith_status open_image(const kithi_head *head, uint8_t *block, bool reado
     return KITH_OK;
 }
 
-static kith_status put_entries(kith_table *t, const kithi_head *head, const uint8_t *at, const uint8_t *end) {
-    for (uint64_t i = 0; i < head->count; i++) {
-        uint64_t key_bytes = t->key_bytes, value;
-        if (t->key_bytes == 0 && (!leb_read(&at, end, &key_bytes) || key_bytes > KITHI_TABLE_KEY_MAX))
-            return KITH_E_CORRUPT;
-        if (key_bytes > (uint64_t)(end - at))
-            return KITH_E_CORRUPT;
-        const uint8_t *key = at;
-        at += key_bytes;
-        if (!leb_read(&at, end, &value))
-            return KITH_E_CORRUPT;
-        bool was_new;
-        kith_status status = kith_table_put(t, key, (size_t)key_bytes, value, &was_new);
-        if (status == KITH_E_MEMORY || status == KITH_E_TOO_LARGE)
-            return status;
-        if (status != KITH_OK || !was_new)
-            return KITH_E_CORRUPT;
+/* Moves *at behind the entry that begins there. False: there is no valid entry. */
+static bool entry_read(const kith_table *t, const uint8_t **at, const uint8_t *end, kithi_key *key, uint64_t *value) {
+    uint64_t key_bytes = t->key_bytes;
+    if (t->key_bytes == 0 && (!leb_read(at, end, &key_bytes) || key_bytes > KITHI_TABLE_KEY_MAX))
+        return false;
+    if (key_bytes > (uint64_t)(end - *at))
+        return false;
+    *key = (kithi_key){*at, (size_t)key_bytes};
+    *at += key_bytes;
+    return leb_read(at, end, value);
+}
+
+/* A set of keys that lie in the file: open addressing with linear probing. At most two thirds of its slots are in use. The
+ * digest is secret, so nobody can choose keys that share a slot; it is compared before the key is. */
+typedef struct seen_key {
+    uint64_t digest;
+    kithi_key key; /* bytes is NULL: the slot is empty */
+} seen_key;
+
+typedef struct seen_keys {
+    kith_hash hash;
+    seen_key *slots;
+    uint64_t slot_count;
+} seen_keys;
+
+static kith_status seen_keys_new(const kith_table *t, uint64_t keys, seen_keys *seen) {
+    uint64_t bytes;
+    seen->slot_count = keys + keys / 2 + 1; /* no overflow: there are no more keys than bytes of the file */
+    if (!kithi_mul(seen->slot_count, sizeof *seen->slots, &bytes))
+        return KITH_E_TOO_LARGE;
+    kith_status status = kith_hash_untrusted(&seen->hash);
+    if (status != KITH_OK)
+        return status;
+    seen->slots = kithi_allocate(&t->allocator, bytes);
+    return seen->slots != NULL ? KITH_OK : KITH_E_MEMORY;
+}
+
+static void seen_keys_free(const kith_table *t, seen_keys *seen) {
+    kithi_release(&t->allocator, seen->slots, seen->slot_count * sizeof *seen->slots);
+}
+
+/* False: the key is in the set already. */
+static bool seen_keys_add(seen_keys *seen, const kithi_key *key) {
+    uint64_t digest = kith_digest(&seen->hash, key->bytes, key->byte_count);
+    uint64_t slot = kithi_mulhi(digest, seen->slot_count);
+    for (; seen->slots[slot].key.bytes != NULL; slot = slot + 1 < seen->slot_count ? slot + 1 : 0) {
+        const seen_key *other = &seen->slots[slot];
+        if (other->digest == digest && other->key.byte_count == key->byte_count &&
+            memcmp(other->key.bytes, key->bytes, key->byte_count) == 0)
+            return false;
     }
-    return at == end ? KITH_OK : KITH_E_CORRUPT;
+    seen->slots[slot] = (seen_key){digest, *key};
+    return true;
+}
+
+/* Adds the key to the table and sets *was_new; `seen` has the keys before it, for kinds that append. */
+static kith_status put_entry(kith_table *t, seen_keys *seen, const kithi_key *key, uint64_t value, bool *was_new) {
+    if (t->kind->append == NULL)
+        return kith_table_put(t, key->bytes, key->byte_count, value, was_new);
+    *was_new = seen_keys_add(seen, key);
+    return *was_new ? t->kind->append(t, key, value) : KITH_OK;
+}
+
+static kith_status put_entries(kith_table *t, const kithi_head *head, const uint8_t *at, const uint8_t *end) {
+    seen_keys seen = {.slots = NULL};
+    if (head->count > (uint64_t)(end - at)) /* an entry has at least one byte, that of its value */
+        return KITH_E_CORRUPT;
+    kith_status status = t->kind->append != NULL ? seen_keys_new(t, head->count, &seen) : KITH_OK;
+    for (uint64_t i = 0; i < head->count && status == KITH_OK; i++) {
+        kithi_key key;
+        uint64_t value;
+        bool was_new = false;
+        if (!entry_read(t, &at, end, &key, &value)) {
+            status = KITH_E_CORRUPT;
+            break;
+        }
+        status = put_entry(t, &seen, &key, value, &was_new);
+        if ((status == KITH_OK && !was_new) || status == KITH_E_FULL || status == KITH_E_KEY)
+            status = KITH_E_CORRUPT;
+    }
+    if (seen.slots != NULL)
+        seen_keys_free(t, &seen);
+    return status == KITH_OK && at != end ? KITH_E_CORRUPT : status;
 }
 
 /* The room that the table was made with, unless it grows by itself and that was far more than it came to hold: a short
@@ -229,6 +300,11 @@ static kith_status open_entries(const kithi_head *head, const uint8_t *block, co
     for (uint64_t i = OPTIONS_BYTES + entries; i < head->body_bytes; i++)
         if (body[i] != 0)
             return KITH_E_CORRUPT;
+    kith_hash random;
+    status = kith_hash_untrusted(&random);
+    if (status != KITH_OK)
+        return status;
+    shell.prng.state = kithi_load64(random.key);
     status = kithi_table_new(&shell, &t);
     if (status != KITH_OK)
         return status;
@@ -314,5 +390,6 @@ kith_status kith_table_open(const char *path, unsigned flags, const kith_allocat
 }
 
 bool kith_table_readonly(const kith_table *t) {
+    assert(t != NULL);
     return t->readonly;
 }

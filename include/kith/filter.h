@@ -65,7 +65,8 @@ typedef enum kith_build_flags {
 KITH_API KITH_MUST_USE kith_status kith_filter_build(const kith_filter_spec *spec, const uint64_t *digests, size_t n,
                                                      unsigned flags, unsigned threads, kith_filter **filter);
 
-/* Frees the handle and what it owns; unmaps a mapped file; leaves viewed memory alone. NULL is fine. */
+/* Frees the handle and what it owns; unmaps a mapped file; leaves viewed memory alone. NULL is fine. All adders must be
+ * closed (see kith_adder_close). */
 KITH_API void kith_filter_free(kith_filter *filter);
 
 /* Empties the filter; geometry, hash and key stay. KITH_E_READONLY, KITH_E_BUSY, and KITH_E_MEMORY (layers). */
@@ -168,7 +169,12 @@ KITH_API KITH_MUST_USE kith_status kith_adder_add(kith_adder *adder, const void 
 KITH_API KITH_MUST_USE kith_status kith_adder_add_many(kith_adder *adder, const uint64_t *digests, size_t n,
                                                        uint64_t *was_new, size_t *done);
 
-/* Gives back unused capacity and frees the adder. NULL is fine. */
+/* Gives back unused capacity and frees the adder. NULL is fine.
+ *
+ * A filter may be freed once all its adders are closed: freeing it earlier is a programming error, and adders that are
+ * still open would use freed memory. An owner that does not join the other threads may wait until a call like
+ * kith_filter_bytes() no longer returns KITH_E_BUSY. From then on close() in another thread does not touch the filter or
+ * its allocator any more. */
 KITH_API void kith_adder_close(kith_adder *adder);
 
 /* ---- two filters ----
@@ -283,14 +289,16 @@ KITH_API uint64_t kith_filter_cell(const kith_filter *filter, uint64_t cell);
  * A filter is one block of bytes (docs/format.md), the same in memory, in a file and on the wire, on every machine. */
 
 /* The block, with its checksums brought up to date: valid until the next call that changes or frees the filter.
- * KITH_E_BUSY. Cost: a pass over the body when it has changed since the last time. */
+ * KITH_E_BUSY; KITH_E_CORRUPT when the filter was opened lazily and turns out to be damaged. Cost: a pass over the body when
+ * it has changed since the last time, or was opened lazily and not yet verified. */
 KITH_API KITH_MUST_USE kith_status kith_filter_bytes(kith_filter *filter, const void **bytes, size_t *byte_count);
 
 typedef enum kith_open_flags {
     KITH_OPEN_DEFAULT = 0,
     KITH_OPEN_LAZY = 1 << 0, /* verify the header only: nothing of the body is read. On a damaged body answers may be
-                                wrong, but no call reads or writes outside the block; the first change, clone(),
-                                merge() and intersect() verify it after all, and answer KITH_E_CORRUPT */
+                                wrong, but no call reads or writes outside the block. The first change, clone(),
+                                merge(), intersect(), bytes() and save() verify all of it, the layers of a filter that
+                                grows included, and return KITH_E_CORRUPT if it is damaged */
     KITH_OPEN_COPY = 1 << 1, /* read into the heap: writable, and independent of the file from then on */
 } kith_open_flags;
 
@@ -315,7 +323,8 @@ KITH_API KITH_MUST_USE kith_status kith_filter_open(const char *path, unsigned f
  * secret key gets mode 0600. On any failure what was there before is untouched. Temporary files that killed processes
  * have left beside `path` are removed. Takes no lock: if two programs open, change and save one file at the same time,
  * the changes of one are lost (docs/format.md says how the commands of kith lock a file).
- * KITH_E_NO_SPACE, KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO, KITH_E_MEMORY (the kernel's), KITH_E_BUSY. */
+ * KITH_E_NO_SPACE, KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO, KITH_E_MEMORY (the kernel's), and the codes of
+ * kith_filter_bytes. */
 KITH_API KITH_MUST_USE kith_status kith_filter_save(kith_filter *filter, const char *path);
 
 #ifdef __cplusplus

@@ -2,7 +2,11 @@
  *
  * Every such call returns a kith_status; 0 (KITH_OK) is success, and any other answer means that the object, and any
  * file, is exactly as it was before the call. Results come through the last argument and are written on success only,
- * unless the call says otherwise. */
+ * unless the call says otherwise.
+ *
+ * Statuses report bad data and failures of the system, not programming errors. Passing NULL where a call takes a handle, a
+ * spec, a path or a place for a result is a programming error, unless the call says that NULL is fine: a library built with
+ * assertions stops there, and one built without them (NDEBUG, as shipped) crashes or worse. */
 #ifndef KITH_STATUS_H
 #define KITH_STATUS_H
 
@@ -16,8 +20,8 @@ extern "C" {
 #define KITH_STATUS_LIST(X)                                                                                            \
     X(0, OK, "done")                                                                                                   \
     X(1, E_ARGUMENT,                                                                                                   \
-      "an argument is out of place: a null pointer, a wrong struct size, or too many or too few of "                   \
-      "capacity, rate and bytes")                                                                                      \
+      "invalid argument: an unknown flag or name, a wrong struct size, a malformed hash, a filter combined with "      \
+      "itself, or not exactly two of capacity, rate and bytes")                                                        \
     X(2, E_KIND, "there is no kind of that name or number here, or none that can do all that is asked")                \
     X(3, E_OPTION, "an option is unknown to this kind, given twice, or its value is out of range")                     \
     X(4, E_CAPACITY, "the capacity must be at least one key")                                                          \

@@ -226,6 +226,15 @@ static void detach(kith_filter *f) {
     f->state = NULL;
 }
 
+/* The outer checksums cover the inner blocks, but a stranger may have sealed the outer block over damaged inner ones. They
+ * would keep their wrong checksums in everything that is saved later. */
+static kith_status verify(const kith_filter *f) {
+    kith_status status = KITH_OK;
+    for (unsigned i = 0; i < layer_count(f) && status == KITH_OK; i++)
+        status = kithi_body_verify(layers_of(f)[i].block, &layers_of(f)[i].head);
+    return status;
+}
+
 static void seal(kith_filter *f) {
     for (unsigned i = 0; i < layer_count(f); i++)
         kithi_filter_seal(&layers_of(f)[i]);
@@ -555,5 +564,6 @@ const kithi_kind kithi_kind_layers = {
     .init = init,
     .attach = attach,
     .detach = detach,
+    .verify = verify,
     .seal = seal,
 };

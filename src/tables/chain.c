@@ -198,16 +198,10 @@ static node *make_node(kith_table *t, const kithi_key *key, uint64_t value) {
     return n;
 }
 
-static kith_status put(kith_table *t, const kithi_key *key, uint64_t value, bool *was_new) {
+/* A new node for a key that is absent; key_value is its value under the function. */
+static kith_status add_node(kith_table *t, const kithi_key *key, uint64_t key_value, uint64_t value) {
     chain *c = chain_of(t);
-    uint64_t key_value = value_of(t, key);
-    node *n = *find(t, key, key_value);
-    *was_new = n == NULL;
-    if (!*was_new) {
-        kithi_record_set_value(t, n->record, value);
-        return KITH_OK;
-    }
-    n = make_node(t, key, value);
+    node *n = make_node(t, key, value);
     if (n == NULL)
         return KITH_E_MEMORY;
     n->value = key_value;
@@ -220,6 +214,20 @@ static kith_status put(kith_table *t, const kithi_key *key, uint64_t value, bool
     }
     link_node(c->heads, c->slots, n);
     t->count++;
+    return KITH_OK;
+}
+
+static kith_status append(kith_table *t, const kithi_key *key, uint64_t value) {
+    return add_node(t, key, value_of(t, key), value);
+}
+
+static kith_status put(kith_table *t, const kithi_key *key, uint64_t value, bool *was_new) {
+    uint64_t key_value = value_of(t, key);
+    node *n = *find(t, key, key_value);
+    *was_new = n == NULL;
+    if (*was_new)
+        return add_node(t, key, key_value, value);
+    kithi_record_set_value(t, n->record, value);
     return KITH_OK;
 }
 
@@ -320,6 +328,7 @@ const kithi_table_kind kithi_table_chain = {
     .get = get,
     .put = put,
     .remove = remove_one,
+    .append = append,
     .prefetch = prefetch,
     .next = next,
     .stats = stats,

@@ -86,13 +86,7 @@ static bool get(const kith_table *t, const kithi_key *key, uint64_t *value) {
     return true;
 }
 
-static kith_status put(kith_table *t, const kithi_key *key, uint64_t value, bool *was_new) {
-    uint64_t i = find(t, key);
-    *was_new = i == t->count;
-    if (!*was_new) {
-        kithi_record_set_value(t, record_at(t, i), value);
-        return KITH_OK;
-    }
+static kith_status append(kith_table *t, const kithi_key *key, uint64_t value) {
     uint8_t record[KITHI_RECORD_MAX];
     if (!kithi_record_make(t, key, value, record))
         return KITH_E_MEMORY;
@@ -105,6 +99,15 @@ static kith_status put(kith_table *t, const kithi_key *key, uint64_t value, bool
     }
     memcpy(record_at(t, t->count), record, t->record_bytes);
     t->count++;
+    return KITH_OK;
+}
+
+static kith_status put(kith_table *t, const kithi_key *key, uint64_t value, bool *was_new) {
+    uint64_t i = find(t, key);
+    *was_new = i == t->count;
+    if (*was_new)
+        return append(t, key, value);
+    kithi_record_set_value(t, record_at(t, i), value);
     return KITH_OK;
 }
 
@@ -158,6 +161,7 @@ const kithi_table_kind kithi_table_list = {
     .get = get,
     .put = put,
     .remove = remove_one,
+    .append = append,
     .next = next,
     .stats = stats,
     .check = check,

@@ -310,6 +310,81 @@ TEST(adders_are_refused_where_adds_cannot_be_shared) {
     }
 }
 
+/* Counts the blocks that are given back while the filter is not busy: they are given back too late, for an owner that waits
+ * until the filter is not busy may have freed it, and its allocator, by then. */
+struct watched_memory {
+    struct memory memory;
+    kith_filter *filter; /* NULL: not watched */
+    uint64_t too_late;
+};
+
+static void *watched_allocate(void *context, size_t bytes, size_t alignment) {
+    struct watched_memory *w = context;
+    return memory_allocate(&w->memory, bytes, alignment);
+}
+
+static void watched_release(void *context, void *block, size_t bytes) {
+    struct watched_memory *w = context;
+    kith_filter_stats stats = KITH_FILTER_STATS_INIT;
+    if (w->filter != NULL)
+        w->too_late += kith_filter_stats_of(w->filter, &stats) != KITH_E_BUSY;
+    memory_release(&w->memory, block, bytes);
+}
+
+TEST(the_last_adder_is_given_back_while_the_filter_is_still_busy) {
+    struct watched_memory w = {.filter = NULL};
+    kith_allocator allocator = {watched_allocate, watched_release, &w};
+    kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
+    kith_filter *filter;
+    kith_adder *a, *b;
+    spec.kind = "bloom";
+    spec.capacity = 1000;
+    spec.rate = .01;
+    spec.allocator = &allocator;
+    CHECK_OK(kith_filter_create(&spec, &filter));
+    CHECK_OK(kith_adder_open(filter, &a));
+    CHECK_OK(kith_adder_open(filter, &b));
+    w.filter = filter;
+    kith_adder_close(a);
+    kith_adder_close(b);
+    w.filter = NULL;
+    CHECK_EQ_U64(w.too_late, 0);
+    kith_filter_free(filter);
+    CHECK(w.memory.live_blocks == 0 && w.memory.live_bytes == 0);
+}
+
+static void *add_one_and_close(void *context) {
+    kith_adder *adder = context;
+    kith_status status = kith_adder_add(adder, "x", 1, NULL);
+    kith_adder_close(adder);
+    return status == KITH_OK ? NULL : context;
+}
+
+/* The owner does not join the thread before it frees the filter: TSan sees any access of close() that comes after the one
+ * which ends the wait. */
+TEST(an_owner_that_waits_until_the_filter_is_not_busy_may_free_it) {
+    for (unsigned round = 0; round < 200; round++) {
+        kith_filter *filter = new_filter(0, 1000);
+        kith_adder *adder;
+        pthread_t thread;
+        void *failed;
+        const void *bytes;
+        size_t byte_count;
+        CHECK_OK(kith_adder_open(filter, &adder));
+        CHECK(pthread_create(&thread, NULL, add_one_and_close, adder) == 0);
+        kith_status status;
+        do
+            status = kith_filter_bytes(filter, &bytes, &byte_count);
+        while (status == KITH_E_BUSY);
+        uint64_t count = kith_filter_count(filter);
+        bool has = kith_filter_has(filter, "x", 1);
+        kith_filter_free(filter);
+        CHECK(pthread_join(thread, &failed) == 0);
+        CHECK_OK(status);
+        CHECK(count == 1 && has && failed == NULL);
+    }
+}
+
 int main(int argc, char **argv) {
     return check_main(argc, argv);
 }

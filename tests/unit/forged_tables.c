@@ -1,0 +1,260 @@
+/* Files of tables that were forged to be slow to open: every key collides under the functions that the file's own
+ * generator gives, or the table has so few slots that every put looks at all keys. Opening one may cost at most ten times
+ * as much as opening an honest file of as many keys. Cost is counted, not timed: this program is linked with
+ * --wrap=kithi_table_new, so that a table which is being opened has a trace. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <kith/kith.h>
+
+#include "check.h"
+#include "core/function.h"
+#include "core/mix.h"
+#include "core/prng.h"
+#include "format/format.h"
+#include "table_kind.h"
+#include "unit/folder.h"
+
+enum { KEYS = 3000, ENTRIES_ID = 33, KIND_PARAM = KITHI_TABLE_PARAMS, BYTES_PARAM, OPTION_BYTES = 8 * KITHI_OPTIONS_MAX };
+enum { COPIES_OF_A_KEY = 2 };
+
+/* ---- counting ---- */
+
+typedef struct work {
+    uint64_t looks;    /* slots, nodes and buckets looked at, and entries moved */
+    uint64_t rebuilds; /* growths and draws of new functions: each touches every key */
+} work;
+
+static work opening;
+
+static void count_step(void *context, kith_step step, uint64_t place, uint64_t to) {
+    (void)place;
+    (void)to;
+    work *w = context;
+    if (step == KITH_STEP_LOOK || step == KITH_STEP_MOVE)
+        w->looks++;
+    else
+        w->rebuilds++;
+}
+
+kith_status __real_kithi_table_new(const kith_table *like, kith_table **table);
+kith_status __wrap_kithi_table_new(const kith_table *like, kith_table **table);
+kith_status __wrap_kithi_table_new(const kith_table *like, kith_table **table) {
+    kith_status status = __real_kithi_table_new(like, table);
+    if (status == KITH_OK) {
+        (*table)->trace = count_step;
+        (*table)->trace_context = &opening;
+    }
+    return status;
+}
+
+/* ---- keys that collide ---- */
+
+/* The word whose kithi_xxh3_word() is `value`: each step of the hash, undone. */
+static uint64_t word_with_value(uint64_t flip, uint64_t value) {
+    uint64_t prime = UINT64_C(0x9fb21c651e98df25), inverse = prime;
+    for (int i = 0; i < 6; i++) /* Newton: the number of right bits doubles */
+        inverse *= 2 - prime * inverse;
+    uint64_t x = value ^ (value >> 28) ^ (value >> 56);
+    x *= inverse;
+    x ^= (x >> 35) + 8;
+    x *= inverse;
+    for (int i = 0; i < 63; i++) /* the 64th power of the step is the identity */
+        x ^= kithi_rotate(x, 49) ^ kithi_rotate(x, 24);
+    return kithi_rotate(x ^ flip, 32);
+}
+
+static uint64_t flip_of(uint64_t function_seed) {
+    kith_function *function;
+    CHECK_OK(kith_function_draw(KITH_FAMILY_XXH3, 0, function_seed, NULL, &function));
+    uint64_t flip = function->flip;
+    kith_function_free(function);
+    return flip;
+}
+
+/* ---- files ---- */
+
+typedef struct file_spec {
+    const char *kind;
+    uint64_t kind_id;
+    unsigned key_bytes; /* 8, or 0: byte strings of 8 bytes */
+    const char *options;
+    uint64_t capacity;
+} file_spec;
+
+static kith_table_spec spec_of(const file_spec *f, uint64_t generator, work *w) {
+    kith_table_spec spec = KITH_TABLE_SPEC_INIT;
+    spec.kind = f->kind;
+    spec.key_bytes = f->key_bytes;
+    spec.options = f->options;
+    spec.capacity = f->capacity;
+    spec.seed = generator;
+    spec.trace = w != NULL ? count_step : NULL;
+    spec.trace_context = w;
+    return spec;
+}
+
+/* Writes the entries of `keys`, in order, with a generator in the header that a reader may draw its functions from. */
+static void write_entries(const char *path, const file_spec *f, uint64_t generator, const uint64_t *keys, size_t n) {
+    kith_table_spec spec = spec_of(f, generator, NULL);
+    kith_table *like;
+    CHECK_OK(kith_table_create(&spec, &like));
+    size_t entry_bytes = 8 + 1 + (f->key_bytes == 0), entries = n * entry_bytes;
+    kithi_head head = {.kind_id = ENTRIES_ID, .capacity = f->capacity, .count = n};
+    head.params[KITHI_TABLE_KEY_BYTES] = f->key_bytes;
+    head.params[KITHI_TABLE_GENERATOR] = generator;
+    head.params[KIND_PARAM] = f->kind_id;
+    head.params[BYTES_PARAM] = entries;
+    head.body_bytes = (OPTION_BYTES + entries + KITHI_BODY_ALIGNMENT - 1) / KITHI_BODY_ALIGNMENT * KITHI_BODY_ALIGNMENT;
+    uint64_t block_bytes;
+    CHECK(kithi_block_bytes(head.body_bytes, &block_bytes));
+    uint8_t *block = calloc(1, (size_t)block_bytes), *at = block + KITHI_HEADER_BYTES;
+    CHECK(block != NULL);
+    for (size_t i = 0; i < like->kind->info.option_count; i++)
+        kithi_store64(at + 8 * i, like->options[i]);
+    at += OPTION_BYTES;
+    for (size_t i = 0; i < n; i++) {
+        if (f->key_bytes == 0)
+            *at++ = 8;
+        kithi_store64(at, keys[i]);
+        at[8] = (uint8_t)(i % 128);
+        at += 9;
+    }
+    kithi_block_seal(block, &head);
+    FILE *file = fopen(path, "wb");
+    CHECK(file != NULL && fwrite(block, 1, (size_t)block_bytes, file) == block_bytes && fclose(file) == 0);
+    free(block);
+    kith_table_free(like);
+}
+
+static work work_of_opening(const char *path, const uint64_t *keys, size_t n) {
+    kith_table *table;
+    opening = (work){0, 0};
+    CHECK_OK(kith_table_open(path, KITH_OPEN_DEFAULT, NULL, &table));
+    work w = opening;
+    CHECK_EQ_U64(kith_table_count(table), n);
+    for (size_t i = 0; i < n; i++) {
+        uint8_t key[8];
+        uint64_t value;
+        kithi_store64(key, keys[i]);
+        CHECK(kith_table_get(table, key, sizeof key, &value) && value == i % 128);
+    }
+    CHECK_OK(kith_table_check(table, NULL));
+    kith_table_free(table);
+    return w;
+}
+
+/* Keys by chance. */
+static void honest_keys(uint64_t *keys, size_t n) {
+    kithi_prng prng = {11};
+    for (size_t i = 0; i < n; i++)
+        keys[i] = kithi_prng_next(&prng);
+}
+
+/* Keys of which each has, when it is put, the same slot or bucket as those before it. A table that draws functions anew is
+ * followed: it draws once when it is made and once in each rebuild. */
+static void forged_keys(const file_spec *f, uint64_t generator, uint64_t *keys, size_t n) {
+    bool buckets = strcmp(f->kind, "cuckoo") == 0;
+    work w = {0, 0};
+    kith_table_spec spec = spec_of(f, generator, &w);
+    kith_table *table;
+    CHECK_OK(kith_table_create(&spec, &table));
+    kithi_prng prng = {generator};
+    uint64_t seed = kithi_prng_next(&prng), flip = flip_of(buckets ? kithi_word(seed, 0) : seed), seen = w.rebuilds;
+    for (size_t i = 0; i < n; i++) {
+        keys[i] = word_with_value(flip, i);
+        CHECK_EQ_U64(kithi_xxh3_word(flip, keys[i]), i);
+        uint8_t key[8];
+        kithi_store64(key, keys[i]);
+        CHECK_OK(kith_table_put(table, key, sizeof key, i % 128, NULL));
+        for (; buckets && seen < w.rebuilds; seen++)
+            flip = flip_of(kithi_word(kithi_prng_next(&prng), 0));
+    }
+    kith_table_free(table);
+}
+
+static const file_spec FILES[] = {
+    {"chain", 3, 8, NULL, 0},
+    {"chain", 3, 0, NULL, 0},
+    {"chain", 3, 8, "grow=no", 1},
+    {"list", 5, 8, NULL, 0},
+    {"list", 5, 0, NULL, 0},
+    {"probe", 2, 8, NULL, 0},
+    {"probe", 2, 8, "sequence=linear", 0},
+    {"probe", 2, 0, "sequence=double", 0},
+    {"probe", 2, 8, "grow=no", 2 * KEYS},
+    {"cuckoo", 1, 0, NULL, 0},
+    {"cuckoo", 1, 0, "b=1", 0},
+};
+
+TEST(a_forged_file_costs_at_most_ten_times_an_honest_one) {
+    struct folder folder = fresh_folder();
+    static uint64_t keys[KEYS];
+    const char *path = in(&folder, "table");
+    uint64_t slow = 0;
+    for (size_t i = 0; i < sizeof FILES / sizeof *FILES; i++) {
+        const file_spec *f = &FILES[i];
+        honest_keys(keys, KEYS);
+        write_entries(path, f, 5, keys, KEYS);
+        work honest = work_of_opening(path, keys, KEYS);
+        forged_keys(f, 5, keys, KEYS);
+        write_entries(path, f, 5, keys, KEYS);
+        work forged = work_of_opening(path, keys, KEYS);
+        printf("%-6s %-16s looks per key %8.2f honest %8.2f forged, rebuilds %4" PRIu64 " and %4" PRIu64 "\n", f->kind,
+               f->options != NULL ? f->options : "", (double)honest.looks / KEYS, (double)forged.looks / KEYS,
+               honest.rebuilds, forged.rebuilds);
+        /* A kind that is slow by nature (list) must not be slow to open: three looks per key are an honest chain's or
+         * probe's. */
+        bool honest_is_linear = honest.looks <= UINT64_C(10) * KEYS;
+        bool forged_is_near = forged.looks <= 10 * honest.looks + KEYS && forged.rebuilds <= 10 * honest.rebuilds + 10;
+        slow += !honest_is_linear || !forged_is_near;
+    }
+    CHECK_EQ_U64(slow, 0);
+    CHECK(unlink(path) == 0);
+    remove_folder(&folder);
+}
+
+TEST(a_key_that_occurs_twice_is_refused_wherever_it_is) {
+    struct folder folder = fresh_folder();
+    static uint64_t keys[KEYS];
+    static const size_t PAIRS[][COPIES_OF_A_KEY] = {{0, 1}, {0, KEYS - 1}, {KEYS - 2, KEYS - 1}, {17, 1234}};
+    const char *path = in(&folder, "table");
+    for (size_t i = 0; i < sizeof FILES / sizeof *FILES; i++) {
+        for (size_t pair = 0; pair < sizeof PAIRS / sizeof *PAIRS; pair++) {
+            kith_table *table = NULL;
+            honest_keys(keys, KEYS);
+            keys[PAIRS[pair][0]] = keys[PAIRS[pair][1]];
+            write_entries(path, &FILES[i], 5, keys, KEYS);
+            CHECK_STATUS(kith_table_open(path, KITH_OPEN_DEFAULT, NULL, &table), KITH_E_CORRUPT);
+            CHECK(table == NULL);
+        }
+    }
+    CHECK(unlink(path) == 0);
+    remove_folder(&folder);
+}
+
+/* Each open draws functions of its own: knowing one copy of a file is knowing nothing of the table that is made of it. */
+TEST(a_table_that_is_opened_draws_its_own_functions) {
+    struct folder folder = fresh_folder();
+    static uint64_t keys[KEYS];
+    const char *path = in(&folder, "table");
+    for (size_t i = 0; i < sizeof FILES / sizeof *FILES; i++) {
+        if (strcmp(FILES[i].kind, "list") == 0)
+            continue;
+        kith_table *a, *b;
+        honest_keys(keys, KEYS);
+        write_entries(path, &FILES[i], 5, keys, KEYS);
+        CHECK_OK(kith_table_open(path, KITH_OPEN_DEFAULT, NULL, &a));
+        CHECK_OK(kith_table_open(path, KITH_OPEN_DEFAULT, NULL, &b));
+        CHECK(a->prng.state != b->prng.state);
+        kith_table_free(a);
+        kith_table_free(b);
+    }
+    CHECK(unlink(path) == 0);
+    remove_folder(&folder);
+}
+
+int main(int argc, char **argv) {
+    return check_main(argc, argv);
+}
