@@ -2,12 +2,15 @@
  *
  * The file is read into memory, changed there, and written back as a whole when all keys have gone in or out. Until
  * then the file is as it was, and so it stays when anything fails. */
+#include <math.h>
+
 #include <kith/filter.h>
 
 #include "commands.h"
 #include "digests.h"
 #include "feed.h"
 #include "filters.h"
+#include "full.h"
 #include "report.h"
 #include "values.h"
 
@@ -47,12 +50,20 @@ static void finish(change *c, const char *done) {
     filter_unlock(c->lock);
 }
 
+/* Bloom kinds do not count a new key that is a false positive, so what they held is an estimate from the bits. */
 static noreturn void fail_full(const change *c) {
-    value_text room, in, added;
-    fail("%s: it has room for %s, held %s, and after %s more it is full; nothing was added (kith build -n makes more "
-         "room)",
-         c->path, text_of_keys(kith_filter_capacity(c->filter), room),
-         text_of_integer(kith_filter_count(c->filter) - c->keys, in), text_of_integer(c->keys, added));
+    full_cause cause = full_because(c->filter, UINT64_MAX);
+    if (cause != FULL_OVERFLOW)
+        fail_no_overflow(c->path, c->filter, cause);
+    value_text room, in;
+    bool counts_all = (kith_filter_capabilities(c->filter) & KITH_CAN_COPIES) != 0;
+    uint64_t held = kith_filter_count(c->filter) - c->keys;
+    if (!counts_all)
+        held = (uint64_t)llround(fmax((double)held, full_keys(c->filter) - (double)c->keys));
+    fail("%s: its capacity is %s, it held %s%s before, and more came than fit; nothing was added. Build it again with a "
+         "larger -n, or with --grow.",
+         c->path, text_of_keys(kith_filter_capacity(c->filter), room), counts_all ? "" : "about ",
+         text_of_integer(held, in));
 }
 
 static void add(change *c, const uint64_t *values, size_t n) {
