@@ -50,19 +50,20 @@ static void finish(change *c, const char *done) {
     filter_unlock(c->lock);
 }
 
-/* Bloom kinds do not count a new key that is a false positive, so what they held is an estimate from the bits. */
+/* A Bloom kind can be full before its count reaches the capacity, because a new key that is a false positive is not
+ * counted. What it held is then told as an estimate from the bits: the count would not explain why it is full. */
 static noreturn void fail_full(const change *c) {
     full_cause cause = full_because(c->filter, UINT64_MAX);
     if (cause != FULL_OVERFLOW)
         fail_no_overflow(c->path, c->filter, cause);
     value_text room, in;
-    bool counts_all = (kith_filter_capabilities(c->filter) & KITH_CAN_COPIES) != 0;
-    uint64_t held = kith_filter_count(c->filter) - c->keys;
-    if (!counts_all)
+    uint64_t count = kith_filter_count(c->filter), held = count - c->keys;
+    bool counted = count >= kith_filter_capacity(c->filter);
+    if (!counted)
         held = (uint64_t)llround(fmax((double)held, full_keys(c->filter) - (double)c->keys));
     fail("%s: its capacity is %s, it held %s%s before, and more came than fit; nothing was added. Build it again with a "
          "larger -n, or with --grow.",
-         c->path, text_of_keys(kith_filter_capacity(c->filter), room), counts_all ? "" : "about ",
+         c->path, text_of_keys(kith_filter_capacity(c->filter), room), counted ? "" : "about ",
          text_of_integer(held, in));
 }
 
