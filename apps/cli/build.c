@@ -10,6 +10,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <math.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,6 +22,7 @@
 #include "digests.h"
 #include "feed.h"
 #include "filters.h"
+#include "full.h"
 #include "lock.h"
 #include "report.h"
 #include "values.h"
@@ -164,22 +166,42 @@ static bool add(building *b, const uint64_t *values, size_t n, size_t *done) {
     return true;
 }
 
-static noreturn void fail_too_many(const building *b, uint64_t keys, const char *more) {
-    value_text came, room;
+/* `keys` is the number of distinct keys that came, exact or an estimate. An estimate that is hardly above the capacity
+ * could be below it when it is rounded, and then only the capacity is told. */
+static noreturn void fail_too_many(const building *b, double keys, bool exact) {
+    static const double ESTIMATE_LEAST = 1.02; /* times the capacity */
+    value_text came, room, given;
     uint64_t capacity = kith_filter_capacity(b->filter);
+    text_of_integer(capacity, room);
+    if (exact)
+        text_of_integer((uint64_t)keys, came);
+    else
+        text_of_count((uint64_t)llround(keys), came);
+    bool told = exact || keys > ESTIMATE_LEAST * (double)capacity;
+    const char *about = exact ? "" : "about ";
+    if (b->like != NULL && told)
+        fail("%s%s distinct keys, but the capacity of %s is %s. Build both filters with a larger -n.", about, came,
+             b->a->like, room);
     if (b->like != NULL)
-        fail("%s%s keys came, but %s has room for %s", text_of_integer(keys, came), more, b->a->like,
-             text_of_integer(capacity, room));
-    fail("%s%s keys came, but -n makes room for %s: give a larger -n, or --grow", text_of_integer(keys, came), more,
-         text_of_integer(b->a->capacity, room));
+        fail("more than %s distinct key%s, the capacity of %s. Build both filters with a larger -n.", room,
+             capacity == 1 ? "" : "s", b->a->like);
+    text_of_count_exact(capacity, given);
+    if (told)
+        fail("%s%s distinct keys, but the capacity is %s (-n %s). Use a larger -n, or --grow.", about, came, room,
+             given);
+    fail("more than %s distinct key%s (-n %s). Use a larger -n, or --grow.", room, capacity == 1 ? "" : "s", given);
 }
 
-/* The filter is full and keys are left: how many there are. */
+/* The filter is full and keys are left: how many there are. The filter matches some of those that are not in, at the rate
+ * that it has now, and those are missing among `rest`. */
 static noreturn void count_and_fail(const building *b, feed *f, size_t from) {
-    uint64_t count = kith_filter_count(b->filter);
-    if (count < kith_filter_capacity(b->filter))
-        fail(
-            "the keys fill the filter faster than keys by chance would: they were chosen against it (see --untrusted)");
+    full_cause cause = full_because(b->filter, f->before + from + 1);
+    if (cause != FULL_OVERFLOW)
+        fail_no_overflow("the filter", b->filter, cause);
+    kith_filter_stats stats = KITH_FILTER_STATS_INIT;
+    kith_status status = kith_filter_stats_of(b->filter, &stats);
+    if (status != KITH_OK)
+        fail("%s", kith_status_text(status));
     digests *rest = digests_new(digests_share(b->a), false);
     do {
         for (size_t i = from; i < f->n; i++)
@@ -188,7 +210,7 @@ static noreturn void count_and_fail(const building *b, feed *f, size_t from) {
         from = 0;
     } while (feed_next(f));
     feed_close(f);
-    fail_too_many(b, count + digests_finish(rest), " or more");
+    fail_too_many(b, full_keys(b->filter) + (double)digests_finish(rest) / (1 - stats.rate_now), false);
 }
 
 static void build_at_once(building *b) {
@@ -248,16 +270,17 @@ static void build_from_digests(building *b) {
     for (;;) {
         create(b, capacity, held);
         if (keys > kith_filter_capacity(b->filter) && (kith_filter_capabilities(b->filter) & KITH_CAN_GROW) == 0)
-            fail_too_many(b, keys, "");
+            fail_too_many(b, (double)keys, true);
         uint64_t done = add_all(b, d, keys);
         if (done == keys)
             break;
         capacity += capacity / 4 + 1;
-        if (!may_be_larger(a) || capacity / COPIES_ROOM_MAX > keys)
-            fail("%s of %s keys went in, then there was no room: %s", text_of_integer(done, size),
-                 text_of_integer(keys, size_of_all),
-                 a->multiset ? "copies of few keys crowd; give a larger -n, or -k counting"
-                             : "keys chosen against it?");
+        if (a->multiset && (!may_be_larger(a) || capacity / COPIES_ROOM_MAX > keys))
+            fail("%s of %s keys went in, then there was no room: copies of few keys crowd; give a larger -n, or -k "
+                 "counting",
+                 text_of_integer(done, size), text_of_integer(keys, size_of_all));
+        if (!may_be_larger(a))
+            fail_no_overflow("the filter", b->filter, full_because(b->filter, keys));
         kith_filter_free(b->filter);
         (void)digests_finish(d);
     }

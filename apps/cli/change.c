@@ -2,12 +2,15 @@
  *
  * The file is read into memory, changed there, and written back as a whole when all keys have gone in or out. Until
  * then the file is as it was, and so it stays when anything fails. */
+#include <math.h>
+
 #include <kith/filter.h>
 
 #include "commands.h"
 #include "digests.h"
 #include "feed.h"
 #include "filters.h"
+#include "full.h"
 #include "lock.h"
 #include "report.h"
 #include "values.h"
@@ -49,12 +52,21 @@ static void finish(change *c, const char *done) {
     lock_release(c->lock);
 }
 
+/* A Bloom kind can be full before its count reaches the capacity, because a new key that is a false positive is not
+ * counted. What it held is then told as an estimate from the bits: the count would not explain why it is full. */
 static noreturn void fail_full(const change *c) {
-    value_text room, in, added;
-    fail("%s: it has room for %s, held %s, and after %s more it is full; nothing was added (kith build -n makes more "
-         "room)",
-         c->path, text_of_keys(kith_filter_capacity(c->filter), room),
-         text_of_integer(kith_filter_count(c->filter) - c->keys, in), text_of_integer(c->keys, added));
+    full_cause cause = full_because(c->filter, UINT64_MAX);
+    if (cause != FULL_OVERFLOW)
+        fail_no_overflow(c->path, c->filter, cause);
+    value_text room, in;
+    uint64_t count = kith_filter_count(c->filter), held = count - c->keys;
+    bool counted = count >= kith_filter_capacity(c->filter);
+    if (!counted)
+        held = (uint64_t)llround(fmax((double)held, full_keys(c->filter) - (double)c->keys));
+    fail("%s: its capacity is %s, it held %s%s before, and more came than fit; nothing was added. Build it again with a "
+         "larger -n, or with --grow.",
+         c->path, text_of_keys(kith_filter_capacity(c->filter), room), counted ? "" : "about ",
+         text_of_integer(held, in));
 }
 
 static void add(change *c, const uint64_t *values, size_t n) {

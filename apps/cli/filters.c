@@ -133,17 +133,37 @@ void filter_check_output(const char *path) {
     check_folder(path, exists);
 }
 
+kith_filter *filter_try_open(const char *path, unsigned open_flags, kith_status *status, reason_text reason) {
+    struct stat st;
+    kith_filter *filter = NULL;
+    const char *why = NULL;
+    *status = KITH_E_IO;
+    errno = 0;
+    if (strcmp(path, "-") == 0)
+        why = "a filter is read from a file, not from standard input";
+    else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        why = S_ISDIR(st.st_mode) ? text_of_errno(EISDIR) : "is not a regular file";
+    else
+        *status = kith_filter_open(path, open_flags, NULL, &filter);
+    if (why == NULL)
+        why = *status == KITH_E_NO_FILE             ? text_of_errno(ENOENT)
+              : *status == KITH_E_PERMISSION        ? text_of_errno(EACCES)
+              : *status == KITH_E_IO && errno != 0  ? text_of_errno(errno)
+                                                    : kith_status_text(*status);
+    (void)snprintf(reason, sizeof(reason_text), "%s%s", why,
+                   *status == KITH_E_VERSION ? "; a newer kith may read it" : "");
+    return filter;
+}
+
 kith_filter *filter_open(const char *path, unsigned open_flags, const arguments *a) {
     uint64_t bytes = bytes_of_input(path);
     if (open_flags & KITH_OPEN_COPY)
         memory_check(a, bytes, path);
-    kith_filter *filter;
-    errno = 0;
-    kith_status status = kith_filter_open(path, open_flags, NULL, &filter);
-    if (status == KITH_E_VERSION)
-        fail("%s: %s; a newer kith may read it", path, kith_status_text(status));
-    if (status != KITH_OK)
-        fail_status(path, status);
+    kith_status status;
+    reason_text reason;
+    kith_filter *filter = filter_try_open(path, open_flags, &status, reason);
+    if (filter == NULL)
+        fail("%s: %s", path, reason);
     return filter;
 }
 

@@ -16,6 +16,10 @@ void filter_check_input(const char *path);
  * work that can't be saved. What the user has made read-only is not replaced; "-" is fine. */
 void filter_check_output(const char *path);
 
+/* Opens a file for a command that goes on when that fails: NULL, with the status and a sentence in `reason`. */
+typedef char reason_text[256];
+kith_filter *filter_try_open(const char *path, unsigned open_flags, kith_status *status, reason_text reason);
+
 /* Opens a file; with KITH_OPEN_COPY its size must be within the memory limit. */
 kith_filter *filter_open(const char *path, unsigned open_flags, const arguments *a);
 

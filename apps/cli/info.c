@@ -1,5 +1,4 @@
 /* info.c: `kith info` and `kith verify`. The secret key of a filter is nowhere asked for, so that it can't be shown. */
-#include <errno.h>
 #include <stdio.h>
 
 #include <kith/filter.h>
@@ -24,8 +23,8 @@ static void put_json(const facts *f) {
     json_text("file", f->path);
     json_text("kind", plan->kind);
     json_integer("capacity", stats->capacity);
-    json_integer("count", stats->count);
-    json_number("keys_now", stats->keys_now);
+    json_integer("keys", stats->count);
+    json_number("estimated_keys", stats->keys_now);
     json_number("rate", stats->rate);
     json_number("rate_now", stats->rate_now);
     json_number("expected_rate", plan->expected_rate);
@@ -54,6 +53,27 @@ static void line(const char *name, const char *value) {
     out_text(out_is_coloured() ? "\033[1m%-14s\033[0m %s\n" : "%-14s %s\n", name, value);
 }
 
+/* Two numbers of keys, and why they differ. */
+static void put_keys(const facts *f) {
+    const kith_filter_stats *stats = &f->stats;
+    value_text one, two;
+    char text[80];
+    bool bits = f->plan.hashes > 0, copies = (f->plan.capabilities & KITH_CAN_COPIES) != 0;
+    (void)snprintf(text, sizeof text, "%s of %s", text_of_integer(stats->count, one),
+                   text_of_integer(stats->capacity, two));
+    line("keys", text);
+    if (copies) {
+        line("", "adds minus removals; a key that was added twice counts twice");
+    } else {
+        line("", "adds that set a new bit; a new key that was a false positive");
+        line("", "when it was added is not counted");
+    }
+    line("estimated keys", text_of_integer((uint64_t)(stats->keys_now + 0.5), one));
+    line("", bits && copies ? "distinct keys, from the number of counters in use"
+             : bits         ? "from the number of set bits: keys that were not counted included"
+                            : "nothing to estimate: keys are counted exactly");
+}
+
 static void put_text(const facts *f) {
     const kith_plan *plan = &f->plan;
     const kith_filter_stats *stats = &f->stats;
@@ -61,10 +81,7 @@ static void put_text(const facts *f) {
     char text[160];
     line("file", f->path);
     line("kind", plan->kind);
-    (void)snprintf(text, sizeof text, "%s of %s", text_of_integer(stats->count, one),
-                   text_of_integer(stats->capacity, two));
-    line("keys", text);
-    line("estimated", text_of_integer((uint64_t)(stats->keys_now + 0.5), one));
+    put_keys(f);
     (void)snprintf(text, sizeof text, "%s promised, %s now", text_of_rate(stats->rate, one),
                    text_of_rate(stats->rate_now, two));
     line("rate", text);
@@ -92,26 +109,43 @@ static void put_text(const facts *f) {
     line("can", text_of_capabilities(plan->capabilities, " ", can));
 }
 
-int command_info(const arguments *a) {
-    facts f = {.path = a->operands[0], .plan = KITH_PLAN_INIT, .stats = KITH_FILTER_STATS_INIT};
-    kith_filter *filter = filter_open(f.path, KITH_OPEN_DEFAULT, a);
-    kith_status status = kith_filter_plan_of(filter, &f.plan);
+/* False: told on stderr. */
+static bool put_file(const arguments *a, const char *path, bool first) {
+    facts f = {.path = path, .plan = KITH_PLAN_INIT, .stats = KITH_FILTER_STATS_INIT};
+    kith_status status;
+    reason_text reason;
+    kith_filter *filter = filter_try_open(path, KITH_OPEN_DEFAULT, &status, reason);
+    if (filter == NULL) {
+        note("%s: %s", path, reason);
+        return false;
+    }
+    status = kith_filter_plan_of(filter, &f.plan);
     if (status == KITH_OK)
         status = kith_filter_stats_of(filter, &f.stats);
     if (status != KITH_OK)
-        fail_status(f.path, status);
+        fail_status(path, status);
     f.hash = kith_filter_hash(filter);
-    if (a->json)
+    if (a->json) {
         put_json(&f);
-    else
+    } else {
+        if (!first)
+            out("\n", 1);
         put_text(&f);
+    }
     kith_filter_free(filter);
-    return EXIT_FOUND;
+    return true;
+}
+
+int command_info(const arguments *a) {
+    size_t shown = 0;
+    for (size_t i = 0; i < a->operand_count; i++)
+        shown += put_file(a, a->operands[i], shown == 0);
+    return shown == a->operand_count ? EXIT_FOUND : EXIT_ERROR;
 }
 
 /* ---- verify ---- */
 
-static int put_verdict(const arguments *a, const char *path, kith_status status, const char *reason) {
+static void put_verdict(const arguments *a, const char *path, kith_status status, const char *reason) {
     if (a->json) {
         json_open(NULL, '{');
         json_text("file", path);
@@ -120,28 +154,32 @@ static int put_verdict(const arguments *a, const char *path, kith_status status,
         json_text("reason", reason);
         json_close('}');
         json_end();
+    } else if (status == KITH_OK) {
+        out_text("%s: sound\n", path);
     }
     if (status != KITH_OK)
-        fail("%s: %s", path, reason);
-    if (!a->json)
-        out_text("%s: sound\n", path);
-    return EXIT_FOUND;
+        note("%s: %s", path, reason);
+}
+
+static bool verify(const arguments *a, const char *path) {
+    kith_status status;
+    reason_text unreadable;
+    const char *reason = unreadable;
+    kith_filter *filter = filter_try_open(path, KITH_OPEN_DEFAULT, &status, unreadable);
+    if (filter != NULL) {
+        reason = NULL;
+        status = kith_filter_check(filter, &reason);
+        if (status != KITH_OK && reason == NULL)
+            reason = kith_status_text(status);
+    }
+    put_verdict(a, path, status, reason);
+    kith_filter_free(filter);
+    return status == KITH_OK;
 }
 
 int command_verify(const arguments *a) {
-    const char *path = a->operands[0];
-    kith_filter *filter = NULL;
-    const char *reason = NULL;
-    filter_check_input(path);
-    errno = 0;
-    kith_status status = kith_filter_open(path, KITH_OPEN_DEFAULT, NULL, &filter);
-    if (status == KITH_E_IO && errno != 0)
-        fail_errno(path);
-    if (status == KITH_OK)
-        status = kith_filter_check(filter, &reason);
-    if (status != KITH_OK && reason == NULL)
-        reason = kith_status_text(status);
-    int verdict = put_verdict(a, path, status, status == KITH_OK ? NULL : reason);
-    kith_filter_free(filter);
-    return verdict;
+    size_t sound = 0;
+    for (size_t i = 0; i < a->operand_count; i++)
+        sound += verify(a, a->operands[i]);
+    return sound == a->operand_count ? EXIT_FOUND : EXIT_ERROR;
 }

@@ -34,6 +34,7 @@
 #include "commands.h"
 #include "feed.h"
 #include "filters.h"
+#include "full.h"
 #include "input_key.h"
 #include "lock.h"
 #include "report.h"
@@ -46,7 +47,7 @@
 typedef struct work {
     const arguments *a;
     kith_filter *drop; /* -D */
-    uint64_t lines_out;
+    uint64_t lines_in, lines_out;
 
     seen_room room; /* exact */
     seen *seen;
@@ -226,14 +227,20 @@ static kith_filter_stats stats_must(const kith_filter *filter, const char *name)
     return stats;
 }
 
-static noreturn void fail_full(const work *w) {
-    value_text room, came;
+static noreturn void fail_full(const work *w, const kith_filter *filter) {
+    full_cause cause = full_because(filter, w->from_file ? UINT64_MAX : w->lines_in);
+    if (cause != FULL_OVERFLOW)
+        fail_no_overflow(w->filter_name, filter, cause);
+    value_text room, given;
+    uint64_t capacity = kith_filter_capacity(filter);
+    const char *keys = capacity == 1 ? "key" : "keys";
+    text_of_integer(capacity, room);
     if (w->from_file)
-        fail("%s: is full with %s: begin another, with a larger -n or without, when it grows", w->a->state,
-             text_of_keys(kith_filter_capacity(w->filter), room));
-    fail("%s or more different keys came, but -n makes room for %s: give a larger -n, or leave it out and the filter "
-         "grows",
-         text_of_integer(kith_filter_count(w->filter) + 1, came), text_of_integer(w->a->capacity, room));
+        fail("%s: more than %s distinct %s, its capacity. Start another state with a larger -n, or without -n to let it "
+             "grow.",
+             w->a->state, room, keys);
+    fail("more than %s distinct %s (-n %s). Use a larger -n, or omit -n to let the filter grow.", room, keys,
+         text_of_count_exact(w->a->capacity, given));
 }
 
 /* A filter that grows tells so by its capacity. */
@@ -265,7 +272,7 @@ static void add_new(const work *w, kith_filter *filter, const uint64_t *digests,
     kith_status status =
         copies ? add_each(filter, digests, n, was_new) : kith_filter_add_many(filter, digests, n, was_new, NULL);
     if (status == KITH_E_FULL)
-        fail_full(w);
+        fail_full(w, filter);
     if (status != KITH_OK)
         fail_status(w->filter_name, status);
 }
@@ -419,6 +426,7 @@ int command_uniq(const arguments *a) {
     feed *f = w.readers != NULL ? feed_open_marked("reading", a, &hash, mark_readers, &w)
                                 : feed_open("reading", a->operands, a->operand_count, a, w.filter, &hash);
     while (feed_next(f)) {
+        w.lines_in += f->n;
         if (w.readers != NULL) {
             pass_parted(&w, f);
             continue;

@@ -173,6 +173,16 @@ const char *text_of_count(uint64_t count, value_text text) {
     return text;
 }
 
+const char *text_of_count_exact(uint64_t count, value_text text) {
+    static const char letters[] = "KMGTPE";
+    size_t power = 0;
+    for (; count != 0 && count % 1000 == 0 && power + 1 < sizeof letters; power++)
+        count /= 1000;
+    (void)snprintf(text, sizeof(value_text), "%llu%.*s", (unsigned long long)count, power > 0,
+                   power > 0 ? &letters[power - 1] : "");
+    return text;
+}
+
 const char *text_of_size(uint64_t bytes, value_text text) {
     double value = (double)bytes;
     char letter = scale(&value);

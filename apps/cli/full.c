@@ -1,0 +1,82 @@
+/* full.c: see full.h.
+ *
+ * Bloom kinds. Let N distinct keys have come, which set F of m bits, k each, and let C of them have changed a bit (the
+ * count). Keys that were not chosen satisfy, up to chance,
+ *
+ *     keys(F) = N       the estimate of kith_filter_stats
+ *     C = N - P         P keys were false positives when they came: at most N * rate_now, because the rate only grows
+ *
+ * so keys(F) - N * rate_now - C is at most 0, with a variance of at most that of keys(F) plus that of P. If the m bits were
+ * set independently, the variance of F would be m z (1 - z), where z is the share of bits that are 0. The true variance is
+ * smaller, at half load by a factor of 3.3 for one array of bits and of 2.4 or more for blocks. dF/dN is k z.
+ *
+ * Chosen keys that always set k new bits reach half load with 0.72 N keys: the difference is 0.28 N, and from about a
+ * hundred keys on that is more than six standard deviations. */
+#include "full.h"
+
+#include <math.h>
+
+#include "report.h"
+#include "values.h"
+
+static kith_filter_stats stats_must(const kith_filter *filter) {
+    kith_filter_stats stats = KITH_FILTER_STATS_INIT;
+    kith_status status = kith_filter_stats_of(filter, &stats);
+    if (status != KITH_OK)
+        fail("%s", kith_status_text(status));
+    return stats;
+}
+
+static kith_plan plan_must(const kith_filter *filter) {
+    kith_plan plan = KITH_PLAN_INIT;
+    kith_status status = kith_filter_plan_of(filter, &plan);
+    if (status != KITH_OK)
+        fail("%s", kith_status_text(status));
+    return plan;
+}
+
+double full_keys(const kith_filter *filter) {
+    kith_filter_stats stats = stats_must(filter);
+    return fmax(stats.keys_now, (double)stats.count);
+}
+
+static bool keys_explain_bits(const kith_filter_stats *stats, unsigned hashes) {
+    double zero = 1 - stats->load;
+    if (zero <= 0)
+        return false;
+    double false_positives = stats->keys_now * stats->rate_now;
+    double slope = hashes * zero;
+    double variance = (double)stats->cells * zero * (1 - zero) / (slope * slope) + false_positives;
+    return stats->keys_now - false_positives - (double)stats->count <= 6 * sqrt(variance);
+}
+
+full_cause full_because(const kith_filter *filter, uint64_t came) {
+    uint32_t can = kith_filter_capabilities(filter);
+    uint64_t capacity = kith_filter_capacity(filter);
+    if (can & KITH_CAN_GROW)
+        return FULL_GROWN;
+    if (kith_filter_count(filter) >= capacity)
+        return FULL_OVERFLOW;
+    unsigned hashes = plan_must(filter).hashes;
+    if (hashes == 0)
+        return FULL_CROWDED;
+    /* Kinds that keep copies count every key: below the capacity they are not overfull. */
+    if ((can & KITH_CAN_COPIES) != 0 || came <= capacity)
+        return FULL_CHOSEN;
+    kith_filter_stats stats = stats_must(filter);
+    return keys_explain_bits(&stats, hashes) ? FULL_OVERFLOW : FULL_CHOSEN;
+}
+
+void fail_no_overflow(const char *name, const kith_filter *filter, full_cause cause) {
+    value_text count, capacity, keys;
+    text_of_keys(kith_filter_count(filter), count);
+    if (cause == FULL_GROWN)
+        fail("%s: it has grown as far as it can, to %s", name, count);
+    if (cause == FULL_CROWDED)
+        fail("%s: no free slot for a key after %s of %s: copies of few keys, or keys that were chosen against it, fill "
+             "the slots of some buckets. Use -k counting for copies, --untrusted for keys that others choose.",
+             name, count, text_of_integer(kith_filter_capacity(filter), capacity));
+    fail("%s: %s set as many bits as about %s random keys would, so these keys were probably chosen to overfill it. Use "
+         "--untrusted, which hashes with a secret key.",
+         name, count, text_of_integer((uint64_t)llround(full_keys(filter)), keys));
+}
