@@ -8,12 +8,13 @@
  *     | the caller's | waiting   |     | being filled  |    block i of the stream lies in place i % BLOCKS
  *     +--------------+-----------+-----+---------------+
  *
- * To wake a thread costs more than to split a block, so a reader that found all blocks full sleeps until half of them are
- * free, and a thread is woken only if it sleeps. With one thread the same blocks are filled when they are asked for.
+ * To wake a thread costs more than to split a block, so a reader that found all blocks full sleeps until half of them
+ * are free, and a thread is woken only if it sleeps. With one thread the same blocks are filled when they are asked
+ * for.
  *
  * The reader never speaks: what goes wrong is kept in the block where it happened, and told by the caller's thread when
- * the records before it have been used. So errors come at the same place with any number of threads, and only one
- * thread ever ends the tool. */
+ * the records before it have been used; notes when the first of them are. So errors come at the same place with any
+ * number of threads, and only one thread ever ends the tool. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -187,11 +188,22 @@ static noreturn void fail_at(input *in, const block *b) {
     fail("%s: %s", b->error_name, b->reason);
 }
 
+/* What the block found that is no error. */
+static void note_findings(const block *b) {
+    if (b->bom_name != NULL)
+        note("%s: begins with a UTF-8 byte order mark, which is not part of the first key", b->bom_name);
+    if (b->cr_name != NULL && b->cr_line != 0)
+        note("%s:%" PRIu64 ": %s", b->cr_name, b->cr_line, BLOCK_CR_NOTE);
+    else if (b->cr_name != NULL)
+        note("%s: %s", b->cr_name, BLOCK_CR_ALONE);
+}
+
 size_t input_next(input *in, const input_record **records) {
     for (;;) {
         if (in->current == NULL) {
             in->current = next_block(in);
             in->skipped += in->current->skipped;
+            note_findings(in->current);
             in->at = 0;
         }
         block *b = in->current;

@@ -15,6 +15,10 @@ typedef struct block {
     size_t record_count;
     uint64_t skipped; /* records left out by skip_bad */
 
+    const char *bom_name; /* NULL, or a file that is begun in this block and had a byte order mark */
+    const char *cr_name;  /* NULL, or the file with the first line that ends in CR */
+    uint64_t cr_line;     /* that line; 0: the file has CR instead of newlines */
+
     bool last;              /* no block follows */
     const char *error_name; /* NULL, or: after these records reading failed */
     uint64_t error_line;    /* 0: the file as a whole */
@@ -38,11 +42,15 @@ typedef struct splitter {
     size_t path_count, path_next;
     source source;
     bool open;
+    bool cr_noted; /* a line that ends in CR was found */
     uint64_t line; /* lines of this file so far, or records that end otherwise */
     char *carry;   /* the beginning of a record, or bytes that were not split for want of record room */
     size_t carry_bytes;
     place carry_place; /* in those; its `at` is 0 */
 } splitter;
+
+/* What the caller says of b->cr_line, and of 0 there. */
+extern const char BLOCK_CR_NOTE[], BLOCK_CR_ALONE[];
 
 /* The next block: records, or `last`, or an error; records before an error come with it. */
 void block_fill(block *b, splitter *s);

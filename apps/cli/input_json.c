@@ -33,6 +33,7 @@ typedef struct reader {
 typedef struct text {
     const char *bytes;
     size_t byte_count;
+    bool is_number;
 } text;
 
 static bool bad(reader *r, const char *wrong) {
@@ -154,7 +155,7 @@ static bool string(reader *r, text *t) {
     if (!plain_stretch(r))
         return false;
     if (*r->at == '"') {
-        *t = (text){start, (size_t)(r->at++ - start)};
+        *t = (text){start, (size_t)(r->at++ - start), false};
         return true;
     }
     char *to = r->room;
@@ -169,7 +170,7 @@ static bool string(reader *r, text *t) {
         if (!plain_stretch(r))
             return false;
     }
-    *t = (text){r->room, (size_t)(to - r->room)};
+    *t = (text){r->room, (size_t)(to - r->room), false};
     return true;
 }
 
@@ -201,7 +202,7 @@ static bool number(reader *r, text *t) {
         if (!digits(r))
             return false;
     }
-    *t = (text){start, (size_t)(r->at - start)};
+    *t = (text){start, (size_t)(r->at - start), true};
     return true;
 }
 
@@ -311,7 +312,7 @@ static bool object(reader *r, const char *name, text *key, bool *found, bool *ot
         r->at++;
     size_t name_bytes = strlen(name);
     while (!last) {
-        text field, got = {NULL, 0};
+        text field, got = {NULL, 0, false};
         if (!member(r, &field))
             return false;
         bool wanted = field.byte_count == name_bytes && memcmp(field.bytes, name, name_bytes) == 0;
@@ -332,9 +333,10 @@ static bool object(reader *r, const char *name, text *key, bool *found, bool *ot
     return r->at == r->end || bad(r, "something follows the JSON object");
 }
 
-const char *json_key(const char *name, input_record *record, char *room, char *reason, size_t reason_bytes) {
+const char *json_key(const char *name, input_record *record, bool *is_number, char *room, char *reason,
+                     size_t reason_bytes) {
     reader r = {.at = record->line, .end = record->line + record->line_bytes, .room = room};
-    text key = {NULL, 0};
+    text key = {NULL, 0, false};
     bool found = false, other = false;
     if (!object(&r, name, &key, &found, &other))
         return r.wrong;
@@ -345,5 +347,6 @@ const char *json_key(const char *name, input_record *record, char *room, char *r
     }
     record->key = key.bytes;
     record->key_bytes = key.byte_count;
+    *is_number = key.is_number;
     return NULL;
 }

@@ -1,15 +1,15 @@
 /* input_key.c: from a line to its key.
  *
- *     line  ->  column, or value of a JSON field  ->  trim  ->  hex, or fold  ->  key
+ *     line  ->  column, or value of a JSON field  ->  trim  ->  hex, or fold  ->  type of a JSON value  ->  key
  *
  * Every step gives a stretch of what it got, or writes anew something that is no longer than what it got: a line's own
  * length is room enough for all of them, and a step may write over what it reads, front to back.
  *
- * Columns. With a comma as delimiter the line is CSV: a field that begins with a quote ends with the next quote that is
- * not doubled, and then a comma or the end of the record must come; a quote elsewhere is a byte like any other. The whole
- * record is looked at, even past the column that is wanted. A newline in a quoted field is a byte of it: a record goes on
- * where a quote is open at the end of a line, and at the ends of lines that is all there is to know, since no pair of
- * quotes lies across one. Any other delimiter has no quotes. */
+ * Columns. With `quotes` the line is CSV: a field that begins with a quote ends with the next quote that is not
+ * doubled, and then a delimiter or the end of the record must come; a quote elsewhere is a byte like any other. The
+ * whole record is looked at, even past the column that is wanted. A newline in a quoted field is a byte of it: a record
+ * goes on where a quote is open at the end of a line, and at the ends of lines that is all there is to know, since no
+ * pair of quotes lies across one. */
 #include "input_key.h"
 
 #include <assert.h>
@@ -19,20 +19,25 @@
 
 #include "input_json.h"
 
-const char KEY_QUOTE_OPEN[] = "a quote is not closed";
+const char KEY_QUOTE_OPEN[] = "a quote is not closed" KEY_NO_QUOTES;
 const char KEY_QUOTE_AND_CR[] = "a closing quote is followed by CR: give --crlf";
 
 bool key_is_line(const input_shape *shape) {
     return shape->field == 0 && shape->json_field == NULL && !shape->hex && !shape->fold && !shape->trim &&
-           !shape->crlf;
+           shape->cr != INPUT_CR_STRIP;
 }
 
 bool key_has_lines(const input_shape *shape) {
-    return shape->field != 0 && shape->delim == ',' && shape->end == '\n';
+    return shape->field != 0 && shape->quotes && shape->end == '\n';
+}
+
+bool key_may_have_cr(const input_shape *shape) {
+    return shape->cr != INPUT_CR_KEEP && shape->end == '\n' && shape->fixed_bytes == 0 && shape->json_field == NULL &&
+           !shape->trim && !shape->hex;
 }
 
 bool key_needs_room(const input_shape *shape) {
-    return (shape->field != 0 && shape->delim == ',') || shape->json_field != NULL || shape->hex || shape->fold;
+    return (shape->field != 0 && shape->quotes) || shape->json_field != NULL || shape->hex || shape->fold;
 }
 
 static const char *no_column(unsigned wanted, unsigned there, char *reason, size_t reason_bytes) {
@@ -71,14 +76,14 @@ static const char *quoted_end(const char *at, const char *end, size_t *doubled) 
     }
 }
 
-key_quotes key_quotes_of(const char *line, size_t line_bytes) {
+key_quotes key_quotes_of(const char *line, size_t line_bytes, char delim) {
     const char *at = line, *end = line + line_bytes;
     size_t doubled;
     for (bool open = true;; open = *at == '"', at += open) {
-        at = open ? quoted_end(at, end, &doubled) : memchr(at, ',', (size_t)(end - at));
+        at = open ? quoted_end(at, end, &doubled) : memchr(at, delim, (size_t)(end - at));
         if (at == NULL)
             return open ? KEY_QUOTES_OPEN : KEY_QUOTES_CLOSED;
-        if (at < end && *at != ',')
+        if (at < end && *at != delim)
             return KEY_QUOTES_BROKEN;
         if (at == end || ++at == end)
             return KEY_QUOTES_CLOSED;
@@ -109,10 +114,10 @@ static const char *csv_column(const input_shape *shape, input_record *r, char *r
             key_end = at - 1;
             if (at + 1 == end && *at == '\r')
                 return KEY_QUOTE_AND_CR;
-            if (at < end && *at != ',')
-                return "a closing quote is followed by more of its field";
+            if (at < end && *at != shape->delim)
+                return "a closing quote is followed by more of its field" KEY_NO_QUOTES;
         } else {
-            at = at == end ? NULL : memchr(at, ',', (size_t)(end - at));
+            at = at == end ? NULL : memchr(at, shape->delim, (size_t)(end - at));
             if (at == NULL)
                 at = end;
             key_end = at;
@@ -153,6 +158,8 @@ static int hex_digit(char c) {
 }
 
 static const char *unhex(input_record *r, char *room) {
+    if (r->key_bytes > 0 && r->key[r->key_bytes - 1] == '\r')
+        return "the hex digits are followed by CR: give --crlf";
     if (r->key_bytes % 2 != 0)
         return "an odd number of hex digits";
     for (size_t i = 0; i < r->key_bytes; i += 2) {
@@ -174,20 +181,36 @@ static void fold(input_record *r, char *room) {
     r->key = room;
 }
 
+/* Sets the keys of numbers and of strings apart: see input_json.h. The value is shorter than its line by its braces and
+ * name, so there is room for a byte more. */
+static void set_type(input_record *r, bool is_number, char *room) {
+    if (!is_number && (r->key_bytes == 0 || *r->key != '\0'))
+        return;
+    memmove(room + 1, r->key, r->key_bytes);
+    *room = '\0';
+    r->key = room;
+    r->key_bytes++;
+}
+
 const char *key_of(const input_shape *shape, input_record *r, char *room, char *reason, size_t reason_bytes) {
     const char *wrong = NULL;
+    bool is_number = false;
     r->key = r->line;
     r->key_bytes = r->line_bytes;
     if (shape->json_field != NULL)
-        wrong = json_key(shape->json_field, r, room, reason, reason_bytes);
+        wrong = json_key(shape->json_field, r, &is_number, room, reason, reason_bytes);
     else if (shape->field != 0)
-        wrong = shape->delim == ',' ? csv_column(shape, r, room, reason, reason_bytes)
-                                    : column(shape, r, reason, reason_bytes);
+        wrong =
+            shape->quotes ? csv_column(shape, r, room, reason, reason_bytes) : column(shape, r, reason, reason_bytes);
     if (wrong == NULL && shape->trim)
         trim(r);
-    if (wrong == NULL && shape->hex)
+    if (wrong == NULL && shape->hex && shape->json_typed && is_number)
+        wrong = "the value is a number, not hex digits in quotes (--json-text reads its digits)";
+    else if (wrong == NULL && shape->hex)
         wrong = unhex(r, room);
     else if (wrong == NULL && shape->fold)
         fold(r, room);
+    if (wrong == NULL && shape->json_field != NULL && shape->json_typed && !shape->hex)
+        set_type(r, is_number, room);
     return wrong;
 }

@@ -1,10 +1,12 @@
 /* input_source.c: files and pipes.
  *
- *     read(2) ->  packed: 128 KiB  ->  unpacker  ->  the caller's block       gz, zst, xz
+ *     read(2) ->  packed: 128 KiB  ->  unpacker  ->  the caller's block       archives
  *     read(2) ------------------------------------>  the caller's block       plain
  *
  * What a file is, its first bytes say and not its name: the first read of every file goes to `packed`, and if no
  * unpacker knows its head, those bytes are handed on as they are and all later ones are read to where they are wanted.
+ * For text the first bytes are looked at once more, after unpacking: a tar archive may be packed in a gzip file, and a
+ * byte order mark too. What fails while they are unpacked is reported when they have been handed on.
  *
  * A pipe may stay silent for hours, and the thread that reads must still end when it is told to: before reading from
  * anything that is no regular file it waits for that file and for stop_fd.
@@ -88,16 +90,18 @@ static bool read_packed(source *s) {
     return true;
 }
 
-static bool read_head(source *s) {
-    s->packed_at = s->packed_bytes = 0;
-    while (s->packed_bytes < UNPACK_HEAD_BYTES && !s->at_end) {
+/* A line of a pipe or a terminal is not held back to see what kind of file it begins. */
+static bool has_record(const source *s, const source_rules *rules, const char *bytes, size_t n) {
+    return s->prompt && rules->lines && n > 0 && memchr(bytes, rules->end, n) != NULL;
+}
+
+static bool read_head(source *s, const source_rules *rules) {
+    size_t wanted = rules->lines ? MAGIC_HEAD_BYTES : rules->unpack ? UNPACK_HEAD_BYTES : 0;
+    while (s->packed_bytes < wanted && !s->at_end && !has_record(s, rules, s->packed, s->packed_bytes)) {
         long long got = read_file(s, s->packed + s->packed_bytes, PACKED_ROOM - s->packed_bytes);
         if (got < 0)
             return false;
         s->packed_bytes += (size_t)got;
-        /* A line of a terminal is not held back to see whether it is an archive. */
-        if (s->prompt && memchr(s->packed, '\n', s->packed_bytes) != NULL)
-            break;
     }
     return true;
 }
@@ -124,27 +128,20 @@ static bool open_file(source *s, const char *path) {
     return true;
 }
 
-bool source_open(source *s, const char *path, bool may_be_packed) {
-    assert(s->fd < 0 && s->unpacker == NULL);
-    s->at_end = false;
-    if (s->packed == NULL && (s->packed = malloc(PACKED_ROOM)) == NULL)
-        return because(s, "no memory");
-    if (!open_file(s, path) || !read_head(s))
-        return false;
-    return !may_be_packed || unpack_open(s->packed, s->packed_bytes, &s->unpacker, s->reason, sizeof s->reason);
-}
-
-static long long read_plain(source *s, char *bytes, size_t room) {
-    size_t left = s->packed_bytes - s->packed_at;
-    if (left == 0)
-        return read_file(s, bytes, room);
-    size_t n = left < room ? left : room;
-    memcpy(bytes, s->packed + s->packed_at, n);
-    s->packed_at += n;
+static long long hand_on(char *bytes, size_t room, const char *from, size_t *at, size_t end) {
+    size_t left = end - *at, n = left < room ? left : room;
+    memcpy(bytes, from + *at, n);
+    *at += n;
     return (long long)n;
 }
 
-long long source_read(source *s, char *bytes, size_t room) {
+static long long read_plain(source *s, char *bytes, size_t room) {
+    if (s->packed_at == s->packed_bytes)
+        return read_file(s, bytes, room);
+    return hand_on(bytes, room, s->packed, &s->packed_at, s->packed_bytes);
+}
+
+static long long read_on(source *s, char *bytes, size_t room) {
     if (s->unpacker == NULL)
         return read_plain(s, bytes, room);
     for (;;) {
@@ -161,6 +158,56 @@ long long source_read(source *s, char *bytes, size_t room) {
         if (made != 0 || (s->at_end && s->packed_at == s->packed_bytes))
             return (long long)made;
     }
+}
+
+static void unpack_head(source *s, const source_rules *rules) {
+    while (s->head_bytes < sizeof s->head && !has_record(s, rules, s->head, s->head_bytes)) {
+        long long got = read_on(s, s->head + s->head_bytes, sizeof s->head - s->head_bytes);
+        s->head_failed = got < 0;
+        if (got <= 0)
+            return;
+        s->head_bytes += (size_t)got;
+    }
+}
+
+/* Looks at the first bytes of the text. False, and s->reason: it is none. */
+static bool begin_text(source *s, const source_rules *rules) {
+    char reason[SOURCE_REASON_BYTES];
+    if (s->unpacker != NULL)
+        unpack_head(s, rules);
+    const char *head = s->unpacker != NULL ? s->head : s->packed;
+    size_t n = s->unpacker != NULL ? s->head_bytes : s->packed_bytes;
+    if (rules->check && magic_refuses(head, n, reason, sizeof reason))
+        return because(s, reason);
+    const char *inner = rules->check && s->unpacker != NULL ? unpack_format_of(head, n) : NULL;
+    if (inner != NULL) {
+        snprintf(s->reason, sizeof s->reason, "is packed twice, inside with %s: unpack it once first", inner);
+        return false;
+    }
+    s->had_bom = magic_begins_with_bom(head, n);
+    if (s->had_bom)
+        *(s->unpacker != NULL ? &s->head_at : &s->packed_at) += MAGIC_BOM_BYTES;
+    return true;
+}
+
+bool source_open(source *s, const char *path, const source_rules *rules) {
+    assert(s->fd < 0 && s->unpacker == NULL);
+    s->at_end = s->had_bom = s->head_failed = false;
+    s->packed_at = s->packed_bytes = s->head_at = s->head_bytes = 0;
+    if (s->packed == NULL && (s->packed = malloc(PACKED_ROOM)) == NULL)
+        return because(s, "no memory");
+    if (!open_file(s, path) || !read_head(s, rules))
+        return false;
+    if (rules->unpack &&
+        !unpack_open(s->name, s->packed, s->packed_bytes, s->at_end, &s->unpacker, s->reason, sizeof s->reason))
+        return false;
+    return !rules->lines || begin_text(s, rules);
+}
+
+long long source_read(source *s, char *bytes, size_t room) {
+    if (s->head_at < s->head_bytes)
+        return hand_on(bytes, room, s->head, &s->head_at, s->head_bytes);
+    return s->head_failed ? -1 : read_on(s, bytes, room);
 }
 
 void source_close(source *s) {

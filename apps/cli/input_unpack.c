@@ -1,17 +1,24 @@
-/* input_unpack.c: three libraries, one shape.
+/* input_unpack.c: five libraries, one shape.
  *
- *     format   first bytes                      library   names end in   zero bytes may follow an archive
- *     gzip     1f 8b 08, flags below 20         zlib      .gz            yes (tapes pad so)
- *     zstd     28 b5 2f fd, or 5? 2a 4d 18      libzstd   .zst           no
- *     xz       fd 37 7a 58 5a 00                liblzma   .xz            yes
+ *     format   first bytes                             library   names end in   zero bytes may follow an archive
+ *     gzip     1f 8b 08, flags below 20                zlib      .gz            yes (tapes pad so)
+ *     zstd     28 b5 2f fd, or 5? 2a 4d 18             libzstd   .zst           no
+ *     xz       fd 37 7a 58 5a 00                       liblzma   .xz            yes
+ *     bzip2    "BZh", a digit, and a block or the end  libbz2    .bz2           no
+ *     lz4      04 22 4d 18, or 5? 2a 4d 18 before it   liblz4    .lz4           no
  *
  * Archives may follow one another. What follows one and begins with another byte is garbage, and told as such.
  *
  * gzip has a signature of two bytes; its method and the flags that must be 0 are looked at as well, so that binary
- * lines are taken for an archive with a probability of 2^-27 and not 2^-16.
+ * lines are taken for an archive with a probability of 2^-27 and not 2^-16. The signature of bzip2 is readable text;
+ * the six bytes after it, the same in every archive, are compared too.
  *
- * A damaged archive could ask for a window of gigabytes. zstd refuses past 128 MiB by itself (zstd --long=28 and up makes
- * such archives); xz gets 256 MiB, four times what its highest preset needs. */
+ * zstd and lz4 share their skippable frames (5? 2a 4d 18 and a length). A file that begins with some is lz4 if an lz4
+ * frame follows them within the bytes at hand, which are up to 128 KiB, and otherwise zstd: pzstd writes such files.
+ *
+ * A damaged archive could ask for a window of gigabytes. zstd refuses past 128 MiB by itself (zstd --long=28 and up
+ * makes such archives); xz gets 256 MiB, four times what its highest preset needs. bzip2 needs 4 MB and lz4 9 MB at
+ * most. */
 #include "input_unpack.h"
 
 #include <assert.h>
@@ -30,9 +37,15 @@
 #ifdef CLI_WITH_LZMA
 #include <lzma.h>
 #endif
+#ifdef CLI_WITH_BZ2
+#include <bzlib.h>
+#endif
+#ifdef CLI_WITH_LZ4
+#include <lz4frame.h>
+#endif
 
 #define XZ_MEMORY_MAX ((uint64_t)256 << 20)
-#define PIECE_MAX ((size_t)1 << 30) /* zlib counts in unsigned int */
+#define PIECE_MAX ((size_t)1 << 30) /* zlib and libbz2 count in unsigned int */
 
 typedef struct stream {
     const char *in;
@@ -46,6 +59,7 @@ typedef const char *step_function(unpacker *u, stream *s);
 
 typedef struct format {
     const char *name, *suffix;
+    const char *signature; /* as far as it is the same in every file and has no zero byte */
     bool (*begins)(const uint8_t *head, size_t head_bytes);
     bool (*may_begin)(uint8_t first); /* an archive that follows another one */
     bool zeroes_follow;
@@ -67,6 +81,12 @@ struct unpacker {
 #endif
 #ifdef CLI_WITH_LZMA
         lzma_stream xz;
+#endif
+#ifdef CLI_WITH_BZ2
+        bz_stream bzip2;
+#endif
+#ifdef CLI_WITH_LZ4
+        LZ4F_dctx *lz4;
 #endif
         char none;
     } state;
@@ -93,15 +113,39 @@ static bool begins_gzip(const uint8_t *head, size_t head_bytes) {
     return head_bytes >= 4 && memcmp(head, "\x1f\x8b\x08", 3) == 0 && head[3] < 0x20;
 }
 
+static bool is_skippable(const uint8_t *head, size_t head_bytes) {
+    return head_bytes >= 4 && (head[0] & 0xf0) == 0x50 && memcmp(head + 1, "\x2a\x4d\x18", 3) == 0;
+}
+
+static bool begins_lz4(const uint8_t *head, size_t head_bytes) {
+    while (is_skippable(head, head_bytes) && head_bytes >= 8) {
+        uint64_t frame_bytes =
+            8 + ((uint64_t)head[4] | (uint64_t)head[5] << 8 | (uint64_t)head[6] << 16 | (uint64_t)head[7] << 24);
+        if (frame_bytes > head_bytes)
+            return false;
+        head += frame_bytes;
+        head_bytes -= (size_t)frame_bytes;
+    }
+    return head_bytes >= 4 && memcmp(head, "\x04\x22\x4d\x18", 4) == 0;
+}
+
 static bool begins_zstd(const uint8_t *head, size_t head_bytes) {
-    if (head_bytes < 4)
-        return false;
-    bool skippable = (head[0] & 0xf0) == 0x50 && memcmp(head + 1, "\x2a\x4d\x18", 3) == 0;
-    return skippable || memcmp(head, "\x28\xb5\x2f\xfd", 4) == 0;
+    if (is_skippable(head, head_bytes))
+        return !begins_lz4(head, head_bytes);
+    return head_bytes >= 4 && memcmp(head, "\x28\xb5\x2f\xfd", 4) == 0;
 }
 
 static bool begins_xz(const uint8_t *head, size_t head_bytes) {
     return head_bytes >= 6 && memcmp(head, "\xfd\x37\x7a\x58\x5a\x00", 6) == 0;
+}
+
+/* Six bytes, of which two are behind the digit, are enough: a cut file is told to be cut. */
+static bool begins_bzip2(const uint8_t *head, size_t head_bytes) {
+    if (head_bytes < 6 || memcmp(head, "BZh", 3) != 0 || head[3] < '1' || head[3] > '9')
+        return false;
+    size_t more = head_bytes < 10 ? head_bytes - 4 : 6;
+    return memcmp(head + 4, "\x31\x41\x59\x26\x53\x59", more) == 0 ||
+           memcmp(head + 4, "\x17\x72\x45\x38\x50\x90", more) == 0;
 }
 
 static bool may_begin_gzip(uint8_t first) {
@@ -114,6 +158,14 @@ static bool may_begin_zstd(uint8_t first) {
 
 static bool may_begin_xz(uint8_t first) {
     return first == 0xfd;
+}
+
+static bool may_begin_bzip2(uint8_t first) {
+    return first == 'B';
+}
+
+static bool may_begin_lz4(uint8_t first) {
+    return first == 0x04 || (first & 0xf0) == 0x50;
 }
 
 #ifdef CLI_WITH_ZLIB
@@ -230,30 +282,139 @@ static void xz_close(unpacker *u) {
 #define xz_close NULL
 #endif
 
+#ifdef CLI_WITH_BZ2
+static bool bzip2_open(unpacker *u) {
+    return BZ2_bzDecompressInit(&u->state.bzip2, 0, 0) == BZ_OK;
+}
+
+static bool bzip2_again(unpacker *u) {
+    BZ2_bzDecompressEnd(&u->state.bzip2);
+    memset(&u->state.bzip2, 0, sizeof u->state.bzip2);
+    return bzip2_open(u);
+}
+
+static const char *bzip2_step(unpacker *u, stream *s) {
+    bz_stream *z = &u->state.bzip2;
+    z->next_in = (char *)(uintptr_t)s->in;
+    z->avail_in = (unsigned)(s->in_bytes < PIECE_MAX ? s->in_bytes : PIECE_MAX);
+    z->next_out = s->out;
+    z->avail_out = (unsigned)(s->out_bytes < PIECE_MAX ? s->out_bytes : PIECE_MAX);
+    int answer = BZ2_bzDecompress(z);
+    s->in_bytes -= (size_t)(z->next_in - s->in);
+    s->out_bytes -= (size_t)(z->next_out - s->out);
+    switch (answer) {
+    case BZ_STREAM_END:
+        u->inside = false;
+        return NULL;
+    case BZ_OK:
+        return NULL;
+    case BZ_MEM_ERROR:
+        return "no memory";
+    case BZ_DATA_ERROR_MAGIC: /* the first archive was recognised, so this is behind one */
+        return followed(u);
+    default:
+        return damaged(u, "");
+    }
+}
+
+static void bzip2_close(unpacker *u) {
+    BZ2_bzDecompressEnd(&u->state.bzip2);
+}
+#else
+#define bzip2_open NULL
+#define bzip2_again NULL
+#define bzip2_step NULL
+#define bzip2_close NULL
+#endif
+
+#ifdef CLI_WITH_LZ4
+static bool lz4_open(unpacker *u) {
+    return !LZ4F_isError(LZ4F_createDecompressionContext(&u->state.lz4, LZ4F_VERSION));
+}
+
+static bool lz4_again(unpacker *u) {
+    LZ4F_resetDecompressionContext(u->state.lz4);
+    return true;
+}
+
+static const char *lz4_step(unpacker *u, stream *s) {
+    size_t used = s->in_bytes, made = s->out_bytes;
+    size_t answer = LZ4F_decompress(u->state.lz4, s->out, &made, s->in, &used, NULL);
+    if (LZ4F_isError(answer))
+        return damaged(u, LZ4F_getErrorName(answer));
+    s->in_bytes -= used;
+    s->out_bytes -= made;
+    u->inside = answer != 0;
+    return NULL;
+}
+
+static void lz4_close(unpacker *u) {
+    LZ4F_freeDecompressionContext(u->state.lz4);
+}
+#else
+#define lz4_open NULL
+#define lz4_again NULL
+#define lz4_step NULL
+#define lz4_close NULL
+#endif
+
+#define CALLS(format) begins_##format, may_begin_##format
+#define STEPS(format) format##_open, format##_again, format##_step, format##_close
 static const format FORMATS[] = {
-    {"gzip", ".gz", begins_gzip, may_begin_gzip, true, gzip_open, gzip_again, gzip_step, gzip_close},
-    {"zstd", ".zst", begins_zstd, may_begin_zstd, false, zstd_open, zstd_again, zstd_step, zstd_close},
-    {"xz", ".xz", begins_xz, may_begin_xz, true, xz_open, xz_again, xz_step, xz_close},
+    {"gzip", ".gz", "\x1f\x8b\x08", CALLS(gzip), true, STEPS(gzip)},
+    {"zstd", ".zst", "\x28\xb5\x2f\xfd", CALLS(zstd), false, STEPS(zstd)},
+    {"xz", ".xz", "\xfd\x37\x7a\x58\x5a", CALLS(xz), true, STEPS(xz)},
+    {"bzip2", ".bz2", "BZh", CALLS(bzip2), false, STEPS(bzip2)},
+    {"lz4", ".lz4", "\x04\x22\x4d\x18", CALLS(lz4), false, STEPS(lz4)},
 };
 
-bool unpack_knows_name(const char *path) {
+static const format *format_named(const char *path) {
     size_t bytes = strlen(path);
     for (size_t i = 0; i < sizeof FORMATS / sizeof *FORMATS; i++) {
         size_t suffix_bytes = strlen(FORMATS[i].suffix);
         if (bytes > suffix_bytes && strcmp(path + bytes - suffix_bytes, FORMATS[i].suffix) == 0)
-            return true;
+            return &FORMATS[i];
     }
-    return false;
+    return NULL;
 }
 
-bool unpack_open(const char *head, size_t head_bytes, unpacker **u, char *reason, size_t reason_bytes) {
-    *u = NULL;
-    const format *found = NULL;
+static const format *format_beginning(const char *head, size_t head_bytes) {
     for (size_t i = 0; i < sizeof FORMATS / sizeof *FORMATS; i++)
         if (FORMATS[i].begins((const uint8_t *)head, head_bytes))
-            found = &FORMATS[i];
+            return &FORMATS[i];
+    return NULL;
+}
+
+bool unpack_knows_name(const char *path) {
+    return format_named(path) != NULL;
+}
+
+const char *unpack_format_of(const char *head, size_t head_bytes) {
+    const format *found = format_beginning(head, head_bytes);
+    return found != NULL ? found->name : NULL;
+}
+
+/* A file with the name of an archive and too few bytes to be one is not an empty list: it was not written completely.
+ * True, with the reason, for a file whose bytes, all that it has, agree with the signature as far as they go. */
+static bool is_stub(const format *named, const char *head, size_t head_bytes, char *reason, size_t reason_bytes) {
+    size_t compared = strlen(named->signature);
+    if (compared > head_bytes)
+        compared = head_bytes;
+    if (head_bytes >= UNPACK_HEAD_BYTES || memcmp(head, named->signature, compared) != 0)
+        return false;
+    if (head_bytes == 0)
+        snprintf(reason, reason_bytes, "is empty, which no %s archive is: it was not written completely", named->name);
+    else
+        snprintf(reason, reason_bytes, "the %s archive is cut: its end is missing", named->name);
+    return true;
+}
+
+bool unpack_open(const char *name, const char *head, size_t head_bytes, bool at_end, unpacker **u, char *reason,
+                 size_t reason_bytes) {
+    *u = NULL;
+    const format *found = format_beginning(head, head_bytes), *named = format_named(name);
     if (found == NULL)
-        return true;
+        return named == NULL || !at_end || !is_stub(named, head, head_bytes, reason, reason_bytes);
     if (found->open == NULL) {
         snprintf(reason, reason_bytes, "is packed with %s, and this kith was built without it: unpack it first",
                  found->name);

@@ -1,20 +1,27 @@
-/* input_unpack.h: gzip, zstd and xz behind one call. What is left out of a build is known by name all the same. */
+/* input_unpack.h: gzip, zstd, xz, bzip2 and lz4 behind one call. A format that this build has no library for is
+ * recognised all the same, and refused by name. */
 #ifndef CLI_INPUT_UNPACK_H
 #define CLI_INPUT_UNPACK_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* So many first bytes tell what a file is. */
-#define UNPACK_HEAD_BYTES 6
+/* This many first bytes are enough to recognise a format, unless the file begins with a skippable frame. */
+#define UNPACK_HEAD_BYTES 10
 
 typedef struct unpacker unpacker;
 
 /* Does the name end as those of packed files do? */
 bool unpack_knows_name(const char *path);
 
-/* *u for a file that begins so: NULL when it is not packed. False, and a reason: known, but not in this build. */
-bool unpack_open(const char *head, size_t head_bytes, unpacker **u, char *reason, size_t reason_bytes);
+/* The name of the format of a file that begins with these bytes; NULL if it is not packed. */
+const char *unpack_format_of(const char *head, size_t head_bytes);
+
+/* Sets *u to an unpacker for a file that begins with these bytes, or to NULL when it is not packed; `at_end` says that
+ * the file has no more of them. Returns false, with a reason, if the format is known but not in this build, and if the
+ * name is that of a packed file which has no bytes, or only a part of the signature. */
+bool unpack_open(const char *name, const char *head, size_t head_bytes, bool at_end, unpacker **u, char *reason,
+                 size_t reason_bytes);
 
 /* Takes from `in` (*used bytes) and gives to `out` (*made bytes), each as far as it goes. `at_end`: nothing follows
  * `in`. Call again while *made is not 0 or there is more to take. Archives may follow one another. NULL, or what is

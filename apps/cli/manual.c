@@ -120,17 +120,27 @@ static void page_of_tool(void) {
         "kith makes filters of a few bits a key from any list, asks them, drops duplicates from streams and plans "
         "sizes. A filter never says no for a key that is in, and says yes wrongly at a rate that you choose.\n\n"
         "Keys are lines of text, or what the options make of them: columns, JSON members, hex digits, binary "
-        "records. Inputs that are compressed by gzip, zstd or xz are read as they are; their first bytes tell, or, for "
-        "the binary records of --fixed, which may begin with any bytes, the end of their name (.gz, .zst, .xz). An "
-        "input "
-        "named - is standard input; a filter is always a file. Data goes to standard output, words to standard "
-        "error.\n\n"
-        "With --field and --delim , lines are CSV: a field in quotes may hold commas, doubled quotes and newlines, and "
-        "a "
-        "record that is printed is printed with all its lines. A quote that is not closed within 4 MiB or at the end "
-        "of the "
-        "file is an error that names the line in which its record begins, as is a closing quote that more of its field "
-        "follows; --skip-bad leaves out that one line, and goes on at the next.\n\n"
+        "records. An input named - is standard input; a filter is always a file. Data goes to standard output, words "
+        "to standard error.\n\n"
+        "Inputs packed with gzip, zstd, xz, bzip2 or lz4 are unpacked. They are recognised by their first bytes, "
+        "whatever their name; binary records (--fixed) may begin with any bytes, so for them the name decides (.gz, "
+        ".zst, .xz, .bz2, .lz4). An input in another known format is refused by name: ZIP, 7z, RAR and tar archives, "
+        "PDF, databases, images, programs, UTF-16 and UTF-32 text, and the files of kith itself. So is an empty file "
+        "with the name of an archive. --text turns all of this off and reads the bytes as they are.\n\n"
+        "A key with a CR at its end is not found by a lookup without it. Therefore kith build, add and remove stop "
+        "at the first line that ends in CR LF; kith query and uniq warn once and take the CR as part of the key. "
+        "--crlf strips the CR from keys, --no-crlf keeps it. A CR that can't get into a key is ignored: with --trim, "
+        "--hex and --json-field. A UTF-8 byte order mark at the beginning of an input is part of neither the first "
+        "key nor the line that is printed; a line on standard error says so.\n\n"
+        "Columns (--field) may be in quotes with --csv, or with any --delim but a tab, unless --no-quotes is given: a "
+        "column in quotes may hold delimiters, doubled quotes and newlines, and a record that is printed is printed "
+        "with all its lines. A quote that is not closed within 4 MiB or at the end of the file is an error that names "
+        "the line in which its record begins, as is a closing quote that more of its column follows; --skip-bad "
+        "leaves out that one line, and goes on at the next.\n\n"
+        "In JSON (--json-field) the number 1 and the string \"1\" are different keys. The key of a string is its bytes "
+        "after unescaping, so that it equals the same text read as a line; the key of a number is a 0x00 byte and the "
+        "number as it is written, so 1, 1.0 and 1e0 are three keys; a string that begins with U+0000 gets one 0x00 "
+        "byte more. With --json-text the key is the text alone, for both.\n\n"
         "What a keyed filter (--untrusted) does not give: a false positive that was found stays one until the "
         "filter is built anew with another key, and who reads the file reads the key.");
     out_text(".SH COMMANDS\n");
@@ -149,7 +159,8 @@ static void page_of_tool(void) {
         "--memory bounds the filter, the digests of keys that wait for it, and the keys of kith uniq; what would "
         "pass it is an error, or goes to temporary files. Beside that reading takes up to 10 MB, with --threads 1 up "
         "to 2 MB; for lines, or records of CSV, of more than 256 KiB up to 40 times the longest of them; and for an "
-        "archive up to 128 MiB (zstd) or 256 MiB (xz). --verbose says beforehand what is taken.");
+        "archive up to 128 MiB (zstd), 256 MiB (xz) or 10 MB (gzip, bzip2, lz4). --verbose says beforehand what is "
+        "taken.");
     out_text(".SH ENVIRONMENT\n.TP\nNO_COLOR\n");
     text_line("no colours, even on a terminal");
     out_text(".TP\nTMPDIR\n");

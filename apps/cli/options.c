@@ -127,16 +127,25 @@ static const char *read_small(const char *text, unsigned *number) {
     return NULL;
 }
 
-static const char *read_char(const char *text, char *character) {
+static const char *read_column(const char *text, unsigned *number) {
+    const char *wrong = read_small(text, number);
+    if (wrong == NULL)
+        return NULL;
+    bool whole = strspn(text, "0123456789") == strlen(text) && *text != '\0';
+    return whole ? "is out of range: columns are numbers from 1 to 2147483647"
+                 : "is no column: columns are numbers, from 1";
+}
+
+static const char *read_char(const char *text, int *byte) {
     static const char names[] = "tn0\\", means[] = "\t\n\0\\";
     if (text[0] != '\0' && text[1] == '\0') {
-        *character = text[0];
+        *byte = (unsigned char)text[0];
         return NULL;
     }
     const char *escape = text[0] == '\\' && text[1] != '\0' && text[2] == '\0' ? strchr(names, text[1]) : NULL;
     if (escape == NULL)
-        return "is no single character (\\t is a tab)";
-    *character = means[escape - names];
+        return "is no single byte (\\t is a tab)";
+    *byte = means[escape - names];
     return NULL;
 }
 
@@ -184,6 +193,9 @@ static void set_value(arguments *a, const option *o, const char *shown, const ch
         break;
     case VALUE_SMALL:
         wrong = read_small(value, field);
+        break;
+    case VALUE_COLUMN:
+        wrong = read_column(value, field);
         break;
     case VALUE_CHAR:
         wrong = read_char(value, field);
@@ -258,18 +270,46 @@ static void read_letters(reader *r, const char *word, arguments *a) {
 
 /* ---- what options mean together ---- */
 
-static void finish_shape(arguments *a) {
+/* Which byte separates columns, and whether they may be in quotes. */
+static void finish_columns(arguments *a) {
     input_shape *shape = &a->shape;
-    if (shape->delim != '\t' && shape->field == 0)
-        fail("--delim needs --field N");
+    const struct {
+        bool given;
+        const char *name;
+    } of_columns[] = {{a->csv, "--csv"}, {a->tsv, "--tsv"}, {a->delim >= 0, "--delim"}, {a->no_quotes, "--no-quotes"}};
+    for (size_t i = 0; i < sizeof of_columns / sizeof *of_columns; i++)
+        if (of_columns[i].given && shape->field == 0)
+            fail("%s needs --field N", of_columns[i].name);
+    if (a->csv && a->tsv)
+        fail("--csv and --tsv: give one of the two");
+    if ((a->csv || a->tsv) && a->delim >= 0)
+        fail("%s and --delim: %s names the delimiter; give one of the two", a->csv ? "--csv" : "--tsv",
+             a->csv ? "--csv" : "--tsv");
+    shape->delim = (char)(a->csv ? ',' : a->delim >= 0 ? a->delim : '\t');
+    /* TSV has no quotes, and a quote that separates columns does not enclose them. */
+    shape->quotes = shape->field != 0 && !a->no_quotes && shape->delim != '\t' && shape->delim != '"';
+}
+
+static void finish_shape(const command *c, arguments *a) {
+    input_shape *shape = &a->shape;
+    finish_columns(a);
     if (shape->json_field != NULL && shape->field != 0)
         fail("--json-field and --field: a line is either JSON or columns");
-    if (a->fixed_bytes != 0 && (shape->field != 0 || shape->json_field != NULL || shape->crlf || a->nul_ended))
-        fail("--fixed goes with none of --field, --json-field, --crlf and -0: records have no lines");
+    if (a->json_text && shape->json_field == NULL)
+        fail("--json-text needs --json-field NAME");
+    if (a->crlf && a->no_crlf)
+        fail("--crlf strips the CR at the end of a line and --no-crlf keeps it: give one of the two");
+    if (a->fixed_bytes != 0 &&
+        (shape->field != 0 || shape->json_field != NULL || a->crlf || a->no_crlf || a->nul_ended))
+        fail("--fixed goes with none of --field, --json-field, --crlf, --no-crlf and -0: records have no lines");
     if (a->fixed_bytes > INT32_MAX)
         fail("--fixed %llu is too large: a record has less than 2 GiB", (unsigned long long)a->fixed_bytes);
     shape->fixed_bytes = (size_t)a->fixed_bytes;
     shape->end = a->nul_ended ? '\0' : '\n';
+    shape->json_typed = !a->json_text;
+    shape->cr = a->crlf ? INPUT_CR_STRIP : a->no_crlf ? INPUT_CR_KEEP : INPUT_CR_UNDECIDED;
+    /* A wrong key that is printed can be seen; one that is in a filter can't. */
+    shape->cr_stops = c != &COMMANDS[COMMAND_query] && c != &COMMANDS[COMMAND_uniq];
     shape->threads = a->threads;
 }
 
@@ -288,7 +328,7 @@ static void finish(const command *c, arguments *a) {
         long processors = sysconf(_SC_NPROCESSORS_ONLN);
         a->threads = processors > 0 ? (unsigned)processors : 1;
     }
-    finish_shape(a);
+    finish_shape(c, a);
     if (a->help)
         return;
     if (a->operand_count < c->operands_min)
@@ -298,7 +338,7 @@ static void finish(const command *c, arguments *a) {
 }
 
 void arguments_read(const command *c, int word_count, char **words, arguments *a) {
-    *a = (arguments){.shape = {.delim = '\t'}};
+    *a = (arguments){.delim = -1};
     const char **operands = take(((size_t)word_count + 1) * sizeof *operands);
     reader r = {c, word_count, words, 0};
     bool options_end = false;

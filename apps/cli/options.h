@@ -55,6 +55,13 @@ typedef struct arguments {
     /* where keys come from */
     bool nul_ended; /* and below: read into shape */
     uint64_t fixed_bytes;
+    int delim; /* a byte; -1: not given */
+    bool no_quotes;
+    bool csv;
+    bool tsv;
+    bool json_text;
+    bool crlf;
+    bool no_crlf;
     input_shape shape; /* complete, threads included */
 
     uint64_t memory; /* bytes: what was given, else half of the machine's */
@@ -106,7 +113,8 @@ typedef enum value_type {
     VALUE_SIZE,   /* uint64_t, at least 1 */
     VALUE_NUMBER, /* uint64_t */
     VALUE_SMALL,  /* unsigned, at least 1 */
-    VALUE_CHAR,   /* char; \t and the like are known */
+    VALUE_COLUMN, /* the same, for a column */
+    VALUE_CHAR,   /* int: a byte; \t and the like are known */
 } value_type;
 
 typedef struct option {

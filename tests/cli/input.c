@@ -135,7 +135,64 @@ TEST(lines_come_as_they_are) {
     EXPECT(shape, T("a\nb"), 0, SAME("a"), SAME("b"));
     EXPECT(shape, T("\n"), 0, SAME(""));
     EXPECT(shape, T("a\0b\n\0\n"), 0, SAME("a\0b"), SAME("\0"));
-    EXPECT(shape, T("a\r\nb\n"), 0, SAME("a\r"), SAME("b"));
+}
+
+TEST(cr_is_part_of_the_key_where_that_is_not_decided_or_wanted) {
+    input_shape shape = lines();
+    EXPECT(shape, T("a\r\nb\n\r\nc\r"), 0, SAME("a\r"), SAME("b"), SAME("\r"), SAME("c\r"));
+    shape.cr = INPUT_CR_KEEP;
+    shape.cr_stops = true;
+    EXPECT(shape, T("a\r\nb\n\r\nc\r"), 0, SAME("a\r"), SAME("b"), SAME("\r"), SAME("c\r"));
+    /* A CR inside a line, or behind a key that can't have one, is no reason to stop. */
+    shape.cr = INPUT_CR_UNDECIDED;
+    EXPECT(shape, T("a\rb\n\rc\n"), 0, SAME("a\rb"), SAME("\rc"));
+    shape.trim = true;
+    EXPECT(shape, T("a\r\n"), 0, T("a"), T("a\r"));
+    shape.trim = false;
+    shape.end = '\0';
+    EXPECT(shape, T("a\r\0b"), 0, SAME("a\r"), SAME("b"));
+    shape.end = '\n';
+    shape.hex = true;
+    shape.field = 1;
+    EXPECT(shape, T("41\t2\r\n"), 0, T("A"), T("41\t2\r"));
+    shape = lines();
+    shape.cr_stops = true;
+    shape.fixed_bytes = 3;
+    EXPECT(shape, T("a\r\n"), 0, SAME("a\r\n"));
+}
+
+TEST(a_byte_order_mark_is_part_of_neither_key_nor_line) {
+    input_shape shape = lines();
+    EXPECT(shape, T("\357\273\277a\nb\n"), 0, SAME("a"), SAME("b"));
+    expect(&shape, T("\357\273\277"), (const text[]){{NULL, 0}}, 0);
+    EXPECT(shape, T("\357\273\277\n"), 0, SAME(""));
+    EXPECT(shape, T("\357\273\277\357\273\277a\n"), 0, SAME("\357\273\277a"));
+    EXPECT(shape, T("a\n\357\273\277b\n"), 0, SAME("a"), SAME("\357\273\277b"));
+    EXPECT(shape, T("\357\273"), 0, SAME("\357\273"));
+    shape.end = '\0';
+    EXPECT(shape, T("\357\273\277a\0b"), 0, SAME("a"), SAME("b"));
+    shape = lines();
+    shape.field = 1;
+    shape.delim = ',';
+    shape.quotes = true;
+    EXPECT(shape, T("\357\273\277\"a,b\",c\n"), 0, T("a,b"), T("\"a,b\",c"));
+    shape = lines();
+    shape.fixed_bytes = 4;
+    EXPECT(shape, T("\357\273\277a"), 0, SAME("\357\273\277a"));
+}
+
+TEST(every_file_may_have_a_byte_order_mark) {
+    input_shape shape = lines();
+    bytes wanted = {NULL, 0, 0};
+    for (unsigned i = 0; i < 20; i++) {
+        char line[32];
+        int n = snprintf(line, sizeof line, "%sfile %u", i % 3 != 0 ? "\357\273\277" : "", i);
+        const char *key = line + (i % 3 != 0 ? 3 : 0);
+        put_record(&wanted, key, strlen(key), key, strlen(key));
+        file_of(line, (size_t)n);
+    }
+    expect_bytes(&shape, &wanted, 0);
+    free(wanted.at);
 }
 
 TEST(records_may_end_in_nul_and_hold_newlines) {
@@ -146,7 +203,7 @@ TEST(records_may_end_in_nul_and_hold_newlines) {
 
 TEST(crlf_is_no_part_of_the_key_and_stays_in_the_line) {
     input_shape shape = lines();
-    shape.crlf = true;
+    shape.cr = INPUT_CR_STRIP;
     EXPECT(shape, T("a\r\nb\n\r\nc\r\r\nd\r"), 0, T("a"), T("a\r"), SAME("b"), T(""), T("\r"), T("c\r"), T("c\r\r"),
            T("d"), T("d\r"));
 }
@@ -174,6 +231,7 @@ TEST(csv_knows_quotes) {
     input_shape shape = lines();
     shape.field = 2;
     shape.delim = ',';
+    shape.quotes = true;
     shape.skip_bad = true;
     EXPECT(shape, T("a,b,c\n"), 0, T("b"), T("a,b,c"));
     EXPECT(shape, T("\"a,a\",\"b,b\"\n"), 0, T("b,b"), T("\"a,a\",\"b,b\""));
@@ -191,14 +249,18 @@ TEST(csv_records_go_on_where_a_quote_is_open) {
     input_shape shape = lines();
     shape.field = 2;
     shape.delim = ',';
+    shape.quotes = true;
     shape.skip_bad = true;
     EXPECT(shape, T("a,\"b\nb\"\nc,d\n"), 0, T("b\nb"), T("a,\"b\nb\""), T("d"), T("c,d"));
     EXPECT(shape, T("a,b,\"\n\n,\"\"\n\"\"\",\"\n\"\n"), 0, T("b"), T("a,b,\"\n\n,\"\"\n\"\"\",\"\n\""));
     EXPECT(shape, T("a,\"\n\""), 0, T("\n"), T("a,\"\n\""));
-    shape.crlf = true;
+    shape.cr = INPUT_CR_STRIP;
     EXPECT(shape, T("a,\"b\r\nb\"\r\nc,d\r\n"), 0, T("b\r\nb"), T("a,\"b\r\nb\"\r"), T("d"), T("c,d\r"));
-    shape.crlf = false;
+    shape.cr = INPUT_CR_UNDECIDED;
     shape.delim = ';';
+    EXPECT(shape, T("a;\"b\nc;d\"\n"), 0, T("b\nc;d"), T("a;\"b\nc;d\""));
+    EXPECT(shape, T("a;\"b;\nb\";c,d\n"), 0, T("b;\nb"), T("a;\"b;\nb\";c,d"));
+    shape.quotes = false;
     EXPECT(shape, T("a;\"b\nc;d\"\n"), 0, T("\"b"), T("a;\"b"), T("d\""), T("c;d\""));
 }
 
@@ -206,6 +268,7 @@ TEST(csv_leaves_out_the_first_line_of_a_record_that_does_not_end) {
     input_shape shape = lines();
     shape.field = 2;
     shape.delim = ',';
+    shape.quotes = true;
     shape.skip_bad = true;
     /* to the end of the file; at a quote with more behind it; and again behind the one that was left out */
     EXPECT(shape, T("a,\"b\nc,d\ne,f"), 1, T("d"), T("c,d"), T("f"), T("e,f"));
@@ -220,6 +283,7 @@ static void compare_csv(size_t open_bytes) {
     input_shape shape = lines();
     shape.field = 1;
     shape.delim = ',';
+    shape.quotes = true;
     shape.skip_bad = true;
     bytes content = {NULL, 0, 0}, wanted = {NULL, 0, 0};
     uint64_t skipped = 0;
@@ -266,6 +330,26 @@ TEST(json_fields_are_strings_or_numbers) {
            T("{\"a\":[1,2.5,true,false,null,\"x\"],\"id\":\"\"}"));
     EXPECT(shape, T("{\"id\":\"first\",\"id\":\"last\"}\n"), 0, T("last"), T("{\"id\":\"first\",\"id\":\"last\"}"));
     EXPECT(shape, T("{\"\\u0069d\":\"y\"}\n"), 0, T("y"), T("{\"\\u0069d\":\"y\"}"));
+}
+
+TEST(typed_json_keys_tell_numbers_from_strings) {
+    input_shape shape = lines();
+    shape.json_field = "k";
+    shape.json_typed = true;
+    shape.skip_bad = true;
+    EXPECT(shape, T("{\"k\":1}\n{\"k\":\"1\"}\n{\"k\":1.0}\n"), 0, T("\0001"), T("{\"k\":1}"), T("1"),
+           T("{\"k\":\"1\"}"), T("\0001.0"), T("{\"k\":1.0}"));
+    EXPECT(shape, T("{\"k\":\"\\u00001\"}\n{\"k\":\"\\u0000\\u00001\"}\n{\"k\":\"\\u0000\"}\n{\"k\":\"\"}\n"), 0,
+           T("\0\0001"), T("{\"k\":\"\\u00001\"}"), T("\0\0\0001"), T("{\"k\":\"\\u0000\\u00001\"}"), T("\0\0"),
+           T("{\"k\":\"\\u0000\"}"), T(""), T("{\"k\":\"\"}"));
+    EXPECT(shape, T("{\"k\":\"x\",\"k\":5}\n{\"k\":5,\"k\":\"5\"}\n"), 0, T("\0005"), T("{\"k\":\"x\",\"k\":5}"),
+           T("5"), T("{\"k\":5,\"k\":\"5\"}"));
+    shape.trim = true;
+    shape.fold = true;
+    EXPECT(shape, T("{\"k\":1E5}\n{\"k\":\" \\u00001E5\"}\n{\"k\":\" A \"}\n"), 0, T("\0001e5"), T("{\"k\":1E5}"),
+           T("\0\0001e5"), T("{\"k\":\" \\u00001E5\"}"), T("a"), T("{\"k\":\" A \"}"));
+    shape.hex = true;
+    EXPECT(shape, T("{\"k\":12}\n{\"k\":\"0012\"}\n"), 1, T("\0\022"), T("{\"k\":\"0012\"}"));
 }
 
 TEST(json_escapes_become_utf8) {
@@ -387,6 +471,7 @@ TEST(keys_are_trimmed_folded_and_unhexed) {
     shape.delim = ':';
     EXPECT(shape, T("5BAA:3\n"), 0, T("\x5b\xaa"), T("5BAA:3"));
     shape.delim = ',';
+    shape.quotes = true;
     shape.field = 2;
     EXPECT(shape, T("x,\" 41\"\"\"\nx,\" 4142 \"\n"), 1, T("AB"), T("x,\" 4142 \""));
 }
@@ -448,7 +533,7 @@ static size_t mixed(void) {
 
 TEST(lines_of_every_length_come_whole_across_blocks) {
     input_shape plain = lines(), shaped = lines();
-    shaped.crlf = true; /* goes the other way through the splitter; these lines hold no CR */
+    shaped.cr = INPUT_CR_STRIP; /* goes the other way through the splitter; these lines hold no CR */
     state = 7;
     const input_shape *shapes[] = {&plain, &shaped};
     for (size_t i = 0; i < 2; i++) {
@@ -461,25 +546,29 @@ TEST(lines_of_every_length_come_whole_across_blocks) {
     }
 }
 
+/* The pipe stays open: what is held back to see what kind of file it begins would never come. */
 TEST(closing_early_stops_a_reader_that_waits) {
-    int ends[2];
-    CHECK(pipe(ends) == 0);
-    int kept = dup(STDIN_FILENO);
-    CHECK(dup2(ends[0], STDIN_FILENO) == STDIN_FILENO);
-    CHECK(write(ends[1], "a\nb", 3) == 3);
-    input_shape shape = lines();
-    shape.threads = 2;
-    input *in = input_open(NULL, 0, &shape);
-    const input_record *records;
-    CHECK_EQ_U64(input_bytes_total(in), 0);
-    CHECK_EQ_U64(input_next(in, &records), 1); /* a pipe's lines come before more is waited for */
-    CHECK(records[0].line_bytes == 1 && records[0].line[0] == 'a');
-    input_close(in);
-    if (kept >= 0)
-        dup2(kept, STDIN_FILENO);
-    close(kept);
-    close(ends[0]);
-    close(ends[1]);
+    for (int nul_ended = 0; nul_ended < 2; nul_ended++) {
+        int ends[2];
+        CHECK(pipe(ends) == 0);
+        int kept = dup(STDIN_FILENO);
+        CHECK(dup2(ends[0], STDIN_FILENO) == STDIN_FILENO);
+        CHECK(write(ends[1], nul_ended ? "a\0b" : "a\nb", 3) == 3);
+        input_shape shape = lines();
+        shape.end = nul_ended ? '\0' : '\n';
+        shape.threads = 2;
+        input *in = input_open(NULL, 0, &shape);
+        const input_record *records;
+        CHECK_EQ_U64(input_bytes_total(in), 0);
+        CHECK_EQ_U64(input_next(in, &records), 1); /* a pipe's lines come before more is waited for */
+        CHECK(records[0].line_bytes == 1 && records[0].line[0] == 'a');
+        input_close(in);
+        if (kept >= 0)
+            dup2(kept, STDIN_FILENO);
+        close(kept);
+        close(ends[0]);
+        close(ends[1]);
+    }
 }
 
 TEST(closing_early_stops_a_reader_that_is_ahead) {
