@@ -24,6 +24,7 @@
 #include "filters.h"
 #include "full.h"
 #include "lock.h"
+#include "recipe.h"
 #include "report.h"
 #include "values.h"
 
@@ -31,7 +32,8 @@
 #define COPIES_ROOM_MAX 4 /* times the keys of a multiset: past that a kind with more places a key is the answer */
 
 typedef struct building {
-    const arguments *a;
+    const arguments *a; /* with the recipe of --like */
+    recipe_notes notes;
     kith_filter *like; /* NULL: none */
     choice choice;
     kith_filter *filter;
@@ -74,15 +76,17 @@ static void check_output(const arguments *a) {
             fail("%s: is an input, too: give another -o FILE", a->output);
 }
 
-static void begin(building *b, const arguments *a) {
+static void begin(building *b, arguments *a) {
     *b = (building){.a = a, .lock = -1};
     check_output(a);
+    recipe_notes_of(a, &b->notes);
     if (a->like != NULL) {
         check_like(a);
         filter_check_input(a->like);
         if (access(a->output, F_OK) == 0)
             b->lock = lock_take(a->output, a); /* FILE may be the output, too */
         b->like = filter_open(a->like, KITH_OPEN_DEFAULT, a);
+        recipe_apply(a->like, b->like, a);
         if (a->multiset && (kith_filter_capabilities(b->like) & KITH_CAN_COPIES) == 0)
             fail("--multiset: filters of kind %s keep no copies", kith_filter_kind_name(b->like));
         return;
@@ -92,6 +96,9 @@ static void begin(building *b, const arguments *a) {
     choose_begin(a, needs, &b->choice);
     kith_filter_spec *spec = &b->choice.spec;
     spec->hash = hash_asked(a);
+    spec->recipe = recipe_of(&a->shape);
+    spec->notes = b->notes.notes;
+    spec->note_count = b->notes.count;
     if (a->rate == 0 && a->bytes != 0) {
         spec->bytes = a->bytes;
     } else {
@@ -125,6 +132,8 @@ static void create(building *b, uint64_t capacity, uint64_t held_bytes) {
             memory_check(a, plan.file_bytes + held_bytes, "the filter");
             status = kith_filter_create_like(b->like, NULL, &b->filter);
         }
+        if (status == KITH_OK && b->notes.count > 0)
+            status = kith_filter_set_notes(b->filter, b->notes.notes, b->notes.count);
         if (status != KITH_OK)
             fail_status(a->like, status);
         return;
@@ -307,7 +316,8 @@ static void finish(building *b) {
 
 int command_build(const arguments *a) {
     building b;
-    begin(&b, a);
+    arguments by_recipe = *a;
+    begin(&b, &by_recipe);
     bool keeps_copies;
     if (b.like != NULL) {
         keeps_copies = (kith_filter_capabilities(b.like) & KITH_CAN_COPIES) != 0;

@@ -12,11 +12,12 @@
 #include "filters.h"
 #include "full.h"
 #include "lock.h"
+#include "recipe.h"
 #include "report.h"
 #include "values.h"
 
 typedef struct change {
-    const arguments *a;
+    const arguments *a; /* with the recipe of the file */
     const char *path;
     int lock; /* two changes at once would lose the keys of one */
     kith_filter *filter;
@@ -25,12 +26,13 @@ typedef struct change {
     uint64_t known;           /* left out by --new-only */
 } change;
 
-static change begin(const arguments *a) {
+static change begin(arguments *a) {
     change c = {.a = a, .path = a->operands[0]};
     kith_filter_free(filter_open(c.path, KITH_OPEN_LAZY, a)); /* what is not a filter gets no lock file */
     filter_check_output(c.path);
     c.lock = lock_take(c.path, a);
     c.filter = filter_open(c.path, KITH_OPEN_COPY, a);
+    recipe_apply(c.path, c.filter, a);
     kith_plan plan = KITH_PLAN_INIT;
     value_text size;
     if (a->verbose && kith_filter_plan_of(c.filter, &plan) == KITH_OK)
@@ -63,10 +65,11 @@ static noreturn void fail_full(const change *c) {
     bool counted = count >= kith_filter_capacity(c->filter);
     if (!counted)
         held = (uint64_t)llround(fmax((double)held, full_keys(c->filter) - (double)c->keys));
-    fail("%s: its capacity is %s, it held %s%s before, and more came than fit; nothing was added. Build it again with a "
-         "larger -n, or with --grow.",
-         c->path, text_of_keys(kith_filter_capacity(c->filter), room), counted ? "" : "about ",
-         text_of_integer(held, in));
+    fail(
+        "%s: its capacity is %s, it held %s%s before, and more came than fit; nothing was added. Build it again with a "
+        "larger -n, or with --grow.",
+        c->path, text_of_keys(kith_filter_capacity(c->filter), room), counted ? "" : "about ",
+        text_of_integer(held, in));
 }
 
 static void add(change *c, const uint64_t *values, size_t n) {
@@ -112,13 +115,14 @@ static void add_distinct(change *c, digests *d) {
 int command_add(const arguments *a) {
     if (a->multiset && a->new_only)
         fail("--multiset keeps copies and --new-only leaves them out: give one of the two");
-    change c = begin(a);
+    arguments by_recipe = *a;
+    change c = begin(&by_recipe);
     bool keeps_copies = (kith_filter_capabilities(c.filter) & KITH_CAN_COPIES) != 0;
     if (a->multiset && !keeps_copies)
         fail("%s: --multiset: filters of kind %s keep no copies", c.path, kith_filter_kind_name(c.filter));
     /* Where an equal key would be stored as a copy, equal keys are found first. */
     digests *distinct = keeps_copies && !a->multiset && !a->new_only ? digests_new(a->memory / 2, false) : NULL;
-    feed *f = feed_open("adding", a->operands + 1, a->operand_count - 1, a, c.filter, NULL);
+    feed *f = feed_open("adding", a->operands + 1, a->operand_count - 1, c.a, c.filter, NULL);
     while (feed_next(f)) {
         if (distinct != NULL)
             digests_add_many(distinct, f->digests, f->n);
@@ -135,11 +139,12 @@ int command_add(const arguments *a) {
 }
 
 int command_remove(const arguments *a) {
-    change c = begin(a);
+    arguments by_recipe = *a;
+    change c = begin(&by_recipe);
     if ((kith_filter_capabilities(c.filter) & KITH_CAN_REMOVE) == 0)
         fail("%s: filters of kind %s can't remove keys (kith build --delete makes one that can)", c.path,
              kith_filter_kind_name(c.filter));
-    feed *f = feed_open("removing", a->operands + 1, a->operand_count - 1, a, c.filter, NULL);
+    feed *f = feed_open("removing", a->operands + 1, a->operand_count - 1, c.a, c.filter, NULL);
     while (feed_next(f)) {
         size_t done;
         kith_status status = kith_filter_remove_many(c.filter, f->digests, f->n, &done);

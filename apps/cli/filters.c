@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "recipe.h"
 #include "report.h"
 #include "values.h"
 
@@ -146,10 +147,10 @@ kith_filter *filter_try_open(const char *path, unsigned open_flags, kith_status 
     else
         *status = kith_filter_open(path, open_flags, NULL, &filter);
     if (why == NULL)
-        why = *status == KITH_E_NO_FILE             ? text_of_errno(ENOENT)
-              : *status == KITH_E_PERMISSION        ? text_of_errno(EACCES)
-              : *status == KITH_E_IO && errno != 0  ? text_of_errno(errno)
-                                                    : kith_status_text(*status);
+        why = *status == KITH_E_NO_FILE            ? text_of_errno(ENOENT)
+              : *status == KITH_E_PERMISSION       ? text_of_errno(EACCES)
+              : *status == KITH_E_IO && errno != 0 ? text_of_errno(errno)
+                                                   : kith_status_text(*status);
     (void)snprintf(reason, sizeof(reason_text), "%s%s", why,
                    *status == KITH_E_VERSION ? "; a newer kith may read it" : "");
     return filter;
@@ -215,6 +216,11 @@ void filters_check_alike(const char *verb, uint32_t capability, const char *path
     if (strcmp(kith_filter_kind_name(a), kith_filter_kind_name(b)) != 0)
         fail("%s and %s can't %s: they are of kinds %s and %s", path_a, path_b, verb, kith_filter_kind_name(a),
              kith_filter_kind_name(b));
+    uint64_t recipe_a = kith_filter_recipe(a), recipe_b = kith_filter_recipe(b);
+    recipe_text made_a, made_b;
+    if (recipe_a != recipe_b)
+        fail("%s and %s can't %s: their keys were made in different ways, %s and %s", path_a, path_b, verb,
+             text_of_recipe(recipe_a, made_a), text_of_recipe(recipe_b, made_b));
     kith_hash hash_a = kith_filter_hash(a), hash_b = kith_filter_hash(b);
     if (hash_a.id != hash_b.id)
         fail("%s and %s can't %s: their hashes are %s and %s", path_a, path_b, verb, hash_name(hash_a.id),

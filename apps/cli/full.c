@@ -76,7 +76,8 @@ void fail_no_overflow(const char *name, const kith_filter *filter, full_cause ca
         fail("%s: no free slot for a key after %s of %s: copies of few keys, or keys that were chosen against it, fill "
              "the slots of some buckets. Use -k counting for copies, --untrusted for keys that others choose.",
              name, count, text_of_integer(kith_filter_capacity(filter), capacity));
-    fail("%s: %s set as many bits as about %s random keys would, so these keys were probably chosen to overfill it. Use "
-         "--untrusted, which hashes with a secret key.",
-         name, count, text_of_integer((uint64_t)llround(full_keys(filter)), keys));
+    fail(
+        "%s: %s set as many bits as about %s random keys would, so these keys were probably chosen to overfill it. Use "
+        "--untrusted, which hashes with a secret key.",
+        name, count, text_of_integer((uint64_t)llround(full_keys(filter)), keys));
 }

@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "filters.h"
 #include "json.h"
+#include "recipe.h"
 #include "report.h"
 #include "values.h"
 
@@ -14,6 +15,7 @@ typedef struct facts {
     kith_plan plan;
     kith_filter_stats stats;
     kith_hash hash;
+    const kith_filter *filter;
 } facts;
 
 static void put_json(const facts *f) {
@@ -45,6 +47,13 @@ static void put_json(const facts *f) {
         json_integer("seed", f->hash.seed);
     capability_text can;
     json_text("can", text_of_capabilities(plan->capabilities, " ", can));
+    recipe_text recipe;
+    json_text("recipe", text_of_recipe(kith_filter_recipe(f->filter), recipe));
+    json_integer("recipe_bits", kith_filter_recipe(f->filter));
+    json_open("notes", '{');
+    for (size_t i = 0; i < kith_filter_note_count(f->filter); i++)
+        json_text(kith_filter_note_at(f->filter, i).name, kith_filter_note_at(f->filter, i).value);
+    json_close('}');
     json_close('}');
     json_end();
 }
@@ -107,6 +116,10 @@ static void put_text(const facts *f) {
     line("hash", f->hash.id == KITH_HASH_SIPHASH ? "siphash, with a secret key" : text);
     capability_text can;
     line("can", text_of_capabilities(plan->capabilities, " ", can));
+    recipe_text recipe;
+    line("key recipe", text_of_recipe(kith_filter_recipe(f->filter), recipe));
+    for (size_t i = 0; i < kith_filter_note_count(f->filter); i++)
+        line(kith_filter_note_at(f->filter, i).name, kith_filter_note_at(f->filter, i).value);
 }
 
 /* False: told on stderr. */
@@ -125,6 +138,7 @@ static bool put_file(const arguments *a, const char *path, bool first) {
     if (status != KITH_OK)
         fail_status(path, status);
     f.hash = kith_filter_hash(filter);
+    f.filter = filter;
     if (a->json) {
         put_json(&f);
     } else {

@@ -36,6 +36,7 @@ typedef struct arguments {
     uint64_t seed;
     bool untrusted;
     const char *key_file;
+    const char *note;
 
     /* what to print */
     bool invert;
@@ -51,6 +52,7 @@ typedef struct arguments {
     bool duplicates;
     const char *drop;
     const char *state;
+    bool field_changed;
 
     /* where keys come from */
     bool nul_ended; /* and below: read into shape */

@@ -10,6 +10,7 @@
 #include "filters.h"
 #include "input_key.h"
 #include "json.h"
+#include "recipe.h"
 #include "report.h"
 #include "values.h"
 
@@ -102,6 +103,10 @@ static void ask_keys(asking *q) {
     for (size_t i = 1; i < a->operand_count; i++) {
         size_t bytes = strlen(a->operands[i]);
         input_record record = {.line = a->operands[i], .line_bytes = bytes, .key = a->operands[i], .key_bytes = bytes};
+        size_t fixed_bytes = a->shape.fixed_bytes;
+        if (fixed_bytes != 0 && bytes != fixed_bytes)
+            fail("--key %s: has %zu bytes, and the keys of %s have %zu (--fixed)", a->operands[i], bytes,
+                 a->operands[0], fixed_bytes);
         char *room = take(bytes + 1);
         char reason[128];
         const char *wrong = key_is_line(&a->shape) ? NULL : key_of(&a->shape, &record, room, reason, sizeof reason);
@@ -145,14 +150,16 @@ int command_query(const arguments *a) {
         fail("--json goes with -c");
     if (a->keys_given && a->operand_count < 2)
         fail("--key: no keys are given: kith query FILE --key KEY...");
-    if (a->shape.fixed_bytes != 0 && !a->count && !a->quiet && out_is_terminal())
-        fail("--fixed: records are binary and do not go to a terminal (-c counts them)");
     kith_filter *filter = filter_open(a->operands[0], KITH_OPEN_DEFAULT, a);
     kith_plan plan = KITH_PLAN_INIT;
     value_text size;
     if (a->verbose && kith_filter_plan_of(filter, &plan) == KITH_OK)
         note("up to %s of memory for %s", text_of_size(plan.file_bytes, size), a->operands[0]);
-    asking q = {.a = a, .filter = filter};
+    arguments by_recipe = *a;
+    recipe_apply(a->operands[0], filter, &by_recipe);
+    if (by_recipe.shape.fixed_bytes != 0 && !a->count && !a->quiet && out_is_terminal())
+        fail("%s: keys are binary records (--fixed) and do not go to a terminal; -c counts them", a->operands[0]);
+    asking q = {.a = &by_recipe, .filter = filter};
     if (a->keys_given)
         ask_keys(&q);
     else

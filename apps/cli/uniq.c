@@ -37,6 +37,7 @@
 #include "full.h"
 #include "input_key.h"
 #include "lock.h"
+#include "recipe.h"
 #include "report.h"
 #include "seen.h"
 #include "values.h"
@@ -213,7 +214,7 @@ static void begin_exact(work *w) {
     size_t word_bytes = a->count ? sizeof(uint64_t) : a->duplicates ? 1 : 0;
     w->room.limit = a->memory;
     w->seen = seen_new(&w->room, word_bytes, a->count && !key_is_line(&a->shape));
-    if (a->threads > 1 && !a->count && w->drop == NULL) /* counts come in the order of one set */
+    if (a->threads > 1 && !a->count && a->drop == NULL) /* counts come in the order of one set */
         w->readers = seen_new(&w->room, word_bytes, false);
 }
 
@@ -236,9 +237,10 @@ static noreturn void fail_full(const work *w, const kith_filter *filter) {
     const char *keys = capacity == 1 ? "key" : "keys";
     text_of_integer(capacity, room);
     if (w->from_file)
-        fail("%s: more than %s distinct %s, its capacity. Start another state with a larger -n, or without -n to let it "
-             "grow.",
-             w->a->state, room, keys);
+        fail(
+            "%s: more than %s distinct %s, its capacity. Start another state with a larger -n, or without -n to let it "
+            "grow.",
+            w->a->state, room, keys);
     fail("more than %s distinct %s (-n %s). Use a larger -n, or omit -n to let the filter grow.", room, keys,
          text_of_count_exact(w->a->capacity, given));
 }
@@ -306,6 +308,11 @@ static kith_filter *new_filter(const arguments *a, const kith_hash *hash) {
     c.spec.capacity = a->capacity != 0 ? a->capacity : FIRST_LAYER_KEYS;
     c.spec.rate = a->rate;
     c.spec.hash = *hash;
+    recipe_notes notes;
+    recipe_notes_of(a, &notes);
+    c.spec.recipe = recipe_of(&a->shape);
+    c.spec.notes = notes.notes;
+    c.spec.note_count = notes.count;
     kith_plan plan;
     kith_status status = choose_plan(&c, &plan);
     if (status != KITH_OK)
@@ -329,7 +336,7 @@ static bool state_is_absent(const arguments *a) {
 
 /* The state of earlier runs, or NULL in the first one. It stays locked to the end: of two runs at once the later one waits,
  * or the keys of one would be lost. What can't be saved is said before the first line is out. */
-static kith_filter *open_state(const arguments *a, int *lock) {
+static kith_filter *open_state(arguments *a, int *lock) {
     if (strcmp(a->state, "-") == 0)
         fail("--state -: the state is kept in a file");
     filter_check_output(a->state);
@@ -341,6 +348,8 @@ static kith_filter *open_state(const arguments *a, int *lock) {
         fail("%s: is there already: its size and hash are its own, leave out -n, --seed, --untrusted and --key-file",
              a->state);
     kith_filter *filter = filter_open(a->state, KITH_OPEN_COPY, a);
+    recipe_apply(a->state, filter, a);
+    recipe_same_place(a->state, filter, a);
     double rate = stats_must(filter, a->state).rate;
     value_text has, wanted;
     if (a->rate != 0 && rate > a->rate * (1 + 1e-9))
@@ -356,8 +365,7 @@ static void save_state(const work *w) {
     filter_save(w->filter, w->a->state);
 }
 
-static void begin_filter(work *w) {
-    const arguments *a = w->a;
+static void begin_filter(work *w, arguments *a) {
     w->filter_name = a->state != NULL ? a->state : "the filter";
     if (a->state != NULL)
         w->filter = open_state(a, &w->lock);
@@ -407,21 +415,23 @@ static void check(const arguments *a) {
 
 static void begin_drop(work *w) {
     w->drop = filter_open(w->a->drop, KITH_OPEN_DEFAULT, w->a);
+    recipe_require(w->a->drop, w->drop, &w->a->shape);
     value_text rate;
     note("a line that %s does not hold may be dropped, with probability %s at most", w->a->drop,
          text_of_rate(stats_must(w->drop, w->a->drop).rate, rate));
 }
 
-int command_uniq(const arguments *a) {
-    check(a);
+int command_uniq(const arguments *given) {
+    check(given);
+    arguments by_recipe = *given, *a = &by_recipe;
     work w = {.a = a, .lock = -1};
     bool exact = a->rate == 0 && a->state == NULL;
-    if (a->drop != NULL)
-        begin_drop(&w);
     if (exact)
         begin_exact(&w);
     else
-        begin_filter(&w);
+        begin_filter(&w, a);
+    if (a->drop != NULL)
+        begin_drop(&w);
     kith_hash hash = random_hash(a);
     feed *f = w.readers != NULL ? feed_open_marked("reading", a, &hash, mark_readers, &w)
                                 : feed_open("reading", a->operands, a->operand_count, a, w.filter, &hash);

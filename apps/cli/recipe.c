@@ -1,0 +1,235 @@
+/* recipe.c: see recipe.h. */
+#include "recipe.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report.h"
+#include "values.h"
+
+enum {
+    RECIPE_FOLD = 1 << 0,
+    RECIPE_TRIM = 1 << 1,
+    RECIPE_HEX = 1 << 2,
+    RECIPE_CR_STRIP = 1 << 3,
+    RECIPE_CR_KEEP = 1 << 4,
+    RECIPE_JSON_TYPED = 1 << 5,
+    RECIPE_FLAGS = (1 << 6) - 1,
+    FIXED_SHIFT = 16, /* the size of binary records is in bits 16 to 47 */
+};
+
+static uint64_t fixed_of(uint64_t recipe) {
+    return recipe >> FIXED_SHIFT;
+}
+
+uint64_t recipe_of(const input_shape *shape) {
+    uint64_t recipe = (uint64_t)shape->fixed_bytes << FIXED_SHIFT;
+    recipe |= shape->fold ? RECIPE_FOLD : 0;
+    recipe |= shape->trim ? RECIPE_TRIM : 0;
+    recipe |= shape->hex ? RECIPE_HEX : 0;
+    recipe |= shape->cr == INPUT_CR_STRIP ? RECIPE_CR_STRIP : shape->cr == INPUT_CR_KEEP ? RECIPE_CR_KEEP : 0;
+    recipe |= shape->json_field != NULL && shape->json_typed ? RECIPE_JSON_TYPED : 0;
+    return recipe;
+}
+
+const char *text_of_recipe(uint64_t recipe, recipe_text text) {
+    static const struct {
+        unsigned bit;
+        const char *words;
+    } flags[] = {
+        {RECIPE_FOLD, "-i"},         {RECIPE_TRIM, "--trim"},       {RECIPE_HEX, "--hex"},
+        {RECIPE_CR_STRIP, "--crlf"}, {RECIPE_CR_KEEP, "--no-crlf"}, {RECIPE_JSON_TYPED, "typed JSON"},
+    };
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if ((recipe & flags[i].bit) != 0)
+            used +=
+                (size_t)snprintf(text + used, sizeof(recipe_text) - used, "%s%s", used > 0 ? " " : "", flags[i].words);
+    if (fixed_of(recipe) != 0)
+        used += (size_t)snprintf(text + used, sizeof(recipe_text) - used, "%s--fixed %" PRIu64, used > 0 ? " " : "",
+                                 fixed_of(recipe));
+    if ((recipe & 0xffff & ~(uint64_t)RECIPE_FLAGS) != 0)
+        used += (size_t)snprintf(text + used, sizeof(recipe_text) - used, "%sunknown bits 0x%" PRIx64,
+                                 used > 0 ? " " : "", recipe & 0xffff & ~(uint64_t)RECIPE_FLAGS);
+    return used > 0 ? text : "raw bytes";
+}
+
+/* A flag that both sides may have: the file's holds, and an option that the file does not have is a contradiction. */
+static void apply_flag(const char *path, uint64_t recipe, unsigned bit, bool *flag, const char *name) {
+    recipe_text built;
+    bool in_file = (recipe & bit) != 0;
+    if (*flag && !in_file)
+        fail("%s: its keys were made without %s (they are: %s); leave out %s, or build the file again with it", path,
+             name, text_of_recipe(recipe, built), name);
+    *flag = in_file;
+}
+
+static void apply_cr(const char *path, uint64_t recipe, input_shape *shape) {
+    if ((recipe & RECIPE_CR_STRIP) != 0) {
+        if (shape->cr == INPUT_CR_KEEP)
+            fail("%s: its keys were made with --crlf, which contradicts --no-crlf", path);
+        shape->cr = INPUT_CR_STRIP;
+    } else if ((recipe & RECIPE_CR_KEEP) != 0) {
+        if (shape->cr == INPUT_CR_STRIP)
+            fail("%s: its keys were made with --no-crlf, which contradicts --crlf", path);
+        shape->cr = INPUT_CR_KEEP;
+    }
+}
+
+/* A set of JSON keys knows numbers from strings, or it does not: the set decides, not the option's default. */
+static void apply_json(const char *path, uint64_t recipe, bool json_text, input_shape *shape) {
+    bool typed = (recipe & RECIPE_JSON_TYPED) != 0;
+    if (typed && json_text)
+        fail("%s: its keys were made without --json-text: numbers and strings differ in it; leave out --json-text",
+             path);
+    if (typed && shape->json_field == NULL)
+        note("%s: holds keys from JSON; a line is looked up as a JSON string, and numbers need --json-field", path);
+    shape->json_typed = typed;
+}
+
+static void apply_fixed(const char *path, uint64_t recipe, input_shape *shape) {
+    uint64_t fixed = fixed_of(recipe);
+    if (fixed == 0)
+        return; /* records of any size are raw bytes, as lines are */
+    if (shape->fixed_bytes != 0 && shape->fixed_bytes != fixed)
+        fail("%s: its keys are records of %" PRIu64 " bytes (--fixed %" PRIu64 "), which contradicts --fixed %zu", path,
+             fixed, fixed, shape->fixed_bytes);
+    if (shape->field != 0 || shape->json_field != NULL || shape->end == '\0')
+        fail("%s: its keys are records of %" PRIu64 " bytes (--fixed %" PRIu64 "), which contradicts %s", path, fixed,
+             fixed,
+             shape->field != 0           ? "--field"
+             : shape->json_field != NULL ? "--json-field"
+                                         : "-0");
+    shape->fixed_bytes = (size_t)fixed;
+}
+
+static void check_known(const char *path, uint64_t recipe) {
+    recipe_text text;
+    bool known = (recipe & 0xffff & ~(uint64_t)RECIPE_FLAGS) == 0 && fixed_of(recipe) <= INT32_MAX;
+    if (!known)
+        fail("%s: its keys were made by another program (%s), and this kith does not know how", path,
+             text_of_recipe(recipe, text));
+}
+
+void recipe_apply(const char *path, const kith_filter *filter, arguments *a) {
+    input_shape *shape = &a->shape;
+    uint64_t recipe = kith_filter_recipe(filter);
+    check_known(path, recipe);
+    apply_flag(path, recipe, RECIPE_FOLD, &shape->fold, "-i");
+    apply_flag(path, recipe, RECIPE_TRIM, &shape->trim, "--trim");
+    apply_flag(path, recipe, RECIPE_HEX, &shape->hex, "--hex");
+    apply_cr(path, recipe, shape);
+    apply_json(path, recipe, a->json_text, shape);
+    apply_fixed(path, recipe, shape);
+}
+
+void recipe_require(const char *path, const kith_filter *filter, const input_shape *shape) {
+    uint64_t recipe = kith_filter_recipe(filter), asked = recipe_of(shape);
+    recipe_text has, wants;
+    check_known(path, recipe);
+    if (recipe != asked)
+        fail("%s: its keys were made with other options (%s) than those given here (%s)", path,
+             text_of_recipe(recipe, has), text_of_recipe(asked, wants));
+}
+
+/* ---- notes ---- */
+
+enum { NOTE_BYTES_MAX = 60000 }; /* the library takes 65,536 bytes of notes in all */
+
+static void add_note(recipe_notes *n, const char *name, const char *value) {
+    n->notes[n->count++] = (kith_note){name, value};
+}
+
+static void add_place(const input_shape *shape, recipe_notes *n) {
+    if (shape->json_field != NULL)
+        add_note(n, "json-field", shape->json_field);
+    if (shape->field == 0)
+        return;
+    (void)snprintf(n->field, sizeof n->field, "%u", shape->field);
+    (void)snprintf(n->delim, sizeof n->delim, shape->delim == '\t' ? "\\t" : "%c", shape->delim);
+    add_note(n, "field", n->field);
+    add_note(n, "delim", n->delim);
+    if (!shape->quotes && shape->delim != '\t')
+        add_note(n, "no-quotes", "yes");
+}
+
+void recipe_notes_of(const arguments *a, recipe_notes *n) {
+    n->count = 0;
+    value_text given, most;
+    if (a->note != NULL && strlen(a->note) > NOTE_BYTES_MAX)
+        fail("--note: has %s bytes; a note has at most %s", text_of_integer(strlen(a->note), given),
+             text_of_integer(NOTE_BYTES_MAX, most));
+    if (a->note != NULL)
+        add_note(n, "note", a->note);
+    add_place(&a->shape, n);
+}
+
+static const char *const PLACE_NAMES[] = {"field", "delim", "no-quotes", "json-field"};
+enum { PLACE_COUNT = sizeof PLACE_NAMES / sizeof *PLACE_NAMES };
+
+static const char *note_among(const recipe_notes *n, const char *name) {
+    for (size_t i = 0; i < n->count; i++)
+        if (strcmp(n->notes[i].name, name) == 0)
+            return n->notes[i].value;
+    return NULL;
+}
+
+static bool equal_or_absent(const char *a, const char *b) {
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+/* "--field 2 --delim ;" */
+static void describe_place(const char *const values[PLACE_COUNT], char *text, size_t text_bytes) {
+    size_t used = 0;
+    (void)snprintf(text, text_bytes, "the whole line");
+    for (size_t i = 0; i < PLACE_COUNT && used < text_bytes; i++)
+        if (values[i] != NULL)
+            used += (size_t)snprintf(text + used, text_bytes - used, "%s--%s%s%s", used > 0 ? " " : "", PLACE_NAMES[i],
+                                     strcmp(values[i], "yes") == 0 ? "" : " ",
+                                     strcmp(values[i], "yes") == 0 ? "" : values[i]);
+}
+
+static bool is_place(const char *name) {
+    for (size_t i = 0; i < PLACE_COUNT; i++)
+        if (strcmp(PLACE_NAMES[i], name) == 0)
+            return true;
+    return false;
+}
+
+static void update_place(const char *path, kith_filter *filter, const recipe_notes *now) {
+    kith_note notes[64 + RECIPE_NOTES_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < kith_filter_note_count(filter); i++)
+        if (!is_place(kith_filter_note_at(filter, i).name))
+            notes[count++] = kith_filter_note_at(filter, i);
+    for (size_t i = 0; i < now->count; i++)
+        if (is_place(now->notes[i].name))
+            notes[count++] = now->notes[i];
+    kith_status status = kith_filter_set_notes(filter, notes, count);
+    if (status != KITH_OK)
+        fail_status(path, status);
+}
+
+void recipe_same_place(const char *path, kith_filter *filter, const arguments *a) {
+    recipe_notes now;
+    recipe_notes_of(a, &now);
+    const char *before[PLACE_COUNT], *after[PLACE_COUNT];
+    bool same = true;
+    for (size_t i = 0; i < PLACE_COUNT; i++) {
+        before[i] = kith_filter_note(filter, PLACE_NAMES[i]);
+        after[i] = note_among(&now, PLACE_NAMES[i]);
+        same = same && equal_or_absent(before[i], after[i]);
+    }
+    if (same)
+        return;
+    char was[200], is[200];
+    describe_place(before, was, sizeof was);
+    describe_place(after, is, sizeof is);
+    if (!a->field_changed)
+        fail("%s: earlier runs took keys from %s, this one takes them from %s; give --field-changed if the input has "
+             "changed",
+             path, was, is);
+    update_place(path, filter, &now);
+}
