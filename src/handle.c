@@ -189,17 +189,32 @@ kith_status kith_filter_create(const kith_filter_spec *spec, kith_filter **filte
     if (!kithi_hash_valid(&spec->hash))
         return KITH_E_ARGUMENT;
     head.hash = spec->hash;
-    return create_from_head(&head, spec->allocator, filter);
+    status = create_from_head(&head, spec->allocator, filter);
+    if (status == KITH_OK)
+        (*filter)->max_bytes = spec->max_bytes;
+    return status;
 }
 
-kith_status kith_filter_create_like(const kith_filter *like, const kith_allocator *allocator, kith_filter **filter) {
-    assert(like != NULL && filter != NULL);
+/* An empty filter like `like`, within its limit together with `held` bytes that stay. */
+static kith_status create_empty(const kith_filter *like, uint64_t held, const kith_allocator *allocator,
+                                kith_filter **filter) {
     kithi_head head = like->head;
+    uint64_t block_bytes;
     head.count = 0;
     head.fill = 0;
     if (like->kind->fresh != NULL)
         like->kind->fresh(&head);
-    return create_from_head(&head, allocator, filter);
+    if (!kithi_block_bytes(head.body_bytes, &block_bytes) || !kithi_filter_may_take(like, held, block_bytes))
+        return KITH_E_TOO_LARGE;
+    kith_status status = create_from_head(&head, allocator, filter);
+    if (status == KITH_OK)
+        (*filter)->max_bytes = like->max_bytes;
+    return status;
+}
+
+kith_status kith_filter_create_like(const kith_filter *like, const kith_allocator *allocator, kith_filter **filter) {
+    assert(like != NULL && filter != NULL);
+    return create_empty(like, 0, allocator, filter);
 }
 
 kith_status kith_filter_clone(const kith_filter *from, const kith_allocator *given, kith_filter **filter) {
@@ -217,6 +232,7 @@ kith_status kith_filter_clone(const kith_filter *from, const kith_allocator *giv
         return status;
     memcpy(block, from->block, (size_t)from->block_bytes);
     status = kithi_filter_bind_as(f, from, block, &allocator);
+    f->max_bytes = from->max_bytes;
     return finish_handle(status, &allocator, f, block, from->block_bytes, filter);
 }
 
@@ -233,6 +249,11 @@ void kith_filter_free(kith_filter *f) {
     kithi_release(&allocator, f, sizeof *f);
 }
 
+void kith_filter_limit(kith_filter *f, uint64_t max_bytes) {
+    assert(f != NULL);
+    f->max_bytes = max_bytes;
+}
+
 kith_status kith_filter_clear(kith_filter *f) {
     assert(f != NULL);
     kith_status status = kithi_filter_writable(f);
@@ -245,8 +266,10 @@ kith_status kith_filter_clear(kith_filter *f) {
         f->head.fill = 0;
         return KITH_OK;
     }
+    if (f->kind->clear != NULL && f->kind->clear(f))
+        return KITH_OK;
     kith_filter *empty;
-    status = kith_filter_create_like(f, &f->allocator, &empty);
+    status = create_empty(f, f->block_bytes, &f->allocator, &empty);
     if (status != KITH_OK)
         return status;
     kith_filter old = *f;
