@@ -43,8 +43,8 @@ typedef struct kith_filter_spec {
     uint64_t bytes;      /* size of the whole file or block, at most */
     uint64_t max_bytes;  /* limit for the block, and for growth as kith_filter_limit() says: for input that you do not
                             trust; 0: none */
-    const char *options;             /* "name=value name=value" as the kind lists them, or NULL */
-    kith_hash hash;                  /* all 0: XXH3, seed 0 */
+    const char *options; /* "name=value name=value" as the kind lists them, or NULL */
+    kith_hash hash;      /* all 0: XXH3, seed 0 */
     const kith_allocator *allocator; /* NULL: the C library's */
 } kith_filter_spec;
 

@@ -277,7 +277,8 @@ TEST(a_layer_that_is_far_too_small_for_its_capacity_is_refused) {
         kith_filter *filter = new_layers(INNER[k], 2, 100, RATE, 0, NULL);
         forgery f = forgery_of(filter);
         check_opens(&f, KITH_OK);
-        static const uint64_t CAPACITIES[] = {UINT64_C(1) << 20, UINT64_C(1) << 30, UINT64_C(1) << 40, UINT64_C(1) << 62};
+        static const uint64_t CAPACITIES[] = {UINT64_C(1) << 20, UINT64_C(1) << 30, UINT64_C(1) << 40,
+                                              UINT64_C(1) << 62};
         for (size_t i = 0; i < LENGTH(CAPACITIES); i++) {
             f.layers[0].capacity = CAPACITIES[i];
             check_opens(&f, KITH_E_CORRUPT);
@@ -370,8 +371,9 @@ static void check_enough_bits(const char *kind, const kithi_head *head) {
 }
 
 TEST(no_planned_layer_has_fewer_bits_than_a_file_must_have) {
-    static const double RATES[] = {.9999999, .999, .99, .9, .75, .6, .5, .4,   .3,   .2,    .1,    .05,    .02,
-                                   .01,      1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-12, 1e-14, 1e-15, 1e-17};
+    static const double RATES[] = {.9999999, .999, .99,  .9,    .75,   .6,    .5,    .4,   .3,
+                                   .2,       .1,   .05,  .02,   .01,   1e-3,  1e-4,  1e-5, 1e-6,
+                                   1e-7,     1e-8, 1e-9, 1e-10, 1e-12, 1e-14, 1e-15, 1e-17};
     unsigned planned = 0;
     for (size_t k = 0; k < LENGTH(INNER); k++) {
         const kithi_kind *kind = kithi_kind_by_name(INNER[k], strlen(INNER[k]));
