@@ -202,25 +202,37 @@ kith_status kith_filter_create(const kith_filter_spec *spec, kith_filter **filte
         return KITH_E_ARGUMENT;
     head.hash = spec->hash;
     status = create_from_head(&head, spec->allocator, filter);
-    if (status == KITH_OK && head.notes_bytes != 0)
+    if (status != KITH_OK)
+        return status;
+    (*filter)->max_bytes = spec->max_bytes;
+    if (head.notes_bytes != 0)
         kithi_notes_write(notes_section(*filter), spec->notes, spec->note_count);
-    return status;
+    return KITH_OK;
 }
 
-static kithi_head empty_head(const kith_filter *like) {
+/* An empty filter like `like`, within its limit together with `held` bytes that stay. It has room for `notes_bytes` of
+ * notes, which are left to the caller to write. */
+static kith_status create_empty(const kith_filter *like, uint64_t held, uint64_t notes_bytes,
+                                const kith_allocator *allocator, kith_filter **filter) {
     kithi_head head = like->head;
+    uint64_t block_bytes;
     head.count = 0;
     head.fill = 0;
     if (like->kind->fresh != NULL)
         like->kind->fresh(&head);
-    return head;
+    head.notes_bytes = notes_bytes;
+    if (!kithi_block_bytes(head.body_bytes, &block_bytes) ||
+        !kithi_filter_may_take(like, held, block_bytes + notes_bytes))
+        return KITH_E_TOO_LARGE;
+    kith_status status = create_from_head(&head, allocator, filter);
+    if (status == KITH_OK)
+        (*filter)->max_bytes = like->max_bytes;
+    return status;
 }
 
 kith_status kith_filter_create_like(const kith_filter *like, const kith_allocator *allocator, kith_filter **filter) {
     assert(like != NULL && filter != NULL);
-    kithi_head head = empty_head(like);
-    head.notes_bytes = 0; /* they tell about the keys of `like` */
-    return create_from_head(&head, allocator, filter);
+    return create_empty(like, 0, 0, allocator, filter); /* notes tell about the keys of `like` */
 }
 
 /* A copy on the heap with room for this many bytes of notes. They are copied if they are as many as those of `from`, else
@@ -240,6 +252,7 @@ static kith_status clone_with_room(const kith_filter *from, uint64_t notes_bytes
     status = kithi_filter_bind_as(f, from, block, allocator);
     f->head.notes_bytes = notes_bytes;
     f->block_bytes = block_bytes;
+    f->max_bytes = from->max_bytes;
     return finish_handle(status, allocator, f, block, block_bytes, filter);
 }
 
@@ -275,6 +288,11 @@ void kith_filter_free(kith_filter *f) {
     kithi_release(&allocator, f, sizeof *f);
 }
 
+void kith_filter_limit(kith_filter *f, uint64_t max_bytes) {
+    assert(f != NULL);
+    f->max_bytes = max_bytes;
+}
+
 kith_status kith_filter_clear(kith_filter *f) {
     assert(f != NULL);
     kith_status status = kithi_filter_writable(f);
@@ -287,13 +305,15 @@ kith_status kith_filter_clear(kith_filter *f) {
         f->head.fill = 0;
         return KITH_OK;
     }
-    kithi_head head = empty_head(f);
+    if (f->kind->clear != NULL && f->kind->clear(f))
+        return KITH_OK;
+    uint64_t notes_bytes = f->head.notes_bytes;
     kith_filter *empty;
-    status = create_from_head(&head, &f->allocator, &empty);
+    status = create_empty(f, f->block_bytes, notes_bytes, &f->allocator, &empty);
     if (status != KITH_OK)
         return status;
-    if (head.notes_bytes != 0)
-        memcpy(notes_section(empty), notes_section(f), (size_t)head.notes_bytes);
+    if (notes_bytes != 0)
+        memcpy(notes_section(empty), notes_section(f), (size_t)notes_bytes);
     take_place(f, empty);
     return KITH_OK;
 }

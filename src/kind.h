@@ -91,12 +91,14 @@ typedef struct kithi_kind {
     const char *(*check)(const kith_filter *f);
 
     /* For kinds whose body or handle is more than cells. fresh: turns the header of a filter into that of an empty one
-     * of the same kind (the size may change). init: writes the body of an empty filter where zeroes will not do.
+     * of the same kind (the size may change). clear: empties the filter within its block; false where it needs another
+     * block, that of fresh. init: writes the body of an empty filter where zeroes will not do.
      * attach: makes `state` once the block is in place; it sees hostile bytes and answers KITH_E_CORRUPT and the like;
      * `flags` are kith_open_flags; `like`, when not NULL, is the filter that the block was copied from. detach: frees
      * it. verify: KITH_E_CORRUPT when a checksum inside the body is wrong; called once for a lazily opened body, before it
      * is changed or copied. seal: writes what the handles hold back into the body, before checksums are taken. */
     void (*fresh)(kithi_head *head);
+    bool (*clear)(kith_filter *f);
     kith_status (*init)(kith_filter *f);
     kith_status (*attach)(kith_filter *f, const kith_filter *like, unsigned flags);
     void (*detach)(kith_filter *f);
@@ -123,7 +125,8 @@ struct kith_filter {
     bool sealed;   /* header and checksums in the block are up to date */
     bool verified; /* the body is what its checksums say, or was made here */
     kith_allocator allocator;
-    void *state; /* the kind's own; freed by detach */
+    uint64_t max_bytes; /* kith_filter_limit; 0: none */
+    void *state;        /* the kind's own; freed by detach */
     /* Shared adds: see adder.c. `adders` is the lock bit and, above it, the number of open adders. */
     atomic_uint adders;
     _Atomic uint64_t shared_count;
@@ -135,6 +138,11 @@ enum { KITHI_ADDERS_LOCK = 1, KITHI_ADDERS_ONE = 2 };
 /* True while adders are open. */
 static inline bool kithi_filter_busy(const kith_filter *f) {
     return atomic_load(&f->adders) >= KITHI_ADDERS_ONE;
+}
+
+/* False: `more` bytes beside `held` ones would pass the limit of the filter. */
+static inline bool kithi_filter_may_take(const kith_filter *f, uint64_t held, uint64_t more) {
+    return f->max_bytes == 0 || (held <= f->max_bytes && more <= f->max_bytes - held);
 }
 
 static inline const kithi_kernels *kithi_kernels_of(const kith_filter *f) {

@@ -122,6 +122,12 @@ static kith_plan plan_first(building *b) {
     return plan;
 }
 
+static noreturn void fail_memory_like(const arguments *a) {
+    value_text limit;
+    fail("%s: an empty filter like this one does not fit; the limit is %s of memory: raise --memory", a->like,
+         text_of_size(a->memory, limit));
+}
+
 static void create(building *b, uint64_t capacity, uint64_t held_bytes) {
     const arguments *a = b->a;
     kith_status status;
@@ -129,9 +135,14 @@ static void create(building *b, uint64_t capacity, uint64_t held_bytes) {
         kith_plan plan = KITH_PLAN_INIT;
         status = kith_filter_plan_of(b->like, &plan);
         if (status == KITH_OK) {
-            memory_check(a, plan.file_bytes + held_bytes, "the filter");
+            /* One that grows begins with its first layer, whatever the size of the file: the limit decides. */
+            if ((plan.capabilities & KITH_CAN_GROW) == 0)
+                memory_check(a, plan.file_bytes + held_bytes, "the filter");
+            filter_limit(b->like, a, held_bytes);
             status = kith_filter_create_like(b->like, NULL, &b->filter);
         }
+        if (status == KITH_E_TOO_LARGE)
+            fail_memory_like(a);
         if (status == KITH_OK && b->notes.count > 0)
             status = kith_filter_set_notes(b->filter, b->notes.notes, b->notes.count);
         if (status != KITH_OK)
@@ -154,6 +165,7 @@ static void create(building *b, uint64_t capacity, uint64_t held_bytes) {
     status = kith_filter_create(&b->choice.spec, &b->filter);
     if (status != KITH_OK)
         fail("%s", kith_status_text(status));
+    filter_limit(b->filter, a, held_bytes);
 }
 
 /* Adds all of them, but for copies past what the filter keeps. False: the filter is full, and *done are in. */
@@ -168,6 +180,8 @@ static bool add(building *b, const uint64_t *values, size_t n, size_t *done) {
             *done += 1;
         } else if (status == KITH_E_FULL) {
             return false;
+        } else if (status == KITH_E_TOO_LARGE) {
+            fail_growth(b->a, b->a->output);
         } else if (status != KITH_OK) {
             fail("%s", kith_status_text(status));
         }
@@ -302,13 +316,18 @@ static void finish(building *b) {
     if (b->copies_left_out > 0)
         note("%s cop%s past what the filter keeps of one key left out", text_of_integer(b->copies_left_out, count),
              b->copies_left_out > 1 ? "ies" : "y");
+    kith_plan plan = KITH_PLAN_INIT;
+    bool planned = kith_filter_plan_of(b->filter, &plan) == KITH_OK;
+    value_text most;
+    if (planned && a->bytes != 0 && plan.file_bytes > a->bytes)
+        fail("%s: the filter grew to %s, more than --bytes %s: give a larger --bytes, or fewer keys", a->output,
+             text_of_size(plan.file_bytes, size), text_of_size(a->bytes, most));
     /* What a build replaces it has not read, so others need not wait while it reads keys. */
     if (b->lock < 0)
         b->lock = lock_take_for_save(a->output, a);
     filter_save(b->filter, a->output);
     lock_release(b->lock);
-    kith_plan plan = KITH_PLAN_INIT;
-    if (a->verbose && kith_filter_plan_of(b->filter, &plan) == KITH_OK)
+    if (a->verbose && planned)
         note("%s in %s", text_of_keys(kith_filter_count(b->filter), count), text_of_size(plan.file_bytes, size));
     kith_filter_free(b->filter);
     kith_filter_free(b->like);

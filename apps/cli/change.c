@@ -32,6 +32,7 @@ static change begin(arguments *a) {
     filter_check_output(c.path);
     c.lock = lock_take(c.path, a);
     c.filter = filter_open(c.path, KITH_OPEN_COPY, a);
+    filter_limit(c.filter, a, 0);
     recipe_apply(c.path, c.filter, a);
     kith_plan plan = KITH_PLAN_INIT;
     value_text size;
@@ -86,6 +87,8 @@ static void add(change *c, const uint64_t *values, size_t n) {
             c->keys += kith_filter_count(c->filter) - before;
             if (status == KITH_E_FULL)
                 fail_full(c);
+            if (status == KITH_E_TOO_LARGE)
+                fail_growth(c->a, c->path);
             fail_status(c->path, status);
         }
     }
@@ -102,11 +105,17 @@ static void add_unknown(change *c, const uint64_t *values, size_t n) {
     }
 }
 
+/* Digests that wait take at most half of the memory limit. */
+static uint64_t digests_share(const arguments *a) {
+    return a->memory / 2;
+}
+
 static void add_distinct(change *c, digests *d) {
     enum { BATCH = 4096 };
     uint64_t batch[BATCH];
     size_t n;
-    (void)digests_finish(d);
+    uint64_t keys = digests_finish(d), most = digests_share(c->a);
+    filter_limit(c->filter, c->a, keys < most / sizeof *batch ? keys * sizeof *batch : most);
     while ((n = digests_next(d, batch, BATCH)) > 0)
         add(c, batch, n);
     digests_free(d);
@@ -121,7 +130,7 @@ int command_add(const arguments *a) {
     if (a->multiset && !keeps_copies)
         fail("%s: --multiset: filters of kind %s keep no copies", c.path, kith_filter_kind_name(c.filter));
     /* Where an equal key would be stored as a copy, equal keys are found first. */
-    digests *distinct = keeps_copies && !a->multiset && !a->new_only ? digests_new(a->memory / 2, false) : NULL;
+    digests *distinct = keeps_copies && !a->multiset && !a->new_only ? digests_new(digests_share(a), false) : NULL;
     feed *f = feed_open("adding", a->operands + 1, a->operand_count - 1, c.a, c.filter, NULL);
     while (feed_next(f)) {
         if (distinct != NULL)

@@ -93,6 +93,16 @@ void memory_check(const arguments *a, uint64_t needed, const char *what_for) {
          text_of_size(a->memory, limit), a->memory_given ? "--memory" : "half of the machine's; --memory sets another");
 }
 
+void filter_limit(kith_filter *filter, const arguments *a, uint64_t held) {
+    kith_filter_limit(filter, held < a->memory ? a->memory - held : 1); /* 0 would be no limit */
+}
+
+noreturn void fail_growth(const arguments *a, const char *name) {
+    value_text limit;
+    fail("%s: the filter has to grow to take more keys, and the limit is %s of memory%s: raise --memory", name,
+         text_of_size(a->memory, limit), a->memory_given ? "" : ", half of the machine's");
+}
+
 static uint64_t bytes_of_input(const char *path) {
     struct stat st;
     if (strcmp(path, "-") == 0)

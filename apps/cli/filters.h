@@ -2,6 +2,8 @@
 #ifndef CLI_FILTERS_H
 #define CLI_FILTERS_H
 
+#include <stdnoreturn.h>
+
 #include <kith/filter.h>
 
 #include "options.h"
@@ -29,6 +31,12 @@ void filter_save(kith_filter *filter, const char *path);
 
 /* Ends the tool unless `needed` bytes are within the memory limit. */
 void memory_check(const arguments *a, uint64_t needed, const char *what_for);
+
+/* Lets a filter grow within the memory limit, of which something else takes `held` bytes. */
+void filter_limit(kith_filter *filter, const arguments *a, uint64_t held);
+
+/* Ends the tool: an add returned KITH_E_TOO_LARGE, because the filter would have grown past that limit. */
+noreturn void fail_growth(const arguments *a, const char *name);
 
 /* Ends the tool unless two filters can be combined by a verb that needs `capability`: names the first difference. */
 void filters_check_alike(const char *verb, uint32_t capability, const char *path_a, const kith_filter *a,

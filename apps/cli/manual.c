@@ -157,7 +157,8 @@ static void page_of_tool(void) {
     out_text(".SH MEMORY\n");
     paragraphs(
         "--memory bounds the filter, the digests of keys that wait for it, and the keys of kith uniq; what would "
-        "pass it is an error, or goes to temporary files. Beside that reading takes up to 10 MB, with --threads 1 up "
+        "pass it is an error, or goes to temporary files. A filter that grows is copied: while that lasts, its old and "
+        "its new size count together. Beside that reading takes up to 10 MB, with --threads 1 up "
         "to 2 MB; for lines, or records of CSV, of more than 256 KiB up to 40 times the longest of them; and for an "
         "archive up to 128 MiB (zstd), 256 MiB (xz) or 10 MB (gzip, bzip2, lz4). --verbose says beforehand what is "
         "taken.");

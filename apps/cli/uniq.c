@@ -58,9 +58,8 @@ typedef struct work {
 
     kith_filter *filter, *again; /* -p */
     const char *filter_name;
-    bool from_file;    /* it is the state of earlier runs */
-    int lock;          /* of that file; -1: none */
-    uint64_t capacity; /* of the filter when its memory was looked at */
+    bool from_file; /* it is the state of earlier runs */
+    int lock;       /* of that file; -1: none */
 } work;
 
 static void put_line(work *w, const char *line, size_t line_bytes) {
@@ -245,16 +244,6 @@ static noreturn void fail_full(const work *w, const kith_filter *filter) {
          text_of_count_exact(w->a->capacity, given));
 }
 
-/* A filter that grows tells so by its capacity. */
-static void check_memory(work *w) {
-    uint64_t capacity = kith_filter_capacity(w->filter);
-    if (capacity == w->capacity)
-        return;
-    w->capacity = capacity;
-    kith_filter_stats stats = stats_must(w->filter, w->filter_name);
-    memory_check(w->a, w->again != NULL ? 2 * stats.file_bytes : stats.file_bytes, w->filter_name);
-}
-
 /* One by one: for kinds that keep copies, which would take a repeat for another copy. */
 static kith_status add_each(kith_filter *filter, const uint64_t *digests, size_t n, uint64_t *was_new) {
     memset(was_new, 0, (n + 63) / 64 * sizeof *was_new);
@@ -275,6 +264,8 @@ static void add_new(const work *w, kith_filter *filter, const uint64_t *digests,
         copies ? add_each(filter, digests, n, was_new) : kith_filter_add_many(filter, digests, n, was_new, NULL);
     if (status == KITH_E_FULL)
         fail_full(w, filter);
+    if (status == KITH_E_TOO_LARGE)
+        fail_growth(w->a, w->filter_name);
     if (status != KITH_OK)
         fail_status(w->filter_name, status);
 }
@@ -282,7 +273,6 @@ static void add_new(const work *w, kith_filter *filter, const uint64_t *digests,
 static void pass_filter(work *w, const input_record *records, const uint64_t *digests, size_t n) {
     uint64_t was_new[BITMAP_WORDS];
     add_new(w, w->filter, digests, n, was_new);
-    check_memory(w);
     if (w->again == NULL) {
         for (size_t i = 0; i < n; i++)
             if (kith_bitmap_get(was_new, i))
@@ -374,12 +364,14 @@ static void begin_filter(work *w, arguments *a) {
         kith_hash hash = hash_asked(a);
         w->filter = new_filter(a, &hash);
     }
+    kith_filter_stats stats = stats_must(w->filter, w->filter_name);
+    memory_check(a, stats.file_bytes * (1 + a->duplicates), w->filter_name);
+    filter_limit(w->filter, a, a->duplicates ? a->memory / 2 : 0); /* one like it has the same limit */
     if (a->duplicates) {
         kith_status status = kith_filter_create_like(w->filter, NULL, &w->again);
         if (status != KITH_OK)
             fail("%s", kith_status_text(status));
     }
-    kith_filter_stats stats = stats_must(w->filter, w->filter_name);
     value_text rate, size;
     bool grows = (kith_filter_capabilities(w->filter) & KITH_CAN_GROW) != 0;
     if (a->verbose)

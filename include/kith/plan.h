@@ -47,9 +47,10 @@ typedef struct kith_filter_spec {
     uint64_t capacity;   /* n: distinct keys that go in at least */
     double rate;         /* 0 < rate < 1: probability that an absent key is answered yes, at full capacity */
     uint64_t bytes;      /* size of the whole file or block, at most */
-    uint64_t max_bytes; /* a cap on the size that is planned, for input you do not trust; 0: none; growth may pass it */
-    const char *options;             /* "name=value name=value" as the kind lists them, or NULL */
-    kith_hash hash;                  /* all 0: XXH3, seed 0 */
+    uint64_t max_bytes;  /* limit for the block, and for growth as kith_filter_limit() says: for input that you do not
+                            trust; 0: none */
+    const char *options; /* "name=value name=value" as the kind lists them, or NULL */
+    kith_hash hash;      /* all 0: XXH3, seed 0 */
     const kith_allocator *allocator; /* NULL: the C library's */
     uint64_t recipe;        /* below 2^48: how your program turns its input into keys; see kith_filter_recipe() */
     const kith_note *notes; /* note_count of them, at most 64 with at most 65,536 bytes; see kith_filter_note() */

@@ -15,7 +15,8 @@
  * fall more slowly: layer 9 pays 7.4 bits a key for its place in the sum instead of 10.
  *
  * Growing makes a new block of the filter's new size and copies the old one: the filter stays one block of bytes, and
- * a growth that finds no memory changes nothing.
+ * a growth that finds no memory, or would pass the limit of the handle (kith_filter_limit), changes nothing. While it
+ * copies, both blocks exist, and both count.
  *
  * Kinds without copies: a key that an older layer answers yes for is not added again. Kinds with copies always add.
  * Removing: with exactly one layer that answers yes, the copy is taken from it. With two, one of them may be a false
@@ -48,15 +49,27 @@ static uint64_t padded(uint64_t bytes) {
     return (bytes + 63) & ~UINT64_C(63);
 }
 
+/* Keys that layer i takes; false: more than 2^64. */
+static bool layer_capacity(const kithi_head *head, unsigned i, uint64_t *capacity) {
+    *capacity = head->params[FIRST_CAPACITY];
+    for (unsigned j = 0; j < i; j++)
+        if (!kithi_mul(*capacity, head->params[GROWTH], capacity))
+            return false;
+    return true;
+}
+
+static double layer_rate(const kithi_head *head, unsigned i) {
+    static const double SHARE = 0.60792710185402662866; /* 6/pi^2 */
+    return head->rate * SHARE / ((double)(i + 1) * (double)(i + 1));
+}
+
 /* The header that layer i of this filter has when it is empty. */
 static kith_status plan_layer(const kithi_head *head, unsigned i, kithi_head *layer) {
     const kithi_kind *inner = kithi_kind_by_id(head->params[INNER]);
-    uint64_t capacity = head->params[FIRST_CAPACITY];
-    for (unsigned j = 0; j < i; j++)
-        if (!kithi_mul(capacity, head->params[GROWTH], &capacity))
-            return KITH_E_TOO_LARGE;
-    static const double SHARE = 0.60792710185402662866; /* 6/pi^2 */
-    double rate = head->rate * SHARE / ((double)(i + 1) * (double)(i + 1));
+    uint64_t capacity;
+    if (!layer_capacity(head, i, &capacity))
+        return KITH_E_TOO_LARGE;
+    double rate = layer_rate(head, i);
     uint64_t options[KITHI_OPTIONS_MAX];
     kithi_shape shape;
     kith_status status = kithi_kind_options(inner, NULL, options);
@@ -172,6 +185,21 @@ static kith_status init(kith_filter *f) {
     return KITH_OK;
 }
 
+/* Is this the header of a layer i that somebody may have planned? A filter grows by what its header says: a small file whose
+ * layers claim to hold far more keys than they have bits for would become a huge filter with its first growth. So
+ *
+ *   capacity   is that of layer i, from which those of later layers follow;
+ *   rate       is at most the share of layer i (and a rounding error more), or the sum is not bounded;
+ *   body       has 0.9 * capacity * log2(1/rate) bits or more. No filter of that capacity keeps that rate with fewer than
+ *              capacity * log2(1/rate) bits (Carter, Floyd, Gill, Markowsky, Wegman, 1978), whatever its kind, so the bound
+ *              holds for every planner; 0.9 leaves room for plans that keep their rate only on average. */
+static bool is_plausible(const kithi_head *outer, unsigned i, const kithi_head *layer) {
+    uint64_t capacity;
+    return layer_capacity(outer, i, &capacity) && layer->capacity == capacity &&
+           layer->rate <= layer_rate(outer, i) * (1 + 1e-9) &&
+           (double)layer->body_bytes * 8 >= 0.9 * (double)layer->capacity * -log2(layer->rate);
+}
+
 static kith_status bind_layer(const kith_filter *f, const kith_filter *like, unsigned flags, unsigned i, uint8_t *block,
                               uint64_t block_bytes, kith_filter *handle) {
     if (like != NULL)
@@ -180,7 +208,7 @@ static kith_status bind_layer(const kith_filter *f, const kith_filter *like, uns
     kithi_head head;
     if (kithi_header_read(block, block_bytes, &head) != KITH_OK || head.kind_id != f->head.params[INNER] ||
         head.recipe != 0 || head.notes_bytes != 0 || !kithi_hash_equal(&head.hash, &f->head.hash) ||
-        (i == 0 && head.capacity != f->head.params[FIRST_CAPACITY]))
+        !is_plausible(&f->head, i, &head))
         return KITH_E_CORRUPT;
     kith_status status = kithi_filter_bind(handle, block, block_bytes, flags, &f->allocator);
     return status == KITH_OK || status == KITH_E_MEMORY ? status : KITH_E_CORRUPT;
@@ -251,7 +279,20 @@ static void fresh(kithi_head *head) {
     head->body_bytes = DIRECTORY_BYTES + padded(block_bytes);
 }
 
-/* One layer more, in a new block; the old one goes when all has succeeded. */
+/* A filter of one layer keeps its block. */
+static bool clear(kith_filter *f) {
+    if (layer_count(f) != 1)
+        return false;
+    kith_filter *first = layers_of(f);
+    memset(first->body, 0, (size_t)first->head.body_bytes);
+    first->head.count = 0;
+    first->head.fill = 0;
+    first->sealed = false;
+    f->head.count = 0;
+    return true;
+}
+
+/* One layer more, in a new block; the old one goes when all has succeeded. Until then there are both. */
 static kith_status grow(kith_filter *f) {
     unsigned count = layer_count(f);
     kithi_head layer;
@@ -260,11 +301,13 @@ static kith_status grow(kith_filter *f) {
         !kithi_block_bytes(layer.body_bytes, &layer_bytes) || !kithi_add(f->head.capacity, layer.capacity, &capacity) ||
         !kithi_block_bytes(f->head.body_bytes + padded(layer_bytes), &block_bytes))
         return KITH_E_FULL;
+    uint64_t notes_bytes = f->head.notes_bytes;
+    block_bytes += notes_bytes;
+    if (!kithi_filter_may_take(f, f->block_bytes, block_bytes))
+        return KITH_E_TOO_LARGE;
     kith_filter *handles = new_handles(f, count + 1);
     if (handles == NULL)
         return KITH_E_MEMORY;
-    uint64_t notes_bytes = f->head.notes_bytes;
-    block_bytes += notes_bytes;
     uint8_t *block = kithi_allocate(&f->allocator, block_bytes);
     if (block == NULL) {
         release_handles(f, handles, 0, count + 1);
@@ -561,6 +604,7 @@ const kithi_kind kithi_kind_layers = {
     .stats = stats,
     .check = check,
     .fresh = fresh,
+    .clear = clear,
     .init = init,
     .attach = attach,
     .detach = detach,

@@ -346,13 +346,23 @@ static bool each_layer(const filter *f,
 
 typedef struct sums {
     uint64_t layers, capacity, count;
+    uint64_t expected; /* the capacity of the layer looked at last */
 } sums;
+
+static uint64_t multiplied(uint64_t a, uint64_t b) {
+    require(b == 0 || a <= UINT64_MAX / b, "a layer has not the capacity of its place");
+    return a * b;
+}
 
 static bool verify_layer(const filter *outer, const uint8_t *block, uint64_t bytes, void *context) {
     filter layer = verify(block, bytes, outer);
     sums *sum = context;
-    if (sum->layers++ == 0)
-        require(layer.capacity == outer->parameter[3], "the first layer has not the capacity that the header says");
+    double share = outer->rate * 6 / (3.141592653589793 * 3.141592653589793) / pow((double)sum->layers + 1, 2);
+    sum->expected = sum->layers++ == 0 ? outer->parameter[3] : multiplied(sum->expected, outer->parameter[1]);
+    require(layer.capacity == sum->expected, "a layer has not the capacity of its place");
+    require(layer.rate <= share * (1 + 1e-9), "a layer's rate is past its share");
+    require((double)layer.body_bytes * 8 >= 0.9 * (double)layer.capacity * -log2(layer.rate),
+            "a layer has too few bits for its capacity and rate");
     sum->capacity += layer.capacity;
     sum->count += layer.count;
     return false;
@@ -367,7 +377,7 @@ static void layers_verify(const filter *f) {
     require(f->body_bytes >= DIRECTORY_ENTRIES * 8, "no room for the directory");
     require(all_zero(f->body + p[2] * 8, (DIRECTORY_ENTRIES - p[2]) * 8), "a layer past the last has a length");
 
-    sums sum = {0, 0, 0};
+    sums sum = {0, 0, 0, 0};
     uint64_t end;
     each_layer(f, verify_layer, &sum, &end);
     require(end == f->body_bytes, "the body's length is not what the directory gives");
@@ -383,6 +393,7 @@ static filter parse(const uint8_t *block) {
                 .seed = load(block + 40, 8),
                 .key = block + 48,
                 .capacity = load(block + 64, 8),
+                .rate = load_f64(block + 72),
                 .count = load(block + 80, 8),
                 .fill = load(block + 88, 8),
                 .body_bytes = load(block + 96, 8),
@@ -426,10 +437,10 @@ static bool is_table(const filter *f) {
     return f->kind == IMAGE || f->kind == ENTRIES;
 }
 
-static void verify_filter_fields(const filter *f, double rate) {
+static void verify_filter_fields(const filter *f) {
     require(f->hash == 0 ? all_zero(f->key, 16) : f->seed == 0, "a seed or key that the hash does not use");
     require(f->capacity >= 1, "capacity 0");
-    require(isfinite(rate) && rate > 0 && rate < 1, "rate out of range");
+    require(isfinite(f->rate) && f->rate > 0 && f->rate < 1, "rate out of range");
     require(f->count <= f->capacity, "more keys than the capacity");
     require(f->kind <= COUNTING || f->kind == BLOCKED_COUNTING || f->fill == 0, "fill of a kind that has none");
 }
@@ -445,7 +456,7 @@ static void verify_header(const uint8_t *block, const filter *f) {
         require(all_zero(block + 14, 2) && all_zero(block + 32, 32) && all_zero(block + 72, 8) && f->fill == 0,
                 "flags, hash, recipe, seed, key, rate or fill of a table are not 0");
     else
-        verify_filter_fields(f, load_f64(block + 72));
+        verify_filter_fields(f);
 
     static const uint8_t used[] = {
         [BLOOM] = 0x83,  [BLOCKED] = 0x83, [COUNTING] = 0x83, [CUCKOO] = 0x1f,          [OVERLAP] = 0x07,

@@ -19,6 +19,7 @@ typedef struct filter {
     uint64_t seed;
     const uint8_t *key;
     uint64_t capacity, count, fill, body_bytes;
+    double rate;
     uint64_t parameter[PARAMETERS];
     const uint8_t *body;
 } filter;
