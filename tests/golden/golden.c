@@ -6,8 +6,8 @@
  *     golden --save NAME FILE     makes a filter and saves it
  *     golden --members NAME       the keys that it must answer yes for, one a line
  *     golden --answers FILE       the library's "yes" or "no" for every line of standard input
- *     golden --forge WHAT FROM TO  a copy of a file of kind layers in which WHAT was forged (see forge) and all checksums
- *                                 made right; prints whether the library opens it: "opened" or "refused"
+ *     golden --forge WHAT FROM TO   a copy of a file of kind layers in which WHAT was forged (see forge) and all
+ *                                 checksums made right; prints whether the library opens it: "opened" or "refused"
  *
  * The files freeze at the first tagged release. Before it a change of layout or sizing remakes them, in one commit that
  * says why: `./dev build && build/dev/tests/golden --make`. After it a test that fails here means that files of users
@@ -456,8 +456,8 @@ static void print_answers(const char *path) {
     kith_filter_free(filter);
 }
 
-/* Whoever can write a file can seal it. "capacities" claims a thousand times as many keys in every layer; "capacity" one more
- * in the last, "rate" a rate that is a thousandth too high there; "nothing" only seals. */
+/* Whoever can write a file can seal it. "capacities" claims a thousand times as many keys in every layer; "capacity"
+ * one more in the last, "rate" a rate that is a thousandth too high there; "nothing" only seals. */
 static void forge(const char *what, const char *from, const char *to) {
     text file = read_file(from);
     uint8_t *block = (uint8_t *)file.at, *body = block + KITHI_HEADER_BYTES, *at = body + 512;
