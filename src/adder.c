@@ -12,9 +12,9 @@
  * The first adder to open copies count and fill out of the header, the last one to close writes them back. A spin lock
  * around opening and closing makes sure that there is one first and one last.
  *
- * Lock and number of adders share one word, f->adders, because an owner may wait until the filter is no longer busy and then
- * free it from another thread. The last adder therefore lets go of the lock and of the filter in one atomic step, which is
- * its last access to the filter; by then it has given its memory back to the filter's allocator, too. */
+ * Lock and number of adders share one word, f->adders, because an owner may wait until the filter is no longer busy
+ * and then free it from another thread. The last adder therefore lets go of the lock and of the filter in one atomic
+ * step, which is its last access to the filter; by then it has given its memory back to the filter's allocator, too. */
 #include <assert.h>
 
 #include "core/batch.h"

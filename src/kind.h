@@ -90,13 +90,13 @@ typedef struct kithi_kind {
     /* NULL, or the first broken invariant of the body as a sentence. */
     const char *(*check)(const kith_filter *f);
 
-    /* For kinds whose body or handle is more than cells. fresh: turns the header of a filter into that of an empty one
-     * of the same kind (the size may change). clear: empties the filter within its block; false where it needs another
-     * block, that of fresh. init: writes the body of an empty filter where zeroes will not do.
-     * attach: makes `state` once the block is in place; it sees hostile bytes and answers KITH_E_CORRUPT and the like;
-     * `flags` are kith_open_flags; `like`, when not NULL, is the filter that the block was copied from. detach: frees
-     * it. verify: KITH_E_CORRUPT when a checksum inside the body is wrong; called once for a lazily opened body, before it
-     * is changed or copied. seal: writes what the handles hold back into the body, before checksums are taken. */
+    /* For kinds whose body or handle is more than cells. fresh: turns the header of a filter into that of an empty
+     * one of the same kind (the size may change). clear: empties the filter within its block; false where it needs
+     * another block, that of fresh. init: writes the body of an empty filter where zeroes will not do. attach: makes
+     * `state` once the block is in place; it sees hostile bytes and answers KITH_E_CORRUPT and the like; `flags` are
+     * kith_open_flags; `like`, when not NULL, is the filter that the block was copied from. detach: frees it.
+     * verify: KITH_E_CORRUPT when a checksum inside the body is wrong; called once for a lazily opened body, before
+     * it is changed or copied. seal: writes what the handles hold back into the body, before checksums are taken. */
     void (*fresh)(kithi_head *head);
     bool (*clear)(kith_filter *f);
     kith_status (*init)(kith_filter *f);
@@ -171,8 +171,8 @@ void kithi_filter_unbind(kith_filter *f);
  * before its first change, because a change is followed by new checksums. */
 kith_status kithi_filter_writable(kith_filter *f);
 
-/* KITH_E_CORRUPT for a lazily opened body that is not what its checksums say, those of inner blocks included. A pass over the
- * body if it was not verified. */
+/* KITH_E_CORRUPT for a lazily opened body that is not what its checksums say, those of inner blocks included. A pass
+ * over the body if it was not verified. */
 kith_status kithi_filter_verify(const kith_filter *f);
 
 /* Brings header and checksums in the block up to date. */

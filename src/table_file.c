@@ -6,13 +6,13 @@
  *               | 8 option values, u64 each | entry | entry | … | zeros to a multiple of 64 |
  *               entry   | key bytes, LEB128 | key | value, LEB128 |          (no length before keys of fixed size)
  *
- * Files may be hostile. Every length is checked against what is there before it is used. And no file may be much slower to
- * open than an honest one of its size:
+ * Files may be hostile. Every length is checked against what is there before it is used. And no file may be much
+ * slower to open than an honest one of its size:
  *
  *   - The header's generator is known to whoever wrote the file, who may have chosen keys that all collide under the
  *     functions drawn from it. So a table that is made from entries draws its functions from a random seed of its own.
- *   - Even with random functions a put may look at every key, in a list or in a chain table of few slots. Such kinds have
- *     `append`, and repeated keys are found by a hash set of all entries, under SipHash with a random key. */
+ *   - Even with random functions a put may look at every key, in a list or in a chain table of few slots. Such kinds
+ *     have `append`, and repeated keys are found by a hash set of all entries, under SipHash with a random key. */
 #include <assert.h>
 #include <string.h>
 
@@ -195,8 +195,8 @@ static bool entry_read(const kith_table *t, const uint8_t **at, const uint8_t *e
     return leb_read(at, end, value);
 }
 
-/* A set of keys that lie in the file: open addressing with linear probing. At most two thirds of its slots are in use. The
- * digest is secret, so nobody can choose keys that share a slot; it is compared before the key is. */
+/* A set of keys that lie in the file: open addressing with linear probing. At most two thirds of its slots are in
+ * use. The digest is secret, so nobody can choose keys that share a slot; it is compared before the key is. */
 typedef struct seen_key {
     uint64_t digest;
     kithi_key key; /* bytes is NULL: the slot is empty */

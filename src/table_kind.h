@@ -51,8 +51,9 @@ typedef struct kithi_table_kind {
     kith_status (*put)(kith_table *t, const kithi_key *key, uint64_t value, bool *was_new);
     kith_status (*remove)(kith_table *t, const kithi_key *key, uint64_t *value);
 
-    /* May be NULL. put for a key that is known to be absent, without looking at other keys. For kinds whose put may look
-     * at every key, even if they are not chosen against it: opening a file of n entries would take n^2 / 2 looks. */
+    /* May be NULL. put for a key that is known to be absent, without looking at other keys. For kinds whose put may
+     * look at every key, even if they are not chosen against it: opening a file of n entries would take n^2 / 2
+     * looks. */
     kith_status (*append)(kith_table *t, const kithi_key *key, uint64_t value);
 
     /* These may be NULL. prefetch: lines that a verb will need. get_word: get for a table of 8-byte keys that has said

@@ -60,7 +60,8 @@ typedef enum kith_build_flags {
  * and without repeats, would give, whatever the number of threads. bloom, counting and layers are filled by one
  * thread, and so are cuckoo filters of less than 250,000 keys.
  *
- * The codes of kith_filter_create; KITH_E_FULL, KITH_E_COPIES or KITH_E_TOO_LARGE as in add. n = 0 with capacity 0 is KITH_E_CAPACITY.
+ * The codes of kith_filter_create; KITH_E_FULL, KITH_E_COPIES or KITH_E_TOO_LARGE as in add. n = 0 with capacity 0 is
+ * KITH_E_CAPACITY.
  * Cost: the filter, and while it runs up to 128 MiB, or, where repeats must be found or counted (not for a multiset, nor
  * for Bloom kinds of a given capacity), 11 bytes a digest, and up to 50 where most of them are repeats. */
 KITH_API KITH_MUST_USE kith_status kith_filter_build(const kith_filter_spec *spec, const uint64_t *digests, size_t n,
@@ -70,21 +71,23 @@ KITH_API KITH_MUST_USE kith_status kith_filter_build(const kith_filter_spec *spe
  * closed (see kith_adder_close). */
 KITH_API void kith_filter_free(kith_filter *filter);
 
-/* Limits the memory that growth may take (KITH_CAN_GROW): an add for which the filter would have to grow past `max_bytes`
- * returns KITH_E_TOO_LARGE and changes nothing. 0 means no limit.
+/* Limits the memory that growth may take (KITH_CAN_GROW): an add for which the filter would have to grow past
+ * `max_bytes` returns KITH_E_TOO_LARGE and changes nothing. 0 means no limit.
  *
- * What counts is the peak: growing copies the block (file_bytes of kith_filter_stats), so the old and the new block count
- * together. The handle and the memory that cuckoo kinds search with (kith_filter_create) do not count. A filter that is
- * larger than the limit already stays as it is; it only cannot grow.
+ * What counts is the peak: growing copies the block (file_bytes of kith_filter_stats), so the old and the new block
+ * count together. The handle and the memory that cuckoo kinds search with (kith_filter_create) do not count. A
+ * filter that is larger than the limit already stays as it is; it only cannot grow.
  *
- * kith_filter_clear() and kith_filter_create_like() keep to the limit as well, because they make a new first layer, which a
- * forged file can make larger than the file. kith_filter_clone() and kith_filter_create_like() pass the limit on to the new
- * filter. The limit belongs to the handle and is not saved: a filter made with spec.max_bytes has that limit, one that is
- * opened has none until this call. Set one before adding to a file that you do not trust. */
+ * kith_filter_clear() and kith_filter_create_like() keep to the limit as well, because they make a new first layer,
+ * which a forged file can make larger than the file. kith_filter_clone() and kith_filter_create_like() pass the
+ * limit on to the new filter. The limit belongs to the handle and is not saved: a filter made with spec.max_bytes
+ * has that limit, one that is opened has none until this call. Set one before adding to a file that you do not
+ * trust. */
 KITH_API void kith_filter_limit(kith_filter *filter, uint64_t max_bytes);
 
 /* Empties the filter; geometry, hash and key stay. KITH_E_READONLY, KITH_E_BUSY, and for layers KITH_E_MEMORY, and
- * KITH_E_TOO_LARGE where an empty filter beside this one would pass the limit (never for a filter that has not grown). */
+ * KITH_E_TOO_LARGE where an empty filter beside this one would pass the limit (never for a filter that has not
+ * grown). */
 KITH_API KITH_MUST_USE kith_status kith_filter_clear(kith_filter *filter);
 
 /* ---- one key ---- */
@@ -189,10 +192,10 @@ KITH_API KITH_MUST_USE kith_status kith_adder_add_many(kith_adder *adder, const 
 
 /* Gives back unused capacity and frees the adder. NULL is fine.
  *
- * A filter may be freed once all its adders are closed: freeing it earlier is a programming error, and adders that are
- * still open would use freed memory. An owner that does not join the other threads may wait until a call like
- * kith_filter_bytes() no longer returns KITH_E_BUSY. From then on close() in another thread does not touch the filter or
- * its allocator any more. */
+ * A filter may be freed once all its adders are closed: freeing it earlier is a programming error, and adders that
+ * are still open would use freed memory. An owner that does not join the other threads may wait until a call like
+ * kith_filter_bytes() no longer returns KITH_E_BUSY. From then on close() in another thread does not touch the
+ * filter or its allocator any more. */
 KITH_API void kith_adder_close(kith_adder *adder);
 
 /* ---- two filters ----
@@ -307,8 +310,8 @@ KITH_API uint64_t kith_filter_cell(const kith_filter *filter, uint64_t cell);
  * A filter is one block of bytes (docs/format.md), the same in memory, in a file and on the wire, on every machine. */
 
 /* The block, with its checksums brought up to date: valid until the next call that changes or frees the filter.
- * KITH_E_BUSY; KITH_E_CORRUPT when the filter was opened lazily and turns out to be damaged. Cost: a pass over the body when
- * it has changed since the last time, or was opened lazily and not yet verified. */
+ * KITH_E_BUSY; KITH_E_CORRUPT when the filter was opened lazily and turns out to be damaged. Cost: a pass over the
+ * body when it has changed since the last time, or was opened lazily and not yet verified. */
 KITH_API KITH_MUST_USE kith_status kith_filter_bytes(kith_filter *filter, const void **bytes, size_t *byte_count);
 
 typedef enum kith_open_flags {

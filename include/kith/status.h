@@ -4,9 +4,9 @@
  * file, is exactly as it was before the call. Results come through the last argument and are written on success only,
  * unless the call says otherwise.
  *
- * Statuses report bad data and failures of the system, not programming errors. Passing NULL where a call takes a handle, a
- * spec, a path or a place for a result is a programming error, unless the call says that NULL is fine: a library built with
- * assertions stops there, and one built without them (NDEBUG, as shipped) crashes or worse. */
+ * Statuses report bad data and failures of the system, not programming errors. Passing NULL where a call takes a
+ * handle, a spec, a path or a place for a result is a programming error, unless the call says that NULL is fine: a
+ * library built with assertions stops there, and one built without them (NDEBUG, as shipped) crashes or worse. */
 #ifndef KITH_STATUS_H
 #define KITH_STATUS_H
 

@@ -168,10 +168,11 @@ KITH_API KITH_MUST_USE kith_status kith_table_save(kith_table *table, const char
  * are read into memory and verified, writable, whatever the flags, and with the room that they were made with: a stranger's
  * file may ask for much, so give an allocator that has a limit.
  *
- * A table that is made from its entries draws new hash functions from the system's random source, whatever the seed of the
- * table that was saved, so whoever wrote the file cannot make its keys collide. Opening takes time proportional to the
- * number of entries for every kind, for forged files too (a probe table of fixed size takes longer the fuller it is).
- * While a list or a chain table is opened, a hash set of 36 bytes per key finds keys that occur twice.
+ * A table that is made from its entries draws new hash functions from the system's random source, whatever the seed
+ * of the table that was saved, so whoever wrote the file cannot make its keys collide. Opening takes time
+ * proportional to the number of entries for every kind, for forged files too (a probe table of fixed size takes
+ * longer the fuller it is). While a list or a chain table is opened, a hash set of 36 bytes per key finds keys that
+ * occur twice.
  *
  * KITH_E_RANDOM: the system gave no random seed.
  * KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO, KITH_E_TOO_LARGE, KITH_E_EMPTY, KITH_E_NOT_KITH, KITH_E_VERSION, KITH_E_KIND (a filter, or a kind that

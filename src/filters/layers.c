@@ -185,14 +185,15 @@ static kith_status init(kith_filter *f) {
     return KITH_OK;
 }
 
-/* Is this the header of a layer i that somebody may have planned? A filter grows by what its header says: a small file whose
- * layers claim to hold far more keys than they have bits for would become a huge filter with its first growth. So
+/* Is this the header of a layer i that somebody may have planned? A filter grows by what its header says: a small
+ * file whose layers claim to hold far more keys than they have bits for would become a huge filter with its first
+ * growth. So
  *
  *   capacity   is that of layer i, from which those of later layers follow;
  *   rate       is at most the share of layer i (and a rounding error more), or the sum is not bounded;
- *   body       has 0.9 * capacity * log2(1/rate) bits or more. No filter of that capacity keeps that rate with fewer than
- *              capacity * log2(1/rate) bits (Carter, Floyd, Gill, Markowsky, Wegman, 1978), whatever its kind, so the bound
- *              holds for every planner; 0.9 leaves room for plans that keep their rate only on average. */
+ *   body       has 0.9 * capacity * log2(1/rate) bits or more. No filter of that capacity keeps that rate with fewer
+ *              than capacity * log2(1/rate) bits (Carter, Floyd, Gill, Markowsky, Wegman, 1978), whatever its kind, so
+ *              the bound holds for every planner; 0.9 leaves room for plans that keep their rate only on average. */
 static bool is_plausible(const kithi_head *outer, unsigned i, const kithi_head *layer) {
     uint64_t capacity;
     return layer_capacity(outer, i, &capacity) && layer->capacity == capacity &&
@@ -254,8 +255,8 @@ static void detach(kith_filter *f) {
     f->state = NULL;
 }
 
-/* The outer checksums cover the inner blocks, but a stranger may have sealed the outer block over damaged inner ones. They
- * would keep their wrong checksums in everything that is saved later. */
+/* The outer checksums cover the inner blocks, but a stranger may have sealed the outer block over damaged inner
+ * ones. They would keep their wrong checksums in everything that is saved later. */
 static kith_status verify(const kith_filter *f) {
     kith_status status = KITH_OK;
     for (unsigned i = 0; i < layer_count(f) && status == KITH_OK; i++)

@@ -1,4 +1,5 @@
-/* KITH_OPEN_LAZY: a body that nobody looked at is verified before it is changed, copied or saved, blocks within it too. */
+/* KITH_OPEN_LAZY: a body that nobody looked at is verified before it is changed, copied or saved, blocks within it
+ * too. */
 #include "contract/contract.h"
 #include "format/format.h"
 
@@ -22,8 +23,8 @@ static size_t blocks_of(const snapshot *s, block *blocks) {
     return count;
 }
 
-/* Flips a bit in the last byte of the body of a block, or in the checksums behind it, and makes the outer block's checksums
- * right again when the block is an inner one: then only the inner checksums tell. */
+/* Flips a bit in the last byte of the body of a block, or in the checksums behind it, and makes the outer block's
+ * checksums right again when the block is an inner one: then only the inner checksums tell. */
 static snapshot damaged(const snapshot *s, const block *outer, const block *b, bool in_checksums) {
     snapshot d = {malloc(s->byte_count), s->byte_count};
     CHECK(d.bytes != NULL);

@@ -6,6 +6,8 @@
  *     golden --save NAME FILE     makes a filter and saves it
  *     golden --members NAME       the keys that it must answer yes for, one a line
  *     golden --answers FILE       the library's "yes" or "no" for every line of standard input
+ *     golden --forge WHAT FROM TO   a copy of a file of kind layers in which WHAT was forged (see forge) and all
+ *                                 checksums made right; prints whether the library opens it: "opened" or "refused"
  *
  * The files freeze at the first tagged release. Before it a change of layout or sizing remakes them, in one commit that
  * says why: `./dev build && build/dev/tests/golden --make`. After it a test that fails here means that files of users
@@ -14,12 +16,14 @@
  * answers.txt pins, for every file, the first ten false positives among the keys absent-0, absent-1, … : a reader that
  * derives other places from a digest, and wrote the file with the same mistake, still fails.
  *
- * The last three commands are for tests/interop, where a second reader, written from docs/format.md, is held against
+ * The last four commands are for tests/interop, where a second reader, written from docs/format.md, is held against
  * the library. */
 #include <kith/kith.h>
 
 #include "check.h"
+#include "core/bits.h"
 #include "core/mix.h"
+#include "format/format.h"
 #include "golden/files.h"
 
 #define ANSWERS FOLDER "answers.txt"
@@ -459,6 +463,36 @@ static void print_answers(const char *path) {
     kith_filter_free(filter);
 }
 
+/* Whoever can write a file can seal it. "capacities" claims a thousand times as many keys in every layer; "capacity"
+ * one more in the last, "rate" a rate that is a thousandth too high there; "nothing" only seals. */
+static void forge(const char *what, const char *from, const char *to) {
+    text file = read_file(from);
+    uint8_t *block = (uint8_t *)file.at, *body = block + KITHI_HEADER_BYTES, *at = body + 512;
+    kithi_head outer;
+    CHECK_OK(kithi_header_read(block, file.used, &outer));
+    uint64_t layers = outer.params[2], factor = strcmp(what, "capacities") == 0 ? 1000 : 1;
+    CHECK(outer.kind_id == 6);
+    outer.capacity = 0;
+    outer.params[3] *= factor;
+    for (uint64_t i = 0; i < layers; i++) {
+        kithi_head layer;
+        uint64_t layer_bytes = kithi_load64(body + 8 * i);
+        CHECK_OK(kithi_header_read(at, layer_bytes, &layer));
+        bool last = i + 1 == layers;
+        layer.capacity = layer.capacity * factor + (last && strcmp(what, "capacity") == 0);
+        layer.rate *= last && strcmp(what, "rate") == 0 ? 1.001 : 1;
+        outer.capacity += layer.capacity;
+        kithi_block_seal(at, &layer);
+        at += (layer_bytes + 63) / 64 * 64;
+    }
+    kithi_block_seal(block, &outer);
+    write_file(to, &file);
+    free(file.at);
+    kith_filter *filter = NULL;
+    puts(kith_filter_open(to, KITH_OPEN_DEFAULT, NULL, &filter) == KITH_OK ? "opened" : "refused");
+    kith_filter_free(filter);
+}
+
 static bool run_command(int argc, char **argv) {
     const char *command = argv[1];
     const golden_case *named = argc >= 3 ? case_named(argv[2]) : NULL;
@@ -474,6 +508,8 @@ static bool run_command(int argc, char **argv) {
         print_members(named);
     else if (strcmp(command, "--answers") == 0 && argc == 3)
         print_answers(argv[2]);
+    else if (strcmp(command, "--forge") == 0 && argc == 5)
+        forge(argv[2], argv[3], argv[4]);
     else
         return false;
     return true;

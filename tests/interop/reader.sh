@@ -123,6 +123,17 @@ for file in "$folder"/*.kith; do
 done
 [ $files -ge 10 ] && [ $table_files -ge 6 ] || fail "only $files golden filters and $table_files tables in $folder"
 
+# Layers that claim more than they have: both refuse them, and both open the file when nothing was forged.
+for what in nothing capacities capacity rate; do
+  verdict=$("$golden" --forge $what "$folder/layers.kith" "$work/forged.kith")
+  status=0
+  "$reader" "$work/forged.kith" </dev/null 2>"$work/why" || status=$?
+  case $what,$verdict,$status in
+  nothing,opened,0 | c*,refused,1 | rate,refused,1) ;;
+  *) fail "forged $what: $verdict by the library, exit status $status of the reader: $(cat "$work/why")" ;;
+  esac
+done
+
 for name in $("$golden" --list-made); do
   "$golden" --save "$name" "$work/made.kith"
   compare "$name" "$work/made.kith"

@@ -1,6 +1,6 @@
 /* Files of tables that were forged to be slow to open: every key collides under the functions that the file's own
- * generator gives, or the table has so few slots that every put looks at all keys. Opening one may cost at most ten times
- * as much as opening an honest file of as many keys. Cost is counted, not timed: this program is linked with
+ * generator gives, or the table has so few slots that every put looks at all keys. Opening one may cost at most ten
+ * times as much as opening an honest file of as many keys. Cost is counted, not timed: this program is linked with
  * --wrap=kithi_table_new, so that a table which is being opened has a trace. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -158,8 +158,8 @@ static void honest_keys(uint64_t *keys, size_t n) {
         keys[i] = kithi_prng_next(&prng);
 }
 
-/* Keys of which each has, when it is put, the same slot or bucket as those before it. A table that draws functions anew is
- * followed: it draws once when it is made and once in each rebuild. */
+/* Keys of which each has, when it is put, the same slot or bucket as those before it. A table that draws functions
+ * anew is followed: it draws once when it is made and once in each rebuild. */
 static void forged_keys(const file_spec *f, uint64_t generator, uint64_t *keys, size_t n) {
     bool buckets = strcmp(f->kind, "cuckoo") == 0;
     work w = {0, 0};
@@ -240,7 +240,8 @@ TEST(a_key_that_occurs_twice_is_refused_wherever_it_is) {
     remove_folder(&folder);
 }
 
-/* Each open draws functions of its own: knowing one copy of a file is knowing nothing of the table that is made of it. */
+/* Each open draws functions of its own: knowing one copy of a file is knowing nothing of the table that is made of
+ * it. */
 TEST(a_table_that_is_opened_draws_its_own_functions) {
     struct folder folder = fresh_folder();
     static uint64_t keys[KEYS];

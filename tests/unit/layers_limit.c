@@ -336,7 +336,8 @@ TEST(a_layer_that_has_not_the_capacity_of_its_place_is_refused) {
     }
 }
 
-/* What is left to a forger: a first layer of a few bits too few. Neither add nor clear nor a filter like it passes a limit. */
+/* What is left to a forger: a first layer of a few bits too few. Neither add nor clear nor a filter like it passes a
+ * limit. */
 TEST(a_forged_file_does_not_pass_the_limit) {
     for (size_t k = 0; k < LENGTH(INNER); k++) {
         kith_filter *filter = new_layers(INNER[k], 16, 2000, RATE, 0, NULL), *opened, *like = NULL;

@@ -1,4 +1,5 @@
-/* A NULL handle is a programming error: an assert ends the program in a debug build, and no status promises to report it. */
+/* A NULL handle is a programming error: an assert ends the program in a debug build, and no status promises to
+ * report it. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -310,8 +310,8 @@ TEST(adders_are_refused_where_adds_cannot_be_shared) {
     }
 }
 
-/* Counts the blocks that are given back while the filter is not busy: they are given back too late, for an owner that waits
- * until the filter is not busy may have freed it, and its allocator, by then. */
+/* Counts the blocks that are given back while the filter is not busy: they are given back too late, for an owner
+ * that waits until the filter is not busy may have freed it, and its allocator, by then. */
 struct watched_memory {
     struct memory memory;
     kith_filter *filter; /* NULL: not watched */
@@ -360,8 +360,8 @@ static void *add_one_and_close(void *context) {
     return status == KITH_OK ? NULL : context;
 }
 
-/* The owner does not join the thread before it frees the filter: TSan sees any access of close() that comes after the one
- * which ends the wait. */
+/* The owner does not join the thread before it frees the filter: TSan sees any access of close() that comes after
+ * the one which ends the wait. */
 TEST(an_owner_that_waits_until_the_filter_is_not_busy_may_free_it) {
     for (unsigned round = 0; round < 200; round++) {
         kith_filter *filter = new_filter(0, 1000);
