@@ -4,11 +4,16 @@
  * fixed beforehand (the rate); no is never wrong, as long as only keys that were added are removed. A filter that has
  * reached its capacity refuses keys: the rate is a promise.
  *
+ * The promise is about the filter that you have, not about filters on average. Of the filters of a Bloom kind (bloom,
+ * blocked, counting, blocked_counting) that have reached their capacity, at least 199 in 200 have at most the promised
+ * rate; a filter of a cuckoo kind (cuckoo, overlap) never exceeds it. This holds for keys that were not chosen against
+ * the filter. kith_filter_stats_of() returns the exact rate of a filter at any time.
+ *
  *     kind              keys come   and go   bits a key at 1% / 0.1%   lines a lookup   take it when
  *     bloom                yes       no          9.6 / 14.4                  k          sets are merged and compared
- *     blocked              yes       no         10.1 / 15.7                  1          speed is what counts
- *     counting             yes       yes        38.4 / 57.5                  k          the classic with deletion
- *     blocked_counting     yes       yes        45.7 / 77.6                  1          deletion, and speed counts
+ *     blocked              yes       no         10.1 / 15.8                  1          speed is what counts
+ *     counting             yes       yes        38.4 / 57.6                  k          the classic with deletion
+ *     blocked_counting     yes       yes        45.8 / 77.9                  1          deletion, and speed counts
  *     cuckoo               yes       yes        10.4 / 13.5                  2          keys go again, rate above 0.2%
  *     overlap              yes       yes        12.7 / 12.7                  2          keys go again, 0.1% and below
  *     layers               yes    as inside     depends                      -          nobody knows n beforehand

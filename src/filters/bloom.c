@@ -30,7 +30,8 @@ static const kith_option OPTIONS[] = {
 static kith_status choose(const kithi_request *request, kithi_head *head) {
     unsigned k;
     uint64_t slice;
-    if (!kithi_bloom_choose(request->capacity, request->rate, (unsigned)request->options[0], &k, &slice))
+    if (!kithi_bloom_choose(request->capacity, request->rate, (unsigned)request->options[0], KITHI_COUNTS_CHANGES, &k,
+                            &slice))
         return KITH_E_TOO_LARGE;
     head->params[KITHI_K] = k;
     head->params[KITHI_SLICE] = slice;

@@ -301,6 +301,24 @@ static void plant_plan_is_too_modest(kithi_kind *kind) {
     kind->expect = verb_plan_is_too_modest;
 }
 
+/* Planned so that the promise is what filters have on average: the rate of each is a matter of luck. */
+static kith_status choose_by_the_mean(const kithi_request *request, kithi_head *head) {
+    const kithi_kind *kind = truth_of_id(head->kind_id);
+    double low = request->rate, high = 1; /* promises that give too many cells, and too few */
+    for (unsigned i = 0; i < 40; i++) {
+        kithi_request trial = {request->capacity, sqrt(low * high), request->options};
+        kith_status status = kind->choose(&trial, head);
+        if (status != KITH_OK)
+            return status;
+        *(kind->expect(head, request->capacity).rate <= request->rate ? &low : &high) = trial.rate;
+    }
+    kithi_request mean = {request->capacity, low, request->options};
+    return kind->choose(&mean, head);
+}
+static void plant_sizes_are_those_of_the_mean(kithi_kind *kind) {
+    kind->choose = choose_by_the_mean;
+}
+
 static kith_status shape_without_merge(const kithi_head *head, kithi_shape *shape) {
     kith_status status = truth_of_id(head->kind_id)->shape(head, shape);
     shape->capabilities &= ~(uint32_t)KITH_CAN_MERGE;
@@ -452,6 +470,7 @@ static const fault FAULTS[] = {
     PLANTED(has_says_yes_too_often, 0),
     PLANTED(plan_is_too_hopeful, 0),
     PLANTED(plan_is_too_modest, 0),
+    PLANTED(sizes_are_those_of_the_mean, 0),
     PLANTED(growth_raises_the_rate, KITH_CAN_GROW),
     PLANTED(rate_now_is_doubled, 0),
     WRAPPED(plan_forgets_the_checksums, 0),
