@@ -182,8 +182,15 @@ KITH_API void kith_adder_close(kith_adder *adder);
 
 /* Everything in `from` goes into `into` as well. Bloom kinds: bit for bit the filter of the union. Counting kinds:
  * counters add up and saturate. Cuckoo kinds: a multiset sum.
- * KITH_E_FULL when the result would be past its capacity: for Bloom kinds, whose sets may have keys in common, when the
- * counts add up to more and so does the number of keys estimated from the bits. KITH_E_COPIES, KITH_E_MEMORY (cuckoo kinds work on a copy). All or nothing. */
+ *
+ * KITH_E_FULL        bloom and blocked: the counts add up to more than the capacity, and the union would have a rate above
+ *                    the promise. (Sets may have keys in common, so the number of keys of the union is not known; the
+ *                    rate is computed from the bits, exactly. count() becomes an estimate, at most the capacity.)
+ *                    Other kinds: the counts add up to more than the capacity
+ * KITH_E_COPIES      cuckoo kinds: a key would have more copies than the filter keeps
+ * KITH_E_MEMORY      cuckoo kinds, which work on a copy
+ *
+ * A merge that fails changes nothing. */
 KITH_API KITH_MUST_USE kith_status kith_filter_merge(kith_filter *into, const kith_filter *from);
 
 /* Keeps the bits that both have. Every key of both sets stays in; others may too: a key in neither set is answered yes less
@@ -220,7 +227,7 @@ typedef struct kith_filter_stats {
     uint64_t count;      /* as kith_filter_count */
     uint64_t capacity;   /* as kith_filter_capacity */
     double rate;         /* the promise */
-    double rate_now;     /* estimated from what is in now; too high where cuckoo kinds hold copies */
+    double rate_now;     /* of what is in now: the share of all digests that has() returns true for, exactly */
     double keys_now;     /* number of keys estimated from the bits (Bloom kinds); the count elsewhere */
     uint64_t cells;      /* bits, counters or slots */
     uint64_t cells_used; /* not zero */
@@ -233,7 +240,8 @@ typedef struct kith_filter_stats {
 #define KITH_FILTER_STATS_INIT                                                                                         \
     { sizeof(kith_filter_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
-/* Cost: a pass over the body (blocked and counting kinds), else constant. KITH_E_ARGUMENT for a wrong struct_bytes. */
+/* Cost: a pass over the body; for cuckoo kinds about as long as looking up every key. KITH_E_ARGUMENT for a wrong
+ * struct_bytes. */
 KITH_API KITH_MUST_USE kith_status kith_filter_stats_of(const kith_filter *filter, kith_filter_stats *stats);
 
 /* The parameters of a filter as kith_filter_plan() would give them, with what is promised. */

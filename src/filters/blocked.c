@@ -127,33 +127,37 @@ static unsigned add_shared(kith_filter *f, uint64_t digest, bool commit) {
     return set_bits;
 }
 
+/* Of all keys that pick this block, the part that the union of two filters answers yes. */
+static double block_rate(const uint8_t *a, const uint8_t *b, unsigned lanes) {
+    unsigned width = KITHI_BLOCK_BITS / lanes;
+    double rate = 1;
+    for (unsigned lane = 0; lane < KITHI_BLOCK_BITS; lane += width)
+        rate *= (double)kithi_bits_in_union(a, b, lane, lane + width) / width;
+    return rate;
+}
+
+/* The exact rate of the union of two filters: the mean over their blocks. */
+static double rate_of(const kith_filter *a, const kith_filter *b) {
+    uint64_t blocks = a->head.params[KITHI_BLOCKS];
+    double sum = 0;
+    for (uint64_t i = 0; i < blocks; i++) {
+        uint64_t at = i * KITHI_BLOCK_BYTES;
+        sum += block_rate(a->body + at, b->body + at, (unsigned)a->head.params[KITHI_LANES]);
+    }
+    return sum / (double)blocks;
+}
+
 static kith_status merge(kith_filter *into, const kith_filter *from) {
-    return kithi_bits_merge(into, from, kithi_lanes_keys);
+    return kithi_bits_merge(into, from, kithi_lanes_keys, rate_of);
 }
 
 static kith_status intersect(kith_filter *into, const kith_filter *from) {
     return kithi_bits_intersect(into, from, kithi_lanes_keys);
 }
 
-/* Of all keys that pick this block, the part that it answers yes. */
-static double block_rate(const uint8_t *block, unsigned lanes) {
-    unsigned width = KITHI_BLOCK_BITS / lanes, step = width < 64 ? width : 64;
-    double rate = 1;
-    for (unsigned lane = 0; lane < KITHI_BLOCK_BITS; lane += width) {
-        unsigned set_bits = 0;
-        for (unsigned bit = lane; bit < lane + width; bit += step)
-            set_bits += kithi_popcount(kithi_load64(block + bit / 64 * 8) >> (bit % 64) << (64 - step));
-        rate *= (double)set_bits / width;
-    }
-    return rate;
-}
-
 static void stats(const kith_filter *f, kith_filter_stats *stats) {
-    double sum = 0;
-    for (uint64_t i = 0; i < f->head.params[KITHI_BLOCKS]; i++)
-        sum += block_rate(f->body + i * KITHI_BLOCK_BYTES, (unsigned)f->head.params[KITHI_LANES]);
     stats->keys_now = kithi_lanes_keys(f, f->head.fill);
-    stats->rate_now = sum / (double)f->head.params[KITHI_BLOCKS];
+    stats->rate_now = rate_of(f, f);
 }
 
 /* ---- batches, of the functions above or of those of simd/ ---- */

@@ -195,6 +195,15 @@ PAIR(merge_does_nothing, merge, {
     (void)from;
     return KITH_OK;
 })
+PAIR(merge_goes_by_an_estimate, merge, {
+    kith_filter_stats a = KITH_FILTER_STATS_INIT;
+    kith_filter_stats b = KITH_FILTER_STATS_INIT;
+    truth(into)->stats(into, &a);
+    truth(from)->stats(from, &b);
+    bool too_many = into->head.count + from->head.count > into->head.capacity &&
+                    a.keys_now + b.keys_now > 1.5 * (double)into->head.capacity;
+    return too_many ? KITH_E_FULL : truth(into)->merge(into, from);
+})
 PAIR(merge_stops_halfway, merge, {
     kith_status status = truth(into)->merge(into, from);
     into->body[0] |= status == KITH_OK ? 0 : from->body[0] | 1;
@@ -499,6 +508,7 @@ static const fault FAULTS[] = {
     PLANTED(no_memory_leaves_a_trace, KITH_CAN_GROW),
     PLANTED(has_allocates, 0),
     PLANTED(merge_does_nothing, KITH_CAN_MERGE),
+    PLANTED(merge_goes_by_an_estimate, KITH_CAN_MERGE),
     PLANTED(merge_stops_halfway, KITH_CAN_MERGE),
     PLANTED(intersect_drops_too_much, KITH_CAN_INTERSECT),
     PLANTED(look_is_at_the_next_key, 0),
