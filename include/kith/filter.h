@@ -4,11 +4,16 @@
  * fixed beforehand (the rate); no is never wrong, as long as only keys that were added are removed. A filter that has
  * reached its capacity refuses keys: the rate is a promise.
  *
+ * The promise is about the filter that you have, not about filters on average. Of the filters of a Bloom kind (bloom,
+ * blocked, counting, blocked_counting) that have reached their capacity, at least 199 in 200 have at most the promised
+ * rate; a filter of a cuckoo kind (cuckoo, overlap) never exceeds it. This holds for keys that were not chosen against
+ * the filter. kith_filter_stats_of() returns the exact rate of a filter at any time.
+ *
  *     kind              keys come   and go   bits a key at 1% / 0.1%   lines a lookup   take it when
  *     bloom                yes       no          9.6 / 14.4                  k          sets are merged and compared
- *     blocked              yes       no         10.1 / 15.7                  1          speed is what counts
- *     counting             yes       yes        38.4 / 57.5                  k          the classic with deletion
- *     blocked_counting     yes       yes        45.7 / 77.6                  1          deletion, and speed counts
+ *     blocked              yes       no         10.1 / 15.8                  1          speed is what counts
+ *     counting             yes       yes        38.4 / 57.6                  k          the classic with deletion
+ *     blocked_counting     yes       yes        45.8 / 77.9                  1          deletion, and speed counts
  *     cuckoo               yes       yes        10.4 / 13.5                  2          keys go again, rate above 0.2%
  *     overlap              yes       yes        12.7 / 12.7                  2          keys go again, 0.1% and below
  *     layers               yes    as inside     depends                      -          nobody knows n beforehand
@@ -205,8 +210,15 @@ KITH_API void kith_adder_close(kith_adder *adder);
 
 /* Everything in `from` goes into `into` as well. Bloom kinds: bit for bit the filter of the union. Counting kinds:
  * counters add up and saturate. Cuckoo kinds: a multiset sum.
- * KITH_E_FULL when the result would be past its capacity: for Bloom kinds, whose sets may have keys in common, when the
- * counts add up to more and so does the number of keys estimated from the bits. KITH_E_COPIES, KITH_E_MEMORY (cuckoo kinds work on a copy). All or nothing. */
+ *
+ * KITH_E_FULL        bloom and blocked: the counts add up to more than the capacity, and the union would have a rate above
+ *                    the promise. (Sets may have keys in common, so the number of keys of the union is not known; the
+ *                    rate is computed from the bits, exactly. count() becomes an estimate, at most the capacity.)
+ *                    Other kinds: the counts add up to more than the capacity
+ * KITH_E_COPIES      cuckoo kinds: a key would have more copies than the filter keeps
+ * KITH_E_MEMORY      cuckoo kinds, which work on a copy
+ *
+ * A merge that fails changes nothing. */
 KITH_API KITH_MUST_USE kith_status kith_filter_merge(kith_filter *into, const kith_filter *from);
 
 /* Keeps the bits that both have. Every key of both sets stays in; others may too: a key in neither set is answered yes less
@@ -243,7 +255,7 @@ typedef struct kith_filter_stats {
     uint64_t count;      /* as kith_filter_count */
     uint64_t capacity;   /* as kith_filter_capacity */
     double rate;         /* the promise */
-    double rate_now;     /* estimated from what is in now; too high where cuckoo kinds hold copies */
+    double rate_now;     /* of what is in now: the share of all digests that has() returns true for, exactly */
     double keys_now;     /* number of keys estimated from the bits (Bloom kinds); the count elsewhere */
     uint64_t cells;      /* bits, counters or slots */
     uint64_t cells_used; /* not zero */
@@ -256,7 +268,8 @@ typedef struct kith_filter_stats {
 #define KITH_FILTER_STATS_INIT                                                                                         \
     { sizeof(kith_filter_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
-/* Cost: a pass over the body (blocked and counting kinds), else constant. KITH_E_ARGUMENT for a wrong struct_bytes. */
+/* Cost: a pass over the body; for cuckoo kinds about as long as looking up every key. KITH_E_ARGUMENT for a wrong
+ * struct_bytes. */
 KITH_API KITH_MUST_USE kith_status kith_filter_stats_of(const kith_filter *filter, kith_filter_stats *stats);
 
 /* The parameters of a filter as kith_filter_plan() would give them, with what is promised. */

@@ -14,8 +14,10 @@
  * With P = half places in each half of a region, R regions and F fingerprints there are R*P*F different (pair,
  * fingerprint) cells, and a key is answered yes exactly when its cell is not empty, so
  *
- *     rate = 1 - (1 - 1/(R P F))^n                 exactly, for every n
- */
+ *     rate = 1 - (1 - 1/(R P F))^n                 on average over a random hash, exactly, for every n
+ *
+ * n keys occupy n cells at most, so no filter has a rate above n/(R P F), whatever the keys. Sizes are chosen by this
+ * bound. */
 #ifndef KITHI_CORE_FIT_H
 #define KITHI_CORE_FIT_H
 
@@ -44,7 +46,7 @@ double kithi_fit_rate(const kithi_fit *fit, const kithi_fit_size *size, uint64_t
 double kithi_fit_room_failure(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n);
 double kithi_fit_crowding(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n);
 
-/* The fewest bits in all that keep the rate, with room failure at most 10^-9 and crowding at most 10^-8; with
+/* The fewest bits in all with n/(R P F) at most `rate`, with room failure at most 10^-9 and crowding at most 10^-8; with
  * slot_bits given (not 0) that width, whatever the crowding. False when it would take 2^62 bits. */
 bool kithi_fit_choose(const kithi_fit *fit, uint64_t n, double rate, unsigned slot_bits, kithi_fit_size *size);
 

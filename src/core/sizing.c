@@ -1,4 +1,4 @@
-/* Formulas for Bloom kinds. Products of many near-one factors are taken in logarithms, with log1p and expm1 so that
+/* Formulas for Bloom kinds (see the header). Products of many near-one factors are taken in logarithms, with log1p and expm1 so that
  * nothing is lost where 1/slice is far below the rounding of 1. */
 #include "core/sizing.h"
 
@@ -11,34 +11,181 @@ double kithi_bloom_rate(unsigned k, uint64_t slice, uint64_t n) {
     return exp(k * log(hit));
 }
 
-uint64_t kithi_bloom_slice(unsigned k, uint64_t n, double rate) {
+/* ---- the rate of a single filter ----
+ *
+ * 1 - PHI(DEVIATIONS) = 1 in 1000: how far above its expectation a quantile lies, in standard deviations. */
+static const double DEVIATIONS = 3.0902;
+
+/* The fill limit in standard deviations above the mean: the guard against chosen keys. */
+static const double GUARD = 6;
+
+/* The number of cells hit by n keys: mean and variance. See kithi_fill_limit in the header. */
+typedef struct moments {
+    double mean, variance;
+} moments;
+
+static moments fill_moments(unsigned lanes, uint64_t lane_cells, uint64_t blocks, double keys) {
+    double w = (double)lane_cells, l = lanes;
+    double cells = l * w * (double)blocks;
+    double p = 1 / (w * (double)blocks); /* a key hits a given cell */
+    if (p == 1)
+        return (moments){lanes, 0};
+    /* The number of cells that are still 0 is a sum of indicators. Two cells are 0 with `one` squared, times 1 + apart
+     * where no key can hit both (same lane, or another block), times 1 + together in two lanes of one block. Both
+     * corrections are tiny and are multiplied by the number of pairs: they are taken by expm1, never as a difference
+     * of near-equal numbers. */
+    double one = exp(keys * log1p(-p));
+    double hit = -expm1(keys * log1p(-p));
+    double square = (p / (1 - p)) * (p / (1 - p));
+    double apart = expm1(keys * log1p(-square));
+    double together = expm1(keys * log1p(((double)blocks - 1) * square));
+    double variance = cells * one * (hit - one * apart + one * (cells * apart + w * (l - 1) * (together - apart)));
+    return (moments){cells * hit, fmax(0, variance)};
+}
+
+/* d log rate / d log n of k slices with so many hits per cell. */
+static double bloom_slope(unsigned k, double hits) {
+    return hits > 0 ? k * hits * exp(-hits) / -expm1(-hits) : k;
+}
+
+/* By how much the rate grows until a filter that has taken n keys refuses the next, if keys that change nothing are not
+ * counted.
+ *
+ * Let r be the rate with n keys and a = d log r / d log n. The logarithm of the rate is a concave function of log n, so
+ * with x keys the rate is at most r (x/n)^a, and of the first y n keys at most n r/(1 + a) y^(1 + a) change nothing. The
+ * count has reached n at the latest when
+ *
+ *     y = 1 + r/(1 + a) y^(1 + a)
+ *
+ * and the rate is y^a times as high by then: 1.008 at a rate of 1%, 1.07 at 10%. (At high rates the tangent is too
+ * steep and there may be no such y.) The other limit is the fill limit, which is reached on average with so many keys
+ * that  y = keys(limit)/n.  It comes first in large filters. */
+static double growth_until_full(double rate, double slope, unsigned lanes, uint64_t slice, uint64_t n, moments fill,
+                                kithi_counts counts) {
+    if (counts == KITHI_COUNTS_ALL)
+        return 1;
+    double cells = (double)lanes * (double)slice, limit = fill.mean + GUARD * sqrt(fill.variance) + lanes;
+    double guarded = limit < cells ? log1p(-limit / cells) / log1p(-1 / (double)slice) / (double)n : INFINITY;
+    double before = 0, y = 1;
+    while (y < guarded && y < 4 && y - before > 1e-6) {
+        before = y;
+        y = 1 + rate / (1 + slope) * pow(y, 1 + slope);
+    }
+    return pow(y < 4 ? fmin(y, guarded) : guarded, slope);
+}
+
+double kithi_bloom_quantile(unsigned k, uint64_t slice, uint64_t n, kithi_counts counts) {
+    /* The rate of a filter is the product of the fill fractions of its slices, x_1 … x_k cells in use. Slices are
+     * independent, and the cells in use in each are as good as normally distributed (their number is a sum of
+     * independent indicators: Vatutin and Mikhailov, 1982), so their sum is, too, with mean k mu and variance k v. It
+     * takes whole numbers only, hence the half added. For a given sum X the product is largest when all slices are
+     * equal, (X/(k slice))^k, and on average lower by the factor exp(-(k - 1)/2 v/mu^2). */
+    double cells = (double)k * (double)slice;
+    moments fill = fill_moments(k, slice, 1, (double)n);
+    double high = fill.mean + DEVIATIONS * sqrt(fill.variance) + 0.5;
+    if (high >= cells)
+        return fmin(1, exp(k * log((double)n / (double)slice)));
+    double uneven = (k - 1) * 0.5 * k * fill.variance / (fill.mean * fill.mean);
+    double slope = bloom_slope(k, (double)n / (double)slice);
+    double quantile = exp(k * log(high / cells) - uneven) *
+                      growth_until_full(kithi_bloom_rate(k, slice, n), slope, k, slice, n, fill, counts);
+    /* n keys set n cells of a slice at most: what no filter exceeds, and at few keys most filters come near. */
+    return fmin(quantile, fmin(1, exp(k * log((double)n / (double)slice))));
+}
+
+/* The smallest x in 1 … most for which quantile_at(s, x) is at most s->rate; 0 if there is none. Quantiles fall as x
+ * grows, nearly as a power of x: a few secant steps in logarithms from `start` come close, then steps that double
+ * bracket the answer. */
+typedef struct search {
+    double (*quantile_at)(const struct search *s, uint64_t x);
+    unsigned k;
+    unsigned lane_cells;
+    uint64_t n;
+    double rate;
+    kithi_counts counts;
+} search;
+
+static bool keeps(const search *s, uint64_t x) {
+    return s->quantile_at(s, x) <= s->rate;
+}
+
+static uint64_t smallest_that_keeps(const search *s, uint64_t start, uint64_t most) {
+    uint64_t x = start < 1 ? 1 : start > most ? most : start;
+    double power = 0.7 * s->k;
+    for (unsigned step = 0; step < 4; step++) {
+        double quantile = s->quantile_at(s, x);
+        double to = ceil((double)x * fmin(4, fmax(0.25, pow(quantile / s->rate, 1 / power))));
+        uint64_t next = to < 1 ? 1 : to >= (double)most ? most : (uint64_t)to;
+        if (next == x || !(quantile > 0 && quantile < 1))
+            break;
+        double next_quantile = s->quantile_at(s, next);
+        double slope = log(quantile / next_quantile) / log((double)next / (double)x);
+        if (slope > 0.1 && slope < 200)
+            power = slope;
+        x = next;
+    }
+    uint64_t low = x, high = x; /* low does not keep the rate (or is 0), high does */
+    if (keeps(s, x)) {
+        for (uint64_t step = 1; low > 0 && keeps(s, low); step *= 2) {
+            high = low;
+            low = low > step ? low - step : 0;
+        }
+    } else {
+        for (uint64_t step = 1; !keeps(s, high); step *= 2) {
+            if (high == most)
+                return 0;
+            low = high;
+            high = most - high > step ? high + step : most;
+        }
+    }
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2;
+        if (keeps(s, middle))
+            high = middle;
+        else
+            low = middle;
+    }
+    return high;
+}
+
+/* The slice whose expected rate is `rate`, as a real number: a lower bound on the one with that quantile. */
+static double expected_slice(unsigned k, uint64_t n, double rate) {
     /* 1 - (1 - 1/s)^n = rate^(1/k), solved for s; no difference of near-equal numbers, at either end. */
     double log_hit = log(rate) / k;
     double log_miss = log_hit < -1 ? log1p(-exp(log_hit)) : log(-expm1(log_hit));
-    double slice = ceil(-1 / expm1(log_miss / (double)n));
-    if (!(slice * k < LARGEST))
-        return 0;
-    uint64_t s = slice < 1 ? 1 : (uint64_t)slice;
-    /* The last steps by the rate itself, whatever was rounded above. Where s is past 2^50 one step no longer moves a
-     * double: down few steps, up in growing ones. */
-    for (unsigned step = 0; step < 4 && s > 1 && kithi_bloom_rate(k, s - 1, n) <= rate; step++)
-        s--;
-    for (uint64_t step = 1; kithi_bloom_rate(k, s, n) > rate; step *= 2)
-        s += step;
-    return s;
+    return -1 / expm1(log_miss / (double)n);
 }
 
-bool kithi_bloom_choose(uint64_t n, double rate, unsigned given_k, unsigned *k, uint64_t *slice) {
-    uint64_t best_cells = UINT64_MAX;
-    for (unsigned trial = given_k != 0 ? given_k : 1; trial <= (given_k != 0 ? given_k : KITHI_BLOOM_K_MAX); trial++) {
-        uint64_t trial_slice = kithi_bloom_slice(trial, n, rate);
-        if (trial_slice != 0 && trial * trial_slice < best_cells) {
-            best_cells = trial * trial_slice;
+static double bloom_quantile_at(const search *s, uint64_t slice) {
+    return kithi_bloom_quantile(s->k, slice, s->n, s->counts);
+}
+
+uint64_t kithi_bloom_slice(unsigned k, uint64_t n, double rate, kithi_counts counts) {
+    double slice = expected_slice(k, n, rate);
+    if (!(slice * k < LARGEST))
+        return 0;
+    search s = {.quantile_at = bloom_quantile_at, .k = k, .n = n, .rate = rate, .counts = counts};
+    return smallest_that_keeps(&s, (uint64_t)slice, (uint64_t)LARGEST / k);
+}
+
+bool kithi_bloom_choose(uint64_t n, double rate, unsigned given_k, kithi_counts counts, unsigned *k, uint64_t *slice) {
+    /* The best k for large n first: it rules out most of the others without a search, by the fewest cells that their
+     * expected rate needs. Of several that need the same the smallest k is taken. */
+    double ideal = fmax(1, fmin(KITHI_BLOOM_K_MAX, floor(-log2(rate))));
+    unsigned first = given_k != 0 ? given_k : (unsigned)ideal;
+    *slice = kithi_bloom_slice(first, n, rate, counts);
+    *k = first;
+    for (unsigned trial = 1; trial <= KITHI_BLOOM_K_MAX && given_k == 0; trial++) {
+        if (*slice != 0 && trial * floor(expected_slice(trial, n, rate)) > (double)(*k * *slice))
+            continue;
+        uint64_t trial_slice = kithi_bloom_slice(trial, n, rate, counts);
+        uint64_t cells = trial * trial_slice, fewest = *k * *slice;
+        if (trial_slice != 0 && (*slice == 0 || cells < fewest || (cells == fewest && trial < *k))) {
             *k = trial;
             *slice = trial_slice;
         }
     }
-    return best_cells != UINT64_MAX;
+    return *slice != 0;
 }
 
 double kithi_bloom_keys(unsigned k, uint64_t slice, uint64_t fill) {
@@ -107,51 +254,122 @@ double kithi_blocked_rate(unsigned lanes, unsigned lane_cells, uint64_t blocks, 
     return kithi_blocked_hit(lanes, lane_cells, blocks, n, 1);
 }
 
-uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, double rate) {
-    /* The rate falls as blocks are added. Bloom's size is near: from there outward, then bisection. */
-    uint64_t most = UINT64_C(1) << 53;
-    uint64_t start = kithi_bloom_slice(lanes, n, rate) / lane_cells;
-    if (start == 0 || start > most)
-        start = 1;
-    uint64_t low = start, high = start;
-    while (low > 0 && kithi_blocked_rate(lanes, lane_cells, low, n) <= rate) {
-        high = low;
-        low -= low / 8 + 1;
+/* Sums over the number of keys N of a block, with binomial weights: R is the rate of the block, D = N - mean. */
+typedef struct block_sums {
+    double weight, r, r2, r3, rd, rd2, r2d, d2, d3;
+} block_sums;
+
+/* The moments of R given N. Lanes are independent, so they are powers of those of one lane, whose z cells that are still
+ * 0 have the factorial moments  w z1, w (w-1) z2, w (w-1) (w-2) z3  with  zi = (1 - i/w)^N. */
+static inline void add_block(block_sums *sums, unsigned lanes, double w, const double z[3], double deviation,
+                             double weight) {
+    double zeros = z[0], zeros2 = (w - 1) / w * z[1] + z[0] / w;
+    double zeros3 = (w - 1) * (w - 2) / (w * w) * z[2] + 3 * (w - 1) / (w * w) * z[1] + z[0] / (w * w);
+    double r = weight * lanes_power(fmax(0, 1 - zeros), lanes);
+    double r2 = weight * lanes_power(fmax(0, 1 - 2 * zeros + zeros2), lanes);
+    double r3 = weight * lanes_power(fmax(0, 1 - 3 * zeros + 3 * zeros2 - zeros3), lanes);
+    sums->weight += weight;
+    sums->r += r;
+    sums->r2 += r2;
+    sums->r3 += r3;
+    sums->rd += r * deviation;
+    sums->rd2 += r * deviation * deviation;
+    sums->r2d += r2 * deviation;
+    sums->d2 += weight * deviation * deviation;
+    sums->d3 += weight * deviation * deviation * deviation;
+}
+
+/* Terms outward from the mode until they no longer count, as in kithi_blocked_hit. */
+static block_sums sum_blocks(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n) {
+    double keys = (double)n, w = lane_cells, p = 1 / (double)blocks, mean = keys * p;
+    double mode = blocks == 1 ? keys : floor((keys + 1) * p);
+    double stay[3] = {1 - 1 / w, 1 - 2 / w, 1 - 3 / w}, at_mode[3], z[3];
+    block_sums sums = {0};
+    for (unsigned i = 0; i < 3; i++)
+        z[i] = at_mode[i] = pow(stay[i], mode);
+    if (blocks == 1) {
+        add_block(&sums, lanes, w, z, 0, 1);
+        return sums;
     }
-    while (kithi_blocked_rate(lanes, lane_cells, high, n) > rate) {
-        if (high == most)
-            return 0;
-        low = high;
-        high += high / 8 + 1;
-        if (high > most)
-            high = most;
+    double odds = p / (1 - p), least = 1e-30, weight = 1;
+    for (double x = mode; x <= keys && weight > least; x++) {
+        add_block(&sums, lanes, w, z, x - mean, weight);
+        weight *= (keys - x) / (x + 1) * odds;
+        for (unsigned i = 0; i < 3; i++)
+            z[i] *= stay[i];
     }
-    while (high - low > 1) {
-        uint64_t middle = low + (high - low) / 2;
-        if (kithi_blocked_rate(lanes, lane_cells, middle, n) > rate)
-            low = middle;
-        else
-            high = middle;
+    weight = mode / (keys - mode + 1) / odds;
+    for (unsigned i = 0; i < 3; i++)
+        z[i] = at_mode[i] / stay[i];
+    for (double x = mode - 1; x >= 0 && weight > least; x--) {
+        add_block(&sums, lanes, w, z, x - mean, weight);
+        weight *= x / (keys - x + 1) / odds;
+        for (unsigned i = 0; i < 3; i++)
+            z[i] /= stay[i];
     }
-    return high;
+    return sums;
+}
+
+/* How many standard deviations above its mean the quantile of a lognormal distribution of this skewness lies. Where
+ * the skewness is so great that the answer would fall again, the largest answer is taken. */
+static double lognormal_quantile(double skewness) {
+    if (fabs(skewness) < 1e-6)
+        return DEVIATIONS;
+    /* t^2 = exp(sigma^2) - 1 has  t^3 + 3 t = skewness. */
+    double half = fabs(skewness) / 2, root = cbrt(half + sqrt(half * half + 1)), t = root - 1 / root;
+    double square = log1p(t * t), sigma = sqrt(square);
+    if (skewness < 0)
+        return -expm1(-DEVIATIONS * sigma - square / 2) / t;
+    if (sigma > DEVIATIONS / 2) {
+        sigma = DEVIATIONS / 2;
+        square = sigma * sigma;
+        t = sqrt(expm1(square));
+    }
+    return expm1(DEVIATIONS * sigma - square / 2) / t;
+}
+
+double kithi_blocked_quantile(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, kithi_counts counts) {
+    /* The rate of a filter is the mean of R over its blocks. Blocks share n keys: one that got more leaves fewer to the
+     * others. To first order that takes out of R what is linear in N, so the mean over the blocks varies as that of as
+     * many independent
+     *
+     *     T = R - E R - b (N - E N),        b = cov(R, N) / var N
+     *
+     * R is far from normal (crowded blocks answer yes many times as often), and its mean over few blocks is, too. A
+     * lognormal distribution with the mean, variance and skewness of that mean follows its upper tail closely: with
+     * 1 in 200 as the target, simulated filters of 10 to 10^4 keys at rates of 25% to 0.01% passed it 1 to 6 times in
+     * 1000. */
+    if ((double)n / (double)blocks > 128.0 * lane_cells)
+        return 1; /* all cells are in use, as in kithi_blocked_hit */
+    block_sums s = sum_blocks(lanes, lane_cells, blocks, n);
+    double b = (double)blocks, mean_keys = (double)n / b;
+    double mean = s.r / s.weight, r2 = s.r2 / s.weight, r3 = s.r3 / s.weight, rd = s.rd / s.weight;
+    double rd2 = s.rd2 / s.weight, r2d = s.r2d / s.weight, d2 = s.d2 / s.weight, d3 = s.d3 / s.weight;
+    double beta = d2 > 0 ? rd / d2 : 0;
+    double variance = r2 - mean * mean - beta * beta * d2;
+    double third = r3 - 3 * (mean * r2 + beta * r2d) +
+                   3 * (mean * mean * mean + 2 * mean * beta * rd + beta * beta * rd2) -
+                   (mean * mean * mean + 3 * mean * beta * beta * d2 + beta * beta * beta * d3);
+    double quantile = mean;
+    if (variance > 1e-12 * mean * mean) /* else it is nothing but rounding */
+        quantile += lognormal_quantile(third / (variance * sqrt(variance * b))) * sqrt(variance / b);
+    double slope = blocks > 1 ? fmax(0, beta * mean_keys / mean) : bloom_slope(lanes, mean_keys / lane_cells);
+    moments fill = fill_moments(lanes, lane_cells, blocks, (double)n);
+    return fmin(1, quantile * growth_until_full(mean, slope, lanes, lane_cells * blocks, n, fill, counts));
+}
+
+static double blocked_quantile_at(const search *s, uint64_t blocks) {
+    return kithi_blocked_quantile(s->k, s->lane_cells, blocks, s->n, s->counts);
+}
+
+uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, double rate, kithi_counts counts) {
+    double start = expected_slice(lanes, n, rate) / lane_cells, most = 0x1p53;
+    search s = {blocked_quantile_at, lanes, lane_cells, n, rate, counts};
+    return smallest_that_keeps(&s, start < most ? (uint64_t)start : (uint64_t)most, (uint64_t)most);
 }
 
 uint64_t kithi_fill_limit(unsigned lanes, uint64_t lane_cells, uint64_t blocks, uint64_t n) {
-    double w = (double)lane_cells, l = lanes, keys = (double)n;
-    double cells = l * w * (double)blocks;
-    double p = 1 / (w * (double)blocks); /* a key hits a given cell */
-    if (p == 1)
-        return lanes;
-    /* The number of cells that are still 0 is a sum of indicators. Two cells are 0 with `one` squared, times 1 + apart
-     * where no key can hit both (same lane, or another block), times 1 + together in two lanes of one block. Both
-     * corrections are tiny and are multiplied by the number of pairs: they are taken by expm1, never as a difference
-     * of near-equal numbers. */
-    double one = exp(keys * log1p(-p));
-    double hit = -expm1(keys * log1p(-p));
-    double square = (p / (1 - p)) * (p / (1 - p));
-    double apart = expm1(keys * log1p(-square));
-    double together = expm1(keys * log1p(((double)blocks - 1) * square));
-    double variance = cells * one * (hit - one * apart + one * (cells * apart + w * (l - 1) * (together - apart)));
-    double limit = ceil(cells * hit + 6 * sqrt(fmax(0, variance)));
-    return (uint64_t)fmin(limit, cells);
+    moments fill = fill_moments(lanes, lane_cells, blocks, (double)n);
+    double cells = (double)lanes * (double)lane_cells * (double)blocks;
+    return (uint64_t)fmin(ceil(fill.mean + GUARD * sqrt(fill.variance)), cells);
 }

@@ -1,7 +1,11 @@
-/* core/sizing.h: the formulas behind every plan. n keys, m bits or slots, k hashes, b slots a bucket, rate epsilon.
+/* core/sizing.h: the formulas behind the plans of Bloom kinds. n keys, m bits or slots, k hashes, rate epsilon.
  *
- * They are expectations over a random hash, exact where that is possible and never under the true rate: a plan
- * promises what they say, and the contract tests measure it. */
+ * `rate` functions return the expectation of a filter's false-positive rate over a random hash, exactly and for every
+ * n. But a plan promises the rate of the one filter that is built, and the rates of single filters scatter around
+ * their expectation. `quantile` functions return a bound that the rate of a single filter passes with a probability
+ * of about 1 in 1000, and sizes are chosen so that this bound is at most the promised rate. The promise is 1 in 200;
+ * the margin covers the approximations. tests/unit/quantiles.c compares them with exact distributions,
+ * single_filters_keep_the_promised_rate in tests/contract with the filters themselves. */
 #ifndef KITHI_CORE_SIZING_H
 #define KITHI_CORE_SIZING_H
 
@@ -17,13 +21,25 @@
  */
 double kithi_bloom_rate(unsigned k, uint64_t slice, uint64_t n);
 
-/* The smallest slice that keeps the rate; 0 when it would pass 2^62 bits in all. */
-uint64_t kithi_bloom_slice(unsigned k, uint64_t n, double rate);
+/* When a filter is at capacity.
+ *
+ * KITHI_COUNTS_CHANGES: only keys that change a bit are counted. Some of the first n distinct keys are false positives
+ * and change nothing, so the filter takes more than n of them before its count is n, and its rate at that moment is a
+ * little higher than with n keys.
+ * KITHI_COUNTS_ALL: every key is counted. */
+typedef enum kithi_counts { KITHI_COUNTS_CHANGES, KITHI_COUNTS_ALL } kithi_counts;
 
-/* The k, and its slice, that keep the rate with the fewest cells; `given_k`, when not 0, is taken. False when they
- * would pass 2^62. k = 64 is the best for a rate of 2^-64, and two digests are equal as often as that. */
+/* The quantile of the rate of a filter whose count is n. */
+double kithi_bloom_quantile(unsigned k, uint64_t slice, uint64_t n, kithi_counts counts);
+
+/* The smallest slice whose quantile is at most `rate`; 0 if the filter would be larger than 2^62 cells. */
+uint64_t kithi_bloom_slice(unsigned k, uint64_t n, double rate, kithi_counts counts);
+
+/* The k and slice with the fewest cells whose quantile is at most `rate`; `given_k`, if not 0, is used as it is. False
+ * if the filter would be larger than 2^62 cells. k = 64 is best for a rate of 2^-64, and two digests are equal as often
+ * as that. */
 #define KITHI_BLOOM_K_MAX 64
-bool kithi_bloom_choose(uint64_t n, double rate, unsigned given_k, unsigned *k, uint64_t *slice);
+bool kithi_bloom_choose(uint64_t n, double rate, unsigned given_k, kithi_counts counts, unsigned *k, uint64_t *slice);
 
 /* Keys that leave `fill` of k * slice bits set, by the expectation turned round. A full filter answers as if half a
  * bit were left. */
@@ -43,8 +59,12 @@ double kithi_blocked_rate(unsigned lanes, unsigned lane_cells, uint64_t blocks, 
  */
 double kithi_blocked_hit(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, unsigned hits);
 
-/* The smallest number of blocks that keeps the rate; 0 when it would pass 2^53. */
-uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, double rate);
+/* The quantile of the rate of a filter whose count is n (lane_cells at least 4). Blocks that got more keys than others
+ * are included. */
+double kithi_blocked_quantile(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, kithi_counts counts);
+
+/* The smallest number of blocks whose quantile is at most `rate`; 0 if that is more than 2^53. */
+uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, double rate, kithi_counts counts);
 
 /* ---- How full ----
  *

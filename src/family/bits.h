@@ -78,6 +78,21 @@ static inline uint64_t kithi_bits_join(uint64_t a, uint64_t b, kithi_bits_how ho
     return how == KITHI_BITS_OR ? a | b : a & b;
 }
 
+/* Bits from … to - 1 that are set in the union of two bodies. Bodies are whole words, so the words that `from` and `to`
+ * lie in can be read. */
+static inline uint64_t kithi_bits_in_union(const uint8_t *a, const uint8_t *b, uint64_t from, uint64_t to) {
+    uint64_t set = 0;
+    for (uint64_t first = from / 64 * 64; first < to; first += 64) {
+        uint64_t word = kithi_load64(a + first / 8) | kithi_load64(b + first / 8);
+        if (first < from)
+            word &= UINT64_MAX << (from - first);
+        if (to - first < 64)
+            word &= ~(UINT64_MAX << (to - first));
+        set += kithi_popcount(word);
+    }
+    return set;
+}
+
 /* Bits that would be set if the bodies were joined. */
 static inline uint64_t kithi_bits_count(const kith_filter *a, const kith_filter *b, kithi_bits_how how) {
     uint64_t set = 0;
@@ -106,15 +121,20 @@ static inline uint64_t kithi_bits_clamp(double keys, uint64_t low, uint64_t high
     return keys < (double)high ? (uint64_t)(keys + 0.5) : high;
 }
 
-/* Union; `keys_at(f, fill)` is the kind's estimate. Two filters may share keys: where their counts add up to more than
- * the capacity, the bits decide. */
+/* Union. keys_at(f, fill) is the kind's estimate of the number of keys, rate_of(a, b) the exact rate of the union.
+ *
+ * Keys that both filters have are not known, so the number of keys of the union is not either, and the rate decides: the
+ * merge is refused if the union would have a rate above the promise. If the counts add up to at most the capacity, all
+ * keys of `from` could be added one by one whatever the rate, and so the merge is refused only past the fill limit. A
+ * union that is equal to one of the two filters is never refused. */
 static inline kith_status kithi_bits_merge(kith_filter *into, const kith_filter *from,
-                                           double (*keys_at)(const kith_filter *f, uint64_t fill)) {
+                                           double (*keys_at)(const kith_filter *f, uint64_t fill),
+                                           double (*rate_of)(const kith_filter *a, const kith_filter *b)) {
     uint64_t fill = kithi_bits_count(into, from, KITHI_BITS_OR);
     uint64_t a = into->head.count, b = from->head.count;
-    bool sum_fits = b <= into->head.capacity - a;
+    bool sum_fits = b <= into->head.capacity - a && !kithi_bits_full(into, fill);
     bool nothing_new = fill == into->head.fill || fill == from->head.fill;
-    if (kithi_bits_full(into, fill) || (!sum_fits && !nothing_new && keys_at(into, fill) > (double)into->head.capacity))
+    if (!sum_fits && !nothing_new && rate_of(into, from) > into->head.rate)
         return KITH_E_FULL;
     uint64_t most = b < into->head.capacity - a ? a + b : into->head.capacity;
     uint64_t count = kithi_bits_clamp(keys_at(into, fill), a > b ? a : b, most, fill);

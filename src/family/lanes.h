@@ -43,13 +43,13 @@ static const unsigned KITHI_LANE_COUNTS[] = {4, 8, 16};
 /* Parameters that keep the rate in blocks of `block_cells` cells; of several lane counts the one that needs the fewest
  * blocks. */
 static inline kith_status kithi_lanes_choose(uint64_t given, unsigned block_cells, uint64_t capacity, double rate,
-                                             kithi_head *head) {
+                                             kithi_counts counts, kithi_head *head) {
     uint64_t best_blocks = UINT64_MAX;
     for (uint64_t i = 0; i < KITHI_LANE_COUNTS_COUNT; i++) {
         unsigned lanes = KITHI_LANE_COUNTS[i];
         if (given != 0 && given != i + 1)
             continue;
-        uint64_t blocks = kithi_blocked_blocks(lanes, block_cells / lanes, capacity, rate);
+        uint64_t blocks = kithi_blocked_blocks(lanes, block_cells / lanes, capacity, rate, counts);
         if (blocks != 0 && blocks < best_blocks) {
             best_blocks = blocks;
             head->params[KITHI_LANES] = lanes;

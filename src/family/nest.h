@@ -202,7 +202,7 @@ static inline uint64_t kithi_nest_copies(const kithi_nest *nest, const kith_filt
 }
 
 const char *kithi_nest_check(const kithi_nest *nest, const kith_filter *f);
-void kithi_nest_stats(const kith_filter *f, kith_filter_stats *stats);
+void kithi_nest_stats(const kithi_nest *nest, const kith_filter *f, kith_filter_stats *stats);
 void kithi_nest_detach(kith_filter *f);
 
 /* choose, shape and expect for a layout; slot_bits 0 is "as many as needed". shape() must have checked the parameters

@@ -186,6 +186,9 @@ KITHI_INLINE kith_status kithi_nest_remove_many(const kithi_nest *nest, kith_fil
     static kith_status merge(kith_filter *into, const kith_filter *from) {                                             \
         return kithi_nest_merge(&(nest), into, from);                                                                  \
     }                                                                                                                  \
+    static void stats(const kith_filter *f, kith_filter_stats *told) {                                                 \
+        kithi_nest_stats(&(nest), f, told);                                                                            \
+    }                                                                                                                  \
     static const char *check(const kith_filter *f) {                                                                   \
         return kithi_nest_check(&(nest), f);                                                                           \
     }                                                                                                                  \
@@ -205,7 +208,7 @@ KITHI_INLINE kith_status kithi_nest_remove_many(const kithi_nest *nest, kith_fil
 
 #define KITHI_NEST_RECORD                                                                                              \
     .has = has, .look = look, .cell = cell, .add = add, .kernels = KITHI_KERNELS, .regions = kithi_nest_regions,       \
-    .remove = remove_one, .copies = copies, .merge = merge, .stats = kithi_nest_stats, .check = check,                 \
+    .remove = remove_one, .copies = copies, .merge = merge, .stats = stats, .check = check,                            \
     .detach = kithi_nest_detach
 
 #endif

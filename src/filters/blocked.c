@@ -14,10 +14,10 @@
  * What every blocked kind does, whatever its cells are, is in family/lanes.h.
  *
  * What blocking costs. Blocks do not get equal shares of the keys, and those that get more answer yes more often than
- * those that get less make up for. The planner takes that from the exact binomial sum (core/sizing.h) and buys blocks
- * until the rate is kept: at a million keys 10.1 bits a key against bloom's 9.6 at 1%, 15.7 against 14.4 at 0.1%, 23.0
- * against 19.2 at 0.01%. It tries 4, 8 and 16 lanes and takes the fewest blocks: 4 above a rate of 1.8%, 16 below
- * 0.016%, 8 between. (2 lanes would need fewer above 14%, where hardly anyone asks; 32 lanes never down to 0.001%.)
+ * those that get less make up for. The planner takes mean, variance and skewness of that from exact binomial sums
+ * (core/sizing.h) and takes enough blocks that single filters keep the rate: at a million keys 10.1 bits per key against
+ * bloom's 9.6 at 1%, 15.8 against 14.4 at 0.1%, 23.1 against 19.2 at 0.01%. It tries 4, 8 and 16 lanes and takes the
+ * fewest blocks: 4 above a rate of 1.85%, 16 below 0.016%, 8 between. (2 lanes would need fewer above 14%, where hardly anyone asks; 32 lanes never down to 0.001%.)
  *
  * How full. A key hits one of blocks * width cells of each lane number, all equally likely: the mean number of bits set
  * and the estimate of keys from it are exactly those of a Bloom filter with `lanes` slices of that length. The spread
@@ -40,7 +40,8 @@ static const kith_option OPTIONS[] = {
 };
 
 static kith_status choose(const kithi_request *request, kithi_head *head) {
-    return kithi_lanes_choose(request->options[0], KITHI_BLOCK_BITS, request->capacity, request->rate, head);
+    return kithi_lanes_choose(request->options[0], KITHI_BLOCK_BITS, request->capacity, request->rate,
+                              KITHI_COUNTS_CHANGES, head);
 }
 
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
@@ -126,33 +127,37 @@ static unsigned add_shared(kith_filter *f, uint64_t digest, bool commit) {
     return set_bits;
 }
 
+/* Of all keys that pick this block, the part that the union of two filters answers yes. */
+static double block_rate(const uint8_t *a, const uint8_t *b, unsigned lanes) {
+    unsigned width = KITHI_BLOCK_BITS / lanes;
+    double rate = 1;
+    for (unsigned lane = 0; lane < KITHI_BLOCK_BITS; lane += width)
+        rate *= (double)kithi_bits_in_union(a, b, lane, lane + width) / width;
+    return rate;
+}
+
+/* The exact rate of the union of two filters: the mean over their blocks. */
+static double rate_of(const kith_filter *a, const kith_filter *b) {
+    uint64_t blocks = a->head.params[KITHI_BLOCKS];
+    double sum = 0;
+    for (uint64_t i = 0; i < blocks; i++) {
+        uint64_t at = i * KITHI_BLOCK_BYTES;
+        sum += block_rate(a->body + at, b->body + at, (unsigned)a->head.params[KITHI_LANES]);
+    }
+    return sum / (double)blocks;
+}
+
 static kith_status merge(kith_filter *into, const kith_filter *from) {
-    return kithi_bits_merge(into, from, kithi_lanes_keys);
+    return kithi_bits_merge(into, from, kithi_lanes_keys, rate_of);
 }
 
 static kith_status intersect(kith_filter *into, const kith_filter *from) {
     return kithi_bits_intersect(into, from, kithi_lanes_keys);
 }
 
-/* Of all keys that pick this block, the part that it answers yes. */
-static double block_rate(const uint8_t *block, unsigned lanes) {
-    unsigned width = KITHI_BLOCK_BITS / lanes, step = width < 64 ? width : 64;
-    double rate = 1;
-    for (unsigned lane = 0; lane < KITHI_BLOCK_BITS; lane += width) {
-        unsigned set_bits = 0;
-        for (unsigned bit = lane; bit < lane + width; bit += step)
-            set_bits += kithi_popcount(kithi_load64(block + bit / 64 * 8) >> (bit % 64) << (64 - step));
-        rate *= (double)set_bits / width;
-    }
-    return rate;
-}
-
 static void stats(const kith_filter *f, kith_filter_stats *stats) {
-    double sum = 0;
-    for (uint64_t i = 0; i < f->head.params[KITHI_BLOCKS]; i++)
-        sum += block_rate(f->body + i * KITHI_BLOCK_BYTES, (unsigned)f->head.params[KITHI_LANES]);
     stats->keys_now = kithi_lanes_keys(f, f->head.fill);
-    stats->rate_now = sum / (double)f->head.params[KITHI_BLOCKS];
+    stats->rate_now = rate_of(f, f);
 }
 
 /* ---- batches, of the functions above or of those of simd/ ---- */

@@ -16,16 +16,16 @@
  * and how many copies of a key go in: family/counters.h; blocks and lanes: family/lanes.h.
  *
  * What blocking costs. Four times fewer cells in a block than blocked has, so the shares of the keys that blocks get are
- * more uneven, and it costs more: at a million keys 45.7 bits a key against counting's 38.4 at 1%, 77.6 against 57.5 at
- * 0.1%, 130 against 77 at 0.01%. Of 4, 8 and 16 lanes the planner takes what needs the fewest blocks: 4 above a rate of
- * 1.2%, 16 below 0.001%, 8 between.
+ * more uneven, and it costs more: at a million keys 45.8 bits a key against counting's 38.4 at 1%, 77.9 against 57.6 at
+ * 0.1%, 131 against 77 at 0.01%. Of 4, 8 and 16 lanes the planner takes what needs the fewest blocks: 4 above a rate of
+ * 1.2%, 16 below 0.0008%, 8 between.
  *
  * Room. KITH_E_COPIES for a key that is not in needs 14 others at each of its counters. One of n distinct keys meets it
  * with probability at most
  *
  *     failure = n * sum over N of P(N) P(Binomial(N, 1/width) >= 14)^lanes         (N others in the block)
  *
- * which is 10^-55 at a million keys and 1%, and 10^-10 at 90%, where a block has 117 keys and 15 million of them in all
+ * which is 10^-55 at a million keys and 1%, and 10^-10 at 90%, where a block has 116 keys and 17 million of them in all
  * would be too many. So rates above 50% are planned as 50%: n * 3.2 * 10^-28 with 4 lanes, less with more, and under
  * 10^-9 for as many keys as 64-bit digests carry.
  *
@@ -60,7 +60,7 @@ static const kith_option OPTIONS[] = {
 
 static kith_status choose(const kithi_request *request, kithi_head *head) {
     return kithi_lanes_choose(request->options[0], BLOCK_COUNTERS, request->capacity, fmin(request->rate, RATE_MAX),
-                              head);
+                              KITHI_COUNTS_ALL, head);
 }
 
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {

@@ -18,8 +18,6 @@
  * after two looks on average.
  *
  * Parameters: 0 k, 1 bits in a slice, 7 fill limit. */
-#include <math.h>
-
 #include "core/sizing.h"
 #include "family/slices.h"
 
@@ -30,7 +28,8 @@ static const kith_option OPTIONS[] = {
 static kith_status choose(const kithi_request *request, kithi_head *head) {
     unsigned k;
     uint64_t slice;
-    if (!kithi_bloom_choose(request->capacity, request->rate, (unsigned)request->options[0], &k, &slice))
+    if (!kithi_bloom_choose(request->capacity, request->rate, (unsigned)request->options[0], KITHI_COUNTS_CHANGES, &k,
+                            &slice))
         return KITH_E_TOO_LARGE;
     head->params[KITHI_K] = k;
     head->params[KITHI_SLICE] = slice;
@@ -117,8 +116,17 @@ static double keys_at(const kith_filter *f, uint64_t fill) {
     return kithi_bloom_keys((unsigned)f->head.params[KITHI_K], f->head.params[KITHI_SLICE], fill);
 }
 
+/* The exact rate of the union of two filters: an absent key is answered yes if its bit is set in every slice. */
+static double rate_of(const kith_filter *a, const kith_filter *b) {
+    uint64_t slice = a->head.params[KITHI_SLICE];
+    double rate = 1;
+    for (uint64_t i = 0; i < a->head.params[KITHI_K]; i++)
+        rate *= (double)kithi_bits_in_union(a->body, b->body, i * slice, (i + 1) * slice) / (double)slice;
+    return rate;
+}
+
 static kith_status merge(kith_filter *into, const kith_filter *from) {
-    return kithi_bits_merge(into, from, keys_at);
+    return kithi_bits_merge(into, from, keys_at, rate_of);
 }
 
 static kith_status intersect(kith_filter *into, const kith_filter *from) {
@@ -127,7 +135,7 @@ static kith_status intersect(kith_filter *into, const kith_filter *from) {
 
 static void stats(const kith_filter *f, kith_filter_stats *stats) {
     stats->keys_now = keys_at(f, f->head.fill);
-    stats->rate_now = pow((double)f->head.fill / (double)f->shape.cells, (double)f->head.params[KITHI_K]);
+    stats->rate_now = rate_of(f, f);
 }
 
 static bool look(const kith_filter *f, uint64_t digest, kith_look told, void *context) {

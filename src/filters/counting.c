@@ -7,7 +7,8 @@
  *     |<---- slice 0 ---->|<---- slice 1 ---->|  …  |<--- slice k-1 --->|
  *      000010002001000F0030  0020010000010004000      00301000000020000100
  *
- * So the rate, and the k and slice that the planner takes, are bloom's, and the filter is four times as large. What a
+ * So the rate is bloom's, and the filter is four times as large. (Every key is counted, so the planner need not allow for
+ * keys that change nothing, as it does for bloom, and takes a few cells less.) What a
  * counter is, that it saturates, and how many copies of a key go in: family/counters.h.
  *
  * Room. KITH_E_COPIES for a key that is not in needs 14 others at each of its k counters. With lambda = n/slice keys a
@@ -59,7 +60,7 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     uint64_t slice;
     double rate = fmin(request->rate, RATE_MAX);
     do {
-        if (!kithi_bloom_choose(request->capacity, rate, given, &k, &slice))
+        if (!kithi_bloom_choose(request->capacity, rate, given, KITHI_COUNTS_ALL, &k, &slice))
             return KITH_E_TOO_LARGE;
         head->params[KITHI_K] = k;
         head->params[KITHI_SLICE] = slice;

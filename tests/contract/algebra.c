@@ -86,6 +86,53 @@ void merge_equals_both(void) {
     }
 }
 
+/* Two filters with keys in common whose union has exactly `capacity` keys: their counts add up to more. Kinds without
+ * copies refuse the merge if and only if the filter of the union has a rate above the promise, which is at most 1 in
+ * 200 of them. */
+static bool merge_up_to(const kith_filter_spec *spec, uint64_t seed, uint64_t capacity, uint64_t common) {
+    note_seed(seed);
+    size_t each = (size_t)((capacity + common) / 2);
+    kith_filter *into = filled(spec, seed, 0, each), *from = filled(spec, seed, capacity - each, each);
+    kith_filter *both = filled(spec, seed, 0, (size_t)capacity);
+    snapshot before = snapshot_of(into);
+    bool kept = stats_of(both).rate_now <= stats_of(both).rate;
+    kith_status status = kith_filter_merge(into, from);
+    if (status == KITH_OK) {
+        CHECK(same_body(into, both));
+        CHECK(kith_filter_count(into) <= capacity);
+        CHECK_OK(kith_filter_check(into, NULL));
+    } else {
+        CHECK_STATUS(status, KITH_E_FULL);
+        CHECK(!kept);
+        CHECK(same_bytes(into, &before));
+    }
+    snapshot_free(&before);
+    kith_filter_free(into);
+    kith_filter_free(from);
+    kith_filter_free(both);
+    return status == KITH_OK;
+}
+
+void merge_up_to_capacity_is_accepted(void) {
+    static const uint64_t CAPACITIES[] = {2, 100, 1000};
+    EACH_VARIANT(v) for (size_t i = 0; i < 3; i++) {
+        kith_filter_spec spec;
+        kith_plan plan;
+        uint64_t capacity = CAPACITIES[i], seeds = scaled(200), accepted = 0;
+        if (!planned(v, capacity, 0.01, &spec, &plan) || !can(&plan, KITH_CAN_MERGE) || can(&plan, KITH_CAN_COPIES))
+            continue;
+        if (seeds < 200)
+            seeds = 200;
+        for (uint64_t seed = 0; seed < seeds; seed++)
+            accepted += merge_up_to(&spec, seed, capacity, capacity / 2);
+        if ((seeds - accepted) * 200 > seeds)
+            CHECK_FAIL("%" PRIu64 " of %" PRIu64 " merges were refused", seeds - accepted, seeds);
+        /* Disjoint sets whose counts add up to the capacity are accepted as their keys would be, one by one. */
+        for (uint64_t seed = 0; seed < 20; seed++)
+            CHECK(merge_up_to(&spec, seed, capacity, 0));
+    }
+}
+
 void merge_past_capacity_changes_nothing(void) {
     EACH_VARIANT(v) {
         kith_filter_spec spec;

@@ -196,6 +196,15 @@ PAIR(merge_does_nothing, merge, {
     (void)from;
     return KITH_OK;
 })
+PAIR(merge_goes_by_an_estimate, merge, {
+    kith_filter_stats a = KITH_FILTER_STATS_INIT;
+    kith_filter_stats b = KITH_FILTER_STATS_INIT;
+    truth(into)->stats(into, &a);
+    truth(from)->stats(from, &b);
+    bool too_many = into->head.count + from->head.count > into->head.capacity &&
+                    a.keys_now + b.keys_now > 1.5 * (double)into->head.capacity;
+    return too_many ? KITH_E_FULL : truth(into)->merge(into, from);
+})
 PAIR(merge_stops_halfway, merge, {
     kith_status status = truth(into)->merge(into, from);
     into->body[0] |= status == KITH_OK ? 0 : from->body[0] | 1;
@@ -304,6 +313,24 @@ static kith_status choose_for_double(const kithi_request *request, kithi_head *h
 static void plant_plan_is_too_modest(kithi_kind *kind) {
     kind->choose = choose_for_double;
     kind->expect = verb_plan_is_too_modest;
+}
+
+/* Planned so that the promise is what filters have on average: the rate of each is a matter of luck. */
+static kith_status choose_by_the_mean(const kithi_request *request, kithi_head *head) {
+    const kithi_kind *kind = truth_of_id(head->kind_id);
+    double low = request->rate, high = 1; /* promises that give too many cells, and too few */
+    for (unsigned i = 0; i < 40; i++) {
+        kithi_request trial = {request->capacity, sqrt(low * high), request->options};
+        kith_status status = kind->choose(&trial, head);
+        if (status != KITH_OK)
+            return status;
+        *(kind->expect(head, request->capacity).rate <= request->rate ? &low : &high) = trial.rate;
+    }
+    kithi_request mean = {request->capacity, low, request->options};
+    return kind->choose(&mean, head);
+}
+static void plant_sizes_are_those_of_the_mean(kithi_kind *kind) {
+    kind->choose = choose_by_the_mean;
 }
 
 static kith_status shape_without_merge(const kithi_head *head, kithi_shape *shape) {
@@ -474,6 +501,7 @@ static const fault FAULTS[] = {
     PLANTED(has_says_yes_too_often, 0),
     PLANTED(plan_is_too_hopeful, 0),
     PLANTED(plan_is_too_modest, 0),
+    PLANTED(sizes_are_those_of_the_mean, 0),
     PLANTED(growth_raises_the_rate, KITH_CAN_GROW),
     PLANTED(rate_now_is_doubled, 0),
     WRAPPED(plan_forgets_the_checksums, 0),
@@ -504,6 +532,7 @@ static const fault FAULTS[] = {
     PLANTED(no_memory_leaves_a_trace, KITH_CAN_GROW),
     PLANTED(has_allocates, 0),
     PLANTED(merge_does_nothing, KITH_CAN_MERGE),
+    PLANTED(merge_goes_by_an_estimate, KITH_CAN_MERGE),
     PLANTED(merge_stops_halfway, KITH_CAN_MERGE),
     PLANTED(intersect_drops_too_much, KITH_CAN_INTERSECT),
     PLANTED(look_is_at_the_next_key, 0),

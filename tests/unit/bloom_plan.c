@@ -85,11 +85,12 @@ TEST(three_keys_at_one_percent_are_planned_by_the_exact_formula) {
     CHECK(fabs(measured / plan.expected_rate - 1) < .04);
 }
 
-TEST(a_hundred_keys_at_one_percent_keep_it_in_at_least_960_bits) {
+/* 966 bits keep it on average; a plan promises it of the filter that is made. */
+TEST(a_hundred_keys_at_one_percent_take_1043_bits) {
     kith_plan plan = plan_for("bloom", 100, .01, 0);
     printf("bloom, 100 keys at 1%%: %" PRIu64 " bits, k = %u, expected %.6f\n", plan.cells, plan.hashes,
            plan.expected_rate);
-    CHECK(plan.cells >= 960 && plan.cells < 1000 && plan.expected_rate <= .01 && plan.rate == .01);
+    CHECK(plan.cells == 1043 && plan.expected_rate <= .007 && plan.rate == .01);
 }
 
 /* (1 - (1 - 1/slice)^n)^k without loss of digits. */

@@ -3,29 +3,13 @@
  * The formula gives 958.5 bits and 6.64 hashes. [2] makes 959 and 7 of them, and "a maximum rate of 0.01". 959 is 7 slices
  * of 137, so just that filter can be made. So can the document's own, 7 hashes over all bits: a filter of 959 bits with
  * one hash takes 7 keys for one, and says yes to a key of 7 unseen hashes with (X/959)^7 where X bits are set.
- * Both pass 1%, by 1.9% and by 1.1% of it, which takes 10^4 filters and more to see. The planner's are tried at three
- * rates, and its number of bits against a search of all shapes. */
+ * Both pass 1%, by 1.9% and by 1.1% of it, which takes 10^4 filters and more to see. The planner's filters are measured
+ * at three rates, and their number of bits is compared with the fewest of all shapes. */
 #include "bloom.h"
 
 enum { KEYS = 100, HASHES = 7, BITS = 959 };
 
 static const double RATES[] = {0.1, 0.01, 0.001};
-
-/* The fewest bits in k slices, k = 1 to 30, that keep the rate: by trying. */
-static bloom_shape fewest(uint64_t n, double rate) {
-    bloom_shape best = {0};
-    for (unsigned k = 1; k <= 30; k++) {
-        bloom_shape shape = {n, k, 2};
-        uint64_t step = UINT64_C(1) << 40;
-        for (; step > 0; step /= 2) /* the largest slice that does not keep it, and one more */
-            if (bloom_rate((bloom_shape){n, k, shape.slice + step}) > rate)
-                shape.slice += step;
-        shape.slice++;
-        if (k == 1 || bloom_bits(shape) < bloom_bits(best))
-            best = shape;
-    }
-    return best;
-}
 
 static kith_plan plan_of(lab *l, uint64_t n, double rate) {
     kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
@@ -51,19 +35,33 @@ static lab_estimate measure_whole(lab *l, uint64_t filters, bloom_part part) {
     return lab_mean(&rates);
 }
 
+/* The planner promises the rate of the filter that is made, not of filters on average. So it takes more bits than the
+ * expectation needs, and at most 1 filter in 200 has a higher rate than promised. */
 static void measure_plans(lab *l, uint64_t filters, uint64_t asked) {
     for (size_t i = 0; i < sizeof RATES / sizeof *RATES; i++) {
-        bloom_shape shape = fewest(KEYS, RATES[i]);
+        bloom_shape least = bloom_fewest(KEYS, RATES[i]);
         kith_plan plan = plan_of(l, KEYS, RATES[i]);
+        bloom_shape shape = {KEYS, plan.hashes, plan.cells / plan.hashes};
         double formula = -KEYS * log(RATES[i]) / (log(2) * log(2));
-        lab_find(l, LAB_MUST, LAB_EQUALS, bloom_bits(shape), lab_exact((double)plan.cells),
-                 "bits planned for 100 keys at %g (formula: %.1f)", RATES[i], formula);
+        lab_find(l, LAB_MUST, LAB_AT_LEAST, bloom_bits(least), lab_exact((double)plan.cells),
+                 "bits planned for 100 keys at %g (formula: %.1f), and the fewest that keep it on average", RATES[i],
+                 formula);
         lab_find(l, LAB_MUST, LAB_AT_MOST, 1, lab_exact(fabs(plan.hashes + log2(RATES[i]))),
                  "distance of the %u hashes planned from −log2 %g", plan.hashes, RATES[i]);
-        lab_estimate rate =
-            bloom_measure(l, shape, filters, asked, (bloom_part){0.4 + 0.2 * (double)i, 0.6 + 0.2 * (double)i});
-        lab_find(l, LAB_MUST, LAB_EQUALS, bloom_rate(shape), rate, "rate of the planned filter, %g promised", RATES[i]);
-        lab_find(l, LAB_MUST, LAB_AT_MOST, RATES[i], rate, "rate of the planned filter, %g promised: kept", RATES[i]);
+        lab_sample rates = {0};
+        uint64_t above = 0;
+        for (uint64_t t = 0; t < filters; t++) {
+            kith_filter *f = lab_filter(l, "bloom", KEYS, RATES[i], 0, NULL);
+            lab_fill(l, f, 0, KEYS);
+            lab_sample_add(&rates, (double)lab_ask(l, f, KEYS, asked) / (double)asked);
+            above += bloom_stats(l, f).rate_now > RATES[i];
+            lab_drop(l, f);
+            bloom_going(l, (bloom_part){0.4 + 0.2 * (double)i, 0.6 + 0.2 * (double)i}, t, filters);
+        }
+        lab_find(l, LAB_MUST, LAB_EQUALS, bloom_rate(shape), lab_mean(&rates),
+                 "rate of the planned filter, %g promised", RATES[i]);
+        lab_find(l, LAB_MUST, LAB_AT_MOST, 1 / 200.0, lab_share(above, filters),
+                 "share of the planned filters whose rate is above the %g promised", RATES[i]);
     }
 }
 
@@ -100,9 +98,11 @@ const lab_claim lab_B5 = {
     .sentence = "n keys at rate ε take m = −n ln ε/(ln 2)² bits and k = −log2 ε hashes: 959 and 7 for 100 keys at 1%.",
     .formula = "m = −n ln ε/(ln 2)^{2}, k = −log_{2} ε",
     .code = "src/core/sizing.c",
-    .note = "959 bits and 7 hashes do not keep 1%: hashes come in whole numbers, and with 7 of them the formula itself "
-            "gives "
-            "1.0015%, the exact "
-            "expectation is 1.011%, and 1.019% in slices. A plan that keeps its promise takes 966 bits in slices.",
+    .note =
+        "959 bits and 7 hashes do not keep 1%: hashes come in whole numbers, and with 7 of them the formula itself "
+        "gives "
+        "1.0015%, the exact "
+        "expectation is 1.011%, and 1.019% in slices. Slices that keep 1% on average take 966 bits. A plan promises "
+        "the rate of the filter that is made, not of the average one, and takes 1043.",
     .run = run,
 };

@@ -1,7 +1,7 @@
 /* B6: bits a key against the least that any filter can do with.
  *
- * A filter that is wrong with ε needs log2(1/ε) bits a key at least, for keys from a large universe. The planner's filters
- * are filled and asked, and their bits set against the rate that they show, not the one that was planned. At rates 2^-k
+ * A filter that is wrong with ε needs log2(1/ε) bits a key at least, for keys from a large universe. The smallest
+ * filters whose expected rate is ε are filled and asked, and their bits set against the rate that they show. At rates 2^-k
  * the ratio is 1/ln 2; between them a little more, since k is whole. Below 1/2 that costs most where one hash and two need
  * the same bits: -1/ln(1 - ε) = -2/ln(1 - √ε), which √ε + ε = 1 solves, the golden section. There it is 3.8%. The interval
  * of the ratio comes from that of the rate. */
@@ -30,15 +30,15 @@ static void run(lab *l) {
     for (size_t i = 0; i < RATE_COUNT; i++) {
         lab_sample rates = {0};
         kith_plan plan = KITH_PLAN_INIT;
+        bloom_shape shape = bloom_fewest(n, RATES[i]);
         for (uint64_t t = 0; t < filters; t++) {
-            kith_filter *f = lab_filter(l, "bloom", n, RATES[i], 0, NULL);
+            kith_filter *f = bloom_of(l, shape);
             lab_must(l, kith_filter_plan_of(f, &plan), "asking for the plan");
             lab_fill(l, f, 0, n);
             lab_sample_add(&rates, (double)lab_ask(l, f, n, asked) / (double)asked);
             lab_drop(l, f);
             bloom_going(l, (bloom_part){(double)i / RATE_COUNT, (double)(i + 1) / RATE_COUNT}, t, filters);
         }
-        bloom_shape shape = {n, plan.hashes, plan.cells / plan.hashes};
         lab_estimate rate = lab_mean(&rates), ratio = ratio_of(bloom_bits_a_key(shape), rate);
         lab_find(l, LAB_MUST, LAB_EQUALS, bloom_bits_a_key(shape) / -log2(bloom_rate(shape)), ratio,
                  "bits a key / log2(1/ε), ε = %.4g, k = %u", RATES[i], shape.k);

@@ -76,17 +76,40 @@ static inline double bloom_moment(lab *l, uint64_t cells, uint64_t keys, double 
     return moment;
 }
 
-/* An empty filter of that shape: the planner takes the fewest bits that keep a rate, so the shape's own rate, and a
- * billionth more for rounding, names it. */
+/* The smallest shape of k = 1 to 30 slices whose expected rate is at most `rate`: by trying. */
+static inline bloom_shape bloom_fewest(uint64_t n, double rate) {
+    bloom_shape best = {0};
+    for (unsigned k = 1; k <= 30; k++) {
+        bloom_shape shape = {n, k, 2};
+        uint64_t step = UINT64_C(1) << 40;
+        for (; step > 0; step /= 2) /* the largest slice that does not keep it, and one more */
+            if (bloom_rate((bloom_shape){n, k, shape.slice + step}) > rate)
+                shape.slice += step;
+        shape.slice++;
+        if (k == 1 || bloom_bits(shape) < bloom_bits(best))
+            best = shape;
+    }
+    return best;
+}
+
+/* An empty filter of that shape. The planner chooses the slice by the rate that it promises, which is somewhat above the
+ * expected one, so a rate is searched whose plan has this slice: by bisection on the logarithm of the rate. */
 static inline kith_filter *bloom_of(lab *l, bloom_shape shape) {
     char options[32];
     (void)snprintf(options, sizeof options, "k=%u", shape.k);
-    kith_filter *f = lab_filter(l, "bloom", shape.n, bloom_rate(shape) * (1 + 1e-9), 0, options);
+    kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
     kith_plan plan = KITH_PLAN_INIT;
-    lab_must(l, kith_filter_plan_of(f, &plan), "asking for the plan");
-    lab_require(l, plan.cells == shape.k * shape.slice && plan.hashes == shape.k,
-                "a filter has not the fewest bits that keep its rate");
-    return f;
+    spec.kind = "bloom";
+    spec.capacity = shape.n;
+    spec.options = options;
+    double low = log(bloom_rate(shape)), high = log1p(-0x1p-53); /* too many bits, and too few */
+    for (unsigned step = 0; step < 60 && plan.cells != shape.k * shape.slice; step++) {
+        spec.rate = exp((low + high) / 2);
+        lab_must(l, kith_filter_plan(&spec, &plan), "planning a filter");
+        *(plan.cells > shape.k * shape.slice ? &low : &high) = (low + high) / 2;
+    }
+    lab_require(l, plan.cells == shape.k * shape.slice, "no rate has a filter of this shape");
+    return lab_filter(l, "bloom", shape.n, spec.rate, 0, options);
 }
 
 /* An empty one with the same shape and hash. */

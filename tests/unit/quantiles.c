@@ -1,0 +1,145 @@
+/* Quantiles of the rate of single filters (core/sizing.h) against exact distributions, at few keys, where the rate takes
+ * few values and no smooth approximation can be expected to hold by itself. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "check.h"
+#include "core/sizing.h"
+#include "unit/plans.h"
+
+enum { KEYS_MAX = 10, VALUES_MAX = 1 << 16 };
+
+/* The distribution of a product of whole numbers: its values in ascending order. */
+typedef struct value {
+    uint64_t product;
+    double probability;
+} value;
+
+static value values[VALUES_MAX], next[VALUES_MAX * KEYS_MAX];
+
+static int by_product(const void *a, const void *b) {
+    uint64_t x = ((const value *)a)->product, y = ((const value *)b)->product;
+    return (x > y) - (x < y);
+}
+
+/* The probability that exactly x of `slice` cells are hit by n keys, for all x. */
+static void occupancy(uint64_t slice, unsigned n, double *with) {
+    with[0] = 1;
+    for (unsigned x = 1; x <= n; x++)
+        with[x] = 0;
+    for (unsigned key = 0; key < n; key++) {
+        for (unsigned x = key + 1; x > 0; x--)
+            with[x] = with[x] * x / (double)slice + with[x - 1] * ((double)slice - x + 1) / (double)slice;
+        with[0] = 0;
+    }
+}
+
+/* The probability that k slices, hit by n keys, have a rate above `rate`. Products of up to 12 numbers up to 10 have few
+ * different values, and fit in 64 bits up to 10^19. */
+static double above(unsigned k, uint64_t slice, unsigned n, double rate) {
+    double with[KEYS_MAX + 1];
+    occupancy(slice, n, with);
+    size_t count = 1;
+    values[0] = (value){1, 1};
+    for (unsigned i = 0; i < k; i++) {
+        size_t made = 0;
+        for (size_t j = 0; j < count; j++)
+            for (unsigned x = 1; x <= n && x <= slice; x++)
+                next[made++] = (value){values[j].product * x, values[j].probability * with[x]};
+        qsort(next, made, sizeof *next, by_product);
+        count = 0;
+        for (size_t j = 0; j < made; j++) {
+            if (count > 0 && values[count - 1].product == next[j].product) {
+                values[count - 1].probability += next[j].probability;
+            } else {
+                CHECK(count < VALUES_MAX);
+                values[count++] = next[j];
+            }
+        }
+    }
+    double sum = 0, total = 0;
+    for (size_t j = 0; j < count; j++) {
+        total += values[j].probability;
+        if ((double)values[j].product / pow((double)slice, k) > rate * (1 + 1e-12))
+            sum += values[j].probability;
+    }
+    CHECK(fabs(total - 1) < 1e-9);
+    return sum;
+}
+
+TEST(few_keys_exceed_the_promise_at_most_once_in_200_filters_exactly) {
+    static const double RATES[] = {0.9, 0.5, 0.25, 0.1, 0.03, 0.01, 1e-3, 1e-4};
+    double worst = 0;
+    for (unsigned n = 1; n <= KEYS_MAX; n++)
+        for (size_t r = 0; r < LENGTH(RATES); r++)
+            for (unsigned given = 0; given <= 12; given = given < 4 ? given + 1 : given + 4) {
+                unsigned k;
+                uint64_t slice;
+                CHECK(kithi_bloom_choose(n, RATES[r], given, KITHI_COUNTS_ALL, &k, &slice));
+                if (k > 18)
+                    continue;
+                double share = above(k, slice, n, RATES[r]);
+                worst = fmax(worst, share);
+                if (share > 1 / 200.)
+                    CHECK_FAIL("n %u, rate %g, k %u, slice %" PRIu64 ": above the promise with %.4f", n, RATES[r], k,
+                               slice, share);
+            }
+    printf("1 to %u keys: above the promise with %.5f at worst\n", (unsigned)KEYS_MAX, worst);
+}
+
+TEST(the_slice_is_the_smallest_that_keeps_the_rate) {
+    static const uint64_t KEYS[] = {1, 2, 5, 100, 10000, 1000000, 1000000000000};
+    static const double RATES[] = {0.999, 0.5, 0.1, 0.01, 1e-3, 1e-9};
+    for (unsigned counts = KITHI_COUNTS_CHANGES; counts <= KITHI_COUNTS_ALL; counts++)
+        for (size_t i = 0; i < LENGTH(KEYS); i++)
+            for (size_t r = 0; r < LENGTH(RATES); r++) {
+                for (unsigned k = 1; k <= 64; k *= 2) {
+                    uint64_t slice = kithi_bloom_slice(k, KEYS[i], RATES[r], counts);
+                    if (slice == 0) { /* more than 2^62 cells */
+                        CHECK((double)KEYS[i] > 0x1p61 * pow(RATES[r], 1. / k));
+                        continue;
+                    }
+                    CHECK(kithi_bloom_quantile(k, slice, KEYS[i], counts) <= RATES[r]);
+                    CHECK(slice == 1 || kithi_bloom_quantile(k, slice - 1, KEYS[i], counts) > RATES[r]);
+                    CHECK(kithi_bloom_rate(k, slice, KEYS[i]) <= RATES[r]);
+                }
+                for (unsigned lanes = 4; lanes <= 16; lanes *= 2) {
+                    uint64_t blocks = kithi_blocked_blocks(lanes, 128 / lanes, KEYS[i], RATES[r], counts);
+                    CHECK(blocks != 0);
+                    CHECK(kithi_blocked_quantile(lanes, 128 / lanes, blocks, KEYS[i], counts) <= RATES[r]);
+                    CHECK(blocks == 1 ||
+                          kithi_blocked_quantile(lanes, 128 / lanes, blocks - 1, KEYS[i], counts) > RATES[r]);
+                    CHECK(kithi_blocked_rate(lanes, 128 / lanes, blocks, KEYS[i]) <= RATES[r]);
+                }
+            }
+}
+
+/* What the promise takes beyond a filter whose expected rate is the promise. */
+TEST(the_promise_for_single_filters_costs_little_at_many_keys) {
+    static const struct {
+        uint64_t n;
+        double bloom, blocked; /* bits per key */
+    } PRICES[] = {{10000, 0.1, 0.32}, {1000000, 0.015, 0.04}, {100000000, 0.003, 0.006}};
+    for (size_t i = 0; i < LENGTH(PRICES); i++) {
+        uint64_t n = PRICES[i].n;
+        double rate = 1e-3, log_hit = log(rate) / 10;
+        double mean = 10 * -1 / expm1(log(-expm1(log_hit)) / (double)n) / (double)n;
+        unsigned k;
+        uint64_t slice, low = 1, high = n;
+        CHECK(kithi_bloom_choose(n, rate, 10, KITHI_COUNTS_CHANGES, &k, &slice));
+        double more = (double)(k * slice) / (double)n - mean;
+        while (high - low > 1) { /* blocks by the expected rate */
+            uint64_t middle = low + (high - low) / 2;
+            *(kithi_blocked_rate(8, 64, middle, n) <= rate ? &high : &low) = middle;
+        }
+        uint64_t blocks = kithi_blocked_blocks(8, 64, n, rate, KITHI_COUNTS_CHANGES);
+        double blocked_more = (double)(blocks - high) * 512 / (double)n;
+        printf("n = %" PRIu64 ", 0.1%%: bloom takes %.4f bits per key more, blocked %.4f\n", n, more, blocked_more);
+        CHECK(more >= 0 && more <= PRICES[i].bloom && blocked_more >= 0 && blocked_more <= PRICES[i].blocked);
+    }
+}
+
+int main(int argc, char **argv) {
+    return check_main(argc, argv);
+}
