@@ -72,7 +72,7 @@ static void fill(table *t) {
     for (size_t i = 0; t->best != NULL && t->a->rate != 0 && i < t->count; i++)
         if (t->rows[i].status == KITH_OK && choose_faster(&t->best->plan, &t->rows[i].plan, t->needs)) {
             t->best = &t->rows[i];
-            t->why = "goes to one place in memory a look-up, and is at most a quarter larger than the smallest";
+            t->why = "goes to one place in memory a look-up, and is at most 30% larger than the smallest";
         }
     if (t->best != NULL)
         return;

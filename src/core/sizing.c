@@ -339,8 +339,8 @@ double kithi_blocked_quantile(unsigned lanes, unsigned lane_cells, uint64_t bloc
      * lognormal distribution with the mean, variance and skewness of that mean follows its upper tail closely: with
      * 1 in 200 as the target, simulated filters of 10 to 10^4 keys at rates of 25% to 0.01% passed it 1 to 6 times in
      * 1000. */
-    if ((double)n / (double)blocks > 128.0 * lane_cells)
-        return 1; /* all cells are in use, as in kithi_blocked_hit */
+    if ((double)n / (double)blocks > 32.0 * lane_cells)
+        return 1; /* less than one cell in 10^13 is still 0; this also bounds the number of terms below */
     block_sums s = sum_blocks(lanes, lane_cells, blocks, n);
     double b = (double)blocks, mean_keys = (double)n / b;
     double mean = s.r / s.weight, r2 = s.r2 / s.weight, r3 = s.r3 / s.weight, rd = s.rd / s.weight;

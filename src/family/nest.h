@@ -201,8 +201,32 @@ static inline uint64_t kithi_nest_copies(const kithi_nest *nest, const kith_filt
     return kithi_nest_matches(f, region, &ways);
 }
 
+/* Fills in rate_now, exactly, in a pass over the slots. */
+KITHI_INLINE void kithi_nest_stats(const kithi_nest *nest, const kith_filter *f, kith_filter_stats *stats) {
+    uint64_t region_slots = nest->region_slots(&f->head), regions = f->head.params[KITHI_REGIONS];
+    uint64_t shares[KITHI_WAYS_MAX + 1] = {0}; /* entries that are one of 1, 2, … of their cell */
+    for (uint64_t r = 0; r < regions; r++) {
+        const uint8_t *region = kithi_nest_region(nest, f, r);
+        for (uint64_t slot = 0; slot < region_slots; slot++) {
+            uint32_t code = kithi_nest_get(f, region, (uint32_t)slot);
+            uint64_t place, fingerprint;
+            if (code == 0 || !nest->decode(&f->head, (uint32_t)slot, code, &place, &fingerprint))
+                continue;
+            kithi_ways ways;
+            kithi_nest_ways(nest, &f->head, place, fingerprint, &ways);
+            shares[kithi_nest_matches(f, region, &ways)]++;
+        }
+    }
+    /* An absent key is answered yes if its cell is occupied; m entries of one cell occupy it once. */
+    double occupied = 0;
+    for (unsigned m = 1; m <= KITHI_WAYS_MAX; m++)
+        occupied += (double)shares[m] / m;
+    double cells = (double)regions * (double)f->head.params[KITHI_HALF] * (double)kithi_nest_top(nest, &f->head);
+    stats->cells_used = f->head.count;
+    stats->rate_now = occupied / cells;
+}
+
 const char *kithi_nest_check(const kithi_nest *nest, const kith_filter *f);
-void kithi_nest_stats(const kithi_nest *nest, const kith_filter *f, kith_filter_stats *stats);
 void kithi_nest_detach(kith_filter *f);
 
 /* choose, shape and expect for a layout; slot_bits 0 is "as many as needed". shape() must have checked the parameters
