@@ -124,7 +124,8 @@ static void page_of_tool(void) {
         "the binary records of --fixed, which may begin with any bytes, the end of their name (.gz, .zst, .xz). An "
         "input "
         "named - is standard input; a filter is always a file. Data goes to standard output, words to standard "
-        "error.\n\n"
+        "error. Output is written in large blocks, and also whenever the input is a pipe or a terminal with nothing to "
+        "read, so that tail -f log | kith uniq | ... shows lines as they come.\n\n"
         "With --field and --delim , lines are CSV: a field in quotes may hold commas, doubled quotes and newlines, and "
         "a "
         "record that is printed is printed with all its lines. A quote that is not closed within 4 MiB or at the end "
@@ -155,6 +156,10 @@ static void page_of_tool(void) {
     out_text(".TP\nTMPDIR\n");
     text_line("where temporary files go; /tmp without it");
     exits("0 done, and for kith query and kith uniq: a line was printed; 1 none was; 2 an error, told in one line.");
+    out_text(".PP\n");
+    paragraphs("When the reader of standard output closes the pipe, as head does, kith ends silently by SIGPIPE, as sort "
+               "does; a shell shows this as status 141. kith uniq --state does not save the state then. Where SIGPIPE is "
+               "ignored, a closed pipe is an error.");
     out_text(".SH \"SEE ALSO\"\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         out_text(".BR kith\\-%s (1)%s\n", COMMANDS[i].name, i + 1 < COMMAND_COUNT ? "," : "");

@@ -322,6 +322,8 @@ static kith_filter *new_filter(const arguments *a, const kith_hash *hash) {
 static kith_filter *open_state(const arguments *a, int *lock) {
     if (strcmp(a->state, "-") == 0)
         fail("--state -: the state is kept in a file");
+    if (filter_is_stream(a->state))
+        filter_check_input(a->state); /* ends the tool: a state is read back */
     filter_check_output(a->state);
     *lock = filter_lock_new(a->state);
     if (access(a->state, F_OK) != 0 && errno == ENOENT) {
