@@ -70,7 +70,7 @@ kith_hash hash_asked(const arguments *a) {
     kith_hash hash = {.id = KITH_HASH_XXH3, .seed = a->seed};
     if (!a->untrusted && a->key_file == NULL)
         return hash;
-    if (a->seed != 0)
+    if (a->seed_given)
         fail("--seed goes with the hash for trusted keys; the keyed one takes --key-file");
     if (a->key_file != NULL) {
         hash.id = KITH_HASH_SIPHASH;

@@ -33,6 +33,7 @@ typedef struct arguments {
     bool new_only;
     const char *like;
     uint64_t seed;
+    bool seed_given; /* 0 is a seed, too */
     bool untrusted;
     const char *key_file;
 
@@ -103,7 +104,7 @@ typedef enum value_type {
     VALUE_RATE,   /* double */
     VALUE_COUNT,  /* uint64_t, at least 1 */
     VALUE_SIZE,   /* uint64_t, at least 1 */
-    VALUE_NUMBER, /* uint64_t */
+    VALUE_SEED,   /* uint64_t, and seed_given */
     VALUE_SMALL,  /* unsigned, at least 1 */
     VALUE_CHAR,   /* char; \t and the like are known */
 } value_type;

@@ -38,6 +38,7 @@
 #include "input_key.h"
 #include "report.h"
 #include "seen.h"
+#include "state.h"
 #include "values.h"
 
 #define FIRST_LAYER_KEYS ((uint64_t)1 << 20)
@@ -60,6 +61,34 @@ typedef struct work {
     int lock;          /* of that file; -1: none */
     uint64_t capacity; /* of the filter when its memory was looked at */
 } work;
+
+/* ---- the hash ----
+ *
+ * Whoever knows the hash can choose lines that make a filter drop others, or that all fall into one place of the exact set.
+ * So each run draws its own, unless the user names a seed or a key, or a state must have the same one every day. */
+
+static bool hash_given(const arguments *a) {
+    return a->seed_given || a->untrusted || a->key_file != NULL;
+}
+
+/* Of a filter, whose answers depend on it: a secret key. */
+static kith_hash secret_hash(const arguments *a) {
+    if (hash_given(a))
+        return hash_asked(a);
+    kith_hash hash;
+    kith_status status = kith_hash_untrusted(&hash);
+    if (status != KITH_OK)
+        fail("%s", kith_status_text(status));
+    return hash;
+}
+
+/* Of the exact set, where it decides only about speed: a random seed of the faster hash. */
+static kith_hash random_hash(const arguments *a) {
+    kith_hash hash = hash_asked(a);
+    if (!hash_given(a) && getrandom(&hash.seed, sizeof hash.seed, 0) != (ssize_t)sizeof hash.seed)
+        fail("cannot read random bytes from the system");
+    return hash;
+}
 
 static void put_line(work *w, const char *line, size_t line_bytes) {
     const input_shape *shape = &w->a->shape;
@@ -198,15 +227,6 @@ static void put_counts(work *w) {
     }
 }
 
-static kith_hash random_hash(const arguments *a) {
-    kith_hash hash = hash_asked(a);
-    if (hash.id != KITH_HASH_XXH3 || hash.seed != 0)
-        return hash;
-    if (getrandom(&hash.seed, sizeof hash.seed, 0) != (ssize_t)sizeof hash.seed)
-        fail("the system gave no random bytes");
-    return hash;
-}
-
 static void begin_exact(work *w) {
     const arguments *a = w->a;
     size_t word_bytes = a->count ? sizeof(uint64_t) : a->duplicates ? 1 : 0;
@@ -331,14 +351,8 @@ static kith_filter *open_state(const arguments *a, int *lock) {
             fail("%s: there is no such file yet: give -p RATE to make it", a->state);
         return NULL;
     }
-    if (a->capacity != 0 || a->seed != 0 || a->untrusted || a->key_file != NULL)
-        fail("%s: is there already: its size and hash are its own, leave out -n, --seed, --untrusted and --key-file",
-             a->state);
     kith_filter *filter = filter_open(a->state, KITH_OPEN_COPY, a);
-    double rate = stats_must(filter, a->state).rate;
-    value_text has, wanted;
-    if (a->rate != 0 && rate > a->rate * (1 + 1e-9))
-        fail("%s: promises a rate of %s, not %s", a->state, text_of_rate(rate, has), text_of_rate(a->rate, wanted));
+    state_check(a, filter);
     return filter;
 }
 
@@ -349,7 +363,7 @@ static void begin_filter(work *w) {
         w->filter = open_state(a, &w->lock);
     w->from_file = w->filter != NULL;
     if (!w->from_file) {
-        kith_hash hash = hash_asked(a);
+        kith_hash hash = a->state != NULL ? hash_asked(a) : secret_hash(a);
         w->filter = new_filter(a, &hash);
     }
     if (a->duplicates) {
@@ -408,7 +422,7 @@ int command_uniq(const arguments *a) {
         begin_exact(&w);
     else
         begin_filter(&w);
-    kith_hash hash = random_hash(a);
+    kith_hash hash = exact ? random_hash(a) : (kith_hash){0};
     feed *f = w.readers != NULL ? feed_open_marked("reading", a, &hash, mark_readers, &w)
                                 : feed_open("reading", a->operands, a->operand_count, a, w.filter, &hash);
     while (feed_next(f)) {
