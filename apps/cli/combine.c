@@ -21,6 +21,8 @@ typedef struct verb {
 } verb;
 
 static const verb MERGE = {"merge", KITH_CAN_MERGE, kith_filter_merge};
+/* Comparing merges and intersects copies; messages name the command. */
+static const verb COMPARE = {"compare", KITH_CAN_INTERSECT, NULL};
 static const verb INTERSECT = {"intersect", KITH_CAN_INTERSECT, kith_filter_intersect};
 
 static bool keeps_copies(const kith_filter *filter) {
@@ -126,10 +128,10 @@ static double union_keys(const arguments *a, const kith_filter *fa, const kith_f
         return keys;
     }
     if (status != KITH_E_FULL)
-        fail_apply(&MERGE, paths[0], fa, paths[1], fb, status);
+        fail_apply(&COMPARE, paths[0], fa, paths[1], fb, status);
     status = kith_filter_intersect(work, fb);
     if (status != KITH_OK)
-        fail_apply(&INTERSECT, paths[0], fa, paths[1], fb, status);
+        fail_apply(&COMPARE, paths[0], fa, paths[1], fb, status);
     kith_filter_stats sa = stats_must(paths[0], fa), sb = stats_must(paths[1], fb), common = stats_must(paths[0], work);
     kith_filter_free(work);
     kith_plan plan = KITH_PLAN_INIT;
@@ -146,7 +148,7 @@ int command_compare(const arguments *a) {
     const char *const *paths = a->operands;
     kith_filter *fa = filter_open(paths[0], KITH_OPEN_DEFAULT, a);
     kith_filter *fb = filter_open(paths[1], KITH_OPEN_DEFAULT, a);
-    filters_check_alike("compare", KITH_CAN_INTERSECT, paths[0], fa, paths[1], fb);
+    filters_check_alike(COMPARE.name, COMPARE.capability, paths[0], fa, paths[1], fb);
     double keys_a = stats_must(paths[0], fa).keys_now, keys_b = stats_must(paths[1], fb).keys_now;
     memory_check(a, stats_must(paths[0], fa).file_bytes, "comparing");
     double both = union_keys(a, fa, fb);
@@ -165,7 +167,7 @@ int command_compare(const arguments *a) {
         json_text(NULL, paths[0]);
         json_text(NULL, paths[1]);
         json_close(']');
-        json_open("keys", '[');
+        json_open("estimated_keys", '[');
         json_number(NULL, keys_a);
         json_number(NULL, keys_b);
         json_close(']');

@@ -111,11 +111,29 @@ static void say(const char *text) {
     out_text("\n%s\n", text);
 }
 
+/* A word as a shell reads it back: as it is when all its characters are plain, else in single quotes, where only a
+ * single quote needs more: it is written '\\''. */
+static void put_word(const char *word) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_";
+    if (*word != '\0' && word[strspn(word, plain)] == '\0') {
+        out_text(" %s", word);
+        return;
+    }
+    out_text(" '");
+    for (; *word != '\0'; word++) {
+        if (*word == '\'')
+            out_text("'\\''");
+        else
+            out(word, 1);
+    }
+    out_text("'");
+}
+
 /* Shows a command line and runs it; an error in it ends the tool. */
 static void run(int word_count, const char *const *words) {
     out_text(out_is_coloured() ? "\033[1m$ kith" : "$ kith");
     for (int i = 0; i < word_count; i++)
-        out_text(strpbrk(words[i], " !'") != NULL ? " '%s'" : " %s", words[i]);
+        put_word(words[i]);
     out_text(out_is_coloured() ? "\033[0m\n" : "\n");
     char **copy = take((size_t)word_count * sizeof *copy);
     for (int i = 0; i < word_count; i++)

@@ -70,7 +70,7 @@ kith_hash hash_asked(const arguments *a) {
     kith_hash hash = {.id = KITH_HASH_XXH3, .seed = a->seed};
     if (!a->untrusted && a->key_file == NULL)
         return hash;
-    if (a->seed != 0)
+    if (a->seed_given)
         fail("--seed goes with the hash for trusted keys; the keyed one takes --key-file");
     if (a->key_file != NULL) {
         hash.id = KITH_HASH_SIPHASH;
@@ -131,9 +131,14 @@ static void check_folder(const char *path, bool exists) {
     fail("%s: %s: its folder may not be written", path, text_of_errno(errno));
 }
 
+bool filter_is_stream(const char *path) {
+    struct stat st;
+    return strcmp(path, "-") != 0 && stat(path, &st) == 0 && (S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode));
+}
+
 void filter_check_output(const char *path) {
     struct stat st;
-    if (strcmp(path, "-") == 0)
+    if (strcmp(path, "-") == 0 || filter_is_stream(path))
         return;
     bool exists = stat(path, &st) == 0;
     if (exists && !S_ISREG(st.st_mode))
@@ -178,21 +183,55 @@ kith_filter *filter_open(const char *path, unsigned open_flags, const arguments 
     return filter;
 }
 
+static const void *bytes_must(kith_filter *filter, const char *path, size_t *byte_count) {
+    const void *bytes;
+    kith_status status = kith_filter_bytes(filter, &bytes, byte_count);
+    if (status != KITH_OK)
+        fail_status(path, status);
+    return bytes;
+}
+
+static noreturn void fail_terminal(void) {
+    fail("a filter is binary and does not go to a terminal: give -o FILE, or a pipe");
+}
+
 static void put_bytes(kith_filter *filter) {
     if (out_is_terminal())
-        fail("a filter is binary and does not go to a terminal: give -o FILE, or a pipe");
-    const void *bytes;
+        fail_terminal();
     size_t byte_count;
-    kith_status status = kith_filter_bytes(filter, &bytes, &byte_count);
-    if (status != KITH_OK)
-        fail_status("stdout", status);
+    const void *bytes = bytes_must(filter, "stdout", &byte_count);
     out(bytes, byte_count);
     out_flush();
+}
+
+static void write_stream(kith_filter *filter, const char *path) {
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        fail_errno(path);
+    if (isatty(fd))
+        fail_terminal();
+    size_t left;
+    const char *bytes = bytes_must(filter, path, &left);
+    while (left > 0) {
+        ssize_t written = write(fd, bytes, left);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            fail_errno(path);
+        bytes += written;
+        left -= (size_t)written;
+    }
+    if (close(fd) != 0)
+        fail_errno(path);
 }
 
 void filter_save(kith_filter *filter, const char *path) {
     if (strcmp(path, "-") == 0) {
         put_bytes(filter);
+        return;
+    }
+    if (filter_is_stream(path)) {
+        write_stream(filter, path);
         return;
     }
     hold_signals();

@@ -14,8 +14,12 @@ kith_hash hash_asked(const arguments *a);
 /* Ends the tool unless a filter may be read from there: a regular file, and not standard input. */
 void filter_check_input(const char *path);
 
+/* Is the name a device or a pipe (/dev/null, a FIFO, /dev/fd/63)? A filter is written to it as to stdout: nothing is
+ * renamed or locked. */
+bool filter_is_stream(const char *path);
+
 /* Ends the tool unless a file can be put under the name, as far as that can be told beforehand: so that nobody waits for
- * work that can't be saved. What the user has made read-only is not replaced; "-" is fine. */
+ * work that can't be saved. What the user has made read-only is not replaced; "-" and streams are fine. */
 void filter_check_output(const char *path);
 
 /* Opens a file for a command that goes on when that fails: NULL, with the status and a sentence in `reason`. */
@@ -25,8 +29,8 @@ kith_filter *filter_try_open(const char *path, unsigned open_flags, kith_status 
 /* Opens a file; with KITH_OPEN_COPY its size must be within the memory limit. */
 kith_filter *filter_open(const char *path, unsigned open_flags, const arguments *a);
 
-/* Writes a file, whole or not at all; from then on signals wait (hold_signals). "-" is stdout, which must not be a
- * terminal. */
+/* Writes a file, whole or not at all; from then on signals wait (hold_signals). "-" is stdout; it and streams are written
+ * in order, and must not be a terminal. */
 void filter_save(kith_filter *filter, const char *path);
 
 /* Ends the tool unless `needed` bytes are within the memory limit. */

@@ -9,9 +9,7 @@
 
 enum { WIDTH = 80, OPTION_COLUMN = 28 };
 
-/* Words of `text` in lines of WIDTH columns; the first line starts at column `at`, the others at `indent`. Text that
- * starts past `indent` (a long option) leaves the rest of its line empty. */
-static void wrap(const char *text, size_t at, size_t indent) {
+void put_wrapped_80(const char *text, size_t at, size_t indent) {
     if (at > indent) {
         out("\n", 1);
         at = 0;
@@ -55,18 +53,18 @@ static void option_line(const option *o) {
         used += snprintf(left + used, sizeof left - (size_t)used, " %s", o->argument);
     out(left, (size_t)used);
     /* Two blanks at least stand between an option and its text. */
-    wrap(o->help, (size_t)used + 2 > OPTION_COLUMN ? OPTION_COLUMN + 1 : (size_t)used, OPTION_COLUMN);
+    put_wrapped_80(o->help, (size_t)used + 2 > OPTION_COLUMN ? OPTION_COLUMN + 1 : (size_t)used, OPTION_COLUMN);
 }
 
 void help_command(const command *c) {
     out_text("usage: kith %s %s\n\n", c->name, c->synopsis);
-    wrap(c->description, 0, 0);
+    put_wrapped_80(c->description, 0, 0);
     heading("Options");
     for (size_t i = 0; i < OPTION_COUNT; i++)
         if (option_belongs(&OPTIONS[i], c) && OPTIONS[i].help != NULL)
             option_line(&OPTIONS[i]);
     heading("Exit status");
-    wrap(c->exits, 0, 2);
+    put_wrapped_80(c->exits, 0, 2);
     heading("Examples");
     for (const char *line = c->examples; *line != '\0';) {
         size_t bytes = strcspn(line, "\n");
@@ -77,7 +75,7 @@ void help_command(const command *c) {
 
 void help_all(void) {
     out_text("usage: kith COMMAND [OPTION]... [OPERAND]...\n\n");
-    wrap(
+    put_wrapped_80(
         "Is this key in the set? kith makes filters of a few bits a key from any list, asks them, drops duplicates "
         "from "
         "streams and plans sizes. A filter never says no for a key that is in, and says yes wrongly at a rate that you "

@@ -55,6 +55,7 @@ struct input {
     pthread_mutex_t lock;
     pthread_cond_t has_filled, has_freed;
     bool reader_sleeps, caller_sleeps;
+    bool nothing_waits; /* the reader has found no input to read since the caller last flushed stdout */
     uint64_t filled, freed; /* blocks since the beginning */
     bool stop;
 };
@@ -104,6 +105,21 @@ static void tell_freed(input *in) {
     pthread_mutex_unlock(&in->lock);
 }
 
+/* In the reader's thread. Only the caller's may write, and it does so when it has used all blocks. */
+static void tell_nothing_waits(void *context) {
+    input *in = context;
+    pthread_mutex_lock(&in->lock);
+    in->nothing_waits = true;
+    if (in->caller_sleeps)
+        pthread_cond_signal(&in->has_filled);
+    pthread_mutex_unlock(&in->lock);
+}
+
+static void flush_now(void *context) {
+    (void)context;
+    out_flush();
+}
+
 static void *read_all(void *context) {
     input *in = context;
     for (block *b; (b = wait_for_free(in)) != NULL;) {
@@ -121,6 +137,7 @@ static void start_reader(input *in) {
     if (pipe(in->stop_pipe) != 0)
         return;
     in->splitter.source.stop_fd = in->stop_pipe[0];
+    in->splitter.source.before_wait = tell_nothing_waits;
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -129,6 +146,7 @@ static void start_reader(input *in) {
     if (in->threaded)
         return;
     in->splitter.source.stop_fd = -1;
+    in->splitter.source.before_wait = flush_now;
     close(in->stop_pipe[0]);
     close(in->stop_pipe[1]);
 }
@@ -157,6 +175,8 @@ input *input_open(const char *const *paths, size_t path_count, const input_shape
     in->splitter.path_count = path_count == 0 ? 1 : path_count;
     in->bytes_total = total_of(in->splitter.paths, in->splitter.path_count);
     source_prepare(&in->splitter.source, &in->bytes_done, -1);
+    in->splitter.source.before_wait = flush_now;
+    in->splitter.source.before_wait_context = in;
     pthread_mutex_init(&in->lock, NULL);
     pthread_cond_init(&in->has_filled, NULL);
     pthread_cond_init(&in->has_freed, NULL);
@@ -172,6 +192,13 @@ static block *next_block(input *in) {
     }
     pthread_mutex_lock(&in->lock);
     while (in->filled == in->freed) {
+        if (in->nothing_waits) {
+            in->nothing_waits = false;
+            pthread_mutex_unlock(&in->lock);
+            out_flush();
+            pthread_mutex_lock(&in->lock);
+            continue;
+        }
         in->caller_sleeps = true;
         pthread_cond_wait(&in->has_filled, &in->lock);
     }

@@ -11,6 +11,10 @@
  * A pipe may stay silent for hours, and the thread that reads must still end when it is told to: before reading from
  * anything that is no regular file it waits for that file and for stop_fd.
  *
+ * Before it waits for a pipe that has been empty for GRACE_MS, it calls before_wait, by which stdout is flushed. Without the
+ * millisecond a producer that is a little slower than kith would cause a write(2) for each of its own: 36,000 instead of
+ * 1,200 for 23 MB of lines from a script.
+ *
  * 128 KiB: what read(2) costs beside its copy is lost in the noise from 64 KiB on, and the buffer should stay in a
  * core's own cache with what the unpacker makes of it. */
 #ifndef _GNU_SOURCE
@@ -33,6 +37,7 @@
 #include "report.h"
 
 #define PACKED_ROOM ((size_t)128 << 10)
+#define GRACE_MS 1
 
 static bool because(source *s, const char *reason) {
     snprintf(s->reason, sizeof s->reason, "%s", reason);
@@ -52,10 +57,15 @@ void source_prepare(source *s, _Atomic uint64_t *bytes_done, int stop_fd) {
 
 /* False: told to stop. */
 static bool wait_for_more(source *s) {
-    if (!s->prompt || s->stop_fd < 0)
+    if (!s->prompt)
         return true;
-    struct pollfd wanted[2] = {{s->fd, POLLIN, 0}, {s->stop_fd, POLLIN, 0}};
-    while (poll(wanted, 2, -1) < 0)
+    struct pollfd wanted[2] = {{s->fd, POLLIN, 0}, {s->stop_fd, POLLIN, 0}}; /* poll ignores an fd of -1 */
+    int ready = poll(wanted, 2, GRACE_MS);
+    if (ready == 0 && s->before_wait != NULL)
+        s->before_wait(s->before_wait_context);
+    if (s->stop_fd < 0)
+        return true;
+    while (ready <= 0 && (ready = poll(wanted, 2, -1)) < 0)
         if (errno != EINTR)
             return true; /* read(2) will say what is wrong */
     return wanted[1].revents == 0;
@@ -104,6 +114,14 @@ static bool read_head(source *s, const source_rules *rules) {
         s->packed_bytes += (size_t)got;
     }
     return true;
+}
+
+bool source_may_wait(const char *const *paths, size_t next, size_t count) {
+    struct stat about;
+    if (next == count)
+        return false;
+    int failed = strcmp(paths[next], "-") == 0 ? fstat(STDIN_FILENO, &about) : stat(paths[next], &about);
+    return failed == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode);
 }
 
 static bool open_file(source *s, const char *path) {

@@ -27,6 +27,11 @@ typedef struct source {
 
     _Atomic uint64_t *bytes_done; /* of the files as they lie; another thread reads it */
     int stop_fd;                  /* readable: stop waiting for more; or -1 */
+
+    /* Called before the source waits for a pipe or a terminal that has nothing to read; or NULL. */
+    void (*before_wait)(void *context);
+    void *before_wait_context;
+
     int fd;
     bool at_end;        /* of the file as it lies */
     unpacker *unpacker; /* NULL: plain */
@@ -40,6 +45,9 @@ typedef struct source {
 } source;
 
 void source_prepare(source *s, _Atomic uint64_t *bytes_done, int stop_fd);
+
+/* Is the next path a pipe or a terminal, which may have nothing to read when it is opened? */
+bool source_may_wait(const char *const *paths, size_t next, size_t count);
 
 /* "-" is stdin. Returns false, with s->reason, for a file that is missing, unreadable or a folder, that is packed in a
  * way that this build can't read, and one that the rules refuse. */

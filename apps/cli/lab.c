@@ -237,6 +237,11 @@ int command_lab(const arguments *a) {
     out_flush();
     errno = error;
     report_must(unwritten);
+    if (a->report != NULL && any) {
+        size_t bytes = strlen(a->report);
+        bool slash = bytes > 0 && a->report[bytes - 1] == '/';
+        note("report: %s%sindex.html", a->report, slash ? "" : "/");
+    }
     heed_signals(); /* ends the tool where an interrupt stopped the run */
     return fails ? EXIT_NONE : EXIT_FOUND;
 }

@@ -188,8 +188,9 @@ static void set_value(arguments *a, const option *o, const char *shown, const ch
     case VALUE_SIZE:
         wrong = read_size(value, field);
         break;
-    case VALUE_NUMBER:
+    case VALUE_SEED:
         wrong = read_number(value, field);
+        a->seed_given = true;
         break;
     case VALUE_SMALL:
         wrong = read_small(value, field);

@@ -34,6 +34,7 @@ typedef struct arguments {
     const char *like;
     bool no_lock;
     uint64_t seed;
+    bool seed_given; /* 0 is a seed, too */
     bool untrusted;
     const char *key_file;
     const char *note;
@@ -113,7 +114,7 @@ typedef enum value_type {
     VALUE_RATE,   /* double */
     VALUE_COUNT,  /* uint64_t, at least 1 */
     VALUE_SIZE,   /* uint64_t, at least 1 */
-    VALUE_NUMBER, /* uint64_t */
+    VALUE_SEED,   /* uint64_t, and seed_given */
     VALUE_SMALL,  /* unsigned, at least 1 */
     VALUE_COLUMN, /* the same, for a column */
     VALUE_CHAR,   /* int: a byte; \t and the like are known */

@@ -10,6 +10,7 @@
 #include "choose.h"
 #include "commands.h"
 #include "filters.h"
+#include "help.h"
 #include "json.h"
 #include "report.h"
 #include "values.h"
@@ -72,7 +73,7 @@ static void fill(table *t) {
     for (size_t i = 0; t->best != NULL && t->a->rate != 0 && i < t->count; i++)
         if (t->rows[i].status == KITH_OK && choose_faster(&t->best->plan, &t->rows[i].plan, t->needs)) {
             t->best = &t->rows[i];
-            t->why = "goes to one place in memory a look-up, and is at most 30% larger than the smallest";
+            t->why = "needs one memory access per lookup and is at most 30% larger than the smallest";
         }
     if (t->best != NULL)
         return;
@@ -100,37 +101,70 @@ static void put_row(const table *t, const row *r, int name_width) {
     const char *mark = r == t->best ? "*" : " ";
     const char *on = r == t->best && out_is_coloured() ? "\033[1;32m" : "", *off = *on != '\0' ? "\033[0m" : "";
     if (r->status != KITH_OK) {
-        out_text("%s %-*s  %s\n", mark, name_width, name, kith_status_text(r->status));
+        out_text("%s %-*s  ", mark, name_width, name);
+        put_wrapped_80(kith_status_text(r->status), (size_t)name_width + 4, (size_t)name_width + 4);
         return;
     }
     if (p->hashes > 0)
         (void)snprintf(parts, sizeof parts, "%u hash%s", p->hashes, p->hashes > 1 ? "es" : "");
     else
-        (void)snprintf(parts, sizeof parts, "%u-bit print", p->fingerprint_bits);
+        (void)snprintf(parts, sizeof parts, "%u bits", p->fingerprint_bits);
     value_text keys, size, rate;
-    capability_text can;
-    out_text("%s%s %-*s%s  %7s %9s %8.2f %10s  %-12s %5u  %s\n", on, mark, name_width, name, off,
+    out_text("%s%s %-*s%s %5s %7s %8.2f %9s %9s %5u\n", on, mark, name_width, name, off,
              text_of_count(p->capacity, keys), text_of_size(p->file_bytes, size), p->bits_per_key,
-             text_of_rate(p->expected_rate, rate), parts, p->lines, text_of_capabilities(p->capabilities, " ", can));
+             text_of_rate(p->expected_rate, rate), parts, p->lines);
+}
+
+/* Kinds that can do the same, in one line. */
+static void put_capabilities(const table *t) {
+    enum { NAMES_COLUMN = 28 };
+    bool told[ROWS_MAX] = {false};
+    out_text("\n  %-*s%s\n", NAMES_COLUMN - 2, "can", "kinds");
+    for (size_t i = 0; i < t->count; i++) {
+        if (told[i] || t->rows[i].status != KITH_OK)
+            continue;
+        capability_text can, other;
+        text_of_capabilities(t->rows[i].plan.capabilities, " ", can);
+        char names[1024] = "";
+        size_t used = 0;
+        for (size_t j = i; j < t->count && used < sizeof names; j++) {
+            if (t->rows[j].status != KITH_OK ||
+                strcmp(text_of_capabilities(t->rows[j].plan.capabilities, " ", other), can) != 0)
+                continue;
+            char name[300];
+            name_of(&t->rows[j], name, sizeof name);
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? " " : "", name);
+            told[j] = true;
+        }
+        out_text("  %s", can);
+        size_t at = strlen(can) + 2;
+        put_wrapped_80(names, at + 2 > NAMES_COLUMN ? NAMES_COLUMN + 1 : at, NAMES_COLUMN);
+    }
 }
 
 static void put_advice(const table *t) {
     const row *r = t->best;
     capability_text needs;
+    char text[1024];
+    out("\n", 1);
     if (r == NULL) {
-        out_text("\nNo kind can do all of: %s.\n", text_of_capabilities(t->needs, " and ", needs));
+        (void)snprintf(text, sizeof text, "No kind can do all of: %s.", text_of_capabilities(t->needs, " and ", needs));
+        put_wrapped_80(text, 0, 0);
         return;
     }
     char name[300];
     name_of(r, name, sizeof name);
     if (t->needs != 0)
-        out_text("\n* Take %s: of the kinds that can %s it %s.\n", name, text_of_capabilities(t->needs, " and ", needs),
-                 t->why);
+        (void)snprintf(text, sizeof text, "* Take %s: of the kinds that can %s it %s.", name,
+                       text_of_capabilities(t->needs, " and ", needs), t->why);
     else
-        out_text("\n* Take %s: it %s.\n", name, t->why);
+        (void)snprintf(text, sizeof text, "* Take %s: it %s.", name, t->why);
+    put_wrapped_80(text, 0, 0);
     value_text size, digests;
-    out_text("Memory: %s for the filter; building without -n takes 8 bytes a key beside it, %s.\n",
-             text_of_size(r->plan.file_bytes, size), text_of_size(r->plan.capacity * 8, digests));
+    (void)snprintf(text, sizeof text,
+                   "Memory: %s for the filter; building without -n takes 8 bytes per key in addition, %s.",
+                   text_of_size(r->plan.file_bytes, size), text_of_size(r->plan.capacity * 8, digests));
+    put_wrapped_80(text, 0, 0);
 }
 
 static void put_text(const table *t) {
@@ -141,10 +175,11 @@ static void put_text(const table *t) {
         if ((int)strlen(name) > width)
             width = (int)strlen(name);
     }
-    out_text("  %-*s  %7s %9s %8s %10s  %-12s %5s  %s\n", width, "kind", "keys", "size", "bits/key", "rate", "a key is",
-             "lines", "can");
+    out_text("  %-*s %5s %7s %8s %9s %9s %5s\n", width, "kind", "keys", "size", "bits/key", "rate", "per key",
+             "lines");
     for (size_t i = 0; i < t->count; i++)
         put_row(t, &t->rows[i], width);
+    put_capabilities(t);
     put_advice(t);
 }
 

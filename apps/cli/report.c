@@ -32,6 +32,8 @@ static const char *command_name;
 static volatile sig_atomic_t held;
 static volatile sig_atomic_t waiting_signal;
 
+static bool failing; /* fail() is at work, and its line counts more than what is still to be written */
+
 static char out_block[OUT_BYTES];
 static size_t out_used;
 
@@ -66,6 +68,13 @@ static void on_signal(int number) {
     int error = errno;
     end_by_signal(number);
     errno = error;
+}
+
+/* By default a write to a closed pipe kills a program, silently: that is what `| head` means. Who ignores the signal wants
+ * to be told instead. */
+static bool pipe_signal_ignored(void) {
+    struct sigaction now;
+    return sigaction(SIGPIPE, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
 /* A handler, and not SIG_IGN: programs that the tool starts would inherit that. */
@@ -144,6 +153,7 @@ static void say(const char *format, va_list arguments) {
 void fail(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
+    failing = true;
     out_flush();
     say(format, arguments);
     va_end(arguments);
@@ -235,6 +245,12 @@ static void write_all(const char *bytes, size_t byte_count) {
             continue;
         if (written < 0) {
             out_used = 0; /* fail() flushes: not what could not be written */
+            if (errno == EPIPE && failing)
+                return;
+            if (errno == EPIPE && !pipe_signal_ignored()) {
+                end_by_signal(SIGPIPE);
+                finish(128 + SIGPIPE); /* the signal is blocked */
+            }
             fail("stdout: %s", errno == EPIPE ? "closed before all was written" : strerror(errno));
         }
         bytes += written;

@@ -40,6 +40,7 @@
 #include "recipe.h"
 #include "report.h"
 #include "seen.h"
+#include "state.h"
 #include "values.h"
 
 #define FIRST_LAYER_KEYS ((uint64_t)1 << 20)
@@ -61,6 +62,34 @@ typedef struct work {
     bool from_file; /* it is the state of earlier runs */
     int lock;       /* of that file; -1: none */
 } work;
+
+/* ---- the hash ----
+ *
+ * Whoever knows the hash can choose lines that make a filter drop others, or that all fall into one place of the exact set.
+ * So each run draws its own, unless the user names a seed or a key, or a state must have the same one every day. */
+
+static bool hash_given(const arguments *a) {
+    return a->seed_given || a->untrusted || a->key_file != NULL;
+}
+
+/* Of a filter, whose answers depend on it: a secret key. */
+static kith_hash secret_hash(const arguments *a) {
+    if (hash_given(a))
+        return hash_asked(a);
+    kith_hash hash;
+    kith_status status = kith_hash_untrusted(&hash);
+    if (status != KITH_OK)
+        fail("%s", kith_status_text(status));
+    return hash;
+}
+
+/* Of the exact set, where it decides only about speed: a random seed of the faster hash. */
+static kith_hash random_hash(const arguments *a) {
+    kith_hash hash = hash_asked(a);
+    if (!hash_given(a) && getrandom(&hash.seed, sizeof hash.seed, 0) != (ssize_t)sizeof hash.seed)
+        fail("cannot read random bytes from the system");
+    return hash;
+}
 
 static void put_line(work *w, const char *line, size_t line_bytes) {
     const input_shape *shape = &w->a->shape;
@@ -199,15 +228,6 @@ static void put_counts(work *w) {
     }
 }
 
-static kith_hash random_hash(const arguments *a) {
-    kith_hash hash = hash_asked(a);
-    if (hash.id != KITH_HASH_XXH3 || hash.seed != 0)
-        return hash;
-    if (getrandom(&hash.seed, sizeof hash.seed, 0) != (ssize_t)sizeof hash.seed)
-        fail("the system gave no random bytes");
-    return hash;
-}
-
 static void begin_exact(work *w) {
     const arguments *a = w->a;
     size_t word_bytes = a->count ? sizeof(uint64_t) : a->duplicates ? 1 : 0;
@@ -329,21 +349,17 @@ static bool state_is_absent(const arguments *a) {
 static kith_filter *open_state(arguments *a, int *lock) {
     if (strcmp(a->state, "-") == 0)
         fail("--state -: the state is kept in a file");
+    if (filter_is_stream(a->state))
+        filter_check_input(a->state); /* ends the tool: a state is read back */
     filter_check_output(a->state);
     (void)state_is_absent(a); /* a run that can't begin makes no lock file */
     *lock = lock_take(a->state, a);
     if (state_is_absent(a))
         return NULL;
-    if (a->capacity != 0 || a->seed != 0 || a->untrusted || a->key_file != NULL)
-        fail("%s: is there already: its size and hash are its own, leave out -n, --seed, --untrusted and --key-file",
-             a->state);
     kith_filter *filter = filter_open(a->state, KITH_OPEN_COPY, a);
     recipe_apply(a->state, filter, a);
     recipe_same_place(a->state, filter, a);
-    double rate = stats_must(filter, a->state).rate;
-    value_text has, wanted;
-    if (a->rate != 0 && rate > a->rate * (1 + 1e-9))
-        fail("%s: promises a rate of %s, not %s", a->state, text_of_rate(rate, has), text_of_rate(a->rate, wanted));
+    state_check(a, filter);
     return filter;
 }
 
@@ -361,7 +377,7 @@ static void begin_filter(work *w, arguments *a) {
         w->filter = open_state(a, &w->lock);
     w->from_file = w->filter != NULL;
     if (!w->from_file) {
-        kith_hash hash = hash_asked(a);
+        kith_hash hash = a->state != NULL ? hash_asked(a) : secret_hash(a);
         w->filter = new_filter(a, &hash);
     }
     kith_filter_stats stats = stats_must(w->filter, w->filter_name);
@@ -424,7 +440,7 @@ int command_uniq(const arguments *given) {
         begin_filter(&w, a);
     if (a->drop != NULL)
         begin_drop(&w);
-    kith_hash hash = random_hash(a);
+    kith_hash hash = exact ? random_hash(a) : (kith_hash){0};
     feed *f = w.readers != NULL ? feed_open_marked("reading", a, &hash, mark_readers, &w)
                                 : feed_open("reading", a->operands, a->operand_count, a, w.filter, &hash);
     while (feed_next(f)) {
