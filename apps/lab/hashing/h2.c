@@ -7,11 +7,11 @@
  * four of them make a cycle (Dietzfelbinger and Schellbach 2009).
  *
  * Under random functions the share is known exactly: n keys go in without new functions when no component of the graph of
- * the slots has two cycles (cuckoo_hashing/chance.h). The walk's limit of steps, 6 log m / log 1.05, is far past any component
+ * the slots has two cycles (cuckoo_hashing/graph_probability.h). The walk's limit of steps, 6 log m / log 1.05, is far past any component
  * there is at this load. */
 #include <math.h>
 
-#include <lab/cuckoo_hashing/chance.h>
+#include <lab/cuckoo_hashing/graph_probability.h>
 #include <lab/tables/steps.h>
 
 enum { LOG_N_WISE = 1, SEEN_FROM = 2048 }; /* keys from which on 2-wise functions are far worse on consecutive ones */
@@ -117,7 +117,7 @@ static void run(lab *l) {
             }
             lab_going(l, log((double)n / 128) / log(4.0 * (double)n_most / 128) + 0.2 * (double)table / (double)tables);
         }
-        double expected = 1 - chance_of_room(n, slots);
+        double expected = 1 - probability_all_fit(n, slots);
         find_size(l, tallies, n, tables, expected);
         lab_at(curve, (double)n, lab_exact(expected));
         for (unsigned i = 0; i < VARIANT_COUNT; i++) {
