@@ -9,7 +9,7 @@
 #include <sys/random.h>
 
 #include <lab/lab.h>
-#include <lab/report.h>
+#include <lab/report/report_folder.h>
 #include <lab/trace.h>
 
 #include "commands.h"
@@ -209,7 +209,7 @@ int command_lab(const arguments *a) {
     choice c = chosen(a);
     lab_settings settings = {.seed = seed_of(a), .quick = a->quick, .threads = a->threads};
     if (a->report != NULL)
-        report_must(lab_report_begin(a->report));
+        report_must(lab_report_prepare(a->report));
     if (!a->json)
         note("seed %llu", (unsigned long long)settings.seed);
     atomic_bool stop = false;
@@ -221,7 +221,7 @@ int command_lab(const arguments *a) {
     bool any = false; /* a run that was stopped before its first result leaves the report of an earlier one */
     for (size_t i = 0; i < c.count; i++)
         any |= results[i].verdict != LAB_NOT_RUN;
-    const char *unwritten = a->report != NULL && any ? lab_report(a->report, results, c.count, settings) : NULL;
+    const char *unwritten = a->report != NULL && any ? lab_report_write(a->report, results, c.count, settings) : NULL;
     int error = errno;
     if (a->json) {
         put_json(results, c.count, settings);

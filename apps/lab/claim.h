@@ -14,7 +14,7 @@ typedef struct lab_claim {
     const char *id;       /* "B2" */
     const char *title;    /* a phrase: "rate of a full Bloom filter" */
     const char *sentence; /* what is claimed, in a sentence or two */
-    const char *formula;  /* as formula.h reads it: "ε = (1 − e^{−kn/m})^{k}"; NULL: there is none */
+    const char *formula;  /* as report/formula.h reads it: "ε = (1 − e^{−kn/m})^{k}"; NULL: there is none */
     const char *code;     /* the file that embodies it: "src/filters/bloom.c" */
     const char *note; /* where the documents that it comes from are wrong or loose, and what is true; NULL: nowhere */
     void (*run)(struct lab *l);

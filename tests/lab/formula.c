@@ -1,5 +1,5 @@
 /* Formulas in HTML. */
-#include <lab/formula.h>
+#include <lab/report/formula.h>
 
 #include "check.h"
 

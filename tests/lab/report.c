@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include <lab/experiment.h>
-#include <lab/report.h>
+#include <lab/report/report_folder.h>
 #include <lab/report/text.h>
 
 #include "check.h"
@@ -141,9 +141,9 @@ static unsigned entries_of(const char *dir) {
 TEST(a_report_is_three_files) {
     struct folder f = fresh_folder();
     lab_result *results = run_all();
-    CHECK(lab_report_begin(f.path) == NULL);
-    CHECK(lab_report(f.path, results, COUNT, SETTINGS) == NULL);
-    CHECK(lab_report(f.path, results, COUNT, SETTINGS) == NULL);
+    CHECK(lab_report_prepare(f.path) == NULL);
+    CHECK(lab_report_write(f.path, results, COUNT, SETTINGS) == NULL);
+    CHECK(lab_report_write(f.path, results, COUNT, SETTINGS) == NULL);
     CHECK_EQ_U64(entries_of(f.path), 3);
     lab_results_free(results, COUNT);
     remove_folder(&f);
@@ -152,7 +152,7 @@ TEST(a_report_is_three_files) {
 TEST(the_page_has_every_claim_once_and_nothing_that_claims_could_slip_in) {
     struct folder f = fresh_folder();
     lab_result *results = run_all();
-    CHECK(lab_report(f.path, results, COUNT, SETTINGS) == NULL);
+    CHECK(lab_report_write(f.path, results, COUNT, SETTINGS) == NULL);
     char *page = read_text(f.path, "index.html");
     for (size_t i = 0; i < COUNT; i++) {
         char id[32];
@@ -186,7 +186,7 @@ static void in_html(const char *line, char *html) {
 
 TEST(the_page_names_the_documents_as_the_theory_does) {
     struct folder f = fresh_folder();
-    CHECK(lab_report(f.path, NULL, 0, SETTINGS) == NULL);
+    CHECK(lab_report_write(f.path, NULL, 0, SETTINGS) == NULL);
     char *page = read_text(f.path, "index.html"), *theory = read_text(KITH_SOURCE_DIR "/docs", "theory.md");
     *strstr(theory, "\n## ") = '\0';
     unsigned documents = 0;
@@ -209,18 +209,18 @@ TEST(what_stands_in_the_way_is_named_and_nothing_is_left) {
     lab_result *results = run_all();
     char below[FOLDER_BYTES_MAX * 2], file[FOLDER_BYTES_MAX * 2];
     (void)snprintf(below, sizeof below, "%s/no/where", f.path);
-    CHECK(strcmp(lab_report_begin(below), below) == 0 && errno == ENOENT);
-    CHECK(strcmp(lab_report(below, results, COUNT, SETTINGS), below) == 0 && errno == ENOENT);
+    CHECK(strcmp(lab_report_prepare(below), below) == 0 && errno == ENOENT);
+    CHECK(strcmp(lab_report_write(below, results, COUNT, SETTINGS), below) == 0 && errno == ENOENT);
     (void)snprintf(file, sizeof file, "%s/file", f.path);
     FILE *made = fopen(file, "w");
     CHECK(made != NULL && fclose(made) == 0);
-    CHECK(strcmp(lab_report_begin(file), file) == 0 && errno == EEXIST);
+    CHECK(strcmp(lab_report_prepare(file), file) == 0 && errno == EEXIST);
     (void)snprintf(file, sizeof file, "%s/file/below", f.path);
-    CHECK(strcmp(lab_report_begin(file), file) == 0 && errno == ENOTDIR);
+    CHECK(strcmp(lab_report_prepare(file), file) == 0 && errno == ENOTDIR);
     /* A folder where a file should be: found at the last step. */
     (void)snprintf(file, sizeof file, "%s/index.html", f.path);
     CHECK(mkdir(file, 0777) == 0);
-    CHECK(strcmp(lab_report(f.path, results, COUNT, SETTINGS), file) == 0 && errno == EISDIR);
+    CHECK(strcmp(lab_report_write(f.path, results, COUNT, SETTINGS), file) == 0 && errno == EISDIR);
     CHECK_EQ_U64(entries_of(f.path), 4); /* file, the folder, and the two that were put in place before it */
     lab_results_free(results, COUNT);
     remove_folder(&f);
@@ -279,7 +279,7 @@ int main(int argc, char **argv) {
     if (argc != 3 || strcmp(argv[1], "--write") != 0)
         return check_main(argc, argv);
     lab_result *results = run_all();
-    const char *path = lab_report(argv[2], results, COUNT, SETTINGS);
+    const char *path = lab_report_write(argv[2], results, COUNT, SETTINGS);
     if (path != NULL)
         perror(path);
     lab_results_free(results, COUNT);

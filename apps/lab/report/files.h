@@ -9,7 +9,7 @@ typedef struct report_file {
     lab_text content;
 } report_file;
 
-/* Both as report.h says of its calls. Files are put in place in their order. */
+/* Both as report_folder.h says of its calls. Files are put in place in their order. */
 const char *files_begin(const char *dir);
 const char *files_replace(const char *dir, const report_file *files, size_t count);
 

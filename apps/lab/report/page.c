@@ -10,9 +10,8 @@
 
 #include <kith/base.h>
 
-#include <lab/formula.h>
-
 #include "choosing.h"
+#include "formula.h"
 #include "parts.h"
 #include "plot.h"
 

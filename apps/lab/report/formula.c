@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "report/text.h"
+#include "text.h"
 
 static void put_part(lab_text *t, const char *at, const char *end);
 

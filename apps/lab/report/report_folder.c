@@ -1,5 +1,5 @@
-/* report.c: see report.h. */
-#include <lab/report.h>
+/* report_folder.c: see report_folder.h. */
+#include "report_folder.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,11 +9,11 @@
 #include "files.h"
 #include "page.h"
 
-const char *lab_report_begin(const char *dir) {
+const char *lab_report_prepare(const char *dir) {
     return files_begin(dir);
 }
 
-const char *lab_report(const char *dir, const lab_result *results, size_t count, lab_settings settings) {
+const char *lab_report_write(const char *dir, const lab_result *results, size_t count, lab_settings settings) {
     enum { FINDINGS, POINTS, PAGE, FILES };
     report_file files[FILES] = {
         [FINDINGS] = {.name = "findings.csv"}, [POINTS] = {.name = "points.csv"}, [PAGE] = {.name = "index.html"}};
