@@ -1,15 +1,15 @@
-/* formula.h: formulas as claims write them, in HTML.
+/* formula.h: converts the formulas of claims to HTML.
  *
- *     ε = (1 − e^{−kn/m})^{k}        ^{…} and _{…} raise and lower
- *     \frac{ln n}{ln ln n}           one over the other
- *     \sqrt{2πn}                     a root
+ *     ε = (1 − e^{−kn/m})^{k}        ^{…} superscript, _{…} subscript
+ *     \frac{ln n}{ln ln n}           a fraction
+ *     \sqrt{2πn}                     a square root
  *
- * Parts may stand in each other. All else is text as it is; letters that stand for quantities, alone or two side by side,
- * are slanted. What is not written as above (a brace that is never closed, a word that is not known) is text, too. */
+ * These may be nested. Everything else is copied as text. Variables, which are one letter or two adjacent letters,
+ * are set in italics. Anything malformed, such as an unclosed brace or an unknown command, is copied as text too. */
 #ifndef LAB_REPORT_FORMULA_H
 #define LAB_REPORT_FORMULA_H
 
-/* Escaped for HTML; for the caller to free. */
+/* Returns the formula as escaped HTML. The caller frees it. */
 char *lab_formula_html(const char *formula);
 
 #endif

@@ -1,23 +1,28 @@
-/* report_folder.h: what a run found, as files to read and to compute with.
+/* report_folder.h: writes the results of a run to a folder, as a page for people and as tables for programs.
  *
- *     DIR/index.html     the choosing chart and every claim: verdict, findings, plots; one file that needs no other
- *     DIR/findings.csv   a row a finding
- *     DIR/points.csv     a row a point of each plot, those of the choosing chart too
+ *     DIR/index.html     the chart for choosing a filter, and for every claim its verdict, findings and plots; the page
+ *                        needs no other file
+ *     DIR/findings.csv   one row per finding
+ *     DIR/points.csv     one row per point of every plot, including the chart for choosing a filter
  *
- * CSV is that of RFC 4180: a first row of names, CR LF, quotes where they are needed; numbers have all their digits. But
- * for the date, the version and the seconds, which only the page has, a seed gives the same files again. */
+ * The CSV format is that of RFC 4180: a header row, lines that end with CR LF, quotes where they are needed. Numbers
+ * are written with enough digits to restore the same double. The same seed gives the same files, except for the date,
+ * the version and the run times, which only the page contains. */
 #ifndef LAB_REPORT_REPORT_FOLDER_H
 #define LAB_REPORT_REPORT_FOLDER_H
 
 #include <lab/lab.h>
 
-/* Makes the folder, unless it is there, and looks whether files may be put into it: for before a long run. Folders above
- * it must be there. NULL, or the path that stands in the way; errno says why, EEXIST that it is no folder. The answer lives
- * until the next call. */
+/* Creates the folder if it does not exist, and checks that files can be created in it. Call it before a long run. The
+ * parent folder must exist.
+ *
+ * Returns NULL, or the path that is the problem, with errno set; EEXIST means that the path is not a folder. The
+ * returned string is valid until the next call. */
 const char *lab_report_prepare(const char *dir);
 
-/* Writes all three. They are put in place when all are written: before that, on an error, what was there is as it was, and
- * nothing else is left. Claims that were not run are named as such. Answers as above, the path being that of a file. */
+/* Writes the three files. They are renamed into place only after all of them have been written. If writing fails, the
+ * old files are unchanged and no temporary file is left. Claims that were not run are marked as such. Returns NULL,
+ * or the path of the file that is the problem, like lab_report_prepare(). */
 const char *lab_report_write(const char *dir, const lab_result *results, size_t count, lab_settings settings);
 
 #endif
