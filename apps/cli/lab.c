@@ -194,11 +194,11 @@ static int trace(const arguments *a) {
     return EXIT_FOUND;
 }
 
-static void watch(void *context, double done, const char *at_work) {
+static void watch(void *context, double done, const char *running) {
     atomic_bool *stop = context;
     if (signal_waits())
         atomic_store(stop, true);
-    progress_of(at_work, (uint64_t)(done * PROGRESS_TOTAL));
+    progress_of(running, (uint64_t)(done * PROGRESS_TOTAL));
 }
 
 int command_lab(const arguments *a) {

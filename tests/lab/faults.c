@@ -319,8 +319,8 @@ kith_status __wrap_kith_table_put(kith_table *table, const void *key, size_t key
 
 /* ---- */
 
-static void quiet(void *context, double done, const char *at_work) {
-    (void)context, (void)done, (void)at_work;
+static void quiet(void *context, double done, const char *running) {
+    (void)context, (void)done, (void)running;
 }
 
 static const char *const FAULTS[] = {

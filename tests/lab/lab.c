@@ -9,8 +9,8 @@
 
 #include "check.h"
 
-static void quiet(void *context, double done, const char *at_work) {
-    (void)context, (void)at_work;
+static void quiet(void *context, double done, const char *running) {
+    (void)context, (void)running;
     CHECK(done >= 0 && done <= 1);
 }
 
@@ -162,8 +162,8 @@ static void endless(lab *l) {
         lab_going(l, 0.3);
 }
 
-static void stop_soon(void *context, double done, const char *at_work) {
-    if (done > 0.1 && strcmp(at_work, "X2") == 0)
+static void stop_soon(void *context, double done, const char *running) {
+    if (done > 0.1 && strcmp(running, "X2") == 0)
         atomic_store((atomic_bool *)context, true);
 }
 

@@ -92,8 +92,8 @@ enum { COUNT = sizeof CLAIMS / sizeof *CLAIMS };
 
 static const lab_settings SETTINGS = {.seed = 7, .quick = true, .threads = 1};
 
-static void quiet(void *context, double done, const char *at_work) {
-    (void)context, (void)done, (void)at_work;
+static void quiet(void *context, double done, const char *running) {
+    (void)context, (void)done, (void)running;
 }
 
 static lab_result *run_all(void) {
