@@ -1,4 +1,4 @@
-/* Keys, clock, threads and the way out: see bench.h. */
+/* bench.c: keys, clock, threads and error exits; see bench.h. */
 #define _DEFAULT_SOURCE
 #include "bench.h"
 
@@ -9,10 +9,10 @@
 #include <string.h>
 #include <time.h>
 
-/* A rate of 0.1% over a million digests comes with a standard deviation of 3% of itself. */
-#define LEAST_RATE_ASKS 1000000
+/* Over a million digests a measured rate of 0.1% has a relative standard deviation of 3%. */
+#define MIN_RATE_LOOKUPS 1000000
 
-#define MOST_THREADS 64
+#define MAX_THREADS 64
 
 uint64_t mix(uint64_t word) {
     word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -61,10 +61,10 @@ void fail(const char *format, ...) {
     exit(2);
 }
 
-void *take(size_t bytes) {
+void *allocate(size_t bytes) {
     void *memory = malloc(bytes > 0 ? bytes : 1);
     if (memory == NULL)
-        fail("no memory for %zu bytes", bytes);
+        fail("out of memory: cannot allocate %zu bytes", bytes);
     return memory;
 }
 
@@ -76,38 +76,38 @@ static size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-uint64_t keys_bytes(size_t n, size_t most_asks) {
-    uint64_t asks = smaller(n, most_asks), rate_asks = larger((size_t)asks, LEAST_RATE_ASKS);
-    return 8 * ((uint64_t)n + rate_asks + asks + asks / 64 + 1);
+uint64_t keys_bytes(size_t n, size_t max_lookups) {
+    uint64_t lookups = smaller(n, max_lookups), rate_lookups = larger((size_t)lookups, MIN_RATE_LOOKUPS);
+    return 8 * ((uint64_t)n + rate_lookups + lookups + lookups / 64 + 1);
 }
 
-keys keys_make(size_t n, size_t most_asks, size_t least_operations) {
-    keys k = {.n = n, .asks = smaller(n, most_asks)};
-    k.passes = larger(1, least_operations / n);
-    k.rate_asks = larger(k.asks, LEAST_RATE_ASKS);
-    k.in = take(8 * n);
-    k.absent = take(8 * k.rate_asks);
-    k.half = take(8 * k.asks);
-    k.answers = take(8 * (k.asks / 64 + 1));
-    memset(k.answers, 0, 8 * (k.asks / 64 + 1)); /* touched before the clock runs */
-    const uint64_t step = 0x9e3779b97f4a7c15u;   /* odd: the counter comes to every word once */
+keys keys_make(size_t n, size_t max_lookups, size_t min_operations) {
+    keys k = {.n = n, .lookups = smaller(n, max_lookups)};
+    k.passes = larger(1, min_operations / n);
+    k.rate_lookups = larger(k.lookups, MIN_RATE_LOOKUPS);
+    k.present = allocate(8 * n);
+    k.absent = allocate(8 * k.rate_lookups);
+    k.half = allocate(8 * k.lookups);
+    k.found = allocate(8 * (k.lookups / 64 + 1));
+    memset(k.found, 0, 8 * (k.lookups / 64 + 1)); /* maps the pages before any timing */
+    const uint64_t step = 0x9e3779b97f4a7c15u;    /* odd, so i * step is a bijection */
     for (size_t i = 0; i < n; i++)
-        k.in[i] = mix((uint64_t)i * step);
-    for (size_t i = 0; i < k.rate_asks; i++)
+        k.present[i] = mix((uint64_t)i * step);
+    for (size_t i = 0; i < k.rate_lookups; i++)
         k.absent[i] = mix(((uint64_t)i | (uint64_t)1 << 62) * step);
-    for (size_t i = 0; i < k.asks; i++) {
-        bool in = mix(k.in[i]) & 1;
-        k.half[i] = in ? k.in[i] : k.absent[i];
-        k.half_in += in;
+    for (size_t i = 0; i < k.lookups; i++) {
+        bool present = mix(k.present[i]) & 1;
+        k.half[i] = present ? k.present[i] : k.absent[i];
+        k.half_present += present;
     }
     return k;
 }
 
 void keys_free(keys *k) {
-    free(k->in);
+    free(k->present);
     free(k->absent);
     free(k->half);
-    free(k->answers);
+    free(k->found);
 }
 
 typedef struct piece {
@@ -124,16 +124,16 @@ static void *run_piece(void *argument) {
 }
 
 void run_parts(unsigned threads, size_t n, void (*part)(void *context, size_t from, size_t to), void *context) {
-    piece pieces[MOST_THREADS];
-    if (threads > MOST_THREADS)
-        fail("more than %d threads", MOST_THREADS);
+    piece pieces[MAX_THREADS];
+    if (threads > MAX_THREADS)
+        fail("more than %d threads", MAX_THREADS);
     size_t from = 0;
     for (unsigned t = 0; t + 1 < threads; t++) {
         size_t to = (n / threads * (t + 1)) / 64 * 64;
         pieces[t] = (piece){.part = part, .context = context, .from = from, .to = to};
         from = to;
         if (pthread_create(&pieces[t].thread, NULL, run_piece, &pieces[t]) != 0)
-            fail("a thread could not be started");
+            fail("cannot start a thread");
     }
     part(context, from, n);
     for (unsigned t = 0; t + 1 < threads; t++)

@@ -1,4 +1,4 @@
-/* bench.h: what the parts of the filters' bench share: keys, the clock, threads, and the way out. */
+/* bench.h: what the parts of the filter benchmark share: keys, the clock, threads and error exits. */
 #ifndef KITH_BENCH_H
 #define KITH_BENCH_H
 
@@ -6,40 +6,40 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The digests of one n. All come from one counter through a mix that maps no two words to one, and the absent ones from
- * another range of it: a digest is in the filter or is not, with no chance of an accident. */
+/* The digests for one number of keys. They are the values of a counter, mixed by a bijection. Absent digests come from
+ * another range of the counter, so it is certain that they were not added. */
 typedef struct keys {
-    size_t n;          /* digests that go in */
-    size_t asks;       /* digests that a timed look-up asks; at most n */
-    size_t passes;     /* times that a round repeats its work: small filters would be done before the clock moves */
-    size_t rate_asks;  /* digests that the rate is measured over; at least asks */
-    uint64_t *in;      /* n */
-    uint64_t *absent;  /* rate_asks */
-    uint64_t *half;    /* asks: each of in or of absent, as a coin says, so that no branch can be foreseen */
-    size_t half_in;    /* how many of half are of in */
-    uint64_t *answers; /* a bitmap for asks */
+    size_t n;            /* digests that are added */
+    size_t lookups;      /* digests that are looked up in a timed loop; at most n */
+    size_t passes;       /* how many times a round repeats its work, so that small filters take long enough to time */
+    size_t rate_lookups; /* absent digests that the rate is measured over; at least `lookups` */
+    uint64_t *present;   /* n digests */
+    uint64_t *absent;    /* rate_lookups digests */
+    uint64_t *half;      /* `lookups` digests, each randomly from present or absent: branches cannot be predicted */
+    size_t half_present; /* how many of `half` are present */
+    uint64_t *found;     /* a bitmap for the results of `lookups` lookups */
 } keys;
 
-/* A round of small n is repeated until it comes to least_operations. */
-keys keys_make(size_t n, size_t most_asks, size_t least_operations);
+/* Makes the digests for n keys. If n is small, rounds are repeated until they have min_operations operations. */
+keys keys_make(size_t n, size_t max_lookups, size_t min_operations);
 void keys_free(keys *k);
 
-/* Bytes that keys_make takes. */
-uint64_t keys_bytes(size_t n, size_t most_asks);
+/* Returns how many bytes keys_make allocates. */
+uint64_t keys_bytes(size_t n, size_t max_lookups);
 
-/* The finaliser of splitmix64: a bijection of words. */
+/* The finaliser of splitmix64, a bijection on 64-bit words. */
 uint64_t mix(uint64_t word);
 
-/* Nanoseconds since some moment, for work of so many threads: by the wall, or after clock_is_cpu(true) by the processor time of
- * this program where one thread works. The latter leaves out the time that other programs held the processor. */
+/* Returns the time in nanoseconds, for work on `threads` threads. This is wall time. After clock_is_cpu(true) it is the
+ * CPU time of this process if threads is 1, which does not include the time that other programs used the processor. */
 double now(unsigned threads);
 void clock_is_cpu(bool cpu);
 
-/* Malloc; the bench ends when there is no memory. */
-void *take(size_t bytes);
+/* malloc() that exits with an error if there is no memory. */
+void *allocate(size_t bytes);
 
-/* A line on stderr. wrong() is for answers that are wrong and ends the bench with status 1, fail() is for all else and ends it
- * with status 2. */
+/* Print a line on stderr. wrong() reports a wrong result of a filter and exits with status 1. fail() reports any other
+ * error and exits with status 2. */
 #if defined(__GNUC__)
 #define BENCH_PRINTS __attribute__((format(printf, 1, 2)))
 #else
@@ -49,8 +49,8 @@ BENCH_PRINTS void say(const char *format, ...);
 _Noreturn BENCH_PRINTS void wrong(const char *format, ...);
 _Noreturn BENCH_PRINTS void fail(const char *format, ...);
 
-/* Calls part(context, from, to) over pieces of 0 … n, in so many threads; the calling one is one of them. Pieces begin at
- * multiples of 64, so that no two share a word of a bitmap. */
+/* Divides 0 … n into one range per thread and calls part(context, from, to) for each, on `threads` threads including
+ * the calling one. Ranges begin at multiples of 64, so that no two threads write to the same word of a bitmap. */
 void run_parts(unsigned threads, size_t n, void (*part)(void *context, size_t from, size_t to), void *context);
 
 #endif

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""A run of the filters' bench as an SVG chart: chart.py RUN.json CHART.svg
+"""Draws a run of the filter benchmark as an SVG chart: chart.py RUN.json CHART.svg
 
-A panel for each number of keys, in it a group for each kind, in it a bar for each operation: its length is the median of the
-nanoseconds an operation, the thin line at its end reaches from the fastest round to the slowest, the upright stroke is the
-machine's limit. The file needs nothing else, and takes the colours of light or dark pages.
+There is a panel for each number of keys, a group of bars for each kind, and a bar for each operation. The length of a
+bar is the median of the nanoseconds per operation. The thin line at its end goes from the fastest round to the
+slowest. The vertical mark is the machine's limit. The file is self-contained and follows the light or dark colour
+scheme of the page.
 """
 import json
 import sys
@@ -34,7 +35,7 @@ text { font: 12px system-ui, sans-serif; fill: #57606a }
 
 
 def step(most):
-    """A round distance between grid lines, so that there are at most eight of them."""
+    """Returns a round distance between grid lines, such that there are at most eight of them."""
     power = 1.0
     while power * 10 < most / 8:
         power *= 10
@@ -75,7 +76,7 @@ def panel(rows, n, top):
         grid.append(f'<path class="grid" d="M{x:.1f} {top + TITLE - 6}V{y - GROUP_GAP}"/>')
         grid.append(f'<text x="{x:.1f}" y="{top + TITLE - 10}" text-anchor="middle">{value:g}</text>')
         value += step(most)
-    head = f'<text class="head" x="12" y="{top + 16}">{n:,} keys: ns an operation</text>'
+    head = f'<text class="head" x="12" y="{top + 16}">{n:,} keys: ns per operation</text>'
     return [head] + grid + marks, y + GROUP_GAP
 
 
@@ -93,13 +94,14 @@ def main():
         parts += marks
     machine = run["machine"]
     about = (f"kith {run['kith']}, one thread, {machine['cpu']}, median of {run['rounds']} rounds, {run['date'][:10]}. "
-             "Thin line: fastest to slowest round. Upright stroke: the machine's limit, and in brackets the ratio to it.")
+             "Thin line: fastest to slowest round. Vertical mark: the machine's limit; in brackets the ratio to it.")
     parts.append(f'<text x="12" y="{y + 6}">{escape(about[:about.index(". ") + 1])}</text>')
     parts.append(f'<text x="12" y="{y + 22}">{escape(about[about.index(". ") + 2:])}</text>')
     height = y + 36
     with open(sys.argv[2], "w", encoding="utf-8") as file:
-        file.write(f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" '
-                   f'role="img" aria-label="nanoseconds an operation of each kind of filter">\n<style>{STYLE}</style>\n')
+        file.write(f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
+                   f'viewBox="0 0 {WIDTH} {height}" role="img" '
+                   f'aria-label="nanoseconds per operation for each kind of filter">\n<style>{STYLE}</style>\n')
         file.write("\n".join(parts) + "\n</svg>\n")
 
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# The tool beside what people use today, in one run: cli.sh KITH [LINES [ROUNDS]]
+# Compares the command-line tool with the tools that people use today: cli.sh KITH [LINES [ROUNDS]]
 #
-# LINES (10 million) lines of 20 bytes, half of them duplicates; each command ROUNDS (5) times, in turn with its peer, so that
-# what else the machine does falls on both. A line of the table is the median of the wall times, the largest peak memory, and
-# the two as shares of the peer's, with the share that is promised. Exit status 1 when a promise is not kept.
+# The input is LINES (10 million) lines of 20 bytes, half of them duplicates. Each command runs ROUNDS (5) times,
+# alternating with its peer, so that other load on the machine affects both. Each line of the table shows the median
+# wall time and the largest peak memory of both, the ratios kith / peer, and in brackets the ratio that kith promises.
+# The exit status is 1 if a promise is not kept.
 set -euo pipefail
 kith=$(realpath "$1") lines=${2:-10000000} rounds=${3:-5}
 for tool in mawk bloom /usr/bin/time; do
@@ -14,7 +15,7 @@ trap 'rm -rf "$box"' EXIT
 cd "$box"
 export LC_ALL=C TMPDIR=$box
 
-# Odd lines are new, even ones repeat an earlier line; the multiplier scatters them over 20 digits.
+# Odd lines are new, even lines repeat an earlier one. The multiplications scatter the keys over 19 digits.
 mawk -v n="$lines" 'BEGIN {
   srand(1)
   for (i = 0; i < n; i++) {
@@ -23,7 +24,7 @@ mawk -v n="$lines" 'BEGIN {
   }
 }' >lines
 distinct=$((lines / 2))
-mawk -v n="$lines" 'NR % 10 == 1' lines >tenth # a tenth of the lines: what is looked for by grep
+mawk -v n="$lines" 'NR % 10 == 1' lines >tenth # a tenth of the lines, for grep to search for
 cat lines >/dev/null
 
 measure() { # NAME COMMAND: appends "seconds kilobytes" to NAME
@@ -35,7 +36,7 @@ spread() { sort -n "$1" | mawk '{ t[NR] = $1 } END { printf "%.2f-%.2f", t[1], t
 memory() { mawk '$2 > m { m = $2 } END { print m / 1024 }' "$1"; }
 
 broken=0
-row() { # NAME PEER TIME-SHARE MEMORY-SHARE (- for none)
+row() { # NAME PEER PROMISED-TIME-RATIO PROMISED-MEMORY-RATIO (- for none)
   local verdict
   verdict=$(mawk -v t="$(seconds "$1")" -v pt="$(seconds "$2")" -v m="$(memory "$1")" -v pm="$(memory "$2")" \
     -v tl="$3" -v ml="$4" 'BEGIN {
@@ -48,7 +49,7 @@ row() { # NAME PEER TIME-SHARE MEMORY-SHARE (- for none)
 }
 cap() { # NAME MIB
   mawk -v m="$(memory "$1")" -v cap="$2" 'BEGIN { exit !(m > cap) }' || return 0
-  echo "$1 takes more than $2 MiB: MISSED"
+  echo "$1 needs more than $2 MiB: MISSED"
   broken=1
 }
 
@@ -69,9 +70,10 @@ for _ in $(seq "$rounds"); do
   measure build+query "'$kith' build -p 0.001 -o tenth.kith tenth && '$kith' query tenth.kith lines"
 done
 
-echo "$(uname -m), $(getconf _NPROCESSORS_ONLN) processors, $lines lines, median of $rounds; in brackets what is promised"
-printf '%-16s %-14s %9s %9s  %-12s  %11s %11s\n' kith peer time peer share memory peer
-# Half of the smaller of the two memories.
+echo "$(uname -m), $(getconf _NPROCESSORS_ONLN) processors, $lines lines, medians of $rounds rounds;" \
+  "in brackets the promised ratio"
+printf '%-16s %-14s %9s %9s  %-12s  %11s %11s\n' kith peer time peer ratio memory peer
+# The promise for uniq is half of the memory of whichever of the two peers needs less.
 smaller=$(mawk -v a="$(memory sort)" -v b="$(memory mawk)" 'BEGIN { print a < b ? "sort" : "mawk" }')
 row uniq sort 0.3 "$([ "$smaller" = sort ] && echo 0.5 || echo -)"
 row uniq mawk 0.1 "$([ "$smaller" = mawk ] && echo 0.5 || echo -)"

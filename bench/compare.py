@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Two runs of the filters' bench, row by row: compare.py OLD.json NEW.json
+"""Compares two runs of the filter benchmark row by row: compare.py OLD.json NEW.json
 
-A row is marked slower or faster when even the extremes of its rounds do not meet: the fastest new round is slower than the
-slowest old one, or the other way round. Luck alone does that to 2 in C(a + b, a) rows of a and b rounds, and the last line says
-how many rows that makes. "limit" is what became of the machine's own limit under the row: where it moved as
-the row did, the machine changed and not the filter.
+A row is marked slower if its fastest new round is slower than its slowest old round, and faster in the opposite case.
+If nothing has changed, this still happens at random to 2 in C(a + b, a) rows with a and b rounds; the last line says
+how many rows that is. "limit" is the ratio new / old of the machine's limit for the row. If it changed like the row,
+the machine changed and not the filter.
 
-Exit status: 0 compared, 2 a file can't be read.
+Exit status: 0 compared, 2 a file cannot be read.
 """
 import json
 import sys
@@ -20,7 +20,7 @@ def read(path):
         with open(path, encoding="utf-8") as file:
             run = json.load(file)
         if run["bench"] != 1:
-            raise ValueError("written by another version of the bench")
+            raise ValueError("written by another version of the benchmark")
         return run, {tuple(row[name] for name in NAMES): row for row in run["results"]}
     except (OSError, ValueError, KeyError, TypeError) as error:
         print(f"compare: {path}: {error}", file=sys.stderr)
@@ -43,7 +43,7 @@ def label(row):
 
 
 def facts(old_run, new_run):
-    """Sizes and rates that differ: these have no noise."""
+    """Yields a line for each size or rate that differs. These have no noise."""
     def table(run):
         return {(f["who"], f["name"], f["n"], f["rate"]): f for f in run["filters"]}
 
@@ -61,12 +61,13 @@ def main():
         sys.exit(2)
     (old_run, old), (new_run, new) = read(sys.argv[1]), read(sys.argv[2])
     if old_run["machine"] != new_run["machine"]:
-        print("compare: the machines are not the same: only ratios to the limits compare", file=sys.stderr)
+        print("compare: the machines differ, so only the ratios to the limits can be compared", file=sys.stderr)
     if old_run["clock"] != new_run["clock"]:
-        print("compare: one run is timed by the wall, the other by the processor", file=sys.stderr)
+        print("compare: one run has wall times, the other CPU times", file=sys.stderr)
 
-    print(f"{'':16} {'':28} {'keys':>10} {'th':>2} {'old ns':>8} {'+-':>5} {'new ns':>8} {'+-':>5} {'ratio':>6} {'limit':>6}")
-    changes, by_luck = 0, 0.0
+    print(f"{'':16} {'':28} {'keys':>10} {'th':>2} {'old ns':>8} {'+-':>5} {'new ns':>8} {'+-':>5} {'ratio':>6} "
+          f"{'limit':>6}")
+    changes, expected = 0, 0.0
     for key, row in new.items():
         before = old.get(key)
         if before is None:
@@ -78,14 +79,15 @@ def main():
         mark = verdict(before, row)
         changes += mark != ""
         a, b = len(before["rounds"]), len(row["rounds"])
-        by_luck += 2 / comb(a + b, a)
+        expected += 2 / comb(a + b, a)
         print(f"{who:16} {op:28} {row['n']:>10} {row['threads']:>2} {before['ns']:8.1f} {before['spread']:5.0%} "
               f"{row['ns']:8.1f} {row['spread']:5.0%} {row['ns'] / before['ns']:6.2f} {limit:>6} {mark}".rstrip())
     for line in facts(old_run, new_run):
         changes += 1
         print(line)
-    print(f"{len(new.keys() & old.keys())} rows compared, {changes} changed beyond their spread ({by_luck:.1f} would by luck); "
-          f"{len(old.keys() - new.keys())} only in the old run, {len(new.keys() - old.keys())} only in the new one")
+    print(f"{len(new.keys() & old.keys())} rows compared, {changes} changed beyond their spread "
+          f"({expected:.1f} expected at random); {len(old.keys() - new.keys())} only in the old run, "
+          f"{len(new.keys() - old.keys())} only in the new one")
 
 
 if __name__ == "__main__":

@@ -1,59 +1,61 @@
-/* Filters of every kind beside their peers and the machine's limits: the plan of the runs.
+/* filters.c: the main program of the filter benchmark, which compares every kind with its peers and the machine's
+ * limits.
  *
  *     for each n
  *         ROUNDS times
- *             for each kind: the filter, then the limits on as much memory
- *             for each peer, at each rate that a kind has
- *             hashing keys
- *         the table
- *     the JSON
+ *             for each kind: measure the filter, then the limits on the same amount of memory
+ *             for each peer: measure it at each rate that a kind has
+ *             measure the hashing of keys
+ *         print the table
+ *     write the JSON
  *
- * Everything is measured anew in each round, so that a slow phase of the machine falls on all and shows in the spread. */
+ * Every round measures everything again, so that a slow phase of the machine affects all of them and shows in the
+ * spread. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report.h"
+#include "output.h"
 
 static const char help[] =
     "usage: bench_filters [OPTION]…\n"
     "\n"
-    "  --n LIST        numbers of keys, set apart by commas; 1e4,1e6\n"
-    "  --kinds LIST    kinds of filters; without it all that do not grow\n"
-    "  --rate P        of all kinds; without it 0.01 where keys are bits, 0.001 where they are fingerprints\n"
-    "  --only LIST     of add, build, has, remove\n"
-    "  --peers no      leaves the peers out; yes\n"
-    "  --rounds R      5\n"
-    "  --asks M        look-ups that are timed in a round, at most; 4e6\n"
-    "  --least M       operations of a row in a round, at least: fewer keys are gone over again; 1e6\n"
-    "  --clock CLOCK   wall, or cpu: what other programs take is left out where one thread works; wall\n"
-    "  --json FILE     all figures, for programs\n"
+    "  --n LIST        numbers of keys, separated by commas (default: 1e4,1e6)\n"
+    "  --kinds LIST    kinds of filters, separated by commas (default: all that do not grow)\n"
+    "  --rate P        rate of all kinds (default: 0.01 for bits and counters, 0.001 for fingerprints)\n"
+    "  --only LIST     measure only these: add, build, has, remove (default: all)\n"
+    "  --peers yes|no  measure other libraries, too (default: yes)\n"
+    "  --rounds R      number of rounds (default: 5)\n"
+    "  --asks M        time at most M lookups per round (default: 4e6)\n"
+    "  --least M       repeat rounds with fewer than M operations until they have M (default: 1e6)\n"
+    "  --clock CLOCK   wall, or cpu: CPU time for operations on one thread, without other programs (default: wall)\n"
+    "  --json FILE     write all figures to FILE as JSON\n"
     "\n"
-    "Exit status: 0 done, 1 a filter gave a wrong answer, 2 used wrongly, or no memory.\n";
+    "Exit status: 0 done, 1 a filter returned a wrong result, 2 invalid usage or out of memory.\n";
 
-#define MOST_SIZES 16
-#define MOST_KINDS 64
+#define MAX_SIZES 16
+#define MAX_KINDS 64
 
 typedef struct options {
-    size_t sizes[MOST_SIZES];
+    size_t sizes[MAX_SIZES];
     size_t size_count;
-    const char *kinds[MOST_KINDS];
+    const char *kinds[MAX_KINDS];
     size_t kind_count;
-    unsigned families; /* a set of family */
+    unsigned groups; /* a combination of op_group */
     bool no_peers;
     double rate;
-    size_t rounds, most_asks, least_operations;
+    size_t rounds, max_lookups, min_operations;
     const char *clock, *json;
 } options;
 
-static double number(const char *text, double least, double most) {
+static double number(const char *text, double min, double max) {
     char *end;
     errno = 0;
     double value = strtod(text, &end);
-    if (end == text || *end != '\0' || errno != 0 || !(value >= least && value <= most))
-        fail("%s is not a number from %g to %g", text, least, most);
+    if (end == text || *end != '\0' || errno != 0 || !(value >= min && value <= max))
+        fail("%s is not a number from %g to %g", text, min, max);
     return value;
 }
 
@@ -61,29 +63,29 @@ static const char *known_kind(const char *name) {
     for (size_t i = 0; i < kith_filter_kind_count(); i++)
         if (strcmp(kith_filter_kind_at(i)->name, name) == 0)
             return kith_filter_kind_at(i)->name;
-    fail("there is no kind %s", name);
+    fail("unknown kind %s", name);
 }
 
 static void read_size(options *o, const char *item) {
-    if (o->size_count == MOST_SIZES)
-        fail("more than %d numbers of keys", MOST_SIZES);
+    if (o->size_count == MAX_SIZES)
+        fail("more than %d numbers of keys", MAX_SIZES);
     o->sizes[o->size_count++] = (size_t)number(item, 100, 4e9);
 }
 
 static void read_kind(options *o, const char *item) {
-    if (o->kind_count == MOST_KINDS)
-        fail("more than %d kinds", MOST_KINDS);
+    if (o->kind_count == MAX_KINDS)
+        fail("more than %d kinds", MAX_KINDS);
     o->kinds[o->kind_count++] = known_kind(item);
 }
 
-static void read_family(options *o, const char *item) {
+static void read_group(options *o, const char *item) {
     static const char *const names[] = {"add", "build", "has", "remove"};
     for (unsigned f = 0; f < sizeof names / sizeof *names; f++)
         if (strcmp(names[f], item) == 0) {
-            o->families |= 1u << f;
+            o->groups |= 1u << f;
             return;
         }
-    fail("--only takes add, build, has and remove, not %s", item);
+    fail("--only accepts add, build, has and remove, not %s", item);
 }
 
 static void read_list(options *o, char *list, void (*read_item)(options *o, const char *item)) {
@@ -96,8 +98,8 @@ static void read_list(options *o, char *list, void (*read_item)(options *o, cons
 }
 
 static options read_options(int argc, char **argv) {
-    /* A million operations last some milliseconds: more than other programs get at a time. */
-    options o = {.rounds = 5, .most_asks = 4000000, .least_operations = 1000000, .clock = "wall"};
+    /* A million operations take some milliseconds, longer than the time slice of another program. */
+    options o = {.rounds = 5, .max_lookups = 4000000, .min_operations = 1000000, .clock = "wall"};
     for (int i = 1; i < argc; i++) {
         const char *name = argv[i];
         if (strcmp(name, "--help") == 0) {
@@ -106,13 +108,13 @@ static options read_options(int argc, char **argv) {
         }
         char *value = i + 1 < argc ? argv[++i] : NULL;
         if (value == NULL)
-            fail("%s: no such option, or its value is missing; --help lists them", name);
+            fail("%s: unknown option, or its value is missing; see --help", name);
         if (strcmp(name, "--n") == 0)
             read_list(&o, value, read_size);
         else if (strcmp(name, "--kinds") == 0)
             read_list(&o, value, read_kind);
         else if (strcmp(name, "--only") == 0)
-            read_list(&o, value, read_family);
+            read_list(&o, value, read_group);
         else if (strcmp(name, "--peers") == 0 && (strcmp(value, "yes") == 0 || strcmp(value, "no") == 0))
             o.no_peers = strcmp(value, "no") == 0;
         else if (strcmp(name, "--rate") == 0)
@@ -120,28 +122,28 @@ static options read_options(int argc, char **argv) {
         else if (strcmp(name, "--rounds") == 0)
             o.rounds = (size_t)number(value, 1, 1000);
         else if (strcmp(name, "--asks") == 0)
-            o.most_asks = (size_t)number(value, 100, 4e9);
+            o.max_lookups = (size_t)number(value, 100, 4e9);
         else if (strcmp(name, "--least") == 0)
-            o.least_operations = (size_t)number(value, 1, 4e9);
+            o.min_operations = (size_t)number(value, 1, 4e9);
         else if (strcmp(name, "--clock") == 0 && (strcmp(value, "wall") == 0 || strcmp(value, "cpu") == 0))
             o.clock = value;
         else if (strcmp(name, "--json") == 0)
             o.json = value;
         else
-            fail("no option %s %s; --help lists them", name, value);
+            fail("unknown option %s %s; see --help", name, value);
     }
-    if (o.families == 0)
-        o.families = FAMILY_ALL;
+    if (o.groups == 0)
+        o.groups = GROUP_ALL;
     if (o.size_count == 0) {
         static const size_t usual[] = {10000, 1000000};
         memcpy(o.sizes, usual, sizeof usual);
         o.size_count = sizeof usual / sizeof *usual;
     }
-    /* A filter that grows is made of others: its figures are theirs, times its layers. */
+    /* A filter that grows consists of others, and its times are theirs multiplied by the number of layers. */
     bool all = o.kind_count == 0;
     for (size_t i = 0; all && i < kith_filter_kind_count(); i++) {
         const kith_kind_info *kind = kith_filter_kind_at(i);
-        if (!(kind->capabilities & KITH_CAN_GROW) && o.kind_count < MOST_KINDS)
+        if (!(kind->capabilities & KITH_CAN_GROW) && o.kind_count < MAX_KINDS)
             o.kinds[o.kind_count++] = kind->name;
     }
     return o;
@@ -164,36 +166,36 @@ static void peers_round(const subject *subjects, size_t count, const keys *k, bo
 }
 
 static void run_size(const options *o, size_t n, subject *subjects, results *r) {
-    uint64_t for_keys = keys_bytes(n, o->most_asks);
+    uint64_t for_keys = keys_bytes(n, o->max_lookups);
     size_t count = 0;
     for (size_t i = 0; i < o->kind_count; i++) {
         if (!subject_plan(&subjects[count], o->kinds[i], n, o->rate, r))
             continue;
         if (!enough_memory(for_keys + subject_bytes(&subjects[count], n)))
-            results_skip(r, "%s of %zu keys: %.1f GB are needed, fewer are free", o->kinds[i], n,
+            results_skip(r, "%s of %zu keys: needs %.1f GB, more than is available", o->kinds[i], n,
                          (double)(for_keys + subject_bytes(&subjects[count], n)) / 1e9);
         else
             count++;
     }
     if (count == 0)
         return;
-    keys k = keys_make(n, o->most_asks, o->least_operations);
+    keys k = keys_make(n, o->max_lookups, o->min_operations);
     for (size_t round = 0; round < o->rounds; round++) {
         say("%zu keys, round %zu of %zu", n, round + 1, o->rounds);
         for (size_t s = 0; s < count; s++) {
-            subject_round(&subjects[s], &k, o->families, round == 0, r);
+            subject_round(&subjects[s], &k, o->groups, round == 0, r);
             subject_limits_round(&subjects[s], &k, round == 0, r);
         }
         if (!o->no_peers)
             peers_round(subjects, count, &k, round == 0, r);
         for (size_t h = 0; h < HASHING_COUNT; h++) {
             row like = {.who = "limit", .name = "", .n = n, .op = HASHINGS[h].name, .threads = 1, .pages = ""};
-            results_push(results_row(r, &like), limit_digest(&HASHINGS[h], k.asks < 1000000 ? 1000000 : k.asks));
+            results_push(results_row(r, &like), limit_digest(&HASHINGS[h], k.lookups < 1000000 ? 1000000 : k.lookups));
         }
     }
     for (size_t s = 0; s < count; s++)
         subject_link(&subjects[s], &k, r);
-    report_table(r, subjects, count, n, o->rounds);
+    print_table(r, subjects, count, n, o->rounds);
     keys_free(&k);
 }
 
@@ -201,19 +203,19 @@ int main(int argc, char **argv) {
     options o = read_options(argc, argv);
     results r = {0};
     clock_is_cpu(strcmp(o.clock, "cpu") == 0);
-    /* Opened first: a name that can't be written is known before the work. */
+    /* Opened first, so that a file that cannot be written is reported before the measurements. */
     FILE *json = o.json != NULL ? fopen(o.json, "w") : NULL;
     if (o.json != NULL && json == NULL)
         fail("%s: %s", o.json, strerror(errno));
-    /* Names in the results live in the subjects. */
-    subject *subjects = take(o.size_count * o.kind_count * sizeof *subjects);
+    /* The results point to names in the subjects, so these must live until the end. */
+    subject *subjects = allocate(o.size_count * o.kind_count * sizeof *subjects);
     for (size_t i = 0; i < o.size_count; i++)
         run_size(&o, o.sizes[i], subjects + i * o.kind_count, &r);
     if (json != NULL) {
-        run_facts facts = {o.rounds, o.most_asks, o.clock};
-        report_json(json, &r, &facts);
+        run_settings settings = {o.rounds, o.max_lookups, o.clock};
+        write_json(json, &r, &settings);
         if (ferror(json) | (fclose(json) != 0))
-            fail("%s could not be written", o.json);
+            fail("cannot write %s", o.json);
     }
     free(subjects);
     results_free(&r);

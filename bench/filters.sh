@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Filters beside the machine's limits and their peers: filters.sh BENCH_FILTERS [OPTION…]
+# Compares filters with the machine's limits and with their peers: filters.sh BENCH_FILTERS [OPTION…]
 #
-#   --json FILE            where the figures go; bench.json beside the program
-#   --svg FILE             a chart of them too
-#   --compare OLD          after the run, what changed since the run in OLD
-#   --compare OLD NEW      no run: what changed from OLD to NEW
+#   --json FILE            write the figures to FILE (default: bench.json next to the program)
+#   --svg FILE             also draw a chart
+#   --compare OLD          after the run, show what changed since the run in OLD
+#   --compare OLD NEW      do not run; show what changed from OLD to NEW
 #
-# Other options are those of the program. Exit status: 0 done, 1 a filter gave a wrong answer, 2 used wrongly.
+# Other options are passed to the program. Exit status: 0 done, 1 a filter returned a wrong result, 2 invalid usage.
 set -euo pipefail
 program=$1
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -28,7 +28,7 @@ while [ $# -gt 0 ]; do
       new=$2
       shift
     fi
-    [ -r "$old" ] || die "$old can't be read"
+    [ -r "$old" ] || die "cannot read $old"
     ;;
   --help)
     sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"
@@ -40,11 +40,12 @@ while [ $# -gt 0 ]; do
 done
 
 if [ -n "$new" ]; then
-  [ ${#options[@]} -eq 0 ] || die "two files are compared without a run: ${options[*]} has no meaning"
+  [ ${#options[@]} -eq 0 ] ||
+    die "--compare with two files does not run the benchmark, so it does not accept ${options[*]}"
 else
   new=${json:-$(dirname "$program")/bench.json}
-  # The old figures may be in the very file that the run writes.
-  fresh=$(mktemp "$new.XXXXXX") || die "$new can't be written"
+  # A temporary file, because the old figures may be in the file that the run replaces.
+  fresh=$(mktemp "$new.XXXXXX") || die "cannot write $new"
   trap 'rm -f "$fresh"' EXIT
   "$program" --json "$fresh" ${options[@]+"${options[@]}"}
 fi

@@ -1,6 +1,6 @@
-/* The run as JSON: what machine, how, and every row with the figures of its rounds. */
+/* json.c: writes the run as JSON: the machine, the settings, and every row with the times of its rounds. */
 #define _DEFAULT_SOURCE
-#include "report.h"
+#include "output.h"
 
 #include <kith/base.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static void member(FILE *to, const char *name, const char *text) {
     string(to, text);
 }
 
-/* The first line of a file of the system, without its end; "" when it is not there. */
+/* Reads the first line of a file without its newline; "" if there is no such file. */
 static void first_line(const char *path, char *text, size_t size) {
     text[0] = '\0';
     FILE *file = fopen(path, "r");
@@ -53,7 +53,7 @@ static void cpu_model(char *text, size_t size) {
     fclose(file);
 }
 
-/* "always [madvise] never" says madvise. */
+/* The file has the form "always [madvise] never"; the word in brackets is the setting. */
 static void huge_pages(char *text, size_t size) {
     first_line("/sys/kernel/mm/transparent_hugepage/enabled", text, size);
     char *open = strchr(text, '['), *close = strchr(text, ']');
@@ -124,7 +124,7 @@ static void row_json(FILE *to, const row *w) {
     fprintf(to, ", \"threads\": %u, ", w->threads);
     member(to, "pages", w->pages);
     double median = row_median(w), floor = row_floor(w), theirs = row_peer(w);
-    fprintf(to, ", \"ns\": %.3f, \"least\": %.3f, \"most\": %.3f, \"spread\": %.4f", median, row_least(w), row_most(w),
+    fprintf(to, ", \"ns\": %.3f, \"least\": %.3f, \"most\": %.3f, \"spread\": %.4f", median, row_min(w), row_max(w),
             row_spread(w));
     if (floor > 0)
         fprintf(to, ", \"limit_ns\": %.3f, \"to_limit\": %.3f", floor, median / floor);
@@ -136,7 +136,7 @@ static void row_json(FILE *to, const row *w) {
     fprintf(to, "]}");
 }
 
-void report_json(FILE *to, const results *r, const run_facts *facts) {
+void write_json(FILE *to, const results *r, const run_settings *settings) {
     char date[32];
     time_t seconds = time(NULL);
     struct tm utc;
@@ -147,8 +147,8 @@ void report_json(FILE *to, const results *r, const run_facts *facts) {
     member(to, "date", date);
     fprintf(to, ",\n");
     machine(to);
-    fprintf(to, "  \"rounds\": %zu,\n  \"most_asks\": %zu,\n  ", facts->rounds, facts->most_asks);
-    member(to, "clock", facts->clock);
+    fprintf(to, "  \"rounds\": %zu,\n  \"most_asks\": %zu,\n  ", settings->rounds, settings->max_lookups);
+    member(to, "clock", settings->clock);
     fprintf(to, ",\n  \"peers\": [");
     for (const peer *const *p = peers; *p != NULL; p++) {
         fprintf(to, "%s{", p != peers ? ", " : "");

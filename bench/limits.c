@@ -1,15 +1,17 @@
-/* The machine's limits.
+/* limits.c: the machine's limits, which filters are compared with.
  *
- * A filter that is larger than the caches costs what its cache lines cost. So the floor under a look-up is a loop that does
- * nothing else: it turns a digest into the numbers of lines, fetches them ahead of use as well as the machine can, and
- * reads one word of each. Changing keys has the same floor with words written back.
+ * If a filter is larger than the caches, the cost of an operation is the cost of its cache lines. So the lower limit
+ * for a lookup is a loop that does nothing else: it computes line numbers from a digest, prefetches the lines at the
+ * best distance for this machine, and reads one word of each. The limit for operations that change the filter also
+ * writes the words back.
  *
- *     digests   d[i] ......... d[i + ahead]        place of line j: high half of (high 32 bits of d * ODD[j]) * lines
- *                 |                 |
- *     block     read, write      prefetch
+ *     digests   d[i] ..... d[i + distance]         number of line j: high half of (high 32 bits of d * ODD[j]) * lines
+ *                 |               |
+ *     block     read, write    prefetch
  *
- * The j-th line of a digest is chosen by its product with an odd constant of its own: the high bits of such products are as
- * good as independent for digests that are random, and one multiplication is cheaper than any filter's choice of places. */
+ * The j-th line of a digest is chosen by multiplying the digest by the j-th odd constant. For random digests the high
+ * bits of these products are practically independent, and one multiplication costs less than what any filter
+ * computes. */
 #define _DEFAULT_SOURCE
 #include "limits.h"
 
@@ -21,24 +23,25 @@
 #define HUGE_PAGE ((size_t)2 << 20)
 #define LINE_BYTES 64
 #define LINE_WORDS 8
-#define MOST_LINES 64
+#define MAX_LINES 64
 
-/* Small blocks are read over and over until so much has been read. */
+/* Small blocks are read repeatedly until at least this many bytes have been read. */
 #define SEQUENCE_BYTES ((size_t)32 << 20)
 
-block block_take(size_t bytes, bool huge) {
+block block_map(size_t bytes, bool huge) {
     block b = {.bytes = (bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES};
     b.map_bytes = (b.bytes + 2 * HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
     b.map = mmap(NULL, b.map_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (b.map == MAP_FAILED)
-        fail("no memory for a block of %zu bytes", bytes);
+        fail("out of memory: cannot map %zu bytes", bytes);
     uintptr_t start = ((uintptr_t)b.map + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
     uint8_t *at = (uint8_t *)b.map + (start - (uintptr_t)b.map);
 #if defined(MADV_HUGEPAGE) && defined(MADV_NOHUGEPAGE)
-    /* The last page is asked for whole: the map has room for it. A refusal shows in the figures only. */
-    size_t asked = (b.bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-    size_t room = b.map_bytes - (size_t)(at - (uint8_t *)b.map);
-    (void)madvise(at, asked < room ? asked : room, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+    /* Rounded up, so that the last page can be huge as well; the mapping is large enough. If madvise fails, only the
+     * figures change. */
+    size_t advised = (b.bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    size_t mapped = b.map_bytes - (size_t)(at - (uint8_t *)b.map);
+    (void)madvise(at, advised < mapped ? advised : mapped, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 #else
     (void)huge;
 #endif
@@ -47,11 +50,11 @@ block block_take(size_t bytes, bool huge) {
     return b;
 }
 
-void block_give(block *b) {
+void block_unmap(block *b) {
     munmap(b->map, b->map_bytes);
 }
 
-/* Words that threads change side by side: relaxed, which costs nothing on any machine with 64-bit stores. */
+/* Words that several threads change. Accesses are relaxed, which costs nothing on any machine with 64-bit stores. */
 typedef _Atomic uint64_t word;
 
 typedef struct run {
@@ -59,11 +62,11 @@ typedef struct run {
     const uint64_t *digests;
     word *words;
     uint64_t lines;
-    uint64_t odd[MOST_LINES];
+    uint64_t odd[MAX_LINES];
     _Atomic uint64_t sum;
 } run;
 
-static inline size_t place(uint64_t digest, uint64_t odd, uint64_t lines) {
+static inline size_t line_of(uint64_t digest, uint64_t odd, uint64_t lines) {
     return (size_t)((((digest * odd) >> 32) * lines) >> 32) * LINE_WORDS;
 }
 
@@ -75,23 +78,23 @@ static inline size_t place(uint64_t digest, uint64_t odd, uint64_t lines) {
 #define PREFETCH(address) ((void)(address))
 #endif
 
-/* The one body; `lines` and `writes` are constants where it is called for the common floors. */
+/* The body of all loops. `lines` and `writes` are constants in the calls for the common limits. */
 static ALWAYS_INLINE uint64_t walk_body(const run *r, size_t from, size_t to, unsigned lines, unsigned writes) {
-    /* Copies: what is stored through a word could change *r, as far as the compiler knows. */
+    /* Local copies, because the compiler has to assume that a store to a word may change *r. */
     word *words = r->words;
     const uint64_t *digests = r->digests, in_block = r->lines;
-    size_t ahead = r->walk->ahead;
-    uint64_t odd[MOST_LINES], sum = 0;
+    size_t distance = r->walk->prefetch_distance;
+    uint64_t odd[MAX_LINES], sum = 0;
     memcpy(odd, r->odd, lines * sizeof *odd);
     for (size_t i = from; i < to; i++) {
-        if (i + ahead < to) {
-            uint64_t coming = digests[i + ahead];
+        if (i + distance < to) {
+            uint64_t next = digests[i + distance];
             for (unsigned j = 0; j < lines; j++)
-                PREFETCH((const void *)(uintptr_t)&words[place(coming, odd[j], in_block)]);
+                PREFETCH((const void *)(uintptr_t)&words[line_of(next, odd[j], in_block)]);
         }
         uint64_t digest = digests[i];
         for (unsigned j = 0; j < lines; j++) {
-            word *w = &words[place(digest, odd[j], in_block)];
+            word *w = &words[line_of(digest, odd[j], in_block)];
             uint64_t value = atomic_load_explicit(w, memory_order_relaxed);
             if (j < writes)
                 atomic_store_explicit(w, value ^ digest, memory_order_relaxed);
@@ -120,8 +123,8 @@ static void walk_part(void *context, size_t from, size_t to) {
 
 double limit_walk(const walk *w, block *b, const uint64_t *digests, size_t n) {
     run r = {.walk = w, .digests = digests, .words = (word *)b->words, .lines = b->bytes / LINE_BYTES};
-    if (w->lines > MOST_LINES)
-        fail("more than %d lines a digest", MOST_LINES);
+    if (w->lines > MAX_LINES)
+        fail("more than %d lines per digest", MAX_LINES);
     for (unsigned j = 0; j < w->lines; j++)
         r.odd[j] = mix(j + 1) | 1;
     double start = now(w->threads);
@@ -129,24 +132,24 @@ double limit_walk(const walk *w, block *b, const uint64_t *digests, size_t n) {
     return (now(w->threads) - start) / (double)n;
 }
 
-size_t limit_ahead(const walk *w, block *b, const uint64_t *digests, size_t n) {
+size_t limit_best_distance(const walk *w, block *b, const uint64_t *digests, size_t n) {
     static const size_t choices[] = {8, 16, 32};
     size_t tried = n < 1000000 ? n : 1000000, best = choices[0];
-    double least = 0;
+    double fastest = 0;
     for (unsigned round = 0; round < 3; round++)
         for (size_t c = 0; c < sizeof choices / sizeof *choices; c++) {
             walk one = *w;
-            one.ahead = choices[c];
+            one.prefetch_distance = choices[c];
             double ns = limit_walk(&one, b, digests, tried);
-            if (least == 0 || ns < least) {
-                least = ns;
+            if (fastest == 0 || ns < fastest) {
+                fastest = ns;
                 best = choices[c];
             }
         }
     return best;
 }
 
-/* What is computed for the sake of its time goes here, so that no compiler leaves it out. */
+/* Results that are only computed to be timed are stored here, so that the compiler does not remove the computation. */
 static volatile uint64_t sink;
 
 double limit_sequence(const block *b) {
@@ -189,7 +192,7 @@ double limit_digest(const hashing *h, size_t n) {
         else
             for (size_t i = 0; i < KEYS; i++)
                 digests[i] = kith_digest(&hash, some[i].bytes, some[i].byte_count);
-        words[r % KEYS] += digests[r % KEYS]; /* no round is like the one before */
+        words[r % KEYS] += digests[r % KEYS]; /* the keys change, so that no round can be optimised away */
         sum += digests[0];
     }
     sink = sum;

@@ -1,4 +1,4 @@
-/* The list of peers: see peers.h. A peer is a file peers_<name>.c and a line here. */
+/* peers.c: the list of peers; see peers.h. Each peer has a file peers_<name>.c and a line here. */
 #include "peers.h"
 
 #ifdef BENCH_LIBBLOOM

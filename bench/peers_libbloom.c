@@ -1,5 +1,6 @@
-/* libbloom: the classic Bloom filter in C, two Murmur hashes a key and a bit for each combination of them. It counts in int, so
- * 2^31 bits are its end, and its places come from 32-bit hashes: past 10^8 keys its rate rises. */
+/* peers_libbloom.c: libbloom, a classic Bloom filter in C. It computes two Murmur hashes per key and derives all bit
+ * positions from them. Sizes are of type int, so a filter has at most 2^31 bits. The hashes have 32 bits, so the rate
+ * rises above 10^8 keys. */
 #include "peers.h"
 
 #include <bloom.h>
@@ -8,9 +9,9 @@
 #include <stdlib.h>
 
 static void *libbloom_create(size_t n, double rate, uint64_t *bytes) {
-    if ((double)n * 1.45 * log2(1 / rate) >= INT_MAX) /* 1.44 log2(1/rate) bits a key */
+    if ((double)n * 1.45 * log2(1 / rate) >= INT_MAX) /* libbloom needs 1.44 log2(1/rate) bits per key */
         return NULL;
-    struct bloom *b = take(sizeof *b);
+    struct bloom *b = allocate(sizeof *b);
     if (bloom_init(b, (int)n, rate) != 0) {
         free(b);
         return NULL;
@@ -35,10 +36,10 @@ static void libbloom_add(void *filter, const uint64_t *digests, size_t n) {
 }
 
 static size_t libbloom_has(void *filter, const uint64_t *digests, size_t n) {
-    size_t yes = 0;
+    size_t found = 0;
     for (size_t i = 0; i < n; i++)
-        yes += bloom_check(filter, &digests[i], 8) == 1;
-    return yes;
+        found += bloom_check(filter, &digests[i], 8) == 1;
+    return found;
 }
 
 extern const peer peer_libbloom;

@@ -1,4 +1,4 @@
-/* Rows, medians and spreads: see results.h. Rows are few hundred, so they are found by looking at each. */
+/* results.c: rows, medians and spreads; see results.h. A linear search is enough for a few hundred rows. */
 #include "results.h"
 
 #include <stdarg.h>
@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *grown(void *list, size_t count, size_t each) {
+static void *grow(void *list, size_t count, size_t each) {
     void *more = realloc(list, (count + 1) * each);
     if (more == NULL)
-        fail("no memory for the results");
+        fail("out of memory for the results");
     return more;
 }
 
@@ -29,22 +29,22 @@ row *results_row(results *r, const row *like) {
     row *found = results_find(r, like);
     if (found != NULL)
         return found;
-    found = take(sizeof *found);
+    found = allocate(sizeof *found);
     *found = *like;
     found->ns = NULL;
     found->rounds = 0;
-    r->rows = grown(r->rows, r->row_count, sizeof *r->rows);
+    r->rows = grow(r->rows, r->row_count, sizeof *r->rows);
     r->rows[r->row_count++] = found;
     return found;
 }
 
 void results_push(row *into, double ns) {
-    into->ns = grown(into->ns, into->rounds, sizeof *into->ns);
+    into->ns = grow(into->ns, into->rounds, sizeof *into->ns);
     into->ns[into->rounds++] = ns;
 }
 
 void results_fact(results *r, const fact *f) {
-    r->facts = grown(r->facts, r->fact_count, sizeof *r->facts);
+    r->facts = grow(r->facts, r->fact_count, sizeof *r->facts);
     r->facts[r->fact_count++] = *f;
 }
 
@@ -58,13 +58,13 @@ const fact *results_fact_of(const results *r, const char *who, const char *name,
 }
 
 void results_skip(results *r, const char *format, ...) {
-    r->skipped = grown(r->skipped, r->skipped_count, sizeof *r->skipped);
+    r->skipped = grow(r->skipped, r->skipped_count, sizeof *r->skipped);
     char *text = r->skipped[r->skipped_count++];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof *r->skipped, format, arguments);
     va_end(arguments);
-    say("left out: %s", text);
+    say("not measured: %s", text);
 }
 
 void results_free(results *r) {
@@ -77,18 +77,18 @@ void results_free(results *r) {
     free(r->skipped);
 }
 
-double row_least(const row *w) {
-    double least = w->ns[0];
+double row_min(const row *w) {
+    double min = w->ns[0];
     for (size_t i = 1; i < w->rounds; i++)
-        least = w->ns[i] < least ? w->ns[i] : least;
-    return least;
+        min = w->ns[i] < min ? w->ns[i] : min;
+    return min;
 }
 
-double row_most(const row *w) {
-    double most = w->ns[0];
+double row_max(const row *w) {
+    double max = w->ns[0];
     for (size_t i = 1; i < w->rounds; i++)
-        most = w->ns[i] > most ? w->ns[i] : most;
-    return most;
+        max = w->ns[i] > max ? w->ns[i] : max;
+    return max;
 }
 
 static int by_value(const void *a, const void *b) {
@@ -97,7 +97,7 @@ static int by_value(const void *a, const void *b) {
 }
 
 double row_median(const row *w) {
-    double *sorted = take(w->rounds * sizeof *sorted);
+    double *sorted = allocate(w->rounds * sizeof *sorted);
     memcpy(sorted, w->ns, w->rounds * sizeof *sorted);
     qsort(sorted, w->rounds, sizeof *sorted, by_value);
     double median = (sorted[(w->rounds - 1) / 2] + sorted[w->rounds / 2]) / 2;
@@ -106,7 +106,7 @@ double row_median(const row *w) {
 }
 
 double row_spread(const row *w) {
-    return (row_most(w) - row_least(w)) / row_median(w);
+    return (row_max(w) - row_min(w)) / row_median(w);
 }
 
 double row_floor(const row *w) {

@@ -1,4 +1,4 @@
-/* subjects.h: what a round measures: a kind of filter with the limits of its size of memory, or a peer. */
+/* subjects.h: measures a kind of filter together with the limits for its size, or a peer. */
 #ifndef KITH_BENCH_SUBJECTS_H
 #define KITH_BENCH_SUBJECTS_H
 
@@ -9,33 +9,35 @@
 #include "peers.h"
 #include "results.h"
 
-/* A kind at one n. */
+/* A kind with one number of keys. */
 typedef struct subject {
     const char *kind;
     double rate;
     kith_plan plan;
-    walk walks[2][3]
-              [2]; /* plain or huge pages; lines of a key in, lines of one absent, lines changed; 1 and 2 threads */
+    /* The loops that measure its limits, by pages (plain, huge), work (lines of a present key, lines of an absent key,
+     * lines changed) and threads (1, 2). */
+    walk walks[2][3][2];
     char walk_names[3][32];
 } subject;
 
-/* Plans the kind; with rate 0 its own: 1% where keys are bits, 0.1% where they are fingerprints. Answers false, having said
- * so, when it can't be. */
+/* Plans the kind. With rate 0 the rate is 1% for kinds that store bits or counters and 0.1% for kinds that store
+ * fingerprints. Returns false and records the reason if there is no such plan. */
 bool subject_plan(subject *s, const char *kind, size_t n, double rate, results *r);
 
-/* Bytes that a round takes beside the keys. */
+/* Returns how many bytes a round needs in addition to the keys. */
 uint64_t subject_bytes(const subject *s, size_t n);
 
-/* A round of the filter: the operations of these families (a set of family). The first also measures the rate and looks whether all that went in is there. */
-void subject_round(const subject *s, const keys *k, unsigned families, bool first, results *r);
+/* Measures one round of the filter: the operations in `groups`, a combination of op_group. The first round also
+ * measures the rate and checks that every key that was added is found. */
+void subject_round(const subject *s, const keys *k, unsigned groups, bool first, results *r);
 
-/* A round of the limits on as much memory. The first also tunes them. */
+/* Measures one round of the limits on a block of the same size. The first round also chooses the prefetch distance. */
 void subject_limits_round(subject *s, const keys *k, bool first, results *r);
 
-/* A round of a peer. */
+/* Measures one round of a peer. */
 void peer_round(const peer *p, double rate, const keys *k, bool first, results *r);
 
-/* When all rounds are done: each row of the kind learns its floor and its peer. */
+/* To be called after the last round: sets `floor` and `peer` of each row of the kind. */
 void subject_link(const subject *s, const keys *k, results *r);
 
 #endif

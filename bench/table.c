@@ -1,14 +1,15 @@
-/* The table for people: operations down, kinds across; beneath it the limits on each kind's size of memory. */
-#include "report.h"
+/* table.c: prints the table, with one row per operation and one column per kind, and below it the limits for the memory
+ * size of each kind. */
+#include "output.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static void print_facts(const results *r, const subject *subjects, size_t count, size_t n) {
-    printf("%-24s %2s", "bits a key", "");
+    printf("%-24s %2s", "bits per key", "");
     for (size_t s = 0; s < count; s++)
         printf(" | %8.2f %14s", subjects[s].plan.bits_per_key, "");
-    printf("\n%-24s %2s", "rate, asked, found", "");
+    printf("\n%-24s %2s", "rate requested, measured", "");
     for (size_t s = 0; s < count; s++) {
         const fact *f = results_fact_of(r, "kith", subjects[s].kind, n, subjects[s].rate);
         if (f == NULL)
@@ -72,9 +73,9 @@ static int by_names(const void *a, const void *b) {
     return order != 0 ? order : strcmp(y->pages, x->pages);
 }
 
-/* A line for each name, number of threads and kind of pages that the limits of any kind have. */
+/* Prints one line for each combination of name, number of threads and page size among the limits of all kinds. */
 static void print_limits(const results *r, const subject *subjects, size_t count, size_t n) {
-    const row **limits = take(r->row_count * sizeof *limits);
+    const row **limits = allocate(r->row_count * sizeof *limits);
     size_t limit_count = 0;
     for (size_t i = 0; i < r->row_count; i++)
         if (r->rows[i]->n == n && strcmp(r->rows[i]->who, "limit") == 0 && r->rows[i]->name[0] != '\0')
@@ -106,7 +107,7 @@ static void print_rest(const results *r, size_t n) {
         const fact *f = &r->facts[i];
         if (f->n != n || strcmp(f->who, "kith") == 0)
             continue;
-        printf("%s at %g%%: %.2f bits a key, rate found %.3g%%", f->who, f->rate * 100,
+        printf("%s at %g%%: %.2f bits per key, measured rate %.3g%%", f->who, f->rate * 100,
                (double)f->bytes * 8 / (double)n, f->measured_rate * 100);
         for (size_t j = 0; j < r->row_count; j++) {
             const row *w = r->rows[j];
@@ -117,10 +118,9 @@ static void print_rest(const results *r, size_t n) {
     }
 }
 
-void report_table(const results *r, const subject *subjects, size_t count, size_t n, size_t rounds) {
-    printf("\n%zu keys, median of %zu rounds. Of each kind: ns an operation, spread, ratio to the machine's limit, "
-           "ratio to "
-           "the peer\n\n",
+void print_table(const results *r, const subject *subjects, size_t count, size_t n, size_t rounds) {
+    printf("\n%zu keys, medians of %zu rounds. For each kind: ns per operation, spread, ratio to the machine's limit, "
+           "ratio to the peer\n\n",
            n, rounds);
     printf("%-24s %2s", "", "th");
     for (size_t s = 0; s < count; s++)
@@ -131,7 +131,8 @@ void report_table(const results *r, const subject *subjects, size_t count, size_
     printf("\n");
     print_facts(r, subjects, count, n);
     print_operations(r, subjects, count, n);
-    printf("\nlimits on as many bytes, * on huge pages; in sequence: ns a line of 64 bytes, so 64 / ns is GB/s\n");
+    printf("\nlimits for the same number of bytes, * on huge pages; in sequence: ns per line of 64 bytes (64 / ns is "
+           "GB/s)\n");
     print_limits(r, subjects, count, n);
     print_rest(r, n);
     fflush(stdout);

@@ -1,10 +1,10 @@
-// Exact tables beside the peers that Debian packages: 64-bit keys and values, one thread.
+// tables.cpp: compares hash tables with the peers that Debian packages: 64-bit keys and values, one thread.
 //
-//     bench_tables [KEYS] [ROUNDS]           10,000,000 keys, 5 rounds
+//     bench_tables [KEYS] [ROUNDS]           default: 10,000,000 keys, 5 rounds
 //
-// Each round builds every table anew and asks it; rounds are interleaved, so that a slow phase of the machine meets all
-// of them. Printed: median nanoseconds an operation, in brackets the spread (slowest less fastest round, as a share of the
-// median), and the ratio to absl::flat_hash_map in the same run. Bytes are what the heap grew by.
+// Each round builds and measures every table again. Tables alternate within a round, so that a slow phase of the
+// machine affects all of them. Printed are the median nanoseconds per operation, in brackets the spread ((slowest -
+// fastest round) / median), and the ratio to absl::flat_hash_map in the same run. Bytes are the growth of the heap.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -40,12 +40,12 @@ size_t heap_bytes() {
     return info.uordblks + info.hblkhd;
 }
 
-// What is measured, in the order of the columns.
+// The operations that are measured, in the order of the columns.
 const char *const COLUMNS[] = {"put", "get present", "get absent", "many present", "many absent", "remove"};
 constexpr size_t COLUMN_COUNT = 6;
 
 struct Keys {
-    std::vector<uint64_t> in, shuffled, absent;
+    std::vector<uint64_t> present, shuffled, absent;
 };
 
 struct Row {
@@ -68,11 +68,11 @@ template <typename Body> void time_column(Row &row, size_t column, size_t n, Bod
 
 void expect(size_t got, size_t want) {
     if (got != want)
-        fail("a table gave a wrong answer");
+        fail("a table returned a wrong result");
 }
 
 void kith_round(const char *kind, const Keys &keys, Row &row) {
-    size_t n = keys.in.size(), before = heap_bytes();
+    size_t n = keys.present.size(), before = heap_bytes();
     kith_table_spec spec = KITH_TABLE_SPEC_INIT;
     spec.kind = kind;
     spec.key_bytes = 8;
@@ -83,23 +83,23 @@ void kith_round(const char *kind, const Keys &keys, Row &row) {
         fail("kith_table_create");
     time_column(row, 0, n, [&] {
         for (size_t i = 0; i < n; i++)
-            if (kith_table_put(table, &keys.in[i], 8, i, nullptr) != KITH_OK)
+            if (kith_table_put(table, &keys.present[i], 8, i, nullptr) != KITH_OK)
                 fail("kith_table_put");
     });
     row.bytes_per_key = static_cast<double>(heap_bytes() - before) / static_cast<double>(n);
-    auto get_all = [&](const std::vector<uint64_t> &asked) {
+    auto get_all = [&](const std::vector<uint64_t> &wanted) {
         size_t found = 0;
-        for (uint64_t key : asked) {
+        for (uint64_t key : wanted) {
             uint64_t value;
             found += kith_table_get(table, &key, 8, &value);
         }
         return found;
     };
-    auto get_many = [&](const std::vector<uint64_t> &asked) {
+    auto get_many = [&](const std::vector<uint64_t> &wanted) {
         static uint64_t values[1024];
         size_t found = 0;
-        for (size_t i = 0; i < asked.size(); i += 1024) {
-            kith_keys part = {nullptr, &asked[i], std::min<size_t>(1024, asked.size() - i)};
+        for (size_t i = 0; i < wanted.size(); i += 1024) {
+            kith_keys part = {nullptr, &wanted[i], std::min<size_t>(1024, wanted.size() - i)};
             found += kith_table_get_many(table, &part, values, nullptr);
         }
         return found;
@@ -121,7 +121,7 @@ void kith_round(const char *kind, const Keys &keys, Row &row) {
     kith_table_free(table);
 }
 
-// The peers' tables behind the same verbs.
+// Wrappers that give the peers' tables the same interface.
 struct AbslTable {
     absl::flat_hash_map<uint64_t, uint64_t> map;
     explicit AbslTable(size_t n) { map.reserve(n); }
@@ -145,16 +145,16 @@ struct LibcuckooTable {
 };
 
 template <typename Table> void peer_round(const Keys &keys, Row &row) {
-    size_t n = keys.in.size(), before = heap_bytes();
+    size_t n = keys.present.size(), before = heap_bytes();
     Table table(n);
     time_column(row, 0, n, [&] {
         for (size_t i = 0; i < n; i++)
-            table.put(keys.in[i], i);
+            table.put(keys.present[i], i);
     });
     row.bytes_per_key = static_cast<double>(heap_bytes() - before) / static_cast<double>(n);
-    auto get_all = [&](const std::vector<uint64_t> &asked) {
+    auto get_all = [&](const std::vector<uint64_t> &wanted) {
         size_t found = 0;
-        for (uint64_t key : asked) {
+        for (uint64_t key : wanted) {
             uint64_t value;
             found += table.get(key, value);
         }
@@ -191,10 +191,10 @@ int main(int argc, char **argv) {
     Keys keys;
     uint64_t state = 1;
     for (size_t i = 0; i < n; i++)
-        keys.in.push_back(next_word(state));
+        keys.present.push_back(next_word(state));
     for (size_t i = 0; i < n; i++)
         keys.absent.push_back(next_word(state));
-    keys.shuffled = keys.in;
+    keys.shuffled = keys.present;
     for (size_t i = n; i > 1; i--)
         std::swap(keys.shuffled[i - 1], keys.shuffled[next_word(state) % i]);
 
@@ -210,9 +210,9 @@ int main(int argc, char **argv) {
         for (Row &row : rows)
             row.round(keys, row);
 
-    std::printf("%zu keys of 8 bytes with values of 8, medians of %zu rounds: ns (spread) and ratio to absl, one by one\n\n", n,
+    std::printf("%zu keys of 8 bytes with values of 8 bytes, medians of %zu rounds: ns (spread), ratio to absl\n\n", n,
                 rounds);
-    std::printf("%-20s %12s", "", "bytes a key");
+    std::printf("%-20s %12s", "", "bytes/key");
     for (const char *column : COLUMNS)
         std::printf(" %20s", column);
     std::printf("\n");
@@ -223,7 +223,7 @@ int main(int argc, char **argv) {
                 std::printf(" %20s", "-");
                 continue;
             }
-            // A batch is held against the peer's single look-up: it has no batch.
+            // absl has no batch calls, so batches are compared with its single lookups.
             double base = median(rows[0].ns[c == 3 ? 1 : c == 4 ? 2 : c]);
             std::printf(" %7.1f (%3.0f%%) %5.2f", median(row.ns[c]), spread(row.ns[c]) * 100, median(row.ns[c]) / base);
         }

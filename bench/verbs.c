@@ -1,4 +1,4 @@
-/* The timed calls that take threads: see verbs.h. */
+/* verbs.c: the timed calls that use several threads; see verbs.h. */
 #include "verbs.h"
 
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
-/* verbs.h: the calls of libkith that are timed. The rest of the bench knows these names only, so a call that the library
- * gains is one line here. Each answers how many digests were yes or went through; the caller holds that against what it
- * knows. */
+/* verbs.h: the calls of libkith that are timed. The rest of the benchmark only uses these names, so timing another call
+ * of the library needs one function here. Each returns how many digests were found, added or removed, or whether the
+ * one digest was. The caller compares that with the expected number. */
 #ifndef KITH_BENCH_VERBS_H
 #define KITH_BENCH_VERBS_H
 
@@ -29,7 +29,7 @@ static inline size_t verb_has_many(const kith_filter *f, const uint64_t *digests
     return kith_filter_has_many_parallel(f, digests, n, maybe, threads);
 }
 
-/* More than one thread only where the kind has KITH_CAN_SHARE: an adder each. */
+/* More than one thread is allowed only if the kind has KITH_CAN_SHARE; each thread then uses its own adder. */
 size_t verb_add_many(kith_filter *f, const uint64_t *digests, size_t n, unsigned threads);
 
 static inline size_t verb_remove_many(kith_filter *f, const uint64_t *digests, size_t n) {

@@ -54,7 +54,7 @@ static void check_like(const arguments *a) {
     } others[] = {
         {a->kind != NULL, "-k"},     {a->rate != 0, "-p"},          {a->capacity != 0, "-n"},
         {a->bytes != 0, "--bytes"},  {a->grow, "--grow"},           {a->kind_options != NULL, "--option"},
-        {a->seed_given, "--seed"},    {a->untrusted, "--untrusted"}, {a->key_file != NULL, "--key-file"},
+        {a->seed_given, "--seed"},   {a->untrusted, "--untrusted"}, {a->key_file != NULL, "--key-file"},
         {a->can_remove, "--delete"},
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)

@@ -1,4 +1,4 @@
-/* lab.c: `kith lab`: the claims of the theory, run and told. */
+/* lab.c: `kith lab`, which runs the claims of the theory and prints their results. */
 #define _GNU_SOURCE
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <sys/random.h>
 
 #include <lab/lab.h>
-#include <lab/report.h>
+#include <lab/report/report_folder.h>
 #include <lab/trace.h>
 
 #include "commands.h"
@@ -19,17 +19,17 @@
 
 enum { PROGRESS_TOTAL = 1000 };
 
-/* ---- what to run ---- */
+/* ---- choosing the claims ---- */
 
 typedef struct choice {
     const lab_claim **claims;
     size_t count;
 } choice;
 
-/* Is the claim what the operand names: itself, or by a letter all of its family? */
-static bool names(const char *operand, const lab_claim *claim) {
-    bool family = operand[0] != '\0' && operand[1] == '\0';
-    return family ? strncasecmp(operand, claim->id, 1) == 0 : strcasecmp(operand, claim->id) == 0;
+/* True if the operand selects this claim: by its id, or by the letter of its group. */
+static bool selects(const char *operand, const lab_claim *claim) {
+    bool is_group = operand[0] != '\0' && operand[1] == '\0';
+    return is_group ? strncasecmp(operand, claim->id, 1) == 0 : strcasecmp(operand, claim->id) == 0;
 }
 
 static choice chosen(const arguments *a) {
@@ -41,14 +41,14 @@ static choice chosen(const arguments *a) {
     for (size_t o = 0; o < a->operand_count; o++) {
         bool known = false;
         for (size_t i = 0; i < LAB_CLAIM_COUNT; i++)
-            known |= names(a->operands[o], LAB_CLAIMS[i]);
+            known |= selects(a->operands[o], LAB_CLAIMS[i]);
         if (!known)
             fail_unknown("claim", "", a->operands[o], ids, id_count);
     }
     for (size_t i = 0; i < LAB_CLAIM_COUNT; i++) {
         bool wanted = a->operand_count == 0;
         for (size_t o = 0; o < a->operand_count; o++)
-            wanted |= names(a->operands[o], LAB_CLAIMS[i]);
+            wanted |= selects(a->operands[o], LAB_CLAIMS[i]);
         if (wanted)
             c.claims[c.count++] = LAB_CLAIMS[i];
     }
@@ -56,9 +56,9 @@ static choice chosen(const arguments *a) {
 }
 
 static uint64_t seed_of(const arguments *a) {
-    uint32_t fresh = 0; /* short, since people type it */
+    uint32_t fresh = 0; /* 32 bits only, because people type it */
     if (a->seed == 0 && getrandom(&fresh, sizeof fresh, 0) != (ssize_t)sizeof fresh)
-        fail("no random seed is to be had: give one with --seed");
+        fail("cannot read random bytes from the system: give a seed with --seed");
     return a->seed != 0 ? a->seed : (uint64_t)fresh + 1;
 }
 
@@ -151,8 +151,8 @@ static void put_json(const lab_result *results, size_t count, lab_settings setti
 
 /* ---- the report ---- */
 
-/* Ends the tool unless `path` is NULL: errno says why it stands in the way of a report. */
-static void report_must(const char *path) {
+/* Ends the tool with an error unless `path` is NULL. `path` and errno come from the functions of report_folder.h. */
+static void require_report(const char *path) {
     if (path == NULL)
         return;
     switch (errno) {
@@ -160,7 +160,7 @@ static void report_must(const char *path) {
         fail("%s: is a file, not a folder", path);
     case ENOENT:
     case ENOTDIR:
-        fail("%s: no such folder", path);
+        fail("%s: its parent folder does not exist", path);
     default:
         fail_errno(path);
     }
@@ -170,7 +170,7 @@ static void report_must(const char *path) {
 
 static int list(const arguments *a) {
     if (a->json || a->report != NULL || a->trace)
-        fail("--list runs nothing: it goes with none of --json, --report and --trace");
+        fail("--list only lists the claims: it cannot be combined with --json, --report or --trace");
     choice c = chosen(a);
     put_lab_list(c.claims, c.count);
     free(c.claims);
@@ -184,7 +184,7 @@ static void say(void *context, const char *text, size_t bytes) {
 
 static int trace(const arguments *a) {
     if (a->operand_count > 0 || a->json || a->report != NULL || a->quick)
-        fail("--trace draws its own examples: it takes no claim, and none of --json, --report and --quick");
+        fail("--trace shows its own examples: it cannot be combined with a claim, --json, --report or --quick");
     uint64_t seed = seed_of(a);
     note("seed %llu", (unsigned long long)seed);
     const char *wrong = lab_trace(seed, say, NULL);
@@ -194,11 +194,11 @@ static int trace(const arguments *a) {
     return EXIT_FOUND;
 }
 
-static void watch(void *context, double done, const char *at_work) {
+static void watch(void *context, double done, const char *running) {
     atomic_bool *stop = context;
     if (signal_waits())
         atomic_store(stop, true);
-    progress_of(at_work, (uint64_t)(done * PROGRESS_TOTAL));
+    progress_of(running, (uint64_t)(done * PROGRESS_TOTAL));
 }
 
 int command_lab(const arguments *a) {
@@ -209,7 +209,7 @@ int command_lab(const arguments *a) {
     choice c = chosen(a);
     lab_settings settings = {.seed = seed_of(a), .quick = a->quick, .threads = a->threads};
     if (a->report != NULL)
-        report_must(lab_report_begin(a->report));
+        require_report(lab_report_prepare(a->report));
     if (!a->json)
         note("seed %llu", (unsigned long long)settings.seed);
     atomic_bool stop = false;
@@ -217,11 +217,12 @@ int command_lab(const arguments *a) {
     progress_begin("lab", PROGRESS_TOTAL);
     lab_result *results = lab_run(c.claims, c.count, settings, &stop, watch, &stop);
     progress_end();
-    /* Before what is printed, which a closed pipe may end; told after it, so that nothing of the run is lost. */
-    bool any = false; /* a run that was stopped before its first result leaves the report of an earlier one */
+    bool any = false; /* a run that was stopped before its first result does not replace the report of an earlier run */
     for (size_t i = 0; i < c.count; i++)
         any |= results[i].verdict != LAB_NOT_RUN;
-    const char *unwritten = a->report != NULL && any ? lab_report(a->report, results, c.count, settings) : NULL;
+    /* The report is written before the results are printed, because printing to a closed pipe ends the process. An
+     * error is reported only after they are printed, so that no result is lost. */
+    const char *unwritten = a->report != NULL && any ? lab_report_write(a->report, results, c.count, settings) : NULL;
     int error = errno;
     if (a->json) {
         put_json(results, c.count, settings);
@@ -236,12 +237,12 @@ int command_lab(const arguments *a) {
     free(c.claims);
     out_flush();
     errno = error;
-    report_must(unwritten);
+    require_report(unwritten);
     if (a->report != NULL && any) {
         size_t bytes = strlen(a->report);
         bool slash = bytes > 0 && a->report[bytes - 1] == '/';
         note("report: %s%sindex.html", a->report, slash ? "" : "/");
     }
-    heed_signals(); /* ends the tool where an interrupt stopped the run */
+    heed_signals(); /* ends the tool if an interrupt stopped the run */
     return fails ? EXIT_NONE : EXIT_FOUND;
 }

@@ -20,7 +20,7 @@ enum {
     SENTENCE_MIN = 28,
     SENTENCE_MAX = 60,
     COLUMNS_MIN = 40,
-    COLUMNS_ELSEWHERE = 120, /* where stdout is no terminal */
+    COLUMNS_NO_TERMINAL = 120, /* if stdout is not a terminal */
 };
 
 /* ---- lines ---- */
@@ -28,11 +28,11 @@ enum {
 static size_t columns(void) {
     struct winsize size;
     if (!out_is_terminal() || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
-        return COLUMNS_ELSEWHERE;
+        return COLUMNS_NO_TERMINAL;
     return size.ws_col > COLUMNS_MIN ? size.ws_col : COLUMNS_MIN;
 }
 
-/* Columns for sentences in the wide form; 0: there are too few for it. */
+/* Returns the columns for sentences in the wide layout, or 0 if the terminal is too narrow for it. */
 static size_t sentence_width(void) {
     size_t others = CLAIM_WIDTH + NUMBER_WIDTH + MEASURED_WIDTH + VERDICT_WIDTH + 3 * GAP, all = columns();
     if (all < others + SENTENCE_MIN)
@@ -40,7 +40,7 @@ static size_t sentence_width(void) {
     return all - others < SENTENCE_MAX ? all - others : SENTENCE_MAX;
 }
 
-/* Columns that a text takes: bytes that begin a character. */
+/* Returns the number of columns of a UTF-8 text: it counts the bytes that begin a character. */
 static size_t width_of(const char *text, size_t bytes) {
     size_t width = 0;
     for (size_t i = 0; i < bytes; i++)
@@ -48,7 +48,7 @@ static size_t width_of(const char *text, size_t bytes) {
     return width;
 }
 
-/* The bytes of the next line of a text, of `width` columns at most: cut at a blank where there is one. */
+/* Returns the number of bytes of the first line when a text is wrapped at `width` columns, at a blank if possible. */
 static size_t line_of(const char *text, size_t width) {
     size_t at = 0, cut = 0;
     for (; text[at] != '\0' && width_of(text, at + 1) <= width; at++)
@@ -64,12 +64,11 @@ static void put_blanks(size_t count) {
         out(" ", 1);
 }
 
-/* A paragraph behind `indent` blanks, `width` columns wide; of the first line the blanks are there already if `begun`. */
-static void put_wrapped(const char *text, size_t indent, size_t width, bool begun) {
+/* Prints a paragraph, indented by `indent` blanks and wrapped at `width` columns. */
+static void put_wrapped(const char *text, size_t indent, size_t width) {
     for (bool first = true; first || *text != '\0'; first = false) {
         size_t bytes = line_of(text, width);
-        if (!first || !begun)
-            put_blanks(indent);
+        put_blanks(indent);
         out(text, bytes);
         out("\n", 1);
         text += bytes;
@@ -103,7 +102,7 @@ static const char *text_of_measured(lab_estimate e, number_text text) {
 
 typedef struct row {
     const char *claim, *sentence, *predicted, *measured, *verdict;
-    const char *colour; /* of the verdict; "": none */
+    const char *colour; /* escape sequence for the verdict; "" for none */
 } row;
 
 static void put_verdict(const row *r) {
@@ -120,7 +119,7 @@ static void put_wide(const row *r, size_t width) {
     out("\n", 1);
     const char *rest = r->sentence + bytes;
     if (*rest != '\0')
-        put_wrapped(rest + (*rest == ' '), CLAIM_WIDTH, width, false);
+        put_wrapped(rest + (*rest == ' '), CLAIM_WIDTH, width);
 }
 
 static void put_narrow(const row *r) {
@@ -129,7 +128,7 @@ static void put_narrow(const row *r) {
         put_verdict(r);
         out("\n", 1);
     }
-    put_wrapped(r->sentence, CLAIM_WIDTH, columns() - CLAIM_WIDTH - 1, false);
+    put_wrapped(r->sentence, CLAIM_WIDTH, columns() - CLAIM_WIDTH - 1);
     put_blanks(CLAIM_WIDTH);
     out_text("predicted %s, measured %s%s%s\n", r->predicted, r->measured,
              *r->claim == '\0' && *r->verdict != '\0' ? ": " : "", *r->claim == '\0' ? r->verdict : "");
@@ -155,12 +154,12 @@ static void put_finding(const lab_finding *f) {
     put_row(&(row){"", f->what, text_of_predicted(f, predicted), text_of_measured(f->measured, measured), word, ""});
 }
 
-/* In brackets, below its claim. */
-static void put_what(const char *what) {
+/* Prints the description of a finding in brackets, below its claim. */
+static void put_description(const char *what) {
     char text[1024];
     size_t width = sentence_width();
     (void)snprintf(text, sizeof text, "(%s)", what);
-    put_wrapped(text, CLAIM_WIDTH, width > 0 ? width : columns() - CLAIM_WIDTH - 1, false);
+    put_wrapped(text, CLAIM_WIDTH, width > 0 ? width : columns() - CLAIM_WIDTH - 1);
 }
 
 static void put_result(const lab_result *r, bool all) {
@@ -174,11 +173,11 @@ static void put_result(const lab_result *r, bool all) {
                    colour_of(r->verdict)});
     bool details = all || r->verdict == LAB_FAILS;
     if (f != NULL)
-        put_what(f->what);
+        put_description(f->what);
     for (size_t i = 0; i < r->finding_count && details; i++)
         put_finding(&r->findings[i]);
     if (r->claim->note != NULL && (details || r->verdict == LAB_IS_LOOSE || r->verdict == LAB_IS_WRONG))
-        put_wrapped(r->claim->note, CLAIM_WIDTH, columns() - CLAIM_WIDTH - 1, false);
+        put_wrapped(r->claim->note, CLAIM_WIDTH, columns() - CLAIM_WIDTH - 1);
 }
 
 void put_lab_table(const lab_result *results, size_t count, bool all) {
@@ -192,11 +191,15 @@ void put_lab_summary(const lab_result *results, size_t count, uint64_t seed) {
     size_t with[LAB_FAILS + 1] = {0};
     for (size_t i = 0; i < count; i++)
         with[results[i].verdict]++;
-    out_text("\nseed %llu: %zu hold, %zu looser than claimed, %zu where the document is wrong, %zu fail",
-             (unsigned long long)seed, with[LAB_HOLDS], with[LAB_IS_LOOSE], with[LAB_IS_WRONG], with[LAB_FAILS]);
+    char not_run[32] = "", text[256];
     if (with[LAB_NOT_RUN] > 0)
-        out_text(", %zu not run", with[LAB_NOT_RUN]);
-    out_text("\n");
+        (void)snprintf(not_run, sizeof not_run, ", %zu not run", with[LAB_NOT_RUN]);
+    (void)snprintf(
+        text, sizeof text, "seed %llu: %zu %s, %zu looser than claimed, %zu where the document is wrong, %zu %s%s",
+        (unsigned long long)seed, with[LAB_HOLDS], with[LAB_HOLDS] == 1 ? "claim holds" : "claims hold",
+        with[LAB_IS_LOOSE], with[LAB_IS_WRONG], with[LAB_FAILS], with[LAB_FAILS] == 1 ? "fails" : "fail", not_run);
+    out("\n", 1);
+    put_wrapped(text, 0, columns() - 1);
 }
 
 void put_lab_list(const lab_claim *const *claims, size_t count) {
@@ -204,9 +207,9 @@ void put_lab_list(const lab_claim *const *claims, size_t count) {
         out_text("%-*s%s: ", CLAIM_WIDTH, claims[i]->id, claims[i]->title);
         if (out_is_terminal()) {
             out("\n", 1);
-            put_wrapped(claims[i]->sentence, CLAIM_WIDTH, columns() - CLAIM_WIDTH - 1, false);
+            put_wrapped(claims[i]->sentence, CLAIM_WIDTH, columns() - CLAIM_WIDTH - 1);
         } else {
-            out_text("%s\n", claims[i]->sentence); /* one line each, for grep */
+            out_text("%s\n", claims[i]->sentence); /* one line per claim, for grep */
         }
     }
 }

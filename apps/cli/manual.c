@@ -121,7 +121,8 @@ static void page_of_tool(void) {
         "sizes. A filter never says no for a key that is in, and says yes wrongly at a rate that you choose.\n\n"
         "Keys are lines of text, or what the options make of them: columns, JSON members, hex digits, binary "
         "records. An input named - is standard input; a filter is always a file. Data goes to standard output, words "
-        "to standard error. Output is written in large blocks, and also whenever the input is a pipe or a terminal with "
+        "to standard error. Output is written in large blocks, and also whenever the input is a pipe or a terminal "
+        "with "
         "nothing to read, so that tail -f log | kith uniq | ... shows lines as they come.\n\n"
         "Inputs packed with gzip, zstd, xz, bzip2 or lz4 are unpacked. They are recognised by their first bytes, "
         "whatever their name; binary records (--fixed) may begin with any bytes, so for them the name decides (.gz, "
@@ -169,9 +170,10 @@ static void page_of_tool(void) {
     text_line("where temporary files go; /tmp without it");
     exits("0 done, and for kith query and kith uniq: a line was printed; 1 none was; 2 an error, told in one line.");
     out_text(".PP\n");
-    paragraphs("When the reader of standard output closes the pipe, as head does, kith ends silently by SIGPIPE, as sort "
-               "does; a shell shows this as status 141. kith uniq --state does not save the state then. Where SIGPIPE is "
-               "ignored, a closed pipe is an error.");
+    paragraphs(
+        "When the reader of standard output closes the pipe, as head does, kith ends silently by SIGPIPE, as sort "
+        "does; a shell shows this as status 141. kith uniq --state does not save the state then. Where SIGPIPE is "
+        "ignored, a closed pipe is an error.");
     out_text(".SH \"SEE ALSO\"\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         out_text(".BR kith\\-%s (1)%s\n", COMMANDS[i].name, i + 1 < COMMAND_COUNT ? "," : "");

@@ -1,4 +1,4 @@
-/* claims.c: the register of claims. */
+/* claims.c: the list of all claims, built from claims.def. */
 #include "claim.h"
 
 #include <strings.h>

@@ -11,11 +11,12 @@
 #include "memory.h"
 #include "state.h"
 
-enum { DIGESTS_AT_ONCE = 4096 };
+enum { DIGESTS_PER_BATCH = 4096 };
 
-/* ---- chance and size ---- */
+/* ---- random numbers, sizes, progress ---- */
 
-/* SplitMix64 (Steele, Lea, Flood, 2014): of the lab's own, so that no fault of the library's numbers can hide itself. */
+/* SplitMix64 (Steele, Lea, Flood, 2014). The lab has its own copy, so that a fault in the library's generator cannot
+ * hide itself from the experiments. */
 static uint64_t mixed(uint64_t x) {
     x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
@@ -35,7 +36,7 @@ uint64_t lab_random(lab *l) {
 }
 
 uint64_t lab_below(lab *l, uint64_t bound) {
-    uint64_t x, least = -bound % bound; /* 2^64 mod bound: what would make some more likely is thrown again */
+    uint64_t x, least = -bound % bound; /* 2^64 mod bound; smaller numbers are rejected, as they would cause a bias */
     do {
         x = lab_random(l);
     } while (x < least);
@@ -54,13 +55,13 @@ uint64_t lab_pick(const lab *l, uint64_t quick, uint64_t full) {
     return l->quick ? quick : full;
 }
 
-void lab_going(lab *l, double done) {
+void lab_progress(lab *l, double done) {
     atomic_store(l->done, (unsigned)(1000 * (done < 0 ? 0 : done > 1 ? 1 : done)));
     if (atomic_load(l->stop))
         longjmp(l->out, LAB_OUT_STOPPED);
 }
 
-/* ---- what must succeed ---- */
+/* ---- calls that must succeed ---- */
 
 void lab_require(lab *l, bool holds, const char *what) {
     if (holds)
@@ -76,36 +77,36 @@ void lab_must(lab *l, kith_status status, const char *doing) {
     longjmp(l->out, LAB_OUT_BROKEN);
 }
 
-/* ---- structures ---- */
+/* ---- filters, tables, functions ---- */
 
 static void *keep(lab *l, void *object, lab_free_function *release) {
-    if (l->taken_count == l->taken_room) {
-        l->taken_room = l->taken_room == 0 ? 16 : 2 * l->taken_room;
-        l->taken = lab_more(l->taken, l->taken_room * sizeof *l->taken);
+    if (l->object_count == l->object_capacity) {
+        l->object_capacity = l->object_capacity == 0 ? 16 : 2 * l->object_capacity;
+        l->objects = lab_more(l->objects, l->object_capacity * sizeof *l->objects);
     }
-    l->taken[l->taken_count++] = (lab_taken){object, release};
+    l->objects[l->object_count++] = (lab_object){object, release};
     return object;
 }
 
-void lab_drop(lab *l, void *taken) {
-    for (size_t i = l->taken_count; taken != NULL && i-- > 0;) {
-        if (l->taken[i].object != taken)
+void lab_drop(lab *l, void *object) {
+    for (size_t i = l->object_count; object != NULL && i-- > 0;) {
+        if (l->objects[i].object != object)
             continue;
-        l->taken[i].release(taken);
-        l->taken_count--;
-        memmove(&l->taken[i], &l->taken[i + 1], (l->taken_count - i) * sizeof *l->taken);
+        l->objects[i].release(object);
+        l->object_count--;
+        memmove(&l->objects[i], &l->objects[i + 1], (l->object_count - i) * sizeof *l->objects);
         return;
     }
 }
 
 void lab_drop_all(lab *l) {
-    while (l->taken_count > 0) {
-        lab_taken *last = &l->taken[--l->taken_count];
+    while (l->object_count > 0) {
+        lab_object *last = &l->objects[--l->object_count];
         last->release(last->object);
     }
-    free(l->taken);
-    l->taken = NULL;
-    l->taken_room = 0;
+    free(l->objects);
+    l->objects = NULL;
+    l->object_capacity = 0;
 }
 
 static void free_filter(void *filter) {
@@ -129,7 +130,7 @@ kith_filter *lab_filter(lab *l, const char *kind, uint64_t capacity, double rate
     spec.options = options;
     spec.hash.seed = lab_random(l);
     kith_filter *filter = NULL;
-    lab_must(l, kith_filter_create(&spec, &filter), "making a filter");
+    lab_must(l, kith_filter_create(&spec, &filter), "creating a filter");
     return keep(l, filter, free_filter);
 }
 
@@ -142,13 +143,13 @@ kith_table *lab_table(lab *l, const kith_table_spec *spec) {
     if (drawn.seed == 0)
         drawn.seed = lab_random(l) | 1;
     kith_table *table = NULL;
-    lab_must(l, kith_table_create(&drawn, &table), "making a table");
+    lab_must(l, kith_table_create(&drawn, &table), "creating a table");
     return keep(l, table, free_table);
 }
 
 kith_function *lab_function(lab *l, kith_family_id family, unsigned independence) {
     kith_function *function = NULL;
-    lab_must(l, kith_function_draw(family, independence, lab_random(l), NULL, &function), "drawing a function");
+    lab_must(l, kith_function_draw(family, independence, lab_random(l), NULL, &function), "drawing a hash function");
     return keep(l, function, free_function);
 }
 
@@ -173,25 +174,25 @@ void lab_digests(lab *l, const kith_filter *filter, uint64_t first, size_t n, ui
 }
 
 void lab_fill(lab *l, kith_filter *filter, uint64_t first, uint64_t n) {
-    uint64_t digests[DIGESTS_AT_ONCE];
-    for (uint64_t at = 0; at < n; at += DIGESTS_AT_ONCE) {
-        size_t count = n - at < DIGESTS_AT_ONCE ? (size_t)(n - at) : DIGESTS_AT_ONCE;
+    uint64_t digests[DIGESTS_PER_BATCH];
+    for (uint64_t at = 0; at < n; at += DIGESTS_PER_BATCH) {
+        size_t count = n - at < DIGESTS_PER_BATCH ? (size_t)(n - at) : DIGESTS_PER_BATCH;
         lab_digests(l, filter, first + at, count, digests);
         lab_must(l, kith_filter_add_many(filter, digests, count, NULL, NULL), "adding keys");
     }
 }
 
-uint64_t lab_ask(lab *l, const kith_filter *filter, uint64_t first, uint64_t n) {
-    uint64_t digests[DIGESTS_AT_ONCE], yes = 0;
-    for (uint64_t at = 0; at < n; at += DIGESTS_AT_ONCE) {
-        size_t count = n - at < DIGESTS_AT_ONCE ? (size_t)(n - at) : DIGESTS_AT_ONCE;
+uint64_t lab_count_found(lab *l, const kith_filter *filter, uint64_t first, uint64_t n) {
+    uint64_t digests[DIGESTS_PER_BATCH], yes = 0;
+    for (uint64_t at = 0; at < n; at += DIGESTS_PER_BATCH) {
+        size_t count = n - at < DIGESTS_PER_BATCH ? (size_t)(n - at) : DIGESTS_PER_BATCH;
         lab_digests(l, filter, first + at, count, digests);
         yes += kith_filter_has_many(filter, digests, count, NULL);
     }
     return yes;
 }
 
-/* ---- what was found ---- */
+/* ---- findings ---- */
 
 static char *text(const char *format, va_list arguments) {
     va_list again;
@@ -244,7 +245,7 @@ void lab_find(lab *l, lab_means means, lab_relation relation, double predicted, 
 void lab_find_fit(lab *l, lab_means means, const uint64_t *observed, const double *expected, size_t n,
                   unsigned constraints, const char *format, ...) {
     double chi_square = 0, cell_expected = 0, cell_observed = 0;
-    double last_expected = 0, last_observed = 0; /* of the last cell that was large enough */
+    double last_expected = 0, last_observed = 0; /* the last merged cell that is large enough */
     unsigned cells = 0;
     for (size_t i = 0; i < n; i++) {
         cell_expected += expected[i];
@@ -258,23 +259,23 @@ void lab_find_fit(lab *l, lab_means means, const uint64_t *observed, const doubl
         cell_expected = cell_observed = 0;
         cells++;
     }
-    last_expected += cell_expected; /* what is left at the end goes to the last cell */
+    last_expected += cell_expected; /* the remaining small cells are merged into the last one */
     last_observed += cell_observed;
     if (last_expected > 0)
         chi_square += (last_observed - last_expected) * (last_observed - last_expected) / last_expected;
-    lab_require(l, cells > constraints, "too few cells for a goodness of fit");
+    lab_require(l, cells > constraints, "too few cells for a chi-square test");
     double degrees = cells - constraints;
     va_list arguments;
     va_start(arguments, format);
     char *name = text(format, arguments);
     va_end(arguments);
     char *what = lab_more(NULL, strlen(name) + 64);
-    (void)snprintf(what, strlen(name) + 64, "%s (chi-square, %.0f degrees)", name, degrees);
+    (void)snprintf(what, strlen(name) + 64, "%s (chi-square, %.0f degrees of freedom)", name, degrees);
     free(name);
     find(l, means, LAB_AT_MOST, lab_chi_quantile(degrees, 1 - LAB_LEVEL), lab_exact(chi_square), what);
 }
 
-/* ---- what is drawn ---- */
+/* ---- plots ---- */
 
 lab_plot *lab_draw(lab *l, const char *title, const char *x_label, const char *y_label, unsigned flags) {
     lab_result *r = l->result;

@@ -21,13 +21,13 @@ typedef struct work {
     size_t count;
     lab_settings settings;
     const atomic_bool *stop;
-    atomic_size_t next;     /* the first claim that no thread has taken */
-    atomic_size_t finished; /* claims */
-    atomic_uint running;    /* threads */
+    atomic_size_t next;     /* index of the first claim that no thread has started */
+    atomic_size_t finished; /* number of finished claims */
+    atomic_uint running;    /* number of threads that have not ended */
     struct {
-        _Atomic(const char *) id; /* NULL: none */
+        _Atomic(const char *) id; /* NULL: between two claims */
         atomic_uint done;
-    } at[THREADS_MAX];
+    } at[THREADS_MAX]; /* the claim that each thread is running */
 } work;
 
 typedef struct worker {
@@ -70,31 +70,32 @@ const char *lab_means_text(lab_means means) {
     return TEXTS[means];
 }
 
-static lab_verdict meaning(const lab_finding *f) {
+static lab_verdict verdict_of_finding(const lab_finding *f) {
     if (f->holds)
         return LAB_HOLDS;
     return f->means == LAB_MUST ? LAB_FAILS : f->means == LAB_WRONG ? LAB_IS_WRONG : LAB_IS_LOOSE;
 }
 
-/* The worst of its findings; verdicts are in that order. A claim without findings has shown nothing. */
+/* The verdict of the worst finding; lab_verdict is ordered from best to worst. A claim without findings fails,
+ * because it has shown nothing. */
 static lab_verdict verdict_of(const lab_result *r) {
     lab_verdict worst = r->finding_count > 0 ? LAB_HOLDS : LAB_FAILS;
     for (size_t i = 0; i < r->finding_count; i++)
-        if (meaning(&r->findings[i]) > worst)
-            worst = meaning(&r->findings[i]);
+        if (verdict_of_finding(&r->findings[i]) > worst)
+            worst = verdict_of_finding(&r->findings[i]);
     return worst;
 }
 
 const lab_finding *lab_headline(const lab_result *r) {
     for (size_t i = 0; i < r->finding_count; i++)
-        if (meaning(&r->findings[i]) == r->verdict)
+        if (verdict_of_finding(&r->findings[i]) == r->verdict)
             return &r->findings[i];
     return r->finding_count > 0 ? &r->findings[0] : NULL;
 }
 
 /* ---- running ---- */
 
-static void forget(lab_result *r) {
+static void free_contents(lab_result *r) {
     for (size_t i = 0; i < r->finding_count; i++)
         free(r->findings[i].what);
     free(r->findings);
@@ -120,24 +121,25 @@ static void forget(lab_result *r) {
     *r = (lab_result){.claim = r->claim};
 }
 
-/* The state is not on this stack: what longjmp comes back to may have lost what changed there. */
+/* The state is allocated and not a local variable, because locals that were changed after setjmp() have indeterminate
+ * values after longjmp(). */
 static void run_claim(work *w, lab_result *r, atomic_uint *done) {
     lab *l = lab_more(NULL, sizeof *l);
     double start = seconds();
     *l = (lab){.result = r, .quick = w->settings.quick, .stop = w->stop, .done = done};
     lab_begin(l, w->settings.seed);
-    int way = setjmp(l->out);
-    if (way == 0)
+    int exit_reason = setjmp(l->out);
+    if (exit_reason == 0)
         r->claim->run(l);
     lab_drop_all(l);
     free(l);
     r->seconds = seconds() - start;
     r->verdict = verdict_of(r);
-    if (way == LAB_OUT_STOPPED)
-        forget(r);
+    if (exit_reason == LAB_OUT_STOPPED)
+        free_contents(r);
 }
 
-static void *run_some(void *context) {
+static void *run_claims(void *context) {
     const worker *me = context;
     work *w = me->w;
     for (size_t i; (i = atomic_fetch_add(&w->next, 1)) < w->count && !atomic_load(w->stop);) {
@@ -151,18 +153,18 @@ static void *run_some(void *context) {
     return NULL;
 }
 
-static void tell(const work *w, lab_watch *watch, void *context) {
+static void report_progress(const work *w, lab_watch *watch, void *context) {
     double done = (double)atomic_load(&w->finished);
-    char at_work[8 * THREADS_MAX] = "";
+    char running[8 * THREADS_MAX] = "";
     size_t used = 0;
     for (unsigned t = 0; t < w->settings.threads; t++) {
         const char *id = atomic_load(&w->at[t].id);
         if (id == NULL)
             continue;
         done += atomic_load(&w->at[t].done) / 1000.0;
-        used += (size_t)snprintf(at_work + used, sizeof at_work - used, "%s%s", used > 0 ? " " : "", id);
+        used += (size_t)snprintf(running + used, sizeof running - used, "%s%s", used > 0 ? " " : "", id);
     }
-    watch(context, w->count > 0 ? done / (double)w->count : 1, at_work);
+    watch(context, w->count > 0 ? done / (double)w->count : 1, running);
 }
 
 lab_result *lab_run(const lab_claim *const *claims, size_t count, lab_settings settings, const atomic_bool *stop,
@@ -184,19 +186,19 @@ lab_result *lab_run(const lab_claim *const *claims, size_t count, lab_settings s
     for (unsigned t = 0; t < settings.threads; t++) {
         workers[t] = (worker){w, t};
         atomic_fetch_add(&w->running, 1);
-        if (pthread_create(&threads[t], NULL, run_some, &workers[t]) != 0) {
+        if (pthread_create(&threads[t], NULL, run_claims, &workers[t]) != 0) {
             atomic_fetch_sub(&w->running, 1);
             break;
         }
         started++;
     }
-    if (started == 0) { /* no thread to be had: this one does it all, and the bar stands still */
+    if (started == 0) { /* no thread could be started: this one runs all claims, without progress reports */
         workers[0] = (worker){w, 0};
         atomic_fetch_add(&w->running, 1);
-        (void)run_some(&workers[0]);
+        (void)run_claims(&workers[0]);
     }
     while (atomic_load(&w->running) > 0) {
-        tell(w, watch, context);
+        report_progress(w, watch, context);
         nanosleep(&(struct timespec){0, WATCH_NANOSECONDS}, NULL);
     }
     for (unsigned t = 0; t < started; t++)
@@ -208,6 +210,6 @@ lab_result *lab_run(const lab_claim *const *claims, size_t count, lab_settings s
 
 void lab_results_free(lab_result *results, size_t count) {
     for (size_t i = 0; i < count; i++)
-        forget(&results[i]);
+        free_contents(&results[i]);
     free(results);
 }

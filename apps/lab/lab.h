@@ -1,6 +1,6 @@
-/* lab.h: runs claims and keeps what came of them: for the tool and for tests.
+/* lab.h: runs claims and collects their results, for `kith lab` and for tests.
  *
- * Claims run in several threads, each by itself; what they find does not depend on their number. */
+ * Claims run on several threads, each claim on one of them. The results do not depend on the number of threads. */
 #ifndef LAB_LAB_H
 #define LAB_LAB_H
 
@@ -14,11 +14,12 @@ typedef struct lab_settings {
     unsigned threads; /* at least 1 */
 } lab_settings;
 
-/* Called by the thread that called lab_run, ten times a second: how much is done (0 … 1), and the claims at work. */
-typedef void lab_watch(void *context, double done, const char *at_work);
+/* Called ten times a second, on the thread that called lab_run(). `done` is the finished part of the run, from 0 to 1.
+ * `running` lists the ids of the claims that are running, separated by blanks. */
+typedef void lab_watch(void *context, double done, const char *running);
 
-/* Runs the claims and answers as many results, in their order. When *stop becomes true those at work end, and they and
- * those not begun have the verdict LAB_NOT_RUN. */
+/* Runs the claims and returns one result per claim, in the same order. If *stop becomes true, the claims that are
+ * running stop early; they and the claims that have not started get the verdict LAB_NOT_RUN. */
 lab_result *lab_run(const lab_claim *const *claims, size_t count, lab_settings settings, const atomic_bool *stop,
                     lab_watch *watch, void *context);
 void lab_results_free(lab_result *results, size_t count);

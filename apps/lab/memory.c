@@ -8,7 +8,7 @@
 void *lab_more(void *block, size_t bytes) {
     void *more = realloc(block, bytes != 0 ? bytes : 1);
     if (more == NULL) {
-        fprintf(stderr, "kith lab: no memory for %zu bytes\n", bytes);
+        fprintf(stderr, "kith lab: out of memory (could not allocate %zu bytes)\n", bytes);
         exit(2);
     }
     return more;

@@ -1,10 +1,10 @@
-/* memory.h: the lab's own memory. Where there is none, the tool ends with one line. */
+/* memory.h: memory allocation for the lab. If memory runs out, the process prints an error and exits with status 2. */
 #ifndef LAB_MEMORY_H
 #define LAB_MEMORY_H
 
 #include <stddef.h>
 
-void *lab_more(void *block, size_t bytes);
-char *lab_copy(const char *text);
+void *lab_more(void *block, size_t bytes); /* realloc() that never returns NULL */
+char *lab_copy(const char *text);          /* strdup() that never returns NULL */
 
 #endif

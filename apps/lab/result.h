@@ -1,9 +1,9 @@
-/* result.h: what came of a claim: findings, each with its prediction, and series of points to be drawn.
+/* result.h: the result of a claim: its verdict, its findings and the points of its plots.
  *
- * A finding holds a measurement against a prediction. An interval that belongs to a measurement covers the truth but for
- * one time in a million; an inequality fails only when the whole interval lies beyond the bound. What it means that a
- * finding does not hold is said by whoever made it, before it was measured: either the library (or our theory of it) is
- * wrong, or the document from which the claim comes is. */
+ * A finding compares a measurement with a prediction. The interval of a measurement misses the true value one time in a
+ * million. An inequality fails only if the whole interval is beyond the bound. The experiment states in advance what it
+ * means if a finding does not hold (lab_means): either the library, or our theory of it, is wrong, or the document that
+ * makes the claim is. */
 #ifndef LAB_RESULT_H
 #define LAB_RESULT_H
 
@@ -14,20 +14,21 @@
 #include "claim.h"
 
 typedef struct lab_estimate {
-    double value, low, high; /* low == high: nothing of it is left to chance */
+    double value, low, high; /* low == high: the value is exact */
 } lab_estimate;
 
 typedef enum lab_relation {
-    LAB_EQUALS,   /* the prediction lies in the interval */
-    LAB_AT_MOST,  /* the interval does not lie above the prediction, which is a bound */
-    LAB_AT_LEAST, /* … below it */
-    LAB_SHOWN,    /* there is no prediction: shown, and holds always */
+    LAB_EQUALS,   /* the prediction must be inside the interval */
+    LAB_AT_MOST,  /* the prediction is an upper bound: the interval must not be entirely above it */
+    LAB_AT_LEAST, /* the prediction is a lower bound: the interval must not be entirely below it */
+    LAB_SHOWN,    /* there is no prediction: the measurement is only shown, and always holds */
 } lab_relation;
 
-typedef enum lab_means {            /* … that a finding does not hold */
-                         LAB_MUST,  /* the claim fails */
-                         LAB_LOOSE, /* the document is looser than it says */
-                         LAB_WRONG, /* the document is wrong here */
+/* What it means if a finding does not hold. */
+typedef enum lab_means {
+    LAB_MUST,  /* the claim fails */
+    LAB_LOOSE, /* the document is imprecise here */
+    LAB_WRONG, /* the document is wrong here */
 } lab_means;
 
 typedef struct lab_finding {
@@ -46,13 +47,13 @@ typedef struct lab_point {
 
 typedef struct lab_series {
     char *name;
-    bool is_curve; /* predicted, drawn as a line; else measured points with their intervals */
+    bool is_curve; /* true: predicted values, drawn as a line; false: measured points with their intervals */
     lab_point *points;
     size_t count;
 } lab_series;
 
 typedef struct lab_plot {
-    char *title, *x_label, *y_label; /* labels name their units */
+    char *title, *x_label, *y_label; /* labels include the unit */
     bool log_x, log_y;
     lab_series **series;
     size_t count;
@@ -63,7 +64,7 @@ typedef struct lab_parameter_text {
 } lab_parameter_text;
 
 typedef enum lab_verdict {
-    LAB_NOT_RUN, /* stopped before */
+    LAB_NOT_RUN, /* the run was stopped before the claim was finished */
     LAB_HOLDS,
     LAB_IS_LOOSE,
     LAB_IS_WRONG,
@@ -73,7 +74,7 @@ typedef enum lab_verdict {
 typedef struct lab_result {
     const lab_claim *claim;
     lab_verdict verdict;
-    lab_finding *findings; /* in the order in which they were made */
+    lab_finding *findings; /* in the order in which they were recorded */
     size_t finding_count;
     lab_plot **plots;
     size_t plot_count;
@@ -82,15 +83,15 @@ typedef struct lab_result {
     double seconds;
 } lab_result;
 
-/* "holds", "looser than claimed", "the document is wrong here", "FAILS", "not run". */
+/* Returns "holds", "looser than claimed", "the document is wrong here", "FAILS" or "not run". */
 const char *lab_verdict_text(lab_verdict verdict);
 
-/* "equals", "at most", "at least", "shown"; "must", "loose", "wrong": for programs to read. */
+/* Return "equals", "at most", "at least" or "shown", and "must", "loose" or "wrong": the values in CSV and JSON. */
 const char *lab_relation_text(lab_relation relation);
 const char *lab_means_text(lab_means means);
 
-/* The finding to show when there is room for one: the first that does not hold of the worst kind, else the first. NULL:
- * there are none. */
+/* Returns the finding to show if only one can be shown: the first of those that decided the verdict. Returns NULL if
+ * there are no findings. */
 const lab_finding *lab_headline(const lab_result *result);
 
 #endif

@@ -1,4 +1,4 @@
-/* state.h: an experiment at work; for experiment.c and lab.c. */
+/* state.h: the state of a running experiment, which experiment.h hides from claims. */
 #ifndef LAB_STATE_H
 #define LAB_STATE_H
 
@@ -9,22 +9,22 @@
 
 typedef void lab_free_function(void *object);
 
-typedef struct lab_taken {
+typedef struct lab_object {
     void *object;
     lab_free_function *release;
-} lab_taken;
+} lab_object;
 
 enum { LAB_OUT_STOPPED = 1, LAB_OUT_BROKEN };
 
 struct lab {
     lab_result *result;
-    uint64_t state;     /* of the random numbers */
+    uint64_t state;     /* of the random number generator */
     uint64_t key_start; /* key 0 */
     bool quick;
     const atomic_bool *stop;
-    atomic_uint *done; /* thousandths */
-    lab_taken *taken;
-    size_t taken_count, taken_room;
+    atomic_uint *done;   /* progress in thousandths */
+    lab_object *objects; /* objects to free when the experiment ends */
+    size_t object_count, object_capacity;
     jmp_buf out;
 };
 

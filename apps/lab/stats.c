@@ -1,9 +1,9 @@
 /* stats.c: see stats.h.
  *
- * Two functions carry all of it: the regularised incomplete gamma function (Poisson, chi-square) and the regularised
- * incomplete beta function (binomial, Student), each by its series or its continued fraction, whichever converges fast
- * where it is asked (Abramowitz and Stegun, 6.5 and 26.5; the fractions are evaluated by Lentz's method). Quantiles are
- * found by bisection, which needs nothing but that the functions are monotone. */
+ * Everything is computed from two functions: the regularised incomplete gamma function (Poisson, chi-square) and the
+ * regularised incomplete beta function (binomial, Student). Each uses a series or a continued fraction, whichever
+ * converges quickly at the argument (Abramowitz and Stegun, 6.5 and 26.5; Lentz's method evaluates the fractions).
+ * Quantiles are found by bisection, which only requires that the functions are monotone. */
 #include "stats.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@
 
 /* ---- incomplete gamma ---- */
 
-/* P(a, x) by its series, for x < a + 1. */
+/* P(a, x) from its series, for x < a + 1. */
 static double gamma_series(double a, double x) {
     double term = 1 / a, sum = term;
     for (int i = 1; i < STEPS_MAX && fabs(term) > fabs(sum) * ENOUGH; i++) {
@@ -24,7 +24,7 @@ static double gamma_series(double a, double x) {
     return sum * exp(a * log(x) - x - lgamma(a));
 }
 
-/* Q(a, x) by its fraction, for x >= a + 1. */
+/* Q(a, x) from its continued fraction, for x >= a + 1. */
 static double gamma_fraction(double a, double x) {
     double b = x + 1 - a, c = 1 / TINY, d = 1 / b, h = d;
     for (int i = 1; i < STEPS_MAX; i++) {
@@ -112,9 +112,9 @@ double lab_binomial_above(uint64_t n, double p, uint64_t k) {
     return k >= n ? 0 : beta_below((double)k + 1, (double)(n - k), p);
 }
 
-/* The least argument, of those between, at which an increasing function reaches `wanted`. */
 typedef double increasing(double x, double a, double b);
 
+/* Returns the smallest x between low and high at which f(x, a, b) reaches `wanted`. */
 static double reach(increasing *f, double a, double b, double wanted, double low, double high) {
     for (int i = 0; i < 200 && high - low > 1e-14 * (fabs(low) + fabs(high)); i++) {
         double middle = low + (high - low) / 2;
@@ -137,7 +137,7 @@ double lab_normal_quantile(double p) {
 
 static double student_below(double t, double degrees, double b) {
     (void)b;
-    /* Near the middle the other end of the beta function is the exact one. */
+    /* For small t the complement is more accurate: the argument of the direct form is then close to 1. */
     double tail = t * t < degrees ? 0.5 - 0.5 * beta_below(0.5, degrees / 2, t * t / (degrees + t * t))
                                   : 0.5 * beta_below(degrees / 2, 0.5, degrees / (degrees + t * t));
     return t < 0 ? tail : 1 - tail;

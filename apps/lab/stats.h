@@ -1,7 +1,8 @@
-/* stats.h: estimates from samples, with the intervals that the lab's verdicts rest on.
+/* stats.h: estimates from samples, with the confidence intervals on which the verdicts are based.
  *
- * Intervals are two-sided and miss the truth one time in a million (LAB_LEVEL): a claim of ten findings is then refuted
- * wrongly one time in 10^5, and a run of all claims one time in a thousand or two. */
+ * Intervals are two-sided and miss the true value one time in a million (LAB_LEVEL). A claim with ten findings is
+ * therefore wrongly refuted one time in 10^5, and a run of all claims reports a wrong failure about once in 1000 or
+ * 2000 runs. */
 #ifndef LAB_STATS_H
 #define LAB_STATS_H
 
@@ -11,23 +12,25 @@
 
 #define LAB_LEVEL 1e-6
 
-/* A number that nothing is left to chance in. */
+/* A number that is known exactly. */
 static inline lab_estimate lab_exact(double value) {
     return (lab_estimate){value, value, value};
 }
 
-/* Of `of` independent trials `yes` came out: Clopper and Pearson's interval, which is exact. */
+/* The probability of success, from `yes` successes in `of` independent trials. Exact interval of Clopper and
+ * Pearson. */
 lab_estimate lab_share(uint64_t yes, uint64_t of);
 
-/* An expected number of rare events of which `count` came: Garwood's interval, exact for Poisson counts. */
+/* The expected number of rare events, from the observed number `count`. Garwood's interval, exact for Poisson
+ * counts. */
 lab_estimate lab_count(uint64_t count);
 
-/* An estimate in another unit. */
+/* Converts an estimate to another unit. */
 static inline lab_estimate lab_scaled(lab_estimate e, double factor) {
     return (lab_estimate){e.value * factor, e.low * factor, e.high * factor};
 }
 
-/* Numbers drawn independently of each other: one a filter, a table, a run. */
+/* A sample of independent numbers: one per filter, table or run. */
 typedef struct lab_sample {
     uint64_t n;
     double mean, squares; /* sum of squared distances from the mean */
@@ -36,11 +39,11 @@ typedef struct lab_sample {
 void lab_sample_add(lab_sample *s, double value);
 double lab_sample_variance(const lab_sample *s);
 
-/* The mean of a sample, by Student's distribution. Take 30 values at least, and hundreds where the values are skewed. */
+/* The mean of a sample, with an interval from Student's distribution. The sample needs at least 30 values, and
+ * hundreds if they are skewed. */
 lab_estimate lab_mean(const lab_sample *s);
 
-/* The slope of the straight line through points (x, y), by least squares, with the interval that the scatter around it
- * gives. n >= 3. */
+/* The slope of the least-squares line through n >= 3 points (x, y). The interval comes from the residuals. */
 lab_estimate lab_slope(const double *x, const double *y, unsigned n);
 
 /* ---- distributions ---- */

@@ -5,39 +5,39 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "story.h"
+#include "trace_example.h"
 
 enum { LINE_MAX_BYTES = 256 };
 
-void tell(story *s, const char *format, ...) {
+void print(example *x, const char *format, ...) {
     char text[LINE_MAX_BYTES];
     va_list arguments;
     va_start(arguments, format);
     int bytes = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    if (sure(s, bytes >= 0 && bytes < LINE_MAX_BYTES, "a line is too long"))
-        s->say(s->context, text, (size_t)bytes);
+    if (check(x, bytes >= 0 && bytes < LINE_MAX_BYTES, "a line is too long"))
+        x->say(x->context, text, (size_t)bytes);
 }
 
-void tell_title(story *s, const char *title) {
+void print_title(example *x, const char *title) {
     static const char RULE[] = "-------------------------------------------------------------------------------";
-    tell(s, "%s\n%.*s\n", title, (int)strlen(title), RULE);
+    print(x, "%s\n%.*s\n", title, (int)strlen(title), RULE);
 }
 
-bool sure(story *s, bool holds, const char *sentence) {
-    if (!holds && s->wrong == NULL)
-        s->wrong = sentence;
-    return s->wrong == NULL;
+bool check(example *x, bool holds, const char *sentence) {
+    if (!holds && x->wrong == NULL)
+        x->wrong = sentence;
+    return x->wrong == NULL;
 }
 
-bool done(story *s, kith_status status) {
-    return sure(s, status == KITH_OK, kith_status_text(status));
+bool check_status(example *x, kith_status status) {
+    return check(x, status == KITH_OK, kith_status_text(status));
 }
 
 const char *lab_trace(uint64_t seed, lab_say *say, void *context) {
-    story s = {seed, say, context, NULL};
-    trace_cuckoo(&s);
-    if (s.wrong == NULL)
-        trace_bloom(&s);
-    return s.wrong;
+    example x = {seed, say, context, NULL};
+    trace_cuckoo(&x);
+    if (x.wrong == NULL)
+        trace_bloom(&x);
+    return x.wrong;
 }

@@ -1,484 +1,486 @@
-/* How keys get into a cuckoo table: three stories.
+/* trace_cuckoo.c: draws how keys are inserted into a cuckoo table, in three examples.
  *
- *     figure 1 of [4]     six places, five keys, and a sixth that moves three of them
- *     the same, but       … a sixth whose two places hold keys that want the same two: a bad configuration
- *     four to a bucket    the table as it is by default: nothing moves until the search has found a free slot
+ *     figure 1 of [4]      six slots, five keys, and a sixth key that moves three of them
+ *     bad configuration    the same table, but the candidate slots of the sixth key hold two keys that have the same
+ *                          two candidates
+ *     four per bucket      a table with the default options: nothing moves until the search has found a free slot
  *
- * The keys of figure 1 have names such as a7: numbers are tried until a key has the two places that the figure gives it,
- * in a table of this seed. Both places of a key are told by a second table of the same seed, so of the same functions,
- * whose first places are all taken: a key that is put in there goes to its second place, and a look-up then looks at both.
+ * The keys of figure 1 have names such as a7. Numbers are tried until a key has, in a table with this seed, the two
+ * candidate slots that the figure gives it. The candidate slots of a key are read from a second table with the same
+ * seed, and therefore with the same hash functions. All first slots of that table are occupied. So a key that is
+ * inserted there goes to its second slot, and a lookup reads both of its slots.
  *
- * A table is drawn from a copy of it, `at`, that follows the moves which the trace tells. After each story every key is looked
- * up, and has to be found where the copy has it. */
+ * The drawing is made from a copy of the table, `at`, which repeats the moves in the trace. At the end of each example
+ * every key is looked up and must be found where the copy has it. */
 #include <stdio.h>
 #include <string.h>
 
-#include "story.h"
+#include "trace_example.h"
 
 enum {
     NAME_BYTES = 16,
     STEPS_MAX = 1024,
     KEYS_MAX = 64,
     SLOTS_MAX = 256,
-    ROW = 10,      /* places drawn side by side */
-    TRIES = 10000, /* numbers, or seeds, until something is as it should be: a dozen are enough */
+    ROW = 10,      /* slots drawn side by side */
+    TRIES = 10000, /* the most numbers or seeds to try until one fits; about a dozen are enough */
     FIGURE_SLOTS = 6,
     FIGURE_KEYS = 5,
     BUCKETS = 6,
-    NOBODY = -1,
+    NO_KEY = -1,
 };
 
 typedef struct key {
     char name[NAME_BYTES];
-    uint64_t first, second; /* places, where they are known */
+    uint64_t first, second; /* the candidate slots, if they are known */
 } key;
 
 typedef struct step {
     kith_step what;
-    uint64_t place, to;
+    uint64_t slot, to;
 } step;
 
-typedef struct nest {
-    story *s;
+typedef struct drawing {
+    example *x;
     kith_table *table;
     unsigned b;
     uint64_t slots;
-    bool places_known; /* since the functions are those that the keys were chosen by */
+    bool candidates_known; /* false once new hash functions were drawn */
     key keys[KEYS_MAX];
     int count;
-    int at[SLOTS_MAX]; /* the key in a slot, or NOBODY */
+    int at[SLOTS_MAX]; /* the key in a slot, or NO_KEY */
     step steps[STEPS_MAX];
     unsigned step_count;
     bool rebuilt;
-} nest;
+} drawing;
 
-/* ---- tables and what they do ---- */
+/* ---- tables and their steps ---- */
 
-/* Of a rebuild the first step only is kept: what comes after it are the places of another table. */
-static void note(void *context, kith_step what, uint64_t place, uint64_t to) {
-    nest *n = context;
+/* Of a rebuild only the first step is kept, because the slots after it are those of another table. */
+static void record(void *context, kith_step what, uint64_t slot, uint64_t to) {
+    drawing *d = context;
     bool rebuild = what == KITH_STEP_REHASH || what == KITH_STEP_GROW;
-    if (!n->rebuilt && n->step_count < STEPS_MAX)
-        n->steps[n->step_count++] = (step){what, place, to};
-    n->rebuilt |= rebuild;
+    if (!d->rebuilt && d->step_count < STEPS_MAX)
+        d->steps[d->step_count++] = (step){what, slot, to};
+    d->rebuilt |= rebuild;
 }
 
-static uint64_t slots_of(story *s, const kith_table *table) {
+static uint64_t slots_of(example *x, const kith_table *table) {
     kith_table_stats stats = KITH_TABLE_STATS_INIT;
-    (void)done(s, kith_table_stats_of(table, &stats));
+    (void)check_status(x, kith_table_stats_of(table, &stats));
     return stats.slots;
 }
 
-static bool begin(nest *n, story *s, const char *options, unsigned b, uint64_t slots, uint64_t seed) {
-    *n = (nest){.s = s, .b = b, .places_known = b == 1};
-    memset(n->at, 0xff, sizeof n->at);
+static bool begin(drawing *d, example *x, const char *options, unsigned b, uint64_t slots, uint64_t seed) {
+    *d = (drawing){.x = x, .b = b, .candidates_known = b == 1};
+    memset(d->at, 0xff, sizeof d->at);
     kith_table_spec spec = KITH_TABLE_SPEC_INIT;
     spec.kind = "cuckoo";
     spec.options = options;
-    spec.capacity = slots - b; /* the library takes a bucket more */
+    spec.capacity = slots - b; /* the library adds one bucket */
     spec.seed = seed != 0 ? seed : 1;
-    spec.trace = note;
-    spec.trace_context = n;
-    if (!done(s, kith_table_create(&spec, &n->table)))
+    spec.trace = record;
+    spec.trace_context = d;
+    if (!check_status(x, kith_table_create(&spec, &d->table)))
         return false;
-    n->slots = slots_of(s, n->table);
-    return sure(s, n->slots == slots, "the table has another size than it was given");
+    d->slots = slots_of(x, d->table);
+    return check(x, d->slots == slots, "the table does not have the requested number of slots");
 }
 
-static void put(nest *n, const char *name) {
-    n->step_count = 0;
-    n->rebuilt = false;
-    (void)done(n->s, kith_table_put(n->table, name, strlen(name), 0, NULL));
-    (void)sure(n->s, n->step_count < STEPS_MAX, "a put takes more steps than there is room for");
+static void put(drawing *d, const char *name) {
+    d->step_count = 0;
+    d->rebuilt = false;
+    (void)check_status(d->x, kith_table_put(d->table, name, strlen(name), 0, NULL));
+    (void)check(d->x, d->step_count < STEPS_MAX, "an insertion takes more steps than can be recorded");
 }
 
-/* The steps of a look-up. */
-static bool look_up(nest *n, const char *name) {
-    n->step_count = 0;
-    n->rebuilt = false;
-    return kith_table_has(n->table, name, strlen(name));
+/* Looks a key up and records the steps. */
+static bool look_up(drawing *d, const char *name) {
+    d->step_count = 0;
+    d->rebuilt = false;
+    return kith_table_has(d->table, name, strlen(name));
 }
 
-/* The first slot of the bucket where a key is found. */
-static uint64_t found_at(nest *n, const char *name) {
-    bool in = look_up(n, name);
-    return sure(n->s, in && n->step_count > 0, "a key is lost") ? n->steps[n->step_count - 1].place : 0;
+/* Returns the first slot of the bucket in which the key is found. */
+static uint64_t found_at(drawing *d, const char *name) {
+    bool found = look_up(d, name);
+    return check(d->x, found && d->step_count > 0, "a key is lost") ? d->steps[d->step_count - 1].slot : 0;
 }
 
-/* ---- both places of a key: see above ---- */
+/* ---- the candidate slots of a key ---- */
 
-static void block_first_places(nest *blocked) {
+static void block_first_slots(drawing *blocked) {
     uint64_t left = blocked->slots / 2;
-    for (unsigned i = 0; left > 0 && sure(blocked->s, i < TRIES, "a place is nobody's first"); i++) {
+    for (unsigned i = 0; left > 0 && check(blocked->x, i < TRIES, "a slot is not the first slot of any key"); i++) {
         char name[16];
         (void)snprintf(name, sizeof name, "blocker %u", i);
         (void)look_up(blocked, name);
-        uint64_t place = blocked->steps[0].place;
-        if (blocked->at[place] != NOBODY)
+        uint64_t slot = blocked->steps[0].slot;
+        if (blocked->at[slot] != NO_KEY)
             continue;
-        blocked->at[place] = 0;
+        blocked->at[slot] = 0;
         left--;
         put(blocked, name);
     }
 }
 
-static void find_places(nest *blocked, key *k) {
+static void find_candidates(drawing *blocked, key *k) {
     put(blocked, k->name);
     (void)look_up(blocked, k->name);
-    if (!sure(blocked->s, blocked->step_count == 2, "a look-up does not look at two places"))
+    if (!check(blocked->x, blocked->step_count == 2, "a lookup does not read two slots"))
         return;
-    k->first = blocked->steps[0].place;
-    k->second = blocked->steps[1].place;
-    (void)done(blocked->s, kith_table_remove(blocked->table, k->name, strlen(k->name), NULL));
+    k->first = blocked->steps[0].slot;
+    k->second = blocked->steps[1].slot;
+    (void)check_status(blocked->x, kith_table_remove(blocked->table, k->name, strlen(k->name), NULL));
 }
 
-/* A key of this letter and these places, the first of all numbers. */
-static void find_key(nest *blocked, char letter, uint64_t first, uint64_t second, key *k) {
+/* Finds the key with this letter, the lowest number and these candidate slots. */
+static void find_key(drawing *blocked, char letter, uint64_t first, uint64_t second, key *k) {
     unsigned number = 0;
     do {
         (void)snprintf(k->name, sizeof k->name, "%c%u", letter, ++number % TRIES);
-        find_places(blocked, k);
-    } while (sure(blocked->s, number < TRIES, "no key has these places") && (k->first != first || k->second != second));
+        find_candidates(blocked, k);
+    } while (check(blocked->x, number < TRIES, "no key has these slots") && (k->first != first || k->second != second));
 }
 
 /* ---- drawing ---- */
 
-static const char *name_at(const nest *n, uint64_t slot) {
-    return n->at[slot] == NOBODY ? "" : n->keys[n->at[slot]].name;
+static const char *name_at(const drawing *d, uint64_t slot) {
+    return d->at[slot] == NO_KEY ? "" : d->keys[d->at[slot]].name;
 }
 
-typedef char place_text[64];
+typedef char slot_text[64];
 
-/* Counted from 1, as the figure does: "4", or "bucket 2, slot 4". */
-static const char *text_of_place(const nest *n, uint64_t slot, place_text text) {
-    if (n->b == 1)
-        (void)snprintf(text, sizeof(place_text), "%llu", (unsigned long long)slot + 1);
+/* Numbers count from 1, as in the figure: "slot 4", or "bucket 2 slot 4". */
+static const char *slot_name(const drawing *d, uint64_t slot, slot_text text) {
+    if (d->b == 1)
+        (void)snprintf(text, sizeof(slot_text), "slot %llu", (unsigned long long)slot + 1);
     else
-        (void)snprintf(text, sizeof(place_text), "bucket %llu slot %llu", (unsigned long long)(slot / n->b) + 1,
-                       (unsigned long long)(slot % n->b) + 1);
+        (void)snprintf(text, sizeof(slot_text), "bucket %llu slot %llu", (unsigned long long)(slot / d->b) + 1,
+                       (unsigned long long)(slot % d->b) + 1);
     return text;
 }
 
-static void draw_rule(story *s, uint64_t cells) {
-    tell(s, "       ");
+static void draw_rule(example *x, uint64_t cells) {
+    print(x, "       ");
     for (uint64_t i = 0; i < cells; i++)
-        tell(s, "+------");
-    tell(s, "+\n");
+        print(x, "+------");
+    print(x, "+\n");
 }
 
-/* A row of cells, with a star at the one that has changed. */
-static void draw_cells(const nest *n, uint64_t from, uint64_t to, uint64_t changed) {
+/* Draws a row of slots, with a star at the one that has changed. */
+static void draw_cells(const drawing *d, uint64_t from, uint64_t to, uint64_t changed) {
     for (uint64_t slot = from; slot < to; slot++)
-        tell(n->s, "|%c%-5s", slot == changed ? '*' : ' ', name_at(n, slot));
-    tell(n->s, "|\n");
+        print(d->x, "|%c%-5s", slot == changed ? '*' : ' ', name_at(d, slot));
+    print(d->x, "|\n");
 }
 
-/* A row of numbers, each at the first letter of its cell: places, or where the key in each place could go, which is what
- * the arrows of figure 1 say. */
-static void draw_numbers(const nest *n, uint64_t from, uint64_t to, bool others) {
-    tell(n->s, others ? "or at" : "place");
+/* Draws a row of numbers, each above or below the first letter of its cell: the numbers of the slots, or for each slot
+ * the other candidate slot of its key, which is what the arrows of figure 1 show. */
+static void draw_numbers(const drawing *d, uint64_t from, uint64_t to, bool others) {
+    print(d->x, others ? "other" : "slot ");
     uint64_t column = 5;
     for (uint64_t slot = from; slot < to; slot++) {
-        const key *k = n->at[slot] == NOBODY ? NULL : &n->keys[n->at[slot]];
+        const key *k = d->at[slot] == NO_KEY ? NULL : &d->keys[d->at[slot]];
         if (others && k == NULL)
             continue;
-        uint64_t place = !others ? slot : k->first == slot ? k->second : k->first, cell = 9 + 7 * (slot - from);
-        tell(n->s, "%*s%llu", (int)(cell - column), "", (unsigned long long)place + 1);
-        column = cell + (place + 1 > 9 ? 2 : 1);
+        uint64_t number = !others ? slot : k->first == slot ? k->second : k->first, cell = 9 + 7 * (slot - from);
+        print(d->x, "%*s%llu", (int)(cell - column), "", (unsigned long long)number + 1);
+        column = cell + (number + 1 > 9 ? 2 : 1);
     }
-    tell(n->s, "\n");
+    print(d->x, "\n");
 }
 
-static void draw(const nest *n, uint64_t changed) {
-    uint64_t row = n->b == 1 ? ROW : n->b;
-    for (uint64_t from = 0; from < n->slots; from += row) {
-        uint64_t to = from + row < n->slots ? from + row : n->slots;
-        if (n->b == 1)
-            draw_numbers(n, from, to, false);
-        if (n->b == 1 || from == 0)
-            draw_rule(n->s, to - from);
-        if (n->b == 1)
-            tell(n->s, "       ");
+static void draw(const drawing *d, uint64_t changed) {
+    uint64_t row = d->b == 1 ? ROW : d->b;
+    for (uint64_t from = 0; from < d->slots; from += row) {
+        uint64_t to = from + row < d->slots ? from + row : d->slots;
+        if (d->b == 1)
+            draw_numbers(d, from, to, false);
+        if (d->b == 1 || from == 0)
+            draw_rule(d->x, to - from);
+        if (d->b == 1)
+            print(d->x, "       ");
         else
-            tell(n->s, "%5llu  ", (unsigned long long)(from / n->b) + 1);
-        draw_cells(n, from, to, changed);
-        if (n->b == 1 || to == n->slots)
-            draw_rule(n->s, to - from);
-        if (n->b == 1 && n->places_known)
-            draw_numbers(n, from, to, true);
+            print(d->x, "%5llu  ", (unsigned long long)(from / d->b) + 1);
+        draw_cells(d, from, to, changed);
+        if (d->b == 1 || to == d->slots)
+            draw_rule(d->x, to - from);
+        if (d->b == 1 && d->candidates_known)
+            draw_numbers(d, from, to, true);
     }
-    tell(n->s, "\n");
+    print(d->x, "\n");
 }
 
-/* ---- what a put did, step by step ---- */
+/* ---- the steps of an insertion ---- */
 
-static unsigned steps_of(const nest *n, kith_step what) {
+static unsigned steps_of(const drawing *d, kith_step what) {
     unsigned count = 0;
-    for (unsigned i = 0; i < n->step_count; i++)
-        count += n->steps[i].what == what;
+    for (unsigned i = 0; i < d->step_count; i++)
+        count += d->steps[i].what == what;
     return count;
 }
 
-static const step *move_number(const nest *n, unsigned number) {
+static const step *move_number(const drawing *d, unsigned number) {
     unsigned i = 0;
-    while (n->steps[i].what != KITH_STEP_MOVE || number-- > 0)
+    while (d->steps[i].what != KITH_STEP_MOVE || number-- > 0)
         i++;
-    return &n->steps[i];
+    return &d->steps[i];
 }
 
-/* The key in hand takes a slot, and who was there is in hand. */
-static void exchange(nest *n, int *hand, uint64_t slot) {
-    int other = n->at[slot];
-    n->at[slot] = *hand;
-    *hand = other;
+/* Puts the displaced key into a slot; the key that was there is now the displaced one. */
+static void exchange(drawing *d, int *displaced, uint64_t slot) {
+    int other = d->at[slot];
+    d->at[slot] = *displaced;
+    *displaced = other;
 }
 
-static void tell_move(nest *n, const step *move, int hand) {
-    place_text from, to;
-    tell(n->s, "move   %s from %s to %s", n->keys[hand].name, text_of_place(n, move->place, from),
-         text_of_place(n, move->to, to));
-    if (n->at[move->to] != NOBODY)
-        tell(n->s, ", where %s was", name_at(n, move->to));
-    tell(n->s, "\n");
+static void print_move(drawing *d, const step *move, int displaced) {
+    slot_text from, to;
+    print(d->x, "move   %s from %s to %s", d->keys[displaced].name, slot_name(d, move->slot, from),
+          slot_name(d, move->to, to));
+    if (d->at[move->to] != NO_KEY)
+        print(d->x, ", displacing %s", name_at(d, move->to));
+    print(d->x, "\n");
 }
 
-/* A walk: the new key takes its first place, and each key that is put out goes to its other one. */
-static void follow_walk(nest *n, int new_key, unsigned moves) {
-    int hand = new_key;
-    uint64_t slot = n->keys[new_key].first;
-    if (!sure(n->s, moves > 0 && move_number(n, 0)->place == slot, "the walk does not begin at the first place"))
+/* A walk: the new key takes its first slot, and each displaced key goes to its other candidate slot. */
+static void follow_walk(drawing *d, int new_key, unsigned moves) {
+    int displaced = new_key;
+    uint64_t slot = d->keys[new_key].first;
+    if (!check(d->x, moves > 0 && move_number(d, 0)->slot == slot, "the walk does not begin at the first slot"))
         return;
-    place_text text;
-    tell(n->s, "put    %s takes %s, where %s was\n", n->keys[hand].name, text_of_place(n, slot, text),
-         name_at(n, slot));
-    exchange(n, &hand, slot);
-    draw(n, slot);
+    slot_text text;
+    print(d->x, "put    %s into %s, displacing %s\n", d->keys[displaced].name, slot_name(d, slot, text),
+          name_at(d, slot));
+    exchange(d, &displaced, slot);
+    draw(d, slot);
     for (unsigned i = 0; i < moves; i++) {
-        const step *move = move_number(n, i);
-        if (!sure(n->s, move->place == slot && hand != NOBODY, "a move begins where nobody was put out"))
+        const step *move = move_number(d, i);
+        if (!check(d->x, move->slot == slot && displaced != NO_KEY, "a move begins at a slot that displaced no key"))
             return;
         slot = move->to;
-        tell_move(n, move, hand);
-        exchange(n, &hand, slot);
-        draw(n, slot);
+        print_move(d, move, displaced);
+        exchange(d, &displaced, slot);
+        draw(d, slot);
     }
-    if (!n->rebuilt) {
-        (void)sure(n->s, hand == NOBODY, "the last key has no place");
+    if (!d->rebuilt) {
+        (void)check(d->x, displaced == NO_KEY, "the last displaced key has no slot");
         return;
     }
-    /* The walk is undone: the key in hand goes back to where it was put out, and so do those before it. */
-    place_text back;
-    tell(n->s, "That was as many steps as a walk may take: all of them are taken back.\n");
-    tell(n->s, "back   %s to %s\n", n->keys[hand].name, text_of_place(n, slot, back));
-    exchange(n, &hand, slot);
-    for (unsigned i = moves; i < steps_of(n, KITH_STEP_MOVE); i++) {
-        const step *move = move_number(n, i);
-        tell(n->s, "back   %s from %s to %s\n", n->keys[hand].name, text_of_place(n, move->place, text),
-             text_of_place(n, move->to, back));
-        exchange(n, &hand, move->to);
+    /* The walk is undone: each displaced key goes back to the slot that it was displaced from, the last one first. */
+    slot_text back;
+    print(d->x, "The walk has reached its limit of steps. All of its moves are undone.\n");
+    print(d->x, "undo   %s to %s\n", d->keys[displaced].name, slot_name(d, slot, back));
+    exchange(d, &displaced, slot);
+    for (unsigned i = moves; i < steps_of(d, KITH_STEP_MOVE); i++) {
+        const step *move = move_number(d, i);
+        print(d->x, "undo   %s from %s to %s\n", d->keys[displaced].name, slot_name(d, move->slot, text),
+              slot_name(d, move->to, back));
+        exchange(d, &displaced, move->to);
     }
-    (void)sure(n->s, hand == new_key, "a walk that is taken back leaves another key than the new one");
+    (void)check(d->x, displaced == new_key, "undoing a walk leaves another key than the new one");
 }
 
-/* A search: the last of the path moves first, into the free slot, and the new key comes last. */
-static void follow_search(nest *n, int new_key) {
-    unsigned moves = steps_of(n, KITH_STEP_MOVE);
+/* A search: the last key of the path moves first, into the free slot, and the new key is put in last. */
+static void follow_search(drawing *d, int new_key) {
+    unsigned moves = steps_of(d, KITH_STEP_MOVE);
     uint64_t slot = 0;
     for (unsigned i = 0; i < moves; i++) {
-        const step *move = move_number(n, i);
-        int hand = n->at[move->place];
-        if (!sure(n->s, hand != NOBODY && n->at[move->to] == NOBODY, "a move goes from nowhere, or to a taken slot"))
+        const step *move = move_number(d, i);
+        int moved = d->at[move->slot];
+        if (!check(d->x, moved != NO_KEY && d->at[move->to] == NO_KEY,
+                   "a move starts at an empty slot or ends at an occupied one"))
             return;
-        tell_move(n, move, hand);
-        n->at[move->to] = hand;
-        n->at[move->place] = NOBODY;
-        slot = move->place;
-        draw(n, move->to);
+        print_move(d, move, moved);
+        d->at[move->to] = moved;
+        d->at[move->slot] = NO_KEY;
+        slot = move->slot;
+        draw(d, move->to);
     }
-    place_text text;
-    tell(n->s, "put    %s takes %s\n", n->keys[new_key].name, text_of_place(n, slot, text));
-    n->at[slot] = new_key;
-    draw(n, slot);
+    slot_text text;
+    print(d->x, "put    %s into %s\n", d->keys[new_key].name, slot_name(d, slot, text));
+    d->at[slot] = new_key;
+    draw(d, slot);
 }
 
-/* A key that has gone in without a move: of its bucket it has the lowest slot that was free. */
-static void settle(nest *n, int new_key) {
-    uint64_t slot = found_at(n, n->keys[new_key].name), end = slot + n->b;
-    while (slot < end && n->at[slot] != NOBODY)
+/* Notes a key that was inserted without a move: it has the lowest free slot of its bucket. */
+static void place_without_moves(drawing *d, int new_key) {
+    uint64_t slot = found_at(d, d->keys[new_key].name), end = slot + d->b;
+    while (slot < end && d->at[slot] != NO_KEY)
         slot++;
-    if (sure(n->s, slot < end, "a key is found in a full bucket"))
-        n->at[slot] = new_key;
+    if (check(d->x, slot < end, "a key is found in a full bucket"))
+        d->at[slot] = new_key;
 }
 
-/* Every key is where the drawing has it; after a rebuild, the drawing is made of what look-ups find. */
-static void check(nest *n) {
-    for (int i = 0; i < n->count; i++) {
-        uint64_t first = found_at(n, n->keys[i].name);
+/* Checks that lookups find every key where the drawing has it, and prints where that is. */
+static void list_keys(drawing *d) {
+    for (int i = 0; i < d->count; i++) {
+        uint64_t first = found_at(d, d->keys[i].name);
         bool there = false;
-        for (unsigned slot = 0; slot < n->b; slot++)
-            there |= n->at[first + slot] == i;
-        if (!sure(n->s, there, "a key is not found where the moves have brought it"))
+        for (unsigned slot = 0; slot < d->b; slot++)
+            there |= d->at[first + slot] == i;
+        if (!check(d->x, there, "a key is not found where the moves have put it"))
             return;
     }
-    place_text text;
-    tell(n->s, "found  ");
-    for (int i = 0; i < n->count; i++) {
-        uint64_t place = found_at(n, n->keys[i].name);
+    print(d->x, "found  ");
+    for (int i = 0; i < d->count; i++) {
+        uint64_t slot = found_at(d, d->keys[i].name);
         if (i > 0)
-            tell(n->s, i % 6 == 0 ? ",\n       " : ", ");
-        if (n->b == 1)
-            tell(n->s, "%s at %s", n->keys[i].name, text_of_place(n, place, text));
-        else
-            tell(n->s, "%s in %llu", n->keys[i].name, (unsigned long long)(place / n->b) + 1);
+            print(d->x, i % 6 == 0 ? ",\n       " : ", ");
+        print(d->x, d->b == 1 ? "%s at %llu" : "%s in %llu", d->keys[i].name, (unsigned long long)(slot / d->b) + 1);
     }
-    tell(n->s, "\n\n");
+    print(d->x, "\n\n");
 }
 
-static void draw_after_rebuild(nest *n) {
+/* Finds every key by a lookup, since the trace does not show where a rebuild put it. */
+static void draw_after_rebuild(drawing *d) {
     kith_table_stats stats = KITH_TABLE_STATS_INIT;
-    if (!done(n->s, kith_table_stats_of(n->table, &stats)))
+    if (!check_status(d->x, kith_table_stats_of(d->table, &stats)))
         return;
-    tell(n->s, "New functions are drawn, %llu time%s, and all keys are put again.\n",
-         (unsigned long long)stats.rehashes, stats.rehashes == 1 ? "" : "s");
+    print(d->x, "New hash functions are drawn, %llu time%s, and all keys are inserted again.\n",
+          (unsigned long long)stats.rehashes, stats.rehashes == 1 ? "" : "s");
     if (stats.growths > 0)
-        tell(n->s, "Then the table grows, from %llu places to %llu.\n", (unsigned long long)n->slots,
-             (unsigned long long)stats.slots);
-    n->slots = stats.slots;
-    n->places_known = false;
-    if (!sure(n->s, n->slots <= SLOTS_MAX, "the table has grown too large to be drawn"))
+        print(d->x, "Then the table grows from %llu slots to %llu.\n", (unsigned long long)d->slots,
+              (unsigned long long)stats.slots);
+    d->slots = stats.slots;
+    d->candidates_known = false;
+    if (!check(d->x, d->slots <= SLOTS_MAX, "the table has grown too large to be drawn"))
         return;
-    memset(n->at, 0xff, sizeof n->at);
-    for (int i = 0; i < n->count; i++) {
-        uint64_t place = found_at(n, n->keys[i].name);
-        if (!sure(n->s, n->at[place] == NOBODY, "two keys are in one place"))
+    memset(d->at, 0xff, sizeof d->at);
+    for (int i = 0; i < d->count; i++) {
+        uint64_t slot = found_at(d, d->keys[i].name);
+        if (!check(d->x, d->at[slot] == NO_KEY, "two keys are in one slot"))
             return;
-        n->at[place] = i;
+        d->at[slot] = i;
     }
-    draw(n, UINT64_MAX);
+    draw(d, UINT64_MAX);
 }
 
 /* ---- figure 1 ---- */
 
 typedef struct figure_key {
     char letter;
-    uint64_t first, second; /* as in the figure, from 1 */
+    uint64_t first, second; /* candidate slots, counted from 1 as in the figure */
 } figure_key;
 
-/* In this order each goes to where the figure has it: k and w find their first places taken. */
+/* In this order each key goes where the figure has it. k and w go to their second slot, because the first is
+ * occupied. */
 static const figure_key FIGURE[FIGURE_KEYS] = {{'a', 2, 5}, {'b', 1, 6}, {'z', 3, 4}, {'k', 3, 5}, {'w', 1, 6}};
 
 static const char *const FIGURE_OPTIONS = "layout=two d=2 b=1 insert=walk load=100";
 
-static void tell_key(story *s, const key *k) {
-    tell(s, "key    %-6s h1 = %llu, h2 = %llu\n", k->name, (unsigned long long)k->first + 1,
-         (unsigned long long)k->second + 1);
+static void print_key(example *x, const key *k) {
+    print(x, "key    %-6s h1 = %llu, h2 = %llu\n", k->name, (unsigned long long)k->first + 1,
+          (unsigned long long)k->second + 1);
 }
 
-static void draw_figure(story *s, nest *n, nest *blocked, figure_key last) {
-    if (!begin(n, s, FIGURE_OPTIONS, 1, FIGURE_SLOTS, s->seed) ||
-        !begin(blocked, s, FIGURE_OPTIONS, 1, FIGURE_SLOTS, s->seed))
+static void draw_figure(example *x, drawing *d, drawing *blocked, figure_key last) {
+    if (!begin(d, x, FIGURE_OPTIONS, 1, FIGURE_SLOTS, x->seed) ||
+        !begin(blocked, x, FIGURE_OPTIONS, 1, FIGURE_SLOTS, x->seed))
         return;
-    block_first_places(blocked);
-    for (unsigned i = 0; i <= FIGURE_KEYS && s->wrong == NULL; i++) {
+    block_first_slots(blocked);
+    for (unsigned i = 0; i <= FIGURE_KEYS && x->wrong == NULL; i++) {
         figure_key f = i < FIGURE_KEYS ? FIGURE[i] : last;
         key k = {0};
         find_key(blocked, f.letter, f.first - 1, f.second - 1, &k);
-        tell_key(s, &k);
-        n->keys[n->count] = k;
+        print_key(x, &k);
+        d->keys[d->count] = k;
         if (i == FIGURE_KEYS)
             break;
-        put(n, k.name);
-        if (sure(s, steps_of(n, KITH_STEP_MOVE) == 0 && !n->rebuilt, "a key that has room moves another"))
-            settle(n, n->count++);
+        put(d, k.name);
+        if (check(x, steps_of(d, KITH_STEP_MOVE) == 0 && !d->rebuilt, "a key with a free candidate slot moves another"))
+            place_without_moves(d, d->count++);
     }
-    tell(s, "\n");
-    draw(n, UINT64_MAX);
-    if (s->wrong != NULL)
+    print(x, "\n");
+    draw(d, UINT64_MAX);
+    if (x->wrong != NULL)
         return;
-    int new_key = n->count++;
-    put(n, n->keys[new_key].name);
-    tell(s, "       %s comes, and both of its places are taken.\n", n->keys[new_key].name);
-    /* A walk makes a move for each place that it looks at, but for the first; one that fails makes them again, backwards. */
-    unsigned moves = steps_of(n, KITH_STEP_MOVE);
-    follow_walk(n, new_key, n->rebuilt ? moves / 2 : moves);
-    if (s->wrong == NULL && n->rebuilt)
-        draw_after_rebuild(n);
-    if (s->wrong == NULL)
-        check(n);
+    int new_key = d->count++;
+    put(d, d->keys[new_key].name);
+    print(x, "       %s is inserted. Both of its slots are occupied.\n", d->keys[new_key].name);
+    /* A walk makes one move for each slot that it reads after the first. A walk that fails repeats them backwards. */
+    unsigned moves = steps_of(d, KITH_STEP_MOVE);
+    follow_walk(d, new_key, d->rebuilt ? moves / 2 : moves);
+    if (x->wrong == NULL && d->rebuilt)
+        draw_after_rebuild(d);
+    if (x->wrong == NULL)
+        list_keys(d);
 }
 
-static void figure(story *s, figure_key last) {
-    static const nest EMPTY;
-    nest n = EMPTY, blocked = EMPTY;
-    draw_figure(s, &n, &blocked, last);
-    kith_table_free(n.table);
+static void figure(example *x, figure_key last) {
+    static const drawing EMPTY;
+    drawing d = EMPTY, blocked = EMPTY;
+    draw_figure(x, &d, &blocked, last);
+    kith_table_free(d.table);
     kith_table_free(blocked.table);
 }
 
-/* ---- four to a bucket ---- */
+/* ---- four slots per bucket ---- */
 
 static const char *const BUCKET_OPTIONS = "d=2 b=4 insert=search load=100";
 
-/* Fills the table up to the first key that moves two others or more. False: it was rebuilt before. */
-static bool fill_buckets(nest *n) {
-    for (n->count = 0; n->count < KEYS_MAX && n->s->wrong == NULL;) {
-        key *k = &n->keys[n->count];
-        (void)snprintf(k->name, sizeof k->name, "k%d", n->count + 1);
-        put(n, k->name);
-        unsigned moves = steps_of(n, KITH_STEP_MOVE);
-        if (n->rebuilt)
+/* Fills the table up to the first key that moves at least two others. Returns false if a rebuild came first. */
+static bool fill_buckets(drawing *d) {
+    for (d->count = 0; d->count < KEYS_MAX && d->x->wrong == NULL;) {
+        key *k = &d->keys[d->count];
+        (void)snprintf(k->name, sizeof k->name, "k%d", d->count + 1);
+        put(d, k->name);
+        unsigned moves = steps_of(d, KITH_STEP_MOVE);
+        if (d->rebuilt)
             return false;
         if (moves >= 2)
             return true;
         if (moves == 1) {
-            const step *move = move_number(n, 0);
-            n->at[move->to] = n->at[move->place];
-            n->at[move->place] = n->count++;
+            const step *move = move_number(d, 0);
+            d->at[move->to] = d->at[move->slot];
+            d->at[move->slot] = d->count++;
         } else {
-            settle(n, n->count++);
+            place_without_moves(d, d->count++);
         }
     }
     return false;
 }
 
-static void buckets(story *s) {
-    nest n;
+static void buckets(example *x) {
+    drawing d;
     bool found = false;
-    for (uint64_t i = 0; !found && sure(s, i < TRIES, "no key has to move two others"); i++) {
-        if (!begin(&n, s, BUCKET_OPTIONS, 4, (uint64_t)4 * BUCKETS, s->seed * TRIES + i)) {
-            kith_table_free(n.table);
+    for (uint64_t i = 0; !found && check(x, i < TRIES, "no key has to move two others"); i++) {
+        if (!begin(&d, x, BUCKET_OPTIONS, 4, (uint64_t)4 * BUCKETS, x->seed * TRIES + i)) {
+            kith_table_free(d.table);
             return;
         }
-        found = fill_buckets(&n);
+        found = fill_buckets(&d);
         if (!found)
-            kith_table_free(n.table);
-        if (s->wrong != NULL)
+            kith_table_free(d.table);
+        if (x->wrong != NULL)
             break;
     }
     if (!found)
         return;
-    draw(&n, UINT64_MAX);
-    tell(s, "       k%d comes, and both of its buckets are full.\n", n.count + 1);
-    follow_search(&n, n.count);
-    n.count++;
-    if (s->wrong == NULL)
-        check(&n);
-    kith_table_free(n.table);
+    draw(&d, UINT64_MAX);
+    print(x, "       k%d is inserted. Both of its buckets are full.\n", d.count + 1);
+    follow_search(&d, d.count);
+    d.count++;
+    if (x->wrong == NULL)
+        list_keys(&d);
+    kith_table_free(d.table);
 }
 
-void trace_cuckoo(story *s) {
-    tell_title(s, "Cuckoo hashing: one place for each of two functions, as in figure 1 of [4]");
-    tell(s, "h1 gives a place of the first half, h2 one of the second. The caption of the\n"
-            "figure has h2(x) = 6; its text says 1, which is no place of the second half.\n\n");
-    figure(s, (figure_key){'x', 2, 6});
-    if (s->wrong != NULL)
+void trace_cuckoo(example *x) {
+    print_title(x, "Cuckoo hashing: two functions, one slot per bucket, as in figure 1 of [4]");
+    print(x, "h1 gives a slot in the first half, h2 one in the second half. The caption of\n"
+             "the figure has h2(x) = 6; its text has 1, which is not in the second half.\n\n");
+    figure(x, (figure_key){'x', 2, 6});
+    if (x->wrong != NULL)
         return;
-    tell_title(s, "The same table, and a key that can't get in: a bad configuration");
-    tell(s, "b, w and the new key have the same two places.\n\n");
-    figure(s, (figure_key){'x', 1, 6});
-    if (s->wrong != NULL)
+    print_title(x, "The same table and a key that cannot be inserted: a bad configuration");
+    print(x, "b, w and the new key have the same two candidate slots.\n\n");
+    figure(x, (figure_key){'x', 1, 6});
+    if (x->wrong != NULL)
         return;
-    tell_title(s, "Four slots to a bucket: the search");
-    tell(s, "Nothing moves until a free slot is found; then the last of the path moves.\n\n");
-    buckets(s);
+    print_title(x, "Four slots per bucket: the breadth-first search");
+    print(x, "Nothing moves until a free slot is found. Then the last key of the path moves\n"
+             "first.\n\n");
+    buckets(x);
 }

@@ -45,7 +45,8 @@ typedef struct kith_filter_spec {
     const char *kind;    /* a name of kith_filter_kind_at(); NULL: the smallest kind that can do all of `needs` */
     uint32_t needs;      /* kith_capability bits that the filter must have */
     uint64_t capacity;   /* n: distinct keys that go in at least */
-    double rate; /* 0 < rate < 1: probability that an absent key is taken for present, at full capacity; see plan.rate */
+    double
+        rate; /* 0 < rate < 1: probability that an absent key is taken for present, at full capacity; see plan.rate */
     uint64_t bytes;      /* size of the whole file or block, at most */
     uint64_t max_bytes;  /* limit for the block, and for growth as kith_filter_limit() says: for input that you do not
                             trust; 0: none */

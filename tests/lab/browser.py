@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""The report in a real browser: browser.py KITH LAB_REPORT
+"""Tests the report in a real browser: browser.py KITH LAB_REPORT
 
-KITH is the tool, whose report of a claim is looked at; LAB_REPORT --write DIR writes one of claims that are as ugly as can
-be. Copies of both pages get a probe, a script that tries them from inside, and are shown at several widths in one window;
-what the probes saw comes back in the window's document. Exits 77 where there is no browser.
+Two reports are tested: the report of a real claim, written by KITH, and one with texts and plots that are difficult to
+show, written by LAB_REPORT --write DIR. A probe, which is a script that tests the page from inside, is added to a copy
+of each page. One window shows the copies in frames of several widths, and the probes post their results to the document
+of that window. Exits with 77 if there is no browser.
 """
 import csv
 import json
@@ -19,7 +20,7 @@ import zlib
 WIDTHS = [320, 400, 700, 1200]
 BROWSERS = ["chromium", "chromium-browser", "google-chrome"]
 
-# Before everything else in the page: what goes wrong is kept.
+# Inserted before everything else in the page: collects errors.
 WATCH = """<script>
 window.wrong = [];
 window.addEventListener('error', function (e) { window.wrong.push('error: ' + e.message); }, true);
@@ -29,10 +30,10 @@ console.error = console.warn = function () { window.wrong.push('console: ' + Arr
 </script>
 """
 
-# Behind everything else: hover, focus, keys and taps are tried on points of each plot, and the page is measured.
+# Inserted after everything else: tests hover, focus, keys and taps on points of each plot, and measures the page.
 PROBE = """<script>
 window.addEventListener('load', function () {
-  var seen = {wrong: window.wrong, figures: {}, ids: [], links: [], plots_tried: 0};
+  var seen = {wrong: window.wrong, figures: {}, ids: [], links: [], plots_tested: 0};
   var tip = document.getElementById('tip'), all = function (what, where) {
     return Array.prototype.slice.call((where || document).querySelectorAll(what));
   };
@@ -41,15 +42,17 @@ window.addEventListener('load', function () {
     return title ? title.textContent : circle.getAttribute('aria-label');
   }
   function expect(holds, what) { if (!holds) seen.wrong.push(what); }
-  function tell(figure, way, circle, exactly) {
-    var where = figure.id + ', ' + way + ': ', at = circle.getBoundingClientRect(), box = tip.getBoundingClientRect();
-    expect(!tip.hidden && box.width > 0, where + 'no values are shown');
+  function expect_tip(figure, action, circle, exactly) {
+    var where = figure.id + ', ' + action + ': ';
+    var at = circle.getBoundingClientRect(), box = tip.getBoundingClientRect();
+    expect(!tip.hidden && box.width > 0, where + 'no tooltip is shown');
     var near = all('circle', figure).filter(function (c) {
       var r = c.getBoundingClientRect();
       return exactly ? c === circle : Math.hypot(r.left - at.left, r.top - at.top) < 12;
     }).map(words);
-    expect(near.indexOf(tip.textContent) >= 0, where + 'other values are shown: ' + tip.textContent);
-    expect(box.left >= 0 && box.right <= document.documentElement.clientWidth, where + 'values are shown outside');
+    expect(near.indexOf(tip.textContent) >= 0, where + 'the tooltip shows wrong values: ' + tip.textContent);
+    var inside = box.left >= 0 && box.right <= document.documentElement.clientWidth;
+    expect(inside, where + 'the tooltip is outside the page');
   }
   function mouse(svg, type, circle) {
     var r = circle.getBoundingClientRect();
@@ -67,33 +70,33 @@ window.addEventListener('load', function () {
       expect(x >= 0 && x <= box.width && y >= 0 && y <= box.height, figure.id + ': a point is outside');
     });
     if (circles.length === 0) return;
-    seen.plots_tried++;
+    seen.plots_tested++;
     [0, Math.floor(circles.length / 2), circles.length - 1].forEach(function (i) {
       figure.scrollIntoView();
       mouse(svg, 'mousemove', circles[i]);
-      tell(figure, 'hover', circles[i], false);
+      expect_tip(figure, 'hover', circles[i], false);
       svg.dispatchEvent(new MouseEvent('mouseleave'));
-      expect(tip.hidden, figure.id + ': values stay when the pointer leaves');
+      expect(tip.hidden, figure.id + ': the tooltip stays when the pointer leaves');
       mouse(svg, 'click', circles[i]);
-      tell(figure, 'tap', circles[i], false);
+      expect_tip(figure, 'tap', circles[i], false);
       svg.dispatchEvent(new MouseEvent('mouseleave'));
       document.activeElement.blur();
       circles[i].focus();
-      tell(figure, 'focus', circles[i], true);
+      expect_tip(figure, 'focus', circles[i], true);
     });
-    expect(all('circle[tabindex="0"]', svg).length === 1, figure.id + ': not just one stop of the Tab key');
+    expect(all('circle[tabindex="0"]', svg).length === 1, figure.id + ': the plot is not exactly one tab stop');
     document.activeElement.blur();
     circles[0].focus();
     document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: 'End', bubbles: true}));
     if (circles.length > 1) {
-      tell(figure, 'End', circles[circles.length - 1], true);
+      expect_tip(figure, 'End', circles[circles.length - 1], true);
       document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowLeft', bubbles: true}));
-      tell(figure, 'left arrow', circles[circles.length - 2], true);
+      expect_tip(figure, 'left arrow', circles[circles.length - 2], true);
     }
     window.dispatchEvent(new Event('scroll'));
-    tell(figure, 'scrolling', document.activeElement, true);
+    expect_tip(figure, 'scrolling', document.activeElement, true);
     document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape', bubbles: true}));
-    expect(tip.hidden, figure.id + ': values stay after Escape');
+    expect(tip.hidden, figure.id + ': the tooltip stays after Escape');
     document.activeElement.blur();
   });
   var root = document.documentElement;
@@ -134,12 +137,12 @@ def browser():
     for name in BROWSERS:
         if shutil.which(name):
             return shutil.which(name)
-    print("skipped: no browser is here (Debian: chromium)")
+    print("skipped: no browser found (Debian: chromium)")
     sys.exit(77)
 
 
 def show(box, page, size, *options):
-    """What the browser prints; its complaints about the page are failures."""
+    """Shows a page and returns what the browser prints. Messages on its console are failures."""
     profile = tempfile.mkdtemp(dir=box)
     done = subprocess.run(
         [browser(), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-extensions",
@@ -148,17 +151,18 @@ def show(box, page, size, *options):
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120,
         env={**os.environ, "HOME": box, "XDG_CONFIG_HOME": box, "XDG_CACHE_HOME": box})
     words = done.stderr.decode(errors="replace")
-    expect(done.returncode == 0, "%s: the browser ends with %d:\n%s" % (page, done.returncode, words[-2000:]))
+    expect(done.returncode == 0, "%s: the browser exits with %d:\n%s" % (page, done.returncode, words[-2000:]))
     for line in words.splitlines():
         expect(":CONSOLE" not in line, "console: " + line)
     return done.stdout.decode()
 
 
 def probed(folder):
-    """The page with the probe, beside the page."""
+    """Writes a copy of the page with the probe next to the page, and returns its URL."""
     with open(os.path.join(folder, "index.html"), encoding="utf-8") as file:
         html = file.read()
-    expect(not re.search(r"https?://|<link|<img|@import|src=", html), folder + ": the page asks for something outside")
+    external = re.search(r"https?://|<link|<img|@import|src=", html)
+    expect(not external, folder + ": the page refers to an external resource")
     html = html.replace("<head>\n", "<head>\n" + WATCH, 1).replace("</body>", PROBE + "</body>", 1)
     with open(os.path.join(folder, "probed.html"), "w", encoding="utf-8") as file:
         file.write(html)
@@ -166,7 +170,7 @@ def probed(folder):
 
 
 def look(box, folders):
-    """What the probes saw, by folder and width: frames one after the other, since only one can have the focus."""
+    """Returns the results of the probes by folder and width. Frames load one by one: only one can have the focus."""
     pages = [(folder, width, probed(folder)) for folder in folders for width in WIDTHS]
     frames = "".join('<iframe name="%d" style="width:%dpx;height:800px;border:0;display:block"></iframe>' % (i, width)
                      for i, (_, width, _) in enumerate(pages))
@@ -184,7 +188,7 @@ next();""" % json.dumps([url for _, _, url in pages])
         data = json.loads(text)
         folder, width, _ = pages[int(data["frame"])]
         seen[folder, width] = data["seen"]
-    expect(len(seen) == len(pages), "%d of %d probes answered" % (len(seen), len(pages)))
+    expect(len(seen) == len(pages), "%d of %d probes returned a result" % (len(seen), len(pages)))
     return seen
 
 
@@ -200,27 +204,30 @@ def judge(folder, width, seen):
     expect(seen["width"] == width, where + "the frame has %d pixels" % seen["width"])
     expect(seen["sideways"] <= 0, where + "scrolls sideways by %d: %s" % (seen["sideways"], seen["too_wide"]))
     expect(seen["too_wide"] == [], where + "too wide: %s" % seen["too_wide"])
-    expect(len(seen["ids"]) == len(set(seen["ids"])), where + "an id is there twice")
+    expect(len(seen["ids"]) == len(set(seen["ids"])), where + "an id occurs twice")
     for link in seen["links"]:
-        expect(link[1:] in seen["ids"], where + link + " leads nowhere")
+        expect(link[1:] in seen["ids"], where + link + ": broken link")
     for claim, verdicts in seen["claims"]:
-        expect("#" + claim in seen["links"] and len(verdicts) == 1, where + claim + " has not one verdict and a link")
+        expect("#" + claim in seen["links"], where + claim + " is not in the contents")
+        expect(len(verdicts) == 1, where + claim + " does not have exactly one verdict")
     points = {}
     for row in rows_of(folder, "points.csv"):
         counts = points.setdefault(row["figure"], {"measured": 0, "predicted": 0})
         counts[row["part"]] += row["x"] != "" and row["y"] != ""
     expect(set(points) <= set(seen["figures"]), where + "figures are missing")
-    expect(seen["plots_tried"] >= len([p for p in points.values() if sum(p.values()) > 0]), where + "plots were not tried")
+    with_points = [p for p in points.values() if sum(p.values()) > 0]
+    expect(seen["plots_tested"] >= len(with_points), where + "some plots were not tested")
     for figure, got in seen["figures"].items():
         counts = points.get(figure, {"measured": 0, "predicted": 0})
         expect(got["p"] == counts["measured"], where + "%s has %d points, not %d" % (figure, got["p"], counts["measured"]))
-        expect(min(counts["predicted"], 40) <= got["q"] <= counts["predicted"], where + figure + ": places of curves")
-        expect(got["marks"] >= 2, where + figure + " has no marks at its axes")
-        expect(got["legend"] == got["series"], where + figure + " has another number of series in its legend")
+        expect(min(counts["predicted"], 40) <= got["q"] <= counts["predicted"],
+               where + figure + ": wrong number of circles on curves")
+        expect(got["marks"] >= 2, where + figure + " has no tick marks")
+        expect(got["legend"] == got["series"], where + figure + " has a legend with the wrong number of series")
 
 
 def pixels(path):
-    """Bytes of an 8-bit PNG's pixels, and how many a pixel has."""
+    """Returns the pixels of an 8-bit PNG as bytes, and the number of bytes per pixel."""
     with open(path, "rb") as file:
         data = file.read()
     at, body, head = 8, b"", None
@@ -247,11 +254,11 @@ def pixels(path):
 
 
 def colours(box, page, name, *options):
-    """Mean brightness and number of colours of what is shown."""
+    """Shows a page and returns the mean brightness and the number of colours of the screenshot."""
     path = os.path.join(box, name + ".png")
     show(box, page, (700, 600), "--screenshot=" + path, *options)
     if not os.path.exists(path):
-        expect(False, name + ": no picture came")
+        expect(False, name + ": no screenshot was written")
         return 0, 0
     data, step = pixels(path)
     different = {data[i:i + 3] for i in range(0, len(data), step)}
@@ -264,10 +271,10 @@ def main():
     browser()
     start = time.time()
     with tempfile.TemporaryDirectory(prefix="kith-browser-", ignore_cleanup_errors=True) as box:
-        real, ugly = os.path.join(box, "real"), os.path.join(box, "ugly")
+        real, difficult = os.path.join(box, "real"), os.path.join(box, "difficult")
         subprocess.run([kith, "lab", "--quick", "--seed", "1", "--report", real, "B2"], check=True, stdout=subprocess.DEVNULL)
-        subprocess.run([lab_report, "--write", ugly], check=True)
-        for (folder, width), seen in look(box, [real, ugly]).items():
+        subprocess.run([lab_report, "--write", difficult], check=True)
+        for (folder, width), seen in look(box, [real, difficult]).items():
             judge(folder, width, seen)
         page = os.path.join(real, "index.html")
         light, light_colours = colours(box, page, "light", "--blink-settings=preferredColorScheme=1")

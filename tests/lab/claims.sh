@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A claim must hold, whatever the seed: claims.sh KITH CLAIM
-# One quick run; in the long tier (KITH_TIER=soak) 20 of them with other seeds, and one in full.
+# Checks that a claim does not fail: claims.sh KITH CLAIM
+# Runs it once with --quick. In the long tier (KITH_TIER=soak) also with 19 other seeds, and once in full.
 set -u
 kith=$1 claim=$2 failed=0
 

@@ -1,9 +1,10 @@
-/* The lab over a library with a fault: the claims that speak of it must fail.
+/* Runs the lab with a fault planted in the library. The claims about the faulty part must fail.
  *
  *     lab_faulty FAULT CLAIM…
  *
- * Calls from the lab to the library are replaced at link time (--wrap, see wrap.txt) by functions that call the true one
- * and spoil what it does or says, in the way that a mistake in the library would. One fault is armed at a time. */
+ * At link time, calls from the lab to the library are redirected (--wrap, see wrap.txt) to the functions below. They
+ * call the real function and falsify its effect or its result, as a bug in the library would. Each run has one
+ * fault. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,13 +17,13 @@
 #include "family/nest.h"
 #include "kind.h"
 
-static const char *armed = "";
+static const char *planted = "";
 
-static bool is_armed(const char *name) {
-    return strcmp(armed, name) == 0;
+static bool is_planted(const char *name) {
+    return strcmp(planted, name) == 0;
 }
 
-/* ---- look-ups ---- */
+/* ---- lookups ---- */
 
 size_t __real_kith_filter_has_many(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe);
 size_t __wrap_kith_filter_has_many(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe);
@@ -35,19 +36,19 @@ static double rate_now(const kith_filter *f) {
     return kith_filter_stats_of(f, &stats) == KITH_OK ? stats.rate_now : 0;
 }
 
-/* `rate` is asked for once a batch. */
-static bool spoilt_answer(bool yes, uint64_t digest, double rate) {
+/* Falsifies the result of one lookup. The caller computes `rate` only once per batch, because that is slow. */
+static bool falsified(bool yes, uint64_t digest, double rate) {
     uint64_t dice = kithi_mix(digest + 77);
-    if (is_armed("the_rate_is_doubled"))
+    if (is_planted("the_rate_is_doubled"))
         return yes || (double)dice * 0x1p-64 < rate;
-    if (is_armed("a_key_is_forgotten"))
+    if (is_planted("a_key_is_not_found"))
         return yes && dice % 512 != 0;
     return yes;
 }
 
 bool __wrap_kith_filter_has_digest(const kith_filter *f, uint64_t digest) {
-    double rate = is_armed("the_rate_is_doubled") ? rate_now(f) : 0;
-    return spoilt_answer(__real_kith_filter_has_digest(f, digest), digest, rate);
+    double rate = is_planted("the_rate_is_doubled") ? rate_now(f) : 0;
+    return falsified(__real_kith_filter_has_digest(f, digest), digest, rate);
 }
 
 bool __wrap_kith_filter_has(const kith_filter *f, const void *key, size_t key_bytes) {
@@ -55,22 +56,22 @@ bool __wrap_kith_filter_has(const kith_filter *f, const void *key, size_t key_by
 }
 
 size_t __wrap_kith_filter_has_many(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    double rate = is_armed("the_rate_is_doubled") ? rate_now(f) : 0;
+    double rate = is_planted("the_rate_is_doubled") ? rate_now(f) : 0;
     size_t yes = 0;
     if (maybe != NULL)
         memset(maybe, 0, (n + 63) / 64 * sizeof *maybe);
     for (size_t i = 0; i < n; i++) {
-        bool answer = spoilt_answer(__real_kith_filter_has_digest(f, digests[i]), digests[i], rate);
+        bool found = falsified(__real_kith_filter_has_digest(f, digests[i]), digests[i], rate);
         if (maybe != NULL)
-            maybe[i / 64] |= (uint64_t)answer << (i % 64);
-        yes += answer;
+            maybe[i / 64] |= (uint64_t)found << (i % 64);
+        yes += found;
     }
     return yes;
 }
 
 /* ---- digests and functions ---- */
 
-/* One in sixteen values is one of a few. */
+/* Maps one in sixteen values to one of 64 values. */
 static uint64_t biased(uint64_t value) {
     return kithi_mix(value) % 16 == 0 ? kithi_mix(value % 64) : value;
 }
@@ -82,7 +83,7 @@ void __wrap_kith_filter_digest_packed(const kith_filter *f, const void *keys, si
 void __wrap_kith_filter_digest_packed(const kith_filter *f, const void *keys, size_t key_bytes, size_t n,
                                       uint64_t *digests) {
     __real_kith_filter_digest_packed(f, keys, key_bytes, n, digests);
-    for (size_t i = 0; i < n && is_armed("digests_are_biased"); i++)
+    for (size_t i = 0; i < n && is_planted("digests_are_biased"); i++)
         digests[i] = biased(digests[i]);
 }
 
@@ -90,10 +91,10 @@ uint64_t __real_kith_function_word(const kith_function *function, uint64_t word)
 uint64_t __wrap_kith_function_word(const kith_function *function, uint64_t word);
 uint64_t __wrap_kith_function_word(const kith_function *function, uint64_t word) {
     uint64_t value = __real_kith_function_word(function, word);
-    return is_armed("functions_are_biased") ? biased(value) : value;
+    return is_planted("functions_are_biased") ? biased(value) : value;
 }
 
-/* ---- changes ---- */
+/* ---- adding and removing ---- */
 
 static void empty_counter(void *context, uint64_t cell, uint64_t holds, uint64_t wanted) {
     (void)holds, (void)wanted;
@@ -101,7 +102,7 @@ static void empty_counter(void *context, uint64_t cell, uint64_t holds, uint64_t
     f->body[cell / 2] &= (uint8_t)(cell % 2 == 0 ? 0xf0 : 0x0f);
 }
 
-/* Takes away what is in a slot, as a kick would that forgets to put it down. */
+/* Empties an occupied slot, as if an insertion had displaced its key and then lost it. */
 static void drop_some_slot(kith_filter *f, uint64_t dice) {
     uint64_t regions = f->head.params[KITHI_REGIONS], region_slots = f->shape.cells / regions;
     uint64_t cell = dice % f->shape.cells;
@@ -118,17 +119,17 @@ static bool has_slots(const kith_filter *f) {
 kith_status __real_kith_filter_add_digest(kith_filter *f, uint64_t digest, bool *was_new);
 kith_status __wrap_kith_filter_add_digest(kith_filter *f, uint64_t digest, bool *was_new);
 kith_status __wrap_kith_filter_add_digest(kith_filter *f, uint64_t digest, bool *was_new) {
-    if (is_armed("the_last_copy_is_refused") && has_slots(f) && f->head.hash.seed % 2 == 0) {
+    if (is_planted("the_last_copy_is_refused") && has_slots(f) && f->head.hash.seed % 2 == 0) {
         uint64_t copies = f->kind->copies(f, digest);
         if (copies + 1 == f->shape.max_copies)
             return KITH_E_COPIES;
     }
     kith_status status = __real_kith_filter_add_digest(f, digest, was_new);
-    if (is_armed("counters_wrap_round") && status == KITH_E_COPIES && !has_slots(f)) {
+    if (is_planted("counters_wrap_around") && status == KITH_E_COPIES && !has_slots(f)) {
         (void)kith_filter_look(f, digest, empty_counter, f);
         return KITH_OK;
     }
-    if (is_armed("a_kick_drops_a_key") && status == KITH_OK && has_slots(f) && kithi_mix(digest) % 128 == 0)
+    if (is_planted("a_kick_drops_a_key") && status == KITH_OK && has_slots(f) && kithi_mix(digest) % 128 == 0)
         drop_some_slot(f, kithi_mix(digest + 5));
     return status;
 }
@@ -143,17 +144,17 @@ kith_status __wrap_kith_filter_add_many(kith_filter *f, const uint64_t *digests,
 kith_status __wrap_kith_filter_add_many(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
                                         size_t *done) {
     kith_status status = KITH_OK;
-    size_t went_in = 0;
+    size_t added = 0;
     if (was_new != NULL)
         memset(was_new, 0, (n + 63) / 64 * sizeof *was_new);
-    for (; went_in < n && status == KITH_OK; went_in += status == KITH_OK) {
+    for (; added < n && status == KITH_OK; added += status == KITH_OK) {
         bool is_new = false;
-        status = __wrap_kith_filter_add_digest(f, digests[went_in], &is_new);
+        status = __wrap_kith_filter_add_digest(f, digests[added], &is_new);
         if (status == KITH_OK && was_new != NULL)
-            was_new[went_in / 64] |= (uint64_t)is_new << (went_in % 64);
+            was_new[added / 64] |= (uint64_t)is_new << (added % 64);
     }
     if (done != NULL)
-        *done = went_in;
+        *done = added;
     return status;
 }
 
@@ -161,7 +162,7 @@ kith_status __real_kith_filter_remove_digest(kith_filter *f, uint64_t digest);
 kith_status __wrap_kith_filter_remove_digest(kith_filter *f, uint64_t digest);
 kith_status __wrap_kith_filter_remove_digest(kith_filter *f, uint64_t digest) {
     kith_status status = __real_kith_filter_remove_digest(f, digest);
-    if (is_armed("a_removal_takes_two") && status == KITH_OK)
+    if (is_planted("a_removal_removes_two") && status == KITH_OK)
         (void)!__real_kith_filter_remove_digest(f, digest);
     return status;
 }
@@ -174,21 +175,21 @@ kith_status __wrap_kith_filter_remove(kith_filter *f, const void *key, size_t ke
 kith_status __wrap_kith_filter_remove_many(kith_filter *f, const uint64_t *digests, size_t n, size_t *done);
 kith_status __wrap_kith_filter_remove_many(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
     kith_status status = KITH_OK;
-    size_t taken = 0;
-    for (; taken < n && status == KITH_OK; taken += status == KITH_OK)
-        status = __wrap_kith_filter_remove_digest(f, digests[taken]);
+    size_t removed = 0;
+    for (; removed < n && status == KITH_OK; removed += status == KITH_OK)
+        status = __wrap_kith_filter_remove_digest(f, digests[removed]);
     if (done != NULL)
-        *done = taken;
+        *done = removed;
     return status;
 }
 
-/* ---- two filters, and what a filter says of itself ---- */
+/* ---- two filters, statistics ---- */
 
 kith_status __real_kith_filter_merge(kith_filter *into, const kith_filter *from);
 kith_status __wrap_kith_filter_merge(kith_filter *into, const kith_filter *from);
 kith_status __wrap_kith_filter_merge(kith_filter *into, const kith_filter *from) {
     kith_status status = __real_kith_filter_merge(into, from);
-    if (is_armed("merge_forgets_some") && status == KITH_OK)
+    if (is_planted("a_merge_loses_some_bits") && status == KITH_OK)
         memset(into->body, 0, (size_t)into->head.body_bytes / 16 + 1);
     return status;
 }
@@ -196,15 +197,15 @@ kith_status __wrap_kith_filter_merge(kith_filter *into, const kith_filter *from)
 kith_status __real_kith_filter_intersect(kith_filter *into, const kith_filter *from);
 kith_status __wrap_kith_filter_intersect(kith_filter *into, const kith_filter *from);
 kith_status __wrap_kith_filter_intersect(kith_filter *into, const kith_filter *from) {
-    return is_armed("intersection_is_union") ? __real_kith_filter_merge(into, from)
-                                             : __real_kith_filter_intersect(into, from);
+    return is_planted("intersection_computes_the_union") ? __real_kith_filter_merge(into, from)
+                                                         : __real_kith_filter_intersect(into, from);
 }
 
 kith_status __real_kith_filter_subset(const kith_filter *part, const kith_filter *whole, bool *subset);
 kith_status __wrap_kith_filter_subset(const kith_filter *part, const kith_filter *whole, bool *subset);
 kith_status __wrap_kith_filter_subset(const kith_filter *part, const kith_filter *whole, bool *subset) {
     kith_status status = __real_kith_filter_subset(part, whole, subset);
-    *subset = *subset || is_armed("all_is_within_all");
+    *subset = *subset || is_planted("the_subset_test_always_says_yes");
     return status;
 }
 
@@ -212,24 +213,23 @@ kith_status __real_kith_filter_stats_of(const kith_filter *f, kith_filter_stats 
 kith_status __wrap_kith_filter_stats_of(const kith_filter *f, kith_filter_stats *stats);
 kith_status __wrap_kith_filter_stats_of(const kith_filter *f, kith_filter_stats *stats) {
     kith_status status = __real_kith_filter_stats_of(f, stats);
-    if (is_armed("the_estimate_is_off"))
+    if (is_planted("the_estimate_is_off"))
         stats->keys_now *= 1.1;
     return status;
 }
 
-static void shift_second_place(void *context, uint64_t cell, uint64_t holds, uint64_t wanted);
 typedef struct shifting {
     kith_look look;
     void *context;
-    unsigned seen, ways;
+    unsigned seen, slots; /* slots that a lookup reads: the first half are in one bucket, the others in the alternate */
     uint64_t cells;
 } shifting;
-static void shift_second_place(void *context, uint64_t cell, uint64_t holds, uint64_t wanted) {
+static void shift_alternate_bucket(void *context, uint64_t cell, uint64_t holds, uint64_t wanted) {
     shifting *s = context;
-    bool second = s->seen++ >= s->ways / 2;
-    s->look(s->context, second ? (cell + s->ways / 2 * (wanted % 3)) % s->cells : cell, holds, wanted);
+    bool second = s->seen++ >= s->slots / 2;
+    s->look(s->context, second ? (cell + s->slots / 2 * (wanted % 3)) % s->cells : cell, holds, wanted);
 }
-static void count_ways(void *context, uint64_t cell, uint64_t holds, uint64_t wanted) {
+static void count_slots(void *context, uint64_t cell, uint64_t holds, uint64_t wanted) {
     (void)cell, (void)holds, (void)wanted;
     ++*(unsigned *)context;
 }
@@ -237,18 +237,18 @@ static void count_ways(void *context, uint64_t cell, uint64_t holds, uint64_t wa
 bool __real_kith_filter_look(const kith_filter *f, uint64_t digest, kith_look look, void *context);
 bool __wrap_kith_filter_look(const kith_filter *f, uint64_t digest, kith_look look, void *context);
 bool __wrap_kith_filter_look(const kith_filter *f, uint64_t digest, kith_look look, void *context) {
-    if (!is_armed("the_other_place_is_elsewhere") || !has_slots(f))
+    if (!is_planted("the_alternate_bucket_is_wrong") || !has_slots(f))
         return __real_kith_filter_look(f, digest, look, context);
     shifting s = {look, context, 0, 0, f->shape.cells};
-    (void)__real_kith_filter_look(f, digest, count_ways, &s.ways);
-    return __real_kith_filter_look(f, digest, shift_second_place, &s);
+    (void)__real_kith_filter_look(f, digest, count_slots, &s.slots);
+    return __real_kith_filter_look(f, digest, shift_alternate_bucket, &s);
 }
 
 /* ---- sizes ---- */
 
-static kith_filter_spec hopeful(const kith_filter_spec *spec) {
+static kith_filter_spec with_a_higher_rate(const kith_filter_spec *spec) {
     kith_filter_spec s = *spec;
-    if (is_armed("the_planner_hopes") && s.rate > 0)
+    if (is_planted("the_planner_is_too_optimistic") && s.rate > 0)
         s.rate = fmin(1.5 * s.rate, 0.9);
     return s;
 }
@@ -256,14 +256,14 @@ static kith_filter_spec hopeful(const kith_filter_spec *spec) {
 kith_status __real_kith_filter_create(const kith_filter_spec *spec, kith_filter **filter);
 kith_status __wrap_kith_filter_create(const kith_filter_spec *spec, kith_filter **filter);
 kith_status __wrap_kith_filter_create(const kith_filter_spec *spec, kith_filter **filter) {
-    kith_filter_spec s = hopeful(spec);
+    kith_filter_spec s = with_a_higher_rate(spec);
     return __real_kith_filter_create(&s, filter);
 }
 
 kith_status __real_kith_filter_plan(const kith_filter_spec *spec, kith_plan *plan);
 kith_status __wrap_kith_filter_plan(const kith_filter_spec *spec, kith_plan *plan);
 kith_status __wrap_kith_filter_plan(const kith_filter_spec *spec, kith_plan *plan) {
-    kith_filter_spec s = hopeful(spec);
+    kith_filter_spec s = with_a_higher_rate(spec);
     return __real_kith_filter_plan(&s, plan);
 }
 
@@ -281,13 +281,13 @@ kith_status __wrap_kith_table_create(const kith_table_spec *spec, kith_table **t
     char options[256];
     (void)snprintf(options, sizeof options, "%s", spec->options != NULL ? spec->options : "");
     kith_table_spec s = *spec;
-    if (is_armed("double_hashing_is_linear"))
+    if (is_planted("double_hashing_is_linear"))
         replace_word(options, "double", "linear");
-    if (is_armed("two_functions_for_three"))
+    if (is_planted("two_functions_instead_of_three"))
         replace_word(options, "d=3", "d=2");
-    if (is_armed("a_table_ignores_its_seed"))
+    if (is_planted("a_table_ignores_its_seed"))
         s.seed = 1;
-    if (is_armed("a_table_takes_a_weak_family")) {
+    if (is_planted("a_table_uses_a_weak_family")) {
         s.family = KITH_FAMILY_MULTIPLY_SHIFT;
         s.independence = 0;
     }
@@ -296,7 +296,7 @@ kith_status __wrap_kith_table_create(const kith_table_spec *spec, kith_table **t
     return __real_kith_table_create(&s, table);
 }
 
-/* Every 257th key takes another one with it. */
+/* Every 257th insertion removes another key. */
 kith_status __real_kith_table_put(kith_table *table, const void *key, size_t key_bytes, uint64_t value, bool *was_new);
 kith_status __wrap_kith_table_put(kith_table *table, const void *key, size_t key_bytes, uint64_t value, bool *was_new);
 kith_status __wrap_kith_table_put(kith_table *table, const void *key, size_t key_bytes, uint64_t value, bool *was_new) {
@@ -306,7 +306,7 @@ kith_status __wrap_kith_table_put(kith_table *table, const void *key, size_t key
     size_t other_bytes;
     uint64_t other_value;
     kith_cursor cursor = {{0}};
-    if (is_armed("a_kick_drops_a_key") && status == KITH_OK && ++puts % 257 == 0 &&
+    if (is_planted("a_kick_drops_a_key") && status == KITH_OK && ++puts % 257 == 0 &&
         kith_table_next(table, &cursor, &other, &other_bytes, &other_value)) {
         uint8_t copy[16];
         if (other_bytes <= sizeof copy) {
@@ -319,8 +319,8 @@ kith_status __wrap_kith_table_put(kith_table *table, const void *key, size_t key
 
 /* ---- */
 
-static void quiet(void *context, double done, const char *at_work) {
-    (void)context, (void)done, (void)at_work;
+static void quiet(void *context, double done, const char *running) {
+    (void)context, (void)done, (void)running;
 }
 
 static const char *const FAULTS[] = {
@@ -329,7 +329,7 @@ static const char *const FAULTS[] = {
 #undef FAULT
 };
 
-/* 0 when each claim fails; 1 when one does not; 2 when it was called wrongly. */
+/* Exits with 0 if every claim fails, 1 if one does not, and 2 for invalid arguments. */
 int main(int argc, char **argv) {
     static const atomic_bool NEVER = false;
     bool known = false;
@@ -337,7 +337,7 @@ int main(int argc, char **argv) {
         known |= strcmp(FAULTS[i], argv[1]) == 0;
     if (!known)
         return 2;
-    armed = argv[1];
+    planted = argv[1];
     int status = 0;
     for (int i = 2; i < argc; i++) {
         const lab_claim *claim = lab_claim_named(argv[i]);
@@ -345,7 +345,7 @@ int main(int argc, char **argv) {
             return 2;
         lab_result *r = lab_run(&claim, 1, (lab_settings){.seed = 1, .quick = true, .threads = 1}, &NEVER, quiet, NULL);
         const lab_finding *f = lab_headline(r);
-        printf("%s with %s: %s: %s\n", claim->id, armed, lab_verdict_text(r->verdict), f != NULL ? f->what : "-");
+        printf("%s with %s: %s: %s\n", claim->id, planted, lab_verdict_text(r->verdict), f != NULL ? f->what : "-");
         status |= r->verdict != LAB_FAILS;
         lab_results_free(r, 1);
     }

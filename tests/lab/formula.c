@@ -1,5 +1,5 @@
-/* Formulas in HTML. */
-#include <lab/formula.h>
+/* Tests the conversion of formulas to HTML. */
+#include <lab/report/formula.h>
 
 #include "check.h"
 
@@ -12,7 +12,7 @@ static void is(const char *formula, const char *html) {
     CHECK(same);
 }
 
-TEST(text_is_itself) {
+TEST(text_is_copied) {
     is("", "");
     is("42 ≤ 43", "42 ≤ 43");
     is("max(1, 2)", "max(1, 2)");
@@ -25,14 +25,14 @@ TEST(text_is_escaped) {
     is("2^{<}", "2<sup>&lt;</sup>");
 }
 
-TEST(quantities_are_slanted) {
+TEST(variables_are_italic) {
     is("n", "<i>n</i>");
     is("ε = n/m", "<i>ε</i> = <i>n</i>/<i>m</i>");
     is("kn", "<i>kn</i>");
     is("α + β", "<i>α</i> + <i>β</i>");
 }
 
-TEST(words_numbers_and_constants_stand_upright) {
+TEST(words_numbers_and_constants_are_upright) {
     is("ln 2", "ln 2");
     is("log n", "log <i>n</i>");
     is("2π", "2π");
@@ -41,7 +41,7 @@ TEST(words_numbers_and_constants_stand_upright) {
     is("×−√", "×−√");
 }
 
-TEST(parts_are_raised_and_lowered) {
+TEST(superscripts_and_subscripts_are_converted) {
     is("e^{−kn/m}", "e<sup>−<i>kn</i>/<i>m</i></sup>");
     is("log_{2}(1/ε)", "log<sub>2</sub>(1/<i>ε</i>)");
     is("2^{2^{n}}", "2<sup>2<sup><i>n</i></sup></sup>");
@@ -49,14 +49,14 @@ TEST(parts_are_raised_and_lowered) {
     is("x^{}", "<i>x</i><sup></sup>");
 }
 
-TEST(fractions_and_roots_are_drawn) {
+TEST(fractions_and_roots_are_converted) {
     is("\\frac{1}{n}", "<span class=\"frac\"><span>1</span><span class=\"over\">/</span><span><i>n</i></span></span>");
     is("\\sqrt{n}", "<span class=\"root\">√<span><i>n</i></span></span>");
     is("\\frac{\\sqrt{2}}{3^{4}}", "<span class=\"frac\"><span><span class=\"root\">√<span>2</span></span></span>"
                                    "<span class=\"over\">/</span><span>3<sup>4</sup></span></span>");
 }
 
-TEST(what_is_not_written_well_is_text) {
+TEST(malformed_formulas_are_copied_as_text) {
     is("2^{n", "2^{<i>n</i>");
     is("2^", "2^");
     is("2^3", "2^3");
@@ -68,7 +68,7 @@ TEST(what_is_not_written_well_is_text) {
     is("\\sqrt", "\\sqrt");
     is("\\other{1}", "\\other{1}");
     is("1^{2^{3}", "1^{2<sup>3</sup>");
-    is("\xce", "\xce"); /* half a letter */
+    is("\xce", "\xce"); /* the first of the two bytes of a Greek letter */
 }
 
 int main(int argc, char **argv) {

@@ -1,4 +1,5 @@
-/* The lab itself, on claims made for it: verdicts, one seed one result, stopping, what is freed. */
+/* Tests the lab itself with claims made for this test: verdicts, random numbers, stopping, and the texts of the
+ * claims. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +10,8 @@
 
 #include "check.h"
 
-static void quiet(void *context, double done, const char *at_work) {
-    (void)context, (void)at_work;
+static void quiet(void *context, double done, const char *running) {
+    (void)context, (void)running;
     CHECK(done >= 0 && done <= 1);
 }
 
@@ -43,14 +44,14 @@ static void one_is_loose(lab *l) {
 }
 static void one_is_wrong(lab *l) {
     one_is_loose(l);
-    lab_find(l, LAB_WRONG, LAB_EQUALS, 1, (lab_estimate){2, 1.9, 2.1}, "beside it");
+    lab_find(l, LAB_WRONG, LAB_EQUALS, 1, (lab_estimate){2, 1.9, 2.1}, "outside the interval");
 }
 static void one_fails(lab *l) {
     one_is_wrong(l);
     lab_find(l, LAB_MUST, LAB_AT_LEAST, 3, (lab_estimate){2, 1.9, 2.1}, "below");
 }
 static void nothing(lab *l) {
-    lab_going(l, 0.5);
+    lab_progress(l, 0.5);
 }
 static void a_status(lab *l) {
     all_hold(l);
@@ -62,11 +63,11 @@ static void a_condition(lab *l) {
     (void)lab_filter(l, "bloom", 10, 0.1, 0, NULL);
     lab_require(l, false, "a key is lost");
 }
-static void a_number_that_is_none(lab *l) {
+static void not_a_number(lab *l) {
     lab_find(l, LAB_MUST, LAB_EQUALS, 1, (lab_estimate){NAN, NAN, NAN}, "not a number");
 }
 
-TEST(a_verdict_is_that_of_the_worst_finding) {
+TEST(the_worst_finding_decides_the_verdict) {
     CHECK(verdict_of(all_hold) == LAB_HOLDS);
     CHECK(verdict_of(one_is_loose) == LAB_IS_LOOSE);
     CHECK(verdict_of(one_is_wrong) == LAB_IS_WRONG);
@@ -74,10 +75,10 @@ TEST(a_verdict_is_that_of_the_worst_finding) {
     CHECK(verdict_of(nothing) == LAB_FAILS);
     CHECK(verdict_of(a_status) == LAB_FAILS);
     CHECK(verdict_of(a_condition) == LAB_FAILS);
-    CHECK(verdict_of(a_number_that_is_none) == LAB_FAILS);
+    CHECK(verdict_of(not_a_number) == LAB_FAILS);
 }
 
-TEST(the_headline_is_the_finding_that_decided) {
+TEST(the_headline_is_the_finding_that_decided_the_verdict) {
     lab_claim claim = {.id = "X1", .title = "x", .sentence = "x.", .run = one_fails};
     lab_result *r = run_one(&claim, 1);
     CHECK(strcmp(lab_headline(r)->what, "below") == 0);
@@ -103,16 +104,16 @@ static bool fits(const uint64_t *observed, const double *expected, size_t n) {
     return verdict_of(fit) == LAB_HOLDS;
 }
 
-TEST(a_fit_holds_for_what_fits_only) {
+TEST(a_chi_square_test_holds_only_if_the_counts_fit) {
     static const double EXPECTED[] = {100, 200, 300, 9, 3, 2, 1};
     CHECK(fits((uint64_t[]){100, 200, 300, 9, 3, 2, 1}, EXPECTED, 7));
     CHECK(fits((uint64_t[]){110, 190, 310, 5, 5, 2, 1}, EXPECTED, 7));
     CHECK(!fits((uint64_t[]){180, 120, 300, 9, 3, 2, 1}, EXPECTED, 7));
-    CHECK(!fits((uint64_t[]){100, 200, 300, 9, 3, 2, 40}, EXPECTED, 7)); /* in the cells that are put together */
-    CHECK(!fits((uint64_t[]){0, 5}, (double[]){1, 4}, 2));               /* too few to tell anything */
+    CHECK(!fits((uint64_t[]){100, 200, 300, 9, 3, 2, 40}, EXPECTED, 7)); /* in the cells that are merged */
+    CHECK(!fits((uint64_t[]){0, 5}, (double[]){1, 4}, 2));               /* too few for a test */
 }
 
-/* ---- chance ---- */
+/* ---- random numbers ---- */
 
 static void draws(lab *l) {
     lab_series *series = lab_points(lab_draw(l, "draws", "x", "y", LAB_LOG_X), "drawn");
@@ -123,7 +124,7 @@ static void draws(lab *l) {
     }
     kith_filter *f = lab_filter(l, "cuckoo", 500, 0.001, 0, NULL);
     lab_fill(l, f, 0, 500);
-    lab_find(l, LAB_MUST, LAB_EQUALS, 500, lab_exact((double)lab_ask(l, f, 0, 500)), "keys found");
+    lab_find(l, LAB_MUST, LAB_EQUALS, 500, lab_exact((double)lab_count_found(l, f, 0, 500)), "keys found");
     lab_drop(l, f);
     lab_drop(l, NULL);
     lab_find(l, LAB_MUST, LAB_SHOWN, 0, lab_exact((double)lab_key(l, 3)), "a key");
@@ -138,7 +139,7 @@ static bool same(const lab_result *a, const lab_result *b) {
     return same && a->findings[1].measured.value == b->findings[1].measured.value;
 }
 
-TEST(one_seed_gives_one_result_with_any_threads_and_other_claims_beside) {
+TEST(a_result_depends_only_on_the_seed_not_on_threads_or_other_claims) {
     lab_claim claims[3] = {{.id = "X1", .run = draws}, {.id = "X2", .run = draws}, {.id = "Y1", .run = draws}};
     const lab_claim *all[] = {&claims[0], &claims[1], &claims[2]};
     lab_result *alone = run_one(&claims[1], 5), *other = run_one(&claims[1], 6);
@@ -159,15 +160,15 @@ static void endless(lab *l) {
     (void)lab_take(l, 100000);
     lab_find(l, LAB_MUST, LAB_EQUALS, 1, lab_exact(1), "so far");
     for (;;)
-        lab_going(l, 0.3);
+        lab_progress(l, 0.3);
 }
 
-static void stop_soon(void *context, double done, const char *at_work) {
-    if (done > 0.1 && strcmp(at_work, "X2") == 0)
+static void stop_soon(void *context, double done, const char *running) {
+    if (done > 0.1 && strcmp(running, "X2") == 0)
         atomic_store((atomic_bool *)context, true);
 }
 
-TEST(a_run_that_is_stopped_keeps_what_is_done) {
+TEST(a_stopped_run_keeps_the_finished_results) {
     lab_claim claims[3] = {{.id = "X1", .run = all_hold}, {.id = "X2", .run = endless}, {.id = "X3", .run = all_hold}};
     const lab_claim *all[] = {&claims[0], &claims[1], &claims[2]};
     atomic_bool stop = false;
@@ -177,9 +178,9 @@ TEST(a_run_that_is_stopped_keeps_what_is_done) {
     lab_results_free(r, 3);
 }
 
-/* ---- the register ---- */
+/* ---- the list of claims ---- */
 
-TEST(claims_have_names_of_their_own_and_all_their_words) {
+TEST(claims_have_unique_ids_and_all_their_texts) {
     CHECK(LAB_CLAIM_COUNT > 0);
     for (size_t i = 0; i < LAB_CLAIM_COUNT; i++) {
         const lab_claim *c = LAB_CLAIMS[i];
@@ -189,17 +190,17 @@ TEST(claims_have_names_of_their_own_and_all_their_words) {
     CHECK(lab_claim_named("b2") == lab_claim_named("B2") && lab_claim_named("Q9") == NULL);
 }
 
-/* A file with every run of white space made one blank. */
+/* Reads a file and replaces every run of white space by one blank. */
 static char *words_of(const char *name) {
     char path[1024];
     (void)snprintf(path, sizeof path, "%s/%s", KITH_SOURCE_DIR, name);
     FILE *file = fopen(path, "r");
     if (file == NULL)
         return NULL;
-    size_t room = 1 << 20, used = 0;
-    char *text = malloc(room);
+    size_t capacity = 1 << 20, used = 0;
+    char *text = malloc(capacity);
     CHECK(text != NULL);
-    for (int c; (c = fgetc(file)) != EOF && used + 1 < room;) {
+    for (int c; (c = fgetc(file)) != EOF && used + 1 < capacity;) {
         bool blank = c == ' ' || c == '\n' || c == '\t';
         if (!blank || (used > 0 && text[used - 1] != ' '))
             text[used++] = blank ? ' ' : (char)c;
@@ -209,7 +210,7 @@ static char *words_of(const char *name) {
     return text;
 }
 
-TEST(the_document_of_the_theory_has_every_claim_with_its_code_and_note) {
+TEST(the_theory_document_contains_every_claim_with_its_code_and_note) {
     char *theory = words_of("docs/theory.md");
     CHECK(theory != NULL);
     for (size_t i = 0; i < LAB_CLAIM_COUNT; i++) {
@@ -222,7 +223,7 @@ TEST(the_document_of_the_theory_has_every_claim_with_its_code_and_note) {
             CHECK_FAIL("docs/theory.md does not have the note of %s", c->id);
         char *code = words_of(c->code);
         if (code == NULL)
-            CHECK_FAIL("%s: there is no %s", c->id, c->code);
+            CHECK_FAIL("%s: there is no file %s", c->id, c->code);
         free(code);
     }
     free(theory);

@@ -1,7 +1,7 @@
-/* The report, of claims made for it: everything that a claim may say or draw, however ugly.
+/* Tests the report with claims made for this test, which contain every text and plot that is difficult to show.
  *
- *     lab_report              the tests
- *     lab_report --write DIR  the report itself, for a browser to look at */
+ *     lab_report              runs the tests
+ *     lab_report --write DIR  writes the report, for the test in a browser */
 #define _GNU_SOURCE
 
 #include <dirent.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include <lab/experiment.h>
-#include <lab/report.h>
+#include <lab/report/report_folder.h>
 #include <lab/report/text.h>
 
 #include "check.h"
@@ -32,7 +32,7 @@ static void plain(lab *l) {
         lab_at(curve, x, lab_exact(x * x));
         lab_at(points, x, (lab_estimate){x * x, x * x / 2, x * x * 2});
     }
-    lab_at(points, 1, (lab_estimate){0, 0, 0.5}); /* none seen */
+    lab_at(points, 1, (lab_estimate){0, 0, 0.5}); /* no event observed */
     lab_at(points, 2, (lab_estimate){NAN, NAN, NAN});
     lab_at(points, INFINITY, lab_exact(1));
 }
@@ -49,7 +49,7 @@ static void loose(lab *l) {
 }
 
 static void wrong(lab *l) {
-    lab_find(l, LAB_WRONG, LAB_EQUALS, 1, (lab_estimate){2, 1.9, 2.1}, "beside it");
+    lab_find(l, LAB_WRONG, LAB_EQUALS, 1, (lab_estimate){2, 1.9, 2.1}, "outside the interval");
     char word[300];
     memset(word, 'w', sizeof word - 1);
     word[sizeof word - 1] = '\0';
@@ -57,18 +57,18 @@ static void wrong(lab *l) {
     lab_parameter(l, word, "%s", word);
     lab_plot *plot = lab_draw(l, word, word, word, LAB_LOG_Y);
     lab_at(lab_points(plot, "%s", word), 3, lab_exact(-1));
-    (void)lab_draw(l, "Nothing", "x", "y", LAB_LOG_X);
+    (void)lab_draw(l, "No points", "x", "y", LAB_LOG_X);
     plot = lab_draw(l, "One point", "x", "y", LAB_LOG_X);
     lab_at(lab_points(plot, "one"), 1e6, lab_exact(1e6));
-    lab_at(lab_curve(plot, "a curve of one"), 1e6, lab_exact(1e6));
-    plot = lab_draw(l, "All alike", "x", "y", LAB_LOG_Y);
-    lab_series *series = lab_points(plot, "alike");
+    lab_at(lab_curve(plot, "a curve of one point"), 1e6, lab_exact(1e6));
+    plot = lab_draw(l, "Equal values", "x", "y", LAB_LOG_Y);
+    lab_series *series = lab_points(plot, "equal");
     for (int i = 0; i < 5; i++)
         lab_at(series, -i, lab_exact(7));
 }
 
 static void fails(lab *l) {
-    lab_find(l, LAB_MUST, LAB_EQUALS, 1, (lab_estimate){2, 1.9, 2.1}, "beside it");
+    lab_find(l, LAB_MUST, LAB_EQUALS, 1, (lab_estimate){2, 1.9, 2.1}, "outside the interval");
 }
 
 static void empty(lab *l) {
@@ -78,22 +78,22 @@ static void empty(lab *l) {
 static const lab_claim CLAIMS[] = {
     {.id = "X1",
      .title = "a <b>title</b> & more",
-     .sentence = "It is <script>bad()</script> \"so\".",
+     .sentence = "This is <script>bad()</script> \"true\".",
      .formula = "ε = \\frac{1}{1 + \\sqrt{n_{0}}} < 2^{−k} {",
      .code = "src/<x>.c",
      .run = plain},
-    {.id = "X2", .title = "k is loose", .sentence = "So it is.", .note = "Not <quite>.", .run = loose},
-    {.id = "X3", .title = "wrong", .sentence = "So it is.", .formula = "1", .note = "Not at all.", .run = wrong},
+    {.id = "X2", .title = "k is loose", .sentence = "This is true.", .note = "Not <quite>.", .run = loose},
+    {.id = "X3", .title = "wrong", .sentence = "This is true.", .formula = "1", .note = "Not at all.", .run = wrong},
     {.id = "X4", .title = "fails", .sentence = "It fails.", .run = fails},
-    {.id = "X5", .title = "says nothing", .sentence = "Nothing.", .run = empty},
-    {.id = "X6", .title = "not run", .sentence = "It is not begun.", .run = empty},
+    {.id = "X5", .title = "no findings", .sentence = "Nothing.", .run = empty},
+    {.id = "X6", .title = "not run", .sentence = "It is not started.", .run = empty},
 };
 enum { COUNT = sizeof CLAIMS / sizeof *CLAIMS };
 
 static const lab_settings SETTINGS = {.seed = 7, .quick = true, .threads = 1};
 
-static void quiet(void *context, double done, const char *at_work) {
-    (void)context, (void)done, (void)at_work;
+static void quiet(void *context, double done, const char *running) {
+    (void)context, (void)done, (void)running;
 }
 
 static lab_result *run_all(void) {
@@ -141,18 +141,18 @@ static unsigned entries_of(const char *dir) {
 TEST(a_report_is_three_files) {
     struct folder f = fresh_folder();
     lab_result *results = run_all();
-    CHECK(lab_report_begin(f.path) == NULL);
-    CHECK(lab_report(f.path, results, COUNT, SETTINGS) == NULL);
-    CHECK(lab_report(f.path, results, COUNT, SETTINGS) == NULL);
+    CHECK(lab_report_prepare(f.path) == NULL);
+    CHECK(lab_report_write(f.path, results, COUNT, SETTINGS) == NULL);
+    CHECK(lab_report_write(f.path, results, COUNT, SETTINGS) == NULL);
     CHECK_EQ_U64(entries_of(f.path), 3);
     lab_results_free(results, COUNT);
     remove_folder(&f);
 }
 
-TEST(the_page_has_every_claim_once_and_nothing_that_claims_could_slip_in) {
+TEST(the_page_has_every_claim_once_and_escapes_their_texts) {
     struct folder f = fresh_folder();
     lab_result *results = run_all();
-    CHECK(lab_report(f.path, results, COUNT, SETTINGS) == NULL);
+    CHECK(lab_report_write(f.path, results, COUNT, SETTINGS) == NULL);
     char *page = read_text(f.path, "index.html");
     for (size_t i = 0; i < COUNT; i++) {
         char id[32];
@@ -164,7 +164,7 @@ TEST(the_page_has_every_claim_once_and_nothing_that_claims_could_slip_in) {
     CHECK(strstr(page, "<quite>") == NULL && strstr(page, "Not &lt;quite&gt;.") != NULL);
     CHECK(strstr(page, "http://") == NULL && strstr(page, "https://") == NULL);
     CHECK(strstr(page, "1.4·10⁻¹⁵") != NULL);
-    CHECK(strstr(page, "A &lt;b&gt;title") == NULL); /* one small letter is a quantity */
+    CHECK(strstr(page, "A &lt;b&gt;title") == NULL); /* a single letter is a variable and stays lowercase */
     CHECK(strstr(page, "<span>Wrong</span>") != NULL);
     CHECK(strstr(page, "nan") == NULL && strstr(page, "inf\"") == NULL);
     free(page);
@@ -172,7 +172,7 @@ TEST(the_page_has_every_claim_once_and_nothing_that_claims_could_slip_in) {
     remove_folder(&f);
 }
 
-/* "[2] *Bloom and Cuckoo*, an article" as the page has it. */
+/* Converts a line of docs/theory.md such as "[2] *Bloom and Cuckoo*, an article" to the HTML of the page. */
 static void in_html(const char *line, char *html) {
     bool open = false;
     for (; *line != '\0' && *line != '\n'; line++) {
@@ -184,9 +184,9 @@ static void in_html(const char *line, char *html) {
     *html = '\0';
 }
 
-TEST(the_page_names_the_documents_as_the_theory_does) {
+TEST(the_page_lists_the_same_documents_as_the_theory_document) {
     struct folder f = fresh_folder();
-    CHECK(lab_report(f.path, NULL, 0, SETTINGS) == NULL);
+    CHECK(lab_report_write(f.path, NULL, 0, SETTINGS) == NULL);
     char *page = read_text(f.path, "index.html"), *theory = read_text(KITH_SOURCE_DIR "/docs", "theory.md");
     *strstr(theory, "\n## ") = '\0';
     unsigned documents = 0;
@@ -204,31 +204,31 @@ TEST(the_page_names_the_documents_as_the_theory_does) {
     remove_folder(&f);
 }
 
-TEST(what_stands_in_the_way_is_named_and_nothing_is_left) {
+TEST(errors_name_the_path_and_leave_no_temporary_files) {
     struct folder f = fresh_folder();
     lab_result *results = run_all();
     char below[FOLDER_BYTES_MAX * 2], file[FOLDER_BYTES_MAX * 2];
     (void)snprintf(below, sizeof below, "%s/no/where", f.path);
-    CHECK(strcmp(lab_report_begin(below), below) == 0 && errno == ENOENT);
-    CHECK(strcmp(lab_report(below, results, COUNT, SETTINGS), below) == 0 && errno == ENOENT);
+    CHECK(strcmp(lab_report_prepare(below), below) == 0 && errno == ENOENT);
+    CHECK(strcmp(lab_report_write(below, results, COUNT, SETTINGS), below) == 0 && errno == ENOENT);
     (void)snprintf(file, sizeof file, "%s/file", f.path);
     FILE *made = fopen(file, "w");
     CHECK(made != NULL && fclose(made) == 0);
-    CHECK(strcmp(lab_report_begin(file), file) == 0 && errno == EEXIST);
+    CHECK(strcmp(lab_report_prepare(file), file) == 0 && errno == EEXIST);
     (void)snprintf(file, sizeof file, "%s/file/below", f.path);
-    CHECK(strcmp(lab_report_begin(file), file) == 0 && errno == ENOTDIR);
-    /* A folder where a file should be: found at the last step. */
+    CHECK(strcmp(lab_report_prepare(file), file) == 0 && errno == ENOTDIR);
+    /* A folder with the name of a file is found only at the last step, when the file is renamed. */
     (void)snprintf(file, sizeof file, "%s/index.html", f.path);
     CHECK(mkdir(file, 0777) == 0);
-    CHECK(strcmp(lab_report(f.path, results, COUNT, SETTINGS), file) == 0 && errno == EISDIR);
-    CHECK_EQ_U64(entries_of(f.path), 4); /* file, the folder, and the two that were put in place before it */
+    CHECK(strcmp(lab_report_write(f.path, results, COUNT, SETTINGS), file) == 0 && errno == EISDIR);
+    CHECK_EQ_U64(entries_of(f.path), 4); /* file, the folder, and the two files that were renamed before it */
     lab_results_free(results, COUNT);
     remove_folder(&f);
 }
 
-static void shows(double value, int digits, bool keeps_zeroes, const char *wanted) {
+static void shows(double value, int digits, bool keeps_zeros, const char *wanted) {
     lab_text t = {0};
-    if (keeps_zeroes)
+    if (keeps_zeros)
         text_digits(&t, value, digits);
     else
         text_number(&t, value, digits);
@@ -239,7 +239,7 @@ static void shows(double value, int digits, bool keeps_zeroes, const char *wante
     CHECK(same);
 }
 
-TEST(numbers_are_for_people) {
+TEST(numbers_are_easy_to_read) {
     shows(0, 4, false, "0");
     shows(-0.0, 4, false, "0");
     shows(1, 4, true, "1.000");
@@ -279,7 +279,7 @@ int main(int argc, char **argv) {
     if (argc != 3 || strcmp(argv[1], "--write") != 0)
         return check_main(argc, argv);
     lab_result *results = run_all();
-    const char *path = lab_report(argv[2], results, COUNT, SETTINGS);
+    const char *path = lab_report_write(argv[2], results, COUNT, SETTINGS);
     if (path != NULL)
         perror(path);
     lab_results_free(results, COUNT);

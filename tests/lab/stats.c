@@ -1,4 +1,5 @@
-/* The lab's statistics, against closed forms, sums term by term, and how often intervals cover the truth. */
+/* Tests the lab's statistics against closed forms and term-by-term sums, and tests how often intervals contain the true
+ * value. */
 #include <math.h>
 
 #include <lab/stats.h>
@@ -11,14 +12,14 @@ static void near(double value, double expected, double relative) {
         CHECK_FAIL("%.17g is not within %g of %.17g", value, relative, expected);
 }
 
-TEST(the_normal_distribution_is_that_of_the_tables) {
+TEST(the_normal_distribution_matches_published_tables) {
     near(lab_normal_quantile(0.975), 1.959963984540054, 1e-12);
     near(lab_normal_quantile(1 - 1e-6), 4.753424308822899, 1e-8);
     near(lab_normal_quantile(1e-6), -4.753424308822899, 1e-8);
     near(lab_normal_above(3), 0.0013498980316300946, 1e-12);
 }
 
-TEST(student_s_quantiles_have_their_closed_forms) {
+TEST(student_quantiles_match_their_closed_forms) {
     static const double P[] = {1e-6, 0.01, 0.3, 0.5001, 0.9, 0.99, 1 - 5e-7};
     for (size_t i = 0; i < sizeof P / sizeof *P; i++) {
         double one = tan(3.14159265358979323846 * (P[i] - 0.5)); /* Cauchy */
@@ -30,7 +31,7 @@ TEST(student_s_quantiles_have_their_closed_forms) {
     near(lab_student_quantile(10, 0.975), 2.228138851964939, 1e-9);
 }
 
-TEST(chi_square_has_its_closed_forms) {
+TEST(chi_square_matches_its_closed_forms) {
     for (double x = 0.01; x < 60; x *= 1.7) {
         near(lab_chi_above(x, 2), exp(-x / 2), 1e-12);
         near(lab_chi_above(x, 4), exp(-x / 2) * (1 + x / 2), 1e-11);
@@ -40,7 +41,7 @@ TEST(chi_square_has_its_closed_forms) {
     near(lab_chi_quantile(100, 0.95), 124.34211340400407, 1e-9);
 }
 
-TEST(poisson_and_binomial_tails_are_the_sums_of_their_terms) {
+TEST(poisson_and_binomial_tails_match_the_sums_of_their_terms) {
     static const double MEANS[] = {0.01, 1, 7.5, 60};
     for (size_t i = 0; i < sizeof MEANS / sizeof *MEANS; i++) {
         double sum = 0, term = exp(-MEANS[i]);
@@ -68,7 +69,7 @@ TEST(poisson_and_binomial_tails_are_the_sums_of_their_terms) {
     CHECK(lab_binomial_at(5, 0, 0) == 1 && lab_binomial_at(5, 1, 5) == 1 && lab_binomial_at(5, 0, 1) == 0);
 }
 
-/* At either end of an exact interval what was seen, or less (more), has just half of the level. */
+/* At each end of an exact interval, the observed count or a more extreme one has probability LAB_LEVEL / 2. */
 TEST(the_interval_of_a_share_is_exact) {
     static const uint64_t CASES[][2] = {{0, 10}, {10, 10}, {1, 1000}, {500, 1000}, {999, 1000}, {3, 1000000}};
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
@@ -89,7 +90,7 @@ TEST(the_interval_of_a_share_is_exact) {
     near(1 - lab_poisson_above(some.high, 40), LAB_LEVEL / 2, 1e-4);
 }
 
-TEST(mean_and_variance_are_those_of_two_passes) {
+TEST(mean_and_variance_match_a_computation_in_two_passes) {
     static const double VALUES[] = {1e9 + 4, 1e9 + 7, 1e9 + 13, 1e9 + 16};
     lab_sample s = {0};
     for (size_t i = 0; i < 4; i++)
@@ -103,8 +104,9 @@ TEST(mean_and_variance_are_those_of_two_passes) {
     CHECK(isinf(lab_mean(&one).high));
 }
 
-/* Intervals at one in a million are too rarely wrong to count; at one in a thousand, scaled down, they are not. */
-TEST(means_of_skewed_samples_are_covered) {
+/* Intervals that miss one time in a million miss too rarely to be counted. So they are narrowed to miss one time in a
+ * thousand. */
+TEST(intervals_contain_the_mean_of_skewed_samples) {
     enum { RUNS = 20000, VALUES = 100 };
     kithi_prng prng = {11};
     unsigned missed = 0;

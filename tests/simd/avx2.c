@@ -1,4 +1,4 @@
-/* simd/avx2.h, on a processor that has it. */
+/* avx2.c: tests src/simd/avx2.h, on processors that have AVX2. */
 #include "check.h"
 #include "core/cpu.h"
 
@@ -14,7 +14,7 @@ static bool runs_here(void) {
 
 BLOCK_TESTS(avx2, KITHI_TARGET_AVX2, runs_here())
 #else
-TEST(blocks_by_avx2) {
+TEST(avx2_blocks_match_the_scalar_code) {
     SKIP("built without AVX2");
 }
 #endif

@@ -1,4 +1,5 @@
-/* simd/avx512.h, over the intrinsics of simde/immintrin.h: it runs on any processor. */
+/* avx512.c: tests src/simd/avx512.h with the intrinsics of simde/immintrin.h, so that the test runs on any processor.
+ * */
 #include "core/cpu.h"
 #include "simd/blocks.h"
 

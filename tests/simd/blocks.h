@@ -1,6 +1,9 @@
-/* simd/blocks.h: every function of src/simd beside a plain one that goes from cell to cell as the head of family/lanes.h says:
- * the same answer, the same number, the same 64 bytes and none beside them. BLOCK_TESTS(set, TARGET, condition), after
- * the set's header, makes the tests of a set; where `condition` is false they are skipped. */
+/* blocks.h: compares every function of src/simd with scalar code that handles one cell after the other, as described at
+ * the head of family/lanes.h. Both must return the same results and leave the same 64 bytes, and the bytes around the
+ * block must not change.
+ *
+ * BLOCK_TESTS(set, TARGET, condition) defines the tests of an instruction set, after its header was included. The tests
+ * are skipped if `condition` is false. */
 #ifndef KITH_TESTS_SIMD_BLOCKS_H
 #define KITH_TESTS_SIMD_BLOCKS_H
 
@@ -9,9 +12,9 @@
 
 enum { BLOCK_BYTES = 64, BLOCK_BITS = 512, LANES_MAX = 16, TOP = 15, COPIES = 14, ROUNDS = 30000 };
 
-/* ---- the plain ones ---- */
+/* ---- scalar code ---- */
 
-/* A cell of `bits` bits, counted in such cells from the least significant bits of byte 0. */
+/* Reads a cell of `bits` bits. Cells are numbered from the least significant bits of byte 0. */
 static unsigned cell_get(const uint8_t *block, unsigned bits, unsigned cell) {
     return block[cell * bits / 8] >> (cell * bits % 8) & ((1u << bits) - 1);
 }
@@ -29,7 +32,7 @@ static unsigned log2_of(unsigned power) {
     return log;
 }
 
-/* The key's cell in lane j: the top log2(width) bits of byte j % 8 of word_(j / 8). */
+/* Returns the key's cell in lane j: the top log2(width) bits of byte j % 8 of word_(j / 8). */
 static unsigned cell_of(uint64_t digest, unsigned lanes, unsigned bits, unsigned j) {
     unsigned width = BLOCK_BITS / bits / lanes;
     unsigned byte = (unsigned)(kithi_word(digest, j / 8) >> (j % 8 * 8)) & 0xff;
@@ -38,23 +41,23 @@ static unsigned cell_of(uint64_t digest, unsigned lanes, unsigned bits, unsigned
 
 typedef struct outcome {
     bool done;
-    unsigned number; /* of bits that were 0, of counters that came from 0 or to it */
+    unsigned number; /* bits that were 0, or counters that were incremented from 0 or decremented to 0 */
 } outcome;
 
-static unsigned least_of(const uint8_t *block, uint64_t digest, unsigned lanes, unsigned bits) {
-    unsigned least = TOP;
+static unsigned min_of(const uint8_t *block, uint64_t digest, unsigned lanes, unsigned bits) {
+    unsigned min = TOP;
     for (unsigned j = 0; j < lanes; j++) {
         unsigned value = cell_get(block, bits, cell_of(digest, lanes, bits, j));
-        least = value < least ? value : least;
+        min = value < min ? value : min;
     }
-    return least;
+    return min;
 }
 
-static outcome plain_bits_has(uint8_t *block, uint64_t digest, unsigned lanes) {
-    return (outcome){least_of(block, digest, lanes, 1) != 0, 0};
+static outcome scalar_bits_has(uint8_t *block, uint64_t digest, unsigned lanes) {
+    return (outcome){min_of(block, digest, lanes, 1) != 0, 0};
 }
 
-static outcome plain_bits_set(uint8_t *block, uint64_t digest, unsigned lanes) {
+static outcome scalar_bits_set(uint8_t *block, uint64_t digest, unsigned lanes) {
     outcome o = {true, 0};
     for (unsigned j = 0; j < lanes; j++) {
         unsigned cell = cell_of(digest, lanes, 1, j);
@@ -64,12 +67,12 @@ static outcome plain_bits_set(uint8_t *block, uint64_t digest, unsigned lanes) {
     return o;
 }
 
-static outcome plain_counters_has(uint8_t *block, uint64_t digest, unsigned lanes) {
-    return (outcome){least_of(block, digest, lanes, 4) != 0, 0};
+static outcome scalar_counters_has(uint8_t *block, uint64_t digest, unsigned lanes) {
+    return (outcome){min_of(block, digest, lanes, 4) != 0, 0};
 }
 
-static outcome plain_counters_raise(uint8_t *block, uint64_t digest, unsigned lanes) {
-    outcome o = {least_of(block, digest, lanes, 4) < COPIES, 0};
+static outcome scalar_counters_raise(uint8_t *block, uint64_t digest, unsigned lanes) {
+    outcome o = {min_of(block, digest, lanes, 4) < COPIES, 0};
     for (unsigned j = 0; o.done && j < lanes; j++) {
         unsigned cell = cell_of(digest, lanes, 4, j), value = cell_get(block, 4, cell);
         o.number += value == 0;
@@ -78,8 +81,8 @@ static outcome plain_counters_raise(uint8_t *block, uint64_t digest, unsigned la
     return o;
 }
 
-static outcome plain_counters_lower(uint8_t *block, uint64_t digest, unsigned lanes) {
-    outcome o = {least_of(block, digest, lanes, 4) != 0, 0};
+static outcome scalar_counters_lower(uint8_t *block, uint64_t digest, unsigned lanes) {
+    outcome o = {min_of(block, digest, lanes, 4) != 0, 0};
     for (unsigned j = 0; o.done && j < lanes; j++) {
         unsigned cell = cell_of(digest, lanes, 4, j), value = cell_get(block, 4, cell);
         o.number += value == 1;
@@ -90,42 +93,43 @@ static outcome plain_counters_lower(uint8_t *block, uint64_t digest, unsigned la
 
 /* ---- blocks ---- */
 
-/* The values at which something happens, and, as often, any. */
+/* Draws one of the boundary values, or, equally often, any value. */
 static unsigned draw_value(kithi_prng *prng) {
     static const unsigned EDGES[] = {0, 1, 13, 14, 15};
     return kithi_prng_below(prng, 2) == 0 ? EDGES[kithi_prng_below(prng, 5)] : (unsigned)kithi_prng_below(prng, 16);
 }
 
-/* Empty, full, all counters alike, each for itself, or bits, few or many. */
+/* Fills a block in one of six ways: empty, full, all counters equal, random counters, few bits set, many bits set. */
 static void fill_block(uint8_t *block, kithi_prng *prng) {
-    unsigned mode = (unsigned)kithi_prng_below(prng, 6), alike = draw_value(prng);
+    unsigned mode = (unsigned)kithi_prng_below(prng, 6), same = draw_value(prng);
     for (unsigned c = 0; c < BLOCK_BITS / 4; c++) {
         unsigned a = (unsigned)kithi_prng_below(prng, 16), b = (unsigned)kithi_prng_below(prng, 16);
-        unsigned values[] = {0, TOP, alike, draw_value(prng), a & b, a | b};
+        unsigned values[] = {0, TOP, same, draw_value(prng), a & b, a | b};
         cell_put(block, 4, c, values[mode]);
     }
 }
 
-/* The key's cells: as they are; of one value and, in a few lanes or many, the next; or so, but lower in one lane. What decides
- * is how the least of them stands to 0 and to 14, which chance alone hardly ever brings about in 16 lanes. */
+/* Leaves the key's cells as they are, or sets them to a value and in some lanes to the next one, or does the same with
+ * a lower value in one lane. The results depend on whether the smallest cell is 0 and whether it is below 14. With
+ * random cells in 16 lanes these cases would hardly ever occur. */
 static void fill_cells(uint8_t *block, uint64_t digest, unsigned lanes, unsigned bits, kithi_prng *prng) {
     unsigned top = (1u << bits) - 1, value = draw_value(prng) & top;
-    unsigned mode = (unsigned)kithi_prng_below(prng, 3), odd_lane = (unsigned)kithi_prng_below(prng, lanes);
-    uint64_t many = kithi_prng_below(prng, lanes + 1);
+    unsigned mode = (unsigned)kithi_prng_below(prng, 3), low_lane = (unsigned)kithi_prng_below(prng, lanes);
+    uint64_t higher = kithi_prng_below(prng, lanes + 1);
     for (unsigned j = 0; mode != 0 && j < lanes; j++) {
-        unsigned here = value + (kithi_prng_below(prng, lanes) < many);
-        if (mode == 2 && j == odd_lane)
-            here = value - (value > 0);
-        cell_put(block, bits, cell_of(digest, lanes, bits, j), here < top ? here : top);
+        unsigned cell = value + (kithi_prng_below(prng, lanes) < higher);
+        if (mode == 2 && j == low_lane)
+            cell = value - (value > 0);
+        cell_put(block, bits, cell_of(digest, lanes, bits, j), cell < top ? cell : top);
     }
 }
 
-/* ---- beside each other ---- */
+/* ---- comparison ---- */
 
 typedef struct verb {
     const char *name;
-    unsigned bits; /* of a cell */
-    outcome (*plain)(uint8_t *block, uint64_t digest, unsigned lanes);
+    unsigned bits; /* per cell */
+    outcome (*scalar)(uint8_t *block, uint64_t digest, unsigned lanes);
     outcome (*tested[3])(uint8_t *block, uint64_t digest); /* 4, 8 and 16 lanes */
 } verb;
 
@@ -139,19 +143,20 @@ static void compare_verb(const verb *v, unsigned size) {
         fill_block(want + BLOCK_BYTES, &prng);
         fill_cells(want + BLOCK_BYTES, digest, lanes, v->bits, &prng);
         memcpy(got, want, sizeof got);
-        outcome wanted = v->plain(want + BLOCK_BYTES, digest, lanes);
-        outcome answer = v->tested[size](got + BLOCK_BYTES, digest);
-        if (answer.done != wanted.done || answer.number != wanted.number || memcmp(got, want, sizeof got) != 0)
-            CHECK_FAIL("%s, %u lanes, digest %016" PRIx64 ": %d and %u, not %d and %u, %s bytes", v->name, lanes,
-                       digest, answer.done, answer.number, wanted.done, wanted.number,
-                       memcmp(got, want, sizeof got) != 0 ? "other" : "the same");
-        seen[wanted.done][wanted.number]++;
+        outcome expected = v->scalar(want + BLOCK_BYTES, digest, lanes);
+        outcome actual = v->tested[size](got + BLOCK_BYTES, digest);
+        bool same_bytes = memcmp(got, want, sizeof got) == 0;
+        if (actual.done != expected.done || actual.number != expected.number || !same_bytes)
+            CHECK_FAIL("%s, %u lanes, digest %016" PRIx64 ": %d and %u instead of %d and %u, bytes are %s", v->name,
+                       lanes, digest, actual.done, actual.number, expected.done, expected.number,
+                       same_bytes ? "equal" : "different");
+        seen[expected.done][expected.number]++;
     }
-    /* The blocks brought about every answer and every number that there is. */
-    bool counts = v->plain != plain_bits_has && v->plain != plain_counters_has;
+    /* Every possible result has occurred. */
+    bool counts = v->scalar != scalar_bits_has && v->scalar != scalar_counters_has;
     for (unsigned number = 0; number <= (counts ? lanes : 0); number++)
         CHECK(seen[true][number] > 0);
-    CHECK(v->plain == plain_bits_set || seen[false][0] > ROUNDS / 100);
+    CHECK(v->scalar == scalar_bits_set || seen[false][0] > ROUNDS / 100);
 }
 
 static inline void compare_verbs(const verb *verbs, size_t count) {
@@ -181,23 +186,23 @@ static inline void compare_verbs(const verb *verbs, size_t count) {
         return o;                                                                                                      \
     }
 #define BLOCK_VERB(name, bits)                                                                                         \
-    { #name, bits, plain_##name, {name##_4, name##_8, name##_16 }, }
+    { #name, bits, scalar_##name, {name##_4, name##_8, name##_16 }, }
 
 #define BLOCK_TESTS(set, TARGET, condition)                                                                            \
     BLOCK_VERBS(set, TARGET, 4)                                                                                        \
     BLOCK_VERBS(set, TARGET, 8)                                                                                        \
     BLOCK_VERBS(set, TARGET, 16)                                                                                       \
-    TEST(bits_of_blocks_by_##set##_are_as_cell_by_cell) {                                                              \
+    TEST(set##_bit_blocks_match_the_scalar_code) {                                                                     \
         static const verb VERBS[] = {BLOCK_VERB(bits_has, 1), BLOCK_VERB(bits_set, 1)};                                \
         if (!(condition))                                                                                              \
-            SKIP("this processor has no " #set);                                                                       \
+            SKIP("this processor does not have " #set);                                                                \
         compare_verbs(VERBS, sizeof VERBS / sizeof *VERBS);                                                            \
     }                                                                                                                  \
-    TEST(counters_of_blocks_by_##set##_are_as_cell_by_cell) {                                                          \
+    TEST(set##_counter_blocks_match_the_scalar_code) {                                                                 \
         static const verb VERBS[] = {BLOCK_VERB(counters_has, 4), BLOCK_VERB(counters_raise, 4),                       \
                                      BLOCK_VERB(counters_lower, 4)};                                                   \
         if (!(condition))                                                                                              \
-            SKIP("this processor has no " #set);                                                                       \
+            SKIP("this processor does not have " #set);                                                                \
         compare_verbs(VERBS, sizeof VERBS / sizeof *VERBS);                                                            \
     }
 

@@ -1,4 +1,4 @@
-/* simd/neon.h, over the intrinsics of simde/arm_neon.h: it runs on any processor. */
+/* neon.c: tests src/simd/neon.h with the intrinsics of simde/arm_neon.h, so that the test runs on any processor. */
 #include "simd/blocks.h"
 
 #include "simd/neon.h"

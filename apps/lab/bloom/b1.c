@@ -1,11 +1,15 @@
-/* B1: how many bits of a Bloom filter are still 0, and how far that number strays.
+/* B1: the share of bits of a Bloom filter that are still 0, and how much the number of set bits varies.
  *
- * Three experiments. The share of bits that are 0 in filters of 7 slices of 1000 bits, at loads kn/m on both sides of
- * ln 2, against (1 - k/m)^n. The documents' own layout, k hashes over all m bits, which is a filter of one slice that
- * takes each of the kn hashes for a key: of 64 bits, so that (1 - 1/64)^45 = 0.4923 and e^(-45/64) = 0.4951 can be told
- * apart. And the distance of the number of set bits from its mean, in filters of 2^8 bits and up at half load: its
- * variance against the exact one, and its maximum against sqrt(m ln m), which by McDiarmid's inequality fewer
- * than one filter in 10^6 passes at the smallest m. */
+ * There are three experiments:
+ *
+ *     slices       Filters of 7 slices of 1000 bits, at loads kn/m on both sides of ln 2. The share of bits that are
+ *                  0 is compared with (1 - k/m)^n.
+ *     one array    The layout of the documents, k hashes over all m bits. It is measured as a filter with one slice, to
+ *                  which one key is added for each of the kn hashes. It has 64 bits, so that (1 - 1/64)^45 = 0.4923 and
+ *                  e^(-45/64) = 0.4951 can be distinguished.
+ *     deviation    Filters of 2^8 bits and more, half of them set. The variance of the number of set bits is compared
+ *                  with the exact one. The largest deviation from the mean is compared with sqrt(m ln m). By
+ *                  McDiarmid's inequality fewer than one filter in 10^6 exceeds that, even at the smallest m. */
 #include "bloom.h"
 
 static const double LOADS[] = {0.1, 0.3, 0.7, 1, 1.5, 2};
@@ -20,7 +24,7 @@ static lab_estimate share_of_zeros(lab *l, bloom_shape shape, uint64_t filters, 
         kith_filter_stats stats = bloom_stats(l, f);
         lab_sample_add(&zeros, 1 - (double)stats.cells_used / (double)stats.cells);
         lab_drop(l, f);
-        bloom_going(l, part, i, filters);
+        bloom_progress(l, part, i, filters);
     }
     return lab_mean(&zeros);
 }
@@ -47,9 +51,9 @@ static void measure_share(lab *l, uint64_t filters) {
 
 static void measure_spread(lab *l, uint64_t filters, unsigned log_most) {
     lab_plot *plot =
-        lab_draw(l, "Distance of the set bits from their mean, kn/m = ln 2", "m, bits", "bits", LAB_LOG_X | LAB_LOG_Y);
+        lab_draw(l, "Deviation of the number of set bits, kn/m = ln 2", "m, bits", "bits", LAB_LOG_X | LAB_LOG_Y);
     lab_series *bound = lab_curve(plot, "√(m ln m)"), *deviation = lab_curve(plot, "standard deviation, exact");
-    lab_series *largest = lab_points(plot, "the largest of all filters"), *root = lab_points(plot, "root mean square");
+    lab_series *largest = lab_points(plot, "measured, largest"), *root = lab_points(plot, "measured, root mean square");
     for (unsigned log_m = 8; log_m <= log_most; log_m++) {
         uint64_t m = UINT64_C(1) << log_m;
         bloom_shape shape = {(uint64_t)((double)m / 4 * log(2)), 4, m / 4};
@@ -61,17 +65,18 @@ static void measure_spread(lab *l, uint64_t filters, unsigned log_most) {
             lab_drop(l, f);
             most = fmax(most, off);
             squares += off * off;
-            /* The larger half of the sizes takes nearly all of the time. */
-            bloom_going(l,
-                        (bloom_part){1 - 0.6 * exp2((double)log_m - log_most - 1),
-                                     1 - 0.6 * exp2((double)log_m - log_most - 2)},
-                        i, filters);
+            /* The largest sizes take nearly all of the time. */
+            bloom_progress(l,
+                           (bloom_part){1 - 0.6 * exp2((double)log_m - log_most - 1),
+                                        1 - 0.6 * exp2((double)log_m - log_most - 2)},
+                           i, filters);
         }
         double limit = sqrt((double)m * log((double)m));
-        lab_estimate variance = bloom_spread(squares, filters);
-        lab_find(l, LAB_MUST, LAB_EQUALS, bloom_variance(shape), variance, "variance of the set bits, m = 2^%u", log_m);
+        lab_estimate variance = bloom_measured_variance(squares, filters);
+        lab_find(l, LAB_MUST, LAB_EQUALS, bloom_variance(shape), variance,
+                 "variance of the number of set bits, m = 2^%u", log_m);
         lab_find(l, LAB_MUST, LAB_AT_MOST, 1, lab_exact(most / limit),
-                 "largest distance from the mean, of √(m ln m), m = 2^%u", log_m);
+                 "largest deviation from the mean / √(m ln m), m = 2^%u", log_m);
         lab_at(bound, (double)m, lab_exact(limit));
         lab_at(deviation, (double)m, lab_exact(sqrt(bloom_variance(shape))));
         lab_at(largest, (double)m, lab_exact(most));

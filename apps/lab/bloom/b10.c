@@ -1,25 +1,27 @@
-/* B10: the number of keys, from the number of bits set (Swamidass and Baldi, 2007).
+/* B10: estimating the number of keys from the number of set bits (Swamidass and Baldi, 2007).
  *
- * Filters of n keys are read at several loads. The estimate is a logarithm of the share Z of bits that are 0, so its mean
- * is not quite n: by the second term of the series it is off by slice var(Z)/(2 E(Z)^2), a fiftieth of a key here, and
- * also by n/(2 slice), since the formula takes 1/slice for -ln(1 - 1/slice). Both are part of the prediction; what
- * comes after them is smaller by 1/m. The library's own keys_now has the exact logarithm. The spread is predicted in the same
- * way, and tested as the variance of nearly normal numbers.
+ * One filter: filters of n keys are measured at several loads. The estimate is a logarithm of Z, the share of bits
+ * that are 0, so its mean is not exactly n. By the second term of the series it is too high by slice var(Z)/(2
+ * E(Z)^2), a fiftieth of a key here. It is also too high by n/(2 slice), since the formula uses 1/slice in place of
+ * -ln(1 - 1/slice). The prediction includes both; the next terms are smaller by a factor of 1/m. The library's
+ * keys_now uses the exact logarithm, so the second error does not occur there. The variance of the estimate is
+ * predicted from the same series, and measured as the variance of nearly normal numbers.
  *
- * Two filters: the union by the bits of the OR; the intersection as |A| + |B| - |A ∪ B|. The bits of the AND tell another
- * number: many are set by one key of A and another of B. With n = half of the capacity and nothing in common it is n/4. */
+ * Two filters: the union is estimated from the bits of the OR, and the intersection as |A| + |B| - |A ∪ B|. The bits
+ * of the AND give a different number, since many of them are set by one key of A and another key of B. For two
+ * filters with n keys each, half of the capacity, and no common key it is n/4. */
 #include "bloom.h"
 
 enum { HASHES = 7 };
 
-static const double LOADS[] = {0.05, 0.2, 0.5, 1, 1.5}; /* of capacity, where half of the bits are set */
+static const double LOADS[] = {0.05, 0.2, 0.5, 1, 1.5}; /* keys / capacity; half of the bits are set at 1 */
 
 static double estimate(lab *l, const kith_filter *f) {
     kith_filter_stats stats = bloom_stats(l, f);
     return -(double)stats.cells / HASHES * log1p(-(double)stats.cells_used / (double)stats.cells);
 }
 
-/* Mean and variance of the estimate, by the series. */
+/* The mean and the variance of the estimate, from the series. */
 static double mean_of(bloom_shape shape) {
     double slice = (double)shape.slice, zeros = bloom_bits(shape) * bloom_zero_of(shape);
     return -slice * ((double)shape.n * log1p(-1 / slice) - bloom_variance(shape) / (2 * zeros * zeros));
@@ -37,8 +39,8 @@ static bloom_shape with(bloom_shape shape, uint64_t n) {
 static void measure_one(lab *l, bloom_shape shape, uint64_t most, uint64_t filters) {
     lab_plot *plot = lab_draw(l, "Keys estimated from the bits", "keys in the filter", "estimate / keys", LAB_LOG_X);
     lab_series *curve = lab_curve(plot, "1"), *mean = lab_points(plot, "mean"),
-               *root = lab_points(plot, "1 + deviation");
-    lab_series *deviation = lab_curve(plot, "1 + deviation, predicted");
+               *root = lab_points(plot, "1 + standard deviation");
+    lab_series *deviation = lab_curve(plot, "1 + standard deviation, predicted");
     for (double load = 0.04; load < 2; load *= 1.2) {
         bloom_shape at = with(shape, (uint64_t)(load * (double)shape.n));
         lab_at(curve, (double)at.n, lab_exact(1));
@@ -53,10 +55,10 @@ static void measure_one(lab *l, bloom_shape shape, uint64_t most, uint64_t filte
             lab_sample_add(&found, estimate(l, f));
             lab_sample_add(&own, bloom_stats(l, f).keys_now);
             lab_drop(l, f);
-            bloom_going(l, (bloom_part){0.1 * (double)i, 0.1 * (double)(i + 1)}, t, filters);
+            bloom_progress(l, (bloom_part){0.1 * (double)i, 0.1 * (double)(i + 1)}, t, filters);
         }
         double n = (double)at.n, slice = (double)at.slice;
-        lab_estimate spread = bloom_spread(found.squares, filters - 1);
+        lab_estimate spread = bloom_measured_variance(found.squares, filters - 1);
         lab_find(l, LAB_MUST, LAB_EQUALS, mean_of(at), lab_mean(&found), "estimate of %g keys, kn/m = %.3g", n,
                  n / slice);
         lab_find(l, LAB_MUST, LAB_EQUALS, mean_of(at) / (-slice * log1p(-1 / slice)), lab_mean(&own),
@@ -94,21 +96,22 @@ static void measure_two(lab *l, bloom_shape shape, uint64_t pairs) {
             lab_drop(l, joined);
             lab_drop(l, b);
             lab_drop(l, a);
-            bloom_going(l, (bloom_part){0.5 + 0.1 * i, 0.6 + 0.1 * i}, t, pairs);
+            bloom_progress(l, (bloom_part){0.5 + 0.1 * i, 0.6 + 0.1 * i}, t, pairs);
         }
         double union_mean = mean_of(with(shape, 2 * n - common)), one_mean = mean_of(with(shape, n));
         lab_find(l, LAB_MUST, LAB_EQUALS, union_mean, lab_mean(&either), "union of %g n keys", 2 - x);
         lab_find(l, LAB_MUST, LAB_EQUALS, 2 * one_mean - union_mean, lab_mean(&both),
                  "|A| + |B| − |A ∪ B|, %g common keys", (double)common);
-        /* The library's count is the same number, made whole and kept between 1 and n, which only few common keys feel, and
-         * all of them: at n the estimate is cut where it is too high. */
+        /* kith_filter_count() returns the same estimate, rounded and limited to the range 1 … n. The limits change
+         * its mean only if there are very few common keys, or if all n keys are common and estimates above n are cut
+         * off. */
         if (i > 0 && i < 4)
             lab_find(l, LAB_MUST, LAB_EQUALS, 2 * one_mean - union_mean, lab_mean(&counts),
-                     "count() of the AND, %g common keys", (double)common);
+                     "kith_filter_count() of the AND, %g common keys", (double)common);
         lab_find(l, LAB_MUST, LAB_EQUALS, and_zero, lab_mean(&zeros), "bits that are 0 in the AND, %g common keys",
                  (double)common);
         lab_find(l, LAB_MUST, LAB_AT_LEAST, (double)common, lab_mean(&bits),
-                 "keys from the bits of the AND: never too few, %g common", (double)common);
+                 "keys estimated from the bits of the AND: at least the %g common keys", (double)common);
         lab_at(truth, x, lab_exact(x));
         lab_at(by_and, x, lab_exact(-slice * log(and_zero) / (double)n));
         lab_at(sums, x, lab_scaled(lab_mean(&both), 1 / (double)n));
@@ -128,9 +131,10 @@ static void run(lab *l) {
 
 const lab_claim lab_B10 = {
     .id = "B10",
-    .title = "the number of keys from the bits",
-    .sentence = "A filter with X of its m bits set has about −(m/k) ln(1 − X/m) keys in it; so for a union by OR, and "
-                "for an intersection as |A| + |B| − |A ∪ B|.",
+    .title = "the number of keys, estimated from the bits",
+    .sentence =
+        "A filter with X of its m bits set contains about −(m/k) ln(1 − X/m) keys. This also estimates a union, "
+        "from the OR of two filters, and an intersection, as |A| + |B| − |A ∪ B|.",
     .formula = "n ≈ −(m/k) ln(1 − X/m)",
     .code = "src/core/sizing.c",
     .run = run,

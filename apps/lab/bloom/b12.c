@@ -1,43 +1,45 @@
 /* B12: the rate for every number of hashes from 1 to 20, with m and n fixed.
  *
- * 10 bits a key: the slices are m/k bits, rounded down. Too few hashes ask too little, too many fill the filter; the best
- * is 7, next to 10 ln 2 = 6.93. That is not told from 6 and 8 by the lowest of twenty noisy numbers, so the lowest is given as
- * a range (bloom_lowest). */
+ * The filters have 10 bits per key, in slices of m/k bits, rounded down. Too few hashes test too few bits, and too
+ * many set too many bits. The best number is 7, next to 10 ln 2 = 6.93. The lowest of twenty noisy rates does not
+ * distinguish it from 6 and 8, so the result is a range (bloom_lowest). */
 #include "bloom.h"
 
-enum { BITS_A_KEY = 10, K_MOST = 20 };
+enum { BITS_PER_KEY = 10, K_MOST = 20 };
 
-static lab_estimate less(lab_estimate a, lab_estimate b) {
+static lab_estimate difference(lab_estimate a, lab_estimate b) {
     return (lab_estimate){a.value - b.value, a.low - b.high, a.high - b.low};
 }
 
 static void run(lab *l) {
     uint64_t n = lab_pick(l, 1000, 10000), filters = lab_pick(l, 100, 200), asked = lab_pick(l, 10000, 100000);
     bloom_parameter(l, "n", n);
-    bloom_parameter(l, "m", BITS_A_KEY * n);
+    bloom_parameter(l, "m", BITS_PER_KEY * n);
     bloom_parameter(l, "filters for each k", filters);
-    bloom_parameter(l, "absent keys asked of each", asked);
-    lab_plot *plot = lab_draw(l, "Ten bits a key: rate by the number of hashes", "hashes, k", "rate", LAB_LOG_Y);
+    bloom_parameter(l, "absent keys looked up in each", asked);
+    lab_plot *plot = lab_draw(l, "Rate by the number of hashes, 10 bits per key", "hashes, k", "rate", LAB_LOG_Y);
     lab_series *curve = lab_curve(plot, "(1 − e^(−kn/m))^k"), *points = lab_points(plot, "measured");
     for (double k = 1; k <= K_MOST; k += 0.25)
-        lab_at(curve, k, lab_exact(bloom_limit(BITS_A_KEY, k)));
+        lab_at(curve, k, lab_exact(bloom_limit(BITS_PER_KEY, k)));
     lab_estimate rates[K_MOST + 1] = {0};
     for (unsigned k = 1; k <= K_MOST; k++) {
-        bloom_shape shape = bloom_shape_of(n, BITS_A_KEY * (double)n, k);
+        bloom_shape shape = bloom_shape_of(n, BITS_PER_KEY * (double)n, k);
         rates[k] = bloom_measure(l, shape, filters, asked, (bloom_part){(k - 1) / (double)K_MOST, k / (double)K_MOST});
         lab_at(points, k, rates[k]);
         lab_find(l, LAB_MUST, LAB_EQUALS, bloom_rate(shape), rates[k], "k = %u", k);
     }
-    unsigned best = bloom_best_k(n, BITS_A_KEY * (double)n, K_MOST);
+    unsigned best = bloom_best_k(n, BITS_PER_KEY * (double)n, K_MOST);
     lab_find(l, LAB_MUST, LAB_EQUALS, best, bloom_lowest(rates, K_MOST), "k of the lowest rate");
-    lab_find(l, LAB_MUST, LAB_AT_LEAST, 0, less(rates[1], rates[best]), "rate of one hash, less the lowest");
-    lab_find(l, LAB_MUST, LAB_AT_LEAST, 0, less(rates[K_MOST], rates[best]), "rate of 20 hashes, less the lowest");
+    lab_find(l, LAB_MUST, LAB_AT_LEAST, 0, difference(rates[1], rates[best]),
+             "rate with one hash, minus the lowest rate");
+    lab_find(l, LAB_MUST, LAB_AT_LEAST, 0, difference(rates[K_MOST], rates[best]),
+             "rate with 20 hashes, minus the lowest rate");
 }
 
 const lab_claim lab_B12 = {
     .id = "B12",
     .title = "rate by the number of hashes",
-    .sentence = "With m and n fixed the rate falls with k to its minimum near (m/n) ln 2, and rises again.",
+    .sentence = "With m and n fixed, the rate falls as k grows to about (m/n) ln 2, and then rises again.",
     .formula = "ε(k) = (1 − e^{−kn/m})^{k}",
     .code = "src/family/slices.h",
     .run = run,

@@ -1,40 +1,41 @@
-/* B14: a query that is itself a filter: is A within B?
+/* B14: testing with two filters whether a set A is a subset of a set B.
  *
- * B is full, half of its bits set; A has some keys of B and r others. It is answered yes when the bits of all r others are
- * set in B. In one slice with X of its bits set that is (X/slice)^r, on average over X a little more than the r-th power of
- * its mean, since r keys share the luck of one slice; the slices are independent. So, exactly,
+ * B is full, with half of its bits set. A contains some keys of B and r other keys. The test says yes if the bits of
+ * all r other keys are set in B. In a slice with X set bits this has probability (X/slice)^r. Its mean over X is a
+ * little more than the r-th power of the mean, since all r keys are tested against the same X. The slices are
+ * independent, so the probability of a wrong yes is exactly
  *
  *     (E (X/slice)^r)^k,    about ε^r
  *
- * Few hashes, so that more than one key can be wrong often enough to be seen, and small filters, so that there are many:
- * every trial has a B of its own, and the trials are independent. */
+ * The filters have few hashes, so that a wrong yes with more than one other key is frequent enough to be measured.
+ * They are small, so that there can be many trials. Each trial has its own B, so trials are independent. */
 #include "bloom.h"
 
 enum { OTHERS_MOST = 3, SHARED = 10 };
 
 static const unsigned HASHES[] = {1, 2, 4, 7};
 
-static bool within(lab *l, const kith_filter *part, const kith_filter *whole) {
+static bool is_subset(lab *l, const kith_filter *part, const kith_filter *whole) {
     bool yes = false;
     lab_must(l, kith_filter_subset(part, whole, &yes), "comparing");
     return yes;
 }
 
-/* Is a filter of SHARED keys of B and so many others answered to be within B? */
-static bool asks_yes(lab *l, kith_filter *a, const kith_filter *b, uint64_t n, uint64_t others) {
+/* True if the test says that a filter of SHARED keys of B and `others` other keys is a subset of B. */
+static bool test_says_yes(lab *l, kith_filter *a, const kith_filter *b, uint64_t n, uint64_t others) {
     lab_must(l, kith_filter_clear(a), "clearing");
     lab_fill(l, a, 0, SHARED);
     lab_fill(l, a, n, others);
-    return within(l, a, b);
+    return is_subset(l, a, b);
 }
 
 static void run(lab *l) {
     uint64_t n = 200, trials = lab_pick(l, 20000, 400000), refused = 0;
     bloom_parameter(l, "keys of B", n);
-    lab_parameter(l, "keys of A", "%d of B, and 0 to %d others", SHARED, OTHERS_MOST);
+    lab_parameter(l, "keys of A", "%d keys of B, and 0 to %d others", SHARED, OTHERS_MOST);
     bloom_parameter(l, "pairs of filters", trials);
     lab_plot *plot =
-        lab_draw(l, "Wrong answers to \"is A within B?\"", "keys of A that are not in B", "rate", LAB_LOG_Y);
+        lab_draw(l, "False positives of the subset test", "keys of A that are not in B", "rate", LAB_LOG_Y);
     for (unsigned h = 0; h < sizeof HASHES / sizeof *HASHES; h++) {
         bloom_shape shape = bloom_half_full(n, HASHES[h]);
         uint64_t yes[OTHERS_MOST + 1] = {0};
@@ -42,10 +43,10 @@ static void run(lab *l) {
             kith_filter *b = bloom_of(l, shape), *a = bloom_like(l, b);
             lab_fill(l, b, 0, n);
             for (unsigned others = 0; others <= OTHERS_MOST; others++)
-                yes[others] += asks_yes(l, a, b, n, others);
+                yes[others] += test_says_yes(l, a, b, n, others);
             lab_drop(l, a);
             lab_drop(l, b);
-            bloom_going(l, (bloom_part){h / 4.0, (h + 1) / 4.0}, t, trials);
+            bloom_progress(l, (bloom_part){h / 4.0, (h + 1) / 4.0}, t, trials);
         }
         refused += trials - yes[0];
         lab_series *curve = lab_curve(plot, "k = %u, ε^r", shape.k),
@@ -61,15 +62,15 @@ static void run(lab *l) {
                 lab_at(points, others, measured);
         }
     }
-    lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)refused), "A within B that is answered no");
+    lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)refused), "subsets of B for which the test says no");
 }
 
 const lab_claim lab_B14 = {
     .id = "B14",
-    .title = "is A within B?",
+    .title = "is A a subset of B?",
     .sentence =
-        "Whether A is within B is told by their bits: no is certain, and yes is wrong, with r keys of A not in B, "
-        "about as often as all r are answered yes, ε^r.",
+        "Comparing the bits of two filters tests whether A is a subset of B. \"No\" is always right. If r keys of A "
+        "are not in B, the test says \"yes\" with probability about ε^r, that of r false positives.",
     .formula = "P(yes) = (E (X/s)^{r})^{k} ≈ ε^{r}",
     .code = "src/family/bits.h",
     .run = run,

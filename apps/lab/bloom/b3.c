@@ -1,13 +1,13 @@
-/* B3: the best number of hashes, and that it sets half of the bits.
+/* B3: the best number of hashes, at which half of the bits are set.
  *
- * For each m/n all k from 1 to twice (m/n) ln 2 are measured; what comes out for the best k is a range (bloom_lowest). n
- * is a multiple of k, within k/2 of the same, so that slices of m/k bits have no rest, and no k has fewer bits a key.
- * Half of the bits: at the sizes where (m/n) ln 2 is whole. */
+ * For each m/n, every k from 1 to twice (m/n) ln 2 is measured. The result for the best k is a range (bloom_lowest).
+ * n is rounded to a multiple of k, by at most k/2. Slices then have exactly m/k bits, and every k has the same number
+ * of bits per key. The share of set bits is measured at sizes where (m/n) ln 2 is an integer. */
 #include "bloom.h"
 
-static const double BITS_A_KEY[] = {4, 6, 8, 10, 12};
+static const double BITS_PER_KEY[] = {4, 6, 8, 10, 12};
 
-enum { SIZE_COUNT = sizeof BITS_A_KEY / sizeof *BITS_A_KEY, K_MAX = 24 };
+enum { SIZE_COUNT = sizeof BITS_PER_KEY / sizeof *BITS_PER_KEY, K_MAX = 24 };
 
 static lab_estimate distance(lab_estimate range, double from) {
     double low = fabs(range.low - from), high = fabs(range.high - from);
@@ -16,9 +16,9 @@ static lab_estimate distance(lab_estimate range, double from) {
 }
 
 static void measure_best(lab *l, uint64_t n, uint64_t filters, uint64_t asked) {
-    lab_plot *plot = lab_draw(l, "Rate against the share of bits that are set", "share of bits set", "rate", LAB_LOG_Y);
+    lab_plot *plot = lab_draw(l, "Rate against the share of set bits", "share of set bits", "rate", LAB_LOG_Y);
     for (size_t i = 0; i < SIZE_COUNT; i++) {
-        double c = BITS_A_KEY[i], best_k = c * log(2);
+        double c = BITS_PER_KEY[i], best_k = c * log(2);
         lab_series *curve = lab_curve(plot, "m/n = %g, p^k, k = (m/n) ln(1/(1−p))", c);
         lab_series *points = lab_points(plot, "m/n = %g, measured, k = 1, 2, …", c);
         for (double p = 0.06; p < 0.9; p += 0.02)
@@ -34,10 +34,10 @@ static void measure_best(lab *l, uint64_t n, uint64_t filters, uint64_t asked) {
             lab_at(points, 1 - bloom_zero_of(shape), rates[k]);
         }
         lab_estimate best = bloom_lowest(rates, k_most);
-        lab_find(l, LAB_MUST, LAB_EQUALS, predicted, best, "best k, m/n = %g: whole, next to (m/n) ln 2 = %.2f", c,
+        lab_find(l, LAB_MUST, LAB_EQUALS, predicted, best, "best integer k, m/n = %g: next to (m/n) ln 2 = %.2f", c,
                  best_k);
         lab_find(l, LAB_MUST, LAB_AT_MOST, 1, distance(best, best_k),
-                 "distance of the best k from (m/n) ln 2, m/n = %g", c);
+                 "difference between the best k and (m/n) ln 2, m/n = %g", c);
     }
 }
 
@@ -50,10 +50,10 @@ static void measure_half(lab *l, uint64_t n, uint64_t filters) {
             lab_fill(l, f, 0, n);
             lab_sample_add(&shares, bloom_stats(l, f).load);
             lab_drop(l, f);
-            bloom_going(l, (bloom_part){0.8 + 0.015 * k, 0.86 + 0.015 * k}, i, filters);
+            bloom_progress(l, (bloom_part){0.8 + 0.015 * k, 0.86 + 0.015 * k}, i, filters);
         }
         lab_find(l, LAB_MUST, LAB_EQUALS, 1 - bloom_zero_of(shape), lab_mean(&shares),
-                 "share of bits set where (m/n) ln 2 = %u", k);
+                 "share of set bits where (m/n) ln 2 = %u", k);
     }
 }
 
@@ -61,7 +61,7 @@ static void run(lab *l) {
     uint64_t n = lab_pick(l, 500, 2000), filters = lab_pick(l, 100, 500), asked = lab_pick(l, 6000, 20000);
     bloom_parameter(l, "n", n);
     bloom_parameter(l, "filters of each shape", filters);
-    bloom_parameter(l, "absent keys asked of each", asked);
+    bloom_parameter(l, "absent keys looked up in each", asked);
     measure_best(l, n, filters, asked);
     measure_half(l, n, filters);
 }

@@ -1,9 +1,10 @@
-/* B4: what a bit a key is worth: the rate at the best k falls by 0.6185 with each.
+/* B4: the rate at the best k: each additional bit per key multiplies it by 0.6185.
  *
- * Filters with k = 1 to 12 at m/n = k/ln 2, where k is the best and half of the bits are set: the rate is 2^-k, and its
- * (m/n)-th root the base of the law. m/n = 100 can't be measured: no one lives to see a wrong answer, and 64-bit digests of
- * two keys are equal more often than that, so the planner refuses it. The base measured at k = 4, which is where as many
- * questions tell most about it, is carried on to 100 instead. */
+ * Filters with k = 1 to 12 are measured at m/n = k/ln 2, where k is the best number of hashes and half of the bits
+ * are set. Their rate is 2^-k, and its (m/n)-th root is the base of the law. The rate at m/n = 100 cannot be
+ * measured: nobody lives long enough to see a false positive. Two keys have equal 64-bit digests more often than
+ * that, so the planner refuses such a rate. Instead the base is extrapolated to m/n = 100. It is measured at k = 4,
+ * where a given number of lookups determines it most precisely. */
 #include "bloom.h"
 
 #define LAW exp2(-log(2)) /* 0.6185 */
@@ -14,12 +15,13 @@ static lab_estimate power(lab_estimate e, double exponent) {
     return (lab_estimate){pow(e.value, exponent), pow(e.low, exponent), pow(e.high, exponent)};
 }
 
-/* What few keys add to the limit, bloom_rate over 2^-k, is known and taken out before the base is carried on. */
+/* With finitely many keys the rate is above its limit 2^-k by a known factor. The measurement is divided by that factor
+ * before the base is extrapolated. */
 static void measure_base(lab *l, bloom_shape shape, lab_estimate rate) {
-    double c = bloom_bits_a_key(shape), limit = bloom_limit(c, shape.k);
+    double c = bloom_bits_per_key(shape), limit = bloom_limit(c, shape.k);
     lab_estimate base = power(lab_scaled(rate, limit / bloom_rate(shape)), 1 / c), far = power(base, FAR);
-    lab_find(l, LAB_MUST, LAB_EQUALS, LAW, base, "base: what one more bit a key multiplies the rate by");
-    lab_find(l, LAB_MUST, LAB_EQUALS, pow(LAW, FAR), far, "the measured base, to the power of m/n = 100");
+    lab_find(l, LAB_MUST, LAB_EQUALS, LAW, base, "base: one more bit per key multiplies the rate by");
+    lab_find(l, LAB_MUST, LAB_EQUALS, pow(LAW, FAR), far, "the measured base to the power of m/n = 100");
     lab_find(l, LAB_LOOSE, LAB_EQUALS, 0.61, base, "[0]: the base is 0.61");
     lab_find(l, LAB_LOOSE, LAB_EQUALS, pow(0.61, FAR), far, "[0]: 0.61 to the power of m/n = 100");
 }
@@ -31,15 +33,15 @@ static void require_refusal(lab *l) {
     spec.capacity = 1;
     spec.rate = pow(LAW, FAR);
     lab_require(l, kith_filter_plan(&spec, &plan) == KITH_E_DIGEST_BITS,
-                "a rate is promised that digests of 64 bits can't keep");
+                "the planner accepts a rate that 64-bit digests cannot keep");
 }
 
 static void run(lab *l) {
     uint64_t n = lab_pick(l, 2000, 20000), filters = lab_pick(l, 100, 300), asked = lab_pick(l, 20000, 200000);
     bloom_parameter(l, "n", n);
     bloom_parameter(l, "filters of each shape", filters);
-    bloom_parameter(l, "absent keys asked of each", asked);
-    lab_plot *plot = lab_draw(l, "The best rate", "bits a key, m/n", "rate", LAB_LOG_Y);
+    bloom_parameter(l, "absent keys looked up in each", asked);
+    lab_plot *plot = lab_draw(l, "The best rate", "bits per key, m/n", "rate", LAB_LOG_Y);
     lab_series *curve = lab_curve(plot, "0.6185^(m/n)"), *cut = lab_curve(plot, "0.61^(m/n), as in [0]");
     lab_series *points = lab_points(plot, "measured, k = 1 to 12");
     for (double c = 1; c <= 18; c += 0.5) {
@@ -51,8 +53,8 @@ static void run(lab *l) {
         bloom_shape shape = bloom_half_full(n, k);
         lab_estimate rate =
             bloom_measure(l, shape, filters, asked, (bloom_part){(k - 1) / (double)K_MOST, k / (double)K_MOST});
-        lab_at(points, bloom_bits_a_key(shape), rate);
-        lab_find(l, LAB_MUST, LAB_EQUALS, bloom_rate(shape), rate, "m/n = %.2f, k = %u", bloom_bits_a_key(shape), k);
+        lab_at(points, bloom_bits_per_key(shape), rate);
+        lab_find(l, LAB_MUST, LAB_EQUALS, bloom_rate(shape), rate, "m/n = %.2f, k = %u", bloom_bits_per_key(shape), k);
         if (k == K_OF_BASE)
             measure_base(l, shape, rate);
     }
@@ -61,11 +63,11 @@ static void run(lab *l) {
 const lab_claim lab_B4 = {
     .id = "B4",
     .title = "the best rate",
-    .sentence = "At the best k the rate is 0.6185^(m/n): 1.36·10⁻²¹ at 100 bits a key.",
+    .sentence = "At the best k the rate is 0.6185^(m/n): 1.36·10⁻²¹ at 100 bits per key.",
     .formula = "ε = 2^{−(m/n) ln 2} = 0.6185^{m/n}",
     .code = "src/core/sizing.c",
     .note = "[0] writes 0.61^(m/n) and, for m/n = 100, a rate of 1.3·10⁻²¹. The base is 0.6185 and the rate "
             "1.36·10⁻²¹; 0.61^100 would be 3.4·10⁻²². No filter of 64-bit digests reaches either: two keys have "
-            "the same digest with 5.4·10⁻²⁰.",
+            "the same digest with probability 5.4·10⁻²⁰.",
     .run = run,
 };

@@ -1,10 +1,11 @@
-/* B5: bits and hashes for a rate: 100 keys at 1%.
+/* B5: the bits and hashes that a rate needs, for 100 keys at 1%.
  *
- * The formula gives 958.5 bits and 6.64 hashes. [2] makes 959 and 7 of them, and "a maximum rate of 0.01". 959 is 7 slices
- * of 137, so just that filter can be made. So can the document's own, 7 hashes over all bits: a filter of 959 bits with
- * one hash takes 7 keys for one, and says yes to a key of 7 unseen hashes with (X/959)^7 where X bits are set.
- * Both pass 1%, by 1.9% and by 1.1% of it, which takes 10^4 filters and more to see. The planner's filters are measured
- * at three rates, and their number of bits is compared with the fewest of all shapes. */
+ * The formula gives 958.5 bits and 6.64 hashes. [2] rounds them to 959 and 7, and promises "a maximum rate of 0.01".
+ * 959 bits are 7 slices of 137, so exactly this filter can be created. The document's own filter, with 7 hashes over
+ * all bits, is measured as a filter of 959 bits with one hash, to which 7 keys are added for each key. If X of its
+ * bits are set, a lookup of an absent key, with 7 independent hashes, returns true with probability (X/959)^7. Both
+ * filters exceed 1%, by 1.9% and by 1.1% of it. More than 10^4 filters are needed to see that. The planner's filters
+ * are measured at three rates, and their number of bits is compared with the fewest of all shapes. */
 #include "bloom.h"
 
 enum { KEYS = 100, HASHES = 7, BITS = 959 };
@@ -21,7 +22,7 @@ static kith_plan plan_of(lab *l, uint64_t n, double rate) {
     return plan;
 }
 
-/* The rate of the document's filter, from the bits that it has set. */
+/* The rate of the document's filter, computed from the share of set bits. */
 static lab_estimate measure_whole(lab *l, uint64_t filters, bloom_part part) {
     bloom_shape shape = {(uint64_t)HASHES * KEYS, 1, BITS};
     lab_sample rates = {0};
@@ -30,7 +31,7 @@ static lab_estimate measure_whole(lab *l, uint64_t filters, bloom_part part) {
         lab_fill(l, f, 0, shape.n);
         lab_sample_add(&rates, pow(bloom_stats(l, f).load, HASHES));
         lab_drop(l, f);
-        bloom_going(l, part, i, filters);
+        bloom_progress(l, part, i, filters);
     }
     return lab_mean(&rates);
 }
@@ -47,16 +48,16 @@ static void measure_plans(lab *l, uint64_t filters, uint64_t asked) {
                  "bits planned for 100 keys at %g (formula: %.1f), and the fewest that keep it on average", RATES[i],
                  formula);
         lab_find(l, LAB_MUST, LAB_AT_MOST, 1, lab_exact(fabs(plan.hashes + log2(RATES[i]))),
-                 "distance of the %u hashes planned from −log2 %g", plan.hashes, RATES[i]);
+                 "difference between the %u planned hashes and −log2 %g", plan.hashes, RATES[i]);
         lab_sample rates = {0};
         uint64_t above = 0;
         for (uint64_t t = 0; t < filters; t++) {
             kith_filter *f = lab_filter(l, "bloom", KEYS, RATES[i], 0, NULL);
             lab_fill(l, f, 0, KEYS);
-            lab_sample_add(&rates, (double)lab_ask(l, f, KEYS, asked) / (double)asked);
+            lab_sample_add(&rates, (double)lab_count_found(l, f, KEYS, asked) / (double)asked);
             above += bloom_stats(l, f).rate_now > RATES[i];
             lab_drop(l, f);
-            bloom_going(l, (bloom_part){0.4 + 0.2 * (double)i, 0.6 + 0.2 * (double)i}, t, filters);
+            bloom_progress(l, (bloom_part){0.4 + 0.2 * (double)i, 0.6 + 0.2 * (double)i}, t, filters);
         }
         lab_find(l, LAB_MUST, LAB_EQUALS, bloom_rate(shape), lab_mean(&rates),
                  "rate of the planned filter, %g promised", RATES[i]);
@@ -66,7 +67,7 @@ static void measure_plans(lab *l, uint64_t filters, uint64_t asked) {
 }
 
 static void draw_plans(lab *l) {
-    lab_plot *plot = lab_draw(l, "Bits for a rate of 1%", "keys, n", "bits a key", LAB_LOG_X);
+    lab_plot *plot = lab_draw(l, "Bits for a rate of 1%", "keys, n", "bits per key", LAB_LOG_X);
     lab_series *curve = lab_curve(plot, "−ln ε/(ln 2)²"), *whole = lab_curve(plot, "k = 7, many keys");
     lab_series *points = lab_points(plot, "kith_filter_plan");
     for (double n = 10; n < 2e6; n *= sqrt(10)) {
@@ -80,7 +81,7 @@ static void run(lab *l) {
     uint64_t filters = lab_pick(l, 10000, 60000), asked = lab_pick(l, 2000, 3000);
     bloom_parameter(l, "n", KEYS);
     bloom_parameter(l, "filters of each shape", filters);
-    bloom_parameter(l, "absent keys asked of each", asked);
+    bloom_parameter(l, "absent keys looked up in each", asked);
     draw_plans(l);
     lab_estimate whole = measure_whole(l, 2 * filters, (bloom_part){0, 0.2});
     lab_find(l, LAB_MUST, LAB_EQUALS, bloom_moment(l, BITS, (uint64_t)HASHES * KEYS, HASHES), whole,
@@ -95,7 +96,7 @@ static void run(lab *l) {
 const lab_claim lab_B5 = {
     .id = "B5",
     .title = "bits and hashes for a rate",
-    .sentence = "n keys at rate ε take m = −n ln ε/(ln 2)² bits and k = −log2 ε hashes: 959 and 7 for 100 keys at 1%.",
+    .sentence = "n keys at rate ε need m = −n ln ε/(ln 2)² bits and k = −log2 ε hashes: 959 and 7 for 100 keys at 1%.",
     .formula = "m = −n ln ε/(ln 2)^{2}, k = −log_{2} ε",
     .code = "src/core/sizing.c",
     .note =

@@ -1,16 +1,18 @@
-/* B6: bits a key against the least that any filter can do with.
+/* B6: bits per key compared with the lower bound for any filter.
  *
- * A filter that is wrong with ε needs log2(1/ε) bits a key at least, for keys from a large universe. The smallest
- * filters whose expected rate is ε are filled and asked, and their bits set against the rate that they show. At rates 2^-k
- * the ratio is 1/ln 2; between them a little more, since k is whole. Below 1/2 that costs most where one hash and two need
- * the same bits: -1/ln(1 - ε) = -2/ln(1 - √ε), which √ε + ε = 1 solves, the golden section. There it is 3.8%. The interval
- * of the ratio comes from that of the rate. */
+ * A filter with the false-positive rate ε needs at least log2(1/ε) bits per key, for keys from a large universe. The
+ * smallest filters whose expected rate is ε are filled and measured, and their bits per key are compared with the bound
+ * for the measured rate. At rates 2^-k the ratio is 1/ln 2. Between these rates it is a little more, since k
+ * is an integer. Below a rate of 1/2 the excess is largest where one hash and two hashes need the same number of
+ * bits: -1/ln(1 - ε) = -2/ln(1 - √ε). The solution is √ε + ε = 1, so √ε is the golden ratio 0.618, and the excess is
+ * 3.8%. The interval of the ratio comes from the interval of the rate. */
 #include "bloom.h"
 
 #define WORST 0.38196601125010515 /* g^2, g = (sqrt 5 - 1)/2 */
 
-static lab_estimate ratio_of(double bits_a_key, lab_estimate rate) {
-    return (lab_estimate){bits_a_key / -log2(rate.value), bits_a_key / -log2(rate.low), bits_a_key / -log2(rate.high)};
+static lab_estimate ratio_of(double bits_per_key, lab_estimate rate) {
+    return (lab_estimate){bits_per_key / -log2(rate.value), bits_per_key / -log2(rate.low),
+                          bits_per_key / -log2(rate.high)};
 }
 
 static void run(lab *l) {
@@ -19,9 +21,10 @@ static void run(lab *l) {
     uint64_t n = lab_pick(l, 5000, 50000), filters = lab_pick(l, 40, 100), asked = lab_pick(l, 50000, 500000);
     bloom_parameter(l, "n", n);
     bloom_parameter(l, "filters at each rate", filters);
-    bloom_parameter(l, "absent keys asked of each", asked);
-    lab_plot *plot = lab_draw(l, "Bits a key", "rate of wrong answers", "bits a key", LAB_LOG_X);
-    lab_series *bloom = lab_curve(plot, "1.44 log2(1/ε)"), *least = lab_curve(plot, "log2(1/ε), the least of all");
+    bloom_parameter(l, "absent keys looked up in each", asked);
+    lab_plot *plot = lab_draw(l, "Bits per key", "false-positive rate", "bits per key", LAB_LOG_X);
+    lab_series *bloom = lab_curve(plot, "1.44 log2(1/ε)"),
+               *least = lab_curve(plot, "log2(1/ε), lower bound for any filter");
     lab_series *points = lab_points(plot, "measured"), *files = lab_points(plot, "with header and checksums");
     for (double log_rate = -0.5; log_rate >= -12; log_rate -= 0.5) {
         lab_at(least, exp2(log_rate), lab_exact(-log_rate));
@@ -33,27 +36,27 @@ static void run(lab *l) {
         bloom_shape shape = bloom_fewest(n, RATES[i]);
         for (uint64_t t = 0; t < filters; t++) {
             kith_filter *f = bloom_of(l, shape);
-            lab_must(l, kith_filter_plan_of(f, &plan), "asking for the plan");
+            lab_must(l, kith_filter_plan_of(f, &plan), "reading the plan");
             lab_fill(l, f, 0, n);
-            lab_sample_add(&rates, (double)lab_ask(l, f, n, asked) / (double)asked);
+            lab_sample_add(&rates, (double)lab_count_found(l, f, n, asked) / (double)asked);
             lab_drop(l, f);
-            bloom_going(l, (bloom_part){(double)i / RATE_COUNT, (double)(i + 1) / RATE_COUNT}, t, filters);
+            bloom_progress(l, (bloom_part){(double)i / RATE_COUNT, (double)(i + 1) / RATE_COUNT}, t, filters);
         }
-        lab_estimate rate = lab_mean(&rates), ratio = ratio_of(bloom_bits_a_key(shape), rate);
-        lab_find(l, LAB_MUST, LAB_EQUALS, bloom_bits_a_key(shape) / -log2(bloom_rate(shape)), ratio,
-                 "bits a key / log2(1/ε), ε = %.4g, k = %u", RATES[i], shape.k);
-        lab_find(l, LAB_MUST, LAB_AT_LEAST, 1 / log(2), ratio, "no less than 1/ln 2, ε = %.4g", RATES[i]);
+        lab_estimate rate = lab_mean(&rates), ratio = ratio_of(bloom_bits_per_key(shape), rate);
+        lab_find(l, LAB_MUST, LAB_EQUALS, bloom_bits_per_key(shape) / -log2(bloom_rate(shape)), ratio,
+                 "bits per key / log2(1/ε), ε = %.4g, k = %u", RATES[i], shape.k);
+        lab_find(l, LAB_MUST, LAB_AT_LEAST, 1 / log(2), ratio, "the same: at least 1/ln 2, ε = %.4g", RATES[i]);
         lab_find(l, LAB_MUST, LAB_AT_MOST, -1 / log1p(-WORST) / -log2(WORST), ratio,
-                 "and at most what a whole k costs, ε = %.4g", RATES[i]);
-        lab_at(points, rate.value, lab_exact(bloom_bits_a_key(shape)));
+                 "the same: at most the largest ratio for an integer k, ε = %.4g", RATES[i]);
+        lab_at(points, rate.value, lab_exact(bloom_bits_per_key(shape)));
         lab_at(files, rate.value, lab_exact(plan.bits_per_key));
     }
 }
 
 const lab_claim lab_B6 = {
     .id = "B6",
-    .title = "bits a key",
-    .sentence = "A Bloom filter takes 1.44 log2(1/ε) bits a key, 44% more than the least that any filter can do with.",
+    .title = "bits per key",
+    .sentence = "A Bloom filter needs 1.44 log2(1/ε) bits per key, 44% more than the lower bound for any filter.",
     .formula = "m/n = log_{2}(1/ε)/ln 2 = 1.44 log_{2}(1/ε)",
     .code = "src/core/sizing.c",
     .run = run,

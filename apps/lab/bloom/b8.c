@@ -1,32 +1,33 @@
-/* B8: the union of two filters is the filter of the union, bit for bit.
+/* B8: the union of two filters is, bit for bit, the filter of the union.
  *
- * Sets A and B of n keys with none, half or all of them in common go into filters of their own, which are merged; A and B
- * also go into one filter, key by key. The bodies must be equal in every cell and, since they are then sealed with the same
- * checksums, in every byte behind the header (whose count of keys is an estimate after a merge). Counting kinds add
- * counters up, so there a key of both sets is in twice, on either way. Of Bloom filters the rate after the merge is
- * measured too: it is that of as many keys as the union has. */
+ * Sets A and B of n keys, which share from none to all of their keys, are added to two filters, and these are merged.
+ * A and B are also added to one filter, key by key. The bodies must be equal in every cell. Their checksums are then
+ * equal too, so all bytes after the header must be equal. (The header contains the number of keys, which is an
+ * estimate after a merge.) Counting kinds add the counters, so in both cases a key of both sets is stored twice. For
+ * Bloom filters the rate after the merge is also measured: it is the rate for the number of keys in the union. */
 #include "bloom.h"
 
 static const char *const KINDS[] = {"bloom", "blocked", "counting", "blocked_counting"};
 
 enum { KIND_COUNT = sizeof KINDS / sizeof *KINDS, HEADER = 192, OVERLAPS = 5 };
 
-/* Cells that differ, and bytes behind the header. */
+/* Counts the cells that differ, plus the bytes after the header that differ. */
 static uint64_t differences(lab *l, kith_filter *a, kith_filter *b) {
     uint64_t count = 0, cells = bloom_stats(l, a).cells;
     for (uint64_t cell = 0; cell < cells; cell++)
         count += kith_filter_cell(a, cell) != kith_filter_cell(b, cell);
     const void *a_bytes, *b_bytes;
     size_t a_count, b_count;
-    lab_must(l, kith_filter_bytes(a, &a_bytes, &a_count), "asking for the bytes");
-    lab_must(l, kith_filter_bytes(b, &b_bytes, &b_count), "asking for the bytes");
+    lab_must(l, kith_filter_bytes(a, &a_bytes, &a_count), "reading the bytes");
+    lab_must(l, kith_filter_bytes(b, &b_bytes, &b_count), "reading the bytes");
     lab_require(l, a_count == b_count, "two filters of one shape have different sizes");
     for (size_t i = HEADER; i < a_count; i++)
         count += ((const uint8_t *)a_bytes)[i] != ((const uint8_t *)b_bytes)[i];
     return count;
 }
 
-/* A is keys 0 … n-1, B keys n-common … 2n-common-1. Adds to `rates` the rate of the union by OR. */
+/* Returns the differences between the merged filter and the filter of the union. A is the keys 0 … n-1, B the keys
+ * n-common … 2n-common-1. If `asked` is not 0, adds the measured rate of the merged filter to `rates`. */
 static uint64_t compare(lab *l, kith_filter *a, uint64_t n, uint64_t common, uint64_t asked, lab_sample *rates) {
     kith_filter *b = bloom_like(l, a), *both = bloom_like(l, a);
     lab_fill(l, a, 0, n);
@@ -36,7 +37,7 @@ static uint64_t compare(lab *l, kith_filter *a, uint64_t n, uint64_t common, uin
     lab_must(l, kith_filter_merge(a, b), "merging");
     uint64_t count = differences(l, a, both);
     if (asked > 0)
-        lab_sample_add(rates, (double)lab_ask(l, a, 2 * n - common, asked) / (double)asked);
+        lab_sample_add(rates, (double)lab_count_found(l, a, 2 * n - common, asked) / (double)asked);
     lab_drop(l, both);
     lab_drop(l, b);
     lab_drop(l, a);
@@ -45,12 +46,12 @@ static uint64_t compare(lab *l, kith_filter *a, uint64_t n, uint64_t common, uin
 
 static void run(lab *l) {
     uint64_t n = lab_pick(l, 1000, 4000), pairs = lab_pick(l, 100, 400), asked = lab_pick(l, 10000, 100000);
-    bloom_parameter(l, "n of each of the two", n);
+    bloom_parameter(l, "n, keys in each set", n);
     bloom_parameter(l, "pairs of filters", pairs);
-    bloom_parameter(l, "absent keys asked of each", asked);
+    bloom_parameter(l, "absent keys looked up in each", asked);
     bloom_shape shape = bloom_half_full(2 * n, 5);
-    lab_plot *plot = lab_draw(l, "Wrong answers of a union, A and B of n keys", "keys in the union, of n", "rate", 0);
-    lab_series *curve = lab_curve(plot, "a filter of the union"), *points = lab_points(plot, "A or B, bit by bit");
+    lab_plot *plot = lab_draw(l, "False positives of a union, A and B of n keys", "keys in the union / n", "rate", 0);
+    lab_series *curve = lab_curve(plot, "a filter of the union"), *points = lab_points(plot, "OR of the filters");
     for (double keys = 1; keys <= 2.01; keys += 0.05)
         lab_at(curve, keys, lab_exact(pow(1 - bloom_zero((double)shape.slice, keys * (double)n), shape.k)));
     for (unsigned i = 0; i < OVERLAPS; i++) {
@@ -58,7 +59,7 @@ static void run(lab *l) {
         lab_sample rates = {0};
         for (uint64_t t = 0; t < pairs; t++) {
             count += compare(l, bloom_of(l, shape), n, common, asked, &rates);
-            bloom_going(l, (bloom_part){0.16 * i, 0.16 * (i + 1)}, t, pairs);
+            bloom_progress(l, (bloom_part){0.16 * i, 0.16 * (i + 1)}, t, pairs);
         }
         double together = (double)(2 * n - common);
         lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)count), "bits that differ, |A ∩ B| = %g n",
@@ -71,7 +72,7 @@ static void run(lab *l) {
         uint64_t count = 0;
         for (uint64_t t = 0; t < pairs / 4; t++) {
             count += compare(l, lab_filter(l, KINDS[k], 2 * n, 0.02, 0, NULL), n, lab_below(l, n + 1), 0, NULL);
-            bloom_going(l, (bloom_part){0.8 + 0.05 * (double)k, 0.85 + 0.05 * (double)k}, t, pairs / 4);
+            bloom_progress(l, (bloom_part){0.8 + 0.05 * (double)k, 0.85 + 0.05 * (double)k}, t, pairs / 4);
         }
         lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)count), "cells that differ, %s", KINDS[k]);
     }

@@ -1,25 +1,27 @@
-/* B9: what the AND of two filters answers, by who asks.
+/* B9: the false-positive rate of the AND of two filters, which depends on the sets that a key is in.
  *
- * A has twice as many keys as B, so that their rates differ, and they have some in common. Four kinds of keys are asked:
- * those of both sets, those in neither, those only in A and those only in B. A bit of the AND is 1 unless it is 0 in A or
- * in B, and with q = 1 - 1/slice it is 0 in A with q^|A|, in both with q^|A ∪ B|. So a key of neither is answered yes with
+ * A has twice as many keys as B, so that their rates differ, and the sets have some keys in common. Keys of four
+ * kinds are looked up: in both sets, in neither, only in A and only in B. A bit of the AND is 1 unless it is 0 in A
+ * or in B. With q = 1 - 1/slice it is 0 in A with probability q^|A|, and 0 in both with probability q^|A ∪ B|. So a
+ * lookup of a key in neither set returns true with probability
  *
  *     (1 - q^|A| - q^|B| + q^|A ∪ B|)^k
  *
- * while a key of A has all its bits in A, and B alone decides. Beside it stands the filter that is built from the keys of
- * both; its bits are among those of the AND. */
+ * All bits of a key in A are set in A, so the result for a key only in A depends on B alone. For comparison a filter
+ * is built from the keys that are in both sets; its set bits are a subset of those of the AND. */
 #include "bloom.h"
 
 enum { HASHES = 4, STEPS = 5 };
 
-enum { NEITHER, ONLY_A, ONLY_B, BUILT, DRAWN, ALONE_A = DRAWN, ALONE_B, WHO_COUNT }; /* whose rate */
+/* The measured rates. The first PLOTTED of them are in the plot. */
+enum { NEITHER, ONLY_A, ONLY_B, BUILT, PLOTTED, ALONE_A = PLOTTED, ALONE_B, RATE_COUNT };
 
 typedef struct sets {
     uint64_t a, b, common; /* A: keys 0 … a-1, B: keys a-common … a-common+b-1 */
 } sets;
 
 static double share(lab *l, const kith_filter *f, uint64_t first, uint64_t n) {
-    return (double)lab_ask(l, f, first, n) / (double)n;
+    return (double)lab_count_found(l, f, first, n) / (double)n;
 }
 
 static void predict(bloom_shape shape, sets s, double *rates) {
@@ -31,7 +33,8 @@ static void predict(bloom_shape shape, sets s, double *rates) {
     rates[BUILT] = pow(1 - bloom_zero(slice, both), k);
 }
 
-/* Adds one pair's rates; answers the faults: keys of both that are lost, bits of the built filter that the AND lacks. */
+/* Adds the rates of one pair of filters to `rates`. Returns the number of faults: keys of both sets that are not
+ * found in the AND, plus 1 if a bit of the built filter is not set in the AND. */
 static uint64_t try_pair(lab *l, bloom_shape shape, sets s, uint64_t asked, lab_sample *rates) {
     kith_filter *a = bloom_of(l, shape), *b = bloom_like(l, a), *built = bloom_like(l, a);
     uint64_t b_first = s.a - s.common, end = b_first + s.b;
@@ -47,7 +50,7 @@ static uint64_t try_pair(lab *l, bloom_shape shape, sets s, uint64_t asked, lab_
     lab_sample_add(&rates[ONLY_B], share(l, a, s.a, s.b - s.common));
     bool within;
     lab_must(l, kith_filter_subset(built, a, &within), "comparing");
-    uint64_t faults = s.common - lab_ask(l, a, b_first, s.common) + !within;
+    uint64_t faults = s.common - lab_count_found(l, a, b_first, s.common) + !within;
     lab_drop(l, built);
     lab_drop(l, b);
     lab_drop(l, a);
@@ -70,9 +73,9 @@ static void judge(lab *l, const double *predicted, const lab_sample *rates, doub
     lab_find(l, LAB_MUST, LAB_EQUALS, predicted[BUILT], lab_mean(&rates[BUILT]),
              "filter built from the keys of A ∩ B, |A ∩ B| = %g |B|", common);
     lab_find(l, LAB_MUST, LAB_AT_LEAST, predicted[BUILT], neither,
-             "AND, keys in neither: no better than the filter built from the keys, |A ∩ B| = %g |B|", common);
+             "AND, keys in neither: at least the rate of the filter built from A ∩ B, |A ∩ B| = %g |B|", common);
     lab_find(l, LAB_WRONG, LAB_EQUALS, predicted[ALONE_A], neither,
-             "[2]: the rate of the AND equals the larger, that of A, |A ∩ B| = %g |B|", common);
+             "[2]: the rate of the AND equals the larger rate, that of A, |A ∩ B| = %g |B|", common);
 }
 
 static void run(lab *l) {
@@ -80,59 +83,58 @@ static void run(lab *l) {
     lab_parameter(l, "|A|, |B|", "%llu, %llu", (unsigned long long)(2 * n), (unsigned long long)n);
     bloom_parameter(l, "k", HASHES);
     bloom_parameter(l, "pairs of filters at each overlap", pairs);
-    bloom_parameter(l, "keys in neither asked of each", asked);
+    bloom_parameter(l, "keys in neither looked up in each", asked);
     bloom_shape shape = bloom_half_full(2 * n, HASHES);
     static const char *const NAMES[] = {"AND, keys in neither", "AND, keys only in A", "AND, keys only in B",
-                                        "built from A ∩ B"};
-    lab_plot *plot = lab_draw(l, "Wrong answers of an intersection, |A| = 2 |B|", "|A ∩ B| / |B|", "rate", LAB_LOG_Y);
-    for (unsigned who = 0; who < DRAWN; who++) {
-        lab_series *curve = lab_curve(plot, "%s, predicted", NAMES[who]);
+                                        "filter built from A ∩ B"};
+    lab_plot *plot = lab_draw(l, "False positives of an intersection, |A| = 2 |B|", "|A ∩ B| / |B|", "rate", LAB_LOG_Y);
+    for (unsigned which = 0; which < PLOTTED; which++) {
+        lab_series *curve = lab_curve(plot, "%s, predicted", NAMES[which]);
         for (uint64_t common = n / 10; common < n; common += n / 20) {
-            double predicted[WHO_COUNT];
+            double predicted[RATE_COUNT];
             predict(shape, (sets){2 * n, n, common}, predicted);
-            lab_at(curve, (double)common / (double)n, lab_exact(predicted[who]));
+            lab_at(curve, (double)common / (double)n, lab_exact(predicted[which]));
         }
     }
-    lab_series *document = lab_curve(plot, "AND, as in [2]: the larger rate, that of A");
+    lab_series *document = lab_curve(plot, "AND according to [2]: the larger rate, that of A");
     for (unsigned i = 0; i < 2; i++) {
-        double predicted[WHO_COUNT];
+        double predicted[RATE_COUNT];
         predict(shape, (sets){2 * n, n, n / 2}, predicted);
         lab_at(document, 0.1 + 0.85 * i, lab_exact(predicted[ALONE_A]));
     }
-    lab_series *points[DRAWN];
-    for (unsigned who = 0; who < DRAWN; who++)
-        points[who] = lab_points(plot, "%s", NAMES[who]);
+    lab_series *points[PLOTTED];
+    for (unsigned which = 0; which < PLOTTED; which++)
+        points[which] = lab_points(plot, "%s", NAMES[which]);
     for (unsigned i = 0; i < STEPS; i++) {
         sets s = {2 * n, n, n * (1 + 2 * i) / 10};
-        lab_sample rates[WHO_COUNT] = {0};
-        double predicted[WHO_COUNT], common = (double)s.common / (double)n;
+        lab_sample rates[RATE_COUNT] = {0};
+        double predicted[RATE_COUNT], common = (double)s.common / (double)n;
         for (uint64_t t = 0; t < pairs; t++) {
             faults += try_pair(l, shape, s, asked, rates);
-            bloom_going(l, (bloom_part){i / (double)STEPS, (i + 1) / (double)STEPS}, t, pairs);
+            bloom_progress(l, (bloom_part){i / (double)STEPS, (i + 1) / (double)STEPS}, t, pairs);
         }
         predict(shape, s, predicted);
-        for (unsigned who = 0; who < DRAWN; who++)
-            if (lab_mean(&rates[who]).low > 0) /* else it has no place on a log scale */
-                lab_at(points[who], common, lab_mean(&rates[who]));
-        if (i == STEPS / 2 || i == STEPS - 1) /* where all rates are large enough to be seen */
+        for (unsigned which = 0; which < PLOTTED; which++)
+            if (lab_mean(&rates[which]).low > 0) /* 0 cannot be drawn on a log scale */
+                lab_at(points[which], common, lab_mean(&rates[which]));
+        if (i == STEPS / 2 || i == STEPS - 1) /* where all rates are large enough to be measured */
             judge(l, predicted, rates, common);
     }
     lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)faults),
-             "keys of both lost, or bits of the built filter lacking");
+             "keys of both sets not found, and filters built from A ∩ B with a bit that the AND does not have");
 }
 
 const lab_claim lab_B9 = {
     .id = "B9",
     .title = "intersection by AND",
     .sentence =
-        "The AND of two filters has every key of both sets; it answers wrongly at most as often as the worse of "
-        "the two, and no less often than a filter built from the common keys.",
+        "The AND of two filters contains every key that is in both sets. Its false-positive rate is at most the larger "
+        "rate of the two filters, and at least the rate of a filter built from the common keys.",
     .formula = "ε = (1 − q^{|A|} − q^{|B|} + q^{|A ∪ B|})^{k}, q = 1 − k/m",
     .code = "src/family/bits.h",
     .note =
-        "[2] says that the rate of the AND is equal to the maximum of the two. That is a bound. A key in neither set "
-        "is "
-        "answered yes less often than by either filter; a key only in A as often as B errs, a key only in B as often "
-        "as A errs.",
+        "[2] says that the rate of the AND is equal to the maximum of the two rates. That is only an upper bound. For "
+        "a key in neither set the rate is lower than that of either filter. For a key only in A it is the rate of B, "
+        "and for a key only in B it is the rate of A.",
     .run = run,
 };

@@ -1,8 +1,9 @@
-/* bloom.h: what the claims on Bloom filters share: filters of a chosen geometry, and what theory says of them.
+/* bloom.h: the functions that the claims about Bloom filters share: filters of a given shape, and formulas for them.
  *
- * The library's Bloom filter is k slices of `slice` bits, and a key sets one bit of each. So for every n, not only in the
- * limit, a bit is 0 with (1 - 1/slice)^n, the slices are independent, and an absent key is answered yes with
- * (1 - (1 - 1/slice)^n)^k. With m = k slice the limit is the documents' (1 - e^(-kn/m))^k. */
+ * The library's Bloom filter consists of k slices of `slice` bits, and a key sets one bit in each slice. So for every
+ * n, and not only in the limit, a bit is 0 with probability (1 - 1/slice)^n, the slices are independent, and the
+ * false-positive rate is (1 - (1 - 1/slice)^n)^k. With m = k slice its limit is the formula of the documents, (1 -
+ * e^(-kn/m))^k. */
 #ifndef LAB_BLOOM_BLOOM_H
 #define LAB_BLOOM_BLOOM_H
 
@@ -14,10 +15,10 @@
 typedef struct bloom_shape {
     uint64_t n; /* keys */
     unsigned k;
-    uint64_t slice; /* bits */
+    uint64_t slice; /* bits in a slice */
 } bloom_shape;
 
-/* The k slices that fit into so many bits. */
+/* The shape of k slices that uses at most `bits` bits. */
 static inline bloom_shape bloom_shape_of(uint64_t n, double bits, unsigned k) {
     return (bloom_shape){n, k, (uint64_t)(bits / k)};
 }
@@ -31,11 +32,11 @@ static inline double bloom_bits(bloom_shape shape) {
     return (double)shape.k * (double)shape.slice;
 }
 
-static inline double bloom_bits_a_key(bloom_shape shape) {
+static inline double bloom_bits_per_key(bloom_shape shape) {
     return bloom_bits(shape) / (double)shape.n;
 }
 
-/* A bit is still 0 after n keys. */
+/* The probability that a bit is still 0 after n keys. */
 static inline double bloom_zero(double slice, double n) {
     return exp(n * log1p(-1 / slice));
 }
@@ -44,23 +45,25 @@ static inline double bloom_zero_of(bloom_shape shape) {
     return bloom_zero((double)shape.slice, (double)shape.n);
 }
 
+/* The exact false-positive rate of a full filter. */
 static inline double bloom_rate(bloom_shape shape) {
     return pow(1 - bloom_zero_of(shape), shape.k);
 }
 
-/* The documents' formula. */
-static inline double bloom_limit(double bits_a_key, double k) {
-    return pow(-expm1(-k / bits_a_key), k);
+/* The formula of the documents, (1 - e^(-kn/m))^k. */
+static inline double bloom_limit(double bits_per_key, double k) {
+    return pow(-expm1(-k / bits_per_key), k);
 }
 
-/* Variance of the number of bits that are 0. In a slice two bits are both 0 with (1 - 2/slice)^n. */
+/* The variance of the number of bits that are 0. Two bits of the same slice are both 0 with probability (1 -
+ * 2/slice)^n. */
 static inline double bloom_variance(bloom_shape shape) {
     double s = (double)shape.slice, n = (double)shape.n, zero = bloom_zero_of(shape);
     return shape.k * (s * (s - 1) * exp(n * log1p(-2 / s)) + s * zero - s * s * zero * zero);
 }
 
-/* E (X/cells)^power, X being the number of cells that so many keys set: how often `power` others find theirs all set. By
- * the distribution of X, key after key. */
+/* E (X/cells)^power, where X is the number of cells that `keys` keys set: the probability that the cells of `power`
+ * other keys are all set. Computes the distribution of X, one key after another. */
 static inline double bloom_moment(lab *l, uint64_t cells, uint64_t keys, double power) {
     uint64_t most = keys < cells ? keys : cells;
     double *at = lab_take(l, (most + 1) * sizeof *at), moment = 0;
@@ -76,13 +79,13 @@ static inline double bloom_moment(lab *l, uint64_t cells, uint64_t keys, double 
     return moment;
 }
 
-/* The smallest shape of k = 1 to 30 slices whose expected rate is at most `rate`: by trying. */
+/* Searches for the smallest shape of k = 1 to 30 slices whose expected rate is at most `rate`. */
 static inline bloom_shape bloom_fewest(uint64_t n, double rate) {
     bloom_shape best = {0};
     for (unsigned k = 1; k <= 30; k++) {
         bloom_shape shape = {n, k, 2};
         uint64_t step = UINT64_C(1) << 40;
-        for (; step > 0; step /= 2) /* the largest slice that does not keep it, and one more */
+        for (; step > 0; step /= 2) /* finds the largest slice that does not keep the rate; one more bit does */
             if (bloom_rate((bloom_shape){n, k, shape.slice + step}) > rate)
                 shape.slice += step;
         shape.slice++;
@@ -92,8 +95,8 @@ static inline bloom_shape bloom_fewest(uint64_t n, double rate) {
     return best;
 }
 
-/* An empty filter of that shape. The planner chooses the slice by the rate that it promises, which is somewhat above the
- * expected one, so a rate is searched whose plan has this slice: by bisection on the logarithm of the rate. */
+/* Creates an empty filter of this shape. The planner chooses the slice by the rate that it promises, which is somewhat
+ * above the expected one, so a bisection on the logarithm of the rate searches for a rate whose plan has this slice. */
 static inline kith_filter *bloom_of(lab *l, bloom_shape shape) {
     char options[32];
     (void)snprintf(options, sizeof options, "k=%u", shape.k);
@@ -112,30 +115,31 @@ static inline kith_filter *bloom_of(lab *l, bloom_shape shape) {
     return lab_filter(l, "bloom", shape.n, spec.rate, 0, options);
 }
 
-/* An empty one with the same shape and hash. */
+/* Creates an empty filter with the same shape and hash as f. */
 static inline kith_filter *bloom_like(lab *l, const kith_filter *f) {
     kith_filter *other = NULL;
-    lab_must(l, kith_filter_create_like(f, NULL, &other), "making a filter like another");
+    lab_must(l, kith_filter_create_like(f, NULL, &other), "creating a filter like another");
     return lab_keep(l, other);
 }
 
 static inline kith_filter_stats bloom_stats(lab *l, const kith_filter *f) {
     kith_filter_stats stats = KITH_FILTER_STATS_INIT;
-    lab_must(l, kith_filter_stats_of(f, &stats), "asking for statistics");
+    lab_must(l, kith_filter_stats_of(f, &stats), "reading statistics");
     return stats;
 }
 
-/* A variance, from the sum of squared distances of so many nearly normal numbers (of one less, where their mean is their
- * own): that sum is the variance times chi-square. The mean of the squares by Student's distribution would need many
- * more of them, since squares are skewed. */
-static inline lab_estimate bloom_spread(double squares, uint64_t degrees) {
+/* Estimates a variance from `squares`, the sum of squared deviations of nearly normal numbers from their mean.
+ * `degrees` is how many numbers there are, or one less if the mean was computed from the same numbers. The sum is
+ * then the variance times a chi-square variable, which gives the interval. An interval for the mean of the squares
+ * from Student's distribution would need many more numbers, since squares are skewed. */
+static inline lab_estimate bloom_measured_variance(double squares, uint64_t degrees) {
     double d = (double)degrees;
     return (lab_estimate){squares / d, squares / lab_chi_quantile(d, 1 - LAB_LEVEL / 2),
                           squares / lab_chi_quantile(d, LAB_LEVEL / 2)};
 }
 
-/* The k, 1 … k_most, of the lowest of rates[k]. The range holds all k whose interval meets that of the lowest, and so
- * covers the truth as surely as the intervals do. */
+/* Returns the k in 1 … k_most with the lowest rates[k], with a range. The range includes every k whose interval
+ * overlaps that of the lowest, so it contains the true best k with the same confidence as the intervals. */
 static inline lab_estimate bloom_lowest(const lab_estimate *rates, unsigned k_most) {
     unsigned lowest = 1;
     for (unsigned k = 2; k <= k_most; k++)
@@ -149,7 +153,7 @@ static inline lab_estimate bloom_lowest(const lab_estimate *rates, unsigned k_mo
     return range;
 }
 
-/* The same of the exact rates of shapes of so many bits. */
+/* The same for the exact rates of the shapes that use `bits` bits. */
 static inline unsigned bloom_best_k(uint64_t n, double bits, unsigned k_most) {
     unsigned best = 1;
     for (unsigned k = 2; k <= k_most; k++)
@@ -158,24 +162,24 @@ static inline unsigned bloom_best_k(uint64_t n, double bits, unsigned k_most) {
     return best;
 }
 
-/* The part of an experiment that is at work, for the progress bar. */
+/* The part of an experiment that is running, for the progress bar. */
 typedef struct bloom_part {
     double from, to;
 } bloom_part;
 
-static inline void bloom_going(lab *l, bloom_part part, uint64_t done, uint64_t of) {
-    lab_going(l, part.from + (part.to - part.from) * (double)done / (double)of);
+static inline void bloom_progress(lab *l, bloom_part part, uint64_t done, uint64_t of) {
+    lab_progress(l, part.from + (part.to - part.from) * (double)done / (double)of);
 }
 
-/* The rate of wrong answers: one number a filter, each filter full and with a hash of its own. */
+/* Measures the false-positive rate, with one number per filter. Each filter is full and has its own hash seed. */
 static inline lab_estimate bloom_measure(lab *l, bloom_shape shape, uint64_t filters, uint64_t asked, bloom_part part) {
     lab_sample rates = {0};
     for (uint64_t i = 0; i < filters; i++) {
         kith_filter *f = bloom_of(l, shape);
         lab_fill(l, f, 0, shape.n);
-        lab_sample_add(&rates, (double)lab_ask(l, f, shape.n, asked) / (double)asked);
+        lab_sample_add(&rates, (double)lab_count_found(l, f, shape.n, asked) / (double)asked);
         lab_drop(l, f);
-        bloom_going(l, part, i, filters);
+        bloom_progress(l, part, i, filters);
     }
     return lab_mean(&rates);
 }

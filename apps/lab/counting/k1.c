@@ -1,23 +1,24 @@
 /* K1: how high the counters of a counting filter get.
  *
- * A slice of s counters gets one of each key, all alike, so a counter is binomial(n, 1/s), which is Poisson of mean
- * n/s = ln 2 at the best k. Three experiments:
+ * Each key increments one of the s counters of a slice, chosen uniformly. So a counter has the distribution
+ * binomial(n, 1/s), which is nearly Poisson with mean n/s = ln 2 at the best k. There are three experiments:
  *
- *     full filters     the share of counters at 0, 1, 2 …, one number a filter; and the bound for t = 2 … 8
- *     small filters    one counter of each slice, so that all that are looked at are independent: chi-square
- *     crowded filters  at the best k no counter is ever seen at 15. With many counters a key (k up to 64) a plan of the
- *                      highest rate has up to 4.2 keys a counter: there 15 is reached, as often as the same formula says
+ *     full filters     The share of counters at 0, 1, 2 …, with one number per filter; and the bound for high values.
+ *     small filters    A chi-square test. Only one counter per slice is read, so that the counters are independent.
+ *     crowded filters  At the best k no counter ever reaches 15 in an experiment. Filters with many counters per key
+ *                      (k up to 64), planned for the highest rate, have up to 4.2 keys per counter. There counters
+ *                      reach 15, as often as the same formula predicts.
  *
- * A counter of the library is stuck at 15, one before the 16 that no longer fits in 4 bits: it can't tell 15 from
- * more. */
+ * The library's counters have 4 bits, so 16 does not fit. A counter that reaches 15 stays at 15 forever ("stuck"),
+ * because it cannot distinguish 15 from more. */
 #include <math.h>
 #include <stdio.h>
 
 #include <lab/experiment.h>
 
-enum { VALUES = 16, TOP = 15, SEEN = 5 }; /* 5 and more are put together: 7 in 10^4 counters */
+enum { VALUES = 16, TOP = 15, SEEN = 5 }; /* values of 5 and more are counted together: 7 in 10^4 counters */
 
-/* 2^-7: the best k is 7, with ln 2 keys a counter. */
+/* 2^-7: the best k is 7, with ln 2 keys per counter. */
 #define RATE 0.0078125
 
 static const unsigned CROWDED_K[] = {8, 16, 32, 64};
@@ -40,7 +41,7 @@ static void full_filters(lab *l) {
     for (uint64_t i = 0; i < filters; i++) {
         kith_filter *f = lab_filter(l, "counting", n, RATE, 0, NULL);
         uint64_t counts[VALUES] = {0};
-        lab_must(l, kith_filter_plan_of(f, &plan), "asking for the plan");
+        lab_must(l, kith_filter_plan_of(f, &plan), "reading the plan");
         lab_fill(l, f, 0, n);
         tally(f, plan.cells, counts);
         for (unsigned v = 0; v < VALUES; v++)
@@ -48,12 +49,12 @@ static void full_filters(lab *l) {
         for (unsigned v = 0; v < SEEN; v++)
             lab_sample_add(&shares[v], (double)counts[v] / (double)plan.cells);
         lab_drop(l, f);
-        lab_going(l, 0.4 * (double)i / (double)filters);
+        lab_progress(l, 0.4 * (double)i / (double)filters);
     }
     uint64_t slice = plan.cells / plan.hashes;
     double all = (double)(filters * plan.cells), mean = (double)n / (double)slice;
     lab_plot *plot = lab_draw(l, "Counters of a full filter", "value", "share of the counters", LAB_LOG_Y);
-    lab_series *curve = lab_curve(plot, "binomial(n, 1/slice)"), *limit = lab_curve(plot, "bound on a value or more");
+    lab_series *curve = lab_curve(plot, "binomial(n, 1/slice)"), *limit = lab_curve(plot, "bound on P(value or more)");
     lab_series *points = lab_points(plot, "measured");
     for (unsigned v = 0; v <= VALUES; v++) {
         lab_at(curve, v, lab_exact(lab_binomial_at(n, 1 / (double)slice, v)));
@@ -65,12 +66,13 @@ static void full_filters(lab *l) {
         lab_find(l, LAB_MUST, LAB_EQUALS, predicted, lab_mean(&shares[v]), "counters at %u", v);
         lab_at(points, v, lab_mean(&shares[v]));
     }
-    /* Counters that are hit often are rare, and shun each other: the variance of their number is below a Poisson one's. */
+    /* Counters with high values are rare and negatively correlated, so the variance of their number is below that of a
+     * Poisson number, and lab_count() is safe. */
     for (unsigned t = SEEN; t <= TOP; t++) {
-        uint64_t from = 0;
+        uint64_t at_least = 0;
         for (unsigned v = t; v < VALUES; v++)
-            from += totals[v];
-        lab_estimate share = lab_scaled(lab_count(from), 1 / all);
+            at_least += totals[v];
+        lab_estimate share = lab_scaled(lab_count(at_least), 1 / all);
         if (t == SEEN)
             lab_find(l, LAB_MUST, LAB_EQUALS, lab_binomial_above(n, 1 / (double)slice, t - 1), share,
                      "counters at %u or more", t);
@@ -79,9 +81,9 @@ static void full_filters(lab *l) {
         if (t < 9)
             lab_at(points, t, lab_scaled(lab_count(totals[t]), 1 / all));
     }
-    /* What the document computes, by the exact probability: for comparison, as nothing of it can be seen. */
+    /* The probability that the document bounds is too small to be measured, so its exact value is only shown. */
     lab_find(l, LAB_MUST, LAB_SHOWN, 0, lab_exact(lab_binomial_above(n, 1 / (double)slice, 15)),
-             "exact probability of 16 or more at the best k, where (e ln 2/16)^16 bounds it");
+             "exact probability of 16 or more at the best k; (e ln 2/16)^16 is the bound");
 }
 
 static void small_filters(lab *l) {
@@ -90,13 +92,13 @@ static void small_filters(lab *l) {
     kith_plan plan = KITH_PLAN_INIT;
     for (uint64_t i = 0; i < filters; i++) {
         kith_filter *f = lab_filter(l, "counting", n, RATE, 0, NULL);
-        lab_must(l, kith_filter_plan_of(f, &plan), "asking for the plan");
+        lab_must(l, kith_filter_plan_of(f, &plan), "reading the plan");
         lab_fill(l, f, 0, n);
         uint64_t slice = plan.cells / plan.hashes;
         for (unsigned j = 0; j < plan.hashes; j++)
             observed[kith_filter_cell(f, j * slice + lab_below(l, slice))]++;
         lab_drop(l, f);
-        lab_going(l, 0.4 + 0.2 * (double)i / (double)filters);
+        lab_progress(l, 0.4 + 0.2 * (double)i / (double)filters);
     }
     double trials = (double)(filters * plan.hashes), p = (double)plan.hashes / (double)plan.cells;
     for (unsigned v = 0; v < VALUES; v++)
@@ -106,7 +108,7 @@ static void small_filters(lab *l) {
 
 static void crowded_filters(lab *l) {
     uint64_t n = 2000, counters = lab_pick(l, 4000000, 80000000);
-    lab_plot *plot = lab_draw(l, "Counters that stick", "keys a counter", "share of the counters at 15", LAB_LOG_Y);
+    lab_plot *plot = lab_draw(l, "Stuck counters", "keys per counter", "share of the counters at 15", LAB_LOG_Y);
     lab_series *curve = lab_curve(plot, "P(15 or more), Poisson"), *limit = lab_curve(plot, "(e λ/15)^15");
     lab_series *points = lab_points(plot, "measured");
     for (double mean = log(2); mean < 4.5; mean += 0.1) {
@@ -124,22 +126,23 @@ static void crowded_filters(lab *l) {
         while (seen < counters / CROWDED) {
             kith_filter *f = lab_filter(l, "counting", n, 0.38, 0, options);
             lab_fill(l, f, 0, n);
-            lab_must(l, kith_filter_stats_of(f, &stats), "asking for statistics");
+            lab_must(l, kith_filter_stats_of(f, &stats), "reading statistics");
             stuck += stats.stuck;
             seen += stats.cells;
             lab_drop(l, f);
-            lab_going(l, 0.6 + 0.4 * (i + (double)seen * CROWDED / (double)counters) / CROWDED);
+            lab_progress(l, 0.6 + 0.4 * (i + (double)seen * CROWDED / (double)counters) / CROWDED);
         }
         double p = CROWDED_K[i] / (double)stats.cells, mean = (double)n * p;
         lab_estimate share = lab_scaled(lab_count(stuck), 1 / (double)seen);
-        lab_find(l, LAB_MUST, LAB_EQUALS, lab_binomial_above(n, p, TOP - 1), share, "%.2f keys a counter: at 15", mean);
+        lab_find(l, LAB_MUST, LAB_EQUALS, lab_binomial_above(n, p, TOP - 1), share,
+                 "%.2f keys per counter: counters at 15", mean);
         lab_at(points, mean, share);
     }
 }
 
 static void run(lab *l) {
-    lab_parameter(l, "n", "2000, and 100 for the fit");
-    lab_parameter(l, "rate planned for", "2^-7, and 38%% with k = 8 to 64 where counters are crowded");
+    lab_parameter(l, "n", "2000, and 100 for the chi-square test");
+    lab_parameter(l, "planned rate", "2^-7, and 38%% with k = 8 to 64 for crowded filters");
     full_filters(l);
     small_filters(l);
     crowded_filters(l);

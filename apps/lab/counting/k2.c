@@ -1,10 +1,11 @@
-/* K2: whether any counter of a filter overflows.
+/* K2: the probability that any counter of a filter overflows.
  *
- * The union bound: some counter of m reaches t with probability at most m p, where p is the probability for one. It is
- * hardly loose: counters of a slice shun each other (they share n keys), so two are at t together with at most p^2, and
- * by Bonferroni some counter is with at least m p - (m p)^2/2. At the best k that is far out of sight, so filters are
- * as crowded as a plan allows, 64 counters a key at a rate of 38%: 4.2 keys a counter, p = 4e-5. Filters are
- * independent, and each has a stuck counter or has none. */
+ * By the union bound, at least one of m counters reaches t with probability at most m p, where p is the probability
+ * for one counter. The bound is nearly tight. The counters of a slice share n keys and are negatively correlated, so
+ * two of them reach t together with probability at most p^2. By Bonferroni's inequality at least one counter then
+ * reaches t with probability at least m p - (m p)^2/2. At the best k these probabilities are far too small to be
+ * measured. The filters here are therefore as crowded as a plan allows, with 64 counters per key at a rate of 38%:
+ * 4.2 keys per counter, p = 4e-5. Filters are independent, and each either has a stuck counter or has none. */
 #include <math.h>
 
 #include <lab/experiment.h>
@@ -14,11 +15,11 @@ enum { SIZES = sizeof KEYS / sizeof *KEYS, TOP = 15 };
 
 static void run(lab *l) {
     uint64_t adds = lab_pick(l, 300000, 4000000); /* of each size */
-    lab_parameter(l, "counters a key", "64");
-    lab_parameter(l, "keys a counter", "4.2");
+    lab_parameter(l, "counters per key", "64");
+    lab_parameter(l, "keys per counter", "4.2");
     lab_parameter(l, "keys added for each size", "%llu", (unsigned long long)adds);
     lab_plot *plot =
-        lab_draw(l, "Filters with a counter that sticks", "counters, m", "share of filters", LAB_LOG_X | LAB_LOG_Y);
+        lab_draw(l, "Filters with a stuck counter", "counters, m", "share of filters", LAB_LOG_X | LAB_LOG_Y);
     lab_series *upper = lab_curve(plot, "union bound, m p"), *lower = lab_curve(plot, "m p − (m p)²/2");
     lab_series *points = lab_points(plot, "measured");
     for (unsigned i = 0; i < SIZES; i++) {
@@ -27,10 +28,10 @@ static void run(lab *l) {
         for (uint64_t j = 0; j < filters; j++) {
             kith_filter *f = lab_filter(l, "counting", n, 0.38, 0, "k=64");
             lab_fill(l, f, 0, n);
-            lab_must(l, kith_filter_stats_of(f, &stats), "asking for statistics");
+            lab_must(l, kith_filter_stats_of(f, &stats), "reading statistics");
             with += stats.stuck != 0;
             lab_drop(l, f);
-            lab_going(l, (i + (double)j / (double)filters) / SIZES);
+            lab_progress(l, (i + (double)j / (double)filters) / SIZES);
         }
         double m = (double)stats.cells, mp = m * lab_binomial_above(n, 64 / m, TOP - 1);
         lab_estimate share = lab_share(with, filters);
@@ -41,7 +42,7 @@ static void run(lab *l) {
             lab_at(lower, m, lab_exact(mp - mp * mp / 2));
         lab_at(points, m, share);
     }
-    /* The document's case: a billion counters at the best k, by the exact probability. */
+    /* The example of the document: a billion counters at the best k. Computed from the exact probability. */
     double billion = 1e9 * lab_binomial_above(100000000, log(2) / 1e8, TOP);
     lab_find(l, LAB_MUST, LAB_SHOWN, 0, lab_exact(billion),
              "m = 10^9 at the best k, 16 or more: m times the exact probability");
@@ -50,7 +51,9 @@ static void run(lab *l) {
 const lab_claim lab_K2 = {
     .id = "K2",
     .title = "whether any counter overflows",
-    .sentence = "Some counter of m overflows with probability at most m times that of one: 1.4·10⁻⁶ for 10⁹ counters.",
+    .sentence =
+        "At least one of m counters overflows with probability at most m times that of one counter: 1.4·10⁻⁶ for "
+        "10⁹ counters.",
     .formula = "P(max c ≥ t) ≤ m·(e·ln 2/t)^{t}",
     .code = "src/family/counters.h",
     .run = run,

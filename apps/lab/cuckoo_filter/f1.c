@@ -1,19 +1,20 @@
-/* F1: how often a cuckoo filter says yes wrongly.
+/* F1: the false positive rate of a cuckoo filter.
  *
- * A key is answered yes exactly when its cell, the pair of its places with its fingerprint, is not empty. With P pairs
- * and F = 2^f - 1 fingerprints (0 is an empty slot) there are P F cells, all alike, and of n = 2 b P α keys none is in
- * a given one with (1 - 1/(P F))^n: exact, for every load. The document's 1 - (1 - 2^-f)^(2bα) has 2^f instead of F and
- * looks at slots as if they were independent; it is drawn beside. Overlapping windows have P windows in a half,
- * 2(P + 1) slots, and the same formula.
+ * A key is reported as present exactly when the filter holds a key of its class, the pair of its buckets together with
+ * its fingerprint. With M pairs of buckets and F = 2^f - 1 fingerprints (0 means an empty slot) there are M F classes,
+ * all equally likely. None of n = 2 b M α keys is in a given class with probability (1 - 1/(M F))^n. This is exact for
+ * every load. The formula of the document, 1 - (1 - 2^-f)^(2bα), has 2^f instead of F and treats slots as independent;
+ * it is shown in the plot for comparison. Overlapping windows have M windows per half, 2(M + 1) slots, and the same
+ * formula.
  *
- * Filters are small, since rates of few keys differ most from the limit. */
+ * The filters are small, because with few keys the rate differs most from its limit. */
 #include <math.h>
 #include <stdio.h>
 
-#include "shaped.h"
+#include "geometry.h"
 
 typedef struct trial {
-    shaped_geometry g;
+    geometry g;
     double load;
 } trial;
 
@@ -25,45 +26,47 @@ static const trial TRIALS[] = {
 };
 enum { TRIAL_COUNT = sizeof TRIALS / sizeof *TRIALS };
 
-static double exact_rate(const shaped_geometry *g, double n) {
-    return -expm1(n * log1p(-1 / shaped_cells(g)));
+static double exact_rate(const geometry *g, double n) {
+    return -expm1(n * log1p(-1 / geometry_classes(g)));
 }
 
-static double document_rate(const shaped_geometry *g, double load) {
+static double document_rate(const geometry *g, double load) {
     return -expm1(2 * g->b * load * log1p(-ldexp(1, -(int)g->f)));
 }
 
 static void run(lab *l) {
-    uint64_t filters = lab_pick(l, 100, 400), asked = lab_pick(l, 3000, 20000);
+    uint64_t filters = lab_pick(l, 100, 400), lookups = lab_pick(l, 3000, 20000);
     lab_parameter(l, "slots", "256 to 1024");
     lab_parameter(l, "filters of each geometry", "%llu", (unsigned long long)filters);
-    lab_parameter(l, "absent keys asked of each", "%llu", (unsigned long long)asked);
-    lab_plot *plot = lab_draw(l, "Wrong answers, b = 4, f = 8", "load, α", "rate", 0);
-    lab_series *curve = lab_curve(plot, "1 − (1 − 1/(P F))^n"), *near = lab_curve(plot, "1 − (1 − 2^−f)^(2bα)");
+    lab_parameter(l, "absent keys looked up in each", "%llu", (unsigned long long)lookups);
+    lab_plot *plot = lab_draw(l, "False positives, b = 4, f = 8", "load, α", "rate", 0);
+    lab_series *curve = lab_curve(plot, "1 − (1 − 1/(M F))^n"), *near = lab_curve(plot, "1 − (1 − 2^−f)^(2bα)");
     lab_series *points = lab_points(plot, "measured");
     for (double load = 0; load <= 1; load += 0.05) {
-        lab_at(curve, load, lab_exact(exact_rate(&TRIALS[0].g, load * (double)shaped_slots(&TRIALS[0].g))));
+        lab_at(curve, load, lab_exact(exact_rate(&TRIALS[0].g, load * (double)geometry_slots(&TRIALS[0].g))));
         lab_at(near, load, lab_exact(document_rate(&TRIALS[0].g, load)));
     }
     lab_plot *all =
-        lab_draw(l, "Wrong answers of all geometries", "rate predicted", "rate measured", LAB_LOG_X | LAB_LOG_Y);
+        lab_draw(l, "False positives, all geometries", "predicted rate", "measured rate", LAB_LOG_X | LAB_LOG_Y);
     lab_series *diagonal = lab_curve(all, "equal"), *pairs = lab_points(all, "measured");
     lab_at(diagonal, 0.004, lab_exact(0.004));
     lab_at(diagonal, 0.5, lab_exact(0.5));
     for (unsigned i = 0; i < TRIAL_COUNT; i++) {
         const trial *t = &TRIALS[i];
-        uint64_t slots = shaped_slots(&t->g), n = (uint64_t)(t->load * (double)slots);
+        uint64_t slots = geometry_slots(&t->g), n = (uint64_t)(t->load * (double)slots);
         double predicted = exact_rate(&t->g, (double)n);
-        lab_estimate rate = shaped_rate(l, &t->g, n, filters, asked, (double)i / TRIAL_COUNT);
+        lab_estimate rate = geometry_rate(l, &t->g, n, filters, lookups, (double)i / TRIAL_COUNT);
         char name[48];
         if (t->g.b == 0)
             (void)snprintf(name, sizeof name, "windows, f = %u, load %.2f", t->g.f, t->load);
         else
             (void)snprintf(name, sizeof name, "b = %u, f = %u%s, load %.2f", t->g.b, t->g.f,
                            t->g.simple ? ", simple" : "", t->load);
-        unsigned ways = t->g.b == 0 ? 2 : 2 * t->g.b; /* a window's bit tells its two slots apart */
+        /* With windows a lookup compares 4 slots on f + 1 bits, which is equivalent to 2 slots on f bits. */
+        unsigned slots_compared = t->g.b == 0 ? 2 : 2 * t->g.b;
         lab_find(l, LAB_MUST, LAB_EQUALS, predicted, rate, "%s: rate", name);
-        lab_find(l, LAB_MUST, LAB_AT_MOST, ldexp(ways, -(int)t->g.f), rate, "%s: rate, at most %u/2^f", name, ways);
+        lab_find(l, LAB_MUST, LAB_AT_MOST, ldexp(slots_compared, -(int)t->g.f), rate, "%s: rate, bound %u/2^f", name,
+                 slots_compared);
         lab_at(pairs, predicted, rate);
         if (i < 4)
             lab_at(points, t->load, rate);
@@ -72,9 +75,10 @@ static void run(lab *l) {
 
 const lab_claim lab_F1 = {
     .id = "F1",
-    .title = "rate of a cuckoo filter",
-    .sentence = "A key that is not in is answered yes with about 1 − (1 − 2^−f)^(2bα), which is at most 2b/2^f.",
-    .formula = "ε = 1 − (1 − 1/(P·(2^{f} − 1)))^{n} ≈ 1 − (1 − 2^{−f})^{2bα} ≤ 2b/2^{f}",
+    .title = "false positive rate of a cuckoo filter",
+    .sentence = "An absent key is reported as present with probability about 1 − (1 − 2^−f)^(2bα), which is at most "
+                "2b/2^f.",
+    .formula = "ε = 1 − (1 − 1/(M·(2^{f} − 1)))^{n} ≈ 1 − (1 − 2^{−f})^{2bα} ≤ 2b/2^{f}",
     .code = "src/core/fit.c",
     .run = run,
 };

@@ -1,16 +1,17 @@
-/* F4: how full a cuckoo filter gets before a key finds no room.
+/* F4: how full a cuckoo filter gets before it refuses a key.
  *
- * The search of the library finds room where there is any, so the mean load at the first refusal is the threshold of
- * random graphs (shaped.h). At b = 1 the step is blurred: a graph of half as many edges as vertices has no overfull
- * component with √(2/3) in the limit. What is left of that at a finite size is of the order slots^(-1/3), so the share
- * is shown and not tested. Fingerprints have 20 bits, so that equal ones play no part. */
+ * The library's search finds a free slot whenever one can be reached, so the mean load at the first refusal is the
+ * threshold of random graphs (geometry.h). With b = 1 the step is not sharp: a graph with half as many edges as
+ * vertices has no overfull component with probability √(2/3) in the limit. At a finite size the deviation from that is
+ * of order slots^(-1/3), so the share is shown and not tested. Fingerprints have 20 bits, so that equal fingerprints
+ * have no effect. */
 #include <math.h>
 
-#include "shaped.h"
+#include "geometry.h"
 
 typedef struct bucket {
     unsigned b;
-    double reached; /* what Fan and others reached in 2014, by a random walk of 500 steps */
+    double reached; /* by Fan and others in 2014, with random walks of 500 steps */
 } bucket;
 
 static const bucket BUCKETS[] = {{1, 0.50}, {2, 0.84}, {4, 0.95}, {8, 0.98}};
@@ -21,41 +22,42 @@ static void run(lab *l) {
     lab_parameter(l, "slots", "%llu", (unsigned long long)slots);
     lab_parameter(l, "filters of each b", "%llu", (unsigned long long)filters);
     lab_parameter(l, "f", "%d", FINGERPRINT);
-    lab_plot *plot = lab_draw(l, "Load at the first refusal", "slots in a bucket, b", "load", LAB_LOG_X);
+    lab_plot *plot = lab_draw(l, "Load at the first refusal", "slots per bucket, b", "load", LAB_LOG_X);
     lab_series *curve = lab_curve(plot, "threshold of random graphs"), *points = lab_points(plot, "measured");
-    lab_plot *least = lab_draw(l, "The filter that stopped first", "slots in a bucket, b", "load", LAB_LOG_X);
-    lab_series *worst_points = lab_points(least, "lowest load of all filters");
+    lab_plot *least = lab_draw(l, "Lowest load at the first refusal", "slots per bucket, b", "load", LAB_LOG_X);
+    lab_series *worst_points = lab_points(least, "lowest of all filters");
     uint64_t halves = 0;
     for (unsigned i = 0; i < BUCKET_COUNT; i++) {
         unsigned b = BUCKETS[i].b;
-        shaped_geometry g = {b, FINGERPRINT, slots / (2 * b), 1, false};
+        geometry g = {b, FINGERPRINT, slots / (2 * b), 1, false};
         lab_sample loads = {0};
         double worst = 1;
         for (uint64_t j = 0; j < filters; j++) {
-            kith_filter *f = shaped_filter(l, &g);
-            double load = (double)shaped_fill(l, f, 0, slots) / (double)slots;
+            kith_filter *f = geometry_filter(l, &g);
+            double load = (double)geometry_fill(l, f, 0, slots) / (double)slots;
             lab_sample_add(&loads, load);
             halves += b == 1 && load >= 0.5;
             worst = fmin(worst, load);
             lab_drop(l, f);
-            lab_going(l, (i + (double)j / (double)filters) / BUCKET_COUNT);
+            lab_progress(l, (i + (double)j / (double)filters) / BUCKET_COUNT);
         }
         if (b != 1)
-            lab_find(l, LAB_MUST, LAB_EQUALS, shaped_threshold(b), lab_mean(&loads), "b = %u: mean load, threshold", b);
-        lab_find(l, LAB_MUST, LAB_AT_LEAST, BUCKETS[i].reached, lab_mean(&loads), "b = %u: mean load, what Fan reached",
-                 b);
-        lab_at(curve, b, lab_exact(shaped_threshold(b)));
+            lab_find(l, LAB_MUST, LAB_EQUALS, geometry_threshold(b), lab_mean(&loads), "b = %u: mean load, threshold",
+                     b);
+        lab_find(l, LAB_MUST, LAB_AT_LEAST, BUCKETS[i].reached, lab_mean(&loads),
+                 "b = %u: mean load, reached by Fan and others", b);
+        lab_at(curve, b, lab_exact(geometry_threshold(b)));
         lab_at(points, b, lab_mean(&loads));
         lab_at(worst_points, b, lab_exact(worst));
     }
     lab_find(l, LAB_MUST, LAB_SHOWN, sqrt(2.0 / 3), lab_share(halves, filters),
-             "b = 1: filters that take half their slots");
+             "b = 1: share of filters that fill half of their slots");
 }
 
 const lab_claim lab_F4 = {
     .id = "F4",
-    .title = "loads reached",
-    .sentence = "A cuckoo filter takes keys up to loads of 0.5, 0.84, 0.95 and 0.98 with 1, 2, 4 and 8 slots a bucket.",
+    .title = "loads that cuckoo filters reach",
+    .sentence = "A cuckoo filter reaches loads of 0.5, 0.84, 0.95 and 0.98 with 1, 2, 4 and 8 slots per bucket.",
     .formula = "α = x/(2b·Q(x, b)), x·Q(x, b) = 2b·Q(x, b + 1)",
     .code = "src/family/nest_search.h",
     .run = run,

@@ -1,17 +1,18 @@
 /* F5: how many copies of a key a cuckoo filter holds.
  *
- * A key has b slots in each of its two buckets (a window: 2), and a copy is one more entry with its fingerprint: 2b of
- * them fit in an empty filter, and the next is refused. A refusal changes no byte of the filter, whether it is for too
- * many copies or for lack of room; what is compared is the whole block with its checksums. Copies go again one by one. */
-#include "shaped.h"
+ * A key has b candidate slots in each of its two buckets (2 in a window). Each copy is one more entry with the same
+ * fingerprint. So 2b copies fit into an empty filter, and the next one is refused. A refusal changes no byte of the
+ * filter, whether the reason is too many copies or no free slot. The experiment compares the whole block including its
+ * checksums. Finally the copies are removed one by one. */
+#include "geometry.h"
 
 typedef struct layout {
     const char *name;
-    shaped_geometry g;
+    geometry g;
     unsigned copies;
 } layout;
 
-/* 256 slots, or some more; 12 bits keep other keys out of the cell of this one. */
+/* About 256 slots per region. With 12 bits it is unlikely that another key is in the class of this one. */
 static const layout LAYOUTS[] = {
     {"b = 1", {1, 12, 128, 1, false}, 2},
     {"b = 2", {2, 12, 64, 1, false}, 4},
@@ -23,25 +24,28 @@ static const layout LAYOUTS[] = {
 };
 enum { LAYOUT_COUNT = sizeof LAYOUTS / sizeof *LAYOUTS, COPIES_MAX = 40 };
 
-/* Adds a key; answers whether it went in, and counts refusals and those that changed a byte. */
-typedef struct tries {
-    uint64_t refused, changed, wrong_code;
-} tries;
+typedef struct refusals {
+    uint64_t count;
+    uint64_t changed;      /* … that changed a byte of the filter */
+    uint64_t wrong_status; /* … with another status than expected */
+} refusals;
 
-static bool try_to_add(lab *l, kith_filter *f, uint64_t key, kith_status refusal, uint8_t *before, tries *t) {
+/* Adds a key. Returns whether it was added; otherwise counts the refusal. `expected` KITH_OK accepts both kinds of
+ * refusal. */
+static bool try_to_add(lab *l, kith_filter *f, uint64_t key, kith_status expected, uint8_t *before, refusals *r) {
     const void *bytes = NULL;
     size_t size = 0;
-    lab_must(l, kith_filter_bytes(f, &bytes, &size), "asking for the bytes");
+    lab_must(l, kith_filter_bytes(f, &bytes, &size), "reading the bytes");
     memcpy(before, bytes, size);
     kith_status status = kith_filter_add(f, &key, sizeof key, NULL);
     if (status == KITH_OK)
         return true;
     if (status != KITH_E_COPIES && status != KITH_E_FULL)
         lab_must(l, status, "adding a key");
-    lab_must(l, kith_filter_bytes(f, &bytes, &size), "asking for the bytes");
-    t->refused++;
-    t->changed += memcmp(before, bytes, size) != 0;
-    t->wrong_code += refusal != KITH_OK && status != refusal;
+    lab_must(l, kith_filter_bytes(f, &bytes, &size), "reading the bytes");
+    r->count++;
+    r->changed += memcmp(before, bytes, size) != 0;
+    r->wrong_status += expected != KITH_OK && status != expected;
     return false;
 }
 
@@ -49,42 +53,42 @@ static void run(lab *l) {
     uint64_t filters = lab_pick(l, 20, 400);
     lab_parameter(l, "slots", "256, and 768 in 3 regions");
     lab_parameter(l, "filters of each layout", "%llu", (unsigned long long)filters);
-    lab_plot *plot = lab_draw(l, "Copies of one key that go in", "slots that a key may lie in", "copies", 0);
+    lab_plot *plot = lab_draw(l, "Copies of one key that fit", "candidate slots of a key", "copies", 0);
     lab_series *curve = lab_curve(plot, "2b"), *points = lab_points(plot, "measured");
     uint8_t *before = lab_take(l, 4096);
     lab_at(curve, 2, lab_exact(2));
     lab_at(curve, 16, lab_exact(16));
     for (unsigned i = 0; i < LAYOUT_COUNT; i++) {
         const layout *at = &LAYOUTS[i];
-        tries of_copies = {0}, of_room = {0};
-        uint64_t least = COPIES_MAX, most = 0, slots = shaped_slots(&at->g), lost = 0;
+        refusals of_copies = {0}, of_others = {0};
+        uint64_t least = COPIES_MAX, most = 0, slots = geometry_slots(&at->g), lost = 0;
         for (uint64_t j = 0; j < filters; j++) {
-            kith_filter *f = shaped_filter(l, &at->g);
+            kith_filter *f = geometry_filter(l, &at->g);
             uint64_t key = lab_key(l, 2 * slots), copies = 0;
             while (copies < COPIES_MAX && try_to_add(l, f, key, KITH_E_COPIES, before, &of_copies))
                 copies++;
             least = copies < least ? copies : least;
             most = copies > most ? copies : most;
-            uint64_t others = shaped_fill(l, f, 0, slots); /* up to the first that finds no room */
+            uint64_t others = geometry_fill(l, f, 0, slots);
             for (uint64_t k = others; k < others + 20; k++)
-                (void)try_to_add(l, f, lab_key(l, k), KITH_OK, before, &of_room);
+                (void)try_to_add(l, f, lab_key(l, k), KITH_OK, before, &of_others);
             (void)try_to_add(l, f, key, KITH_E_COPIES, before, &of_copies);
-            lost += others - lab_ask(l, f, 0, others) + (kith_filter_copies(f, &key, sizeof key) < copies);
+            lost += others - lab_count_found(l, f, 0, others) + (kith_filter_copies(f, &key, sizeof key) < copies);
             for (uint64_t k = 0; k < copies; k++)
                 lab_must(l, kith_filter_remove(f, &key, sizeof key), "removing a copy");
-            lost += others - lab_ask(l, f, 0, others);
+            lost += others - lab_count_found(l, f, 0, others);
             lab_drop(l, f);
-            lab_going(l, (i + (double)j / (double)filters) / LAYOUT_COUNT);
+            lab_progress(l, (i + (double)j / (double)filters) / LAYOUT_COUNT);
         }
-        lab_find(l, LAB_MUST, LAB_EQUALS, at->copies, lab_exact((double)least), "%s: copies that go in, at least",
+        lab_find(l, LAB_MUST, LAB_EQUALS, at->copies, lab_exact((double)least), "%s: copies that fit, minimum",
                  at->name);
-        lab_find(l, LAB_MUST, LAB_EQUALS, at->copies, lab_exact((double)most), "%s: copies that go in, at most",
+        lab_find(l, LAB_MUST, LAB_EQUALS, at->copies, lab_exact((double)most), "%s: copies that fit, maximum",
                  at->name);
-        lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)of_copies.wrong_code), "%s: one more, not KITH_E_COPIES",
-                 at->name);
-        lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)(of_copies.changed + of_room.changed)),
+        lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)of_copies.wrong_status),
+                 "%s: refusals of one more copy without KITH_E_COPIES", at->name);
+        lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)(of_copies.changed + of_others.changed)),
                  "%s: refusals that changed a byte, of %llu", at->name,
-                 (unsigned long long)(of_copies.refused + of_room.refused));
+                 (unsigned long long)(of_copies.count + of_others.count));
         lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)lost), "%s: other keys lost", at->name);
         lab_at(points, at->copies, lab_exact((double)least));
     }
@@ -93,7 +97,7 @@ static void run(lab *l) {
 const lab_claim lab_F5 = {
     .id = "F5",
     .title = "copies of a key",
-    .sentence = "2b copies of a key fit, one more does not, and its failure changes nothing.",
+    .sentence = "2b copies of a key fit. One more is refused, and the refusal changes nothing.",
     .formula = NULL,
     .code = "src/family/nest_search.h",
     .run = run,

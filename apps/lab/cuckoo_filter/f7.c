@@ -1,21 +1,22 @@
 /* F7: fingerprints that are too narrow for the number of keys.
  *
- * Of keys with one fingerprint and one pair of places 2b go in. There are P pairs and F = 2^f - 1 fingerprints, so P F
- * cells, and a filter refuses a key at the latest when one of them gets 2b + 1. With p(n) = P(binomial(n, 1/(P F)) >
- * 2b), and since cells share n keys and so shun each other,
+ * A filter holds at most 2b keys of one class, that is, keys with the same fingerprint and the same pair of buckets.
+ * There are M pairs and F = 2^f - 1 fingerprints, so M F classes. A filter refuses a key at the latest when a class
+ * gets 2b + 1 keys. Let p(n) = P(binomial(n, 1/(M F)) > 2b). The classes share n keys, so their numbers of keys are
+ * negatively correlated, and
  *
- *     P(some key of n is refused) >= 1 - (1 - p(n))^(P F)
+ *     P(some key of n is refused) >= 1 - (1 - p(n))^(M F)
  *
- * exactly; look tells each key's cell, so that crowded ones can be counted. Summed over n that is an upper bound on the
- * mean load at the first refusal. It is not the whole loss, since a few cells that share places can be too full
- * together.
+ * holds exactly. kith_filter_look shows the class of each key, so that classes with more than 2b keys, the overfull
+ * ones, can be counted. Summed over n the inequality gives an upper bound on the mean load at the first refusal. It
+ * does not cover the whole loss, because a few classes that share buckets can be too full together.
  *
- * For a fixed load p(n) P F grows as n/F^2b: f must grow by 1 for n to grow by 2^2b, which is f = Ω(log n/b). With b = 4
- * and the least f, 4, that takes 10^8 keys; b = 1 and b = 2 show it. */
+ * For a fixed load p(n) M F grows as n/F^2b. So f must grow by 1 when n grows by a factor of 2^2b, which means f =
+ * Ω(log n/b). With b = 4 and the smallest f, 4, the effect begins at 10^8 keys. b = 1 and b = 2 show it with fewer. */
 #include <math.h>
 #include <stdio.h>
 
-#include "shaped.h"
+#include "geometry.h"
 
 typedef struct sweep {
     unsigned b;
@@ -32,108 +33,112 @@ static const sweep FULL[] = {{1, 1 << 10, {4, 6, 8, 10, 14}},
                              {2, 1 << 17, {4, 5, 6, 8, 12}}};
 enum { WIDTHS = 5 };
 
-/* P(no cell of n keys has more than 2b), at most. */
-static double none_crowded(const shaped_geometry *g, uint64_t n) {
-    double cells = shaped_cells(g);
-    return exp(cells * log1p(-lab_binomial_above(n, 1 / cells, 2 * g->b)));
+/* An upper bound on P(no class has more than 2b of n keys). */
+static double none_overfull(const geometry *g, uint64_t n) {
+    double classes = geometry_classes(g);
+    return exp(classes * log1p(-lab_binomial_above(n, 1 / classes, 2 * g->b)));
 }
 
-/* The mean number of keys before the first refusal is the sum over n >= 1 of P(n keys go in); in steps, each with the
- * highest of its terms. */
-static double load_bound(const shaped_geometry *g) {
-    uint64_t slots = shaped_slots(g), step = slots / 512;
+/* The mean number of keys before the first refusal is the sum over n >= 1 of P(n keys can be added). The sum is
+ * computed in steps, and each step uses its largest term. */
+static double load_bound(const geometry *g) {
+    uint64_t slots = geometry_slots(g), step = slots / 512;
     double keys = 0;
     for (uint64_t n = 0; n < slots; n += step)
-        keys += (double)step * none_crowded(g, n + 1);
+        keys += (double)step * none_overfull(g, n + 1);
     return keys / (double)slots;
 }
 
-typedef struct spot {
+typedef struct key_slots {
     uint64_t cell[16], code;
     unsigned count;
-} spot;
+} key_slots;
 
-static void note(void *context, uint64_t cell, uint64_t holds, uint64_t wanted) {
-    spot *s = context;
+static void record(void *context, uint64_t cell, uint64_t holds, uint64_t wanted) {
+    key_slots *s = context;
     (void)holds;
     s->code = wanted;
     if (s->count < 16)
         s->cell[s->count++] = cell;
 }
 
-/* Cells that more than 2b of the keys 0 … n - 1 belong to, as look tells them. */
-static uint64_t crowded_cells(lab *l, const kith_filter *f, const shaped_geometry *g, uint64_t n) {
-    uint64_t codes = UINT64_C(1) << g->f, crowded = 0, digest;
+/* Counts the classes with more than 2b of the keys 0 … n - 1. */
+static uint64_t overfull_classes(lab *l, const kith_filter *f, const geometry *g, uint64_t n) {
+    uint64_t codes = UINT64_C(1) << g->f, overfull = 0, digest;
     uint8_t *keys = lab_take(l, 2 * g->half * codes);
     for (uint64_t i = 0; i < n; i++) {
-        spot s = {.count = 0};
+        key_slots s = {.count = 0};
         lab_digests(l, f, i, 1, &digest);
-        (void)kith_filter_look(f, digest, note, &s);
+        (void)kith_filter_look(f, digest, record, &s);
         uint64_t a = s.cell[0] / g->b, b = s.cell[g->b] / g->b;
-        crowded += ++keys[(a < b ? a : b) * codes + s.code] == 2 * g->b + 1;
+        overfull += ++keys[(a < b ? a : b) * codes + s.code] == 2 * g->b + 1;
     }
     lab_drop(l, keys);
-    return crowded;
+    return overfull;
 }
 
-/* What was seen of the filters of a geometry at half the load of the threshold. */
+/* Counts over the filters of a geometry at half the load of the threshold. */
 typedef struct halfway {
-    uint64_t keys, refused, crowded, not_refused;
+    uint64_t keys;        /* at that load */
+    uint64_t refused;     /* filters that have refused a key */
+    uint64_t overfull;    /* overfull classes */
+    uint64_t not_refused; /* filters with an overfull class that have refused no key */
 } halfway;
 
-static lab_estimate fill_all(lab *l, const shaped_geometry *g, uint64_t filters, bool count_cells, halfway *h,
-                             double done) {
-    uint64_t slots = shaped_slots(g);
+static lab_estimate fill_all(lab *l, const geometry *g, uint64_t filters, bool count_classes, halfway *h, double done) {
+    uint64_t slots = geometry_slots(g);
     lab_sample reached = {0};
     for (uint64_t j = 0; j < filters; j++) {
-        kith_filter *f = shaped_filter(l, g);
-        uint64_t in = shaped_fill(l, f, 0, slots), crowded = count_cells ? crowded_cells(l, f, g, h->keys) : 0;
-        h->refused += in < h->keys;
-        h->crowded += crowded;
-        h->not_refused += crowded != 0 && in >= h->keys;
-        lab_sample_add(&reached, (double)in / (double)slots);
+        kith_filter *f = geometry_filter(l, g);
+        uint64_t added = geometry_fill(l, f, 0, slots);
+        uint64_t overfull = count_classes ? overfull_classes(l, f, g, h->keys) : 0;
+        h->refused += added < h->keys;
+        h->overfull += overfull;
+        h->not_refused += overfull != 0 && added >= h->keys;
+        lab_sample_add(&reached, (double)added / (double)slots);
         lab_drop(l, f);
-        lab_going(l, done);
+        lab_progress(l, done);
     }
     return lab_mean(&reached);
 }
 
 static void loads(lab *l, const sweep *s, uint64_t filters, lab_plot *plot, double done) {
-    double threshold = shaped_threshold(s->b);
+    double threshold = geometry_threshold(s->b);
     lab_series *curve = lab_curve(plot, "bound, b = %u, %llu slots", s->b, (unsigned long long)s->slots);
     lab_series *points = lab_points(plot, "b = %u, %llu slots", s->b, (unsigned long long)s->slots);
-    shaped_geometry g = {s->b, 0, s->slots / (2 * s->b), 1, false};
+    geometry g = {s->b, 0, s->slots / (2 * s->b), 1, false};
     for (g.f = s->widths[0]; g.f <= s->widths[WIDTHS - 1]; g.f++)
         lab_at(curve, g.f, lab_exact(fmin(load_bound(&g), threshold)));
     for (unsigned i = 0; i < WIDTHS; i++) {
         g.f = s->widths[i];
         halfway h = {.keys = (uint64_t)(0.5 * threshold * (double)s->slots)};
         lab_estimate load = fill_all(l, &g, filters, i == 0, &h, done);
-        double cells = shaped_cells(&g), crowded = cells * lab_binomial_above(h.keys, 1 / cells, 2 * g.b);
+        double classes = geometry_classes(&g), overfull = classes * lab_binomial_above(h.keys, 1 / classes, 2 * g.b);
         lab_find(l, LAB_MUST, LAB_AT_MOST, load_bound(&g), load,
-                 "b = %u, %llu slots, f = %u: mean load at the first refusal", s->b, (unsigned long long)s->slots, g.f);
-        if (i == 0) { /* these are rare, and shun each other: their variance is below a Poisson one's */
-            lab_find(l, LAB_MUST, LAB_EQUALS, crowded, lab_scaled(lab_count(h.crowded), 1 / (double)filters),
-                     "b = %u, %llu slots, f = %u: cells of a filter that get more than 2b keys at load %.2f", s->b,
+                 "b = %u, %llu slots, f = %u: mean load at the first refusal, bound", s->b,
+                 (unsigned long long)s->slots, g.f);
+        if (i == 0) {
+            /* Overfull classes are rare and negatively correlated, so their variance is below that of Poisson. */
+            lab_find(l, LAB_MUST, LAB_EQUALS, overfull, lab_scaled(lab_count(h.overfull), 1 / (double)filters),
+                     "b = %u, %llu slots, f = %u: classes per filter with more than 2b keys, load %.2f", s->b,
                      (unsigned long long)s->slots, g.f, 0.5 * threshold);
-            lab_find(
-                l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)h.not_refused),
-                "b = %u, %llu slots, f = %u: filters with a cell of more than 2b keys that refuse none at load %.2f",
-                s->b, (unsigned long long)s->slots, g.f, 0.5 * threshold);
-            lab_find(l, LAB_MUST, LAB_AT_LEAST, 1 - none_crowded(&g, h.keys), lab_share(h.refused, filters),
-                     "b = %u, %llu slots, f = %u: filters that refuse a key at load %.2f", s->b,
+            lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)h.not_refused),
+                     "b = %u, %llu slots, f = %u: filters with such a class that refuse no key, load %.2f", s->b,
+                     (unsigned long long)s->slots, g.f, 0.5 * threshold);
+            lab_find(l, LAB_MUST, LAB_AT_LEAST, 1 - none_overfull(&g, h.keys), lab_share(h.refused, filters),
+                     "b = %u, %llu slots, f = %u: share of filters that refuse a key, load %.2f", s->b,
                      (unsigned long long)s->slots, g.f, 0.5 * threshold);
         }
-        /* b = 1 stops somewhat before or after one half, whatever f is. */
+        /* With b = 1 filters stop somewhat below or above one half for any f, so only b = 2 is compared. */
         if (i == WIDTHS - 1 && s->b == 2)
             lab_find(l, LAB_MUST, LAB_EQUALS, threshold, load,
-                     "b = %u, %llu slots, f = %u: mean load at the first refusal, the threshold", s->b,
+                     "b = %u, %llu slots, f = %u: mean load at the first refusal, threshold", s->b,
                      (unsigned long long)s->slots, g.f);
         lab_at(points, g.f, load);
     }
 }
 
-/* The fingerprints that the planner takes for n keys where the rate asks for next to none. */
+/* Plots the fingerprint width that the planner chooses for n keys at a rate so high that it needs almost no bits. */
 static void planned(lab *l) {
     static const unsigned BUCKETS[] = {2, 4, 8};
     lab_plot *plot = lab_draw(l, "Fingerprints planned at a rate of 90%", "keys", "bits", LAB_LOG_X);
@@ -162,9 +167,9 @@ static void run(lab *l) {
     const sweep *sweeps = lab_is_quick(l) ? QUICK : FULL;
     unsigned count = lab_is_quick(l) ? sizeof QUICK / sizeof *QUICK : sizeof FULL / sizeof *FULL;
     uint64_t budget =
-        lab_pick(l, 1 << 18, 1 << 21); /* slots to fill for each geometry; 30 filters at least, and 1000 at most */
-    lab_parameter(l, "slots filled of each geometry", "%llu", (unsigned long long)budget);
-    lab_plot *plot = lab_draw(l, "Load at the first refusal", "bits of a fingerprint, f", "load", 0);
+        lab_pick(l, 1 << 18, 1 << 21); /* slots to fill for each geometry, in at least 30 and at most 1000 filters */
+    lab_parameter(l, "slots filled for each geometry", "%llu", (unsigned long long)budget);
+    lab_plot *plot = lab_draw(l, "Load at the first refusal", "bits per fingerprint, f", "load", 0);
     for (unsigned i = 0; i < count; i++) {
         uint64_t filters = budget / sweeps[i].slots;
         filters = filters < 30 ? 30 : filters > 1000 ? 1000 : filters;
@@ -175,9 +180,9 @@ static void run(lab *l) {
 
 const lab_claim lab_F7 = {
     .id = "F7",
-    .title = "fingerprints too narrow",
-    .sentence = "Fingerprints need Ω(log n/b) bits: with fewer, more than 2b keys share places and fingerprint, and "
-                "the load falls.",
+    .title = "fingerprints that are too narrow",
+    .sentence = "Fingerprints need Ω(log n/b) bits. With fewer, more than 2b keys share both buckets and the "
+                "fingerprint, and the load that a filter reaches falls.",
     .formula = "P(refusal) ≥ 1 − (1 − p)^{M·F}, p = P(Bin(n, 1/(M·F)) > 2b)",
     .code = "src/core/fit.c",
     .run = run,

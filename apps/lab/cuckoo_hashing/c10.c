@@ -1,30 +1,32 @@
-/* C10: lemma 1 of [4]: the keys that an insertion meets hold a long run of different ones.
+/* C10: lemma 1 of [4]: the sequence of keys that an insertion visits contains a long run of distinct keys.
  *
- * Small tables are filled until an insertion fails, and every prefix of every walk is looked at, as long as it has not met a
- * bad configuration. That is met when, after the walk has come back to the new key, a key comes again: then both cycles have
- * been gone round.
+ * Small tables are filled until an insertion fails. Every prefix of every walk is checked, up to the point where the
+ * walk has met a bad configuration: it has returned to the new key, and then visits a key again. By then it has gone
+ * around two cycles.
  *
- * A walk that goes round a cycle of c places at the end of a tail meets x_1 … x_{j-1}, all different, then x_i … x_1 again
- * (i = j - c - 1), and from there on the path of the new key's second place. In two halves a cycle has 2 places at least, so with
- * s = j - 1 the p keys are at most s, s - 3 and a last run that begins with the new key as well: the longer of the two runs has
- * p/3 + 1 keys, one more than the lemma says. That is demanded, too.
+ * A walk that goes along a tail and around a cycle of c slots visits x_1 … x_{j-1}, which are all distinct. Then it
+ * visits x_i … x_1 again (i = j - c - 1), and then the path from the new key's second slot. In a table of two halves a
+ * cycle has at least 2 slots. So with s = j - 1 the p keys consist of at most s keys, s - 3 keys, and a last run. The
+ * first and the last run both begin with the new key, and the longer of them has at least p/3 + 1 keys. This is one
+ * more than the lemma says, and it is tested, too.
  *
- * The failed walks show that the condition is needed: on they go round the same cycles, and the share falls below any. */
+ * Walks that fail show that the condition is needed. They keep going around the same cycles, so the longest run becomes
+ * an ever smaller share of the prefix. */
 #include <string.h>
 
 #include "walks.h"
 
-enum { SIZE_COUNT = 4, DRAWN_MAX = 40 };
+enum { SIZE_COUNT = 4, PLOTTED_MAX = 40 };
 
 static const uint64_t SIZES[SIZE_COUNT] = {16, 32, 64, 128};
 
 typedef struct runs {
     uint64_t prefixes, returning, below_third, below_more;
-    double least[DRAWN_MAX + 1]; /* the smallest share of prefixes of that length */
+    double least[PLOTTED_MAX + 1]; /* the smallest share, for each length of a prefix */
     double smallest, smallest_bad;
 } runs;
 
-/* The longest run of different keys that begins with the new key, for every prefix. */
+/* Finds, for every prefix, the longest run of distinct keys that begins with the new key. */
 static void measure(const walk_path *path, runs *r) {
     bool seen[WALK_SLOTS_MAX] = {false}, running = true, returned = false, bad = false;
     unsigned longest = 0, run = 0;
@@ -50,7 +52,7 @@ static void measure(const walk_path *path, runs *r) {
         r->below_third += 3 * longest < p;
         r->below_more += p > 1 && 3 * longest < p + 3;
         r->smallest = share < r->smallest ? share : r->smallest;
-        if (p <= DRAWN_MAX && share < r->least[p])
+        if (p <= PLOTTED_MAX && share < r->least[p])
             r->least[p] = share;
     }
 }
@@ -65,7 +67,7 @@ static void fill_tables(lab *l, uint64_t tables, runs *r) {
         } while (!path->failed && w->count < w->slots);
         walks_end(l, w);
         if (t % 16 == 0)
-            lab_going(l, (double)t / (double)(SIZE_COUNT * tables));
+            lab_progress(l, (double)t / (double)(SIZE_COUNT * tables));
     }
 }
 
@@ -74,21 +76,21 @@ static void run(lab *l) {
     lab_parameter(l, "slots", "16, 32, 64, 128");
     lab_parameter(l, "tables of each size", "%llu", (unsigned long long)tables);
     runs r = {.smallest = 1, .smallest_bad = 1};
-    for (unsigned p = 1; p <= DRAWN_MAX; p++)
+    for (unsigned p = 1; p <= PLOTTED_MAX; p++)
         r.least[p] = 2;
     fill_tables(l, tables, &r);
-    lab_require(l, r.returning > 0, "some walks return to a place");
+    lab_require(l, r.returning > 0, "no walk returns to a slot");
     lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)r.below_third),
-             "prefixes without a run of p/3, of %llu (%llu of them past a return)", (unsigned long long)r.prefixes,
+             "prefixes without a run of p/3, of %llu (%llu of them visit a key twice)", (unsigned long long)r.prefixes,
              (unsigned long long)r.returning);
     lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)r.below_more), "prefixes of p > 1 without a run of p/3 + 1");
-    lab_find(l, LAB_MUST, LAB_AT_LEAST, 1.0 / 3, lab_exact(r.smallest), "the smallest share of a prefix");
-    lab_find(l, LAB_MUST, LAB_SHOWN, 0, lab_exact(r.smallest_bad), "the smallest share past a bad configuration");
-    lab_plot *plot = lab_draw(l, "The longest run of different keys from the new key on", "keys met, p",
+    lab_find(l, LAB_MUST, LAB_AT_LEAST, 1.0 / 3, lab_exact(r.smallest), "smallest share of a prefix in a run");
+    lab_find(l, LAB_MUST, LAB_SHOWN, 0, lab_exact(r.smallest_bad), "smallest share after a bad configuration");
+    lab_plot *plot = lab_draw(l, "Longest run of distinct keys that begins with the new key", "keys visited, p",
                               "smallest share of them in a run", 0);
     lab_series *third = lab_curve(plot, "1/3"), *more = lab_curve(plot, "1/3 + 1/p");
     lab_series *points = lab_points(plot, "measured");
-    for (unsigned p = 2; p <= DRAWN_MAX; p++) {
+    for (unsigned p = 2; p <= PLOTTED_MAX; p++) {
         lab_at(third, p, lab_exact(1.0 / 3));
         lab_at(more, p, lab_exact(1.0 / 3 + 1.0 / p));
         if (r.least[p] <= 1)
@@ -98,10 +100,9 @@ static void run(lab *l) {
 
 const lab_claim lab_C10 = {
     .id = "C10",
-    .title = "different keys on the way of an insertion",
-    .sentence =
-        "Of the p keys that an insertion has met without a bad configuration, a run of p/3 different ones begins with "
-        "the new key.",
+    .title = "distinct keys that an insertion visits",
+    .sentence = "If an insertion has visited p keys without a bad configuration, they contain a run of at least p/3 "
+                "distinct keys that begins with the new key.",
     .formula = "run ≥ p/3",
     .code = "src/tables/cuckoo_room.c",
     .run = run,

@@ -1,12 +1,13 @@
 /* C11: proposition 1 of [4]: the cuckoo graph, and when an insertion fails.
  *
- * A key in a place is an edge from there to its other place. Small tables are filled until an insertion fails. Before each one
- * the graph is looked at, and it says whether the insertion fails and how many places it looks at; then the key is put into the
- * table, and the trace says what happened. Every vertex is followed for as many steps as bring it round any cycle twice.
+ * A key in a slot is an edge from that slot to its other candidate slot. Small tables are filled until an insertion
+ * fails. Before each insertion the graph predicts whether it will fail, and how many slots it will read. Then the key
+ * is inserted, and the trace shows what happened. From every slot the path is followed for enough steps to go around
+ * any cycle twice.
  *
- * [4] counts the iterations of a loop from 0 to Max. The library's walk looks at L places, so Max = L - 1; L is
- * 6 log(m) / log(1.05), but no more than the m places there are. A path without a cycle is therefore never too long in
- * tables as small as these (case a), but a way round a cycle and on may be (case b). */
+ * [4] counts the iterations of a loop from 0 to Max. The library's walk reads at most L slots, so Max = L - 1. L is
+ * 6 log(m) / log(1.05), but at most m, the number of slots. So in tables this small a path without a cycle is never too
+ * long (case a), but a path around a cycle and back may be (case b). */
 #include <math.h>
 #include <stdio.h>
 
@@ -19,27 +20,27 @@ static const uint64_t SIZES[SIZE_COUNT] = {8, 16, 32, 64, 128};
 typedef struct tally {
     uint64_t insertions, fails, cases[CASES]; /* none, a, b, c */
     uint64_t wrong, wrong_looks, wrong_limit, out_degrees, second_cycles;
-    uint64_t at_load[LOADS], failed_at[LOADS], said_at[LOADS];
+    uint64_t at_load[LOADS], failed_at[LOADS], predicted_at[LOADS];
 } tally;
 
-/* ---- what the graph says ---- */
+/* ---- what the graph predicts ---- */
 
-typedef struct way {
+typedef struct path {
     bool cycles;
-    uint64_t length; /* edges to a free place; for a cycle: to the place that comes again and back to the start */
-} way;
+    uint64_t length; /* edges to a free slot; with a cycle: edges to the first repeated slot and back to the start */
+} path;
 
-/* The way from a place. With a cycle, a walk follows the tail, goes round, and comes back along the tail: each key of the
- * tail moves twice and each of the cycle once, and one more step brings back the new key. */
-static way way_from(const walks *w, uint64_t place) {
+/* The path from a slot. If it has a cycle, a walk follows the tail, goes around the cycle and comes back along the
+ * tail: each key of the tail moves twice, each key of the cycle moves once, and one more step displaces the new key. */
+static path path_from(const walks *w, uint64_t slot) {
     uint32_t seen[WALK_SLOTS_MAX] = {0};
     uint32_t steps = 0;
-    for (; w->at[place] != WALK_NOBODY; place = walks_other(w, place)) {
-        if (seen[place] != 0)
-            return (way){true, steps + seen[place]};
-        seen[place] = ++steps;
+    for (; w->at[slot] != WALK_EMPTY; slot = walks_other(w, slot)) {
+        if (seen[slot] != 0)
+            return (path){true, steps + seen[slot]};
+        seen[slot] = ++steps;
     }
-    return (way){false, steps};
+    return (path){false, steps};
 }
 
 static uint64_t looks_max(uint64_t slots) {
@@ -47,13 +48,14 @@ static uint64_t looks_max(uint64_t slots) {
     return max < (double)slots ? (uint64_t)max : slots;
 }
 
-/* The case by which the insertion of a key fails, 0 for none, and the looks that it takes if not. */
+/* Returns the case (1 to 3 for a to c) in which the insertion of this key fails, or 0 if it succeeds. In that case
+ * *looks is the number of slots that the walk reads. */
 static unsigned predict(const walks *w, uint32_t key, uint64_t *looks) {
     *looks = 0;
-    if (w->at[w->first[key]] == WALK_NOBODY || w->at[w->second[key]] == WALK_NOBODY)
+    if (w->at[w->first[key]] == WALK_EMPTY || w->at[w->second[key]] == WALK_EMPTY)
         return 0;
     uint64_t max = looks_max(w->slots) - 1;
-    way a = way_from(w, w->first[key]), b = way_from(w, w->second[key]);
+    path a = path_from(w, w->first[key]), b = path_from(w, w->second[key]);
     if (a.cycles && b.cycles)
         return 3;
     *looks = 1 + a.length + (a.cycles ? b.length : 0);
@@ -64,74 +66,74 @@ static unsigned predict(const walks *w, uint32_t key, uint64_t *looks) {
 
 /* ---- the graph itself ---- */
 
-/* Places that hold two keys: each is asked for, and the last look is where it is. */
-static uint64_t twice_taken(walks *w) {
-    bool taken[WALK_SLOTS_MAX] = {false};
-    uint64_t twice = 0;
+/* Counts slots that hold two keys. Each key is looked up: the last slot that the lookup reads is where it is. */
+static uint64_t shared_slots(walks *w) {
+    bool occupied[WALK_SLOTS_MAX] = {false};
+    uint64_t shared = 0;
     for (uint32_t i = 0; i < w->count; i++) {
         w->log.look_count = 0;
         if (!kith_table_has(w->table, &w->keys[i], sizeof w->keys[i]))
-            return w->count; /* lost */
-        uint64_t place = w->log.looks[w->log.look_count - 1];
-        twice += taken[place] || w->at[place] != i;
-        taken[place] = true;
+            return w->count; /* the key is lost */
+        uint64_t slot = w->log.looks[w->log.look_count - 1];
+        shared += occupied[slot] || w->at[slot] != i;
+        occupied[slot] = true;
     }
-    return twice;
+    return shared;
 }
 
-/* Places from which a path leads into a second cycle, after one. */
+/* Counts the steps that leave a cycle once a path has entered it, over the paths from all slots. */
 static uint64_t second_cycles(const walks *w) {
     uint64_t found = 0;
     for (uint64_t from = 0; from < w->slots; from++) {
-        uint64_t place = from, steps = 0;
-        for (; steps < w->slots && w->at[place] != WALK_NOBODY; steps++)
-            place = walks_other(w, place);
+        uint64_t slot = from, steps = 0;
+        for (; steps < w->slots && w->at[slot] != WALK_EMPTY; steps++)
+            slot = walks_other(w, slot);
         if (steps < w->slots)
-            continue; /* ended */
+            continue; /* the path ended at a free slot */
         bool on_cycle[WALK_SLOTS_MAX] = {false};
-        uint64_t start = place;
+        uint64_t start = slot;
         do {
-            on_cycle[place] = true;
-            place = walks_other(w, place);
-        } while (place != start);
-        for (steps = 0; steps < w->slots; steps++, place = walks_other(w, place))
-            found += !on_cycle[place];
+            on_cycle[slot] = true;
+            slot = walks_other(w, slot);
+        } while (slot != start);
+        for (steps = 0; steps < w->slots; steps++, slot = walks_other(w, slot))
+            found += !on_cycle[slot];
     }
     return found;
 }
 
-static void fill_table(lab *l, uint64_t slots, walk_path *path, tally *t) {
+static void fill_table(lab *l, uint64_t slots, walk_path *walk, tally *t) {
     walks *w = walks_begin(l, slots);
     do {
         uint32_t key = walks_key(l, w);
         uint64_t looks, load = LOADS * (uint64_t)key / w->slots;
-        unsigned said = predict(w, key, &looks);
-        walks_put(l, w, key, path);
+        unsigned predicted = predict(w, key, &looks);
+        walks_put(l, w, key, walk);
         t->insertions++;
-        t->fails += path->failed;
-        t->cases[said] += path->failed;
-        t->wrong += path->failed != (said != 0);
-        t->wrong_looks += !path->failed && path->steps != looks;
-        t->wrong_limit += path->failed && path->steps != looks_max(w->slots);
+        t->fails += walk->failed;
+        t->cases[predicted] += walk->failed;
+        t->wrong += walk->failed != (predicted != 0);
+        t->wrong_looks += !walk->failed && walk->steps != looks;
+        t->wrong_limit += walk->failed && walk->steps != looks_max(w->slots);
         t->at_load[load]++;
-        t->failed_at[load] += path->failed;
-        t->said_at[load] += said != 0;
-        if (!path->failed && path->walked) {
-            t->out_degrees += twice_taken(w);
+        t->failed_at[load] += walk->failed;
+        t->predicted_at[load] += predicted != 0;
+        if (!walk->failed && walk->walked) {
+            t->out_degrees += shared_slots(w);
             t->second_cycles += second_cycles(w);
         }
-    } while (!path->failed && w->count < w->slots); /* one that is full grows without a walk */
+    } while (!walk->failed && w->count < w->slots); /* a full table grows without a walk */
     walks_end(l, w);
 }
 
 static void draw(lab *l, const tally *t) {
-    lab_plot *plot = lab_draw(l, "Insertions that fail", "load before the insertion", "share", 0);
-    lab_series *curve = lab_curve(plot, "cases a to c, in the graph"), *points = lab_points(plot, "the table");
+    lab_plot *plot = lab_draw(l, "Insertions that fail", "load before the insertion", "share of insertions", 0);
+    lab_series *curve = lab_curve(plot, "predicted from the graph"), *points = lab_points(plot, "measured");
     for (unsigned i = 0; i < LOADS; i++) {
         if (t->at_load[i] < 100)
             continue;
         double load = (i + 0.5) / LOADS;
-        lab_at(curve, load, lab_exact((double)t->said_at[i] / (double)t->at_load[i]));
+        lab_at(curve, load, lab_exact((double)t->predicted_at[i] / (double)t->at_load[i]));
         lab_at(points, load, lab_share(t->failed_at[i], t->at_load[i]));
     }
 }
@@ -141,24 +143,27 @@ static void run(lab *l) {
     lab_parameter(l, "slots", "8, 16, 32, 64, 128");
     lab_parameter(l, "tables of each size", "%llu", (unsigned long long)tables);
     tally t = {0};
-    walk_path *path = lab_take(l, sizeof *path);
+    walk_path *walk = lab_take(l, sizeof *walk);
     for (uint64_t i = 0; i < SIZE_COUNT * tables; i++) {
-        fill_table(l, SIZES[i % SIZE_COUNT], path, &t);
+        fill_table(l, SIZES[i % SIZE_COUNT], walk, &t);
         if (i % 16 == 0)
-            lab_going(l, (double)i / (double)(SIZE_COUNT * tables));
+            lab_progress(l, (double)i / (double)(SIZE_COUNT * tables));
     }
-    lab_require(l, t.cases[3] > 0, "some insertions fail");
+    lab_require(l, t.cases[3] > 0, "no insertion fails because both paths have a cycle");
     lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)t.wrong),
-             "3: insertions, of %llu, that fail against cases a to c, or go through in spite of them",
+             "3: insertions whose outcome differs from the prediction of cases a to c, of %llu",
              (unsigned long long)t.insertions);
-    lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)t.wrong_looks), "insertions with another number of looks");
-    lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)t.wrong_limit), "walks that fail after another than Max");
-    lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)t.out_degrees), "1: places with two outgoing edges");
+    lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)t.wrong_looks),
+             "insertions that read another number of slots than predicted");
+    lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)t.wrong_limit),
+             "walks that fail after another number of steps than Max");
+    lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)t.out_degrees), "1: slots with two outgoing edges");
     lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)t.second_cycles), "2: paths with a second cycle");
-    static const char *const NAMES[CASES] = {"", "a: the path is too long", "b: the way round the cycle and on is",
+    static const char *const NAMES[CASES] = {"", "a: the path is too long",
+                                             "b: the path around the cycle and back is too long",
                                              "c: both paths have a cycle"};
     for (unsigned c = 1; c < CASES; c++)
-        lab_find(l, LAB_MUST, LAB_SHOWN, 0, lab_share(t.cases[c], t.fails), "share of failures by case %s", NAMES[c]);
+        lab_find(l, LAB_MUST, LAB_SHOWN, 0, lab_share(t.cases[c], t.fails), "share of failures, case %s", NAMES[c]);
     draw(l, &t);
 }
 
@@ -166,8 +171,8 @@ const lab_claim lab_C11 = {
     .id = "C11",
     .title = "the cuckoo graph and failing insertions",
     .sentence =
-        "In the cuckoo graph a vertex has one outgoing edge at most, a path one cycle at most, and an insertion fails "
-        "exactly when its paths are too long or both have a cycle.",
+        "In the cuckoo graph a vertex has at most one outgoing edge, and a path has at most one cycle. An insertion "
+        "fails exactly when its paths are too long or both have a cycle.",
     .code = "src/tables/cuckoo_room.c",
     .run = run,
 };

@@ -1,53 +1,59 @@
-/* C12: all insertions together, with the rehashes among them, take time in proportion to the keys ([0], 18.8 to 18.14).
+/* C12: all insertions together, including rehashes, take time proportional to the number of keys ([0], 18.8 to 18.14).
  *
- * Time is counted in placements: a key that is put into a place, be it new, moved, or put again when the table is rebuilt. A
- * table of m = 6n slots takes n keys; the trace tells moves and rehashes, and a rehash with i keys in puts i of them and the
- * new one again.
+ * Time is counted in placements. A placement puts a key into a slot: a new key, a key that moves, or a key that is
+ * inserted again by a rebuild. n keys are inserted into a table of m = 6n slots. The trace shows moves and rehashes. A
+ * rehash of a table with i keys inserts these i keys and the new key again.
  *
- * The keys that a new one can move are those that are connected to its places. With d of n keys, one after the other, a path
- * goes from a given place with (2/m)^d at most, so a place is connected to sum (2n/m)^d = 1/2 of a key on average, two
- * places to 1. [0] has n · 2/m = 1/3: it adds up paths from length 1 on, as if the places of another key were drawn apart from
- * the key, which is an edge itself, so it forgets that edge. The graph of real tables (places.h) tells which: n keys make the
- * components, and n more, each as if it were the next, are looked up in them.
+ * A new key can move the keys that are connected to its candidate slots. Given d of the n keys in order, they form a
+ * path from a given slot with probability at most (2/m)^d. So a slot is connected to at most sum (2n/m)^d = 1/2 of a
+ * key on average, and two slots to 1. [0] has n · 2/m = 1/3. It sums over paths between the slots of two keys, but
+ * begins with length 1 and so leaves out length 0, where both keys share a slot. The graphs of real tables
+ * (cuckoo_graph.h) decide between the two: n keys form the components, and n more keys are looked up in them, each as
+ * if it were the next to be inserted.
  *
- * So an insertion takes 2 placements at most. A fill fails with 1/2 at most, and fills are independent, so there are sum i 2^-i
- * = 2 of them at most on average: 4 placements a key. Placements a key must not grow with n either: from the small n to the
- * large one, the loads that the keys meet, i/m, are a finer sum of the same integral, whose error is below 1/n of the smaller,
- * so much is allowed.
+ * So an insertion takes at most 2 placements on average. A fill fails with probability at most 1/2, and fills are
+ * independent, so on average there are at most sum i 2^-i = 2 of them. That makes 4 placements per key.
  *
- * The truth is far below, and known where it begins: key i displaces another with (i/m)^2, when both of its places are taken;
- * then moves are at most what C2 has; and a rehash has an exact probability (chance.h). It is rare: small tables have it often
- * enough to be counted. A table may draw functions twice, but all that the formula speaks of is whether it draws any.
+ * Placements per key must not grow with n, either. For every n, the loads i/m at which the keys arrive form a sum that
+ * approximates the same integral. Its error is below 1/n, so a difference of 1/n is allowed, with the smaller of the
+ * two n.
  *
- * A table that begins small and grows puts keys again as well. Each growth is by a half, and with ones before it of
- * 2/3, 4/9, … as many keys, n keys are put again 3n times at most in all. */
+ * The true values are far below these bounds, and three of them are known. Key i displaces another with probability
+ * (i/m)^2, when both of its slots are occupied. The number of moves is at most the bound of C2. And a rehash has an
+ * exact probability (graph_probability.h). It is rare, but in small tables it occurs often enough to be counted. A
+ * table may draw new hash functions twice; the formula is about whether it draws any.
+ *
+ * A table that starts small and grows also inserts keys again. It grows by one half each time, so the growths before
+ * the last one had 2/3, 4/9, … as many keys, and n keys are inserted again at most 3n times in all. */
 #include <math.h>
 
-#include "chance.h"
-#include "places.h"
+#include "cuckoo_graph.h"
+#include "graph_probability.h"
 
-enum { SIZE_COUNT = 6, SMALL = 3 /* of the sizes: where growth with n is measured from */ };
+enum { SIZE_COUNT = 6, SMALL = 3 /* index of the size that larger sizes are compared with */ };
 
 static const uint64_t QUICK[SIZE_COUNT] = {8, 32, 128, 1024, 8192, 32768},
                       FULL[SIZE_COUNT] = {8, 32, 128, 2048, 32768, 262144};
 
 typedef struct work {
     uint64_t keys; /* in the table now */
-    uint64_t moves, rehashes, again, again_grown;
-    uint64_t moves_of_one, displacing; /* moves of insertions without a rehash; of them, those with a move */
+    uint64_t moves, rehashes;
+    uint64_t reinserted_rehash, reinserted_growth; /* keys that rehashes and growths inserted again */
+    uint64_t moves_no_rehash;                      /* moves of insertions that caused no rehash */
+    uint64_t displacing;                           /* insertions that moved a key */
 } work;
 
-static void count(void *context, kith_step step, uint64_t place, uint64_t to) {
+static void count(void *context, kith_step step, uint64_t slot, uint64_t to) {
     work *w = context;
-    (void)place;
+    (void)slot;
     (void)to;
     w->moves += step == KITH_STEP_MOVE;
     w->rehashes += step == KITH_STEP_REHASH;
-    w->again += step == KITH_STEP_REHASH ? w->keys + 1 : 0;
-    w->again_grown += step == KITH_STEP_GROW ? w->keys + 1 : 0;
+    w->reinserted_rehash += step == KITH_STEP_REHASH ? w->keys + 1 : 0;
+    w->reinserted_growth += step == KITH_STEP_GROW ? w->keys + 1 : 0;
 }
 
-/* n keys into a table of 6n slots, or into one that begins with the least and grows. */
+/* Inserts n keys into a table of 6n slots, or into one that starts with the minimum size and grows. */
 static void fill(lab *l, uint64_t n, bool grows, work *w) {
     kith_table_spec spec = KITH_TABLE_SPEC_INIT;
     spec.kind = "cuckoo";
@@ -60,14 +66,14 @@ static void fill(lab *l, uint64_t n, bool grows, work *w) {
     uint64_t first = lab_random(l);
     for (w->keys = 0; w->keys < n; w->keys++) {
         uint64_t key = lab_key(l, first + w->keys), moves = w->moves, rehashes = w->rehashes;
-        lab_must(l, kith_table_put(table, &key, sizeof key, 0, NULL), "putting a key");
+        lab_must(l, kith_table_put(table, &key, sizeof key, 0, NULL), "inserting a key");
         w->displacing += w->moves > moves;
-        w->moves_of_one += w->rehashes == rehashes ? w->moves - moves : 0;
+        w->moves_no_rehash += w->rehashes == rehashes ? w->moves - moves : 0;
     }
     kith_table_stats stats = KITH_TABLE_STATS_INIT;
-    lab_must(l, kith_table_stats_of(table, &stats), "asking for the slots");
-    lab_require(l, stats.count == n && stats.rehashes == w->rehashes, "the trace tells every rehash");
-    lab_require(l, grows || (stats.growths == 0 && stats.slots == 6 * n), "a table of 6n slots stays what it is");
+    lab_must(l, kith_table_stats_of(table, &stats), "reading the number of slots");
+    lab_require(l, stats.count == n && stats.rehashes == w->rehashes, "the trace does not show every rehash");
+    lab_require(l, grows || (stats.growths == 0 && stats.slots == 6 * n), "a table of 6n slots has grown");
     lab_drop(l, table);
 }
 
@@ -78,7 +84,7 @@ static double displacing_share(uint64_t n) {
     return (double)(n - 1) * (double)(2 * n - 1) / 6 / (36 * (double)n * (double)n);
 }
 
-/* C2's bound at the load of 1/6, which is the highest. */
+/* The bound of C2 at a load of 1/6, the highest load here. */
 static double moves_bound(uint64_t n) {
     double c = 1.0 / 3, m = 6 * (double)n;
     return c / 2 * c / (1 - c) + c * c * (2 + c) / (m * pow(1 - c, 3));
@@ -93,9 +99,10 @@ static lab_estimate difference(const lab_sample *of, const lab_sample *less) {
 static void measure_work(lab *l, const uint64_t *sizes) {
     uint64_t most = lab_pick(l, 500000, 20000000);
     lab_plot *plot =
-        lab_draw(l, "Work of n insertions at m = 6n, rehashes included", "keys, n", "placements a key", LAB_LOG_X);
+        lab_draw(l, "Work of n insertions at m = 6n, including rehashes", "keys, n", "placements per key", LAB_LOG_X);
     lab_series *bound = lab_curve(plot, "bound, 4"), *points = lab_points(plot, "measured");
-    lab_plot *growing = lab_draw(l, "A table that grows by halves", "keys, n", "keys put again, a key", LAB_LOG_X);
+    lab_plot *growing =
+        lab_draw(l, "A table that grows by one half each time", "keys, n", "insertions by growth, per key", LAB_LOG_X);
     lab_series *three = lab_curve(growing, "bound, 3"), *again = lab_points(growing, "measured");
     lab_sample placements[SIZE_COUNT] = {{0}};
     for (unsigned i = 0; i < SIZE_COUNT; i++) {
@@ -104,23 +111,23 @@ static void measure_work(lab *l, const uint64_t *sizes) {
         for (uint64_t t = 0; t < tables; t++) {
             work w = {0}, g = {0};
             fill(l, n, false, &w);
-            lab_sample_add(&placements[i], (double)(n + w.moves + w.again) / (double)n);
-            lab_sample_add(&moves, (double)w.moves_of_one / (double)n);
+            lab_sample_add(&placements[i], (double)(n + w.moves + w.reinserted_rehash) / (double)n);
+            lab_sample_add(&moves, (double)w.moves_no_rehash / (double)n);
             lab_sample_add(&displacing, (double)w.displacing / (double)n);
             if (t % 4 == 0) {
                 fill(l, n, true, &g);
-                lab_sample_add(&grown, (double)g.again_grown / (double)n);
+                lab_sample_add(&grown, (double)g.reinserted_growth / (double)n);
             }
             if (t % 1024 == 0 || n > 1000)
-                lab_going(l, 0.6 * (i + (double)t / (double)tables) / SIZE_COUNT);
+                lab_progress(l, 0.6 * (i + (double)t / (double)tables) / SIZE_COUNT);
         }
-        lab_find(l, LAB_MUST, LAB_AT_MOST, 4, lab_mean(&placements[i]), "placements a key, n = %llu",
+        lab_find(l, LAB_MUST, LAB_AT_MOST, 4, lab_mean(&placements[i]), "placements per key, n = %llu",
                  (unsigned long long)n);
-        lab_find(l, LAB_MUST, LAB_AT_MOST, moves_bound(n), lab_mean(&moves), "moves a key, n = %llu",
+        lab_find(l, LAB_MUST, LAB_AT_MOST, moves_bound(n), lab_mean(&moves), "moves per key, n = %llu",
                  (unsigned long long)n);
         lab_find(l, LAB_MUST, LAB_EQUALS, displacing_share(n), lab_mean(&displacing),
-                 "insertions that displace a key, n = %llu", (unsigned long long)n);
-        lab_find(l, LAB_MUST, LAB_AT_MOST, 3, lab_mean(&grown), "keys put again by growth, a key, n = %llu",
+                 "share of insertions that displace a key, n = %llu", (unsigned long long)n);
+        lab_find(l, LAB_MUST, LAB_AT_MOST, 3, lab_mean(&grown), "insertions by growth, per key, n = %llu",
                  (unsigned long long)n);
         lab_at(bound, (double)n, lab_exact(4));
         lab_at(points, (double)n, lab_mean(&placements[i]));
@@ -129,7 +136,7 @@ static void measure_work(lab *l, const uint64_t *sizes) {
     }
     for (unsigned i = SMALL + 1; i < SIZE_COUNT; i++)
         lab_find(l, LAB_MUST, LAB_AT_MOST, 1 / (double)sizes[SMALL], difference(&placements[i], &placements[SMALL]),
-                 "placements a key, n = %llu, less those of n = %llu", (unsigned long long)sizes[i],
+                 "placements per key, n = %llu, minus those at n = %llu", (unsigned long long)sizes[i],
                  (unsigned long long)sizes[SMALL]);
 }
 
@@ -137,8 +144,8 @@ static void measure_work(lab *l, const uint64_t *sizes) {
 
 static void measure_rehashes(lab *l) {
     uint64_t keys = lab_pick(l, 800000, 12000000); /* for each size */
-    lab_plot *plot = lab_draw(l, "Tables of m = 6n that draw new functions", "keys, n", "share of tables", LAB_LOG_X);
-    lab_series *curve = lab_curve(plot, "exactly"), *points = lab_points(plot, "measured");
+    lab_plot *plot = lab_draw(l, "Tables of m = 6n slots that rehash", "keys, n", "share of tables", LAB_LOG_X);
+    lab_series *curve = lab_curve(plot, "exact"), *points = lab_points(plot, "measured");
     for (uint64_t n = 8; n <= 128; n *= 2) {
         uint64_t tables = keys / n, rehashed = 0;
         for (uint64_t t = 0; t < tables; t++) {
@@ -146,30 +153,30 @@ static void measure_rehashes(lab *l) {
             fill(l, n, false, &w);
             rehashed += w.rehashes > 0;
             if (t % 1024 == 0)
-                lab_going(l, 0.6 + 0.06 * (log2((double)n / 8) + (double)t / (double)tables));
+                lab_progress(l, 0.6 + 0.06 * (log2((double)n / 8) + (double)t / (double)tables));
         }
-        double exactly = 1 - chance_of_room(n, 6 * n);
-        lab_find(l, LAB_MUST, LAB_EQUALS, exactly, lab_share(rehashed, tables), "tables that rehash, n = %llu, exactly",
+        double exact = 1 - probability_all_fit(n, 6 * n);
+        lab_find(l, LAB_MUST, LAB_EQUALS, exact, lab_share(rehashed, tables), "share of tables that rehash, n = %llu",
                  (unsigned long long)n);
-        lab_at(curve, (double)n, lab_exact(exactly));
+        lab_at(curve, (double)n, lab_exact(exact));
         lab_at(points, (double)n, lab_share(rehashed, tables));
     }
 }
 
 /* ---- collisions ---- */
 
-/* Keys connected to the two places of a new one, the mean over n new ones. */
-static double connected(lab *l, places *p, const components *c, uint64_t n) {
-    kith_table_spec spec = steps_spec(p->places, "layout=one d=2 b=1 load=100", NULL);
+/* Returns the number of keys that are connected to the two slots of a new key, the mean over n new keys. */
+static double connected(lab *l, candidates *c, const components *graph, uint64_t n) {
+    kith_table_spec spec = steps_spec(c->slots, "layout=one d=2 b=1 load=100", NULL);
     spec.seed = lab_random(l) | 1;
-    places_read(l, p, &spec);
-    components_clear(c, p->places);
+    candidates_read(l, c, &spec);
+    components_clear(graph, c->slots);
     for (uint64_t i = 0; i < n; i++)
-        (void)components_join(c, p->first[i], p->second[i]);
+        (void)components_join(graph, c->first[i], c->second[i]);
     uint64_t sum = 0;
     for (uint64_t i = n; i < 2 * n; i++) {
-        uint32_t one = components_head(c, p->first[i]), other = components_head(c, p->second[i]);
-        sum += c->keys[one] + (other == one ? 0 : c->keys[other]);
+        uint32_t one = components_root(graph, c->first[i]), other = components_root(graph, c->second[i]);
+        sum += graph->keys[one] + (other == one ? 0 : graph->keys[other]);
     }
     return (double)sum / (double)n;
 }
@@ -177,21 +184,21 @@ static double connected(lab *l, places *p, const components *c, uint64_t n) {
 static void measure_collisions(lab *l) {
     uint64_t graphs = lab_pick(l, 150, 1000);
     lab_plot *plot =
-        lab_draw(l, "Keys connected to the places of a new one, n keys in 6n places", "keys, n", "keys", LAB_LOG_X);
-    lab_series *bound = lab_curve(plot, "2 Σ (2n/m)^d = 1"), *third = lab_curve(plot, "1/3, as in [0]");
+        lab_draw(l, "Keys connected to the slots of a new key, n keys in 6n slots", "keys, n", "keys", LAB_LOG_X);
+    lab_series *bound = lab_curve(plot, "2 Σ (2n/m)^d = 1"), *third = lab_curve(plot, "1/3, claimed by [0]");
     lab_series *points = lab_points(plot, "measured");
     for (uint64_t n = 32; n <= 512; n *= 4) {
-        places p = places_take(l, 6 * n, 2 * n);
-        components c = components_take(l, 6 * n);
+        candidates c = candidates_new(l, 6 * n, 2 * n);
+        components graph = components_new(l, 6 * n);
         lab_sample keys = {0};
         for (uint64_t i = 0; i < graphs; i++) {
-            lab_sample_add(&keys, connected(l, &p, &c, n));
-            lab_going(l, 0.9 + 0.03 * log2((double)n / 32) / 2);
+            lab_sample_add(&keys, connected(l, &c, &graph, n));
+            lab_progress(l, 0.9 + 0.03 * log2((double)n / 32) / 2);
         }
-        lab_find(l, LAB_MUST, LAB_AT_MOST, 1, lab_mean(&keys), "keys that a new one collides with, n = %llu",
+        lab_find(l, LAB_MUST, LAB_AT_MOST, 1, lab_mean(&keys), "keys that a new key collides with, n = %llu",
                  (unsigned long long)n);
         lab_find(l, LAB_WRONG, LAB_AT_MOST, 1.0 / 3, lab_mean(&keys),
-                 "keys that a new one collides with, n = %llu: n · 2/m of [0]", (unsigned long long)n);
+                 "keys that a new key collides with, n = %llu; [0] says n · 2/m", (unsigned long long)n);
         lab_at(bound, (double)n, lab_exact(1));
         lab_at(third, (double)n, lab_exact(1.0 / 3));
         lab_at(points, (double)n, lab_mean(&keys));
@@ -200,7 +207,7 @@ static void measure_collisions(lab *l) {
 
 static void run(lab *l) {
     const uint64_t *sizes = lab_is_quick(l) ? QUICK : FULL;
-    lab_parameter(l, "slots a key", "6");
+    lab_parameter(l, "slots per key", "6");
     lab_parameter(l, "keys", "%llu to %llu", (unsigned long long)sizes[0], (unsigned long long)sizes[SIZE_COUNT - 1]);
     measure_work(l, sizes);
     measure_rehashes(l);
@@ -209,12 +216,14 @@ static void run(lab *l) {
 
 const lab_claim lab_C12 = {
     .id = "C12",
-    .title = "total time of insertions, rehashes included",
-    .sentence = "n insertions into 6n places take O(n) steps with all rehashes, so one takes a constant number.",
+    .title = "total time of insertions, including rehashes",
+    .sentence = "n insertions into 6n slots take O(n) steps including all rehashes, so one insertion takes a constant "
+                "number of steps.",
     .formula = "E ≤ n · 2 · Σ i/2^{i} = 4n",
     .code = "src/tables/cuckoo.c",
-    .note = "[0] has it that a new key collides with n · 2/m = 1/3 of a key (18.8). It is 1: the sum over paths begins "
-            "with length 1, as if the places of a key were not joined by that key itself. So an insertion takes 2 "
-            "placements at most on average, 4 with the rehashes: O(1) all the same.",
+    .note = "[0] says that a new key collides with n · 2/m = 1/3 of a key on average (18.8). The bound is 1: the sum "
+            "over paths between the slots of two keys begins with length 1 and leaves out length 0, where both keys "
+            "share a slot. So an insertion takes at most 2 placements on average, and 4 including rehashes, which is "
+            "still O(1).",
     .run = run,
 };

@@ -1,16 +1,18 @@
-/* C13: the fullest of n bins when all keys are known beforehand, and each may go to one of its two bins.
+/* C13: the fullest of n bins when all n keys are known in advance, and each key may be put into one of its two bins.
  *
- * Places come from two of the library's functions, one for each half of the bins, as in [4]. The optimum is found, not estimated:
- * keys go in one by one into a bin that has fewer than k, and where both have k, others are moved along the shortest path to one
- * that has fewer. A key for which there is no such path shows that no arrangement with k in each exists (the bins reached hold k
- * keys each that have no other bin, and one more wants in). The least k for which all go in is the optimum.
+ * The bins of a key come from two of the library's hash functions, one for each half of the bins, as in [4]. The
+ * optimum is computed, not estimated. For a given k, keys are placed one by one into a bin that has fewer than k keys.
+ * If both bins of a key have k, other keys are moved along the shortest path to a bin that has fewer. If there is no
+ * such path, no arrangement with k keys per bin exists: each bin that was reached holds k keys whose other bin was
+ * reached, too, and there is one more key to place. The optimum is the smallest k for which all keys can be placed.
  *
- * Predicted: 2 with high probability, whatever n is. One is too few: n keys in n bins are twice as many as there is room for
- * below the threshold of C6, and a component of the graph has more keys than bins. Two are enough up to 1.794 keys a bin
- * (twice the threshold of C8 for d = b = 2), and something that needs three is a few bins with more than twice as many keys,
- * which comes with a probability of order 1/n^3 (two bins with five keys).
+ * The prediction is 2 with high probability, for every n. One key per bin is not enough: n keys in n bins are twice as
+ * many as the threshold of C6 allows, so a component of the graph has more keys than bins. Two keys per bin are enough
+ * up to an average of 1.794 keys per bin (twice the threshold of C8 for d = b = 2). Three are needed only if a few bins
+ * share more than twice as many keys as bins. The probability of this is of order 1/n^3 (two bins with five keys).
  *
- * The table `cuckoo` with two slots a bucket is the online form of it: n keys go into n buckets without any rehash. */
+ * The table `cuckoo` with two slots per bucket is the online version: n keys are inserted into n buckets without a
+ * rehash. */
 #include <math.h>
 
 #include <lab/experiment.h>
@@ -20,13 +22,15 @@ enum { SIZE_COUNT = 5, K_MAX = 8 };
 typedef struct graph {
     uint64_t n;
     uint32_t *bins[2]; /* of each key */
-    uint32_t *in;      /* keys of each bin, K_MAX a bin */
+    uint32_t *in;      /* the keys in each bin: K_MAX entries per bin */
     uint8_t *count;
-    uint32_t *queue, *from_key, *seen; /* bins reached, the key that can move there, and the round in which they were */
-    uint32_t round;
+    uint32_t *queue;    /* the bins that the search has reached */
+    uint32_t *from_key; /* for each of them: the key that can move there */
+    uint32_t *seen;     /* … and the search that reached it last */
+    uint32_t search;
 } graph;
 
-static graph graph_of(lab *l, uint64_t n) {
+static graph graph_new(lab *l, uint64_t n) {
     return (graph){.n = n,
                    .bins = {lab_take(l, n * sizeof(uint32_t)), lab_take(l, n * sizeof(uint32_t))},
                    .in = lab_take(l, n * K_MAX * sizeof(uint32_t)),
@@ -46,7 +50,7 @@ static void draw_keys(lab *l, graph *g) {
     uint64_t half = g->n / 2, first = lab_random(l);
     for (unsigned side = 0; side < 2; side++) {
         kith_function *f = lab_function(l, KITH_FAMILY_XXH3, 0);
-        for (uint64_t i = 0; i < g->n; i++) /* half is a power of two: the high bits are a place */
+        for (uint64_t i = 0; i < g->n; i++) /* half is a power of two, so this takes the high bits of the hash value */
             g->bins[side][i] =
                 (uint32_t)(side * half + kith_function_word(f, lab_key(l, first + i)) / (UINT64_MAX / half + 1));
         lab_drop(l, f);
@@ -58,15 +62,15 @@ static uint32_t other_bin(const graph *g, uint32_t key, uint32_t bin) {
 }
 
 static bool reach(graph *g, uint32_t bin, uint32_t key, uint32_t *tail) {
-    if (g->seen[bin] == g->round)
+    if (g->seen[bin] == g->search)
         return false;
-    g->seen[bin] = g->round;
+    g->seen[bin] = g->search;
     g->from_key[bin] = key;
     g->queue[(*tail)++] = bin;
     return true;
 }
 
-/* Moves each key on the path that leads to this bin, from its end on, and the new key as the last. */
+/* Moves each key on the path that leads to this bin, starting at its end. The new key is placed last. */
 static void move_along(graph *g, uint32_t bin, uint32_t new_key) {
     uint8_t at = g->count[bin]++;
     for (;;) {
@@ -82,7 +86,7 @@ static void move_along(graph *g, uint32_t bin, uint32_t new_key) {
 
 static bool place(graph *g, uint32_t key, unsigned k) {
     uint32_t tail = 0;
-    g->round++;
+    g->search++;
     for (unsigned side = 0; side < 2; side++)
         (void)reach(g, g->bins[side][key], key, &tail);
     for (uint32_t at = 0; at < tail; at++) {
@@ -108,7 +112,7 @@ static bool fits(graph *g, unsigned k) {
     return true;
 }
 
-/* The least k, with a look at every bin that holds that many. */
+/* Returns the smallest k, after checking that every key is in one of its two bins. */
 static unsigned optimum(lab *l, graph *g) {
     unsigned k = 1;
     while (k < K_MAX && !fits(g, k))
@@ -118,47 +122,48 @@ static unsigned optimum(lab *l, graph *g) {
         keys += g->count[bin];
         for (unsigned i = 0; i < g->count[bin]; i++) {
             uint32_t key = g->in[bin * K_MAX + i];
-            lab_require(l, g->bins[0][key] == bin || g->bins[1][key] == bin, "a key is in a bin of its own");
+            lab_require(l, g->bins[0][key] == bin || g->bins[1][key] == bin,
+                        "a key is in a bin that is not one of its two");
         }
     }
-    lab_require(l, keys == g->n, "all keys are in");
+    lab_require(l, keys == g->n, "not all keys were placed");
     return k;
 }
 
-/* n keys into n buckets of two: the rehashes and growths. */
+/* Inserts n keys into n buckets of two slots. Returns the number of rehashes and growths. */
 static uint64_t rehashes_of_table(lab *l, uint64_t n) {
     kith_table_spec spec = KITH_TABLE_SPEC_INIT;
     spec.kind = "cuckoo";
     spec.key_bytes = 8;
-    spec.capacity = 2 * (n - 1); /* one bucket more than they fill */
+    spec.capacity = 2 * (n - 1); /* the table adds one bucket */
     spec.options = "layout=two d=2 b=2 load=100";
     kith_table *table = lab_table(l, &spec);
     uint64_t first = lab_random(l);
     for (uint64_t i = 0; i < n; i++) {
         uint64_t key = lab_key(l, first + i);
-        lab_must(l, kith_table_put(table, &key, sizeof key, 0, NULL), "putting a key");
+        lab_must(l, kith_table_put(table, &key, sizeof key, 0, NULL), "inserting a key");
     }
     kith_table_stats stats = KITH_TABLE_STATS_INIT;
-    lab_must(l, kith_table_stats_of(table, &stats), "asking for rehashes");
-    lab_require(l, stats.growths > 0 || stats.slots == 2 * n, "a table of n buckets");
-    lab_require(l, stats.count == n, "all keys are in the table");
+    lab_must(l, kith_table_stats_of(table, &stats), "reading the number of rehashes");
+    lab_require(l, stats.growths > 0 || stats.slots == 2 * n, "the table does not have n buckets");
+    lab_require(l, stats.count == n, "not all keys are in the table");
     lab_drop(l, table);
     return stats.rehashes + stats.growths;
 }
 
 static void run(lab *l) {
     unsigned sizes = (unsigned)lab_pick(l, 3, SIZE_COUNT);
-    uint64_t runs = 40; /* of the largest size, and up to eight times as many of smaller ones */
-    lab_parameter(l, "bins, and as many keys", "2^10 to 2^%u", 10 + 2 * (sizes - 1));
-    lab_parameter(l, "runs of each size", "%llu of the largest, more of the others", (unsigned long long)runs);
-    lab_plot *plot =
-        lab_draw(l, "The fullest of n bins, all keys known", "bins, n", "keys in the fullest bin", LAB_LOG_X);
+    uint64_t runs = 40; /* of the largest size, and up to eight times this number of the smaller sizes */
+    lab_parameter(l, "n, bins and keys", "2^10 to 2^%u", 10 + 2 * (sizes - 1));
+    lab_parameter(l, "runs of each size", "%llu of the largest, more of the smaller ones", (unsigned long long)runs);
+    lab_plot *plot = lab_draw(l, "The fullest of n bins, all keys known in advance", "bins, n",
+                              "keys in the fullest bin", LAB_LOG_X);
     lab_series *curve = lab_curve(plot, "2"), *online = lab_curve(plot, "online, two choices: ln ln n / ln 2 + 1");
     lab_series *points = lab_points(plot, "optimum");
     for (unsigned i = 0; i < sizes; i++) {
         unsigned bits = 10 + 2 * i;
         uint64_t of = runs << (sizes - 1 - i > 3 ? 3 : sizes - 1 - i), rehashes = 0;
-        graph g = graph_of(l, UINT64_C(1) << bits);
+        graph g = graph_new(l, UINT64_C(1) << bits);
         uint64_t sum = 0, others = 0;
         for (uint64_t r = 0; r < of; r++) {
             draw_keys(l, &g);
@@ -166,15 +171,15 @@ static void run(lab *l) {
             sum += k;
             others += k != 2;
             rehashes += rehashes_of_table(l, g.n) > 0;
-            lab_going(l, (i + (double)(r + 1) / (double)of) / sizes);
+            lab_progress(l, (i + (double)(r + 1) / (double)of) / sizes);
         }
         graph_drop(l, &g);
         double mean = (double)sum / (double)of, off = lab_share(others, of).high;
         lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_share(others, of),
                  "share of runs in which the optimum is not 2, n = 2^%u", bits);
         lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_share(rehashes, of),
-                 "share of tables of two slots a bucket that rehash, n = 2^%u", bits);
-        lab_at(points, ldexp(1, (int)bits), (lab_estimate){mean, mean - off, mean + off}); /* another is 1 or 3 */
+                 "share of tables with two slots per bucket that rehash, n = 2^%u", bits);
+        lab_at(points, ldexp(1, (int)bits), (lab_estimate){mean, mean - off, mean + off}); /* if not 2, it is 1 or 3 */
         lab_at(curve, ldexp(1, (int)bits), lab_exact(2));
         lab_at(online, ldexp(1, (int)bits), lab_exact(log(log(ldexp(1, (int)bits))) / log(2) + 1));
     }
@@ -182,10 +187,10 @@ static void run(lab *l) {
 
 const lab_claim lab_C13 = {
     .id = "C13",
-    .title = "the fullest bin of two choices, all keys known",
+    .title = "the fullest bin with two choices, all keys known in advance",
     .sentence =
-        "With all keys known beforehand, n keys of two choices each can be arranged in n bins so that the fullest has "
-        "a constant number, with high probability: two.",
+        "If all n keys are known in advance and each has a choice of two bins, they can be arranged in n bins so "
+        "that, with high probability, the fullest bin has a constant number of keys: two.",
     .code = "src/tables/cuckoo_room.c",
     .run = run,
 };

@@ -1,86 +1,88 @@
-/* C7: an insertion fails just when its component would hold more keys than places.
+/* C7: an insertion fails exactly when its component would have more keys than slots.
  *
- * Small tables are filled until the first failure (new functions, or growth), and beside them the graph (places.h):
- * before each insertion the graph says whether the component that the key makes has more keys than places, and the
- * table must fail in that case and in no other. Every insertion is checked. Tables are of 8 to 64 places, so that there
- * are many failures, and early ones.
+ * Small tables are filled until the first failure (new hash functions, or growth), and the graph (cuckoo_graph.h) is
+ * updated along with them. Before each insertion the graph shows whether the component that the key completes has more
+ * keys than slots. The table must fail in that case and in no other. Every insertion is checked. Tables have 8 to 64
+ * slots, so that failures are frequent and early.
  *
- * insert=search looks through the whole component. A walk has m steps in tables so small, and needs two for each key at
- * most, so it is checked likewise up to a load of 1/2; above, those that are cut short are counted and shown.
+ * insert=search searches the whole component. In tables of this size insert=walk is limited to m steps and needs at
+ * most two per key, so up to a load of 1/2 it is checked in the same way. Above that load, walks that the limit stopped
+ * are counted and shown.
  *
- * A walk that comes to a place where it has been before has gone round a cycle; it goes back the way it came, puts the
- * new key in its other place and goes on from there. Such walks that end are counted, too: they refute that they go on
- * for ever. After a failure every key is looked for: none is dropped. */
-#include "chance.h"
-#include "places.h"
+ * A walk that reaches a slot for the second time has gone around a cycle. It goes back the way it came, moves the new
+ * key to its other slot and continues from there. Walks of this kind that end successfully are counted, too: they
+ * refute the statement that such walks never end. After a failure every key is looked up, to show that none was
+ * dropped. */
+#include "cuckoo_graph.h"
+#include "graph_probability.h"
 
-static const uint64_t PLACES[] = {8, 16, 32, 64};
-enum { SIZES = sizeof PLACES / sizeof *PLACES, PLACES_MAX = 64 };
+static const uint64_t SLOTS[] = {8, 16, 32, 64};
+enum { SIZES = sizeof SLOTS / sizeof *SLOTS, SLOTS_MAX = 64 };
 
-typedef struct way {
+typedef struct variant {
     const char *name, *options;
     bool walks;
-} way;
+} variant;
 
-static const way WAYS[] = {
+static const variant VARIANTS[] = {
     {"one table, search", "layout=one d=2 b=1 insert=search load=100", false},
     {"two halves, search", "layout=two d=2 b=1 insert=search load=100", false},
     {"one table, walk", "layout=one d=2 b=1 insert=walk load=100", true},
     {"two halves, walk", "layout=two d=2 b=1 insert=walk load=100", true},
 };
-enum { WAY_COUNT = sizeof WAYS / sizeof *WAYS };
+enum { VARIANT_COUNT = sizeof VARIANTS / sizeof *VARIANTS };
 
 /* What one insertion did, up to its failure. */
-typedef struct course {
-    uint64_t been; /* a bit for each place */
-    bool any, came_back, failed;
-} course;
+typedef struct insertion {
+    uint64_t visited; /* one bit per slot */
+    bool started, returned, failed;
+} insertion;
 
-static void follow(void *context, kith_step step, uint64_t place, uint64_t to) {
-    course *c = context;
+static void follow(void *context, kith_step step, uint64_t slot, uint64_t to) {
+    insertion *c = context;
     if (step == KITH_STEP_REHASH || step == KITH_STEP_GROW)
         c->failed = true;
     if (c->failed)
         return;
-    if (step == KITH_STEP_LOOK && !c->any) {
-        c->any = true;
-        c->been = UINT64_C(1) << place;
+    if (step == KITH_STEP_LOOK && !c->started) {
+        c->started = true;
+        c->visited = UINT64_C(1) << slot;
     }
     if (step == KITH_STEP_MOVE) {
-        c->came_back |= (c->been >> to & 1) != 0;
-        c->been |= UINT64_C(1) << to;
+        c->returned |= (c->visited >> to & 1) != 0;
+        c->visited |= UINT64_C(1) << to;
     }
 }
 
 typedef struct tally {
     uint64_t insertions, failures, wrong;
-    uint64_t lost;        /* keys that are not found after the failure */
-    uint64_t cut;         /* walks that were cut short, above a load of 1/2 */
-    uint64_t turned_back; /* walks that came back to a place, and ended */
+    uint64_t lost;     /* keys that are not found after the failure */
+    uint64_t stopped;  /* walks that the limit stopped, above a load of 1/2 */
+    uint64_t returned; /* walks that reached a slot twice and still succeeded */
 } tally;
 
-/* Fills one table until it fails; how many keys it held. */
-static uint64_t fill(lab *l, const way *w, places *p, const components *graph, tally *t) {
-    course c = {0};
-    kith_table_spec spec = steps_spec(p->places, w->options, NULL);
+/* Fills one table until it fails. Returns how many keys it held. */
+static uint64_t fill(lab *l, const variant *v, candidates *c, const components *graph, tally *t) {
+    insertion now = {0};
+    kith_table_spec spec = steps_spec(c->slots, v->options, NULL);
     spec.seed = lab_random(l) | 1;
-    places_read(l, p, &spec);
-    components_clear(graph, p->places);
+    candidates_read(l, c, &spec);
+    components_clear(graph, c->slots);
     spec.trace = follow;
-    spec.trace_context = &c;
+    spec.trace_context = &now;
     kith_table *table = steps_table(l, &spec);
     uint64_t keys = 0;
-    for (; keys < p->keys && !c.failed; keys++) {
+    for (; keys < c->keys && !now.failed; keys++) {
         uint64_t key = lab_key(l, keys);
-        bool overfull = components_join(graph, p->first[keys], p->second[keys]).overfull;
-        c = (course){0};
-        lab_must(l, kith_table_put(table, &key, sizeof key, keys, NULL), "putting a key in");
-        bool is_cut = w->walks && 2 * (keys + 1) > p->places && c.failed && !overfull;
+        bool overfull = components_join(graph, c->first[keys], c->second[keys]).overfull;
+        now = (insertion){0};
+        lab_must(l, kith_table_put(table, &key, sizeof key, keys, NULL), "inserting a key");
+        bool stopped = v->walks && 2 * (keys + 1) > c->slots && now.failed && !overfull;
         t->insertions++;
-        t->failures += c.failed;
-        t->cut += is_cut;
-        t->wrong += c.failed != overfull && !is_cut;
-        t->turned_back += c.came_back && !c.failed;
+        t->failures += now.failed;
+        t->stopped += stopped;
+        t->wrong += now.failed != overfull && !stopped;
+        t->returned += now.returned && !now.failed;
     }
     for (uint64_t i = 0; i < keys; i++) {
         uint64_t key = lab_key(l, i);
@@ -93,62 +95,62 @@ static uint64_t fill(lab *l, const way *w, places *p, const components *graph, t
 
 static void run(lab *l) {
     uint64_t tables = lab_pick(l, 2000, 20000);
-    lab_parameter(l, "tables", "%llu of each size and kind", (unsigned long long)tables);
-    lab_parameter(l, "places", "8, 16, 32, 64");
+    lab_parameter(l, "tables", "%llu of each size and variant", (unsigned long long)tables);
+    lab_parameter(l, "slots", "8, 16, 32, 64");
     lab_plot *plot = lab_draw(l, "First failure of a small table", "keys", "share of tables that failed", 0);
-    tally sums[WAY_COUNT] = {{0}};
+    tally sums[VARIANT_COUNT] = {{0}};
     for (unsigned size = 0; size < SIZES; size++) {
-        uint64_t m = PLACES[size], failed_at[PLACES_MAX + 1] = {0};
-        places p = places_take(l, m, m + 1);
-        components graph = components_take(l, m);
-        for (unsigned w = 0; w < WAY_COUNT; w++)
+        uint64_t m = SLOTS[size], failed_at[SLOTS_MAX + 1] = {0};
+        candidates c = candidates_new(l, m, m + 1);
+        components graph = components_new(l, m);
+        for (unsigned v = 0; v < VARIANT_COUNT; v++)
             for (uint64_t i = 0; i < tables; i++) {
-                uint64_t held = fill(l, &WAYS[w], &p, &graph, &sums[w]);
-                failed_at[held] += w == 0;
-                lab_going(l, (size + (w + (double)i / (double)tables) / WAY_COUNT) / SIZES);
+                uint64_t held = fill(l, &VARIANTS[v], &c, &graph, &sums[v]);
+                failed_at[held] += v == 0;
+                lab_progress(l, (size + (v + (double)i / (double)tables) / VARIANT_COUNT) / SIZES);
             }
-        lab_series *curve = lab_curve(plot, "exactly, m = %llu", (unsigned long long)m);
+        lab_series *curve = lab_curve(plot, "exact, m = %llu", (unsigned long long)m);
         lab_series *points = lab_points(plot, "m = %llu, one table, search", (unsigned long long)m);
         uint64_t failed = 0;
         for (uint64_t n = 1; n <= m; n++) {
             failed += failed_at[n - 1];
-            double exactly = 1 - chance_of_room(n, m);
-            lab_at(curve, (double)n, lab_exact(exactly));
+            double exact = 1 - probability_all_fit(n, m);
+            lab_at(curve, (double)n, lab_exact(exact));
             lab_at(points, (double)n, lab_share(failed, tables));
             if (2 * n == m)
-                lab_find(l, LAB_MUST, LAB_EQUALS, exactly, lab_share(failed, tables),
+                lab_find(l, LAB_MUST, LAB_EQUALS, exact, lab_share(failed, tables),
                          "m = %llu: share of tables that fail within m/2 keys", (unsigned long long)m);
         }
     }
-    uint64_t turned_back = 0, failures = 0, lost = 0;
-    for (unsigned w = 0; w < WAY_COUNT; w++) {
-        lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)sums[w].wrong),
-                 "%s: insertions that fail and should not, or should and do not, of %llu (%llu fail)", WAYS[w].name,
-                 (unsigned long long)sums[w].insertions, (unsigned long long)sums[w].failures);
-        if (WAYS[w].walks)
-            lab_find(l, LAB_MUST, LAB_SHOWN, 0, lab_exact((double)sums[w].cut),
-                     "%s: walks above a load of 1/2 that were cut short after m steps", WAYS[w].name);
-        turned_back += sums[w].turned_back;
-        failures += sums[w].failures;
-        lost += sums[w].lost;
+    uint64_t returned = 0, failures = 0, lost = 0;
+    for (unsigned v = 0; v < VARIANT_COUNT; v++) {
+        lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)sums[v].wrong),
+                 "%s: insertions with the wrong outcome, of %llu (%llu fail)", VARIANTS[v].name,
+                 (unsigned long long)sums[v].insertions, (unsigned long long)sums[v].failures);
+        if (VARIANTS[v].walks)
+            lab_find(l, LAB_MUST, LAB_SHOWN, 0, lab_exact((double)sums[v].stopped),
+                     "%s: walks above a load of 1/2 that were stopped after m steps", VARIANTS[v].name);
+        returned += sums[v].returned;
+        failures += sums[v].failures;
+        lost += sums[v].lost;
     }
-    lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)lost), "keys lost by an insertion that failed");
-    lab_find(l, LAB_WRONG, LAB_EQUALS, 0, lab_exact((double)turned_back),
-             "walks that come back to a place, and yet end: [0] rehashes on them");
+    lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)lost), "keys lost when an insertion fails");
+    lab_find(l, LAB_WRONG, LAB_EQUALS, 0, lab_exact((double)returned),
+             "walks that reach a slot twice and still succeed; [0] would rehash");
     lab_find(l, LAB_WRONG, LAB_EQUALS, (double)failures, lab_exact((double)lost),
-             "keys dropped, one by each insertion that fails, as [2] has it");
+             "keys dropped; [2] says one per failed insertion");
 }
 
 const lab_claim lab_C7 = {
     .id = "C7",
     .title = "when an insertion fails",
-    .sentence = "An insertion fails just when its component would hold more keys than places: two cycles.",
+    .sentence = "An insertion fails exactly when its component would have more keys than slots, that is, two cycles.",
     .formula = NULL,
     .code = "src/tables/cuckoo_room.c",
-    .note =
-        "[0] draws new functions as soon as an insertion comes back to a place where it has been. That is too early: "
-        "one cycle only turns it round, and it ends on the other way, unless a second cycle waits there. [2] says "
-        "that the key without a place is just dropped. A table that does so is wrong for that key ever after; the "
-        "walk is taken back, new functions are drawn, and every key stays.",
+    .note = "[0] draws new functions as soon as an insertion reaches a slot for the second time. That is too early: a "
+            "single cycle only reverses the walk, which then succeeds on the path from the new key's other slot, "
+            "unless there is a second cycle on that path. [2] says that the key left without a slot is just dropped. A "
+            "table that does so no longer finds that key. kith undoes the walk, draws new functions and keeps every "
+            "key.",
     .run = run,
 };

@@ -1,30 +1,32 @@
-/* H2: cuckoo tables under functions of limited independence.
+/* H2: cuckoo tables with hash functions of limited independence.
  *
- * Tables of one array with two functions and a slot a bucket, filled to 45%, the default, by Pagh and Rodler's walk. Keys are
- * consecutive numbers, which functions that multiply keep in step, or drawn at random. Side by side: the share of tables
- * that had to draw new functions, and the displacements an insertion where they had not. Random keys make 2-wise functions
- * as good as random ones (Mitzenmacher and Vadhan 2008); in consecutive keys near-collisions repeat at fixed distances, and
- * four of them make a cycle (Dietzfelbinger and Schellbach 2009).
+ * The tables have one array, two functions and one slot per bucket, and are filled to 45%, the default, by Pagh and
+ * Rodler's walk. The keys are either random or consecutive integers, which functions that multiply map to evenly
+ * spaced values. Two numbers are compared: the share of tables that had to draw new functions, and the displacements
+ * per insertion in the other tables. With random keys 2-wise functions are as good as random ones (Mitzenmacher and
+ * Vadhan 2008). With consecutive keys, near-collisions repeat at fixed distances, and four of them form a cycle
+ * (Dietzfelbinger and Schellbach 2009).
  *
- * Under random functions the share is known exactly: n keys go in without new functions when no component of the graph of
- * the slots has two cycles (cuckoo_hashing/chance.h). The walk's limit of steps, 6 log m / log 1.05, is far past any component
- * there is at this load. */
+ * For random functions the share is known exactly: n keys can be inserted without new functions if no component of the
+ * graph whose vertices are the slots and whose edges are the keys has two cycles (cuckoo_hashing/graph_probability.h).
+ * The step limit of the walk, 6 log m / log 1.05, is far larger than any component at this load. */
 #include <math.h>
 
-#include <lab/cuckoo_hashing/chance.h>
+#include <lab/cuckoo_hashing/graph_probability.h>
 #include <lab/tables/steps.h>
 
-enum { LOG_N_WISE = 1, SEEN_FROM = 2048 }; /* keys from which on 2-wise functions are far worse on consecutive ones */
+/* From SEEN_FROM consecutive keys on, 2-wise functions are much worse than random ones. */
+enum { LOG_N_WISE = 1, SEEN_FROM = 2048 };
 
 typedef struct variant {
     const char *name;
     kith_family_id family;
-    unsigned independence;  /* 0: as the family has it; LOG_N_WISE */
-    bool is_random;         /* its keys */
-    lab_relation to_random; /* of its rehashes to those of random functions */
+    unsigned independence;  /* 0: fixed by the family; LOG_N_WISE: ceil(log2 n) */
+    bool is_random;         /* random keys; otherwise consecutive ones */
+    lab_relation to_random; /* how its share of rehashes compares with that of random functions */
 } variant;
 
-/* The first is what the others' displacements are compared with. */
+/* The displacements of the others are compared with those of the first. */
 static const variant VARIANTS[] = {
     {"siphash", KITH_FAMILY_SIPHASH, 0, false, LAB_EQUALS},
     {"xxh3", KITH_FAMILY_XXH3, 0, false, LAB_EQUALS},
@@ -40,7 +42,7 @@ enum { VARIANT_COUNT = sizeof VARIANTS / sizeof *VARIANTS };
 
 typedef struct outcome {
     uint64_t slots, rehashes;
-    double moves; /* an insertion */
+    double moves; /* per insertion */
 } outcome;
 
 static outcome fill(lab *l, const variant *v, uint64_t n) {
@@ -50,12 +52,12 @@ static outcome fill(lab *l, const variant *v, uint64_t n) {
     spec.independence = v->independence == LOG_N_WISE ? (unsigned)ceil(log2((double)n)) : v->independence;
     kith_table *t = lab_table(l, &spec);
     kith_table_stats stats = KITH_TABLE_STATS_INIT;
-    lab_must(l, kith_table_stats_of(t, &stats), "asking for the slots");
+    lab_must(l, kith_table_stats_of(t, &stats), "reading the number of slots");
     outcome o = {.slots = stats.slots};
-    uint64_t start = lab_random(l) >> 4; /* below p, so that polynomials take the numbers as they are */
+    uint64_t start = lab_random(l) >> 4; /* below p, so that polynomials do not reduce the keys */
     for (uint64_t i = 0; i < n; i++)
         put_word(l, t, v->is_random ? lab_random(l) >> 4 : start + i);
-    lab_must(l, kith_table_stats_of(t, &stats), "asking for the rehashes");
+    lab_must(l, kith_table_stats_of(t, &stats), "reading the number of rehashes");
     lab_require(l, stats.count == n, "a table lost a key");
     lab_require(l, stats.growths == 0 || stats.rehashes > 0, "a table grew before it drew new functions");
     o.rehashes = stats.rehashes;
@@ -66,7 +68,8 @@ static outcome fill(lab *l, const variant *v, uint64_t n) {
 
 typedef struct tally {
     uint64_t failed;
-    lab_sample moves, beyond; /* of tables that had not failed; beyond the first variant's */
+    lab_sample moves;  /* per insertion, of tables that did not fail */
+    lab_sample beyond; /* the same, minus the moves of the first variant */
 } tally;
 
 static void find_size(lab *l, const tally *tallies, uint64_t n, uint64_t tables, double expected) {
@@ -77,29 +80,31 @@ static void find_size(lab *l, const tally *tallies, uint64_t n, uint64_t tables,
                  v->name, (unsigned long long)n);
         if (v->to_random == LAB_AT_LEAST && n >= SEEN_FROM)
             lab_find(l, LAB_MUST, LAB_AT_LEAST, 3 * expected, lab_share(t->failed, tables),
-                     "%s, n = %llu: tables that rehash, against three times those of random functions", v->name,
+                     "%s, n = %llu: tables that rehash, at least three times the share of random functions", v->name,
                      (unsigned long long)n);
-        lab_find(l, LAB_MUST, LAB_SHOWN, 0, lab_mean(&t->moves), "%s, n = %llu: displacements an insertion", v->name,
+        lab_find(l, LAB_MUST, LAB_SHOWN, 0, lab_mean(&t->moves), "%s, n = %llu: displacements per insertion", v->name,
                  (unsigned long long)n);
         if (i > 0)
             lab_find(l, LAB_MUST, v->to_random == LAB_EQUALS ? LAB_EQUALS : LAB_SHOWN, 0, lab_mean(&t->beyond),
-                     "%s, n = %llu: displacements beyond %s's", v->name, (unsigned long long)n, VARIANTS[0].name);
+                     "%s, n = %llu: displacements per insertion, minus those of %s", v->name, (unsigned long long)n,
+                     VARIANTS[0].name);
     }
 }
 
 static void run(lab *l) {
     uint64_t puts = lab_pick(l, 3 << 17, 3 << 20), n_most = lab_pick(l, 512, 2048);
-    lab_parameter(l, "keys put in, for a family and an n", "%llu", (unsigned long long)puts);
+    lab_parameter(l, "keys inserted for each family and n", "%llu", (unsigned long long)puts);
     lab_parameter(l, "load", "0.45");
     lab_plot *failures = lab_draw(l, "Tables that draw new functions", "n, keys", "share", LAB_LOG_X | LAB_LOG_Y);
     lab_plot *moves =
-        lab_draw(l, "Displacements where they did not", "n, keys", "displacements an insertion", LAB_LOG_X);
+        lab_draw(l, "Displacements in the other tables", "n, keys", "displacements per insertion", LAB_LOG_X);
     lab_series *shares[VARIANT_COUNT], *means[VARIANT_COUNT];
     for (unsigned i = 0; i < VARIANT_COUNT; i++) {
         shares[i] = lab_points(failures, "%s", VARIANTS[i].name);
         means[i] = lab_points(moves, "%s", VARIANTS[i].name);
     }
-    lab_series *curve = lab_curve(failures, "random functions"); /* last: a family has one colour in both plots */
+    lab_series *curve =
+        lab_curve(failures, "random functions"); /* last, so that a family has the same colour in both plots */
     for (uint64_t n = 128; n <= n_most; n *= 4) {
         tally tallies[VARIANT_COUNT] = {0};
         uint64_t tables = puts / n, slots = 0;
@@ -115,9 +120,10 @@ static void run(lab *l) {
                 if (o.rehashes == 0 && first.rehashes == 0)
                     lab_sample_add(&tallies[i].beyond, o.moves - first.moves);
             }
-            lab_going(l, log((double)n / 128) / log(4.0 * (double)n_most / 128) + 0.2 * (double)table / (double)tables);
+            lab_progress(l,
+                         log((double)n / 128) / log(4.0 * (double)n_most / 128) + 0.2 * (double)table / (double)tables);
         }
-        double expected = 1 - chance_of_room(n, slots);
+        double expected = 1 - probability_all_fit(n, slots);
         find_size(l, tallies, n, tables, expected);
         lab_at(curve, (double)n, lab_exact(expected));
         for (unsigned i = 0; i < VARIANT_COUNT; i++) {
@@ -131,9 +137,9 @@ const lab_claim lab_H2 = {
     .id = "H2",
     .title = "cuckoo hashing under limited independence",
     .sentence =
-        "Functions of log n-wise independence serve cuckoo hashing as well as random ones: as few rehashes, as few "
-        "displacements. 2-universal ones need not. (Rehashes fall as 1/n when n is large; near a load of 1/2, here "
-        "0.45, that takes thousands of keys.)",
+        "With log n-wise independent functions cuckoo hashing works as well as with random ones: no more rehashes and "
+        "no more displacements. With 2-universal functions it may not. (The share of rehashes falls as 1/n when n is "
+        "large; near a load of 1/2, here 0.45, that takes thousands of keys.)",
     .formula = "P(rehash) = O(1/n)",
     .code = "src/core/function.c",
     .run = run,

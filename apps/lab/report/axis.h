@@ -1,4 +1,4 @@
-/* axis.h: from numbers to places on paper, and where an axis has its marks. */
+/* axis.h: the axes of a plot: converts values to coordinates of the drawing and chooses the tick marks. */
 #ifndef LAB_REPORT_AXIS_H
 #define LAB_REPORT_AXIS_H
 
@@ -7,32 +7,34 @@
 #include "text.h"
 
 typedef struct axis {
-    double low, high; /* of the numbers */
-    bool log;         /* then low > 0 */
-    double from, to;  /* of the paper: where low and high are */
+    double low, high; /* the range of values */
+    bool log;         /* logarithmic; then low > 0 */
+    double from, to;  /* the coordinates of low and high */
 } axis;
 
-/* Takes in the numbers that must have a place, then is closed: a little room at both ends, and 0 where it is near. An axis
- * that is to be logarithmic takes in positive numbers only, and becomes a plain one if there were none. */
+/* Call axis_open, then axis_include for every value that the axis must cover, then axis_close. axis_close adds a
+ * small margin at both ends and extends the axis to 0 if that is near. A logarithmic axis ignores values that are not
+ * positive, and becomes a linear one if there are no others. */
 axis axis_open(bool log, double from, double to);
-void axis_take(axis *a, double value);
+void axis_include(axis *a, double value);
 void axis_close(axis *a);
 
-/* What is beyond an end, as 0 is on a logarithmic axis, has its place at that end. */
-double axis_place(const axis *a, double value);
-bool axis_holds(const axis *a, double value);
+/* Returns the coordinate of a value. A value beyond an end, such as 0 on a logarithmic axis, gets the coordinate of
+ * that end. */
+double axis_coordinate(const axis *a, double value);
+bool axis_covers(const axis *a, double value);
 
 enum { AXIS_MARKS_MAX = 128 };
 
 typedef struct axis_mark {
     double value;
-    bool named; /* with its number; else a fine line */
+    bool labelled; /* true: drawn with its number; false: only a thin line */
 } axis_mark;
 
-/* Marks in ascending order, about `wanted` of them named; answers their number. */
+/* Stores the tick marks in ascending order, about `wanted` of them labelled, and returns their number. */
 unsigned axis_marks(const axis *a, unsigned wanted, axis_mark marks[AXIS_MARKS_MAX]);
 
-/* The number at a mark. */
-void axis_name(lab_text *t, const axis *a, double value);
+/* Writes the label of a tick mark. */
+void axis_label(lab_text *t, const axis *a, double value);
 
 #endif

@@ -1,4 +1,4 @@
-/* choosing.c: see choosing.h. Nothing is measured here: plans say to the byte what a filter takes. */
+/* choosing.c: see choosing.h. Nothing is measured here, because a plan states the exact size of a filter. */
 #include "choosing.h"
 
 #include <math.h>
@@ -12,15 +12,15 @@
 
 /* ---- the chart ---- */
 
-enum { DECADES = 9, STEPS_A_DECADE = 8 }; /* rates from 10^(-1/8) to 10^-9 */
+enum { DECADES = 9, STEPS_PER_DECADE = 8 }; /* rates from 10^(-1/8) to 10^-9 */
 
-/* Curves end where a key takes more: what counts in blocks goes to a thousand, and would press all others flat. */
+/* Curves end at this many bits per key. blocked_counting needs up to a thousand, and would flatten all other curves. */
 #define BITS_MAX 80
 
 static const lab_claim CHOOSING = {.id = "choosing", .title = "choosing a filter"};
 
 static double rate_at(int step) {
-    return pow(10, -(double)step / STEPS_A_DECADE);
+    return pow(10, -(double)step / STEPS_PER_DECADE);
 }
 
 static kith_filter_spec spec_of(const char *kind, uint32_t needs, double rate, const char *options) {
@@ -35,7 +35,7 @@ static kith_filter_spec spec_of(const char *kind, uint32_t needs, double rate, c
 
 static void draw_kind(lab_plot *plot, const char *kind) {
     lab_series *series = NULL;
-    for (int step = 1; step <= DECADES * STEPS_A_DECADE; step++) {
+    for (int step = 1; step <= DECADES * STEPS_PER_DECADE; step++) {
         kith_filter_spec spec = spec_of(kind, 0, rate_at(step), NULL);
         kith_plan plan = KITH_PLAN_INIT;
         if (kith_filter_plan(&spec, &plan) != KITH_OK || plan.bits_per_key > BITS_MAX)
@@ -51,9 +51,9 @@ lab_result *choosing_chart(void) {
     *r = (lab_result){.claim = &CHOOSING};
     lab drawing = {.result = r};
     lab_plot *plot =
-        lab_draw(&drawing, "Size of a filter for a million keys", "rate of wrong answers, ε", "bits a key", LAB_LOG_X);
-    lab_series *bound = lab_curve(plot, "no filter can be smaller: log₂(1/ε)");
-    for (int step = 1; step <= DECADES * STEPS_A_DECADE; step++)
+        lab_draw(&drawing, "Size of a filter for a million keys", "false-positive rate, ε", "bits per key", LAB_LOG_X);
+    lab_series *bound = lab_curve(plot, "lower bound for any filter: log₂(1/ε)");
+    for (int step = 1; step <= DECADES * STEPS_PER_DECADE; step++)
         lab_at(bound, rate_at(step), lab_exact(-log2(rate_at(step))));
     for (size_t i = 0; i < kith_filter_kind_count(); i++)
         draw_kind(plot, kith_filter_kind_at(i)->name);
@@ -63,8 +63,8 @@ lab_result *choosing_chart(void) {
 /* ---- the table ---- */
 
 typedef struct best {
-    kith_plan plan; /* kind NULL: there is none */
-    const char *inner;
+    kith_plan plan;    /* kind NULL: no kind can do it */
+    const char *inner; /* the kind inside, for a kind that wraps another; NULL otherwise */
 } best;
 
 static const char *inner_option(const kith_kind_info *kind) {
@@ -80,7 +80,8 @@ static void try_spec(best *b, const kith_filter_spec *spec, const char *inner) {
         *b = (best){plan, inner};
 }
 
-/* The smallest that can do it; where none can by itself, the smallest around another kind. */
+/* The smallest kind that supports `needs`. If no kind does so by itself, the smallest combination of a kind that wraps
+ * another. */
 static best best_for(uint32_t needs, double rate) {
     best b = {KITH_PLAN_INIT, NULL};
     kith_filter_spec any = spec_of(NULL, needs, rate, NULL);
@@ -101,10 +102,12 @@ static best best_for(uint32_t needs, double rate) {
     return b;
 }
 
-/* Much faster once the filter is larger than the cache, and so worth a quarter more, which is the rule of `kith plan`: the
- * smallest of those whose look-ups go to one place in memory, where those of the smallest of all go to more. */
+/* A kind that reads one cache line per lookup is much faster than one that reads several, once the filter is larger
+ * than the cache. `kith plan` therefore prefers it if it is at most a quarter larger, and so does this table. */
 #define FASTER_BITS 1.25
 
+/* The smallest kind that reads one cache line per lookup and is at most FASTER_BITS times as large as *smallest. The
+ * kind of the result is NULL if there is none, or if *smallest itself reads only one. */
 static best faster_than(const best *smallest, uint32_t needs, double rate) {
     best b = {KITH_PLAN_INIT, NULL};
     if (smallest->plan.lines == 1)
@@ -133,7 +136,7 @@ static void put_cell(lab_text *t, uint32_t needs, double rate, const char *label
     best b = best_for(needs, rate);
     text_put(t, "<td data-label=\"%s\">", label);
     if (b.plan.kind == NULL) {
-        text_put(t, "none can</td>");
+        text_put(t, "none</td>");
         return;
     }
     put_best(t, &b);
@@ -166,7 +169,7 @@ void choosing_table(lab_text *t) {
         double rate;
         const char *words;
     } RATES[] = {{0.1, "10 %"}, {0.01, "1 %"}, {0.001, "0.1 %"}, {1e-4, "10⁻⁴"}, {1e-6, "10⁻⁶"}};
-    text_put(t, "<table class=\"stacked\">\n<thead><tr><th scope=\"col\">needed beside add and ask</th>");
+    text_put(t, "<table class=\"stacked\">\n<thead><tr><th scope=\"col\">needed besides add and lookup</th>");
     for (size_t r = 0; r < sizeof RATES / sizeof *RATES; r++)
         text_put(t, "<th scope=\"col\">ε = %s</th>", RATES[r].words);
     text_put(t, "</tr></thead>\n<tbody>\n");

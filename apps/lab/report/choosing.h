@@ -1,4 +1,4 @@
-/* choosing.h: which kind of filter to take, from the library's own plans. */
+/* choosing.h: the chart and the table that help to choose a kind of filter, computed from the library's own plans. */
 #ifndef LAB_REPORT_CHOOSING_H
 #define LAB_REPORT_CHOOSING_H
 
@@ -6,14 +6,14 @@
 
 #include "text.h"
 
-/* Bits a key against rate, a curve for every kind of the register, as the one plot of a result without findings whose claim
- * is named "choosing". For lab_results_free(…, 1). */
+/* Plots bits per key against the false-positive rate, with one curve per kind of filter. The plot is the only one of a
+ * result that has no findings and whose claim has the id "choosing". Free it with lab_results_free(…, 1). */
 lab_result *choosing_chart(void);
 
-/* The table: for what is needed and a few rates, the smallest kind and its bits a key. */
+/* Writes the table: the smallest kind, with its bits per key, for each set of needed operations and some rates. */
 void choosing_table(lab_text *t);
 
-/* Keys that it is all computed for. */
+/* The number of keys for which everything here is computed. */
 #define CHOOSING_KEYS 1000000
 
 #endif

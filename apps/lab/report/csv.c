@@ -17,7 +17,7 @@ static void put_field(lab_text *t, const char *field) {
     text_put(t, "\"");
 }
 
-/* Seventeen digits are enough to have the same number again. What is none is left empty. */
+/* Seventeen digits are enough to restore the same double. NaN becomes an empty field. */
 static void put_number(lab_text *t, double value, const char *end) {
     if (!isnan(value))
         text_put(t, "%.17g", value);

@@ -1,4 +1,4 @@
-/* csv.h: the run as tables for other programs. */
+/* csv.h: writes the results as CSV tables for other programs. */
 #ifndef LAB_REPORT_CSV_H
 #define LAB_REPORT_CSV_H
 
@@ -6,12 +6,12 @@
 
 #include "text.h"
 
-/* claim,verdict,what,relation,means,predicted,measured,low,high,holds: a row a finding. A finding that is only shown has no
- * prediction. */
+/* Writes one row per finding: claim,verdict,what,relation,means,predicted,measured,low,high,holds. The fields
+ * predicted and holds are empty for a finding that is only shown. */
 void csv_findings(lab_text *t, const lab_result *results, size_t count);
 
-/* claim,figure,plot,x_label,y_label,series,part,x,y,low,high: a row a point; figure is the id of its plot in the page, part
- * is "predicted" or "measured". Without the row of names if `more`. */
+/* Writes one row per point: claim,figure,plot,x_label,y_label,series,part,x,y,low,high. The figure is the id of the
+ * plot in the page; part is "predicted" or "measured". If `more` is true, the header row is left out. */
 void csv_points(lab_text *t, const lab_result *results, size_t count, bool more);
 
 #endif

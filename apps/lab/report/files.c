@@ -1,5 +1,5 @@
-/* files.c: see files.h. A file is written under a name of its own beside the old one, and reaches the disk, before it takes
- * the old one's name: a full disk is met while all that was there is whole. */
+/* files.c: see files.h. All files are first written to temporary files in the same folder and flushed to disk. Only
+ * then are they renamed. If the disk is full, the old files are therefore still intact. */
 #define _GNU_SOURCE
 
 #include "files.h"
@@ -14,24 +14,24 @@
 
 typedef char path_text[PATH_MAX];
 
-static path_text in_the_way;
+static path_text failed_path;
 
-static const char *wrong(const char *path, int error) {
-    (void)snprintf(in_the_way, sizeof in_the_way, "%s", path);
+static const char *failure(const char *path, int error) {
+    (void)snprintf(failed_path, sizeof failed_path, "%s", path);
     errno = error;
-    return in_the_way;
+    return failed_path;
 }
 
-const char *files_begin(const char *dir) {
+const char *files_prepare(const char *dir) {
     struct stat st;
     if (mkdir(dir, 0777) != 0 && errno != EEXIST)
-        return wrong(dir, errno);
+        return failure(dir, errno);
     if (stat(dir, &st) != 0)
-        return wrong(dir, errno);
+        return failure(dir, errno);
     if (!S_ISDIR(st.st_mode))
-        return wrong(dir, EEXIST);
+        return failure(dir, EEXIST);
     if (access(dir, W_OK | X_OK) != 0)
-        return wrong(dir, errno);
+        return failure(dir, errno);
     return NULL;
 }
 
@@ -40,8 +40,8 @@ static bool path_of(path_text path, const char *dir, const char *name) {
     return bytes > 0 && (size_t)bytes < sizeof(path_text);
 }
 
-/* Names that begin with a dot are not shown, and the process's number keeps two runs apart. */
-static bool new_path_of(path_text path, const char *dir, const char *name) {
+/* The leading dot hides the file; the process id keeps two runs apart. */
+static bool temporary_path_of(path_text path, const char *dir, const char *name) {
     int bytes = snprintf(path, sizeof(path_text), "%s/.%s.kith-%ld", dir, name, (long)getpid());
     return bytes > 0 && (size_t)bytes < sizeof(path_text);
 }
@@ -53,12 +53,12 @@ static bool write_all(int fd, const lab_text *content) {
             return false;
         done += wrote > 0 ? (size_t)wrote : 0;
     }
-    return fsync(fd) == 0 || errno == EINVAL || errno == ENOSYS; /* where there is nothing to be kept */
+    return fsync(fd) == 0 || errno == EINVAL || errno == ENOSYS; /* these two: fsync is not supported here */
 }
 
-/* 0 or an errno. */
-static int write_new(const char *path, const lab_text *content) {
-    (void)unlink(path); /* of a run that was killed and had this number */
+/* Returns 0 or an errno value. */
+static int write_temporary(const char *path, const lab_text *content) {
+    (void)unlink(path); /* left by a run that had the same process id and was killed */
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0)
         return errno;
@@ -68,31 +68,31 @@ static int write_new(const char *path, const lab_text *content) {
     return error;
 }
 
-static void drop_new(const char *dir, const report_file *files, size_t count) {
+static void remove_temporary(const char *dir, const report_file *files, size_t count) {
     path_text path;
     for (size_t i = 0; i < count; i++)
-        if (new_path_of(path, dir, files[i].name))
+        if (temporary_path_of(path, dir, files[i].name))
             (void)unlink(path);
 }
 
 const char *files_replace(const char *dir, const report_file *files, size_t count) {
-    path_text new_path, path;
+    path_text temporary_path, path;
     for (size_t i = 0; i < count; i++) {
         int error = ENAMETOOLONG;
-        if (path_of(path, dir, files[i].name) && new_path_of(new_path, dir, files[i].name))
-            error = write_new(new_path, &files[i].content);
+        if (path_of(path, dir, files[i].name) && temporary_path_of(temporary_path, dir, files[i].name))
+            error = write_temporary(temporary_path, &files[i].content);
         if (error != 0) {
-            drop_new(dir, files, i + 1);
-            return wrong(path, error);
+            remove_temporary(dir, files, i + 1);
+            return failure(path, error);
         }
     }
     for (size_t i = 0; i < count; i++) {
         (void)path_of(path, dir, files[i].name);
-        (void)new_path_of(new_path, dir, files[i].name);
-        if (rename(new_path, path) != 0) {
+        (void)temporary_path_of(temporary_path, dir, files[i].name);
+        if (rename(temporary_path, path) != 0) {
             int error = errno;
-            drop_new(dir, files, count);
-            return wrong(path, error);
+            remove_temporary(dir, files, count);
+            return failure(path, error);
         }
     }
     return NULL;

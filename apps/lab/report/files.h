@@ -1,4 +1,4 @@
-/* files.h: files that are replaced together. */
+/* files.h: replaces several files of a folder together. */
 #ifndef LAB_REPORT_FILES_H
 #define LAB_REPORT_FILES_H
 
@@ -9,8 +9,9 @@ typedef struct report_file {
     lab_text content;
 } report_file;
 
-/* Both as report.h says of its calls. Files are put in place in their order. */
-const char *files_begin(const char *dir);
+/* Both return NULL or the path that is the problem, with errno set, as described in report_folder.h. files_replace
+ * renames the files in the given order. */
+const char *files_prepare(const char *dir);
 const char *files_replace(const char *dir, const report_file *files, size_t count);
 
 #endif

@@ -1,4 +1,5 @@
-/* page.c: see page.h. The page allows itself nothing from outside: the policy in its head forbids every request. */
+/* page.c: see page.h. The page loads nothing from outside; the Content-Security-Policy in its head forbids all
+ * requests. */
 #define _GNU_SOURCE
 
 #include "page.h"
@@ -10,9 +11,8 @@
 
 #include <kith/base.h>
 
-#include <lab/formula.h>
-
 #include "choosing.h"
+#include "formula.h"
 #include "parts.h"
 #include "plot.h"
 
@@ -29,7 +29,7 @@ static void put_verdict(lab_text *t, lab_verdict verdict) {
     text_put(t, "<span class=\"verdict %s\">%s</span>", class_of(verdict), lab_verdict_text(verdict));
 }
 
-/* A phrase as a heading: with a capital, unless it begins with a quantity (k, m/n). */
+/* Writes a title with a capital first letter, unless it begins with a variable (k, m/n). */
 static void put_title(lab_text *t, const char *title) {
     if (islower((unsigned char)title[0]) && islower((unsigned char)title[1])) {
         text_put(t, "%c", toupper((unsigned char)title[0]));
@@ -38,7 +38,7 @@ static void put_title(lab_text *t, const char *title) {
     text_escaped(t, title);
 }
 
-static const char *family_of(const lab_claim *claim) {
+static const char *group_of(const lab_claim *claim) {
     switch (claim->id[0]) {
     case 'T':
         return "Hash tables";
@@ -53,12 +53,12 @@ static const char *family_of(const lab_claim *claim) {
     case 'F':
         return "Cuckoo filters";
     default:
-        return "Others";
+        return "Other claims";
     }
 }
 
-static bool begins_family(const lab_result *results, size_t i) {
-    return i == 0 || strcmp(family_of(results[i - 1].claim), family_of(results[i].claim)) != 0;
+static bool begins_group(const lab_result *results, size_t i) {
+    return i == 0 || strcmp(group_of(results[i - 1].claim), group_of(results[i].claim)) != 0;
 }
 
 /* ---- the head ---- */
@@ -87,10 +87,10 @@ static void put_run(lab_text *t, const lab_result *results, size_t count, lab_se
     text_put(t,
              "<dl class=\"run\">\n<div><dt>version</dt><dd>kith %s</dd></div>\n<div><dt>date</dt><dd>%s</dd></div>\n",
              kith_version(), date);
-    text_put(t, "<div><dt>seed</dt><dd>%llu</dd></div>\n<div><dt>run</dt><dd>%s</dd></div>\n",
+    text_put(t, "<div><dt>random seed</dt><dd>%llu</dd></div>\n<div><dt>run</dt><dd>%s</dd></div>\n",
              (unsigned long long)settings.seed, settings.quick ? "quick" : "full");
     text_put(t,
-             "<div><dt>claims</dt><dd>%zu</dd></div>\n<div><dt>time of all claims, added up</dt><dd>%.*f "
+             "<div><dt>claims</dt><dd>%zu</dd></div>\n<div><dt>total time of all claims</dt><dd>%.*f "
              "s</dd></div>\n</dl>\n",
              count, seconds < 10 ? 2 : 0, seconds);
 }
@@ -130,11 +130,11 @@ static void put_contents(lab_text *t, const lab_result *results, size_t count) {
 
 static void put_reading(lab_text *t) {
     text_put(t,
-             "<p>Each claim of the theory is held against the library itself: a formula predicts, an experiment on the "
-             "library's own structures measures. An interval misses the truth one time in a million, and an inequality "
-             "fails only when the whole interval is beyond its bound. Claims are tested as they stand in the "
-             "literature: where a document is wrong or loose, the verdict says so and the note says what is true. The "
-             "same numbers are in <a href=\"findings.csv\">findings.csv</a> and <a "
+             "<p>Each claim of the theory is tested on the library itself: a formula gives a prediction, and an "
+             "experiment on the library's own structures gives a measurement. Intervals miss the true value one time "
+             "in a million, and an inequality fails only if the whole interval is beyond its bound. Claims are tested "
+             "as the literature states them. Where a document is wrong or imprecise, the verdict says so and the note "
+             "says what is true. The same numbers are in <a href=\"findings.csv\">findings.csv</a> and <a "
              "href=\"points.csv\">points.csv</a>.</p>\n");
 }
 
@@ -143,17 +143,18 @@ static void put_reading(lab_text *t) {
 static void put_choosing(lab_text *t, const lab_result *chart) {
     text_put(t,
              "<section id=\"choosing\">\n<h2>Choosing a filter</h2>\n"
-             "<p>What a key costs, by kind and rate, for a million keys: from the library's plans, which tell the size "
-             "of a filter to the byte. Nothing is measured here; curves end at 80 bits. No filter that answers yes to "
-             "every key put in, and "
-             "wrongly to a share ε of others, takes less than log<sub>2</sub>(1/ε) bits a key.</p>\n");
+             "<p>The chart shows the bits per key of each kind of filter at each false-positive rate, for a million "
+             "keys. Nothing is measured here: the numbers come from the library's plans, which give the exact size of "
+             "a filter. Curves end at 80 bits per key. A filter that has no false negatives and a false-positive rate "
+             "of ε needs at least log<sub>2</sub>(1/ε) bits per key.</p>\n");
     for (size_t i = 0; i < chart->plot_count; i++)
         plot_html(t, chart->plots[i], chart->claim->id, i + 1);
     text_put(
-        t, "<h3>What to take</h3>\n"
-           "<p>The smallest kind that can do what is needed, with its bits a key, for a million keys. Below it, where "
-           "there is one, a kind at most a quarter larger whose look-ups go to one place in memory instead of several: "
-           "it is much faster once the filter is larger than the cache, and <code>kith plan</code> takes it.</p>\n");
+        t, "<h3>Which kind to use</h3>\n"
+           "<p>The smallest kind that supports the operations you need, with its bits per key, for a million keys. "
+           "Below it, if there is one, a kind that is at most a quarter larger and reads one cache line per lookup "
+           "instead of several. It is much faster once the filter is larger than the cache, so <code>kith plan</code> "
+           "recommends it.</p>\n");
     choosing_table(t);
     text_put(t, "</section>\n");
 }
@@ -187,7 +188,7 @@ static void put_finding(lab_text *t, const lab_finding *f) {
     text_put(t, "<tr><th scope=\"row\">");
     text_escaped(t, f->what);
     if (f->means != LAB_MUST)
-        text_put(t, " <span class=\"tag\">the document’s</span>");
+        text_put(t, " <span class=\"tag\">the document’s claim</span>");
     text_put(t, "</th><td data-label=\"predicted\">");
     put_predicted(t, f, digits);
     text_put(t, "</td><td data-label=\"measured\">");
@@ -235,7 +236,7 @@ static void put_parameters(lab_text *t, const lab_result *r, lab_settings settin
         text_escaped(t, r->claim->code);
         text_put(t, "</code></dd></div>\n");
     }
-    text_put(t, "<div><dt>took</dt><dd>%.2f s</dd></div>\n<div><dt>again</dt><dd><code>kith lab%s --seed %llu ",
+    text_put(t, "<div><dt>run time</dt><dd>%.2f s</dd></div>\n<div><dt>to repeat</dt><dd><code>kith lab%s --seed %llu ",
              r->seconds, settings.quick ? " --quick" : "", (unsigned long long)settings.seed);
     text_escaped(t, r->claim->id);
     text_put(t, "</code></dd></div>\n</dl>\n");
@@ -273,7 +274,7 @@ static void put_claim(lab_text *t, const lab_result *r, lab_settings settings) {
 
 /* ---- the foot ---- */
 
-/* As docs/theory.md lists them. */
+/* The same list as in docs/theory.md. */
 static void put_documents(lab_text *t) {
     static const char *const DOCUMENTS[] = {
         "Eric Vigoda, <cite>Lecture 18: Bloom Filters and Cuckoo Hashing</cite>, 2019, scribed by Satchit Sivakumar",
@@ -288,7 +289,7 @@ static void put_documents(lab_text *t) {
     text_put(
         t,
         "</ul>\n<p><i>n</i> keys, <i>m</i> bits or slots, <i>k</i> hashes, <i>b</i> slots in a bucket, <i>f</i> bits "
-        "of a fingerprint, ε rate of wrong yes, α load.</p>\n</footer>\n");
+        "of a fingerprint, ε false-positive rate, α load.</p>\n</footer>\n");
 }
 
 /* ---- the page ---- */
@@ -303,8 +304,8 @@ void page_html(lab_text *t, const lab_result *chart, const lab_result *results, 
     put_contents(t, results, count);
     put_choosing(t, chart);
     for (size_t i = 0; i < count; i++) {
-        if (begins_family(results, i))
-            text_put(t, "<h2>%s</h2>\n", family_of(results[i].claim));
+        if (begins_group(results, i))
+            text_put(t, "<h2>%s</h2>\n", group_of(results[i].claim));
         put_claim(t, &results[i], settings);
     }
     text_put(t, "</main>\n");

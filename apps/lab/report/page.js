@@ -1,8 +1,9 @@
-// Values of points: shown for the one nearest to the pointer or finger, and for the one that has the focus. A plot is one
-// stop of the Tab key; the arrow keys go from point to point in it, Home and End to the first and the last.
+// Shows the values of a point in a tooltip: of the point nearest to the pointer or finger, or of the point that has the
+// focus. Each plot is one tab stop. Within a plot the arrow keys move to the next or previous point, Home and End move
+// to the first and the last.
 (function () {
   'use strict';
-  var REACH = 24; // pixels from the pointer within which a point counts as meant
+  var REACH = 24; // a point is shown if it is within this many pixels of the pointer
   var tip = document.getElementById('tip');
   var shown = null;
 
@@ -10,7 +11,8 @@
     return Array.prototype.slice.call(plot.querySelectorAll('circle'));
   }
 
-  // The browser would show a <title> by itself, after a while and over ours: it becomes a label when it is first used.
+  // A browser shows a <title> as its own tooltip, on top of this one. The title therefore becomes an aria-label when it
+  // is first used.
   function words(point) {
     var title = point.querySelector('title');
     if (title) {
@@ -26,7 +28,7 @@
     tip.hidden = true;
   }
 
-  // Above the point where there is room, and never beyond the page's sides.
+  // The tooltip goes above the point if it fits there, otherwise below, and never beyond the sides of the page.
   function place() {
     if (!shown) return;
     var at = shown.getBoundingClientRect(), box = tip.getBoundingClientRect();
@@ -42,7 +44,7 @@
     shown = point;
     point.classList.add('on');
     tip.textContent = words(point);
-    tip.style.left = '0'; // at the right edge it would be narrow
+    tip.style.left = '0'; // measured at the right edge of the page, it would be too narrow
     tip.hidden = false;
     place();
   }
@@ -55,7 +57,7 @@
       var dx = point.cx.baseVal.value * scale - (x - box.left);
       var dy = point.cy.baseVal.value * scale - (y - box.top);
       var far = dx * dx + dy * dy;
-      // Measured points lie on the curves that predict them: theirs are the values to show.
+      // Measured points are on top of the curves that predict them, and their values are preferred.
       if (point.classList.contains('p')) far = Math.max(0, far - 36);
       if (far < least) {
         least = far;
@@ -100,7 +102,7 @@
     plot.addEventListener('focusout', hide);
     plot.addEventListener('keydown', step);
   });
-  // The Tab key scrolls to what it finds.
+  // The Tab key can scroll the page.
   window.addEventListener('scroll', place, { passive: true });
   window.addEventListener('resize', place);
 })();

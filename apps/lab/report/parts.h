@@ -1,4 +1,4 @@
-/* parts.h: page.css and page.js, which the build makes texts of. */
+/* parts.h: page.css and page.js as strings. The build generates their definitions. */
 #ifndef LAB_REPORT_PARTS_H
 #define LAB_REPORT_PARTS_H
 

@@ -1,13 +1,13 @@
 /* plot.c: see plot.h.
  *
- *            the y label, in HTML, so that it wraps and has the page's letters
+ *            the y label, outside the SVG, so that it wraps and uses the font of the page
  *       TOP  |--------------------------|
  *            |         the frame        |
  *            |--------------------------|
- *       LEFT   names of marks       RIGHT
+ *       LEFT   labels of marks      RIGHT
  *            the x label              BOTTOM
  *
- * Names of marks have room for the large letters that narrow screens get. */
+ * The space for the labels of tick marks is large enough for the larger font on narrow screens. */
 #include "plot.h"
 
 #include <math.h>
@@ -16,33 +16,34 @@
 
 enum { WIDTH = 640, HEIGHT = 360, LEFT = 84, RIGHT = 624, TOP = 14, BOTTOM = 326 };
 enum { COLOURS = 8, X_MARKS = 6, Y_MARKS = 6 };
-enum { CURVE_PLACES_MAX = 80 }; /* of a curve that can be pointed at: more would lie on each other */
-enum { MANY_POINTS = 80 };      /* from here on points are small */
+enum { CURVE_CIRCLES_MAX = 80 }; /* circles on a curve that show their values; more would overlap */
+enum { MANY_POINTS = 80 };       /* a series with this many points is drawn with small circles */
 
 typedef struct frame {
     const lab_plot *plot;
     axis x, y;
 } frame;
 
-/* ---- the numbers ---- */
+/* ---- ranges and colours ---- */
 
-/* An interval that ends at 0 or next to it would leave no room for the rest of a logarithmic axis. */
-static void take_interval(axis *a, double least, lab_estimate e) {
-    axis_take(a, a->log ? fmax(e.low, least / 10) : e.low);
-    axis_take(a, e.high);
+/* On a logarithmic axis an interval that begins at 0, or close to it, would leave no space for anything else. Its low
+ * end is therefore cut off at a tenth of the least value. */
+static void include_interval(axis *a, double least, lab_estimate e) {
+    axis_include(a, a->log ? fmax(e.low, least / 10) : e.low);
+    axis_include(a, e.high);
 }
 
 static frame frame_of(const lab_plot *plot) {
     frame f = {plot, axis_open(plot->log_x, LEFT, RIGHT), axis_open(plot->log_y, BOTTOM, TOP)};
     for (size_t s = 0; s < plot->count; s++)
         for (size_t i = 0; i < plot->series[s]->count; i++) {
-            axis_take(&f.x, plot->series[s]->points[i].x);
-            axis_take(&f.y, plot->series[s]->points[i].y.value);
+            axis_include(&f.x, plot->series[s]->points[i].x);
+            axis_include(&f.y, plot->series[s]->points[i].y.value);
         }
     double least = f.y.low;
     for (size_t s = 0; s < plot->count; s++)
         for (size_t i = 0; i < plot->series[s]->count && !plot->series[s]->is_curve; i++)
-            take_interval(&f.y, least, plot->series[s]->points[i].y);
+            include_interval(&f.y, least, plot->series[s]->points[i].y);
     axis_close(&f.x);
     axis_close(&f.y);
     return f;
@@ -52,7 +53,8 @@ static bool is_drawn(const lab_point *p) {
     return !isnan(p->x) && !isnan(p->y.value);
 }
 
-/* A curve and the points that belong to it have one colour where there are as many of the one as of the other. */
+/* If a plot has as many curves as series of points, the i-th curve and the i-th series of points get the same
+ * colour. */
 static unsigned colour_of(const lab_plot *plot, size_t series) {
     size_t curves = 0, before = 0;
     for (size_t s = 0; s < plot->count; s++) {
@@ -71,22 +73,22 @@ static void put_axes(lab_text *t, const frame *f) {
              BOTTOM - TOP);
     unsigned count = axis_marks(&f->x, X_MARKS, marks);
     for (unsigned i = 0; i < count; i++) {
-        double at = axis_place(&f->x, marks[i].value);
-        text_put(t, "<path class=\"%s\" d=\"M%.1f %dV%d\"/>", marks[i].named ? "grid" : "fine", at, TOP, BOTTOM);
-        if (!marks[i].named)
+        double at = axis_coordinate(&f->x, marks[i].value);
+        text_put(t, "<path class=\"%s\" d=\"M%.1f %dV%d\"/>", marks[i].labelled ? "grid" : "fine", at, TOP, BOTTOM);
+        if (!marks[i].labelled)
             continue;
         text_put(t, "<text class=\"mark\" x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">", at, BOTTOM + 24);
-        axis_name(t, &f->x, marks[i].value);
+        axis_label(t, &f->x, marks[i].value);
         text_put(t, "</text>\n");
     }
     count = axis_marks(&f->y, Y_MARKS, marks);
     for (unsigned i = 0; i < count; i++) {
-        double at = axis_place(&f->y, marks[i].value);
-        text_put(t, "<path class=\"%s\" d=\"M%d %.1fH%d\"/>", marks[i].named ? "grid" : "fine", LEFT, at, RIGHT);
-        if (!marks[i].named)
+        double at = axis_coordinate(&f->y, marks[i].value);
+        text_put(t, "<path class=\"%s\" d=\"M%d %.1fH%d\"/>", marks[i].labelled ? "grid" : "fine", LEFT, at, RIGHT);
+        if (!marks[i].labelled)
             continue;
         text_put(t, "<text class=\"mark\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\" dy=\".35em\">", LEFT - 8, at);
-        axis_name(t, &f->y, marks[i].value);
+        axis_label(t, &f->y, marks[i].value);
         text_put(t, "</text>\n");
     }
 }
@@ -95,8 +97,8 @@ static void put_axes(lab_text *t, const frame *f) {
 
 static void put_circle(lab_text *t, const frame *f, const lab_series *series, const lab_point *p, char kind,
                        double radius) {
-    text_put(t, "<circle class=\"%c\" cx=\"%.1f\" cy=\"%.1f\" r=\"%g\"><title>", kind, axis_place(&f->x, p->x),
-             axis_place(&f->y, p->y.value), radius);
+    text_put(t, "<circle class=\"%c\" cx=\"%.1f\" cy=\"%.1f\" r=\"%g\"><title>", kind, axis_coordinate(&f->x, p->x),
+             axis_coordinate(&f->y, p->y.value), radius);
     text_escaped(t, series->name);
     text_put(t, "\n");
     text_escaped(t, f->plot->x_label);
@@ -124,30 +126,32 @@ static void put_curve(lab_text *t, const frame *f, const lab_series *series) {
     text_put(t, "<path class=\"curve\" d=\"");
     for (size_t i = 0; i < series->count; i++) {
         const lab_point *p = &series->points[i];
-        bool placed = is_drawn(p) && axis_holds(&f->x, p->x) && axis_holds(&f->y, p->y.value);
+        bool placed = is_drawn(p) && axis_covers(&f->x, p->x) && axis_covers(&f->y, p->y.value);
         if (placed)
-            text_put(t, "%c%.1f %.1f", drawing ? 'L' : 'M', axis_place(&f->x, p->x), axis_place(&f->y, p->y.value));
+            text_put(t, "%c%.1f %.1f", drawing ? 'L' : 'M', axis_coordinate(&f->x, p->x),
+                     axis_coordinate(&f->y, p->y.value));
         if (placed && !drawing)
-            text_put(t, "h0"); /* a dot, if it stays alone */
+            text_put(t, "h0"); /* makes a point without neighbours visible, as a dot */
         drawing = placed;
     }
     text_put(t, "\"/>\n");
-    size_t every = (series->count + CURVE_PLACES_MAX - 1) / CURVE_PLACES_MAX;
+    size_t every = (series->count + CURVE_CIRCLES_MAX - 1) / CURVE_CIRCLES_MAX;
     for (size_t i = 0; i < series->count; i += every)
         if (is_drawn(&series->points[i]))
             put_circle(t, f, series, &series->points[i], 'q', 4);
 }
 
-/* A bar with a stroke at either end, but at an end that is beyond the frame. */
+/* An error bar with a short stroke at both ends, except at an end that is outside the frame. */
 static void put_bar(lab_text *t, const frame *f, const lab_point *p) {
     enum { HALF = 4 };
-    double x = axis_place(&f->x, p->x), low = axis_place(&f->y, p->y.low), high = axis_place(&f->y, p->y.high);
+    double x = axis_coordinate(&f->x, p->x), low = axis_coordinate(&f->y, p->y.low),
+           high = axis_coordinate(&f->y, p->y.high);
     if (!(p->y.low < p->y.high))
         return;
     text_put(t, "M%.1f %.1fV%.1f", x, low, high);
-    if (axis_holds(&f->y, p->y.low))
+    if (axis_covers(&f->y, p->y.low))
         text_put(t, "M%.1f %.1fh%d", x - HALF, low, 2 * HALF);
-    if (axis_holds(&f->y, p->y.high))
+    if (axis_covers(&f->y, p->y.high))
         text_put(t, "M%.1f %.1fh%d", x - HALF, high, 2 * HALF);
 }
 
@@ -193,7 +197,7 @@ void plot_html(lab_text *t, const lab_plot *plot, const char *claim, size_t numb
     text_escaped(t, plot->title);
     text_put(t, "\">\n");
     put_axes(t, &f);
-    /* Curves below, measured points above them. */
+    /* Curves first, so that measured points are drawn on top of them. */
     for (int points = 0; points < 2; points++)
         for (size_t s = 0; s < plot->count; s++) {
             if (plot->series[s]->is_curve == (points == 1))

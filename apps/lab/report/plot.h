@@ -1,9 +1,9 @@
-/* plot.h: a plot as a figure of HTML: the drawing is SVG, the legend is text that can wrap.
+/* plot.h: writes a plot as an HTML figure. The drawing is SVG; the legend is text that can wrap.
  *
- *     <figure id="B2-plot-1"> … <circle class="p"> a measured point, <circle class="q"> a place of a curve
+ *     <figure id="B2-plot-1"> … <circle class="p"> a measured point, <circle class="q"> a point of a curve
  *
- * Both kinds of circle hold a <title> with the values, which the page's script shows; those of curves are not seen until
- * they are pointed at. Colours and sizes of letters are the style sheet's. */
+ * Both kinds of circle contain a <title> with the values, which the script of the page shows. Circles of curves are
+ * invisible until the pointer is near them. The style sheet sets colours and font sizes. */
 #ifndef LAB_REPORT_PLOT_H
 #define LAB_REPORT_PLOT_H
 
@@ -11,10 +11,10 @@
 
 #include "text.h"
 
-/* `number` counts the plots of a claim from 1. */
+/* `number` is the number of the plot within its claim, starting at 1. */
 void plot_html(lab_text *t, const lab_plot *plot, const char *claim, size_t number);
 
-/* The figure's id, as points.csv names it, too. */
+/* Writes the id of the figure, which points.csv also contains. */
 void plot_id(lab_text *t, const char *claim, size_t number);
 
 #endif

@@ -12,16 +12,16 @@
 
 static const char MINUS[] = "\u2212", TIMES[] = "\u00b7", THIN_SPACE[] = "\u202f";
 
-static void make_room(lab_text *t, size_t more) {
+static void reserve(lab_text *t, size_t more) {
     size_t needed = t->used + more + 1;
-    if (needed <= t->room)
+    if (needed <= t->capacity)
         return;
-    t->room = needed * 2;
-    t->bytes = lab_more(t->bytes, t->room);
+    t->capacity = needed * 2;
+    t->bytes = lab_more(t->bytes, t->capacity);
 }
 
 void text_bytes(lab_text *t, const char *bytes, size_t count) {
-    make_room(t, count);
+    reserve(t, count);
     memcpy(t->bytes + t->used, bytes, count);
     t->used += count;
     t->bytes[t->used] = '\0';
@@ -34,7 +34,7 @@ void text_put(lab_text *t, const char *format, ...) {
     int count = vsnprintf(NULL, 0, format, arguments);
     va_end(arguments);
     if (count > 0) {
-        make_room(t, (size_t)count);
+        reserve(t, (size_t)count);
         (void)vsnprintf(t->bytes + t->used, (size_t)count + 1, format, again);
         t->used += (size_t)count;
     }
@@ -73,8 +73,8 @@ void text_escaped(lab_text *t, const char *plain) {
 /* ---- numbers ---- */
 
 enum { DIGITS_MAX = 12 };
-#define WHOLE_BELOW 1e7 /* above it a number is easier to take in as a power of ten */
-#define PLAIN_FROM 1e-3 /* likewise below this */
+#define WHOLE_BELOW 1e7 /* integers from here on are written with a power of ten */
+#define PLAIN_FROM 1e-3 /* other numbers outside this range are written with a power of ten */
 #define PLAIN_BELOW 1e5
 
 static void put_raised(lab_text *t, int exponent) {
@@ -86,7 +86,7 @@ static void put_raised(lab_text *t, int exponent) {
         text_put(t, "%s", *d == '-' ? "\u207b" : RAISED[*d - '0']);
 }
 
-static void drop_zeroes(char *digits) {
+static void drop_zeros(char *digits) {
     if (strchr(digits, '.') == NULL)
         return;
     size_t end = strlen(digits);
@@ -96,7 +96,7 @@ static void drop_zeroes(char *digits) {
         digits[end - 1] = '\0';
 }
 
-/* In groups of three from five digits on. */
+/* Numbers of five or more digits are written in groups of three. */
 static void put_whole(lab_text *t, double value) {
     char digits[32];
     size_t count = (size_t)snprintf(digits, sizeof digits, "%.0f", value);
@@ -124,7 +124,7 @@ static void put_number(lab_text *t, double value, int digits, bool short_form) {
         return;
     }
     char shown[64];
-    (void)snprintf(shown, sizeof shown, "%.*e", digits - 1, value); /* rounded once, so that 0.99996 is 1 */
+    (void)snprintf(shown, sizeof shown, "%.*e", digits - 1, value); /* rounded only here, so that 0.99996 becomes 1 */
     char *mark = strchr(shown, 'e');
     int exponent = atoi(mark + 1);
     double rounded = strtod(shown, NULL);
@@ -136,13 +136,13 @@ static void put_number(lab_text *t, double value, int digits, bool short_form) {
         }
         (void)snprintf(shown, sizeof shown, "%.*f", places, rounded);
         if (short_form)
-            drop_zeroes(shown);
+            drop_zeros(shown);
         text_put(t, "%s", shown);
         return;
     }
     *mark = '\0';
     if (short_form)
-        drop_zeroes(shown);
+        drop_zeros(shown);
     bool is_power = strcmp(shown, "1") == 0;
     text_put(t, "%s%s10", is_power ? "" : shown, is_power ? "" : TIMES);
     put_raised(t, exponent);

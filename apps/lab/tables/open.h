@@ -1,17 +1,23 @@
-/* open.h: open addressing at several loads, for T3, T4 and T5.
+/* open.h: the experiment that T3, T4 and T5 share: probes of open addressing at several loads.
  *
- * Tables that do not grow, of m slots, a power of two as double hashing wants it. The claims assume uniform hashing: every
- * order of the slots is as likely as any other. Double hashing has m/2 steps times m first slots only, and takes as many looks
- * but for a factor of 1 + o(1), at any load below 1 (Lueker and Molodowitch 1988; Guibas and Szemeredi 1978 up to a load of
- * 0.319). That says nothing of a given m, so what is measured is the claim, that it keeps to the bound; what uniform hashing
- * takes, a little less than the bound, is shown beside it: in 40000 tables of 1024 slots at load 15/16, for an absent key,
- * double hashing lies at 15.81 between 15.77 and 16. What must hold for any m is little: the first slot is uniform, so it
- * holds a key with α, and a second look follows. Linear probing lies elsewhere: Knuth's formulas, which are exact, say where.
+ * The tables do not grow and have m slots, a power of two, as double hashing requires.
  *
- * With n keys in m slots, an absent key under uniform hashing takes (m+1)/(m-n+1) looks: the first i are all at keys with
- * n/m (n-1)/(m-1) … (n-i+1)/(m-i+1), and the sum of that over i is this. It is just below 1/(1-α). Under linear probing it
- * takes (1 + Q_1(m,n))/2, a present one (1 + Q_0(m,n-1))/2, with Q_r(m,n) the sum over k of C(k+r,k) n(n-1)…(n-k+1)/m^k
- * ("The Art of Computer Programming", 6.4, theorem K). */
+ * Double hashing: the claims assume uniform hashing, in which every order of the slots is equally likely. Double
+ * hashing has only m/2 step sizes times m first slots. Its number of probes is that of uniform hashing times 1 +
+ * o(1), at any load below 1 (Lueker and Molodowitch 1988; Guibas and Szemeredi 1978 up to a load of 0.319). For a
+ * given m this says nothing, so the experiment measures the claim itself: that double hashing stays within the bound.
+ * The value for uniform hashing, slightly below the bound, is shown for comparison. In 40000 tables of 1024 slots at
+ * load 15/16, for an absent key, double hashing needs 15.81 probes, between 15.77 for uniform hashing and the bound
+ * of 16. There is a simple lower bound for any m: the first slot is uniform, so it is occupied with probability α,
+ * and then there is a second probe.
+ *
+ * Linear probing needs more probes than the bound. Knuth's formulas give their exact number.
+ *
+ * Formulas: with n keys in m slots, uniform hashing needs (m+1)/(m-n+1) probes for an absent key. This is the sum
+ * over i of the probability n/m (n-1)/(m-1) … (n-i+1)/(m-i+1) that the first i slots are all occupied, and it is just
+ * below 1/(1-α). Linear probing needs (1 + Q_1(m,n))/2 probes for an absent key and (1 + Q_0(m,n-1))/2 for a present
+ * one, where Q_r(m,n) is the sum over k of C(k+r,k) n(n-1)…(n-k+1)/m^k ("The Art of Computer Programming", 6.4,
+ * theorem K). */
 #ifndef LAB_TABLES_OPEN_H
 #define LAB_TABLES_OPEN_H
 
@@ -35,14 +41,15 @@ static inline double knuth_q(unsigned r, double m, double n) {
 
 typedef struct open_question {
     const char *title;
-    double (*bound)(double m, double n);   /* what is claimed */
-    double (*uniform)(double m, double n); /* exact, under uniform hashing */
-    double (*least)(double m, double n);   /* a look, and a second where the first slot, which is uniform, is taken */
-    double (*linear)(double m, double n);  /* exact, under linear probing */
+    double (*bound)(double m, double n);   /* the claim */
+    double (*uniform)(double m, double n); /* the exact number for uniform hashing */
+    double (*least)(double m,
+                    double n); /* lower bound: a second probe if the first slot, which is uniform, is occupied */
+    double (*linear)(double m, double n); /* the exact number for linear probing */
     double (*measure)(lab *l, kith_table *t, steps *s, uint64_t m, uint64_t n);
 } open_question;
 
-/* Up to 15/16: nearer to 1 the mean of linear probing hangs on few long runs, and the intervals say nothing. */
+/* Up to 15/16. Closer to 1 the mean of linear probing depends on a few long runs, and its interval is too wide. */
 static const double OPEN_LOADS[] = {0.25, 0.5, 0.75, 0.875, 0.9375};
 
 enum { OPEN_LOAD_COUNT = sizeof OPEN_LOADS / sizeof *OPEN_LOADS };
@@ -57,7 +64,7 @@ static inline lab_estimate open_mean(lab *l, const open_question *q, const char 
         kith_table *t = lab_table(l, &spec);
         lab_sample_add(&looks, q->measure(l, t, &s, m, n));
         lab_drop(l, t);
-        lab_going(l, from + (to - from) * (double)table / (double)tables);
+        lab_progress(l, from + (to - from) * (double)table / (double)tables);
     }
     return lab_mean(&looks);
 }
@@ -66,7 +73,7 @@ static inline void open_run(lab *l, const open_question *q) {
     uint64_t m = lab_pick(l, 1024, 16384);
     lab_parameter(l, "slots", "%llu", (unsigned long long)m);
     lab_parameter(l, "tables", "%llu", (unsigned long long)lab_pick(l, 400, 600));
-    lab_plot *plot = lab_draw(l, q->title, "load α", "slots looked at", LAB_LOG_Y);
+    lab_plot *plot = lab_draw(l, q->title, "load α", "probes", LAB_LOG_Y);
     lab_series *bound = lab_curve(plot, "bound"), *knuth = lab_curve(plot, "linear probing (Knuth)");
     lab_series *doubles = lab_points(plot, "double hashing"), *linears = lab_points(plot, "linear probing");
     lab_series *quadratics = lab_points(plot, "quadratic probing");
@@ -84,14 +91,14 @@ static inline void open_run(lab *l, const open_question *q) {
         lab_at(quadratics, OPEN_LOADS[i],
                open_mean(l, q, "sequence=quadratic grow=no", m, n, done + 2 * third, done + 3 * third));
         double most = q->bound((double)m, (double)n);
-        lab_find(l, LAB_MUST, LAB_AT_MOST, most, by_double, "double hashing, load %.4g: the bound of uniform hashing",
-                 OPEN_LOADS[i]);
+        lab_find(l, LAB_MUST, LAB_AT_MOST, most, by_double,
+                 "double hashing, load %.4g: probes, bound of uniform hashing", OPEN_LOADS[i]);
         lab_find(l, LAB_MUST, LAB_AT_LEAST, q->least((double)m, (double)n), by_double,
-                 "double hashing, load %.4g: one look, and a second where the first slot is taken", OPEN_LOADS[i]);
-        lab_find(l, LAB_MUST, LAB_SHOWN, 0, by_double, "double hashing, load %.4g: where uniform hashing takes %.5g",
+                 "double hashing, load %.4g: probes, a second one if the first slot is occupied", OPEN_LOADS[i]);
+        lab_find(l, LAB_MUST, LAB_SHOWN, 0, by_double, "double hashing, load %.4g: probes, uniform hashing needs %.5g",
                  OPEN_LOADS[i], q->uniform((double)m, (double)n));
         lab_find(l, LAB_MUST, LAB_EQUALS, q->linear((double)m, (double)n), by_linear,
-                 "linear probing, load %.4g: Knuth's formula, past the bound of %.3g", OPEN_LOADS[i], most);
+                 "linear probing, load %.4g: probes, Knuth's formula (the bound is %.3g)", OPEN_LOADS[i], most);
     }
 }
 

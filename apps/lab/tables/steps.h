@@ -1,11 +1,12 @@
-/* steps.h: what the operations of a table do, counted from its trace, and tables of 8-byte integers. */
+/* steps.h: counts the steps of table operations from the trace, for tables with 8-byte integer keys. */
 #ifndef LAB_TABLES_STEPS_H
 #define LAB_TABLES_STEPS_H
 
 #include <lab/experiment.h>
 
 typedef struct steps {
-    uint64_t looks, moves;
+    uint64_t looks; /* slots, nodes or buckets that were read */
+    uint64_t moves; /* keys that were displaced */
 } steps;
 
 static inline void steps_count(void *context, kith_step step, uint64_t place, uint64_t to) {
@@ -15,7 +16,7 @@ static inline void steps_count(void *context, kith_step step, uint64_t place, ui
     s->moves += step == KITH_STEP_MOVE;
 }
 
-/* A table of 8-byte keys that tells its steps to *s. Its functions are drawn anew for each table. */
+/* The spec of a table with 8-byte keys that counts its steps in *s. lab_table() gives each table a new random seed. */
 static inline kith_table_spec steps_spec(const char *kind, uint64_t capacity, const char *options, steps *s) {
     kith_table_spec spec = KITH_TABLE_SPEC_INIT;
     spec.kind = kind;
@@ -27,7 +28,7 @@ static inline kith_table_spec steps_spec(const char *kind, uint64_t capacity, co
     return spec;
 }
 
-/* A word as a key: little-endian on every machine, as a bitset reads it. */
+/* A word as a key. The bytes are little-endian on every machine, because that is how a bitset reads them. */
 typedef struct word_key {
     uint8_t bytes[sizeof(uint64_t)];
 } word_key;
@@ -42,8 +43,8 @@ static inline word_key key_of(uint64_t word) {
 static inline void put_word(lab *l, kith_table *t, uint64_t word) {
     word_key key = key_of(word);
     bool was_new = false;
-    lab_must(l, kith_table_put(t, key.bytes, sizeof key.bytes, 0, &was_new), "putting a key in");
-    lab_require(l, was_new, "a key that was not put in was there");
+    lab_must(l, kith_table_put(t, key.bytes, sizeof key.bytes, 0, &was_new), "inserting a key");
+    lab_require(l, was_new, "a key was found before it was inserted");
 }
 
 static inline bool has_word(const kith_table *t, uint64_t word) {
@@ -51,18 +52,19 @@ static inline bool has_word(const kith_table *t, uint64_t word) {
     return kith_table_has(t, key.bytes, sizeof key.bytes);
 }
 
-/* Puts in the keys first … first + n - 1 of the experiment. */
+/* Inserts the keys first … first + n - 1 of the experiment. */
 static inline void put_words(lab *l, kith_table *t, uint64_t first, uint64_t n) {
     for (uint64_t i = first; i < first + n; i++)
         put_word(l, t, lab_key(l, i));
 }
 
-/* Looks that a search takes on average, over the keys first … first + n - 1, which are all in or all absent. */
-static inline double looks_of(lab *l, const kith_table *t, steps *s, uint64_t first, uint64_t n, bool are_in) {
+/* Returns how many slots, nodes or buckets a search reads on average, for the keys first … first + n - 1. These must
+ * all be present or all be absent. */
+static inline double looks_of(lab *l, const kith_table *t, steps *s, uint64_t first, uint64_t n, bool are_present) {
     *s = (steps){0};
     for (uint64_t i = first; i < first + n; i++)
-        lab_require(l, has_word(t, lab_key(l, i)) == are_in,
-                    are_in ? "a key is lost" : "a key is in that was not put in");
+        lab_require(l, has_word(t, lab_key(l, i)) == are_present,
+                    are_present ? "a key is lost" : "a key is found that was never inserted");
     return (double)s->looks / (double)n;
 }
 

@@ -1,7 +1,8 @@
-/* T1: chaining, a search for a key that is not in.
+/* T1: chaining, a search for an absent key.
  *
- * A chain table that does not grow is filled to a load, and absent keys are looked for; the trace tells each node. One number
- * a table: searches in one table share its chains. Loads from 1/4 to 8 keys a slot, on both sides of the default, 1. */
+ * A table with chaining that does not grow is filled to a given load, and absent keys are searched for. The trace
+ * reports each node visited. Each table gives one number, since searches in one table share its chains and are not
+ * independent. The loads are 1/4 to 8 keys per slot, on both sides of the default, 1. */
 #include "steps.h"
 
 static const double LOADS[] = {0.25, 0.5, 1, 2, 4, 8};
@@ -12,8 +13,8 @@ static void run(lab *l) {
     uint64_t m = lab_pick(l, 256, 2048), tables = lab_pick(l, 150, 400);
     lab_parameter(l, "slots", "%llu", (unsigned long long)m);
     lab_parameter(l, "tables", "%llu", (unsigned long long)tables);
-    lab_parameter(l, "absent keys asked of each", "%llu", (unsigned long long)m);
-    lab_plot *plot = lab_draw(l, "An absent key in a table with chaining", "load α, keys a slot", "nodes looked at",
+    lab_parameter(l, "absent keys searched for in each", "%llu", (unsigned long long)m);
+    lab_plot *plot = lab_draw(l, "An absent key in a table with chaining", "load α, keys per slot", "nodes visited",
                               LAB_LOG_X | LAB_LOG_Y);
     lab_series *curve = lab_curve(plot, "α"), *points = lab_points(plot, "measured");
     for (unsigned i = 0; i < LOAD_COUNT; i++) {
@@ -26,9 +27,9 @@ static void run(lab *l) {
             put_words(l, t, 0, n);
             lab_sample_add(&looks, looks_of(l, t, &s, n, m, false));
             lab_drop(l, t);
-            lab_going(l, (i + (double)table / (double)tables) / LOAD_COUNT);
+            lab_progress(l, (i + (double)table / (double)tables) / LOAD_COUNT);
         }
-        lab_find(l, LAB_MUST, LAB_EQUALS, LOADS[i], lab_mean(&looks), "nodes looked at, load %.2f", LOADS[i]);
+        lab_find(l, LAB_MUST, LAB_EQUALS, LOADS[i], lab_mean(&looks), "nodes visited, load %.2f", LOADS[i]);
         lab_at(curve, LOADS[i], lab_exact(LOADS[i]));
         lab_at(points, LOADS[i], lab_mean(&looks));
     }
@@ -37,8 +38,7 @@ static void run(lab *l) {
 const lab_claim lab_T1 = {
     .id = "T1",
     .title = "chaining, unsuccessful search",
-    .sentence =
-        "A search for a key that is not in looks at α nodes of a chain on average; with the slot itself that is 1 + α.",
+    .sentence = "A search for an absent key visits α nodes of a chain on average; with the slot itself that is 1 + α.",
     .formula = "α,  with the slot 1 + α",
     .code = "src/tables/chain.c",
     .run = run,

@@ -1,12 +1,13 @@
-/* T2: chaining, a search for a key that is in.
+/* T2: chaining, a search for a present key.
  *
- * As T1, but all keys of a table are looked for: their mean is one number a table. The last term, α/(2n), is
- * seen at small n only, where it is an eighth or a sixteenth of α/2: so there are many small tables, too. */
+ * Like T1, but all keys of a table are searched for, and their mean is the number for that table. The last term,
+ * α/(2n), can be measured only if n is small: in the small tables here it is an eighth or a sixteenth of α/2. So
+ * there are also many small tables. */
 #include "steps.h"
 
 typedef struct shape {
     double load;
-    uint64_t slots; /* 0: those of the run */
+    uint64_t slots; /* 0: the number that the run uses */
 } shape;
 
 static const shape SHAPES[] = {{1, 8}, {4, 4}, {0.25, 0}, {0.5, 0}, {1, 0}, {2, 0}, {4, 0}, {8, 0}};
@@ -26,7 +27,7 @@ static lab_estimate measure(lab *l, uint64_t m, uint64_t n, uint64_t tables, dou
         put_words(l, t, 0, n);
         lab_sample_add(&looks, looks_of(l, t, &s, 0, n, true));
         lab_drop(l, t);
-        lab_going(l, done);
+        lab_progress(l, done);
     }
     return lab_mean(&looks);
 }
@@ -37,7 +38,7 @@ static void run(lab *l) {
     lab_parameter(l, "tables", "%llu", (unsigned long long)tables);
     lab_parameter(l, "small tables", "%llu", (unsigned long long)small_tables);
     lab_plot *plot =
-        lab_draw(l, "A key that is in a table with chaining", "load α, keys a slot", "nodes looked at", LAB_LOG_X);
+        lab_draw(l, "A present key in a table with chaining", "load α, keys per slot", "nodes visited", LAB_LOG_X);
     lab_series *curve = lab_curve(plot, "1 + α/2 − α/(2n), %llu slots", (unsigned long long)m);
     lab_series *points = lab_points(plot, "measured, %llu slots", (unsigned long long)m);
     lab_series *small = lab_points(plot, "measured, 4 or 8 slots");
@@ -48,7 +49,7 @@ static void run(lab *l) {
         uint64_t slots = is_small ? SHAPES[i].slots : m, n = (uint64_t)(SHAPES[i].load * (double)slots);
         lab_estimate looks = measure(l, slots, n, is_small ? small_tables : tables, (double)i / SHAPE_COUNT);
         lab_find(l, LAB_MUST, LAB_EQUALS, predicted(SHAPES[i].load, (double)n), looks,
-                 "nodes looked at, load %.2f, n = %llu", SHAPES[i].load, (unsigned long long)n);
+                 "nodes visited, load %.2f, n = %llu", SHAPES[i].load, (unsigned long long)n);
         lab_at(is_small ? small : points, SHAPES[i].load, looks);
     }
 }
@@ -56,7 +57,7 @@ static void run(lab *l) {
 const lab_claim lab_T2 = {
     .id = "T2",
     .title = "chaining, successful search",
-    .sentence = "A search for a key that is in looks at 1 + α/2 − α/(2n) nodes on average.",
+    .sentence = "A search for a present key visits 1 + α/2 − α/(2n) nodes on average.",
     .formula = "1 + α/2 − α/(2n)",
     .code = "src/tables/chain.c",
     .run = run,

@@ -1,5 +1,4 @@
-/* T3: open addressing, a search for a key that is not in. See open.h. A table is asked for a quarter as many absent keys
- * as it has slots. */
+/* T3: open addressing, a search for an absent key. See open.h. In each table m/4 absent keys are searched for. */
 #include "open.h"
 
 static double bound(double m, double n) {
@@ -20,7 +19,7 @@ static double measure(lab *l, kith_table *t, steps *s, uint64_t m, uint64_t n) {
 }
 
 static const open_question QUESTION = {
-    .title = "An absent key under open addressing",
+    .title = "A search for an absent key, open addressing",
     .bound = bound,
     .uniform = uniform_absent,
     .least = least,
@@ -35,8 +34,8 @@ static void run(lab *l) {
 const lab_claim lab_T3 = {
     .id = "T3",
     .title = "open addressing, unsuccessful search",
-    .sentence = "A search for a key that is not in looks at 1/(1 − α) slots at most on average, under uniform hashing. "
-                "Double hashing keeps to it, linear probing does not.",
+    .sentence = "With uniform hashing, a search for an absent key needs at most 1/(1 − α) probes on average. Double "
+                "hashing stays within that bound, linear probing does not.",
     .formula = "1/(1 − α)",
     .code = "src/tables/probe.c",
     .run = run,

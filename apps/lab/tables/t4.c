@@ -1,15 +1,15 @@
 /* T4: open addressing, insertion. See open.h.
  *
- * What an insertion looks at is measured over the m/64 insertions that follow a load, since one alone would tell little.
- * All formulas are means over the same insertions. */
+ * After filling a table to a given load, the probes of the next m/64 insertions are averaged, because a single
+ * insertion gives too little information. All formulas are averaged over the same insertions. */
 #include "open.h"
 
 typedef double cost(double m, double n);
 
-static double over_window(cost *of, double m, double n) {
+static double mean_over_insertions(cost *cost_at, double m, double n) {
     double sum = 0, count = floor(m / 64);
     for (double i = 0; i < count; i++)
-        sum += of(m, n + i);
+        sum += cost_at(m, n + i);
     return sum / count;
 }
 
@@ -26,19 +26,19 @@ static double linear_at(double m, double n) {
 }
 
 static double bound(double m, double n) {
-    return over_window(bound_at, m, n);
+    return mean_over_insertions(bound_at, m, n);
 }
 
 static double uniform(double m, double n) {
-    return over_window(uniform_absent, m, n);
+    return mean_over_insertions(uniform_absent, m, n);
 }
 
 static double least(double m, double n) {
-    return over_window(least_at, m, n);
+    return mean_over_insertions(least_at, m, n);
 }
 
 static double linear(double m, double n) {
-    return over_window(linear_at, m, n);
+    return mean_over_insertions(linear_at, m, n);
 }
 
 static double measure(lab *l, kith_table *t, steps *s, uint64_t m, uint64_t n) {
@@ -49,7 +49,7 @@ static double measure(lab *l, kith_table *t, steps *s, uint64_t m, uint64_t n) {
 }
 
 static const open_question QUESTION = {
-    .title = "An insertion under open addressing",
+    .title = "An insertion, open addressing",
     .bound = bound,
     .uniform = uniform,
     .least = least,
@@ -64,9 +64,8 @@ static void run(lab *l) {
 const lab_claim lab_T4 = {
     .id = "T4",
     .title = "open addressing, insertion",
-    .sentence =
-        "An insertion looks at 1/(1 − α) slots at most on average, under uniform hashing. Double hashing keeps to "
-        "it, linear probing does not.",
+    .sentence = "With uniform hashing, an insertion needs at most 1/(1 − α) probes on average. Double hashing stays "
+                "within that bound, linear probing does not.",
     .formula = "1/(1 − α)",
     .code = "src/tables/probe.c",
     .run = run,

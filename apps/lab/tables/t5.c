@@ -1,7 +1,8 @@
-/* T5: open addressing, a search for a key that is in. See open.h.
+/* T5: open addressing, a search for a present key. See open.h.
  *
- * A key is found along the path of its insertion, so the mean over all keys is that over all insertions: under uniform
- * hashing (m+1)/n (1/(m+1) + 1/m + … + 1/(m-n+2)), which the integral of 1/(1-x) bounds. All keys are looked for. */
+ * A search for a key probes the same slots as its insertion did, so the mean over all keys is the mean over all
+ * insertions. With uniform hashing that is (m+1)/n (1/(m+1) + 1/m + … + 1/(m-n+2)), which is bounded by the integral
+ * of 1/(1-x). All keys are searched for. */
 #include "open.h"
 
 static double bound(double m, double n) {
@@ -30,7 +31,7 @@ static double measure(lab *l, kith_table *t, steps *s, uint64_t m, uint64_t n) {
 }
 
 static const open_question QUESTION = {
-    .title = "A key that is in, under open addressing",
+    .title = "A search for a present key, open addressing",
     .bound = bound,
     .uniform = uniform,
     .least = least,
@@ -45,8 +46,8 @@ static void run(lab *l) {
 const lab_claim lab_T5 = {
     .id = "T5",
     .title = "open addressing, successful search",
-    .sentence = "A search for a key that is in looks at (1/α) ln(1/(1 − α)) slots at most on average, under uniform "
-                "hashing. Double hashing keeps to it, linear probing does not.",
+    .sentence = "With uniform hashing, a search for a present key needs at most (1/α) ln(1/(1 − α)) probes on average. "
+                "Double hashing stays within that bound, linear probing does not.",
     .formula = "(1/α) ln(1/(1 − α))",
     .code = "src/tables/probe.c",
     .run = run,

@@ -1,23 +1,28 @@
-/* T6: an adversary who knows the hash, and one who does not.
+/* T6: the longest chain, for an adversary who knows the hash function and for one who does not.
  *
- * The adversary has a twin of the table, of the same seed, with one key in it. A search of the twin that looks at a node is for a
- * key of the same slot; of some n m keys that are tried, n are. They go into the table itself, one behind the other in one
- * chain. Then the same keys go into tables whose functions are drawn after they were chosen.
+ * The adversary has a copy of the table with the same seed and one key in it. If a search in the copy visits a node,
+ * the key searched for belongs to the same slot. This is true for n of about n m keys that are tried. Inserted into the
+ * table itself, these n keys form one chain. Then the same keys are inserted into tables whose functions are drawn
+ * after the keys were chosen.
  *
- * The longest of m chains of n keys under a random function: numbers of keys in the slots are Poisson numbers of mean n/m, all
- * of which are at most k, given that their sum is n. The probability of both is the n-th coefficient of a power of a
- * polynomial, taken by a Fourier sum; of the sum 64 standard deviations on each side are told apart, so nothing is left out
- * that a double could hold. From k-wise independence follows less: k keys share a slot with m^(1-k), so a chain of t keys,
- * which has C(t,k) such sets, comes with at most C(n,k) m^(1-k) / C(t,k). */
+ * Random functions: the lengths of m chains with n keys together are distributed like m Poisson numbers of mean n/m,
+ * given that their sum is n. The longest chain has at most k keys if none of these numbers exceeds k. The probability
+ * that none exceeds k and that the sum is n is the n-th coefficient of a power of a polynomial, which is computed by
+ * a Fourier sum. The Fourier sum has enough terms to separate sums within 64 standard deviations of n; the
+ * probability beyond that is too small for a double.
+ *
+ * k-wise independent functions: only a weaker bound holds. k keys share a slot with probability m^(1-k), and a chain
+ * of t keys contains C(t,k) such sets. So there is a chain of t keys with probability at most C(n,k) m^(1-k) /
+ * C(t,k). */
 #include <math.h>
 
 #include "steps.h"
 
 static const double PI = 3.14159265358979323846;
 
-enum { LONGEST_MAX = 40 }; /* a slot with more comes with n/40!, under 10^-42 */
+enum { LONGEST_MAX = 40 }; /* a longer chain has probability n/40!, below 10^-42 */
 
-/* P(no slot has more than `most`), n keys in n slots. */
+/* P(no slot has more than `most` keys), for n keys in n slots. */
 static double none_above(uint64_t n, unsigned most) {
     double N = (double)n, spread = 64 * ceil(sqrt(N)) + 64, sum = 0, weights[LONGEST_MAX];
     for (unsigned j = 0; j <= most; j++)
@@ -33,7 +38,7 @@ static double none_above(uint64_t n, unsigned most) {
     return sum / spread / lab_poisson_at(N, n);
 }
 
-/* The longest chain's mean, n keys in n slots, under a random function. */
+/* The mean length of the longest chain for a random function, n keys in n slots. */
 static double longest_expected(uint64_t n) {
     double mean = 0;
     for (unsigned k = 0; k < LONGEST_MAX; k++)
@@ -45,7 +50,7 @@ static double choose_log(double n, double k) {
     return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);
 }
 
-/* … at most, under a k-wise independent function. */
+/* An upper bound on the same for a k-wise independent function. */
 static double longest_bound(double n, double k) {
     double mean = k - 1;
     for (double t = k; t <= n; t++)
@@ -53,24 +58,24 @@ static double longest_bound(double n, double k) {
     return mean;
 }
 
-/* n keys that share a slot of the table with that seed. */
+/* Finds n keys that share a slot in the table with this seed. */
 static void choose_keys(lab *l, uint64_t table_seed, uint64_t n, uint64_t *keys) {
     steps s = {0};
     kith_table_spec spec = steps_spec("chain", n, "grow=no", &s);
     spec.seed = table_seed;
-    kith_table *twin = lab_table(l, &spec);
+    kith_table *copy = lab_table(l, &spec);
     keys[0] = lab_key(l, 0);
-    put_word(l, twin, keys[0]);
+    put_word(l, copy, keys[0]);
     uint64_t found = 1, looks = s.looks;
     for (uint64_t i = 1; found < n; i++) {
-        lab_require(l, !has_word(twin, lab_key(l, i)), "a key is in that was not put in");
+        lab_require(l, !has_word(copy, lab_key(l, i)), "a key is found that was never inserted");
         if (s.looks != looks)
             keys[found++] = lab_key(l, i);
         looks = s.looks;
         if (i % 65536 == 0)
-            lab_going(l, 0.2 * (double)found / (double)n);
+            lab_progress(l, 0.2 * (double)found / (double)n);
     }
-    lab_drop(l, twin);
+    lab_drop(l, copy);
 }
 
 static uint64_t longest(lab *l, kith_family_id family, unsigned independence, uint64_t table_seed, const uint64_t *keys,
@@ -87,7 +92,7 @@ static uint64_t longest(lab *l, kith_family_id family, unsigned independence, ui
     for (uint64_t i = 0; i < n; i++)
         put_word(l, t, keys != NULL ? keys[i] : lab_key(l, i));
     kith_table_stats stats = KITH_TABLE_STATS_INIT;
-    lab_must(l, kith_table_stats_of(t, &stats), "asking for the longest chain");
+    lab_must(l, kith_table_stats_of(t, &stats), "reading the longest chain");
     lab_drop(l, t);
     return stats.longest;
 }
@@ -98,18 +103,18 @@ static lab_estimate longest_mean(lab *l, kith_family_id family, unsigned indepen
     lab_sample sample = {0};
     for (uint64_t i = 0; i < tables; i++) {
         lab_sample_add(&sample, (double)longest(l, family, independence, 0, keys, n));
-        lab_going(l, done);
+        lab_progress(l, done);
     }
     return lab_mean(&sample);
 }
 
-/* The chosen keys under functions drawn afterwards. */
-static void find_families(lab *l, const uint64_t *keys, uint64_t n, unsigned log_n) {
+/* Inserts the chosen keys into tables whose functions are drawn afterwards. */
+static void measure_families(lab *l, const uint64_t *keys, uint64_t n, unsigned log_n) {
     double expected = longest_expected(n);
     lab_find(l, LAB_MUST, LAB_EQUALS, expected, longest_mean(l, KITH_FAMILY_SIPHASH, 0, keys, n, 0.25),
-             "the same keys, a random key of siphash");
+             "the same keys, siphash with a random key");
     lab_find(l, LAB_MUST, LAB_EQUALS, expected, longest_mean(l, KITH_FAMILY_XXH3, 0, keys, n, 0.3),
-             "the same keys, a random seed of xxh3");
+             "the same keys, xxh3 with a random seed");
     lab_find(l, LAB_MUST, LAB_AT_MOST, longest_bound((double)n, log_n),
              longest_mean(l, KITH_FAMILY_POLYNOMIAL, log_n, keys, n, 0.35), "the same keys, a %u-wise polynomial",
              log_n);
@@ -126,12 +131,13 @@ static void run(lab *l) {
     lab_parameter(l, "tables", "%llu", (unsigned long long)lab_pick(l, 150, 500));
     choose_keys(l, known, n, keys);
     lab_find(l, LAB_MUST, LAB_EQUALS, (double)n, lab_exact((double)longest(l, KITH_FAMILY_XXH3, 0, known, keys, n)),
-             "longest chain, keys chosen against the hash");
-    find_families(l, keys, n, log_n);
+             "longest chain, keys chosen by the adversary");
+    measure_families(l, keys, n, log_n);
     lab_plot *plot = lab_draw(l, "The longest of n chains", "n, keys and slots", "keys", LAB_LOG_X | LAB_LOG_Y);
-    lab_series *worst = lab_curve(plot, "n: an adversary who knows the hash"), *curve = lab_curve(plot, "expected");
+    lab_series *worst = lab_curve(plot, "n: an adversary who knows the hash function"),
+               *curve = lab_curve(plot, "expected");
     lab_series *law = lab_curve(plot, "ln n / ln ln n"), *bound = lab_curve(plot, "3 ln n / ln ln n");
-    lab_series *points = lab_points(plot, "siphash"), *adversary = lab_points(plot, "keys chosen against the hash");
+    lab_series *points = lab_points(plot, "siphash"), *adversary = lab_points(plot, "keys chosen by the adversary");
     lab_at(adversary, (double)n, lab_exact((double)longest(l, KITH_FAMILY_XXH3, 0, known, keys, n)));
     for (unsigned log_size = 6; log_size <= log_most; log_size++) {
         uint64_t size = UINT64_C(1) << log_size;
@@ -150,8 +156,9 @@ static void run(lab *l) {
 const lab_claim lab_T6 = {
     .id = "T6",
     .title = "the longest chain, with and without an adversary",
-    .sentence = "Who knows the hash makes one chain of all n keys; under a random function the longest of n chains has "
-                "O(log n / log log n).",
+    .sentence =
+        "An adversary who knows the hash function can put all n keys into one chain. With a random function the "
+        "longest of n chains has O(log n / log log n) keys.",
     .formula = "ln n / ln ln n",
     .code = "src/tables/chain.c",
     .run = run,

@@ -1,27 +1,28 @@
-/* T7: space, against the lower bound.
+/* T7: the space of each structure compared with the lower bound.
  *
- * A structure that is never wrong must be able to stand for each of the C(U,n) sets of n keys, so it takes log2 C(U,n) bits.
- * Tables here have keys of 64 bits, U = 2^64, and a value of 64 bits with each. What they hold is asked of them while they
- * grow from one key, at eight sizes an octave, so that the worst moments of growth are among them; what they hold with one key
- * is left out. "O(n log U)" is that there is a constant, and it follows from how they lie in memory and grow:
+ * A structure that is never wrong must have a different state for each of the C(U,n) sets of n keys, so it needs at
+ * least log2 C(U,n) bits. The tables here have 64-bit keys, U = 2^64, each with a 64-bit value. Their size is read
+ * while they grow from one key on, at eight sizes per doubling, so that the worst moments of growth are included. The
+ * size with one key is subtracted. "O(n log U)" means that there is a constant. It follows from the memory layout and
+ * from how the tables grow:
  *
- *     chain     a node of 256 bits, from chunks that double, so up to twice that; 64 bits a slot, up to 2 slots a key
- *     probe     8 + 128 bits a slot, up to 8/3 slots a key: from a load of 3/4 it doubles
- *     cuckoo    8 + 128 bits a slot, 64 more for the search while there are few buckets; up to 1.5/0.95 slots a key
+ *     chain     256 bits per node, in chunks that double, so up to twice that; 64 bits per slot, up to 2 slots per key
+ *     probe     8 + 128 bits per slot, up to 8/3 slots per key: the table doubles at a load of 3/4
+ *     cuckoo    8 + 128 bits per slot, 64 more for the search while there are few buckets; up to 1.5/0.95 slots per key
  *
- * A list is quadratic to fill, so it is short. */
+ * Filling a list takes quadratic time, so the lists are short. */
 #include <math.h>
 #include <stdio.h>
 
 #include "steps.h"
 
-enum { LIST_KEYS = 1024, SIZES_AN_OCTAVE = 8, LOG_LEAST = 6 };
+enum { LIST_KEYS = 1024, SIZES_PER_DOUBLING = 8, LOG_LEAST = 6 };
 
 #define RATE 0.01
 
 typedef struct kind {
     const char *name;
-    double bits_most; /* a key */
+    double bits_per_key_max;
 } kind;
 
 static const kind KINDS[] = {
@@ -42,7 +43,7 @@ static double lower_bound(double U, double n) {
 
 static double bits_of(lab *l, const kith_table *t) {
     kith_table_stats stats = KITH_TABLE_STATS_INIT;
-    lab_must(l, kith_table_stats_of(t, &stats), "asking for the bytes");
+    lab_must(l, kith_table_stats_of(t, &stats), "reading the size");
     return 8 * (double)stats.bytes;
 }
 
@@ -72,17 +73,17 @@ static double array_bits(lab *l, uint64_t universe) {
 static void measure_list_and_array(lab *l) {
     lab_find(l, LAB_MUST, LAB_EQUALS, 64 + 64,
              lab_exact((list_bits(l, 2 * LIST_KEYS) - list_bits(l, LIST_KEYS)) / LIST_KEYS),
-             "list: bits a key, log2 U and 64 of its value");
+             "list: bits per key, log2 U plus 64 for the value");
     uint64_t universe = lab_pick(l, 1 << 16, 1 << 20);
     double bits = array_bits(l, universe), U = (double)universe;
     lab_find(l, LAB_MUST, LAB_EQUALS, 1, lab_exact((array_bits(l, 2 * universe) - bits) / U),
-             "array: bits an element of U");
+             "array: bits per element of the universe");
     lab_find(l, LAB_MUST, LAB_AT_LEAST, 1, lab_exact(bits / lower_bound(U, U / 2)),
              "array: bits / lower bound at n = U/2");
     lab_find(l, LAB_MUST, LAB_SHOWN, 0, lab_exact(lower_bound(U, sqrt(U)) / sqrt(U) / log2(U)),
-             "lower bound: bits a key at n = √U, / log2 U");
+             "lower bound: bits per key / log2 U, at n = √U");
     lab_plot *plot =
-        lab_draw(l, "Bits for 256 keys by the universe", "U, possible keys", "bits", LAB_LOG_X | LAB_LOG_Y);
+        lab_draw(l, "Bits for 256 keys by the size of the universe", "U, possible keys", "bits", LAB_LOG_X | LAB_LOG_Y);
     lab_series *curve = lab_curve(plot, "U"), *bound = lab_curve(plot, "log2 C(U, n)"),
                *list = lab_curve(plot, "n log2 U");
     lab_series *points = lab_points(plot, "array, measured");
@@ -91,7 +92,7 @@ static void measure_list_and_array(lab *l) {
         lab_at(bound, (double)u, lab_exact(lower_bound((double)u, 256)));
         lab_at(list, (double)u, lab_exact(256 * log2((double)u)));
         lab_at(points, (double)u, lab_exact(array_bits(l, u)));
-        lab_going(l, 0.1);
+        lab_progress(l, 0.1);
     }
 }
 
@@ -103,23 +104,24 @@ static void measure_table(lab *l, lab_plot *plot, const kind *k, double done) {
     kith_table *t = lab_table(l, &spec);
     put_words(l, t, 0, 1);
     double first = bits_of(l, t);
-    for (unsigned i = 0; LOG_LEAST + (double)i / SIZES_AN_OCTAVE <= log_most; i++) {
-        uint64_t n = (uint64_t)pow(2, LOG_LEAST + (double)i / SIZES_AN_OCTAVE), before = kith_table_count(t);
+    for (unsigned i = 0; LOG_LEAST + (double)i / SIZES_PER_DOUBLING <= log_most; i++) {
+        uint64_t n = (uint64_t)pow(2, LOG_LEAST + (double)i / SIZES_PER_DOUBLING), before = kith_table_count(t);
         put_words(l, t, before, n - before);
         bits = bits_of(l, t);
         most = fmax(most, (bits - first) / (double)n);
         lab_at(points, (double)n, lab_exact(bits / (double)n));
-        lab_going(l, done);
+        lab_progress(l, done);
     }
     lab_drop(l, t);
     double n = pow(2, log_most);
-    lab_find(l, LAB_MUST, LAB_AT_MOST, k->bits_most / 64, lab_exact(most / 64), "%s: bits a key / log2 U, at worst",
-             k->name);
-    lab_find(l, LAB_MUST, LAB_AT_LEAST, lower_bound(0x1p64, n) / n, lab_exact(bits / n), "%s: bits a key, n = 2^%.0f",
+    lab_find(l, LAB_MUST, LAB_AT_MOST, k->bits_per_key_max / 64, lab_exact(most / 64),
+             "%s: bits per key / log2 U, at worst", k->name);
+    lab_find(l, LAB_MUST, LAB_AT_LEAST, lower_bound(0x1p64, n) / n, lab_exact(bits / n), "%s: bits per key, n = 2^%.0f",
              k->name, log_most);
 }
 
-/* A slice of s bits keeps the rate on average with k of them when (1 - (1 - 1/s)^n)^k is at most RATE. */
+/* The bits per key of k slices with the fewest bits s each for which (1 - (1 - 1/s)^n)^k, the expected rate, is at most
+ * RATE. */
 static double bloom_bits(double n, double k) {
     return k * ceil(1 / -expm1(log1p(-pow(RATE, 1 / k)) / n)) / n;
 }
@@ -134,15 +136,15 @@ static void measure_bloom(lab *l, lab_plot *plot) {
         kith_plan plan = KITH_PLAN_INIT;
         lab_must(l, kith_filter_plan(&spec, &plan), "planning a filter");
         lab_at(points, (double)n, lab_exact(plan.bits_per_key));
-        /* So that single filters keep it, too, a plan takes a share more that falls as 1/√n. */
+        /* A plan promises the rate of each single filter, so it needs more bits, by a share that falls as 1/√n. */
         double least = bloom_bits((double)n, plan.hashes), more = (double)plan.cells / (double)n / least - 1;
         lab_find(l, LAB_MUST, LAB_AT_LEAST, least, lab_exact((double)plan.cells / (double)n),
-                 "bloom: bits a key, n = %llu, whatever U, and those that keep the rate on average",
+                 "bloom: bits per key, n = %llu, independent of U, and those that keep the rate on average",
                  (unsigned long long)n);
         lab_find(l, LAB_MUST, LAB_AT_MOST, 1 / sqrt((double)n) + 0.002, lab_exact(more),
                  "bloom: share of the bits beyond those, n = %llu", (unsigned long long)n);
         lab_find(l, LAB_MUST, LAB_AT_MOST, lower_bound(0x1p64, (double)n) / (double)n, lab_exact(plan.bits_per_key),
-                 "bloom: bits a key of the whole file, n = %llu, below what no wrong answer would take",
+                 "bloom: bits per key of the whole file, n = %llu, below the lower bound without errors",
                  (unsigned long long)n);
     }
 }
@@ -150,8 +152,8 @@ static void measure_bloom(lab *l, lab_plot *plot) {
 static void run(lab *l) {
     measure_list_and_array(l);
     lab_plot *plot =
-        lab_draw(l, "Bits a key, 64-bit keys with 64-bit values", "n, keys", "bits a key", LAB_LOG_X | LAB_LOG_Y);
-    lab_series *bound = lab_curve(plot, "log2 C(U, n) / n"), *list = lab_curve(plot, "log2 U and a value: a list");
+        lab_draw(l, "Bits per key, 64-bit keys with 64-bit values", "n, keys", "bits per key", LAB_LOG_X | LAB_LOG_Y);
+    lab_series *bound = lab_curve(plot, "log2 C(U, n) / n"), *list = lab_curve(plot, "list: log2 U plus the value");
     for (double n = 64; n <= 1 << 20; n *= 2) {
         lab_at(bound, n, lab_exact(lower_bound(0x1p64, n) / n));
         lab_at(list, n, lab_exact(64 + 64));
@@ -163,10 +165,9 @@ static void run(lab *l) {
 
 const lab_claim lab_T7 = {
     .id = "T7",
-    .title = "space, against the lower bound",
-    .sentence =
-        "A list takes n log U bits, an array U, a hash table O(n log U), a Bloom filter O(n); whatever is never wrong "
-        "takes log2 C(U, n), which is n log U / 2 at least when U ≥ n².",
+    .title = "space, compared with the lower bound",
+    .sentence = "A list needs n log U bits, an array U, a hash table O(n log U), a Bloom filter O(n). A structure that "
+                "is never wrong needs at least log2 C(U, n) bits, which is at least n log U / 2 if U ≥ n².",
     .formula = "log_{2} C(U, n)",
     .code = "src/table.c",
     .run = run,

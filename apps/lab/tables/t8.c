@@ -1,10 +1,11 @@
-/* T8: steps of insertion and query, against n.
+/* T8: the number of steps per insertion and per query, as a function of n.
  *
- * A step is a look: at a key of a list, a node of a chain, a slot, a bucket of a cuckoo table, a bit of a Bloom filter or of an
- * array. Every table is made for its n keys, and n is 3 times a power of two, so that each kind has the same load at every n
- * (probe: 3/4 of a power of two), and what is left to depend on n is the claim. Insertion is measured over all n, queries
- * over all n keys that are in and over as many that are not. A table that keeps a set must look whether the key is new:
- * insertion into a list that does so takes as long as a query, and only what is known to be new goes in with Θ(1). */
+ * A step reads one key of a list, one node of a chain, one slot, one bucket of a cuckoo table, or one bit of a Bloom
+ * filter or an array. Every table is created for its n keys, and n is 3 times a power of two. Each kind then has the
+ * same load at every n (probe: 3/4), so any other dependence on n is the one that is claimed. Insertions are averaged
+ * over all n keys, and queries over all n present keys and over n absent ones. A table that stores a set must check
+ * whether a key is new. Insertion into a list therefore takes as long as a query, and takes Θ(1) only for keys that
+ * are known to be new. */
 #include <math.h>
 #include <stdio.h>
 
@@ -12,14 +13,14 @@
 
 enum { INSERT, PRESENT, ABSENT, WORST, MEASURE_COUNT };
 
-static const char *const MEASURES[] = {"insertion, mean", "a key that is in", "a key that is absent",
-                                       "insertion, worst"};
+static const char *const MEASURES[] = {"mean of insertions", "query of a present key", "query of an absent key",
+                                       "worst insertion"};
 
 typedef double formula(double n);
 
 typedef struct kind {
     const char *name, *options;
-    uint64_t n_most; /* quick and full alike; 0: that of the run */
+    uint64_t n_most; /* the largest n, for quick and full runs; 0: as lab_pick() chooses */
     lab_relation relation[MEASURE_COUNT];
     formula *predicted[MEASURE_COUNT];
 } kind;
@@ -54,7 +55,7 @@ static double chain_present(double n) {
     return 1 + 0.5 - 1 / (2 * n);
 }
 
-static double chain_insert(double n) { /* an absent key at each load i/n, i < n */
+static double chain_insert(double n) { /* the mean of queries of an absent key at the loads i/n, i < n */
     return (n - 1) / (2 * n);
 }
 
@@ -86,15 +87,15 @@ static const kind TABLES[] = {
 
 enum { TABLE_COUNT = sizeof TABLES / sizeof *TABLES, N_LEAST = 48 };
 
-/* The keys of a bitset are below its universe; any others serve the other kinds, so all have these. */
+/* The keys of a bitset must be below its universe. The other kinds accept any keys, so all kinds use the same ones. */
 static uint64_t key_at(uint64_t i) {
     return i * UINT64_C(0x9e3779b97f4a7c15) % 16777216;
 }
 
-static double searched(lab *l, const kith_table *t, steps *s, uint64_t first, uint64_t n, bool are_in) {
+static double steps_per_query(lab *l, const kith_table *t, steps *s, uint64_t first, uint64_t n, bool are_present) {
     *s = (steps){0};
     for (uint64_t i = first; i < first + n; i++)
-        lab_require(l, has_word(t, key_at(i)) == are_in, "a table answers wrongly");
+        lab_require(l, has_word(t, key_at(i)) == are_present, "a query returned the wrong result");
     return (double)s->looks / (double)n;
 }
 
@@ -111,8 +112,8 @@ static void measure(lab *l, const kind *k, uint64_t n, lab_sample *samples) {
     }
     lab_sample_add(&samples[INSERT], (double)sum / (double)n);
     lab_sample_add(&samples[WORST], (double)worst);
-    lab_sample_add(&samples[PRESENT], searched(l, t, &s, 0, n, true));
-    lab_sample_add(&samples[ABSENT], searched(l, t, &s, n, n, false));
+    lab_sample_add(&samples[PRESENT], steps_per_query(l, t, &s, 0, n, true));
+    lab_sample_add(&samples[ABSENT], steps_per_query(l, t, &s, n, n, false));
     lab_drop(l, t);
 }
 
@@ -124,13 +125,13 @@ static void run_table(lab *l, const kind *k, lab_series **series, double done) {
         lab_sample samples[MEASURE_COUNT] = {0};
         for (uint64_t i = 0; i < tables; i++) {
             measure(l, k, n, samples);
-            lab_going(l, done);
+            lab_progress(l, done);
         }
         log_n[count] = log((double)n);
         for (unsigned i = 0; i < MEASURE_COUNT; i++) {
             logs[i][count] = log(samples[i].mean);
             lab_at(series[i], (double)n, lab_mean(&samples[i]));
-            if (n == N_LEAST || 2 * n > n_most) /* at both ends, so that growth shows */
+            if (n == N_LEAST || 2 * n > n_most) /* for the smallest and the largest n, so that growth is visible */
                 lab_find(l, LAB_MUST, k->relation[i], k->predicted[i]((double)n), lab_mean(&samples[i]),
                          "%s, n = %llu: steps, %s", k->name, (unsigned long long)n, MEASURES[i]);
         }
@@ -147,12 +148,12 @@ static void count_cell(void *context, uint64_t cell, uint64_t holds, uint64_t wa
 
 #define RATE 0.01
 
-/* A Bloom filter of that rate looks at k bits for a key that is in, whatever n is. */
+/* A query of a present key in a Bloom filter reads k bits, independent of n. */
 static void run_bloom(lab *l, lab_series *series) {
     for (uint64_t n = N_LEAST; n <= lab_pick(l, 3072, 49152); n *= 4) {
         kith_filter *f = lab_filter(l, "bloom", n, RATE, 0, NULL);
         kith_plan plan = KITH_PLAN_INIT;
-        lab_must(l, kith_filter_plan_of(f, &plan), "asking for the plan");
+        lab_must(l, kith_filter_plan_of(f, &plan), "reading the plan");
         lab_fill(l, f, 0, n);
         uint64_t looks = 0;
         for (uint64_t i = 0; i < n; i++) {
@@ -162,16 +163,16 @@ static void run_bloom(lab *l, lab_series *series) {
         }
         lab_estimate measured = lab_exact((double)looks / (double)n);
         lab_at(series, (double)n, measured);
-        lab_find(l, LAB_MUST, LAB_EQUALS, plan.hashes, measured, "bloom, n = %llu: steps, a key that is in, k",
+        lab_find(l, LAB_MUST, LAB_EQUALS, plan.hashes, measured, "bloom, n = %llu: steps, query of a present key: k",
                  (unsigned long long)n);
-        lab_find(l, LAB_MUST, LAB_AT_MOST, ceil(-log2(RATE)), measured, "bloom, n = %llu: steps, log2(1/ε) rounded up",
-                 (unsigned long long)n);
+        lab_find(l, LAB_MUST, LAB_AT_MOST, ceil(-log2(RATE)), measured,
+                 "bloom, n = %llu: steps, query of a present key: at most log2(1/ε) rounded up", (unsigned long long)n);
         lab_drop(l, f);
     }
 }
 
 static void run(lab *l) {
-    lab_parameter(l, "tables a size", "%llu", (unsigned long long)lab_pick(l, 60, 120));
+    lab_parameter(l, "tables of each size", "%llu", (unsigned long long)lab_pick(l, 60, 120));
     lab_plot *plots[MEASURE_COUNT];
     for (unsigned i = 0; i < MEASURE_COUNT; i++)
         plots[i] = lab_draw(l, MEASURES[i], "n, keys", "steps", LAB_LOG_X | LAB_LOG_Y);
@@ -186,10 +187,10 @@ static void run(lab *l) {
 
 const lab_claim lab_T8 = {
     .id = "T8",
-    .title = "steps of insertion and query, against n",
+    .title = "steps per insertion and query, as n grows",
     .sentence =
-        "A query takes Θ(n) steps in a list, one in an array, O(1) in expectation in a hash table, O(1) in a Bloom "
-        "filter; an insertion takes O(1) on average in all but a list that must look whether the key is new.",
+        "A query takes Θ(n) steps in a list, one step in an array, expected O(1) in a hash table and O(1) in a Bloom "
+        "filter. An insertion takes O(1) on average, except in a list that must check whether the key is new.",
     .formula = "list Θ(n), others O(1)",
     .code = "src/table.c",
     .run = run,

@@ -1,4 +1,4 @@
-/* NEON for other processors: SIMDe's intrinsics, under Arm's names. */
+/* Provides NEON intrinsics on other processors: those of SIMDe, under Arm's names. */
 #ifndef KITH_TESTS_SIMDE_ARM_NEON_H
 #define KITH_TESTS_SIMDE_ARM_NEON_H
 

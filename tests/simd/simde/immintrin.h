@@ -1,5 +1,5 @@
-/* The intrinsics of AVX-512 for processors that have none: SIMDe's, under Intel's names. In place of the compiler's header,
- * whose functions of these names can't be called without the instructions. */
+/* Provides AVX-512 intrinsics on processors without AVX-512: those of SIMDe, under Intel's names. This header replaces
+ * the compiler's, whose functions with these names cannot be called on such processors. */
 #ifndef KITH_TESTS_SIMDE_IMMINTRIN_H
 #define KITH_TESTS_SIMDE_IMMINTRIN_H
 
@@ -7,7 +7,7 @@
 #define SIMDE_ENABLE_NATIVE_ALIASES
 #include <simde/x86/avx512.h>
 
-/* What SIMDe 0.7 does not have, by Intel's description of each. */
+/* Intrinsics that SIMDe 0.7 lacks, written after Intel's descriptions. */
 
 #ifndef __mmask8
 #define __mmask8 simde__mmask8

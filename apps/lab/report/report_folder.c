@@ -1,5 +1,5 @@
-/* report.c: see report.h. */
-#include <lab/report.h>
+/* report_folder.c: see report_folder.h. */
+#include "report_folder.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,27 +9,27 @@
 #include "files.h"
 #include "page.h"
 
-const char *lab_report_begin(const char *dir) {
-    return files_begin(dir);
+const char *lab_report_prepare(const char *dir) {
+    return files_prepare(dir);
 }
 
-const char *lab_report(const char *dir, const lab_result *results, size_t count, lab_settings settings) {
+const char *lab_report_write(const char *dir, const lab_result *results, size_t count, lab_settings settings) {
     enum { FINDINGS, POINTS, PAGE, FILES };
     report_file files[FILES] = {
         [FINDINGS] = {.name = "findings.csv"}, [POINTS] = {.name = "points.csv"}, [PAGE] = {.name = "index.html"}};
-    const char *wrong = files_begin(dir);
-    if (wrong != NULL)
-        return wrong;
+    const char *failed_path = files_prepare(dir);
+    if (failed_path != NULL)
+        return failed_path;
     lab_result *chart = choosing_chart();
     csv_findings(&files[FINDINGS].content, results, count);
     csv_points(&files[POINTS].content, chart, 1, false);
     csv_points(&files[POINTS].content, results, count, true);
     page_html(&files[PAGE].content, chart, results, count, settings);
-    wrong = files_replace(dir, files, FILES);
+    failed_path = files_replace(dir, files, FILES);
     int error = errno;
     for (size_t i = 0; i < FILES; i++)
         free(files[i].content.bytes);
     lab_results_free(chart, 1);
     errno = error;
-    return wrong;
+    return failed_path;
 }

@@ -1,15 +1,18 @@
-/* formula.c: see formula.h. One function for each thing that may stand at a place; each takes what it knows and goes on
- * behind it, or leaves all as it was. */
+/* formula.c: see formula.h.
+ *
+ * There is one function for each construct of the notation. It is called with the rest of the formula, from `at` to
+ * `end`. If its construct is there, it writes the HTML and returns the position after the construct. Otherwise it
+ * writes nothing and returns NULL. */
 #include "formula.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-#include "report/text.h"
+#include "text.h"
 
 static void put_part(lab_text *t, const char *at, const char *end);
 
-/* The end of the group {…} that begins at `at`, its closing brace, or NULL: there is none. */
+/* Returns the closing brace of the group {…} that begins at `at`, or NULL if there is no complete group. */
 static const char *close_of(const char *at, const char *end) {
     unsigned depth = 0;
     if (at == end || *at != '{')
@@ -23,7 +26,7 @@ static const char *close_of(const char *at, const char *end) {
     return NULL;
 }
 
-/* <before>group<after>, for the group that begins at `at`, which is known to be whole. */
+/* Writes `before`, the contents of the group that begins at `at`, and `after`. The group must be complete. */
 static const char *put_group(lab_text *t, const char *at, const char *end, const char *before, const char *after) {
     const char *close = close_of(at, end);
     text_put(t, "%s", before);
@@ -36,7 +39,7 @@ static bool begins(const char *at, const char *end, const char *word) {
     return (size_t)(end - at) >= strlen(word) && strncmp(at, word, strlen(word)) == 0;
 }
 
-static const char *put_raised(lab_text *t, const char *at, const char *end) {
+static const char *put_script(lab_text *t, const char *at, const char *end) {
     if (begins(at, end, "^{") && close_of(at + 1, end) != NULL)
         return put_group(t, at + 1, end, "<sup>", "</sup>");
     if (begins(at, end, "_{") && close_of(at + 1, end) != NULL)
@@ -50,7 +53,7 @@ static const char *put_root(lab_text *t, const char *at, const char *end) {
     return put_group(t, at + 5, end, "<span class=\"root\">\u221a<span>", "</span></span>");
 }
 
-/* The stroke between is for those who copy it or have it read to them; the page draws a line. */
+/* The slash is for copied text and for screen readers; the page hides it and draws a line. */
 static const char *put_fraction(lab_text *t, const char *at, const char *end) {
     if (!begins(at, end, "\\frac"))
         return NULL;
@@ -65,16 +68,17 @@ static bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Bytes of the small Greek letter that `at` begins with; 0: none does. */
+/* Returns the number of bytes of the lowercase Greek letter at `at`, or 0 if there is none. */
 static size_t greek_at(const char *at, const char *end) {
     unsigned code = 0;
     if (end - at >= 2)
         code = ((unsigned char)at[0] & 0x1fu) << 6 | ((unsigned char)at[1] & 0x3fu);
     bool two_bytes = end - at >= 2 && ((unsigned char)at[0] & 0xe0) == 0xc0;
-    return two_bytes && code >= 0x3b1 && code <= 0x3c9 && code != 0x3c0 /* π is no quantity */ ? 2 : 0;
+    return two_bytes && code >= 0x3b1 && code <= 0x3c9 && code != 0x3c0 /* π is not a variable */ ? 2 : 0;
 }
 
-/* Words of two letters that are no product. */
+/* True for words, which are set upright: all of three letters or more, and those of two letters that are not a
+ * product of two variables. */
 static bool is_word(const char *at, size_t bytes) {
     static const char *const WORDS[] = {"ln", "lg", "of", "or", "is", "if", "in",
                                         "at", "to", "by", "as", "no", "on", "e"};
@@ -85,30 +89,30 @@ static bool is_word(const char *at, size_t bytes) {
 }
 
 static const char *put_letters(lab_text *t, const char *at, const char *end) {
-    const char *behind = at;
-    while (behind < end && is_letter(*behind))
-        behind++;
-    if (behind == at)
-        behind += greek_at(at, end);
-    if (behind == at)
+    const char *after = at;
+    while (after < end && is_letter(*after))
+        after++;
+    if (after == at)
+        after += greek_at(at, end);
+    if (after == at)
         return NULL;
-    bool slanted = !is_word(at, (size_t)(behind - at));
-    text_put(t, "%s%.*s%s", slanted ? "<i>" : "", (int)(behind - at), at, slanted ? "</i>" : "");
-    return behind;
+    bool italic = !is_word(at, (size_t)(after - at));
+    text_put(t, "%s%.*s%s", italic ? "<i>" : "", (int)(after - at), at, italic ? "</i>" : "");
+    return after;
 }
 
 static void put_part(lab_text *t, const char *at, const char *end) {
-    static const char *(*const WAYS[])(lab_text *, const char *, const char *) = {put_raised, put_root, put_fraction,
-                                                                                  put_letters};
+    static const char *(*const CONSTRUCTS[])(lab_text *, const char *, const char *) = {put_script, put_root,
+                                                                                        put_fraction, put_letters};
     while (at < end) {
-        const char *behind = NULL;
-        for (size_t i = 0; i < sizeof WAYS / sizeof *WAYS && behind == NULL; i++)
-            behind = WAYS[i](t, at, end);
-        if (behind == NULL) {
+        const char *after = NULL;
+        for (size_t i = 0; i < sizeof CONSTRUCTS / sizeof *CONSTRUCTS && after == NULL; i++)
+            after = CONSTRUCTS[i](t, at, end);
+        if (after == NULL) {
             text_escaped_bytes(t, at, 1);
-            behind = at + 1;
+            after = at + 1;
         }
-        at = behind;
+        at = after;
     }
 }
 

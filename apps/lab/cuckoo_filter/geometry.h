@@ -1,0 +1,137 @@
+/* geometry.h: creates cuckoo filters of any geometry, and fills them until they refuse a key.
+ *
+ * The planner leaves some slots unused, so a planned filter reaches its capacity before its slots run out. To see what
+ * a filter does beyond that point, or with fingerprints narrower than the planner would choose, the experiments use
+ * filters whose blocks are written here, byte by byte as docs/format.md describes them (kinds 4 and 5). Their capacity
+ * is the number of their slots.
+ *
+ * A key's *class* is the pair of its buckets together with its fingerprint. A filter cannot tell keys of one class
+ * apart. For kind `overlap`, read window for bucket. */
+#ifndef LAB_GEOMETRY_H
+#define LAB_GEOMETRY_H
+
+#include <string.h>
+
+#include <lab/experiment.h>
+
+typedef struct geometry {
+    unsigned b;    /* slots per bucket; 0 means overlapping windows of two slots */
+    unsigned f;    /* bits per fingerprint */
+    uint64_t half; /* buckets in each half of a region */
+    uint64_t regions;
+    bool simple; /* alternate=simple */
+} geometry;
+
+static inline uint64_t geometry_region_slots(const geometry *g) {
+    return g->b != 0 ? 2 * g->half * g->b : 2 * (g->half + 1);
+}
+
+static inline uint64_t geometry_slots(const geometry *g) {
+    return g->regions * geometry_region_slots(g);
+}
+
+/* The number of classes. A key is reported as present exactly when the filter holds a key of its class. */
+static inline double geometry_classes(const geometry *g) {
+    return (double)g->regions * (double)g->half * (double)((UINT64_C(1) << g->f) - 1);
+}
+
+/* The load up to which random keys can be placed, in the limit of many slots. Keys are edges between two buckets. All
+ * of them can be placed exactly when no set of buckets has more keys with both ends in the set than slots. For random
+ * graphs (Fernholz and Ramachandran, 2007; Cain, Sanders and Wormald, 2007), with Q(x, j) = P(Poisson(x) >= j):
+ *
+ *     x Q(x, b) / Q(x, b + 1) = 2b,     load = x / (2 b Q(x, b))        b = 2: 0.8970, b = 4: 0.9804, b = 8: 0.9979 */
+static inline double geometry_threshold(unsigned b) {
+    if (b == 1)
+        return 0.5;
+    double low = 0.1, high = 8 * b;
+    for (unsigned i = 0; i < 100; i++) {
+        double x = (low + high) / 2;
+        if (x * lab_poisson_above(x, b - 1) / lab_poisson_above(x, b) < 2 * b)
+            low = x;
+        else
+            high = x;
+    }
+    return low / (2 * b * lab_poisson_above(low, b - 1));
+}
+
+static inline void geometry_put(uint8_t *at, uint64_t value, unsigned bytes) {
+    for (unsigned i = 0; i < bytes; i++)
+        at[i] = (uint8_t)(value >> (8 * i));
+}
+
+static inline kith_filter *geometry_filter(lab *l, const geometry *g) {
+    static const uint8_t SIGNATURE[8] = {0x8b, 'K', 'I', 'T', 'H', '\r', '\n', 0x1a};
+    enum { HEADER = 192, CHUNK = 65536, CAPACITY = 64, RATE = 72, BODY = 96, PARAMETERS = 104 };
+    const kith_hash checksum = {KITH_HASH_XXH3, 0, {0}};
+    unsigned slot_bits = g->f + (g->b == 0);
+    uint64_t region_bytes = ((geometry_region_slots(g) * slot_bits + 7) / 8 + 8 + 63) / 64 * 64;
+    uint64_t body = g->regions * region_bytes, chunks = (body + CHUNK - 1) / CHUNK;
+    const uint64_t parameters[] = {slot_bits, g->half, g->regions, g->b, g->simple};
+    uint8_t *block = lab_take(l, HEADER + body + 8 * chunks), *sums = block + HEADER + body;
+    memcpy(block, SIGNATURE, sizeof SIGNATURE);
+    geometry_put(block + 8, 1, 2);
+    geometry_put(block + 10, g->b != 0 ? 4 : 5, 2);
+    geometry_put(block + 12, HEADER, 2);
+    geometry_put(block + 40, lab_random(l), 8);
+    geometry_put(block + CAPACITY, geometry_slots(g), 8);
+    geometry_put(block + RATE, UINT64_C(0x3fe0000000000000), 8); /* 0.5; nothing depends on it */
+    geometry_put(block + BODY, body, 8);
+    for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++)
+        geometry_put(block + PARAMETERS + 8 * i, parameters[i], 8);
+    for (uint64_t i = 0; i < chunks; i++) {
+        uint64_t length = body - i * CHUNK < CHUNK ? body - i * CHUNK : CHUNK;
+        geometry_put(sums + 8 * i, kith_digest(&checksum, block + HEADER + i * CHUNK, length), 8);
+    }
+    geometry_put(block + 176, kith_digest(&checksum, sums, 8 * chunks), 8);
+    geometry_put(block + 184, kith_digest(&checksum, block, 184), 8);
+    kith_filter *filter = NULL;
+    lab_must(l, kith_filter_view(block, HEADER + body + 8 * chunks, KITH_OPEN_COPY, NULL, &filter), "reading a filter");
+    lab_drop(l, block);
+    return lab_keep(l, filter);
+}
+
+/* Adds the keys first … first + n - 1 until one is refused, because there is no free slot for it or because the slots
+ * of its class are full. Returns how many were added. */
+static inline uint64_t geometry_fill(lab *l, kith_filter *filter, uint64_t first, uint64_t n) {
+    uint64_t digests[1024], in = 0;
+    kith_status status = KITH_OK;
+    while (in < n && status == KITH_OK) {
+        size_t count = n - in < 1024 ? (size_t)(n - in) : 1024, done = 0;
+        lab_digests(l, filter, first + in, count, digests);
+        status = kith_filter_add_many(filter, digests, count, NULL, &done);
+        if (status != KITH_E_FULL && status != KITH_E_COPIES)
+            lab_must(l, status, "adding keys");
+        in += done;
+    }
+    return in;
+}
+
+/* Adds the same keys, but skips those that are refused. Returns how many were refused. */
+static inline uint64_t geometry_fill_skipping(lab *l, kith_filter *filter, uint64_t first, uint64_t n) {
+    uint64_t refused = 0;
+    for (uint64_t at = 0; at < n; at++, refused++) {
+        at += geometry_fill(l, filter, first + at, n - at);
+        if (at == n)
+            break;
+    }
+    return refused;
+}
+
+/* The false positive rate of filters with n keys, estimated from one number per filter. A key that is refused because
+ * its class is full is still reported as present, so it counts as stored. With narrow fingerprints one filter in
+ * thousands refuses a key because there is no free slot. This changes the mean by far less than the experiment can
+ * detect. `done` is passed to lab_progress. */
+static inline lab_estimate geometry_rate(lab *l, const geometry *g, uint64_t n, uint64_t filters, uint64_t lookups,
+                                         double done) {
+    lab_sample rates = {0};
+    for (uint64_t i = 0; i < filters; i++) {
+        kith_filter *f = geometry_filter(l, g);
+        (void)geometry_fill_skipping(l, f, 0, n);
+        lab_sample_add(&rates, (double)lab_count_found(l, f, n, lookups) / (double)lookups);
+        lab_drop(l, f);
+        lab_progress(l, done);
+    }
+    return lab_mean(&rates);
+}
+
+#endif

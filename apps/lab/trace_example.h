@@ -1,0 +1,31 @@
+/* trace_example.h: the functions that the step-by-step examples of trace.h share. Each example is a file trace_*.c. */
+#ifndef LAB_TRACE_EXAMPLE_H
+#define LAB_TRACE_EXAMPLE_H
+
+#include <stdbool.h>
+
+#include <kith/kith.h>
+
+#include "trace.h"
+
+typedef struct example {
+    uint64_t seed;
+    lab_say *say;
+    void *context;
+    const char *wrong; /* the first error; NULL if there was none */
+} example;
+
+void print(example *x, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Writes a title on a line by itself and underlines it. */
+void print_title(example *x, const char *title);
+
+/* Return true if `holds`, or if the status is KITH_OK, and there was no error before. Otherwise the first error is
+ * kept and the example ends. */
+bool check(example *x, bool holds, const char *sentence);
+bool check_status(example *x, kith_status status);
+
+void trace_cuckoo(example *x);
+void trace_bloom(example *x);
+
+#endif
