@@ -1,10 +1,10 @@
 /* B6: bits a key against the least that any filter can do with.
  *
  * A filter that is wrong with ε needs log2(1/ε) bits a key at least, for keys from a large universe. The smallest
- * filters whose expected rate is ε are filled and asked, and their bits set against the rate that they show. At rates 2^-k
- * the ratio is 1/ln 2; between them a little more, since k is whole. Below 1/2 that costs most where one hash and two need
- * the same bits: -1/ln(1 - ε) = -2/ln(1 - √ε), which √ε + ε = 1 solves, the golden section. There it is 3.8%. The interval
- * of the ratio comes from that of the rate. */
+ * filters whose expected rate is ε are filled and asked, and their bits set against the rate that they show. At rates
+ * 2^-k the ratio is 1/ln 2; between them a little more, since k is whole. Below 1/2 that costs most where one hash and
+ * two need the same bits: -1/ln(1 - ε) = -2/ln(1 - √ε), which √ε + ε = 1 solves, the golden section. There it is 3.8%.
+ * The interval of the ratio comes from that of the rate. */
 #include "bloom.h"
 
 #define WORST 0.38196601125010515 /* g^2, g = (sqrt 5 - 1)/2 */

@@ -92,8 +92,8 @@ static inline bloom_shape bloom_fewest(uint64_t n, double rate) {
     return best;
 }
 
-/* An empty filter of that shape. The planner chooses the slice by the rate that it promises, which is somewhat above the
- * expected one, so a rate is searched whose plan has this slice: by bisection on the logarithm of the rate. */
+/* An empty filter of that shape. The planner chooses the slice by the rate that it promises, which is somewhat above
+ * the expected one, so a rate is searched whose plan has this slice: by bisection on the logarithm of the rate. */
 static inline kith_filter *bloom_of(lab *l, bloom_shape shape) {
     char options[32];
     (void)snprintf(options, sizeof options, "k=%u", shape.k);
