@@ -25,6 +25,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "filters.h"
 #include "report.h"
 
 #define ENDING "-lock"
@@ -183,7 +184,7 @@ static bool is_absent(const char *path) {
 }
 
 static int take_lock(const char *path, const arguments *a, bool only_if_shared) {
-    if (a->no_lock || strcmp(path, "-") == 0)
+    if (a->no_lock || strcmp(path, "-") == 0 || filter_is_stream(path))
         return -1;
     path_text target;
     lock_text lock_path;

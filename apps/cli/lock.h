@@ -15,7 +15,7 @@
  * is an empty file, made if it is absent and never renamed, written or removed. It belongs to the owner of the file,
  * and its mode lets those open it who may write the file.
  *
- * Returns what lock_release takes. With --no-lock, and for "-", nothing is locked. Ends the tool if NAME-lock is
+ * Returns what lock_release takes. With --no-lock, for "-", and for devices and pipes, nothing is locked. Ends the tool if NAME-lock is
  * anything but an empty regular file, can't be made, or the file system can't lock it; the message names --no-lock. */
 int lock_take(const char *path, const arguments *a);
 

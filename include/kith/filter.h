@@ -211,9 +211,9 @@ KITH_API void kith_adder_close(kith_adder *adder);
 /* Everything in `from` goes into `into` as well. Bloom kinds: bit for bit the filter of the union. Counting kinds:
  * counters add up and saturate. Cuckoo kinds: a multiset sum.
  *
- * KITH_E_FULL        bloom and blocked: the counts add up to more than the capacity, and the union would have a rate above
- *                    the promise. (Sets may have keys in common, so the number of keys of the union is not known; the
- *                    rate is computed from the bits, exactly. count() becomes an estimate, at most the capacity.)
+ * KITH_E_FULL        bloom and blocked: the counts add up to more than the capacity, and the union would have a rate
+ *                    above the promise. (Sets may have keys in common, so the number of keys of the union is not known;
+ *                    the rate is computed from the bits, exactly. count() becomes an estimate, at most the capacity.)
  *                    Other kinds: the counts add up to more than the capacity
  * KITH_E_COPIES      cuckoo kinds: a key would have more copies than the filter keeps
  * KITH_E_MEMORY      cuckoo kinds, which work on a copy

@@ -198,7 +198,7 @@ static bool split(const task *t, double places, double bits, kithi_fit_size *siz
 }
 
 bool kithi_fit_choose(const kithi_fit *fit, uint64_t n, double rate, unsigned slot_bits, kithi_fit_size *size) {
-    /* So many cells that no filter of n keys, whatever the keys, exceeds the rate. Rounded upwards in the last digits. */
+    /* So many cells that no filter of n keys, whatever the keys, exceeds the rate; rounded up in the last digits. */
     double cells = (double)n / rate * (1 + 1e-12);
     double best_bits = 0x1p62;
     unsigned from = slot_bits != 0 ? slot_bits : SLOT_BITS_MIN + fit->code_bits;

@@ -46,8 +46,8 @@ double kithi_fit_rate(const kithi_fit *fit, const kithi_fit_size *size, uint64_t
 double kithi_fit_room_failure(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n);
 double kithi_fit_crowding(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n);
 
-/* The fewest bits in all with n/(R P F) at most `rate`, with room failure at most 10^-9 and crowding at most 10^-8; with
- * slot_bits given (not 0) that width, whatever the crowding. False when it would take 2^62 bits. */
+/* The fewest bits in all with n/(R P F) at most `rate`, with room failure at most 10^-9 and crowding at most 10^-8;
+ * with slot_bits given (not 0) that width, whatever the crowding. False when it would take 2^62 bits. */
 bool kithi_fit_choose(const kithi_fit *fit, uint64_t n, double rate, unsigned slot_bits, kithi_fit_size *size);
 
 #endif

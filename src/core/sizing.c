@@ -1,5 +1,5 @@
-/* Formulas for Bloom kinds (see the header). Products of many near-one factors are taken in logarithms, with log1p and expm1 so that
- * nothing is lost where 1/slice is far below the rounding of 1. */
+/* Formulas for Bloom kinds (see the header). Products of many near-one factors are taken in logarithms, with log1p and
+ * expm1 so that nothing is lost where 1/slice is far below the rounding of 1. */
 #include "core/sizing.h"
 
 #include <math.h>
@@ -52,8 +52,8 @@ static double bloom_slope(unsigned k, double hits) {
  * counted.
  *
  * Let r be the rate with n keys and a = d log r / d log n. The logarithm of the rate is a concave function of log n, so
- * with x keys the rate is at most r (x/n)^a, and of the first y n keys at most n r/(1 + a) y^(1 + a) change nothing. The
- * count has reached n at the latest when
+ * with x keys the rate is at most r (x/n)^a, and of the first y n keys at most n r/(1 + a) y^(1 + a) change nothing.
+ * The count has reached n at the latest when
  *
  *     y = 1 + r/(1 + a) y^(1 + a)
  *
@@ -259,8 +259,8 @@ typedef struct block_sums {
     double weight, r, r2, r3, rd, rd2, r2d, d2, d3;
 } block_sums;
 
-/* The moments of R given N. Lanes are independent, so they are powers of those of one lane, whose z cells that are still
- * 0 have the factorial moments  w z1, w (w-1) z2, w (w-1) (w-2) z3  with  zi = (1 - i/w)^N. */
+/* The moments of R given N. Lanes are independent, so they are powers of those of one lane, whose z cells that are
+ * still 0 have the factorial moments  w z1, w (w-1) z2, w (w-1) (w-2) z3  with  zi = (1 - i/w)^N. */
 static inline void add_block(block_sums *sums, unsigned lanes, double w, const double z[3], double deviation,
                              double weight) {
     double zeros = z[0], zeros2 = (w - 1) / w * z[1] + z[0] / w;

@@ -123,10 +123,10 @@ static inline uint64_t kithi_bits_clamp(double keys, uint64_t low, uint64_t high
 
 /* Union. keys_at(f, fill) is the kind's estimate of the number of keys, rate_of(a, b) the exact rate of the union.
  *
- * Keys that both filters have are not known, so the number of keys of the union is not either, and the rate decides: the
- * merge is refused if the union would have a rate above the promise. If the counts add up to at most the capacity, all
- * keys of `from` could be added one by one whatever the rate, and so the merge is refused only past the fill limit. A
- * union that is equal to one of the two filters is never refused. */
+ * Keys that both filters have are not known, so the number of keys of the union is not either, and the rate decides:
+ * the merge is refused if the union would have a rate above the promise. If the counts add up to at most the capacity,
+ * all keys of `from` could be added one by one whatever the rate, and so the merge is refused only past the fill limit.
+ * A union that is equal to one of the two filters is never refused. */
 static inline kith_status kithi_bits_merge(kith_filter *into, const kith_filter *from,
                                            double (*keys_at)(const kith_filter *f, uint64_t fill),
                                            double (*rate_of)(const kith_filter *a, const kith_filter *b)) {

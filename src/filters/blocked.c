@@ -15,9 +15,10 @@
  *
  * What blocking costs. Blocks do not get equal shares of the keys, and those that get more answer yes more often than
  * those that get less make up for. The planner takes mean, variance and skewness of that from exact binomial sums
- * (core/sizing.h) and takes enough blocks that single filters keep the rate: at a million keys 10.1 bits per key against
- * bloom's 9.6 at 1%, 15.8 against 14.4 at 0.1%, 23.1 against 19.2 at 0.01%. It tries 4, 8 and 16 lanes and takes the
- * fewest blocks: 4 above a rate of 1.85%, 16 below 0.016%, 8 between. (2 lanes would need fewer above 14%, where hardly anyone asks; 32 lanes never down to 0.001%.)
+ * (core/sizing.h) and takes enough blocks that single filters keep the rate: at a million keys 10.1 bits per key
+ * against bloom's 9.6 at 1%, 15.8 against 14.4 at 0.1%, 23.1 against 19.2 at 0.01%. It tries 4, 8 and 16 lanes and
+ * takes the fewest blocks: 4 above a rate of 1.85%, 16 below 0.016%, 8 between. (2 lanes would need fewer above 14%,
+ * where hardly anyone asks; 32 lanes never down to 0.001%.)
  *
  * How full. A key hits one of blocks * width cells of each lane number, all equally likely: the mean number of bits set
  * and the estimate of keys from it are exactly those of a Bloom filter with `lanes` slices of that length. The spread

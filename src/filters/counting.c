@@ -7,9 +7,9 @@
  *     |<---- slice 0 ---->|<---- slice 1 ---->|  …  |<--- slice k-1 --->|
  *      000010002001000F0030  0020010000010004000      00301000000020000100
  *
- * So the rate is bloom's, and the filter is four times as large. (Every key is counted, so the planner need not allow for
- * keys that change nothing, as it does for bloom, and takes a few cells less.) What a
- * counter is, that it saturates, and how many copies of a key go in: family/counters.h.
+ * So the rate is bloom's, and the filter is four times as large. (Every key is counted, so the planner need not allow
+ * for keys that change nothing, as it does for bloom, and takes a few cells less.) What a counter is, that it
+ * saturates, and how many copies of a key go in: family/counters.h.
  *
  * Room. KITH_E_COPIES for a key that is not in needs 14 others at each of its k counters. With lambda = n/slice keys a
  * counter on average, one of n distinct keys meets it with probability at most

@@ -82,8 +82,8 @@ void rate_at_capacity_is_within_bound_of_plan(void) {
     }
 }
 
-/* Adds `capacity` keys, which must go in, and more until the filter refuses one: Bloom kinds do not count keys that change
- * nothing, so they may take a few more. Filters that grow are left with the `capacity` keys. */
+/* Adds `capacity` keys, which must go in, and more until the filter refuses one: Bloom kinds do not count keys that
+ * change nothing, so they may take a few more. Filters that grow are left with the `capacity` keys. */
 static void fill_to_capacity(kith_filter *f, const kith_plan *plan, uint64_t seed, uint64_t *digests) {
     for (uint64_t i = 0; i < plan->capacity; i++)
         digests[i] = digest_at(seed, i);
@@ -95,8 +95,8 @@ static void fill_to_capacity(kith_filter *f, const kith_plan *plan, uint64_t see
     CHECK(kith_filter_count(f) <= plan->capacity && kith_filter_capacity(f) == plan->capacity);
 }
 
-/* Of `seeds` filters, filled to capacity, at most 1 in 200 has a rate above the promise. stats_of() computes it from the bits or
- * slots, exactly (tests/unit/exact_rates.c). */
+/* Of `seeds` filters, filled to capacity, at most 1 in 200 has a rate above the promise. stats_of() computes it from
+ * the bits or slots, exactly (tests/unit/exact_rates.c). */
 static void expect_promises_kept(const variant *v, uint64_t n, double rate, uint64_t seeds) {
     kith_filter_spec spec;
     kith_plan plan;

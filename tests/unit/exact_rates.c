@@ -1,5 +1,5 @@
-/* stats().rate_now is the exact rate: compared with the rate computed here from the cells of the filter, as docs/format.md
- * lays them out, or, for cuckoo kinds, by asking for every (place, fingerprint) that a key can have. */
+/* stats().rate_now is the exact rate: compared with the rate computed here from the cells of the filter, as
+ * docs/format.md lays them out, or, for cuckoo kinds, by asking for every (place, fingerprint) that a key can have. */
 #include <inttypes.h>
 #include <math.h>
 

@@ -1,5 +1,5 @@
-/* Quantiles of the rate of single filters (core/sizing.h) against exact distributions, at few keys, where the rate takes
- * few values and no smooth approximation can be expected to hold by itself. */
+/* Quantiles of the rate of single filters (core/sizing.h) against exact distributions, at few keys, where the rate
+ * takes few values and no smooth approximation can be expected to hold by itself. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -35,8 +35,8 @@ static void occupancy(uint64_t slice, unsigned n, double *with) {
     }
 }
 
-/* The probability that k slices, hit by n keys, have a rate above `rate`. Products of up to 12 numbers up to 10 have few
- * different values, and fit in 64 bits up to 10^19. */
+/* The probability that k slices, hit by n keys, have a rate above `rate`. Products of up to 12 numbers up to 10 have
+ * few different values, and fit in 64 bits up to 10^19. */
 static double above(unsigned k, uint64_t slice, unsigned n, double rate) {
     double with[KEYS_MAX + 1];
     occupancy(slice, n, with);
