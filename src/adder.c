@@ -19,6 +19,7 @@
 
 #include "core/batch.h"
 #include "kind.h"
+#include "handle.h"
 
 #define BLOCK_MAX 256
 

@@ -7,6 +7,7 @@
 #include "core/hash.h"
 #include "core/parallel.h"
 #include "kind.h"
+#include "handle.h"
 
 uint64_t kith_filter_digest(const kith_filter *f, const void *key, size_t key_bytes) {
     assert(f != NULL && (key != NULL || key_bytes == 0));

@@ -14,6 +14,9 @@
 #include "format/notes.h"
 #include "format/replace.h"
 #include "kind.h"
+#include "registry.h"
+#include "handle.h"
+#include "plan/planner.h"
 
 /* ---- laying and binding ---- */
 

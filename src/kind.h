@@ -15,7 +15,7 @@
 
 #include "core/alloc.h"
 #include "core/cpu.h"
-#include "core/options.h"
+#include "plan/options.h"
 #include "format/format.h"
 
 /* What the planner asks of a kind. */
@@ -148,45 +148,5 @@ static inline bool kithi_filter_may_take(const kith_filter *f, uint64_t held, ui
 static inline const kithi_kernels *kithi_kernels_of(const kith_filter *f) {
     return &f->kind->kernels[kithi_cpu_now()];
 }
-
-/* The register. NULL when there is none. */
-const kithi_kind *kithi_kind_at(size_t index);
-const kithi_kind *kithi_kind_by_id(uint64_t id);
-const kithi_kind *kithi_kind_by_name(const char *name, size_t length);
-
-/* Handles over blocks whose memory is the caller's; layers keeps several inside its own body. On failure there is
- * nothing to unbind.
- *
- * lay      an empty filter with header `head` into zeroed memory
- * bind     a filter that these bytes hold; they may be hostile. Verifies all of it, or the header with KITH_OPEN_LAZY
- * bind_as  a filter whose block was copied from that of `like`, with the header that the handle of `like` holds */
-kith_status kithi_filter_lay(kith_filter *f, const kithi_head *head, uint8_t *block, const kith_allocator *allocator);
-kith_status kithi_filter_bind(kith_filter *f, uint8_t *block, uint64_t block_bytes, unsigned flags,
-                              const kith_allocator *allocator);
-kith_status kithi_filter_bind_as(kith_filter *f, const kith_filter *like, uint8_t *block,
-                                 const kith_allocator *allocator);
-void kithi_filter_unbind(kith_filter *f);
-
-/* May the filter be changed? KITH_E_READONLY, KITH_E_BUSY; KITH_E_CORRUPT for a lazily opened body that is verified now,
- * before its first change, because a change is followed by new checksums. */
-kith_status kithi_filter_writable(kith_filter *f);
-
-/* KITH_E_CORRUPT for a lazily opened body that is not what its checksums say, those of inner blocks included. A pass
- * over the body if it was not verified. */
-kith_status kithi_filter_verify(const kith_filter *f);
-
-/* Brings header and checksums in the block up to date. */
-void kithi_filter_seal(kith_filter *f);
-
-/* NULL, or the first broken invariant. */
-const char *kithi_filter_check(const kith_filter *f);
-
-/* The header of an empty filter: of this kind, capacity and rate, or as a spec asks (without its hash). */
-kith_status kithi_plan(const kithi_kind *kind, const uint64_t *options, uint64_t capacity, double rate,
-                       kithi_head *head, kithi_shape *shape);
-kith_status kithi_plan_spec(const kith_filter_spec *spec, kithi_head *head);
-
-/* The values of a kind's options as `text` gives them; NULL: their fallbacks. */
-kith_status kithi_kind_options(const kithi_kind *kind, const char *text, uint64_t *values);
 
 #endif

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "kind.h"
+#include "registry.h"
 
 #ifndef KITHI_KINDS_DEF
 #define KITHI_KINDS_DEF "kinds.def"

@@ -8,7 +8,7 @@
 #include <kith/table.h>
 
 #include "core/arena.h"
-#include "core/options.h"
+#include "plan/options.h"
 #include "core/prng.h"
 #include "format/format.h"
 

@@ -7,8 +7,7 @@
 #define KITHI_CORE_BATCH_H
 
 #include "core/bits.h"
-
-#define KITHI_INLINE static inline __attribute__((always_inline))
+#include "core/compiler.h"
 
 /* How many digests a batch runs ahead of itself: enough to cover a miss to memory (about 100 ns) at 4 ns a key. */
 #define KITHI_AHEAD 32

@@ -6,6 +6,8 @@
 
 #include <kith/cpu.h>
 
+#include "core/compiler.h"
+
 /* In the order in which a better one is taken. */
 typedef enum kithi_cpu {
     KITHI_CPU_PORTABLE,
@@ -14,15 +16,6 @@ typedef enum kithi_cpu {
     KITHI_CPU_NEON,
     KITHI_CPU_COUNT
 } kithi_cpu;
-
-/* KITHI_TARGET_…: marks a function to be compiled for that set, whatever the rest of the library is compiled for. */
-#if !defined(KITH_NO_SIMD) && defined(__x86_64__)
-#define KITHI_HAVE_X86 1
-#define KITHI_TARGET_AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt")))
-#define KITHI_TARGET_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi,bmi2,popcnt")))
-#elif !defined(KITH_NO_SIMD) && defined(__AARCH64EL__) && defined(__ARM_NEON) /* a block's words are little-endian */
-#define KITHI_HAVE_NEON 1
-#endif
 
 /* 1 + the set in use; 0 until it is asked for. For kithi_cpu_now() only. */
 extern _Atomic uint32_t kithi_cpu_in_use;

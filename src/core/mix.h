@@ -58,7 +58,7 @@ static inline uint64_t kithi_fingerprint(kithi_place at, uint64_t top) {
  * would be full of short cycles; folding the word and a second product do away with that. Its factor, of 60 million tried,
  * keeps the sums of few fingerprints apart best: those of 7, 15 and 31 of them are never nearer than 0.65, 0.51 and 0.24 of
  * an even spacing, so that narrow slots crowd no more than the planner expects. That the two places differ always (a plain
- * (H - p) mod B has fixed points) is what lets small filters take their capacity: see the failure formulas in core/fit.h. */
+ * (H - p) mod B has fixed points) is what lets small filters take their capacity: see the failure formulas in plan/fit.h. */
 static inline uint64_t kithi_partner(uint64_t place, uint64_t fingerprint, uint64_t half) {
     uint64_t spread = fingerprint * KITHI_GOLDEN;
     spread = (spread ^ (spread >> 32)) * UINT64_C(0x39f142ac756edbf3);

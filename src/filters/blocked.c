@@ -11,11 +11,11 @@
  *
  *     bit in lane j  =  top log2(width) bits of byte j % 8 of word_(j / 8)(d)
  *
- * What every blocked kind does, whatever its cells are, is in family/lanes.h.
+ * What every blocked kind does, whatever its cells are, is in filters/common/lanes.h.
  *
  * What blocking costs. Blocks do not get equal shares of the keys, and those that get more answer yes more often than
  * those that get less make up for. The planner takes mean, variance and skewness of that from exact binomial sums
- * (core/sizing.h) and takes enough blocks that single filters keep the rate: at a million keys 10.1 bits per key
+ * (plan/sizing.h) and takes enough blocks that single filters keep the rate: at a million keys 10.1 bits per key
  * against bloom's 9.6 at 1%, 15.8 against 14.4 at 0.1%, 23.1 against 19.2 at 0.01%. It tries 4, 8 and 16 lanes and
  * takes the fewest blocks: 4 above a rate of 1.85%, 16 below 0.016%, 8 between. (2 lanes would need fewer above 14%,
  * where hardly anyone asks; 32 lanes never down to 0.001%.)
@@ -28,7 +28,7 @@
  * and half of the blocks full is a rate of one half. Keys that a stranger chooses need siphash here more than in bloom.
  *
  * Parameters: 0 lanes, 1 blocks, 7 fill limit. The body is blocks * 64 bytes without padding. */
-#include "family/lanes.h"
+#include "filters/common/lanes.h"
 #ifdef KITHI_HAVE_X86
 #include "simd/avx2.h"
 #include "simd/avx512.h"
@@ -117,7 +117,7 @@ static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
     uint8_t *block = kithi_block_of(f, digest);
     unsigned set_bits;
     KITHI_BY_LANES(f, set_bits, block_add, block, digest);
-    kithi_bits_book(f, set_bits, was_new);
+    kithi_bits_count_add(f, set_bits, was_new);
     return KITH_OK;
 }
 

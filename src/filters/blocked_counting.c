@@ -13,7 +13,7 @@
  *
  * With 8 lanes a lane is a word of 64 bits, with 16 one of 32 bits, with 4 two of 64: 1 << 4 * counter in each word is
  * what a key adds to the block or takes from it, as long as no counter is stuck. What a counter is, that it saturates,
- * and how many copies of a key go in: family/counters.h; blocks and lanes: family/lanes.h.
+ * and how many copies of a key go in: filters/common/counter_cells.h; blocks and lanes: filters/common/lanes.h.
  *
  * What blocking costs. Four times fewer cells in a block than blocked has, so the shares of the keys that blocks get are
  * more uneven, and it costs more: at a million keys 45.8 bits a key against counting's 38.4 at 1%, 77.9 against 57.6 at
@@ -41,8 +41,8 @@
  * Parameters: 0 lanes, 1 blocks, 7 fill limit. The body is blocks * 64 bytes without padding. */
 #include <math.h>
 
-#include "family/counters.h"
-#include "family/lanes.h"
+#include "filters/common/counter_cells.h"
+#include "filters/common/lanes.h"
 #ifdef KITHI_HAVE_X86
 #include "simd/avx2.h"
 #include "simd/avx512.h"

@@ -9,7 +9,7 @@
  *     bit i of digest d  =  i * slice + high half of (word_i(d) * slice)
  *
  * So the k positions of a key are distinct for every m, tiny or above 2^32, without a comparison; and the rate is
- * exact for every n (core/sizing.h), which it is not when positions may coincide: there the usual formula is 25% too
+ * exact for every n (plan/sizing.h), which it is not when positions may coincide: there the usual formula is 25% too
  * low at three keys and 1%. Against positions over all m bits the price is a factor of about 1 + 0.35 k^2/m in the rate,
  * 2% at a hundred keys and nothing at ten thousand. Each position takes a word of its own (core/mix.h), not a + i*b.
  *
@@ -18,8 +18,8 @@
  * after two looks on average.
  *
  * Parameters: 0 k, 1 bits in a slice, 7 fill limit. */
-#include "core/sizing.h"
-#include "family/slices.h"
+#include "plan/sizing.h"
+#include "filters/common/slices.h"
 
 static const kith_option OPTIONS[] = {
     {"k", "0..64", "0", "bits that a key sets; 0: the number that needs the fewest bits"},
@@ -72,7 +72,7 @@ static inline kith_status add_at(kith_filter *f, const uint64_t *bits, bool *was
         set_bits += (f->body[bits[i] / 8] & mask) == 0;
         f->body[bits[i] / 8] |= mask;
     }
-    kithi_bits_book(f, set_bits, was_new);
+    kithi_bits_count_add(f, set_bits, was_new);
     return KITH_OK;
 }
 

@@ -9,7 +9,7 @@
  *
  * So the rate is bloom's, and the filter is four times as large. (Every key is counted, so the planner need not allow
  * for keys that change nothing, as it does for bloom, and takes a few cells less.) What a counter is, that it
- * saturates, and how many copies of a key go in: family/counters.h.
+ * saturates, and how many copies of a key go in: filters/common/counter_cells.h.
  *
  * Room. KITH_E_COPIES for a key that is not in needs 14 others at each of its k counters. With lambda = n/slice keys a
  * counter on average, one of n distinct keys meets it with probability at most
@@ -27,9 +27,9 @@
  * Parameters: 0 k, 1 counters in a slice, 7 fill limit. */
 #include <math.h>
 
-#include "core/sizing.h"
-#include "family/counters.h"
-#include "family/slices.h"
+#include "plan/sizing.h"
+#include "filters/common/counter_cells.h"
+#include "filters/common/slices.h"
 
 #define FAILURE_MAX 1e-9
 

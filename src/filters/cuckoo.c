@@ -2,7 +2,7 @@
  * Bloom", 2014).
  *
  * A key has a fingerprint of f bits and two buckets of b slots in its region, each computable from the other and the
- * fingerprint, so that an entry can move without its key. See family/nest.h for regions and moves.
+ * fingerprint, so that an entry can move without its key. See filters/common/cuckoo.h for regions and moves.
  *
  *     region  | bucket 0 | bucket 1 | … | bucket half-1 | bucket half | … | bucket 2*half-1 |
  *               left half                                 right half
@@ -19,11 +19,11 @@
  *
  * A key may be added 2b times, once for each of its slots. Keys that share buckets and fingerprint can't be told
  * apart; 2b + 1 different ones of them can't all go in, and the planner takes f large enough that this does not happen
- * (core/fit.h).
+ * (plan/fit.h).
  *
  * Parameters: 0 bits in a slot (f), 1 half, 2 regions, 3 b, 4 alternate (0 halves, 1 simple). */
-#include "core/fit.h"
-#include "family/nest_batch.h"
+#include "plan/fit.h"
+#include "filters/common/cuckoo_batch.h"
 
 enum { BUCKET_SLOTS = KITHI_REGIONS + 1, ALTERNATE };
 enum { HALVES, SIMPLE };
@@ -52,7 +52,7 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     unsigned slot_bits = (unsigned)request->options[1];
     if (slot_bits != 0 && slot_bits < SLOT_BITS_MIN)
         return KITH_E_OPTION;
-    return kithi_nest_choose(fit_of(head), request, slot_bits, head);
+    return kithi_cf_choose(fit_of(head), request, slot_bits, head);
 }
 
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
@@ -62,11 +62,11 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
         head->params[KITHI_SLOT_BITS] < SLOT_BITS_MIN || (simple && (half & (half - 1)) != 0))
         return KITH_E_CORRUPT;
     shape->max_copies = (unsigned)(2 * b);
-    return kithi_nest_shape(fit_of(head), head, shape);
+    return kithi_cf_shape(fit_of(head), head, shape);
 }
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
-    return kithi_nest_expect(fit_of(head), size_of(head), n);
+    return kithi_cf_expect(fit_of(head), size_of(head), n);
 }
 
 static uint64_t region_slots(const kithi_head *head) {
@@ -99,27 +99,27 @@ static inline bool decode(const kithi_head *head, uint32_t slot, uint32_t code, 
     return true;
 }
 
-static const kithi_nest NEST = {
+static const kithi_cf_layout NEST = {
     .place_slots = place_slots,
     .first_slots = first_slots,
     .decode = decode,
     .region_slots = region_slots,
 };
-KITHI_NEST_VERBS(NEST)
+KITHI_CF_VERBS(NEST)
 
 const kithi_kind kithi_kind_cuckoo = {
     .id = 4,
-    .params = KITHI_NEST_PARAMS | 1 << BUCKET_SLOTS | 1 << ALTERNATE,
+    .params = KITHI_CF_PARAMS | 1 << BUCKET_SLOTS | 1 << ALTERNATE,
     .info =
         {
             .name = "cuckoo",
             .summary = "fingerprints in buckets: keys come and go",
-            .capabilities = KITHI_NEST_CAPABILITIES,
+            .capabilities = KITHI_CF_CAPABILITIES,
             .options = OPTIONS,
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },
     .choose = choose,
     .shape = shape,
     .expect = expect,
-    KITHI_NEST_RECORD,
+    KITHI_CF_RECORD,
 };

@@ -33,6 +33,9 @@
 #include "core/bits.h"
 #include "core/hash.h"
 #include "kernels.h"
+#include "registry.h"
+#include "handle.h"
+#include "plan/planner.h"
 
 enum { INNER, GROWTH, LAYERS, FIRST_CAPACITY };
 

@@ -27,8 +27,8 @@
  * smaller one above a rate of about 0.2%.
  *
  * Parameters: 0 bits in a slot, 1 half (windows), 2 regions. */
-#include "core/fit.h"
-#include "family/nest_batch.h"
+#include "plan/fit.h"
+#include "filters/common/cuckoo_batch.h"
 
 #define SLOT_BITS_MIN 3
 
@@ -42,20 +42,20 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     unsigned fingerprint_bits = (unsigned)request->options[0];
     if (fingerprint_bits == 1)
         return KITH_E_OPTION;
-    return kithi_nest_choose(FIT, request, fingerprint_bits != 0 ? fingerprint_bits + 1 : 0, head);
+    return kithi_cf_choose(FIT, request, fingerprint_bits != 0 ? fingerprint_bits + 1 : 0, head);
 }
 
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
     if (head->params[KITHI_SLOT_BITS] < SLOT_BITS_MIN)
         return KITH_E_CORRUPT;
     shape->max_copies = 4;
-    return kithi_nest_shape(FIT, head, shape);
+    return kithi_cf_shape(FIT, head, shape);
 }
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     kithi_fit_size size = {(unsigned)head->params[KITHI_SLOT_BITS], head->params[KITHI_HALF],
                            head->params[KITHI_REGIONS]};
-    return kithi_nest_expect(FIT, size, n);
+    return kithi_cf_expect(FIT, size, n);
 }
 
 static uint64_t region_slots(const kithi_head *head) {
@@ -88,7 +88,7 @@ static inline bool decode(const kithi_head *head, uint32_t slot, uint32_t code, 
     return *fingerprint != 0 && offset >= second && offset - second < half;
 }
 
-static const kithi_nest NEST = {
+static const kithi_cf_layout NEST = {
     .windows = true,
     .code_bits = 1,
     .place_slots = place_slots,
@@ -96,21 +96,21 @@ static const kithi_nest NEST = {
     .decode = decode,
     .region_slots = region_slots,
 };
-KITHI_NEST_VERBS(NEST)
+KITHI_CF_VERBS(NEST)
 
 const kithi_kind kithi_kind_overlap = {
     .id = 5,
-    .params = KITHI_NEST_PARAMS,
+    .params = KITHI_CF_PARAMS,
     .info =
         {
             .name = "overlap",
             .summary = "fingerprints in overlapping windows: keys come and go, smallest at low rates",
-            .capabilities = KITHI_NEST_CAPABILITIES,
+            .capabilities = KITHI_CF_CAPABILITIES,
             .options = OPTIONS,
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },
     .choose = choose,
     .shape = shape,
     .expect = expect,
-    KITHI_NEST_RECORD,
+    KITHI_CF_RECORD,
 };

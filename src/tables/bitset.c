@@ -19,7 +19,7 @@
  *
  * A walk is in increasing order. The table has no key in memory to point to, so the walk's key lies in its cursor and
  * holds until the cursor moves on. */
-#include "family/record.h"
+#include "tables/common/record.h"
 
 #include <assert.h>
 

@@ -30,7 +30,7 @@
  *   SLOTS_MIN 8  one cache line, for a table that gave no capacity.
  *
  * A put that can't have its node or its slots takes neither. stats walks all slots to find the longest chain. */
-#include "family/record.h"
+#include "tables/common/record.h"
 
 #include <assert.h>
 

@@ -26,7 +26,7 @@
 
 #include "core/function.h"
 #include "core/mix.h"
-#include "family/record.h"
+#include "tables/common/record.h"
 
 #define KITHI_CUCKOO_D_MAX 4
 #define KITHI_CUCKOO_B_MAX 8

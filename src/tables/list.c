@@ -3,7 +3,7 @@
  *     records   | record 0 | record 1 | … | record count-1 | room |
  *
  * Searched from the front; a new key goes to the end; a removed one is replaced by the last. Room doubles. */
-#include "family/record.h"
+#include "tables/common/record.h"
 
 #define ROOM_MIN 8
 

@@ -50,7 +50,7 @@
 #include <assert.h>
 
 #include "core/function.h"
-#include "family/record.h"
+#include "tables/common/record.h"
 
 /* At least 2, so that an odd step is below a power of two; a table that is nearly empty is small anyway. */
 #define SLOTS_MIN 8

@@ -16,6 +16,8 @@
 #include "format/notes.h"
 #include "format/replace.h"
 #include "kind.h"
+#include "registry.h"
+#include "handle.h"
 
 enum { KINDS_MAX = 64 };
 

@@ -14,7 +14,7 @@
 #include <lab/lab.h>
 
 #include "core/mix.h"
-#include "family/nest.h"
+#include "filters/common/cuckoo.h"
 #include "kind.h"
 
 static const char *planted = "";

@@ -17,6 +17,7 @@
 #include "core/hash.h"
 #include "core/prng.h"
 #include "kind.h"
+#include "registry.h"
 #include "unit/folder.h"
 #include "unit/memory.h"
 #include "unit/small_filter.h"

@@ -6,7 +6,7 @@
 
 #include "check.h"
 #include "core/prng.h"
-#include "core/sizing.h"
+#include "plan/sizing.h"
 #include "kind.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
@@ -176,7 +176,7 @@ TEST(check_holds_the_lanes_of_a_block_against_each_other_and_all_against_the_cou
     }
 }
 
-/* The sum of core/sizing.c beside what an absent key finds: its least counter is `hits` or more with that probability. */
+/* The sum of plan/sizing.c beside what an absent key finds: its least counter is `hits` or more with that probability. */
 TEST(copies_of_absent_keys_are_as_many_as_the_formula_says) {
     enum { FILTERS = 20, KEYS = 20000, PROBES = 100000, HITS = 3 };
     for (size_t i = 0; i < LENGTH(LANES); i++) {

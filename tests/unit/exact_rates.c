@@ -6,6 +6,8 @@
 #include "check.h"
 #include "core/mix.h"
 #include "kind.h"
+#include "registry.h"
+#include "plan/planner.h"
 #include "unit/plans.h"
 
 enum { KEYS = 500, BLOCK_BITS = 512 };

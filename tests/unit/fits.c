@@ -1,5 +1,5 @@
 /* Cuckoo kinds take the keys that they were planned for, and the planner's formula for the probability that they do not
- * (core/fit.h) is an upper bound: seen where it can be measured, between 10^-1 and 10^-4, and believed at 10^-9. */
+ * (plan/fit.h) is an upper bound: seen where it can be measured, between 10^-1 and 10^-4, and believed at 10^-9. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -9,10 +9,12 @@
 #include <kith/kith.h>
 
 #include "check.h"
-#include "core/fit.h"
+#include "plan/fit.h"
 #include "core/prng.h"
-#include "family/nest.h"
+#include "filters/common/cuckoo.h"
 #include "unit/folder.h"
+#include "registry.h"
+#include "handle.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 

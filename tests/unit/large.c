@@ -15,7 +15,7 @@
 
 #include "check.h"
 #include "core/prng.h"
-#include "family/nest.h"
+#include "filters/common/cuckoo.h"
 #include "kind.h"
 #include "unit/folder.h"
 

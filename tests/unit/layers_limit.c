@@ -10,6 +10,8 @@
 #include "check.h"
 #include "core/prng.h"
 #include "kind.h"
+#include "registry.h"
+#include "plan/planner.h"
 #include "unit/memory.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))

@@ -1,6 +1,6 @@
-/* core/options.c: "name=value name=value" against a kind's list. */
+/* plan/options.c: "name=value name=value" against a kind's list. */
 #include "check.h"
-#include "core/options.h"
+#include "plan/options.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 

@@ -1,7 +1,7 @@
-/* core/partition.c: parts hold what belongs to them, in the order of the input. */
+/* build/partition.c: parts hold what belongs to them, in the order of the input. */
 #include "check.h"
 #include "core/mix.h"
-#include "core/partition.h"
+#include "build/partition.h"
 
 enum { N_MAX = 20011 };
 

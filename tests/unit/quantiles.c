@@ -1,11 +1,11 @@
-/* Quantiles of the rate of single filters (core/sizing.h) against exact distributions, at few keys, where the rate
+/* Quantiles of the rate of single filters (plan/sizing.h) against exact distributions, at few keys, where the rate
  * takes few values and no smooth approximation can be expected to hold by itself. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "check.h"
-#include "core/sizing.h"
+#include "plan/sizing.h"
 #include "unit/plans.h"
 
 enum { KEYS_MAX = 10, VALUES_MAX = 1 << 16 };

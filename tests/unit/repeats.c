@@ -1,7 +1,7 @@
-/* core/repeats.c: the first occurrence of each digest stays, in order. */
+/* build/repeats.c: the first occurrence of each digest stays, in order. */
 #include "check.h"
 #include "core/mix.h"
-#include "core/repeats.h"
+#include "build/repeats.h"
 
 enum { N_MAX = 3000 };
 

@@ -9,7 +9,7 @@
 
 #include "check.h"
 #include "core/prng.h"
-#include "family/bits.h"
+#include "filters/common/bit_cells.h"
 #include "unit/folder.h"
 #include "unit/memory.h"
 

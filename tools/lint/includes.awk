@@ -1,4 +1,5 @@
-# Dependencies run one way: core <- format <- kind.h <- family <- filters, tables <- registry <- fronts <- store <- apps.
+# Dependencies run one way:
+# core <- format <- plan <- kind.h <- filters, tables <- registry <- fronts <- build, store <- apps.
 # usage: awk -f includes.awk FILE…   over every C file of the project, paths relative to its root.
 # Prints each #include that goes against the order; exits 1 when there is one.
 #
@@ -17,9 +18,11 @@ function place(path,   parts, n) {
         if (parts[1] == "apps" && n > 2) return "apps/" parts[2]
         return parts[1]
     }
+    if (path ~ /^src\/(kind|kernels|table_kind|registry|handle)\.h$/ || path == "src/plan/planner.h") return "kind.h"
+    if (path == "src/plan/planner.c") return "front" # it goes through the register
     n = split(path, parts, "/")
+    if (n > 3) return parts[2] "/" parts[3]
     if (n > 2) return parts[2]
-    if (path == "src/kind.h" || path == "src/kernels.h" || path == "src/table_kind.h") return "kind.h"
     if (path == "src/kinds.def" || path == "src/tables.def") return "kinds.def"
     if (path ~ /^src\/registry\.[ch]$/) return "registry"
     return "front"
@@ -44,14 +47,17 @@ BEGIN {
     allowed["include"] = "include"
     allowed["core"] = "include core"
     allowed["format"] = "include core format"
+    allowed["plan"] = "include core format plan"
     allowed["simd"] = "include core simd"
-    allowed["kind.h"] = "include core format kinds.def kind.h"
-    allowed["family"] = "include core format kind.h family"
-    allowed["filters"] = "include core format simd kind.h family"
-    allowed["tables"] = allowed["filters"]
-    allowed["registry"] = "include core format kind.h kinds.def registry"
-    allowed["front"] = "include core format kind.h kinds.def registry front"
-    allowed["store"] = "include core format kind.h registry front store"
+    allowed["kind.h"] = "include core format plan kinds.def kind.h"
+    allowed["filters/common"] = "include core format plan kind.h filters/common"
+    allowed["tables/common"] = "include core format plan kind.h tables/common"
+    allowed["filters"] = "include core format plan simd kind.h filters/common"
+    allowed["tables"] = "include core format plan simd kind.h tables/common"
+    allowed["registry"] = "include core format plan kind.h kinds.def registry"
+    allowed["front"] = "include core format plan kind.h kinds.def registry front"
+    allowed["build"] = "include core format plan kind.h registry front build"
+    allowed["store"] = allowed["build"] " store"
     for (i = 1; i < ARGC; i++) {
         sub(/^\.\//, "", ARGV[i])
         known[ARGV[i]] = 1

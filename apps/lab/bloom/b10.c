@@ -136,6 +136,6 @@ const lab_claim lab_B10 = {
         "A filter with X of its m bits set contains about −(m/k) ln(1 − X/m) keys. This also estimates a union, "
         "from the OR of two filters, and an intersection, as |A| + |B| − |A ∪ B|.",
     .formula = "n ≈ −(m/k) ln(1 − X/m)",
-    .code = "src/core/sizing.c",
+    .code = "src/plan/sizing.c",
     .run = run,
 };

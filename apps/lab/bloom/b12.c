@@ -41,6 +41,6 @@ const lab_claim lab_B12 = {
     .title = "rate by the number of hashes",
     .sentence = "With m and n fixed, the rate falls as k grows to about (m/n) ln 2, and then rises again.",
     .formula = "ε(k) = (1 − e^{−kn/m})^{k}",
-    .code = "src/family/slices.h",
+    .code = "src/filters/common/slices.h",
     .run = run,
 };

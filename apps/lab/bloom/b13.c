@@ -110,6 +110,6 @@ const lab_claim lab_B13 = {
     .sentence = "A lookup reads k bits if the key is present and, if half of the bits are set, fewer than 2 on average "
                 "if it is absent.",
     .formula = "(1 − p^{k})/(1 − p), p = 1/2",
-    .code = "src/family/slices.h",
+    .code = "src/filters/common/slices.h",
     .run = run,
 };

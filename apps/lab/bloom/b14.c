@@ -72,6 +72,6 @@ const lab_claim lab_B14 = {
         "Comparing the bits of two filters tests whether A is a subset of B. \"No\" is always right. If r keys of A "
         "are not in B, the test says \"yes\" with probability about ε^r, that of r false positives.",
     .formula = "P(yes) = (E (X/s)^{r})^{k} ≈ ε^{r}",
-    .code = "src/family/bits.h",
+    .code = "src/filters/common/bit_cells.h",
     .run = run,
 };

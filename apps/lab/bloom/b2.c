@@ -64,6 +64,6 @@ const lab_claim lab_B2 = {
     .title = "rate of a full Bloom filter",
     .sentence = "A lookup of an absent key returns true with probability (1 − e^(−kn/m))^k.",
     .formula = "ε = (1 − e^{−kn/m})^{k}",
-    .code = "src/family/slices.h",
+    .code = "src/filters/common/slices.h",
     .run = run,
 };

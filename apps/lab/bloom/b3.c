@@ -71,6 +71,6 @@ const lab_claim lab_B3 = {
     .title = "the best number of hashes",
     .sentence = "With m bits for n keys the rate is lowest at k = (m/n) ln 2, where half of the bits are set.",
     .formula = "k = (m/n) ln 2",
-    .code = "src/core/sizing.c",
+    .code = "src/plan/sizing.c",
     .run = run,
 };

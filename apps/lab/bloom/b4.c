@@ -65,7 +65,7 @@ const lab_claim lab_B4 = {
     .title = "the best rate",
     .sentence = "At the best k the rate is 0.6185^(m/n): 1.36·10⁻²¹ at 100 bits per key.",
     .formula = "ε = 2^{−(m/n) ln 2} = 0.6185^{m/n}",
-    .code = "src/core/sizing.c",
+    .code = "src/plan/sizing.c",
     .note = "[0] writes 0.61^(m/n) and, for m/n = 100, a rate of 1.3·10⁻²¹. The base is 0.6185 and the rate "
             "1.36·10⁻²¹; 0.61^100 would be 3.4·10⁻²². No filter of 64-bit digests reaches either: two keys have "
             "the same digest with probability 5.4·10⁻²⁰.",

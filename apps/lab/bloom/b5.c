@@ -98,7 +98,7 @@ const lab_claim lab_B5 = {
     .title = "bits and hashes for a rate",
     .sentence = "n keys at rate ε need m = −n ln ε/(ln 2)² bits and k = −log2 ε hashes: 959 and 7 for 100 keys at 1%.",
     .formula = "m = −n ln ε/(ln 2)^{2}, k = −log_{2} ε",
-    .code = "src/core/sizing.c",
+    .code = "src/plan/sizing.c",
     .note =
         "959 bits and 7 hashes do not keep 1%: hashes come in whole numbers, and with 7 of them the formula itself "
         "gives "

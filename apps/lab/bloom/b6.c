@@ -58,6 +58,6 @@ const lab_claim lab_B6 = {
     .title = "bits per key",
     .sentence = "A Bloom filter needs 1.44 log2(1/ε) bits per key, 44% more than the lower bound for any filter.",
     .formula = "m/n = log_{2}(1/ε)/ln 2 = 1.44 log_{2}(1/ε)",
-    .code = "src/core/sizing.c",
+    .code = "src/plan/sizing.c",
     .run = run,
 };

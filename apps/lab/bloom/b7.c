@@ -106,6 +106,6 @@ const lab_claim lab_B7 = {
     .title = "no false negatives",
     .sentence = "A key that was added is always found.",
     .formula = NULL,
-    .code = "src/family/bits.h",
+    .code = "src/filters/common/bit_cells.h",
     .run = run,
 };

@@ -83,6 +83,6 @@ const lab_claim lab_B8 = {
     .title = "union by OR",
     .sentence = "The OR of the filters of two sets is, bit for bit, the filter of their union.",
     .formula = "M(A) ∨ M(B) = M(A ∪ B)",
-    .code = "src/family/bits.h",
+    .code = "src/filters/common/bit_cells.h",
     .run = run,
 };

@@ -153,6 +153,6 @@ const lab_claim lab_K1 = {
     .title = "how high counters get",
     .sentence = "At the best k a counter reaches 16 with probability at most (e ln 2/16)^16, about 1.4·10⁻¹⁵.",
     .formula = "P(c ≥ t) ≤ (e·ln 2/t)^{t}",
-    .code = "src/family/counters.h",
+    .code = "src/filters/common/counter_cells.h",
     .run = run,
 };

@@ -55,6 +55,6 @@ const lab_claim lab_K2 = {
         "At least one of m counters overflows with probability at most m times that of one counter: 1.4·10⁻⁶ for "
         "10⁹ counters.",
     .formula = "P(max c ≥ t) ≤ m·(e·ln 2/t)^{t}",
-    .code = "src/family/counters.h",
+    .code = "src/filters/common/counter_cells.h",
     .run = run,
 };

@@ -151,7 +151,7 @@ const lab_claim lab_K3 = {
     .title = "no false negatives after legal removals",
     .sentence = "As long as only keys in the filter are removed, a counting filter finds every key that is in it.",
     .formula = NULL,
-    .code = "src/family/counters.h",
+    .code = "src/filters/common/counter_cells.h",
     .note = "[0] says that with counting filters \"we have to allow for false negatives\". They occur only after the "
             "removal of a key that is not in the filter, or if counters wrap around when they overflow. A counter "
             "that stays at its maximum loses no key.",

@@ -154,7 +154,7 @@ const lab_claim lab_K4 = {
     .title = "one key added too often",
     .sentence = "If one key is added 2^c + 5 times, its counters saturate and stay there, and no other key is lost.",
     .formula = NULL,
-    .code = "src/family/counters.h",
+    .code = "src/filters/common/counter_cells.h",
     .note = "[3] says that counters will not accommodate duplicate items. As a multiset they do, up to the limit of a "
             "counter: 14 copies of a key here. As a set, which is what [3] means, they do not: a key that is added "
             "twice and removed once should not be in the set, but is still found.",

@@ -79,6 +79,6 @@ const lab_claim lab_F1 = {
     .sentence = "An absent key is reported as present with probability about 1 − (1 − 2^−f)^(2bα), which is at most "
                 "2b/2^f.",
     .formula = "ε = 1 − (1 − 1/(M·(2^{f} − 1)))^{n} ≈ 1 − (1 − 2^{−f})^{2bα} ≤ 2b/2^{f}",
-    .code = "src/core/fit.c",
+    .code = "src/plan/fit.c",
     .run = run,
 };

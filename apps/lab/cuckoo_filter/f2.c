@@ -119,7 +119,7 @@ const lab_claim lab_F2 = {
         "A rate of ε needs f ≥ ⌈log2(2b/ε)⌉ bits per fingerprint, and at most ⌈log2(1/ε) + log2(2b)⌉/α bits per "
         "key.",
     .formula = "f ≥ ⌈log2(2b/ε)⌉, bits ≤ ⌈log2(1/ε) + log2(2b)⌉/α",
-    .code = "src/core/fit.c",
+    .code = "src/plan/fit.c",
     .note = "[2] calls ⌈log2(2b/ε)⌉ the minimum. It is sufficient, but since α < 1 one bit less is enough for some "
             "rates. [2] also gives a cost of 1.05 log2(1/ε) bits per key for b = 2. That is the cost of b = 4, "
             "(log2(1/ε) + 3)/α, without its constant. With b = 2 the cost is (log2(1/ε) + 2)/0.875.",

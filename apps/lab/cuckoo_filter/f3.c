@@ -143,7 +143,7 @@ const lab_claim lab_F3 = {
     .title = "cuckoo filters compared with Bloom filters",
     .sentence = "A cuckoo filter with b = 4 needs less space than a Bloom filter at rates below 3%.",
     .formula = "f/α < 1.44·log2(1/ε)",
-    .code = "src/core/fit.c",
+    .code = "src/plan/fit.c",
     .note =
         "[4] says that cuckoo filters with b = 4 are smaller than Bloom filters below a rate of 3%. With buckets of "
         "4 at a load of 0.96 this is true below 0.5% ((log2(1/ε) + 3)/0.95 gives 0.37%), with buckets of 2 below "

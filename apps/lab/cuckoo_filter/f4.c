@@ -59,6 +59,6 @@ const lab_claim lab_F4 = {
     .title = "loads that cuckoo filters reach",
     .sentence = "A cuckoo filter reaches loads of 0.5, 0.84, 0.95 and 0.98 with 1, 2, 4 and 8 slots per bucket.",
     .formula = "α = x/(2b·Q(x, b)), x·Q(x, b) = 2b·Q(x, b + 1)",
-    .code = "src/family/nest_search.h",
+    .code = "src/filters/common/cuckoo_search.h",
     .run = run,
 };

@@ -99,6 +99,6 @@ const lab_claim lab_F5 = {
     .title = "copies of a key",
     .sentence = "2b copies of a key fit. One more is refused, and the refusal changes nothing.",
     .formula = NULL,
-    .code = "src/family/nest_search.h",
+    .code = "src/filters/common/cuckoo_search.h",
     .run = run,
 };

@@ -184,6 +184,6 @@ const lab_claim lab_F7 = {
     .sentence = "Fingerprints need Ω(log n/b) bits. With fewer, more than 2b keys share both buckets and the "
                 "fingerprint, and the load that a filter reaches falls.",
     .formula = "P(refusal) ≥ 1 − (1 − p)^{M·F}, p = P(Bin(n, 1/(M·F)) > 2b)",
-    .code = "src/core/fit.c",
+    .code = "src/plan/fit.c",
     .run = run,
 };

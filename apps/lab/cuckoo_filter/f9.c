@@ -81,6 +81,6 @@ const lab_claim lab_F9 = {
     .title = "removing a key that was never added",
     .sentence = "Removing a key that was never added can lose another key, with about the false positive rate.",
     .formula = "P(lost) = (n/C)·(1 − 1/C)^{n−1}, C = M·(2^{f} − 1)",
-    .code = "src/family/nest_search.h",
+    .code = "src/filters/common/cuckoo_search.h",
     .run = run,
 };

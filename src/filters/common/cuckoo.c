@@ -1,11 +1,11 @@
-/* Planning for the cuckoo kinds, and what little they share at run time. See nest.h for the layout. */
-#include "family/nest.h"
+/* Planning for the cuckoo kinds, and what little they share at run time. See layout.h for the layout. */
+#include "filters/common/cuckoo.h"
 
 #include <math.h>
 
-#include "family/nest_search.h"
+#include "filters/common/cuckoo_search.h"
 
-void kithi_nest_detach(kith_filter *f) {
+void kithi_cf_detach(kith_filter *f) {
     kithi_search *s = f->state;
     if (s != NULL)
         kithi_release(&f->allocator, s, s->bytes);
@@ -23,16 +23,16 @@ static bool spare_is_clear(const kith_filter *f, const uint8_t *region, uint64_t
     return any == 0;
 }
 
-const char *kithi_nest_check(const kithi_nest *nest, const kith_filter *f) {
-    uint64_t region_slots = nest->region_slots(&f->head);
-    uint64_t stride = kithi_nest_stride(&f->head, region_slots);
+const char *kithi_cf_check(const kithi_cf_layout *layout, const kith_filter *f) {
+    uint64_t region_slots = layout->region_slots(&f->head);
+    uint64_t stride = kithi_cf_stride(&f->head, region_slots);
     uint64_t used = 0;
     for (uint64_t r = 0; r < f->head.params[KITHI_REGIONS]; r++) {
         const uint8_t *region = f->body + r * stride;
         for (uint64_t slot = 0; slot < region_slots; slot++) {
-            uint32_t code = kithi_nest_get(f, region, (uint32_t)slot);
+            uint32_t code = kithi_cf_get(f, region, (uint32_t)slot);
             uint64_t place, fingerprint;
-            if (code != 0 && !nest->decode(&f->head, (uint32_t)slot, code, &place, &fingerprint))
+            if (code != 0 && !layout->decode(&f->head, (uint32_t)slot, code, &place, &fingerprint))
                 return "a slot holds a code that no key has there";
             used += code != 0;
         }
@@ -50,7 +50,7 @@ const char *kithi_nest_check(const kithi_nest *nest, const kith_filter *f) {
 #define REGION_SLOTS_MAX (UINT64_C(1) << 31)
 #define DIGEST_BITS 60
 
-kith_status kithi_nest_choose(kithi_fit fit, const kithi_request *request, unsigned slot_bits, kithi_head *head) {
+kith_status kithi_cf_choose(kithi_fit fit, const kithi_request *request, unsigned slot_bits, kithi_head *head) {
     kithi_fit_size size;
     if (!kithi_fit_choose(&fit, request->capacity, request->rate, slot_bits, &size)) {
         /* Regions of at most 2^f buckets may be too small for any number of them to be sure of their keys. */
@@ -68,14 +68,14 @@ kith_status kithi_nest_choose(kithi_fit fit, const kithi_request *request, unsig
     return KITH_OK;
 }
 
-kith_status kithi_nest_shape(kithi_fit fit, const kithi_head *head, kithi_shape *shape) {
+kith_status kithi_cf_shape(kithi_fit fit, const kithi_head *head, kithi_shape *shape) {
     uint64_t slot_bits = head->params[KITHI_SLOT_BITS], half = head->params[KITHI_HALF];
     uint64_t regions = head->params[KITHI_REGIONS];
     if (slot_bits > 32 || half == 0 || half >= REGION_SLOTS_MAX || regions == 0)
         return KITH_E_CORRUPT;
     uint64_t region_slots = kithi_fit_region_slots(&fit, half), cells, body_bytes;
     if (region_slots > REGION_SLOTS_MAX || !kithi_mul(regions, region_slots, &cells) ||
-        !kithi_mul(regions, kithi_nest_stride(head, region_slots), &body_bytes) || body_bytes > UINT64_C(1) << 62)
+        !kithi_mul(regions, kithi_cf_stride(head, region_slots), &body_bytes) || body_bytes > UINT64_C(1) << 62)
         return KITH_E_CORRUPT;
     shape->body_bytes = body_bytes;
     shape->cells = cells;
@@ -83,11 +83,11 @@ kith_status kithi_nest_shape(kithi_fit fit, const kithi_head *head, kithi_shape 
     shape->hashes = 0;
     shape->fingerprint_bits = (unsigned)slot_bits - fit.code_bits;
     shape->lines = 2;
-    shape->capabilities = KITHI_NEST_CAPABILITIES;
+    shape->capabilities = KITHI_CF_CAPABILITIES;
     return KITH_OK;
 }
 
-kithi_expectation kithi_nest_expect(kithi_fit fit, kithi_fit_size size, uint64_t n) {
+kithi_expectation kithi_cf_expect(kithi_fit fit, kithi_fit_size size, uint64_t n) {
     return (kithi_expectation){
         kithi_fit_rate(&fit, &size, n),
         fmin(1, kithi_fit_room_failure(&fit, &size, n) + kithi_fit_crowding(&fit, &size, n)),

@@ -1,12 +1,12 @@
-/* family/nest_batch.h: batches over a nest, and all verbs of a cuckoo kind.
+/* filters/common/cuckoo_batch.h: batches over a layout, and all verbs of a cuckoo kind.
  *
  * Batches look at a place as a whole: its slots are neighbours, so one load holds them all where they have 64 bits or
  * less, which is up to 16 bits a slot for b = 4 and 28 (or 32) for windows. Codes are compared and empty slots found in all of
  * them at once, by arithmetic on the word (kithi_zero_slots). Wider slots go the way of single keys. */
-#ifndef KITHI_FAMILY_NEST_BATCH_H
-#define KITHI_FAMILY_NEST_BATCH_H
+#ifndef KITHI_FILTERS_CUCKOO_BATCH_H
+#define KITHI_FILTERS_CUCKOO_BATCH_H
 
-#include "family/nest_search.h"
+#include "filters/common/cuckoo_search.h"
 
 /* Digests that a batch runs ahead of itself: half of KITHI_AHEAD, as each asks for two lines. */
 #define KITHI_SPOTS_AHEAD (KITHI_AHEAD / 2)
@@ -19,13 +19,13 @@ typedef struct kithi_spot {
 } kithi_spot;
 
 /* Finds the places of a digest and asks for their lines. */
-KITHI_INLINE void kithi_nest_spot(const kithi_nest *nest, const kithi_nest_frame *frame, uint64_t digest,
-                                  kithi_spot *spot) {
+KITHI_INLINE void kithi_cf_spot(const kithi_cf_layout *layout, const kithi_cf_frame *frame, uint64_t digest,
+                                kithi_spot *spot) {
     kithi_place at = kithi_place_of(digest, frame->regions, frame->places);
     uint64_t fingerprint = kithi_fingerprint(at, frame->top);
     uint32_t first[2];
-    nest->first_slots(&frame->head, at.place, fingerprint, first);
-    spot->codes = kithi_nest_code(nest, fingerprint, 0) * frame->ones + frame->steps;
+    layout->first_slots(&frame->head, at.place, fingerprint, first);
+    spot->codes = kithi_cf_code(layout, fingerprint, 0) * frame->ones + frame->steps;
     uint8_t *region = frame->body + at.region * frame->stride;
     for (unsigned i = 0; i < 2; i++) {
         uint64_t bit = (uint64_t)first[i] * frame->slot_bits;
@@ -40,20 +40,20 @@ KITHI_INLINE uint64_t kithi_spot_slots(const kithi_spot *spot, unsigned i) {
     return kithi_load64(spot->at[i]) >> spot->shift[i];
 }
 
-KITHI_INLINE bool kithi_spot_has(const kithi_nest_frame *frame, const kithi_spot *spot) {
+KITHI_INLINE bool kithi_spot_has(const kithi_cf_frame *frame, const kithi_spot *spot) {
     return (kithi_zero_slots(frame, kithi_spot_slots(spot, 0) ^ spot->codes) |
             kithi_zero_slots(frame, kithi_spot_slots(spot, 1) ^ spot->codes)) != 0;
 }
 
 /* Turns the slot that `zero` (of kithi_zero_slots) points to in place i from empty to the key's code, or back. */
-KITHI_INLINE void kithi_spot_flip(const kithi_nest_frame *frame, const kithi_spot *spot, unsigned i, uint64_t zero) {
+KITHI_INLINE void kithi_spot_flip(const kithi_cf_frame *frame, const kithi_spot *spot, unsigned i, uint64_t zero) {
     unsigned low = (unsigned)__builtin_ctzll(zero) - (frame->slot_bits - 1);
     uint64_t slot = ((UINT64_C(1) << frame->slot_bits) - 1) << low;
     kithi_store64(spot->at[i], kithi_load64(spot->at[i]) ^ (spot->codes & slot) << spot->shift[i]);
 }
 
 /* The key's code into an empty slot. False: there is none. */
-KITHI_INLINE bool kithi_spot_put(const kithi_nest *nest, const kithi_nest_frame *frame, const kithi_spot *spot) {
+KITHI_INLINE bool kithi_spot_put(const kithi_cf_layout *layout, const kithi_cf_frame *frame, const kithi_spot *spot) {
     uint64_t zero[2];
     unsigned empty[2];
     for (unsigned i = 0; i < 2; i++) {
@@ -62,13 +62,13 @@ KITHI_INLINE bool kithi_spot_put(const kithi_nest *nest, const kithi_nest_frame 
     }
     if ((zero[0] | zero[1]) == 0)
         return false;
-    unsigned i = kithi_nest_takes_second(nest, empty);
+    unsigned i = kithi_cf_takes_second(layout, empty);
     kithi_spot_flip(frame, spot, i, zero[i]);
     return true;
 }
 
 /* The key's code, where it is met first, out of its slot. */
-KITHI_INLINE bool kithi_spot_take(const kithi_nest_frame *frame, const kithi_spot *spot) {
+KITHI_INLINE bool kithi_spot_take(const kithi_cf_frame *frame, const kithi_spot *spot) {
     for (unsigned i = 0; i < 2; i++) {
         uint64_t zero = kithi_zero_slots(frame, kithi_spot_slots(spot, i) ^ spot->codes);
         if (zero == 0)
@@ -80,20 +80,20 @@ KITHI_INLINE bool kithi_spot_take(const kithi_nest_frame *frame, const kithi_spo
 }
 
 /* The frame of a batch, and the spots of its first digests. False: places do not fit in words, and there are none. */
-KITHI_INLINE bool kithi_nest_begin(const kithi_nest *nest, const kith_filter *f, const uint64_t *digests, size_t n,
-                                   kithi_nest_frame *frame, kithi_spot *ahead) {
-    if (!kithi_nest_frame_of(nest, f, frame))
+KITHI_INLINE bool kithi_cf_begin(const kithi_cf_layout *layout, const kith_filter *f, const uint64_t *digests, size_t n,
+                                 kithi_cf_frame *frame, kithi_spot *ahead) {
+    if (!kithi_cf_frame_of(layout, f, frame))
         return false;
     for (size_t i = 0; i < n && i < KITHI_SPOTS_AHEAD; i++)
-        kithi_nest_spot(nest, frame, digests[i], &ahead[i]);
+        kithi_cf_spot(layout, frame, digests[i], &ahead[i]);
     return true;
 }
 
-KITHI_INLINE size_t kithi_nest_has_many(const kithi_nest *nest, const kith_filter *f, const uint64_t *digests, size_t n,
-                                        uint64_t *maybe) {
-    kithi_nest_frame frame;
+KITHI_INLINE size_t kithi_cf_has_many(const kithi_cf_layout *layout, const kith_filter *f, const uint64_t *digests,
+                                      size_t n, uint64_t *maybe) {
+    kithi_cf_frame frame;
     kithi_spot ahead[KITHI_SPOTS_AHEAD];
-    bool narrow = kithi_nest_begin(nest, f, digests, n, &frame, ahead);
+    bool narrow = kithi_cf_begin(layout, f, digests, n, &frame, ahead);
     size_t yes = 0;
     for (size_t from = 0; from < n; from += 64) {
         size_t count = n - from < 64 ? n - from : 64;
@@ -102,10 +102,10 @@ KITHI_INLINE size_t kithi_nest_has_many(const kithi_nest *nest, const kith_filte
             kithi_spot *spot = &ahead[i % KITHI_SPOTS_AHEAD];
             word |= (uint64_t)kithi_spot_has(&frame, spot) << i;
             if (n - from - i > KITHI_SPOTS_AHEAD)
-                kithi_nest_spot(nest, &frame, digests[from + i + KITHI_SPOTS_AHEAD], spot);
+                kithi_cf_spot(layout, &frame, digests[from + i + KITHI_SPOTS_AHEAD], spot);
         }
         for (size_t i = 0; i < count && !narrow; i++)
-            word |= (uint64_t)kithi_nest_has(nest, f, digests[from + i]) << i;
+            word |= (uint64_t)kithi_cf_has(layout, f, digests[from + i]) << i;
         if (maybe != NULL)
             maybe[from / 64] = word;
         yes += kithi_popcount(word);
@@ -115,41 +115,41 @@ KITHI_INLINE size_t kithi_nest_has_many(const kithi_nest *nest, const kith_filte
 
 /* What finds an empty slot among its own goes there, or others move for it; what does not fit goes the way of single keys,
  * which finds the reason. */
-KITHI_INLINE kith_status kithi_nest_add_many(const kithi_nest *nest, kith_filter *f, const uint64_t *digests, size_t n,
-                                             uint64_t *was_new, size_t *done) {
-    kithi_nest_frame frame;
+KITHI_INLINE kith_status kithi_cf_add_many(const kithi_cf_layout *layout, kith_filter *f, const uint64_t *digests,
+                                           size_t n, uint64_t *was_new, size_t *done) {
+    kithi_cf_frame frame;
     kithi_spot ahead[KITHI_SPOTS_AHEAD];
-    bool narrow = kithi_nest_begin(nest, f, digests, n, &frame, ahead);
+    bool narrow = kithi_cf_begin(layout, f, digests, n, &frame, ahead);
     for (size_t i = 0; i < n; i++) {
         kithi_spot *spot = &ahead[i % KITHI_SPOTS_AHEAD];
         bool is_new = narrow && !kithi_spot_has(&frame, spot);
         kith_status status = KITH_E_FULL;
         if (narrow && f->head.count < f->head.capacity) {
-            status = kithi_spot_put(nest, &frame, spot) ? KITH_OK : kithi_nest_squeeze(nest, f, &frame, digests[i]);
+            status = kithi_spot_put(layout, &frame, spot) ? KITH_OK : kithi_cf_squeeze(layout, f, &frame, digests[i]);
             f->head.count += status == KITH_OK;
         }
         if (status != KITH_OK && status != KITH_E_MEMORY)
-            status = kithi_nest_add(nest, f, digests[i], &is_new);
+            status = kithi_cf_add(layout, f, digests[i], &is_new);
         if (status != KITH_OK)
             return status;
         kithi_bitmap_set(was_new, i, is_new);
         ++*done;
         if (narrow && n - i > KITHI_SPOTS_AHEAD)
-            kithi_nest_spot(nest, &frame, digests[i + KITHI_SPOTS_AHEAD], spot);
+            kithi_cf_spot(layout, &frame, digests[i + KITHI_SPOTS_AHEAD], spot);
     }
     return KITH_OK;
 }
 
-KITHI_INLINE kith_status kithi_nest_remove_many(const kithi_nest *nest, kith_filter *f, const uint64_t *digests,
-                                                size_t n, size_t *done) {
-    kithi_nest_frame frame;
+KITHI_INLINE kith_status kithi_cf_remove_many(const kithi_cf_layout *layout, kith_filter *f, const uint64_t *digests,
+                                              size_t n, size_t *done) {
+    kithi_cf_frame frame;
     kithi_spot ahead[KITHI_SPOTS_AHEAD];
-    bool narrow = kithi_nest_begin(nest, f, digests, n, &frame, ahead);
+    bool narrow = kithi_cf_begin(layout, f, digests, n, &frame, ahead);
     for (size_t i = 0; i < n; i++) {
         kithi_spot *spot = &ahead[i % KITHI_SPOTS_AHEAD];
         kith_status status = KITH_OK;
         if (!narrow)
-            status = kithi_nest_remove(nest, f, digests[i]);
+            status = kithi_cf_remove(layout, f, digests[i]);
         else if (f->head.count > 0 && kithi_spot_take(&frame, spot))
             f->head.count--;
         else
@@ -158,57 +158,56 @@ KITHI_INLINE kith_status kithi_nest_remove_many(const kithi_nest *nest, kith_fil
             return status;
         ++*done;
         if (narrow && n - i > KITHI_SPOTS_AHEAD)
-            kithi_nest_spot(nest, &frame, digests[i + KITHI_SPOTS_AHEAD], spot);
+            kithi_cf_spot(layout, &frame, digests[i + KITHI_SPOTS_AHEAD], spot);
     }
     return KITH_OK;
 }
 
-/* The verbs of a cuckoo kind over its nest. A nest is a constant, so they are compiled with the kind's own functions. */
-#define KITHI_NEST_VERBS(nest)                                                                                         \
+/* The verbs of a cuckoo kind over its layout. A layout is a constant, so they are compiled with the kind's own functions. */
+#define KITHI_CF_VERBS(layout)                                                                                         \
     static bool has(const kith_filter *f, uint64_t digest) {                                                           \
-        return kithi_nest_has(&(nest), f, digest);                                                                     \
+        return kithi_cf_has(&(layout), f, digest);                                                                     \
     }                                                                                                                  \
     static bool look(const kith_filter *f, uint64_t digest, kith_look told, void *context) {                           \
-        return kithi_nest_look(&(nest), f, digest, told, context);                                                     \
+        return kithi_cf_look(&(layout), f, digest, told, context);                                                     \
     }                                                                                                                  \
     static uint64_t cell(const kith_filter *f, uint64_t number) {                                                      \
-        return kithi_nest_cell(&(nest), f, number);                                                                    \
+        return kithi_cf_cell(&(layout), f, number);                                                                    \
     }                                                                                                                  \
     static uint64_t copies(const kith_filter *f, uint64_t digest) {                                                    \
-        return kithi_nest_copies(&(nest), f, digest);                                                                  \
+        return kithi_cf_copies(&(layout), f, digest);                                                                  \
     }                                                                                                                  \
     static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {                                           \
-        return kithi_nest_add(&(nest), f, digest, was_new);                                                            \
+        return kithi_cf_add(&(layout), f, digest, was_new);                                                            \
     }                                                                                                                  \
     static kith_status remove_one(kith_filter *f, uint64_t digest) {                                                   \
-        return kithi_nest_remove(&(nest), f, digest);                                                                  \
+        return kithi_cf_remove(&(layout), f, digest);                                                                  \
     }                                                                                                                  \
     static kith_status merge(kith_filter *into, const kith_filter *from) {                                             \
-        return kithi_nest_merge(&(nest), into, from);                                                                  \
+        return kithi_cf_merge(&(layout), into, from);                                                                  \
     }                                                                                                                  \
     static void stats(const kith_filter *f, kith_filter_stats *told) {                                                 \
-        kithi_nest_stats(&(nest), f, told);                                                                            \
+        kithi_cf_stats(&(layout), f, told);                                                                            \
     }                                                                                                                  \
     static const char *check(const kith_filter *f) {                                                                   \
-        return kithi_nest_check(&(nest), f);                                                                           \
+        return kithi_cf_check(&(layout), f);                                                                           \
     }                                                                                                                  \
     KITHI_INLINE size_t has_body(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {           \
-        return kithi_nest_has_many(&(nest), f, digests, n, maybe);                                                     \
+        return kithi_cf_has_many(&(layout), f, digests, n, maybe);                                                     \
     }                                                                                                                  \
     KITHI_INLINE kith_status add_body(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,            \
                                       size_t *done) {                                                                  \
-        return kithi_nest_add_many(&(nest), f, digests, n, was_new, done);                                             \
+        return kithi_cf_add_many(&(layout), f, digests, n, was_new, done);                                             \
     }                                                                                                                  \
     KITHI_INLINE kith_status remove_body(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {            \
-        return kithi_nest_remove_many(&(nest), f, digests, n, done);                                                   \
+        return kithi_cf_remove_many(&(layout), f, digests, n, done);                                                   \
     }                                                                                                                  \
     KITHI_HAS_MANY(has_body)                                                                                           \
     KITHI_ADD_MANY(add_body)                                                                                           \
     KITHI_REMOVE_MANY(remove_body)
 
-#define KITHI_NEST_RECORD                                                                                              \
-    .has = has, .look = look, .cell = cell, .add = add, .kernels = KITHI_KERNELS, .regions = kithi_nest_regions,       \
-    .remove = remove_one, .copies = copies, .merge = merge, .stats = stats, .check = check,                            \
-    .detach = kithi_nest_detach
+#define KITHI_CF_RECORD                                                                                                \
+    .has = has, .look = look, .cell = cell, .add = add, .kernels = KITHI_KERNELS, .regions = kithi_cf_regions,         \
+    .remove = remove_one, .copies = copies, .merge = merge, .stats = stats, .check = check, .detach = kithi_cf_detach
 
 #endif

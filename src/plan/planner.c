@@ -9,6 +9,8 @@
 
 #include "format/notes.h"
 #include "kind.h"
+#include "registry.h"
+#include "plan/planner.h"
 
 /* Two digests are equal with probability 2^-64, whatever the filter: with n keys in, n/2^64 of all absent keys meet the
  * digest of one that is in. That must stay under a hundredth of the rate. */

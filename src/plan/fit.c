@@ -1,5 +1,5 @@
 /* Where the numbers come from. Regions of 2^10 to 2^18 slots were filled until a key found no room, with the search of
- * family/nest_search.h, 80 to 310,000 seeds each. The load reached has a mean that does not depend on the size, a standard
+ * filters/common/cuckoo_search.h, 80 to 310,000 seeds each. The load reached has a mean that does not depend on the size, a standard
  * deviation of spread / sqrt(slots), and a left tail heavier than normal:
  *
  *     places         mean load   spread     seen in 90,000 to 270,000 regions of 1024 slots: once in 10^4 under
@@ -15,7 +15,7 @@
  * where a search is still short: slot by slot, windows at 0.945 took 6 slots on average and 3,400 at worst, at 0.96 22 and
  * 34,000, for one and a half percent of the bytes. At b = 1 failures are knots of every size, and 4 / (1 - load/0.48)^3 of the
  * smallest stands for them. */
-#include "core/fit.h"
+#include "plan/fit.h"
 
 #include <math.h>
 

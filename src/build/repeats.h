@@ -1,6 +1,6 @@
-/* core/repeats.h: which of many digests came before. */
-#ifndef KITHI_CORE_REPEATS_H
-#define KITHI_CORE_REPEATS_H
+/* build/repeats.h: which of many digests came before. */
+#ifndef KITHI_BUILD_REPEATS_H
+#define KITHI_BUILD_REPEATS_H
 
 #include "core/alloc.h"
 

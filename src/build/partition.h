@@ -1,4 +1,4 @@
-/* core/partition.h: digests sorted by stretches of the filter that they belong to.
+/* build/partition.h: digests sorted by stretches of the filter that they belong to.
  *
  * Adds and lookups at random all over a large body wait for memory. Sorted by stretches of it that fit in a core's
  * cache, they do not; and stretches that share no byte can be worked on in several threads. Sorting reads and writes
@@ -9,8 +9,8 @@
  *
  * The order within a part is that of the input, so a filter that is filled part by part gets the bytes of one that is
  * filled in order. */
-#ifndef KITHI_CORE_PARTITION_H
-#define KITHI_CORE_PARTITION_H
+#ifndef KITHI_BUILD_PARTITION_H
+#define KITHI_BUILD_PARTITION_H
 
 #include "core/alloc.h"
 #include "core/bits.h"

@@ -1,6 +1,6 @@
-/* family/record.h: reading and writing the records of table_kind.h. */
-#ifndef KITHI_FAMILY_RECORD_H
-#define KITHI_FAMILY_RECORD_H
+/* tables/common/record.h: reading and writing the records of table_kind.h. */
+#ifndef KITHI_TABLES_RECORD_H
+#define KITHI_TABLES_RECORD_H
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* core/fit.h: how many slots n fingerprints need so that all of them go in.
+/* plan/fit.h: how many slots n fingerprints need so that all of them go in.
  *
  * Two things can keep distinct keys out of a cuckoo filter.
  *
@@ -18,8 +18,8 @@
  *
  * n keys occupy n cells at most, so no filter has a rate above n/(R P F), whatever the keys. Sizes are chosen by this
  * bound. */
-#ifndef KITHI_CORE_FIT_H
-#define KITHI_CORE_FIT_H
+#ifndef KITHI_PLAN_FIT_H
+#define KITHI_PLAN_FIT_H
 
 #include <stdbool.h>
 #include <stdint.h>

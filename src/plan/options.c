@@ -1,6 +1,6 @@
 /* The strings in a kith_option are both what a tool shows and what is checked here: "4..32" and "halves|simple" are the
  * grammar of a value, so that the two can't drift apart. */
-#include "core/options.h"
+#include "plan/options.h"
 
 #include <assert.h>
 #include <string.h>

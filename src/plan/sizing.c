@@ -1,6 +1,6 @@
 /* Formulas for Bloom kinds (see the header). Products of many near-one factors are taken in logarithms, with log1p and
  * expm1 so that nothing is lost where 1/slice is far below the rounding of 1. */
-#include "core/sizing.h"
+#include "plan/sizing.h"
 
 #include <math.h>
 

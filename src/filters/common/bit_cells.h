@@ -1,14 +1,14 @@
-/* family/bits.h: what the Bloom kinds have in common: a body of bits that are only ever set, a count of keys that
+/* filters/common/bit_cells.h: what the Bloom kinds have in common: a body of bits that are only ever set, a count of keys that
  * changed one, and the guard.
  *
  * A Bloom filter is full when `count` reaches its capacity, or when more bits are set than that many keys would set but
  * once in 10^9 filters (the fill limit, a parameter): keys chosen to set more bits than their share are stopped. A key
  * that the filter already answers for changes nothing and is never refused. */
-#ifndef KITHI_FAMILY_BITS_H
-#define KITHI_FAMILY_BITS_H
+#ifndef KITHI_FILTERS_BIT_CELLS_H
+#define KITHI_FILTERS_BIT_CELLS_H
 
 #include "core/mix.h"
-#include "core/sizing.h"
+#include "plan/sizing.h"
 #include "kernels.h"
 
 /* The parameter that holds the fill limit, for every Bloom kind. */
@@ -23,7 +23,7 @@ static inline bool kithi_bits_full(const kith_filter *f, uint64_t fill) {
 }
 
 /* Books an add of which `set_bits` bits were new. */
-static inline void kithi_bits_book(kith_filter *f, unsigned set_bits, bool *was_new) {
+static inline void kithi_bits_count_add(kith_filter *f, unsigned set_bits, bool *was_new) {
     *was_new = set_bits != 0;
     f->head.count += *was_new;
     f->head.fill += set_bits;

@@ -1,4 +1,4 @@
-/* family/counters.h: what the counting kinds have in common: cells that are counters of 4 bits, so that keys go again.
+/* filters/common/counter_cells.h: what the counting kinds have in common: cells that are counters of 4 bits, so that keys go again.
  *
  *     counter c  =  low (c even) or high (c odd) half of byte c / 2
  *
@@ -16,11 +16,11 @@
  * refused may depend on it: a key whose counters are all shared may take 14 copies when it comes first, fewer when it
  * comes last.
  *
- * The header's fill is the number of counters that are not 0; the guard against chosen keys is bloom's (family/bits.h). */
-#ifndef KITHI_FAMILY_COUNTERS_H
-#define KITHI_FAMILY_COUNTERS_H
+ * The header's fill is the number of counters that are not 0; the guard against chosen keys is bloom's (filters/common/bit_cells.h). */
+#ifndef KITHI_FILTERS_COUNTER_CELLS_H
+#define KITHI_FILTERS_COUNTER_CELLS_H
 
-#include "family/bits.h"
+#include "filters/common/bit_cells.h"
 
 #define KITHI_COUNTER_BITS 4
 #define KITHI_COUNTER_TOP 15

@@ -1,4 +1,4 @@
-/* family/slices.h: kinds whose cells are k slices of equal length, with one cell of a key in each: bloom and counting.
+/* filters/common/slices.h: kinds whose cells are k slices of equal length, with one cell of a key in each: bloom and counting.
  *
  * A key's cells lie k lines apart, all over the body, and a batch is as fast as its lines come. So many are asked for
  * before the first is looked at:
@@ -7,14 +7,14 @@
  *                their cell of slice 1, and so on. An absent key costs two lines on average, a present one k, and the
  *                lines of a round come together.
  *     changes    all k lines of each digest of a group, then one digest after the other */
-#ifndef KITHI_FAMILY_SLICES_H
-#define KITHI_FAMILY_SLICES_H
+#ifndef KITHI_FILTERS_SLICES_H
+#define KITHI_FILTERS_SLICES_H
 
 #include <assert.h>
 
 #include "core/mix.h"
-#include "core/sizing.h"
-#include "family/bits.h"
+#include "plan/sizing.h"
+#include "filters/common/bit_cells.h"
 #include "kernels.h"
 
 enum { KITHI_K, KITHI_SLICE };

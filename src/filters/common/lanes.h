@@ -1,4 +1,4 @@
-/* family/lanes.h: what the blocked kinds have in common: a key has one cell in each of 4, 8 or 16 lanes of one block, the
+/* filters/common/lanes.h: what the blocked kinds have in common: a key has one cell in each of 4, 8 or 16 lanes of one block, the
  * 64 bytes of a cache line.
  *
  *     body     | block 0 | block 1 |  …  |  block B-1  |        block of digest d = high half of (d * B)
@@ -11,14 +11,14 @@
  * steps: widen bytes to lanes, shift right by a constant, shift 1 left by the result.
  *
  * Inlined with `lanes` a constant (KITHI_BY_LANES), every index but the cell's own is one too. */
-#ifndef KITHI_FAMILY_LANES_H
-#define KITHI_FAMILY_LANES_H
+#ifndef KITHI_FILTERS_LANES_H
+#define KITHI_FILTERS_LANES_H
 
 #include <assert.h>
 
 #include "core/mix.h"
-#include "core/sizing.h"
-#include "family/bits.h"
+#include "plan/sizing.h"
+#include "filters/common/bit_cells.h"
 #include "kernels.h"
 
 /* Parameters that every blocked kind has in these places, beside KITHI_FILL_LIMIT. */

@@ -3,13 +3,13 @@
  *     digests  ->  their number without repeats  ->  sorted by parts  ->  part by part, without repeats, into the filter
  *
  * Repeats. Equal digests are one key (unless a multiset is asked for), and the kinds whose bytes depend on the order of
- * adds must see each key where it first occurs (core/repeats.h). The filter itself is the best witness: who is answered
+ * adds must see each key where it first occurs (build/repeats.h). The filter itself is the best witness: who is answered
  * no when he is added has not come before. So all are added, and only the few that were answered yes are looked into. If
  * there are no repeats among them, as in most lists, that was all; if there are, what they spoiled is emptied and filled
  * again without them. Kinds that keep no copies take a repeat for what it is; of them only the number of keys must be
  * known, where the spec does not give it.
  *
- * Parts. A kind with regions (kind.h) can be filled region by region: the parts of core/partition.h stay in cache, equal
+ * Parts. A kind with regions (kind.h) can be filled region by region: the parts of build/partition.h stay in cache, equal
  * digests lie in one part, and threads take one part after the other. Each thread has a handle of its own on the filter's
  * body, whose count and fill are added up at the end. The result is that of adds in order, or so it is when all goes well;
  * when anything fails, the plain way finds out what adds in order would have said.
@@ -22,9 +22,10 @@
 
 #include "core/hash.h"
 #include "core/parallel.h"
-#include "core/partition.h"
-#include "core/repeats.h"
+#include "build/partition.h"
+#include "build/repeats.h"
 #include "kind.h"
+#include "plan/planner.h"
 
 /* ---- parts ---- */
 
@@ -47,10 +48,10 @@ typedef struct filling {
 } filling;
 
 /* Where digests go that no others go to, and which is empty: `bytes` from `at` on, or, with 0, the whole of a filter. */
-typedef struct stretch {
+typedef struct byte_range {
     uint8_t *at;
     uint64_t bytes;
-} stretch;
+} byte_range;
 
 #define GUESS 4096            /* digests after which the guess that there are no repeats is looked at */
 #define SUSPECTS (GUESS / 16) /* more than a filter of any use says yes to by chance */
@@ -70,14 +71,14 @@ static kith_status add_at_a_guess(const kithi_kernels *kernels, kith_filter *f, 
     return KITH_OK;
 }
 
-static kith_status empty(kith_filter *f, stretch part) {
+static kith_status empty(kith_filter *f, byte_range part) {
     if (part.bytes == 0)
         return kith_filter_clear(f);
     memset(part.at, 0, part.bytes);
     return KITH_OK;
 }
 
-static kith_status add_without_repeats(const kithi_kernels *kernels, kith_filter *f, stretch part,
+static kith_status add_without_repeats(const kithi_kernels *kernels, kith_filter *f, byte_range part,
                                        const uint64_t *digests, size_t n) {
     if (n == 0)
         return KITH_OK;
@@ -102,9 +103,9 @@ static kith_status add_without_repeats(const kithi_kernels *kernels, kith_filter
     return status;
 }
 
-static stretch stretch_of(const filling *w, const kith_filter *f, unsigned part) {
+static byte_range range_of(const filling *w, const kith_filter *f, unsigned part) {
     uint64_t region_bytes = f->head.body_bytes / w->cut.regions, first = kithi_first_region(w->cut, part);
-    return (stretch){f->body + first * region_bytes, (kithi_first_region(w->cut, part + 1) - first) * region_bytes};
+    return (byte_range){f->body + first * region_bytes, (kithi_first_region(w->cut, part + 1) - first) * region_bytes};
 }
 
 static void fill_parts(void *context, unsigned thread) {
@@ -114,7 +115,7 @@ static void fill_parts(void *context, unsigned thread) {
         const uint64_t *digests = w->parted + w->starts[p];
         size_t n = w->starts[p + 1] - w->starts[p], done = 0;
         if (w->drop_repeats)
-            w->statuses[thread] = add_without_repeats(w->kernels, mine, stretch_of(w, mine, p), digests, n);
+            w->statuses[thread] = add_without_repeats(w->kernels, mine, range_of(w, mine, p), digests, n);
         else
             w->statuses[thread] = w->kernels->add_many(mine, digests, n, NULL, &done);
     }
@@ -208,7 +209,7 @@ static kith_status fill(kith_filter *f, const uint64_t *digests, size_t n, bool 
         return status;
     f->sealed = false;
     size_t done = 0;
-    return drop_repeats ? add_without_repeats(kithi_kernels_of(f), f, (stretch){NULL, 0}, digests, n)
+    return drop_repeats ? add_without_repeats(kithi_kernels_of(f), f, (byte_range){NULL, 0}, digests, n)
                         : kithi_kernels_of(f)->add_many(f, digests, n, NULL, &done);
 }
 

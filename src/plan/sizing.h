@@ -1,4 +1,4 @@
-/* core/sizing.h: the formulas behind the plans of Bloom kinds. n keys, m bits or slots, k hashes, rate epsilon.
+/* plan/sizing.h: the formulas behind the plans of Bloom kinds. n keys, m bits or slots, k hashes, rate epsilon.
  *
  * `rate` functions return the expectation of a filter's false-positive rate over a random hash, exactly and for every
  * n. But a plan promises the rate of the one filter that is built, and the rates of single filters scatter around
@@ -6,8 +6,8 @@
  * of about 1 in 1000, and sizes are chosen so that this bound is at most the promised rate. The promise is 1 in 200;
  * the margin covers the approximations. tests/unit/quantiles.c compares them with exact distributions,
  * single_filters_keep_the_promised_rate in tests/contract with the filters themselves. */
-#ifndef KITHI_CORE_SIZING_H
-#define KITHI_CORE_SIZING_H
+#ifndef KITHI_PLAN_SIZING_H
+#define KITHI_PLAN_SIZING_H
 
 #include <stdbool.h>
 #include <stdint.h>

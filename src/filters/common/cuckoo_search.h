@@ -1,4 +1,4 @@
-/* family/nest_search.h: verbs that change a nest, and the search for room. See nest.h for the layout.
+/* filters/common/cuckoo_search.h: verbs that change a layout, and the search for room. See layout.h for the layout.
  *
  * Where a key goes. Of the two places of a key a bucket with more empty slots is taken, of equals the first: at a load
  * of 0.95 with b = 4 one add in twelve finds both full, instead of one in eight when the first is taken always. Windows
@@ -17,13 +17,13 @@
  * 4,096 at first. A search that needs more starts again with eight times as many.
  *
  * All of it is compiled into each kind, with the kind's own functions. */
-#ifndef KITHI_FAMILY_NEST_SEARCH_H
-#define KITHI_FAMILY_NEST_SEARCH_H
+#ifndef KITHI_FILTERS_CUCKOO_SEARCH_H
+#define KITHI_FILTERS_CUCKOO_SEARCH_H
 
 #include <assert.h>
 #include <string.h>
 
-#include "family/nest.h"
+#include "filters/common/cuckoo.h"
 
 typedef struct kithi_search_item {
     uint32_t first;  /* slot of the place */
@@ -78,45 +78,45 @@ KITHI_INLINE void kithi_search_queue(kithi_search *s, uint32_t *tail, uint32_t f
         s->queue[(*tail)++] = (kithi_search_item){first, parent, via};
 }
 
-static inline bool kithi_nest_ways_of_entry(const kithi_nest *nest, const kith_filter *f, uint32_t slot, uint32_t code,
-                                            kithi_ways *ways) {
+static inline bool kithi_cf_ways_of_entry(const kithi_cf_layout *layout, const kith_filter *f, uint32_t slot,
+                                          uint32_t code, kithi_candidates *candidates) {
     uint64_t place, fingerprint;
-    if (!nest->decode(&f->head, slot, code, &place, &fingerprint))
+    if (!layout->decode(&f->head, slot, code, &place, &fingerprint))
         return false;
-    kithi_nest_ways(nest, &f->head, place, fingerprint, ways);
+    kithi_cf_candidates(layout, &f->head, place, fingerprint, candidates);
     return true;
 }
 
 /* Where the entries of a place can go: the first slots of their own place and of the other; equal when nowhere. */
-typedef struct kithi_search_aims {
-    uint32_t own[KITHI_WAYS_MAX / 2], other[KITHI_WAYS_MAX / 2];
-} kithi_search_aims;
+typedef struct kithi_search_targets {
+    uint32_t own[KITHI_CANDIDATES_MAX / 2], other[KITHI_CANDIDATES_MAX / 2];
+} kithi_search_targets;
 
-KITHI_INLINE void kithi_search_aim(const kithi_nest *nest, const kith_filter *f, const uint8_t *region, uint32_t first,
-                                   kithi_search_aims *aims) {
-    unsigned slots = nest->place_slots(&f->head);
+KITHI_INLINE void kithi_search_target(const kithi_cf_layout *layout, const kith_filter *f, const uint8_t *region,
+                                      uint32_t first, kithi_search_targets *targets) {
+    unsigned slots = layout->place_slots(&f->head);
     for (unsigned i = 0; i < slots; i++) {
         uint64_t place, fingerprint;
         uint32_t to[2] = {first, first}; /* a code that no key has goes nowhere */
-        if (nest->decode(&f->head, first + i, kithi_nest_get(f, region, first + i), &place, &fingerprint))
-            nest->first_slots(&f->head, place, fingerprint, to);
-        aims->own[i] = to[0];
-        aims->other[i] = to[1];
+        if (layout->decode(&f->head, first + i, kithi_cf_get(f, region, first + i), &place, &fingerprint))
+            layout->first_slots(&f->head, place, fingerprint, to);
+        targets->own[i] = to[0];
+        targets->other[i] = to[1];
         __builtin_prefetch(region + (uint64_t)to[1] * f->head.params[KITHI_SLOT_BITS] / 8);
     }
 }
 
 /* The first empty slot among those of a place, counted from the first; `slots` when there is none. `frame` is NULL when
  * a place does not fit in a word. */
-KITHI_INLINE unsigned kithi_nest_empty_slot(const kith_filter *f, const kithi_nest_frame *frame, const uint8_t *region,
-                                            uint32_t first, unsigned slots) {
+KITHI_INLINE unsigned kithi_cf_empty_slot(const kith_filter *f, const kithi_cf_frame *frame, const uint8_t *region,
+                                          uint32_t first, unsigned slots) {
     unsigned i = 0;
     if (frame == NULL) {
-        while (i < slots && kithi_nest_get(f, region, first + i) != 0)
+        while (i < slots && kithi_cf_get(f, region, first + i) != 0)
             i++;
         return i;
     }
-    uint64_t zero = kithi_zero_slots(frame, kithi_nest_slots(frame, region, first));
+    uint64_t zero = kithi_zero_slots(frame, kithi_cf_slots(frame, region, first));
     return zero == 0 ? slots : (unsigned)__builtin_ctzll(zero) / frame->slot_bits;
 }
 
@@ -129,17 +129,17 @@ typedef struct kithi_search_end {
 
 /* Looks at the entries of the queue's place `at`. True when one of them can go to an empty slot; else the places where
  * they can go are queued. */
-KITHI_INLINE bool kithi_search_expand(const kithi_nest *nest, const kith_filter *f, const kithi_nest_frame *frame,
+KITHI_INLINE bool kithi_search_expand(const kithi_cf_layout *layout, const kith_filter *f, const kithi_cf_frame *frame,
                                       const uint8_t *region, kithi_search *s, uint32_t at, uint32_t *tail,
-                                      const kithi_search_aims *aims, kithi_search_end *end) {
-    unsigned slots = nest->place_slots(&f->head);
+                                      const kithi_search_targets *targets, kithi_search_end *end) {
+    unsigned slots = layout->place_slots(&f->head);
     uint32_t here = s->queue[at].first;
     for (unsigned i = 0; i < slots; i++) {
-        if (aims->own[i] == aims->other[i] || (nest->windows && !kithi_search_mark(s->tried, here + i)))
+        if (targets->own[i] == targets->other[i] || (layout->windows && !kithi_search_mark(s->tried, here + i)))
             continue;
-        for (unsigned which = aims->own[i] == here; which < 2; which++) {
-            uint32_t first = which == 0 ? aims->own[i] : aims->other[i];
-            unsigned empty = kithi_nest_empty_slot(f, frame, region, first, slots);
+        for (unsigned which = targets->own[i] == here; which < 2; which++) {
+            uint32_t first = which == 0 ? targets->own[i] : targets->other[i];
+            unsigned empty = kithi_cf_empty_slot(f, frame, region, first, slots);
             if (empty < slots) {
                 *end = (kithi_search_end){here + i, first, first + empty};
                 return true;
@@ -152,11 +152,11 @@ KITHI_INLINE bool kithi_search_expand(const kithi_nest *nest, const kith_filter 
 
 /* Moves the entries along the chain that ends in `end`, which starts at the queue's place `at`, by one each; answers
  * the slot that became free, one of the new key's. */
-static inline uint32_t kithi_search_shift(const kithi_nest *nest, kith_filter *f, uint8_t *region,
+static inline uint32_t kithi_search_shift(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
                                           const kithi_search *s, uint32_t at, kithi_search_end end) {
     for (;;) {
-        uint64_t fingerprint = kithi_nest_get(f, region, end.via) >> nest->code_bits;
-        kithi_nest_set(f, region, end.to, kithi_nest_code(nest, fingerprint, end.to - end.first));
+        uint64_t fingerprint = kithi_cf_get(f, region, end.via) >> layout->code_bits;
+        kithi_cf_set(f, region, end.to, kithi_cf_code(layout, fingerprint, end.to - end.first));
         kithi_search_item item = s->queue[at];
         if (item.parent == KITHI_NO_PARENT)
             return end.via;
@@ -165,110 +165,110 @@ static inline uint32_t kithi_search_shift(const kithi_nest *nest, kith_filter *f
     }
 }
 
-static inline void kithi_search_forget(const kithi_nest *nest, kithi_search *s, uint32_t tail, unsigned slots) {
+static inline void kithi_search_forget(const kithi_cf_layout *layout, kithi_search *s, uint32_t tail, unsigned slots) {
     for (uint32_t i = 0; i < tail; i++) {
         uint32_t first = s->queue[i].first;
         s->seen[first / 64] = 0;
-        for (unsigned j = 0; j < slots && nest->windows; j++)
+        for (unsigned j = 0; j < slots && layout->windows; j++)
             s->tried[(first + j) / 64] = 0;
     }
 }
 
 /* Breadth-first from the two places, within the limit of `s`. */
-KITHI_INLINE kith_status kithi_search_from(const kithi_nest *nest, kith_filter *f, const kithi_nest_frame *frame,
+KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_filter *f, const kithi_cf_frame *frame,
                                            uint8_t *region, const uint32_t roots[2], kithi_search *s, uint32_t *freed) {
-    kithi_search_aims aims[2]; /* of the places at and at + 1 of the queue, by turns */
+    kithi_search_targets targets[2]; /* of the places at and at + 1 of the queue, by turns */
     kithi_search_end end;
     uint32_t tail = 0;
     for (unsigned i = 0; i < 2; i++) {
         kithi_search_queue(s, &tail, roots[i], KITHI_NO_PARENT, 0);
-        kithi_search_aim(nest, f, region, roots[i], &aims[i]);
+        kithi_search_target(layout, f, region, roots[i], &targets[i]);
     }
     kith_status status = KITH_E_FULL;
     for (uint32_t at = 0; at < tail; at++) {
         bool is_ahead = at == 0 || at + 1 < tail;
         if (at != 0 && is_ahead)
-            kithi_search_aim(nest, f, region, s->queue[at + 1].first, &aims[(at + 1) % 2]);
-        if (kithi_search_expand(nest, f, frame, region, s, at, &tail, &aims[at % 2], &end)) {
-            *freed = kithi_search_shift(nest, f, region, s, at, end);
+            kithi_search_target(layout, f, region, s->queue[at + 1].first, &targets[(at + 1) % 2]);
+        if (kithi_search_expand(layout, f, frame, region, s, at, &tail, &targets[at % 2], &end)) {
+            *freed = kithi_search_shift(layout, f, region, s, at, end);
             status = KITH_OK;
             break;
         }
         if (!is_ahead && at + 1 < tail) /* it was queued just now */
-            kithi_search_aim(nest, f, region, s->queue[at + 1].first, &aims[(at + 1) % 2]);
+            kithi_search_target(layout, f, region, s->queue[at + 1].first, &targets[(at + 1) % 2]);
     }
     s->was_full = tail == s->limit;
-    kithi_search_forget(nest, s, tail, nest->place_slots(&f->head));
+    kithi_search_forget(layout, s, tail, layout->place_slots(&f->head));
     return status;
 }
 
-/* Frees one of the slots of `ways`, which are all taken, and puts the code there. */
-static inline kith_status kithi_nest_make_room(const kithi_nest *nest, kith_filter *f, const kithi_nest_frame *frame,
-                                               uint8_t *region, const kithi_ways *ways) {
-    const uint32_t roots[2] = {ways->slot[0], ways->slot[ways->count / 2]};
+/* Frees one of the slots of `candidates`, which are all taken, and puts the code there. */
+static inline kith_status kithi_cf_make_room(const kithi_cf_layout *layout, kith_filter *f, const kithi_cf_frame *frame,
+                                             uint8_t *region, const kithi_candidates *candidates) {
+    const uint32_t roots[2] = {candidates->slot[0], candidates->slot[candidates->count / 2]};
     uint32_t freed = 0;
     kithi_search *s = f->state;
     for (;;) {
         if (s != NULL) {
-            kith_status status = kithi_search_from(nest, f, frame, region, roots, s, &freed);
-            for (unsigned i = 0; i < ways->count && status == KITH_OK; i++)
-                if (ways->slot[i] == freed)
-                    kithi_nest_set(f, region, freed, ways->code[i]);
+            kith_status status = kithi_search_from(layout, f, frame, region, roots, s, &freed);
+            for (unsigned i = 0; i < candidates->count && status == KITH_OK; i++)
+                if (candidates->slot[i] == freed)
+                    kithi_cf_set(f, region, freed, candidates->code[i]);
             if (status == KITH_OK || !s->was_full || s->limit == KITHI_SEARCH_MAX)
                 return status;
         }
-        uint64_t region_slots = nest->region_slots(&f->head);
+        uint64_t region_slots = layout->region_slots(&f->head);
         uint64_t limit = s == NULL ? KITHI_SEARCH_FIRST : 8 * s->limit;
         kithi_search *larger =
             kithi_search_new(&f->allocator, region_slots, limit < KITHI_SEARCH_MAX ? limit : KITHI_SEARCH_MAX);
         if (larger == NULL)
             return KITH_E_MEMORY;
-        kithi_nest_detach(f);
+        kithi_cf_detach(f);
         f->state = s = larger;
     }
 }
 
 /* Of two places with so many empty slots: does a new entry go to the second? */
-KITHI_INLINE bool kithi_nest_takes_second(const kithi_nest *nest, const unsigned empty[2]) {
-    return nest->windows ? empty[0] == 0 : empty[1] > empty[0];
+KITHI_INLINE bool kithi_cf_takes_second(const kithi_cf_layout *layout, const unsigned empty[2]) {
+    return layout->windows ? empty[0] == 0 : empty[1] > empty[0];
 }
 
 /* Puts an entry into the region, moving others if need be. KITH_E_COPIES, KITH_E_FULL, KITH_E_MEMORY. */
-KITHI_INLINE kith_status kithi_nest_put(const kithi_nest *nest, kith_filter *f, uint8_t *region,
-                                        const kithi_ways *ways) {
-    unsigned slots = ways->count / 2, empty[2] = {0, 0};
-    for (unsigned i = 0; i < ways->count; i++)
-        empty[i / slots] += kithi_nest_get(f, region, ways->slot[i]) == 0;
-    for (unsigned i = kithi_nest_takes_second(nest, empty) ? slots : 0; i < ways->count; i++) {
-        if (kithi_nest_get(f, region, ways->slot[i]) == 0) {
-            kithi_nest_set(f, region, ways->slot[i], ways->code[i]);
+KITHI_INLINE kith_status kithi_cf_put(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
+                                      const kithi_candidates *candidates) {
+    unsigned slots = candidates->count / 2, empty[2] = {0, 0};
+    for (unsigned i = 0; i < candidates->count; i++)
+        empty[i / slots] += kithi_cf_get(f, region, candidates->slot[i]) == 0;
+    for (unsigned i = kithi_cf_takes_second(layout, empty) ? slots : 0; i < candidates->count; i++) {
+        if (kithi_cf_get(f, region, candidates->slot[i]) == 0) {
+            kithi_cf_set(f, region, candidates->slot[i], candidates->code[i]);
             return KITH_OK;
         }
     }
-    if (kithi_nest_matches(f, region, ways) == ways->count)
+    if (kithi_cf_matches(f, region, candidates) == candidates->count)
         return KITH_E_COPIES;
-    return kithi_nest_make_room(nest, f, NULL, region, ways);
+    return kithi_cf_make_room(layout, f, NULL, region, candidates);
 }
 
 /* Puts a key none of whose slots is empty. KITH_E_COPIES, KITH_E_FULL, KITH_E_MEMORY. */
-static inline kith_status kithi_nest_squeeze(const kithi_nest *nest, kith_filter *f, const kithi_nest_frame *frame,
-                                             uint64_t digest) {
-    kithi_ways ways;
-    uint8_t *region = kithi_nest_locate(nest, f, digest, &ways);
-    if (kithi_nest_matches(f, region, &ways) == ways.count)
+static inline kith_status kithi_cf_squeeze(const kithi_cf_layout *layout, kith_filter *f, const kithi_cf_frame *frame,
+                                           uint64_t digest) {
+    kithi_candidates candidates;
+    uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);
+    if (kithi_cf_matches(f, region, &candidates) == candidates.count)
         return KITH_E_COPIES;
-    return kithi_nest_make_room(nest, f, frame, region, &ways);
+    return kithi_cf_make_room(layout, f, frame, region, &candidates);
 }
 
-KITHI_INLINE kith_status kithi_nest_add(const kithi_nest *nest, kith_filter *f, uint64_t digest, bool *was_new) {
-    kithi_ways ways;
-    uint8_t *region = kithi_nest_locate(nest, f, digest, &ways);
-    unsigned copies = kithi_nest_matches(f, region, &ways);
-    if (copies == ways.count)
+KITHI_INLINE kith_status kithi_cf_add(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest, bool *was_new) {
+    kithi_candidates candidates;
+    uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);
+    unsigned copies = kithi_cf_matches(f, region, &candidates);
+    if (copies == candidates.count)
         return KITH_E_COPIES;
     if (f->head.count >= f->head.capacity)
         return KITH_E_FULL;
-    kith_status status = kithi_nest_put(nest, f, region, &ways);
+    kith_status status = kithi_cf_put(layout, f, region, &candidates);
     /* With room elsewhere, it is copies of this key (or keys that share its places) that fill its corner. */
     if (status == KITH_E_FULL && copies != 0)
         return KITH_E_COPIES;
@@ -279,12 +279,12 @@ KITHI_INLINE kith_status kithi_nest_add(const kithi_nest *nest, kith_filter *f, 
     return status;
 }
 
-static inline kith_status kithi_nest_remove(const kithi_nest *nest, kith_filter *f, uint64_t digest) {
-    kithi_ways ways;
-    uint8_t *region = kithi_nest_locate(nest, f, digest, &ways);
-    for (unsigned i = 0; i < ways.count && f->head.count > 0; i++) {
-        if (kithi_nest_get(f, region, ways.slot[i]) == ways.code[i]) {
-            kithi_nest_set(f, region, ways.slot[i], 0);
+static inline kith_status kithi_cf_remove(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest) {
+    kithi_candidates candidates;
+    uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);
+    for (unsigned i = 0; i < candidates.count && f->head.count > 0; i++) {
+        if (kithi_cf_get(f, region, candidates.slot[i]) == candidates.code[i]) {
+            kithi_cf_set(f, region, candidates.slot[i], 0);
             f->head.count--;
             return KITH_OK;
         }
@@ -292,17 +292,17 @@ static inline kith_status kithi_nest_remove(const kithi_nest *nest, kith_filter 
     return KITH_E_ABSENT;
 }
 
-static inline kith_status kithi_nest_put_all(const kithi_nest *nest, kith_filter *into, const kith_filter *from) {
-    uint64_t region_slots = nest->region_slots(&into->head);
+static inline kith_status kithi_cf_put_all(const kithi_cf_layout *layout, kith_filter *into, const kith_filter *from) {
+    uint64_t region_slots = layout->region_slots(&into->head);
     for (uint64_t r = 0; r < into->head.params[KITHI_REGIONS]; r++) {
-        uint8_t *to = kithi_nest_region(nest, into, r);
-        const uint8_t *source = kithi_nest_region(nest, from, r);
+        uint8_t *to = kithi_cf_region(layout, into, r);
+        const uint8_t *source = kithi_cf_region(layout, from, r);
         for (uint64_t slot = 0; slot < region_slots; slot++) {
-            kithi_ways ways = {0};
-            uint32_t code = kithi_nest_get(from, source, (uint32_t)slot);
-            if (code == 0 || !kithi_nest_ways_of_entry(nest, from, (uint32_t)slot, code, &ways))
+            kithi_candidates candidates = {0};
+            uint32_t code = kithi_cf_get(from, source, (uint32_t)slot);
+            if (code == 0 || !kithi_cf_ways_of_entry(layout, from, (uint32_t)slot, code, &candidates))
                 continue;
-            kith_status status = kithi_nest_put(nest, into, to, &ways);
+            kith_status status = kithi_cf_put(layout, into, to, &candidates);
             if (status != KITH_OK)
                 return status;
         }
@@ -310,14 +310,14 @@ static inline kith_status kithi_nest_put_all(const kithi_nest *nest, kith_filter
     return KITH_OK;
 }
 
-static inline kith_status kithi_nest_merge(const kithi_nest *nest, kith_filter *into, const kith_filter *from) {
+static inline kith_status kithi_cf_merge(const kithi_cf_layout *layout, kith_filter *into, const kith_filter *from) {
     if (from->head.count > into->head.capacity - into->head.count)
         return KITH_E_FULL;
     uint8_t *before = kithi_allocate(&into->allocator, into->head.body_bytes);
     if (before == NULL)
         return KITH_E_MEMORY;
     memcpy(before, into->body, (size_t)into->head.body_bytes);
-    kith_status status = kithi_nest_put_all(nest, into, from);
+    kith_status status = kithi_cf_put_all(layout, into, from);
     if (status == KITH_OK)
         into->head.count += from->head.count;
     else

@@ -9,7 +9,7 @@
  * The second pass asks a bitmap of its own first, of 16 bits a suspect: one digest in eight or so passes. Those of a
  * group that pass ask for their lines together. The suspects are a table of open addressing with linear probing, at most
  * half full; the digest 0, which is what an empty slot holds, has the slot behind the last. */
-#include "core/repeats.h"
+#include "build/repeats.h"
 
 #include <string.h>
 

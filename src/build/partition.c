@@ -6,7 +6,7 @@
  * A digest is written straight to its place: on huge pages a core writes to 512 parts at once as fast as to one, 3.6 ns
  * a digest for both passes. Collecting a line of each part first (software write-combining) took 5 to 6 ns, and 11 ns
  * with stores past the caches. Past 1,000 parts lines fall out of cache before they are full. */
-#include "core/partition.h"
+#include "build/partition.h"
 
 #include "core/parallel.h"
 

@@ -1,6 +1,6 @@
-/* core/options.h: "name=value name=value" read against a kind's list of options. */
-#ifndef KITHI_CORE_OPTIONS_H
-#define KITHI_CORE_OPTIONS_H
+/* plan/options.h: "name=value name=value" read against a kind's list of options. */
+#ifndef KITHI_PLAN_OPTIONS_H
+#define KITHI_PLAN_OPTIONS_H
 
 #include <kith/plan.h>
 

@@ -1,0 +1,18 @@
+/* core/compiler.h: what the code needs from the compiler beyond C11. */
+#ifndef KITHI_CORE_COMPILER_H
+#define KITHI_CORE_COMPILER_H
+
+/* A body that is written once and compiled into each of its callers, with the constants and for the instruction set of that
+ * caller. */
+#define KITHI_INLINE static inline __attribute__((always_inline))
+
+/* KITHI_TARGET_… compiles a function for that instruction set, whatever the rest of the library is compiled for. */
+#if !defined(KITH_NO_SIMD) && defined(__x86_64__)
+#define KITHI_HAVE_X86 1
+#define KITHI_TARGET_AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt")))
+#define KITHI_TARGET_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi,bmi2,popcnt")))
+#elif !defined(KITH_NO_SIMD) && defined(__AARCH64EL__) && defined(__ARM_NEON) /* a block's words are little-endian */
+#define KITHI_HAVE_NEON 1
+#endif
+
+#endif

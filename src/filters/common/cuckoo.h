@@ -1,0 +1,242 @@
+/* filters/common/cuckoo.h: what the cuckoo kinds have in common: fingerprints in packed slots, and moving them out of the way.
+ *
+ *     body    | region 0 | region 1 |  …  | region R-1 |
+ *     region  | slot 0 | slot 1 | … (slot_bits each, packed) | 8 spare bytes or more, to a multiple of 64 |
+ *
+ * A key belongs to one region and, there, to a place and a fingerprint; a place and a fingerprint determine the
+ * `candidates` of the key: the slots that it may lie in, and the code that it has in each. Code 0 is an empty slot. A key is
+ * in when one of its candidates holds its code. Regions share no byte, not even in the 8-byte loads and stores, so they can
+ * be built apart; at about 2^18 slots a region's search stays in cache.
+ *
+ * When all candidates of a new key are taken, breadth-first search from them finds the shortest chain of entries, each of
+ * which can move to a way of its own, that ends in an empty slot. Nothing moves until the chain is found, so a search
+ * that fails leaves every byte as it was. The search sees each slot of the region once at most (nest_search.h).
+ *
+ * A kind says where the two places of a key lie and what its code is there, and turns a slot and its code back to place
+ * and fingerprint. decode must bear any code in any slot, as a lazily opened body may hold anything. */
+#ifndef KITHI_FILTERS_CUCKOO_H
+#define KITHI_FILTERS_CUCKOO_H
+
+#include "plan/fit.h"
+#include "core/mix.h"
+#include "kernels.h"
+
+/* Parameters that every cuckoo kind has in these places. */
+enum { KITHI_SLOT_BITS, KITHI_HALF, KITHI_REGIONS };
+#define KITHI_CF_PARAMS (1 << KITHI_SLOT_BITS | 1 << KITHI_HALF | 1 << KITHI_REGIONS)
+
+#define KITHI_CANDIDATES_MAX 16
+
+typedef struct kithi_candidates {
+    unsigned count;
+    uint32_t slot[KITHI_CANDIDATES_MAX];
+    uint32_t code[KITHI_CANDIDATES_MAX];
+} kithi_candidates;
+
+typedef struct kithi_cf_layout {
+    bool windows; /* places are windows, one from each slot on; else they are disjoint */
+    /* Codes are fingerprints, with so many bits below them (0 or 1) for the number of the slot in its place. */
+    unsigned code_bits;
+    unsigned (*place_slots)(const kithi_head *head);
+    /* The first slot of a place, and that of the other place of this fingerprint. */
+    void (*first_slots)(const kithi_head *head, uint64_t place, uint64_t fingerprint, uint32_t first[2]);
+    /* False for a code that no key has in that slot. */
+    bool (*decode)(const kithi_head *head, uint32_t slot, uint32_t code, uint64_t *place, uint64_t *fingerprint);
+    uint64_t (*region_slots)(const kithi_head *head);
+} kithi_cf_layout;
+
+static inline uint64_t kithi_cf_top(const kithi_cf_layout *layout,
+                                    const kithi_head *head) { /* the largest fingerprint */
+    return (UINT64_C(1) << (head->params[KITHI_SLOT_BITS] - layout->code_bits)) - 1;
+}
+
+static inline uint32_t kithi_cf_code(const kithi_cf_layout *layout, uint64_t fingerprint, unsigned slot_of_place) {
+    return (uint32_t)(fingerprint << layout->code_bits) + (layout->code_bits != 0 ? slot_of_place : 0);
+}
+
+static inline void kithi_cf_candidates(const kithi_cf_layout *layout, const kithi_head *head, uint64_t place,
+                                       uint64_t fingerprint, kithi_candidates *candidates) {
+    unsigned slots = layout->place_slots(head);
+    uint32_t first[2];
+    layout->first_slots(head, place, fingerprint, first);
+    candidates->count = 2 * slots;
+    for (unsigned i = 0; i < slots; i++) {
+        candidates->slot[i] = first[0] + i;
+        candidates->slot[slots + i] = first[1] + i;
+        candidates->code[i] = candidates->code[slots + i] = kithi_cf_code(layout, fingerprint, i);
+    }
+}
+
+/* Bytes from one region to the next; the slots of a region are at most 2^32 of 32 bits, so nothing overflows. */
+static inline uint64_t kithi_cf_stride(const kithi_head *head, uint64_t region_slots) {
+    uint64_t bytes = (region_slots * head->params[KITHI_SLOT_BITS] + 7) / 8 + 8;
+    return (bytes + 63) & ~UINT64_C(63);
+}
+
+static inline uint64_t kithi_cf_regions(const kithi_head *head) {
+    return head->params[KITHI_REGIONS];
+}
+
+static inline uint8_t *kithi_cf_region(const kithi_cf_layout *layout, const kith_filter *f, uint64_t region) {
+    return f->body + region * kithi_cf_stride(&f->head, layout->region_slots(&f->head));
+}
+
+static inline uint32_t kithi_cf_get(const kith_filter *f, const uint8_t *region, uint32_t slot) {
+    return (uint32_t)kithi_field_get(region, slot, (unsigned)f->head.params[KITHI_SLOT_BITS]);
+}
+
+static inline void kithi_cf_set(const kith_filter *f, uint8_t *region, uint32_t slot, uint32_t code) {
+    kithi_field_set(region, slot, (unsigned)f->head.params[KITHI_SLOT_BITS], code);
+}
+
+/* ---- places as words ---- */
+
+/* What all keys of a batch need, read once, where a place fits in a word. */
+typedef struct kithi_cf_frame {
+    uint8_t *body;
+    kithi_head head; /* a copy: stores to slots and bitmaps can't change it, so it is not read again for every key */
+    uint64_t stride, regions, places, top;
+    unsigned slot_bits, last_slot; /* the lowest bit of the last slot of a place */
+    uint64_t ones;                 /* the lowest bit of each slot of a place */
+    uint64_t highs;                /* the highest */
+    uint64_t steps;                /* what is added to the code in each of them */
+} kithi_cf_frame;
+
+/* False when a place does not fit in a word from every bit that it may begin at. */
+KITHI_INLINE bool kithi_cf_frame_of(const kithi_cf_layout *layout, const kith_filter *f, kithi_cf_frame *frame) {
+    unsigned bits = (unsigned)f->head.params[KITHI_SLOT_BITS], slots = layout->place_slots(&f->head);
+    unsigned unit = layout->windows ? bits : bits * slots; /* from one place to the next */
+    unsigned shift_max = 8 - (unit & -unit & 7 ? unit & -unit & 7 : 8);
+    *frame = (kithi_cf_frame){
+        .body = f->body,
+        .head = f->head,
+        .stride = kithi_cf_stride(&f->head, layout->region_slots(&f->head)),
+        .regions = f->head.params[KITHI_REGIONS],
+        .places = 2 * f->head.params[KITHI_HALF],
+        .top = kithi_cf_top(layout, &f->head),
+        .slot_bits = bits,
+        .last_slot = (slots - 1) * bits,
+    };
+    if (slots * bits + shift_max > 64)
+        return false;
+    for (unsigned i = 0; i < slots; i++) {
+        frame->ones |= UINT64_C(1) << (i * bits);
+        frame->steps |= (uint64_t)kithi_cf_code(layout, 0, i) << (i * bits);
+    }
+    frame->highs = frame->ones << (bits - 1);
+    return true;
+}
+
+/* Not 0 when a slot of the word is 0; its lowest bit is then the highest of the first such slot. */
+KITHI_INLINE uint64_t kithi_zero_slots(const kithi_cf_frame *frame, uint64_t slots) {
+    return (slots - frame->ones) & ~slots & frame->highs;
+}
+
+/* The highest bit of each slot that is 0, in all of them exactly. */
+KITHI_INLINE uint64_t kithi_all_zero_slots(const kithi_cf_frame *frame, uint64_t slots) {
+    uint64_t below = frame->highs - frame->ones; /* what is below the highest bit, in each */
+    return ~(((slots & below) + below) | slots) & frame->highs;
+}
+
+/* How many they are: their sum in the last slot of a product. */
+KITHI_INLINE unsigned kithi_count_slots(const kithi_cf_frame *frame, uint64_t highest_bits) {
+    uint64_t sums = (highest_bits >> (frame->slot_bits - 1)) * frame->ones;
+    return (unsigned)(sums >> frame->last_slot & ((UINT64_C(1) << frame->slot_bits) - 1));
+}
+
+/* The slots of the place that begins with this slot. */
+KITHI_INLINE uint64_t kithi_cf_slots(const kithi_cf_frame *frame, const uint8_t *region, uint32_t first) {
+    uint64_t bit = (uint64_t)first * frame->slot_bits;
+    return kithi_load64(region + bit / 8) >> (bit % 8);
+}
+
+/* ---- a digest ---- */
+
+/* The region and the candidates of a digest. */
+static inline uint8_t *kithi_cf_locate(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest,
+                                       kithi_candidates *candidates) {
+    kithi_place at = kithi_place_of(digest, f->head.params[KITHI_REGIONS], 2 * f->head.params[KITHI_HALF]);
+    kithi_cf_candidates(layout, &f->head, at.place, kithi_fingerprint(at, kithi_cf_top(layout, &f->head)), candidates);
+    return kithi_cf_region(layout, f, at.region);
+}
+
+static inline bool kithi_cf_has(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest) {
+    kithi_candidates candidates;
+    const uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);
+    bool found = false;
+    for (unsigned i = 0; i < candidates.count; i++)
+        found |= kithi_cf_get(f, region, candidates.slot[i]) == candidates.code[i];
+    return found;
+}
+
+static inline bool kithi_cf_look(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest, kith_look look,
+                                 void *context) {
+    kithi_candidates candidates;
+    const uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);
+    uint64_t region_slots = layout->region_slots(&f->head);
+    uint64_t first = kithi_mulhi(digest, f->head.params[KITHI_REGIONS]) * region_slots;
+    bool found = false;
+    for (unsigned i = 0; i < candidates.count; i++) {
+        uint32_t code = kithi_cf_get(f, region, candidates.slot[i]);
+        look(context, first + candidates.slot[i], code, candidates.code[i]);
+        found |= code == candidates.code[i];
+    }
+    return found;
+}
+
+static inline uint64_t kithi_cf_cell(const kithi_cf_layout *layout, const kith_filter *f, uint64_t cell) {
+    uint64_t region_slots = layout->region_slots(&f->head);
+    return kithi_cf_get(f, kithi_cf_region(layout, f, cell / region_slots), (uint32_t)(cell % region_slots));
+}
+
+static inline unsigned kithi_cf_matches(const kith_filter *f, const uint8_t *region,
+                                        const kithi_candidates *candidates) {
+    unsigned matches = 0;
+    for (unsigned i = 0; i < candidates->count; i++)
+        matches += kithi_cf_get(f, region, candidates->slot[i]) == candidates->code[i];
+    return matches;
+}
+
+static inline uint64_t kithi_cf_copies(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest) {
+    kithi_candidates candidates;
+    const uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);
+    return kithi_cf_matches(f, region, &candidates);
+}
+
+/* Fills in rate_now, exactly, in a pass over the slots. */
+KITHI_INLINE void kithi_cf_stats(const kithi_cf_layout *layout, const kith_filter *f, kith_filter_stats *stats) {
+    uint64_t region_slots = layout->region_slots(&f->head), regions = f->head.params[KITHI_REGIONS];
+    uint64_t shares[KITHI_CANDIDATES_MAX + 1] = {0}; /* entries that are one of 1, 2, … of their cell */
+    for (uint64_t r = 0; r < regions; r++) {
+        const uint8_t *region = kithi_cf_region(layout, f, r);
+        for (uint64_t slot = 0; slot < region_slots; slot++) {
+            uint32_t code = kithi_cf_get(f, region, (uint32_t)slot);
+            uint64_t place, fingerprint;
+            if (code == 0 || !layout->decode(&f->head, (uint32_t)slot, code, &place, &fingerprint))
+                continue;
+            kithi_candidates candidates;
+            kithi_cf_candidates(layout, &f->head, place, fingerprint, &candidates);
+            shares[kithi_cf_matches(f, region, &candidates)]++;
+        }
+    }
+    /* An absent key is answered yes if its cell is occupied; m entries of one cell occupy it once. */
+    double occupied = 0;
+    for (unsigned m = 1; m <= KITHI_CANDIDATES_MAX; m++)
+        occupied += (double)shares[m] / m;
+    double cells = (double)regions * (double)f->head.params[KITHI_HALF] * (double)kithi_cf_top(layout, &f->head);
+    stats->cells_used = f->head.count;
+    stats->rate_now = occupied / cells;
+}
+
+const char *kithi_cf_check(const kithi_cf_layout *layout, const kith_filter *f);
+void kithi_cf_detach(kith_filter *f);
+
+/* choose, shape and expect for a layout; slot_bits 0 is "as many as needed". shape() must have checked the parameters
+ * that are the kind's own. */
+kith_status kithi_cf_choose(kithi_fit fit, const kithi_request *request, unsigned slot_bits, kithi_head *head);
+kith_status kithi_cf_shape(kithi_fit fit, const kithi_head *head, kithi_shape *shape);
+kithi_expectation kithi_cf_expect(kithi_fit fit, kithi_fit_size size, uint64_t n);
+
+#define KITHI_CF_CAPABILITIES (KITH_CAN_REMOVE | KITH_CAN_COPIES | KITH_CAN_MERGE)
+
+#endif

@@ -1,0 +1,34 @@
+/* handle.h: handles over blocks of bytes, for the fronts and for kinds that hold other filters. */
+#ifndef KITHI_HANDLE_H
+#define KITHI_HANDLE_H
+
+#include "kind.h"
+
+/* The memory of the block belongs to the caller. If a call fails there is nothing to unbind.
+ *
+ * lay      writes an empty filter with header `head` into zeroed memory
+ * bind     binds a filter to the bytes of a block, which may be hostile. Verifies everything, or only the header with
+ *          KITH_OPEN_LAZY
+ * bind_as  binds a filter to a copy of the block of `like`, with the header that the handle of `like` holds */
+kith_status kithi_filter_lay(kith_filter *f, const kithi_head *head, uint8_t *block, const kith_allocator *allocator);
+kith_status kithi_filter_bind(kith_filter *f, uint8_t *block, uint64_t block_bytes, unsigned flags,
+                              const kith_allocator *allocator);
+kith_status kithi_filter_bind_as(kith_filter *f, const kith_filter *like, uint8_t *block,
+                                 const kith_allocator *allocator);
+void kithi_filter_unbind(kith_filter *f);
+
+/* Returns KITH_OK if the filter may be changed, KITH_E_READONLY, KITH_E_BUSY, or KITH_E_CORRUPT: a lazily opened body is
+ * verified before its first change, because the change is followed by new checksums. */
+kith_status kithi_filter_writable(kith_filter *f);
+
+/* Returns KITH_E_CORRUPT if the checksums of a lazily opened body are wrong, those of inner blocks included. Reads the
+ * whole body unless it was verified before. */
+kith_status kithi_filter_verify(const kith_filter *f);
+
+/* Writes header and checksums of the current state into the block. */
+void kithi_filter_seal(kith_filter *f);
+
+/* Returns NULL, or the first broken invariant as a sentence. */
+const char *kithi_filter_check(const kith_filter *f);
+
+#endif
