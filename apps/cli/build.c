@@ -49,7 +49,7 @@ static void check_like(const arguments *a) {
     } others[] = {
         {a->kind != NULL, "-k"},     {a->rate != 0, "-p"},          {a->capacity != 0, "-n"},
         {a->bytes != 0, "--bytes"},  {a->grow, "--grow"},           {a->kind_options != NULL, "--option"},
-        {a->seed_given, "--seed"},    {a->untrusted, "--untrusted"}, {a->key_file != NULL, "--key-file"},
+        {a->seed_given, "--seed"},   {a->untrusted, "--untrusted"}, {a->key_file != NULL, "--key-file"},
         {a->can_remove, "--delete"},
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -186,8 +186,8 @@ static noreturn void fail_too_many(const building *b, double keys, bool exact) {
     fail("more than %s distinct key%s (-n %s). Use a larger -n, or --grow.", room, capacity == 1 ? "" : "s", given);
 }
 
-/* The filter is full and keys are left: how many there are. The filter matches some of those that are not in, at the rate
- * that it has now, and those are missing among `rest`. */
+/* The filter is full and keys are left: how many there are. The filter matches some of those that are not in, at the
+ * rate that it has now, and those are missing among `rest`. */
 static noreturn void count_and_fail(const building *b, feed *f, size_t from) {
     full_cause cause = full_because(b->filter, f->before + from + 1);
     if (cause != FULL_OVERFLOW)

@@ -61,10 +61,11 @@ static noreturn void fail_full(const change *c) {
     bool counted = count >= kith_filter_capacity(c->filter);
     if (!counted)
         held = (uint64_t)llround(fmax((double)held, full_keys(c->filter) - (double)c->keys));
-    fail("%s: its capacity is %s, it held %s%s before, and more came than fit; nothing was added. Build it again with a "
-         "larger -n, or with --grow.",
-         c->path, text_of_keys(kith_filter_capacity(c->filter), room), counted ? "" : "about ",
-         text_of_integer(held, in));
+    fail(
+        "%s: its capacity is %s, it held %s%s before, and more came than fit; nothing was added. Build it again with a "
+        "larger -n, or with --grow.",
+        c->path, text_of_keys(kith_filter_capacity(c->filter), room), counted ? "" : "about ",
+        text_of_integer(held, in));
 }
 
 static void add(change *c, const uint64_t *values, size_t n) {

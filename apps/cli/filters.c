@@ -152,10 +152,10 @@ kith_filter *filter_try_open(const char *path, unsigned open_flags, kith_status 
     else
         *status = kith_filter_open(path, open_flags, NULL, &filter);
     if (why == NULL)
-        why = *status == KITH_E_NO_FILE             ? text_of_errno(ENOENT)
-              : *status == KITH_E_PERMISSION        ? text_of_errno(EACCES)
-              : *status == KITH_E_IO && errno != 0  ? text_of_errno(errno)
-                                                    : kith_status_text(*status);
+        why = *status == KITH_E_NO_FILE            ? text_of_errno(ENOENT)
+              : *status == KITH_E_PERMISSION       ? text_of_errno(EACCES)
+              : *status == KITH_E_IO && errno != 0 ? text_of_errno(errno)
+                                                   : kith_status_text(*status);
     (void)snprintf(reason, sizeof(reason_text), "%s%s", why,
                    *status == KITH_E_VERSION ? "; a newer kith may read it" : "");
     return filter;

@@ -37,8 +37,8 @@ int filter_lock(const char *path);
 int filter_lock_new(const char *path);
 void filter_unlock(int lock);
 
-/* Writes a file, whole or not at all; from then on signals wait (hold_signals). "-" is stdout; it and streams are written
- * in order, and must not be a terminal. */
+/* Writes a file, whole or not at all; from then on signals wait (hold_signals). "-" is stdout; it and streams are
+ * written in order, and must not be a terminal. */
 void filter_save(kith_filter *filter, const char *path);
 
 /* Ends the tool unless `needed` bytes are within the memory limit. */

@@ -6,9 +6,10 @@
  *     keys(F) = N       the estimate of kith_filter_stats
  *     C = N - P         P keys were false positives when they came: at most N * rate_now, because the rate only grows
  *
- * so keys(F) - N * rate_now - C is at most 0, with a variance of at most that of keys(F) plus that of P. If the m bits were
- * set independently, the variance of F would be m z (1 - z), where z is the share of bits that are 0. The true variance is
- * smaller, at half load by a factor of 3.3 for one array of bits and of 2.4 or more for blocks. dF/dN is k z.
+ * so keys(F) - N * rate_now - C is at most 0, with a variance of at most that of keys(F) plus that of P. If the m bits
+ * were set independently, the variance of F would be m z (1 - z), where z is the share of bits that are 0. The true
+ * variance is smaller, at half load by a factor of 3.3 for one array of bits and of 2.4 or more for blocks. The
+ * slope dF/dN is k z.
  *
  * Chosen keys that always set k new bits reach half load with 0.72 N keys: the difference is 0.28 N, and from about a
  * hundred keys on that is more than six standard deviations. */
@@ -76,7 +77,8 @@ void fail_no_overflow(const char *name, const kith_filter *filter, full_cause ca
         fail("%s: no free slot for a key after %s of %s: copies of few keys, or keys that were chosen against it, fill "
              "the slots of some buckets. Use -k counting for copies, --untrusted for keys that others choose.",
              name, count, text_of_integer(kith_filter_capacity(filter), capacity));
-    fail("%s: %s set as many bits as about %s random keys would, so these keys were probably chosen to overfill it. Use "
-         "--untrusted, which hashes with a secret key.",
-         name, count, text_of_integer((uint64_t)llround(full_keys(filter)), keys));
+    fail(
+        "%s: %s set as many bits as about %s random keys would, so these keys were probably chosen to overfill it. Use "
+        "--untrusted, which hashes with a secret key.",
+        name, count, text_of_integer((uint64_t)llround(full_keys(filter)), keys));
 }

@@ -54,7 +54,7 @@ struct input {
     pthread_mutex_t lock;
     pthread_cond_t has_filled, has_freed;
     bool reader_sleeps, caller_sleeps;
-    bool nothing_waits; /* the reader has found no input to read since the caller last flushed stdout */
+    bool nothing_waits;     /* the reader has found no input to read since the caller last flushed stdout */
     uint64_t filled, freed; /* blocks since the beginning */
     bool stop;
 };

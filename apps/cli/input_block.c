@@ -340,7 +340,8 @@ void block_fill(block *b, splitter *s) {
     for (;;) {
         if (!split(b, s, &p) || b->record_count == RECORDS_MAX)
             break;
-        if (b->record_count > 0 && (s->open ? s->source.prompt : source_may_wait(s->paths, s->path_next, s->path_count)))
+        if (b->record_count > 0 &&
+            (s->open ? s->source.prompt : source_may_wait(s->paths, s->path_next, s->path_count)))
             break;
         if (s->open ? !read_more(b, s, &p) : !open_next(b, s))
             break;

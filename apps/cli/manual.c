@@ -157,9 +157,10 @@ static void page_of_tool(void) {
     text_line("where temporary files go; /tmp without it");
     exits("0 done, and for kith query and kith uniq: a line was printed; 1 none was; 2 an error, told in one line.");
     out_text(".PP\n");
-    paragraphs("When the reader of standard output closes the pipe, as head does, kith ends silently by SIGPIPE, as sort "
-               "does; a shell shows this as status 141. kith uniq --state does not save the state then. Where SIGPIPE is "
-               "ignored, a closed pipe is an error.");
+    paragraphs(
+        "When the reader of standard output closes the pipe, as head does, kith ends silently by SIGPIPE, as sort "
+        "does; a shell shows this as status 141. kith uniq --state does not save the state then. Where SIGPIPE is "
+        "ignored, a closed pipe is an error.");
     out_text(".SH \"SEE ALSO\"\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         out_text(".BR kith\\-%s (1)%s\n", COMMANDS[i].name, i + 1 < COMMAND_COUNT ? "," : "");

@@ -59,7 +59,7 @@ typedef struct arguments {
 
     uint64_t memory; /* bytes: what was given, else half of the machine's */
     bool memory_given;
-    unsigned threads; /* what was given, else one a processor; at least 1 */
+    unsigned threads; /* what was given, else one per processor, for uniq 1; at least 1 */
     const char *cpu;  /* in use when the command runs */
 
     /* lab */
@@ -95,18 +95,18 @@ typedef struct command {
 } command;
 
 typedef enum value_type {
-    VALUE_FLAG,   /* bool */
-    VALUE_TEXT,   /* const char * */
-    VALUE_PATH,   /* const char *, and shells complete files */
-    VALUE_KIND,   /* const char *, and shells complete kinds */
-    VALUE_CPU,    /* const char *, and shells complete instruction sets */
-    VALUE_WORDS,  /* const char *: all that were given, with blanks between */
-    VALUE_RATE,   /* double */
-    VALUE_COUNT,  /* uint64_t, at least 1 */
-    VALUE_SIZE,   /* uint64_t, at least 1 */
-    VALUE_SEED,   /* uint64_t, and seed_given */
-    VALUE_SMALL,  /* unsigned, at least 1 */
-    VALUE_CHAR,   /* char; \t and the like are known */
+    VALUE_FLAG,  /* bool */
+    VALUE_TEXT,  /* const char * */
+    VALUE_PATH,  /* const char *, and shells complete files */
+    VALUE_KIND,  /* const char *, and shells complete kinds */
+    VALUE_CPU,   /* const char *, and shells complete instruction sets */
+    VALUE_WORDS, /* const char *: all that were given, with blanks between */
+    VALUE_RATE,  /* double */
+    VALUE_COUNT, /* uint64_t, at least 1 */
+    VALUE_SIZE,  /* uint64_t, at least 1 */
+    VALUE_SEED,  /* uint64_t, and seed_given */
+    VALUE_SMALL, /* unsigned, at least 1 */
+    VALUE_CHAR,  /* char; \t and the like are known */
 } value_type;
 
 typedef struct option {

@@ -175,8 +175,7 @@ static void put_text(const table *t) {
         if ((int)strlen(name) > width)
             width = (int)strlen(name);
     }
-    out_text("  %-*s %5s %7s %8s %9s %9s %5s\n", width, "kind", "keys", "size", "bits/key", "rate", "per key",
-             "lines");
+    out_text("  %-*s %5s %7s %8s %9s %9s %5s\n", width, "kind", "keys", "size", "bits/key", "rate", "per key", "lines");
     for (size_t i = 0; i < t->count; i++)
         put_row(t, &t->rows[i], width);
     put_capabilities(t);

@@ -12,10 +12,10 @@
  * of the first coming; with -d only what came more than once. -D asks another filter first, and what that one knows is
  * neither printed nor remembered.
  *
- * Filters: where -n says how many different keys will come, the smallest kind that reads one cache line per key and ignores
- * repeats, or, if that does not fit --memory, the kind that kith plan would mark. The smallest kinds, which keep copies,
- * are ten times slower near their capacity: 20 million keys at a rate of 1e-6 took 3.5 s instead of 0.35 s, and made uniq -p
- * slower than exact uniq. Without -n a kind that grows,
+ * Filters: where -n says how many different keys will come, the smallest kind that reads one cache line per key and
+ * ignores repeats, or, if that does not fit --memory, the kind that kith plan would mark. The smallest kinds, which
+ * keep copies, are ten times slower near their capacity: 20 million keys at a rate of 1e-6 took 3.5 s instead of 0.35
+ * s, and made uniq -p slower than exact uniq. Without -n a kind that grows,
  * from 2^20 keys on, 2 MiB at a rate of 0.1%. A filter in --state may be of any kind; one that keeps copies would store
  * repeats as copies, see add_unknown.
  *
@@ -68,8 +68,9 @@ typedef struct work {
 
 /* ---- the hash ----
  *
- * Whoever knows the hash can choose lines that make a filter drop others, or that all fall into one place of the exact set.
- * So each run draws its own, unless the user names a seed or a key, or a state must have the same one every day. */
+ * Whoever knows the hash can choose lines that make a filter drop others, or that all fall into one place of the exact
+ * set. So each run draws its own, unless the user names a seed or a key, or a state must have the same one every day.
+ * */
 
 static bool hash_given(const arguments *a) {
     return a->seed_given || a->untrusted || a->key_file != NULL;
@@ -259,9 +260,10 @@ static noreturn void fail_full(const work *w, const kith_filter *filter) {
     const char *keys = capacity == 1 ? "key" : "keys";
     text_of_integer(capacity, room);
     if (w->from_file)
-        fail("%s: more than %s distinct %s, its capacity. Start another state with a larger -n, or without -n to let it "
-             "grow.",
-             w->a->state, room, keys);
+        fail(
+            "%s: more than %s distinct %s, its capacity. Start another state with a larger -n, or without -n to let it "
+            "grow.",
+            w->a->state, room, keys);
     fail("more than %s distinct %s (-n %s). Use a larger -n, or omit -n to let the filter grow.", room, keys,
          text_of_count_exact(w->a->capacity, given));
 }
@@ -283,7 +285,8 @@ typedef struct batch_set {
 
 static bool is_repeat(batch_set *r, const uint64_t *batch, size_t place) {
     enum { SLOTS = sizeof r->slots / sizeof *r->slots };
-    static_assert((SLOTS & (SLOTS - 1)) == 0 && INPUT_BATCH < UINT16_MAX, "slots are found by a mask and hold any place");
+    static_assert((SLOTS & (SLOTS - 1)) == 0 && INPUT_BATCH < UINT16_MAX,
+                  "slots are found by a mask and hold any place");
     size_t at = (size_t)(batch[place] >> 32) & (SLOTS - 1);
     for (; r->slots[at] != 0; at = (at + 1) & (SLOTS - 1))
         if (batch[r->slots[at] - 1] == batch[place])
@@ -292,11 +295,11 @@ static bool is_repeat(batch_set *r, const uint64_t *batch, size_t place) {
     return false;
 }
 
-/* Kinds that keep copies would store a repeat as another copy. Adding one key at a time, if the filter does not have it, is
- * five times slower than a batch, which waits for memory once for many keys. So the batch is looked up as one, repeats
- * within it are left out, and the others are added as one. Of these an add may still find its key in the filter, because
- * of a false positive with an earlier key of the batch: the copy that it has made is removed. The result is that of adding
- * one key at a time. */
+/* Kinds that keep copies would store a repeat as another copy. Adding one key at a time, if the filter does not have
+ * it, is five times slower than a batch, which waits for memory once for many keys. So the batch is looked up as one,
+ * repeats within it are left out, and the others are added as one. Of these an add may still find its key in the
+ * filter, because of a false positive with an earlier key of the batch: the copy that it has made is removed. The
+ * result is that of adding one key at a time. */
 static kith_status add_unknown(kith_filter *filter, const uint64_t *digests, size_t n, uint64_t *was_new) {
     uint64_t known[BITMAP_WORDS], added[BITMAP_WORDS], unknown[INPUT_BATCH], copies[INPUT_BATCH];
     size_t places[INPUT_BATCH], count = 0;
@@ -382,8 +385,8 @@ static void pass_filter(work *w, const input_record *records, const uint64_t *di
             put_line(w, records[places[i]].line, records[places[i]].line_bytes);
 }
 
-/* The smallest kind that reads one cache line per key and ignores repeats, if there is one within --memory: a filter must not
- * be slower than the exact set. NULL: none. */
+/* The smallest kind that reads one cache line per key and ignores repeats, if there is one within --memory: a filter
+ * must not be slower than the exact set. NULL: none. */
 static const char *fast_kind(const arguments *a, const kith_filter_spec *spec) {
     uint64_t filters = a->duplicates ? 2 : 1, least = UINT64_MAX;
     const char *best = NULL;

@@ -20,11 +20,11 @@ const char *read_number(const char *text, uint64_t *number);
 /* Room for one number as text; each of these writes into it and answers it. */
 typedef char value_text[32];
 
-const char *text_of_count(uint64_t count, value_text text);    /* 999, 12.4K, 10M */
+const char *text_of_count(uint64_t count, value_text text);       /* 999, 12.4K, 10M */
 const char *text_of_count_exact(uint64_t count, value_text text); /* 999, 12345, 10K, 1500K: as -n takes it */
-const char *text_of_size(uint64_t bytes, value_text text);     /* 512 B, 1.9 MB */
-const char *text_of_rate(double rate, value_text text);        /* 0.1%, 0.0098% */
-const char *text_of_integer(uint64_t number, value_text text); /* 1,234,567 */
-const char *text_of_keys(uint64_t count, value_text text);     /* 1 key, 1,234 keys */
+const char *text_of_size(uint64_t bytes, value_text text);        /* 512 B, 1.9 MB */
+const char *text_of_rate(double rate, value_text text);           /* 0.1%, 0.0098% */
+const char *text_of_integer(uint64_t number, value_text text);    /* 1,234,567 */
+const char *text_of_keys(uint64_t count, value_text text);        /* 1 key, 1,234 keys */
 
 #endif
