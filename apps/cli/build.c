@@ -215,8 +215,8 @@ static noreturn void fail_too_many(const building *b, double keys, bool exact) {
     fail("more than %s distinct key%s (-n %s). Use a larger -n, or --grow.", room, capacity == 1 ? "" : "s", given);
 }
 
-/* The filter is full and keys are left: how many there are. The filter matches some of those that are not in, at the rate
- * that it has now, and those are missing among `rest`. */
+/* The filter is full and keys are left: how many there are. The filter matches some of those that are not in, at the
+ * rate that it has now, and those are missing among `rest`. */
 static noreturn void count_and_fail(const building *b, feed *f, size_t from) {
     full_cause cause = full_because(b->filter, f->before + from + 1);
     if (cause != FULL_OVERFLOW)

@@ -6,9 +6,10 @@
  *     keys(F) = N       the estimate of kith_filter_stats
  *     C = N - P         P keys were false positives when they came: at most N * rate_now, because the rate only grows
  *
- * so keys(F) - N * rate_now - C is at most 0, with a variance of at most that of keys(F) plus that of P. If the m bits were
- * set independently, the variance of F would be m z (1 - z), where z is the share of bits that are 0. The true variance is
- * smaller, at half load by a factor of 3.3 for one array of bits and of 2.4 or more for blocks. dF/dN is k z.
+ * so keys(F) - N * rate_now - C is at most 0, with a variance of at most that of keys(F) plus that of P. If the m bits
+ * were set independently, the variance of F would be m z (1 - z), where z is the share of bits that are 0. The true
+ * variance is smaller, at half load by a factor of 3.3 for one array of bits and of 2.4 or more for blocks. The
+ * slope dF/dN is k z.
  *
  * Chosen keys that always set k new bits reach half load with 0.72 N keys: the difference is 0.28 N, and from about a
  * hundred keys on that is more than six standard deviations. */

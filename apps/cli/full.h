@@ -1,9 +1,9 @@
 /* full.h: why an add returned KITH_E_FULL, in words and numbers that are true.
  *
- * The library stops at the capacity, or earlier when more bits are set than that many keys should set. The second has two
- * causes that look alike from outside: more keys came than the capacity (Bloom kinds do not count a new key that is a
- * false positive already, so their count stays below it), or the keys were chosen to set more bits than others. The
- * statistics of the filter tell the two apart. */
+ * The library stops at the capacity, or earlier when more bits are set than that many keys should set. The second has
+ * two causes that look alike from outside: more keys came than the capacity (Bloom kinds do not count a new key that
+ * is a false positive already, so their count stays below it), or the keys were chosen to set more bits than others.
+ * The statistics of the filter tell the two apart. */
 #ifndef CLI_FULL_H
 #define CLI_FULL_H
 

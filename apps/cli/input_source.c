@@ -11,9 +11,9 @@
  * A pipe may stay silent for hours, and the thread that reads must still end when it is told to: before reading from
  * anything that is no regular file it waits for that file and for stop_fd.
  *
- * Before it waits for a pipe that has been empty for GRACE_MS, it calls before_wait, by which stdout is flushed. Without the
- * millisecond a producer that is a little slower than kith would cause a write(2) for each of its own: 36,000 instead of
- * 1,200 for 23 MB of lines from a script.
+ * Before it waits for a pipe that has been empty for GRACE_MS, it calls before_wait, by which stdout is flushed.
+ * Without the millisecond a producer that is a little slower than kith would cause a write(2) for each of its own:
+ * 36,000 instead of 1,200 for 23 MB of lines from a script.
  *
  * 128 KiB: what read(2) costs beside its copy is lost in the noise from 64 KiB on, and the buffer should stay in a
  * core's own cache with what the unpacker makes of it. */

@@ -326,7 +326,8 @@ static void finish(const command *c, arguments *a) {
     if (!a->memory_given)
         a->memory = half_of_memory();
     if (a->threads == 0) {
-        long processors = sysconf(_SC_NPROCESSORS_ONLN);
+        /* A second thread makes uniq faster only when most lines are distinct and a processor is idle. */
+        long processors = c == &COMMANDS[COMMAND_uniq] ? 1 : sysconf(_SC_NPROCESSORS_ONLN);
         a->threads = processors > 0 ? (unsigned)processors : 1;
     }
     finish_shape(c, a);

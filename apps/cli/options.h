@@ -69,7 +69,7 @@ typedef struct arguments {
 
     uint64_t memory; /* bytes: what was given, else half of the machine's */
     bool memory_given;
-    unsigned threads; /* what was given, else one a processor; at least 1 */
+    unsigned threads; /* what was given, else one per processor, for uniq 1; at least 1 */
     const char *cpu;  /* in use when the command runs */
 
     /* lab */

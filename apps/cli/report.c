@@ -70,8 +70,8 @@ static void on_signal(int number) {
     errno = error;
 }
 
-/* By default a write to a closed pipe kills a program, silently: that is what `| head` means. Who ignores the signal wants
- * to be told instead. */
+/* By default a write to a closed pipe kills a program, silently: that is what `| head` means. Who ignores the signal
+ * wants to be told instead. */
 static bool pipe_signal_ignored(void) {
     struct sigaction now;
     return sigaction(SIGPIPE, NULL, &now) == 0 && now.sa_handler == SIG_IGN;

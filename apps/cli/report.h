@@ -4,9 +4,9 @@
  *
  * The tool has three ways to end: 0, 1 (asked and nothing found) and 2 (an error). An error is one line; what it
  * leaves is what was there before. SIGINT, SIGTERM and SIGHUP end the tool as they would any other (status 130 in a
- * shell for the first), after the same clearing up. So does SIGPIPE (status 141 in a shell), silently, when the reader of
- * stdout has closed the pipe; where the parent process ignores SIGPIPE, that is an error instead. All calls are for the main thread: other threads hand their
- * errors to it. */
+ * shell for the first), after the same clearing up. So does SIGPIPE (status 141 in a shell), silently, when the reader
+ * of stdout has closed the pipe; where the parent process ignores SIGPIPE, that is an error instead. All calls are for
+ * the main thread: other threads hand their errors to it. */
 #ifndef CLI_REPORT_H
 #define CLI_REPORT_H
 
@@ -62,9 +62,9 @@ void heed_signals(void);
 void *take(size_t byte_count);
 void *take_more(void *block, size_t byte_count);
 
-/* stdout: checked writes, in large blocks; on a terminal after each line. A failed write is an error; into a closed pipe
- * (| head) it ends the tool by SIGPIPE. out_flush is called before exit 0 and 1, and by input.c when the input is a pipe or
- * a terminal with nothing to read, so that a reader of stdout sees the lines that have come so far. */
+/* stdout: checked writes, in large blocks; on a terminal after each line. A failed write is an error; into a closed
+ * pipe (| head) it ends the tool by SIGPIPE. out_flush is called before exit 0 and 1, and by input.c when the input is
+ * a pipe or a terminal with nothing to read, so that a reader of stdout sees the lines that have come so far. */
 void out(const void *bytes, size_t byte_count);
 void out_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void out_flush(void);

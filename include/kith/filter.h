@@ -100,11 +100,11 @@ KITH_API KITH_MUST_USE kith_status kith_filter_clear(kith_filter *filter);
 /* Adds a key.
  *
  * KITH_OK            the key is in; has() answers true from now on
- * KITH_E_FULL        capacity reached, or, for Bloom kinds, more bits set than `capacity` keys set: either more keys came
- *                    (false positives are not counted, so count() is still below the capacity) or the keys were chosen
- *                    against the filter, and then keys_now of kith_filter_stats is far above count(); or no room found:
- *                    distinct keys fit up to capacity as the plan says, copies of few keys may not; the filter is as
- *                    before
+ * KITH_E_FULL        capacity reached, or, for Bloom kinds, more bits set than `capacity` keys set: either more keys
+ * came                    (false positives are not counted, so count() is still below the capacity) or the keys were
+ * chosen                    against the filter, and then keys_now of kith_filter_stats is far above count(); or no
+ * room found:                    distinct keys fit up to capacity as the plan says, copies of few keys may not; the
+ * filter is as                    before
  * KITH_E_COPIES      this key has as many copies as the filter keeps; the filter is as before
  * KITH_E_MEMORY      no memory for the search of a free slot (cuckoo, overlap) or for a new layer (layers)
  * KITH_E_TOO_LARGE   (layers) a new layer would pass the limit of kith_filter_limit(); the filter is as before
