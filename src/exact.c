@@ -9,6 +9,7 @@
 #include <assert.h>
 
 #include "core/alloc.h"
+#include "core/structs.h"
 
 #define CAPACITY_FIRST 1024
 #define RATE_DEFAULT 0.01
@@ -24,13 +25,9 @@ kith_status kith_exact_create(const kith_filter_spec *filter, const kith_table_s
     assert(set != NULL);
     kith_filter_spec filter_spec = KITH_FILTER_SPEC_INIT;
     kith_table_spec table_spec = KITH_TABLE_SPEC_INIT;
-    if ((filter != NULL && filter->struct_bytes != sizeof *filter) ||
-        (table != NULL && table->struct_bytes != sizeof *table))
+    if ((filter != NULL && !kithi_struct_read(&filter_spec, sizeof filter_spec, filter)) ||
+        (table != NULL && !kithi_struct_read(&table_spec, sizeof table_spec, table)))
         return KITH_E_ARGUMENT;
-    if (filter != NULL)
-        filter_spec = *filter;
-    if (table != NULL)
-        table_spec = *table;
     filter_spec.needs |= KITH_CAN_REMOVE;
     if (filter_spec.capacity == 0 && filter_spec.bytes == 0)
         filter_spec.capacity = CAPACITY_FIRST;

@@ -6,6 +6,7 @@
 
 #include "core/hash.h"
 #include "core/parallel.h"
+#include "core/structs.h"
 #include "kind.h"
 #include "handle.h"
 
@@ -249,12 +250,11 @@ kith_hash kith_filter_hash(const kith_filter *f) {
 
 kith_status kith_filter_stats_of(const kith_filter *f, kith_filter_stats *stats) {
     assert(f != NULL && stats != NULL);
-    if (stats->struct_bytes != sizeof *stats)
+    if (!kithi_struct_valid(stats, sizeof *stats))
         return KITH_E_ARGUMENT;
     if (kithi_filter_busy(f))
         return KITH_E_BUSY;
-    *stats = (kith_filter_stats){
-        .struct_bytes = sizeof *stats,
+    kith_filter_stats made = {
         .count = f->head.count,
         .capacity = f->head.capacity,
         .rate = f->head.rate,
@@ -264,8 +264,9 @@ kith_status kith_filter_stats_of(const kith_filter *f, kith_filter_stats *stats)
         .layers = 1,
         .file_bytes = f->block_bytes,
     };
-    f->kind->stats(f, stats);
-    stats->load = (double)stats->cells_used / (double)stats->cells;
+    f->kind->stats(f, &made);
+    made.load = (double)made.cells_used / (double)made.cells;
+    kithi_struct_write(stats, &made);
     return KITH_OK;
 }
 

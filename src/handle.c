@@ -195,21 +195,24 @@ static kith_status create_from_head(const kithi_head *head, const kith_allocator
     return finish_handle(status, &allocator, f, block, block_bytes, filter);
 }
 
-kith_status kith_filter_create(const kith_filter_spec *spec, kith_filter **filter) {
+kith_status kith_filter_create(const kith_filter_spec *given, kith_filter **filter) {
     assert(filter != NULL);
+    kith_filter_spec spec;
     kithi_head head;
-    kith_status status = kithi_plan_spec(spec, &head);
+    kith_status status = kithi_spec_read(given, &spec);
+    if (status == KITH_OK)
+        status = kithi_plan_spec(&spec, &head);
     if (status != KITH_OK)
         return status;
-    if (!kithi_hash_valid(&spec->hash))
+    if (!kithi_hash_valid(&spec.hash))
         return KITH_E_ARGUMENT;
-    head.hash = spec->hash;
-    status = create_from_head(&head, spec->allocator, filter);
+    head.hash = spec.hash;
+    status = create_from_head(&head, spec.allocator, filter);
     if (status != KITH_OK)
         return status;
-    (*filter)->max_bytes = spec->max_bytes;
+    (*filter)->max_bytes = spec.max_bytes;
     if (head.notes_bytes != 0)
-        kithi_notes_write(notes_section(*filter), spec->notes, spec->note_count);
+        kithi_notes_write(notes_section(*filter), spec.notes, spec.note_count);
     return KITH_OK;
 }
 
@@ -430,6 +433,26 @@ kith_status kith_filter_view(const void *bytes, size_t byte_count, unsigned flag
     if (status != KITH_OK)
         kithi_release(&allocator, copy, byte_count);
     return status;
+}
+
+kith_status kith_filter_adopt(void *bytes, size_t byte_count, unsigned flags, const kith_allocator *allocator,
+                              kith_filter **filter) {
+    assert(filter != NULL && allocator != NULL && (bytes != NULL || byte_count == 0));
+    if ((flags & ~(unsigned)KITH_OPEN_LAZY) != 0)
+        return KITH_E_ARGUMENT;
+    if (byte_count == 0)
+        return KITH_E_EMPTY;
+    return bind_handle(bytes, byte_count, flags, KITHI_BACKING_HEAP, allocator, filter);
+}
+
+uint64_t kith_filter_memory(const kith_filter *f) {
+    assert(f != NULL);
+    uint64_t bytes = sizeof *f;
+    if (f->backing == KITHI_BACKING_HEAP)
+        bytes += f->block_bytes;
+    if (f->kind->state_bytes != NULL)
+        bytes += f->kind->state_bytes(f);
+    return bytes;
 }
 
 static kith_status open_copy(const char *path, unsigned flags, const kith_allocator *allocator, kith_filter **filter) {

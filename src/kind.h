@@ -62,6 +62,9 @@ typedef struct kithi_kind {
     kith_status (*choose)(const kithi_request *request, kithi_head *head);
     /* Sizes from head->params, which may come from a hostile file: KITH_E_CORRUPT when they are out of range. */
     kith_status (*shape)(const kithi_head *head, kithi_shape *shape);
+    /* The value of option `index` of a filter of these (valid) parameters, as kithi_options_read() encodes it. May be
+     * NULL for a kind without options. */
+    uint64_t (*option)(const kithi_head *head, unsigned index);
     /* Rate and failure with n keys in a filter of these (valid) parameters. */
     kithi_expectation (*expect)(const kithi_head *head, uint64_t n);
 
@@ -102,6 +105,7 @@ typedef struct kithi_kind {
     kith_status (*init)(kith_filter *f);
     kith_status (*attach)(kith_filter *f, const kith_filter *like, unsigned flags);
     void (*detach)(kith_filter *f);
+    uint64_t (*state_bytes)(const kith_filter *f); /* memory that `state` holds */
     kith_status (*verify)(const kith_filter *f);
     void (*seal)(kith_filter *f);
 } kithi_kind;

@@ -50,6 +50,22 @@ kith_status kithi_kind_options(const kithi_kind *kind, const char *text, uint64_
     return kithi_options_read(text, kind->info.options, kind->info.option_count, resolve_kind, values);
 }
 
+static const char *name_of_id(uint64_t id) {
+    return kithi_kind_by_id(id)->info.name;
+}
+
+size_t kithi_kind_options_text(const kithi_head *head, char *text, size_t text_bytes) {
+    const kithi_kind *kind = kithi_kind_by_id(head->kind_id);
+    uint64_t values[KITHI_OPTIONS_MAX];
+    for (unsigned i = 0; i < kind->info.option_count; i++)
+        values[i] = kind->option(head, i);
+    return kithi_options_write(kind->info.options, kind->info.option_count, values, name_of_id, text, text_bytes);
+}
+
+size_t kith_filter_options(const kith_filter *f, char *text, size_t text_bytes) {
+    return kithi_kind_options_text(&f->head, text, text_bytes);
+}
+
 size_t kith_filter_kind_count(void) {
     return KIND_COUNT;
 }

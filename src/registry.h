@@ -11,4 +11,7 @@ const kithi_kind *kithi_kind_by_name(const char *name, size_t length);
 /* Reads the values of a kind's options from `text`; NULL means the default of each. KITH_E_OPTION. */
 kith_status kithi_kind_options(const kithi_kind *kind, const char *text, uint64_t *values);
 
+/* Writes the options of a filter with this header as such a text; see kithi_options_write(). */
+size_t kithi_kind_options_text(const kithi_head *head, char *text, size_t text_bytes);
+
 #endif

@@ -272,6 +272,15 @@ typedef struct kith_filter_stats {
  * struct_bytes. */
 KITH_API KITH_MUST_USE kith_status kith_filter_stats_of(const kith_filter *filter, kith_filter_stats *stats);
 
+/* Memory that the handle holds, in bytes: itself, its block unless that is a mapped file or a view, and what the kind keeps
+ * in addition. Constant time. */
+KITH_API uint64_t kith_filter_memory(const kith_filter *filter);
+
+/* Writes the values of the kind's options to `text`, in the form of spec.options, for example "b=4 f=12 alternate=halves".
+ * Values that the planner chose are written as well. Works like snprintf(): writes at most text_bytes bytes with the
+ * terminating zero, and returns the length of the whole text. */
+KITH_API size_t kith_filter_options(const kith_filter *filter, char *text, size_t text_bytes);
+
 /* The parameters of a filter as kith_filter_plan() would give them, with what is promised. */
 KITH_API KITH_MUST_USE kith_status kith_filter_plan_of(const kith_filter *filter, kith_plan *plan);
 
@@ -344,6 +353,13 @@ typedef enum kith_open_flags {
  * KITH_E_MEMORY; KITH_E_ARGUMENT for unknown flags */
 KITH_API KITH_MUST_USE kith_status kith_filter_view(const void *bytes, size_t byte_count, unsigned flags,
                                                     const kith_allocator *allocator, kith_filter **filter);
+
+/* A writable filter over a block that you have allocated, without a second copy: for a server that reads a value straight
+ * into memory. The memory must come from `allocator` (not NULL), with alignment 64 and exactly byte_count bytes. On success
+ * it belongs to the filter, which releases it. On failure it is still yours. Flags: KITH_OPEN_LAZY or 0. The codes of
+ * kith_filter_view. */
+KITH_API KITH_MUST_USE kith_status kith_filter_adopt(void *bytes, size_t byte_count, unsigned flags,
+                                                     const kith_allocator *allocator, kith_filter **filter);
 
 /* The same over a file, mapped: opening costs a sequential read, or nothing with KITH_OPEN_LAZY. A file that is
  * replaced by save() meanwhile stays as it was for this handle; one that another program changes in place

@@ -277,23 +277,24 @@ static kith_status can_be(const kith_filter_spec *spec) {
     return kithi_plan_spec(&smallest, &head);
 }
 
-kith_status kith_filter_build(const kith_filter_spec *spec, const uint64_t *digests, size_t n, unsigned flags,
+kith_status kith_filter_build(const kith_filter_spec *given, const uint64_t *digests, size_t n, unsigned flags,
                               unsigned threads, kith_filter **filter) {
-    assert(spec != NULL && filter != NULL && (digests != NULL || n == 0));
-    if (spec->struct_bytes != sizeof *spec || (flags & ~(unsigned)KITH_BUILD_MULTISET) != 0)
+    assert(given != NULL && filter != NULL && (digests != NULL || n == 0));
+    kith_filter_spec sized;
+    kith_status status = kithi_spec_read(given, &sized);
+    if (status != KITH_OK || (flags & ~(unsigned)KITH_BUILD_MULTISET) != 0)
         return KITH_E_ARGUMENT;
     bool multiset = (flags & KITH_BUILD_MULTISET) != 0;
     threads = threads < 1 ? 1 : threads < KITHI_THREADS_MAX ? threads : KITHI_THREADS_MAX;
-    kith_filter_spec sized = *spec;
     sized.needs |= multiset ? KITH_CAN_COPIES : 0;
-    kith_status status = n == 0 ? KITH_OK : can_be(&sized);
+    status = n == 0 ? KITH_OK : can_be(&sized);
     if (status != KITH_OK)
         return status;
-    if (!kithi_hash_valid(&spec->hash))
+    if (!kithi_hash_valid(&sized.hash))
         return KITH_E_ARGUMENT;
     bool repeats_are_possible = !multiset;
-    if (capacity_is_open(spec)) {
-        kith_allocator allocator = kithi_allocator_or_default(spec->allocator);
+    if (capacity_is_open(&sized)) {
+        kith_allocator allocator = kithi_allocator_or_default(sized.allocator);
         size_t keys = n;
         if (n != 0 && !multiset && !count_keys(&allocator, digests, n, threads, &keys))
             return KITH_E_MEMORY;

@@ -211,6 +211,7 @@ const kithi_kind kithi_kind_blocked = {
         },
     .choose = choose,
     .shape = shape,
+    .option = kithi_lanes_option,
     .expect = expect,
     .has = has,
     .look = look,

@@ -300,6 +300,7 @@ const kithi_kind kithi_kind_blocked_counting = {
         },
     .choose = choose,
     .shape = shape,
+    .option = kithi_lanes_option,
     .expect = expect,
     .has = has,
     .look = look,

@@ -44,6 +44,11 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
     return status;
 }
 
+static uint64_t option(const kithi_head *head, unsigned index) {
+    (void)index;
+    return head->params[KITHI_K];
+}
+
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     return (kithi_expectation){kithi_bloom_rate((unsigned)head->params[KITHI_K], head->params[KITHI_SLICE], n), 0};
 }
@@ -155,6 +160,7 @@ const kithi_kind kithi_kind_bloom = {
         },
     .choose = choose,
     .shape = shape,
+    .option = option,
     .expect = expect,
     .has = has,
     .look = look,

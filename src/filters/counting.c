@@ -40,6 +40,11 @@ static const kith_option OPTIONS[] = {
     {"k", "0..64", "0", "counters that a key adds to; 0: the number that needs the fewest"},
 };
 
+static uint64_t option(const kithi_head *head, unsigned index) {
+    (void)index;
+    return head->params[KITHI_K];
+}
+
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     unsigned k = (unsigned)head->params[KITHI_K];
     uint64_t slice = head->params[KITHI_SLICE];
@@ -200,6 +205,7 @@ const kithi_kind kithi_kind_counting = {
         },
     .choose = choose,
     .shape = shape,
+    .option = option,
     .expect = expect,
     .has = has,
     .look = look,

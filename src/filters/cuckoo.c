@@ -36,6 +36,12 @@ static const kith_option OPTIONS[] = {
     {"alternate", "halves|simple", "halves", "how a bucket gives the other one"},
 };
 
+static uint64_t option(const kithi_head *head, unsigned index) {
+    if (index == 0) /* the place of b in "1|2|4|8" */
+        return (uint64_t)__builtin_ctzll(head->params[BUCKET_SLOTS]);
+    return index == 1 ? head->params[KITHI_SLOT_BITS] : head->params[ALTERNATE];
+}
+
 static kithi_fit fit_of(const kithi_head *head) {
     return (kithi_fit){.place_slots = (unsigned)head->params[BUCKET_SLOTS],
                        .power_of_two = head->params[ALTERNATE] == SIMPLE};
@@ -120,6 +126,7 @@ const kithi_kind kithi_kind_cuckoo = {
         },
     .choose = choose,
     .shape = shape,
+    .option = option,
     .expect = expect,
     KITHI_CF_RECORD,
 };

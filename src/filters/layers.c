@@ -122,6 +122,10 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
     return KITH_OK;
 }
 
+static uint64_t option(const kithi_head *head, unsigned index) {
+    return head->params[index == 0 ? INNER : GROWTH];
+}
+
 /* Expected when n keys fill the layers from the first. The failure is a bound: keys that a layer has no room for go to
  * the next. */
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
@@ -265,6 +269,15 @@ static kith_status verify(const kith_filter *f) {
     for (unsigned i = 0; i < layer_count(f) && status == KITH_OK; i++)
         status = kithi_body_verify(layers_of(f)[i].block, &layers_of(f)[i].head);
     return status;
+}
+
+static uint64_t state_bytes(const kith_filter *f) {
+    uint64_t bytes = layer_count(f) * sizeof(kith_filter);
+    for (unsigned i = 0; i < layer_count(f); i++) {
+        const kith_filter *layer = &layers_of(f)[i];
+        bytes += layer->kind->state_bytes != NULL ? layer->kind->state_bytes(layer) : 0;
+    }
+    return bytes;
 }
 
 static void seal(kith_filter *f) {
@@ -596,6 +609,7 @@ const kithi_kind kithi_kind_layers = {
         },
     .choose = choose,
     .shape = shape,
+    .option = option,
     .expect = expect,
     .has = has,
     .look = look,
@@ -612,6 +626,7 @@ const kithi_kind kithi_kind_layers = {
     .init = init,
     .attach = attach,
     .detach = detach,
+    .state_bytes = state_bytes,
     .verify = verify,
     .seal = seal,
 };

@@ -38,6 +38,11 @@ static const kith_option OPTIONS[] = {
 
 static const kithi_fit FIT = {.place_slots = 2, .windows = true, .code_bits = 1};
 
+static uint64_t option(const kithi_head *head, unsigned index) {
+    (void)index;
+    return head->params[KITHI_SLOT_BITS] - 1;
+}
+
 static kith_status choose(const kithi_request *request, kithi_head *head) {
     unsigned fingerprint_bits = (unsigned)request->options[0];
     if (fingerprint_bits == 1)
@@ -111,6 +116,7 @@ const kithi_kind kithi_kind_overlap = {
         },
     .choose = choose,
     .shape = shape,
+    .option = option,
     .expect = expect,
     KITHI_CF_RECORD,
 };

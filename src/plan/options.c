@@ -105,3 +105,53 @@ bool kithi_options_valid(const kith_option *options, size_t option_count, const 
     }
     return true;
 }
+
+/* ---- writing ---- */
+
+typedef struct writer {
+    char *text;
+    size_t text_bytes, length;
+} writer;
+
+static void put(writer *w, const char *bytes, size_t byte_count) {
+    for (size_t i = 0; i < byte_count; i++, w->length++)
+        if (w->length + 1 < w->text_bytes)
+            w->text[w->length] = bytes[i];
+}
+
+static void put_number(writer *w, uint64_t value) {
+    char digits[20];
+    size_t at = sizeof digits;
+    do
+        digits[--at] = (char)('0' + value % 10);
+    while ((value /= 10) != 0);
+    put(w, digits + at, sizeof digits - at);
+}
+
+/* Word number `place` of "halves|simple". */
+static void put_word(writer *w, const char *words, uint64_t place) {
+    for (; place > 0; place--)
+        words = strchr(words, '|') + 1;
+    put(w, words, strcspn(words, "|"));
+}
+
+size_t kithi_options_write(const kith_option *options, size_t option_count, const uint64_t *values,
+                           const char *(*kind_name)(uint64_t id), char *text, size_t text_bytes) {
+    writer w = {text, text_bytes, 0};
+    for (size_t i = 0; i < option_count; i++) {
+        if (i > 0)
+            put(&w, " ", 1);
+        put(&w, options[i].name, strlen(options[i].name));
+        put(&w, "=", 1);
+        uint64_t lowest, highest;
+        if (strcmp(options[i].values, "kind") == 0)
+            put(&w, kind_name(values[i]), strlen(kind_name(values[i])));
+        else if (read_range(options[i].values, &lowest, &highest))
+            put_number(&w, values[i]);
+        else
+            put_word(&w, options[i].values, values[i]);
+    }
+    if (text_bytes > 0)
+        text[w.length < text_bytes ? w.length : text_bytes - 1] = '\0';
+    return w.length;
+}

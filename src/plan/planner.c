@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/structs.h"
 #include "format/notes.h"
 #include "kind.h"
 #include "registry.h"
@@ -164,10 +165,16 @@ static kith_status plan_without_notes(const kith_filter_spec *spec, kithi_head *
     return kind != NULL ? plan_kind(kind, spec, head) : KITH_E_KIND;
 }
 
-kith_status kithi_plan_spec(const kith_filter_spec *spec, kithi_head *head) {
-    assert(spec != NULL && head != NULL && (spec->notes != NULL || spec->note_count == 0));
-    if (spec->struct_bytes != sizeof *spec || spec->recipe > KITHI_RECIPE_MAX)
+kith_status kithi_spec_read(const kith_filter_spec *given, kith_filter_spec *spec) {
+    assert(given != NULL);
+    if (!kithi_struct_read(spec, sizeof *spec, given) || spec->recipe > KITHI_RECIPE_MAX)
         return KITH_E_ARGUMENT;
+    assert(spec->notes != NULL || spec->note_count == 0);
+    return KITH_OK;
+}
+
+kith_status kithi_plan_spec(const kith_filter_spec *spec, kithi_head *head) {
+    assert(spec != NULL && head != NULL);
     uint64_t notes_bytes;
     kith_status status = kithi_notes_measure(spec->notes, spec->note_count, &notes_bytes);
     if (status != KITH_OK)
@@ -191,8 +198,7 @@ static void describe(const kithi_head *head, const kithi_shape *shape, kith_plan
     const kithi_kind *kind = kithi_kind_by_id(head->kind_id);
     kithi_expectation expected = kind->expect(head, head->capacity);
     uint64_t file_bytes = block_bytes_of(head);
-    *plan = (kith_plan){
-        .struct_bytes = sizeof *plan,
+    kith_plan made = {
         .kind = kind->info.name,
         .capabilities = shape->capabilities,
         .capacity = head->capacity,
@@ -208,15 +214,19 @@ static void describe(const kithi_head *head, const kithi_shape *shape, kith_plan
         .max_copies = shape->max_copies,
         .failure = expected.failure,
     };
+    kithi_struct_write(plan, &made);
 }
 
-kith_status kith_filter_plan(const kith_filter_spec *spec, kith_plan *plan) {
-    assert(spec != NULL && plan != NULL);
-    if (plan->struct_bytes != sizeof *plan)
+kith_status kith_filter_plan(const kith_filter_spec *given, kith_plan *plan) {
+    assert(given != NULL && plan != NULL);
+    if (!kithi_struct_valid(plan, sizeof *plan))
         return KITH_E_ARGUMENT;
+    kith_filter_spec spec;
     kithi_head head;
     kithi_shape shape;
-    kith_status status = kithi_plan_spec(spec, &head);
+    kith_status status = kithi_spec_read(given, &spec);
+    if (status == KITH_OK)
+        status = kithi_plan_spec(&spec, &head);
     if (status == KITH_OK)
         status = kithi_kind_by_id(head.kind_id)->shape(&head, &shape);
     if (status == KITH_OK)
@@ -226,7 +236,7 @@ kith_status kith_filter_plan(const kith_filter_spec *spec, kith_plan *plan) {
 
 kith_status kith_filter_plan_of(const kith_filter *f, kith_plan *plan) {
     assert(f != NULL && plan != NULL);
-    if (plan->struct_bytes != sizeof *plan)
+    if (!kithi_struct_valid(plan, sizeof *plan))
         return KITH_E_ARGUMENT;
     describe(&f->head, &f->shape, plan);
     return KITH_OK;

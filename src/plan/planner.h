@@ -8,7 +8,10 @@
 kith_status kithi_plan(const kithi_kind *kind, const uint64_t *options, uint64_t capacity, double rate,
                        kithi_head *head, kithi_shape *shape);
 
-/* Plans what a spec asks for. The hash of the spec is left to the caller. */
+/* Reads the spec of a caller, who may have an older and smaller one. KITH_E_ARGUMENT. */
+kith_status kithi_spec_read(const kith_filter_spec *given, kith_filter_spec *spec);
+
+/* Plans what a spec, read as above, asks for. The hash of the spec is left to the caller. */
 kith_status kithi_plan_spec(const kith_filter_spec *spec, kithi_head *head);
 
 #endif

@@ -153,7 +153,7 @@ void plan_refuses_what_no_filter_can_keep(void) {
         spec.bytes = 10000;
         expect_refusal(spec, KITH_E_ARGUMENT);
         spec = good;
-        spec.struct_bytes--;
+        spec.struct_bytes++;
         expect_refusal(spec, KITH_E_ARGUMENT);
         spec = good;
         spec.max_bytes = 1;
@@ -163,7 +163,7 @@ void plan_refuses_what_no_filter_can_keep(void) {
         expect_refusal(spec, KITH_E_DIGEST_BITS);
         try_grid(v, &good);
         /* A wrong plan size, and hashes that no filter can have. */
-        kith_plan small = {.struct_bytes = sizeof small - 1};
+        kith_plan small = {.struct_bytes = sizeof small + 1};
         CHECK_STATUS(kith_filter_plan(&good, &small), KITH_E_ARGUMENT);
         kith_filter *f = NULL;
         spec = good;

@@ -207,7 +207,7 @@ void stats_tell_the_truth(void) {
         double bound = Z * sqrt((s.rate_now + 10 / questions) / questions) + 0.05 * s.rate_now;
         if (fabs(rate - s.rate_now) > bound)
             CHECK_FAIL("rate_now is %.4g, measured %.4g, bound %.2g", s.rate_now, rate, bound);
-        s.struct_bytes--;
+        s.struct_bytes++;
         CHECK_STATUS(kith_filter_stats_of(f, &s), KITH_E_ARGUMENT);
         kith_filter_free(f);
     }

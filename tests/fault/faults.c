@@ -396,6 +396,31 @@ WRAP(kith_status, kith_filter_set_notes, kith_filter *f, const kith_note *notes,
     return is_armed("set_notes_does_nothing") ? KITH_OK : __real_kith_filter_set_notes(f, notes, count);
 }
 
+WRAP(kith_status, kith_filter_adopt, void *bytes, size_t byte_count, unsigned flags, const kith_allocator *allocator,
+     kith_filter **filter) {
+    return is_armed("adopting_makes_a_view") ? kith_filter_view(bytes, byte_count, flags, allocator, filter)
+                                             : __real_kith_filter_adopt(bytes, byte_count, flags, allocator, filter);
+}
+
+WRAP(uint64_t, kith_filter_memory, const kith_filter *f) {
+    return __real_kith_filter_memory(f) - (is_armed("memory_forgets_the_handle") ? sizeof *f : 0);
+}
+
+WRAP(size_t, kith_filter_options, const kith_filter *f, char *text, size_t text_bytes) {
+    if (!is_armed("options_are_the_defaults"))
+        return __real_kith_filter_options(f, text, text_bytes);
+    if (text_bytes > 0)
+        *text = '\0';
+    return 0;
+}
+
+WRAP(kith_status, kith_filter_stats_of, const kith_filter *f, kith_filter_stats *stats) {
+    kith_status status = __real_kith_filter_stats_of(f, stats);
+    if (is_armed("structs_are_written_whole") && status == KITH_OK)
+        *(unsigned char *)&stats->file_bytes ^= 1;
+    return status;
+}
+
 WRAP(bool, kithi_hash_equal, const kith_hash *a, const kith_hash *b) {
     return is_armed("all_hashes_are_equal") || __real_kithi_hash_equal(a, b);
 }
@@ -545,6 +570,10 @@ static const fault FAULTS[] = {
     WRAPPED(recipe_is_forgotten, KITH_CAN_MERGE),
     WRAPPED(set_notes_does_nothing, 0),
     WRAPPED(notes_are_not_verified, 0),
+    WRAPPED(adopting_makes_a_view, 0),
+    WRAPPED(memory_forgets_the_handle, 0),
+    WRAPPED(options_are_the_defaults, 0),
+    WRAPPED(structs_are_written_whole, 0),
 };
 
 static const fault *fault_named(const char *name) {

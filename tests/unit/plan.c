@@ -344,7 +344,7 @@ TEST(what_is_malformed_is_refused_by_name_and_nothing_is_allocated) {
     }
 
     spec = good_spec();
-    spec.struct_bytes--;
+    spec.struct_bytes++;
     all_refuse(spec, KITH_E_ARGUMENT);
     spec.struct_bytes = 0;
     all_refuse(spec, KITH_E_ARGUMENT);

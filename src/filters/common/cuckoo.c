@@ -12,6 +12,11 @@ void kithi_cf_detach(kith_filter *f) {
     f->state = NULL;
 }
 
+uint64_t kithi_cf_state_bytes(const kith_filter *f) {
+    const kithi_search *s = f->state;
+    return s != NULL ? s->bytes : 0;
+}
+
 /* Anything set between the last slot of a region and the next region? */
 static bool spare_is_clear(const kith_filter *f, const uint8_t *region, uint64_t region_slots, uint64_t stride) {
     uint64_t first_bit = region_slots * f->head.params[KITHI_SLOT_BITS];

@@ -230,6 +230,7 @@ KITHI_INLINE void kithi_cf_stats(const kithi_cf_layout *layout, const kith_filte
 
 const char *kithi_cf_check(const kithi_cf_layout *layout, const kith_filter *f);
 void kithi_cf_detach(kith_filter *f);
+uint64_t kithi_cf_state_bytes(const kith_filter *f);
 
 /* choose, shape and expect for a layout; slot_bits 0 is "as many as needed". shape() must have checked the parameters
  * that are the kind's own. */

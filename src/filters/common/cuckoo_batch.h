@@ -208,6 +208,7 @@ KITHI_INLINE kith_status kithi_cf_remove_many(const kithi_cf_layout *layout, kit
 
 #define KITHI_CF_RECORD                                                                                                \
     .has = has, .look = look, .cell = cell, .add = add, .kernels = KITHI_KERNELS, .regions = kithi_cf_regions,         \
-    .remove = remove_one, .copies = copies, .merge = merge, .stats = stats, .check = check, .detach = kithi_cf_detach
+    .remove = remove_one, .copies = copies, .merge = merge, .stats = stats, .check = check, .detach = kithi_cf_detach, \
+    .state_bytes = kithi_cf_state_bytes
 
 #endif

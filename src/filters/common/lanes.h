@@ -38,6 +38,12 @@ static const unsigned KITHI_LANE_COUNTS[] = {4, 8, 16};
 #define KITHI_LANES_OPTION(help)                                                                                       \
     { "lanes", "auto|4|8|16", "auto", help }
 
+/* The value of that option: the place of the number of lanes in "auto|4|8|16". */
+static inline uint64_t kithi_lanes_option(const kithi_head *head, unsigned index) {
+    (void)index;
+    return head->params[KITHI_LANES] == 4 ? 1 : head->params[KITHI_LANES] == 8 ? 2 : 3;
+}
+
 /* ---- sizes ---- */
 
 /* Parameters that keep the rate in blocks of `block_cells` cells; of several lane counts the one that needs the fewest
