@@ -1,7 +1,7 @@
-/* word_count: how often each word occurs, in an exact table.
+/* word_count: counts how often each word occurs, in an exact table.
  *
- * Counts the words of a file (or of its own first lines), saves the table, opens the file again and asks it: a word and
- * its count, or that it never occurred. A table is never wrong; a filter (see the README) is smaller and may be.
+ * Counts the words of a file (by default, of a short text of its own), saves the table, opens it again and prints the
+ * counts of the words given. An exact table is never wrong. A filter (see the README) is smaller, but has false positives.
  *
  *     word_count [FILE [WORD…]]
  */
@@ -24,8 +24,8 @@ static void must(kith_status status, const char *doing) {
     exit(1);
 }
 
-/* A letter more; at the end of a word it is counted. */
-static void take_letter(kith_table *table, int letter) {
+/* Adds one character to the current word. At the end of a word, counts it. */
+static void take_character(kith_table *table, int letter) {
     static char word[64];
     static size_t length;
     if (isalpha(letter) && length < sizeof word) {
@@ -41,7 +41,7 @@ static void take_letter(kith_table *table, int letter) {
 static void count_words(kith_table *table, const char *path) {
     if (path == NULL) {
         for (size_t i = 0; i < sizeof OWN_TEXT; i++)
-            take_letter(table, (unsigned char)OWN_TEXT[i]);
+            take_character(table, (unsigned char)OWN_TEXT[i]);
         return;
     }
     FILE *file = fopen(path, "r");
@@ -50,12 +50,12 @@ static void count_words(kith_table *table, const char *path) {
         exit(1);
     }
     for (int letter; (letter = getc(file)) != EOF;)
-        take_letter(table, letter);
-    take_letter(table, '\n');
+        take_character(table, letter);
+    take_character(table, '\n');
     (void)fclose(file);
 }
 
-static uint64_t ask(const kith_table *table, const char *word) {
+static uint64_t print_count(const kith_table *table, const char *word) {
     uint64_t count = 0;
     if (kith_table_get(table, word, strlen(word), &count))
         printf("  %-12s %llu\n", word, (unsigned long long)count);
@@ -67,7 +67,7 @@ static uint64_t ask(const kith_table *table, const char *word) {
 int main(int argc, char **argv) {
     kith_table_spec spec = KITH_TABLE_SPEC_INIT; /* byte strings of any length, in a cuckoo table that grows */
     kith_table *table;
-    must(kith_table_create(&spec, &table), "making the table");
+    must(kith_table_create(&spec, &table), "creating the table");
     count_words(table, argc > 1 ? argv[1] : NULL);
     must(kith_table_save(table, FILE_NAME), "saving " FILE_NAME);
     kith_table_free(table);
@@ -76,9 +76,10 @@ int main(int argc, char **argv) {
     printf("%s: %llu different words\n", FILE_NAME, (unsigned long long)kith_table_count(table));
     bool right = true;
     for (int i = 2; i < argc; i++)
-        (void)ask(table, argv[i]);
-    if (argc < 2) /* words of the own text, whose counts are known */
-        right = ask(table, "word") == 2 && ask(table, "table") == 2 && ask(table, "sometimes") == 0;
+        (void)print_count(table, argv[i]);
+    if (argc < 2) /* the counts in OWN_TEXT are known */
+        right =
+            print_count(table, "word") == 2 && print_count(table, "table") == 2 && print_count(table, "sometimes") == 0;
     kith_table_free(table);
     return right ? 0 : 1;
 }

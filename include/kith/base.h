@@ -1,4 +1,4 @@
-/* kith/base.h: version, export marks and the allocator. Every other header includes this one. */
+/* kith/base.h: the version, the export macros and the allocator. Every other header includes this one. */
 #ifndef KITH_BASE_H
 #define KITH_BASE_H
 
@@ -22,16 +22,18 @@
 extern "C" {
 #endif
 
-/* The version of the library that is running, as "major.minor.patch"; the macros above are those of the headers that
- * were compiled against. Before 1.0 a change of the minor number may change interfaces and file layout. */
+/* Returns the version of the library that is running, as "major.minor.patch". The macros above are the version of the
+ * headers that the program was compiled with. Before 1.0, a new minor version may change interfaces and the file format. */
 KITH_API const char *kith_version(void);
 
-/* Where a filter takes its memory from. Given at creation, copied into the object, used for everything the object
- * ever allocates, from whatever thread calls it. A NULL allocator pointer in any call means the C library's.
+/* An allocator. It is passed when an object (a filter, a table, a hash function) is created and copied into the object,
+ * which uses it for all of its memory, on whichever thread a call is made. NULL in place of a pointer to an allocator means
+ * malloc and free of the C library.
  *
- * allocate   returns `bytes` (never 0) bytes of ZEROED memory aligned to `alignment` (a power of two, at most 64), or
- *            NULL. A source of fresh pages (mmap) need not clear them: large filters then cost only what is touched.
- * release    takes back what allocate gave, with the same `bytes`; never called with NULL. */
+ * allocate   returns `bytes` (never 0) bytes of ZEROED memory, aligned to `alignment` (a power of two, at most 64), or NULL
+ *            if there is none. An allocator that gets fresh pages from mmap need not clear them; then only the pages
+ *            of a large filter that are used take up memory.
+ * release    frees memory that allocate returned; `bytes` is the same number. It is never called with NULL. */
 typedef struct kith_allocator {
     void *(*allocate)(void *context, size_t bytes, size_t alignment);
     void (*release)(void *context, void *memory, size_t bytes);

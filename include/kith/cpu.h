@@ -1,8 +1,8 @@
-/* kith/cpu.h: the instructions that batches are made of.
+/* kith/cpu.h: choose the instruction set that lookups and batches use.
  *
- * kith_filter_has, has_many, add_many and remove_many come in a version for each instruction set below; the best that this
- * processor has is taken at the first call. Answers and bytes are the same with each: choosing is for tests and
- * measurements. */
+ * kith_filter_has(), has_many(), add_many() and remove_many() have a version for each instruction set below. The first call
+ * selects the best one that the processor supports. Results and bytes do not depend on it, so a program need not choose:
+ * these calls are for tests and measurements. */
 #ifndef KITH_CPU_H
 #define KITH_CPU_H
 
@@ -12,14 +12,17 @@
 extern "C" {
 #endif
 
-/* The set in use: "portable", "avx2", "avx512" or "neon". */
+/* Returns the instruction set in use: "portable", "avx2", "avx512" or "neon". */
 KITH_API const char *kith_cpu(void);
 
-/* All names that this version knows, for index 0, 1, …; NULL past the last. */
+/* Returns the name with this index, 0, 1, …, of all instruction sets that this version knows; NULL past the last. */
 KITH_API const char *kith_cpu_name(size_t index);
 
-/* Takes the set of that name, or, for "auto", the best there is; in all threads, from their next call on.
- * KITH_E_ARGUMENT: no such name; KITH_E_UNSUPPORTED: this processor or this build of the library does not have it. */
+/* Selects an instruction set by name, or the best one with "auto". It applies to all threads, from their next call on.
+ *
+ * Returns KITH_OK, or
+ *   KITH_E_ARGUMENT     there is no instruction set of this name
+ *   KITH_E_UNSUPPORTED  this processor, or this build of the library, does not support it */
 KITH_API KITH_MUST_USE kith_status kith_cpu_use(const char *name);
 
 #ifdef __cplusplus

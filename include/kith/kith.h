@@ -1,4 +1,4 @@
-/* kith/kith.h: all of libkith. */
+/* kith/kith.h: includes all headers of libkith. */
 #ifndef KITH_KITH_H
 #define KITH_KITH_H
 

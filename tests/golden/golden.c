@@ -1,23 +1,23 @@
-/* golden: files of filters that every later version must read, and write, byte for byte. (Tables: tables.c.)
+/* golden: tests files of filters that every later version must read, and write, byte for byte. (Tables: tables.c.)
  *
- *     golden                      the tests
- *     golden --make               writes the files of this folder, answers.txt and the example of docs/format.md anew
- *     golden --list-made          names of the filters that are not kept as files (see CASES)
- *     golden --save NAME FILE     makes a filter and saves it
- *     golden --members NAME       the keys that it must answer yes for, one a line
- *     golden --answers FILE       the library's "yes" or "no" for every line of standard input
- *     golden --forge WHAT FROM TO   a copy of a file of kind layers in which WHAT was forged (see forge) and all
- *                                 checksums made right; prints whether the library opens it: "opened" or "refused"
+ *     golden                        runs the tests
+ *     golden --make                 writes the files of this folder, answers.txt and the example in docs/format.md
+ *     golden --list-made            prints the names of the filters that are not kept as files (see CASES)
+ *     golden --save NAME FILE       creates a filter and saves it
+ *     golden --members NAME         prints the keys for which a lookup must return true, one per line
+ *     golden --answers FILE         looks up every line of standard input and prints "yes" or "no"
+ *     golden --forge WHAT FROM TO   copies a file of kind layers, forges WHAT in the copy (see forge) and corrects all
+ *                                   checksums; prints whether the library opens it: "opened" or "refused"
  *
- * The files freeze at the first tagged release. Before it a change of layout or sizing remakes them, in one commit that
- * says why: `./dev build && build/dev/tests/golden --make`. After it a test that fails here means that files of users
- * can't be read or are read wrongly: it is the code that has to change.
+ * The files freeze at the first tagged release. Until then, a change of layout or sizing writes them again, in one commit
+ * that says why: `./dev build && build/dev/tests/golden --make`. After it, a test that fails here means that users' files
+ * cannot be read or are read wrongly, and the code must change.
  *
- * answers.txt pins, for every file, the first ten false positives among the keys absent-0, absent-1, … : a reader that
- * derives other places from a digest, and wrote the file with the same mistake, still fails.
+ * answers.txt lists, for every file, the first ten false positives among the keys absent-0, absent-1, … They catch a
+ * library that derives other cells from a digest: it would still read what it wrote with the same mistake.
  *
- * The last four commands are for tests/interop, where a second reader, written from docs/format.md, is held against
- * the library. */
+ * The last five commands are for tests/interop, which compares the library with a second reader that was written from
+ * docs/format.md. */
 #include <kith/kith.h>
 
 #include "check.h"
@@ -31,8 +31,8 @@
 #define EXAMPLE_HEADING "## An example\n"
 
 enum {
-    PINNED = 10,       /* false positives kept for each file */
-    LOOKED_AT = 20000, /* absent keys among which they must be found */
+    PINNED = 10,       /* false positives listed for each file */
+    LOOKED_AT = 20000, /* absent keys among which that many must be found */
     KEY_BYTES_MAX = 32,
 };
 
@@ -46,16 +46,17 @@ typedef struct golden_case {
     const char *options;
     uint64_t capacity;
     double rate;
-    bool secret;   /* SipHash under SECRET instead of XXH3 */
+    bool secret;   /* SipHash with the key SECRET instead of XXH3 */
     uint64_t seed; /* of XXH3 */
     size_t keys;   /* key-0 … ; see fill() */
     unsigned layers;
-    bool kept; /* as a file in this folder; the others are made when tests/interop asks for them */
+    bool kept; /* as a file in this folder; the others are created by tests/interop */
 } golden_case;
 
-/* Kept: each kind, the options that change the layout, and both hashes, small. Not kept: what takes many keys to reach
- * (several regions, several checksums, a last checksum of a short part) and the remaining values of options. Where f is
- * given it is to have false positives: at so few keys the planner takes more bits than the rate needs. */
+/* The kept files are small and cover each kind, the options that change the layout, and both hashes. The others cover what
+ * needs many keys (several regions, several checksums, a last checksum over fewer than 65,536 bytes) and the remaining
+ * values of options. Some cases set f because they need false positives: with so few keys, the planner would choose more
+ * fingerprint bits than the rate needs. */
 static const golden_case CASES[] = {
     {"example", "bloom", NULL, 2, 0.1, false, 0, 2, 1, true},
     {"bloom", "bloom", NULL, 200, 0.02, false, 0, 200, 1, true},
@@ -101,7 +102,7 @@ static kith_hash hash_of(const golden_case *c) {
     return hash;
 }
 
-/* Key i of a filter; the example's have names. */
+/* Writes key i of a filter and returns its length. The keys of the example are words. */
 static size_t key_of(const golden_case *c, size_t i, char *key) {
     int length = strcmp(c->name, "example") == 0 ? snprintf(key, KEY_BYTES_MAX, "%s", i == 0 ? "fox" : "hen")
                                                  : snprintf(key, KEY_BYTES_MAX, "key-%zu", i);
@@ -112,9 +113,9 @@ static size_t absent_key(size_t i, char *key) {
     return (size_t)snprintf(key, KEY_BYTES_MAX, "absent-%zu", i);
 }
 
-/* Adds the keys in order; then, where copies are kept, a second copy of keys 0, 5, … 20; then, where keys can go, takes
- * away keys 3, 8, 13, … and adds every second of those again. member[i] (may be NULL) says whether key i must be in. A
- * layered filter may answer KITH_E_AMBIGUOUS: that key stays. */
+/* Adds the keys in order. If the kind stores copies, adds keys 0, 5, … 20 a second time. If it supports deletion, removes
+ * keys 3, 8, 13, … and adds every second of those again. Sets member[i] (member may be NULL) to whether key i must be
+ * found. Removing a key from layers may return KITH_E_AMBIGUOUS; that key is still in the filter. */
 static void fill(const golden_case *c, kith_filter *filter, bool *member) {
     uint32_t capabilities = kith_filter_capabilities(filter);
     char key[KEY_BYTES_MAX];
@@ -150,7 +151,7 @@ static kith_filter *make(const golden_case *c, bool *member) {
     spec.hash = hash_of(c);
     static const kith_note note = {"note", "lower case, no CR"};
     if (strcmp(c->name, "recipe") == 0) {
-        spec.recipe = 9; /* bits 0 and 3: what the note says */
+        spec.recipe = 9; /* bits 0 and 3, as the note says */
         spec.notes = &note;
         spec.note_count = 1;
     }
@@ -171,7 +172,7 @@ static kith_filter *open_file(const char *path) {
     return filter;
 }
 
-/* The first false positives, as indices of absent keys; PINNED of them, or the test fails. */
+/* Finds the first PINNED false positives, as indices of absent keys. Fails the test if there are fewer. */
 static void false_positives(const kith_filter *filter, const char *name, size_t found[PINNED]) {
     char key[KEY_BYTES_MAX];
     size_t count = 0;
@@ -179,7 +180,7 @@ static void false_positives(const kith_filter *filter, const char *name, size_t 
         if (kith_filter_has(filter, key, absent_key(i, key)))
             found[count++] = i;
     if (count < PINNED)
-        CHECK_FAIL("%s answers yes for only %zu of %d absent keys", name, count, LOOKED_AT);
+        CHECK_FAIL("%s has only %zu false positives among %d absent keys", name, count, LOOKED_AT);
 }
 
 /* ---- the example of docs/format.md ---- */
@@ -187,10 +188,10 @@ static void false_positives(const kith_filter *filter, const char *name, size_t 
 typedef struct field {
     unsigned at, bytes;
     const char *remark;
-    bool number; /* its value belongs in the remark */
+    bool number; /* the remark ends with the value */
 } field;
 
-/* Fields of the example that are not 0, up to the body. */
+/* The header fields of the example that are not 0. */
 static const field FIELDS[] = {
     {0, 8, "signature", false},
     {8, 2, "version", true},
@@ -204,8 +205,8 @@ static const field FIELDS[] = {
     {104, 8, "parameter 0, k", true},
     {112, 8, "parameter 1, slice", true},
     {160, 8, "parameter 7, fill limit", true},
-    {176, 8, "body checksum, of the checksum behind the body", false},
-    {184, 8, "header checksum, of all above", false},
+    {176, 8, "body checksum, of the checksum after the body", false},
+    {184, 8, "header checksum, of all bytes before it", false},
 };
 enum { K_AT = 104, SLICE_AT = 112 };
 
@@ -228,7 +229,7 @@ static void append_field(text *out, const text *file, const field *f) {
     append(out, "\n");
 }
 
-/* The digests of the two keys and the bits that they set, on the way that the page describes. */
+/* Appends the digests of the two keys, and how the page computes from them the bits that they set. */
 static void append_digests(text *out, const text *file, const golden_case *c) {
     uint64_t k = number_at(file, K_AT, 8), slice = number_at(file, SLICE_AT, 8);
     kith_hash hash = hash_of(c);
@@ -254,7 +255,7 @@ static text example_text(void) {
     size_t body_end = file.used - 8;
 
     append(&out, "\nThe bloom filter of the keys `fox` and `hen`, capacity 2, rate 0.1, seed 0: ");
-    append(&out, "`tests/golden/example.kith`, %zu bytes.\nBytes that are left out are 0.\n\n```\n", file.used);
+    append(&out, "`tests/golden/example.kith`, %zu bytes.\nBytes that are not shown are 0.\n\n```\n", file.used);
     for (size_t i = 0; i < sizeof FIELDS / sizeof *FIELDS; i++)
         append_field(&out, &file, &FIELDS[i]);
     for (size_t at = HEADER_BYTES; at < body_end; at += 8) {
@@ -270,17 +271,17 @@ static text example_text(void) {
     append_hex(&out, &file, body_end, 8);
     append(&out, "checksum of the %zu bytes of the body\n%08zx\n```\n\n", body_end - HEADER_BYTES, file.used);
 
-    append(&out, "How the bits come about:\n\n```\n");
+    append(&out, "The digests of the keys, and the bits that they set:\n\n```\n");
     append_digests(&out, &file, c);
     kith_hash secret = {.id = KITH_HASH_SIPHASH};
     memcpy(secret.key, SECRET, sizeof SECRET);
-    append(&out, "```\n\nUnder SipHash-2-4 with the secret key `00 01 02 … 0f` the digest of `fox` is ");
+    append(&out, "```\n\nWith SipHash-2-4 and the secret key `00 01 02 … 0f` the digest of `fox` is ");
     append(&out, "`%016" PRIx64 "`.\n", kith_digest(&secret, "fox", 3));
     free(file.at);
     return out;
 }
 
-/* The page from the example's heading on, without the heading; NULL when it has none. */
+/* Returns the part of the page after the example's heading; NULL if there is no such heading. */
 static char *example_section(const text *page) {
     char *heading = strstr(page->at, EXAMPLE_HEADING);
     return heading == NULL ? NULL : heading + strlen(EXAMPLE_HEADING);
@@ -292,8 +293,8 @@ static int hex_digit(char c) {
     return at == NULL ? -1 : (int)(at - DIGITS);
 }
 
-/* The bytes of a line of the dump, which is an offset of 8 digits, a blank, and a blank before each byte. Answers the
- * offset, or SIZE_MAX when this is no such line. */
+/* Appends the bytes of a line of the dump to `image`. A line is an offset of 8 digits, a blank, and a blank before each
+ * byte. Returns the offset, or SIZE_MAX if this is not such a line. */
 static size_t parse_dump_line(const char *line, text *image) {
     size_t offset = 0;
     for (int i = 0; i < 8; i++) {
@@ -338,7 +339,7 @@ TEST(the_same_operations_give_the_golden_bytes) {
     }
 }
 
-TEST(golden_files_open_and_answer_yes_for_every_member) {
+TEST(golden_files_open_and_find_every_member) {
     for (size_t i = 0; i < CASE_COUNT; i++) {
         const golden_case *c = &CASES[i];
         if (!c->kept)
@@ -351,7 +352,7 @@ TEST(golden_files_open_and_answer_yes_for_every_member) {
         CHECK(strcmp(kith_filter_kind_name(filter), c->kind) == 0);
         for (size_t k = 0; k < c->keys; k++)
             if (member[k] && !kith_filter_has(filter, key, key_of(c, k, key)))
-                CHECK_FAIL("%s does not have %s", c->name, key);
+                CHECK_FAIL("%s does not find %s", c->name, key);
         kith_filter_free(filter);
         free(member);
     }
@@ -463,8 +464,9 @@ static void print_answers(const char *path) {
     kith_filter_free(filter);
 }
 
-/* Whoever can write a file can seal it. "capacities" claims a thousand times as many keys in every layer; "capacity"
- * one more in the last, "rate" a rate that is a thousandth too high there; "nothing" only seals. */
+/* Forges a file, with correct checksums. "capacities" multiplies the capacity of every layer by 1000, "capacity" adds one
+ * key to that of the last layer, "rate" raises the rate of the last layer by a thousandth, and "nothing" only recomputes
+ * the checksums. */
 static void forge(const char *what, const char *from, const char *to) {
     text file = read_file(from);
     uint8_t *block = (uint8_t *)file.at, *body = block + KITHI_HEADER_BYTES, *at = body + 512;
@@ -521,7 +523,7 @@ int main(int argc, char **argv) {
     if (setjmp(check_exit) != 0)
         return 1;
     if (!run_command(argc, argv)) {
-        fprintf(stderr, "golden: no such command or filter; see the head of golden.c\n");
+        fprintf(stderr, "golden: no such command or filter; see the comment at the top of golden.c\n");
         return 2;
     }
     return fflush(stdout) != 0;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A program outside the tree builds and runs against the installed library: by pkg-config and by find_package,
-# shared and static, also after the installed tree was moved.
+# Tests that a program outside the source tree can be built with the installed library and runs: with pkg-config and with
+# find_package, shared and static, after the installed tree has been moved.
 # usage: consumer.sh CMAKE BUILD_DIR CC SOVERSION
 set -eu
 cmake=$1 build=$2 cc=$3 soversion=$4
@@ -36,7 +36,7 @@ LD_LIBRARY_PATH=$libdir ./shared "$version" || fail "pkg-config, shared: exit $?
 ./by_cmake/consumer_shared "$version" || fail "find_package, kith::kith: exit $?"
 ./by_cmake/consumer_static "$version" || fail "find_package, kith::static: exit $?"
 
-# Without the shared library -lkith can only mean the static one.
+# Without the shared library, -lkith links the static one.
 rm "$libdir"/libkith.so*
 "$cc" $flags main.c $(pkg-config --static --cflags --libs kith) -o static
 ./static "$version" || fail "pkg-config --static: exit $?"

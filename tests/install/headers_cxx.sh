@@ -1,5 +1,5 @@
 #!/bin/sh
-# Each installed header compiles alone, as pedantic C11 and as C++17.
+# Tests that each installed header compiles on its own, as pedantic C11 and as C++17.
 # usage: headers_cxx.sh CMAKE BUILD_DIR CC CXX
 set -eu
 cmake=$1 build=$2 cc=$3 cxx=$4
@@ -10,7 +10,7 @@ trap 'rm -rf "$tmp"' EXIT
 count=0
 for header in "$tmp"/include/kith/*.h; do
   name=kith/$(basename "$header")
-  # Twice: a header also guards against its own repetition.
+  # Included twice, to test the include guard.
   printf '#include <%s>\n#include <%s>\nint kith_test_unit;\n' "$name" "$name" >"$tmp/unit.c"
   "$cc" -std=c11 -pedantic -Wall -Wextra -Werror -I"$tmp/include" -fsyntax-only -x c "$tmp/unit.c"
   "$cxx" -std=c++17 -pedantic -Wall -Wextra -Werror -I"$tmp/include" -fsyntax-only -x c++ "$tmp/unit.c"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# usage: tool.sh CMAKE BUILD-FOLDER: installs into a temporary folder and looks for the tool, its manual pages and completions.
+# Tests that the tool, its manual pages and its completions are installed.
+# usage: tool.sh CMAKE BUILD_DIR
 set -euo pipefail
 cmake=$1 build=$2
 there=$(mktemp -d)

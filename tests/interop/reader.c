@@ -1,14 +1,16 @@
-/* reader: a second reader of .kith files, written from docs/format.md and from nothing else.
+/* reader: a second reader of .kith files, written from docs/format.md alone.
  *
  *     reader FILE < KEYS
  *
- * Verifies the whole file, then answers for every line of standard input: for a filter a line is a key, and the answer
- * "yes" or "no"; for a table it is a key in hexadecimal, and the answer its value or "no". It shares no line with
- * libkith, so where the two agree the document is right, and where they don't one of the three is wrong. It is slow and
- * plain on purpose: all of a file in memory, one bit at a time, names as in the document.
+ * Verifies the whole file, then looks up every line of standard input. For a filter, a line is a key, and the reader prints
+ * "yes" or "no". For a table, a line is a key in hexadecimal, and the reader prints its value or "no".
  *
- * Exit status: 0 answered, 1 the file is refused (standard error says why), 2 used wrongly, no memory or no file,
- * 3 cannot: the document leaves the file's hash functions to the source. */
+ * The reader shares no code with libkith. Where the two agree, the document is right; where they do not, one of the three
+ * is wrong. It is slow and simple on purpose: it reads the whole file into memory and one bit after the other, and uses
+ * the names of the document.
+ *
+ * Exit status: 0 all keys were looked up; 1 the file is refused (standard error says why); 2 wrong usage, no memory or no
+ * such file; 3 the document does not describe the hash functions of this file. */
 #include "reader.h"
 
 #include <inttypes.h>
@@ -66,7 +68,7 @@ bool all_zero(const uint8_t *at, uint64_t bytes) {
     return true;
 }
 
-/* `width` bits from bit `first` on, numbered from the least significant bit of the first byte. */
+/* Loads `width` bits, beginning with bit `first`. Bits are numbered from the least significant bit of the first byte. */
 static uint64_t load_bits(const uint8_t *at, uint64_t first, unsigned width) {
     uint64_t value = 0;
     for (unsigned i = 0; i < width; i++)
@@ -143,7 +145,7 @@ static uint64_t word(uint64_t d, uint64_t i) {
     return mix(d + (i + 1) * GOLDEN_RATIO);
 }
 
-/* ---- the body of each kind: its length by the parameters, its contents, a lookup ---- */
+/* ---- the body of each kind: its length, which follows from the parameters, its verification, and a lookup ---- */
 
 static uint64_t cell_of(const filter *f, uint64_t d, uint64_t i) {
     uint64_t slice = f->parameter[1];
@@ -152,11 +154,11 @@ static uint64_t cell_of(const filter *f, uint64_t d, uint64_t i) {
 
 /* Kinds 1 and 3: cells of 1 bit or of 4 bits. */
 static uint64_t cells_body_bytes(const filter *f, unsigned cell_bits) {
-    uint64_t k = f->parameter[0], slice = f->parameter[1], cells_in_a_byte = 8 / cell_bits;
+    uint64_t k = f->parameter[0], slice = f->parameter[1], cells_per_byte = 8 / cell_bits;
     require(k >= 1 && k <= 64, "k out of range");
     require(slice >= 1 && slice <= ((uint64_t)1 << 62) / k, "slice out of range");
     require(f->parameter[7] <= k * slice, "fill limit out of range");
-    return round_up(round_up(k * slice, cells_in_a_byte) / cells_in_a_byte, 64);
+    return round_up(round_up(k * slice, cells_per_byte) / cells_per_byte, 64);
 }
 
 static void cells_verify(const filter *f, unsigned cell_bits, uint64_t cells) {
@@ -165,10 +167,10 @@ static void cells_verify(const filter *f, unsigned cell_bits, uint64_t cells) {
         fill += load_bits(f->body, c * cell_bits, cell_bits) != 0;
     require(fill == f->fill, "fill is not the number of cells that are not zero");
     for (uint64_t bit = cells * cell_bits; bit < f->body_bytes * 8; bit++)
-        require(load_bits(f->body, bit, 1) == 0, "a bit behind the last cell is set");
+        require(load_bits(f->body, bit, 1) == 0, "a bit after the last cell is set");
 }
 
-/* Adds up counters from … to - 1; answers whether one of them is 15. */
+/* Adds up the counters from … to - 1. Returns whether one of them is 15. */
 static bool counters_sum(const filter *f, uint64_t from, uint64_t to, uint64_t *sum) {
     bool stuck = false;
     *sum = 0;
@@ -226,7 +228,7 @@ static void blocked_counters_verify(const filter *f) {
             uint64_t first = block * 128 + lane * width, sum;
             if (counters_sum(f, first, first + width, &sum))
                 continue;
-            require(!known || sum == keys_of_block, "two lanes of a block do not add up to the same");
+            require(!known || sum == keys_of_block, "two lanes of a block do not add up to the same number");
             keys_of_block = sum;
             known = true;
         }
@@ -282,11 +284,12 @@ static void regions_verify(const filter *f) {
             if (f->kind == OVERLAP && code != 0) {
                 uint64_t in_half = s % (r.P + 1);
                 require(code >= 2, "a slot holds fingerprint 0");
-                require(code % 2 == 1 ? in_half > 0 : in_half < r.P, "a slot's window reaches past its half");
+                require(code % 2 == 1 ? in_half > 0 : in_half < r.P,
+                        "a slot has the code of a window that is not in its half");
             }
         }
         for (uint64_t bit = r.slots * r.slot_bits; bit < r.region_bytes * 8; bit++)
-            require(load_bits(at, bit, 1) == 0, "a bit behind the last slot of a region is set");
+            require(load_bits(at, bit, 1) == 0, "a bit after the last slot of a region is set");
     }
     require(used == f->count, "count is not the number of slots in use");
 }
@@ -323,8 +326,9 @@ static bool regions_has(const filter *f, uint64_t d) {
 
 static filter verify(const uint8_t *block, uint64_t bytes, const filter *outer);
 
-/* Calls `visit` (may be NULL) on every layer until it answers true; answers whether one did. The lengths come from the
- * body, so each is held against what is left of it. *end is where the blocks end. */
+/* Calls `visit` on the layers until it returns true. Returns whether it did for one of them. The lengths come from the
+ * body, so each is checked against the bytes that are left. Sets *end (may be NULL) to the offset at which the blocks
+ * end. */
 static bool each_layer(const filter *f,
                        bool (*visit)(const filter *outer, const uint8_t *block, uint64_t bytes, void *), void *context,
                        uint64_t *end) {
@@ -346,11 +350,11 @@ static bool each_layer(const filter *f,
 
 typedef struct sums {
     uint64_t layers, capacity, count;
-    uint64_t expected; /* the capacity of the layer looked at last */
+    uint64_t expected; /* the required capacity of the last layer that was verified */
 } sums;
 
 static uint64_t multiplied(uint64_t a, uint64_t b) {
-    require(b == 0 || a <= UINT64_MAX / b, "a layer has not the capacity of its place");
+    require(b == 0 || a <= UINT64_MAX / b, "the capacity of a layer is wrong");
     return a * b;
 }
 
@@ -359,8 +363,8 @@ static bool verify_layer(const filter *outer, const uint8_t *block, uint64_t byt
     sums *sum = context;
     double share = outer->rate * 6 / (3.141592653589793 * 3.141592653589793) / pow((double)sum->layers + 1, 2);
     sum->expected = sum->layers++ == 0 ? outer->parameter[3] : multiplied(sum->expected, outer->parameter[1]);
-    require(layer.capacity == sum->expected, "a layer has not the capacity of its place");
-    require(layer.rate <= share * (1 + 1e-9), "a layer's rate is past its share");
+    require(layer.capacity == sum->expected, "the capacity of a layer is wrong");
+    require(layer.rate <= share * (1 + 1e-9), "the rate of a layer is too high");
     require((double)layer.body_bytes * 8 >= 0.9 * (double)layer.capacity * -log2(layer.rate),
             "a layer has too few bits for its capacity and rate");
     sum->capacity += layer.capacity;
@@ -374,15 +378,16 @@ static void layers_verify(const filter *f) {
     require(p[1] >= 1 && p[1] <= 16, "growth out of range");
     require(p[2] >= 1 && p[2] <= 64, "number of layers out of range");
     require(p[3] >= 1 && p[3] <= f->capacity, "capacity of the first layer out of range");
-    require(f->body_bytes >= DIRECTORY_ENTRIES * 8, "no room for the directory");
-    require(all_zero(f->body + p[2] * 8, (DIRECTORY_ENTRIES - p[2]) * 8), "a layer past the last has a length");
+    require(f->body_bytes >= DIRECTORY_ENTRIES * 8, "the body is shorter than the directory");
+    require(all_zero(f->body + p[2] * 8, (DIRECTORY_ENTRIES - p[2]) * 8),
+            "a directory entry past the last layer is not 0");
 
     sums sum = {0, 0, 0, 0};
     uint64_t end;
     each_layer(f, verify_layer, &sum, &end);
-    require(end == f->body_bytes, "the body's length is not what the directory gives");
-    require(sum.capacity == f->capacity, "capacity is not the sum of the layers'");
-    require(sum.count == f->count, "count is not the sum of the layers'");
+    require(end == f->body_bytes, "the body length does not follow from the directory");
+    require(sum.capacity == f->capacity, "capacity is not the sum over the layers");
+    require(sum.count == f->count, "count is not the sum over the layers");
 }
 
 static bool has(const filter *f, uint64_t d);
@@ -403,7 +408,7 @@ static filter parse(const uint8_t *block) {
     return f;
 }
 
-static bool ask_layer(const filter *outer, const uint8_t *block, uint64_t bytes, void *context) {
+static bool layer_has(const filter *outer, const uint8_t *block, uint64_t bytes, void *context) {
     (void)outer;
     (void)bytes;
     filter layer = parse(block);
@@ -425,7 +430,7 @@ static bool has(const filter *f, uint64_t d) {
     case OVERLAP:
         return regions_has(f, d);
     case LAYERS:
-        return each_layer(f, ask_layer, &d, NULL);
+        return each_layer(f, layer_has, &d, NULL);
     case IMAGE:
     case ENTRIES:
         break;
@@ -442,7 +447,7 @@ static void verify_filter_fields(const filter *f) {
     require(f->capacity >= 1, "capacity 0");
     require(isfinite(f->rate) && f->rate > 0 && f->rate < 1, "rate out of range");
     require(f->count <= f->capacity, "more keys than the capacity");
-    require(f->kind <= COUNTING || f->kind == BLOCKED_COUNTING || f->fill == 0, "fill of a kind that has none");
+    require(f->kind <= COUNTING || f->kind == BLOCKED_COUNTING || f->fill == 0, "fill is not 0, and the kind has none");
 }
 
 static void verify_header(const uint8_t *block, const filter *f) {
@@ -471,27 +476,27 @@ static void verify_checksums(const uint8_t *block, const filter *f, uint64_t spa
     for (uint64_t i = 0; i < spans; i++) {
         uint64_t first = i * SPAN_BYTES, left = f->body_bytes - first;
         require(load(checksums + 8 * i, 8) == checksum(f->body + first, left < SPAN_BYTES ? left : SPAN_BYTES),
-                "a checksum behind the body");
+                "a checksum after the body");
     }
 }
 
-/* The notes must fill what is behind the checksums. */
+/* Verifies the notes, which must take up all bytes after the checksums. */
 static void verify_notes(const uint8_t *notes, uint64_t bytes) {
-    require(bytes >= 16, "the notes are cut");
+    require(bytes >= 16, "the notes are truncated");
     uint64_t content_bytes = load(notes + 8, 8);
     require(content_bytes >= 1 && content_bytes <= 65536, "the length of the notes is out of range");
     require(bytes == 16 + round_up(content_bytes, 8), "the block is shorter or longer than its notes say");
     require(load(notes, 8) == checksum(notes + 8, bytes - 8), "checksum of the notes");
     const uint8_t *content = notes + 16;
-    require(all_zero(content + content_bytes, bytes - 16 - content_bytes), "a byte behind the notes is not zero");
-    require(content[content_bytes - 1] == 0, "the last note has no end");
+    require(all_zero(content + content_bytes, bytes - 16 - content_bytes), "a byte after the notes is not zero");
+    require(content[content_bytes - 1] == 0, "the last note does not end in a zero byte");
     const char *names[64];
     unsigned count = 0;
     for (uint64_t at = 0; at < content_bytes;) {
         const char *name = (const char *)content + at;
         require(*name != '\0' && count < 64, "a note without a name, or too many notes");
         for (unsigned i = 0; i < count; i++)
-            require(strcmp(names[i], name) != 0, "two notes of one name");
+            require(strcmp(names[i], name) != 0, "two notes have the same name");
         names[count++] = name;
         at += strlen(name) + 1;
         require(at < content_bytes, "a note without a value");
@@ -515,18 +520,18 @@ static filter verify(const uint8_t *block, uint64_t bytes, const filter *outer) 
         require(all_zero(block + 14, 2) && all_zero(block + 34, 6), "a layer with flags or a recipe");
     }
 
-    uint64_t room = bytes - HEADER_BYTES;
-    require(f.body_bytes % 64 == 0 && f.body_bytes <= room, "body bytes out of range");
+    uint64_t left = bytes - HEADER_BYTES;
+    require(f.body_bytes % 64 == 0 && f.body_bytes <= left, "body bytes out of range");
     uint64_t spans = f.body_bytes / SPAN_BYTES + (f.body_bytes % SPAN_BYTES != 0);
-    uint64_t behind = room - f.body_bytes;
+    uint64_t after_body = left - f.body_bytes;
     bool has_notes = load(block + 14, 2) == 1;
-    require(behind == spans * 8 || (has_notes && behind > spans * 8),
+    require(after_body == spans * 8 || (has_notes && after_body > spans * 8),
             "the block is shorter or longer than its header says");
     verify_checksums(block, &f, spans);
     if (has_notes)
-        verify_notes(f.body + f.body_bytes + spans * 8, behind - spans * 8);
+        verify_notes(f.body + f.body_bytes + spans * 8, after_body - spans * 8);
 
-    const char *wrong_length = "the body's length is not what the parameters give";
+    const char *wrong_length = "the body length does not follow from the parameters";
     switch (f.kind) {
     case BLOOM:
         require(cells_body_bytes(&f, 1) == f.body_bytes, wrong_length);
@@ -584,14 +589,14 @@ static void append(buffer *b, uint8_t byte) {
 
 static bool read_line(buffer *line) {
     int c;
-    append(line, 0); /* the empty key has an address too */
+    append(line, 0); /* so that the empty key has an address too */
     line->used = 0;
     while ((c = getchar()) != EOF && c != '\n')
         append(line, (uint8_t)c);
     return c != EOF || line->used > 0;
 }
 
-/* The bytes that a line writes in hexadecimal, in its place. */
+/* Replaces a line of hexadecimal digits by the bytes that they encode. */
 static void decode(buffer *line) {
     static const char digits[] = "0123456789abcdef";
     if (line->used % 2 != 0)
@@ -605,7 +610,7 @@ static void decode(buffer *line) {
     }
 }
 
-static void answer(const filter *f, buffer *line) {
+static void print_result(const filter *f, buffer *line) {
     if (!is_table(f)) {
         puts(has(f, digest(f, line->at, line->used)) ? "yes" : "no");
         return;
@@ -625,18 +630,18 @@ int main(int argc, char **argv) {
         fail("usage: reader FILE < KEYS");
     FILE *file = fopen(argv[1], "rb");
     if (file == NULL)
-        fail("the file can't be opened");
+        fail("cannot open the file");
     buffer bytes = {NULL, 0, 0}, line = {NULL, 0, 0};
     int c;
     while ((c = getc(file)) != EOF)
         append(&bytes, (uint8_t)c);
     if (ferror(file))
-        fail("the file can't be read");
+        fail("cannot read the file");
     fclose(file);
 
     filter f = verify(bytes.at, bytes.used, NULL);
     while (read_line(&line))
-        answer(&f, &line);
+        print_result(&f, &line);
     free(bytes.at);
     free(line.at);
     if (ferror(stdin) || fflush(stdout) != 0 || ferror(stdout))

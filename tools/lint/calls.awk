@@ -1,9 +1,9 @@
-# The library takes memory in one place, and never prints, exits, reads the environment or draws from rand.
-# usage: awk -f calls.awk FILE…   over the C files of src, paths relative to the project's root.
-# Prints each forbidden call; exits 1 when there is one. Comments and strings do not count, nor do members
-# (allocator->free) and names that merely end so (kith_filter_free).
+# Checks that the library allocates memory in one file only, and never prints, exits, reads the environment or calls rand.
+# usage: awk -f calls.awk FILE…   with the C files of src, as paths relative to the project's root.
+# Prints each forbidden call, and exits with 1 if there is one. Comments, strings, members (allocator->free) and longer
+# names (kith_filter_free) do not count.
 
-# The line without comments, strings and character constants; in_comment carries over to the next line.
+# Returns the line without comments, strings and character constants. in_comment is kept for the next line.
 function code_of(line,   out, c, two, i, quote) {
     out = ""
     quote = ""
@@ -25,17 +25,17 @@ function code_of(line,   out, c, two, i, quote) {
 
 BEGIN {
     n = split("malloc calloc realloc reallocarray free aligned_alloc posix_memalign strdup strndup", names, " ")
-    for (i = 1; i <= n; i++) why[names[i]] = "memory comes from the allocator; only src/core/alloc.c calls the C library's"
+    for (i = 1; i <= n; i++) why[names[i]] = "memory comes from the allocator; only src/core/alloc.c calls malloc"
     n = split("printf fprintf vprintf vfprintf dprintf puts fputs putchar perror", names, " ")
     for (i = 1; i <= n; i++) why[names[i]] = "the library never prints"
     n = split("exit _exit _Exit quick_exit abort", names, " ")
-    for (i = 1; i <= n; i++) why[names[i]] = "the library never ends the program; misuse is an assert, bad data a status"
+    for (i = 1; i <= n; i++) why[names[i]] = "the library never exits: use assert for misuse, a status for bad data"
     n = split("getenv secure_getenv", names, " ")
     for (i = 1; i <= n; i++) why[names[i]] = "the library never reads the environment"
     n = split("lgamma tgamma strtok strerror localtime gmtime", names, " ")
-    for (i = 1; i <= n; i++) why[names[i]] = "it writes to a global: const calls run in many threads"
+    for (i = 1; i <= n; i++) why[names[i]] = "it writes to a global, but const calls must be thread-safe"
     n = split("rand srand rand_r random srandom drand48", names, " ")
-    for (i = 1; i <= n; i++) why[names[i]] = "random numbers come from a seeded generator of core/"
+    for (i = 1; i <= n; i++) why[names[i]] = "random numbers come from the seeded generator in src/core"
 }
 
 FNR == 1 { in_comment = 0 }

@@ -1,25 +1,25 @@
-# Dependencies run one way:
-# core <- format <- plan <- kind.h <- filters, tables <- registry <- fronts <- build, store <- apps.
-# usage: awk -f includes.awk FILE…   over every C file of the project, paths relative to its root.
-# Prints each #include that goes against the order; exits 1 when there is one.
+# Checks that dependencies point one way:
+# core <- format <- plan <- kind.h <- filters, tables <- registry <- fronts <- build <- apps.
+# usage: awk -f includes.awk FILE…   with every C file of the project, as paths relative to its root.
+# Prints each #include that breaks the order, and exits with 1 if there is one.
 #
-# A place is a folder of src, or a file directly in it; "front" is any file in src that is named nowhere below.
+# A layer is a folder of src, or a group of files directly in src. "front" is every file in src that has no other layer.
 
-# The kind that a file of filters/ or tables/ belongs to: cuckoo.c and cuckoo_find.c are one.
+# Returns the kind that a file of filters/ or tables/ belongs to: cuckoo.c and cuckoo_find.c belong to the same kind.
 function kind(path) {
     sub(/.*\//, "", path)
     sub(/[_.].*/, "", path)
     return path
 }
 
-function place(path,   parts, n) {
+function layer(path,   parts, n) {
     if (path !~ /^src\//) {
         n = split(path, parts, "/")
         if (parts[1] == "apps" && n > 2) return "apps/" parts[2]
         return parts[1]
     }
     if (path ~ /^src\/(kind|kernels|table_kind|registry|handle)\.h$/ || path == "src/plan/planner.h") return "kind.h"
-    if (path == "src/plan/planner.c") return "front" # it goes through the register
+    if (path == "src/plan/planner.c") return "front" # it uses the registry
     n = split(path, parts, "/")
     if (n > 3) return parts[2] "/" parts[3]
     if (n > 2) return parts[2]
@@ -28,7 +28,7 @@ function place(path,   parts, n) {
     return "front"
 }
 
-# The project's file that an include names, or "" for a header of the system.
+# Returns the file of the project that an include names, or "" for a system header.
 function target(from, name, quoted,   folder) {
     folder = from
     sub(/[^\/]*$/, "", folder)
@@ -57,7 +57,6 @@ BEGIN {
     allowed["registry"] = "include core format plan kind.h kinds.def registry"
     allowed["front"] = "include core format plan kind.h kinds.def registry front"
     allowed["build"] = "include core format plan kind.h registry front build"
-    allowed["store"] = allowed["build"] " store"
     for (i = 1; i < ARGC; i++) {
         sub(/^\.\//, "", ARGV[i])
         known[ARGV[i]] = 1
@@ -73,29 +72,29 @@ BEGIN {
     name = substr(line, 2)
     sub(/[>"].*/, "", name)
     if (name ~ /(^|\/)\.\.\//) {
-        broken("\"" name "\": an include names its file from src, never through \"..\"")
+        broken("\"" name "\": includes name a file by its path from src, never with \"..\"")
         next
     }
 
-    from = place(FILENAME)
-    if (!(from in allowed) && from !~ /^(apps\/|examples$)/) next # tests may see everything
+    from = layer(FILENAME)
+    if (!(from in allowed) && from !~ /^(apps\/|examples$)/) next # tests may include everything
     to = target(FILENAME, name, quoted)
     if (to == "") {
-        if (quoted) broken("\"" name "\": no such file; headers of the system are in <>")
+        if (quoted) broken("\"" name "\": no such file; system headers are included with <>")
         next
     }
-    to_place = place(to)
+    to_layer = layer(to)
     if (from ~ /^(apps\/|examples$)/) {
-        if (to_place != "include" && to_place != from)
-            broken("\"" name "\": programs see the public headers only")
+        if (to_layer != "include" && to_layer != from)
+            broken("\"" name "\": programs may include only the public headers")
         next
     }
-    if ((from == "filters" || from == "tables") && to_place == from) {
+    if ((from == "filters" || from == "tables") && to_layer == from) {
         if (kind(FILENAME) != kind(to))
-            broken("\"" name "\": a kind never includes a file of another kind")
+            broken("\"" name "\": a kind may not include a file of another kind")
         next
     }
-    if (index(" " allowed[from] " ", " " to_place " ") == 0)
+    if (index(" " allowed[from] " ", " " to_layer " ") == 0)
         broken("\"" name "\": " from " may include only: " allowed[from])
 }
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The checks of `dev lint` that no compiler makes. Exits 1 when one of them finds something.
+# The checks of `./dev lint`. Exits with 1 if one of them finds something.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 failed=0
@@ -11,20 +11,21 @@ sources() {
   done | sort
 }
 
-# Tables of programs (.def) are files that they may include.
-if awk -f tools/lint/includes.awk $(sources include src apps examples tests) $(find apps -name '*.def') /dev/null >&2; then
+# Programs may include their own tables (.def).
+files=$(sources include src apps examples tests; find apps -name '*.def')
+if awk -f tools/lint/includes.awk $files /dev/null >&2; then
   report "includes follow the order of the layers" ok
 else
   report "includes follow the order of the layers" FAILED
 fi
 
 if awk -f tools/lint/calls.awk $(sources src) /dev/null >&2; then
-  report "the library calls nothing that is forbidden" ok
+  report "the library makes no forbidden calls" ok
 else
-  report "the library calls nothing that is forbidden" FAILED
+  report "the library makes no forbidden calls" FAILED
 fi
 
-# A check that no planted fault turns red proves nothing.
+# A check that does not fail for any planted fault proves nothing.
 for pair in contract/fault tables/table_fault; do
   checks=tests/${pair%/*}/checks.def faults=tests/${pair#*/}/faults.def
   unshown=$(awk -F '[(,) \t]+' '
@@ -40,14 +41,14 @@ for pair in contract/fault tables/table_fault; do
   fi
 done
 
-# Other versions of clang-format lay out code differently.
+# Other versions of clang-format format differently.
 if clang-format --version 2>/dev/null | grep -q 'version 14\.'; then
   if clang-format --dry-run -Werror $(sources include src apps examples tests bench); then
     report "clang-format" ok
   else
-    report "clang-format (./dev format mends it)" FAILED
+    report "clang-format (./dev format fixes it)" FAILED
   fi
 else
-  echo "lint: clang-format 14 is not here: layout not checked" >&2
+  echo "lint: clang-format 14 is not installed: the layout is not checked" >&2
 fi
 exit $failed

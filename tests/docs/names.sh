@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Tests that the documentation names only files, tests and dev commands that exist: names.sh SOURCE_FOLDER
+#
+# In Markdown files it checks the targets of links, and these words in backticks: paths that begin with a folder of the
+# project, names of tests (contract.every_bit_flip_is_refused) and `./dev COMMAND`. Words such as src/filters/<kind>.c are
+# skipped. * matches as in a shell.
+set -uo pipefail
+cd "$1" || exit 2
+wrong=0 checked=0
+
+exists() { # NAME: the file, folder or pattern
+  compgen -G "$1" >/dev/null
+}
+
+has_test() { # GROUP NAME
+  case $1 in
+  contract) grep -q "^CHECK($2)" tests/contract/checks.def ;;
+  table) grep -q "^CHECK($2)" tests/tables/checks.def ;;
+  unit) [ -f "tests/unit/$2.c" ] ;;
+  cli) [ -f "tests/cli/$2.cases" ] ;;
+  interop) [ -f "tests/interop/$2.sh" ] ;;
+  lab) grep -q "NAME lab.$2 \|foreach(name .*\b$2\b" tests/CMakeLists.txt ;;
+  esac
+}
+
+check() { # FILE NAME COMMAND…
+  local file=$1 name=$2
+  shift 2
+  checked=$((checked + 1))
+  "$@" || { echo "$file: $name does not exist" >&2; wrong=1; }
+}
+
+for file in *.md docs/*.md; do
+  folder=$(dirname "$file")
+  while read -r target; do
+    check "$file" "link to $target" exists "$folder/${target%%#*}"
+  done < <(grep -o '](\([^)]*\))' "$file" | sed 's/^](//; s/)$//' | grep -v '^https\?:\|^#')
+  while read -r word; do
+    case $word in
+    *'<'* | *…*) ;;
+    './dev '*)
+      set -- $word
+      check "$file" "$word" grep -q "^$2)\|^$2 |\|| $2)" dev
+      ;;
+    src/* | include/* | apps/* | tests/* | docs/* | examples/* | bench/* | tools/* | cmake/*)
+      check "$file" "$word" exists "${word%%[ ,:(]*}"
+      ;;
+    contract.[a-z]* | table.[a-z]* | unit.[a-z]* | cli.[a-z]* | interop.[a-z]* | lab.[a-z]*)
+      [[ $word =~ ^[a-z]+\.[a-z0-9_]+$ && ! $word =~ \.(c|h)$ ]] || continue
+      check "$file" "$word" has_test "${word%%.*}" "${word#*.}"
+      ;;
+    esac
+  done < <(grep -o '`[^`]*`' "$file" | tr -d '`')
+done
+echo "$checked names checked"
+[ "$wrong" = 0 ] && [ "$checked" -gt 50 ]
