@@ -1,9 +1,9 @@
 /* kith/plan.h: what a filter will cost and promise, before a byte of it is allocated.
  *
- * Three quantities hang together: the capacity n, the rate of false positives at that capacity, and the bytes. Give
- * any two in a kith_filter_spec and kith_filter_plan answers the third, with everything else worth knowing. create()
- * and build() take the same spec and make exactly what the plan says: file_bytes is the size of the saved file and of
- * the memory block, to the byte.
+ * Three quantities determine each other: the capacity n, the rate of false positives at that capacity, and the bytes.
+ * Give any two in a kith_filter_spec, and kith_filter_plan() computes the third and everything else worth knowing.
+ * create() and build() take the same spec and make exactly what the plan says: file_bytes is the exact size of the
+ * saved file and of the block in memory.
  *
  *     kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
  *     spec.kind = "overlap";
@@ -11,7 +11,7 @@
  *     spec.rate = 0.001;
  *     kith_plan plan = KITH_PLAN_INIT;
  *     kith_status status = kith_filter_plan(&spec, &plan);
- */
+ * / */
 #ifndef KITH_PLAN_H
 #define KITH_PLAN_H
 
@@ -21,15 +21,15 @@
 extern "C" {
 #endif
 
-/* What a filter can do. A verb that a filter can't do answers KITH_E_UNSUPPORTED. */
+/* What a filter supports. A call that it does not support returns KITH_E_UNSUPPORTED. */
 typedef enum kith_capability {
     KITH_CAN_REMOVE = 1 << 0,    /* remove, remove_many */
-    KITH_CAN_COPIES = 1 << 1,    /* a key may be added several times; copies() counts, remove() takes one away */
+    KITH_CAN_COPIES = 1 << 1,    /* a key may be added several times; copies() counts, remove() removes one */
     KITH_CAN_MERGE = 1 << 2,     /* merge */
     KITH_CAN_INTERSECT = 1 << 3, /* intersect */
     KITH_CAN_SUBSET = 1 << 4,    /* subset */
     KITH_CAN_SHARE = 1 << 5,     /* adders: adds from many threads at once */
-    KITH_CAN_GROW = 1 << 6,      /* takes keys past its first capacity and keeps its rate */
+    KITH_CAN_GROW = 1 << 6,      /* accepts keys beyond its first capacity and keeps its rate */
     KITH_CAN_ANY_ORDER = 1 << 7, /* the body does not depend on the order of the adds that went in */
 } kith_capability;
 
@@ -39,14 +39,14 @@ typedef struct kith_note {
     const char *value; /* any text */
 } kith_note;
 
-/* What is wanted. Begin with KITH_FILTER_SPEC_INIT; a field left 0 is "not given". */
+/* What is wanted. Initialise with KITH_FILTER_SPEC_INIT. A field that is 0 is not given. A smaller struct_bytes, of a
+ * program compiled against an older header, is accepted: the missing fields are 0. */
 typedef struct kith_filter_spec {
     size_t struct_bytes; /* sizeof(kith_filter_spec): set by KITH_FILTER_SPEC_INIT */
     const char *kind;    /* a name of kith_filter_kind_at(); NULL: the smallest kind that can do all of `needs` */
     uint32_t needs;      /* kith_capability bits that the filter must have */
-    uint64_t capacity;   /* n: distinct keys that go in at least */
-    double
-        rate; /* 0 < rate < 1: probability that an absent key is taken for present, at full capacity; see plan.rate */
+    uint64_t capacity;   /* n: how many distinct keys must fit */
+    double rate;         /* 0 < rate < 1: probability of a false positive at full capacity; see plan.rate */
     uint64_t bytes;      /* size of the whole file or block, at most */
     uint64_t max_bytes;  /* limit for the block, and for growth as kith_filter_limit() says: for input that you do not
                             trust; 0: none */
@@ -61,59 +61,60 @@ typedef struct kith_filter_spec {
 #define KITH_FILTER_SPEC_INIT                                                                                          \
     { sizeof(kith_filter_spec), 0, 0, 0, 0, 0, 0, 0, {KITH_HASH_XXH3, 0, {0}}, 0, 0, 0, 0 }
 
-/* What will be. */
+/* What the filter will be like. */
 typedef struct kith_plan {
     size_t struct_bytes; /* sizeof(kith_plan): set by KITH_PLAN_INIT */
     const char *kind;
-    uint32_t capabilities; /* kith_capability bits of this very filter (options may matter) */
-    uint64_t capacity;     /* keys promised to go in */
-    double rate;           /* promised: what was asked, or what n keys in these bytes give. At capacity at least 199 in
+    uint32_t capabilities; /* kith_capability bits of this filter (they may depend on options) */
+    uint64_t capacity;     /* how many keys fit */
+    double rate; /* promised: the rate asked for, or the one of n keys in these bytes. At capacity at least 199 in
                                   200 filters of a Bloom kind, and all of a cuckoo kind, have at most this rate */
-    double expected_rate;  /* the mean over all filters with `capacity` keys, exactly; at most `rate` */
-    uint64_t file_bytes;   /* header, body and checksums: memory block and file alike */
-    double bits_per_key;   /* file_bytes * 8 / capacity */
-    uint64_t cells;        /* bits, counters or slots */
-    unsigned cell_bits;    /* bits in each of them */
-    unsigned hashes;       /* bits or counters that a key sets; 0 for fingerprint kinds */
+    double expected_rate;      /* the mean over all filters with `capacity` keys, exactly; at most `rate` */
+    uint64_t file_bytes;       /* header, body, checksums and notes: of the block in memory and of the file */
+    double bits_per_key;       /* file_bytes * 8 / capacity */
+    uint64_t cells;            /* bits, counters or slots */
+    unsigned cell_bits;        /* bits in each of them */
+    unsigned hashes;           /* bits or counters that a key sets; 0 for fingerprint kinds */
     unsigned fingerprint_bits; /* 0 for Bloom kinds */
-    unsigned lines;            /* places in memory that a lookup goes to, at most: a cache line each, now and then two
-                                  where a bucket or window crosses the end of a line; for layers those of one layer */
-    unsigned max_copies;       /* copies of one key at most; 1 where KITH_CAN_COPIES is not set */
-    double failure;            /* probability that `capacity` distinct keys do not all go in */
+    unsigned lines;            /* most memory accesses of a lookup: one cache line each, sometimes two, where a bucket
+                                  or window crosses the end of a line; for layers those of one layer */
+    unsigned max_copies;       /* most copies of one key; 1 where KITH_CAN_COPIES is not set */
+    double failure;            /* probability that `capacity` distinct keys do not all fit */
 } kith_plan;
 
 #define KITH_PLAN_INIT                                                                                                 \
     { sizeof(kith_plan), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
-/* Fills in `plan` from any two of spec->capacity, spec->rate and spec->bytes. Allocates nothing; takes
- * well under a millisecond, some milliseconds where bytes are given.
+/* Fills in `plan` from any two of spec->capacity, spec->rate and spec->bytes. Allocates nothing. Takes less than a
+ * millisecond, or some milliseconds if bytes are given.
  *
- *   capacity, rate     the fewest bytes that keep the rate
- *   capacity, bytes    the lowest rate that those bytes keep
- *   rate, bytes        the most keys that those bytes take at that rate
+ *   capacity, rate     finds the fewest bytes that keep the rate
+ *   capacity, bytes    finds the lowest rate that those bytes keep
+ *   rate, bytes        finds the most keys that fit into those bytes at that rate
  *
- * KITH_E_ARGUMENT    not exactly two of the three are given, or the spec is malformed (struct_bytes, a recipe past
- *                    48 bits, a note without a name, two notes of one name)
- * KITH_E_KIND        unknown kind; the kind given, or with kind NULL each one with its default options, can't do all of
- *                    spec->needs (layers can do what its inner kind can: name it, with inner=…)
- * KITH_E_OPTION      an option that the kind does not know, a value out of range, or options that can't be met together
- * KITH_E_CAPACITY    neither capacity nor bytes are given
- * KITH_E_RATE        NaN, infinite, at most 0, at least 1
- * KITH_E_TOO_LARGE   past spec->max_bytes, or past the address space; or too many notes
- * KITH_E_TOO_SMALL   spec->bytes is too small for one key (or for `capacity` keys at a rate under 1)
- * KITH_E_DIGEST_BITS log2(slots) + fingerprint bits > 60, or capacity/2^64 not small against the rate
+ * Returns
+ *   KITH_E_ARGUMENT     not exactly two of the three are given, or the spec is malformed (struct_bytes, a recipe of more
+ *                       than 48 bits, a note without a name, two notes of one name)
+ *   KITH_E_KIND         unknown kind, or the kind does not support all of spec->needs. With kind NULL: no kind supports
+ *                       them with its default options. (layers supports what its inner kind does: name it, inner=…)
+ *   KITH_E_OPTION       an option that the kind does not have, a value out of range, or options that exclude each other
+ *   KITH_E_CAPACITY     neither capacity nor bytes are given
+ *   KITH_E_RATE         the rate is NaN, infinite, at most 0 or at least 1
+ *   KITH_E_TOO_LARGE    larger than spec->max_bytes or than the address space; or too many notes
+ *   KITH_E_TOO_SMALL    spec->bytes is too small for one key (or for `capacity` keys at a rate below 1)
+ *   KITH_E_DIGEST_BITS  log2(slots) + fingerprint bits > 60, or capacity/2^64 is not small compared with the rate
  *
- * The failure probability is at most 10^-9 from lack of room, and at most 10^-8 from more equal fingerprints than a
- * place can hold, for keys that are distinct and not chosen against the filter; options that fix a width or a bucket
- * size are taken at their word, and `failure` is then an estimate of what they cost: for fingerprints of a few bits it is
- * too low by a factor of two or so. */
+ * The failure probability is at most 10^-9 for lack of free slots, and at most 10^-8 for more equal fingerprints than
+ * a bucket can hold, for keys that are distinct and not chosen against the filter. Options that fix a width or a
+ * bucket size are taken as they are, and `failure` is then an estimate of what they cost. For fingerprints of a few
+ * bits it is too low by a factor of about two. */
 KITH_API KITH_MUST_USE kith_status kith_filter_plan(const kith_filter_spec *spec, kith_plan *plan);
 
-/* An option of a kind, given in spec.options as "name=value"; several are set apart by blanks or commas. */
+/* An option of a kind, given in spec.options as "name=value". Several are separated by blanks or commas. */
 typedef struct kith_option {
     const char *name;
     const char *values;   /* "4..32": a whole number; "halves|simple": one of these words; "kind": a filter kind */
-    const char *fallback; /* its value when it is not given */
+    const char *fallback; /* its default value */
     const char *meaning;  /* a phrase for a table */
 } kith_option;
 
@@ -129,7 +130,7 @@ typedef struct kith_kind_info {
 /* Indices 0 … kith_filter_kind_count() - 1. */
 KITH_API size_t kith_filter_kind_count(void);
 
-/* NULL when index is past the end. The answer is constant and lives as long as the library. */
+/* Returns NULL for an index past the end. The result is constant and valid as long as the library is loaded. */
 KITH_API const kith_kind_info *kith_filter_kind_at(size_t index);
 
 #ifdef __cplusplus
