@@ -1,4 +1,4 @@
-/* The filter front: hashes a key, checks that the verb is allowed, and hands the digest to the kind. */
+/* The filter front: hashes a key, checks that the call is allowed, and passes the digest to the kind. */
 #include <kith/filter.h>
 
 #include <assert.h>
@@ -105,7 +105,7 @@ typedef struct asking {
     _Atomic size_t yes;
 } asking;
 
-/* Threads begin at whole words of the bitmap. */
+/* Each thread begins at a whole word of the bitmap. */
 static size_t share_begins(const asking *a, unsigned thread) {
     size_t words = a->n / 64 + (a->n % 64 != 0);
     size_t at = 64 * (words / a->threads * thread + words % a->threads * thread / a->threads);
@@ -165,7 +165,7 @@ kith_status kith_filter_remove_many(kith_filter *f, const uint64_t *digests, siz
 
 /* ---- two filters ---- */
 
-/* Equal in all that decides how input becomes keys, where a key leaves its trace, and how many may. */
+/* True if the two agree on how input becomes keys, which cells a key uses, and how many keys fit. */
 static bool same_geometry(const kith_filter *a, const kith_filter *b) {
     return a->kind == b->kind && a->head.recipe == b->head.recipe && a->head.capacity == b->head.capacity &&
            a->head.rate == b->head.rate && a->head.body_bytes == b->head.body_bytes &&

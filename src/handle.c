@@ -1,11 +1,11 @@
-/* Handles: how a block of bytes becomes a filter that can be asked, and how it goes again.
+/* Handles: create, bind and free a kith_filter over a block of bytes.
  *
  *     create, create_like ---- lay ------.
  *     clone ------------------ bind_as --+--> kith_filter --- bytes, save ---> sealed block
  *     view, open ------------- bind -----'
  *
- * The handle holds the decoded header; its count and fill are the true ones, and the block's header is stale until it
- * is sealed. bind is the one validator: files, views and the inner blocks of layers all come through it. */
+ * The handle holds the decoded header. Its count and fill are current; the header in the block is outdated until the
+ * filter is sealed. bind is the only validator: files, views and the inner blocks of layers all pass through it. */
 #include <assert.h>
 #include <string.h>
 
@@ -152,7 +152,7 @@ static uint8_t *notes_section(const kith_filter *f) {
 
 /* ---- making and freeing ---- */
 
-/* A handle on the heap; its block, when it has one of its own, too. */
+/* Allocates a handle and, if `block` is not NULL, a block for it. */
 static kith_status new_handle(const kith_allocator *allocator, uint64_t block_bytes, kith_filter **handle,
                               uint8_t **block) {
     *handle = kithi_allocate(allocator, sizeof **handle);
@@ -179,7 +179,7 @@ static kith_status finish_handle(kith_status status, const kith_allocator *alloc
     return status;
 }
 
-/* An empty filter; its notes, head->notes_bytes of them, are left to the caller to write. */
+/* Creates an empty filter. The caller writes its notes, head->notes_bytes of them. */
 static kith_status create_from_head(const kithi_head *head, const kith_allocator *given, kith_filter **filter) {
     kith_allocator allocator = kithi_allocator_or_default(given);
     kith_filter *f;
@@ -216,8 +216,8 @@ kith_status kith_filter_create(const kith_filter_spec *given, kith_filter **filt
     return KITH_OK;
 }
 
-/* An empty filter like `like`, within its limit together with `held` bytes that stay. It has room for `notes_bytes` of
- * notes, which are left to the caller to write. */
+/* Creates an empty filter like `like`. Its block and `held` bytes that stay allocated must be within the limit of
+ * `like`. The block has space for `notes_bytes` of notes, which the caller writes. */
 static kith_status create_empty(const kith_filter *like, uint64_t held, uint64_t notes_bytes,
                                 const kith_allocator *allocator, kith_filter **filter) {
     kithi_head head = like->head;
@@ -238,11 +238,11 @@ static kith_status create_empty(const kith_filter *like, uint64_t held, uint64_t
 
 kith_status kith_filter_create_like(const kith_filter *like, const kith_allocator *allocator, kith_filter **filter) {
     assert(like != NULL && filter != NULL);
-    return create_empty(like, 0, 0, allocator, filter); /* notes tell about the keys of `like` */
+    return create_empty(like, 0, 0, allocator, filter); /* no notes: they describe the keys of `like` */
 }
 
-/* A copy on the heap with room for this many bytes of notes. They are copied if they are as many as those of `from`, else
- * left to the caller to write. */
+/* Copies a filter to the heap, with space for this many bytes of notes. If `from` has as many, they are copied, else
+ * the caller writes them. */
 static kith_status clone_with_room(const kith_filter *from, uint64_t notes_bytes, const kith_allocator *allocator,
                                    kith_filter **filter) {
     uint64_t copied_bytes = from->block_bytes - from->head.notes_bytes;
@@ -273,7 +273,7 @@ kith_status kith_filter_clone(const kith_filter *from, const kith_allocator *giv
     return clone_with_room(from, from->head.notes_bytes, &allocator, filter);
 }
 
-/* Puts what `made` is in the place of f, and frees what f was. */
+/* Replaces the filter behind the handle f by `made`, and frees the old one. */
 static void take_place(kith_filter *f, kith_filter *made) {
     kith_filter old = *f;
     *f = *made;
@@ -398,7 +398,7 @@ static bool flags_known(unsigned flags) {
     return (flags & ~(unsigned)(KITH_OPEN_LAZY | KITH_OPEN_COPY)) == 0;
 }
 
-/* Binds `block`, which belongs to the handle in the way that `backing` says. */
+/* Binds a new handle to `block`; `backing` says who owns the block. */
 static kith_status bind_handle(uint8_t *block, uint64_t block_bytes, unsigned flags, kithi_backing backing,
                                const kith_allocator *allocator, kith_filter **filter) {
     kith_filter *f;
@@ -422,7 +422,7 @@ kith_status kith_filter_view(const void *bytes, size_t byte_count, unsigned flag
         return KITH_E_EMPTY;
     kith_allocator allocator = kithi_allocator_or_default(given);
     if ((flags & KITH_OPEN_COPY) == 0) {
-        /* A viewed handle is not writable, so the cast gives nothing away. */
+        /* A viewed handle is not writable, so nothing is written through the pointer. */
         return bind_handle((uint8_t *)(uintptr_t)bytes, byte_count, flags, KITHI_BACKING_VIEW, &allocator, filter);
     }
     uint8_t *copy = kithi_allocate(&allocator, byte_count);

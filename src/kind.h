@@ -1,11 +1,11 @@
-/* kind.h: what a filter kind is to the rest of the library.
+/* kind.h: the contract between a filter kind and the rest of the library.
  *
- * A kind is one file in filters/ that ends in one const kithi_kind, and one line in kinds.def. Fronts, format and
- * planner know kinds only through this record; a kind knows only its parameters, its body and 64-bit digests.
+ * A kind is one file in filters/ that ends with one const kithi_kind, and one line in kinds.def. Fronts, format and
+ * planner know a kind only through this record. A kind knows only its parameters, its body and 64-bit digests.
  *
- * What a kind need not do: check that the handle is writable, hash keys, compare geometries, write files, verify
- * checksums. What it must do: leave body, count and fill as they were when a verb fails; treat the body
- * as hostile (a lazily opened file may hold anything): no index may come from the body unchecked. */
+ * A kind need not check that the handle is writable, hash keys, compare geometries, write files or verify checksums.
+ * It must leave body, count and fill unchanged when a call fails, and it must treat the body as hostile, because a
+ * lazily opened file may contain anything: no index may be taken from the body unchecked. */
 #ifndef KITHI_KIND_H
 #define KITHI_KIND_H
 
@@ -18,16 +18,16 @@
 #include "plan/options.h"
 #include "format/format.h"
 
-/* What the planner asks of a kind. */
+/* What the planner wants from a kind. */
 typedef struct kithi_request {
     uint64_t capacity;
     double rate;
-    const uint64_t *options; /* one value for each option that the kind lists */
+    const uint64_t *options; /* one value per option of the kind */
 } kithi_request;
 
-/* What follows from the parameters of a filter alone. */
+/* What follows from the parameters of a filter. */
 typedef struct kithi_shape {
-    uint64_t body_bytes; /* a multiple of 64, with the room behind the last cell that wide loads need */
+    uint64_t body_bytes; /* a multiple of 64; includes the padding that wide loads of the last cell need */
     uint64_t cells;
     unsigned cell_bits;
     unsigned hashes;
@@ -38,34 +38,36 @@ typedef struct kithi_shape {
 } kithi_shape;
 
 typedef struct kithi_expectation {
-    double rate;    /* expected rate with n keys in */
-    double failure; /* probability that n distinct keys do not all go in */
+    double rate;    /* expected rate with n keys */
+    double failure; /* probability that n distinct keys do not all fit */
 } kithi_expectation;
 
-/* The verbs on batches, for one instruction set: what a loop over the kind's has, add and remove would do; and has. */
+/* Batch functions for one instruction set, equivalent to a loop over has, add and remove of the kind; and a single
+ * has. */
 typedef struct kithi_kernels {
-    /* maybe may be NULL; each of its words is written. */
+    /* `maybe` may be NULL; otherwise each of its words is written. */
     size_t (*has_many)(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe);
-    /* Up to the first digest that fails; *done is the number before it. was_new may be NULL and comes cleared. */
+    /* Stops at the first digest that fails; *done is the number before it. `was_new` may be NULL; its bits are 0
+     * before the call. */
     kith_status (*add_many)(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done);
     kith_status (*remove_many)(kith_filter *f, const uint64_t *digests, size_t n, size_t *done);
     bool (*has)(const kith_filter *f, uint64_t digest);
 } kithi_kernels;
 
 typedef struct kithi_kind {
-    uint16_t id;    /* in files; never reused */
+    uint16_t id;    /* stored in files; never reused */
     uint8_t params; /* bit i: parameter i is used; the others are 0 */
     kith_kind_info info;
 
     /* Chooses head->params for a request; the caller has set capacity and rate and checked them. May also raise
      * KITH_E_OPTION, KITH_E_TOO_LARGE, KITH_E_DIGEST_BITS. */
     kith_status (*choose)(const kithi_request *request, kithi_head *head);
-    /* Sizes from head->params, which may come from a hostile file: KITH_E_CORRUPT when they are out of range. */
+    /* Computes sizes from head->params, which may come from a hostile file. KITH_E_CORRUPT if they are out of range. */
     kith_status (*shape)(const kithi_head *head, kithi_shape *shape);
     /* The value of option `index` of a filter of these (valid) parameters, as kithi_options_read() encodes it. May be
      * NULL for a kind without options. */
     uint64_t (*option)(const kithi_head *head, unsigned index);
-    /* Rate and failure with n keys in a filter of these (valid) parameters. */
+    /* Rate and failure probability of n keys in a filter with these (valid) parameters. */
     kithi_expectation (*expect)(const kithi_head *head, uint64_t n);
 
     bool (*has)(const kith_filter *f, uint64_t digest);
@@ -74,32 +76,38 @@ typedef struct kithi_kind {
     kith_status (*add)(kith_filter *f, uint64_t digest, bool *was_new);                 /* was_new is never NULL here */
     kithi_kernels kernels[KITHI_CPU_COUNT];                                             /* kernels.h */
 
-    /* The rest may be NULL: unsupported, or nothing to do. */
-    /* Stretches of the body, equal in bytes, that share none and are all 0 when empty; a digest leaves its trace in that
-     * of number  high half of (digest * regions), and what it finds or changes there depends on nothing outside. */
+    /* The rest may be NULL: not supported, or nothing to do. */
+    /* The number of regions: ranges of the body of equal size that share no byte and are all 0 when empty. A digest
+     * belongs to region number mulhi(digest, regions), and what a call reads or changes there depends on nothing
+     * outside of it. */
     uint64_t (*regions)(const kithi_head *head);
     kith_status (*remove)(kith_filter *f, uint64_t digest);
     uint64_t (*copies)(const kith_filter *f, uint64_t digest);
-    /* Bits that adding the digest would set, by atomic loads; and, with commit, sets them, by atomic ORs. */
+    /* Returns how many bits adding this digest would set. If `commit` is true, also sets them, with atomic ORs. */
     unsigned (*add_shared)(kith_filter *f, uint64_t digest, bool commit);
-    void (*prefetch)(const void *f, uint64_t digest);  /* asks for the lines that add_shared will touch */
-    bool (*full)(const kith_filter *f, uint64_t fill); /* so many cells in use are past the promise, at any count */
+    void (*prefetch)(const void *f, uint64_t digest); /* prefetches what add_shared uses */
+    bool (*full)(const kith_filter *f,
+                 uint64_t fill); /* true if this many used cells mean that the rate no longer holds */
     kith_status (*merge)(kith_filter *into, const kith_filter *from);
     kith_status (*intersect)(kith_filter *into, const kith_filter *from);
     bool (*subset)(const kith_filter *part, const kith_filter *whole);
 
-    /* The front has filled in everything that it knows; the kind adds rate_now and what is its own. */
+    /* The front has filled in what it knows; the kind adds rate_now and its own figures. */
     void (*stats)(const kith_filter *f, kith_filter_stats *stats);
-    /* NULL, or the first broken invariant of the body as a sentence. */
+    /* Returns NULL, or the first broken invariant of the body as a sentence. */
     const char *(*check)(const kith_filter *f);
 
-    /* For kinds whose body or handle is more than cells. fresh: turns the header of a filter into that of an empty
-     * one of the same kind (the size may change). clear: empties the filter within its block; false where it needs
-     * another block, that of fresh. init: writes the body of an empty filter where zeroes will not do. attach: makes
-     * `state` once the block is in place; it sees hostile bytes and answers KITH_E_CORRUPT and the like; `flags` are
-     * kith_open_flags; `like`, when not NULL, is the filter that the block was copied from. detach: frees it.
-     * verify: KITH_E_CORRUPT when a checksum inside the body is wrong; called once for a lazily opened body, before
-     * it is changed or copied. seal: writes what the handles hold back into the body, before checksums are taken. */
+    /* For kinds whose body or handle is more than cells.
+     *
+     * fresh    turns the header of a filter into that of an empty one of the same kind (the size may change)
+     * clear    empties the filter within its block; returns false if that needs another block, the one of fresh
+     * init     writes the body of an empty filter, if that is not all zeros
+     * attach   creates `state` for a block that is in place. It sees hostile bytes and returns KITH_E_CORRUPT and the
+     *          like. `flags` are kith_open_flags; `like`, if not NULL, is the filter that the block was copied from
+     * detach   frees `state`
+     * verify   returns KITH_E_CORRUPT if a checksum inside the body is wrong. Called once for a lazily opened body,
+     *          before it is changed or copied
+     * seal     writes what the handles hold back into the body, before checksums are computed */
     void (*fresh)(kithi_head *head);
     bool (*clear)(kith_filter *f);
     kith_status (*init)(kith_filter *f);
@@ -127,7 +135,7 @@ struct kith_filter {
     kithi_backing backing;
     bool writable;
     bool sealed;   /* header and checksums in the block are up to date */
-    bool verified; /* the body is what its checksums say, or was made here */
+    bool verified; /* the body matches its checksums, or was created in this process */
     kith_allocator allocator;
     uint64_t max_bytes; /* kith_filter_limit; 0: none */
     void *state;        /* the kind's own; freed by detach */
@@ -144,7 +152,7 @@ static inline bool kithi_filter_busy(const kith_filter *f) {
     return atomic_load(&f->adders) >= KITHI_ADDERS_ONE;
 }
 
-/* False: `more` bytes beside `held` ones would pass the limit of the filter. */
+/* False if `more` bytes in addition to `held` bytes would exceed the limit of the filter. */
 static inline bool kithi_filter_may_take(const kith_filter *f, uint64_t held, uint64_t more) {
     return f->max_bytes == 0 || (held <= f->max_bytes && more <= f->max_bytes - held);
 }

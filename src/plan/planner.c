@@ -1,8 +1,8 @@
-/* The planner: any two of capacity, rate and bytes give the third.
+/* The planner: computes the third of capacity, rate and bytes from the other two.
  *
- * A kind knows one direction only, from (capacity, rate) to its parameters. Bytes grow with the capacity and shrink
- * with the rate, so the other two directions are a bisection over that one: on the logarithm of the rate, down to a
- * part in 2^30, or on the capacity, exactly. */
+ * A kind only computes its parameters from capacity and rate. The number of bytes increases with the capacity and
+ * decreases with the rate, so the planner finds the other two by bisection: on the logarithm of the rate, with a
+ * precision of 2^-30, or on the capacity, exactly. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -13,8 +13,8 @@
 #include "registry.h"
 #include "plan/planner.h"
 
-/* Two digests are equal with probability 2^-64, whatever the filter: with n keys in, n/2^64 of all absent keys meet the
- * digest of one that is in. That must stay under a hundredth of the rate. */
+/* Two keys have equal digests with probability 2^-64. So in any filter of n keys, a share of n/2^64 of all absent keys
+ * has the digest of a key in the set. That must be less than a hundredth of the rate. */
 static bool digests_carry(uint64_t capacity, double rate) {
     return (double)capacity * 0x1p-64 <= rate / 100;
 }
@@ -34,7 +34,7 @@ kith_status kithi_plan(const kithi_kind *kind, const uint64_t *options, uint64_t
         return status;
     status = kind->shape(head, shape);
     if (status != KITH_OK)
-        return KITH_E_TOO_LARGE; /* parameters of our own that are out of range are out of range above */
+        return KITH_E_TOO_LARGE; /* our own parameters can only be too large */
     head->body_bytes = shape->body_bytes;
     uint64_t block_bytes;
     if (!kithi_block_bytes(head->body_bytes, &block_bytes) || block_bytes > SIZE_MAX / 2)
@@ -48,7 +48,7 @@ static uint64_t block_bytes_of(const kithi_head *head) {
     return block_bytes + head->notes_bytes;
 }
 
-/* One planning problem: the kind and what is asked of it. */
+/* A planning problem: the kind, its options, and the bytes that are available. */
 typedef struct problem {
     const kithi_kind *kind;
     const uint64_t *options;
@@ -123,7 +123,7 @@ static kith_status plan_kind(const kithi_kind *kind, const kith_filter_spec *spe
     return status;
 }
 
-/* Fewer bytes, or a lower rate in as many, or more keys in as many: one of the three decides. */
+/* Compares what is to be found: the number of bytes, else the rate, else the capacity. */
 static bool better(const kith_filter_spec *spec, const kithi_head *a, const kithi_head *b) {
     if (spec->bytes == 0)
         return block_bytes_of(a) < block_bytes_of(b);
@@ -150,7 +150,7 @@ static kith_status plan_best(const kith_filter_spec *spec, kithi_head *head) {
 }
 
 static kith_status plan_without_notes(const kith_filter_spec *spec, kithi_head *head) {
-    bool rate_given = spec->rate != 0; /* a NaN is given, and refused below */
+    bool rate_given = spec->rate != 0; /* NaN counts as given, and is refused below */
     if (rate_given && !(spec->rate > 0 && spec->rate < 1))
         return KITH_E_RATE;
     if (spec->bytes == 0 && spec->capacity == 0)
