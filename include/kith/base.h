@@ -23,16 +23,17 @@ extern "C" {
 #endif
 
 /* Returns the version of the library that is running, as "major.minor.patch". The macros above are the version of the
- * headers that the program was compiled with. Before 1.0, a new minor version may change interfaces and the file format. */
+ * headers that the program was compiled with. Before 1.0, a new minor version may change interfaces and the file
+ * format. */
 KITH_API const char *kith_version(void);
 
 /* An allocator. It is passed when an object (a filter, a table, a hash function) is created and copied into the object,
- * which uses it for all of its memory, on whichever thread a call is made. NULL in place of a pointer to an allocator means
- * malloc and free of the C library.
+ * which uses it for all of its memory, on whichever thread a call is made. NULL in place of a pointer to an allocator
+ * means malloc and free of the C library.
  *
- * allocate   returns `bytes` (never 0) bytes of ZEROED memory, aligned to `alignment` (a power of two, at most 64), or NULL
- *            if there is none. An allocator that gets fresh pages from mmap need not clear them; then only the pages
- *            of a large filter that are used take up memory.
+ * allocate   returns `bytes` (never 0) bytes of ZEROED memory, aligned to `alignment` (a power of two, at most 64), or
+ *            NULL if there is none. An allocator that gets fresh pages from mmap need not clear them; then only the
+ *            pages of a large filter that are used take up memory.
  * release    frees memory that allocate returned; `bytes` is the same number. It is never called with NULL. */
 typedef struct kith_allocator {
     void *(*allocate)(void *context, size_t bytes, size_t alignment);

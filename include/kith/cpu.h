@@ -1,8 +1,8 @@
 /* kith/cpu.h: choose the instruction set that lookups and batches use.
  *
- * kith_filter_has(), has_many(), add_many() and remove_many() have a version for each instruction set below. The first call
- * selects the best one that the processor supports. Results and bytes do not depend on it, so a program need not choose:
- * these calls are for tests and measurements. */
+ * kith_filter_has(), has_many(), add_many() and remove_many() have a version for each instruction set below. The first
+ * call selects the best one that the processor supports. Results and bytes do not depend on it, so a program need not
+ * choose: these calls are for tests and measurements. */
 #ifndef KITH_CPU_H
 #define KITH_CPU_H
 

@@ -1,8 +1,8 @@
 /* kith/status.h: the status codes.
  *
- * Every call that can fail returns a kith_status. 0 (KITH_OK) is success. After any other status, the object, and any file,
- * is exactly as it was before the call. Results are returned through the last argument, and are written only on success,
- * unless the description of the call says otherwise.
+ * Every call that can fail returns a kith_status. 0 (KITH_OK) is success. After any other status, the object, and any
+ * file, is exactly as it was before the call. Results are returned through the last argument, and are written only on
+ * success, unless the description of the call says otherwise.
  *
  * A status reports bad data or a failure of the system, not a programming error. It is a programming error to pass NULL
  * for a handle, a spec, a path or a pointer to a result, unless the description of the call allows it. A library built

@@ -9,9 +9,9 @@
  *     golden --forge WHAT FROM TO   copies a file of kind layers, forges WHAT in the copy (see forge) and corrects all
  *                                   checksums; prints whether the library opens it: "opened" or "refused"
  *
- * The files freeze at the first tagged release. Until then, a change of layout or sizing writes them again, in one commit
- * that says why: `./dev build && build/dev/tests/golden --make`. After it, a test that fails here means that users' files
- * cannot be read or are read wrongly, and the code must change.
+ * The files freeze at the first tagged release. Until then, a change of layout or sizing writes them again, in one
+ * commit that says why: `./dev build && build/dev/tests/golden --make`. After it, a test that fails here means that
+ * users' files cannot be read or are read wrongly, and the code must change.
  *
  * answers.txt lists, for every file, the first ten false positives among the keys absent-0, absent-1, … They catch a
  * library that derives other cells from a digest: it would still read what it wrote with the same mistake.
@@ -53,10 +53,10 @@ typedef struct golden_case {
     bool kept; /* as a file in this folder; the others are created by tests/interop */
 } golden_case;
 
-/* The kept files are small and cover each kind, the options that change the layout, and both hashes. The others cover what
- * needs many keys (several regions, several checksums, a last checksum over fewer than 65,536 bytes) and the remaining
- * values of options. Some cases set f because they need false positives: with so few keys, the planner would choose more
- * fingerprint bits than the rate needs. */
+/* The kept files are small and cover each kind, the options that change the layout, and both hashes. The others cover
+ * what needs many keys (several regions, several checksums, a last checksum over fewer than 65,536 bytes) and the
+ * remaining values of options. Some cases set f because they need false positives: with so few keys, the planner would
+ * choose more fingerprint bits than the rate needs. */
 static const golden_case CASES[] = {
     {"example", "bloom", NULL, 2, 0.1, false, 0, 2, 1, true},
     {"bloom", "bloom", NULL, 200, 0.02, false, 0, 200, 1, true},
@@ -113,9 +113,9 @@ static size_t absent_key(size_t i, char *key) {
     return (size_t)snprintf(key, KEY_BYTES_MAX, "absent-%zu", i);
 }
 
-/* Adds the keys in order. If the kind stores copies, adds keys 0, 5, … 20 a second time. If it supports deletion, removes
- * keys 3, 8, 13, … and adds every second of those again. Sets member[i] (member may be NULL) to whether key i must be
- * found. Removing a key from layers may return KITH_E_AMBIGUOUS; that key is still in the filter. */
+/* Adds the keys in order. If the kind stores copies, adds keys 0, 5, … 20 a second time. If it supports deletion,
+ * removes keys 3, 8, 13, … and adds every second of those again. Sets member[i] (member may be NULL) to whether key i
+ * must be found. Removing a key from layers may return KITH_E_AMBIGUOUS; that key is still in the filter. */
 static void fill(const golden_case *c, kith_filter *filter, bool *member) {
     uint32_t capabilities = kith_filter_capabilities(filter);
     char key[KEY_BYTES_MAX];
@@ -464,9 +464,9 @@ static void print_answers(const char *path) {
     kith_filter_free(filter);
 }
 
-/* Forges a file, with correct checksums. "capacities" multiplies the capacity of every layer by 1000, "capacity" adds one
- * key to that of the last layer, "rate" raises the rate of the last layer by a thousandth, and "nothing" only recomputes
- * the checksums. */
+/* Forges a file, with correct checksums. "capacities" multiplies the capacity of every layer by 1000, "capacity" adds
+ * one key to that of the last layer, "rate" raises the rate of the last layer by a thousandth, and "nothing" only
+ * recomputes the checksums. */
 static void forge(const char *what, const char *from, const char *to) {
     text file = read_file(from);
     uint8_t *block = (uint8_t *)file.at, *body = block + KITHI_HEADER_BYTES, *at = body + 512;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Tests that a program outside the source tree can be built with the installed library and runs: with pkg-config and with
-# find_package, shared and static, after the installed tree has been moved.
+# Tests that a program outside the source tree can be built with the installed library and runs: with pkg-config and
+# with find_package, shared and static, after the installed tree has been moved.
 # usage: consumer.sh CMAKE BUILD_DIR CC SOVERSION
 set -eu
 cmake=$1 build=$2 cc=$3 soversion=$4

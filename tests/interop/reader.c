@@ -2,15 +2,15 @@
  *
  *     reader FILE < KEYS
  *
- * Verifies the whole file, then looks up every line of standard input. For a filter, a line is a key, and the reader prints
- * "yes" or "no". For a table, a line is a key in hexadecimal, and the reader prints its value or "no".
+ * Verifies the whole file, then looks up every line of standard input. For a filter, a line is a key, and the reader
+ * prints "yes" or "no". For a table, a line is a key in hexadecimal, and the reader prints its value or "no".
  *
- * The reader shares no code with libkith. Where the two agree, the document is right; where they do not, one of the three
- * is wrong. It is slow and simple on purpose: it reads the whole file into memory and one bit after the other, and uses
- * the names of the document.
+ * The reader shares no code with libkith. Where the two agree, the document is right; where they do not, one of the
+ * three is wrong. It is slow and simple on purpose: it reads the whole file into memory and one bit after the other,
+ * and uses the names of the document.
  *
- * Exit status: 0 all keys were looked up; 1 the file is refused (standard error says why); 2 wrong usage, no memory or no
- * such file; 3 the document does not describe the hash functions of this file. */
+ * Exit status: 0 all keys were looked up; 1 the file is refused (standard error says why); 2 wrong usage, no memory or
+ * no such file; 3 the document does not describe the hash functions of this file. */
 #include "reader.h"
 
 #include <inttypes.h>
@@ -68,7 +68,7 @@ bool all_zero(const uint8_t *at, uint64_t bytes) {
     return true;
 }
 
-/* Loads `width` bits, beginning with bit `first`. Bits are numbered from the least significant bit of the first byte. */
+/* Loads `width` bits, the lowest being bit `first`. Bits are numbered from the least significant bit of byte 0. */
 static uint64_t load_bits(const uint8_t *at, uint64_t first, unsigned width) {
     uint64_t value = 0;
     for (unsigned i = 0; i < width; i++)

@@ -1,4 +1,5 @@
-# Checks that the library allocates memory in one file only, and never prints, exits, reads the environment or calls rand.
+# Checks that the library allocates memory in one file only, and never prints, exits, reads the environment or calls
+# rand.
 # usage: awk -f calls.awk FILE…   with the C files of src, as paths relative to the project's root.
 # Prints each forbidden call, and exits with 1 if there is one. Comments, strings, members (allocator->free) and longer
 # names (kith_filter_free) do not count.

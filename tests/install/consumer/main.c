@@ -1,5 +1,5 @@
-/* What a user's program does first, built against the installed library.
- * usage: main VERSION      exits 0 when the library is of that version and a filter works */
+/* A minimal program that uses the installed library.
+ * usage: main VERSION      exits with 0 if the library has this version and a filter works */
 #include <kith/kith.h>
 
 #include <stdio.h>
@@ -15,8 +15,8 @@ int main(int argc, char **argv) {
     snprintf(header_version, sizeof header_version, "%d.%d.%d", KITH_VERSION_MAJOR, KITH_VERSION_MINOR,
              KITH_VERSION_PATCH);
     if (argc != 2 || strcmp(argv[1], kith_version()) != 0 || strcmp(argv[1], header_version) != 0) {
-        fprintf(stderr, "asked for %s, the library is %s, the headers are %s\n", argc > 1 ? argv[1] : "nothing",
-                kith_version(), header_version);
+        fprintf(stderr, "expected version %s, the library has %s, the headers have %s\n",
+                argc > 1 ? argv[1] : "nothing", kith_version(), header_version);
         return 1;
     }
 
@@ -35,7 +35,7 @@ int main(int argc, char **argv) {
     if (status)
         return fail("add", status);
     if (!has || has_other) {
-        fprintf(stderr, "has: %d for the key that was added, %d for another\n", has, has_other);
+        fprintf(stderr, "has() returned %d for the key that was added, %d for another key\n", has, has_other);
         return 1;
     }
     return 0;
