@@ -40,14 +40,10 @@ const kithi_table_kind *kithi_table_kind_by_id(uint64_t id) {
     return NULL;
 }
 
-const kithi_table_kind *kithi_table_kind_with_images(void) {
-    for (size_t i = 0; i < KIND_COUNT; i++)
-        if (KINDS[i]->image != NULL)
-            return KINDS[i];
-    return NULL;
-}
-
+/* The first kind of the register is the default. */
 static const kithi_table_kind *kind_named(const char *name) {
+    if (name == NULL)
+        return KINDS[0];
     for (size_t i = 0; i < KIND_COUNT; i++)
         if (strcmp(KINDS[i]->info.name, name) == 0)
             return KINDS[i];
@@ -99,7 +95,7 @@ kith_status kith_table_create(const kith_table_spec *spec, kith_table **table) {
     assert(spec != NULL && table != NULL);
     if (spec->struct_bytes != sizeof *spec || !kithi_table_family_valid(spec->family, spec->independence))
         return KITH_E_ARGUMENT;
-    const kithi_table_kind *kind = kind_named(spec->kind != NULL ? spec->kind : "cuckoo");
+    const kithi_table_kind *kind = kind_named(spec->kind);
     if (kind == NULL)
         return KITH_E_KIND;
     if (!kithi_table_key_bytes_valid(kind, spec->key_bytes))

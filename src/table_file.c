@@ -1,18 +1,22 @@
-/* Tables as files, in the frame of filters (format/format.h). Two forms, each with an id among the kinds of blocks:
+/* Saves tables to files and opens them. A file has the same frame as a filter's (format/format.h). There are two forms,
+ * each with its own kind id in the header; parameter KITHI_TABLE_KIND has the id of the table's kind in both:
  *
- *     image     a cuckoo table of fixed keys: the body is the table's own memory, and opening maps it
- *     entries   any other table: the options, then each key with its value, and opening puts them in
+ *     image     The body is the table's own memory, and opening maps it. Used for tables whose keys have a fixed size, if
+ *               their kind has `image` and `attach`.
+ *     entries   The body is the options and then each key with its value. Opening creates a table and puts them in. Used
+ *               for all other tables.
  *
  *               | 8 option values, u64 each | entry | entry | … | zeros to a multiple of 64 |
- *               entry   | key bytes, LEB128 | key | value, LEB128 |          (no length before keys of fixed size)
+ *               entry   | key bytes, LEB128 | key | value, LEB128 |          (no length if keys have a fixed size)
  *
- * Files may be hostile. Every length is checked against what is there before it is used. And no file may be much
- * slower to open than an honest one of its size:
+ * A file may come from an attacker. Every length is checked against the size of the file before it is used, and no file
+ * may take much longer to open than an honest one of the same size:
  *
- *   - The header's generator is known to whoever wrote the file, who may have chosen keys that all collide under the
- *     functions drawn from it. So a table that is made from entries draws its functions from a random seed of its own.
- *   - Even with random functions a put may look at every key, in a list or in a chain table of few slots. Such kinds
- *     have `append`, and repeated keys are found by a hash set of all entries, under SipHash with a random key. */
+ *   - Whoever wrote the file knows the generator state in its header, and may have chosen keys that all collide under the
+ *     functions drawn from it. So a table that is built from entries draws its functions from a new random seed.
+ *   - Even with random functions a put may have to compare the key with every other key, for example in a kind that has
+ *     no index or too few slots. Such kinds have `append`, which does not compare. Repeated keys are then found with a
+ *     hash set of all entries, under SipHash with a random key. */
 #include <assert.h>
 #include <string.h>
 
@@ -27,8 +31,13 @@
 #define IMAGE_ID 32
 #define ENTRIES_ID 33
 
-enum { PARAM_KIND = KITHI_TABLE_PARAMS, PARAM_ENTRY_BYTES };
+enum { PARAM_ENTRY_BYTES = KITHI_TABLE_PARAMS, PARAMS_USED_BY_ENTRIES };
 enum { OPTIONS_BYTES = 8 * KITHI_OPTIONS_MAX };
+
+/* Byte strings are stored as pointers, which mean nothing in a file. */
+static bool saved_as_image(const kith_table *t) {
+    return t->kind->image != NULL && t->key_bytes != 0;
+}
 
 static kithi_head head_of(const kith_table *t) {
     kithi_head head = {.capacity = t->capacity, .count = t->count};
@@ -36,6 +45,7 @@ static kithi_head head_of(const kith_table *t) {
     head.params[KITHI_TABLE_FAMILY] = (uint64_t)t->family;
     head.params[KITHI_TABLE_INDEPENDENCE] = t->independence;
     head.params[KITHI_TABLE_GENERATOR] = t->prng.state;
+    head.params[KITHI_TABLE_KIND] = t->kind->id;
     return head;
 }
 
@@ -89,7 +99,6 @@ static kith_status save_entries(const kith_table *t, kithi_head *head, const cha
     while (t->kind->next(t, &cursor, &key, &value))
         entries += entry_bytes(t, &key, value);
     head->kind_id = ENTRIES_ID;
-    head->params[PARAM_KIND] = t->kind->id;
     head->params[PARAM_ENTRY_BYTES] = entries;
     head->body_bytes =
         (OPTIONS_BYTES + entries + KITHI_BODY_ALIGNMENT - 1) / KITHI_BODY_ALIGNMENT * KITHI_BODY_ALIGNMENT;
@@ -117,7 +126,7 @@ kith_status kith_table_save(kith_table *t, const char *path) {
     if (t->readonly) /* as it was opened */
         return kithi_replace_file(path, t->map, t->map_bytes, secret);
     kithi_head head = head_of(t);
-    if (t->kind->image == NULL || t->key_bytes == 0)
+    if (!saved_as_image(t))
         return save_entries(t, &head, path, secret);
     uint64_t block_bytes;
     head.kind_id = IMAGE_ID;
@@ -131,14 +140,14 @@ kith_status kith_table_save(kith_table *t, const char *path) {
 /* ---- opening ---- */
 
 /* The fields of a header that both forms have, into a table without state. */
-static kith_status read_head(const kithi_head *head, const kithi_table_kind *kind, const kith_allocator *allocator,
-                             kith_table *t) {
+static kith_status read_head(const kithi_head *head, const kith_allocator *allocator, kith_table *t) {
     const uint64_t *params = head->params;
+    const kithi_table_kind *kind = kithi_table_kind_by_id(params[KITHI_TABLE_KIND]);
     if (kind == NULL)
         return KITH_E_KIND;
     if (params[KITHI_TABLE_KEY_BYTES] > 16 || params[KITHI_TABLE_FAMILY] >= KITH_FAMILY_COUNT ||
         params[KITHI_TABLE_INDEPENDENCE] > 64 || head->rate != 0 || head->fill != 0 || head->hash.id != 0 ||
-        head->hash.seed != 0 || params[KITHI_PARAMS - 1] != 0)
+        head->hash.seed != 0)
         return KITH_E_CORRUPT;
     *t = (kith_table){
         .kind = kind,
@@ -159,8 +168,8 @@ static kith_status read_head(const kithi_head *head, const kithi_table_kind *kin
 static kith_status open_image(const kithi_head *head, uint8_t *block, bool readonly, bool lazy,
                               const kith_allocator *allocator, kith_table **table) {
     kith_table shell, *t;
-    kith_status status = read_head(head, kithi_table_kind_with_images(), allocator, &shell);
-    if (status == KITH_OK && shell.key_bytes == 0)
+    kith_status status = read_head(head, allocator, &shell);
+    if (status == KITH_OK && !saved_as_image(&shell))
         status = KITH_E_CORRUPT;
     shell.readonly = readonly;
     shell.count = head->count;
@@ -280,15 +289,18 @@ static uint64_t room_for(const kith_table *t, const kithi_head *head) {
 static kith_status open_entries(const kithi_head *head, const uint8_t *block, const kith_allocator *allocator,
                                 kith_table **table) {
     kith_table shell, *t;
-    kith_status status = read_head(head, kithi_table_kind_by_id(head->params[PARAM_KIND]), allocator, &shell);
+    kith_status status = read_head(head, allocator, &shell);
     if (status != KITH_OK)
         return status;
     const uint8_t *body = block + KITHI_HEADER_BYTES;
     uint64_t entries = head->params[PARAM_ENTRY_BYTES];
     if (head->body_bytes < OPTIONS_BYTES || entries > head->body_bytes - OPTIONS_BYTES ||
         head->body_bytes - OPTIONS_BYTES - entries >= KITHI_BODY_ALIGNMENT ||
-        (shell.kind->image != NULL && shell.key_bytes != 0) || head->params[PARAM_ENTRY_BYTES + 1] != 0)
+        saved_as_image(&shell))
         return KITH_E_CORRUPT;
+    for (unsigned i = PARAMS_USED_BY_ENTRIES; i < KITHI_PARAMS; i++)
+        if (head->params[i] != 0)
+            return KITH_E_CORRUPT;
     for (unsigned i = 0; i < KITHI_OPTIONS_MAX; i++)
         shell.options[i] = kithi_load64(body + 8 * i);
     const kith_kind_info *info = &shell.kind->info;

@@ -31,8 +31,16 @@ typedef struct kithi_key {
 /* Keys that a batch takes at once: a word of a bitmap. */
 #define KITHI_GROUP 64
 
-/* Parameters in the header of a table's file: these of every kind, then the kind's own. */
-enum { KITHI_TABLE_KEY_BYTES, KITHI_TABLE_FAMILY, KITHI_TABLE_INDEPENDENCE, KITHI_TABLE_GENERATOR, KITHI_TABLE_PARAMS };
+/* Parameters in the header of a table's file. The first five are the same in every file; from KITHI_TABLE_PARAMS on they
+ * depend on the form (table_file.c) and, in an image, on the kind. */
+enum {
+    KITHI_TABLE_KEY_BYTES,
+    KITHI_TABLE_FAMILY,
+    KITHI_TABLE_INDEPENDENCE,
+    KITHI_TABLE_GENERATOR,
+    KITHI_TABLE_KIND, /* kithi_table_kind.id */
+    KITHI_TABLE_PARAMS
+};
 
 typedef struct kithi_table_kind {
     uint64_t id; /* in files; never reused */
@@ -102,9 +110,8 @@ struct kith_table {
     void *state; /* the kind's own */
 };
 
-/* The register. NULL when there is none. The second is the one kind that has images. */
+/* Returns the registered kind with this id, or NULL. */
 const kithi_table_kind *kithi_table_kind_by_id(uint64_t id);
-const kithi_table_kind *kithi_table_kind_with_images(void);
 
 /* A table with all but its kind's state and its arena's content, on the heap; and its end. */
 kith_status kithi_table_new(const kith_table *like, kith_table **table);

@@ -7,8 +7,7 @@
  * libkith, so where the two agree the document is right, and where they don't one of the three is wrong. It is slow and
  * plain on purpose: all of a file in memory, one bit at a time, names as in the document.
  *
- * Exit status: 0 answered, 1 the file is refused (standard error says why), 2 used wrongly, no memory or no file,
- * 3 cannot: the document leaves the file's hash functions to the source. */
+ * Exit status: 0 answered, 1 the file is refused (standard error says why), 2 used wrongly, no memory or no file. */
 #include "reader.h"
 
 #include <inttypes.h>
@@ -31,11 +30,6 @@ static _Noreturn void refuse(const char *why) {
 void require(bool holds, const char *why) {
     if (!holds)
         refuse(why);
-}
-
-_Noreturn void cannot(const char *what) {
-    fprintf(stderr, "reader: cannot: %s\n", what);
-    exit(3);
 }
 
 _Noreturn void fail(const char *what) {
@@ -460,7 +454,7 @@ static void verify_header(const uint8_t *block, const filter *f) {
 
     static const uint8_t used[] = {
         [BLOOM] = 0x83,  [BLOCKED] = 0x83, [COUNTING] = 0x83, [CUCKOO] = 0x1f,          [OVERLAP] = 0x07,
-        [LAYERS] = 0x0f, [IMAGE] = 0x7f,   [ENTRIES] = 0x3f,  [BLOCKED_COUNTING] = 0x83};
+        [LAYERS] = 0x0f, [IMAGE] = 0xff,   [ENTRIES] = 0x3f,  [BLOCKED_COUNTING] = 0x83};
     for (unsigned i = 0; i < PARAMETERS; i++)
         require((used[f->kind] >> i & 1) != 0 || f->parameter[i] == 0, "an unused parameter is not 0");
 }

@@ -58,7 +58,7 @@ tamper_all() { # NAME FILE BYTES
   while [ $offset -lt 256 ]; do
     case $offset,$((offset % 8)) in
     71,* | 17[6-9],* | 18?,* | 19[01],*) ;;
-    14[4-9],* | *,[017]) tamper "$1" "$2" $offset $((offset % 7)) ;;
+    15[2-7],* | *,[017]) tamper "$1" "$2" $offset $((offset % 7)) ;;
     esac
     offset=$((offset + 1))
   done
@@ -141,9 +141,5 @@ done
 
 for name in $("$tables" --list-made); do
   "$tables" --save "$name" "$work/made.kith"
-  [ "$name" = table-polynomial ] || compare_table "$name" "$work/made.kith"
+  compare_table "$name" "$work/made.kith"
 done
-"$tables" --save table-polynomial "$work/made.kith"
-status=0
-"$reader" "$work/made.kith" </dev/null 2>"$work/why" || status=$?
-[ $status -eq 3 ] && grep -q cannot "$work/why" || fail "a family that is not in the document: exit status $status"
