@@ -1,10 +1,10 @@
 /* Saves tables to files and opens them. A file has the same frame as a filter's (format/format.h). There are two forms,
  * each with its own kind id in the header; parameter KITHI_TABLE_KIND has the id of the table's kind in both:
  *
- *     image     The body is the table's own memory, and opening maps it. Used for tables whose keys have a fixed size, if
- *               their kind has `image` and `attach`.
- *     entries   The body is the options and then each key with its value. Opening creates a table and puts them in. Used
- *               for all other tables.
+ *     image     The body is the table's own memory, and opening maps it. Used for tables whose keys have a fixed size,
+ *               if their kind has `image` and `attach`.
+ *     entries   The body is the options and then each key with its value. Opening creates a table and puts them in.
+ *               Used for all other tables.
  *
  *               | 8 option values, u64 each | entry | entry | … | zeros to a multiple of 64 |
  *               entry   | key bytes, LEB128 | key | value, LEB128 |          (no length if keys have a fixed size)
@@ -12,8 +12,8 @@
  * A file may come from an attacker. Every length is checked against the size of the file before it is used, and no file
  * may take much longer to open than an honest one of the same size:
  *
- *   - Whoever wrote the file knows the generator state in its header, and may have chosen keys that all collide under the
- *     functions drawn from it. So a table that is built from entries draws its functions from a new random seed.
+ *   - Whoever wrote the file knows the generator state in its header, and may have chosen keys that all collide under
+ *     the functions drawn from it. So a table that is built from entries draws its functions from a new random seed.
  *   - Even with random functions a put may have to compare the key with every other key, for example in a kind that has
  *     no index or too few slots. Such kinds have `append`, which does not compare. Repeated keys are then found with a
  *     hash set of all entries, under SipHash with a random key. */
@@ -65,7 +65,7 @@ static uint8_t *leb_write(uint8_t *to, uint64_t x) {
     return to;
 }
 
-/* False: cut, past 64 bits, or longer than need be (one value, one form). */
+/* Returns false if the number is truncated, has more than 64 bits, or is not in its shortest form. */
 static bool leb_read(const uint8_t **at, const uint8_t *end, uint64_t *x) {
     *x = 0;
     for (unsigned shift = 0; shift < 64 && *at < end; shift += 7) {
@@ -123,7 +123,7 @@ static kith_status save_entries(const kith_table *t, kithi_head *head, const cha
 kith_status kith_table_save(kith_table *t, const char *path) {
     assert(t != NULL && path != NULL);
     bool secret = t->family == KITH_FAMILY_SIPHASH;
-    if (t->readonly) /* as it was opened */
+    if (t->readonly) /* unchanged since it was opened */
         return kithi_replace_file(path, t->map, t->map_bytes, secret);
     kithi_head head = head_of(t);
     if (!saved_as_image(t))
@@ -139,7 +139,7 @@ kith_status kith_table_save(kith_table *t, const char *path) {
 
 /* ---- opening ---- */
 
-/* The fields of a header that both forms have, into a table without state. */
+/* Checks the fields of a header that both forms share and sets up *t from them, without the kind's state. */
 static kith_status read_head(const kithi_head *head, const kith_allocator *allocator, kith_table *t) {
     const uint64_t *params = head->params;
     const kithi_table_kind *kind = kithi_table_kind_by_id(params[KITHI_TABLE_KIND]);
@@ -164,7 +164,7 @@ static kith_status read_head(const kithi_head *head, const kith_allocator *alloc
                : KITH_E_CORRUPT;
 }
 
-/* On success the block is the table's, or, when it is read-only, still a map. */
+/* On success the block belongs to the table; if the table is read-only, the block is still the caller's mapped file. */
 static kith_status open_image(const kithi_head *head, uint8_t *block, bool readonly, bool lazy,
                               const kith_allocator *allocator, kith_table **table) {
     kith_table shell, *t;
@@ -183,7 +183,7 @@ static kith_status open_image(const kithi_head *head, uint8_t *block, bool reado
         return status;
     }
     if (!lazy && t->kind->check(t) != NULL) {
-        t->readonly = true; /* the block stays the caller's */
+        t->readonly = true; /* so that destroy does not free the block, which the caller frees */
         t->kind->destroy(t);
         kithi_table_drop(t);
         return KITH_E_CORRUPT;
@@ -192,7 +192,7 @@ static kith_status open_image(const kithi_head *head, uint8_t *block, bool reado
     return KITH_OK;
 }
 
-/* Moves *at behind the entry that begins there. False: there is no valid entry. */
+/* Reads the entry at *at and advances *at past it. Returns false if it is not a valid entry. */
 static bool entry_read(const kith_table *t, const uint8_t **at, const uint8_t *end, kithi_key *key, uint64_t *value) {
     uint64_t key_bytes = t->key_bytes;
     if (t->key_bytes == 0 && (!leb_read(at, end, &key_bytes) || key_bytes > KITHI_TABLE_KEY_MAX))
@@ -204,11 +204,11 @@ static bool entry_read(const kith_table *t, const uint8_t **at, const uint8_t *e
     return leb_read(at, end, value);
 }
 
-/* A set of keys that lie in the file: open addressing with linear probing. At most two thirds of its slots are in
- * use. The digest is secret, so nobody can choose keys that share a slot; it is compared before the key is. */
+/* The set of keys that were read from the file so far: open addressing with linear probing, at most two thirds full. It
+ * points to the keys in the file. The hash has a secret key, so nobody can choose keys that share a slot. */
 typedef struct seen_key {
     uint64_t digest;
-    kithi_key key; /* bytes is NULL: the slot is empty */
+    kithi_key key; /* bytes is NULL if the slot is empty */
 } seen_key;
 
 typedef struct seen_keys {
@@ -219,7 +219,7 @@ typedef struct seen_keys {
 
 static kith_status seen_keys_new(const kith_table *t, uint64_t keys, seen_keys *seen) {
     uint64_t bytes;
-    seen->slot_count = keys + keys / 2 + 1; /* no overflow: there are no more keys than bytes of the file */
+    seen->slot_count = keys + keys / 2 + 1; /* no overflow: there are at most as many keys as bytes in the file */
     if (!kithi_mul(seen->slot_count, sizeof *seen->slots, &bytes))
         return KITH_E_TOO_LARGE;
     kith_status status = kith_hash_untrusted(&seen->hash);
@@ -233,7 +233,7 @@ static void seen_keys_free(const kith_table *t, seen_keys *seen) {
     kithi_release(&t->allocator, seen->slots, seen->slot_count * sizeof *seen->slots);
 }
 
-/* False: the key is in the set already. */
+/* Adds a key. Returns false if it is already in the set. */
 static bool seen_keys_add(seen_keys *seen, const kithi_key *key) {
     uint64_t digest = kith_digest(&seen->hash, key->bytes, key->byte_count);
     uint64_t slot = kithi_mulhi(digest, seen->slot_count);
@@ -247,7 +247,7 @@ static bool seen_keys_add(seen_keys *seen, const kithi_key *key) {
     return true;
 }
 
-/* Adds the key to the table and sets *was_new; `seen` has the keys before it, for kinds that append. */
+/* Puts an entry and sets *was_new. `seen` is used only for kinds that have `append`. */
 static kith_status put_entry(kith_table *t, seen_keys *seen, const kithi_key *key, uint64_t value, bool *was_new) {
     if (t->kind->append == NULL)
         return kith_table_put(t, key->bytes, key->byte_count, value, was_new);
@@ -257,7 +257,7 @@ static kith_status put_entry(kith_table *t, seen_keys *seen, const kithi_key *ke
 
 static kith_status put_entries(kith_table *t, const kithi_head *head, const uint8_t *at, const uint8_t *end) {
     seen_keys seen = {.slots = NULL};
-    if (head->count > (uint64_t)(end - at)) /* an entry has at least one byte, that of its value */
+    if (head->count > (uint64_t)(end - at)) /* an entry has at least one byte, for its value */
         return KITH_E_CORRUPT;
     kith_status status = t->kind->append != NULL ? seen_keys_new(t, head->count, &seen) : KITH_OK;
     for (uint64_t i = 0; i < head->count && status == KITH_OK; i++) {
@@ -277,9 +277,9 @@ static kith_status put_entries(kith_table *t, const kithi_head *head, const uint
     return status == KITH_OK && at != end ? KITH_E_CORRUPT : status;
 }
 
-/* The room that the table was made with, unless it grows by itself and that was far more than it came to hold: a short
- * file then asks for little. */
-static uint64_t room_for(const kith_table *t, const kithi_head *head) {
+/* Returns the capacity to create the table with. A table that can grow does not need more than it has bytes of
+ * entries, so that a short file with a huge capacity does not allocate much. */
+static uint64_t initial_capacity(const kith_table *t, const kithi_head *head) {
     if (t->kind->keeps_size != NULL && t->kind->keeps_size(t))
         return head->capacity;
     uint64_t enough = head->body_bytes;
@@ -295,8 +295,7 @@ static kith_status open_entries(const kithi_head *head, const uint8_t *block, co
     const uint8_t *body = block + KITHI_HEADER_BYTES;
     uint64_t entries = head->params[PARAM_ENTRY_BYTES];
     if (head->body_bytes < OPTIONS_BYTES || entries > head->body_bytes - OPTIONS_BYTES ||
-        head->body_bytes - OPTIONS_BYTES - entries >= KITHI_BODY_ALIGNMENT ||
-        saved_as_image(&shell))
+        head->body_bytes - OPTIONS_BYTES - entries >= KITHI_BODY_ALIGNMENT || saved_as_image(&shell))
         return KITH_E_CORRUPT;
     for (unsigned i = PARAMS_USED_BY_ENTRIES; i < KITHI_PARAMS; i++)
         if (head->params[i] != 0)
@@ -320,10 +319,10 @@ static kith_status open_entries(const kithi_head *head, const uint8_t *block, co
     status = kithi_table_new(&shell, &t);
     if (status != KITH_OK)
         return status;
-    status = t->kind->create(t, room_for(t, head));
+    status = t->kind->create(t, initial_capacity(t, head));
     if (status != KITH_OK) {
         kithi_table_drop(t);
-        return status == KITH_E_MEMORY ? status : KITH_E_CORRUPT; /* nobody could have made it */
+        return status == KITH_E_MEMORY ? status : KITH_E_CORRUPT; /* such a table cannot have been saved */
     }
     status = put_entries(t, head, body + OPTIONS_BYTES, body + OPTIONS_BYTES + entries);
     if (status != KITH_OK) {
@@ -335,7 +334,7 @@ static kith_status open_entries(const kithi_head *head, const uint8_t *block, co
     return KITH_OK;
 }
 
-/* The frame of the bytes: sizes and checksums; with `lazy`, without those of an image's body. */
+/* Checks the sizes and checksums of a file. If `lazy` is true, skips the checksums of an image's body. */
 static kith_status verify_frame(const uint8_t *bytes, size_t byte_count, bool lazy, kithi_head *head) {
     kith_status status = kithi_header_read(bytes, byte_count, head);
     if (status != KITH_OK)
@@ -360,7 +359,7 @@ static kith_status open_mapped(const char *path, bool lazy, const kith_allocator
     kithi_head head;
     status = verify_frame(bytes, byte_count, lazy, &head);
     bool mapped = status == KITH_OK && head.kind_id == IMAGE_ID;
-    if (mapped) /* read-only, so the cast gives nothing away */
+    if (mapped) /* the cast is safe: nothing writes to a read-only table */
         status = open_image(&head, (uint8_t *)(uintptr_t)bytes, true, lazy, allocator, table);
     else if (status == KITH_OK)
         status = open_entries(&head, bytes, allocator, table);
