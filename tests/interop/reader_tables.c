@@ -1,5 +1,6 @@
-/* reader_tables: tables for the reader, from "Kinds 32 and 33" of docs/format.md and from nothing else. A key of an image is
- * looked for where the document places it, by mark, bucket and tag: a scan would find keys in places that are wrong. */
+/* reader_tables: the part of the reader for tables, written from "Kinds 32 and 33" of docs/format.md and from
+ * nothing else. It looks up a key of an image by mark, bucket and tag, as the document says. A scan of all slots
+ * would also find keys that are stored in the wrong slot. */
 #include "reader.h"
 
 #include <stdlib.h>
@@ -142,7 +143,7 @@ static places places_of(const image *t, const uint8_t *key) {
 
 /* ---- slots ---- */
 
-/* The slot of bucket that has the key; `slots` when none has. */
+/* Returns the slot of a bucket that has the key, or `slots` if none has. */
 static uint64_t slot_in(const image *t, uint64_t bucket, unsigned tag, const uint8_t *key) {
     for (uint64_t slot = bucket * t->b; slot < (bucket + 1) * t->b; slot++)
         if ((t->tags[slot] & 0x7f) == tag && memcmp(t->records + slot * t->record_bytes, key, t->key_bytes) == 0)
@@ -187,21 +188,21 @@ void image_verify(const filter *f) {
     require(image_body_bytes(f) == f->body_bytes, "the body's length is not what the parameters give");
     image t = image_of(f);
     uint64_t used = 0, tags_end = t.slots * (t.record_bytes + 1);
-    require(all_zero(f->body + tags_end, f->body_bytes - tags_end), "a byte behind the last tag is not 0");
+    require(all_zero(f->body + tags_end, f->body_bytes - tags_end), "a byte after the last tag is not 0");
     for (uint64_t slot = 0; slot < t.slots; slot++) {
         const uint8_t *record = t.records + slot * t.record_bytes;
         bool in_use = (t.tags[slot] & 0x7f) != 0;
         require(in_use || all_zero(record, t.record_bytes), "the record of a free slot is not 0");
-        require(t.key_bytes != 4 || all_zero(record + 4, 4), "a byte behind a key of 4 bytes is not 0");
+        require(t.key_bytes != 4 || all_zero(record + 4, 4), "a byte after a key of 4 bytes is not 0");
         used += in_use;
     }
     require(used == f->count, "count is not the number of slots in use");
     for (uint64_t slot = 0; slot < t.slots; slot++) {
         if ((t.tags[slot] & 0x7f) == 0)
             continue;
-        /* A key has one slot where look-up finds it, so this finds a second one too. */
+        /* A lookup finds only one slot for a key, so this also detects a key that is stored twice. */
         require(slot_of(&t, t.records + slot * t.record_bytes) == slot,
-                "a key is not in its buckets, has another tag or no mark, or is in twice");
+                "a key is not in its buckets, has a wrong tag or no mark, or is stored twice");
     }
 }
 
@@ -215,12 +216,12 @@ typedef struct entry {
 static uint64_t take_leb128(const uint8_t **at, const uint8_t *end) {
     uint64_t value = 0;
     for (unsigned shift = 0;; shift += 7) {
-        require(*at < end, "an entry reaches past the end of the entries");
+        require(*at < end, "an entry extends beyond the end of the entries");
         uint8_t byte = *(*at)++;
         require(shift < 63 || byte <= 1, "a LEB128 has more than 64 bits");
         value |= (uint64_t)(byte & 0x7f) << shift;
         if (byte < 0x80) {
-            require(shift == 0 || byte != 0, "a LEB128 is longer than need be");
+            require(shift == 0 || byte != 0, "a LEB128 is not in its shortest form");
             return value;
         }
     }
@@ -231,7 +232,7 @@ static entry take_entry(const filter *f, const uint8_t **at, const uint8_t *end)
     if (e.key_bytes == 0)
         e.key_bytes = take_leb128(at, end);
     require(e.key_bytes <= (uint64_t)1 << 32, "a key is too long");
-    require(e.key_bytes <= (uint64_t)(end - *at), "an entry reaches past the end of the entries");
+    require(e.key_bytes <= (uint64_t)(end - *at), "an entry extends beyond the end of the entries");
     e.key = *at;
     *at += e.key_bytes;
     e.value = take_leb128(at, end);
@@ -260,7 +261,7 @@ static void verify_options(const filter *f) {
     case TABLE_BITSET:
         require(key_bytes == 4 || key_bytes == 8, "key bytes out of range");
         require(within(option[0], 1, (uint64_t)1 << (key_bytes == 4 ? 32 : 40)), "universe out of range");
-        require(f->capacity <= option[0], "capacity past the universe");
+        require(f->capacity <= option[0], "capacity larger than the universe");
         break;
     default:
         break;
@@ -282,9 +283,9 @@ void entries_verify(const filter *f) {
             "the body's length is not what the parameters give");
     verify_options(f);
     const uint8_t *at = f->body + options_bytes, *end = at + entries_bytes;
-    require(all_zero(end, f->body_bytes - options_bytes - entries_bytes), "a byte behind the last entry is not 0");
+    require(all_zero(end, f->body_bytes - options_bytes - entries_bytes), "a byte after the last entry is not 0");
 
-    require(f->count <= entries_bytes, "more keys than there are bytes"); /* an entry has one at least */
+    require(f->count <= entries_bytes, "more keys than there are bytes"); /* an entry has at least one byte */
     entry *entries = calloc((size_t)f->count + 1, sizeof *entries);
     if (entries == NULL)
         fail("no memory");
@@ -292,12 +293,12 @@ void entries_verify(const filter *f) {
         entries[i] = take_entry(f, &at, end);
         if (f->parameter[4] == TABLE_BITSET)
             require(entries[i].value == 0 && load(entries[i].key, (unsigned)f->parameter[0]) < load(f->body, 8),
-                    "a bitset has a value, or a key past its universe");
+                    "a bitset has a value, or a key outside its universe");
     }
     require(at == end, "count is not the number of entries");
     qsort(entries, (size_t)f->count, sizeof *entries, compare_entries);
     for (uint64_t i = 1; i < f->count; i++)
-        require(compare_entries(&entries[i - 1], &entries[i]) != 0, "a key is in twice");
+        require(compare_entries(&entries[i - 1], &entries[i]) != 0, "a key is stored twice");
     free(entries);
 }
 
