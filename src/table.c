@@ -1,4 +1,6 @@
-/* The table front: checks the key's size and hands it to the kind. */
+/* The public functions of tables: they check the arguments and call the kind. Files are in table_file.c.
+ *
+ * AHEAD is how many keys a batch prefetches ahead of the one it works on, for kinds without get_group. */
 #include <kith/table.h>
 
 #include <assert.h>
@@ -40,21 +42,17 @@ const kithi_table_kind *kithi_table_kind_by_id(uint64_t id) {
     return NULL;
 }
 
-const kithi_table_kind *kithi_table_kind_with_images(void) {
-    for (size_t i = 0; i < KIND_COUNT; i++)
-        if (KINDS[i]->image != NULL)
-            return KINDS[i];
-    return NULL;
-}
-
+/* The first kind of the register is the default. */
 static const kithi_table_kind *kind_named(const char *name) {
+    if (name == NULL)
+        return KINDS[0];
     for (size_t i = 0; i < KIND_COUNT; i++)
         if (strcmp(KINDS[i]->info.name, name) == 0)
             return KINDS[i];
     return NULL;
 }
 
-/* ---- making and freeing ---- */
+/* ---- creating and freeing ---- */
 
 static kith_status seed_of(const kith_table_spec *spec, uint64_t *seed) {
     *seed = spec->seed;
@@ -99,7 +97,7 @@ kith_status kith_table_create(const kith_table_spec *spec, kith_table **table) {
     assert(spec != NULL && table != NULL);
     if (spec->struct_bytes != sizeof *spec || !kithi_table_family_valid(spec->family, spec->independence))
         return KITH_E_ARGUMENT;
-    const kithi_table_kind *kind = kind_named(spec->kind != NULL ? spec->kind : "cuckoo");
+    const kithi_table_kind *kind = kind_named(spec->kind);
     if (kind == NULL)
         return KITH_E_KIND;
     if (!kithi_table_key_bytes_valid(kind, spec->key_bytes))
@@ -180,7 +178,7 @@ kith_status kith_table_put(kith_table *t, const void *key, size_t key_bytes, uin
     return status;
 }
 
-/* Apart from kith_table_get, whose short way then needs no stack. */
+/* Not inlined, so that the fast path of kith_table_get needs no stack frame. */
 __attribute__((noinline)) static bool get_any(const kith_table *t, const void *key, size_t key_bytes, uint64_t *value) {
     kithi_key k = {key, key_bytes};
     uint64_t found;
@@ -229,12 +227,12 @@ static inline void prefetch(const kith_table *t, const kithi_key *key) {
         t->kind->prefetch(t, key);
 }
 
-/* For assert only. */
+/* Unused if assertions are off. */
 __attribute__((unused)) static bool keys_valid(const kith_table *t, const kith_keys *keys) {
     return keys->n == 0 || (keys->each != NULL) != (keys->packed != NULL && t->key_bytes != 0);
 }
 
-/* One by one, with those ahead on their way; as kithi_table_kind.get_group. */
+/* Does what kithi_table_kind.get_group does, one key after the other, and prefetches AHEAD keys ahead. */
 static uint64_t get_each(const kith_table *t, const kithi_key *keys, size_t n, uint64_t *values) {
     uint64_t found = 0;
     for (size_t i = 0; i < n; i++) {
@@ -261,9 +259,9 @@ size_t kith_table_get_many(const kith_table *t, const kith_keys *keys, uint64_t 
             group[i] = key_at(t, keys, from + i);
             fit = fit && key_fits(t, group[i].byte_count);
         }
-        bool together = fit && t->kind->get_group != NULL && t->trace == NULL;
+        bool grouped = fit && t->kind->get_group != NULL && t->trace == NULL;
         uint64_t *into = values != NULL ? values + from : NULL;
-        uint64_t word = together ? t->kind->get_group(t, group, n, into) : get_each(t, group, n, into);
+        uint64_t word = grouped ? t->kind->get_group(t, group, n, into) : get_each(t, group, n, into);
         if (found != NULL)
             found[from / KITHI_GROUP] = word;
         hits += kithi_popcount(word);
@@ -294,7 +292,7 @@ kith_status kith_table_put_many(kith_table *t, const kith_keys *keys, const uint
     return status;
 }
 
-/* ---- all keys, and what a table says of itself ---- */
+/* ---- iteration and statistics ---- */
 
 uint64_t kith_table_count(const kith_table *t) {
     assert(t != NULL);
@@ -304,15 +302,15 @@ uint64_t kith_table_count(const kith_table *t) {
 bool kith_table_next(const kith_table *t, kith_cursor *cursor, const void **key, size_t *key_bytes, uint64_t *value) {
     assert(t != NULL && cursor != NULL);
     kithi_key found;
-    uint64_t its_value;
-    if (!t->kind->next(t, cursor, &found, &its_value))
+    uint64_t found_value;
+    if (!t->kind->next(t, cursor, &found, &found_value))
         return false;
     if (key != NULL)
         *key = found.bytes;
     if (key_bytes != NULL)
         *key_bytes = found.byte_count;
     if (value != NULL)
-        *value = its_value;
+        *value = found_value;
     return true;
 }
 

@@ -1,18 +1,22 @@
-/* Tables as files, in the frame of filters (format/format.h). Two forms, each with an id among the kinds of blocks:
+/* Saves tables to files and opens them. A file has the same frame as a filter's (format/format.h). There are two forms,
+ * each with its own kind id in the header; parameter KITHI_TABLE_KIND has the id of the table's kind in both:
  *
- *     image     a cuckoo table of fixed keys: the body is the table's own memory, and opening maps it
- *     entries   any other table: the options, then each key with its value, and opening puts them in
+ *     image     The body is the table's own memory, and opening maps it. Used for tables whose keys have a fixed size,
+ *               if their kind has `image` and `attach`.
+ *     entries   The body is the options and then each key with its value. Opening creates a table and puts them in.
+ *               Used for all other tables.
  *
  *               | 8 option values, u64 each | entry | entry | … | zeros to a multiple of 64 |
- *               entry   | key bytes, LEB128 | key | value, LEB128 |          (no length before keys of fixed size)
+ *               entry   | key bytes, LEB128 | key | value, LEB128 |          (no length if keys have a fixed size)
  *
- * Files may be hostile. Every length is checked against what is there before it is used. And no file may be much
- * slower to open than an honest one of its size:
+ * A file may come from an attacker. Every length is checked against the size of the file before it is used, and no file
+ * may take much longer to open than an honest one of the same size:
  *
- *   - The header's generator is known to whoever wrote the file, who may have chosen keys that all collide under the
- *     functions drawn from it. So a table that is made from entries draws its functions from a random seed of its own.
- *   - Even with random functions a put may look at every key, in a list or in a chain table of few slots. Such kinds
- *     have `append`, and repeated keys are found by a hash set of all entries, under SipHash with a random key. */
+ *   - Whoever wrote the file knows the generator state in its header, and may have chosen keys that all collide under
+ *     the functions drawn from it. So a table that is built from entries draws its functions from a new random seed.
+ *   - Even with random functions a put may have to compare the key with every other key, for example in a kind that has
+ *     no index or too few slots. Such kinds have `append`, which does not compare. Repeated keys are then found with a
+ *     hash set of all entries, under SipHash with a random key. */
 #include <assert.h>
 #include <string.h>
 
@@ -27,8 +31,13 @@
 #define IMAGE_ID 32
 #define ENTRIES_ID 33
 
-enum { PARAM_KIND = KITHI_TABLE_PARAMS, PARAM_ENTRY_BYTES };
+enum { PARAM_ENTRY_BYTES = KITHI_TABLE_PARAMS, PARAMS_USED_BY_ENTRIES };
 enum { OPTIONS_BYTES = 8 * KITHI_OPTIONS_MAX };
+
+/* Byte strings are stored as pointers, which mean nothing in a file. */
+static bool saved_as_image(const kith_table *t) {
+    return t->kind->image != NULL && t->key_bytes != 0;
+}
 
 static kithi_head head_of(const kith_table *t) {
     kithi_head head = {.capacity = t->capacity, .count = t->count};
@@ -36,6 +45,7 @@ static kithi_head head_of(const kith_table *t) {
     head.params[KITHI_TABLE_FAMILY] = (uint64_t)t->family;
     head.params[KITHI_TABLE_INDEPENDENCE] = t->independence;
     head.params[KITHI_TABLE_GENERATOR] = t->prng.state;
+    head.params[KITHI_TABLE_KIND] = t->kind->id;
     return head;
 }
 
@@ -55,7 +65,7 @@ static uint8_t *leb_write(uint8_t *to, uint64_t x) {
     return to;
 }
 
-/* False: cut, past 64 bits, or longer than need be (one value, one form). */
+/* Returns false if the number is truncated, has more than 64 bits, or is not in its shortest form. */
 static bool leb_read(const uint8_t **at, const uint8_t *end, uint64_t *x) {
     *x = 0;
     for (unsigned shift = 0; shift < 64 && *at < end; shift += 7) {
@@ -89,7 +99,6 @@ static kith_status save_entries(const kith_table *t, kithi_head *head, const cha
     while (t->kind->next(t, &cursor, &key, &value))
         entries += entry_bytes(t, &key, value);
     head->kind_id = ENTRIES_ID;
-    head->params[PARAM_KIND] = t->kind->id;
     head->params[PARAM_ENTRY_BYTES] = entries;
     head->body_bytes =
         (OPTIONS_BYTES + entries + KITHI_BODY_ALIGNMENT - 1) / KITHI_BODY_ALIGNMENT * KITHI_BODY_ALIGNMENT;
@@ -114,10 +123,10 @@ static kith_status save_entries(const kith_table *t, kithi_head *head, const cha
 kith_status kith_table_save(kith_table *t, const char *path) {
     assert(t != NULL && path != NULL);
     bool secret = t->family == KITH_FAMILY_SIPHASH;
-    if (t->readonly) /* as it was opened */
+    if (t->readonly) /* unchanged since it was opened */
         return kithi_replace_file(path, t->map, t->map_bytes, secret);
     kithi_head head = head_of(t);
-    if (t->kind->image == NULL || t->key_bytes == 0)
+    if (!saved_as_image(t))
         return save_entries(t, &head, path, secret);
     uint64_t block_bytes;
     head.kind_id = IMAGE_ID;
@@ -130,15 +139,15 @@ kith_status kith_table_save(kith_table *t, const char *path) {
 
 /* ---- opening ---- */
 
-/* The fields of a header that both forms have, into a table without state. */
-static kith_status read_head(const kithi_head *head, const kithi_table_kind *kind, const kith_allocator *allocator,
-                             kith_table *t) {
+/* Checks the fields of a header that both forms share and sets up *t from them, without the kind's state. */
+static kith_status read_head(const kithi_head *head, const kith_allocator *allocator, kith_table *t) {
     const uint64_t *params = head->params;
+    const kithi_table_kind *kind = kithi_table_kind_by_id(params[KITHI_TABLE_KIND]);
     if (kind == NULL)
         return KITH_E_KIND;
     if (params[KITHI_TABLE_KEY_BYTES] > 16 || params[KITHI_TABLE_FAMILY] >= KITH_FAMILY_COUNT ||
         params[KITHI_TABLE_INDEPENDENCE] > 64 || head->rate != 0 || head->fill != 0 || head->hash.id != 0 ||
-        head->hash.seed != 0 || params[KITHI_PARAMS - 1] != 0)
+        head->hash.seed != 0)
         return KITH_E_CORRUPT;
     *t = (kith_table){
         .kind = kind,
@@ -155,12 +164,12 @@ static kith_status read_head(const kithi_head *head, const kithi_table_kind *kin
                : KITH_E_CORRUPT;
 }
 
-/* On success the block is the table's, or, when it is read-only, still a map. */
+/* On success the block belongs to the table; if the table is read-only, the block is still the caller's mapped file. */
 static kith_status open_image(const kithi_head *head, uint8_t *block, bool readonly, bool lazy,
                               const kith_allocator *allocator, kith_table **table) {
     kith_table shell, *t;
-    kith_status status = read_head(head, kithi_table_kind_with_images(), allocator, &shell);
-    if (status == KITH_OK && shell.key_bytes == 0)
+    kith_status status = read_head(head, allocator, &shell);
+    if (status == KITH_OK && !saved_as_image(&shell))
         status = KITH_E_CORRUPT;
     shell.readonly = readonly;
     shell.count = head->count;
@@ -174,7 +183,7 @@ static kith_status open_image(const kithi_head *head, uint8_t *block, bool reado
         return status;
     }
     if (!lazy && t->kind->check(t) != NULL) {
-        t->readonly = true; /* the block stays the caller's */
+        t->readonly = true; /* so that destroy does not free the block, which the caller frees */
         t->kind->destroy(t);
         kithi_table_drop(t);
         return KITH_E_CORRUPT;
@@ -183,7 +192,7 @@ static kith_status open_image(const kithi_head *head, uint8_t *block, bool reado
     return KITH_OK;
 }
 
-/* Moves *at behind the entry that begins there. False: there is no valid entry. */
+/* Reads the entry at *at and advances *at past it. Returns false if it is not a valid entry. */
 static bool entry_read(const kith_table *t, const uint8_t **at, const uint8_t *end, kithi_key *key, uint64_t *value) {
     uint64_t key_bytes = t->key_bytes;
     if (t->key_bytes == 0 && (!leb_read(at, end, &key_bytes) || key_bytes > KITHI_TABLE_KEY_MAX))
@@ -195,11 +204,11 @@ static bool entry_read(const kith_table *t, const uint8_t **at, const uint8_t *e
     return leb_read(at, end, value);
 }
 
-/* A set of keys that lie in the file: open addressing with linear probing. At most two thirds of its slots are in
- * use. The digest is secret, so nobody can choose keys that share a slot; it is compared before the key is. */
+/* The set of keys that were read from the file so far: open addressing with linear probing, at most two thirds full. It
+ * points to the keys in the file. The hash has a secret key, so nobody can choose keys that share a slot. */
 typedef struct seen_key {
     uint64_t digest;
-    kithi_key key; /* bytes is NULL: the slot is empty */
+    kithi_key key; /* bytes is NULL if the slot is empty */
 } seen_key;
 
 typedef struct seen_keys {
@@ -210,7 +219,7 @@ typedef struct seen_keys {
 
 static kith_status seen_keys_new(const kith_table *t, uint64_t keys, seen_keys *seen) {
     uint64_t bytes;
-    seen->slot_count = keys + keys / 2 + 1; /* no overflow: there are no more keys than bytes of the file */
+    seen->slot_count = keys + keys / 2 + 1; /* no overflow: there are at most as many keys as bytes in the file */
     if (!kithi_mul(seen->slot_count, sizeof *seen->slots, &bytes))
         return KITH_E_TOO_LARGE;
     kith_status status = kith_hash_untrusted(&seen->hash);
@@ -224,7 +233,7 @@ static void seen_keys_free(const kith_table *t, seen_keys *seen) {
     kithi_release(&t->allocator, seen->slots, seen->slot_count * sizeof *seen->slots);
 }
 
-/* False: the key is in the set already. */
+/* Adds a key. Returns false if it is already in the set. */
 static bool seen_keys_add(seen_keys *seen, const kithi_key *key) {
     uint64_t digest = kith_digest(&seen->hash, key->bytes, key->byte_count);
     uint64_t slot = kithi_mulhi(digest, seen->slot_count);
@@ -238,7 +247,7 @@ static bool seen_keys_add(seen_keys *seen, const kithi_key *key) {
     return true;
 }
 
-/* Adds the key to the table and sets *was_new; `seen` has the keys before it, for kinds that append. */
+/* Puts an entry and sets *was_new. `seen` is used only for kinds that have `append`. */
 static kith_status put_entry(kith_table *t, seen_keys *seen, const kithi_key *key, uint64_t value, bool *was_new) {
     if (t->kind->append == NULL)
         return kith_table_put(t, key->bytes, key->byte_count, value, was_new);
@@ -248,7 +257,7 @@ static kith_status put_entry(kith_table *t, seen_keys *seen, const kithi_key *ke
 
 static kith_status put_entries(kith_table *t, const kithi_head *head, const uint8_t *at, const uint8_t *end) {
     seen_keys seen = {.slots = NULL};
-    if (head->count > (uint64_t)(end - at)) /* an entry has at least one byte, that of its value */
+    if (head->count > (uint64_t)(end - at)) /* an entry has at least one byte, for its value */
         return KITH_E_CORRUPT;
     kith_status status = t->kind->append != NULL ? seen_keys_new(t, head->count, &seen) : KITH_OK;
     for (uint64_t i = 0; i < head->count && status == KITH_OK; i++) {
@@ -268,9 +277,9 @@ static kith_status put_entries(kith_table *t, const kithi_head *head, const uint
     return status == KITH_OK && at != end ? KITH_E_CORRUPT : status;
 }
 
-/* The room that the table was made with, unless it grows by itself and that was far more than it came to hold: a short
- * file then asks for little. */
-static uint64_t room_for(const kith_table *t, const kithi_head *head) {
+/* Returns the capacity to create the table with. A table that can grow does not need more than it has bytes of
+ * entries, so that a short file with a huge capacity does not allocate much. */
+static uint64_t initial_capacity(const kith_table *t, const kithi_head *head) {
     if (t->kind->keeps_size != NULL && t->kind->keeps_size(t))
         return head->capacity;
     uint64_t enough = head->body_bytes;
@@ -280,15 +289,17 @@ static uint64_t room_for(const kith_table *t, const kithi_head *head) {
 static kith_status open_entries(const kithi_head *head, const uint8_t *block, const kith_allocator *allocator,
                                 kith_table **table) {
     kith_table shell, *t;
-    kith_status status = read_head(head, kithi_table_kind_by_id(head->params[PARAM_KIND]), allocator, &shell);
+    kith_status status = read_head(head, allocator, &shell);
     if (status != KITH_OK)
         return status;
     const uint8_t *body = block + KITHI_HEADER_BYTES;
     uint64_t entries = head->params[PARAM_ENTRY_BYTES];
     if (head->body_bytes < OPTIONS_BYTES || entries > head->body_bytes - OPTIONS_BYTES ||
-        head->body_bytes - OPTIONS_BYTES - entries >= KITHI_BODY_ALIGNMENT ||
-        (shell.kind->image != NULL && shell.key_bytes != 0) || head->params[PARAM_ENTRY_BYTES + 1] != 0)
+        head->body_bytes - OPTIONS_BYTES - entries >= KITHI_BODY_ALIGNMENT || saved_as_image(&shell))
         return KITH_E_CORRUPT;
+    for (unsigned i = PARAMS_USED_BY_ENTRIES; i < KITHI_PARAMS; i++)
+        if (head->params[i] != 0)
+            return KITH_E_CORRUPT;
     for (unsigned i = 0; i < KITHI_OPTIONS_MAX; i++)
         shell.options[i] = kithi_load64(body + 8 * i);
     const kith_kind_info *info = &shell.kind->info;
@@ -308,10 +319,10 @@ static kith_status open_entries(const kithi_head *head, const uint8_t *block, co
     status = kithi_table_new(&shell, &t);
     if (status != KITH_OK)
         return status;
-    status = t->kind->create(t, room_for(t, head));
+    status = t->kind->create(t, initial_capacity(t, head));
     if (status != KITH_OK) {
         kithi_table_drop(t);
-        return status == KITH_E_MEMORY ? status : KITH_E_CORRUPT; /* nobody could have made it */
+        return status == KITH_E_MEMORY ? status : KITH_E_CORRUPT; /* such a table cannot have been saved */
     }
     status = put_entries(t, head, body + OPTIONS_BYTES, body + OPTIONS_BYTES + entries);
     if (status != KITH_OK) {
@@ -323,7 +334,7 @@ static kith_status open_entries(const kithi_head *head, const uint8_t *block, co
     return KITH_OK;
 }
 
-/* The frame of the bytes: sizes and checksums; with `lazy`, without those of an image's body. */
+/* Checks the sizes and checksums of a file. If `lazy` is true, skips the checksums of an image's body. */
 static kith_status verify_frame(const uint8_t *bytes, size_t byte_count, bool lazy, kithi_head *head) {
     kith_status status = kithi_header_read(bytes, byte_count, head);
     if (status != KITH_OK)
@@ -348,7 +359,7 @@ static kith_status open_mapped(const char *path, bool lazy, const kith_allocator
     kithi_head head;
     status = verify_frame(bytes, byte_count, lazy, &head);
     bool mapped = status == KITH_OK && head.kind_id == IMAGE_ID;
-    if (mapped) /* read-only, so the cast gives nothing away */
+    if (mapped) /* the cast is safe: nothing writes to a read-only table */
         status = open_image(&head, (uint8_t *)(uintptr_t)bytes, true, lazy, allocator, table);
     else if (status == KITH_OK)
         status = open_entries(&head, bytes, allocator, table);

@@ -1,18 +1,18 @@
-/* kith/table.h: exact sets and dictionaries.
+/* kith/table.h: hash tables: exact sets and dictionaries.
  *
- * A table keeps keys, each with a 64-bit value, and is never wrong. (kith/filter.h keeps a few bits a key and may say
- * yes wrongly.) Keys are strings of bytes of any length up to 4 GiB, or, with spec.key_bytes, values of just 4, 8 or 16
- * bytes that are stored in place. The value is an integer or a pointer of yours.
+ * A table stores keys, each with a 64-bit value, and its results are exact. (A filter, kith/filter.h, stores only a few
+ * bits per key and has false positives.) Keys are byte strings of up to 4 GiB or, if spec.key_bytes is set, have a
+ * fixed size of 4, 8 or 16 bytes and are stored in place. The value is an integer or a pointer that you choose.
  *
- *     kind      look-up                         take it when
- *     cuckoo    two buckets, always             nearly always: small, and no look-up is ever slow
- *     probe     1/(1-load) slots on average     the classic open addressing; a fixed size without any growth
- *     chain     1 + load nodes on average       the classic; entries never move
- *     bitset    one bit                         keys are integers below a bound, and no value is needed
- *     list      all keys                        a handful of keys; the baseline
+ *     kind      cost of a lookup                use it when
+ *     cuckoo    at most two buckets             nearly always: small, and every lookup is fast
+ *     probe     1/(1-load) slots on average     you want classic open addressing, or a table that never grows
+ *     chain     1 + load nodes on average       you want classic chaining: entries never move in memory
+ *     bitset    one bit                         keys are integers below a bound and need no value
+ *     list      compares with every key         there are only a few keys, or as a baseline
  *
- * Threads: calls that take a const table may run in any number of threads at once; a call that takes a non-const one must
- * be alone with it. */
+ * Threads: any number of threads may call functions that take a const table at the same time. A call that takes a
+ * non-const table must not run concurrently with any other call on the same table. */
 #ifndef KITH_TABLE_H
 #define KITH_TABLE_H
 
@@ -25,100 +25,115 @@ extern "C" {
 
 typedef struct kith_table kith_table;
 
-/* What an operation did, step by step: for experiments and tests. See kith_table_spec.trace. */
+/* A step of an operation, reported to kith_table_spec.trace. For experiments and tests. */
 typedef enum kith_step {
-    KITH_STEP_LOOK, /* looked at the slot `place`; chain: at a node of that slot; cuckoo: at the bucket that begins there */
-    KITH_STEP_MOVE,   /* cuckoo: moved the entry of slot `place` to slot `to`; a move that is undone is a move back */
-    KITH_STEP_REHASH, /* drew new functions; place and to are 0 */
-    KITH_STEP_GROW,   /* made the table larger: `place` slots became `to` */
+    KITH_STEP_LOOK,   /* read slot `place`; chain: one node of that slot; cuckoo: the bucket whose first slot it is */
+    KITH_STEP_MOVE,   /* cuckoo: moved the entry of slot `place` to slot `to`; an undone move is a move back */
+    KITH_STEP_REHASH, /* drew new hash functions; place and to are 0 */
+    KITH_STEP_GROW,   /* grew the table from `place` to `to` slots */
 } kith_step;
 
 typedef void (*kith_table_trace)(void *context, kith_step step, uint64_t place, uint64_t to);
 
-/* What is wanted. Begin with KITH_TABLE_SPEC_INIT. */
+/* Describes the table to create. Initialize it with KITH_TABLE_SPEC_INIT, then set what differs. */
 typedef struct kith_table_spec {
     size_t struct_bytes;
-    const char *kind;      /* a name of kith_table_kind_at(); NULL: "cuckoo" */
-    unsigned key_bytes;    /* 0: byte strings; 4, 8, 16: keys of just that size */
-    uint64_t capacity;     /* room for so many keys from the start; 0: little */
-    const char *options;   /* "name=value name=value" as the kind lists them, or NULL */
-    kith_family_id family; /* how keys are hashed: kith/hash.h */
-    unsigned independence; /* k of the polynomial family; 0: 2 */
-    uint64_t seed;         /* functions are drawn from it; 0: from the system's random source; see kith_table_open */
-    const kith_allocator *allocator;
-    kith_table_trace trace; /* NULL: none, and no cost */
-    void *trace_context;
+    const char *kind;      /* the name of a kind, see kith_table_kind_at(); NULL: the first one, cuckoo */
+    unsigned key_bytes;    /* 0: keys are byte strings; 4, 8 or 16: every key has this size */
+    uint64_t capacity;     /* number of keys to allocate memory for; 0: start small. The table grows beyond it */
+    const char *options;   /* "name=value name=value", see kith_kind_info.options; NULL: the defaults */
+    kith_family_id family; /* the family of hash functions: kith/hash.h */
+    unsigned independence; /* k of the polynomial family; 0 means 2; must be 0 for other families */
+    uint64_t seed;         /* seed of the hash functions; 0: a random one from the system; see kith_table_open */
+    const kith_allocator *allocator; /* NULL: the default allocator */
+    kith_table_trace trace;          /* called at every step; NULL: tracing is off and costs nothing */
+    void *trace_context;             /* the first argument of trace */
 } kith_table_spec;
 
 #define KITH_TABLE_SPEC_INIT                                                                                           \
     { sizeof(kith_table_spec), 0, 0, 0, 0, KITH_FAMILY_XXH3, 0, 0, 0, 0, 0 }
 
-/* ---- making and freeing ---- */
+/* ---- creating and freeing ---- */
 
-/* An empty table. KITH_E_ARGUMENT, KITH_E_KIND, KITH_E_OPTION, KITH_E_KEY (key_bytes is none of those above, or not for
- * this kind), KITH_E_TOO_LARGE, KITH_E_MEMORY, KITH_E_RANDOM. */
+/* Creates an empty table. Returns KITH_OK or
+ *   KITH_E_ARGUMENT   wrong struct_bytes, unknown family, or an independence that the family does not have
+ *   KITH_E_KIND       no kind has this name
+ *   KITH_E_OPTION     the options are not valid for this kind
+ *   KITH_E_KEY        key_bytes is not 0, 4, 8 or 16, or the kind does not support it
+ *   KITH_E_TOO_LARGE  this machine cannot address a table of this capacity; or more keys than a bitset's universe has
+ *   KITH_E_MEMORY     out of memory
+ *   KITH_E_RANDOM     seed is 0 and the system has no random bytes */
 KITH_API KITH_MUST_USE kith_status kith_table_create(const kith_table_spec *spec, kith_table **table);
 
-/* NULL is fine. */
+/* Frees the table. Does nothing if `table` is NULL. */
 KITH_API void kith_table_free(kith_table *table);
 
-/* Removes all keys; keeps the room. KITH_E_READONLY, as all calls that change a table: it is a mapped file. */
+/* Removes all keys and keeps the allocated slots. KITH_E_READONLY (like every call that changes a table): it is a
+ * mapped file. */
 KITH_API KITH_MUST_USE kith_status kith_table_clear(kith_table *table);
 
-/* Makes room so that the table can hold `keys` keys without growing (a cuckoo table told to fill past what it can may
- * grow all the same). KITH_E_MEMORY, KITH_E_TOO_LARGE: as before.
- * KITH_E_FULL: a table of fixed size is smaller than that. */
+/* Grows the table so that it can hold `keys` keys without growing again. (A cuckoo table may still grow if its option
+ * `load` is higher than its d and b can reach.) On failure the table is unchanged:
+ *   KITH_E_MEMORY, KITH_E_TOO_LARGE  it cannot grow this far
+ *   KITH_E_FULL      the table has a fixed size and fewer slots
+ *   KITH_E_READONLY  the table is a mapped file */
 KITH_API KITH_MUST_USE kith_status kith_table_reserve(kith_table *table, uint64_t keys);
 
 /* ---- one key ---- */
 
-/* Sets the value of a key, which comes in if it was not there. *was_new (may be NULL) tells which.
+/* Sets the value of a key and adds the key if it is absent. *was_new (may be NULL) is set to whether it was absent.
  *
- * KITH_E_KEY       a fixed-size table and another size; longer than 4 GiB; outside a bitset's universe; a bitset keeps
- *                  no value, so another one than 0
- * KITH_E_MEMORY    growing, or keeping the key's bytes
- * KITH_E_TOO_LARGE growing past what this machine can address
- * KITH_E_FULL      a table of fixed size has no free slot; a cuckoo table found no place after as many rebuilds as it makes,
- *                  which no keys that were not chosen against it have been seen to bring about
- * KITH_E_READONLY  the table is a mapped file
- *
- * On failure the table is as it was: no key is ever dropped. */
+ * Returns KITH_OK, or one of these; the table is then unchanged, and no key is lost:
+ *   KITH_E_KEY       the table's keys have another size; the key is longer than 4 GiB; the key is outside the universe
+ *                    of a bitset; or the value is not 0 and the table is a bitset, which stores no values
+ *   KITH_E_MEMORY    no memory to grow the table or to store the key
+ *   KITH_E_TOO_LARGE the table would grow beyond what this machine can address
+ *   KITH_E_FULL      a table of fixed size has no free slot; or a cuckoo table found no place for the key after its
+ *                    maximum number of rebuilds, which has only been seen with keys that were chosen to collide
+ *   KITH_E_READONLY  the table is a mapped file */
 KITH_API KITH_MUST_USE kith_status kith_table_put(kith_table *table, const void *key, size_t key_bytes, uint64_t value,
                                                   bool *was_new);
 
-/* True, and *value (may be NULL) written, when the key is in. A key of a size that the table can't hold is not in. */
+/* Returns true if the key is in the table, and then sets *value (may be NULL) to its value. Returns false for a key
+ * whose size the table does not support. kith_table_has() does the same without a value. */
 KITH_API bool kith_table_get(const kith_table *table, const void *key, size_t key_bytes, uint64_t *value);
 KITH_API bool kith_table_has(const kith_table *table, const void *key, size_t key_bytes);
 
-/* Takes a key out; *value (may be NULL) is what it had. KITH_E_ABSENT: it was not in. */
+/* Removes a key and sets *value (may be NULL) to the value it had. Never allocates. KITH_E_ABSENT: the key is not in
+ * the table. KITH_E_READONLY: the table is a mapped file. */
 KITH_API KITH_MUST_USE kith_status kith_table_remove(kith_table *table, const void *key, size_t key_bytes,
                                                      uint64_t *value);
 
 /* ---- many keys ---- */
 
-/* n keys: `each` of them, or, for tables of fixed keys, `packed` one behind the other. One of the two is NULL. */
+/* An array of n keys. Set either `each`, an array of references to keys, or, only if the table's keys have a fixed
+ * size, `packed`, the keys themselves without gaps. The other one must be NULL. */
 typedef struct kith_keys {
     const kith_key *each;
     const void *packed;
     size_t n;
 } kith_keys;
 
-/* Bitmaps are as in kith/filter.h: bit i % 64 of word i / 64. `found` and `values` may be NULL; values[i] is written for
- * keys that are in only. The number of keys found. */
+/* Look up n keys and return how many are in the table. This is faster than n single calls on large tables because
+ * memory is prefetched. Bit i % 64 of found[i / 64] is set to whether key i is in the table, as in kith/filter.h;
+ * values[i] is written only if it is. `found` and `values` may be NULL. */
 KITH_API size_t kith_table_has_many(const kith_table *table, const kith_keys *keys, uint64_t *found);
 KITH_API size_t kith_table_get_many(const kith_table *table, const kith_keys *keys, uint64_t *values, uint64_t *found);
 
-/* One put after the other, stopping at the first that fails; *done (may be NULL) went in. */
+/* Puts the keys in order and stops at the first put that fails. *done (may be NULL) is the number of keys that were
+ * put. If `values` is NULL, all values are 0. Returns the status of the last put. */
 KITH_API KITH_MUST_USE kith_status kith_table_put_many(kith_table *table, const kith_keys *keys, const uint64_t *values,
                                                        size_t *done);
 
 /* ---- all keys ---- */
 
+/* Returns the number of keys. */
 KITH_API uint64_t kith_table_count(const kith_table *table);
 
-/* Walks over the keys in an order that is unspecified, but the same as long as nothing is written. Start with a cursor
- * of zeroes; false at the end. *key points into the table (of a bitset: into the cursor) and holds until the next write
- * or the next call.
+/* Iterates over the keys. Start with a cursor of zeros; each call returns the next key, or false after the last one.
+ * The order is unspecified but stays the same as long as the table is not changed. *key points into the table (for a
+ * bitset: into the cursor) and is valid until the next change or the next call with this cursor. Each of key, key_bytes
+ * and value may be NULL.
  *
  *     kith_cursor cursor = {{0}};
  *     while (kith_table_next(table, &cursor, &key, &key_bytes, &value)) …
@@ -130,63 +145,74 @@ typedef struct kith_cursor {
 KITH_API bool kith_table_next(const kith_table *table, kith_cursor *cursor, const void **key, size_t *key_bytes,
                               uint64_t *value);
 
-/* ---- what a table says of itself ---- */
+/* ---- statistics ---- */
 
 typedef struct kith_table_stats {
     size_t struct_bytes;
     uint64_t count;
-    uint64_t slots;    /* places for keys that there are now; of chain: chains; of bitset: the universe */
-    double load;       /* count / slots; for chain: keys a chain */
-    uint64_t bytes;    /* all memory that the table holds now */
-    uint64_t longest;  /* the most nodes or slots that a look-up of a key that is in looks at; 0 when not kept */
-    uint64_t rehashes; /* since creation */
-    uint64_t growths;
+    uint64_t slots;    /* current number of slots; chain: number of chains; bitset: size of the universe */
+    double load;       /* count / slots; chain: average keys per chain */
+    uint64_t bytes;    /* all memory that the table uses now */
+    uint64_t longest;  /* upper bound of the slots or nodes read by a successful lookup; 0 if unknown */
+    uint64_t rehashes; /* times that new hash functions were drawn, since creation */
+    uint64_t growths;  /* times that the table grew, since creation */
 } kith_table_stats;
 
 #define KITH_TABLE_STATS_INIT                                                                                          \
     { sizeof(kith_table_stats), 0, 0, 0, 0, 0, 0, 0 }
 
+/* Fills in *stats, whose struct_bytes must be set (KITH_TABLE_STATS_INIT), else KITH_E_ARGUMENT. A chain table walks
+ * all its chains for `longest`; the other kinds take constant time. */
 KITH_API KITH_MUST_USE kith_status kith_table_stats_of(const kith_table *table, kith_table_stats *stats);
 
-/* Walks every invariant: KITH_OK, or KITH_E_CORRUPT and in *reason (may be NULL) the first one broken. */
+/* Checks every invariant. Returns KITH_OK, or KITH_E_CORRUPT and sets *reason (may be NULL) to a sentence about the
+ * first violation. For tests: takes at least one pass over the table (a list: time quadratic in the number of keys). */
 KITH_API KITH_MUST_USE kith_status kith_table_check(const kith_table *table, const char **reason);
 
 /* ---- files ----
  *
- * A file of tables has the frame of a filter's (docs/format.md): checksums over every byte, written whole or not at all.
- * A cuckoo table of fixed keys is saved as the bytes that it is, and mapped when it is opened. Any other table is saved as
- * its entries, and opening it puts them in one by one. */
+ * Table files have the same frame as filter files (docs/format.md): checksums cover every byte, and a file is
+ * replaced completely or not at all. There are two forms. A table whose keys have a fixed size is saved as an image
+ * of its memory if its kind supports that (today: cuckoo), and opening the file maps it. Any other table is saved as
+ * a sequence of entries, and opening the file puts them into a new table. */
 
-/* KITH_E_NO_SPACE, KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO, KITH_E_MEMORY, KITH_E_TOO_LARGE. The file holds the seed of
- * the table's functions; that of a siphash table, whose seed is secret, gets mode 0600. Cost: a pass over the table and one write;
- * for tables saved as entries, memory of the file's size. */
+/* Saves the table to a file. Returns KITH_OK, KITH_E_NO_SPACE, KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO,
+ * KITH_E_MEMORY or KITH_E_TOO_LARGE. The file contains the seed of the hash functions. The seed of a siphash table
+ * is a secret, so its file gets mode 0600. Cost: one pass over the table and one write; entries also need temporary
+ * memory of the file's size. */
 KITH_API KITH_MUST_USE kith_status kith_table_save(kith_table *table, const char *path);
 
-/* Opens what kith_table_save wrote; `flags` are the kith_open_flags of kith/filter.h. A cuckoo table of fixed keys is mapped
- * and read-only, or with KITH_OPEN_COPY read into memory and writable; with KITH_OPEN_LAZY only its header is verified, and
- * on a damaged body answers may be wrong, but no call reads outside the file; a copy is verified in any case. Other tables
- * are read into memory and verified, writable, whatever the flags, and with the room that they were made with: a stranger's
- * file may ask for much, so give an allocator that has a limit.
+/* Opens a file that kith_table_save() wrote. `flags` are the kith_open_flags of kith/filter.h.
  *
- * A table that is made from its entries draws new hash functions from the system's random source, whatever the seed
- * of the table that was saved, so whoever wrote the file cannot make its keys collide. Opening takes time
- * proportional to the number of entries for every kind, for forged files too (a probe table of fixed size takes
- * longer the fuller it is). While a list or a chain table is opened, a hash set of 36 bytes per key finds keys that
- * occur twice.
+ * An image is mapped and read-only, or, with KITH_OPEN_COPY, read into memory and writable. With KITH_OPEN_LAZY
+ * (without KITH_OPEN_COPY) only the header is verified: if the body is damaged, lookups may return wrong results, but
+ * no call reads outside the file.
  *
- * KITH_E_RANDOM: the system gave no random seed.
- * KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO, KITH_E_TOO_LARGE, KITH_E_EMPTY, KITH_E_NOT_KITH, KITH_E_VERSION, KITH_E_KIND (a filter, or a kind that
- * this library does not have), KITH_E_TRUNCATED, KITH_E_TRAILING, KITH_E_CORRUPT, KITH_E_MEMORY; KITH_E_ARGUMENT for unknown
- * flags. */
+ * Entries are always verified and read into memory, and the table is writable, whatever the flags. A table of fixed
+ * size gets the capacity that the saved table was created with. An untrusted file may therefore ask for much memory:
+ * pass an allocator that has a limit. The new table draws its hash functions from a random seed of the system, whatever
+ * the seed of the saved table, so whoever wrote the file cannot make its keys collide. Opening takes time proportional
+ * to the number of entries for every kind, even for forged files (a probe table of fixed size takes longer the fuller
+ * it is). While a list or a chain table is opened, a temporary hash set of 36 bytes per key detects repeated keys.
+ *
+ * Returns KITH_OK or
+ *   KITH_E_ARGUMENT   unknown flags
+ *   KITH_E_KIND       the file is a filter, or a table of a kind that this library does not have
+ *   KITH_E_NOT_KITH, KITH_E_EMPTY, KITH_E_VERSION   not a file that this library can read
+ *   KITH_E_TRUNCATED, KITH_E_TRAILING, KITH_E_CORRUPT   the file is damaged
+ *   KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO, KITH_E_MEMORY, KITH_E_TOO_LARGE   the file cannot be read into memory
+ *   KITH_E_RANDOM     the system has no random bytes for the seed */
 KITH_API KITH_MUST_USE kith_status kith_table_open(const char *path, unsigned flags, const kith_allocator *allocator,
                                                    kith_table **table);
 
-/* True when calls that change the table answer KITH_E_READONLY. */
+/* Returns true if the table is a mapped file; calls that change it then return KITH_E_READONLY. */
 KITH_API bool kith_table_readonly(const kith_table *table);
 
+/* Returns the name of the table's kind, as in kith_table_kind_at(). */
 KITH_API const char *kith_table_kind_name(const kith_table *table);
 
-/* The register of table kinds; capabilities are 0. */
+/* The table kinds of this library, at indices 0 … kith_table_kind_count() - 1; the first is the default. NULL for a
+ * larger index. The `capabilities` of table kinds are 0. */
 KITH_API size_t kith_table_kind_count(void);
 KITH_API const kith_kind_info *kith_table_kind_at(size_t index);
 

@@ -1,24 +1,27 @@
-/* bitset: the membership array (direct-access table) over the integers 0 … U-1. One bit an integer, set when it is in.
+/* bitset: a direct-access table (bit array) over the integers 0 … U-1. Each integer has one bit, which is set if it is
+ * in the set.
  *
  *     key x          bit x % 64 of word x / 64
- *     words          | 0 … 63 | 64 … 127 | … | the last one, with zeroes from U on |
+ *     words          | 0 … 63 | 64 … 127 | … | the last one, with zeros from U on |
  *
- * No hashing and no collision: put, get and remove look at one bit, and the memory is U/8 bytes whatever the number of
- * keys. That is less than any table of n keys with a word each as soon as n > U/64, and at n = U/2 no representation does
- * better: the bound log2 C(U, n) is U less half of log2(pi U/2) bits there.
+ * There is no hashing and there are no collisions: put, get and remove access one bit. The memory is U/8 bytes,
+ * whatever the number of keys n. For n > U/64 this is less than any table that stores a 64-bit word per key. At n = U/2
+ * no representation is much smaller: the lower bound log2 C(U, n) is then U - log2(pi U/2) / 2 bits.
  *
- * A key is 4 or 8 bytes, read as a little-endian integer: on a little-endian machine a uint32_t or uint64_t as it lies in
- * memory. One that is U or more is refused by put (KITH_E_KEY), absent for get and remove. There are no values: get says
- * 0, put takes no other. Keys of 16 bytes are refused at creation (KITH_E_KEY); so is a universe that 4-byte keys can't
- * name, or a capacity past the universe (KITH_E_TOO_LARGE).
+ * A key has 4 or 8 bytes and is read as a little-endian integer. On a little-endian machine it is a uint32_t or
+ * uint64_t as stored in memory. put refuses a key of U or more (KITH_E_KEY); for get and remove it is absent. There are
+ * no values: get returns 0, and put accepts only 0. Creation refuses keys of 16 bytes (KITH_E_KEY), a universe larger
+ * than 2^32 for 4-byte keys, and a capacity larger than the universe (KITH_E_TOO_LARGE).
  *
- *   universe   65536 by default: all 16-bit integers in 8 KiB. At most 2^40, 128 GiB: beyond that nobody means it.
+ *   universe   The default, 65536, covers all 16-bit integers in 8 KiB. The maximum is 2^40 (128 GiB), because a larger
+ *              value is most likely a mistake.
  *
- * All memory is taken at creation, zeroed by the allocator; with one that hands out fresh pages a large universe costs
- * only the pages that keys have touched. clear keeps it so: it writes to words that are not 0 only.
+ * All memory is allocated at creation, zeroed by the allocator. If the allocator returns fresh pages, a large universe
+ * uses physical memory only for the pages that keys have touched. To keep it so, clear writes only to words that are
+ * not 0.
  *
- * A walk is in increasing order. The table has no key in memory to point to, so the walk's key lies in its cursor and
- * holds until the cursor moves on. */
+ * Iteration is in increasing order. There is no key in memory to point to, so the key that `next` returns is in the
+ * cursor. */
 #include "tables/common/record.h"
 
 #include <assert.h>
@@ -26,10 +29,10 @@
 enum { UNIVERSE, OPTION_COUNT };
 
 static const kith_option OPTIONS[OPTION_COUNT] = {
-    [UNIVERSE] = {"universe", "1..1099511627776", "65536", "keys are the integers below it"},
+    [UNIVERSE] = {"universe", "1..1099511627776", "65536", "keys are the integers below this"},
 };
 
-static_assert(OPTION_COUNT <= KITHI_OPTIONS_MAX, "the options fit a table");
+static_assert(OPTION_COUNT <= KITHI_OPTIONS_MAX, "the options fit into a table");
 
 typedef struct bitset {
     uint64_t *words;
@@ -83,7 +86,7 @@ static kith_status reserve(kith_table *t, uint64_t keys) {
     return keys <= t->options[UNIVERSE] ? KITH_OK : KITH_E_FULL;
 }
 
-/* The word that has the key's bit; NULL outside the universe. */
+/* Returns the word with the key's bit, or NULL if the key is outside the universe. */
 static uint64_t *find(const kith_table *t, uint64_t x) {
     if (x >= t->options[UNIVERSE])
         return NULL;
@@ -128,7 +131,7 @@ static void prefetch(const kith_table *t, const kithi_key *key) {
         __builtin_prefetch(&bitset_of(t)->words[x / 64]);
 }
 
-/* A cursor is the first integer not yet looked at, and the bytes of the key given last. */
+/* The cursor has the first integer not yet visited, and the bytes of the key that was returned last. */
 static bool next(const kith_table *t, kith_cursor *cursor, kithi_key *key, uint64_t *value) {
     const bitset *b = bitset_of(t);
     uint64_t i = cursor->at[0] / 64;
@@ -163,14 +166,14 @@ static const char *check(const kith_table *t) {
     for (uint64_t i = 0; i < b->word_count; i++)
         count += kithi_popcount(b->words[i]);
     if (universe % 64 != 0 && b->words[b->word_count - 1] >> (universe % 64) != 0)
-        return "a bit is set past the universe";
-    return count == t->count ? NULL : "the bits set are not as many as the keys";
+        return "a bit outside the universe is set";
+    return count == t->count ? NULL : "the number of set bits differs from the number of keys";
 }
 
 const kithi_table_kind kithi_table_bitset = {
     .id = 4,
     .info = {.name = "bitset",
-             .summary = "one bit for each integer of a bounded universe; no values",
+             .summary = "one bit per integer of a bounded universe; no values",
              .options = OPTIONS,
              .option_count = OPTION_COUNT},
     .takes_strings = false,

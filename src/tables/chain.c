@@ -1,35 +1,38 @@
-/* chain: a hash table with chaining. A key's value under a random function picks a slot, and a slot is a list.
+/* chain: a hash table with chaining. The hash value of a key selects a slot, and a slot is a linked list of nodes.
  *
- *     slots   | head | head | NULL | head | …           slot of a key = high half of its value * number of slots
+ *     slots   | head | head | NULL | head | …           slot of a key = high 64 bits of (hash value * number of slots)
  *                |
  *                v
- *     node    | next | value of the key | record |      from the arena; the record is that of table_kind.h
+ *     node    | next | hash value | record |            allocated in the arena; the record is described in table_kind.h
  *                |
  *                v   …
  *
- * A search looks at the nodes of one slot: alpha = keys / slots of them on average when the key is absent, and
- * 1 + alpha/2 - alpha/(2n) when it is there (Cormen, Leiserson, Rivest, Stein, 11.2). Both need no more of the family than
- * that two keys share a slot with about 1/m: 2-wise independence, which every family here has or stands for. Nodes carry
- * the 64-bit value of their key. A search compares keys only where it agrees, which for a key that is not in is as good
- * as never, and growth relinks nodes without hashing again.
+ * A search reads the nodes of one slot: with load alpha = keys / slots, alpha nodes on average if the key is absent,
+ * and 1 + alpha/2 - alpha/(2n) if it is present (Cormen, Leiserson, Rivest, Stein, 11.2). This requires only that two
+ * keys share one of m slots with probability about 1/m, that is 2-wise independence, which every family here has or
+ * imitates. Nodes store the 64-bit hash value of their key. So a search compares keys only if the hash values are
+ * equal, which almost never happens for an absent key, and growth relinks nodes without hashing again.
  *
- * Entries never move: a node stays where it is from the put to the remove of its key, through every growth. The number of
- * slots may be any; when the keys pass `load` percent of it, it doubles. The slot is read from the high end of the value,
- * so the keys of slot i go to slots 2i and 2i + 1, and growth runs through old and new slots once, in order. With grow=no
- * the slots stay as many as the capacity asked for at creation needs, and chains just get longer: for experiments, and for
- * those who would rather have a slow put than one that stops for a growth.
+ * Entries never move: a node stays at its address from the put to the removal of its key, even when the table grows.
+ * The number of slots is not restricted to powers of two. It doubles when the number of keys exceeds `load` percent of
+ * it. The slot comes from the high bits of the hash value, so the keys of slot i go to slots 2i and 2i + 1, and growth
+ * passes once over the old and the new slots, in order. With grow=no the number of slots stays the one that the
+ * capacity at creation required, and chains get longer. This is for experiments, and for users who prefer slower
+ * operations to an occasional pause for growth.
  *
- * The worst case is one chain of all keys. Whoever knows the function, or may choose keys after watching it, reaches it
- * with any family but siphash. Keys chosen before the draw do not: under a random function the fullest of n slots at load
- * 1 holds about log n / log log n of them, which xxh3 shows and siphash keeps against a stranger, too (among byte strings
- * one of 4 bytes and the same with four zeroes behind are one word and share a slot). Of the fullest
- * slot 2-wise independence alone promises no more than O(sqrt(n)).
+ * In the worst case all keys are in one chain. Anyone who knows the function, or can choose keys after observing it,
+ * can cause this with any family but siphash. Keys that were chosen before the function was drawn cannot: with a random
+ * function, the fullest of n slots at load 1 has about log n / log log n keys. xxh3 behaves like this, and siphash does
+ * so even against an attacker. (One exception among byte strings: a string of 4 bytes and the same string followed by
+ * four zero bytes are the same word and share a slot.) 2-wise independence alone guarantees only O(sqrt(n)) keys in the
+ * fullest slot.
  *
- *   load 100     a slot of 8 bytes beside a node of 32 to 48: fewer slots would save little, more would not save a look:
- *                an absent key costs 1 node at load 1, and 1/2 at 1/2.
- *   SLOTS_MIN 8  one cache line, for a table that gave no capacity.
+ *   load 100     A slot has 8 bytes and a node 32 to 48. Fewer slots would save little memory. More slots would save
+ *                little time: an absent key costs 1 node at load 1, and 1/2 node at load 1/2.
+ *   SLOTS_MIN 8  One cache line, for a table that was created without a capacity.
  *
- * A put that can't have its node or its slots takes neither. stats walks all slots to find the longest chain. */
+ * A put that cannot allocate its node or the larger slots changes nothing. stats walks all slots to find the longest
+ * chain. */
 #include "tables/common/record.h"
 
 #include <assert.h>
@@ -42,24 +45,24 @@ enum { LOAD, GROW, OPTION_COUNT };
 enum { GROW_YES, GROW_NO };
 
 static const kith_option OPTIONS[OPTION_COUNT] = {
-    [LOAD] = {"load", "25..800", "100", "keys for each hundred slots before growth"},
-    [GROW] = {"grow", "yes|no", "yes", "no: as many slots as at creation, for ever"},
+    [LOAD] = {"load", "25..800", "100", "maximum number of keys per 100 slots before the table grows"},
+    [GROW] = {"grow", "yes|no", "yes", "no: the number of slots never changes"},
 };
 
-static_assert(OPTION_COUNT <= KITHI_OPTIONS_MAX, "the options fit a table");
+static_assert(OPTION_COUNT <= KITHI_OPTIONS_MAX, "the options fit into a table");
 
 typedef struct node {
     struct node *next;
-    uint64_t value; /* of the key, under the function */
+    uint64_t value; /* hash value of the key */
     uint8_t record[];
 } node;
 
 typedef struct chain {
     node **heads;
     uint64_t slots;
-    uint64_t limit; /* keys at most before growth */
+    uint64_t limit; /* maximum number of keys before growth */
     kith_function *function;
-    uint64_t edition; /* a new one with each node given back: cursors of an older one hold no pointer that is good */
+    uint64_t generation; /* incremented when nodes are freed: pointers in cursors of older generations are invalid */
 } chain;
 
 static chain *chain_of(const kith_table *t) {
@@ -74,7 +77,8 @@ static uint64_t value_of(const kith_table *t, const kithi_key *key) {
     return kithi_function_key(chain_of(t)->function, key->bytes, key->byte_count);
 }
 
-/* Slots enough for so many keys, and keys that so many slots take: limit_of(slots_for(keys)) >= keys. */
+/* slots_for computes the number of slots for `keys` keys, and limit_of the maximum number of keys for `slots` slots,
+ * such that limit_of(slots_for(keys)) >= keys. slots_for returns false on overflow. */
 static bool slots_for(const kith_table *t, uint64_t keys, uint64_t *slots) {
     uint64_t percent;
     if (!kithi_mul(keys, 100, &percent) || !kithi_add(percent, t->options[LOAD] - 1, &percent))
@@ -132,7 +136,7 @@ static kith_status create(kith_table *t, uint64_t capacity) {
     chain *c = t->state = kithi_allocate(&t->allocator, sizeof *c);
     if (c == NULL)
         return KITH_E_MEMORY;
-    c->edition = 1;
+    c->generation = 1;
     kith_status status =
         kith_function_draw(t->family, t->independence, kithi_prng_next(&t->prng), &t->allocator, &c->function);
     if (status == KITH_OK)
@@ -145,7 +149,7 @@ static kith_status create(kith_table *t, uint64_t capacity) {
 static void clear(kith_table *t) {
     chain *c = chain_of(t);
     memset(c->heads, 0, (size_t)(c->slots * sizeof(node *)));
-    c->edition++;
+    c->generation++;
 }
 
 static kith_status grow_to(kith_table *t, uint64_t slots) {
@@ -163,7 +167,8 @@ static kith_status reserve(kith_table *t, uint64_t keys) {
     return slots_for(t, keys, &slots) ? grow_to(t, slots) : KITH_E_TOO_LARGE;
 }
 
-/* The link that leads to the key's node, or the last link of its slot: NULL. */
+/* Returns the link that points to the key's node or, if the key is absent, the last link of its chain, which is
+ * NULL. */
 static node **find(const kith_table *t, const kithi_key *key, uint64_t value) {
     const chain *c = chain_of(t);
     uint64_t slot = kithi_mulhi(value, c->slots);
@@ -184,7 +189,7 @@ static bool get(const kith_table *t, const kithi_key *key, uint64_t *value) {
     return true;
 }
 
-static void give_back(kith_table *t, node *n) {
+static void free_node(kith_table *t, node *n) {
     kithi_record_drop(t, n->record);
     kithi_arena_give(&t->arena, n, node_bytes(t));
 }
@@ -198,7 +203,7 @@ static node *make_node(kith_table *t, const kithi_key *key, uint64_t value) {
     return n;
 }
 
-/* A new node for a key that is absent; key_value is its value under the function. */
+/* Adds a node for a key that is absent; key_value is its hash value. */
 static kith_status add_node(kith_table *t, const kithi_key *key, uint64_t key_value, uint64_t value) {
     chain *c = chain_of(t);
     node *n = make_node(t, key, value);
@@ -208,7 +213,7 @@ static kith_status add_node(kith_table *t, const kithi_key *key, uint64_t key_va
     if (t->count >= c->limit) {
         kith_status status = grow_to(t, 2 * c->slots);
         if (status != KITH_OK) {
-            give_back(t, n);
+            free_node(t, n);
             return status;
         }
     }
@@ -237,9 +242,9 @@ static kith_status remove_one(kith_table *t, const kithi_key *key, uint64_t *val
         return KITH_E_ABSENT;
     *value = kithi_record_value(t, n->record);
     *link = n->next;
-    give_back(t, n);
+    free_node(t, n);
     t->count--;
-    chain_of(t)->edition++;
+    chain_of(t)->generation++;
     return KITH_OK;
 }
 
@@ -248,13 +253,14 @@ static void prefetch(const kith_table *t, const kithi_key *key) {
     __builtin_prefetch(&c->heads[kithi_mulhi(value_of(t, key), c->slots)]);
 }
 
-/* A cursor is slot, depth in its chain, the node at that depth and the edition in which that pointer was good. A walk
- * that removes keys on its way may miss some, but never follows a node that was given back. */
+/* The cursor has the slot, the depth in its chain, a pointer to the node at that depth, and the generation in which
+ * this pointer was valid. An iteration during which keys are removed may miss some keys, but never reads a freed
+ * node. */
 static bool next(const kith_table *t, kith_cursor *cursor, kithi_key *key, uint64_t *value) {
     const chain *c = chain_of(t);
     uint64_t slot = cursor->at[0], depth = cursor->at[1];
     const node *n = NULL;
-    if (cursor->at[3] == c->edition) {
+    if (cursor->at[3] == c->generation) {
         n = (const node *)(uintptr_t)cursor->at[2];
     } else if (slot < c->slots) {
         n = c->heads[slot];
@@ -265,7 +271,7 @@ static bool next(const kith_table *t, kith_cursor *cursor, kithi_key *key, uint6
         n = c->heads[slot];
         depth = 0;
     }
-    *cursor = (kith_cursor){{slot, depth, 0, c->edition}};
+    *cursor = (kith_cursor){{slot, depth, 0, c->generation}};
     if (n == NULL)
         return false;
     cursor->at[1] = depth + 1;
@@ -298,12 +304,12 @@ static const char *check(const kith_table *t) {
                 return "the chains have more nodes than the table has keys";
             kithi_key key = kithi_record_key(t, n->record);
             if (n->value != value_of(t, &key))
-                return "a node does not carry the value of its key";
+                return "a node's hash value is not that of its key";
             if (kithi_mulhi(n->value, c->slots) != i)
-                return "a node hangs in a slot that is not its own";
+                return "a node is in the chain of another slot";
             for (const node *other = c->heads[i]; other != n; other = other->next)
                 if (other->value == n->value && kithi_record_is(t, other->record, &key))
-                    return "a chain has a key twice";
+                    return "a key is stored twice";
         }
     }
     return count == t->count ? NULL : "the chains have fewer nodes than the table has keys";
@@ -316,7 +322,7 @@ static bool keeps_size(const kith_table *t) {
 const kithi_table_kind kithi_table_chain = {
     .id = 3,
     .info = {.name = "chain",
-             .summary = "chaining: a list a slot; entries never move",
+             .summary = "chaining: a linked list per slot; entries never move",
              .options = OPTIONS,
              .option_count = OPTION_COUNT},
     .takes_strings = true,

@@ -1,22 +1,30 @@
-/* cuckoo: cuckoo hashing (Pagh, Rodler, "Cuckoo Hashing", 2001; d functions: Fotakis, Pagh, Sanders, Spirakis, 2003; b
- * slots a bucket: Dietzfelbinger, Weidling, 2005).
+/* cuckoo: a hash table with cuckoo hashing (Pagh, Rodler, "Cuckoo Hashing", 2001; with d functions: Fotakis, Pagh,
+ * Sanders, Spirakis, 2003; with b slots per bucket: Dietzfelbinger, Weidling, 2005).
  *
- * A key lies in one of b slots of one of d buckets, or it is not in: look-up and removal look at d * b slots at most,
- * always. cuckoo_slots.h has the memory: records, and a byte for each slot with the key's tag and a mark that tells
- * whether a second bucket need be looked at. cuckoo_room.c makes room for a new key.
+ * A key is in one of the b slots of one of its d buckets, or it is not in the table. So lookup and removal always read
+ * at most d * b slots. cuckoo_slots.h describes the memory: records, and one byte per slot with the key's tag and a
+ * mark that says whether a lookup has to read more than the first bucket. cuckoo_find.c has the lookups. cuckoo_room.c
+ * inserts a new key and moves others to free a slot for it.
  *
- * When that fails, the table is rebuilt in new memory with newly drawn functions, REHASHES_MAX times, then a half larger,
- * GROWTHS_MAX times; the old one goes when all keys are in the new one. So the worst case of a put is
- * KITHI_CUCKOO_SEARCH_MAX buckets looked at for each of the keys of a rebuild, and REHASHES_MAX + GROWTHS_MAX rebuilds;
- * without a rebuild it is KITHI_CUCKOO_SEARCH_MAX buckets; and, after as many removals as a quarter of the slots at least, a
- * pass over the table that sets its marks anew. KITH_E_FULL after that many in a row, the table as it was: each
- * growth takes a third off the load, and well under the threshold new functions fail with a probability of order 1/count.
+ * If an insertion fails, the table is rebuilt in new memory with newly drawn functions: first up to REHASHES_MAX times
+ * at the same size, then up to GROWTHS_MAX times, each time 1.5 times as large as before. The old memory is freed when
+ * all keys are in the new one. If all rebuilds fail, put returns KITH_E_FULL and the table is unchanged. That is very
+ * unlikely: each growth reduces the load by a third, and well below the threshold the probability that new functions
+ * fail is of order 1/count.
  *
- * A table is rebuilt a half larger, too, when its load passes `load` percent: by default 45 for d = 2 and b = 1, where the
- * threshold is 1/2, 85 for d = 2 and b = 2 (0.897) and for d > 2 and b = 1 (0.918 and more), 95 for the others (0.980 and
- * more). Room that is asked for beforehand (capacity, reserve) is given at ROOMY_LOAD where the limit is higher: the last
- * keys up to 95% cost many moves, and fewer keys then lie in their first bucket.
- */
+ * The worst case of a put without a rebuild is KITHI_CUCKOO_SEARCH_MAX buckets read. Once per slots / STALE_SHARE
+ * removals at most, it also makes a pass over the table to refresh the marks. The worst case of a put with rebuilds is
+ * KITHI_CUCKOO_SEARCH_MAX buckets read per key and rebuild, and REHASHES_MAX + GROWTHS_MAX rebuilds.
+ *
+ * The table is also rebuilt 1.5 times as large when its load exceeds the option `load`. The defaults stay below the
+ * thresholds at which insertion fails (in brackets):
+ *
+ *     45%   d = 2, b = 1 (0.5)
+ *     85%   d = 2, b = 2 (0.897); d > 2, b = 1 (0.918 and more)
+ *     95%   all others (0.980 and more)
+ *
+ * Slots for a capacity that is known in advance (capacity, reserve) are allocated for a load of at most
+ * RESERVED_LOAD: the last keys up to 95% cost many moves, and fewer keys would be in their first bucket. */
 #include <assert.h>
 #include <math.h>
 
@@ -28,17 +36,17 @@
 #define GROWTHS_MAX 8
 #define BUCKETS_MIN 4
 #define BUCKETS_MAX (UINT64_C(1) << 56)
-#define ROOMY_LOAD 0.85
+#define RESERVED_LOAD 0.85
 #define STALE_SHARE 4
 
 static const kith_option OPTIONS[] = {
-    [KITHI_CUCKOO_LAYOUT] = {"layout", "one|two", "one", "one table, or a part for each function"},
-    [KITHI_CUCKOO_D] = {"d", "2..4", "2", "functions, buckets that a key may lie in"},
-    [KITHI_CUCKOO_B] = {"b", "1..8", "4", "slots in a bucket"},
+    [KITHI_CUCKOO_LAYOUT] = {"layout", "one|two", "one", "one table for all functions, or one part for each"},
+    [KITHI_CUCKOO_D] = {"d", "2..4", "2", "number of hash functions: buckets that a key may be in"},
+    [KITHI_CUCKOO_B] = {"b", "1..8", "4", "slots per bucket"},
     [KITHI_CUCKOO_INSERT] = {"insert", "auto|search|walk", "auto",
-                             "how a place is made; auto: walk for d = 2 and b = 1, else search"},
+                             "how a slot is freed for a new key; auto: walk for d = 2 and b = 1, else search"},
     [KITHI_CUCKOO_LOAD] = {"load", "0..100", "0",
-                           "percent of the slots in use at which the table grows; 0: as d and b allow"},
+                           "grow when this percentage of slots is used; 0: a default that depends on d and b"},
 };
 
 /* ---- sizes ---- */
@@ -54,8 +62,8 @@ static double load_max(const kith_table *t) {
 
 static uint64_t buckets_for(const kith_table *t, uint64_t keys) {
     double load = load_max(t);
-    if (t->options[KITHI_CUCKOO_LOAD] == 0 && load > ROOMY_LOAD)
-        load = ROOMY_LOAD;
+    if (t->options[KITHI_CUCKOO_LOAD] == 0 && load > RESERVED_LOAD)
+        load = RESERVED_LOAD;
     double buckets = ceil((double)keys / load / (double)t->options[KITHI_CUCKOO_B]) + 1;
     return buckets < BUCKETS_MIN ? BUCKETS_MIN : buckets > (double)BUCKETS_MAX ? 2 * BUCKETS_MAX : (uint64_t)buckets;
 }
@@ -64,7 +72,8 @@ static uint64_t slots_of(const kithi_cuckoo *c) {
     return c->buckets * c->b;
 }
 
-/* The body: records, tags, and at least 8 bytes behind them, because tags are loaded eight at a time. */
+/* Computes the size of the body: records, tags, and at least 8 more bytes, because tags are loaded eight at a time.
+ * Returns false on overflow. */
 static bool body_bytes_of(uint64_t buckets, unsigned b, unsigned record_bytes, uint64_t *bytes) {
     uint64_t slots;
     if (!kithi_mul(buckets, b, &slots) || !kithi_mul(slots, record_bytes + 1, bytes) ||
@@ -82,7 +91,7 @@ static uint64_t body_size(const kith_table *t, const kithi_cuckoo *c) {
     return bytes;
 }
 
-/* ---- making and rebuilding ---- */
+/* ---- creating and rebuilding ---- */
 
 static void release_functions(kithi_cuckoo *c) {
     for (unsigned i = 0; i < KITHI_CUCKOO_D_MAX; i++) {
@@ -113,17 +122,17 @@ static kith_status draw_functions(const kith_table *t, uint64_t seed, kithi_cuck
     return KITH_OK;
 }
 
-/* All but memory; KITH_E_TOO_LARGE. */
+/* Sets the fields of *c that do not need memory. */
 static kith_status lay_out(const kith_table *t, uint64_t buckets, kithi_cuckoo *c, uint64_t *body_bytes) {
     unsigned d = (unsigned)t->options[KITHI_CUCKOO_D], b = (unsigned)t->options[KITHI_CUCKOO_B];
-    bool parted = t->options[KITHI_CUCKOO_LAYOUT] == KITHI_CUCKOO_TWO;
+    bool partitioned = t->options[KITHI_CUCKOO_LAYOUT] == KITHI_CUCKOO_TWO;
     *c = (kithi_cuckoo){
         .buckets = buckets,
         .d = d,
         .b = b,
-        .parted = parted,
+        .partitioned = partitioned,
         .one_value = t->family == KITH_FAMILY_XXH3 || t->family == KITH_FAMILY_SIPHASH,
-        .plain = d == KITHI_CUCKOO_PLAIN_D && b == KITHI_CUCKOO_PLAIN_B && !parted && t->key_bytes == 8 &&
+        .plain = d == KITHI_CUCKOO_PLAIN_D && b == KITHI_CUCKOO_PLAIN_B && !partitioned && t->key_bytes == 8 &&
                  t->family == KITH_FAMILY_XXH3,
     };
     if (buckets > BUCKETS_MAX || !body_bytes_of(buckets, b, t->record_bytes, body_bytes) ||
@@ -133,20 +142,20 @@ static kith_status lay_out(const kith_table *t, uint64_t buckets, kithi_cuckoo *
     return KITH_OK;
 }
 
-static void place_block(const kith_table *t, kithi_cuckoo *c, uint8_t *block) {
+static void set_block(const kith_table *t, kithi_cuckoo *c, uint8_t *block) {
     c->block = block;
     c->records = block + KITHI_HEADER_BYTES;
     c->tags = c->records + slots_of(c) * t->record_bytes;
 }
 
-static kith_status take_scratch(const kith_table *t, kithi_cuckoo *c) {
+static kith_status allocate_scratch(const kith_table *t, kithi_cuckoo *c) {
     c->search_limit = (uint32_t)(c->buckets < KITHI_CUCKOO_SEARCH_MAX ? c->buckets : KITHI_CUCKOO_SEARCH_MAX);
     c->queue = kithi_allocate(&t->allocator, c->search_limit * sizeof *c->queue);
     c->visited = kithi_allocate(&t->allocator, 2 * c->search_limit * sizeof *c->visited);
     return c->queue != NULL && c->visited != NULL ? KITH_OK : KITH_E_MEMORY;
 }
 
-/* An empty table; on failure nothing is held. */
+/* Creates an empty table in *c. On failure nothing stays allocated. */
 static kith_status make(kith_table *t, uint64_t buckets, kithi_cuckoo *c) {
     unsigned d = (unsigned)t->options[KITHI_CUCKOO_D];
     uint64_t body_bytes;
@@ -156,23 +165,24 @@ static kith_status make(kith_table *t, uint64_t buckets, kithi_cuckoo *c) {
     if (status != KITH_OK)
         return status;
     uint8_t *block = kithi_allocate(&t->allocator, c->block_bytes);
-    status = block != NULL ? take_scratch(t, c) : KITH_E_MEMORY;
+    status = block != NULL ? allocate_scratch(t, c) : KITH_E_MEMORY;
     c->block = block;
     if (status != KITH_OK) {
         release_parts(t, c);
         return status;
     }
-    place_block(t, c, block);
+    set_block(t, c, block);
     return KITH_OK;
 }
 
-/* A few records at a time: the lines that they go to come while others are hashed. */
+/* Inserts all records of one table into another. Works on groups of GROUP records, so that the buckets of the whole
+ * group are prefetched before the first record is inserted. */
 static bool insert_all(kith_table *t, const kithi_cuckoo *from, const kithi_cuckoo *to) {
-    enum { WAVE = 16 };
-    uint64_t slots[WAVE], hashes[WAVE], next = 0;
+    enum { GROUP = 16 };
+    uint64_t slots[GROUP], hashes[GROUP], next = 0;
     for (;;) {
         unsigned n = 0;
-        for (; n < WAVE && next < slots_of(from); next++) {
+        for (; n < GROUP && next < slots_of(from); next++) {
             if ((from->tags[next] & 0x7f) == 0)
                 continue;
             kithi_key key = kithi_record_key(t, from->records + next * t->record_bytes);
@@ -195,7 +205,7 @@ static bool insert_extra(kith_table *t, const kithi_cuckoo *c, const uint8_t *re
     return kithi_cuckoo_insert(t, c, record, kithi_cuckoo_hash(c, &key));
 }
 
-/* All keys, and `extra` when it is not NULL, into a new table of at least so many buckets. */
+/* Moves all keys, and `extra` unless it is NULL, into a new table of at least `buckets` buckets. */
 static kith_status rebuild(kith_table *t, uint64_t buckets, const uint8_t *extra) {
     kithi_cuckoo *old = t->state;
     uint64_t rehashes = t->rehashes, growths = t->growths;
@@ -228,7 +238,7 @@ static kith_status rebuild(kith_table *t, uint64_t buckets, const uint8_t *extra
     return KITH_E_FULL;
 }
 
-/* ---- verbs ---- */
+/* ---- operations ---- */
 
 static kith_status create(kith_table *t, uint64_t capacity) {
     kithi_cuckoo *c = kithi_allocate(&t->allocator, sizeof *c);
@@ -260,7 +270,8 @@ static kith_status reserve(kith_table *t, uint64_t keys) {
     return keys > c->keys_max ? rebuild(t, buckets_for(t, keys), NULL) : KITH_OK;
 }
 
-/* The short way of most puts: a free slot in the first bucket. */
+/* The fast path of put: uses a free slot of the first bucket. Returns false, without a change, if there is none or the
+ * table has to grow. */
 static bool put_first(kith_table *t, const kithi_cuckoo *c, const kithi_key *key, uint64_t hash, uint64_t value,
                       kith_status *status) {
     uint64_t bucket = kithi_cuckoo_range(c, 0, hash), free = kithi_cuckoo_free(c, bucket);
@@ -276,8 +287,8 @@ static bool put_first(kith_table *t, const kithi_cuckoo *c, const kithi_key *key
     return true;
 }
 
-/* Marks of keys that have left make look-ups longer: set all anew once they may be a quarter. A pass over the table for
- * as many removals as it has slots, about. */
+/* Clears all marks and sets those that are needed. Marks of removed keys make lookups slower, so put calls this once
+ * stale marks may be a quarter of the slots. */
 static void refresh_marks(const kith_table *t, kithi_cuckoo *c) {
     for (uint64_t slot = 0; slot < slots_of(c); slot++)
         c->tags[slot] &= 0x7f;
@@ -353,7 +364,7 @@ static void stats(const kith_table *t, kith_table_stats *stats) {
     stats->longest = (uint64_t)c->d * c->b;
 }
 
-static bool is_blank(const kith_table *t, const kithi_cuckoo *c, uint64_t slot) {
+static bool is_zero(const kith_table *t, const kithi_cuckoo *c, uint64_t slot) {
     const uint8_t *record = c->records + slot * t->record_bytes;
     uint64_t any = 0;
     for (unsigned i = 0; i < t->record_bytes; i += 8)
@@ -367,28 +378,29 @@ static const char *check(const kith_table *t) {
     for (uint64_t slot = 0; slot < slots_of(c); slot++) {
         uint8_t tag = c->tags[slot] & 0x7f;
         if (tag == 0) {
-            if (!is_blank(t, c, slot))
+            if (!is_zero(t, c, slot))
                 return "a free slot is not zero";
             continue;
         }
         count++;
         const uint8_t *record = c->records + slot * t->record_bytes;
         if (t->key_bytes == 4 && kithi_load64(record) >> 32 != 0)
-            return "a byte between a key and its value is set";
+            return "a byte between a key and its value is not zero";
         kithi_key key = kithi_record_key(t, record);
         uint64_t hash;
         if (kithi_cuckoo_find(t, &key, &hash) != slot)
-            return "a key is not where look-up finds it, or is in twice";
+            return "a key is stored where a lookup does not find it, or is stored twice";
     }
     for (const uint8_t *at = c->tags + slots_of(c); at < c->records + body_size(t, c); at++)
         if (*at != 0)
-            return "a byte past the last tag is set";
-    return count == t->count ? NULL : "the number of tags set is not the count of keys";
+            return "a byte after the last tag is not zero";
+    return count == t->count ? NULL : "the number of used slots differs from the number of keys";
 }
 
-/* ---- the table as a file ---- */
+/* ---- images ---- */
 
 enum { PARAM_BUCKETS = KITHI_TABLE_PARAMS, PARAM_OPTIONS, PARAM_SEED };
+static_assert(PARAM_SEED < KITHI_PARAMS, "the parameters fit into a header");
 
 static uint8_t *image(kith_table *t, kithi_head *head) {
     const kithi_cuckoo *c = t->state;
@@ -400,7 +412,7 @@ static uint8_t *image(kith_table *t, kithi_head *head) {
     return c->block;
 }
 
-/* The parameters may be anything; what follows from them must be the body that is there. */
+/* The parameters may have any value, so the size that follows from them must be that of the body. */
 static kith_status attach(kith_table *t, const kithi_head *head, uint8_t *block) {
     enum { OPTION_COUNT = sizeof OPTIONS / sizeof *OPTIONS };
     for (unsigned i = 0; i < OPTION_COUNT; i++)
@@ -419,13 +431,13 @@ static kith_status attach(kith_table *t, const kithi_head *head, uint8_t *block)
     if (status == KITH_OK)
         status = draw_functions(t, head->params[PARAM_SEED], c);
     if (status == KITH_OK && !t->readonly)
-        status = take_scratch(t, c);
+        status = allocate_scratch(t, c);
     if (status != KITH_OK) {
         release_parts(t, c);
         kithi_release(&t->allocator, c, sizeof *c);
         return status == KITH_E_TOO_LARGE ? KITH_E_CORRUPT : status;
     }
-    place_block(t, c, block);
+    set_block(t, c, block);
     t->state = c;
     t->has_words = c->plain;
     return KITH_OK;
@@ -436,7 +448,7 @@ const kithi_table_kind kithi_table_cuckoo = {
     .info =
         {
             .name = "cuckoo",
-            .summary = "two buckets a look-up, always; small",
+            .summary = "cuckoo hashing: at most d buckets per lookup (2 by default); small",
             .options = OPTIONS,
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },

@@ -1,16 +1,18 @@
-/* Looking up in a cuckoo table: the tags of the first bucket, the record where one fits, and, where the bucket is marked
- * for the key's class, the same in the others.
+/* Lookups in a cuckoo table. A lookup reads the tags of the first bucket and the records whose tag matches. If the
+ * bucket has a mark for the key's class, it then does the same in the other buckets.
  *
- * A processor runs ahead of a wait for memory by a fixed number of instructions (256 and more), and what counts for one
- * look-up after another is how many of them fit in that window. So there is a short way for the tables that most people
- * make: 8-byte keys, xxh3, the default options. To compare the eight keys of both buckets without any tags was measured,
- * too: 0.8 of the time for a key that is in, more than twice the time for one that is not.
+ * While a processor waits for memory, it executes a limited number of further instructions (256 or more). The speed of
+ * consecutive lookups depends on how many of them fit into that window, so lookups should have few instructions. The
+ * most common tables (8-byte keys, xxh3, default options) therefore have a fast path, called plain here. An alternative
+ * without tags, which compares all eight keys of both buckets, took 0.8 of the time for present keys but more than
+ * twice the time for absent ones.
  *
- * Batches go in waves, so that many look-ups wait for memory at once: a line of tags a key, then the records where a tag
- * fits. */
+ * Batches work in passes over a group of keys, so that many lookups wait for memory at the same time: the first pass
+ * prefetches one cache line of tags per key, the next ones the records whose tag matches. */
 #include "tables/cuckoo_find.h"
 
-/* Look-ups are one body, inlined twice: with the shape of the short way, as constants, and with any other. */
+/* There is one body for lookups, inlined twice: with the shape of plain tables as constants, and with any other
+ * shape. */
 #define INLINE static inline __attribute__((always_inline))
 
 typedef struct shape {
@@ -25,7 +27,7 @@ static inline shape shape_of(const kith_table *t) {
     return (shape){c->d, c->b, t->record_bytes, false};
 }
 
-/* ---- look-up ---- */
+/* ---- lookup ---- */
 
 INLINE uint64_t hash_key(const kithi_cuckoo *c, const kithi_key *key, shape s) {
     return s.plain ? kithi_xxh3_word(c->flip, kithi_load64(key->bytes)) : kithi_cuckoo_hash(c, key);
@@ -46,7 +48,7 @@ INLINE bool slot_has(const kith_table *t, const kithi_cuckoo *c, uint64_t slot, 
     return s.plain ? memcmp(record, key->bytes, 8) == 0 : kithi_record_is(t, record, key);
 }
 
-/* The key's slot, or KITHI_CUCKOO_NO_SLOT. */
+/* Returns the key's slot, or KITHI_CUCKOO_NO_SLOT. */
 INLINE uint64_t find_in(const kith_table *t, const kithi_key *key, uint64_t value, shape s) {
     const kithi_cuckoo *c = t->state;
     uint64_t low = low_of(c, value, s);
@@ -84,7 +86,8 @@ bool kithi_cuckoo_get(const kith_table *t, const kithi_key *key, uint64_t *value
     return true;
 }
 
-/* The rest of a look-up whose first tag did not settle it. */
+/* The slow path of get_word: the first matching tag belongs to another key, or no tag matches but the bucket is
+ * marked. */
 __attribute__((noinline)) static bool get_rest(const kith_table *t, uint64_t word, uint64_t hash, uint64_t *value) {
     const kithi_cuckoo *c = t->state;
     uint8_t bytes[8];
@@ -113,10 +116,13 @@ bool kithi_cuckoo_get_word(const kith_table *t, uint64_t word, uint64_t *value) 
 
 /* ---- batches ---- */
 
-enum { ABSENT = 0, LOOK = 1 }; /* besides these, a candidate is a slot plus CANDIDATES */
+/* A candidate is ABSENT (the key is not in the table), LOOK (no slot yet, look in more buckets), or a slot plus
+ * CANDIDATES. */
+enum { ABSENT = 0, LOOK = 1 };
 #define CANDIDATES 2
 
-/* The first slot of a bucket whose tag fits; else LOOK or ABSENT, as `more` says. Its record is on its way then. */
+/* Returns the first slot of a bucket whose tag matches, and prefetches its record. If there is none, returns LOOK if
+ * there are `more` buckets, else ABSENT. */
 INLINE uint64_t candidate(const kithi_cuckoo *c, uint64_t bucket, uint64_t tags, uint64_t low, bool more, shape s) {
     uint64_t equal = kithi_cuckoo_equal(tags, s.b, kithi_cuckoo_tag(low));
     if (equal == 0)

@@ -1,16 +1,16 @@
-/* tables/cuckoo_find.h: looking up in a cuckoo table; the verbs of table_kind.h, and find for those that change it. */
+/* tables/cuckoo_find.h: lookups in a cuckoo table: the functions of table_kind.h, and find for put and remove. */
 #ifndef KITHI_TABLES_CUCKOO_FIND_H
 #define KITHI_TABLES_CUCKOO_FIND_H
 
 #include "tables/cuckoo_slots.h"
 
-/* The tables that have get_word, besides keys of 8 bytes, xxh3 and layout=one. */
+/* d and b of the tables that have get_word. They also have 8-byte keys, xxh3 and layout=one. */
 #define KITHI_CUCKOO_PLAIN_D 2
 #define KITHI_CUCKOO_PLAIN_B 4
 
 #define KITHI_CUCKOO_NO_SLOT UINT64_MAX
 
-/* The key's slot, or KITHI_CUCKOO_NO_SLOT; and its hash value in any case. */
+/* Returns the key's slot, or KITHI_CUCKOO_NO_SLOT. Sets *hash to the key's hash value in both cases. */
 uint64_t kithi_cuckoo_find(const kith_table *t, const kithi_key *key, uint64_t *hash);
 
 bool kithi_cuckoo_get(const kith_table *t, const kithi_key *key, uint64_t *value);

@@ -1,13 +1,13 @@
-/* Making room: a new key goes to its first bucket, so that look-ups end there; or to the emptiest of its others. When all
- * are full, entries move:
+/* Inserts a key into a cuckoo table. A new key goes to its first bucket if there is a free slot, because lookups read
+ * that bucket first; otherwise to the emptiest of its other buckets. If all its buckets are full, entries have to move:
  *
- *     insert=search   breadth-first for the shortest chain of moves to a free slot, over KITHI_CUCKOO_SEARCH_MAX buckets
- *                     at most; nothing moves until it is found
- *     insert=walk     the key takes a slot, its entry goes to another bucket of its own and takes a slot there, … for
- *                     Max steps at most: Pagh and Rodler's procedure. Max = 6 log(slots) / log(1 + delta/2), delta = 0.1;
- *                     if it ends without a free slot all moves are undone
+ *     insert=search   A breadth-first search finds the shortest sequence of moves that ends in a free slot. It reads at
+ *                     most KITHI_CUCKOO_SEARCH_MAX buckets. Nothing moves until the sequence is found.
+ *     insert=walk     The procedure of Pagh and Rodler: the key takes the slot of another entry, which goes to another
+ *                     of its own buckets and may displace a third one there, and so on, for at most 6 log(slots) /
+ *                     log(1 + delta/2) steps, delta = 0.1. If there is no free slot by then, all moves are undone.
  *
- * The default is the walk for d = 2 and b = 1, where it was proved, and the search for all others. */
+ * The default is the walk for d = 2 and b = 1, for which it was analysed, and the search for all others. */
 #include "tables/cuckoo_room.h"
 
 #include <math.h>
@@ -38,7 +38,7 @@ static uint64_t visited_size(const kithi_cuckoo *c) {
     return 2 * (uint64_t)c->search_limit;
 }
 
-/* True the first time, unless the queue is full. */
+/* Adds a bucket to the queue. Returns false if it has been visited before or the queue is full. */
 static bool visit(const kithi_cuckoo *c, uint32_t *tail, uint64_t bucket, uint32_t parent, unsigned slot) {
     uint64_t size = visited_size(c), at = kithi_mulhi(kithi_mix(bucket + 1), size);
     while (c->visited[at] != 0) {
@@ -53,13 +53,15 @@ static bool visit(const kithi_cuckoo *c, uint32_t *tail, uint64_t bucket, uint32
     return true;
 }
 
-static void forget(const kithi_cuckoo *c, uint32_t tail) {
+/* Empties the hash set of visited buckets. */
+static void clear_visited(const kithi_cuckoo *c, uint32_t tail) {
     uint64_t size = visited_size(c);
     if (tail > c->search_limit / 8) {
         memset(c->visited, 0, size * sizeof *c->visited);
         return;
     }
-    /* Each bucket lies at or behind its place, in a run without a gap; clearing such runs clears them all. */
+    /* Linear probing: each bucket is in the run of used slots that starts at its hash, so clearing these runs clears
+     * all. */
     for (uint32_t i = 0; i < tail; i++) {
         uint64_t at = kithi_mulhi(kithi_mix(c->queue[i].bucket + 1), size);
         while (c->visited[at] != 0) {
@@ -69,7 +71,8 @@ static void forget(const kithi_cuckoo *c, uint32_t tail) {
     }
 }
 
-/* The queue's place of a bucket with a free slot, or NO_PARENT. */
+/* Searches on from the buckets in the queue. Returns the index in the queue of a bucket with a free slot, or
+ * NO_PARENT. */
 static uint32_t reach_free(const kith_table *t, const kithi_cuckoo *c, uint32_t *tail) {
     for (uint32_t at = 0; at < *tail; at++) {
         uint64_t from = c->queue[at].bucket;
@@ -87,7 +90,8 @@ static uint32_t reach_free(const kith_table *t, const kithi_cuckoo *c, uint32_t 
     return NO_PARENT;
 }
 
-/* Moves entries so that a slot of one of the key's buckets is free, and says which; nothing moves when there is no way. */
+/* Moves entries so that one of the key's buckets has a free slot, and sets *bucket and *slot to it. Returns false, and
+ * moves nothing, if the search fails. */
 static bool search(const kith_table *t, const kithi_cuckoo *c, const uint64_t *buckets, uint64_t *bucket,
                    unsigned *slot) {
     uint32_t tail = 0;
@@ -106,7 +110,7 @@ static bool search(const kith_table *t, const kithi_cuckoo *c, const uint64_t *b
         *bucket = to->bucket;
         *slot = to_slot;
     }
-    forget(c, tail);
+    clear_visited(c, tail);
     return found != NO_PARENT;
 }
 
@@ -117,8 +121,9 @@ static uint32_t walk_max(const kithi_cuckoo *c) {
     return steps < c->search_limit ? (uint32_t)steps : c->search_limit;
 }
 
-/* Another bucket of the key than this one, drawn when there are several. */
-static uint64_t elsewhere(kith_table *t, const kithi_cuckoo *c, const kithi_key *key, uint64_t value, uint64_t bucket) {
+/* Returns another bucket of the key than this one; a random one if there are several. */
+static uint64_t other_bucket(kith_table *t, const kithi_cuckoo *c, const kithi_key *key, uint64_t value,
+                             uint64_t bucket) {
     unsigned i = 0;
     while (i + 1 < c->d && kithi_cuckoo_bucket(c, i, key, value) != bucket)
         i++;
@@ -126,49 +131,50 @@ static uint64_t elsewhere(kith_table *t, const kithi_cuckoo *c, const kithi_key 
     return kithi_cuckoo_bucket(c, i, key, value);
 }
 
-/* Exchanges the homeless record, which came from the slot `from`, with that of a slot. */
-static void swap_in(const kith_table *t, const kithi_cuckoo *c, uint64_t bucket, unsigned slot, uint8_t *homeless,
+/* Swaps the displaced record, which came from slot `from`, with the record of a slot. */
+static void swap_in(const kith_table *t, const kithi_cuckoo *c, uint64_t bucket, unsigned slot, uint8_t *displaced,
                     uint64_t from) {
     uint8_t other[KITHI_RECORD_MAX];
     if (from != OUTSIDE)
         kithi_trace(t, KITH_STEP_MOVE, from, bucket * c->b + slot);
     kithi_record_copy(t, other, kithi_cuckoo_record(t, c, bucket, slot));
-    kithi_cuckoo_set(t, c, bucket, slot, hash_of(t, c, homeless), homeless);
-    kithi_record_copy(t, homeless, other);
+    kithi_cuckoo_set(t, c, bucket, slot, hash_of(t, c, displaced), displaced);
+    kithi_record_copy(t, displaced, other);
 }
 
-/* Puts the record in by displacement. On failure every entry is where it was: the path is walked back. */
+/* Inserts the record by a walk. On failure every entry is back in its old slot. */
 static bool walk(kith_table *t, const kithi_cuckoo *c, uint64_t bucket, const uint8_t *record) {
-    uint8_t homeless[KITHI_RECORD_MAX];
-    kithi_record_copy(t, homeless, record);
+    uint8_t displaced[KITHI_RECORD_MAX];
+    kithi_record_copy(t, displaced, record);
     uint64_t from = OUTSIDE;
     uint32_t max = walk_max(c), steps = 0;
     for (; steps < max; steps++) {
         uint64_t free = kithi_cuckoo_free(c, bucket);
         kithi_trace(t, KITH_STEP_LOOK, bucket * c->b, 0);
         if (free != 0) {
-            swap_in(t, c, bucket, kithi_cuckoo_slot(free), homeless, from);
+            swap_in(t, c, bucket, kithi_cuckoo_slot(free), displaced, from);
             return true;
         }
         unsigned slot = c->b == 1 ? 0 : (unsigned)kithi_prng_below(&t->prng, c->b);
         c->queue[steps] = (step){bucket, NO_PARENT, (uint8_t)slot};
-        swap_in(t, c, bucket, slot, homeless, from);
+        swap_in(t, c, bucket, slot, displaced, from);
         from = bucket * c->b + slot;
-        kithi_key key = kithi_record_key(t, homeless);
-        bucket = elsewhere(t, c, &key, kithi_cuckoo_hash(c, &key), bucket);
+        kithi_key key = kithi_record_key(t, displaced);
+        bucket = other_bucket(t, c, &key, kithi_cuckoo_hash(c, &key), bucket);
     }
-    /* Entry i of the path holds what came from entry i - 1, and the last one's own record has no home. */
+    /* Undo: slot i of the path now has the record of slot i - 1, and the record of the last slot is the displaced
+     * one. */
     from = OUTSIDE;
     while (steps-- > 0) {
-        swap_in(t, c, c->queue[steps].bucket, c->queue[steps].slot, homeless, from);
+        swap_in(t, c, c->queue[steps].bucket, c->queue[steps].slot, displaced, from);
         from = c->queue[steps].bucket * c->b + c->queue[steps].slot;
     }
     return false;
 }
 
-/* ---- one more key ---- */
+/* ---- insertion ---- */
 
-static bool walks(const kith_table *t, const kithi_cuckoo *c) {
+static bool uses_walk(const kith_table *t, const kithi_cuckoo *c) {
     uint64_t how = t->options[KITHI_CUCKOO_INSERT];
     return how == WALK || (how == AUTO && c->d == 2 && c->b == 1);
 }
@@ -180,16 +186,16 @@ bool kithi_cuckoo_insert(kith_table *t, const kithi_cuckoo *c, const uint8_t *re
     unsigned most_free = 0;
     for (unsigned i = 1; i < c->d && free == 0; i++) {
         buckets[i] = kithi_cuckoo_bucket(c, i, &key, value);
-        uint64_t its_free = kithi_cuckoo_free(c, buckets[i]);
-        if (kithi_popcount(its_free) > most_free) {
-            most_free = kithi_popcount(its_free);
+        uint64_t free_here = kithi_cuckoo_free(c, buckets[i]);
+        if (kithi_popcount(free_here) > most_free) {
+            most_free = kithi_popcount(free_here);
             bucket = buckets[i];
         }
     }
     unsigned slot = 0;
     if (free != 0 || most_free != 0)
         slot = kithi_cuckoo_slot(kithi_cuckoo_free(c, bucket));
-    else if (walks(t, c))
+    else if (uses_walk(t, c))
         return walk(t, c, buckets[0], record);
     else if (!search(t, c, buckets, &bucket, &slot))
         return false;

@@ -1,15 +1,16 @@
-/* list: an unsorted list, the baseline that everything else is measured against.
+/* list: an unsorted array of records, the baseline that the other kinds are compared with.
  *
- *     records   | record 0 | record 1 | … | record count-1 | room |
+ *     records   | record 0 | record 1 | … | record count-1 | free records |
  *
- * Searched from the front; a new key goes to the end; a removed one is replaced by the last. Room doubles. */
+ * A lookup compares with each record from the front. A new key is appended. A removed record is replaced by the last
+ * one. When the array is full, its size doubles. */
 #include "tables/common/record.h"
 
-#define ROOM_MIN 8
+#define SLOTS_MIN 8
 
 typedef struct list {
     uint8_t *records;
-    uint64_t room;
+    uint64_t slots;
 } list;
 
 static list *list_of(const kith_table *t) {
@@ -20,19 +21,19 @@ static inline uint8_t *record_at(const kith_table *t, uint64_t i) {
     return list_of(t)->records + i * t->record_bytes;
 }
 
-static kith_status resize(kith_table *t, uint64_t room) {
+static kith_status resize(kith_table *t, uint64_t slots) {
     list *l = list_of(t);
     uint64_t bytes;
-    if (!kithi_mul(room, t->record_bytes, &bytes))
+    if (!kithi_mul(slots, t->record_bytes, &bytes))
         return KITH_E_TOO_LARGE;
     uint8_t *records = kithi_allocate(&t->allocator, bytes);
     if (records == NULL)
         return KITH_E_MEMORY;
     if (t->count != 0)
         memcpy(records, l->records, (size_t)(t->count * t->record_bytes));
-    kithi_release(&t->allocator, l->records, l->room * t->record_bytes);
+    kithi_release(&t->allocator, l->records, l->slots * t->record_bytes);
     l->records = records;
-    l->room = room;
+    l->slots = slots;
     return KITH_OK;
 }
 
@@ -40,14 +41,14 @@ static kith_status create(kith_table *t, uint64_t capacity) {
     t->state = kithi_allocate(&t->allocator, sizeof(list));
     if (t->state == NULL)
         return KITH_E_MEMORY;
-    kith_status status = resize(t, capacity > ROOM_MIN ? capacity : ROOM_MIN);
+    kith_status status = resize(t, capacity > SLOTS_MIN ? capacity : SLOTS_MIN);
     if (status != KITH_OK)
         kithi_release(&t->allocator, t->state, sizeof(list));
     return status;
 }
 
 static void destroy(kith_table *t) {
-    kithi_release(&t->allocator, list_of(t)->records, list_of(t)->room * t->record_bytes);
+    kithi_release(&t->allocator, list_of(t)->records, list_of(t)->slots * t->record_bytes);
     kithi_release(&t->allocator, t->state, sizeof(list));
 }
 
@@ -55,19 +56,19 @@ static void clear(kith_table *t) {
     (void)t;
 }
 
-static kith_status grow_to(kith_table *t, uint64_t room) {
-    uint64_t before = list_of(t)->room;
-    kith_status status = resize(t, room);
+static kith_status grow_to(kith_table *t, uint64_t slots) {
+    uint64_t before = list_of(t)->slots;
+    kith_status status = resize(t, slots);
     if (status == KITH_OK)
-        kithi_table_grown(t, before, room);
+        kithi_table_grown(t, before, slots);
     return status;
 }
 
 static kith_status reserve(kith_table *t, uint64_t keys) {
-    return keys > list_of(t)->room ? grow_to(t, keys) : KITH_OK;
+    return keys > list_of(t)->slots ? grow_to(t, keys) : KITH_OK;
 }
 
-/* Its place, or count. */
+/* Returns the index of the key's record, or count if there is none. */
 static uint64_t find(const kith_table *t, const kithi_key *key) {
     uint64_t i = 0;
     for (; i < t->count; i++) {
@@ -90,7 +91,7 @@ static kith_status append(kith_table *t, const kithi_key *key, uint64_t value) {
     uint8_t record[KITHI_RECORD_MAX];
     if (!kithi_record_make(t, key, value, record))
         return KITH_E_MEMORY;
-    if (t->count == list_of(t)->room) {
+    if (t->count == list_of(t)->slots) {
         kith_status status = grow_to(t, 2 * t->count);
         if (status != KITH_OK) {
             kithi_record_drop(t, record);
@@ -132,26 +133,26 @@ static bool next(const kith_table *t, kith_cursor *cursor, kithi_key *key, uint6
 }
 
 static void stats(const kith_table *t, kith_table_stats *stats) {
-    stats->slots = list_of(t)->room;
-    stats->bytes += sizeof(list) + list_of(t)->room * t->record_bytes;
+    stats->slots = list_of(t)->slots;
+    stats->bytes += sizeof(list) + list_of(t)->slots * t->record_bytes;
     stats->longest = t->count;
 }
 
 static const char *check(const kith_table *t) {
-    if (t->count > list_of(t)->room)
-        return "the list has more keys than room";
+    if (t->count > list_of(t)->slots)
+        return "the list has more keys than slots";
     for (uint64_t i = 0; i < t->count; i++) {
         kithi_key key = kithi_record_key(t, record_at(t, i));
         for (uint64_t j = 0; j < i; j++)
             if (kithi_record_is(t, record_at(t, j), &key))
-                return "the list has a key twice";
+                return "a key is stored twice";
     }
     return NULL;
 }
 
 const kithi_table_kind kithi_table_list = {
     .id = 5,
-    .info = {.name = "list", .summary = "an unsorted list: the baseline"},
+    .info = {.name = "list", .summary = "an unsorted array: the baseline"},
     .takes_strings = true,
     .takes_values = true,
     .create = create,

@@ -1,58 +1,66 @@
-/* probe: open addressing. All keys lie in one array of m slots; a key is looked for along a sequence of slots of its own
- * until it is found, or an empty slot says that it is not in, or every slot was looked at (Peterson 1957; Knuth,
- * "The Art of Computer Programming" 6.4).
+/* probe: a hash table with open addressing (Peterson 1957; Knuth, "The Art of Computer Programming" 6.4). All keys are
+ * in one array of m slots. A search follows the key's own sequence of slots until it finds the key or an empty slot,
+ * which means that the key is absent, or has read every slot.
  *
  *     block      | record 0 | record 1 | … | record m-1 | control 0 | control 1 | … | control m-1 |
- *     control    0 empty     1 removed     2 … 255 taken: a fragment of the key's hash
+ *     control    0 empty     1 removed     2 … 255 used: a fragment of the key's hash
  *
- * Searches read the control bytes, and a record only where the fragment is the key's own: of the other keys on the way
- * one in 254 is compared. A whole hash in each slot would spare re-hashing on growth, for 7 bytes more a slot.
+ * A search reads control bytes, and a record only if the fragment matches, which happens for one in 254 of the other
+ * keys. Storing the whole hash would avoid hashing again on growth but cost 7 more bytes per slot.
  *
- * With h the key's hash and p_0 = high half of h * m, the sequences are
+ * With the key's hash h and p_0 = the high 64 bits of h * m, the sequences are
  *
  *     linear      p_i = p_0 + i            (mod m)    steps 1, 1, 1, …        any m
  *     quadratic   p_i = p_0 + i (i+1) / 2  (mod m)    steps 1, 2, 3, …        m a power of two
  *     double      p_i = p_0 + i s          (mod m)    steps s, s, s, …        m a power of two, s odd, from h as well
  *
- * Each is a permutation of all slots, so a search that has made m steps has seen everything. Linear: plain. Double: an odd
- * s has an inverse mod 2^a, so i s = j s gives i = j. Quadratic: let i(i+1)/2 = j(j+1)/2 (mod 2^a) for 0 <= j < i < 2^a.
- * Then 2^(a+1) divides (i - j)(i + j + 1); the two factors differ by 2j + 1, so one is odd and the other is divisible by
- * 2^(a+1); but both lie between 1 and 2^(a+1) - 1. All steps are below m: one subtraction takes a place back into range.
+ * Each sequence is a permutation of all slots, so a search that has made m steps has read every slot. For linear this
+ * is obvious. Double: an odd s has an inverse mod 2^a, so i s = j s implies i = j. Quadratic: let i(i+1)/2 = j(j+1)/2
+ * (mod 2^a) for 0 <= j < i < 2^a. Then 2^(a+1) divides (i - j)(i + j + 1). The two factors differ by 2j + 1, so one is
+ * odd and the other is divisible by 2^(a+1). But both are between 1 and 2^(a+1) - 1, a contradiction. All steps are
+ * less than m, so one subtraction brings a position back into range.
  *
- * Slots looked at on average, at load a: an absent key 1/(1-a) and a present one (1/a) ln(1/(1-a)) with double, which
- * behaves as uniform hashing (Guibas and Szemeredi 1978), a little more with quadratic (keys of one p_0 share a sequence),
- * (1 + 1/(1-a)^2)/2 and (1 + 1/(1-a))/2 with linear (Knuth), provided that the hash is as good as random or 5-wise
- * independent (Pagh, Pagh, Ruzic 2007): linear with 2-wise functions can be worse. Linear and quadratic stay in a cache
- * line of control bytes for the first steps; double leaves it with every step. Hence the default, quadratic: at load 3/4
- * it looks at 4.6 slots for an absent key where double looks at 4.0 and linear at 8.3 (measured, 2^17 slots).
+ * The average number of slots read, at load a, if the hash is random or 5-wise independent (Pagh, Pagh, Ruzic 2007;
+ * with 2-wise functions linear can be worse):
  *
- * Growth: with grow=yes the array doubles when one more key would make it fuller than `load` per cent. Default 75, at
- * which an absent key costs 4 slots (8.5 linear) just before growth. With grow=no it has the size of its creation, for
- * ever, `load` is not looked at, and a search has three answers: found, absent, full. A put answers KITH_E_FULL when it
- * has seen every slot taken, by other keys.
+ *     sequence    absent key               present key
+ *     double      1/(1-a)                  (1/a) ln(1/(1-a))       like uniform hashing (Guibas and Szemeredi 1978)
+ *     quadratic   slightly more than double, because keys with the same p_0 share a sequence
+ *     linear      (1 + 1/(1-a)^2) / 2      (1 + 1/(1-a)) / 2       (Knuth)
  *
- * Removal leaves a mark (control 1) that searches walk over and puts fill again. (Moving later keys back, which linear
- * could do, would be a second body of code for one of three sequences and hash a whole run a removal.) Marks are swept
- * when there are more than (m - count) / 2 of them. So at least half of the slots without a key are empty: with
- * 1 - a' >= (1 - a)/2 the marks cost a search at most a factor of 2 (4 for absent keys in linear). A sweep visits m
- * slots and comes after more than (m - count)/2 removals: 2/(1-a) slots a removal, amortised, as much as a search.
+ * The first steps of linear and quadratic stay within a cache line of control bytes; each step of double leaves it.
+ * Quadratic is the default: at load 3/4 it reads 4.6 slots for an absent key, where double reads 4.0 and linear 8.3
+ * (measured with 2^17 slots).
  *
- * The sweep needs no memory and can't fail. First marks become empty and keys become "waiting" (control 1). Then each
- * waiting key goes to the first slot of its sequence that has no settled key: its own, and it stays; an empty one, and it
- * moves; or that of another waiting key, and the two change places and the other one is next. A settled key has only
- * settled keys before it on its sequence, and they stay: every search finds it. Each step settles a key: at most `count`
- * steps.
+ * Growth: with grow=yes the array doubles when one more key would make it fuller than `load` percent. At the default,
+ * 75, an absent key costs 4 slots (linear: 8.5) just before growth. With grow=no the size never changes, `load` is
+ * ignored, and a search has three results: found, absent, full. A put returns KITH_E_FULL if every slot has another
+ * key.
  *
- * Traces tell the slots that searches look at, and growths; not how a growth or a sweep moves keys.
+ * Removal leaves a tombstone (control 1), which searches skip and puts reuse. (Linear probing could instead move later
+ * keys back. That would be extra code for one of three sequences, and would hash a whole run of keys per removal.) When
+ * there are more than (m - count) / 2 tombstones, they are swept. So at least half of the slots without a key are
+ * empty: with 1 - a' >= (1 - a)/2, tombstones cost a search at most a factor of 2 (4 for absent keys with linear). A
+ * sweep visits m slots and happens after more than (m - count)/2 removals, which is 2/(1-a) slots per removal,
+ * amortised: about the cost of a search.
  *
- * Invariants: count = controls above 1; removed = controls of 1; removed <= (m - count) / 2; every key is met on its
- * sequence before an empty slot, within `longest` slots; with grow=yes count <= load * m / 100 < m. */
+ * The sweep needs no memory and cannot fail. First, tombstones become empty, and all keys become "waiting" (control 1).
+ * Then each waiting key goes to the first slot of its sequence that has no settled key. If that is its own slot, it
+ * stays. If the slot is empty, it moves there. If the slot has another waiting key, the two are swapped, and the other
+ * key is next. Only settled keys precede a settled key on its sequence, and they do not move again, so every search
+ * finds it. Each step settles one key, so there are at most `count` steps.
+ *
+ * Traces report the slots that searches read, and growths, but not how a growth or a sweep moves keys.
+ *
+ * Invariants: count is the number of controls above 1; removed is the number of controls equal to 1 and at most (m -
+ * count) / 2; every key is on its sequence before the first empty slot and within `longest` slots; with grow=yes
+ * count <= load * m / 100 < m. */
 #include <assert.h>
 
 #include "core/function.h"
 #include "tables/common/record.h"
 
-/* At least 2, so that an odd step is below a power of two; a table that is nearly empty is small anyway. */
+/* Must be at least 2, so that an odd step is less than the number of slots. */
 #define SLOTS_MIN 8
 
 enum { EMPTY = 0, REMOVED = 1, FRAGMENT_MIN = 2, FRAGMENTS = 254 };
@@ -61,19 +69,19 @@ enum { LINEAR, QUADRATIC, DOUBLE };
 enum { GROW_YES, GROW_NO };
 
 static const kith_option OPTIONS[] = {
-    [OPTION_SEQUENCE] = {"sequence", "linear|quadratic|double", "quadratic", "the order in which slots are tried"},
-    [OPTION_GROW] = {"grow", "yes|no", "yes", "no: the table keeps its first size, and may be full"},
-    [OPTION_LOAD] = {"load", "10..95", "75", "keys in 100 slots at most, before it grows"},
+    [OPTION_SEQUENCE] = {"sequence", "linear|quadratic|double", "quadratic", "the order in which slots are probed"},
+    [OPTION_GROW] = {"grow", "yes|no", "yes", "no: the table keeps its initial size and can become full"},
+    [OPTION_LOAD] = {"load", "10..95", "75", "maximum number of keys per 100 slots before the table grows"},
 };
 static_assert(sizeof OPTIONS / sizeof *OPTIONS == OPTION_COUNT && OPTION_COUNT <= KITHI_OPTIONS_MAX, "options");
 
 typedef struct probe {
     uint8_t *block; /* records, then controls */
     uint8_t *controls;
-    uint64_t slots;   /* m */
-    uint64_t room;    /* keys that may be in */
-    uint64_t removed; /* marks */
-    uint64_t longest; /* slots up to a key, at most; removals do not lower it */
+    uint64_t slots; /* m */
+    uint64_t keys_max;
+    uint64_t removed; /* number of tombstones */
+    uint64_t longest; /* upper bound of the slots that a search for a present key reads; removals do not reduce it */
     kith_function *function;
 } probe;
 
@@ -89,9 +97,9 @@ static inline uint8_t *record_at(const kith_table *t, const probe *p, uint64_t s
 
 typedef struct walk {
     uint64_t slot;
-    uint64_t step; /* to the next slot */
-    uint64_t rise; /* of the step */
-    uint64_t done; /* steps made */
+    uint64_t step; /* distance to the next slot */
+    uint64_t rise; /* added to `step` after each step */
+    uint64_t done; /* number of steps made */
 } walk;
 
 static inline uint64_t hash_of(const probe *p, const kithi_key *key) {
@@ -119,25 +127,25 @@ static inline void walk_on(const probe *p, walk *w) {
     w->done++;
 }
 
-typedef enum answer { FOUND, ABSENT, FULL } answer;
+typedef enum outcome { FOUND, ABSENT, FULL } outcome;
 
 typedef struct search {
-    answer answer;
-    uint64_t slot;   /* FOUND: the key's; ABSENT: where it would go */
-    uint64_t looked; /* slots from the first of the sequence to that one */
+    outcome outcome;
+    uint64_t slot;   /* FOUND: the key's slot; ABSENT: the slot where a put would store it */
+    uint64_t looked; /* length of the sequence up to this slot */
     uint64_t hash;
 } search;
 
 static inline search find(const kith_table *t, const kithi_key *key) {
     const probe *p = probe_of(t);
-    search s = {.answer = FULL, .hash = hash_of(p, key)};
+    search s = {.outcome = FULL, .hash = hash_of(p, key)};
     uint8_t fragment = fragment_of(s.hash);
     for (walk w = walk_from(t, p, s.hash); w.done < p->slots; walk_on(p, &w)) {
         kithi_trace(t, KITH_STEP_LOOK, w.slot, 0);
         uint8_t control = p->controls[w.slot];
         if (control == fragment && kithi_record_is(t, record_at(t, p, w.slot), key))
             return (search){FOUND, w.slot, w.done + 1, s.hash};
-        if (control <= REMOVED && s.answer == FULL)
+        if (control <= REMOVED && s.outcome == FULL)
             s = (search){ABSENT, w.slot, w.done + 1, s.hash};
         if (control == EMPTY)
             break;
@@ -145,7 +153,7 @@ static inline search find(const kith_table *t, const kithi_key *key) {
     return s;
 }
 
-/* The first slot of a sequence whose control is at most `most`. */
+/* Returns the first slot of a sequence whose control is at most `most`. */
 static search find_free(const kith_table *t, const probe *p, uint64_t hash, uint8_t most) {
     walk w = walk_from(t, p, hash);
     while (p->controls[w.slot] > most) {
@@ -189,7 +197,7 @@ static void sweep_if_due(const kith_table *t, probe *p) {
 
 /* ---- sizes ---- */
 
-static uint64_t room_of(const kith_table *t, uint64_t slots) {
+static uint64_t keys_max_for(const kith_table *t, uint64_t slots) {
     uint64_t load = t->options[OPTION_LOAD];
     return t->options[OPTION_GROW] == GROW_NO ? slots : slots / 100 * load + slots % 100 * load / 100;
 }
@@ -198,7 +206,7 @@ static uint64_t block_bytes(const kith_table *t, uint64_t slots) {
     return slots * (t->record_bytes + UINT64_C(1));
 }
 
-/* The fewest slots with room for so many keys. */
+/* Computes the smallest number of slots for `keys` keys. */
 static kith_status slots_for(const kith_table *t, uint64_t keys, uint64_t *slots) {
     uint64_t wanted = keys, bytes, load = t->options[OPTION_LOAD];
     if (t->options[OPTION_GROW] == GROW_YES &&
@@ -214,7 +222,7 @@ static kith_status slots_for(const kith_table *t, uint64_t keys, uint64_t *slots
     return KITH_OK;
 }
 
-/* Moves all keys into a new block. */
+/* Moves all keys into a new block of `slots` slots. */
 static kith_status resize(kith_table *t, uint64_t slots) {
     probe *p = probe_of(t), old = *p;
     p->block = kithi_allocate(&t->allocator, block_bytes(t, slots));
@@ -224,7 +232,7 @@ static kith_status resize(kith_table *t, uint64_t slots) {
     }
     p->controls = p->block + slots * t->record_bytes;
     p->slots = slots;
-    p->room = room_of(t, slots);
+    p->keys_max = keys_max_for(t, slots);
     p->removed = 0;
     p->longest = 0;
     for (uint64_t i = 0; i < old.slots; i++) {
@@ -247,7 +255,7 @@ static kith_status grow(kith_table *t, uint64_t slots) {
     return status;
 }
 
-/* ---- the verbs ---- */
+/* ---- operations ---- */
 
 static void destroy(kith_table *t) {
     probe *p = probe_of(t);
@@ -281,7 +289,7 @@ static void clear(kith_table *t) {
 
 static kith_status reserve(kith_table *t, uint64_t keys) {
     uint64_t slots;
-    if (keys <= probe_of(t)->room)
+    if (keys <= probe_of(t)->keys_max)
         return KITH_OK;
     if (t->options[OPTION_GROW] == GROW_NO)
         return KITH_E_FULL;
@@ -291,7 +299,7 @@ static kith_status reserve(kith_table *t, uint64_t keys) {
 
 static bool get(const kith_table *t, const kithi_key *key, uint64_t *value) {
     search s = find(t, key);
-    if (s.answer != FOUND)
+    if (s.outcome != FOUND)
         return false;
     *value = kithi_record_value(t, record_at(t, probe_of(t), s.slot));
     return true;
@@ -300,19 +308,19 @@ static bool get(const kith_table *t, const kithi_key *key, uint64_t *value) {
 static kith_status put(kith_table *t, const kithi_key *key, uint64_t value, bool *was_new) {
     probe *p = probe_of(t);
     search s = find(t, key);
-    *was_new = s.answer != FOUND;
-    if (s.answer == FOUND) {
+    *was_new = s.outcome != FOUND;
+    if (s.outcome == FOUND) {
         kithi_record_set_value(t, record_at(t, p, s.slot), value);
         return KITH_OK;
     }
-    if (s.answer == FULL)
+    if (s.outcome == FULL)
         return KITH_E_FULL;
     uint8_t record[KITHI_RECORD_MAX];
     if (!kithi_record_make(t, key, value, record))
         return KITH_E_MEMORY;
-    if (t->count == p->room) {
+    if (t->count == p->keys_max) {
         uint64_t slots;
-        kith_status status = slots_for(t, room_of(t, 2 * p->slots), &slots);
+        kith_status status = slots_for(t, keys_max_for(t, 2 * p->slots), &slots);
         if (status == KITH_OK)
             status = grow(t, slots);
         if (status != KITH_OK) {
@@ -331,7 +339,7 @@ static kith_status put(kith_table *t, const kithi_key *key, uint64_t value, bool
 static kith_status remove_one(kith_table *t, const kithi_key *key, uint64_t *value) {
     probe *p = probe_of(t);
     search s = find(t, key);
-    if (s.answer != FOUND)
+    if (s.outcome != FOUND)
         return KITH_E_ABSENT;
     *value = kithi_record_value(t, record_at(t, p, s.slot));
     kithi_record_drop(t, record_at(t, p, s.slot));
@@ -373,16 +381,16 @@ static const char *check_slot(const kith_table *t, const probe *p, uint64_t slot
     kithi_key key = kithi_record_key(t, record_at(t, p, slot));
     uint64_t hash = hash_of(p, &key);
     if (p->controls[slot] != fragment_of(hash))
-        return "a slot's fragment is not its key's";
+        return "the fragment of a slot is not that of its key";
     for (walk w = walk_from(t, p, hash); w.done < p->longest; walk_on(p, &w)) {
         if (w.slot == slot)
             return NULL;
         if (p->controls[w.slot] == EMPTY)
-            return "an empty slot lies before a key on its sequence";
+            return "an empty slot precedes a key on its sequence";
         if (p->controls[w.slot] == p->controls[slot] && kithi_record_is(t, record_at(t, p, w.slot), &key))
-            return "a key is in twice";
+            return "a key is stored twice";
     }
-    return "a key lies further on its sequence than any is said to";
+    return "a key is further along its sequence than `longest`";
 }
 
 static const char *check(const kith_table *t) {
@@ -393,10 +401,10 @@ static const char *check(const kith_table *t) {
         removed += p->controls[i] == REMOVED;
     }
     if (count != t->count)
-        return "the count is not the number of slots that are taken";
+        return "the number of used slots differs from the number of keys";
     if (removed != p->removed || removed > (p->slots - count) / 2)
-        return "more slots are marked as removed than are counted or swept";
-    if (count > p->room || p->room != room_of(t, p->slots))
+        return "the number of removed slots is wrong, or they should have been swept";
+    if (count > p->keys_max || p->keys_max != keys_max_for(t, p->slots))
         return "the table is fuller than its load allows";
     const char *broken = NULL;
     for (uint64_t i = 0; broken == NULL && i < p->slots; i++)

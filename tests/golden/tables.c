@@ -1,16 +1,16 @@
-/* golden_tables: files of tables that every later version must read, and write, byte for byte.
+/* golden_tables: tests with table files that every later version must be able to read, and to write byte for byte.
  *
- *     golden_tables                            the tests
- *     golden_tables --make                     writes the table-*.kith of this folder anew
- *     golden_tables --list-made                names of the tables that are not kept as files (see CASES)
- *     golden_tables --save NAME FILE           makes a table and saves it
- *     golden_tables --expected NAME            a line for each of many keys: the key in hexadecimal, a blank, and its
- *                                              value, or "no" for a key that is not in
- *     golden_tables --tamper FROM AT BIT TO    a copy with that bit of byte AT changed and all checksums made right;
- *                                              prints whether the library opens it: "opened" or "refused"
+ *     golden_tables                            runs the tests
+ *     golden_tables --make                     writes all table-*.kith files of this folder
+ *     golden_tables --list-made                prints the names of the tables that are not kept as files (see CASES)
+ *     golden_tables --save NAME FILE           creates a table and saves it
+ *     golden_tables --expected NAME            prints one line per key for many keys: the key in hexadecimal, a space,
+ *                                              and its value, or "no" if the key is not in the table
+ *     golden_tables --tamper FROM AT BIT TO    copies a file, flips this bit of byte AT and recomputes all checksums;
+ *                                              prints "opened" or "refused": whether the library opens it
  *
- * When files may be made anew is said in golden.c. The last commands are for tests/interop, where a second reader,
- * written from docs/format.md, is held against the library. */
+ * golden.c says when files may be remade. The commands after --make are for tests/interop, where a second reader,
+ * written from docs/format.md, is compared with the library. */
 #include <kith/kith.h>
 
 #include "check.h"
@@ -21,15 +21,15 @@
 
 enum {
     KEY_BYTES_MAX = 256,
-    LONG_KEY = 5, /* a byte string whose length takes two bytes of LEB128 */
+    LONG_KEY = 5, /* index of a byte string whose length needs two bytes of LEB128 */
     LONG_KEY_BYTES = 200,
 };
 
 /* Offsets in a header. */
 enum {
     BODY_BYTES_AT = 96,
-    BUCKETS_AT = 104 + 8 * 4,
-    OPTION_B_AT = 104 + 8 * 5 + 2,
+    BUCKETS_AT = 104 + 8 * 5,
+    OPTION_B_AT = 104 + 8 * 6 + 2,
     BODY_CHECKSUM_AT = 176,
     HEADER_CHECKSUM_AT = 184,
 };
@@ -42,36 +42,46 @@ typedef struct table_case {
     unsigned key_bytes;
     const char *options;
     kith_family_id family;
+    unsigned independence;
     uint64_t capacity;
     uint64_t keys; /* see fill() */
-    bool kept;     /* as a file in this folder; the others are made when tests/interop asks for them */
+    bool kept;     /* is a file in this folder; the others are created for tests/interop */
 } table_case;
 
-/* Kept: images of each size of keys, entries of a table with and without lengths, and a bitset; small. Not kept: what
- * takes many keys to reach (several checksums, four functions at a high load) and more values of the options. The
- * second reader knows the functions of the families 0 and 1 only: the last table shows that it says so. */
+/* Kept as files, all small: an image for each key size, entries with and without lengths, and a bitset. Not kept:
+ * what takes many keys to reach (several checksums, four functions at a high load), more values of the options, and
+ * the families with a proved independence, whose functions the second reader draws from the description in
+ * docs/format.md. */
 static const table_case CASES[] = {
-    {"table-words", "cuckoo", 8, NULL, KITH_FAMILY_XXH3, 70, 70, true},
-    {"table-pairs", "cuckoo", 16, "d=3 b=2 layout=two", KITH_FAMILY_SIPHASH, 40, 40, true},
-    {"table-ints", "cuckoo", 4, NULL, KITH_FAMILY_XXH3, 0, 50, true},
-    {"table-strings", "cuckoo", 0, NULL, KITH_FAMILY_XXH3, 0, 40, true},
-    {"table-probe", "probe", 8, "sequence=linear load=60", KITH_FAMILY_TABULATION, 20, 30, true},
-    {"table-bitset", "bitset", 4, "universe=5000", KITH_FAMILY_XXH3, 0, 60, true},
-    {"table-large-words", "cuckoo", 8, NULL, KITH_FAMILY_SIPHASH, 20000, 20000, false},
-    {"table-large-pairs", "cuckoo", 16, "load=97", KITH_FAMILY_XXH3, 5000, 5000, false},
-    {"table-large-strings", "cuckoo", 0, "layout=two", KITH_FAMILY_SIPHASH, 0, 3000, false},
-    {"table-b1", "cuckoo", 8, "b=1", KITH_FAMILY_XXH3, 300, 300, false},
-    {"table-b1-two", "cuckoo", 4, "b=1 layout=two insert=search", KITH_FAMILY_SIPHASH, 300, 300, false},
-    {"table-d3-b3", "cuckoo", 8, "d=3 b=3 load=95", KITH_FAMILY_XXH3, 1000, 1000, false},
-    {"table-d4-b1", "cuckoo", 16, "d=4 b=1 insert=walk load=93", KITH_FAMILY_SIPHASH, 1000, 1000, false},
-    {"table-d4-two", "cuckoo", 4, "d=4 b=2 layout=two load=96", KITH_FAMILY_XXH3, 1000, 1000, false},
-    {"table-b8", "cuckoo", 4, "b=8 load=98", KITH_FAMILY_SIPHASH, 1000, 1000, false},
-    {"table-none", "cuckoo", 8, NULL, KITH_FAMILY_XXH3, 0, 0, false},
-    {"table-probe-strings", "probe", 0, "sequence=double grow=no", KITH_FAMILY_XXH3, 100, 100, false},
-    {"table-chain", "chain", 16, "load=300", KITH_FAMILY_POLYNOMIAL, 100, 100, false},
-    {"table-list", "list", 0, NULL, KITH_FAMILY_XXH3, 0, 30, false},
-    {"table-bitset-words", "bitset", 8, NULL, KITH_FAMILY_XXH3, 100, 300, false},
-    {"table-polynomial", "cuckoo", 8, NULL, KITH_FAMILY_POLYNOMIAL, 100, 100, false},
+    {"table-words", "cuckoo", 8, NULL, KITH_FAMILY_XXH3, 0, 70, 70, true},
+    {"table-pairs", "cuckoo", 16, "d=3 b=2 layout=two", KITH_FAMILY_SIPHASH, 0, 40, 40, true},
+    {"table-ints", "cuckoo", 4, NULL, KITH_FAMILY_XXH3, 0, 0, 50, true},
+    {"table-strings", "cuckoo", 0, NULL, KITH_FAMILY_XXH3, 0, 0, 40, true},
+    {"table-probe", "probe", 8, "sequence=linear load=60", KITH_FAMILY_TABULATION, 0, 20, 30, true},
+    {"table-bitset", "bitset", 4, "universe=5000", KITH_FAMILY_XXH3, 0, 0, 60, true},
+    {"table-large-words", "cuckoo", 8, NULL, KITH_FAMILY_SIPHASH, 0, 20000, 20000, false},
+    {"table-large-pairs", "cuckoo", 16, "load=97", KITH_FAMILY_XXH3, 0, 5000, 5000, false},
+    {"table-large-strings", "cuckoo", 0, "layout=two", KITH_FAMILY_SIPHASH, 0, 0, 3000, false},
+    {"table-b1", "cuckoo", 8, "b=1", KITH_FAMILY_XXH3, 0, 300, 300, false},
+    {"table-b1-two", "cuckoo", 4, "b=1 layout=two insert=search", KITH_FAMILY_SIPHASH, 0, 300, 300, false},
+    {"table-d3-b3", "cuckoo", 8, "d=3 b=3 load=95", KITH_FAMILY_XXH3, 0, 1000, 1000, false},
+    {"table-d4-b1", "cuckoo", 16, "d=4 b=1 insert=walk load=93", KITH_FAMILY_SIPHASH, 0, 1000, 1000, false},
+    {"table-d4-two", "cuckoo", 4, "d=4 b=2 layout=two load=96", KITH_FAMILY_XXH3, 0, 1000, 1000, false},
+    {"table-b8", "cuckoo", 4, "b=8 load=98", KITH_FAMILY_SIPHASH, 0, 1000, 1000, false},
+    {"table-none", "cuckoo", 8, NULL, KITH_FAMILY_XXH3, 0, 0, 0, false},
+    {"table-probe-strings", "probe", 0, "sequence=double grow=no", KITH_FAMILY_XXH3, 0, 100, 100, false},
+    {"table-chain", "chain", 16, "load=300", KITH_FAMILY_POLYNOMIAL, 0, 100, 100, false},
+    {"table-list", "list", 0, NULL, KITH_FAMILY_XXH3, 0, 0, 30, false},
+    {"table-bitset-words", "bitset", 8, NULL, KITH_FAMILY_XXH3, 0, 100, 300, false},
+    {"table-polynomial", "cuckoo", 8, NULL, KITH_FAMILY_POLYNOMIAL, 0, 300, 300, false},
+    {"table-polynomial-ints", "cuckoo", 4, "d=4 b=2 load=95", KITH_FAMILY_POLYNOMIAL, 64, 300, 300, false},
+    {"table-polynomial-pairs", "cuckoo", 16, "d=3 layout=two", KITH_FAMILY_POLYNOMIAL, 5, 0, 300, false},
+    {"table-tabulation", "cuckoo", 8, "d=3 b=2", KITH_FAMILY_TABULATION, 0, 300, 300, false},
+    {"table-tabulation-ints", "cuckoo", 4, "b=1", KITH_FAMILY_TABULATION, 0, 300, 300, false},
+    {"table-tabulation-pairs", "cuckoo", 16, "d=4 b=1 load=93", KITH_FAMILY_TABULATION, 0, 300, 300, false},
+    {"table-multiply-shift", "cuckoo", 8, "d=4 b=2", KITH_FAMILY_MULTIPLY_SHIFT, 0, 300, 300, false},
+    {"table-multiply-shift-ints", "cuckoo", 4, "layout=two", KITH_FAMILY_MULTIPLY_SHIFT, 0, 0, 300, false},
+    {"table-multiply-shift-pairs", "cuckoo", 16, "b=1", KITH_FAMILY_MULTIPLY_SHIFT, 0, 300, 300, false},
 };
 #define CASE_COUNT (sizeof CASES / sizeof *CASES)
 #define EACH_CASE(c) for (const table_case *c = CASES; c < CASES + CASE_COUNT; c++)
@@ -92,8 +102,10 @@ static bool is_image(const table_case *c) {
     return strcmp(c->kind, "cuckoo") == 0 && c->key_bytes != 0;
 }
 
-/* Key i: the empty string, a long one, key-i; or an integer, of which only 8 bytes count up: 0 is a key like any other, and
- * with the value 0 its record is that of a free slot. */
+/* Key i of a table of byte strings: key 0 is empty, key LONG_KEY is long, the others are "key-i". Keys of fixed size
+ * are integers made from i. Key 0 is all zeros, and with its value 0 its record looks like that of a free slot.
+ * Images with a family of proved independence get keys that use all 64 bits, so that a polynomial also meets words
+ * above its prime. */
 static size_t key_of(const table_case *c, uint64_t i, uint8_t key[KEY_BYTES_MAX]) {
     memset(key, 'x', KEY_BYTES_MAX);
     if (c->key_bytes == 0) {
@@ -101,19 +113,20 @@ static size_t key_of(const table_case *c, uint64_t i, uint8_t key[KEY_BYTES_MAX]
             return i == 0 ? 0 : LONG_KEY_BYTES;
         return (size_t)snprintf((char *)key, KEY_BYTES_MAX, "key-%" PRIu64, i);
     }
-    uint64_t low = is_bitset(c) ? i * 37 : c->key_bytes == 4 ? (uint32_t)i * 0x9e3779b1u : i;
+    bool mixed = is_image(c) && c->family > KITH_FAMILY_SIPHASH;
+    uint64_t low = is_bitset(c) ? i * 37 : c->key_bytes == 4 ? (uint32_t)i * 0x9e3779b1u : mixed ? kithi_mix(i) : i;
     uint64_t high = c->key_bytes == 16 && i != 0 ? kithi_word(i, 0) : 0;
     for (unsigned byte = 0; byte < c->key_bytes; byte++)
         key[byte] = (uint8_t)((byte < 8 ? low : high) >> (8 * (byte % 8)));
     return c->key_bytes;
 }
 
-/* Of all lengths from 0 to 64 bits. */
+/* Values of all lengths from 0 to 64 bits. */
 static uint64_t value_of(const table_case *c, uint64_t i) {
     return is_bitset(c) || i == 0 ? 0 : i == 1 ? UINT64_MAX : kithi_word(i, 0) >> (i % 64);
 }
 
-/* Keys 3, 8, 13, … go again, and every second of them comes back. */
+/* fill() removes keys 3, 8, 13, … and puts every second of them back. */
 static bool is_in(const table_case *c, uint64_t i) {
     return i < c->keys && i % 10 != 8;
 }
@@ -123,7 +136,8 @@ static void put(const table_case *c, kith_table *table, uint64_t i, uint64_t val
     CHECK_OK(kith_table_put(table, key, key_of(c, i, key), value, NULL));
 }
 
-/* Puts the keys in order, every seventh first with another value; then see is_in. */
+/* Puts the keys in order, every seventh first with another value, then removes some keys and puts some of these
+ * back. */
 static void fill(const table_case *c, kith_table *table) {
     uint8_t key[KEY_BYTES_MAX];
     for (uint64_t i = 0; i < c->keys; i++)
@@ -143,6 +157,7 @@ static kith_table *make(const table_case *c) {
     spec.capacity = c->capacity;
     spec.options = c->options;
     spec.family = c->family;
+    spec.independence = c->independence;
     spec.seed = 1;
     kith_table *table;
     CHECK_OK(kith_table_create(&spec, &table));
@@ -156,8 +171,8 @@ static void save(const table_case *c, const char *path) {
     kith_table_free(table);
 }
 
-/* Every key that was ever in, and as many that never were. */
-static uint64_t looked_at(const table_case *c) {
+/* The number of keys to look up: all keys that were ever in the table, and as many that never were. */
+static uint64_t lookup_count(const table_case *c) {
     return 2 * c->keys + 10;
 }
 
@@ -168,12 +183,12 @@ static void check_answers(const table_case *c, const char *path, unsigned flags)
         CHECK_FAIL("%s: %s", path, kith_status_text(status));
     CHECK(strcmp(kith_table_kind_name(table), c->kind) == 0);
     uint64_t count = 0;
-    for (uint64_t i = 0; i < looked_at(c); i++) {
+    for (uint64_t i = 0; i < lookup_count(c); i++) {
         uint8_t key[KEY_BYTES_MAX];
         uint64_t value = 0;
         bool found = kith_table_get(table, key, key_of(c, i, key), &value);
         if (found != is_in(c, i) || (found && value != value_of(c, i)))
-            CHECK_FAIL("%s: key %" PRIu64 " is %s, with the value %" PRIu64, path, i, found ? "in" : "not in", value);
+            CHECK_FAIL("%s: key %" PRIu64 " is %s, value %" PRIu64, path, i, found ? "present" : "absent", value);
         count += found;
     }
     CHECK_EQ_U64(kith_table_count(table), count);
@@ -215,8 +230,7 @@ TEST(tables_that_are_not_kept_open_and_have_every_key_and_no_other) {
     }
 }
 
-/* A file is a whole table again: what is saved of it is the same file, where the bytes do not depend on the order in
- * which entries came. */
+/* Opening and saving an image must give the same file. (Entries may be saved in another order.) */
 TEST(images_saved_again_are_the_same_bytes) {
     EACH_KEPT(c) {
         if (!is_image(c))
@@ -235,7 +249,7 @@ TEST(images_saved_again_are_the_same_bytes) {
     }
 }
 
-/* Images in which every key lies in its first bucket would say nothing about the others. */
+/* If every key were in its first bucket, the images would not test the other buckets. */
 TEST(golden_images_have_marks) {
     EACH_KEPT(c) {
         if (!is_image(c))
@@ -262,7 +276,7 @@ static void print_key(const uint8_t *key, size_t key_bytes) {
 
 static void print_expected(const table_case *c) {
     uint8_t key[KEY_BYTES_MAX];
-    for (uint64_t i = 0; i < looked_at(c); i++) {
+    for (uint64_t i = 0; i < lookup_count(c); i++) {
         print_key(key, key_of(c, i, key));
         if (is_in(c, i))
             printf(" %" PRIu64 "\n", value_of(c, i));
@@ -270,7 +284,7 @@ static void print_expected(const table_case *c) {
             puts(" no");
     }
     memset(key, 0, sizeof key);
-    print_key(key, c->key_bytes + 1); /* of a size that no key has; or a zero */
+    print_key(key, c->key_bytes + 1); /* a size that no key has; for byte strings: one zero byte */
     puts(" no");
 }
 
@@ -279,7 +293,8 @@ static void store64(char *at, uint64_t value) {
         at[i] = (char)(value >> (8 * i));
 }
 
-/* What whoever can write a file can do; the header may lie about the length of the body. */
+/* Recomputes all checksums, as an attacker can. The body's size is an argument because the header may have been
+ * changed. */
 static void seal(text *file, size_t body_bytes) {
     size_t part = KITHI_CHECKED_BYTES, parts = (body_bytes + part - 1) / part;
     char *body = file->at + HEADER_BYTES, *checksums = body + body_bytes;
@@ -331,7 +346,7 @@ int main(int argc, char **argv) {
     if (setjmp(check_exit) != 0)
         return 1;
     if (!run_command(argc, argv)) {
-        fprintf(stderr, "golden_tables: no such command or table; see the head of tables.c\n");
+        fprintf(stderr, "golden_tables: no such command or table; see the comment at the top of tables.c\n");
         return 2;
     }
     return fflush(stdout) != 0;

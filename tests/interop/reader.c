@@ -10,7 +10,7 @@
  * and uses the names of the document.
  *
  * Exit status: 0 all keys were looked up; 1 the file is refused (standard error says why); 2 wrong usage, no memory or
- * no such file; 3 the document does not describe the hash functions of this file. */
+ * no such file. */
 #include "reader.h"
 
 #include <inttypes.h>
@@ -33,11 +33,6 @@ static _Noreturn void refuse(const char *why) {
 void require(bool holds, const char *why) {
     if (!holds)
         refuse(why);
-}
-
-_Noreturn void cannot(const char *what) {
-    fprintf(stderr, "reader: cannot: %s\n", what);
-    exit(3);
 }
 
 _Noreturn void fail(const char *what) {
@@ -465,7 +460,7 @@ static void verify_header(const uint8_t *block, const filter *f) {
 
     static const uint8_t used[] = {
         [BLOOM] = 0x83,  [BLOCKED] = 0x83, [COUNTING] = 0x83, [CUCKOO] = 0x1f,          [OVERLAP] = 0x07,
-        [LAYERS] = 0x0f, [IMAGE] = 0x7f,   [ENTRIES] = 0x3f,  [BLOCKED_COUNTING] = 0x83};
+        [LAYERS] = 0x0f, [IMAGE] = 0xff,   [ENTRIES] = 0x3f,  [BLOCKED_COUNTING] = 0x83};
     for (unsigned i = 0; i < PARAMETERS; i++)
         require((used[f->kind] >> i & 1) != 0 || f->parameter[i] == 0, "an unused parameter is not 0");
 }

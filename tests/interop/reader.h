@@ -24,9 +24,8 @@ typedef struct filter {
     const uint8_t *body;
 } filter;
 
-/* These end the program: the file is refused unless it holds; the document does not say how; all else. */
+/* Both end the program: require() with exit status 1, the file is refused, unless `holds`; fail() with 2, any other error. */
 void require(bool holds, const char *why);
-_Noreturn void cannot(const char *what);
 _Noreturn void fail(const char *what);
 
 uint64_t load(const uint8_t *at, unsigned bytes);

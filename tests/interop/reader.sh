@@ -1,8 +1,9 @@
 #!/bin/sh
-# The reader written from docs/format.md against the library, over every golden file and over larger ones made here.
-# Filters: both say yes for every member, for the pinned false positives, and the same for 2000 absent keys. Tables: the
-# reader has every key with its value and no other, and where a bit of a table is changed and the file sealed again, it
-# refuses what the library refuses and opens what it opens. The reader refuses damaged files.
+# Compares the reader that was written from docs/format.md with the library, on every golden file and on larger files
+# that are created here. Filters: both must say yes for every member and for the pinned false positives, and must agree
+# on 2000 absent keys. Tables: the reader must find every key with its value, and no other key. If a bit of a table is
+# changed and the checksums are recomputed, the reader must refuse or open the file just as the library does. It must
+# refuse damaged files.
 # usage: reader.sh GOLDEN GOLDEN_TABLES READER GOLDEN_FOLDER   in a folder where it may write.
 set -eu
 golden=$1 tables=$2 reader=$3 folder=$4
@@ -11,21 +12,21 @@ trap 'rm -rf "$work"' EXIT
 
 fail() { echo "FAILED: $*" >&2; exit 1; }
 
-# Every line of the file is a yes.
+# Fails unless every line of the file is "yes".
 all_yes() { # FILE WHAT
-  [ -s "$1" ] || fail "$2: no answers"
-  if grep -qvx yes "$1"; then fail "$2: line $(grep -nvxm1 yes "$1" | cut -d: -f1) is a no"; fi
+  [ -s "$1" ] || fail "$2: no output"
+  if grep -qvx yes "$1"; then fail "$2: line $(grep -nvxm1 yes "$1" | cut -d: -f1) is not yes"; fi
 }
 
 compare() { # NAME FILE
   "$golden" --members "$1" >"$work/members"
   "$reader" "$2" <"$work/members" >"$work/by_reader"
   all_yes "$work/by_reader" "$1: members by the reader"
-  [ "$(wc -l <"$work/members")" -eq "$(wc -l <"$work/by_reader")" ] || fail "$1: a key without an answer"
+  [ "$(wc -l <"$work/members")" -eq "$(wc -l <"$work/by_reader")" ] || fail "$1: not one line per key"
 
   "$golden" --answers "$2" <"$work/absent" >"$work/by_library"
   "$reader" "$2" <"$work/absent" >"$work/by_reader"
-  [ "$(wc -l <"$work/by_library")" -eq 2000 ] || fail "$1: the library gave not 2000 answers"
+  [ "$(wc -l <"$work/by_library")" -eq 2000 ] || fail "$1: the library did not print 2000 lines"
   cmp "$work/by_library" "$work/by_reader" >&2 || fail "$1: the reader and the library disagree"
   echo "ok      $1: $(wc -l <"$work/members") members, $(grep -c yes "$work/by_reader") of 2000 absent keys yes"
 }
@@ -34,11 +35,12 @@ compare_table() { # NAME FILE
   "$tables" --expected "$1" >"$work/expected"
   cut -d ' ' -f 1 "$work/expected" | "$reader" "$2" >"$work/by_reader"
   cut -d ' ' -f 2 "$work/expected" >"$work/answers"
-  cmp "$work/answers" "$work/by_reader" >&2 || fail "$1: the reader has other keys or values"
-  echo "ok      $1: $(grep -vc no "$work/by_reader") keys in, $(grep -c no "$work/by_reader") not"
+  cmp "$work/answers" "$work/by_reader" >&2 || fail "$1: the reader finds other keys or values"
+  echo "ok      $1: $(grep -vc no "$work/by_reader") keys present, $(grep -c no "$work/by_reader") absent"
 }
 
-# The library and the reader are of one opinion on a file with one bit changed and checksums that are right.
+# Changes one bit of a file and recomputes the checksums. The library and the reader must both open it or both refuse
+# it.
 tamper() { # NAME FILE OFFSET BIT
   verdict=$("$tables" --tamper "$2" "$3" "$4" "$work/tampered.kith")
   status=0
@@ -50,15 +52,16 @@ tamper() { # NAME FILE OFFSET BIT
   esac
 }
 
-# Of the header and the first line of the body, where entries have their options: a bit of the first two bytes and of the last
-# one of each u64, and of all options of an image; not of checksums, nor of the high bytes of the capacity, which ask for
-# memory. Of the rest of the body: of every 29th byte.
+# Tampers with many bits, one per file. In the header and the first 64 bytes of the body, where entries have their
+# options: a bit of the first two bytes and of the last byte of each u64, and of all option bytes of an image; but not
+# of checksums, nor of the high byte of the capacity, which would ask for too much memory. In the rest of the body: a
+# bit of every 29th byte.
 tamper_all() { # NAME FILE BYTES
   opened=0 refused=0 offset=8
   while [ $offset -lt 256 ]; do
     case $offset,$((offset % 8)) in
     71,* | 17[6-9],* | 18?,* | 19[01],*) ;;
-    14[4-9],* | *,[017]) tamper "$1" "$2" $offset $((offset % 7)) ;;
+    15[2-7],* | *,[017]) tamper "$1" "$2" $offset $((offset % 7)) ;;
     esac
     offset=$((offset + 1))
   done
@@ -66,17 +69,18 @@ tamper_all() { # NAME FILE BYTES
     tamper "$1" "$2" $offset $((offset % 7))
     offset=$((offset + 29))
   done
-  [ $opened -ge 5 ] && [ $refused -ge 50 ] || fail "$1: of the tampered files $opened opened, $refused were refused"
-  echo "ok      $1: of the tampered files $opened opened, $refused were refused, by both"
+  [ $opened -ge 5 ] && [ $refused -ge 50 ] || fail "$1: only $opened tampered files opened, $refused refused"
+  echo "ok      $1: both open $opened tampered files and refuse $refused"
 }
 
-refused() { # WHAT: the file $work/damaged
+# Fails unless the reader refuses the file $work/damaged.
+refused() { # WHAT
   status=0
   "$reader" "$work/damaged" </dev/null 2>/dev/null || status=$?
   [ "$status" -eq 1 ] || fail "$1: exit status $status instead of 1"
 }
 
-# Another value for the byte at an offset.
+# Copies a file to $work/damaged and changes the byte at an offset.
 damage() { # FILE OFFSET
   cp "$1" "$work/damaged"
   chmod u+w "$work/damaged"
@@ -104,7 +108,7 @@ for file in "$folder"/*.kith; do
     files=$((files + 1))
     compare "$name" "$file"
     awk -v file="$name.kith" '$1 == file { print $2 }' "$folder/answers.txt" >"$work/pinned"
-    [ "$(wc -l <"$work/pinned")" -eq 10 ] || fail "$name: answers.txt has not ten answers for it"
+    [ "$(wc -l <"$work/pinned")" -eq 10 ] || fail "$name: answers.txt does not have ten lines for it"
     "$reader" "$file" <"$work/pinned" >"$work/by_reader"
     all_yes "$work/by_reader" "$name: pinned false positives by the reader"
     ;;
@@ -123,7 +127,7 @@ for file in "$folder"/*.kith; do
 done
 [ $files -ge 10 ] && [ $table_files -ge 6 ] || fail "only $files golden filters and $table_files tables in $folder"
 
-# Layers that claim more than they have: both refuse them, and both open the file when nothing was forged.
+# Both must refuse a file whose layers claim more than they have, and both must open it when nothing was forged.
 for what in nothing capacities capacity rate; do
   verdict=$("$golden" --forge $what "$folder/layers.kith" "$work/forged.kith")
   status=0
@@ -141,9 +145,5 @@ done
 
 for name in $("$tables" --list-made); do
   "$tables" --save "$name" "$work/made.kith"
-  [ "$name" = table-polynomial ] || compare_table "$name" "$work/made.kith"
+  compare_table "$name" "$work/made.kith"
 done
-"$tables" --save table-polynomial "$work/made.kith"
-status=0
-"$reader" "$work/made.kith" </dev/null 2>"$work/why" || status=$?
-[ $status -eq 3 ] && grep -q cannot "$work/why" || fail "a family that is not in the document: exit status $status"

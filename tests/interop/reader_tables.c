@@ -1,5 +1,6 @@
-/* reader_tables: tables for the reader, from "Kinds 32 and 33" of docs/format.md and from nothing else. A key of an image is
- * looked for where the document places it, by mark, bucket and tag: a scan would find keys in places that are wrong. */
+/* reader_tables: the part of the reader for tables, written from "Kinds 32 and 33" of docs/format.md and from
+ * nothing else. It looks up a key of an image by mark, bucket and tag, as the document says. A scan of all slots
+ * would also find keys that are stored in the wrong slot. */
 #include "reader.h"
 
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 enum { XXH3, SIPHASH, POLYNOMIAL, TABULATION, MULTIPLY_SHIFT };
 enum { TABLE_CUCKOO = 1, TABLE_PROBE, TABLE_CHAIN, TABLE_BITSET, TABLE_LIST };
 enum { OPTIONS = 8, BUCKETS_OF_A_KEY = 4 };
+#define P (((uint64_t)1 << 61) - 1)
 
 static bool within(uint64_t value, uint64_t least, uint64_t most) {
     return value >= least && value <= most;
@@ -35,16 +37,15 @@ static void verify_cuckoo_options(const uint64_t *option) {
 /* ---- kind 32, image ---- */
 
 typedef struct image {
-    unsigned key_bytes, record_bytes, family, layout, d, b;
-    uint64_t buckets, slots;
+    unsigned key_bytes, record_bytes, family, coefficients, layout, d, b;
+    uint64_t buckets, slots, seed;
     const uint8_t *records, *tags;
-    uint64_t word[4]; /* of function 0, from word 1 on; word[0] is not used */
 } image;
 
-/* The places that a key has. */
+/* Where a key may be. */
 typedef struct places {
     uint64_t bucket[BUCKETS_OF_A_KEY];
-    unsigned tag, mark; /* mark: the class, which tag byte of bucket 0 has the mark */
+    unsigned tag, mark; /* mark: the key's class, the index of the tag byte of bucket 0 that has its mark */
 } places;
 
 static image image_of(const filter *f) {
@@ -52,40 +53,97 @@ static image image_of(const filter *f) {
     image t = {.key_bytes = (unsigned)p[0],
                .record_bytes = p[0] == 16 ? 24 : 16,
                .family = (unsigned)p[1],
-               .layout = p[5] & 0xff,
-               .d = p[5] >> 8 & 0xff,
-               .b = p[5] >> 16 & 0xff,
-               .buckets = p[4],
+               .coefficients = p[2] == 0 ? 2 : (unsigned)p[2],
+               .layout = p[6] & 0xff,
+               .d = p[6] >> 8 & 0xff,
+               .b = p[6] >> 16 & 0xff,
+               .buckets = p[5],
+               .seed = p[7],
                .records = f->body};
     t.slots = t.buckets * t.b;
     t.tags = t.records + t.slots * t.record_bytes;
-    uint64_t s = mix(p[6] + GOLDEN_RATIO);
-    for (unsigned j = 1; j <= 3; j++)
-        t.word[j] = mix(s + j * GOLDEN_RATIO);
     return t;
 }
 
-static uint64_t value_of_function_0(const image *t, const uint8_t *key) {
+/* ---- hash functions; s is the seed that a function is drawn from ---- */
+
+/* w(j) of the document. */
+static uint64_t drawn(uint64_t s, uint64_t j) {
+    return mix(s + j * GOLDEN_RATIO);
+}
+
+/* a * b mod P by doubling and adding. */
+static uint64_t multiply_mod_p(uint64_t a, uint64_t b) {
+    uint64_t product = 0;
+    for (; b != 0; b >>= 1) {
+        if ((b & 1) != 0)
+            product = (product + a) % P;
+        a = 2 * a % P;
+    }
+    return product;
+}
+
+static uint64_t polynomial(uint64_t s, unsigned k, uint64_t x) {
+    uint64_t value = 0, j = 2;
+    x %= P;
+    for (unsigned taken = 0; taken < k; j++) {
+        uint64_t coefficient = drawn(s, j) >> 3;
+        if (coefficient == P)
+            continue;
+        value = (multiply_mod_p(value, x) + coefficient) % P;
+        taken++;
+    }
+    return 8 * value;
+}
+
+static uint64_t tabulation(uint64_t s, uint64_t x) {
+    uint64_t value = 0;
+    for (unsigned i = 0; i < 8; i++)
+        value ^= drawn(s, 2 + 256 * i + (x >> (8 * i) & 0xff));
+    return value;
+}
+
+static uint64_t multiply_shift(uint64_t s, uint64_t x) {
+    uint64_t a0 = drawn(s, 2), a1 = drawn(s, 3), b0 = drawn(s, 4), b1 = drawn(s, 5);
+    uint64_t low = a0 * x + b0, carry = low < b0;
+    return hi(a0, x) + a1 * x + b1 + carry;
+}
+
+/* The value of function i for a key. */
+static uint64_t value_of(const image *t, unsigned i, const uint8_t *key) {
+    uint64_t s = drawn(t->seed, i + 1), x = t->key_bytes == 16 ? 0 : load(key, t->key_bytes);
     uint8_t padded[16] = {0};
     size_t bytes = t->key_bytes == 16 ? 16 : 8;
     memcpy(padded, key, t->key_bytes);
+    if (t->family == XXH3)
+        return XXH3_64bits_withSeed(padded, bytes, bytes == 16 ? drawn(s, 1) : drawn(s, 2));
     if (t->family == SIPHASH)
-        return siphash_2_4(t->word[2], t->word[3], padded, bytes);
-    return XXH3_64bits_withSeed(padded, bytes, bytes == 16 ? t->word[1] : t->word[2]);
+        return siphash_2_4(drawn(s, 2), drawn(s, 3), padded, bytes);
+    if (t->key_bytes == 16 || (t->family == POLYNOMIAL && x >= P))
+        x = XXH3_64bits_withSeed(key, t->key_bytes, drawn(s, 1));
+    return t->family == POLYNOMIAL   ? polynomial(s, t->coefficients, x)
+           : t->family == TABULATION ? tabulation(s, x)
+                                     : multiply_shift(s, x);
 }
 
 static places places_of(const image *t, const uint8_t *key) {
-    uint64_t v = value_of_function_0(t, key);
-    places at = {.tag = v % 128 == 0 ? 1 : v % 128, .mark = (unsigned)((v >> 7) % 8) * t->b >> 3};
+    bool one_function = t->family == XXH3 || t->family == SIPHASH;
+    uint64_t v = value_of(t, 0, key), low = one_function ? v : mix(v);
+    places at = {.tag = low % 128 == 0 ? 1 : low % 128, .mark = (unsigned)((low >> 7) % 8) * t->b >> 3};
     for (unsigned i = 0; i < t->d; i++) {
-        uint64_t x = i == 0 ? v : i == 1 ? rotate(v, 27) : mix(v + (i + 1) * GOLDEN_RATIO);
+        uint64_t x = i == 0          ? v
+                     : !one_function ? value_of(t, i, key)
+                     : i == 1        ? rotate(v, 27)
+                                     : mix(v + (i + 1) * GOLDEN_RATIO);
         uint64_t part = t->buckets / t->d;
         at.bucket[i] = t->layout == 0 ? hi(x, t->buckets) : i * part + hi(x, part);
     }
     return at;
 }
 
-/* The slot of bucket that has the key; `slots` when none has. */
+/* ---- slots ---- */
+
+/* Returns the slot of a bucket that has the key, or `slots` if none has. */
 static uint64_t slot_in(const image *t, uint64_t bucket, unsigned tag, const uint8_t *key) {
     for (uint64_t slot = bucket * t->b; slot < (bucket + 1) * t->b; slot++)
         if ((t->tags[slot] & 0x7f) == tag && memcmp(t->records + slot * t->record_bytes, key, t->key_bytes) == 0)
@@ -114,10 +172,10 @@ bool image_get(const filter *f, const uint8_t *key, size_t key_bytes, uint64_t *
 }
 
 static uint64_t image_body_bytes(const filter *f) {
-    uint64_t option[5], buckets = f->parameter[4];
-    require(f->parameter[5] >> 40 == 0, "an unused byte of the options is not 0");
+    uint64_t option[5], buckets = f->parameter[5];
+    require(f->parameter[6] >> 40 == 0, "an unused byte of the options is not 0");
     for (unsigned i = 0; i < 5; i++)
-        option[i] = f->parameter[5] >> (8 * i) & 0xff;
+        option[i] = f->parameter[6] >> (8 * i) & 0xff;
     verify_cuckoo_options(option);
     require(within(buckets, 4, (uint64_t)1 << 56) && buckets % option[1] == 0, "buckets out of range");
     uint64_t slot_bytes = (f->parameter[0] == 16 ? 24 : 16) + 1;
@@ -126,26 +184,25 @@ static uint64_t image_body_bytes(const filter *f) {
 
 void image_verify(const filter *f) {
     verify_common(f);
+    require(f->parameter[4] == TABLE_CUCKOO, "an image of a kind of table that has none");
     require(image_body_bytes(f) == f->body_bytes, "the body's length is not what the parameters give");
     image t = image_of(f);
     uint64_t used = 0, tags_end = t.slots * (t.record_bytes + 1);
-    require(all_zero(f->body + tags_end, f->body_bytes - tags_end), "a byte behind the last tag is not 0");
+    require(all_zero(f->body + tags_end, f->body_bytes - tags_end), "a byte after the last tag is not 0");
     for (uint64_t slot = 0; slot < t.slots; slot++) {
         const uint8_t *record = t.records + slot * t.record_bytes;
         bool in_use = (t.tags[slot] & 0x7f) != 0;
         require(in_use || all_zero(record, t.record_bytes), "the record of a free slot is not 0");
-        require(t.key_bytes != 4 || all_zero(record + 4, 4), "a byte behind a key of 4 bytes is not 0");
+        require(t.key_bytes != 4 || all_zero(record + 4, 4), "a byte after a key of 4 bytes is not 0");
         used += in_use;
     }
     require(used == f->count, "count is not the number of slots in use");
-    if (t.family > SIPHASH)
-        cannot("the functions of this family are not in the document");
     for (uint64_t slot = 0; slot < t.slots; slot++) {
         if ((t.tags[slot] & 0x7f) == 0)
             continue;
-        /* A key has one slot where look-up finds it, so this finds a second one too. */
+        /* A lookup finds only one slot for a key, so this also detects a key that is stored twice. */
         require(slot_of(&t, t.records + slot * t.record_bytes) == slot,
-                "a key is not in its buckets, has another tag or no mark, or is in twice");
+                "a key is not in its buckets, has a wrong tag or no mark, or is stored twice");
     }
 }
 
@@ -159,12 +216,12 @@ typedef struct entry {
 static uint64_t take_leb128(const uint8_t **at, const uint8_t *end) {
     uint64_t value = 0;
     for (unsigned shift = 0;; shift += 7) {
-        require(*at < end, "an entry reaches past the end of the entries");
+        require(*at < end, "an entry extends beyond the end of the entries");
         uint8_t byte = *(*at)++;
         require(shift < 63 || byte <= 1, "a LEB128 has more than 64 bits");
         value |= (uint64_t)(byte & 0x7f) << shift;
         if (byte < 0x80) {
-            require(shift == 0 || byte != 0, "a LEB128 is longer than need be");
+            require(shift == 0 || byte != 0, "a LEB128 is not in its shortest form");
             return value;
         }
     }
@@ -175,7 +232,7 @@ static entry take_entry(const filter *f, const uint8_t **at, const uint8_t *end)
     if (e.key_bytes == 0)
         e.key_bytes = take_leb128(at, end);
     require(e.key_bytes <= (uint64_t)1 << 32, "a key is too long");
-    require(e.key_bytes <= (uint64_t)(end - *at), "an entry reaches past the end of the entries");
+    require(e.key_bytes <= (uint64_t)(end - *at), "an entry extends beyond the end of the entries");
     e.key = *at;
     *at += e.key_bytes;
     e.value = take_leb128(at, end);
@@ -204,7 +261,7 @@ static void verify_options(const filter *f) {
     case TABLE_BITSET:
         require(key_bytes == 4 || key_bytes == 8, "key bytes out of range");
         require(within(option[0], 1, (uint64_t)1 << (key_bytes == 4 ? 32 : 40)), "universe out of range");
-        require(f->capacity <= option[0], "capacity past the universe");
+        require(f->capacity <= option[0], "capacity larger than the universe");
         break;
     default:
         break;
@@ -226,9 +283,9 @@ void entries_verify(const filter *f) {
             "the body's length is not what the parameters give");
     verify_options(f);
     const uint8_t *at = f->body + options_bytes, *end = at + entries_bytes;
-    require(all_zero(end, f->body_bytes - options_bytes - entries_bytes), "a byte behind the last entry is not 0");
+    require(all_zero(end, f->body_bytes - options_bytes - entries_bytes), "a byte after the last entry is not 0");
 
-    require(f->count <= entries_bytes, "more keys than there are bytes"); /* an entry has one at least */
+    require(f->count <= entries_bytes, "more keys than there are bytes"); /* an entry has at least one byte */
     entry *entries = calloc((size_t)f->count + 1, sizeof *entries);
     if (entries == NULL)
         fail("no memory");
@@ -236,12 +293,12 @@ void entries_verify(const filter *f) {
         entries[i] = take_entry(f, &at, end);
         if (f->parameter[4] == TABLE_BITSET)
             require(entries[i].value == 0 && load(entries[i].key, (unsigned)f->parameter[0]) < load(f->body, 8),
-                    "a bitset has a value, or a key past its universe");
+                    "a bitset has a value, or a key outside its universe");
     }
     require(at == end, "count is not the number of entries");
     qsort(entries, (size_t)f->count, sizeof *entries, compare_entries);
     for (uint64_t i = 1; i < f->count; i++)
-        require(compare_entries(&entries[i - 1], &entries[i]) != 0, "a key is in twice");
+        require(compare_entries(&entries[i - 1], &entries[i]) != 0, "a key is stored twice");
     free(entries);
 }
 

@@ -1,13 +1,14 @@
-/* faults.h: planted faults of tables, by name. */
+/* faults.h: faults of tables that tests can plant, by name. */
 #ifndef KITH_TESTS_TABLE_FAULTS_H
 #define KITH_TESTS_TABLE_FAULTS_H
 
 #include <stdbool.h>
 
-/* Whether there is such a fault, and whether it shows only in tables of fixed size. */
+/* Returns whether there is a fault of this name, and sets *fixed to whether it has an effect only in tables of fixed
+ * size. */
 bool fault_exists(const char *name, bool *fixed);
 
-/* From now on the library has this fault. */
+/* Plants the fault for the rest of the process. */
 void fault_arm(const char *name);
 
 #endif

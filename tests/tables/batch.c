@@ -1,9 +1,9 @@
-/* Batches: has_many, get_many and put_many do as the calls for one key do. */
+/* Checks that has_many, get_many and put_many give the same results as calls with one key. */
 #include "tables/tables.h"
 
 enum { BATCH_MAX = 1000 };
 
-/* n keys from an index on, `each` and, for fixed keys, packed. */
+/* Keys with consecutive indices: as references in `each` and, if keys have a fixed size, also in `packed`. */
 typedef struct batch {
     test_key *keys;
     kith_key *each;
@@ -67,19 +67,19 @@ void batch_equals_one_by_one(void) {
             size_t size = SIZES[i] <= n / 2 ? SIZES[i] : (size_t)(n / 2);
             kith_table *one = made(&spec), *many = made(&spec), *packed = made(&spec);
             batch in = batch_of(&s, 0, size, 3), half = batch_of(&s, size / 2, size, 4);
-            kith_keys each = {in.each, NULL, size}, lying = {NULL, in.packed, size};
+            kith_keys each = {in.each, NULL, size}, packed_keys = {NULL, in.packed, size};
             size_t done = 77;
             for (size_t j = 0; j < size; j++)
                 CHECK_OK(kith_table_put(one, in.keys[j].bytes, in.keys[j].n, in.values[j], NULL));
             CHECK_OK(kith_table_put_many(many, &each, s.values ? in.values : NULL, &done));
             CHECK_EQ_U64(done, size);
             CHECK_EQ_U64(print_of(many), print_of(one));
-            kith_keys half_each = {half.each, NULL, size}, half_lying = {NULL, half.packed, size};
+            kith_keys half_each = {half.each, NULL, size}, half_packed_keys = {NULL, half.packed, size};
             compare_batch(one, &half_each, &half);
             if (s.key_bytes != 0) {
-                CHECK_OK(kith_table_put_many(packed, &lying, s.values ? in.values : NULL, NULL));
+                CHECK_OK(kith_table_put_many(packed, &packed_keys, s.values ? in.values : NULL, NULL));
                 CHECK_EQ_U64(print_of(packed), print_of(one));
-                compare_batch(one, &half_lying, &half);
+                compare_batch(one, &half_packed_keys, &half);
             }
             batch_free(&in);
             batch_free(&half);
@@ -90,12 +90,12 @@ void batch_equals_one_by_one(void) {
     }
 }
 
-void failed_put_many_says_how_many_went_in(void) {
+void failed_put_many_reports_how_many_were_put(void) {
     EACH_SUBJECT(s, SINGLES) {
         enum { GOOD = 20, ALL = 30 };
         if (keys_of(&s, ALL) < ALL)
             continue;
-        /* a key that can't be is in the midst of others */
+        /* one of the keys has an invalid size */
         kith_table_spec spec = spec_for(&s, ALL);
         kith_table *t = made(&spec);
         batch b = batch_of(&s, 0, ALL, 5);
@@ -112,7 +112,7 @@ void failed_put_many_says_how_many_went_in(void) {
         kith_table_free(t);
         batch_free(&b);
 
-        /* memory that comes to an end */
+        /* memory runs out */
         test_memory memory;
         memory_init(&memory);
         spec.allocator = &memory.allocator;

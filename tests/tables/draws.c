@@ -1,9 +1,9 @@
-/* Families, seeds and traces. */
+/* Checks families of hash functions, seeds and traces. */
 #include "tables/tables.h"
 
-/* The polynomials count modulo 2^61 - 1, and 9 words of 64 bits are 0 there: no function of the family tells them apart,
- * unless it does something about it. */
-static void keys_that_are_equal_modulo_the_prime_all_go_in(void) {
+/* Polynomials are evaluated modulo 2^61 - 1, and nine 64-bit words are 0 modulo that prime. They would all have the
+ * same value if functions did not hash such keys first. */
+static void keys_that_are_equal_modulo_the_prime_can_be_stored(void) {
     EACH_SUBJECT(s, SINGLES) {
         if (s.bound != 0 || s.key_bytes != 8)
             continue;
@@ -41,16 +41,16 @@ void every_family_works_with_every_kind(void) {
             kith_table_free(t);
         }
     }
-    keys_that_are_equal_modulo_the_prime_all_go_in();
+    keys_that_are_equal_modulo_the_prime_can_be_stored();
     CHECK(kith_family_name((kith_family_id)KITH_FAMILY_COUNT) == NULL);
 }
 
-/* ---- what traces say ---- */
+/* ---- traces ---- */
 
 typedef struct tracer {
     uint64_t steps[KITH_STEP_GROW + 1];
-    uint64_t slots; /* that the last growth made */
-    uint64_t print;
+    uint64_t slots; /* after the last growth */
+    uint64_t print; /* a hash of all steps */
 } tracer;
 
 static void note_step(void *context, kith_step step, uint64_t place, uint64_t to) {
@@ -65,7 +65,7 @@ static void note_step(void *context, kith_step step, uint64_t place, uint64_t to
     }
 }
 
-/* A run of operations; print of the table at its end. */
+/* Runs some operations and returns the fingerprint of the table at the end. */
 static uint64_t run_of(const subject *s, uint64_t seed, uint64_t n, tracer *r) {
     kith_table_spec spec = spec_for(s, n);
     uint64_t state = 83;
@@ -110,11 +110,11 @@ void equal_seeds_give_equal_tables(void) {
         uint64_t other = run_of(&s, 6, n, &c);
         if (s.bound == 0 && !s.scans)
             CHECK(other != print && c.print != a.print);
-        (void)run_of(&s, 0, n, NULL); /* a seed of the system's */
+        (void)run_of(&s, 0, n, NULL); /* a random seed from the system */
     }
 }
 
-void traces_tell_the_growths_and_change_nothing(void) {
+void traces_report_growths_and_change_nothing(void) {
     EACH_SUBJECT(s, SINGLES) {
         uint64_t n = keys_of(&s, s.scans ? 100 : 2000);
         tracer r;

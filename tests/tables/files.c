@@ -1,4 +1,5 @@
-/* Files: a table that is saved and opened is the table that it was; a file that is not one is a named error. */
+/* Checks that a saved table has the same content when it is opened, and that invalid files are refused with the right
+ * status. */
 #include "tables/tables.h"
 
 #include <sys/stat.h>
@@ -33,8 +34,8 @@ static bool is_entries(const kith_table *t) {
     return t->kind->image == NULL || t->key_bytes == 0;
 }
 
-/* A table of half of n keys, some of them removed again, and its model. */
-static kith_table *worn_table(const subject *s, kith_family_id family, model *m, uint64_t n) {
+/* Returns a table after many puts and removals of n keys; *m is its model. */
+static kith_table *used_table(const subject *s, kith_family_id family, model *m, uint64_t n) {
     kith_table_spec spec = spec_for(s, n);
     spec.family = family;
     kith_table *t = made(&spec);
@@ -44,7 +45,7 @@ static kith_table *worn_table(const subject *s, kith_family_id family, model *m,
     return t;
 }
 
-static void is_still(kith_table *t, const subject *s, model *m) {
+static void check_content(kith_table *t, const subject *s, model *m) {
     model_compare(m, t);
     for (uint64_t i = 0; i < m->n; i++)
         CHECK(has_index(t, s, i) == m->in[i]);
@@ -62,14 +63,14 @@ static void save_and_open(const subject *s, kith_family_id family) {
     uint64_t n = keys_of(s, s->scans ? 100 : 2000), state = 9;
     const char *path = file_named("t.kith"), *again = file_named("again.kith");
     model m = model_new(s, n);
-    kith_table *saved = worn_table(s, family, &m, n), *opened = NULL;
+    kith_table *saved = used_table(s, family, &m, n), *opened = NULL;
     CHECK_OK(kith_table_save(saved, path));
     for (unsigned i = 0; i < FLAGS_COUNT; i++) {
         kith_table_free(opened);
         CHECK_OK(kith_table_open(path, FLAGS[i], NULL, &opened));
         CHECK(strcmp(kith_table_kind_name(opened), kith_table_kind_name(saved)) == 0);
         CHECK(kith_table_readonly(opened) == ((FLAGS[i] & KITH_OPEN_COPY) == 0 && !is_entries(saved)));
-        is_still(opened, s, &m);
+        check_content(opened, s, &m);
     }
     if (!is_entries(saved)) {
         CHECK_OK(kith_table_save(opened, again));
@@ -78,7 +79,7 @@ static void save_and_open(const subject *s, kith_family_id family) {
         free(first.at);
         free(second.at);
     }
-    /* the last one is a copy, and goes on */
+    /* the last one is a copy, which can be changed */
     for (uint64_t i = 0; i < 2 * n; i++)
         model_step(&m, opened, &state, 50);
     model_compare(&m, opened);
@@ -87,12 +88,47 @@ static void save_and_open(const subject *s, kith_family_id family) {
     model_free(&m);
 }
 
+/* Saves a table with a second kind, which differs from the first only in its id. The header must have that id. The
+ * file must be refused because the id is not registered, and must open once the id is changed to the registered one. */
+static void images_know_their_kind(const subject *s) {
+    enum { UNREGISTERED = 4000 };
+    const char *path = file_named("k.kith");
+    kith_table_spec spec = spec_for(s, 100);
+    kith_table *t = made(&spec), *opened = NULL;
+    if (is_entries(t)) {
+        kith_table_free(t);
+        return;
+    }
+    kithi_table_kind second = *t->kind;
+    const kithi_table_kind *first = t->kind;
+    second.id = UNREGISTERED;
+    CHECK_OK(put_index(t, s, 0, 1));
+    t->kind = &second;
+    CHECK_OK(kith_table_save(t, path));
+    t->kind = first;
+    CHECK_STATUS(kith_table_open(path, KITH_OPEN_DEFAULT, NULL, &opened), KITH_E_KIND);
+    CHECK_STATUS(kith_table_open(path, KITH_OPEN_COPY, NULL, &opened), KITH_E_KIND);
+    bytes b = read_whole(path);
+    kithi_head head;
+    CHECK_OK(kithi_header_read(b.at, b.n, &head));
+    CHECK_EQ_U64(head.params[KITHI_TABLE_KIND], UNREGISTERED);
+    head.params[KITHI_TABLE_KIND] = first->id;
+    kithi_block_seal(b.at, &head);
+    write_whole(path, b);
+    CHECK_OK(kith_table_open(path, KITH_OPEN_DEFAULT, NULL, &opened));
+    CHECK(has_index(opened, s, 0));
+    kith_table_free(opened);
+    kith_table_free(t);
+    free(b.at);
+}
+
 void saved_tables_open_as_they_were(void) {
     EACH_SUBJECT(s, SINGLES)
     for (unsigned family = 0; family < KITH_FAMILY_COUNT; family++)
         save_and_open(&s, (kith_family_id)family);
     EACH_SUBJECT(s, DEFAULTS) {
-        /* the empty table, and a siphash table's mode */
+        images_know_their_kind(&s);
+        /* an empty table, and the mode of a siphash table's file */
         kith_table_spec spec = spec_for(&s, 100);
         spec.family = KITH_FAMILY_SIPHASH;
         kith_table *t = made(&spec);
@@ -113,13 +149,13 @@ static kith_status opens(const char *path, bytes b, unsigned flags) {
     kith_table *t = NULL;
     kith_status status = kith_table_open(path, flags, NULL, &t);
     CHECK((status == KITH_OK) == (t != NULL));
-    if (t != NULL && (flags & KITH_OPEN_LAZY) == 0) /* what opens is sound, whoever made it */
+    if (t != NULL && (flags & KITH_OPEN_LAZY) == 0) /* whatever can be opened must be valid */
         CHECK_OK(kith_table_check(t, NULL));
     kith_table_free(t);
     return status;
 }
 
-/* What a stranger can do: change a parameter and seal the block again. */
+/* Does what an attacker can do: changes a parameter and recomputes the checksums. */
 static kith_status opens_sealed(const char *path, bytes b, unsigned param, uint64_t value) {
     kithi_head head;
     CHECK_OK(kithi_header_read(b.at, b.n, &head));
@@ -132,7 +168,7 @@ static kith_status opens_sealed(const char *path, bytes b, unsigned param, uint6
     return status;
 }
 
-/* A count that no table of that size can have is seen before the body is. */
+/* A count that is impossible for the size of the file must be refused even if the body is not verified. */
 static void forge_count(const char *path, bytes b) {
     kithi_head head;
     CHECK_OK(kithi_header_read(b.at, b.n, &head));
@@ -144,18 +180,33 @@ static void forge_count(const char *path, bytes b) {
     kithi_block_seal(b.at, &head);
 }
 
+/* The header of an image names the table's kind, which must be registered and have images. */
+static void forge_kind(const char *path, const kith_table *t, bytes b) {
+    enum { IDS = 300 };
+    for (uint64_t id = 0; id < IDS; id++) {
+        const kithi_table_kind *kind = kithi_table_kind_by_id(id);
+        kith_status status = opens_sealed(path, b, KITHI_TABLE_KIND, id);
+        if (kind == NULL)
+            CHECK_STATUS(status, KITH_E_KIND);
+        else if (kind->image == NULL)
+            CHECK_STATUS(status, KITH_E_CORRUPT);
+        else if (kind == t->kind)
+            CHECK_OK(status);
+    }
+}
+
 static void damage(const subject *s) {
     uint64_t n = keys_of(s, 60);
     const char *path = file_named("d.kith");
     model m = model_new(s, n);
-    kith_table *t = worn_table(s, KITH_FAMILY_XXH3, &m, n);
+    kith_table *t = used_table(s, KITH_FAMILY_XXH3, &m, n);
     CHECK_OK(kith_table_save(t, path));
     bytes b = read_whole(path);
     for (size_t i = 0; i < b.n; i += i < 2 * KITHI_HEADER_BYTES ? 1 : 5) {
         b.at[i] ^= (uint8_t)(1u << (i % 8));
         kith_status status = opens(path, b, KITH_OPEN_DEFAULT);
         CHECK_STATUS(status, i < 8 ? KITH_E_NOT_KITH : i < 10 ? KITH_E_VERSION : KITH_E_CORRUPT);
-        (void)opens(path, b, KITH_OPEN_LAZY); /* any answer, no crash */
+        (void)opens(path, b, KITH_OPEN_LAZY); /* any status, but no crash */
         b.at[i] ^= (uint8_t)(1u << (i % 8));
     }
     for (size_t cut = 0; cut < b.n; cut += 1 + cut / 10) {
@@ -167,6 +218,8 @@ static void damage(const subject *s) {
     b.at[b.n] = 0;
     CHECK_STATUS(opens(path, (bytes){b.at, b.n + 1}, KITH_OPEN_DEFAULT), KITH_E_TRAILING);
     forge_count(path, b);
+    if (!is_entries(t))
+        forge_kind(path, t, b);
     for (unsigned param = 0; param < KITHI_PARAMS; param++) {
         if (param == KITHI_TABLE_GENERATOR)
             continue;
@@ -219,7 +272,7 @@ void opening_and_saving_survive_every_allocation_failure(void) {
         uint64_t n = keys_of(&s, 100);
         const char *path = file_named("m.kith");
         model m = model_new(&s, n);
-        kith_table *saved = worn_table(&s, (kith_family_id)(i / FLAGS_COUNT), &m, n), *t = NULL;
+        kith_table *saved = used_table(&s, (kith_family_id)(i / FLAGS_COUNT), &m, n), *t = NULL;
         CHECK_OK(kith_table_save(saved, path));
         kith_table_free(saved);
         test_memory memory;
@@ -232,13 +285,13 @@ void opening_and_saving_survive_every_allocation_failure(void) {
             if (t == NULL)
                 CHECK_EQ_U64(memory.live_blocks, 0);
         }
-        for (uint64_t fail_at = 1; fail_at < 3 && i == 0; fail_at++) { /* two syncs each */
+        for (uint64_t fail_at = 1; fail_at < 3 && i == 0; fail_at++) { /* only once: each save makes two syncs */
             memory_arm(&memory, fail_at, false);
             kith_status status = kith_table_save(t, path);
             memory_disarm(&memory);
             CHECK_STATUS(status, memory.failures != 0 ? KITH_E_MEMORY : KITH_OK);
         }
-        is_still(t, &s, &m);
+        check_content(t, &s, &m);
         kith_table_free(t);
         CHECK_EQ_U64(memory.live_blocks, 0);
         model_free(&m);

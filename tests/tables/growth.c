@@ -1,4 +1,4 @@
-/* Room: growth, reserve, tables of fixed size, and memory under churn. */
+/* Checks growth, reserve, tables of fixed size, and memory use when keys are added and removed all the time. */
 #include "tables/tables.h"
 
 enum {
@@ -32,12 +32,13 @@ void tables_grow_from_nothing_to_a_million_keys(void) {
     }
 }
 
-/* A load that only an option asks for, and that no cuckoo table of two functions reaches, is at the caller's risk. */
+/* Returns whether the table must not grow. With non-default options, `load` may be higher than a cuckoo table with two
+ * functions can reach; it may then grow early. */
 static bool growth_is_excluded(const subject *s, const kith_table *t, uint64_t n) {
     return s->v->options[0] == '\0' || (double)n <= 0.97 * (double)table_stats(t).slots;
 }
 
-void reserve_makes_room(void) {
+void reserve_prevents_growth(void) {
     EACH_SUBJECT(s, SINGLES) {
         uint64_t n = keys_of(&s, s.scans ? 200 : scaled(20000)), some = n / 8;
         kith_table_spec spec = spec_for(&s, n);
@@ -57,7 +58,7 @@ void reserve_makes_room(void) {
         CHECK_OK(kith_table_reserve(t, n));
         CHECK_EQ_U64(print_of(t), print);
         kith_status status = kith_table_reserve(t, UINT64_MAX);
-        if (status != KITH_OK || s.v->options[0] == '\0') /* chains of a fixed number hold anything */
+        if (status != KITH_OK || s.v->options[0] == '\0') /* a fixed number of chains can hold any number of keys */
             CHECK_STATUS(status, s.fixed || s.bound != 0 ? KITH_E_FULL : KITH_E_TOO_LARGE);
         CHECK_EQ_U64(print_of(t), print);
         for (uint64_t i = 0; i < n; i++) {
@@ -69,7 +70,7 @@ void reserve_makes_room(void) {
         model_free(&m);
         kith_table_free(t);
 
-        /* room from the start is room as well */
+        /* a capacity at creation has the same effect */
         spec.capacity = n;
         t = made(&spec);
         excluded = growth_is_excluded(&s, t, n);
@@ -80,8 +81,8 @@ void reserve_makes_room(void) {
     }
 }
 
-/* Fills a table of fixed size to its last slot and works on it there. */
-static void fill_to_the_brim(const subject *s, uint64_t capacity) {
+/* Fills a table of fixed size to its last slot and then runs operations on it. */
+static void fill_every_slot(const subject *s, uint64_t capacity) {
     kith_table_spec spec = spec_for(s, capacity);
     kith_table *t = made(&spec);
     uint64_t slots = table_stats(t).slots, n = slots + slots / 2 + 5, state = 73;
@@ -100,7 +101,7 @@ static void fill_to_the_brim(const subject *s, uint64_t capacity) {
     for (uint64_t i = 0; i < n; i++)
         CHECK(has_index(t, s, i) == (i < slots));
     for (uint64_t i = 0; i < 20 * slots; i++)
-        model_step(&m, t, &state, 60); /* a put that is refused must find every slot taken */
+        model_step(&m, t, &state, 60); /* checks that a put is refused only if every slot is used */
     model_compare(&m, t);
     CHECK_EQ_U64(table_stats(t).slots, slots);
     CHECK_EQ_U64(table_stats(t).growths, 0);
@@ -108,22 +109,22 @@ static void fill_to_the_brim(const subject *s, uint64_t capacity) {
     kith_table_free(t);
 }
 
-void full_means_that_every_slot_is_taken(void) {
+void full_means_that_every_slot_is_used(void) {
     static const uint64_t CAPACITIES[] = {0, 1, 8, 10, 64, 100, 500};
     for (variety which = SINGLES; which <= PAIRS; which++)
         EACH_SUBJECT(s, which)
     for (size_t i = 0; s.fixed && s.bound == 0 && i < 7; i++)
-        fill_to_the_brim(&s, CAPACITIES[i]);
+        fill_every_slot(&s, CAPACITIES[i]);
 }
 
-void churn_does_not_eat_memory(void) {
+void churn_does_not_increase_memory(void) {
     EACH_SUBJECT(s, SINGLES) {
         uint64_t n = s.scans ? 100 : 1000, turns = 16 * n + scaled(s.scans ? 2500 : 50000);
         if (keys_of(&s, n * 8) != n * 8)
             continue;
         kith_table_spec spec = spec_for(&s, 2 * n);
         kith_table *t = made(&spec);
-        /* all keys once, so that strings of every size have had their memory */
+        /* store every key once, so that memory for strings of every size has been allocated */
         for (uint64_t i = 0; i < 8 * n; i++) {
             CHECK_OK(put_index(t, &s, i, 0));
             if (i >= n)

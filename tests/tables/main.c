@@ -1,4 +1,4 @@
-/* The tables' checks: see checks_main.h. */
+/* The main program of the table checks: see checks_main.h. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -10,8 +10,8 @@
 static const char *prepare_for(const char *fault) {
     bool fixed;
     if (!fault_exists(fault, &fixed))
-        return "no fault is named so";
-    return restrict_tables(fixed) ? NULL : "no kind shows it";
+        return "there is no fault of this name";
+    return restrict_tables(fixed) ? NULL : "no table kind can show this fault";
 }
 #endif
 

@@ -1,4 +1,4 @@
-/* Memory: every allocation may fail, once or from then on; nothing leaks; what stats and check say of it. */
+/* Checks memory: every allocation can fail, once or from then on, and nothing leaks. Also checks stats and check. */
 #include "tables/tables.h"
 
 #include "table_kind.h"
@@ -8,10 +8,10 @@ enum { KEYS = 120 };
 typedef struct attempt {
     const subject *s;
     kith_table *t;
-    uint64_t number; /* index or count */
+    uint64_t number; /* the argument: index of a key, or number of keys */
 } attempt;
 
-typedef kith_status (*verb)(attempt *a);
+typedef kith_status (*operation)(attempt *a);
 
 static kith_status do_put(attempt *a) {
     return put_index(a->t, a->s, a->number, 1);
@@ -21,8 +21,8 @@ static kith_status do_reserve(attempt *a) {
     return kith_table_reserve(a->t, a->number);
 }
 
-/* Fails allocation 1, 2, … until the verb does what it should. */
-static void fail_each_allocation(attempt *a, test_memory *memory, verb run, bool keep_failing) {
+/* Runs an operation with its first allocation failing, then its second, and so on, until it succeeds. */
+static void fail_each_allocation(attempt *a, test_memory *memory, operation run, bool keep_failing) {
     uint64_t print = print_of(a->t);
     for (uint64_t fail_at = 1;; fail_at++) {
         note_seed(fail_at);
@@ -89,7 +89,7 @@ static void fail_everything(const subject *s, uint64_t first, bool keep_failing,
 
 void every_allocation_failure_leaves_the_table_unchanged_and_leaks_nothing(void) {
     EACH_SUBJECT(s, SINGLES) for (unsigned keep_failing = 0; keep_failing < 2; keep_failing++) {
-        /* the ninth key from 58 on is a long one, with an allocation of its own, and comes when 8 slots are full */
+        /* The ninth key from key 58 on is long and needs its own allocation. It is put when 8 slots are full. */
         uint64_t first = s.bound != 0 ? 0 : 58;
         fail_everything(&s, 0, keep_failing, KITH_FAMILY_XXH3);
         fail_everything(&s, first, keep_failing, KITH_FAMILY_XXH3);
@@ -126,7 +126,7 @@ void lookups_and_removals_allocate_nothing(void) {
     }
 }
 
-void stats_tell_the_truth(void) {
+void stats_are_correct(void) {
     EACH_SUBJECT(s, SINGLES) {
         test_memory memory;
         uint64_t n = keys_of(&s, s.scans ? 200 : 3000), state = 71;
@@ -157,8 +157,8 @@ static void must_be_broken(const kith_table *t) {
     CHECK_STATUS(kith_table_check(t, NULL), KITH_E_CORRUPT);
 }
 
-/* Two damages: a count that is not the keys' (which a list can't notice: it is as long as its count says), and one key
- * written over another. */
+/* Breaks two invariants: a wrong count (which a list cannot detect, because the count defines its length), and a key
+ * that is overwritten with another one. */
 void check_names_a_broken_invariant(void) {
     EACH_SUBJECT(s, SINGLES) {
         uint64_t n = keys_of(&s, 100);

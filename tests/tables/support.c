@@ -1,4 +1,4 @@
-/* Subjects, keys and models. */
+/* Implements tables.h: subjects, keys and models. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -15,7 +15,7 @@ enum {
 static const unsigned KEY_SIZES[] = {0, 4, 8, 16};
 enum { KEY_SIZE_COUNT = sizeof KEY_SIZES / sizeof *KEY_SIZES };
 
-/* Options can ask for a terabyte; such a variant is left out. */
+/* Some option values need a terabyte. The allocator has a limit, and such variants are skipped. */
 static void *allocate_some(void *context, size_t bytes, size_t alignment) {
     (void)context;
     void *memory = NULL;
@@ -49,7 +49,7 @@ static bool takes_index(kith_table *t, const subject *s, uint64_t index) {
     return status == KITH_OK;
 }
 
-/* Is any key too large? Then keys are integers, and the first that is refused is the bound. */
+/* If the table refuses the largest key, its keys are integers; finds the smallest one that is refused. */
 static void find_bound(kith_table *t, subject *s) {
     uint8_t largest[16];
     memset(largest, 0xff, sizeof largest);
@@ -143,12 +143,12 @@ static size_t write_word(uint8_t *to, uint64_t word, size_t bytes) {
     return bytes;
 }
 
-/* Four sorts that differ in their first byte, or have none:
+/* There are four sorts of byte strings, which differ in their first byte:
  *
- *     zeroes alone, 0 … 300 of them
- *     1, then as few bytes of a number as can tell it
- *     2, letters all alike, a zero, a number
- *     3, a number, then letters all alike: beginnings of each other
+ *     0 … 300 zero bytes, nothing else
+ *     1, then a number in as few bytes as possible
+ *     2, then a run of the same letter, a zero byte, and a number
+ *     3, then a number and a run of the same letter: some of these are prefixes of others
  */
 static size_t write_string(uint8_t *to, uint64_t index) {
     uint64_t rest = index / 4;
@@ -312,11 +312,11 @@ void model_compare(model *m, const kith_table *t) {
     const char *reason = NULL;
     kith_status status = kith_table_check(t, &reason);
     if (status != KITH_OK)
-        CHECK_FAIL("check() answers %s: %s", kith_status_name(status), reason != NULL ? reason : "no reason");
+        CHECK_FAIL("check() returns %s: %s", kith_status_name(status), reason != NULL ? reason : "no reason");
     CHECK(reason == NULL);
 }
 
-/* ---- what a table is ---- */
+/* ---- statistics and fingerprints ---- */
 
 kith_table_stats table_stats(const kith_table *t) {
     kith_table_stats stats = KITH_TABLE_STATS_INIT;

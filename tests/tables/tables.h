@@ -1,10 +1,10 @@
-/* tables.h: what the checks of tables share. They are made as those of filters are (contract/contract.h): a check is a
- * function named in checks.def, runs in a process of its own, and knows no kind by name. What a kind takes is found out by
- * trying it: a subject is a variant together with a kind of keys that it takes. */
+/* tables.h: declarations shared by the checks of tables. As with filters (contract/contract.h), a check is a
+ * function listed in checks.def. It runs in its own process and does not name any kind. What a kind supports is
+ * found by trying. A subject is a variant (a kind with options) together with a key size that it supports. */
 #ifndef KITH_TESTS_TABLES_H
 #define KITH_TESTS_TABLES_H
 
-/* The two lists of checks have names in common, of functions in two executables. */
+/* Some names are also in the filters' list of checks. Those functions are in another executable. */
 #define CHECK(name) void name(void);
 #include "tables/checks.def"
 #undef CHECK
@@ -16,42 +16,46 @@
 /* ---- subjects ---- */
 
 typedef enum variety {
-    DEFAULTS, /* each kind as it comes */
-    SINGLES,  /* and with one option changed */
-    PAIRS,    /* with two options changed */
+    DEFAULTS, /* each kind with default options */
+    SINGLES,  /* the same, and each kind with one option changed */
+    PAIRS,    /* each kind with two options changed */
 } variety;
 
 typedef struct subject {
     const variant *v;
     unsigned key_bytes; /* as in kith_table_spec */
-    uint64_t bound;     /* keys are integers below it; 0: any bytes will do */
-    bool values;        /* takes values other than 0 */
+    uint64_t bound;     /* keys must be integers below this; 0: any key is valid */
+    bool values;        /* stores values other than 0 */
     bool fixed;         /* never grows */
-    bool scans;         /* looks at all keys */
+    bool scans;         /* a lookup compares with all keys */
 } subject;
 
-/* The next subject of a variety; false past the last. Begin with zeroes. */
+/* Advances *s to the next subject of a variety; returns false after the last. Start with all zeros. */
 bool next_subject(subject *s, variety which);
 #define EACH_SUBJECT(s, which) for (subject s = {0}; next_subject(&s, which);)
 
-/* The smaller of n and the number of keys that the subject can have. */
+/* Returns n, or the number of keys that the subject can store if that is less. */
 uint64_t keys_of(const subject *s, uint64_t n);
 
-/* A spec for n keys: capacity is given only where the subject needs it, so that others grow. Seed 1. */
+/* Returns a spec for n keys with seed 1. The capacity is set only if the subject needs it, so that others have to
+ * grow. */
 kith_table_spec spec_for(const subject *s, uint64_t n);
+
+/* Creates a table; fails the check if that fails. */
 kith_table *made(const kith_table_spec *spec);
 
-/* For a planted fault: the first kind only, in its default, with few operations; or the first that has a variant of fixed
- * size, in all its variants. False when there is none. */
+/* Restricts the checks to one kind, for a run with a planted fault: to the first kind with default options or, if
+ * `fixed`, to the first kind that has a variant of fixed size, with all its variants. Returns false if there is no
+ * such kind. */
 bool restrict_tables(bool fixed);
 
-/* All variants, and all pairs of options; NULL past the last. */
+/* Returns the next variant of a variety; the first one if v is NULL, and NULL after the last one. */
 const variant *next_of(const variant *v, variety which);
 
 /* ---- keys ----
  *
- * A subject has one key for each index. Byte strings are 0 to 300 bytes long, and a few 1500; they begin alike, are
- * beginnings of each other, and have zeroes at all places. */
+ * A subject has one key for each index. Byte strings have 0 to 300 bytes, a few have 1500. They share prefixes, some
+ * are prefixes of others, and they contain zero bytes at any position. */
 
 enum { TEST_KEY_MAX = 1600 };
 
@@ -62,7 +66,7 @@ typedef struct test_key {
 
 void key_of(const subject *s, uint64_t index, test_key *k);
 
-/* A value that names the key that it belongs to, or 0 where the subject takes none. */
+/* Returns a value that identifies its key, or 0 if the subject does not store values. */
 uint64_t value_of(const subject *s, uint64_t index, uint64_t salt);
 
 kith_status put_index(kith_table *t, const subject *s, uint64_t index, uint64_t salt);
@@ -72,31 +76,32 @@ void fill(kith_table *t, const subject *s, uint64_t from, uint64_t n);
 
 /* ---- models ---- */
 
-/* What a table of keys 0 … n-1 should hold. */
+/* The expected content of a table of keys 0 … n-1. */
 typedef struct model {
     const subject *s;
     uint64_t n, count, salt;
     bool *in;
     uint64_t *values;
-    uint64_t *visited; /* the number of the walk that met the key last */
-    uint64_t walks;
+    uint64_t *visited; /* the number of the last iteration that returned the key */
+    uint64_t walks;    /* number of iterations */
 } model;
 
 model model_new(const subject *s, uint64_t n);
 void model_free(model *m);
 
-/* One operation on both; the answers must agree. A put is drawn with puts in 100, a removal with as many as are left
- * after 30 in 100 look-ups. */
+/* Runs one random operation on the table and the model and compares the results: a put with a probability of `puts`
+ * percent, a lookup with 30 percent, otherwise a removal. */
 void model_step(model *m, kith_table *t, uint64_t *state, unsigned puts);
 
-/* Walks over the table: count, keys and values agree, no key comes twice, check() is content. */
+/* Iterates over the table: count, keys and values must agree, no key may occur twice, and check() must return
+ * KITH_OK. */
 void model_compare(model *m, const kith_table *t);
 
-/* ---- what a table is ---- */
+/* ---- statistics and fingerprints ---- */
 
 kith_table_stats table_stats(const kith_table *t);
 
-/* A number that changes with the keys, the values, their order, the size and the counts of a table. */
+/* Returns a fingerprint: a hash of a table's keys and values in order, its size and its counters. */
 uint64_t print_of(const kith_table *t);
 
 #endif

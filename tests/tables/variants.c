@@ -1,4 +1,5 @@
-/* Variants of tables: the reader of option lists that the filters' contract has, over the other register. */
+/* Lists the variants of tables. It compiles the code that lists the variants of filters, with the register of
+ * tables. */
 #include "tables/tables.h"
 
 #define kith_filter_kind_count kith_table_kind_count

@@ -19,8 +19,7 @@
 enum {
     KEYS = 3000,
     ENTRIES_ID = 33,
-    KIND_PARAM = KITHI_TABLE_PARAMS,
-    BYTES_PARAM,
+    BYTES_PARAM = KITHI_TABLE_PARAMS,
     OPTION_BYTES = 8 * KITHI_OPTIONS_MAX
 };
 enum { COPIES_OF_A_KEY = 2 };
@@ -110,7 +109,7 @@ static void write_entries(const char *path, const file_spec *f, uint64_t generat
     kithi_head head = {.kind_id = ENTRIES_ID, .capacity = f->capacity, .count = n};
     head.params[KITHI_TABLE_KEY_BYTES] = f->key_bytes;
     head.params[KITHI_TABLE_GENERATOR] = generator;
-    head.params[KIND_PARAM] = f->kind_id;
+    head.params[KITHI_TABLE_KIND] = f->kind_id;
     head.params[BYTES_PARAM] = entries;
     head.body_bytes = (OPTION_BYTES + entries + KITHI_BODY_ALIGNMENT - 1) / KITHI_BODY_ALIGNMENT * KITHI_BODY_ALIGNMENT;
     uint64_t block_bytes;

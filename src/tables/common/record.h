@@ -1,4 +1,4 @@
-/* tables/common/record.h: reading and writing the records of table_kind.h. */
+/* tables/common/record.h: reads and writes records; their layout is in table_kind.h. */
 #ifndef KITHI_TABLES_RECORD_H
 #define KITHI_TABLES_RECORD_H
 
@@ -7,7 +7,7 @@
 #include "core/bits.h"
 #include "table_kind.h"
 
-/* A key of 4 or 8 bytes as a word. */
+/* Returns a key of 4 or 8 bytes as a little-endian integer. */
 static inline uint64_t kithi_key_word(const kithi_key *key) {
     uint8_t word[8] = {0};
     memcpy(word, key->bytes, key->byte_count);
@@ -22,7 +22,7 @@ static inline void kithi_record_set_value(const kith_table *t, uint8_t *record, 
     kithi_store64(record + t->record_bytes - 8, value);
 }
 
-/* The key's bytes, in the record itself or where it points to. */
+/* Returns the key of a record; its bytes are in the record itself or in the arena. */
 static inline kithi_key kithi_record_key(const kith_table *t, const uint8_t *record) {
     if (t->key_bytes != 0)
         return (kithi_key){record, t->key_bytes};
@@ -30,19 +30,19 @@ static inline kithi_key kithi_record_key(const kith_table *t, const uint8_t *rec
     uint64_t length;
     memcpy(&bytes, record, sizeof bytes);
     memcpy(&length, record + 8, sizeof length);
-    /* The empty key has no bytes, but a pointer that may be compared. */
+    /* The empty key has no bytes in the arena, but memcmp and memcpy need a pointer that is not NULL. */
     return (kithi_key){length != 0 ? bytes : record, (size_t)length};
 }
 
 static inline bool kithi_record_is(const kith_table *t, const uint8_t *record, const kithi_key *key) {
-    if (t->key_bytes == 8) /* the common case, without a call */
+    if (t->key_bytes == 8) /* the common case: a constant size, so no call */
         return memcmp(record, key->bytes, 8) == 0;
     kithi_key own = kithi_record_key(t, record);
     return own.byte_count == key->byte_count &&
            (own.byte_count == 0 || memcmp(own.bytes, key->bytes, own.byte_count) == 0);
 }
 
-/* Copies a record; those of 16 bytes, the common case, without a call. */
+/* Copies a record. The common size, 16 bytes, is a constant, so that it needs no call. */
 static inline void kithi_record_copy(const kith_table *t, uint8_t *to, const uint8_t *from) {
     if (t->record_bytes == 16)
         memcpy(to, from, 16);
@@ -50,7 +50,7 @@ static inline void kithi_record_copy(const kith_table *t, uint8_t *to, const uin
         memcpy(to, from, t->record_bytes);
 }
 
-/* Makes a record; a byte string is copied into the arena. False: no memory. */
+/* Writes a record and copies a byte string into the arena. Returns false if there is no memory. */
 static inline bool kithi_record_make(kith_table *t, const kithi_key *key, uint64_t value, uint8_t *record) {
     if (t->key_bytes == 8) {
         memcpy(record, key->bytes, 8);
@@ -76,7 +76,7 @@ static inline bool kithi_record_make(kith_table *t, const kithi_key *key, uint64
     return true;
 }
 
-/* Gives the bytes of a byte string back. */
+/* Frees the bytes of a byte string in the arena. */
 static inline void kithi_record_drop(kith_table *t, const uint8_t *record) {
     kithi_key key = kithi_record_key(t, record);
     if (t->key_bytes == 0 && key.byte_count != 0)

@@ -1,8 +1,9 @@
-/* What put, get, has, remove, clear and next answer, against a model; and what is refused. */
+/* Checks the results of put, get, has, remove, clear and next against a model, and that invalid arguments are
+ * refused. */
 #include "tables/tables.h"
 
 enum {
-    OPERATIONS = 1000000, /* a kind in its default, over all its kinds of keys; ten times as many in the soak */
+    OPERATIONS = 1000000, /* per kind with default options, over all its key sizes; ten times as many in soak */
     FEWER_SINGLES = 10,
     FEWER_PAIRS = 50,
     FEWER_SCANS = 20,
@@ -11,7 +12,8 @@ enum {
     PHASES = 10,
 };
 
-/* Phases of mostly puts and mostly removals, so that the table fills and empties; now and then all is compared. */
+/* Alternates phases of mostly puts and mostly removals, so that the table fills and empties. After each phase
+ * everything is compared. */
 static void agree(const subject *s, uint64_t operations, uint64_t seed) {
     uint64_t n = keys_of(s, s->scans ? SCANNED_KEYS : KEYS), state = seed;
     kith_table_spec spec = spec_for(s, s->fixed ? n * 2 / 3 + 1 : n);
@@ -43,12 +45,12 @@ static void agree_all(variety which, uint64_t operations) {
 
 void operations_agree_with_a_model(void) {
     uint64_t operations = scaled(OPERATIONS);
-    agree_all(DEFAULTS, operations / 4 + 1); /* four kinds of keys */
+    agree_all(DEFAULTS, operations / 4 + 1); /* four key sizes */
     agree_all(SINGLES, operations / FEWER_SINGLES);
     agree_all(PAIRS, operations / FEWER_PAIRS);
 }
 
-void answers_tell_what_was_there(void) {
+void results_tell_whether_the_key_was_present(void) {
     EACH_SUBJECT(s, SINGLES) {
         enum { FEW = 50 };
         uint64_t n = keys_of(&s, FEW);
@@ -73,7 +75,7 @@ void answers_tell_what_was_there(void) {
             CHECK_OK(kith_table_remove(t, k.bytes, k.n, &value));
             CHECK_EQ_U64(value, value_of(&s, i, 2));
             CHECK(!kith_table_has(t, k.bytes, k.n));
-            /* every result may be left out */
+            /* the pointers to results may be NULL */
             CHECK_OK(kith_table_put(t, k.bytes, k.n, value_of(&s, i, 3), NULL));
             CHECK(kith_table_get(t, k.bytes, k.n, NULL));
             CHECK_OK(kith_table_remove(t, k.bytes, k.n, NULL));
@@ -89,7 +91,7 @@ void answers_tell_what_was_there(void) {
     kith_table_free(NULL);
 }
 
-void clear_empties_and_keeps_the_room(void) {
+void clear_removes_all_keys_and_keeps_the_slots(void) {
     EACH_SUBJECT(s, SINGLES) {
         enum { SOME = 300 };
         uint64_t n = keys_of(&s, SOME);
@@ -119,7 +121,7 @@ void every_key_is_visited_once_in_a_stable_order(void) {
         kith_table_spec spec = spec_for(&s, n);
         kith_table *t = made(&spec);
         model m = model_new(&s, n);
-        model_compare(&m, t); /* an empty table has an end, too */
+        model_compare(&m, t); /* iterating over an empty table ends, too */
         for (uint64_t i = 0; i < 4 * n; i++)
             model_step(&m, t, &state, 50);
         model_compare(&m, t);
@@ -127,7 +129,7 @@ void every_key_is_visited_once_in_a_stable_order(void) {
         for (uint64_t i = 0; i < n; i++)
             CHECK(has_index(t, &s, i) == m.in[i]);
         CHECK_EQ_U64(print_of(t), print);
-        /* results may be left out, and past the end there is nothing more */
+        /* the pointers to results may be NULL, and after the end next keeps returning false */
         kith_cursor cursor = {{0}};
         uint64_t met = 0;
         while (kith_table_next(t, &cursor, NULL, NULL, NULL))
@@ -241,7 +243,7 @@ static void refuse_key(kith_table *t, const void *k, size_t key_bytes) {
 }
 
 void wrong_keys_are_named_errors(void) {
-    guarded room = guarded_room(1); /* one byte can be read: the length alone must be enough to refuse */
+    guarded room = guarded_room(1); /* only one byte is readable: the length alone must suffice to refuse the key */
     EACH_SUBJECT(s, SINGLES) {
         uint64_t n = keys_of(&s, 20);
         kith_table_spec spec = spec_for(&s, n);
