@@ -1,4 +1,4 @@
-/* Keys, filters, bytes and memory for the checks. */
+/* Helpers of the checks for keys, filters, bytes and memory. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -10,7 +10,8 @@
 
 /* ---- keys ---- */
 
-/* SplitMix64's finaliser, of the tests' own: a bijection, so that a stream has no digest twice. */
+/* The finaliser of SplitMix64, written separately for the tests. It is a bijection, so no digest occurs twice in a
+ * stream. */
 static uint64_t mixed(uint64_t x) {
     x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
@@ -141,7 +142,7 @@ bool same_body(kith_filter *a, kith_filter *b) {
     size_t count_a, count_b;
     CHECK_OK(kith_filter_bytes(a, &bytes_a, &count_a));
     CHECK_OK(kith_filter_bytes(b, &bytes_b, &count_b));
-    /* The checksums of the body come last and agree when the bodies do. */
+    /* The checksums of the body come last and agree if the bodies do. */
     return count_a == count_b &&
            memcmp((const uint8_t *)bytes_a + KITHI_HEADER_BYTES, (const uint8_t *)bytes_b + KITHI_HEADER_BYTES,
                   count_a - KITHI_HEADER_BYTES) == 0;
@@ -193,7 +194,7 @@ void guarded_free(guarded *g) {
 
 /* ---- memory ----
  *
- *     | 64 bytes: size, mark | what the caller gets, at a multiple of 64 |
+ *     | 64 bytes: size, mark | the memory of the caller, aligned to 64 |
  */
 
 #define MARK UINT64_C(0x6b697468a110c8ed)

@@ -1,4 +1,4 @@
-/* Variants: what the register and the option lists offer, read as a user's tool would read them. */
+/* Generates the variants from the registered kinds and their option lists, as a user's tool would read them. */
 #include <stdarg.h>
 #include <unistd.h>
 
@@ -22,7 +22,7 @@ enum {
     SOAK_GROWS = 10,
 };
 #define FAILURE_MAX 1e-6
-#define DEFAULT_FAILURE_MAX 1.1e-8 /* 10^-9 from lack of room, 10^-8 from equal fingerprints */
+#define DEFAULT_FAILURE_MAX 1.1e-8 /* 10^-9 for no free slot, 10^-8 for equal fingerprints */
 #define FILE_BYTES_MAX (UINT64_C(64) << 20)
 
 static variant variants[VARIANTS_MAX];
@@ -72,7 +72,7 @@ static void take(const char *kind, const char *option, const char *value, size_t
     CHECK(length > 0 && (size_t)length < sizeof v->options);
 }
 
-/* Both ends, the second and the middle of a range. */
+/* Both ends, the second value and the middle of a range. */
 static void take_range(const char *kind, const char *option, const char *range, const char *dots) {
     uint64_t low = strtoull(range, NULL, 10), high = strtoull(dots + 2, NULL, 10);
     uint64_t values[] = {low, low + 1, low + (high - low) / 2, high};
