@@ -15,8 +15,8 @@
  *
  *   tabulation (Zobrist, 1970; Patrascu, Thorup, "The Power of Simple Tabulation Hashing", 2011). One random word for
  *   each value of each of the 8 bytes; the words are XORed. 3-wise independent but not 4-wise: for the four words
- *   {a, b} x {c, d} in two bytes every table entry is read twice, so their values XOR to 0. Even so, the bounds of cuckoo
- *   hashing and linear probing hold nearly or completely.
+ *   {a, b} x {c, d} in two bytes every table entry is read twice, so their values XOR to 0. Even so, the bounds of
+ *   cuckoo hashing and linear probing hold nearly or completely.
  *
  *   multiply_shift (Dietzfelbinger, "Universal hashing and k-wise independent random variables via integer arithmetic
  *   without primes", 1996). The high l bits of a x + b mod 2^w, for u-bit x and a, b uniform in [0, 2^w), are 2-wise

@@ -127,9 +127,9 @@ static kith_filter *after_sequence(const kith_filter_spec *spec, const kith_plan
     for (size_t i = 0; i < 900; i++) {
         uint64_t digest = digest_at(19, draw(&state, 450));
         if (can(plan, KITH_CAN_REMOVE) && i % 3 == 2 && has_digest(f, digest))
-            any_answer(kith_filter_remove_many(f, &digest, 1, NULL));
+            ignore_status(kith_filter_remove_many(f, &digest, 1, NULL));
         else
-            any_answer(add_digest(f, digest));
+            ignore_status(add_digest(f, digest));
         if (detour && i % 250 == 249) {
             kith_filter *clone = cloned(f);
             kith_filter_free(f);
@@ -259,13 +259,13 @@ void views_work_at_odd_addresses_and_page_ends(void) {
         const void *bytes;
         size_t byte_count;
         CHECK_OK(kith_filter_bytes(f, &bytes, &byte_count));
-        guarded room = guarded_room(byte_count);
-        memcpy(room.at_end, bytes, byte_count);
-        compare_view(room.at_end, f, KITH_OPEN_DEFAULT);
-        compare_view(room.at_end, f, KITH_OPEN_LAZY);
-        memmove(room.at_start, room.at_end, byte_count);
-        compare_view(room.at_start, f, KITH_OPEN_DEFAULT);
-        guarded_free(&room);
+        guarded memory = guarded_room(byte_count);
+        memcpy(memory.at_end, bytes, byte_count);
+        compare_view(memory.at_end, f, KITH_OPEN_DEFAULT);
+        compare_view(memory.at_end, f, KITH_OPEN_LAZY);
+        memmove(memory.at_start, memory.at_end, byte_count);
+        compare_view(memory.at_start, f, KITH_OPEN_DEFAULT);
+        guarded_free(&memory);
         uint8_t *odd = malloc(byte_count + 64);
         CHECK(odd != NULL);
         for (size_t offset = 1; offset < 64; offset += offset < 9 ? 1 : 6) {

@@ -9,7 +9,7 @@ static kith_filter *small_filter(const variant *v, uint64_t n, kith_plan *plan) 
         return NULL;
     kith_filter *f = created(&spec);
     for (uint64_t i = 0; i < n; i++)
-        any_answer(add_digest(f, digest_at(31, i)));
+        ignore_status(add_digest(f, digest_at(31, i)));
     return f;
 }
 
@@ -55,19 +55,19 @@ static void ask_everything(kith_filter *f, kith_filter *partner) {
     kith_plan plan = KITH_PLAN_INIT;
     const char *reason = NULL;
     bool subset;
-    any_answer(kith_filter_stats_of(f, &stats));
-    any_answer(kith_filter_plan_of(f, &plan));
+    ignore_status(kith_filter_stats_of(f, &stats));
+    ignore_status(kith_filter_plan_of(f, &plan));
     kith_status checked = kith_filter_check(f, &reason);
     CHECK((checked == KITH_OK) == (reason == NULL));
-    any_answer(kith_filter_subset(f, partner, &subset));
-    any_answer(kith_filter_subset(partner, f, &subset));
+    ignore_status(kith_filter_subset(f, partner, &subset));
+    ignore_status(kith_filter_subset(partner, f, &subset));
     kith_filter *into = cloned(partner), *like = NULL;
-    any_answer(kith_filter_merge(into, f));
+    ignore_status(kith_filter_merge(into, f));
     CHECK_OK(kith_filter_check(into, NULL)); /* damage does not spread */
-    any_answer(kith_filter_intersect(into, f));
+    ignore_status(kith_filter_intersect(into, f));
     CHECK_OK(kith_filter_check(into, NULL));
     kith_filter_free(into);
-    any_answer(kith_filter_create_like(f, NULL, &like));
+    ignore_status(kith_filter_create_like(f, NULL, &like));
     kith_filter_free(like);
 }
 
@@ -75,30 +75,30 @@ static void change_everything(kith_filter *f, const kith_filter *partner) {
     kith_adder *adder = NULL;
     for (uint64_t i = 0; i < 80; i++) {
         uint64_t digest = digest_at(31, i);
-        any_answer(add_digest(f, digest));
+        ignore_status(add_digest(f, digest));
         if (i % 2 != 0)
-            any_answer(kith_filter_remove_many(f, &digest, 1, NULL));
+            ignore_status(kith_filter_remove_many(f, &digest, 1, NULL));
     }
     if (kith_adder_open(f, &adder) == KITH_OK) {
         for (uint64_t i = 0; i < 20; i++) {
             key k = key_at(31, i);
-            any_answer(kith_adder_add(adder, k.bytes, sizeof k.bytes, NULL));
+            ignore_status(kith_adder_add(adder, k.bytes, sizeof k.bytes, NULL));
         }
         kith_adder_close(adder);
     }
-    any_answer(kith_filter_merge(f, partner));
-    any_answer(kith_filter_intersect(f, partner));
+    ignore_status(kith_filter_merge(f, partner));
+    ignore_status(kith_filter_intersect(f, partner));
     const void *bytes;
     size_t byte_count;
-    any_answer(kith_filter_bytes(f, &bytes, &byte_count));
-    any_answer(kith_filter_clear(f));
-    any_answer(add_digest(f, digest_at(31, 1)));
+    ignore_status(kith_filter_bytes(f, &bytes, &byte_count));
+    ignore_status(kith_filter_clear(f));
+    ignore_status(add_digest(f, digest_at(31, 1)));
 }
 
 /* Arbitrary bytes at the end of a page: as a view, as a writable copy, as a clone. */
-static void use_damaged(const guarded *room, size_t byte_count, kith_filter *partner) {
+static void use_damaged(const guarded *memory, size_t byte_count, kith_filter *partner) {
     kith_filter *f = NULL, *clone = NULL;
-    if (kith_filter_view(room->at_end, byte_count, KITH_OPEN_LAZY, NULL, &f) == KITH_OK) {
+    if (kith_filter_view(memory->at_end, byte_count, KITH_OPEN_LAZY, NULL, &f) == KITH_OK) {
         ask_everything(f, partner);
         if (kith_filter_clone(f, NULL, &clone) == KITH_OK) {
             ask_everything(clone, partner);
@@ -107,7 +107,7 @@ static void use_damaged(const guarded *room, size_t byte_count, kith_filter *par
         }
         kith_filter_free(f);
     }
-    if (kith_filter_view(room->at_end, byte_count, KITH_OPEN_LAZY | KITH_OPEN_COPY, NULL, &f) == KITH_OK) {
+    if (kith_filter_view(memory->at_end, byte_count, KITH_OPEN_LAZY | KITH_OPEN_COPY, NULL, &f) == KITH_OK) {
         change_everything(f, partner);
         ask_everything(f, partner);
         kith_filter_free(f);
@@ -184,11 +184,11 @@ static void damage_head(kithi_head *head, uint64_t *state) {
 
 /* Damages the body or header of the block and of the blocks inside its body, and seals all of them, inner ones first:
  * checksums are no defence against someone who can compute them. Returns false if there is no block. */
-static bool damage_and_seal(uint8_t *block, size_t room, uint64_t *state) {
+static bool damage_and_seal(uint8_t *block, size_t byte_limit, uint64_t *state) {
     kithi_head head;
     uint64_t block_bytes;
-    if (kithi_header_read(block, room, &head) != KITH_OK || !kithi_block_bytes(head.body_bytes, &block_bytes) ||
-        block_bytes > room)
+    if (kithi_header_read(block, byte_limit, &head) != KITH_OK || !kithi_block_bytes(head.body_bytes, &block_bytes) ||
+        block_bytes > byte_limit)
         return false;
     uint8_t *body = block + KITHI_HEADER_BYTES;
     bool inner = false;
@@ -210,19 +210,19 @@ void lazy_open_of_damaged_bytes_is_memory_safe(void) {
         if (f == NULL)
             continue;
         snapshot s = snapshot_of(f);
-        guarded room = guarded_room(s.byte_count);
+        guarded memory = guarded_room(s.byte_count);
         uint64_t rounds = s.byte_count > 65536 ? 10 : scaled(v->options[0] == '\0' ? 3000 : 300);
         for (uint64_t seed = 0; seed < rounds; seed++) {
             note_seed(seed);
             uint64_t state = seed;
-            memcpy(room.at_end, s.bytes, s.byte_count);
+            memcpy(memory.at_end, s.bytes, s.byte_count);
             if (seed % 4 == 0) /* not sealed, like damage by a bad disk */
-                damage(room.at_end + KITHI_HEADER_BYTES, s.byte_count - KITHI_HEADER_BYTES, &state);
+                damage(memory.at_end + KITHI_HEADER_BYTES, s.byte_count - KITHI_HEADER_BYTES, &state);
             else
-                CHECK(damage_and_seal(room.at_end, s.byte_count, &state));
-            use_damaged(&room, s.byte_count, f);
+                CHECK(damage_and_seal(memory.at_end, s.byte_count, &state));
+            use_damaged(&memory, s.byte_count, f);
         }
-        guarded_free(&room);
+        guarded_free(&memory);
         snapshot_free(&s);
         kith_filter_free(f);
     }

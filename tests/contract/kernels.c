@@ -3,14 +3,14 @@
 
 enum { SIZE_MAX_SMALL = 300, LARGE = 20000, WORDS = LARGE / 64 + 1 };
 
-typedef struct answers {
+typedef struct results {
     uint64_t was_new[WORDS], maybe[WORDS];
     size_t added, yes, removed;
     kith_status add, remove;
-} answers;
+} results;
 
 /* All batch verbs: adds n digests, looks them up together with n others, removes half of them. */
-static kith_filter *in_batches(const kith_filter_spec *spec, const uint64_t *digests, size_t n, answers *a) {
+static kith_filter *in_batches(const kith_filter_spec *spec, const uint64_t *digests, size_t n, results *a) {
     kith_filter *f = created(spec);
     a->add = kith_filter_add_many(f, digests, n, a->was_new, &a->added);
     a->yes = kith_filter_has_many(f, digests + n / 2, n, a->maybe);
@@ -18,7 +18,7 @@ static kith_filter *in_batches(const kith_filter_spec *spec, const uint64_t *dig
     return f;
 }
 
-static kith_filter *one_by_one(const kith_filter_spec *spec, const uint64_t *digests, size_t n, answers *a) {
+static kith_filter *one_by_one(const kith_filter_spec *spec, const uint64_t *digests, size_t n, results *a) {
     kith_filter *f = created(spec);
     memset(a, 0, sizeof *a);
     for (; a->added < n && a->add == KITH_OK; a->added += a->add == KITH_OK) {
@@ -41,7 +41,7 @@ static kith_filter *one_by_one(const kith_filter_spec *spec, const uint64_t *dig
 /* Also beyond the capacity, and with repeats: every seventh digest is repeated. */
 static void compare(const variant *v, const kith_filter_spec *spec, size_t n) {
     static uint64_t digests[2 * LARGE];
-    static answers wanted, got;
+    static results wanted, got;
     for (size_t i = 0; i < 2 * n; i++)
         digests[i] = i % 7 == 6 ? digests[i - 6] : digest_at(5, i);
     CHECK_OK(kith_cpu_use("portable"));
@@ -63,7 +63,7 @@ static void compare(const variant *v, const kith_filter_spec *spec, size_t n) {
     kith_filter_free(reference);
 }
 
-void every_instruction_set_gives_the_same_answers_and_bytes(void) {
+void every_instruction_set_gives_the_same_results_and_bytes(void) {
     EACH_VARIANT(v) {
         kith_filter_spec spec;
         kith_plan plan;

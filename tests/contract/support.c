@@ -177,14 +177,14 @@ void write_file(const char *path, const void *bytes, size_t byte_count) {
 
 guarded guarded_room(size_t byte_count) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t room = (byte_count + page - 1) / page * page;
-    guarded g = {.page_bytes = room + 2 * page};
+    size_t usable = (byte_count + page - 1) / page * page;
+    guarded g = {.page_bytes = usable + 2 * page};
     void *pages = mmap(NULL, g.page_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(pages != MAP_FAILED);
     g.pages = pages;
-    CHECK(mprotect(g.pages + page, room, PROT_READ | PROT_WRITE) == 0);
+    CHECK(mprotect(g.pages + page, usable, PROT_READ | PROT_WRITE) == 0);
     g.at_start = g.pages + page;
-    g.at_end = g.at_start + room - byte_count;
+    g.at_end = g.at_start + usable - byte_count;
     return g;
 }
 
@@ -211,11 +211,11 @@ static void *test_allocate(void *context, size_t bytes, size_t alignment) {
         m->failures++;
         return NULL;
     }
-    size_t room = 64 + (bytes + 63) / 64 * 64;
-    uint8_t *raw = aligned_alloc(64, room);
+    size_t usable = 64 + (bytes + 63) / 64 * 64;
+    uint8_t *raw = aligned_alloc(64, usable);
     CHECK(raw != NULL);
     memset(raw, 0, 64 + bytes);
-    memset(raw + 64 + bytes, 0xa5, room - 64 - bytes);
+    memset(raw + 64 + bytes, 0xa5, usable - 64 - bytes);
     memcpy(raw, &(frame){bytes, MARK}, sizeof(frame));
     m->live_bytes += bytes;
     m->live_blocks++;

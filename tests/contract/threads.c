@@ -3,7 +3,7 @@
 
 enum { LARGE = 150000, WORDS = (LARGE + 63) / 64 + 1 }; /* enough for a build in parts */
 
-static void compare_answers(const kith_filter *f, const uint64_t *digests, size_t n) {
+static void compare_lookups(const kith_filter *f, const uint64_t *digests, size_t n) {
     static uint64_t wanted[WORDS], got[WORDS];
     size_t yes = kith_filter_has_many(f, digests, n, wanted);
     for (unsigned threads = 0; threads < 5; threads++) {
@@ -61,7 +61,7 @@ void threads_do_not_change_the_result(void) {
         }
         static const size_t SIZES[] = {0, 1, 63, 64, 65, 1000, LARGE};
         for (size_t i = 0; i < 7; i++)
-            compare_answers(added, digests + LARGE - SIZES[i] / 2, SIZES[i]);
+            compare_lookups(added, digests + LARGE - SIZES[i] / 2, SIZES[i]);
         kith_filter_free(added);
         free(digests);
     }

@@ -159,9 +159,9 @@ HAS(body_is_trusted, {
 })
 HAS(has_allocates, {
     void *scratch = kithi_allocate(&f->allocator, 64);
-    bool answer = truth(f)->has(f, digest);
+    bool result = truth(f)->has(f, digest);
     kithi_release(&f->allocator, scratch, 64);
-    return answer;
+    return result;
 })
 
 ADD(was_new_is_always_true, {
