@@ -59,8 +59,8 @@ typedef struct byte_range {
 #define SUSPECTS_MAX (BATCH / 16) /* more than the false positives of any useful filter */
 
 /* Adds all digests, in the hope that there are no repeats. Sets the bits in `firsts` of those that were not in the
- * filter before. On any code but KITH_OK not all of them were added; KITH_E_COPIES means that too many of them may be
- * repeats. */
+ * filter before. On any code but KITH_OK not all of them were added; KITH_E_COPIES can also mean that too many of
+ * them may be repeats. */
 static kith_status add_assuming_no_repeats(const kithi_kernels *kernels, kith_filter *f, const uint64_t *digests,
                                            size_t n, uint64_t *firsts) {
     for (size_t at = 0; at < n; at += BATCH) {
