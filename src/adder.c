@@ -1,20 +1,21 @@
-/* Adders: many threads, one Bloom filter.
+/* Adders: several threads add keys to one Bloom filter at the same time.
  *
- * Setting bits commutes, so threads need no lock: they set bits by atomic OR. What must be shared is the promise, the
- * capacity. An adder takes a block of it at a time from shared_count and pays for each key that changed a bit; what is
- * left it gives back when it closes. Blocks are a sixty-fourth of what is left, at most 256: large enough that the
- * counter is not fought over, small enough that the last places are not hoarded by one thread.
+ * Setting bits is commutative, so threads need no lock: they set bits with atomic ORs. What they share is the capacity.
+ * An adder reserves a block of capacity from shared_count and uses one unit for each key that changed a bit. It returns
+ * what is left when it closes. A block is 1/64 of the remaining capacity, at most 256: large enough to avoid contention
+ * on the counter, small enough that one thread does not hold the last units while others need them.
  *
  *     head.count      fixed while adders are open
- *     shared_count    head.count + what adders hold or have spent
- *     shared_fill     head.fill + bits set by blocks that are finished; the guard against chosen keys reads it
+ *     shared_count    head.count + what the adders have reserved or used
+ *     shared_fill     head.fill + bits set with finished blocks; the protection against chosen keys reads it
  *
- * The first adder to open copies count and fill out of the header, the last one to close writes them back. A spin lock
- * around opening and closing makes sure that there is one first and one last.
+ * The first adder to open copies count and fill out of the header, and the last one to close writes them back. A spin
+ * lock around opening and closing ensures that there is exactly one first and one last.
  *
- * Lock and number of adders share one word, f->adders, because an owner may wait until the filter is no longer busy
- * and then free it from another thread. The last adder therefore lets go of the lock and of the filter in one atomic
- * step, which is its last access to the filter; by then it has given its memory back to the filter's allocator, too. */
+ * The lock and the number of adders share one word, f->adders, because the owner may wait until the filter is no longer
+ * busy and then free it from another thread. The last adder therefore releases both the lock and the filter in one
+ * atomic operation, which is its last access to the filter. By then it has also returned its memory to the filter's
+ * allocator. */
 #include <assert.h>
 
 #include "core/batch.h"
@@ -25,8 +26,8 @@
 
 struct kith_adder {
     kith_filter *filter;
-    uint64_t left;     /* places in hand */
-    uint64_t set_bits; /* not yet in shared_fill */
+    uint64_t left;     /* reserved capacity that is not used yet */
+    uint64_t set_bits; /* not yet added to shared_fill */
 };
 
 static void lock(kith_filter *f) {
@@ -68,8 +69,9 @@ static void report_bits(kith_adder *a) {
     a->set_bits = 0;
 }
 
-/* Takes a block of capacity; false when there is none, or when the bits are past what the capacity allows. */
-static bool take_places(kith_adder *a) {
+/* Reserves a block of capacity. Returns false if there is none left, or if more bits are set than the capacity
+ * allows. */
+static bool reserve_capacity(kith_adder *a) {
     kith_filter *f = a->filter;
     report_bits(a);
     if (f->kind->full(f, atomic_load_explicit(&f->shared_fill, memory_order_relaxed)))
@@ -91,7 +93,7 @@ static bool take_places(kith_adder *a) {
 
 static kith_status add_shared(kith_adder *a, uint64_t digest, bool *was_new) {
     kith_filter *f = a->filter;
-    if (a->left == 0 && !take_places(a)) {
+    if (a->left == 0 && !reserve_capacity(a)) {
         *was_new = false;
         return f->kind->add_shared(f, digest, false) == 0 ? KITH_OK : KITH_E_FULL;
     }
@@ -114,10 +116,10 @@ kith_status kith_adder_add(kith_adder *a, const void *key, size_t key_bytes, boo
 kith_status kith_adder_add_many(kith_adder *a, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done) {
     assert(a != NULL && (digests != NULL || n == 0));
     kith_status status = KITH_OK;
-    size_t i = 0, asked = 0, ahead = KITHI_AHEAD / a->filter->shape.lines + 1;
+    size_t i = 0, prefetched = 0, ahead = KITHI_AHEAD / a->filter->shape.lines + 1;
     for (; i < n; i++) {
-        for (; asked < n && asked <= i + ahead; asked++)
-            a->filter->kind->prefetch(a->filter, digests[asked]);
+        for (; prefetched < n && prefetched <= i + ahead; prefetched++)
+            a->filter->kind->prefetch(a->filter, digests[prefetched]);
         bool is_new;
         status = add_shared(a, digests[i], &is_new);
         if (was_new != NULL) {

@@ -1,9 +1,9 @@
-/* The filter before the table.
+/* An exact set: a table with a filter in front of it that answers most lookups of absent keys.
  *
- * The table is the truth and changes first. A key that comes in goes to the table, then to the filter; when the filter is
- * full, or has too many keys of one fingerprint and place, it is built anew from the keys in the table, twice as large and
- * with another seed. Should that fail for memory, the key leaves the table again. A key that goes is first taken out of
- * the table, which knows whether it was in; only then may the filter forget it. */
+ * The table is authoritative and changes first. A new key is added to the table, then to the filter. If the filter is
+ * full, or has too many keys with the same fingerprint and place, it is rebuilt from the keys in the table, twice as
+ * large and with another seed. If that fails for lack of memory, the key is removed from the table again. A removal
+ * first removes the key from the table, which knows whether the key was present, and only then from the filter. */
 #include <kith/exact.h>
 
 #include <assert.h>
@@ -16,7 +16,7 @@
 
 struct kith_exact {
     kith_allocator allocator;
-    kith_filter_spec spec; /* of the filter that is there now */
+    kith_filter_spec spec; /* of the current filter */
     kith_filter *filter;
     kith_table *table;
 };
@@ -66,7 +66,7 @@ kith_status kith_exact_clear(kith_exact *s) {
     return status == KITH_OK ? kith_table_clear(s->table) : status;
 }
 
-/* A filter of all keys in the table. */
+/* Adds all keys of the table to the filter. */
 static kith_status fill(kith_filter *filter, const kith_table *table) {
     kith_cursor cursor = {{0}};
     const void *key;
@@ -83,7 +83,8 @@ static kith_status rebuild_filter(kith_exact *s) {
     spec.bytes = 0;
     spec.rate = s->spec.rate != 0 ? s->spec.rate : RATE_DEFAULT;
     for (;;) {
-        /* Twice as large, and with another seed, so that keys which crowded one place part; a secret key stays. */
+        /* Twice as large, and with another seed, so that keys that crowded one place are separated. A secret hash key
+         * is not changed. */
         if (capacity > UINT64_MAX / 2)
             return KITH_E_TOO_LARGE;
         capacity *= 2;
@@ -131,15 +132,15 @@ kith_status kith_exact_add(kith_exact *s, const void *key, size_t key_bytes, boo
 
 kith_status kith_exact_remove(kith_exact *s, const void *key, size_t key_bytes) {
     assert(s != NULL);
-    /* The digest first: the key may lie in the table itself. */
+    /* Computed first, because the key may be a pointer into the table itself. */
     uint64_t digest = kith_filter_digest(s->filter, key, key_bytes);
     if (kith_filter_has_many(s->filter, &digest, 1, NULL) == 0)
         return KITH_E_ABSENT;
     kith_status status = kith_table_remove(s->table, key, key_bytes, NULL);
     if (status != KITH_OK)
         return status;
-    /* Where the filter can't tell which of its layers has the key it keeps the trace: one more key that the table is
-     * asked for. */
+    /* If the filter cannot determine which of its layers holds the key, the key stays in the filter: a false positive,
+     * which costs a lookup in the table. */
     status = kith_filter_remove_many(s->filter, &digest, 1, NULL);
     assert(status == KITH_OK || status == KITH_E_AMBIGUOUS);
     return KITH_OK;
@@ -178,7 +179,7 @@ kith_status kith_exact_check(const kith_exact *s, const char **reason) {
     while (kith_table_next(s->table, &cursor, &key, &key_bytes, NULL)) {
         if (!kith_filter_has(s->filter, key, key_bytes)) {
             if (reason != NULL)
-                *reason = "the filter does not know a key of the table";
+                *reason = "the filter lacks a key of the table";
             return KITH_E_CORRUPT;
         }
     }

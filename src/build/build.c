@@ -1,22 +1,23 @@
-/* Building: a filter from an array of digests, all or nothing.
+/* Builds a filter from an array of digests: the whole filter or nothing.
  *
- *     digests  ->  their number without repeats  ->  sorted by parts  ->  part by part, without repeats, into the filter
+ *     digests  ->  count without repeats  ->  sort by part  ->  add part by part, without repeats
  *
- * Repeats. Equal digests are one key (unless a multiset is asked for), and the kinds whose bytes depend on the order of
- * adds must see each key where it first occurs (build/repeats.h). The filter itself is the best witness: who is answered
- * no when he is added has not come before. So all are added, and only the few that were answered yes are looked into. If
- * there are no repeats among them, as in most lists, that was all; if there are, what they spoiled is emptied and filled
- * again without them. Kinds that keep no copies take a repeat for what it is; of them only the number of keys must be
- * known, where the spec does not give it.
+ * Repeats. Equal digests are one key (unless the caller asks for a multiset), and kinds whose bytes depend on the order
+ * of the adds must see each key where it first occurs (build/repeats.h). The filter itself finds most new keys cheaply:
+ * if an add reports that the key was not there before, the digest is not a repeat. So all digests are added, and only
+ * the few that the filter reports as present already are examined. If there are no repeats among them, as in most
+ * inputs, the work is done. If there are, the affected range is cleared and filled again without them. Kinds that store
+ * no copies ignore a repeat. For them only the number of distinct keys must be known, if the spec does not give it.
  *
- * Parts. A kind with regions (kind.h) can be filled region by region: the parts of build/partition.h stay in cache, equal
- * digests lie in one part, and threads take one part after the other. Each thread has a handle of its own on the filter's
- * body, whose count and fill are added up at the end. The result is that of adds in order, or so it is when all goes well;
- * when anything fails, the plain way finds out what adds in order would have said.
+ * Parts. A kind with regions (kind.h) can be filled region by region. The parts of build/partition.h fit in cache,
+ * equal digests are in the same part, and threads take one part after the other. Each thread has its own handle on the
+ * filter's body; the counts and fills of the handles are added up at the end. If everything succeeds, the result is the
+ * same as that of adds in order. If anything fails, the filter is cleared and filled by adds in order, which determines
+ * the status code.
  *
- * Chunks. The digests of a chunk are copied once. A chunk of as many bytes as the filter, but not more than 128 MiB, meets
- * each line of the filter several times while it is in cache, and is no large part of what a build takes. Where repeats
- * must be found, there is one chunk. */
+ * Chunks. The digests of a chunk are copied once. A chunk has as many bytes as the filter, but at most 128 MiB: enough
+ * to use each cache line of the filter several times while it is in cache, and a small share of the memory that a build
+ * needs. If repeats must be found, there is only one chunk. */
 #include <assert.h>
 #include <string.h>
 
@@ -29,90 +30,94 @@
 
 /* ---- parts ---- */
 
-#define CHUNK_MIN ((size_t)1 << 20) /* digests: 8 MiB are worth a round over the parts */
+#define CHUNK_MIN ((size_t)1 << 20) /* digests: 8 MiB are enough for one pass over the parts */
 #define CHUNK_MAX ((size_t)1 << 24)
-#define PARTED_FROM ((size_t)1 << 17)    /* digests: fewer are in the filter sooner than they are sorted */
-#define PARTED_BODY ((uint64_t)2 << 20)  /* less is in cache as a whole, or nearly so */
-#define PART_BYTES ((uint64_t)128 << 10) /* with its digests half of a second-level cache; 64 and 256 KiB are alike */
+#define PARTS_MIN_DIGESTS ((size_t)1 << 17) /* fewer are added faster than they are sorted */
+#define PARTS_MIN_BODY ((uint64_t)2 << 20)  /* bytes; a smaller body fits in cache completely or nearly so */
+#define PART_BYTES ((uint64_t)128 << 10)    /* with its digests half of an L2 cache; 64 and 256 KiB are equally fast */
 
-typedef struct filling {
+typedef struct fill_job {
     const kithi_kernels *kernels;
-    kith_filter *handles; /* one a thread */
+    kith_filter *handles; /* one per thread */
     kith_status *statuses;
     bool drop_repeats;
-    size_t chunk;     /* digests */
-    uint64_t *parted; /* those of a chunk */
+    size_t chunk;      /* digests */
+    uint64_t *by_part; /* the digests of a chunk, sorted by part */
     size_t *starts;
-    kithi_cut cut;
-    atomic_uint next; /* the first part that no thread has taken */
-} filling;
+    kithi_parts parts;
+    atomic_uint next; /* the first part that no thread has taken yet */
+} fill_job;
 
-/* Where digests go that no others go to, and which is empty: `bytes` from `at` on, or, with 0, the whole of a filter. */
+/* The range of the body that some digests are added to: `bytes` bytes at `at`, or the whole filter if `bytes` is 0. It
+ * is empty, and no other digests are added to it. */
 typedef struct byte_range {
     uint8_t *at;
     uint64_t bytes;
 } byte_range;
 
-#define GUESS 4096            /* digests after which the guess that there are no repeats is looked at */
-#define SUSPECTS (GUESS / 16) /* more than a filter of any use says yes to by chance */
+#define BATCH 4096                /* digests between checks whether there are too many possible repeats */
+#define SUSPECTS_MAX (BATCH / 16) /* more than the false positives of any useful filter */
 
-/* Adds all, and notes in `firsts` which were answered no. Any code but KITH_OK: they have not all gone in. */
-static kith_status add_at_a_guess(const kithi_kernels *kernels, kith_filter *f, const uint64_t *digests, size_t n,
-                                  uint64_t *firsts) {
-    for (size_t at = 0; at < n; at += GUESS) {
-        size_t count = n - at < GUESS ? n - at : GUESS, done = 0;
+/* Adds all digests, in the hope that there are no repeats. Sets the bits in `firsts` of those that were not in the
+ * filter before. On any code but KITH_OK not all of them were added; KITH_E_COPIES can also mean that too many of
+ * them may be repeats. */
+static kith_status add_assuming_no_repeats(const kithi_kernels *kernels, kith_filter *f, const uint64_t *digests,
+                                           size_t n, uint64_t *firsts) {
+    for (size_t at = 0; at < n; at += BATCH) {
+        size_t count = n - at < BATCH ? n - at : BATCH, done = 0;
         kith_status status = kernels->add_many(f, digests + at, count, firsts + at / 64, &done);
-        size_t yes = count;
+        size_t suspects = count;
         for (size_t i = 0; i < (count + 63) / 64; i++)
-            yes -= kithi_popcount(firsts[at / 64 + i]);
-        if (status != KITH_OK || yes > SUSPECTS)
+            suspects -= kithi_popcount(firsts[at / 64 + i]);
+        if (status != KITH_OK || suspects > SUSPECTS_MAX)
             return status != KITH_OK ? status : KITH_E_COPIES;
     }
     return KITH_OK;
 }
 
-static kith_status empty(kith_filter *f, byte_range part) {
-    if (part.bytes == 0)
+static kith_status clear(kith_filter *f, byte_range range) {
+    if (range.bytes == 0)
         return kith_filter_clear(f);
-    memset(part.at, 0, part.bytes);
+    memset(range.at, 0, range.bytes);
     return KITH_OK;
 }
 
-static kith_status add_without_repeats(const kithi_kernels *kernels, kith_filter *f, byte_range part,
+static kith_status add_without_repeats(const kithi_kernels *kernels, kith_filter *f, byte_range range,
                                        const uint64_t *digests, size_t n) {
     if (n == 0)
         return KITH_OK;
     uint64_t count = f->head.count, fill = f->head.fill, firsts_bytes = ((uint64_t)n + 63) / 64 * 8;
     uint64_t *firsts = kithi_allocate(&f->allocator, firsts_bytes), *copy = NULL;
     size_t kept = 0, done = 0;
-    kith_status guess = firsts != NULL ? add_at_a_guess(kernels, f, digests, n, firsts) : KITH_E_MEMORY;
-    bool guessed = guess == KITH_OK;
-    bool fits =
-        guess != KITH_E_MEMORY && kithi_drop_repeats(&f->allocator, digests, n, guessed ? firsts : NULL, &copy, &kept);
+    kith_status added = firsts != NULL ? add_assuming_no_repeats(kernels, f, digests, n, firsts) : KITH_E_MEMORY;
+    bool all_added = added == KITH_OK;
+    bool fits = added != KITH_E_MEMORY &&
+                kithi_drop_repeats(&f->allocator, digests, n, all_added ? firsts : NULL, &copy, &kept);
     kithi_release(&f->allocator, firsts, firsts_bytes);
-    if (!fits || (guessed && copy == NULL))
+    if (!fits || (all_added && copy == NULL))
         return fits ? KITH_OK : KITH_E_MEMORY;
-    kith_status status = empty(f, part);
+    kith_status status = clear(f, range);
     if (status == KITH_OK) {
         f->head.count = count;
         f->head.fill = fill;
         f->sealed = false;
         status = kernels->add_many(f, copy != NULL ? copy : digests, kept, NULL, &done);
     }
-    kithi_release(&f->allocator, copy, (uint64_t)n * sizeof *copy); /* no overflow: the caller's array is that large */
+    kithi_release(&f->allocator, copy, (uint64_t)n * sizeof *copy); /* cannot overflow: as large as `digests` */
     return status;
 }
 
-static byte_range range_of(const filling *w, const kith_filter *f, unsigned part) {
-    uint64_t region_bytes = f->head.body_bytes / w->cut.regions, first = kithi_first_region(w->cut, part);
-    return (byte_range){f->body + first * region_bytes, (kithi_first_region(w->cut, part + 1) - first) * region_bytes};
+static byte_range range_of(const fill_job *w, const kith_filter *f, unsigned part) {
+    uint64_t region_bytes = f->head.body_bytes / w->parts.regions, first = kithi_first_region(w->parts, part);
+    return (byte_range){f->body + first * region_bytes,
+                        (kithi_first_region(w->parts, part + 1) - first) * region_bytes};
 }
 
 static void fill_parts(void *context, unsigned thread) {
-    filling *w = context;
+    fill_job *w = context;
     kith_filter *mine = &w->handles[thread];
-    for (unsigned p; (p = atomic_fetch_add(&w->next, 1)) < w->cut.parts && w->statuses[thread] == KITH_OK;) {
-        const uint64_t *digests = w->parted + w->starts[p];
+    for (unsigned p; (p = atomic_fetch_add(&w->next, 1)) < w->parts.count && w->statuses[thread] == KITH_OK;) {
+        const uint64_t *digests = w->by_part + w->starts[p];
         size_t n = w->starts[p + 1] - w->starts[p], done = 0;
         if (w->drop_repeats)
             w->statuses[thread] = add_without_repeats(w->kernels, mine, range_of(w, mine, p), digests, n);
@@ -121,11 +126,11 @@ static void fill_parts(void *context, unsigned thread) {
     }
 }
 
-static kith_status fill_chunks(filling *w, const kith_allocator *allocator, const uint64_t *digests, size_t n,
+static kith_status fill_chunks(fill_job *w, const kith_allocator *allocator, const uint64_t *digests, size_t n,
                                unsigned threads) {
     for (size_t at = 0; at < n; at += w->chunk) {
         size_t count = n - at < w->chunk ? n - at : w->chunk;
-        if (!kithi_partition(allocator, digests + at, count, w->cut, threads, w->parted, w->starts))
+        if (!kithi_partition(allocator, digests + at, count, w->parts, threads, w->by_part, w->starts))
             return KITH_E_MEMORY;
         atomic_store(&w->next, 0);
         kithi_parallel(threads, fill_parts, w);
@@ -136,8 +141,8 @@ static kith_status fill_chunks(filling *w, const kith_allocator *allocator, cons
     return KITH_OK;
 }
 
-/* Adds up what the threads' handles hold. More than the filter takes is KITH_E_FULL. */
-static kith_status gather(kith_filter *f, filling *w, unsigned threads) {
+/* Adds up the counts and fills of the threads' handles. KITH_E_FULL if they exceed what the filter accepts. */
+static kith_status sum_handles(kith_filter *f, fill_job *w, unsigned threads) {
     for (unsigned t = 0; t < threads; t++) {
         f->head.count += w->handles[t].head.count;
         f->head.fill += w->handles[t].head.fill;
@@ -156,52 +161,54 @@ static size_t chunk_of(const kith_filter *f, size_t n, bool drop_repeats) {
     return n < chunk ? n : (size_t)chunk;
 }
 
-/* KITH_OK, or any other code: the filter is spoiled, and what adds in order would say is not known. */
+/* On any code but KITH_OK the content of the filter is unspecified, and the code may differ from that of adds in
+ * order. */
 static kith_status fill_by_parts(kith_filter *f, const uint64_t *digests, size_t n, bool drop_repeats, uint64_t regions,
                                  unsigned threads) {
     const kith_allocator *allocator = &f->allocator;
-    uint64_t parts = f->head.body_bytes / PART_BYTES;
-    parts = parts < 8 * threads ? 8 * threads : parts; /* so that no thread waits for long at the end */
-    parts = parts < KITHI_PARTS_MAX ? parts : KITHI_PARTS_MAX;
-    kithi_cut cut = kithi_cut_of(regions, (unsigned)(parts < regions ? parts : regions));
+    uint64_t part_count = f->head.body_bytes / PART_BYTES;
+    part_count =
+        part_count < 8 * threads ? 8 * threads : part_count; /* so that no thread is idle for long at the end */
+    part_count = part_count < KITHI_PARTS_MAX ? part_count : KITHI_PARTS_MAX;
+    kithi_parts parts = kithi_parts_of(regions, (unsigned)(part_count < regions ? part_count : regions));
     size_t chunk = chunk_of(f, n, drop_repeats);
-    uint64_t parted_bytes = chunk * sizeof *digests, starts_bytes = (cut.parts + 1) * sizeof(size_t);
+    uint64_t by_part_bytes = chunk * sizeof *digests, starts_bytes = (parts.count + 1) * sizeof(size_t);
     uint64_t handles_bytes = threads * sizeof(kith_filter), statuses_bytes = threads * sizeof(kith_status);
-    filling w = {
+    fill_job w = {
         .kernels = kithi_kernels_of(f),
         .handles = kithi_allocate(allocator, handles_bytes),
         .statuses = kithi_allocate(allocator, statuses_bytes),
         .drop_repeats = drop_repeats,
         .chunk = chunk,
-        .parted = kithi_allocate(allocator, parted_bytes),
+        .by_part = kithi_allocate(allocator, by_part_bytes),
         .starts = kithi_allocate(allocator, starts_bytes),
-        .cut = cut,
+        .parts = parts,
     };
     kith_status status = KITH_E_MEMORY;
-    if (w.handles != NULL && w.statuses != NULL && w.parted != NULL && w.starts != NULL) {
+    if (w.handles != NULL && w.statuses != NULL && w.by_part != NULL && w.starts != NULL) {
         for (unsigned t = 0; t < threads; t++)
             w.handles[t] = *f;
         status = fill_chunks(&w, allocator, digests, n, threads);
-        kith_status sum = gather(f, &w, threads);
+        kith_status sum = sum_handles(f, &w, threads);
         status = status == KITH_OK ? sum : status;
     }
     kithi_release(allocator, w.starts, starts_bytes);
-    kithi_release(allocator, w.parted, parted_bytes);
+    kithi_release(allocator, w.by_part, by_part_bytes);
     kithi_release(allocator, w.statuses, statuses_bytes);
     kithi_release(allocator, w.handles, handles_bytes);
     return status;
 }
 
-/* For one thread. Sorting and filling in cache cost about as much as one line from memory that was asked for in time, so a
- * kind that touches one line a key gains nothing; kinds that search for room gain half of their time, and so does the
- * search for repeats. */
-static bool worth_parts(const kith_filter *f, bool drop_repeats) {
-    return f->head.body_bytes >= PARTED_BODY && (drop_repeats || f->shape.lines > 1);
+/* Returns whether parts are faster even on one thread. Sorting a digest and adding it in cache costs about as much as
+ * one prefetched cache line from memory. A kind that touches one line per key therefore gains nothing. Kinds that
+ * search for a free slot save half of their time, and so does the search for repeats. */
+static bool parts_are_faster(const kith_filter *f, bool drop_repeats) {
+    return f->head.body_bytes >= PARTS_MIN_BODY && (drop_repeats || f->shape.lines > 1);
 }
 
 static kith_status fill(kith_filter *f, const uint64_t *digests, size_t n, bool drop_repeats, unsigned threads) {
     uint64_t regions = f->kind->regions != NULL ? f->kind->regions(&f->head) : 1;
-    bool by_parts = n >= PARTED_FROM && regions > 1 && (threads > 1 || worth_parts(f, drop_repeats));
+    bool by_parts = n >= PARTS_MIN_DIGESTS && regions > 1 && (threads > 1 || parts_are_faster(f, drop_repeats));
     if (by_parts && fill_by_parts(f, digests, n, drop_repeats, regions, threads) == KITH_OK)
         return KITH_OK;
     kith_status status = by_parts ? kith_filter_clear(f) : KITH_OK;
@@ -215,23 +222,23 @@ static kith_status fill(kith_filter *f, const uint64_t *digests, size_t n, bool 
 
 /* ---- the number of keys ---- */
 
-typedef struct counting {
+typedef struct count_job {
     const kith_allocator *allocator;
-    uint64_t *parted;
+    uint64_t *by_part;
     size_t *starts;
-    unsigned parts;
+    unsigned part_count;
     atomic_uint next;
     _Atomic size_t keys;
     atomic_bool no_memory;
-} counting;
+} count_job;
 
 static void count_parts(void *context, unsigned thread) {
     (void)thread;
-    counting *c = context;
-    for (unsigned p; (p = atomic_fetch_add(&c->next, 1)) < c->parts && !c->no_memory;) {
+    count_job *c = context;
+    for (unsigned p; (p = atomic_fetch_add(&c->next, 1)) < c->part_count && !c->no_memory;) {
         uint64_t *copy;
         size_t n = c->starts[p + 1] - c->starts[p], kept = 0;
-        if (n != 0 && !kithi_drop_repeats(c->allocator, c->parted + c->starts[p], n, NULL, &copy, &kept))
+        if (n != 0 && !kithi_drop_repeats(c->allocator, c->by_part + c->starts[p], n, NULL, &copy, &kept))
             c->no_memory = true;
         else if (n != 0)
             kithi_release(c->allocator, copy, (uint64_t)n * sizeof *copy);
@@ -239,40 +246,40 @@ static void count_parts(void *context, unsigned thread) {
     }
 }
 
-/* How many of the digests are different; by parts that stay in cache. False: no memory. */
+/* Counts the distinct digests, in parts that fit in cache. Returns false if there is no memory. */
 static bool count_keys(const kith_allocator *allocator, const uint64_t *digests, size_t n, unsigned threads,
                        size_t *keys) {
     enum { PART_DIGESTS = 32768 };
-    size_t parts = n / PART_DIGESTS + 1 < KITHI_PARTS_MAX ? n / PART_DIGESTS + 1 : KITHI_PARTS_MAX;
-    uint64_t parted_bytes = (uint64_t)n * sizeof *digests, starts_bytes = (parts + 1) * sizeof(size_t);
-    counting c = {
+    size_t part_count = n / PART_DIGESTS + 1 < KITHI_PARTS_MAX ? n / PART_DIGESTS + 1 : KITHI_PARTS_MAX;
+    uint64_t by_part_bytes = (uint64_t)n * sizeof *digests, starts_bytes = (part_count + 1) * sizeof(size_t);
+    count_job c = {
         .allocator = allocator,
-        .parted = kithi_allocate(allocator, parted_bytes),
+        .by_part = kithi_allocate(allocator, by_part_bytes),
         .starts = kithi_allocate(allocator, starts_bytes),
-        .parts = (unsigned)parts,
+        .part_count = (unsigned)part_count,
     };
-    kithi_cut cut = kithi_cut_of(KITHI_PARTS_MAX, c.parts);
-    bool fits = c.parted != NULL && c.starts != NULL &&
-                kithi_partition(allocator, digests, n, cut, threads, c.parted, c.starts);
+    kithi_parts parts = kithi_parts_of(KITHI_PARTS_MAX, c.part_count);
+    bool fits = c.by_part != NULL && c.starts != NULL &&
+                kithi_partition(allocator, digests, n, parts, threads, c.by_part, c.starts);
     if (fits)
         kithi_parallel(threads, count_parts, &c);
     kithi_release(allocator, c.starts, starts_bytes);
-    kithi_release(allocator, c.parted, parted_bytes);
+    kithi_release(allocator, c.by_part, by_part_bytes);
     *keys = c.keys;
     return fits && !c.no_memory;
 }
 
-/* ---- all together ---- */
+/* ---- building ---- */
 
-static bool capacity_is_open(const kith_filter_spec *spec) {
+static bool capacity_is_unknown(const kith_filter_spec *spec) {
     return spec->capacity == 0 && (spec->bytes == 0 || spec->rate == 0);
 }
 
-/* What no number of keys can make right is refused before anything is allocated. */
-static kith_status can_be(const kith_filter_spec *spec) {
+/* Rejects a spec that no number of keys could make valid, before anything is allocated. */
+static kith_status check_spec(const kith_filter_spec *spec) {
     kith_filter_spec smallest = *spec;
     kithi_head head;
-    if (capacity_is_open(spec))
+    if (capacity_is_unknown(spec))
         smallest.capacity = 1;
     return kithi_plan_spec(&smallest, &head);
 }
@@ -287,13 +294,13 @@ kith_status kith_filter_build(const kith_filter_spec *given, const uint64_t *dig
     bool multiset = (flags & KITH_BUILD_MULTISET) != 0;
     threads = threads < 1 ? 1 : threads < KITHI_THREADS_MAX ? threads : KITHI_THREADS_MAX;
     sized.needs |= multiset ? KITH_CAN_COPIES : 0;
-    status = n == 0 ? KITH_OK : can_be(&sized);
+    status = n == 0 ? KITH_OK : check_spec(&sized);
     if (status != KITH_OK)
         return status;
     if (!kithi_hash_valid(&sized.hash))
         return KITH_E_ARGUMENT;
     bool repeats_are_possible = !multiset;
-    if (capacity_is_open(&sized)) {
+    if (capacity_is_unknown(&sized)) {
         kith_allocator allocator = kithi_allocator_or_default(sized.allocator);
         size_t keys = n;
         if (n != 0 && !multiset && !count_keys(&allocator, digests, n, threads, &keys))
@@ -305,7 +312,8 @@ kith_status kith_filter_build(const kith_filter_spec *given, const uint64_t *dig
     status = kith_filter_create(&sized, &f);
     if (status != KITH_OK)
         return status;
-    /* A filter that keeps copies would take a repeat for one. (Which kind it is may depend on the number of keys.) */
+    /* A filter that stores copies would store a repeat as a second copy. (The kind may depend on the number of
+     * keys.) */
     bool drop_repeats = repeats_are_possible && (f->shape.capabilities & KITH_CAN_COPIES) != 0;
     status = fill(f, digests, n, drop_repeats, threads);
     if (status != KITH_OK)

@@ -1,14 +1,16 @@
-/* Two passes, so that what is kept of every digest is a byte and not the digest.
+/* Finds repeated digests in two passes, using about one byte per digest instead of a hash table of all of them.
  *
- *     1  every digest sets a bit, in a bitmap of 8 bits a digest. Who finds it clear has surely not been before. The
- *        others, some 6% if there are no repeats, may have been: the suspects. (Who has asked a filter instead, brings
- *        them along.)
- *     2  every digest is looked up among the suspects. Of each that is one, the first occurrence stays and the others
- *        go. (The first occurrence of a repeated digest is no suspect by itself, but its repeats are, and it equals them.)
+ *     pass 1   Each digest sets one bit in a bitmap of 8 bits per digest. If the bit was clear, the digest is new. If
+ *              it was set (about 6% of the digests when nothing repeats), the digest may be a repeat: it becomes a
+ *              suspect.
+ *              Callers that already know the suspects, for example from a filter, pass them in and skip this pass.
+ *     pass 2   Every digest is looked up among the suspects. The first occurrence of each suspect is kept, later ones
+ *              are dropped. This includes first occurrences that pass 1 took for new: they equal a suspect.
  *
- * The second pass asks a bitmap of its own first, of 16 bits a suspect: one digest in eight or so passes. Those of a
- * group that pass ask for their lines together. The suspects are a table of open addressing with linear probing, at most
- * half full; the digest 0, which is what an empty slot holds, has the slot behind the last. */
+ * Pass 2 first checks a second bitmap, of 16 bits per suspect, which about one digest in eight passes. It then
+ * prefetches the table slots of all digests of a group that passed. The table of suspects uses open addressing with
+ * linear probing and is at most half full. An empty slot holds 0, so the digest 0 is kept in an extra slot after the
+ * last one. */
 #include "build/repeats.h"
 
 #include <string.h>
@@ -24,14 +26,14 @@ typedef struct bitmap {
 
 typedef struct suspects {
     uint64_t *digests;
-    uint64_t count, room;
+    uint64_t count, capacity;
 } suspects;
 
 typedef struct table {
     uint64_t *digests;
-    uint64_t slots; /* and one more, for 0 */
-    bitmap known;
-    bitmap met; /* by slot */
+    uint64_t slots; /* without the extra one for the digest 0 */
+    bitmap maybe;   /* by hash: set for every suspect */
+    bitmap seen;    /* by slot: the suspect has occurred in pass 2 */
 } table;
 
 static bool bitmap_new(const kith_allocator *allocator, uint64_t bits, bitmap *b) {
@@ -56,19 +58,19 @@ static inline void bit_set(bitmap *b, uint64_t bit) {
     b->bytes[bit / 8] = (uint8_t)(b->bytes[bit / 8] | 1 << (bit % 8));
 }
 
-/* ---- the first pass ---- */
+/* ---- pass 1 ---- */
 
-static bool suspect(const kith_allocator *allocator, suspects *s, uint64_t digest) {
-    if (s->count == s->room) {
-        uint64_t room = s->room == 0 ? 1024 : 2 * s->room;
-        uint64_t *larger = kithi_allocate(allocator, room * sizeof *larger);
+static bool add_suspect(const kith_allocator *allocator, suspects *s, uint64_t digest) {
+    if (s->count == s->capacity) {
+        uint64_t capacity = s->capacity == 0 ? 1024 : 2 * s->capacity;
+        uint64_t *larger = kithi_allocate(allocator, capacity * sizeof *larger);
         if (larger == NULL)
             return false;
         if (s->count != 0)
             memcpy(larger, s->digests, s->count * sizeof *larger);
-        kithi_release(allocator, s->digests, s->room * sizeof *larger);
+        kithi_release(allocator, s->digests, s->capacity * sizeof *larger);
         s->digests = larger;
-        s->room = room;
+        s->capacity = capacity;
     }
     s->digests[s->count++] = digest;
     return true;
@@ -84,31 +86,31 @@ static bool find_suspects(const kith_allocator *allocator, const uint64_t *diges
             __builtin_prefetch(&seen.bytes[bit_of(&seen, digests[i + AHEAD]) / 8], 1);
         uint64_t bit = bit_of(&seen, digests[i]);
         if (bit_get(&seen, bit))
-            fits = suspect(allocator, s, digests[i]);
+            fits = add_suspect(allocator, s, digests[i]);
         bit_set(&seen, bit);
     }
     bitmap_free(allocator, &seen);
     return fits;
 }
 
-static bool take_suspects(const kith_allocator *allocator, const uint64_t *digests, size_t n, const uint64_t *firsts,
-                          suspects *s) {
+static bool suspects_from_bitmap(const kith_allocator *allocator, const uint64_t *digests, size_t n,
+                                 const uint64_t *firsts, suspects *s) {
     for (size_t from = 0; from < n; from += 64) {
         uint64_t rest = n - from < 64 ? (UINT64_C(1) << (n - from)) - 1 : UINT64_MAX;
         for (uint64_t word = ~firsts[from / 64] & rest; word != 0; word &= word - 1)
-            if (!suspect(allocator, s, digests[from + (unsigned)__builtin_ctzll(word)]))
+            if (!add_suspect(allocator, s, digests[from + (unsigned)__builtin_ctzll(word)]))
                 return false;
     }
     return true;
 }
 
-/* ---- the suspects as a table ---- */
+/* ---- the table of suspects ---- */
 
 static inline uint64_t home_of(const table *t, uint64_t digest) {
     return kithi_mulhi(kithi_mix(digest ^ KITHI_GOLDEN), t->slots);
 }
 
-/* The digest's slot, or the empty one where it would be. */
+/* Returns the digest's slot, or the empty slot where it would be inserted. */
 static inline uint64_t slot_of(const table *t, uint64_t digest) {
     if (digest == 0)
         return t->slots;
@@ -120,15 +122,16 @@ static inline uint64_t slot_of(const table *t, uint64_t digest) {
 
 static void table_free(const kith_allocator *allocator, table *t) {
     kithi_release(allocator, t->digests, (t->slots + 1) * sizeof *t->digests);
-    bitmap_free(allocator, &t->known);
-    bitmap_free(allocator, &t->met);
+    bitmap_free(allocator, &t->maybe);
+    bitmap_free(allocator, &t->seen);
 }
 
 static bool table_new(const kith_allocator *allocator, const suspects *s, table *t) {
     t->slots = 2 * s->count;
     t->digests = kithi_allocate(allocator, (t->slots + 1) * sizeof *t->digests);
-    bool known = bitmap_new(allocator, 16 * s->count, &t->known), met = bitmap_new(allocator, t->slots + 1, &t->met);
-    if (t->digests == NULL || !known || !met) {
+    bool maybe = bitmap_new(allocator, 16 * s->count, &t->maybe);
+    bool seen = bitmap_new(allocator, t->slots + 1, &t->seen);
+    if (t->digests == NULL || !maybe || !seen) {
         table_free(allocator, t);
         return false;
     }
@@ -136,20 +139,20 @@ static bool table_new(const kith_allocator *allocator, const suspects *s, table 
         if (s->count - i > AHEAD)
             __builtin_prefetch(&t->digests[home_of(t, s->digests[i + AHEAD])], 1);
         t->digests[slot_of(t, s->digests[i])] = s->digests[i];
-        bit_set(&t->known, bit_of(&t->known, s->digests[i]));
+        bit_set(&t->maybe, bit_of(&t->maybe, s->digests[i]));
     }
     return true;
 }
 
-/* ---- the second pass ---- */
+/* ---- pass 2 ---- */
 
-/* Bit i: digest i of the group has come before. */
-static bool meet_group(table *t, const uint64_t *digests, size_t n, uint64_t *before) {
+/* Sets bit i of `before` if digest i of the group has occurred before. Returns whether any has. */
+static bool mark_repeats(table *t, const uint64_t *digests, size_t n, uint64_t *before) {
     uint16_t passed[GROUP];
     size_t count = 0;
     for (size_t i = 0; i < n; i++) {
         passed[count] = (uint16_t)i;
-        count += bit_get(&t->known, bit_of(&t->known, digests[i]));
+        count += bit_get(&t->maybe, bit_of(&t->maybe, digests[i]));
     }
     for (size_t i = 0; i < count; i++)
         __builtin_prefetch(&t->digests[home_of(t, digests[passed[i]])]);
@@ -159,10 +162,10 @@ static bool meet_group(table *t, const uint64_t *digests, size_t n, uint64_t *be
         uint64_t at = slot_of(t, digests[passed[i]]);
         if (t->digests[at] != digests[passed[i]])
             continue;
-        bool met = bit_get(&t->met, at);
-        bit_set(&t->met, at);
-        before[passed[i] / 64] |= (uint64_t)met << (passed[i] % 64);
-        any |= met;
+        bool seen = bit_get(&t->seen, at);
+        bit_set(&t->seen, at);
+        before[passed[i] / 64] |= (uint64_t)seen << (passed[i] % 64);
+        any |= seen;
     }
     return any;
 }
@@ -174,8 +177,8 @@ static bool keep_firsts(const kith_allocator *allocator, const uint64_t *digests
     for (size_t at = 0; at < n; at += GROUP) {
         size_t group = n - at < GROUP ? n - at : GROUP;
         for (size_t i = at + GROUP; i < at + 2 * GROUP && i < n; i++)
-            __builtin_prefetch(&t->known.bytes[bit_of(&t->known, digests[i]) / 8]);
-        bool any = meet_group(t, digests + at, group, before);
+            __builtin_prefetch(&t->maybe.bytes[bit_of(&t->maybe, digests[i]) / 8]);
+        bool any = mark_repeats(t, digests + at, group, before);
         if (any && out == NULL) {
             out = kithi_allocate(allocator, (uint64_t)n * sizeof *out);
             if (out == NULL)
@@ -202,8 +205,8 @@ bool kithi_drop_repeats(const kith_allocator *allocator, const uint64_t *digests
     table t = {NULL, 0, {NULL, 0}, {NULL, 0}};
     *copy = NULL;
     *kept = n;
-    bool fits =
-        firsts != NULL ? take_suspects(allocator, digests, n, firsts, &s) : find_suspects(allocator, digests, n, &s);
+    bool fits = firsts != NULL ? suspects_from_bitmap(allocator, digests, n, firsts, &s)
+                               : find_suspects(allocator, digests, n, &s);
     if (fits && s.count > 0) {
         fits = table_new(allocator, &s, &t);
         if (fits) {
@@ -211,6 +214,6 @@ bool kithi_drop_repeats(const kith_allocator *allocator, const uint64_t *digests
             table_free(allocator, &t);
         }
     }
-    kithi_release(allocator, s.digests, s.room * sizeof *s.digests);
+    kithi_release(allocator, s.digests, s.capacity * sizeof *s.digests);
     return fits;
 }

@@ -1,14 +1,14 @@
-/* The default allocator: calloc, moved up to the alignment asked for.
+/* The default allocator: calloc, with the pointer moved up to the requested alignment.
  *
- *     calloc's pointer          what the caller gets (aligned)
+ *     calloc's pointer          the caller's pointer (aligned)
  *     |<- 1 … alignment bytes ->|<----------- bytes ----------->|
- *                          ^ one byte before: how far it was moved
+ *                          ^ the byte before it stores how far the pointer was moved
  *
- * calloc rather than aligned_alloc and memset: for large blocks the C library hands out fresh zero pages that cost
- * nothing until touched. The byte before the block holds a distance of at most 64.
+ * It uses calloc instead of aligned_alloc and memset because for large blocks the C library returns fresh zero pages,
+ * which cost nothing until they are touched. One byte is enough for the distance, which is at most 64.
  *
- * Blocks of 4 MiB and more are accessed at random all over, and every access to another 4 KiB page costs a walk through
- * the page tables: the kernel is asked for huge pages, which it may or may not have. */
+ * Blocks of 4 MiB and more are accessed at random positions, and each access to another 4 KiB page costs a page-table
+ * walk. heap_allocate therefore asks the kernel to back them with huge pages. The kernel may ignore the request. */
 #define _DEFAULT_SOURCE
 #include "core/alloc.h"
 
@@ -21,7 +21,7 @@
 #define HUGE_PAGE ((uintptr_t)2 << 20)
 #define HUGE_FROM (2 * HUGE_PAGE)
 
-/* For the whole huge pages within the block; a refusal changes nothing but speed. */
+/* Covers only the whole huge pages inside the block. If the kernel refuses, only speed is lost. */
 static void ask_for_huge_pages(uint8_t *block, size_t bytes) {
 #ifdef MADV_HUGEPAGE
     uintptr_t from = ((uintptr_t)block + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);

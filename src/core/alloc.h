@@ -1,16 +1,17 @@
-/* core/alloc.h: memory through the caller's allocator. The only part of the library that knows malloc. */
+/* core/alloc.h: memory from the caller's allocator. This is the only part of the library that calls malloc. */
 #ifndef KITHI_CORE_ALLOC_H
 #define KITHI_CORE_ALLOC_H
 
 #include <kith/base.h>
 
-/* The caller's allocator, or the C library's when it is NULL. */
+/* Returns the caller's allocator, or one that uses the C library if it is NULL. */
 kith_allocator kithi_allocator_or_default(const kith_allocator *allocator);
 
-/* Zeroed memory at a multiple of 64 bytes, or NULL: also when `bytes` is past what size_t can say. */
+/* Returns zeroed memory aligned to 64 bytes. Returns NULL if there is no memory or if `bytes` does not fit in a
+ * size_t. */
 void *kithi_allocate(const kith_allocator *allocator, uint64_t bytes);
 
-/* NULL is fine. */
+/* Releases a block of kithi_allocate; `bytes` is the size it was allocated with. `memory` may be NULL. */
 void kithi_release(const kith_allocator *allocator, void *memory, uint64_t bytes);
 
 #endif

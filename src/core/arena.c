@@ -1,6 +1,7 @@
-/* Chunks begin small and double up to 1 MiB, so that a table of ten keys is small and one of ten million makes few calls.
+/* The arena allocator of arena.h. Chunks start at 4 KiB and double up to 1 MiB: a table of ten keys stays small, and a
+ * table of ten million keys needs few calls to the allocator.
  *
- *     chunk   | link: next chunk, bytes | pieces, cut from the left … | free space |
+ *     chunk   | link: next chunk, bytes | pieces, allocated from the left … | free space |
  *     large   | link: next, previous, bytes | the piece |
  */
 #include "core/arena.h"
@@ -12,7 +13,7 @@
 #define CHUNK_MIN 4096
 #define CHUNK_MAX (UINT64_C(1) << 20)
 
-/* Aligned, so that the pieces behind them are, where pointers have 4 bytes, too. */
+/* The links are aligned explicitly so that the pieces after them are aligned even where pointers have 4 bytes. */
 typedef struct chunk_link {
     _Alignas(KITHI_ARENA_STEP) struct chunk_link *next;
     uint64_t bytes;
@@ -25,7 +26,7 @@ typedef struct large_link {
 } large_link;
 
 static_assert(sizeof(chunk_link) % KITHI_ARENA_STEP == 0 && sizeof(large_link) % KITHI_ARENA_STEP == 0,
-              "pieces begin at multiples of the step");
+              "pieces start at multiples of the step");
 
 void kithi_arena_init(kithi_arena *arena, const kith_allocator *allocator) {
     *arena = (kithi_arena){.allocator = *allocator};
@@ -67,10 +68,10 @@ void *kithi_arena_take(kithi_arena *arena, uint64_t bytes) {
     if (bytes > KITHI_ARENA_LARGE)
         return take_large(arena, bytes);
     uint64_t steps = (bytes + KITHI_ARENA_STEP - 1) / KITHI_ARENA_STEP;
-    void **waiting = arena->waiting[steps];
-    if (waiting != NULL) {
-        arena->waiting[steps] = *waiting;
-        return waiting;
+    void **released = arena->free_lists[steps];
+    if (released != NULL) {
+        arena->free_lists[steps] = *released;
+        return released;
     }
     if (arena->free_bytes < steps * KITHI_ARENA_STEP && !add_chunk(arena))
         return NULL;
@@ -94,8 +95,8 @@ void kithi_arena_give(kithi_arena *arena, void *piece, uint64_t bytes) {
         return;
     }
     uint64_t steps = (bytes + KITHI_ARENA_STEP - 1) / KITHI_ARENA_STEP;
-    *(void **)piece = arena->waiting[steps];
-    arena->waiting[steps] = piece;
+    *(void **)piece = arena->free_lists[steps];
+    arena->free_lists[steps] = piece;
 }
 
 void kithi_arena_clear(kithi_arena *arena) {

@@ -1,7 +1,8 @@
-/* core/arena.h: small pieces of memory that live about as long as their owner.
+/* core/arena.h: an arena for small pieces of memory that live about as long as their owner.
  *
- * Pieces are cut from chunks that are never given back one by one; a piece that is released waits in a list of its size
- * for the next one. Sizes are rounded up to a multiple of 16; above ARENA_LARGE a piece is an allocation of its own. */
+ * Pieces are allocated from chunks. Chunks are returned to the allocator only all together, by kithi_arena_clear(). A
+ * released piece goes on a free list of its size and is reused from there. Sizes are rounded up to a multiple of 16. A
+ * piece of more than KITHI_ARENA_LARGE bytes gets a separate allocation. */
 #ifndef KITHI_CORE_ARENA_H
 #define KITHI_CORE_ARENA_H
 
@@ -13,22 +14,22 @@
 typedef struct kithi_arena {
     kith_allocator allocator;
     void *chunks;        /* newest first */
-    void *large;         /* pieces with an allocation of their own */
+    void *large;         /* pieces that have a separate allocation */
     uint8_t *free_space; /* in the newest chunk */
     uint64_t free_bytes;
-    uint64_t held_bytes; /* all that was taken from the allocator */
-    void *waiting[KITHI_ARENA_LARGE / KITHI_ARENA_STEP + 1];
+    uint64_t held_bytes;                                        /* bytes held from the allocator */
+    void *free_lists[KITHI_ARENA_LARGE / KITHI_ARENA_STEP + 1]; /* released pieces, by size in steps */
 } kithi_arena;
 
 void kithi_arena_init(kithi_arena *arena, const kith_allocator *allocator);
 
-/* A piece aligned to 16, not cleared; NULL when there is no memory. bytes > 0. */
+/* Returns a piece aligned to 16 bytes, not cleared, or NULL if there is no memory. `bytes` must be greater than 0. */
 void *kithi_arena_take(kithi_arena *arena, uint64_t bytes);
 
-/* Gives a piece back, with the bytes that it was taken with. */
+/* Releases a piece. `bytes` is the size it was taken with. */
 void kithi_arena_give(kithi_arena *arena, void *piece, uint64_t bytes);
 
-/* Gives everything back to the allocator; the arena is as after init. */
+/* Releases all memory to the allocator. The arena is then as after kithi_arena_init(). */
 void kithi_arena_clear(kithi_arena *arena);
 
 #endif

@@ -1,22 +1,23 @@
-/* core/batch.h: the loops over batches of digests: they are worked on in order, and the lines of those ahead are on their
- * way.
+/* core/batch.h: the loop for batch lookups, which prefetches the digests ahead of the current one.
  *
- * The verbs are static functions of the caller; a loop is inlined into it and they into the loop, so that a batch costs no
- * call a key. */
+ * `has` and `prefetch` are static functions of the caller. The loop is inlined into the caller and they are inlined
+ * into the loop, so that a batch makes no function call per key. */
 #ifndef KITHI_CORE_BATCH_H
 #define KITHI_CORE_BATCH_H
 
 #include "core/bits.h"
 #include "core/compiler.h"
 
-/* How many digests a batch runs ahead of itself: enough to cover a miss to memory (about 100 ns) at 4 ns a key. */
+/* How many digests ahead of the current one a batch prefetches: enough to hide a miss to memory (about 100 ns) at 4 ns
+ * per key. */
 #define KITHI_AHEAD 32
 
-/* A body of so many bytes or fewer is in a core's own cache, and asking ahead would only take time: a sixth of a look-up in
- * one line. */
+/* A body of at most this many bytes fits in a core's own cache. Prefetching would then only cost time: a sixth of a
+ * lookup that reads one cache line. */
 #define KITHI_NEAR_BYTES (256 << 10)
 
-/* has_many: `maybe` may be NULL; bits past n are 0. `near`: lines need not be asked for. */
+/* Looks up n digests in order and returns how many `has` accepts. Sets bit i of `maybe` if digest i is one of them;
+ * bits past n are 0. `maybe` may be NULL. If `near` is true, the body is in cache and nothing is prefetched. */
 KITHI_INLINE size_t kithi_has_many(const void *context, const uint64_t *digests, size_t n, uint64_t *maybe, bool near,
                                    bool (*has)(const void *context, uint64_t digest),
                                    void (*prefetch)(const void *context, uint64_t digest)) {
@@ -38,7 +39,7 @@ KITHI_INLINE size_t kithi_has_many(const void *context, const uint64_t *digests,
     return yes;
 }
 
-/* Bit i of a bitmap that was all 0; `bitmap` may be NULL. */
+/* Sets bit i, which must be 0, to `value`. `bitmap` may be NULL. */
 static inline void kithi_bitmap_set(uint64_t *bitmap, size_t i, bool value) {
     if (bitmap != NULL)
         bitmap[i / 64] |= (uint64_t)value << (i % 64);

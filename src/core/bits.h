@@ -1,7 +1,7 @@
-/* core/bits.h: little-endian words at any address, wide products, checked arithmetic, packed fields.
+/* core/bits.h: little-endian loads and stores at any address, wide products, checked arithmetic, packed fields.
  *
- * Everything that touches a filter's bytes goes through these loads and stores, so that a body may lie at an odd
- * address and means the same on machines of either byte order. */
+ * All access to a filter's bytes uses these loads and stores. A body may therefore be at an unaligned address, and its
+ * bytes mean the same on little-endian and big-endian machines. */
 #ifndef KITHI_CORE_BITS_H
 #define KITHI_CORE_BITS_H
 
@@ -48,8 +48,8 @@ static inline void kithi_store64(uint8_t *to, uint64_t x) {
     memcpy(to, &x, sizeof x);
 }
 
-/* The product of two words, its high half answered. The portable form is for machines without a
- * 128-bit type, and for the test that compares the two. */
+/* Returns the high half of the 128-bit product and stores the low half in *low. The portable form is for machines
+ * without a 128-bit type, and for the test that compares the two. */
 static inline uint64_t kithi_mul_wide_portable(uint64_t a, uint64_t b, uint64_t *low) {
     uint64_t a_low = (uint32_t)a, a_high = a >> 32, b_low = (uint32_t)b, b_high = b >> 32;
     uint64_t cross = (a_low * b_low >> 32) + a_high * b_low;
@@ -69,7 +69,8 @@ static inline uint64_t kithi_mul_wide(uint64_t a, uint64_t b, uint64_t *low) {
 #endif
 }
 
-/* High half of the product: maps a uniform 64-bit word to [0, range), each value within range/2^64 of its share. */
+/* The high half of the product a * b. With a uniform 64-bit word and a range it maps the word to [0, range), and the
+ * probability of each value is within 2^-64 of 1/range. */
 static inline uint64_t kithi_mulhi(uint64_t a, uint64_t b) {
     uint64_t low;
     return kithi_mul_wide(a, b, &low);
@@ -79,7 +80,7 @@ static inline unsigned kithi_popcount(uint64_t x) {
     return (unsigned)__builtin_popcountll(x);
 }
 
-/* Checked arithmetic: false, and *out untouched or wrapped, when the result does not fit. */
+/* Checked arithmetic: returns false if the result does not fit; *out is then unspecified. */
 static inline bool kithi_mul(uint64_t a, uint64_t b, uint64_t *out) {
     return !__builtin_mul_overflow(a, b, out);
 }
@@ -88,8 +89,8 @@ static inline bool kithi_add(uint64_t a, uint64_t b, uint64_t *out) {
     return !__builtin_add_overflow(a, b, out);
 }
 
-/* Field `index` of `width` (1 … 57) bits in a packed array. Reads and writes the 8 bytes from the field's first byte:
- * an array needs 7 bytes of room behind it. */
+/* Field `index` of a packed array with fields of `width` (1 … 57) bits. Reads and writes the 8 bytes that start at the
+ * field's first byte, so the array must be followed by 7 bytes of padding. */
 static inline uint64_t kithi_field_get(const uint8_t *array, uint64_t index, unsigned width) {
     uint64_t bit = index * width;
     return (kithi_load64(array + (bit >> 3)) >> (bit & 7)) & ((UINT64_C(1) << width) - 1);

@@ -1,9 +1,9 @@
-/* core/compiler.h: what the code needs from the compiler beyond C11. */
+/* core/compiler.h: compiler features beyond C11. */
 #ifndef KITHI_CORE_COMPILER_H
 #define KITHI_CORE_COMPILER_H
 
-/* A body that is written once and compiled into each of its callers, with the constants and for the instruction set of that
- * caller. */
+/* A function body that is written once and compiled into each caller, with that caller's constants and instruction
+ * set. */
 #define KITHI_INLINE static inline __attribute__((always_inline))
 
 /* KITHI_TARGET_… compiles a function for that instruction set, whatever the rest of the library is compiled for. */

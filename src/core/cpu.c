@@ -1,6 +1,6 @@
-/* The one mutable global of the library: the set in use, found out on first use. Two threads that come first at the
- * same moment find the same, so relaxed order is enough. The compiler's own __builtin_cpu_supports also asks the
- * operating system (XGETBV) whether it saves the wide registers. */
+/* Chooses the instruction set at first use and keeps it in the library's only mutable global. If two threads choose at
+ * the same time, both find the same set, so relaxed order is enough. The compiler's __builtin_cpu_supports also checks
+ * with the operating system (XGETBV) that it saves the wide registers. */
 #include "core/cpu.h"
 
 #include <string.h>
@@ -34,13 +34,13 @@ static kithi_cpu best(void) {
     return (kithi_cpu)cpu;
 }
 
-static void take(kithi_cpu cpu) {
+static void use(kithi_cpu cpu) {
     atomic_store_explicit(&kithi_cpu_in_use, 1 + (uint32_t)cpu, memory_order_relaxed);
 }
 
 kithi_cpu kithi_cpu_find(void) {
     kithi_cpu cpu = best();
-    take(cpu);
+    use(cpu);
     return cpu;
 }
 
@@ -54,7 +54,7 @@ const char *kith_cpu_name(size_t index) {
 
 kith_status kith_cpu_use(const char *name) {
     if (strcmp(name, "auto") == 0) {
-        take(best());
+        use(best());
         return KITH_OK;
     }
     unsigned cpu = 0;
@@ -64,6 +64,6 @@ kith_status kith_cpu_use(const char *name) {
         return KITH_E_ARGUMENT;
     if (!supported((kithi_cpu)cpu))
         return KITH_E_UNSUPPORTED;
-    take((kithi_cpu)cpu);
+    use((kithi_cpu)cpu);
     return KITH_OK;
 }

@@ -1,16 +1,17 @@
-/* Digests of many keys at once.
+/* Computes the digests of many keys in one call.
  *
- * XXH3 of a short key is a few products: what a batch saves is the call and the choice by length for each key, so
- * packed keys of 4, 8 and 16 bytes have loops of their own, with the length a constant.
+ * XXH3 of a short key is only a few multiplications. A batch saves the function call and the branch on the length for
+ * each key, so packed keys of 4, 8 and 16 bytes have separate loops in which the length is a constant.
  *
  * SipHash is a long chain of additions and rotations, the same for all keys with the same number of 8-byte words. Eight
- * keys go through it side by side, a lane of a vector each:
+ * keys are hashed in parallel, one per vector lane:
  *
- *     v0  | key 0 | key 1 | … | key 7 |      v1, v2, v3 likewise: two registers each with AVX2, one with AVX-512
+ *     v0  | key 0 | key 1 | … | key 7 |    and the same for v1, v2, v3: two registers each with AVX2, one with AVX-512
  *
- * Keys of a batch come in any order of lengths. A window of them is sorted by their number of words, eight of one number
- * go through the lanes, and what is left over goes one by one, as do long keys: beyond 15 words, whose batches would be
- * few. Without 256-bit vectors lanes gain nothing, as a rotation is one instruction on a word and three on a vector. */
+ * The keys of a batch have mixed lengths. Windows of keys are therefore sorted by their number of words, and groups of
+ * eight with the same number go through the lanes. Leftover keys are hashed one by one. So are keys of more than 15
+ * words, because too few of them would have the same length. Without 256-bit vectors the lanes gain nothing, because a
+ * rotation takes one instruction on a word and three on a vector. */
 #include <string.h>
 
 #include "core/batch.h"
@@ -58,22 +59,23 @@ static void sip_each(const uint8_t secret[16], const kith_key *keys, size_t n, u
 
 /* ---- SipHash in lanes ---- */
 
-enum { WINDOW = 256 }; /* keys that are sorted at once: their numbers fit in a byte, and most lengths make a few lots */
+/* Keys that are sorted together. Their indices fit in a byte, and most lengths fill a few groups of eight. */
+enum { WINDOW = 256 };
 
 #ifdef KITHI_HAVE_X86
 
 enum {
     LANES = 8,
-    WORDS_MAX = 15, /* whole words of a key that goes through the lanes */
+    WORDS_MAX = 15, /* most whole words that a key in the lanes may have */
 };
 
-/* Whole words of a key; all that are too many alike. */
+/* Returns the number of whole words of a key, or WORDS_MAX + 1 if it has more than WORDS_MAX. */
 KITHI_INLINE size_t whole_words(const kith_key *key) {
     return key->byte_count / 8 <= WORDS_MAX ? key->byte_count / 8 : WORDS_MAX + 1;
 }
 
-typedef void sip_lot(const uint8_t secret[16], const kith_key *keys, const uint8_t lot[LANES], size_t whole_words,
-                     uint64_t *digests);
+typedef void sip_eight(const uint8_t secret[16], const kith_key *keys, const uint8_t chosen[LANES], size_t whole_words,
+                       uint64_t *digests);
 
 #ifdef __has_builtin
 #if __has_builtin(__builtin_shufflevector)
@@ -91,9 +93,10 @@ typedef void sip_lot(const uint8_t secret[16], const kith_key *keys, const uint8
 #define SIP_WIDE 8
 #include "core/sip_lanes.h"
 
-/* At most WINDOW keys. */
-static void sip_window(sip_lot *lot, const uint8_t secret[16], const kith_key *keys, size_t n, uint64_t *digests) {
-    size_t ends[WORDS_MAX + 2] = {0}; /* of the keys of each number of words, in `order`; long ones come last */
+/* Hashes at most WINDOW keys. */
+static void sip_window(sip_eight *hash_eight, const uint8_t secret[16], const kith_key *keys, size_t n,
+                       uint64_t *digests) {
+    size_t ends[WORDS_MAX + 2] = {0}; /* by number of words: where its keys end in `order`; long keys are last */
     uint8_t order[WINDOW];
     for (size_t i = 0; i < n; i++)
         ends[whole_words(&keys[i])]++;
@@ -107,7 +110,7 @@ static void sip_window(sip_lot *lot, const uint8_t secret[16], const kith_key *k
     size_t at = 0;
     for (size_t words = 0; words <= WORDS_MAX; words++) {
         for (; ends[words] - at >= LANES; at += LANES)
-            lot(secret, keys, order + at, words, digests);
+            hash_eight(secret, keys, order + at, words, digests);
         for (; at < ends[words]; at++)
             digests[order[at]] = kithi_siphash(secret, keys[order[at]].bytes, keys[order[at]].byte_count);
     }
@@ -119,14 +122,14 @@ static void sip_window(sip_lot *lot, const uint8_t secret[16], const kith_key *k
 
 /* ---- */
 
-static void sip_some(const uint8_t secret[16], const kith_key *keys, size_t n, uint64_t *digests) {
+static void sip_up_to_window(const uint8_t secret[16], const kith_key *keys, size_t n, uint64_t *digests) {
     switch (kithi_cpu_now()) {
 #ifdef KITHI_HAVE_X86
     case KITHI_CPU_AVX512:
-        sip_window(sip_lot_avx512, secret, keys, n, digests);
+        sip_window(sip_eight_avx512, secret, keys, n, digests);
         break;
     case KITHI_CPU_AVX2:
-        sip_window(sip_lot_avx2, secret, keys, n, digests);
+        sip_window(sip_eight_avx2, secret, keys, n, digests);
         break;
 #endif
     default:
@@ -140,12 +143,12 @@ void kith_digest_many(const kith_hash *hash, const kith_key *keys, size_t n, uin
         return;
     }
     for (size_t from = 0; from < n; from += WINDOW)
-        sip_some(hash->key, keys + from, n - from < WINDOW ? n - from : WINDOW, digests + from);
+        sip_up_to_window(hash->key, keys + from, n - from < WINDOW ? n - from : WINDOW, digests + from);
 }
 
 void kith_digest_packed(const kith_hash *hash, const void *keys, size_t key_bytes, size_t n, uint64_t *digests) {
     if (key_bytes == 0)
-        keys = ""; /* NULL is fine then */
+        keys = ""; /* `keys` may be NULL then */
     if (hash->id != KITH_HASH_SIPHASH) {
         xxh3_packed_any(hash->seed, keys, key_bytes, n, digests);
         return;
@@ -155,6 +158,6 @@ void kith_digest_packed(const kith_hash *hash, const void *keys, size_t key_byte
         size_t count = n - from < WINDOW ? n - from : WINDOW;
         for (size_t i = 0; i < count; i++)
             some[i] = (kith_key){(const uint8_t *)keys + (from + i) * key_bytes, key_bytes};
-        sip_some(hash->key, some, count, digests + from);
+        sip_up_to_window(hash->key, some, count, digests + from);
     }
 }

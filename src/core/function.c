@@ -1,37 +1,42 @@
-/* Families of functions from 64-bit words to 64-bit words.
+/* Families of hash functions from 64-bit words to 64-bit words.
  *
- * The theorems on tables speak of a function drawn at random from a family, and ask of the family that the values of any
- * k different words are independent and uniform: k-wise independence. How much is enough differs: chaining needs 2,
- * linear probing 5, cuckoo hashing O(log n). Each family here is the simplest of its kind:
+ * The theorems about hash tables assume a function drawn at random from a family, and require of the family that the
+ * values of any k different words are independent and uniform: k-wise independence. How much is enough differs:
+ * chaining needs 2, linear probing 5, cuckoo hashing O(log n). Each family here is the simplest of its kind:
  *
- *   polynomial (Wegman, Carter, 1981). c[k-1] x^(k-1) + … + c[0] over the field of p = 2^61 - 1, every coefficient uniform
- *   in [0, p), the leading one too: it may be 0. Through k points with different x goes exactly one such polynomial, so
- *   the values of k words that differ modulo p are exactly uniform over [0, p)^k. p is a Mersenne prime, so a product is
- *   reduced by one shift and one addition; and it is the largest below 2^64. Words w and w + p are one point: words below
- *   p never meet. The value is shifted left by 3, so that its high bits are the good ones as for every family and a
- *   place among m is floor(v m / 2^61). A place then belongs to at most ceil((p + 1)/m) <= p/m + 1 values, so k words
- *   fall into k given places with at most (1/m + 1/p)^k. 1/m^k it can't be: m does not divide p.
+ *   polynomial (Wegman, Carter, 1981). c[k-1] x^(k-1) + … + c[0] over the field of p = 2^61 - 1. Every coefficient is
+ *   uniform in [0, p), including the leading one, which may be 0. Exactly one such polynomial passes through k points
+ *   with different x, so the values of k words that differ modulo p are exactly uniform over [0, p)^k. p is a Mersenne
+ *   prime, so a product is reduced with one shift and one addition, and it is the largest one below 2^64. The words w
+ *   and w + p always have the same value, but words below p are all different modulo p. The value is shifted left by 3,
+ *   so that its high bits are the good ones, as for every family. A slot among m is then floor(v m / 2^61), and each
+ *   slot has at most ceil((p + 1)/m) <= p/m + 1 values, so k words fall into k given slots with probability at most
+ *   (1/m + 1/p)^k. It cannot be exactly 1/m^k, because m does not divide p.
  *
  *   tabulation (Zobrist, 1970; Patrascu, Thorup, "The Power of Simple Tabulation Hashing", 2011). One random word for
- *   each value of each of the 8 bytes, XORed. 3-wise independent and no more: of the four words {a, b} x {c, d} in two
- *   bytes every table entry is read twice, so their values XOR to 0. Even so cuckoo hashing and linear probing keep their
- *   bounds nearly or wholly.
+ *   each value of each of the 8 bytes; the words are XORed. 3-wise independent but not 4-wise: for the four words
+ *   {a, b} x {c, d} in two bytes every table entry is read twice, so their values XOR to 0. Even so, the bounds of
+ *   cuckoo hashing and linear probing hold nearly or completely.
  *
  *   multiply_shift (Dietzfelbinger, "Universal hashing and k-wise independent random variables via integer arithmetic
  *   without primes", 1996). The high l bits of a x + b mod 2^w, for u-bit x and a, b uniform in [0, 2^w), are 2-wise
- *   independent and uniform as soon as w >= u + l - 1. Here u = 64, w = 128 and l = 64: all 64 bits of the value are,
- *   and with them the high ones that a place reads; a need not be odd. Not 3-wise: for x, x + d, x + 2d the second
- *   difference of the values is -1, 0 or 1.
+ *   independent and uniform if w >= u + l - 1. Here u = 64, w = 128 and l = 64, so this holds for all 64 bits of the
+ *   value and therefore for the high bits that choose a slot. a need not be odd. The family is not 3-wise independent:
+ *   for x, x + d, x + 2d the second difference of the values is -1, 0 or 1.
  *
- *   xxh3 and siphash have no such theorem. xxh3 is XXH3-64 of the word's 8 bytes with a random seed; siphash is
- *   SipHash-2-4 of them with a random key, which nobody without the key is known to tell from a random function.
+ *   xxh3 and siphash have no such theorem. xxh3 is XXH3-64 of the word's 8 bytes with a random seed. siphash is
+ *   SipHash-2-4 of them with a random key; no attack is known that distinguishes it from a random function without the
+ *   key.
  *
- * Keys of other sizes than 4 and 8 bytes, and for polynomials those of 8 bytes that are a word of p or above, become a word by XXH3 with the function's own key_seed, and the family takes the word. For
- * xxh3 that word is the value: hashing it again would add nothing. siphash reads the whole key instead: an adversary
- * against XXH3 could make many keys one word, and no function after it would part them.
+ * Keys of 4 and 8 bytes are used as words directly. Keys of other sizes, and for polynomials also keys of 8 bytes whose
+ * word is p or more, are first hashed to a word by XXH3 with the function's key_seed, and the family is applied to that
+ * word. There are two exceptions. For xxh3 that word is already the value, because hashing it again would add nothing.
+ * siphash hashes the whole key, because an adversary could find many keys with the same XXH3 word, and no function
+ * applied afterwards could separate them.
  *
- * All state comes from SplitMix64 started at the seed, key_seed first: one seed, one function, on every machine. A seed
- * has 64 bits, so no more than 2^64 functions of a family can be drawn, and a siphash has 64 bits of secret, not 128. */
+ * All state comes from SplitMix64 started at the seed, key_seed first: the same seed gives the same function on every
+ * machine. A seed has 64 bits, so at most 2^64 functions of a family can be drawn, and siphash has 64 bits of secret
+ * instead of 128. */
 #include "core/function.h"
 
 #include <assert.h>
@@ -39,13 +44,13 @@
 #include "core/alloc.h"
 #include "core/prng.h"
 
-/* A table's theorems ask for O(log n); log2 n is at most 64. */
+/* The theorems about tables need at most O(log n), and log2 n is at most 64. */
 #define POLYNOMIAL_K_MIN 2
 #define POLYNOMIAL_K_MAX 64
 
 typedef struct family {
     const char *name;
-    unsigned state_words; /* of a polynomial: k */
+    unsigned state_words; /* for a polynomial: k */
 } family;
 
 static const family FAMILIES[] = {
@@ -56,7 +61,7 @@ static const family FAMILIES[] = {
     [KITH_FAMILY_MULTIPLY_SHIFT] = {"multiply_shift", 4},
 };
 
-static_assert(sizeof FAMILIES / sizeof *FAMILIES == KITH_FAMILY_COUNT, "a line for each family");
+static_assert(sizeof FAMILIES / sizeof *FAMILIES == KITH_FAMILY_COUNT, "one line per family");
 
 const char *kith_family_name(kith_family_id id) {
     return (unsigned)id < KITH_FAMILY_COUNT ? FAMILIES[id].name : NULL;
@@ -70,7 +75,7 @@ uint64_t kithi_function_bytes(const kith_function *f) {
     return bytes_of(f->state_words);
 }
 
-/* Uniform in [0, p): of the 2^61 values of the high bits one is thrown back. */
+/* Returns a uniform number in [0, p). Of the 2^61 values of the high bits only p itself is rejected. */
 static uint64_t coefficient(kithi_prng *prng) {
     uint64_t p = (UINT64_C(1) << KITHI_POLYNOMIAL_BITS) - 1, c;
     do {

@@ -1,8 +1,8 @@
-/* core/function.h: the families of functions behind <kith/hash.h>, inline for the hot paths of tables. The essay is in
- * function.c.
+/* core/function.h: the families of hash functions behind <kith/hash.h>, inline for the hot paths of tables. function.c
+ * explains the families.
  *
- * A kind draws with kith_function_draw(t->family, t->independence, kithi_prng_next(&t->prng), &t->allocator, &f); both
- * 0 and 2 mean 2-wise for a polynomial, so a table's independence goes in as it came. */
+ * A table kind draws a function with kith_function_draw(t->family, t->independence, kithi_prng_next(&t->prng),
+ * &t->allocator, &f). For a polynomial both 0 and 2 mean 2-wise, so a table passes its independence unchanged. */
 #ifndef KITHI_CORE_FUNCTION_H
 #define KITHI_CORE_FUNCTION_H
 
@@ -18,15 +18,15 @@
  *
  *     xxh3             | seed |
  *     siphash          | key, 16 bytes in memory order |
- *     polynomial       | c[k-1] | … | c[0] |               highest power first, as Horner's rule takes them
+ *     polynomial       | c[k-1] | … | c[0] |               highest power first, for Horner's rule
  *     tabulation       | 256 words for byte 0 | … | for byte 7 |
  *     multiply_shift   | a low | a high | b low | b high |
  */
 struct kith_function {
     kith_family_id family;
     unsigned state_words;
-    uint64_t key_seed; /* of the XXH3 that makes a long key a word */
-    uint64_t flip;     /* xxh3 only: what the seed does to a word */
+    uint64_t key_seed; /* seed of the XXH3 that hashes other keys to a word */
+    uint64_t flip;     /* xxh3 only: kithi_xxh3_flip(seed) */
     kith_allocator allocator;
     uint64_t state[];
 };
@@ -36,19 +36,19 @@ struct kith_function {
 
 #define KITHI_TABULATION_WORDS (8 * 256)
 
-/* Memory that the function holds. */
+/* Returns the number of bytes allocated for the function. */
 uint64_t kithi_function_bytes(const kith_function *function);
 
-/* x mod p, p = 2^bits - 1, for x = high * 2^64 + low <= p * p: two folded digits to the base 2^bits are at most 2p - 1, so one subtraction is enough.
- * The same holds for every 64-bit x when bits = 61. */
+/* Returns x mod p for p = 2^bits - 1 and x = high * 2^64 + low <= p * p. The sum of the two digits to the base 2^bits
+ * is at most 2p - 1, so one subtraction is enough. The same holds for every 64-bit x if bits = 61. */
 static inline uint64_t kithi_mersenne_reduce(uint64_t high, uint64_t low, unsigned bits) {
     uint64_t p = (UINT64_C(1) << bits) - 1;
     uint64_t sum = (low & p) + (low >> bits | high << (64 - bits));
     return sum >= p ? sum - p : sum;
 }
 
-/* ((c[0] x + c[1]) x + …) x + c[k-1] mod 2^bits - 1. `bits` is a constant: 61, or a small one in the tests, which can
- * then run through all polynomials. */
+/* Returns ((c[0] x + c[1]) x + …) x + c[k-1] mod 2^bits - 1. `bits` is a constant: 61, or a small one in the tests,
+ * which can then go through all polynomials. */
 static inline uint64_t kithi_polynomial(const uint64_t *c, unsigned k, uint64_t word, unsigned bits) {
     uint64_t x = kithi_mersenne_reduce(0, word, bits), value = c[0];
     for (unsigned i = 1; i < k; i++) {
@@ -67,15 +67,16 @@ static inline uint64_t kithi_tabulation(const uint64_t *tables, uint64_t word) {
     return value;
 }
 
-/* The high 64 of the 128 bits of a x + b. */
+/* Returns the high 64 of the 128 bits of a x + b. */
 static inline uint64_t kithi_multiply_shift(const uint64_t *state, uint64_t word) {
     uint64_t low, high = kithi_mul_wide(state[0], word, &low);
     low += state[2];
     return state[1] * word + state[3] + high + (low < state[2]);
 }
 
-/* XXH3-64 of the 8 bytes of a word, as XXH3_64bits_withSeed gives it, in half the instructions: what depends on the seed
- * alone is computed when the function is drawn. The constant is bytes 8 … 15 of XXH3's secret, xored with bytes 16 … 23. */
+/* kithi_xxh3_word() computes the XXH3-64 of the 8 bytes of a word, with the same result as XXH3_64bits_withSeed in half
+ * the instructions: kithi_xxh3_flip() computes everything that depends only on the seed when the function is drawn. Its
+ * constant is bytes 8 … 15 of XXH3's secret XORed with bytes 16 … 23. */
 static inline uint64_t kithi_xxh3_flip(uint64_t seed) {
     uint64_t low = (uint32_t)seed;
     uint64_t swapped = low >> 24 | (low >> 8 & 0xff00) | (low << 8 & 0xff0000) | (low << 24 & 0xff000000);
@@ -113,12 +114,12 @@ static inline uint64_t kithi_function_word(const kith_function *function, uint64
     case KITH_FAMILY_XXH3:
         break;
     }
-    __builtin_unreachable(); /* draw refuses every other family */
+    __builtin_unreachable(); /* kith_function_draw() rejects every other family */
 }
 
-/* Keys of 4 and 8 bytes, which are integers more often than not, are words as they are. Others are not: were all short keys
- * padded with zeros to a word, "", "\0", "\0\0" … would be one word, and no function could part them. Nor could a polynomial
- * part words that are equal modulo its prime, so those above it are hashed, too. */
+/* Keys of 4 and 8 bytes are usually integers, so they are used as words directly. Other short keys must not simply be
+ * padded with zeros: "", "\0", "\0\0" … would all be the same word, and no function could separate them. A polynomial
+ * cannot separate words that are equal modulo its prime either, so words of p and above are hashed first, too. */
 static inline uint64_t kithi_function_key(const kith_function *function, const uint8_t *bytes, size_t n) {
     if (n == 8 && (function->family != KITH_FAMILY_POLYNOMIAL ||
                    kithi_load64(bytes) < (UINT64_C(1) << KITHI_POLYNOMIAL_BITS) - 1))

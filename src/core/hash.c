@@ -1,6 +1,6 @@
-/* Keys to digests: XXH3 (from xxHash, inlined) and SipHash-2-4 (Aumasson, Bernstein, "SipHash: a fast short-input PRF",
- * 2012), written here so that it can be inlined and run on several keys at once (digests.c); tests/unit/siphash.c holds it to
- * the paper's vectors. */
+/* Hashes keys to digests, with XXH3 (from xxHash, inlined) or SipHash-2-4 (Aumasson, Bernstein, "SipHash: a fast
+ * short-input PRF", 2012). SipHash is implemented here so that it can be inlined and can hash several keys in parallel
+ * (digests.c). tests/unit/siphash.c checks it against the paper's test vectors. */
 #include "core/hash.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* core/hash.h: the digests and the checksum behind <kith/hash.h>. */
+/* core/hash.h: the digest functions and the checksum behind <kith/hash.h>. */
 #ifndef KITHI_CORE_HASH_H
 #define KITHI_CORE_HASH_H
 
@@ -9,13 +9,14 @@
 /* SipHash-2-4 with 64 bits of output. */
 uint64_t kithi_siphash(const uint8_t key[16], const uint8_t *bytes, size_t byte_count);
 
-/* What its state begins with, before the secret key. */
+/* The initial state of SipHash, before the key is XORed in. */
 #define KITHI_SIP_V0 UINT64_C(0x736f6d6570736575)
 #define KITHI_SIP_V1 UINT64_C(0x646f72616e646f6d)
 #define KITHI_SIP_V2 UINT64_C(0x6c7967656e657261)
 #define KITHI_SIP_V3 UINT64_C(0x7465646279746573)
 
-/* The last word that it takes: the bytes behind the last whole word, and the length. Reads no byte outside the key. */
+/* Returns the last word of SipHash's input: the bytes after the last whole word, and the length in the top byte. Reads
+ * no byte outside the key. */
 static inline uint64_t kithi_sip_last(const uint8_t *bytes, size_t byte_count) {
     size_t rest = byte_count & 7;
     uint64_t last = (uint64_t)byte_count << 56;
@@ -32,7 +33,7 @@ static inline uint64_t kithi_sip_last(const uint8_t *bytes, size_t byte_count) {
 /* The checksum of the file format: XXH3-64, seed 0. */
 uint64_t kithi_checksum(const void *bytes, size_t byte_count);
 
-/* A known id, and nothing in the field that the id does not use. */
+/* Returns whether the id is known and the field that this id does not use is zero. */
 bool kithi_hash_valid(const kith_hash *hash);
 
 bool kithi_hash_equal(const kith_hash *a, const kith_hash *b);

@@ -1,18 +1,20 @@
-/* core/mix.h: the one place where a digest becomes places, fingerprints and probe words.
+/* core/mix.h: the one place that turns a digest into places, fingerprints and probe words.
  *
  *     digest d (64 bits, uniform)
- *        |-- high half of d * regions          region          (sorted digests run through the regions in order)
- *        |     '-- of its low half * places    place in the region
- *        |           '-- of its low half * top fingerprint
- *        '-- mix(d + golden), mix(d + 2 golden), …             bits in a block, one word a probe
+ *        |-- high half of d * regions             region          (sorted digests visit the regions in order)
+ *        |     '-- of its low half * places       place in the region
+ *        |           '-- of its low half * top    fingerprint
+ *        '-- mix(d + golden), mix(d + 2 golden), …                bits in a block, one word per probe
  *
- * Region, place and fingerprint are the digits of d / 2^64 to mixed bases: independent of each other, and as uniform as
- * the digest, as long as the product of the bases is small against 2^64, which the planner sees to (KITH_E_DIGEST_BITS).
- * The words come from a mix of all 64 bits, so that they are independent of the place for every range. mix is the
+ * Region, place and fingerprint are the digits of d / 2^64 in a mixed-radix system. They are independent of each other
+ * and as uniform as the digest as long as the product of the bases is small compared with 2^64. The planner ensures
+ * that (KITH_E_DIGEST_BITS).
+ *
+ * The probe words mix all 64 bits, so they are independent of the place, whatever the number of places. mix is the
  * finaliser of SplitMix64 (variant 13 of David Stafford's search): a bijection in which every input bit flips every
  * output bit with probability near 1/2. Word i of a digest is the i-th output of a SplitMix64 generator started at the
- * digest: no two probes of a key share structure, which double hashing would
- * (a + i*b costs 7% of the rate at a hundred keys). */
+ * digest, so no two probes of a key share structure. With double hashing they would: a + i*b raises the rate by 7% at a
+ * hundred keys. */
 #ifndef KITHI_CORE_MIX_H
 #define KITHI_CORE_MIX_H
 
@@ -35,7 +37,7 @@ static inline uint64_t kithi_word(uint64_t digest, uint64_t i) {
 typedef struct kithi_place {
     uint64_t region;
     uint64_t place;
-    uint64_t rest; /* what is left of the digest, for the fingerprint */
+    uint64_t rest; /* the rest of the digest, for the fingerprint */
 } kithi_place;
 
 static inline kithi_place kithi_place_of(uint64_t digest, uint64_t regions, uint64_t places) {
@@ -45,25 +47,31 @@ static inline kithi_place kithi_place_of(uint64_t digest, uint64_t regions, uint
     return at;
 }
 
-/* A fingerprint in 1 … top. */
+/* Returns a fingerprint in 1 … top. */
 static inline uint64_t kithi_fingerprint(kithi_place at, uint64_t top) {
     return 1 + kithi_mulhi(at.rest, top);
 }
 
-/* The other place of a fingerprint, among 2 * half places: always in the other half, and its own inverse.
+/* Returns the other candidate place of a fingerprint, among 2 * half places. It is always in the other half, and the
+ * function is its own inverse.
  *
  *     p < half:  half + (H - p) mod half        p = half + j:  (H - j) mod half        H = H(fingerprint) < half
  *
- * Any `half` will do. With one product alone the sums of neighbours would differ by a constant, and the graph of the places
- * would be full of short cycles; folding the word and a second product do away with that. Its factor, of 60 million tried,
- * keeps the sums of few fingerprints apart best: those of 7, 15 and 31 of them are never nearer than 0.65, 0.51 and 0.24 of
- * an even spacing, so that narrow slots crowd no more than the planner expects. That the two places differ always (a plain
- * (H - p) mod B has fixed points) is what lets small filters take their capacity: see the failure formulas in plan/fit.h. */
+ * `half` need not be a power of two.
+ *
+ * With a single multiplication the sums H of consecutive fingerprints would differ by a constant, and the graph of the
+ * places would be full of short cycles. Folding the word and multiplying a second time avoids that. The second factor
+ * is the best of 60 million tried at keeping the sums of a few fingerprints apart: the sums of 7, 15 and 31
+ * fingerprints are never closer than 0.65, 0.51 and 0.24 of an even spacing. Narrow slots therefore crowd no more than
+ * the planner expects.
+ *
+ * The two places always differ (a plain (H - p) mod B has fixed points). This lets small filters reach their capacity:
+ * see the failure formulas in plan/fit.h. */
 static inline uint64_t kithi_partner(uint64_t place, uint64_t fingerprint, uint64_t half) {
     uint64_t spread = fingerprint * KITHI_GOLDEN;
     spread = (spread ^ (spread >> 32)) * UINT64_C(0x39f142ac756edbf3);
     uint64_t sum = kithi_mulhi(spread, half);
-    uint64_t right = -(uint64_t)(place >= half); /* all ones or 0: which half a key is in can't be foretold */
+    uint64_t right = -(uint64_t)(place >= half); /* all ones or 0; a branch on it would be unpredictable */
     uint64_t other = sum - (place - (right & half));
     other += half & -(other >> 63);
     return other + (half & ~right);

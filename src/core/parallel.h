@@ -1,11 +1,11 @@
-/* core/parallel.h: work in several threads, for a call that comes back when all is done. */
+/* core/parallel.h: runs work on several threads and waits until all of it is done. */
 #ifndef KITHI_CORE_PARALLEL_H
 #define KITHI_CORE_PARALLEL_H
 
 #define KITHI_THREADS_MAX 256
 
-/* Calls work(context, i) for i = 0 … threads - 1, each in a thread of its own, 0 in the caller's. Where a thread can't
- * be had, the caller does its work as well. */
+/* Calls work(context, i) for i = 0 … threads - 1 and returns when all calls have returned. Each call has its own
+ * thread; call 0 runs on the calling thread. If a thread cannot be created, the calling thread does its work, too. */
 void kithi_parallel(unsigned threads, void (*work)(void *context, unsigned i), void *context);
 
 #endif

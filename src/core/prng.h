@@ -1,6 +1,6 @@
-/* core/prng.h: SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", 2014): 64 bits of state,
- * every 64-bit value once a period. For tests, experiments and tables that draw functions; no filter draws while it
- * adds. */
+/* core/prng.h: SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", 2014). It has 64 bits
+ * of state and returns every 64-bit value once per period. It is for tests, experiments and tables that draw hash
+ * functions. Adding a key to a filter uses no random numbers. */
 #ifndef KITHI_CORE_PRNG_H
 #define KITHI_CORE_PRNG_H
 
@@ -15,7 +15,7 @@ static inline uint64_t kithi_prng_next(kithi_prng *prng) {
     return kithi_mix(prng->state);
 }
 
-/* Uniform in [0, range), range > 0. */
+/* Returns a uniform number in [0, range). `range` must be greater than 0. */
 static inline uint64_t kithi_prng_below(kithi_prng *prng, uint64_t range) {
     return kithi_mulhi(kithi_prng_next(prng), range);
 }

@@ -1,10 +1,12 @@
-/* core/sip_lanes.h: SipHash-2-4 of eight keys side by side, for one instruction set; digests.c includes it once for each,
- * with SIP_SET(name) the name with the set's own behind it, SIP_TARGET the mark of its functions, and SIP_WIDE the number of
- * words in a register of the set.
+/* core/sip_lanes.h: SipHash-2-4 of eight keys in parallel, for one instruction set.
  *
- * Vectors are the compiler's own, of just a register: those that are wider it keeps in memory. It lowers them function by
- * function, before it inlines; hence each of these is marked for the set, and the file stands where a template would. Two
- * registers take their turns in each round, as one alone would wait for itself. */
+ * digests.c includes this file once per instruction set, after defining SIP_SET(name), which appends the set's name to
+ * a function name, SIP_TARGET, the attribute of its functions, and SIP_WIDE, the number of 64-bit words in a register.
+ *
+ * It uses the compiler's vector types, exactly as wide as a register, because the compiler keeps wider ones in memory.
+ * The compiler lowers vectors function by function, before it inlines. Each function must therefore be marked for its
+ * instruction set, which is why this file is included twice like a template. With AVX2 each round works on two
+ * registers in turn, because one register alone would wait for its own results. */
 #define SIP_PARTS (LANES / SIP_WIDE)
 #define ROTATE(x, by) ((x) << (by) | (x) >> (64 - (by)))
 
@@ -14,8 +16,8 @@ typedef struct SIP_SET(sip) {
     SIP_SET(lanes) v0[SIP_PARTS], v1[SIP_PARTS], v2[SIP_PARTS], v3[SIP_PARTS];
 } SIP_SET(sip);
 
-/* By 32 bits it is a move of halves, which takes one instruction for three where a set has no rotation. */
-SIP_TARGET KITHI_INLINE SIP_SET(lanes) SIP_SET(turn)(SIP_SET(lanes) x) {
+/* Rotates by 32 bits. This only swaps halves: one instruction instead of three where the set has no rotation. */
+SIP_TARGET KITHI_INLINE SIP_SET(lanes) SIP_SET(rotate32)(SIP_SET(lanes) x) {
 #if SIP_WIDE == 4 && defined(HAVE_SHUFFLE)
     typedef uint32_t halves __attribute__((vector_size(8 * SIP_WIDE)));
     halves h = (halves)x;
@@ -32,12 +34,12 @@ SIP_TARGET KITHI_INLINE void SIP_SET(lanes_round)(SIP_SET(sip) * s) {
         s->v2[p] += s->v3[p];
         s->v1[p] = ROTATE(s->v1[p], 13) ^ s->v0[p];
         s->v3[p] = ROTATE(s->v3[p], 16) ^ s->v2[p];
-        s->v0[p] = SIP_SET(turn)(s->v0[p]);
+        s->v0[p] = SIP_SET(rotate32)(s->v0[p]);
         s->v2[p] += s->v1[p];
         s->v0[p] += s->v3[p];
         s->v1[p] = ROTATE(s->v1[p], 17) ^ s->v2[p];
         s->v3[p] = ROTATE(s->v3[p], 21) ^ s->v0[p];
-        s->v2[p] = SIP_SET(turn)(s->v2[p]);
+        s->v2[p] = SIP_SET(rotate32)(s->v2[p]);
     }
 }
 
@@ -55,15 +57,15 @@ SIP_TARGET KITHI_INLINE void SIP_SET(lanes_absorb)(SIP_SET(sip) * s, const uint6
         s->v0[p] ^= word[p];
 }
 
-/* Keys lot[0] … lot[7], all of so many whole words. */
-SIP_TARGET static void SIP_SET(sip_lot)(const uint8_t secret[16], const kith_key *keys, const uint8_t lot[LANES],
-                                        size_t whole_words, uint64_t *digests) {
+/* Hashes keys chosen[0] … chosen[7], all of which have `whole_words` whole words. */
+SIP_TARGET static void SIP_SET(sip_eight)(const uint8_t secret[16], const kith_key *keys, const uint8_t chosen[LANES],
+                                          size_t whole_words, uint64_t *digests) {
     SIP_SET(lanes) none = {0};
     SIP_SET(sip) s;
     uint64_t k0 = kithi_load64(secret), k1 = kithi_load64(secret + 8), words[LANES];
     const uint8_t *bytes[LANES];
     for (unsigned lane = 0; lane < LANES; lane++)
-        bytes[lane] = keys[lot[lane]].bytes;
+        bytes[lane] = keys[chosen[lane]].bytes;
 #pragma GCC unroll 2
     for (unsigned p = 0; p < SIP_PARTS; p++) {
         s.v0[p] = none + (k0 ^ KITHI_SIP_V0);
@@ -77,7 +79,7 @@ SIP_TARGET static void SIP_SET(sip_lot)(const uint8_t secret[16], const kith_key
         SIP_SET(lanes_absorb)(&s, words);
     }
     for (unsigned lane = 0; lane < LANES; lane++)
-        words[lane] = kithi_sip_last(bytes[lane], keys[lot[lane]].byte_count);
+        words[lane] = kithi_sip_last(bytes[lane], keys[chosen[lane]].byte_count);
     SIP_SET(lanes_absorb)(&s, words);
 #pragma GCC unroll 2
     for (unsigned p = 0; p < SIP_PARTS; p++)
@@ -90,7 +92,7 @@ SIP_TARGET static void SIP_SET(sip_lot)(const uint8_t secret[16], const kith_key
         memcpy(words + p * SIP_WIDE, &all, sizeof all);
     }
     for (unsigned lane = 0; lane < LANES; lane++)
-        digests[lot[lane]] = words[lane];
+        digests[chosen[lane]] = words[lane];
 }
 
 #undef ROTATE

@@ -1,4 +1,4 @@
-/* Names, sentences and the version, each from its one list. */
+/* The names and texts of the status codes, from KITH_STATUS_LIST, and the version string. */
 #include <kith/status.h>
 
 #define TEXT(x) #x

@@ -1,11 +1,12 @@
-/* errno_status.h: the one place where an errno of the system becomes a kith_status.
+/* format/errno_status.h: converts errno to a kith_status. All conversions use this function.
  *
  *   ENOENT ENOTDIR          KITH_E_NO_FILE
  *   EACCES EPERM EROFS      KITH_E_PERMISSION
  *   ENOSPC EDQUOT EFBIG     KITH_E_NO_SPACE
  *   ENOMEM                  KITH_E_MEMORY
  *   EOVERFLOW               KITH_E_TOO_LARGE     the file's size does not fit this machine's types
- *   all others              KITH_E_IO            errno itself says why */
+ *   all others              KITH_E_IO            the caller can read errno for the reason
+ */
 #ifndef KITHI_FORMAT_ERRNO_STATUS_H
 #define KITHI_FORMAT_ERRNO_STATUS_H
 

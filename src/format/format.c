@@ -1,10 +1,10 @@
-/* Writing and reading the block's frame. The header's layout is one list of offsets, used by both directions.
+/* Writes and reads the header and the checksums around a body. Both directions use the same list of header offsets.
  *
- * Checksums find accidents, not attackers: who can write the file can seal it. So nothing here is trusted for memory
- * safety; sizes are recomputed from the parameters by the kind, and the body is checked by it.
+ * Checksums detect accidental damage, not attackers: anyone who can write the file can compute valid checksums. Nothing
+ * here is therefore trusted for memory safety. The kind recomputes all sizes from the parameters and checks the body.
  *
- * The body has one checksum for each 64 KiB, so that damage can be located and, later, verified in parts; the header
- * holds the checksum of those checksums, so that its 192 bytes stand for the whole file. */
+ * The body has one checksum per 64 KiB, so that damage can be located and, later, parts can be verified separately. The
+ * header holds the checksum of those checksums, so its 192 bytes identify the content of the whole block. */
 #include "format/format.h"
 
 #include <assert.h>
@@ -14,7 +14,8 @@
 #include "core/hash.h"
 #include "format/notes.h"
 
-/* First byte over 127 and both line endings inside: a transfer in text mode destroys the signature and is noticed. */
+/* The first byte is above 127 and the signature contains both line endings, so a transfer in text mode breaks it
+ * visibly. */
 static const uint8_t SIGNATURE[8] = {0x8b, 'K', 'I', 'T', 'H', '\r', '\n', 0x1a};
 
 enum {
@@ -38,7 +39,7 @@ enum {
     AT_BODY_CHECKSUM = 176,
     AT_HEADER_CHECKSUM = 184,
 };
-static_assert(AT_PARAMS + 8 * KITHI_PARAMS == AT_RESERVED, "parameters end where the reserved bytes begin");
+static_assert(AT_PARAMS + 8 * KITHI_PARAMS == AT_RESERVED, "the reserved bytes follow the parameters");
 static_assert(AT_HEADER_CHECKSUM + 8 == KITHI_HEADER_BYTES, "the header's checksum is its last field");
 static_assert(KITHI_HEADER_BYTES % KITHI_BODY_ALIGNMENT == 0, "the body is aligned in the file");
 
@@ -106,7 +107,8 @@ static uint64_t recipe_read(const uint8_t *bytes) {
     return recipe;
 }
 
-/* Notes begin behind the checksums. KITH_E_CORRUPT when no notes can have the size that these claim. */
+/* Reads the size of the notes, which follow the checksums. KITH_E_CORRUPT if notes cannot have the size that these
+ * claim. */
 static kith_status notes_bytes_read(const uint8_t *bytes, uint64_t byte_count, kithi_head *head) {
     uint64_t notes_at;
     if (!kithi_block_bytes(head->body_bytes, &notes_at))
@@ -126,7 +128,7 @@ kith_status kithi_header_read(const uint8_t *bytes, uint64_t byte_count, kithi_h
         return KITH_E_NOT_KITH;
     if (byte_count < AT_KIND)
         return KITH_E_TRUNCATED;
-    /* Before the checksum: another version may keep it elsewhere. */
+    /* The version is checked before the checksum, because another version may store the checksum elsewhere. */
     if (kithi_load16(bytes + AT_VERSION) != KITHI_FORMAT_VERSION)
         return KITH_E_VERSION;
     if (byte_count < KITHI_HEADER_BYTES)

@@ -1,4 +1,5 @@
-/* format/format.h: the block of bytes that a filter or a table is. docs/format.md is the law; this is its code.
+/* format/format.h: the block of bytes that holds a filter or a table. docs/format.md is the specification, this is its
+ * implementation.
  *
  *     0            192                                 192 + body_bytes
  *     | header     | body (a multiple of 64 bytes)     | one checksum for each 64 KiB of body | notes, if any |
@@ -21,28 +22,33 @@ typedef struct kithi_head {
     uint64_t capacity;
     double rate;
     uint64_t count;
-    uint64_t fill; /* cells that are not zero; kinds that do not keep it leave it 0 */
+    uint64_t fill; /* number of nonzero cells; 0 for kinds that do not count them */
     uint64_t body_bytes;
     uint64_t params[KITHI_PARAMS];
     uint64_t recipe;      /* how a program turned its input into keys; at most KITHI_RECIPE_MAX */
-    uint64_t notes_bytes; /* of the notes behind the checksums (notes.h); 0: none */
+    uint64_t notes_bytes; /* size of the notes after the checksums (notes.h); 0: no notes */
 } kithi_head;
 
 #define KITHI_RECIPE_MAX ((UINT64_C(1) << 48) - 1)
 
-/* Size of header, body and checksums, without notes; false when it passes 2^63. */
+/* Computes the size of header, body and checksums, without notes. Returns false if body_bytes is more than 2^62. */
 bool kithi_block_bytes(uint64_t body_bytes, uint64_t *block_bytes);
 
-/* Writes header and checksums around the body that is in place; notes stay as they are. */
+/* Writes the header and the checksums around the body, which is already in the block. Does not touch the notes. */
 void kithi_block_seal(uint8_t *block, const kithi_head *head);
 
-/* Reads and verifies the header: signature, version, reserved bytes, checksum, hash. Where it says that notes follow,
- * head->notes_bytes is what they claim, or the least that they can have if `bytes` ends before them. What only filters and tables or their
- * kinds can know (capacity, rate, parameters, body size) is left to the caller. `byte_count` is what is really there.
- * KITH_E_EMPTY, KITH_E_NOT_KITH, KITH_E_TRUNCATED, KITH_E_VERSION, KITH_E_CORRUPT. */
+/* Reads and verifies the header: signature, version, reserved bytes, checksum, hash. `byte_count` is the number of
+ * bytes that are really there.
+ *
+ * If the header says that notes follow, head->notes_bytes is the size that they claim, or the smallest possible size if
+ * `bytes` ends before them. The caller must verify what only filters, tables or their kinds can know: capacity, rate,
+ * parameters, body size.
+ *
+ * Fails with KITH_E_EMPTY, KITH_E_NOT_KITH, KITH_E_TRUNCATED, KITH_E_VERSION or KITH_E_CORRUPT. */
 kith_status kithi_header_read(const uint8_t *bytes, uint64_t byte_count, kithi_head *head);
 
-/* Verifies the checksums of a body whose header was read and whose size was checked. KITH_E_CORRUPT. */
+/* Verifies the checksums of a body whose header has been read and whose size has been checked. Fails with
+ * KITH_E_CORRUPT. */
 kith_status kithi_body_verify(const uint8_t *block, const kithi_head *head);
 
 #endif

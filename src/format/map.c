@@ -1,20 +1,20 @@
-/* map.c: open, look, then map or read.
+/* Opens and examines a file, then maps it or reads it into memory.
  *
- * A filter is its bytes, so opening one is one mmap, and what this file adds is what mmap does not say: that the thing
- * is a regular file, that it has bytes at all (an empty map is EINVAL), and that its size fits a size_t.
+ * A filter is its bytes, so opening one needs only one mmap. This file adds the checks that mmap does not make: that it
+ * is a regular file, that it is not empty (mapping 0 bytes fails with EINVAL), and that its size fits a size_t.
  *
- *   open     O_NONBLOCK: a FIFO without a writer would hang the caller for ever; regular files do not care
- *   fstat    of the descriptor, not the path: what was examined is what is mapped
+ *   open     O_NONBLOCK, because opening a FIFO that has no writer would block forever; no effect on regular files
+ *   fstat    on the descriptor, not the path, so that the file that was examined is the one that is mapped
  *   mmap     PROT_READ, MAP_SHARED
- *   close    the map keeps the file alive by itself
+ *   close    the mapping itself keeps the file alive
  *
- * MAP_SHARED and MAP_PRIVATE share the page cache alike as long as nobody writes. MAP_SHARED of a descriptor opened for
- * reading has one more promise: the kernel refuses a later mprotect(PROT_WRITE), so that no stray write can make this
- * process's filter differ from the file.
+ * MAP_SHARED and MAP_PRIVATE both share the page cache as long as nobody writes. MAP_SHARED of a read-only descriptor
+ * guarantees one thing more: the kernel refuses a later mprotect(PROT_WRITE), so no stray write can make this process's
+ * filter differ from the file.
  *
- * The kernel promises zeros from the end of the file to the end of its last page, and SIGBUS for whole pages past the
- * end, which a file gets when it is cut under the map. Hence no file of ours is ever cut (replace.c), and reading into
- * memory is offered for the others. */
+ * The kernel guarantees zeros from the end of the file to the end of its last page, and SIGBUS for whole pages past the
+ * end, which appear when a file is truncated while it is mapped. The library therefore never truncates a file it wrote
+ * (replace.c), and other files can be read into memory instead. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -31,7 +31,7 @@
 
 #include "format/errno_status.h"
 
-enum { READ_BYTES_MAX = 1 << 30 }; /* Linux cuts a read at 2 GiB - 4 KiB, others refuse past INT_MAX */
+enum { READ_BYTES_MAX = 1 << 30 }; /* Linux shortens a read to 2 GiB - 4 KiB, other systems reject more than INT_MAX */
 
 static void close_quietly(int fd) {
     int error = errno;
@@ -58,7 +58,7 @@ static kith_status size_of(int fd, size_t *byte_count) {
     return KITH_OK;
 }
 
-/* *fd is open on KITH_OK only. */
+/* *fd is open only if the result is KITH_OK. */
 static kith_status open_regular(const char *path, int *fd, size_t *byte_count) {
     *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (*fd < 0)
@@ -89,18 +89,18 @@ void kithi_unmap_file(const uint8_t *bytes, size_t byte_count) {
     if (!bytes)
         return;
     int error = errno;
-    /* munmap takes no const, though it writes nothing; it fails for wrong arguments only. */
+    /* munmap has no const parameter although it writes nothing. It fails only for invalid arguments. */
     int unmapped = munmap((void *)(uintptr_t)bytes, byte_count);
     assert(unmapped == 0);
     (void)unmapped;
     errno = error;
 }
 
-static kith_status read_all(int fd, uint8_t *room, size_t byte_count) {
+static kith_status read_all(int fd, uint8_t *buffer, size_t byte_count) {
     while (byte_count > 0) {
-        ssize_t got = read(fd, room, byte_count < READ_BYTES_MAX ? byte_count : READ_BYTES_MAX);
+        ssize_t got = read(fd, buffer, byte_count < READ_BYTES_MAX ? byte_count : READ_BYTES_MAX);
         if (got > 0) {
-            room += got;
+            buffer += got;
             byte_count -= (size_t)got;
         } else if (got == 0) {
             return KITH_E_TRUNCATED;
@@ -111,38 +111,38 @@ static kith_status read_all(int fd, uint8_t *room, size_t byte_count) {
     return KITH_OK;
 }
 
-kith_status kithi_read_file(const char *path, uint8_t *(*take)(void *ctx, size_t byte_count), void *ctx,
+kith_status kithi_read_file(const char *path, uint8_t *(*get_buffer)(void *ctx, size_t byte_count), void *ctx,
                             size_t *byte_count) {
-    assert(path && take && byte_count);
+    assert(path && get_buffer && byte_count);
     int fd;
     size_t size;
     kith_status status = open_regular(path, &fd, &size);
     if (status != KITH_OK)
         return status;
-    uint8_t *room = take(ctx, size);
-    status = room ? read_all(fd, room, size) : KITH_E_MEMORY;
+    uint8_t *buffer = get_buffer(ctx, size);
+    status = buffer ? read_all(fd, buffer, size) : KITH_E_MEMORY;
     close_quietly(fd);
     if (status == KITH_OK)
         *byte_count = size;
     return status;
 }
 
-typedef struct taking {
+typedef struct block_request {
     const kith_allocator *allocator;
     uint8_t *block;
     size_t byte_count;
-} taking;
+} block_request;
 
-static uint8_t *take_block(void *ctx, size_t byte_count) {
-    taking *t = ctx;
+static uint8_t *allocate_block(void *ctx, size_t byte_count) {
+    block_request *t = ctx;
     t->block = kithi_allocate(t->allocator, byte_count);
     t->byte_count = byte_count;
     return t->block;
 }
 
 kith_status kithi_read_block(const char *path, const kith_allocator *allocator, uint8_t **bytes, size_t *byte_count) {
-    taking t = {allocator, NULL, 0};
-    kith_status status = kithi_read_file(path, take_block, &t, byte_count);
+    block_request t = {allocator, NULL, 0};
+    kith_status status = kithi_read_file(path, allocate_block, &t, byte_count);
     if (status == KITH_OK)
         *bytes = t.block;
     else

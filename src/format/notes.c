@@ -1,4 +1,4 @@
-/* notes.c: see notes.h. Names are few and short, so that searching is a walk from the first. */
+/* Writes, verifies and reads the notes section (see notes.h). Names are few and short, so all searches are linear. */
 #include "format/notes.h"
 
 #include <assert.h>
@@ -59,7 +59,7 @@ uint64_t kithi_notes_claimed_bytes(const uint8_t *frame) {
     return section_bytes_for(content_bytes);
 }
 
-/* Steps over one string; NULL if it has no end before `end`. */
+/* Returns a pointer to the byte after the string, or NULL if the string does not end before `end`. */
 static const char *after_string(const char *at, const char *end) {
     const char *nul = memchr(at, '\0', (size_t)(end - at));
     return nul == NULL ? NULL : nul + 1;

@@ -1,51 +1,53 @@
-/* replace.c: write beside, sync, swap names, sync the folder.
+/* Replaces a file atomically: write a temporary file, sync it, exchange the names, sync the folder.
  *
- * POSIX has no "change these bytes all or not at all", but it has one step that is atomic: rename. So the new bytes go
- * into a new file in the same folder (rename does not cross file systems), and the name moves when nothing can go wrong
- * with the bytes any more. The steps, and why they come in this order:
+ * POSIX cannot change bytes in a file all or nothing, but it has one atomic operation: rename. The new bytes therefore
+ * go into a new file in the same folder (rename does not work across file systems), and the name moves only when
+ * nothing can go wrong with the bytes any more. The steps, and why they come in this order:
  *
- *   1 find        follow links to the last name; refuse what is no regular file      nothing is written yet
+ *   1 find        follow links to the last name; reject anything but a regular file  nothing is written yet
  *     clean up    remove the temporary files of processes that were killed
- *   2 create      O_EXCL, so that no file or link that waits under the name is used; lock it
- *   3 access      owner and mode while the file is empty: quota goes to the right    the bytes are never
- *                 owner, and a refusal costs nothing                                 readable more widely
- *   4 reserve     fallocate: a full disk says so before gigabytes are written
+ *   2 create      O_EXCL, so that no existing file or link of that name is used; then lock the file
+ *   3 access      set owner and mode while the file is empty: the quota of the       the bytes are never
+ *                 right owner is charged, and a failure costs nothing                readable more widely
+ *   4 reserve     fallocate, so that a full disk is reported before gigabytes are written
  *   5 write       all bytes
- *   6 fsync file  before the rename: rename does not flush data, and after a power cut a name may otherwise
- *                 stand over an empty file
+ *   6 fsync file  before the rename: rename does not flush data, so otherwise the name may refer to an empty file
+ *                 after a power cut
  *   7 close       network file systems report late errors here
- *   8 exchange    name <-> temporary name, atomically: readers see old or new
- *   9 fsync folder   a rename is atomic at once but durable only now
- *  10 unlink      the old file, until now kept under the temporary name
+ *   8 exchange    name <-> temporary name, atomically: readers see either the old or the new file
+ *   9 fsync folder   the rename was atomic immediately, but is durable only now
+ *  10 unlink      the old file, which has had the temporary name since step 8
  *
  *        after 7                    after 8                    after 10
  *        x.kith          -> old     x.kith          -> new     x.kith -> new
  *        .x.kith.kith-a2 -> new     .x.kith.kith-a2 -> old
  *
- * Why exchange, where a plain rename would save step 10: step 9 can fail, and after a plain rename the old file is
- * gone by then. After an exchange it is still there, and renaming it back over the new one keeps the promise that a
- * failed call changes nothing. A file system without exchange gets the plain rename and loses this one promise.
+ * A plain rename would save step 10, but step 9 can fail, and after a plain rename the old file is gone by then. After
+ * an exchange it still exists, and renaming it back over the new one keeps the promise that a failed call changes
+ * nothing. On a file system without exchange, a plain rename is used and this one promise is lost.
  *
- * A process that is killed leaves the file that has the temporary name. The next save to the same target removes it, if it
- * can tell that no process is using it: each save holds an exclusive flock on its new file, and on the old one, until the
- * temporary name is free again. The kernel drops these locks when the process ends, however it ends, and they work between
- * containers, where process ids mean nothing. A save therefore removes a file with a temporary name of this target
- * only if it gets a shared lock on it. A new file exists for a moment before it is locked; if another save removes it in
- * that moment, its maker sees that the name is gone and makes another file. Where flock does not work, leftovers stay.
- * Leftovers are removed before anything is written, because their space may be needed. Failures of this step are ignored.
+ * A process that is killed leaves the file with the temporary name behind. The next save to the same target removes it
+ * if no process is using it. To find out, each save holds an exclusive flock on its new file and on the old one until
+ * the temporary name is free again. The kernel drops these locks whenever and however the process ends, and they also
+ * work between containers, where process ids mean nothing. A save therefore removes a file with a temporary name of
+ * this target only if it gets a shared lock on it. A new file exists for a moment before it is locked. If another save
+ * removes it in that moment, its creator sees that the name is gone and creates another file. Where flock does not
+ * work, leftover files stay. They are removed before anything is written, because their space may be needed. Failures
+ * to remove them are ignored.
  *
- * What the kernel promises about a failed fsync is little: ext4, XFS and Btrfs mark the pages clean all the same, and a
- * second fsync answers 0 with the data lost (Rebello et al., "Can Applications Recover from fsync Failures?", USENIX
- * ATC 2020). Hence no retry, not even after EINTR: the file is thrown away.
+ * The kernel promises little about a failed fsync. ext4, XFS and Btrfs mark the pages clean anyway, and a second fsync
+ * returns 0 although the data is lost (Rebello et al., "Can Applications Recover from fsync Failures?", USENIX ATC
+ * 2020). fsync is therefore never retried, not even after EINTR; the file is discarded.
  *
- * Links are followed by hand, one name at a time, because the temporary file must lie in the folder of the last
- * one. This passes by the kernel's own guard (fs.protected_symlinks), so its rule is kept here: in a sticky folder
- * that all may write, a link counts only if it belongs to us or to the folder's owner. Else anyone could point
- * /tmp/x.kith at a file of root's. Each name is opened with O_PATH and examined through that descriptor, so
- * that what was examined is what is followed.
+ * Links are followed here, one name after the other, because the temporary file must be in the folder of the last one.
+ * This bypasses the kernel's protection (fs.protected_symlinks), so the same rule is applied here: in a sticky folder
+ * that everyone may write, a link is followed only if it belongs to the caller or to the folder's owner. Otherwise
+ * anyone could point /tmp/x.kith at a file that belongs to root. Each name is opened with O_PATH and examined through
+ * that descriptor, so that the link that was examined is the one that is followed.
  *
- * Nothing is allocated, and no step reads the process's umask, which cannot be read without setting it: a new file is
- * created with 0666 and the kernel applies the umask; a file whose mode is known is created 0600 and then set. */
+ * Nothing is allocated. The umask is never read, because a process cannot read its umask without setting it: a new file
+ * is created with mode 0666 and the kernel applies the umask; a file whose mode is known is created with 0600 and
+ * changed afterwards. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -72,27 +74,27 @@
 #include "format/errno_status.h"
 
 enum {
-    LINKS_MAX = 40,            /* as many as the kernel follows in one path */
-    NAME_SHOWN_BYTES = 64,     /* of the target's name: known again, and fits everywhere (eCryptfs: 143) */
-    NAME_RANDOM_BYTES = 6,     /* 30 bits; O_EXCL guards, chance only has to avoid collisions */
-    NAME_TRIES = 100,          /* all taken by chance: never; by an enemy in a shared folder: give up */
-    WRITE_BYTES_MAX = 1 << 30, /* Linux cuts a write at 2 GiB - 4 KiB, others refuse past INT_MAX */
+    LINKS_MAX = 40,            /* the limit of the kernel for one path */
+    NAME_SHOWN_BYTES = 64,     /* of the target's name: recognisable, and short enough everywhere (eCryptfs: 143) */
+    NAME_RANDOM_BYTES = 6,     /* 30 bits; O_EXCL is the protection, randomness only has to make collisions rare */
+    NAME_TRIES = 100,          /* random collisions never reach this; an attacker in a shared folder may: give up */
+    WRITE_BYTES_MAX = 1 << 30, /* Linux shortens a write to 2 GiB - 4 KiB, other systems reject more than INT_MAX */
     ACL_BYTES_MAX = 4096,      /* 511 entries; ext4 holds about as many */
-    LISTING_BYTES = 4096,      /* at least one entry, of NAME_MAX bytes and a head, must fit */
+    LISTING_BYTES = 4096,      /* at least one entry must fit: NAME_MAX bytes and its header */
 };
 
 #define NAME_MARK ".kith-"
-#define NAME_LETTERS "abcdefghijklmnopqrstuvwxyz234567" /* one case: some file systems know only one */
+#define NAME_LETTERS "abcdefghijklmnopqrstuvwxyz234567" /* one case, because some file systems ignore case */
 #define ACL_NAME "system.posix_acl_access"
 
 typedef char temp_name[1 + NAME_SHOWN_BYTES + sizeof NAME_MARK + NAME_RANDOM_BYTES];
 
-/* The file that a path means once all links are followed. */
+/* The file that a path refers to after all links are followed. */
 struct target {
-    int folder;  /* open for reading: for the *at calls and for the last fsync; negative: none */
+    int folder;  /* open for reading, for the *at calls and the last fsync; negative: not open */
     bool exists; /* a regular file, described by old */
     struct stat old;
-    const char *name;    /* within the folder; points into path */
+    const char *name;    /* in the folder; points into path */
     char path[PATH_MAX]; /* the path, or the text of the last link followed */
 };
 
@@ -108,14 +110,14 @@ static void unlink_quietly(int folder, const char *name) {
     errno = error;
 }
 
-/* Whether the name still means the file that `st` describes. */
+/* Returns whether the name still refers to the file that `st` describes. */
 static bool is_named(const struct target *t, const char *name, const struct stat *st) {
     struct stat now;
     return fstatat(t->folder, name, &now, AT_SYMLINK_NOFOLLOW) == 0 && now.st_ino == st->st_ino &&
            now.st_dev == st->st_dev;
 }
 
-/* All static helpers below that return bool: false means failed, and errno says why. */
+/* All static helpers below that return bool return false on failure, with the reason in errno. */
 
 static bool fail(int error) {
     errno = error;
@@ -140,14 +142,14 @@ static bool link_is_trusted(int folder, const struct stat *link) {
     struct stat in;
     if (fstat(folder, &in) != 0)
         return false;
-    bool anyone_may_plant = (in.st_mode & S_ISVTX) && (in.st_mode & S_IWOTH);
-    if (anyone_may_plant && link->st_uid != geteuid() && link->st_uid != in.st_uid)
+    bool anyone_may_create = (in.st_mode & S_ISVTX) && (in.st_mode & S_IWOTH);
+    if (anyone_may_create && link->st_uid != geteuid() && link->st_uid != in.st_uid)
         return fail(EACCES);
     return true;
 }
 
-/* Looks at the entry behind an O_PATH descriptor: a link's text replaces t->path, a regular file is what was sought,
- * anything else is refused. */
+/* Examines the entry behind an O_PATH descriptor. The text of a link replaces t->path. A regular file is the target.
+ * Anything else is rejected. */
 static bool examine(struct target *t, int entry, bool *is_link) {
     struct stat *st = &t->old;
     if (fstat(entry, st) != 0)
@@ -201,7 +203,7 @@ static bool find_target(const char *path, struct target *t) {
     return fail(ELOOP);
 }
 
-/* Past RLIMIT_FSIZE the kernel sends SIGXFSZ, which kills a process that does not expect it. */
+/* A write beyond RLIMIT_FSIZE raises SIGXFSZ, which kills a process that does not handle it. */
 static bool size_is_allowed(size_t byte_count) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_FSIZE, &limit) != 0)
@@ -209,12 +211,12 @@ static bool size_is_allowed(size_t byte_count) {
     return limit.rlim_cur == RLIM_INFINITY || byte_count <= limit.rlim_cur || fail(EFBIG);
 }
 
-/* The part of a temporary name that all files of one target share; returns its length. */
-static size_t begin_name(const char *target_name, temp_name name) {
+/* Writes the part of a temporary name that all files of one target share, and returns its length. */
+static size_t write_name_stem(const char *target_name, temp_name name) {
     size_t shown = strlen(target_name);
     if (shown > NAME_SHOWN_BYTES) {
         shown = NAME_SHOWN_BYTES;
-        while (shown > 0 && ((unsigned char)target_name[shown] & 0xC0) == 0x80) /* never within a UTF-8 character */
+        while (shown > 0 && ((unsigned char)target_name[shown] & 0xC0) == 0x80) /* never inside a UTF-8 character */
             shown--;
     }
     name[0] = '.';
@@ -224,19 +226,19 @@ static size_t begin_name(const char *target_name, temp_name name) {
 }
 
 static bool choose_name(const char *target_name, temp_name name) {
-    static_assert(sizeof NAME_LETTERS == 32 + 1, "five bits a letter, without bias");
+    static_assert(sizeof NAME_LETTERS == 32 + 1, "five bits per letter, without bias");
     unsigned char random[NAME_RANDOM_BYTES];
     if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
         return false;
-    char *end = name + begin_name(target_name, name);
+    char *end = name + write_name_stem(target_name, name);
     for (size_t i = 0; i < sizeof random; i++)
         *end++ = NAME_LETTERS[random[i] % 32];
     *end = '\0';
     return true;
 }
 
-/* Removes a file that has a temporary name of this target, unless someone is using it or it is not ours. Saves give their
- * files to the owner of the file that they replace, so his count as ours. */
+/* Removes a file that has a temporary name of this target, unless a process is using it or it is not ours. A save gives
+ * its file to the owner of the file that it replaces, so that owner's files count as ours, too. */
 static void remove_leftover(const struct target *t, const char *name) {
     struct stat st;
     int fd = openat(t->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -249,10 +251,10 @@ static void remove_leftover(const struct target *t, const char *name) {
     close_quietly(fd);
 }
 
-/* The folder was opened by find_target and is read here once, from its beginning. */
+/* find_target() has opened the folder; its entries are read only here, so the listing starts at the first one. */
 static void remove_leftovers(const struct target *t) {
     temp_name stem;
-    size_t stem_bytes = begin_name(t->name, stem);
+    size_t stem_bytes = write_name_stem(t->name, stem);
     char entries[LISTING_BYTES];
     ssize_t entries_bytes;
     while ((entries_bytes = getdents64(t->folder, entries, sizeof entries)) > 0) {
@@ -267,8 +269,8 @@ static void remove_leftovers(const struct target *t) {
     }
 }
 
-/* Locks a file that was just made, so that nobody takes it for a leftover. Returns false if another save has done so
- * already and has removed the file, or is about to. */
+/* Locks a file that was just created, so that no other save removes it as a leftover. Returns false if another save has
+ * locked it first: it has removed the file or is about to. */
 static bool claim(const struct target *t, int fd, const char *name) {
     struct stat st;
     if (flock(fd, LOCK_EX | LOCK_NB) != 0)
@@ -294,28 +296,30 @@ static int create_temp(const struct target *t, mode_t mode, temp_name name) {
     return -1;
 }
 
-static bool chown_is_not_for_us(int error) {
+static bool chown_is_not_possible(int error) {
     return error == EPERM || error == EINVAL /* an id outside our user namespace */ || error == EOPNOTSUPP ||
            error == ENOSYS;
 }
 
-/* Gives the file the old one's owner and group, or at least the group, as far as allowed; *now is what it then has. */
+/* Gives the file the old file's owner and group, or at least the group, as far as allowed. *now describes the file
+ * afterwards. */
 static bool keep_owner(int fd, const struct stat *old, struct stat *now) {
     if (fstat(fd, now) != 0)
         return false;
     if (now->st_uid == old->st_uid && now->st_gid == old->st_gid)
         return true;
     if (fchown(fd, old->st_uid, old->st_gid) != 0) {
-        if (!chown_is_not_for_us(errno))
+        if (!chown_is_not_possible(errno))
             return false;
-        if (now->st_gid != old->st_gid && fchown(fd, (uid_t)-1, old->st_gid) != 0 && !chown_is_not_for_us(errno))
+        if (now->st_gid != old->st_gid && fchown(fd, (uid_t)-1, old->st_gid) != 0 && !chown_is_not_possible(errno))
             return false;
     }
     return fstat(fd, now) == 0;
 }
 
-/* The old bits, less what would be a gain for someone: with another group, its members were "other" and the old
- * group's become it, so both classes get only what both had; with another owner, the old one falls into either. */
+/* Returns the old permission bits without those that would give someone new access. If the group is different, its
+ * members were "other" before and the old group's members are "other" now, so both classes get only what both had. If
+ * the owner is different, the old owner may now be in either class, so neither gets more than the owner had. */
 static mode_t narrowed_mode(const struct stat *old, const struct stat *now) {
     mode_t owner = (old->st_mode >> 6) & 7, group = (old->st_mode >> 3) & 7, other = old->st_mode & 7;
     if (now->st_gid != old->st_gid)
@@ -327,8 +331,9 @@ static mode_t narrowed_mode(const struct stat *old, const struct stat *now) {
     return owner << 6 | group << 3 | other;
 }
 
-/* Opens the old file, for its access list and to lock it; *old is negative where it may not be read. Its lock shows others
- * that it is in use while it has the temporary name. A lock that someone else holds shows that too. */
+/* Opens the old file, to read its access list and to lock it. *old is negative if the file may not be read. The lock
+ * tells other saves that the file is in use while it has the temporary name. If someone else holds a lock on it, that
+ * has the same effect. */
 static bool open_old(const struct target *t, int *old) {
     *old = -1;
     if (!t->exists)
@@ -340,7 +345,7 @@ static bool open_old(const struct target *t, int *old) {
     return true;
 }
 
-/* Reads the old file's access list. *acl_bytes: its size; 0: it has none; negative: it cannot be told. */
+/* Reads the old file's access list. *acl_bytes is its size; 0: there is none; negative: it could not be determined. */
 static bool read_acl(int old, void *acl, ssize_t *acl_bytes) {
     *acl_bytes = -1;
     if (old < 0)
@@ -354,8 +359,8 @@ static bool read_acl(int old, void *acl, ssize_t *acl_bytes) {
     return true;
 }
 
-/* Drops what a default list of the folder may have given the file, then sets the bits, and looks whether the file
- * system took them: FAT, for one, may answer 0 and keep its own. */
+/* Removes the access list that the file may have inherited from the folder, then sets the permission bits, and checks
+ * that the file system has applied them: FAT, for example, may return 0 and keep its own. */
 static bool set_mode(int fd, mode_t mode) {
     struct stat now;
     if (fremovexattr(fd, ACL_NAME) != 0 && errno != ENODATA && errno != EOPNOTSUPP)
@@ -369,7 +374,7 @@ static bool set_mode(int fd, mode_t mode) {
     return (now.st_mode & 0777 & ~mode) == 0 || fail(EPERM);
 }
 
-static bool settle_access(int fd, int old, const struct target *t, bool secret) {
+static bool set_access(int fd, int old, const struct target *t, bool secret) {
     struct stat now;
     if (!t->exists)
         return !secret || set_mode(fd, 0600);
@@ -385,7 +390,7 @@ static bool settle_access(int fd, int old, const struct target *t, bool secret) 
     mode_t mode = narrowed_mode(&t->old, &now);
     bool list_fits = now.st_uid == t->old.st_uid && now.st_gid == t->old.st_gid;
     if (acl_bytes != 0 && !(acl_bytes > 0 && list_fits)) {
-        /* Bits alone cannot say what the list said, so nobody but the owner keeps access. */
+        /* Permission bits alone cannot express the list, so only the owner keeps access. */
         mode &= 0700;
         acl_bytes = 0;
     }
@@ -394,8 +399,9 @@ static bool settle_access(int fd, int old, const struct target *t, bool secret) 
     return acl_bytes == 0 || fsetxattr(fd, ACL_NAME, acl, (size_t)acl_bytes, 0) == 0;
 }
 
-/* fallocate and not posix_fallocate, which writes into every block where the file system cannot reserve. Where it
- * cannot, or a signal cuts in (tmpfs then undoes all, and would again), writing finds out. */
+/* Uses fallocate instead of posix_fallocate, which writes into every block where the file system cannot reserve space.
+ * If the space cannot be reserved, or a signal interrupts the call (tmpfs then undoes everything, and would do so
+ * again), writing shows whether there is enough. */
 static bool reserve(int fd, size_t byte_count) {
     return byte_count == 0 || fallocate(fd, 0, 0, (off_t)byte_count) == 0 || errno == EOPNOTSUPP || errno == EINVAL ||
            errno == ENOSYS || errno == EINTR;
@@ -416,12 +422,12 @@ static bool write_all(int fd, const unsigned char *bytes, size_t byte_count) {
     return true;
 }
 
-/* After EINTR Linux has closed the descriptor, and fsync has spoken for the data. */
+/* After EINTR Linux has closed the descriptor, and fsync has already reported that the data is safe. */
 static bool close_written(int fd) {
     return close(fd) == 0 || errno == EINTR;
 }
 
-/* Some file systems have no sync of folders and say so: there the rename is as durable as it gets. */
+/* Some file systems cannot sync folders and report that. The rename is then as durable as it can be. */
 static bool sync_folder(int folder) {
     return fsync(folder) == 0 || errno == EINVAL || errno == EOPNOTSUPP || errno == ENOSYS;
 }
@@ -435,8 +441,8 @@ static bool exchange(const struct target *t, const char *temp) {
 #endif
 }
 
-/* Undoes the move of the name, unless someone else's file stands there by now. */
-static void take_back(const struct target *t, const char *temp, const struct stat *fresh, bool displaced) {
+/* Undoes the exchange or rename of step 8, unless the name refers to another process's file by now. */
+static void undo_publish(const struct target *t, const char *temp, const struct stat *fresh, bool displaced) {
     int error = errno;
     bool is_ours = is_named(t, t->name, fresh);
     if (displaced && is_ours)
@@ -448,7 +454,7 @@ static void take_back(const struct target *t, const char *temp, const struct sta
     errno = error;
 }
 
-/* Steps 8 to 10. The temporary name is free afterwards, whatever happens. */
+/* Steps 8 to 10. The temporary name is free afterwards, also on failure. */
 static bool publish(const struct target *t, const char *temp, const struct stat *fresh) {
     bool displaced = t->exists && exchange(t, temp);
     if (!displaced) {
@@ -459,7 +465,7 @@ static bool publish(const struct target *t, const char *temp, const struct stat 
         }
     }
     if (!sync_folder(t->folder)) {
-        take_back(t, temp, fresh, displaced);
+        undo_publish(t, temp, fresh, displaced);
         return false;
     }
     if (displaced)
@@ -467,16 +473,16 @@ static bool publish(const struct target *t, const char *temp, const struct stat 
     return true;
 }
 
-/* Steps 2 to 10, with the old file open, or not. */
+/* Steps 2 to 10. `old` is the descriptor of the old file; negative: not open. */
 static bool replace_opened(const struct target *t, int old, const void *bytes, size_t byte_count, bool secret) {
     temp_name temp;
     struct stat fresh;
     int fd = create_temp(t, t->exists || secret ? 0600 : 0666, temp);
     if (fd < 0)
         return false;
-    bool written = settle_access(fd, old, t, secret) && reserve(fd, byte_count) && write_all(fd, bytes, byte_count) &&
+    bool written = set_access(fd, old, t, secret) && reserve(fd, byte_count) && write_all(fd, bytes, byte_count) &&
                    fstat(fd, &fresh) == 0 && fsync(fd) == 0;
-    /* A second descriptor keeps the lock past the close, which may fail and so comes before the exchange. */
+    /* close may fail and therefore comes before the exchange. A second descriptor keeps the lock until after it. */
     int lock = written ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
     if (lock < 0)
         close_quietly(fd);

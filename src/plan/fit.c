@@ -1,20 +1,25 @@
-/* Where the numbers come from. Regions of 2^10 to 2^18 slots were filled until a key found no room, with the search of
- * filters/common/cuckoo_search.h, 80 to 310,000 seeds each. The load reached has a mean that does not depend on the size, a standard
- * deviation of spread / sqrt(slots), and a left tail heavier than normal:
+/* Sizes cuckoo filters by the formulas of fit.h. This is where their constants come from.
  *
- *     places         mean load   spread     seen in 90,000 to 270,000 regions of 1024 slots: once in 10^4 under
+ * Regions of 2^10 to 2^18 slots were filled until a key could not be placed, with the search of
+ * filters/common/cuckoo_search.h and 80 to 310,000 seeds each. The load reached has a mean that does not depend on the
+ * size, a standard deviation of spread / sqrt(slots), and a left tail heavier than that of a normal distribution:
+ *
+ *     places         mean load   spread     of 90,000 to 270,000 regions of 1024 slots, 1 in 10^4 stopped below
  *     windows of 2     0.9650     0.230       0.9336
  *     b = 2            0.8970     0.436       0.8398
  *     b = 4            0.9803     0.190       0.9541
  *     b = 8            0.9978     0.067       0.9854
  *
- * `overrun` is a normal tail with a spread 15% larger and a term for the skew, 0.67 (z^2 - 1) / slots. `knots` counts
- * c + 1 keys on one pair of places, twice, for the larger knots that go with them. Their sum was above the measured
- * probability of failure at 142 points between 10^-1 and 10^-7, n from 5 to 2000, but for one of 7 failures where it was
- * 12% under; tests/unit/fits.c measures again. Large filters are not planned to that brink but to the loads of `rule_of`,
- * where a search is still short: slot by slot, windows at 0.945 took 6 slots on average and 3,400 at worst, at 0.96 22 and
- * 34,000, for one and a half percent of the bytes. At b = 1 failures are knots of every size, and 4 / (1 - load/0.48)^3 of the
- * smallest stands for them. */
+ * The probability of a room failure is the sum of two terms. `overload` is a normal tail with a spread 15% larger and a
+ * term for the skew, 0.67 (z^2 - 1) / slots. `overfull_pairs` is the expected number of sets of c + 1 keys on one pair
+ * of places; it is doubled to account for larger such sets. The sum was above the measured probability at 142 points
+ * between 10^-1 and 10^-7, with n from 5 to 2000, except at one point with only 7 failures, where it was 12% too low.
+ * tests/unit/fits.c repeats the measurement. With b = 1 all failures come from overfull sets of keys of every size;
+ * they are estimated as 4 / (1 - load/0.48)^3 times the smallest ones.
+ *
+ * Large filters are not planned for these maximum loads but for the lower ones in `rule_of`, at which a search is still
+ * short: windows at a load of 0.945 searched 6 slots on average and at most 3,400; at 0.96 they searched 22 and 34,000,
+ * to save one and a half percent of the bytes. */
 #include "plan/fit.h"
 
 #include <math.h>
@@ -27,8 +32,8 @@
 #define HALF_MAX (UINT64_C(1) << 29)
 
 typedef struct rule {
-    double load, spread; /* where a region stops */
-    double planned;      /* the highest load that is planned for */
+    double load, spread; /* the load at which a region stops accepting keys */
+    double planned;      /* the highest load that plans use */
 } rule;
 
 static rule rule_of(const kithi_fit *fit) {
@@ -51,14 +56,14 @@ static double slots_of(const kithi_fit *fit, double half) {
 }
 
 uint64_t kithi_fit_region_slots(const kithi_fit *fit, uint64_t half) {
-    return (uint64_t)slots_of(fit, (double)half); /* exact: half is far below 2^50 */
+    return (uint64_t)slots_of(fit, (double)half); /* exact, because half is far below 2^50 */
 }
 
 uint64_t kithi_fit_top(const kithi_fit *fit, unsigned slot_bits) {
     return (UINT64_C(1) << (slot_bits - fit->code_bits)) - 1;
 }
 
-/* Slots that a key may lie in: c. */
+/* The number of candidate slots of a key: c. */
 static unsigned key_slots(const kithi_fit *fit) {
     return 2 * fit->place_slots;
 }
@@ -68,8 +73,9 @@ double kithi_fit_rate(const kithi_fit *fit, const kithi_fit_size *size, uint64_t
     return -expm1((double)n * log1p(-1 / cells));
 }
 
-/* Expected number of sets of c + 1 keys with one pair of places, were fingerprints all different. */
-static double knots(unsigned c, double regions, double half, double keys) {
+/* Returns the expected number of sets of c + 1 keys that have the same pair of places, if all fingerprints were
+ * different. */
+static double overfull_pairs(unsigned c, double regions, double half, double keys) {
     if (keys <= c)
         return 0;
     double log_sets = 0; /* of (keys choose c + 1) */
@@ -81,34 +87,36 @@ static double knots(unsigned c, double regions, double half, double keys) {
 static double room_failure(const kithi_fit *fit, double regions, double half, double keys) {
     unsigned c = key_slots(fit);
     if (keys <= c)
-        return 0; /* any j <= c keys have c slots between them at least */
+        return 0; /* any j <= c keys have at least c candidate slots together */
     rule stop = rule_of(fit);
     double slots = slots_of(fit, half);
     double share = keys / regions, load = share / slots;
     if (load >= stop.load)
         return 1;
-    double larger_knots = fit->place_slots > 1 ? 2 : 4 / pow(1 - load / stop.load, 3);
-    /* load = stop - z * deviation - skew * (z^2 - 1), solved for z; shares of regions are binomial. */
+    double larger_sets = fit->place_slots > 1 ? 2 : 4 / pow(1 - load / stop.load, 3);
+    /* load = stop - z * deviation - skew * (z^2 - 1), solved for z. The numbers of keys in the regions are binomial. */
     double skew = 0.67 / slots;
     double deviation = hypot(1.15 * stop.spread / sqrt(slots), sqrt(share * (1 - 1 / regions)) / slots);
     double z = (sqrt(deviation * deviation + 4 * skew * (stop.load + skew - load)) - deviation) / (2 * skew);
-    double overrun = regions * erfc(z / sqrt(2)) / 2;
-    return fmin(1, overrun + larger_knots * knots(c, regions, half, keys));
+    double overload = regions * erfc(z / sqrt(2)) / 2;
+    return fmin(1, overload + larger_sets * overfull_pairs(c, regions, half, keys));
 }
 
 double kithi_fit_room_failure(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n) {
     return room_failure(fit, (double)size->regions, (double)size->half, (double)n);
 }
 
-/* Of k = c + 1 keys on one pair, those with equal fingerprints share the pair for certain once they share a place. Over
- * the ways to part k keys into j groups of equal fingerprint, Stirling's S(k, j) of them:
+/* Estimates the expected number of sets of k = c + 1 keys on one pair of places, some of them with equal fingerprints.
+ * Keys with equal fingerprints that share one place always share the other one, too. Stirling's number S(k, j) counts
+ * how k keys can be divided into j groups of equal fingerprint:
  *
- *     knots * sum over j of S(k, j) x^(k - j)        x = half / top
+ *     overfull_pairs * sum over j of S(k, j) x^(k - j)        x = half / top
  *
- * The term of j = k, all different, is that of room; the rest is crowding, and for x > 1 most of it is j = 1. */
+ * The term j = k, where all fingerprints differ, is already part of the room failure. The rest is crowding, and for x >
+ * 1 most of it is the term j = 1. */
 static double crowding(const kithi_fit *fit, double regions, double half, double top, double keys) {
     unsigned k = key_slots(fit) + 1;
-    double stirling[2 * 8 + 2] = {1}; /* row 0, then row by row; b is at most 8 */
+    double stirling[2 * 8 + 2] = {1}; /* row 0, then each row in place; b is at most 8 */
     for (unsigned row = 1; row <= k; row++) {
         for (unsigned j = row; j > 0; j--)
             stirling[j] = j * stirling[j] + stirling[j - 1];
@@ -117,7 +125,7 @@ static double crowding(const kithi_fit *fit, double regions, double half, double
     double x = half / top, sum = 0;
     for (unsigned j = 1; j < k; j++)
         sum += stirling[j] * pow(x, k - j);
-    return fmin(1, sum * knots(k - 1, regions, half, keys));
+    return fmin(1, sum * overfull_pairs(k - 1, regions, half, keys));
 }
 
 double kithi_fit_crowding(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n) {
@@ -125,7 +133,7 @@ double kithi_fit_crowding(const kithi_fit *fit, const kithi_fit_size *size, uint
                     (double)n);
 }
 
-/* What is being fitted: n keys, fingerprints up to `top`, and whether crowding counts. */
+/* What to fit: the number of keys, fingerprints 1 … top, and whether any amount of crowding is accepted. */
 typedef struct task {
     const kithi_fit *fit;
     double keys, top;
@@ -138,7 +146,7 @@ static bool fits(const task *t, double regions, double half) {
            (t->any_crowding || crowding(t->fit, regions, half, t->top, t->keys) <= CROWDING_MAX);
 }
 
-/* The smallest half that fits in so many regions; `limit` does. */
+/* Returns the smallest half that fits in this many regions; `limit` is known to fit. */
 static uint64_t smallest_half(const task *t, double regions, uint64_t limit) {
     uint64_t low = 0, high = limit;
     while (high - low > 1) {
@@ -158,8 +166,8 @@ static uint64_t power_of_two_from(uint64_t x) {
     return power;
 }
 
-/* Places in a half of a region at most. A key of b = 1 has two slots only, and knots of three keys are the more likely
- * the smaller the regions: one region for all. */
+/* Returns the largest allowed number of places in half a region. With b = 1 a key has only two slots, and three keys
+ * that share them are the more likely the smaller the regions are, so there is one region for all keys. */
 static uint64_t half_limit(const kithi_fit *fit, unsigned slot_bits) {
     uint64_t limit = fit->windows ? REGION_SLOTS / 2 - 1 : REGION_SLOTS / 2 / fit->place_slots;
     if (fit->place_slots == 1)
@@ -169,12 +177,13 @@ static uint64_t half_limit(const kithi_fit *fit, unsigned slot_bits) {
     return limit;
 }
 
-/* Regions and half for at least `places` places in the left halves of all regions, in fewer than `bits` bits. */
+/* Finds regions and half with at least `places` places in the left halves of all regions together, in fewer than `bits`
+ * bits. */
 static bool split(const task *t, double places, double bits, kithi_fit_size *size) {
     uint64_t limit = half_limit(t->fit, size->slot_bits);
     double largest = (double)limit, region_bits = slots_of(t->fit, largest) * size->slot_bits;
     double low = 0, high = fmax(1, ceil(places / largest));
-    /* The fewest regions that fit at their largest: doubling, then bisection. */
+    /* Finds the fewest regions of the largest size that fit, by doubling and then bisection. */
     while (!fits(t, high, largest)) {
         if (high * region_bits >= bits)
             return false;
@@ -193,18 +202,18 @@ static bool split(const task *t, double places, double bits, kithi_fit_size *siz
     size->regions = (uint64_t)high;
     size->half = (uint64_t)fmax((double)smallest_half(t, high, limit), ceil(places / high));
     if (t->fit->power_of_two)
-        size->half = power_of_two_from(size->half); /* the limit is one, too */
+        size->half = power_of_two_from(size->half); /* the limit is a power of two, too */
     return true;
 }
 
 bool kithi_fit_choose(const kithi_fit *fit, uint64_t n, double rate, unsigned slot_bits, kithi_fit_size *size) {
-    /* So many cells that no filter of n keys, whatever the keys, exceeds the rate; rounded up in the last digits. */
+    /* With this many cells no filter of n keys exceeds the rate, whatever the keys. Rounded up in the last digits. */
     double cells = (double)n / rate * (1 + 1e-12);
     double best_bits = 0x1p62;
     unsigned from = slot_bits != 0 ? slot_bits : SLOT_BITS_MIN + fit->code_bits;
     unsigned to = slot_bits != 0 ? slot_bits : SLOT_BITS_MAX;
     bool found = false;
-    for (unsigned bits = to; bits >= from; bits--) { /* wide slots fit soonest, and then bound the search */
+    for (unsigned bits = to; bits >= from; bits--) { /* wide slots fit first and bound the rest */
         kithi_fit_size trial = {.slot_bits = bits};
         task t = {fit, (double)n, (double)kithi_fit_top(fit, bits), slot_bits != 0};
         if (!split(&t, ceil(cells / t.top), best_bits, &trial))

@@ -1,5 +1,5 @@
-/* The strings in a kith_option are both what a tool shows and what is checked here: "4..32" and "halves|simple" are the
- * grammar of a value, so that the two can't drift apart. */
+/* Parses and checks the options of a kind. The strings in a kith_option are shown by the tools and are also the grammar
+ * that is checked here, for example "4..32" or "halves|simple", so that the two cannot diverge. */
 #include "plan/options.h"
 
 #include <assert.h>
@@ -24,12 +24,12 @@ static bool read_number(const char *text, size_t length, uint64_t *value) {
 }
 
 static bool read_word(const char *words, const char *text, size_t length, uint64_t *value) {
-    uint64_t place = 0;
-    for (const char *word = words; word != NULL; place++) {
+    uint64_t index = 0;
+    for (const char *word = words; word != NULL; index++) {
         const char *end = strchr(word, '|');
         size_t word_length = end != NULL ? (size_t)(end - word) : strlen(word);
         if (word_length == length && memcmp(word, text, length) == 0) {
-            *value = place;
+            *value = index;
             return true;
         }
         word = end != NULL ? end + 1 : NULL;
@@ -37,7 +37,7 @@ static bool read_word(const char *words, const char *text, size_t length, uint64
     return false;
 }
 
-/* The range that "4..32" is; for words, their places. False: words. */
+/* Reads a range like "4..32" and returns true. For a list of words returns false and the range of their indices. */
 static bool read_range(const char *values, uint64_t *lowest, uint64_t *highest) {
     const char *dots = strstr(values, "..");
     *lowest = *highest = 0;

@@ -1,17 +1,18 @@
-/* plan/options.h: "name=value name=value" read against a kind's list of options. */
+/* plan/options.h: parses "name=value name=value" by a kind's list of options. */
 #ifndef KITHI_PLAN_OPTIONS_H
 #define KITHI_PLAN_OPTIONS_H
 
 #include <kith/plan.h>
 
-/* Options that a kind may list; static_assert this against your list. */
+/* The most options that a kind may have; check the length of your list with static_assert. */
 #define KITHI_OPTIONS_MAX 8
 
-/* Resolves the word of an option whose values are "kind"; false when there is no such kind. */
+/* Looks up the value of an option whose values are "kind". Returns false if there is no such kind. */
 typedef bool (*kithi_kind_resolver)(const char *name, size_t length, uint64_t *value);
 
-/* Fills in values[i] for options[i] from `text` (NULL: nothing given) or from its fallback. A word's value is its
- * place in the list of words. KITH_E_OPTION: unknown name, name twice, no value, value out of range. */
+/* Sets values[i] for options[i] from `text` (NULL: no options given) or from its default. The value of a word is its
+ * index in the list of words. Fails with KITH_E_OPTION if a name is unknown or occurs twice, or a value is missing or
+ * out of range. */
 kith_status kithi_options_read(const char *text, const kith_option *options, size_t option_count,
                                kithi_kind_resolver resolve, uint64_t *values);
 
@@ -20,7 +21,8 @@ kith_status kithi_options_read(const char *text, const kith_option *options, siz
 size_t kithi_options_write(const kith_option *options, size_t option_count, const uint64_t *values,
                            const char *(*kind_name)(uint64_t id), char *text, size_t text_bytes);
 
-/* Are these values that kithi_options_read could have given? Options whose values are "kind" are not asked about. */
+/* Returns whether kithi_options_read() could have produced these values. Does not support options whose values are
+ * "kind". */
 bool kithi_options_valid(const kith_option *options, size_t option_count, const uint64_t *values);
 
 #endif

@@ -1,5 +1,5 @@
-/* Formulas for Bloom kinds (see the header). Products of many near-one factors are taken in logarithms, with log1p and
- * expm1 so that nothing is lost where 1/slice is far below the rounding of 1. */
+/* The formulas for the Bloom kinds (see the header). Products of many factors near 1 are computed as sums of
+ * logarithms, with log1p and expm1, so that no precision is lost if 1/slice is far below the rounding error of 1. */
 #include "plan/sizing.h"
 
 #include <math.h>
@@ -7,19 +7,20 @@
 static const double LARGEST = 0x1p62;
 
 double kithi_bloom_rate(unsigned k, uint64_t slice, uint64_t n) {
-    double hit = -expm1((double)n * log1p(-1 / (double)slice)); /* a bit is 1 */
+    double hit = -expm1((double)n * log1p(-1 / (double)slice)); /* the probability that a bit is 1 */
     return exp(k * log(hit));
 }
 
 /* ---- the rate of a single filter ----
  *
- * 1 - PHI(DEVIATIONS) = 1 in 1000: how far above its expectation a quantile lies, in standard deviations. */
+ * How far above its expectation a quantile is, in standard deviations: 1 - PHI(DEVIATIONS) = 1 in 1000. */
 static const double DEVIATIONS = 3.0902;
 
-/* The fill limit in standard deviations above the mean: the guard against chosen keys. */
+/* The fill limit in standard deviations above the mean. It protects against keys that were chosen to fill the
+ * filter. */
 static const double GUARD = 6;
 
-/* The number of cells hit by n keys: mean and variance. See kithi_fill_limit in the header. */
+/* The mean and variance of the number of cells hit by n keys. See kithi_fill_limit() in the header. */
 typedef struct moments {
     double mean, variance;
 } moments;
@@ -27,13 +28,13 @@ typedef struct moments {
 static moments fill_moments(unsigned lanes, uint64_t lane_cells, uint64_t blocks, double keys) {
     double w = (double)lane_cells, l = lanes;
     double cells = l * w * (double)blocks;
-    double p = 1 / (w * (double)blocks); /* a key hits a given cell */
+    double p = 1 / (w * (double)blocks); /* the probability that a key hits a given cell */
     if (p == 1)
         return (moments){lanes, 0};
-    /* The number of cells that are still 0 is a sum of indicators. Two cells are 0 with `one` squared, times 1 + apart
-     * where no key can hit both (same lane, or another block), times 1 + together in two lanes of one block. Both
-     * corrections are tiny and are multiplied by the number of pairs: they are taken by expm1, never as a difference
-     * of near-equal numbers. */
+    /* The number of cells that are still 0 is a sum of indicators. The probability that two cells are both 0 is `one`
+     * squared, times 1 + apart if no key can hit both (same lane, or different blocks), times 1 + together if they are
+     * in two lanes of one block. Both corrections are tiny and are multiplied by the number of pairs, so they are
+     * computed with expm1 and never as a difference of nearly equal numbers. */
     double one = exp(keys * log1p(-p));
     double hit = -expm1(keys * log1p(-p));
     double square = (p / (1 - p)) * (p / (1 - p));
@@ -43,13 +44,13 @@ static moments fill_moments(unsigned lanes, uint64_t lane_cells, uint64_t blocks
     return (moments){cells * hit, fmax(0, variance)};
 }
 
-/* d log rate / d log n of k slices with so many hits per cell. */
+/* Returns d log rate / d log n of k slices with this many hits per cell. */
 static double bloom_slope(unsigned k, double hits) {
     return hits > 0 ? k * hits * exp(-hits) / -expm1(-hits) : k;
 }
 
-/* By how much the rate grows until a filter that has taken n keys refuses the next, if keys that change nothing are not
- * counted.
+/* Returns the factor by which the rate grows from n keys until the filter refuses a key, if keys that change no bit are
+ * not counted.
  *
  * Let r be the rate with n keys and a = d log r / d log n. The logarithm of the rate is a concave function of log n, so
  * with x keys the rate is at most r (x/n)^a, and of the first y n keys at most n r/(1 + a) y^(1 + a) change nothing.
@@ -58,8 +59,8 @@ static double bloom_slope(unsigned k, double hits) {
  *     y = 1 + r/(1 + a) y^(1 + a)
  *
  * and the rate is y^a times as high by then: 1.008 at a rate of 1%, 1.07 at 10%. (At high rates the tangent is too
- * steep and there may be no such y.) The other limit is the fill limit, which is reached on average with so many keys
- * that  y = keys(limit)/n.  It comes first in large filters. */
+ * steep and there may be no such y.) The filter also refuses keys at the fill limit, which on average is reached at y =
+ * keys(limit)/n. In large filters this limit comes first. */
 static double growth_until_full(double rate, double slope, unsigned lanes, uint64_t slice, uint64_t n, moments fill,
                                 kithi_counts counts) {
     if (counts == KITHI_COUNTS_ALL)
@@ -75,11 +76,12 @@ static double growth_until_full(double rate, double slope, unsigned lanes, uint6
 }
 
 double kithi_bloom_quantile(unsigned k, uint64_t slice, uint64_t n, kithi_counts counts) {
-    /* The rate of a filter is the product of the fill fractions of its slices, x_1 … x_k cells in use. Slices are
-     * independent, and the cells in use in each are as good as normally distributed (their number is a sum of
-     * independent indicators: Vatutin and Mikhailov, 1982), so their sum is, too, with mean k mu and variance k v. It
-     * takes whole numbers only, hence the half added. For a given sum X the product is largest when all slices are
-     * equal, (X/(k slice))^k, and on average lower by the factor exp(-(k - 1)/2 v/mu^2). */
+    /* The rate of a filter is the product of the fill fractions of its slices, in which x_1 … x_k cells are set. Slices
+     * are independent, and the number of set cells in each is very nearly normally distributed (it is a sum of
+     * independent indicators: Vatutin and Mikhailov, 1982). Their sum is therefore nearly normal, too, with mean k mu
+     * and variance k v. It is always a whole number, hence the continuity correction of one half. For a given sum X the
+     * product is largest if all slices are equal, (X/(k slice))^k, and on average it is lower by the factor exp(-(k -
+     * 1)/2 v/mu^2). */
     double cells = (double)k * (double)slice;
     moments fill = fill_moments(k, slice, 1, (double)n);
     double high = fill.mean + DEVIATIONS * sqrt(fill.variance) + 0.5;
@@ -89,13 +91,14 @@ double kithi_bloom_quantile(unsigned k, uint64_t slice, uint64_t n, kithi_counts
     double slope = bloom_slope(k, (double)n / (double)slice);
     double quantile = exp(k * log(high / cells) - uneven) *
                       growth_until_full(kithi_bloom_rate(k, slice, n), slope, k, slice, n, fill, counts);
-    /* n keys set n cells of a slice at most: what no filter exceeds, and at few keys most filters come near. */
+    /* n keys set at most n cells of a slice. No filter exceeds this bound, and with few keys most filters come close to
+     * it. */
     return fmin(quantile, fmin(1, exp(k * log((double)n / (double)slice))));
 }
 
-/* The smallest x in 1 … most for which quantile_at(s, x) is at most s->rate; 0 if there is none. Quantiles fall as x
- * grows, nearly as a power of x: a few secant steps in logarithms from `start` come close, then steps that double
- * bracket the answer. */
+/* Finds the smallest x in 1 … most for which quantile_at(s, x) is at most s->rate; 0 if there is none. Quantiles fall
+ * nearly as a power of x, so a few secant steps in logarithms from `start` come close. Steps of doubling size then
+ * bracket the result, and bisection finds it. */
 typedef struct search {
     double (*quantile_at)(const struct search *s, uint64_t x);
     unsigned k;
@@ -148,9 +151,10 @@ static uint64_t smallest_that_keeps(const search *s, uint64_t start, uint64_t mo
     return high;
 }
 
-/* The slice whose expected rate is `rate`, as a real number: a lower bound on the one with that quantile. */
+/* Returns the slice whose expected rate is `rate`, as a real number. It is a lower bound on the slice whose quantile is
+ * `rate`. */
 static double expected_slice(unsigned k, uint64_t n, double rate) {
-    /* 1 - (1 - 1/s)^n = rate^(1/k), solved for s; no difference of near-equal numbers, at either end. */
+    /* 1 - (1 - 1/s)^n = rate^(1/k), solved for s without a difference of nearly equal numbers at either end. */
     double log_hit = log(rate) / k;
     double log_miss = log_hit < -1 ? log1p(-exp(log_hit)) : log(-expm1(log_hit));
     return -1 / expm1(log_miss / (double)n);
@@ -169,8 +173,9 @@ uint64_t kithi_bloom_slice(unsigned k, uint64_t n, double rate, kithi_counts cou
 }
 
 bool kithi_bloom_choose(uint64_t n, double rate, unsigned given_k, kithi_counts counts, unsigned *k, uint64_t *slice) {
-    /* The best k for large n first: it rules out most of the others without a search, by the fewest cells that their
-     * expected rate needs. Of several that need the same the smallest k is taken. */
+    /* The best k for large n is tried first. It rules out most of the others without a search, because the fewest cells
+     * that their expected rate needs are already too many. If several k need the same number of cells, the smallest
+     * wins. */
     double ideal = fmax(1, fmin(KITHI_BLOOM_K_MAX, floor(-log2(rate))));
     unsigned first = given_k != 0 ? given_k : (unsigned)ideal;
     *slice = kithi_bloom_slice(first, n, rate, counts);
@@ -196,15 +201,16 @@ double kithi_bloom_keys(unsigned k, uint64_t slice, uint64_t fill) {
     return log1p(-set / cells) / log1p(-1 / (double)slice);
 }
 
-/* x^lanes for lanes a power of two. */
+/* Returns x^lanes; lanes must be a power of two. */
 static double lanes_power(double x, unsigned lanes) {
     for (; lanes > 1; lanes /= 2)
         x *= x;
     return x;
 }
 
-/* A given cell of a lane is hit `hits` times or more by x keys of its block, when none of them hits it with probability
- * `clear`. 1 less the other cases: good to 10^-15, which the fourth power or a higher one makes nothing. */
+/* Returns the probability that a given cell of a lane is hit `hits` times or more by the x keys of its block; `clear`
+ * is the probability that none of them hits it. Computed as 1 minus the other cases. The error of 10^-15 does not
+ * matter after the fourth or a higher power. */
 static inline double cell_hit(double x, double lane_cells, double clear, unsigned hits) {
     double term = clear, fewer = clear;
     for (unsigned i = 1; i < hits; i++) {
@@ -216,17 +222,19 @@ static inline double cell_hit(double x, double lane_cells, double clear, unsigne
 
 double kithi_blocked_hit(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, unsigned hits) {
     double keys = (double)n, p = 1 / (double)blocks;
-    double stay = 1 - 1 / (double)lane_cells; /* a key of the block leaves a given cell of it alone */
-    /* A mean of 128 keys for each cell of a lane leaves one of 16 cells with 14 or fewer by less than 10^-12, even at half
-     * that mean, which a block falls under with e^-1000. It also bounds the sum below: to some 3000 terms. */
+    double stay = 1 - 1 / (double)lane_cells; /* the probability that a key of the block misses a given cell */
+    /* If each cell of a lane has a mean of more than 128 keys, the probability that one of 16 cells has 14 or fewer is
+     * below 10^-12, even at half that mean, and a block has less than half with probability e^-1000. The limit also
+     * bounds the sum below to about 3000 terms. */
     if (keys * p > 128.0 * lane_cells)
         return 1;
     double mode = blocks == 1 ? keys : floor((keys + 1) * p);
-    double clear_at_mode = pow(stay, mode); /* a cell of a block of so many keys is 0 */
+    double clear_at_mode = pow(stay, mode); /* a given cell is 0 in a block of `mode` keys */
     if (blocks == 1)
         return lanes_power(cell_hit(keys, lane_cells, clear_at_mode, hits), lanes);
-    /* Terms outward from the mode until they no longer count. Weights are relative to the mode's and divided by their
-     * sum in the end: a binomial coefficient of n = 10^15 has no digits left when it comes out of lgamma. */
+    /* Sum from the mode outwards until the terms are negligible. Weights are relative to the weight of the mode and are
+     * divided by their sum at the end, because lgamma has no accurate digits left for a binomial coefficient of n =
+     * 10^15. */
     double odds = p / (1 - p), least = 1e-30;
     double total = 0, weights = 0;
     double weight = 1, clear = clear_at_mode;
@@ -244,7 +252,7 @@ double kithi_blocked_hit(unsigned lanes, unsigned lane_cells, uint64_t blocks, u
         weight *= x / (keys - x + 1) / odds;
         clear /= stay;
     }
-    /* A block without keys has its weight in the sum, and answers no. */
+    /* A block without keys counts in the weights, but a lookup in it returns false. */
     if (mode > 0 && weight > least)
         weights += weight;
     return total / weights;
@@ -254,13 +262,14 @@ double kithi_blocked_rate(unsigned lanes, unsigned lane_cells, uint64_t blocks, 
     return kithi_blocked_hit(lanes, lane_cells, blocks, n, 1);
 }
 
-/* Sums over the number of keys N of a block, with binomial weights: R is the rate of the block, D = N - mean. */
+/* Sums over the number of keys N of a block with binomial weights. R is the rate of the block, D = N - mean. */
 typedef struct block_sums {
     double weight, r, r2, r3, rd, rd2, r2d, d2, d3;
 } block_sums;
 
-/* The moments of R given N. Lanes are independent, so they are powers of those of one lane, whose z cells that are
- * still 0 have the factorial moments  w z1, w (w-1) z2, w (w-1) (w-2) z3  with  zi = (1 - i/w)^N. */
+/* Adds the moments of R given N. Lanes are independent, so these are powers of the moments of one lane. The number z
+ * of cells of a lane that are still 0 has the factorial moments w z1, w (w-1) z2, w (w-1) (w-2) z3 with zi = (1 -
+ * i/w)^N. */
 static inline void add_block(block_sums *sums, unsigned lanes, double w, const double z[3], double deviation,
                              double weight) {
     double zeros = z[0], zeros2 = (w - 1) / w * z[1] + z[0] / w;
@@ -279,7 +288,7 @@ static inline void add_block(block_sums *sums, unsigned lanes, double w, const d
     sums->d3 += weight * deviation * deviation * deviation;
 }
 
-/* Terms outward from the mode until they no longer count, as in kithi_blocked_hit. */
+/* Sums from the mode outwards until the terms are negligible, as in kithi_blocked_hit(). */
 static block_sums sum_blocks(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n) {
     double keys = (double)n, w = lane_cells, p = 1 / (double)blocks, mean = keys * p;
     double mode = blocks == 1 ? keys : floor((keys + 1) * p);
@@ -310,8 +319,8 @@ static block_sums sum_blocks(unsigned lanes, unsigned lane_cells, uint64_t block
     return sums;
 }
 
-/* How many standard deviations above its mean the quantile of a lognormal distribution of this skewness lies. Where
- * the skewness is so great that the answer would fall again, the largest answer is taken. */
+/* Returns how many standard deviations above its mean the 1-in-1000 quantile of a lognormal distribution of this
+ * skewness is. For a very large skewness the result would decrease again; then the largest result is returned. */
 static double lognormal_quantile(double skewness) {
     if (fabs(skewness) < 1e-6)
         return DEVIATIONS;
@@ -329,18 +338,18 @@ static double lognormal_quantile(double skewness) {
 }
 
 double kithi_blocked_quantile(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, kithi_counts counts) {
-    /* The rate of a filter is the mean of R over its blocks. Blocks share n keys: one that got more leaves fewer to the
-     * others. To first order that takes out of R what is linear in N, so the mean over the blocks varies as that of as
-     * many independent
+    /* The rate of a filter is the mean of R over its blocks. The blocks share n keys, so a block with more keys leaves
+     * fewer for the others. To first order this removes the part of R that is linear in N. The mean over the blocks
+     * therefore varies like the mean of the same number of independent
      *
      *     T = R - E R - b (N - E N),        b = cov(R, N) / var N
      *
-     * R is far from normal (crowded blocks answer yes many times as often), and its mean over few blocks is, too. A
-     * lognormal distribution with the mean, variance and skewness of that mean follows its upper tail closely: with
-     * 1 in 200 as the target, simulated filters of 10 to 10^4 keys at rates of 25% to 0.01% passed it 1 to 6 times in
-     * 1000. */
+     * R is far from normal (crowded blocks have many times as many false positives), and so is its mean over few
+     * blocks. A lognormal distribution with the mean, variance and skewness of that mean matches its upper tail
+     * closely: with a target of 1 in 200, simulated filters of 10 to 10^4 keys at rates of 25% to 0.01% exceeded it 1
+     * to 6 times in 1000. */
     if ((double)n / (double)blocks > 32.0 * lane_cells)
-        return 1; /* less than one cell in 10^13 is still 0; this also bounds the number of terms below */
+        return 1; /* fewer than one cell in 10^13 is still 0; the limit also bounds the number of terms below */
     block_sums s = sum_blocks(lanes, lane_cells, blocks, n);
     double b = (double)blocks, mean_keys = (double)n / b;
     double mean = s.r / s.weight, r2 = s.r2 / s.weight, r3 = s.r3 / s.weight, rd = s.rd / s.weight;
@@ -351,7 +360,7 @@ double kithi_blocked_quantile(unsigned lanes, unsigned lane_cells, uint64_t bloc
                    3 * (mean * mean * mean + 2 * mean * beta * rd + beta * beta * rd2) -
                    (mean * mean * mean + 3 * mean * beta * beta * d2 + beta * beta * beta * d3);
     double quantile = mean;
-    if (variance > 1e-12 * mean * mean) /* else it is nothing but rounding */
+    if (variance > 1e-12 * mean * mean) /* otherwise it is only rounding error */
         quantile += lognormal_quantile(third / (variance * sqrt(variance * b))) * sqrt(variance / b);
     double slope = blocks > 1 ? fmax(0, beta * mean_keys / mean) : bloom_slope(lanes, mean_keys / lane_cells);
     moments fill = fill_moments(lanes, lane_cells, blocks, (double)n);

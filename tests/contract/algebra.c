@@ -1,10 +1,11 @@
-/* Two filters: union, intersection, comparison, and what may not be put together. */
+/* Checks of operations on two filters: union, intersection, comparison, and which filters cannot be combined. */
 #include "contract/contract.h"
 #include "format/format.h"
 
 enum { N = 600, A = 250, SHARED = 60, B = 200 };
 
-/* Keys 0 … A of one stream are in a; `shared` of them and B others in b; `both` has a's keys, then b's. */
+/* Keys 0 … A - 1 of one stream are in `a`; the last `shared` of them and B others are in `b`; `both` has the keys of a,
+ * then those of b. */
 typedef struct pair {
     kith_filter *a, *b, *both;
     uint64_t shared;
@@ -20,7 +21,7 @@ static void add_range(kith_filter *f, uint64_t from, uint64_t to) {
 static pair make_pair(const kith_filter_spec *spec, const kith_plan *plan) {
     pair p = {created(spec), NULL, NULL, SHARED};
     if (can(plan, KITH_CAN_COPIES) && plan->max_copies == 2)
-        p.shared = 1; /* a key with two copies has both of its places: many of them find no room */
+        p.shared = 1; /* two copies of a key fill both of its slots, so with many such keys adds would fail */
     add_range(p.a, 0, A);
     p.both = cloned(p.a);
     CHECK_OK(kith_filter_create_like(p.a, NULL, &p.b));
@@ -35,7 +36,7 @@ static void free_pair(pair *p) {
     kith_filter_free(p->both);
 }
 
-void merge_equals_both(void) {
+void merge_equals_adding_both(void) {
     EACH_VARIANT(v) {
         kith_filter_spec spec;
         kith_plan plan;
@@ -54,7 +55,7 @@ void merge_equals_both(void) {
             CHECK(kith_filter_has(p.a, k.bytes, sizeof k.bytes) && seen >= (copies && twice ? 2 : 1));
             CHECK(!copies || seen == kith_filter_copies(p.both, k.bytes, sizeof k.bytes));
         }
-        for (uint64_t i = 0; i < 20000; i++) { /* the same wrong answers, too */
+        for (uint64_t i = 0; i < 20000; i++) { /* the same false positives, too */
             uint64_t digest = digest_at(43, i);
             CHECK(has_digest(p.a, digest) == has_digest(p.both, digest));
         }
@@ -67,7 +68,7 @@ void merge_equals_both(void) {
             CHECK(same_body(p.a, p.both));
         CHECK_OK(kith_filter_check(p.a, NULL));
         CHECK(stats_of(p.a).cells_used == stats_of(p.both).cells_used);
-        /* With an empty one: nothing changes, or everything comes over. */
+        /* Merging an empty filter changes nothing; merging into an empty filter copies everything. */
         kith_filter *empty = NULL;
         snapshot before = snapshot_of(p.both);
         CHECK_OK(kith_filter_create_like(p.a, NULL, &empty));
@@ -86,9 +87,9 @@ void merge_equals_both(void) {
     }
 }
 
-/* Two filters with keys in common whose union has exactly `capacity` keys: their counts add up to more. Kinds without
- * copies refuse the merge if and only if the filter of the union has a rate above the promise, which is at most 1 in
- * 200 of them. */
+/* Two filters with common keys whose union has exactly `capacity` keys, so that their counts add up to more. Kinds
+ * without copies refuse the merge if and only if the filter of the union has a rate above the promise, which is true of
+ * at most 1 in 200 of them. */
 static bool merge_up_to(const kith_filter_spec *spec, uint64_t seed, uint64_t capacity, uint64_t common) {
     note_seed(seed);
     size_t each = (size_t)((capacity + common) / 2);
@@ -127,13 +128,13 @@ void merge_up_to_capacity_is_accepted(void) {
             accepted += merge_up_to(&spec, seed, capacity, capacity / 2);
         if ((seeds - accepted) * 200 > seeds)
             CHECK_FAIL("%" PRIu64 " of %" PRIu64 " merges were refused", seeds - accepted, seeds);
-        /* Disjoint sets whose counts add up to the capacity are accepted as their keys would be, one by one. */
+        /* Disjoint sets whose counts add up to the capacity are accepted, as if their keys were added one by one. */
         for (uint64_t seed = 0; seed < 20; seed++)
             CHECK(merge_up_to(&spec, seed, capacity, 0));
     }
 }
 
-void merge_past_capacity_changes_nothing(void) {
+void merge_beyond_capacity_changes_nothing(void) {
     EACH_VARIANT(v) {
         kith_filter_spec spec;
         kith_plan plan;
@@ -143,7 +144,7 @@ void merge_past_capacity_changes_nothing(void) {
         snapshot before_into = snapshot_of(into), before_from = snapshot_of(from);
         CHECK_STATUS(kith_filter_merge(into, from), KITH_E_FULL);
         CHECK(same_bytes(into, &before_into) && same_bytes(from, &before_from));
-        if (can(&plan, KITH_CAN_COPIES)) { /* and so with too many copies of one key */
+        if (can(&plan, KITH_CAN_COPIES)) { /* the same with too many copies of one key */
             kith_filter *a = created(&spec), *b = created(&spec);
             for (unsigned i = 0; i < plan.max_copies; i++) {
                 CHECK_OK(add_digest(a, digest_at(47, 1)));
@@ -181,7 +182,7 @@ void intersect_keeps_common_keys(void) {
             key k = key_at(41, i);
             CHECK(kith_filter_has(into, k.bytes, sizeof k.bytes));
         }
-        for (uint64_t i = 0; i < 20000; i++) { /* no new yes */
+        for (uint64_t i = 0; i < 20000; i++) { /* no new false positives */
             uint64_t digest = digest_at(43, i);
             CHECK(!has_digest(into, digest) || (has_digest(p.a, digest) && has_digest(p.b, digest)));
         }
@@ -199,7 +200,8 @@ void intersect_keeps_common_keys(void) {
         kith_filter_free(same);
         kith_filter_free(into);
         free_pair(&p);
-        /* A few stray bits are all that small sets have in common: still a filter that opens. */
+        /* Small sets may have only a few random bits in common. The result must still be a filter that can be
+         * opened. */
         for (uint64_t seed = 0; seed < 100; seed++) {
             note_seed(seed);
             kith_filter *a = filled(&spec, seed, 0, 20), *b = filled(&spec, seed, 20, 20);
@@ -249,7 +251,7 @@ void subset_agrees_with_bits(void) {
         expect_subset(p.a, p.a, &plan, true);
         expect_subset(empty, p.a, &plan, true);
         expect_subset(p.a, empty, &plan, false);
-        /* One key at a time: the answer is that of has() while the key is the only one. */
+        /* With a single key in the filter, the result must agree with has(). */
         for (uint64_t i = 0; i < 50; i++) {
             uint64_t digest = digest_at(53, i);
             CHECK_OK(kith_filter_clear(empty));
@@ -305,7 +307,7 @@ void filters_that_differ_do_not_combine(void) {
             other.options = w->options;
             expect_mismatch(&spec, &other, &plan);
         }
-        /* A filter with itself. */
+        /* A filter and itself. */
         kith_filter *f = created(&spec);
         if (can(&plan, KITH_CAN_MERGE))
             CHECK_STATUS(kith_filter_merge(f, f), KITH_E_ARGUMENT);

@@ -1,4 +1,4 @@
-/* What a filter answers about single keys: presence, novelty, count, and what must not change them. */
+/* Checks of the verbs for single keys: has, was_new, count, and what must not change their results. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -6,7 +6,7 @@
 
 #include "contract/contract.h"
 
-void no_key_is_ever_answered_no(void) {
+void added_keys_are_always_found(void) {
     static const uint64_t SIZES[] = {1, 2, 3, 17, 64, 1000, 20000};
     static const double RATES[] = {0.3, 0.01, 1e-4};
     EACH_VARIANT(v) for (size_t i = 0; i < 7; i++) for (size_t r = 0; r < 3; r++) {
@@ -28,7 +28,7 @@ void no_key_is_ever_answered_no(void) {
         }
         kith_filter_free(f);
     }
-    /* The empty key, a byte and a long key are keys like any other. */
+    /* The empty key, a key of one byte and a long key are ordinary keys. */
     EACH_DEFAULT(v) {
         static const uint8_t LONG[4096] = {1};
         kith_filter_spec spec;
@@ -61,7 +61,7 @@ static void see_cell(void *context, uint64_t cell, uint64_t holds, uint64_t want
     s->matching += s->fingerprints ? holds == wanted : holds != 0;
 }
 
-void looking_inside_shows_what_is_asked(void) {
+void look_reports_the_cells_that_has_reads(void) {
     EACH_VARIANT(v) {
         kith_filter_spec spec;
         kith_plan plan;
@@ -75,7 +75,7 @@ void looking_inside_shows_what_is_asked(void) {
         for (uint64_t c = 0; c < stats.cells; c++)
             used += kith_filter_cell(f, c) != 0;
         CHECK_EQ_U64(used, stats.cells_used);
-        for (size_t i = 0; i < 2 * n; i++) { /* keys that are in, and as many that are not */
+        for (size_t i = 0; i < 2 * n; i++) { /* added keys, and the same number of absent ones */
             uint64_t digest = digest_at(5, i);
             seen_cells seen = {.f = f, .cells = stats.cells, .fingerprints = plan.fingerprint_bits != 0};
             bool yes = kith_filter_look(f, digest, see_cell, &seen);
@@ -90,7 +90,7 @@ void looking_inside_shows_what_is_asked(void) {
     }
 }
 
-void was_new_tells_what_has_would_have_said(void) {
+void was_new_is_true_exactly_if_has_was_false(void) {
     EACH_VARIANT(v) {
         kith_filter_spec spec;
         kith_plan plan;
@@ -105,7 +105,7 @@ void was_new_tells_what_has_would_have_said(void) {
             if (status == KITH_OK)
                 CHECK(was_new == !before);
             else
-                CHECK(was_new == before); /* untouched */
+                CHECK(was_new == before); /* unchanged */
             any_stale |= status == KITH_OK && !was_new;
         }
         CHECK(any_stale);
@@ -113,7 +113,7 @@ void was_new_tells_what_has_would_have_said(void) {
     }
 }
 
-void count_is_the_keys_that_went_in(void) {
+void count_is_the_number_of_added_keys(void) {
     EACH_VARIANT(v) {
         kith_filter_spec spec;
         kith_plan plan;
@@ -168,7 +168,7 @@ void clear_empties(void) {
     }
 }
 
-void create_like_and_clone_are_equal_in_geometry(void) {
+void create_like_and_clone_have_the_same_geometry(void) {
     EACH_VARIANT(v) {
         kith_filter_spec spec;
         kith_plan plan;
@@ -178,14 +178,14 @@ void create_like_and_clone_are_equal_in_geometry(void) {
         kith_filter *fresh = created(&spec);
         kith_filter *f = filled(&spec, 1, 0, can(&plan, KITH_CAN_GROW) ? 1500 : 200), *like = NULL;
         CHECK_OK(kith_filter_create_like(f, NULL, &like));
-        CHECK(equal_filters(fresh, like)); /* geometry, hash, emptiness: all of it is in the bytes */
+        CHECK(equal_filters(fresh, like)); /* geometry, hash and emptiness are all part of the bytes */
         CHECK_EQ_U64(kith_filter_hash(like).seed, 99);
         kith_filter *copy = cloned(f);
         CHECK(equal_filters(f, copy));
         CHECK(!kith_filter_readonly(copy) && !kith_filter_readonly(like));
         CHECK_EQ_U64(kith_filter_capacity(copy), kith_filter_capacity(f));
         CHECK_EQ_U64(kith_filter_count(copy), kith_filter_count(f));
-        /* A clone lives on its own. */
+        /* A clone is independent. */
         snapshot before = snapshot_of(f);
         CHECK_OK(kith_filter_clear(copy));
         CHECK(same_bytes(f, &before));
@@ -239,7 +239,7 @@ void readonly_handles_refuse_changes(void) {
         expect_readonly(mapped, f, &plan);
         expect_readonly(view, f, &plan);
         CHECK(same_bytes(view, &s) && same_bytes(mapped, &s));
-        /* The way to write: a copy. */
+        /* To change it, clone it. */
         kith_filter *copy = viewed(s.bytes, s.byte_count, KITH_OPEN_COPY), *clone = cloned(mapped);
         CHECK(!kith_filter_readonly(copy) && !kith_filter_readonly(clone));
         CHECK_OK(add_digest(copy, digest_at(5, 60)));
@@ -254,7 +254,7 @@ void readonly_handles_refuse_changes(void) {
     }
 }
 
-void one_key_added_a_million_times_is_refused_and_harms_nobody(void) {
+void adding_one_key_a_million_times_affects_no_other_key(void) {
     EACH_VARIANT(v) {
         kith_filter_spec spec;
         kith_plan plan;
@@ -264,8 +264,9 @@ void one_key_added_a_million_times_is_refused_and_harms_nobody(void) {
         kith_filter *f = filled(&spec, 11, 0, others);
         uint64_t flood = digest_at(11, ABSENT), tries = v->options[0] == '\0' ? scaled(1000000) : 10000;
         while (has_digest(f, flood))
-            flood++; /* a key without company */
-        /* max_copies go in, a few less where other keys can be nowhere else; then it is refused, or ignored. */
+            flood++; /* a key that is no false positive */
+        /* max_copies adds succeed, or fewer if other keys occupy the slots and cannot be moved. Later adds are refused
+         * or ignored. */
         uint64_t count = kith_filter_count(f), taken = 0;
         kith_status refusal = can(&plan, KITH_CAN_COPIES) ? KITH_E_COPIES : KITH_OK, status = KITH_OK;
         while (taken < plan.max_copies && status == KITH_OK) {
@@ -290,7 +291,7 @@ void one_key_added_a_million_times_is_refused_and_harms_nobody(void) {
     }
 }
 
-/* Fresh pages that cost nothing until they are touched. */
+/* Fresh pages, which cost nothing until they are touched. */
 static void *map_pages(void *context, size_t bytes, size_t alignment) {
     (void)context;
     (void)alignment;
@@ -303,7 +304,7 @@ static void unmap_pages(void *context, void *memory, size_t bytes) {
     CHECK(munmap(memory, bytes) == 0);
 }
 
-void filters_past_2_to_the_32_cells_lose_no_key(void) {
+void filters_of_more_than_2_to_the_32_cells_lose_no_key(void) {
     static const kith_allocator PAGES = {map_pages, unmap_pages, NULL};
     static const size_t N = 2000;
     EACH_DEFAULT(v) {
@@ -318,8 +319,8 @@ void filters_past_2_to_the_32_cells_lose_no_key(void) {
         kith_filter *f = filled(&spec, 2, 0, N);
         CHECK_EQ_U64(yes_among(f, 2, 0, N), N);
         CHECK(yes_among(f, 2, ABSENT, 10000) <= 5);
-        /* Were places cut to 32 bits, what lies 2^32 cells apart would be one: then digests that differ in the highest
-         * bits only, by less than such a distance, could not be told from those that are in. */
+        /* If slot numbers were truncated to 32 bits, slots 2^32 apart would be the same. Digests that differ only in
+         * the highest bits, by less than that distance, would then look like added ones. */
         size_t aliased = 0;
         for (uint64_t i = 0; i < N; i++)
             aliased += has_digest(f, digest_at(2, i) ^ UINT64_C(1) << 63);

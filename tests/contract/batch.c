@@ -1,9 +1,9 @@
-/* Many digests at once: batches, builds and adders do what single calls do. */
+/* Checks that batches, builds and adders have the same results as single calls. */
 #include "contract/contract.h"
 
 enum { N = 700, BITMAP_WORDS = (N + 63) / 64 + 1 };
 
-/* The digests of keys, so that one filter can be given keys and the other digests. */
+/* The digests of keys, so that one filter can be given the keys and the other the digests. */
 static uint64_t *digests_of_keys(const kith_filter *f, uint64_t seed, size_t n) {
     uint64_t *digests = malloc(n * sizeof *digests);
     CHECK(digests != NULL);
@@ -33,7 +33,7 @@ static void compare_adds(kith_filter *one, kith_filter *many, const uint64_t *di
     CHECK_EQ_U64(done, i);
     for (size_t j = i; j < (n + 63) / 64 * 64; j++)
         CHECK(!kith_bitmap_get(bitmap, j));
-    CHECK_EQ_U64(bitmap[(n + 63) / 64], UINT64_C(0xeeeeeeeeeeeeeeee)); /* no word too many */
+    CHECK_EQ_U64(bitmap[(n + 63) / 64], UINT64_C(0xeeeeeeeeeeeeeeee)); /* nothing was written past the last word */
     CHECK(equal_filters(one, many));
 }
 
@@ -77,7 +77,7 @@ void batch_equals_one_by_one(void) {
         kith_filter *one = created(&spec), *many = created(&spec);
         uint64_t *digests = digests_of_keys(one, 17, N);
         size_t at = 0;
-        for (size_t p = 0; p < 10; p++) { /* 669 keys into 500 places: the last parts meet the end */
+        for (size_t p = 0; p < 10; p++) { /* 669 keys for a capacity of 500: the last batches reach the end */
             compare_adds(one, many, digests, at, PARTS[p]);
             at += PARTS[p];
             compare_lookups(one, digests, at);
@@ -128,7 +128,7 @@ void build_equals_adds(void) {
         kith_filter *none = NULL;
         CHECK_STATUS(kith_filter_build(&open_ended, NULL, 0, KITH_BUILD_SET, 1, &none), KITH_E_CAPACITY);
         CHECK_STATUS(kith_filter_build(&spec, digests, n, 1u << 7, 1, &none), KITH_E_ARGUMENT);
-        if (n == 3000 && !can(&plan, KITH_CAN_GROW)) { /* all or nothing */
+        if (n == 3000 && !can(&plan, KITH_CAN_GROW)) { /* either everything is built or nothing */
             test_memory memory;
             memory_init(&memory);
             spec.capacity = 1000;
@@ -149,7 +149,7 @@ void build_drops_equal_digests(void) {
         if (!planned(v, DISTINCT, 0.01, &spec, &plan))
             continue;
         uint64_t digests[ALL];
-        for (size_t i = 0; i < ALL; i++) /* first occurrences in order, repeats near and far; 0 among them */
+        for (size_t i = 0; i < ALL; i++) /* first occurrences in order; repeats near and far; the digest 0 among them */
             digests[i] = i % 3 == 0 ? (i == 30 ? 0 : digest_at(21, i / 3)) : digests[i * 5 / 7];
         spec.capacity = 0;
         kith_filter *f = built(&spec, digests, ALL, KITH_BUILD_SET);
@@ -197,7 +197,8 @@ void adders_equal_adds(void) {
         kith_adder *adders[2] = {NULL, NULL};
         CHECK_OK(kith_adder_open(shared, &adders[0]));
         CHECK_OK(kith_adder_open(shared, &adders[1]));
-        /* Adds by turns, some keys twice, short of the end where an adder may hold what the other lacks. */
+        /* Two adders add keys in turn, some of them twice, but stop before the capacity, where one adder may hold a
+         * reserve that the other needs. */
         for (size_t i = 0; i < 400; i++) {
             key k = key_at(17, i % 350);
             bool one = false, other = true;
@@ -205,7 +206,7 @@ void adders_equal_adds(void) {
             CHECK_OK(kith_adder_add(adders[i % 2], k.bytes, sizeof k.bytes, &other));
             CHECK(one == other);
         }
-        /* Until they are closed the filter is theirs. */
+        /* Until the adders are closed, nothing else may change the filter. */
         key k = key_at(17, 0);
         const void *bytes;
         size_t byte_count;
@@ -221,7 +222,7 @@ void adders_equal_adds(void) {
         kith_adder_close(adders[1]);
         kith_adder_close(NULL);
         CHECK(equal_filters(plain, shared));
-        /* A lone adder runs to the very end, and no further. */
+        /* A single adder can use the whole capacity, and not more. */
         uint64_t bitmap_one[BITMAP_WORDS] = {0}, bitmap_other[BITMAP_WORDS] = {0};
         size_t done_one = 0, done_other = 0;
         kith_status end_one = kith_filter_add_many(plain, digests, N, bitmap_one, &done_one);

@@ -1,9 +1,10 @@
-/* What a filter says it can do is what it does: each verb, with and without its capability. */
+/* Checks that each verb works exactly if the filter has the capability for it. */
 #include "contract/contract.h"
 
 enum { N = 200 };
 
-/* A verb that must work where the capability is there, and answer KITH_E_UNSUPPORTED, changing nothing, elsewhere. */
+/* A verb that must work if the filter has the capability, and otherwise return KITH_E_UNSUPPORTED and change
+ * nothing. */
 static void expect(const kith_plan *plan, uint32_t capability, kith_status status) {
     if (can(plan, capability))
         CHECK_OK(status);
@@ -57,7 +58,7 @@ static void try_copies(kith_filter *f, const kith_plan *plan) {
     snapshot_free(&before);
 }
 
-/* Past the capacity: growth, or KITH_E_FULL. */
+/* Beyond the capacity a filter grows or returns KITH_E_FULL. */
 static void try_growth(const kith_filter_spec *spec, const kith_plan *plan) {
     kith_filter *f = created(spec);
     kith_status status = KITH_OK;
@@ -93,7 +94,7 @@ void capabilities_and_behaviour_agree(void) {
         try_copies(f, &plan);
         try_growth(&spec, &plan);
         kith_filter_free(f);
-        /* What is needed is had, or refused. */
+        /* Every capability in `needs` is provided, or the request is refused. */
         for (unsigned bit = 0; bit < 8; bit++) {
             kith_plan again = KITH_PLAN_INIT;
             spec.needs = 1u << bit;
@@ -101,7 +102,7 @@ void capabilities_and_behaviour_agree(void) {
         }
     }
     CHECK(kith_filter_kind_count() > 0 && kith_filter_kind_at(kith_filter_kind_count()) == NULL);
-    /* Without a kind the smallest that can do it all. */
+    /* Without a kind, the smallest one that has all capabilities is chosen. */
     for (uint32_t needs = 0; needs < 256; needs++) {
         contract_note("any kind, needs %u", (unsigned)needs);
         kith_filter_spec spec = KITH_FILTER_SPEC_INIT;

@@ -1,4 +1,4 @@
-/* The filters' checks: see checks_main.h. */
+/* Runs the checks of filters: see checks_main.h. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -10,8 +10,8 @@
 static const char *prepare_for(const char *fault) {
     uint32_t capabilities;
     if (!fault_capabilities(fault, &capabilities))
-        return "no fault is named so";
-    return contract_restrict(capabilities) ? NULL : "no kind has what this fault needs";
+        return "there is no fault of this name";
+    return contract_restrict(capabilities) ? NULL : "no kind has the capabilities that this fault needs";
 }
 #endif
 

@@ -1,11 +1,11 @@
-/* contract.h: what the contract checks share.
+/* contract.h: helpers for the contract checks.
  *
- * A check is a function named in checks.def. It states one promise of <kith/filter.h> and tries it over every kind of the
- * register, each with its default options and with single options changed (a variant). No check knows a kind by name:
- * it reads the kind's option list, its capabilities and its plan, so that a new line in kinds.def is covered at once.
+ * A check is a function named in checks.def. It states one promise of <kith/filter.h> and tests it for every registered
+ * kind, with its default options and with single options changed (a variant). Checks do not name kinds: they read a
+ * kind's option list, capabilities and plan, so a new line in kinds.def is covered immediately.
  *
- * Each check runs in a process of its own. A failed CHECK says where, what, and with which variant, size and seed (the
- * note), and ends that process; a crash is a failure of that one check. Everything random comes from fixed seeds. */
+ * Each check runs in a separate process. A failed CHECK prints where and what failed, and with which variant, size and
+ * seed (the note), and ends that process. A crash fails only that check. All random numbers come from fixed seeds. */
 #ifndef KITH_TESTS_CONTRACT_H
 #define KITH_TESTS_CONTRACT_H
 
@@ -17,20 +17,20 @@
 
 #include <kith/kith.h>
 
-/* check.h ends a test by a jump within one file; these checks are in many files and end their process. */
+/* check.h ends a test with a jump within one file. These checks are in several files and end their process instead. */
 #undef CHECK_FAIL
 #define CHECK_FAIL(...) contract_fail(__FILE__, __LINE__, __VA_ARGS__)
 _Noreturn void contract_fail(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* What a failure will say of its circumstances. */
+/* Sets the circumstances that a failure prints. */
 void contract_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void note_seed(uint64_t seed);
 
-/* Operations to make: more in the soak tier, fewer under a sanitizer or when a planted fault is to be seen quickly. */
+/* Returns how many operations to do: more in the soak tier, fewer under a sanitizer or with a planted fault. */
 uint64_t scaled(uint64_t operations);
 
-/* Silences warn_unused_result where any answer will do. */
-static inline void any_answer(kith_status status) {
+/* Silences warn_unused_result where any result is fine. */
+static inline void ignore_status(kith_status status) {
     (void)status;
 }
 
@@ -41,21 +41,21 @@ typedef struct variant {
     char options[64]; /* "" for the default */
 } variant;
 
-/* The next of all variants, or of the default ones; NULL past the last. Begin with NULL. */
+/* Returns the next of all variants, or of the default variants; NULL after the last. Start with NULL. */
 const variant *next_variant(const variant *v);
 const variant *next_default(const variant *v);
 #define EACH_VARIANT(v) for (const variant *v = next_variant(NULL); v != NULL; v = next_variant(v))
 #define EACH_DEFAULT(v) for (const variant *v = next_default(NULL); v != NULL; v = next_default(v))
 
-/* For a planted fault: only the first kind that has all of these capabilities, in its default, with few operations.
- * False when there is none. */
+/* For a planted fault: uses only the first kind that has all of these capabilities, with default options and few
+ * operations. Returns false if there is no such kind. */
 bool contract_restrict(uint32_t capabilities);
 
-/* The spec of a variant, and its plan. True when the plan is made, its keys fit (failure under 10^-6) and it is not
- * huge. A default variant must have such a plan; another may be refused. */
+/* Makes the spec and the plan of a variant. Returns true if there is a plan, its keys fit (failure below 10^-6) and it
+ * is not huge. A default variant must have such a plan; others may be refused. */
 bool planned(const variant *v, uint64_t capacity, double rate, kith_filter_spec *spec, kith_plan *plan);
 
-/* The same for checks where keys that do not fit do no harm. */
+/* Like planned(), for checks where keys that do not fit do no harm. */
 bool planned_at_all(const variant *v, uint64_t capacity, double rate, kith_filter_spec *spec, kith_plan *plan);
 
 static inline bool can(const kith_plan *plan, uint32_t capabilities) {
@@ -64,13 +64,13 @@ static inline bool can(const kith_plan *plan, uint32_t capabilities) {
 
 /* ---- keys ----
  *
- * Stream `seed` has one digest (and one key) for each place; digests of one stream are distinct. Keys that are in come
- * from the places 0, 1, …, those that are not from ABSENT on. */
+ * Stream `seed` has one digest (and one key) for each place. The digests of a stream are distinct. Added keys use the
+ * places 0, 1, …, absent keys those from ABSENT on. */
 
 #define ABSENT (UINT64_C(1) << 40)
 
 uint64_t digest_at(uint64_t seed, uint64_t place);
-uint64_t *digests_from(uint64_t seed, uint64_t place, size_t n); /* to be freed */
+uint64_t *digests_from(uint64_t seed, uint64_t place, size_t n); /* the caller frees them */
 
 typedef struct key {
     uint8_t bytes[8];
@@ -78,7 +78,7 @@ typedef struct key {
 
 key key_at(uint64_t seed, uint64_t place);
 
-/* A draw from [0, range). */
+/* Returns a random number in [0, range). */
 uint64_t draw(uint64_t *state, uint64_t range);
 
 /* ---- filters ---- */
@@ -91,7 +91,7 @@ kith_filter *viewed(const void *bytes, size_t byte_count, unsigned flags);
 
 bool has_digest(const kith_filter *f, uint64_t digest);
 kith_status add_digest(kith_filter *f, uint64_t digest);
-/* Keys `place` … of a stream that are answered yes. */
+/* Returns for how many of the keys `place` … of a stream has() is true. */
 size_t yes_among(const kith_filter *f, uint64_t seed, uint64_t place, size_t n);
 kith_filter_stats stats_of(const kith_filter *f);
 
@@ -104,17 +104,18 @@ typedef struct snapshot {
 
 snapshot snapshot_of(kith_filter *f);
 bool same_bytes(kith_filter *f, const snapshot *s);
-bool same_body(kith_filter *a, kith_filter *b); /* all but header and checksums */
+bool same_body(kith_filter *a, kith_filter *b); /* everything except header and checksums */
 bool equal_filters(kith_filter *a, kith_filter *b);
 void snapshot_free(snapshot *s);
 
-/* A file of this name in a folder that goes away after the check; the text lives until the fourth call after. */
+/* Returns the path of a file in a folder that is removed after the check. The string is valid until the fourth call
+ * after this one. */
 const char *file_named(const char *name);
 snapshot file_bytes(const char *path);
 void write_file(const char *path, const void *bytes, size_t byte_count);
 
-/* Memory between two pages that can't be touched: room for byte_count bytes that begin where the first guard ends, or
- * end where the second begins. */
+/* byte_count bytes of memory between two inaccessible pages, either directly after the first page or directly before
+ * the second. */
 typedef struct guarded {
     uint8_t *pages;
     size_t page_bytes;
@@ -126,12 +127,12 @@ void guarded_free(guarded *g);
 
 /* ---- memory ---- */
 
-/* An allocator that counts, fails when told to, and notices a release with another size than the allocation. */
+/* An allocator that counts, fails on request, and detects a release with a size other than the allocated one. */
 typedef struct test_memory {
     kith_allocator allocator;
     uint64_t calls;
-    uint64_t fail_at;  /* this call since it was armed fails; 0: none */
-    bool keep_failing; /* and all after it */
+    uint64_t fail_at;  /* the allocation that fails, counted from arming; 0: none */
+    bool keep_failing; /* all later ones fail, too */
     uint64_t failures;
     uint64_t live_bytes, live_blocks;
     size_t largest;

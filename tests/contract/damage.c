@@ -1,4 +1,4 @@
-/* Damaged bytes: noticed by default, harmless when nobody looked. */
+/* Checks that damaged bytes are detected by default, and harmless if they are opened without verification. */
 #include "contract/contract.h"
 #include "core/bits.h"
 #include "format/format.h"
@@ -9,7 +9,7 @@ static kith_filter *small_filter(const variant *v, uint64_t n, kith_plan *plan) 
         return NULL;
     kith_filter *f = created(&spec);
     for (uint64_t i = 0; i < n; i++)
-        any_answer(add_digest(f, digest_at(31, i)));
+        ignore_status(add_digest(f, digest_at(31, i)));
     return f;
 }
 
@@ -22,7 +22,7 @@ void every_truncation_is_refused(void) {
         snapshot s = snapshot_of(f);
         for (size_t length = 0; length < s.byte_count; length++) {
             kith_status want = length == 0 ? KITH_E_EMPTY : KITH_E_TRUNCATED;
-            uint8_t *cut = malloc(length + (length == 0)); /* no byte more than is said to be there */
+            uint8_t *cut = malloc(length + (length == 0)); /* exactly the size that is passed */
             CHECK(cut != NULL);
             memcpy(cut, s.bytes, length);
             for (unsigned flags = 0; flags < 4; flags++)
@@ -40,7 +40,7 @@ void every_truncation_is_refused(void) {
     }
 }
 
-/* Every verb, whatever it answers. `partner` has the geometry of the undamaged filter. */
+/* Calls every verb and ignores the results. `partner` has the geometry of the undamaged filter. */
 static void ask_everything(kith_filter *f, kith_filter *partner) {
     uint64_t digests[64], bitmap[1];
     for (size_t i = 0; i < 64; i++)
@@ -55,19 +55,19 @@ static void ask_everything(kith_filter *f, kith_filter *partner) {
     kith_plan plan = KITH_PLAN_INIT;
     const char *reason = NULL;
     bool subset;
-    any_answer(kith_filter_stats_of(f, &stats));
-    any_answer(kith_filter_plan_of(f, &plan));
+    ignore_status(kith_filter_stats_of(f, &stats));
+    ignore_status(kith_filter_plan_of(f, &plan));
     kith_status checked = kith_filter_check(f, &reason);
     CHECK((checked == KITH_OK) == (reason == NULL));
-    any_answer(kith_filter_subset(f, partner, &subset));
-    any_answer(kith_filter_subset(partner, f, &subset));
+    ignore_status(kith_filter_subset(f, partner, &subset));
+    ignore_status(kith_filter_subset(partner, f, &subset));
     kith_filter *into = cloned(partner), *like = NULL;
-    any_answer(kith_filter_merge(into, f));
+    ignore_status(kith_filter_merge(into, f));
     CHECK_OK(kith_filter_check(into, NULL)); /* damage does not spread */
-    any_answer(kith_filter_intersect(into, f));
+    ignore_status(kith_filter_intersect(into, f));
     CHECK_OK(kith_filter_check(into, NULL));
     kith_filter_free(into);
-    any_answer(kith_filter_create_like(f, NULL, &like));
+    ignore_status(kith_filter_create_like(f, NULL, &like));
     kith_filter_free(like);
 }
 
@@ -75,30 +75,30 @@ static void change_everything(kith_filter *f, const kith_filter *partner) {
     kith_adder *adder = NULL;
     for (uint64_t i = 0; i < 80; i++) {
         uint64_t digest = digest_at(31, i);
-        any_answer(add_digest(f, digest));
+        ignore_status(add_digest(f, digest));
         if (i % 2 != 0)
-            any_answer(kith_filter_remove_many(f, &digest, 1, NULL));
+            ignore_status(kith_filter_remove_many(f, &digest, 1, NULL));
     }
     if (kith_adder_open(f, &adder) == KITH_OK) {
         for (uint64_t i = 0; i < 20; i++) {
             key k = key_at(31, i);
-            any_answer(kith_adder_add(adder, k.bytes, sizeof k.bytes, NULL));
+            ignore_status(kith_adder_add(adder, k.bytes, sizeof k.bytes, NULL));
         }
         kith_adder_close(adder);
     }
-    any_answer(kith_filter_merge(f, partner));
-    any_answer(kith_filter_intersect(f, partner));
+    ignore_status(kith_filter_merge(f, partner));
+    ignore_status(kith_filter_intersect(f, partner));
     const void *bytes;
     size_t byte_count;
-    any_answer(kith_filter_bytes(f, &bytes, &byte_count));
-    any_answer(kith_filter_clear(f));
-    any_answer(add_digest(f, digest_at(31, 1)));
+    ignore_status(kith_filter_bytes(f, &bytes, &byte_count));
+    ignore_status(kith_filter_clear(f));
+    ignore_status(add_digest(f, digest_at(31, 1)));
 }
 
-/* Bytes that may be anything, at the end of a page: as a view, as a writable copy, as a clone. */
-static void use_damaged(const guarded *room, size_t byte_count, kith_filter *partner) {
+/* Arbitrary bytes at the end of a page: as a view, as a writable copy, as a clone. */
+static void use_damaged(const guarded *memory, size_t byte_count, kith_filter *partner) {
     kith_filter *f = NULL, *clone = NULL;
-    if (kith_filter_view(room->at_end, byte_count, KITH_OPEN_LAZY, NULL, &f) == KITH_OK) {
+    if (kith_filter_view(memory->at_end, byte_count, KITH_OPEN_LAZY, NULL, &f) == KITH_OK) {
         ask_everything(f, partner);
         if (kith_filter_clone(f, NULL, &clone) == KITH_OK) {
             ask_everything(clone, partner);
@@ -107,7 +107,7 @@ static void use_damaged(const guarded *room, size_t byte_count, kith_filter *par
         }
         kith_filter_free(f);
     }
-    if (kith_filter_view(room->at_end, byte_count, KITH_OPEN_LAZY | KITH_OPEN_COPY, NULL, &f) == KITH_OK) {
+    if (kith_filter_view(memory->at_end, byte_count, KITH_OPEN_LAZY | KITH_OPEN_COPY, NULL, &f) == KITH_OK) {
         change_everything(f, partner);
         ask_everything(f, partner);
         kith_filter_free(f);
@@ -122,7 +122,7 @@ void every_bit_flip_is_refused(void) {
             continue;
         snapshot s = snapshot_of(f);
         CHECK(s.byte_count <= 16384 || v->options[0] != '\0');
-        /* Every bit of a small file; of a larger one a sample. */
+        /* Every bit of a small file, a sample of the bits of a larger one. */
         size_t step = s.byte_count * 8 / 20000 + 1;
         for (size_t bit = 0; bit < s.byte_count * 8; bit += step) {
             s.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
@@ -148,7 +148,7 @@ static void damage(uint8_t *bytes, size_t byte_count, uint64_t *state) {
     case 1:
         memset(bytes, 0xff, byte_count);
         break;
-    case 2: /* a word that may be taken for a size or an offset */
+    case 2: /* a word that may be read as a size or an offset */
         kithi_store64(bytes + draw(state, byte_count / 8) * 8,
                       draw(state, 2) != 0 ? UINT64_MAX >> draw(state, 64) : draw(state, 4 * byte_count));
         break;
@@ -182,13 +182,13 @@ static void damage_head(kithi_head *head, uint64_t *state) {
     *field = strange(state, *field);
 }
 
-/* Damages body or header of the block and of blocks that lie within its body, and seals all, inner ones first: checksums
- * are no defence against someone who can compute them. False where there is no block. */
-static bool damage_and_seal(uint8_t *block, size_t room, uint64_t *state) {
+/* Damages the body or header of the block and of the blocks inside its body, and seals all of them, inner ones first:
+ * checksums are no defence against someone who can compute them. Returns false if there is no block. */
+static bool damage_and_seal(uint8_t *block, size_t byte_limit, uint64_t *state) {
     kithi_head head;
     uint64_t block_bytes;
-    if (kithi_header_read(block, room, &head) != KITH_OK || !kithi_block_bytes(head.body_bytes, &block_bytes) ||
-        block_bytes > room)
+    if (kithi_header_read(block, byte_limit, &head) != KITH_OK || !kithi_block_bytes(head.body_bytes, &block_bytes) ||
+        block_bytes > byte_limit)
         return false;
     uint8_t *body = block + KITHI_HEADER_BYTES;
     bool inner = false;
@@ -210,26 +210,26 @@ void lazy_open_of_damaged_bytes_is_memory_safe(void) {
         if (f == NULL)
             continue;
         snapshot s = snapshot_of(f);
-        guarded room = guarded_room(s.byte_count);
+        guarded memory = guarded_room(s.byte_count);
         uint64_t rounds = s.byte_count > 65536 ? 10 : scaled(v->options[0] == '\0' ? 3000 : 300);
         for (uint64_t seed = 0; seed < rounds; seed++) {
             note_seed(seed);
             uint64_t state = seed;
-            memcpy(room.at_end, s.bytes, s.byte_count);
-            if (seed % 4 == 0) /* no seal: what a bad disk does */
-                damage(room.at_end + KITHI_HEADER_BYTES, s.byte_count - KITHI_HEADER_BYTES, &state);
+            memcpy(memory.at_end, s.bytes, s.byte_count);
+            if (seed % 4 == 0) /* not sealed, like damage by a bad disk */
+                damage(memory.at_end + KITHI_HEADER_BYTES, s.byte_count - KITHI_HEADER_BYTES, &state);
             else
-                CHECK(damage_and_seal(room.at_end, s.byte_count, &state));
-            use_damaged(&room, s.byte_count, f);
+                CHECK(damage_and_seal(memory.at_end, s.byte_count, &state));
+            use_damaged(&memory, s.byte_count, f);
         }
-        guarded_free(&room);
+        guarded_free(&memory);
         snapshot_free(&s);
         kith_filter_free(f);
     }
 }
 
-/* Is the broken invariant seen? By default open, which must refuse the bytes; and, in *named, by check() on a handle
- * that was opened without looking. */
+/* Returns whether the broken invariant is detected. By default open must refuse the bytes. *named is whether check()
+ * detects it on a handle that was opened without verification. */
 static bool seen(const uint8_t *block, size_t byte_count, bool *named) {
     kith_filter *f = NULL;
     *named = true;
@@ -257,7 +257,7 @@ void check_names_a_broken_invariant(void) {
         CHECK_OK(kith_filter_check(empty, NULL));
         bool named;
         kithi_head head;
-        /* In an empty filter any bit that is set belongs to nobody. */
+        /* In an empty filter no bit may be set. */
         snapshot s = snapshot_of(empty);
         CHECK_OK(kithi_header_read(s.bytes, s.byte_count, &head));
         size_t flips = 0, refusals = 0, names = 0, bits = (size_t)head.body_bytes * 8;
@@ -271,11 +271,11 @@ void check_names_a_broken_invariant(void) {
             flips++;
             names += named;
         }
-        /* check() walks invariants; checksums of blocks within the body are for open to see. */
+        /* check() verifies invariants; open verifies the checksums of blocks inside the body. */
         CHECK(refusals == flips && names * 10 >= flips * 9);
         CHECK(can(&plan, KITH_CAN_GROW) || names == flips);
         snapshot_free(&s);
-        /* A header that does not agree with the body. */
+        /* A header that contradicts the body. */
         s = snapshot_of(f);
         CHECK_OK(kithi_header_read(s.bytes, s.byte_count, &head));
         kithi_head wrong = head;

@@ -1,16 +1,16 @@
-/* Every instruction set that this machine has: the answers and the bytes of single calls, whatever the size of a batch. */
+/* Checks that every instruction set of this machine gives the results and bytes of single calls, for any batch size. */
 #include "contract/contract.h"
 
 enum { SIZE_MAX_SMALL = 300, LARGE = 20000, WORDS = LARGE / 64 + 1 };
 
-typedef struct answers {
+typedef struct results {
     uint64_t was_new[WORDS], maybe[WORDS];
     size_t added, yes, removed;
     kith_status add, remove;
-} answers;
+} results;
 
-/* The whole life of a filter in batches: n digests added, asked with as many others, half of them removed. */
-static kith_filter *in_batches(const kith_filter_spec *spec, const uint64_t *digests, size_t n, answers *a) {
+/* All batch verbs: adds n digests, looks them up together with n others, removes half of them. */
+static kith_filter *in_batches(const kith_filter_spec *spec, const uint64_t *digests, size_t n, results *a) {
     kith_filter *f = created(spec);
     a->add = kith_filter_add_many(f, digests, n, a->was_new, &a->added);
     a->yes = kith_filter_has_many(f, digests + n / 2, n, a->maybe);
@@ -18,7 +18,7 @@ static kith_filter *in_batches(const kith_filter_spec *spec, const uint64_t *dig
     return f;
 }
 
-static kith_filter *one_by_one(const kith_filter_spec *spec, const uint64_t *digests, size_t n, answers *a) {
+static kith_filter *one_by_one(const kith_filter_spec *spec, const uint64_t *digests, size_t n, results *a) {
     kith_filter *f = created(spec);
     memset(a, 0, sizeof *a);
     for (; a->added < n && a->add == KITH_OK; a->added += a->add == KITH_OK) {
@@ -38,10 +38,10 @@ static kith_filter *one_by_one(const kith_filter_spec *spec, const uint64_t *dig
     return f;
 }
 
-/* Also past the capacity, with repeats: every seventh digest comes again. */
+/* Also beyond the capacity, and with repeats: every seventh digest is repeated. */
 static void compare(const variant *v, const kith_filter_spec *spec, size_t n) {
     static uint64_t digests[2 * LARGE];
-    static answers wanted, got;
+    static results wanted, got;
     for (size_t i = 0; i < 2 * n; i++)
         digests[i] = i % 7 == 6 ? digests[i - 6] : digest_at(5, i);
     CHECK_OK(kith_cpu_use("portable"));
@@ -63,7 +63,7 @@ static void compare(const variant *v, const kith_filter_spec *spec, size_t n) {
     kith_filter_free(reference);
 }
 
-void every_instruction_set_gives_the_same_answers_and_bytes(void) {
+void every_instruction_set_gives_the_same_results_and_bytes(void) {
     EACH_VARIANT(v) {
         kith_filter_spec spec;
         kith_plan plan;
@@ -72,7 +72,7 @@ void every_instruction_set_gives_the_same_answers_and_bytes(void) {
                 compare(v, &spec, n);
         if (planned(v, LARGE, 0.001, &spec, &plan))
             compare(v, &spec, LARGE);
-        if (planned(v, 10 * LARGE, 0.001, &spec, &plan)) /* past what kernels take to be in cache */
+        if (planned(v, 10 * LARGE, 0.001, &spec, &plan)) /* larger than what kernels treat as in cache */
             compare(v, &spec, LARGE);
     }
 }

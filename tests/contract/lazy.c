@@ -1,5 +1,5 @@
-/* KITH_OPEN_LAZY: a body that nobody looked at is verified before it is changed, copied or saved, blocks within it
- * too. */
+/* Checks of KITH_OPEN_LAZY: a body that has not been verified, including the blocks inside it, is verified before it is
+ * changed, copied or saved. */
 #include "contract/contract.h"
 #include "format/format.h"
 
@@ -10,7 +10,7 @@ typedef struct block {
     kithi_head head;
 } block;
 
-/* The filter's own block and those that lie within its body. */
+/* The block of the filter and the blocks inside its body. */
 static size_t blocks_of(const snapshot *s, block *blocks) {
     size_t count = 0;
     for (size_t at = 0; at + KITHI_HEADER_BYTES < s->byte_count; at += 8) {
@@ -23,8 +23,8 @@ static size_t blocks_of(const snapshot *s, block *blocks) {
     return count;
 }
 
-/* Flips a bit in the last byte of the body of a block, or in the checksums behind it, and makes the outer block's
- * checksums right again when the block is an inner one: then only the inner checksums tell. */
+/* Flips a bit in the last byte of a block's body, or in the checksums after it. If the block is an inner one, corrects
+ * the outer block's checksums, so that only the inner checksums show the damage. */
 static snapshot damaged(const snapshot *s, const block *outer, const block *b, bool in_checksums) {
     snapshot d = {malloc(s->byte_count), s->byte_count};
     CHECK(d.bytes != NULL);
@@ -114,7 +114,7 @@ static kith_status do_save(kith_filter *f, kith_filter *partner) {
 
 static const struct {
     verb run;
-    bool writes; /* needs a handle that may be written */
+    bool writes; /* needs a writable handle */
     uint32_t needs;
 } VERBS[] = {
     {do_add, true, 0},
@@ -132,7 +132,8 @@ static const struct {
     {do_save, false, 0},
 };
 
-/* The file "lazy" holds `s`. Every verb, on a handle of its own, returns `want`, twice; on failure the file stays. */
+/* The file "lazy" holds `s`. Every verb, on a separate handle, must return `want`, twice. If it fails, the file must be
+ * unchanged. */
 static void try_verbs(const snapshot *s, const kith_plan *plan, const kith_filter *like, kith_status want) {
     for (size_t i = 0; i < sizeof VERBS / sizeof *VERBS; i++) {
         if (!can(plan, VERBS[i].needs))

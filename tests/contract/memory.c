@@ -1,9 +1,10 @@
-/* Every allocation may fail, once or from then on: a named error, an object as it was, nothing leaked. */
+/* Checks that when any allocation fails, once or permanently, the verb returns the right error, leaves the object
+ * unchanged and leaks nothing. */
 #include "contract/contract.h"
 
 enum { KEYS = 120 };
 
-/* One verb to try: it works on `subject`, may make `made`, and reads `bytes`. */
+/* A verb to try: it works on `subject`, may create `made`, and reads `bytes`. */
 typedef struct attempt {
     test_memory memory;
     kith_filter_spec spec;
@@ -79,7 +80,7 @@ static kith_status do_set_notes(attempt *a) {
     return kith_filter_set_notes(a->subject, notes, 1);
 }
 
-/* Fails allocation 1, 2, … until the verb gets by without meeting a failure; answers what it says then. */
+/* Fails allocation 1, 2, … until the verb meets no failure, and returns its status then. */
 static kith_status fail_each_allocation(attempt *a, verb run, bool keep_failing) {
     snapshot before = {NULL, 0};
     if (a->subject != NULL)
@@ -127,7 +128,7 @@ static void try_makers(attempt *a, const kith_plan *plan, bool keep_failing) {
     kith_filter_free(a->subject);
 }
 
-/* Adds up to the capacity and, where it grows, well past it; then removals. */
+/* Adds keys up to the capacity and, if the filter grows, well beyond it; then removes some. */
 static void try_changes(attempt *a, const kith_plan *plan, bool keep_failing) {
     a->subject = created(&a->spec);
     uint64_t n = can(plan, KITH_CAN_GROW) ? 5 * KEYS : KEYS;

@@ -1,8 +1,8 @@
-/* A filter against the truth: random legal operations beside an exact multiset.
+/* Compares a filter with an exact multiset under random valid operations.
  *
- * The model is an array of counts, one for each key of a small universe. Rounds of mostly adding and mostly removing
- * follow each other, so that the filter runs full and empty again; where a kind does not remove, it is cleared instead.
- * Every operation is checked against the model, every key once a round. */
+ * The model is an array of counts, one for each key of a small universe. Rounds that mostly add alternate with rounds
+ * that mostly remove, so that the filter becomes full and empty again. A kind that cannot remove is cleared instead.
+ * Every operation is compared with the model, and every key once per round. */
 #include "contract/contract.h"
 
 enum { CAPACITY = 2000, UNIVERSE = 3000, ROUND = 20000, SNAPSHOT_EVERY = 512 };
@@ -12,7 +12,7 @@ typedef struct model {
     kith_plan plan;
     uint32_t truth[UNIVERSE];
     uint64_t count;
-    uint64_t state; /* of the draws */
+    uint64_t state; /* of the random numbers */
     uint64_t refusals;
     snapshot before;
 } model;
@@ -50,7 +50,7 @@ static void add(model *m, size_t i, key k) {
     if (status == KITH_E_COPIES) {
         CHECK(can(&m->plan, KITH_CAN_COPIES) && copies_before > 0);
     } else {
-        /* Capacity is promised to distinct keys; among copies a key may find no place before it is reached. */
+        /* Capacity is promised for distinct keys. With copies, an add may fail earlier. */
         CHECK_STATUS(status, KITH_E_FULL);
         CHECK(!can(&m->plan, KITH_CAN_GROW));
         CHECK(m->count == CAPACITY || (can(&m->plan, KITH_CAN_COPIES) && m->count * 4 > CAPACITY));
@@ -69,7 +69,7 @@ static void take_away(model *m, size_t i, key k) {
     CHECK(can(&m->plan, KITH_CAN_GROW));
 }
 
-/* One operation; adds in `add_percent` of cases, removals in half of the rest where they are possible. */
+/* One operation: an add in `add_percent` of cases, a removal in half of the rest if the kind can remove. */
 static void operate(model *m, unsigned add_percent) {
     size_t i = (size_t)draw(&m->state, UNIVERSE);
     key k = key_at(1, i);
@@ -109,7 +109,7 @@ static void end_round(model *m, bool emptying) {
         m->count = 0;
         return;
     }
-    /* A copy of the bytes must do as well as the filter itself. */
+    /* A copy of the bytes must behave like the filter itself. */
     snapshot s = snapshot_of(m->f);
     kith_filter_free(m->f);
     m->f = viewed(s.bytes, s.byte_count, KITH_OPEN_COPY);
@@ -134,7 +134,7 @@ void operations_agree_with_an_exact_multiset(void) {
         }
         end_round(&m, false);
         if (!can(&m.plan, KITH_CAN_GROW) && operations >= ROUND)
-            CHECK(m.refusals > 0); /* it did run full */
+            CHECK(m.refusals > 0); /* the filter did become full */
         kith_filter_free(m.f);
     }
 }

@@ -1,9 +1,9 @@
-/* Plans: bytes to the byte, room for every key, refusals with a name. */
+/* Checks of plans: exact sizes in bytes, enough slots for all keys, specific errors. */
 #include <math.h>
 
 #include "contract/contract.h"
 
-/* What a handle may take beside its block: itself, and what the kind keeps with it. */
+/* What a handle may allocate in addition to its block: the handle itself, and data of the kind. */
 #define HANDLE_BYTES_MAX 4096
 
 static const uint64_t SIZES[] = {1, 2, 5, 33, 100, 1000, 30000};
@@ -43,8 +43,8 @@ void plan_bytes_are_the_bytes_allocated(void) {
     }
 }
 
-/* Bytes and one of the other two: what comes out is the best that fits. */
-void plan_answers_the_third_of_three(void) {
+/* Given bytes and either capacity or rate, the plan is the best that fits. */
+void plan_computes_the_missing_one_of_capacity_rate_and_bytes(void) {
     EACH_VARIANT(v) for (size_t i = 3; i < 7; i++) for (size_t r = 0; r < 4; r++) {
         kith_filter_spec spec;
         kith_plan plan, third = KITH_PLAN_INIT;
@@ -77,7 +77,7 @@ void plan_answers_the_third_of_three(void) {
         too_small = for_rate;
         too_small.bytes = 1;
         CHECK_STATUS(kith_filter_plan(&too_small, &third), KITH_E_TOO_SMALL);
-        /* A cap that is met, and one that is not. */
+        /* A size limit that can be kept, and one that cannot. */
         kith_filter_spec capped = spec;
         capped.max_bytes = plan.file_bytes;
         CHECK_OK(kith_filter_plan(&capped, &third));
@@ -86,7 +86,7 @@ void plan_answers_the_third_of_three(void) {
     }
 }
 
-/* create and plan give the same named error, allocate nothing and touch no result. */
+/* create and plan return the same error, allocate nothing and do not touch their results. */
 static void expect_refusal(kith_filter_spec spec, kith_status want) {
     test_memory memory;
     memory_init(&memory);
@@ -102,7 +102,7 @@ static void expect_refusal(kith_filter_spec spec, kith_status want) {
     CHECK(f == NULL && memory.calls == 0);
 }
 
-/* Sizes about each power of two, and rates from end to end: a named error or a plan that makes sense, never a crash. */
+/* Sizes around each power of two, and rates of the whole range: an error or a sensible plan, never a crash. */
 static void try_grid(const variant *v, const kith_filter_spec *good) {
     static const double GRID_RATES[] = {0x1p-1074, 1e-300, 1e-18, 1e-9, 0.25, 0.5, 0.99, 0x1.fffffffffffffp-1};
     bool is_default = v->options[0] == '\0';
@@ -124,7 +124,7 @@ static void try_grid(const variant *v, const kith_filter_spec *good) {
         }
 }
 
-void plan_refuses_what_no_filter_can_keep(void) {
+void plan_rejects_impossible_requests(void) {
     static const double BAD_RATES[] = {NAN, INFINITY, -INFINITY, -1, -1e-300, 1, 1.0000001, 2, 1e300};
     EACH_VARIANT(v) {
         kith_filter_spec good, spec;
@@ -162,7 +162,7 @@ void plan_refuses_what_no_filter_can_keep(void) {
         spec.capacity = UINT64_MAX;
         expect_refusal(spec, KITH_E_DIGEST_BITS);
         try_grid(v, &good);
-        /* A wrong plan size, and hashes that no filter can have. */
+        /* A wrong struct_bytes of the plan, and hashes that no filter can have. */
         kith_plan small = {.struct_bytes = sizeof small + 1};
         CHECK_STATUS(kith_filter_plan(&good, &small), KITH_E_ARGUMENT);
         kith_filter *f = NULL;
@@ -187,7 +187,7 @@ static void refuse_option(const kith_filter_spec *good, const char *format, cons
     expect_refusal(spec, KITH_E_OPTION);
 }
 
-void wrong_options_are_named_errors(void) {
+void invalid_options_are_rejected(void) {
     EACH_DEFAULT(v) {
         kith_filter_spec good, spec;
         kith_plan plan;
@@ -223,7 +223,7 @@ void wrong_options_are_named_errors(void) {
             char twice[100];
             (void)snprintf(twice, sizeof twice, "%s %s=%s", option->fallback, option->name, option->fallback);
             refuse_option(&good, "%s=%s", option->name, twice);
-            /* The fallback, said aloud, is the default. */
+            /* Passing the default value explicitly gives the default plan. */
             char text[100];
             (void)snprintf(text, sizeof text, " %s=%s,", option->name, option->fallback);
             kith_plan said = KITH_PLAN_INIT;
@@ -232,7 +232,7 @@ void wrong_options_are_named_errors(void) {
             CHECK_OK(kith_filter_plan(&spec, &said));
             CHECK(said.file_bytes == plan.file_bytes && said.expected_rate == plan.expected_rate);
         }
-        /* Options belong to a kind. */
+        /* Options without a kind are rejected. */
         spec = good;
         spec.kind = NULL;
         spec.options = "k=1";
@@ -260,7 +260,7 @@ static void fill_over_seeds(const variant *v, uint64_t n, double rate, uint64_t 
     kith_filter_free(f);
 }
 
-void n_keys_fit_over_many_seeds(void) {
+void planned_keys_fit_with_many_seeds(void) {
     bool soak = check_soak();
     EACH_VARIANT(v) {
         bool is_default = v->options[0] == '\0';
@@ -277,7 +277,7 @@ void n_keys_fit_over_many_seeds(void) {
     }
 }
 
-void failed_add_leaves_every_byte(void) {
+void failed_add_changes_no_byte(void) {
     static const uint64_t CAPACITIES[] = {1, 3, 30, 500};
     EACH_VARIANT(v) for (size_t i = 0; i < 4; i++) {
         kith_filter_spec spec;
@@ -285,7 +285,7 @@ void failed_add_leaves_every_byte(void) {
         if (!planned(v, CAPACITIES[i], 0.01, &spec, &plan) || can(&plan, KITH_CAN_GROW))
             continue;
         kith_filter *f = filled(&spec, 13, 0, (size_t)CAPACITIES[i]);
-        /* Bloom kinds count keys that changed a bit: a few more may go in. */
+        /* Bloom kinds count only keys that changed a bit, so they may accept a few more. */
         for (uint64_t more = CAPACITIES[i]; kith_filter_count(f) < CAPACITIES[i]; more++)
             CHECK_OK(add_digest(f, digest_at(13, more)));
         snapshot full = snapshot_of(f);

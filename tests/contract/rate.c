@@ -1,10 +1,10 @@
-/* Rates, measured.
+/* Checks of measured false-positive rates.
  *
- * A cell of the grid is (n, rate). F filters of n keys each are asked Q absent keys in all; the mean of their rates must
- * lie within Z standard errors of plan.expected_rate, and may pass plan.rate by no more than that. The variance of the
- * mean is the greater of two: that of the F rates as they came out (filters of a few keys differ from each other), and
- * the binomial one of Q questions; half a percent of the rate is added for what differs from filter to filter where F is
- * small. Z = 5: one false alarm in 3 million cells. */
+ * A cell of the grid is (n, rate). F filters of n keys each are asked for Q absent keys in total. The mean of their
+ * rates must be within Z standard errors of plan.expected_rate, and may exceed plan.rate by at most that much. The
+ * variance of the mean is the larger of two: the variance of the F measured rates (filters of a few keys differ from
+ * each other), and the binomial variance of Q lookups. Half a percent of the rate is added for differences between
+ * filters when F is small. Z = 5: one false alarm in 3 million cells. */
 #include <math.h>
 
 #include "contract/contract.h"
@@ -37,7 +37,7 @@ static measured measure(const kith_filter_spec *spec, uint64_t n, double expecte
     return (measured){mean, Z * sqrt(variance) + 10 / asked};
 }
 
-/* 20,000 wrong answers are expected where that is cheap, else `hits`, else as many as there is time for. */
+/* As many lookups as give 20,000 false positives if that is cheap, otherwise `hits`, otherwise what time allows. */
 static uint64_t questions_for(double expected, double hits) {
     double questions = fmin(20000 / expected, fmax(1e6, hits / expected));
     return (uint64_t)fmin(questions, 1e4 * hits);
@@ -69,7 +69,7 @@ void rate_at_capacity_is_within_bound_of_plan(void) {
     static const uint64_t SIZES[] = {1, 3, 10, 100, 1000, 10000, 100000, 1000000};
     static const double RATES[] = {0.1, 0.03, 0.01, 1e-3, 1e-4};
     EACH_DEFAULT(v) for (size_t i = 0; i < 8; i++) for (size_t r = 0; r < 5; r++) {
-        /* Of the large ones a sample in the normal tier; a tenth of the keys where builds are slow. */
+        /* The normal tier tries a sample of the large sizes, and a tenth of the keys where builds are slow. */
         if (!check_soak() && SIZES[i] >= 100000 && (i + r) % 2 != 0)
             continue;
         if (scaled(100) < 100 && SIZES[i] > 10000)
@@ -82,8 +82,8 @@ void rate_at_capacity_is_within_bound_of_plan(void) {
     }
 }
 
-/* Adds `capacity` keys, which must go in, and more until the filter refuses one: Bloom kinds do not count keys that
- * change nothing, so they may take a few more. Filters that grow are left with the `capacity` keys. */
+/* Adds `capacity` keys, which must succeed, and more until the filter refuses one: Bloom kinds do not count keys that
+ * change nothing, so they may accept a few more. Filters that grow get only the `capacity` keys. */
 static void fill_to_capacity(kith_filter *f, const kith_plan *plan, uint64_t seed, uint64_t *digests) {
     for (uint64_t i = 0; i < plan->capacity; i++)
         digests[i] = digest_at(seed, i);
@@ -95,8 +95,8 @@ static void fill_to_capacity(kith_filter *f, const kith_plan *plan, uint64_t see
     CHECK(kith_filter_count(f) <= plan->capacity && kith_filter_capacity(f) == plan->capacity);
 }
 
-/* Of `seeds` filters, filled to capacity, at most 1 in 200 has a rate above the promise. stats_of() computes it from
- * the bits or slots, exactly (tests/unit/exact_rates.c). */
+/* Of `seeds` filters, filled to capacity, at most 1 in 200 may have a rate above the promise. stats_of() computes the
+ * rate exactly from the bits or slots (tests/unit/exact_rates.c). */
 static void expect_promises_kept(const variant *v, uint64_t n, double rate, uint64_t seeds) {
     kith_filter_spec spec;
     kith_plan plan;
@@ -125,9 +125,9 @@ static void expect_promises_kept(const variant *v, uint64_t n, double rate, uint
     kith_filter_free(f);
 }
 
-/* Sizes are chosen for 1 in 1000, so that more than 5 of 1000
- * seeds are expected once in 1700 cells of this grid. The normal tier takes 1000 seeds of small filters and 200 of
- * filters of 10^4 keys. Of 200 one may be above; two or more are expected once in 57 cells, and the seeds are fixed. */
+/* Sizes are chosen for 1 in 1000, so more than 5 of 1000 seeds are expected in only 1 of 1700 cells of this grid. The
+ * normal tier uses 1000 seeds of small filters and 200 seeds of filters of 10^4 keys. Of 200, one may be above. Two or
+ * more are expected in 1 of 57 cells, and the seeds are fixed. */
 void single_filters_keep_the_promised_rate(void) {
     static const uint64_t SIZES[] = {1, 2, 3, 10, 100, 10000, 1000000};
     static const double RATES[] = {0.1, 0.01, 1e-3};
@@ -141,7 +141,7 @@ void single_filters_keep_the_promised_rate(void) {
             continue;
         expect_promises_kept(v, n, RATES[r], seeds);
     }
-    /* Given options, which may be far from the best. */
+    /* Fixed options, which may be far from the best ones. */
     EACH_VARIANT(v) for (size_t i = 2; i < 5; i++) expect_promises_kept(v, SIZES[i], RATES[1], 200);
 }
 
@@ -159,7 +159,7 @@ void grown_filters_keep_their_rate(void) {
         unsigned layers = 0;
         while (keys < most) {
             CHECK_OK(add_digest(f, digest_at(6, keys++)));
-            /* At the fullest that a layer gets: before the next one is begun, and at the end. */
+            /* When a layer is fullest: before the next one is created, and at the end. */
             bool at_the_end = kith_filter_count(f) == kith_filter_capacity(f) && stats_of(f).layers > layers;
             if (!at_the_end && keys < most)
                 continue;
@@ -175,7 +175,7 @@ void grown_filters_keep_their_rate(void) {
     }
 }
 
-/* Estimates from the bits against what is: the rate by asking, the number of keys by having counted them. */
+/* Compares the statistics with the truth: the rate as measured by lookups, the number of keys as counted. */
 void stats_tell_the_truth(void) {
     static const double PARTS[] = {0, 0.3, 1};
     EACH_VARIANT(v) for (size_t p = 0; p < 3; p++) {
@@ -198,7 +198,7 @@ void stats_tell_the_truth(void) {
         CHECK(s.cells == plan.cells && s.cells_used <= s.cells && (s.cells_used == 0) == (keys == 0));
         CHECK(fabs(s.load - (double)s.cells_used / (double)s.cells) < 1e-9);
         if (plan.fingerprint_bits != 0)
-            CHECK_EQ_U64(s.cells_used, keys); /* a slot a key */
+            CHECK_EQ_U64(s.cells_used, keys); /* one slot per key */
         double error = 6 * sqrt((double)keys) + 1;
         if (fabs(s.keys_now - (double)keys) > error)
             CHECK_FAIL("keys_now is %.0f with %zu keys", s.keys_now, keys);

@@ -1,4 +1,4 @@
-/* The key recipe and the notes: stored with the filter, compared, never interpreted. */
+/* Checks that the key recipe and the notes are stored with the filter and compared, but never interpreted. */
 #include "contract/contract.h"
 #include "format/format.h"
 #include "format/notes.h"
@@ -20,7 +20,7 @@ static void expect_notes(const kith_filter *f, const kith_note *notes, size_t co
     CHECK(kith_filter_note(f, "no such note") == NULL);
 }
 
-/* Adds half of the keys that fit, or of five times as many to a filter that grows. */
+/* Adds half of the keys that fit; for a filter that grows, half of five times as many. */
 static void add_half(kith_filter *f, const kith_plan *plan, unsigned half) {
     uint64_t n = (can(plan, KITH_CAN_GROW) ? 5 : 1) * N / 2;
     for (uint64_t i = half * n; i < (half + 1) * n; i++)
@@ -152,7 +152,7 @@ void damaged_notes_are_refused(void) {
     }
 }
 
-/* Sealed anew with right checksums: what is wrong is what the strings are. */
+/* Sealed again with valid checksums, so that only the strings are invalid. */
 void forged_notes_are_refused(void) {
     static const struct {
         const char *content;

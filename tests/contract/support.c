@@ -1,4 +1,4 @@
-/* Keys, filters, bytes and memory for the checks. */
+/* Helpers of the checks for keys, filters, bytes and memory. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -10,7 +10,8 @@
 
 /* ---- keys ---- */
 
-/* SplitMix64's finaliser, of the tests' own: a bijection, so that a stream has no digest twice. */
+/* The finaliser of SplitMix64, written separately for the tests. It is a bijection, so no digest occurs twice in a
+ * stream. */
 static uint64_t mixed(uint64_t x) {
     x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
@@ -141,7 +142,7 @@ bool same_body(kith_filter *a, kith_filter *b) {
     size_t count_a, count_b;
     CHECK_OK(kith_filter_bytes(a, &bytes_a, &count_a));
     CHECK_OK(kith_filter_bytes(b, &bytes_b, &count_b));
-    /* The checksums of the body come last and agree when the bodies do. */
+    /* The checksums of the body come last and agree if the bodies do. */
     return count_a == count_b &&
            memcmp((const uint8_t *)bytes_a + KITHI_HEADER_BYTES, (const uint8_t *)bytes_b + KITHI_HEADER_BYTES,
                   count_a - KITHI_HEADER_BYTES) == 0;
@@ -176,14 +177,14 @@ void write_file(const char *path, const void *bytes, size_t byte_count) {
 
 guarded guarded_room(size_t byte_count) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t room = (byte_count + page - 1) / page * page;
-    guarded g = {.page_bytes = room + 2 * page};
+    size_t usable = (byte_count + page - 1) / page * page;
+    guarded g = {.page_bytes = usable + 2 * page};
     void *pages = mmap(NULL, g.page_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(pages != MAP_FAILED);
     g.pages = pages;
-    CHECK(mprotect(g.pages + page, room, PROT_READ | PROT_WRITE) == 0);
+    CHECK(mprotect(g.pages + page, usable, PROT_READ | PROT_WRITE) == 0);
     g.at_start = g.pages + page;
-    g.at_end = g.at_start + room - byte_count;
+    g.at_end = g.at_start + usable - byte_count;
     return g;
 }
 
@@ -193,7 +194,7 @@ void guarded_free(guarded *g) {
 
 /* ---- memory ----
  *
- *     | 64 bytes: size, mark | what the caller gets, at a multiple of 64 |
+ *     | 64 bytes: size, mark | the memory of the caller, aligned to 64 |
  */
 
 #define MARK UINT64_C(0x6b697468a110c8ed)
@@ -210,11 +211,11 @@ static void *test_allocate(void *context, size_t bytes, size_t alignment) {
         m->failures++;
         return NULL;
     }
-    size_t room = 64 + (bytes + 63) / 64 * 64;
-    uint8_t *raw = aligned_alloc(64, room);
+    size_t usable = 64 + (bytes + 63) / 64 * 64;
+    uint8_t *raw = aligned_alloc(64, usable);
     CHECK(raw != NULL);
     memset(raw, 0, 64 + bytes);
-    memset(raw + 64 + bytes, 0xa5, room - 64 - bytes);
+    memset(raw + 64 + bytes, 0xa5, usable - 64 - bytes);
     memcpy(raw, &(frame){bytes, MARK}, sizeof(frame));
     m->live_bytes += bytes;
     m->live_blocks++;

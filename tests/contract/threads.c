@@ -1,9 +1,9 @@
-/* Work in several threads, and in parts: the answers and bytes of one thread in order. */
+/* Checks that work on several threads and in parts gives the results and bytes of one thread in order. */
 #include "contract/contract.h"
 
-enum { LARGE = 150000, WORDS = (LARGE + 63) / 64 + 1 }; /* enough for a build to go by parts */
+enum { LARGE = 150000, WORDS = (LARGE + 63) / 64 + 1 }; /* enough for a build in parts */
 
-static void compare_answers(const kith_filter *f, const uint64_t *digests, size_t n) {
+static void compare_lookups(const kith_filter *f, const uint64_t *digests, size_t n) {
     static uint64_t wanted[WORDS], got[WORDS];
     size_t yes = kith_filter_has_many(f, digests, n, wanted);
     for (unsigned threads = 0; threads < 5; threads++) {
@@ -11,12 +11,12 @@ static void compare_answers(const kith_filter *f, const uint64_t *digests, size_
         memset(got, 0xee, sizeof got);
         CHECK_EQ_U64(kith_filter_has_many_parallel(f, digests, n, got, threads), yes);
         CHECK(memcmp(got, wanted, (n + 63) / 64 * sizeof *got) == 0);
-        CHECK_EQ_U64(got[(n + 63) / 64], UINT64_C(0xeeeeeeeeeeeeeeee)); /* no word too many */
+        CHECK_EQ_U64(got[(n + 63) / 64], UINT64_C(0xeeeeeeeeeeeeeeee)); /* nothing was written past the last word */
         CHECK_EQ_U64(kith_filter_has_many_parallel(f, digests, n, NULL, threads), yes);
     }
 }
 
-/* Repeats near and far, behind their first occurrence: LARGE different digests. */
+/* Repeats near and far, all after their first occurrence: LARGE distinct digests. */
 static size_t with_repeats(const uint64_t *digests, uint64_t *out) {
     size_t n = 0;
     for (size_t i = 0; i < LARGE; i++) {
@@ -40,7 +40,7 @@ static void compare_builds(const variant *v, const kith_filter_spec *spec, const
     }
 }
 
-void threads_change_nothing(void) {
+void threads_do_not_change_the_result(void) {
     static uint64_t repeated[2 * LARGE];
     EACH_DEFAULT(v) {
         kith_filter_spec spec;
@@ -61,7 +61,7 @@ void threads_change_nothing(void) {
         }
         static const size_t SIZES[] = {0, 1, 63, 64, 65, 1000, LARGE};
         for (size_t i = 0; i < 7; i++)
-            compare_answers(added, digests + LARGE - SIZES[i] / 2, SIZES[i]);
+            compare_lookups(added, digests + LARGE - SIZES[i] / 2, SIZES[i]);
         kith_filter_free(added);
         free(digests);
     }

@@ -1,4 +1,4 @@
-/* Variants: what the register and the option lists offer, read as a user's tool would read them. */
+/* Generates the variants from the registered kinds and their option lists, as a user's tool would read them. */
 #include <stdarg.h>
 #include <unistd.h>
 
@@ -22,7 +22,7 @@ enum {
     SOAK_GROWS = 10,
 };
 #define FAILURE_MAX 1e-6
-#define DEFAULT_FAILURE_MAX 1.1e-8 /* 10^-9 from lack of room, 10^-8 from equal fingerprints */
+#define DEFAULT_FAILURE_MAX 1.1e-8 /* 10^-9 for no free slot, 10^-8 for equal fingerprints */
 #define FILE_BYTES_MAX (UINT64_C(64) << 20)
 
 static variant variants[VARIANTS_MAX];
@@ -62,7 +62,7 @@ uint64_t scaled(uint64_t operations) {
     return operations != 0 ? operations : 1;
 }
 
-static void take(const char *kind, const char *option, const char *value, size_t value_length) {
+static void add_variant(const char *kind, const char *option, const char *value, size_t value_length) {
     CHECK(variant_count < VARIANTS_MAX);
     variant *v = &variants[variant_count++];
     v->kind = kind;
@@ -72,7 +72,7 @@ static void take(const char *kind, const char *option, const char *value, size_t
     CHECK(length > 0 && (size_t)length < sizeof v->options);
 }
 
-/* Both ends, the second and the middle of a range. */
+/* Both ends, the second value and the middle of a range. */
 static void take_range(const char *kind, const char *option, const char *range, const char *dots) {
     uint64_t low = strtoull(range, NULL, 10), high = strtoull(dots + 2, NULL, 10);
     uint64_t values[] = {low, low + 1, low + (high - low) / 2, high};
@@ -81,7 +81,7 @@ static void take_range(const char *kind, const char *option, const char *range, 
         if ((i > 0 && values[i] == values[i - 1]) || values[i] > high)
             continue;
         int length = snprintf(text, sizeof text, "%" PRIu64, values[i]);
-        take(kind, option, text, (size_t)length);
+        add_variant(kind, option, text, (size_t)length);
     }
 }
 
@@ -93,12 +93,12 @@ static void take_option(const char *kind, const kith_option *option) {
         for (size_t i = 0; i < kith_filter_kind_count(); i++) {
             const char *other = kith_filter_kind_at(i)->name;
             if (strcmp(other, kind) != 0)
-                take(kind, option->name, other, strlen(other));
+                add_variant(kind, option->name, other, strlen(other));
         }
     } else {
         for (const char *word = option->values; *word != '\0'; word += *word == '|') {
             size_t length = strcspn(word, "|");
-            take(kind, option->name, word, length);
+            add_variant(kind, option->name, word, length);
             word += length;
         }
     }
@@ -109,7 +109,7 @@ static void list_variants(void) {
         const kith_kind_info *info = kith_filter_kind_at(i);
         if (only_kind != NULL && strcmp(info->name, only_kind) != 0)
             continue;
-        take(info->name, NULL, NULL, 0);
+        add_variant(info->name, NULL, NULL, 0);
         for (size_t j = 0; only_kind == NULL && j < info->option_count; j++)
             take_option(info->name, &info->options[j]);
     }

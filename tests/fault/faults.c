@@ -1,10 +1,11 @@
-/* Planted faults: the library as it is, with one call in it replaced at link time (--wrap, see wrap.txt).
+/* Planted faults: the unchanged library with one call replaced at link time (--wrap, see wrap.txt).
  *
- * Most faults sit in a kind's record. The register's three ways to a record are wrapped, and answer a copy of it in which
- * one verb is faulty; the faulty verb calls the true one, found from the handle's record or from the kind's number. The
- * others stand in for a function of the library, public or internal, that is called across files.
+ * Most faults are in a kind's record. The three functions that return a registered record are wrapped; they return a
+ * copy in which one verb is faulty. The faulty verb calls the real one, which it finds from the handle's record or from
+ * the kind's number. The other faults replace a function of the library, public or internal, that is called from
+ * another file.
  *
- * One fault is armed at a time; none is, until fault_arm(). */
+ * At most one fault is armed. None is until fault_arm() is called. */
 #include "fault/faults.h"
 
 #include <assert.h>
@@ -23,7 +24,7 @@ enum { KINDS_MAX = 64 };
 
 typedef struct fault {
     const char *name;
-    uint32_t capabilities;       /* what a kind must have for it to show */
+    uint32_t capabilities;       /* capabilities without which the fault has no effect */
     void (*plant)(kithi_kind *); /* NULL for a fault in a wrapped function */
 } fault;
 
@@ -53,7 +54,7 @@ static const kithi_kind *with_fault(const kithi_kind *kind) {
     return &faulty_kinds[i];
 }
 
-/* The record under the faulty one. */
+/* Returns the real record behind the faulty one. */
 static const kithi_kind *truth(const kith_filter *f) {
     return true_kinds[f->kind - faulty_kinds];
 }
@@ -83,8 +84,9 @@ const kithi_kind *__wrap_kithi_kind_by_name(const char *name, size_t length) {
     return with_fault(__real_kithi_kind_by_name(name, length));
 }
 
-/* Each fault: the faulty verb, then what puts it in place. */
-/* Batches ask the faulty verb as well. */
+/* For each fault: the faulty verb, then the function that plants it. */
+
+/* Batches must call the faulty verb, too. */
 static size_t has_each(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
     size_t yes = 0;
     for (size_t i = 0; i < n; i++) {
@@ -144,7 +146,7 @@ static void plant_in_batches(kithi_kind *kind) {
 
 HAS(has_forgets_some, { return kithi_mix(digest) % 256 != 0 && truth(f)->has(f, digest); })
 HAS(upper_half_is_lost, { return digest >> 63 == 0 && truth(f)->has(f, digest); })
-HAS(has_says_yes_too_often, { return kithi_mix(digest) % 64 == 0 || truth(f)->has(f, digest); })
+HAS(has_returns_true_too_often, { return kithi_mix(digest) % 64 == 0 || truth(f)->has(f, digest); })
 HAS(growth_raises_the_rate,
     { return (f->head.count > 1000 && kithi_mix(digest) % 64 == 0) || truth(f)->has(f, digest); })
 HAS(has_reads_past_the_end, {
@@ -157,9 +159,9 @@ HAS(body_is_trusted, {
 })
 HAS(has_allocates, {
     void *scratch = kithi_allocate(&f->allocator, 64);
-    bool answer = truth(f)->has(f, digest);
+    bool result = truth(f)->has(f, digest);
     kithi_release(&f->allocator, scratch, 64);
-    return answer;
+    return result;
 })
 
 ADD(was_new_is_always_true, {
@@ -175,14 +177,13 @@ ADD(copies_are_called_full, {
     kith_status status = truth(f)->add(f, digest, was_new);
     return status == KITH_E_COPIES ? KITH_E_FULL : status;
 })
-ADD(some_keys_find_no_place,
-    { return kithi_mix(digest) % 1024 == 0 ? KITH_E_FULL : truth(f)->add(f, digest, was_new); })
-ADD(failed_add_leaves_a_trace, {
+ADD(some_adds_fail, { return kithi_mix(digest) % 1024 == 0 ? KITH_E_FULL : truth(f)->add(f, digest, was_new); })
+ADD(failed_add_changes_a_byte, {
     kith_status status = truth(f)->add(f, digest, was_new);
     f->body[0] ^= (uint8_t)(status == KITH_E_FULL);
     return status;
 })
-ADD(no_memory_leaves_a_trace, {
+ADD(failed_allocation_changes_a_byte, {
     kith_status status = truth(f)->add(f, digest, was_new);
     f->body[f->head.body_bytes - 1] ^= (uint8_t)(status == KITH_E_MEMORY);
     return status;
@@ -198,7 +199,7 @@ PAIR(merge_does_nothing, merge, {
     (void)from;
     return KITH_OK;
 })
-PAIR(merge_goes_by_an_estimate, merge, {
+PAIR(merge_uses_an_estimate, merge, {
     kith_filter_stats a = KITH_FILTER_STATS_INIT;
     kith_filter_stats b = KITH_FILTER_STATS_INIT;
     truth(into)->stats(into, &a);
@@ -219,26 +220,26 @@ PAIR(intersect_drops_too_much, intersect, {
     return status;
 })
 
-static kith_status verb_remove_takes_two(kith_filter *f, uint64_t digest) {
+static kith_status verb_remove_removes_two_copies(kith_filter *f, uint64_t digest) {
     kith_status status = truth(f)->remove(f, digest);
     if (status == KITH_OK && kithi_mix(digest) % 64 == 0)
         (void)(truth(f)->remove(f, digest) == KITH_OK && ++f->head.count);
     return status;
 }
-static void plant_remove_takes_two(kithi_kind *kind) {
-    kind->remove = verb_remove_takes_two;
+static void plant_remove_removes_two_copies(kithi_kind *kind) {
+    kind->remove = verb_remove_removes_two_copies;
     plant_in_batches(kind);
 }
 
-static size_t verb_a_kernel_errs_in_long_batches(const kith_filter *f, const uint64_t *digests, size_t n,
-                                                 uint64_t *maybe) {
+static size_t verb_a_kernel_is_wrong_in_long_batches(const kith_filter *f, const uint64_t *digests, size_t n,
+                                                     uint64_t *maybe) {
     size_t yes = truth(f)->kernels[KITHI_CPU_PORTABLE].has_many(f, digests, n, maybe);
     if (maybe != NULL && n > 100)
         maybe[1] ^= 1;
     return yes;
 }
-static void plant_a_kernel_errs_in_long_batches(kithi_kind *kind) {
-    kind->kernels[kithi_cpu_now()].has_many = verb_a_kernel_errs_in_long_batches;
+static void plant_a_kernel_is_wrong_in_long_batches(kithi_kind *kind) {
+    kind->kernels[kithi_cpu_now()].has_many = verb_a_kernel_is_wrong_in_long_batches;
 }
 
 static uint64_t verb_copies_stop_at_one(const kith_filter *f, uint64_t digest) {
@@ -256,18 +257,18 @@ static void plant_shared_adds_are_not_counted(kithi_kind *kind) {
     kind->add_shared = verb_shared_adds_are_not_counted;
 }
 
-static bool verb_look_is_at_the_next_key(const kith_filter *f, uint64_t digest, kith_look look, void *context) {
+static bool verb_look_reports_the_next_key(const kith_filter *f, uint64_t digest, kith_look look, void *context) {
     return truth(f)->look(f, digest + UINT64_MAX / 16, look, context);
 }
-static void plant_look_is_at_the_next_key(kithi_kind *kind) {
-    kind->look = verb_look_is_at_the_next_key;
+static void plant_look_reports_the_next_key(kithi_kind *kind) {
+    kind->look = verb_look_reports_the_next_key;
 }
 
-static bool verb_subset_is_turned_round(const kith_filter *part, const kith_filter *whole) {
+static bool verb_subset_is_reversed(const kith_filter *part, const kith_filter *whole) {
     return truth(part)->subset(whole, part);
 }
-static void plant_subset_is_turned_round(kithi_kind *kind) {
-    kind->subset = verb_subset_is_turned_round;
+static void plant_subset_is_reversed(kithi_kind *kind) {
+    kind->subset = verb_subset_is_reversed;
 }
 
 static void verb_rate_now_is_doubled(const kith_filter *f, kith_filter_stats *stats) {
@@ -286,7 +287,7 @@ static void plant_check_is_blind(kithi_kind *kind) {
     kind->check = verb_check_is_blind;
 }
 
-static void plant_inner_checksums_are_not_looked_at(kithi_kind *kind) {
+static void plant_inner_checksums_are_not_verified(kithi_kind *kind) {
     kind->verify = NULL;
 }
 
@@ -295,32 +296,32 @@ static kithi_expectation scaled_expectation(const kithi_head *head, uint64_t n, 
     expected.rate *= factor;
     return expected;
 }
-static kithi_expectation verb_plan_is_too_hopeful(const kithi_head *head, uint64_t n) {
+static kithi_expectation verb_plan_expects_too_low_a_rate(const kithi_head *head, uint64_t n) {
     return scaled_expectation(head, n, 0.7);
 }
-static void plant_plan_is_too_hopeful(kithi_kind *kind) {
-    kind->expect = verb_plan_is_too_hopeful;
+static void plant_plan_expects_too_low_a_rate(kithi_kind *kind) {
+    kind->expect = verb_plan_expects_too_low_a_rate;
 }
 
-static kithi_expectation verb_plan_is_too_modest(const kithi_head *head, uint64_t n) {
+static kithi_expectation verb_plan_expects_too_high_a_rate(const kithi_head *head, uint64_t n) {
     kithi_expectation expected = truth_of_id(head->kind_id)->expect(head, n);
     expected.rate = fmin(head->rate, expected.rate * 1.5);
     return expected;
 }
-/* Planned for twice as many keys as were asked for: the rate kept is lower than the plan says. */
+/* Plans for twice as many keys as requested, so the actual rate is lower than the plan says. */
 static kith_status choose_for_double(const kithi_request *request, kithi_head *head) {
     kithi_request doubled = {request->capacity * 2, request->rate, request->options};
     return truth_of_id(head->kind_id)->choose(&doubled, head);
 }
-static void plant_plan_is_too_modest(kithi_kind *kind) {
+static void plant_plan_expects_too_high_a_rate(kithi_kind *kind) {
     kind->choose = choose_for_double;
-    kind->expect = verb_plan_is_too_modest;
+    kind->expect = verb_plan_expects_too_high_a_rate;
 }
 
-/* Planned so that the promise is what filters have on average: the rate of each is a matter of luck. */
+/* Plans so that filters keep the promised rate only on average. */
 static kith_status choose_by_the_mean(const kithi_request *request, kithi_head *head) {
     const kithi_kind *kind = truth_of_id(head->kind_id);
-    double low = request->rate, high = 1; /* promises that give too many cells, and too few */
+    double low = request->rate, high = 1; /* rates that give too many cells, and too few */
     for (unsigned i = 0; i < 40; i++) {
         kithi_request trial = {request->capacity, sqrt(low * high), request->options};
         kith_status status = kind->choose(&trial, head);
@@ -331,7 +332,7 @@ static kith_status choose_by_the_mean(const kithi_request *request, kithi_head *
     kithi_request mean = {request->capacity, low, request->options};
     return kind->choose(&mean, head);
 }
-static void plant_sizes_are_those_of_the_mean(kithi_kind *kind) {
+static void plant_sizes_keep_the_rate_only_on_average(kithi_kind *kind) {
     kind->choose = choose_by_the_mean;
 }
 
@@ -374,7 +375,7 @@ WRAP(kith_status, kithi_filter_writable, kith_filter *f) {
 
 WRAP(kith_status, kithi_header_read, const uint8_t *bytes, uint64_t byte_count, kithi_head *head) {
     kith_status status = __real_kithi_header_read(bytes, byte_count, head);
-    return status == KITH_E_VERSION && is_armed("future_is_called_corrupt") ? KITH_E_CORRUPT : status;
+    return status == KITH_E_VERSION && is_armed("newer_version_is_called_corrupt") ? KITH_E_CORRUPT : status;
 }
 
 WRAP(kith_status, kithi_body_verify, const uint8_t *block, const kithi_head *head) {
@@ -523,28 +524,28 @@ static const fault FAULTS[] = {
     WRAPPED(views_are_writable, 0),
     PLANTED(copies_are_called_full, KITH_CAN_COPIES),
     PLANTED(upper_half_is_lost, 0),
-    PLANTED(remove_takes_two, KITH_CAN_COPIES),
+    PLANTED(remove_removes_two_copies, KITH_CAN_COPIES),
     PLANTED(copies_stop_at_one, KITH_CAN_COPIES),
-    PLANTED(has_says_yes_too_often, 0),
-    PLANTED(plan_is_too_hopeful, 0),
-    PLANTED(plan_is_too_modest, 0),
-    PLANTED(sizes_are_those_of_the_mean, 0),
+    PLANTED(has_returns_true_too_often, 0),
+    PLANTED(plan_expects_too_low_a_rate, 0),
+    PLANTED(plan_expects_too_high_a_rate, 0),
+    PLANTED(sizes_keep_the_rate_only_on_average, 0),
     PLANTED(growth_raises_the_rate, KITH_CAN_GROW),
     PLANTED(rate_now_is_doubled, 0),
     WRAPPED(plan_forgets_the_checksums, 0),
     WRAPPED(plan_wastes_bytes, 0),
     WRAPPED(nan_passes_for_a_rate, 0),
     WRAPPED(bad_options_are_ignored, 0),
-    PLANTED(some_keys_find_no_place, 0),
-    PLANTED(failed_add_leaves_a_trace, 0),
+    PLANTED(some_adds_fail, 0),
+    PLANTED(failed_add_changes_a_byte, 0),
     WRAPPED(batch_skips_its_last, 0),
-    PLANTED(a_kernel_errs_in_long_batches, 0),
+    PLANTED(a_kernel_is_wrong_in_long_batches, 0),
     WRAPPED(build_skips_its_last, 0),
     WRAPPED(build_counts_repeats, 0),
     WRAPPED(threads_lose_a_key, 0),
     PLANTED(shared_adds_are_not_counted, KITH_CAN_SHARE),
     WRAPPED(save_loses_a_bit, 0),
-    WRAPPED(future_is_called_corrupt, 0),
+    WRAPPED(newer_version_is_called_corrupt, 0),
     PLANTED(adds_depend_on_the_clock, 0),
     PLANTED(adds_depend_on_the_count, KITH_CAN_ANY_ORDER),
     WRAPPED(seed_is_ignored, 0),
@@ -552,18 +553,18 @@ static const fault FAULTS[] = {
     WRAPPED(missing_tail_is_zero, 0),
     WRAPPED(body_is_not_verified, 0),
     PLANTED(body_is_trusted, 0),
-    PLANTED(inner_checksums_are_not_looked_at, KITH_CAN_GROW),
+    PLANTED(inner_checksums_are_not_verified, KITH_CAN_GROW),
     WRAPPED(lazy_bytes_are_trusted, 0),
     PLANTED(check_is_blind, 0),
     WRAPPED(handles_are_leaked, 0),
-    PLANTED(no_memory_leaves_a_trace, KITH_CAN_GROW),
+    PLANTED(failed_allocation_changes_a_byte, KITH_CAN_GROW),
     PLANTED(has_allocates, 0),
     PLANTED(merge_does_nothing, KITH_CAN_MERGE),
-    PLANTED(merge_goes_by_an_estimate, KITH_CAN_MERGE),
+    PLANTED(merge_uses_an_estimate, KITH_CAN_MERGE),
     PLANTED(merge_stops_halfway, KITH_CAN_MERGE),
     PLANTED(intersect_drops_too_much, KITH_CAN_INTERSECT),
-    PLANTED(look_is_at_the_next_key, 0),
-    PLANTED(subset_is_turned_round, KITH_CAN_SUBSET),
+    PLANTED(look_reports_the_next_key, 0),
+    PLANTED(subset_is_reversed, KITH_CAN_SUBSET),
     WRAPPED(all_hashes_are_equal, KITH_CAN_MERGE),
     PLANTED(a_capability_is_hidden, KITH_CAN_MERGE),
     PLANTED(a_capability_is_invented, 0),

@@ -1,14 +1,15 @@
-/* faults.h: planted faults, by name. */
+/* faults.h: plants faults by name. */
 #ifndef KITH_TESTS_FAULTS_H
 #define KITH_TESTS_FAULTS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a kind must be able to do for the fault to show; false when there is no such fault. */
+/* Returns in *capabilities what a kind needs for the fault to have an effect. Returns false if there is no such
+ * fault. */
 bool fault_capabilities(const char *name, uint32_t *capabilities);
 
-/* From now on the library has this fault. */
+/* Plants this fault in the library, permanently. */
 void fault_arm(const char *name);
 
 #endif

@@ -1,4 +1,4 @@
-/* core/alloc.c: zeroed memory, aligned, from the C library or from the caller. */
+/* Tests of core/alloc.c: zeroed and aligned memory, from the C library or from the caller's allocator. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -9,16 +9,17 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-/* A sanitizer that is asked for too much ends the process unless it is told to answer NULL, as the C library does. */
+/* A sanitizer ends the process when an allocation is too large, unless this option makes it return NULL like the C
+ * library. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void) {
     return "allocator_may_return_null=1";
 }
 
-TEST(memory_is_zeroed_and_aligned_to_a_line_whatever_its_size) {
+TEST(memory_of_any_size_is_zeroed_and_aligned_to_a_cache_line) {
     static const size_t SIZES[] = {1, 2, 7, 8, 63, 64, 65, 100, 191, 4095, 4096, 4097, 200000, 5000000};
     kith_allocator allocator = kithi_allocator_or_default(NULL);
-    for (unsigned round = 0; round < 3; round++) { /* again, so that freed memory comes back dirty */
+    for (unsigned round = 0; round < 3; round++) { /* repeated, so that freed memory is reused */
         for (size_t i = 0; i < LENGTH(SIZES); i++) {
             uint8_t *block = kithi_allocate(&allocator, SIZES[i]);
             CHECK(block != NULL && (uintptr_t)block % 64 == 0);
@@ -32,7 +33,7 @@ TEST(memory_is_zeroed_and_aligned_to_a_line_whatever_its_size) {
     }
 }
 
-TEST(every_alignment_that_the_header_allows_is_kept) {
+TEST(every_documented_alignment_is_kept) {
     kith_allocator allocator = kithi_allocator_or_default(NULL);
     for (size_t alignment = 1; alignment <= 64; alignment *= 2) {
         for (size_t bytes = 1; bytes < 300; bytes += 13) {
@@ -44,7 +45,7 @@ TEST(every_alignment_that_the_header_allows_is_kept) {
     }
 }
 
-TEST(what_cannot_be_had_is_null_and_no_wrapped_size_is_given) {
+TEST(impossible_sizes_return_null_and_do_not_wrap) {
     static const uint64_t SIZES[] = {
         0, UINT64_MAX, UINT64_MAX - 1, UINT64_MAX - 63, UINT64_MAX - 64, UINT64_MAX - 65, UINT64_C(1) << 63};
     kith_allocator allocator = kithi_allocator_or_default(NULL);
@@ -63,7 +64,7 @@ TEST(releasing_nothing_does_nothing) {
     kithi_release(&allocator, NULL, 100);
 }
 
-TEST(the_callers_allocator_is_the_one_that_is_asked_and_gets_its_sizes_back) {
+TEST(the_callers_allocator_is_used_and_release_gets_the_allocated_size) {
     struct memory memory = {0};
     kith_allocator given = memory_allocator(&memory);
     kith_allocator allocator = kithi_allocator_or_default(&given);

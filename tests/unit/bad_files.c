@@ -1,7 +1,7 @@
-/* Files that are not what they should be: each has its name, none crashes, none makes the library take memory that the
- * file does not pay for. (Files that are good: good_files.c.)
+/* Tests of invalid files: each gives a specific error, none crashes, and none makes the library allocate more memory
+ * than the size of the file justifies. (For valid files see good_files.c.)
  *
- * "Resealed" files are those of an attacker: every checksum is right, and the header says what he likes. */
+ * "Resealed" files are those of an attacker: every checksum is right, but the header contains arbitrary values. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -22,7 +22,7 @@
 #include "unit/memory.h"
 #include "unit/small_filter.h"
 
-/* Where the header keeps what: docs/format.md. */
+/* Offsets in the header: see docs/format.md. */
 enum {
     AT_VERSION = 8,
     AT_KIND = 10,
@@ -45,13 +45,14 @@ enum {
 
 enum { BLOCK_MAX = 1 << 16 };
 
-/* A sanitizer that is asked for too much ends the process unless it is told to answer NULL, as the C library does. */
+/* A sanitizer ends the process when an allocation is too large, unless this option makes it return NULL like the C
+ * library. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void) {
     return "allocator_may_return_null=1";
 }
 
-static uint8_t block[BLOCK_MAX]; /* the file that a test works on */
+static uint8_t block[BLOCK_MAX]; /* the file under test */
 static size_t block_bytes;
 
 static void make_block(const char *kind, const char *options) {
@@ -72,7 +73,7 @@ static kith_status view(unsigned flags) {
     kith_filter *filter = untouched;
     struct memory memory = {0};
     kith_allocator allocator = memory_allocator(&memory);
-    /* In a heap block of just that size, so that a sanitizer sees what is read past its end. */
+    /* In a heap block of exactly that size, so that a sanitizer detects reads past its end. */
     uint8_t *exact = malloc(block_bytes != 0 ? block_bytes : 1);
     CHECK(exact != NULL);
     memcpy(exact, block, block_bytes);
@@ -110,7 +111,7 @@ static void open_refuses(const char *path, kith_status want) {
     }
 }
 
-TEST(what_is_no_kith_file_is_named) {
+TEST(a_file_of_another_format_is_not_kith) {
     static const char TEXT[] = "dear kith, this is a shopping list: bread, butter, milk\n";
     struct folder f = fresh_folder();
     write_file(in(&f, "text"), TEXT, sizeof TEXT - 1);
@@ -129,7 +130,7 @@ TEST(what_is_no_kith_file_is_named) {
 
     make_block("bloom", NULL);
     uint8_t first = block[0];
-    block[0] = first & 0x7f; /* the eighth bit lost on the way */
+    block[0] = first & 0x7f; /* the eighth bit was lost in the transfer */
     write_file(in(&f, "seven bits"), block, block_bytes);
     open_refuses(in(&f, "seven bits"), KITH_E_NOT_KITH);
     block[0] = first;
@@ -139,7 +140,7 @@ TEST(what_is_no_kith_file_is_named) {
     remove_folder(&f);
 }
 
-TEST(flags_that_do_not_exist_are_refused) {
+TEST(unknown_flags_are_refused) {
     kith_filter *filter = NULL;
     make_block("bloom", NULL);
     CHECK_STATUS(kith_filter_view(block, block_bytes, 4, NULL, &filter), KITH_E_ARGUMENT);
@@ -148,7 +149,7 @@ TEST(flags_that_do_not_exist_are_refused) {
     CHECK(filter == NULL);
 }
 
-TEST(a_file_cut_at_any_length_is_truncated) {
+TEST(a_file_truncated_to_any_length_is_refused_as_truncated) {
     struct folder f = fresh_folder();
     EACH_KIND(kind) {
         make_block(kind, NULL);
@@ -170,7 +171,7 @@ TEST(a_file_cut_at_any_length_is_truncated) {
     remove_folder(&f);
 }
 
-TEST(a_file_with_something_behind_it_is_trailing) {
+TEST(extra_bytes_after_a_file_are_refused_as_trailing) {
     struct folder f = fresh_folder();
     EACH_KIND(kind) {
         static const size_t MORE[] = {1, 8, 63, 64, 4096};
@@ -187,22 +188,22 @@ TEST(a_file_with_something_behind_it_is_trailing) {
     remove_folder(&f);
 }
 
-TEST(a_file_of_another_version_is_named_whatever_else_is_in_it) {
+TEST(a_file_of_another_version_is_refused_as_such_whatever_its_content) {
     static const uint16_t VERSIONS[] = {0, 2, 3, 256, 0xffff};
     EACH_KIND(kind) {
         make_block(kind, NULL);
         for (size_t i = 0; i < LENGTH(VERSIONS); i++) {
             kithi_store16(block + AT_VERSION, VERSIONS[i]);
-            CHECK_ALL_FLAGS(KITH_E_VERSION); /* its checksum may lie elsewhere */
+            CHECK_ALL_FLAGS(KITH_E_VERSION); /* its checksum may be elsewhere */
             reseal_header();
             CHECK_ALL_FLAGS(KITH_E_VERSION);
         }
-        block_bytes = 10; /* as much as it takes to know */
+        block_bytes = 10; /* the least that is needed to read the version */
         CHECK_ALL_FLAGS(KITH_E_VERSION);
     }
 }
 
-TEST(a_file_of_an_unknown_kind_is_named) {
+TEST(a_file_of_an_unknown_kind_is_refused_as_such) {
     static const uint16_t KINDS[] = {0, 8, 99, 0xffff};
     EACH_KIND(kind) {
         make_block(kind, NULL);
@@ -223,7 +224,7 @@ TEST(reserved_bytes_that_are_set_are_refused_even_when_resealed) {
     for (size_t r = 0; r < LENGTH(RANGES); r++) {
         for (size_t at = RANGES[r][0]; at < RANGES[r][1]; at++) {
             for (unsigned bit = 0; bit < 8; bit++) {
-                bool notes_flag = at == AT_FLAGS && bit == 0; /* the notes that it announces are missing */
+                bool notes_flag = at == AT_FLAGS && bit == 0; /* the notes that the flag announces are missing */
                 block[at] = (uint8_t)(1u << bit);
                 reseal_header();
                 CHECK_ALL_FLAGS(notes_flag ? KITH_E_TRUNCATED : KITH_E_CORRUPT);
@@ -239,7 +240,7 @@ TEST(reserved_bytes_that_are_set_are_refused_even_when_resealed) {
     CHECK_ALL_FLAGS(KITH_OK);
 }
 
-TEST(a_hash_that_is_none_is_refused_even_when_resealed) {
+TEST(an_invalid_hash_is_refused_even_when_resealed) {
     static const uint16_t IDS[] = {2, 3, 255, 256, 0xffff};
     make_block("bloom", NULL);
     for (size_t i = 0; i < LENGTH(IDS); i++) {
@@ -249,7 +250,7 @@ TEST(a_hash_that_is_none_is_refused_even_when_resealed) {
     }
     kithi_store16(block + AT_HASH, KITH_HASH_SIPHASH);
     reseal_header();
-    CHECK_ALL_FLAGS(KITH_OK); /* a key of zeroes is a key */
+    CHECK_ALL_FLAGS(KITH_OK); /* a key of zeros is valid */
     kithi_store64(block + AT_SEED, 1);
     reseal_header();
     CHECK_ALL_FLAGS(KITH_E_CORRUPT);
@@ -261,7 +262,7 @@ TEST(a_hash_that_is_none_is_refused_even_when_resealed) {
     CHECK_ALL_FLAGS(KITH_E_CORRUPT);
 }
 
-TEST(a_capacity_of_0_or_a_rate_that_is_none_is_refused_even_when_resealed) {
+TEST(a_capacity_of_0_or_an_invalid_rate_is_refused_even_when_resealed) {
     static const double RATES[] = {0, 1, 2, -1, -0.0, NAN, INFINITY, -INFINITY};
     EACH_KIND(kind) {
         make_block(kind, NULL);
@@ -287,10 +288,10 @@ static double seconds(void) {
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* The library may take what the file is worth, and a little for handles and searches. */
+/* What the library may allocate: the size of the file, and a little for handles and searches. */
 #define MEMORY_MAX (8 * (uint64_t)BLOCK_MAX)
 
-/* Every verb, on whatever was opened; answers do not matter, memory does. Statuses are only looked at. */
+/* Calls every verb on whatever was opened. Results do not matter, memory does. */
 static void use(kith_filter *filter, const kith_allocator *allocator) {
     kith_filter_stats stats = KITH_FILTER_STATS_INIT;
     kith_plan plan = KITH_PLAN_INIT;
@@ -333,13 +334,13 @@ static void use(kith_filter *filter, const kith_allocator *allocator) {
     for (size_t i = 0; i < LENGTH(digests); i++)
         seen += (uint64_t)kith_filter_add_many(filter, &digests[i], 1, maybe, NULL);
     seen += (uint64_t)kith_filter_clear(filter);
-    if (seen == UINT64_MAX) /* keeps the answers observable */
+    if (seen == UINT64_MAX) /* keeps the results from being optimised away */
         puts("?");
 }
 
 static uint64_t refused, opened;
 
-/* Opens the resealed block with every flag, and uses it where that succeeds. */
+/* Opens the resealed block with every flag, and calls all verbs if that succeeds. */
 static void try_block(const char *what, size_t where, uint64_t value) {
     for (size_t i = 0; i < LENGTH(FLAGS); i++) {
         struct memory memory = {.most_bytes = MEMORY_MAX};
@@ -419,14 +420,14 @@ TEST(resealed_sizes_of_any_kind_are_refused_or_harmless) {
             }
         }
         CHECK(refused > 50 && opened > 10);
-        /* Two at once: a size that agrees with another lie. */
+        /* Two fields together: a wrong size that agrees with another wrong field. */
         kithi_prng prng = {k};
         for (unsigned round = 0; round < (check_soak() ? 20000u : UNDER_SANITIZER ? 100u : 500u); round++) {
             memcpy(block, good, sizeof good);
-            for (unsigned lies = 2 + (unsigned)kithi_prng_below(&prng, 3); lies > 0; lies--) {
+            for (unsigned changes = 2 + (unsigned)kithi_prng_below(&prng, 3); changes > 0; changes--) {
                 size_t field = AT_CAPACITY + 8 * (size_t)kithi_prng_below(&prng, (AT_RESERVED - AT_CAPACITY) / 8);
                 uint64_t value = HOSTILE[kithi_prng_below(&prng, LENGTH(HOSTILE))];
-                if (kithi_prng_below(&prng, 2) == 0) /* near the truth */
+                if (kithi_prng_below(&prng, 2) == 0) /* close to the real value */
                     value = kithi_load64(good + field) + kithi_prng_below(&prng, 9) - 4;
                 if (field != AT_RATE)
                     kithi_store64(block + field, value);
@@ -463,8 +464,8 @@ TEST(resealed_rates_and_bodies_of_any_kind_are_refused_or_harmless) {
     }
 }
 
-/* A layers file whose layer is a layers file, whose layer … : 20,000 of them in 60 MB. The levels are built from the
- * inside out, each around the one before; only headers are sealed, as layers are opened lazily. */
+/* A layers file whose layer is a layers file, and so on: 20,000 levels in 60 MB. The levels are built from the inside
+ * out. Only headers are sealed, because layers are opened lazily. */
 enum { DEPTH = 20000, DIRECTORY_BYTES = 512, FRONT_BYTES = KITHI_HEADER_BYTES + DIRECTORY_BYTES };
 
 static uint64_t padded(uint64_t bytes) {
@@ -501,7 +502,7 @@ static int open_nested(const struct folder *f) {
         kithi_store64(begin + AT_BODY_BYTES, body_bytes);
         kithi_store64(begin + AT_CHECKSUM, kithi_checksum(begin, AT_CHECKSUM));
     }
-    struct rlimit little = {1 << 20, 1 << 20}; /* the stack of a thread may be as small, and smaller */
+    struct rlimit little = {1 << 20, 1 << 20}; /* a thread may have a stack this small or smaller */
     if (setrlimit(RLIMIT_STACK, &little) != 0)
         return CHILD_SKIPPED;
     kith_filter *filter = NULL;
@@ -512,13 +513,13 @@ static int open_nested(const struct folder *f) {
     return status == KITH_E_CORRUPT ? 0 : 2;
 }
 
-TEST(layers_within_layers_within_layers_are_refused_before_the_stack_ends) {
+TEST(deeply_nested_layers_are_refused_before_the_stack_overflows) {
     struct folder f = fresh_folder();
-    unsigned answer = in_child(open_nested, &f);
+    unsigned result = in_child(open_nested, &f);
     remove_folder(&f);
-    if (answer == CHILD_SKIPPED)
-        SKIP("no memory for so deep a file");
-    CHECK_EQ_U64(answer, 0);
+    if (result == CHILD_SKIPPED)
+        SKIP("no memory for a file this deep");
+    CHECK_EQ_U64(result, 0);
 }
 
 int main(int argc, char **argv) {

@@ -1,10 +1,10 @@
-/* Wide products and packed fields. */
+/* Tests of core/bits.h: wide products and packed fields. */
 #include "core/bits.h"
 
 #include "check.h"
 #include "core/prng.h"
 
-TEST(portable_product_is_the_product) {
+TEST(portable_and_native_wide_products_are_equal) {
     static const uint64_t edges[] = {0, 1, 2, 0xffffffff, 0x100000000, 0x100000001, UINT64_MAX - 1, UINT64_MAX};
     kithi_prng prng = {1};
     for (int i = 0; i < 100000; i++) {

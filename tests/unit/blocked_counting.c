@@ -1,5 +1,5 @@
-/* What only blocked_counting does: one line a key, word arithmetic on it, the invariant of its lanes, counters that stick
- * inside a block, and the figures at the head of its file. */
+/* Tests of what is special about blocked_counting: one cache line per key, word arithmetic on it, the invariant of its
+ * lanes, saturated counters inside a block, and the numbers in its file header. */
 #include <math.h>
 
 #include <kith/kith.h>
@@ -73,8 +73,8 @@ TEST(a_key_changes_one_counter_in_each_lane_of_one_line) {
     }
 }
 
-/* As a vector unit would do it: the block of one key alone, word by word. */
-TEST(adding_a_key_adds_its_lone_block_to_the_words_and_removing_subtracts_it) {
+/* As a vector unit would do it: the block of a single key is added word by word. */
+TEST(adding_a_key_adds_its_block_to_the_words_and_removing_subtracts_it) {
     for (size_t i = 0; i < LENGTH(LANES); i++) {
         kith_filter *f = created(LANES[i], 1000, .01), *lone;
         CHECK_OK(kith_filter_create_like(f, NULL, &lone));
@@ -125,7 +125,7 @@ TEST(counters_that_stick_in_a_merge_lose_no_key_and_break_no_invariant) {
             CHECK_OK(kith_filter_remove_many(f, &heavy, 1, NULL));
         CHECK_EQ_U64(kith_filter_has_many(f, light, LENGTH(light), NULL), LENGTH(light));
         CHECK_OK(kith_filter_remove_many(f, light, LENGTH(light), NULL));
-        /* What is left is what stuck: it answers yes, and there is nothing to remove. */
+        /* Only saturated counters are left: lookups return true, and there is nothing to remove. */
         CHECK_EQ_U64(kith_filter_count(f), 0);
         CHECK(stats_of(f).stuck >= lanes && f->kind->has(f, heavy));
         CHECK_STATUS(kith_filter_remove_many(f, &heavy, 1, NULL), KITH_E_ABSENT);
@@ -135,7 +135,7 @@ TEST(counters_that_stick_in_a_merge_lose_no_key_and_break_no_invariant) {
     }
 }
 
-/* check() on a body in which counter c has `value`, beside another count; all is put back. */
+/* Runs check() on a body in which counter c has `value`, with another count, and restores both. */
 static const char *checked_with(kith_filter *f, uint64_t c, unsigned value, uint64_t count) {
     uint8_t byte = f->body[c / 2];
     uint64_t true_count = f->head.count;
@@ -147,7 +147,7 @@ static const char *checked_with(kith_filter *f, uint64_t c, unsigned value, uint
     return reason;
 }
 
-TEST(check_holds_the_lanes_of_a_block_against_each_other_and_all_against_the_count) {
+TEST(check_compares_the_lanes_of_a_block_with_each_other_and_with_the_count) {
     for (size_t i = 0; i < LENGTH(LANES); i++) {
         kith_filter *f = created(LANES[i], 300, .05);
         kithi_prng prng = {30 + i};
@@ -165,7 +165,7 @@ TEST(check_holds_the_lanes_of_a_block_against_each_other_and_all_against_the_cou
             const char *reason = checked_with(f, c, value + 1, f->head.count);
             CHECK(reason != NULL && strstr(reason, "lanes of a block") != NULL);
             raised++;
-            /* A lane with a stuck counter says nothing; the others still do. */
+            /* A lane with a saturated counter proves nothing; the other lanes still do. */
             CHECK(checked_with(f, c, 15, f->head.count) == NULL);
             reason = checked_with(f, c, 15, f->head.count - 1);
             CHECK(reason != NULL && strstr(reason, "count of keys") != NULL);
@@ -176,8 +176,9 @@ TEST(check_holds_the_lanes_of_a_block_against_each_other_and_all_against_the_cou
     }
 }
 
-/* The sum of plan/sizing.c beside what an absent key finds: its least counter is `hits` or more with that probability. */
-TEST(copies_of_absent_keys_are_as_many_as_the_formula_says) {
+/* Compares the sum of plan/sizing.c with measurements: an absent key's smallest counter is `hits` or more with that
+ * probability. */
+TEST(copies_of_absent_keys_match_the_formula) {
     enum { FILTERS = 20, KEYS = 20000, PROBES = 100000, HITS = 3 };
     for (size_t i = 0; i < LENGTH(LANES); i++) {
         kith_filter *f = created(LANES[i], KEYS, .4);
@@ -209,7 +210,7 @@ TEST(copies_of_absent_keys_are_as_many_as_the_formula_says) {
     }
 }
 
-TEST(every_plan_has_room_for_its_keys) {
+TEST(the_keys_of_every_plan_fit) {
     static const double RATES[] = {.999, .9, .5, .49, .1, .01, 1e-5};
     static const uint64_t KEYS[] = {
         1, 14, 15, 16, 60, 100, 1000, 1000000, 1000000000, UINT64_C(1000000000000), UINT64_C(100000000000000000)};
@@ -225,10 +226,10 @@ TEST(every_plan_has_room_for_its_keys) {
         }
     }
     printf("at most %.2g\n", worst);
-    CHECK(worst > 1e-11 && worst < 1e-9); /* the first: the grid has the worst case in it */
+    CHECK(worst > 1e-11 && worst < 1e-9); /* the lower bound shows that the grid contains the worst case */
 }
 
-TEST(the_figures_at_the_head_of_its_file_are_true) {
+TEST(the_numbers_in_the_file_header_are_right) {
     static const struct {
         double rate, bits;
         unsigned lanes;
@@ -236,7 +237,7 @@ TEST(the_figures_at_the_head_of_its_file_are_true) {
                 {.001, 77.89, 8}, {1e-4, 130.66, 8}, {8e-6, 235.3, 8},  {7.9e-6, 236, 16}};
     for (size_t i = 0; i < LENGTH(ROWS); i++) {
         kith_plan plan = planned(NULL, 1000000, ROWS[i].rate);
-        printf("rate %g: %u lanes, %.2f bits a key, failure %.2g\n", ROWS[i].rate, plan.hashes, plan.bits_per_key,
+        printf("rate %g: %u lanes, %.2f bits per key, failure %.2g\n", ROWS[i].rate, plan.hashes, plan.bits_per_key,
                plan.failure);
         CHECK(plan.hashes == ROWS[i].lanes && plan.lines == 1);
         CHECK(fabs(plan.bits_per_key / ROWS[i].bits - 1) < .002);
@@ -249,7 +250,7 @@ TEST(the_figures_at_the_head_of_its_file_are_true) {
     CHECK(fabs(1e6 / (double)blocks - 116) < 1 && 1e6 * refused < 1e-10 && 17e6 * refused > 1e-9);
 }
 
-/* How far 6 standard deviations are from the mean, beside those of as many lanes that fill independently. */
+/* How far 6 standard deviations are from the mean, compared with the same number of independent lanes. */
 static double spread(unsigned lanes, double rate) {
     const uint64_t n = 1000000;
     unsigned width = BLOCK_COUNTERS / lanes;
@@ -259,7 +260,7 @@ static double spread(unsigned lanes, double rate) {
            ((double)kithi_fill_limit(lanes, slice, 1, n) - mean);
 }
 
-TEST(lanes_of_a_block_fill_together_as_the_head_of_its_file_says) {
+TEST(lanes_of_a_block_fill_together_as_the_file_header_says) {
     CHECK(spread(4, .5) > 1.02 && spread(4, .012) < 1.045);
     CHECK(spread(8, .012) > 1.155 && spread(8, 1e-5) < 1.195);
     CHECK(fabs(spread(16, 9e-6) - 1.65) < .005);

@@ -1,4 +1,4 @@
-/* The plans of bloom against exact formulas, which the usual one is far from at few keys. */
+/* Compares the plans of bloom with exact formulas, from which the usual formula is far off with few keys. */
 #include <math.h>
 
 #include "check.h"
@@ -7,9 +7,9 @@
 
 enum { KEYS_SHOWN = 3 };
 
-/* The expected share of yes for an absent key in a Bloom filter of m bits over which a key's k positions are drawn
- * anywhere, from the exact distribution of the number of bits set: (set/m)^k on average where positions may coincide, and
- * C(set, k)/C(m, k) where the k are distinct. */
+/* The expected false-positive rate of a Bloom filter of m bits in which a key's k positions may be anywhere, computed
+ * from the exact distribution of the number of set bits: the mean of (set/m)^k if positions may coincide, and of C(set,
+ * k)/C(m, k) if the k are distinct. */
 static double coinciding_rate(unsigned m, unsigned k, unsigned n) {
     double with[128] = {1};
     for (unsigned thrown = 0; thrown < k * n; thrown++)
@@ -40,7 +40,7 @@ static double distinct_rate(unsigned m, unsigned k, unsigned n) {
 }
 
 TEST(three_keys_at_one_percent_are_planned_by_the_exact_formula) {
-    /* What everybody uses: m = n ln(1/rate)/ln(2)^2 = 29 bits, k = 7, rate = (1 - e^(-kn/m))^k. */
+    /* The usual formula: m = n ln(1/rate)/ln(2)^2 = 29 bits, k = 7, rate = (1 - e^(-kn/m))^k. */
     unsigned m = (unsigned)ceil(KEYS_SHOWN * log(100) / (log(2) * log(2))), k = 7;
     double usual = pow(1 - exp(-(double)k * KEYS_SHOWN / m), k);
     double distinct = distinct_rate(m, k, KEYS_SHOWN), coinciding = coinciding_rate(m, k, KEYS_SHOWN);
@@ -78,22 +78,22 @@ TEST(three_keys_at_one_percent_are_planned_by_the_exact_formula) {
         yes += kith_filter_has_many(filter, digests, PROBES, NULL);
     }
     kith_filter_free(filter);
-    /* 2*10^6 probes: 0.7% by themselves, and 0.6% because filters differ. */
+    /* 2*10^6 lookups: a standard deviation of 0.7% from them, and 0.6% because filters differ. */
     double measured = (double)yes / ((double)FILTERS * PROBES);
     printf("kith's, 3 keys, %" PRIu64 " bits, k = %u: expected %.5f, measured %.5f\n", plan.cells, plan.hashes,
            plan.expected_rate, measured);
     CHECK(fabs(measured / plan.expected_rate - 1) < .04);
 }
 
-/* 966 bits keep it on average; a plan promises it of the filter that is made. */
-TEST(a_hundred_keys_at_one_percent_take_1043_bits) {
+/* 966 bits keep the rate on average, but a plan promises it for the filter that is built. */
+TEST(a_hundred_keys_at_one_percent_need_1043_bits) {
     kith_plan plan = plan_for("bloom", 100, .01, 0);
     printf("bloom, 100 keys at 1%%: %" PRIu64 " bits, k = %u, expected %.6f\n", plan.cells, plan.hashes,
            plan.expected_rate);
     CHECK(plan.cells == 1043 && plan.expected_rate <= .007 && plan.rate == .01);
 }
 
-/* (1 - (1 - 1/slice)^n)^k without loss of digits. */
+/* (1 - (1 - 1/slice)^n)^k without loss of precision. */
 static long double bloom_rate(const kith_plan *plan) {
     long double slice = (long double)plan->cells / plan->hashes;
     return powl(-expm1l((long double)plan->capacity * log1pl(-1 / slice)), plan->hashes);

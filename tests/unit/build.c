@@ -1,12 +1,12 @@
-/* build.c: what the contract's random keys and named kinds do not meet. */
+/* Tests of build/build.c for cases that the random keys and named kinds of the contract checks do not cover. */
 #include "check.h"
 #include "core/mix.h"
 #include "kind.h"
 
-enum { KEYS = 600000 }; /* enough for builds to go by parts */
+enum { KEYS = 600000 }; /* enough for a build in parts */
 
-/* Which kind is the smallest depends on the number of keys, and whether it keeps copies on the kind. */
-TEST(repeats_are_dropped_whatever_kind_the_planner_takes) {
+/* The smallest kind depends on the number of keys, and whether it stores copies depends on the kind. */
+TEST(repeats_are_dropped_whatever_kind_the_planner_chooses) {
     static uint64_t digests[20000];
     for (size_t n = 20; n <= 20000; n *= 10) {
         for (size_t i = 0; i < n; i++)
@@ -23,10 +23,11 @@ TEST(repeats_are_dropped_whatever_kind_the_planner_takes) {
     }
 }
 
-/* Few repeats spoil some parts, many of them all, and none of them nothing; the bytes are those of adds in order. */
+/* Few repeats affect some parts, many repeats affect all parts, and without repeats no part must be filled again. The
+ * bytes are always those of adds in order. */
 TEST(a_build_with_few_or_many_repeats_has_the_bytes_of_adds_in_order) {
     static const char *const KINDS[] = {"cuckoo", "overlap", "counting", "blocked_counting"};
-    static const size_t EVERY[] = {0, KEYS / 2, KEYS / 10, 100, 5, 2}; /* one in so many is a repeat; 0: none */
+    static const size_t EVERY[] = {0, KEYS / 2, KEYS / 10, 100, 5, 2}; /* one digest in this many repeats; 0: none */
     static uint64_t digests[KEYS];
     for (size_t k = 0; k < sizeof KINDS / sizeof *KINDS; k++) {
         for (size_t e = 0; e < sizeof EVERY / sizeof *EVERY; e++) {
@@ -57,7 +58,7 @@ TEST(a_build_with_few_or_many_repeats_has_the_bytes_of_adds_in_order) {
     }
 }
 
-/* Adds the digest unless it would set fewer cells than it might; answers the status. */
+/* Adds the digest if that sets all of its cells, and returns the status. */
 static kith_status add_if_it_sets_all(kith_filter *f, uint64_t digest, bool *taken) {
     uint64_t before = f->head.fill;
     kith_status status = kith_filter_add_digest(f, digest, NULL);
@@ -65,8 +66,9 @@ static kith_status add_if_it_sets_all(kith_filter *f, uint64_t digest, bool *tak
     return status == KITH_OK && !*taken ? kith_filter_remove_digest(f, digest) : status;
 }
 
-/* Keys that set all their cells, as long as some can be found, then any: more cells than KEYS random keys set. */
-TEST(the_guard_against_chosen_keys_holds_with_any_number_of_threads) {
+/* Adds keys that set all of their cells, as long as some can be found, then any keys. Together they set more cells than
+ * KEYS random keys. */
+TEST(the_fill_limit_holds_with_any_number_of_threads) {
     static uint64_t digests[KEYS];
     kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
     spec.kind = "blocked_counting";
@@ -94,7 +96,7 @@ TEST(the_guard_against_chosen_keys_holds_with_any_number_of_threads) {
     kith_filter_free(f);
 }
 
-TEST(nothing_is_asked_of_nothing) {
+TEST(lookups_of_no_digests_return_0) {
     kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
     spec.capacity = 10;
     spec.rate = 0.01;

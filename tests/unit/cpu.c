@@ -1,4 +1,4 @@
-/* core/cpu.c: the one mutable global of the library. */
+/* Tests of core/cpu.c, which holds the only mutable global of the library. */
 #include <pthread.h>
 
 #include "check.h"
@@ -6,27 +6,27 @@
 
 enum { THREADS = 4, ASKED = 1000 };
 
-static void *ask(void *answer) {
+static void *ask(void *result) {
     const char *first = kith_cpu();
     for (unsigned i = 0; i < ASKED; i++)
         if (kith_cpu() != first)
             first = NULL;
-    *(const char **)answer = first;
+    *(const char **)result = first;
     return NULL;
 }
 
-TEST(the_set_is_the_same_whenever_and_wherever_it_is_asked) {
+TEST(the_instruction_set_is_the_same_in_every_thread) {
     pthread_t threads[THREADS];
-    const char *answers[THREADS];
+    const char *results[THREADS];
     for (unsigned i = 0; i < THREADS; i++)
-        CHECK(pthread_create(&threads[i], NULL, ask, &answers[i]) == 0);
+        CHECK(pthread_create(&threads[i], NULL, ask, &results[i]) == 0);
     for (unsigned i = 0; i < THREADS; i++)
         CHECK(pthread_join(threads[i], NULL) == 0);
     for (unsigned i = 0; i < THREADS; i++)
-        CHECK(answers[i] != NULL && answers[i] == kith_cpu());
+        CHECK(results[i] != NULL && results[i] == kith_cpu());
 }
 
-TEST(a_set_that_the_processor_has_can_be_taken_by_its_name_and_no_other) {
+TEST(only_supported_instruction_sets_can_be_chosen) {
     const char *best = kith_cpu();
     size_t taken = 0, count = 0;
     for (; kith_cpu_name(count) != NULL; count++) {
@@ -45,7 +45,7 @@ TEST(a_set_that_the_processor_has_can_be_taken_by_its_name_and_no_other) {
     CHECK(kith_cpu() == best);
 }
 
-TEST(the_best_set_is_what_the_processor_has) {
+TEST(the_default_is_the_best_supported_instruction_set) {
     CHECK_OK(kith_cpu_use("auto"));
 #if defined(KITH_NO_SIMD)
     CHECK(strcmp(kith_cpu(), "portable") == 0);

@@ -1,6 +1,7 @@
-/* How full the table `cuckoo` gets before it needs new functions, and that with b = 1 no procedure could get further.
+/* Tests how full the table `cuckoo` becomes before it needs new functions, and that with b = 1 no algorithm could do
+ * better.
  *
- * The search looks at KITHI_CUCKOO_SEARCH_MAX buckets at most. */
+ * The search examines at most KITHI_CUCKOO_SEARCH_MAX buckets. */
 #include <kith/table.h>
 
 #include "check.h"
@@ -11,7 +12,7 @@
 
 typedef struct goal {
     const char *options;
-    double at_least; /* of the worst seed */
+    double at_least; /* for the worst seed */
 } goal;
 
 static kith_table *new_table(const char *options, uint64_t seed, kith_table_trace trace, void *context) {
@@ -22,7 +23,7 @@ static kith_table *new_table(const char *options, uint64_t seed, kith_table_trac
     spec.options = text;
     spec.key_bytes = 8;
     spec.seed = seed;
-    spec.capacity = SLOTS; /* comes out at a few slots more */
+    spec.capacity = SLOTS; /* the table has a few slots more */
     spec.trace = trace;
     spec.trace_context = context;
     kith_table *table;
@@ -36,7 +37,7 @@ static kith_table_stats stats_of(const kith_table *table) {
     return stats;
 }
 
-/* Keys 1, 2, … of a seed go in until the table must be rebuilt; the number that went in before. */
+/* Adds keys 1, 2, … of a seed until the table must be rebuilt, and returns how many were added before that. */
 static uint64_t fill(kith_table *table, kithi_prng *prng) {
     for (uint64_t n = 0;; n++) {
         uint64_t key = kithi_prng_next(prng);
@@ -85,7 +86,7 @@ static uint32_t root_of(uint32_t x) {
     return x;
 }
 
-/* Adds an edge; false when its component then has more edges than vertices: more keys than slots. */
+/* Adds an edge. Returns false if its component then has more edges than vertices, that is, more keys than slots. */
 static bool join(uint32_t a, uint32_t b) {
     a = root_of(a);
     b = root_of(b);
@@ -97,7 +98,7 @@ static bool join(uint32_t a, uint32_t b) {
     return ++edges[a] <= vertices[a];
 }
 
-TEST(with_one_slot_a_bucket_a_key_fails_only_where_its_component_has_more_keys_than_slots) {
+TEST(with_one_slot_per_bucket_a_put_fails_only_if_its_component_has_more_keys_than_slots) {
     uint64_t seeds = check_soak() ? 100 : 10;
     double worst = 1, sum = 0;
     for (uint64_t seed = 1; seed <= seeds; seed++) {
@@ -115,7 +116,7 @@ TEST(with_one_slot_a_bucket_a_key_fails_only_where_its_component_has_more_keys_t
             possible = join((uint32_t)bucket_of(table, 0, &key), (uint32_t)bucket_of(table, 1, &key));
             CHECK_OK(kith_table_put(table, &key, sizeof key, 0, NULL));
             kith_table_stats stats = stats_of(table);
-            /* Rebuilt exactly when no arrangement of the keys exists. */
+            /* It is rebuilt exactly when no arrangement of the keys exists. */
             CHECK_EQ_U64(stats.rehashes + stats.growths == 0, possible);
         }
         double load = (double)(n - 1) / (double)slots;
@@ -125,7 +126,7 @@ TEST(with_one_slot_a_bucket_a_key_fails_only_where_its_component_has_more_keys_t
     }
     printf("  d=2 b=1              %.4f on average, %.4f at worst of %" PRIu64 " seeds\n", sum / (double)seeds, worst,
            seeds);
-    /* The mean of the first overfull component at 10^5 slots, a little past the threshold of 1/2. */
+    /* The mean load of the first overfull component with 10^5 slots, slightly above the threshold of 1/2. */
     CHECK(sum / (double)seeds > 0.49 && sum / (double)seeds < 0.53);
 }
 
@@ -133,7 +134,7 @@ TEST(with_one_slot_a_bucket_a_key_fails_only_where_its_component_has_more_keys_t
 
 typedef struct put_costs {
     uint64_t looks, rehashes, growths;                /* of this put */
-    uint64_t most_looks, most_rehashes, most_growths; /* of any put; looks of puts without a rebuild */
+    uint64_t most_looks, most_rehashes, most_growths; /* the most of any put; looks only of puts without a rebuild */
 } put_costs;
 
 static void count_costs(void *context, kith_step step, uint64_t place, uint64_t to) {
@@ -149,7 +150,8 @@ static void most(uint64_t *most, uint64_t x) {
     *most = x > *most ? x : *most;
 }
 
-/* Tables that grow to `keys`, one after another, until `puts` are done; keys come and go near the end of each. */
+/* Fills tables with `keys` keys each, one after another, until `puts` puts are done. Near the end of each table old
+ * keys are removed and new ones added. */
 static put_costs cost_of_puts(const char *options, uint64_t puts, uint64_t keys) {
     put_costs costs = {0};
     kithi_prng prng = {3};
@@ -164,7 +166,7 @@ static put_costs cost_of_puts(const char *options, uint64_t puts, uint64_t keys)
         CHECK_OK(kith_table_create(&spec, &table));
         uint64_t first = prng.state;
         for (uint64_t i = 0; i < 2 * keys && done < puts; i++, done++) {
-            if (i >= keys) { /* the oldest goes */
+            if (i >= keys) { /* remove the oldest */
                 uint64_t oldest = kithi_mix(first + (i - keys + 1) * KITHI_GOLDEN);
                 CHECK_OK(kith_table_remove(table, &oldest, sizeof oldest, NULL));
             }
@@ -181,7 +183,7 @@ static put_costs cost_of_puts(const char *options, uint64_t puts, uint64_t keys)
     return costs;
 }
 
-TEST(no_put_takes_more_than_the_documented_worst_case) {
+TEST(no_put_costs_more_than_the_documented_worst_case) {
     static const char *const OPTIONS[] = {"", "d=2 b=1", "d=3 b=1", "d=2 b=2", "d=2 b=4 load=97"};
     /* The sum over all options is the number of puts. */
     uint64_t puts = check_soak() ? 20000000 : 200000, keys = check_soak() ? 1500000 : 40000;
@@ -189,7 +191,7 @@ TEST(no_put_takes_more_than_the_documented_worst_case) {
         put_costs costs = cost_of_puts(OPTIONS[i], puts, keys);
         printf("  \"%s\", %" PRIu64 " puts: at most %" PRIu64 " buckets, %" PRIu64 " rehashes, %" PRIu64 " growths\n",
                OPTIONS[i], puts, costs.most_looks, costs.most_rehashes, costs.most_growths);
-        /* the look-up before, the search or the walk; rebuilds as in tables/cuckoo.c */
+        /* the lookup before, then the search or the walk; rebuilds as in tables/cuckoo.c */
         CHECK(costs.most_looks <= 4 + KITHI_CUCKOO_SEARCH_MAX);
         CHECK(costs.most_rehashes <= 3 && costs.most_growths <= 8);
     }
@@ -228,8 +230,8 @@ TEST(moves_of_a_put_form_one_path_of_slots) {
             if (m.rebuilt)
                 break;
             for (size_t j = 0; j < m.n; j++) {
-                CHECK(m.from[j] < slots && m.to[j] < slots); /* the same, when both buckets of a key are */
-                /* the search moves the last of the path first, the walk the first */
+                CHECK(m.from[j] < slots && m.to[j] < slots); /* equal if both buckets of a key are the same */
+                /* the search moves the last entry of the path first, the walk moves the first one first */
                 if (j > 0)
                     CHECK(m.to[j] == m.from[j - 1] || m.from[j] == m.to[j - 1]);
             }
@@ -240,7 +242,7 @@ TEST(moves_of_a_put_form_one_path_of_slots) {
     }
 }
 
-/* ---- strangers ---- */
+/* ---- attackers ---- */
 
 typedef struct tally {
     uint64_t looks, most_looks, moves, most_moves;
@@ -256,7 +258,7 @@ static void count_steps(void *context, kith_step step, uint64_t place, uint64_t 
 
 TEST(keys_that_collide_under_a_known_hash_take_no_more_steps_in_a_keyed_table) {
     enum { ATTACK = 20000 };
-    /* What the stranger knows: a table with seed 1. He keeps the keys whose first bucket there is one of a few. */
+    /* The attacker knows a table with seed 1 and keeps the keys whose first bucket there is one of a few. */
     kith_table_spec spec = KITH_TABLE_SPEC_INIT;
     spec.kind = "cuckoo";
     spec.key_bytes = 8;
@@ -268,7 +270,7 @@ TEST(keys_that_collide_under_a_known_hash_take_no_more_steps_in_a_keyed_table) {
     uint64_t buckets = stats_of(known).slots / 4;
 
     tally t = {0};
-    spec.seed = 2; /* what he does not know */
+    spec.seed = 2; /* the seed that the attacker does not know */
     spec.trace = count_steps;
     spec.trace_context = &t;
     kith_table *keyed;

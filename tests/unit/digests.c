@@ -1,4 +1,5 @@
-/* Digests of many keys at once: the same as one by one, for both hashes, every instruction set, length and number. */
+/* Tests that digests of many keys equal single digests, for both hashes and every instruction set, length and
+ * number. */
 #include <kith/cpu.h>
 #include <kith/filter.h>
 
@@ -17,7 +18,7 @@ static const kith_hash HASHES[] = {
     {KITH_HASH_SIPHASH, 0, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 255}},
 };
 
-/* Keys in blocks of their own, so that a sanitizer sees a byte that is read outside of one. */
+/* Each key is in a separate block, so that a sanitizer detects reads outside of it. */
 static void each_length_at_random(const kith_hash *hash, size_t n, size_t longest, uint64_t seed) {
     static kith_key keys[KEYS];
     static uint64_t digests[KEYS + 1];
@@ -45,7 +46,7 @@ static void packed(const kith_hash *hash, size_t n, size_t key_bytes) {
     CHECK(keys != NULL);
     for (size_t i = 0; i < n * key_bytes + 1; i++)
         keys[i] = (uint8_t)(i * 131 + (i >> 8));
-    for (size_t shift = 0; shift < 2; shift++) { /* unaligned, too */
+    for (size_t shift = 0; shift < 2; shift++) { /* also unaligned */
         digests[n] = 77;
         kith_digest_packed(hash, keys + shift, key_bytes, n, digests);
         CHECK_EQ_U64(digests[n], 77);
@@ -55,10 +56,10 @@ static void packed(const kith_hash *hash, size_t n, size_t key_bytes) {
     free(keys);
 }
 
-TEST(digests_of_many_keys_are_those_of_each) {
+TEST(digest_many_equals_single_digests) {
     for (size_t set = 0; kith_cpu_name(set) != NULL; set++) {
         if (kith_cpu_use(kith_cpu_name(set)) != KITH_OK)
-            continue; /* not of this machine */
+            continue; /* this machine does not support it */
         for (size_t h = 0; h < sizeof HASHES / sizeof *HASHES; h++) {
             for (size_t n = 0; n < 40; n++)
                 each_length_at_random(&HASHES[h], n, 9, n);

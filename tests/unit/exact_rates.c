@@ -1,5 +1,6 @@
-/* stats().rate_now is the exact rate: compared with the rate computed here from the cells of the filter, as
- * docs/format.md lays them out, or, for cuckoo kinds, by asking for every (place, fingerprint) that a key can have. */
+/* Tests that stats().rate_now is the exact rate. It is compared with the rate computed here from the cells of the
+ * filter, as docs/format.md defines them, or, for cuckoo kinds, by looking up every (place, fingerprint) that a key can
+ * have. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -16,7 +17,7 @@ static uint64_t digest_of(uint64_t seed, uint64_t i) {
     return kithi_mix(kithi_mix(seed + 1) + i * KITHI_GOLDEN);
 }
 
-/* The share of the cells from … from + cells - 1 that are in use. */
+/* The fraction of the cells from … from + cells - 1 that is in use. */
 static double used(const kith_filter *f, uint64_t from, uint64_t cells) {
     uint64_t count = 0;
     for (uint64_t i = 0; i < cells; i++)
@@ -46,7 +47,7 @@ static double rate_of_blocks(const kith_filter *f, const kith_plan *plan) {
     return sum * (double)block / (double)plan->cells;
 }
 
-/* Region, place and fingerprint of a digest are its digits to these bases (core/mix.h): digests at equal distances have
+/* Region, place and fingerprint of a digest are its digits in these bases (core/mix.h), so evenly spaced digests have
  * each combination once. */
 static double rate_of_slots(const kith_filter *f, const kith_plan *plan) {
     const uint64_t *params = f->head.params;
@@ -106,7 +107,7 @@ TEST(rate_now_of_cuckoo_kinds_is_the_share_of_cells_with_an_entry) {
     expect_rate("overlap", NULL, rate_of_slots, 2);
 }
 
-/* n keys occupy n cells at most, so the bound by which cuckoo kinds are sized holds for every filter of n keys. */
+/* n keys occupy at most n cells, so the bound that cuckoo kinds are sized by holds for every filter of n keys. */
 TEST(no_cuckoo_filter_at_capacity_exceeds_its_promise) {
     static const char *const KINDS[] = {"cuckoo", "overlap"};
     static const double RATES[] = {0.9, 0.5, 0.25, 0.1, 0.01, 1e-4, 1e-8};

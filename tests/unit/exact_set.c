@@ -1,4 +1,4 @@
-/* exact.h: a filter before a table is never wrong, whatever is removed. */
+/* Tests of exact.h: a filter in front of a table is never wrong, whatever is removed. */
 #include <kith/exact.h>
 
 #include "check.h"
@@ -10,7 +10,7 @@ static size_t key_of(uint64_t i, char *key) {
     return (size_t)snprintf(key, 32, "key-%" PRIu64, i);
 }
 
-/* `exact_filter`: the filter forgets every key that goes. */
+/* `exact_filter`: the filter can always remove a key. */
 static void agree(kith_filter_spec filter, bool exact_filter) {
     static bool truth[UNIVERSE];
     memset(truth, 0, sizeof truth);
@@ -54,18 +54,18 @@ static void agree(kith_filter_spec filter, bool exact_filter) {
     kith_exact_free(set);
 }
 
-TEST(set_agrees_with_an_array_over_random_operations_legal_and_not) {
+TEST(the_set_agrees_with_an_array_under_random_operations) {
     kith_filter_spec filter = KITH_FILTER_SPEC_INIT;
-    filter.rate = 0.2; /* many wrong answers of the filter for the table to put right */
+    filter.rate = 0.2; /* many false positives, which the table must correct */
     filter.capacity = 16;
     agree(filter, true);
-    filter.kind = "layers"; /* which can't always tell what to remove */
+    filter.kind = "layers"; /* which cannot always determine what to remove */
     filter.options = "inner=cuckoo";
     filter.rate = 0.02;
     agree(filter, false);
 }
 
-TEST(keys_that_iteration_gives_can_be_removed) {
+TEST(a_key_pointer_into_the_table_can_be_removed) {
     static const char *const KINDS[] = {"cuckoo", "probe", "chain", "list"};
     for (size_t kind = 0; kind < sizeof KINDS / sizeof *KINDS; kind++)
         for (unsigned key_bytes = 0; key_bytes <= 8; key_bytes += 4) {

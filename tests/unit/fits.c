@@ -1,5 +1,6 @@
-/* Cuckoo kinds take the keys that they were planned for, and the planner's formula for the probability that they do not
- * (plan/fit.h) is an upper bound: seen where it can be measured, between 10^-1 and 10^-4, and believed at 10^-9. */
+/* Tests that cuckoo kinds accept the keys that they were planned for, and that the planner's formula for the
+ * probability that they do not (plan/fit.h) is an upper bound. The formula is measured between 10^-1 and 10^-4 and
+ * extrapolated to 10^-9. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -28,9 +29,9 @@ static const struct {
     {"cuckoo b=4", "cuckoo", "b=4", 4, {.place_slots = 4}},
     {"cuckoo b=8", "cuckoo", "b=8", 4, {.place_slots = 8}},
 };
-enum { PROMISED = 3 }; /* of these layouts the issue asks for every key of the capacity */
+enum { PROMISED = 3 }; /* layouts that must accept every key up to the capacity */
 
-/* Fills a filter planned for n keys with n random digests, `seeds` times; every one must go in. */
+/* Fills a filter planned for n keys with n random digests, `seeds` times. Every add must succeed. */
 static uint64_t fill_to_capacity(size_t layout, uint64_t n, double rate, uint64_t seeds) {
     kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
     kith_filter *filter;
@@ -46,7 +47,7 @@ static uint64_t fill_to_capacity(size_t layout, uint64_t n, double rate, uint64_
             uint64_t digest = kithi_prng_next(&prng);
             kith_status status = kith_filter_add_many(filter, &digest, 1, NULL, NULL);
             if (status != KITH_OK)
-                CHECK_FAIL("%s, rate %g, seed %" PRIu64 ": key %" PRIu64 " of %" PRIu64 " answers %s",
+                CHECK_FAIL("%s, rate %g, seed %" PRIu64 ": key %" PRIu64 " of %" PRIu64 " returns %s",
                            LAYOUTS[layout].name, rate, seed, i + 1, n, kith_status_name(status));
         }
         CHECK_EQ_U64(kith_filter_count(filter), n);
@@ -55,7 +56,7 @@ static uint64_t fill_to_capacity(size_t layout, uint64_t n, double rate, uint64_
     return seeds;
 }
 
-/* At 10% the fingerprints are as narrow as the planner ever takes them, at 0.1% the rate decides. */
+/* At 10% the fingerprints have the smallest width that the planner uses, at 0.1% the rate determines it. */
 static const double FILL_RATES[] = {.1, .001};
 
 static void fill_all(uint64_t from, uint64_t to, uint64_t seeds) {
@@ -82,7 +83,7 @@ TEST(filters_of_a_million_keys_take_their_capacity) {
 
 /* ---- the formula ---- */
 
-enum { SLOT_BITS = 31 }; /* wide: what fails here fails for lack of room, not for equal fingerprints */
+enum { SLOT_BITS = 31 }; /* wide, so that adds fail for lack of free slots and not because of equal fingerprints */
 
 static kithi_head head_for(size_t layout, const kithi_fit_size *size, uint64_t n) {
     kithi_head head = {.kind_id = LAYOUTS[layout].kind_id, .capacity = n, .rate = .5};
@@ -94,8 +95,8 @@ static kithi_head head_for(size_t layout, const kithi_fit_size *size, uint64_t n
     return head;
 }
 
-/* How many of `trials` filters of this geometry, however small, refuse one of n keys with this answer. */
-static uint64_t refusals(size_t layout, const kithi_fit_size *size, uint64_t n, uint64_t trials, kith_status answer) {
+/* Returns how many of `trials` filters of this geometry, however small, refuse one of n keys with this status. */
+static uint64_t refusals(size_t layout, const kithi_fit_size *size, uint64_t n, uint64_t trials, kith_status refusal) {
     kithi_head head = head_for(layout, size, n);
     const kithi_kind *kind = kithi_kind_by_id(head.kind_id);
     kith_allocator allocator = kithi_allocator_or_default(NULL);
@@ -117,7 +118,7 @@ static uint64_t refusals(size_t layout, const kithi_fit_size *size, uint64_t n, 
         for (uint64_t i = 0; i < n && status == KITH_OK; i++)
             status = kind->add(&f, kithi_prng_next(&prng), &was_new);
         CHECK(status == KITH_OK || status == KITH_E_FULL || status == KITH_E_COPIES);
-        refused += status == answer;
+        refused += status == refusal;
         if (trial < 100)
             CHECK(kithi_filter_check(&f) == NULL);
     }
@@ -131,7 +132,7 @@ static double formula(size_t layout, uint64_t regions, uint64_t half, uint64_t n
     return kithi_fit_room_failure(&LAYOUTS[layout].fit, &size, n);
 }
 
-/* The largest half whose formula is still at least p. */
+/* Returns the largest half for which the formula gives at least p. */
 static uint64_t half_at(size_t layout, uint64_t regions, uint64_t n, double p) {
     uint64_t half = 1;
     while (formula(layout, regions, half + 1, n) >= p)
@@ -139,7 +140,7 @@ static uint64_t half_at(size_t layout, uint64_t regions, uint64_t n, double p) {
     return half;
 }
 
-TEST(the_room_failure_that_the_planner_expects_is_never_less_than_what_is_measured) {
+TEST(the_expected_room_failure_is_an_upper_bound_of_the_measured_one) {
     static const uint64_t KEYS[] = {10, 40, 150, 1000};
     static const double AT[] = {.1, .02, .003, .0004};
     uint64_t adds_max = check_soak() ? 20000000 : UNDER_SANITIZER ? 60000 : 600000;
@@ -163,7 +164,7 @@ TEST(the_room_failure_that_the_planner_expects_is_never_less_than_what_is_measur
                 printf(
                     "%-10s %5" PRIu64 " %8" PRIu64 " %6" PRIu64 "  %5.3f  %8.5f   %8.5f (%" PRIu64 " of %" PRIu64 ")\n",
                     LAYOUTS[layout].name, n, regions, half, load, p, (double)failed / (double)trials, failed, trials);
-                /* One and a half times the formula, and four standard deviations of the count. */
+                /* One and a half times the formula, plus four standard deviations of the count. */
                 double bound = 1.5 * p * (double)trials;
                 CHECK((double)failed <= bound + 4 * sqrt(bound) + 1);
                 points++;
@@ -173,7 +174,7 @@ TEST(the_room_failure_that_the_planner_expects_is_never_less_than_what_is_measur
     CHECK(points >= 40);
 }
 
-TEST(as_many_keys_as_two_places_have_slots_always_fit) {
+TEST(keys_up_to_the_slots_of_two_places_always_fit) {
     for (size_t layout = 0; layout < LENGTH(LAYOUTS); layout++) {
         uint64_t slots = 2 * LAYOUTS[layout].fit.place_slots;
         for (uint64_t half = 1; half <= 20; half++) {
@@ -184,8 +185,8 @@ TEST(as_many_keys_as_two_places_have_slots_always_fit) {
     }
 }
 
-/* Crowding, likewise: narrow fingerprints and all the room there is. */
-TEST(the_crowding_that_the_planner_expects_is_never_less_than_what_is_measured) {
+/* The same for crowding: narrow fingerprints and plenty of free slots. */
+TEST(the_expected_crowding_is_an_upper_bound_of_the_measured_one) {
     static const struct {
         size_t layout;
         unsigned slot_bits;

@@ -1,4 +1,4 @@
-/* folder.h: what the tests about files share: a fresh folder, files of known bytes, a child with other rights. */
+/* folder.h: helpers for tests of files: a fresh folder, files of known bytes, a child process with other rights. */
 #ifndef KITH_TESTS_UNIT_FOLDER_H
 #define KITH_TESTS_UNIT_FOLDER_H
 
@@ -28,9 +28,9 @@
 
 enum {
     FOLDER_BYTES_MAX = 512,
-    NOBODY = 65534,     /* the user a test becomes to be without rights */
-    SOMEBODY = 12345,   /* the user that files of another belong to */
-    CHILD_SKIPPED = 77, /* what a child answers where the system does not let it do its test */
+    NOBODY = 65534,     /* a user without rights */
+    SOMEBODY = 12345,   /* another user, who owns files */
+    CHILD_SKIPPED = 77, /* returned by a child if the system does not allow its test */
 };
 
 struct folder {
@@ -57,7 +57,7 @@ static inline void remove_folder(const struct folder *f) {
     (void)nftw(f->path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* The path of a name in the folder; the text lives until the fourth call after. */
+/* Returns the path of a name in the folder. The string is valid until the fourth call after this one. */
 static inline const char *in(const struct folder *f, const char *name) {
     static char texts[4][2 * FOLDER_BYTES_MAX];
     static unsigned turn;
@@ -66,7 +66,7 @@ static inline const char *in(const struct folder *f, const char *name) {
     return text;
 }
 
-/* The byte at a place of the known content number `which`: no two contents agree for long. */
+/* Returns a byte of the known content number `which`. Any two contents soon differ. */
 static inline uint8_t content_at(unsigned which, size_t place) {
     return (uint8_t)((place * 2654435761u >> 7) + which * 101u + place);
 }
@@ -83,7 +83,7 @@ static inline bool is_content(const uint8_t *bytes, size_t byte_count, unsigned 
     return true;
 }
 
-/* Writes the file the plain way, to be there before the code under test comes. */
+/* Writes the file directly, as the existing file for the code under test. */
 static inline bool make_file(const char *path, size_t byte_count, unsigned which, mode_t mode) {
     FILE *file = fopen(path, "wb");
     if (file == NULL)
@@ -108,7 +108,7 @@ static inline bool file_is(const char *path, size_t byte_count, unsigned which) 
     return good;
 }
 
-/* Grows by one with every descriptor that is left open. */
+/* Returns a number that grows by one for each descriptor that is left open. */
 static inline int lowest_free_descriptor(void) {
     int fd = dup(0);
     if (fd < 0)
@@ -117,8 +117,8 @@ static inline int lowest_free_descriptor(void) {
     return fd;
 }
 
-/* Runs `body` in a child and returns its answer: 0 for all well, CHILD_SKIPPED, or the number of the step that went
- * wrong; 256 + the signal where one killed it. */
+/* Runs `body` in a child process and returns its result: 0 for success, CHILD_SKIPPED, or the number of the step that
+ * failed; 256 + the signal if a signal killed it. */
 static inline unsigned in_child(int (*body)(const struct folder *f), const struct folder *f) {
     (void)fflush(NULL);
     pid_t child = fork();
@@ -130,7 +130,7 @@ static inline unsigned in_child(int (*body)(const struct folder *f), const struc
     return WIFEXITED(status) ? (unsigned)WEXITSTATUS(status) : 256u + (unsigned)WTERMSIG(status);
 }
 
-/* For a child: gives up root's rights; without root there are none to give up. */
+/* For a child process: gives up root's rights, if it has them. */
 static inline bool become_nobody(void) {
     return geteuid() != 0 || (setgroups(0, NULL) == 0 && setgid(NOBODY) == 0 && setuid(NOBODY) == 0);
 }

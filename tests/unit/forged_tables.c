@@ -1,7 +1,7 @@
-/* Files of tables that were forged to be slow to open: every key collides under the functions that the file's own
- * generator gives, or the table has so few slots that every put looks at all keys. Opening one may cost at most ten
- * times as much as opening an honest file of as many keys. Cost is counted, not timed: this program is linked with
- * --wrap=kithi_table_new, so that a table which is being opened has a trace. */
+/* Tests files of tables that were forged to be slow to open: every key collides under the functions that the generator
+ * in the file gives, or the table has so few slots that every put examines all keys. Opening one may cost at most ten
+ * times as much as opening an honest file of the same number of keys. The cost is counted, not timed: this program is
+ * linked with --wrap=kithi_table_new, which gives a table that is being opened a trace. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -16,19 +16,14 @@
 #include "table_kind.h"
 #include "unit/folder.h"
 
-enum {
-    KEYS = 3000,
-    ENTRIES_ID = 33,
-    BYTES_PARAM = KITHI_TABLE_PARAMS,
-    OPTION_BYTES = 8 * KITHI_OPTIONS_MAX
-};
+enum { KEYS = 3000, ENTRIES_ID = 33, BYTES_PARAM = KITHI_TABLE_PARAMS, OPTION_BYTES = 8 * KITHI_OPTIONS_MAX };
 enum { COPIES_OF_A_KEY = 2 };
 
 /* ---- counting ---- */
 
 typedef struct work {
-    uint64_t looks;    /* slots, nodes and buckets looked at, and entries moved */
-    uint64_t rebuilds; /* growths and draws of new functions: each touches every key */
+    uint64_t looks;    /* slots, nodes and buckets examined, and entries moved */
+    uint64_t rebuilds; /* growths and draws of new functions; each touches every key */
 } work;
 
 static work opening;
@@ -56,10 +51,10 @@ kith_status __wrap_kithi_table_new(const kith_table *like, kith_table **table) {
 
 /* ---- keys that collide ---- */
 
-/* The word whose kithi_xxh3_word() is `value`: each step of the hash, undone. */
+/* Returns the word whose kithi_xxh3_word() is `value`, by inverting each step of the hash. */
 static uint64_t word_with_value(uint64_t flip, uint64_t value) {
     uint64_t prime = UINT64_C(0x9fb21c651e98df25), inverse = prime;
-    for (int i = 0; i < 6; i++) /* Newton: the number of right bits doubles */
+    for (int i = 0; i < 6; i++) /* Newton: the number of correct bits doubles */
         inverse *= 2 - prime * inverse;
     uint64_t x = value ^ (value >> 28) ^ (value >> 56);
     x *= inverse;
@@ -150,15 +145,15 @@ static work work_of_opening(const char *path, const uint64_t *keys, size_t n) {
     return w;
 }
 
-/* Keys by chance. */
+/* Random keys. */
 static void honest_keys(uint64_t *keys, size_t n) {
     kithi_prng prng = {11};
     for (size_t i = 0; i < n; i++)
         keys[i] = kithi_prng_next(&prng);
 }
 
-/* Keys of which each has, when it is put, the same slot or bucket as those before it. A table that draws functions
- * anew is followed: it draws once when it is made and once in each rebuild. */
+/* Keys each of which, when it is put, has the same slot or bucket as those before it. If the table draws new functions,
+ * the keys follow: it draws once when it is created and once in each rebuild. */
 static void forged_keys(const file_spec *f, uint64_t generator, uint64_t *keys, size_t n) {
     bool buckets = strcmp(f->kind, "cuckoo") == 0;
     work w = {0, 0};
@@ -193,7 +188,7 @@ static const file_spec FILES[] = {
     {"cuckoo", 1, 0, "b=1", 0},
 };
 
-TEST(a_forged_file_costs_at_most_ten_times_an_honest_one) {
+TEST(opening_a_forged_file_costs_at_most_ten_times_an_honest_one) {
     struct folder folder = fresh_folder();
     static uint64_t keys[KEYS];
     const char *path = in(&folder, "table");
@@ -209,8 +204,8 @@ TEST(a_forged_file_costs_at_most_ten_times_an_honest_one) {
         printf("%-6s %-16s looks per key %8.2f honest %8.2f forged, rebuilds %4" PRIu64 " and %4" PRIu64 "\n", f->kind,
                f->options != NULL ? f->options : "", (double)honest.looks / KEYS, (double)forged.looks / KEYS,
                honest.rebuilds, forged.rebuilds);
-        /* A kind that is slow by nature (list) must not be slow to open: three looks per key are an honest chain's or
-         * probe's. */
+        /* A kind that is slow by design (list) must not be slow to open: three looks per key are normal for a chain or
+         * for probing. */
         bool honest_is_linear = honest.looks <= UINT64_C(10) * KEYS;
         bool forged_is_near = forged.looks <= 10 * honest.looks + KEYS && forged.rebuilds <= 10 * honest.rebuilds + 10;
         slow += !honest_is_linear || !forged_is_near;
@@ -239,9 +234,9 @@ TEST(a_key_that_occurs_twice_is_refused_wherever_it_is) {
     remove_folder(&folder);
 }
 
-/* Each open draws functions of its own: knowing one copy of a file is knowing nothing of the table that is made of
+/* Each open draws new functions, so knowing a copy of the file does not help to predict the table that is made from
  * it. */
-TEST(a_table_that_is_opened_draws_its_own_functions) {
+TEST(every_open_draws_new_functions) {
     struct folder folder = fresh_folder();
     static uint64_t keys[KEYS];
     const char *path = in(&folder, "table");

@@ -1,9 +1,10 @@
-/* The families of functions: known answers, the contract of draw, and claim H1, the independence of each family.
+/* Tests of the families of hash functions: known values, the contract of draw, and claim H1, the independence of each
+ * family.
  *
- * Independence is a statement about the draw: k fixed words, functions drawn one after the other from seeds 1, 2, …, and
- * the k places of each draw are one cell of m^k. Chi-square over the cells must lie between its quantiles at 10^-5. The
- * seeds are fixed, so a right library passes always, and words of one pattern stand for those a table meets: counters,
- * multiples, words that differ in their high bits only, the two-byte rectangle that tabulation minds. */
+ * Independence is a statement about the draw. For k fixed words, functions are drawn from the seeds 1, 2, …, and the k
+ * places of each draw are one cell of m^k. Chi-square over the cells must be between its quantiles at 10^-5. The seeds
+ * are fixed, so a correct library always passes. The words have the patterns that tables meet: counters, multiples,
+ * words that differ only in their high bits, and the two-byte rectangle that tabulation is sensitive to. */
 #include "check.h"
 
 #include <math.h>
@@ -25,8 +26,8 @@ static kith_function *drawn(kith_family_id family, unsigned independence, uint64
 
 /* ---- the contract ---- */
 
-/* Computed by a second implementation, in Python's long integers, from the description in function.c alone. */
-TEST(families_give_known_answers) {
+/* Computed by a second implementation with Python's long integers, from the description in function.c alone. */
+TEST(families_give_known_values) {
     static const struct {
         kith_family_id family;
         unsigned independence;
@@ -86,7 +87,7 @@ TEST(xxh3_of_a_word_is_that_of_xxhash_for_every_seed) {
     }
 }
 
-TEST(a_seed_is_a_function_and_another_seed_is_another) {
+TEST(equal_seeds_give_equal_functions_and_other_seeds_others) {
     for (int family = 0; family < KITH_FAMILY_COUNT; family++) {
         kith_function *f = drawn((kith_family_id)family, 0, 1), *same = drawn((kith_family_id)family, 0, 1);
         kith_function *other = drawn((kith_family_id)family, 0, 2);
@@ -103,13 +104,13 @@ TEST(a_seed_is_a_function_and_another_seed_is_another) {
     }
 }
 
-TEST(a_key_of_four_or_eight_bytes_is_its_little_endian_word_and_no_other_is) {
+TEST(only_keys_of_four_or_eight_bytes_are_used_as_words) {
     const uint8_t bytes[8] = {0xef, 0xcd, 0xab, 0x89, 0x67, 0x45, 0x23, 0x01};
     for (int family = 0; family < KITH_FAMILY_COUNT; family++) {
         kith_function *f = drawn((kith_family_id)family, 0, 3);
         CHECK_EQ_U64(kith_function_key(f, bytes, 4), kith_function_word(f, WORD & UINT32_MAX));
         CHECK_EQ_U64(kith_function_key(f, bytes, 8), kith_function_word(f, WORD));
-        /* Strings of zeros part by their length. */
+        /* Strings of zeros of different lengths are different keys. */
         static const uint8_t zeros[16] = {0};
         for (size_t n = 0; n <= 16; n++)
             for (size_t m = 0; m < n; m++)
@@ -145,7 +146,7 @@ static void ledger_release(void *context, void *memory, size_t bytes) {
     l->heap.release(l->heap.context, memory, bytes);
 }
 
-TEST(draw_refuses_what_is_no_function_and_says_when_there_is_no_memory) {
+TEST(draw_refuses_invalid_arguments_and_reports_no_memory) {
     ledger l = {kithi_allocator_or_default(NULL), 0, false};
     kith_allocator allocator = {ledger_allocate, ledger_release, &l};
     kith_function *f = NULL;
@@ -190,13 +191,13 @@ static const pattern PATTERNS[] = {
 
 #define PATTERN_COUNT (sizeof PATTERNS / sizeof *PATTERNS)
 
-/* Places among m for k words: 49, 343 and 625 cells, with at least 64 of the draws expected in each. No power of two:
- * a place is then made of all bits of the value. */
+/* Numbers of places m for k words: 49, 343 and 625 cells, each with at least 64 expected draws. m is not a power of
+ * two, so that a place depends on all bits of the value. */
 static unsigned places_for(unsigned k) {
     return k == 4 ? 5 : 7;
 }
 
-/* The quantile of chi-square for a standard normal z (Wilson, Hilferty, 1931: good to 1% from 10 degrees on). */
+/* The quantile of chi-square for a standard normal z (Wilson, Hilferty, 1931; within 1% from 10 degrees of freedom). */
 static double chi_square_quantile(double degrees, double z) {
     double s = 2 / (9 * degrees), root = 1 - s + z * sqrt(s);
     return degrees * root * root * root;
@@ -265,7 +266,7 @@ TEST(quadruples_are_uniform_in_polynomials_of_degree_3_and_the_digest_families) 
     check_independent(KITH_FAMILY_POLYNOMIAL, 4, 4);
 }
 
-/* ---- H1: and no more than that ---- */
+/* ---- H1: the independence is not higher than that ---- */
 
 static void check_dependent(kith_family_id family, unsigned independence, unsigned k, const pattern *words) {
     fill_cells(family, independence, k, words, 1, cells);
@@ -273,7 +274,7 @@ static void check_dependent(kith_family_id family, unsigned independence, unsign
 }
 
 /* floor(y), floor(y + d) and floor(y + 2d) have a second difference of -1, 0 or 1. */
-TEST(multiply_shift_is_fooled_by_three_words_in_a_row) {
+TEST(multiply_shift_is_not_3_wise_independent) {
     check_dependent(KITH_FAMILY_MULTIPLY_SHIFT, 0, 3, &PATTERNS[0]);
     for (uint64_t seed = 1; seed <= 1000; seed++) {
         kith_function *f = drawn(KITH_FAMILY_MULTIPLY_SHIFT, 0, seed);
@@ -285,7 +286,7 @@ TEST(multiply_shift_is_fooled_by_three_words_in_a_row) {
     }
 }
 
-TEST(tabulation_is_fooled_by_two_bytes_times_two_bytes) {
+TEST(tabulation_is_not_4_wise_independent) {
     check_dependent(KITH_FAMILY_TABULATION, 0, 4, &PATTERNS[6]);
     for (uint64_t seed = 1; seed <= 100; seed++) {
         kith_function *f = drawn(KITH_FAMILY_TABULATION, 0, seed);
@@ -300,7 +301,7 @@ TEST(tabulation_is_fooled_by_two_bytes_times_two_bytes) {
 }
 
 /* The k-th difference of a polynomial of degree k - 1 is 0. */
-TEST(a_polynomial_is_fooled_by_one_word_more_than_its_k) {
+TEST(a_polynomial_of_degree_k_minus_1_is_not_k_plus_1_wise_independent) {
     check_dependent(KITH_FAMILY_POLYNOMIAL, 2, 3, &PATTERNS[0]);
     check_dependent(KITH_FAMILY_POLYNOMIAL, 3, 4, &PATTERNS[0]);
     for (uint64_t seed = 1; seed <= 1000; seed++) {
@@ -324,7 +325,7 @@ TEST(a_polynomial_takes_its_word_modulo_p) {
     kith_function_free(f);
 }
 
-/* The reduction at its edges, against the remainder that the compiler computes. */
+/* The reduction at its limits, compared with the remainder that the compiler computes. */
 TEST(mersenne_reduction_is_the_remainder) {
     const uint64_t edges[] = {0, 1, 2, P / 2, P - 2, P - 1};
     for (size_t i = 0; i < 6; i++)
@@ -341,9 +342,9 @@ TEST(mersenne_reduction_is_the_remainder) {
 
 #define SMALL_MAX 31
 
-/* All p^k polynomials over the prime p = 2^bits - 1, by the code that serves 2^61 - 1, at k fixed words: each tuple of
- * values comes exactly once. Mapped to m places, a tuple of places comes at most p^k (1/m + 1/p)^k times, and some come
- * more than p^k / m^k times: the 1/m^k of the textbook is not met. */
+/* All p^k polynomials over the prime p = 2^bits - 1, computed by the code for 2^61 - 1, at k fixed words: each tuple of
+ * values occurs exactly once. Mapped to m places, a tuple of places occurs at most p^k (1/m + 1/p)^k times, and some
+ * occur more than p^k / m^k times: the 1/m^k of textbooks is not reached. */
 static void check_all_polynomials(unsigned bits, unsigned k, const uint64_t *words) {
     static uint32_t values_seen[SMALL_MAX * SMALL_MAX * SMALL_MAX], places_seen[SMALL_MAX * SMALL_MAX * SMALL_MAX];
     uint64_t p = (UINT64_C(1) << bits) - 1, all = 1;
@@ -379,7 +380,7 @@ static void check_all_polynomials(unsigned bits, unsigned k, const uint64_t *wor
     }
 }
 
-TEST(all_small_polynomials_together_are_exactly_k_wise_and_keep_their_bound) {
+TEST(small_polynomials_are_exactly_k_wise_independent_and_keep_their_bound) {
     const uint64_t words[][3] = {{0, 1, 2}, {6, 3, 0}, {5, 1, 4}};
     for (size_t i = 0; i < 3; i++) {
         check_all_polynomials(3, 2, words[i]);

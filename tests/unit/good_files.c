@@ -1,4 +1,4 @@
-/* Files that are good, and must not be given away, changed or lost. (Files that are not: bad_files.c.) */
+/* Tests that valid files are not disclosed, changed or lost. (For invalid files see bad_files.c.) */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -57,7 +57,7 @@ static mode_t mode_of(const char *path) {
     return stat(path, &st) == 0 ? st.st_mode & 07777 : 0;
 }
 
-TEST(a_file_with_a_secret_key_is_its_owners_alone) {
+TEST(a_file_with_a_secret_key_is_readable_only_by_its_owner) {
     struct folder f = fresh_folder();
     mode_t umask_before = umask(022);
     EACH_KIND(kind) {
@@ -73,7 +73,7 @@ TEST(a_file_with_a_secret_key_is_its_owners_alone) {
         kith_filter_free(filter);
         CHECK_OK(kith_hash_untrusted(&spec.hash));
         CHECK_OK(kith_filter_create(&spec, &filter));
-        CHECK_OK(kith_filter_save(filter, path)); /* over one that all may read */
+        CHECK_OK(kith_filter_save(filter, path)); /* replaces one that everyone may read */
         CHECK_EQ_U64(mode_of(path), 0600);
         CHECK(chmod(path, 0666) == 0);
         CHECK_OK(kith_filter_save(filter, path));
@@ -84,7 +84,7 @@ TEST(a_file_with_a_secret_key_is_its_owners_alone) {
     remove_folder(&f);
 }
 
-/* Are eight bytes in a row of the key anywhere in what was given out? */
+/* Returns whether any eight consecutive bytes of the key appear in the output. */
 static bool shows_key(const void *bytes, size_t byte_count, const kith_hash *hash) {
     for (size_t from = 0; from + 8 <= KITH_KEY_BYTES; from++)
         if (memmem(bytes, byte_count, hash->key + from, 8) != NULL)
@@ -92,7 +92,7 @@ static bool shows_key(const void *bytes, size_t byte_count, const kith_hash *has
     return false;
 }
 
-TEST(the_secret_key_is_in_no_answer_but_the_bytes) {
+TEST(the_secret_key_appears_only_in_the_bytes) {
     EACH_KIND(kind) {
         kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
         kith_filter_stats stats = KITH_FILTER_STATS_INIT;
@@ -112,7 +112,7 @@ TEST(the_secret_key_is_in_no_answer_but_the_bytes) {
         CHECK_OK(kith_filter_create(&spec, &filter));
         CHECK_OK(kith_filter_add(filter, "x", 1, NULL));
         CHECK_OK(kith_filter_bytes(filter, &bytes, &byte_count));
-        CHECK(shows_key(bytes, byte_count, &spec.hash)); /* the search finds what is there */
+        CHECK(shows_key(bytes, byte_count, &spec.hash)); /* the search finds the key where it is */
         CHECK_OK(kith_filter_view(bytes, byte_count, KITH_OPEN_COPY, NULL, &copy));
         kith_filter *both[] = {filter, copy};
         for (size_t i = 0; i < LENGTH(both); i++) {
@@ -131,9 +131,9 @@ TEST(the_secret_key_is_in_no_answer_but_the_bytes) {
     }
 }
 
-/* ---- no room on the disk ---- */
+/* ---- full disks ---- */
 
-enum { LARGE_CAPACITY = 200000 }; /* some 240 KiB */
+enum { LARGE_CAPACITY = 200000 }; /* about 240 KiB */
 
 static int save_too_much(const char *path) {
     kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
@@ -154,7 +154,7 @@ static int save_too_much(const char *path) {
         return 4;
     kith_filter_free(again);
     if (!kith_filter_has(large, "large", 5) || kith_filter_check(large, NULL) != KITH_OK)
-        return 5; /* the filter that could not be saved is as it was */
+        return 5; /* the filter that could not be saved is unchanged */
     if (kith_filter_save(old, path) != KITH_OK)
         return 6;
     kith_filter_free(old);
@@ -169,7 +169,7 @@ static int save_past_the_limit(const struct folder *f) {
     return save_too_much(in(f, "x"));
 }
 
-/* In its own mount namespace: the small disk is gone with the child. */
+/* In a separate mount namespace, so that the small disk disappears with the child. */
 static int save_on_a_small_disk(const struct folder *f) {
     if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
         mount("tmpfs", f->path, "tmpfs", 0, "size=64k") != 0)
@@ -177,24 +177,24 @@ static int save_on_a_small_disk(const struct folder *f) {
     return save_too_much(in(f, "x"));
 }
 
-TEST(a_save_past_the_limit_of_file_sizes_is_no_space_and_the_old_file_stays) {
+TEST(a_save_beyond_the_file_size_limit_returns_no_space_and_keeps_the_old_file) {
     struct folder f = fresh_folder();
-    unsigned answer = in_child(save_past_the_limit, &f);
+    unsigned result = in_child(save_past_the_limit, &f);
     remove_folder(&f);
-    if (answer == CHILD_SKIPPED)
-        SKIP("no limit to be had here");
-    CHECK_EQ_U64(answer, 0);
+    if (result == CHILD_SKIPPED)
+        SKIP("cannot set a limit here");
+    CHECK_EQ_U64(result, 0);
 }
 
-TEST(a_save_on_a_full_disk_is_no_space_and_the_old_file_stays) {
+TEST(a_save_on_a_full_disk_returns_no_space_and_keeps_the_old_file) {
     if (geteuid() != 0)
         SKIP("only root may mount a small disk");
     struct folder f = fresh_folder();
-    unsigned answer = in_child(save_on_a_small_disk, &f);
+    unsigned result = in_child(save_on_a_small_disk, &f);
     remove_folder(&f);
-    if (answer == CHILD_SKIPPED)
-        SKIP("no mount namespace to be had here");
-    CHECK_EQ_U64(answer, 0);
+    if (result == CHILD_SKIPPED)
+        SKIP("cannot create a mount namespace here");
+    CHECK_EQ_U64(result, 0);
 }
 
 int main(int argc, char **argv) {

@@ -1,8 +1,8 @@
-/* Filters of more than 2^32 bits, counters and slots, in memory that exists only where it is touched.
+/* Tests of filters of more than 2^32 bits, counters or slots, in memory of which only the touched pages exist.
  *
- * A few hundred thousand keys go in, all of them must be found, and as many cells must have been touched above the
- * 2^32-th as the layout says: code that computes a place in 32 bits finds its keys again, in the wrong place, so has()
- * alone shows nothing. */
+ * A few hundred thousand keys are added, and all of them must be found. The number of touched cells above the 2^32-th
+ * must also match the layout: code that computes a place in 32 bits finds its keys again in the wrong place, so has()
+ * alone proves nothing. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -43,8 +43,8 @@ static const kith_allocator SPARSE = {sparse_allocate, sparse_release, NULL};
 static uint64_t keys[KEYS];
 static uint64_t probes[PROBES];
 
-/* A third of the digests anywhere, a third in the upper half of all digests, a third in its last sixteenth: places read
- * the digest's high bits. */
+/* A third of the digests is anywhere, a third in the upper half of all digests, and a third in its last sixteenth:
+ * places depend on the high bits of the digest. */
 static void draw_keys(void) {
     kithi_prng prng = {32};
     for (size_t i = 0; i < KEYS; i++) {
@@ -55,8 +55,8 @@ static void draw_keys(void) {
         probes[i] = kithi_prng_next(&prng);
 }
 
-/* Cells that are not zero from the 2^32-th on. They are at most 8 bits wide here; a cell across the border is left out.
- * Reads a few hundred megabytes of zero page. */
+/* Returns the number of nonzero cells from the 2^32-th on. They are at most 8 bits wide here; a cell across the border
+ * is not counted. Reads a few hundred megabytes of zero pages. */
 static uint64_t cells_used_above(const kith_filter *f) {
     unsigned width = f->shape.cell_bits;
     uint64_t first_byte = FOUR_G / 8 * width, used = 0;
@@ -69,21 +69,21 @@ static uint64_t cells_used_above(const kith_filter *f) {
         }
         return used;
     }
-    CHECK(width == 3); /* overlap: count bytes, a cell touches one or two */
+    CHECK(width == 3); /* overlap: count bytes, because a cell touches one or two */
     for (uint64_t at = first_byte; at < f->head.body_bytes; at++)
         used += f->body[at] != 0;
     return used;
 }
 
-/* The share of a key's marks that lie above the 2^32-th cell, by the layouts that the kinds' files draw: for kinds whose
- * place follows the digest it is known key by key. */
+/* The fraction of a key's cells above the 2^32-th cell, by the layouts in the files of the kinds. For kinds whose place
+ * depends directly on the digest it is known for each key. */
 static double marks_above(const kith_filter *f) {
     const uint64_t *p = f->head.params;
     double marks = 0;
     for (size_t i = 0; i < KEYS; i++) {
         if (strncmp(f->kind->info.name, "blocked", strlen("blocked")) == 0) {
             marks += kithi_mulhi(keys[i], p[1]) * (512 / f->shape.cell_bits) >= FOUR_G ? (double)p[0] : 0;
-        } else if (f->shape.fingerprint_bits == 0) { /* bloom, counting: one mark a slice, anywhere in it */
+        } else if (f->shape.fingerprint_bits == 0) { /* bloom, counting: one cell per slice, anywhere in it */
             for (uint64_t j = 0; j < p[0]; j++)
                 marks += j * p[1] + kithi_mulhi(kithi_word(keys[i], j), p[1]) >= FOUR_G;
         } else {
@@ -106,7 +106,7 @@ static void try_large(const char *kind, const char *options, uint64_t capacity, 
     spec.allocator = &SPARSE;
     kith_status status = kith_filter_create(&spec, &f);
     if (status == KITH_E_MEMORY)
-        SKIP("not so much address space here");
+        SKIP("not enough address space here");
     CHECK_OK(status);
     CHECK(f->shape.cells > FOUR_G && f->shape.cells < 2 * FOUR_G);
     CHECK_OK(kith_filter_add_many(f, keys, KEYS, NULL, &done));
@@ -115,8 +115,8 @@ static void try_large(const char *kind, const char *options, uint64_t capacity, 
 
     double above = marks_above(f), used = (double)cells_used_above(f);
     CHECK(above > KEYS / 20);
-    /* Two marks in one cell are rare in so much room; regions are padded to whole lines, which moves the border by a
-     * hair; a 3-bit slot touches up to two bytes. */
+    /* Two keys rarely share a cell in so large a filter. Regions are padded to whole lines, which moves the border
+     * slightly. A 3-bit slot touches up to two bytes. */
     if (f->shape.cell_bits == 3)
         CHECK(used > .97 * above && used < 1.3 * above);
     else
@@ -124,7 +124,7 @@ static void try_large(const char *kind, const char *options, uint64_t capacity, 
 
     double expected = f->kind->expect(&f->head, KEYS).rate;
     double yes = (double)kith_filter_has_many(f, probes, PROBES, NULL);
-    /* The keys crowd together (see draw_keys), where the digest decides the place: up to 16 times the expectation. */
+    /* Where the digest determines the place, the keys are clustered (see draw_keys): up to 16 times the expectation. */
     CHECK(yes <= 16 * expected * PROBES + 6 * sqrt(16 * expected * PROBES) + 3);
 
     if ((f->shape.capabilities & KITH_CAN_REMOVE) != 0) {
@@ -185,9 +185,9 @@ TEST(overlap_of_more_than_2_to_the_32_slots_finds_all_its_keys) {
     try_large("overlap", "f=2", UINT64_C(4500000000), .8, 0);
 }
 
-TEST(all_of_them_together_touched_less_than_2_gib) {
+TEST(all_tests_together_touched_less_than_2_gib) {
     if (SIZE_MAX <= UINT32_MAX || UNDER_SANITIZER)
-        SKIP("no such memory, or a sanitizer's beside it");
+        SKIP("no such memory, or a sanitizer uses memory, too");
     uint64_t kib = resident_kib();
     printf("at most %" PRIu64 " MiB resident\n", kib >> 10);
     CHECK(kib < UINT64_C(2) << 20);

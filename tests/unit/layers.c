@@ -1,5 +1,5 @@
-/* layers: grown through ten layers and more, with every kind inside, and asked at each step whether the rate is kept and
- * a key lost. */
+/* Tests of layers: filters grow to ten layers and more, with every inner kind, and at each step the rate must be kept
+ * and no key lost. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -53,18 +53,18 @@ static unsigned layers_of(const kith_filter *filter) {
     return stats.layers;
 }
 
-/* Adds keys from *at on until the filter is as full as it gets without growing. */
+/* Adds keys from *at on until the filter is as full as possible without growing. */
 static void fill_up(kith_filter *filter, size_t *at) {
     while (kith_filter_count(filter) < kith_filter_capacity(filter)) {
-        uint64_t room = kith_filter_capacity(filter) - kith_filter_count(filter);
-        size_t n = room < BATCH ? (size_t)room : BATCH;
+        uint64_t left = kith_filter_capacity(filter) - kith_filter_count(filter);
+        size_t n = left < BATCH ? (size_t)left : BATCH;
         CHECK(*at + n <= KEYS_MAX);
         CHECK_OK(kith_filter_add_many(filter, &keys[*at], n, NULL, NULL));
         *at += n;
     }
 }
 
-/* The same bytes, sealed and copied. */
+/* Returns a sealed copy of the bytes. */
 static uint8_t *copy_bytes(kith_filter *filter, size_t *byte_count) {
     const void *bytes;
     CHECK_OK(kith_filter_bytes(filter, &bytes, byte_count));
@@ -94,7 +94,7 @@ TEST(the_rate_is_kept_and_no_key_lost_at_each_of_ten_layers_from_1000_to_a_milli
             if (!UNDER_SANITIZER || layer % 5 == 0)
                 CHECK_EQ_U64(kith_filter_has_many(filter, keys, at, NULL), at);
             double measured = (double)kith_filter_has_many(filter, probes, PROBES, NULL) / PROBES;
-            /* Four standard deviations of the number of yes. */
+            /* Four standard deviations of the number of false positives. */
             double bound = RATE + 4 * sqrt(RATE / PROBES);
             if (!(measured <= bound))
                 CHECK_FAIL("%s, %u layers: rate %.5f, promised %.5f", INNER[k], layer, measured, RATE);
@@ -104,7 +104,7 @@ TEST(the_rate_is_kept_and_no_key_lost_at_each_of_ten_layers_from_1000_to_a_milli
             CHECK(stats.rate == RATE && stats.rate_now <= RATE * 1.05);
             CHECK(fabs(stats.rate_now - measured) <= 6 * sqrt(RATE / PROBES));
             CHECK(stats.count == kith_filter_count(filter) && fabs(stats.keys_now / (double)stats.count - 1) < .1);
-            if (layer < LAYERS) { /* the next key makes it grow */
+            if (layer < LAYERS) { /* the next key makes the filter grow */
                 while (kith_filter_capacity(filter) == kith_filter_count(filter)) {
                     CHECK(at < KEYS_MAX);
                     CHECK_OK(kith_filter_add_many(filter, &keys[at++], 1, NULL, NULL));
@@ -115,15 +115,15 @@ TEST(the_rate_is_kept_and_no_key_lost_at_each_of_ten_layers_from_1000_to_a_milli
         CHECK_OK(kith_filter_check(filter, NULL));
         kith_filter_stats stats = KITH_FILTER_STATS_INIT;
         CHECK_OK(kith_filter_stats_of(filter, &stats));
-        printf("layers of %-8s  %u layers, %" PRIu64 " keys, %.1f bits a key, worst measured rate %.3f%% of %.1f%%\n",
+        printf("layers of %-8s  %u layers, %" PRIu64 " keys, %.1f bits per key, worst measured rate %.3f%% of %.1f%%\n",
                INNER[k], stats.layers, stats.count, (double)stats.file_bytes * 8 / (double)stats.count, 100 * worst,
                100 * RATE);
-        CHECK(worst > .1 * RATE); /* overlap keeps more than it was asked: see its essay */
+        CHECK(worst > .1 * RATE); /* overlap keeps a lower rate than requested: see its file header */
         kith_filter_free(filter);
     }
 }
 
-TEST(a_growth_of_1_makes_64_layers_and_then_it_is_full) {
+TEST(a_growth_of_1_gives_64_layers_and_then_the_filter_is_full) {
     enum { SEEDS = 20, EACH = PROBES / SEEDS };
     draw(2);
     for (size_t k = 0; k < LENGTH(INNER); k++) {
@@ -143,7 +143,7 @@ TEST(a_growth_of_1_makes_64_layers_and_then_it_is_full) {
             yes += (double)kith_filter_has_many(filter, probes, EACH, NULL);
             kith_filter_free(filter);
         }
-        /* Filters of ten keys differ, by a third or so; the mean of twenty by 8%, and this is three times that. */
+        /* Filters of ten keys vary by about a third, the mean of twenty by 8%; the bound is three times that. */
         double measured = yes / (SEEDS * EACH);
         if (!(measured <= .1 * 1.25))
             CHECK_FAIL("%s: rate %.4f, promised 0.1", INNER[k], measured);
@@ -154,7 +154,7 @@ static bool removes(const char *inner) {
     return strcmp(inner, "blocked") != 0 && strcmp(inner, "bloom") != 0;
 }
 
-TEST(a_key_of_one_layer_is_removed_and_one_that_two_layers_may_hold_is_refused) {
+TEST(only_a_key_that_a_single_layer_may_hold_can_be_removed) {
     draw(3);
     for (size_t k = 0; k < LENGTH(INNER); k++) {
         enum { KEYS = 6500 };
@@ -167,7 +167,7 @@ TEST(a_key_of_one_layer_is_removed_and_one_that_two_layers_may_hold_is_refused) 
             continue;
         }
         size_t byte_count, removed = 0, ambiguous = 0;
-        CHECK_OK(kith_filter_add_many(filter, &keys[0], 1, NULL, NULL)); /* was in the first, now in the third too */
+        CHECK_OK(kith_filter_add_many(filter, &keys[0], 1, NULL, NULL)); /* in the first layer, now also in the third */
         CHECK_EQ_U64(kith_filter_count(filter), KEYS + 1);
         uint8_t *before = copy_bytes(filter, &byte_count);
         CHECK_STATUS(kith_filter_remove_many(filter, &keys[0], 1, NULL), KITH_E_AMBIGUOUS);
@@ -200,7 +200,7 @@ TEST(a_key_of_one_layer_is_removed_and_one_that_two_layers_may_hold_is_refused) 
     }
 }
 
-TEST(a_grown_filter_is_saved_opened_copied_and_grows_on) {
+TEST(a_grown_filter_can_be_saved_opened_copied_and_grown_further) {
     struct folder folder = fresh_folder();
     draw(4);
     for (size_t k = 0; k < LENGTH(INNER); k++) {
@@ -222,7 +222,7 @@ TEST(a_grown_filter_is_saved_opened_copied_and_grows_on) {
         CHECK(has_bytes(copy, bytes, byte_count));
         free(bytes);
 
-        /* The same keys go into the copy and into the one that never was a file: the same bytes. */
+        /* The same keys are added to the copy and to the original that was never saved: the bytes are equal. */
         CHECK_OK(kith_filter_add_many(filter, &keys[KEYS], MORE, NULL, NULL));
         CHECK_OK(kith_filter_add_many(copy, &keys[KEYS], MORE, NULL, NULL));
         CHECK(layers_of(copy) > layers_of(mapped));
@@ -238,7 +238,7 @@ TEST(a_grown_filter_is_saved_opened_copied_and_grows_on) {
     remove_folder(&folder);
 }
 
-TEST(a_clone_of_a_grown_filter_has_what_was_not_yet_sealed) {
+TEST(a_clone_of_a_grown_filter_includes_unsealed_changes) {
     draw(5);
     for (size_t k = 0; k < LENGTH(INNER); k++) {
         enum { KEYS = 5000, MORE = 9000 };
@@ -258,7 +258,7 @@ TEST(a_clone_of_a_grown_filter_has_what_was_not_yet_sealed) {
         CHECK_OK(kith_filter_view(bytes, byte_count, KITH_OPEN_DEFAULT, NULL, &view));
         kith_filter_free(view);
         free(bytes);
-        /* They part ways. */
+        /* They are independent. */
         CHECK_OK(kith_filter_add_many(clone, &keys[MORE], 3 * MORE, NULL, NULL));
         CHECK(layers_of(clone) > layers_of(filter));
         CHECK_EQ_U64(kith_filter_has_many(filter, keys, MORE, NULL), MORE);
@@ -270,7 +270,7 @@ TEST(a_clone_of_a_grown_filter_has_what_was_not_yet_sealed) {
     }
 }
 
-TEST(an_empty_one_like_a_grown_one_and_a_cleared_one_have_one_layer_again) {
+TEST(create_like_and_clear_of_a_grown_filter_give_one_layer) {
     draw(6);
     for (size_t k = 0; k < LENGTH(INNER); k++) {
         enum { KEYS = 9000 };
@@ -293,7 +293,7 @@ TEST(an_empty_one_like_a_grown_one_and_a_cleared_one_have_one_layer_again) {
     }
 }
 
-TEST(growth_that_finds_no_memory_changes_nothing) {
+TEST(growth_without_memory_changes_nothing) {
     draw(7);
     for (size_t k = 0; k < LENGTH(INNER); k++) {
         struct memory memory = {0};
@@ -302,7 +302,7 @@ TEST(growth_that_finds_no_memory_changes_nothing) {
         size_t at = 0, failed = 0;
         for (unsigned layer = 1; layer <= 4; layer++) {
             fill_up(filter, &at);
-            while (filter->kind->has(filter, keys[at])) /* a key that the filter has by chance needs no room */
+            while (filter->kind->has(filter, keys[at])) /* adding a false positive needs no memory */
                 at++;
             uint64_t live_blocks = memory.live_blocks, live_bytes = memory.live_bytes;
             size_t byte_count;
@@ -327,13 +327,13 @@ TEST(growth_that_finds_no_memory_changes_nothing) {
             CHECK_EQ_U64(layers_of(filter), layer + 1);
             CHECK_OK(kith_filter_check(filter, NULL));
         }
-        CHECK(failed >= 8); /* two allocations at least, in each of four growths */
+        CHECK(failed >= 8); /* at least two allocations in each of four growths */
         kith_filter_free(filter);
         CHECK(memory.live_blocks == 0 && memory.live_bytes == 0);
     }
 }
 
-TEST(one_key_again_and_again_does_not_make_it_grow_without_end) {
+TEST(adding_one_key_repeatedly_does_not_grow_the_filter_forever) {
     draw(8);
     for (size_t k = 0; k < LENGTH(INNER); k++) {
         for (unsigned full = 0; full < 2; full++) {
@@ -367,8 +367,8 @@ TEST(one_key_again_and_again_does_not_make_it_grow_without_end) {
     }
 }
 
-/* However small the layers are, copies of one key end in KITH_E_COPIES before the layers run out. */
-TEST(one_key_again_and_again_in_layers_of_one_key_ends_in_copies_and_not_in_full) {
+/* However small the layers are, adding copies of one key returns KITH_E_COPIES before the layers run out. */
+TEST(adding_one_key_repeatedly_to_layers_of_one_key_returns_copies_not_full) {
     for (size_t k = 0; k < LENGTH(INNER); k++) {
         if (!removes(INNER[k]))
             continue;

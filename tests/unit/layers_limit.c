@@ -1,4 +1,4 @@
-/* layers and memory: growth keeps to a limit, and a file cannot make a small filter grow into a huge one. */
+/* Tests of layers and memory: growth respects a limit, and a file cannot make a small filter grow into a huge one. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -19,7 +19,7 @@
 enum { FIRST = 1000, KEYS_MAX = 400000, DIRECTORY_BYTES = 512 };
 enum { INNER_KIND, GROWTH, LAYERS, FIRST_CAPACITY }; /* parameters of layers */
 #define RATE .01
-#define SCRATCH_BYTES (UINT64_C(256) << 10) /* handles, and what cuckoo kinds search with */
+#define SCRATCH_BYTES (UINT64_C(256) << 10) /* handles, and memory for the search of cuckoo kinds */
 
 static const char *const INNER[] = {"blocked", "bloom", "overlap", "cuckoo", "counting", "blocked_counting"};
 
@@ -71,14 +71,14 @@ static bool has_bytes(kith_filter *filter, const uint8_t *want, size_t want_byte
 
 /* ---- the limit ---- */
 
-/* Adds keys until growth is refused; the number of keys that went in. */
+/* Adds keys until growth is refused, and returns the number of added keys. */
 static size_t add_until_refused(kith_filter *filter, size_t from) {
     size_t done = 0;
     CHECK_STATUS(kith_filter_add_many(filter, &keys[from], KEYS_MAX - from, NULL, &done), KITH_E_TOO_LARGE);
     return from + done;
 }
 
-TEST(growth_past_the_limit_is_refused_and_changes_nothing) {
+TEST(growth_beyond_the_limit_is_refused_and_changes_nothing) {
     draw(1);
     for (size_t k = 0; k < LENGTH(INNER); k++) {
         uint64_t limit = 300000;
@@ -92,7 +92,7 @@ TEST(growth_past_the_limit_is_refused_and_changes_nothing) {
         CHECK(stats_of(filter).file_bytes < limit);
         CHECK_EQ_U64(kith_filter_has_many(filter, keys, done, NULL), done);
         CHECK_OK(kith_filter_check(filter, NULL));
-        /* The key that was refused is refused again, alone and in a batch, and leaves no trace. */
+        /* The refused key is refused again, alone and in a batch, and nothing changes. */
         uint8_t *before = copy_bytes(filter, &byte_count);
         size_t none = 7;
         uint64_t was_new = 7;
@@ -101,7 +101,7 @@ TEST(growth_past_the_limit_is_refused_and_changes_nothing) {
         CHECK(none == 0 && was_new == 0);
         CHECK(has_bytes(filter, before, byte_count));
         free(before);
-        /* A higher limit lets it grow on from that key. */
+        /* With a higher limit it continues to grow from that key. */
         kith_filter_limit(filter, 3 * limit);
         CHECK_OK(kith_filter_add_digest(filter, keys[done], NULL));
         size_t more = add_until_refused(filter, done + 1);
@@ -138,7 +138,7 @@ TEST(a_limit_is_exact_to_the_byte) {
         size_t done = 0;
         kith_filter_limit(one, 1);
         CHECK_STATUS(kith_filter_add_many(one, keys, KEYS_MAX, NULL, &done), KITH_E_TOO_LARGE);
-        CHECK_OK(kith_filter_clone(one, NULL, &two)); /* which has the limit, too */
+        CHECK_OK(kith_filter_clone(one, NULL, &two)); /* the clone has the limit, too */
         CHECK_STATUS(kith_filter_add_digest(two, keys[done], NULL), KITH_E_TOO_LARGE);
         kith_filter_limit(two, 0);
         CHECK_OK(kith_filter_add_digest(two, keys[done], NULL));
@@ -152,20 +152,20 @@ TEST(a_limit_is_exact_to_the_byte) {
     }
 }
 
-TEST(a_filter_within_its_limit_can_be_cleared_and_one_like_it_has_the_limit) {
+TEST(a_limited_filter_can_be_cleared_and_create_like_keeps_the_limit) {
     draw(4);
     for (size_t k = 0; k < LENGTH(INNER); k++) {
         kith_filter *filter = new_layers(INNER[k], 2, FIRST, RATE, 0, NULL), *like;
         uint64_t first_bytes = stats_of(filter).file_bytes;
         size_t byte_count, done;
         uint8_t *empty = copy_bytes(filter, &byte_count);
-        /* One layer: no second block is needed. */
+        /* With one layer, no second block is needed. */
         kith_filter_limit(filter, first_bytes);
         done = add_until_refused(filter, 0);
         CHECK_OK(kith_filter_clear(filter));
         CHECK(has_bytes(filter, empty, byte_count));
         CHECK_EQ_U64(kith_filter_has_many(filter, keys, done, NULL), 0);
-        /* Grown under a limit: the first layer alone fits beside it. */
+        /* Grown under a limit: there is space for only the first layer in addition. */
         kith_filter_limit(filter, 20 * first_bytes);
         done = add_until_refused(filter, 0);
         CHECK(stats_of(filter).layers > 1);
@@ -175,7 +175,7 @@ TEST(a_filter_within_its_limit_can_be_cleared_and_one_like_it_has_the_limit) {
         CHECK_OK(kith_filter_clear(filter));
         CHECK(has_bytes(filter, empty, byte_count));
         CHECK_EQ_U64(add_until_refused(filter, 0), done); /* the limit is still there */
-        /* A limit that leaves no place for the first layer. */
+        /* A limit that leaves no space for the first layer. */
         uint8_t *before = copy_bytes(filter, &byte_count);
         kith_filter_limit(filter, first_bytes - 1);
         CHECK_STATUS(kith_filter_clear(filter), KITH_E_TOO_LARGE);
@@ -216,7 +216,7 @@ TEST(a_build_keeps_to_the_limit) {
 typedef struct forgery {
     uint8_t *bytes;
     size_t byte_count;
-    kithi_head outer, *layers; /* as they were, to be changed */
+    kithi_head outer, *layers; /* the original headers, to be changed */
     unsigned count;
 } forgery;
 
@@ -240,7 +240,7 @@ static forgery forgery_of(kith_filter *filter) {
     return f;
 }
 
-/* Seals the inner blocks, then the outer one, which is what whoever writes the file can do; what opening it returns. */
+/* Seals the inner blocks, then the outer one, as the author of a file can do, and returns the status of opening it. */
 static kith_status opens(forgery *f, unsigned flags) {
     uint64_t capacity = 0;
     for (unsigned i = 0; i < f->count; i++) {
@@ -269,7 +269,7 @@ static void forgery_free(forgery *f) {
     free(f->layers);
 }
 
-/* Keys that a body of so many bytes may be said to hold at this rate. */
+/* Returns how many keys a body of this many bytes may claim to hold at this rate. */
 static uint64_t capacity_allowed(const kithi_head *head) {
     return (uint64_t)floor((double)head->body_bytes * 8 / 0.9 / -log2(head->rate));
 }
@@ -295,8 +295,8 @@ TEST(a_layer_that_is_far_too_small_for_its_capacity_is_refused) {
     }
 }
 
-/* A rate near 1 needs next to no bits, and would let a small layer claim any capacity. */
-TEST(a_layer_whose_rate_is_past_its_share_is_refused) {
+/* A rate near 1 needs almost no bits, and would let a small layer claim any capacity. */
+TEST(a_layer_with_too_high_a_rate_is_refused) {
     draw(6);
     for (size_t k = 0; k < LENGTH(INNER); k++) {
         kith_filter *filter = new_layers(INNER[k], 2, 100, RATE, 0, NULL);
@@ -317,8 +317,8 @@ TEST(a_layer_whose_rate_is_past_its_share_is_refused) {
     }
 }
 
-/* The next layer's capacity is computed from the number of layers: many tiny ones would make it huge. */
-TEST(a_layer_that_has_not_the_capacity_of_its_place_is_refused) {
+/* The capacity of the next layer is computed from the number of layers: many tiny ones would make it huge. */
+TEST(a_layer_with_the_wrong_capacity_is_refused) {
     draw(7);
     for (size_t k = 0; k < LENGTH(INNER); k++) {
         kith_filter *filter = new_layers(INNER[k], 2, 100, RATE, 0, NULL);
@@ -338,9 +338,9 @@ TEST(a_layer_that_has_not_the_capacity_of_its_place_is_refused) {
     }
 }
 
-/* What is left to a forger: a first layer of a few bits too few. Neither add nor clear nor a filter like it passes a
- * limit. */
-TEST(a_forged_file_does_not_pass_the_limit) {
+/* The most that a forger can do is make the first layer a few bits too small. Neither add nor clear nor create_like
+ * then exceeds a limit. */
+TEST(a_forged_file_cannot_exceed_the_limit) {
     for (size_t k = 0; k < LENGTH(INNER); k++) {
         kith_filter *filter = new_layers(INNER[k], 16, 2000, RATE, 0, NULL), *opened, *like = NULL;
         forgery f = forgery_of(filter);
@@ -405,7 +405,7 @@ static void check_reopens(kith_filter *filter) {
     free(bytes);
 }
 
-TEST(layers_planned_by_rate_or_by_bytes_open_again_at_every_size) {
+TEST(layers_of_every_planned_size_can_be_opened) {
     static const double RATES[] = {.999, .9, .5, .1, .01, 1e-4, 1e-6, 1e-9};
     static const uint64_t CAPACITIES[] = {1, 2, 3, 7, 50, 1000};
     static const uint64_t BYTES[] = {1500, 2000, 10000, 100000};

@@ -1,6 +1,6 @@
-/* kithi_map_file, kithi_unmap_file and kithi_read_file: the bytes of a file, and the right name for having none.
+/* Tests of kithi_map_file, kithi_unmap_file and kithi_read_file: the bytes of a file, or the right error.
  *
- * read is defined here and passed on to the kernel, so that it can be cut short, interrupted and made to fail: the
+ * read is defined here and forwarded to the kernel, so that it can be shortened, interrupted and made to fail: the
  * library is linked into the executable and calls this one. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -18,13 +18,13 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-enum { ONE = 1, TWO = 2, BYTES = 10000, ROOM_BYTES = 4 * BYTES };
+enum { ONE = 1, TWO = 2, BYTES = 10000, BUFFER_BYTES = 4 * BYTES };
 
 static struct {
     bool armed;
-    unsigned at; /* the read, from 1, that fails; 0: none */
+    unsigned at; /* the number of the read that fails, from 1; 0: none */
     int error;
-    size_t most; /* no read gives more; 0: no limit */
+    size_t most; /* the most bytes that a read returns; 0: no limit */
     unsigned made;
 } fault;
 
@@ -40,32 +40,32 @@ ssize_t read(int fd, void *bytes, size_t byte_count) {
     return syscall(SYS_read, fd, bytes, byte_count);
 }
 
-/* Where the bytes go, and what happens to the file at the moment its size is known. */
-struct room {
-    unsigned taken;
-    size_t asked;
-    bool refuses;
+/* The buffer, and what happens to the file when its size is known. */
+struct target_buffer {
+    unsigned calls;
+    size_t requested;
+    bool fails;
     const char *resize; /* this file … */
-    off_t to_bytes;     /* … becomes so long */
-    uint8_t bytes[ROOM_BYTES];
+    off_t to_bytes;     /* … gets this size */
+    uint8_t bytes[BUFFER_BYTES];
 };
 
-static struct room room;
+static struct target_buffer buffer;
 
-static uint8_t *take(void *ctx, size_t byte_count) {
-    struct room *r = ctx;
-    r->taken++;
-    r->asked = byte_count;
+static uint8_t *get_buffer(void *ctx, size_t byte_count) {
+    struct target_buffer *r = ctx;
+    r->calls++;
+    r->requested = byte_count;
     if (r->resize != NULL && truncate(r->resize, r->to_bytes) != 0)
         return NULL;
-    return r->refuses || byte_count > sizeof r->bytes ? NULL : r->bytes;
+    return r->fails || byte_count > sizeof r->bytes ? NULL : r->bytes;
 }
 
-static void clear_room(void) {
-    memset(&room, 0, sizeof room);
+static void clear_buffer(void) {
+    memset(&buffer, 0, sizeof buffer);
 }
 
-TEST(a_map_is_the_file) {
+TEST(a_map_has_the_bytes_of_the_file) {
     static const size_t sizes[] = {1, 4095, 4096, 4097, BYTES};
     struct folder f = fresh_folder();
     int descriptor = lowest_free_descriptor();
@@ -91,9 +91,9 @@ TEST(a_link_is_followed_to_be_mapped_and_read) {
     CHECK_STATUS(kithi_map_file(in(&f, "link"), &bytes, &byte_count), KITH_OK);
     CHECK(byte_count == BYTES && is_content(bytes, byte_count, ONE));
     kithi_unmap_file(bytes, byte_count);
-    clear_room();
-    CHECK_STATUS(kithi_read_file(in(&f, "link"), take, &room, &byte_count), KITH_OK);
-    CHECK(is_content(room.bytes, byte_count, ONE));
+    clear_buffer();
+    CHECK_STATUS(kithi_read_file(in(&f, "link"), get_buffer, &buffer, &byte_count), KITH_OK);
+    CHECK(is_content(buffer.bytes, byte_count, ONE));
     remove_folder(&f);
 }
 
@@ -131,25 +131,25 @@ TEST(unmapping_nothing_does_nothing) {
     CHECK(errno == ERANGE);
 }
 
-TEST(a_read_gives_the_file) {
+TEST(a_read_has_the_bytes_of_the_file) {
     static const size_t sizes[] = {1, 4096, BYTES};
     struct folder f = fresh_folder();
     int descriptor = lowest_free_descriptor();
     for (size_t i = 0; i < LENGTH(sizes); i++) {
         size_t byte_count = 0;
         CHECK(make_file(in(&f, "x"), sizes[i], ONE, 0600));
-        clear_room();
-        CHECK_STATUS(kithi_read_file(in(&f, "x"), take, &room, &byte_count), KITH_OK);
+        clear_buffer();
+        CHECK_STATUS(kithi_read_file(in(&f, "x"), get_buffer, &buffer, &byte_count), KITH_OK);
         CHECK_EQ_U64(byte_count, sizes[i]);
-        CHECK_EQ_U64(room.taken, 1);
-        CHECK_EQ_U64(room.asked, sizes[i]);
-        CHECK(is_content(room.bytes, byte_count, ONE));
+        CHECK_EQ_U64(buffer.calls, 1);
+        CHECK_EQ_U64(buffer.requested, sizes[i]);
+        CHECK(is_content(buffer.bytes, byte_count, ONE));
         CHECK(lowest_free_descriptor() == descriptor);
     }
     remove_folder(&f);
 }
 
-/* Both ways of getting at a file answer alike, touch no result and leave no descriptor open. */
+/* Mapping and reading return the same status, do not touch their results and leave no descriptor open. */
 static void both_refuse(const char *path, kith_status want, int want_errno) {
     static const uint8_t mark;
     const uint8_t *bytes = &mark;
@@ -159,16 +159,16 @@ static void both_refuse(const char *path, kith_status want, int want_errno) {
     CHECK_STATUS(kithi_map_file(path, &bytes, &byte_count), want);
     CHECK(want_errno == 0 || errno == want_errno);
     CHECK(bytes == &mark && byte_count == 42);
-    clear_room();
+    clear_buffer();
     errno = 0;
-    CHECK_STATUS(kithi_read_file(path, take, &room, &byte_count), want);
+    CHECK_STATUS(kithi_read_file(path, get_buffer, &buffer, &byte_count), want);
     CHECK(want_errno == 0 || errno == want_errno);
-    CHECK_EQ_U64(room.taken, 0);
+    CHECK_EQ_U64(buffer.calls, 0);
     CHECK_EQ_U64(byte_count, 42);
     CHECK(lowest_free_descriptor() == descriptor);
 }
 
-TEST(what_has_no_bytes_to_give_is_named) {
+TEST(files_that_cannot_be_read_give_specific_errors) {
     struct folder f = fresh_folder();
     CHECK(make_file(in(&f, "empty"), 0, ONE, 0600));
     CHECK(mkfifo(in(&f, "fifo"), 0600) == 0);
@@ -179,7 +179,7 @@ TEST(what_has_no_bytes_to_give_is_named) {
     both_refuse(in(&f, "empty/x"), KITH_E_NO_FILE, ENOTDIR);
     both_refuse("", KITH_E_NO_FILE, ENOENT);
     both_refuse(f.path, KITH_E_IO, EISDIR);
-    both_refuse(in(&f, "fifo"), KITH_E_IO, EINVAL); /* and at once: nobody writes to it */
+    both_refuse(in(&f, "fifo"), KITH_E_IO, EINVAL); /* returns immediately although nobody writes to it */
     both_refuse("/dev/null", KITH_E_IO, EINVAL);
     remove_folder(&f);
 }
@@ -193,7 +193,7 @@ static int open_as_nobody(const struct folder *f) {
         return 1;
     if (kithi_map_file(in(f, "private"), &bytes, &byte_count) != KITH_E_PERMISSION || errno != EACCES)
         return 2;
-    if (kithi_read_file(in(f, "private"), take, &room, &byte_count) != KITH_E_PERMISSION || errno != EACCES)
+    if (kithi_read_file(in(f, "private"), get_buffer, &buffer, &byte_count) != KITH_E_PERMISSION || errno != EACCES)
         return 3;
     return 0;
 }
@@ -203,11 +203,11 @@ TEST(a_file_that_may_not_be_read_is_refused) {
     CHECK(chmod(f.path, 0755) == 0);
     CHECK(make_file(in(&f, "public"), BYTES, ONE, 0444));
     CHECK(make_file(in(&f, "private"), BYTES, ONE, 0000));
-    unsigned answer = in_child(open_as_nobody, &f);
+    unsigned result = in_child(open_as_nobody, &f);
     remove_folder(&f);
-    if (answer == CHILD_SKIPPED)
+    if (result == CHILD_SKIPPED)
         SKIP("cannot become another user here");
-    CHECK_EQ_U64(answer, 0);
+    CHECK_EQ_U64(result, 0);
 }
 
 static int map_in_little_space(const struct folder *f) {
@@ -219,32 +219,32 @@ static int map_in_little_space(const struct folder *f) {
     return kithi_map_file(in(f, "x"), &bytes, &byte_count) == KITH_E_MEMORY ? 0 : 1;
 }
 
-TEST(a_file_without_room_among_the_addresses_is_no_memory) {
+TEST(a_file_larger_than_the_free_address_space_returns_no_memory) {
     if (UNDER_SANITIZER)
         SKIP("a sanitizer needs its addresses");
     struct folder f = fresh_folder();
     CHECK(make_file(in(&f, "x"), 1, ONE, 0600));
-    unsigned answer = in_child(map_in_little_space, &f);
+    unsigned result = in_child(map_in_little_space, &f);
     remove_folder(&f);
-    if (answer == CHILD_SKIPPED)
-        SKIP("no sparse file or no limit to be had here");
-    CHECK_EQ_U64(answer, 0);
+    if (result == CHILD_SKIPPED)
+        SKIP("cannot make a sparse file or set a limit here");
+    CHECK_EQ_U64(result, 0);
 }
 
-TEST(no_room_from_the_caller_is_no_memory) {
+TEST(no_buffer_from_the_caller_returns_no_memory) {
     struct folder f = fresh_folder();
     size_t byte_count = 42;
     int descriptor = lowest_free_descriptor();
     CHECK(make_file(in(&f, "x"), BYTES, ONE, 0600));
-    clear_room();
-    room.refuses = true;
-    CHECK_STATUS(kithi_read_file(in(&f, "x"), take, &room, &byte_count), KITH_E_MEMORY);
+    clear_buffer();
+    buffer.fails = true;
+    CHECK_STATUS(kithi_read_file(in(&f, "x"), get_buffer, &buffer, &byte_count), KITH_E_MEMORY);
     CHECK_EQ_U64(byte_count, 42);
     CHECK(lowest_free_descriptor() == descriptor);
     remove_folder(&f);
 }
 
-TEST(a_file_that_shrinks_while_it_is_read_is_truncated) {
+TEST(a_file_that_shrinks_while_it_is_read_returns_truncated) {
     static const off_t lengths[] = {0, 1, 4096, BYTES - 1};
     struct folder f = fresh_folder();
     int descriptor = lowest_free_descriptor();
@@ -252,28 +252,28 @@ TEST(a_file_that_shrinks_while_it_is_read_is_truncated) {
         size_t byte_count = 42;
         const char *x = in(&f, "x");
         CHECK(make_file(x, BYTES, ONE, 0600));
-        clear_room();
-        room.resize = x;
-        room.to_bytes = lengths[i];
-        CHECK_STATUS(kithi_read_file(x, take, &room, &byte_count), KITH_E_TRUNCATED);
+        clear_buffer();
+        buffer.resize = x;
+        buffer.to_bytes = lengths[i];
+        CHECK_STATUS(kithi_read_file(x, get_buffer, &buffer, &byte_count), KITH_E_TRUNCATED);
         CHECK_EQ_U64(byte_count, 42);
         CHECK(lowest_free_descriptor() == descriptor);
     }
     remove_folder(&f);
 }
 
-TEST(a_file_that_grows_while_it_is_read_is_read_as_it_was) {
+TEST(a_file_that_grows_while_it_is_read_is_read_at_its_old_size) {
     struct folder f = fresh_folder();
     size_t byte_count = 0;
     const char *x = in(&f, "x");
     CHECK(make_file(x, BYTES, ONE, 0600));
-    clear_room();
-    room.resize = x;
-    room.to_bytes = 3 * BYTES;
-    CHECK_STATUS(kithi_read_file(x, take, &room, &byte_count), KITH_OK);
+    clear_buffer();
+    buffer.resize = x;
+    buffer.to_bytes = 3 * BYTES;
+    CHECK_STATUS(kithi_read_file(x, get_buffer, &buffer, &byte_count), KITH_OK);
     CHECK_EQ_U64(byte_count, BYTES);
-    CHECK(is_content(room.bytes, BYTES, ONE));
-    CHECK(room.bytes[BYTES] == 0);
+    CHECK(is_content(buffer.bytes, BYTES, ONE));
+    CHECK(buffer.bytes[BYTES] == 0);
     remove_folder(&f);
 }
 
@@ -283,16 +283,16 @@ TEST(signals_and_short_reads_lose_no_byte) {
     CHECK(make_file(in(&f, "x"), BYTES, ONE, 0600));
     for (size_t i = 0; i < LENGTH(most); i++) {
         size_t byte_count = 0;
-        clear_room();
+        clear_buffer();
         memset(&fault, 0, sizeof fault);
         fault.at = 1 + (unsigned)i / 2;
         fault.error = EINTR;
         fault.most = most[i];
         fault.armed = true;
-        kith_status status = kithi_read_file(in(&f, "x"), take, &room, &byte_count);
+        kith_status status = kithi_read_file(in(&f, "x"), get_buffer, &buffer, &byte_count);
         fault.armed = false;
         CHECK_STATUS(status, KITH_OK);
-        CHECK(byte_count == BYTES && is_content(room.bytes, BYTES, ONE));
+        CHECK(byte_count == BYTES && is_content(buffer.bytes, BYTES, ONE));
         CHECK(fault.made > BYTES / most[i]);
     }
     remove_folder(&f);
@@ -304,13 +304,13 @@ TEST(a_disk_error_is_reported_and_the_file_is_closed) {
     CHECK(make_file(in(&f, "x"), BYTES, ONE, 0600));
     for (unsigned n = 1; n <= 3; n++) {
         size_t byte_count = 42;
-        clear_room();
+        clear_buffer();
         memset(&fault, 0, sizeof fault);
         fault.at = n;
         fault.error = EIO;
         fault.most = 4000;
         fault.armed = true;
-        kith_status status = kithi_read_file(in(&f, "x"), take, &room, &byte_count);
+        kith_status status = kithi_read_file(in(&f, "x"), get_buffer, &buffer, &byte_count);
         int error = errno;
         fault.armed = false;
         CHECK_STATUS(status, KITH_E_IO);

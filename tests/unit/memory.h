@@ -1,5 +1,5 @@
-/* memory.h: an allocator that counts, and that fails when told to. Wants _GNU_SOURCE for posix_memalign, which, unlike
- * aligned_alloc, takes any size: a sanitizer then sees the first byte past the end. */
+/* memory.h: an allocator that counts, and fails on request. Needs _GNU_SOURCE for posix_memalign, which, unlike
+ * aligned_alloc, accepts any size: a sanitizer then detects an access to the first byte past the end. */
 #ifndef KITH_TESTS_UNIT_MEMORY_H
 #define KITH_TESTS_UNIT_MEMORY_H
 
@@ -9,9 +9,9 @@
 #include <kith/base.h>
 
 struct memory {
-    uint64_t calls;      /* of allocate */
-    uint64_t fail_at;    /* the call, from 1, that gets nothing; 0: none */
-    uint64_t most_bytes; /* live bytes that are not passed; 0: no limit */
+    uint64_t calls;      /* calls of allocate */
+    uint64_t fail_at;    /* the number of the call that fails, from 1; 0: none */
+    uint64_t most_bytes; /* the most bytes that may be allocated; 0: no limit */
     uint64_t live_bytes;
     uint64_t live_blocks;
     uint64_t peak_bytes;

@@ -1,5 +1,5 @@
-/* A NULL handle is a programming error: an assert ends the program in a debug build, and no status promises to
- * report it. */
+/* Tests that a NULL handle, which is a programming error, ends the program by an assert in a debug build, and that no
+ * status promises to report it. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -18,7 +18,7 @@ static kith_adder *no_adder;
 static kith_table *no_table;
 static kith_exact *no_set;
 
-/* What calls return is of no interest: they must not return. */
+/* The results do not matter: the calls must not return. */
 static void drop(kith_status status) {
     (void)status;
 }
@@ -33,7 +33,7 @@ static void look(void *context, uint64_t cell, uint64_t holds, uint64_t wanted) 
 static uint64_t word;
 static size_t size;
 static const void *bytes;
-static bool answer;
+static bool result;
 static kith_filter *filter;
 static kith_table *table;
 
@@ -61,7 +61,7 @@ static kith_table *table;
     X(drop(kith_adder_add_many(no_adder, &word, 1, NULL, NULL)))                                                       \
     X(drop(kith_filter_merge(no_filter, no_filter)))                                                                   \
     X(drop(kith_filter_intersect(no_filter, no_filter)))                                                               \
-    X(drop(kith_filter_subset(no_filter, no_filter, &answer)))                                                         \
+    X(drop(kith_filter_subset(no_filter, no_filter, &result)))                                                         \
     X((void)kith_filter_count(no_filter))                                                                              \
     X((void)kith_filter_capacity(no_filter))                                                                           \
     X((void)kith_filter_kind_name(no_filter))                                                                          \
@@ -116,7 +116,7 @@ static void make_call(size_t wanted) {
 #undef MAKE
 }
 
-/* How a child that makes the call ends: a signal, or 0. */
+/* Returns the signal that ends a child which makes the call, or 0. */
 static int signal_of(size_t wanted) {
     (void)fflush(NULL);
     pid_t child = fork();

@@ -1,4 +1,4 @@
-/* plan/options.c: "name=value name=value" against a kind's list. */
+/* Tests of plan/options.c: parsing "name=value name=value" by a kind's list of options. */
 #include "check.h"
 #include "plan/options.h"
 
@@ -28,7 +28,7 @@ static kith_status read(const char *text, uint64_t *values) {
     return kithi_options_read(text, OPTIONS, COUNT, resolve, values);
 }
 
-TEST(options_not_given_have_their_fallbacks) {
+TEST(missing_options_have_their_defaults) {
     static const char *const NOTHING[] = {NULL, "", " ", " ,\t\n, "};
     for (size_t i = 0; i < LENGTH(NOTHING); i++) {
         uint64_t values[COUNT] = {99, 99, 99, 99};
@@ -40,7 +40,7 @@ TEST(options_not_given_have_their_fallbacks) {
     CHECK_STATUS(kithi_options_read("a=1", NULL, 0, resolve, NULL), KITH_E_OPTION);
 }
 
-TEST(options_are_read_in_any_order_and_set_apart_by_blanks_or_commas) {
+TEST(options_are_read_in_any_order_separated_by_blanks_or_commas) {
     static const char *const TEXTS[] = {"w=32 way=left inner=three large=18446744073709551615",
                                         "large=18446744073709551615,inner=three,way=left,w=32",
                                         "\tw=032\n\n, way=left,,inner=three  large=0018446744073709551615,"};
@@ -54,7 +54,7 @@ TEST(options_are_read_in_any_order_and_set_apart_by_blanks_or_commas) {
     CHECK(values[WAY] == 2 && values[WIDTH] == 4 && values[INNER] == 10);
 }
 
-TEST(what_no_option_matches_is_refused) {
+TEST(invalid_options_are_refused) {
     static const char *const TEXTS[] = {
         "w",
         "w=",
@@ -99,11 +99,11 @@ TEST(what_no_option_matches_is_refused) {
         uint64_t values[COUNT];
         kith_status status = read(TEXTS[i], values);
         if (status != KITH_E_OPTION)
-            CHECK_FAIL("\"%s\" answers %s", TEXTS[i], kith_status_name(status));
+            CHECK_FAIL("\"%s\" gives %s", TEXTS[i], kith_status_name(status));
     }
 }
 
-TEST(every_option_of_every_kind_has_a_fallback_that_its_own_grammar_takes) {
+TEST(the_default_of_every_option_of_every_kind_is_valid) {
     for (size_t i = 0; i < kith_filter_kind_count(); i++) {
         const kith_kind_info *info = kith_filter_kind_at(i);
         CHECK(info->option_count <= KITHI_OPTIONS_MAX && info->summary != NULL && *info->summary != '\0');

@@ -1,8 +1,8 @@
-/* kith_filter_plan: any two of capacity, rate and bytes, from the sensible to the absurd. Every answer is a plan that
- * holds together or an error of the right name, and nothing is allocated on the way.
+/* Tests of kith_filter_plan with any two of capacity, rate and bytes, from sensible to absurd values. Every result is a
+ * consistent plan or the right error, and nothing is allocated.
  *
- * Variants of a kind are its options, one at a time, at the ends and in the middle of their ranges, read from the
- * register as a tool would read them; and some pairs. */
+ * The variants of a kind have single options at the ends and in the middle of their ranges, read from the registered
+ * kinds as a tool would read them, and some pairs of options. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -30,7 +30,7 @@ typedef struct variant {
 static variant variants[VARIANTS_MAX];
 static size_t variant_count;
 
-static void take(const char *kind, const char *text) {
+static void add_variant(const char *kind, const char *text) {
     CHECK(variant_count < VARIANTS_MAX && strlen(text) < sizeof variants[0].options);
     variant *v = &variants[variant_count++];
     v->kind = kind;
@@ -41,7 +41,7 @@ static void take(const char *kind, const char *text) {
 static void take_value(const char *kind, const kith_option *option, const char *value, size_t length) {
     char text[64];
     (void)snprintf(text, sizeof text, "%s=%.*s", option->name, (int)length, value);
-    take(kind, text);
+    add_variant(kind, text);
 }
 
 static void take_number(const char *kind, const kith_option *option, uint64_t value) {
@@ -78,19 +78,19 @@ static void collect_variants(void) {
         return;
     for (size_t i = 0; i < kith_filter_kind_count(); i++) {
         const kith_kind_info *info = kith_filter_kind_at(i);
-        take(info->name, "");
+        add_variant(info->name, "");
         for (size_t j = 0; j < info->option_count; j++)
             take_option(info->name, &info->options[j]);
     }
-    take("cuckoo", "b=1 f=32");
-    take("cuckoo", "b=8,f=4");
-    take("cuckoo", "alternate=simple b=1 f=4");
-    take("cuckoo", "alternate=simple b=2");
-    take("layers", "inner=overlap growth=16");
-    take("layers", "inner=cuckoo growth=1");
+    add_variant("cuckoo", "b=1 f=32");
+    add_variant("cuckoo", "b=8,f=4");
+    add_variant("cuckoo", "alternate=simple b=1 f=4");
+    add_variant("cuckoo", "alternate=simple b=2");
+    add_variant("layers", "inner=overlap growth=16");
+    add_variant("layers", "inner=cuckoo growth=1");
 }
 
-/* Does the plan hold together? NULL, or what does not. */
+/* Returns NULL if the plan is consistent, otherwise what is not. */
 static const char *broken(const kith_plan *p) {
     if (p->struct_bytes != sizeof *p || p->kind == NULL)
         return "struct_bytes or kind";
@@ -135,7 +135,7 @@ static bool is_bad_rate(double rate) {
     return rate != 0 && !(rate > 0 && rate < 1);
 }
 
-/* f = 1 … 3 of cuckoo, f = 1 of overlap, layers in layers: in the range that is shown, and refused all the same. */
+/* f = 1 … 3 of cuckoo, f = 1 of overlap, layers in layers: within the documented range, but refused. */
 static bool option_is_refused(const variant *v) {
     if (strcmp(v->kind, "cuckoo") == 0)
         return strcmp(v->options, "f=1") == 0;
@@ -157,13 +157,13 @@ static bool status_fits(const variant *v, uint64_t n, double rate, kith_status s
         return status == KITH_E_OPTION;
     if (v->is_default && n <= UINT64_C(1) << 38 && rate >= 1e-4)
         return status == KITH_OK;
-    /* Options that can't be met together: regions of at most 2^f buckets, too small for b = 1. */
+    /* Options that cannot be combined: regions of at most 2^f buckets are too small for b = 1. */
     if (status == KITH_E_OPTION)
         return strstr(v->options, "simple") != NULL && strstr(v->options, "f=") != NULL;
     return status == KITH_OK || status == KITH_E_TOO_LARGE || status == KITH_E_DIGEST_BITS;
 }
 
-TEST(capacity_and_rate_give_a_plan_or_an_error_of_the_right_name) {
+TEST(capacity_and_rate_give_a_plan_or_the_right_error) {
     static const double RATES[] = {0, DBL_TRUE_MIN, 1e-300, 1e-12,    1e-4,     .01, .25, .5, .999, 1,
                                    2, -1,           NAN,    INFINITY, -INFINITY};
     uint64_t n[NUMBERS_MAX];
@@ -196,12 +196,12 @@ TEST(capacity_and_rate_give_a_plan_or_an_error_of_the_right_name) {
     CHECK(planned > 1000 && refused > 1000);
 }
 
-/* The test tier takes part of the grids: planning from bytes costs milliseconds. */
+/* The normal tier tests a part of the grids: planning from bytes costs milliseconds. */
 static size_t stride(void) {
     return check_soak() ? 1 : UNDER_SANITIZER ? 5 : 3;
 }
 
-TEST(bytes_with_capacity_or_rate_give_a_plan_or_an_error_of_the_right_name) {
+TEST(bytes_with_capacity_or_rate_give_a_plan_or_the_right_error) {
     static const uint64_t BYTES[] = {1,
                                      191,
                                      192,
@@ -237,14 +237,14 @@ TEST(bytes_with_capacity_or_rate_give_a_plan_or_an_error_of_the_right_name) {
                 if (status == KITH_OK) {
                     why = broken(&plan);
                     if (why == NULL && plan.file_bytes > BYTES[b])
-                        why = "it takes more bytes than given";
+                        why = "it needs more bytes than given";
                     if (why == NULL && spec.capacity != 0 && plan.capacity != spec.capacity)
                         why = "it is for another capacity";
                     if (why == NULL && spec.rate != 0 && plan.rate != spec.rate)
                         why = "it is for another rate";
                 } else if (BYTES[b] < 192 && status != KITH_E_TOO_SMALL && status != KITH_E_OPTION &&
                            status != KITH_E_DIGEST_BITS && status != KITH_E_TOO_LARGE) {
-                    why = "the wrong error for so few bytes";
+                    why = "the wrong error for too few bytes";
                 } else if (status != KITH_E_TOO_SMALL && status != KITH_E_TOO_LARGE && status != KITH_E_DIGEST_BITS &&
                            status != KITH_E_RATE && status != KITH_E_OPTION) {
                     why = "the wrong error";
@@ -258,7 +258,7 @@ TEST(bytes_with_capacity_or_rate_give_a_plan_or_an_error_of_the_right_name) {
     CHECK(planned > 50 && refused > 50);
 }
 
-/* The same spec is refused by plan, create and build, and neither takes a byte of memory. */
+/* plan, create and build all refuse the spec, and none of them allocates memory. */
 static void all_refuse(kith_filter_spec spec, kith_status want) {
     struct memory memory = {0};
     kith_allocator allocator = memory_allocator(&memory);
@@ -280,7 +280,7 @@ static kith_filter_spec good_spec(void) {
     return spec;
 }
 
-TEST(what_is_malformed_is_refused_by_name_and_nothing_is_allocated) {
+TEST(malformed_specs_give_the_right_error_and_allocate_nothing) {
     kith_filter_spec spec = good_spec();
     static const char *const KINDS[] = {"", "blom", "Bloom", "bloom ", "bloombloom", "layer"};
     for (size_t i = 0; i < LENGTH(KINDS); i++) {
@@ -330,7 +330,7 @@ TEST(what_is_malformed_is_refused_by_name_and_nothing_is_allocated) {
     }
     spec = good_spec();
     spec.kind = NULL;
-    spec.options = "k=4"; /* options belong to a kind */
+    spec.options = "k=4"; /* options without a kind */
     all_refuse(spec, KITH_E_OPTION);
 
     spec = good_spec();
@@ -372,11 +372,11 @@ TEST(what_is_malformed_is_refused_by_name_and_nothing_is_allocated) {
     spec.needs = KITH_CAN_REMOVE;
     all_refuse(spec, KITH_E_KIND);
     spec.kind = NULL;
-    spec.needs = KITH_CAN_REMOVE | KITH_CAN_SHARE; /* no kind can do both */
+    spec.needs = KITH_CAN_REMOVE | KITH_CAN_SHARE; /* no kind has both */
     all_refuse(spec, KITH_E_KIND);
 }
 
-TEST(a_hash_that_is_malformed_is_refused_and_nothing_is_allocated) {
+TEST(malformed_hashes_are_refused_and_nothing_is_allocated) {
     struct memory memory = {0};
     kith_allocator allocator = memory_allocator(&memory);
     kith_filter_spec spec = good_spec();
@@ -393,7 +393,7 @@ TEST(a_hash_that_is_malformed_is_refused_and_nothing_is_allocated) {
     CHECK(filter == NULL && memory.calls == 0);
 }
 
-TEST(a_plan_past_the_byte_cap_is_too_large_and_one_at_the_cap_is_not) {
+TEST(a_plan_above_the_byte_limit_is_too_large_and_one_at_the_limit_is_not) {
     for (size_t i = 0; i < kith_filter_kind_count(); i++) {
         kith_filter_spec spec = good_spec();
         kith_plan plan;
@@ -409,7 +409,7 @@ TEST(a_plan_past_the_byte_cap_is_too_large_and_one_at_the_cap_is_not) {
     }
 }
 
-TEST(what_64_bit_digests_cannot_carry_is_refused) {
+TEST(plans_that_need_more_than_64_digest_bits_are_refused) {
     kith_filter_spec spec = good_spec();
     for (size_t i = 0; i < kith_filter_kind_count(); i++) {
         spec.kind = kith_filter_kind_at(i)->name;
@@ -440,7 +440,7 @@ TEST(what_64_bit_digests_cannot_carry_is_refused) {
 static const uint64_t TRIP_KEYS[] = {1, 2, 3, 7, 10, 33, 100, 777, 1000, 12345, 100000, 1000000, 100000000};
 static const double TRIP_RATES[] = {.3, .1, .03, .01, .001, 1e-4, 1e-6, 1e-9};
 
-TEST(capacity_and_rate_to_bytes_and_back_again) {
+TEST(capacity_and_rate_give_bytes_that_give_them_back) {
     for (size_t k = 0; k < kith_filter_kind_count(); k++) {
         const char *kind = kith_filter_kind_at(k)->name;
         for (size_t i = 0; i < LENGTH(TRIP_KEYS); i++) {
@@ -450,19 +450,19 @@ TEST(capacity_and_rate_to_bytes_and_back_again) {
                 kith_plan there = plan_for(kind, n, rate, 0);
                 kith_plan rates = plan_for(kind, n, 0, there.file_bytes);
                 kith_plan keys = plan_for(kind, 0, rate, there.file_bytes);
-                /* The bisection ends within 2^-30 in log2 of the rate: a part in 10^9. */
+                /* The bisection ends within 2^-30 in log2 of the rate: one part in 10^9. */
                 if (!(rates.rate <= rate * (1 + 1e-9)) || rates.file_bytes > there.file_bytes)
                     CHECK_FAIL("%s, n %" PRIu64 ", rate %g: %" PRIu64 " bytes, and these give rate %g in %" PRIu64,
                                kind, n, rate, there.file_bytes, rates.rate, rates.file_bytes);
                 if (keys.capacity < n || keys.file_bytes > there.file_bytes)
-                    CHECK_FAIL("%s, n %" PRIu64 ", rate %g: %" PRIu64 " bytes, and these take %" PRIu64 " in %" PRIu64,
+                    CHECK_FAIL("%s, n %" PRIu64 ", rate %g: %" PRIu64 " bytes, and these give %" PRIu64 " in %" PRIu64,
                                kind, n, rate, there.file_bytes, keys.capacity, keys.file_bytes);
             }
         }
     }
 }
 
-TEST(more_keys_or_a_lower_rate_never_take_fewer_bytes) {
+TEST(more_keys_or_a_lower_rate_never_need_fewer_bytes) {
     for (size_t k = 0; k < kith_filter_kind_count(); k++) {
         const char *kind = kith_filter_kind_at(k)->name;
         for (size_t j = 0; j < LENGTH(TRIP_RATES); j += stride()) {
@@ -488,8 +488,9 @@ TEST(more_keys_or_a_lower_rate_never_take_fewer_bytes) {
     }
 }
 
-/* Whatever the two quantities were: what is made has the bytes of the plan, opens again, and takes its keys. */
-TEST(what_is_planned_in_any_direction_can_be_made_filled_and_opened) {
+/* Whichever two quantities are given, the filter has the bytes of the plan, can be opened again, and accepts its
+ * keys. */
+TEST(every_planned_filter_can_be_created_filled_and_opened) {
     static const struct {
         uint64_t capacity;
         double rate;
@@ -534,7 +535,7 @@ TEST(what_is_planned_in_any_direction_can_be_made_filled_and_opened) {
     }
 }
 
-TEST(without_a_kind_the_smallest_that_can_do_it_is_taken) {
+TEST(without_a_kind_the_smallest_suitable_one_is_chosen) {
     static const uint32_t NEEDS[] = {0,
                                      KITH_CAN_REMOVE,
                                      KITH_CAN_COPIES | KITH_CAN_ANY_ORDER,
@@ -580,9 +581,9 @@ static double seconds(void) {
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* The header says microseconds, and some milliseconds where bytes are given; sanitizers and slow machines get a
- * hundredfold, so that what fails here has the wrong order and not a slow minute. */
-TEST(a_plan_takes_microseconds_and_milliseconds_where_bytes_are_given) {
+/* The header promises microseconds, and some milliseconds if bytes are given. The test allows a hundred times that for
+ * sanitizers and slow machines, so it fails only for the wrong order of magnitude. */
+TEST(planning_takes_microseconds_or_milliseconds_if_bytes_are_given) {
     collect_variants();
     for (size_t v = 0; v < variant_count; v += check_soak() ? 1 : 2) {
         for (size_t i = 0; i < 3; i++) {

@@ -1,4 +1,4 @@
-/* plans.h: what the tests of kith_filter_plan share. */
+/* plans.h: helpers for the tests of kith_filter_plan. */
 #ifndef KITH_TESTS_UNIT_PLANS_H
 #define KITH_TESTS_UNIT_PLANS_H
 

@@ -1,5 +1,5 @@
-/* Quantiles of the rate of single filters (plan/sizing.h) against exact distributions, at few keys, where the rate
- * takes few values and no smooth approximation can be expected to hold by itself. */
+/* Compares the quantiles of the rate of single filters (plan/sizing.h) with exact distributions for few keys, where the
+ * rate has few possible values and a smooth approximation need not hold. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -115,7 +115,7 @@ TEST(the_slice_is_the_smallest_that_keeps_the_rate) {
             }
 }
 
-/* What the promise takes beyond a filter whose expected rate is the promise. */
+/* What the promise for single filters costs compared with a filter whose expected rate is the promised one. */
 TEST(the_promise_for_single_filters_costs_little_at_many_keys) {
     static const struct {
         uint64_t n;
@@ -129,13 +129,13 @@ TEST(the_promise_for_single_filters_costs_little_at_many_keys) {
         uint64_t slice, low = 1, high = n;
         CHECK(kithi_bloom_choose(n, rate, 10, KITHI_COUNTS_CHANGES, &k, &slice));
         double more = (double)(k * slice) / (double)n - mean;
-        while (high - low > 1) { /* blocks by the expected rate */
+        while (high - low > 1) { /* the number of blocks by the expected rate */
             uint64_t middle = low + (high - low) / 2;
             *(kithi_blocked_rate(8, 64, middle, n) <= rate ? &high : &low) = middle;
         }
         uint64_t blocks = kithi_blocked_blocks(8, 64, n, rate, KITHI_COUNTS_CHANGES);
         double blocked_more = (double)(blocks - high) * 512 / (double)n;
-        printf("n = %" PRIu64 ", 0.1%%: bloom takes %.4f bits per key more, blocked %.4f\n", n, more, blocked_more);
+        printf("n = %" PRIu64 ", 0.1%%: bloom needs %.4f bits per key more, blocked %.4f\n", n, more, blocked_more);
         CHECK(more >= 0 && more <= PRICES[i].bloom && blocked_more >= 0 && blocked_more <= PRICES[i].blocked);
     }
 }

@@ -1,11 +1,11 @@
-/* build/repeats.c: the first occurrence of each digest stays, in order. */
+/* Tests of build/repeats.c: the first occurrence of each digest is kept, in order. */
 #include "check.h"
 #include "core/mix.h"
 #include "build/repeats.h"
 
 enum { N_MAX = 3000 };
 
-/* Against comparing each with all before it. */
+/* Compares the result with that of comparing each digest with all before it. */
 static void try_repeats(const uint64_t *digests, size_t n) {
     static uint64_t expected[N_MAX];
     size_t count = 0;
@@ -25,11 +25,11 @@ static void try_repeats(const uint64_t *digests, size_t n) {
     CHECK(memcmp(copy != NULL ? copy : digests, expected, count * sizeof *expected) == 0);
     kithi_release(&allocator, copy, n * sizeof *copy);
 
-    /* The same, told of most first occurrences: those that are answered no by a filter would be such a choice. */
+    /* The same, with a bitmap of most first occurrences, for example those that a filter reports as new. */
     static uint64_t firsts[(N_MAX + 63) / 64];
     memset(firsts, 0, sizeof firsts);
     for (size_t i = 0, met = 0; i < n; i++) {
-        bool first = met < count && digests[i] == expected[met]; /* expected has them in order of their first time */
+        bool first = met < count && digests[i] == expected[met]; /* `expected` is in order of first occurrence */
         met += first;
         if (first && i % 7 != 0)
             firsts[i / 64] |= UINT64_C(1) << (i % 64);
@@ -41,7 +41,7 @@ static void try_repeats(const uint64_t *digests, size_t n) {
     kithi_release(&allocator, copy, n * sizeof *copy);
 }
 
-TEST(repeats_of_all_shares_near_and_far_are_dropped) {
+TEST(repeats_of_any_frequency_and_distance_are_dropped) {
     static uint64_t digests[N_MAX];
     for (size_t n = 1; n <= N_MAX; n += 1 + n / 3) {
         for (uint64_t different = 1; different <= 4 * N_MAX; different += different) {

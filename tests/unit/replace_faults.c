@@ -1,12 +1,13 @@
-/* kithi_replace_file when the system fails it: each call in turn, once and for good, and the death of the process at
- * each. n grows until a save comes through untouched, so that no step is left out, also none that is added later. */
+/* Tests kithi_replace_file when the system fails: each system call in turn fails once or permanently, or the process
+ * dies there. The number of the call grows until a save meets no failure, so that every step is tested, also steps that
+ * are added later. */
 #include "unit/replace_faults.h"
 
 #include <sys/mman.h>
 
 struct scene {
-    const char *path;   /* given to the save */
-    const char *target; /* what it means */
+    const char *path;   /* passed to the save */
+    const char *target; /* the file it refers to */
     bool exists, secret;
 };
 
@@ -34,8 +35,8 @@ static bool scene_is_played(const struct folder *f, const struct scene *s) {
     return is_link(in(f, "link")) && file_is(in(f, s->target), NEW_BYTES, NEW);
 }
 
-/* Whether the save has to fail when this call did with an error of the disk. Closing what was not written loses
- * nothing; nor does a file that stays under a temporary name, or one that is not locked. */
+/* Returns whether the save must fail if this call failed with a disk error. Closing a file that was not written loses
+ * nothing. A leftover that cannot be removed or a file that cannot be locked does not fail the save either. */
 static bool must_fail(void) {
     switch (fault.hit) {
     case UNLINKAT:
@@ -51,7 +52,7 @@ static bool must_fail(void) {
     }
 }
 
-TEST(each_call_that_fails_once_leaves_all_as_it_was) {
+TEST(a_call_that_fails_once_leaves_everything_unchanged) {
     static const struct {
         int error;
         kith_status status;
@@ -81,13 +82,13 @@ TEST(each_call_that_fails_once_leaves_all_as_it_was) {
             CHECK(n > 8 && n < 1000);
         }
     }
-    /* Every call was there to fail, except those that this user or these files do not need. */
+    /* Every kind of call has failed once, except those that this user or these files do not need. */
     for (int call = ANY_CALL; call < CALLS; call++)
         CHECK(hits[call] > 0 || call == FSETXATTR || (call == FCHOWN && geteuid() != 0));
     remove_folder(&f);
 }
 
-TEST(a_call_that_fails_for_good_leaves_all_as_it_was) {
+TEST(a_call_that_always_fails_leaves_everything_unchanged) {
     static const enum call calls[] = {OPENAT, GETRANDOM, FCHMOD, FALLOCATE, WRITE, FSYNC, RENAMEAT2};
     struct folder f = fresh_folder();
     for (size_t c = 0; c < LENGTH(calls); c++) {
@@ -107,7 +108,7 @@ TEST(a_call_that_fails_for_good_leaves_all_as_it_was) {
     remove_folder(&f);
 }
 
-TEST(a_failed_fsync_is_not_tried_again) {
+TEST(a_failed_fsync_is_not_retried) {
     static const int errors[] = {EIO, EINTR, ENOSPC};
     struct folder f = fresh_folder();
     for (size_t e = 0; e < LENGTH(errors); e++) {
@@ -141,7 +142,7 @@ TEST(the_bytes_are_synced_before_the_name_and_the_folder_after) {
     remove_folder(&f);
 }
 
-TEST(what_a_file_system_does_not_offer_is_done_without) {
+TEST(missing_file_system_features_do_not_fail_the_save) {
     static const struct {
         enum call call;
         unsigned at;
@@ -194,12 +195,12 @@ TEST(a_disk_that_fills_between_two_writes_leaves_the_old_file) {
     remove_folder(&f);
 }
 
-TEST(more_than_the_kernel_takes_in_one_write_is_written_in_several) {
+TEST(a_save_larger_than_the_kernels_limit_uses_several_writes) {
 #if SIZE_MAX > 0xffffffff
     const size_t byte_count = ((size_t)5 << 30) + 3;
     void *zeros = mmap(NULL, byte_count, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (zeros == MAP_FAILED)
-        SKIP("no room for 5 GiB of addresses");
+        SKIP("less than 5 GiB of address space");
     struct folder f = fresh_folder();
     no_fault();
     fault.write_pretends = true;
@@ -213,11 +214,11 @@ TEST(more_than_the_kernel_takes_in_one_write_is_written_in_several) {
     (void)munmap(zeros, byte_count);
     remove_folder(&f);
 #else
-    SKIP("no object is so large on this machine");
+    SKIP("objects of this size are not possible on this machine");
 #endif
 }
 
-TEST(names_that_are_taken_are_not_used_and_another_is_found) {
+TEST(existing_temporary_names_are_not_used_and_another_is_found) {
     struct folder f = fresh_folder();
     CHECK(make_old(in(&f, "x")));
     unsigned n = 0;
@@ -247,7 +248,7 @@ TEST(without_exchange_a_failed_sync_of_the_folder_leaves_a_whole_file) {
     CHECK_EQ_U64(fault.made[RENAMEAT], 1);
     CHECK(file_is(in(&f, "x"), NEW_BYTES, NEW));
     CHECK_EQ_U64(sweep(&f), 0);
-    CHECK(unlink(in(&f, "x")) == 0); /* a new file can be taken back all the same */
+    CHECK(unlink(in(&f, "x")) == 0); /* a new file can be removed again even so */
     plan_fault(FSYNC, 2, EIO);
     fault.no_exchange = true;
     CHECK_STATUS(save_with_fault(in(&f, "x"), false), KITH_E_IO);
@@ -266,37 +267,37 @@ static int save_and_die(const struct folder *f) {
 
 TEST(a_process_killed_at_any_call_leaves_the_old_file_or_the_new) {
     struct folder f = fresh_folder();
-    unsigned answer;
+    unsigned result;
     unsigned old = 0;
     kill_at = 0;
     do {
         CHECK(make_old(in(&f, "x")));
         kill_at++;
-        answer = in_child(save_and_die, &f);
+        result = in_child(save_and_die, &f);
         bool is_old = file_is(in(&f, "x"), OLD_BYTES, OLD);
         old += is_old;
         CHECK(is_old || file_is(in(&f, "x"), NEW_BYTES, NEW));
-        CHECK(answer == 0 || answer == 256 + SIGKILL);
+        CHECK(result == 0 || result == 256 + SIGKILL);
         CHECK(sweep(&f) <= 1);
-    } while (answer != 0 && kill_at < 1000);
+    } while (result != 0 && kill_at < 1000);
     CHECK(old > 8 && old < kill_at && kill_at < 1000);
     remove_folder(&f);
 }
 
 TEST(the_next_save_removes_what_a_killed_process_left) {
     struct folder f = fresh_folder();
-    unsigned answer, left = 0;
+    unsigned result, left = 0;
     kill_at = 0;
     do {
         CHECK(make_old(in(&f, "x")));
         kill_at++;
-        answer = in_child(save_and_die, &f);
-        CHECK(answer == 0 || answer == 256 + SIGKILL);
+        result = in_child(save_and_die, &f);
+        CHECK(result == 0 || result == 256 + SIGKILL);
         left += temporary_files(&f);
         CHECK_STATUS(save(in(&f, "x"), false), KITH_OK);
         CHECK_EQ_U64(temporary_files(&f), 0);
         CHECK(file_is(in(&f, "x"), NEW_BYTES, NEW));
-    } while (answer != 0 && kill_at < 1000);
+    } while (result != 0 && kill_at < 1000);
     CHECK(left > 8 && kill_at < 1000);
     remove_folder(&f);
 }
@@ -333,19 +334,19 @@ TEST(a_leftover_that_cannot_be_removed_does_not_fail_the_save) {
     remove_folder(&f);
 }
 
-TEST(a_file_that_another_save_takes_for_a_leftover_is_made_again) {
+TEST(a_new_file_that_another_save_removed_as_a_leftover_is_created_again) {
     struct folder f = fresh_folder();
     for (int exists = 0; exists < 2; exists++) {
         (void)unlink(in(&f, "x"));
         CHECK(!exists || make_old(in(&f, "x")));
-        no_fault(); /* it has been removed when it is locked */
+        no_fault(); /* it is removed before it is locked */
         fault.loses_race = true;
         CHECK_STATUS(save_with_fault(in(&f, "x"), false), KITH_OK);
         CHECK(!fault.loses_race);
         CHECK(file_is(in(&f, "x"), NEW_BYTES, NEW));
         CHECK_EQ_U64(sweep(&f), 0);
         unsigned n = 0, written = 0;
-        do { /* it is locked by someone who will remove it */
+        do { /* it is locked by another process, which will remove it */
             CHECK(!exists || make_old(in(&f, "x")));
             plan_fault(FLOCK, ++n, EWOULDBLOCK);
             CHECK_STATUS(save_with_fault(in(&f, "x"), false), KITH_OK);

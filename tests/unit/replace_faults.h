@@ -1,15 +1,16 @@
-/* replace_faults.h: saves whose system calls can be made to fail, for the tests of kithi_replace_file.
+/* replace_faults.h: makes system calls fail, for the tests of kithi_replace_file.
  *
- * This header defines the calls that replace.c makes (openat, write, fsync, …). As the library is linked into the
- * executable, its calls come here before they go to the kernel. While the `fault` record is armed, the n-th of them
- * fails with a chosen errno, or kills the process. Included once in an executable, before any other header. */
+ * This header defines the calls that replace.c makes (openat, write, fsync, …). The library is linked into the
+ * executable, so its calls go to these functions, which forward them to the kernel. While the `fault` record is armed,
+ * the n-th of them fails with a chosen errno, or kills the process. Include it once per executable, before any other
+ * header. */
 #ifndef KITH_TESTS_UNIT_REPLACE_FAULTS_H
 #define KITH_TESTS_UNIT_REPLACE_FAULTS_H
 
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-/* Both the plain and the 64-bit names are defined below, and neither may be turned into the other by the headers. */
+/* Both the plain and the 64-bit names are defined below, so the headers must not redirect one to the other. */
 #undef _FILE_OFFSET_BITS
 #undef _FORTIFY_SOURCE
 
@@ -56,19 +57,19 @@ static struct {
     bool armed;
     bool kills;     /* the process dies before the call */
     bool stays;     /* later calls fail too */
-    enum call only; /* the calls that count */
-    unsigned at;    /* the one of them, from 1, that fails; 0: none */
+    enum call only; /* which calls are counted */
+    unsigned at;    /* the number of the call that fails, from 1; 0: none */
     int error;
     unsigned seen;
     unsigned made[CALLS];
     enum call hit;                /* the call that failed first; ANY_CALL: none did */
-    bool hit_written;             /* and it was about a descriptor open for writing, or created the file */
-    bool hit_leftover;            /* and it opened a temporary file that was there before */
+    bool hit_written;             /* whether it used a descriptor open for writing, or created the file */
+    bool hit_leftover;            /* whether it opened an existing temporary file */
     unsigned written_closed;      /* closed descriptors that were open for writing */
     bool loses_race;              /* the new file is removed before it is locked, once */
     const struct folder *watched; /* at each call, all temporary files here must be locked */
-    unsigned watches, unlocked;   /* temporary files that were looked at, and those that were not locked */
-    size_t write_most;            /* no write does more than this; 0: no limit */
+    unsigned watches, unlocked;   /* temporary files examined, and those that were not locked */
+    size_t write_most;            /* the most bytes of a write; 0: no limit */
     bool write_pretends;          /* writes and reservations are only counted */
     bool no_exchange;             /* the file system cannot exchange names */
     char created[NAME_MAX + 1];   /* the last file opened with O_CREAT */
@@ -76,7 +77,7 @@ static struct {
     size_t write_largest;
 } fault;
 
-/* How many temporary files are in the folder. */
+/* Returns the number of temporary files in the folder. */
 static inline unsigned temporary_files_with(const struct folder *f, void (*visit)(const char *path)) {
     unsigned found = 0;
     DIR *dir = opendir(f->path);
@@ -196,7 +197,7 @@ static int reserve(int fd, int mode, int64_t offset, int64_t byte_count) {
 #if LONG_MAX > 0x7fffffff
     return (int)syscall(SYS_fallocate, fd, mode, offset, byte_count);
 #else
-    (void)fd, (void)mode, (void)offset, (void)byte_count; /* 32-bit kernels differ in how they take 64-bit arguments */
+    (void)fd, (void)mode, (void)offset, (void)byte_count; /* 32-bit kernels differ in how they pass 64-bit arguments */
     errno = EOPNOTSUPP;
     return -1;
 #endif
@@ -230,7 +231,8 @@ int fsync(int fd) {
     return faulty(FSYNC, is_written(fd)) ? -1 : (int)syscall(SYS_fsync, fd);
 }
 
-/* As on Linux, a close that reports an error has closed. The new file is closed twice: what counts is the first time. */
+/* As on Linux, a close that reports an error has closed the descriptor. The new file is closed twice; only the first
+ * counts. */
 int close(int fd) {
     bool written = is_written(fd);
     bool fails = faulty(CLOSE, written && fault.written_closed == 0);
@@ -300,7 +302,7 @@ ssize_t getdents64(int fd, void *entries, size_t entries_bytes) {
     return faulty(GETDENTS, false) ? -1 : syscall(SYS_getdents64, fd, entries, entries_bytes);
 }
 
-/* What the tests do with them. */
+/* Helpers of the tests. */
 
 static uint8_t new_bytes[NEW_BYTES];
 
@@ -320,7 +322,7 @@ static inline void plan_fault(enum call only, unsigned at, int error) {
     fault.error = error;
 }
 
-/* Saves with the planned fault; errno is what the save left. */
+/* Saves with the planned fault. errno is that of the save. */
 static inline kith_status save_with_fault(const char *path, bool secret) {
     fill_content(new_bytes, sizeof new_bytes, NEW);
     fault.armed = true;
@@ -335,7 +337,7 @@ static void remove_file(const char *path) {
     (void)unlink(path);
 }
 
-/* How many files of ours lie beside the targets; they go away. */
+/* Removes the temporary files next to the targets and returns how many there were. */
 static inline unsigned sweep(const struct folder *f) {
     return temporary_files_with(f, remove_file);
 }

@@ -1,5 +1,5 @@
-/* kithi_replace_file and the real system: the file it leaves, and what it refuses. Modes, owners, access lists, links,
- * rights, a full disk. */
+/* Tests kithi_replace_file on the real system: the file that it leaves, and what it refuses. Modes, owners, access
+ * lists, links, rights, a full disk. */
 #include "unit/replace_faults.h"
 
 #include <sched.h>
@@ -19,7 +19,7 @@ TEST(a_new_file_has_the_bytes_and_the_umask_decides_its_mode) {
     remove_folder(&f);
 }
 
-TEST(a_file_of_no_bytes_can_be_written) {
+TEST(an_empty_file_can_be_written) {
     struct folder f = fresh_folder();
     CHECK(make_old(in(&f, "x")));
     CHECK_STATUS(kithi_replace_file(in(&f, "x"), NULL, 0, false), KITH_OK);
@@ -46,7 +46,7 @@ TEST(a_replaced_file_keeps_its_mode_without_set_id_bits) {
         (void)unlink(x);
         CHECK(make_file(x, OLD_BYTES, OLD, modes[i]));
         CHECK_STATUS(save(x, false), KITH_OK);
-        /* A file that its owner may not read could have an access list, so that only his bits are kept. */
+        /* A file that its owner may not read could have an access list, so only the owner's bits are kept. */
         bool unreadable = geteuid() != 0 && !(modes[i] & 0400);
         CHECK_EQ_U64(mode_of(x), unreadable ? modes[i] & 0700 : modes[i]);
         CHECK(chmod(x, 0600) == 0 && file_is(x, NEW_BYTES, NEW));
@@ -73,12 +73,12 @@ TEST(a_replaced_file_keeps_its_owner_and_group) {
     remove_folder(&f);
 }
 
-TEST(an_owner_that_cannot_be_kept_gives_nobody_new_access) {
+TEST(nobody_gains_access_if_the_owner_cannot_be_kept) {
     static const struct {
         mode_t old, kept;
     } cases[] = {{0664, 0644}, {0640, 0600}, {0604, 0600}, {0666, 0666}, {0444, 0444}, {0066, 0000}, {0466, 0444}};
     if (geteuid() != 0)
-        SKIP("only root can set up a file of another's");
+        SKIP("only root can create a file of another user");
     struct folder f = fresh_folder();
     const char *x = in(&f, "x");
     for (size_t i = 0; i < LENGTH(cases); i++) {
@@ -90,7 +90,7 @@ TEST(an_owner_that_cannot_be_kept_gives_nobody_new_access) {
         CHECK(owner_is(x, 0, 0));
         CHECK(file_is(x, NEW_BYTES, NEW));
     }
-    /* The owner alone is lost: the group's bits are as good as before. */
+    /* Only the owner cannot be kept: the group's bits are still right. */
     CHECK(make_old(x) && chmod(x, 0640) == 0);
     plan_fault(FCHOWN, 1, EPERM);
     CHECK_STATUS(save_with_fault(x, false), KITH_OK);
@@ -118,7 +118,7 @@ TEST(a_secret_file_is_for_its_owner_only) {
     remove_folder(&f);
 }
 
-/* A POSIX access list as the kernel takes it, little-endian: version 2, then tag, rights and id of the owner,
+/* A POSIX access list in the format of the kernel, little-endian: version 2, then tag, rights and id of the owner,
  * SOMEBODY (12345 = 0x3039), the group, the mask and the others. */
 #define ACL_TEXT                                                                                                       \
     "\2\0\0\0"                                                                                                         \
@@ -177,7 +177,7 @@ TEST(a_link_stays_and_its_target_is_replaced) {
     remove_folder(&f);
 }
 
-TEST(a_dangling_link_gets_its_target) {
+TEST(the_target_of_a_dangling_link_is_created) {
     struct folder f = fresh_folder();
     CHECK(mkdir(in(&f, "deep"), 0700) == 0);
     CHECK(symlink("deep/target", in(&f, "link")) == 0);
@@ -190,7 +190,7 @@ TEST(a_dangling_link_gets_its_target) {
     remove_folder(&f);
 }
 
-TEST(links_without_end_are_refused) {
+TEST(endless_links_are_refused) {
     struct folder f = fresh_folder();
     CHECK(symlink("b", in(&f, "a")) == 0);
     CHECK(symlink("a", in(&f, "b")) == 0);
@@ -200,9 +200,9 @@ TEST(links_without_end_are_refused) {
     remove_folder(&f);
 }
 
-TEST(a_link_that_a_stranger_planted_in_a_shared_folder_is_not_followed) {
+TEST(a_link_of_another_user_in_a_shared_folder_is_not_followed) {
     if (geteuid() != 0)
-        SKIP("only root can set up a link of another's");
+        SKIP("only root can create a link of another user");
     struct folder f = fresh_folder();
     CHECK(mkdir(in(&f, "shared"), 0700) == 0 && chmod(in(&f, "shared"), 01777) == 0);
     CHECK(make_old(in(&f, "target")));
@@ -226,14 +226,14 @@ TEST(a_hard_link_keeps_the_old_bytes) {
     remove_folder(&f);
 }
 
-TEST(long_names_are_no_trouble) {
+TEST(long_names_are_supported) {
     static const size_t lengths[] = {64, 65, 66, 100, 200, NAME_MAX};
     struct folder f = fresh_folder();
     for (size_t i = 0; i < 2 * LENGTH(lengths); i++) {
         char name[NAME_MAX + 1] = "n";
         size_t length = lengths[i / 2];
         memset(name, 'n', length);
-        for (size_t place = i % 2; place + 2 <= length; place += 2) /* any cut is once within a character */
+        for (size_t place = i % 2; place + 2 <= length; place += 2) /* every truncation is inside a character once */
             memcpy(name + place, "\xc3\xa9", 2);
         for (int twice = 0; twice < 2; twice++) {
             no_fault();
@@ -249,12 +249,12 @@ TEST(long_names_are_no_trouble) {
     remove_folder(&f);
 }
 
-TEST(what_is_no_regular_file_is_refused_and_stays) {
+TEST(only_regular_files_are_replaced) {
     struct folder f = fresh_folder();
     CHECK(mkdir(in(&f, "folder"), 0700) == 0);
     CHECK(mkfifo(in(&f, "fifo"), 0600) == 0);
     CHECK(mknod(in(&f, "socket"), S_IFSOCK | 0600, 0) == 0);
-    /* Never a device of the system's: should the code under test be wrong, and root run it, it would be gone. */
+    /* Never a device of the system: if the code under test were wrong and ran as root, it would be deleted. */
     bool has_device = mknod(in(&f, "device"), S_IFCHR | 0600, makedev(1, 3)) == 0;
     CHECK(symlink("folder", in(&f, "link")) == 0);
     const char *folders[] = {"folder", "folder/", "link", ".", "folder/..", "folder/."};
@@ -274,7 +274,7 @@ TEST(what_is_no_regular_file_is_refused_and_stays) {
     remove_folder(&f);
 }
 
-TEST(a_missing_folder_is_named_and_not_made) {
+TEST(a_missing_folder_is_reported_and_not_created) {
     struct folder f = fresh_folder();
     CHECK_STATUS(save(in(&f, "none/x"), false), KITH_E_NO_FILE);
     CHECK(errno == ENOENT);
@@ -324,10 +324,10 @@ TEST(leftovers_of_this_name_are_removed_and_nothing_else) {
     remove_folder(&f);
 }
 
-TEST(leftovers_are_found_among_many_files_and_beside_long_names) {
+TEST(leftovers_are_found_among_many_files_and_for_long_names) {
     struct folder f = fresh_folder();
     char name[NAME_MAX + 1], leftover[128];
-    for (int i = 0; i < 500; i++) { /* more than one block of a listing */
+    for (int i = 0; i < 500; i++) { /* more than fit in one block of a listing */
         (void)snprintf(name, sizeof name, "a file of some length, number %d", i);
         CHECK(make_file(in(&f, name), 0, OLD, 0600));
     }
@@ -340,7 +340,7 @@ TEST(leftovers_are_found_among_many_files_and_beside_long_names) {
     remove_folder(&f);
 }
 
-TEST(a_leftover_that_is_in_use_stays_until_its_user_is_gone) {
+TEST(a_leftover_in_use_is_kept_until_its_process_ends) {
     struct folder f = fresh_folder();
     CHECK(make_file(in(&f, ".x.kith-abc234"), 5, OLD, 0600));
     int user = open(in(&f, ".x.kith-abc234"), O_WRONLY | O_CLOEXEC);
@@ -353,9 +353,9 @@ TEST(a_leftover_that_is_in_use_stays_until_its_user_is_gone) {
     remove_folder(&f);
 }
 
-TEST(a_leftover_of_another_user_stays_unless_the_file_is_his_too) {
+TEST(a_leftover_of_another_user_is_kept_unless_that_user_owns_the_file) {
     if (geteuid() != 0)
-        SKIP("only root can set up a file of another's");
+        SKIP("only root can create a file of another user");
     struct folder f = fresh_folder();
     const char *leftover = in(&f, ".x.kith-abc234");
     CHECK(make_file(leftover, 5, OLD, 0600) && chown(leftover, SOMEBODY, SOMEBODY) == 0);
@@ -393,17 +393,17 @@ TEST(a_folder_that_may_not_be_written_leaves_the_file_alone) {
         CHECK(make_file(in(&f, name), OLD_BYTES, OLD, 0644));
         CHECK(chmod(in(&f, folders[i]), modes[i]) == 0);
     }
-    unsigned answer = in_child(save_as_nobody, &f);
+    unsigned result = in_child(save_as_nobody, &f);
     for (size_t i = 0; i < LENGTH(folders); i++)
         CHECK(chmod(in(&f, folders[i]), 0700) == 0);
-    CHECK(answer == CHILD_SKIPPED || file_is(in(&f, "open/x"), NEW_BYTES, NEW));
+    CHECK(result == CHILD_SKIPPED || file_is(in(&f, "open/x"), NEW_BYTES, NEW));
     CHECK(file_is(in(&f, "closed/x"), OLD_BYTES, OLD));
     CHECK(file_is(in(&f, "unreadable/x"), OLD_BYTES, OLD));
     CHECK(is_absent(in(&f, "closed/new")));
     remove_folder(&f);
-    if (answer == CHILD_SKIPPED)
+    if (result == CHILD_SKIPPED)
         SKIP("cannot become another user here");
-    CHECK_EQ_U64(answer, 0);
+    CHECK_EQ_U64(result, 0);
 }
 
 static int save_past_the_limit(const struct folder *f) {
@@ -415,7 +415,7 @@ static int save_past_the_limit(const struct folder *f) {
     return kithi_replace_file(in(f, "fits"), new_bytes, NEW_BYTES - 1, false) == KITH_OK ? 0 : 2;
 }
 
-TEST(a_limit_on_file_size_is_an_answer_and_not_a_signal) {
+TEST(exceeding_the_file_size_limit_returns_an_error_without_a_signal) {
     struct folder f = fresh_folder();
     CHECK(make_old(in(&f, "x")));
     CHECK_EQ_U64(in_child(save_past_the_limit, &f), 0);
@@ -425,7 +425,7 @@ TEST(a_limit_on_file_size_is_an_answer_and_not_a_signal) {
     remove_folder(&f);
 }
 
-/* In its own mount namespace: the small disk is gone with the child. */
+/* In a separate mount namespace, so that the small disk disappears with the child. */
 static int save_on_a_full_disk(const struct folder *f) {
     static uint8_t megabyte[1 << 20];
     if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
@@ -434,7 +434,7 @@ static int save_on_a_full_disk(const struct folder *f) {
     if (!make_old(in(f, "x")))
         return 1;
     for (int reserves = 0; reserves < 2; reserves++) {
-        /* Once seen by fallocate, once, where that is not to be had, by write. */
+        /* Detected once by fallocate, and once, where fallocate is not available, by write. */
         plan_fault(FALLOCATE, reserves ? 0 : 1, EOPNOTSUPP);
         fault.armed = true;
         kith_status status = kithi_replace_file(in(f, "x"), megabyte, sizeof megabyte, false);
@@ -452,15 +452,15 @@ static int save_on_a_full_disk(const struct folder *f) {
     return save(in(f, "x"), false) == KITH_OK && file_is(in(f, "x"), NEW_BYTES, NEW) ? 0 : 50;
 }
 
-TEST(a_full_disk_leaves_the_old_file_whole) {
+TEST(a_full_disk_leaves_the_old_file_unchanged) {
     if (geteuid() != 0)
         SKIP("only root may mount a small disk");
     struct folder f = fresh_folder();
-    unsigned answer = in_child(save_on_a_full_disk, &f);
+    unsigned result = in_child(save_on_a_full_disk, &f);
     remove_folder(&f);
-    if (answer == CHILD_SKIPPED)
-        SKIP("no mount namespace to be had here");
-    CHECK_EQ_U64(answer, 0);
+    if (result == CHILD_SKIPPED)
+        SKIP("cannot create a mount namespace here");
+    CHECK_EQ_U64(result, 0);
 }
 
 int main(int argc, char **argv) {

@@ -1,4 +1,4 @@
-/* kith_adder: four threads and one Bloom filter. Run under TSan too. */
+/* Tests of kith_adder: four threads add to one Bloom filter. Also run under TSan. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -41,16 +41,16 @@ static kith_filter *new_filter(size_t which, uint64_t capacity) {
     return filter;
 }
 
-/* What a thread does, and what it saw. No CHECK in a thread: it would jump out of another thread's stack. */
+/* The work and the results of a thread. Threads must not use CHECK: it would jump out of another thread's stack. */
 struct work {
     kith_filter *filter;
     uint64_t id;
     size_t from, step; /* keys from, from + step, … */
-    bool all;          /* every key, beginning at `from` */
+    bool all;          /* every key, starting at `from` */
     uint64_t accepted, fresh, refused, broken;
 };
 
-static void count_answer(struct work *w, kith_status status, bool was_new) {
+static void count_result(struct work *w, kith_status status, bool was_new) {
     w->accepted += status == KITH_OK;
     w->fresh += status == KITH_OK && was_new;
     w->refused += status == KITH_E_FULL;
@@ -64,9 +64,9 @@ static void add_in_chunks(struct work *w, kith_adder *adder, const uint64_t *dig
         size_t done = 0, count = n - at < CHUNK ? n - at : CHUNK;
         kith_status status = kith_adder_add_many(adder, digests + at, count, was_new, &done);
         for (size_t i = 0; i < done; i++)
-            count_answer(w, KITH_OK, kith_bitmap_get(was_new, i));
+            count_result(w, KITH_OK, kith_bitmap_get(was_new, i));
         if (status != KITH_OK) {
-            count_answer(w, status, false);
+            count_result(w, status, false);
             done++;
         }
         at += done;
@@ -87,7 +87,7 @@ static void *add_some(void *context) {
         for (size_t i = w->from; i < KEYS; i += w->step)
             add_in_chunks(w, adder, &keys[i], 1);
     }
-    /* The one-key call: a key of its own for each thread, twice. */
+    /* The call for a single key: each thread adds a different key, twice. */
     for (unsigned twice = 0; twice < 2; twice++) {
         bool was_new = false;
         uint64_t key[2] = {w->id, 0};
@@ -118,7 +118,7 @@ static struct work run(kith_filter *filter, bool all) {
     return sum;
 }
 
-/* The keys that the threads add one by one, and the array, by one thread. */
+/* Adds the keys that the threads add one by one, and the array, on one thread. */
 static kith_filter *reference(size_t which, uint64_t capacity) {
     kith_filter *filter = new_filter(which, capacity);
     for (size_t i = 0; i < THREADS; i++) {
@@ -134,7 +134,7 @@ static void check_same_bits(const kith_filter *a, const kith_filter *b) {
     CHECK(a->head.body_bytes == b->head.body_bytes && memcmp(a->body, b->body, (size_t)a->head.body_bytes) == 0);
 }
 
-TEST(four_threads_with_keys_of_their_own_set_the_bits_that_one_would) {
+TEST(four_threads_with_different_keys_set_the_same_bits_as_one) {
     draw_keys();
     for (size_t which = 0; which < LENGTH(SHARED); which++) {
         uint64_t capacity = 2 * KEYS;
@@ -143,7 +143,7 @@ TEST(four_threads_with_keys_of_their_own_set_the_bits_that_one_would) {
         CHECK_EQ_U64(sum.accepted, KEYS);
         CHECK_EQ_U64(kith_filter_has_many(many, keys, KEYS, NULL), KEYS);
         check_same_bits(many, one);
-        /* A key whose bits are all set already is not counted, and which ones these are depends on the order: a few at
+        /* A key whose bits are all set already is not counted, and which keys these are depends on the order: a few at
          * a rate of 1%. */
         uint64_t count = kith_filter_count(many);
         CHECK(count <= KEYS + THREADS && count >= KEYS - KEYS / 50 && count <= capacity);
@@ -170,7 +170,7 @@ TEST(four_threads_with_the_same_keys_set_the_same_bits_and_never_count_too_few) 
     }
 }
 
-TEST(adders_stop_at_the_capacity_and_still_accept_what_is_in) {
+TEST(adders_stop_at_the_capacity_and_still_accept_present_keys) {
     draw_keys();
     for (size_t which = 0; which < LENGTH(SHARED); which++) {
         static const uint64_t CAPACITIES[] = {1, 2, 100, 10000};
@@ -180,7 +180,7 @@ TEST(adders_stop_at_the_capacity_and_still_accept_what_is_in) {
             struct work sum = run(filter, false);
             CHECK(sum.refused > 0 && sum.accepted + sum.refused == KEYS);
             CHECK(kith_filter_count(filter) <= capacity && sum.fresh <= capacity);
-            /* What adders held when they were closed went back, and one that comes later gets it. */
+            /* Closed adders have returned their reserve, and a later adder gets it. */
             kith_adder *adder;
             uint64_t fresh = 0, full = 0;
             CHECK_OK(kith_adder_open(filter, &adder));
@@ -195,7 +195,7 @@ TEST(adders_stop_at_the_capacity_and_still_accept_what_is_in) {
             kith_adder_close(adder);
             CHECK(full > 0 && fresh <= capacity);
             CHECK(kith_filter_count(filter) <= capacity);
-            /* Full by count, or by the guard on the number of bits. */
+            /* Full by the count, or by the fill limit. */
             CHECK(kith_filter_count(filter) == capacity || filter->head.fill > filter->head.params[KITHI_FILL_LIMIT]);
             CHECK_OK(kith_filter_check(filter, NULL));
             uint64_t digest = 1;
@@ -207,8 +207,8 @@ TEST(adders_stop_at_the_capacity_and_still_accept_what_is_in) {
     }
 }
 
-/* Digests of which every bit is new: a stranger's choice, who knows the hash. */
-TEST(keys_chosen_to_fill_the_filter_are_stopped_by_the_number_of_bits) {
+/* Digests that set only new bits: the choice of an attacker who knows the hash. */
+TEST(the_fill_limit_stops_keys_chosen_to_fill_the_filter) {
     for (size_t which = 0; which < LENGTH(SHARED); which++) {
         enum { CAPACITY = 5000, BLOCK = 256 };
         kith_filter *filter = new_filter(which, CAPACITY);
@@ -217,7 +217,7 @@ TEST(keys_chosen_to_fill_the_filter_are_stopped_by_the_number_of_bits) {
         kithi_prng prng = {9};
         kith_status status = KITH_OK;
         uint64_t chosen = 0;
-        if (hashes == 1 || hashes > 8) { /* one bit a key fills nothing faster; sixteen new bits take long to find */
+        if (hashes == 1 || hashes > 8) { /* one bit per key fills nothing faster; sixteen new bits take long to find */
             kith_filter_free(filter);
             continue;
         }
@@ -238,7 +238,7 @@ TEST(keys_chosen_to_fill_the_filter_are_stopped_by_the_number_of_bits) {
     }
 }
 
-TEST(while_adders_are_open_every_other_change_is_busy) {
+TEST(other_changes_return_busy_while_adders_are_open) {
     struct folder folder = fresh_folder();
     for (size_t which = 0; which < LENGTH(SHARED); which++) {
         kith_filter *filter = new_filter(which, 1000), *other = new_filter(which, 1000);
@@ -278,7 +278,7 @@ TEST(while_adders_are_open_every_other_change_is_busy) {
     remove_folder(&folder);
 }
 
-TEST(adders_are_refused_where_adds_cannot_be_shared) {
+TEST(adders_are_refused_by_kinds_that_cannot_share) {
     for (size_t i = 0; i < kith_filter_kind_count(); i++) {
         const kith_kind_info *info = kith_filter_kind_at(i);
         kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
@@ -310,8 +310,8 @@ TEST(adders_are_refused_where_adds_cannot_be_shared) {
     }
 }
 
-/* Counts the blocks that are given back while the filter is not busy: they are given back too late, for an owner
- * that waits until the filter is not busy may have freed it, and its allocator, by then. */
+/* Counts the blocks that are released while the filter is not busy. That is too late, because an owner that waits until
+ * the filter is not busy may have freed it and its allocator by then. */
 struct watched_memory {
     struct memory memory;
     kith_filter *filter; /* NULL: not watched */
@@ -331,7 +331,7 @@ static void watched_release(void *context, void *block, size_t bytes) {
     memory_release(&w->memory, block, bytes);
 }
 
-TEST(the_last_adder_is_given_back_while_the_filter_is_still_busy) {
+TEST(the_last_adder_is_released_while_the_filter_is_still_busy) {
     struct watched_memory w = {.filter = NULL};
     kith_allocator allocator = {watched_allocate, watched_release, &w};
     kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
@@ -360,8 +360,8 @@ static void *add_one_and_close(void *context) {
     return status == KITH_OK ? NULL : context;
 }
 
-/* The owner does not join the thread before it frees the filter: TSan sees any access of close() that comes after
- * the one which ends the wait. */
+/* The owner does not join the thread before it frees the filter: TSan detects any access of close() after the one that
+ * ends the wait. */
 TEST(an_owner_that_waits_until_the_filter_is_not_busy_may_free_it) {
     for (unsigned round = 0; round < 200; round++) {
         kith_filter *filter = new_filter(0, 1000);

@@ -1,4 +1,4 @@
-/* Calls that take a const filter run in any number of threads at once: for the thread sanitizer. */
+/* Tests, for the thread sanitizer, that calls on a const filter may run on any number of threads at the same time. */
 #include <kith/kith.h>
 #include <pthread.h>
 

@@ -1,5 +1,5 @@
-/* Digests and what is derived from them: SipHash-2-4 and XXH3 against published answers, fresh keys, and the statistics
- * of places and fingerprints (core/mix.h). */
+/* Tests of digests and what is derived from them: SipHash-2-4 and XXH3 compared with published values, random keys, and
+ * the statistics of places and fingerprints (core/mix.h). */
 #include <math.h>
 
 #include "check.h"
@@ -9,8 +9,8 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-/* From the reference implementation of Aumasson and Bernstein (vectors.h): key 00 01 … 0f, and of the input 00 01 02 …
- * the first 0, 1, … 63 bytes. */
+/* From the reference implementation of Aumasson and Bernstein (vectors.h): key 00 01 … 0f, and the first 0, 1, … 63
+ * bytes of the input 00 01 02 … */
 static const uint64_t SIP_VECTORS[64] = {
     0x726fdb47dd0e0e31, 0x74f839c593dc67fd, 0x0d6c8009d9a94f5a, 0x85676696d7fb7e2d, 0xcf2794e0277187b7,
     0x18765564cd99a68d, 0xcbc9466e58fee3ce, 0xab0200f58b01d137, 0x93f5f5799a932462, 0x9e0082df0ba9e4b0,
@@ -27,7 +27,7 @@ static const uint64_t SIP_VECTORS[64] = {
     0x6ca4ecb15c5f91e1, 0x9f626da15c9625f3, 0xe51b38608ef25f57, 0x958a324ceb064572,
 };
 
-TEST(siphash_gives_the_64_published_answers_at_any_alignment) {
+TEST(siphash_gives_the_64_published_values_at_any_alignment) {
     kith_hash hash = {.id = KITH_HASH_SIPHASH};
     uint8_t bytes[64 + 8];
     for (uint8_t i = 0; i < 16; i++)
@@ -43,11 +43,11 @@ TEST(siphash_gives_the_64_published_answers_at_any_alignment) {
     CHECK_EQ_U64(kith_digest(&hash, NULL, 0), SIP_VECTORS[0]);
 }
 
-/* The buffer and the answers of xxHash's own self-test (xxhsum 0.8), with the seeds 0 and PRIME64. */
+/* The buffer and the values of xxHash's self-test (xxhsum 0.8), with the seeds 0 and PRIME64. */
 #define XXH_PRIME32 UINT64_C(2654435761)
 #define XXH_PRIME64 UINT64_C(11400714785074694797)
 
-TEST(xxh3_gives_the_published_answers) {
+TEST(xxh3_gives_the_published_values) {
     static const struct {
         size_t length;
         uint64_t plain, seeded;
@@ -116,12 +116,13 @@ TEST(ten_thousand_untrusted_hashes_have_ten_thousand_keys) {
     qsort(keys, KEYS, KITH_KEY_BYTES, compare_keys);
     for (size_t i = 1; i < KEYS; i++)
         CHECK(memcmp(keys[i - 1], keys[i], KITH_KEY_BYTES) != 0);
-    /* Each bit is a coin: 128 of them stay within 6 standard deviations (of 50) but once in 4 million runs. */
+    /* Each bit is a coin: the chance that one of the 128 is more than 6 standard deviations (of 50) off is 1 in 4
+     * million. */
     for (unsigned bit = 0; bit < LENGTH(ones); bit++)
         CHECK(ones[bit] > KEYS / 2 - 300 && ones[bit] < KEYS / 2 + 300);
 }
 
-/* How many standard deviations a chi-square sum lies above its mean, which is the degrees of freedom. */
+/* Returns how many standard deviations a chi-square sum is above its mean, which is the degrees of freedom. */
 static double chi_deviations(const unsigned *counts, size_t cells, double mean) {
     double chi = 0;
     for (size_t i = 0; i < cells; i++)
@@ -133,7 +134,7 @@ static double chi_deviations(const unsigned *counts, size_t cells, double mean) 
 enum { CELLS_MAX = 100003, THROWS_A_CELL = 40 };
 static unsigned counts[CELLS_MAX];
 
-/* Digests of small numbers, as keys in real use are: not already random words. */
+/* Digests of small numbers, which are typical keys and not already random words. */
 static uint64_t digest_of(uint64_t i) {
     static const kith_hash HASH = {0};
     return kith_digest(&HASH, &i, sizeof i);
@@ -193,7 +194,7 @@ TEST(words_of_a_digest_are_independent_of_each_other) {
     }
 }
 
-/* Digests that are not random at all: whoever brings his own (a counter, a multiple) still gets good words. */
+/* Digests that are not random at all: callers who pass their own (a counter, a multiple) still get good words. */
 TEST(words_of_consecutive_digests_are_uniform) {
     enum { CELLS = 1009 };
     static const uint64_t STEPS[] = {1, 2, 256, UINT64_C(1) << 32, UINT64_C(1) << 40, 3};
@@ -218,13 +219,13 @@ TEST(one_flipped_bit_of_a_digest_flips_half_of_a_word) {
                 flips[in][out] += changed >> out & 1;
         }
     }
-    /* 4096 coins of 2000 throws: standard deviation 22, and none further than 7 of them. */
+    /* 4096 coins of 2000 throws: the standard deviation is 22, and none may be more than 7 of them off. */
     for (unsigned in = 0; in < 64; in++)
         for (unsigned out = 0; out < 64; out++)
             CHECK(abs((int)flips[in][out] - ROUNDS / 2) < 157);
 }
 
-TEST(the_partner_of_a_place_is_in_the_other_half_and_its_partner_is_the_place) {
+TEST(the_partner_is_in_the_other_half_and_the_function_is_its_own_inverse) {
     kithi_prng prng = {3};
     for (uint64_t half = 1; half <= 2000; half++) {
         for (unsigned i = 0; i < 20; i++) {
@@ -235,7 +236,7 @@ TEST(the_partner_of_a_place_is_in_the_other_half_and_its_partner_is_the_place) {
             CHECK_EQ_U64(kithi_partner(partner, fingerprint, half), place);
         }
     }
-    for (uint64_t half = 1; half <= 60; half++) /* small ones exhaustively */
+    for (uint64_t half = 1; half <= 60; half++) /* small values exhaustively */
         for (uint64_t fingerprint = 1; fingerprint < 32; fingerprint++)
             for (uint64_t place = 0; place < 2 * half; place++) {
                 uint64_t partner = kithi_partner(place, fingerprint, half);

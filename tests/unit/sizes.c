@@ -1,5 +1,5 @@
-/* What the README's table says, held to account: a million keys at 0.1%, saved, the file's size as the file system
- * tells it, and the rate of the mapped file. */
+/* Tests the README's table: a million keys at 0.1% are saved, and the size of the file and the rate of the mapped file
+ * are measured. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -18,7 +18,7 @@ enum { KEYS = 1000000, PROBES = 2000000 };
 static uint64_t keys[KEYS];
 static uint64_t probes[PROBES];
 
-TEST(bits_a_key_of_the_saved_file_and_its_measured_rate_are_within_bounds) {
+TEST(bits_per_key_and_measured_rate_of_the_saved_file_are_within_bounds) {
     static const struct {
         const char *kind;
         double bits_max;
@@ -30,7 +30,7 @@ TEST(bits_a_key_of_the_saved_file_and_its_measured_rate_are_within_bounds) {
         keys[i] = kithi_prng_next(&prng);
     for (size_t i = 0; i < PROBES; i++)
         probes[i] = kithi_prng_next(&prng);
-    printf("kind              bits a key of the file   at most   rate asked   expected   measured\n");
+    printf("kind             bits per key of the file   at most    requested   expected   measured\n");
     for (size_t i = 0; i < LENGTH(ROWS); i++) {
         kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
         kith_plan plan = KITH_PLAN_INIT;
@@ -58,7 +58,7 @@ TEST(bits_a_key_of_the_saved_file_and_its_measured_rate_are_within_bounds) {
                100 * plan.expected_rate, 100 * measured);
         CHECK(bits <= ROWS[i].bits_max);
         CHECK(plan.expected_rate <= RATE);
-        /* 2*10^6 probes at 0.1%: one standard deviation is 2.2%, so 1.1 is 4.5 of them. */
+        /* 2*10^6 lookups at 0.1%: one standard deviation is 2.2%, so 1.1 is 4.5 of them. */
         CHECK(measured <= 1.1 * RATE);
         CHECK(measured >= .88 * plan.expected_rate && measured <= 1.12 * plan.expected_rate);
     }

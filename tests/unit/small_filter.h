@@ -1,4 +1,4 @@
-/* small_filter.h: a filter of each kind with a few keys in, for the tests about files. */
+/* small_filter.h: a filter of each kind with a few keys, for the tests of files. */
 #ifndef KITH_TESTS_UNIT_SMALL_FILTER_H
 #define KITH_TESTS_UNIT_SMALL_FILTER_H
 
@@ -10,7 +10,7 @@
 
 enum { KEYS = 40 }; /* its capacity */
 
-/* Keys 0 … KEYS / 2 - 1 are in, as 64-bit numbers. */
+/* Adds the keys 0 … KEYS / 2 - 1, as 64-bit numbers. */
 static inline kith_filter *new_filter(const char *kind, const char *options) {
     kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
     kith_filter *filter;
