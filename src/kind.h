@@ -42,7 +42,10 @@ typedef struct kithi_expectation {
     double failure; /* probability that n distinct keys do not all go in */
 } kithi_expectation;
 
-/* The verbs on batches, for one instruction set: what a loop over the kind's has, add and remove would do; and has. */
+/* The verbs that are compiled for each instruction set: has, and the batches, which do what a loop over has, add and remove
+ * would do. They are small functions around KITHI_INLINE bodies. A body compiled for an instruction set gains its shifts,
+ * products and bit counts; where vectors do better, the kind calls functions of simd/. AVX-512 adds nothing to a body without
+ * vectors, so such a kind uses its AVX2 functions for both. */
 typedef struct kithi_kernels {
     /* maybe may be NULL; each of its words is written. */
     size_t (*has_many)(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe);
@@ -65,11 +68,10 @@ typedef struct kithi_kind {
     /* Rate and failure with n keys in a filter of these (valid) parameters. */
     kithi_expectation (*expect)(const kithi_head *head, uint64_t n);
 
-    bool (*has)(const kith_filter *f, uint64_t digest);
     bool (*look)(const kith_filter *f, uint64_t digest, kith_look look, void *context); /* as kith_filter_look */
     uint64_t (*cell)(const kith_filter *f, uint64_t cell);                              /* below shape.cells */
     kith_status (*add)(kith_filter *f, uint64_t digest, bool *was_new);                 /* was_new is never NULL here */
-    kithi_kernels kernels[KITHI_CPU_COUNT];                                             /* kernels.h */
+    kithi_kernels kernels[KITHI_CPU_COUNT];
 
     /* The rest may be NULL: unsupported, or nothing to do. */
     /* Stretches of the body, equal in bytes, that share none and are all 0 when empty; a digest leaves its trace in that

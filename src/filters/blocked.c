@@ -37,7 +37,8 @@
 #endif
 
 static const kith_option OPTIONS[] = {
-    KITHI_LANES_OPTION("bits that a key sets, one in each lane; auto: the number that needs the fewest bits"),
+    {"lanes", "auto|4|8|16", "auto",
+     "bits that a key sets, one in each lane; auto: the number that needs the fewest bits"},
 };
 
 static kith_status choose(const kithi_request *request, kithi_head *head) {
@@ -77,8 +78,8 @@ KITHI_INLINE bool block_has(const uint8_t *block, uint64_t digest, unsigned lane
     return present != 0;
 }
 
-/* Sets the key's bits; answers how many were 0. */
-KITHI_INLINE unsigned block_add(uint8_t *block, uint64_t digest, unsigned lanes) {
+/* Sets the key's bits; returns how many of them were 0. */
+KITHI_INLINE unsigned block_set(uint8_t *block, uint64_t digest, unsigned lanes) {
     kithi_lane_words words = kithi_lane_words_of(digest, lanes);
     unsigned set_bits = 0;
 #pragma GCC unroll 16
@@ -107,26 +108,140 @@ KITHI_INLINE unsigned block_add_shared(uint8_t *block, uint64_t digest, bool com
     return set_bits;
 }
 
-/* ---- verbs ---- */
+/* ---- verbs ----
+ *
+ * Each is a body compiled for every instruction set and for 4, 8 and 16 lanes. */
 
-KITHI_LANES_HAS(has, , block_has)
+static const kithi_block_ops PORTABLE = {.has = block_has, .set = block_set};
+
+static bool has_portable(const kith_filter *f, uint64_t digest) {
+    return kithi_lanes_has(&PORTABLE, f, digest);
+}
+
+KITHI_INLINE uint64_t set_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+    return ops->set(kithi_block_of(args->f, args->digest), args->digest, lanes);
+}
 
 static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
     if (!kithi_bits_open(f))
-        return has(f, digest) ? KITH_OK : KITH_E_FULL;
-    uint8_t *block = kithi_block_of(f, digest);
-    unsigned set_bits;
-    KITHI_BY_LANES(f, set_bits, block_add, block, digest);
-    kithi_bits_count_add(f, set_bits, was_new);
+        return has_portable(f, digest) ? KITH_OK : KITH_E_FULL;
+    uint64_t set_bits = kithi_by_lanes(set_in, &PORTABLE, (kithi_lanes_args){.f = f, .digest = digest});
+    kithi_bits_count_add(f, (unsigned)set_bits, was_new);
     return KITH_OK;
 }
 
-static unsigned add_shared(kith_filter *f, uint64_t digest, bool commit) {
-    uint8_t *block = kithi_block_of(f, digest);
-    unsigned set_bits;
-    KITHI_BY_LANES(f, set_bits, block_add_shared, block, digest, commit);
-    return set_bits;
+KITHI_INLINE uint64_t add_shared_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+    (void)ops;
+    return block_add_shared(kithi_block_of(args->f, args->digest), args->digest, args->commit, lanes);
 }
+
+static unsigned add_shared(kith_filter *f, uint64_t digest, bool commit) {
+    return (unsigned)kithi_by_lanes(add_shared_in, &PORTABLE,
+                                    (kithi_lanes_args){.f = f, .digest = digest, .commit = commit});
+}
+
+/* A digest sets at most one bit per lane, so the first `safe` digests cannot exceed the capacity or the fill limit and are
+ * added without checking. Near a limit add() takes one digest after the other. */
+KITHI_INLINE uint64_t add_many_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+    kith_filter *f = args->writable;
+    const uint64_t *digests = args->digests;
+    size_t n = args->n, *done = args->done;
+    for (size_t i = 0; i < n && i < KITHI_AHEAD; i++)
+        kithi_lanes_prefetch(f, digests[i]);
+    while (*done < n) {
+        uint64_t limit = f->head.params[KITHI_FILL_LIMIT], safe = f->head.capacity - f->head.count;
+        uint64_t below_limit = limit > f->head.fill ? (limit - f->head.fill) / lanes : 0;
+        safe = below_limit < safe ? below_limit : safe;
+        size_t to = safe < n - *done ? *done + (size_t)safe : n;
+        if (to == *done) {
+            bool is_new = false;
+            kith_status status = add(f, digests[*done], &is_new);
+            if (status != KITH_OK)
+                return status;
+            kithi_bitmap_set(args->bitmap, (*done)++, is_new);
+            continue;
+        }
+        uint64_t count = 0, fill = 0;
+        for (size_t i = *done; i < to; i++) {
+            if (n - i > KITHI_AHEAD)
+                kithi_lanes_prefetch(f, digests[i + KITHI_AHEAD]);
+            unsigned set_bits = ops->set(kithi_block_of(f, digests[i]), digests[i], lanes);
+            count += set_bits != 0;
+            fill += set_bits;
+            kithi_bitmap_set(args->bitmap, i, set_bits != 0);
+        }
+        f->head.count += count;
+        f->head.fill += fill;
+        *done = to;
+    }
+    return KITH_OK;
+}
+
+KITHI_INLINE kith_status add_many_body(const kithi_block_ops *ops, kith_filter *f, const uint64_t *digests, size_t n,
+                                       uint64_t *was_new, size_t *done) {
+    return (kith_status)kithi_by_lanes(
+        add_many_in, ops,
+        (kithi_lanes_args){.f = f, .writable = f, .digests = digests, .n = n, .bitmap = was_new, .done = done});
+}
+
+static size_t has_many_portable(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+    return kithi_lanes_has_many(&PORTABLE, f, digests, n, maybe);
+}
+
+static kith_status add_many_portable(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
+                                     size_t *done) {
+    return add_many_body(&PORTABLE, f, digests, n, was_new, done);
+}
+
+#ifdef KITHI_HAVE_X86
+static const kithi_block_ops AVX2 = {.has = kithi_avx2_bits_has, .set = kithi_avx2_bits_set};
+
+KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
+    return kithi_lanes_has(&AVX2, f, digest);
+}
+
+KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
+                                              uint64_t *maybe) {
+    return kithi_lanes_has_many(&AVX2, f, digests, n, maybe);
+}
+
+KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
+                                                   size_t *done) {
+    return add_many_body(&AVX2, f, digests, n, was_new, done);
+}
+
+static const kithi_block_ops AVX512 = {.has = kithi_avx512_bits_has, .set = kithi_avx512_bits_set};
+
+KITHI_TARGET_AVX512 static bool has_avx512(const kith_filter *f, uint64_t digest) {
+    return kithi_lanes_has(&AVX512, f, digest);
+}
+
+KITHI_TARGET_AVX512 static size_t has_many_avx512(const kith_filter *f, const uint64_t *digests, size_t n,
+                                                  uint64_t *maybe) {
+    return kithi_lanes_has_many(&AVX512, f, digests, n, maybe);
+}
+
+KITHI_TARGET_AVX512 static kith_status add_many_avx512(kith_filter *f, const uint64_t *digests, size_t n,
+                                                       uint64_t *was_new, size_t *done) {
+    return add_many_body(&AVX512, f, digests, n, was_new, done);
+}
+#elif defined(KITHI_HAVE_NEON)
+static const kithi_block_ops NEON = {.has = kithi_neon_bits_has, .set = kithi_neon_bits_set};
+
+static bool has_neon(const kith_filter *f, uint64_t digest) {
+    return kithi_lanes_has(&NEON, f, digest);
+}
+
+static size_t has_many_neon(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+    return kithi_lanes_has_many(&NEON, f, digests, n, maybe);
+}
+
+static kith_status add_many_neon(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done) {
+    return add_many_body(&NEON, f, digests, n, was_new, done);
+}
+#endif
+
+/* ---- statistics and two filters ---- */
 
 /* Of all keys that pick this block, the part that the union of two filters answers yes. */
 static double block_rate(const uint8_t *a, const uint8_t *b, unsigned lanes) {
@@ -161,39 +276,6 @@ static void stats(const kith_filter *f, kith_filter_stats *stats) {
     stats->rate_now = rate_of(f, f);
 }
 
-/* ---- batches, of the functions above or of those of simd/ ---- */
-
-#define ADD_IN(set, TARGET, add_of, lanes)                                                                             \
-    TARGET static unsigned add_##set##_##lanes(kith_filter *f, uint64_t digest) {                                      \
-        return add_of(kithi_block_of(f, digest), digest, lanes);                                                       \
-    }
-#define ADD_MANY(set, TARGET, add_of)                                                                                  \
-    ADD_IN(set, TARGET, add_of, 4)                                                                                     \
-    ADD_IN(set, TARGET, add_of, 8)                                                                                     \
-    ADD_IN(set, TARGET, add_of, 16)                                                                                    \
-    TARGET static kith_status add_many_##set(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,     \
-                                             size_t *done) {                                                           \
-        switch (f->head.params[KITHI_LANES]) {                                                                         \
-        case 4:                                                                                                        \
-            return kithi_bits_add_many(f, digests, n, was_new, done, 4, add_##set##_4, kithi_lanes_prefetch, add);     \
-        case 8:                                                                                                        \
-            return kithi_bits_add_many(f, digests, n, was_new, done, 8, add_##set##_8, kithi_lanes_prefetch, add);     \
-        default:                                                                                                       \
-            return kithi_bits_add_many(f, digests, n, was_new, done, 16, add_##set##_16, kithi_lanes_prefetch, add);   \
-        }                                                                                                              \
-    }
-#define KERNELS(set, TARGET, has_of, add_of)                                                                           \
-    KITHI_LANES_HAS_MANY(set, TARGET, has_of)                                                                          \
-    ADD_MANY(set, TARGET, add_of)
-
-KERNELS(portable, , block_has, block_add)
-#ifdef KITHI_HAVE_X86
-KERNELS(avx2, KITHI_TARGET_AVX2, kithi_avx2_bits_has, kithi_avx2_bits_set)
-KERNELS(avx512, KITHI_TARGET_AVX512, kithi_avx512_bits_has, kithi_avx512_bits_set)
-#elif defined(KITHI_HAVE_NEON)
-KERNELS(neon, , kithi_neon_bits_has, kithi_neon_bits_set)
-#endif
-
 static bool look(const kith_filter *f, uint64_t digest, kith_look told, void *context) {
     return kithi_lanes_look(f, digest, told, context, kithi_bits_cell);
 }
@@ -212,13 +294,20 @@ const kithi_kind kithi_kind_blocked = {
     .choose = choose,
     .shape = shape,
     .expect = expect,
-    .has = has,
     .look = look,
     .cell = kithi_bits_cell,
     .add = add,
     .regions = kithi_lanes_regions,
-    .kernels = KITHI_KERNELS_BY(KITHI_SET_THAT_KEEPS(portable, has_portable), KITHI_SET_THAT_KEEPS(avx2, has_avx2),
-                                KITHI_SET_THAT_KEEPS(avx512, has_avx512), KITHI_SET_THAT_KEEPS(neon, has_neon)),
+    .kernels =
+        {
+            [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, NULL, has_portable},
+#ifdef KITHI_HAVE_X86
+            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, NULL, has_avx2},
+            [KITHI_CPU_AVX512] = {has_many_avx512, add_many_avx512, NULL, has_avx512},
+#elif defined(KITHI_HAVE_NEON)
+            [KITHI_CPU_NEON] = {has_many_neon, add_many_neon, NULL, has_neon},
+#endif
+        },
     .add_shared = add_shared,
     .prefetch = kithi_lanes_prefetch,
     .full = kithi_bits_full,

@@ -55,7 +55,8 @@
 static const double RATE_MAX = 0.5;
 
 static const kith_option OPTIONS[] = {
-    KITHI_LANES_OPTION("counters that a key adds to, one in each lane; auto: the number that needs the fewest"),
+    {"lanes", "auto|4|8|16", "auto",
+     "counters that a key adds to, one in each lane; auto: the number that needs the fewest"},
 };
 
 static kith_status choose(const kithi_request *request, kithi_head *head) {
@@ -115,63 +116,7 @@ KITHI_INLINE unsigned change_all(uint8_t *block, kithi_lane_words words, bool (*
     return zeros;
 }
 
-KITHI_INLINE unsigned block_copies(const uint8_t *block, uint64_t digest, unsigned lanes) {
-    return least_of(block, kithi_lane_words_of(digest, lanes), lanes);
-}
-
-KITHI_INLINE kith_status block_add(kith_filter *f, uint64_t digest, bool *was_new, unsigned lanes) {
-    uint8_t *block = kithi_block_of(f, digest);
-    kithi_lane_words words = kithi_lane_words_of(digest, lanes);
-    unsigned before = least_of(block, words, lanes);
-    kith_status status = kithi_counters_open(f, before);
-    if (status != KITH_OK)
-        return status;
-    f->head.fill += change_all(block, words, kithi_counter_raise, lanes);
-    f->head.count++;
-    *was_new = before == 0;
-    return KITH_OK;
-}
-
-KITHI_INLINE kith_status block_remove(kith_filter *f, uint64_t digest, unsigned lanes) {
-    uint8_t *block = kithi_block_of(f, digest);
-    kithi_lane_words words = kithi_lane_words_of(digest, lanes);
-    kith_status status = kithi_counters_removable(f, least_of(block, words, lanes));
-    if (status != KITH_OK)
-        return status;
-    f->head.fill -= change_all(block, words, kithi_counter_lower, lanes);
-    f->head.count--;
-    return KITH_OK;
-}
-
-/* ---- verbs ---- */
-
-KITHI_LANES_HAS(has, , block_has)
-
-static uint64_t copies(const kith_filter *f, uint64_t digest) {
-    unsigned least;
-    KITHI_BY_LANES(f, least, block_copies, kithi_block_of(f, digest), digest);
-    return least;
-}
-
-static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
-    kith_status status;
-    KITHI_BY_LANES(f, status, block_add, f, digest, was_new);
-    return status;
-}
-
-static kith_status remove_one(kith_filter *f, uint64_t digest) {
-    kith_status status;
-    KITHI_BY_LANES(f, status, block_remove, f, digest);
-    return status;
-}
-
-/* ---- batches ----
- *
- * raise_of(block, digest, lanes, &zeros) adds 1 to the key's counters, but to stuck ones, unless it has all the copies
- * that it may have; lower_of takes 1 from them, unless one is 0. `zeros` is how many came from 0, or to it. Where they
- * refuse, and when the filter is full, the verb for one key finds the reason. */
-
-KITHI_INLINE bool portable_raise(uint8_t *block, uint64_t digest, unsigned lanes, unsigned *zeros) {
+KITHI_INLINE bool block_raise(uint8_t *block, uint64_t digest, unsigned lanes, unsigned *zeros) {
     kithi_lane_words words = kithi_lane_words_of(digest, lanes);
     if (least_of(block, words, lanes) >= KITHI_COUNTER_COPIES)
         return false;
@@ -179,7 +124,7 @@ KITHI_INLINE bool portable_raise(uint8_t *block, uint64_t digest, unsigned lanes
     return true;
 }
 
-KITHI_INLINE bool portable_lower(uint8_t *block, uint64_t digest, unsigned lanes, unsigned *zeros) {
+KITHI_INLINE bool block_lower(uint8_t *block, uint64_t digest, unsigned lanes, unsigned *zeros) {
     kithi_lane_words words = kithi_lane_words_of(digest, lanes);
     if (least_of(block, words, lanes) == 0)
         return false;
@@ -187,55 +132,205 @@ KITHI_INLINE bool portable_lower(uint8_t *block, uint64_t digest, unsigned lanes
     return true;
 }
 
-#define CHANGES_IN(set, TARGET, raise_of, lower_of, lanes)                                                             \
-    TARGET static kith_status add_##set##_##lanes(kith_filter *f, uint64_t digest, bool *was_new) {                    \
-        unsigned zeros;                                                                                                \
-        if (!kithi_bits_open(f) || !raise_of(kithi_block_of(f, digest), digest, lanes, &zeros))                        \
-            return add(f, digest, was_new);                                                                            \
-        f->head.fill += zeros;                                                                                         \
-        f->head.count++;                                                                                               \
-        *was_new = zeros != 0;                                                                                         \
-        return KITH_OK;                                                                                                \
-    }                                                                                                                  \
-    TARGET static kith_status remove_##set##_##lanes(kith_filter *f, uint64_t digest, bool *was_new) {                 \
-        unsigned zeros;                                                                                                \
-        (void)was_new;                                                                                                 \
-        if (f->head.count == 0 || !lower_of(kithi_block_of(f, digest), digest, lanes, &zeros))                         \
-            return KITH_E_ABSENT;                                                                                      \
-        f->head.fill -= zeros;                                                                                         \
-        f->head.count--;                                                                                               \
-        return KITH_OK;                                                                                                \
-    }
-#define CHANGE_MANY(verb, set)                                                                                         \
-    switch (f->head.params[KITHI_LANES]) {                                                                             \
-    case 4:                                                                                                            \
-        return kithi_change_many(f, digests, n, was_new, done, verb##_##set##_4, kithi_lanes_prefetch);                \
-    case 8:                                                                                                            \
-        return kithi_change_many(f, digests, n, was_new, done, verb##_##set##_8, kithi_lanes_prefetch);                \
-    default:                                                                                                           \
-        return kithi_change_many(f, digests, n, was_new, done, verb##_##set##_16, kithi_lanes_prefetch);               \
-    }
-#define KERNELS(set, TARGET, has_of, raise_of, lower_of)                                                               \
-    KITHI_LANES_HAS_MANY(set, TARGET, has_of)                                                                          \
-    CHANGES_IN(set, TARGET, raise_of, lower_of, 4)                                                                     \
-    CHANGES_IN(set, TARGET, raise_of, lower_of, 8)                                                                     \
-    CHANGES_IN(set, TARGET, raise_of, lower_of, 16)                                                                    \
-    TARGET static kith_status add_many_##set(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,     \
-                                             size_t *done){                                                            \
-        CHANGE_MANY(add, set)} TARGET static kith_status remove_many_##set(kith_filter *f, const uint64_t *digests,    \
-                                                                           size_t n, size_t *done) {                   \
-        uint64_t *was_new = NULL;                                                                                      \
-        CHANGE_MANY(remove, set)                                                                                       \
-    }
+/* ---- verbs ----
+ *
+ * Each is a body compiled for every instruction set and for 4, 8 and 16 lanes. */
 
-KERNELS(portable, , block_has, portable_raise, portable_lower)
+static const kithi_block_ops PORTABLE = {.has = block_has, .raise = block_raise, .lower = block_lower};
+
+KITHI_INLINE uint64_t copies_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+    (void)ops;
+    return least_of(kithi_block_of(args->f, args->digest), kithi_lane_words_of(args->digest, lanes), lanes);
+}
+
+static uint64_t copies(const kith_filter *f, uint64_t digest) {
+    return kithi_by_lanes(copies_in, &PORTABLE, (kithi_lanes_args){.f = f, .digest = digest});
+}
+
+/* KITH_E_COPIES comes before KITH_E_FULL, so the counters are read even if the filter is full. */
+KITHI_INLINE uint64_t add_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+    (void)ops;
+    kith_filter *f = args->writable;
+    uint8_t *block = kithi_block_of(f, args->digest);
+    kithi_lane_words words = kithi_lane_words_of(args->digest, lanes);
+    unsigned before = least_of(block, words, lanes);
+    kith_status status = kithi_counters_open(f, before);
+    if (status != KITH_OK)
+        return status;
+    f->head.fill += change_all(block, words, kithi_counter_raise, lanes);
+    f->head.count++;
+    *args->was_new = before == 0;
+    return KITH_OK;
+}
+
+static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
+    return (kith_status)kithi_by_lanes(add_in, &PORTABLE,
+                                       (kithi_lanes_args){.f = f, .writable = f, .digest = digest, .was_new = was_new});
+}
+
+KITHI_INLINE kith_status lower_in(const kithi_block_ops *ops, kith_filter *f, uint64_t digest, unsigned lanes) {
+    unsigned zeros;
+    if (f->head.count == 0 || !ops->lower(kithi_block_of(f, digest), digest, lanes, &zeros))
+        return KITH_E_ABSENT;
+    f->head.fill -= zeros;
+    f->head.count--;
+    return KITH_OK;
+}
+
+KITHI_INLINE uint64_t remove_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+    return lower_in(ops, args->writable, args->digest, lanes);
+}
+
+static kith_status remove_one(kith_filter *f, uint64_t digest) {
+    return (kith_status)kithi_by_lanes(remove_in, &PORTABLE,
+                                       (kithi_lanes_args){.f = f, .writable = f, .digest = digest});
+}
+
+KITHI_INLINE uint64_t add_many_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+    kith_filter *f = args->writable;
+    const uint64_t *digests = args->digests;
+    for (size_t i = 0; i < args->n && i < KITHI_AHEAD; i++)
+        kithi_lanes_prefetch(f, digests[i]);
+    for (size_t i = 0; i < args->n; i++) {
+        if (args->n - i > KITHI_AHEAD)
+            kithi_lanes_prefetch(f, digests[i + KITHI_AHEAD]);
+        unsigned zeros;
+        bool is_new;
+        if (kithi_bits_open(f) && ops->raise(kithi_block_of(f, digests[i]), digests[i], lanes, &zeros)) {
+            f->head.fill += zeros;
+            f->head.count++;
+            is_new = zeros != 0;
+        } else {
+            kith_status status = add(f, digests[i], &is_new); /* finds out why it is refused */
+            if (status != KITH_OK)
+                return status;
+        }
+        kithi_bitmap_set(args->bitmap, i, is_new);
+        ++*args->done;
+    }
+    return KITH_OK;
+}
+
+KITHI_INLINE uint64_t remove_many_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+    kith_filter *f = args->writable;
+    const uint64_t *digests = args->digests;
+    for (size_t i = 0; i < args->n && i < KITHI_AHEAD; i++)
+        kithi_lanes_prefetch(f, digests[i]);
+    for (size_t i = 0; i < args->n; i++) {
+        if (args->n - i > KITHI_AHEAD)
+            kithi_lanes_prefetch(f, digests[i + KITHI_AHEAD]);
+        kith_status status = lower_in(ops, f, digests[i], lanes);
+        if (status != KITH_OK)
+            return status;
+        ++*args->done;
+    }
+    return KITH_OK;
+}
+
+KITHI_INLINE kith_status add_many_body(const kithi_block_ops *ops, kith_filter *f, const uint64_t *digests, size_t n,
+                                       uint64_t *was_new, size_t *done) {
+    return (kith_status)kithi_by_lanes(
+        add_many_in, ops,
+        (kithi_lanes_args){.f = f, .writable = f, .digests = digests, .n = n, .bitmap = was_new, .done = done});
+}
+
+KITHI_INLINE kith_status remove_many_body(const kithi_block_ops *ops, kith_filter *f, const uint64_t *digests, size_t n,
+                                          size_t *done) {
+    return (kith_status)kithi_by_lanes(
+        remove_many_in, ops, (kithi_lanes_args){.f = f, .writable = f, .digests = digests, .n = n, .done = done});
+}
+
+static bool has_portable(const kith_filter *f, uint64_t digest) {
+    return kithi_lanes_has(&PORTABLE, f, digest);
+}
+
+static size_t has_many_portable(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+    return kithi_lanes_has_many(&PORTABLE, f, digests, n, maybe);
+}
+
+static kith_status add_many_portable(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
+                                     size_t *done) {
+    return add_many_body(&PORTABLE, f, digests, n, was_new, done);
+}
+
+static kith_status remove_many_portable(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
+    return remove_many_body(&PORTABLE, f, digests, n, done);
+}
+
 #ifdef KITHI_HAVE_X86
-KERNELS(avx2, KITHI_TARGET_AVX2, kithi_avx2_counters_has, kithi_avx2_counters_raise, kithi_avx2_counters_lower)
-KERNELS(avx512, KITHI_TARGET_AVX512, kithi_avx512_counters_has, kithi_avx512_counters_raise,
-        kithi_avx512_counters_lower)
+static const kithi_block_ops AVX2 = {
+    .has = kithi_avx2_counters_has,
+    .raise = kithi_avx2_counters_raise,
+    .lower = kithi_avx2_counters_lower,
+};
+
+KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
+    return kithi_lanes_has(&AVX2, f, digest);
+}
+
+KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
+                                              uint64_t *maybe) {
+    return kithi_lanes_has_many(&AVX2, f, digests, n, maybe);
+}
+
+KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
+                                                   size_t *done) {
+    return add_many_body(&AVX2, f, digests, n, was_new, done);
+}
+
+KITHI_TARGET_AVX2 static kith_status remove_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
+    return remove_many_body(&AVX2, f, digests, n, done);
+}
+
+static const kithi_block_ops AVX512 = {
+    .has = kithi_avx512_counters_has,
+    .raise = kithi_avx512_counters_raise,
+    .lower = kithi_avx512_counters_lower,
+};
+
+KITHI_TARGET_AVX512 static bool has_avx512(const kith_filter *f, uint64_t digest) {
+    return kithi_lanes_has(&AVX512, f, digest);
+}
+
+KITHI_TARGET_AVX512 static size_t has_many_avx512(const kith_filter *f, const uint64_t *digests, size_t n,
+                                                  uint64_t *maybe) {
+    return kithi_lanes_has_many(&AVX512, f, digests, n, maybe);
+}
+
+KITHI_TARGET_AVX512 static kith_status add_many_avx512(kith_filter *f, const uint64_t *digests, size_t n,
+                                                       uint64_t *was_new, size_t *done) {
+    return add_many_body(&AVX512, f, digests, n, was_new, done);
+}
+
+KITHI_TARGET_AVX512 static kith_status remove_many_avx512(kith_filter *f, const uint64_t *digests, size_t n,
+                                                          size_t *done) {
+    return remove_many_body(&AVX512, f, digests, n, done);
+}
 #elif defined(KITHI_HAVE_NEON)
-KERNELS(neon, , kithi_neon_counters_has, kithi_neon_counters_raise, kithi_neon_counters_lower)
+static const kithi_block_ops NEON = {
+    .has = kithi_neon_counters_has,
+    .raise = kithi_neon_counters_raise,
+    .lower = kithi_neon_counters_lower,
+};
+
+static bool has_neon(const kith_filter *f, uint64_t digest) {
+    return kithi_lanes_has(&NEON, f, digest);
+}
+
+static size_t has_many_neon(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+    return kithi_lanes_has_many(&NEON, f, digests, n, maybe);
+}
+
+static kith_status add_many_neon(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done) {
+    return add_many_body(&NEON, f, digests, n, was_new, done);
+}
+
+static kith_status remove_many_neon(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
+    return remove_many_body(&NEON, f, digests, n, done);
+}
 #endif
+
+/* ---- statistics ---- */
 
 static kithi_tally lane_tally(const kith_filter *f, uint64_t block, uint64_t lane) {
     uint64_t width = BLOCK_COUNTERS / f->head.params[KITHI_LANES], first = block * BLOCK_COUNTERS + lane * width;
@@ -301,13 +396,20 @@ const kithi_kind kithi_kind_blocked_counting = {
     .choose = choose,
     .shape = shape,
     .expect = expect,
-    .has = has,
     .look = look,
     .cell = kithi_counters_cell,
     .add = add,
     .regions = kithi_lanes_regions,
-    .kernels = KITHI_KERNELS_BY(KITHI_SET(portable, has_portable), KITHI_SET(avx2, has_avx2),
-                                KITHI_SET(avx512, has_avx512), KITHI_SET(neon, has_neon)),
+    .kernels =
+        {
+            [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, remove_many_portable, has_portable},
+#ifdef KITHI_HAVE_X86
+            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, remove_many_avx2, has_avx2},
+            [KITHI_CPU_AVX512] = {has_many_avx512, add_many_avx512, remove_many_avx512, has_avx512},
+#elif defined(KITHI_HAVE_NEON)
+            [KITHI_CPU_NEON] = {has_many_neon, add_many_neon, remove_many_neon, has_neon},
+#endif
+        },
     .remove = remove_one,
     .full = kithi_bits_full,
     .copies = copies,

@@ -82,16 +82,35 @@ static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
     return add_at(f, bits, was_new);
 }
 
-KITHI_INLINE size_t has_body(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+KITHI_INLINE size_t has_many_body(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
     return kithi_slices_has_many(f, digests, n, maybe, used, 1);
 }
 
-KITHI_INLINE kith_status add_body(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done) {
+KITHI_INLINE kith_status add_many_body(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
+                                       size_t *done) {
     return kithi_slices_change_many(f, digests, n, was_new, done, add_at, 1);
 }
 
-KITHI_HAS_MANY(has_body)
-KITHI_ADD_MANY(add_body)
+static size_t has_many_portable(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+    return has_many_body(f, digests, n, maybe);
+}
+
+static kith_status add_many_portable(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
+                                     size_t *done) {
+    return add_many_body(f, digests, n, was_new, done);
+}
+
+#ifdef KITHI_HAVE_X86
+KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
+                                              uint64_t *maybe) {
+    return has_many_body(f, digests, n, maybe);
+}
+
+KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
+                                                   size_t *done) {
+    return add_many_body(f, digests, n, was_new, done);
+}
+#endif
 
 static unsigned add_shared(kith_filter *f, uint64_t digest, bool commit) {
     unsigned set_bits = 0;
@@ -156,11 +175,18 @@ const kithi_kind kithi_kind_bloom = {
     .choose = choose,
     .shape = shape,
     .expect = expect,
-    .has = has,
     .look = look,
     .cell = kithi_bits_cell,
     .add = add,
-    .kernels = KITHI_KERNELS_THAT_KEEP,
+    .kernels =
+        {
+            [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, NULL, has},
+            [KITHI_CPU_NEON] = {has_many_portable, add_many_portable, NULL, has},
+#ifdef KITHI_HAVE_X86
+            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, NULL, has},
+            [KITHI_CPU_AVX512] = {has_many_avx2, add_many_avx2, NULL, has},
+#endif
+        },
     .add_shared = add_shared,
     .prefetch = prefetch,
     .full = kithi_bits_full,

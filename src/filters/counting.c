@@ -139,21 +139,47 @@ static kith_status remove_one(kith_filter *f, uint64_t digest) {
     return remove_at(f, counters, NULL);
 }
 
-KITHI_INLINE size_t has_body(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+KITHI_INLINE size_t has_many_body(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
     return kithi_slices_has_many(f, digests, n, maybe, used, KITHI_COUNTER_BITS);
 }
 
-KITHI_INLINE kith_status add_body(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done) {
+KITHI_INLINE kith_status add_many_body(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
+                                       size_t *done) {
     return kithi_slices_change_many(f, digests, n, was_new, done, add_at, KITHI_COUNTER_BITS);
 }
 
-KITHI_INLINE kith_status remove_body(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
+KITHI_INLINE kith_status remove_many_body(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
     return kithi_slices_change_many(f, digests, n, NULL, done, remove_at, KITHI_COUNTER_BITS);
 }
 
-KITHI_HAS_MANY(has_body)
-KITHI_ADD_MANY(add_body)
-KITHI_REMOVE_MANY(remove_body)
+static size_t has_many_portable(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+    return has_many_body(f, digests, n, maybe);
+}
+
+static kith_status add_many_portable(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
+                                     size_t *done) {
+    return add_many_body(f, digests, n, was_new, done);
+}
+
+static kith_status remove_many_portable(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
+    return remove_many_body(f, digests, n, done);
+}
+
+#ifdef KITHI_HAVE_X86
+KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
+                                              uint64_t *maybe) {
+    return has_many_body(f, digests, n, maybe);
+}
+
+KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
+                                                   size_t *done) {
+    return add_many_body(f, digests, n, was_new, done);
+}
+
+KITHI_TARGET_AVX2 static kith_status remove_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
+    return remove_many_body(f, digests, n, done);
+}
+#endif
 
 static void stats(const kith_filter *f, kith_filter_stats *stats) {
     uint64_t slice = f->head.params[KITHI_SLICE];
@@ -201,11 +227,18 @@ const kithi_kind kithi_kind_counting = {
     .choose = choose,
     .shape = shape,
     .expect = expect,
-    .has = has,
     .look = look,
     .cell = kithi_counters_cell,
     .add = add,
-    .kernels = KITHI_KERNELS,
+    .kernels =
+        {
+            [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, remove_many_portable, has},
+            [KITHI_CPU_NEON] = {has_many_portable, add_many_portable, remove_many_portable, has},
+#ifdef KITHI_HAVE_X86
+            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, remove_many_avx2, has},
+            [KITHI_CPU_AVX512] = {has_many_avx2, add_many_avx2, remove_many_avx2, has},
+#endif
+        },
     .remove = remove_one,
     .full = kithi_bits_full,
     .copies = copies,

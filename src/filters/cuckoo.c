@@ -99,13 +99,79 @@ static inline bool decode(const kithi_head *head, uint32_t slot, uint32_t code, 
     return true;
 }
 
-static const kithi_cf_layout NEST = {
+static const kithi_cf_layout LAYOUT = {
     .place_slots = place_slots,
     .first_slots = first_slots,
     .decode = decode,
     .region_slots = region_slots,
 };
-KITHI_CF_VERBS(NEST)
+
+/* ---- verbs: the common bodies, compiled for this layout ---- */
+
+static bool has(const kith_filter *f, uint64_t digest) {
+    return kithi_cf_has(&LAYOUT, f, digest);
+}
+
+static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {
+    return kithi_cf_look(&LAYOUT, f, digest, report, context);
+}
+
+static uint64_t cell(const kith_filter *f, uint64_t number) {
+    return kithi_cf_cell(&LAYOUT, f, number);
+}
+
+static uint64_t copies(const kith_filter *f, uint64_t digest) {
+    return kithi_cf_copies(&LAYOUT, f, digest);
+}
+
+static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
+    return kithi_cf_add(&LAYOUT, f, digest, was_new);
+}
+
+static kith_status remove_one(kith_filter *f, uint64_t digest) {
+    return kithi_cf_remove(&LAYOUT, f, digest);
+}
+
+static size_t has_many_portable(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+    return kithi_cf_has_many(&LAYOUT, f, digests, n, maybe);
+}
+
+static kith_status add_many_portable(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
+                                     size_t *done) {
+    return kithi_cf_add_many(&LAYOUT, f, digests, n, was_new, done);
+}
+
+static kith_status remove_many_portable(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
+    return kithi_cf_remove_many(&LAYOUT, f, digests, n, done);
+}
+
+#ifdef KITHI_HAVE_X86
+KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
+                                              uint64_t *maybe) {
+    return kithi_cf_has_many(&LAYOUT, f, digests, n, maybe);
+}
+
+KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
+                                                   size_t *done) {
+    return kithi_cf_add_many(&LAYOUT, f, digests, n, was_new, done);
+}
+
+KITHI_TARGET_AVX2 static kith_status remove_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
+    return kithi_cf_remove_many(&LAYOUT, f, digests, n, done);
+}
+#endif
+
+static kith_status merge(kith_filter *into, const kith_filter *from) {
+    return kithi_cf_merge(&LAYOUT, into, from);
+}
+
+static void stats(const kith_filter *f, kith_filter_stats *stats) {
+    kithi_cf_stats(&LAYOUT, f, stats);
+}
+
+static const char *check(const kith_filter *f) {
+    return kithi_cf_check(&LAYOUT, f);
+}
 
 const kithi_kind kithi_kind_cuckoo = {
     .id = 4,
@@ -121,5 +187,23 @@ const kithi_kind kithi_kind_cuckoo = {
     .choose = choose,
     .shape = shape,
     .expect = expect,
-    KITHI_CF_RECORD,
+    .look = look,
+    .cell = cell,
+    .add = add,
+    .kernels =
+        {
+            [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, remove_many_portable, has},
+            [KITHI_CPU_NEON] = {has_many_portable, add_many_portable, remove_many_portable, has},
+#ifdef KITHI_HAVE_X86
+            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, remove_many_avx2, has},
+            [KITHI_CPU_AVX512] = {has_many_avx2, add_many_avx2, remove_many_avx2, has},
+#endif
+        },
+    .regions = kithi_cf_regions,
+    .remove = remove_one,
+    .copies = copies,
+    .merge = merge,
+    .stats = stats,
+    .check = check,
+    .detach = kithi_cf_detach,
 };

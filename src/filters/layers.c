@@ -30,9 +30,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/bits.h"
+#include "core/batch.h"
 #include "core/hash.h"
-#include "kernels.h"
+#include "kind.h"
 #include "registry.h"
 #include "handle.h"
 #include "plan/planner.h"
@@ -352,7 +352,7 @@ static unsigned find(const kith_filter *f, uint64_t digest, unsigned from, unsig
     unsigned found = 0;
     for (unsigned i = from; i-- > 0 && found < stop_at;) {
         kith_filter *layer = &layers_of(f)[i];
-        if (layer->kind->has(layer, digest)) {
+        if (kithi_kernels_of(layer)->has(layer, digest)) {
             *where = layer;
             found++;
         }
@@ -474,7 +474,7 @@ static size_t take_all(uint16_t *left, size_t count) {
     return count;
 }
 
-static size_t has_many_portable(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+static size_t has_many(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
     size_t yes = 0;
     for (size_t at = 0; at < n; at += GROUP) {
         uint16_t left[GROUP];
@@ -503,8 +503,7 @@ static kith_status add_each(kith_filter *f, const uint64_t *digests, size_t n, u
 }
 
 /* A group at a time goes to the newest layer; when that is full, a new one begins with the digest that was refused. */
-static kith_status add_many_portable(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
-                                     size_t *done) {
+static kith_status add_many(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done) {
     if ((f->shape.capabilities & KITH_CAN_COPIES) != 0)
         return add_each(f, digests, n, was_new, done);
     while (*done < n) {
@@ -530,7 +529,7 @@ static kith_status add_many_portable(kith_filter *f, const uint64_t *digests, si
     return KITH_OK;
 }
 
-static kith_status remove_many_portable(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
+static kith_status remove_many(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
     for (; *done < n; ++*done) {
         kith_status status = remove_one(f, digests[*done]);
         if (status != KITH_OK)
@@ -597,12 +596,16 @@ const kithi_kind kithi_kind_layers = {
     .choose = choose,
     .shape = shape,
     .expect = expect,
-    .has = has,
     .look = look,
     .cell = cell,
     .add = add,
-    .kernels = KITHI_KERNELS_BY(KITHI_SET(portable, has), KITHI_SET(portable, has), KITHI_SET(portable, has),
-                                KITHI_SET(portable, has)),
+    .kernels =
+        {
+            [KITHI_CPU_PORTABLE] = {has_many, add_many, remove_many, has},
+            [KITHI_CPU_AVX2] = {has_many, add_many, remove_many, has},
+            [KITHI_CPU_AVX512] = {has_many, add_many, remove_many, has},
+            [KITHI_CPU_NEON] = {has_many, add_many, remove_many, has},
+        },
     .remove = remove_one,
     .copies = copies,
     .stats = stats,

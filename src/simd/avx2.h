@@ -56,7 +56,9 @@ KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_zeros(__m256i low, __m256i hi
 }
 
 /* Words of a block: a lane of 16 has 32 bits. */
-#define KITHI_AVX2_WORDS(lanes) ((lanes) == 16 ? 16u : 8u)
+KITHI_INLINE unsigned kithi_avx2_words(unsigned lanes) {
+    return lanes == 16 ? 16 : 8;
+}
 
 /* ---- blocked ---- */
 
@@ -82,7 +84,7 @@ KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_bits_set(uint8_t *block, uint
     _mm256_storeu_si256(at, _mm256_or_si256(low, bits.low));
     _mm256_storeu_si256(at + 1, _mm256_or_si256(high, bits.high));
     /* A word gets one new bit at most. */
-    return KITHI_AVX2_WORDS(lanes) -
+    return kithi_avx2_words(lanes) -
            kithi_avx2_zeros(_mm256_andnot_si256(low, bits.low), _mm256_andnot_si256(high, bits.high), lanes);
 }
 
@@ -112,7 +114,7 @@ KITHI_TARGET_AVX2 KITHI_INLINE kithi_avx2_counters kithi_avx2_counters_of(const 
 KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_counters_zero(const kithi_avx2_counters *c, unsigned lanes) {
     return kithi_avx2_zeros(_mm256_and_si256(c->block.low, c->full.low), _mm256_and_si256(c->block.high, c->full.high),
                             lanes) -
-           (KITHI_AVX2_WORDS(lanes) - lanes);
+           (kithi_avx2_words(lanes) - lanes);
 }
 
 KITHI_TARGET_AVX2 KITHI_INLINE bool kithi_avx2_counters_has(const uint8_t *block, uint64_t digest, unsigned lanes) {

@@ -9,7 +9,7 @@
 
 #include "core/mix.h"
 #include "plan/sizing.h"
-#include "kernels.h"
+#include "kind.h"
 
 /* The parameter that holds the fill limit, for every Bloom kind. */
 #define KITHI_FILL_LIMIT (KITHI_PARAMS - 1)
@@ -32,44 +32,6 @@ static inline void kithi_bits_count_add(kith_filter *f, unsigned set_bits, bool 
 /* May a key that changes bits still come in? */
 static inline bool kithi_bits_open(const kith_filter *f) {
     return f->head.count < f->head.capacity && !kithi_bits_full(f, f->head.fill);
-}
-
-/* add_many for kinds whose add is: set so many `hashes` bits at most, and book how many were new. As many digests as
- * surely do not meet a limit go in without a look at it; close to the end they go one by one. */
-KITHI_INLINE kith_status kithi_bits_add_many(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
-                                             size_t *done, unsigned hashes,
-                                             unsigned (*set)(kith_filter *f, uint64_t digest),
-                                             void (*prefetch)(const void *f, uint64_t digest),
-                                             kith_status (*add)(kith_filter *f, uint64_t digest, bool *was_new)) {
-    for (size_t i = 0; i < n && i < KITHI_AHEAD; i++)
-        prefetch(f, digests[i]);
-    while (*done < n) {
-        uint64_t limit = f->head.params[KITHI_FILL_LIMIT], room = f->head.capacity - f->head.count;
-        uint64_t bits_room = limit > f->head.fill ? (limit - f->head.fill) / hashes : 0;
-        room = bits_room < room ? bits_room : room;
-        size_t to = room < n - *done ? *done + (size_t)room : n;
-        if (to == *done) {
-            bool is_new = false;
-            kith_status status = add(f, digests[*done], &is_new);
-            if (status != KITH_OK)
-                return status;
-            kithi_bitmap_set(was_new, (*done)++, is_new);
-            continue;
-        }
-        uint64_t count = 0, fill = 0;
-        for (size_t i = *done; i < to; i++) {
-            if (n - i > KITHI_AHEAD)
-                prefetch(f, digests[i + KITHI_AHEAD]);
-            unsigned set_bits = set(f, digests[i]);
-            count += set_bits != 0;
-            fill += set_bits;
-            kithi_bitmap_set(was_new, i, set_bits != 0);
-        }
-        f->head.count += count;
-        f->head.fill += fill;
-        *done = to;
-    }
-    return KITH_OK;
 }
 
 typedef enum kithi_bits_how { KITHI_BITS_OR, KITHI_BITS_AND } kithi_bits_how;

@@ -18,8 +18,9 @@
 #define KITHI_FILTERS_CUCKOO_H
 
 #include "plan/fit.h"
+#include "core/batch.h"
 #include "core/mix.h"
-#include "kernels.h"
+#include "kind.h"
 
 /* Parameters that every cuckoo kind has in these places. */
 enum { KITHI_SLOT_BITS, KITHI_HALF, KITHI_REGIONS };

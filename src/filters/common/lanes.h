@@ -10,16 +10,16 @@
  * each lane, rather than bits cut tightly out of the word, so that a vector unit makes the mask of a block in three
  * steps: widen bytes to lanes, shift right by a constant, shift 1 left by the result.
  *
- * Inlined with `lanes` a constant (KITHI_BY_LANES), every index but the cell's own is one too. */
+ * Verbs are compiled once for each number of lanes (kithi_by_lanes), so every index except the cell's is a constant. */
 #ifndef KITHI_FILTERS_LANES_H
 #define KITHI_FILTERS_LANES_H
 
 #include <assert.h>
 
+#include "core/batch.h"
 #include "core/mix.h"
 #include "plan/sizing.h"
 #include "filters/common/bit_cells.h"
-#include "kernels.h"
 
 /* Parameters that every blocked kind has in these places, beside KITHI_FILL_LIMIT. */
 enum { KITHI_LANES, KITHI_BLOCKS };
@@ -34,14 +34,10 @@ static_assert(KITHI_BLOCK_BYTES == KITHI_BODY_ALIGNMENT, "a block is a line beca
 static const unsigned KITHI_LANE_COUNTS[] = {4, 8, 16};
 #define KITHI_LANE_COUNTS_COUNT (sizeof KITHI_LANE_COUNTS / sizeof *KITHI_LANE_COUNTS)
 
-/* The option that chooses among them: its value is 0 for auto, else a place in KITHI_LANE_COUNTS, counted from 1. */
-#define KITHI_LANES_OPTION(help)                                                                                       \
-    { "lanes", "auto|4|8|16", "auto", help }
-
 /* ---- sizes ---- */
 
-/* Parameters that keep the rate in blocks of `block_cells` cells; of several lane counts the one that needs the fewest
- * blocks. */
+/* Parameters that keep the rate in blocks of `block_cells` cells. `given` is the value of the option "lanes": 0 for auto, the
+ * number of lanes that needs the fewest blocks, or i + 1 for KITHI_LANE_COUNTS[i]. */
 static inline kith_status kithi_lanes_choose(uint64_t given, unsigned block_cells, uint64_t capacity, double rate,
                                              kithi_counts counts, kithi_head *head) {
     uint64_t best_blocks = UINT64_MAX;
@@ -134,55 +130,90 @@ KITHI_INLINE bool kithi_lanes_look(const kith_filter *f, uint64_t digest, kith_l
 
 /* ---- verbs ---- */
 
-/* result = verb(…, lanes) with the filter's number of lanes as a constant: three versions of one body. (A switch: of a
- * chain of conditions gcc shares the loads of the last two, and add of blocked takes 12% longer.) */
-#define KITHI_BY_LANES(f, result, verb, ...)                                                                           \
-    do {                                                                                                               \
-        switch ((f)->head.params[KITHI_LANES]) {                                                                       \
-        case 4:                                                                                                        \
-            (result) = verb(__VA_ARGS__, 4);                                                                           \
-            break;                                                                                                     \
-        case 8:                                                                                                        \
-            (result) = verb(__VA_ARGS__, 8);                                                                           \
-            break;                                                                                                     \
-        default:                                                                                                       \
-            (result) = verb(__VA_ARGS__, 16);                                                                          \
-        }                                                                                                              \
-    } while (0)
+/* What a blocked kind does to one block, with the instructions of one instruction set. A kind fills in the functions that
+ * it needs. `lanes` is a constant in every call. */
+typedef struct kithi_block_ops {
+    bool (*has)(const uint8_t *block, uint64_t digest, unsigned lanes);
+    /* blocked. Sets the key's bits; returns how many of them were 0. */
+    unsigned (*set)(uint8_t *block, uint64_t digest, unsigned lanes);
+    /* blocked_counting. raise adds 1 to each of the key's counters and sets *zeros to how many of them were 0; lower
+     * subtracts 1 and sets *zeros to how many of them became 0. Counters at 15 stay. They return false and change nothing
+     * if the key already has all the copies that it may have (raise), or if one of its counters is 0 (lower). */
+    bool (*raise)(uint8_t *block, uint64_t digest, unsigned lanes, unsigned *zeros);
+    bool (*lower)(uint8_t *block, uint64_t digest, unsigned lanes, unsigned *zeros);
+} kithi_block_ops;
 
-/* A has() of block_has(block, digest, lanes). */
-#define KITHI_LANES_HAS(has, TARGET, block_has)                                                                        \
-    TARGET static bool has(const kith_filter *f, uint64_t digest) {                                                    \
-        const uint8_t *block = kithi_block_of(f, digest);                                                              \
-        bool present;                                                                                                  \
-        KITHI_BY_LANES(f, present, block_has, block, digest);                                                          \
-        return present;                                                                                                \
+/* The arguments of a verb. Each verb reads only those that it needs. */
+typedef struct kithi_lanes_args {
+    const kith_filter *f;
+    kith_filter *writable; /* f, for verbs that change its header */
+    uint64_t digest;       /* verbs on one key */
+    bool *was_new;
+    bool commit;
+    const uint64_t *digests; /* verbs on a batch */
+    size_t n;
+    uint64_t *bitmap; /* maybe or was_new; may be NULL */
+    size_t *done;
+} kithi_lanes_args;
+
+typedef uint64_t kithi_lanes_verb(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes);
+
+/* Calls `verb` with the filter's number of lanes as a constant, so that its body is compiled three times. This must be a
+ * switch: in a chain of conditions gcc shares the loads of the last two cases, and add of blocked takes 12% longer. */
+KITHI_INLINE uint64_t kithi_by_lanes(kithi_lanes_verb *verb, const kithi_block_ops *ops, kithi_lanes_args args) {
+    switch (args.f->head.params[KITHI_LANES]) {
+    case 4:
+        return verb(ops, &args, 4);
+    case 8:
+        return verb(ops, &args, 8);
+    default:
+        return verb(ops, &args, 16);
     }
+}
+
+KITHI_INLINE uint64_t kithi_lanes_has_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+    return ops->has(kithi_block_of(args->f, args->digest), args->digest, lanes);
+}
+
+KITHI_INLINE bool kithi_lanes_has(const kithi_block_ops *ops, const kith_filter *f, uint64_t digest) {
+    return kithi_by_lanes(kithi_lanes_has_in, ops, (kithi_lanes_args){.f = f, .digest = digest}) != 0;
+}
 
 KITHI_INLINE void kithi_lanes_prefetch(const void *f, uint64_t digest) {
     __builtin_prefetch(kithi_block_of(f, digest));
 }
 
-/* has_<set> and has_many_<set> of has_of(block, digest, lanes), which may be a function of that set. */
-#define KITHI_LANES_HAS_MANY(set, TARGET, has_of)                                                                      \
-    KITHI_LANES_HAS(has_##set, TARGET, has_of)                                                                         \
-    KITHI_LANES_HAS_IN(set, TARGET, has_of, 4)                                                                         \
-    KITHI_LANES_HAS_IN(set, TARGET, has_of, 8)                                                                         \
-    KITHI_LANES_HAS_IN(set, TARGET, has_of, 16)                                                                        \
-    TARGET static size_t has_many_##set(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {    \
-        bool near = f->head.body_bytes <= KITHI_NEAR_BYTES;                                                            \
-        switch (f->head.params[KITHI_LANES]) {                                                                         \
-        case 4:                                                                                                        \
-            return kithi_has_many(f, digests, n, maybe, near, has_##set##_4, kithi_lanes_prefetch);                    \
-        case 8:                                                                                                        \
-            return kithi_has_many(f, digests, n, maybe, near, has_##set##_8, kithi_lanes_prefetch);                    \
-        default:                                                                                                       \
-            return kithi_has_many(f, digests, n, maybe, near, has_##set##_16, kithi_lanes_prefetch);                   \
-        }                                                                                                              \
+/* A body of at most this many bytes is in the cache of its core, where prefetching only costs time: a sixth of a lookup. */
+#define KITHI_NEAR_BYTES (256 << 10)
+
+KITHI_INLINE uint64_t kithi_lanes_has_many_in(const kithi_block_ops *ops, const kithi_lanes_args *args,
+                                              unsigned lanes) {
+    const kith_filter *f = args->f;
+    const uint64_t *digests = args->digests;
+    size_t n = args->n, yes = 0;
+    bool near = f->head.body_bytes <= KITHI_NEAR_BYTES;
+    for (size_t i = 0; i < n && i < KITHI_AHEAD && !near; i++)
+        kithi_lanes_prefetch(f, digests[i]);
+    for (size_t from = 0; from < n; from += 64) {
+        size_t count = n - from < 64 ? n - from : 64;
+        uint64_t word = 0;
+        for (size_t i = 0; i < count; i++) {
+            uint64_t digest = digests[from + i];
+            if (!near && n - from - i > KITHI_AHEAD)
+                kithi_lanes_prefetch(f, digests[from + i + KITHI_AHEAD]);
+            word |= (uint64_t)ops->has(kithi_block_of(f, digest), digest, lanes) << i;
+        }
+        if (args->bitmap != NULL)
+            args->bitmap[from / 64] = word;
+        yes += kithi_popcount(word);
     }
-#define KITHI_LANES_HAS_IN(set, TARGET, has_of, lanes)                                                                 \
-    TARGET static bool has_##set##_##lanes(const void *f, uint64_t digest) {                                           \
-        return has_of(kithi_block_of(f, digest), digest, lanes);                                                       \
-    }
+    return yes;
+}
+
+KITHI_INLINE size_t kithi_lanes_has_many(const kithi_block_ops *ops, const kith_filter *f, const uint64_t *digests,
+                                         size_t n, uint64_t *maybe) {
+    return (size_t)kithi_by_lanes(kithi_lanes_has_many_in, ops,
+                                  (kithi_lanes_args){.f = f, .digests = digests, .n = n, .bitmap = maybe});
+}
 
 #endif

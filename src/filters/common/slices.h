@@ -12,10 +12,11 @@
 
 #include <assert.h>
 
+#include "core/batch.h"
 #include "core/mix.h"
 #include "plan/sizing.h"
 #include "filters/common/bit_cells.h"
-#include "kernels.h"
+#include "kind.h"
 
 enum { KITHI_K, KITHI_SLICE };
 
