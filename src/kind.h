@@ -16,6 +16,7 @@
 #include "core/alloc.h"
 #include "core/cpu.h"
 #include "plan/options.h"
+#include "plan/geometry.h"
 #include "format/format.h"
 
 /* What the planner asks of a kind. */
@@ -42,10 +43,10 @@ typedef struct kithi_expectation {
     double failure; /* probability that n distinct keys do not all go in */
 } kithi_expectation;
 
-/* The verbs that are compiled for each instruction set: has, and the batches, which do what a loop over has, add and remove
- * would do. They are small functions around KITHI_INLINE bodies. A body compiled for an instruction set gains its shifts,
- * products and bit counts; where vectors do better, the kind calls functions of simd/. AVX-512 adds nothing to a body without
- * vectors, so such a kind uses its AVX2 functions for both. */
+/* The verbs that are compiled for each instruction set: has, and the batches, which do what a loop over has, add and
+ * remove would do. They are small functions around KITHI_INLINE bodies. A body compiled for an instruction set gains
+ * its shifts, products and bit counts; where vectors do better, the kind calls functions of simd/. AVX-512 adds
+ * nothing to a body without vectors, so such a kind uses its AVX2 functions for both. */
 typedef struct kithi_kernels {
     /* maybe may be NULL; each of its words is written. */
     size_t (*has_many)(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe);
@@ -63,6 +64,8 @@ typedef struct kithi_kind {
     /* Chooses head->params for a request; the caller has set capacity and rate and checked them. May also raise
      * KITH_E_OPTION, KITH_E_TOO_LARGE, KITH_E_DIGEST_BITS. */
     kith_status (*choose)(const kithi_request *request, kithi_head *head);
+    /* The parameters with their names; head->params may hold anything. */
+    kithi_geometry (*decode)(const kithi_head *head);
     /* Sizes from head->params, which may come from a hostile file: KITH_E_CORRUPT when they are out of range. */
     kith_status (*shape)(const kithi_head *head, kithi_shape *shape);
     /* Rate and failure with n keys in a filter of these (valid) parameters. */
@@ -118,6 +121,7 @@ typedef enum kithi_backing {
 struct kith_filter {
     const kithi_kind *kind;
     kithi_head head;
+    kithi_geometry geometry; /* decode(&head) */
     kithi_shape shape;
     uint8_t *body;
     uint8_t *block; /* header, body, checksums */

@@ -54,8 +54,9 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
 }
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
-    unsigned lanes = (unsigned)head->params[KITHI_LANES];
-    return (kithi_expectation){kithi_blocked_rate(lanes, KITHI_BLOCK_BITS / lanes, head->params[KITHI_BLOCKS], n), 0};
+    kithi_lanes_geometry g = kithi_lanes_decode(head).lanes;
+    unsigned lanes = (unsigned)g.lanes;
+    return (kithi_expectation){kithi_blocked_rate(lanes, KITHI_BLOCK_BITS / lanes, g.blocks, n), 0};
 }
 
 /* ---- a key in its block ---- */
@@ -149,7 +150,7 @@ KITHI_INLINE uint64_t add_many_in(const kithi_block_ops *ops, const kithi_lanes_
     for (size_t i = 0; i < n && i < KITHI_AHEAD; i++)
         kithi_lanes_prefetch(f, digests[i]);
     while (*done < n) {
-        uint64_t limit = f->head.params[KITHI_FILL_LIMIT], safe = f->head.capacity - f->head.count;
+        uint64_t limit = f->geometry.fill_limit, safe = f->head.capacity - f->head.count;
         uint64_t below_limit = limit > f->head.fill ? (limit - f->head.fill) / lanes : 0;
         safe = below_limit < safe ? below_limit : safe;
         size_t to = safe < n - *done ? *done + (size_t)safe : n;
@@ -254,11 +255,11 @@ static double block_rate(const uint8_t *a, const uint8_t *b, unsigned lanes) {
 
 /* The exact rate of the union of two filters: the mean over their blocks. */
 static double rate_of(const kith_filter *a, const kith_filter *b) {
-    uint64_t blocks = a->head.params[KITHI_BLOCKS];
+    uint64_t blocks = a->geometry.lanes.blocks;
     double sum = 0;
     for (uint64_t i = 0; i < blocks; i++) {
         uint64_t at = i * KITHI_BLOCK_BYTES;
-        sum += block_rate(a->body + at, b->body + at, (unsigned)a->head.params[KITHI_LANES]);
+        sum += block_rate(a->body + at, b->body + at, (unsigned)a->geometry.lanes.lanes);
     }
     return sum / (double)blocks;
 }
@@ -292,6 +293,7 @@ const kithi_kind kithi_kind_blocked = {
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },
     .choose = choose,
+    .decode = kithi_lanes_decode,
     .shape = shape,
     .expect = expect,
     .look = look,

@@ -72,8 +72,9 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
 }
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
-    unsigned lanes = (unsigned)head->params[KITHI_LANES], width = BLOCK_COUNTERS / lanes;
-    uint64_t blocks = head->params[KITHI_BLOCKS];
+    kithi_lanes_geometry g = kithi_lanes_decode(head).lanes;
+    unsigned lanes = (unsigned)g.lanes, width = BLOCK_COUNTERS / lanes;
+    uint64_t blocks = g.blocks;
     double refused =
         n > KITHI_COUNTER_COPIES ? kithi_blocked_hit(lanes, width, blocks, n - 1, KITHI_COUNTER_COPIES) : 0;
     return (kithi_expectation){kithi_blocked_rate(lanes, width, blocks, n), fmin(1, (double)n * refused)};
@@ -333,12 +334,12 @@ static kith_status remove_many_neon(kith_filter *f, const uint64_t *digests, siz
 /* ---- statistics ---- */
 
 static kithi_tally lane_tally(const kith_filter *f, uint64_t block, uint64_t lane) {
-    uint64_t width = BLOCK_COUNTERS / f->head.params[KITHI_LANES], first = block * BLOCK_COUNTERS + lane * width;
+    uint64_t width = BLOCK_COUNTERS / f->geometry.lanes.lanes, first = block * BLOCK_COUNTERS + lane * width;
     return kithi_counters_tally(f, first, first + width);
 }
 
 static void stats(const kith_filter *f, kith_filter_stats *stats) {
-    uint64_t lanes = f->head.params[KITHI_LANES], blocks = f->head.params[KITHI_BLOCKS];
+    uint64_t lanes = f->geometry.lanes.lanes, blocks = f->geometry.lanes.blocks;
     double sum = 0;
     for (uint64_t block = 0; block < blocks; block++) {
         double rate = 1; /* of all keys that pick this block, the part that it answers yes */
@@ -356,9 +357,9 @@ static void stats(const kith_filter *f, kith_filter_stats *stats) {
 static const char *check(const kith_filter *f) {
     uint64_t used = 0, keys = 0;
     bool lanes_agree = true, keys_known = true;
-    for (uint64_t block = 0; block < f->head.params[KITHI_BLOCKS]; block++) {
+    for (uint64_t block = 0; block < f->geometry.lanes.blocks; block++) {
         uint64_t in_block = UINT64_MAX; /* what the lanes without a stuck counter add up to */
-        for (uint64_t lane = 0; lane < f->head.params[KITHI_LANES]; lane++) {
+        for (uint64_t lane = 0; lane < f->geometry.lanes.lanes; lane++) {
             kithi_tally t = lane_tally(f, block, lane);
             used += t.used;
             if (t.stuck != 0)
@@ -394,6 +395,7 @@ const kithi_kind kithi_kind_blocked_counting = {
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },
     .choose = choose,
+    .decode = kithi_lanes_decode,
     .shape = shape,
     .expect = expect,
     .look = look,

@@ -31,9 +31,7 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     if (!kithi_bloom_choose(request->capacity, request->rate, (unsigned)request->options[0], KITHI_COUNTS_CHANGES, &k,
                             &slice))
         return KITH_E_TOO_LARGE;
-    head->params[KITHI_K] = k;
-    head->params[KITHI_SLICE] = slice;
-    head->params[KITHI_FILL_LIMIT] = kithi_fill_limit(k, slice, 1, request->capacity);
+    kithi_slices_encode(k, slice, request->capacity, head);
     return KITH_OK;
 }
 
@@ -45,7 +43,8 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
 }
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
-    return (kithi_expectation){kithi_bloom_rate((unsigned)head->params[KITHI_K], head->params[KITHI_SLICE], n), 0};
+    kithi_slices_geometry g = kithi_slices_decode(head).slices;
+    return (kithi_expectation){kithi_bloom_rate((unsigned)g.k, g.slice, n), 0};
 }
 
 static inline bool used(const uint8_t *body, uint64_t bit) {
@@ -53,14 +52,14 @@ static inline bool used(const uint8_t *body, uint64_t bit) {
 }
 
 static bool has(const kith_filter *f, uint64_t digest) {
-    uint64_t i = 0, k = f->head.params[KITHI_K], slice = f->head.params[KITHI_SLICE];
+    uint64_t i = 0, k = f->geometry.slices.k, slice = f->geometry.slices.slice;
     while (i < k && used(f->body, kithi_slice_cell(slice, digest, i)))
         i++;
     return i == k;
 }
 
 static inline kith_status add_at(kith_filter *f, const uint64_t *bits, bool *was_new) {
-    uint64_t k = f->head.params[KITHI_K], i = 0;
+    uint64_t k = f->geometry.slices.k, i = 0;
     if (!kithi_bits_open(f)) {
         while (i < k && used(f->body, bits[i]))
             i++;
@@ -114,8 +113,8 @@ KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_
 
 static unsigned add_shared(kith_filter *f, uint64_t digest, bool commit) {
     unsigned set_bits = 0;
-    for (uint64_t i = 0; i < f->head.params[KITHI_K]; i++) {
-        uint64_t bit = kithi_slice_cell(f->head.params[KITHI_SLICE], digest, i);
+    for (uint64_t i = 0; i < f->geometry.slices.k; i++) {
+        uint64_t bit = kithi_slice_cell(f->geometry.slices.slice, digest, i);
         uint8_t mask = (uint8_t)(1u << (bit % 8));
         uint8_t before = __atomic_load_n(&f->body[bit / 8], __ATOMIC_RELAXED);
         if (commit && (before & mask) == 0)
@@ -127,19 +126,19 @@ static unsigned add_shared(kith_filter *f, uint64_t digest, bool commit) {
 
 static void prefetch(const void *filter, uint64_t digest) {
     const kith_filter *f = filter;
-    for (uint64_t i = 0; i < f->head.params[KITHI_K]; i++)
-        __builtin_prefetch(f->body + kithi_slice_cell(f->head.params[KITHI_SLICE], digest, i) / 8, 1);
+    for (uint64_t i = 0; i < f->geometry.slices.k; i++)
+        __builtin_prefetch(f->body + kithi_slice_cell(f->geometry.slices.slice, digest, i) / 8, 1);
 }
 
 static double keys_at(const kith_filter *f, uint64_t fill) {
-    return kithi_bloom_keys((unsigned)f->head.params[KITHI_K], f->head.params[KITHI_SLICE], fill);
+    return kithi_bloom_keys((unsigned)f->geometry.slices.k, f->geometry.slices.slice, fill);
 }
 
 /* The exact rate of the union of two filters: an absent key is answered yes if its bit is set in every slice. */
 static double rate_of(const kith_filter *a, const kith_filter *b) {
-    uint64_t slice = a->head.params[KITHI_SLICE];
+    uint64_t slice = a->geometry.slices.slice;
     double rate = 1;
-    for (uint64_t i = 0; i < a->head.params[KITHI_K]; i++)
+    for (uint64_t i = 0; i < a->geometry.slices.k; i++)
         rate *= (double)kithi_bits_in_union(a->body, b->body, i * slice, (i + 1) * slice) / (double)slice;
     return rate;
 }
@@ -173,6 +172,7 @@ const kithi_kind kithi_kind_bloom = {
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },
     .choose = choose,
+    .decode = kithi_slices_decode,
     .shape = shape,
     .expect = expect,
     .look = look,

@@ -41,8 +41,9 @@ static const kith_option OPTIONS[] = {
 };
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
-    unsigned k = (unsigned)head->params[KITHI_K];
-    uint64_t slice = head->params[KITHI_SLICE];
+    kithi_slices_geometry g = kithi_slices_decode(head).slices;
+    unsigned k = (unsigned)g.k;
+    uint64_t slice = g.slice;
     double failure = 0;
     if (n > KITHI_COUNTER_COPIES) {
         double lambda = (double)n / (double)slice;
@@ -62,11 +63,9 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     do {
         if (!kithi_bloom_choose(request->capacity, rate, given, KITHI_COUNTS_ALL, &k, &slice))
             return KITH_E_TOO_LARGE;
-        head->params[KITHI_K] = k;
-        head->params[KITHI_SLICE] = slice;
+        kithi_slices_encode(k, slice, request->capacity, head);
         rate /= 2;
     } while (given == 0 && expect(head, request->capacity).failure > FAILURE_MAX);
-    head->params[KITHI_FILL_LIMIT] = kithi_fill_limit(k, slice, 1, request->capacity);
     return KITH_OK;
 }
 
@@ -84,7 +83,7 @@ static inline bool used(const uint8_t *body, uint64_t c) {
 /* The least of a key's counters. */
 static inline unsigned least_at(const kith_filter *f, const uint64_t *counters) {
     unsigned min = KITHI_COUNTER_TOP;
-    for (uint64_t i = 0; i < f->head.params[KITHI_K]; i++) {
+    for (uint64_t i = 0; i < f->geometry.slices.k; i++) {
         unsigned value = kithi_counter(f->body, counters[i]);
         min = value < min ? value : min;
     }
@@ -92,7 +91,7 @@ static inline unsigned least_at(const kith_filter *f, const uint64_t *counters) 
 }
 
 static bool has(const kith_filter *f, uint64_t digest) {
-    uint64_t i = 0, k = f->head.params[KITHI_K], slice = f->head.params[KITHI_SLICE];
+    uint64_t i = 0, k = f->geometry.slices.k, slice = f->geometry.slices.slice;
     while (i < k && used(f->body, kithi_slice_cell(slice, digest, i)))
         i++;
     return i == k;
@@ -109,7 +108,7 @@ static inline kith_status add_at(kith_filter *f, const uint64_t *counters, bool 
     kith_status status = kithi_counters_open(f, before);
     if (status != KITH_OK)
         return status;
-    for (uint64_t i = 0; i < f->head.params[KITHI_K]; i++)
+    for (uint64_t i = 0; i < f->geometry.slices.k; i++)
         f->head.fill += kithi_counter_raise(f->body, counters[i]);
     f->head.count++;
     *was_new = before == 0;
@@ -121,7 +120,7 @@ static inline kith_status remove_at(kith_filter *f, const uint64_t *counters, bo
     kith_status status = kithi_counters_removable(f, least_at(f, counters));
     if (status != KITH_OK)
         return status;
-    for (uint64_t i = 0; i < f->head.params[KITHI_K]; i++)
+    for (uint64_t i = 0; i < f->geometry.slices.k; i++)
         f->head.fill -= kithi_counter_lower(f->body, counters[i]);
     f->head.count--;
     return KITH_OK;
@@ -182,10 +181,10 @@ KITHI_TARGET_AVX2 static kith_status remove_many_avx2(kith_filter *f, const uint
 #endif
 
 static void stats(const kith_filter *f, kith_filter_stats *stats) {
-    uint64_t slice = f->head.params[KITHI_SLICE];
-    stats->keys_now = kithi_bloom_keys((unsigned)f->head.params[KITHI_K], slice, f->head.fill);
+    uint64_t slice = f->geometry.slices.slice;
+    stats->keys_now = kithi_bloom_keys((unsigned)f->geometry.slices.k, slice, f->head.fill);
     stats->rate_now = 1;
-    for (uint64_t i = 0; i < f->head.params[KITHI_K]; i++) {
+    for (uint64_t i = 0; i < f->geometry.slices.k; i++) {
         kithi_tally t = kithi_counters_tally(f, i * slice, (i + 1) * slice);
         stats->stuck += t.stuck;
         stats->rate_now *= (double)t.used / (double)slice;
@@ -193,9 +192,9 @@ static void stats(const kith_filter *f, kith_filter_stats *stats) {
 }
 
 static const char *check(const kith_filter *f) {
-    uint64_t used = 0, slice = f->head.params[KITHI_SLICE];
+    uint64_t used = 0, slice = f->geometry.slices.slice;
     bool agrees = true;
-    for (uint64_t i = 0; i < f->head.params[KITHI_K]; i++) {
+    for (uint64_t i = 0; i < f->geometry.slices.k; i++) {
         kithi_tally t = kithi_counters_tally(f, i * slice, (i + 1) * slice);
         used += t.used;
         agrees = agrees && (t.stuck != 0 || t.sum == f->head.count);
@@ -225,6 +224,7 @@ const kithi_kind kithi_kind_counting = {
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },
     .choose = choose,
+    .decode = kithi_slices_decode,
     .shape = shape,
     .expect = expect,
     .look = look,

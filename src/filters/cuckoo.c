@@ -25,7 +25,6 @@
 #include "plan/fit.h"
 #include "filters/common/cuckoo_batch.h"
 
-enum { BUCKET_SLOTS = KITHI_REGIONS + 1, ALTERNATE };
 enum { HALVES, SIMPLE };
 
 #define SLOT_BITS_MIN 4
@@ -36,65 +35,62 @@ static const kith_option OPTIONS[] = {
     {"alternate", "halves|simple", "halves", "how a bucket gives the other one"},
 };
 
-static kithi_fit fit_of(const kithi_head *head) {
-    return (kithi_fit){.place_slots = (unsigned)head->params[BUCKET_SLOTS],
-                       .power_of_two = head->params[ALTERNATE] == SIMPLE};
-}
-
-static kithi_fit_size size_of(const kithi_head *head) {
-    return (kithi_fit_size){(unsigned)head->params[KITHI_SLOT_BITS], head->params[KITHI_HALF],
-                            head->params[KITHI_REGIONS]};
+static kithi_fit fit_of(const kithi_cf_geometry *g) {
+    return (kithi_fit){.place_slots = (unsigned)g->bucket_slots, .power_of_two = g->alternate == SIMPLE};
 }
 
 static kith_status choose(const kithi_request *request, kithi_head *head) {
-    head->params[BUCKET_SLOTS] = UINT64_C(1) << request->options[0];
-    head->params[ALTERNATE] = request->options[2];
+    kithi_cf_geometry g = {.bucket_slots = UINT64_C(1) << request->options[0], .alternate = request->options[2]};
+    head->params[KITHI_BUCKET_SLOTS] = g.bucket_slots;
+    head->params[KITHI_ALTERNATE] = g.alternate;
     unsigned slot_bits = (unsigned)request->options[1];
     if (slot_bits != 0 && slot_bits < SLOT_BITS_MIN)
         return KITH_E_OPTION;
-    return kithi_cf_choose(fit_of(head), request, slot_bits, head);
+    return kithi_cf_choose(fit_of(&g), request, slot_bits, head);
 }
 
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
-    uint64_t b = head->params[BUCKET_SLOTS], half = head->params[KITHI_HALF];
-    bool simple = head->params[ALTERNATE] == SIMPLE;
-    if ((b != 1 && b != 2 && b != 4 && b != 8) || head->params[ALTERNATE] > SIMPLE ||
-        head->params[KITHI_SLOT_BITS] < SLOT_BITS_MIN || (simple && (half & (half - 1)) != 0))
+    kithi_cf_geometry g = kithi_cf_decode(head).cf;
+    uint64_t b = g.bucket_slots;
+    bool simple = g.alternate == SIMPLE;
+    if ((b != 1 && b != 2 && b != 4 && b != 8) || g.alternate > SIMPLE || g.slot_bits < SLOT_BITS_MIN ||
+        (simple && (g.half & (g.half - 1)) != 0))
         return KITH_E_CORRUPT;
     shape->max_copies = (unsigned)(2 * b);
-    return kithi_cf_shape(fit_of(head), head, shape);
+    return kithi_cf_shape(fit_of(&g), head, shape);
 }
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
-    return kithi_cf_expect(fit_of(head), size_of(head), n);
+    kithi_cf_geometry g = kithi_cf_decode(head).cf;
+    return kithi_cf_expect(fit_of(&g), (kithi_fit_size){(unsigned)g.slot_bits, g.half, g.regions}, n);
 }
 
-static uint64_t region_slots(const kithi_head *head) {
-    return 2 * head->params[KITHI_HALF] * head->params[BUCKET_SLOTS];
+static uint64_t region_slots(const kithi_cf_geometry *g) {
+    return 2 * g->half * g->bucket_slots;
 }
 
-static inline uint64_t other_bucket(const kithi_head *head, uint64_t bucket, uint64_t fingerprint) {
-    uint64_t half = head->params[KITHI_HALF];
-    if (head->params[ALTERNATE] == HALVES)
+static inline uint64_t other_bucket(const kithi_cf_geometry *g, uint64_t bucket, uint64_t fingerprint) {
+    uint64_t half = g->half;
+    if (g->alternate == HALVES)
         return kithi_partner(bucket, fingerprint, half);
     /* With fewer than 2^f buckets the low bits of the fingerprint may all be 0; 1 keeps the two apart. */
     uint64_t step = fingerprint & (2 * half - 1);
     return bucket ^ (step != 0 ? step : 1);
 }
 
-static inline unsigned place_slots(const kithi_head *head) {
-    return (unsigned)head->params[BUCKET_SLOTS];
+static inline unsigned place_slots(const kithi_cf_geometry *g) {
+    return (unsigned)g->bucket_slots;
 }
 
-static inline void first_slots(const kithi_head *head, uint64_t bucket, uint64_t fingerprint, uint32_t first[2]) {
-    uint64_t b = head->params[BUCKET_SLOTS];
+static inline void first_slots(const kithi_cf_geometry *g, uint64_t bucket, uint64_t fingerprint, uint32_t first[2]) {
+    uint64_t b = g->bucket_slots;
     first[0] = (uint32_t)(bucket * b);
-    first[1] = (uint32_t)(other_bucket(head, bucket, fingerprint) * b);
+    first[1] = (uint32_t)(other_bucket(g, bucket, fingerprint) * b);
 }
 
-static inline bool decode(const kithi_head *head, uint32_t slot, uint32_t code, uint64_t *bucket,
+static inline bool decode(const kithi_cf_geometry *g, uint32_t slot, uint32_t code, uint64_t *bucket,
                           uint64_t *fingerprint) {
-    *bucket = slot / head->params[BUCKET_SLOTS];
+    *bucket = slot / g->bucket_slots;
     *fingerprint = code;
     return true;
 }
@@ -175,7 +171,7 @@ static const char *check(const kith_filter *f) {
 
 const kithi_kind kithi_kind_cuckoo = {
     .id = 4,
-    .params = KITHI_CF_PARAMS | 1 << BUCKET_SLOTS | 1 << ALTERNATE,
+    .params = KITHI_CF_PARAMS | 1 << KITHI_BUCKET_SLOTS | 1 << KITHI_ALTERNATE,
     .info =
         {
             .name = "cuckoo",
@@ -185,6 +181,7 @@ const kithi_kind kithi_kind_cuckoo = {
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },
     .choose = choose,
+    .decode = kithi_cf_decode,
     .shape = shape,
     .expect = expect,
     .look = look,

@@ -52,11 +52,26 @@ static uint64_t padded(uint64_t bytes) {
     return (bytes + 63) & ~UINT64_C(63);
 }
 
+static kithi_geometry decode(const kithi_head *head) {
+    return (kithi_geometry){.layers = {.inner = head->params[INNER],
+                                       .growth = head->params[GROWTH],
+                                       .count = head->params[LAYERS],
+                                       .first_capacity = head->params[FIRST_CAPACITY]}};
+}
+
+static void encode(const kithi_layers_geometry *g, kithi_head *head) {
+    head->params[INNER] = g->inner;
+    head->params[GROWTH] = g->growth;
+    head->params[LAYERS] = g->count;
+    head->params[FIRST_CAPACITY] = g->first_capacity;
+}
+
 /* Keys that layer i takes; false: more than 2^64. */
 static bool layer_capacity(const kithi_head *head, unsigned i, uint64_t *capacity) {
-    *capacity = head->params[FIRST_CAPACITY];
+    kithi_layers_geometry g = decode(head).layers;
+    *capacity = g.first_capacity;
     for (unsigned j = 0; j < i; j++)
-        if (!kithi_mul(*capacity, head->params[GROWTH], capacity))
+        if (!kithi_mul(*capacity, g.growth, capacity))
             return false;
     return true;
 }
@@ -68,7 +83,7 @@ static double layer_rate(const kithi_head *head, unsigned i) {
 
 /* The header that layer i of this filter has when it is empty. */
 static kith_status plan_layer(const kithi_head *head, unsigned i, kithi_head *layer) {
-    const kithi_kind *inner = kithi_kind_by_id(head->params[INNER]);
+    const kithi_kind *inner = kithi_kind_by_id(decode(head).layers.inner);
     uint64_t capacity;
     if (!layer_capacity(head, i, &capacity))
         return KITH_E_TOO_LARGE;
@@ -86,10 +101,8 @@ static kith_status plan_layer(const kithi_head *head, unsigned i, kithi_head *la
 static kith_status choose(const kithi_request *request, kithi_head *head) {
     if (request->options[0] == ID)
         return KITH_E_OPTION;
-    head->params[INNER] = request->options[0];
-    head->params[GROWTH] = request->options[1];
-    head->params[LAYERS] = 1;
-    head->params[FIRST_CAPACITY] = request->capacity;
+    kithi_layers_geometry g = {request->options[0], request->options[1], 1, request->capacity};
+    encode(&g, head);
     kithi_head first;
     uint64_t block_bytes;
     kith_status status = plan_layer(head, 0, &first);
@@ -103,11 +116,11 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
 
 /* The sizes are in the directory, which attach() checks; here what the header says, and the cells of the first layer. */
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
-    const kithi_kind *inner = kithi_kind_by_id(head->params[INNER]);
-    if (inner == NULL || inner->id == ID || head->params[GROWTH] < 1 || head->params[GROWTH] > 16 ||
-        head->params[LAYERS] < 1 || head->params[LAYERS] > LAYERS_MAX || head->params[FIRST_CAPACITY] == 0 ||
-        head->params[FIRST_CAPACITY] > head->capacity || head->body_bytes < DIRECTORY_BYTES + KITHI_HEADER_BYTES ||
-        head->body_bytes % 64 != 0)
+    kithi_layers_geometry g = decode(head).layers;
+    const kithi_kind *inner = kithi_kind_by_id(g.inner);
+    if (inner == NULL || inner->id == ID || g.growth < 1 || g.growth > 16 || g.count < 1 || g.count > LAYERS_MAX ||
+        g.first_capacity == 0 || g.first_capacity > head->capacity ||
+        head->body_bytes < DIRECTORY_BYTES + KITHI_HEADER_BYTES || head->body_bytes % 64 != 0)
         return KITH_E_CORRUPT;
     kithi_head first;
     kithi_shape inside;
@@ -125,13 +138,14 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
 /* Expected when n keys fill the layers from the first. The failure is a bound: keys that a layer has no room for go to
  * the next. */
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
-    const kithi_kind *inner = kithi_kind_by_id(head->params[INNER]);
+    kithi_layers_geometry g = decode(head).layers;
+    const kithi_kind *inner = kithi_kind_by_id(g.inner);
     kithi_expectation sum = {0, 0};
-    for (unsigned i = 0; i < head->params[LAYERS]; i++) {
+    for (unsigned i = 0; i < g.count; i++) {
         kithi_head layer;
         if (plan_layer(head, i, &layer) != KITH_OK)
             break;
-        bool newest = i + 1 == head->params[LAYERS];
+        bool newest = i + 1 == g.count;
         uint64_t keys = n < layer.capacity || newest ? n : layer.capacity;
         kithi_expectation one = inner->expect(&layer, keys);
         sum.rate += one.rate;
@@ -148,7 +162,7 @@ static inline kith_filter *layers_of(const kith_filter *f) {
 }
 
 static inline unsigned layer_count(const kith_filter *f) {
-    return (unsigned)f->head.params[LAYERS];
+    return (unsigned)f->geometry.layers.count;
 }
 
 static kith_filter *new_handles(const kith_filter *f, unsigned count) {
@@ -210,7 +224,7 @@ static kith_status bind_layer(const kith_filter *f, const kith_filter *like, uns
         return kithi_filter_bind_as(handle, &layers_of(like)[i], block, &f->allocator);
     /* The kind first: layers within layers, as deep as a file is long, would be a recursion as deep. */
     kithi_head head;
-    if (kithi_header_read(block, block_bytes, &head) != KITH_OK || head.kind_id != f->head.params[INNER] ||
+    if (kithi_header_read(block, block_bytes, &head) != KITH_OK || head.kind_id != f->geometry.layers.inner ||
         head.recipe != 0 || head.notes_bytes != 0 || !kithi_hash_equal(&head.hash, &f->head.hash) ||
         !is_plausible(&f->head, i, &head))
         return KITH_E_CORRUPT;
@@ -273,8 +287,10 @@ static void seal(kith_filter *f) {
 }
 
 static void fresh(kithi_head *head) {
-    head->params[LAYERS] = 1;
-    head->capacity = head->params[FIRST_CAPACITY];
+    kithi_layers_geometry g = decode(head).layers;
+    g.count = 1;
+    encode(&g, head);
+    head->capacity = g.first_capacity;
     kithi_head first;
     uint64_t block_bytes = 0;
     bool planned = plan_layer(head, 0, &first) == KITH_OK && kithi_block_bytes(first.body_bytes, &block_bytes);
@@ -339,7 +355,8 @@ static kith_status grow(kith_filter *f) {
     f->body = body;
     f->head.body_bytes += padded(layer_bytes);
     f->head.capacity = capacity;
-    f->head.params[LAYERS] = count + 1;
+    f->geometry.layers.count = count + 1;
+    encode(&f->geometry.layers, &f->head);
     f->shape.body_bytes = f->head.body_bytes;
     f->shape.cells += handles[count].shape.cells;
     return KITH_OK;
@@ -594,6 +611,7 @@ const kithi_kind kithi_kind_layers = {
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },
     .choose = choose,
+    .decode = decode,
     .shape = shape,
     .expect = expect,
     .look = look,

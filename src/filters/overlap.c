@@ -46,40 +46,39 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
 }
 
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
-    if (head->params[KITHI_SLOT_BITS] < SLOT_BITS_MIN)
+    if (kithi_cf_decode(head).cf.slot_bits < SLOT_BITS_MIN)
         return KITH_E_CORRUPT;
     shape->max_copies = 4;
     return kithi_cf_shape(FIT, head, shape);
 }
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
-    kithi_fit_size size = {(unsigned)head->params[KITHI_SLOT_BITS], head->params[KITHI_HALF],
-                           head->params[KITHI_REGIONS]};
-    return kithi_cf_expect(FIT, size, n);
+    kithi_cf_geometry g = kithi_cf_decode(head).cf;
+    return kithi_cf_expect(FIT, (kithi_fit_size){(unsigned)g.slot_bits, g.half, g.regions}, n);
 }
 
-static uint64_t region_slots(const kithi_head *head) {
-    return 2 * (head->params[KITHI_HALF] + 1);
+static uint64_t region_slots(const kithi_cf_geometry *g) {
+    return 2 * (g->half + 1);
 }
 
-static inline unsigned place_slots(const kithi_head *head) {
-    (void)head;
+static inline unsigned place_slots(const kithi_cf_geometry *g) {
+    (void)g;
     return 2;
 }
 
 /* The right half begins one slot further on than its windows are numbered. */
-static inline uint32_t first_slot(const kithi_head *head, uint64_t window) {
-    return (uint32_t)(window + (window >= head->params[KITHI_HALF]));
+static inline uint32_t first_slot(const kithi_cf_geometry *g, uint64_t window) {
+    return (uint32_t)(window + (window >= g->half));
 }
 
-static inline void first_slots(const kithi_head *head, uint64_t window, uint64_t fingerprint, uint32_t first[2]) {
-    first[0] = first_slot(head, window);
-    first[1] = first_slot(head, kithi_partner(window, fingerprint, head->params[KITHI_HALF]));
+static inline void first_slots(const kithi_cf_geometry *g, uint64_t window, uint64_t fingerprint, uint32_t first[2]) {
+    first[0] = first_slot(g, window);
+    first[1] = first_slot(g, kithi_partner(window, fingerprint, g->half));
 }
 
-static inline bool decode(const kithi_head *head, uint32_t slot, uint32_t code, uint64_t *window,
+static inline bool decode(const kithi_cf_geometry *g, uint32_t slot, uint32_t code, uint64_t *window,
                           uint64_t *fingerprint) {
-    uint64_t half = head->params[KITHI_HALF];
+    uint64_t half = g->half;
     uint64_t right = slot > half; /* each half has half + 1 slots */
     uint64_t offset = slot - right * (half + 1);
     uint64_t second = code & 1;
@@ -176,6 +175,7 @@ const kithi_kind kithi_kind_overlap = {
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },
     .choose = choose,
+    .decode = kithi_cf_decode,
     .shape = shape,
     .expect = expect,
     .look = look,

@@ -19,7 +19,7 @@
     (KITH_CAN_MERGE | KITH_CAN_INTERSECT | KITH_CAN_SUBSET | KITH_CAN_SHARE | KITH_CAN_ANY_ORDER)
 
 static inline bool kithi_bits_full(const kith_filter *f, uint64_t fill) {
-    return fill > f->head.params[KITHI_FILL_LIMIT];
+    return fill > f->geometry.fill_limit;
 }
 
 /* Books an add of which `set_bits` bits were new. */

@@ -14,7 +14,7 @@ void kithi_cf_detach(kith_filter *f) {
 
 /* Anything set between the last slot of a region and the next region? */
 static bool spare_is_clear(const kith_filter *f, const uint8_t *region, uint64_t region_slots, uint64_t stride) {
-    uint64_t first_bit = region_slots * f->head.params[KITHI_SLOT_BITS];
+    uint64_t first_bit = region_slots * f->geometry.cf.slot_bits;
     uint8_t any = 0;
     if (first_bit % 8 != 0)
         any = (uint8_t)(region[first_bit / 8] >> (first_bit % 8));
@@ -24,15 +24,15 @@ static bool spare_is_clear(const kith_filter *f, const uint8_t *region, uint64_t
 }
 
 const char *kithi_cf_check(const kithi_cf_layout *layout, const kith_filter *f) {
-    uint64_t region_slots = layout->region_slots(&f->head);
-    uint64_t stride = kithi_cf_stride(&f->head, region_slots);
+    uint64_t region_slots = layout->region_slots(&f->geometry.cf);
+    uint64_t stride = kithi_cf_stride(&f->geometry.cf, region_slots);
     uint64_t used = 0;
-    for (uint64_t r = 0; r < f->head.params[KITHI_REGIONS]; r++) {
+    for (uint64_t r = 0; r < f->geometry.cf.regions; r++) {
         const uint8_t *region = f->body + r * stride;
         for (uint64_t slot = 0; slot < region_slots; slot++) {
             uint32_t code = kithi_cf_get(f, region, (uint32_t)slot);
             uint64_t place, fingerprint;
-            if (code != 0 && !layout->decode(&f->head, (uint32_t)slot, code, &place, &fingerprint))
+            if (code != 0 && !layout->decode(&f->geometry.cf, (uint32_t)slot, code, &place, &fingerprint))
                 return "a slot holds a code that no key has there";
             used += code != 0;
         }
@@ -69,13 +69,13 @@ kith_status kithi_cf_choose(kithi_fit fit, const kithi_request *request, unsigne
 }
 
 kith_status kithi_cf_shape(kithi_fit fit, const kithi_head *head, kithi_shape *shape) {
-    uint64_t slot_bits = head->params[KITHI_SLOT_BITS], half = head->params[KITHI_HALF];
-    uint64_t regions = head->params[KITHI_REGIONS];
+    kithi_cf_geometry g = kithi_cf_decode(head).cf;
+    uint64_t slot_bits = g.slot_bits, half = g.half, regions = g.regions;
     if (slot_bits > 32 || half == 0 || half >= REGION_SLOTS_MAX || regions == 0)
         return KITH_E_CORRUPT;
     uint64_t region_slots = kithi_fit_region_slots(&fit, half), cells, body_bytes;
     if (region_slots > REGION_SLOTS_MAX || !kithi_mul(regions, region_slots, &cells) ||
-        !kithi_mul(regions, kithi_cf_stride(head, region_slots), &body_bytes) || body_bytes > UINT64_C(1) << 62)
+        !kithi_mul(regions, kithi_cf_stride(&g, region_slots), &body_bytes) || body_bytes > UINT64_C(1) << 62)
         return KITH_E_CORRUPT;
     shape->body_bytes = body_bytes;
     shape->cells = cells;

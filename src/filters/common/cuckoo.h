@@ -22,9 +22,17 @@
 #include "core/mix.h"
 #include "kind.h"
 
-/* Parameters that every cuckoo kind has in these places. */
-enum { KITHI_SLOT_BITS, KITHI_HALF, KITHI_REGIONS };
+/* Parameters of the cuckoo kinds. Only cuckoo has the last two. */
+enum { KITHI_SLOT_BITS, KITHI_HALF, KITHI_REGIONS, KITHI_BUCKET_SLOTS, KITHI_ALTERNATE };
 #define KITHI_CF_PARAMS (1 << KITHI_SLOT_BITS | 1 << KITHI_HALF | 1 << KITHI_REGIONS)
+
+static inline kithi_geometry kithi_cf_decode(const kithi_head *head) {
+    return (kithi_geometry){.cf = {.slot_bits = head->params[KITHI_SLOT_BITS],
+                                   .half = head->params[KITHI_HALF],
+                                   .regions = head->params[KITHI_REGIONS],
+                                   .bucket_slots = head->params[KITHI_BUCKET_SLOTS],
+                                   .alternate = head->params[KITHI_ALTERNATE]}};
+}
 
 #define KITHI_CANDIDATES_MAX 16
 
@@ -38,28 +46,28 @@ typedef struct kithi_cf_layout {
     bool windows; /* places are windows, one from each slot on; else they are disjoint */
     /* Codes are fingerprints, with so many bits below them (0 or 1) for the number of the slot in its place. */
     unsigned code_bits;
-    unsigned (*place_slots)(const kithi_head *head);
+    unsigned (*place_slots)(const kithi_cf_geometry *g);
     /* The first slot of a place, and that of the other place of this fingerprint. */
-    void (*first_slots)(const kithi_head *head, uint64_t place, uint64_t fingerprint, uint32_t first[2]);
+    void (*first_slots)(const kithi_cf_geometry *g, uint64_t place, uint64_t fingerprint, uint32_t first[2]);
     /* False for a code that no key has in that slot. */
-    bool (*decode)(const kithi_head *head, uint32_t slot, uint32_t code, uint64_t *place, uint64_t *fingerprint);
-    uint64_t (*region_slots)(const kithi_head *head);
+    bool (*decode)(const kithi_cf_geometry *g, uint32_t slot, uint32_t code, uint64_t *place, uint64_t *fingerprint);
+    uint64_t (*region_slots)(const kithi_cf_geometry *g);
 } kithi_cf_layout;
 
-static inline uint64_t kithi_cf_top(const kithi_cf_layout *layout,
-                                    const kithi_head *head) { /* the largest fingerprint */
-    return (UINT64_C(1) << (head->params[KITHI_SLOT_BITS] - layout->code_bits)) - 1;
+/* The largest fingerprint. */
+static inline uint64_t kithi_cf_top(const kithi_cf_layout *layout, const kithi_cf_geometry *g) {
+    return (UINT64_C(1) << (g->slot_bits - layout->code_bits)) - 1;
 }
 
 static inline uint32_t kithi_cf_code(const kithi_cf_layout *layout, uint64_t fingerprint, unsigned slot_of_place) {
     return (uint32_t)(fingerprint << layout->code_bits) + (layout->code_bits != 0 ? slot_of_place : 0);
 }
 
-static inline void kithi_cf_candidates(const kithi_cf_layout *layout, const kithi_head *head, uint64_t place,
+static inline void kithi_cf_candidates(const kithi_cf_layout *layout, const kithi_cf_geometry *g, uint64_t place,
                                        uint64_t fingerprint, kithi_candidates *candidates) {
-    unsigned slots = layout->place_slots(head);
+    unsigned slots = layout->place_slots(g);
     uint32_t first[2];
-    layout->first_slots(head, place, fingerprint, first);
+    layout->first_slots(g, place, fingerprint, first);
     candidates->count = 2 * slots;
     for (unsigned i = 0; i < slots; i++) {
         candidates->slot[i] = first[0] + i;
@@ -69,25 +77,25 @@ static inline void kithi_cf_candidates(const kithi_cf_layout *layout, const kith
 }
 
 /* Bytes from one region to the next; the slots of a region are at most 2^32 of 32 bits, so nothing overflows. */
-static inline uint64_t kithi_cf_stride(const kithi_head *head, uint64_t region_slots) {
-    uint64_t bytes = (region_slots * head->params[KITHI_SLOT_BITS] + 7) / 8 + 8;
+static inline uint64_t kithi_cf_stride(const kithi_cf_geometry *g, uint64_t region_slots) {
+    uint64_t bytes = (region_slots * g->slot_bits + 7) / 8 + 8;
     return (bytes + 63) & ~UINT64_C(63);
 }
 
 static inline uint64_t kithi_cf_regions(const kithi_head *head) {
-    return head->params[KITHI_REGIONS];
+    return kithi_cf_decode(head).cf.regions;
 }
 
 static inline uint8_t *kithi_cf_region(const kithi_cf_layout *layout, const kith_filter *f, uint64_t region) {
-    return f->body + region * kithi_cf_stride(&f->head, layout->region_slots(&f->head));
+    return f->body + region * kithi_cf_stride(&f->geometry.cf, layout->region_slots(&f->geometry.cf));
 }
 
 static inline uint32_t kithi_cf_get(const kith_filter *f, const uint8_t *region, uint32_t slot) {
-    return (uint32_t)kithi_field_get(region, slot, (unsigned)f->head.params[KITHI_SLOT_BITS]);
+    return (uint32_t)kithi_field_get(region, slot, (unsigned)f->geometry.cf.slot_bits);
 }
 
 static inline void kithi_cf_set(const kith_filter *f, uint8_t *region, uint32_t slot, uint32_t code) {
-    kithi_field_set(region, slot, (unsigned)f->head.params[KITHI_SLOT_BITS], code);
+    kithi_field_set(region, slot, (unsigned)f->geometry.cf.slot_bits, code);
 }
 
 /* ---- places as words ---- */
@@ -95,7 +103,8 @@ static inline void kithi_cf_set(const kith_filter *f, uint8_t *region, uint32_t 
 /* What all keys of a batch need, read once, where a place fits in a word. */
 typedef struct kithi_cf_frame {
     uint8_t *body;
-    kithi_head head; /* a copy: stores to slots and bitmaps can't change it, so it is not read again for every key */
+    kithi_cf_geometry
+        geometry; /* a copy: stores to slots and bitmaps can't change it, so it is not read again for every key */
     uint64_t stride, regions, places, top;
     unsigned slot_bits, last_slot; /* the lowest bit of the last slot of a place */
     uint64_t ones;                 /* the lowest bit of each slot of a place */
@@ -105,16 +114,16 @@ typedef struct kithi_cf_frame {
 
 /* False when a place does not fit in a word from every bit that it may begin at. */
 KITHI_INLINE bool kithi_cf_frame_of(const kithi_cf_layout *layout, const kith_filter *f, kithi_cf_frame *frame) {
-    unsigned bits = (unsigned)f->head.params[KITHI_SLOT_BITS], slots = layout->place_slots(&f->head);
+    unsigned bits = (unsigned)f->geometry.cf.slot_bits, slots = layout->place_slots(&f->geometry.cf);
     unsigned unit = layout->windows ? bits : bits * slots; /* from one place to the next */
     unsigned shift_max = 8 - (unit & -unit & 7 ? unit & -unit & 7 : 8);
     *frame = (kithi_cf_frame){
         .body = f->body,
-        .head = f->head,
-        .stride = kithi_cf_stride(&f->head, layout->region_slots(&f->head)),
-        .regions = f->head.params[KITHI_REGIONS],
-        .places = 2 * f->head.params[KITHI_HALF],
-        .top = kithi_cf_top(layout, &f->head),
+        .geometry = f->geometry.cf,
+        .stride = kithi_cf_stride(&f->geometry.cf, layout->region_slots(&f->geometry.cf)),
+        .regions = f->geometry.cf.regions,
+        .places = 2 * f->geometry.cf.half,
+        .top = kithi_cf_top(layout, &f->geometry.cf),
         .slot_bits = bits,
         .last_slot = (slots - 1) * bits,
     };
@@ -156,8 +165,9 @@ KITHI_INLINE uint64_t kithi_cf_slots(const kithi_cf_frame *frame, const uint8_t 
 /* The region and the candidates of a digest. */
 static inline uint8_t *kithi_cf_locate(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest,
                                        kithi_candidates *candidates) {
-    kithi_place at = kithi_place_of(digest, f->head.params[KITHI_REGIONS], 2 * f->head.params[KITHI_HALF]);
-    kithi_cf_candidates(layout, &f->head, at.place, kithi_fingerprint(at, kithi_cf_top(layout, &f->head)), candidates);
+    kithi_place at = kithi_place_of(digest, f->geometry.cf.regions, 2 * f->geometry.cf.half);
+    kithi_cf_candidates(layout, &f->geometry.cf, at.place, kithi_fingerprint(at, kithi_cf_top(layout, &f->geometry.cf)),
+                        candidates);
     return kithi_cf_region(layout, f, at.region);
 }
 
@@ -174,8 +184,8 @@ static inline bool kithi_cf_look(const kithi_cf_layout *layout, const kith_filte
                                  void *context) {
     kithi_candidates candidates;
     const uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);
-    uint64_t region_slots = layout->region_slots(&f->head);
-    uint64_t first = kithi_mulhi(digest, f->head.params[KITHI_REGIONS]) * region_slots;
+    uint64_t region_slots = layout->region_slots(&f->geometry.cf);
+    uint64_t first = kithi_mulhi(digest, f->geometry.cf.regions) * region_slots;
     bool found = false;
     for (unsigned i = 0; i < candidates.count; i++) {
         uint32_t code = kithi_cf_get(f, region, candidates.slot[i]);
@@ -186,7 +196,7 @@ static inline bool kithi_cf_look(const kithi_cf_layout *layout, const kith_filte
 }
 
 static inline uint64_t kithi_cf_cell(const kithi_cf_layout *layout, const kith_filter *f, uint64_t cell) {
-    uint64_t region_slots = layout->region_slots(&f->head);
+    uint64_t region_slots = layout->region_slots(&f->geometry.cf);
     return kithi_cf_get(f, kithi_cf_region(layout, f, cell / region_slots), (uint32_t)(cell % region_slots));
 }
 
@@ -206,17 +216,17 @@ static inline uint64_t kithi_cf_copies(const kithi_cf_layout *layout, const kith
 
 /* Fills in rate_now, exactly, in a pass over the slots. */
 KITHI_INLINE void kithi_cf_stats(const kithi_cf_layout *layout, const kith_filter *f, kith_filter_stats *stats) {
-    uint64_t region_slots = layout->region_slots(&f->head), regions = f->head.params[KITHI_REGIONS];
+    uint64_t region_slots = layout->region_slots(&f->geometry.cf), regions = f->geometry.cf.regions;
     uint64_t shares[KITHI_CANDIDATES_MAX + 1] = {0}; /* entries that are one of 1, 2, … of their cell */
     for (uint64_t r = 0; r < regions; r++) {
         const uint8_t *region = kithi_cf_region(layout, f, r);
         for (uint64_t slot = 0; slot < region_slots; slot++) {
             uint32_t code = kithi_cf_get(f, region, (uint32_t)slot);
             uint64_t place, fingerprint;
-            if (code == 0 || !layout->decode(&f->head, (uint32_t)slot, code, &place, &fingerprint))
+            if (code == 0 || !layout->decode(&f->geometry.cf, (uint32_t)slot, code, &place, &fingerprint))
                 continue;
             kithi_candidates candidates;
-            kithi_cf_candidates(layout, &f->head, place, fingerprint, &candidates);
+            kithi_cf_candidates(layout, &f->geometry.cf, place, fingerprint, &candidates);
             shares[kithi_cf_matches(f, region, &candidates)]++;
         }
     }
@@ -224,7 +234,7 @@ KITHI_INLINE void kithi_cf_stats(const kithi_cf_layout *layout, const kith_filte
     double occupied = 0;
     for (unsigned m = 1; m <= KITHI_CANDIDATES_MAX; m++)
         occupied += (double)shares[m] / m;
-    double cells = (double)regions * (double)f->head.params[KITHI_HALF] * (double)kithi_cf_top(layout, &f->head);
+    double cells = (double)regions * (double)f->geometry.cf.half * (double)kithi_cf_top(layout, &f->geometry.cf);
     stats->cells_used = f->head.count;
     stats->rate_now = occupied / cells;
 }

@@ -24,7 +24,7 @@ KITHI_INLINE void kithi_cf_spot(const kithi_cf_layout *layout, const kithi_cf_fr
     kithi_place at = kithi_place_of(digest, frame->regions, frame->places);
     uint64_t fingerprint = kithi_fingerprint(at, frame->top);
     uint32_t first[2];
-    layout->first_slots(&frame->head, at.place, fingerprint, first);
+    layout->first_slots(&frame->geometry, at.place, fingerprint, first);
     spot->codes = kithi_cf_code(layout, fingerprint, 0) * frame->ones + frame->steps;
     uint8_t *region = frame->body + at.region * frame->stride;
     for (unsigned i = 0; i < 2; i++) {

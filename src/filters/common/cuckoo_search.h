@@ -81,9 +81,9 @@ KITHI_INLINE void kithi_search_queue(kithi_search *s, uint32_t *tail, uint32_t f
 static inline bool kithi_cf_ways_of_entry(const kithi_cf_layout *layout, const kith_filter *f, uint32_t slot,
                                           uint32_t code, kithi_candidates *candidates) {
     uint64_t place, fingerprint;
-    if (!layout->decode(&f->head, slot, code, &place, &fingerprint))
+    if (!layout->decode(&f->geometry.cf, slot, code, &place, &fingerprint))
         return false;
-    kithi_cf_candidates(layout, &f->head, place, fingerprint, candidates);
+    kithi_cf_candidates(layout, &f->geometry.cf, place, fingerprint, candidates);
     return true;
 }
 
@@ -94,15 +94,15 @@ typedef struct kithi_search_targets {
 
 KITHI_INLINE void kithi_search_target(const kithi_cf_layout *layout, const kith_filter *f, const uint8_t *region,
                                       uint32_t first, kithi_search_targets *targets) {
-    unsigned slots = layout->place_slots(&f->head);
+    unsigned slots = layout->place_slots(&f->geometry.cf);
     for (unsigned i = 0; i < slots; i++) {
         uint64_t place, fingerprint;
         uint32_t to[2] = {first, first}; /* a code that no key has goes nowhere */
-        if (layout->decode(&f->head, first + i, kithi_cf_get(f, region, first + i), &place, &fingerprint))
-            layout->first_slots(&f->head, place, fingerprint, to);
+        if (layout->decode(&f->geometry.cf, first + i, kithi_cf_get(f, region, first + i), &place, &fingerprint))
+            layout->first_slots(&f->geometry.cf, place, fingerprint, to);
         targets->own[i] = to[0];
         targets->other[i] = to[1];
-        __builtin_prefetch(region + (uint64_t)to[1] * f->head.params[KITHI_SLOT_BITS] / 8);
+        __builtin_prefetch(region + (uint64_t)to[1] * f->geometry.cf.slot_bits / 8);
     }
 }
 
@@ -132,7 +132,7 @@ typedef struct kithi_search_end {
 KITHI_INLINE bool kithi_search_expand(const kithi_cf_layout *layout, const kith_filter *f, const kithi_cf_frame *frame,
                                       const uint8_t *region, kithi_search *s, uint32_t at, uint32_t *tail,
                                       const kithi_search_targets *targets, kithi_search_end *end) {
-    unsigned slots = layout->place_slots(&f->head);
+    unsigned slots = layout->place_slots(&f->geometry.cf);
     uint32_t here = s->queue[at].first;
     for (unsigned i = 0; i < slots; i++) {
         if (targets->own[i] == targets->other[i] || (layout->windows && !kithi_search_mark(s->tried, here + i)))
@@ -198,7 +198,7 @@ KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_f
             kithi_search_target(layout, f, region, s->queue[at + 1].first, &targets[(at + 1) % 2]);
     }
     s->was_full = tail == s->limit;
-    kithi_search_forget(layout, s, tail, layout->place_slots(&f->head));
+    kithi_search_forget(layout, s, tail, layout->place_slots(&f->geometry.cf));
     return status;
 }
 
@@ -217,7 +217,7 @@ static inline kith_status kithi_cf_make_room(const kithi_cf_layout *layout, kith
             if (status == KITH_OK || !s->was_full || s->limit == KITHI_SEARCH_MAX)
                 return status;
         }
-        uint64_t region_slots = layout->region_slots(&f->head);
+        uint64_t region_slots = layout->region_slots(&f->geometry.cf);
         uint64_t limit = s == NULL ? KITHI_SEARCH_FIRST : 8 * s->limit;
         kithi_search *larger =
             kithi_search_new(&f->allocator, region_slots, limit < KITHI_SEARCH_MAX ? limit : KITHI_SEARCH_MAX);
@@ -293,8 +293,8 @@ static inline kith_status kithi_cf_remove(const kithi_cf_layout *layout, kith_fi
 }
 
 static inline kith_status kithi_cf_put_all(const kithi_cf_layout *layout, kith_filter *into, const kith_filter *from) {
-    uint64_t region_slots = layout->region_slots(&into->head);
-    for (uint64_t r = 0; r < into->head.params[KITHI_REGIONS]; r++) {
+    uint64_t region_slots = layout->region_slots(&into->geometry.cf);
+    for (uint64_t r = 0; r < into->geometry.cf.regions; r++) {
         uint8_t *to = kithi_cf_region(layout, into, r);
         const uint8_t *source = kithi_cf_region(layout, from, r);
         for (uint64_t slot = 0; slot < region_slots; slot++) {

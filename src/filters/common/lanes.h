@@ -36,11 +36,19 @@ static const unsigned KITHI_LANE_COUNTS[] = {4, 8, 16};
 
 /* ---- sizes ---- */
 
+static inline kithi_geometry kithi_lanes_decode(const kithi_head *head) {
+    return (kithi_geometry){
+        .fill_limit = head->params[KITHI_FILL_LIMIT],
+        .lanes = {.lanes = head->params[KITHI_LANES], .blocks = head->params[KITHI_BLOCKS]},
+    };
+}
+
 /* Parameters that keep the rate in blocks of `block_cells` cells. `given` is the value of the option "lanes": 0 for auto, the
  * number of lanes that needs the fewest blocks, or i + 1 for KITHI_LANE_COUNTS[i]. */
 static inline kith_status kithi_lanes_choose(uint64_t given, unsigned block_cells, uint64_t capacity, double rate,
                                              kithi_counts counts, kithi_head *head) {
     uint64_t best_blocks = UINT64_MAX;
+    unsigned best_lanes = 0;
     for (uint64_t i = 0; i < KITHI_LANE_COUNTS_COUNT; i++) {
         unsigned lanes = KITHI_LANE_COUNTS[i];
         if (given != 0 && given != i + 1)
@@ -48,14 +56,14 @@ static inline kith_status kithi_lanes_choose(uint64_t given, unsigned block_cell
         uint64_t blocks = kithi_blocked_blocks(lanes, block_cells / lanes, capacity, rate, counts);
         if (blocks != 0 && blocks < best_blocks) {
             best_blocks = blocks;
-            head->params[KITHI_LANES] = lanes;
+            best_lanes = lanes;
         }
     }
     if (best_blocks == UINT64_MAX)
         return KITH_E_TOO_LARGE;
+    head->params[KITHI_LANES] = best_lanes;
     head->params[KITHI_BLOCKS] = best_blocks;
-    unsigned lanes = (unsigned)head->params[KITHI_LANES];
-    head->params[KITHI_FILL_LIMIT] = kithi_fill_limit(lanes, block_cells / lanes, best_blocks, capacity);
+    head->params[KITHI_FILL_LIMIT] = kithi_fill_limit(best_lanes, block_cells / best_lanes, best_blocks, capacity);
     return KITH_OK;
 }
 
@@ -68,10 +76,10 @@ static inline bool kithi_lanes_known(uint64_t lanes) {
 
 /* max_copies and capabilities are the kind's to add. */
 static inline kith_status kithi_lanes_shape(const kithi_head *head, unsigned cell_bits, kithi_shape *shape) {
-    uint64_t lanes = head->params[KITHI_LANES], blocks = head->params[KITHI_BLOCKS];
+    kithi_geometry g = kithi_lanes_decode(head);
+    uint64_t lanes = g.lanes.lanes, blocks = g.lanes.blocks;
     unsigned block_cells = KITHI_BLOCK_BITS / cell_bits;
-    if (!kithi_lanes_known(lanes) || blocks == 0 || blocks > KITHI_BLOCKS_MAX ||
-        head->params[KITHI_FILL_LIMIT] > blocks * block_cells)
+    if (!kithi_lanes_known(lanes) || blocks == 0 || blocks > KITHI_BLOCKS_MAX || g.fill_limit > blocks * block_cells)
         return KITH_E_CORRUPT;
     *shape = (kithi_shape){
         .body_bytes = blocks * KITHI_BLOCK_BYTES,
@@ -84,20 +92,20 @@ static inline kith_status kithi_lanes_shape(const kithi_head *head, unsigned cel
 }
 
 static inline uint64_t kithi_lanes_regions(const kithi_head *head) {
-    return head->params[KITHI_BLOCKS];
+    return kithi_lanes_decode(head).lanes.blocks;
 }
 
 /* Keys that leave so many cells in use. A key hits each of the blocks * width cells of lane number j with the same
  * probability: Bloom's estimate, with slices of that length, whatever the blocks do to the spread. */
 static inline double kithi_lanes_keys(const kith_filter *f, uint64_t fill) {
-    unsigned lanes = (unsigned)f->head.params[KITHI_LANES];
+    unsigned lanes = (unsigned)f->geometry.lanes.lanes;
     return kithi_bloom_keys(lanes, f->shape.cells / lanes, fill);
 }
 
 /* ---- a key in its block ---- */
 
 KITHI_INLINE uint8_t *kithi_block_of(const kith_filter *f, uint64_t digest) {
-    return f->body + kithi_mulhi(digest, f->head.params[KITHI_BLOCKS]) * KITHI_BLOCK_BYTES;
+    return f->body + kithi_mulhi(digest, f->geometry.lanes.blocks) * KITHI_BLOCK_BYTES;
 }
 
 typedef struct kithi_lane_words {
@@ -116,8 +124,8 @@ KITHI_INLINE unsigned kithi_lane_cell(kithi_lane_words words, unsigned width, un
 
 KITHI_INLINE bool kithi_lanes_look(const kith_filter *f, uint64_t digest, kith_look look, void *context,
                                    uint64_t (*value)(const kith_filter *f, uint64_t cell)) {
-    unsigned lanes = (unsigned)f->head.params[KITHI_LANES], block_cells = KITHI_BLOCK_BITS / f->shape.cell_bits;
-    uint64_t first = kithi_mulhi(digest, f->head.params[KITHI_BLOCKS]) * block_cells;
+    unsigned lanes = (unsigned)f->geometry.lanes.lanes, block_cells = KITHI_BLOCK_BITS / f->shape.cell_bits;
+    uint64_t first = kithi_mulhi(digest, f->geometry.lanes.blocks) * block_cells;
     kithi_lane_words words = kithi_lane_words_of(digest, lanes);
     for (unsigned j = 0; j < lanes; j++) {
         uint64_t cell = first + kithi_lane_cell(words, block_cells / lanes, j), holds = value(f, cell);
@@ -161,7 +169,7 @@ typedef uint64_t kithi_lanes_verb(const kithi_block_ops *ops, const kithi_lanes_
 /* Calls `verb` with the filter's number of lanes as a constant, so that its body is compiled three times. This must be a
  * switch: in a chain of conditions gcc shares the loads of the last two cases, and add of blocked takes 12% longer. */
 KITHI_INLINE uint64_t kithi_by_lanes(kithi_lanes_verb *verb, const kithi_block_ops *ops, kithi_lanes_args args) {
-    switch (args.f->head.params[KITHI_LANES]) {
+    switch (args.f->geometry.lanes.lanes) {
     case 4:
         return verb(ops, &args, 4);
     case 8:

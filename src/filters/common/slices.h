@@ -20,12 +20,26 @@
 
 enum { KITHI_K, KITHI_SLICE };
 
+static inline kithi_geometry kithi_slices_decode(const kithi_head *head) {
+    return (kithi_geometry){
+        .fill_limit = head->params[KITHI_FILL_LIMIT],
+        .slices = {.k = head->params[KITHI_K], .slice = head->params[KITHI_SLICE]},
+    };
+}
+
+/* Parameters of k slices for `capacity` keys. */
+static inline void kithi_slices_encode(unsigned k, uint64_t slice, uint64_t capacity, kithi_head *head) {
+    head->params[KITHI_K] = k;
+    head->params[KITHI_SLICE] = slice;
+    head->params[KITHI_FILL_LIMIT] = kithi_fill_limit(k, slice, 1, capacity);
+}
+
 /* The shape of k slices of cells of so many bits (a divisor of 512); max_copies and capabilities are the kind's to add. */
 static inline kith_status kithi_slices_shape(const kithi_head *head, unsigned cell_bits, kithi_shape *shape) {
-    uint64_t cells, k = head->params[KITHI_K], line_cells = 512 / cell_bits;
-    if (k < 1 || k > KITHI_BLOOM_K_MAX || head->params[KITHI_SLICE] == 0 ||
-        !kithi_mul(k, head->params[KITHI_SLICE], &cells) || cells > UINT64_C(1) << 62 ||
-        head->params[KITHI_FILL_LIMIT] > cells)
+    kithi_geometry g = kithi_slices_decode(head);
+    uint64_t cells, k = g.slices.k, line_cells = 512 / cell_bits;
+    if (k < 1 || k > KITHI_BLOOM_K_MAX || g.slices.slice == 0 || !kithi_mul(k, g.slices.slice, &cells) ||
+        cells > UINT64_C(1) << 62 || g.fill_limit > cells)
         return KITH_E_CORRUPT;
     uint64_t lines = (cells + line_cells - 1) / line_cells;
     *shape = (kithi_shape){
@@ -45,15 +59,15 @@ static inline uint64_t kithi_slice_cell(uint64_t slice, uint64_t digest, uint64_
 
 /* All cells of a key, of which there are k. */
 KITHI_INLINE void kithi_slice_cells(const kith_filter *f, uint64_t digest, uint64_t *cells) {
-    uint64_t k = f->head.params[KITHI_K], slice = f->head.params[KITHI_SLICE];
+    uint64_t k = f->geometry.slices.k, slice = f->geometry.slices.slice;
     for (uint64_t i = 0; i < k; i++)
         cells[i] = kithi_slice_cell(slice, digest, i);
 }
 
 KITHI_INLINE bool kithi_slices_look(const kith_filter *f, uint64_t digest, kith_look look, void *context,
                                     uint64_t (*value)(const kith_filter *f, uint64_t cell)) {
-    for (uint64_t i = 0; i < f->head.params[KITHI_K]; i++) {
-        uint64_t cell = kithi_slice_cell(f->head.params[KITHI_SLICE], digest, i), holds = value(f, cell);
+    for (uint64_t i = 0; i < f->geometry.slices.k; i++) {
+        uint64_t cell = kithi_slice_cell(f->geometry.slices.slice, digest, i), holds = value(f, cell);
         look(context, cell, holds, 1);
         if (holds == 0)
             return false;
@@ -65,7 +79,7 @@ KITHI_INLINE bool kithi_slices_look(const kith_filter *f, uint64_t digest, kith_
 
 KITHI_INLINE size_t kithi_slices_has_group(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe,
                                            bool (*used)(const uint8_t *body, uint64_t cell), unsigned cell_bits) {
-    uint64_t k = f->head.params[KITHI_K], slice = f->head.params[KITHI_SLICE];
+    uint64_t k = f->geometry.slices.k, slice = f->geometry.slices.slice;
     uint64_t cells[KITHI_SLICE_GROUP];
     uint16_t left[KITHI_SLICE_GROUP]; /* digests whose cells were all in use so far */
     size_t count = n;
@@ -107,7 +121,7 @@ KITHI_INLINE kith_status kithi_slices_change_many(
     kith_status (*change)(kith_filter *f, const uint64_t *cells, bool *was_new), unsigned cell_bits) {
     enum { CELLS = 512, GROUP_MAX = 64 }; /* what is asked for at once */
     static_assert(CELLS >= KITHI_BLOOM_K_MAX, "a group has a digest at least");
-    uint64_t k = f->head.params[KITHI_K];
+    uint64_t k = f->geometry.slices.k;
     size_t group_max = CELLS / k < GROUP_MAX ? CELLS / k : GROUP_MAX;
     uint64_t cells[CELLS];
     for (size_t from = 0; from < n; from += group_max) {
