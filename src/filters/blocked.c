@@ -1,8 +1,8 @@
 /* blocked: a Bloom filter whose lookup touches one cache line (Putze, Sanders, Singler, "Cache-, Hash- and
  * Space-Efficient Bloom Filters", 2009; the split form is that of Impala, Kudu and Parquet).
  *
- * A key picks one block of 512 bits, the 64 bytes of a cache line, and in it sets one bit in each of 4, 8 or 16 lanes
- * of equal width:
+ * The digest selects one block of 512 bits, the 64 bytes of a cache line. In that block the key sets one bit in each
+ * of 4, 8 or 16 lanes of equal width:
  *
  *     body     | block 0 | block 1 |  …  |  block B-1  |        block of digest d = high half of (d * B)
  *                   .---------'
@@ -11,21 +11,23 @@
  *
  *     bit in lane j  =  top log2(width) bits of byte j % 8 of word_(j / 8)(d)
  *
- * What every blocked kind does, whatever its cells are, is in filters/common/lanes.h.
+ * Code that does not depend on what a cell is, and is shared with blocked_counting, is in filters/common/lanes.h.
  *
- * What blocking costs. Blocks do not get equal shares of the keys, and those that get more answer yes more often than
- * those that get less make up for. The planner takes mean, variance and skewness of that from exact binomial sums
- * (plan/sizing.h) and takes enough blocks that single filters keep the rate: at a million keys 10.1 bits per key
- * against bloom's 9.6 at 1%, 15.8 against 14.4 at 0.1%, 23.1 against 19.2 at 0.01%. It tries 4, 8 and 16 lanes and
- * takes the fewest blocks: 4 above a rate of 1.85%, 16 below 0.016%, 8 between. (2 lanes would need fewer above 14%,
- * where hardly anyone asks; 32 lanes never down to 0.001%.)
+ * What blocking costs. Some blocks get more keys than others. The extra false positives of crowded blocks outweigh
+ * what the emptier ones save. The planner computes mean, variance and skewness of this effect from exact binomial
+ * sums (plan/sizing.h) and adds enough blocks for individual filters to keep the rate. At a million keys this takes
+ * 10.1 bits per key at 1%, compared with 9.6 for bloom; 15.8 compared with 14.4 at 0.1%; 23.1 compared with 19.2 at
+ * 0.01%. The planner tries 4, 8 and 16 lanes and uses the number that needs the fewest blocks: 4 above a rate of
+ * 1.85%, 16 below 0.016%, and 8 in between. (2 lanes would need fewer blocks above 14%, a rate that is hardly ever
+ * used; 32 lanes never do, down to 0.001%.)
  *
- * How full. A key hits one of blocks * width cells of each lane number, all equally likely: the mean number of bits set
- * and the estimate of keys from it are exactly those of a Bloom filter with `lanes` slices of that length. The spread
- * is larger, because all lanes of a crowded block are crowded together: at a million keys by 1% with 4 lanes, 4% with
- * 8, 11% to 17% with 16. kithi_fill_limit takes that in; without it the guard of 16 lanes would stand at 5.1 standard
- * deviations instead of 6. The guard watches the sum only: who knows the hash can crowd blocks and leave others empty,
- * and half of the blocks full is a rate of one half. Keys that a stranger chooses need siphash here more than in bloom.
+ * Fill. In each lane number, a key hits one of blocks * width cells, all equally likely. So the mean number of bits
+ * set, and the estimate of the number of keys from it, are exactly those of a Bloom filter with `lanes` slices of
+ * that length. The standard deviation is larger, because all lanes of a crowded block are crowded together: at a
+ * million keys by 1% with 4 lanes, 4% with 8, and 11% to 17% with 16. kithi_fill_limit allows for that; otherwise the
+ * fill limit of 16 lanes would be at 5.1 standard deviations instead of 6. The fill limit applies to the total only.
+ * Somebody who knows the hash can crowd some blocks and leave the others empty, and if half of the blocks are full
+ * the rate is one half. So keys that an attacker may choose need siphash even more than in bloom.
  *
  * Parameters: 0 lanes, 1 blocks, 7 fill limit. The body is blocks * 64 bytes without padding. */
 #include "filters/common/lanes.h"
@@ -37,8 +39,7 @@
 #endif
 
 static const kith_option OPTIONS[] = {
-    {"lanes", "auto|4|8|16", "auto",
-     "bits that a key sets, one in each lane; auto: the number that needs the fewest bits"},
+    {"lanes", "auto|4|8|16", "auto", "bits per key, one in each lane; auto: the number that needs the least space"},
 };
 
 static kith_status choose(const kithi_request *request, kithi_head *head) {
@@ -65,9 +66,9 @@ KITHI_INLINE unsigned bit_of(kithi_lane_words words, unsigned lanes, unsigned j)
     return kithi_lane_cell(words, KITHI_BLOCK_BITS / lanes, j);
 }
 
-/* Lane after lane, in full: without vectors that shift each lane by its own amount (the baseline of x86-64 has none)
- * building a mask of eight words first is no faster, and here the bits that were new need no counting. Unrolled, every
- * index but the bit's own is a constant. */
+/* One lane after the other, without stopping early. Building a mask of eight words first is no faster without vectors
+ * that shift each lane by its own amount, which baseline x86-64 lacks, and block_set would have to count the new
+ * bits. Unrolled, every index except the bit's is a constant. */
 KITHI_INLINE bool block_has(const uint8_t *block, uint64_t digest, unsigned lanes) {
     kithi_lane_words words = kithi_lane_words_of(digest, lanes);
     uint64_t present = 1;
@@ -94,7 +95,7 @@ KITHI_INLINE unsigned block_set(uint8_t *block, uint64_t digest, unsigned lanes)
     return set_bits;
 }
 
-/* The same by atomic ORs of bytes, or, without commit, only the number. */
+/* Returns how many bits adding this digest would set. If `commit` is true, also sets them, with atomic ORs of bytes. */
 KITHI_INLINE unsigned block_add_shared(uint8_t *block, uint64_t digest, bool commit, unsigned lanes) {
     kithi_lane_words words = kithi_lane_words_of(digest, lanes);
     unsigned set_bits = 0;
@@ -124,7 +125,7 @@ KITHI_INLINE uint64_t set_in(const kithi_block_ops *ops, const kithi_lanes_args 
 }
 
 static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
-    if (!kithi_bits_open(f))
+    if (!kithi_bits_can_add(f))
         return has_portable(f, digest) ? KITH_OK : KITH_E_FULL;
     uint64_t set_bits = kithi_by_lanes(set_in, &PORTABLE, (kithi_lanes_args){.f = f, .digest = digest});
     kithi_bits_count_add(f, (unsigned)set_bits, was_new);
@@ -141,8 +142,8 @@ static unsigned add_shared(kith_filter *f, uint64_t digest, bool commit) {
                                     (kithi_lanes_args){.f = f, .digest = digest, .commit = commit});
 }
 
-/* A digest sets at most one bit per lane, so the first `safe` digests cannot exceed the capacity or the fill limit and are
- * added without checking. Near a limit add() takes one digest after the other. */
+/* A digest sets at most one bit per lane, so the first `safe` digests cannot exceed the capacity or the fill limit
+ * and are added without checking. Near a limit, add() is called for each digest. */
 KITHI_INLINE uint64_t add_many_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
     kith_filter *f = args->writable;
     const uint64_t *digests = args->digests;
@@ -244,7 +245,7 @@ static kith_status add_many_neon(kith_filter *f, const uint64_t *digests, size_t
 
 /* ---- statistics and two filters ---- */
 
-/* Of all keys that pick this block, the part that the union of two filters answers yes. */
+/* The false positive rate, in the union of two filters, of keys that select this block. */
 static double block_rate(const uint8_t *a, const uint8_t *b, unsigned lanes) {
     unsigned width = KITHI_BLOCK_BITS / lanes;
     double rate = 1;
@@ -277,8 +278,8 @@ static void stats(const kith_filter *f, kith_filter_stats *stats) {
     stats->rate_now = rate_of(f, f);
 }
 
-static bool look(const kith_filter *f, uint64_t digest, kith_look told, void *context) {
-    return kithi_lanes_look(f, digest, told, context, kithi_bits_cell);
+static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {
+    return kithi_lanes_look(f, digest, report, context, kithi_bits_cell);
 }
 
 const kithi_kind kithi_kind_blocked = {
@@ -287,7 +288,7 @@ const kithi_kind kithi_kind_blocked = {
     .info =
         {
             .name = "blocked",
-            .summary = "one cache line a lookup: the fastest",
+            .summary = "one cache line per lookup: the fastest",
             .capabilities = KITHI_BITS_CAPABILITIES,
             .options = OPTIONS,
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,

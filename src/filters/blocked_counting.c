@@ -1,8 +1,8 @@
-/* blocked_counting: counting in one cache line: a counting Bloom filter whose add, remove and lookup touch one line.
+/* blocked_counting: a counting Bloom filter whose add, remove and lookup touch one cache line.
  *
- * It is to counting (Fan, Cao, Almeida, Broder, 2000) what blocked is to bloom (Putze, Sanders, Singler, 2009). A key
- * picks one block, the 64 bytes of a cache line, which are 128 counters of 4 bits, and has one counter in each of 4, 8
- * or 16 lanes of equal width:
+ * It is to counting (Fan, Cao, Almeida, Broder, 2000) what blocked is to bloom (Putze, Sanders, Singler, 2009). The
+ * digest selects one block, the 64 bytes of a cache line, which are 128 counters of 4 bits. The key has one counter
+ * in each of 4, 8 or 16 lanes of equal width:
  *
  *     body     | block 0 | block 1 |  …  |  block B-1  |        block of digest d = high half of (d * B)
  *                   .---------'
@@ -11,32 +11,33 @@
  *
  *     counter in lane j  =  top log2(width) bits of byte j % 8 of word_(j / 8)(d)
  *
- * With 8 lanes a lane is a word of 64 bits, with 16 one of 32 bits, with 4 two of 64: 1 << 4 * counter in each word is
- * what a key adds to the block or takes from it, as long as no counter is stuck. What a counter is, that it saturates,
- * and how many copies of a key go in: filters/common/counter_cells.h; blocks and lanes: filters/common/lanes.h.
+ * With 8 lanes a lane is one 64-bit word, with 16 lanes one 32-bit word, with 4 lanes two 64-bit words. As long as no
+ * counter is stuck, adding a key adds 1 << 4 * counter to each of these words, and removing it subtracts the same.
+ * filters/common/counter_cells.h describes the counters: saturation, and how many copies of a key can be added.
+ * filters/common/lanes.h describes blocks and lanes.
  *
- * What blocking costs. Four times fewer cells in a block than blocked has, so the shares of the keys that blocks get are
- * more uneven, and it costs more: at a million keys 45.8 bits a key against counting's 38.4 at 1%, 77.9 against 57.6 at
- * 0.1%, 131 against 77 at 0.01%. Of 4, 8 and 16 lanes the planner takes what needs the fewest blocks: 4 above a rate of
- * 1.2%, 16 below 0.0008%, 8 between.
+ * What blocking costs. A block has a quarter of the cells that a block of blocked has, so the blocks' shares of the
+ * keys are more uneven and blocking costs more. At a million keys this kind takes 45.8 bits per key at 1%, compared
+ * with 38.4 for counting; 77.9 compared with 57.6 at 0.1%; 131 compared with 77 at 0.01%. Of 4, 8 and 16 lanes the
+ * planner uses the number that needs the fewest blocks: 4 above a rate of 1.2%, 16 below 0.0008%, and 8 in between.
  *
- * Room. KITH_E_COPIES for a key that is not in needs 14 others at each of its counters. One of n distinct keys meets it
- * with probability at most
+ * Refused keys. A key that was not added before gets KITH_E_COPIES only if 14 other keys share each of its counters.
+ * The probability that this happens to any of n distinct keys is at most
  *
  *     failure = n * sum over N of P(N) P(Binomial(N, 1/width) >= 14)^lanes         (N others in the block)
  *
- * which is 10^-55 at a million keys and 1%, and 10^-10 at 90%, where a block has 116 keys and 17 million of them in all
- * would be too many. So rates above 50% are planned as 50%: n * 3.2 * 10^-28 with 4 lanes, less with more, and under
- * 10^-9 for as many keys as 64-bit digests carry.
+ * which is 10^-55 at a million keys and 1%. At a rate of 90% a block would have 116 keys, and the bound, 10^-10 at a
+ * million keys, would be too high from 17 million keys on. So rates above 50% are planned as 50%: n * 3.2 * 10^-28
+ * with 4 lanes, less with more lanes, and under 10^-9 for as many keys as 64-bit digests allow.
  *
- * How full. As in blocked: mean and estimate of keys are those of counting with `lanes` slices of blocks * width, the
- * spread is larger, by 2% to 4% with 4 lanes, 16% to 19% with 8, 65% with 16. The guard watches the sum only, and keys
- * that a stranger chooses need siphash here as they do there.
+ * Fill. As in blocked, the mean and the estimate of the number of keys are those of counting with `lanes` slices of
+ * blocks * width cells. The standard deviation is larger, by 2% to 4% with 4 lanes, 16% to 19% with 8, and 65% with
+ * 16. The fill limit applies to the total only, so keys that an attacker may choose need siphash, as in blocked.
  *
- * Invariants. Every add and every remove that succeeds changes one counter of each lane of one block by 1, unless it is
- * stuck: those lanes of a block that have no stuck counter add up to the same number, the keys in that block; and where
- * every block has such a lane these numbers add up to the count. Both hold even after removals of keys that were never
- * added. fill is the number of counters that are not 0.
+ * Invariants. Every successful add or remove changes one counter of each lane of one block by 1, unless that counter
+ * is stuck. So all lanes of a block without a stuck counter have the same sum, which is the number of keys in that
+ * block. If every block has such a lane, these numbers add up to the count. Both hold even after removals of keys
+ * that were never added. fill is the number of counters that are not 0.
  *
  * Parameters: 0 lanes, 1 blocks, 7 fill limit. The body is blocks * 64 bytes without padding. */
 #include <math.h>
@@ -55,8 +56,7 @@
 static const double RATE_MAX = 0.5;
 
 static const kith_option OPTIONS[] = {
-    {"lanes", "auto|4|8|16", "auto",
-     "counters that a key adds to, one in each lane; auto: the number that needs the fewest"},
+    {"lanes", "auto|4|8|16", "auto", "counters per key, one in each lane; auto: the number that needs the least space"},
 };
 
 static kith_status choose(const kithi_request *request, kithi_head *head) {
@@ -86,7 +86,8 @@ KITHI_INLINE unsigned counter_of(kithi_lane_words words, unsigned lanes, unsigne
     return kithi_lane_cell(words, BLOCK_COUNTERS / lanes, j);
 }
 
-/* Without branches: the line is here with its first counter, and where to stop would be a guess. */
+/* Without branches: all counters are in one cache line, so stopping early would save no miss and cost
+ * mispredictions. */
 KITHI_INLINE bool block_has(const uint8_t *block, uint64_t digest, unsigned lanes) {
     kithi_lane_words words = kithi_lane_words_of(digest, lanes);
     unsigned present = KITHI_COUNTER_TOP + 1;
@@ -96,7 +97,7 @@ KITHI_INLINE bool block_has(const uint8_t *block, uint64_t digest, unsigned lane
     return present != 0;
 }
 
-/* The least counter of the key. */
+/* Returns the least counter of the key. */
 KITHI_INLINE unsigned least_of(const uint8_t *block, kithi_lane_words words, unsigned lanes) {
     unsigned least = KITHI_COUNTER_TOP;
 #pragma GCC unroll 16
@@ -107,7 +108,7 @@ KITHI_INLINE unsigned least_of(const uint8_t *block, kithi_lane_words words, uns
     return least;
 }
 
-/* Raises or lowers all counters of the key; answers how many of them came from 0 or to 0. */
+/* Increments or decrements all counters of the key; returns how many of them were 0 or became 0. */
 KITHI_INLINE unsigned change_all(uint8_t *block, kithi_lane_words words, bool (*change)(uint8_t *counters, uint64_t c),
                                  unsigned lanes) {
     unsigned zeros = 0;
@@ -155,7 +156,7 @@ KITHI_INLINE uint64_t add_in(const kithi_block_ops *ops, const kithi_lanes_args 
     uint8_t *block = kithi_block_of(f, args->digest);
     kithi_lane_words words = kithi_lane_words_of(args->digest, lanes);
     unsigned before = least_of(block, words, lanes);
-    kith_status status = kithi_counters_open(f, before);
+    kith_status status = kithi_counters_can_add(f, before);
     if (status != KITH_OK)
         return status;
     f->head.fill += change_all(block, words, kithi_counter_raise, lanes);
@@ -197,7 +198,7 @@ KITHI_INLINE uint64_t add_many_in(const kithi_block_ops *ops, const kithi_lanes_
             kithi_lanes_prefetch(f, digests[i + KITHI_AHEAD]);
         unsigned zeros;
         bool is_new;
-        if (kithi_bits_open(f) && ops->raise(kithi_block_of(f, digests[i]), digests[i], lanes, &zeros)) {
+        if (kithi_bits_can_add(f) && ops->raise(kithi_block_of(f, digests[i]), digests[i], lanes, &zeros)) {
             f->head.fill += zeros;
             f->head.count++;
             is_new = zeros != 0;
@@ -342,7 +343,7 @@ static void stats(const kith_filter *f, kith_filter_stats *stats) {
     uint64_t lanes = f->geometry.lanes.lanes, blocks = f->geometry.lanes.blocks;
     double sum = 0;
     for (uint64_t block = 0; block < blocks; block++) {
-        double rate = 1; /* of all keys that pick this block, the part that it answers yes */
+        double rate = 1; /* false positive rate of keys that select this block */
         for (uint64_t lane = 0; lane < lanes; lane++) {
             kithi_tally t = lane_tally(f, block, lane);
             stats->stuck += t.stuck;
@@ -358,7 +359,7 @@ static const char *check(const kith_filter *f) {
     uint64_t used = 0, keys = 0;
     bool lanes_agree = true, keys_known = true;
     for (uint64_t block = 0; block < f->geometry.lanes.blocks; block++) {
-        uint64_t in_block = UINT64_MAX; /* what the lanes without a stuck counter add up to */
+        uint64_t in_block = UINT64_MAX; /* the sum of each lane without a stuck counter */
         for (uint64_t lane = 0; lane < f->geometry.lanes.lanes; lane++) {
             kithi_tally t = lane_tally(f, block, lane);
             used += t.used;
@@ -379,8 +380,8 @@ static const char *check(const kith_filter *f) {
     return NULL;
 }
 
-static bool look(const kith_filter *f, uint64_t digest, kith_look told, void *context) {
-    return kithi_lanes_look(f, digest, told, context, kithi_counters_cell);
+static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {
+    return kithi_lanes_look(f, digest, report, context, kithi_counters_cell);
 }
 
 const kithi_kind kithi_kind_blocked_counting = {
@@ -389,7 +390,7 @@ const kithi_kind kithi_kind_blocked_counting = {
     .info =
         {
             .name = "blocked_counting",
-            .summary = "counting in one cache line: keys come and go fast",
+            .summary = "counting in one cache line: supports deletion, fast",
             .capabilities = KITHI_COUNTERS_CAPABILITIES,
             .options = OPTIONS,
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,

@@ -1,28 +1,29 @@
-/* bloom: the classic (Bloom, "Space/time trade-offs in hash coding with allowable errors", 1970).
+/* bloom: the classic Bloom filter (Bloom, "Space/time trade-offs in hash coding with allowable errors", 1970).
  *
- * A key sets k bits and is answered yes when all k are set. The m bits are k slices of equal length, and the key's
- * i-th bit lies in slice i:
+ * A key sets k bits; has() returns true when all k are set. The m bits are k slices of equal length, and the key's
+ * i-th bit is in slice i:
  *
  *     |<---- slice 0 ---->|<---- slice 1 ---->|  …  |<--- slice k-1 --->|
  *      ........1...........  ..1................      ...............1....
  *
  *     bit i of digest d  =  i * slice + high half of (word_i(d) * slice)
  *
- * So the k positions of a key are distinct for every m, tiny or above 2^32, without a comparison; and the rate is
- * exact for every n (plan/sizing.h), which it is not when positions may coincide: there the usual formula is 25% too
- * low at three keys and 1%. Against positions over all m bits the price is a factor of about 1 + 0.35 k^2/m in the rate,
- * 2% at a hundred keys and nothing at ten thousand. Each position takes a word of its own (core/mix.h), not a + i*b.
+ * With slices, the k positions of a key are distinct for every m, tiny or above 2^32, without comparing them. The
+ * formula for the rate is then exact for every n (plan/sizing.h). It is not exact when positions may coincide: the
+ * usual formula is 25% too low at three keys and 1%. Compared with positions over all m bits, slices multiply the
+ * rate by about 1 + 0.35 k^2/m: 2% at a hundred keys and nothing at ten thousand. Each position is computed from its
+ * own word (core/mix.h), not as a + i*b.
  *
- * Bits are numbered from the least significant of byte 0. The same set of keys gives the same bytes in any order, so
- * union is OR. With m and k chosen by the planner half of the bits are set at capacity, and an absent key is refused
- * after two looks on average.
+ * Bits are numbered from the least significant bit of byte 0. The same set of keys gives the same bytes in any order,
+ * so union is OR. With m and k chosen by the planner half of the bits are set at capacity, and a lookup of an absent
+ * key reads two bits on average.
  *
  * Parameters: 0 k, 1 bits in a slice, 7 fill limit. */
 #include "plan/sizing.h"
 #include "filters/common/slices.h"
 
 static const kith_option OPTIONS[] = {
-    {"k", "0..64", "0", "bits that a key sets; 0: the number that needs the fewest bits"},
+    {"k", "0..64", "0", "bits per key; 0: the number that needs the least space"},
 };
 
 static kith_status choose(const kithi_request *request, kithi_head *head) {
@@ -60,7 +61,7 @@ static bool has(const kith_filter *f, uint64_t digest) {
 
 static inline kith_status add_at(kith_filter *f, const uint64_t *bits, bool *was_new) {
     uint64_t k = f->geometry.slices.k, i = 0;
-    if (!kithi_bits_open(f)) {
+    if (!kithi_bits_can_add(f)) {
         while (i < k && used(f->body, bits[i]))
             i++;
         return i == k ? KITH_OK : KITH_E_FULL;
@@ -134,7 +135,7 @@ static double keys_at(const kith_filter *f, uint64_t fill) {
     return kithi_bloom_keys((unsigned)f->geometry.slices.k, f->geometry.slices.slice, fill);
 }
 
-/* The exact rate of the union of two filters: an absent key is answered yes if its bit is set in every slice. */
+/* The exact rate of the union of two filters: an absent key is a false positive if its bit is set in every slice. */
 static double rate_of(const kith_filter *a, const kith_filter *b) {
     uint64_t slice = a->geometry.slices.slice;
     double rate = 1;
@@ -156,8 +157,8 @@ static void stats(const kith_filter *f, kith_filter_stats *stats) {
     stats->rate_now = rate_of(f, f);
 }
 
-static bool look(const kith_filter *f, uint64_t digest, kith_look told, void *context) {
-    return kithi_slices_look(f, digest, told, context, kithi_bits_cell);
+static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {
+    return kithi_slices_look(f, digest, report, context, kithi_bits_cell);
 }
 
 const kithi_kind kithi_kind_bloom = {
@@ -166,7 +167,7 @@ const kithi_kind kithi_kind_bloom = {
     .info =
         {
             .name = "bloom",
-            .summary = "k bits a key: merges, intersects, compares",
+            .summary = "k bits per key: merges, intersects, compares",
             .capabilities = KITHI_BITS_CAPABILITIES,
             .options = OPTIONS,
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,

@@ -1,25 +1,27 @@
-/* cuckoo: fingerprints in buckets (Fan, Andersen, Kaminsky, Mitzenmacher, "Cuckoo Filter: Practically Better Than
- * Bloom", 2014).
+/* cuckoo: a cuckoo filter, fingerprints in buckets (Fan, Andersen, Kaminsky, Mitzenmacher, "Cuckoo Filter: Practically
+ * Better Than Bloom", 2014).
  *
- * A key has a fingerprint of f bits and two buckets of b slots in its region, each computable from the other and the
- * fingerprint, so that an entry can move without its key. See filters/common/cuckoo.h for regions and moves.
+ * A key has a fingerprint of f bits and two buckets of b slots in its region. Each bucket can be computed from the
+ * other and the fingerprint, so an entry can be moved without knowing its key. filters/common/cuckoo.h describes
+ * regions and moves.
  *
  *     region  | bucket 0 | bucket 1 | … | bucket half-1 | bucket half | … | bucket 2*half-1 |
  *               left half                                 right half
  *     bucket  | slot | slot | … b of them        code: the fingerprint, 1 … 2^f - 1; 0 is an empty slot
  *
- *     alternate=halves   the other bucket of p is (H(fingerprint) - p) mod half, in the other half: any number of
- *                        buckets, and never the same bucket twice
- *     alternate=simple   p XOR fingerprint (Eppstein, "Cuckoo Filter: Simplification and Analysis", 2016): no hash,
- *                        but the number of buckets in a region must be a power of two of at most 2^f
+ *     alternate=halves   the other bucket of p is (H(fingerprint) - p) mod half, in the other half. It works for any
+ *                        number of buckets, and the two buckets are never the same
+ *     alternate=simple   the other bucket is p XOR fingerprint (Eppstein, "Cuckoo Filter: Simplification and Analysis",
+ *                        2016). It needs no hash, but the number of buckets in a region must be a power of two of at
+ *                        most 2^f
  *
- * The rate is 2b times the load in 2^f. b = 4 is planned to a load of 0.96 and is the default; b = 2 has a rate half as
- * high in a bit less and is planned to 0.875; b = 1 stops under one half and needs far more room to be sure; b = 8 needs
- * a bit more for one or two percent of load.
+ * The rate is 2b * load / 2^f. b = 4 is the default and is planned to a load of 0.96. b = 2 halves the rate of b = 4
+ * for the same f, so f is a bit shorter, but is planned to 0.875. b = 1 stays below a load of one half and needs far
+ * more space to fill reliably. b = 8 needs a bit more in f and gains one or two percent of load.
  *
- * A key may be added 2b times, once for each of its slots. Keys that share buckets and fingerprint can't be told
- * apart; 2b + 1 different ones of them can't all go in, and the planner takes f large enough that this does not happen
- * (plan/fit.h).
+ * A key may be added 2b times, once for each of its slots. Keys that share both buckets and the fingerprint cannot be
+ * distinguished. 2b + 1 different keys of that sort do not fit, and the planner makes f large enough that this does not
+ * happen (plan/fit.h).
  *
  * Parameters: 0 bits in a slot (f), 1 half, 2 regions, 3 b, 4 alternate (0 halves, 1 simple). */
 #include "plan/fit.h"
@@ -31,8 +33,8 @@ enum { HALVES, SIMPLE };
 
 static const kith_option OPTIONS[] = {
     {"b", "1|2|4|8", "4", "slots in a bucket"},
-    {"f", "0..32", "0", "bits of a fingerprint, from 4; 0: as many as the rate needs"},
-    {"alternate", "halves|simple", "halves", "how a bucket gives the other one"},
+    {"f", "0..32", "0", "fingerprint bits, 4 or more; 0: as many as the rate needs"},
+    {"alternate", "halves|simple", "halves", "how one bucket of a key is computed from the other"},
 };
 
 static kithi_fit fit_of(const kithi_cf_geometry *g) {
@@ -73,7 +75,7 @@ static inline uint64_t other_bucket(const kithi_cf_geometry *g, uint64_t bucket,
     uint64_t half = g->half;
     if (g->alternate == HALVES)
         return kithi_partner(bucket, fingerprint, half);
-    /* With fewer than 2^f buckets the low bits of the fingerprint may all be 0; 1 keeps the two apart. */
+    /* With fewer than 2^f buckets the low bits of the fingerprint may all be 0; 1 keeps the two buckets distinct. */
     uint64_t step = fingerprint & (2 * half - 1);
     return bucket ^ (step != 0 ? step : 1);
 }
@@ -175,7 +177,7 @@ const kithi_kind kithi_kind_cuckoo = {
     .info =
         {
             .name = "cuckoo",
-            .summary = "fingerprints in buckets: keys come and go",
+            .summary = "fingerprints in buckets: supports deletion",
             .capabilities = KITHI_CF_CAPABILITIES,
             .options = OPTIONS,
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,

@@ -1,9 +1,9 @@
-/* overlap: fingerprints in windows that overlap (Zentgraf, Schmitz, Rahmann, "Smaller and More Flexible Cuckoo Filters",
- * arXiv 2505.05847).
+/* overlap: a cuckoo filter with overlapping windows (Zentgraf, Schmitz, Rahmann, "Smaller and More Flexible Cuckoo
+ * Filters", arXiv 2505.05847).
  *
- * A cuckoo filter whose places are not disjoint buckets but windows of two neighbouring slots, one starting at every
- * slot but the last. A key has two windows, four slots, like b = 2; but because windows overlap, entries can push one
- * another along, and the slots fill to 0.965 instead of 0.897.
+ * Instead of disjoint buckets it has windows of two neighbouring slots, one starting at every slot except the last. A
+ * key has two windows, that is four slots, as in a cuckoo filter with b = 2. But because windows overlap, entries can
+ * push one another along, and the slots fill to a load of 0.965 instead of 0.897.
  *
  *     half       | slot 0 | slot 1 | slot 2 | …                    half + 1 slots, `half` windows
  *     windows     [ 0            ]
@@ -11,20 +11,21 @@
  *                                   [ 2  …
  *     region     | left half | right half |                        windows half … 2*half-1 are in the right half
  *
- * The other window of a key is in the other half (kithi_partner), so that a key's windows never overlap each other.
+ * The other window of a key is in the other half (kithi_partner), so the two windows of a key never overlap.
  *
- * A slot lies in two windows, so an entry must say which one is its own: its lowest bit is 0 in the window's first slot
- * and 1 in its second.
+ * A slot is in two windows, so an entry must say which one it belongs to. Its lowest bit is 0 in the first slot of its
+ * window and 1 in the second.
  *
  *     code = fingerprint * 2 + (1 in the second slot of its window)     fingerprint 1 … 2^(slot_bits-1) - 1
  *
- * 0 is an empty slot; 1 is never written; the first slot of a half never holds a second-slot code, nor the last slot a
- * first-slot code. An entry answers for one cell (pair of windows, fingerprint), the same in every slot: the rate is 2
- * times the load in 2^(slot_bits-1), half of what two windows of two slots would have without that bit.
+ * Code 0 is an empty slot; code 1 is never written. The first slot of a half never holds a second-slot code, and the
+ * last slot never holds a first-slot code. An entry matches exactly one combination of a pair of windows and a
+ * fingerprint, whichever slot it is in. So the rate is 2 * load / 2^(slot_bits-1), half of what two windows of two
+ * slots would have without that bit.
  *
- * About (log2(1/rate) + 2) * 1.06 bits a key. Four copies of a key fit. Five different keys of one cell do not: at a
- * million keys that keeps slots from being narrower than 12 bits, whatever the rate, and makes cuckoo with b = 4 the
- * smaller one above a rate of about 0.2%.
+ * The filter takes about (log2(1/rate) + 2) * 1.06 bits per key. A key may be added four times. Five different keys
+ * with the same windows and fingerprint do not fit. At a million keys this requires slots of at least 12 bits,
+ * whatever the rate, and makes cuckoo with b = 4 smaller above a rate of about 0.2%.
  *
  * Parameters: 0 bits in a slot, 1 half (windows), 2 regions. */
 #include "plan/fit.h"
@@ -33,7 +34,7 @@
 #define SLOT_BITS_MIN 3
 
 static const kith_option OPTIONS[] = {
-    {"f", "0..31", "0", "bits of a fingerprint, from 2, beside the bit for the window; 0: as many as the rate needs"},
+    {"f", "0..31", "0", "fingerprint bits, 2 or more, without the window bit; 0: as many as the rate needs"},
 };
 
 static const kithi_fit FIT = {.place_slots = 2, .windows = true, .code_bits = 1};
@@ -66,7 +67,8 @@ static inline unsigned place_slots(const kithi_cf_geometry *g) {
     return 2;
 }
 
-/* The right half begins one slot further on than its windows are numbered. */
+/* The left half has one slot more than windows, so slot numbers in the right half are one higher than window
+ * numbers. */
 static inline uint32_t first_slot(const kithi_cf_geometry *g, uint64_t window) {
     return (uint32_t)(window + (window >= g->half));
 }
@@ -169,7 +171,7 @@ const kithi_kind kithi_kind_overlap = {
     .info =
         {
             .name = "overlap",
-            .summary = "fingerprints in overlapping windows: keys come and go, smallest at low rates",
+            .summary = "fingerprints in overlapping windows: supports deletion, smallest at low rates",
             .capabilities = KITHI_CF_CAPABILITIES,
             .options = OPTIONS,
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,

@@ -1,4 +1,4 @@
-/* Planning for the cuckoo kinds, and what little they share at run time. See layout.h for the layout. */
+/* Planning and checking of the cuckoo kinds. See filters/common/cuckoo.h for the layout. */
 #include "filters/common/cuckoo.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@ void kithi_cf_detach(kith_filter *f) {
     f->state = NULL;
 }
 
-/* Anything set between the last slot of a region and the next region? */
+/* Returns whether all bits between the last slot of a region and the next region are 0. */
 static bool spare_is_clear(const kith_filter *f, const uint8_t *region, uint64_t region_slots, uint64_t stride) {
     uint64_t first_bit = region_slots * f->geometry.cf.slot_bits;
     uint8_t any = 0;
@@ -33,27 +33,29 @@ const char *kithi_cf_check(const kithi_cf_layout *layout, const kith_filter *f) 
             uint32_t code = kithi_cf_get(f, region, (uint32_t)slot);
             uint64_t place, fingerprint;
             if (code != 0 && !layout->decode(&f->geometry.cf, (uint32_t)slot, code, &place, &fingerprint))
-                return "a slot holds a code that no key has there";
+                return "a slot holds a code that no key can have there";
             used += code != 0;
         }
         if (!spare_is_clear(f, region, region_slots, stride))
-            return "a bit past the last slot of a region is set";
+            return "a bit after the last slot of a region is set";
     }
     if (f->head.fill != 0)
-        return "the header keeps a fill that this kind does not have";
+        return "the header has a fill, which this kind does not use";
     return used == f->head.count ? NULL : "the number of slots in use is not the count of keys";
 }
 
 /* ---- planning ---- */
 
-/* A region's slots are numbered in 32 bits; a filter's, with its fingerprint, must fit in 60 of the digest's. */
+/* Slot numbers within a region have 32 bits. The bits that select a slot of the filter and a fingerprint must
+ * together fit in 60 bits of the digest. */
 #define REGION_SLOTS_MAX (UINT64_C(1) << 31)
 #define DIGEST_BITS 60
 
 kith_status kithi_cf_choose(kithi_fit fit, const kithi_request *request, unsigned slot_bits, kithi_head *head) {
     kithi_fit_size size;
     if (!kithi_fit_choose(&fit, request->capacity, request->rate, slot_bits, &size)) {
-        /* Regions of at most 2^f buckets may be too small for any number of them to be sure of their keys. */
+        /* With alternate=simple, regions of at most 2^f buckets may be too small to hold their keys reliably, however
+         * many regions there are. */
         bool was_simple = fit.power_of_two;
         fit.power_of_two = false;
         bool fits_without = kithi_fit_choose(&fit, request->capacity, request->rate, slot_bits, &size);

@@ -1,19 +1,22 @@
-/* filters/common/cuckoo.h: what the cuckoo kinds have in common: fingerprints in packed slots, and moving them out of the way.
+/* filters/common/cuckoo.h: the code that the cuckoo kinds share: fingerprints in packed slots, and how to find them.
  *
  *     body    | region 0 | region 1 |  …  | region R-1 |
  *     region  | slot 0 | slot 1 | … (slot_bits each, packed) | 8 spare bytes or more, to a multiple of 64 |
  *
- * A key belongs to one region and, there, to a place and a fingerprint; a place and a fingerprint determine the
- * `candidates` of the key: the slots that it may lie in, and the code that it has in each. Code 0 is an empty slot. A key is
- * in when one of its candidates holds its code. Regions share no byte, not even in the 8-byte loads and stores, so they can
- * be built apart; at about 2^18 slots a region's search stays in cache.
+ * A place is a bucket of cuckoo or a window of overlap. The digest of a key gives its region, its first place there
+ * and its fingerprint. A place and a fingerprint determine the candidates of the key: the slots in which it may be
+ * stored, and the code that it has in each of them. Code 0 is an empty slot. has() returns true when one of the
+ * candidate slots holds its code. Regions share no byte, not even in 8-byte loads and stores, so threads can build
+ * them independently. A region has about 2^18 slots, which keeps a search in cache.
  *
- * When all candidates of a new key are taken, breadth-first search from them finds the shortest chain of entries, each of
- * which can move to a way of its own, that ends in an empty slot. Nothing moves until the chain is found, so a search
- * that fails leaves every byte as it was. The search sees each slot of the region once at most (nest_search.h).
+ * If all candidate slots of a new key are taken, a breadth-first search from them finds the shortest chain of entries
+ * that ends in an empty slot, where each entry can move to the slot of the next one. Nothing moves until the chain is
+ * found, so a failed search leaves every byte unchanged. The search visits each slot of the region at most once
+ * (filters/common/cuckoo_search.h).
  *
- * A kind says where the two places of a key lie and what its code is there, and turns a slot and its code back to place
- * and fingerprint. decode must bear any code in any slot, as a lazily opened body may hold anything. */
+ * A kind defines where the two places of a key are and which code it has there, and converts a slot and its code back
+ * to a place and a fingerprint. decode must accept any code in any slot, because a lazily opened body may hold
+ * anything. */
 #ifndef KITHI_FILTERS_CUCKOO_H
 #define KITHI_FILTERS_CUCKOO_H
 
@@ -43,13 +46,13 @@ typedef struct kithi_candidates {
 } kithi_candidates;
 
 typedef struct kithi_cf_layout {
-    bool windows; /* places are windows, one from each slot on; else they are disjoint */
-    /* Codes are fingerprints, with so many bits below them (0 or 1) for the number of the slot in its place. */
+    bool windows; /* places are windows, one beginning at each slot; otherwise they are disjoint buckets */
+    /* Number of bits (0 or 1) below the fingerprint in a code; they hold the index of the slot in its place. */
     unsigned code_bits;
     unsigned (*place_slots)(const kithi_cf_geometry *g);
-    /* The first slot of a place, and that of the other place of this fingerprint. */
+    /* Sets `first` to the first slot of a place and the first slot of the other place for this fingerprint. */
     void (*first_slots)(const kithi_cf_geometry *g, uint64_t place, uint64_t fingerprint, uint32_t first[2]);
-    /* False for a code that no key has in that slot. */
+    /* Returns false for a code that no key can have in that slot. */
     bool (*decode)(const kithi_cf_geometry *g, uint32_t slot, uint32_t code, uint64_t *place, uint64_t *fingerprint);
     uint64_t (*region_slots)(const kithi_cf_geometry *g);
 } kithi_cf_layout;
@@ -76,7 +79,7 @@ static inline void kithi_cf_candidates(const kithi_cf_layout *layout, const kith
     }
 }
 
-/* Bytes from one region to the next; the slots of a region are at most 2^32 of 32 bits, so nothing overflows. */
+/* Bytes from one region to the next. A region has at most 2^32 slots of 32 bits, so nothing overflows. */
 static inline uint64_t kithi_cf_stride(const kithi_cf_geometry *g, uint64_t region_slots) {
     uint64_t bytes = (region_slots * g->slot_bits + 7) / 8 + 8;
     return (bytes + 63) & ~UINT64_C(63);
@@ -100,22 +103,22 @@ static inline void kithi_cf_set(const kith_filter *f, uint8_t *region, uint32_t 
 
 /* ---- places as words ---- */
 
-/* What all keys of a batch need, read once, where a place fits in a word. */
+/* What all keys of a batch need, computed once. Only for geometries in which a place fits in a word. */
 typedef struct kithi_cf_frame {
     uint8_t *body;
     kithi_cf_geometry
-        geometry; /* a copy: stores to slots and bitmaps can't change it, so it is not read again for every key */
+        geometry; /* a copy: stores to slots and bitmaps cannot alias it, so it is not reloaded for every key */
     uint64_t stride, regions, places, top;
     unsigned slot_bits, last_slot; /* the lowest bit of the last slot of a place */
     uint64_t ones;                 /* the lowest bit of each slot of a place */
     uint64_t highs;                /* the highest */
-    uint64_t steps;                /* what is added to the code in each of them */
+    uint64_t steps;                /* what is added to the first slot's code in each of them */
 } kithi_cf_frame;
 
-/* False when a place does not fit in a word from every bit that it may begin at. */
+/* Returns false if a place does not fit in a word at every bit offset at which it can begin. */
 KITHI_INLINE bool kithi_cf_frame_of(const kithi_cf_layout *layout, const kith_filter *f, kithi_cf_frame *frame) {
     unsigned bits = (unsigned)f->geometry.cf.slot_bits, slots = layout->place_slots(&f->geometry.cf);
-    unsigned unit = layout->windows ? bits : bits * slots; /* from one place to the next */
+    unsigned unit = layout->windows ? bits : bits * slots; /* bits from one place to the next */
     unsigned shift_max = 8 - (unit & -unit & 7 ? unit & -unit & 7 : 8);
     *frame = (kithi_cf_frame){
         .body = f->body,
@@ -137,18 +140,19 @@ KITHI_INLINE bool kithi_cf_frame_of(const kithi_cf_layout *layout, const kith_fi
     return true;
 }
 
-/* Not 0 when a slot of the word is 0; its lowest bit is then the highest of the first such slot. */
+/* Returns nonzero if a slot of the word is 0. The lowest bit set is then the highest bit of the first such slot; bits
+ * above it may be wrong. */
 KITHI_INLINE uint64_t kithi_zero_slots(const kithi_cf_frame *frame, uint64_t slots) {
     return (slots - frame->ones) & ~slots & frame->highs;
 }
 
-/* The highest bit of each slot that is 0, in all of them exactly. */
+/* Returns the highest bit of every slot that is 0, exactly, unlike kithi_zero_slots. */
 KITHI_INLINE uint64_t kithi_all_zero_slots(const kithi_cf_frame *frame, uint64_t slots) {
-    uint64_t below = frame->highs - frame->ones; /* what is below the highest bit, in each */
+    uint64_t below = frame->highs - frame->ones; /* all bits of each slot except the highest */
     return ~(((slots & below) + below) | slots) & frame->highs;
 }
 
-/* How many they are: their sum in the last slot of a product. */
+/* Counts the slots whose highest bit is set, by a multiplication that sums them in the last slot. */
 KITHI_INLINE unsigned kithi_count_slots(const kithi_cf_frame *frame, uint64_t highest_bits) {
     uint64_t sums = (highest_bits >> (frame->slot_bits - 1)) * frame->ones;
     return (unsigned)(sums >> frame->last_slot & ((UINT64_C(1) << frame->slot_bits) - 1));
@@ -214,10 +218,10 @@ static inline uint64_t kithi_cf_copies(const kithi_cf_layout *layout, const kith
     return kithi_cf_matches(f, region, &candidates);
 }
 
-/* Fills in rate_now, exactly, in a pass over the slots. */
+/* Sets rate_now to the exact rate, in one pass over the slots. */
 KITHI_INLINE void kithi_cf_stats(const kithi_cf_layout *layout, const kith_filter *f, kith_filter_stats *stats) {
     uint64_t region_slots = layout->region_slots(&f->geometry.cf), regions = f->geometry.cf.regions;
-    uint64_t shares[KITHI_CANDIDATES_MAX + 1] = {0}; /* entries that are one of 1, 2, … of their cell */
+    uint64_t shares[KITHI_CANDIDATES_MAX + 1] = {0}; /* [m]: entries of which m have the same places and fingerprint */
     for (uint64_t r = 0; r < regions; r++) {
         const uint8_t *region = kithi_cf_region(layout, f, r);
         for (uint64_t slot = 0; slot < region_slots; slot++) {
@@ -230,7 +234,7 @@ KITHI_INLINE void kithi_cf_stats(const kithi_cf_layout *layout, const kith_filte
             shares[kithi_cf_matches(f, region, &candidates)]++;
         }
     }
-    /* An absent key is answered yes if its cell is occupied; m entries of one cell occupy it once. */
+    /* An absent key is a false positive if an entry has its places and fingerprint; m equal entries count once. */
     double occupied = 0;
     for (unsigned m = 1; m <= KITHI_CANDIDATES_MAX; m++)
         occupied += (double)shares[m] / m;
@@ -242,8 +246,8 @@ KITHI_INLINE void kithi_cf_stats(const kithi_cf_layout *layout, const kith_filte
 const char *kithi_cf_check(const kithi_cf_layout *layout, const kith_filter *f);
 void kithi_cf_detach(kith_filter *f);
 
-/* choose, shape and expect for a layout; slot_bits 0 is "as many as needed". shape() must have checked the parameters
- * that are the kind's own. */
+/* choose, shape and expect of the cuckoo kinds. slot_bits 0 means as many as the rate needs. The kind must have
+ * checked its additional parameters before it calls kithi_cf_shape. */
 kith_status kithi_cf_choose(kithi_fit fit, const kithi_request *request, unsigned slot_bits, kithi_head *head);
 kith_status kithi_cf_shape(kithi_fit fit, const kithi_head *head, kithi_shape *shape);
 kithi_expectation kithi_cf_expect(kithi_fit fit, kithi_fit_size size, uint64_t n);

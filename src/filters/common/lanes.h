@@ -1,14 +1,14 @@
-/* filters/common/lanes.h: what the blocked kinds have in common: a key has one cell in each of 4, 8 or 16 lanes of one block, the
- * 64 bytes of a cache line.
+/* filters/common/lanes.h: the code that the blocked kinds share. A key has one cell in each of 4, 8 or 16 lanes of
+ * one block, which is the 64 bytes of a cache line.
  *
  *     body     | block 0 | block 1 |  …  |  block B-1  |        block of digest d = high half of (d * B)
  *     block    | lane 0 | lane 1 |  …  | lane L-1 |             lane j = cells j * width … of the block
  *
  *     cell in lane j  =  top log2(width) bits of byte j % 8 of word_(j / 8)(d)
  *
- * Cells are numbered from the least significant bits of byte 0, bytes of a word from its least significant. A byte for
- * each lane, rather than bits cut tightly out of the word, so that a vector unit makes the mask of a block in three
- * steps: widen bytes to lanes, shift right by a constant, shift 1 left by the result.
+ * Cells are numbered from the least significant bits of byte 0, bytes of a word from its least significant byte. Each
+ * lane uses a whole byte of the word rather than just the bits it needs, so that a vector unit computes the mask of a
+ * block in three steps: widen bytes to lanes, shift right by a constant, shift 1 left by the result.
  *
  * Verbs are compiled once for each number of lanes (kithi_by_lanes), so every index except the cell's is a constant. */
 #ifndef KITHI_FILTERS_LANES_H
@@ -21,15 +21,16 @@
 #include "plan/sizing.h"
 #include "filters/common/bit_cells.h"
 
-/* Parameters that every blocked kind has in these places, beside KITHI_FILL_LIMIT. */
+/* Indices of the parameters of every blocked kind, in addition to KITHI_FILL_LIMIT. */
 enum { KITHI_LANES, KITHI_BLOCKS };
 #define KITHI_LANES_PARAMS (1 << KITHI_LANES | 1 << KITHI_BLOCKS | 1 << KITHI_FILL_LIMIT)
 
 #define KITHI_BLOCK_BITS 512
 #define KITHI_BLOCK_BYTES (KITHI_BLOCK_BITS / 8)
-#define KITHI_BLOCKS_MAX (UINT64_C(1) << 53) /* what kithi_blocked_blocks finds; a double counts them exactly */
+#define KITHI_BLOCKS_MAX (UINT64_C(1) << 53) /* the most that kithi_blocked_blocks returns; exact in a double */
 
-static_assert(KITHI_BLOCK_BYTES == KITHI_BODY_ALIGNMENT, "a block is a line because the body is aligned to one");
+static_assert(KITHI_BLOCK_BYTES == KITHI_BODY_ALIGNMENT,
+              "a block is one cache line because the body is aligned to one");
 
 static const unsigned KITHI_LANE_COUNTS[] = {4, 8, 16};
 #define KITHI_LANE_COUNTS_COUNT (sizeof KITHI_LANE_COUNTS / sizeof *KITHI_LANE_COUNTS)
@@ -43,8 +44,8 @@ static inline kithi_geometry kithi_lanes_decode(const kithi_head *head) {
     };
 }
 
-/* Parameters that keep the rate in blocks of `block_cells` cells. `given` is the value of the option "lanes": 0 for auto, the
- * number of lanes that needs the fewest blocks, or i + 1 for KITHI_LANE_COUNTS[i]. */
+/* Parameters that keep the rate in blocks of `block_cells` cells. `given` is the value of the option "lanes": 0 for
+ * auto, the number of lanes that needs the fewest blocks, or i + 1 for KITHI_LANE_COUNTS[i]. */
 static inline kith_status kithi_lanes_choose(uint64_t given, unsigned block_cells, uint64_t capacity, double rate,
                                              kithi_counts counts, kithi_head *head) {
     uint64_t best_blocks = UINT64_MAX;
@@ -74,7 +75,7 @@ static inline bool kithi_lanes_known(uint64_t lanes) {
     return false;
 }
 
-/* max_copies and capabilities are the kind's to add. */
+/* The kind adds max_copies and capabilities. */
 static inline kith_status kithi_lanes_shape(const kithi_head *head, unsigned cell_bits, kithi_shape *shape) {
     kithi_geometry g = kithi_lanes_decode(head);
     uint64_t lanes = g.lanes.lanes, blocks = g.lanes.blocks;
@@ -95,8 +96,9 @@ static inline uint64_t kithi_lanes_regions(const kithi_head *head) {
     return kithi_lanes_decode(head).lanes.blocks;
 }
 
-/* Keys that leave so many cells in use. A key hits each of the blocks * width cells of lane number j with the same
- * probability: Bloom's estimate, with slices of that length, whatever the blocks do to the spread. */
+/* Estimates the number of keys from the number of cells in use. A key hits each of the blocks * width cells of lane
+ * number j with the same probability, so this is Bloom's estimate for slices of that length; blocks affect only its
+ * variance. */
 static inline double kithi_lanes_keys(const kith_filter *f, uint64_t fill) {
     unsigned lanes = (unsigned)f->geometry.lanes.lanes;
     return kithi_bloom_keys(lanes, f->shape.cells / lanes, fill);
@@ -116,7 +118,7 @@ KITHI_INLINE kithi_lane_words kithi_lane_words_of(uint64_t digest, unsigned lane
     return (kithi_lane_words){{kithi_word(digest, 0), lanes > 8 ? kithi_word(digest, 1) : 0}};
 }
 
-/* The cell of lane j, counted from the start of the block. */
+/* The index within the block of the cell in lane j. */
 KITHI_INLINE unsigned kithi_lane_cell(kithi_lane_words words, unsigned width, unsigned j) {
     unsigned byte = (unsigned)(words.at[j / 8] >> (j % 8 * 8)) & 0xff;
     return j * width + byte * width / 256;
@@ -138,15 +140,16 @@ KITHI_INLINE bool kithi_lanes_look(const kith_filter *f, uint64_t digest, kith_l
 
 /* ---- verbs ---- */
 
-/* What a blocked kind does to one block, with the instructions of one instruction set. A kind fills in the functions that
- * it needs. `lanes` is a constant in every call. */
+/* What a blocked kind does to one block, with the instructions of one instruction set. A kind fills in the functions
+ * that it needs. `lanes` is a constant in every call. */
 typedef struct kithi_block_ops {
     bool (*has)(const uint8_t *block, uint64_t digest, unsigned lanes);
     /* blocked. Sets the key's bits; returns how many of them were 0. */
     unsigned (*set)(uint8_t *block, uint64_t digest, unsigned lanes);
     /* blocked_counting. raise adds 1 to each of the key's counters and sets *zeros to how many of them were 0; lower
-     * subtracts 1 and sets *zeros to how many of them became 0. Counters at 15 stay. They return false and change nothing
-     * if the key already has all the copies that it may have (raise), or if one of its counters is 0 (lower). */
+     * subtracts 1 and sets *zeros to how many of them became 0. Counters at 15 stay. They return false and change
+     * nothing if the key already has all the copies that it may have (raise), or if one of its counters is 0
+     * (lower). */
     bool (*raise)(uint8_t *block, uint64_t digest, unsigned lanes, unsigned *zeros);
     bool (*lower)(uint8_t *block, uint64_t digest, unsigned lanes, unsigned *zeros);
 } kithi_block_ops;
@@ -166,8 +169,9 @@ typedef struct kithi_lanes_args {
 
 typedef uint64_t kithi_lanes_verb(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes);
 
-/* Calls `verb` with the filter's number of lanes as a constant, so that its body is compiled three times. This must be a
- * switch: in a chain of conditions gcc shares the loads of the last two cases, and add of blocked takes 12% longer. */
+/* Calls `verb` with the filter's number of lanes as a constant, so that its body is compiled three times. This must
+ * be a switch: in a chain of conditions gcc shares the loads of the last two cases, and add of blocked takes 12%
+ * longer. */
 KITHI_INLINE uint64_t kithi_by_lanes(kithi_lanes_verb *verb, const kithi_block_ops *ops, kithi_lanes_args args) {
     switch (args.f->geometry.lanes.lanes) {
     case 4:
@@ -191,7 +195,8 @@ KITHI_INLINE void kithi_lanes_prefetch(const void *f, uint64_t digest) {
     __builtin_prefetch(kithi_block_of(f, digest));
 }
 
-/* A body of at most this many bytes is in the cache of its core, where prefetching only costs time: a sixth of a lookup. */
+/* A body of at most this many bytes is in the cache of its core, where prefetching only costs time: a sixth of a
+ * lookup. */
 #define KITHI_NEAR_BYTES (256 << 10)
 
 KITHI_INLINE uint64_t kithi_lanes_has_many_in(const kithi_block_ops *ops, const kithi_lanes_args *args,
