@@ -84,7 +84,7 @@ uint64_t kith_filter_copies(const kith_filter *f, const void *key, size_t key_by
     uint64_t digest = kith_filter_digest(f, key, key_bytes);
     if ((f->shape.capabilities & KITH_CAN_COPIES) != 0)
         return f->kind->copies(f, digest);
-    return f->kind->has(f, digest);
+    return kithi_kernels_of(f)->has(f, digest);
 }
 
 /* ---- many digests ---- */

@@ -25,6 +25,7 @@ static void set_up(kith_filter *f, const kithi_kind *kind, const kithi_head *hea
     memset(f, 0, sizeof *f);
     f->kind = kind;
     f->head = *head;
+    f->geometry = kind->decode(head);
     f->shape = *shape;
     f->block = block;
     f->body = block + KITHI_HEADER_BYTES;

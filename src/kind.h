@@ -16,6 +16,7 @@
 #include "core/alloc.h"
 #include "core/cpu.h"
 #include "plan/options.h"
+#include "plan/geometry.h"
 #include "format/format.h"
 
 /* What the planner wants from a kind. */
@@ -42,8 +43,10 @@ typedef struct kithi_expectation {
     double failure; /* probability that n distinct keys do not all fit */
 } kithi_expectation;
 
-/* Batch functions for one instruction set, equivalent to a loop over has, add and remove of the kind; and a single
- * has. */
+/* The verbs that are compiled for each instruction set: has, and the batches, which do what a loop over has, add and
+ * remove would do. They are small functions around KITHI_INLINE bodies. A body compiled for an instruction set gains
+ * its shifts, products and bit counts; where vectors do better, the kind calls functions of simd/. AVX-512 adds
+ * nothing to a body without vectors, so such a kind uses its AVX2 functions for both. */
 typedef struct kithi_kernels {
     /* `maybe` may be NULL; otherwise each of its words is written. */
     size_t (*has_many)(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe);
@@ -62,6 +65,8 @@ typedef struct kithi_kind {
     /* Chooses head->params for a request; the caller has set capacity and rate and checked them. May also raise
      * KITH_E_OPTION, KITH_E_TOO_LARGE, KITH_E_DIGEST_BITS. */
     kith_status (*choose)(const kithi_request *request, kithi_head *head);
+    /* The parameters with their names; head->params may hold anything. */
+    kithi_geometry (*decode)(const kithi_head *head);
     /* Computes sizes from head->params, which may come from a hostile file. KITH_E_CORRUPT if they are out of range. */
     kith_status (*shape)(const kithi_head *head, kithi_shape *shape);
     /* The value of option `index` of a filter of these (valid) parameters, as kithi_options_read() encodes it. May be
@@ -70,11 +75,10 @@ typedef struct kithi_kind {
     /* Rate and failure probability of n keys in a filter with these (valid) parameters. */
     kithi_expectation (*expect)(const kithi_head *head, uint64_t n);
 
-    bool (*has)(const kith_filter *f, uint64_t digest);
     bool (*look)(const kith_filter *f, uint64_t digest, kith_look look, void *context); /* as kith_filter_look */
     uint64_t (*cell)(const kith_filter *f, uint64_t cell);                              /* below shape.cells */
     kith_status (*add)(kith_filter *f, uint64_t digest, bool *was_new);                 /* was_new is never NULL here */
-    kithi_kernels kernels[KITHI_CPU_COUNT];                                             /* kernels.h */
+    kithi_kernels kernels[KITHI_CPU_COUNT];
 
     /* The rest may be NULL: not supported, or nothing to do. */
     /* The number of regions: ranges of the body of equal size that share no byte and are all 0 when empty. A digest
@@ -128,6 +132,7 @@ typedef enum kithi_backing {
 struct kith_filter {
     const kithi_kind *kind;
     kithi_head head;
+    kithi_geometry geometry; /* decode(&head) */
     kithi_shape shape;
     uint8_t *body;
     uint8_t *block; /* header, body, checksums */

@@ -1,8 +1,8 @@
 /* blocked: a Bloom filter whose lookup touches one cache line (Putze, Sanders, Singler, "Cache-, Hash- and
  * Space-Efficient Bloom Filters", 2009; the split form is that of Impala, Kudu and Parquet).
  *
- * A key picks one block of 512 bits, the 64 bytes of a cache line, and in it sets one bit in each of 4, 8 or 16 lanes
- * of equal width:
+ * The digest selects one block of 512 bits, the 64 bytes of a cache line. In that block the key sets one bit in each
+ * of 4, 8 or 16 lanes of equal width:
  *
  *     body     | block 0 | block 1 |  …  |  block B-1  |        block of digest d = high half of (d * B)
  *                   .---------'
@@ -11,21 +11,23 @@
  *
  *     bit in lane j  =  top log2(width) bits of byte j % 8 of word_(j / 8)(d)
  *
- * What every blocked kind does, whatever its cells are, is in filters/common/lanes.h.
+ * Code that does not depend on what a cell is, and is shared with blocked_counting, is in filters/common/lanes.h.
  *
- * What blocking costs. Blocks do not get equal shares of the keys, and those that get more answer yes more often than
- * those that get less make up for. The planner takes mean, variance and skewness of that from exact binomial sums
- * (plan/sizing.h) and takes enough blocks that single filters keep the rate: at a million keys 10.1 bits per key
- * against bloom's 9.6 at 1%, 15.8 against 14.4 at 0.1%, 23.1 against 19.2 at 0.01%. It tries 4, 8 and 16 lanes and
- * takes the fewest blocks: 4 above a rate of 1.85%, 16 below 0.016%, 8 between. (2 lanes would need fewer above 14%,
- * where hardly anyone asks; 32 lanes never down to 0.001%.)
+ * What blocking costs. Some blocks get more keys than others. The extra false positives of crowded blocks outweigh
+ * what the emptier ones save. The planner computes mean, variance and skewness of this effect from exact binomial
+ * sums (plan/sizing.h) and adds enough blocks for individual filters to keep the rate. At a million keys this takes
+ * 10.1 bits per key at 1%, compared with 9.6 for bloom; 15.8 compared with 14.4 at 0.1%; 23.1 compared with 19.2 at
+ * 0.01%. The planner tries 4, 8 and 16 lanes and uses the number that needs the fewest blocks: 4 above a rate of
+ * 1.85%, 16 below 0.016%, and 8 in between. (2 lanes would need fewer blocks above 14%, a rate that is hardly ever
+ * used; 32 lanes never do, down to 0.001%.)
  *
- * How full. A key hits one of blocks * width cells of each lane number, all equally likely: the mean number of bits set
- * and the estimate of keys from it are exactly those of a Bloom filter with `lanes` slices of that length. The spread
- * is larger, because all lanes of a crowded block are crowded together: at a million keys by 1% with 4 lanes, 4% with
- * 8, 11% to 17% with 16. kithi_fill_limit takes that in; without it the guard of 16 lanes would stand at 5.1 standard
- * deviations instead of 6. The guard watches the sum only: who knows the hash can crowd blocks and leave others empty,
- * and half of the blocks full is a rate of one half. Keys that a stranger chooses need siphash here more than in bloom.
+ * Fill. In each lane number, a key hits one of blocks * width cells, all equally likely. So the mean number of bits
+ * set, and the estimate of the number of keys from it, are exactly those of a Bloom filter with `lanes` slices of
+ * that length. The standard deviation is larger, because all lanes of a crowded block are crowded together: at a
+ * million keys by 1% with 4 lanes, 4% with 8, and 11% to 17% with 16. kithi_fill_limit allows for that; otherwise the
+ * fill limit of 16 lanes would be at 5.1 standard deviations instead of 6. The fill limit applies to the total only.
+ * Somebody who knows the hash can crowd some blocks and leave the others empty, and if half of the blocks are full
+ * the rate is one half. So keys that an attacker may choose need siphash even more than in bloom.
  *
  * Parameters: 0 lanes, 1 blocks, 7 fill limit. The body is blocks * 64 bytes without padding. */
 #include "filters/common/lanes.h"
@@ -37,7 +39,7 @@
 #endif
 
 static const kith_option OPTIONS[] = {
-    KITHI_LANES_OPTION("bits that a key sets, one in each lane; auto: the number that needs the fewest bits"),
+    {"lanes", "auto|4|8|16", "auto", "bits per key, one in each lane; auto: the number that needs the least space"},
 };
 
 static kith_status choose(const kithi_request *request, kithi_head *head) {
@@ -53,8 +55,9 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
 }
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
-    unsigned lanes = (unsigned)head->params[KITHI_LANES];
-    return (kithi_expectation){kithi_blocked_rate(lanes, KITHI_BLOCK_BITS / lanes, head->params[KITHI_BLOCKS], n), 0};
+    kithi_lanes_geometry g = kithi_lanes_decode(head).lanes;
+    unsigned lanes = (unsigned)g.lanes;
+    return (kithi_expectation){kithi_blocked_rate(lanes, KITHI_BLOCK_BITS / lanes, g.blocks, n), 0};
 }
 
 /* ---- a key in its block ---- */
@@ -63,9 +66,9 @@ KITHI_INLINE unsigned bit_of(kithi_lane_words words, unsigned lanes, unsigned j)
     return kithi_lane_cell(words, KITHI_BLOCK_BITS / lanes, j);
 }
 
-/* Lane after lane, in full: without vectors that shift each lane by its own amount (the baseline of x86-64 has none)
- * building a mask of eight words first is no faster, and here the bits that were new need no counting. Unrolled, every
- * index but the bit's own is a constant. */
+/* One lane after the other, without stopping early. Building a mask of eight words first is no faster without vectors
+ * that shift each lane by its own amount, which baseline x86-64 lacks, and block_set would have to count the new
+ * bits. Unrolled, every index except the bit's is a constant. */
 KITHI_INLINE bool block_has(const uint8_t *block, uint64_t digest, unsigned lanes) {
     kithi_lane_words words = kithi_lane_words_of(digest, lanes);
     uint64_t present = 1;
@@ -77,8 +80,8 @@ KITHI_INLINE bool block_has(const uint8_t *block, uint64_t digest, unsigned lane
     return present != 0;
 }
 
-/* Sets the key's bits; answers how many were 0. */
-KITHI_INLINE unsigned block_add(uint8_t *block, uint64_t digest, unsigned lanes) {
+/* Sets the key's bits; returns how many of them were 0. */
+KITHI_INLINE unsigned block_set(uint8_t *block, uint64_t digest, unsigned lanes) {
     kithi_lane_words words = kithi_lane_words_of(digest, lanes);
     unsigned set_bits = 0;
 #pragma GCC unroll 16
@@ -92,7 +95,7 @@ KITHI_INLINE unsigned block_add(uint8_t *block, uint64_t digest, unsigned lanes)
     return set_bits;
 }
 
-/* The same by atomic ORs of bytes, or, without commit, only the number. */
+/* Returns how many bits adding this digest would set. If `commit` is true, also sets them, with atomic ORs of bytes. */
 KITHI_INLINE unsigned block_add_shared(uint8_t *block, uint64_t digest, bool commit, unsigned lanes) {
     kithi_lane_words words = kithi_lane_words_of(digest, lanes);
     unsigned set_bits = 0;
@@ -107,28 +110,142 @@ KITHI_INLINE unsigned block_add_shared(uint8_t *block, uint64_t digest, bool com
     return set_bits;
 }
 
-/* ---- verbs ---- */
+/* ---- verbs ----
+ *
+ * Each is a body compiled for every instruction set and for 4, 8 and 16 lanes. */
 
-KITHI_LANES_HAS(has, , block_has)
+static const kithi_block_ops PORTABLE = {.has = block_has, .set = block_set};
+
+static bool has_portable(const kith_filter *f, uint64_t digest) {
+    return kithi_lanes_has(&PORTABLE, f, digest);
+}
+
+KITHI_INLINE uint64_t set_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+    return ops->set(kithi_block_of(args->f, args->digest), args->digest, lanes);
+}
 
 static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
-    if (!kithi_bits_open(f))
-        return has(f, digest) ? KITH_OK : KITH_E_FULL;
-    uint8_t *block = kithi_block_of(f, digest);
-    unsigned set_bits;
-    KITHI_BY_LANES(f, set_bits, block_add, block, digest);
-    kithi_bits_count_add(f, set_bits, was_new);
+    if (!kithi_bits_can_add(f))
+        return has_portable(f, digest) ? KITH_OK : KITH_E_FULL;
+    uint64_t set_bits = kithi_by_lanes(set_in, &PORTABLE, (kithi_lanes_args){.f = f, .digest = digest});
+    kithi_bits_count_add(f, (unsigned)set_bits, was_new);
     return KITH_OK;
 }
 
-static unsigned add_shared(kith_filter *f, uint64_t digest, bool commit) {
-    uint8_t *block = kithi_block_of(f, digest);
-    unsigned set_bits;
-    KITHI_BY_LANES(f, set_bits, block_add_shared, block, digest, commit);
-    return set_bits;
+KITHI_INLINE uint64_t add_shared_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+    (void)ops;
+    return block_add_shared(kithi_block_of(args->f, args->digest), args->digest, args->commit, lanes);
 }
 
-/* Of all keys that pick this block, the part that the union of two filters answers yes. */
+static unsigned add_shared(kith_filter *f, uint64_t digest, bool commit) {
+    return (unsigned)kithi_by_lanes(add_shared_in, &PORTABLE,
+                                    (kithi_lanes_args){.f = f, .digest = digest, .commit = commit});
+}
+
+/* A digest sets at most one bit per lane, so the first `safe` digests cannot exceed the capacity or the fill limit
+ * and are added without checking. Near a limit, add() is called for each digest. */
+KITHI_INLINE uint64_t add_many_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+    kith_filter *f = args->writable;
+    const uint64_t *digests = args->digests;
+    size_t n = args->n, *done = args->done;
+    for (size_t i = 0; i < n && i < KITHI_AHEAD; i++)
+        kithi_lanes_prefetch(f, digests[i]);
+    while (*done < n) {
+        uint64_t limit = f->geometry.fill_limit, safe = f->head.capacity - f->head.count;
+        uint64_t below_limit = limit > f->head.fill ? (limit - f->head.fill) / lanes : 0;
+        safe = below_limit < safe ? below_limit : safe;
+        size_t to = safe < n - *done ? *done + (size_t)safe : n;
+        if (to == *done) {
+            bool is_new = false;
+            kith_status status = add(f, digests[*done], &is_new);
+            if (status != KITH_OK)
+                return status;
+            kithi_bitmap_set(args->bitmap, (*done)++, is_new);
+            continue;
+        }
+        uint64_t count = 0, fill = 0;
+        for (size_t i = *done; i < to; i++) {
+            if (n - i > KITHI_AHEAD)
+                kithi_lanes_prefetch(f, digests[i + KITHI_AHEAD]);
+            unsigned set_bits = ops->set(kithi_block_of(f, digests[i]), digests[i], lanes);
+            count += set_bits != 0;
+            fill += set_bits;
+            kithi_bitmap_set(args->bitmap, i, set_bits != 0);
+        }
+        f->head.count += count;
+        f->head.fill += fill;
+        *done = to;
+    }
+    return KITH_OK;
+}
+
+KITHI_INLINE kith_status add_many_body(const kithi_block_ops *ops, kith_filter *f, const uint64_t *digests, size_t n,
+                                       uint64_t *was_new, size_t *done) {
+    return (kith_status)kithi_by_lanes(
+        add_many_in, ops,
+        (kithi_lanes_args){.f = f, .writable = f, .digests = digests, .n = n, .bitmap = was_new, .done = done});
+}
+
+static size_t has_many_portable(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+    return kithi_lanes_has_many(&PORTABLE, f, digests, n, maybe);
+}
+
+static kith_status add_many_portable(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
+                                     size_t *done) {
+    return add_many_body(&PORTABLE, f, digests, n, was_new, done);
+}
+
+#ifdef KITHI_HAVE_X86
+static const kithi_block_ops AVX2 = {.has = kithi_avx2_bits_has, .set = kithi_avx2_bits_set};
+
+KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
+    return kithi_lanes_has(&AVX2, f, digest);
+}
+
+KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
+                                              uint64_t *maybe) {
+    return kithi_lanes_has_many(&AVX2, f, digests, n, maybe);
+}
+
+KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
+                                                   size_t *done) {
+    return add_many_body(&AVX2, f, digests, n, was_new, done);
+}
+
+static const kithi_block_ops AVX512 = {.has = kithi_avx512_bits_has, .set = kithi_avx512_bits_set};
+
+KITHI_TARGET_AVX512 static bool has_avx512(const kith_filter *f, uint64_t digest) {
+    return kithi_lanes_has(&AVX512, f, digest);
+}
+
+KITHI_TARGET_AVX512 static size_t has_many_avx512(const kith_filter *f, const uint64_t *digests, size_t n,
+                                                  uint64_t *maybe) {
+    return kithi_lanes_has_many(&AVX512, f, digests, n, maybe);
+}
+
+KITHI_TARGET_AVX512 static kith_status add_many_avx512(kith_filter *f, const uint64_t *digests, size_t n,
+                                                       uint64_t *was_new, size_t *done) {
+    return add_many_body(&AVX512, f, digests, n, was_new, done);
+}
+#elif defined(KITHI_HAVE_NEON)
+static const kithi_block_ops NEON = {.has = kithi_neon_bits_has, .set = kithi_neon_bits_set};
+
+static bool has_neon(const kith_filter *f, uint64_t digest) {
+    return kithi_lanes_has(&NEON, f, digest);
+}
+
+static size_t has_many_neon(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+    return kithi_lanes_has_many(&NEON, f, digests, n, maybe);
+}
+
+static kith_status add_many_neon(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done) {
+    return add_many_body(&NEON, f, digests, n, was_new, done);
+}
+#endif
+
+/* ---- statistics and two filters ---- */
+
+/* The false positive rate, in the union of two filters, of keys that select this block. */
 static double block_rate(const uint8_t *a, const uint8_t *b, unsigned lanes) {
     unsigned width = KITHI_BLOCK_BITS / lanes;
     double rate = 1;
@@ -139,11 +256,11 @@ static double block_rate(const uint8_t *a, const uint8_t *b, unsigned lanes) {
 
 /* The exact rate of the union of two filters: the mean over their blocks. */
 static double rate_of(const kith_filter *a, const kith_filter *b) {
-    uint64_t blocks = a->head.params[KITHI_BLOCKS];
+    uint64_t blocks = a->geometry.lanes.blocks;
     double sum = 0;
     for (uint64_t i = 0; i < blocks; i++) {
         uint64_t at = i * KITHI_BLOCK_BYTES;
-        sum += block_rate(a->body + at, b->body + at, (unsigned)a->head.params[KITHI_LANES]);
+        sum += block_rate(a->body + at, b->body + at, (unsigned)a->geometry.lanes.lanes);
     }
     return sum / (double)blocks;
 }
@@ -161,41 +278,8 @@ static void stats(const kith_filter *f, kith_filter_stats *stats) {
     stats->rate_now = rate_of(f, f);
 }
 
-/* ---- batches, of the functions above or of those of simd/ ---- */
-
-#define ADD_IN(set, TARGET, add_of, lanes)                                                                             \
-    TARGET static unsigned add_##set##_##lanes(kith_filter *f, uint64_t digest) {                                      \
-        return add_of(kithi_block_of(f, digest), digest, lanes);                                                       \
-    }
-#define ADD_MANY(set, TARGET, add_of)                                                                                  \
-    ADD_IN(set, TARGET, add_of, 4)                                                                                     \
-    ADD_IN(set, TARGET, add_of, 8)                                                                                     \
-    ADD_IN(set, TARGET, add_of, 16)                                                                                    \
-    TARGET static kith_status add_many_##set(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,     \
-                                             size_t *done) {                                                           \
-        switch (f->head.params[KITHI_LANES]) {                                                                         \
-        case 4:                                                                                                        \
-            return kithi_bits_add_many(f, digests, n, was_new, done, 4, add_##set##_4, kithi_lanes_prefetch, add);     \
-        case 8:                                                                                                        \
-            return kithi_bits_add_many(f, digests, n, was_new, done, 8, add_##set##_8, kithi_lanes_prefetch, add);     \
-        default:                                                                                                       \
-            return kithi_bits_add_many(f, digests, n, was_new, done, 16, add_##set##_16, kithi_lanes_prefetch, add);   \
-        }                                                                                                              \
-    }
-#define KERNELS(set, TARGET, has_of, add_of)                                                                           \
-    KITHI_LANES_HAS_MANY(set, TARGET, has_of)                                                                          \
-    ADD_MANY(set, TARGET, add_of)
-
-KERNELS(portable, , block_has, block_add)
-#ifdef KITHI_HAVE_X86
-KERNELS(avx2, KITHI_TARGET_AVX2, kithi_avx2_bits_has, kithi_avx2_bits_set)
-KERNELS(avx512, KITHI_TARGET_AVX512, kithi_avx512_bits_has, kithi_avx512_bits_set)
-#elif defined(KITHI_HAVE_NEON)
-KERNELS(neon, , kithi_neon_bits_has, kithi_neon_bits_set)
-#endif
-
-static bool look(const kith_filter *f, uint64_t digest, kith_look told, void *context) {
-    return kithi_lanes_look(f, digest, told, context, kithi_bits_cell);
+static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {
+    return kithi_lanes_look(f, digest, report, context, kithi_bits_cell);
 }
 
 const kithi_kind kithi_kind_blocked = {
@@ -204,22 +288,30 @@ const kithi_kind kithi_kind_blocked = {
     .info =
         {
             .name = "blocked",
-            .summary = "one cache line a lookup: the fastest",
+            .summary = "one cache line per lookup: the fastest",
             .capabilities = KITHI_BITS_CAPABILITIES,
             .options = OPTIONS,
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },
     .choose = choose,
+    .decode = kithi_lanes_decode,
     .shape = shape,
     .option = kithi_lanes_option,
     .expect = expect,
-    .has = has,
     .look = look,
     .cell = kithi_bits_cell,
     .add = add,
     .regions = kithi_lanes_regions,
-    .kernels = KITHI_KERNELS_BY(KITHI_SET_THAT_KEEPS(portable, has_portable), KITHI_SET_THAT_KEEPS(avx2, has_avx2),
-                                KITHI_SET_THAT_KEEPS(avx512, has_avx512), KITHI_SET_THAT_KEEPS(neon, has_neon)),
+    .kernels =
+        {
+            [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, NULL, has_portable},
+#ifdef KITHI_HAVE_X86
+            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, NULL, has_avx2},
+            [KITHI_CPU_AVX512] = {has_many_avx512, add_many_avx512, NULL, has_avx512},
+#elif defined(KITHI_HAVE_NEON)
+            [KITHI_CPU_NEON] = {has_many_neon, add_many_neon, NULL, has_neon},
+#endif
+        },
     .add_shared = add_shared,
     .prefetch = kithi_lanes_prefetch,
     .full = kithi_bits_full,

@@ -1,8 +1,8 @@
-/* blocked_counting: counting in one cache line: a counting Bloom filter whose add, remove and lookup touch one line.
+/* blocked_counting: a counting Bloom filter whose add, remove and lookup touch one cache line.
  *
- * It is to counting (Fan, Cao, Almeida, Broder, 2000) what blocked is to bloom (Putze, Sanders, Singler, 2009). A key
- * picks one block, the 64 bytes of a cache line, which are 128 counters of 4 bits, and has one counter in each of 4, 8
- * or 16 lanes of equal width:
+ * It is to counting (Fan, Cao, Almeida, Broder, 2000) what blocked is to bloom (Putze, Sanders, Singler, 2009). The
+ * digest selects one block, the 64 bytes of a cache line, which are 128 counters of 4 bits. The key has one counter
+ * in each of 4, 8 or 16 lanes of equal width:
  *
  *     body     | block 0 | block 1 |  …  |  block B-1  |        block of digest d = high half of (d * B)
  *                   .---------'
@@ -11,32 +11,33 @@
  *
  *     counter in lane j  =  top log2(width) bits of byte j % 8 of word_(j / 8)(d)
  *
- * With 8 lanes a lane is a word of 64 bits, with 16 one of 32 bits, with 4 two of 64: 1 << 4 * counter in each word is
- * what a key adds to the block or takes from it, as long as no counter is stuck. What a counter is, that it saturates,
- * and how many copies of a key go in: filters/common/counter_cells.h; blocks and lanes: filters/common/lanes.h.
+ * With 8 lanes a lane is one 64-bit word, with 16 lanes one 32-bit word, with 4 lanes two 64-bit words. As long as no
+ * counter is stuck, adding a key adds 1 << 4 * counter to each of these words, and removing it subtracts the same.
+ * filters/common/counter_cells.h describes the counters: saturation, and how many copies of a key can be added.
+ * filters/common/lanes.h describes blocks and lanes.
  *
- * What blocking costs. Four times fewer cells in a block than blocked has, so the shares of the keys that blocks get are
- * more uneven, and it costs more: at a million keys 45.8 bits a key against counting's 38.4 at 1%, 77.9 against 57.6 at
- * 0.1%, 131 against 77 at 0.01%. Of 4, 8 and 16 lanes the planner takes what needs the fewest blocks: 4 above a rate of
- * 1.2%, 16 below 0.0008%, 8 between.
+ * What blocking costs. A block has a quarter of the cells that a block of blocked has, so the blocks' shares of the
+ * keys are more uneven and blocking costs more. At a million keys this kind takes 45.8 bits per key at 1%, compared
+ * with 38.4 for counting; 77.9 compared with 57.6 at 0.1%; 131 compared with 77 at 0.01%. Of 4, 8 and 16 lanes the
+ * planner uses the number that needs the fewest blocks: 4 above a rate of 1.2%, 16 below 0.0008%, and 8 in between.
  *
- * Room. KITH_E_COPIES for a key that is not in needs 14 others at each of its counters. One of n distinct keys meets it
- * with probability at most
+ * Refused keys. A key that was not added before gets KITH_E_COPIES only if 14 other keys share each of its counters.
+ * The probability that this happens to any of n distinct keys is at most
  *
  *     failure = n * sum over N of P(N) P(Binomial(N, 1/width) >= 14)^lanes         (N others in the block)
  *
- * which is 10^-55 at a million keys and 1%, and 10^-10 at 90%, where a block has 116 keys and 17 million of them in all
- * would be too many. So rates above 50% are planned as 50%: n * 3.2 * 10^-28 with 4 lanes, less with more, and under
- * 10^-9 for as many keys as 64-bit digests carry.
+ * which is 10^-55 at a million keys and 1%. At a rate of 90% a block would have 116 keys, and the bound, 10^-10 at a
+ * million keys, would be too high from 17 million keys on. So rates above 50% are planned as 50%: n * 3.2 * 10^-28
+ * with 4 lanes, less with more lanes, and under 10^-9 for as many keys as 64-bit digests allow.
  *
- * How full. As in blocked: mean and estimate of keys are those of counting with `lanes` slices of blocks * width, the
- * spread is larger, by 2% to 4% with 4 lanes, 16% to 19% with 8, 65% with 16. The guard watches the sum only, and keys
- * that a stranger chooses need siphash here as they do there.
+ * Fill. As in blocked, the mean and the estimate of the number of keys are those of counting with `lanes` slices of
+ * blocks * width cells. The standard deviation is larger, by 2% to 4% with 4 lanes, 16% to 19% with 8, and 65% with
+ * 16. The fill limit applies to the total only, so keys that an attacker may choose need siphash, as in blocked.
  *
- * Invariants. Every add and every remove that succeeds changes one counter of each lane of one block by 1, unless it is
- * stuck: those lanes of a block that have no stuck counter add up to the same number, the keys in that block; and where
- * every block has such a lane these numbers add up to the count. Both hold even after removals of keys that were never
- * added. fill is the number of counters that are not 0.
+ * Invariants. Every successful add or remove changes one counter of each lane of one block by 1, unless that counter
+ * is stuck. So all lanes of a block without a stuck counter have the same sum, which is the number of keys in that
+ * block. If every block has such a lane, these numbers add up to the count. Both hold even after removals of keys
+ * that were never added. fill is the number of counters that are not 0.
  *
  * Parameters: 0 lanes, 1 blocks, 7 fill limit. The body is blocks * 64 bytes without padding. */
 #include <math.h>
@@ -55,7 +56,7 @@
 static const double RATE_MAX = 0.5;
 
 static const kith_option OPTIONS[] = {
-    KITHI_LANES_OPTION("counters that a key adds to, one in each lane; auto: the number that needs the fewest"),
+    {"lanes", "auto|4|8|16", "auto", "counters per key, one in each lane; auto: the number that needs the least space"},
 };
 
 static kith_status choose(const kithi_request *request, kithi_head *head) {
@@ -71,8 +72,9 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
 }
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
-    unsigned lanes = (unsigned)head->params[KITHI_LANES], width = BLOCK_COUNTERS / lanes;
-    uint64_t blocks = head->params[KITHI_BLOCKS];
+    kithi_lanes_geometry g = kithi_lanes_decode(head).lanes;
+    unsigned lanes = (unsigned)g.lanes, width = BLOCK_COUNTERS / lanes;
+    uint64_t blocks = g.blocks;
     double refused =
         n > KITHI_COUNTER_COPIES ? kithi_blocked_hit(lanes, width, blocks, n - 1, KITHI_COUNTER_COPIES) : 0;
     return (kithi_expectation){kithi_blocked_rate(lanes, width, blocks, n), fmin(1, (double)n * refused)};
@@ -84,7 +86,8 @@ KITHI_INLINE unsigned counter_of(kithi_lane_words words, unsigned lanes, unsigne
     return kithi_lane_cell(words, BLOCK_COUNTERS / lanes, j);
 }
 
-/* Without branches: the line is here with its first counter, and where to stop would be a guess. */
+/* Without branches: all counters are in one cache line, so stopping early would save no miss and cost
+ * mispredictions. */
 KITHI_INLINE bool block_has(const uint8_t *block, uint64_t digest, unsigned lanes) {
     kithi_lane_words words = kithi_lane_words_of(digest, lanes);
     unsigned present = KITHI_COUNTER_TOP + 1;
@@ -94,7 +97,7 @@ KITHI_INLINE bool block_has(const uint8_t *block, uint64_t digest, unsigned lane
     return present != 0;
 }
 
-/* The least counter of the key. */
+/* Returns the least counter of the key. */
 KITHI_INLINE unsigned least_of(const uint8_t *block, kithi_lane_words words, unsigned lanes) {
     unsigned least = KITHI_COUNTER_TOP;
 #pragma GCC unroll 16
@@ -105,7 +108,7 @@ KITHI_INLINE unsigned least_of(const uint8_t *block, kithi_lane_words words, uns
     return least;
 }
 
-/* Raises or lowers all counters of the key; answers how many of them came from 0 or to 0. */
+/* Increments or decrements all counters of the key; returns how many of them were 0 or became 0. */
 KITHI_INLINE unsigned change_all(uint8_t *block, kithi_lane_words words, bool (*change)(uint8_t *counters, uint64_t c),
                                  unsigned lanes) {
     unsigned zeros = 0;
@@ -115,63 +118,7 @@ KITHI_INLINE unsigned change_all(uint8_t *block, kithi_lane_words words, bool (*
     return zeros;
 }
 
-KITHI_INLINE unsigned block_copies(const uint8_t *block, uint64_t digest, unsigned lanes) {
-    return least_of(block, kithi_lane_words_of(digest, lanes), lanes);
-}
-
-KITHI_INLINE kith_status block_add(kith_filter *f, uint64_t digest, bool *was_new, unsigned lanes) {
-    uint8_t *block = kithi_block_of(f, digest);
-    kithi_lane_words words = kithi_lane_words_of(digest, lanes);
-    unsigned before = least_of(block, words, lanes);
-    kith_status status = kithi_counters_open(f, before);
-    if (status != KITH_OK)
-        return status;
-    f->head.fill += change_all(block, words, kithi_counter_raise, lanes);
-    f->head.count++;
-    *was_new = before == 0;
-    return KITH_OK;
-}
-
-KITHI_INLINE kith_status block_remove(kith_filter *f, uint64_t digest, unsigned lanes) {
-    uint8_t *block = kithi_block_of(f, digest);
-    kithi_lane_words words = kithi_lane_words_of(digest, lanes);
-    kith_status status = kithi_counters_removable(f, least_of(block, words, lanes));
-    if (status != KITH_OK)
-        return status;
-    f->head.fill -= change_all(block, words, kithi_counter_lower, lanes);
-    f->head.count--;
-    return KITH_OK;
-}
-
-/* ---- verbs ---- */
-
-KITHI_LANES_HAS(has, , block_has)
-
-static uint64_t copies(const kith_filter *f, uint64_t digest) {
-    unsigned least;
-    KITHI_BY_LANES(f, least, block_copies, kithi_block_of(f, digest), digest);
-    return least;
-}
-
-static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
-    kith_status status;
-    KITHI_BY_LANES(f, status, block_add, f, digest, was_new);
-    return status;
-}
-
-static kith_status remove_one(kith_filter *f, uint64_t digest) {
-    kith_status status;
-    KITHI_BY_LANES(f, status, block_remove, f, digest);
-    return status;
-}
-
-/* ---- batches ----
- *
- * raise_of(block, digest, lanes, &zeros) adds 1 to the key's counters, but to stuck ones, unless it has all the copies
- * that it may have; lower_of takes 1 from them, unless one is 0. `zeros` is how many came from 0, or to it. Where they
- * refuse, and when the filter is full, the verb for one key finds the reason. */
-
-KITHI_INLINE bool portable_raise(uint8_t *block, uint64_t digest, unsigned lanes, unsigned *zeros) {
+KITHI_INLINE bool block_raise(uint8_t *block, uint64_t digest, unsigned lanes, unsigned *zeros) {
     kithi_lane_words words = kithi_lane_words_of(digest, lanes);
     if (least_of(block, words, lanes) >= KITHI_COUNTER_COPIES)
         return false;
@@ -179,7 +126,7 @@ KITHI_INLINE bool portable_raise(uint8_t *block, uint64_t digest, unsigned lanes
     return true;
 }
 
-KITHI_INLINE bool portable_lower(uint8_t *block, uint64_t digest, unsigned lanes, unsigned *zeros) {
+KITHI_INLINE bool block_lower(uint8_t *block, uint64_t digest, unsigned lanes, unsigned *zeros) {
     kithi_lane_words words = kithi_lane_words_of(digest, lanes);
     if (least_of(block, words, lanes) == 0)
         return false;
@@ -187,66 +134,216 @@ KITHI_INLINE bool portable_lower(uint8_t *block, uint64_t digest, unsigned lanes
     return true;
 }
 
-#define CHANGES_IN(set, TARGET, raise_of, lower_of, lanes)                                                             \
-    TARGET static kith_status add_##set##_##lanes(kith_filter *f, uint64_t digest, bool *was_new) {                    \
-        unsigned zeros;                                                                                                \
-        if (!kithi_bits_open(f) || !raise_of(kithi_block_of(f, digest), digest, lanes, &zeros))                        \
-            return add(f, digest, was_new);                                                                            \
-        f->head.fill += zeros;                                                                                         \
-        f->head.count++;                                                                                               \
-        *was_new = zeros != 0;                                                                                         \
-        return KITH_OK;                                                                                                \
-    }                                                                                                                  \
-    TARGET static kith_status remove_##set##_##lanes(kith_filter *f, uint64_t digest, bool *was_new) {                 \
-        unsigned zeros;                                                                                                \
-        (void)was_new;                                                                                                 \
-        if (f->head.count == 0 || !lower_of(kithi_block_of(f, digest), digest, lanes, &zeros))                         \
-            return KITH_E_ABSENT;                                                                                      \
-        f->head.fill -= zeros;                                                                                         \
-        f->head.count--;                                                                                               \
-        return KITH_OK;                                                                                                \
-    }
-#define CHANGE_MANY(verb, set)                                                                                         \
-    switch (f->head.params[KITHI_LANES]) {                                                                             \
-    case 4:                                                                                                            \
-        return kithi_change_many(f, digests, n, was_new, done, verb##_##set##_4, kithi_lanes_prefetch);                \
-    case 8:                                                                                                            \
-        return kithi_change_many(f, digests, n, was_new, done, verb##_##set##_8, kithi_lanes_prefetch);                \
-    default:                                                                                                           \
-        return kithi_change_many(f, digests, n, was_new, done, verb##_##set##_16, kithi_lanes_prefetch);               \
-    }
-#define KERNELS(set, TARGET, has_of, raise_of, lower_of)                                                               \
-    KITHI_LANES_HAS_MANY(set, TARGET, has_of)                                                                          \
-    CHANGES_IN(set, TARGET, raise_of, lower_of, 4)                                                                     \
-    CHANGES_IN(set, TARGET, raise_of, lower_of, 8)                                                                     \
-    CHANGES_IN(set, TARGET, raise_of, lower_of, 16)                                                                    \
-    TARGET static kith_status add_many_##set(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,     \
-                                             size_t *done){                                                            \
-        CHANGE_MANY(add, set)} TARGET static kith_status remove_many_##set(kith_filter *f, const uint64_t *digests,    \
-                                                                           size_t n, size_t *done) {                   \
-        uint64_t *was_new = NULL;                                                                                      \
-        CHANGE_MANY(remove, set)                                                                                       \
-    }
+/* ---- verbs ----
+ *
+ * Each is a body compiled for every instruction set and for 4, 8 and 16 lanes. */
 
-KERNELS(portable, , block_has, portable_raise, portable_lower)
+static const kithi_block_ops PORTABLE = {.has = block_has, .raise = block_raise, .lower = block_lower};
+
+KITHI_INLINE uint64_t copies_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+    (void)ops;
+    return least_of(kithi_block_of(args->f, args->digest), kithi_lane_words_of(args->digest, lanes), lanes);
+}
+
+static uint64_t copies(const kith_filter *f, uint64_t digest) {
+    return kithi_by_lanes(copies_in, &PORTABLE, (kithi_lanes_args){.f = f, .digest = digest});
+}
+
+/* KITH_E_COPIES comes before KITH_E_FULL, so the counters are read even if the filter is full. */
+KITHI_INLINE uint64_t add_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+    (void)ops;
+    kith_filter *f = args->writable;
+    uint8_t *block = kithi_block_of(f, args->digest);
+    kithi_lane_words words = kithi_lane_words_of(args->digest, lanes);
+    unsigned before = least_of(block, words, lanes);
+    kith_status status = kithi_counters_can_add(f, before);
+    if (status != KITH_OK)
+        return status;
+    f->head.fill += change_all(block, words, kithi_counter_raise, lanes);
+    f->head.count++;
+    *args->was_new = before == 0;
+    return KITH_OK;
+}
+
+static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
+    return (kith_status)kithi_by_lanes(add_in, &PORTABLE,
+                                       (kithi_lanes_args){.f = f, .writable = f, .digest = digest, .was_new = was_new});
+}
+
+KITHI_INLINE kith_status lower_in(const kithi_block_ops *ops, kith_filter *f, uint64_t digest, unsigned lanes) {
+    unsigned zeros;
+    if (f->head.count == 0 || !ops->lower(kithi_block_of(f, digest), digest, lanes, &zeros))
+        return KITH_E_ABSENT;
+    f->head.fill -= zeros;
+    f->head.count--;
+    return KITH_OK;
+}
+
+KITHI_INLINE uint64_t remove_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+    return lower_in(ops, args->writable, args->digest, lanes);
+}
+
+static kith_status remove_one(kith_filter *f, uint64_t digest) {
+    return (kith_status)kithi_by_lanes(remove_in, &PORTABLE,
+                                       (kithi_lanes_args){.f = f, .writable = f, .digest = digest});
+}
+
+KITHI_INLINE uint64_t add_many_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+    kith_filter *f = args->writable;
+    const uint64_t *digests = args->digests;
+    for (size_t i = 0; i < args->n && i < KITHI_AHEAD; i++)
+        kithi_lanes_prefetch(f, digests[i]);
+    for (size_t i = 0; i < args->n; i++) {
+        if (args->n - i > KITHI_AHEAD)
+            kithi_lanes_prefetch(f, digests[i + KITHI_AHEAD]);
+        unsigned zeros;
+        bool is_new;
+        if (kithi_bits_can_add(f) && ops->raise(kithi_block_of(f, digests[i]), digests[i], lanes, &zeros)) {
+            f->head.fill += zeros;
+            f->head.count++;
+            is_new = zeros != 0;
+        } else {
+            kith_status status = add(f, digests[i], &is_new); /* finds out why it is refused */
+            if (status != KITH_OK)
+                return status;
+        }
+        kithi_bitmap_set(args->bitmap, i, is_new);
+        ++*args->done;
+    }
+    return KITH_OK;
+}
+
+KITHI_INLINE uint64_t remove_many_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+    kith_filter *f = args->writable;
+    const uint64_t *digests = args->digests;
+    for (size_t i = 0; i < args->n && i < KITHI_AHEAD; i++)
+        kithi_lanes_prefetch(f, digests[i]);
+    for (size_t i = 0; i < args->n; i++) {
+        if (args->n - i > KITHI_AHEAD)
+            kithi_lanes_prefetch(f, digests[i + KITHI_AHEAD]);
+        kith_status status = lower_in(ops, f, digests[i], lanes);
+        if (status != KITH_OK)
+            return status;
+        ++*args->done;
+    }
+    return KITH_OK;
+}
+
+KITHI_INLINE kith_status add_many_body(const kithi_block_ops *ops, kith_filter *f, const uint64_t *digests, size_t n,
+                                       uint64_t *was_new, size_t *done) {
+    return (kith_status)kithi_by_lanes(
+        add_many_in, ops,
+        (kithi_lanes_args){.f = f, .writable = f, .digests = digests, .n = n, .bitmap = was_new, .done = done});
+}
+
+KITHI_INLINE kith_status remove_many_body(const kithi_block_ops *ops, kith_filter *f, const uint64_t *digests, size_t n,
+                                          size_t *done) {
+    return (kith_status)kithi_by_lanes(
+        remove_many_in, ops, (kithi_lanes_args){.f = f, .writable = f, .digests = digests, .n = n, .done = done});
+}
+
+static bool has_portable(const kith_filter *f, uint64_t digest) {
+    return kithi_lanes_has(&PORTABLE, f, digest);
+}
+
+static size_t has_many_portable(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+    return kithi_lanes_has_many(&PORTABLE, f, digests, n, maybe);
+}
+
+static kith_status add_many_portable(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
+                                     size_t *done) {
+    return add_many_body(&PORTABLE, f, digests, n, was_new, done);
+}
+
+static kith_status remove_many_portable(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
+    return remove_many_body(&PORTABLE, f, digests, n, done);
+}
+
 #ifdef KITHI_HAVE_X86
-KERNELS(avx2, KITHI_TARGET_AVX2, kithi_avx2_counters_has, kithi_avx2_counters_raise, kithi_avx2_counters_lower)
-KERNELS(avx512, KITHI_TARGET_AVX512, kithi_avx512_counters_has, kithi_avx512_counters_raise,
-        kithi_avx512_counters_lower)
+static const kithi_block_ops AVX2 = {
+    .has = kithi_avx2_counters_has,
+    .raise = kithi_avx2_counters_raise,
+    .lower = kithi_avx2_counters_lower,
+};
+
+KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
+    return kithi_lanes_has(&AVX2, f, digest);
+}
+
+KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
+                                              uint64_t *maybe) {
+    return kithi_lanes_has_many(&AVX2, f, digests, n, maybe);
+}
+
+KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
+                                                   size_t *done) {
+    return add_many_body(&AVX2, f, digests, n, was_new, done);
+}
+
+KITHI_TARGET_AVX2 static kith_status remove_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
+    return remove_many_body(&AVX2, f, digests, n, done);
+}
+
+static const kithi_block_ops AVX512 = {
+    .has = kithi_avx512_counters_has,
+    .raise = kithi_avx512_counters_raise,
+    .lower = kithi_avx512_counters_lower,
+};
+
+KITHI_TARGET_AVX512 static bool has_avx512(const kith_filter *f, uint64_t digest) {
+    return kithi_lanes_has(&AVX512, f, digest);
+}
+
+KITHI_TARGET_AVX512 static size_t has_many_avx512(const kith_filter *f, const uint64_t *digests, size_t n,
+                                                  uint64_t *maybe) {
+    return kithi_lanes_has_many(&AVX512, f, digests, n, maybe);
+}
+
+KITHI_TARGET_AVX512 static kith_status add_many_avx512(kith_filter *f, const uint64_t *digests, size_t n,
+                                                       uint64_t *was_new, size_t *done) {
+    return add_many_body(&AVX512, f, digests, n, was_new, done);
+}
+
+KITHI_TARGET_AVX512 static kith_status remove_many_avx512(kith_filter *f, const uint64_t *digests, size_t n,
+                                                          size_t *done) {
+    return remove_many_body(&AVX512, f, digests, n, done);
+}
 #elif defined(KITHI_HAVE_NEON)
-KERNELS(neon, , kithi_neon_counters_has, kithi_neon_counters_raise, kithi_neon_counters_lower)
+static const kithi_block_ops NEON = {
+    .has = kithi_neon_counters_has,
+    .raise = kithi_neon_counters_raise,
+    .lower = kithi_neon_counters_lower,
+};
+
+static bool has_neon(const kith_filter *f, uint64_t digest) {
+    return kithi_lanes_has(&NEON, f, digest);
+}
+
+static size_t has_many_neon(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+    return kithi_lanes_has_many(&NEON, f, digests, n, maybe);
+}
+
+static kith_status add_many_neon(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done) {
+    return add_many_body(&NEON, f, digests, n, was_new, done);
+}
+
+static kith_status remove_many_neon(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
+    return remove_many_body(&NEON, f, digests, n, done);
+}
 #endif
 
+/* ---- statistics ---- */
+
 static kithi_tally lane_tally(const kith_filter *f, uint64_t block, uint64_t lane) {
-    uint64_t width = BLOCK_COUNTERS / f->head.params[KITHI_LANES], first = block * BLOCK_COUNTERS + lane * width;
+    uint64_t width = BLOCK_COUNTERS / f->geometry.lanes.lanes, first = block * BLOCK_COUNTERS + lane * width;
     return kithi_counters_tally(f, first, first + width);
 }
 
 static void stats(const kith_filter *f, kith_filter_stats *stats) {
-    uint64_t lanes = f->head.params[KITHI_LANES], blocks = f->head.params[KITHI_BLOCKS];
+    uint64_t lanes = f->geometry.lanes.lanes, blocks = f->geometry.lanes.blocks;
     double sum = 0;
     for (uint64_t block = 0; block < blocks; block++) {
-        double rate = 1; /* of all keys that pick this block, the part that it answers yes */
+        double rate = 1; /* false positive rate of keys that select this block */
         for (uint64_t lane = 0; lane < lanes; lane++) {
             kithi_tally t = lane_tally(f, block, lane);
             stats->stuck += t.stuck;
@@ -261,9 +358,9 @@ static void stats(const kith_filter *f, kith_filter_stats *stats) {
 static const char *check(const kith_filter *f) {
     uint64_t used = 0, keys = 0;
     bool lanes_agree = true, keys_known = true;
-    for (uint64_t block = 0; block < f->head.params[KITHI_BLOCKS]; block++) {
-        uint64_t in_block = UINT64_MAX; /* what the lanes without a stuck counter add up to */
-        for (uint64_t lane = 0; lane < f->head.params[KITHI_LANES]; lane++) {
+    for (uint64_t block = 0; block < f->geometry.lanes.blocks; block++) {
+        uint64_t in_block = UINT64_MAX; /* the sum of each lane without a stuck counter */
+        for (uint64_t lane = 0; lane < f->geometry.lanes.lanes; lane++) {
             kithi_tally t = lane_tally(f, block, lane);
             used += t.used;
             if (t.stuck != 0)
@@ -283,8 +380,8 @@ static const char *check(const kith_filter *f) {
     return NULL;
 }
 
-static bool look(const kith_filter *f, uint64_t digest, kith_look told, void *context) {
-    return kithi_lanes_look(f, digest, told, context, kithi_counters_cell);
+static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {
+    return kithi_lanes_look(f, digest, report, context, kithi_counters_cell);
 }
 
 const kithi_kind kithi_kind_blocked_counting = {
@@ -293,22 +390,30 @@ const kithi_kind kithi_kind_blocked_counting = {
     .info =
         {
             .name = "blocked_counting",
-            .summary = "counting in one cache line: keys come and go fast",
+            .summary = "counting in one cache line: supports deletion, fast",
             .capabilities = KITHI_COUNTERS_CAPABILITIES,
             .options = OPTIONS,
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },
     .choose = choose,
+    .decode = kithi_lanes_decode,
     .shape = shape,
     .option = kithi_lanes_option,
     .expect = expect,
-    .has = has,
     .look = look,
     .cell = kithi_counters_cell,
     .add = add,
     .regions = kithi_lanes_regions,
-    .kernels = KITHI_KERNELS_BY(KITHI_SET(portable, has_portable), KITHI_SET(avx2, has_avx2),
-                                KITHI_SET(avx512, has_avx512), KITHI_SET(neon, has_neon)),
+    .kernels =
+        {
+            [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, remove_many_portable, has_portable},
+#ifdef KITHI_HAVE_X86
+            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, remove_many_avx2, has_avx2},
+            [KITHI_CPU_AVX512] = {has_many_avx512, add_many_avx512, remove_many_avx512, has_avx512},
+#elif defined(KITHI_HAVE_NEON)
+            [KITHI_CPU_NEON] = {has_many_neon, add_many_neon, remove_many_neon, has_neon},
+#endif
+        },
     .remove = remove_one,
     .full = kithi_bits_full,
     .copies = copies,

@@ -1,28 +1,29 @@
-/* bloom: the classic (Bloom, "Space/time trade-offs in hash coding with allowable errors", 1970).
+/* bloom: the classic Bloom filter (Bloom, "Space/time trade-offs in hash coding with allowable errors", 1970).
  *
- * A key sets k bits and is answered yes when all k are set. The m bits are k slices of equal length, and the key's
- * i-th bit lies in slice i:
+ * A key sets k bits; has() returns true when all k are set. The m bits are k slices of equal length, and the key's
+ * i-th bit is in slice i:
  *
  *     |<---- slice 0 ---->|<---- slice 1 ---->|  …  |<--- slice k-1 --->|
  *      ........1...........  ..1................      ...............1....
  *
  *     bit i of digest d  =  i * slice + high half of (word_i(d) * slice)
  *
- * So the k positions of a key are distinct for every m, tiny or above 2^32, without a comparison; and the rate is
- * exact for every n (plan/sizing.h), which it is not when positions may coincide: there the usual formula is 25% too
- * low at three keys and 1%. Against positions over all m bits the price is a factor of about 1 + 0.35 k^2/m in the rate,
- * 2% at a hundred keys and nothing at ten thousand. Each position takes a word of its own (core/mix.h), not a + i*b.
+ * With slices, the k positions of a key are distinct for every m, tiny or above 2^32, without comparing them. The
+ * formula for the rate is then exact for every n (plan/sizing.h). It is not exact when positions may coincide: the
+ * usual formula is 25% too low at three keys and 1%. Compared with positions over all m bits, slices multiply the
+ * rate by about 1 + 0.35 k^2/m: 2% at a hundred keys and nothing at ten thousand. Each position is computed from its
+ * own word (core/mix.h), not as a + i*b.
  *
- * Bits are numbered from the least significant of byte 0. The same set of keys gives the same bytes in any order, so
- * union is OR. With m and k chosen by the planner half of the bits are set at capacity, and an absent key is refused
- * after two looks on average.
+ * Bits are numbered from the least significant bit of byte 0. The same set of keys gives the same bytes in any order,
+ * so union is OR. With m and k chosen by the planner half of the bits are set at capacity, and a lookup of an absent
+ * key reads two bits on average.
  *
  * Parameters: 0 k, 1 bits in a slice, 7 fill limit. */
 #include "plan/sizing.h"
 #include "filters/common/slices.h"
 
 static const kith_option OPTIONS[] = {
-    {"k", "0..64", "0", "bits that a key sets; 0: the number that needs the fewest bits"},
+    {"k", "0..64", "0", "bits per key; 0: the number that needs the least space"},
 };
 
 static kith_status choose(const kithi_request *request, kithi_head *head) {
@@ -31,9 +32,7 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     if (!kithi_bloom_choose(request->capacity, request->rate, (unsigned)request->options[0], KITHI_COUNTS_CHANGES, &k,
                             &slice))
         return KITH_E_TOO_LARGE;
-    head->params[KITHI_K] = k;
-    head->params[KITHI_SLICE] = slice;
-    head->params[KITHI_FILL_LIMIT] = kithi_fill_limit(k, slice, 1, request->capacity);
+    kithi_slices_encode(k, slice, request->capacity, head);
     return KITH_OK;
 }
 
@@ -50,7 +49,8 @@ static uint64_t option(const kithi_head *head, unsigned index) {
 }
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
-    return (kithi_expectation){kithi_bloom_rate((unsigned)head->params[KITHI_K], head->params[KITHI_SLICE], n), 0};
+    kithi_slices_geometry g = kithi_slices_decode(head).slices;
+    return (kithi_expectation){kithi_bloom_rate((unsigned)g.k, g.slice, n), 0};
 }
 
 static inline bool used(const uint8_t *body, uint64_t bit) {
@@ -58,15 +58,15 @@ static inline bool used(const uint8_t *body, uint64_t bit) {
 }
 
 static bool has(const kith_filter *f, uint64_t digest) {
-    uint64_t i = 0, k = f->head.params[KITHI_K], slice = f->head.params[KITHI_SLICE];
+    uint64_t i = 0, k = f->geometry.slices.k, slice = f->geometry.slices.slice;
     while (i < k && used(f->body, kithi_slice_cell(slice, digest, i)))
         i++;
     return i == k;
 }
 
 static inline kith_status add_at(kith_filter *f, const uint64_t *bits, bool *was_new) {
-    uint64_t k = f->head.params[KITHI_K], i = 0;
-    if (!kithi_bits_open(f)) {
+    uint64_t k = f->geometry.slices.k, i = 0;
+    if (!kithi_bits_can_add(f)) {
         while (i < k && used(f->body, bits[i]))
             i++;
         return i == k ? KITH_OK : KITH_E_FULL;
@@ -87,21 +87,40 @@ static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
     return add_at(f, bits, was_new);
 }
 
-KITHI_INLINE size_t has_body(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+KITHI_INLINE size_t has_many_body(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
     return kithi_slices_has_many(f, digests, n, maybe, used, 1);
 }
 
-KITHI_INLINE kith_status add_body(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done) {
+KITHI_INLINE kith_status add_many_body(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
+                                       size_t *done) {
     return kithi_slices_change_many(f, digests, n, was_new, done, add_at, 1);
 }
 
-KITHI_HAS_MANY(has_body)
-KITHI_ADD_MANY(add_body)
+static size_t has_many_portable(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+    return has_many_body(f, digests, n, maybe);
+}
+
+static kith_status add_many_portable(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
+                                     size_t *done) {
+    return add_many_body(f, digests, n, was_new, done);
+}
+
+#ifdef KITHI_HAVE_X86
+KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
+                                              uint64_t *maybe) {
+    return has_many_body(f, digests, n, maybe);
+}
+
+KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
+                                                   size_t *done) {
+    return add_many_body(f, digests, n, was_new, done);
+}
+#endif
 
 static unsigned add_shared(kith_filter *f, uint64_t digest, bool commit) {
     unsigned set_bits = 0;
-    for (uint64_t i = 0; i < f->head.params[KITHI_K]; i++) {
-        uint64_t bit = kithi_slice_cell(f->head.params[KITHI_SLICE], digest, i);
+    for (uint64_t i = 0; i < f->geometry.slices.k; i++) {
+        uint64_t bit = kithi_slice_cell(f->geometry.slices.slice, digest, i);
         uint8_t mask = (uint8_t)(1u << (bit % 8));
         uint8_t before = __atomic_load_n(&f->body[bit / 8], __ATOMIC_RELAXED);
         if (commit && (before & mask) == 0)
@@ -113,19 +132,19 @@ static unsigned add_shared(kith_filter *f, uint64_t digest, bool commit) {
 
 static void prefetch(const void *filter, uint64_t digest) {
     const kith_filter *f = filter;
-    for (uint64_t i = 0; i < f->head.params[KITHI_K]; i++)
-        __builtin_prefetch(f->body + kithi_slice_cell(f->head.params[KITHI_SLICE], digest, i) / 8, 1);
+    for (uint64_t i = 0; i < f->geometry.slices.k; i++)
+        __builtin_prefetch(f->body + kithi_slice_cell(f->geometry.slices.slice, digest, i) / 8, 1);
 }
 
 static double keys_at(const kith_filter *f, uint64_t fill) {
-    return kithi_bloom_keys((unsigned)f->head.params[KITHI_K], f->head.params[KITHI_SLICE], fill);
+    return kithi_bloom_keys((unsigned)f->geometry.slices.k, f->geometry.slices.slice, fill);
 }
 
-/* The exact rate of the union of two filters: an absent key is answered yes if its bit is set in every slice. */
+/* The exact rate of the union of two filters: an absent key is a false positive if its bit is set in every slice. */
 static double rate_of(const kith_filter *a, const kith_filter *b) {
-    uint64_t slice = a->head.params[KITHI_SLICE];
+    uint64_t slice = a->geometry.slices.slice;
     double rate = 1;
-    for (uint64_t i = 0; i < a->head.params[KITHI_K]; i++)
+    for (uint64_t i = 0; i < a->geometry.slices.k; i++)
         rate *= (double)kithi_bits_in_union(a->body, b->body, i * slice, (i + 1) * slice) / (double)slice;
     return rate;
 }
@@ -143,8 +162,8 @@ static void stats(const kith_filter *f, kith_filter_stats *stats) {
     stats->rate_now = rate_of(f, f);
 }
 
-static bool look(const kith_filter *f, uint64_t digest, kith_look told, void *context) {
-    return kithi_slices_look(f, digest, told, context, kithi_bits_cell);
+static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {
+    return kithi_slices_look(f, digest, report, context, kithi_bits_cell);
 }
 
 const kithi_kind kithi_kind_bloom = {
@@ -153,20 +172,28 @@ const kithi_kind kithi_kind_bloom = {
     .info =
         {
             .name = "bloom",
-            .summary = "k bits a key: merges, intersects, compares",
+            .summary = "k bits per key: merges, intersects, compares",
             .capabilities = KITHI_BITS_CAPABILITIES,
             .options = OPTIONS,
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },
     .choose = choose,
+    .decode = kithi_slices_decode,
     .shape = shape,
     .option = option,
     .expect = expect,
-    .has = has,
     .look = look,
     .cell = kithi_bits_cell,
     .add = add,
-    .kernels = KITHI_KERNELS_THAT_KEEP,
+    .kernels =
+        {
+            [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, NULL, has},
+            [KITHI_CPU_NEON] = {has_many_portable, add_many_portable, NULL, has},
+#ifdef KITHI_HAVE_X86
+            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, NULL, has},
+            [KITHI_CPU_AVX512] = {has_many_avx2, add_many_avx2, NULL, has},
+#endif
+        },
     .add_shared = add_shared,
     .prefetch = prefetch,
     .full = kithi_bits_full,

@@ -1,132 +1,217 @@
-/* cuckoo: fingerprints in buckets (Fan, Andersen, Kaminsky, Mitzenmacher, "Cuckoo Filter: Practically Better Than
- * Bloom", 2014).
+/* cuckoo: a cuckoo filter, fingerprints in buckets (Fan, Andersen, Kaminsky, Mitzenmacher, "Cuckoo Filter: Practically
+ * Better Than Bloom", 2014).
  *
- * A key has a fingerprint of f bits and two buckets of b slots in its region, each computable from the other and the
- * fingerprint, so that an entry can move without its key. See filters/common/cuckoo.h for regions and moves.
+ * A key has a fingerprint of f bits and two buckets of b slots in its region. Each bucket can be computed from the
+ * other and the fingerprint, so an entry can be moved without knowing its key. filters/common/cuckoo.h describes
+ * regions and moves.
  *
  *     region  | bucket 0 | bucket 1 | … | bucket half-1 | bucket half | … | bucket 2*half-1 |
  *               left half                                 right half
  *     bucket  | slot | slot | … b of them        code: the fingerprint, 1 … 2^f - 1; 0 is an empty slot
  *
- *     alternate=halves   the other bucket of p is (H(fingerprint) - p) mod half, in the other half: any number of
- *                        buckets, and never the same bucket twice
- *     alternate=simple   p XOR fingerprint (Eppstein, "Cuckoo Filter: Simplification and Analysis", 2016): no hash,
- *                        but the number of buckets in a region must be a power of two of at most 2^f
+ *     alternate=halves   the other bucket of p is (H(fingerprint) - p) mod half, in the other half. It works for any
+ *                        number of buckets, and the two buckets are never the same
+ *     alternate=simple   the other bucket is p XOR fingerprint (Eppstein, "Cuckoo Filter: Simplification and Analysis",
+ *                        2016). It needs no hash, but the number of buckets in a region must be a power of two of at
+ *                        most 2^f
  *
- * The rate is 2b times the load in 2^f. b = 4 is planned to a load of 0.96 and is the default; b = 2 has a rate half as
- * high in a bit less and is planned to 0.875; b = 1 stops under one half and needs far more room to be sure; b = 8 needs
- * a bit more for one or two percent of load.
+ * The rate is 2b * load / 2^f. b = 4 is the default and is planned to a load of 0.96. b = 2 halves the rate of b = 4
+ * for the same f, so f is a bit shorter, but is planned to 0.875. b = 1 stays below a load of one half and needs far
+ * more space to fill reliably. b = 8 needs a bit more in f and gains one or two percent of load.
  *
- * A key may be added 2b times, once for each of its slots. Keys that share buckets and fingerprint can't be told
- * apart; 2b + 1 different ones of them can't all go in, and the planner takes f large enough that this does not happen
- * (plan/fit.h).
+ * A key may be added 2b times, once for each of its slots. Keys that share both buckets and the fingerprint cannot be
+ * distinguished. 2b + 1 different keys of that sort do not fit, and the planner makes f large enough that this does not
+ * happen (plan/fit.h).
  *
  * Parameters: 0 bits in a slot (f), 1 half, 2 regions, 3 b, 4 alternate (0 halves, 1 simple). */
 #include "plan/fit.h"
 #include "filters/common/cuckoo_batch.h"
 
-enum { BUCKET_SLOTS = KITHI_REGIONS + 1, ALTERNATE };
 enum { HALVES, SIMPLE };
 
 #define SLOT_BITS_MIN 4
 
 static const kith_option OPTIONS[] = {
     {"b", "1|2|4|8", "4", "slots in a bucket"},
-    {"f", "0..32", "0", "bits of a fingerprint, from 4; 0: as many as the rate needs"},
-    {"alternate", "halves|simple", "halves", "how a bucket gives the other one"},
+    {"f", "0..32", "0", "fingerprint bits, 4 or more; 0: as many as the rate needs"},
+    {"alternate", "halves|simple", "halves", "how one bucket of a key is computed from the other"},
 };
 
 static uint64_t option(const kithi_head *head, unsigned index) {
-    if (index == 0) /* the place of b in "1|2|4|8" */
-        return (uint64_t)__builtin_ctzll(head->params[BUCKET_SLOTS]);
-    return index == 1 ? head->params[KITHI_SLOT_BITS] : head->params[ALTERNATE];
+    kithi_cf_geometry g = kithi_cf_decode(head).cf;
+    if (index == 0) /* the index of b in "1|2|4|8" */
+        return (uint64_t)__builtin_ctzll(g.bucket_slots);
+    return index == 1 ? g.slot_bits : g.alternate;
 }
 
-static kithi_fit fit_of(const kithi_head *head) {
-    return (kithi_fit){.place_slots = (unsigned)head->params[BUCKET_SLOTS],
-                       .power_of_two = head->params[ALTERNATE] == SIMPLE};
-}
-
-static kithi_fit_size size_of(const kithi_head *head) {
-    return (kithi_fit_size){(unsigned)head->params[KITHI_SLOT_BITS], head->params[KITHI_HALF],
-                            head->params[KITHI_REGIONS]};
+static kithi_fit fit_of(const kithi_cf_geometry *g) {
+    return (kithi_fit){.place_slots = (unsigned)g->bucket_slots, .power_of_two = g->alternate == SIMPLE};
 }
 
 static kith_status choose(const kithi_request *request, kithi_head *head) {
-    head->params[BUCKET_SLOTS] = UINT64_C(1) << request->options[0];
-    head->params[ALTERNATE] = request->options[2];
+    kithi_cf_geometry g = {.bucket_slots = UINT64_C(1) << request->options[0], .alternate = request->options[2]};
+    head->params[KITHI_BUCKET_SLOTS] = g.bucket_slots;
+    head->params[KITHI_ALTERNATE] = g.alternate;
     unsigned slot_bits = (unsigned)request->options[1];
     if (slot_bits != 0 && slot_bits < SLOT_BITS_MIN)
         return KITH_E_OPTION;
-    return kithi_cf_choose(fit_of(head), request, slot_bits, head);
+    return kithi_cf_choose(fit_of(&g), request, slot_bits, head);
 }
 
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
-    uint64_t b = head->params[BUCKET_SLOTS], half = head->params[KITHI_HALF];
-    bool simple = head->params[ALTERNATE] == SIMPLE;
-    if ((b != 1 && b != 2 && b != 4 && b != 8) || head->params[ALTERNATE] > SIMPLE ||
-        head->params[KITHI_SLOT_BITS] < SLOT_BITS_MIN || (simple && (half & (half - 1)) != 0))
+    kithi_cf_geometry g = kithi_cf_decode(head).cf;
+    uint64_t b = g.bucket_slots;
+    bool simple = g.alternate == SIMPLE;
+    if ((b != 1 && b != 2 && b != 4 && b != 8) || g.alternate > SIMPLE || g.slot_bits < SLOT_BITS_MIN ||
+        (simple && (g.half & (g.half - 1)) != 0))
         return KITH_E_CORRUPT;
     shape->max_copies = (unsigned)(2 * b);
-    return kithi_cf_shape(fit_of(head), head, shape);
+    return kithi_cf_shape(fit_of(&g), head, shape);
 }
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
-    return kithi_cf_expect(fit_of(head), size_of(head), n);
+    kithi_cf_geometry g = kithi_cf_decode(head).cf;
+    return kithi_cf_expect(fit_of(&g), (kithi_fit_size){(unsigned)g.slot_bits, g.half, g.regions}, n);
 }
 
-static uint64_t region_slots(const kithi_head *head) {
-    return 2 * head->params[KITHI_HALF] * head->params[BUCKET_SLOTS];
+static uint64_t region_slots(const kithi_cf_geometry *g) {
+    return 2 * g->half * g->bucket_slots;
 }
 
-static inline uint64_t other_bucket(const kithi_head *head, uint64_t bucket, uint64_t fingerprint) {
-    uint64_t half = head->params[KITHI_HALF];
-    if (head->params[ALTERNATE] == HALVES)
+static inline uint64_t other_bucket(const kithi_cf_geometry *g, uint64_t bucket, uint64_t fingerprint) {
+    uint64_t half = g->half;
+    if (g->alternate == HALVES)
         return kithi_partner(bucket, fingerprint, half);
-    /* With fewer than 2^f buckets the low bits of the fingerprint may all be 0; 1 keeps the two apart. */
+    /* With fewer than 2^f buckets the low bits of the fingerprint may all be 0; 1 keeps the two buckets distinct. */
     uint64_t step = fingerprint & (2 * half - 1);
     return bucket ^ (step != 0 ? step : 1);
 }
 
-static inline unsigned place_slots(const kithi_head *head) {
-    return (unsigned)head->params[BUCKET_SLOTS];
+static inline unsigned place_slots(const kithi_cf_geometry *g) {
+    return (unsigned)g->bucket_slots;
 }
 
-static inline void first_slots(const kithi_head *head, uint64_t bucket, uint64_t fingerprint, uint32_t first[2]) {
-    uint64_t b = head->params[BUCKET_SLOTS];
+static inline void first_slots(const kithi_cf_geometry *g, uint64_t bucket, uint64_t fingerprint, uint32_t first[2]) {
+    uint64_t b = g->bucket_slots;
     first[0] = (uint32_t)(bucket * b);
-    first[1] = (uint32_t)(other_bucket(head, bucket, fingerprint) * b);
+    first[1] = (uint32_t)(other_bucket(g, bucket, fingerprint) * b);
 }
 
-static inline bool decode(const kithi_head *head, uint32_t slot, uint32_t code, uint64_t *bucket,
+static inline bool decode(const kithi_cf_geometry *g, uint32_t slot, uint32_t code, uint64_t *bucket,
                           uint64_t *fingerprint) {
-    *bucket = slot / head->params[BUCKET_SLOTS];
+    *bucket = slot / g->bucket_slots;
     *fingerprint = code;
     return true;
 }
 
-static const kithi_cf_layout NEST = {
+static const kithi_cf_layout LAYOUT = {
     .place_slots = place_slots,
     .first_slots = first_slots,
     .decode = decode,
     .region_slots = region_slots,
 };
-KITHI_CF_VERBS(NEST)
+
+/* ---- verbs: the common bodies, compiled for this layout ---- */
+
+static bool has(const kith_filter *f, uint64_t digest) {
+    return kithi_cf_has(&LAYOUT, f, digest);
+}
+
+static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {
+    return kithi_cf_look(&LAYOUT, f, digest, report, context);
+}
+
+static uint64_t cell(const kith_filter *f, uint64_t number) {
+    return kithi_cf_cell(&LAYOUT, f, number);
+}
+
+static uint64_t copies(const kith_filter *f, uint64_t digest) {
+    return kithi_cf_copies(&LAYOUT, f, digest);
+}
+
+static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
+    return kithi_cf_add(&LAYOUT, f, digest, was_new);
+}
+
+static kith_status remove_one(kith_filter *f, uint64_t digest) {
+    return kithi_cf_remove(&LAYOUT, f, digest);
+}
+
+static size_t has_many_portable(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+    return kithi_cf_has_many(&LAYOUT, f, digests, n, maybe);
+}
+
+static kith_status add_many_portable(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
+                                     size_t *done) {
+    return kithi_cf_add_many(&LAYOUT, f, digests, n, was_new, done);
+}
+
+static kith_status remove_many_portable(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
+    return kithi_cf_remove_many(&LAYOUT, f, digests, n, done);
+}
+
+#ifdef KITHI_HAVE_X86
+KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
+                                              uint64_t *maybe) {
+    return kithi_cf_has_many(&LAYOUT, f, digests, n, maybe);
+}
+
+KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
+                                                   size_t *done) {
+    return kithi_cf_add_many(&LAYOUT, f, digests, n, was_new, done);
+}
+
+KITHI_TARGET_AVX2 static kith_status remove_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
+    return kithi_cf_remove_many(&LAYOUT, f, digests, n, done);
+}
+#endif
+
+static kith_status merge(kith_filter *into, const kith_filter *from) {
+    return kithi_cf_merge(&LAYOUT, into, from);
+}
+
+static void stats(const kith_filter *f, kith_filter_stats *stats) {
+    kithi_cf_stats(&LAYOUT, f, stats);
+}
+
+static const char *check(const kith_filter *f) {
+    return kithi_cf_check(&LAYOUT, f);
+}
 
 const kithi_kind kithi_kind_cuckoo = {
     .id = 4,
-    .params = KITHI_CF_PARAMS | 1 << BUCKET_SLOTS | 1 << ALTERNATE,
+    .params = KITHI_CF_PARAMS | 1 << KITHI_BUCKET_SLOTS | 1 << KITHI_ALTERNATE,
     .info =
         {
             .name = "cuckoo",
-            .summary = "fingerprints in buckets: keys come and go",
+            .summary = "fingerprints in buckets: supports deletion",
             .capabilities = KITHI_CF_CAPABILITIES,
             .options = OPTIONS,
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },
     .choose = choose,
+    .decode = kithi_cf_decode,
     .shape = shape,
     .option = option,
     .expect = expect,
-    KITHI_CF_RECORD,
+    .look = look,
+    .cell = cell,
+    .add = add,
+    .kernels =
+        {
+            [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, remove_many_portable, has},
+            [KITHI_CPU_NEON] = {has_many_portable, add_many_portable, remove_many_portable, has},
+#ifdef KITHI_HAVE_X86
+            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, remove_many_avx2, has},
+            [KITHI_CPU_AVX512] = {has_many_avx2, add_many_avx2, remove_many_avx2, has},
+#endif
+        },
+    .regions = kithi_cf_regions,
+    .remove = remove_one,
+    .copies = copies,
+    .merge = merge,
+    .stats = stats,
+    .check = check,
+    .detach = kithi_cf_detach,
+    .state_bytes = kithi_cf_state_bytes,
 };

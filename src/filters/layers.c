@@ -1,38 +1,41 @@
-/* layers: growth. A filter of filters, for sets whose size nobody knows beforehand (after Almeida, Baquero, Preguica,
+/* layers: a filter that grows, for sets whose size is not known in advance (after Almeida, Baquero, Preguica,
  * Hutchison, "Scalable Bloom Filters", 2007).
  *
- * The body holds whole blocks of another kind, each a filter of its own with header and checksums. Adds go to the newest
- * layer; when it is full a new one is laid behind it, `growth` times as large. has() asks the newest first.
+ * The body holds complete blocks of another kind; each is a filter with its own header and checksums. Keys are added
+ * to the newest layer. When it is full, a new layer `growth` times as large is appended. has() asks the newest layer
+ * first.
  *
  *     body    | directory: 64 lengths of 8 bytes | block of layer 0 | block of layer 1 | … |
- *             each block begins at a multiple of 64; a length of 0 is "no such layer"
+ *             each block begins at a multiple of 64; a length of 0 means that there is no such layer
  *
  * The rate is the sum of the layers' rates. Layer i gets
  *
- *     rate_i = rate * (6/pi^2) / (i+1)^2                the squares' reciprocals add up to pi^2/6
+ *     rate_i = rate * (6/pi^2) / (i+1)^2                the reciprocals of the squares add up to pi^2/6
  *
- * so the sum stays under `rate` for any number of layers. Halving from layer to layer would do so too, but the squares
- * fall more slowly: layer 9 pays 7.4 bits a key for its place in the sum instead of 10.
+ * so the sum stays below `rate` for any number of layers. Halving the rate from layer to layer would also do that,
+ * but the squares fall more slowly: layer 9 pays 7.4 bits per key for its share of the sum instead of 10.
  *
- * Growing makes a new block of the filter's new size and copies the old one: the filter stays one block of bytes, and
- * a growth that finds no memory, or would pass the limit of the handle (kith_filter_limit), changes nothing. While it
- * copies, both blocks exist, and both count.
+ * Growing allocates a new block of the new size and copies the old one, so the filter remains one block of bytes. If
+ * there is not enough memory, or if the limit of the handle (kith_filter_limit) would be exceeded, nothing changes.
+ * Both blocks exist during the copy, and both count towards the limit.
  *
- * Kinds without copies: a key that an older layer answers yes for is not added again. Kinds with copies always add.
- * Removing: with exactly one layer that answers yes, the copy is taken from it. With two, one of them may be a false
- * positive, and taking that one would take away the trace of another key, so the answer is KITH_E_AMBIGUOUS. That
- * happens at the rate for keys added once, and always for keys with copies in two layers. A key may have as
- * many copies in all as one layer keeps.
+ * Adding. If the inner kind does not store copies, a key for which an older layer returns true is not added again. If
+ * it stores copies, every key is added.
  *
- * Parameters: 0 inner kind's id, 1 growth, 2 layers, 3 capacity of layer 0. The header's capacity is the sum over the
- * layers, its body length the sum of theirs. */
+ * Removing. If exactly one layer returns true for the key, the copy is removed from that layer. If two do, one of
+ * them may be a false positive, and removing from it would damage another key, so the result is KITH_E_AMBIGUOUS. For
+ * keys added once this happens at the filter's rate; it always happens for keys with copies in two layers. A key may
+ * have at most as many copies in total as one layer can store.
+ *
+ * Parameters: 0 inner kind's id, 1 growth, 2 layers, 3 capacity of layer 0. The header's capacity is the sum of the
+ * layers' capacities, and its body length includes all their blocks. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
-#include "core/bits.h"
+#include "core/batch.h"
 #include "core/hash.h"
-#include "kernels.h"
+#include "kind.h"
 #include "registry.h"
 #include "handle.h"
 #include "plan/planner.h"
@@ -45,18 +48,33 @@ enum { INNER, GROWTH, LAYERS, FIRST_CAPACITY };
 
 static const kith_option OPTIONS[] = {
     {"inner", "kind", "blocked", "the kind of the layers"},
-    {"growth", "1..16", "2", "how much larger the next layer is"},
+    {"growth", "1..16", "2", "capacity of a new layer, as a multiple of the previous one"},
 };
 
 static uint64_t padded(uint64_t bytes) {
     return (bytes + 63) & ~UINT64_C(63);
 }
 
-/* Keys that layer i takes; false: more than 2^64. */
+static kithi_geometry decode(const kithi_head *head) {
+    return (kithi_geometry){.layers = {.inner = head->params[INNER],
+                                       .growth = head->params[GROWTH],
+                                       .count = head->params[LAYERS],
+                                       .first_capacity = head->params[FIRST_CAPACITY]}};
+}
+
+static void encode(const kithi_layers_geometry *g, kithi_head *head) {
+    head->params[INNER] = g->inner;
+    head->params[GROWTH] = g->growth;
+    head->params[LAYERS] = g->count;
+    head->params[FIRST_CAPACITY] = g->first_capacity;
+}
+
+/* Sets *capacity to that of layer i; returns false if it is 2^64 or more. */
 static bool layer_capacity(const kithi_head *head, unsigned i, uint64_t *capacity) {
-    *capacity = head->params[FIRST_CAPACITY];
+    kithi_layers_geometry g = decode(head).layers;
+    *capacity = g.first_capacity;
     for (unsigned j = 0; j < i; j++)
-        if (!kithi_mul(*capacity, head->params[GROWTH], capacity))
+        if (!kithi_mul(*capacity, g.growth, capacity))
             return false;
     return true;
 }
@@ -68,7 +86,7 @@ static double layer_rate(const kithi_head *head, unsigned i) {
 
 /* The header that layer i of this filter has when it is empty. */
 static kith_status plan_layer(const kithi_head *head, unsigned i, kithi_head *layer) {
-    const kithi_kind *inner = kithi_kind_by_id(head->params[INNER]);
+    const kithi_kind *inner = kithi_kind_by_id(decode(head).layers.inner);
     uint64_t capacity;
     if (!layer_capacity(head, i, &capacity))
         return KITH_E_TOO_LARGE;
@@ -86,10 +104,8 @@ static kith_status plan_layer(const kithi_head *head, unsigned i, kithi_head *la
 static kith_status choose(const kithi_request *request, kithi_head *head) {
     if (request->options[0] == ID)
         return KITH_E_OPTION;
-    head->params[INNER] = request->options[0];
-    head->params[GROWTH] = request->options[1];
-    head->params[LAYERS] = 1;
-    head->params[FIRST_CAPACITY] = request->capacity;
+    kithi_layers_geometry g = {request->options[0], request->options[1], 1, request->capacity};
+    encode(&g, head);
     kithi_head first;
     uint64_t block_bytes;
     kith_status status = plan_layer(head, 0, &first);
@@ -101,13 +117,14 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     return KITH_OK;
 }
 
-/* The sizes are in the directory, which attach() checks; here what the header says, and the cells of the first layer. */
+/* Checks the header and describes the cells of the first layer. attach() checks the sizes, which are in the
+ * directory. */
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
-    const kithi_kind *inner = kithi_kind_by_id(head->params[INNER]);
-    if (inner == NULL || inner->id == ID || head->params[GROWTH] < 1 || head->params[GROWTH] > 16 ||
-        head->params[LAYERS] < 1 || head->params[LAYERS] > LAYERS_MAX || head->params[FIRST_CAPACITY] == 0 ||
-        head->params[FIRST_CAPACITY] > head->capacity || head->body_bytes < DIRECTORY_BYTES + KITHI_HEADER_BYTES ||
-        head->body_bytes % 64 != 0)
+    kithi_layers_geometry g = decode(head).layers;
+    const kithi_kind *inner = kithi_kind_by_id(g.inner);
+    if (inner == NULL || inner->id == ID || g.growth < 1 || g.growth > 16 || g.count < 1 || g.count > LAYERS_MAX ||
+        g.first_capacity == 0 || g.first_capacity > head->capacity ||
+        head->body_bytes < DIRECTORY_BYTES + KITHI_HEADER_BYTES || head->body_bytes % 64 != 0)
         return KITH_E_CORRUPT;
     kithi_head first;
     kithi_shape inside;
@@ -123,19 +140,21 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
 }
 
 static uint64_t option(const kithi_head *head, unsigned index) {
-    return head->params[index == 0 ? INNER : GROWTH];
+    kithi_layers_geometry g = decode(head).layers;
+    return index == 0 ? g.inner : g.growth;
 }
 
-/* Expected when n keys fill the layers from the first. The failure is a bound: keys that a layer has no room for go to
- * the next. */
+/* Assumes that n keys fill the layers one after the other. The failure is an upper bound: a key that does not fit in
+ * a layer is added to the next one. */
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
-    const kithi_kind *inner = kithi_kind_by_id(head->params[INNER]);
+    kithi_layers_geometry g = decode(head).layers;
+    const kithi_kind *inner = kithi_kind_by_id(g.inner);
     kithi_expectation sum = {0, 0};
-    for (unsigned i = 0; i < head->params[LAYERS]; i++) {
+    for (unsigned i = 0; i < g.count; i++) {
         kithi_head layer;
         if (plan_layer(head, i, &layer) != KITH_OK)
             break;
-        bool newest = i + 1 == head->params[LAYERS];
+        bool newest = i + 1 == g.count;
         uint64_t keys = n < layer.capacity || newest ? n : layer.capacity;
         kithi_expectation one = inner->expect(&layer, keys);
         sum.rate += one.rate;
@@ -152,7 +171,7 @@ static inline kith_filter *layers_of(const kith_filter *f) {
 }
 
 static inline unsigned layer_count(const kith_filter *f) {
-    return (unsigned)f->head.params[LAYERS];
+    return (unsigned)f->geometry.layers.count;
 }
 
 static kith_filter *new_handles(const kith_filter *f, unsigned count) {
@@ -165,7 +184,7 @@ static void release_handles(const kith_filter *f, kith_filter *handles, unsigned
     kithi_release(&f->allocator, handles, count * sizeof(kith_filter));
 }
 
-/* Lays an empty layer i at `offset` of a body and enters it in the directory. */
+/* Creates an empty layer i at `offset` of a body and enters it in the directory. */
 static kith_status lay_layer(const kith_filter *f, const kithi_head *layer, uint8_t *body, uint64_t offset, unsigned i,
                              kith_filter *handle) {
     kith_status status = kithi_filter_lay(handle, layer, body + offset, &f->allocator);
@@ -192,15 +211,15 @@ static kith_status init(kith_filter *f) {
     return KITH_OK;
 }
 
-/* Is this the header of a layer i that somebody may have planned? A filter grows by what its header says: a small
- * file whose layers claim to hold far more keys than they have bits for would become a huge filter with its first
+/* Returns whether a planner could have produced this header for layer i. Growth depends on the header: a small forged
+ * file whose layers claim to hold far more keys than they have bits for would become a huge filter at its first
  * growth. So
  *
- *   capacity   is that of layer i, from which those of later layers follow;
- *   rate       is at most the share of layer i (and a rounding error more), or the sum is not bounded;
- *   body       has 0.9 * capacity * log2(1/rate) bits or more. No filter of that capacity keeps that rate with fewer
- *              than capacity * log2(1/rate) bits (Carter, Floyd, Gill, Markowsky, Wegman, 1978), whatever its kind, so
- *              the bound holds for every planner; 0.9 leaves room for plans that keep their rate only on average. */
+ *   capacity   must be that of layer i, from which the capacities of later layers follow;
+ *   rate       must be at most the share of layer i (plus rounding error), because otherwise the sum is not bounded;
+ *   body       must have at least 0.9 * capacity * log2(1/rate) bits. No filter of that capacity, of any kind, keeps
+ *              that rate with fewer than capacity * log2(1/rate) bits (Carter, Floyd, Gill, Markowsky, Wegman, 1978).
+ *              The factor 0.9 allows plans that keep their rate only on average. */
 static bool is_plausible(const kithi_head *outer, unsigned i, const kithi_head *layer) {
     uint64_t capacity;
     return layer_capacity(outer, i, &capacity) && layer->capacity == capacity &&
@@ -212,9 +231,10 @@ static kith_status bind_layer(const kith_filter *f, const kith_filter *like, uns
                               uint64_t block_bytes, kith_filter *handle) {
     if (like != NULL)
         return kithi_filter_bind_as(handle, &layers_of(like)[i], block, &f->allocator);
-    /* The kind first: layers within layers, as deep as a file is long, would be a recursion as deep. */
+    /* The kind is checked first: otherwise a file of nested layers could make this recursion as deep as the file is
+     * long. */
     kithi_head head;
-    if (kithi_header_read(block, block_bytes, &head) != KITH_OK || head.kind_id != f->head.params[INNER] ||
+    if (kithi_header_read(block, block_bytes, &head) != KITH_OK || head.kind_id != f->geometry.layers.inner ||
         head.recipe != 0 || head.notes_bytes != 0 || !kithi_hash_equal(&head.hash, &f->head.hash) ||
         !is_plausible(&f->head, i, &head))
         return KITH_E_CORRUPT;
@@ -262,8 +282,8 @@ static void detach(kith_filter *f) {
     f->state = NULL;
 }
 
-/* The outer checksums cover the inner blocks, but a stranger may have sealed the outer block over damaged inner
- * ones. They would keep their wrong checksums in everything that is saved later. */
+/* The outer checksums cover the inner blocks, but a forged file may have correct outer checksums over inner blocks with
+ * wrong ones. Those would be copied into everything that is saved later. */
 static kith_status verify(const kith_filter *f) {
     kith_status status = KITH_OK;
     for (unsigned i = 0; i < layer_count(f) && status == KITH_OK; i++)
@@ -286,8 +306,10 @@ static void seal(kith_filter *f) {
 }
 
 static void fresh(kithi_head *head) {
-    head->params[LAYERS] = 1;
-    head->capacity = head->params[FIRST_CAPACITY];
+    kithi_layers_geometry g = decode(head).layers;
+    g.count = 1;
+    encode(&g, head);
+    head->capacity = g.first_capacity;
     kithi_head first;
     uint64_t block_bytes = 0;
     bool planned = plan_layer(head, 0, &first) == KITH_OK && kithi_block_bytes(first.body_bytes, &block_bytes);
@@ -309,7 +331,7 @@ static bool clear(kith_filter *f) {
     return true;
 }
 
-/* One layer more, in a new block; the old one goes when all has succeeded. Until then there are both. */
+/* Adds a layer, in a new block. The old block is freed only after everything has succeeded. */
 static kith_status grow(kith_filter *f) {
     unsigned count = layer_count(f);
     kithi_head layer;
@@ -352,7 +374,8 @@ static kith_status grow(kith_filter *f) {
     f->body = body;
     f->head.body_bytes += padded(layer_bytes);
     f->head.capacity = capacity;
-    f->head.params[LAYERS] = count + 1;
+    f->geometry.layers.count = count + 1;
+    encode(&f->geometry.layers, &f->head);
     f->shape.body_bytes = f->head.body_bytes;
     f->shape.cells += handles[count].shape.cells;
     return KITH_OK;
@@ -360,12 +383,13 @@ static kith_status grow(kith_filter *f) {
 
 /* ---- verbs ---- */
 
-/* How many layers answer yes, and one of them, looked at from the newest. */
+/* Searches layers from - 1 … 0, newest first, until `stop_at` of them return true. Returns how many did and sets
+ * *where to the last of them. */
 static unsigned find(const kith_filter *f, uint64_t digest, unsigned from, unsigned stop_at, kith_filter **where) {
     unsigned found = 0;
     for (unsigned i = from; i-- > 0 && found < stop_at;) {
         kith_filter *layer = &layers_of(f)[i];
-        if (layer->kind->has(layer, digest)) {
+        if (kithi_kernels_of(layer)->has(layer, digest)) {
             *where = layer;
             found++;
         }
@@ -378,7 +402,7 @@ static bool has(const kith_filter *f, uint64_t digest) {
     return find(f, digest, layer_count(f), 1, &where) != 0;
 }
 
-/* Cells of a layer come behind those of the layers before it. */
+/* Cells of a layer are numbered after those of the older layers. */
 typedef struct shifted {
     kith_look look;
     void *context;
@@ -390,8 +414,8 @@ static void look_shifted(void *context, uint64_t cell, uint64_t holds, uint64_t 
     s->look(s->context, s->first + cell, holds, wanted);
 }
 
-static bool look(const kith_filter *f, uint64_t digest, kith_look told, void *context) {
-    shifted s = {told, context, f->shape.cells};
+static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {
+    shifted s = {report, context, f->shape.cells};
     for (unsigned i = layer_count(f); i-- > 0;) {
         const kith_filter *layer = &layers_of(f)[i];
         s.first -= layer->shape.cells;
@@ -438,8 +462,8 @@ static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
         status = grow(f);
         if (status != KITH_OK)
             return status;
-        /* What was the newest layer is an older one now, and it does not have the key, or it would have taken it;
-         * kinds with copies may be full and have it. */
+        /* The layer that was the newest is now an older one. It may have the key if the kind stores copies; otherwise
+         * it does not, because then it would not have refused the add. */
         in_older = find(f, digest, layer_count(f) - 1, 1, &where) != 0;
         status = add_to_newest(f, digest, &is_new);
     }
@@ -459,11 +483,12 @@ static kith_status remove_one(kith_filter *f, uint64_t digest) {
     return status;
 }
 
-/* ---- batches: each layer is asked by its own kernels, the newest first, for what no newer one knows ---- */
+/* ---- batches: the newest layer is asked first; each older one is asked only for digests not found so far ---- */
 
 #define GROUP 256
 
-/* Takes those of the digests left[0 … count-1] away that one of the layers below `from` answers yes for. */
+/* left[0 … count-1] are indices into `digests`. Drops the digests for which one of the layers 0 … from-1 returns
+ * true; returns how many remain. */
 static size_t drop_known(const kith_filter *f, unsigned from, const uint64_t *digests, uint16_t *left, size_t count) {
     uint64_t asked[GROUP], known[GROUP / 64];
     for (unsigned i = from; i-- > 0 && count > 0;) {
@@ -487,7 +512,7 @@ static size_t take_all(uint16_t *left, size_t count) {
     return count;
 }
 
-static size_t has_many_portable(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+static size_t has_many(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
     size_t yes = 0;
     for (size_t at = 0; at < n; at += GROUP) {
         uint16_t left[GROUP];
@@ -515,9 +540,8 @@ static kith_status add_each(kith_filter *f, const uint64_t *digests, size_t n, u
     return KITH_OK;
 }
 
-/* A group at a time goes to the newest layer; when that is full, a new one begins with the digest that was refused. */
-static kith_status add_many_portable(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
-                                     size_t *done) {
+/* Adds groups of digests to the newest layer. When it is full, the first digest that it refused starts a new layer. */
+static kith_status add_many(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done) {
     if ((f->shape.capabilities & KITH_CAN_COPIES) != 0)
         return add_each(f, digests, n, was_new, done);
     while (*done < n) {
@@ -543,7 +567,7 @@ static kith_status add_many_portable(kith_filter *f, const uint64_t *digests, si
     return KITH_OK;
 }
 
-static kith_status remove_many_portable(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
+static kith_status remove_many(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
     for (; *done < n; ++*done) {
         kith_status status = remove_one(f, digests[*done]);
         if (status != KITH_OK)
@@ -556,7 +580,7 @@ static void stats(const kith_filter *f, kith_filter_stats *stats) {
     stats->layers = layer_count(f);
     stats->keys_now = 0;
     stats->cells = 0;
-    double all_say_no = 1;
+    double all_return_false = 1;
     for (unsigned i = 0; i < layer_count(f); i++) {
         const kith_filter *layer = &layers_of(f)[i];
         kith_filter_stats one = KITH_FILTER_STATS_INIT;
@@ -566,9 +590,9 @@ static void stats(const kith_filter *f, kith_filter_stats *stats) {
         stats->cells_used += one.cells_used;
         stats->keys_now += one.keys_now;
         stats->stuck += one.stuck;
-        all_say_no *= 1 - one.rate_now;
+        all_return_false *= 1 - one.rate_now;
     }
-    stats->rate_now = 1 - all_say_no;
+    stats->rate_now = 1 - all_return_false;
 }
 
 static const char *check(const kith_filter *f) {
@@ -588,9 +612,9 @@ static const char *check(const kith_filter *f) {
     }
     for (unsigned i = layer_count(f); i < LAYERS_MAX; i++)
         if (kithi_load64(f->body + 8 * (size_t)i) != 0)
-            return "the directory names a layer past the last";
+            return "the directory has an entry after the last layer";
     if (f->head.fill != 0)
-        return "the header keeps a fill that this kind does not have";
+        return "the header has a fill, which this kind does not use";
     if (capacity != f->head.capacity)
         return "the capacity is not the sum of the layers'";
     return count == f->head.count ? NULL : "the count is not the sum of the layers'";
@@ -602,21 +626,26 @@ const kithi_kind kithi_kind_layers = {
     .info =
         {
             .name = "layers",
-            .summary = "grows: layers of another kind, the sum of their rates bounded",
+            .summary = "grows: layers of another kind with a bounded total rate",
             .capabilities = KITH_CAN_GROW,
             .options = OPTIONS,
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },
     .choose = choose,
+    .decode = decode,
     .shape = shape,
     .option = option,
     .expect = expect,
-    .has = has,
     .look = look,
     .cell = cell,
     .add = add,
-    .kernels = KITHI_KERNELS_BY(KITHI_SET(portable, has), KITHI_SET(portable, has), KITHI_SET(portable, has),
-                                KITHI_SET(portable, has)),
+    .kernels =
+        {
+            [KITHI_CPU_PORTABLE] = {has_many, add_many, remove_many, has},
+            [KITHI_CPU_AVX2] = {has_many, add_many, remove_many, has},
+            [KITHI_CPU_AVX512] = {has_many, add_many, remove_many, has},
+            [KITHI_CPU_NEON] = {has_many, add_many, remove_many, has},
+        },
     .remove = remove_one,
     .copies = copies,
     .stats = stats,

@@ -1,9 +1,9 @@
-/* overlap: fingerprints in windows that overlap (Zentgraf, Schmitz, Rahmann, "Smaller and More Flexible Cuckoo Filters",
- * arXiv 2505.05847).
+/* overlap: a cuckoo filter with overlapping windows (Zentgraf, Schmitz, Rahmann, "Smaller and More Flexible Cuckoo
+ * Filters", arXiv 2505.05847).
  *
- * A cuckoo filter whose places are not disjoint buckets but windows of two neighbouring slots, one starting at every
- * slot but the last. A key has two windows, four slots, like b = 2; but because windows overlap, entries can push one
- * another along, and the slots fill to 0.965 instead of 0.897.
+ * Instead of disjoint buckets it has windows of two neighbouring slots, one starting at every slot except the last. A
+ * key has two windows, that is four slots, as in a cuckoo filter with b = 2. But because windows overlap, entries can
+ * push one another along, and the slots fill to a load of 0.965 instead of 0.897.
  *
  *     half       | slot 0 | slot 1 | slot 2 | …                    half + 1 slots, `half` windows
  *     windows     [ 0            ]
@@ -11,20 +11,21 @@
  *                                   [ 2  …
  *     region     | left half | right half |                        windows half … 2*half-1 are in the right half
  *
- * The other window of a key is in the other half (kithi_partner), so that a key's windows never overlap each other.
+ * The other window of a key is in the other half (kithi_partner), so the two windows of a key never overlap.
  *
- * A slot lies in two windows, so an entry must say which one is its own: its lowest bit is 0 in the window's first slot
- * and 1 in its second.
+ * A slot is in two windows, so an entry must say which one it belongs to. Its lowest bit is 0 in the first slot of its
+ * window and 1 in the second.
  *
  *     code = fingerprint * 2 + (1 in the second slot of its window)     fingerprint 1 … 2^(slot_bits-1) - 1
  *
- * 0 is an empty slot; 1 is never written; the first slot of a half never holds a second-slot code, nor the last slot a
- * first-slot code. An entry answers for one cell (pair of windows, fingerprint), the same in every slot: the rate is 2
- * times the load in 2^(slot_bits-1), half of what two windows of two slots would have without that bit.
+ * Code 0 is an empty slot; code 1 is never written. The first slot of a half never holds a second-slot code, and the
+ * last slot never holds a first-slot code. An entry matches exactly one combination of a pair of windows and a
+ * fingerprint, whichever slot it is in. So the rate is 2 * load / 2^(slot_bits-1), half of what two windows of two
+ * slots would have without that bit.
  *
- * About (log2(1/rate) + 2) * 1.06 bits a key. Four copies of a key fit. Five different keys of one cell do not: at a
- * million keys that keeps slots from being narrower than 12 bits, whatever the rate, and makes cuckoo with b = 4 the
- * smaller one above a rate of about 0.2%.
+ * The filter takes about (log2(1/rate) + 2) * 1.06 bits per key. A key may be added four times. Five different keys
+ * with the same windows and fingerprint do not fit. At a million keys this requires slots of at least 12 bits,
+ * whatever the rate, and makes cuckoo with b = 4 smaller above a rate of about 0.2%.
  *
  * Parameters: 0 bits in a slot, 1 half (windows), 2 regions. */
 #include "plan/fit.h"
@@ -33,7 +34,7 @@
 #define SLOT_BITS_MIN 3
 
 static const kith_option OPTIONS[] = {
-    {"f", "0..31", "0", "bits of a fingerprint, from 2, beside the bit for the window; 0: as many as the rate needs"},
+    {"f", "0..31", "0", "fingerprint bits, 2 or more, without the window bit; 0: as many as the rate needs"},
 };
 
 static const kithi_fit FIT = {.place_slots = 2, .windows = true, .code_bits = 1};
@@ -51,40 +52,40 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
 }
 
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
-    if (head->params[KITHI_SLOT_BITS] < SLOT_BITS_MIN)
+    if (kithi_cf_decode(head).cf.slot_bits < SLOT_BITS_MIN)
         return KITH_E_CORRUPT;
     shape->max_copies = 4;
     return kithi_cf_shape(FIT, head, shape);
 }
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
-    kithi_fit_size size = {(unsigned)head->params[KITHI_SLOT_BITS], head->params[KITHI_HALF],
-                           head->params[KITHI_REGIONS]};
-    return kithi_cf_expect(FIT, size, n);
+    kithi_cf_geometry g = kithi_cf_decode(head).cf;
+    return kithi_cf_expect(FIT, (kithi_fit_size){(unsigned)g.slot_bits, g.half, g.regions}, n);
 }
 
-static uint64_t region_slots(const kithi_head *head) {
-    return 2 * (head->params[KITHI_HALF] + 1);
+static uint64_t region_slots(const kithi_cf_geometry *g) {
+    return 2 * (g->half + 1);
 }
 
-static inline unsigned place_slots(const kithi_head *head) {
-    (void)head;
+static inline unsigned place_slots(const kithi_cf_geometry *g) {
+    (void)g;
     return 2;
 }
 
-/* The right half begins one slot further on than its windows are numbered. */
-static inline uint32_t first_slot(const kithi_head *head, uint64_t window) {
-    return (uint32_t)(window + (window >= head->params[KITHI_HALF]));
+/* The left half has one slot more than windows, so slot numbers in the right half are one higher than window
+ * numbers. */
+static inline uint32_t first_slot(const kithi_cf_geometry *g, uint64_t window) {
+    return (uint32_t)(window + (window >= g->half));
 }
 
-static inline void first_slots(const kithi_head *head, uint64_t window, uint64_t fingerprint, uint32_t first[2]) {
-    first[0] = first_slot(head, window);
-    first[1] = first_slot(head, kithi_partner(window, fingerprint, head->params[KITHI_HALF]));
+static inline void first_slots(const kithi_cf_geometry *g, uint64_t window, uint64_t fingerprint, uint32_t first[2]) {
+    first[0] = first_slot(g, window);
+    first[1] = first_slot(g, kithi_partner(window, fingerprint, g->half));
 }
 
-static inline bool decode(const kithi_head *head, uint32_t slot, uint32_t code, uint64_t *window,
+static inline bool decode(const kithi_cf_geometry *g, uint32_t slot, uint32_t code, uint64_t *window,
                           uint64_t *fingerprint) {
-    uint64_t half = head->params[KITHI_HALF];
+    uint64_t half = g->half;
     uint64_t right = slot > half; /* each half has half + 1 slots */
     uint64_t offset = slot - right * (half + 1);
     uint64_t second = code & 1;
@@ -93,7 +94,7 @@ static inline bool decode(const kithi_head *head, uint32_t slot, uint32_t code, 
     return *fingerprint != 0 && offset >= second && offset - second < half;
 }
 
-static const kithi_cf_layout NEST = {
+static const kithi_cf_layout LAYOUT = {
     .windows = true,
     .code_bits = 1,
     .place_slots = place_slots,
@@ -101,7 +102,73 @@ static const kithi_cf_layout NEST = {
     .decode = decode,
     .region_slots = region_slots,
 };
-KITHI_CF_VERBS(NEST)
+
+/* ---- verbs: the common bodies, compiled for this layout ---- */
+
+static bool has(const kith_filter *f, uint64_t digest) {
+    return kithi_cf_has(&LAYOUT, f, digest);
+}
+
+static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {
+    return kithi_cf_look(&LAYOUT, f, digest, report, context);
+}
+
+static uint64_t cell(const kith_filter *f, uint64_t number) {
+    return kithi_cf_cell(&LAYOUT, f, number);
+}
+
+static uint64_t copies(const kith_filter *f, uint64_t digest) {
+    return kithi_cf_copies(&LAYOUT, f, digest);
+}
+
+static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
+    return kithi_cf_add(&LAYOUT, f, digest, was_new);
+}
+
+static kith_status remove_one(kith_filter *f, uint64_t digest) {
+    return kithi_cf_remove(&LAYOUT, f, digest);
+}
+
+static size_t has_many_portable(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+    return kithi_cf_has_many(&LAYOUT, f, digests, n, maybe);
+}
+
+static kith_status add_many_portable(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
+                                     size_t *done) {
+    return kithi_cf_add_many(&LAYOUT, f, digests, n, was_new, done);
+}
+
+static kith_status remove_many_portable(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
+    return kithi_cf_remove_many(&LAYOUT, f, digests, n, done);
+}
+
+#ifdef KITHI_HAVE_X86
+KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
+                                              uint64_t *maybe) {
+    return kithi_cf_has_many(&LAYOUT, f, digests, n, maybe);
+}
+
+KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
+                                                   size_t *done) {
+    return kithi_cf_add_many(&LAYOUT, f, digests, n, was_new, done);
+}
+
+KITHI_TARGET_AVX2 static kith_status remove_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
+    return kithi_cf_remove_many(&LAYOUT, f, digests, n, done);
+}
+#endif
+
+static kith_status merge(kith_filter *into, const kith_filter *from) {
+    return kithi_cf_merge(&LAYOUT, into, from);
+}
+
+static void stats(const kith_filter *f, kith_filter_stats *stats) {
+    kithi_cf_stats(&LAYOUT, f, stats);
+}
+
+static const char *check(const kith_filter *f) {
+    return kithi_cf_check(&LAYOUT, f);
+}
 
 const kithi_kind kithi_kind_overlap = {
     .id = 5,
@@ -109,14 +176,34 @@ const kithi_kind kithi_kind_overlap = {
     .info =
         {
             .name = "overlap",
-            .summary = "fingerprints in overlapping windows: keys come and go, smallest at low rates",
+            .summary = "fingerprints in overlapping windows: supports deletion, smallest at low rates",
             .capabilities = KITHI_CF_CAPABILITIES,
             .options = OPTIONS,
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },
     .choose = choose,
+    .decode = kithi_cf_decode,
     .shape = shape,
     .option = option,
     .expect = expect,
-    KITHI_CF_RECORD,
+    .look = look,
+    .cell = cell,
+    .add = add,
+    .kernels =
+        {
+            [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, remove_many_portable, has},
+            [KITHI_CPU_NEON] = {has_many_portable, add_many_portable, remove_many_portable, has},
+#ifdef KITHI_HAVE_X86
+            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, remove_many_avx2, has},
+            [KITHI_CPU_AVX512] = {has_many_avx2, add_many_avx2, remove_many_avx2, has},
+#endif
+        },
+    .regions = kithi_cf_regions,
+    .remove = remove_one,
+    .copies = copies,
+    .merge = merge,
+    .stats = stats,
+    .check = check,
+    .detach = kithi_cf_detach,
+    .state_bytes = kithi_cf_state_bytes,
 };

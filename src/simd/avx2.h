@@ -1,7 +1,8 @@
-/* simd/avx2.h: a block of the blocked kinds in two vectors of 32 bytes, whose words can be shifted each by its own amount.
+/* simd/avx2.h: operations on a block of the blocked kinds with AVX2.
  *
- * The key's bytes, spread to the lanes, say by how much a 1 is shifted in each: to its bit, or to the lowest bit of its
- * counter. A lane of 128 bits is two words of 64: the 1 of the key is shifted out of one of them, which leaves 0. */
+ * A block is two vectors of 32 bytes. Each word of a vector can be shifted by its own amount. The bytes of the key's
+ * digest words, widened to one per lane, say how far to shift a 1 in each lane: to the key's bit, or to the lowest
+ * bit of its counter. A lane of 128 bits is two words of 64; the 1 is shifted out of one of them, which leaves 0. */
 #ifndef KITHI_SIMD_AVX2_H
 #define KITHI_SIMD_AVX2_H
 
@@ -15,7 +16,8 @@ typedef struct kithi_avx2_block {
     __m256i low, high;
 } kithi_avx2_block;
 
-/* By how much a 1 is shifted in each word: to cell `byte * width / 256` of its lane, of cells of 1 << cell_shift bits. */
+/* Returns how far to shift a 1 in each word to reach cell `byte * width / 256` of its lane. A cell has 1 <<
+ * cell_shift bits. */
 KITHI_TARGET_AVX2 KITHI_INLINE kithi_avx2_block kithi_avx2_shifts(uint64_t digest, unsigned lanes, int cell_shift) {
     __m128i bytes = _mm_cvtsi64_si128((long long)kithi_word(digest, 0));
     if (lanes == 16) {
@@ -36,13 +38,13 @@ KITHI_TARGET_AVX2 KITHI_INLINE kithi_avx2_block kithi_avx2_shifts(uint64_t diges
                               _mm256_sub_epi64(_mm256_permute4x64_epi64(shift, 0xfa), odd)};
 }
 
-/* 1 shifted; 0 where the shift is past the word. */
+/* Returns 1 << shift in each word, or 0 where the shift exceeds the word. */
 KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_ones(__m256i shifts, unsigned lanes) {
     return lanes == 16 ? _mm256_sllv_epi32(_mm256_set1_epi32(1), shifts)
                        : _mm256_sllv_epi64(_mm256_set1_epi64x(1), shifts);
 }
 
-/* How many words are 0. */
+/* Returns how many words are 0. */
 KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_zeros(__m256i low, __m256i high, unsigned lanes) {
     __m256i zero = _mm256_setzero_si256();
     if (lanes == 16) {
@@ -55,12 +57,14 @@ KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_zeros(__m256i low, __m256i hi
     return kithi_popcount(in_low | in_high << 4);
 }
 
-/* Words of a block: a lane of 16 has 32 bits. */
-#define KITHI_AVX2_WORDS(lanes) ((lanes) == 16 ? 16u : 8u)
+/* Words in a block: with 16 lanes a word has 32 bits. */
+KITHI_INLINE unsigned kithi_avx2_words(unsigned lanes) {
+    return lanes == 16 ? 16 : 8;
+}
 
 /* ---- blocked ---- */
 
-/* The bits of a key. */
+/* Returns a block in which only the key's bits are set. */
 KITHI_TARGET_AVX2 KITHI_INLINE kithi_avx2_block kithi_avx2_bits_of(uint64_t digest, unsigned lanes) {
     kithi_avx2_block shifts = kithi_avx2_shifts(digest, lanes, 0);
     return (kithi_avx2_block){kithi_avx2_ones(shifts.low, lanes), kithi_avx2_ones(shifts.high, lanes)};
@@ -74,15 +78,15 @@ KITHI_TARGET_AVX2 KITHI_INLINE bool kithi_avx2_bits_has(const uint8_t *block, ui
     return _mm256_testz_si256(missing, missing) != 0;
 }
 
-/* Sets the key's bits; answers how many were 0. */
+/* Sets the key's bits; returns how many of them were 0. */
 KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_bits_set(uint8_t *block, uint64_t digest, unsigned lanes) {
     kithi_avx2_block bits = kithi_avx2_bits_of(digest, lanes);
     __m256i *at = (__m256i *)(void *)block;
     __m256i low = _mm256_loadu_si256(at), high = _mm256_loadu_si256(at + 1);
     _mm256_storeu_si256(at, _mm256_or_si256(low, bits.low));
     _mm256_storeu_si256(at + 1, _mm256_or_si256(high, bits.high));
-    /* A word gets one new bit at most. */
-    return KITHI_AVX2_WORDS(lanes) -
+    /* At most one bit of a word is new. */
+    return kithi_avx2_words(lanes) -
            kithi_avx2_zeros(_mm256_andnot_si256(low, bits.low), _mm256_andnot_si256(high, bits.high), lanes);
 }
 
@@ -108,11 +112,12 @@ KITHI_TARGET_AVX2 KITHI_INLINE kithi_avx2_counters kithi_avx2_counters_of(const 
                                  {kithi_avx2_times_15(low, lanes), kithi_avx2_times_15(high, lanes)}};
 }
 
-/* Of the key's counters, those that are 0. A word without one holds 0 of it, and is not counted. */
+/* Returns how many of the key's counters are 0. Words without a counter of the key compare as 0 too and are
+ * subtracted. */
 KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_counters_zero(const kithi_avx2_counters *c, unsigned lanes) {
     return kithi_avx2_zeros(_mm256_and_si256(c->block.low, c->full.low), _mm256_and_si256(c->block.high, c->full.high),
                             lanes) -
-           (KITHI_AVX2_WORDS(lanes) - lanes);
+           (kithi_avx2_words(lanes) - lanes);
 }
 
 KITHI_TARGET_AVX2 KITHI_INLINE bool kithi_avx2_counters_has(const uint8_t *block, uint64_t digest, unsigned lanes) {
@@ -120,7 +125,7 @@ KITHI_TARGET_AVX2 KITHI_INLINE bool kithi_avx2_counters_has(const uint8_t *block
     return kithi_avx2_counters_zero(&c, lanes) == 0;
 }
 
-/* Adds `by` (1 or -1) to the counters that are not stuck. */
+/* Adds `by` (1 or -1) to the key's counters that are not stuck. */
 KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_change(__m256i block, __m256i ones, __m256i full, unsigned lanes,
                                                          int by) {
     __m256i value = _mm256_and_si256(block, full);
@@ -138,11 +143,12 @@ KITHI_TARGET_AVX2 KITHI_INLINE void kithi_avx2_change_all(uint8_t *block, const 
     _mm256_storeu_si256(at + 1, kithi_avx2_change(c->block.high, c->ones.high, c->full.high, lanes, by));
 }
 
-/* Adds 1 to the key's counters; *zeros: how many were 0. False, and nothing: all are 14 or more. */
+/* Adds 1 to the key's counters and sets *zeros to how many of them were 0. Returns false and changes nothing if all
+ * are 14 or more. */
 KITHI_TARGET_AVX2 KITHI_INLINE bool kithi_avx2_counters_raise(uint8_t *block, uint64_t digest, unsigned lanes,
                                                               unsigned *zeros) {
     kithi_avx2_counters c = kithi_avx2_counters_of(block, digest, lanes);
-    /* 14 and 15 are those whose upper three bits are set. */
+    /* A counter is 14 or 15 if its upper three bits are set. */
     __m256i low = _mm256_andnot_si256(c.ones.low, _mm256_andnot_si256(c.block.low, c.full.low));
     __m256i high = _mm256_andnot_si256(c.ones.high, _mm256_andnot_si256(c.block.high, c.full.high));
     __m256i lower = _mm256_or_si256(low, high);
@@ -153,7 +159,8 @@ KITHI_TARGET_AVX2 KITHI_INLINE bool kithi_avx2_counters_raise(uint8_t *block, ui
     return true;
 }
 
-/* Takes 1 from the key's counters; *zeros: how many are 0 now. False, and nothing: one was. */
+/* Subtracts 1 from the key's counters and sets *zeros to how many of them became 0. Returns false and changes nothing
+ * if one of them is 0. */
 KITHI_TARGET_AVX2 KITHI_INLINE bool kithi_avx2_counters_lower(uint8_t *block, uint64_t digest, unsigned lanes,
                                                               unsigned *zeros) {
     kithi_avx2_counters c = kithi_avx2_counters_of(block, digest, lanes);

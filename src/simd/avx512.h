@@ -1,4 +1,5 @@
-/* simd/avx512.h: a block of the blocked kinds in one vector of 64 bytes; otherwise as simd/avx2.h. */
+/* simd/avx512.h: operations on a block of the blocked kinds with AVX-512. A block is one vector of 64 bytes;
+ * otherwise this is the method of simd/avx2.h. */
 #ifndef KITHI_SIMD_AVX512_H
 #define KITHI_SIMD_AVX512_H
 
@@ -8,7 +9,7 @@
 #include "core/cpu.h"
 #include "core/mix.h"
 
-/* 1 in each word of the block that holds a cell of the key, at the cell's lowest bit; cells have 1 << cell_shift bits. */
+/* Returns a block with a 1 at the lowest bit of each cell of the key. A cell has 1 << cell_shift bits. */
 KITHI_TARGET_AVX512 KITHI_INLINE __m512i kithi_avx512_ones(uint64_t digest, unsigned lanes, unsigned cell_shift) {
     long long word = (long long)kithi_word(digest, 0);
     if (lanes == 16) {
@@ -25,7 +26,7 @@ KITHI_TARGET_AVX512 KITHI_INLINE __m512i kithi_avx512_ones(uint64_t digest, unsi
     return _mm512_sllv_epi64(one, _mm512_sub_epi64(shift, odd));
 }
 
-/* Which words are not 0. */
+/* Returns a mask of the words that are not 0. */
 KITHI_TARGET_AVX512 KITHI_INLINE unsigned kithi_avx512_set_words(__m512i x, unsigned lanes) {
     return lanes == 16 ? (unsigned)_mm512_test_epi32_mask(x, x) : (unsigned)_mm512_test_epi64_mask(x, x);
 }
@@ -37,12 +38,12 @@ KITHI_TARGET_AVX512 KITHI_INLINE bool kithi_avx512_bits_has(const uint8_t *block
     return _mm512_test_epi64_mask(missing, missing) == 0;
 }
 
-/* Sets the key's bits; answers how many were 0. */
+/* Sets the key's bits; returns how many of them were 0. */
 KITHI_TARGET_AVX512 KITHI_INLINE unsigned kithi_avx512_bits_set(uint8_t *block, uint64_t digest, unsigned lanes) {
     __m512i bits = kithi_avx512_ones(digest, lanes, 0), before = _mm512_loadu_si512(block);
     __m512i missing = _mm512_andnot_si512(before, bits);
     _mm512_storeu_si512(block, _mm512_or_si512(before, bits));
-    return kithi_popcount(kithi_avx512_set_words(missing, lanes)); /* a word gets one new bit at most */
+    return kithi_popcount(kithi_avx512_set_words(missing, lanes)); /* at most one bit of a word is new */
 }
 
 /* ---- blocked_counting: counters of 4 bits ---- */
@@ -60,7 +61,7 @@ KITHI_TARGET_AVX512 KITHI_INLINE kithi_avx512_counters kithi_avx512_counters_of(
     return (kithi_avx512_counters){_mm512_loadu_si512(block), ones, full};
 }
 
-/* Of the key's counters, those that are 0, or 1 with `at` as 1. */
+/* Returns how many of the key's counters equal `at`, which is 0 or 1. */
 KITHI_TARGET_AVX512 KITHI_INLINE unsigned kithi_avx512_counters_at(const kithi_avx512_counters *c, unsigned lanes,
                                                                    unsigned at) {
     __m512i value = _mm512_and_si512(c->block, c->full);
@@ -74,10 +75,10 @@ KITHI_TARGET_AVX512 KITHI_INLINE bool kithi_avx512_counters_has(const uint8_t *b
     return kithi_avx512_counters_at(&c, lanes, 0) == 0;
 }
 
-/* Adds `by` (1 or -1) to the counters that are not stuck. */
+/* Adds `by` (1 or -1) to the key's counters that are not stuck. */
 KITHI_TARGET_AVX512 KITHI_INLINE void kithi_avx512_change_all(uint8_t *block, const kithi_avx512_counters *c,
                                                               unsigned lanes, int by) {
-    /* In a word without a counter of the key both are 0: it is taken for stuck, and stays. */
+    /* In a word without a counter of the key both are 0, so it counts as stuck and does not change. */
     __m512i value = _mm512_and_si512(c->block, c->full), after;
     if (lanes == 16) {
         __mmask16 loose = _mm512_cmpneq_epi32_mask(value, c->full);
@@ -91,11 +92,12 @@ KITHI_TARGET_AVX512 KITHI_INLINE void kithi_avx512_change_all(uint8_t *block, co
     _mm512_storeu_si512(block, after);
 }
 
-/* Adds 1 to the key's counters; *zeros: how many were 0. False, and nothing: all are 14 or more. */
+/* Adds 1 to the key's counters and sets *zeros to how many of them were 0. Returns false and changes nothing if all
+ * are 14 or more. */
 KITHI_TARGET_AVX512 KITHI_INLINE bool kithi_avx512_counters_raise(uint8_t *block, uint64_t digest, unsigned lanes,
                                                                   unsigned *zeros) {
     kithi_avx512_counters c = kithi_avx512_counters_of(block, digest, lanes);
-    /* 14 and 15 are those whose upper three bits are set. */
+    /* A counter is 14 or 15 if its upper three bits are set. */
     __m512i lower = _mm512_andnot_si512(c.ones, _mm512_andnot_si512(c.block, c.full));
     if (_mm512_test_epi64_mask(lower, lower) == 0)
         return false;
@@ -104,7 +106,8 @@ KITHI_TARGET_AVX512 KITHI_INLINE bool kithi_avx512_counters_raise(uint8_t *block
     return true;
 }
 
-/* Takes 1 from the key's counters; *zeros: how many are 0 now. False, and nothing: one was. */
+/* Subtracts 1 from the key's counters and sets *zeros to how many of them became 0. Returns false and changes nothing
+ * if one of them is 0. */
 KITHI_TARGET_AVX512 KITHI_INLINE bool kithi_avx512_counters_lower(uint8_t *block, uint64_t digest, unsigned lanes,
                                                                   unsigned *zeros) {
     kithi_avx512_counters c = kithi_avx512_counters_of(block, digest, lanes);

@@ -1,4 +1,5 @@
-/* simd/neon.h: a block of the blocked kinds in four vectors of 16 bytes; otherwise as simd/avx2.h. */
+/* simd/neon.h: operations on a block of the blocked kinds with NEON. A block is four vectors of 16 bytes; otherwise
+ * this is the method of simd/avx2.h. */
 #ifndef KITHI_SIMD_NEON_H
 #define KITHI_SIMD_NEON_H
 
@@ -11,9 +12,9 @@ typedef struct kithi_neon_block {
     uint64x2_t part[4];
 } kithi_neon_block;
 
-/* 1 in each word of the block that holds a cell of the key, at the cell's lowest bit; a cell has 1 or 4 bits. A byte of
- * the key, shifted to the lane's bits, is rounded down to where a cell begins: the intrinsics shift right by constants
- * only, and rounding to 1 costs nothing. */
+/* Returns a block with a 1 at the lowest bit of each cell of the key. A cell has 1 or 4 bits. The intrinsics shift
+ * right only by constants, so a byte of the digest word is shifted to a bit position in the lane and then rounded
+ * down to the beginning of a cell; for cells of 1 bit the rounding costs nothing. */
 KITHI_INLINE kithi_neon_block kithi_neon_ones(uint64_t digest, unsigned lanes, unsigned cell_bits) {
     kithi_neon_block ones;
     uint16x8_t bytes = vmovl_u8(vcreate_u8(kithi_word(digest, 0)));
@@ -42,7 +43,7 @@ KITHI_INLINE kithi_neon_block kithi_neon_ones(uint64_t digest, unsigned lanes, u
     for (unsigned i = 0; i < 4; i++) {
         uint64x2_t byte = i % 2 == 0 ? vdupq_laneq_u64(pair[i / 2], 0) : vdupq_laneq_u64(pair[i / 2], 1);
         uint64x2_t shift = vandq_u64(vshrq_n_u64(byte, 1), cells);
-        /* A shift of 64 and more leaves 0; one by less than 0 is a shift to the right and leaves 0 as well. */
+        /* A shift by 64 or more gives 0; a negative shift is a shift to the right and gives 0 too. */
         ones.part[i] = vshlq_u64(one, vsubq_s64(vreinterpretq_s64_u64(shift), odd));
     }
     return ones;
@@ -70,7 +71,7 @@ KITHI_INLINE bool kithi_neon_bits_has(const uint8_t *block, uint64_t digest, uns
     return kithi_neon_is_zero(missing);
 }
 
-/* Sets the key's bits; answers how many were 0. */
+/* Sets the key's bits; returns how many of them were 0. */
 KITHI_INLINE unsigned kithi_neon_bits_set(uint8_t *block, uint64_t digest, unsigned lanes) {
     kithi_neon_block bits = kithi_neon_ones(digest, lanes, 1);
     unsigned set_bits = 0;
@@ -89,7 +90,7 @@ typedef struct kithi_neon_counters {
     kithi_neon_block full;        /* 15 there */
 } kithi_neon_counters;
 
-/* Word by word, which have 32 bits in blocks of 16 lanes and 64 in others. */
+/* Adds word by word. With 16 lanes a word has 32 bits, otherwise 64. */
 KITHI_INLINE uint64x2_t kithi_neon_add(uint64x2_t a, uint64x2_t b, unsigned lanes) {
     return lanes == 16 ? vreinterpretq_u64_u32(vaddq_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b)))
                        : vaddq_u64(a, b);
@@ -100,7 +101,7 @@ KITHI_INLINE uint64x2_t kithi_neon_sub(uint64x2_t a, uint64x2_t b, unsigned lane
                        : vsubq_u64(a, b);
 }
 
-/* All ones in words that are equal, 0 in others. */
+/* Returns all ones in words that are equal and 0 in the others. */
 KITHI_INLINE uint64x2_t kithi_neon_equal(uint64x2_t a, uint64x2_t b, unsigned lanes) {
     return lanes == 16 ? vreinterpretq_u64_u32(vceqq_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b)))
                        : vceqq_u64(a, b);
@@ -119,13 +120,14 @@ KITHI_INLINE kithi_neon_counters kithi_neon_counters_of(const uint8_t *block, ui
     return c;
 }
 
-/* Of the key's counters, those that are 0, or 1 with `at` as 1. A word without one is 0 in all, and is not counted. */
+/* Returns how many of the key's counters equal `at`, which is 0 or 1. Words without a counter of the key compare as
+ * equal and are subtracted. */
 KITHI_INLINE unsigned kithi_neon_counters_at(const kithi_neon_counters *c, unsigned lanes, unsigned at) {
     uint64x2_t zero = vdupq_n_u64(0), count = zero;
     for (unsigned i = 0; i < 4; i++) {
         uint64x2_t value = vandq_u64(c->block.part[i], c->full.part[i]);
         uint64x2_t equal = kithi_neon_equal(value, at != 0 ? c->ones.part[i] : zero, lanes);
-        count = kithi_neon_sub(count, equal, lanes); /* all ones are -1 */
+        count = kithi_neon_sub(count, equal, lanes); /* all ones is -1 */
     }
     return lanes == 16 ? vaddvq_u32(vreinterpretq_u32_u64(count)) : (unsigned)vaddvq_u64(count) - (8 - lanes);
 }
@@ -135,7 +137,7 @@ KITHI_INLINE bool kithi_neon_counters_has(const uint8_t *block, uint64_t digest,
     return kithi_neon_counters_at(&c, lanes, 0) == 0;
 }
 
-/* Adds `by` (1 or -1) to the counters that are not stuck. */
+/* Adds `by` (1 or -1) to the key's counters that are not stuck. */
 KITHI_INLINE void kithi_neon_change_all(uint8_t *block, const kithi_neon_counters *c, unsigned lanes, int by) {
     for (unsigned i = 0; i < 4; i++) {
         uint64x2_t before = c->block.part[i], full = c->full.part[i];
@@ -145,11 +147,12 @@ KITHI_INLINE void kithi_neon_change_all(uint8_t *block, const kithi_neon_counter
     }
 }
 
-/* Adds 1 to the key's counters; *zeros: how many were 0. False, and nothing: all are 14 or more. */
+/* Adds 1 to the key's counters and sets *zeros to how many of them were 0. Returns false and changes nothing if all
+ * are 14 or more. */
 KITHI_INLINE bool kithi_neon_counters_raise(uint8_t *block, uint64_t digest, unsigned lanes, unsigned *zeros) {
     kithi_neon_counters c = kithi_neon_counters_of(block, digest, lanes);
     uint64x2_t lower = vdupq_n_u64(0);
-    /* 14 and 15 are those whose upper three bits are set. */
+    /* A counter is 14 or 15 if its upper three bits are set. */
     for (unsigned i = 0; i < 4; i++)
         lower = vorrq_u64(lower, vbicq_u64(vbicq_u64(c.full.part[i], c.block.part[i]), c.ones.part[i]));
     if (kithi_neon_is_zero(lower))
@@ -159,7 +162,8 @@ KITHI_INLINE bool kithi_neon_counters_raise(uint8_t *block, uint64_t digest, uns
     return true;
 }
 
-/* Takes 1 from the key's counters; *zeros: how many are 0 now. False, and nothing: one was. */
+/* Subtracts 1 from the key's counters and sets *zeros to how many of them became 0. Returns false and changes nothing
+ * if one of them is 0. */
 KITHI_INLINE bool kithi_neon_counters_lower(uint8_t *block, uint64_t digest, unsigned lanes, unsigned *zeros) {
     kithi_neon_counters c = kithi_neon_counters_of(block, digest, lanes);
     if (kithi_neon_counters_at(&c, lanes, 0) != 0)

@@ -90,7 +90,7 @@ const kithi_kind *__wrap_kithi_kind_by_name(const char *name, size_t length) {
 static size_t has_each(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
     size_t yes = 0;
     for (size_t i = 0; i < n; i++) {
-        bool has = f->kind->has(f, digests[i]);
+        bool has = kithi_kernels_of(f)->has(f, digests[i]);
         if (maybe != NULL && i % 64 == 0)
             maybe[i / 64] = 0;
         if (maybe != NULL)
@@ -123,14 +123,23 @@ static kith_status remove_each(kith_filter *f, const uint64_t *digests, size_t n
 
 static void plant_in_batches(kithi_kind *kind) {
     for (unsigned cpu = 0; cpu < KITHI_CPU_COUNT; cpu++)
-        kind->kernels[cpu] = (kithi_kernels){has_each, add_each, remove_each, kind->has};
+        kind->kernels[cpu] = (kithi_kernels){has_each, add_each, remove_each, kind->kernels[cpu].has};
+}
+
+static void plant_has(kithi_kind *kind, bool (*has)(const kith_filter *f, uint64_t digest)) {
+    for (unsigned cpu = 0; cpu < KITHI_CPU_COUNT; cpu++)
+        kind->kernels[cpu].has = has;
+    plant_in_batches(kind);
+}
+
+static bool truly_has(const kith_filter *f, uint64_t digest) {
+    return truth(f)->kernels[kithi_cpu_now()].has(f, digest);
 }
 
 #define HAS(fault_name, body)                                                                                          \
     static bool verb_##fault_name(const kith_filter *f, uint64_t digest)                                               \
         body static void plant_##fault_name(kithi_kind *kind) {                                                        \
-        kind->has = verb_##fault_name;                                                                                 \
-        plant_in_batches(kind);                                                                                        \
+        plant_has(kind, verb_##fault_name);                                                                            \
     }
 #define ADD(fault_name, body)                                                                                          \
     static kith_status verb_##fault_name(kith_filter *f, uint64_t digest, bool *was_new)                               \
@@ -144,22 +153,21 @@ static void plant_in_batches(kithi_kind *kind) {
         kind->verb = verb_##fault_name;                                                                                \
     }
 
-HAS(has_forgets_some, { return kithi_mix(digest) % 256 != 0 && truth(f)->has(f, digest); })
-HAS(upper_half_is_lost, { return digest >> 63 == 0 && truth(f)->has(f, digest); })
-HAS(has_returns_true_too_often, { return kithi_mix(digest) % 64 == 0 || truth(f)->has(f, digest); })
-HAS(growth_raises_the_rate,
-    { return (f->head.count > 1000 && kithi_mix(digest) % 64 == 0) || truth(f)->has(f, digest); })
+HAS(has_forgets_some, { return kithi_mix(digest) % 256 != 0 && truly_has(f, digest); })
+HAS(upper_half_is_lost, { return digest >> 63 == 0 && truly_has(f, digest); })
+HAS(has_returns_true_too_often, { return kithi_mix(digest) % 64 == 0 || truly_has(f, digest); })
+HAS(growth_raises_the_rate, { return (f->head.count > 1000 && kithi_mix(digest) % 64 == 0) || truly_has(f, digest); })
 HAS(has_reads_past_the_end, {
     (void)*(const volatile uint8_t *)(f->block + f->block_bytes);
-    return truth(f)->has(f, digest);
+    return truly_has(f, digest);
 })
 HAS(body_is_trusted, {
     (void)*(const volatile uint8_t *)(f->body + kithi_load64(f->body + f->head.body_bytes / 2) % (UINT64_C(1) << 40));
-    return truth(f)->has(f, digest);
+    return truly_has(f, digest);
 })
 HAS(has_allocates, {
     void *scratch = kithi_allocate(&f->allocator, 64);
-    bool result = truth(f)->has(f, digest);
+    bool result = truly_has(f, digest);
     kithi_release(&f->allocator, scratch, 64);
     return result;
 })

@@ -1,17 +1,18 @@
-/* filters/common/bit_cells.h: what the Bloom kinds have in common: a body of bits that are only ever set, a count of keys that
- * changed one, and the guard.
+/* filters/common/bit_cells.h: the code that bloom and blocked share. Their body is an array of bits that are only
+ * ever set.
  *
- * A Bloom filter is full when `count` reaches its capacity, or when more bits are set than that many keys would set but
- * once in 10^9 filters (the fill limit, a parameter): keys chosen to set more bits than their share are stopped. A key
- * that the filter already answers for changes nothing and is never refused. */
+ * `count` is the number of keys that set at least one new bit. A filter is full when `count` reaches the capacity, or
+ * when more bits are set than the fill limit, a parameter. Keys that fill the filter to its capacity set more bits
+ * than that in only one of 10^9 filters, so the limit stops keys that were chosen to set more bits than their share.
+ * A key for which has() already returns true changes nothing and is never refused. */
 #ifndef KITHI_FILTERS_BIT_CELLS_H
 #define KITHI_FILTERS_BIT_CELLS_H
 
 #include "core/mix.h"
 #include "plan/sizing.h"
-#include "kernels.h"
+#include "kind.h"
 
-/* The parameter that holds the fill limit, for every Bloom kind. */
+/* Index of the parameter that holds the fill limit, in the Bloom and counting kinds. */
 #define KITHI_FILL_LIMIT (KITHI_PARAMS - 1)
 
 /* What bloom and blocked can do. */
@@ -19,57 +20,19 @@
     (KITH_CAN_MERGE | KITH_CAN_INTERSECT | KITH_CAN_SUBSET | KITH_CAN_SHARE | KITH_CAN_ANY_ORDER)
 
 static inline bool kithi_bits_full(const kith_filter *f, uint64_t fill) {
-    return fill > f->head.params[KITHI_FILL_LIMIT];
+    return fill > f->geometry.fill_limit;
 }
 
-/* Books an add of which `set_bits` bits were new. */
+/* Updates count and fill after an add that set `set_bits` new bits. */
 static inline void kithi_bits_count_add(kith_filter *f, unsigned set_bits, bool *was_new) {
     *was_new = set_bits != 0;
     f->head.count += *was_new;
     f->head.fill += set_bits;
 }
 
-/* May a key that changes bits still come in? */
-static inline bool kithi_bits_open(const kith_filter *f) {
+/* Returns whether a key that changes bits may still be added. */
+static inline bool kithi_bits_can_add(const kith_filter *f) {
     return f->head.count < f->head.capacity && !kithi_bits_full(f, f->head.fill);
-}
-
-/* add_many for kinds whose add is: set so many `hashes` bits at most, and book how many were new. As many digests as
- * surely do not meet a limit go in without a look at it; close to the end they go one by one. */
-KITHI_INLINE kith_status kithi_bits_add_many(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
-                                             size_t *done, unsigned hashes,
-                                             unsigned (*set)(kith_filter *f, uint64_t digest),
-                                             void (*prefetch)(const void *f, uint64_t digest),
-                                             kith_status (*add)(kith_filter *f, uint64_t digest, bool *was_new)) {
-    for (size_t i = 0; i < n && i < KITHI_AHEAD; i++)
-        prefetch(f, digests[i]);
-    while (*done < n) {
-        uint64_t limit = f->head.params[KITHI_FILL_LIMIT], room = f->head.capacity - f->head.count;
-        uint64_t bits_room = limit > f->head.fill ? (limit - f->head.fill) / hashes : 0;
-        room = bits_room < room ? bits_room : room;
-        size_t to = room < n - *done ? *done + (size_t)room : n;
-        if (to == *done) {
-            bool is_new = false;
-            kith_status status = add(f, digests[*done], &is_new);
-            if (status != KITH_OK)
-                return status;
-            kithi_bitmap_set(was_new, (*done)++, is_new);
-            continue;
-        }
-        uint64_t count = 0, fill = 0;
-        for (size_t i = *done; i < to; i++) {
-            if (n - i > KITHI_AHEAD)
-                prefetch(f, digests[i + KITHI_AHEAD]);
-            unsigned set_bits = set(f, digests[i]);
-            count += set_bits != 0;
-            fill += set_bits;
-            kithi_bitmap_set(was_new, i, set_bits != 0);
-        }
-        f->head.count += count;
-        f->head.fill += fill;
-        *done = to;
-    }
-    return KITH_OK;
 }
 
 typedef enum kithi_bits_how { KITHI_BITS_OR, KITHI_BITS_AND } kithi_bits_how;
@@ -78,8 +41,8 @@ static inline uint64_t kithi_bits_join(uint64_t a, uint64_t b, kithi_bits_how ho
     return how == KITHI_BITS_OR ? a | b : a & b;
 }
 
-/* Bits from … to - 1 that are set in the union of two bodies. Bodies are whole words, so the words that `from` and `to`
- * lie in can be read. */
+/* Counts the bits from … to - 1 that are set in the union of two bodies. Bodies consist of whole words, so the words
+ * that contain `from` and `to` can be read. */
 static inline uint64_t kithi_bits_in_union(const uint8_t *a, const uint8_t *b, uint64_t from, uint64_t to) {
     uint64_t set = 0;
     for (uint64_t first = from / 64 * 64; first < to; first += 64) {
@@ -93,7 +56,7 @@ static inline uint64_t kithi_bits_in_union(const uint8_t *a, const uint8_t *b, u
     return set;
 }
 
-/* Bits that would be set if the bodies were joined. */
+/* Counts the bits that are set in the union or the intersection of two bodies. */
 static inline uint64_t kithi_bits_count(const kith_filter *a, const kith_filter *b, kithi_bits_how how) {
     uint64_t set = 0;
     for (uint64_t at = 0; at < a->head.body_bytes; at += 8)
@@ -110,7 +73,7 @@ static inline void kithi_bits_combine(kith_filter *into, const kith_filter *from
     into->head.count = count;
 }
 
-/* A count from an estimate: within what is possible, also with so many bits set. */
+/* Rounds an estimate to a count that is possible: from `low` to `high`, at most `fill`, and not 0 if a bit is set. */
 static inline uint64_t kithi_bits_clamp(double keys, uint64_t low, uint64_t high, uint64_t fill) {
     if (high > fill)
         high = fill;
@@ -124,9 +87,9 @@ static inline uint64_t kithi_bits_clamp(double keys, uint64_t low, uint64_t high
 /* Union. keys_at(f, fill) is the kind's estimate of the number of keys, rate_of(a, b) the exact rate of the union.
  *
  * Keys that both filters have are not known, so the number of keys of the union is not either, and the rate decides:
- * the merge is refused if the union would have a rate above the promise. If the counts add up to at most the capacity,
- * all keys of `from` could be added one by one whatever the rate, and so the merge is refused only past the fill limit.
- * A union that is equal to one of the two filters is never refused. */
+ * the merge is refused if the union would have a rate above the promised one. If the counts add up to at most the
+ * capacity, all keys of `from` could be added one by one whatever the rate, and so the merge is refused only past the
+ * fill limit. A union that is equal to one of the two filters is never refused. */
 static inline kith_status kithi_bits_merge(kith_filter *into, const kith_filter *from,
                                            double (*keys_at)(const kith_filter *f, uint64_t fill),
                                            double (*rate_of)(const kith_filter *a, const kith_filter *b)) {
@@ -142,8 +105,8 @@ static inline kith_status kithi_bits_merge(kith_filter *into, const kith_filter 
     return KITH_OK;
 }
 
-/* Bits that both have by chance, and not by a common key, are many: so the keys in common are not estimated from them, but
- * are those of both less those of the union, whose fill is that of both less what is common. */
+/* Many bits are set in both filters without a common key, so the number of common keys is not estimated from them. It
+ * is the sum of the two estimates minus that of the union, whose fill is the sum of both minus the common bits. */
 static inline kith_status kithi_bits_intersect(kith_filter *into, const kith_filter *from,
                                                double (*keys_at)(const kith_filter *f, uint64_t fill)) {
     uint64_t fill = kithi_bits_count(into, from, KITHI_BITS_AND);
@@ -166,7 +129,7 @@ static inline uint64_t kithi_bits_cell(const kith_filter *f, uint64_t cell) {
     return f->body[cell / 8] >> (cell % 8) & 1;
 }
 
-/* The invariants that they share: the fill is what the body says, nothing is set past the last cell. */
+/* Checks that fill is the number of bits set, that no bit is set after the last cell, and that count is plausible. */
 static inline const char *kithi_bits_check(const kith_filter *f) {
     uint64_t set = 0;
     for (uint64_t at = 0; at < f->head.body_bytes; at += 8)
@@ -175,7 +138,7 @@ static inline const char *kithi_bits_check(const kith_filter *f) {
         return "the number of bits set is not what the header says";
     for (uint64_t bit = f->shape.cells; bit < 8 * f->head.body_bytes; bit++)
         if ((f->body[bit / 8] >> (bit % 8) & 1) != 0)
-            return "a bit past the last one is set";
+            return "a bit after the last cell is set";
     if ((f->head.count == 0) != (f->head.fill == 0) || f->head.count > f->head.fill)
         return "the count of keys does not agree with the number of bits set";
     return NULL;

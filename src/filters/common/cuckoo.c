@@ -1,4 +1,4 @@
-/* Planning for the cuckoo kinds, and what little they share at run time. See layout.h for the layout. */
+/* Planning and checking of the cuckoo kinds. See filters/common/cuckoo.h for the layout. */
 #include "filters/common/cuckoo.h"
 
 #include <math.h>
@@ -17,9 +17,9 @@ uint64_t kithi_cf_state_bytes(const kith_filter *f) {
     return s != NULL ? s->bytes : 0;
 }
 
-/* Anything set between the last slot of a region and the next region? */
+/* Returns whether all bits between the last slot of a region and the next region are 0. */
 static bool spare_is_clear(const kith_filter *f, const uint8_t *region, uint64_t region_slots, uint64_t stride) {
-    uint64_t first_bit = region_slots * f->head.params[KITHI_SLOT_BITS];
+    uint64_t first_bit = region_slots * f->geometry.cf.slot_bits;
     uint8_t any = 0;
     if (first_bit % 8 != 0)
         any = (uint8_t)(region[first_bit / 8] >> (first_bit % 8));
@@ -29,36 +29,38 @@ static bool spare_is_clear(const kith_filter *f, const uint8_t *region, uint64_t
 }
 
 const char *kithi_cf_check(const kithi_cf_layout *layout, const kith_filter *f) {
-    uint64_t region_slots = layout->region_slots(&f->head);
-    uint64_t stride = kithi_cf_stride(&f->head, region_slots);
+    uint64_t region_slots = layout->region_slots(&f->geometry.cf);
+    uint64_t stride = kithi_cf_stride(&f->geometry.cf, region_slots);
     uint64_t used = 0;
-    for (uint64_t r = 0; r < f->head.params[KITHI_REGIONS]; r++) {
+    for (uint64_t r = 0; r < f->geometry.cf.regions; r++) {
         const uint8_t *region = f->body + r * stride;
         for (uint64_t slot = 0; slot < region_slots; slot++) {
             uint32_t code = kithi_cf_get(f, region, (uint32_t)slot);
             uint64_t place, fingerprint;
-            if (code != 0 && !layout->decode(&f->head, (uint32_t)slot, code, &place, &fingerprint))
-                return "a slot holds a code that no key has there";
+            if (code != 0 && !layout->decode(&f->geometry.cf, (uint32_t)slot, code, &place, &fingerprint))
+                return "a slot holds a code that no key can have there";
             used += code != 0;
         }
         if (!spare_is_clear(f, region, region_slots, stride))
-            return "a bit past the last slot of a region is set";
+            return "a bit after the last slot of a region is set";
     }
     if (f->head.fill != 0)
-        return "the header keeps a fill that this kind does not have";
+        return "the header has a fill, which this kind does not use";
     return used == f->head.count ? NULL : "the number of slots in use is not the count of keys";
 }
 
 /* ---- planning ---- */
 
-/* A region's slots are numbered in 32 bits; a filter's, with its fingerprint, must fit in 60 of the digest's. */
+/* Slot numbers within a region have 32 bits. The bits that select a slot of the filter and a fingerprint must
+ * together fit in 60 bits of the digest. */
 #define REGION_SLOTS_MAX (UINT64_C(1) << 31)
 #define DIGEST_BITS 60
 
 kith_status kithi_cf_choose(kithi_fit fit, const kithi_request *request, unsigned slot_bits, kithi_head *head) {
     kithi_fit_size size;
     if (!kithi_fit_choose(&fit, request->capacity, request->rate, slot_bits, &size)) {
-        /* Regions of at most 2^f buckets may be too small for any number of them to be sure of their keys. */
+        /* With alternate=simple, regions of at most 2^f buckets may be too small to hold their keys reliably, however
+         * many regions there are. */
         bool was_simple = fit.power_of_two;
         fit.power_of_two = false;
         bool fits_without = kithi_fit_choose(&fit, request->capacity, request->rate, slot_bits, &size);
@@ -74,13 +76,13 @@ kith_status kithi_cf_choose(kithi_fit fit, const kithi_request *request, unsigne
 }
 
 kith_status kithi_cf_shape(kithi_fit fit, const kithi_head *head, kithi_shape *shape) {
-    uint64_t slot_bits = head->params[KITHI_SLOT_BITS], half = head->params[KITHI_HALF];
-    uint64_t regions = head->params[KITHI_REGIONS];
+    kithi_cf_geometry g = kithi_cf_decode(head).cf;
+    uint64_t slot_bits = g.slot_bits, half = g.half, regions = g.regions;
     if (slot_bits > 32 || half == 0 || half >= REGION_SLOTS_MAX || regions == 0)
         return KITH_E_CORRUPT;
     uint64_t region_slots = kithi_fit_region_slots(&fit, half), cells, body_bytes;
     if (region_slots > REGION_SLOTS_MAX || !kithi_mul(regions, region_slots, &cells) ||
-        !kithi_mul(regions, kithi_cf_stride(head, region_slots), &body_bytes) || body_bytes > UINT64_C(1) << 62)
+        !kithi_mul(regions, kithi_cf_stride(&g, region_slots), &body_bytes) || body_bytes > UINT64_C(1) << 62)
         return KITH_E_CORRUPT;
     shape->body_bytes = body_bytes;
     shape->cells = cells;

@@ -1,29 +1,41 @@
-/* filters/common/cuckoo.h: what the cuckoo kinds have in common: fingerprints in packed slots, and moving them out of the way.
+/* filters/common/cuckoo.h: the code that the cuckoo kinds share: fingerprints in packed slots, and how to find them.
  *
  *     body    | region 0 | region 1 |  …  | region R-1 |
  *     region  | slot 0 | slot 1 | … (slot_bits each, packed) | 8 spare bytes or more, to a multiple of 64 |
  *
- * A key belongs to one region and, there, to a place and a fingerprint; a place and a fingerprint determine the
- * `candidates` of the key: the slots that it may lie in, and the code that it has in each. Code 0 is an empty slot. A key is
- * in when one of its candidates holds its code. Regions share no byte, not even in the 8-byte loads and stores, so they can
- * be built apart; at about 2^18 slots a region's search stays in cache.
+ * A place is a bucket of cuckoo or a window of overlap. The digest of a key gives its region, its first place there
+ * and its fingerprint. A place and a fingerprint determine the candidates of the key: the slots in which it may be
+ * stored, and the code that it has in each of them. Code 0 is an empty slot. has() returns true when one of the
+ * candidate slots holds its code. Regions share no byte, not even in 8-byte loads and stores, so threads can build
+ * them independently. A region has about 2^18 slots, which keeps a search in cache.
  *
- * When all candidates of a new key are taken, breadth-first search from them finds the shortest chain of entries, each of
- * which can move to a way of its own, that ends in an empty slot. Nothing moves until the chain is found, so a search
- * that fails leaves every byte as it was. The search sees each slot of the region once at most (nest_search.h).
+ * If all candidate slots of a new key are taken, a breadth-first search from them finds the shortest chain of entries
+ * that ends in an empty slot, where each entry can move to the slot of the next one. Nothing moves until the chain is
+ * found, so a failed search leaves every byte unchanged. The search visits each slot of the region at most once
+ * (filters/common/cuckoo_search.h).
  *
- * A kind says where the two places of a key lie and what its code is there, and turns a slot and its code back to place
- * and fingerprint. decode must bear any code in any slot, as a lazily opened body may hold anything. */
+ * A kind defines where the two places of a key are and which code it has there, and converts a slot and its code back
+ * to a place and a fingerprint. decode must accept any code in any slot, because a lazily opened body may hold
+ * anything. */
 #ifndef KITHI_FILTERS_CUCKOO_H
 #define KITHI_FILTERS_CUCKOO_H
 
 #include "plan/fit.h"
+#include "core/batch.h"
 #include "core/mix.h"
-#include "kernels.h"
+#include "kind.h"
 
-/* Parameters that every cuckoo kind has in these places. */
-enum { KITHI_SLOT_BITS, KITHI_HALF, KITHI_REGIONS };
+/* Parameters of the cuckoo kinds. Only cuckoo has the last two. */
+enum { KITHI_SLOT_BITS, KITHI_HALF, KITHI_REGIONS, KITHI_BUCKET_SLOTS, KITHI_ALTERNATE };
 #define KITHI_CF_PARAMS (1 << KITHI_SLOT_BITS | 1 << KITHI_HALF | 1 << KITHI_REGIONS)
+
+static inline kithi_geometry kithi_cf_decode(const kithi_head *head) {
+    return (kithi_geometry){.cf = {.slot_bits = head->params[KITHI_SLOT_BITS],
+                                   .half = head->params[KITHI_HALF],
+                                   .regions = head->params[KITHI_REGIONS],
+                                   .bucket_slots = head->params[KITHI_BUCKET_SLOTS],
+                                   .alternate = head->params[KITHI_ALTERNATE]}};
+}
 
 #define KITHI_CANDIDATES_MAX 16
 
@@ -34,31 +46,31 @@ typedef struct kithi_candidates {
 } kithi_candidates;
 
 typedef struct kithi_cf_layout {
-    bool windows; /* places are windows, one from each slot on; else they are disjoint */
-    /* Codes are fingerprints, with so many bits below them (0 or 1) for the number of the slot in its place. */
+    bool windows; /* places are windows, one beginning at each slot; otherwise they are disjoint buckets */
+    /* Number of bits (0 or 1) below the fingerprint in a code; they hold the index of the slot in its place. */
     unsigned code_bits;
-    unsigned (*place_slots)(const kithi_head *head);
-    /* The first slot of a place, and that of the other place of this fingerprint. */
-    void (*first_slots)(const kithi_head *head, uint64_t place, uint64_t fingerprint, uint32_t first[2]);
-    /* False for a code that no key has in that slot. */
-    bool (*decode)(const kithi_head *head, uint32_t slot, uint32_t code, uint64_t *place, uint64_t *fingerprint);
-    uint64_t (*region_slots)(const kithi_head *head);
+    unsigned (*place_slots)(const kithi_cf_geometry *g);
+    /* Sets `first` to the first slot of a place and the first slot of the other place for this fingerprint. */
+    void (*first_slots)(const kithi_cf_geometry *g, uint64_t place, uint64_t fingerprint, uint32_t first[2]);
+    /* Returns false for a code that no key can have in that slot. */
+    bool (*decode)(const kithi_cf_geometry *g, uint32_t slot, uint32_t code, uint64_t *place, uint64_t *fingerprint);
+    uint64_t (*region_slots)(const kithi_cf_geometry *g);
 } kithi_cf_layout;
 
-static inline uint64_t kithi_cf_top(const kithi_cf_layout *layout,
-                                    const kithi_head *head) { /* the largest fingerprint */
-    return (UINT64_C(1) << (head->params[KITHI_SLOT_BITS] - layout->code_bits)) - 1;
+/* The largest fingerprint. */
+static inline uint64_t kithi_cf_top(const kithi_cf_layout *layout, const kithi_cf_geometry *g) {
+    return (UINT64_C(1) << (g->slot_bits - layout->code_bits)) - 1;
 }
 
 static inline uint32_t kithi_cf_code(const kithi_cf_layout *layout, uint64_t fingerprint, unsigned slot_of_place) {
     return (uint32_t)(fingerprint << layout->code_bits) + (layout->code_bits != 0 ? slot_of_place : 0);
 }
 
-static inline void kithi_cf_candidates(const kithi_cf_layout *layout, const kithi_head *head, uint64_t place,
+static inline void kithi_cf_candidates(const kithi_cf_layout *layout, const kithi_cf_geometry *g, uint64_t place,
                                        uint64_t fingerprint, kithi_candidates *candidates) {
-    unsigned slots = layout->place_slots(head);
+    unsigned slots = layout->place_slots(g);
     uint32_t first[2];
-    layout->first_slots(head, place, fingerprint, first);
+    layout->first_slots(g, place, fingerprint, first);
     candidates->count = 2 * slots;
     for (unsigned i = 0; i < slots; i++) {
         candidates->slot[i] = first[0] + i;
@@ -67,53 +79,54 @@ static inline void kithi_cf_candidates(const kithi_cf_layout *layout, const kith
     }
 }
 
-/* Bytes from one region to the next; the slots of a region are at most 2^32 of 32 bits, so nothing overflows. */
-static inline uint64_t kithi_cf_stride(const kithi_head *head, uint64_t region_slots) {
-    uint64_t bytes = (region_slots * head->params[KITHI_SLOT_BITS] + 7) / 8 + 8;
+/* Bytes from one region to the next. A region has at most 2^32 slots of 32 bits, so nothing overflows. */
+static inline uint64_t kithi_cf_stride(const kithi_cf_geometry *g, uint64_t region_slots) {
+    uint64_t bytes = (region_slots * g->slot_bits + 7) / 8 + 8;
     return (bytes + 63) & ~UINT64_C(63);
 }
 
 static inline uint64_t kithi_cf_regions(const kithi_head *head) {
-    return head->params[KITHI_REGIONS];
+    return kithi_cf_decode(head).cf.regions;
 }
 
 static inline uint8_t *kithi_cf_region(const kithi_cf_layout *layout, const kith_filter *f, uint64_t region) {
-    return f->body + region * kithi_cf_stride(&f->head, layout->region_slots(&f->head));
+    return f->body + region * kithi_cf_stride(&f->geometry.cf, layout->region_slots(&f->geometry.cf));
 }
 
 static inline uint32_t kithi_cf_get(const kith_filter *f, const uint8_t *region, uint32_t slot) {
-    return (uint32_t)kithi_field_get(region, slot, (unsigned)f->head.params[KITHI_SLOT_BITS]);
+    return (uint32_t)kithi_field_get(region, slot, (unsigned)f->geometry.cf.slot_bits);
 }
 
 static inline void kithi_cf_set(const kith_filter *f, uint8_t *region, uint32_t slot, uint32_t code) {
-    kithi_field_set(region, slot, (unsigned)f->head.params[KITHI_SLOT_BITS], code);
+    kithi_field_set(region, slot, (unsigned)f->geometry.cf.slot_bits, code);
 }
 
 /* ---- places as words ---- */
 
-/* What all keys of a batch need, read once, where a place fits in a word. */
+/* What all keys of a batch need, computed once. Only for geometries in which a place fits in a word. */
 typedef struct kithi_cf_frame {
     uint8_t *body;
-    kithi_head head; /* a copy: stores to slots and bitmaps can't change it, so it is not read again for every key */
+    kithi_cf_geometry
+        geometry; /* a copy: stores to slots and bitmaps cannot alias it, so it is not reloaded for every key */
     uint64_t stride, regions, places, top;
     unsigned slot_bits, last_slot; /* the lowest bit of the last slot of a place */
     uint64_t ones;                 /* the lowest bit of each slot of a place */
     uint64_t highs;                /* the highest */
-    uint64_t steps;                /* what is added to the code in each of them */
+    uint64_t steps;                /* what is added to the first slot's code in each of them */
 } kithi_cf_frame;
 
-/* False when a place does not fit in a word from every bit that it may begin at. */
+/* Returns false if a place does not fit in a word at every bit offset at which it can begin. */
 KITHI_INLINE bool kithi_cf_frame_of(const kithi_cf_layout *layout, const kith_filter *f, kithi_cf_frame *frame) {
-    unsigned bits = (unsigned)f->head.params[KITHI_SLOT_BITS], slots = layout->place_slots(&f->head);
-    unsigned unit = layout->windows ? bits : bits * slots; /* from one place to the next */
+    unsigned bits = (unsigned)f->geometry.cf.slot_bits, slots = layout->place_slots(&f->geometry.cf);
+    unsigned unit = layout->windows ? bits : bits * slots; /* bits from one place to the next */
     unsigned shift_max = 8 - (unit & -unit & 7 ? unit & -unit & 7 : 8);
     *frame = (kithi_cf_frame){
         .body = f->body,
-        .head = f->head,
-        .stride = kithi_cf_stride(&f->head, layout->region_slots(&f->head)),
-        .regions = f->head.params[KITHI_REGIONS],
-        .places = 2 * f->head.params[KITHI_HALF],
-        .top = kithi_cf_top(layout, &f->head),
+        .geometry = f->geometry.cf,
+        .stride = kithi_cf_stride(&f->geometry.cf, layout->region_slots(&f->geometry.cf)),
+        .regions = f->geometry.cf.regions,
+        .places = 2 * f->geometry.cf.half,
+        .top = kithi_cf_top(layout, &f->geometry.cf),
         .slot_bits = bits,
         .last_slot = (slots - 1) * bits,
     };
@@ -127,18 +140,19 @@ KITHI_INLINE bool kithi_cf_frame_of(const kithi_cf_layout *layout, const kith_fi
     return true;
 }
 
-/* Not 0 when a slot of the word is 0; its lowest bit is then the highest of the first such slot. */
+/* Returns nonzero if a slot of the word is 0. The lowest bit set is then the highest bit of the first such slot; bits
+ * above it may be wrong. */
 KITHI_INLINE uint64_t kithi_zero_slots(const kithi_cf_frame *frame, uint64_t slots) {
     return (slots - frame->ones) & ~slots & frame->highs;
 }
 
-/* The highest bit of each slot that is 0, in all of them exactly. */
+/* Returns the highest bit of every slot that is 0, exactly, unlike kithi_zero_slots. */
 KITHI_INLINE uint64_t kithi_all_zero_slots(const kithi_cf_frame *frame, uint64_t slots) {
-    uint64_t below = frame->highs - frame->ones; /* what is below the highest bit, in each */
+    uint64_t below = frame->highs - frame->ones; /* all bits of each slot except the highest */
     return ~(((slots & below) + below) | slots) & frame->highs;
 }
 
-/* How many they are: their sum in the last slot of a product. */
+/* Counts the slots whose highest bit is set, by a multiplication that sums them in the last slot. */
 KITHI_INLINE unsigned kithi_count_slots(const kithi_cf_frame *frame, uint64_t highest_bits) {
     uint64_t sums = (highest_bits >> (frame->slot_bits - 1)) * frame->ones;
     return (unsigned)(sums >> frame->last_slot & ((UINT64_C(1) << frame->slot_bits) - 1));
@@ -155,8 +169,9 @@ KITHI_INLINE uint64_t kithi_cf_slots(const kithi_cf_frame *frame, const uint8_t 
 /* The region and the candidates of a digest. */
 static inline uint8_t *kithi_cf_locate(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest,
                                        kithi_candidates *candidates) {
-    kithi_place at = kithi_place_of(digest, f->head.params[KITHI_REGIONS], 2 * f->head.params[KITHI_HALF]);
-    kithi_cf_candidates(layout, &f->head, at.place, kithi_fingerprint(at, kithi_cf_top(layout, &f->head)), candidates);
+    kithi_place at = kithi_place_of(digest, f->geometry.cf.regions, 2 * f->geometry.cf.half);
+    kithi_cf_candidates(layout, &f->geometry.cf, at.place, kithi_fingerprint(at, kithi_cf_top(layout, &f->geometry.cf)),
+                        candidates);
     return kithi_cf_region(layout, f, at.region);
 }
 
@@ -173,8 +188,8 @@ static inline bool kithi_cf_look(const kithi_cf_layout *layout, const kith_filte
                                  void *context) {
     kithi_candidates candidates;
     const uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);
-    uint64_t region_slots = layout->region_slots(&f->head);
-    uint64_t first = kithi_mulhi(digest, f->head.params[KITHI_REGIONS]) * region_slots;
+    uint64_t region_slots = layout->region_slots(&f->geometry.cf);
+    uint64_t first = kithi_mulhi(digest, f->geometry.cf.regions) * region_slots;
     bool found = false;
     for (unsigned i = 0; i < candidates.count; i++) {
         uint32_t code = kithi_cf_get(f, region, candidates.slot[i]);
@@ -185,7 +200,7 @@ static inline bool kithi_cf_look(const kithi_cf_layout *layout, const kith_filte
 }
 
 static inline uint64_t kithi_cf_cell(const kithi_cf_layout *layout, const kith_filter *f, uint64_t cell) {
-    uint64_t region_slots = layout->region_slots(&f->head);
+    uint64_t region_slots = layout->region_slots(&f->geometry.cf);
     return kithi_cf_get(f, kithi_cf_region(layout, f, cell / region_slots), (uint32_t)(cell % region_slots));
 }
 
@@ -203,27 +218,27 @@ static inline uint64_t kithi_cf_copies(const kithi_cf_layout *layout, const kith
     return kithi_cf_matches(f, region, &candidates);
 }
 
-/* Fills in rate_now, exactly, in a pass over the slots. */
+/* Sets rate_now to the exact rate, in one pass over the slots. */
 KITHI_INLINE void kithi_cf_stats(const kithi_cf_layout *layout, const kith_filter *f, kith_filter_stats *stats) {
-    uint64_t region_slots = layout->region_slots(&f->head), regions = f->head.params[KITHI_REGIONS];
-    uint64_t shares[KITHI_CANDIDATES_MAX + 1] = {0}; /* entries that are one of 1, 2, … of their cell */
+    uint64_t region_slots = layout->region_slots(&f->geometry.cf), regions = f->geometry.cf.regions;
+    uint64_t shares[KITHI_CANDIDATES_MAX + 1] = {0}; /* [m]: entries of which m have the same places and fingerprint */
     for (uint64_t r = 0; r < regions; r++) {
         const uint8_t *region = kithi_cf_region(layout, f, r);
         for (uint64_t slot = 0; slot < region_slots; slot++) {
             uint32_t code = kithi_cf_get(f, region, (uint32_t)slot);
             uint64_t place, fingerprint;
-            if (code == 0 || !layout->decode(&f->head, (uint32_t)slot, code, &place, &fingerprint))
+            if (code == 0 || !layout->decode(&f->geometry.cf, (uint32_t)slot, code, &place, &fingerprint))
                 continue;
             kithi_candidates candidates;
-            kithi_cf_candidates(layout, &f->head, place, fingerprint, &candidates);
+            kithi_cf_candidates(layout, &f->geometry.cf, place, fingerprint, &candidates);
             shares[kithi_cf_matches(f, region, &candidates)]++;
         }
     }
-    /* An absent key is answered yes if its cell is occupied; m entries of one cell occupy it once. */
+    /* An absent key is a false positive if an entry has its places and fingerprint; m equal entries count once. */
     double occupied = 0;
     for (unsigned m = 1; m <= KITHI_CANDIDATES_MAX; m++)
         occupied += (double)shares[m] / m;
-    double cells = (double)regions * (double)f->head.params[KITHI_HALF] * (double)kithi_cf_top(layout, &f->head);
+    double cells = (double)regions * (double)f->geometry.cf.half * (double)kithi_cf_top(layout, &f->geometry.cf);
     stats->cells_used = f->head.count;
     stats->rate_now = occupied / cells;
 }
@@ -232,8 +247,8 @@ const char *kithi_cf_check(const kithi_cf_layout *layout, const kith_filter *f);
 void kithi_cf_detach(kith_filter *f);
 uint64_t kithi_cf_state_bytes(const kith_filter *f);
 
-/* choose, shape and expect for a layout; slot_bits 0 is "as many as needed". shape() must have checked the parameters
- * that are the kind's own. */
+/* choose, shape and expect of the cuckoo kinds. slot_bits 0 means as many as the rate needs. The kind must have
+ * checked its additional parameters before it calls kithi_cf_shape. */
 kith_status kithi_cf_choose(kithi_fit fit, const kithi_request *request, unsigned slot_bits, kithi_head *head);
 kith_status kithi_cf_shape(kithi_fit fit, const kithi_head *head, kithi_shape *shape);
 kithi_expectation kithi_cf_expect(kithi_fit fit, kithi_fit_size size, uint64_t n);

@@ -1,30 +1,31 @@
-/* filters/common/cuckoo_batch.h: batches over a layout, and all verbs of a cuckoo kind.
+/* filters/common/cuckoo_batch.h: has_many, add_many and remove_many of the cuckoo kinds.
  *
- * Batches look at a place as a whole: its slots are neighbours, so one load holds them all where they have 64 bits or
- * less, which is up to 16 bits a slot for b = 4 and 28 (or 32) for windows. Codes are compared and empty slots found in all of
- * them at once, by arithmetic on the word (kithi_zero_slots). Wider slots go the way of single keys. */
+ * A batch loads the slots of a place as one word. The slots are adjacent, so one load suffices if they have at most
+ * 64 bits in total: up to 16 bits per slot for b = 4, and 28 (or 32) for windows. Arithmetic on that word
+ * (kithi_zero_slots) compares all slots with the code, or finds the empty ones, in parallel. Wider slots use the code
+ * for single keys. */
 #ifndef KITHI_FILTERS_CUCKOO_BATCH_H
 #define KITHI_FILTERS_CUCKOO_BATCH_H
 
 #include "filters/common/cuckoo_search.h"
 
-/* Digests that a batch runs ahead of itself: half of KITHI_AHEAD, as each asks for two lines. */
-#define KITHI_SPOTS_AHEAD (KITHI_AHEAD / 2)
+/* How many digests ahead a batch prefetches: half of KITHI_AHEAD, because each digest has two cache lines. */
+#define KITHI_CF_AHEAD (KITHI_AHEAD / 2)
 
-/* The two places of a key: where the words begin that hold them, and at which bit of the word. */
+/* The two places of a key: the address of the word that holds each, and the bit of that word at which it begins. */
 typedef struct kithi_spot {
     uint8_t *at[2];
-    uint64_t codes; /* of the slots of a place, as they lie in the word */
+    uint64_t codes; /* the key's code in each slot of a place, as in the word */
     uint32_t shift[2];
 } kithi_spot;
 
-/* Finds the places of a digest and asks for their lines. */
+/* Finds the places of a digest and prefetches them. */
 KITHI_INLINE void kithi_cf_spot(const kithi_cf_layout *layout, const kithi_cf_frame *frame, uint64_t digest,
                                 kithi_spot *spot) {
     kithi_place at = kithi_place_of(digest, frame->regions, frame->places);
     uint64_t fingerprint = kithi_fingerprint(at, frame->top);
     uint32_t first[2];
-    layout->first_slots(&frame->head, at.place, fingerprint, first);
+    layout->first_slots(&frame->geometry, at.place, fingerprint, first);
     spot->codes = kithi_cf_code(layout, fingerprint, 0) * frame->ones + frame->steps;
     uint8_t *region = frame->body + at.region * frame->stride;
     for (unsigned i = 0; i < 2; i++) {
@@ -32,7 +33,7 @@ KITHI_INLINE void kithi_cf_spot(const kithi_cf_layout *layout, const kithi_cf_fr
         spot->at[i] = region + bit / 8;
         spot->shift[i] = bit % 8;
         __builtin_prefetch(region + bit / 8);
-        __builtin_prefetch(region + bit / 8 + 7); /* one place in ten lies across the end of a line */
+        __builtin_prefetch(region + bit / 8 + 7); /* one place in ten crosses a cache line */
     }
 }
 
@@ -45,14 +46,15 @@ KITHI_INLINE bool kithi_spot_has(const kithi_cf_frame *frame, const kithi_spot *
             kithi_zero_slots(frame, kithi_spot_slots(spot, 1) ^ spot->codes)) != 0;
 }
 
-/* Turns the slot that `zero` (of kithi_zero_slots) points to in place i from empty to the key's code, or back. */
+/* Stores the key's code in the empty slot of place i that `zero` (from kithi_zero_slots) indicates, or empties the
+ * slot that holds it. */
 KITHI_INLINE void kithi_spot_flip(const kithi_cf_frame *frame, const kithi_spot *spot, unsigned i, uint64_t zero) {
     unsigned low = (unsigned)__builtin_ctzll(zero) - (frame->slot_bits - 1);
     uint64_t slot = ((UINT64_C(1) << frame->slot_bits) - 1) << low;
     kithi_store64(spot->at[i], kithi_load64(spot->at[i]) ^ (spot->codes & slot) << spot->shift[i]);
 }
 
-/* The key's code into an empty slot. False: there is none. */
+/* Stores the key's code in an empty slot; returns false if there is none. */
 KITHI_INLINE bool kithi_spot_put(const kithi_cf_layout *layout, const kithi_cf_frame *frame, const kithi_spot *spot) {
     uint64_t zero[2];
     unsigned empty[2];
@@ -62,12 +64,12 @@ KITHI_INLINE bool kithi_spot_put(const kithi_cf_layout *layout, const kithi_cf_f
     }
     if ((zero[0] | zero[1]) == 0)
         return false;
-    unsigned i = kithi_cf_takes_second(layout, empty);
+    unsigned i = kithi_cf_prefers_second(layout, empty);
     kithi_spot_flip(frame, spot, i, zero[i]);
     return true;
 }
 
-/* The key's code, where it is met first, out of its slot. */
+/* Removes the first occurrence of the key's code; returns false if there is none. */
 KITHI_INLINE bool kithi_spot_take(const kithi_cf_frame *frame, const kithi_spot *spot) {
     for (unsigned i = 0; i < 2; i++) {
         uint64_t zero = kithi_zero_slots(frame, kithi_spot_slots(spot, i) ^ spot->codes);
@@ -79,12 +81,13 @@ KITHI_INLINE bool kithi_spot_take(const kithi_cf_frame *frame, const kithi_spot 
     return false;
 }
 
-/* The frame of a batch, and the spots of its first digests. False: places do not fit in words, and there are none. */
+/* Prepares the frame of a batch and the spots of its first digests. Returns false, without spots, if a place does not
+ * fit in a word. */
 KITHI_INLINE bool kithi_cf_begin(const kithi_cf_layout *layout, const kith_filter *f, const uint64_t *digests, size_t n,
                                  kithi_cf_frame *frame, kithi_spot *ahead) {
     if (!kithi_cf_frame_of(layout, f, frame))
         return false;
-    for (size_t i = 0; i < n && i < KITHI_SPOTS_AHEAD; i++)
+    for (size_t i = 0; i < n && i < KITHI_CF_AHEAD; i++)
         kithi_cf_spot(layout, frame, digests[i], &ahead[i]);
     return true;
 }
@@ -92,17 +95,17 @@ KITHI_INLINE bool kithi_cf_begin(const kithi_cf_layout *layout, const kith_filte
 KITHI_INLINE size_t kithi_cf_has_many(const kithi_cf_layout *layout, const kith_filter *f, const uint64_t *digests,
                                       size_t n, uint64_t *maybe) {
     kithi_cf_frame frame;
-    kithi_spot ahead[KITHI_SPOTS_AHEAD];
+    kithi_spot ahead[KITHI_CF_AHEAD];
     bool narrow = kithi_cf_begin(layout, f, digests, n, &frame, ahead);
     size_t yes = 0;
     for (size_t from = 0; from < n; from += 64) {
         size_t count = n - from < 64 ? n - from : 64;
         uint64_t word = 0;
         for (size_t i = 0; i < count && narrow; i++) {
-            kithi_spot *spot = &ahead[i % KITHI_SPOTS_AHEAD];
+            kithi_spot *spot = &ahead[i % KITHI_CF_AHEAD];
             word |= (uint64_t)kithi_spot_has(&frame, spot) << i;
-            if (n - from - i > KITHI_SPOTS_AHEAD)
-                kithi_cf_spot(layout, &frame, digests[from + i + KITHI_SPOTS_AHEAD], spot);
+            if (n - from - i > KITHI_CF_AHEAD)
+                kithi_cf_spot(layout, &frame, digests[from + i + KITHI_CF_AHEAD], spot);
         }
         for (size_t i = 0; i < count && !narrow; i++)
             word |= (uint64_t)kithi_cf_has(layout, f, digests[from + i]) << i;
@@ -113,19 +116,20 @@ KITHI_INLINE size_t kithi_cf_has_many(const kithi_cf_layout *layout, const kith_
     return yes;
 }
 
-/* What finds an empty slot among its own goes there, or others move for it; what does not fit goes the way of single keys,
- * which finds the reason. */
+/* A key goes to one of its empty slots, or other entries move to free one. If that fails, kithi_cf_add is called to
+ * find out which error to return. */
 KITHI_INLINE kith_status kithi_cf_add_many(const kithi_cf_layout *layout, kith_filter *f, const uint64_t *digests,
                                            size_t n, uint64_t *was_new, size_t *done) {
     kithi_cf_frame frame;
-    kithi_spot ahead[KITHI_SPOTS_AHEAD];
+    kithi_spot ahead[KITHI_CF_AHEAD];
     bool narrow = kithi_cf_begin(layout, f, digests, n, &frame, ahead);
     for (size_t i = 0; i < n; i++) {
-        kithi_spot *spot = &ahead[i % KITHI_SPOTS_AHEAD];
+        kithi_spot *spot = &ahead[i % KITHI_CF_AHEAD];
         bool is_new = narrow && !kithi_spot_has(&frame, spot);
         kith_status status = KITH_E_FULL;
         if (narrow && f->head.count < f->head.capacity) {
-            status = kithi_spot_put(layout, &frame, spot) ? KITH_OK : kithi_cf_squeeze(layout, f, &frame, digests[i]);
+            status = kithi_spot_put(layout, &frame, spot) ? KITH_OK
+                                                          : kithi_cf_store_by_moving(layout, f, &frame, digests[i]);
             f->head.count += status == KITH_OK;
         }
         if (status != KITH_OK && status != KITH_E_MEMORY)
@@ -134,8 +138,8 @@ KITHI_INLINE kith_status kithi_cf_add_many(const kithi_cf_layout *layout, kith_f
             return status;
         kithi_bitmap_set(was_new, i, is_new);
         ++*done;
-        if (narrow && n - i > KITHI_SPOTS_AHEAD)
-            kithi_cf_spot(layout, &frame, digests[i + KITHI_SPOTS_AHEAD], spot);
+        if (narrow && n - i > KITHI_CF_AHEAD)
+            kithi_cf_spot(layout, &frame, digests[i + KITHI_CF_AHEAD], spot);
     }
     return KITH_OK;
 }
@@ -143,10 +147,10 @@ KITHI_INLINE kith_status kithi_cf_add_many(const kithi_cf_layout *layout, kith_f
 KITHI_INLINE kith_status kithi_cf_remove_many(const kithi_cf_layout *layout, kith_filter *f, const uint64_t *digests,
                                               size_t n, size_t *done) {
     kithi_cf_frame frame;
-    kithi_spot ahead[KITHI_SPOTS_AHEAD];
+    kithi_spot ahead[KITHI_CF_AHEAD];
     bool narrow = kithi_cf_begin(layout, f, digests, n, &frame, ahead);
     for (size_t i = 0; i < n; i++) {
-        kithi_spot *spot = &ahead[i % KITHI_SPOTS_AHEAD];
+        kithi_spot *spot = &ahead[i % KITHI_CF_AHEAD];
         kith_status status = KITH_OK;
         if (!narrow)
             status = kithi_cf_remove(layout, f, digests[i]);
@@ -157,58 +161,10 @@ KITHI_INLINE kith_status kithi_cf_remove_many(const kithi_cf_layout *layout, kit
         if (status != KITH_OK)
             return status;
         ++*done;
-        if (narrow && n - i > KITHI_SPOTS_AHEAD)
-            kithi_cf_spot(layout, &frame, digests[i + KITHI_SPOTS_AHEAD], spot);
+        if (narrow && n - i > KITHI_CF_AHEAD)
+            kithi_cf_spot(layout, &frame, digests[i + KITHI_CF_AHEAD], spot);
     }
     return KITH_OK;
 }
-
-/* The verbs of a cuckoo kind over its layout. A layout is a constant, so they are compiled with the kind's own functions. */
-#define KITHI_CF_VERBS(layout)                                                                                         \
-    static bool has(const kith_filter *f, uint64_t digest) {                                                           \
-        return kithi_cf_has(&(layout), f, digest);                                                                     \
-    }                                                                                                                  \
-    static bool look(const kith_filter *f, uint64_t digest, kith_look told, void *context) {                           \
-        return kithi_cf_look(&(layout), f, digest, told, context);                                                     \
-    }                                                                                                                  \
-    static uint64_t cell(const kith_filter *f, uint64_t number) {                                                      \
-        return kithi_cf_cell(&(layout), f, number);                                                                    \
-    }                                                                                                                  \
-    static uint64_t copies(const kith_filter *f, uint64_t digest) {                                                    \
-        return kithi_cf_copies(&(layout), f, digest);                                                                  \
-    }                                                                                                                  \
-    static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {                                           \
-        return kithi_cf_add(&(layout), f, digest, was_new);                                                            \
-    }                                                                                                                  \
-    static kith_status remove_one(kith_filter *f, uint64_t digest) {                                                   \
-        return kithi_cf_remove(&(layout), f, digest);                                                                  \
-    }                                                                                                                  \
-    static kith_status merge(kith_filter *into, const kith_filter *from) {                                             \
-        return kithi_cf_merge(&(layout), into, from);                                                                  \
-    }                                                                                                                  \
-    static void stats(const kith_filter *f, kith_filter_stats *told) {                                                 \
-        kithi_cf_stats(&(layout), f, told);                                                                            \
-    }                                                                                                                  \
-    static const char *check(const kith_filter *f) {                                                                   \
-        return kithi_cf_check(&(layout), f);                                                                           \
-    }                                                                                                                  \
-    KITHI_INLINE size_t has_body(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {           \
-        return kithi_cf_has_many(&(layout), f, digests, n, maybe);                                                     \
-    }                                                                                                                  \
-    KITHI_INLINE kith_status add_body(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,            \
-                                      size_t *done) {                                                                  \
-        return kithi_cf_add_many(&(layout), f, digests, n, was_new, done);                                             \
-    }                                                                                                                  \
-    KITHI_INLINE kith_status remove_body(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {            \
-        return kithi_cf_remove_many(&(layout), f, digests, n, done);                                                   \
-    }                                                                                                                  \
-    KITHI_HAS_MANY(has_body)                                                                                           \
-    KITHI_ADD_MANY(add_body)                                                                                           \
-    KITHI_REMOVE_MANY(remove_body)
-
-#define KITHI_CF_RECORD                                                                                                \
-    .has = has, .look = look, .cell = cell, .add = add, .kernels = KITHI_KERNELS, .regions = kithi_cf_regions,         \
-    .remove = remove_one, .copies = copies, .merge = merge, .stats = stats, .check = check, .detach = kithi_cf_detach, \
-    .state_bytes = kithi_cf_state_bytes
 
 #endif

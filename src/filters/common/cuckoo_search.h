@@ -1,22 +1,23 @@
-/* filters/common/cuckoo_search.h: verbs that change a layout, and the search for room. See layout.h for the layout.
+/* filters/common/cuckoo_search.h: add, remove and merge of the cuckoo kinds, and the search for a free slot. See
+ * filters/common/cuckoo.h for the layout.
  *
- * Where a key goes. Of the two places of a key a bucket with more empty slots is taken, of equals the first: at a load
- * of 0.95 with b = 4 one add in twelve finds both full, instead of one in eight when the first is taken always. Windows
- * gain nothing by that, and take the first.
+ * Choice of place. A new key goes to the bucket with more empty slots, or to the first if they are equal. At a load
+ * of 0.95 with b = 4, one add in twelve then finds both buckets full, instead of one in eight if the first bucket is
+ * always preferred. Windows gain nothing from this, so overlap prefers the first.
  *
- * The search for room goes breadth-first from the two places of the new key. It looks at the entries of a place: each
- * can go to its other place, and, where places are windows, to the other slot of its own window. If there is an empty
- * slot, the chain is found; if not, that place is queued.
+ * The search is breadth-first and starts from the two places of the new key. It examines the entries of a place. Each
+ * entry can move to its other place and, in overlap, to the other slot of its own window. If there is an empty slot,
+ * the chain is complete; otherwise that place is added to the queue.
  *
- *     queue   | place | place | … with the slot it was reached from, and the place of that slot
+ *     queue   | place | place | … each with the slot from which it was reached and the queue index of that slot's place
  *
- * Lines of the places that the entries of the next place in the queue can go to are asked for before those of this one
- * are looked at. `seen` has a bit for each place of a region that was queued, `tried` one for each slot whose entry was
- * looked at: windows overlap, and no slot may be in a chain twice. They and the queue are allocated when the first search
- * needs them and kept in the handle: two bits for each slot of a region and 12 bytes for each place that may be queued,
- * 4,096 at first. A search that needs more starts again with eight times as many.
+ * Before the entries of one place are examined, the search prefetches the places to which the entries of the next
+ * place in the queue can move. `seen` has a bit for each place of a region that was queued, and `tried` has a bit for
+ * each slot whose entry was examined: windows overlap, and a slot must not be in a chain twice. These bitmaps and the
+ * queue are allocated by the first search and kept in the handle. They take two bits per slot of a region and 12
+ * bytes per place that may be queued, 4,096 at first. A search that needs more starts again with eight times as many.
  *
- * All of it is compiled into each kind, with the kind's own functions. */
+ * Everything here is inlined into each kind, with the functions of that kind's layout. */
 #ifndef KITHI_FILTERS_CUCKOO_SEARCH_H
 #define KITHI_FILTERS_CUCKOO_SEARCH_H
 
@@ -26,9 +27,9 @@
 #include "filters/common/cuckoo.h"
 
 typedef struct kithi_search_item {
-    uint32_t first;  /* slot of the place */
-    uint32_t parent; /* place in the queue of that from which it was reached */
-    uint32_t via;    /* the slot there whose entry could go here */
+    uint32_t first;  /* first slot of the place */
+    uint32_t parent; /* queue index of the place from which it was reached */
+    uint32_t via;    /* the slot there whose entry can move here */
 } kithi_search_item;
 
 typedef struct kithi_search {
@@ -37,19 +38,19 @@ typedef struct kithi_search {
     kithi_search_item *queue;
     uint64_t *seen;
     uint64_t *tried;
-    uint64_t bytes; /* of this allocation: the arrays lie behind the struct */
-    bool was_full;  /* the last search met the limit */
+    uint64_t bytes; /* size of this allocation; the arrays follow the struct */
+    bool was_full;  /* the last search reached the limit */
 } kithi_search;
-static_assert(sizeof(kithi_search) % sizeof(uint64_t) == 0, "the arrays behind it are aligned");
+static_assert(sizeof(kithi_search) % sizeof(uint64_t) == 0, "the arrays after it are aligned");
 
-/* Places that a search queues before it gives up: all of a region, but for b = 1, whose one region may be larger and
- * whose searches are short. */
+/* The number of places that a search queues before it gives up. That is all places of a region, except for b = 1,
+ * which has a single region that may be larger but whose searches are short. */
 #define KITHI_SEARCH_MAX (UINT64_C(1) << 18)
 #define KITHI_SEARCH_FIRST 4096
 
 #define KITHI_NO_PARENT UINT32_MAX
 
-/* A search for at most `limit` places. */
+/* Allocates a search that can queue `limit` places. */
 static inline kithi_search *kithi_search_new(const kith_allocator *allocator, uint64_t region_slots, uint64_t limit) {
     uint64_t words = region_slots / 64 + 1;
     uint64_t bytes = sizeof(kithi_search) + 16 * words + sizeof(kithi_search_item) * limit;
@@ -65,7 +66,7 @@ static inline kithi_search *kithi_search_new(const kith_allocator *allocator, ui
     return s;
 }
 
-/* Sets the bit; answers whether it was clear. */
+/* Sets the bit; returns whether it was clear. */
 KITHI_INLINE bool kithi_search_mark(uint64_t *bits, uint32_t slot) {
     uint64_t bit = UINT64_C(1) << (slot % 64);
     bool was_clear = (bits[slot / 64] & bit) == 0;
@@ -78,36 +79,37 @@ KITHI_INLINE void kithi_search_queue(kithi_search *s, uint32_t *tail, uint32_t f
         s->queue[(*tail)++] = (kithi_search_item){first, parent, via};
 }
 
-static inline bool kithi_cf_ways_of_entry(const kithi_cf_layout *layout, const kith_filter *f, uint32_t slot,
-                                          uint32_t code, kithi_candidates *candidates) {
+static inline bool kithi_cf_candidates_of_entry(const kithi_cf_layout *layout, const kith_filter *f, uint32_t slot,
+                                                uint32_t code, kithi_candidates *candidates) {
     uint64_t place, fingerprint;
-    if (!layout->decode(&f->head, slot, code, &place, &fingerprint))
+    if (!layout->decode(&f->geometry.cf, slot, code, &place, &fingerprint))
         return false;
-    kithi_cf_candidates(layout, &f->head, place, fingerprint, candidates);
+    kithi_cf_candidates(layout, &f->geometry.cf, place, fingerprint, candidates);
     return true;
 }
 
-/* Where the entries of a place can go: the first slots of their own place and of the other; equal when nowhere. */
+/* Where the entries of a place can move: the first slots of their own place and of their other place. The two are
+ * equal if an entry cannot move. */
 typedef struct kithi_search_targets {
     uint32_t own[KITHI_CANDIDATES_MAX / 2], other[KITHI_CANDIDATES_MAX / 2];
 } kithi_search_targets;
 
 KITHI_INLINE void kithi_search_target(const kithi_cf_layout *layout, const kith_filter *f, const uint8_t *region,
                                       uint32_t first, kithi_search_targets *targets) {
-    unsigned slots = layout->place_slots(&f->head);
+    unsigned slots = layout->place_slots(&f->geometry.cf);
     for (unsigned i = 0; i < slots; i++) {
         uint64_t place, fingerprint;
-        uint32_t to[2] = {first, first}; /* a code that no key has goes nowhere */
-        if (layout->decode(&f->head, first + i, kithi_cf_get(f, region, first + i), &place, &fingerprint))
-            layout->first_slots(&f->head, place, fingerprint, to);
+        uint32_t to[2] = {first, first}; /* an entry with an invalid code cannot move */
+        if (layout->decode(&f->geometry.cf, first + i, kithi_cf_get(f, region, first + i), &place, &fingerprint))
+            layout->first_slots(&f->geometry.cf, place, fingerprint, to);
         targets->own[i] = to[0];
         targets->other[i] = to[1];
-        __builtin_prefetch(region + (uint64_t)to[1] * f->head.params[KITHI_SLOT_BITS] / 8);
+        __builtin_prefetch(region + (uint64_t)to[1] * f->geometry.cf.slot_bits / 8);
     }
 }
 
-/* The first empty slot among those of a place, counted from the first; `slots` when there is none. `frame` is NULL when
- * a place does not fit in a word. */
+/* Returns the index within its place of the first empty slot, or `slots` if there is none. `frame` is NULL if a place
+ * does not fit in a word. */
 KITHI_INLINE unsigned kithi_cf_empty_slot(const kith_filter *f, const kithi_cf_frame *frame, const uint8_t *region,
                                           uint32_t first, unsigned slots) {
     unsigned i = 0;
@@ -120,19 +122,19 @@ KITHI_INLINE unsigned kithi_cf_empty_slot(const kith_filter *f, const kithi_cf_f
     return zero == 0 ? slots : (unsigned)__builtin_ctzll(zero) / frame->slot_bits;
 }
 
-/* An entry that can go to an empty slot. */
+/* The end of a chain: an entry that can move to an empty slot. */
 typedef struct kithi_search_end {
     uint32_t via;   /* the entry's slot */
-    uint32_t first; /* of the place of the empty slot */
+    uint32_t first; /* first slot of the place of the empty slot */
     uint32_t to;    /* the empty slot */
 } kithi_search_end;
 
-/* Looks at the entries of the queue's place `at`. True when one of them can go to an empty slot; else the places where
- * they can go are queued. */
+/* Examines the entries of place `at` of the queue. Returns true and sets *end if one of them can move to an empty slot.
+ * Otherwise queues the places to which they can move. */
 KITHI_INLINE bool kithi_search_expand(const kithi_cf_layout *layout, const kith_filter *f, const kithi_cf_frame *frame,
                                       const uint8_t *region, kithi_search *s, uint32_t at, uint32_t *tail,
                                       const kithi_search_targets *targets, kithi_search_end *end) {
-    unsigned slots = layout->place_slots(&f->head);
+    unsigned slots = layout->place_slots(&f->geometry.cf);
     uint32_t here = s->queue[at].first;
     for (unsigned i = 0; i < slots; i++) {
         if (targets->own[i] == targets->other[i] || (layout->windows && !kithi_search_mark(s->tried, here + i)))
@@ -150,8 +152,8 @@ KITHI_INLINE bool kithi_search_expand(const kithi_cf_layout *layout, const kith_
     return false;
 }
 
-/* Moves the entries along the chain that ends in `end`, which starts at the queue's place `at`, by one each; answers
- * the slot that became free, one of the new key's. */
+/* Moves every entry of the chain by one, from `end`, which was reached from place `at` of the queue, back to a place
+ * of the new key. Returns the slot that became free there. */
 static inline uint32_t kithi_search_shift(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
                                           const kithi_search *s, uint32_t at, kithi_search_end end) {
     for (;;) {
@@ -165,7 +167,7 @@ static inline uint32_t kithi_search_shift(const kithi_cf_layout *layout, kith_fi
     }
 }
 
-static inline void kithi_search_forget(const kithi_cf_layout *layout, kithi_search *s, uint32_t tail, unsigned slots) {
+static inline void kithi_search_reset(const kithi_cf_layout *layout, kithi_search *s, uint32_t tail, unsigned slots) {
     for (uint32_t i = 0; i < tail; i++) {
         uint32_t first = s->queue[i].first;
         s->seen[first / 64] = 0;
@@ -174,10 +176,11 @@ static inline void kithi_search_forget(const kithi_cf_layout *layout, kithi_sear
     }
 }
 
-/* Breadth-first from the two places, within the limit of `s`. */
+/* Searches breadth-first from the two places, within the limit of `s`, and moves the entries of the chain that it
+ * finds. Sets *freed to the slot that became free. */
 KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_filter *f, const kithi_cf_frame *frame,
                                            uint8_t *region, const uint32_t roots[2], kithi_search *s, uint32_t *freed) {
-    kithi_search_targets targets[2]; /* of the places at and at + 1 of the queue, by turns */
+    kithi_search_targets targets[2]; /* of places at and at + 1 of the queue, alternating */
     kithi_search_end end;
     uint32_t tail = 0;
     for (unsigned i = 0; i < 2; i++) {
@@ -194,17 +197,18 @@ KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_f
             status = KITH_OK;
             break;
         }
-        if (!is_ahead && at + 1 < tail) /* it was queued just now */
+        if (!is_ahead && at + 1 < tail) /* it has just been queued */
             kithi_search_target(layout, f, region, s->queue[at + 1].first, &targets[(at + 1) % 2]);
     }
     s->was_full = tail == s->limit;
-    kithi_search_forget(layout, s, tail, layout->place_slots(&f->head));
+    kithi_search_reset(layout, s, tail, layout->place_slots(&f->geometry.cf));
     return status;
 }
 
-/* Frees one of the slots of `candidates`, which are all taken, and puts the code there. */
-static inline kith_status kithi_cf_make_room(const kithi_cf_layout *layout, kith_filter *f, const kithi_cf_frame *frame,
-                                             uint8_t *region, const kithi_candidates *candidates) {
+/* Frees one of the slots of `candidates`, which are all taken, by moving other entries, and stores the code there. */
+static inline kith_status kithi_cf_free_and_store(const kithi_cf_layout *layout, kith_filter *f,
+                                                  const kithi_cf_frame *frame, uint8_t *region,
+                                                  const kithi_candidates *candidates) {
     const uint32_t roots[2] = {candidates->slot[0], candidates->slot[candidates->count / 2]};
     uint32_t freed = 0;
     kithi_search *s = f->state;
@@ -217,7 +221,7 @@ static inline kith_status kithi_cf_make_room(const kithi_cf_layout *layout, kith
             if (status == KITH_OK || !s->was_full || s->limit == KITHI_SEARCH_MAX)
                 return status;
         }
-        uint64_t region_slots = layout->region_slots(&f->head);
+        uint64_t region_slots = layout->region_slots(&f->geometry.cf);
         uint64_t limit = s == NULL ? KITHI_SEARCH_FIRST : 8 * s->limit;
         kithi_search *larger =
             kithi_search_new(&f->allocator, region_slots, limit < KITHI_SEARCH_MAX ? limit : KITHI_SEARCH_MAX);
@@ -228,18 +232,18 @@ static inline kith_status kithi_cf_make_room(const kithi_cf_layout *layout, kith
     }
 }
 
-/* Of two places with so many empty slots: does a new entry go to the second? */
-KITHI_INLINE bool kithi_cf_takes_second(const kithi_cf_layout *layout, const unsigned empty[2]) {
+/* Returns whether a new entry goes to the second of its two places, which have this many empty slots. */
+KITHI_INLINE bool kithi_cf_prefers_second(const kithi_cf_layout *layout, const unsigned empty[2]) {
     return layout->windows ? empty[0] == 0 : empty[1] > empty[0];
 }
 
-/* Puts an entry into the region, moving others if need be. KITH_E_COPIES, KITH_E_FULL, KITH_E_MEMORY. */
+/* Stores an entry in the region, moving others if necessary. KITH_E_COPIES, KITH_E_FULL, KITH_E_MEMORY. */
 KITHI_INLINE kith_status kithi_cf_put(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
                                       const kithi_candidates *candidates) {
     unsigned slots = candidates->count / 2, empty[2] = {0, 0};
     for (unsigned i = 0; i < candidates->count; i++)
         empty[i / slots] += kithi_cf_get(f, region, candidates->slot[i]) == 0;
-    for (unsigned i = kithi_cf_takes_second(layout, empty) ? slots : 0; i < candidates->count; i++) {
+    for (unsigned i = kithi_cf_prefers_second(layout, empty) ? slots : 0; i < candidates->count; i++) {
         if (kithi_cf_get(f, region, candidates->slot[i]) == 0) {
             kithi_cf_set(f, region, candidates->slot[i], candidates->code[i]);
             return KITH_OK;
@@ -247,17 +251,17 @@ KITHI_INLINE kith_status kithi_cf_put(const kithi_cf_layout *layout, kith_filter
     }
     if (kithi_cf_matches(f, region, candidates) == candidates->count)
         return KITH_E_COPIES;
-    return kithi_cf_make_room(layout, f, NULL, region, candidates);
+    return kithi_cf_free_and_store(layout, f, NULL, region, candidates);
 }
 
-/* Puts a key none of whose slots is empty. KITH_E_COPIES, KITH_E_FULL, KITH_E_MEMORY. */
-static inline kith_status kithi_cf_squeeze(const kithi_cf_layout *layout, kith_filter *f, const kithi_cf_frame *frame,
-                                           uint64_t digest) {
+/* Stores a key that has no empty candidate slot. KITH_E_COPIES, KITH_E_FULL, KITH_E_MEMORY. */
+static inline kith_status kithi_cf_store_by_moving(const kithi_cf_layout *layout, kith_filter *f,
+                                                   const kithi_cf_frame *frame, uint64_t digest) {
     kithi_candidates candidates;
     uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);
     if (kithi_cf_matches(f, region, &candidates) == candidates.count)
         return KITH_E_COPIES;
-    return kithi_cf_make_room(layout, f, frame, region, &candidates);
+    return kithi_cf_free_and_store(layout, f, frame, region, &candidates);
 }
 
 KITHI_INLINE kith_status kithi_cf_add(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest, bool *was_new) {
@@ -269,7 +273,8 @@ KITHI_INLINE kith_status kithi_cf_add(const kithi_cf_layout *layout, kith_filter
     if (f->head.count >= f->head.capacity)
         return KITH_E_FULL;
     kith_status status = kithi_cf_put(layout, f, region, &candidates);
-    /* With room elsewhere, it is copies of this key (or keys that share its places) that fill its corner. */
+    /* There is space elsewhere, so copies of this key (or keys that share its places) have used up what it can
+     * reach. */
     if (status == KITH_E_FULL && copies != 0)
         return KITH_E_COPIES;
     if (status == KITH_OK) {
@@ -293,14 +298,14 @@ static inline kith_status kithi_cf_remove(const kithi_cf_layout *layout, kith_fi
 }
 
 static inline kith_status kithi_cf_put_all(const kithi_cf_layout *layout, kith_filter *into, const kith_filter *from) {
-    uint64_t region_slots = layout->region_slots(&into->head);
-    for (uint64_t r = 0; r < into->head.params[KITHI_REGIONS]; r++) {
+    uint64_t region_slots = layout->region_slots(&into->geometry.cf);
+    for (uint64_t r = 0; r < into->geometry.cf.regions; r++) {
         uint8_t *to = kithi_cf_region(layout, into, r);
         const uint8_t *source = kithi_cf_region(layout, from, r);
         for (uint64_t slot = 0; slot < region_slots; slot++) {
             kithi_candidates candidates = {0};
             uint32_t code = kithi_cf_get(from, source, (uint32_t)slot);
-            if (code == 0 || !kithi_cf_ways_of_entry(layout, from, (uint32_t)slot, code, &candidates))
+            if (code == 0 || !kithi_cf_candidates_of_entry(layout, from, (uint32_t)slot, code, &candidates))
                 continue;
             kith_status status = kithi_cf_put(layout, into, to, &candidates);
             if (status != KITH_OK)

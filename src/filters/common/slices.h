@@ -1,30 +1,46 @@
-/* filters/common/slices.h: kinds whose cells are k slices of equal length, with one cell of a key in each: bloom and counting.
+/* filters/common/slices.h: the code that bloom and counting share. Their cells are k slices of equal length, and a
+ * key has one cell in each slice.
  *
- * A key's cells lie k lines apart, all over the body, and a batch is as fast as its lines come. So many are asked for
- * before the first is looked at:
+ * Each of a key's k cells is in a different cache line, so a batch is limited by memory latency unless it prefetches.
+ * Batches therefore prefetch for a whole group of keys before they read the first cell:
  *
- *     has_many   in rounds: all digests of a group ask for their cell of slice 0, then those that found it in use for
- *                their cell of slice 1, and so on. An absent key costs two lines on average, a present one k, and the
- *                lines of a round come together.
- *     changes    all k lines of each digest of a group, then one digest after the other */
+ *     has_many               in rounds. Round i prefetches the cells in slice i of all keys that are still candidates,
+ *                            then reads them and keeps the keys whose cell is in use. An absent key costs two cache
+ *                            lines on average, a present one k, and the cache misses of a round overlap.
+ *     add_many, remove_many  prefetch all k cache lines of each key of a group, then change one key after the other. */
 #ifndef KITHI_FILTERS_SLICES_H
 #define KITHI_FILTERS_SLICES_H
 
 #include <assert.h>
 
+#include "core/batch.h"
 #include "core/mix.h"
 #include "plan/sizing.h"
 #include "filters/common/bit_cells.h"
-#include "kernels.h"
+#include "kind.h"
 
 enum { KITHI_K, KITHI_SLICE };
 
-/* The shape of k slices of cells of so many bits (a divisor of 512); max_copies and capabilities are the kind's to add. */
+static inline kithi_geometry kithi_slices_decode(const kithi_head *head) {
+    return (kithi_geometry){
+        .fill_limit = head->params[KITHI_FILL_LIMIT],
+        .slices = {.k = head->params[KITHI_K], .slice = head->params[KITHI_SLICE]},
+    };
+}
+
+/* Parameters of k slices for `capacity` keys. */
+static inline void kithi_slices_encode(unsigned k, uint64_t slice, uint64_t capacity, kithi_head *head) {
+    head->params[KITHI_K] = k;
+    head->params[KITHI_SLICE] = slice;
+    head->params[KITHI_FILL_LIMIT] = kithi_fill_limit(k, slice, 1, capacity);
+}
+
+/* The shape of k slices of cells of `cell_bits` bits (a divisor of 512). The kind adds max_copies and capabilities. */
 static inline kith_status kithi_slices_shape(const kithi_head *head, unsigned cell_bits, kithi_shape *shape) {
-    uint64_t cells, k = head->params[KITHI_K], line_cells = 512 / cell_bits;
-    if (k < 1 || k > KITHI_BLOOM_K_MAX || head->params[KITHI_SLICE] == 0 ||
-        !kithi_mul(k, head->params[KITHI_SLICE], &cells) || cells > UINT64_C(1) << 62 ||
-        head->params[KITHI_FILL_LIMIT] > cells)
+    kithi_geometry g = kithi_slices_decode(head);
+    uint64_t cells, k = g.slices.k, line_cells = 512 / cell_bits;
+    if (k < 1 || k > KITHI_BLOOM_K_MAX || g.slices.slice == 0 || !kithi_mul(k, g.slices.slice, &cells) ||
+        cells > UINT64_C(1) << 62 || g.fill_limit > cells)
         return KITH_E_CORRUPT;
     uint64_t lines = (cells + line_cells - 1) / line_cells;
     *shape = (kithi_shape){
@@ -42,17 +58,17 @@ static inline uint64_t kithi_slice_cell(uint64_t slice, uint64_t digest, uint64_
     return i * slice + kithi_mulhi(kithi_word(digest, i), slice);
 }
 
-/* All cells of a key, of which there are k. */
+/* Writes the k cells of a key to `cells`. */
 KITHI_INLINE void kithi_slice_cells(const kith_filter *f, uint64_t digest, uint64_t *cells) {
-    uint64_t k = f->head.params[KITHI_K], slice = f->head.params[KITHI_SLICE];
+    uint64_t k = f->geometry.slices.k, slice = f->geometry.slices.slice;
     for (uint64_t i = 0; i < k; i++)
         cells[i] = kithi_slice_cell(slice, digest, i);
 }
 
 KITHI_INLINE bool kithi_slices_look(const kith_filter *f, uint64_t digest, kith_look look, void *context,
                                     uint64_t (*value)(const kith_filter *f, uint64_t cell)) {
-    for (uint64_t i = 0; i < f->head.params[KITHI_K]; i++) {
-        uint64_t cell = kithi_slice_cell(f->head.params[KITHI_SLICE], digest, i), holds = value(f, cell);
+    for (uint64_t i = 0; i < f->geometry.slices.k; i++) {
+        uint64_t cell = kithi_slice_cell(f->geometry.slices.slice, digest, i), holds = value(f, cell);
         look(context, cell, holds, 1);
         if (holds == 0)
             return false;
@@ -60,13 +76,13 @@ KITHI_INLINE bool kithi_slices_look(const kith_filter *f, uint64_t digest, kith_
     return true;
 }
 
-#define KITHI_SLICE_GROUP 256 /* digests: enough for a round of survivors still to fill the queue of lines */
+#define KITHI_SLICE_GROUP 256 /* digests: enough that the survivors of a round still keep all miss buffers busy */
 
 KITHI_INLINE size_t kithi_slices_has_group(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe,
                                            bool (*used)(const uint8_t *body, uint64_t cell), unsigned cell_bits) {
-    uint64_t k = f->head.params[KITHI_K], slice = f->head.params[KITHI_SLICE];
+    uint64_t k = f->geometry.slices.k, slice = f->geometry.slices.slice;
     uint64_t cells[KITHI_SLICE_GROUP];
-    uint16_t left[KITHI_SLICE_GROUP]; /* digests whose cells were all in use so far */
+    uint16_t left[KITHI_SLICE_GROUP]; /* indices of digests whose cells were all in use so far */
     size_t count = n;
     for (size_t i = 0; i < n; i++)
         left[i] = (uint16_t)i;
@@ -104,9 +120,9 @@ KITHI_INLINE size_t kithi_slices_has_many(const kith_filter *f, const uint64_t *
 KITHI_INLINE kith_status kithi_slices_change_many(
     kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done,
     kith_status (*change)(kith_filter *f, const uint64_t *cells, bool *was_new), unsigned cell_bits) {
-    enum { CELLS = 512, GROUP_MAX = 64 }; /* what is asked for at once */
-    static_assert(CELLS >= KITHI_BLOOM_K_MAX, "a group has a digest at least");
-    uint64_t k = f->head.params[KITHI_K];
+    enum { CELLS = 512, GROUP_MAX = 64 }; /* cells and digests to prefetch together */
+    static_assert(CELLS >= KITHI_BLOOM_K_MAX, "a group has at least one digest");
+    uint64_t k = f->geometry.slices.k;
     size_t group_max = CELLS / k < GROUP_MAX ? CELLS / k : GROUP_MAX;
     uint64_t cells[CELLS];
     for (size_t from = 0; from < n; from += group_max) {

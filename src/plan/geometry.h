@@ -1,0 +1,46 @@
+/* plan/geometry.h: the parameters of a filter, with names.
+ *
+ * A file stores them as params[0 … 7]; each kind's head comment says which is which. The kind's decode() turns them
+ * into one of these structs when a handle is made, before they are checked (shape does that), so every field has 64
+ * bits as in the file. */
+#ifndef KITHI_PLAN_GEOMETRY_H
+#define KITHI_PLAN_GEOMETRY_H
+
+#include <stdint.h>
+
+/* bloom and counting: k slices of `slice` cells. */
+typedef struct kithi_slices_geometry {
+    uint64_t k, slice;
+} kithi_slices_geometry;
+
+/* blocked and blocked_counting. */
+typedef struct kithi_lanes_geometry {
+    uint64_t lanes, blocks;
+} kithi_lanes_geometry;
+
+/* cuckoo and overlap. */
+typedef struct kithi_cf_geometry {
+    uint64_t slot_bits;
+    uint64_t half; /* buckets or windows in one half of a region */
+    uint64_t regions;
+    uint64_t bucket_slots; /* cuckoo only, like `alternate` */
+    uint64_t alternate;
+} kithi_cf_geometry;
+
+/* layers. */
+typedef struct kithi_layers_geometry {
+    uint64_t inner; /* id of the layers' kind */
+    uint64_t growth, count, first_capacity;
+} kithi_layers_geometry;
+
+typedef struct kithi_geometry {
+    uint64_t fill_limit; /* Bloom and counting kinds: the filter is full when more cells than this are in use */
+    union {
+        kithi_slices_geometry slices;
+        kithi_lanes_geometry lanes;
+        kithi_cf_geometry cf;
+        kithi_layers_geometry layers;
+    };
+} kithi_geometry;
+
+#endif
