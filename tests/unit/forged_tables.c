@@ -16,12 +16,7 @@
 #include "table_kind.h"
 #include "unit/folder.h"
 
-enum {
-    KEYS = 3000,
-    ENTRIES_ID = 33,
-    BYTES_PARAM = KITHI_TABLE_PARAMS,
-    OPTION_BYTES = 8 * KITHI_OPTIONS_MAX
-};
+enum { KEYS = 3000, ENTRIES_ID = 33, BYTES_PARAM = KITHI_TABLE_PARAMS, OPTION_BYTES = 8 * KITHI_OPTIONS_MAX };
 enum { COPIES_OF_A_KEY = 2 };
 
 /* ---- counting ---- */
