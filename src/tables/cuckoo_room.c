@@ -4,8 +4,9 @@
  *     insert=search   A breadth-first search finds the shortest sequence of moves that ends in a free slot. It reads at
  *                     most KITHI_CUCKOO_SEARCH_MAX buckets. Nothing moves until the sequence is found.
  *     insert=walk     The procedure of Pagh and Rodler: the key takes the slot of another entry, which goes to another
- *                     of its own buckets and may displace a third one there, and so on, for at most 6 log(slots) /
- *                     log(1 + delta/2) steps, delta = 0.1. If there is no free slot by then, all moves are undone.
+ *                     of its buckets and may displace a third entry there, and so on. The maximum number of steps is
+ *                     6 log(slots) / log(1 + delta/2), delta = 0.1. If there is no free slot by then, all moves are
+ *                     undone.
  *
  * The default is the walk for d = 2 and b = 1, for which it was analysed, and the search for all others. */
 #include "tables/cuckoo_room.h"

@@ -176,7 +176,7 @@ static uint64_t lookup_count(const table_case *c) {
     return 2 * c->keys + 10;
 }
 
-static void check_answers(const table_case *c, const char *path, unsigned flags) {
+static void check_lookups(const table_case *c, const char *path, unsigned flags) {
     kith_table *table;
     kith_status status = kith_table_open(path, flags, NULL, &table);
     if (status != KITH_OK)
@@ -215,8 +215,8 @@ TEST(the_same_operations_give_the_golden_bytes) {
 TEST(golden_files_open_and_have_every_key_and_no_other) {
     EACH_KEPT(c) {
         char path[PATH_BYTES_MAX];
-        check_answers(c, golden_path(c->name, path), KITH_OPEN_DEFAULT);
-        check_answers(c, path, KITH_OPEN_COPY);
+        check_lookups(c, golden_path(c->name, path), KITH_OPEN_DEFAULT);
+        check_lookups(c, path, KITH_OPEN_COPY);
     }
 }
 
@@ -225,7 +225,7 @@ TEST(tables_that_are_not_kept_open_and_have_every_key_and_no_other) {
         if (c->kept)
             continue;
         save(c, SAVED);
-        check_answers(c, SAVED, KITH_OPEN_DEFAULT);
+        check_lookups(c, SAVED, KITH_OPEN_DEFAULT);
         CHECK(remove(SAVED) == 0);
     }
 }

@@ -243,7 +243,7 @@ static void refuse_key(kith_table *t, const void *k, size_t key_bytes) {
 }
 
 void wrong_keys_are_named_errors(void) {
-    guarded room = guarded_room(1); /* only one byte is readable: the length alone must suffice to refuse the key */
+    guarded byte = guarded_room(1); /* only one byte is readable: the length alone must suffice to refuse the key */
     EACH_SUBJECT(s, SINGLES) {
         uint64_t n = keys_of(&s, 20);
         kith_table_spec spec = spec_for(&s, n);
@@ -254,8 +254,8 @@ void wrong_keys_are_named_errors(void) {
             if (size != s.key_bytes)
                 refuse_key(t, size != 0 ? k : NULL, size);
 #if SIZE_MAX > UINT32_MAX
-        refuse_key(t, room.at_end, ((size_t)1 << 32) + 1);
-        refuse_key(t, room.at_end, SIZE_MAX);
+        refuse_key(t, byte.at_end, ((size_t)1 << 32) + 1);
+        refuse_key(t, byte.at_end, SIZE_MAX);
 #endif
         if (s.bound != 0 && s.bound < 1 << 24) {
             test_key outside;
@@ -271,5 +271,5 @@ void wrong_keys_are_named_errors(void) {
         }
         kith_table_free(t);
     }
-    guarded_free(&room);
+    guarded_free(&byte);
 }

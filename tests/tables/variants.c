@@ -23,8 +23,8 @@ static void list_pairs(void) {
         CHECK(pair_count < PAIRS_MAX);
         variant *pair = &pairs[pair_count++];
         *pair = *a;
-        size_t length = strlen(pair->options), room = sizeof pair->options - length;
-        CHECK((size_t)snprintf(pair->options + length, room, " %s", b->options) < room);
+        size_t length = strlen(pair->options), left = sizeof pair->options - length;
+        CHECK((size_t)snprintf(pair->options + length, left, " %s", b->options) < left);
     }
 }
 
