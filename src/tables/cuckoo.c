@@ -3,7 +3,7 @@
  *
  * A key is in one of the b slots of one of its d buckets, or it is not in the table. So lookup and removal always read
  * at most d * b slots. cuckoo_slots.h describes the memory: records, and one byte per slot with the key's tag and a
- * mark that says whether a lookup has to read more than the first bucket. cuckoo_find.c has the lookups. cuckoo_room.c
+ * mark that says whether a lookup has to read more than the first bucket. cuckoo_find.c has the lookups. cuckoo_insert.c
  * inserts a new key and moves others to free a slot for it.
  *
  * If an insertion fails, the table is rebuilt in new memory with newly drawn functions: first up to REHASHES_MAX times
@@ -30,7 +30,7 @@
 
 #include "format/format.h"
 #include "tables/cuckoo_find.h"
-#include "tables/cuckoo_room.h"
+#include "tables/cuckoo_insert.h"
 
 #define REHASHES_MAX 3
 #define GROWTHS_MAX 8

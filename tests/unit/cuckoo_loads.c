@@ -6,7 +6,7 @@
 
 #include "check.h"
 #include "core/prng.h"
-#include "tables/cuckoo_room.h"
+#include "tables/cuckoo_insert.h"
 
 #define SLOTS 100000
 

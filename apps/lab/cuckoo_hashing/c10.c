@@ -104,6 +104,6 @@ const lab_claim lab_C10 = {
     .sentence = "If an insertion has visited p keys without a bad configuration, they contain a run of at least p/3 "
                 "distinct keys that begins with the new key.",
     .formula = "run ≥ p/3",
-    .code = "src/tables/cuckoo_room.c",
+    .code = "src/tables/cuckoo_insert.c",
     .run = run,
 };

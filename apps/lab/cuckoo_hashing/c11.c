@@ -173,6 +173,6 @@ const lab_claim lab_C11 = {
     .sentence =
         "In the cuckoo graph a vertex has at most one outgoing edge, and a path has at most one cycle. An insertion "
         "fails exactly when its paths are too long or both have a cycle.",
-    .code = "src/tables/cuckoo_room.c",
+    .code = "src/tables/cuckoo_insert.c",
     .run = run,
 };

@@ -191,6 +191,6 @@ const lab_claim lab_C13 = {
     .sentence =
         "If all n keys are known in advance and each has a choice of two bins, they can be arranged in n bins so "
         "that, with high probability, the fullest bin has a constant number of keys: two.",
-    .code = "src/tables/cuckoo_room.c",
+    .code = "src/tables/cuckoo_insert.c",
     .run = run,
 };

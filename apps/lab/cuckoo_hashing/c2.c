@@ -106,6 +106,6 @@ const lab_claim lab_C2 = {
     .title = "keys moved by an insertion",
     .sentence = "At a fixed load below 1/2 the mean number of keys that an insertion moves does not grow with n.",
     .formula = "E[moves] ≤ α · 2α/(1 − 2α) + O(1/n)",
-    .code = "src/tables/cuckoo_room.c",
+    .code = "src/tables/cuckoo_insert.c",
     .run = run,
 };

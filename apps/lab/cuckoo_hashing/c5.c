@@ -114,6 +114,6 @@ const lab_claim lab_C5 = {
     .sentence = "With Max = ⌈6 log_(1+δ/2) m⌉ an insertion into m ≥ (2+δ)n slots draws new hash functions with "
                 "probability O(1/n²), and n insertions do so with probability O(1/n).",
     .formula = "P(rehash) = O(1/n^{2})",
-    .code = "src/tables/cuckoo_room.c",
+    .code = "src/tables/cuckoo_insert.c",
     .run = run,
 };

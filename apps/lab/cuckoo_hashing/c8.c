@@ -129,6 +129,6 @@ const lab_claim lab_C8 = {
     .sentence = "Three functions fill a cuckoo table to 91%, two slots per bucket to 86%, and both four functions with "
                 "four slots and three functions with eight slots to 99.9%.",
     .formula = "c = ξ / (d b P(K ≥ b)^{d−1}),  ξ P(K ≥ b) / P(K > b) = d b",
-    .code = "src/tables/cuckoo_room.c",
+    .code = "src/tables/cuckoo_insert.c",
     .run = run,
 };

@@ -1,6 +1,6 @@
-/* tables/cuckoo_room.h: inserts a key into a cuckoo table, moving other keys if necessary. */
-#ifndef KITHI_TABLES_CUCKOO_ROOM_H
-#define KITHI_TABLES_CUCKOO_ROOM_H
+/* tables/cuckoo_insert.h: inserts a key into a cuckoo table, moving other keys if necessary. */
+#ifndef KITHI_TABLES_CUCKOO_INSERT_H
+#define KITHI_TABLES_CUCKOO_INSERT_H
 
 #include "tables/cuckoo_slots.h"
 

@@ -9,7 +9,7 @@
  *                     undone.
  *
  * The default is the walk for d = 2 and b = 1, for which it was analysed, and the search for all others. */
-#include "tables/cuckoo_room.h"
+#include "tables/cuckoo_insert.h"
 
 #include <math.h>
 
