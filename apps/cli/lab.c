@@ -43,7 +43,7 @@ static choice chosen(const arguments *a) {
         for (size_t i = 0; i < LAB_CLAIM_COUNT; i++)
             known |= selects(a->operands[o], LAB_CLAIMS[i]);
         if (!known)
-            fail_unknown("claim", "", a->operands[o], ids, id_count);
+            fail_unknown("claim", "", a->operands[o], ids, id_count, "kith lab --list");
     }
     for (size_t i = 0; i < LAB_CLAIM_COUNT; i++) {
         bool wanted = a->operand_count == 0;

@@ -59,9 +59,9 @@ TEST(a_file_system_without_locks_is_an_error_that_names_the_way_out) {
             flock_at = at;
             no_lock = false;
             CHECK_EQ_U64(in_child(take_lock, &f), 2);
-            CHECK(words_have(&f, "kith: x.kith: the lock file x.kith-lock can't be locked: "));
+            CHECK(words_have(&f, "kith: x.kith: cannot lock the lock file x.kith-lock: "));
             CHECK(words_have(&f, strerror(errors[i])));
-            CHECK(words_have(&f, "give --no-lock)"));
+            CHECK(words_have(&f, "use --no-lock)"));
             no_lock = true;
             CHECK_EQ_U64(in_child(take_lock, &f), 0);
             CHECK(words_have(&f, "") && !words_have(&f, "kith"));

@@ -2,7 +2,7 @@
 #include "check.h"
 #include "cli/seen.h"
 
-static seen_room room = {UINT64_C(1) << 30, 0};
+static seen_budget budget = {UINT64_C(1) << 30, 0};
 
 static input_record record_of(const char *key, size_t key_bytes) {
     return (input_record){key, key_bytes, key, key_bytes};
@@ -18,7 +18,7 @@ static bool add(seen *s, const char *key, size_t key_bytes, uint64_t digest) {
 TEST(keys_with_one_digest_are_told_apart) {
     static const uint64_t DIGESTS[] = {0, UINT64_MAX, UINT64_C(0x123456789abcdef0)};
     for (size_t d = 0; d < 3; d++) {
-        seen *s = seen_new(&room, 0, false);
+        seen *s = seen_new(&budget, 0, false);
         for (int round = 0; round < 2; round++) {
             for (unsigned i = 0; i < 3000; i++) {
                 char key[16];
@@ -32,7 +32,7 @@ TEST(keys_with_one_digest_are_told_apart) {
 }
 
 TEST(a_prefix_an_empty_key_and_nul_bytes_are_keys_of_their_own) {
-    seen *s = seen_new(&room, 0, false);
+    seen *s = seen_new(&budget, 0, false);
     CHECK(add(s, "abc", 3, 5) && add(s, "ab", 2, 5) && add(s, "", 0, 5) && add(s, "ab\0", 3, 5) && add(s, "\0", 1, 5));
     CHECK(!add(s, "abc", 3, 5) && !add(s, "ab", 2, 5) && !add(s, "", 0, 5) && !add(s, "ab\0", 3, 5) &&
           !add(s, "\0", 1, 5));
@@ -48,7 +48,7 @@ static uint64_t mix(uint64_t z) {
 /* Key i is i itself and comes i % 3 + 1 times, spread; its word counts. */
 TEST(many_keys_are_kept_in_order_with_their_words_through_all_growths) {
     enum { KEYS = 400000 };
-    seen *s = seen_new(&room, 8, false);
+    seen *s = seen_new(&budget, 8, false);
     for (uint64_t round = 0; round < 3; round++) {
         for (uint64_t first = 0; first < KEYS; first += 1000) {
             static uint64_t keys[1000], digests[1000];
@@ -95,7 +95,7 @@ TEST(many_keys_are_kept_in_order_with_their_words_through_all_growths) {
 }
 
 TEST(lines_are_kept_beside_keys_where_asked) {
-    seen *s = seen_new(&room, 1, true);
+    seen *s = seen_new(&budget, 1, true);
     static char line[400];
     memset(line, 'x', sizeof line);
     input_record records[2] = {{line, 2, line, sizeof line}, {line + 3, 2, "", 0}};
@@ -116,7 +116,7 @@ TEST(lines_are_kept_beside_keys_where_asked) {
 TEST(long_keys_are_keys) {
     enum { LONG = 3000000 };
     char *key = calloc(1, LONG);
-    seen *s = seen_new(&room, 0, false);
+    seen *s = seen_new(&budget, 0, false);
     CHECK(add(s, key, LONG, 1) && add(s, key, LONG - 1, 1) && !add(s, key, LONG, 1));
     key[LONG - 1] = 1;
     CHECK(add(s, key, LONG, 1) && !add(s, key, LONG - 1, 1) && !add(s, key, LONG, 1));
@@ -125,8 +125,8 @@ TEST(long_keys_are_keys) {
 }
 
 /* Until both are full, nothing is lost, and what two sets hold together stays under the limit. */
-TEST(sets_share_their_room) {
-    seen_room small = {UINT64_C(4) << 20, 0};
+TEST(sets_share_their_budget) {
+    seen_budget small = {UINT64_C(4) << 20, 0};
     seen *sets[2] = {seen_new(&small, 0, false), seen_new(&small, 0, false)};
     bool fits[2] = {true, true};
     for (uint64_t i = 0; fits[0] || fits[1]; i++) {
@@ -140,7 +140,7 @@ TEST(sets_share_their_room) {
     CHECK(seen_count(sets[0]) + seen_count(sets[1]) > 100000);
     seen_free(sets[0]);
     seen_free(sets[1]);
-    CHECK_EQ_U64(small.taken, 0);
+    CHECK_EQ_U64(small.used, 0);
 }
 
 int main(int argc, char **argv) {
