@@ -86,7 +86,7 @@ static void begin(building *b, arguments *a) {
         check_like(a);
         filter_check_input(a->like);
         if (access(a->output, F_OK) == 0)
-            b->lock = lock_take(a->output, a); /* the --like file may be the output, too */
+            b->lock = lock_acquire(a->output, a); /* the --like file may be the output, too */
         b->like = filter_open(a->like, KITH_OPEN_DEFAULT, a);
         recipe_apply(a->like, b->like, a);
         if (a->multiset && (kith_filter_capabilities(b->like) & KITH_CAN_COPIES) == 0)
@@ -328,7 +328,7 @@ static void finish(building *b) {
     /* build does not read the file that it replaces, so it locks the file only now, and other commands need not wait
      * while it reads keys. */
     if (b->lock < 0)
-        b->lock = lock_take_for_save(a->output, a);
+        b->lock = lock_acquire_for_save(a->output, a);
     filter_save(b->filter, a->output);
     lock_release(b->lock);
     if (a->verbose && planned)

@@ -31,7 +31,7 @@ static change begin(arguments *a) {
     kith_filter_free(filter_open(c.path, KITH_OPEN_LAZY,
                                  a)); /* before locking: no lock file is created next to a file that is not a filter */
     filter_check_output(c.path);
-    c.lock = lock_take(c.path, a);
+    c.lock = lock_acquire(c.path, a);
     c.filter = filter_open(c.path, KITH_OPEN_COPY, a);
     filter_limit(c.filter, a, 0);
     recipe_apply(c.path, c.filter, a);

@@ -69,7 +69,7 @@ static int combine(const arguments *a, const verb *v) {
         filter_check_input(a->operands[i]);
     int lock = -1;
     if (access(a->output, F_OK) == 0)
-        lock = lock_take(a->output, a); /* before the operands are opened: OUT may be one of them */
+        lock = lock_acquire(a->output, a); /* before the operands are opened: OUT may be one of them */
     const char *first = a->operands[0];
     kith_filter *into = filter_open(first, KITH_OPEN_COPY, a);
     for (size_t i = 1; i < a->operand_count; i++) {
@@ -83,7 +83,7 @@ static int combine(const arguments *a, const verb *v) {
         kith_filter_free(from);
     }
     if (lock < 0)
-        lock = lock_take_for_save(a->output, a);
+        lock = lock_acquire_for_save(a->output, a);
     filter_save(into, a->output);
     lock_release(lock);
     kith_filter_free(into);

@@ -161,7 +161,7 @@ static double seconds_now(void) {
 static double run(int word_count, const char *const *words) {
     show_command("kith", word_count, words);
     double start = seconds_now();
-    char **copy = take((size_t)word_count * sizeof *copy);
+    char **copy = allocate((size_t)word_count * sizeof *copy);
     for (int i = 0; i < word_count; i++)
         copy[i] = strdup(words[i]);
     (void)run_words(word_count, copy);
@@ -249,7 +249,7 @@ static void look_up(const arguments *a) {
                                            "p4Tk!vq"};
     const char *const *keys = a->operand_count > 0 ? a->operands : examples;
     size_t count = a->operand_count > 0 ? a->operand_count : sizeof examples / sizeof *examples;
-    const char **words = take((count + 5) * sizeof *words);
+    const char **words = allocate((count + 5) * sizeof *words);
     static const char *const begin[] = {"query", "--mark", FILTER, "--key", "--"};
     memcpy(words, begin, sizeof begin);
     memcpy(words + 5, keys, count * sizeof *words);

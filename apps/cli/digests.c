@@ -144,7 +144,7 @@ static int temporary_file(void) {
         return fd;
 #endif
     size_t room = strlen(folder()) + sizeof "/kith-XXXXXX";
-    char *path = take(room);
+    char *path = allocate(room);
     snprintf(path, room, "%s/kith-XXXXXX", folder());
     int made = mkstemp(path);
     if (made < 0)
@@ -297,7 +297,7 @@ static void map_memory(digests *d, uint64_t memory_bytes) {
 }
 
 digests *digests_new(uint64_t memory_bytes, bool keep_copies) {
-    digests *d = take(sizeof *d);
+    digests *d = allocate(sizeof *d);
     memset(d, 0, sizeof *d);
     d->keep_copies = keep_copies;
     map_memory(d, memory_bytes);

@@ -25,7 +25,7 @@ static void digest(const void *context, const input_record *records, size_t n, u
 }
 
 static feed *new_feed(const kith_filter *filter, const kith_hash *hash) {
-    feed *f = take(sizeof *f);
+    feed *f = allocate(sizeof *f);
     *f = (feed){.filter = filter, .hash = hash != NULL ? *hash : (kith_hash){0}};
     return f;
 }

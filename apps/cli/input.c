@@ -168,7 +168,7 @@ static void stop_reader(input *in) {
 /* ---- calling thread ---- */
 
 input *input_open(const char *const *paths, size_t path_count, const input_shape *shape) {
-    input *in = take(sizeof *in);
+    input *in = allocate(sizeof *in);
     memset(in, 0, sizeof *in);
     in->shape = *shape;
     in->splitter.shape = &in->shape;

@@ -13,8 +13,8 @@
  * anything but a regular file, it waits for that file and for stop_fd.
  *
  * Before it waits for a pipe that has been empty for GRACE_MS, it calls before_wait, which flushes stdout. Without this
- * millisecond, a producer that is slightly slower than kith would cause one write(2) for each of its own: 36,000
- * instead of 1,200 for 23 MB of lines from a script.
+ * millisecond, a producer that is slightly slower than kith would cause one write(2) of kith for each of its writes:
+ * 36,000 instead of 1,200 for 23 MB of lines from a script.
  *
  * 128 KiB: from 64 KiB on, the fixed cost of read(2) is negligible, and the buffer should stay in the cache of a core
  * together with its decompressed bytes. */

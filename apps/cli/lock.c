@@ -91,7 +91,7 @@ static noreturn void fail_foreign(const char *lock_path, const char *why) {
     fail("%s: exists, but is not a lock file of kith: %s (move it away, or use --no-lock)", lock_path, why);
 }
 
-/* Gives the lock file the owner and mode that let exactly those users open it who can write the data file. Users who
+/* Gives the lock file the owner and mode that allow exactly the users who can write the data file to open it. Users who
  * can only read it must not be able to make writers wait. Errors are ignored: some file systems have no owners or
  * modes. */
 static void settle_access(int fd, const char *target) {
@@ -205,11 +205,11 @@ static int take_lock(const char *path, const arguments *a, bool only_if_shared) 
     }
 }
 
-int lock_take(const char *path, const arguments *a) {
+int lock_acquire(const char *path, const arguments *a) {
     return take_lock(path, a, false);
 }
 
-int lock_take_for_save(const char *path, const arguments *a) {
+int lock_acquire_for_save(const char *path, const arguments *a) {
     return take_lock(path, a, true);
 }
 

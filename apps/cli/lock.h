@@ -13,17 +13,17 @@
  *
  * The lock is an flock on NAME-lock, next to the file that save() will replace, after following symbolic links. It is
  * an empty file, created if it does not exist and never renamed, written or removed. It belongs to the owner of the
- * file, and its mode lets exactly those users open it who can write the file.
+ * file, and its mode allows exactly the users who can write the file to open it.
  *
  * Returns a value for lock_release. Nothing is locked with --no-lock, for "-", and for devices and pipes. Ends the tool
  * if NAME-lock is anything but an empty regular file, if it cannot be created, or if the file system cannot lock it;
  * the error mentions --no-lock. */
-int lock_take(const char *path, const arguments *a);
+int lock_acquire(const char *path, const arguments *a);
 
-/* Like lock_take(), for a command that has not read the file and calls this just before saving. If neither the file nor
- * NAME-lock exists, nobody can be changing the file. Then nothing is locked, and no lock file is left next to a new
+/* Like lock_acquire(), for a command that has not read the file and calls this just before saving. If neither the file
+ * nor NAME-lock exists, nobody can be changing the file. Then nothing is locked, and no lock file is left next to a new
  * file. */
-int lock_take_for_save(const char *path, const arguments *a);
+int lock_acquire_for_save(const char *path, const arguments *a);
 
 void lock_release(int lock);
 

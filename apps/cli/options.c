@@ -157,7 +157,7 @@ static const char *read_char(const char *text, int *byte) {
 static void join(const char **words, const char *more) {
     const char *before = *words != NULL ? *words : "";
     size_t size = strlen(before) + strlen(more) + 2;
-    char *all = take(size);
+    char *all = allocate(size);
     (void)snprintf(all, size, "%s%s%s", before, *before != '\0' ? " " : "", more);
     free((void *)(uintptr_t)*words);
     *words = all;
@@ -348,7 +348,7 @@ static void finish(const command *c, arguments *a) {
 
 void arguments_read(const command *c, int word_count, char **words, arguments *a) {
     *a = (arguments){.delim = -1};
-    const char **operands = take(((size_t)word_count + 1) * sizeof *operands);
+    const char **operands = allocate(((size_t)word_count + 1) * sizeof *operands);
     reader r = {c, word_count, words, 0};
     bool options_end = false;
     while (r.at < word_count) {

@@ -108,7 +108,7 @@ static void look_up_keys(query *q) {
         if (fixed_bytes != 0 && bytes != fixed_bytes)
             fail("--key %s: has %zu bytes, but the keys of %s have %zu (--fixed)", a->operands[i], bytes,
                  a->operands[0], fixed_bytes);
-        char *buffer = take(bytes + 1);
+        char *buffer = allocate(bytes + 1);
         char reason[128];
         const char *wrong = key_is_line(&a->shape) ? NULL : key_of(&a->shape, &record, buffer, reason, sizeof reason);
         if (wrong != NULL)

@@ -209,11 +209,11 @@ void at_failure_forget(void) {
 
 /* ---- memory ---- */
 
-void *take(size_t byte_count) {
-    return take_more(NULL, byte_count);
+void *allocate(size_t byte_count) {
+    return reallocate(NULL, byte_count);
 }
 
-void *take_more(void *block, size_t byte_count) {
+void *reallocate(void *block, size_t byte_count) {
     void *more = realloc(block, byte_count != 0 ? byte_count : 1);
     if (more == NULL)
         fail("not enough memory for %zu bytes", byte_count);
@@ -223,21 +223,21 @@ void *take_more(void *block, size_t byte_count) {
 /* ---- stdout ---- */
 
 bool out_is_terminal(void) {
-    static int answer = -1;
-    if (answer < 0)
-        answer = isatty(STDOUT_FILENO);
-    return answer == 1;
+    static int result = -1;
+    if (result < 0)
+        result = isatty(STDOUT_FILENO);
+    return result == 1;
 }
 
 bool out_is_coloured(void) {
-    static int answer = -1;
-    if (answer < 0) {
+    static int result = -1;
+    if (result < 0) {
         const char *no_color = getenv("NO_COLOR");
         const char *terminal = getenv("TERM");
-        answer = out_is_terminal() && (no_color == NULL || *no_color == '\0') &&
+        result = out_is_terminal() && (no_color == NULL || *no_color == '\0') &&
                  (terminal == NULL || strcmp(terminal, "dumb") != 0);
     }
-    return answer == 1;
+    return result == 1;
 }
 
 static void write_all(const char *bytes, size_t byte_count) {
@@ -295,7 +295,7 @@ void out_text(const char *format, ...) {
     if (needed >= 0 && (size_t)needed < sizeof few) {
         out(few, (size_t)needed);
     } else if (needed >= 0) {
-        char *many = take((size_t)needed + 1);
+        char *many = allocate((size_t)needed + 1);
         (void)vsnprintf(many, (size_t)needed + 1, format, again);
         out(many, (size_t)needed);
         free(many);

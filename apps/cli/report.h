@@ -60,8 +60,8 @@ bool signal_waits(void);
 void heed_signals(void);
 
 /* malloc and realloc, which end the tool with an error if there is not enough memory. */
-void *take(size_t byte_count);
-void *take_more(void *block, size_t byte_count);
+void *allocate(size_t byte_count);
+void *reallocate(void *block, size_t byte_count);
 
 /* Writes to stdout in large blocks; on a terminal after each line. A failed write is an error, except that a closed
  * pipe (| head) ends the tool by SIGPIPE. out_flush is called before exit 0 and 1, and by input.c when the input is a

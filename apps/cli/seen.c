@@ -264,12 +264,12 @@ static bool grow(seen *s) {
 /* ---- public functions ---- */
 
 seen *seen_new(seen_budget *budget, size_t word_bytes, bool keep_lines) {
-    seen *s = take(sizeof *s);
+    seen *s = allocate(sizeof *s);
     *s = (seen){.budget = budget, .word_bytes = word_bytes, .keep_lines = keep_lines};
     set_section_slots(s, SLOTS_FIRST);
     s->slots = reserve(budget->limit, &s->index_reserved);
     s->store = reserve(budget->limit, &s->store_reserved);
-    s->used = take(SECTIONS * sizeof *s->used);
+    s->used = allocate(SECTIONS * sizeof *s->used);
     memset(s->used, 0, SECTIONS * sizeof *s->used);
     return s;
 }

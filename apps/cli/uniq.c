@@ -440,7 +440,7 @@ static kith_filter *open_state(arguments *a, int *lock) {
         filter_check_input(a->state); /* ends the tool: a state must be readable later */
     filter_check_output(a->state);
     (void)state_is_absent(a); /* checked before locking: no lock file is created if the run cannot start */
-    *lock = lock_take(a->state, a);
+    *lock = lock_acquire(a->state, a);
     if (state_is_absent(a))
         return NULL;
     kith_filter *filter = filter_open(a->state, KITH_OPEN_COPY, a);
