@@ -91,7 +91,7 @@ void help_all(void) {
     for (size_t i = 0; i < kith_filter_kind_count() && used < sizeof kinds; i++)
         used += (size_t)snprintf(kinds + used, sizeof kinds - used, " %s", kith_filter_kind_at(i)->name);
     put_wrapped_80(kinds, 0, 0);
-    out_text("\nkith help COMMAND describes a command and its options. kith kinds describes the kinds.\n"
+    out_text("\nkith help COMMAND describes a command and its options, kith kinds the kinds.\n"
              "kith --version prints the version.\n");
 }
 
