@@ -1,12 +1,12 @@
-/* build.c: `kith build`.
+/* build.c: `kith build`, which builds a filter file from keys in one of two ways.
  *
- *     keys -> digests -> sorted, equal ones dropped -> filter of just that capacity -> file
- *     keys -> digests -> filter of -n keys -> file
+ *     without -n    keys -> digests, sorted and without repeats -> filter with exactly that capacity -> file
+ *     with -n       keys -> digests -> filter with the capacity -n -> file
  *
- * The second way is for kinds that ignore a key that is in already: it needs no memory but the filter's. The others
- * would store a second copy, so they take the first way with -n as well, and know the exact number of keys before
- * they begin. Sorted digests fall into a filter from its beginning to its end, which is as cache-friendly as adding
- * can be. */
+ * The second way needs no memory besides the filter, but it works only for kinds that ignore a key that was already
+ * added. Kinds that would store a second copy use the first way even with -n; this also gives the exact number of
+ * distinct keys in advance. Sorted digests are added to a filter from its beginning to its end, which is the most
+ * cache-friendly order. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -29,7 +29,8 @@
 #include "values.h"
 
 #define RATE_DEFAULT 0.001
-#define COPIES_ROOM_MAX 4 /* times the keys of a multiset: past that a kind with more places a key is the answer */
+#define COPIES_CAPACITY_MAX                                                                                            \
+    4 /* times the number of keys of a multiset; beyond that, another kind is the better choice */
 
 typedef struct building {
     const arguments *a; /* with the recipe of --like */
@@ -37,12 +38,12 @@ typedef struct building {
     kith_filter *like; /* NULL: none */
     choice choice;
     kith_filter *filter;
-    int lock; /* of the output; -1: not yet */
+    int lock; /* on the output; -1: not locked yet */
     uint64_t copies_left_out;
 } building;
 
-/* Of the memory limit, what digests may take: the other half is the filter's. A filter takes 2 bytes a key or so, a digest
- * 8, so a filter past its half has digests past theirs, which are on disk. */
+/* Digests may use half of the memory limit; the other half is for the filter. A filter needs about 2 bytes per key and
+ * a digest 8, so if the filter needs more than its half, the digests are already on disk. */
 static uint64_t digests_share(const arguments *a) {
     return a->memory / 2;
 }
@@ -59,21 +60,22 @@ static void check_like(const arguments *a) {
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (others[i].given)
-            fail("%s and --like: the kind, size and hash are those of %s", others[i].name, a->like);
+            fail("%s and --like contradict each other: --like uses the kind, capacity, rate and hash of %s",
+                 others[i].name, a->like);
 }
 
-/* A list that its own filter replaced would be lost. */
+/* Checks the output. An input must not be overwritten by its own filter. */
 static void check_output(const arguments *a) {
     struct stat target, source;
     if (a->output == NULL)
-        fail("-o FILE is missing: where the filter goes");
+        fail("-o FILE is missing: the file to write the filter to");
     filter_check_output(a->output);
     if (stat(a->output, &target) != 0)
         return;
     for (size_t i = 0; i < a->operand_count; i++)
         if (stat(a->operands[i], &source) == 0 && source.st_dev == target.st_dev && source.st_ino == target.st_ino &&
             S_ISREG(source.st_mode))
-            fail("%s: is an input, too: give another -o FILE", a->output);
+            fail("%s: is also an input; give another -o FILE", a->output);
 }
 
 static void begin(building *b, arguments *a) {
@@ -84,11 +86,11 @@ static void begin(building *b, arguments *a) {
         check_like(a);
         filter_check_input(a->like);
         if (access(a->output, F_OK) == 0)
-            b->lock = lock_take(a->output, a); /* FILE may be the output, too */
+            b->lock = lock_acquire(a->output, a); /* the --like file may be the output, too */
         b->like = filter_open(a->like, KITH_OPEN_DEFAULT, a);
         recipe_apply(a->like, b->like, a);
         if (a->multiset && (kith_filter_capabilities(b->like) & KITH_CAN_COPIES) == 0)
-            fail("--multiset: filters of kind %s keep no copies", kith_filter_kind_name(b->like));
+            fail("--multiset: filters of kind %s do not store copies", kith_filter_kind_name(b->like));
         return;
     }
     uint32_t needs =
@@ -107,7 +109,7 @@ static void begin(building *b, arguments *a) {
     }
 }
 
-/* What -n, or else a million keys, would make: tells mistakes before the input is read. */
+/* Plans a filter for -n keys, or for one key if -n is not given, to find invalid options before the input is read. */
 static kith_plan plan_first(building *b) {
     choice c = b->choice;
     if (c.spec.options != NULL)
@@ -124,7 +126,7 @@ static kith_plan plan_first(building *b) {
 
 static noreturn void fail_memory_like(const arguments *a) {
     value_text limit;
-    fail("%s: an empty filter like this one does not fit; the limit is %s of memory: raise --memory", a->like,
+    fail("%s: an empty filter like this one does not fit into memory: the limit is %s; raise --memory", a->like,
          text_of_size(a->memory, limit));
 }
 
@@ -135,7 +137,7 @@ static void create(building *b, uint64_t capacity, uint64_t held_bytes) {
         kith_plan plan = KITH_PLAN_INIT;
         status = kith_filter_plan_of(b->like, &plan);
         if (status == KITH_OK) {
-            /* One that grows begins with its first layer, whatever the size of the file: the limit decides. */
+            /* A filter that grows starts with its first layer, whatever the size of the file. */
             if ((plan.capabilities & KITH_CAN_GROW) == 0)
                 memory_check(a, plan.file_bytes + held_bytes, "the filter");
             filter_limit(b->like, a, held_bytes);
@@ -154,13 +156,13 @@ static void create(building *b, uint64_t capacity, uint64_t held_bytes) {
     status = choose_plan(&b->choice, &plan);
     if (status != KITH_OK)
         choose_fail(a, &b->choice, status);
-    /* What limit would do: digests that are on disk leave the filter one half of any limit. */
+    /* If digests are on disk, they use half of any limit. The filter then needs a limit of twice its size. */
     bool halves = held_bytes == digests_share(a) && plan.file_bytes > held_bytes;
     memory_check(a, halves ? 2 * plan.file_bytes : plan.file_bytes + held_bytes,
-                 held_bytes > 0 ? "the filter, with the digests," : "the filter");
+                 held_bytes > 0 ? "the filter with the digests of its keys" : "the filter");
     value_text size, rate;
     if (a->verbose)
-        note("kind %s, %.2f bits a key, %s of memory and file, rate %s", plan.kind, plan.bits_per_key,
+        note("kind %s, %.2f bits per key, %s of memory and of disk space, rate %s", plan.kind, plan.bits_per_key,
              text_of_size(plan.file_bytes, size), text_of_rate(plan.rate, rate));
     status = kith_filter_create(&b->choice.spec, &b->filter);
     if (status != KITH_OK)
@@ -168,13 +170,14 @@ static void create(building *b, uint64_t capacity, uint64_t held_bytes) {
     filter_limit(b->filter, a, held_bytes);
 }
 
-/* Adds all of them, but for copies past what the filter keeps. False: the filter is full, and *done are in. */
+/* Adds the digests, except copies that the filter cannot store. Returns false if the filter is full; *done digests are
+ * then added. */
 static bool add(building *b, const uint64_t *values, size_t n, size_t *done) {
     *done = 0;
     while (*done < n) {
-        size_t went_in;
-        kith_status status = kith_filter_add_many(b->filter, values + *done, n - *done, NULL, &went_in);
-        *done += went_in;
+        size_t added;
+        kith_status status = kith_filter_add_many(b->filter, values + *done, n - *done, NULL, &added);
+        *done += added;
         if (status == KITH_E_COPIES) {
             b->copies_left_out++;
             *done += 1;
@@ -189,8 +192,8 @@ static bool add(building *b, const uint64_t *values, size_t n, size_t *done) {
     return true;
 }
 
-/* `keys` is the number of distinct keys that came, exact or an estimate. An estimate that is hardly above the capacity
- * could be below it when it is rounded, and then only the capacity is told. */
+/* `keys` is the number of distinct keys in the input, exact or an estimate. If an estimate is only slightly above the
+ * capacity, it is not printed, because after rounding it could be below the capacity. */
 static noreturn void fail_too_many(const building *b, double keys, bool exact) {
     static const double ESTIMATE_LEAST = 1.02; /* times the capacity */
     value_text came, room, given;
@@ -200,23 +203,23 @@ static noreturn void fail_too_many(const building *b, double keys, bool exact) {
         text_of_integer((uint64_t)keys, came);
     else
         text_of_count((uint64_t)llround(keys), came);
-    bool told = exact || keys > ESTIMATE_LEAST * (double)capacity;
+    bool print_count = exact || keys > ESTIMATE_LEAST * (double)capacity;
     const char *about = exact ? "" : "about ";
-    if (b->like != NULL && told)
+    if (b->like != NULL && print_count)
         fail("%s%s distinct keys, but the capacity of %s is %s. Build both filters with a larger -n.", about, came,
              b->a->like, room);
     if (b->like != NULL)
         fail("more than %s distinct key%s, the capacity of %s. Build both filters with a larger -n.", room,
              capacity == 1 ? "" : "s", b->a->like);
     text_of_count_exact(capacity, given);
-    if (told)
+    if (print_count)
         fail("%s%s distinct keys, but the capacity is %s (-n %s). Use a larger -n, or --grow.", about, came, room,
              given);
     fail("more than %s distinct key%s (-n %s). Use a larger -n, or --grow.", room, capacity == 1 ? "" : "s", given);
 }
 
-/* The filter is full and keys are left: how many there are. The filter matches some of those that are not in, at the
- * rate that it has now, and those are missing among `rest`. */
+/* The filter is full and keys are left. Counts the remaining distinct keys, so that the error can name the capacity
+ * that is needed. Keys that are false positives are missing in `rest`; dividing by 1 - rate_now corrects for them. */
 static noreturn void count_and_fail(const building *b, feed *f, size_t from) {
     full_cause cause = full_because(b->filter, f->before + from + 1);
     if (cause != FULL_OVERFLOW)
@@ -236,7 +239,7 @@ static noreturn void count_and_fail(const building *b, feed *f, size_t from) {
     fail_too_many(b, full_keys(b->filter) + (double)digests_finish(rest) / (1 - stats.rate_now), false);
 }
 
-static void build_at_once(building *b) {
+static void build_directly(building *b) {
     const arguments *a = b->a;
     create(b, a->capacity, 0);
     feed *f = feed_open("building", a->operands, a->operand_count, a, b->filter, NULL);
@@ -248,7 +251,7 @@ static void build_at_once(building *b) {
     feed_close(f);
 }
 
-/* How many went in: all of them, or as many as there was room for. */
+/* Returns how many digests were added: all of them, or fewer if the filter became full. */
 static uint64_t add_all(building *b, digests *d, uint64_t keys) {
     enum { BATCH = 4096 };
     uint64_t batch[BATCH];
@@ -258,9 +261,9 @@ static uint64_t add_all(building *b, digests *d, uint64_t keys) {
     progress_begin("building", keys);
     while ((n = digests_next(d, batch, BATCH)) > 0) {
         size_t done;
-        bool room = add(b, batch, n, &done);
+        bool fits = add(b, batch, n, &done);
         total += done;
-        if (!room)
+        if (!fits)
             break;
         progress(total, total);
     }
@@ -268,8 +271,8 @@ static uint64_t add_all(building *b, digests *d, uint64_t keys) {
     return total;
 }
 
-/* A plan promises room for distinct keys. Copies of one key crowd in its few places, so a multiset may need a larger
- * filter than its number of keys says; where the size is ours to choose, larger ones are tried. */
+/* The capacity of a plan is for distinct keys. Copies of one key share its few slots, so a multiset may need a larger
+ * filter than its number of keys suggests. If the user did not fix the size, larger filters are tried. */
 static bool may_be_larger(const arguments *a) {
     return a->multiset && a->capacity == 0 && a->like == NULL;
 }
@@ -278,7 +281,7 @@ static void build_from_digests(building *b) {
     const arguments *a = b->a;
     value_text size, size_of_all;
     if (a->verbose)
-        note("up to %s of memory for digests, then temporary files", text_of_size(digests_share(a), size));
+        note("up to %s of memory for digests of keys, then temporary files", text_of_size(digests_share(a), size));
     digests *d = digests_new(digests_share(a), a->multiset);
     feed *f = feed_open("reading", a->operands, a->operand_count, a, b->like, &b->choice.spec.hash);
     while (feed_next(f))
@@ -287,7 +290,7 @@ static void build_from_digests(building *b) {
 
     uint64_t keys = digests_finish(d);
     if (keys == 0 && a->capacity == 0 && b->like == NULL)
-        fail("no keys came: there is nothing to build (an empty filter needs -n)");
+        fail("the input has no keys; to build an empty filter, give -n");
     uint64_t held = keys < digests_share(a) / sizeof(uint64_t) ? keys * sizeof(uint64_t) : digests_share(a);
     uint64_t capacity = a->capacity != 0 ? a->capacity : keys;
     for (;;) {
@@ -298,9 +301,9 @@ static void build_from_digests(building *b) {
         if (done == keys)
             break;
         capacity += capacity / 4 + 1;
-        if (a->multiset && (!may_be_larger(a) || capacity / COPIES_ROOM_MAX > keys))
-            fail("%s of %s keys went in, then there was no room: copies of few keys crowd; give a larger -n, or -k "
-                 "counting",
+        if (a->multiset && (!may_be_larger(a) || capacity / COPIES_CAPACITY_MAX > keys))
+            fail("only %s of %s keys fit, because copies of the same key share few slots. Use a larger -n, or -k "
+                 "counting.",
                  text_of_integer(done, size), text_of_integer(keys, size_of_all));
         if (!may_be_larger(a))
             fail_no_overflow("the filter", b->filter, full_because(b->filter, keys));
@@ -314,17 +317,18 @@ static void finish(building *b) {
     const arguments *a = b->a;
     value_text count, size;
     if (b->copies_left_out > 0)
-        note("%s cop%s past what the filter keeps of one key left out", text_of_integer(b->copies_left_out, count),
-             b->copies_left_out > 1 ? "ies" : "y");
+        note("left out %s cop%s, because the filter cannot store more copies of one key",
+             text_of_integer(b->copies_left_out, count), b->copies_left_out > 1 ? "ies" : "y");
     kith_plan plan = KITH_PLAN_INIT;
     bool planned = kith_filter_plan_of(b->filter, &plan) == KITH_OK;
     value_text most;
     if (planned && a->bytes != 0 && plan.file_bytes > a->bytes)
-        fail("%s: the filter grew to %s, more than --bytes %s: give a larger --bytes, or fewer keys", a->output,
+        fail("%s: the filter grew to %s, more than --bytes %s. Use a larger --bytes, or fewer keys.", a->output,
              text_of_size(plan.file_bytes, size), text_of_size(a->bytes, most));
-    /* What a build replaces it has not read, so others need not wait while it reads keys. */
+    /* build does not read the file that it replaces, so it locks the file only now, and other commands need not wait
+     * while it reads keys. */
     if (b->lock < 0)
-        b->lock = lock_take_for_save(a->output, a);
+        b->lock = lock_acquire_for_save(a->output, a);
     filter_save(b->filter, a->output);
     lock_release(b->lock);
     if (a->verbose && planned)
@@ -346,7 +350,7 @@ int command_build(const arguments *a) {
     }
     bool size_known = a->capacity != 0 || b.like != NULL;
     if (size_known && !keeps_copies)
-        build_at_once(&b);
+        build_directly(&b);
     else
         build_from_digests(&b);
     finish(&b);

@@ -1,7 +1,7 @@
-/* change.c: `kith add` and `kith remove`.
+/* change.c: `kith add` and `kith remove`, which change the keys of a filter file.
  *
- * The file is read into memory, changed there, and written back as a whole when all keys have gone in or out. Until
- * then the file is as it was, and so it stays when anything fails. */
+ * The file is read into memory, changed there, and replaced as a whole when all keys have been added or removed. If
+ * anything fails before that, the file is unchanged. */
 #include <math.h>
 
 #include <kith/filter.h>
@@ -19,18 +19,19 @@
 typedef struct change {
     const arguments *a; /* with the recipe of the file */
     const char *path;
-    int lock; /* two changes at once would lose the keys of one */
+    int lock; /* without it, one of two simultaneous changes would be lost */
     kith_filter *filter;
-    uint64_t keys;            /* that were added or removed */
-    uint64_t copies_left_out; /* past what the filter keeps */
+    uint64_t keys;            /* added or removed */
+    uint64_t copies_left_out; /* copies that the filter cannot store */
     uint64_t known;           /* left out by --new-only */
 } change;
 
 static change begin(arguments *a) {
     change c = {.a = a, .path = a->operands[0]};
-    kith_filter_free(filter_open(c.path, KITH_OPEN_LAZY, a)); /* what is not a filter gets no lock file */
+    kith_filter_free(filter_open(c.path, KITH_OPEN_LAZY,
+                                 a)); /* before locking: no lock file is created next to a file that is not a filter */
     filter_check_output(c.path);
-    c.lock = lock_take(c.path, a);
+    c.lock = lock_acquire(c.path, a);
     c.filter = filter_open(c.path, KITH_OPEN_COPY, a);
     filter_limit(c.filter, a, 0);
     recipe_apply(c.path, c.filter, a);
@@ -44,19 +45,19 @@ static change begin(arguments *a) {
 static void finish(change *c, const char *done) {
     value_text count;
     if (c->copies_left_out > 0)
-        note("%s cop%s past what the filter keeps of one key left out", text_of_integer(c->copies_left_out, count),
-             c->copies_left_out > 1 ? "ies" : "y");
+        note("left out %s cop%s, because the filter cannot store more copies of one key",
+             text_of_integer(c->copies_left_out, count), c->copies_left_out > 1 ? "ies" : "y");
     filter_save(c->filter, c->path);
     if (c->a->verbose && c->known > 0)
-        note("%s %s known", text_of_keys(c->known, count), c->known == 1 ? "was" : "were");
+        note("%s already in the filter", text_of_keys(c->known, count));
     if (c->a->verbose)
         note("%s %s", text_of_keys(c->keys, count), done);
     kith_filter_free(c->filter);
     lock_release(c->lock);
 }
 
-/* A Bloom kind can be full before its count reaches the capacity, because a new key that is a false positive is not
- * counted. What it held is then told as an estimate from the bits: the count would not explain why it is full. */
+/* A Bloom filter can be full before its count reaches the capacity, because new keys that are false positives are not
+ * counted. The error then gives an estimate from the set bits, since the count would not explain why it is full. */
 static noreturn void fail_full(const change *c) {
     full_cause cause = full_because(c->filter, UINT64_MAX);
     if (cause != FULL_OVERFLOW)
@@ -66,20 +67,20 @@ static noreturn void fail_full(const change *c) {
     bool counted = count >= kith_filter_capacity(c->filter);
     if (!counted)
         held = (uint64_t)llround(fmax((double)held, full_keys(c->filter) - (double)c->keys));
-    fail(
-        "%s: its capacity is %s, it held %s%s before, and more came than fit; nothing was added. Build it again with a "
-        "larger -n, or with --grow.",
-        c->path, text_of_keys(kith_filter_capacity(c->filter), room), counted ? "" : "about ",
-        text_of_integer(held, in));
+    fail("%s: its capacity is %s, it held %s%s before, and the new keys do not fit; nothing was added. Build it again "
+         "with "
+         "a larger -n, or with --grow.",
+         c->path, text_of_keys(kith_filter_capacity(c->filter), room), counted ? "" : "about ",
+         text_of_integer(held, in));
 }
 
 static void add(change *c, const uint64_t *values, size_t n) {
     uint64_t before = kith_filter_count(c->filter);
     size_t done = 0;
     while (done < n) {
-        size_t went_in;
-        kith_status status = kith_filter_add_many(c->filter, values + done, n - done, NULL, &went_in);
-        done += went_in;
+        size_t added;
+        kith_status status = kith_filter_add_many(c->filter, values + done, n - done, NULL, &added);
+        done += added;
         if (status == KITH_E_COPIES) {
             c->copies_left_out++;
             done++;
@@ -95,7 +96,7 @@ static void add(change *c, const uint64_t *values, size_t n) {
     c->keys += kith_filter_count(c->filter) - before;
 }
 
-/* Asked one by one: a key may come twice in a batch. */
+/* Looked up one by one, because a key may occur twice in a batch. */
 static void add_unknown(change *c, const uint64_t *values, size_t n) {
     for (size_t i = 0; i < n; i++) {
         if (kith_filter_has_many(c->filter, &values[i], 1, NULL) == 0)
@@ -105,7 +106,7 @@ static void add_unknown(change *c, const uint64_t *values, size_t n) {
     }
 }
 
-/* Digests that wait take at most half of the memory limit. */
+/* Digests may use at most half of the memory limit. */
 static uint64_t digests_share(const arguments *a) {
     return a->memory / 2;
 }
@@ -123,13 +124,13 @@ static void add_distinct(change *c, digests *d) {
 
 int command_add(const arguments *a) {
     if (a->multiset && a->new_only)
-        fail("--multiset keeps copies and --new-only leaves them out: give one of the two");
+        fail("--multiset and --new-only contradict each other: the first stores copies, the second leaves them out");
     arguments by_recipe = *a;
     change c = begin(&by_recipe);
     bool keeps_copies = (kith_filter_capabilities(c.filter) & KITH_CAN_COPIES) != 0;
     if (a->multiset && !keeps_copies)
-        fail("%s: --multiset: filters of kind %s keep no copies", c.path, kith_filter_kind_name(c.filter));
-    /* Where an equal key would be stored as a copy, equal keys are found first. */
+        fail("%s: --multiset: filters of kind %s do not store copies", c.path, kith_filter_kind_name(c.filter));
+    /* If the filter would store an equal key as a copy, repeated keys are removed first. */
     digests *distinct = keeps_copies && !a->multiset && !a->new_only ? digests_new(digests_share(a), false) : NULL;
     feed *f = feed_open("adding", a->operands + 1, a->operand_count - 1, c.a, c.filter, NULL);
     while (feed_next(f)) {
@@ -151,7 +152,7 @@ int command_remove(const arguments *a) {
     arguments by_recipe = *a;
     change c = begin(&by_recipe);
     if ((kith_filter_capabilities(c.filter) & KITH_CAN_REMOVE) == 0)
-        fail("%s: filters of kind %s can't remove keys (kith build --delete makes one that can)", c.path,
+        fail("%s: filters of kind %s do not support removal (kith build --delete builds one that does)", c.path,
              kith_filter_kind_name(c.filter));
     feed *f = feed_open("removing", a->operands + 1, a->operand_count - 1, c.a, c.filter, NULL);
     while (feed_next(f)) {
@@ -159,7 +160,7 @@ int command_remove(const arguments *a) {
         kith_status status = kith_filter_remove_many(c.filter, f->digests, f->n, &done);
         key_text key;
         if (status == KITH_E_ABSENT)
-            fail("%s: record %llu, '%s', is not in; nothing was removed", c.path,
+            fail("%s: record %llu, '%s', is not in the filter; nothing was removed", c.path,
                  (unsigned long long)(f->before + done + 1), text_of_key(f, done, key));
         if (status != KITH_OK)
             fail("%s: record %llu, '%s': %s", c.path, (unsigned long long)(f->before + done + 1),

@@ -1,4 +1,5 @@
-/* choose.c: see choose.h. Kinds are known by what the register says of them; none is named here. */
+/* choose.c: chooses a kind of filter; see choose.h. It uses only what the library says about each kind, so no kind is
+ * named here. */
 #include "choose.h"
 
 #include <stdio.h>
@@ -15,7 +16,7 @@ static const kith_kind_info *kind_named(const char *name) {
     return NULL;
 }
 
-static const kith_kind_info *kind_must(const char *name) {
+const kith_kind_info *kind_must(const char *name) {
     const kith_kind_info *kind = kind_named(name);
     if (kind != NULL)
         return kind;
@@ -23,7 +24,7 @@ static const kith_kind_info *kind_must(const char *name) {
     size_t count = 0;
     for (; count < kith_filter_kind_count() && count < sizeof names / sizeof *names; count++)
         names[count] = kith_filter_kind_at(count)->name;
-    fail_unknown("kind of filter", "", name, names, count);
+    fail_unknown("kind of filter", "", name, names, count, "kith kinds");
 }
 
 void choose_begin(const arguments *a, uint32_t needs, choice *c) {
@@ -36,14 +37,14 @@ void choose_begin(const arguments *a, uint32_t needs, choice *c) {
     if (a->kind_options == NULL)
         return;
     if (a->kind == NULL)
-        fail("--option %s belongs to a kind: give -k KIND", a->kind_options);
+        fail("--option %s is an option of a kind: give -k KIND as well", a->kind_options);
     if (strlen(a->kind_options) >= sizeof c->options / 2)
-        fail("--option: too much text");
+        fail("--option: the options are too long, at most %zu bytes", sizeof c->options / 2 - 1);
     (void)snprintf(c->options, sizeof c->options, "%s", a->kind_options);
     c->spec.options = c->options;
 }
 
-/* The option of a kind that names the kind inside it, or NULL. */
+/* The option that names the inner kind of a kind such as layers, or NULL. */
 static const kith_option *inner_option(const kith_kind_info *kind) {
     for (size_t i = 0; i < kind->option_count; i++)
         if (strcmp(kind->options[i].values, "kind") == 0)
@@ -51,7 +52,7 @@ static const kith_option *inner_option(const kith_kind_info *kind) {
     return NULL;
 }
 
-/* Plans `outer` around `inner` into *best if that is smaller than what is there. */
+/* Plans `outer` with `inner` as its inner kind, and stores it in *best if it is smaller than the best so far. */
 static void try_around(const choice *asked, const kith_kind_info *outer, const kith_kind_info *inner, choice *best,
                        kith_plan *best_plan) {
     choice tried = *asked;
@@ -123,9 +124,9 @@ void choose_fail(const arguments *a, const choice *c, kith_status status) {
     switch (status) {
     case KITH_E_KIND:
         if (a->kind != NULL)
-            fail("-k %s: this kind can't do what is asked: %s (kith plan shows what each can)", a->kind,
+            fail("-k %s: this kind does not support all of: %s (kith kinds lists what each kind supports)", a->kind,
                  text_of_capabilities(c->spec.needs, ", ", needs));
-        fail("there is no kind that can do all of: %s", text_of_capabilities(c->spec.needs, ", ", needs));
+        fail("no kind supports all of: %s", text_of_capabilities(c->spec.needs, ", ", needs));
     case KITH_E_OPTION: {
         const kith_kind_info *kind = c->spec.kind != NULL ? kind_named(c->spec.kind) : NULL;
         char known[512] = "";
@@ -133,15 +134,15 @@ void choose_fail(const arguments *a, const choice *c, kith_status status) {
         for (size_t i = 0; kind != NULL && i < kind->option_count && used < sizeof known; i++)
             used += (size_t)snprintf(known + used, sizeof known - used, "%s%s=%s", i > 0 ? ", " : "",
                                      kind->options[i].name, kind->options[i].values);
-        fail("--option %s: kind %s takes %s", a->kind_options != NULL ? a->kind_options : "", c->spec.kind,
-             used > 0 ? known : "none");
+        fail("--option %s: the options of kind %s are %s (kith kinds %s explains them)",
+             a->kind_options != NULL ? a->kind_options : "", c->spec.kind, used > 0 ? known : "none", c->spec.kind);
     }
     case KITH_E_TOO_LARGE:
         if (c->spec.max_bytes != 0)
-            fail("no filter of this many keys at this rate fits --bytes %s", text_of_size(c->spec.max_bytes, size));
+            fail("no filter with this capacity and rate fits into --bytes %s", text_of_size(c->spec.max_bytes, size));
         break;
     case KITH_E_TOO_SMALL:
-        fail("--bytes %s is too small for a filter of that many keys", text_of_size(c->spec.bytes, size));
+        fail("--bytes %s is too small for a filter with this capacity", text_of_size(c->spec.bytes, size));
     default:
         break;
     }

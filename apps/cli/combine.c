@@ -1,4 +1,4 @@
-/* combine.c: `kith merge`, `kith intersect` and `kith compare`: two or more filters of equal kind, size and hash. */
+/* combine.c: `kith merge`, `kith intersect` and `kith compare`, which need filters of equal kind, size and hash. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ typedef struct verb {
 } verb;
 
 static const verb MERGE = {"merge", KITH_CAN_MERGE, kith_filter_merge};
-/* Comparing merges and intersects copies; messages name the command. */
+/* compare merges and intersects copies itself; the name is for messages. */
 static const verb COMPARE = {"compare", KITH_CAN_INTERSECT, NULL};
 static const verb INTERSECT = {"intersect", KITH_CAN_INTERSECT, kith_filter_intersect};
 
@@ -34,41 +34,42 @@ static noreturn void fail_apply(const verb *v, const char *path_a, const kith_fi
     value_text count_a, count_b, room;
     switch (status) {
     case KITH_E_FULL:
-        fail("%s and %s can't %s: the result would be past its capacity of %s (%s in the one, %s in the other%s)",
-             path_a, path_b, v->name, text_of_keys(kith_filter_capacity(a), room),
+        fail("cannot %s %s and %s: the result would exceed its capacity of %s (%s in the first, %s in the second%s)",
+             v->name, path_a, path_b, text_of_keys(kith_filter_capacity(a), room),
              text_of_integer(kith_filter_count(a), count_a), text_of_integer(kith_filter_count(b), count_b),
-             keeps_copies(a) ? ", and a key of both is in twice" : "");
+             keeps_copies(a) ? ", and a key of both is stored twice" : "");
     case KITH_E_COPIES:
-        fail("%s and %s can't %s: a key of both would have more copies than the filter keeps", path_a, path_b, v->name);
+        fail("cannot %s %s and %s: a key of both would have more copies than the filter can store", v->name, path_a,
+             path_b);
     case KITH_E_MISMATCH:
-        fail("%s and %s can't %s: %s", path_a, path_b, v->name,
-             kith_filter_hash(a).id == KITH_HASH_SIPHASH ? "their secret keys, or options of their kind, differ"
-                                                         : "options of their kind differ");
+        fail("cannot %s %s and %s: %s", v->name, path_a, path_b,
+             kith_filter_hash(a).id == KITH_HASH_SIPHASH ? "their secret keys or the options of their kind differ"
+                                                         : "the options of their kind differ");
     default:
-        fail("%s and %s can't %s: %s", path_a, path_b, v->name, kith_status_text(status));
+        fail("cannot %s %s and %s: %s", v->name, path_a, path_b, kith_status_text(status));
     }
 }
 
-/* Kinds that keep copies would get every key a second time, which no one means by a union. */
+/* Kinds that store copies would store every key a second time, which is not what a user expects of a union. */
 static void check_given_once(const arguments *a, size_t which, const kith_filter *filter) {
     struct stat one, other;
     if (!keeps_copies(filter) || stat(a->operands[which], &one) != 0)
         return;
     for (size_t i = 0; i < which; i++)
         if (stat(a->operands[i], &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino)
-            fail("%s: is given twice: filters of kind %s keep copies, and each of its keys would be in twice",
+            fail("%s: given twice: filters of kind %s store copies, so each of its keys would be stored twice",
                  a->operands[which], kith_filter_kind_name(filter));
 }
 
 static int combine(const arguments *a, const verb *v) {
     if (a->output == NULL)
-        fail("-o OUT is missing: where the result goes");
+        fail("-o OUT is missing: the file for the result");
     filter_check_output(a->output);
     for (size_t i = 0; i < a->operand_count; i++)
         filter_check_input(a->operands[i]);
     int lock = -1;
     if (access(a->output, F_OK) == 0)
-        lock = lock_take(a->output, a); /* before the operands are opened: OUT may be one of them */
+        lock = lock_acquire(a->output, a); /* before the operands are opened: OUT may be one of them */
     const char *first = a->operands[0];
     kith_filter *into = filter_open(first, KITH_OPEN_COPY, a);
     for (size_t i = 1; i < a->operand_count; i++) {
@@ -82,7 +83,7 @@ static int combine(const arguments *a, const verb *v) {
         kith_filter_free(from);
     }
     if (lock < 0)
-        lock = lock_take_for_save(a->output, a);
+        lock = lock_acquire_for_save(a->output, a);
     filter_save(into, a->output);
     lock_release(lock);
     kith_filter_free(into);
@@ -107,14 +108,15 @@ static kith_filter_stats stats_must(const char *path, const kith_filter *filter)
     return stats;
 }
 
-/* Keys that set `used` of m bits with k each, if the bits are independent: -m/k ln(1 - used/m). */
+/* The number of keys that set `used` of m bits, k bits per key, if the bits are independent: -m/k ln(1 - used/m). */
 static double keys_at(double used, double bits, unsigned k) {
     return used < bits ? -bits / k * log1p(-used / bits) : bits;
 }
 
-/* Keys of the union, from the bits that either has. A union past the capacity can't be made by merge, but its number
- * of bits follows from that of the common ones; the estimate of the library for the two sets corrects what the plain
- * formula gets wrong for this kind. */
+/* Estimates the number of keys of the union from the bits that are set in either filter. If the union exceeds the
+ * capacity, merge refuses it, but its number of set bits follows from the number of common bits. The plain formula for
+ * that number is less exact than the library's estimate for some kinds; a factor computed from the two filters corrects
+ * it. */
 static double union_keys(const arguments *a, const kith_filter *fa, const kith_filter *fb) {
     const char *const *paths = a->operands;
     kith_filter *work;
@@ -136,7 +138,7 @@ static double union_keys(const arguments *a, const kith_filter *fa, const kith_f
     kith_filter_free(work);
     kith_plan plan = KITH_PLAN_INIT;
     if (kith_filter_plan_of(fa, &plan) != KITH_OK || plan.hashes == 0)
-        fail("%s: the size of the union can't be estimated", paths[0]);
+        fail("%s: cannot estimate the size of the union", paths[0]);
     double bits = (double)sa.cells;
     double used_a = (double)sa.cells_used, used_b = (double)sb.cells_used;
     double plain = keys_at(used_a, bits, plan.hashes) + keys_at(used_b, bits, plan.hashes);
@@ -150,16 +152,16 @@ int command_compare(const arguments *a) {
     kith_filter *fb = filter_open(paths[1], KITH_OPEN_DEFAULT, a);
     filters_check_alike(COMPARE.name, COMPARE.capability, paths[0], fa, paths[1], fb);
     double keys_a = stats_must(paths[0], fa).keys_now, keys_b = stats_must(paths[1], fb).keys_now;
-    memory_check(a, stats_must(paths[0], fa).file_bytes, "comparing");
+    memory_check(a, stats_must(paths[0], fa).file_bytes, "the comparison");
     double both = union_keys(a, fa, fb);
-    /* Estimates err; what they are estimates of is within these bounds. */
+    /* The estimates may violate bounds that the true numbers keep. */
     both = fmax(both, fmax(keys_a, keys_b));
     double common = fmax(0, fmin(keys_a + keys_b - both, fmin(keys_a, keys_b)));
     double jaccard = both > 0 ? common / both : 1;
     bool first_in_second, second_in_first;
     if (kith_filter_subset(fa, fb, &first_in_second) != KITH_OK ||
         kith_filter_subset(fb, fa, &second_in_first) != KITH_OK)
-        fail("%s and %s can't compare", paths[0], paths[1]);
+        fail("cannot compare %s and %s", paths[0], paths[1]);
 
     if (a->json) {
         json_open(NULL, '{');
@@ -180,15 +182,15 @@ int command_compare(const arguments *a) {
         json_end();
     } else {
         value_text text;
-        out_text("keys in %s  about %s\n", paths[0], text_of_integer((uint64_t)llround(keys_a), text));
-        out_text("keys in %s  about %s\n", paths[1], text_of_integer((uint64_t)llround(keys_b), text));
-        out_text("union         about %s\n", text_of_integer((uint64_t)llround(both), text));
-        out_text("intersection  about %s\n", text_of_integer((uint64_t)llround(common), text));
-        out_text("jaccard       about %.4f\n", jaccard);
-        out_text("subset        %s\n", first_in_second && second_in_first ? "each may be a subset of the other"
-                                       : first_in_second                  ? "the first may be a subset of the second"
-                                       : second_in_first                  ? "the second may be a subset of the first"
-                                                                          : "surely neither of the other");
+        out_text("estimated keys  about %s in %s\n", text_of_integer((uint64_t)llround(keys_a), text), paths[0]);
+        out_text("estimated keys  about %s in %s\n", text_of_integer((uint64_t)llround(keys_b), text), paths[1]);
+        out_text("union           about %s\n", text_of_integer((uint64_t)llround(both), text));
+        out_text("intersection    about %s\n", text_of_integer((uint64_t)llround(common), text));
+        out_text("jaccard         about %.4f\n", jaccard);
+        out_text("subset          %s\n", first_in_second && second_in_first ? "the two sets may be equal"
+                                         : first_in_second                  ? "the first may be a subset of the second"
+                                         : second_in_first                  ? "the second may be a subset of the first"
+                                                                            : "neither is a subset of the other");
     }
     kith_filter_free(fa);
     kith_filter_free(fb);

@@ -1,4 +1,4 @@
-/* commands.h: the entry point of each command. It answers the exit status; an error ends the tool by fail(). */
+/* commands.h: the function that runs each command. It returns the exit status; errors end the tool through fail(). */
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 

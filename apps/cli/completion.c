@@ -1,4 +1,4 @@
-/* completion.c: completions for bash, zsh and fish, from the tables of options.h. */
+/* completion.c: prints completion scripts for bash, zsh and fish, from the tables of options.h. */
 #include <string.h>
 
 #include <kith/cpu.h>
@@ -24,7 +24,7 @@ static void put_cpus(const char *between) {
 
 typedef void (*put_names)(const char *between);
 
-/* Puts the names that a value of this type is one of; NULL when it may be anything. */
+/* Returns the function that prints the allowed values of this type; NULL if any value is allowed. */
 static put_names names_of(value_type type) {
     return type == VALUE_KIND ? put_kinds : type == VALUE_CPU ? put_cpus : NULL;
 }
@@ -34,7 +34,7 @@ static void put_commands(const char *between) {
         out_text("%s%s", i > 0 ? between : "", COMMANDS[i].name);
 }
 
-/* Text inside '…' of a shell; `marked` are further characters that get a backslash. */
+/* Prints text for use inside single quotes of a shell. The characters in `marked` get a backslash. */
 static void put_quoted(const char *text, const char *marked) {
     for (; *text != '\0'; text++) {
         if (*text == '\'')
@@ -48,7 +48,7 @@ static void put_quoted(const char *text, const char *marked) {
 
 /* ---- bash ---- */
 
-/* "-o|--output" of the options of these types, as a pattern of case; nothing when there is none. */
+/* Prints the options whose type is `wanted` as a pattern for case, "-o|--output". Returns false if there are none. */
 static bool put_pattern(const command *c, bool (*wanted)(value_type type)) {
     bool any = false;
     for (size_t i = 0; i < OPTION_COUNT; i++) {

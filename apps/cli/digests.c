@@ -1,24 +1,24 @@
-/* digests.c: sort in memory, spill sorted runs, merge.
+/* digests.c: sorts digests in memory, writes sorted runs to temporary files when memory is full, and merges the runs.
  *
  *     memory     | digest | digest | …                  count <= room = memory_bytes / 8 |
  *
- *     full       sort, drop equal ones; if that freed a quarter, go on; else write a run and begin again
- *     runs       | level 0 | level 0 | … FAN_IN of one level become one of the next, as in a carry of digits
+ *     full       sort, drop repeats; if that freed a quarter, continue; otherwise write a run and start again
+ *     runs       | level 0 | level 0 | … FAN_IN runs of one level are merged into one of the next level
  *
- *     merging    | run a: a stretch of memory | run b | run c | … | out |     the same memory, cut into pieces
+ *     merging    | buffer of run a | buffer of run b | buffer of run c | … | output |    parts of the same memory
  *
- * A run is an ascending sequence of digests in an unlinked temporary file: nothing is left behind, however the tool
- * ends. At the end all runs are merged twice, once to count and once to hand out: reading again costs less than writing
- * the merged run, and needs no disk. What fits in memory is sorted there and never touches the disk.
+ * A run is an ascending sequence of digests in an unlinked temporary file, so no file is left however the tool ends. At
+ * the end all runs are merged twice, once to count the digests and once to return them. Reading the runs again costs
+ * less than writing the merged run, and needs no disk space. If everything fits in memory, nothing is written to disk.
  *
- * Sorting is radix exchange by bytes from the top ("American flag": McIlroy, Bostic, McIlroy, "Engineering Radix Sort",
- * 1993): in place, so that all of the memory holds digests. Digests are as good as random, hence 2^27 of them are after
- * three passes in groups of about 8, and groups of up to FEW are sorted by insertion. Each pass cuts 64 - 8i bits
- * off, so equal or crafted digests end after 8.
+ * The sort is an in-place radix sort by bytes, most significant first ("American flag sort": McIlroy, Bostic, McIlroy,
+ * "Engineering Radix Sort", 1993), so all of the memory can hold digests. Digests are practically random, so after
+ * three passes 2^27 of them are in groups of about 8, and groups of up to FEW are sorted by insertion. Each pass fixes
+ * 8 more bits, so even equal or maliciously chosen digests need at most 8 passes.
  *
- * The memory is one mapping of the whole limit, of which the system gives pages when they are touched: it grows without
- * a copy. FAN_IN bounds the open files (FAN_IN - 1 a level, and three levels are 2^18 memories full) and keeps a
- * run's stretch of memory long enough to read in one go: a 64th of a limit of 64 MiB is 1 MiB. */
+ * The memory is one mapping of the whole limit; the system provides pages when they are first touched, so it grows
+ * without copying. FAN_IN limits the number of open files (FAN_IN - 1 per level; three levels hold 2^18 times the
+ * memory). It also keeps the buffer of each run large enough to read in one go: 1/64 of 64 MiB is 1 MiB. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -41,7 +41,7 @@
 #define LEVELS_MAX 5
 #define RUNS_MAX (LEVELS_MAX * FAN_IN)
 #define FEW 32
-#define ROOM_MIN ((size_t)2 * RUNS_MAX) /* digests: each run of a merge needs one, and so does what comes out */
+#define ROOM_MIN ((size_t)2 * RUNS_MAX) /* digests: a merge needs at least one for each run and one for the output */
 
 typedef struct run {
     int fd;
@@ -65,7 +65,7 @@ struct digests {
     uint64_t total;
     size_t next; /* in memory */
     struct merge {
-        run *heap[RUNS_MAX]; /* that of the smallest digest on top */
+        run *heap[RUNS_MAX]; /* the run with the smallest next digest on top */
         unsigned heap_count;
         bool any;
         uint64_t last;
@@ -84,7 +84,7 @@ static void insertion_sort(uint64_t *v, size_t n) {
     }
 }
 
-/* Sorts by the bits below `shift` + 8; those above are equal. */
+/* Sorts by the bits below `shift` + 8; the higher bits are equal. */
 static void radix_sort(uint64_t *v, size_t n, unsigned shift) {
     if (n <= FEW) {
         insertion_sort(v, n);
@@ -144,11 +144,11 @@ static int temporary_file(void) {
         return fd;
 #endif
     size_t room = strlen(folder()) + sizeof "/kith-XXXXXX";
-    char *path = take(room);
+    char *path = allocate(room);
     snprintf(path, room, "%s/kith-XXXXXX", folder());
     int made = mkstemp(path);
     if (made < 0)
-        fail("%s: no temporary file: %s (TMPDIR names another folder)", folder(), strerror(errno));
+        fail("%s: cannot create a temporary file: %s (set TMPDIR to use another folder)", folder(), strerror(errno));
     (void)unlink(path);
     (void)fcntl(made, F_SETFD, FD_CLOEXEC);
     free(path);
@@ -163,16 +163,16 @@ static void write_digests(run *r, const uint64_t *values, size_t n) {
         if (written < 0 && errno == EINTR)
             continue;
         if (written <= 0)
-            fail("%s: a temporary file: %s (TMPDIR names another folder)", folder(), strerror(errno));
+            fail("%s: cannot write a temporary file: %s (set TMPDIR to use another folder)", folder(), strerror(errno));
         bytes += written;
         left -= (size_t)written;
     }
     r->count += n;
 }
 
-/* Refills a run's stretch of memory; false at its end. */
-static bool refill(run *r, size_t stretch) {
-    size_t n = r->left < stretch ? (size_t)r->left : stretch;
+/* Refills the buffer of a run. Returns false at the end of the run. */
+static bool refill(run *r, size_t buffer_digests) {
+    size_t n = r->left < buffer_digests ? (size_t)r->left : buffer_digests;
     char *bytes = (char *)r->buffer;
     size_t wanted = n * sizeof(uint64_t);
     off_t at = (off_t)((r->count - r->left) * sizeof(uint64_t));
@@ -181,7 +181,7 @@ static bool refill(run *r, size_t stretch) {
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
-            fail("%s: a temporary file: %s", folder(), got < 0 ? strerror(errno) : "cut by someone else");
+            fail("%s: cannot read a temporary file: %s", folder(), got < 0 ? strerror(errno) : "it was truncated");
         bytes += got;
         at += got;
         wanted -= (size_t)got;
@@ -206,29 +206,29 @@ static void sift_down(run **heap, unsigned n, unsigned at) {
     heap[at] = moving;
 }
 
-/* All runs from the first on; each gets `stretch` digests of the memory. */
-static void merge_begin(digests *d, unsigned first, size_t stretch) {
+/* Starts to merge all runs from `first` on. The buffer of each has `buffer_digests` digests. */
+static void merge_begin(digests *d, unsigned first, size_t buffer_digests) {
     struct merge *m = &d->merge;
     m->heap_count = 0;
     m->any = false;
     for (unsigned i = first; i < d->run_count; i++) {
         run *r = &d->runs[i];
-        r->buffer = d->memory + (i - first) * stretch;
+        r->buffer = d->memory + (i - first) * buffer_digests;
         r->left = r->count;
-        if (refill(r, stretch))
+        if (refill(r, buffer_digests))
             m->heap[m->heap_count++] = r;
     }
     for (unsigned i = m->heap_count / 2; i-- > 0;)
         sift_down(m->heap, m->heap_count, i);
 }
 
-static size_t merge_next(digests *d, size_t stretch, uint64_t *values, size_t room) {
+static size_t merge_next(digests *d, size_t buffer_digests, uint64_t *values, size_t room) {
     struct merge *m = &d->merge;
     size_t n = 0;
     while (n < room && m->heap_count > 0) {
         run *top = m->heap[0];
         uint64_t value = *top->at++;
-        if (top->at == top->end && !refill(top, stretch))
+        if (top->at == top->end && !refill(top, buffer_digests))
             m->heap[0] = m->heap[--m->heap_count];
         if (m->heap_count > 0)
             sift_down(m->heap, m->heap_count, 0);
@@ -241,14 +241,14 @@ static size_t merge_next(digests *d, size_t stretch, uint64_t *values, size_t ro
     return n;
 }
 
-/* The last FAN_IN runs become one of the next level. */
+/* Merges the last FAN_IN runs into one of the next level. */
 static void merge_runs(digests *d) {
     unsigned first = d->run_count - FAN_IN;
-    size_t stretch = d->room / (FAN_IN + 1);
-    uint64_t *merged = d->memory + FAN_IN * stretch;
+    size_t buffer_digests = d->room / (FAN_IN + 1);
+    uint64_t *merged = d->memory + FAN_IN * buffer_digests;
     run result = {.fd = temporary_file(), .level = d->runs[first].level + 1};
-    merge_begin(d, first, stretch);
-    for (size_t n; (n = merge_next(d, stretch, merged, stretch)) > 0;)
+    merge_begin(d, first, buffer_digests);
+    for (size_t n; (n = merge_next(d, buffer_digests, merged, buffer_digests)) > 0;)
         write_digests(&result, merged, n);
     for (unsigned i = first; i < d->run_count; i++)
         close(d->runs[i].fd);
@@ -263,7 +263,7 @@ static bool level_is_full(const digests *d) {
 
 static void spill(digests *d) {
     if (d->run_count == RUNS_MAX)
-        fail("too many keys for so little memory: give more with --memory");
+        fail("too many keys for this little memory; raise --memory");
     run *r = &d->runs[d->run_count];
     *r = (run){.fd = temporary_file()};
     d->run_count++;
@@ -273,9 +273,9 @@ static void spill(digests *d) {
         merge_runs(d);
 }
 
-/* ---- the verbs ---- */
+/* ---- public functions ---- */
 
-/* A machine that promises no more than it has may refuse the whole limit: then less will do. */
+/* A system without memory overcommit may refuse the whole limit; then less is used. */
 static void map_memory(digests *d, uint64_t memory_bytes) {
     size_t bytes = memory_bytes < SIZE_MAX / 2 ? (size_t)memory_bytes : SIZE_MAX / 2;
     if (bytes < ROOM_MIN * sizeof(uint64_t))
@@ -289,7 +289,7 @@ static void map_memory(digests *d, uint64_t memory_bytes) {
             break;
         }
         if (bytes / 2 < ROOM_MIN * sizeof(uint64_t))
-            fail("no memory for %zu bytes", bytes);
+            fail("not enough memory for %zu bytes", bytes);
     }
 #ifdef MADV_HUGEPAGE
     (void)madvise(d->memory, d->mapped_bytes, MADV_HUGEPAGE);
@@ -297,7 +297,7 @@ static void map_memory(digests *d, uint64_t memory_bytes) {
 }
 
 digests *digests_new(uint64_t memory_bytes, bool keep_copies) {
-    digests *d = take(sizeof *d);
+    digests *d = allocate(sizeof *d);
     memset(d, 0, sizeof *d);
     d->keep_copies = keep_copies;
     map_memory(d, memory_bytes);
@@ -319,14 +319,14 @@ void digests_add_many(digests *d, const uint64_t *values, size_t n) {
     }
 }
 
-static size_t final_stretch(const digests *d) {
+static size_t final_buffer_digests(const digests *d) {
     return d->room / d->run_count;
 }
 
 static uint64_t count_merged(digests *d) {
     uint64_t values[512], total = 0;
-    merge_begin(d, 0, final_stretch(d));
-    for (size_t n; (n = merge_next(d, final_stretch(d), values, sizeof values / sizeof *values)) > 0;)
+    merge_begin(d, 0, final_buffer_digests(d));
+    for (size_t n; (n = merge_next(d, final_buffer_digests(d), values, sizeof values / sizeof *values)) > 0;)
         total += n;
     return total;
 }
@@ -348,13 +348,13 @@ uint64_t digests_finish(digests *d) {
     }
     d->next = 0;
     if (d->run_count > 0)
-        merge_begin(d, 0, final_stretch(d));
+        merge_begin(d, 0, final_buffer_digests(d));
     return d->total;
 }
 
 size_t digests_next(digests *d, uint64_t *values, size_t room) {
     if (d->run_count > 0)
-        return merge_next(d, final_stretch(d), values, room);
+        return merge_next(d, final_buffer_digests(d), values, room);
     size_t left = d->count - d->next, n = left < room ? left : room;
     memcpy(values, d->memory + d->next, n * sizeof *values);
     d->next += n;

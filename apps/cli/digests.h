@@ -1,7 +1,7 @@
-/* digests.h: a heap of digests that may be larger than memory.
+/* digests.h: collects and sorts digests, which may need more than the available memory.
  *
- * build does not know how many keys will come, so it keeps their digests, 8 bytes each: in memory up to a limit, past
- * it in sorted runs in unlinked temporary files ($TMPDIR or /tmp), which are merged at the end. */
+ * build does not know the number of keys in advance, so it keeps their digests, 8 bytes each: in memory up to a limit,
+ * and beyond that in sorted runs in unlinked temporary files ($TMPDIR or /tmp), which are merged at the end. */
 #ifndef CLI_DIGESTS_H
 #define CLI_DIGESTS_H
 
@@ -11,15 +11,15 @@
 
 typedef struct digests digests;
 
-/* Holds at most `memory_bytes` at any time, sorting included. `keep_copies`: equal digests stay. */
+/* Uses at most `memory_bytes` of memory at any time, including sorting. With `keep_copies`, equal digests are kept. */
 digests *digests_new(uint64_t memory_bytes, bool keep_copies);
 void digests_add_many(digests *d, const uint64_t *values, size_t n);
 
-/* No more to come; the number that there are (distinct ones, or all). Called again, it hands them out again from the
- * first. */
+/* Call it after the last digest. Returns the number of digests: of distinct ones, or of all with keep_copies. If it is
+ * called again, digests_next() starts again with the first digest. */
 uint64_t digests_finish(digests *d);
 
-/* After finish: the next up to `room` digests in ascending order; 0 at the end. */
+/* After digests_finish(): returns up to `room` digests in ascending order; 0 at the end. */
 size_t digests_next(digests *d, uint64_t *values, size_t room);
 
 void digests_free(digests *d);

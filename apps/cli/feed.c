@@ -1,4 +1,4 @@
-/* feed.c: see feed.h. */
+/* feed.c: reads records and computes their digests in batches; see feed.h. */
 #include "feed.h"
 
 #include <stdio.h>
@@ -7,9 +7,9 @@
 #include "report.h"
 #include "values.h"
 
-enum { KEYS_AT_ONCE = 256 }; /* what kith_digest_many sorts by length at a time */
+enum { KEYS_AT_ONCE = 256 }; /* kith_digest_many() sorts this many keys by length at once */
 
-/* Called by the thread that reads: filter and hash do not change while it does. */
+/* Called by the reader thread. Filter and hash do not change while it runs. */
 static void digest(const void *context, const input_record *records, size_t n, uint64_t *digests) {
     const feed *f = context;
     kith_key keys[KEYS_AT_ONCE];
@@ -25,7 +25,7 @@ static void digest(const void *context, const input_record *records, size_t n, u
 }
 
 static feed *new_feed(const kith_filter *filter, const kith_hash *hash) {
-    feed *f = take(sizeof *f);
+    feed *f = allocate(sizeof *f);
     *f = (feed){.filter = filter, .hash = hash != NULL ? *hash : (kith_hash){0}};
     return f;
 }
@@ -64,7 +64,7 @@ void feed_close(feed *f) {
     uint64_t skipped = input_skipped(f->in);
     value_text count;
     if (skipped > 0)
-        note("left out %s record%s that could not be read", text_of_integer(skipped, count), skipped > 1 ? "s" : "");
+        note("skipped %s record%s that could not be read", text_of_integer(skipped, count), skipped > 1 ? "s" : "");
     input_close(f->in);
     free(f);
 }

@@ -1,10 +1,10 @@
-/* feed.h: batches of records with their digests: what every command that reads keys loops over.
+/* feed.h: reads the input in batches of records with their digests, for every command that reads keys.
  *
  *     feed *f = feed_open("reading", paths, path_count, a, filter, NULL);
  *     while (feed_next(f)) … f->n, f->digests[i], f->records[i] …
  *     feed_close(f);
  *
- * Shows progress, and notes at the end how many records --skip-bad left out. */
+ * It shows progress, and reports at the end how many records --skip-bad skipped. */
 #ifndef CLI_FEED_H
 #define CLI_FEED_H
 
@@ -16,23 +16,24 @@ typedef struct feed {
     size_t n;
     const uint64_t *digests;
     const input_record *records;
-    const bool *marks; /* NULL: none were asked for */
-    uint64_t before;   /* records of the batches before this one */
+    const bool *marks; /* NULL unless opened by feed_open_marked() */
+    uint64_t before;   /* number of records in earlier batches */
 
     input *in;
     const kith_filter *filter;
     kith_hash hash;
 } feed;
 
-/* Digests are those of `filter`, or, when it is NULL, of `hash`. */
+/* Digests are computed for `filter`, or with `hash` if filter is NULL. */
 feed *feed_open(const char *doing, const char *const *paths, size_t path_count, const arguments *a,
                 const kith_filter *filter, const kith_hash *hash);
-/* Records come with marks, made by the thread that reads: see mark of input_shape. */
+
+/* Like feed_open(), but the reader thread also calls `mark` for the records: see input_shape.mark. */
 feed *feed_open_marked(const char *doing, const arguments *a, const kith_hash *hash, input_mark *mark, void *context);
 bool feed_next(feed *f);
 void feed_close(feed *f);
 
-/* The key of record i as text for a message: cut, and with what can't be shown left out. */
+/* Writes the key of record i for a message: shortened, and with control characters replaced by '?'. */
 typedef char key_text[72];
 const char *text_of_key(const feed *f, size_t i, key_text text);
 

@@ -1,4 +1,4 @@
-/* filters.c: see filters.h. */
+/* filters.c: opens, checks and saves filters for the commands; see filters.h. */
 #define _GNU_SOURCE
 
 #include "filters.h"
@@ -40,7 +40,7 @@ static bool key_of_hex(const char *digits, uint8_t *key) {
 }
 
 static void key_read(const char *path, uint8_t *key) {
-    char bytes[2 * KITH_KEY_BYTES + 3]; /* hex digits, CR LF, and one more that would be too many */
+    char bytes[2 * KITH_KEY_BYTES + 3]; /* hex digits, CR LF, and one more to detect a longer file */
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         fail_errno(path);
@@ -63,7 +63,7 @@ static void key_read(const char *path, uint8_t *key) {
     while (used > 0 && (bytes[used - 1] == '\n' || bytes[used - 1] == '\r'))
         used--;
     if (used != (size_t)2 * KITH_KEY_BYTES || !key_of_hex(bytes, key))
-        fail("%s: a secret key is 16 bytes or 32 hex digits", path);
+        fail("%s: not a secret key, which has 16 bytes or 32 hex digits", path);
 }
 
 kith_hash hash_asked(const arguments *a) {
@@ -71,7 +71,8 @@ kith_hash hash_asked(const arguments *a) {
     if (!a->untrusted && a->key_file == NULL)
         return hash;
     if (a->seed_given)
-        fail("--seed goes with the hash for trusted keys; the keyed one takes --key-file");
+        fail("--seed cannot be combined with --untrusted or --key-file: the keyed hash has a secret key instead of a "
+             "seed");
     if (a->key_file != NULL) {
         hash.id = KITH_HASH_SIPHASH;
         key_read(a->key_file, hash.key);
@@ -90,23 +91,24 @@ void memory_check(const arguments *a, uint64_t needed, const char *what_for) {
         return;
     value_text need, limit;
     fail("%s needs %s of memory; the limit is %s (%s)", what_for, text_of_size(needed, need),
-         text_of_size(a->memory, limit), a->memory_given ? "--memory" : "half of the machine's; --memory sets another");
+         text_of_size(a->memory, limit),
+         a->memory_given ? "--memory" : "half of the machine's memory; --memory changes it");
 }
 
 void filter_limit(kith_filter *filter, const arguments *a, uint64_t held) {
-    kith_filter_limit(filter, held < a->memory ? a->memory - held : 1); /* 0 would be no limit */
+    kith_filter_limit(filter, held < a->memory ? a->memory - held : 1); /* 0 would mean no limit */
 }
 
 noreturn void fail_growth(const arguments *a, const char *name) {
     value_text limit;
-    fail("%s: the filter has to grow to take more keys, and the limit is %s of memory%s: raise --memory", name,
-         text_of_size(a->memory, limit), a->memory_given ? "" : ", half of the machine's");
+    fail("%s: the filter has to grow to hold more keys, but the limit is %s of memory%s; raise --memory", name,
+         text_of_size(a->memory, limit), a->memory_given ? "" : ", half of the machine's memory");
 }
 
 static uint64_t bytes_of_input(const char *path) {
     struct stat st;
     if (strcmp(path, "-") == 0)
-        fail("-: a filter is read from a file, not from standard input");
+        fail("-: a filter must be a file, not standard input");
     if (stat(path, &st) != 0)
         fail_errno(path);
     if (!S_ISREG(st.st_mode))
@@ -118,7 +120,8 @@ void filter_check_input(const char *path) {
     (void)bytes_of_input(path);
 }
 
-/* The folder in which the file would be replaced: that of the file itself, where links lead to it. */
+/* Checks the folder in which the file would be replaced. If the path is a symbolic link, that is the folder of its
+ * target. */
 static void check_folder(const char *path, bool exists) {
     char real[PATH_MAX];
     if (!exists || realpath(path, real) == NULL)
@@ -128,7 +131,7 @@ static void check_folder(const char *path, bool exists) {
         return;
     if (errno == ENOENT || errno == ENOTDIR)
         fail("%s: no such folder", path);
-    fail("%s: %s: its folder may not be written", path, text_of_errno(errno));
+    fail("%s: %s: cannot write to its folder", path, text_of_errno(errno));
 }
 
 bool filter_is_stream(const char *path) {
@@ -143,9 +146,9 @@ void filter_check_output(const char *path) {
     bool exists = stat(path, &st) == 0;
     if (exists && !S_ISREG(st.st_mode))
         fail("%s: %s", path, S_ISDIR(st.st_mode) ? text_of_errno(EISDIR) : "is not a regular file");
-    /* Mode bits as well, for root may write everything. */
+    /* The mode bits are checked as well, because access() allows root everything. */
     if (exists && ((st.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)) == 0 || access(path, W_OK) != 0))
-        fail("%s: is read-only: chmod +w lets it be replaced", path);
+        fail("%s: is read-only; to let kith replace it, run chmod +w", path);
     check_folder(path, exists);
 }
 
@@ -156,7 +159,7 @@ kith_filter *filter_try_open(const char *path, unsigned open_flags, kith_status 
     *status = KITH_E_IO;
     errno = 0;
     if (strcmp(path, "-") == 0)
-        why = "a filter is read from a file, not from standard input";
+        why = "a filter must be a file, not standard input";
     else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
         why = S_ISDIR(st.st_mode) ? text_of_errno(EISDIR) : "is not a regular file";
     else
@@ -167,7 +170,7 @@ kith_filter *filter_try_open(const char *path, unsigned open_flags, kith_status 
               : *status == KITH_E_IO && errno != 0 ? text_of_errno(errno)
                                                    : kith_status_text(*status);
     (void)snprintf(reason, sizeof(reason_text), "%s%s", why,
-                   *status == KITH_E_VERSION ? "; a newer kith may read it" : "");
+                   *status == KITH_E_VERSION ? "; a newer kith may be able to read it" : "");
     return filter;
 }
 
@@ -192,7 +195,7 @@ static const void *bytes_must(kith_filter *filter, const char *path, size_t *byt
 }
 
 static noreturn void fail_terminal(void) {
-    fail("a filter is binary and does not go to a terminal: give -o FILE, or a pipe");
+    fail("a filter is binary and is not written to a terminal; use -o FILE or a pipe");
 }
 
 static void put_bytes(kith_filter *filter) {
@@ -260,32 +263,32 @@ void filters_check_alike(const char *verb, uint32_t capability, const char *path
     const kith_filter *both[] = {a, b};
     for (int i = 0; i < 2; i++)
         if ((kith_filter_capabilities(both[i]) & capability) == 0)
-            fail("%s: filters of kind %s can't %s (kith plan shows which can)", paths[i],
+            fail("%s: filters of kind %s do not support %s (kith kinds lists what each kind supports)", paths[i],
                  kith_filter_kind_name(both[i]), verb);
     if (strcmp(kith_filter_kind_name(a), kith_filter_kind_name(b)) != 0)
-        fail("%s and %s can't %s: they are of kinds %s and %s", path_a, path_b, verb, kith_filter_kind_name(a),
+        fail("cannot %s %s and %s: their kinds are %s and %s", verb, path_a, path_b, kith_filter_kind_name(a),
              kith_filter_kind_name(b));
     uint64_t recipe_a = kith_filter_recipe(a), recipe_b = kith_filter_recipe(b);
     recipe_text made_a, made_b;
     if (recipe_a != recipe_b)
-        fail("%s and %s can't %s: their keys were made in different ways, %s and %s", path_a, path_b, verb,
+        fail("cannot %s %s and %s: their keys were made with different options, %s and %s", verb, path_a, path_b,
              text_of_recipe(recipe_a, made_a), text_of_recipe(recipe_b, made_b));
     kith_hash hash_a = kith_filter_hash(a), hash_b = kith_filter_hash(b);
     if (hash_a.id != hash_b.id)
-        fail("%s and %s can't %s: their hashes are %s and %s", path_a, path_b, verb, hash_name(hash_a.id),
+        fail("cannot %s %s and %s: their hashes are %s and %s", verb, path_a, path_b, hash_name(hash_a.id),
              hash_name(hash_b.id));
     if (hash_a.seed != hash_b.seed)
-        fail("%s and %s can't %s: their seeds are %llu and %llu", path_a, path_b, verb, (unsigned long long)hash_a.seed,
-             (unsigned long long)hash_b.seed);
+        fail("cannot %s %s and %s: their seeds are %llu and %llu", verb, path_a, path_b,
+             (unsigned long long)hash_a.seed, (unsigned long long)hash_b.seed);
     kith_plan plan_a, plan_b;
     plan_must(path_a, a, &plan_a);
     plan_must(path_b, b, &plan_b);
     value_text text_a, text_b;
     if (plan_a.capacity != plan_b.capacity)
-        fail("%s and %s can't %s: their capacities are %s and %s keys (kith build --like makes them alike)", path_a,
-             path_b, verb, text_of_integer(plan_a.capacity, text_a), text_of_integer(plan_b.capacity, text_b));
+        fail("cannot %s %s and %s: their capacities are %s and %s keys (kith build --like makes them equal)", verb,
+             path_a, path_b, text_of_integer(plan_a.capacity, text_a), text_of_integer(plan_b.capacity, text_b));
     if (plan_a.rate != plan_b.rate)
-        fail("%s and %s can't %s: their rates are %s and %s", path_a, path_b, verb, text_of_rate(plan_a.rate, text_a),
+        fail("cannot %s %s and %s: their rates are %s and %s", verb, path_a, path_b, text_of_rate(plan_a.rate, text_a),
              text_of_rate(plan_b.rate, text_b));
 }
 

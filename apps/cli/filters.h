@@ -1,4 +1,5 @@
-/* filters.h: what commands do with filters, with every failure told to the user in one line that names the file. */
+/* filters.h: opens, checks and saves filters for the commands. Every failure ends the tool with one line that names the
+ * file. */
 #ifndef CLI_FILTERS_H
 #define CLI_FILTERS_H
 
@@ -8,45 +9,47 @@
 
 #include "options.h"
 
-/* What --seed, --untrusted and --key-file ask for. */
+/* Returns the hash that --seed, --untrusted and --key-file select. */
 kith_hash hash_asked(const arguments *a);
 
-/* Ends the tool unless a filter may be read from there: a regular file, and not standard input. */
+/* Ends the tool unless `path` is a regular file; standard input is not allowed. */
 void filter_check_input(const char *path);
 
-/* Is the name a device or a pipe (/dev/null, a FIFO, /dev/fd/63)? A filter is written to it as to stdout: nothing is
- * renamed or locked. */
+/* Returns true for a device or a pipe (/dev/null, a FIFO, /dev/fd/63). A filter is written to it directly, as to
+ * stdout; nothing is renamed or locked. */
 bool filter_is_stream(const char *path);
 
-/* Ends the tool unless a file can be put under the name, as far as that can be told beforehand: so that nobody waits for
- * work that can't be saved. What the user has made read-only is not replaced; "-" and streams are fine. */
+/* Ends the tool if it is clear that a file cannot be written to `path`, before any work is done that could not be
+ * saved. Read-only files are not replaced. "-" and streams are allowed. */
 void filter_check_output(const char *path);
 
-/* Opens a file for a command that goes on when that fails: NULL, with the status and a sentence in `reason`. */
+/* Opens a file, for commands that continue if that fails. Returns NULL, with the status and a sentence in `reason`, if
+ * it cannot be opened. */
 typedef char reason_text[256];
 kith_filter *filter_try_open(const char *path, unsigned open_flags, kith_status *status, reason_text reason);
 
-/* Opens a file; with KITH_OPEN_COPY its size must be within the memory limit. */
+/* Opens a file, or ends the tool. With KITH_OPEN_COPY its size must be within the memory limit. */
 kith_filter *filter_open(const char *path, unsigned open_flags, const arguments *a);
 
-/* Writes a file, whole or not at all; from then on signals wait (hold_signals). "-" is stdout; it and streams are written
- * in order, and must not be a terminal. */
+/* Replaces a file as a whole, or ends the tool and leaves it unchanged. From then on signals are delayed
+ * (hold_signals). "-" is stdout. stdout and streams are written directly and must not be a terminal. */
 void filter_save(kith_filter *filter, const char *path);
 
 /* Ends the tool unless `needed` bytes are within the memory limit. */
 void memory_check(const arguments *a, uint64_t needed, const char *what_for);
 
-/* Lets a filter grow within the memory limit, of which something else takes `held` bytes. */
+/* Limits the growth of a filter to the memory limit minus `held` bytes that are used for something else. */
 void filter_limit(kith_filter *filter, const arguments *a, uint64_t held);
 
-/* Ends the tool: an add returned KITH_E_TOO_LARGE, because the filter would have grown past that limit. */
+/* Ends the tool after an add returned KITH_E_TOO_LARGE, because the filter would have grown beyond that limit. */
 noreturn void fail_growth(const arguments *a, const char *name);
 
-/* Ends the tool unless two filters can be combined by a verb that needs `capability`: names the first difference. */
+/* Ends the tool unless two filters can be combined by a command that needs `capability`. The error names the first
+ * difference. */
 void filters_check_alike(const char *verb, uint32_t capability, const char *path_a, const kith_filter *a,
                          const char *path_b, const kith_filter *b);
 
-/* "remove copies merge": the words of capability bits, with `between` between them; room for all of them. */
+/* Writes the names of the capability bits into `text`, separated by `between`: "remove copies merge". */
 typedef char capability_text[96];
 const char *text_of_capabilities(uint32_t capabilities, const char *between, capability_text text);
 

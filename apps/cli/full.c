@@ -1,18 +1,19 @@
-/* full.c: see full.h.
+/* full.c: finds out why a filter is full; see full.h.
  *
- * Bloom kinds. Let N distinct keys have come, which set F of m bits, k each, and let C of them have changed a bit (the
- * count). Keys that were not chosen satisfy, up to chance,
+ * Bloom filters. Assume that N distinct keys were added, that they set F of the m bits, k bits per key, and that C of
+ * them set a new bit (C is the count of the filter). For keys that were not chosen by an attacker, up to random
+ * deviations,
  *
  *     keys(F) = N       the estimate of kith_filter_stats
- *     C = N - P         P keys were false positives when they came: at most N * rate_now, because the rate only grows
+ *     C = N - P         P keys were false positives when added: at most N * rate_now, because the rate only grows
  *
  * so keys(F) - N * rate_now - C is at most 0, with a variance of at most that of keys(F) plus that of P. If the m bits
- * were set independently, the variance of F would be m z (1 - z), where z is the share of bits that are 0. The true
+ * were set independently, the variance of F would be m z (1 - z), where z is the fraction of zero bits. The true
  * variance is smaller, at half load by a factor of 3.3 for one array of bits and of 2.4 or more for blocks. The
  * slope dF/dN is k z.
  *
- * Chosen keys that always set k new bits reach half load with 0.72 N keys: the difference is 0.28 N, and from about a
- * hundred keys on that is more than six standard deviations. */
+ * Chosen keys that always set k new bits reach half load with 0.72 N keys. The difference is 0.28 N, which is more than
+ * six standard deviations from about a hundred keys on. */
 #include "full.h"
 
 #include <math.h>
@@ -51,7 +52,7 @@ static bool keys_explain_bits(const kith_filter_stats *stats, unsigned hashes) {
     return stats->keys_now - false_positives - (double)stats->count <= 6 * sqrt(variance);
 }
 
-full_cause full_because(const kith_filter *filter, uint64_t came) {
+full_cause full_because(const kith_filter *filter, uint64_t offered) {
     uint32_t can = kith_filter_capabilities(filter);
     uint64_t capacity = kith_filter_capacity(filter);
     if (can & KITH_CAN_GROW)
@@ -61,8 +62,8 @@ full_cause full_because(const kith_filter *filter, uint64_t came) {
     unsigned hashes = plan_must(filter).hashes;
     if (hashes == 0)
         return FULL_CROWDED;
-    /* Kinds that keep copies count every key: below the capacity they are not overfull. */
-    if ((can & KITH_CAN_COPIES) != 0 || came <= capacity)
+    /* Kinds that store copies count every key, so below the capacity there are not too many keys. */
+    if ((can & KITH_CAN_COPIES) != 0 || offered <= capacity)
         return FULL_CHOSEN;
     kith_filter_stats stats = stats_must(filter);
     return keys_explain_bits(&stats, hashes) ? FULL_OVERFLOW : FULL_CHOSEN;
@@ -72,10 +73,11 @@ void fail_no_overflow(const char *name, const kith_filter *filter, full_cause ca
     value_text count, capacity, keys;
     text_of_keys(kith_filter_count(filter), count);
     if (cause == FULL_GROWN)
-        fail("%s: it has grown as far as it can, to %s", name, count);
+        fail("%s: it cannot grow any further; it holds %s", name, count);
     if (cause == FULL_CROWDED)
-        fail("%s: no free slot for a key after %s of %s: copies of few keys, or keys that were chosen against it, fill "
-             "the slots of some buckets. Use -k counting for copies, --untrusted for keys that others choose.",
+        fail("%s: no free slot for a key after %s of %s: copies of the same keys, or keys that were chosen to attack "
+             "it, "
+             "fill some buckets. Use -k counting for copies, --untrusted for keys that others choose.",
              name, count, text_of_integer(kith_filter_capacity(filter), capacity));
     fail(
         "%s: %s set as many bits as about %s random keys would, so these keys were probably chosen to overfill it. Use "

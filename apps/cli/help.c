@@ -1,8 +1,10 @@
-/* help.c: `kith help`, `kith help COMMAND` and `kith COMMAND --help`. */
+/* help.c: prints the text of `kith help`, `kith help COMMAND` and `kith COMMAND --help`. */
 #include "help.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#include <kith/plan.h>
 
 #include "commands.h"
 #include "report.h"
@@ -52,7 +54,7 @@ static void option_line(const option *o) {
     if (o->argument != NULL)
         used += snprintf(left + used, sizeof left - (size_t)used, " %s", o->argument);
     out(left, (size_t)used);
-    /* Two blanks at least stand between an option and its text. */
+    /* At least two spaces between an option and its text. */
     put_wrapped_80(o->help, (size_t)used + 2 > OPTION_COLUMN ? OPTION_COLUMN + 1 : (size_t)used, OPTION_COLUMN);
 }
 
@@ -76,22 +78,28 @@ void help_command(const command *c) {
 void help_all(void) {
     out_text("usage: kith COMMAND [OPTION]... [OPERAND]...\n\n");
     put_wrapped_80(
-        "Is this key in the set? kith makes filters of a few bits a key from any list, asks them, drops duplicates "
-        "from "
-        "streams and plans sizes. A filter never says no for a key that is in, and says yes wrongly at a rate that you "
-        "choose.",
+        "kith tells whether a key is in a set. It builds filters of a few bits per key from any list, looks up keys in "
+        "them, removes duplicates from streams, and computes sizes in advance. A key that is in the set is always "
+        "found. A key that is not in the set is found with a probability that you choose, the rate.",
         0, 0);
     heading("Commands");
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         out_text("  %-10s %s\n", COMMANDS[i].name, COMMANDS[i].summary);
-    out_text("\nkith help COMMAND tells more of one; kith --version tells the version.\n");
+    out("\n", 1);
+    char kinds[1024] = "Kinds of filters:";
+    size_t used = strlen(kinds);
+    for (size_t i = 0; i < kith_filter_kind_count() && used < sizeof kinds; i++)
+        used += (size_t)snprintf(kinds + used, sizeof kinds - used, " %s", kith_filter_kind_at(i)->name);
+    put_wrapped_80(kinds, 0, 0);
+    out_text("\nkith help COMMAND describes a command and its options, kith kinds the kinds.\n"
+             "kith --version prints the version.\n");
 }
 
 int command_help(const arguments *a) {
     const command *c = a->operand_count > 0 ? command_must(a->operands[0]) : NULL;
     if (a->completion != NULL) {
         if (!completion_script(a->completion))
-            fail("there are completions for bash, zsh and fish, none for '%s'", a->completion);
+            fail("no completions for '%s'; they exist for bash, zsh and fish", a->completion);
     } else if (a->man) {
         manual_page(c);
     } else if (a->examples) {

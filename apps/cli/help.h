@@ -1,4 +1,4 @@
-/* help.h: the tables of options.h as text for people, manual readers and shells. All of it goes to stdout. */
+/* help.h: prints the tables of options.h to stdout, as help texts, manual pages and shell completions. */
 #ifndef CLI_HELP_H
 #define CLI_HELP_H
 
@@ -7,14 +7,14 @@
 void help_all(void);
 void help_command(const command *c);
 
-/* Prints the words of `text` in lines of at most 80 columns; the first line starts at column `at`, the others at
- * `indent`. Text that starts past `indent` (a long option) leaves the rest of its line empty. */
+/* Prints `text` wrapped to 80 columns. The first line starts at column `at`, the others at `indent`. If `at` is greater
+ * than `indent` (after a long option), the text starts on the next line. */
 void put_wrapped_80(const char *text, size_t at, size_t indent);
 
-/* Manual page of a command, or of the tool for NULL, for man(1). */
+/* Prints the manual page of a command, for man(1), or that of the tool if c is NULL. */
 void manual_page(const command *c);
 
-/* Completion script for "bash", "zsh" or "fish"; false: no such shell. */
+/* Prints the completion script for "bash", "zsh" or "fish". Returns false for any other shell. */
 bool completion_script(const char *shell);
 
 #endif

@@ -1,4 +1,5 @@
-/* info.c: `kith info` and `kith verify`. The secret key of a filter is nowhere asked for, so that it can't be shown. */
+/* info.c: `kith info` and `kith verify`. In both, text and JSON use the same names. The secret key of a filter is never
+ * read here, so it cannot be shown. */
 #include <stdio.h>
 
 #include <kith/filter.h>
@@ -59,18 +60,16 @@ static void put_json(const facts *f) {
 }
 
 static void line(const char *name, const char *value) {
-    out_text(out_is_coloured() ? "\033[1m%-14s\033[0m %s\n" : "%-14s %s\n", name, value);
+    out_text(out_is_coloured() ? "\033[1m%-16s\033[0m %s\n" : "%-16s %s\n", name, value);
 }
 
-/* Two numbers of keys, and why they differ. */
+/* Prints both numbers of keys, and why they differ. */
 static void put_keys(const facts *f) {
     const kith_filter_stats *stats = &f->stats;
-    value_text one, two;
-    char text[80];
+    value_text one;
     bool bits = f->plan.hashes > 0, copies = (f->plan.capabilities & KITH_CAN_COPIES) != 0;
-    (void)snprintf(text, sizeof text, "%s of %s", text_of_integer(stats->count, one),
-                   text_of_integer(stats->capacity, two));
-    line("keys", text);
+    line("capacity", text_of_integer(stats->capacity, one));
+    line("keys", text_of_integer(stats->count, one));
     if (copies) {
         line("", "adds minus removals; a key that was added twice counts twice");
     } else {
@@ -79,8 +78,8 @@ static void put_keys(const facts *f) {
     }
     line("estimated keys", text_of_integer((uint64_t)(stats->keys_now + 0.5), one));
     line("", bits && copies ? "distinct keys, from the number of counters in use"
-             : bits         ? "from the number of set bits: keys that were not counted included"
-                            : "nothing to estimate: keys are counted exactly");
+             : bits         ? "from the number of set bits; includes keys not counted above"
+                            : "no estimate needed: keys are counted exactly");
 }
 
 static void put_text(const facts *f) {
@@ -91,38 +90,46 @@ static void put_text(const facts *f) {
     line("file", f->path);
     line("kind", plan->kind);
     put_keys(f);
-    (void)snprintf(text, sizeof text, "%s promised, %s now", text_of_rate(stats->rate, one),
-                   text_of_rate(stats->rate_now, two));
+    (void)snprintf(text, sizeof text, "%s at most", text_of_rate(stats->rate, one));
     line("rate", text);
-    (void)snprintf(text, sizeof text, "%s (%s bytes), %.2f bits a key", text_of_size(stats->file_bytes, one),
-                   text_of_integer(stats->file_bytes, two), plan->bits_per_key);
-    line("size", text);
-    (void)snprintf(text, sizeof text, "%s of %u bit%s, %.2f%% in use", text_of_integer(stats->cells, one),
-                   plan->cell_bits, plan->cell_bits > 1 ? "s" : "", stats->load * 100);
+    line("rate now", text_of_rate(stats->rate_now, one));
+    (void)snprintf(text, sizeof text, "%s (%s)", text_of_integer(stats->file_bytes, one),
+                   text_of_size(stats->file_bytes, two));
+    line("file bytes", text);
+    (void)snprintf(text, sizeof text, "%.2f", plan->bits_per_key);
+    line("bits per key", text);
+    (void)snprintf(text, sizeof text, "%s of %u bit%s each", text_of_integer(stats->cells, one), plan->cell_bits,
+                   plan->cell_bits > 1 ? "s" : "");
     line("cells", text);
-    if (plan->hashes > 0)
-        (void)snprintf(text, sizeof text, "%u cell%s", plan->hashes, plan->hashes > 1 ? "s" : "");
-    else
-        (void)snprintf(text, sizeof text, "a fingerprint of %u bit%s", plan->fingerprint_bits,
-                       plan->fingerprint_bits > 1 ? "s" : "");
-    line("a key is", text);
-    (void)snprintf(text, sizeof text, "%u", plan->max_copies);
-    line("copies at most", text);
+    (void)snprintf(text, sizeof text, "%.2f%% of the cells in use", stats->load * 100);
+    line("load", text);
+    (void)snprintf(text, sizeof text, "%u per key", plan->hashes > 0 ? plan->hashes : plan->fingerprint_bits);
+    line(plan->hashes > 0 ? "hashes" : "fingerprint bits", text);
+    (void)snprintf(text, sizeof text, "%u cache line%s per lookup", plan->lines, plan->lines == 1 ? "" : "s");
+    line("lines", text);
+    (void)snprintf(text, sizeof text, "%u of one key", plan->max_copies);
+    line("max copies", text);
     if (stats->stuck > 0)
-        line("stuck", text_of_integer(stats->stuck, one));
+        (void)snprintf(text, sizeof text, "%s counters at their maximum, which removals do not decrease",
+                       text_of_integer(stats->stuck, one));
+    if (stats->stuck > 0)
+        line("stuck", text);
     if (stats->layers > 1)
         line("layers", text_of_integer(stats->layers, one));
-    (void)snprintf(text, sizeof text, "xxh3, seed %llu", (unsigned long long)f->hash.seed);
-    line("hash", f->hash.id == KITH_HASH_SIPHASH ? "siphash, with a secret key" : text);
+    bool keyed = f->hash.id == KITH_HASH_SIPHASH;
+    line("hash", keyed ? "siphash, with a secret key" : "xxh3");
+    (void)snprintf(text, sizeof text, "%llu", (unsigned long long)f->hash.seed);
+    if (!keyed)
+        line("seed", text);
     capability_text can;
     line("can", text_of_capabilities(plan->capabilities, " ", can));
     recipe_text recipe;
-    line("key recipe", text_of_recipe(kith_filter_recipe(f->filter), recipe));
+    line("recipe", text_of_recipe(kith_filter_recipe(f->filter), recipe));
     for (size_t i = 0; i < kith_filter_note_count(f->filter); i++)
         line(kith_filter_note_at(f->filter, i).name, kith_filter_note_at(f->filter, i).value);
 }
 
-/* False: told on stderr. */
+/* Returns false, after a message on stderr, if the file cannot be read. */
 static bool put_file(const arguments *a, const char *path, bool first) {
     facts f = {.path = path, .plan = KITH_PLAN_INIT, .stats = KITH_FILTER_STATS_INIT};
     kith_status status;

@@ -1,20 +1,20 @@
-/* input.c: the pipeline.
+/* input.c: the input pipeline: a reader thread fills blocks of records, the calling thread uses them.
  *
- *     reader thread                                    the caller's thread
- *     block_fill: read, unpack, split, keys            input_next: batches of records
+ *     reader thread                                    calling thread
+ *     block_fill: read, decompress, split, make keys   input_next: returns batches of records
  *
  *                      filled - freed <= BLOCKS
  *     +- block 0 ----+- block 1 -+- … -+- block 7 -----+
- *     | the caller's | waiting   |     | being filled  |    block i of the stream lies in place i % BLOCKS
+ *     | in use by    | filled    |     | being filled  |    block i of the stream is in blocks[i % BLOCKS]
+ *     | the caller   |           |     |               |
  *     +--------------+-----------+-----+---------------+
  *
- * To wake a thread costs more than to split a block, so a reader that found all blocks full sleeps until half of them
- * are free, and a thread is woken only if it sleeps. With one thread the same blocks are filled when they are asked
- * for.
+ * Waking a thread costs more than splitting a block. So a reader that found all blocks full sleeps until half of them
+ * are free, and a thread is signalled only if it sleeps. With one thread, a block is filled when the caller needs it.
  *
- * The reader never speaks: what goes wrong is kept in the block where it happened, and told by the caller's thread when
- * the records before it have been used; notes when the first of them are. So errors come at the same place with any
- * number of threads, and only one thread ever ends the tool. */
+ * The reader thread never prints anything. An error is stored in the block where it occurred, and the calling thread
+ * reports it after all records before it have been used. Notes are reported when the first record of the block is used.
+ * So errors occur at the same point with any number of threads, and only one thread ever ends the tool. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -42,8 +42,8 @@ struct input {
     input_shape shape;
     splitter splitter;
     block blocks[BLOCKS];
-    block *current; /* NULL: freed */
-    size_t at;      /* the next record of it */
+    block *current; /* NULL: none */
+    size_t at;      /* index of its next record */
     const uint64_t *digests;
     const bool *marks;
     uint64_t skipped, bytes_total;
@@ -51,12 +51,12 @@ struct input {
 
     bool threaded;
     pthread_t reader;
-    int stop_pipe[2]; /* its writing end is closed to stop a reader that waits for input */
+    int stop_pipe[2]; /* closing its write end stops a reader that waits for input */
     pthread_mutex_t lock;
     pthread_cond_t has_filled, has_freed;
     bool reader_sleeps, caller_sleeps;
-    bool nothing_waits;     /* the reader has found no input to read since the caller last flushed stdout */
-    uint64_t filled, freed; /* blocks since the beginning */
+    bool input_idle;        /* the reader has waited for input since the caller last flushed stdout */
+    uint64_t filled, freed; /* numbers of blocks since the start */
     bool stop;
 };
 
@@ -74,9 +74,9 @@ static uint64_t total_of(const char *const *paths, size_t path_count) {
     return total;
 }
 
-/* ---- the reader's side ---- */
+/* ---- reader thread ---- */
 
-/* NULL: the caller wants no more. */
+/* Returns a free block, or NULL if the caller has closed the input. */
 static block *wait_for_free(input *in) {
     pthread_mutex_lock(&in->lock);
     while (in->filled - in->freed == BLOCKS && !in->stop) {
@@ -89,7 +89,7 @@ static block *wait_for_free(input *in) {
     return b;
 }
 
-static void tell_filled(input *in) {
+static void signal_filled(input *in) {
     pthread_mutex_lock(&in->lock);
     in->filled++;
     if (in->caller_sleeps)
@@ -97,7 +97,7 @@ static void tell_filled(input *in) {
     pthread_mutex_unlock(&in->lock);
 }
 
-static void tell_freed(input *in) {
+static void signal_freed(input *in) {
     pthread_mutex_lock(&in->lock);
     in->freed++;
     if (in->reader_sleeps && in->filled - in->freed <= BLOCKS / 2)
@@ -105,11 +105,11 @@ static void tell_freed(input *in) {
     pthread_mutex_unlock(&in->lock);
 }
 
-/* In the reader's thread. Only the caller's may write, and it does so when it has used all blocks. */
-static void tell_nothing_waits(void *context) {
+/* Called by the reader thread. Only the calling thread may write to stdout; it does so when it has used all blocks. */
+static void signal_idle(void *context) {
     input *in = context;
     pthread_mutex_lock(&in->lock);
-    in->nothing_waits = true;
+    in->input_idle = true;
     if (in->caller_sleeps)
         pthread_cond_signal(&in->has_filled);
     pthread_mutex_unlock(&in->lock);
@@ -125,19 +125,20 @@ static void *read_all(void *context) {
     for (block *b; (b = wait_for_free(in)) != NULL;) {
         block_fill(b, &in->splitter);
         bool done = b->last || b->error_name != NULL;
-        tell_filled(in);
+        signal_filled(in);
         if (done)
             break;
     }
     return NULL;
 }
 
-/* Signals are for the thread that has files to tidy up. Without a second thread the first one does it all. */
+/* Signals are blocked in the reader thread, so that the main thread, which has files to remove, handles them. If no
+ * thread can be started, the calling thread does all the work. */
 static void start_reader(input *in) {
     if (pipe(in->stop_pipe) != 0)
         return;
     in->splitter.source.stop_fd = in->stop_pipe[0];
-    in->splitter.source.before_wait = tell_nothing_waits;
+    in->splitter.source.before_wait = signal_idle;
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -164,10 +165,10 @@ static void stop_reader(input *in) {
     in->threaded = false;
 }
 
-/* ---- the caller's side ---- */
+/* ---- calling thread ---- */
 
 input *input_open(const char *const *paths, size_t path_count, const input_shape *shape) {
-    input *in = take(sizeof *in);
+    input *in = allocate(sizeof *in);
     memset(in, 0, sizeof *in);
     in->shape = *shape;
     in->splitter.shape = &in->shape;
@@ -192,8 +193,8 @@ static block *next_block(input *in) {
     }
     pthread_mutex_lock(&in->lock);
     while (in->filled == in->freed) {
-        if (in->nothing_waits) {
-            in->nothing_waits = false;
+        if (in->input_idle) {
+            in->input_idle = false;
             pthread_mutex_unlock(&in->lock);
             out_flush();
             pthread_mutex_lock(&in->lock);
@@ -215,7 +216,7 @@ static noreturn void fail_at(input *in, const block *b) {
     fail("%s: %s", b->error_name, b->reason);
 }
 
-/* What the block found that is no error. */
+/* Prints what was found in the block that is not an error. */
 static void note_findings(const block *b) {
     if (b->bom_name != NULL)
         note("%s: begins with a UTF-8 byte order mark, which is not part of the first key", b->bom_name);
@@ -249,7 +250,7 @@ size_t input_next(input *in, const input_record **records) {
             return 0;
         in->current = NULL;
         if (in->threaded)
-            tell_freed(in);
+            signal_freed(in);
     }
 }
 

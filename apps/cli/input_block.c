@@ -1,35 +1,36 @@
-/* input_block.c: bytes into records.
+/* input_block.c: splits blocks of bytes into records.
  *
  *     bytes    | carried | read …                                  | free |
- *                ^line 1     ^line 2      ^line 3      ^begun
+ *                ^line 1     ^line 2      ^line 3      ^incomplete line
  *     keys     |         | key 1      | key 2      |                          same offsets as the lines
  *     records  | 1 | 2 | 3 | … RECORDS_MAX
  *
- * Lines are not copied: a record points to where read(2) put it. Only what is left behind the last whole record, the
- * beginning of a line as a rule, is carried over to the next block. Keys that must be written anew (input_key.c) go to
- * the line's own offset in `keys`: they are no longer than their line, so none meets its neighbour.
+ * Lines are not copied: a record points to the bytes where read(2) stored them. Only what follows the last complete
+ * record, usually the beginning of a line, is carried over to the next block. Keys that must be rewritten (input_key.c)
+ * are stored at the offset of their line in `keys`. They are never longer than their line, so they do not overlap.
  *
- * A block that holds no end of a record grows to twice its size until it does; records point into a block, so only one
- * without records may move. When it comes round again it shrinks to BLOCK_BYTES.
+ * A block that does not contain the end of a record is doubled in size until it does. Records point into a block, so
+ * only a block without records may be moved. When the block is reused, it shrinks to BLOCK_BYTES again.
  *
- * CSV. A record ends at the first end of a line at which no quote is open, so a block that holds only the beginning of
- * a record of several lines grows as it does for a long line. A quote that nobody closes would take the rest of the
- * file into memory: past RECORD_MAX, at the end of the file, and where more of the field follows a closing quote, the
- * record is bad. skip_bad leaves out its first line, where the quote is likely to be wrong, and goes on at the next
- * one. All lines that the search went through ended with a quote open, so for any of them that would open one again the
- * search would end as it did: `broken_until` says so, and no byte is searched more than twice.
+ * CSV. A record ends at the first end of a line at which no quote is open, so a block that contains only the beginning
+ * of a record of several lines grows like one with a long line. A quote that is never closed would read the rest of the
+ * file into memory. Therefore a record is bad if its quote is still open after RECORD_MAX bytes or at the end of the
+ * file, or if a closing quote is followed by more of the field. skip_bad skips the first line of a bad record, which
+ * probably contains the wrong quote, and continues with the next line. All lines of the bad record ended with an open
+ * quote, so a search that starts with an open quote in any of them would end in the same way: `broken_until` records
+ * this, and no byte is searched more than twice.
  *
- * CR. Where it is not decided whether a CR before the newline belongs to the key, the first line with one is looked
- * for: an error, or a note and no further search. Plain lines are split first; then one memchr for CR over their bytes,
- * at 20 GB/s or so, finds nothing as a rule. Only if it does are the ends of the records looked at.
+ * CR. As long as it is undecided whether a CR before the newline belongs to the key, the first line with one is
+ * searched for; it is an error, or a note that ends the search. Plain lines are split first. Then one memchr for CR
+ * over their bytes, at about 20 GB/s, usually finds nothing. Only if it does are the ends of the records examined.
  *
- * A block has place for one note on a byte order mark, so a block with one ends before the next file is opened.
+ * A block can store one note about a byte order mark, so a block with one ends before the next file is opened.
  *
- * BLOCK_BYTES: a block, its records and the next stage's work should stay in a core's own cache (1 to 2 MiB), and 256
- * KiB are enough to make the cost of a system call and of passing a block on, some microseconds, small against reading
- * and splitting it, some hundred. RECORDS_MAX is 16 bytes a line: files of shorter lines carry bytes over that were not
- * split, and a file of empty lines takes no more memory than others. RECORD_MAX is far more than a record of CSV has,
- * and all blocks of that size are little beside the memory of a machine. */
+ * BLOCK_BYTES: a block, its records and the work of the next stage should stay in the cache of a core (1 to 2 MiB).
+ * With 256 KiB, the cost of a system call and of passing a block on, a few microseconds, is small compared with reading
+ * and splitting it, about a hundred. RECORDS_MAX corresponds to 16 bytes per line. Files with shorter lines carry over
+ * bytes that were not split, so a file of empty lines needs no more memory than others. RECORD_MAX is far more than a
+ * CSV record usually has, and all blocks of that size are still small compared with the memory of a machine. */
 #include "input_block.h"
 
 #include <assert.h>
@@ -50,18 +51,19 @@ static size_t less(size_t offset, size_t by) {
     return offset > by ? offset - by : 0;
 }
 
-/* The same place when the bytes before `at` are gone. */
+/* The same place after the bytes before `at` have been removed. */
 static place place_moved(const place *p) {
     return (place){0, p->seen - p->at, p->line - p->at, p->open_lines, less(p->broken_until, p->at)};
 }
 
-/* Where a record, or nothing, begins at `at`. */
+/* Sets the place to the beginning of a record at `at`. */
 static void place_begin(place *p, size_t at) {
     p->at = p->seen = p->line = at;
     p->open_lines = 0;
 }
 
-/* Reading ends here; always false. Memory may be short before the first file has a name. */
+/* Stores an error, after which reading ends. Always returns false. The name is NULL if memory runs out before the first
+ * file is opened. */
 static bool stop_with(block *b, const char *name, uint64_t line, const char *reason) {
     b->error_name = name != NULL ? name : "input";
     b->error_line = line;
@@ -73,14 +75,14 @@ static bool stop_with(block *b, const char *name, uint64_t line, const char *rea
 static bool make_room(block *b, const splitter *s, size_t room) {
     char *bytes = realloc(b->bytes, room);
     if (bytes == NULL)
-        return stop_with(b, s->source.name, s->line + 1, "no memory for so long a line");
+        return stop_with(b, s->source.name, s->line + 1, "not enough memory for such a long line");
     b->bytes = bytes;
     b->room = room;
     if (!key_needs_room(s->shape))
         return true;
     char *keys = realloc(b->keys, room);
     if (keys == NULL)
-        return stop_with(b, s->source.name, s->line + 1, "no memory for so long a line");
+        return stop_with(b, s->source.name, s->line + 1, "not enough memory for such a long line");
     b->keys = keys;
     return true;
 }
@@ -93,12 +95,12 @@ static bool begin(block *b, splitter *s, place *p) {
     if (b->room != room && !make_room(b, s, room))
         return false;
     if (b->records == NULL && (b->records = malloc(RECORDS_MAX * sizeof *b->records)) == NULL)
-        return stop_with(b, s->source.name, 0, "no memory");
+        return stop_with(b, s->source.name, 0, "not enough memory");
     if (s->shape->digest != NULL && b->digests == NULL &&
         (b->digests = malloc(RECORDS_MAX * sizeof *b->digests)) == NULL)
-        return stop_with(b, s->source.name, 0, "no memory");
+        return stop_with(b, s->source.name, 0, "not enough memory");
     if (s->shape->mark != NULL && b->marks == NULL && (b->marks = malloc(RECORDS_MAX * sizeof *b->marks)) == NULL)
-        return stop_with(b, s->source.name, 0, "no memory");
+        return stop_with(b, s->source.name, 0, "not enough memory");
     if (s->carry_bytes > 0)
         memcpy(b->bytes, s->carry, s->carry_bytes);
     b->filled = s->carry_bytes;
@@ -113,13 +115,13 @@ static bool carry(block *b, splitter *s, const place *p) {
         return true;
     char *kept = realloc(s->carry, s->carry_bytes);
     if (kept == NULL)
-        return stop_with(b, s->source.name, s->line + 1, "no memory for so long a line");
+        return stop_with(b, s->source.name, s->line + 1, "not enough memory for such a long line");
     s->carry = kept;
     memcpy(kept, b->bytes + p->at, s->carry_bytes);
     return true;
 }
 
-/* The length of a line without the CR that --crlf takes for a part of its end. */
+/* Returns the length of a line without the CR at its end, if --crlf is given. */
 static size_t without_cr(const block *b, const splitter *s, size_t at, size_t line_bytes) {
     return line_bytes - (s->shape->cr == INPUT_CR_STRIP && line_bytes > 0 && b->bytes[at + line_bytes - 1] == '\r');
 }
@@ -127,9 +129,10 @@ static size_t without_cr(const block *b, const splitter *s, size_t at, size_t li
 #define CR_OPTIONS "--crlf strips it from keys, --no-crlf keeps it"
 const char BLOCK_CR_NOTE[] = "the line ends in CR, which is part of its key: " CR_OPTIONS;
 const char BLOCK_CR_ALONE[] =
-    "has CR but no newline, so it is one line: convert it (tr '\\r' '\\n'), or give --no-crlf";
+    "has CRs but no newlines, so it is a single line: convert it (tr '\\r' '\\n'), or use --no-crlf";
 
-/* Line `line` ends in CR, or, if `line` is 0, the file has CR where newlines should be. False: reading ends. */
+/* Called if line `line` ends in CR, or, with `line` 0, if the file has CRs instead of newlines. Returns false if
+ * reading must end. */
 static bool found_cr(block *b, splitter *s, uint64_t line) {
     if (s->shape->cr_stops)
         return stop_with(b, s->source.name, line, line == 0 ? BLOCK_CR_ALONE : "the line ends in CR: " CR_OPTIONS);
@@ -139,12 +142,13 @@ static bool found_cr(block *b, splitter *s, uint64_t line) {
     return true;
 }
 
-/* Whether lines are to be searched for CR. */
+/* Returns true if lines must be searched for CR. */
 static bool cr_matters(const splitter *s) {
     return !s->cr_noted && key_may_have_cr(s->shape);
 }
 
-/* The records from `first` on are plain lines, of which the first is line `line` and begins at offset `at`. */
+/* Searches the records from `first` on for CR. They are plain lines; the first is line `line` and begins at offset
+ * `at`. */
 static bool check_crs(block *b, splitter *s, size_t first, uint64_t line, size_t at) {
     if (first == b->record_count)
         return true;
@@ -165,7 +169,8 @@ static bool check_crs(block *b, splitter *s, size_t first, uint64_t line, size_t
 
 typedef char reason_text[SOURCE_REASON_BYTES];
 
-/* The next record of the block, when keep() takes it. NULL, or what is wrong with it: constant, or in `reason`. */
+/* Makes the next record of the block; keep() then adds it. Returns NULL, or what is wrong with it: a constant, or
+ * `reason`. */
 static const char *make(block *b, const splitter *s, size_t at, size_t line_bytes, reason_text reason) {
     input_record *r = &b->records[b->record_count];
     *r = (input_record){NULL, 0, b->bytes + at, without_cr(b, s, at, line_bytes)};
@@ -174,7 +179,8 @@ static const char *make(block *b, const splitter *s, size_t at, size_t line_byte
     return wrong;
 }
 
-/* What make() made of `lines` lines, or left for what is wrong. False: reading ends. */
+/* Adds the record that make() made of `lines` lines, or skips it if something is wrong. Returns false if reading must
+ * end. */
 static bool keep(block *b, splitter *s, const char *wrong, uint64_t lines) {
     uint64_t first_line = s->line + 1;
     s->line += lines;
@@ -188,7 +194,8 @@ static bool keep(block *b, splitter *s, const char *wrong, uint64_t lines) {
 }
 
 #ifdef __SSE2__
-/* Bit i: byte i is the end of a line. For short lines a call of memchr each would cost more than all else. */
+/* Sets bit i of the result if byte i is the end of a line. For short lines, one call of memchr per line would dominate
+ * the cost. */
 static uint64_t ends_of_64(const char *bytes, char end) {
     uint64_t ends = 0;
     for (unsigned i = 0; i < 4; i++) {
@@ -199,8 +206,8 @@ static uint64_t ends_of_64(const char *bytes, char end) {
     return ends;
 }
 
-/* Records of the lines that end in whole 64 bytes from *from on; all that end before *from are taken when it
- * returns. */
+/* Makes records of the lines that end within complete groups of 64 bytes from *from on. When it returns, all lines that
+ * end before *from have been processed. */
 static input_record *split_by_64(input_record *r, const input_record *full, const char **line, const char **from,
                                  const char *stop, char end) {
     while (r < full && stop - *from >= 64) {
@@ -240,14 +247,15 @@ static void split_plain(block *b, splitter *s, place *p) {
     p->seen = (size_t)(from - b->bytes);
 }
 
-/* The record at p->at is bad, as its newest line, which ends at `end`, shows. False: reading ends. */
+/* The record at p->at is bad; its latest line ends at `end`. Returns false if reading must end. */
 static bool leave_out(block *b, splitter *s, place *p, size_t end, key_quotes quotes) {
     reason_text reason;
     const char *wrong = reason;
     if (quotes == KEY_QUOTES_BROKEN && b->bytes[end - 1] == '\r' && s->shape->cr != INPUT_CR_STRIP)
         wrong = KEY_QUOTE_AND_CR;
     else if (quotes == KEY_QUOTES_BROKEN)
-        snprintf(reason, sizeof reason, "a quote is closed only in line %llu, and more of its field follows there%s",
+        snprintf(reason, sizeof reason,
+                 "a quote is closed only in line %llu, and is followed there by more of its field%s",
                  (unsigned long long)(s->line + 1 + p->open_lines), KEY_NO_QUOTES);
     else if (end - p->at >= RECORD_MAX)
         snprintf(reason, sizeof reason, "a quote is not closed within %zu MiB%s", RECORD_MAX >> 20, KEY_NO_QUOTES);
@@ -263,8 +271,8 @@ static bool leave_out(block *b, splitter *s, place *p, size_t end, key_quotes qu
     return true;
 }
 
-/* The record from `at` to `end` has `lines` lines. A file without any newline whose line has CR inside is taken for one
- * with CR as the end of lines, which --crlf does not help. False: reading ends. */
+/* Checks the record from `at` to `end`, which has `lines` lines, for CR. A file without newlines but with CRs probably
+ * uses CR as the end of lines, for which --crlf does not help. Returns false if reading must end. */
 static bool check_cr(block *b, splitter *s, size_t at, size_t end, uint64_t lines, bool file_ends) {
     if (end == at)
         return true;
@@ -273,9 +281,8 @@ static bool check_cr(block *b, splitter *s, size_t at, size_t end, uint64_t line
     return s->shape->cr != INPUT_CR_UNDECIDED || b->bytes[end - 1] != '\r' || found_cr(b, s, s->line + lines);
 }
 
-/* The newest line of the record at p->at ends at `end`; behind that there is a next one, unless the file ends. A record
- * is taken for one of a single line first, and only if a quote is open then are its lines looked at. False: reading
- * ends. */
+/* Processes the end of a line: the latest line of the record at p->at ends at `end`. A record is first assumed to have
+ * a single line; only if a quote is open at its end is the next line added. Returns false if reading must end. */
 static bool end_line(block *b, splitter *s, place *p, size_t end, bool file_ends) {
     size_t at = p->at;
     uint64_t lines = p->open_lines + 1;
@@ -295,7 +302,7 @@ static bool end_line(block *b, splitter *s, place *p, size_t end, bool file_ends
     if (quotes != KEY_QUOTES_CLOSED)
         return leave_out(b, s, p, end, quotes);
     place_begin(p, file_ends ? end : end + 1);
-    /* A record that ends the tool needs no note beside its error. */
+    /* A record that ends the tool needs no note in addition to its error. */
     bool fatal = wrong != NULL && !s->shape->skip_bad && !s->shape->cr_stops;
     if (cr_matters(s) && !fatal && !check_cr(b, s, at, end, lines, file_ends))
         return false;
@@ -339,8 +346,8 @@ static bool split(block *b, splitter *s, place *p) {
     return !cr_matters(s) || check_crs(b, s, first, line, at);
 }
 
-/* What is left at the end of a file: a line without its end, a part of a fixed record, or a record of CSV that does not
- * end. When the first line of that one was left out, the others are split, and this is called again. */
+/* Processes what is left at the end of a file: a line without a newline, a part of a fixed record, or a CSV record with
+ * an open quote. If the first line of such a record is skipped, the other lines are split and this is called again. */
 static bool finish_file(block *b, splitter *s, place *p) {
     size_t left = b->filled - p->at;
     bool fixed = s->shape->fixed_bytes != 0;
@@ -355,10 +362,10 @@ static bool finish_file(block *b, splitter *s, place *p) {
         return true;
     s->line++;
     b->skipped += s->shape->skip_bad;
-    return s->shape->skip_bad || stop_with(b, s->source.name, s->line, "the last record is cut");
+    return s->shape->skip_bad || stop_with(b, s->source.name, s->line, "the last record is incomplete");
 }
 
-/* False: no more files, or the next can't be opened. */
+/* Opens the next file. Returns false if there are no more files, or if it cannot be opened. */
 static bool open_next(block *b, splitter *s) {
     if (s->path_next == s->path_count) {
         b->last = true;
@@ -379,7 +386,7 @@ static bool open_next(block *b, splitter *s) {
     return stop_with(b, s->source.name, 0, s->source.reason);
 }
 
-/* Room behind the bytes of a block that is full and has no record yet. */
+/* Makes free space at the end of a block that is full and has no record yet. */
 static bool widen(block *b, splitter *s, place *p) {
     assert(b->record_count == 0);
     if (p->at == 0)
@@ -390,7 +397,7 @@ static bool widen(block *b, splitter *s, place *p) {
     return true;
 }
 
-/* Reads once. False: the block is done. */
+/* Reads once. Returns false if the block is complete. */
 static bool read_more(block *b, splitter *s, place *p) {
     if (b->filled == b->room && (b->record_count > 0 || !widen(b, s, p)))
         return false;

@@ -1,4 +1,4 @@
-/* input_block.h: a block of bytes and the records that lie in it. */
+/* input_block.h: a block of bytes and the records in it. */
 #ifndef CLI_INPUT_BLOCK_H
 #define CLI_INPUT_BLOCK_H
 
@@ -8,34 +8,34 @@
 typedef struct block {
     char *bytes;
     size_t room, filled;
-    char *keys; /* as large as bytes; NULL as long as keys are stretches of their lines */
+    char *keys; /* as large as bytes; NULL if keys are parts of their lines */
     input_record *records;
-    uint64_t *digests; /* of the records; NULL when the shape asks for none */
-    bool *marks;       /* likewise */
+    uint64_t *digests; /* of the records; NULL if the shape has no digest function */
+    bool *marks;       /* NULL if the shape has no mark function */
     size_t record_count;
-    uint64_t skipped; /* records left out by skip_bad */
+    uint64_t skipped; /* records skipped by skip_bad */
 
-    const char *bom_name; /* NULL, or a file that is begun in this block and had a byte order mark */
+    const char *bom_name; /* NULL, or a file that starts in this block with a byte order mark */
     const char *cr_name;  /* NULL, or the file with the first line that ends in CR */
-    uint64_t cr_line;     /* that line; 0: the file has CR instead of newlines */
+    uint64_t cr_line;     /* its number; 0: the file has CRs instead of newlines */
 
-    bool last;              /* no block follows */
-    const char *error_name; /* NULL, or: after these records reading failed */
+    bool last;              /* this is the last block */
+    const char *error_name; /* NULL, or the file in which reading failed after these records */
     uint64_t error_line;    /* 0: the file as a whole */
     char reason[SOURCE_REASON_BYTES];
 } block;
 
-/* How far a block is split, as offsets into its bytes. The last three are for CSV, whose records may have several
+/* How far a block has been split, as offsets into its bytes. The last three are for CSV, whose records may have several
  * lines. */
 typedef struct place {
-    size_t at;           /* the first byte that belongs to no record yet */
-    size_t seen;         /* between line and here there is no end of a line */
-    size_t line;         /* the beginning of the newest line of the record at `at` */
-    uint64_t open_lines; /* of that record before `line`: a quote is open at the end of each */
-    size_t broken_until; /* a quote that is open at the end of a line before here is never closed as it should */
+    size_t at;           /* the first byte that is not part of a complete record */
+    size_t seen;         /* there is no end of a line between `line` and here */
+    size_t line;         /* the beginning of the latest line of the record at `at` */
+    uint64_t open_lines; /* lines of that record before `line`; each ends with an open quote */
+    size_t broken_until; /* a quote that is open at the end of a line before here is not closed correctly */
 } place;
 
-/* Where reading stands: files one after the other, and what of the newest block belongs to the next. */
+/* The state of reading: the files, one after the other, and the bytes that are carried over to the next block. */
 typedef struct splitter {
     const input_shape *shape;
     const char *const *paths;
@@ -43,16 +43,17 @@ typedef struct splitter {
     source source;
     bool open;
     bool cr_noted; /* a line that ends in CR was found */
-    uint64_t line; /* lines of this file so far, or records that end otherwise */
-    char *carry;   /* the beginning of a record, or bytes that were not split for want of record room */
+    uint64_t line; /* number of lines (or other records) of this file so far */
+    char *carry;   /* the beginning of a record, or bytes not yet split because the block has RECORDS_MAX records */
     size_t carry_bytes;
     place carry_place; /* in those; its `at` is 0 */
 } splitter;
 
-/* What the caller says of b->cr_line, and of 0 there. */
+/* The notes for b->cr_line: for a line, and for 0. */
 extern const char BLOCK_CR_NOTE[], BLOCK_CR_ALONE[];
 
-/* The next block: records, or `last`, or an error; records before an error come with it. */
+/* Fills the next block with records, until it is full, the input ends (`last`), or an error occurs. The records before
+ * an error are in the block. */
 void block_fill(block *b, splitter *s);
 
 void block_release(block *b);

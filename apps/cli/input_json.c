@@ -1,18 +1,18 @@
-/* input_json.c: a strict reader of one line of JSON that keeps one value.
+/* input_json.c: a strict JSON parser for one line, which extracts one value.
  *
- * The whole line is checked against RFC 8259, UTF-8 included, so that a line that was cut in its middle or joined with
- * another is never taken for a record. Nothing is built: values that are not wanted are walked over.
+ * The whole line is checked against RFC 8259, including UTF-8, so that a line that was truncated or joined with another
+ * is never accepted as a record. No tree is built: values that are not needed are skipped.
  *
- * Nesting is followed without recursion: a bit for each open level says whether it is an object (1) or an array (0).
+ * Nesting is handled without recursion: for each open level, one bit says whether it is an object (1) or an array (0).
  *
  *     {"a":[1,{"b":2   levels  1 0 1
  *
- * DEPTH_MAX is what common readers allow; a line past it is refused and never a crash.
+ * DEPTH_MAX is a common limit of JSON parsers; a line that is nested deeper is an error.
  *
- * Strings without a backslash, nearly all, are taken where they lie. Others are decoded into `room`: an escape is
- * longer than what it stands for (\n: 2 to 1; \u00e9: 6 to 2; \u20ac: 6 to 3; a pair of surrogates: 12 to 4), so the
- * room that a line itself takes is enough. A name with a backslash is decoded there as well, behind the value that is
- * kept. */
+ * Strings without a backslash, which is nearly all of them, are used where they are. Others are decoded into `room`. An
+ * escape is longer than its decoded form (\n: 2 bytes to 1; \u00e9: 6 to 2; \u20ac: 6 to 3; a surrogate pair: 12 to 4),
+ * so as many bytes as the line has are enough. A name with a backslash is decoded there as well, after the value that
+ * is kept. */
 #include "input_json.h"
 
 #include <assert.h>
@@ -24,8 +24,8 @@
 
 typedef struct reader {
     const char *at, *end;
-    char *room;        /* free from here on */
-    const char *wrong; /* constant; NULL as long as all is well */
+    char *room;        /* where the free part of the buffer begins */
+    const char *wrong; /* the first error, a constant; NULL: none */
     uint64_t levels[DEPTH_MAX / 64];
     unsigned depth;
 } reader;
@@ -47,7 +47,7 @@ static void skip_blanks(reader *r) {
         r->at++;
 }
 
-/* The next byte that is no blank; 0 at the end, which no JSON has outside a string. */
+/* Returns the next byte that is not white space; 0 at the end, which does not occur in JSON outside a string. */
 static char peek(reader *r) {
     skip_blanks(r);
     return r->at < r->end ? *r->at : '\0';
@@ -55,8 +55,7 @@ static char peek(reader *r) {
 
 /* ---- strings ---- */
 
-/* Length of the UTF-8 sequence at `at`, 0 when it is none (overlong forms, surrogates and values past 10ffff are not).
- * */
+/* Returns the length of the UTF-8 sequence at `at`, or 0 if it is invalid: overlong, a surrogate, or above U+10FFFF. */
 static size_t utf8_bytes(const char *at, const char *end) {
     uint8_t first = (uint8_t)*at;
     size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
@@ -73,14 +72,14 @@ static size_t utf8_bytes(const char *at, const char *end) {
 
 static bool hex4(reader *r, uint32_t *value) {
     if (r->end - r->at < 4)
-        return bad(r, "a \\u needs four hex digits");
+        return bad(r, "\\u is not followed by four hex digits");
     *value = 0;
     for (int i = 0; i < 4; i++) {
         char c = *r->at++;
         char lower = (char)(c | 0x20);
         uint32_t digit = c >= '0' && c <= '9' ? (uint32_t)(c - '0') : (uint32_t)(lower - 'a' + 10);
         if (!(c >= '0' && c <= '9') && !(lower >= 'a' && lower <= 'f'))
-            return bad(r, "a \\u needs four hex digits");
+            return bad(r, "\\u is not followed by four hex digits");
         *value = *value << 4 | digit;
     }
     return true;
@@ -105,7 +104,7 @@ static char *put_utf8(char *to, uint32_t c) {
     return to;
 }
 
-/* Behind a backslash: one character, decoded to `to`. */
+/* After a backslash: decodes one character to `to`. */
 static bool escape(reader *r, char **to) {
     static const char NAMES[] = "\"\\/bfnrt", MEANINGS[] = "\"\\/\b\f\n\r\t";
     char c = r->at < r->end ? *r->at++ : '\0';
@@ -133,8 +132,8 @@ static bool escape(reader *r, char **to) {
     return true;
 }
 
-/* Over the bytes that stand for themselves, up to a quote or a backslash. */
-static bool plain_stretch(reader *r) {
+/* Skips ordinary characters, up to a quote or a backslash. */
+static bool plain_characters(reader *r) {
     while (r->at < r->end) {
         uint8_t c = (uint8_t)*r->at;
         if (c == '"' || c == '\\')
@@ -149,10 +148,11 @@ static bool plain_stretch(reader *r) {
     return bad(r, "a string is not closed");
 }
 
-/* At an opening quote. A string with escapes is decoded into the room, which is taken only when the caller moves it. */
+/* Reads a string, from its opening quote on. A string with escapes is decoded into r->room; the caller advances r->room
+ * if it keeps the string. */
 static bool string(reader *r, text *t) {
     const char *start = ++r->at;
-    if (!plain_stretch(r))
+    if (!plain_characters(r))
         return false;
     if (*r->at == '"') {
         *t = (text){start, (size_t)(r->at++ - start), false};
@@ -167,7 +167,7 @@ static bool string(reader *r, text *t) {
         if (!escape(r, &to))
             return false;
         start = r->at;
-        if (!plain_stretch(r))
+        if (!plain_characters(r))
             return false;
     }
     *t = (text){r->room, (size_t)(to - r->room), false};
@@ -180,7 +180,7 @@ static bool digits(reader *r) {
     const char *start = r->at;
     while (r->at < r->end && *r->at >= '0' && *r->at <= '9')
         r->at++;
-    return r->at > start || bad(r, "a number is not one of JSON's");
+    return r->at > start || bad(r, "not a valid JSON number");
 }
 
 static bool next_is(reader *r, char a, char b) {
@@ -229,12 +229,12 @@ static bool in_object(const reader *r) {
     return r->levels[(r->depth - 1) / 64] >> ((r->depth - 1) % 64) & 1;
 }
 
-/* Behind an element: over a comma, or over what closes its level; *last tells which. */
+/* After an element: skips a comma, or the bracket that closes the level; then *last is true. */
 static bool after_element(reader *r, bool *last) {
     char c = peek(r);
     *last = c == (in_object(r) ? '}' : ']');
     if (!*last && c != ',')
-        return bad(r, r->at == r->end ? "the line ends in the middle of a value" : "not JSON");
+        return bad(r, r->at == r->end ? "the line ends inside a value" : "not JSON");
     r->at++;
     r->depth -= *last;
     return true;
@@ -248,19 +248,20 @@ static bool scalar(reader *r, text *t) {
     return *r->at == '"' ? string(r, t) : number(r, t);
 }
 
-/* A name and its colon. */
+/* Reads a name and its colon. */
 static bool member(reader *r, text *t) {
     if (peek(r) != '"')
-        return bad(r, r->at == r->end ? "the line ends in the middle of an object" : "a name in quotes is missing");
+        return bad(r, r->at == r->end ? "the line ends inside an object" : "expected a name in quotes");
     if (!string(r, t))
         return false;
     if (peek(r) != ':')
-        return bad(r, "a colon is missing behind a name");
+        return bad(r, "expected a colon after a name");
     r->at++;
     return true;
 }
 
-/* One step into or over a value. True: a whole value is behind us; false: a level was opened, or something is wrong. */
+/* Reads a value, or the opening bracket of one. Returns true after a complete value, false if a level was opened or
+ * after an error. */
 static bool value(reader *r, text *t) {
     char c = peek(r);
     if (c == '{' || c == '[') {
@@ -276,11 +277,11 @@ static bool value(reader *r, text *t) {
     if (is_scalar(c))
         return scalar(r, t);
     if (c == '\0' && r->at == r->end)
-        return bad(r, "the line ends where a value is due");
+        return bad(r, "the line ends where a value is expected");
     return c == 't' ? word(r, "true") : c == 'f' ? word(r, "false") : word(r, "null");
 }
 
-/* Over a value with all that is in it. */
+/* Reads a complete value, with everything inside it. */
 static bool whole_value(reader *r, text *t) {
     unsigned outside = r->depth;
     for (;;) {
@@ -330,7 +331,7 @@ static bool object(reader *r, const char *name, text *key, bool *found, bool *ot
             return false;
     }
     skip_blanks(r);
-    return r->at == r->end || bad(r, "something follows the JSON object");
+    return r->at == r->end || bad(r, "unexpected text after the JSON object");
 }
 
 const char *json_key(const char *name, input_record *record, bool *is_number, char *room, char *reason,
@@ -341,8 +342,8 @@ const char *json_key(const char *name, input_record *record, bool *is_number, ch
     if (!object(&r, name, &key, &found, &other))
         return r.wrong;
     if (!found) {
-        snprintf(reason, reason_bytes,
-                 other ? "the field \"%s\" is neither a string nor a number" : "there is no field \"%s\"", name);
+        snprintf(reason, reason_bytes, other ? "the field \"%s\" is neither a string nor a number" : "no field \"%s\"",
+                 name);
         return reason;
     }
     record->key = key.bytes;

@@ -1,15 +1,15 @@
-/* input_key.c: from a line to its key.
+/* input_key.c: makes the key of a line.
  *
  *     line  ->  column, or value of a JSON field  ->  trim  ->  hex, or fold  ->  type of a JSON value  ->  key
  *
- * Every step gives a stretch of what it got, or writes anew something that is no longer than what it got: a line's own
- * length is room enough for all of them, and a step may write over what it reads, front to back.
+ * Each step returns a part of its input, or writes a result that is not longer than its input. So a buffer as long as
+ * the line is enough for all steps, and a step may overwrite its own input from front to back.
  *
- * Columns. With `quotes` the line is CSV: a field that begins with a quote ends with the next quote that is not
- * doubled, and then a delimiter or the end of the record must come; a quote elsewhere is a byte like any other. The
- * whole record is looked at, even past the column that is wanted. A newline in a quoted field is a byte of it: a record
- * goes on where a quote is open at the end of a line, and at the ends of lines that is all there is to know, since no
- * pair of quotes lies across one. */
+ * Columns. With `quotes` the line is CSV: a field that begins with a quote ends at the next quote that is not doubled,
+ * which must be followed by a delimiter or the end of the record; a quote elsewhere is an ordinary character. The whole
+ * record is checked, even after the column that is needed. A newline in a quoted field is part of it: a record
+ * continues on the next line if a quote is open at the end of a line. A doubled quote never spans two lines, so at the
+ * end of a line it is enough to know whether a quote is open. */
 #include "input_key.h"
 
 #include <assert.h>
@@ -20,7 +20,7 @@
 #include "input_json.h"
 
 const char KEY_QUOTE_OPEN[] = "a quote is not closed" KEY_NO_QUOTES;
-const char KEY_QUOTE_AND_CR[] = "a closing quote is followed by CR: give --crlf";
+const char KEY_QUOTE_AND_CR[] = "a closing quote is followed by CR: use --crlf";
 
 bool key_is_line(const input_shape *shape) {
     return shape->field == 0 && shape->json_field == NULL && !shape->hex && !shape->fold && !shape->trim &&
@@ -41,7 +41,7 @@ bool key_needs_room(const input_shape *shape) {
 }
 
 static const char *no_column(unsigned wanted, unsigned there, char *reason, size_t reason_bytes) {
-    snprintf(reason, reason_bytes, "there is no column %u, only %u", wanted, there);
+    snprintf(reason, reason_bytes, "no column %u: the line has only %u", wanted, there);
     return reason;
 }
 
@@ -60,8 +60,8 @@ static const char *column(const input_shape *shape, input_record *r, char *reaso
     }
 }
 
-/* `at` is behind an opening quote. The place behind the closing one, NULL when there is none; *doubled quotes lie
- * between. */
+/* `at` is after an opening quote. Returns the position after the closing quote, or NULL if there is none. Sets *doubled
+ * to the number of doubled quotes in between. */
 static const char *quoted_end(const char *at, const char *end, size_t *doubled) {
     *doubled = 0;
     for (;;) {
@@ -159,7 +159,7 @@ static int hex_digit(char c) {
 
 static const char *unhex(input_record *r, char *room) {
     if (r->key_bytes > 0 && r->key[r->key_bytes - 1] == '\r')
-        return "the hex digits are followed by CR: give --crlf";
+        return "the hex digits are followed by CR: use --crlf";
     if (r->key_bytes % 2 != 0)
         return "an odd number of hex digits";
     for (size_t i = 0; i < r->key_bytes; i += 2) {
@@ -181,8 +181,8 @@ static void fold(input_record *r, char *room) {
     r->key = room;
 }
 
-/* Sets the keys of numbers and of strings apart: see input_json.h. The value is shorter than its line by its braces and
- * name, so there is room for a byte more. */
+/* Makes the keys of numbers and strings different: see input_json.h. The value is shorter than its line, which also has
+ * braces and a name, so one more byte fits into the buffer. */
 static void set_type(input_record *r, bool is_number, char *room) {
     if (!is_number && (r->key_bytes == 0 || *r->key != '\0'))
         return;
@@ -205,7 +205,7 @@ const char *key_of(const input_shape *shape, input_record *r, char *room, char *
     if (wrong == NULL && shape->trim)
         trim(r);
     if (wrong == NULL && shape->hex && shape->json_typed && is_number)
-        wrong = "the value is a number, not hex digits in quotes (--json-text reads its digits)";
+        wrong = "the value is a number, not hex digits in quotes (with --json-text its digits are used)";
     else if (wrong == NULL && shape->hex)
         wrong = unhex(r, room);
     else if (wrong == NULL && shape->fold)

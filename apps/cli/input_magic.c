@@ -1,17 +1,15 @@
-/* input_magic.c: the formats that are refused by name.
+/* input_magic.c: recognises and refuses files in known formats that are not text.
  *
- * A list of keys is text. Read as lines, a ZIP archive or a database gives keys that nobody meant, and every later
- * lookup misses without a word. So inputs of lines are compared with this table before the first line is handed out;
- * --text turns that off.
+ * A list of keys is text. A ZIP archive or a database, read as lines, gives meaningless keys, and every later lookup
+ * fails silently. So inputs of lines are compared with this table before the first line is used; --text turns that off.
  *
- * An honest list must not be refused because of its first key. Most signatures hold bytes that text does not have:
- * control characters, or bytes that are no UTF-8. Where a signature is readable text ("%PDF-1.", "GIF89a", "PAR1",
- * "LZIP", "!<arch>", "ustar"), further bytes that the format requires are compared as well. NUL is no such byte by
- * itself, since keys may end in NUL. Formats whose signature is two letters and nothing more (BMP, for instance) are
- * left out.
+ * A valid list must not be refused because of its first key. Most signatures contain bytes that do not occur in text:
+ * control characters, or bytes that are not UTF-8. Where a signature is readable text ("%PDF-1.", "GIF89a", "PAR1",
+ * "LZIP", "!<arch>", "ustar"), further bytes that the format requires are compared as well. NUL does not count as such
+ * a byte, because keys may end in NUL. Formats whose signature is only two letters (BMP, for example) are not
+ * recognised.
  *
- * UTF-16 and UTF-32 are text, but not bytes that can be split at newlines; they are recognised by their byte order
- * mark. */
+ * UTF-16 and UTF-32 are text, but cannot be split at newline bytes. They are recognised by their byte order mark. */
 #include "input_magic.h"
 
 #include <stdint.h>
@@ -20,11 +18,11 @@
 
 typedef struct known {
     const char *what;
-    const char *advice; /* what to do first; NULL: there is nothing to unpack */
+    const char *advice; /* what the user should do; NULL: nothing can be done */
     size_t offset;
     const char *bytes;
     size_t byte_count;
-    bool (*also)(const uint8_t *head, size_t head_bytes); /* NULL, or more that must hold */
+    bool (*also)(const uint8_t *head, size_t head_bytes); /* NULL, or a further check */
 } known;
 
 /* "%PDF-1.7" and the end of a line. */
@@ -33,8 +31,8 @@ static bool also_pdf(const uint8_t *head, size_t head_bytes) {
            (head[8] == '\n' || head[8] == '\r' || head[8] == ' ');
 }
 
-/* Width and height have 16 bits each, the lower byte first, and are below 8192; one of the seven bytes is 0 in
- * practice. */
+/* Width and height have 16 bits each, in little-endian order, and are below 8192; in practice one of the seven bytes is
+ * 0. */
 static bool also_gif(const uint8_t *head, size_t head_bytes) {
     return head_bytes >= 13 && (head[4] == '7' || head[4] == '9') && head[5] == 'a' && head[7] < 0x20 &&
            head[9] < 0x20 && memchr(head + 6, 0, 7) != NULL;
@@ -54,12 +52,12 @@ static bool also_lzip(const uint8_t *head, size_t head_bytes) {
     return head_bytes > 4 && head[4] == 1;
 }
 
-/* The unpacked size, 8 bytes: unknown (all ones), or below 2^56. */
+/* The uncompressed size has 8 bytes: all ones if unknown, otherwise below 2^56. */
 static bool also_lzma(const uint8_t *head, size_t head_bytes) {
     return head_bytes >= 13 && (head[12] == 0 || head[12] == 0xff);
 }
 
-/* The header has a sum of its bytes in octal digits, for which its own eight bytes count as blanks. */
+/* The header contains the sum of its bytes in octal digits; the eight bytes of the sum itself count as spaces. */
 static bool also_tar(const uint8_t *head, size_t head_bytes) {
     if (head_bytes < 512)
         return false;
@@ -82,22 +80,22 @@ static bool also_ar(const uint8_t *head, size_t head_bytes) {
 #define MAGIC(what, advice, offset, bytes, also)                                                                       \
     { what, advice, offset, bytes, sizeof(bytes) - 1, also }
 
-/* The first that fits is named. */
+/* If several match, the first is named. */
 static const known KNOWN[] = {
-    MAGIC("a filter or table file of kith", NULL, 0, "\x8bKITH\r\n", NULL),
+    MAGIC("a kith filter or table file", NULL, 0, "\x8bKITH\r\n", NULL),
     MAGIC("a ZIP file (or docx, xlsx, jar)", UNPACK, 0, "PK\x03\x04", NULL),
-    MAGIC("a ZIP file without content", NULL, 0, "PK\x05\x06", NULL),
+    MAGIC("an empty ZIP file", NULL, 0, "PK\x05\x06", NULL),
     MAGIC("a part of a ZIP file", UNPACK, 0, "PK\x07\x08", NULL),
     MAGIC("a 7z archive", UNPACK, 0, "7z\xbc\xaf\x27\x1c", NULL),
     MAGIC("a RAR archive", UNPACK, 0, "Rar!\x1a\x07", NULL),
     MAGIC("a tar archive", UNPACK, 257, "ustar", also_tar),
     MAGIC("an ar archive or a Debian package", UNPACK, 0, "!<arch>\n", also_ar),
-    MAGIC("packed with compress", UNPACK, 0, "\x1f\x9d", NULL),
-    MAGIC("packed with lzip", UNPACK, 0, "LZIP", also_lzip),
-    MAGIC("packed with lzma", UNPACK, 0, "\x5d\x00\x00", also_lzma),
-    MAGIC("packed with lzop", UNPACK, 0, "\x89LZO\x00\r\n", NULL),
-    MAGIC("packed with snappy", UNPACK, 0, "\xff\x06\x00\x00sNaPpY", NULL),
-    MAGIC("packed with lz4 in its legacy format", "unpack it first, with lz4 -d", 0, "\x02\x21\x4c\x18", NULL),
+    MAGIC("compressed with compress", UNPACK, 0, "\x1f\x9d", NULL),
+    MAGIC("compressed with lzip", UNPACK, 0, "LZIP", also_lzip),
+    MAGIC("compressed with lzma", UNPACK, 0, "\x5d\x00\x00", also_lzma),
+    MAGIC("compressed with lzop", UNPACK, 0, "\x89LZO\x00\r\n", NULL),
+    MAGIC("compressed with snappy", UNPACK, 0, "\xff\x06\x00\x00sNaPpY", NULL),
+    MAGIC("compressed with lz4 in its legacy format", "decompress it first, with lz4 -d", 0, "\x02\x21\x4c\x18", NULL),
     MAGIC("UTF-32 text", "convert it first (iconv -f UTF-32 -t UTF-8)", 0, "\xff\xfe\x00\x00", NULL),
     MAGIC("UTF-32 text", "convert it first (iconv -f UTF-32 -t UTF-8)", 0, "\x00\x00\xfe\xff", NULL),
     MAGIC("UTF-16 text", "convert it first (iconv -f UTF-16 -t UTF-8)", 0, "\xff\xfe", NULL),
@@ -130,7 +128,7 @@ bool magic_refuses(const char *head, size_t head_bytes, char *reason, size_t rea
         if (!fits(k, head, head_bytes))
             continue;
         if (k->advice != NULL)
-            snprintf(reason, reason_bytes, "is %s: %s, or give --text to read its bytes as lines", k->what, k->advice);
+            snprintf(reason, reason_bytes, "is %s: %s, or use --text to read its bytes as lines", k->what, k->advice);
         else
             snprintf(reason, reason_bytes, "is %s, not a list of keys (--text reads its bytes as lines)", k->what);
         return true;

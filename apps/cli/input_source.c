@@ -1,22 +1,23 @@
-/* input_source.c: files and pipes.
+/* input_source.c: reads bytes from files and pipes, and decompresses them.
  *
  *     read(2) ->  packed: 128 KiB  ->  unpacker  ->  the caller's block       archives
  *     read(2) ------------------------------------>  the caller's block       plain
  *
- * What a file is, its first bytes say and not its name: the first read of every file goes to `packed`, and if no
- * unpacker knows its head, those bytes are handed on as they are and all later ones are read to where they are wanted.
- * For text the first bytes are looked at once more, after unpacking: a tar archive may be packed in a gzip file, and a
- * byte order mark too. What fails while they are unpacked is reported when they have been handed on.
+ * The format of a file is recognised by its first bytes, not by its name. So the first read of every file goes to
+ * `packed`. If these bytes do not belong to a known archive format, they are passed on as they are, and all later reads
+ * go directly to the caller's block. For text, the first bytes after decompression are checked as well, because a gzip
+ * file may contain a tar archive or begin with a byte order mark. An error while decompressing them is reported after
+ * they have been passed on.
  *
- * A pipe may stay silent for hours, and the thread that reads must still end when it is told to: before reading from
- * anything that is no regular file it waits for that file and for stop_fd.
+ * A pipe may be idle for hours, but the reader thread must still end when it is asked to. So before it reads from
+ * anything but a regular file, it waits for that file and for stop_fd.
  *
- * Before it waits for a pipe that has been empty for GRACE_MS, it calls before_wait, by which stdout is flushed.
- * Without the millisecond a producer that is a little slower than kith would cause a write(2) for each of its own:
+ * Before it waits for a pipe that has been empty for GRACE_MS, it calls before_wait, which flushes stdout. Without this
+ * millisecond, a producer that is slightly slower than kith would cause one write(2) of kith for each of its writes:
  * 36,000 instead of 1,200 for 23 MB of lines from a script.
  *
- * 128 KiB: what read(2) costs beside its copy is lost in the noise from 64 KiB on, and the buffer should stay in a
- * core's own cache with what the unpacker makes of it. */
+ * 128 KiB: from 64 KiB on, the fixed cost of read(2) is negligible, and the buffer should stay in the cache of a core
+ * together with its decompressed bytes. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -39,13 +40,13 @@
 #define PACKED_ROOM ((size_t)128 << 10)
 #define GRACE_MS 1
 
-static bool because(source *s, const char *reason) {
+static bool set_reason(source *s, const char *reason) {
     snprintf(s->reason, sizeof s->reason, "%s", reason);
     return false;
 }
 
-static bool because_errno(source *s) {
-    return because(s, text_of_errno(errno));
+static bool set_reason_errno(source *s) {
+    return set_reason(s, text_of_errno(errno));
 }
 
 void source_prepare(source *s, _Atomic uint64_t *bytes_done, int stop_fd) {
@@ -55,7 +56,7 @@ void source_prepare(source *s, _Atomic uint64_t *bytes_done, int stop_fd) {
     s->fd = -1;
 }
 
-/* False: told to stop. */
+/* Returns false if it was asked to stop. */
 static bool wait_for_more(source *s) {
     if (!s->prompt)
         return true;
@@ -67,7 +68,7 @@ static bool wait_for_more(source *s) {
         return true;
     while (ready <= 0 && (ready = poll(wanted, 2, -1)) < 0)
         if (errno != EINTR)
-            return true; /* read(2) will say what is wrong */
+            return true; /* read(2) will report the error */
     return wanted[1].revents == 0;
 }
 
@@ -83,7 +84,7 @@ static long long read_file(source *s, char *bytes, size_t room) {
         got = read(s->fd, bytes, room);
     while (got < 0 && errno == EINTR);
     if (got < 0) {
-        because_errno(s);
+        set_reason_errno(s);
         return -1;
     }
     s->at_end = got == 0;
@@ -100,7 +101,7 @@ static bool read_packed(source *s) {
     return true;
 }
 
-/* A line of a pipe or a terminal is not held back to see what kind of file it begins. */
+/* A complete line from a pipe or a terminal is not delayed to recognise the format of the file. */
 static bool has_record(const source *s, const source_rules *rules, const char *bytes, size_t n) {
     return s->prompt && rules->lines && n > 0 && memchr(bytes, rules->end, n) != NULL;
 }
@@ -132,13 +133,13 @@ static bool open_file(source *s, const char *path) {
         s->name = path;
         s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
         if (s->fd < 0)
-            return because_errno(s);
+            return set_reason_errno(s);
     }
     struct stat about;
     if (fstat(s->fd, &about) != 0)
-        return because_errno(s);
+        return set_reason_errno(s);
     if (S_ISDIR(about.st_mode))
-        return because(s, text_of_errno(EISDIR));
+        return set_reason(s, text_of_errno(EISDIR));
     s->prompt = !S_ISREG(about.st_mode);
 #ifdef POSIX_FADV_SEQUENTIAL
     (void)posix_fadvise(s->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
@@ -146,7 +147,7 @@ static bool open_file(source *s, const char *path) {
     return true;
 }
 
-static long long hand_on(char *bytes, size_t room, const char *from, size_t *at, size_t end) {
+static long long pass_on(char *bytes, size_t room, const char *from, size_t *at, size_t end) {
     size_t left = end - *at, n = left < room ? left : room;
     memcpy(bytes, from + *at, n);
     *at += n;
@@ -156,7 +157,7 @@ static long long hand_on(char *bytes, size_t room, const char *from, size_t *at,
 static long long read_plain(source *s, char *bytes, size_t room) {
     if (s->packed_at == s->packed_bytes)
         return read_file(s, bytes, room);
-    return hand_on(bytes, room, s->packed, &s->packed_at, s->packed_bytes);
+    return pass_on(bytes, room, s->packed, &s->packed_at, s->packed_bytes);
 }
 
 static long long read_on(source *s, char *bytes, size_t room) {
@@ -170,7 +171,7 @@ static long long read_on(source *s, char *bytes, size_t room) {
                                         s->at_end, bytes, room, &made);
         s->packed_at += used;
         if (wrong != NULL) {
-            because(s, wrong);
+            set_reason(s, wrong);
             return -1;
         }
         if (made != 0 || (s->at_end && s->packed_at == s->packed_bytes))
@@ -188,7 +189,7 @@ static void unpack_head(source *s, const source_rules *rules) {
     }
 }
 
-/* Looks at the first bytes of the text. False, and s->reason: it is none. */
+/* Checks the first bytes of the text. Returns false, with s->reason, if it is not text. */
 static bool begin_text(source *s, const source_rules *rules) {
     char reason[SOURCE_REASON_BYTES];
     if (s->unpacker != NULL)
@@ -196,10 +197,10 @@ static bool begin_text(source *s, const source_rules *rules) {
     const char *head = s->unpacker != NULL ? s->head : s->packed;
     size_t n = s->unpacker != NULL ? s->head_bytes : s->packed_bytes;
     if (rules->check && magic_refuses(head, n, reason, sizeof reason))
-        return because(s, reason);
+        return set_reason(s, reason);
     const char *inner = rules->check && s->unpacker != NULL ? unpack_format_of(head, n) : NULL;
     if (inner != NULL) {
-        snprintf(s->reason, sizeof s->reason, "is packed twice, inside with %s: unpack it once first", inner);
+        snprintf(s->reason, sizeof s->reason, "is compressed twice, inside with %s: decompress it once first", inner);
         return false;
     }
     s->had_bom = magic_begins_with_bom(head, n);
@@ -213,7 +214,7 @@ bool source_open(source *s, const char *path, const source_rules *rules) {
     s->at_end = s->had_bom = s->head_failed = false;
     s->packed_at = s->packed_bytes = s->head_at = s->head_bytes = 0;
     if (s->packed == NULL && (s->packed = malloc(PACKED_ROOM)) == NULL)
-        return because(s, "no memory");
+        return set_reason(s, "not enough memory");
     if (!open_file(s, path) || !read_head(s, rules))
         return false;
     if (rules->unpack &&
@@ -224,7 +225,7 @@ bool source_open(source *s, const char *path, const source_rules *rules) {
 
 long long source_read(source *s, char *bytes, size_t room) {
     if (s->head_at < s->head_bytes)
-        return hand_on(bytes, room, s->head, &s->head_at, s->head_bytes);
+        return pass_on(bytes, room, s->head, &s->head_at, s->head_bytes);
     return s->head_failed ? -1 : read_on(s, bytes, room);
 }
 

@@ -1,4 +1,4 @@
-/* input_source.h: the bytes of one input after the other, unpacked where they are packed. */
+/* input_source.h: reads the bytes of one input after the other, and decompresses archives. */
 #ifndef CLI_INPUT_SOURCE_H
 #define CLI_INPUT_SOURCE_H
 
@@ -12,51 +12,51 @@
 
 #define SOURCE_REASON_BYTES 160
 
-/* What is to be made of a file. With all of them false its bytes come as they are. */
+/* How to read a file. If all are false, its bytes are passed on unchanged. */
 typedef struct source_rules {
-    bool unpack; /* unpack it when its first bytes are those of an archive */
-    bool lines;  /* it is text: a UTF-8 byte order mark at its beginning is left out */
-    bool check;  /* refuse it when its first bytes, unpacked, show that it is no text */
-    char end;    /* of records: those of a pipe are not held back to look at more bytes */
+    bool unpack; /* decompress it if its first bytes are those of an archive */
+    bool lines;  /* it is text: skip a UTF-8 byte order mark at its beginning */
+    bool check;  /* refuse it if its first bytes, after decompression, are not text */
+    char end;    /* the end of a record; complete records of a pipe are not delayed to recognise the format */
 } source_rules;
 
 typedef struct source {
     const char *name; /* for messages: the path, or "stdin" */
     char reason[SOURCE_REASON_BYTES];
-    bool prompt; /* a pipe or a terminal: what has come is handed on before more is waited for */
+    bool prompt; /* a pipe or a terminal: what was read is passed on before waiting for more */
 
-    _Atomic uint64_t *bytes_done; /* of the files as they lie; another thread reads it */
-    int stop_fd;                  /* readable: stop waiting for more; or -1 */
+    _Atomic uint64_t *bytes_done; /* bytes read of the files, before decompression; another thread reads it */
+    int stop_fd;                  /* stop waiting when it becomes readable; -1: none */
 
-    /* Called before the source waits for a pipe or a terminal that has nothing to read; or NULL. */
+    /* Called before it waits for a pipe or a terminal that has nothing to read; may be NULL. */
     void (*before_wait)(void *context);
     void *before_wait_context;
 
     int fd;
-    bool at_end;        /* of the file as it lies */
+    bool at_end;        /* of the file, before decompression */
     unpacker *unpacker; /* NULL: plain */
-    char *packed;       /* bytes read and not yet unpacked or handed on */
+    char *packed;       /* bytes read and not yet decompressed or passed on */
     size_t packed_at, packed_bytes;
 
-    bool had_bom;                /* a byte order mark was left out */
-    char head[MAGIC_HEAD_BYTES]; /* of an archive: its first bytes, unpacked and not yet handed on */
+    bool had_bom;                /* a byte order mark was skipped */
+    char head[MAGIC_HEAD_BYTES]; /* the first decompressed bytes of an archive, not yet passed on */
     size_t head_at, head_bytes;
-    bool head_failed; /* behind these it could not be unpacked: s->reason */
+    bool head_failed; /* decompression failed after these bytes: s->reason */
 } source;
 
 void source_prepare(source *s, _Atomic uint64_t *bytes_done, int stop_fd);
 
-/* Is the next path a pipe or a terminal, which may have nothing to read when it is opened? */
+/* Returns true if the next path is a pipe or a terminal, which may have nothing to read when it is opened. */
 bool source_may_wait(const char *const *paths, size_t next, size_t count);
 
-/* "-" is stdin. Returns false, with s->reason, for a file that is missing, unreadable or a folder, that is packed in a
- * way that this build can't read, and one that the rules refuse. */
+/* Opens a file; "-" is stdin. Returns false, with s->reason, if the file is missing, unreadable or a folder, if this
+ * build cannot decompress it, or if the rules refuse it. */
 bool source_open(source *s, const char *path, const source_rules *rules);
 
-/* Up to `room` bytes, at least 1; 0 at the end, and when stop_fd became readable; -1 and s->reason on failure. */
+/* Reads 1 to `room` bytes. Returns 0 at the end and when stop_fd becomes readable, -1 with s->reason on failure. */
 long long source_read(source *s, char *bytes, size_t room);
 
-void source_close(source *s);   /* the file that is open, if any */
-void source_release(source *s); /* and all memory */
+void source_close(source *s);   /* closes the open file, if any */
+void source_release(source *s); /* also frees all memory */
 
 #endif

@@ -1,24 +1,24 @@
-/* input_unpack.c: five libraries, one shape.
+/* input_unpack.c: decompresses five formats through one interface.
  *
- *     format   first bytes                             library   names end in   zero bytes may follow an archive
- *     gzip     1f 8b 08, flags below 20                zlib      .gz            yes (tapes pad so)
+ *     format   first bytes                             library   names end in   zero bytes may follow
+ *     gzip     1f 8b 08, flags below 20                zlib      .gz            yes (padding on tapes)
  *     zstd     28 b5 2f fd, or 5? 2a 4d 18             libzstd   .zst           no
  *     xz       fd 37 7a 58 5a 00                       liblzma   .xz            yes
  *     bzip2    "BZh", a digit, and a block or the end  libbz2    .bz2           no
  *     lz4      04 22 4d 18, or 5? 2a 4d 18 before it   liblz4    .lz4           no
  *
- * Archives may follow one another. What follows one and begins with another byte is garbage, and told as such.
+ * Several archives may be concatenated. If an archive is followed by anything else, that is an error.
  *
- * gzip has a signature of two bytes; its method and the flags that must be 0 are looked at as well, so that binary
- * lines are taken for an archive with a probability of 2^-27 and not 2^-16. The signature of bzip2 is readable text;
- * the six bytes after it, the same in every archive, are compared too.
+ * The signature of gzip has only two bytes. Its method and the flags that must be 0 are checked as well, so that binary
+ * lines are mistaken for an archive with a probability of 2^-27 instead of 2^-16. The signature of bzip2 is readable
+ * text; the six bytes after it, which are the same in every archive, are compared as well.
  *
- * zstd and lz4 share their skippable frames (5? 2a 4d 18 and a length). A file that begins with some is lz4 if an lz4
- * frame follows them within the bytes at hand, which are up to 128 KiB, and otherwise zstd: pzstd writes such files.
+ * zstd and lz4 share their skippable frames (5? 2a 4d 18 and a length). A file that begins with such frames is lz4 if
+ * an lz4 frame follows them within the bytes read so far, up to 128 KiB, and otherwise zstd; pzstd writes such files.
  *
- * A damaged archive could ask for a window of gigabytes. zstd refuses past 128 MiB by itself (zstd --long=28 and up
- * makes such archives); xz gets 256 MiB, four times what its highest preset needs. bzip2 needs 4 MB and lz4 9 MB at
- * most. */
+ * A damaged archive could request a window of gigabytes. zstd refuses more than 128 MiB by default (zstd --long=28 and
+ * higher creates such archives); the limit for xz is 256 MiB, four times what its highest preset needs. bzip2 needs at
+ * most 4 MB, lz4 9 MB. */
 #include "input_unpack.h"
 
 #include <assert.h>
@@ -54,14 +54,14 @@ typedef struct stream {
     size_t out_bytes;
 } stream;
 
-/* Both lengths shrink by what was used and made. */
+/* Reduces both lengths by what was read and written. */
 typedef const char *step_function(unpacker *u, stream *s);
 
 typedef struct format {
     const char *name, *suffix;
-    const char *signature; /* as far as it is the same in every file and has no zero byte */
+    const char *signature; /* the part that is the same in every file and has no zero byte */
     bool (*begins)(const uint8_t *head, size_t head_bytes);
-    bool (*may_begin)(uint8_t first); /* an archive that follows another one */
+    bool (*may_begin)(uint8_t first); /* whether another archive may begin with this byte */
     bool zeroes_follow;
     bool (*open)(unpacker *u); /* NULL: not in this build */
     bool (*again)(unpacker *u);
@@ -71,7 +71,7 @@ typedef struct format {
 
 struct unpacker {
     const format *format;
-    bool inside; /* an archive has begun and not ended */
+    bool inside; /* in the middle of an archive */
     union {
 #ifdef CLI_WITH_ZLIB
         z_stream gzip;
@@ -100,12 +100,12 @@ static const char *damaged(unpacker *u, const char *detail) {
 }
 
 static const char *cut(unpacker *u) {
-    snprintf(u->reason, sizeof u->reason, "the %s archive is cut: its end is missing", u->format->name);
+    snprintf(u->reason, sizeof u->reason, "the %s archive is truncated: its end is missing", u->format->name);
     return u->reason;
 }
 
 static const char *followed(unpacker *u) {
-    snprintf(u->reason, sizeof u->reason, "the %s archive is followed by something else", u->format->name);
+    snprintf(u->reason, sizeof u->reason, "the %s archive is followed by other data", u->format->name);
     return u->reason;
 }
 
@@ -139,7 +139,7 @@ static bool begins_xz(const uint8_t *head, size_t head_bytes) {
     return head_bytes >= 6 && memcmp(head, "\xfd\x37\x7a\x58\x5a\x00", 6) == 0;
 }
 
-/* Six bytes, of which two are behind the digit, are enough: a cut file is told to be cut. */
+/* Six bytes, two of them after the digit, are enough, so that a truncated file is reported as truncated. */
 static bool begins_bzip2(const uint8_t *head, size_t head_bytes) {
     if (head_bytes < 6 || memcmp(head, "BZh", 3) != 0 || head[3] < '1' || head[3] > '9')
         return false;
@@ -183,12 +183,12 @@ static const char *gzip_step(unpacker *u, stream *s) {
     z->avail_in = (uInt)(s->in_bytes < PIECE_MAX ? s->in_bytes : PIECE_MAX);
     z->next_out = (Bytef *)s->out;
     z->avail_out = (uInt)(s->out_bytes < PIECE_MAX ? s->out_bytes : PIECE_MAX);
-    int answer = inflate(z, Z_NO_FLUSH);
+    int result = inflate(z, Z_NO_FLUSH);
     s->in_bytes -= (size_t)((const char *)z->next_in - s->in);
     s->out_bytes -= (size_t)((char *)z->next_out - s->out);
-    if (answer == Z_STREAM_END)
+    if (result == Z_STREAM_END)
         u->inside = false;
-    else if (answer != Z_OK && answer != Z_BUF_ERROR)
+    else if (result != Z_OK && result != Z_BUF_ERROR)
         return damaged(u, z->msg != NULL ? z->msg : "");
     return NULL;
 }
@@ -216,14 +216,14 @@ static bool zstd_again(unpacker *u) {
 static const char *zstd_step(unpacker *u, stream *s) {
     ZSTD_inBuffer in = {s->in, s->in_bytes, 0};
     ZSTD_outBuffer out = {s->out, s->out_bytes, 0};
-    size_t answer = ZSTD_decompressStream(u->state.zstd, &out, &in);
+    size_t result = ZSTD_decompressStream(u->state.zstd, &out, &in);
     s->in_bytes -= in.pos;
     s->out_bytes -= out.pos;
-    if (ZSTD_getErrorCode(answer) == ZSTD_error_frameParameter_windowTooLarge)
-        return "the zstd archive needs a window of more than 128 MiB: unpack it first, with zstd -d --long=31";
-    if (ZSTD_isError(answer))
-        return damaged(u, ZSTD_getErrorName(answer));
-    u->inside = answer != 0;
+    if (ZSTD_getErrorCode(result) == ZSTD_error_frameParameter_windowTooLarge)
+        return "the zstd archive needs a window of more than 128 MiB: decompress it first, with zstd -d --long=31";
+    if (ZSTD_isError(result))
+        return damaged(u, ZSTD_getErrorName(result));
+    u->inside = result != 0;
     return NULL;
 }
 
@@ -253,20 +253,20 @@ static const char *xz_step(unpacker *u, stream *s) {
     x->avail_in = s->in_bytes;
     x->next_out = (uint8_t *)s->out;
     x->avail_out = s->out_bytes;
-    lzma_ret answer = lzma_code(x, LZMA_RUN);
+    lzma_ret result = lzma_code(x, LZMA_RUN);
     s->in_bytes = x->avail_in;
     s->out_bytes = x->avail_out;
-    switch (answer) {
+    switch (result) {
     case LZMA_STREAM_END:
         u->inside = false;
         return NULL;
     case LZMA_OK:
-    case LZMA_BUF_ERROR: /* no progress: the caller sees that by itself */
+    case LZMA_BUF_ERROR: /* no progress; the caller detects that */
         return NULL;
     case LZMA_MEM_ERROR:
-        return "no memory";
+        return "not enough memory";
     case LZMA_MEMLIMIT_ERROR:
-        return damaged(u, "it asks for more than 256 MiB of memory");
+        return damaged(u, "it needs more than 256 MiB of memory");
     default:
         return damaged(u, "");
     }
@@ -299,18 +299,18 @@ static const char *bzip2_step(unpacker *u, stream *s) {
     z->avail_in = (unsigned)(s->in_bytes < PIECE_MAX ? s->in_bytes : PIECE_MAX);
     z->next_out = s->out;
     z->avail_out = (unsigned)(s->out_bytes < PIECE_MAX ? s->out_bytes : PIECE_MAX);
-    int answer = BZ2_bzDecompress(z);
+    int result = BZ2_bzDecompress(z);
     s->in_bytes -= (size_t)(z->next_in - s->in);
     s->out_bytes -= (size_t)(z->next_out - s->out);
-    switch (answer) {
+    switch (result) {
     case BZ_STREAM_END:
         u->inside = false;
         return NULL;
     case BZ_OK:
         return NULL;
     case BZ_MEM_ERROR:
-        return "no memory";
-    case BZ_DATA_ERROR_MAGIC: /* the first archive was recognised, so this is behind one */
+        return "not enough memory";
+    case BZ_DATA_ERROR_MAGIC: /* the first archive was recognised, so this follows one */
         return followed(u);
     default:
         return damaged(u, "");
@@ -339,12 +339,12 @@ static bool lz4_again(unpacker *u) {
 
 static const char *lz4_step(unpacker *u, stream *s) {
     size_t used = s->in_bytes, made = s->out_bytes;
-    size_t answer = LZ4F_decompress(u->state.lz4, s->out, &made, s->in, &used, NULL);
-    if (LZ4F_isError(answer))
-        return damaged(u, LZ4F_getErrorName(answer));
+    size_t result = LZ4F_decompress(u->state.lz4, s->out, &made, s->in, &used, NULL);
+    if (LZ4F_isError(result))
+        return damaged(u, LZ4F_getErrorName(result));
     s->in_bytes -= used;
     s->out_bytes -= made;
-    u->inside = answer != 0;
+    u->inside = result != 0;
     return NULL;
 }
 
@@ -394,8 +394,8 @@ const char *unpack_format_of(const char *head, size_t head_bytes) {
     return found != NULL ? found->name : NULL;
 }
 
-/* A file with the name of an archive and too few bytes to be one is not an empty list: it was not written completely.
- * True, with the reason, for a file whose bytes, all that it has, agree with the signature as far as they go. */
+/* A file with the name of an archive and too few bytes to be one is not an empty list; it was not written completely.
+ * Returns true, with the reason, if all bytes of the file agree with the beginning of the signature. */
 static bool is_stub(const format *named, const char *head, size_t head_bytes, char *reason, size_t reason_bytes) {
     size_t compared = strlen(named->signature);
     if (compared > head_bytes)
@@ -403,9 +403,10 @@ static bool is_stub(const format *named, const char *head, size_t head_bytes, ch
     if (head_bytes >= UNPACK_HEAD_BYTES || memcmp(head, named->signature, compared) != 0)
         return false;
     if (head_bytes == 0)
-        snprintf(reason, reason_bytes, "is empty, which no %s archive is: it was not written completely", named->name);
+        snprintf(reason, reason_bytes, "is empty, so it is not a %s archive: it was not written completely",
+                 named->name);
     else
-        snprintf(reason, reason_bytes, "the %s archive is cut: its end is missing", named->name);
+        snprintf(reason, reason_bytes, "the %s archive is truncated: its end is missing", named->name);
     return true;
 }
 
@@ -416,15 +417,15 @@ bool unpack_open(const char *name, const char *head, size_t head_bytes, bool at_
     if (found == NULL)
         return named == NULL || !at_end || !is_stub(named, head, head_bytes, reason, reason_bytes);
     if (found->open == NULL) {
-        snprintf(reason, reason_bytes, "is packed with %s, and this kith was built without it: unpack it first",
-                 found->name);
+        snprintf(reason, reason_bytes,
+                 "is compressed with %s, which this build of kith does not support: decompress it first", found->name);
         return false;
     }
     unpacker *made = calloc(1, sizeof *made);
     if (made != NULL)
         made->format = found;
     if (made == NULL || !found->open(made)) {
-        snprintf(reason, reason_bytes, "no memory");
+        snprintf(reason, reason_bytes, "not enough memory");
         if (made != NULL)
             found->close(made);
         free(made);
@@ -435,7 +436,7 @@ bool unpack_open(const char *name, const char *head, size_t head_bytes, bool at_
     return true;
 }
 
-/* Behind an archive: begins the next one, if there is one. NULL, or what is wrong. */
+/* After an archive: starts the next one, if there is one. Returns NULL, or what is wrong. */
 static const char *between(unpacker *u, stream *s) {
     while (u->format->zeroes_follow && s->in_bytes > 0 && *s->in == 0) {
         s->in++;
@@ -446,7 +447,7 @@ static const char *between(unpacker *u, stream *s) {
     if (!u->format->may_begin((uint8_t)*s->in))
         return followed(u);
     u->inside = true;
-    return u->format->again(u) ? NULL : "no memory";
+    return u->format->again(u) ? NULL : "not enough memory";
 }
 
 const char *unpack_step(unpacker *u, const char *in, size_t in_bytes, size_t *used, bool at_end, char *out,

@@ -1,5 +1,5 @@
-/* input_unpack.h: gzip, zstd, xz, bzip2 and lz4 behind one call. A format that this build has no library for is
- * recognised all the same, and refused by name. */
+/* input_unpack.h: decompresses gzip, zstd, xz, bzip2 and lz4 through one interface. A format that this build has no
+ * library for is still recognised, and refused with an error that names it. */
 #ifndef CLI_INPUT_UNPACK_H
 #define CLI_INPUT_UNPACK_H
 
@@ -11,21 +11,22 @@
 
 typedef struct unpacker unpacker;
 
-/* Does the name end as those of packed files do? */
+/* Returns true if the name ends like that of a compressed file. */
 bool unpack_knows_name(const char *path);
 
-/* The name of the format of a file that begins with these bytes; NULL if it is not packed. */
+/* Returns the name of the format of a file that begins with these bytes; NULL if it is not compressed. */
 const char *unpack_format_of(const char *head, size_t head_bytes);
 
-/* Sets *u to an unpacker for a file that begins with these bytes, or to NULL when it is not packed; `at_end` says that
- * the file has no more of them. Returns false, with a reason, if the format is known but not in this build, and if the
- * name is that of a packed file which has no bytes, or only a part of the signature. */
+/* Sets *u to an unpacker for a file that begins with these bytes, or to NULL if it is not compressed. `at_end` says
+ * that the file has no more bytes. Returns false, with a reason, if this build does not support the format, or if the
+ * file has the name of a compressed file but is empty or has only a part of the signature. */
 bool unpack_open(const char *name, const char *head, size_t head_bytes, bool at_end, unpacker **u, char *reason,
                  size_t reason_bytes);
 
-/* Takes from `in` (*used bytes) and gives to `out` (*made bytes), each as far as it goes. `at_end`: nothing follows
- * `in`. Call again while *made is not 0 or there is more to take. Archives may follow one another. NULL, or what is
- * wrong: damaged, followed by something else, or cut (only at the end). The sentence lives as long as u. */
+/* Decompresses from `in` to `out` as far as possible, and sets *used and *made to the bytes read and written. `at_end`
+ * says that nothing follows `in`. Call it again while *made is not 0 or there is more input. Archives may be
+ * concatenated. Returns NULL, or what is wrong: damaged, followed by other data, or truncated (only at the end). The
+ * text lives as long as u. */
 const char *unpack_step(unpacker *u, const char *in, size_t in_bytes, size_t *used, bool at_end, char *out,
                         size_t out_bytes, size_t *made);
 

@@ -1,4 +1,4 @@
-/* json.c: see json.h. */
+/* json.c: prints JSON; see json.h. */
 #include "json.h"
 
 #include <math.h>
@@ -10,8 +10,8 @@
 
 static bool comma_due;
 
-/* Bytes of the UTF-8 character at `text`; 0 when it is none. Overlong forms, surrogates and what is past U+10FFFF
- * are none. */
+/* Returns the number of bytes of the UTF-8 character at `text`, or 0 if it is invalid: overlong, a surrogate, or above
+ * U+10FFFF. */
 static size_t character_bytes(const unsigned char *text) {
     unsigned char first = text[0];
     size_t bytes = first < 0x80                     ? 1
@@ -88,7 +88,7 @@ void json_number(const char *name, double value) {
         out("null", 4);
         return;
     }
-    /* The fewest digits that are read back as the same number. */
+    /* Print the fewest digits that are read back as the same number. */
     char digits[32];
     for (int precision = 6; precision <= 17; precision++) {
         (void)snprintf(digits, sizeof digits, "%.*g", precision, value);

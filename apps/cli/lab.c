@@ -33,7 +33,7 @@ static bool selects(const char *operand, const lab_claim *claim) {
 }
 
 static choice chosen(const arguments *a) {
-    choice c = {take((LAB_CLAIM_COUNT + 1) * sizeof *c.claims), 0};
+    choice c = {allocate((LAB_CLAIM_COUNT + 1) * sizeof *c.claims), 0};
     const char *ids[256];
     size_t id_count = LAB_CLAIM_COUNT < 256 ? LAB_CLAIM_COUNT : 256;
     for (size_t i = 0; i < id_count; i++)
@@ -43,7 +43,7 @@ static choice chosen(const arguments *a) {
         for (size_t i = 0; i < LAB_CLAIM_COUNT; i++)
             known |= selects(a->operands[o], LAB_CLAIMS[i]);
         if (!known)
-            fail_unknown("claim", "", a->operands[o], ids, id_count);
+            fail_unknown("claim", "", a->operands[o], ids, id_count, "kith lab --list");
     }
     for (size_t i = 0; i < LAB_CLAIM_COUNT; i++) {
         bool wanted = a->operand_count == 0;

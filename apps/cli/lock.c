@@ -1,14 +1,14 @@
-/* lock.c: see lock.h.
+/* lock.c: locks filter files with flock on a separate lock file; see lock.h.
  *
- * Why another file: a lock on the data file is lost when save() puts a new file in its place. Those who waited for the
- * old file would all get its lock, and each would replace the new one. Why it is never removed: a process that waits
- * for the lock of a removed file and one that makes the file anew would both get theirs.
+ * Why a separate file: a lock on the data file would be lost when save() replaces it. All processes that waited for the
+ * old file would get its lock, and each would replace the new file. Why the lock file is never removed: one process
+ * could wait for the lock of the removed file while another creates the file again, and both would get a lock.
  *
- * Why flock: the kernel releases it however the process ends, and it belongs to the open file, so no other part of the
- * process can lose it by closing a descriptor, as with fcntl locks. Linux keeps it on NFS too (as a lock of the
- * server).
+ * Why flock: the kernel releases it however the process ends. It belongs to the open file, so no other part of the
+ * process can release it by closing a descriptor, as with fcntl locks. On NFS, Linux implements it with a lock on the
+ * server.
  *
- * A command holds one lock at a time, so that no two can wait for each other. */
+ * A command holds only one lock at a time, so two commands cannot deadlock. */
 #define _GNU_SOURCE
 
 #include "lock.h"
@@ -29,27 +29,27 @@
 #include "report.h"
 
 #define ENDING "-lock"
-#define LINKS_MAX 40 /* as many as the kernel follows in one path */
+#define LINKS_MAX 40 /* the kernel follows the same number in one path */
 
 typedef char path_text[PATH_MAX];
 typedef char lock_text[PATH_MAX + sizeof ENDING];
 
 /* ---- which file ---- */
 
-/* The rule of the kernel (fs.protected_symlinks) and of save(): in a sticky folder that all may write, a link counts
- * only if it belongs to us or to the folder's owner. */
+/* Applies the rule of the kernel (fs.protected_symlinks) and of save(): in a sticky folder that everyone can write to,
+ * a link is followed only if it belongs to this user or to the owner of the folder. */
 static bool link_is_trusted(const char *path, const struct stat *link) {
     path_text copy;
     struct stat in;
     (void)snprintf(copy, sizeof copy, "%s", path);
     if (stat(dirname(copy), &in) != 0)
         return false;
-    bool anyone_may_plant = (in.st_mode & S_ISVTX) && (in.st_mode & S_IWOTH);
-    return !anyone_may_plant || link->st_uid == geteuid() || link->st_uid == in.st_uid;
+    bool anyone_can_create = (in.st_mode & S_ISVTX) && (in.st_mode & S_IWOTH);
+    return !anyone_can_create || link->st_uid == geteuid() || link->st_uid == in.st_uid;
 }
 
-/* If `target` is a link, puts the path that it leads to in its place. Each name is opened first and examined through
- * its descriptor, so that what was examined is what is followed. */
+/* If `target` is a link, replaces it by the path that it points to and returns true. The link is opened first and
+ * examined through its descriptor, so that the link that was checked is the one that is followed. */
 static bool follow(const char *path, path_text target) {
     struct stat st;
     path_text text;
@@ -88,11 +88,12 @@ static void find_target(const char *path, path_text target) {
 /* ---- the lock file ---- */
 
 static noreturn void fail_foreign(const char *lock_path, const char *why) {
-    fail("%s: exists and is not a lock file of kith: %s (move it away, or give --no-lock)", lock_path, why);
+    fail("%s: exists, but is not a lock file of kith: %s (move it away, or use --no-lock)", lock_path, why);
 }
 
-/* Those who may write the file may lock it. Those who may only read it may not, or they could keep a writer waiting. A
- * file system that has no owners or modes keeps its own. */
+/* Gives the lock file the owner and mode that allow exactly the users who can write the data file to open it. Users who
+ * can only read it must not be able to make writers wait. Errors are ignored: some file systems have no owners or
+ * modes. */
 static void settle_access(int fd, const char *target) {
     struct stat data;
     bool exists = stat(target, &data) == 0;
@@ -106,7 +107,7 @@ static void settle_access(int fd, const char *target) {
 
 static int open_lock_file(const char *lock_path, const char *target) {
     for (;;) {
-        /* Without O_CREAT first: in a shared folder Linux refuses that for a file of another user. */
+        /* First without O_CREAT, which Linux refuses for an existing file of another user in a shared folder. */
         int fd = open(lock_path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
         if (fd >= 0 || errno != ENOENT)
             return fd;
@@ -123,7 +124,7 @@ static int open_must(const char *path, const char *lock_path, const char *target
     if (fd < 0 && (errno == ELOOP || errno == EISDIR || errno == ENXIO))
         fail_foreign(lock_path, "it is not a regular file");
     if (fd < 0)
-        fail("%s: the lock file %s can't be opened: %s (--no-lock works without it)", path, lock_path,
+        fail("%s: cannot open the lock file %s: %s (--no-lock works without it)", path, lock_path,
              text_of_errno(errno));
     struct stat st;
     if (fstat(fd, &st) != 0)
@@ -138,10 +139,10 @@ static int open_must(const char *path, const char *lock_path, const char *target
 /* ---- waiting ---- */
 
 static void on_alarm(int number) {
-    (void)number; /* flock returns EINTR, which is all that is needed */
+    (void)number; /* the handler only exists so that flock returns EINTR */
 }
 
-/* An alarm each second, from now on or no more. It repeats because the first may come before flock waits. */
+/* Starts or stops an alarm every second. It repeats because the first may occur before flock starts to wait. */
 static void set_alarm(bool on) {
     static struct sigaction before;
     struct sigaction action = {.sa_handler = on_alarm};
@@ -154,7 +155,7 @@ static void set_alarm(bool on) {
         (void)sigaction(SIGALRM, &before, NULL);
 }
 
-/* Returns 0, or why the file can't be locked. */
+/* Returns 0, or the errno if the file cannot be locked. */
 static int wait_for_lock(int fd, const char *path, const char *lock_path) {
     if (flock(fd, LOCK_EX | LOCK_NB) == 0)
         return 0;
@@ -164,14 +165,14 @@ static int wait_for_lock(int fd, const char *path, const char *lock_path) {
     int error = flock(fd, LOCK_EX) == 0 ? 0 : errno;
     set_alarm(false);
     if (error == EINTR)
-        note("waiting for another kith to finish with %s (%s is locked)", path, lock_path);
+        note("waiting for another kith that is writing %s (%s is locked)", path, lock_path);
     while (error == EINTR)
         error = flock(fd, LOCK_EX) == 0 ? 0 : errno;
     return error;
 }
 
-/* Whether this is still the lock file. If someone has deleted it by hand while several runs were waiting, all of them
- * must go on with the same new one. */
+/* Returns true if this is still the lock file. If a user deleted it while several processes were waiting, all of them
+ * must continue with the same new file. */
 static bool is_named(int fd, const char *lock_path) {
     struct stat locked, named;
     return fstat(fd, &locked) == 0 && lstat(lock_path, &named) == 0 && locked.st_dev == named.st_dev &&
@@ -196,7 +197,7 @@ static int take_lock(const char *path, const arguments *a, bool only_if_shared) 
         int fd = open_must(path, lock_path, target);
         int error = wait_for_lock(fd, path, lock_path);
         if (error != 0)
-            fail("%s: the lock file %s can't be locked: %s (if no other kith writes %s meanwhile, give --no-lock)",
+            fail("%s: cannot lock the lock file %s: %s (if no other kith writes %s at the same time, use --no-lock)",
                  path, lock_path, text_of_errno(error), path);
         if (is_named(fd, lock_path))
             return fd;
@@ -204,11 +205,11 @@ static int take_lock(const char *path, const arguments *a, bool only_if_shared) 
     }
 }
 
-int lock_take(const char *path, const arguments *a) {
+int lock_acquire(const char *path, const arguments *a) {
     return take_lock(path, a, false);
 }
 
-int lock_take_for_save(const char *path, const arguments *a) {
+int lock_acquire_for_save(const char *path, const arguments *a) {
     return take_lock(path, a, true);
 }
 

@@ -1,27 +1,29 @@
-/* lock.h: of the runs that write one file, one at a time.
+/* lock.h: ensures that only one kith at a time changes a file.
  *
- * A command that reads a file and then replaces it would undo what another one has saved in between. Each such command
- * holds a lock from before it opens the file until the new one is in place. Readers need none: a file is replaced
- * whole. */
+ * A command that reads a file and then replaces it would undo what another command saved in between. So each such
+ * command holds a lock from before it opens the file until the new file is in place. Commands that only read need no
+ * lock, because a file is always replaced as a whole. */
 #ifndef CLI_LOCK_H
 #define CLI_LOCK_H
 
 #include "options.h"
 
-/* Locks a file that is to be replaced, or made, and waits for another kith that has it locked. After a second one line
- * on stderr says what it waits for; signals end the tool as usual. The lock ends with lock_release or with the tool.
+/* Locks a file that will be replaced or created. If another kith holds the lock, it waits; after one second it prints a
+ * message on stderr. Signals end the tool as usual. The lock is released by lock_release or when the tool ends.
  *
- * The lock is an flock on NAME-lock, beside the file that save() will replace: symbolic links are followed first. It
- * is an empty file, made if it is absent and never renamed, written or removed. It belongs to the owner of the file,
- * and its mode lets those open it who may write the file.
+ * The lock is an flock on NAME-lock, next to the file that save() will replace, after following symbolic links. It is
+ * an empty file, created if it does not exist and never renamed, written or removed. It belongs to the owner of the
+ * file, and its mode allows exactly the users who can write the file to open it.
  *
- * Returns what lock_release takes. With --no-lock, for "-", and for devices and pipes, nothing is locked. Ends the tool if NAME-lock is
- * anything but an empty regular file, can't be made, or the file system can't lock it; the message names --no-lock. */
-int lock_take(const char *path, const arguments *a);
+ * Returns a value for lock_release. Nothing is locked with --no-lock, for "-", and for devices and pipes. Ends the tool
+ * if NAME-lock is anything but an empty regular file, if it cannot be created, or if the file system cannot lock it;
+ * the error mentions --no-lock. */
+int lock_acquire(const char *path, const arguments *a);
 
-/* The same just before a save, for a command that has not read the file. If neither the file nor NAME-lock exists,
- * nobody can be changing it: then nothing is locked, and no lock file is left beside a file that was only built. */
-int lock_take_for_save(const char *path, const arguments *a);
+/* Like lock_acquire(), for a command that has not read the file and calls this just before saving. If neither the file
+ * nor NAME-lock exists, nobody can be changing the file. Then nothing is locked, and no lock file is left next to a new
+ * file. */
+int lock_acquire_for_save(const char *path, const arguments *a);
 
 void lock_release(int lock);
 

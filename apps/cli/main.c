@@ -1,4 +1,4 @@
-/* main.c: kith COMMAND [OPTION]... [OPERAND]... */
+/* main.c: parses `kith COMMAND [OPTION]... [OPERAND]...` and runs the command. */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,13 +19,12 @@ static void use_cpu(const char *name) {
     if (status == KITH_OK)
         return;
     if (status == KITH_E_UNSUPPORTED)
-        fail("--cpu %s: this processor, or this build of kith, does not have it; --cpu auto takes the best there is",
-             name);
+        fail("--cpu %s: not supported by this processor or by this build of kith; use --cpu auto", name);
     char names[256] = "auto";
     size_t used = strlen(names);
     for (size_t i = 0; kith_cpu_name(i) != NULL && used < sizeof names; i++)
         used += (size_t)snprintf(names + used, sizeof names - used, ", %s", kith_cpu_name(i));
-    fail("--cpu %s: there is no such instruction set; there are: %s", name, names);
+    fail("--cpu %s: unknown instruction set; choose one of: %s", name, names);
 }
 
 int run_words(int word_count, char **words) {
@@ -53,7 +52,7 @@ int run_words(int word_count, char **words) {
 int main(int argc, char **argv) {
     report_begin();
     if (argc < 2)
-        fail("a command is missing: kith COMMAND [OPTION]... (kith help lists them)");
+        fail("no command given: kith COMMAND [OPTION]... (kith help lists the commands)");
     int status = run_words(argc - 1, argv + 1);
     out_flush();
     return status;

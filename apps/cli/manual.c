@@ -1,4 +1,4 @@
-/* manual.c: the manual pages, in the man(7) macros, from the tables of options.h. */
+/* manual.c: prints the manual pages, in man(7) macros, from the tables of options.h. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "help.h"
 #include "report.h"
 
-/* Text with what roff would read as its own made plain: backslashes, hyphens (which it would break and draw as
- * dashes), and a dot or quote at the beginning of a line. */
+/* Escapes what has a meaning in roff: backslashes, hyphens (which roff would break and print as dashes), and a dot or
+ * a quote at the beginning of a line. */
 static void plain(const char *text, size_t bytes) {
     for (size_t i = 0; i < bytes; i++) {
         bool line_start = i == 0 || text[i - 1] == '\n';
@@ -113,66 +113,67 @@ static void page_of(const command *c) {
 
 static void page_of_tool(void) {
     title("kith");
-    out_text("kith \\- is this key in the set?\n"
+    out_text("kith \\- test whether keys are in a set, with filters of a few bits per key\n"
              ".SH SYNOPSIS\n.B kith\n\\fICOMMAND\\fR [\\fIOPTION\\fR]... [\\fIOPERAND\\fR]...\n"
              ".SH DESCRIPTION\n");
     paragraphs(
-        "kith makes filters of a few bits a key from any list, asks them, drops duplicates from streams and plans "
-        "sizes. A filter never says no for a key that is in, and says yes wrongly at a rate that you choose.\n\n"
-        "Keys are lines of text, or what the options make of them: columns, JSON members, hex digits, binary "
-        "records. An input named - is standard input; a filter is always a file. Data goes to standard output, words "
-        "to standard error. Output is written in large blocks, and also whenever the input is a pipe or a terminal "
-        "with "
-        "nothing to read, so that tail -f log | kith uniq | ... shows lines as they come.\n\n"
-        "Inputs packed with gzip, zstd, xz, bzip2 or lz4 are unpacked. They are recognised by their first bytes, "
-        "whatever their name; binary records (--fixed) may begin with any bytes, so for them the name decides (.gz, "
-        ".zst, .xz, .bz2, .lz4). An input in another known format is refused by name: ZIP, 7z, RAR and tar archives, "
-        "PDF, databases, images, programs, UTF-16 and UTF-32 text, and the files of kith itself. So is an empty file "
-        "with the name of an archive. --text turns all of this off and reads the bytes as they are.\n\n"
-        "A key with a CR at its end is not found by a lookup without it. Therefore kith build, add and remove stop "
-        "at the first line that ends in CR LF; kith query and uniq warn once and take the CR as part of the key. "
-        "--crlf strips the CR from keys, --no-crlf keeps it. A CR that can't get into a key is ignored: with --trim, "
-        "--hex and --json-field. A UTF-8 byte order mark at the beginning of an input is part of neither the first "
-        "key nor the line that is printed; a line on standard error says so.\n\n"
-        "Columns (--field) may be in quotes with --csv, or with any --delim but a tab, unless --no-quotes is given: a "
-        "column in quotes may hold delimiters, doubled quotes and newlines, and a record that is printed is printed "
-        "with all its lines. A quote that is not closed within 4 MiB or at the end of the file is an error that names "
-        "the line in which its record begins, as is a closing quote that more of its column follows; --skip-bad "
-        "leaves out that one line, and goes on at the next.\n\n"
-        "In JSON (--json-field) the number 1 and the string \"1\" are different keys. The key of a string is its bytes "
-        "after unescaping, so that it equals the same text read as a line; the key of a number is a 0x00 byte and the "
-        "number as it is written, so 1, 1.0 and 1e0 are three keys; a string that begins with U+0000 gets one 0x00 "
-        "byte more. With --json-text the key is the text alone, for both.\n\n"
-        "What a keyed filter (--untrusted) does not give: a false positive that was found stays one until the "
-        "filter is built anew with another key, and who reads the file reads the key.");
+        "kith builds filters of a few bits per key from any list, looks up keys in them, removes duplicates from "
+        "streams, and computes sizes in advance. A key that is in the set is always found. A key that is not in the "
+        "set is found with a probability that you choose, the rate.\n\n"
+        "Data is written to standard output, messages to standard error. Output is written in large blocks, and also "
+        "whenever the input is a pipe or a terminal that has nothing to read, so that tail -f log | kith uniq | ... "
+        "shows lines as they arrive.\n\n"
+        "Inputs compressed with gzip, zstd, xz, bzip2 or lz4 are decompressed. They are recognised by their first "
+        "bytes, whatever their name. Binary records (--fixed) may begin with any bytes, so for them the name decides "
+        "(.gz, .zst, .xz, .bz2, .lz4). An input in another known format is refused with an error that names the "
+        "format: ZIP, 7z, RAR and tar archives, PDF, databases, images, programs, UTF-16 and UTF-32 text, and kith's "
+        "own files. An empty file with the name of a compressed file is refused, too. --text turns all of this off and "
+        "reads the bytes as they are.\n\n"
+        "A key with a CR at its end is not found by a lookup without the CR. Therefore kith build, add and remove stop "
+        "at the first line that ends in CR LF, while kith query and uniq warn once and treat the CR as part of the "
+        "key. --crlf strips the CR from keys, --no-crlf keeps it. With --trim, --hex and --json-field a CR cannot "
+        "become part of a key, and it is ignored. A UTF-8 byte order mark at the beginning of an input is part of "
+        "neither the first key nor the line that is printed; a message on standard error says so.\n\n"
+        "Columns (--field) may be quoted with --csv, or with any --delim except a tab, unless --no-quotes is given. A "
+        "quoted column may contain delimiters, doubled quotes and newlines; a record that is printed is printed with "
+        "all its lines. These are errors, and the message names the line in which the record begins: a quote that is "
+        "not closed within 4 MiB or by the end of the file, and a closing quote that is not followed by a delimiter or "
+        "the end of the line. --skip-bad skips that line and continues with the next.\n\n"
+        "In JSON (--json-field) the number 1 and the string \"1\" are different keys. The key of a string is its "
+        "unescaped bytes, so it equals the same text read as a line. The key of a number is a 0x00 byte followed by "
+        "the number as it is written, so 1, 1.0 and 1e0 are three keys. A string that begins with U+0000 gets an "
+        "additional 0x00 byte at the front. With --json-text, the key of both is the text alone.\n\n"
+        "The limits of a keyed filter (--untrusted): a false positive that someone has found remains one until the "
+        "filter is rebuilt with another key, and anyone who can read the file can read the key.");
     out_text(".SH COMMANDS\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         out_text(".TP\n\\fBkith\\-%s\\fR(1)\n", COMMANDS[i].name);
         text_line(COMMANDS[i].summary);
     }
     out_text(".SH VALUES\n.TP\nrates\n");
-    text_line("0.1%, 0.001, 1/1000, 1e-3: between 0 and 1, both excluded");
+    text_line("0.1%, 0.001, 1/1000, 1e-3: greater than 0 and less than 1");
     out_text(".TP\ncounts\n");
-    text_line("10000000, 10_000_000, 10M, 1e7: K, M and G are powers of a thousand");
+    text_line("10000000, 10_000_000, 10M, 1e7: K, M and G are powers of 1000");
     out_text(".TP\nsizes\n");
-    text_line("64MiB, 1G, 1e9: KiB, MiB and GiB are powers of 1024, K, M and G of a thousand");
+    text_line("64MiB, 1G, 1e9: KiB, MiB and GiB are powers of 1024; K, M and G are powers of 1000");
     out_text(".SH MEMORY\n");
     paragraphs(
-        "--memory bounds the filter, the digests of keys that wait for it, and the keys of kith uniq; what would "
-        "pass it is an error, or goes to temporary files. A filter that grows is copied: while that lasts, its old and "
-        "its new size count together. Beside that reading takes up to 10 MB, with --threads 1 up "
-        "to 2 MB; for lines, or records of CSV, of more than 256 KiB up to 40 times the longest of them; and for an "
-        "archive up to 128 MiB (zstd), 256 MiB (xz) or 10 MB (gzip, bzip2, lz4). --verbose says beforehand what is "
-        "taken.");
+        "--memory limits the memory for the filter, for the 8-byte digests of keys that wait to be added to it, and "
+        "for the keys of kith uniq. Beyond the limit, digests go to temporary files, and everything else is an error. "
+        "A filter that grows is copied, and during the copy its old and its new size both count. Reading needs up to "
+        "10 MB in addition (with --threads 1 up to 2 MB). Lines or CSV records of more than 256 KiB need up to 40 "
+        "times the length of the longest. Decompression needs up to 128 MiB for zstd, 256 MiB for xz, and 10 MB for "
+        "gzip, bzip2 and lz4. --verbose reports in advance how much is used.");
     out_text(".SH ENVIRONMENT\n.TP\nNO_COLOR\n");
-    text_line("no colours, even on a terminal");
+    text_line("if set, print no colours, even on a terminal");
     out_text(".TP\nTMPDIR\n");
-    text_line("where temporary files go; /tmp without it");
-    exits("0 done, and for kith query and kith uniq: a line was printed; 1 none was; 2 an error, told in one line.");
+    text_line("folder for temporary files (default: /tmp)");
+    exits("0 done (kith query and uniq: at least one line was printed); 1 no line was printed; 2 an error, described "
+          "in one line on standard error.");
     out_text(".PP\n");
     paragraphs(
-        "When the reader of standard output closes the pipe, as head does, kith ends silently by SIGPIPE, as sort "
-        "does; a shell shows this as status 141. kith uniq --state does not save the state then. Where SIGPIPE is "
+        "When the reader of standard output closes the pipe, as head does, kith ends silently by SIGPIPE, like sort; a "
+        "shell reports this as status 141. In this case kith uniq --state does not save its state. Where SIGPIPE is "
         "ignored, a closed pipe is an error.");
     out_text(".SH \"SEE ALSO\"\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++)

@@ -1,8 +1,9 @@
-/* options.c: the two tables as arrays, and the parser over them.
+/* options.c: the tables of commands and options as arrays, and the command line parser that uses them.
  *
- * Options and operands may be mixed; "--" ends the options. Letters may be clustered (-vc), a letter's value may
- * follow at once (-n10M) or as the next word, a name's value after = or as the next word. A row of the table says
- * where in `arguments` its value goes and of which type it is, so that no option needs code of its own here. */
+ * Options and operands may be mixed; "--" ends the options. Short options may be combined (-vc). The value of a short
+ * option follows directly (-n10M) or is the next word; the value of a long option follows after = or is the next word.
+ * Each row of the table names the member of `arguments` that receives the value, and its type, so the parser needs no
+ * code for individual options. */
 #define _GNU_SOURCE
 
 #include "options.h"
@@ -36,7 +37,7 @@ const option OPTIONS[] = {
 };
 const size_t OPTION_COUNT = sizeof OPTIONS / sizeof *OPTIONS;
 
-_Static_assert(COMMAND_COUNT < 32, "an option's commands are bits of 32");
+_Static_assert(COMMAND_COUNT < 32, "the commands of an option are a mask of 32 bits");
 
 const command *command_named(const char *name) {
     for (size_t i = 0; i < COMMAND_COUNT; i++)
@@ -53,7 +54,8 @@ static unsigned least(unsigned a, unsigned b) {
     return a < b ? a : b;
 }
 
-/* Letters to insert, delete, change or swap with their neighbour to make one name of the other. */
+/* Edit distance: the number of letters to insert, delete, change or swap with their neighbour to turn one name into
+ * the other. */
 static unsigned distance(const char *from, const char *to) {
     size_t rows = strlen(from), columns = strlen(to);
     if (rows > NAME_BYTES_MAX || columns > NAME_BYTES_MAX)
@@ -73,23 +75,24 @@ static unsigned distance(const char *from, const char *to) {
     return d[rows][columns];
 }
 
-void fail_unknown(const char *what, const char *mark, const char *given, const char *const *names, size_t name_count) {
+void fail_unknown(const char *what, const char *mark, const char *given, const char *const *names, size_t name_count,
+                  const char *list) {
     const char *nearest = NULL;
     unsigned smallest = UINT32_MAX;
     for (size_t i = 0; i < name_count; i++) {
         unsigned far = distance(given, names[i]);
         size_t given_bytes = strlen(given);
         if (given_bytes > 2 && strncmp(given, names[i], given_bytes) == 0)
-            far = 0; /* the beginning of a name is as near as can be */
+            far = 0; /* the given text is the beginning of this name */
         if (far < smallest) {
             smallest = far;
             nearest = names[i];
         }
     }
-    /* Further than half of its letters away a name is no help. */
+    /* If more than half of its letters differ, the suggestion would not help. */
     if (nearest != NULL && smallest <= least(4, (unsigned)(strlen(nearest) + 1) / 2))
-        fail("there is no %s '%s%s'; did you mean '%s%s'?", what, mark, given, mark, nearest);
-    fail("there is no %s '%s%s'; see kith help", what, mark, given);
+        fail("unknown %s '%s%s'; did you mean '%s%s'? (%s lists all)", what, mark, given, mark, nearest, list);
+    fail("unknown %s '%s%s'; %s lists all", what, mark, given, list);
 }
 
 const command *command_must(const char *name) {
@@ -98,11 +101,11 @@ const command *command_must(const char *name) {
         return c;
     static const char *const options[] = {"--help", "--version"};
     if (name[0] == '-')
-        fail_unknown("option", "", name, options, sizeof options / sizeof *options);
+        fail_unknown("option", "", name, options, sizeof options / sizeof *options, "kith help");
     const char *names[COMMAND_COUNT];
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         names[i] = COMMANDS[i].name;
-    fail_unknown("command", "", name, names, COMMAND_COUNT);
+    fail_unknown("command", "", name, names, COMMAND_COUNT, "kith help");
 }
 
 static noreturn void fail_unknown_option(const command *c, const char *name) {
@@ -111,7 +114,9 @@ static noreturn void fail_unknown_option(const command *c, const char *name) {
     for (size_t i = 0; i < OPTION_COUNT && count < sizeof names / sizeof *names; i++)
         if (option_belongs(&OPTIONS[i], c) && OPTIONS[i].help != NULL)
             names[count++] = OPTIONS[i].name;
-    fail_unknown("option", "--", name, names, count);
+    char list[64];
+    (void)snprintf(list, sizeof list, "kith help %s", c->name);
+    fail_unknown("option", "--", name, names, count, list);
 }
 
 /* ---- values ---- */
@@ -122,7 +127,7 @@ static const char *read_small(const char *text, unsigned *number) {
     if (wrong != NULL)
         return wrong;
     if (value == 0 || value > INT32_MAX)
-        return "is out of range: it must be 1 to 2147483647";
+        return "is out of range: use a number from 1 to 2147483647";
     *number = (unsigned)value;
     return NULL;
 }
@@ -132,8 +137,8 @@ static const char *read_column(const char *text, unsigned *number) {
     if (wrong == NULL)
         return NULL;
     bool whole = strspn(text, "0123456789") == strlen(text) && *text != '\0';
-    return whole ? "is out of range: columns are numbers from 1 to 2147483647"
-                 : "is no column: columns are numbers, from 1";
+    return whole ? "is out of range: columns are numbered from 1 to 2147483647"
+                 : "is not a column number: columns are numbered from 1";
 }
 
 static const char *read_char(const char *text, int *byte) {
@@ -144,7 +149,7 @@ static const char *read_char(const char *text, int *byte) {
     }
     const char *escape = text[0] == '\\' && text[1] != '\0' && text[2] == '\0' ? strchr(names, text[1]) : NULL;
     if (escape == NULL)
-        return "is no single byte (\\t is a tab)";
+        return "is not a single byte (write \\t for a tab)";
     *byte = means[escape - names];
     return NULL;
 }
@@ -152,13 +157,13 @@ static const char *read_char(const char *text, int *byte) {
 static void join(const char **words, const char *more) {
     const char *before = *words != NULL ? *words : "";
     size_t size = strlen(before) + strlen(more) + 2;
-    char *all = take(size);
+    char *all = allocate(size);
     (void)snprintf(all, size, "%s%s%s", before, *before != '\0' ? " " : "", more);
     free((void *)(uintptr_t)*words);
     *words = all;
 }
 
-/* `shown` is the option as it was written. */
+/* `shown` is the option as the user typed it. */
 static void set_value(arguments *a, const option *o, const char *shown, const char *value) {
     void *field = (char *)a + o->offset;
     const char *wrong = NULL;
@@ -173,7 +178,7 @@ static void set_value(arguments *a, const option *o, const char *shown, const ch
         if (*value == '\0')
             wrong = "is empty";
         else if (*(const char **)field != NULL)
-            wrong = "is a second one: the option may be given once";
+            wrong = "is the second value: the option may be given only once";
         *(const char **)field = value;
         break;
     case VALUE_WORDS:
@@ -247,7 +252,7 @@ static void read_long(reader *r, const char *word, arguments *a) {
         fail_unknown_option(r->command, shown + 2);
     const char *value = name[name_bytes] == '=' ? name + name_bytes + 1 : NULL;
     if (o->argument == NULL && value != NULL)
-        fail("%s takes no value", shown);
+        fail("%s does not take a value", shown);
     if (o->argument != NULL && value == NULL)
         value = next_word(r, o, shown);
     set_value(a, o, shown, value);
@@ -258,7 +263,7 @@ static void read_letters(reader *r, const char *word, arguments *a) {
         const option *o = find_letter(r->command, *letter);
         char shown[] = {'-', *letter, '\0'};
         if (o == NULL)
-            fail("there is no option '%s'; see kith help %s", shown, r->command->name);
+            fail("unknown option '%s'; kith help %s lists all", shown, r->command->name);
         if (o->argument == NULL) {
             set_value(a, o, shown, NULL);
             continue;
@@ -269,9 +274,9 @@ static void read_letters(reader *r, const char *word, arguments *a) {
     }
 }
 
-/* ---- what options mean together ---- */
+/* ---- options that depend on each other ---- */
 
-/* Which byte separates columns, and whether they may be in quotes. */
+/* Sets which byte separates columns, and whether they may be quoted. */
 static void finish_columns(arguments *a) {
     input_shape *shape = &a->shape;
     const struct {
@@ -282,12 +287,12 @@ static void finish_columns(arguments *a) {
         if (of_columns[i].given && shape->field == 0)
             fail("%s needs --field N", of_columns[i].name);
     if (a->csv && a->tsv)
-        fail("--csv and --tsv: give one of the two");
+        fail("--csv and --tsv contradict each other: give only one");
     if ((a->csv || a->tsv) && a->delim >= 0)
-        fail("%s and --delim: %s names the delimiter; give one of the two", a->csv ? "--csv" : "--tsv",
+        fail("%s and --delim contradict each other: %s already sets the delimiter", a->csv ? "--csv" : "--tsv",
              a->csv ? "--csv" : "--tsv");
     shape->delim = (char)(a->csv ? ',' : a->delim >= 0 ? a->delim : '\t');
-    /* TSV has no quotes, and a quote that separates columns does not enclose them. */
+    /* TSV has no quotes. If the quote itself is the delimiter, columns cannot be quoted. */
     shape->quotes = shape->field != 0 && !a->no_quotes && shape->delim != '\t' && shape->delim != '"';
 }
 
@@ -295,21 +300,23 @@ static void finish_shape(const command *c, arguments *a) {
     input_shape *shape = &a->shape;
     finish_columns(a);
     if (shape->json_field != NULL && shape->field != 0)
-        fail("--json-field and --field: a line is either JSON or columns");
+        fail("--json-field and --field contradict each other: a line is either JSON or columns");
     if (a->json_text && shape->json_field == NULL)
         fail("--json-text needs --json-field NAME");
     if (a->crlf && a->no_crlf)
-        fail("--crlf strips the CR at the end of a line and --no-crlf keeps it: give one of the two");
+        fail("--crlf and --no-crlf contradict each other: --crlf strips the CR at the end of a line, --no-crlf keeps "
+             "it");
     if (a->fixed_bytes != 0 &&
         (shape->field != 0 || shape->json_field != NULL || a->crlf || a->no_crlf || a->nul_ended))
-        fail("--fixed goes with none of --field, --json-field, --crlf, --no-crlf and -0: records have no lines");
+        fail("--fixed cannot be combined with --field, --json-field, --crlf, --no-crlf or -0: binary records are not "
+             "lines");
     if (a->fixed_bytes > INT32_MAX)
-        fail("--fixed %llu is too large: a record has less than 2 GiB", (unsigned long long)a->fixed_bytes);
+        fail("--fixed %llu is too large: records must be smaller than 2 GiB", (unsigned long long)a->fixed_bytes);
     shape->fixed_bytes = (size_t)a->fixed_bytes;
     shape->end = a->nul_ended ? '\0' : '\n';
     shape->json_typed = !a->json_text;
     shape->cr = a->crlf ? INPUT_CR_STRIP : a->no_crlf ? INPUT_CR_KEEP : INPUT_CR_UNDECIDED;
-    /* A wrong key that is printed can be seen; one that is in a filter can't. */
+    /* The user sees a wrong key that is printed, but not one that is stored in a filter. */
     shape->cr_stops = c != &COMMANDS[COMMAND_query] && c != &COMMANDS[COMMAND_uniq];
     shape->threads = a->threads;
 }
@@ -336,12 +343,12 @@ static void finish(const command *c, arguments *a) {
     if (a->operand_count < c->operands_min)
         fail("too few arguments: kith %s %s", c->name, c->synopsis);
     if (a->operand_count > c->operands_max)
-        fail("'%s' is one argument too many: kith %s %s", a->operands[c->operands_max], c->name, c->synopsis);
+        fail("unexpected argument '%s': kith %s %s", a->operands[c->operands_max], c->name, c->synopsis);
 }
 
 void arguments_read(const command *c, int word_count, char **words, arguments *a) {
     *a = (arguments){.delim = -1};
-    const char **operands = take(((size_t)word_count + 1) * sizeof *operands);
+    const char **operands = allocate(((size_t)word_count + 1) * sizeof *operands);
     reader r = {c, word_count, words, 0};
     bool options_end = false;
     while (r.at < word_count) {

@@ -1,11 +1,11 @@
-/* options.h: the command line as data.
+/* options.h: the commands and options of the tool, as tables, and the parser for the command line.
  *
- * commands.def and options.def say all there is: which commands there are, what each does, which options it takes
- * and what they mean. The parser, the help texts, the manual pages and the completions of three shells read these
- * two tables and nothing else.
+ * commands.def lists the commands and what each does; options.def lists the options, which commands accept them and
+ * what they mean. The parser, the help texts, the manual pages and the completions for three shells are made from these
+ * two tables alone.
  *
- * A command gets an `arguments`: plain values, checked as far as one option can be checked alone. A wrong one has
- * ended the tool before, with one line that names it and, for a name that is unknown, the nearest that there is. */
+ * A command receives an `arguments`: plain values, each checked on its own. If an option is invalid, the tool has
+ * already ended with a one-line error that names it. For an unknown name, the error suggests the nearest known one. */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
@@ -16,11 +16,11 @@
 #include "input.h"
 
 typedef struct arguments {
-    const char *const *operands; /* what is no option, in order */
+    const char *const *operands; /* the words that are not options, in order */
     size_t operand_count;
 
     /* the filter */
-    const char *output; /* NULL: not given; so below for all text */
+    const char *output; /* for all strings here, NULL means not given */
     const char *kind;
     double rate;              /* 0: not given */
     uint64_t capacity;        /* 0: not given */
@@ -34,7 +34,7 @@ typedef struct arguments {
     const char *like;
     bool no_lock;
     uint64_t seed;
-    bool seed_given; /* 0 is a seed, too */
+    bool seed_given; /* because 0 is a valid seed */
     bool untrusted;
     const char *key_file;
     const char *note;
@@ -56,7 +56,7 @@ typedef struct arguments {
     bool field_changed;
 
     /* where keys come from */
-    bool nul_ended; /* and below: read into shape */
+    bool nul_ended; /* this and the following are copied into shape */
     uint64_t fixed_bytes;
     int delim; /* a byte; -1: not given */
     bool no_quotes;
@@ -65,12 +65,12 @@ typedef struct arguments {
     bool json_text;
     bool crlf;
     bool no_crlf;
-    input_shape shape; /* complete, threads included */
+    input_shape shape; /* complete, including threads */
 
-    uint64_t memory; /* bytes: what was given, else half of the machine's */
+    uint64_t memory; /* bytes; half of the machine's memory if not given */
     bool memory_given;
-    unsigned threads; /* what was given, else one per processor, for uniq 1; at least 1 */
-    const char *cpu;  /* in use when the command runs */
+    unsigned threads; /* at least 1; if not given, one per processor, or 1 for uniq */
+    const char *cpu;  /* selected before the command runs */
 
     /* lab */
     bool list;
@@ -110,14 +110,14 @@ typedef enum value_type {
     VALUE_PATH,   /* const char *, and shells complete files */
     VALUE_KIND,   /* const char *, and shells complete kinds */
     VALUE_CPU,    /* const char *, and shells complete instruction sets */
-    VALUE_WORDS,  /* const char *: all that were given, with blanks between */
+    VALUE_WORDS,  /* const char *: all values that were given, separated by spaces */
     VALUE_RATE,   /* double */
     VALUE_COUNT,  /* uint64_t, at least 1 */
     VALUE_SIZE,   /* uint64_t, at least 1 */
     VALUE_SEED,   /* uint64_t, and seed_given */
     VALUE_SMALL,  /* unsigned, at least 1 */
-    VALUE_COLUMN, /* the same, for a column */
-    VALUE_CHAR,   /* int: a byte; \t and the like are known */
+    VALUE_COLUMN, /* unsigned, at least 1: a column */
+    VALUE_CHAR,   /* int: a byte, or an escape such as \t */
 } value_type;
 
 typedef struct option {
@@ -134,26 +134,26 @@ extern const command COMMANDS[COMMAND_COUNT];
 extern const option OPTIONS[];
 extern const size_t OPTION_COUNT;
 
-/* NULL when there is none of that name. */
+/* Returns NULL if there is no command of that name. */
 const command *command_named(const char *name);
 
 static inline bool option_belongs(const option *o, const command *c) {
     return (o->commands >> (c - COMMANDS)) & 1;
 }
 
-/* Reads the words behind the command's name. `a` refers to `words`, which must stay. */
+/* Parses the words after the name of the command. `a` points into `words`, which must outlive it. */
 void arguments_read(const command *c, int word_count, char **words, arguments *a);
 void arguments_free(arguments *a);
 
-/* Ends the tool: there is no such `what` ("command", "option"), with the nearest of `names`; `mark` ("--" or "")
- * stands in front of both. */
+/* Ends the tool with an error about an unknown `what` ("command", "option"), and suggests the nearest of `names`. Both
+ * names are printed after `mark` ("--" or ""). `list` is the command that lists the known names. */
 _Noreturn void fail_unknown(const char *what, const char *mark, const char *given, const char *const *names,
-                            size_t name_count);
+                            size_t name_count, const char *list);
 
-/* The command of that name; ends the tool when there is none. */
+/* Returns the command of that name; ends the tool if there is none. */
 const command *command_must(const char *name);
 
-/* The whole command line, as main and demo run it: the exit status. */
+/* Runs a whole command line without the word "kith". Returns the exit status. */
 int run_words(int word_count, char **words);
 
 #endif

@@ -1,7 +1,8 @@
-/* plan.c: `kith plan`: every kind of the register with the same question, and the one to take, as build would.
+/* plan.c: `kith plan`, which plans the same filter with every kind and recommends the kind that build would choose.
  *
- * What is asked decides what is best: with keys and rate given the fewest bytes, with bytes and rate the most keys,
- * with keys and bytes the lowest rate. Among kinds that can do what is needed the best one is marked. */
+ * Which kind is best depends on what is given. Given capacity and rate, it is the kind with the fewest bytes; given
+ * bytes and rate, the one with the largest capacity; given capacity and bytes, the one with the lowest rate. Only kinds
+ * that support what the options ask for are considered. */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,11 +16,11 @@
 #include "report.h"
 #include "values.h"
 
-enum { ROWS_MAX = 64 };
+enum { ROWS_MAX = 64, NAME_WIDTH_MAX = 23 }; /* a longer name has a line of its own, so that rows fit 80 columns */
 
 typedef struct row {
     const char *kind;
-    char options[256]; /* "" : those of the kind by default */
+    char options[256]; /* "": the default options */
     kith_status status;
     kith_plan plan;
 } row;
@@ -29,7 +30,7 @@ typedef struct table {
     uint32_t needs;
     row rows[ROWS_MAX];
     size_t count;
-    const row *best; /* NULL: no kind can do it */
+    const row *best; /* NULL: no kind supports what is needed */
     const char *why;
 } table;
 
@@ -43,13 +44,13 @@ static bool better(const arguments *a, const kith_plan *one, const kith_plan *ot
 
 static const char *why(const arguments *a) {
     if (a->capacity == 0)
-        return "takes the most keys";
+        return "has the largest capacity";
     if (a->rate == 0)
         return "has the lowest rate";
     return "is the smallest";
 }
 
-static void ask(const arguments *a, kith_filter_spec *spec) {
+static void set_spec(const arguments *a, kith_filter_spec *spec) {
     spec->capacity = a->capacity;
     spec->rate = a->rate;
     spec->bytes = a->bytes;
@@ -63,7 +64,7 @@ static void fill(table *t) {
         r->plan = (kith_plan)KITH_PLAN_INIT;
         kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
         spec.kind = r->kind;
-        ask(t->a, &spec);
+        set_spec(t->a, &spec);
         r->status = kith_filter_plan(&spec, &r->plan);
         bool able = r->status == KITH_OK && (r->plan.capabilities & t->needs) == t->needs;
         if (able && (t->best == NULL || better(t->a, &r->plan, &t->best->plan)))
@@ -77,10 +78,10 @@ static void fill(table *t) {
         }
     if (t->best != NULL)
         return;
-    /* None by itself: one inside another, perhaps. */
+    /* No kind alone supports what is needed; try kinds with an inner kind. */
     choice c = {.spec = KITH_FILTER_SPEC_INIT};
     c.spec.needs = t->needs;
-    ask(t->a, &c.spec);
+    set_spec(t->a, &c.spec);
     kith_plan plan;
     if (choose_plan(&c, &plan) != KITH_OK)
         return;
@@ -110,18 +111,21 @@ static void put_row(const table *t, const row *r, int name_width) {
     else
         (void)snprintf(parts, sizeof parts, "%u bits", p->fingerprint_bits);
     value_text keys, size, rate;
-    out_text("%s%s %-*s%s %5s %7s %8.2f %9s %9s %5u\n", on, mark, name_width, name, off,
-             text_of_count(p->capacity, keys), text_of_size(p->file_bytes, size), p->bits_per_key,
-             text_of_rate(p->expected_rate, rate), parts, p->lines);
+    if ((int)strlen(name) > name_width)
+        out_text("%s%s %s%s\n  %-*s", on, mark, name, off, name_width, "");
+    else
+        out_text("%s%s %-*s%s", on, mark, name_width, name, off);
+    out_text(" %8s %10s %8.2f %9s %9s %5u\n", text_of_count(p->capacity, keys), text_of_size(p->file_bytes, size),
+             p->bits_per_key, text_of_rate(p->expected_rate, rate), parts, p->lines);
 }
 
-/* Kinds that can do the same, in one line. */
+/* Prints one line for all kinds that support the same operations. */
 static void put_capabilities(const table *t) {
     enum { NAMES_COLUMN = 28 };
-    bool told[ROWS_MAX] = {false};
+    bool printed[ROWS_MAX] = {false};
     out_text("\n  %-*s%s\n", NAMES_COLUMN - 2, "can", "kinds");
     for (size_t i = 0; i < t->count; i++) {
-        if (told[i] || t->rows[i].status != KITH_OK)
+        if (printed[i] || t->rows[i].status != KITH_OK)
             continue;
         capability_text can, other;
         text_of_capabilities(t->rows[i].plan.capabilities, " ", can);
@@ -134,7 +138,7 @@ static void put_capabilities(const table *t) {
             char name[300];
             name_of(&t->rows[j], name, sizeof name);
             used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? " " : "", name);
-            told[j] = true;
+            printed[j] = true;
         }
         out_text("  %s", can);
         size_t at = strlen(can) + 2;
@@ -148,21 +152,22 @@ static void put_advice(const table *t) {
     char text[1024];
     out("\n", 1);
     if (r == NULL) {
-        (void)snprintf(text, sizeof text, "No kind can do all of: %s.", text_of_capabilities(t->needs, " and ", needs));
+        (void)snprintf(text, sizeof text, "No kind supports all of: %s.",
+                       text_of_capabilities(t->needs, " and ", needs));
         put_wrapped_80(text, 0, 0);
         return;
     }
     char name[300];
     name_of(r, name, sizeof name);
     if (t->needs != 0)
-        (void)snprintf(text, sizeof text, "* Take %s: of the kinds that can %s it %s.", name,
+        (void)snprintf(text, sizeof text, "* Use %s: of the kinds that support %s, it %s.", name,
                        text_of_capabilities(t->needs, " and ", needs), t->why);
     else
-        (void)snprintf(text, sizeof text, "* Take %s: it %s.", name, t->why);
+        (void)snprintf(text, sizeof text, "* Use %s: it %s.", name, t->why);
     put_wrapped_80(text, 0, 0);
     value_text size, digests;
     (void)snprintf(text, sizeof text,
-                   "Memory: %s for the filter; building without -n takes 8 bytes per key in addition, %s.",
+                   "Memory: %s for the filter. Building without -n needs 8 bytes per key in addition, %s.",
                    text_of_size(r->plan.file_bytes, size), text_of_size(r->plan.capacity * 8, digests));
     put_wrapped_80(text, 0, 0);
 }
@@ -172,10 +177,12 @@ static void put_text(const table *t) {
     for (size_t i = 0; i < t->count; i++) {
         char name[300];
         name_of(&t->rows[i], name, sizeof name);
-        if ((int)strlen(name) > width)
-            width = (int)strlen(name);
+        int length = (int)strlen(name);
+        if (length > width && length <= NAME_WIDTH_MAX)
+            width = length;
     }
-    out_text("  %-*s %5s %7s %8s %9s %9s %5s\n", width, "kind", "keys", "size", "bits/key", "rate", "per key", "lines");
+    out_text("  %-*s %8s %10s %8s %9s %9s %5s\n", width, "kind", "capacity", "file bytes", "bits/key", "exp. rate",
+             "per key", "lines");
     for (size_t i = 0; i < t->count; i++)
         put_row(t, &t->rows[i], width);
     put_capabilities(t);
@@ -219,8 +226,8 @@ static void put_json(const table *t) {
 int command_plan(const arguments *a) {
     int given = (a->capacity != 0) + (a->rate != 0) + (a->bytes != 0);
     if (given != 2)
-        fail("%s: any two of -n COUNT, -p RATE and --bytes SIZE give the third",
-             given < 2 ? "too little is given" : "all three are given");
+        fail("%s: give exactly two of -n COUNT, -p RATE and --bytes SIZE, and kith computes the third",
+             given < 2 ? "too few options" : "too many options");
     static table t;
     t = (table){.a = a};
     t.needs =
@@ -234,7 +241,7 @@ int command_plan(const arguments *a) {
             first = t.rows[i].status;
     }
     if (possible == 0)
-        fail("no kind can do that: %s", kith_status_text(first));
+        fail("no kind fits: %s", kith_status_text(first));
     if (a->json)
         put_json(&t);
     else

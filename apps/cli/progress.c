@@ -1,9 +1,9 @@
-/* progress.c: the bar of report.h.
+/* progress.c: draws the progress bar of report.h.
  *
  *     reading  [#########---------------]  38%  12.4M keys  6.2M/s  0:04 left
  *
- * Drawn on one line of stderr that each drawing replaces, ten times a second at most; the clock is asked once a
- * batch, which costs nothing beside it. Nothing is drawn in the first second. */
+ * The bar is one line on stderr, redrawn at most ten times per second. The clock is read once per batch, which is
+ * negligible. Nothing is drawn in the first second. */
 #define _GNU_SOURCE
 
 #include <signal.h>
@@ -25,7 +25,7 @@ static uint64_t total;
 static double start;
 static double last;
 static bool wanted;
-static volatile sig_atomic_t standing;
+static volatile sig_atomic_t on_screen;
 
 static double now(void) {
     struct timespec t;
@@ -35,9 +35,9 @@ static double now(void) {
 }
 
 void progress_clear(void) {
-    if (!standing)
+    if (!on_screen)
         return;
-    standing = 0;
+    on_screen = 0;
     static const char erase[] = "\r\033[K";
     ssize_t written = write(STDERR_FILENO, erase, sizeof erase - 1);
     (void)written;
@@ -58,7 +58,7 @@ static size_t screen_width(void) {
     return size.ws_col < WIDTH_MAX ? size.ws_col : WIDTH_MAX;
 }
 
-/* `at_work` NULL: keys are counted. */
+/* If at_work is NULL, the line shows the number of keys. */
 static void draw(double seconds, uint64_t done_bytes, uint64_t done_keys, const char *at_work) {
     char line[WIDTH_MAX + 64];
     char bar[BAR_CELLS + 1] = "";
@@ -83,13 +83,13 @@ static void draw(double seconds, uint64_t done_bytes, uint64_t done_keys, const 
                         done_keys == 1 ? "" : "s", text_of_count((uint64_t)((double)done_keys / seconds), speed), left);
     size_t width = screen_width();
     size_t bytes = used > 0 ? (size_t)used : 0;
-    if (bytes >
-        width) /* the leading \r takes no column, and the last column stays free so that the line does not wrap */
+    /* The leading \r needs no column, and the last column stays free so that the line does not wrap. */
+    if (bytes > width)
         bytes = width;
     static const char rest_of_line[] = "\033[K";
     for (size_t i = 0; i < sizeof rest_of_line - 1; i++)
         line[bytes++] = rest_of_line[i];
-    standing = 1;
+    on_screen = 1;
     ssize_t written = write(STDERR_FILENO, line, bytes);
     (void)written;
 }

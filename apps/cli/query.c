@@ -1,5 +1,5 @@
-/* query.c: `kith query`. Each batch is hashed, asked as one, and its lines are put out in the order in which they
- * came. */
+/* query.c: `kith query`. Each batch of lines is hashed and looked up with one call; its lines are printed in the order
+ * of the input. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,20 +14,20 @@
 #include "report.h"
 #include "values.h"
 
-typedef struct asking {
+typedef struct query {
     const arguments *a;
     const kith_filter *filter;
-    uint64_t asked;
+    uint64_t lookups;
     uint64_t maybe;
-} asking;
+} query;
 
-static uint64_t chosen(const asking *q) {
+static uint64_t chosen(const query *q) {
     if (q->a->mark)
-        return q->asked;
-    return q->a->invert ? q->asked - q->maybe : q->maybe;
+        return q->lookups;
+    return q->a->invert ? q->lookups - q->maybe : q->maybe;
 }
 
-static void put_marked(const asking *q, const input_record *record, bool maybe) {
+static void put_marked(const query *q, const input_record *record, bool maybe) {
     const input_shape *shape = &q->a->shape;
     out(maybe ? "maybe\t" : "no\t", maybe ? 6 : 3);
     out(record->line, record->line_bytes);
@@ -35,21 +35,22 @@ static void put_marked(const asking *q, const input_record *record, bool maybe) 
         out(&shape->end, 1);
 }
 
-/* Lines from record `from` on of which each follows the one before in memory, its end between them as it is put out. */
+/* Returns the last record of the longest run, from record `from` on, in which each line directly follows the previous
+ * one in memory, so that the run can be printed with one copy. */
 static size_t run_of(const input_shape *shape, const input_record *records, size_t from, size_t last) {
     size_t i = from;
     size_t end_bytes = shape->fixed_bytes == 0;
     while (i < last) {
-        const char *behind = records[i].line + records[i].line_bytes;
-        if (records[i + 1].line != behind + end_bytes || (end_bytes != 0 && *behind != shape->end))
+        const char *after = records[i].line + records[i].line_bytes;
+        if (records[i + 1].line != after + end_bytes || (end_bytes != 0 && *after != shape->end))
             break;
         i++;
     }
     return i;
 }
 
-/* Puts out the lines first … last as few blocks: a copy of neighbours is cheaper than many of lines. */
-static void put_lines(const asking *q, const input_record *records, size_t first, size_t last) {
+/* Prints the lines first … last in as few blocks as possible: one large copy is cheaper than many small ones. */
+static void put_lines(const query *q, const input_record *records, size_t first, size_t last) {
     const input_shape *shape = &q->a->shape;
     while (first <= last) {
         size_t to = run_of(shape, records, first, last);
@@ -61,10 +62,10 @@ static void put_lines(const asking *q, const input_record *records, size_t first
     }
 }
 
-/* The next record from `i` on whose answer is `wanted`; n when there is none. */
-static size_t next_answer(const uint64_t *answers, size_t i, size_t n, bool wanted) {
+/* Returns the next record from `i` on whose result is `wanted`, or n if there is none. */
+static size_t next_result(const uint64_t *results, size_t i, size_t n, bool wanted) {
     while (i < n) {
-        uint64_t word = (wanted ? answers[i / 64] : ~answers[i / 64]) >> (i % 64);
+        uint64_t word = (wanted ? results[i / 64] : ~results[i / 64]) >> (i % 64);
         if (word != 0) {
             i += (size_t)__builtin_ctzll(word);
             return i < n ? i : n;
@@ -74,82 +75,82 @@ static size_t next_answer(const uint64_t *answers, size_t i, size_t n, bool want
     return n;
 }
 
-/* True: the answer is known and no more need be asked. */
-static bool ask(asking *q, const uint64_t *digests, const input_record *records, size_t n) {
-    uint64_t answers[(INPUT_BATCH + 63) / 64];
-    q->maybe += kith_filter_has_many(q->filter, digests, n, answers);
-    q->asked += n;
+/* Returns true if the exit status is decided and no more lookups are needed. */
+static bool look_up(query *q, const uint64_t *digests, const input_record *records, size_t n) {
+    uint64_t results[(INPUT_BATCH + 63) / 64];
+    q->maybe += kith_filter_has_many(q->filter, digests, n, results);
+    q->lookups += n;
     if (q->a->quiet)
         return chosen(q) > 0;
     if (q->a->count)
         return false;
     if (q->a->mark) {
         for (size_t i = 0; i < n; i++)
-            put_marked(q, &records[i], kith_bitmap_get(answers, i));
+            put_marked(q, &records[i], kith_bitmap_get(results, i));
         return false;
     }
     bool wanted = !q->a->invert;
-    for (size_t i = 0; (i = next_answer(answers, i, n, wanted)) < n;) {
-        size_t end = next_answer(answers, i, n, !wanted);
+    for (size_t i = 0; (i = next_result(results, i, n, wanted)) < n;) {
+        size_t end = next_result(results, i, n, !wanted);
         put_lines(q, records, i, end - 1);
         i = end;
     }
     return false;
 }
 
-/* Keys of the command line are read as a line of a file would be. */
-static void ask_keys(asking *q) {
+/* Keys on the command line are processed like lines of a file. */
+static void look_up_keys(query *q) {
     const arguments *a = q->a;
     for (size_t i = 1; i < a->operand_count; i++) {
         size_t bytes = strlen(a->operands[i]);
         input_record record = {.line = a->operands[i], .line_bytes = bytes, .key = a->operands[i], .key_bytes = bytes};
         size_t fixed_bytes = a->shape.fixed_bytes;
         if (fixed_bytes != 0 && bytes != fixed_bytes)
-            fail("--key %s: has %zu bytes, and the keys of %s have %zu (--fixed)", a->operands[i], bytes,
+            fail("--key %s: has %zu bytes, but the keys of %s have %zu (--fixed)", a->operands[i], bytes,
                  a->operands[0], fixed_bytes);
-        char *room = take(bytes + 1);
+        char *buffer = allocate(bytes + 1);
         char reason[128];
-        const char *wrong = key_is_line(&a->shape) ? NULL : key_of(&a->shape, &record, room, reason, sizeof reason);
+        const char *wrong = key_is_line(&a->shape) ? NULL : key_of(&a->shape, &record, buffer, reason, sizeof reason);
         if (wrong != NULL)
             fail("--key %s: %s", a->operands[i], wrong);
         uint64_t digest = kith_filter_digest(q->filter, record.key, record.key_bytes);
-        bool known = ask(q, &digest, &record, 1);
-        free(room);
+        bool known = look_up(q, &digest, &record, 1);
+        free(buffer);
         if (known)
             return;
     }
 }
 
-static void ask_inputs(asking *q) {
+static void look_up_inputs(query *q) {
     const arguments *a = q->a;
-    feed *f = feed_open("asking", a->operands + 1, a->operand_count - 1, a, q->filter, NULL);
+    feed *f = feed_open("looking up", a->operands + 1, a->operand_count - 1, a, q->filter, NULL);
     while (feed_next(f))
-        if (ask(q, f->digests, f->records, f->n))
+        if (look_up(q, f->digests, f->records, f->n))
             break;
     feed_close(f);
 }
 
-static void put_count(const asking *q) {
+static void put_count(const query *q) {
     if (!q->a->json) {
         out_text("%llu\n", (unsigned long long)chosen(q));
         return;
     }
     json_open(NULL, '{');
     json_text("file", q->a->operands[0]);
-    json_integer("asked", q->asked);
+    json_integer("lookups", q->lookups);
     json_integer("maybe", q->maybe);
-    json_integer("no", q->asked - q->maybe);
+    json_integer("no", q->lookups - q->maybe);
     json_close('}');
     json_end();
 }
 
 int command_query(const arguments *a) {
     if (a->mark && (a->invert || a->count || a->quiet))
-        fail("--mark prints every line: it goes with none of -v, -c and -q");
+        fail("--mark prints every line and cannot be combined with -v, -c or -q");
     if (a->json && !a->count)
-        fail("--json goes with -c");
+        fail("--json needs -c");
     if (a->keys_given && a->operand_count < 2)
-        fail("--key: no keys are given: kith query FILE --key KEY...");
+        fail("--key: no keys given: kith query FILE --key KEY...");
     kith_filter *filter = filter_open(a->operands[0], KITH_OPEN_DEFAULT, a);
     kith_plan plan = KITH_PLAN_INIT;
     value_text size;
@@ -158,12 +159,13 @@ int command_query(const arguments *a) {
     arguments by_recipe = *a;
     recipe_apply(a->operands[0], filter, &by_recipe);
     if (by_recipe.shape.fixed_bytes != 0 && !a->count && !a->quiet && out_is_terminal())
-        fail("%s: keys are binary records (--fixed) and do not go to a terminal; -c counts them", a->operands[0]);
-    asking q = {.a = &by_recipe, .filter = filter};
+        fail("%s: its keys are binary records (--fixed), which are not printed to a terminal; -c counts them",
+             a->operands[0]);
+    query q = {.a = &by_recipe, .filter = filter};
     if (a->keys_given)
-        ask_keys(&q);
+        look_up_keys(&q);
     else
-        ask_inputs(&q);
+        look_up_inputs(&q);
     if (a->count && !a->quiet)
         put_count(&q);
     kith_filter_free(filter);

@@ -1,4 +1,4 @@
-/* recipe.c: see recipe.h. */
+/* recipe.c: stores in a filter file how its keys are made from the input; see recipe.h. */
 #include "recipe.h"
 
 #include <inttypes.h>
@@ -56,43 +56,43 @@ const char *text_of_recipe(uint64_t recipe, recipe_text text) {
     return used > 0 ? text : "raw bytes";
 }
 
-/* A flag that both sides may have: the file's holds, and an option that the file does not have is a contradiction. */
+/* Copies a flag from the recipe of the file. An option that the file was built without is an error. */
 static void apply_flag(const char *path, uint64_t recipe, unsigned bit, bool *flag, const char *name) {
     recipe_text built;
     bool in_file = (recipe & bit) != 0;
     if (*flag && !in_file)
-        fail("%s: its keys were made without %s (they are: %s); leave out %s, or build the file again with it", path,
-             name, text_of_recipe(recipe, built), name);
+        fail("%s: it was built without %s (its recipe: %s); omit %s, or build the file again with it", path, name,
+             text_of_recipe(recipe, built), name);
     *flag = in_file;
 }
 
 static void apply_cr(const char *path, uint64_t recipe, input_shape *shape) {
     if ((recipe & RECIPE_CR_STRIP) != 0) {
         if (shape->cr == INPUT_CR_KEEP)
-            fail("%s: its keys were made with --crlf, which contradicts --no-crlf", path);
+            fail("%s: it was built with --crlf, which contradicts --no-crlf", path);
         shape->cr = INPUT_CR_STRIP;
     } else if ((recipe & RECIPE_CR_KEEP) != 0) {
         if (shape->cr == INPUT_CR_STRIP)
-            fail("%s: its keys were made with --no-crlf, which contradicts --crlf", path);
+            fail("%s: it was built with --no-crlf, which contradicts --crlf", path);
         shape->cr = INPUT_CR_KEEP;
     }
 }
 
-/* A set of JSON keys knows numbers from strings, or it does not: the set decides, not the option's default. */
+/* Whether JSON numbers and strings are different keys is decided by the file, not by the default of the option. */
 static void apply_json(const char *path, uint64_t recipe, bool json_text, input_shape *shape) {
     bool typed = (recipe & RECIPE_JSON_TYPED) != 0;
     if (typed && json_text)
-        fail("%s: its keys were made without --json-text: numbers and strings differ in it; leave out --json-text",
-             path);
+        fail("%s: it was built without --json-text, so numbers and strings are different keys; omit --json-text", path);
     if (typed && shape->json_field == NULL)
-        note("%s: holds keys from JSON; a line is looked up as a JSON string, and numbers need --json-field", path);
+        note("%s: its keys are from JSON; lines are looked up as JSON strings; to look up numbers, use --json-field",
+             path);
     shape->json_typed = typed;
 }
 
 static void apply_fixed(const char *path, uint64_t recipe, input_shape *shape) {
     uint64_t fixed = fixed_of(recipe);
     if (fixed == 0)
-        return; /* records of any size are raw bytes, as lines are */
+        return; /* without --fixed in the recipe, keys are raw bytes of any length */
     if (shape->fixed_bytes != 0 && shape->fixed_bytes != fixed)
         fail("%s: its keys are records of %" PRIu64 " bytes (--fixed %" PRIu64 "), which contradicts --fixed %zu", path,
              fixed, fixed, shape->fixed_bytes);
@@ -109,7 +109,7 @@ static void check_known(const char *path, uint64_t recipe) {
     recipe_text text;
     bool known = (recipe & 0xffff & ~(uint64_t)RECIPE_FLAGS) == 0 && fixed_of(recipe) <= INT32_MAX;
     if (!known)
-        fail("%s: its keys were made by another program (%s), and this kith does not know how", path,
+        fail("%s: its keys were made by another program in a way that this kith does not know (%s)", path,
              text_of_recipe(recipe, text));
 }
 
@@ -126,17 +126,17 @@ void recipe_apply(const char *path, const kith_filter *filter, arguments *a) {
 }
 
 void recipe_require(const char *path, const kith_filter *filter, const input_shape *shape) {
-    uint64_t recipe = kith_filter_recipe(filter), asked = recipe_of(shape);
+    uint64_t recipe = kith_filter_recipe(filter), given = recipe_of(shape);
     recipe_text has, wants;
     check_known(path, recipe);
-    if (recipe != asked)
-        fail("%s: its keys were made with other options (%s) than those given here (%s)", path,
-             text_of_recipe(recipe, has), text_of_recipe(asked, wants));
+    if (recipe != given)
+        fail("%s: it was built with other options (%s) than those given here (%s)", path, text_of_recipe(recipe, has),
+             text_of_recipe(given, wants));
 }
 
 /* ---- notes ---- */
 
-enum { NOTE_BYTES_MAX = 60000 }; /* the library takes 65,536 bytes of notes in all */
+enum { NOTE_BYTES_MAX = 60000 }; /* the library allows 65,536 bytes for all notes */
 
 static void add_note(recipe_notes *n, const char *name, const char *value) {
     n->notes[n->count++] = (kith_note){name, value};
@@ -159,7 +159,7 @@ void recipe_notes_of(const arguments *a, recipe_notes *n) {
     n->count = 0;
     value_text given, most;
     if (a->note != NULL && strlen(a->note) > NOTE_BYTES_MAX)
-        fail("--note: has %s bytes; a note has at most %s", text_of_integer(strlen(a->note), given),
+        fail("--note: the text has %s bytes; at most %s are allowed", text_of_integer(strlen(a->note), given),
              text_of_integer(NOTE_BYTES_MAX, most));
     if (a->note != NULL)
         add_note(n, "note", a->note);
@@ -228,8 +228,8 @@ void recipe_same_place(const char *path, kith_filter *filter, const arguments *a
     describe_place(before, was, sizeof was);
     describe_place(after, is, sizeof is);
     if (!a->field_changed)
-        fail("%s: earlier runs took keys from %s, this one takes them from %s; give --field-changed if the input has "
-             "changed",
+        fail("%s: earlier runs read keys from %s, this run reads them from %s; if that is intended, give "
+             "--field-changed",
              path, was, is);
     update_place(path, filter, &now);
 }

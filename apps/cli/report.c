@@ -1,8 +1,8 @@
-/* report.c: messages, stdout and the ways to end. See report.h.
+/* report.c: prints messages, writes stdout, and ends the tool; see report.h.
  *
- * Every way out but success goes through finish(): it runs what at_failure was given and leaves by _exit, so that
- * nothing else (a half-written stream, another thread's memory) can hold the tool up or change its status. The
- * handler of the signals uses the same list, which is why its functions are held to what a handler may do. */
+ * Unless a command succeeds, the tool always ends through finish(). It runs the functions registered with at_failure
+ * and calls _exit, so that nothing else (a half-written stream, the memory of another thread) can delay the exit or
+ * change its status. The signal handler runs the same functions, so they may only do what a signal handler may do. */
 #define _GNU_SOURCE
 
 #include "report.h"
@@ -18,7 +18,8 @@
 
 enum {
     UNDOS_MAX = 8,
-    OUT_BYTES = 1 << 18, /* large enough that a system call costs nothing a line, small enough to stay in cache */
+    OUT_BYTES =
+        1 << 18, /* large enough to make the cost of a system call per line negligible, small enough for the cache */
 };
 
 static struct undo {
@@ -32,7 +33,7 @@ static const char *command_name;
 static volatile sig_atomic_t held;
 static volatile sig_atomic_t waiting_signal;
 
-static bool failing; /* fail() is at work, and its line counts more than what is still to be written */
+static bool failing; /* fail() is running; its message matters more than the rest of the output */
 
 static char out_block[OUT_BYTES];
 static size_t out_used;
@@ -51,7 +52,7 @@ static noreturn void finish(int status) {
 
 /* ---- signals ---- */
 
-/* Ends as the signal would have, so that a shell loop around the tool stops as well. */
+/* Ends the tool by the signal itself, so that a shell loop around it stops as well. */
 static void end_by_signal(int number) {
     progress_clear();
     run_undos();
@@ -70,41 +71,42 @@ static void on_signal(int number) {
     errno = error;
 }
 
-/* By default a write to a closed pipe kills a program, silently: that is what `| head` means. Who ignores the signal
- * wants to be told instead. */
+/* By default a write to a closed pipe ends a program silently, which is what users expect of `| head`. If the parent
+ * process ignores SIGPIPE, it expects an error message instead. */
 static bool pipe_signal_ignored(void) {
     struct sigaction now;
     return sigaction(SIGPIPE, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
-/* A handler, and not SIG_IGN: programs that the tool starts would inherit that. */
+/* An empty handler instead of SIG_IGN, which programs started by the tool would inherit. */
 static void on_failed_write(int number) {
     (void)number;
 }
 
-static void take_over(int number, void (*handler)(int)) {
+static void set_handler(int number, void (*handler)(int)) {
     struct sigaction before;
     if (sigaction(number, NULL, &before) == 0 && before.sa_handler == SIG_IGN)
-        return; /* nohup, or a shell's background job: whoever started the tool does not want it */
+        return; /* the parent process ignores it: nohup, or a background job of a shell */
     struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
     (void)sigemptyset(&action.sa_mask);
     (void)sigaction(number, &action, NULL);
 }
 
-/* A closed standard file would be the next one that is opened. In its place comes one that fails as it did. */
-static void hold_standard_files(void) {
+/* If stdin, stdout or stderr is closed, the next file that is opened would get its number. So it is replaced by a
+ * descriptor that fails in the same way. */
+static void reserve_standard_files(void) {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
             (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
 void report_begin(void) {
-    hold_standard_files();
-    take_over(SIGINT, on_signal);
-    take_over(SIGTERM, on_signal);
-    take_over(SIGHUP, on_signal);
-    take_over(SIGPIPE, on_failed_write);
-    take_over(SIGXFSZ, on_failed_write);
+    reserve_standard_files();
+    set_handler(SIGINT, on_signal);
+    set_handler(SIGTERM, on_signal);
+    set_handler(SIGHUP, on_signal);
+    set_handler(SIGPIPE, on_failed_write);
+    set_handler(SIGXFSZ, on_failed_write);
 }
 
 void hold_signals(void) {
@@ -129,8 +131,8 @@ void report_command(const char *name) {
     command_name = name;
 }
 
-/* One write, so that lines of several processes do not mix. */
-static void say(const char *format, va_list arguments) {
+/* Uses a single write, so that lines of several processes do not mix. */
+static void print_message(const char *format, va_list arguments) {
     char line[4096];
     int used = command_name != NULL ? snprintf(line, sizeof line, "kith %s: ", command_name)
                                     : snprintf(line, sizeof line, "kith: ");
@@ -140,14 +142,14 @@ static void say(const char *format, va_list arguments) {
         at += (size_t)more;
     if (at > sizeof line - 1)
         at = sizeof line - 1;
-    /* A file name may hold a newline; an error is one line all the same. */
+    /* A file name may contain a newline, but an error is always one line. */
     for (size_t i = 0; i < at; i++)
         if (line[i] == '\n' || line[i] == '\r' || line[i] == '\033')
             line[i] = '?';
     line[at++] = '\n';
     progress_clear();
     ssize_t written = write(STDERR_FILENO, line, at);
-    (void)written; /* there is nowhere to say that words can't be said */
+    (void)written; /* a failure to write to stderr cannot be reported */
 }
 
 void fail(const char *format, ...) {
@@ -155,7 +157,7 @@ void fail(const char *format, ...) {
     va_start(arguments, format);
     failing = true;
     out_flush();
-    say(format, arguments);
+    print_message(format, arguments);
     va_end(arguments);
     finish(EXIT_ERROR);
 }
@@ -164,7 +166,7 @@ void note(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     out_flush();
-    say(format, arguments);
+    print_message(format, arguments);
     va_end(arguments);
 }
 
@@ -195,7 +197,7 @@ void fail_status(const char *path, kith_status status) {
 
 void at_failure(void (*undo)(void *context), void *context) {
     if (undo_count == UNDOS_MAX)
-        fail("too much to clear up");
+        fail("internal error: more than %d cleanup functions", UNDOS_MAX);
     undos[undo_count] = (struct undo){undo, context};
     undo_count = undo_count + 1;
 }
@@ -207,35 +209,35 @@ void at_failure_forget(void) {
 
 /* ---- memory ---- */
 
-void *take(size_t byte_count) {
-    return take_more(NULL, byte_count);
+void *allocate(size_t byte_count) {
+    return reallocate(NULL, byte_count);
 }
 
-void *take_more(void *block, size_t byte_count) {
+void *reallocate(void *block, size_t byte_count) {
     void *more = realloc(block, byte_count != 0 ? byte_count : 1);
     if (more == NULL)
-        fail("no memory for %zu bytes", byte_count);
+        fail("not enough memory for %zu bytes", byte_count);
     return more;
 }
 
 /* ---- stdout ---- */
 
 bool out_is_terminal(void) {
-    static int answer = -1;
-    if (answer < 0)
-        answer = isatty(STDOUT_FILENO);
-    return answer == 1;
+    static int result = -1;
+    if (result < 0)
+        result = isatty(STDOUT_FILENO);
+    return result == 1;
 }
 
 bool out_is_coloured(void) {
-    static int answer = -1;
-    if (answer < 0) {
+    static int result = -1;
+    if (result < 0) {
         const char *no_color = getenv("NO_COLOR");
         const char *terminal = getenv("TERM");
-        answer = out_is_terminal() && (no_color == NULL || *no_color == '\0') &&
+        result = out_is_terminal() && (no_color == NULL || *no_color == '\0') &&
                  (terminal == NULL || strcmp(terminal, "dumb") != 0);
     }
-    return answer == 1;
+    return result == 1;
 }
 
 static void write_all(const char *bytes, size_t byte_count) {
@@ -244,14 +246,14 @@ static void write_all(const char *bytes, size_t byte_count) {
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0) {
-            out_used = 0; /* fail() flushes: not what could not be written */
+            out_used = 0; /* fail() must not try to flush it again */
             if (errno == EPIPE && failing)
                 return;
             if (errno == EPIPE && !pipe_signal_ignored()) {
                 end_by_signal(SIGPIPE);
-                finish(128 + SIGPIPE); /* the signal is blocked */
+                finish(128 + SIGPIPE); /* reached only if the signal is blocked */
             }
-            fail("stdout: %s", errno == EPIPE ? "closed before all was written" : strerror(errno));
+            fail("stdout: %s", errno == EPIPE ? "closed before all output was written" : strerror(errno));
         }
         bytes += written;
         byte_count -= (size_t)written;
@@ -293,7 +295,7 @@ void out_text(const char *format, ...) {
     if (needed >= 0 && (size_t)needed < sizeof few) {
         out(few, (size_t)needed);
     } else if (needed >= 0) {
-        char *many = take((size_t)needed + 1);
+        char *many = allocate((size_t)needed + 1);
         (void)vsnprintf(many, (size_t)needed + 1, format, again);
         out(many, (size_t)needed);
         free(many);

@@ -1,4 +1,4 @@
-/* state.c: see state.h. */
+/* state.c: checks the options of `kith uniq --state` against the state file; see state.h. */
 #include "state.h"
 
 #include <string.h>
@@ -14,11 +14,11 @@ static void check_capacity(const arguments *a, const kith_filter *state) {
         return;
     text_of_count_exact(a->capacity, given);
     if (kith_filter_capabilities(state) & KITH_CAN_GROW)
-        fail("%s: it was made without -n, and grows; omit -n %s, or use another file", a->state, given);
+        fail("%s: it was created without -n, and grows; omit -n %s, or use another file", a->state, given);
     if (capacity == a->capacity)
         return;
     text_of_count_exact(capacity, made);
-    fail("%s: it was made with -n %s, not -n %s; use -n %s or omit it, or use another file", a->state, made, given,
+    fail("%s: it was created with -n %s, not -n %s; use -n %s or omit it, or use another file", a->state, made, given,
          made);
 }
 
@@ -29,16 +29,17 @@ static void check_rate(const arguments *a, const kith_filter *state) {
         fail_status(a->state, status);
     value_text has, wanted;
     if (a->rate != 0 && stats.rate > a->rate * (1 + 1e-9))
-        fail("%s: promises a rate of %s, not %s", a->state, text_of_rate(stats.rate, has),
-             text_of_rate(a->rate, wanted));
+        fail("%s: it was created with a rate of %s, not %s; use another file for a lower rate", a->state,
+             text_of_rate(stats.rate, has), text_of_rate(a->rate, wanted));
 }
 
-/* The key of a filter cannot be read, but two keys that give equal digests for two probes (128 bits) are equal. */
+/* The secret key of a filter cannot be read. But two keys that give equal digests of two texts (128 bits in all) are
+ * equal. */
 static bool has_key(const kith_filter *state, const kith_hash *hash) {
-    static const char *const probes[] = {"kith", "state"};
-    for (size_t i = 0; i < sizeof probes / sizeof *probes; i++) {
-        size_t bytes = strlen(probes[i]);
-        if (kith_filter_digest(state, probes[i], bytes) != kith_digest(hash, probes[i], bytes))
+    static const char *const texts[] = {"kith", "state"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        size_t bytes = strlen(texts[i]);
+        if (kith_filter_digest(state, texts[i], bytes) != kith_digest(hash, texts[i], bytes))
             return false;
     }
     return true;
@@ -48,21 +49,21 @@ static void check_hash(const arguments *a, const kith_filter *state) {
     kith_hash hash = kith_filter_hash(state);
     bool keyed = hash.id == KITH_HASH_SIPHASH;
     if (a->seed_given && keyed)
-        fail("%s: it was made with a secret key, not with --seed %llu; omit --seed", a->state,
+        fail("%s: it was created with a secret key, not with --seed %llu; omit --seed", a->state,
              (unsigned long long)a->seed);
     if (a->seed_given && hash.seed != a->seed)
-        fail("%s: it was made with --seed %llu, not --seed %llu", a->state, (unsigned long long)hash.seed,
+        fail("%s: it was created with --seed %llu, not --seed %llu", a->state, (unsigned long long)hash.seed,
              (unsigned long long)a->seed);
     if (a->key_file != NULL) {
         kith_hash given = hash_asked(a);
         if (!keyed)
-            fail("%s: it was made without a secret key, not with that of %s; omit --key-file, or use another file",
+            fail("%s: it was created without a secret key, not with that of %s; omit --key-file, or use another file",
                  a->state, a->key_file);
         if (!has_key(state, &given))
-            fail("%s: it was made with another secret key than that of %s", a->state, a->key_file);
+            fail("%s: it was created with another secret key than that of %s", a->state, a->key_file);
     }
     if (a->untrusted && !keyed)
-        fail("%s: it was made without --untrusted; omit it, or use another file", a->state);
+        fail("%s: it was created without --untrusted; omit it, or use another file", a->state);
 }
 
 void state_check(const arguments *a, const kith_filter *state) {

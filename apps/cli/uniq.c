@@ -1,26 +1,26 @@
-/* uniq.c: `kith uniq`. Each batch is hashed, looked up as one, and its lines put out in the order in which they came.
+/* uniq.c: `kith uniq`. Each batch of lines is hashed and looked up together; lines are printed in the order of the
+ * input.
  *
- *     exact      seen.h: every different key in memory; nothing is ever lost
- *     -p RATE    a filter: a line is dropped when the filter answers yes, which is wrong with RATE at most
+ *     exact      seen.h: keeps every distinct key in memory; no line is ever lost
+ *     -p RATE    a filter: a line is dropped if its key is found, which is wrong with probability RATE at most
  *
- *                               exact                       -p RATE
- *     (none)   first time       new in the set              new in the filter
- *     -d       second time      the entry's word: told?     new in a second filter, of keys that came again
- *     -c       all, at the end  the entry's word: 8 bytes   refused: a filter does not count
+ *                printed             exact                             -p RATE
+ *     (none)     first occurrence    key is new in the set             key is new in the filter
+ *     -d         second occurrence   flag in the word of the entry     key is new in a second filter, of repeated keys
+ *     -c         all, at the end     counter in the word of the entry  refused: a filter does not count
  *
- * -d prints one line of each group, as uniq -d does, when it comes the second time. -c prints at the end, in the order
- * of the first coming; with -d only what came more than once. -D asks another filter first, and what that one knows is
- * neither printed nor remembered.
+ * -d prints one line of each group, as uniq -d does, at its second occurrence. -c prints at the end, in the order of
+ * the first occurrences; together with -d only lines that occur more than once. -D looks up each key in another filter
+ * first; lines that are found there are neither printed nor remembered.
  *
- * Filters: where -n says how many different keys will come, the smallest kind that reads one cache line per key and
- * ignores repeats, or, if that does not fit --memory, the kind that kith plan would mark. The smallest kinds, which
- * keep copies, are ten times slower near their capacity: 20 million keys at a rate of 1e-6 took 3.5 s instead of 0.35
- * s, and made uniq -p slower than exact uniq. Without -n a kind that grows,
- * from 2^20 keys on, 2 MiB at a rate of 0.1%. A filter in --state may be of any kind; one that keeps copies would store
- * repeats as copies, see add_unknown.
+ * The kind of filter. With -n, it is the smallest kind that reads one cache line per key and ignores repeats, or, if
+ * that does not fit into --memory, the kind that kith plan recommends. The smallest kinds, which store copies, are ten
+ * times slower near their capacity: 20 million keys at a rate of 1e-6 took 3.5 s instead of 0.35 s, which made uniq -p
+ * slower than exact uniq. Without -n, it is a kind that grows, starting with a capacity of 2^20 keys (2 MiB at a rate
+ * of 0.1%). A filter in --state may be of any kind; for kinds that would store repeats as copies, see add_unknown.
  *
- * The state is saved when all lines are out: if they can't be written, or anything else fails, the file stays, and the
- * next run sees those lines as new. */
+ * The state is saved after all lines are written. If they cannot be written, or anything else fails, the file is
+ * unchanged, and the next run treats those lines as new. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -55,29 +55,29 @@ typedef struct work {
     kith_filter *drop; /* -D */
     uint64_t lines_in, lines_out;
 
-    seen_room room; /* exact */
+    seen_budget budget; /* exact */
     seen *seen;
-    seen *readers; /* the part of the set that the thread that reads keeps; NULL: there is none */
+    seen *readers; /* the part of the set that the reader thread keeps; NULL: one thread keeps it all */
     atomic_bool readers_full;
-    uint64_t readers_marked; /* records before it was; to be read when it is */
+    uint64_t readers_marked; /* records processed before it was full; valid once readers_full is set */
 
     kith_filter *filter, *again; /* -p */
     const char *filter_name;
-    bool from_file; /* it is the state of earlier runs */
-    int lock;       /* of that file; -1: none */
+    bool from_file; /* the filter is the state of earlier runs */
+    int lock;       /* on that file; -1: none */
 } work;
 
 /* ---- the hash ----
  *
- * Whoever knows the hash can choose lines that make a filter drop others, or that all fall into one place of the exact
- * set. So each run draws its own, unless the user names a seed or a key, or a state must have the same one every day.
- * */
+ * Anyone who knows the hash can choose lines that cause a filter to drop other lines, or that all collide in the exact
+ * set. So each run uses a new random hash, unless the user gives a seed or a key, or a state needs the same hash every
+ * day. */
 
 static bool hash_given(const arguments *a) {
     return a->seed_given || a->untrusted || a->key_file != NULL;
 }
 
-/* Of a filter, whose answers depend on it: a secret key. */
+/* The hash for a filter. Its results depend on the hash, so it gets a secret key. */
 static kith_hash secret_hash(const arguments *a) {
     if (hash_given(a))
         return hash_asked(a);
@@ -88,7 +88,7 @@ static kith_hash secret_hash(const arguments *a) {
     return hash;
 }
 
-/* Of the exact set, where it decides only about speed: a random seed of the faster hash. */
+/* The hash for the exact set. It affects only the speed, so a random seed of the faster hash is enough. */
 static kith_hash random_hash(const arguments *a) {
     kith_hash hash = hash_asked(a);
     if (!hash_given(a) && getrandom(&hash.seed, sizeof hash.seed, 0) != (ssize_t)sizeof hash.seed)
@@ -106,7 +106,7 @@ static void put_line(work *w, const char *line, size_t line_bytes) {
 
 /* ---- -D ---- */
 
-/* Takes records out of the batch whose keys the filter knows: the rest, in order, in `records` and `digests`. */
+/* Copies the records whose keys are not found in the -D filter to `records` and `digests`. Returns how many. */
 static size_t drop_known(const work *w, const feed *f, input_record *records, uint64_t *digests) {
     uint64_t asked[INPUT_BATCH], known[BITMAP_WORDS];
     for (size_t i = 0; i < f->n; i++)
@@ -132,7 +132,7 @@ static uint64_t add_to_word(char *word, uint64_t more) {
     return count;
 }
 
-/* Which records are to be printed now. False: the set has no room. */
+/* Sets wanted[i] if record i is to be printed now. Returns false if the set is out of memory. */
 static bool want_exact(const work *w, seen *set, const input_record *records, const uint64_t *digests, size_t n,
                        bool *wanted) {
     char *words[INPUT_BATCH];
@@ -161,9 +161,9 @@ static void pass_exact(work *w, const input_record *records, const uint64_t *dig
 
 /* ---- exact, in two threads ----
  *
- * The thread that reads has time left when lines are split and hashed. So it looks after a part of the set by itself: a
- * key belongs to one of the two by its digest, and neither ever waits for the other. READERS_SHARE of 256 was the
- * fastest of some: with it both threads work about equally long. */
+ * After splitting and hashing lines, the reader thread has time left. So it keeps a part of the set itself: the digest
+ * of a key decides which of the two threads keeps it, and neither ever waits for the other. READERS_SHARE of 256 was
+ * the fastest of several values tried; with it both threads work about equally long. */
 
 #define READERS_SHARE 96
 
@@ -171,7 +171,7 @@ static inline bool is_readers(uint64_t digest) {
     return (digest & 0xff) < READERS_SHARE;
 }
 
-/* The work of want_exact for those records whose keys belong to this part. */
+/* Like want_exact(), for the records whose keys belong to this part of the set. */
 static bool want_part(const work *w, seen *set, bool readers, const input_record *records, const uint64_t *digests,
                       size_t n, bool *wanted) {
     input_record part[INPUT_BATCH];
@@ -194,7 +194,7 @@ static bool want_part(const work *w, seen *set, bool readers, const input_record
     return true;
 }
 
-/* In the thread that reads. */
+/* Runs in the reader thread. */
 static void mark_readers(void *context, const input_record *records, const uint64_t *digests, size_t n, bool *marks) {
     work *w = context;
     for (size_t first = 0; first < n; first += INPUT_BATCH) {
@@ -207,7 +207,7 @@ static void mark_readers(void *context, const input_record *records, const uint6
     }
 }
 
-static void pass_parted(work *w, const feed *f) {
+static void pass_shared(work *w, const feed *f) {
     bool wanted[INPUT_BATCH];
     if (atomic_load(&w->readers_full) && f->before + f->n > w->readers_marked)
         seen_fail(w->readers);
@@ -236,10 +236,10 @@ static void put_counts(work *w) {
 static void begin_exact(work *w) {
     const arguments *a = w->a;
     size_t word_bytes = a->count ? sizeof(uint64_t) : a->duplicates ? 1 : 0;
-    w->room.limit = a->memory;
-    w->seen = seen_new(&w->room, word_bytes, a->count && !key_is_line(&a->shape));
-    if (a->threads > 1 && !a->count && a->drop == NULL) /* counts come in the order of one set */
-        w->readers = seen_new(&w->room, word_bytes, false);
+    w->budget.limit = a->memory;
+    w->seen = seen_new(&w->budget, word_bytes, a->count && !key_is_line(&a->shape));
+    if (a->threads > 1 && !a->count && a->drop == NULL) /* counts are printed in the order of one set */
+        w->readers = seen_new(&w->budget, word_bytes, false);
 }
 
 /* ---- a filter ---- */
@@ -256,20 +256,20 @@ static noreturn void fail_full(const work *w, const kith_filter *filter) {
     full_cause cause = full_because(filter, w->from_file ? UINT64_MAX : w->lines_in);
     if (cause != FULL_OVERFLOW)
         fail_no_overflow(w->filter_name, filter, cause);
-    value_text room, given;
+    value_text limit, given;
     uint64_t capacity = kith_filter_capacity(filter);
     const char *keys = capacity == 1 ? "key" : "keys";
-    text_of_integer(capacity, room);
+    text_of_integer(capacity, limit);
     if (w->from_file)
         fail(
             "%s: more than %s distinct %s, its capacity. Start another state with a larger -n, or without -n to let it "
             "grow.",
-            w->a->state, room, keys);
-    fail("more than %s distinct %s (-n %s). Use a larger -n, or omit -n to let the filter grow.", room, keys,
+            w->a->state, limit, keys);
+    fail("more than %s distinct %s (-n %s). Use a larger -n, or omit -n to let the filter grow.", limit, keys,
          text_of_count_exact(w->a->capacity, given));
 }
 
-/* Digests of a batch that were seen already. A slot is the place of a digest in `batch` + 1; 0 is empty. */
+/* A hash table of the digests of one batch. A slot holds the index of a digest in `batch` plus 1; 0 means empty. */
 typedef struct batch_set {
     uint16_t slots[2 * INPUT_BATCH];
 } batch_set;
@@ -286,11 +286,11 @@ static bool is_repeat(batch_set *r, const uint64_t *batch, size_t place) {
     return false;
 }
 
-/* Kinds that keep copies would store a repeat as another copy. Adding one key at a time, if the filter does not have
- * it, is five times slower than a batch, which waits for memory once for many keys. So the batch is looked up as one,
- * repeats within it are left out, and the others are added as one. Of these an add may still find its key in the
- * filter, because of a false positive with an earlier key of the batch: the copy that it has made is removed. The
- * result is that of adding one key at a time. */
+/* Adds the keys that are not in the filter, for kinds that would store a repeat as another copy. Looking up and adding
+ * one key at a time is five times slower than a batch, in which the memory latencies of many keys overlap. So the whole
+ * batch is looked up, repeats within it are left out, and the remaining keys are added with one call. One of these may
+ * still be found when it is added, as a false positive caused by an earlier key of the batch; the copy that was then
+ * stored is removed again. The result is the same as for adding one key at a time. */
 static kith_status add_unknown(kith_filter *filter, const uint64_t *digests, size_t n, uint64_t *was_new) {
     uint64_t known[BITMAP_WORDS], added[BITMAP_WORDS], unknown[INPUT_BATCH], copies[INPUT_BATCH];
     size_t places[INPUT_BATCH], count = 0;
@@ -319,16 +319,16 @@ static kith_status add_unknown(kith_filter *filter, const uint64_t *digests, siz
         if (removed != KITH_OK)
             return removed;
         if (status == KITH_E_COPIES)
-            at++; /* it is in as often as it can be */
+            at++; /* it is already stored as often as possible */
         else if (status == KITH_E_FULL && copy_count > 0)
-            continue; /* the copies may have taken its place */
+            continue; /* the copies, now removed, may have occupied its slot */
         else if (status != KITH_OK)
             return status;
     }
     return KITH_OK;
 }
 
-/* One by one: for layers of a kind that keeps copies, from which a copy can't always be removed again. */
+/* Adds one by one: for layers of a kind that stores copies, from which a copy cannot always be removed again. */
 static kith_status add_each(kith_filter *filter, const uint64_t *digests, size_t n, uint64_t *was_new) {
     memset(was_new, 0, (n + 63) / 64 * sizeof *was_new);
     for (size_t i = 0; i < n; i++) {
@@ -377,8 +377,8 @@ static void pass_filter(work *w, const input_record *records, const uint64_t *di
             put_line(w, records[places[i]].line, records[places[i]].line_bytes);
 }
 
-/* The smallest kind that reads one cache line per key and ignores repeats, if there is one within --memory: a filter
- * must not be slower than the exact set. NULL: none. */
+/* Returns the smallest kind that reads one cache line per key, ignores repeats and fits into --memory, or NULL. A
+ * filter must not be slower than the exact set. */
 static const char *fast_kind(const arguments *a, const kith_filter_spec *spec) {
     uint64_t filters = a->duplicates ? 2 : 1, least = UINT64_MAX;
     const char *best = NULL;
@@ -421,25 +421,26 @@ static kith_filter *new_filter(const arguments *a, const kith_hash *hash) {
     return filter;
 }
 
-/* True in the first run, which needs -p to make the state. */
+/* Returns true in the first run, which needs -p to create the state. */
 static bool state_is_absent(const arguments *a) {
     if (access(a->state, F_OK) == 0 || errno != ENOENT)
         return false;
     if (a->rate == 0)
-        fail("%s: there is no such file yet: give -p RATE to make it", a->state);
+        fail("%s: no such file; give -p RATE to create it", a->state);
     return true;
 }
 
-/* The state of earlier runs, or NULL in the first one. It stays locked to the end: of two runs at once the later one waits,
- * or the keys of one would be lost. What can't be saved is said before the first line is out. */
+/* Opens the state of earlier runs; returns NULL in the first run. It stays locked until the end, so that of two
+ * simultaneous runs the second waits and no keys are lost. If the state cannot be saved, the tool ends before the first
+ * line is printed. */
 static kith_filter *open_state(arguments *a, int *lock) {
     if (strcmp(a->state, "-") == 0)
-        fail("--state -: the state is kept in a file");
+        fail("--state -: the state must be a file, not standard output");
     if (filter_is_stream(a->state))
-        filter_check_input(a->state); /* ends the tool: a state is read back */
+        filter_check_input(a->state); /* ends the tool: a state must be readable later */
     filter_check_output(a->state);
-    (void)state_is_absent(a); /* a run that can't begin makes no lock file */
-    *lock = lock_take(a->state, a);
+    (void)state_is_absent(a); /* checked before locking: no lock file is created if the run cannot start */
+    *lock = lock_acquire(a->state, a);
     if (state_is_absent(a))
         return NULL;
     kith_filter *filter = filter_open(a->state, KITH_OPEN_COPY, a);
@@ -449,10 +450,10 @@ static kith_filter *open_state(arguments *a, int *lock) {
     return filter;
 }
 
-/* A command that makes a new file takes no lock. */
+/* Other commands create a new file without locking it, so it may exist by now. */
 static void save_state(const work *w) {
     if (!w->from_file && access(w->a->state, F_OK) == 0)
-        fail("%s: another program has made it meanwhile, and it is left as it is; the lines of this run are not in it",
+        fail("%s: another program created it in the meantime; it is left unchanged, without the lines of this run",
              w->a->state);
     filter_save(w->filter, w->a->state);
 }
@@ -468,7 +469,7 @@ static void begin_filter(work *w, arguments *a) {
     }
     kith_filter_stats stats = stats_must(w->filter, w->filter_name);
     memory_check(a, stats.file_bytes * (1 + a->duplicates), w->filter_name);
-    filter_limit(w->filter, a, a->duplicates ? a->memory / 2 : 0); /* one like it has the same limit */
+    filter_limit(w->filter, a, a->duplicates ? a->memory / 2 : 0); /* the second filter inherits this limit */
     if (a->duplicates) {
         kith_status status = kith_filter_create_like(w->filter, NULL, &w->again);
         if (status != KITH_OK)
@@ -478,30 +479,31 @@ static void begin_filter(work *w, arguments *a) {
     bool grows = (kith_filter_capabilities(w->filter) & KITH_CAN_GROW) != 0;
     if (a->verbose)
         note("%s of memory for the filter%s%s", text_of_size(stats.file_bytes * (1 + a->duplicates), size),
-             a->duplicates ? " and another of lines that come again" : "", grows ? ", more as it grows" : "");
+             a->duplicates ? " and a second one for repeated lines" : "", grows ? ", more as it grows" : "");
     text_of_rate(stats.rate, rate);
     if (a->duplicates)
-        note("a line that came once may be printed, and one that came again left out, each with probability %s at most",
+        note("a line that occurs once may be printed, and a repeated line may be left out, each with probability %s at "
+             "most",
              rate);
     else
-        note("a line that never came before may be dropped, with probability %s at most", rate);
+        note("a new line may be dropped, with probability %s at most", rate);
 }
 
 /* ---- the command ---- */
 
-/* What does not go together; and with --verbose, what is known of the memory before keys come. */
+/* Checks for options that contradict each other. With --verbose, reports the memory limit. */
 static void check(const arguments *a) {
     bool filter = a->rate != 0 || a->state != NULL;
     if (a->exact && a->rate != 0)
-        fail("--exact and -p are two ways: give one");
+        fail("--exact and -p contradict each other: give only one");
     if (a->exact && a->state != NULL)
-        fail("--state keeps a filter, which is not exact: give -p RATE instead of --exact");
+        fail("--exact and --state contradict each other: a state is a filter, which is not exact. Use -p RATE.");
     if (a->count && filter)
-        fail("-c counts exactly, and a filter does not count: leave out -p and --state");
+        fail("-c cannot be combined with -p or --state: a filter does not count");
     if (a->capacity != 0 && !filter)
-        fail("-n sizes a filter: give -p RATE as well");
+        fail("-n is the capacity of a filter: give -p RATE as well");
     if (a->shape.fixed_bytes != 0 && out_is_terminal())
-        fail("--fixed: records are binary and do not go to a terminal");
+        fail("--fixed: binary records are not printed to a terminal");
     value_text limit;
     if (a->verbose && !filter)
         note("up to %s of memory for keys", text_of_size(a->memory, limit));
@@ -511,7 +513,7 @@ static void begin_drop(work *w) {
     w->drop = filter_open(w->a->drop, KITH_OPEN_DEFAULT, w->a);
     recipe_require(w->a->drop, w->drop, &w->a->shape);
     value_text rate;
-    note("a line that %s does not hold may be dropped, with probability %s at most", w->a->drop,
+    note("a line whose key is not in %s may be dropped, with probability %s at most", w->a->drop,
          text_of_rate(stats_must(w->drop, w->a->drop).rate, rate));
 }
 
@@ -532,7 +534,7 @@ int command_uniq(const arguments *given) {
     while (feed_next(f)) {
         w.lines_in += f->n;
         if (w.readers != NULL) {
-            pass_parted(&w, f);
+            pass_shared(&w, f);
             continue;
         }
         input_record kept[INPUT_BATCH];

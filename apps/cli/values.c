@@ -1,5 +1,6 @@
-/* values.c: see values.h. Text is read as a double and made whole: 1.5M and 1e7 are as good as 10000000. Up to 2^53
- * that is exact; above it whole numbers without point or exponent are read digit by digit. */
+/* values.c: converts numbers from and to text; see values.h. Numbers with a point, an exponent or a unit (1.5M, 1e7)
+ * are read as a double, which is exact up to 2^53, and rounded. Plain digits are read as an integer, which is always
+ * exact. */
 #include "values.h"
 
 #include <ctype.h>
@@ -12,7 +13,8 @@
 
 #define TWO_TO_64 18446744073709551616.0
 
-/* A number without sign, blanks, hex or words (inf, nan); underscores between digits go. *rest is what follows it. */
+/* Reads a decimal number without sign, blanks, hex digits or words (inf, nan). Underscores between digits are ignored.
+ * *rest is set to what follows the number. */
 static bool read_plain(const char *text, double *value, const char **rest) {
     char digits[64];
     size_t used = 0;
@@ -41,7 +43,7 @@ static bool read_plain(const char *text, double *value, const char **rest) {
 }
 
 const char *read_rate(const char *text, double *rate) {
-    static const char shape[] = "is no rate: write it as 0.1%, 0.001, 1/1000 or 1e-3";
+    static const char shape[] = "is not a rate: write it as 0.1%, 0.001, 1/1000 or 1e-3";
     double value;
     const char *rest;
     if (!read_plain(text, &value, &rest))
@@ -58,12 +60,12 @@ const char *read_rate(const char *text, double *rate) {
     if (*rest != '\0')
         return shape;
     if (!(value > 0 && value < 1))
-        return "is out of range: a rate lies between 0 and 1, both excluded";
+        return "is out of range: a rate must be greater than 0 and less than 1";
     *rate = value;
     return NULL;
 }
 
-/* The text's digits alone, where they are a whole number below 2^64. */
+/* Reads a text that consists only of digits and is below 2^64. */
 static bool read_whole(const char *text, uint64_t *number) {
     uint64_t value = 0;
     if (*text == '\0')
@@ -102,29 +104,29 @@ static const char *read_scaled(const char *text, const char *shape, bool binary_
     if (value >= TWO_TO_64)
         return "is too large";
     if (letter == NULL && value != floor(value))
-        return "is no whole number";
+        return "is not a whole number";
     *number = (uint64_t)(value + 0.5);
     return NULL;
 }
 
 const char *read_count(const char *text, uint64_t *count) {
     uint64_t value;
-    const char *wrong = read_scaled(text, "is no count: write it as 10000000, 10M or 1e7", false, &value);
+    const char *wrong = read_scaled(text, "is not a count: write it as 10000000, 10M or 1e7", false, &value);
     if (wrong != NULL)
         return wrong;
     if (value == 0)
-        return "is too small: it must be at least 1";
+        return "is too small: use at least 1";
     *count = value;
     return NULL;
 }
 
 const char *read_size(const char *text, uint64_t *bytes) {
     uint64_t value;
-    const char *wrong = read_scaled(text, "is no size: write it as 64MiB, 1G or 1e9", true, &value);
+    const char *wrong = read_scaled(text, "is not a size: write it as 64MiB, 1G or 1e9", true, &value);
     if (wrong != NULL)
         return wrong;
     if (value == 0)
-        return "is too small: it must be at least 1 byte";
+        return "is too small: use at least 1 byte";
     *bytes = value;
     return NULL;
 }
@@ -133,14 +135,14 @@ const char *read_number(const char *text, uint64_t *number) {
     if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
         size_t digits = strspn(text + 2, "0123456789abcdefABCDEF");
         if (digits == 0 || digits > 16 || text[2 + digits] != '\0')
-            return "is no whole number below 2^64";
+            return "is not a whole number below 2^64";
         *number = strtoull(text, NULL, 16);
         return NULL;
     }
-    return read_whole(text, number) ? NULL : "is no whole number below 2^64";
+    return read_whole(text, number) ? NULL : "is not a whole number below 2^64";
 }
 
-/* Three digits that say something, without trailing zeroes: 12.4, 10, 999. */
+/* Three significant digits, without trailing zeroes: 12.4, 10, 999. */
 static void three_digits(double value, char *text, size_t size) {
     int places = value < 10 ? 2 : value < 100 ? 1 : 0;
     (void)snprintf(text, size, "%.*f", places, value);
@@ -153,7 +155,7 @@ static void three_digits(double value, char *text, size_t size) {
         text[end - 1] = '\0';
 }
 
-/* `value` in powers of a thousand; the unit is its letter, or 0 below a thousand. */
+/* Divides `value` by a power of 1000 and returns the letter of that power, or 0 if value is below 1000. */
 static char scale(double *value) {
     static const char letters[] = {0, 'K', 'M', 'G', 'T', 'P', 'E'};
     size_t power = 0;

@@ -1,4 +1,4 @@
-/* digests.c of the tool against a plain sort, with memory so small that it spills. */
+/* Tests digests.c of the tool against a plain sort, with so little memory that it uses temporary files. */
 #include "check.h"
 #include "cli/digests.h"
 
@@ -38,7 +38,7 @@ static void read_all(digests *d, const uint64_t *wanted, size_t left) {
     CHECK(digests_next(d, got, 1) == 0);
 }
 
-/* n digests below `bound` (0: any) go in, in batches of odd sizes; out must come what a sort says. */
+/* Adds n digests below `bound` (0: no bound) in batches of odd sizes, and compares the result with a sort. */
 static void compare(size_t n, uint64_t bound, uint64_t memory_bytes, bool keep_copies) {
     state = n ^ bound;
     uint64_t *wanted = malloc((n + 1) * sizeof *wanted);
@@ -64,7 +64,7 @@ static void compare_both(size_t n, uint64_t bound, uint64_t memory_bytes) {
     compare(n, bound, memory_bytes, true);
 }
 
-TEST(no_digests_are_no_digests) {
+TEST(no_digests_give_an_empty_result) {
     compare_both(0, 0, 1 << 20);
     digests_free(NULL);
 }
@@ -78,7 +78,7 @@ TEST(what_fits_in_memory_is_sorted_there) {
     compare_both((1 << 20) / 8 + 1, 0, 1 << 20);
 }
 
-TEST(past_its_memory_it_spills_and_merges) {
+TEST(beyond_its_memory_it_writes_runs_and_merges) {
     compare_both(400000, 0, 1 << 20);
     compare_both(400000, 300000, 1 << 18);
     compare_both(400000, UINT64_C(1) << 33, 1 << 19);
@@ -90,13 +90,13 @@ TEST(many_repeats_never_leave_memory_and_copies_do) {
 }
 
 TEST(runs_of_runs_are_merged) {
-    /* The least memory: 640 digests a run, so that 64 runs are soon there, and in the long tier 64 times 64. */
+    /* The minimum of memory has 640 digests per run, which gives 64 runs quickly, and in the long tier 64 times 64. */
     size_t n = check_soak() ? 3000000 : 300000;
     compare_both(n, 0, 1);
     compare_both(n, n, 1);
 }
 
-TEST(the_extreme_values_are_digests_like_any) {
+TEST(the_extreme_values_are_ordinary_digests) {
     static const uint64_t IN[] = {UINT64_MAX, 0, UINT64_MAX, 1, UINT64_MAX - 1, 0};
     static const uint64_t WANTED[] = {0, 1, UINT64_MAX - 1, UINT64_MAX};
     digests *d = digests_new(1 << 20, false);

@@ -1,5 +1,5 @@
-/* input.c of the tool: what records come out of files, with one thread and with two. Errors, which end the tool, are
- * tried in the .cases files. */
+/* Tests input.c of the tool: the records of files, with one thread and with two. Errors end the tool, so they are
+ * tested in the .cases files. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -35,7 +35,7 @@ static uint64_t random_word(void) {
     return z ^ z >> 31;
 }
 
-/* A record is kept as lengths and bytes, so that two lists of records are equal when their bytes are. */
+/* Records are stored as lengths and bytes, so that two lists of records are equal if their bytes are equal. */
 static void put_record(bytes *b, const char *key, size_t key_bytes, const char *line, size_t line_bytes) {
     put(b, &key_bytes, sizeof key_bytes);
     put(b, key, key_bytes);
@@ -89,7 +89,7 @@ static bytes read_records(input_shape shape, unsigned threads, uint64_t *skipped
     return got;
 }
 
-/* The files' records are those, and `skipped` more were bad, with any number of threads. */
+/* Checks that the files have these records and `skipped` bad ones, with any number of threads. */
 static void expect_bytes(const input_shape *shape, const bytes *wanted, uint64_t skipped) {
     for (unsigned threads = 1; threads <= 2; threads++) {
         uint64_t left_out;
@@ -109,7 +109,7 @@ typedef struct text {
 
 #define T(literal) ((text){literal, sizeof(literal) - 1})
 
-/* One file; pairs of key and line, NULL at the end. */
+/* Checks one file: pairs of key and line, ended by NULL. */
 static void expect(const input_shape *shape, text content, const text *wanted, uint64_t skipped) {
     bytes all = {NULL, 0, 0};
     for (; wanted->at != NULL; wanted += 2)
@@ -128,7 +128,7 @@ TEST(an_empty_file_has_no_records) {
     expect(&shape, T(""), (const text[]){{NULL, 0}}, 0);
 }
 
-TEST(lines_come_as_they_are) {
+TEST(lines_are_unchanged) {
     input_shape shape = lines();
     EXPECT(shape, T("a\nbc\n\nd\n"), 0, SAME("a"), SAME("bc"), SAME(""), SAME("d"));
     EXPECT(shape, T("no newline"), 0, SAME("no newline"));
@@ -137,13 +137,13 @@ TEST(lines_come_as_they_are) {
     EXPECT(shape, T("a\0b\n\0\n"), 0, SAME("a\0b"), SAME("\0"));
 }
 
-TEST(cr_is_part_of_the_key_where_that_is_not_decided_or_wanted) {
+TEST(cr_is_part_of_the_key_if_undecided_or_kept) {
     input_shape shape = lines();
     EXPECT(shape, T("a\r\nb\n\r\nc\r"), 0, SAME("a\r"), SAME("b"), SAME("\r"), SAME("c\r"));
     shape.cr = INPUT_CR_KEEP;
     shape.cr_stops = true;
     EXPECT(shape, T("a\r\nb\n\r\nc\r"), 0, SAME("a\r"), SAME("b"), SAME("\r"), SAME("c\r"));
-    /* A CR inside a line, or behind a key that can't have one, is no reason to stop. */
+    /* A CR inside a line, or after a key that cannot contain one, is not an error. */
     shape.cr = INPUT_CR_UNDECIDED;
     EXPECT(shape, T("a\rb\n\rc\n"), 0, SAME("a\rb"), SAME("\rc"));
     shape.trim = true;
@@ -201,7 +201,7 @@ TEST(records_may_end_in_nul_and_hold_newlines) {
     EXPECT(shape, T("a\nb\0\0c"), 0, SAME("a\nb"), SAME(""), SAME("c"));
 }
 
-TEST(crlf_is_no_part_of_the_key_and_stays_in_the_line) {
+TEST(crlf_strips_cr_from_the_key_but_not_from_the_line) {
     input_shape shape = lines();
     shape.cr = INPUT_CR_STRIP;
     EXPECT(shape, T("a\r\nb\n\r\nc\r\r\nd\r"), 0, T("a"), T("a\r"), SAME("b"), T(""), T("\r"), T("c\r"), T("c\r\r"),
@@ -216,7 +216,7 @@ TEST(fixed_records_are_cut_by_length_and_a_short_last_one_is_bad) {
     EXPECT(shape, T("abcde"), 1, SAME("abc"));
 }
 
-TEST(columns_are_set_apart_by_any_byte) {
+TEST(columns_are_separated_by_any_byte) {
     input_shape shape = lines();
     shape.field = 2;
     shape.skip_bad = true;
@@ -227,7 +227,7 @@ TEST(columns_are_set_apart_by_any_byte) {
     EXPECT(shape, T("ab:1\n:2\nc\n\n"), 0, T("ab"), T("ab:1"), T(""), T(":2"), T("c"), T("c"), T(""), T(""));
 }
 
-TEST(csv_knows_quotes) {
+TEST(csv_columns_may_be_quoted) {
     input_shape shape = lines();
     shape.field = 2;
     shape.delim = ',';
@@ -239,13 +239,13 @@ TEST(csv_knows_quotes) {
     EXPECT(shape, T("a,\"\"\na,\"\"\"\"\na,\n,,\n"), 0, T(""), T("a,\"\""), T("\""), T("a,\"\"\"\""), T(""), T("a,"),
            T(""), T(",,"));
     EXPECT(shape, T("a,5\" pipe,c\n"), 0, T("5\" pipe"), T("a,5\" pipe,c"));
-    /* open, followed by more, open past the column that is wanted, too few columns */
+    /* an open quote, text after a quote, an open quote after the wanted column, too few columns */
     EXPECT(shape, T("a,\"b\na,\"b\"x,c\na,b,\"c\na\n\nz,y\n"), 5, T("y"), T("z,y"));
     shape.end = '\0';
     EXPECT(shape, T("a,\"b\nb\"\0"), 0, T("b\nb"), T("a,\"b\nb\""));
 }
 
-TEST(csv_records_go_on_where_a_quote_is_open) {
+TEST(csv_records_continue_while_a_quote_is_open) {
     input_shape shape = lines();
     shape.field = 2;
     shape.delim = ',';
@@ -264,21 +264,21 @@ TEST(csv_records_go_on_where_a_quote_is_open) {
     EXPECT(shape, T("a;\"b\nc;d\"\n"), 0, T("\"b"), T("a;\"b"), T("d\""), T("c;d\""));
 }
 
-TEST(csv_leaves_out_the_first_line_of_a_record_that_does_not_end) {
+TEST(csv_skips_the_first_line_of_a_record_that_does_not_end) {
     input_shape shape = lines();
     shape.field = 2;
     shape.delim = ',';
     shape.quotes = true;
     shape.skip_bad = true;
-    /* to the end of the file; at a quote with more behind it; and again behind the one that was left out */
+    /* open until the end of the file; a quote with text after it; and another bad record after the skipped line */
     EXPECT(shape, T("a,\"b\nc,d\ne,f"), 1, T("d"), T("c,d"), T("f"), T("e,f"));
     EXPECT(shape, T("a,\"b\nc,d\ne,\"f\"\n"), 1, T("d"), T("c,d"), T("f"), T("e,\"f\""));
     EXPECT(shape, T("a,\"b\nx\",\"\nc,d\nx\",\"\ne,f"), 3, T("d"), T("c,d"), T("f"), T("e,f"));
     EXPECT(shape, T("a,\"b\nc,\"d\nd\"\n\"\n"), 2, T("d\nd"), T("c,\"d\nd\""));
 }
 
-/* Records of several lines across blocks, and a quote that is open for longer than a record may be: without one that
- * ends at `open_bytes`, all are whole. */
+/* Reads records of several lines across blocks. If open_bytes is not 0, one quote stays open for that many bytes, more
+ * than a record may have. */
 static void compare_csv(size_t open_bytes) {
     input_shape shape = lines();
     shape.field = 1;
@@ -332,7 +332,7 @@ TEST(json_fields_are_strings_or_numbers) {
     EXPECT(shape, T("{\"\\u0069d\":\"y\"}\n"), 0, T("y"), T("{\"\\u0069d\":\"y\"}"));
 }
 
-TEST(typed_json_keys_tell_numbers_from_strings) {
+TEST(typed_json_keys_distinguish_numbers_and_strings) {
     input_shape shape = lines();
     shape.json_field = "k";
     shape.json_typed = true;
@@ -476,7 +476,7 @@ TEST(keys_are_trimmed_folded_and_unhexed) {
     EXPECT(shape, T("x,\" 41\"\"\"\nx,\" 4142 \"\n"), 1, T("AB"), T("x,\" 4142 \""));
 }
 
-TEST(files_follow_one_another_and_lines_do_not_cross) {
+TEST(lines_do_not_continue_in_the_next_file) {
     input_shape shape = lines();
     bytes wanted = {NULL, 0, 0};
     for (unsigned i = 0; i < PATHS_MAX; i++) {
@@ -493,7 +493,7 @@ TEST(files_follow_one_another_and_lines_do_not_cross) {
     free(wanted.at);
 }
 
-/* Lines of the lengths that `length` gives until there are `total` bytes. */
+/* Makes lines with the lengths that `length` returns, until there are `total` bytes. */
 static void compare_lines(size_t total, size_t (*length)(void), bool last_newline, const input_shape *shape) {
     bytes content = {malloc(1), 0, 1}, wanted = {NULL, 0, 0};
     while (content.used < total) {
@@ -533,7 +533,7 @@ static size_t mixed(void) {
 
 TEST(lines_of_every_length_come_whole_across_blocks) {
     input_shape plain = lines(), shaped = lines();
-    shaped.cr = INPUT_CR_STRIP; /* goes the other way through the splitter; these lines hold no CR */
+    shaped.cr = INPUT_CR_STRIP; /* uses the other code path of the splitter; these lines have no CR */
     state = 7;
     const input_shape *shapes[] = {&plain, &shaped};
     for (size_t i = 0; i < 2; i++) {
@@ -546,7 +546,7 @@ TEST(lines_of_every_length_come_whole_across_blocks) {
     }
 }
 
-/* The pipe stays open: what is held back to see what kind of file it begins would never come. */
+/* The pipe stays open: a line that was delayed to recognise the format would never arrive. */
 TEST(closing_early_stops_a_reader_that_waits) {
     for (int nul_ended = 0; nul_ended < 2; nul_ended++) {
         int ends[2];
@@ -560,7 +560,7 @@ TEST(closing_early_stops_a_reader_that_waits) {
         input *in = input_open(NULL, 0, &shape);
         const input_record *records;
         CHECK_EQ_U64(input_bytes_total(in), 0);
-        CHECK_EQ_U64(input_next(in, &records), 1); /* a pipe's lines come before more is waited for */
+        CHECK_EQ_U64(input_next(in, &records), 1); /* lines of a pipe are returned before it waits for more */
         CHECK(records[0].line_bytes == 1 && records[0].line[0] == 'a');
         input_close(in);
         if (kept >= 0)

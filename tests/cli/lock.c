@@ -1,5 +1,5 @@
-/* lock.c of the tool where flock does not work: a lock that was not taken is an error, never a lock. The tests define
- * flock; each runs lock_take in a child, whose words go to a file. */
+/* Tests lock.c of the tool on a file system where flock fails: that must be an error. The tests define flock. Each runs
+ * lock_acquire in a child process, whose messages go to a file. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -10,8 +10,8 @@
 #include <sys/file.h>
 #include <sys/syscall.h>
 
-static int flock_error;       /* what each call fails with; 0: none does */
-static unsigned flock_at = 1; /* the call, from 1, that is the first to fail */
+static int flock_error;       /* the errno of failing calls; 0: no call fails */
+static unsigned flock_at = 1; /* the first call that fails, from 1 */
 static unsigned flock_calls;
 
 int flock(int fd, int operation) {
@@ -20,7 +20,7 @@ int flock(int fd, int operation) {
         errno = flock_error;
         return -1;
     }
-    /* The lock is taken when it is asked for without waiting, so that the call that waits comes, too. */
+    /* The first call, which does not wait, reports that the lock is held, so that the second call is made as well. */
     if (flock_at > 1 && operation & LOCK_NB) {
         errno = EWOULDBLOCK;
         return -1;
@@ -30,12 +30,12 @@ int flock(int fd, int operation) {
 
 static bool no_lock;
 
-static int take_lock(const struct folder *f) {
+static int acquire_lock(const struct folder *f) {
     arguments a = {.no_lock = no_lock};
     int words = open(in(f, "words"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (words < 0 || dup2(words, STDERR_FILENO) < 0 || chdir(f->path) != 0)
         return 99;
-    lock_release(lock_take("x.kith", &a));
+    lock_release(lock_acquire("x.kith", &a));
     return 0;
 }
 
@@ -50,7 +50,7 @@ static bool words_have(const struct folder *f, const char *text) {
     return strstr(line, text) != NULL;
 }
 
-TEST(a_file_system_without_locks_is_an_error_that_names_the_way_out) {
+TEST(a_file_system_without_locks_is_an_error_that_mentions_no_lock) {
     static const int errors[] = {ENOLCK, EOPNOTSUPP, ENOSYS, EINVAL, EIO, EBADF};
     for (unsigned at = 1; at <= 2; at++) {
         for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
@@ -58,24 +58,24 @@ TEST(a_file_system_without_locks_is_an_error_that_names_the_way_out) {
             flock_error = errors[i];
             flock_at = at;
             no_lock = false;
-            CHECK_EQ_U64(in_child(take_lock, &f), 2);
-            CHECK(words_have(&f, "kith: x.kith: the lock file x.kith-lock can't be locked: "));
+            CHECK_EQ_U64(in_child(acquire_lock, &f), 2);
+            CHECK(words_have(&f, "kith: x.kith: cannot lock the lock file x.kith-lock: "));
             CHECK(words_have(&f, strerror(errors[i])));
-            CHECK(words_have(&f, "give --no-lock)"));
+            CHECK(words_have(&f, "use --no-lock)"));
             no_lock = true;
-            CHECK_EQ_U64(in_child(take_lock, &f), 0);
+            CHECK_EQ_U64(in_child(acquire_lock, &f), 0);
             CHECK(words_have(&f, "") && !words_have(&f, "kith"));
             remove_folder(&f);
         }
     }
 }
 
-TEST(a_lock_that_is_free_is_taken_without_a_word) {
+TEST(a_free_lock_is_acquired_silently) {
     struct folder f = fresh_folder();
     flock_error = 0;
     no_lock = false;
     for (flock_at = 1; flock_at <= 2; flock_at++) {
-        CHECK_EQ_U64(in_child(take_lock, &f), 0);
+        CHECK_EQ_U64(in_child(acquire_lock, &f), 0);
         CHECK(words_have(&f, "") && !words_have(&f, "kith"));
         CHECK(access(in(&f, "x.kith-lock"), F_OK) == 0);
     }

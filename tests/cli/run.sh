@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Runs the cases of one file against the built tool: run.sh KITH FILE
 #
-# A file is bash over the words below, in a folder of its own that goes at the end. A case is a sentence, what is tried,
-# and what must come of it; the first thing that does not hold is told and fails the file, the other cases still run.
+# A file is a bash script that uses the functions below. It runs in a temporary folder, which is removed at the end. A
+# case is a sentence, a command, and what is expected of it. The first expectation of a case that fails is printed; the
+# other cases still run, and the file fails.
 #
 #   it 'prints the lines that may be in the set'
 #   try kith query words.kith <<<'apple'
@@ -39,19 +40,19 @@ code=0
 : >"$box/out"
 : >"$box/err"
 
-# A command, with what is left on stdin, for a minute at most.
+# Runs a command for a minute at most; stdin is passed on.
 try() {
   timeout -k 5 60 "$@" >"$box/out" 2>"$box/err"
   code=$?
 }
 
-# A line for a shell: the status of a pipeline is that of its first command that failed.
+# Runs a line in a shell with pipefail.
 try_line() {
   timeout -k 5 60 bash -o pipefail -c "$1" >"$box/out" 2>"$box/err"
   code=$?
 }
 
-# The same on a terminal, which stdout and stderr share: all of it comes as out, with plain newlines.
+# Runs a line on a terminal, which stdout and stderr share: both are in `out`, with plain newlines.
 try_terminal() {
   : >"$box/err"
   timeout -k 5 60 script -qec "$1" /dev/null </dev/null >"$box/raw" 2>&1
@@ -59,9 +60,9 @@ try_terminal() {
   tr -d '\r' <"$box/raw" >"$box/out"
 }
 
-# A command that gets a signal after some seconds, even where shells in the background have it ignored. One that does
-# not end by it is killed, which is status 137. Leaks are looked for by the other cases: the leak sanitizer waits for
-# ever when a signal comes while it looks.
+# Runs a command and sends it a signal after some seconds, even if the signal is ignored, as in background shells. If
+# the command does not end, it is killed (status 137). Leak detection is off, because the leak sanitizer hangs if a
+# signal arrives while it runs; the other cases detect leaks.
 try_signalled() { # SIGNAL SECONDS COMMAND…
   env --default-signal=INT,TERM,HUP ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0" \
     timeout -k 20 --preserve-status -s "$1" "$2" "${@:3}" >"$box/out" 2>"$box/err"
@@ -69,7 +70,7 @@ try_signalled() { # SIGNAL SECONDS COMMAND…
 }
 
 status() { [ "$code" = "$1" ] || broke "status is not $1"; }
-same() { # WHAT EXPECTED: $(…) drops newlines at the end, so does the comparison
+same() { # WHAT EXPECTED: trailing newlines are ignored, because $(…) drops them
   local got
   got=$(cat "$box/$1")
   [ "$got" = "$2" ] || broke "$1 is not: $2"
@@ -79,11 +80,11 @@ err_is() { same err "$1"; }
 out_has() { grep -qF -- "$1" "$box/out" || broke "out has no: $1"; }
 out_lacks() { ! grep -qF -- "$1" "$box/out" || broke "out has: $1"; }
 err_has() { grep -qF -- "$1" "$box/err" || broke "err has no: $1"; }
-out_lines() { [ "$(wc -l <"$box/out")" -eq "$1" ] || broke "out has not $1 lines"; }
+out_lines() { [ "$(wc -l <"$box/out")" -eq "$1" ] || broke "out does not have $1 lines"; }
 holds() { "$@" || broke "does not hold: $*"; } # COMMAND…
-json() { jq -e "$1" "$box/out" >/dev/null 2>&1 || broke "JSON: not so: $1"; } # JQ-EXPRESSION
+json() { jq -e "$1" "$box/out" >/dev/null 2>&1 || broke "JSON: not true: $1"; } # JQ-EXPRESSION
 
-# Status 2, nothing on stdout, and one line on stderr that begins with the tool's name and has all of the words.
+# Expects status 2, nothing on stdout, and one line on stderr that begins with the name of the tool and has all WORDS.
 error() { # WORDS…
   local word
   status 2
@@ -93,11 +94,11 @@ error() { # WORDS…
   for word in "$@"; do err_has "$word"; done
 }
 
-# What a failed change must leave: keep FILE… before it, kept FILE… after it.
+# Checks that a failed change leaves files unchanged: keep FILE… before it, kept FILE… after it.
 keep() { for f in "$@"; do cp -p "$f" "$box/kept-$(basename "$f")"; done; }
 kept() {
   local f
-  for f in "$@"; do cmp -s "$f" "$box/kept-$(basename "$f")" || broke "$f has changed"; done
+  for f in "$@"; do cmp -s "$f" "$box/kept-$(basename "$f")" || broke "$f was changed"; done
   [ -z "$(find . -name '.*.kith-*')" ] || broke "a temporary file is left"
 }
 

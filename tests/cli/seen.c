@@ -1,8 +1,8 @@
-/* seen.c of the tool: the exact set, against keys that it must tell apart when digests do not. */
+/* Tests seen.c of the tool, the exact set, with keys that have equal digests. */
 #include "check.h"
 #include "cli/seen.h"
 
-static seen_room room = {UINT64_C(1) << 30, 0};
+static seen_budget budget = {UINT64_C(1) << 30, 0};
 
 static input_record record_of(const char *key, size_t key_bytes) {
     return (input_record){key, key_bytes, key, key_bytes};
@@ -15,10 +15,10 @@ static bool add(seen *s, const char *key, size_t key_bytes, uint64_t digest) {
     return is_new;
 }
 
-TEST(keys_with_one_digest_are_told_apart) {
+TEST(keys_with_equal_digests_are_different) {
     static const uint64_t DIGESTS[] = {0, UINT64_MAX, UINT64_C(0x123456789abcdef0)};
     for (size_t d = 0; d < 3; d++) {
-        seen *s = seen_new(&room, 0, false);
+        seen *s = seen_new(&budget, 0, false);
         for (int round = 0; round < 2; round++) {
             for (unsigned i = 0; i < 3000; i++) {
                 char key[16];
@@ -31,8 +31,8 @@ TEST(keys_with_one_digest_are_told_apart) {
     }
 }
 
-TEST(a_prefix_an_empty_key_and_nul_bytes_are_keys_of_their_own) {
-    seen *s = seen_new(&room, 0, false);
+TEST(a_prefix_an_empty_key_and_nul_bytes_are_different_keys) {
+    seen *s = seen_new(&budget, 0, false);
     CHECK(add(s, "abc", 3, 5) && add(s, "ab", 2, 5) && add(s, "", 0, 5) && add(s, "ab\0", 3, 5) && add(s, "\0", 1, 5));
     CHECK(!add(s, "abc", 3, 5) && !add(s, "ab", 2, 5) && !add(s, "", 0, 5) && !add(s, "ab\0", 3, 5) &&
           !add(s, "\0", 1, 5));
@@ -45,10 +45,10 @@ static uint64_t mix(uint64_t z) {
     return z ^ z >> 31;
 }
 
-/* Key i is i itself and comes i % 3 + 1 times, spread; its word counts. */
+/* Key i is the number i. It is added i % 3 + 1 times, at different times, and its word counts them. */
 TEST(many_keys_are_kept_in_order_with_their_words_through_all_growths) {
     enum { KEYS = 400000 };
-    seen *s = seen_new(&room, 8, false);
+    seen *s = seen_new(&budget, 8, false);
     for (uint64_t round = 0; round < 3; round++) {
         for (uint64_t first = 0; first < KEYS; first += 1000) {
             static uint64_t keys[1000], digests[1000];
@@ -61,7 +61,7 @@ TEST(many_keys_are_kept_in_order_with_their_words_through_all_growths) {
                     continue;
                 keys[n] = key;
                 records[n] = record_of((const char *)&keys[n], sizeof key);
-                digests[n] = mix(key + 1) & ~UINT64_C(0xfffff); /* and some have one digest */
+                digests[n] = mix(key + 1) & ~UINT64_C(0xfffff); /* and some have equal digests */
                 n++;
             }
             CHECK(seen_add_many(s, records, digests, n, is_new, words));
@@ -88,14 +88,14 @@ TEST(many_keys_are_kept_in_order_with_their_words_through_all_growths) {
         CHECK_EQ_U64(count, expected % 3 + 1);
     }
     CHECK_EQ_U64(expected, KEYS);
-    /* 8 bytes of key, 8 of word, 1 of length; of the index 8 / 0.4: with a hundred keys a drawer the fullest, which
-     * makes it grow, has 40% more, and a growth may just have been. */
+    /* 8 bytes for the key, 8 for the word, 1 for the length, and 8 / 0.4 for the index: with a hundred keys per section
+     * the fullest section, which makes the index grow, has 40% more than the average, and it may just have grown. */
     CHECK(seen_bytes(s) < (uint64_t)KEYS * (17 + 20));
     seen_free(s);
 }
 
-TEST(lines_are_kept_beside_keys_where_asked) {
-    seen *s = seen_new(&room, 1, true);
+TEST(lines_are_kept_with_keys_if_requested) {
+    seen *s = seen_new(&budget, 1, true);
     static char line[400];
     memset(line, 'x', sizeof line);
     input_record records[2] = {{line, 2, line, sizeof line}, {line + 3, 2, "", 0}};
@@ -113,10 +113,10 @@ TEST(lines_are_kept_beside_keys_where_asked) {
     seen_free(s);
 }
 
-TEST(long_keys_are_keys) {
+TEST(long_keys_are_supported) {
     enum { LONG = 3000000 };
     char *key = calloc(1, LONG);
-    seen *s = seen_new(&room, 0, false);
+    seen *s = seen_new(&budget, 0, false);
     CHECK(add(s, key, LONG, 1) && add(s, key, LONG - 1, 1) && !add(s, key, LONG, 1));
     key[LONG - 1] = 1;
     CHECK(add(s, key, LONG, 1) && !add(s, key, LONG - 1, 1) && !add(s, key, LONG, 1));
@@ -124,9 +124,9 @@ TEST(long_keys_are_keys) {
     free(key);
 }
 
-/* Until both are full, nothing is lost, and what two sets hold together stays under the limit. */
-TEST(sets_share_their_room) {
-    seen_room small = {UINT64_C(4) << 20, 0};
+/* Two sets together stay within the limit, and until both are full nothing is lost. */
+TEST(sets_share_their_budget) {
+    seen_budget small = {UINT64_C(4) << 20, 0};
     seen *sets[2] = {seen_new(&small, 0, false), seen_new(&small, 0, false)};
     bool fits[2] = {true, true};
     for (uint64_t i = 0; fits[0] || fits[1]; i++) {
@@ -140,7 +140,7 @@ TEST(sets_share_their_room) {
     CHECK(seen_count(sets[0]) + seen_count(sets[1]) > 100000);
     seen_free(sets[0]);
     seen_free(sets[1]);
-    CHECK_EQ_U64(small.taken, 0);
+    CHECK_EQ_U64(small.used, 0);
 }
 
 int main(int argc, char **argv) {

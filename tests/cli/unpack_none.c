@@ -1,5 +1,5 @@
-/* input_unpack.c as it is in a build that has none of the libraries: every format is still recognised, and refused by
- * name. The definitions here take the place of those of the tool, and of the libraries none is asked for. */
+/* Tests input_unpack.c in a build without any of the compression libraries: every format is still recognised, and
+ * refused with an error that names it. This file includes input_unpack.c itself, with all libraries disabled. */
 #undef CLI_WITH_ZLIB
 #undef CLI_WITH_ZSTD
 #undef CLI_WITH_LZMA
@@ -15,8 +15,8 @@ static void expect_refused(const char *head, size_t head_bytes, const char *name
     char reason[160] = "", wanted[160];
     CHECK(!unpack_open("list", head, head_bytes, false, &u, reason, sizeof reason));
     CHECK(u == NULL);
-    (void)snprintf(wanted, sizeof wanted, "is packed with %s, and this kith was built without it: unpack it first",
-                   name);
+    (void)snprintf(wanted, sizeof wanted,
+                   "is compressed with %s, which this build of kith does not support: decompress it first", name);
     CHECK(strcmp(reason, wanted) == 0);
 }
 
@@ -36,7 +36,7 @@ TEST(text_and_empty_archives_need_no_library) {
     CHECK(unpack_open("list.gz", "text", 4, true, &u, reason, sizeof reason) && u == NULL);
     CHECK(!unpack_open("list.bz2", "", 0, true, &u, reason, sizeof reason));
     CHECK(strstr(reason, "is empty") != NULL);
-    /* More bytes are to come, so nothing is known yet. */
+    /* More bytes will follow, so the format is not known yet. */
     CHECK(unpack_open("list.bz2", "BZ", 2, false, &u, reason, sizeof reason) && u == NULL);
     unpack_close(NULL);
     CHECK(unpack_knows_name("a.lz4") && !unpack_knows_name(".lz4") && unpack_format_of("a", 1) == NULL);

@@ -1,11 +1,11 @@
-/* chosen.c: prints keys that were chosen against a filter: what someone who knows its hash and its size can do.
+/* chosen.c: prints keys that attack a filter, as someone who knows its hash and its size can choose them.
  *
  *     chosen fill FILE COUNT     keys that set only bits that are 0: the filter fills with fewer keys than planned
- *     chosen crowd FILE COUNT    keys that fill the first half of the cells and leave the others empty: of a blocked
- *                                filter every block there answers yes for all keys
+ *     chosen crowd FILE COUNT    keys that fill the first half of the cells and leave the others empty: in a blocked
+ *                                filter every key is found in every block there
  *
  * FILE is an empty filter of a Bloom kind. Candidates are decimal numbers, tried in order. The cells of a candidate are
- * read by adding it to a scratch filter of equal geometry, in which a lookup then meets all of them. */
+ * determined by adding it to a scratch filter of the same size, in which a lookup then reads all of them. */
 #include <kith/kith.h>
 
 #include <stdio.h>
@@ -63,8 +63,8 @@ int main(int argc, char **argv) {
     if (set == NULL)
         end("no memory");
     uint64_t most = crowd ? stats.cells / 2 : stats.cells;
-    /* The more bits a key sets, the fewer keys are needed: those that set all come first, then those that set fewer. A
-     * key that sets fewer than expected is taken when hardly any other is found. */
+    /* The more new bits each key sets, the fewer keys are needed. So keys that set k new bits are chosen first; when
+     * they become rare, keys that set fewer are accepted. */
     size_t printed = 0, new_wanted = plan.hashes;
     uint64_t refused = 0;
     for (uint64_t i = 0; printed < wanted && new_wanted > 0; i++) {
