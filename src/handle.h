@@ -17,8 +17,8 @@ kith_status kithi_filter_bind_as(kith_filter *f, const kith_filter *like, uint8_
                                  const kith_allocator *allocator);
 void kithi_filter_unbind(kith_filter *f);
 
-/* Returns KITH_OK if the filter may be changed, KITH_E_READONLY, KITH_E_BUSY, or KITH_E_CORRUPT: a lazily opened body is
- * verified before its first change, because the change is followed by new checksums. */
+/* Returns KITH_OK if the filter may be changed, KITH_E_READONLY, KITH_E_BUSY, or KITH_E_CORRUPT: a lazily opened body
+ * is verified before its first change, because the change is followed by new checksums. */
 kith_status kithi_filter_writable(kith_filter *f);
 
 /* Returns KITH_E_CORRUPT if the checksums of a lazily opened body are wrong, those of inner blocks included. Reads the

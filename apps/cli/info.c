@@ -19,12 +19,21 @@ typedef struct facts {
     const kith_filter *filter;
 } facts;
 
+typedef char options_text[128];
+
+static const char *text_of_options(const kith_filter *filter, options_text text) {
+    (void)kith_filter_options(filter, text, sizeof(options_text));
+    return text;
+}
+
 static void put_json(const facts *f) {
     const kith_plan *plan = &f->plan;
     const kith_filter_stats *stats = &f->stats;
     json_open(NULL, '{');
     json_text("file", f->path);
     json_text("kind", plan->kind);
+    options_text options;
+    json_text("options", text_of_options(f->filter, options));
     json_integer("capacity", stats->capacity);
     json_integer("keys", stats->count);
     json_number("estimated_keys", stats->keys_now);
@@ -89,6 +98,8 @@ static void put_text(const facts *f) {
     char text[160];
     line("file", f->path);
     line("kind", plan->kind);
+    options_text options;
+    line("options", text_of_options(f->filter, options));
     put_keys(f);
     (void)snprintf(text, sizeof text, "%s at most", text_of_rate(stats->rate, one));
     line("rate", text);

@@ -16,8 +16,8 @@
  * The example adds one number per filter to its sample, not one per lookup: lookups in one filter read the same bits,
  * so their results are not independent.
  *
- * Random numbers come from the lab's own generator, which is seeded with the seed of the run and the id of the claim. A
- * claim therefore finds the same numbers whichever other claims run, on any number of threads.
+ * Random numbers come from the lab's own generator, which is seeded with the seed of the run and the id of the claim.
+ * A claim therefore finds the same numbers whichever other claims run, on any number of threads.
  *
  * Objects from lab_filter, lab_table, lab_function and lab_take are freed when the experiment ends, or earlier by
  * lab_drop.

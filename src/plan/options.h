@@ -16,8 +16,8 @@ typedef bool (*kithi_kind_resolver)(const char *name, size_t length, uint64_t *v
 kith_status kithi_options_read(const char *text, const kith_option *options, size_t option_count,
                                kithi_kind_resolver resolve, uint64_t *values);
 
-/* Writes the values as text that kithi_options_read() reads back to them, as snprintf() does: at most `text_bytes` with the
- * terminating zero. Returns the length of the whole text. `kind_name` gives the name of a kind by its id. */
+/* Writes the values as text that kithi_options_read() reads back to them, as snprintf() does: at most `text_bytes`
+ * with the terminating zero. Returns the length of the whole text. `kind_name` gives the name of a kind by its id. */
 size_t kithi_options_write(const kith_option *options, size_t option_count, const uint64_t *values,
                            const char *(*kind_name)(uint64_t id), char *text, size_t text_bytes);
 

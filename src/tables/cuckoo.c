@@ -3,8 +3,8 @@
  *
  * A key is in one of the b slots of one of its d buckets, or it is not in the table. So lookup and removal always read
  * at most d * b slots. cuckoo_slots.h describes the memory: records, and one byte per slot with the key's tag and a
- * mark that says whether a lookup has to read more than the first bucket. cuckoo_find.c has the lookups. cuckoo_insert.c
- * inserts a new key and moves others to free a slot for it.
+ * mark that says whether a lookup has to read more than the first bucket. cuckoo_find.c has the lookups.
+ * cuckoo_insert.c inserts a new key and moves others to free a slot for it.
  *
  * If an insertion fails, the table is rebuilt in new memory with newly drawn functions: first up to REHASHES_MAX times
  * at the same size, then up to GROWTHS_MAX times, each time 1.5 times as large as before. The old memory is freed when
@@ -23,8 +23,8 @@
  *     85%   d = 2, b = 2 (0.897); d > 2, b = 1 (0.918 and more)
  *     95%   all others (0.980 and more)
  *
- * Slots for a capacity that is known in advance (capacity, reserve) are allocated for a load of at most
- * RESERVED_LOAD: the last keys up to 95% cost many moves, and fewer keys would be in their first bucket. */
+ * Slots for a capacity that is known in advance (capacity, reserve) are allocated for a load of at most RESERVED_LOAD:
+ * the last keys up to 95% cost many moves, and fewer keys would be in their first bucket. */
 #include <assert.h>
 #include <math.h>
 

@@ -1,5 +1,5 @@
-/* files.h: what golden and golden_tables share: the folder of golden files, whole files in memory, and their comparison.
- * A call that can't do what it is asked fails the test. */
+/* files.h: what golden and golden_tables share: the folder of golden files, whole files in memory, and their
+ * comparison. A call that can't do what it is asked fails the test. */
 #ifndef KITH_TESTS_GOLDEN_FILES_H
 #define KITH_TESTS_GOLDEN_FILES_H
 

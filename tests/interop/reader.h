@@ -24,7 +24,8 @@ typedef struct filter {
     const uint8_t *body;
 } filter;
 
-/* Both end the program: require() with exit status 1, the file is refused, unless `holds`; fail() with 2, any other error. */
+/* Both end the program: require() with exit status 1, the file is refused, unless `holds`; fail() with 2, any other
+ * error. */
 void require(bool holds, const char *why);
 _Noreturn void fail(const char *what);
 

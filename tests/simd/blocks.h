@@ -1,9 +1,9 @@
-/* blocks.h: compares every function of src/simd with scalar code that handles one cell after the other, as described at
- * the head of filters/common/lanes.h. Both must return the same results and leave the same 64 bytes, and the bytes around the
- * block must not change.
+/* blocks.h: compares every function of src/simd with scalar code that handles one cell after the other, as described
+ * at the head of filters/common/lanes.h. Both must return the same results and leave the same 64 bytes, and the bytes
+ * around the block must not change.
  *
- * BLOCK_TESTS(set, TARGET, condition) defines the tests of an instruction set, after its header was included. The tests
- * are skipped if `condition` is false. */
+ * BLOCK_TESTS(set, TARGET, condition) defines the tests of an instruction set, after its header was included. The
+ * tests are skipped if `condition` is false. */
 #ifndef KITH_TESTS_SIMD_BLOCKS_H
 #define KITH_TESTS_SIMD_BLOCKS_H
 
