@@ -5,10 +5,10 @@
  * that is fixed beforehand: the rate. A filter that has reached its capacity refuses further keys, so the rate is a
  * promise.
  *
- * The promise is about the filter that you have, not about filters on average. Of the filters of a Bloom kind (bloom,
- * blocked, counting, blocked_counting) that have reached their capacity, at least 199 in 200 have at most the promised
- * rate. A filter of a cuckoo kind (cuckoo, overlap) never exceeds it. This holds for keys that were not chosen against
- * the filter. kith_filter_stats_of() returns the exact rate of a filter at any time.
+ * The promise is for each single filter, not for the average. A filter of a cuckoo kind (cuckoo, overlap) never
+ * exceeds the rate. A filter of a Bloom kind (bloom, blocked, counting, blocked_counting) that has reached its
+ * capacity exceeds it with a probability of at most 1/200. This holds for keys that were not chosen against the
+ * filter. kith_filter_stats_of() returns the exact rate of a filter at any time.
  *
  *     kind              deletion   bits per key     cache lines   use it when
  *                                  at 1% / 0.1%     per lookup
@@ -17,15 +17,16 @@
  *     counting          yes        38.4 / 57.6           k        the classic filter with deletion
  *     blocked_counting  yes        45.8 / 77.9           1        deletion is needed and speed matters
  *     cuckoo            yes        10.4 / 13.5           2        deletion is needed, rates above 0.2%
- *     overlap           yes        12.7 / 12.7           2        deletion is needed, rates of 0.1% and below
- *     layers            as inner   depends               -        the number of keys is not known beforehand
+ *     overlap           yes        12.7 / 12.7           2        deletion is needed, rates below 0.2%
+ *     layers            as inner   as inner           per layer     the number of keys is not known beforehand
  *
  * (Bits per key are those of kith_filter_plan() for a million keys.) One handle type serves all kinds, whether the
  * bytes are on the heap, in a mapped file or in the caller's memory. A call that a kind or a read-only handle does not
  * support returns an error.
  *
  * Threads: calls that take a const filter may run on any number of threads at the same time. A call that takes a
- * non-const filter must be the only one that uses it. Bloom kinds can be added to from many threads: see kith_adder. */
+ * non-const filter must be the only one that uses it. bloom and blocked can be added to from many threads by adders;
+ * while adders are open, the rules at kith_adder apply instead. */
 #ifndef KITH_FILTER_H
 #define KITH_FILTER_H
 
@@ -42,8 +43,8 @@ typedef struct kith_filter kith_filter;
 /* Creates an empty filter, as kith_filter_plan() describes it for this spec. Free it with kith_filter_free().
  *
  * Returns the codes of kith_filter_plan(), KITH_E_MEMORY, or KITH_E_ARGUMENT for a malformed spec->hash. Cost:
- * plan.file_bytes of zeroed memory. cuckoo and overlap allocate up to 120 KiB more when an add first has to search for
- * a free slot, and at most 3 MiB; with b = 1 also two bits per slot. */
+ * plan.file_bytes of zeroed memory. In cuckoo and overlap the first search for a free slot allocates up to 120 KiB,
+ * and later searches may enlarge this to 3 MiB; buckets of one slot (b = 1) also need two bits per slot. */
 KITH_API KITH_MUST_USE kith_status kith_filter_create(const kith_filter_spec *spec, kith_filter **filter);
 
 /* Creates an empty filter with the kind, geometry, capacity, hash, key and recipe of `like`, so that the two can
@@ -69,14 +70,14 @@ typedef enum kith_build_flags {
  *
  * `threads` is the number of threads to use; 0 means 1, the calling thread. With more than one, spec->allocator must
  * be thread-safe. If spec->capacity is 0, the filter is sized for the number of distinct digests (for a multiset: for
- * all of them). The result has the bytes that adding the digests one by one, in order and without repeats, would give,
- * whatever the number of threads. bloom, counting and layers are filled by one thread, and so are cuckoo filters of
- * fewer than 250,000 keys.
+ * all of them). The result has the bytes that adding the digests one by one in order would give (for KITH_BUILD_SET:
+ * only the first of equal digests), whatever the number of threads. bloom, counting and layers are filled by one
+ * thread, and so are cuckoo filters of fewer than 250,000 keys.
  *
  * Returns the codes of kith_filter_create(), and KITH_E_FULL, KITH_E_COPIES or KITH_E_TOO_LARGE as kith_filter_add()
- * does. n = 0 with capacity 0 returns KITH_E_CAPACITY. Cost: the filter, and up to 128 MiB while it runs. Where
- * repeats must be found or counted (not for a multiset, nor for Bloom kinds with a given capacity), it is 11 bytes per
- * digest instead, and up to 50 if most digests are repeats. */
+ * does. n = 0 with capacity 0 returns KITH_E_CAPACITY. Extra memory while it runs: up to 128 MiB for a multiset and
+ * for bloom and blocked with a given capacity; otherwise 11 bytes per digest, and up to 50 if most digests are
+ * repeats. */
 KITH_API KITH_MUST_USE kith_status kith_filter_build(const kith_filter_spec *spec, const uint64_t *digests, size_t n,
                                                      unsigned flags, unsigned threads, kith_filter **filter);
 
@@ -114,15 +115,16 @@ KITH_API KITH_MUST_USE kith_status kith_filter_clear(kith_filter *filter);
  *   KITH_E_TOO_LARGE  (layers) a new layer would exceed the limit of kith_filter_limit()
  *   KITH_E_READONLY   the filter is a mapped file or a view
  *   KITH_E_BUSY       adders are open
+ *   KITH_E_CORRUPT    the filter was opened with KITH_OPEN_LAZY and is damaged; so for the first change of any kind
  * After any of these the filter is unchanged.
  *
- * A filter is full when it holds as many keys as it was sized for. A Bloom kind is also full when more bits are set
- * than `capacity` keys set. Then either more keys came than the count says, because false positives are not counted,
- * or the keys were chosen against the filter; in the second case keys_now of kith_filter_stats is far above the count.
- * Distinct keys fit into a cuckoo kind up to its capacity, with the probability that the plan gives; many copies of
- * few keys may not.
+ * A filter is full when it holds as many keys as it was sized for. A Bloom kind is also full when more of its bits are
+ * set than `capacity` distinct keys would normally set. Then either more keys were added than the count says, because
+ * false positives are not counted, or the keys were chosen against the filter; in the second case keys_now of
+ * kith_filter_stats is far above the count. Distinct keys fit into a cuckoo kind up to its capacity, with the
+ * probability that the plan gives; many copies of few keys may not.
  *
- * Adding a key twice: Bloom kinds ignore the second add. Cuckoo and counting kinds store a second copy, and each
+ * Adding a key twice: bloom and blocked ignore the second add. Cuckoo and counting kinds store a second copy, and each
  * kith_filter_remove() removes one. *was_new (may be NULL) is set on success to whether kith_filter_has() was false
  * before. Cost: one hash, then 1 cache line (blocked, blocked_counting), 2 (cuckoo, overlap) or k (bloom, counting).
  * Near its capacity a cuckoo kind searches for a free slot. */
@@ -189,10 +191,10 @@ KITH_API KITH_MUST_USE kith_status kith_filter_remove_many(kith_filter *filter, 
 
 /* ---- many threads ---- */
 
-/* An adder lets its thread add to a heap filter of a Bloom kind (KITH_CAN_SHARE) while other threads do the same with
- * their own adders. Opening the first one puts the filter into shared mode. Until the last adder is closed, only
- * adders may use the filter: add, remove, merge, save, clone, stats and the like return KITH_E_BUSY, and has() must
- * not be called. Adders may be opened and closed from any thread.
+/* An adder lets its thread add to a heap filter of kind bloom or blocked (KITH_CAN_SHARE) while other threads do the
+ * same with their own adders. Opening the first one puts the filter into shared mode. Until the last adder is closed,
+ * only adders may use the filter: add, remove, merge, save, clone, stats and the like return KITH_E_BUSY, and has()
+ * must not be called. Adders may be opened and closed from any thread.
  *
  * Adders reserve capacity in blocks and return the rest when they are closed. So near the end one adder may return
  * KITH_E_FULL while others still have some capacity left. If two threads add the same new key at the same moment, both
@@ -216,20 +218,21 @@ KITH_API void kith_adder_close(kith_adder *adder);
 
 /* ---- two filters ----
  *
- * Both must have equal kind, geometry, capacity, hash, key and recipe (create_like, or equal specs), else the calls
- * return KITH_E_MISMATCH. A filter with itself is KITH_E_ARGUMENT. Also KITH_E_UNSUPPORTED, KITH_E_READONLY and
- * KITH_E_BUSY. */
+ * Both must have equal kind, geometry, capacity, rate, hash, key and recipe (create_like, or equal specs), else the
+ * calls return KITH_E_MISMATCH. merge and intersect also return KITH_E_ARGUMENT for a filter with itself,
+ * KITH_E_READONLY, and KITH_E_CORRUPT for a filter that was opened lazily and is damaged. All three return
+ * KITH_E_UNSUPPORTED and KITH_E_BUSY. */
 
-/* Adds everything in `from` to `into`. Bloom kinds: the result is, bit for bit, the filter of the union. Counting
+/* Adds everything in `from` to `into`. bloom and blocked: the result is, bit for bit, the filter of the union. Counting
  * kinds: counters are added and saturate. Cuckoo kinds: a multiset sum. A merge that fails changes nothing.
  *
- * Returns KITH_E_FULL   bloom and blocked: the counts add up to more than the capacity, and the union would have a
- * rate above
- *                       the promise. (The sets may have keys in common, so the number of keys in the union is not known.
- *                       The rate is computed exactly from the bits. The count becomes an estimate, at most the capacity.)
- *                       Other kinds: the counts add up to more than the capacity.
- *   KITH_E_COPIES       cuckoo kinds: a key would have more copies than the filter can store
- *   KITH_E_MEMORY       cuckoo kinds, which work on a copy */
+ * Returns KITH_OK, or
+ *   KITH_E_FULL    bloom and blocked: the counts add up to more than the capacity, and the rate of the union, computed
+ *                  from its bits, is above the promise. (The sets may have keys in common, so the number of keys in the
+ *                  union is not known; the count becomes an estimate, at most the capacity.)
+ *                  Other kinds: the counts add up to more than the capacity.
+ *   KITH_E_COPIES  cuckoo kinds: a key would have more copies than the filter can store
+ *   KITH_E_MEMORY  cuckoo kinds, which work on a copy */
 KITH_API KITH_MUST_USE kith_status kith_filter_merge(kith_filter *into, const kith_filter *from);
 
 /* Keeps the bits that are set in both. Every key that is in both sets stays. A key in neither set is reported less
@@ -239,12 +242,13 @@ KITH_API KITH_MUST_USE kith_status kith_filter_merge(kith_filter *into, const ki
 KITH_API KITH_MUST_USE kith_status kith_filter_intersect(kith_filter *into, const kith_filter *from);
 
 /* Sets *subset to whether every bit of `part` is set in `whole`. False is certain: some key of `part` is not in
- * `whole`. True may be wrong, if has() on `whole` is wrong for every key of `part` that it does not have. */
+ * `whole`. True is
+ * wrong only if every key of `part` that is missing from `whole` is a false positive of `whole`. */
 KITH_API KITH_MUST_USE kith_status kith_filter_subset(const kith_filter *part, const kith_filter *whole, bool *subset);
 
 /* ---- statistics ---- */
 
-/* Returns the number of keys added minus those removed. Bloom kinds count adds that changed a bit. */
+/* Returns the number of keys added minus those removed. bloom and blocked count adds that changed a bit. */
 KITH_API uint64_t kith_filter_count(const kith_filter *filter);
 
 /* Returns how many keys the filter was sized for. For a filter that grows this is the sum over its layers; only the
@@ -290,8 +294,9 @@ KITH_API KITH_MUST_USE kith_status kith_filter_stats_of(const kith_filter *filte
 KITH_API uint64_t kith_filter_memory(const kith_filter *filter);
 
 /* Writes the values of the kind's options to `text`, in the form of spec.options, for example "b=4 f=12
- * alternate=halves". Values that the planner chose are written as well. Works like snprintf(): writes at most
- * text_bytes bytes with the terminating zero, and returns the length of the whole text. */
+ * alternate=halves" (slots per bucket, fingerprint bits, rule for the other bucket; kith_filter_kind_at() lists them).
+ * Values that the planner chose are written as well. Works like snprintf(): writes at most text_bytes bytes with the
+ * terminating zero, and returns the length of the whole text. */
 KITH_API size_t kith_filter_options(const kith_filter *filter, char *text, size_t text_bytes);
 
 /* Fills in the plan of an existing filter, as kith_filter_plan() would. */
@@ -331,15 +336,15 @@ KITH_API KITH_MUST_USE kith_status kith_filter_set_notes(kith_filter *filter, co
 
 /* Called for each cell that a lookup reads, in order: `holds` is the content of the cell, and `wanted` what it is if
  * the key is in the set. For bits and counters the calls end with the first that is 0, and `wanted` is 1 (or more).
- * For cuckoo kinds there is one call per slot of both buckets, the first bucket first, and `wanted` is the code of the
- * key. */
+ * For cuckoo kinds there is one call per slot of both buckets, the first bucket first, and `wanted` is what the slot
+ * of the key would hold (its fingerprint; for overlap also a bit for the window). */
 typedef void (*kith_look)(void *context, uint64_t cell, uint64_t holds, uint64_t wanted);
 
 /* Like kith_filter_has_digest(), and calls `look` for every cell that it reads. Slow. */
 KITH_API bool kith_filter_look(const kith_filter *filter, uint64_t digest, kith_look look, void *context);
 
-/* Returns the content of a cell (0 … cells - 1 of kith_filter_stats): a bit, a counter, or the code in a slot; 0 is
- * empty. */
+/* Returns the content of a cell (0 … cells - 1 of kith_filter_stats): a bit, a counter, or a slot (its fingerprint, for
+ * overlap with a bit for the window); 0 is empty. */
 KITH_API uint64_t kith_filter_cell(const kith_filter *filter, uint64_t cell);
 
 /* ---- bytes ----

@@ -1,13 +1,13 @@
 /* kith/hash.h: hashes keys to 64-bit digests.
  *
- * A key is any byte string. It is hashed once, by the caller or by the first call that gets it; inside, filters work on
- * digests only. The hash and its seed or secret key are part of a filter and of its file. Two filters can be merged
- * only if both are equal.
+ * A key is any byte string. It is hashed once, by the caller or by the first call that gets it; inside, filters work
+ * on digests only. The hash and its seed or secret key are part of a filter and of its file. Two filters can be merged
+ * only if they have the same hash and the same seed or key.
  *
- * Use the default, xxh3, if you control the keys: log lines, a crawler's URLs, rows of a table. Use siphash if an
- * attacker may choose keys. With a known hash, an attacker can choose keys that fill a filter, or keys that are
- * false positives. A secret key does not help against everything: a false positive, once found, remains one until
- * the filter is rebuilt with another key, and whoever can read the file can read the key. */
+ * Use the default, xxh3, if nobody else chooses the keys: row ids, names of your own files, measurements. Use siphash
+ * if an attacker may choose keys. With a known hash, an attacker can choose keys that fill a filter, or keys that are
+ * false positives. A secret key does not help against everything: a false positive, once found, remains one until the
+ * filter is rebuilt with another key, and whoever can read the file can read the key. */
 #ifndef KITH_HASH_H
 #define KITH_HASH_H
 
@@ -99,8 +99,8 @@ KITH_API void kith_function_free(kith_function *function);
 
 /* Return the function's value for a word and for a key. A key of 4 or 8 bytes is a little-endian word. Polynomials
  * cannot tell a word of 2^61 - 1 or more from a smaller one that is equal modulo the prime, so they hash such keys
- * first, like keys of other sizes. Use the high bits of the value: to choose one of m slots, take the high 64 bits
- * of value * m. */
+ * first, like keys of other sizes. Use the high bits of the value: to choose one of m slots, take the high 64 bits of
+ * the 128-bit product value * m. */
 KITH_API uint64_t kith_function_word(const kith_function *function, uint64_t word);
 KITH_API uint64_t kith_function_key(const kith_function *function, const void *key, size_t key_bytes);
 

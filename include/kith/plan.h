@@ -11,7 +11,7 @@
  *     spec.rate = 0.001;
  *     kith_plan plan = KITH_PLAN_INIT;
  *     kith_status status = kith_filter_plan(&spec, &plan);
- * / */
+ */
 #ifndef KITH_PLAN_H
 #define KITH_PLAN_H
 
@@ -74,7 +74,7 @@ typedef struct kith_plan {
     double bits_per_key;       /* file_bytes * 8 / capacity */
     uint64_t cells;            /* bits, counters or slots */
     unsigned cell_bits;        /* bits in each of them */
-    unsigned hashes;           /* bits or counters that a key sets; 0 for fingerprint kinds */
+    unsigned hashes;           /* bits or counters that a key sets; 0 for cuckoo kinds */
     unsigned fingerprint_bits; /* 0 for Bloom kinds */
     unsigned lines;            /* most memory accesses of a lookup: one cache line each, sometimes two, where a bucket
                                   or window crosses the end of a line; for layers those of one layer */
@@ -93,13 +93,13 @@ typedef struct kith_plan {
  *   rate, bytes        finds the most keys that fit into those bytes at that rate
  *
  * Returns
- *   KITH_E_ARGUMENT     not exactly two of the three are given, or the spec is malformed (struct_bytes, a recipe of more
- *                       than 48 bits, a note without a name, two notes of one name)
+ *   KITH_E_ARGUMENT     all three are given, or bytes alone; or the spec is malformed (struct_bytes, a recipe of more than
+ *                       48 bits, a note without a name, two notes of one name)
  *   KITH_E_KIND         unknown kind, or the kind does not support all of spec->needs. With kind NULL: no kind supports
  *                       them with its default options. (layers supports what its inner kind does: name it, inner=…)
  *   KITH_E_OPTION       an option that the kind does not have, a value out of range, or options that exclude each other
  *   KITH_E_CAPACITY     neither capacity nor bytes are given
- *   KITH_E_RATE         the rate is NaN, infinite, at most 0 or at least 1
+ *   KITH_E_RATE         capacity alone is given, or the rate is NaN, infinite, negative or at least 1
  *   KITH_E_TOO_LARGE    larger than spec->max_bytes or than the address space; or too many notes
  *   KITH_E_TOO_SMALL    spec->bytes is too small for one key (or for `capacity` keys at a rate below 1)
  *   KITH_E_DIGEST_BITS  log2(slots) + fingerprint bits > 60, or capacity/2^64 is not small compared with the rate

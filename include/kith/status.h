@@ -1,12 +1,13 @@
 /* kith/status.h: the status codes.
  *
- * Every call that can fail returns a kith_status. 0 (KITH_OK) is success. After any other status, the object, and any
- * file, is exactly as it was before the call. Results are returned through the last argument, and are written only on
- * success, unless the description of the call says otherwise.
+ * Every call that can fail returns a kith_status. 0 (KITH_OK) is success. After any other status the object and any
+ * file are exactly as they were before the call, except that a _many call keeps the keys before the one that failed.
+ * Results are returned through the last argument, and are written only on success, unless the description of the call
+ * says otherwise.
  *
- * A status reports bad data or a failure of the system, not a programming error. It is a programming error to pass NULL
- * for a handle, a spec, a path or a pointer to a result, unless the description of the call allows it. A library built
- * with assertions aborts; in one built without them (NDEBUG, as shipped) the behaviour is undefined. */
+ * A status reports bad data or a failure of the system, not a programming error. It is a programming error to pass
+ * NULL for a handle, a spec, a path or a pointer to a result, unless the description of the call allows it. A library
+ * built with assertions aborts; in one built without them (NDEBUG, as shipped) the behaviour is undefined. */
 #ifndef KITH_STATUS_H
 #define KITH_STATUS_H
 
@@ -36,7 +37,7 @@ extern "C" {
     X(13, E_ABSENT, "the key is not in the set; nothing was removed")                                                  \
     X(14, E_AMBIGUOUS,                                                                                                 \
       "more than one layer may contain this key; removing it could remove another key; nothing was removed")           \
-    X(15, E_UNSUPPORTED, "this kind of filter cannot do that")                                                         \
+    X(15, E_UNSUPPORTED, "this kind of filter, or this processor, cannot do that")                                     \
     X(16, E_MISMATCH, "the two filters differ in kind, size, hash, seed, secret key or key recipe")                    \
     X(17, E_READONLY, "the object is read-only")                                                                       \
     X(18, E_BUSY, "the filter has open adders")                                                                        \

@@ -5,8 +5,8 @@
  * fixed size of 4, 8 or 16 bytes and are stored in place. The value is an integer or a pointer that you choose.
  *
  *     kind      cost of a lookup                use it when
- *     cuckoo    at most two buckets             nearly always: small, and every lookup is fast
- *     probe     1/(1-load) slots on average     you want classic open addressing, or a table that never grows
+ *     cuckoo    at most d buckets (default 2)   nearly always: small, and every lookup is fast
+ *     probe     about 1/(1-load) slots          you want classic open addressing, or a table that never grows
  *     chain     1 + load nodes on average       you want classic chaining: entries never move in memory
  *     bitset    one bit                         keys are integers below a bound and need no value
  *     list      compares with every key         there are only a few keys, or as a baseline
@@ -38,10 +38,11 @@ typedef void (*kith_table_trace)(void *context, kith_step step, uint64_t place, 
 /* Describes the table to create. Initialize it with KITH_TABLE_SPEC_INIT, then set what differs. */
 typedef struct kith_table_spec {
     size_t struct_bytes;
-    const char *kind;      /* the name of a kind, see kith_table_kind_at(); NULL: the first one, cuckoo */
-    unsigned key_bytes;    /* 0: keys are byte strings; 4, 8 or 16: every key has this size */
-    uint64_t capacity;     /* number of keys to allocate memory for; 0: start small. The table grows beyond it */
-    const char *options;   /* "name=value name=value", see kith_kind_info.options; NULL: the defaults */
+    const char *kind;    /* the name of a kind, see kith_table_kind_at(); NULL: the first one, cuckoo */
+    unsigned key_bytes;  /* 0: keys are byte strings; 4, 8 or 16: every key has this size */
+    uint64_t capacity;   /* number of keys to allocate memory for; 0: start small. The table grows beyond it, unless it
+                              has a fixed size (probe with grow=no, bitset) */
+    const char *options; /* "name=value name=value", see kith_kind_info.options; NULL: the defaults */
     kith_family_id family; /* the family of hash functions: kith/hash.h */
     unsigned independence; /* k of the polynomial family; 0 means 2; must be 0 for other families */
     uint64_t seed;         /* seed of the hash functions; 0: a random one from the system; see kith_table_open */
