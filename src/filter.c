@@ -254,16 +254,16 @@ kith_status kith_filter_stats_of(const kith_filter *f, kith_filter_stats *stats)
         return KITH_E_ARGUMENT;
     if (kithi_filter_busy(f))
         return KITH_E_BUSY;
-    kith_filter_stats made = {
-        .count = f->head.count,
-        .capacity = f->head.capacity,
-        .rate = f->head.rate,
-        .keys_now = (double)f->head.count,
-        .cells = f->shape.cells,
-        .cells_used = f->head.fill,
-        .layers = 1,
-        .file_bytes = f->block_bytes,
-    };
+    kith_filter_stats made;
+    memset(&made, 0, sizeof made); /* padding as well: callers may compare structs */
+    made.count = f->head.count;
+    made.capacity = f->head.capacity;
+    made.rate = f->head.rate;
+    made.keys_now = (double)f->head.count;
+    made.cells = f->shape.cells;
+    made.cells_used = f->head.fill;
+    made.layers = 1;
+    made.file_bytes = f->block_bytes;
     f->kind->stats(f, &made);
     made.load = (double)made.cells_used / (double)made.cells;
     kithi_struct_write(stats, &made);

@@ -198,22 +198,22 @@ static void describe(const kithi_head *head, const kithi_shape *shape, kith_plan
     const kithi_kind *kind = kithi_kind_by_id(head->kind_id);
     kithi_expectation expected = kind->expect(head, head->capacity);
     uint64_t file_bytes = block_bytes_of(head);
-    kith_plan made = {
-        .kind = kind->info.name,
-        .capabilities = shape->capabilities,
-        .capacity = head->capacity,
-        .rate = head->rate,
-        .expected_rate = expected.rate,
-        .file_bytes = file_bytes,
-        .bits_per_key = (double)file_bytes * 8 / (double)head->capacity,
-        .cells = shape->cells,
-        .cell_bits = shape->cell_bits,
-        .hashes = shape->hashes,
-        .fingerprint_bits = shape->fingerprint_bits,
-        .lines = shape->lines,
-        .max_copies = shape->max_copies,
-        .failure = expected.failure,
-    };
+    kith_plan made;
+    memset(&made, 0, sizeof made); /* padding as well: callers may compare structs */
+    made.kind = kind->info.name;
+    made.capabilities = shape->capabilities;
+    made.capacity = head->capacity;
+    made.rate = head->rate;
+    made.expected_rate = expected.rate;
+    made.file_bytes = file_bytes;
+    made.bits_per_key = (double)file_bytes * 8 / (double)head->capacity;
+    made.cells = shape->cells;
+    made.cell_bits = shape->cell_bits;
+    made.hashes = shape->hashes;
+    made.fingerprint_bits = shape->fingerprint_bits;
+    made.lines = shape->lines;
+    made.max_copies = shape->max_copies;
+    made.failure = expected.failure;
     kithi_struct_write(plan, &made);
 }
 
