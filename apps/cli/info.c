@@ -91,6 +91,21 @@ static void put_keys(const facts *f) {
                             : "no estimate needed: keys are counted exactly");
 }
 
+/* A file may come from anyone: its notes must not send escapes to the terminal or forge lines of this output. */
+static void put_note(kith_note note) {
+    char name[16], value[1024];
+    const char *const from[] = {note.name, note.value};
+    char *const to[] = {name, value};
+    const size_t bytes[] = {sizeof name, sizeof value};
+    for (int i = 0; i < 2; i++) {
+        (void)snprintf(to[i], bytes[i], "%s", from[i]);
+        for (unsigned char *c = (unsigned char *)to[i]; *c != '\0'; c++)
+            if (*c < 0x20 || *c == 0x7f)
+                *c = '?';
+    }
+    line(name, value);
+}
+
 static void put_text(const facts *f) {
     const kith_plan *plan = &f->plan;
     const kith_filter_stats *stats = &f->stats;
@@ -137,7 +152,7 @@ static void put_text(const facts *f) {
     recipe_text recipe;
     line("recipe", text_of_recipe(kith_filter_recipe(f->filter), recipe));
     for (size_t i = 0; i < kith_filter_note_count(f->filter); i++)
-        line(kith_filter_note_at(f->filter, i).name, kith_filter_note_at(f->filter, i).value);
+        put_note(kith_filter_note_at(f->filter, i));
 }
 
 /* Returns false, after a message on stderr, if the file cannot be read. */

@@ -317,7 +317,7 @@ static void finish_shape(const command *c, arguments *a) {
     shape->json_typed = !a->json_text;
     shape->cr = a->crlf ? INPUT_CR_STRIP : a->no_crlf ? INPUT_CR_KEEP : INPUT_CR_UNDECIDED;
     /* The user sees a wrong key that is printed, but not one that is stored in a filter. */
-    shape->cr_stops = c != &COMMANDS[COMMAND_query] && c != &COMMANDS[COMMAND_uniq];
+    shape->cr_stops = c != &COMMANDS[COMMAND_query] && (c != &COMMANDS[COMMAND_uniq] || a->state != NULL);
     shape->threads = a->threads;
 }
 
@@ -333,8 +333,7 @@ static void finish(const command *c, arguments *a) {
     if (!a->memory_given)
         a->memory = half_of_memory();
     if (a->threads == 0) {
-        /* A second thread makes uniq faster only when most lines are distinct and a processor is idle. */
-        long processors = c == &COMMANDS[COMMAND_uniq] ? 1 : sysconf(_SC_NPROCESSORS_ONLN);
+        long processors = sysconf(_SC_NPROCESSORS_ONLN);
         a->threads = processors > 0 ? (unsigned)processors : 1;
     }
     finish_shape(c, a);

@@ -75,6 +75,8 @@ static void apply_cr(const char *path, uint64_t recipe, input_shape *shape) {
         if (shape->cr == INPUT_CR_STRIP)
             fail("%s: it was built with --no-crlf, which contradicts --crlf", path);
         shape->cr = INPUT_CR_KEEP;
+    } else if (shape->cr == INPUT_CR_KEEP && shape->cr_stops) {
+        fail("%s: it was built without --no-crlf, so no key in it ends in CR because of a line end; use --crlf", path);
     }
 }
 
@@ -91,8 +93,11 @@ static void apply_json(const char *path, uint64_t recipe, bool json_text, input_
 
 static void apply_fixed(const char *path, uint64_t recipe, input_shape *shape) {
     uint64_t fixed = fixed_of(recipe);
+    recipe_text built;
+    if (fixed == 0 && shape->fixed_bytes != 0 && recipe != 0)
+        fail("%s: its keys were made from lines (%s), which contradicts --fixed", path, text_of_recipe(recipe, built));
     if (fixed == 0)
-        return; /* without --fixed in the recipe, keys are raw bytes of any length */
+        return; /* raw bytes: lines and records of any length are the same keys */
     if (shape->fixed_bytes != 0 && shape->fixed_bytes != fixed)
         fail("%s: its keys are records of %" PRIu64 " bytes (--fixed %" PRIu64 "), which contradicts --fixed %zu", path,
              fixed, fixed, shape->fixed_bytes);

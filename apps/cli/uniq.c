@@ -494,6 +494,8 @@ static void begin_filter(work *w, arguments *a) {
 /* Checks for options that contradict each other. With --verbose, reports the memory limit. */
 static void check(const arguments *a) {
     bool filter = a->rate != 0 || a->state != NULL;
+    if (a->field_changed && a->state == NULL)
+        fail("--field-changed needs --state FILE");
     if (a->exact && a->rate != 0)
         fail("--exact and -p contradict each other: give only one");
     if (a->exact && a->state != NULL)
