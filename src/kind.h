@@ -85,6 +85,14 @@ typedef struct kithi_kind {
      * belongs to region number mulhi(digest, regions), and what a call reads or changes there depends on nothing
      * outside of it. */
     uint64_t (*regions)(const kithi_head *head);
+    /* For kinds without regions. Adds the digests, but changes only their cells from … to - 1 (from is a multiple of
+     * 512), and neither count nor fill. Sets bit i of `accepted`, which is 0 before, if one of these cells would make
+     * an add of digest i count: for bits one that was 0, for counters one that is below the maximum number of copies.
+     * Returns how many of these cells were 0 and are not any more. Calls for different ranges may run on different
+     * threads; the result of all ranges together does not depend on the order of the digests. */
+    uint64_t (*add_cells)(kith_filter *f, uint64_t from, uint64_t to, const uint64_t *digests, size_t n,
+                          uint64_t *accepted);
+    kith_filter *(*only_layer)(kith_filter *f); /* the inner filter that holds all keys; NULL if there are several */
     kith_status (*remove)(kith_filter *f, uint64_t digest);
     uint64_t (*copies)(const kith_filter *f, uint64_t digest);
     /* Returns how many bits adding this digest would set. If `commit` is true, also sets them, with atomic ORs. */

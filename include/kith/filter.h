@@ -61,8 +61,10 @@ KITH_API KITH_MUST_USE kith_status kith_filter_clone(const kith_filter *from, co
                                                      kith_filter **filter);
 
 typedef enum kith_build_flags {
-    KITH_BUILD_SET = 0,           /* equal digests are one key */
-    KITH_BUILD_MULTISET = 1 << 0, /* every occurrence counts: copies are kept; needs KITH_CAN_COPIES */
+    KITH_BUILD_SET = 0,            /* equal digests are one key */
+    KITH_BUILD_MULTISET = 1 << 0,  /* every occurrence counts: copies are kept; needs KITH_CAN_COPIES */
+    KITH_BUILD_LEAVE_OUT = 1 << 1, /* copies beyond plan.max_copies are left out, instead of KITH_E_COPIES; if fewer
+                                      copies of a key do not fit, that is KITH_E_FULL */
 } kith_build_flags;
 
 /* Builds a filter from n digests (computed by kith_digest() with spec->hash). Either the whole filter is built or
@@ -71,8 +73,8 @@ typedef enum kith_build_flags {
  * `threads` is the number of threads to use; 0 means 1, the calling thread. With more than one, spec->allocator must
  * be thread-safe. If spec->capacity is 0, the filter is sized for the number of distinct digests (for a multiset: for
  * all of them). The result has the bytes that adding the digests one by one in order would give (for KITH_BUILD_SET:
- * only the first of equal digests), whatever the number of threads. bloom, counting and layers are filled by one
- * thread, and so are cuckoo filters of fewer than 250,000 keys.
+ * only the first of equal digests), whatever the number of threads. Fewer than 130,000 digests, and cuckoo filters of
+ * fewer than 250,000 keys, are added by one thread. For more digests than fit in memory see kith/builder.h.
  *
  * Returns the codes of kith_filter_create(), and KITH_E_FULL, KITH_E_COPIES or KITH_E_TOO_LARGE as kith_filter_add()
  * does. n = 0 with capacity 0 returns KITH_E_CAPACITY. Extra memory while it runs: up to 128 MiB for a multiset and

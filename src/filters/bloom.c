@@ -117,6 +117,18 @@ KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_
 }
 #endif
 
+static inline bool set_cell(uint8_t *body, uint64_t bit, bool *accepted) {
+    bool was_clear = !used(body, bit);
+    body[bit / 8] |= (uint8_t)(1u << (bit % 8));
+    *accepted |= was_clear;
+    return was_clear;
+}
+
+static uint64_t add_cells(kith_filter *f, uint64_t from, uint64_t to, const uint64_t *digests, size_t n,
+                          uint64_t *accepted) {
+    return kithi_slices_add_cells(f, from, to, digests, n, accepted, set_cell, 1);
+}
+
 static unsigned add_shared(kith_filter *f, uint64_t digest, bool commit) {
     unsigned set_bits = 0;
     for (uint64_t i = 0; i < f->geometry.slices.k; i++) {
@@ -194,6 +206,7 @@ const kithi_kind kithi_kind_bloom = {
             [KITHI_CPU_AVX512] = {has_many_avx2, add_many_avx2, NULL, has},
 #endif
         },
+    .add_cells = add_cells,
     .add_shared = add_shared,
     .prefetch = prefetch,
     .full = kithi_bits_full,

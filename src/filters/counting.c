@@ -188,6 +188,16 @@ KITHI_TARGET_AVX2 static kith_status remove_many_avx2(kith_filter *f, const uint
 }
 #endif
 
+static inline bool raise_cell(uint8_t *body, uint64_t c, bool *accepted) {
+    *accepted |= kithi_counter(body, c) < KITHI_COUNTER_COPIES;
+    return kithi_counter_raise(body, c);
+}
+
+static uint64_t add_cells(kith_filter *f, uint64_t from, uint64_t to, const uint64_t *digests, size_t n,
+                          uint64_t *accepted) {
+    return kithi_slices_add_cells(f, from, to, digests, n, accepted, raise_cell, KITHI_COUNTER_BITS);
+}
+
 static void stats(const kith_filter *f, kith_filter_stats *stats) {
     uint64_t slice = f->geometry.slices.slice;
     stats->keys_now = kithi_bloom_keys((unsigned)f->geometry.slices.k, slice, f->head.fill);
@@ -248,6 +258,7 @@ const kithi_kind kithi_kind_counting = {
             [KITHI_CPU_AVX512] = {has_many_avx2, add_many_avx2, remove_many_avx2, has},
 #endif
         },
+    .add_cells = add_cells,
     .remove = remove_one,
     .full = kithi_bits_full,
     .copies = copies,

@@ -331,6 +331,10 @@ static bool clear(kith_filter *f) {
     return true;
 }
 
+static kith_filter *only_layer(kith_filter *f) {
+    return layer_count(f) == 1 ? layers_of(f) : NULL;
+}
+
 /* Adds a layer, in a new block. The old block is freed only after everything has succeeded. */
 static kith_status grow(kith_filter *f) {
     unsigned count = layer_count(f);
@@ -646,6 +650,7 @@ const kithi_kind kithi_kind_layers = {
             [KITHI_CPU_AVX512] = {has_many, add_many, remove_many, has},
             [KITHI_CPU_NEON] = {has_many, add_many, remove_many, has},
         },
+    .only_layer = only_layer,
     .remove = remove_one,
     .copies = copies,
     .stats = stats,

@@ -76,6 +76,7 @@ KITHI_INLINE bool kithi_slices_look(const kith_filter *f, uint64_t digest, kith_
     return true;
 }
 
+#define KITHI_SLICES_AHEAD 8  /* digests, with several cache lines each */
 #define KITHI_SLICE_GROUP 256 /* digests: enough that the survivors of a round still keep all miss buffers busy */
 
 KITHI_INLINE size_t kithi_slices_has_group(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe,
@@ -142,6 +143,32 @@ KITHI_INLINE kith_status kithi_slices_change_many(
         }
     }
     return KITH_OK;
+}
+
+/* The loop of add_cells. Calls `change` for every cell of a digest that is in the range; it changes the cell, sets
+ * *accepted if the cell makes the add count, and returns whether the cell was 0. Slices that lie outside the range are
+ * skipped, and the cache lines of a later digest are prefetched. */
+KITHI_INLINE uint64_t kithi_slices_add_cells(kith_filter *f, uint64_t from, uint64_t to, const uint64_t *digests,
+                                             size_t n, uint64_t *accepted,
+                                             bool (*change)(uint8_t *body, uint64_t cell, bool *accepted),
+                                             unsigned cell_bits) {
+    uint64_t slice = f->geometry.slices.slice, fill = 0;
+    if (from >= to)
+        return 0;
+    uint64_t first = from / slice, last = (to - 1) / slice;
+    for (size_t i = 0; i < n; i++) {
+        bool counts = false;
+        for (uint64_t j = first; j <= last; j++) {
+            if (n - i > KITHI_SLICES_AHEAD)
+                __builtin_prefetch(
+                    f->body + kithi_slice_cell(slice, digests[i + KITHI_SLICES_AHEAD], j) * cell_bits / 8, 1);
+            uint64_t cell = kithi_slice_cell(slice, digests[i], j);
+            if (cell >= from && cell < to)
+                fill += change(f->body, cell, &counts);
+        }
+        accepted[i / 64] |= (uint64_t)counts << (i % 64);
+    }
+    return fill;
 }
 
 #endif
