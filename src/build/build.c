@@ -25,7 +25,11 @@
 #include "core/parallel.h"
 #include "build/partition.h"
 #include "build/repeats.h"
+#include "build/static.h"
+#include "handle.h"
 #include "kind.h"
+#include "registry.h"
+#include "verbs.h"
 #include "plan/planner.h"
 
 /* ---- parts ---- */
@@ -65,7 +69,7 @@ static kith_status add_assuming_no_repeats(const kithi_kernels *kernels, kith_fi
                                            size_t n, uint64_t *firsts) {
     for (size_t at = 0; at < n; at += BATCH) {
         size_t count = n - at < BATCH ? n - at : BATCH, done = 0;
-        kith_status status = kernels->add_many(f, digests + at, count, firsts + at / 64, &done);
+        kith_status status = kithi_add_many(kernels, f, digests + at, count, firsts + at / 64, &done);
         size_t suspects = count;
         for (size_t i = 0; i < (count + 63) / 64; i++)
             suspects -= kithi_popcount(firsts[at / 64 + i]);
@@ -101,7 +105,7 @@ static kith_status add_without_repeats(const kithi_kernels *kernels, kith_filter
         f->head.count = count;
         f->head.fill = fill;
         f->sealed = false;
-        status = kernels->add_many(f, copy != NULL ? copy : digests, kept, NULL, &done);
+        status = kithi_add_many(kernels, f, copy != NULL ? copy : digests, kept, NULL, &done);
     }
     kithi_release(&f->allocator, copy, (uint64_t)n * sizeof *copy); /* cannot overflow: as large as `digests` */
     return status;
@@ -122,7 +126,7 @@ static void fill_parts(void *context, unsigned thread) {
         if (w->drop_repeats)
             w->statuses[thread] = add_without_repeats(w->kernels, mine, range_of(w, mine, p), digests, n);
         else
-            w->statuses[thread] = w->kernels->add_many(mine, digests, n, NULL, &done);
+            w->statuses[thread] = kithi_add_many(w->kernels, mine, digests, n, NULL, &done);
     }
 }
 
@@ -217,7 +221,7 @@ static kith_status fill(kith_filter *f, const uint64_t *digests, size_t n, bool 
     f->sealed = false;
     size_t done = 0;
     return drop_repeats ? add_without_repeats(kithi_kernels_of(f), f, (byte_range){NULL, 0}, digests, n)
-                        : kithi_kernels_of(f)->add_many(f, digests, n, NULL, &done);
+                        : kithi_add_many(kithi_kernels_of(f), f, digests, n, NULL, &done);
 }
 
 /* ---- the number of keys ---- */
@@ -284,6 +288,12 @@ static kith_status check_spec(const kith_filter_spec *spec) {
     return kithi_plan_spec(&smallest, &head);
 }
 
+/* Returns whether the spec, which is valid, describes a filter of a static kind. */
+static bool is_static(const kith_filter_spec *spec) {
+    kithi_head head;
+    return kithi_plan_spec(spec, &head) == KITH_OK && !kithi_kind_adds(kithi_kind_by_id(head.kind_id));
+}
+
 kith_status kith_filter_build(const kith_filter_spec *given, const uint64_t *digests, size_t n, unsigned flags,
                               unsigned threads, kith_filter **filter) {
     assert(given != NULL && filter != NULL && (digests != NULL || n == 0));
@@ -299,6 +309,12 @@ kith_status kith_filter_build(const kith_filter_spec *given, const uint64_t *dig
         return status;
     if (!kithi_hash_valid(&sized.hash))
         return KITH_E_ARGUMENT;
+    if (sized.kind != NULL && capacity_is_unknown(&sized)) {
+        kith_filter_spec smallest = sized;
+        smallest.capacity = 1;
+        if (n != 0 && is_static(&smallest))
+            return kithi_build_static(&sized, digests, n, threads, filter);
+    }
     bool repeats_are_possible = !multiset;
     if (capacity_is_unknown(&sized)) {
         kith_allocator allocator = kithi_allocator_or_default(sized.allocator);
@@ -308,6 +324,8 @@ kith_status kith_filter_build(const kith_filter_spec *given, const uint64_t *dig
         sized.capacity = keys;
         repeats_are_possible = keys < n;
     }
+    if (is_static(&sized))
+        return kithi_build_static(&sized, digests, n, threads, filter);
     kith_filter *f;
     status = kith_filter_create(&sized, &f);
     if (status != KITH_OK)
