@@ -9,6 +9,7 @@
 #include "core/structs.h"
 #include "kind.h"
 #include "handle.h"
+#include "verbs.h"
 
 uint64_t kith_filter_digest(const kith_filter *f, const void *key, size_t key_bytes) {
     assert(f != NULL && (key != NULL || key_bytes == 0));
@@ -27,19 +28,23 @@ void kith_filter_digest_packed(const kith_filter *f, const void *keys, size_t ke
 
 bool kith_filter_look(const kith_filter *f, uint64_t digest, kith_look look, void *context) {
     assert(f != NULL && look != NULL);
-    return f->kind->look(f, digest, look, context);
+    return kithi_look(f, digest, look, context);
 }
 
 uint64_t kith_filter_cell(const kith_filter *f, uint64_t cell) {
     assert(f != NULL && cell < f->shape.cells);
-    return f->kind->cell(f, cell);
+    return kithi_cell(f, cell);
 }
 
 /* ---- one key ---- */
 
+static kith_status addable(kith_filter *f) {
+    return kithi_kind_adds(f->kind) ? kithi_filter_writable(f) : KITH_E_UNSUPPORTED;
+}
+
 kith_status kith_filter_add_digest(kith_filter *f, uint64_t digest, bool *was_new) {
     assert(f != NULL);
-    kith_status status = kithi_filter_writable(f);
+    kith_status status = addable(f);
     if (status != KITH_OK)
         return status;
     bool is_new = false;
@@ -73,7 +78,7 @@ kith_status kith_filter_remove(kith_filter *f, const void *key, size_t key_bytes
 
 bool kith_filter_has_digest(const kith_filter *f, uint64_t digest) {
     assert(f != NULL);
-    return kithi_kernels_of(f)->has(f, digest);
+    return kithi_has(f, digest);
 }
 
 bool kith_filter_has(const kith_filter *f, const void *key, size_t key_bytes) {
@@ -84,14 +89,14 @@ uint64_t kith_filter_copies(const kith_filter *f, const void *key, size_t key_by
     uint64_t digest = kith_filter_digest(f, key, key_bytes);
     if ((f->shape.capabilities & KITH_CAN_COPIES) != 0)
         return f->kind->copies(f, digest);
-    return kithi_kernels_of(f)->has(f, digest);
+    return kithi_has(f, digest);
 }
 
 /* ---- many digests ---- */
 
 size_t kith_filter_has_many(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
     assert(f != NULL && (digests != NULL || n == 0));
-    return kithi_kernels_of(f)->has_many(f, digests, n, maybe);
+    return kithi_has_many(kithi_kernels_of(f), f, digests, n, maybe);
 }
 
 /* ---- many digests, in several threads ---- */
@@ -140,10 +145,10 @@ kith_status kith_filter_add_many(kith_filter *f, const uint64_t *digests, size_t
     assert(f != NULL && (digests != NULL || n == 0));
     clear_bitmap(was_new, n);
     size_t added = 0;
-    kith_status status = kithi_filter_writable(f);
+    kith_status status = addable(f);
     if (status == KITH_OK) {
         f->sealed = false;
-        status = kithi_kernels_of(f)->add_many(f, digests, n, was_new, &added);
+        status = kithi_add_many(kithi_kernels_of(f), f, digests, n, was_new, &added);
     }
     if (done != NULL)
         *done = added;
@@ -156,7 +161,7 @@ kith_status kith_filter_remove_many(kith_filter *f, const uint64_t *digests, siz
     kith_status status = removable(f);
     if (status == KITH_OK) {
         f->sealed = false;
-        status = kithi_kernels_of(f)->remove_many(f, digests, n, &removed);
+        status = kithi_remove_many(kithi_kernels_of(f), f, digests, n, &removed);
     }
     if (done != NULL)
         *done = removed;
@@ -264,7 +269,7 @@ kith_status kith_filter_stats_of(const kith_filter *f, kith_filter_stats *stats)
     made.cells_used = f->head.fill;
     made.layers = 1;
     made.file_bytes = f->block_bytes;
-    f->kind->stats(f, &made);
+    kithi_stats(f, &made);
     made.load = (double)made.cells_used / (double)made.cells;
     kithi_struct_write(stats, &made);
     return KITH_OK;

@@ -16,6 +16,7 @@
 #include "kind.h"
 #include "registry.h"
 #include "handle.h"
+#include "verbs.h"
 #include "plan/planner.h"
 
 /* ---- laying and binding ---- */
@@ -122,7 +123,7 @@ const char *kithi_filter_check(const kith_filter *f) {
         return "the count is past the capacity";
     if (f->head.fill > f->shape.cells)
         return "more cells are said to be in use than there are";
-    return f->kind->check(f);
+    return kithi_check(f);
 }
 
 kith_status kithi_filter_verify(const kith_filter *f) {
@@ -207,13 +208,19 @@ kith_status kith_filter_create(const kith_filter_spec *given, kith_filter **filt
         return status;
     if (!kithi_hash_valid(&spec.hash))
         return KITH_E_ARGUMENT;
+    if (!kithi_kind_adds(kithi_kind_by_id(head.kind_id)))
+        return KITH_E_UNSUPPORTED;
     head.hash = spec.hash;
-    status = create_from_head(&head, spec.allocator, filter);
+    return kithi_filter_create(&spec, &head, filter);
+}
+
+kith_status kithi_filter_create(const kith_filter_spec *spec, const kithi_head *head, kith_filter **filter) {
+    kith_status status = create_from_head(head, spec->allocator, filter);
     if (status != KITH_OK)
         return status;
-    (*filter)->max_bytes = spec.max_bytes;
-    if (head.notes_bytes != 0)
-        kithi_notes_write(notes_section(*filter), spec.notes, spec.note_count);
+    (*filter)->max_bytes = spec->max_bytes;
+    if (head->notes_bytes != 0)
+        kithi_notes_write(notes_section(*filter), spec->notes, spec->note_count);
     return KITH_OK;
 }
 
@@ -239,6 +246,8 @@ static kith_status create_empty(const kith_filter *like, uint64_t held, uint64_t
 
 kith_status kith_filter_create_like(const kith_filter *like, const kith_allocator *allocator, kith_filter **filter) {
     assert(like != NULL && filter != NULL);
+    if (!kithi_kind_adds(like->kind))
+        return KITH_E_UNSUPPORTED;
     return create_empty(like, 0, 0, allocator, filter); /* no notes: they describe the keys of `like` */
 }
 
@@ -302,6 +311,8 @@ void kith_filter_limit(kith_filter *f, uint64_t max_bytes) {
 
 kith_status kith_filter_clear(kith_filter *f) {
     assert(f != NULL);
+    if (!kithi_kind_adds(f->kind))
+        return KITH_E_UNSUPPORTED;
     kith_status status = kithi_filter_writable(f);
     if (status != KITH_OK)
         return status;

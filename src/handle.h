@@ -17,6 +17,10 @@ kith_status kithi_filter_bind_as(kith_filter *f, const kith_filter *like, uint8_
                                  const kith_allocator *allocator);
 void kithi_filter_unbind(kith_filter *f);
 
+/* Creates an empty filter of a planned header, of any kind, with the allocator, limit and notes of the spec. The builder
+ * fills it; kith_filter_create() refuses static kinds. */
+kith_status kithi_filter_create(const kith_filter_spec *spec, const kithi_head *head, kith_filter **filter);
+
 /* Returns KITH_OK if the filter may be changed, KITH_E_READONLY, KITH_E_BUSY, or KITH_E_CORRUPT: a lazily opened body
  * is verified before its first change, because the change is followed by new checksums. */
 kith_status kithi_filter_writable(kith_filter *f);

@@ -3,6 +3,9 @@
  * A kind is one file in filters/ that ends with one const kithi_kind, and one line in kinds.def. Fronts, format and
  * planner know a kind only through this record. A kind knows only its parameters, its body and 64-bit digests.
  *
+ * There are two sorts of kinds. Most accept keys one after the other: they have `add` and KITH_CAN_ADD. A static kind is
+ * built from a complete list of keys: it has `build` and `regions` instead, and a filter of it never changes.
+ *
  * A kind need not check that the handle is writable, hash keys, compare geometries, write files or verify checksums.
  * It must leave body, count and fill unchanged when a call fails, and it must treat the body as hostile, because a
  * lazily opened file may contain anything: no index may be taken from the body unchecked. */
@@ -24,6 +27,7 @@ typedef struct kithi_request {
     uint64_t capacity;
     double rate;
     const uint64_t *options; /* one value per option of the kind */
+    unsigned attempt;        /* 0 for a plan; how many builds have failed with KITH_E_FULL before this one */
 } kithi_request;
 
 /* What follows from the parameters of a filter. */
@@ -48,7 +52,9 @@ typedef struct kithi_expectation {
  * its shifts, products and bit counts; where vectors do better, the kind calls functions of simd/. AVX-512 adds
  * nothing to a body without vectors, so such a kind uses its AVX2 functions for both. */
 typedef struct kithi_kernels {
-    /* `maybe` may be NULL; otherwise each of its words is written. */
+    /* Only `has` is required, and only for KITHI_CPU_PORTABLE. verbs.h has a default for each of the others.
+     *
+     * `maybe` may be NULL; otherwise each of its words is written. */
     size_t (*has_many)(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe);
     /* Stops at the first digest that fails; *done is the number before it. `was_new` may be NULL; its bits are 0
      * before the call. */
@@ -62,8 +68,9 @@ typedef struct kithi_kind {
     uint8_t params; /* bit i: parameter i is used; the others are 0 */
     kith_kind_info info;
 
-    /* Chooses head->params for a request; the caller has set capacity and rate and checked them. May also raise
-     * KITH_E_OPTION, KITH_E_TOO_LARGE, KITH_E_DIGEST_BITS. */
+    /* Chooses head->params for a request; the caller has set capacity and rate and checked them. A kind whose build can
+     * fail must choose more space for a higher attempt. May also raise KITH_E_OPTION, KITH_E_TOO_LARGE,
+     * KITH_E_DIGEST_BITS, KITH_E_UNSUPPORTED. */
     kith_status (*choose)(const kithi_request *request, kithi_head *head);
     /* The parameters with their names; head->params may hold anything. */
     kithi_geometry (*decode)(const kithi_head *head);
@@ -75,15 +82,22 @@ typedef struct kithi_kind {
     /* Rate and failure probability of n keys in a filter with these (valid) parameters. */
     kithi_expectation (*expect)(const kithi_head *head, uint64_t n);
 
-    bool (*look)(const kith_filter *f, uint64_t digest, kith_look look, void *context); /* as kith_filter_look */
-    uint64_t (*cell)(const kith_filter *f, uint64_t cell);                              /* below shape.cells */
-    kith_status (*add)(kith_filter *f, uint64_t digest, bool *was_new);                 /* was_new is never NULL here */
     kithi_kernels kernels[KITHI_CPU_COUNT];
 
-    /* The rest may be NULL: not supported, or nothing to do. */
+    /* Exactly one of the next two. */
+    kith_status (*add)(kith_filter *f, uint64_t digest, bool *was_new); /* was_new is never NULL here */
+    /* Static kinds: builds region `region` of an empty filter from all the digests that belong to it. They are distinct,
+     * and the result must not depend on their order. Runs on several threads at once, for different regions of one
+     * filter, so it must not change anything outside the bytes of the region. (The caller sets head.count.)
+     *
+     * KITH_E_FULL means that these digests do not fit into these parameters. The caller then plans again with
+     * request.attempt + 1 and builds every region again. May also raise KITH_E_MEMORY. */
+    kith_status (*build)(kith_filter *f, uint64_t region, const uint64_t *digests, size_t n);
+
+    /* The rest may be NULL: not supported, nothing to do, or a default of verbs.h. */
     /* The number of regions: ranges of the body of equal size that share no byte and are all 0 when empty. A digest
      * belongs to region number mulhi(digest, regions), and what a call reads or changes there depends on nothing
-     * outside of it. */
+     * outside of it. A static kind must have it; a power of two lets a build use little memory. */
     uint64_t (*regions)(const kithi_head *head);
     /* For kinds without regions. Adds the digests, but changes only their cells from … to - 1 (from is a multiple of
      * 512), and neither count nor fill. Sets bit i of `accepted`, which is 0 before, if one of these cells would make
@@ -93,6 +107,8 @@ typedef struct kithi_kind {
     uint64_t (*add_cells)(kith_filter *f, uint64_t from, uint64_t to, const uint64_t *digests, size_t n,
                           uint64_t *accepted);
     kith_filter *(*only_layer)(kith_filter *f); /* the inner filter that holds all keys; NULL if there are several */
+    bool (*look)(const kith_filter *f, uint64_t digest, kith_look look, void *context); /* as kith_filter_look */
+    uint64_t (*cell)(const kith_filter *f, uint64_t cell);                              /* below shape.cells */
     kith_status (*remove)(kith_filter *f, uint64_t digest);
     uint64_t (*copies)(const kith_filter *f, uint64_t digest);
     /* Returns how many bits adding this digest would set. If `commit` is true, also sets them, with atomic ORs. */
@@ -168,10 +184,6 @@ static inline bool kithi_filter_busy(const kith_filter *f) {
 /* False if `more` bytes in addition to `held` bytes would exceed the limit of the filter. */
 static inline bool kithi_filter_may_take(const kith_filter *f, uint64_t held, uint64_t more) {
     return f->max_bytes == 0 || (held <= f->max_bytes && more <= f->max_bytes - held);
-}
-
-static inline const kithi_kernels *kithi_kernels_of(const kith_filter *f) {
-    return &f->kind->kernels[kithi_cpu_now()];
 }
 
 #endif

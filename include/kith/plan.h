@@ -31,6 +31,8 @@ typedef enum kith_capability {
     KITH_CAN_SHARE = 1 << 5,     /* adders: adds from many threads at once */
     KITH_CAN_GROW = 1 << 6,      /* accepts keys beyond its first capacity and keeps its rate */
     KITH_CAN_ANY_ORDER = 1 << 7, /* the body does not depend on the order of the adds that went in */
+    KITH_CAN_ADD = 1 << 8,       /* create, create_like, clear, add, add_many. A kind without it is static: a filter can
+                                    only be built from a complete list of keys, by kith_filter_build() */
 } kith_capability;
 
 /* A note about a filter: two strings that the library stores in the file and never interprets. */
@@ -56,10 +58,12 @@ typedef struct kith_filter_spec {
     uint64_t recipe;        /* below 2^48: how your program turns its input into keys; see kith_filter_recipe() */
     const kith_note *notes; /* note_count of them, at most 64 with at most 65,536 bytes; see kith_filter_note() */
     size_t note_count;
+    bool
+        final; /* nothing will be added later: with kind NULL, static kinds (without KITH_CAN_ADD) are considered, too */
 } kith_filter_spec;
 
 #define KITH_FILTER_SPEC_INIT                                                                                          \
-    { sizeof(kith_filter_spec), 0, 0, 0, 0, 0, 0, 0, {KITH_HASH_XXH3, 0, {0}}, 0, 0, 0, 0 }
+    { sizeof(kith_filter_spec), 0, 0, 0, 0, 0, 0, 0, {KITH_HASH_XXH3, 0, {0}}, 0, 0, 0, 0, 0 }
 
 /* What the filter will be like. */
 typedef struct kith_plan {
@@ -97,6 +101,7 @@ typedef struct kith_plan {
  *                       48 bits, a note without a name, two notes of one name)
  *   KITH_E_KIND         unknown kind, or the kind does not support all of spec->needs. With kind NULL: no kind supports
  *                       them with its default options. (layers supports what its inner kind does: name it, inner=…)
+ *   KITH_E_UNSUPPORTED  spec->needs has KITH_CAN_ADD and the kind is static, or layers were given a static inner kind
  *   KITH_E_OPTION       an option that the kind does not have, a value out of range, or options that exclude each other
  *   KITH_E_CAPACITY     neither capacity nor bytes are given
  *   KITH_E_RATE         capacity alone is given, or the rate is NaN, infinite, negative or at least 1

@@ -37,7 +37,9 @@ extern "C" {
     X(13, E_ABSENT, "the key is not in the set; nothing was removed")                                                  \
     X(14, E_AMBIGUOUS,                                                                                                 \
       "more than one layer may contain this key; removing it could remove another key; nothing was removed")           \
-    X(15, E_UNSUPPORTED, "this kind of filter, or this processor, cannot do that")                                     \
+    X(15, E_UNSUPPORTED,                                                                                               \
+      "this kind of filter, or this processor, cannot do that (a static kind can only be built from a complete list "  \
+      "of keys)")                                                                                                      \
     X(16, E_MISMATCH, "the two filters differ in kind, size, hash, seed, secret key or key recipe")                    \
     X(17, E_READONLY, "the object is read-only")                                                                       \
     X(18, E_BUSY, "the filter has open adders")                                                                        \

@@ -15,9 +15,11 @@
 #include "core/structs.h"
 #include "build/collect.h"
 #include "build/fill.h"
+#include "build/static.h"
 #include "kind.h"
 #include "registry.h"
 #include "handle.h"
+#include "verbs.h"
 #include "plan/planner.h"
 
 #define GATHERED_MAX ((size_t)1 << 20) /* digests of a stream */
@@ -73,7 +75,8 @@ static kith_status read_spec(const kith_filter_spec *given, unsigned flags, kith
     status = plan_any(spec, &head);
     if (status == KITH_OK)
         status = kithi_kind_by_id(head.kind_id)->shape(&head, &shape);
-    *streams = status == KITH_OK && !capacity_is_unknown(spec) && (shape.capabilities & KITH_CAN_COPIES) == 0;
+    *streams = status == KITH_OK && !capacity_is_unknown(spec) &&
+               (shape.capabilities & (KITH_CAN_ADD | KITH_CAN_COPIES)) == KITH_CAN_ADD;
     return status;
 }
 
@@ -88,6 +91,12 @@ static kith_status read_limits(const kith_build_limits *given, kith_build_limits
 
 static bool flags_known(unsigned flags) {
     return (flags & ~(unsigned)(KITH_BUILD_MULTISET | KITH_BUILD_LEAVE_OUT)) == 0;
+}
+
+/* True if the spec, which is valid, describes a filter of a static kind. */
+static bool is_static(const kith_filter_spec *spec) {
+    kithi_head head;
+    return plan_any(spec, &head) == KITH_OK && !kithi_kind_adds(kithi_kind_by_id(head.kind_id));
 }
 
 static kith_status create_filter(const kith_builder *b, kith_filter **filter) {
@@ -151,6 +160,8 @@ kith_status kith_builder_open_like(const kith_filter *like, unsigned flags, cons
     if (!flags_known(flags))
         return KITH_E_ARGUMENT;
     bool copies = (like->shape.capabilities & KITH_CAN_COPIES) != 0;
+    if (!kithi_kind_adds(like->kind))
+        return KITH_E_UNSUPPORTED;
     if ((flags & KITH_BUILD_MULTISET) != 0 && !copies)
         return KITH_E_KIND;
     return open_builder(NULL, like, !copies, flags, limits, builder);
@@ -288,7 +299,8 @@ uint64_t kith_builder_left_out(const kith_builder *b) {
 }
 
 /* Fills an empty filter piece by piece. */
-static kith_status fill_pieces(kith_builder *b, kith_filter *f, const kithi_fill_options *options, bool in_order) {
+static kith_status fill_pieces(kith_builder *b, kith_filter *f, const kithi_fill_options *options, bool in_order,
+                               bool *split) {
     kithi_collection *c = &b->collection;
     kithi_reader reader;
     uint64_t filled = 0, total = c->spilled ? c->keys : c->count;
@@ -304,8 +316,8 @@ static kith_status fill_pieces(kith_builder *b, kith_filter *f, const kithi_fill
             status = kithi_reader_next(&reader, &digests, &n);
         if (status != KITH_OK || n == 0)
             break;
-        status =
-            in_order ? kithi_fill_in_order(f, digests, n, options, &done) : kithi_fill_some(f, digests, n, options);
+        status = in_order ? kithi_fill_in_order(f, digests, n, options, &done)
+                          : kithi_fill_some(f, digests, n, options, split);
         filled += n;
     }
     kithi_reader_close(&reader);
@@ -326,31 +338,39 @@ static kith_status fill(kith_builder *b, kith_filter *f) {
             return KITH_E_CANCELLED;
         return kithi_fill(f, c->digests, c->count, &options);
     }
-    kith_status status = fill_pieces(b, f, &options, false);
-    /* Parts may fail where adds in order do not, or with another code. */
+    bool split = false;
+    kith_status status = fill_pieces(b, f, &options, false, &split);
+    /* Split work may fail where adds in order do not, or with another code. */
     bool refused = status == KITH_E_FULL || status == KITH_E_COPIES || status == KITH_E_MEMORY;
-    if (!refused)
+    if (!split || !refused)
         return status;
     status = kith_filter_clear(f);
     b->left_out = 0;
-    return status == KITH_OK ? fill_pieces(b, f, &options, true) : status;
+    return status == KITH_OK ? fill_pieces(b, f, &options, true, &split) : status;
 }
 
 static kith_status make(kith_builder *b, kith_filter **filter) {
     kithi_collection *c = &b->collection;
+    kith_filter_spec spec = b->spec;
+    bool sized_by_keys = b->like == NULL && capacity_is_unknown(&spec);
+    kith_status status = KITH_OK;
     kith_filter_free(b->full);
     b->full = NULL;
-    bool sized_by_keys = b->like == NULL && capacity_is_unknown(&b->spec);
+    if (sized_by_keys && spec.kind == NULL) { /* the kind may depend on the number of keys */
+        status = kithi_collection_count(c);
+        spec.capacity = c->keys;
+    }
+    if (status == KITH_OK && b->like == NULL && is_static(&spec))
+        return kithi_build_static(&spec, c, filter); /* counts the keys while it drops repeats */
     /* The keys in memory need not be counted to fill a filter of known size. */
-    kith_status status = sized_by_keys || c->spilled ? kithi_collection_count(c) : KITH_OK;
+    if (status == KITH_OK && (sized_by_keys || c->spilled))
+        status = kithi_collection_count(c);
     if (status != KITH_OK)
         return status;
-    uint64_t given = b->spec.capacity;
     if (sized_by_keys)
-        b->spec.capacity = c->keys;
+        spec.capacity = c->keys;
     kith_filter *f;
-    status = create_filter(b, &f);
-    b->spec.capacity = given;
+    status = b->like != NULL ? create_filter(b, &f) : kith_filter_create(&spec, &f);
     if (status != KITH_OK)
         return status;
     status = fill(b, f);

@@ -36,6 +36,7 @@
 #include "core/parallel.h"
 #include "build/partition.h"
 #include "build/repeats.h"
+#include "verbs.h"
 
 #define CHUNK_MIN ((size_t)1 << 20) /* digests: 8 MiB are enough for one pass over the parts */
 #define CHUNK_MAX ((size_t)1 << 24)
@@ -51,7 +52,7 @@ static kith_status add_in_order(const kithi_kernels *kernels, kith_filter *f, co
     *done = 0;
     for (;;) {
         size_t added = 0;
-        kith_status status = kernels->add_many(f, digests + *done, n - *done, NULL, &added);
+        kith_status status = kithi_add_many(kernels, f, digests + *done, n - *done, NULL, &added);
         *done += added;
         if (status != KITH_E_COPIES || left_out == NULL)
             return status;
@@ -89,7 +90,7 @@ static kith_status add_assuming_no_repeats(const kithi_kernels *kernels, kith_fi
                                            size_t n, uint64_t *firsts) {
     for (size_t at = 0; at < n; at += BATCH) {
         size_t count = n - at < BATCH ? n - at : BATCH, done = 0;
-        kith_status status = kernels->add_many(f, digests + at, count, firsts + at / 64, &done);
+        kith_status status = kithi_add_many(kernels, f, digests + at, count, firsts + at / 64, &done);
         size_t suspects = count;
         for (size_t i = 0; i < (count + 63) / 64; i++)
             suspects -= kithi_popcount(firsts[at / 64 + i]);
@@ -366,11 +367,15 @@ static bool fill_split(kith_filter *f, const uint64_t *digests, size_t n, const 
     return true;
 }
 
-kith_status kithi_fill_some(kith_filter *f, const uint64_t *digests, size_t n, const kithi_fill_options *options) {
+kith_status kithi_fill_some(kith_filter *f, const uint64_t *digests, size_t n, const kithi_fill_options *options,
+                            bool *split) {
     assert(!options->drop_repeats);
     kith_status status;
     size_t done;
-    return fill_split(f, digests, n, options, &status) ? status : kithi_fill_in_order(f, digests, n, options, &done);
+    if (!fill_split(f, digests, n, options, &status))
+        return kithi_fill_in_order(f, digests, n, options, &done);
+    *split = true;
+    return status;
 }
 
 kith_status kithi_fill(kith_filter *f, const uint64_t *digests, size_t n, const kithi_fill_options *options) {

@@ -15,10 +15,11 @@ typedef struct kithi_fill_options {
  * those of adds in order. */
 kith_status kithi_fill(kith_filter *f, const uint64_t *digests, size_t n, const kithi_fill_options *options);
 
-/* Adds some of the digests, without repeats, to a filter that is filled in order. On failure the content of the filter
- * is unspecified, and the code may differ from that of adds in order: fill the filter again, with one thread and
- * kithi_fill_in_order(). */
-kith_status kithi_fill_some(kith_filter *f, const uint64_t *digests, size_t n, const kithi_fill_options *options);
+/* Adds some of the digests, without repeats, to a filter that is filled in order. Sets *split if the work was split. If
+ * that fails, the content of the filter is unspecified, and the code may differ from that of adds in order: fill the
+ * filter again, with kithi_fill_in_order(). */
+kith_status kithi_fill_some(kith_filter *f, const uint64_t *digests, size_t n, const kithi_fill_options *options,
+                            bool *split);
 
 /* The same, one add after the other: *done were added. */
 kith_status kithi_fill_in_order(kith_filter *f, const uint64_t *digests, size_t n, const kithi_fill_options *options,

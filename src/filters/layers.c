@@ -38,6 +38,7 @@
 #include "kind.h"
 #include "registry.h"
 #include "handle.h"
+#include "verbs.h"
 #include "plan/planner.h"
 
 enum { INNER, GROWTH, LAYERS, FIRST_CAPACITY };
@@ -104,6 +105,8 @@ static kith_status plan_layer(const kithi_head *head, unsigned i, kithi_head *la
 static kith_status choose(const kithi_request *request, kithi_head *head) {
     if (request->options[0] == ID)
         return KITH_E_OPTION;
+    if (!kithi_kind_adds(kithi_kind_by_id(request->options[0])))
+        return KITH_E_UNSUPPORTED;
     kithi_layers_geometry g = {request->options[0], request->options[1], 1, request->capacity};
     encode(&g, head);
     kithi_head first;
@@ -122,8 +125,8 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
     kithi_layers_geometry g = decode(head).layers;
     const kithi_kind *inner = kithi_kind_by_id(g.inner);
-    if (inner == NULL || inner->id == ID || g.growth < 1 || g.growth > 16 || g.count < 1 || g.count > LAYERS_MAX ||
-        g.first_capacity == 0 || g.first_capacity > head->capacity ||
+    if (inner == NULL || inner->id == ID || !kithi_kind_adds(inner) || g.growth < 1 || g.growth > 16 || g.count < 1 ||
+        g.count > LAYERS_MAX || g.first_capacity == 0 || g.first_capacity > head->capacity ||
         head->body_bytes < DIRECTORY_BYTES + KITHI_HEADER_BYTES || head->body_bytes % 64 != 0)
         return KITH_E_CORRUPT;
     kithi_head first;
@@ -135,7 +138,7 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
         return KITH_E_CORRUPT;
     *shape = inside;
     shape->body_bytes = head->body_bytes;
-    shape->capabilities = KITH_CAN_GROW | (inside.capabilities & (KITH_CAN_REMOVE | KITH_CAN_COPIES));
+    shape->capabilities = KITH_CAN_ADD | KITH_CAN_GROW | (inside.capabilities & (KITH_CAN_REMOVE | KITH_CAN_COPIES));
     return KITH_OK;
 }
 
@@ -393,7 +396,7 @@ static unsigned find(const kith_filter *f, uint64_t digest, unsigned from, unsig
     unsigned found = 0;
     for (unsigned i = from; i-- > 0 && found < stop_at;) {
         kith_filter *layer = &layers_of(f)[i];
-        if (kithi_kernels_of(layer)->has(layer, digest)) {
+        if (kithi_has(layer, digest)) {
             *where = layer;
             found++;
         }
@@ -423,7 +426,7 @@ static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *
     for (unsigned i = layer_count(f); i-- > 0;) {
         const kith_filter *layer = &layers_of(f)[i];
         s.first -= layer->shape.cells;
-        if (layer->kind->look(layer, digest, look_shifted, &s))
+        if (kithi_look(layer, digest, look_shifted, &s))
             return true;
     }
     return false;
@@ -433,7 +436,7 @@ static uint64_t cell(const kith_filter *f, uint64_t number) {
     const kith_filter *layer = layers_of(f);
     for (; number >= layer->shape.cells; layer++)
         number -= layer->shape.cells;
-    return layer->kind->cell(layer, number);
+    return kithi_cell(layer, number);
 }
 
 static uint64_t copies(const kith_filter *f, uint64_t digest) {
@@ -499,7 +502,7 @@ static size_t drop_known(const kith_filter *f, unsigned from, const uint64_t *di
         for (size_t j = 0; j < count; j++)
             asked[j] = digests[left[j]];
         const kith_filter *layer = &layers_of(f)[i];
-        (void)kithi_kernels_of(layer)->has_many(layer, asked, count, known);
+        (void)kithi_has_many(kithi_kernels_of(layer), layer, asked, count, known);
         size_t kept = 0;
         for (size_t j = 0; j < count; j++) {
             left[kept] = left[j];
@@ -558,7 +561,7 @@ static kith_status add_many(kith_filter *f, const uint64_t *digests, size_t n, u
         kith_filter *newest = &layers_of(f)[layer_count(f) - 1];
         uint64_t before = newest->head.count;
         newest->sealed = false;
-        kith_status status = kithi_kernels_of(newest)->add_many(newest, fresh_digests, count, fresh_new, &added);
+        kith_status status = kithi_add_many(kithi_kernels_of(newest), newest, fresh_digests, count, fresh_new, &added);
         f->head.count += newest->head.count - before;
         for (size_t j = 0; j < added; j++)
             kithi_bitmap_set(was_new, *done + left[j], kith_bitmap_get(fresh_new, j));
@@ -631,7 +634,7 @@ const kithi_kind kithi_kind_layers = {
         {
             .name = "layers",
             .summary = "grows: layers of another kind with a bounded total rate",
-            .capabilities = KITH_CAN_GROW,
+            .capabilities = KITH_CAN_ADD | KITH_CAN_GROW,
             .options = OPTIONS,
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },

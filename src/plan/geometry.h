@@ -27,6 +27,17 @@ typedef struct kithi_cf_geometry {
     uint64_t alternate;
 } kithi_cf_geometry;
 
+/* fuse. */
+typedef struct kithi_fuse_geometry {
+    uint64_t cell_bits;
+    uint64_t arity;    /* cells per key: 3 or 4 */
+    uint64_t segment;  /* cells in a segment, a power of two */
+    uint64_t segments; /* segments in which the first cell of a key can be; arity - 1 more follow */
+    uint64_t shards;
+    uint64_t starts;      /* segments * segment */
+    uint64_t shard_bytes; /* the seed, the cells and the padding */
+} kithi_fuse_geometry;
+
 /* layers. */
 typedef struct kithi_layers_geometry {
     uint64_t inner; /* id of the layers' kind */
@@ -39,6 +50,7 @@ typedef struct kithi_geometry {
         kithi_slices_geometry slices;
         kithi_lanes_geometry lanes;
         kithi_cf_geometry cf;
+        kithi_fuse_geometry fuse;
         kithi_layers_geometry layers;
     };
 } kithi_geometry;

@@ -11,6 +11,7 @@
 #include "format/notes.h"
 #include "kind.h"
 #include "registry.h"
+#include "verbs.h"
 #include "plan/planner.h"
 
 /* Two keys have equal digests with probability 2^-64. So in any filter of n keys, a share of n/2^64 of all absent keys
@@ -19,8 +20,10 @@ static bool digests_carry(uint64_t capacity, double rate) {
     return (double)capacity * 0x1p-64 <= rate / 100;
 }
 
-kith_status kithi_plan(const kithi_kind *kind, const uint64_t *options, uint64_t capacity, double rate,
-                       kithi_head *head, kithi_shape *shape) {
+static kith_status plan_attempt(const kithi_kind *kind, const kithi_request *request, kithi_head *head,
+                                kithi_shape *shape) {
+    uint64_t capacity = request->capacity;
+    double rate = request->rate;
     if (capacity == 0)
         return KITH_E_CAPACITY;
     if (!(rate > 0 && rate < 1)) /* NaN too */
@@ -28,8 +31,7 @@ kith_status kithi_plan(const kithi_kind *kind, const uint64_t *options, uint64_t
     if (!digests_carry(capacity, rate))
         return KITH_E_DIGEST_BITS;
     *head = (kithi_head){.kind_id = kind->id, .capacity = capacity, .rate = rate};
-    kithi_request request = {capacity, rate, options};
-    kith_status status = kind->choose(&request, head);
+    kith_status status = kind->choose(request, head);
     if (status != KITH_OK)
         return status;
     status = kind->shape(head, shape);
@@ -40,6 +42,12 @@ kith_status kithi_plan(const kithi_kind *kind, const uint64_t *options, uint64_t
     if (!kithi_block_bytes(head->body_bytes, &block_bytes) || block_bytes > SIZE_MAX / 2)
         return KITH_E_TOO_LARGE;
     return KITH_OK;
+}
+
+kith_status kithi_plan(const kithi_kind *kind, const uint64_t *options, uint64_t capacity, double rate,
+                       kithi_head *head, kithi_shape *shape) {
+    kithi_request request = {.capacity = capacity, .rate = rate, .options = options};
+    return plan_attempt(kind, &request, head, shape);
 }
 
 static uint64_t block_bytes_of(const kithi_head *head) {
@@ -118,9 +126,12 @@ static kith_status plan_kind(const kithi_kind *kind, const kith_filter_spec *spe
     if (spec->max_bytes != 0 && block_bytes_of(head) > spec->max_bytes)
         return KITH_E_TOO_LARGE;
     status = kind->shape(head, &shape);
-    if (status == KITH_OK && (shape.capabilities & spec->needs) != spec->needs)
-        return KITH_E_KIND;
-    return status;
+    if (status != KITH_OK)
+        return status;
+    uint32_t missing = spec->needs & ~shape.capabilities;
+    if ((missing & KITH_CAN_ADD) != 0)
+        return KITH_E_UNSUPPORTED;
+    return missing == 0 ? KITH_OK : KITH_E_KIND;
 }
 
 /* Compares what is to be found: the number of bytes, else the rate, else the capacity. */
@@ -136,8 +147,11 @@ static kith_status plan_best(const kith_filter_spec *spec, kithi_head *head) {
     kith_status first_refusal = KITH_E_KIND;
     bool found = false;
     for (size_t i = 0; i < kith_filter_kind_count(); i++) {
+        const kithi_kind *kind = kithi_kind_at(i);
+        if (!kithi_kind_adds(kind) && (!spec->final || (spec->needs & KITH_CAN_ADD) != 0))
+            continue;
         kithi_head trial;
-        kith_status status = plan_kind(kithi_kind_at(i), spec, &trial);
+        kith_status status = plan_kind(kind, spec, &trial);
         if (status == KITH_OK) {
             if (!found || better(spec, &trial, head))
                 *head = trial;
@@ -192,6 +206,27 @@ kith_status kithi_plan_spec(const kith_filter_spec *spec, kithi_head *head) {
     head->recipe = spec->recipe;
     head->notes_bytes = notes_bytes;
     return KITH_OK;
+}
+
+kith_status kithi_plan_again(const kith_filter_spec *spec, const kithi_head *before, unsigned attempt,
+                             kithi_head *head) {
+    const kithi_kind *kind = kithi_kind_by_id(before->kind_id);
+    uint64_t options[KITHI_OPTIONS_MAX];
+    kithi_shape shape;
+    kith_status status = kithi_kind_options(kind, spec->options, options);
+    if (status != KITH_OK)
+        return status;
+    kithi_request request = {before->capacity, before->rate, options, attempt};
+    status = plan_attempt(kind, &request, head, &shape);
+    if (status != KITH_OK)
+        return status;
+    head->hash = before->hash;
+    head->recipe = before->recipe;
+    head->notes_bytes = before->notes_bytes;
+    uint64_t block_bytes = block_bytes_of(head);
+    bool too_large =
+        (spec->bytes != 0 && block_bytes > spec->bytes) || (spec->max_bytes != 0 && block_bytes > spec->max_bytes);
+    return too_large ? KITH_E_TOO_LARGE : KITH_OK;
 }
 
 static void describe(const kithi_head *head, const kithi_shape *shape, kith_plan *plan) {

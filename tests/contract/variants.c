@@ -129,10 +129,12 @@ const variant *next_default(const variant *v) {
     return v;
 }
 
-bool contract_restrict(uint32_t capabilities) {
-    for (size_t i = 0; only_kind == NULL && i < kith_filter_kind_count(); i++)
-        if ((kith_filter_kind_at(i)->capabilities & capabilities) == capabilities)
+bool contract_restrict(uint32_t capabilities, bool is_static) {
+    for (size_t i = 0; only_kind == NULL && i < kith_filter_kind_count(); i++) {
+        uint32_t has = kith_filter_kind_at(i)->capabilities;
+        if ((has & capabilities) == capabilities && (!is_static || (has & KITH_CAN_ADD) == 0))
             only_kind = kith_filter_kind_at(i)->name;
+    }
     return only_kind != NULL;
 }
 
@@ -156,4 +158,8 @@ bool planned(const variant *v, uint64_t capacity, double rate, kith_filter_spec 
     if (v->options[0] == '\0')
         CHECK(plan->failure <= DEFAULT_FAILURE_MAX);
     return plan->failure <= FAILURE_MAX;
+}
+
+bool planned_for_adds(const variant *v, uint64_t capacity, double rate, kith_filter_spec *spec, kith_plan *plan) {
+    return planned(v, capacity, rate, spec, plan) && can(plan, KITH_CAN_ADD);
 }

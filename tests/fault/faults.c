@@ -19,6 +19,7 @@
 #include "kind.h"
 #include "registry.h"
 #include "handle.h"
+#include "verbs.h"
 
 enum { KINDS_MAX = 64 };
 
@@ -318,7 +319,7 @@ static kithi_expectation verb_plan_expects_too_high_a_rate(const kithi_head *hea
 }
 /* Plans for twice as many keys as requested, so the actual rate is lower than the plan says. */
 static kith_status choose_for_double(const kithi_request *request, kithi_head *head) {
-    kithi_request doubled = {request->capacity * 2, request->rate, request->options};
+    kithi_request doubled = {request->capacity * 2, request->rate, request->options, request->attempt};
     return truth_of_id(head->kind_id)->choose(&doubled, head);
 }
 static void plant_plan_expects_too_high_a_rate(kithi_kind *kind) {
@@ -331,13 +332,13 @@ static kith_status choose_by_the_mean(const kithi_request *request, kithi_head *
     const kithi_kind *kind = truth_of_id(head->kind_id);
     double low = request->rate, high = 1; /* rates that give too many cells, and too few */
     for (unsigned i = 0; i < 40; i++) {
-        kithi_request trial = {request->capacity, sqrt(low * high), request->options};
+        kithi_request trial = {request->capacity, sqrt(low * high), request->options, request->attempt};
         kith_status status = kind->choose(&trial, head);
         if (status != KITH_OK)
             return status;
         *(kind->expect(head, request->capacity).rate <= request->rate ? &low : &high) = trial.rate;
     }
-    kithi_request mean = {request->capacity, low, request->options};
+    kithi_request mean = {request->capacity, low, request->options, request->attempt};
     return kind->choose(&mean, head);
 }
 static void plant_sizes_keep_the_rate_only_on_average(kithi_kind *kind) {
@@ -477,7 +478,8 @@ WRAP(kith_status, kith_filter_create_like, const kith_filter *like, const kith_a
 }
 
 WRAP(kith_status, kith_filter_clear, kith_filter *f) {
-    return is_armed("clear_keeps_the_keys") ? KITH_OK : __real_kith_filter_clear(f);
+    bool planted = is_armed("clear_keeps_the_keys") || is_armed("static_filters_can_be_cleared");
+    return planted ? KITH_OK : __real_kith_filter_clear(f);
 }
 
 WRAP(kith_status, kith_filter_build, const kith_filter_spec *spec, const uint64_t *digests, size_t n, unsigned flags,
@@ -576,6 +578,7 @@ static const fault FAULTS[] = {
     WRAPPED(all_hashes_are_equal, KITH_CAN_MERGE),
     PLANTED(a_capability_is_hidden, KITH_CAN_MERGE),
     PLANTED(a_capability_is_invented, 0),
+    WRAPPED(static_filters_can_be_cleared, FAULT_NEEDS_STATIC),
     WRAPPED(recipe_is_forgotten, KITH_CAN_MERGE),
     WRAPPED(set_notes_does_nothing, 0),
     WRAPPED(notes_are_not_verified, 0),

@@ -17,7 +17,7 @@
 
 /* What bloom and blocked can do. */
 #define KITHI_BITS_CAPABILITIES                                                                                        \
-    (KITH_CAN_MERGE | KITH_CAN_INTERSECT | KITH_CAN_SUBSET | KITH_CAN_SHARE | KITH_CAN_ANY_ORDER)
+    (KITH_CAN_ADD | KITH_CAN_MERGE | KITH_CAN_INTERSECT | KITH_CAN_SUBSET | KITH_CAN_SHARE | KITH_CAN_ANY_ORDER)
 
 static inline bool kithi_bits_full(const kith_filter *f, uint64_t fill) {
     return fill > f->geometry.fill_limit;

@@ -30,7 +30,8 @@
 #define KITHI_COUNTER_TOP 15
 #define KITHI_COUNTER_COPIES (KITHI_COUNTER_TOP - 1)
 
-#define KITHI_COUNTERS_CAPABILITIES (KITH_CAN_REMOVE | KITH_CAN_COPIES | KITH_CAN_MERGE | KITH_CAN_ANY_ORDER)
+#define KITHI_COUNTERS_CAPABILITIES                                                                                    \
+    (KITH_CAN_ADD | KITH_CAN_REMOVE | KITH_CAN_COPIES | KITH_CAN_MERGE | KITH_CAN_ANY_ORDER)
 
 /* ---- one counter ---- */
 

@@ -253,6 +253,6 @@ kith_status kithi_cf_choose(kithi_fit fit, const kithi_request *request, unsigne
 kith_status kithi_cf_shape(kithi_fit fit, const kithi_head *head, kithi_shape *shape);
 kithi_expectation kithi_cf_expect(kithi_fit fit, kithi_fit_size size, uint64_t n);
 
-#define KITHI_CF_CAPABILITIES (KITH_CAN_REMOVE | KITH_CAN_COPIES | KITH_CAN_MERGE)
+#define KITHI_CF_CAPABILITIES (KITH_CAN_ADD | KITH_CAN_REMOVE | KITH_CAN_COPIES | KITH_CAN_MERGE)
 
 #endif

@@ -1,0 +1,299 @@
+/* Builds a filter of a static kind: the digests of each region are collected without repeats, and the kind's build()
+ * runs for one region after the other, on several threads.
+ *
+ *     in memory   digests  ->  sort by part, drop repeats in each part  ->  plan for the number that is left  ->  build each region
+ *
+ * Parts and regions are both ranges of digests of equal length. If the number of regions divides the number of parts,
+ * each region is a run of whole parts. Otherwise the digests in each part are sorted, which makes regions contiguous,
+ * too.
+ *
+ * A build that fails with KITH_E_FULL is planned again with more space (kithi_plan_again). That does not happen for
+ * digests that are hashes, except with a very small probability.
+ *
+ * On disk (build/spill.h) there are 256 parts. If the number of regions divides it, each thread reads the parts of a
+ * region, drops their repeats, and builds the region; if it is a multiple, a thread reads one part and builds its
+ * regions. Otherwise all parts are read into memory. */
+#include "build/static.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/bits.h"
+#include "core/parallel.h"
+#include "build/partition.h"
+#include "build/repeats.h"
+#include "handle.h"
+#include "registry.h"
+#include "plan/planner.h"
+
+#define PART_DIGESTS 32768 /* with what finding repeats needs, a part fits in a core's cache */
+#define ATTEMPTS_MAX 8
+
+typedef struct build_job {
+    const kith_allocator *allocator;
+    uint64_t *sorted;  /* the digests, by part */
+    size_t *starts;    /* of the parts */
+    size_t *kept;      /* number of distinct digests in each part */
+    unsigned parts;    /* a power of two */
+    atomic_uint next;  /* the first part that no thread has taken yet */
+    atomic_int status; /* the first failure */
+
+    kith_filter *filter;
+    uint64_t regions;
+    _Atomic uint64_t next_region;
+    size_t count; /* distinct digests; in memory they are at the beginning of `sorted` */
+
+    kithi_collection *c;
+    uint64_t first_unit; /* on disk: thread t takes unit first_unit + t, a region or a part, whichever is larger */
+} build_job;
+
+static int compare_digests(const void *a, const void *b) {
+    uint64_t x, y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    return (x > y) - (x < y);
+}
+
+static void fail(build_job *job, kith_status status) {
+    int none = KITH_OK;
+    (void)atomic_compare_exchange_strong(&job->status, &none, (int)status);
+}
+
+static void drop_repeats_in_parts(void *context, unsigned thread) {
+    (void)thread;
+    build_job *job = context;
+    for (unsigned p; (p = atomic_fetch_add(&job->next, 1)) < job->parts && job->status == KITH_OK;) {
+        uint64_t *digests = job->sorted + job->starts[p], *copy = NULL;
+        size_t n = job->starts[p + 1] - job->starts[p];
+        job->kept[p] = 0;
+        if (n == 0)
+            continue;
+        if (!kithi_drop_repeats(job->allocator, digests, n, NULL, &copy, &job->kept[p])) {
+            fail(job, KITH_E_MEMORY);
+            return;
+        }
+        if (copy != NULL)
+            memcpy(digests, copy, job->kept[p] * sizeof *digests);
+        kithi_release(job->allocator, copy, (uint64_t)n * sizeof *copy);
+    }
+}
+
+static void sort_parts(void *context, unsigned thread) {
+    (void)thread;
+    build_job *job = context;
+    for (unsigned p; (p = atomic_fetch_add(&job->next, 1)) < job->parts;)
+        qsort(job->sorted + job->starts[p], job->starts[p + 1] - job->starts[p], sizeof *job->sorted, compare_digests);
+}
+
+/* Closes the gaps that the repeats have left. */
+static void join_parts(build_job *job) {
+    size_t at = 0;
+    for (unsigned p = 0; p < job->parts; p++) {
+        if (at != job->starts[p])
+            memmove(job->sorted + at, job->sorted + job->starts[p], job->kept[p] * sizeof *job->sorted);
+        job->starts[p] = at;
+        at += job->kept[p];
+    }
+    job->starts[job->parts] = at;
+    job->count = at;
+}
+
+/* Returns the position of the first digest that belongs to region `region` or a later one. */
+static size_t region_start(const build_job *job, uint64_t region) {
+    if (job->parts % job->regions == 0)
+        return job->starts[job->parts / job->regions * region];
+    size_t low = 0, high = job->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (kithi_mulhi(job->sorted[middle], job->regions) < region)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void build_regions(void *context, unsigned thread) {
+    (void)thread;
+    build_job *job = context;
+    for (uint64_t r; (r = atomic_fetch_add(&job->next_region, 1)) < job->regions && job->status == KITH_OK;) {
+        size_t from = region_start(job, r), to = region_start(job, r + 1);
+        kith_status status =
+            from == to ? KITH_OK : job->filter->kind->build(job->filter, r, job->sorted + from, to - from);
+        if (status != KITH_OK)
+            fail(job, status);
+    }
+}
+
+static void build_from_memory(build_job *job, unsigned threads) {
+    if (job->parts % job->regions != 0) {
+        atomic_store(&job->next, 0);
+        kithi_parallel(threads, sort_parts, job);
+    }
+    atomic_store(&job->next_region, 0);
+    kithi_parallel(threads, build_regions, job);
+}
+
+/* ---- on disk ---- */
+
+/* Builds the regions from first_region on whose digests these are, in any order. */
+static kith_status build_sorted(build_job *job, uint64_t first_region, uint64_t region_count, uint64_t *digests,
+                                size_t n) {
+    if (region_count > 1)
+        qsort(digests, n, sizeof *digests, compare_digests);
+    kith_status status = KITH_OK;
+    for (uint64_t r = first_region; r < first_region + region_count && status == KITH_OK; r++) {
+        size_t count = 0;
+        if (region_count == 1)
+            count = n;
+        while (count < n && kithi_mulhi(digests[count], job->regions) == r)
+            count++;
+        if (count > 0)
+            status = job->filter->kind->build(job->filter, r, digests, count);
+        digests += count;
+        n -= count;
+    }
+    return status;
+}
+
+/* Reads some parts and drops their repeats. *n digests are in *digests, a block of *room of them. */
+static kith_status read_parts(const kithi_collection *c, unsigned first, unsigned count, uint64_t **digests,
+                              size_t *room, size_t *n) {
+    *room = 1;
+    *n = 0;
+    for (unsigned p = first; p < first + count; p++)
+        *room += (size_t)kithi_spill_part_total(&c->spill, p);
+    *digests = kithi_allocate(&c->allocator, (uint64_t)*room * sizeof **digests);
+    kith_status status = *digests != NULL ? KITH_OK : KITH_E_MEMORY;
+    for (unsigned p = first; p < first + count && status == KITH_OK; p++) {
+        uint64_t *part = *digests + *n, *copy = NULL;
+        size_t total = (size_t)kithi_spill_part_total(&c->spill, p), kept = total;
+        status = kithi_spill_read_part(&c->spill, p, part);
+        if (status == KITH_OK && total > 0 && !kithi_drop_repeats(&c->allocator, part, total, NULL, &copy, &kept))
+            status = KITH_E_MEMORY;
+        if (copy != NULL)
+            memcpy(part, copy, kept * sizeof *part);
+        kithi_release(&c->allocator, copy, (uint64_t)total * sizeof *copy);
+        *n += kept;
+    }
+    return status;
+}
+
+/* Regions and parts divide the digests into this many units. */
+static uint64_t unit_count(const build_job *job) {
+    if (job->regions % KITHI_SPILL_PARTS == 0)
+        return KITHI_SPILL_PARTS;
+    return KITHI_SPILL_PARTS % job->regions == 0 ? job->regions : 1;
+}
+
+static void build_unit(void *context, unsigned thread) {
+    build_job *job = context;
+    uint64_t units = unit_count(job), unit = job->first_unit + thread;
+    unsigned parts = (unsigned)(KITHI_SPILL_PARTS / units);
+    uint64_t *digests, regions = job->regions / units;
+    size_t room, n;
+    kith_status status = read_parts(job->c, (unsigned)unit * parts, parts, &digests, &room, &n);
+    if (status == KITH_OK)
+        status = build_sorted(job, unit * regions, regions, digests, n);
+    kithi_release(job->allocator, digests, (uint64_t)room * sizeof *digests);
+    if (status != KITH_OK)
+        fail(job, status);
+}
+
+static void build_from_disk(build_job *job, unsigned threads) {
+    uint64_t units = unit_count(job);
+    for (uint64_t unit = 0; unit < units && job->status == KITH_OK; unit += threads) {
+        job->first_unit = unit;
+        if (kithi_collection_goes_on(job->c, KITH_BUILD_FILLING, job->count / units * unit, job->count))
+            kithi_parallel(units - unit < threads ? (unsigned)(units - unit) : threads, build_unit, job);
+        else
+            fail(job, KITH_E_CANCELLED);
+    }
+}
+
+/* ---- both ---- */
+
+static kith_status build_attempt(build_job *job, const kith_filter_spec *spec, const kithi_head *head,
+                                 unsigned threads) {
+    kith_status status = kithi_filter_create(spec, head, &job->filter);
+    if (status != KITH_OK)
+        return status;
+    job->regions = job->filter->kind->regions(head);
+    atomic_store(&job->status, KITH_OK);
+    if (job->c->spilled)
+        build_from_disk(job, threads);
+    else
+        build_from_memory(job, threads);
+    status = (kith_status)job->status;
+    if (status != KITH_OK)
+        kith_filter_free(job->filter);
+    else
+        job->filter->head.count = job->count;
+    return status;
+}
+
+static kith_status build_planned(build_job *job, const kith_filter_spec *given, unsigned threads,
+                                 kith_filter **filter) {
+    kith_filter_spec spec = *given;
+    if (spec.capacity == 0 && (spec.bytes == 0 || spec.rate == 0))
+        spec.capacity = job->count;
+    kithi_head first, head;
+    kith_status status = kithi_plan_spec(&spec, &first);
+    if (status != KITH_OK)
+        return status;
+    if (job->count > first.capacity)
+        return KITH_E_FULL;
+    first.hash = spec.hash;
+    head = first;
+    status = build_attempt(job, &spec, &head, threads);
+    for (unsigned attempt = 1; status == KITH_E_FULL && attempt < ATTEMPTS_MAX; attempt++) {
+        status = kithi_plan_again(&spec, &first, attempt, &head);
+        if (status == KITH_OK)
+            status = build_attempt(job, &spec, &head, threads);
+    }
+    if (status == KITH_OK)
+        *filter = job->filter;
+    return status;
+}
+
+static kith_status build_in_memory(const kith_filter_spec *spec, kithi_collection *c, kith_filter **filter) {
+    size_t n = c->count;
+    unsigned parts = 1;
+    while (parts < KITHI_PARTS_MAX && n / parts > PART_DIGESTS)
+        parts *= 2;
+    uint64_t sorted_bytes = (uint64_t)(n + 1) * sizeof *c->digests, starts_bytes = (parts + 1) * sizeof(size_t);
+    uint64_t kept_bytes = parts * sizeof(size_t);
+    build_job job = {
+        .allocator = &c->allocator,
+        .c = c,
+        .sorted = kithi_allocate(&c->allocator, sorted_bytes),
+        .starts = kithi_allocate(&c->allocator, starts_bytes),
+        .kept = kithi_allocate(&c->allocator, kept_bytes),
+        .parts = parts,
+    };
+    kith_status status = KITH_E_MEMORY;
+    if (job.sorted != NULL && job.starts != NULL && job.kept != NULL &&
+        kithi_partition(&c->allocator, c->digests, n, kithi_parts_of(parts, parts), c->threads, job.sorted,
+                        job.starts)) {
+        kithi_parallel(c->threads, drop_repeats_in_parts, &job);
+        status = (kith_status)job.status;
+    }
+    if (status == KITH_OK) {
+        join_parts(&job);
+        status = kithi_collection_goes_on(c, KITH_BUILD_FILLING, 0, job.count)
+                     ? build_planned(&job, spec, c->threads, filter)
+                     : KITH_E_CANCELLED;
+    }
+    kithi_release(&c->allocator, job.kept, kept_bytes);
+    kithi_release(&c->allocator, job.starts, starts_bytes);
+    kithi_release(&c->allocator, job.sorted, sorted_bytes);
+    return status;
+}
+
+kith_status kithi_build_static(const kith_filter_spec *spec, kithi_collection *c, kith_filter **filter) {
+    if (!c->spilled)
+        return build_in_memory(spec, c, filter);
+    kith_status status = kithi_collection_count(c);
+    build_job job = {.allocator = &c->allocator, .c = c, .count = (size_t)c->keys};
+    return status == KITH_OK ? build_planned(&job, spec, c->threads, filter) : status;
+}

@@ -1,0 +1,46 @@
+/* verbs.h: calls the verbs of a kind, with the defaults for those that a kind may leave out.
+ *
+ * This is the only place that knows the defaults. Code that calls a kind uses these functions, not the record:
+ *
+ *     kernels of an instruction set    those of KITHI_CPU_PORTABLE
+ *     has_many, add_many, remove_many  a loop over has, add and remove
+ *     look                             has, without reporting a cell
+ *     cell                             0
+ *     stats                            rate_now is the expected rate of the current number of keys
+ *     check                            no invariants beyond those of the header */
+#ifndef KITHI_VERBS_H
+#define KITHI_VERBS_H
+
+#include "kind.h"
+
+/* The verbs for the instruction set in use. */
+static inline const kithi_kernels *kithi_kernels_of(const kith_filter *f) {
+    const kithi_kernels *kernels = &f->kind->kernels[kithi_cpu_now()];
+    return kernels->has != NULL ? kernels : &f->kind->kernels[KITHI_CPU_PORTABLE];
+}
+
+static inline bool kithi_has(const kith_filter *f, uint64_t digest) {
+    return kithi_kernels_of(f)->has(f, digest);
+}
+
+/* True if keys can be added: not a static kind. */
+static inline bool kithi_kind_adds(const kithi_kind *kind) {
+    return kind->add != NULL;
+}
+
+/* As the verbs of kithi_kernels. `kernels` are those of f. */
+size_t kithi_has_many(const kithi_kernels *kernels, const kith_filter *f, const uint64_t *digests, size_t n,
+                      uint64_t *maybe);
+kith_status kithi_add_many(const kithi_kernels *kernels, kith_filter *f, const uint64_t *digests, size_t n,
+                           uint64_t *was_new, size_t *done);
+kith_status kithi_remove_many(const kithi_kernels *kernels, kith_filter *f, const uint64_t *digests, size_t n,
+                              size_t *done);
+
+bool kithi_look(const kith_filter *f, uint64_t digest, kith_look look, void *context);
+uint64_t kithi_cell(const kith_filter *f, uint64_t cell);
+void kithi_stats(const kith_filter *f, kith_filter_stats *stats);
+
+/* Returns NULL, or the first broken invariant of the body as a sentence. */
+const char *kithi_check(const kith_filter *f);
+
+#endif
