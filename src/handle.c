@@ -111,6 +111,7 @@ void kithi_filter_unbind(kith_filter *f) {
 void kithi_filter_seal(kith_filter *f) {
     if (f->sealed)
         return;
+    assert(f->block_bytes == kithi_filter_file_bytes(f)); /* the body has one part */
     if (f->kind->seal != NULL)
         f->kind->seal(f);
     kithi_block_seal(f->block, &f->head);
