@@ -7,6 +7,7 @@
  * The handle holds the decoded header. Its count and fill are current; the header in the block is outdated until the
  * filter is sealed. bind is the only validator: files, views and the inner blocks of layers all pass through it. */
 #include <assert.h>
+#include <errno.h>
 #include <string.h>
 
 #include "core/hash.h"
@@ -111,6 +112,7 @@ void kithi_filter_unbind(kith_filter *f) {
 void kithi_filter_seal(kith_filter *f) {
     if (f->sealed)
         return;
+    assert(f->block_bytes == kithi_filter_file_bytes(f)); /* the body has one part */
     if (f->kind->seal != NULL)
         f->kind->seal(f);
     kithi_block_seal(f->block, &f->head);
@@ -145,6 +147,14 @@ kith_status kithi_filter_writable(kith_filter *f) {
     kith_status status = kithi_filter_verify(f);
     f->verified = status == KITH_OK;
     return status;
+}
+
+/* The pieces of memory that the body consists of; returns how many. */
+static size_t body_parts(const kith_filter *f, kithi_part parts[KITHI_BODY_PARTS_MAX]) {
+    if (f->kind->parts != NULL)
+        return f->kind->parts(f, parts);
+    parts[0] = (kithi_part){f->body, (size_t)f->head.body_bytes};
+    return 1;
 }
 
 /* The notes inside the block; NULL if there are none. */
@@ -251,20 +261,25 @@ kith_status kith_filter_create_like(const kith_filter *like, const kith_allocato
     return create_empty(like, 0, 0, allocator, filter); /* no notes: they describe the keys of `like` */
 }
 
-/* Copies a filter to the heap, with space for this many bytes of notes. If `from` has as many, they are copied, else
- * the caller writes them. */
+/* Copies a filter to the heap, into one block, with space for this many bytes of notes. If `from` has as many, they are
+ * copied, else the caller writes them. */
 static kith_status clone_with_room(const kith_filter *from, uint64_t notes_bytes, const kith_allocator *allocator,
                                    kith_filter **filter) {
-    uint64_t copied_bytes = from->block_bytes - from->head.notes_bytes;
-    uint64_t block_bytes = copied_bytes + notes_bytes;
-    if (notes_bytes == from->head.notes_bytes)
-        copied_bytes = block_bytes;
+    uint64_t block_bytes = kithi_filter_file_bytes(from) - from->head.notes_bytes + notes_bytes;
     kith_filter *f;
     uint8_t *block;
     kith_status status = new_handle(allocator, block_bytes, &f, &block);
     if (status != KITH_OK)
         return status;
-    memcpy(block, from->block, (size_t)copied_bytes);
+    kithi_part parts[KITHI_BODY_PARTS_MAX];
+    size_t count = body_parts(from, parts);
+    uint8_t *at = block + KITHI_HEADER_BYTES; /* the copy is not sealed, so header and checksums need no copying */
+    for (size_t i = 0; i < count; i++) {
+        memcpy(at, parts[i].bytes, parts[i].byte_count);
+        at += parts[i].byte_count;
+    }
+    if (notes_bytes != 0 && notes_bytes == from->head.notes_bytes)
+        memcpy(block + block_bytes - notes_bytes, notes_section(from), (size_t)notes_bytes);
     status = kithi_filter_bind_as(f, from, block, allocator);
     f->head.notes_bytes = notes_bytes;
     f->block_bytes = block_bytes;
@@ -327,7 +342,7 @@ kith_status kith_filter_clear(kith_filter *f) {
         return KITH_OK;
     uint64_t notes_bytes = f->head.notes_bytes;
     kith_filter *empty;
-    status = create_empty(f, f->block_bytes, notes_bytes, &f->allocator, &empty);
+    status = create_empty(f, kithi_filter_file_bytes(f), notes_bytes, &f->allocator, &empty);
     if (status != KITH_OK)
         return status;
     if (notes_bytes != 0)
@@ -382,28 +397,74 @@ kith_status kith_filter_set_notes(kith_filter *f, const kith_note *notes, size_t
 
 /* ---- bytes ---- */
 
-kith_status kith_filter_bytes(kith_filter *f, const void **bytes, size_t *byte_count) {
-    assert(f != NULL && bytes != NULL && byte_count != NULL);
+/* Verifies what is about to leave the filter as its bytes. */
+static kith_status readable(kith_filter *f) {
     if (kithi_filter_busy(f))
         return KITH_E_BUSY;
     kith_status status = kithi_filter_verify(f);
+    f->verified = status == KITH_OK;
+    return status;
+}
+
+/* Joins the parts of the body in one new block, from which the filter continues. */
+static kith_status join(kith_filter *f) {
+    kith_filter *joined;
+    kith_status status = clone_with_room(f, f->head.notes_bytes, &f->allocator, &joined);
+    if (status == KITH_OK)
+        take_place(f, joined);
+    return status;
+}
+
+kith_status kith_filter_bytes(kith_filter *f, const void **bytes, size_t *byte_count) {
+    assert(f != NULL && bytes != NULL && byte_count != NULL);
+    kithi_part parts[KITHI_BODY_PARTS_MAX];
+    kith_status status = readable(f);
+    if (status == KITH_OK && body_parts(f, parts) > 1)
+        status = join(f);
     if (status != KITH_OK)
         return status;
-    f->verified = true;
     kithi_filter_seal(f);
     *bytes = f->block;
     *byte_count = (size_t)f->block_bytes;
     return KITH_OK;
 }
 
+/* Saves a body of several parts, whose checksums have no place in the block. */
+static kith_status save_parts(kith_filter *f, const kithi_part *body, size_t body_count, const char *path) {
+    uint64_t checksums_bytes =
+        kithi_filter_file_bytes(f) - KITHI_HEADER_BYTES - f->head.body_bytes - f->head.notes_bytes;
+    uint8_t *checksums = kithi_allocate(&f->allocator, checksums_bytes);
+    if (checksums == NULL)
+        return KITH_E_MEMORY;
+    if (f->kind->seal != NULL)
+        f->kind->seal(f);
+    kithi_parts_seal(f->block, body, checksums, &f->head);
+    kithi_part parts[KITHI_BODY_PARTS_MAX + 3];
+    size_t count = 0;
+    parts[count++] = (kithi_part){f->block, KITHI_HEADER_BYTES};
+    memcpy(parts + count, body, body_count * sizeof *body);
+    count += body_count;
+    parts[count++] = (kithi_part){checksums, (size_t)checksums_bytes};
+    parts[count++] = (kithi_part){notes_section(f), (size_t)f->head.notes_bytes};
+    kith_status status = kithi_replace_file_parts(path, parts, count, f->head.hash.id == KITH_HASH_SIPHASH);
+    int error = errno; /* the reason, for the caller */
+    kithi_release(&f->allocator, checksums, checksums_bytes);
+    errno = error;
+    return status;
+}
+
 kith_status kith_filter_save(kith_filter *f, const char *path) {
-    assert(path != NULL);
-    const void *bytes;
-    size_t byte_count;
-    kith_status status = kith_filter_bytes(f, &bytes, &byte_count);
+    assert(f != NULL && path != NULL);
+    kith_status status = readable(f);
     if (status != KITH_OK)
         return status;
-    return kithi_replace_file(path, bytes, byte_count, f->head.hash.id == KITH_HASH_SIPHASH);
+    kithi_part body[KITHI_BODY_PARTS_MAX];
+    size_t body_count = body_parts(f, body);
+    if (body_count > 1)
+        return save_parts(f, body, body_count, path);
+    kithi_filter_seal(f);
+    kithi_part whole = {f->block, (size_t)f->block_bytes};
+    return kithi_replace_file_parts(path, &whole, 1, f->head.hash.id == KITH_HASH_SIPHASH);
 }
 
 static bool flags_known(unsigned flags) {

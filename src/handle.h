@@ -9,7 +9,8 @@
  * lay      writes an empty filter with header `head` into zeroed memory
  * bind     binds a filter to the bytes of a block, which may be hostile. Verifies everything, or only the header with
  *          KITH_OPEN_LAZY
- * bind_as  binds a filter to a copy of the block of `like`, with the header that the handle of `like` holds */
+ * bind_as  binds a filter to a copy of the header and body of `like`, with the header that the handle of `like`
+ *          holds */
 kith_status kithi_filter_lay(kith_filter *f, const kithi_head *head, uint8_t *block, const kith_allocator *allocator);
 kith_status kithi_filter_bind(kith_filter *f, uint8_t *block, uint64_t block_bytes, unsigned flags,
                               const kith_allocator *allocator);

@@ -63,6 +63,8 @@ typedef struct kithi_kernels {
     bool (*has)(const kith_filter *f, uint64_t digest);
 } kithi_kernels;
 
+#define KITHI_BODY_PARTS_MAX 64 /* the most pieces of memory that a body may consist of */
+
 typedef struct kithi_kind {
     uint16_t id;    /* stored in files; never reused */
     uint8_t params; /* bit i: parameter i is used; the others are 0 */
@@ -135,7 +137,11 @@ typedef struct kithi_kind {
      * detach   frees `state`
      * verify   returns KITH_E_CORRUPT if a checksum inside the body is wrong. Called once for a lazily opened body,
      *          before it is changed or copied
-     * seal     writes what the handles hold back into the body, before checksums are computed */
+     * seal     writes what the handles hold back into the body, before checksums are computed
+     * parts    fills in the pieces of memory that the body consists of, in order, and returns how many there are: at
+     *          least 1, at most KITHI_BODY_PARTS_MAX. The first is at `body`. Whenever there is more than one, the filter is
+     *          writable and verified, and the bytes after the first piece in `block` are unused up to the notes.
+     *          Without this hook the body is one piece */
     void (*fresh)(kithi_head *head);
     bool (*clear)(kith_filter *f);
     kith_status (*init)(kith_filter *f);
@@ -144,13 +150,14 @@ typedef struct kithi_kind {
     uint64_t (*state_bytes)(const kith_filter *f); /* memory that `state` holds */
     kith_status (*verify)(const kith_filter *f);
     void (*seal)(kith_filter *f);
+    size_t (*parts)(const kith_filter *f, kithi_part parts[KITHI_BODY_PARTS_MAX]);
 } kithi_kind;
 
 typedef enum kithi_backing {
     KITHI_BACKING_HEAP,
     KITHI_BACKING_MAP,   /* a file, read-only */
     KITHI_BACKING_VIEW,  /* the caller's memory, read-only */
-    KITHI_BACKING_INNER, /* part of another filter's block */
+    KITHI_BACKING_INNER, /* owned by the filter that this one is a layer of */
 } kithi_backing;
 
 struct kith_filter {
@@ -159,7 +166,7 @@ struct kith_filter {
     kithi_geometry geometry; /* decode(&head) */
     kithi_shape shape;
     uint8_t *body;
-    uint8_t *block; /* header, body, checksums */
+    uint8_t *block; /* header, body, checksums, notes; if the body has several parts, only its first (see `parts`) */
     uint64_t block_bytes;
     kithi_backing backing;
     bool writable;
@@ -179,6 +186,13 @@ enum { KITHI_ADDERS_LOCK = 1, KITHI_ADDERS_ONE = 2 };
 /* True while adders are open. */
 static inline bool kithi_filter_busy(const kith_filter *f) {
     return atomic_load(&f->adders) >= KITHI_ADDERS_ONE;
+}
+
+/* The size of the filter as one block: of its file, and of what kith_filter_bytes() returns. */
+static inline uint64_t kithi_filter_file_bytes(const kith_filter *f) {
+    uint64_t file_bytes = 0;
+    (void)kithi_block_bytes(f->head.body_bytes, &file_bytes); /* was checked when the filter got this size */
+    return file_bytes + f->head.notes_bytes;
 }
 
 /* False if `more` bytes in addition to `held` bytes would exceed the limit of the filter. */

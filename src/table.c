@@ -8,6 +8,7 @@
 
 #include "core/bits.h"
 #include "core/hash.h"
+#include "core/structs.h"
 #include "format/map.h"
 #include "table_kind.h"
 
@@ -93,37 +94,37 @@ void kithi_table_drop(kith_table *t) {
     kithi_release(&allocator, t, sizeof *t);
 }
 
-kith_status kith_table_create(const kith_table_spec *spec, kith_table **table) {
-    assert(spec != NULL && table != NULL);
-    if (spec->struct_bytes != sizeof *spec || !kithi_table_family_valid(spec->family, spec->independence))
+kith_status kith_table_create(const kith_table_spec *given, kith_table **table) {
+    assert(given != NULL && table != NULL);
+    kith_table_spec spec;
+    if (!kithi_struct_read(&spec, sizeof spec, given) || !kithi_table_family_valid(spec.family, spec.independence))
         return KITH_E_ARGUMENT;
-    const kithi_table_kind *kind = kind_named(spec->kind);
+    const kithi_table_kind *kind = kind_named(spec.kind);
     if (kind == NULL)
         return KITH_E_KIND;
-    if (!kithi_table_key_bytes_valid(kind, spec->key_bytes))
+    if (!kithi_table_key_bytes_valid(kind, spec.key_bytes))
         return KITH_E_KEY;
     kith_table t = {
         .kind = kind,
-        .allocator = kithi_allocator_or_default(spec->allocator),
-        .key_bytes = spec->key_bytes,
-        .record_bytes = kithi_table_record_bytes(spec->key_bytes),
-        .family = spec->family,
-        .independence = spec->independence,
-        .capacity = spec->capacity,
-        .trace = spec->trace,
-        .trace_context = spec->trace_context,
+        .allocator = kithi_allocator_or_default(spec.allocator),
+        .key_bytes = spec.key_bytes,
+        .record_bytes = kithi_table_record_bytes(spec.key_bytes),
+        .family = spec.family,
+        .independence = spec.independence,
+        .capacity = spec.capacity,
+        .trace = spec.trace,
+        .trace_context = spec.trace_context,
     };
-    kith_status status =
-        kithi_options_read(spec->options, kind->info.options, kind->info.option_count, NULL, t.options);
+    kith_status status = kithi_options_read(spec.options, kind->info.options, kind->info.option_count, NULL, t.options);
     if (status == KITH_OK)
-        status = seed_of(spec, &t.prng.state);
+        status = seed_of(&spec, &t.prng.state);
     if (status != KITH_OK)
         return status;
     kith_table *made;
     status = kithi_table_new(&t, &made);
     if (status != KITH_OK)
         return status;
-    status = kind->create(made, spec->capacity);
+    status = kind->create(made, spec.capacity);
     if (status != KITH_OK) {
         kithi_table_drop(made);
         return status;
@@ -316,17 +317,17 @@ bool kith_table_next(const kith_table *t, kith_cursor *cursor, const void **key,
 
 kith_status kith_table_stats_of(const kith_table *t, kith_table_stats *stats) {
     assert(t != NULL && stats != NULL);
-    if (stats->struct_bytes != sizeof *stats)
+    if (!kithi_struct_valid(stats, sizeof *stats))
         return KITH_E_ARGUMENT;
-    *stats = (kith_table_stats){
-        .struct_bytes = sizeof *stats,
-        .count = t->count,
-        .bytes = sizeof *t + t->arena.held_bytes,
-        .rehashes = t->rehashes,
-        .growths = t->growths,
-    };
-    t->kind->stats(t, stats);
-    stats->load = stats->slots != 0 ? (double)t->count / (double)stats->slots : 0;
+    kith_table_stats made;
+    memset(&made, 0, sizeof made); /* padding as well: callers may compare structs */
+    made.count = t->count;
+    made.bytes = sizeof *t + t->arena.held_bytes;
+    made.rehashes = t->rehashes;
+    made.growths = t->growths;
+    t->kind->stats(t, &made);
+    made.load = made.slots != 0 ? (double)t->count / (double)made.slots : 0;
+    kithi_struct_write(stats, &made);
     return KITH_OK;
 }
 

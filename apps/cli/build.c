@@ -103,8 +103,6 @@ static void begin(building *b, arguments *a) {
 /* Plans a filter for -n keys, or for one key if -n is not given, to find invalid options before the input is read. */
 static void plan_first(const building *b) {
     choice c = b->choice;
-    if (c.spec.options != NULL)
-        c.spec.options = c.options;
     c.spec.capacity = b->a->capacity;
     if (b->a->capacity == 0 && (c.spec.bytes == 0 || c.spec.rate == 0))
         c.spec.capacity = 1;

@@ -78,7 +78,7 @@ static void fill(table *t) {
         }
     if (t->best != NULL)
         return;
-    /* No kind alone supports what is needed; try kinds with an inner kind. */
+    /* No kind alone supports what is needed. The planner then looks inside kinds that contain another. */
     choice c = {.spec = KITH_FILTER_SPEC_INIT};
     c.spec.needs = t->needs;
     set_spec(t->a, &c.spec);
@@ -87,7 +87,8 @@ static void fill(table *t) {
         return;
     row *r = &t->rows[t->count++];
     *r = (row){.kind = plan.kind, .status = KITH_OK, .plan = plan};
-    (void)snprintf(r->options, sizeof r->options, "%s", c.options);
+    if (plan.inner != NULL)
+        (void)snprintf(r->options, sizeof r->options, "inner=%s", plan.inner);
     t->best = r;
 }
 

@@ -90,9 +90,10 @@ KITH_API void kith_filter_free(kith_filter *filter);
 /* Limits the memory that growth may use (KITH_CAN_GROW). An add for which the filter would have to grow beyond
  * `max_bytes` returns KITH_E_TOO_LARGE and changes nothing. 0 means no limit.
  *
- * The limit is for the peak: growing copies the block (file_bytes of kith_filter_stats), so the old and the new block
- * count together. The handle and the memory that cuckoo kinds use to search (see kith_filter_create) do not count. A
- * filter that is already larger than the limit stays as it is, but it cannot grow.
+ * What counts is the size that the filter has after the growth (file_bytes of kith_filter_stats). Growing allocates
+ * only the new layer and copies nothing, so this is also the peak. Handles and the memory that cuckoo kinds use to
+ * search (see kith_filter_create) do not count. A filter that is already larger than the limit stays as it is, but it
+ * cannot grow. The limit does not apply to the memory that kith_filter_bytes() and kith_filter_set_notes() need.
  *
  * kith_filter_clear() and kith_filter_create_like() observe the limit as well, because they create a new first layer,
  * which a forged file can make larger than the file. kith_filter_clone() and kith_filter_create_like() pass the limit
@@ -102,8 +103,9 @@ KITH_API void kith_filter_limit(kith_filter *filter, uint64_t max_bytes);
 
 /* Removes all keys. Geometry, hash, key, recipe and notes stay.
  *
- * Returns KITH_E_READONLY or KITH_E_BUSY; for layers also KITH_E_MEMORY, or KITH_E_TOO_LARGE if an empty filter next
- * to this one would exceed the limit (never for a filter that has not grown). */
+ * Returns KITH_E_READONLY or KITH_E_BUSY. layers keep their first layer and free the others. If several layers are in
+ * one block, because the filter was opened, cloned or asked for its bytes after it had grown, a new block is needed:
+ * then also KITH_E_MEMORY, or KITH_E_TOO_LARGE if an empty filter next to this one would exceed the limit. */
 KITH_API KITH_MUST_USE kith_status kith_filter_clear(kith_filter *filter);
 
 /* ---- one key ---- */
@@ -292,7 +294,7 @@ typedef struct kith_filter_stats {
 KITH_API KITH_MUST_USE kith_status kith_filter_stats_of(const kith_filter *filter, kith_filter_stats *stats);
 
 /* Memory that the handle holds, in bytes: itself, its block unless that is a mapped file or a view, and what the kind
- * keeps in addition. Constant time. */
+ * keeps in addition, such as layers in separate blocks. Constant time. */
 KITH_API uint64_t kith_filter_memory(const kith_filter *filter);
 
 /* Writes the values of the kind's options to `text`, in the form of spec.options, for example "b=4 f=12
@@ -322,7 +324,8 @@ KITH_API KITH_MUST_USE kith_status kith_filter_check(const kith_filter *filter, 
 /* The recipe that the filter was created with. */
 KITH_API uint64_t kith_filter_recipe(const kith_filter *filter);
 
-/* The number of notes, and note `index` (0 … count - 1). Strings are valid until the filter is changed or freed. */
+/* The number of notes, and note `index` (0 … count - 1). Strings are valid until the filter is changed or freed, or
+ * kith_filter_bytes() joins its layers. */
 KITH_API size_t kith_filter_note_count(const kith_filter *filter);
 KITH_API kith_note kith_filter_note_at(const kith_filter *filter, size_t index);
 
@@ -351,13 +354,20 @@ KITH_API uint64_t kith_filter_cell(const kith_filter *filter, uint64_t cell);
 
 /* ---- bytes ----
  *
- * A filter is one block of bytes (docs/format.md), the same in memory, in a file and on the wire, on every machine. */
+ * A filter is one block of bytes (docs/format.md), the same in memory, in a file and on the wire, on every machine.
+ * Only layers that were appended since the filter was created, opened or asked for its bytes are separate blocks in
+ * memory, so that growing copies nothing. */
 
 /* Returns the block, with its checksums brought up to date. It is valid until the next call that changes or frees the
  * filter.
  *
- * Returns KITH_E_BUSY, or KITH_E_CORRUPT if the filter was opened lazily and is damaged. Cost: a pass over the body if
- * it has changed since the last call, or was opened lazily and not yet verified. */
+ * If the filter has grown, its layers are joined: copied once into a new block, from which the filter continues. Both
+ * copies exist meanwhile. Later calls copy nothing until the filter has grown again. To write a filter to a file, use
+ * kith_filter_save(), which does not join it.
+ *
+ * Returns KITH_E_BUSY, KITH_E_CORRUPT if the filter was opened lazily and is damaged, or KITH_E_MEMORY if there is no
+ * memory to join the layers; the filter is then unchanged. Cost: a pass over the body if it has changed since the last
+ * call, or was opened lazily and not yet verified. */
 KITH_API KITH_MUST_USE kith_status kith_filter_bytes(kith_filter *filter, const void **bytes, size_t *byte_count);
 
 typedef enum kith_open_flags {
@@ -402,8 +412,11 @@ KITH_API KITH_MUST_USE kith_status kith_filter_open(const char *path, unsigned f
  * killed processes have left next to `path` are removed. Takes no lock: if two programs open, change and save one file
  * at the same time, the changes of one are lost (docs/format.md says how the commands of kith lock a file).
  *
- * Returns KITH_E_NO_SPACE, KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO, KITH_E_MEMORY (the kernel's), and the codes
- * of kith_filter_bytes(). */
+ * Layers are written from where they are in memory. If there are separate ones, this needs memory for the checksums: 8
+ * bytes per 64 KiB.
+ *
+ * Returns KITH_E_NO_SPACE, KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO, KITH_E_MEMORY (the kernel's, or for the
+ * checksums), KITH_E_BUSY, or KITH_E_CORRUPT as kith_filter_bytes() does. */
 KITH_API KITH_MUST_USE kith_status kith_filter_save(kith_filter *filter, const char *path);
 
 #ifdef __cplusplus

@@ -9,6 +9,8 @@
 
 #include <kith/hash.h>
 
+#include "core/part.h"
+
 #define KITHI_HEADER_BYTES 192
 #define KITHI_BODY_ALIGNMENT 64
 #define KITHI_CHECKED_BYTES 65536
@@ -36,6 +38,10 @@ bool kithi_block_bytes(uint64_t body_bytes, uint64_t *block_bytes);
 
 /* Writes the header and the checksums around the body, which is already in the block. Does not touch the notes. */
 void kithi_block_seal(uint8_t *block, const kithi_head *head);
+
+/* The same for a body that is in several places of memory: `body` are its parts, head->body_bytes in total. `header`
+ * and `checksums` are where the header and the checksums are written. */
+void kithi_parts_seal(uint8_t *header, const kithi_part *body, uint8_t *checksums, const kithi_head *head);
 
 /* Reads and verifies the header: signature, version, reserved bytes, checksum, hash. `byte_count` is the number of
  * bytes that are really there.

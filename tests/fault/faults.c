@@ -440,14 +440,17 @@ WRAP(void, kithi_release, const kith_allocator *allocator, void *memory, uint64_
         __real_kithi_release(allocator, memory, bytes);
 }
 
-WRAP(kith_status, kithi_replace_file, const char *path, const void *bytes, size_t byte_count, bool secret) {
+WRAP(kith_status, kithi_replace_file_parts, const char *path, const kithi_part *parts, size_t count, bool secret) {
     if (!is_armed("save_loses_a_bit"))
-        return __real_kithi_replace_file(path, bytes, byte_count, secret);
-    uint8_t *copy = malloc(byte_count);
+        return __real_kithi_replace_file_parts(path, parts, count, secret);
+    uint8_t *copy = malloc(parts[0].byte_count);
     assert(copy != NULL);
-    memcpy(copy, bytes, byte_count);
-    copy[byte_count - 1] ^= 1;
-    kith_status status = __real_kithi_replace_file(path, copy, byte_count, secret);
+    memcpy(copy, parts[0].bytes, parts[0].byte_count);
+    copy[parts[0].byte_count - 1] ^= 1;
+    kithi_part changed[KITHI_BODY_PARTS_MAX + 3];
+    memcpy(changed, parts, count * sizeof *parts);
+    changed[0].bytes = copy;
+    kith_status status = __real_kithi_replace_file_parts(path, changed, count, secret);
     free(copy);
     return status;
 }
