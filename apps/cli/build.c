@@ -56,7 +56,7 @@ static void check_like(const arguments *a) {
         {a->kind != NULL, "-k"},     {a->rate != 0, "-p"},          {a->capacity != 0, "-n"},
         {a->bytes != 0, "--bytes"},  {a->grow, "--grow"},           {a->kind_options != NULL, "--option"},
         {a->seed_given, "--seed"},   {a->untrusted, "--untrusted"}, {a->key_file != NULL, "--key-file"},
-        {a->can_remove, "--delete"},
+        {a->can_remove, "--delete"}, {a->final, "--final"},
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (others[i].given)
@@ -89,12 +89,15 @@ static void begin(building *b, arguments *a) {
             b->lock = lock_acquire(a->output, a); /* the --like file may be the output, too */
         b->like = filter_open(a->like, KITH_OPEN_DEFAULT, a);
         recipe_apply(a->like, b->like, a);
+        filter_check_adds(a->like, b->like);
         if (a->multiset && (kith_filter_capabilities(b->like) & KITH_CAN_COPIES) == 0)
             fail("--multiset: filters of kind %s do not store copies", kith_filter_kind_name(b->like));
         return;
     }
-    uint32_t needs =
-        (a->grow ? KITH_CAN_GROW : 0u) | (a->multiset ? KITH_CAN_COPIES : 0u) | (a->can_remove ? KITH_CAN_REMOVE : 0u);
+    if (a->final && a->grow)
+        fail("--final and --grow contradict each other: nothing is added to a final filter, so it need not grow");
+    uint32_t needs = (a->grow ? KITH_CAN_GROW | KITH_CAN_ADD : 0u) | (a->multiset ? KITH_CAN_COPIES : 0u) |
+                     (a->can_remove ? KITH_CAN_REMOVE : 0u);
     choose_begin(a, needs, &b->choice);
     kith_filter_spec *spec = &b->choice.spec;
     spec->hash = hash_asked(a);
@@ -130,6 +133,7 @@ static noreturn void fail_memory_like(const arguments *a) {
          text_of_size(a->memory, limit));
 }
 
+/* Leaves b->filter NULL if the kind can only be built from all keys. */
 static void create(building *b, uint64_t capacity, uint64_t held_bytes) {
     const arguments *a = b->a;
     kith_status status;
@@ -164,6 +168,8 @@ static void create(building *b, uint64_t capacity, uint64_t held_bytes) {
     if (a->verbose)
         note("kind %s, %.2f bits per key, %s of memory and of disk space, rate %s", plan.kind, plan.bits_per_key,
              text_of_size(plan.file_bytes, size), text_of_rate(plan.rate, rate));
+    if ((plan.capabilities & KITH_CAN_ADD) == 0)
+        return;
     status = kith_filter_create(&b->choice.spec, &b->filter);
     if (status != KITH_OK)
         fail("%s", kith_status_text(status));
@@ -277,6 +283,25 @@ static bool may_be_larger(const arguments *a) {
     return a->multiset && a->capacity == 0 && a->like == NULL;
 }
 
+/* Builds a filter of a kind that needs all keys at once. */
+static void build_at_once(building *b, digests *d, uint64_t keys, uint64_t held_bytes) {
+    const arguments *a = b->a;
+    value_text came, room, given;
+    if (a->capacity != 0 && keys > a->capacity)
+        fail("%s distinct keys, but the capacity is %s (-n %s). Use a larger -n.", text_of_integer(keys, came),
+             text_of_integer(a->capacity, room), text_of_count_exact(a->capacity, given));
+    memory_check(a, 2 * held_bytes + keys * sizeof(uint64_t), "the digests of the keys");
+    uint64_t *all = malloc((size_t)(keys + 1) * sizeof *all);
+    if (all == NULL)
+        fail("%s", kith_status_text(KITH_E_MEMORY));
+    for (size_t n, at = 0; (n = digests_next(d, all + at, (size_t)keys + 1 - at)) > 0;)
+        at += n;
+    kith_status status = kith_filter_build(&b->choice.spec, all, (size_t)keys, KITH_BUILD_SET, 1, &b->filter);
+    if (status != KITH_OK)
+        fail("%s", kith_status_text(status));
+    free(all);
+}
+
 static void build_from_digests(building *b) {
     const arguments *a = b->a;
     value_text size, size_of_all;
@@ -295,6 +320,10 @@ static void build_from_digests(building *b) {
     uint64_t capacity = a->capacity != 0 ? a->capacity : keys;
     for (;;) {
         create(b, capacity, held);
+        if (b->filter == NULL) {
+            build_at_once(b, d, keys, held);
+            break;
+        }
         if (keys > kith_filter_capacity(b->filter) && (kith_filter_capabilities(b->filter) & KITH_CAN_GROW) == 0)
             fail_too_many(b, (double)keys, true);
         uint64_t done = add_all(b, d, keys);
@@ -341,15 +370,16 @@ int command_build(const arguments *a) {
     building b;
     arguments by_recipe = *a;
     begin(&b, &by_recipe);
-    bool keeps_copies;
+    bool keeps_copies, adds = true;
     if (b.like != NULL) {
         keeps_copies = (kith_filter_capabilities(b.like) & KITH_CAN_COPIES) != 0;
     } else {
         kith_plan plan = plan_first(&b);
         keeps_copies = (plan.capabilities & KITH_CAN_COPIES) != 0;
+        adds = (plan.capabilities & KITH_CAN_ADD) != 0;
     }
     bool size_known = a->capacity != 0 || b.like != NULL;
-    if (size_known && !keeps_copies)
+    if (size_known && !keeps_copies && adds)
         build_directly(&b);
     else
         build_from_digests(&b);

@@ -113,7 +113,7 @@ static best faster_than(const best *smallest, uint32_t needs, double rate) {
     if (smallest->plan.lines == 1)
         return b;
     for (size_t i = 0; i < kith_filter_kind_count(); i++) {
-        kith_filter_spec spec = spec_of(kith_filter_kind_at(i)->name, needs, rate, NULL);
+        kith_filter_spec spec = spec_of(kith_filter_kind_at(i)->name, needs | KITH_CAN_ADD, rate, NULL);
         kith_plan plan = KITH_PLAN_INIT;
         if (kith_filter_plan(&spec, &plan) == KITH_OK && plan.lines == 1 &&
             plan.bits_per_key <= smallest->plan.bits_per_key * FASTER_BITS)
