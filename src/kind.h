@@ -88,12 +88,16 @@ typedef struct kithi_kind {
 
     /* Exactly one of the next two. */
     kith_status (*add)(kith_filter *f, uint64_t digest, bool *was_new); /* was_new is never NULL here */
-    /* Static kinds: builds region `region` of an empty filter from all the digests that belong to it. They are distinct,
-     * and the result must not depend on their order. Runs on several threads at once, for different regions of one
-     * filter, so it must not change anything outside the bytes of the region. (The caller sets head.count.)
+    /* Static kinds: builds region `region` of an empty filter from all the digests that belong to it. The result must
+     * not depend on their order. Runs on several threads at once, for different regions of one filter, so it must not
+     * change anything outside the bytes of the region. (The caller sets head.count.)
      *
-     * KITH_E_FULL means that these digests do not fit into these parameters. The caller then plans again with
-     * request.attempt + 1 and builds every region again. May also raise KITH_E_MEMORY. */
+     * Returns KITH_OK only if the digests are distinct, or
+     *   KITH_E_COPIES  two of the digests are equal; never for distinct digests. The caller drops repeats and builds
+     *                  every region again
+     *   KITH_E_FULL    these digests do not fit into these parameters. The caller plans again with request.attempt + 1
+     *                  and builds every region again
+     *   KITH_E_MEMORY */
     kith_status (*build)(kith_filter *f, uint64_t region, const uint64_t *digests, size_t n);
 
     /* The rest may be NULL: not supported, nothing to do, or a default of verbs.h. */

@@ -47,7 +47,7 @@ static void check_like(const arguments *a) {
         {a->kind != NULL, "-k"},     {a->rate != 0, "-p"},          {a->capacity != 0, "-n"},
         {a->bytes != 0, "--bytes"},  {a->grow, "--grow"},           {a->kind_options != NULL, "--option"},
         {a->seed_given, "--seed"},   {a->untrusted, "--untrusted"}, {a->key_file != NULL, "--key-file"},
-        {a->can_remove, "--delete"},
+        {a->can_remove, "--delete"}, {a->final, "--final"},
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (others[i].given)
@@ -80,12 +80,15 @@ static void begin(building *b, arguments *a) {
             b->lock = lock_acquire(a->output, a); /* the --like file may be the output, too */
         b->like = filter_open(a->like, KITH_OPEN_DEFAULT, a);
         recipe_apply(a->like, b->like, a);
+        filter_check_adds(a->like, b->like);
         if (a->multiset && (kith_filter_capabilities(b->like) & KITH_CAN_COPIES) == 0)
             fail("--multiset: filters of kind %s do not store copies", kith_filter_kind_name(b->like));
         return;
     }
-    uint32_t needs =
-        (a->grow ? KITH_CAN_GROW : 0u) | (a->multiset ? KITH_CAN_COPIES : 0u) | (a->can_remove ? KITH_CAN_REMOVE : 0u);
+    if (a->final && a->grow)
+        fail("--final and --grow contradict each other: nothing is added to a final filter, so it need not grow");
+    uint32_t needs = (a->grow ? KITH_CAN_GROW | KITH_CAN_ADD : 0u) | (a->multiset ? KITH_CAN_COPIES : 0u) |
+                     (a->can_remove ? KITH_CAN_REMOVE : 0u);
     choose_begin(a, needs, &b->choice);
     kith_filter_spec *spec = &b->choice.spec;
     spec->hash = hash_asked(a);
@@ -183,8 +186,9 @@ static void open_builder(building *b) {
 
 /* `keys` is the number of distinct keys in the input, exact or an estimate. If an estimate is only slightly above the
  * capacity, it is not printed, because after rounding it could be below the capacity. */
-static noreturn void fail_too_many(const building *b, uint64_t capacity, double keys, bool exact) {
+static noreturn void fail_too_many(const building *b, uint64_t capacity, double keys, bool exact, bool can_grow) {
     static const double ESTIMATE_LEAST = 1.02; /* times the capacity */
+    const char *or_grow = can_grow ? ", or --grow" : "";
     value_text came, room, given;
     text_of_integer(capacity, room);
     if (exact)
@@ -201,9 +205,9 @@ static noreturn void fail_too_many(const building *b, uint64_t capacity, double 
              capacity == 1 ? "" : "s", b->a->like);
     text_of_count_exact(capacity, given);
     if (print_count)
-        fail("%s%s distinct keys, but the capacity is %s (-n %s). Use a larger -n, or --grow.", about, came, room,
-             given);
-    fail("more than %s distinct key%s (-n %s). Use a larger -n, or --grow.", room, capacity == 1 ? "" : "s", given);
+        fail("%s%s distinct keys, but the capacity is %s (-n %s). Use a larger -n%s.", about, came, room, given,
+             or_grow);
+    fail("more than %s distinct key%s (-n %s). Use a larger -n%s.", room, capacity == 1 ? "" : "s", given, or_grow);
 }
 
 /* Adds the digests that are not in the filter to `rest`. */
@@ -250,7 +254,8 @@ static noreturn void count_and_fail(const building *b, feed *f, size_t from) {
     }
     uint64_t keys = 0;
     build_check(kith_builder_count(rest, &keys));
-    fail_too_many(b, kith_filter_capacity(filter), full_keys(filter) + (double)keys / (1 - stats.rate_now), false);
+    fail_too_many(b, kith_filter_capacity(filter), full_keys(filter) + (double)keys / (1 - stats.rate_now), false,
+                  true);
 }
 
 /* The status of a filter that could not take all keys, other than KITH_E_FULL. */
@@ -317,7 +322,7 @@ static void make_filter(building *b) {
             filter_limit(b->like, a, held);
         }
         if (keys > room && (capabilities & KITH_CAN_GROW) == 0)
-            fail_too_many(b, room, (double)keys, true);
+            fail_too_many(b, room, (double)keys, true, (capabilities & KITH_CAN_ADD) != 0);
         if (status == KITH_OK)
             status = kith_builder_finish(b->builder, &b->filter);
         build_check(status);

@@ -34,6 +34,7 @@ static change begin(arguments *a) {
     c.lock = lock_acquire(c.path, a);
     c.filter = filter_open(c.path, KITH_OPEN_COPY, a);
     filter_limit(c.filter, a, 0);
+    filter_check_adds(c.path, c.filter);
     recipe_apply(c.path, c.filter, a);
     kith_plan plan = KITH_PLAN_INIT;
     value_text size;

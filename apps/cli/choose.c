@@ -31,6 +31,7 @@ void choose_begin(const arguments *a, uint32_t needs, choice *c) {
     c->spec = (kith_filter_spec)KITH_FILTER_SPEC_INIT;
     c->spec.kind = a->kind;
     c->spec.needs = needs;
+    c->spec.final = a->final;
     if (a->kind != NULL)
         (void)kind_must(a->kind);
     if (a->kind_options == NULL)
@@ -47,11 +48,13 @@ bool choose_faster(const kith_plan *smallest, const kith_plan *other, uint32_t n
            other->bits_per_key <= smallest->bits_per_key * CHOOSE_FASTER_BITS;
 }
 
-/* Replaces *spec and *plan by those of a faster kind, if there is one. */
+/* Replaces *spec and *plan by those of a faster kind, if there is one. Whoever gives --final wants the smallest file, so a
+ * kind that can only be built is not exchanged for a faster one. */
 static void take_faster(kith_filter_spec *spec, kith_plan *plan) {
     kith_filter_spec tried = *spec;
-    for (size_t i = 0; i < kith_filter_kind_count(); i++) {
+    for (size_t i = 0; (plan->capabilities & KITH_CAN_ADD) != 0 && i < kith_filter_kind_count(); i++) {
         tried.kind = kith_filter_kind_at(i)->name;
+        tried.needs |= KITH_CAN_ADD;
         kith_plan other = KITH_PLAN_INIT;
         if (kith_filter_plan(&tried, &other) == KITH_OK && choose_faster(plan, &other, spec->needs)) {
             spec->kind = tried.kind;
@@ -70,13 +73,14 @@ kith_status choose_plan(choice *c, kith_plan *plan) {
 
 void choose_fail(const arguments *a, const choice *c, kith_status status) {
     capability_text needs;
+    uint32_t asked = c->spec.needs & ~(uint32_t)KITH_CAN_ADD; /* what the user has asked for */
     value_text size;
     switch (status) {
     case KITH_E_KIND:
         if (a->kind != NULL)
             fail("-k %s: this kind does not support all of: %s (kith kinds lists what each kind supports)", a->kind,
-                 text_of_capabilities(c->spec.needs, ", ", needs));
-        fail("no kind supports all of: %s", text_of_capabilities(c->spec.needs, ", ", needs));
+                 text_of_capabilities(asked, ", ", needs));
+        fail("no kind supports all of: %s", text_of_capabilities(asked, ", ", needs));
     case KITH_E_OPTION: {
         const kith_kind_info *kind = c->spec.kind != NULL ? kind_named(c->spec.kind) : NULL;
         char known[512] = "";
@@ -91,6 +95,12 @@ void choose_fail(const arguments *a, const choice *c, kith_status status) {
         if (c->spec.max_bytes != 0)
             fail("no filter with this capacity and rate fits into --bytes %s", text_of_size(c->spec.max_bytes, size));
         break;
+    case KITH_E_UNSUPPORTED: {
+        bool outer = c->spec.kind != NULL && (kind_must(c->spec.kind)->capabilities & KITH_CAN_ADD) != 0;
+        fail("%s %s: filters of this kind can only be built from a complete list of keys; use another kind to add keys "
+             "later",
+             outer ? "--option" : "-k", outer ? c->spec.options : c->spec.kind);
+    }
     case KITH_E_TOO_SMALL:
         fail("--bytes %s is too small for a filter with this capacity", text_of_size(c->spec.bytes, size));
     default:

@@ -27,6 +27,7 @@ typedef struct arguments {
     uint64_t bytes;           /* 0: not given */
     const char *kind_options; /* "name=value name=value" */
     bool grow;
+    bool final;
     bool can_remove;
     bool can_merge;
     bool multiset;

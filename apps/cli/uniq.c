@@ -386,7 +386,7 @@ static const char *fast_kind(const arguments *a, const kith_filter_spec *spec) {
         kith_filter_spec tried = *spec;
         tried.kind = kith_filter_kind_at(i)->name;
         kith_plan plan = KITH_PLAN_INIT;
-        if (kith_filter_plan(&tried, &plan) != KITH_OK || plan.lines > 1 ||
+        if (kith_filter_plan(&tried, &plan) != KITH_OK || plan.lines > 1 || (plan.capabilities & KITH_CAN_ADD) == 0 ||
             (plan.capabilities & (KITH_CAN_COPIES | KITH_CAN_GROW)) != 0 || plan.file_bytes > a->memory / filters ||
             plan.file_bytes >= least)
             continue;
@@ -444,6 +444,7 @@ static kith_filter *open_state(arguments *a, int *lock) {
     if (state_is_absent(a))
         return NULL;
     kith_filter *filter = filter_open(a->state, KITH_OPEN_COPY, a);
+    filter_check_adds(a->state, filter);
     recipe_apply(a->state, filter, a);
     recipe_same_place(a->state, filter, a);
     state_check(a, filter);

@@ -5,8 +5,8 @@
  * that is fixed beforehand: the rate. A filter that has reached its capacity refuses further keys, so the rate is a
  * promise.
  *
- * The promise is for each single filter, not for the average. A filter of a cuckoo kind (cuckoo, overlap) never
- * exceeds the rate. A filter of a Bloom kind (bloom, blocked, counting, blocked_counting) that has reached its
+ * The promise is for each single filter, not for the average. A filter of a cuckoo kind (cuckoo, overlap) or
+ * of fuse never exceeds the rate. A filter of a Bloom kind (bloom, blocked, counting, blocked_counting) that has reached its
  * capacity exceeds it with a probability of at most 1/200. This holds for keys that were not chosen against the
  * filter. kith_filter_stats_of() returns the exact rate of a filter at any time.
  *
@@ -18,11 +18,16 @@
  *     blocked_counting  yes        45.8 / 77.9           1        deletion is needed and speed matters
  *     cuckoo            yes        10.4 / 13.5           2        deletion is needed, rates above 0.2%
  *     overlap           yes        12.7 / 12.7           2        deletion is needed, rates below 0.2%
+ *     fuse              no          7.9 / 11.3           3        all keys are known at once, and none is added later
  *     layers            as inner   as inner           per layer     the number of keys is not known beforehand
  *
  * (Bits per key are those of kith_filter_plan() for a million keys.) One handle type serves all kinds, whether the
  * bytes are on the heap, in a mapped file or in the caller's memory. A call that a kind or a read-only handle does not
  * support returns an error.
+ *
+ * fuse is a static kind, without KITH_CAN_ADD: kith_filter_build() makes it from a complete list of keys. create(),
+ * create_like(), clear(), add() and remove() return KITH_E_UNSUPPORTED; everything that does not change the keys works as
+ * for the other kinds.
  *
  * Threads: calls that take a const filter may run on any number of threads at the same time. A call that takes a
  * non-const filter must be the only one that uses it. bloom and blocked can be added to from many threads by adders;
@@ -42,7 +47,8 @@ typedef struct kith_filter kith_filter;
 
 /* Creates an empty filter, as kith_filter_plan() describes it for this spec. Free it with kith_filter_free().
  *
- * Returns the codes of kith_filter_plan(), KITH_E_MEMORY, or KITH_E_ARGUMENT for a malformed spec->hash. Cost:
+ * Returns the codes of kith_filter_plan(), KITH_E_UNSUPPORTED for a static kind, which can only be built from a complete
+ * list of keys (kith_filter_build), KITH_E_MEMORY, or KITH_E_ARGUMENT for a malformed spec->hash. Cost:
  * plan.file_bytes of zeroed memory. In cuckoo and overlap the first search for a free slot allocates up to 120 KiB,
  * and later searches may enlarge this to 3 MiB; buckets of one slot (b = 1) also need two bits per slot. */
 KITH_API KITH_MUST_USE kith_status kith_filter_create(const kith_filter_spec *spec, kith_filter **filter);
@@ -50,7 +56,8 @@ KITH_API KITH_MUST_USE kith_status kith_filter_create(const kith_filter_spec *sp
 /* Creates an empty filter with the kind, geometry, capacity, hash, key and recipe of `like`, so that the two can
  * merge. Notes are not copied. `allocator` is as in kith_filter_spec.
  *
- * Returns KITH_E_MEMORY, or KITH_E_TOO_LARGE if the filter would exceed the limit of `like` (kith_filter_limit). */
+ * Returns KITH_E_UNSUPPORTED for a static kind, KITH_E_MEMORY, or KITH_E_TOO_LARGE if the filter would exceed the limit
+ * of `like` (kith_filter_limit). */
 KITH_API KITH_MUST_USE kith_status kith_filter_create_like(const kith_filter *like, const kith_allocator *allocator,
                                                            kith_filter **filter);
 
@@ -75,6 +82,11 @@ typedef enum kith_build_flags {
  * all of them). The result has the bytes that adding the digests one by one in order would give (for KITH_BUILD_SET:
  * only the first of equal digests), whatever the number of threads. Fewer than 130,000 digests, and cuckoo filters of
  * fewer than 250,000 keys, are added by one thread. For more digests than fit in memory see kith/builder.h.
+ *
+ * A static kind (KITH_CAN_ADD is missing) can only be made by this call or by a builder; its bytes do not depend on the
+ * order of the digests. For digests that are hashes the filter is as large as planned. If they are not, and most of them
+ * belong to one shard, it is built larger, at most by a third, or the call returns KITH_E_TOO_LARGE if that exceeds
+ * spec->bytes or spec->max_bytes.
  *
  * Returns the codes of kith_filter_create(), and KITH_E_FULL, KITH_E_COPIES or KITH_E_TOO_LARGE as kith_filter_add()
  * does. n = 0 with capacity 0 returns KITH_E_CAPACITY. Extra memory while it runs: up to 128 MiB for a multiset and
@@ -103,7 +115,7 @@ KITH_API void kith_filter_limit(kith_filter *filter, uint64_t max_bytes);
 
 /* Removes all keys. Geometry, hash, key, recipe and notes stay.
  *
- * Returns KITH_E_READONLY or KITH_E_BUSY. layers keep their first layer and free the others. If several layers are in
+ * Returns KITH_E_UNSUPPORTED (static kinds), KITH_E_READONLY or KITH_E_BUSY. layers keep their first layer and free the others. If several layers are in
  * one block, because the filter was opened, cloned or asked for its bytes after it had grown, a new block is needed:
  * then also KITH_E_MEMORY, or KITH_E_TOO_LARGE if an empty filter next to this one would exceed the limit. */
 KITH_API KITH_MUST_USE kith_status kith_filter_clear(kith_filter *filter);
@@ -115,6 +127,7 @@ KITH_API KITH_MUST_USE kith_status kith_filter_clear(kith_filter *filter);
  * Returns KITH_OK, after which kith_filter_has() returns true for this key, or
  *   KITH_E_FULL       the filter is full; see below
  *   KITH_E_COPIES     this key is already stored as many times as the kind allows
+ *   KITH_E_UNSUPPORTED  the kind is static: it can only be built from a complete list of keys (kith_filter_build)
  *   KITH_E_MEMORY     no memory to search for a free slot (cuckoo, overlap) or for a new layer (layers)
  *   KITH_E_TOO_LARGE  (layers) a new layer would exceed the limit of kith_filter_limit()
  *   KITH_E_READONLY   the filter is a mapped file or a view
@@ -342,14 +355,15 @@ KITH_API KITH_MUST_USE kith_status kith_filter_set_notes(kith_filter *filter, co
 /* Called for each cell that a lookup reads, in order: `holds` is the content of the cell, and `wanted` what it is if
  * the key is in the set. For bits and counters the calls end with the first that is 0, and `wanted` is 1 (or more).
  * For cuckoo kinds there is one call per slot of both buckets, the first bucket first, and `wanted` is what the slot
- * of the key would hold (its fingerprint; for overlap also a bit for the window). */
+ * of the key would hold (its fingerprint; for overlap also a bit for the window). For fuse there is one call per cell, and
+ * `wanted` is what the cell must hold so that the XOR of the cells is the fingerprint: either all cells hold it or none. */
 typedef void (*kith_look)(void *context, uint64_t cell, uint64_t holds, uint64_t wanted);
 
 /* Like kith_filter_has_digest(), and calls `look` for every cell that it reads. Slow. */
 KITH_API bool kith_filter_look(const kith_filter *filter, uint64_t digest, kith_look look, void *context);
 
 /* Returns the content of a cell (0 … cells - 1 of kith_filter_stats): a bit, a counter, or a slot (its fingerprint, for
- * overlap with a bit for the window); 0 is empty. */
+ * overlap with a bit for the window); 0 is empty, except in fuse, where 0 is a value like any other. */
 KITH_API uint64_t kith_filter_cell(const kith_filter *filter, uint64_t cell);
 
 /* ---- bytes ----

@@ -72,13 +72,13 @@ typedef struct kith_plan {
     uint32_t capabilities; /* kith_capability bits of this filter (they may depend on options) */
     uint64_t capacity;     /* how many keys fit */
     double rate; /* promised: the rate asked for, or the one of n keys in these bytes. At capacity at least 199 in
-                                  200 filters of a Bloom kind, and all of a cuckoo kind, have at most this rate */
+                                  200 filters of a Bloom kind, and all of other kinds, have at most this rate */
     double expected_rate;      /* the mean over all filters with `capacity` keys, exactly; at most `rate` */
     uint64_t file_bytes;       /* header, body, checksums and notes: of the block in memory and of the file */
     double bits_per_key;       /* file_bytes * 8 / capacity */
     uint64_t cells;            /* bits, counters or slots */
     unsigned cell_bits;        /* bits in each of them */
-    unsigned hashes;           /* bits or counters that a key sets; 0 for cuckoo kinds */
+    unsigned hashes;           /* bits or counters that a key sets; 0 for cuckoo kinds and fuse */
     unsigned fingerprint_bits; /* 0 for Bloom kinds */
     unsigned lines;            /* most memory accesses of a lookup: one cache line each, sometimes two, where a bucket
                                   or window crosses the end of a line; for layers those of one layer */

@@ -1,7 +1,11 @@
-/* Builds a filter of a static kind: the digests of each region are collected without repeats, and the kind's build()
- * runs for one region after the other, on several threads.
+/* Builds a filter of a static kind: the digests of each region are collected, and the kind's build() runs for one region
+ * after the other, on several threads.
  *
- *     in memory   digests  ->  sort by part, drop repeats in each part  ->  plan for the number that is left  ->  build each region
+ *     digests  ->  plan  ->  sort by part  ->  build each region
+ *                                  ->  if two are equal: drop repeats in each part, plan for the rest, build again
+ *
+ * Most lists have no repeats, and a build that succeeds has shown that (kind.h). So repeats are dropped only if a build
+ * finds two equal digests, or if there are more digests than the capacity.
  *
  * Parts and regions are both ranges of digests of equal length. If the number of regions divides the number of parts,
  * each region is a run of whole parts. Otherwise the digests in each part are sorted, which makes regions contiguous,
@@ -15,11 +19,11 @@
  * regions. Otherwise all parts are read into memory. */
 #include "build/static.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/bits.h"
 #include "core/parallel.h"
+#include "core/sort.h"
 #include "build/partition.h"
 #include "build/repeats.h"
 #include "handle.h"
@@ -31,28 +35,22 @@
 
 typedef struct build_job {
     const kith_allocator *allocator;
-    uint64_t *sorted;  /* the digests, by part */
-    size_t *starts;    /* of the parts */
-    size_t *kept;      /* number of distinct digests in each part */
-    unsigned parts;    /* a power of two */
-    atomic_uint next;  /* the first part that no thread has taken yet */
-    atomic_int status; /* the first failure */
+    uint64_t *sorted;        /* the digests, by part; not used if there is only one region */
+    const uint64_t *digests; /* in the order of the regions: `sorted`, or the caller's */
+    size_t *starts;          /* of the parts */
+    size_t *kept;            /* number of distinct digests in each part */
+    unsigned parts;          /* a power of two */
+    atomic_uint next;        /* the first part that no thread has taken yet */
+    atomic_int status;       /* the first failure */
 
     kith_filter *filter;
     uint64_t regions;
     _Atomic uint64_t next_region;
-    size_t count; /* distinct digests; in memory they are at the beginning of `sorted` */
+    size_t count;
 
     kithi_collection *c;
     uint64_t first_unit; /* on disk: thread t takes unit first_unit + t, a region or a part, whichever is larger */
 } build_job;
-
-static int compare_digests(const void *a, const void *b) {
-    uint64_t x, y;
-    memcpy(&x, a, sizeof x);
-    memcpy(&y, b, sizeof y);
-    return (x > y) - (x < y);
-}
 
 static void fail(build_job *job, kith_status status) {
     int none = KITH_OK;
@@ -82,7 +80,7 @@ static void sort_parts(void *context, unsigned thread) {
     (void)thread;
     build_job *job = context;
     for (unsigned p; (p = atomic_fetch_add(&job->next, 1)) < job->parts;)
-        qsort(job->sorted + job->starts[p], job->starts[p + 1] - job->starts[p], sizeof *job->sorted, compare_digests);
+        kithi_sort(job->sorted + job->starts[p], job->starts[p + 1] - job->starts[p]);
 }
 
 /* Closes the gaps that the repeats have left. */
@@ -100,12 +98,14 @@ static void join_parts(build_job *job) {
 
 /* Returns the position of the first digest that belongs to region `region` or a later one. */
 static size_t region_start(const build_job *job, uint64_t region) {
+    if (job->regions == 1)
+        return region == 0 ? 0 : job->count;
     if (job->parts % job->regions == 0)
         return job->starts[job->parts / job->regions * region];
     size_t low = 0, high = job->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (kithi_mulhi(job->sorted[middle], job->regions) < region)
+        if (kithi_mulhi(job->digests[middle], job->regions) < region)
             low = middle + 1;
         else
             high = middle;
@@ -119,19 +119,31 @@ static void build_regions(void *context, unsigned thread) {
     for (uint64_t r; (r = atomic_fetch_add(&job->next_region, 1)) < job->regions && job->status == KITH_OK;) {
         size_t from = region_start(job, r), to = region_start(job, r + 1);
         kith_status status =
-            from == to ? KITH_OK : job->filter->kind->build(job->filter, r, job->sorted + from, to - from);
+            from == to ? KITH_OK : job->filter->kind->build(job->filter, r, job->digests + from, to - from);
         if (status != KITH_OK)
             fail(job, status);
     }
 }
 
-static void build_from_memory(build_job *job, unsigned threads) {
-    if (job->parts % job->regions != 0) {
+/* Sorts the digests by part, and within each part if the parts are not enough to tell the regions apart. */
+static kith_status sort_by_region(build_job *job, size_t n, unsigned threads) {
+    if (job->digests == job->sorted) /* a second build: still sorted by part */
+        return KITH_OK;
+    if (!kithi_partition(job->allocator, job->digests, n, kithi_parts_of(job->parts, job->parts), threads, job->sorted,
+                         job->starts))
+        return KITH_E_MEMORY;
+    job->digests = job->sorted;
+    return KITH_OK;
+}
+
+/* Prepares the digests in memory for build_regions. */
+static kith_status sort_in_memory(build_job *job, unsigned threads) {
+    kith_status status = job->regions > 1 ? sort_by_region(job, job->count, threads) : KITH_OK;
+    if (status == KITH_OK && job->regions > 1 && job->parts % job->regions != 0) {
         atomic_store(&job->next, 0);
         kithi_parallel(threads, sort_parts, job);
     }
-    atomic_store(&job->next_region, 0);
-    kithi_parallel(threads, build_regions, job);
+    return status;
 }
 
 /* ---- on disk ---- */
@@ -140,7 +152,7 @@ static void build_from_memory(build_job *job, unsigned threads) {
 static kith_status build_sorted(build_job *job, uint64_t first_region, uint64_t region_count, uint64_t *digests,
                                 size_t n) {
     if (region_count > 1)
-        qsort(digests, n, sizeof *digests, compare_digests);
+        kithi_sort(digests, n);
     kith_status status = KITH_OK;
     for (uint64_t r = first_region; r < first_region + region_count && status == KITH_OK; r++) {
         size_t count = 0;
@@ -215,15 +227,18 @@ static void build_from_disk(build_job *job, unsigned threads) {
 
 static kith_status build_attempt(build_job *job, const kith_filter_spec *spec, const kithi_head *head,
                                  unsigned threads) {
-    kith_status status = kithi_filter_create(spec, head, &job->filter);
+    job->regions = kithi_kind_by_id(head->kind_id)->regions(head);
+    kith_status status = job->c->spilled ? KITH_OK : sort_in_memory(job, threads);
+    if (status == KITH_OK)
+        status = kithi_filter_create(spec, head, &job->filter);
     if (status != KITH_OK)
         return status;
-    job->regions = job->filter->kind->regions(head);
+    atomic_store(&job->next_region, 0);
     atomic_store(&job->status, KITH_OK);
     if (job->c->spilled)
         build_from_disk(job, threads);
     else
-        build_from_memory(job, threads);
+        kithi_parallel(threads, build_regions, job);
     status = (kith_status)job->status;
     if (status != KITH_OK)
         kith_filter_free(job->filter);
@@ -232,6 +247,7 @@ static kith_status build_attempt(build_job *job, const kith_filter_spec *spec, c
     return status;
 }
 
+/* Builds the filter from job->count digests, which are distinct or not. */
 static kith_status build_planned(build_job *job, const kith_filter_spec *given, unsigned threads,
                                  kith_filter **filter) {
     kith_filter_spec spec = *given;
@@ -242,7 +258,7 @@ static kith_status build_planned(build_job *job, const kith_filter_spec *given, 
     if (status != KITH_OK)
         return status;
     if (job->count > first.capacity)
-        return KITH_E_FULL;
+        return KITH_E_COPIES;
     first.hash = spec.hash;
     head = first;
     status = build_attempt(job, &spec, &head, threads);
@@ -256,6 +272,19 @@ static kith_status build_planned(build_job *job, const kith_filter_spec *given, 
     return status;
 }
 
+static kith_status drop_repeats(build_job *job, unsigned threads) {
+    kith_status status = sort_by_region(job, job->count, threads);
+    if (status != KITH_OK)
+        return status;
+    atomic_store(&job->next, 0);
+    atomic_store(&job->status, KITH_OK);
+    kithi_parallel(threads, drop_repeats_in_parts, job);
+    status = (kith_status)job->status;
+    if (status == KITH_OK)
+        join_parts(job);
+    return status;
+}
+
 static kith_status build_in_memory(const kith_filter_spec *spec, kithi_collection *c, kith_filter **filter) {
     size_t n = c->count;
     unsigned parts = 1;
@@ -266,23 +295,21 @@ static kith_status build_in_memory(const kith_filter_spec *spec, kithi_collectio
     build_job job = {
         .allocator = &c->allocator,
         .c = c,
+        .digests = c->digests,
         .sorted = kithi_allocate(&c->allocator, sorted_bytes),
         .starts = kithi_allocate(&c->allocator, starts_bytes),
         .kept = kithi_allocate(&c->allocator, kept_bytes),
         .parts = parts,
+        .count = n,
     };
     kith_status status = KITH_E_MEMORY;
-    if (job.sorted != NULL && job.starts != NULL && job.kept != NULL &&
-        kithi_partition(&c->allocator, c->digests, n, kithi_parts_of(parts, parts), c->threads, job.sorted,
-                        job.starts)) {
-        kithi_parallel(c->threads, drop_repeats_in_parts, &job);
-        status = (kith_status)job.status;
-    }
-    if (status == KITH_OK) {
-        join_parts(&job);
-        status = kithi_collection_goes_on(c, KITH_BUILD_FILLING, 0, job.count)
-                     ? build_planned(&job, spec, c->threads, filter)
-                     : KITH_E_CANCELLED;
+    if (job.sorted != NULL && job.starts != NULL && job.kept != NULL)
+        status = kithi_collection_goes_on(c, KITH_BUILD_FILLING, 0, n) ? build_planned(&job, spec, c->threads, filter)
+                                                                       : KITH_E_CANCELLED;
+    if (status == KITH_E_COPIES) {
+        status = drop_repeats(&job, c->threads);
+        if (status == KITH_OK)
+            status = build_planned(&job, spec, c->threads, filter);
     }
     kithi_release(&c->allocator, job.kept, kept_bytes);
     kithi_release(&c->allocator, job.starts, starts_bytes);
@@ -291,9 +318,14 @@ static kith_status build_in_memory(const kith_filter_spec *spec, kithi_collectio
 }
 
 kith_status kithi_build_static(const kith_filter_spec *spec, kithi_collection *c, kith_filter **filter) {
-    if (!c->spilled)
-        return build_in_memory(spec, c, filter);
-    kith_status status = kithi_collection_count(c);
-    build_job job = {.allocator = &c->allocator, .c = c, .count = (size_t)c->keys};
-    return status == KITH_OK ? build_planned(&job, spec, c->threads, filter) : status;
+    kith_status status;
+    if (c->spilled) {
+        status = kithi_collection_count(c);
+        build_job job = {.allocator = &c->allocator, .c = c, .count = (size_t)c->keys};
+        if (status == KITH_OK)
+            status = build_planned(&job, spec, c->threads, filter);
+    } else {
+        status = build_in_memory(spec, c, filter);
+    }
+    return status == KITH_E_COPIES ? KITH_E_FULL : status; /* all are distinct now, and more than the capacity */
 }

@@ -165,36 +165,81 @@ static uint64_t regions(const kithi_head *head) {
 
 /* ---- lookups ---- */
 
-KITHI_INLINE const uint8_t *shard_of(const kith_filter *f, uint64_t digest) {
-    const kithi_fuse_geometry *g = &f->geometry.fuse;
-    return f->body + kithi_mulhi(digest, g->shards) * g->shard_bytes;
+#define PREFETCH_MIN ((uint64_t)2 << 20) /* bytes; a smaller body is in cache, and prefetching would only cost time */
+
+KITHI_INLINE const uint8_t *shard_of(const kithi_fuse_geometry *g, const uint8_t *body, uint64_t digest) {
+    return body + kithi_mulhi(digest, g->shards) * g->shard_bytes;
 }
 
-KITHI_INLINE bool has_body(const kith_filter *f, uint64_t digest, unsigned arity, unsigned cell_bits) {
-    const uint8_t *shard = shard_of(f, digest), *cells = shard + KITHI_FUSE_SEED_BYTES;
-    uint64_t at[KITHI_FUSE_ARITY_MAX], hash = kithi_fuse_hash(digest, kithi_load64(shard));
-    uint64_t sum = kithi_fuse_cells(&f->geometry.fuse, hash, arity, cell_bits, at);
+/* Returns 0 if the cells of this hash contain its fingerprint. */
+KITHI_INLINE uint64_t difference(const kithi_fuse_geometry *g, const uint8_t *cells, uint64_t hash, unsigned arity,
+                                 unsigned cell_bits) {
+    uint64_t at[KITHI_FUSE_ARITY_MAX], sum = kithi_fuse_cells(g, hash, arity, cell_bits, at);
     for (unsigned i = 0; i < arity; i++)
         sum ^= kithi_fuse_get(cells, at[i], cell_bits);
-    return sum == 0;
+    return sum;
 }
 
 static bool has(const kith_filter *f, uint64_t digest) {
-    unsigned cell_bits = (unsigned)f->geometry.fuse.cell_bits;
-    return f->geometry.fuse.arity == 3 ? has_body(f, digest, 3, cell_bits) : has_body(f, digest, 4, cell_bits);
+    const kithi_fuse_geometry *g = &f->geometry.fuse;
+    const uint8_t *shard = shard_of(g, f->body, digest), *cells = shard + KITHI_FUSE_SEED_BYTES;
+    uint64_t hash = kithi_fuse_hash(digest, kithi_load64(shard));
+    unsigned cell_bits = (unsigned)g->cell_bits;
+    return (g->arity == 3 ? difference(g, cells, hash, 3, cell_bits) : difference(g, cells, hash, 4, cell_bits)) == 0;
+}
+
+#define GROUP 64
+
+/* Looks up a group of at most GROUP digests. Bit i of the result is set if digest i may be in the set. */
+KITHI_INLINE uint64_t has_group(const kithi_fuse_geometry *g, const uint8_t *body, const uint64_t *digests,
+                                size_t count, unsigned arity, unsigned cell_bits, bool one_shard) {
+    uint64_t word = 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t *shard = one_shard ? body : shard_of(g, body, digests[i]);
+        uint64_t hash = kithi_fuse_hash(digests[i], kithi_load64(shard));
+        uint64_t miss = difference(g, shard + KITHI_FUSE_SEED_BYTES, hash, arity, cell_bits);
+        word |= (uint64_t)(miss == 0) << i;
+    }
+    return word;
+}
+
+/* The same, and requests the cache lines of the whole group before it uses the first. */
+KITHI_INLINE uint64_t has_group_ahead(const kithi_fuse_geometry *g, const uint8_t *body, const uint64_t *digests,
+                                      size_t count, unsigned arity, unsigned cell_bits) {
+    const uint8_t *cells[GROUP];
+    uint64_t hashes[GROUP], word = 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t *shard = shard_of(g, body, digests[i]);
+        uint64_t at[KITHI_FUSE_ARITY_MAX];
+        hashes[i] = kithi_fuse_hash(digests[i], kithi_load64(shard));
+        cells[i] = shard + KITHI_FUSE_SEED_BYTES;
+        (void)kithi_fuse_cells(g, hashes[i], arity, cell_bits, at);
+        for (unsigned j = 0; j < arity; j++)
+            __builtin_prefetch(cells[i] + at[j] * cell_bits / 8);
+    }
+    for (size_t i = 0; i < count; i++)
+        word |= (uint64_t)(difference(g, cells[i], hashes[i], arity, cell_bits) == 0) << i;
+    return word;
 }
 
 KITHI_INLINE size_t has_many_body(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe,
                                   unsigned arity, unsigned cell_bits) {
+    const kithi_fuse_geometry g = f->geometry.fuse;
+    const uint8_t *body = f->body;
+    bool prefetch = f->head.body_bytes >= PREFETCH_MIN;
     size_t yes = 0;
-    for (size_t at = 0; at < n; at += 64) {
-        size_t group = n - at < 64 ? n - at : 64;
-        uint64_t word = 0;
-        for (size_t i = 0; i < group; i++)
-            word |= (uint64_t)has_body(f, digests[at + i], arity, cell_bits) << i;
+    for (size_t at = 0; at < n; at += GROUP) {
+        size_t count = n - at < GROUP ? n - at : GROUP;
+        uint64_t word;
+        if (prefetch)
+            word = has_group_ahead(&g, body, digests + at, count, arity, cell_bits);
+        else if (g.shards == 1)
+            word = has_group(&g, body, digests + at, count, arity, cell_bits, true);
+        else
+            word = has_group(&g, body, digests + at, count, arity, cell_bits, false);
         yes += kithi_popcount(word);
         if (maybe != NULL)
-            maybe[at / 64] = word;
+            maybe[at / GROUP] = word;
     }
     return yes;
 }
@@ -231,12 +276,11 @@ KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64
 /* A cell matches if it makes the XOR right; so either all cells of a digest match or none does. */
 static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {
     const kithi_fuse_geometry *g = &f->geometry.fuse;
-    const uint8_t *shard = shard_of(f, digest), *cells = shard + KITHI_FUSE_SEED_BYTES;
+    const uint8_t *shard = shard_of(g, f->body, digest), *cells = shard + KITHI_FUSE_SEED_BYTES;
     unsigned arity = (unsigned)g->arity, cell_bits = (unsigned)g->cell_bits;
     uint64_t at[KITHI_FUSE_ARITY_MAX], hash = kithi_fuse_hash(digest, kithi_load64(shard));
-    uint64_t sum = kithi_fuse_cells(g, hash, arity, cell_bits, at);
-    for (unsigned i = 0; i < arity; i++)
-        sum ^= kithi_fuse_get(cells, at[i], cell_bits);
+    uint64_t sum = difference(g, cells, hash, arity, cell_bits);
+    (void)kithi_fuse_cells(g, hash, arity, cell_bits, at);
     uint64_t first = kithi_mulhi(digest, g->shards) * cells_of(g);
     for (unsigned i = 0; i < arity; i++) {
         uint64_t holds = kithi_fuse_get(cells, at[i], cell_bits);

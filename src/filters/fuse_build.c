@@ -5,11 +5,15 @@
  *     count   Each cell gets the number of its keys, the XOR of their hashes and the XOR of the positions (0, 1, 2, …)
  *             that it has among the cells of each key.
  *     peel    A cell with one key holds, in its two XORs, exactly that key and the position. The key is taken out of all
- *             of its cells and put on the order; other cells may then have a single key, and so on.
+ *             of its cells and put on the order; other cells may then have a single key, and so on. Single cells are
+ *             taken first in, first out: with a stack, each step waits for the one before it, and peeling takes half as
+ *             long again. New ones are looked for a few segments at a time, so that the queue stays in cache.
  *     assign  If all keys were taken out, their fingerprints are written in reverse order, each into the cell that had
  *             this key alone: no key that is written later has this cell.
  *
  * If keys are left over, each of their cells has two or more of them, and the shard is tried again with the next seed.
+ * Equal digests can never be peeled, so a shard that was built has none, and it is enough to look for them after a
+ * failure.
  * With the sizes of fuse.c fewer than one attempt in ten fails, so TRIES seeds are far more than enough. The result does
  * not depend on the order of the digests: sums do not, and cells are peeled in the order of their numbers.
  *
@@ -17,6 +21,8 @@
 #include "filters/fuse.h"
 
 #include <string.h>
+
+#include "core/sort.h"
 
 enum { TRIES = 64 };
 
@@ -26,13 +32,15 @@ enum { TRIES = 64 };
 
 #define SORT_MIN 4096 /* fewer hashes are in cache anyway */
 #define BLOCKS_MAX 2048
+#define WINDOW_SEGMENTS 4
 
 typedef struct workspace {
     uint64_t *hashes; /* n; later the order in which keys are peeled */
     uint64_t *sums;   /* by cell */
-    uint32_t *single; /* cells that had one key when they were put here */
-    uint8_t *counts;  /* by cell */
-    uint8_t *which;   /* by place in the order: position of the cell that gets the fingerprint */
+    uint32_t *single; /* a queue of cells that had one key when they were put here */
+    uint64_t singles;
+    uint8_t *counts; /* by cell */
+    uint8_t *which;  /* by place in the order: position of the cell that gets the fingerprint */
     uint64_t cells;
     uint64_t bytes;
     void *memory;
@@ -95,19 +103,14 @@ KITHI_INLINE bool count_keys(const kithi_fuse_geometry *g, workspace *w, size_t 
     return !overflow;
 }
 
-/* Returns the number of keys that could be peeled. */
-KITHI_INLINE size_t peel(const kithi_fuse_geometry *g, workspace *w, unsigned arity) {
+/* Takes out the keys of the cells in w->single and of those that become single. Returns the new length of the order. */
+KITHI_INLINE size_t peel_singles(const kithi_fuse_geometry *g, workspace *w, size_t done, unsigned arity) {
     uint8_t *counts = w->counts;
     uint64_t *sums = w->sums;
     uint32_t *single = w->single;
-    uint64_t singles = 0;
-    for (uint64_t cell = 0; cell < w->cells; cell++) {
-        single[singles] = (uint32_t)cell;
-        singles += counts[cell] / ONE_KEY == 1;
-    }
-    size_t done = 0;
-    while (singles > 0) {
-        uint32_t cell = single[--singles];
+    uint64_t singles = w->singles;
+    for (uint64_t next = 0; next < singles; next++) {
+        uint32_t cell = single[next];
         if (counts[cell] / ONE_KEY != 1)
             continue;
         uint64_t at[KITHI_FUSE_ARITY_MAX], hash = sums[cell];
@@ -115,15 +118,29 @@ KITHI_INLINE size_t peel(const kithi_fuse_geometry *g, workspace *w, unsigned ar
         w->hashes[done] = hash;
         w->which[done++] = (uint8_t)position;
         (void)kithi_fuse_cells(g, hash, arity, 8, at);
-        for (unsigned j = 0; j < arity; j++) {
-            if (j == position)
-                continue;
+        for (unsigned j = 0; j < arity; j++) { /* its own cell, too: a branch would cost more */
             uint64_t other = at[j];
             single[singles] = (uint32_t)other;
             singles += counts[other] / ONE_KEY == 2;
             counts[other] = (uint8_t)((counts[other] - ONE_KEY) ^ j);
             sums[other] ^= hash;
         }
+    }
+    return done;
+}
+
+/* Returns the number of keys that could be peeled. */
+KITHI_INLINE size_t peel(const kithi_fuse_geometry *g, workspace *w, unsigned arity) {
+    size_t done = 0;
+    uint64_t window = WINDOW_SEGMENTS * g->segment;
+    for (uint64_t from = 0; from < w->cells; from += window) {
+        uint64_t to = from + window < w->cells ? from + window : w->cells;
+        w->singles = 0;
+        for (uint64_t cell = from; cell < to; cell++) {
+            w->single[w->singles] = (uint32_t)cell;
+            w->singles += w->counts[cell] / ONE_KEY == 1;
+        }
+        done = peel_singles(g, w, done, arity);
     }
     return done;
 }
@@ -160,16 +177,27 @@ KITHI_INLINE bool try_seed(const kithi_fuse_geometry *g, workspace *w, size_t n,
     return true;
 }
 
+static bool has_repeats(const uint64_t *digests, size_t n, uint64_t *sorted) {
+    memcpy(sorted, digests, n * sizeof *sorted);
+    kithi_sort(sorted, n);
+    for (size_t i = 1; i < n; i++)
+        if (sorted[i - 1] == sorted[i])
+            return true;
+    return false;
+}
+
 kith_status kithi_fuse_build(kith_filter *f, uint64_t region, const uint64_t *digests, size_t n) {
     const kithi_fuse_geometry *g = &f->geometry.fuse;
-    if (n > shard_cells(g))
-        return KITH_E_FULL;
     workspace w;
     if (!workspace_open(f, n, &w))
         return KITH_E_MEMORY;
     uint8_t *shard = f->body + region * g->shard_bytes;
     kith_status status = KITH_E_FULL;
     for (unsigned attempt = 1; attempt <= TRIES && status == KITH_E_FULL; attempt++) {
+        if (attempt == 2 && has_repeats(digests, n, w.hashes))
+            status = KITH_E_COPIES;
+        if (status == KITH_E_COPIES || (attempt > 1 && n > w.cells))
+            break;
         if (attempt > 1) {
             memset(w.sums, 0, w.cells * sizeof *w.sums);
             memset(w.counts, 0, w.cells);

@@ -317,6 +317,52 @@ static bool regions_has(const filter *f, uint64_t d) {
     return false;
 }
 
+/* Kind 8. */
+static uint64_t fuse_cells(const filter *f) {
+    return (f->parameter[3] + f->parameter[1] - 1) * f->parameter[2];
+}
+
+static uint64_t fuse_shard_bytes(const filter *f) {
+    return round_up(8 + (fuse_cells(f) * f->parameter[0] + 7) / 8 + 7, 64);
+}
+
+static uint64_t fuse_body_bytes(const filter *f) {
+    const uint64_t *p = f->parameter, most = (uint64_t)1 << 32;
+    require(p[0] >= 4 && p[0] <= 32, "f out of range");
+    require(p[1] == 3 || p[1] == 4, "a out of range");
+    require(power_of_two(p[2]) && p[2] <= (uint64_t)1 << (p[1] == 3 ? 18 : 14), "L out of range");
+    require(p[3] >= 1 && p[3] < most && fuse_cells(f) < most, "S out of range");
+    require(power_of_two(p[4]) && p[4] <= ((uint64_t)1 << 62) / fuse_shard_bytes(f), "shards out of range");
+    return p[4] * fuse_shard_bytes(f);
+}
+
+static void fuse_verify(const filter *f) {
+    uint64_t with_keys = 0, bytes = fuse_shard_bytes(f), used_bits = 64 + fuse_cells(f) * f->parameter[0];
+    for (uint64_t i = 0; i < f->parameter[4]; i++) {
+        const uint8_t *shard = f->body + i * bytes;
+        uint64_t seed = load(shard, 8);
+        bool known = false;
+        for (uint64_t t = 1; t <= 64; t++)
+            known = known || seed == mix(t * GOLDEN_RATIO);
+        require(known || all_zero(shard, bytes), "the seed of a shard is unknown, or a shard without keys is not 0");
+        for (uint64_t bit = used_bits; bit < bytes * 8; bit++)
+            require(load_bits(shard, bit, 1) == 0, "a bit after the last cell of a shard is set");
+        with_keys += known;
+    }
+    require(with_keys <= f->count && (with_keys > 0 || f->count == 0), "count does not match the shards with keys");
+}
+
+static bool fuse_has(const filter *f, uint64_t d) {
+    uint64_t width = f->parameter[0], a = f->parameter[1], L = f->parameter[2], starts = f->parameter[3] * L;
+    const uint8_t *shard = f->body + hi(d, f->parameter[4]) * fuse_shard_bytes(f);
+    uint64_t h = mix(d + load(shard, 8)), c0 = hi(h, starts), sum = lo(h, starts) >> (64 - width);
+    for (uint64_t i = 0; i < a; i++) {
+        uint64_t c = i == 0 ? c0 : (c0 + i * L) ^ ((h >> ((i - 1) * (a == 3 ? 18 : 14))) % L);
+        sum ^= load_bits(shard + 8, c * width, (unsigned)width);
+    }
+    return sum == 0;
+}
+
 /* ---- blocks ---- */
 
 static filter verify(const uint8_t *block, uint64_t bytes, const filter *outer);
@@ -424,6 +470,8 @@ static bool has(const filter *f, uint64_t d) {
     case CUCKOO:
     case OVERLAP:
         return regions_has(f, d);
+    case FUSE:
+        return fuse_has(f, d);
     case LAYERS:
         return each_layer(f, layer_has, &d, NULL);
     case IMAGE:
@@ -450,7 +498,7 @@ static void verify_header(const uint8_t *block, const filter *f) {
     require(load(block + 12, 2) == HEADER_BYTES, "header bytes is not 192");
     require(load(block + 14, 2) <= 1, "unknown flags");
     require(all_zero(block + 16, 16) && all_zero(block + 168, 8), "a reserved byte is not 0");
-    require((f->kind >= BLOOM && f->kind <= BLOCKED_COUNTING) || is_table(f), "unknown kind");
+    require((f->kind >= BLOOM && f->kind <= FUSE) || is_table(f), "unknown kind");
     require(f->hash <= 1, "unknown hash");
     if (is_table(f))
         require(all_zero(block + 14, 2) && all_zero(block + 32, 32) && all_zero(block + 72, 8) && f->fill == 0,
@@ -459,8 +507,8 @@ static void verify_header(const uint8_t *block, const filter *f) {
         verify_filter_fields(f);
 
     static const uint8_t used[] = {
-        [BLOOM] = 0x83,  [BLOCKED] = 0x83, [COUNTING] = 0x83, [CUCKOO] = 0x1f,          [OVERLAP] = 0x07,
-        [LAYERS] = 0x0f, [IMAGE] = 0xff,   [ENTRIES] = 0x3f,  [BLOCKED_COUNTING] = 0x83};
+        [BLOOM] = 0x83,  [BLOCKED] = 0x83, [COUNTING] = 0x83, [CUCKOO] = 0x1f,  [OVERLAP] = 0x07,
+        [LAYERS] = 0x0f, [FUSE] = 0x1f,    [IMAGE] = 0xff,    [ENTRIES] = 0x3f, [BLOCKED_COUNTING] = 0x83};
     for (unsigned i = 0; i < PARAMETERS; i++)
         require((used[f->kind] >> i & 1) != 0 || f->parameter[i] == 0, "an unused parameter is not 0");
 }
@@ -550,6 +598,10 @@ static filter verify(const uint8_t *block, uint64_t bytes, const filter *outer) 
     case OVERLAP:
         require(regions_body_bytes(&f) == f.body_bytes, wrong_length);
         regions_verify(&f);
+        break;
+    case FUSE:
+        require(fuse_body_bytes(&f) == f.body_bytes, wrong_length);
+        fuse_verify(&f);
         break;
     case LAYERS:
         layers_verify(&f);

@@ -70,7 +70,7 @@ static kith_plan faster_than(const kith_plan *smallest, uint32_t needs, double r
     if (smallest->lines == 1)
         return best;
     for (size_t i = 0; i < kith_filter_kind_count(); i++) {
-        kith_filter_spec spec = spec_of(kith_filter_kind_at(i)->name, needs, rate);
+        kith_filter_spec spec = spec_of(kith_filter_kind_at(i)->name, needs | KITH_CAN_ADD, rate);
         kith_plan plan = KITH_PLAN_INIT;
         if (kith_filter_plan(&spec, &plan) == KITH_OK && plan.lines == 1 &&
             plan.bits_per_key <= smallest->bits_per_key * FASTER_BITS &&
