@@ -7,8 +7,8 @@
 # The exit status is 1 if a promise is not kept.
 #
 # `kith uniq -p` must not be slower than exact `kith uniq`, which has a simpler hash. This is measured for short lines
-# (all different numbers), long lines (110 bytes, two thirds of them different) and URLs (30 to 170 bytes, a few of which
-# are most of the lines), with one thread (1t) and two (2t).
+# (all different numbers), long lines (110 bytes, two thirds of them different) and URLs (30 to 170 bytes, a few of
+# which are most of the lines), with one thread (1t) and two (2t).
 set -euo pipefail
 kith=$(realpath "$1") lines=${2:-10000000} rounds=${3:-5}
 for tool in mawk bloom /usr/bin/time; do

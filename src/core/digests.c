@@ -104,9 +104,9 @@ static void sort_by_length(const kith_key *keys, size_t n, uint8_t order[WINDOW]
     size_t starts[CLASSES] = {0}; /* by class: where its keys start in `order` */
     for (size_t i = 0; i < n; i++)
         starts[classes[i]]++;
-    for (size_t class = 0, start = 0; class < CLASSES; class++) {
-        size_t count = starts[class];
-        starts[class] = start;
+    for (size_t c = 0, start = 0; c < CLASSES; c++) {
+        size_t count = starts[c];
+        starts[c] = start;
         start += count;
     }
     for (size_t i = 0; i < n; i++)

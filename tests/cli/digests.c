@@ -1,6 +1,7 @@
 /* Tests digests.c of the tool against a plain sort, with so little memory that it uses temporary files. */
 #include "check.h"
 #include "cli/digests.h"
+#include "splitmix.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,10 +9,7 @@
 static uint64_t state;
 
 static uint64_t random_word(void) {
-    uint64_t z = state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
+    return splitmix_next(&state);
 }
 
 static int ascending(const void *a, const void *b) {
