@@ -44,13 +44,17 @@ kith_filter *created(const kith_filter_spec *spec) {
     return f;
 }
 
-kith_filter *filled(const kith_filter_spec *spec, uint64_t seed, uint64_t place, size_t n) {
-    kith_filter *f = created(spec);
+void fill_filter(kith_filter *f, uint64_t seed, uint64_t place, size_t n) {
     uint64_t *digests = digests_from(seed, place, n);
     size_t done = 0;
     CHECK_OK(kith_filter_add_many(f, digests, n, NULL, &done));
     CHECK_EQ_U64(done, n);
     free(digests);
+}
+
+kith_filter *filled(const kith_filter_spec *spec, uint64_t seed, uint64_t place, size_t n) {
+    kith_filter *f = created(spec);
+    fill_filter(f, seed, place, n);
     return f;
 }
 
