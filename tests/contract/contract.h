@@ -86,7 +86,7 @@ uint64_t draw(uint64_t *state, uint64_t range);
 kith_filter *created(const kith_filter_spec *spec);
 void fill_filter(kith_filter *f, uint64_t seed, uint64_t place, size_t n); /* adds digests, which must succeed */
 kith_filter *filled(const kith_filter_spec *spec, uint64_t seed, uint64_t place, size_t n);
-kith_filter *keyed(const kith_filter_spec *spec, uint64_t seed, uint64_t place, size_t n);  /* adds keys */
+kith_filter *keyed(const kith_filter_spec *spec, uint64_t seed, uint64_t place, size_t n); /* adds keys */
 kith_filter *cloned(const kith_filter *from);
 kith_filter *viewed(const void *bytes, size_t byte_count, unsigned flags);
 
