@@ -14,8 +14,8 @@
  * term for the skew, 0.67 (z^2 - 1) / slots. `overfull_pairs` is the expected number of sets of c + 1 keys on one pair
  * of places; it is doubled to account for larger such sets. The sum was above the measured probability at 142 points
  * between 10^-1 and 10^-7, with n from 5 to 2000, except at one point with only 7 failures, where it was 12% too low.
- * tests/unit/fits.c repeats the measurement. With b = 1 all failures come from overfull sets of keys of every size;
- * they are estimated as 4 / (1 - load/0.48)^3 times the smallest ones.
+ * tests/unit/plan_fits.c repeats the measurement. With b = 1 all failures come from overfull sets of keys of every
+ * size; they are estimated as 4 / (1 - load/0.48)^3 times the smallest ones.
  *
  * Large filters are not planned for these maximum loads but for the lower ones in `rule_of`, at which a search is still
  * short: windows at a load of 0.945 searched 6 slots on average and at most 3,400; at 0.96 they searched 22 and 34,000,

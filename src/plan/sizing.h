@@ -4,7 +4,7 @@
  * n. But a plan promises the rate of the one filter that is built, and the rates of single filters vary around their
  * expectation. `quantile` functions return a bound that the rate of a single filter exceeds with a probability of about
  * 1 in 1000, and sizes are chosen so that this bound is at most the promised rate. The promise is 1 in 200; the margin
- * covers the approximations. tests/unit/quantiles.c compares them with exact distributions, and
+ * covers the approximations. tests/unit/plan_quantiles.c compares them with exact distributions, and
  * single_filters_keep_the_promised_rate in tests/contract compares them with real filters. */
 #ifndef KITHI_PLAN_SIZING_H
 #define KITHI_PLAN_SIZING_H

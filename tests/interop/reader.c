@@ -1,9 +1,11 @@
 /* reader: a second reader of .kith files, written from docs/format.md alone.
  *
  *     reader FILE < KEYS
+ *     reader --verdicts FILE…
  *
  * Verifies the whole file, then looks up every line of standard input. For a filter, a line is a key, and the reader
- * prints "yes" or "no". For a table, a line is a key in hexadecimal, and the reader prints its value or "no".
+ * prints "yes" or "no". For a table, a line is a key in hexadecimal, and the reader prints its value or "no". With
+ * --verdicts it prints "opened" or "refused" for each file; a child process verifies each, because refusing ends it.
  *
  * The reader shares no code with libkith. Where the two agree, the document is right; where they do not, one of the
  * three is wrong. It is slow and simple on purpose: it reads the whole file into memory and one bit after the other,
@@ -18,6 +20,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -672,25 +676,49 @@ static void print_result(const filter *f, buffer *line) {
         puts("no");
 }
 
-int main(int argc, char **argv) {
-    if (argc != 2)
-        fail("usage: reader FILE < KEYS");
-    FILE *file = fopen(argv[1], "rb");
+static filter open_file(const char *path, buffer *bytes) {
+    FILE *file = fopen(path, "rb");
     if (file == NULL)
         fail("cannot open the file");
-    buffer bytes = {NULL, 0, 0}, line = {NULL, 0, 0};
     int c;
     while ((c = getc(file)) != EOF)
-        append(&bytes, (uint8_t)c);
+        append(bytes, (uint8_t)c);
     if (ferror(file))
         fail("cannot read the file");
     fclose(file);
+    return verify(bytes->at, bytes->used, NULL);
+}
 
-    filter f = verify(bytes.at, bytes.used, NULL);
-    while (read_line(&line))
-        print_result(&f, &line);
-    free(bytes.at);
-    free(line.at);
+static void print_verdict(const char *path) {
+    int status;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        buffer bytes = {NULL, 0, 0};
+        (void)open_file(path, &bytes);
+        free(bytes.at);
+        exit(0);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) > 1)
+        fail("a file was neither opened nor refused");
+    puts(WEXITSTATUS(status) == 0 ? "opened" : "refused");
+}
+
+int main(int argc, char **argv) {
+    bool verdicts = argc > 1 && strcmp(argv[1], "--verdicts") == 0;
+    if (!verdicts && argc != 2)
+        fail("usage: reader FILE < KEYS, or reader --verdicts FILE…");
+    if (verdicts)
+        for (int i = 2; i < argc; i++)
+            print_verdict(argv[i]);
+    else {
+        buffer bytes = {NULL, 0, 0}, line = {NULL, 0, 0};
+        filter f = open_file(argv[1], &bytes);
+        while (read_line(&line))
+            print_result(&f, &line);
+        free(bytes.at);
+        free(line.at);
+    }
     if (ferror(stdin) || fflush(stdout) != 0 || ferror(stdout))
         fail("standard input or output failed");
     return 0;

@@ -18,7 +18,7 @@
 #include "core/prng.h"
 #include "kind.h"
 #include "registry.h"
-#include "unit/folder.h"
+#include "folder.h"
 #include "unit/memory.h"
 #include "unit/small_filter.h"
 

@@ -20,7 +20,7 @@
 
 #include "check.h"
 #include "core/mix.h"
-#include "unit/folder.h"
+#include "folder.h"
 #include "unit/memory.h"
 
 enum {

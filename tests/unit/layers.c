@@ -11,7 +11,7 @@
 #include "check.h"
 #include "core/prng.h"
 #include "kind.h"
-#include "unit/folder.h"
+#include "folder.h"
 #include "unit/memory.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))

@@ -15,7 +15,7 @@
 
 #include "check.h"
 #include "core/prng.h"
-#include "unit/folder.h"
+#include "folder.h"
 #include "unit/memory.h"
 #include "unit/plans.h"
 

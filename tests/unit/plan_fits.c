@@ -13,7 +13,7 @@
 #include "plan/fit.h"
 #include "core/prng.h"
 #include "filters/common/cuckoo.h"
-#include "unit/folder.h"
+#include "folder.h"
 #include "registry.h"
 #include "handle.h"
 
