@@ -6,6 +6,7 @@
  * another file.
  *
  * At most one fault is armed. None is until fault_arm() is called. */
+#include "build/spill.h"
 #include "fault/faults.h"
 
 #include <assert.h>
@@ -497,6 +498,17 @@ WRAP(kith_status, kith_filter_build, const kith_filter_spec *spec, const uint64_
     return __real_kith_filter_build(&changed, digests, n, flags, threads, filter);
 }
 
+WRAP(kith_status, kithi_spill_write, kithi_spill *s, const uint64_t *by_part, const size_t *starts,
+     const uint8_t *order) {
+    static uint8_t sorted[1 << 16];
+    size_t n = starts[KITHI_SPILL_PARTS];
+    if (!is_armed("spills_lose_their_order") || n > sizeof sorted)
+        return __real_kithi_spill_write(s, by_part, starts, order);
+    for (unsigned p = 0; p < KITHI_SPILL_PARTS; p++)
+        memset(sorted + starts[p], (int)p, starts[p + 1] - starts[p]);
+    return __real_kithi_spill_write(s, by_part, starts, sorted);
+}
+
 WRAP(size_t, kith_filter_has_many, const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
     size_t yes = __real_kith_filter_has_many(f, digests, n, maybe);
     if (maybe != NULL && n % 64 == 1 && is_armed("batch_skips_its_last"))
@@ -555,6 +567,7 @@ static const fault FAULTS[] = {
     PLANTED(a_kernel_is_wrong_in_long_batches, 0),
     WRAPPED(build_skips_its_last, 0),
     WRAPPED(build_counts_repeats, 0),
+    WRAPPED(spills_lose_their_order, 0),
     WRAPPED(threads_lose_a_key, 0),
     PLANTED(shared_adds_are_not_counted, KITH_CAN_SHARE),
     WRAPPED(save_loses_a_bit, 0),

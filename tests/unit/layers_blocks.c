@@ -10,7 +10,7 @@
 #include "core/hash.h"
 #include "core/prng.h"
 #include "kind.h"
-#include "unit/folder.h"
+#include "folder.h"
 #include "unit/memory.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
