@@ -199,8 +199,8 @@ KITH_API KITH_MUST_USE kith_status kith_filter_add_digest(kith_filter *filter, u
 KITH_API KITH_MUST_USE kith_status kith_filter_remove_digest(kith_filter *filter, uint64_t digest);
 KITH_API bool kith_filter_has_digest(const kith_filter *filter, uint64_t digest);
 
-/* Returns bit i of a bitmap that a batch call has written. Such a bitmap is an array of (n + 63) / 64 words. Bit i % 64
- * of word i / 64 belongs to digest i. The bits from n on are 0. */
+/* Returns bit i of a bitmap that a batch call has written. Such a bitmap is an array of (n + 63) / 64 words.
+ * Digest i belongs to bit i % 64 of word i / 64. The bits from n on are 0. */
 static inline bool kith_bitmap_get(const uint64_t *bitmap, size_t i) {
     return (bitmap[i / 64] >> (i % 64)) & 1;
 }
