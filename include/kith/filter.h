@@ -145,7 +145,8 @@ KITH_API KITH_MUST_USE kith_status kith_filter_remove(kith_filter *filter, const
 KITH_API bool kith_filter_has(const kith_filter *filter, const void *key, size_t key_bytes);
 
 /* Returns how many copies of a key are stored: at least the true number, and more with the probability of the rate. For
- * counting kinds 15 means 15 or more. Returns 0 or 1 for kinds without copies. */
+ * counting kinds, one more than max_copies of kith_plan (15 for counters of 4 bits) means that many or more. Returns 0
+ * or 1 for kinds without copies. */
 KITH_API uint64_t kith_filter_copies(const kith_filter *filter, const void *key, size_t key_bytes);
 
 /* ---- many digests: the fast path ----
