@@ -295,7 +295,8 @@ KITH_API KITH_MUST_USE kith_status kith_filter_stats_of(const kith_filter *filte
 KITH_API uint64_t kith_filter_memory(const kith_filter *filter);
 
 /* Writes the values of the kind's options to `text`, in the form of spec.options, for example "b=4 f=12
- * alternate=halves" (slots per bucket, fingerprint bits, rule for the other bucket; kith_filter_kind_at() lists them).
+ * alternate=halves insert=search max=500" (slots per bucket, fingerprint bits, rule for the other bucket, how a slot is
+ * freed; kith_filter_kind_at() lists them).
  * Values that the planner chose are written as well. Works like snprintf(): writes at most text_bytes bytes with the
  * terminating zero, and returns the length of the whole text. */
 KITH_API size_t kith_filter_options(const kith_filter *filter, char *text, size_t text_bytes);

@@ -275,7 +275,9 @@ static uint64_t regions_body_bytes(const filter *f) {
         require(p[0] >= 4 && p[0] <= 32, "slot_bits out of range");
         require(p[3] == 1 || p[3] == 2 || p[3] == 4 || p[3] == 8, "b out of range");
         require(p[1] >= 1 && p[1] <= most / (2 * p[3]), "P out of range");
-        require(p[4] == 0 || (p[4] == 1 && power_of_two(p[1])), "alternate out of range");
+        require(p[4] == 0 || (p[4] <= 2 && power_of_two(p[1])), "alternate out of range");
+        require(p[4] != 2 || p[2] == 1, "more than one region with alternate 2");
+        require(p[5] == 0 || (p[5] >= 50 && p[5] <= 10000), "max out of range");
     } else {
         require(p[0] >= 3 && p[0] <= 32, "slot_bits out of range");
         require(p[1] >= 1 && p[1] <= most / 2 - 1, "P out of range");
@@ -306,8 +308,13 @@ static void regions_verify(const filter *f) {
     require(used == f->count, "count is not the number of slots in use");
 }
 
+static uint64_t spread(uint64_t fingerprint) {
+    uint64_t x = fingerprint * GOLDEN_RATIO;
+    return (x ^ (x >> 32)) * 0x39f142ac756edbf3u;
+}
+
 static uint64_t partner(const regions *r, uint64_t fingerprint, uint64_t p) {
-    uint64_t x = fingerprint * GOLDEN_RATIO, y = (x ^ (x >> 32)) * 0x39f142ac756edbf3u, H = hi(y, r->P);
+    uint64_t H = hi(spread(fingerprint), r->P);
     return p < r->P ? r->P + (H + r->P - p) % r->P : (H + r->P - (p - r->P)) % r->P;
 }
 
@@ -318,8 +325,8 @@ static bool regions_has(const filter *f, uint64_t d) {
     uint64_t place[2];
     place[0] = hi(lo(d, r.R), 2 * r.P);
     place[1] = partner(&r, fingerprint, place[0]);
-    if (f->kind == CUCKOO && f->parameter[4] == 1) {
-        uint64_t s = fingerprint % (2 * r.P);
+    if (f->kind == CUCKOO && f->parameter[4] != 0) {
+        uint64_t s = f->parameter[4] == 1 ? fingerprint % (2 * r.P) : hi(spread(fingerprint), 2 * r.P);
         place[1] = place[0] ^ (s == 0 ? 1 : s);
     }
     for (unsigned i = 0; i < 2; i++) {
@@ -475,7 +482,7 @@ static void verify_header(const uint8_t *block, const filter *f) {
         verify_filter_fields(f);
 
     static const uint8_t used[] = {
-        [BLOOM] = 0x87,  [BLOCKED] = 0x83, [COUNTING] = 0x8f, [CUCKOO] = 0x1f,          [OVERLAP] = 0x07,
+        [BLOOM] = 0x87,  [BLOCKED] = 0x83, [COUNTING] = 0x8f, [CUCKOO] = 0x3f,          [OVERLAP] = 0x07,
         [LAYERS] = 0x0f, [IMAGE] = 0xff,   [ENTRIES] = 0x3f,  [BLOCKED_COUNTING] = 0x83};
     for (unsigned i = 0; i < PARAMETERS; i++)
         require((used[f->kind] >> i & 1) != 0 || f->parameter[i] == 0, "an unused parameter is not 0");

@@ -116,6 +116,7 @@ TEST(rate_now_of_cuckoo_kinds_is_the_share_of_cells_with_an_entry) {
     expect_rate("cuckoo", "b=2", rate_of_slots, 1);
     expect_rate("cuckoo", "b=8", rate_of_slots, 3);
     expect_rate("cuckoo", "alternate=simple", rate_of_slots, 1);
+    expect_rate("cuckoo", "alternate=xor insert=walk", rate_of_slots, 1);
     expect_rate("overlap", NULL, rate_of_slots, 1);
     expect_rate("overlap", NULL, rate_of_slots, 2);
 }
