@@ -201,6 +201,18 @@ bool kith_table_has(const kith_table *t, const void *key, size_t key_bytes) {
     return kith_table_get(t, key, key_bytes, NULL);
 }
 
+kith_status kith_table_find(const kith_table *t, const void *key, size_t key_bytes, kith_find_outcome *outcome,
+                            uint64_t *index) {
+    assert(t != NULL && (key != NULL || key_bytes == 0) && outcome != NULL && index != NULL);
+    if (t->kind->find == NULL)
+        return KITH_E_UNSUPPORTED;
+    if (!key_fits(t, key_bytes))
+        return KITH_E_KEY;
+    kithi_key k = {key, key_bytes};
+    *outcome = t->kind->find(t, &k, index);
+    return KITH_OK;
+}
+
 kith_status kith_table_remove(kith_table *t, const void *key, size_t key_bytes, uint64_t *value) {
     assert(t != NULL && (key != NULL || key_bytes == 0));
     if (t->readonly)

@@ -65,6 +65,9 @@ typedef struct kithi_table_kind {
      * opening a file of n entries would take n^2 / 2 comparisons. */
     kith_status (*append)(kith_table *t, const kithi_key *key, uint64_t value);
 
+    /* Optional (may be NULL): as kith_table_find, for kinds that store each key in a numbered slot of its own sequence. */
+    kith_find_outcome (*find)(const kith_table *t, const kithi_key *key, uint64_t *index);
+
     /* Optional (may be NULL). The last two are not called for a table that has a trace.
      * prefetch   prefetches the cache lines that an operation on this key will read
      * get_word   get for a table of 8-byte keys that has set has_words; value may be NULL

@@ -162,7 +162,8 @@ KITH_API KITH_MUST_USE kith_status kith_filter_remove(kith_filter *filter, const
 KITH_API bool kith_filter_has(const kith_filter *filter, const void *key, size_t key_bytes);
 
 /* Returns how many copies of a key are stored: at least the true number, and more with the probability of the rate. For
- * counting kinds 15 means 15 or more. Returns 0 or 1 for kinds without copies. */
+ * counting kinds, one more than max_copies of kith_plan (15 for counters of 4 bits) means that many or more. Returns 0
+ * or 1 for kinds without copies. */
 KITH_API uint64_t kith_filter_copies(const kith_filter *filter, const void *key, size_t key_bytes);
 
 /* ---- many digests: the fast path ----
@@ -311,7 +312,8 @@ KITH_API KITH_MUST_USE kith_status kith_filter_stats_of(const kith_filter *filte
 KITH_API uint64_t kith_filter_memory(const kith_filter *filter);
 
 /* Writes the values of the kind's options to `text`, in the form of spec.options, for example "b=4 f=12
- * alternate=halves" (slots per bucket, fingerprint bits, rule for the other bucket; kith_filter_kind_at() lists them).
+ * alternate=halves insert=search max=500" (slots per bucket, fingerprint bits, rule for the other bucket, how a slot is
+ * freed; kith_filter_kind_at() lists them).
  * Values that the planner chose are written as well. Works like snprintf(): writes at most text_bytes bytes with the
  * terminating zero, and returns the length of the whole text. */
 KITH_API size_t kith_filter_options(const kith_filter *filter, char *text, size_t text_bytes);

@@ -93,7 +93,7 @@ KITHI_INLINE bool block_has(const uint8_t *block, uint64_t digest, unsigned lane
     unsigned present = KITHI_COUNTER_TOP + 1;
 #pragma GCC unroll 16
     for (unsigned j = 0; j < lanes; j++)
-        present &= kithi_counter(block, counter_of(words, lanes, j)) + KITHI_COUNTER_TOP;
+        present &= kithi_counter(block, counter_of(words, lanes, j), KITHI_COUNTER_BITS) + KITHI_COUNTER_TOP;
     return present != 0;
 }
 
@@ -102,19 +102,19 @@ KITHI_INLINE unsigned least_of(const uint8_t *block, kithi_lane_words words, uns
     unsigned least = KITHI_COUNTER_TOP;
 #pragma GCC unroll 16
     for (unsigned j = 0; j < lanes; j++) {
-        unsigned value = kithi_counter(block, counter_of(words, lanes, j));
+        unsigned value = kithi_counter(block, counter_of(words, lanes, j), KITHI_COUNTER_BITS);
         least = value < least ? value : least;
     }
     return least;
 }
 
 /* Increments or decrements all counters of the key; returns how many of them were 0 or became 0. */
-KITHI_INLINE unsigned change_all(uint8_t *block, kithi_lane_words words, bool (*change)(uint8_t *counters, uint64_t c),
-                                 unsigned lanes) {
+KITHI_INLINE unsigned change_all(uint8_t *block, kithi_lane_words words,
+                                 bool (*change)(uint8_t *counters, uint64_t c, unsigned width), unsigned lanes) {
     unsigned zeros = 0;
 #pragma GCC unroll 16
     for (unsigned j = 0; j < lanes; j++)
-        zeros += change(block, counter_of(words, lanes, j));
+        zeros += change(block, counter_of(words, lanes, j), KITHI_COUNTER_BITS);
     return zeros;
 }
 
@@ -156,7 +156,7 @@ KITHI_INLINE uint64_t add_in(const kithi_block_ops *ops, const kithi_lanes_args 
     uint8_t *block = kithi_block_of(f, args->digest);
     kithi_lane_words words = kithi_lane_words_of(args->digest, lanes);
     unsigned before = least_of(block, words, lanes);
-    kith_status status = kithi_counters_can_add(f, before);
+    kith_status status = kithi_counters_can_add(f, before, KITHI_COUNTER_BITS);
     if (status != KITH_OK)
         return status;
     f->head.fill += change_all(block, words, kithi_counter_raise, lanes);
@@ -336,7 +336,7 @@ static kith_status remove_many_neon(kith_filter *f, const uint64_t *digests, siz
 
 static kithi_tally lane_tally(const kith_filter *f, uint64_t block, uint64_t lane) {
     uint64_t width = BLOCK_COUNTERS / f->geometry.lanes.lanes, first = block * BLOCK_COUNTERS + lane * width;
-    return kithi_counters_tally(f, first, first + width);
+    return kithi_counters_tally(f, first, first + width, KITHI_COUNTER_BITS);
 }
 
 static void stats(const kith_filter *f, kith_filter_stats *stats) {
@@ -380,8 +380,16 @@ static const char *check(const kith_filter *f) {
     return NULL;
 }
 
+static uint64_t cell(const kith_filter *f, uint64_t number) {
+    return kithi_counter(f->body, number, KITHI_COUNTER_BITS);
+}
+
+static kith_status merge(kith_filter *into, const kith_filter *from) {
+    return kithi_counters_merge(into, from, KITHI_COUNTER_BITS);
+}
+
 static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {
-    return kithi_lanes_look(f, digest, report, context, kithi_counters_cell);
+    return kithi_lanes_look(f, digest, report, context, cell);
 }
 
 const kithi_kind kithi_kind_blocked_counting = {
@@ -401,7 +409,7 @@ const kithi_kind kithi_kind_blocked_counting = {
     .option = kithi_lanes_option,
     .expect = expect,
     .look = look,
-    .cell = kithi_counters_cell,
+    .cell = cell,
     .add = add,
     .regions = kithi_lanes_regions,
     .kernels =
@@ -417,7 +425,7 @@ const kithi_kind kithi_kind_blocked_counting = {
     .remove = remove_one,
     .full = kithi_bits_full,
     .copies = copies,
-    .merge = kithi_counters_merge,
+    .merge = merge,
     .stats = stats,
     .check = check,
 };

@@ -16,6 +16,9 @@
  *
  *     rate = 1 - (1 - 1/(R P F))^n                 on average over a random hash, exactly, for every n
  *
+ * A random walk may also fail because it is too short. Its length has an exponential tail, whose exponent depends on
+ * the load and was measured (plan/fit.c).
+ *
  * n keys occupy at most n cells, so no filter has a rate above n/(R P F), whatever the keys. Sizes are chosen by this
  * bound. */
 #ifndef KITHI_PLAN_FIT_H
@@ -28,7 +31,9 @@
 typedef struct kithi_fit {
     unsigned place_slots; /* slots per place: b, or 2 for windows */
     bool windows;         /* neighbouring places share a slot */
-    bool power_of_two;    /* 2 * half must be a power of two, and at most 2^slot_bits */
+    bool power_of_two;    /* 2 * half must be a power of two, and at most 2^slot_bits unless there is one region */
+    bool one_region;      /* all keys are in one region */
+    unsigned kicks;       /* how many entries a random walk may move; 0: an exhaustive search */
     unsigned code_bits;   /* bits of a slot that do not belong to the fingerprint */
 } kithi_fit;
 
@@ -51,8 +56,12 @@ double kithi_fit_rate(const kithi_fit *fit, const kithi_fit_size *size, uint64_t
 double kithi_fit_room_failure(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n);
 double kithi_fit_crowding(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n);
 
+/* An upper estimate of the probability that one of `keys` random walks at this load exceeds fit->kicks; part of the
+ * room failure. */
+double kithi_fit_walk_failure(const kithi_fit *fit, double load, double keys);
+
 /* Finds the size with the fewest bits in total such that n/(R P F) is at most `rate`, the probability of a room failure
- * at most 10^-9 and that of crowding at most 10^-8. If slot_bits is not 0, slots have that width and any amount of
+ * at most 10^-9 (for random walks 9 * 10^-7) and that of crowding at most 10^-8. If slot_bits is not 0, slots have that width and any amount of
  * crowding is accepted. Returns false if no such size is smaller than 2^62 bits. */
 bool kithi_fit_choose(const kithi_fit *fit, uint64_t n, double rate, unsigned slot_bits, kithi_fit_size *size);
 

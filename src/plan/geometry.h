@@ -8,9 +8,12 @@
 
 #include <stdint.h>
 
-/* bloom and counting: k slices of `slice` cells. */
+/* bloom and counting: k slices of `slice` cells, or one array of `slice` cells for all k hashes. */
 typedef struct kithi_slices_geometry {
     uint64_t k, slice;
+    uint64_t stride; /* from one slice to the next; 0 for one array */
+    uint64_t layout; /* a kithi_cells_layout */
+    uint64_t width;  /* bits in a counter; only counting sets it */
 } kithi_slices_geometry;
 
 /* blocked and blocked_counting. */
@@ -23,8 +26,9 @@ typedef struct kithi_cf_geometry {
     uint64_t slot_bits;
     uint64_t half; /* buckets or windows in one half of a region */
     uint64_t regions;
-    uint64_t bucket_slots; /* cuckoo only, like `alternate` */
+    uint64_t bucket_slots; /* cuckoo only, like the rest */
     uint64_t alternate;
+    uint64_t kicks; /* how many entries a random walk may move; 0: breadth-first search */
 } kithi_cf_geometry;
 
 /* fuse. */

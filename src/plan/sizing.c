@@ -6,7 +6,9 @@
 
 static const double LARGEST = 0x1p62;
 
-double kithi_bloom_rate(unsigned k, uint64_t slice, uint64_t n) {
+double kithi_bloom_rate(unsigned k, uint64_t slice, uint64_t n, kithi_cells_layout layout) {
+    if (layout == KITHI_WHOLE)
+        return kithi_whole_rate(k, slice, n);
     double hit = -expm1((double)n * log1p(-1 / (double)slice)); /* the probability that a bit is 1 */
     return exp(k * log(hit));
 }
@@ -61,12 +63,12 @@ static double bloom_slope(unsigned k, double hits) {
  * and the rate is y^a times as high by then: 1.008 at a rate of 1%, 1.07 at 10%. (At high rates the tangent is too
  * steep and there may be no such y.) The filter also refuses keys at the fill limit, which on average is reached at y =
  * keys(limit)/n. In large filters this limit comes first. */
-static double growth_until_full(double rate, double slope, unsigned lanes, uint64_t slice, uint64_t n, moments fill,
+static double growth_until_full(double rate, double slope, unsigned lanes, uint64_t slice, double n, moments fill,
                                 kithi_counts counts) {
     if (counts == KITHI_COUNTS_ALL)
         return 1;
     double cells = (double)lanes * (double)slice, limit = fill.mean + GUARD * sqrt(fill.variance) + lanes;
-    double guarded = limit < cells ? log1p(-limit / cells) / log1p(-1 / (double)slice) / (double)n : INFINITY;
+    double guarded = limit < cells ? log1p(-limit / cells) / log1p(-1 / (double)slice) / n : INFINITY;
     double before = 0, y = 1;
     while (y < guarded && y < 4 && y - before > 1e-6) {
         before = y;
@@ -75,25 +77,47 @@ static double growth_until_full(double rate, double slope, unsigned lanes, uint6
     return pow(y < 4 ? fmin(y, guarded) : guarded, slope);
 }
 
-double kithi_bloom_quantile(unsigned k, uint64_t slice, uint64_t n, kithi_counts counts) {
+/* What the formulas for slices need in order to cover both layouts: the number of slices, and how many hashes each of
+ * them gets. One array is one slice that gets all hashes of all keys. */
+typedef struct hashing {
+    unsigned slices;
+    double hashes;
+} hashing;
+
+static hashing hashing_of(unsigned k, uint64_t n, kithi_cells_layout layout) {
+    return layout == KITHI_WHOLE ? (hashing){1, (double)k * (double)n} : (hashing){k, (double)n};
+}
+
+/* Returns the expected rate. That of one array is exact up to terms of the order 1/m^2, which is enough for the
+ * correction by growth_until_full(); the exact one would make plans slow. */
+static double near_rate(unsigned k, uint64_t slice, uint64_t n, moments fill, kithi_cells_layout layout) {
+    if (layout == KITHI_SLICES)
+        return kithi_bloom_rate(k, slice, n, layout);
+    double spread = 0.5 * k * (k - 1) * fill.variance / (fill.mean * fill.mean);
+    return fmin(1, exp(k * log(fill.mean / (double)slice)) * (1 + spread));
+}
+
+double kithi_bloom_quantile(unsigned k, uint64_t slice, uint64_t n, kithi_counts counts, kithi_cells_layout layout) {
     /* The rate of a filter is the product of the fill fractions of its slices, in which x_1 … x_k cells are set. Slices
      * are independent, and the number of set cells in each is very nearly normally distributed (it is a sum of
      * independent indicators: Vatutin and Mikhailov, 1982). Their sum is therefore nearly normal, too, with mean k mu
      * and variance k v. It is always a whole number, hence the continuity correction of one half. For a given sum X the
      * product is largest if all slices are equal, (X/(k slice))^k, and on average it is lower by the factor exp(-(k -
-     * 1)/2 v/mu^2). */
-    double cells = (double)k * (double)slice;
-    moments fill = fill_moments(k, slice, 1, (double)n);
+     * 1)/2 v/mu^2). The rate of one array is (X/m)^k without such a factor. */
+    hashing h = hashing_of(k, n, layout);
+    double cells = (double)h.slices * (double)slice;
+    moments fill = fill_moments(h.slices, slice, 1, h.hashes);
     double high = fill.mean + DEVIATIONS * sqrt(fill.variance) + 0.5;
+    /* h hashes set at most h cells of a slice. No filter exceeds this bound, and with few keys most filters come close
+     * to it. */
+    double bound = fmin(1, exp(k * log(h.hashes / (double)slice)));
     if (high >= cells)
-        return fmin(1, exp(k * log((double)n / (double)slice)));
-    double uneven = (k - 1) * 0.5 * k * fill.variance / (fill.mean * fill.mean);
-    double slope = bloom_slope(k, (double)n / (double)slice);
-    double quantile = exp(k * log(high / cells) - uneven) *
-                      growth_until_full(kithi_bloom_rate(k, slice, n), slope, k, slice, n, fill, counts);
-    /* n keys set at most n cells of a slice. No filter exceeds this bound, and with few keys most filters come close to
-     * it. */
-    return fmin(quantile, fmin(1, exp(k * log((double)n / (double)slice))));
+        return bound;
+    double uneven = (h.slices - 1) * 0.5 * h.slices * fill.variance / (fill.mean * fill.mean);
+    double slope = bloom_slope(k, h.hashes / (double)slice);
+    double rate = near_rate(k, slice, n, fill, layout);
+    double growth = growth_until_full(rate, slope, h.slices, slice, h.hashes, fill, counts);
+    return fmin(exp(k * log(high / cells) - uneven) * growth, bound);
 }
 
 /* Finds the smallest x in 1 … most for which quantile_at(s, x) is at most s->rate; 0 if there is none. Quantiles fall
@@ -106,6 +130,7 @@ typedef struct search {
     uint64_t n;
     double rate;
     kithi_counts counts;
+    kithi_cells_layout layout;
 } search;
 
 static bool keeps(const search *s, uint64_t x) {
@@ -153,38 +178,42 @@ static uint64_t smallest_that_keeps(const search *s, uint64_t start, uint64_t mo
 
 /* Returns the slice whose expected rate is `rate`, as a real number. It is a lower bound on the slice whose quantile is
  * `rate`. */
-static double expected_slice(unsigned k, uint64_t n, double rate) {
-    /* 1 - (1 - 1/s)^n = rate^(1/k), solved for s without a difference of nearly equal numbers at either end. */
+static double expected_slice(unsigned k, double hashes, double rate) {
+    /* 1 - (1 - 1/s)^hashes = rate^(1/k), solved for s without a difference of nearly equal numbers at either end. */
     double log_hit = log(rate) / k;
     double log_miss = log_hit < -1 ? log1p(-exp(log_hit)) : log(-expm1(log_hit));
-    return -1 / expm1(log_miss / (double)n);
+    return -1 / expm1(log_miss / hashes);
 }
 
 static double bloom_quantile_at(const search *s, uint64_t slice) {
-    return kithi_bloom_quantile(s->k, slice, s->n, s->counts);
+    return kithi_bloom_quantile(s->k, slice, s->n, s->counts, s->layout);
 }
 
-uint64_t kithi_bloom_slice(unsigned k, uint64_t n, double rate, kithi_counts counts) {
-    double slice = expected_slice(k, n, rate);
-    if (!(slice * k < LARGEST))
+uint64_t kithi_bloom_slice(unsigned k, uint64_t n, double rate, kithi_counts counts, kithi_cells_layout layout) {
+    hashing h = hashing_of(k, n, layout);
+    double slice = expected_slice(k, h.hashes, rate);
+    if (!(slice * h.slices < LARGEST))
         return 0;
-    search s = {.quantile_at = bloom_quantile_at, .k = k, .n = n, .rate = rate, .counts = counts};
-    return smallest_that_keeps(&s, (uint64_t)slice, (uint64_t)LARGEST / k);
+    search s = {.quantile_at = bloom_quantile_at, .k = k, .n = n, .rate = rate, .counts = counts, .layout = layout};
+    return smallest_that_keeps(&s, (uint64_t)slice, (uint64_t)LARGEST / h.slices);
 }
 
-bool kithi_bloom_choose(uint64_t n, double rate, unsigned given_k, kithi_counts counts, unsigned *k, uint64_t *slice) {
+bool kithi_bloom_choose(uint64_t n, double rate, unsigned given_k, kithi_counts counts, kithi_cells_layout layout,
+                        unsigned *k, uint64_t *slice) {
     /* The best k for large n is tried first. It rules out most of the others without a search, because the fewest cells
      * that their expected rate needs are already too many. If several k need the same number of cells, the smallest
      * wins. */
     double ideal = fmax(1, fmin(KITHI_BLOOM_K_MAX, floor(-log2(rate))));
     unsigned first = given_k != 0 ? given_k : (unsigned)ideal;
-    *slice = kithi_bloom_slice(first, n, rate, counts);
+    *slice = kithi_bloom_slice(first, n, rate, counts, layout);
     *k = first;
     for (unsigned trial = 1; trial <= KITHI_BLOOM_K_MAX && given_k == 0; trial++) {
-        if (*slice != 0 && trial * floor(expected_slice(trial, n, rate)) > (double)(*k * *slice))
+        hashing h = hashing_of(trial, n, layout);
+        uint64_t fewest = kithi_bloom_cells(*k, *slice, layout);
+        if (*slice != 0 && h.slices * floor(expected_slice(trial, h.hashes, rate)) > (double)fewest)
             continue;
-        uint64_t trial_slice = kithi_bloom_slice(trial, n, rate, counts);
-        uint64_t cells = trial * trial_slice, fewest = *k * *slice;
+        uint64_t trial_slice = kithi_bloom_slice(trial, n, rate, counts, layout);
+        uint64_t cells = kithi_bloom_cells(trial, trial_slice, layout);
         if (trial_slice != 0 && (*slice == 0 || cells < fewest || (cells == fewest && trial < *k))) {
             *k = trial;
             *slice = trial_slice;
@@ -193,12 +222,13 @@ bool kithi_bloom_choose(uint64_t n, double rate, unsigned given_k, kithi_counts 
     return *slice != 0;
 }
 
-double kithi_bloom_keys(unsigned k, uint64_t slice, uint64_t fill) {
-    double cells = (double)k * (double)slice;
+double kithi_bloom_keys(unsigned k, uint64_t slice, uint64_t fill, kithi_cells_layout layout) {
+    double hashes_of_key = hashing_of(k, 1, layout).hashes;
+    double cells = (double)kithi_bloom_cells(k, slice, layout);
     double set = fmin((double)fill, cells - 0.5);
     if (slice == 1)
         return fill != 0;
-    return log1p(-set / cells) / log1p(-1 / (double)slice);
+    return log1p(-set / cells) / log1p(-1 / (double)slice) / hashes_of_key;
 }
 
 /* Returns x^lanes; lanes must be a power of two. */
@@ -364,7 +394,7 @@ double kithi_blocked_quantile(unsigned lanes, unsigned lane_cells, uint64_t bloc
         quantile += lognormal_quantile(third / (variance * sqrt(variance * b))) * sqrt(variance / b);
     double slope = blocks > 1 ? fmax(0, beta * mean_keys / mean) : bloom_slope(lanes, mean_keys / lane_cells);
     moments fill = fill_moments(lanes, lane_cells, blocks, (double)n);
-    return fmin(1, quantile * growth_until_full(mean, slope, lanes, lane_cells * blocks, n, fill, counts));
+    return fmin(1, quantile * growth_until_full(mean, slope, lanes, lane_cells * blocks, (double)n, fill, counts));
 }
 
 static double blocked_quantile_at(const search *s, uint64_t blocks) {
@@ -372,13 +402,22 @@ static double blocked_quantile_at(const search *s, uint64_t blocks) {
 }
 
 uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, double rate, kithi_counts counts) {
-    double start = expected_slice(lanes, n, rate) / lane_cells, most = 0x1p53;
-    search s = {blocked_quantile_at, lanes, lane_cells, n, rate, counts};
+    double start = expected_slice(lanes, (double)n, rate) / lane_cells, most = 0x1p53;
+    search s = {blocked_quantile_at, lanes, lane_cells, n, rate, counts, KITHI_SLICES};
     return smallest_that_keeps(&s, start < most ? (uint64_t)start : (uint64_t)most, (uint64_t)most);
 }
 
-uint64_t kithi_fill_limit(unsigned lanes, uint64_t lane_cells, uint64_t blocks, uint64_t n) {
-    moments fill = fill_moments(lanes, lane_cells, blocks, (double)n);
+static uint64_t fill_limit(unsigned lanes, uint64_t lane_cells, uint64_t blocks, double hashes) {
+    moments fill = fill_moments(lanes, lane_cells, blocks, hashes);
     double cells = (double)lanes * (double)lane_cells * (double)blocks;
     return (uint64_t)fmin(ceil(fill.mean + GUARD * sqrt(fill.variance)), cells);
+}
+
+uint64_t kithi_fill_limit(unsigned lanes, uint64_t lane_cells, uint64_t blocks, uint64_t n) {
+    return fill_limit(lanes, lane_cells, blocks, (double)n);
+}
+
+uint64_t kithi_bloom_fill_limit(unsigned k, uint64_t slice, uint64_t n, kithi_cells_layout layout) {
+    hashing h = hashing_of(k, n, layout);
+    return fill_limit(h.slices, slice, 1, h.hashes);
 }

@@ -1,7 +1,7 @@
 /* Checks that each verb works exactly if the filter has the capability for it. */
 #include "contract/contract.h"
 
-enum { N = 200 };
+enum { N = 300 };
 
 /* A verb that must work if the filter has the capability, and otherwise return KITH_E_UNSUPPORTED and change
  * nothing. */

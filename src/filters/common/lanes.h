@@ -107,7 +107,7 @@ static inline uint64_t kithi_lanes_regions(const kithi_head *head) {
  * variance. */
 static inline double kithi_lanes_keys(const kith_filter *f, uint64_t fill) {
     unsigned lanes = (unsigned)f->geometry.lanes.lanes;
-    return kithi_bloom_keys(lanes, f->shape.cells / lanes, fill);
+    return kithi_bloom_keys(lanes, f->shape.cells / lanes, fill, KITHI_SLICES);
 }
 
 /* ---- a key in its block ---- */
