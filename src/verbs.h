@@ -7,7 +7,7 @@
  *     look                             has, without reporting a cell
  *     cell                             0
  *     stats                            rate_now is the expected rate of the current number of keys
- *     check                            no invariants beyond those of the header */
+ *     check                            the body of a filter without keys is all 0 */
 #ifndef KITHI_VERBS_H
 #define KITHI_VERBS_H
 

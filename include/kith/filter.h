@@ -292,7 +292,7 @@ typedef struct kith_filter_stats {
     double rate_now;     /* the exact rate now: the share of all digests for which has() returns true */
     double keys_now;     /* number of keys, estimated from the bits (Bloom kinds); the count of other kinds */
     uint64_t cells;      /* bits, counters or slots */
-    uint64_t cells_used; /* those that are not zero */
+    uint64_t cells_used; /* those that are not zero (a static kind may leave this 0) */
     double load;         /* cells_used / cells */
     uint64_t stuck;      /* counting kinds: counters at their maximum, which are never decremented */
     unsigned layers;     /* 1, or the number of layers */
