@@ -37,7 +37,8 @@ static bool read_word(const char *words, const char *text, size_t length, uint64
     return false;
 }
 
-/* Reads a range like "4..32" and returns true. For a list of words returns false and the range of their indices. */
+/* Reads a range like "4..32" and returns true. For a list of words, sets the range of their indices and returns
+ * false. */
 static bool read_range(const char *values, uint64_t *lowest, uint64_t *highest) {
     const char *dots = strstr(values, "..");
     *lowest = *highest = 0;
@@ -128,9 +129,9 @@ static void put_number(writer *w, uint64_t value) {
     put(w, digits + at, sizeof digits - at);
 }
 
-/* Word number `place` of "halves|simple". */
-static void put_word(writer *w, const char *words, uint64_t place) {
-    for (; place > 0; place--)
+/* Writes word number `index` of a list like "halves|simple". */
+static void put_word(writer *w, const char *words, uint64_t index) {
+    for (; index > 0; index--)
         words = strchr(words, '|') + 1;
     put(w, words, strcspn(words, "|"));
 }
