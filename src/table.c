@@ -1,6 +1,4 @@
-/* The public functions of tables: they check the arguments and call the kind. Files are in table_file.c.
- *
- * AHEAD is how many keys a batch prefetches ahead of the one it works on, for kinds without get_group. */
+/* The public functions of tables: they check the arguments and call the kind. table_file.c saves and opens tables. */
 #include <kith/table.h>
 
 #include <assert.h>
@@ -12,9 +10,9 @@
 #include "format/map.h"
 #include "table_kind.h"
 
-#define AHEAD 8
+#define AHEAD 8 /* how many keys ahead a batch prefetches; has_many and get_many only for kinds without get_group */
 
-/* ---- the register ---- */
+/* ---- the registry ---- */
 
 #define TABLE(name) extern const kithi_table_kind kithi_table_##name;
 #include "tables.def"
@@ -43,7 +41,7 @@ const kithi_table_kind *kithi_table_kind_by_id(uint64_t id) {
     return NULL;
 }
 
-/* The first kind of the register is the default. */
+/* The first kind of the registry is the default. */
 static const kithi_table_kind *kind_named(const char *name) {
     if (name == NULL)
         return KINDS[0];

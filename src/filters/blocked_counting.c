@@ -16,10 +16,11 @@
  * filters/common/counter_cells.h describes the counters: saturation, and how many copies of a key can be added.
  * filters/common/lanes.h describes blocks and lanes.
  *
- * What blocking costs. A block has a quarter of the cells that a block of blocked has, so the blocks' shares of the
- * keys are more uneven and blocking costs more. At a million keys this kind takes 45.8 bits per key at 1%, compared
- * with 38.4 for counting; 77.9 compared with 57.6 at 0.1%; 131 compared with 77 at 0.01%. Of 4, 8 and 16 lanes the
- * planner uses the number that needs the fewest blocks: 4 above a rate of 1.2%, 16 below 0.0008%, and 8 in between.
+ * What blocking costs. A block has a quarter of the cells that a block of the kind blocked has, and so fewer keys.
+ * Their number varies more from block to block, and blocking costs more. At a million keys this kind takes 45.8 bits
+ * per key at 1%, compared with 38.4 for counting; 77.9 compared with 57.6 at 0.1%; 131 compared with 77 at 0.01%. Of 4,
+ * 8 and 16 lanes the planner uses the number that needs the fewest blocks: 4 above a rate of 1.2%, 16 below 0.0008%,
+ * and 8 in between.
  *
  * Refused keys. A key that was not added before gets KITH_E_COPIES only if 14 other keys share each of its counters.
  * The probability that this happens to any of n distinct keys is at most
@@ -86,8 +87,8 @@ KITHI_INLINE unsigned counter_of(kithi_lane_words words, unsigned lanes, unsigne
     return kithi_lane_cell(words, BLOCK_COUNTERS / lanes, j);
 }
 
-/* Without branches: all counters are in one cache line, so stopping early would save no miss and cost
- * mispredictions. */
+/* Without branches: all counters are in one cache line, so stopping early would save no cache miss and cost branch
+ * mispredictions. counter + 15 has bit 4 set if and only if the counter is not 0. */
 KITHI_INLINE bool block_has(const uint8_t *block, uint64_t digest, unsigned lanes) {
     kithi_lane_words words = kithi_lane_words_of(digest, lanes);
     unsigned present = KITHI_COUNTER_TOP + 1;
@@ -136,7 +137,8 @@ KITHI_INLINE bool block_lower(uint8_t *block, uint64_t digest, unsigned lanes, u
 
 /* ---- verbs ----
  *
- * Each is a body compiled for every instruction set and for 4, 8 and 16 lanes. */
+ * Each has one inline function (…_in or …_body), which is compiled for every instruction set and for 4, 8 and 16
+ * lanes. */
 
 static const kithi_block_ops PORTABLE = {.has = block_has, .raise = block_raise, .lower = block_lower};
 
@@ -203,7 +205,7 @@ KITHI_INLINE uint64_t add_many_in(const kithi_block_ops *ops, const kithi_lanes_
             f->head.count++;
             is_new = zeros != 0;
         } else {
-            kith_status status = add(f, digests[i], &is_new); /* finds out why it is refused */
+            kith_status status = add(f, digests[i], &is_new); /* returns the reason */
             if (status != KITH_OK)
                 return status;
         }
@@ -359,7 +361,7 @@ static const char *check(const kith_filter *f) {
     uint64_t used = 0, keys = 0;
     bool lanes_agree = true, keys_known = true;
     for (uint64_t block = 0; block < f->geometry.lanes.blocks; block++) {
-        uint64_t in_block = UINT64_MAX; /* the sum of each lane without a stuck counter */
+        uint64_t in_block = UINT64_MAX; /* number of keys: the sum of a lane without a stuck counter; MAX: none yet */
         for (uint64_t lane = 0; lane < f->geometry.lanes.lanes; lane++) {
             kithi_tally t = lane_tally(f, block, lane);
             used += t.used;

@@ -1,18 +1,19 @@
 /* plan/fit.h: how many slots a cuckoo filter needs so that n fingerprints fit.
  *
- * There are two reasons why a cuckoo filter cannot take a distinct key.
+ * A place is a bucket, or a window of overlapping slots. A key has a pair of places, one in each half of its region.
+ * There are two reasons why a new key cannot be stored.
  *
- * Room: no sequence of moves frees a slot for it. In large regions that happens at a sharply defined load. A region of
- * m slots stops at a load that is normally distributed around a mean slightly below the threshold of its layout, and
- * the regions get different numbers of keys, which are binomial. In small regions there is another, earlier cause: a
- * few keys share the same few places, most often c + 1 keys on one pair of places that has c slots.
+ * No room: no sequence of moves frees a slot for it. In large regions that happens at a sharply defined load. The load
+ * at which a region of m slots fails is normally distributed around a mean slightly below the threshold of its layout.
+ * The numbers of keys in the regions also differ; they are binomial. In small regions there is another, earlier cause:
+ * a few keys share the same few places, most often c + 1 keys on one pair of places that has c slots.
  *
  * Crowding: some of the c + 1 keys on one pair of places have equal fingerprints. Equal fingerprints make the pairs
  * equal, too, which is far more likely than a random coincidence if there are fewer fingerprints than places. More
  * fingerprint bits help against crowding; more slots hardly do.
  *
  * With P = half places in each half of a region, R regions and F fingerprints there are R*P*F different (pair,
- * fingerprint) cells. A lookup returns true exactly if the key's cell is not empty, so
+ * fingerprint) cells. A lookup returns true exactly if the key's cell is occupied, so
  *
  *     rate = 1 - (1 - 1/(R P F))^n                 on average over a random hash, exactly, for every n
  *
@@ -47,7 +48,7 @@ typedef struct kithi_fit_size {
 /* Returns the number of slots in a region. */
 uint64_t kithi_fit_region_slots(const kithi_fit *fit, uint64_t half);
 
-/* Returns F: fingerprints are 1 … F. */
+/* Returns F, the largest fingerprint: fingerprints are 1 … F. */
 uint64_t kithi_fit_top(const kithi_fit *fit, unsigned slot_bits);
 
 /* The expected rate with n keys, and upper estimates of the probabilities that n distinct keys do not fit for lack of

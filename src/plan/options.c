@@ -137,9 +137,9 @@ static void put_number(writer *w, uint64_t value) {
     put(w, digits + at, sizeof digits - at);
 }
 
-/* Word number `place` of "halves|simple". */
-static void put_word(writer *w, const char *words, uint64_t place) {
-    for (; place > 0; place--)
+/* Writes word number `index` of a list like "halves|simple". */
+static void put_word(writer *w, const char *words, uint64_t index) {
+    for (; index > 0; index--)
         words = strchr(words, '|') + 1;
     put(w, words, strcspn(words, "|"));
 }

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-static const double LARGEST = 0x1p62;
+static const double CELLS_MAX = 0x1p62;
 
 double kithi_bloom_rate(unsigned k, uint64_t slice, uint64_t n, kithi_cells_layout layout) {
     if (layout == KITHI_WHOLE)
@@ -13,12 +13,12 @@ double kithi_bloom_rate(unsigned k, uint64_t slice, uint64_t n, kithi_cells_layo
     return exp(k * log(hit));
 }
 
-/* ---- the rate of a single filter ----
- *
- * How far above its expectation a quantile is, in standard deviations: 1 - PHI(DEVIATIONS) = 1 in 1000. */
+/* ---- the rate of a single filter ---- */
+
+/* A normal variable is this many standard deviations or more above its mean with probability 1 in 1000. */
 static const double DEVIATIONS = 3.0902;
 
-/* The fill limit in standard deviations above the mean. It protects against keys that were chosen to fill the
+/* The fill limit is this many standard deviations above the mean. It protects against keys that were chosen to fill the
  * filter. */
 static const double GUARD = 6;
 
@@ -33,20 +33,21 @@ static moments fill_moments(unsigned lanes, uint64_t lane_cells, uint64_t blocks
     double p = 1 / (w * (double)blocks); /* the probability that a key hits a given cell */
     if (p == 1)
         return (moments){lanes, 0};
-    /* The number of cells that are still 0 is a sum of indicators. The probability that two cells are both 0 is `one`
-     * squared, times 1 + apart if no key can hit both (same lane, or different blocks), times 1 + together if they are
-     * in two lanes of one block. Both corrections are tiny and are multiplied by the number of pairs, so they are
-     * computed with expm1 and never as a difference of nearly equal numbers. */
-    double one = exp(keys * log1p(-p));
+    /* The number of cells that are still 0 is a sum of indicators. `zero` is the probability that a given cell is 0.
+     * The probability that two given cells are both 0 is zero^2 * (1 + apart) if no key can hit both (same lane, or
+     * different blocks), and zero^2 * (1 + together) if they are in two lanes of one block. Both corrections are tiny
+     * and are multiplied by the number of pairs, so they are computed with expm1 and never as a difference of nearly
+     * equal numbers. */
+    double zero = exp(keys * log1p(-p));
     double hit = -expm1(keys * log1p(-p));
     double square = (p / (1 - p)) * (p / (1 - p));
     double apart = expm1(keys * log1p(-square));
     double together = expm1(keys * log1p(((double)blocks - 1) * square));
-    double variance = cells * one * (hit - one * apart + one * (cells * apart + w * (l - 1) * (together - apart)));
+    double variance = cells * zero * (hit - zero * apart + zero * (cells * apart + w * (l - 1) * (together - apart)));
     return (moments){cells * hit, fmax(0, variance)};
 }
 
-/* Returns d log rate / d log n of k slices with this many hits per cell. */
+/* Returns d log rate / d log n of a filter of k slices, in which a cell was hit by `hits` keys on average. */
 static double bloom_slope(unsigned k, double hits) {
     return hits > 0 ? k * hits * exp(-hits) / -expm1(-hits) : k;
 }
@@ -60,9 +61,9 @@ static double bloom_slope(unsigned k, double hits) {
  *
  *     y = 1 + r/(1 + a) y^(1 + a)
  *
- * and the rate is y^a times as high by then: 1.008 at a rate of 1%, 1.07 at 10%. (At high rates the tangent is too
- * steep and there may be no such y.) The filter also refuses keys at the fill limit, which on average is reached at y =
- * keys(limit)/n. In large filters this limit comes first. */
+ * and the rate is y^a times as high by then: 1.008 at a rate of 1%, 1.07 at 10%. (At high rates the bound r (x/n)^a is
+ * too high and there may be no such y.) The filter also refuses keys when it reaches the fill limit. On average that
+ * happens at y = keys(limit)/n, `guarded` below. In large filters this limit is reached first. */
 static double growth_until_full(double rate, double slope, unsigned lanes, uint64_t slice, double n, moments fill,
                                 kithi_counts counts) {
     if (counts == KITHI_COUNTS_ALL)
@@ -120,9 +121,7 @@ double kithi_bloom_quantile(unsigned k, uint64_t slice, uint64_t n, kithi_counts
     return fmin(exp(k * log(high / cells) - uneven) * growth, bound);
 }
 
-/* Finds the smallest x in 1 … most for which quantile_at(s, x) is at most s->rate; 0 if there is none. Quantiles fall
- * nearly as a power of x, so a few secant steps in logarithms from `start` come close. Steps of doubling size then
- * bracket the result, and bisection finds it. */
+/* The search for the smallest slice, or number of blocks, whose quantile is at most `rate`. */
 typedef struct search {
     double (*quantile_at)(const struct search *s, uint64_t x);
     unsigned k;
@@ -133,11 +132,14 @@ typedef struct search {
     kithi_cells_layout layout;
 } search;
 
-static bool keeps(const search *s, uint64_t x) {
+static bool keeps_rate(const search *s, uint64_t x) {
     return s->quantile_at(s, x) <= s->rate;
 }
 
-static uint64_t smallest_that_keeps(const search *s, uint64_t start, uint64_t most) {
+/* Finds the smallest x in 1 … most for which quantile_at(s, x) is at most s->rate; 0 if there is none. Quantiles fall
+ * nearly as a power of x, so a few secant steps in logarithms from `start` come close. Steps of doubling size then
+ * bracket the result, and bisection finds it. */
+static uint64_t smallest_that_keeps_rate(const search *s, uint64_t start, uint64_t most) {
     uint64_t x = start < 1 ? 1 : start > most ? most : start;
     double power = 0.7 * s->k;
     for (unsigned step = 0; step < 4; step++) {
@@ -153,13 +155,13 @@ static uint64_t smallest_that_keeps(const search *s, uint64_t start, uint64_t mo
         x = next;
     }
     uint64_t low = x, high = x; /* low does not keep the rate (or is 0), high does */
-    if (keeps(s, x)) {
-        for (uint64_t step = 1; low > 0 && keeps(s, low); step *= 2) {
+    if (keeps_rate(s, x)) {
+        for (uint64_t step = 1; low > 0 && keeps_rate(s, low); step *= 2) {
             high = low;
             low = low > step ? low - step : 0;
         }
     } else {
-        for (uint64_t step = 1; !keeps(s, high); step *= 2) {
+        for (uint64_t step = 1; !keeps_rate(s, high); step *= 2) {
             if (high == most)
                 return 0;
             low = high;
@@ -168,7 +170,7 @@ static uint64_t smallest_that_keeps(const search *s, uint64_t start, uint64_t mo
     }
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
-        if (keeps(s, middle))
+        if (keeps_rate(s, middle))
             high = middle;
         else
             low = middle;
@@ -179,7 +181,8 @@ static uint64_t smallest_that_keeps(const search *s, uint64_t start, uint64_t mo
 /* Returns the slice whose expected rate is `rate`, as a real number. It is a lower bound on the slice whose quantile is
  * `rate`. */
 static double expected_slice(unsigned k, double hashes, double rate) {
-    /* 1 - (1 - 1/s)^hashes = rate^(1/k), solved for s without a difference of nearly equal numbers at either end. */
+    /* Solves 1 - (1 - 1/s)^hashes = rate^(1/k) for s. For both small and large rates it avoids differences of nearly equal
+     * numbers. */
     double log_hit = log(rate) / k;
     double log_miss = log_hit < -1 ? log1p(-exp(log_hit)) : log(-expm1(log_hit));
     return -1 / expm1(log_miss / hashes);
@@ -192,17 +195,17 @@ static double bloom_quantile_at(const search *s, uint64_t slice) {
 uint64_t kithi_bloom_slice(unsigned k, uint64_t n, double rate, kithi_counts counts, kithi_cells_layout layout) {
     hashing h = hashing_of(k, n, layout);
     double slice = expected_slice(k, h.hashes, rate);
-    if (!(slice * h.slices < LARGEST))
+    if (!(slice * h.slices < CELLS_MAX))
         return 0;
     search s = {.quantile_at = bloom_quantile_at, .k = k, .n = n, .rate = rate, .counts = counts, .layout = layout};
-    return smallest_that_keeps(&s, (uint64_t)slice, (uint64_t)LARGEST / h.slices);
+    return smallest_that_keeps_rate(&s, (uint64_t)slice, (uint64_t)CELLS_MAX / h.slices);
 }
 
 bool kithi_bloom_choose(uint64_t n, double rate, unsigned given_k, kithi_counts counts, kithi_cells_layout layout,
                         unsigned *k, uint64_t *slice) {
-    /* The best k for large n is tried first. It rules out most of the others without a search, because the fewest cells
-     * that their expected rate needs are already too many. If several k need the same number of cells, the smallest
-     * wins. */
+    /* The k that is best for large n is tried first. Another k is skipped without a search if even the lower bound of
+     * expected_slice() takes more cells than the best k so far. If several k need the same number of cells, the
+     * smallest is used. */
     double ideal = fmax(1, fmin(KITHI_BLOOM_K_MAX, floor(-log2(rate))));
     unsigned first = given_k != 0 ? given_k : (unsigned)ideal;
     *slice = kithi_bloom_slice(first, n, rate, counts, layout);
@@ -252,38 +255,38 @@ static inline double cell_hit(double x, double lane_cells, double clear, unsigne
 
 double kithi_blocked_hit(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, unsigned hits) {
     double keys = (double)n, p = 1 / (double)blocks;
-    double stay = 1 - 1 / (double)lane_cells; /* the probability that a key of the block misses a given cell */
+    double miss = 1 - 1 / (double)lane_cells; /* the probability that a key of the block misses a given cell */
     /* If each cell of a lane has a mean of more than 128 keys, the probability that one of 16 cells has 14 or fewer is
      * below 10^-12, even at half that mean, and a block has less than half with probability e^-1000. The limit also
      * bounds the sum below to about 3000 terms. */
     if (keys * p > 128.0 * lane_cells)
         return 1;
     double mode = blocks == 1 ? keys : floor((keys + 1) * p);
-    double clear_at_mode = pow(stay, mode); /* a given cell is 0 in a block of `mode` keys */
+    double clear_at_mode = pow(miss, mode); /* a given cell is 0 in a block of `mode` keys */
     if (blocks == 1)
         return lanes_power(cell_hit(keys, lane_cells, clear_at_mode, hits), lanes);
     /* Sum from the mode outwards until the terms are negligible. Weights are relative to the weight of the mode and are
      * divided by their sum at the end, because lgamma has no accurate digits left for a binomial coefficient of n =
      * 10^15. */
-    double odds = p / (1 - p), least = 1e-30;
+    double odds = p / (1 - p), negligible = 1e-30;
     double total = 0, weights = 0;
     double weight = 1, clear = clear_at_mode;
-    for (double x = mode; x <= keys && weight > least; x++) {
+    for (double x = mode; x <= keys && weight > negligible; x++) {
         weights += weight;
         total += weight * lanes_power(cell_hit(x, lane_cells, clear, hits), lanes);
         weight *= (keys - x) / (x + 1) * odds;
-        clear *= stay;
+        clear *= miss;
     }
     weight = mode / (keys - mode + 1) / odds;
-    clear = clear_at_mode / stay;
-    for (double x = mode - 1; x > 0 && weight > least; x--) {
+    clear = clear_at_mode / miss;
+    for (double x = mode - 1; x > 0 && weight > negligible; x--) {
         weights += weight;
         total += weight * lanes_power(cell_hit(x, lane_cells, clear, hits), lanes);
         weight *= x / (keys - x + 1) / odds;
-        clear /= stay;
+        clear /= miss;
     }
     /* A block without keys counts in the weights, but a lookup in it returns false. */
-    if (mode > 0 && weight > least)
+    if (mode > 0 && weight > negligible)
         weights += weight;
     return total / weights;
 }
@@ -322,29 +325,29 @@ static inline void add_block(block_sums *sums, unsigned lanes, double w, const d
 static block_sums sum_blocks(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n) {
     double keys = (double)n, w = lane_cells, p = 1 / (double)blocks, mean = keys * p;
     double mode = blocks == 1 ? keys : floor((keys + 1) * p);
-    double stay[3] = {1 - 1 / w, 1 - 2 / w, 1 - 3 / w}, at_mode[3], z[3];
+    double miss[3] = {1 - 1 / w, 1 - 2 / w, 1 - 3 / w}, at_mode[3], z[3];
     block_sums sums = {0};
     for (unsigned i = 0; i < 3; i++)
-        z[i] = at_mode[i] = pow(stay[i], mode);
+        z[i] = at_mode[i] = pow(miss[i], mode);
     if (blocks == 1) {
         add_block(&sums, lanes, w, z, 0, 1);
         return sums;
     }
-    double odds = p / (1 - p), least = 1e-30, weight = 1;
-    for (double x = mode; x <= keys && weight > least; x++) {
+    double odds = p / (1 - p), negligible = 1e-30, weight = 1;
+    for (double x = mode; x <= keys && weight > negligible; x++) {
         add_block(&sums, lanes, w, z, x - mean, weight);
         weight *= (keys - x) / (x + 1) * odds;
         for (unsigned i = 0; i < 3; i++)
-            z[i] *= stay[i];
+            z[i] *= miss[i];
     }
     weight = mode / (keys - mode + 1) / odds;
     for (unsigned i = 0; i < 3; i++)
-        z[i] = at_mode[i] / stay[i];
-    for (double x = mode - 1; x >= 0 && weight > least; x--) {
+        z[i] = at_mode[i] / miss[i];
+    for (double x = mode - 1; x >= 0 && weight > negligible; x--) {
         add_block(&sums, lanes, w, z, x - mean, weight);
         weight *= x / (keys - x + 1) / odds;
         for (unsigned i = 0; i < 3; i++)
-            z[i] /= stay[i];
+            z[i] /= miss[i];
     }
     return sums;
 }
@@ -404,7 +407,7 @@ static double blocked_quantile_at(const search *s, uint64_t blocks) {
 uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, double rate, kithi_counts counts) {
     double start = expected_slice(lanes, (double)n, rate) / lane_cells, most = 0x1p53;
     search s = {blocked_quantile_at, lanes, lane_cells, n, rate, counts, KITHI_SLICES};
-    return smallest_that_keeps(&s, start < most ? (uint64_t)start : (uint64_t)most, (uint64_t)most);
+    return smallest_that_keeps_rate(&s, start < most ? (uint64_t)start : (uint64_t)most, (uint64_t)most);
 }
 
 static uint64_t fill_limit(unsigned lanes, uint64_t lane_cells, uint64_t blocks, double hashes) {

@@ -1,4 +1,4 @@
-/* plan/sizing.h: the formulas behind the plans of the Bloom kinds. n keys, m bits or slots, k hashes, rate epsilon.
+/* plan/sizing.h: the formulas behind the plans of the Bloom and counting kinds. n is the number of keys.
  *
  * `rate` functions return the expectation of a filter's false-positive rate over a random hash, exactly and for every
  * n. But a plan promises the rate of the one filter that is built, and the rates of single filters vary around their
@@ -75,9 +75,10 @@ double kithi_bloom_keys(unsigned k, uint64_t slice, uint64_t fill, kithi_cells_l
  */
 double kithi_blocked_rate(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n);
 
-/* Returns the probability that each of a key's cells was hit by `hits` (1 to 15) keys or more. The rate is the case 1:
+/* Returns the probability that each of a key's cells was hit by `hits` (1 to 15) keys or more. The rate is the case
+ * hits = 1:
  *
- *     sum over N of P(N) P(Binomial(N, 1/lane_cells) >= hits)^lanes        (absolute error 10^-30 if it is smaller)
+ *     sum over N of P(N) P(Binomial(N, 1/lane_cells) >= hits)^lanes        (below 10^-30: only roughly)
  */
 double kithi_blocked_hit(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, unsigned hits);
 

@@ -35,7 +35,7 @@ static void lay(laid *l, uint64_t slots, uint64_t b, uint64_t slot_bits, uint64_
     l->allocator = kithi_allocator_or_default(NULL);
     l->block = kithi_allocate(&l->allocator, l->block_bytes);
     CHECK(l->block != NULL);
-    CHECK_OK(kithi_filter_lay(&l->filter, &head, l->block, &l->allocator));
+    CHECK_OK(kithi_filter_init(&l->filter, &head, l->block, &l->allocator));
 }
 
 static void unlay(laid *l) {

@@ -113,7 +113,7 @@ static uint64_t refusals(size_t layout, const kithi_fit_size *size, uint64_t n, 
     CHECK(kithi_block_bytes(head.body_bytes, &block_bytes));
     uint8_t *block = kithi_allocate(&allocator, block_bytes);
     CHECK(block != NULL);
-    CHECK_OK(kithi_filter_lay(&f, &head, block, &allocator));
+    CHECK_OK(kithi_filter_init(&f, &head, block, &allocator));
     kithi_prng prng = {kithi_mix(n + 7919 * size->half + 104729 * layout)};
     uint64_t refused = 0;
     for (uint64_t trial = 0; trial < trials; trial++) {

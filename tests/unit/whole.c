@@ -67,7 +67,7 @@ static void lay(small *s, const char *kind, uint64_t k, uint64_t m, uint64_t cap
     head.body_bytes = shape.body_bytes;
     memset(s, 0, sizeof *s);
     kith_allocator none = {0};
-    CHECK_OK(kithi_filter_lay(&s->filter, &head, s->block, &none));
+    CHECK_OK(kithi_filter_init(&s->filter, &head, s->block, &none));
 }
 
 static uint64_t probe(kith_filter *f, kithi_prng *prng, unsigned lookups) {
