@@ -110,6 +110,7 @@ static void put_json_result(const lab_result *r) {
     json_text("code", r->claim->code);
     json_text("note", r->claim->note);
     json_text("verdict", lab_verdict_text(r->verdict));
+    json_text("refuted", lab_is_refuted(r->verdict) ? lab_headline(r)->quote : NULL);
     json_number("seconds", r->seconds);
     json_open("parameters", '{');
     for (size_t i = 0; i < r->parameter_count; i++)
@@ -120,6 +121,7 @@ static void put_json_result(const lab_result *r) {
         const lab_finding *f = &r->findings[i];
         json_open(NULL, '{');
         json_text("what", f->what);
+        json_text("quote", f->quote);
         json_text("relation", lab_relation_text(f->relation));
         json_text("means", lab_means_text(f->means));
         if (f->relation != LAB_SHOWN)
@@ -141,6 +143,15 @@ static void put_json(const lab_result *results, size_t count, lab_settings setti
     json_open(NULL, '{');
     json_integer("seed", settings.seed);
     json_bool("quick", settings.quick);
+    json_open("documents", '[');
+    for (size_t i = 0; i < LAB_SOURCE_COUNT; i++) {
+        json_open(NULL, '{');
+        json_text("author", LAB_SOURCES[i].author);
+        json_text("title", LAB_SOURCES[i].title);
+        json_text("rest", LAB_SOURCES[i].rest);
+        json_close('}');
+    }
+    json_close(']');
     json_open("claims", '[');
     for (size_t i = 0; i < count; i++)
         put_json_result(&results[i]);
@@ -229,6 +240,7 @@ int command_lab(const arguments *a) {
     } else {
         put_lab_table(results, c.count, a->operand_count > 0);
         put_lab_summary(results, c.count, settings.seed);
+        put_lab_sources();
     }
     bool fails = false;
     for (size_t i = 0; i < c.count; i++)

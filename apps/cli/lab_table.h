@@ -13,11 +13,15 @@
 #include <lab/lab.h>
 
 /* Prints the table. With `all` it lists every finding of every claim, otherwise only the findings of claims that
- * fail. If a document is wrong or imprecise, the note of the claim follows, which says what is true. */
+ * fail. If the words of a document are refuted, they are quoted in place of the sentence, and the note of the claim
+ * follows, which says what is true. */
 void put_lab_table(const lab_result *results, size_t count, bool all);
 
 /* Prints how many claims have each verdict, and the seed. */
 void put_lab_summary(const lab_result *results, size_t count, uint64_t seed);
+
+/* Prints which documents [0] to [4] are, one per line. */
+void put_lab_sources(void);
 
 /* Prints the id, title and sentence of each claim. */
 void put_lab_list(const lab_claim *const *claims, size_t count);
