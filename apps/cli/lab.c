@@ -14,6 +14,7 @@
 
 #include "commands.h"
 #include "json.h"
+#include "lab_settings.h"
 #include "lab_table.h"
 #include "report.h"
 
@@ -179,9 +180,15 @@ static void require_report(const char *path) {
 
 /* ---- the command ---- */
 
+void help_lab(const arguments *a) {
+    choice c = chosen(a);
+    put_lab_claim_help(c.claims, c.count);
+    free(c.claims);
+}
+
 static int list(const arguments *a) {
-    if (a->json || a->report != NULL || a->trace)
-        fail("--list only lists the claims: it cannot be combined with --json, --report or --trace");
+    if (a->json || a->report != NULL || a->trace || a->sets != NULL)
+        fail("--list only lists the claims: it cannot be combined with --json, --report, --set or --trace");
     choice c = chosen(a);
     put_lab_list(c.claims, c.count);
     free(c.claims);
@@ -194,8 +201,8 @@ static void say(void *context, const char *text, size_t bytes) {
 }
 
 static int trace(const arguments *a) {
-    if (a->operand_count > 0 || a->json || a->report != NULL || a->quick)
-        fail("--trace shows its own examples: it cannot be combined with a claim, --json, --report or --quick");
+    if (a->operand_count > 0 || a->json || a->report != NULL || a->quick || a->sets != NULL)
+        fail("--trace shows its own examples: it cannot be combined with a claim, --json, --report, --set or --quick");
     uint64_t seed = seed_of(a);
     note("seed %llu", (unsigned long long)seed);
     const char *wrong = lab_trace(seed, say, NULL);
@@ -218,7 +225,9 @@ int command_lab(const arguments *a) {
     if (a->trace)
         return trace(a);
     choice c = chosen(a);
-    lab_settings settings = {.seed = seed_of(a), .quick = a->quick, .threads = a->threads};
+    lab_sets sets = lab_sets_of(a, c.claims, c.count);
+    lab_settings settings = {
+        .seed = seed_of(a), .quick = a->quick, .threads = a->threads, .sets = sets.list, .set_count = sets.count};
     if (a->report != NULL)
         require_report(lab_report_prepare(a->report));
     if (!a->json)
@@ -246,6 +255,7 @@ int command_lab(const arguments *a) {
     for (size_t i = 0; i < c.count; i++)
         fails |= results[i].verdict == LAB_FAILS;
     lab_results_free(results, c.count);
+    lab_sets_free(&sets);
     free(c.claims);
     out_flush();
     errno = error;

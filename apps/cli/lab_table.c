@@ -222,6 +222,21 @@ void put_lab_sources(void) {
     }
 }
 
+void put_lab_text(const char *text) {
+    put_wrapped(text, 0, columns() - 1);
+}
+
+void put_lab_entry(const char *name, const char *text) {
+    enum { NAME_WIDTH = 18 };
+    size_t width = columns() - NAME_WIDTH - 1, bytes = line_of(text, width);
+    out_text("  %-*s", NAME_WIDTH - 2, name);
+    out(text, bytes);
+    out("\n", 1);
+    text += bytes;
+    if (*text != '\0')
+        put_wrapped(text + (*text == ' '), NAME_WIDTH, width);
+}
+
 void put_lab_list(const lab_claim *const *claims, size_t count) {
     for (size_t i = 0; i < count; i++) {
         out_text("%-*s%s: ", CLAIM_WIDTH, claims[i]->id, claims[i]->title);
@@ -232,4 +247,6 @@ void put_lab_list(const lab_claim *const *claims, size_t count) {
             out_text("%s\n", claims[i]->sentence); /* one line per claim, for grep */
         }
     }
+    if (out_is_terminal())
+        put_lab_sources();
 }

@@ -23,6 +23,10 @@ void put_lab_summary(const lab_result *results, size_t count, uint64_t seed);
 /* Prints which documents [0] to [4] are, one per line. */
 void put_lab_sources(void);
 
+/* Print a paragraph, and a name with a paragraph next to it, wrapped at the width of the terminal. */
+void put_lab_text(const char *text);
+void put_lab_entry(const char *name, const char *text);
+
 /* Prints the id, title and sentence of each claim. */
 void put_lab_list(const lab_claim *const *claims, size_t count);
 

@@ -26,6 +26,7 @@ typedef struct arguments {
     uint64_t capacity;        /* 0: not given */
     uint64_t bytes;           /* 0: not given */
     const char *kind_options; /* "name=value name=value" */
+    const char *sets;         /* "name=value name=value" */
     bool grow;
     bool can_remove;
     bool can_merge;

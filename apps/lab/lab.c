@@ -163,7 +163,9 @@ static bool note_sets(lab *l) {
     for (size_t i = 0; i < l->set_count; i++) {
         const lab_setting *setting = lab_setting_named(l->result->claim, l->sets[i].name);
         covered &= setting != NULL && lab_setting_covers(setting, l->sets[i].value);
-        lab_parameter(l, "set", "%s=%s", l->sets[i].name, l->sets[i].value);
+        char name[64];
+        (void)snprintf(name, sizeof name, "set %s", l->sets[i].name);
+        lab_parameter(l, name, "%s", l->sets[i].value);
     }
     return covered;
 }

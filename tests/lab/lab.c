@@ -170,7 +170,7 @@ TEST(settings_have_the_values_of_the_run_or_those_that_the_user_gives) {
     static const lab_assignment SETS[] = {{"n", "200"}, {"load", "0.1,0.2,0.3"}, {"n", "300"}};
     r = run_with(SETS, 3, true);
     CHECK(r->verdict == LAB_HOLDS && r->findings[0].measured.value == 300);
-    CHECK(fabs(r->findings[1].measured.value - 0.6) < 1e-12 && strcmp(r->parameters[1].value, "load=0.1,0.2,0.3") == 0);
+    CHECK(fabs(r->findings[1].measured.value - 0.6) < 1e-12 && strcmp(r->parameters[1].name, "set load") == 0);
     lab_results_free(r, 1);
 }
 

@@ -244,6 +244,12 @@ static void put_parameters(lab_text *t, const lab_result *r, lab_settings settin
     text_put(t, "<div><dt>run time</dt><dd>%.2f s</dd></div>\n<div><dt>to repeat</dt><dd><code>kith lab%s --seed %llu ",
              r->seconds, settings.quick ? " --quick" : "", (unsigned long long)settings.seed);
     text_escaped(t, r->claim->id);
+    for (size_t i = 0; i < settings.set_count; i++) {
+        text_put(t, " --set ");
+        text_escaped(t, settings.sets[i].name);
+        text_put(t, "=");
+        text_escaped(t, settings.sets[i].value);
+    }
     text_put(t, "</code></dd></div>\n</dl>\n");
 }
 
