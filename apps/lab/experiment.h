@@ -60,6 +60,9 @@ bool lab_is_set(const lab *l, const char *name);
  * about every tenth of a second. */
 void lab_progress(lab *l, double done);
 
+/* Seconds on a clock that never goes back. Times depend on the machine, so they are shown and never judged. */
+double lab_seconds(void);
+
 /* ---- filters, tables, functions ---- */
 
 /* Ends the experiment, with the claim failed, unless `status` is KITH_OK. */
@@ -104,7 +107,7 @@ void lab_find(lab *l, lab_relation relation, double predicted, lab_estimate meas
     __attribute__((format(printf, 5, 6)));
 
 /* Records a finding that tests the words of a document: "[2]: \"…\"". If it does not hold, `means` says how far the
- * words are off. */
+ * words are off. LAB_MUST: the words are right, so the claim fails if the finding does not hold. */
 void lab_find_stated(lab *l, lab_means means, const char *quote, lab_relation relation, double predicted,
                      lab_estimate measured, const char *format, ...) __attribute__((format(printf, 7, 8)));
 

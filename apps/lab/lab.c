@@ -35,7 +35,7 @@ typedef struct worker {
     unsigned number;
 } worker;
 
-static double seconds(void) {
+double lab_seconds(void) {
     struct timespec t;
     (void)clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
@@ -174,7 +174,7 @@ static bool note_sets(lab *l) {
  * values after longjmp(). */
 static void run_claim(work *w, lab_result *r, atomic_uint *done) {
     lab *l = lab_more(NULL, sizeof *l);
-    double start = seconds();
+    double start = lab_seconds();
     *l = (lab){.result = r,
                .quick = w->settings.quick,
                .sets = w->settings.sets,
@@ -192,7 +192,7 @@ static void run_claim(work *w, lab_result *r, atomic_uint *done) {
     lab_drop_all(l);
     bool shown = !l->covered && exit_reason == 0;
     free(l);
-    r->seconds = seconds() - start;
+    r->seconds = lab_seconds() - start;
     r->verdict = shown ? LAB_IS_SHOWN : verdict_of(r);
     put_headline_first(r);
     if (exit_reason == LAB_OUT_STOPPED)

@@ -34,7 +34,7 @@ typedef enum lab_means {
 
 typedef struct lab_finding {
     char *what;  /* "m/n = 8, k = 6" */
-    char *quote; /* the words of the document that the finding tests: "[2]: \"…\""; NULL if means is LAB_MUST */
+    char *quote; /* the words of the document that the finding tests: "[2]: \"…\""; NULL if there are none */
     lab_relation relation;
     lab_means means;
     double predicted;

@@ -136,7 +136,7 @@ static void run(lab *l) {
         lab_find(l, LAB_EQUALS, 0, lab_exact((double)sum.lost), "%s: other keys not found, of %llu", name,
                  (unsigned long long)sum.others);
         lab_find_stated(
-            l, LAB_WRONG, "[3]: \"it will not accommodate duplicate item due to repeating value of the counter\"",
+            l, LAB_MUST, "[3]: \"it will not accommodate duplicate item due to repeating value of the counter\"",
             LAB_EQUALS, (double)filters, lab_exact((double)sum.found_after_one),
             "%s: filters of %llu that still find a key after insert, insert, delete; by [3]'s S − {x} it is "
             "not in the set",
