@@ -9,6 +9,7 @@
 #include <sys/random.h>
 
 #include <lab/lab.h>
+#include <lab/printed.h>
 #include <lab/report/report_folder.h>
 #include <lab/trace.h>
 
@@ -187,8 +188,9 @@ void help_lab(const arguments *a) {
 }
 
 static int list(const arguments *a) {
-    if (a->json || a->report != NULL || a->trace || a->sets != NULL)
-        fail("--list only lists the claims: it cannot be combined with --json, --report, --set or --trace");
+    if (a->json || a->report != NULL || a->trace || a->as_printed || a->sets != NULL)
+        fail("--list only lists the claims: it cannot be combined with --as-printed, --json, --report, --set or "
+             "--trace");
     choice c = chosen(a);
     put_lab_list(c.claims, c.count);
     free(c.claims);
@@ -212,6 +214,19 @@ static int trace(const arguments *a) {
     return EXIT_FOUND;
 }
 
+static int as_printed(const arguments *a) {
+    if (a->operand_count > 0 || a->json || a->report != NULL || a->sets != NULL || a->trace)
+        fail("--as-printed runs its own examples: it cannot be combined with a claim, --json, --report, --set or "
+             "--trace");
+    uint64_t seed = seed_of(a);
+    note("seed %llu", (unsigned long long)seed);
+    const char *wrong = lab_as_printed(seed, a->quick, say, NULL);
+    if (wrong != NULL)
+        fail("%s", wrong);
+    out_flush();
+    return EXIT_FOUND;
+}
+
 static void watch(void *context, double done, const char *running) {
     atomic_bool *stop = context;
     if (signal_waits())
@@ -222,6 +237,8 @@ static void watch(void *context, double done, const char *running) {
 int command_lab(const arguments *a) {
     if (a->list)
         return list(a);
+    if (a->as_printed)
+        return as_printed(a);
     if (a->trace)
         return trace(a);
     choice c = chosen(a);

@@ -75,7 +75,7 @@ typedef struct arguments {
 
     /* lab */
     bool list;
-    bool trace;
+    bool trace, as_printed;
     bool quick;
     const char *report;
 

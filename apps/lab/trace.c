@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "result.h"
 #include "trace_example.h"
 
 enum { LINE_MAX_BYTES = 256 };
@@ -24,6 +25,13 @@ void print_title(example *x, const char *title) {
     print(x, "%s\n%.*s\n", title, (int)strlen(title), RULE);
 }
 
+void print_sources(example *x) {
+    for (size_t i = 0; i < LAB_SOURCE_COUNT; i++) {
+        const lab_source *s = &LAB_SOURCES[i];
+        print(x, "[%zu] %s%s%s,\n    %s\n", i, s->author, *s->author != '\0' ? ", " : "", s->title, s->rest);
+    }
+}
+
 bool check(example *x, bool holds, const char *sentence) {
     if (!holds && x->wrong == NULL)
         x->wrong = sentence;
@@ -35,9 +43,13 @@ bool check_status(example *x, kith_status status) {
 }
 
 const char *lab_trace(uint64_t seed, lab_say *say, void *context) {
-    example x = {seed, say, context, NULL};
+    example x = {.seed = seed, .say = say, .context = context};
     trace_cuckoo(&x);
     if (x.wrong == NULL)
         trace_bloom(&x);
+    if (x.wrong == NULL) {
+        print(&x, "\n");
+        print_sources(&x);
+    }
     return x.wrong;
 }

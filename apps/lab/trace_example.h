@@ -20,6 +20,9 @@ void print(example *x, const char *format, ...) __attribute__((format(printf, 2,
 /* Writes a title on a line by itself and underlines it. */
 void print_title(example *x, const char *title);
 
+/* Writes which documents [0] to [4] are. */
+void print_sources(example *x);
+
 /* Return true if `holds`, or if the status is KITH_OK, and there was no error before. Otherwise the first error is
  * kept and the example ends. */
 bool check(example *x, bool holds, const char *sentence);

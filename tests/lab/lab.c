@@ -7,6 +7,7 @@
 
 #include <lab/experiment.h>
 #include <lab/lab.h>
+#include <lab/printed.h>
 
 #include "check.h"
 
@@ -316,6 +317,30 @@ TEST(a_stopped_run_keeps_the_finished_results) {
     CHECK(r[0].verdict == LAB_HOLDS && r[1].verdict == LAB_NOT_RUN && r[2].verdict == LAB_NOT_RUN);
     CHECK(r[1].finding_count == 0 && r[1].claim == &claims[1]);
     lab_results_free(r, 3);
+}
+
+/* ---- the documents' procedures ---- */
+
+TEST(line_14_of_algorithm_2_loses_a_key_exactly_if_the_key_left_over_is_not_the_new_one) {
+    printed_losses printed = printed_algorithm_2(1, 4000, 64, 29, true),
+                   right = printed_algorithm_2(1, 4000, 64, 29, false);
+    lab_estimate share = lab_share(printed.losing, printed.tables);
+    CHECK(share.low > 0.015 && share.high < 0.06);
+    CHECK(right.losing == 0 && right.lost == 0 && right.rehashed >= printed.losing);
+    printed = printed_algorithm_2(1, 2000, 300, 29, true); /* nearly empty tables never rehash */
+    CHECK(printed.losing == 0 && printed.rehashed == 0);
+}
+
+TEST(algorithm_3_of_the_filter_loses_keys_only_as_printed) {
+    printed_filter printed = printed_algorithm_3(1, 5, true), right = printed_algorithm_3(1, 5, false);
+    CHECK(printed.not_found > printed.keys / 20 && right.not_found == 0 && right.given_up == 0);
+}
+
+TEST(a_rehash_at_the_first_revisited_place_comes_too_early) {
+    uint64_t printed = printed_revisits(1, 4000, 64, 29, true), right = printed_revisits(1, 4000, 64, 29, false);
+    CHECK(right > 0 && printed > 2 * right);
+    /* One table: the exact share is 1 - P(all fit), about 0.05. */
+    CHECK(right < 400);
 }
 
 /* ---- the list of claims ---- */
