@@ -202,12 +202,42 @@ static void say(void *context, const char *text, size_t bytes) {
     out(text, bytes);
 }
 
+/* Splits --keys at its commas. Returns how many keys there are. */
+static unsigned split_keys(const char *text, char *copy, size_t size, const char *keys[LAB_TRACE_KEYS_MAX]) {
+    unsigned count = 0;
+    if (text == NULL)
+        return 0;
+    (void)snprintf(copy, size, "%s", text);
+    for (char *key = copy; key != NULL;) {
+        char *end = strchr(key, ',');
+        if (end != NULL)
+            *end++ = '\0';
+        size_t bytes = strlen(key);
+        if (bytes == 0 || bytes > LAB_TRACE_KEY_BYTES_MAX)
+            fail("--keys %s: '%s' is not a key of 1 to %d characters", text, key, LAB_TRACE_KEY_BYTES_MAX);
+        for (size_t i = 0; i < bytes; i++)
+            if (key[i] <= ' ' || key[i] > '~')
+                fail("--keys %s: a key may only have printable ASCII characters", text);
+        for (unsigned i = 0; i < count; i++)
+            if (strcmp(keys[i], key) == 0)
+                fail("--keys %s: '%s' is given twice", text, key);
+        if (count == LAB_TRACE_KEYS_MAX)
+            fail("--keys %s: at most %d keys can be drawn", text, LAB_TRACE_KEYS_MAX);
+        keys[count++] = key;
+        key = end;
+    }
+    return count;
+}
+
 static int trace(const arguments *a) {
     if (a->operand_count > 0 || a->json || a->report != NULL || a->quick || a->sets != NULL)
         fail("--trace shows its own examples: it cannot be combined with a claim, --json, --report, --set or --quick");
+    char copy[LAB_TRACE_KEYS_MAX * (LAB_TRACE_KEY_BYTES_MAX + 1) + 64];
+    const char *keys[LAB_TRACE_KEYS_MAX];
+    unsigned count = split_keys(a->trace_keys, copy, sizeof copy, keys);
     uint64_t seed = seed_of(a);
     note("seed %llu", (unsigned long long)seed);
-    const char *wrong = lab_trace(seed, say, NULL);
+    const char *wrong = lab_trace(seed, keys, count, say, NULL);
     if (wrong != NULL)
         fail("%s", wrong);
     out_flush();
@@ -237,6 +267,8 @@ static void watch(void *context, double done, const char *running) {
 int command_lab(const arguments *a) {
     if (a->list)
         return list(a);
+    if (a->trace_keys != NULL && !a->trace)
+        fail("--keys %s: give --trace as well", a->trace_keys);
     if (a->as_printed)
         return as_printed(a);
     if (a->trace)

@@ -27,6 +27,7 @@ typedef struct arguments {
     uint64_t bytes;           /* 0: not given */
     const char *kind_options; /* "name=value name=value" */
     const char *sets;         /* "name=value name=value" */
+    const char *trace_keys;   /* "key,key" */
     bool grow;
     bool can_remove;
     bool can_merge;

@@ -10,6 +10,8 @@
 
 typedef struct example {
     uint64_t seed;
+    const char *const *keys; /* of the user */
+    unsigned key_count;      /* 0: the keys of the example */
     lab_say *say;
     void *context;
     const char *wrong; /* the first error; NULL if there was none */
@@ -29,6 +31,10 @@ bool check(example *x, bool holds, const char *sentence);
 bool check_status(example *x, kith_status status);
 
 void trace_cuckoo(example *x);
+void trace_own_table(example *x); /* the keys of the user in a cuckoo table */
 void trace_bloom(example *x);
+void trace_unsliced(example *x);
+void trace_filter(example *x);
+void trace_counting(example *x);
 
 #endif
