@@ -394,6 +394,31 @@ TEST(the_theory_document_contains_every_claim_with_its_code_and_note) {
     free(theory);
 }
 
+TEST(the_theory_document_has_an_index_with_every_claim_and_the_documents) {
+    char *theory = words_of("docs/theory.md");
+    CHECK(theory != NULL);
+    char *index = strstr(theory, "## Index by document"), *errata = strstr(theory, "## Errata");
+    CHECK(index != NULL && errata != NULL && index < errata && strstr(theory, "## Symbols") != NULL);
+    *errata = '\0';
+    for (size_t i = 0; i < LAB_CLAIM_COUNT; i++) {
+        char alone[16], first[16];
+        (void)snprintf(alone, sizeof alone, " %s |", LAB_CLAIMS[i]->id);
+        (void)snprintf(first, sizeof first, " %s,", LAB_CLAIMS[i]->id);
+        if (strstr(index, alone) == NULL && strstr(index, first) == NULL)
+            CHECK_FAIL("the index of docs/theory.md does not have %s", LAB_CLAIMS[i]->id);
+    }
+    *errata = '#';
+    for (size_t i = 0; i < LAB_SOURCE_COUNT; i++) {
+        char entry[256];
+        const lab_source *s = &LAB_SOURCES[i];
+        (void)snprintf(entry, sizeof entry, "[%zu] %s%s*%s*, %s", i, s->author, *s->author != '\0' ? ", " : "",
+                       s->title, s->rest);
+        if (strstr(theory, entry) == NULL)
+            CHECK_FAIL("docs/theory.md does not list '%s'", entry);
+    }
+    free(theory);
+}
+
 int main(int argc, char **argv) {
     return check_main(argc, argv);
 }
