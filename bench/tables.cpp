@@ -1,4 +1,5 @@
-// tables.cpp: compares hash tables with the peers that Debian packages: 64-bit keys and values, one thread.
+// tables.cpp: compares hash tables with the peers that Debian packages and with a search tree, tsearch() of the C
+// library: 64-bit keys and values, one thread.
 //
 //     bench_tables [KEYS] [ROUNDS]           default: 10,000,000 keys, 5 rounds
 //
@@ -13,6 +14,7 @@
 #include <cstdlib>
 #include <functional>
 #include <malloc.h>
+#include <search.h>
 #include <string>
 #include <vector>
 
@@ -167,6 +169,53 @@ struct LibcuckooTable {
     void remove(uint64_t key) { map.erase(key); }
 };
 
+// A balanced search tree. tsearch() stores a pointer, so each key and its value are allocated on their own.
+struct TreeTable {
+    struct Pair {
+        uint64_t key, value;
+    };
+    void *root = nullptr;
+    explicit TreeTable(size_t) {}
+    TreeTable(const TreeTable &) = delete;
+    TreeTable &operator=(const TreeTable &) = delete;
+    ~TreeTable() { tdestroy(root, std::free); }
+    static int compare(const void *a, const void *b) {
+        uint64_t x = static_cast<const Pair *>(a)->key, y = static_cast<const Pair *>(b)->key;
+        return (x > y) - (x < y);
+    }
+    void put(uint64_t key, uint64_t value) {
+        auto *pair = static_cast<Pair *>(std::malloc(sizeof(Pair)));
+        if (pair == nullptr)
+            fail("out of memory");
+        *pair = {key, value};
+        void *node = tsearch(pair, &root, compare);
+        if (node == nullptr)
+            fail("out of memory");
+        Pair *stored = *static_cast<Pair **>(node);
+        if (stored != pair) {
+            stored->value = value;
+            std::free(pair);
+        }
+    }
+    bool get(uint64_t key, uint64_t &value) const {
+        Pair wanted = {key, 0};
+        void *node = tfind(&wanted, &root, compare);
+        if (node == nullptr)
+            return false;
+        value = (*static_cast<Pair **>(node))->value;
+        return true;
+    }
+    void remove(uint64_t key) {
+        Pair wanted = {key, 0};
+        void *node = tfind(&wanted, &root, compare);
+        if (node == nullptr)
+            return;
+        Pair *pair = *static_cast<Pair **>(node);
+        tdelete(&wanted, &root, compare);
+        std::free(pair);
+    }
+};
+
 template <typename Table> void peer_round(const Keys &keys, Row &row) {
     size_t n = keys.present.size(), before = heap_bytes();
     Table table(n);
@@ -224,6 +273,7 @@ int main(int argc, char **argv) {
     std::vector<Row> rows;
     rows.push_back({"absl flat_hash_map", peer_round<AbslTable>, {}, 0});
     rows.push_back({"libcuckoo", peer_round<LibcuckooTable>, {}, 0});
+    rows.push_back({"tsearch (libc)", peer_round<TreeTable>, {}, 0});
     for (size_t i = 0; i < kith_table_kind_count(); i++) {
         const char *kind = kith_table_kind_at(i)->name;
         if (can_be_measured(kind))

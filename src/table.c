@@ -1,6 +1,4 @@
-/* The public functions of tables: they check the arguments and call the kind. Files are in table_file.c.
- *
- * AHEAD is how many keys a batch prefetches ahead of the one it works on, for kinds without get_group. */
+/* The public functions of tables: they check the arguments and call the kind. table_file.c saves and opens tables. */
 #include <kith/table.h>
 
 #include <assert.h>
@@ -12,9 +10,9 @@
 #include "format/map.h"
 #include "table_kind.h"
 
-#define AHEAD 8
+#define AHEAD 8 /* how many keys ahead a batch prefetches; has_many and get_many only for kinds without get_group */
 
-/* ---- the register ---- */
+/* ---- the registry ---- */
 
 #define TABLE(name) extern const kithi_table_kind kithi_table_##name;
 #include "tables.def"
@@ -43,7 +41,7 @@ const kithi_table_kind *kithi_table_kind_by_id(uint64_t id) {
     return NULL;
 }
 
-/* The first kind of the register is the default. */
+/* The first kind of the registry is the default. */
 static const kithi_table_kind *kind_named(const char *name) {
     if (name == NULL)
         return KINDS[0];
@@ -199,6 +197,18 @@ bool kith_table_get(const kith_table *t, const void *key, size_t key_bytes, uint
 
 bool kith_table_has(const kith_table *t, const void *key, size_t key_bytes) {
     return kith_table_get(t, key, key_bytes, NULL);
+}
+
+kith_status kith_table_find(const kith_table *t, const void *key, size_t key_bytes, kith_find_outcome *outcome,
+                            uint64_t *index) {
+    assert(t != NULL && (key != NULL || key_bytes == 0) && outcome != NULL && index != NULL);
+    if (t->kind->find == NULL)
+        return KITH_E_UNSUPPORTED;
+    if (!key_fits(t, key_bytes))
+        return KITH_E_KEY;
+    kithi_key k = {key, key_bytes};
+    *outcome = t->kind->find(t, &k, index);
+    return KITH_OK;
 }
 
 kith_status kith_table_remove(kith_table *t, const void *key, size_t key_bytes, uint64_t *value) {

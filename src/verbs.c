@@ -1,4 +1,4 @@
-/* The verbs of a kind, or their defaults. */
+/* Calls the verbs of a kind, or their defaults (see verbs.h). */
 #include "verbs.h"
 
 #include "core/batch.h"
@@ -60,5 +60,10 @@ void kithi_stats(const kith_filter *f, kith_filter_stats *stats) {
 }
 
 const char *kithi_check(const kith_filter *f) {
-    return f->kind->check != NULL ? f->kind->check(f) : NULL;
+    if (f->kind->check != NULL)
+        return f->kind->check(f);
+    uint8_t any = 0;
+    for (uint64_t i = 0; f->head.count == 0 && i < f->head.body_bytes; i++)
+        any |= f->body[i];
+    return any == 0 ? NULL : "the filter has no keys, but its body is not zero";
 }

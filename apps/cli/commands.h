@@ -8,4 +8,7 @@
 #include "commands.def"
 #undef COMMAND
 
+/* Prints what `kith lab CLAIM --help` prints. */
+void help_lab(const arguments *a);
+
 #endif

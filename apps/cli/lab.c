@@ -9,11 +9,13 @@
 #include <sys/random.h>
 
 #include <lab/lab.h>
+#include <lab/printed.h>
 #include <lab/report/report_folder.h>
 #include <lab/trace.h>
 
 #include "commands.h"
 #include "json.h"
+#include "lab_settings.h"
 #include "lab_table.h"
 #include "report.h"
 
@@ -110,6 +112,7 @@ static void put_json_result(const lab_result *r) {
     json_text("code", r->claim->code);
     json_text("note", r->claim->note);
     json_text("verdict", lab_verdict_text(r->verdict));
+    json_text("refuted", lab_is_refuted(r->verdict) ? lab_headline(r)->quote : NULL);
     json_number("seconds", r->seconds);
     json_open("parameters", '{');
     for (size_t i = 0; i < r->parameter_count; i++)
@@ -120,6 +123,7 @@ static void put_json_result(const lab_result *r) {
         const lab_finding *f = &r->findings[i];
         json_open(NULL, '{');
         json_text("what", f->what);
+        json_text("quote", f->quote);
         json_text("relation", lab_relation_text(f->relation));
         json_text("means", lab_means_text(f->means));
         if (f->relation != LAB_SHOWN)
@@ -141,6 +145,15 @@ static void put_json(const lab_result *results, size_t count, lab_settings setti
     json_open(NULL, '{');
     json_integer("seed", settings.seed);
     json_bool("quick", settings.quick);
+    json_open("documents", '[');
+    for (size_t i = 0; i < LAB_SOURCE_COUNT; i++) {
+        json_open(NULL, '{');
+        json_text("author", LAB_SOURCES[i].author);
+        json_text("title", LAB_SOURCES[i].title);
+        json_text("rest", LAB_SOURCES[i].rest);
+        json_close('}');
+    }
+    json_close(']');
     json_open("claims", '[');
     for (size_t i = 0; i < count; i++)
         put_json_result(&results[i]);
@@ -168,9 +181,16 @@ static void require_report(const char *path) {
 
 /* ---- the command ---- */
 
+void help_lab(const arguments *a) {
+    choice c = chosen(a);
+    put_lab_claim_help(c.claims, c.count);
+    free(c.claims);
+}
+
 static int list(const arguments *a) {
-    if (a->json || a->report != NULL || a->trace)
-        fail("--list only lists the claims: it cannot be combined with --json, --report or --trace");
+    if (a->json || a->report != NULL || a->trace || a->as_printed || a->sets != NULL)
+        fail("--list only lists the claims: it cannot be combined with --as-printed, --json, --report, --set or "
+             "--trace");
     choice c = chosen(a);
     put_lab_list(c.claims, c.count);
     free(c.claims);
@@ -182,12 +202,55 @@ static void say(void *context, const char *text, size_t bytes) {
     out(text, bytes);
 }
 
+/* Splits --keys at its commas. Returns how many keys there are. */
+static unsigned split_keys(const char *text, char *copy, size_t size, const char *keys[LAB_TRACE_KEYS_MAX]) {
+    unsigned count = 0;
+    if (text == NULL)
+        return 0;
+    (void)snprintf(copy, size, "%s", text);
+    for (char *key = copy; key != NULL;) {
+        char *end = strchr(key, ',');
+        if (end != NULL)
+            *end++ = '\0';
+        size_t bytes = strlen(key);
+        if (bytes == 0 || bytes > LAB_TRACE_KEY_BYTES_MAX)
+            fail("--keys %s: '%s' is not a key of 1 to %d characters", text, key, LAB_TRACE_KEY_BYTES_MAX);
+        for (size_t i = 0; i < bytes; i++)
+            if (key[i] <= ' ' || key[i] > '~')
+                fail("--keys %s: a key may only have printable ASCII characters", text);
+        for (unsigned i = 0; i < count; i++)
+            if (strcmp(keys[i], key) == 0)
+                fail("--keys %s: '%s' is given twice", text, key);
+        if (count == LAB_TRACE_KEYS_MAX)
+            fail("--keys %s: at most %d keys can be drawn", text, LAB_TRACE_KEYS_MAX);
+        keys[count++] = key;
+        key = end;
+    }
+    return count;
+}
+
 static int trace(const arguments *a) {
-    if (a->operand_count > 0 || a->json || a->report != NULL || a->quick)
-        fail("--trace shows its own examples: it cannot be combined with a claim, --json, --report or --quick");
+    if (a->operand_count > 0 || a->json || a->report != NULL || a->quick || a->sets != NULL)
+        fail("--trace shows its own examples: it cannot be combined with a claim, --json, --report, --set or --quick");
+    char copy[LAB_TRACE_KEYS_MAX * (LAB_TRACE_KEY_BYTES_MAX + 1) + 64];
+    const char *keys[LAB_TRACE_KEYS_MAX];
+    unsigned count = split_keys(a->trace_keys, copy, sizeof copy, keys);
     uint64_t seed = seed_of(a);
     note("seed %llu", (unsigned long long)seed);
-    const char *wrong = lab_trace(seed, say, NULL);
+    const char *wrong = lab_trace(seed, keys, count, say, NULL);
+    if (wrong != NULL)
+        fail("%s", wrong);
+    out_flush();
+    return EXIT_FOUND;
+}
+
+static int as_printed(const arguments *a) {
+    if (a->operand_count > 0 || a->json || a->report != NULL || a->sets != NULL || a->trace)
+        fail("--as-printed runs its own examples: it cannot be combined with a claim, --json, --report, --set or "
+             "--trace");
+    uint64_t seed = seed_of(a);
+    note("seed %llu", (unsigned long long)seed);
+    const char *wrong = lab_as_printed(seed, a->quick, say, NULL);
     if (wrong != NULL)
         fail("%s", wrong);
     out_flush();
@@ -204,10 +267,16 @@ static void watch(void *context, double done, const char *running) {
 int command_lab(const arguments *a) {
     if (a->list)
         return list(a);
+    if (a->trace_keys != NULL && !a->trace)
+        fail("--keys %s: give --trace as well", a->trace_keys);
+    if (a->as_printed)
+        return as_printed(a);
     if (a->trace)
         return trace(a);
     choice c = chosen(a);
-    lab_settings settings = {.seed = seed_of(a), .quick = a->quick, .threads = a->threads};
+    lab_sets sets = lab_sets_of(a, c.claims, c.count);
+    lab_settings settings = {
+        .seed = seed_of(a), .quick = a->quick, .threads = a->threads, .sets = sets.list, .set_count = sets.count};
     if (a->report != NULL)
         require_report(lab_report_prepare(a->report));
     if (!a->json)
@@ -229,11 +298,13 @@ int command_lab(const arguments *a) {
     } else {
         put_lab_table(results, c.count, a->operand_count > 0);
         put_lab_summary(results, c.count, settings.seed);
+        put_lab_sources();
     }
     bool fails = false;
     for (size_t i = 0; i < c.count; i++)
         fails |= results[i].verdict == LAB_FAILS;
     lab_results_free(results, c.count);
+    lab_sets_free(&sets);
     free(c.claims);
     out_flush();
     errno = error;

@@ -15,7 +15,7 @@ enum {
     CLAIM_WIDTH = 7,
     NUMBER_WIDTH = 12,
     MEASURED_WIDTH = 24,
-    VERDICT_WIDTH = 26, /* "the document is wrong here" */
+    VERDICT_WIDTH = 18, /* "looser than stated" */
     GAP = 2,
     SENTENCE_MIN = 28,
     SENTENCE_MAX = 60,
@@ -151,7 +151,11 @@ static const char *colour_of(lab_verdict verdict) {
 static void put_finding(const lab_finding *f) {
     number_text predicted, measured;
     const char *word = f->relation == LAB_SHOWN ? "" : f->holds ? "yes" : "no";
-    put_row(&(row){"", f->what, text_of_predicted(f, predicted), text_of_measured(f->measured, measured), word, ""});
+    char quoted[1024];
+    if (f->quote != NULL)
+        (void)snprintf(quoted, sizeof quoted, "%s: %s", f->quote, f->what);
+    put_row(&(row){"", f->quote != NULL ? quoted : f->what, text_of_predicted(f, predicted),
+                   text_of_measured(f->measured, measured), word, ""});
 }
 
 /* Prints the description of a finding in brackets, below its claim. */
@@ -169,14 +173,16 @@ static void put_result(const lab_result *r, bool all) {
         (void)text_of_predicted(f, predicted);
         (void)text_of_measured(f->measured, measured);
     }
-    put_row(&(row){r->claim->id, r->claim->sentence, predicted, measured, lab_verdict_text(r->verdict),
-                   colour_of(r->verdict)});
-    bool details = all || r->verdict == LAB_FAILS;
+    bool refuted = lab_is_refuted(r->verdict), details = all || r->verdict == LAB_FAILS;
+    put_row(&(row){r->claim->id, refuted ? f->quote : r->claim->sentence, predicted, measured,
+                   lab_verdict_text(r->verdict), colour_of(r->verdict)});
     if (f != NULL)
         put_description(f->what);
+    if (refuted && details)
+        put_wrapped(r->claim->sentence, CLAIM_WIDTH, columns() - CLAIM_WIDTH - 1);
     for (size_t i = 0; i < r->finding_count && details; i++)
         put_finding(&r->findings[i]);
-    if (r->claim->note != NULL && (details || r->verdict == LAB_IS_LOOSE || r->verdict == LAB_IS_WRONG))
+    if (r->claim->note != NULL && (details || refuted))
         put_wrapped(r->claim->note, CLAIM_WIDTH, columns() - CLAIM_WIDTH - 1);
 }
 
@@ -191,15 +197,44 @@ void put_lab_summary(const lab_result *results, size_t count, uint64_t seed) {
     size_t with[LAB_FAILS + 1] = {0};
     for (size_t i = 0; i < count; i++)
         with[results[i].verdict]++;
-    char not_run[32] = "", text[256];
+    char shown[32] = "", not_run[32] = "", text[256];
+    if (with[LAB_IS_SHOWN] > 0)
+        (void)snprintf(shown, sizeof shown, ", %zu shown", with[LAB_IS_SHOWN]);
     if (with[LAB_NOT_RUN] > 0)
         (void)snprintf(not_run, sizeof not_run, ", %zu not run", with[LAB_NOT_RUN]);
     (void)snprintf(
-        text, sizeof text, "seed %llu: %zu %s, %zu looser than claimed, %zu where the document is wrong, %zu %s%s",
+        text, sizeof text,
+        "seed %llu: %zu %s, %zu looser than stated, %zu with a slip in the text, %zu false as stated, %zu %s%s%s",
         (unsigned long long)seed, with[LAB_HOLDS], with[LAB_HOLDS] == 1 ? "claim holds" : "claims hold",
-        with[LAB_IS_LOOSE], with[LAB_IS_WRONG], with[LAB_FAILS], with[LAB_FAILS] == 1 ? "fails" : "fail", not_run);
+        with[LAB_IS_LOOSE], with[LAB_IS_SLIP], with[LAB_IS_WRONG], with[LAB_FAILS],
+        with[LAB_FAILS] == 1 ? "fails" : "fail", shown, not_run);
     out("\n", 1);
     put_wrapped(text, 0, columns() - 1);
+}
+
+void put_lab_sources(void) {
+    for (size_t i = 0; i < LAB_SOURCE_COUNT; i++) {
+        char text[256];
+        const lab_source *s = &LAB_SOURCES[i];
+        (void)snprintf(text, sizeof text, "[%zu] %s%s%s, %s", i, s->author, *s->author != '\0' ? ", " : "", s->title,
+                       s->rest);
+        put_wrapped(text, 0, columns() - 1);
+    }
+}
+
+void put_lab_text(const char *text) {
+    put_wrapped(text, 0, columns() - 1);
+}
+
+void put_lab_entry(const char *name, const char *text) {
+    enum { NAME_WIDTH = 18 };
+    size_t width = columns() - NAME_WIDTH - 1, bytes = line_of(text, width);
+    out_text("  %-*s", NAME_WIDTH - 2, name);
+    out(text, bytes);
+    out("\n", 1);
+    text += bytes;
+    if (*text != '\0')
+        put_wrapped(text + (*text == ' '), NAME_WIDTH, width);
 }
 
 void put_lab_list(const lab_claim *const *claims, size_t count) {
@@ -212,4 +247,6 @@ void put_lab_list(const lab_claim *const *claims, size_t count) {
             out_text("%s\n", claims[i]->sentence); /* one line per claim, for grep */
         }
     }
+    if (out_is_terminal())
+        put_lab_sources();
 }

@@ -13,11 +13,19 @@
 #include <lab/lab.h>
 
 /* Prints the table. With `all` it lists every finding of every claim, otherwise only the findings of claims that
- * fail. If a document is wrong or imprecise, the note of the claim follows, which says what is true. */
+ * fail. If the words of a document are refuted, they are quoted in place of the sentence, and the note of the claim
+ * follows, which says what is true. */
 void put_lab_table(const lab_result *results, size_t count, bool all);
 
 /* Prints how many claims have each verdict, and the seed. */
 void put_lab_summary(const lab_result *results, size_t count, uint64_t seed);
+
+/* Prints which documents [0] to [4] are, one per line. */
+void put_lab_sources(void);
+
+/* Print a paragraph, and a name with a paragraph next to it, wrapped at the width of the terminal. */
+void put_lab_text(const char *text);
+void put_lab_entry(const char *name, const char *text);
 
 /* Prints the id, title and sentence of each claim. */
 void put_lab_list(const lab_claim *const *claims, size_t count);

@@ -38,7 +38,9 @@ int run_words(int word_count, char **words) {
     arguments a;
     arguments_read(c, word_count - 1, words + 1, &a);
     int status = EXIT_FOUND;
-    if (a.help) {
+    if (a.help && c->run == command_lab && a.operand_count > 0) {
+        help_lab(&a);
+    } else if (a.help) {
         help_command(c);
     } else {
         if (a.cpu != NULL)

@@ -369,4 +369,5 @@ void arguments_read(const command *c, int word_count, char **words, arguments *a
 void arguments_free(arguments *a) {
     free((void *)(uintptr_t)a->operands);
     free((void *)(uintptr_t)a->kind_options);
+    free((void *)(uintptr_t)a->sets);
 }

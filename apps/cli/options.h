@@ -26,6 +26,8 @@ typedef struct arguments {
     uint64_t capacity;        /* 0: not given */
     uint64_t bytes;           /* 0: not given */
     const char *kind_options; /* "name=value name=value" */
+    const char *sets;         /* "name=value name=value" */
+    const char *trace_keys;   /* "key,key" */
     bool grow;
     bool final;
     bool can_remove;
@@ -75,7 +77,7 @@ typedef struct arguments {
 
     /* lab */
     bool list;
-    bool trace;
+    bool trace, as_printed;
     bool quick;
     const char *report;
 

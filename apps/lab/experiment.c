@@ -51,8 +51,33 @@ bool lab_is_quick(const lab *l) {
     return l->quick;
 }
 
-uint64_t lab_pick(const lab *l, uint64_t quick, uint64_t full) {
-    return l->quick ? quick : full;
+/* ---- the settings of the claim ---- */
+
+bool lab_is_set(const lab *l, const char *name) {
+    for (size_t i = 0; i < l->set_count; i++)
+        if (strcmp(l->sets[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* If a setting is given twice, the last one counts. */
+const char *lab_word(lab *l, const char *name) {
+    for (size_t i = l->set_count; i-- > 0;)
+        if (strcmp(l->sets[i].name, name) == 0)
+            return l->sets[i].value;
+    const lab_setting *setting = lab_setting_named(l->result->claim, name);
+    lab_require(l, setting != NULL, "the experiment uses a setting that its claim does not declare");
+    return l->quick ? setting->quick : setting->full;
+}
+
+const double *lab_numbers(lab *l, const char *name, size_t *count) {
+    *count = lab_setting_numbers(lab_word(l, name), l->numbers, LAB_NUMBERS_MAX);
+    return l->numbers;
+}
+
+uint64_t lab_number(lab *l, const char *name) {
+    size_t count;
+    return (uint64_t)*lab_numbers(l, name, &count);
 }
 
 void lab_progress(lab *l, double done) {
@@ -66,14 +91,14 @@ void lab_progress(lab *l, double done) {
 void lab_require(lab *l, bool holds, const char *what) {
     if (holds)
         return;
-    lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact(1), "%s", what);
+    lab_find(l, LAB_EQUALS, 0, lab_exact(1), "%s", what);
     longjmp(l->out, LAB_OUT_BROKEN);
 }
 
 void lab_must(lab *l, kith_status status, const char *doing) {
     if (status == KITH_OK)
         return;
-    lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)status), "%s: %s", doing, kith_status_text(status));
+    lab_find(l, LAB_EQUALS, 0, lab_exact((double)status), "%s: %s", doing, kith_status_text(status));
     longjmp(l->out, LAB_OUT_BROKEN);
 }
 
@@ -227,23 +252,36 @@ static bool holds(lab_relation relation, double predicted, lab_estimate measured
     return false;
 }
 
-static void find(lab *l, lab_means means, lab_relation relation, double predicted, lab_estimate measured, char *what) {
+static void record(lab *l, lab_finding f) {
     lab_result *r = l->result;
+    f.holds = holds(f.relation, f.predicted, f.measured);
     r->findings = lab_more(r->findings, (r->finding_count + 1) * sizeof *r->findings);
-    r->findings[r->finding_count++] =
-        (lab_finding){what, relation, means, predicted, measured, holds(relation, predicted, measured)};
+    r->findings[r->finding_count++] = f;
 }
 
-void lab_find(lab *l, lab_means means, lab_relation relation, double predicted, lab_estimate measured,
-              const char *format, ...) {
+void lab_find(lab *l, lab_relation relation, double predicted, lab_estimate measured, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    find(l, means, relation, predicted, measured, text(format, arguments));
+    record(l, (lab_finding){
+                  .what = text(format, arguments), .relation = relation, .predicted = predicted, .measured = measured});
     va_end(arguments);
 }
 
-void lab_find_fit(lab *l, lab_means means, const uint64_t *observed, const double *expected, size_t n,
-                  unsigned constraints, const char *format, ...) {
+void lab_find_stated(lab *l, lab_means means, const char *quote, lab_relation relation, double predicted,
+                     lab_estimate measured, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    record(l, (lab_finding){.what = text(format, arguments),
+                            .quote = lab_copy(quote),
+                            .relation = relation,
+                            .means = means,
+                            .predicted = predicted,
+                            .measured = measured});
+    va_end(arguments);
+}
+
+void lab_find_fit(lab *l, const uint64_t *observed, const double *expected, size_t n, unsigned constraints,
+                  const char *format, ...) {
     double chi_square = 0, cell_expected = 0, cell_observed = 0;
     double last_expected = 0, last_observed = 0; /* the last merged cell that is large enough */
     unsigned cells = 0;
@@ -272,7 +310,10 @@ void lab_find_fit(lab *l, lab_means means, const uint64_t *observed, const doubl
     char *what = lab_more(NULL, strlen(name) + 64);
     (void)snprintf(what, strlen(name) + 64, "%s (chi-square, %.0f degrees of freedom)", name, degrees);
     free(name);
-    find(l, means, LAB_AT_MOST, lab_chi_quantile(degrees, 1 - LAB_LEVEL), lab_exact(chi_square), what);
+    record(l, (lab_finding){.what = what,
+                            .relation = LAB_AT_MOST,
+                            .predicted = lab_chi_quantile(degrees, 1 - LAB_LEVEL),
+                            .measured = lab_exact(chi_square)});
 }
 
 /* ---- plots ---- */

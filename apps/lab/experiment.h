@@ -1,7 +1,7 @@
 /* experiment.h: the functions that an experiment may use.
  *
  *     static void run(lab *l) {
- *         uint64_t n = lab_pick(l, 1000, 10000), asked = lab_pick(l, 10000, 100000);
+ *         uint64_t n = lab_number(l, "n"), asked = lab_number(l, "asked");
  *         lab_sample rates = {0};
  *         for (unsigned i = 0; i < 100; i++) {
  *             kith_filter *f = lab_filter(l, "bloom", n, 0.01, 0, NULL);
@@ -10,7 +10,7 @@
  *             lab_drop(l, f);
  *             lab_progress(l, i / 100.0);
  *         }
- *         lab_find(l, LAB_MUST, LAB_AT_MOST, 0.01, lab_mean(&rates), "n = %llu", (unsigned long long)n);
+ *         lab_find(l, LAB_AT_MOST, 0.01, lab_mean(&rates), "n = %llu", (unsigned long long)n);
  *     }
  *
  * The example adds one number per filter to its sample, not one per lookup: lookups in one filter read the same bits,
@@ -41,11 +41,27 @@ uint64_t lab_random(lab *l);                /* 64 random bits */
 uint64_t lab_below(lab *l, uint64_t bound); /* uniform in 0 … bound - 1 */
 double lab_unit(lab *l);                    /* uniform in [0, 1) */
 bool lab_is_quick(const lab *l);            /* whether this is a run with --quick */
-uint64_t lab_pick(const lab *l, uint64_t quick, uint64_t full);
+
+/* ---- the settings of the claim ---- */
+
+enum { LAB_NUMBERS_MAX = 32 };
+
+/* The value of a setting: what the user gave with --set, or the value of a quick or a full run. */
+uint64_t lab_number(lab *l, const char *name);
+const char *lab_word(lab *l, const char *name);
+
+/* The numbers of a list, and how many there are. The array is overwritten by the next call. */
+const double *lab_numbers(lab *l, const char *name, size_t *count);
+
+/* True if the user has set it. */
+bool lab_is_set(const lab *l, const char *name);
 
 /* Reports progress, from 0 to 1, to the progress bar. Ends the experiment if the user interrupted the run. Call it
  * about every tenth of a second. */
 void lab_progress(lab *l, double done);
+
+/* Seconds on a clock that never goes back. Times depend on the machine, so they are shown and never judged. */
+double lab_seconds(void);
 
 /* ---- filters, tables, functions ---- */
 
@@ -86,15 +102,20 @@ uint64_t lab_count_found(lab *l, const kith_filter *filter, uint64_t first, uint
 /* Records a parameter of the run for the report, for example "n" with the value "10^6". */
 void lab_parameter(lab *l, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Records a finding. The prediction must come from the formula, never from the data. */
-void lab_find(lab *l, lab_means means, lab_relation relation, double predicted, lab_estimate measured,
-              const char *format, ...) __attribute__((format(printf, 6, 7)));
+/* Records a finding that must hold. The prediction must come from the formula, never from the data. */
+void lab_find(lab *l, lab_relation relation, double predicted, lab_estimate measured, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* Records a finding that tests the words of a document: "[2]: \"…\"". If it does not hold, `means` says how far the
+ * words are off. LAB_MUST: the words are right, so the claim fails if the finding does not hold. */
+void lab_find_stated(lab *l, lab_means means, const char *quote, lab_relation relation, double predicted,
+                     lab_estimate measured, const char *format, ...) __attribute__((format(printf, 7, 8)));
 
 /* Records a chi-square test of n observed counts against the expected ones. Neighbouring cells are merged until each
  * expects at least 10. `constraints` is 1 + the number of parameters that were estimated from the data. The finding
  * holds if chi-square is at most the value that is exceeded randomly one time in a million. */
-void lab_find_fit(lab *l, lab_means means, const uint64_t *observed, const double *expected, size_t n,
-                  unsigned constraints, const char *format, ...) __attribute__((format(printf, 7, 8)));
+void lab_find_fit(lab *l, const uint64_t *observed, const double *expected, size_t n, unsigned constraints,
+                  const char *format, ...) __attribute__((format(printf, 6, 7)));
 
 /* ---- plots ---- */
 

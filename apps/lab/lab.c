@@ -35,7 +35,7 @@ typedef struct worker {
     unsigned number;
 } worker;
 
-static double seconds(void) {
+double lab_seconds(void) {
     struct timespec t;
     (void)clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
@@ -47,12 +47,16 @@ const char *lab_verdict_text(lab_verdict verdict) {
     switch (verdict) {
     case LAB_NOT_RUN:
         return "not run";
+    case LAB_IS_SHOWN:
+        return "shown";
     case LAB_HOLDS:
         return "holds";
+    case LAB_IS_SLIP:
+        return "a slip in the text";
     case LAB_IS_LOOSE:
-        return "looser than claimed";
+        return "looser than stated";
     case LAB_IS_WRONG:
-        return "the document is wrong here";
+        return "false as stated";
     case LAB_FAILS:
         return "FAILS";
     }
@@ -66,14 +70,19 @@ const char *lab_relation_text(lab_relation relation) {
 }
 
 const char *lab_means_text(lab_means means) {
-    static const char *const TEXTS[] = {[LAB_MUST] = "must", [LAB_LOOSE] = "loose", [LAB_WRONG] = "wrong"};
+    static const char *const TEXTS[] = {
+        [LAB_MUST] = "must", [LAB_SLIP] = "slip", [LAB_LOOSE] = "loose", [LAB_WRONG] = "wrong"};
     return TEXTS[means];
 }
 
 static lab_verdict verdict_of_finding(const lab_finding *f) {
-    if (f->holds)
-        return LAB_HOLDS;
-    return f->means == LAB_MUST ? LAB_FAILS : f->means == LAB_WRONG ? LAB_IS_WRONG : LAB_IS_LOOSE;
+    static const lab_verdict REFUTED[] = {
+        [LAB_MUST] = LAB_FAILS, [LAB_SLIP] = LAB_IS_SLIP, [LAB_LOOSE] = LAB_IS_LOOSE, [LAB_WRONG] = LAB_IS_WRONG};
+    return f->holds ? LAB_HOLDS : REFUTED[f->means];
+}
+
+bool lab_is_refuted(lab_verdict verdict) {
+    return verdict == LAB_IS_SLIP || verdict == LAB_IS_LOOSE || verdict == LAB_IS_WRONG;
 }
 
 /* The verdict of the worst finding; lab_verdict is ordered from best to worst. A claim without findings fails,
@@ -87,17 +96,44 @@ static lab_verdict verdict_of(const lab_result *r) {
 }
 
 const lab_finding *lab_headline(const lab_result *r) {
-    for (size_t i = 0; i < r->finding_count; i++)
-        if (verdict_of_finding(&r->findings[i]) == r->verdict)
-            return &r->findings[i];
     return r->finding_count > 0 ? &r->findings[0] : NULL;
+}
+
+/* Returns the index of the finding that the claim names as the deciding one, or finding_count if there is none. */
+static size_t deciding(const lab_result *r) {
+    size_t i = 0;
+    while (i < r->finding_count &&
+           (r->claim->decides == NULL || strstr(r->findings[i].what, r->claim->decides) == NULL))
+        i++;
+    return i;
+}
+
+/* Moves the headline to the front: the first finding that refutes, or the one that decides. With parameters of the
+ * user's own the deciding finding may not be there; then it is the last that has a prediction. */
+static void put_headline_first(lab_result *r) {
+    size_t at = 0;
+    if (r->finding_count == 0)
+        return;
+    if (r->verdict == LAB_HOLDS || r->verdict == LAB_IS_SHOWN) {
+        at = deciding(r);
+        for (size_t i = 0; at == r->finding_count && i < r->finding_count; i++)
+            if (r->findings[r->finding_count - 1 - i].relation != LAB_SHOWN)
+                at = r->finding_count - 1 - i;
+        at = at == r->finding_count ? 0 : at;
+    } else {
+        while (verdict_of_finding(&r->findings[at]) != r->verdict)
+            at++;
+    }
+    lab_finding headline = r->findings[at];
+    memmove(&r->findings[1], &r->findings[0], at * sizeof *r->findings);
+    r->findings[0] = headline;
 }
 
 /* ---- running ---- */
 
 static void free_contents(lab_result *r) {
     for (size_t i = 0; i < r->finding_count; i++)
-        free(r->findings[i].what);
+        free(r->findings[i].what), free(r->findings[i].quote);
     free(r->findings);
     for (size_t i = 0; i < r->plot_count; i++) {
         lab_plot *plot = r->plots[i];
@@ -121,20 +157,44 @@ static void free_contents(lab_result *r) {
     *r = (lab_result){.claim = r->claim};
 }
 
+/* Records the parameters that the user has set. Returns whether the claim covers them all. */
+static bool note_sets(lab *l) {
+    bool covered = true;
+    for (size_t i = 0; i < l->set_count; i++) {
+        const lab_setting *setting = lab_setting_named(l->result->claim, l->sets[i].name);
+        covered &= setting != NULL && lab_setting_covers(setting, l->sets[i].value);
+        char name[64];
+        (void)snprintf(name, sizeof name, "set %s", l->sets[i].name);
+        lab_parameter(l, name, "%s", l->sets[i].value);
+    }
+    return covered;
+}
+
 /* The state is allocated and not a local variable, because locals that were changed after setjmp() have indeterminate
  * values after longjmp(). */
 static void run_claim(work *w, lab_result *r, atomic_uint *done) {
     lab *l = lab_more(NULL, sizeof *l);
-    double start = seconds();
-    *l = (lab){.result = r, .quick = w->settings.quick, .stop = w->stop, .done = done};
+    double start = lab_seconds();
+    *l = (lab){.result = r,
+               .quick = w->settings.quick,
+               .sets = w->settings.sets,
+               .set_count = w->settings.set_count,
+               .stop = w->stop,
+               .done = done};
     lab_begin(l, w->settings.seed);
+    l->covered = note_sets(l);
     int exit_reason = setjmp(l->out);
-    if (exit_reason == 0)
+    if (exit_reason == 0) {
         r->claim->run(l);
+        if (l->set_count == 0 && r->finding_count > 0 && deciding(r) == r->finding_count)
+            lab_find(l, LAB_EQUALS, 1, lab_exact(0), "the claim does not name the finding that decides it");
+    }
     lab_drop_all(l);
+    bool shown = !l->covered && exit_reason == 0;
     free(l);
-    r->seconds = seconds() - start;
-    r->verdict = verdict_of(r);
+    r->seconds = lab_seconds() - start;
+    r->verdict = shown ? LAB_IS_SHOWN : verdict_of(r);
+    put_headline_first(r);
     if (exit_reason == LAB_OUT_STOPPED)
         free_contents(r);
 }

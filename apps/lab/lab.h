@@ -8,10 +8,18 @@
 
 #include "result.h"
 
+/* A parameter that the user has set. The name must be a setting of every claim that runs, and the value must be valid
+ * for it (lab_setting_check). */
+typedef struct lab_assignment {
+    const char *name, *value;
+} lab_assignment;
+
 typedef struct lab_settings {
     uint64_t seed;
     bool quick;
     unsigned threads; /* at least 1 */
+    const lab_assignment *sets;
+    size_t set_count;
 } lab_settings;
 
 /* Called ten times a second, on the thread that called lab_run(). `done` is the finished part of the run, from 0 to 1.

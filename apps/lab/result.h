@@ -2,8 +2,8 @@
  *
  * A finding compares a measurement with a prediction. The interval of a measurement misses the true value one time in a
  * million. An inequality fails only if the whole interval is beyond the bound. The experiment states in advance what it
- * means if a finding does not hold (lab_means): either the library, or our theory of it, is wrong, or the document that
- * makes the claim is. */
+ * means if a finding does not hold (lab_means): either the library, or our theory of it, is wrong, or the words of a
+ * document are, which the finding then quotes. */
 #ifndef LAB_RESULT_H
 #define LAB_RESULT_H
 
@@ -27,12 +27,14 @@ typedef enum lab_relation {
 /* What it means if a finding does not hold. */
 typedef enum lab_means {
     LAB_MUST,  /* the claim fails */
-    LAB_LOOSE, /* the document is imprecise here */
-    LAB_WRONG, /* the document is wrong here */
+    LAB_SLIP,  /* the document has a slip: a misprint that the text itself corrects nearby */
+    LAB_LOOSE, /* the statement is looser than the document words it: right in a narrower sense */
+    LAB_WRONG, /* the statement is false as the document words it */
 } lab_means;
 
 typedef struct lab_finding {
-    char *what; /* "m/n = 8, k = 6" */
+    char *what;  /* "m/n = 8, k = 6" */
+    char *quote; /* the words of the document that the finding tests: "[2]: \"…\""; NULL if there are none */
     lab_relation relation;
     lab_means means;
     double predicted;
@@ -64,8 +66,10 @@ typedef struct lab_parameter_text {
 } lab_parameter_text;
 
 typedef enum lab_verdict {
-    LAB_NOT_RUN, /* the run was stopped before the claim was finished */
+    LAB_NOT_RUN,  /* the run was stopped before the claim was finished */
+    LAB_IS_SHOWN, /* parameters were set that the claim does not cover, so the findings are shown but not judged */
     LAB_HOLDS,
+    LAB_IS_SLIP,
     LAB_IS_LOOSE,
     LAB_IS_WRONG,
     LAB_FAILS,
@@ -74,7 +78,7 @@ typedef enum lab_verdict {
 typedef struct lab_result {
     const lab_claim *claim;
     lab_verdict verdict;
-    lab_finding *findings; /* in the order in which they were recorded */
+    lab_finding *findings; /* the headline comes first, the others in the order in which they were recorded */
     size_t finding_count;
     lab_plot **plots;
     size_t plot_count;
@@ -83,15 +87,27 @@ typedef struct lab_result {
     double seconds;
 } lab_result;
 
-/* Returns "holds", "looser than claimed", "the document is wrong here", "FAILS" or "not run". */
+/* Returns "holds", "a slip in the text", "looser than stated", "false as stated", "FAILS", "shown" or "not run". */
 const char *lab_verdict_text(lab_verdict verdict);
 
-/* Return "equals", "at most", "at least" or "shown", and "must", "loose" or "wrong": the values in CSV and JSON. */
+/* True if the verdict is about the words of a document, which the headline then quotes. */
+bool lab_is_refuted(lab_verdict verdict);
+
+/* Return "equals", "at most", "at least" or "shown", and "must", "slip", "loose" or "wrong": the values in CSV and
+ * JSON. */
 const char *lab_relation_text(lab_relation relation);
 const char *lab_means_text(lab_means means);
 
-/* Returns the finding to show if only one can be shown: the first of those that decided the verdict. Returns NULL if
- * there are no findings. */
+/* Returns the finding to show if only one can be shown: the first that refutes the claim or a document's words, or, if
+ * the claim holds, the one that its `decides` names. Returns NULL if there are no findings. */
 const lab_finding *lab_headline(const lab_result *result);
+
+/* One of the documents [0] to [4] that make the claims. */
+typedef struct lab_source {
+    const char *author, *title, *rest; /* rest: the year and the scribes; author may be "" */
+} lab_source;
+
+enum { LAB_SOURCE_COUNT = 5 };
+extern const lab_source LAB_SOURCES[LAB_SOURCE_COUNT];
 
 #endif

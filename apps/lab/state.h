@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "experiment.h"
+#include "lab.h"
 
 typedef void lab_free_function(void *object);
 
@@ -21,6 +22,10 @@ struct lab {
     uint64_t state;     /* of the random number generator */
     uint64_t key_start; /* key 0 */
     bool quick;
+    const lab_assignment *sets;
+    size_t set_count;
+    bool covered;                    /* the claim covers the values that were set */
+    double numbers[LAB_NUMBERS_MAX]; /* of the last list that lab_numbers() returned */
     const atomic_bool *stop;
     atomic_uint *done;   /* progress in thousandths */
     lab_object *objects; /* objects to free when the experiment ends */

@@ -1,5 +1,5 @@
-/* trace_bloom.c: draws how the bits of a Bloom filter are set: a filter for twelve keys at 5%, and thirteen keys, the
- * last of which is refused.
+/* trace_bloom.c: draws how the bits of a Bloom filter are set: the filter of figure 1 of [2], whose hashes fall anywhere
+ * among its bits, and a filter of the library for twelve keys at 5%, and thirteen keys, the last of which is refused.
  *
  * A row is the slice of one hash function. The bits are read from the filter one by one. A lookup of a key shows which
  * of them belong to it. At the end absent keys are looked up, and the bits of two of them are drawn. */
@@ -55,7 +55,7 @@ static void add(example *x, kith_filter *filter, bits *b, const char *name) {
         b->before[i] = kith_filter_cell(filter, i) != 0;
     kith_status status = kith_filter_add(filter, name, strlen(name), NULL);
     if (status == KITH_E_FULL) {
-        print(x, "add    %s is refused: with more than %d keys the rate would not be kept\n\n", name, CAPACITY);
+        print(x, "add    %s is refused: with more keys the rate would not be kept\n\n", name);
         return;
     }
     kith_filter_stats stats = KITH_FILTER_STATS_INIT;
@@ -92,7 +92,7 @@ static void look_up_absent(example *x, const kith_filter *filter) {
         (void)snprintf(name, sizeof name, "bird %u", i + 1);
         found += kith_filter_has(filter, name, strlen(name));
     }
-    print(x, "Of %d absent keys %u are reported as present: %.2g%%.\n", ABSENT, found, 100.0 * found / ABSENT);
+    print(x, "Of %d absent keys %u are reported as present: %.2g%%.\n\n", ABSENT, found, 100.0 * found / ABSENT);
 }
 
 void trace_bloom(example *x) {
@@ -103,13 +103,17 @@ void trace_bloom(example *x) {
     spec.hash.seed = x->seed;
     kith_filter *filter = NULL;
     kith_plan plan = KITH_PLAN_INIT;
-    print_title(x, "A Bloom filter fills: 12 keys, a rate of 5%");
+    unsigned count = x->key_count > 0 ? x->key_count : CAPACITY + 1;
+    if (x->key_count > 0)
+        spec.capacity = x->key_count;
+    print_title(x, x->key_count > 0 ? "A Bloom filter fills: your keys, a rate of 5%"
+                                    : "A Bloom filter fills: 12 keys, a rate of 5%");
     print(x, ". is 0, o is 1. Bits of the current key: # newly set, @ set before, 0 not set\n\n");
     if (check_status(x, kith_filter_create(&spec, &filter)) && check_status(x, kith_filter_plan_of(filter, &plan)) &&
         check(x, plan.cells <= BITS_MAX, "the filter is too large to be drawn")) {
         bits b = {.filter = filter, .count = plan.cells, .rows = plan.hashes};
-        for (unsigned i = 0; i <= CAPACITY && x->wrong == NULL; i++)
-            add(x, filter, &b, KEYS[i]);
+        for (unsigned i = 0; i < count && x->wrong == NULL; i++)
+            add(x, filter, &b, x->key_count > 0 ? x->keys[i] : KEYS[i]);
         if (x->wrong == NULL)
             draw_absent(x, &b, false);
         if (x->wrong == NULL)
@@ -118,4 +122,85 @@ void trace_bloom(example *x) {
             look_up_absent(x, filter);
     }
     kith_filter_free(filter);
+}
+
+/* ---- the filter of [2] ---- */
+
+enum { WHOLE_HASHES = 3, WHOLE_BITS_MAX = 64 };
+
+/* In the library's filter each hash has its own slice. A filter with one hash is a single slice. So three keys that are
+ * derived from an element set three bits anywhere among all of them, as the three hashes of [2] do. */
+static uint64_t bits_of(const kith_filter *f, const char *element, uint64_t *mask) {
+    *mask = 0;
+    for (unsigned h = 1; h <= WHOLE_HASHES; h++) {
+        char name[32];
+        bits b = {.filter = f};
+        (void)snprintf(name, sizeof name, "%s, h%u", element, h);
+        (void)look_up(&b, name);
+        for (uint64_t i = 0; i < WHOLE_BITS_MAX; i++)
+            *mask |= b.of_key[i] ? UINT64_C(1) << i : 0;
+    }
+    uint64_t count = 0;
+    for (uint64_t rest = *mask; rest != 0; rest &= rest - 1)
+        count++;
+    return count;
+}
+
+static void add_element(example *x, kith_filter *f, const char *element) {
+    for (unsigned h = 1; h <= WHOLE_HASHES; h++) {
+        char name[32];
+        (void)snprintf(name, sizeof name, "%s, h%u", element, h);
+        kith_status status = kith_filter_add(f, name, strlen(name), NULL);
+        (void)check_status(x, status);
+    }
+}
+
+static void draw_whole(example *x, const kith_filter *f, uint64_t cells, uint64_t one, uint64_t two) {
+    char text[WHOLE_BITS_MAX + 1] = "";
+    for (uint64_t i = 0; i < cells; i++) {
+        bool of_one = (one >> i & 1) != 0, of_two = (two >> i & 1) != 0;
+        text[i] = of_one && of_two ? '@' : of_one ? 'x' : of_two ? 'y' : '.';
+        (void)check(x, (kith_filter_cell(f, i) != 0) == (of_one || of_two), "a bit is set that belongs to no element");
+    }
+    print(x, "   bits %s\n", text);
+}
+
+void trace_unsliced(example *x) {
+    kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
+    kith_plan plan = KITH_PLAN_INIT;
+    spec.kind = "bloom";
+    spec.options = "k=1";
+    spec.capacity = 2 * WHOLE_HASHES;
+    spec.rate = 0.5;
+    spec.hash.seed = x->seed;
+    kith_filter *f = NULL;
+    print_title(x, "A Bloom filter with 3 hash functions, as in figure 1 of [2]");
+    print(x, "The hashes fall anywhere among the bits. x: a bit of the first element, y: of\n"
+             "the second, @: of both\n\n");
+    if (check_status(x, kith_filter_create(&spec, &f)) && check_status(x, kith_filter_plan_of(f, &plan)) &&
+        check(x, plan.cells <= WHOLE_BITS_MAX, "the filter is too large to be drawn")) {
+        char one[16] = "", two[16] = "";
+        uint64_t bits_one = 0, bits_two = 0, count = 0;
+        for (unsigned i = 1; i < ABSENT && count != WHOLE_HASHES; i++) { /* three different bits */
+            (void)snprintf(one, sizeof one, "x%u", i);
+            count = bits_of(f, one, &bits_one);
+        }
+        for (unsigned i = 1; i < ABSENT; i++) { /* three different bits, one of them shared */
+            (void)snprintf(two, sizeof two, "y%u", i);
+            uint64_t shared, own = bits_of(f, two, &bits_two);
+            shared = bits_one & bits_two;
+            if (own == WHOLE_HASHES && shared != 0 && (shared & (shared - 1)) == 0)
+                break;
+        }
+        add_element(x, f, one);
+        draw_whole(x, f, plan.cells, bits_one, 0);
+        add_element(x, f, two);
+        draw_whole(x, f, plan.cells, bits_one, bits_two);
+        kith_filter_stats stats = KITH_FILTER_STATS_INIT;
+        if (check_status(x, kith_filter_stats_of(f, &stats)))
+            print(x, "\n%s and %s share a bit, so %llu bits are set instead of 6.\n\n", one, two,
+                  (unsigned long long)stats.cells_used);
+        (void)check(x, stats.cells_used == 2 * WHOLE_HASHES - 1, "five bits should be set");
+    }
+    kith_filter_free(f);
 }

@@ -1,6 +1,8 @@
-/* trace_cuckoo.c: draws how keys are inserted into a cuckoo table, in three examples.
+/* trace_cuckoo.c: draws how keys are inserted into a cuckoo table.
  *
- *     figure 1 of [4]      six slots, five keys, and a sixth key that moves three of them
+ *     figure 1 of [4]      six slots, five keys, and a sixth key that moves three of them; before that, figure 2: the
+ *                          cuckoo graph of the five keys
+ *     one cycle            a walk that goes around a cycle, turns round and succeeds
  *     bad configuration    the same table, but the candidate slots of the sixth key hold two keys that have the same
  *                          two candidates
  *     four per bucket      a table with the default options: nothing moves until the search has found a free slot
@@ -365,8 +367,40 @@ typedef struct figure_key {
 } figure_key;
 
 /* In this order each key goes where the figure has it. k and w go to their second slot, because the first is
- * occupied. */
+ * occupied. Without the first key it is the table of the cycle that turns round. */
 static const figure_key FIGURE[FIGURE_KEYS] = {{'a', 2, 5}, {'b', 1, 6}, {'z', 3, 4}, {'k', 3, 5}, {'w', 1, 6}};
+
+/* Draws figure 2: an edge leads from the slot of a key to its other slot. Slots of the first half are in parentheses,
+ * those of the second half in brackets. */
+static void draw_graph(const drawing *d) {
+    bool drawn[SLOTS_MAX] = {false}, reached[SLOTS_MAX] = {false};
+    for (uint64_t i = 0; i < d->slots; i++)
+        if (d->at[i] != NO_KEY) {
+            const key *k = &d->keys[d->at[i]];
+            reached[k->first == i ? k->second : k->first] = true;
+        }
+    print(d->x, "Figure 2 of [4], the cuckoo graph: an edge leads from the slot of a key to its\n"
+                "other slot. (n): first half, [n]: second half\n\n");
+    for (unsigned cycles = 0; cycles < 2; cycles++) /* paths from slots that no edge reaches, then the cycles */
+        for (uint64_t start = 0; start < d->slots; start++) {
+            if (drawn[start] || d->at[start] == NO_KEY || (cycles == 0 && reached[start]))
+                continue;
+            print(d->x, "   ");
+            uint64_t slot = start;
+            for (;;) {
+                bool half = slot >= d->slots / 2;
+                print(d->x, "%c%llu%c", half ? '[' : '(', (unsigned long long)slot + 1, half ? ']' : ')');
+                if (d->at[slot] == NO_KEY || drawn[slot])
+                    break;
+                drawn[slot] = true;
+                const key *k = &d->keys[d->at[slot]];
+                print(d->x, " -%s-> ", k->name);
+                slot = k->first == slot ? k->second : k->first;
+            }
+            print(d->x, "%s\n", d->at[slot] == NO_KEY ? "   free" : "   a cycle");
+        }
+    print(d->x, "\n");
+}
 
 static const char *const FIGURE_OPTIONS = "layout=two d=2 b=1 insert=walk load=100";
 
@@ -375,12 +409,12 @@ static void print_key(example *x, const key *k) {
           (unsigned long long)k->second + 1);
 }
 
-static void draw_figure(example *x, drawing *d, drawing *blocked, figure_key last) {
+static void draw_figure(example *x, drawing *d, drawing *blocked, unsigned from, figure_key last) {
     if (!begin(d, x, FIGURE_OPTIONS, 1, FIGURE_SLOTS, x->seed) ||
         !begin(blocked, x, FIGURE_OPTIONS, 1, FIGURE_SLOTS, x->seed))
         return;
     block_first_slots(blocked);
-    for (unsigned i = 0; i <= FIGURE_KEYS && x->wrong == NULL; i++) {
+    for (unsigned i = from; i <= FIGURE_KEYS && x->wrong == NULL; i++) {
         figure_key f = i < FIGURE_KEYS ? FIGURE[i] : last;
         key k = {0};
         find_key(blocked, f.letter, f.first - 1, f.second - 1, &k);
@@ -396,6 +430,7 @@ static void draw_figure(example *x, drawing *d, drawing *blocked, figure_key las
     draw(d, UINT64_MAX);
     if (x->wrong != NULL)
         return;
+    draw_graph(d);
     int new_key = d->count++;
     put(d, d->keys[new_key].name);
     print(x, "       %s is inserted. Both of its slots are occupied.\n", d->keys[new_key].name);
@@ -408,10 +443,11 @@ static void draw_figure(example *x, drawing *d, drawing *blocked, figure_key las
         list_keys(d);
 }
 
-static void figure(example *x, figure_key last) {
+/* Draws the table of the keys FIGURE[from …] and the insertion of the last key. */
+static void figure(example *x, unsigned from, figure_key last) {
     static const drawing EMPTY;
     drawing d = EMPTY, blocked = EMPTY;
-    draw_figure(x, &d, &blocked, last);
+    draw_figure(x, &d, &blocked, from, last);
     kith_table_free(d.table);
     kith_table_free(blocked.table);
 }
@@ -471,16 +507,61 @@ void trace_cuckoo(example *x) {
     print_title(x, "Cuckoo hashing: two functions, one slot per bucket, as in figure 1 of [4]");
     print(x, "h1 gives a slot in the first half, h2 one in the second half. The caption of\n"
              "the figure has h2(x) = 6; its text has 1, which is not in the second half.\n\n");
-    figure(x, (figure_key){'x', 2, 6});
+    figure(x, 0, (figure_key){'x', 2, 6});
     if (x->wrong != NULL)
         return;
     print_title(x, "The same table and a key that cannot be inserted: a bad configuration");
     print(x, "b, w and the new key have the same two candidate slots.\n\n");
-    figure(x, (figure_key){'x', 1, 6});
+    figure(x, 0, (figure_key){'x', 1, 6});
+    if (x->wrong != NULL)
+        return;
+    print_title(x, "One cycle is not a failure: the walk turns round");
+    print(x, "The walk goes around the cycle of b and w, displaces the new key again, and\n"
+             "then succeeds from its other slot. [0] would draw new functions.\n\n");
+    figure(x, 1, (figure_key){'x', 1, 5});
     if (x->wrong != NULL)
         return;
     print_title(x, "Four slots per bucket: the breadth-first search");
     print(x, "Nothing moves until a free slot is found. Then the last key of the path moves\n"
              "first.\n\n");
     buckets(x);
+}
+
+/* ---- keys of the user ---- */
+
+static void insert_own_keys(example *x, drawing *d) {
+    d->candidates_known = false;
+    for (unsigned i = 0; i < x->key_count && x->wrong == NULL; i++) {
+        (void)snprintf(d->keys[d->count].name, NAME_BYTES, "%s", x->keys[i]);
+        put(d, x->keys[i]);
+        unsigned moves = steps_of(d, KITH_STEP_MOVE);
+        int new_key = d->count++;
+        if (moves == 0 && !d->rebuilt) {
+            place_without_moves(d, new_key);
+            slot_text text;
+            uint64_t slot = found_at(d, x->keys[i]);
+            print(x, "put    %s into %s\n", x->keys[i], slot_name(d, slot, text));
+            draw(d, slot);
+            continue;
+        }
+        if (moves > 0) {
+            d->keys[new_key].first = move_number(d, 0)->slot;
+            follow_walk(d, new_key, d->rebuilt ? moves / 2 : moves);
+        }
+        if (x->wrong == NULL && d->rebuilt)
+            draw_after_rebuild(d);
+    }
+    if (x->wrong == NULL)
+        list_keys(d);
+}
+
+void trace_own_table(example *x) {
+    static const drawing EMPTY;
+    drawing d = EMPTY;
+    uint64_t slots = 2 * ((uint64_t)x->key_count + x->key_count / 8 + 1);
+    print_title(x, "Cuckoo hashing: your keys, two functions, one slot per bucket");
+    print(x, "h1 gives a slot in the first half, h2 one in the second half.\n\n");
+    if (begin(&d, x, FIGURE_OPTIONS, 1, slots, x->seed))
+        insert_own_keys(x, &d);
+    kith_table_free(d.table);
 }

@@ -177,7 +177,8 @@ KITH_API KITH_MUST_USE kith_status kith_filter_remove(kith_filter *filter, const
 KITH_API bool kith_filter_has(const kith_filter *filter, const void *key, size_t key_bytes);
 
 /* Returns how many copies of a key are stored: at least the true number, and more with a probability of at most the
- * rate. For counting kinds 15 means 15 or more. Returns 0 or 1 for kinds without KITH_CAN_COPIES. */
+ * rate. Counters saturate: for counting kinds, max_copies of kith_plan plus 1 (15 for counters of 4 bits) means that
+ * many copies or more. Returns 0 or 1 for kinds without KITH_CAN_COPIES. */
 KITH_API uint64_t kith_filter_copies(const kith_filter *filter, const void *key, size_t key_bytes);
 
 /* ---- many digests: the fast path ----
@@ -262,7 +263,7 @@ KITH_API void kith_adder_close(kith_adder *adder);
  * arguments are the same filter, and KITH_E_CORRUPT if one of them was opened with KITH_OPEN_LAZY and is damaged. */
 
 /* Adds everything in `from` to `into`. bloom and blocked: the result has the bits of a filter to which all keys of both
- * were added. Counting kinds: counters are added, up to their maximum of 15. Cuckoo kinds: a key that is in both has
+ * were added. Counting kinds: counters are added, up to their maximum. Cuckoo kinds: a key that is in both has
  * the copies of both. A merge that fails changes nothing.
  *
  * Returns KITH_OK, or
@@ -314,7 +315,7 @@ typedef struct kith_filter_stats {
     double rate_now;     /* the exact rate now: the share of all digests for which has() returns true */
     double keys_now;     /* Bloom kinds: number of keys, estimated from the cells that are used; other kinds: `count` */
     uint64_t cells;      /* number of bits, counters or slots; of all layers */
-    uint64_t cells_used; /* number of cells that are not 0 */
+    uint64_t cells_used; /* number of cells that are not 0 (a static kind may leave this 0) */
     double load;         /* cells_used / cells */
     uint64_t stuck;      /* counting kinds: counters at their maximum, which are never decremented */
     unsigned layers;     /* 1, or the number of layers */
@@ -334,9 +335,10 @@ KITH_API KITH_MUST_USE kith_status kith_filter_stats_of(const kith_filter *filte
 KITH_API uint64_t kith_filter_memory(const kith_filter *filter);
 
 /* Writes the values of the kind's options to `text`, in the form of spec.options, for example "b=4 f=12
- * alternate=halves" (slots per bucket, fingerprint bits, rule for the other bucket; kith_filter_kind_at() lists them).
- * Values that the planner chose are written as well. Works like snprintf(): writes at most text_bytes bytes with the
- * terminating zero, and returns the length of the whole text. */
+ * alternate=halves insert=search max=500" (slots per bucket, fingerprint bits, how one bucket
+ * follows from the other, how a slot is freed for a new key, and the most entries that a random walk moves for that;
+ * kith_filter_kind_at() lists the options). Values that the planner chose are written as well. Works like snprintf():
+ * writes at most text_bytes bytes with the terminating zero, and returns the length of the whole text. */
 KITH_API size_t kith_filter_options(const kith_filter *filter, char *text, size_t text_bytes);
 
 /* Fills in the plan of an existing filter, as kith_filter_plan() would. KITH_E_ARGUMENT: a wrong struct_bytes. */

@@ -107,6 +107,22 @@ KITH_API KITH_MUST_USE kith_status kith_table_put(kith_table *table, const void 
 KITH_API bool kith_table_get(const kith_table *table, const void *key, size_t key_bytes, uint64_t *value);
 KITH_API bool kith_table_has(const kith_table *table, const void *key, size_t key_bytes);
 
+/* What a search along the probe sequence of a key found. */
+typedef enum kith_find_outcome {
+    KITH_FIND_FOUND,  /* *index is the slot of the key */
+    KITH_FIND_ABSENT, /* *index is the first free slot of its sequence, where a put stores it unless the table grows */
+    KITH_FIND_FULL,   /* the key is absent and no slot is free; *index is not written */
+} kith_find_outcome;
+
+/* Searches for a key as textbooks on open addressing define it: returns the slot of the key, or the free slot where it
+ * belongs, or that the table is full. For tables of kind probe. Slots are 0 … slots - 1 of kith_table_stats, and keys
+ * move when the table grows, or when a removal or a put sweeps removed slots. `index` must not be NULL.
+ *
+ * Returns KITH_OK and sets *outcome, or KITH_E_UNSUPPORTED (another kind) or KITH_E_KEY (keys of this table have another
+ * size). To look up a value, kith_table_get() is simpler. */
+KITH_API KITH_MUST_USE kith_status kith_table_find(const kith_table *table, const void *key, size_t key_bytes,
+                                                   kith_find_outcome *outcome, uint64_t *index);
+
 /* Removes a key and sets *value (may be NULL) to the value it had. Never allocates. KITH_E_ABSENT: the key is not in
  * the table (also if its size is not that of the table's keys). KITH_E_READONLY: the table is a mapped file. */
 KITH_API KITH_MUST_USE kith_status kith_table_remove(kith_table *table, const void *key, size_t key_bytes,

@@ -1,10 +1,14 @@
 /* The builder: makes a filter from a complete list of digests.
  *
- *     kith_builder_add_many ---> streams: the filter itself (kinds without copies, capacity given)
- *                         '----> collects: build/collect.c, in memory and on disk
- *     kith_builder_finish   ---> count the keys, if the capacity follows from them  ->  create  ->  build/fill.c
+ * A builder works in one of two ways. If the kind ignores duplicates and the capacity is given, it streams: the filter
+ * is created when the builder is opened, and digests are added to it directly. Otherwise it collects all digests first.
  *
- * A stream on several threads gathers digests first, because splitting the work pays only for many of them. */
+ *     kith_builder_add_many ---> streaming: adds to the filter
+ *                         '----> collecting: build/collect.c, in memory and on disk
+ *     kith_builder_finish   ---> collecting: count the keys, if they determine the capacity; create; build/fill.c
+ *
+ * A streaming builder with several threads gathers digests before it adds them, because splitting the work among
+ * threads is faster only for many digests at a time. */
 #include <kith/builder.h>
 
 #include <assert.h>
@@ -22,20 +26,20 @@
 #include "verbs.h"
 #include "plan/planner.h"
 
-#define GATHERED_MAX ((size_t)1 << 20) /* digests of a stream */
+#define GATHERED_MAX ((size_t)1 << 20) /* digests that a streaming builder gathers */
 
 struct kith_builder {
     kith_allocator allocator;
     kith_filter_spec spec;
-    const kith_filter *like; /* NULL: the spec counts */
+    const kith_filter *like; /* create a filter like this one; NULL: create it from the spec */
     unsigned flags;
     unsigned threads;
     uint64_t left_out;
-    bool ended;    /* no digests can be added */
+    bool ended;    /* no more digests can be added */
     bool finished; /* the filter was returned; nothing is left but the handle */
 
-    kith_filter *filter; /* of a stream; otherwise NULL */
-    kith_filter *full;   /* what finish() has filled before it failed, for kith_builder_partial() */
+    kith_filter *filter; /* if the builder streams; otherwise NULL */
+    kith_filter *full;   /* the filter of a finish() that failed because it was full, for kith_builder_partial() */
     uint64_t *gathered;  /* on several threads: digests that are not in the filter yet */
     size_t gathered_count, gathered_max;
 
@@ -52,9 +56,9 @@ static bool capacity_is_unknown(const kith_filter_spec *spec) {
     return spec->capacity == 0 && (spec->bytes == 0 || spec->rate == 0);
 }
 
-/* Plans the spec, or, if the capacity is not known yet, the spec for one key: what no number of keys could make valid is
- * refused before anything is read. */
-static kith_status plan_any(const kith_filter_spec *spec, kithi_head *head) {
+/* Plans the filter of a spec. If its capacity is not known yet, plans for one key. This finds specs that are invalid
+ * for every number of keys before any key is read. */
+static kith_status plan_for_check(const kith_filter_spec *spec, kithi_head *head) {
     kith_filter_spec smallest = *spec;
     if (capacity_is_unknown(spec))
         smallest.capacity = 1;
@@ -64,7 +68,7 @@ static kith_status plan_any(const kith_filter_spec *spec, kithi_head *head) {
     return status;
 }
 
-/* Reads a spec. *streams is set if its filter can be filled while digests are added. */
+/* Reads a spec. Sets *streams to whether a builder for it streams. */
 static kith_status read_spec(const kith_filter_spec *given, unsigned flags, kith_filter_spec *spec, bool *streams) {
     kithi_head head;
     kithi_shape shape;
@@ -72,7 +76,7 @@ static kith_status read_spec(const kith_filter_spec *given, unsigned flags, kith
     if (status != KITH_OK)
         return status;
     spec->needs |= (flags & KITH_BUILD_MULTISET) != 0 ? KITH_CAN_COPIES : 0;
-    status = plan_any(spec, &head);
+    status = plan_for_check(spec, &head);
     if (status == KITH_OK)
         status = kithi_kind_by_id(head.kind_id)->shape(&head, &shape);
     *streams = status == KITH_OK && !capacity_is_unknown(spec) &&
@@ -96,7 +100,7 @@ static bool flags_known(unsigned flags) {
 /* True if the spec, which is valid, describes a filter of a static kind. */
 static bool is_static(const kith_filter_spec *spec) {
     kithi_head head;
-    return plan_any(spec, &head) == KITH_OK && !kithi_kind_adds(kithi_kind_by_id(head.kind_id));
+    return plan_for_check(spec, &head) == KITH_OK && !kithi_kind_adds(kithi_kind_by_id(head.kind_id));
 }
 
 static kith_status create_filter(const kith_builder *b, kith_filter **filter) {
@@ -104,7 +108,7 @@ static kith_status create_filter(const kith_builder *b, kith_filter **filter) {
                            : kith_filter_create(&b->spec, filter);
 }
 
-/* A third of the memory limit is for digests; splitting them into parts needs as much again. */
+/* Gathered digests may use a third of the memory limit. Splitting them into parts allocates copies of them. */
 static kith_status start_stream(kith_builder *b, uint64_t memory_bytes) {
     uint64_t most = memory_bytes == 0 ? GATHERED_MAX : memory_bytes / 3 / sizeof *b->gathered;
     most = most < GATHERED_MAX ? most : GATHERED_MAX;
@@ -117,7 +121,7 @@ static kith_status start_stream(kith_builder *b, uint64_t memory_bytes) {
     return status == KITH_OK ? create_filter(b, &b->filter) : status;
 }
 
-/* `spec` has been read; it is unused with `like`. */
+/* Opens a builder for a spec that has been read or, if `spec` is NULL, for a filter like `like`. */
 static kith_status open_builder(const kith_filter_spec *spec, const kith_filter *like, bool streams, unsigned flags,
                                 const kith_build_limits *given, kith_builder **builder) {
     kith_build_limits limits;
@@ -184,7 +188,7 @@ kith_status kith_builder_respec(kith_builder *b, const kith_filter_spec *given) 
 
 /* ---- adding ---- */
 
-/* Adds what is gathered. What fails, and what comes after it, stays gathered. */
+/* Adds the gathered digests to the filter. On failure, the digest that failed and those after it stay gathered. */
 static kith_status add_gathered(kith_builder *b) {
     size_t done;
     kith_status status = kithi_fill_stream(b->filter, b->gathered, b->gathered_count, b->threads, &done);
@@ -199,12 +203,12 @@ static kith_status add_to_stream(kith_builder *b, const uint64_t *digests, size_
     if (b->gathered == NULL || (b->gathered_count == 0 && n >= b->gathered_max))
         return kithi_fill_stream(b->filter, digests, n, b->threads, done);
     while (*done < n && status == KITH_OK) {
-        size_t left = n - *done, room = b->gathered_max - b->gathered_count, taken = left < room ? left : room;
+        size_t left = n - *done, space = b->gathered_max - b->gathered_count, taken = left < space ? left : space;
         memcpy(b->gathered + b->gathered_count, digests + *done, taken * sizeof *digests);
         b->gathered_count += taken;
         *done += taken;
         if (b->gathered_count == b->gathered_max) {
-            bool go_on = kithi_collection_goes_on(&b->collection, KITH_BUILD_READING, b->filter->head.count, 0);
+            bool go_on = kithi_report_progress(&b->collection, KITH_BUILD_READING, b->filter->head.count, 0);
             status = go_on ? add_gathered(b) : KITH_E_CANCELLED;
         }
     }
@@ -282,7 +286,7 @@ uint64_t kith_builder_memory(const kith_builder *b) {
     assert(b != NULL);
     const kithi_collection *c = &b->collection;
     uint64_t held = sizeof *b + 3 * b->gathered_max * sizeof *b->gathered;
-    size_t digests = c->spilled ? c->room_max : c->room > c->count ? c->room : c->count;
+    size_t digests = c->spilled ? c->count_max : c->allocated > c->count ? c->allocated : c->count;
     return held + (uint64_t)digests * KITHI_COLLECT_BYTES + c->firsts_words * sizeof *c->firsts;
 }
 
@@ -298,7 +302,7 @@ uint64_t kith_builder_left_out(const kith_builder *b) {
     return b->left_out;
 }
 
-/* Fills an empty filter piece by piece. */
+/* Adds the collected digests to an empty filter, one piece of the reader after the other. */
 static kith_status fill_pieces(kith_builder *b, kith_filter *f, const kithi_fill_options *options, bool in_order,
                                bool *split) {
     kithi_collection *c = &b->collection;
@@ -310,7 +314,7 @@ static kith_status fill_pieces(kith_builder *b, kith_filter *f, const kithi_fill
     for (;;) {
         const uint64_t *digests;
         size_t n = 0, done;
-        if (!kithi_collection_goes_on(c, KITH_BUILD_FILLING, filled, total))
+        if (!kithi_report_progress(c, KITH_BUILD_FILLING, filled, total))
             status = KITH_E_CANCELLED;
         if (status == KITH_OK)
             status = kithi_reader_next(&reader, &digests, &n);
@@ -334,13 +338,13 @@ static kith_status fill(kith_builder *b, kith_filter *f) {
     };
     b->left_out = 0;
     if (options.drop_repeats) {
-        if (!kithi_collection_goes_on(c, KITH_BUILD_FILLING, 0, c->count))
+        if (!kithi_report_progress(c, KITH_BUILD_FILLING, 0, c->count))
             return KITH_E_CANCELLED;
         return kithi_fill(f, c->digests, c->count, &options);
     }
     bool split = false;
     kith_status status = fill_pieces(b, f, &options, false, &split);
-    /* Split work may fail where adds in order do not, or with another code. */
+    /* Work that is split may fail where adds in order succeed, or with another code, so repeat it in order. */
     bool refused = status == KITH_E_FULL || status == KITH_E_COPIES || status == KITH_E_MEMORY;
     if (!split || !refused)
         return status;
@@ -349,7 +353,8 @@ static kith_status fill(kith_builder *b, kith_filter *f) {
     return status == KITH_OK ? fill_pieces(b, f, &options, true, &split) : status;
 }
 
-static kith_status make(kith_builder *b, kith_filter **filter) {
+/* Builds a filter from the collected digests. */
+static kith_status build_collected(kith_builder *b, kith_filter **filter) {
     kithi_collection *c = &b->collection;
     kith_filter_spec spec = b->spec;
     bool sized_by_keys = b->like == NULL && capacity_is_unknown(&spec);
@@ -362,7 +367,7 @@ static kith_status make(kith_builder *b, kith_filter **filter) {
     }
     if (status == KITH_OK && b->like == NULL && is_static(&spec))
         return kithi_build_static(&spec, c, filter); /* counts the keys while it drops repeats */
-    /* The keys in memory need not be counted to fill a filter of known size. */
+    /* If the capacity is given, keys in memory need not be counted. Keys on disk must be: it finds their repeats. */
     if (status == KITH_OK && (sized_by_keys || c->spilled))
         status = kithi_collection_count(c);
     if (status != KITH_OK)
@@ -391,12 +396,12 @@ kith_status kith_builder_finish(kith_builder *b, kith_filter **filter) {
     kith_filter *made = NULL;
     kith_status status;
     if (b->filter != NULL) {
-        bool go_on = kithi_collection_goes_on(&b->collection, KITH_BUILD_READING, b->filter->head.count, 0);
+        bool go_on = kithi_report_progress(&b->collection, KITH_BUILD_READING, b->filter->head.count, 0);
         status = go_on ? add_gathered(b) : KITH_E_CANCELLED;
         made = b->filter;
         b->filter = status == KITH_OK ? NULL : b->filter;
     } else {
-        status = make(b, &made);
+        status = build_collected(b, &made);
     }
     if (status != KITH_OK)
         return status;

@@ -1,16 +1,17 @@
 /* Collects digests.
  *
- *     in memory    | digest | digest | …               count <= room_max
- *     full         sort by part, drop repeats within each part; if a quarter or more were repeats, go on collecting,
- *                  otherwise write a spill and start with an empty memory
- *     at the end   the rest is spilled, too; then each part is read from all spills and searched for repeats
+ *     in memory    | digest | digest | …               count <= count_max
+ *     when full    Sort by part and drop repeats within each part. If a quarter or more were repeats, continue to
+ *                  collect in memory; otherwise write a spill, which empties the memory.
+ *     at the end   If there is a spill, the digests in memory are spilled, too. Then each part is read from all spills
+ *                  and searched for repeats.
  *
  * Repeats within a spill are dropped before it is written. So the size of the file depends on the number of distinct
  * digests, not on how often one of them is repeated, and parts have nearly equal sizes.
  *
- * First occurrences are found by comparison. The digests of a part without its repeats are the first occurrences in
- * order. Reading the digests of the part with its repeats, a digest is a first occurrence exactly if it is the next of
- * those: an earlier one has been passed, and a later one has not occurred yet. */
+ * To find out which digests of a part are first occurrences, the part with its repeats is compared with the part
+ * without them, which is the list of first occurrences in order. Both are read in parallel: a digest that equals the
+ * next one of that list is a first occurrence, and any other digest is a repeat. */
 #include "build/collect.h"
 
 #include <stdatomic.h>
@@ -21,9 +22,9 @@
 #include "build/repeats.h"
 
 #define MEMORY_MIN ((uint64_t)1 << 20)
-#define PIECE_MAX ((size_t)1 << 24)  /* digests in memory that the reader returns at once */
-#define ROOM_FIRST ((size_t)1 << 14) /* digests */
-#define PART_DIGESTS 32768           /* so that a part and what finding its repeats needs stay in cache */
+#define PIECE_MAX ((size_t)1 << 24)       /* digests in memory that the reader returns at once */
+#define ALLOCATED_FIRST ((size_t)1 << 14) /* digests */
+#define PART_DIGESTS 32768                /* a part, and the memory to find its repeats, fit in cache */
 
 void kithi_collection_init(kithi_collection *c, const kith_allocator *allocator, const kith_build_limits *limits,
                            bool keep_repeats) {
@@ -31,21 +32,21 @@ void kithi_collection_init(kithi_collection *c, const kith_allocator *allocator,
         .allocator = *allocator,
         .threads = limits->threads,
         .keep_repeats = keep_repeats,
-        .room_max = SIZE_MAX,
+        .count_max = SIZE_MAX,
         .folder = limits->folder,
         .progress = limits->progress,
         .context = limits->context,
     };
     uint64_t memory_bytes = limits->memory_bytes < MEMORY_MIN ? MEMORY_MIN : limits->memory_bytes;
     if (limits->memory_bytes != 0 && memory_bytes / KITHI_COLLECT_BYTES < SIZE_MAX)
-        c->room_max = (size_t)(memory_bytes / KITHI_COLLECT_BYTES);
+        c->count_max = (size_t)(memory_bytes / KITHI_COLLECT_BYTES);
 }
 
 static void release_digests(kithi_collection *c) {
     if (!c->borrowed)
-        kithi_release(&c->allocator, c->digests, (uint64_t)c->room * sizeof *c->digests);
+        kithi_release(&c->allocator, c->digests, (uint64_t)c->allocated * sizeof *c->digests);
     c->digests = NULL;
-    c->room = 0;
+    c->allocated = 0;
     c->count = 0;
 }
 
@@ -57,12 +58,12 @@ void kithi_collection_free(kithi_collection *c) {
     *c = (kithi_collection){0};
 }
 
-bool kithi_collection_goes_on(const kithi_collection *c, kith_build_step step, uint64_t done, uint64_t total) {
+bool kithi_report_progress(const kithi_collection *c, kith_build_step step, uint64_t done, uint64_t total) {
     return c->progress == NULL || c->progress(c->context, step, done, total);
 }
 
 void kithi_collect_borrow(kithi_collection *c, const uint64_t *digests, size_t n) {
-    c->digests = (uint64_t *)(uintptr_t)digests; /* borrowed digests are never changed */
+    c->digests = (uint64_t *)(uintptr_t)digests; /* the cast is safe: borrowed digests are never changed */
     c->count = n;
     c->borrowed = true;
 }
@@ -73,14 +74,14 @@ typedef struct parts_job {
     const kith_allocator *allocator;
     uint64_t *by_part;
     size_t *starts;
-    size_t *kept; /* by part: distinct digests; NULL: only their sum is wanted */
+    size_t *kept; /* number of distinct digests in each part; NULL if only `keys` is needed */
     unsigned part_count;
     atomic_uint next;
-    _Atomic size_t keys;
+    _Atomic size_t keys; /* distinct digests in all parts */
     atomic_bool no_memory;
 } parts_job;
 
-/* Drops the repeats of each part; the first `kept` digests of the part are the distinct ones. */
+/* Drops the repeats of each part. If j->kept is not NULL, moves the distinct digests to the beginning of the part. */
 static void drop_in_parts(void *context, unsigned thread) {
     (void)thread;
     parts_job *j = context;
@@ -111,19 +112,19 @@ static bool count_in_memory(const kithi_collection *c, uint64_t *keys) {
         .part_count = (unsigned)part_count,
     };
     kithi_parts parts = kithi_parts_of(KITHI_PARTS_MAX, j.part_count);
-    bool fits = j.by_part != NULL && j.starts != NULL &&
-                kithi_partition(&c->allocator, c->digests, n, parts, c->threads, j.by_part, j.starts);
-    if (fits)
+    bool enough_memory = j.by_part != NULL && j.starts != NULL &&
+                         kithi_partition(&c->allocator, c->digests, n, parts, c->threads, j.by_part, j.starts);
+    if (enough_memory)
         kithi_parallel(c->threads, drop_in_parts, &j);
     kithi_release(&c->allocator, j.starts, starts_bytes);
     kithi_release(&c->allocator, j.by_part, by_part_bytes);
     *keys = j.keys;
-    return fits && !j.no_memory;
+    return enough_memory && !j.no_memory;
 }
 
 /* ---- spilling ---- */
 
-/* The digests in memory, sorted by part, without repeats. */
+/* The digests in memory, sorted by part, without repeats: kept[p] digests from by_part[starts[p]] on are part p. */
 typedef struct sorted {
     uint64_t *by_part;
     size_t starts[KITHI_SPILL_PARTS + 1];
@@ -151,8 +152,8 @@ static bool sort_memory(const kithi_collection *c, sorted *s) {
     return !j.no_memory;
 }
 
-/* Walks over the digests in memory and calls keep(context, digest, part, number of earlier calls) for each that is not a
- * repeat. */
+/* Walks over the digests in memory and calls keep(context, digest, part, number of earlier calls) for each that is not
+ * a repeat. */
 static void each_first(const kithi_collection *c, const sorted *s,
                        void (*keep)(void *context, uint64_t digest, unsigned part, size_t i), void *context) {
     size_t next[KITHI_SPILL_PARTS], n = 0;
@@ -205,13 +206,14 @@ static kith_status write_spill(kithi_collection *c, sorted *s) {
     return status;
 }
 
-/* Makes room in a memory that is full, or, with `all`, writes everything to the file. On failure nothing is lost. */
-static kith_status make_room(kithi_collection *c, bool all) {
+/* Frees memory: drops repeats if there are many, otherwise spills all digests. If `must_spill`, always spills. On
+ * failure nothing is lost. */
+static kith_status compact_or_spill(kithi_collection *c, bool must_spill) {
     sorted s;
     uint64_t by_part_bytes = (uint64_t)c->count * sizeof *c->digests;
     s.by_part = kithi_allocate(&c->allocator, by_part_bytes);
     kith_status status = s.by_part != NULL && sort_memory(c, &s) ? KITH_OK : KITH_E_MEMORY;
-    if (status == KITH_OK && !all && s.total <= c->count / 4 * 3) {
+    if (status == KITH_OK && !must_spill && s.total <= c->count / 4 * 3) {
         each_first(c, &s, keep_digest, c->digests); /* in place: the i-th kept digest is not before position i */
         c->count = s.total;
     } else if (status == KITH_OK) {
@@ -223,16 +225,16 @@ static kith_status make_room(kithi_collection *c, bool all) {
 }
 
 static kith_status enlarge(kithi_collection *c) {
-    size_t room = c->room == 0 ? ROOM_FIRST : c->room > SIZE_MAX / 2 ? SIZE_MAX : 2 * c->room;
-    room = room < c->room_max ? room : c->room_max;
-    uint64_t *larger = kithi_allocate(&c->allocator, (uint64_t)room * sizeof *larger);
+    size_t n = c->allocated == 0 ? ALLOCATED_FIRST : c->allocated > SIZE_MAX / 2 ? SIZE_MAX : 2 * c->allocated;
+    n = n < c->count_max ? n : c->count_max;
+    uint64_t *larger = kithi_allocate(&c->allocator, (uint64_t)n * sizeof *larger);
     if (larger == NULL)
         return KITH_E_MEMORY;
     if (c->count != 0)
         memcpy(larger, c->digests, c->count * sizeof *larger);
-    kithi_release(&c->allocator, c->digests, (uint64_t)c->room * sizeof *larger);
+    kithi_release(&c->allocator, c->digests, (uint64_t)c->allocated * sizeof *larger);
     c->digests = larger;
-    c->room = room;
+    c->allocated = n;
     return KITH_OK;
 }
 
@@ -242,17 +244,17 @@ kith_status kithi_collect(kithi_collection *c, const uint64_t *digests, size_t n
         return KITH_E_ARGUMENT;
     while (*done < n) {
         kith_status status = KITH_OK;
-        if (c->count == c->room_max) {
+        if (c->count == c->count_max) {
             uint64_t spilled = c->spilled ? kithi_spill_total(&c->spill) : 0;
-            if (!kithi_collection_goes_on(c, KITH_BUILD_READING, spilled + c->count, 0))
+            if (!kithi_report_progress(c, KITH_BUILD_READING, spilled + c->count, 0))
                 return KITH_E_CANCELLED;
-            status = make_room(c, false);
-        } else if (c->count == c->room) {
+            status = compact_or_spill(c, false);
+        } else if (c->count == c->allocated) {
             status = enlarge(c);
         }
         if (status != KITH_OK)
             return status;
-        size_t left = n - *done, room = c->room - c->count, taken = left < room ? left : room;
+        size_t left = n - *done, space = c->allocated - c->count, taken = left < space ? left : space;
         memcpy(c->digests + c->count, digests + *done, taken * sizeof *digests);
         c->count += taken;
         *done += taken;
@@ -269,7 +271,7 @@ typedef struct count_job {
     uint64_t kept[KITHI_THREADS_MAX];
 } count_job;
 
-/* Finds the first occurrences in one part, and sets their bits. */
+/* Finds the first occurrences in one part and sets their bits in c->firsts. */
 static void count_part(void *context, unsigned thread) {
     count_job *j = context;
     kithi_collection *c = j->c;
@@ -294,20 +296,21 @@ static void count_part(void *context, unsigned thread) {
     j->kept[thread] = kept;
 }
 
-static void forget_firsts(kithi_collection *c) {
+static void free_firsts(kithi_collection *c) {
     kithi_release(&c->allocator, c->firsts, c->firsts_words * sizeof *c->firsts);
     c->firsts = NULL;
     c->firsts_words = 0;
 }
 
-/* How many parts may be searched at the same time: a part of n digests needs up to 50 * n bytes. */
+/* Returns how many parts can be searched at the same time within the memory limit. A part of n digests needs up to
+ * 50 * n bytes: 8 for the digests, 8 for the copy, and 34 to find repeats (build/repeats.h). */
 static unsigned parts_at_once(const kithi_collection *c) {
     uint64_t largest = 1;
     for (unsigned p = 0; p < KITHI_SPILL_PARTS; p++) {
         uint64_t n = kithi_spill_part_total(&c->spill, p);
         largest = n > largest ? n : largest;
     }
-    uint64_t fitting = (uint64_t)c->room_max * KITHI_COLLECT_BYTES / (50 * largest);
+    uint64_t fitting = (uint64_t)c->count_max * KITHI_COLLECT_BYTES / (50 * largest);
     return fitting < 1 ? 1 : fitting < c->threads ? (unsigned)fitting : c->threads;
 }
 
@@ -326,7 +329,7 @@ static kith_status count_on_disk(kithi_collection *c) {
     for (unsigned p = 0; p < KITHI_SPILL_PARTS; p += at_once) {
         count_job j = {.c = c, .first = p};
         unsigned count = KITHI_SPILL_PARTS - p < at_once ? KITHI_SPILL_PARTS - p : at_once;
-        kith_status status = kithi_collection_goes_on(c, KITH_BUILD_COUNTING, done, total) ? KITH_OK : KITH_E_CANCELLED;
+        kith_status status = kithi_report_progress(c, KITH_BUILD_COUNTING, done, total) ? KITH_OK : KITH_E_CANCELLED;
         if (status == KITH_OK)
             kithi_parallel(count, count_part, &j);
         for (unsigned t = 0; t < count; t++) {
@@ -335,12 +338,12 @@ static kith_status count_on_disk(kithi_collection *c) {
             done += kithi_spill_part_total(&c->spill, p + t);
         }
         if (status != KITH_OK) {
-            forget_firsts(c);
+            free_firsts(c);
             return status;
         }
     }
     if (c->keys == total)
-        forget_firsts(c); /* there are no repeats */
+        free_firsts(c); /* there are no repeats */
     return KITH_OK;
 }
 
@@ -349,7 +352,7 @@ kith_status kithi_collection_count(kithi_collection *c) {
         return KITH_OK;
     kith_status status = KITH_OK;
     if (c->spilled && c->count > 0)
-        status = make_room(c, true);
+        status = compact_or_spill(c, true);
     if (status == KITH_OK && c->spilled) {
         release_digests(c);
         c->keys = kithi_spill_total(&c->spill);
@@ -388,12 +391,14 @@ kith_status kithi_reader_open(kithi_reader *r, kithi_collection *c) {
         return KITH_OK;
     for (size_t i = 0; i < c->spill.count; i++) {
         size_t n = c->spill.entries[i].starts[KITHI_SPILL_PARTS];
-        r->room = n > r->room ? n : r->room;
+        r->spill_max = n > r->spill_max ? n : r->spill_max;
     }
-    r->piece_room = r->room / 2 + 1; /* by_part and order take 9 of 20 bytes per digest; a copy sorted by part, 4 */
-    r->piece = kithi_allocate(&c->allocator, (uint64_t)r->piece_room * sizeof *r->piece);
-    r->by_part = kithi_allocate(&c->allocator, (uint64_t)r->room * sizeof *r->by_part);
-    r->order = kithi_allocate(&c->allocator, r->room);
+    /* A spill takes 9 of the KITHI_COLLECT_BYTES per digest: 8 in by_part and 1 in order. A piece of half as many
+     * digests takes 4, and filling the filter needs 4 more for a copy of the piece. */
+    r->piece_max = r->spill_max / 2 + 1;
+    r->piece = kithi_allocate(&c->allocator, (uint64_t)r->piece_max * sizeof *r->piece);
+    r->by_part = kithi_allocate(&c->allocator, (uint64_t)r->spill_max * sizeof *r->by_part);
+    r->order = kithi_allocate(&c->allocator, r->spill_max);
     if (r->piece != NULL && r->by_part != NULL && r->order != NULL)
         return KITH_OK;
     kithi_reader_close(r);
@@ -401,9 +406,9 @@ kith_status kithi_reader_open(kithi_reader *r, kithi_collection *c) {
 }
 
 void kithi_reader_close(kithi_reader *r) {
-    kithi_release(&r->c->allocator, r->piece, (uint64_t)r->piece_room * sizeof *r->piece);
-    kithi_release(&r->c->allocator, r->by_part, (uint64_t)r->room * sizeof *r->by_part);
-    kithi_release(&r->c->allocator, r->order, r->room);
+    kithi_release(&r->c->allocator, r->piece, (uint64_t)r->piece_max * sizeof *r->piece);
+    kithi_release(&r->c->allocator, r->by_part, (uint64_t)r->spill_max * sizeof *r->by_part);
+    kithi_release(&r->c->allocator, r->order, r->spill_max);
     r->piece = NULL;
     r->by_part = NULL;
     r->order = NULL;
@@ -434,12 +439,12 @@ kith_status kithi_reader_next(kithi_reader *r, const uint64_t **digests, size_t 
         return KITH_OK;
     }
     *digests = r->piece;
-    while (*n < r->piece_room && r->spill < c->spill.count) {
+    while (*n < r->piece_max && r->spill < c->spill.count) {
         kith_status status = r->loaded ? KITH_OK : load(r);
         if (status != KITH_OK)
             return status;
         size_t end = c->spill.entries[r->spill].starts[KITHI_SPILL_PARTS];
-        for (; r->at < end && *n < r->piece_room; r->at++) {
+        for (; r->at < end && *n < r->piece_max; r->at++) {
             unsigned part = r->order[r->at];
             r->piece[*n] = r->by_part[r->next[part]++];
             *n += is_first(r, part);

@@ -1,4 +1,4 @@
-/* Fills filters: the bytes are always those of adds in order.
+/* Fills filters. The result has the same bytes as if the digests had been added one by one, in order.
  *
  * Parts. A kind with regions (kind.h) can be filled region by region. The parts of build/partition.h fit in cache,
  * equal digests are in the same part, and threads take one part after the other. Each thread has its own handle on the
@@ -10,13 +10,14 @@
  * range of the cells, and processes all digests, but changes only the cells in its range (kind.h, add_cells). Cells
  * are bits that are set or counters that are incremented, so they do not depend on the order. What depends on it, the
  * number of keys that changed something, follows from the bitmaps that the threads return: bit i of `accepted` is set
- * if digest i changed a cell in this range. In order, the digest would have found the same cells.
+ * if digest i changed a cell in this range. Each range processes the digests in order, so every digest finds its cells
+ * as it would find them in adds in order.
  *
- * Layers. As long as a filter that grows has one layer, filling it is filling that layer.
+ * Layers. As long as a filter of kind layers has one layer, that layer is filled.
  *
  * If everything succeeds, the result is the same as that of adds in order. If anything fails, the filter is filled
- * again by adds in order, which determines the status code. A stream cannot be repeated, so it uses threads only for
- * digests that cannot fail, however many cells they need.
+ * again by adds in order, which determines the status code. A stream (builder.c) cannot be repeated. It therefore uses
+ * threads only for as many digests as are accepted even if each of them changes all its cells.
  *
  * Repeats. Equal digests are one key (unless the caller asks for a multiset), and kinds whose bytes depend on the order
  * of the adds must see each key where it first occurs (build/repeats.h). The filter itself finds most new keys cheaply:
@@ -25,9 +26,10 @@
  * inputs, the work is done. If there are, the affected range is cleared and filled again without them. Kinds that store
  * no copies ignore a repeat.
  *
- * Chunks. The digests of a chunk are copied once. A chunk has as many bytes as the filter, but at most 128 MiB: enough
- * to use each cache line of the filter several times while it is in cache, and a small share of the memory that a build
- * needs. If repeats must be found, there is only one chunk. */
+ * Chunks. Sorting by part copies the digests, so it works on one chunk of them at a time. The digests of a chunk have
+ * as many bytes as the filter, but at most 128 MiB: enough to use each cache line of the filter several times while it
+ * is in cache, and little compared with the memory that a build needs. If repeats must be found, there is only one
+ * chunk. */
 #include "build/fill.h"
 
 #include <assert.h>
@@ -41,9 +43,9 @@
 #define CHUNK_MIN ((size_t)1 << 20) /* digests: 8 MiB are enough for one pass over the parts */
 #define CHUNK_MAX ((size_t)1 << 24)
 #define PARTS_MIN_BODY ((uint64_t)2 << 20) /* bytes; a smaller body fits in cache completely or nearly so */
-#define PART_BYTES ((uint64_t)128 << 10)   /* with its digests half of an L2 cache; 64 and 256 KiB are equally fast */
-#define RANGE_DIGESTS ((size_t)1 << 18)    /* per round of fill_by_ranges: their bitmaps stay in cache */
-#define RANGE_CELLS 512                    /* ranges begin at multiples of it, so no two share a cache line */
+#define PART_BYTES ((uint64_t)128 << 10)   /* with its digests, half of an L2 cache; 64 and 256 KiB are as fast */
+#define RANGE_DIGESTS ((size_t)1 << 18)    /* per round of fill_by_ranges, so that the bitmaps stay in cache */
+#define RANGE_CELLS 512                    /* ranges begin at multiples of this, so no two share a cache line */
 
 /* ---- adds in order ---- */
 
@@ -56,8 +58,8 @@ static kith_status add_in_order(const kithi_kernels *kernels, kith_filter *f, co
         *done += added;
         if (status != KITH_E_COPIES || left_out == NULL)
             return status;
-        /* A cuckoo kind also refuses fewer copies, if other keys have used up the slots; a larger filter would take
-         * them. */
+        /* A cuckoo kind returns KITH_E_COPIES also for fewer copies than its maximum, if other keys have taken the
+         * slots. Such copies are not left out, because a larger filter could store them. */
         if (f->kind->copies(f, digests[*done]) < f->shape.max_copies)
             return KITH_E_FULL;
         ++*left_out;
@@ -73,19 +75,19 @@ kith_status kithi_fill_in_order(kith_filter *f, const uint64_t *digests, size_t 
 
 /* ---- without repeats ---- */
 
-/* The range of the body that some digests are added to: `bytes` bytes at `at`, or the whole filter if `bytes` is 0. It
- * is empty, and no other digests are added to it. */
+/* The part of the body to which a list of digests is added: `bytes` bytes at `at`, or the whole filter if `bytes` is 0.
+ * It is empty before, and no other digests are added to it, so it can be cleared and filled again. */
 typedef struct byte_range {
     uint8_t *at;
     uint64_t bytes;
 } byte_range;
 
-#define BATCH 4096                /* digests between checks whether there are too many possible repeats */
-#define SUSPECTS_MAX (BATCH / 16) /* more than the false positives of any useful filter */
+#define BATCH 4096                /* digests; after each batch, give up if too many may be repeats */
+#define SUSPECTS_MAX (BATCH / 16) /* per batch: more than the false positives of any useful filter */
 
-/* Adds all digests, in the hope that there are no repeats. Sets the bits in `firsts` of those that were not in the
- * filter before. On any code but KITH_OK not all of them were added; KITH_E_COPIES can also mean that too many of
- * them may be repeats. */
+/* Adds all digests, in the hope that there are no repeats. Sets bit i of `firsts` if digest i was not in the filter
+ * before. Stops early, with a code other than KITH_OK, if an add fails, or with KITH_E_COPIES if too many digests may
+ * be repeats. */
 static kith_status add_assuming_no_repeats(const kithi_kernels *kernels, kith_filter *f, const uint64_t *digests,
                                            size_t n, uint64_t *firsts) {
     for (size_t at = 0; at < n; at += BATCH) {
@@ -116,11 +118,13 @@ static kith_status add_without_repeats(const kithi_kernels *kernels, kith_filter
     size_t kept = 0, done = 0;
     kith_status added = firsts != NULL ? add_assuming_no_repeats(kernels, f, digests, n, firsts) : KITH_E_MEMORY;
     bool all_added = added == KITH_OK;
-    bool fits = added != KITH_E_MEMORY &&
-                kithi_drop_repeats(&f->allocator, digests, n, all_added ? firsts : NULL, &copy, &kept);
+    bool enough_memory = added != KITH_E_MEMORY &&
+                         kithi_drop_repeats(&f->allocator, digests, n, all_added ? firsts : NULL, &copy, &kept);
     kithi_release(&f->allocator, firsts, firsts_bytes);
-    if (!fits || (all_added && copy == NULL))
-        return fits ? KITH_OK : KITH_E_MEMORY;
+    if (!enough_memory)
+        return KITH_E_MEMORY;
+    if (all_added && copy == NULL)
+        return KITH_OK;
     kith_status status = clear(f, range);
     if (status == KITH_OK) {
         f->head.count = count;
@@ -182,8 +186,8 @@ static kith_status fill_chunks(part_job *w, const kith_allocator *allocator, con
     return KITH_OK;
 }
 
-/* KITH_E_FULL if the filter holds more than it accepts. */
-static kith_status not_too_full(const kith_filter *f) {
+/* Returns KITH_E_FULL if the filter has more keys or more used cells than adds in order would have accepted. */
+static kith_status check_limits(const kith_filter *f) {
     bool too_full = f->kind->full != NULL && f->kind->full(f, f->head.fill);
     return f->head.count > f->head.capacity || too_full ? KITH_E_FULL : KITH_OK;
 }
@@ -198,9 +202,10 @@ static kith_status sum_handles(kith_filter *f, part_job *w, unsigned threads, ui
         if (f->kind->detach != NULL)
             f->kind->detach(&w->handles[t]);
     }
-    return not_too_full(f);
+    return check_limits(f);
 }
 
+/* Returns the number of digests in a chunk. */
 static size_t chunk_of(const kith_filter *f, size_t n, bool drop_repeats) {
     if (drop_repeats)
         return n;
@@ -239,7 +244,7 @@ static kith_status fill_by_parts(kith_filter *f, const uint64_t *digests, size_t
             w.handles[t] = *f;
             w.handles[t].head.count = 0;
             w.handles[t].head.fill = 0;
-            w.handles[t].state = NULL; /* memory to search; each handle allocates its own */
+            w.handles[t].state = NULL; /* scratch memory for adds; each handle allocates its own */
         }
         status = fill_chunks(&w, allocator, digests, n, threads);
         kith_status sum = sum_handles(f, &w, threads, options->left_out);
@@ -314,7 +319,7 @@ static kith_status fill_by_ranges(kith_filter *f, const uint64_t *digests, size_
             f->head.fill += w.fills[t];
     }
     kithi_release(&f->allocator, w.accepted, accepted_bytes);
-    return status == KITH_OK ? not_too_full(f) : status;
+    return status == KITH_OK ? check_limits(f) : status;
 }
 
 static kith_status fill_ranges_without_repeats(kith_filter *f, const uint64_t *digests, size_t n, unsigned threads) {
@@ -327,16 +332,16 @@ static kith_status fill_ranges_without_repeats(kith_filter *f, const uint64_t *d
     return status;
 }
 
-/* ---- the choice ---- */
+/* ---- choosing between parts, ranges and adds in order ---- */
 
-/* Returns whether parts are faster even on one thread. Sorting a digest and adding it in cache costs about as much as
- * one prefetched cache line from memory. A kind that touches one line per key therefore gains nothing. Kinds that
- * search for a free slot save half of their time, and so does the search for repeats. */
+/* Returns whether filling by parts is faster even on one thread. Sorting a digest and then adding it in cache costs
+ * about as much as one prefetched cache line from memory. A kind that reads one cache line per key therefore gains
+ * nothing. Kinds that search for a free slot take half the time by parts, and so does finding repeats. */
 static bool parts_are_faster(const kith_filter *f, bool drop_repeats) {
     return f->head.body_bytes >= PARTS_MIN_BODY && (drop_repeats || f->shape.lines > 1);
 }
 
-/* The filter that takes all keys: the only layer of a filter that grows, or the filter itself. */
+/* Returns the filter to which keys are added: the layer, if f is of kind layers and has only one, or f itself. */
 static kith_filter *innermost(kith_filter *f) {
     kith_filter *inner = f->kind->only_layer != NULL ? f->kind->only_layer(f) : NULL;
     return inner != NULL ? inner : f;
@@ -397,8 +402,8 @@ kith_status kithi_fill(kith_filter *f, const uint64_t *digests, size_t n, const 
 
 /* ---- streams ---- */
 
-/* Returns how many digests can be added without any chance that one is refused. */
-static size_t certain(const kith_filter *f, size_t n) {
+/* Returns how many of n digests can be added such that none is refused, whatever they are. */
+static size_t count_never_refused(const kith_filter *f, size_t n) {
     uint64_t keys = f->head.capacity - f->head.count;
     n = n < keys ? n : (size_t)keys;
     while (n > 0 && f->kind->full != NULL && f->kind->full(f, f->head.fill + (uint64_t)n * f->shape.hashes))
@@ -412,14 +417,14 @@ kith_status kithi_fill_stream(kith_filter *f, const uint64_t *digests, size_t n,
     size_t added;
     *done = 0;
     while (*done < n && status == KITH_OK) {
-        size_t left = n - *done, safe = threads > 1 ? certain(innermost(f), left) : 0;
-        safe = chunk_of(innermost(f), safe, false); /* the next check knows how many cells these have really changed */
+        size_t left = n - *done, safe = threads > 1 ? count_never_refused(innermost(f), left) : 0;
+        safe = chunk_of(innermost(f), safe, false); /* the next round sees how many cells these have really changed */
         if (fill_split(f, digests + *done, safe, &options, &status) && status == KITH_OK) {
             *done += safe;
             continue;
         }
         assert(status == KITH_OK || status == KITH_E_MEMORY); /* there was no memory to split one chunk */
-        /* Few enough that the check above is made again soon. */
+        /* Only a few digests, so that splitting is tried again soon. */
         size_t count = left < KITHI_FILL_PARTS_MIN ? left : KITHI_FILL_PARTS_MIN;
         status = kithi_fill_in_order(f, digests + *done, count, &options, &added);
         *done += added;

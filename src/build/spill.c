@@ -39,7 +39,7 @@ kith_status kithi_spill_open(kithi_spill *s, const char *folder, const kith_allo
 }
 
 void kithi_spill_close(kithi_spill *s) {
-    kithi_release(&s->allocator, s->entries, s->room * sizeof *s->entries);
+    kithi_release(&s->allocator, s->entries, s->allocated * sizeof *s->entries);
     int saved = errno;
     (void)close(s->fd);
     errno = saved;
@@ -78,23 +78,23 @@ static kith_status read_all(int fd, void *memory, uint64_t bytes, uint64_t at) {
     return KITH_OK;
 }
 
-static bool make_room(kithi_spill *s) {
-    if (s->count < s->room)
+static bool reserve_entry(kithi_spill *s) {
+    if (s->count < s->allocated)
         return true;
-    size_t room = s->room == 0 ? 16 : 2 * s->room;
-    kithi_spill_entry *larger = kithi_allocate(&s->allocator, room * sizeof *larger);
+    size_t allocated = s->allocated == 0 ? 16 : 2 * s->allocated;
+    kithi_spill_entry *larger = kithi_allocate(&s->allocator, allocated * sizeof *larger);
     if (larger == NULL)
         return false;
     if (s->count != 0)
         memcpy(larger, s->entries, s->count * sizeof *larger);
-    kithi_release(&s->allocator, s->entries, s->room * sizeof *larger);
+    kithi_release(&s->allocator, s->entries, s->allocated * sizeof *larger);
     s->entries = larger;
-    s->room = room;
+    s->allocated = allocated;
     return true;
 }
 
 kith_status kithi_spill_write(kithi_spill *s, const uint64_t *by_part, const size_t *starts, const uint8_t *order) {
-    if (!make_room(s))
+    if (!reserve_entry(s))
         return KITH_E_MEMORY;
     uint64_t n = starts[KITHI_SPILL_PARTS], digests_bytes = n * sizeof *by_part;
     kith_status status = write_all(s->fd, by_part, digests_bytes, s->file_bytes);

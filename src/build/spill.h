@@ -1,6 +1,6 @@
 /* build/spill.h: digests on disk, sorted by their highest byte, in a file without a name.
  *
- *     file    | spill 0 | spill 1 | …                    what was in memory when it was full, one write each
+ *     file    | spill 0 | spill 1 | …                    a spill: the digests in memory at the time when it was full
  *     spill   | part 0 | part 1 | … | part 255 | order |
  *
  * Part p of a spill holds the digests whose highest byte is p, in the order of the input. `order` has one byte per
@@ -20,7 +20,7 @@ static inline unsigned kithi_spill_part_of(uint64_t digest) {
 }
 
 typedef struct kithi_spill_entry {
-    uint64_t at; /* in the file */
+    uint64_t at; /* offset in the file */
     size_t starts[KITHI_SPILL_PARTS + 1];
 } kithi_spill_entry;
 
@@ -28,7 +28,7 @@ typedef struct kithi_spill {
     kith_allocator allocator;
     int fd;
     kithi_spill_entry *entries;
-    size_t count, room;
+    size_t count, allocated; /* of entries */
     uint64_t file_bytes;
 } kithi_spill;
 

@@ -1,5 +1,5 @@
-/* Builds a filter of a static kind: the digests of each region are collected, and the kind's build() runs for one region
- * after the other, on several threads.
+/* Builds a filter of a static kind: the digests of each region are collected, and the kind's build() runs for one
+ * region after the other, on several threads.
  *
  *     digests  ->  plan  ->  sort by part  ->  build each region
  *                                  ->  if two are equal: drop repeats in each part, plan for the rest, build again
@@ -7,16 +7,16 @@
  * Most lists have no repeats, and a build that succeeds has shown that (kind.h). So repeats are dropped only if a build
  * finds two equal digests, or if there are more digests than the capacity.
  *
- * Parts and regions are both ranges of digests of equal length. If the number of regions divides the number of parts,
- * each region is a run of whole parts. Otherwise the digests in each part are sorted, which makes regions contiguous,
- * too.
+ * Both parts and regions divide the 64-bit digests into ranges of equal size, in increasing order. If the number of
+ * regions divides the number of parts, each region consists of whole parts. Otherwise the digests within each part are
+ * sorted, too, so that those of a region are contiguous.
  *
- * A build that fails with KITH_E_FULL is planned again with more space (kithi_plan_again). That does not happen for
- * digests that are hashes, except with a very small probability.
+ * If a build fails with KITH_E_FULL, the filter is planned again with more space (kithi_plan_again). If the digests are
+ * hashes, the probability of that is very small.
  *
- * On disk (build/spill.h) there are 256 parts. If the number of regions divides it, each thread reads the parts of a
- * region, drops their repeats, and builds the region; if it is a multiple, a thread reads one part and builds its
- * regions. Otherwise all parts are read into memory. */
+ * Digests on disk (build/spill.h) are in 256 parts. If the number of regions divides 256, each thread reads the parts
+ * of one region, drops their repeats, and builds the region. If the number of regions is a multiple of 256, each thread
+ * reads one part and builds its regions. Otherwise all parts are read into memory at once. */
 #include "build/static.h"
 
 #include <string.h>
@@ -30,13 +30,13 @@
 #include "registry.h"
 #include "plan/planner.h"
 
-#define PART_DIGESTS 32768 /* with what finding repeats needs, a part fits in a core's cache */
+#define PART_DIGESTS 32768 /* a part, and the memory to find its repeats, fit in a core's cache */
 #define ATTEMPTS_MAX 8
 
 typedef struct build_job {
     const kith_allocator *allocator;
     uint64_t *sorted;        /* the digests, by part; not used if there is only one region */
-    const uint64_t *digests; /* in the order of the regions: `sorted`, or the caller's */
+    const uint64_t *digests; /* `sorted`, or the collected digests until they are sorted */
     size_t *starts;          /* of the parts */
     size_t *kept;            /* number of distinct digests in each part */
     unsigned parts;          /* a power of two */
@@ -49,7 +49,8 @@ typedef struct build_job {
     size_t count;
 
     kithi_collection *c;
-    uint64_t first_unit; /* on disk: thread t takes unit first_unit + t, a region or a part, whichever is larger */
+    /* On disk: thread t builds unit first_unit + t. A unit is a region or a part, whichever is larger. */
+    uint64_t first_unit;
 } build_job;
 
 static void fail(build_job *job, kith_status status) {
@@ -83,7 +84,7 @@ static void sort_parts(void *context, unsigned thread) {
         kithi_sort(job->sorted + job->starts[p], job->starts[p + 1] - job->starts[p]);
 }
 
-/* Closes the gaps that the repeats have left. */
+/* Closes the gaps that dropped repeats have left between the parts. */
 static void join_parts(build_job *job) {
     size_t at = 0;
     for (unsigned p = 0; p < job->parts; p++) {
@@ -125,9 +126,9 @@ static void build_regions(void *context, unsigned thread) {
     }
 }
 
-/* Sorts the digests by part, and within each part if the parts are not enough to tell the regions apart. */
-static kith_status sort_by_region(build_job *job, size_t n, unsigned threads) {
-    if (job->digests == job->sorted) /* a second build: still sorted by part */
+/* Sorts the digests by part, unless they already are. */
+static kith_status sort_by_part(build_job *job, size_t n, unsigned threads) {
+    if (job->digests == job->sorted) /* sorted for an earlier attempt, or to drop repeats */
         return KITH_OK;
     if (!kithi_partition(job->allocator, job->digests, n, kithi_parts_of(job->parts, job->parts), threads, job->sorted,
                          job->starts))
@@ -136,9 +137,9 @@ static kith_status sort_by_region(build_job *job, size_t n, unsigned threads) {
     return KITH_OK;
 }
 
-/* Prepares the digests in memory for build_regions. */
+/* Sorts the digests such that those of a region are contiguous: by part, and within each part if needed. */
 static kith_status sort_in_memory(build_job *job, unsigned threads) {
-    kith_status status = job->regions > 1 ? sort_by_region(job, job->count, threads) : KITH_OK;
+    kith_status status = job->regions > 1 ? sort_by_part(job, job->count, threads) : KITH_OK;
     if (status == KITH_OK && job->regions > 1 && job->parts % job->regions != 0) {
         atomic_store(&job->next, 0);
         kithi_parallel(threads, sort_parts, job);
@@ -148,9 +149,9 @@ static kith_status sort_in_memory(build_job *job, unsigned threads) {
 
 /* ---- on disk ---- */
 
-/* Builds the regions from first_region on whose digests these are, in any order. */
-static kith_status build_sorted(build_job *job, uint64_t first_region, uint64_t region_count, uint64_t *digests,
-                                size_t n) {
+/* Builds `region_count` regions from first_region on. `digests` are all digests of these regions, in any order. */
+static kith_status build_region_range(build_job *job, uint64_t first_region, uint64_t region_count, uint64_t *digests,
+                                      size_t n) {
     if (region_count > 1)
         kithi_sort(digests, n);
     kith_status status = KITH_OK;
@@ -168,14 +169,15 @@ static kith_status build_sorted(build_job *job, uint64_t first_region, uint64_t 
     return status;
 }
 
-/* Reads some parts and drops their repeats. *n digests are in *digests, a block of *room of them. */
+/* Reads some parts and drops their repeats. Allocates *digests, an array of length *allocated, and sets *n to the
+ * number of digests in it. */
 static kith_status read_parts(const kithi_collection *c, unsigned first, unsigned count, uint64_t **digests,
-                              size_t *room, size_t *n) {
-    *room = 1;
+                              size_t *allocated, size_t *n) {
+    *allocated = 1;
     *n = 0;
     for (unsigned p = first; p < first + count; p++)
-        *room += (size_t)kithi_spill_part_total(&c->spill, p);
-    *digests = kithi_allocate(&c->allocator, (uint64_t)*room * sizeof **digests);
+        *allocated += (size_t)kithi_spill_part_total(&c->spill, p);
+    *digests = kithi_allocate(&c->allocator, (uint64_t)*allocated * sizeof **digests);
     kith_status status = *digests != NULL ? KITH_OK : KITH_E_MEMORY;
     for (unsigned p = first; p < first + count && status == KITH_OK; p++) {
         uint64_t *part = *digests + *n, *copy = NULL;
@@ -191,7 +193,7 @@ static kith_status read_parts(const kithi_collection *c, unsigned first, unsigne
     return status;
 }
 
-/* Regions and parts divide the digests into this many units. */
+/* Returns the number of units: see first_unit. If regions and parts do not fit together, all digests are one unit. */
 static uint64_t unit_count(const build_job *job) {
     if (job->regions % KITHI_SPILL_PARTS == 0)
         return KITHI_SPILL_PARTS;
@@ -203,11 +205,11 @@ static void build_unit(void *context, unsigned thread) {
     uint64_t units = unit_count(job), unit = job->first_unit + thread;
     unsigned parts = (unsigned)(KITHI_SPILL_PARTS / units);
     uint64_t *digests, regions = job->regions / units;
-    size_t room, n;
-    kith_status status = read_parts(job->c, (unsigned)unit * parts, parts, &digests, &room, &n);
+    size_t allocated, n;
+    kith_status status = read_parts(job->c, (unsigned)unit * parts, parts, &digests, &allocated, &n);
     if (status == KITH_OK)
-        status = build_sorted(job, unit * regions, regions, digests, n);
-    kithi_release(job->allocator, digests, (uint64_t)room * sizeof *digests);
+        status = build_region_range(job, unit * regions, regions, digests, n);
+    kithi_release(job->allocator, digests, (uint64_t)allocated * sizeof *digests);
     if (status != KITH_OK)
         fail(job, status);
 }
@@ -216,14 +218,14 @@ static void build_from_disk(build_job *job, unsigned threads) {
     uint64_t units = unit_count(job);
     for (uint64_t unit = 0; unit < units && job->status == KITH_OK; unit += threads) {
         job->first_unit = unit;
-        if (kithi_collection_goes_on(job->c, KITH_BUILD_FILLING, job->count / units * unit, job->count))
+        if (kithi_report_progress(job->c, KITH_BUILD_FILLING, job->count / units * unit, job->count))
             kithi_parallel(units - unit < threads ? (unsigned)(units - unit) : threads, build_unit, job);
         else
             fail(job, KITH_E_CANCELLED);
     }
 }
 
-/* ---- both ---- */
+/* ---- from memory or from disk ---- */
 
 static kith_status build_attempt(build_job *job, const kith_filter_spec *spec, const kithi_head *head,
                                  unsigned threads) {
@@ -247,7 +249,7 @@ static kith_status build_attempt(build_job *job, const kith_filter_spec *spec, c
     return status;
 }
 
-/* Builds the filter from job->count digests, which are distinct or not. */
+/* Builds the filter from job->count digests. Returns KITH_E_COPIES if there are repeats, or more than the capacity. */
 static kith_status build_planned(build_job *job, const kith_filter_spec *given, unsigned threads,
                                  kith_filter **filter) {
     kith_filter_spec spec = *given;
@@ -273,7 +275,7 @@ static kith_status build_planned(build_job *job, const kith_filter_spec *given, 
 }
 
 static kith_status drop_repeats(build_job *job, unsigned threads) {
-    kith_status status = sort_by_region(job, job->count, threads);
+    kith_status status = sort_by_part(job, job->count, threads);
     if (status != KITH_OK)
         return status;
     atomic_store(&job->next, 0);
@@ -304,8 +306,8 @@ static kith_status build_in_memory(const kith_filter_spec *spec, kithi_collectio
     };
     kith_status status = KITH_E_MEMORY;
     if (job.sorted != NULL && job.starts != NULL && job.kept != NULL)
-        status = kithi_collection_goes_on(c, KITH_BUILD_FILLING, 0, n) ? build_planned(&job, spec, c->threads, filter)
-                                                                       : KITH_E_CANCELLED;
+        status = kithi_report_progress(c, KITH_BUILD_FILLING, 0, n) ? build_planned(&job, spec, c->threads, filter)
+                                                                    : KITH_E_CANCELLED;
     if (status == KITH_E_COPIES) {
         status = drop_repeats(&job, c->threads);
         if (status == KITH_OK)
@@ -327,5 +329,6 @@ kith_status kithi_build_static(const kith_filter_spec *spec, kithi_collection *c
     } else {
         status = build_in_memory(spec, c, filter);
     }
-    return status == KITH_E_COPIES ? KITH_E_FULL : status; /* all are distinct now, and more than the capacity */
+    /* Repeats were dropped, so KITH_E_COPIES means that there are more keys than the capacity. */
+    return status == KITH_E_COPIES ? KITH_E_FULL : status;
 }

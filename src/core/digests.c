@@ -59,16 +59,17 @@ static void sip_each(const uint8_t secret[16], const kith_key *keys, size_t n, u
 
 /* ---- SipHash in lanes ---- */
 
-/* Keys that are sorted together. Their indices fit in a byte, and most lengths fill a few groups of eight. */
+/* The number of keys that are sorted together. Their indices fit in a byte, and there are enough keys of each common
+ * length to fill groups of eight. */
 enum { WINDOW = 256 };
 
 #ifdef KITHI_HAVE_X86
 
 enum {
     LANES = 8,
-    CLASSES = 64,      /* of lengths: 62 words … 0 words; class 0 has all longer keys, unsorted */
-    STEPS_PER_KEY = 2, /* the last word and the final rounds, in steps of one word */
-    STEP_COST = 3,     /* a step of eight lanes costs this many steps of one key */
+    CLASSES = 64,      /* class c > 0: keys of 63 - c whole words; class 0: all longer keys, unsorted */
+    STEPS_PER_KEY = 2, /* in addition to a step per whole word: the last word and the final rounds */
+    STEP_COST = 3,     /* a step of eight lanes takes as long as this many steps of a single key */
 };
 
 typedef void sip_eight(const uint8_t secret[16], const kith_key *keys, const uint8_t chosen[LANES], bool equal,
@@ -99,7 +100,9 @@ static void sort_by_length(const kith_key *keys, size_t n, uint8_t order[WINDOW]
         differ |= classes[i] ^ classes[0];
         order[i] = (uint8_t)i;
     }
-    if (differ == 0) /* as for packed keys; and counters of one class would wait for each other */
+    /* One class, as for packed keys. Sorting would be slow, too: each increment of the one counter waits for the
+     * last. */
+    if (differ == 0)
         return;
     size_t starts[CLASSES] = {0}; /* by class: where its keys start in `order` */
     for (size_t i = 0; i < n; i++)
@@ -114,7 +117,7 @@ static void sort_by_length(const kith_key *keys, size_t n, uint8_t order[WINDOW]
 }
 
 /* Returns whether hashing these keys, at most LANES, together is faster than one by one. */
-static bool lanes_pay(const kith_key *keys, const uint8_t *chosen, size_t count) {
+static bool lanes_are_faster(const kith_key *keys, const uint8_t *chosen, size_t count) {
     size_t sum = 0, most = 0;
     for (size_t i = 0; i < count; i++) {
         size_t steps = keys[chosen[i]].byte_count / 8 + STEPS_PER_KEY;
@@ -131,12 +134,12 @@ static void sip_window(sip_eight *hash_eight, const uint8_t secret[16], const ki
     if (n == 0)
         return;
     sort_by_length(keys, n, order);
-    memset(order + n, order[n - 1], LANES); /* fills up the last group */
+    memset(order + n, order[n - 1], LANES); /* repeats the last key, so that the last group has eight, too */
     for (size_t at = 0; at < n;) {
         const kith_key *first = &keys[order[at]], *last = &keys[order[at + LANES - 1]];
         size_t count = n - at < LANES ? n - at : LANES, words = first->byte_count / 8;
         bool equal = words == last->byte_count / 8 && words < CLASSES - 1;
-        if ((equal && count >= STEP_COST) || lanes_pay(keys, order + at, count)) {
+        if ((equal && count >= STEP_COST) || lanes_are_faster(keys, order + at, count)) {
             hash_eight(secret, keys, order + at, equal, digests);
             at += count;
         } else {

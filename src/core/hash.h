@@ -40,7 +40,8 @@ typedef struct kithi_parts_cursor {
     size_t offset;
 } kithi_parts_cursor;
 
-/* The checksum of the next `byte_count` bytes of the parts, which must have that many; moves the cursor past them. */
+/* Returns the checksum of the next `byte_count` bytes of the parts and moves the cursor past them. There must be that
+ * many bytes left. */
 uint64_t kithi_checksum_next(kithi_parts_cursor *at, size_t byte_count);
 
 /* Returns whether the id is known and the field that this id does not use is zero. */

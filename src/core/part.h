@@ -1,4 +1,4 @@
-/* core/part.h: a piece of a sequence of bytes that is in several places of memory. */
+/* core/part.h: one piece of a byte sequence that is stored in several pieces of memory, like struct iovec. */
 #ifndef KITHI_CORE_PART_H
 #define KITHI_CORE_PART_H
 

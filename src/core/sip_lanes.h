@@ -1,7 +1,10 @@
 /* core/sip_lanes.h: SipHash-2-4 of eight keys in parallel, for one instruction set.
  *
- * digests.c includes this file once per instruction set, after defining SIP_SET(name), which appends the set's name to
- * a function name, SIP_TARGET, the attribute of its functions, and SIP_WIDE, the number of 64-bit words in a register.
+ * digests.c includes this file once per instruction set, after defining
+ *
+ *     SIP_SET(name)   appends the name of the set to a function name
+ *     SIP_TARGET      the attribute of functions for the set
+ *     SIP_WIDE        the number of 64-bit words in a register
  *
  * It uses the compiler's vector types, exactly as wide as a register, because the compiler keeps wider ones in memory.
  * The compiler lowers vectors function by function, before it inlines. Each function must therefore be marked for its
@@ -91,7 +94,7 @@ SIP_TARGET KITHI_INLINE void SIP_SET(lanes_copy)(SIP_SET(sip) * to, const SIP_SE
     }
 }
 
-/* Absorbs words `from` to `to` of eight keys. */
+/* Absorbs words from … to - 1 of eight keys. */
 SIP_TARGET KITHI_INLINE void SIP_SET(lanes_words)(SIP_SET(sip) * s, const uint8_t *const bytes[LANES], size_t from,
                                                   size_t to) {
     uint64_t words[LANES];
@@ -137,7 +140,7 @@ SIP_TARGET KITHI_INLINE void SIP_SET(lanes_mixed)(SIP_SET(sip) * s, const kith_k
     *s = ended;
 }
 
-/* Hashes keys chosen[0] … chosen[7]. `equal`: they all have the same number of whole words. */
+/* Hashes keys[chosen[0]] … keys[chosen[7]]. `equal` says whether all have the same number of whole words. */
 SIP_TARGET static void SIP_SET(sip_eight)(const uint8_t secret[16], const kith_key *keys, const uint8_t chosen[LANES],
                                           bool equal, uint64_t *digests) {
     SIP_SET(lanes) none = {0};

@@ -2,8 +2,8 @@
  * Hutchison, "Scalable Bloom Filters", 2007).
  *
  * The body holds complete blocks of another kind; each is a filter with its own header and checksums. Keys are added
- * to the newest layer. When it is full, a new layer `growth` times as large is appended. has() asks the newest layer
- * first.
+ * to the newest layer. When it is full, a new layer `growth` times as large is appended. has() searches the newest
+ * layer first.
  *
  *     body    | directory: 64 lengths of 8 bytes | block of layer 0 | block of layer 1 | … |
  *             each block begins at a multiple of 64; a length of 0 means that there is no such layer
@@ -12,8 +12,9 @@
  *
  *     rate_i = rate * (6/pi^2) / (i+1)^2                the reciprocals of the squares add up to pi^2/6
  *
- * so the sum stays below `rate` for any number of layers. Halving the rate from layer to layer would also do that,
- * but the squares fall more slowly: layer 9 pays 7.4 bits per key for its share of the sum instead of 10.
+ * so the sum stays below `rate` for any number of layers. Halving the rate from layer to layer would also do that, but
+ * this formula decreases more slowly: compared with a single filter of rate `rate`, layer 9 needs 7.4 more bits per key
+ * and not 10.
  *
  * In memory each appended layer has its own block, so growing copies nothing; layers_blocks.c describes this. If there
  * is not enough memory, or if the limit of the handle (kith_filter_limit) would be exceeded, nothing changes.
@@ -52,8 +53,8 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     return kithi_layers_first_body(head, &head->body_bytes);
 }
 
-/* Checks the header and describes the cells of the first layer. attach() checks the sizes, which are in the
- * directory. */
+/* Checks the header. The shape is that of the first layer; attach() adds the cells of the others, and checks the sizes
+ * of the layers, which are in the directory. */
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
     kithi_layers_geometry g = kithi_layers_decode(head).layers;
     const kithi_kind *inner = kithi_kind_by_id(g.inner);
@@ -79,8 +80,8 @@ static uint64_t option(const kithi_head *head, unsigned index) {
     return index == 0 ? g.inner : g.growth;
 }
 
-/* Assumes that n keys fill the layers one after the other. The failure is an upper bound: a key that does not fit in
- * a layer is added to the next one. */
+/* Assumes that n keys fill the layers one after the other. The failure probability is an upper bound, because a key
+ * that does not fit in a layer is added to the next one. */
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     kithi_layers_geometry g = kithi_layers_decode(head).layers;
     const kithi_kind *inner = kithi_kind_by_id(g.inner);
@@ -197,10 +198,10 @@ static kith_status add_to_newest(kith_filter *f, uint64_t digest, bool *was_new)
 static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
     kith_filter *where;
     bool in_older = find(f, digest, kithi_layers_count(f) - 1, 1, &where) != 0;
-    bool keeps_copies = (f->shape.capabilities & KITH_CAN_COPIES) != 0;
-    if (in_older && !keeps_copies)
+    bool stores_copies = (f->shape.capabilities & KITH_CAN_COPIES) != 0;
+    if (in_older && !stores_copies)
         return KITH_OK;
-    if (keeps_copies && copies(f, digest) >= f->shape.max_copies)
+    if (stores_copies && copies(f, digest) >= f->shape.max_copies)
         return KITH_E_COPIES;
     bool is_new = false;
     kith_status status = add_to_newest(f, digest, &is_new);
@@ -208,8 +209,8 @@ static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
         status = kithi_layers_grow(f);
         if (status != KITH_OK)
             return status;
-        /* The layer that was the newest is now an older one. It may have the key if the kind stores copies; otherwise
-         * it does not, because then it would not have refused the add. */
+        /* The full layer is now an older one, so search again. It can have the key only if the kind stores copies; a
+         * kind that does not would have accepted the add. */
         in_older = find(f, digest, kithi_layers_count(f) - 1, 1, &where) != 0;
         status = add_to_newest(f, digest, &is_new);
     }
@@ -229,30 +230,31 @@ static kith_status remove_one(kith_filter *f, uint64_t digest) {
     return status;
 }
 
-/* ---- batches: the newest layer is asked first; each older one is asked only for digests not found so far ---- */
+/* ---- batches: the newest layer is searched first, and each older one only for digests not found so far ---- */
 
 #define GROUP 256
 
-/* left[0 … count-1] are indices into `digests`. Drops the digests for which one of the layers 0 … from-1 returns
- * true; returns how many remain. */
-static size_t drop_known(const kith_filter *f, unsigned from, const uint64_t *digests, uint16_t *left, size_t count) {
-    uint64_t asked[GROUP], known[GROUP / 64];
+/* left[0 … count-1] are indices into `digests`. Removes those whose digest is found in one of the layers 0 … from-1;
+ * returns how many remain. */
+static size_t drop_found(const kith_filter *f, unsigned from, const uint64_t *digests, uint16_t *left, size_t count) {
+    uint64_t searched[GROUP], found[GROUP / 64];
     for (unsigned i = from; i-- > 0 && count > 0;) {
         for (size_t j = 0; j < count; j++)
-            asked[j] = digests[left[j]];
+            searched[j] = digests[left[j]];
         const kith_filter *layer = &kithi_layers_of(f)[i];
-        (void)kithi_has_many(kithi_kernels_of(layer), layer, asked, count, known);
+        (void)kithi_has_many(kithi_kernels_of(layer), layer, searched, count, found);
         size_t kept = 0;
         for (size_t j = 0; j < count; j++) {
             left[kept] = left[j];
-            kept += !kith_bitmap_get(known, j);
+            kept += !kith_bitmap_get(found, j);
         }
         count = kept;
     }
     return count;
 }
 
-static size_t take_all(uint16_t *left, size_t count) {
+/* Sets left[0 … count-1] to the indices of a whole group; returns count. */
+static size_t all_of_group(uint16_t *left, size_t count) {
     for (size_t j = 0; j < count; j++)
         left[j] = (uint16_t)j;
     return count;
@@ -263,7 +265,7 @@ static size_t has_many(const kith_filter *f, const uint64_t *digests, size_t n, 
     for (size_t at = 0; at < n; at += GROUP) {
         uint16_t left[GROUP];
         size_t group = n - at < GROUP ? n - at : GROUP;
-        size_t absent = drop_known(f, kithi_layers_count(f), digests + at, left, take_all(left, group));
+        size_t absent = drop_found(f, kithi_layers_count(f), digests + at, left, all_of_group(left, group));
         yes += group - absent;
         if (maybe == NULL)
             continue;
@@ -286,24 +288,26 @@ static kith_status add_each(kith_filter *f, const uint64_t *digests, size_t n, u
     return KITH_OK;
 }
 
-/* Adds groups of digests to the newest layer. When it is full, the first digest that it refused starts a new layer. */
+/* Adds groups of digests to the newest layer. When it is full, a new layer is appended, and the loop continues with the
+ * first digest that was refused. */
 static kith_status add_many(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done) {
     if ((f->shape.capabilities & KITH_CAN_COPIES) != 0)
         return add_each(f, digests, n, was_new, done);
     while (*done < n) {
         uint16_t left[GROUP];
-        uint64_t fresh_digests[GROUP], fresh_new[GROUP / 64] = {0};
+        uint64_t absent_digests[GROUP], absent_new[GROUP / 64] = {0};
         size_t group = n - *done < GROUP ? n - *done : GROUP, added = 0;
-        size_t count = drop_known(f, kithi_layers_count(f) - 1, digests + *done, left, take_all(left, group));
+        size_t count = drop_found(f, kithi_layers_count(f) - 1, digests + *done, left, all_of_group(left, group));
         for (size_t j = 0; j < count; j++)
-            fresh_digests[j] = digests[*done + left[j]];
+            absent_digests[j] = digests[*done + left[j]];
         kith_filter *newest = &kithi_layers_of(f)[kithi_layers_count(f) - 1];
         uint64_t before = newest->head.count;
         newest->sealed = false;
-        kith_status status = kithi_add_many(kithi_kernels_of(newest), newest, fresh_digests, count, fresh_new, &added);
+        kith_status status =
+            kithi_add_many(kithi_kernels_of(newest), newest, absent_digests, count, absent_new, &added);
         f->head.count += newest->head.count - before;
         for (size_t j = 0; j < added; j++)
-            kithi_bitmap_set(was_new, *done + left[j], kith_bitmap_get(fresh_new, j));
+            kithi_bitmap_set(was_new, *done + left[j], kith_bitmap_get(absent_new, j));
         *done += status == KITH_OK ? group : left[added];
         if (status == KITH_E_FULL)
             status = kithi_layers_grow(f);

@@ -1,20 +1,21 @@
-/* The layers of a filter in memory. Each layer is a filter with its own handle. The first layers are in the block of
- * the filter itself; each layer that was appended since then has its own block, so growth copies nothing.
+/* The layers of a filter in memory. Each layer is a filter with a handle. The first layers are in the filter's block;
+ * each layer that was appended since then is in a separate block, so growth copies nothing.
  *
- *     block           | header | directory | layer 0 | … | layer own-1 |  unused  | notes |
- *     own blocks      | layer own |   | layer own+1 |   …
+ *     filter's block     | header | directory | layer 0 | … | layer in_block-1 |  unused  | notes |
+ *     separate blocks    | layer in_block |   | layer in_block+1 |   …
  *
- * A new filter has one layer in its block. A filter that was opened, adopted or cloned, or whose bytes were asked for,
- * has all its layers there: own is then the number of layers, the unused bytes are the checksums of the body, and the
- * block is the whole filter. Only the directory in the block changes when a layer is appended.
+ * A new filter has one layer, in its block. After a filter was opened, adopted or cloned, or after kith_filter_bytes(),
+ * all layers are in its block: the unused bytes are then the checksums of the body, and the block is the whole filter.
+ * When a layer is appended, only the directory in the block changes.
  *
- * A layer's own block is padded to a multiple of 64 bytes, like its place in the file, so the file is the header, the
- * directory and the layers as they are in memory, then new checksums and the notes.
+ * A separate block is padded to a multiple of 64 bytes, like the layer in the file. So the file consists of the header,
+ * the directory and the layers as they are in memory, then the checksums, which are computed when it is saved, and the
+ * notes.
  *
- * Growing needs memory for the new layer and for the handles. Until both are allocated nothing changes. At its peak the
- * filter uses at most the bytes that its file has after the growth, apart from the handles: this is what is compared
- * with the limit (kith_filter_limit). The comparison must not depend on which layers are in the filter's own block,
- * because the result of an add depends on nothing but the filter's bytes, the limit and the digest. */
+ * Growing needs memory for the new layer and for the handles. Until both are allocated nothing changes. Apart from the
+ * handles, the filter then uses at most as many bytes as its file would have after the growth. This number is compared
+ * with the limit (kith_filter_limit). The actual use of memory is not, because it depends on which layers are in the
+ * filter's block, and the result of an add must depend on nothing but the filter's bytes, the limit and the digest. */
 #include "filters/layers_blocks.h"
 
 #include <assert.h>
@@ -47,10 +48,11 @@ static void release_handles(const kith_filter *f, kithi_layers *layers) {
 static void release_layer(const kith_filter *f, kithi_layers *layers, unsigned i) {
     kith_filter *layer = &layers->layer[i];
     kithi_filter_unbind(layer);
-    if (i >= layers->own)
+    if (i >= layers->in_block)
         kithi_release(&f->allocator, layer->block, kithi_layers_padded(layer->block_bytes));
 }
 
+/* Stores the size of layer i in the directory. */
 static void enter_in_directory(kith_filter *f, unsigned i, uint64_t block_bytes) {
     kithi_store64(f->body + 8 * (size_t)i, block_bytes);
 }
@@ -64,22 +66,22 @@ kith_status kithi_layers_init(kith_filter *f) {
     if (layers == NULL)
         return KITH_E_MEMORY;
     kith_filter *first = &layers->layer[0];
-    status = kithi_filter_lay(first, &layer, f->body + KITHI_LAYERS_DIRECTORY_BYTES, &f->allocator);
+    status = kithi_filter_init(first, &layer, f->body + KITHI_LAYERS_DIRECTORY_BYTES, &f->allocator);
     if (status != KITH_OK) {
         release_handles(f, layers);
         return status;
     }
     first->backing = KITHI_BACKING_INNER;
     enter_in_directory(f, 0, first->block_bytes);
-    layers->own = 1;
-    layers->own_body_bytes = f->head.body_bytes;
+    layers->in_block = 1;
+    layers->in_block_bytes = f->head.body_bytes;
     f->state = layers;
     return KITH_OK;
 }
 
-/* Returns whether a planner could have produced this header for layer i. Growth depends on the header: a small forged
- * file whose layers claim to hold far more keys than they have bits for would become a huge filter at its first
- * growth. So
+/* Returns whether the planner could have produced this header for layer i. New layers are sized by what the headers
+ * say: a small forged file whose layers claim to hold far more keys than they have bits for would become a huge filter
+ * when it grows. So
  *
  *   capacity   must be that of layer i, from which the capacities of later layers follow;
  *   rate       must be at most the share of layer i (plus rounding error), because otherwise the sum is not bounded;
@@ -96,12 +98,12 @@ static bool is_plausible(const kithi_head *outer, unsigned i, const kithi_head *
 static kith_status bind_layer(const kith_filter *f, const kith_filter *like, unsigned flags, unsigned i, uint8_t *block,
                               uint64_t block_bytes, kith_filter *handle) {
     if (like != NULL) {
-        kith_status status = kithi_filter_bind_as(handle, &kithi_layers_of(like)[i], block, &f->allocator);
+        kith_status status = kithi_filter_bind_copy(handle, &kithi_layers_of(like)[i], block, &f->allocator);
         handle->sealed = kithi_layers_of(like)[i].sealed; /* header and checksums were copied as well */
         return status;
     }
-    /* The kind is checked first: otherwise a file of nested layers could make this recursion as deep as the file is
-     * long. */
+    /* The kind is checked before the layer is bound. Otherwise layers nested in layers could make the recursion as deep
+     * as the file is long. */
     kithi_head head;
     if (kithi_header_read(block, block_bytes, &head) != KITH_OK || head.kind_id != f->geometry.layers.inner ||
         head.recipe != 0 || head.notes_bytes != 0 || !kithi_hash_equal(&head.hash, &f->head.hash) ||
@@ -118,8 +120,8 @@ kith_status kithi_layers_attach(kith_filter *f, const kith_filter *like, unsigne
         return KITH_E_MEMORY;
     kith_status status = KITH_OK;
     uint64_t offset = KITHI_LAYERS_DIRECTORY_BYTES;
-    while (layers->own < count && status == KITH_OK) {
-        unsigned i = layers->own;
+    while (layers->in_block < count && status == KITH_OK) {
+        unsigned i = layers->in_block;
         uint64_t block_bytes =
             like != NULL ? kithi_layers_of(like)[i].block_bytes : kithi_load64(f->body + 8 * (size_t)i);
         uint64_t left = f->head.body_bytes - offset;
@@ -128,18 +130,18 @@ kith_status kithi_layers_attach(kith_filter *f, const kith_filter *like, unsigne
             break;
         }
         status = bind_layer(f, like, flags, i, f->body + offset, block_bytes, &layers->layer[i]);
-        layers->own += status == KITH_OK;
+        layers->in_block += status == KITH_OK;
         offset += kithi_layers_padded(block_bytes);
     }
     if (status == KITH_OK && offset != f->head.body_bytes)
         status = KITH_E_CORRUPT;
     if (status != KITH_OK) {
-        for (unsigned i = 0; i < layers->own; i++)
+        for (unsigned i = 0; i < layers->in_block; i++)
             release_layer(f, layers, i);
         release_handles(f, layers);
         return status;
     }
-    layers->own_body_bytes = f->head.body_bytes;
+    layers->in_block_bytes = f->head.body_bytes;
     f->state = layers;
     f->shape.cells = 0;
     for (unsigned i = 0; i < count; i++) {
@@ -171,8 +173,8 @@ static void set_size(kith_filter *f, unsigned count, uint64_t capacity, uint64_t
         f->shape.cells += kithi_layers_of(f)[i].shape.cells;
 }
 
-/* Enlarges the array of handles. It is replaced only when the new one is there. */
-static bool make_handle(kith_filter *f) {
+/* Ensures that there is a handle for one more layer. Returns false, and changes nothing, if there is no memory. */
+static bool reserve_handle(kith_filter *f) {
     kithi_layers *old = f->state;
     unsigned count = kithi_layers_count(f);
     if (count < old->allocated)
@@ -180,8 +182,8 @@ static bool make_handle(kith_filter *f) {
     kithi_layers *layers = new_handles(f, count + 1);
     if (layers == NULL)
         return false;
-    layers->own = old->own;
-    layers->own_body_bytes = old->own_body_bytes;
+    layers->in_block = old->in_block;
+    layers->in_block_bytes = old->in_block_bytes;
     memcpy(layers->layer, old->layer, count * sizeof *old->layer);
     release_handles(f, old);
     f->state = layers;
@@ -204,8 +206,8 @@ kith_status kithi_layers_grow(kith_filter *f) {
     if (block == NULL)
         return KITH_E_MEMORY;
     kith_filter handle;
-    kith_status status = kithi_filter_lay(&handle, &layer, block, &f->allocator);
-    if (status == KITH_OK && !make_handle(f)) {
+    kith_status status = kithi_filter_init(&handle, &layer, block, &f->allocator);
+    if (status == KITH_OK && !reserve_handle(f)) {
         kithi_filter_unbind(&handle);
         status = KITH_E_MEMORY;
     }
@@ -213,11 +215,11 @@ kith_status kithi_layers_grow(kith_filter *f) {
         kithi_release(&f->allocator, block, block_bytes);
         return status;
     }
-    /* Keys are no longer added to the layer before. If its kind can do without a state (it has none when a file is
-     * opened), that is memory for adding. */
-    kith_filter *before = &kithi_layers_of(f)[count - 1];
-    if (before->kind->attach == NULL)
-        kithi_filter_unbind(before);
+    /* No more keys are added to the previous layer. If its kind has no `attach`, a filter works without `state`, which
+     * is then only scratch memory for adds. So it is released. */
+    kith_filter *previous = &kithi_layers_of(f)[count - 1];
+    if (previous->kind->attach == NULL)
+        kithi_filter_unbind(previous);
     handle.backing = KITHI_BACKING_INNER;
     memcpy(&kithi_layers_of(f)[count], &handle, sizeof handle);
     enter_in_directory(f, count, handle.block_bytes);
@@ -225,10 +227,10 @@ kith_status kithi_layers_grow(kith_filter *f) {
     return KITH_OK;
 }
 
-/* Keeps the first layer, if it is the only one in the filter's block. */
+/* Empties the first layer and drops the others. Only possible if the first is the only one in the filter's block. */
 bool kithi_layers_clear(kith_filter *f) {
     kithi_layers *layers = f->state;
-    if (layers->own != 1)
+    if (layers->in_block != 1)
         return false;
     for (unsigned i = 1; i < kithi_layers_count(f); i++) {
         release_layer(f, layers, i);
@@ -240,7 +242,7 @@ bool kithi_layers_clear(kith_filter *f) {
     first->head.fill = 0;
     first->sealed = false;
     f->head.count = 0;
-    set_size(f, 1, first->head.capacity, layers->own_body_bytes);
+    set_size(f, 1, first->head.capacity, layers->in_block_bytes);
     return true;
 }
 
@@ -250,7 +252,7 @@ uint64_t kithi_layers_state_bytes(const kith_filter *f) {
     for (unsigned i = 0; i < kithi_layers_count(f); i++) {
         const kith_filter *layer = &layers->layer[i];
         bytes += layer->kind->state_bytes != NULL ? layer->kind->state_bytes(layer) : 0;
-        bytes += i >= layers->own ? kithi_layers_padded(layer->block_bytes) : 0;
+        bytes += i >= layers->in_block ? kithi_layers_padded(layer->block_bytes) : 0;
     }
     return bytes;
 }
@@ -258,8 +260,8 @@ uint64_t kithi_layers_state_bytes(const kith_filter *f) {
 size_t kithi_layers_parts(const kith_filter *f, kithi_part parts[KITHI_BODY_PARTS_MAX]) {
     const kithi_layers *layers = f->state;
     size_t count = 0;
-    parts[count++] = (kithi_part){f->body, (size_t)layers->own_body_bytes};
-    for (unsigned i = layers->own; i < kithi_layers_count(f); i++) {
+    parts[count++] = (kithi_part){f->body, (size_t)layers->in_block_bytes};
+    for (unsigned i = layers->in_block; i < kithi_layers_count(f); i++) {
         const kith_filter *layer = &layers->layer[i];
         parts[count++] = (kithi_part){layer->block, (size_t)kithi_layers_padded(layer->block_bytes)};
     }

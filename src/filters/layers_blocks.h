@@ -6,9 +6,9 @@
 
 /* The `state` of a filter of kind layers. */
 typedef struct kithi_layers {
-    uint64_t own_body_bytes; /* of the body that is in the filter's own block: the directory and the first layers */
-    unsigned own;            /* layers 0 … own-1 are in the filter's own block; each later one has its own block */
-    unsigned allocated;      /* length of `layer`; the number in use is the filter's parameter */
+    uint64_t in_block_bytes; /* bytes of the body in the filter's block: the directory and the first layers */
+    unsigned in_block;  /* layers 0 … in_block-1 are in the filter's block; each later one has a separate block */
+    unsigned allocated; /* length of `layer`; kithi_layers_count() of them are in use */
     kith_filter layer[];
 } kithi_layers;
 
@@ -23,7 +23,7 @@ static inline unsigned kithi_layers_count(const kith_filter *f) {
 /* Appends an empty layer. KITH_E_FULL if there can be no more, KITH_E_TOO_LARGE, KITH_E_MEMORY: nothing has changed. */
 kith_status kithi_layers_grow(kith_filter *f);
 
-/* As the hooks of these names in kithi_kind. */
+/* The functions of these names in kithi_kind. */
 kith_status kithi_layers_init(kith_filter *f);
 kith_status kithi_layers_attach(kith_filter *f, const kith_filter *like, unsigned flags);
 void kithi_layers_detach(kith_filter *f);

@@ -1,4 +1,4 @@
-/* filters/layers_plan.h: the parameters of layers, and what each layer is like; see layers.c. */
+/* filters/layers_plan.h: the parameters of layers, and the capacity, rate and header of each layer; see layers.c. */
 #ifndef KITHI_FILTERS_LAYERS_PLAN_H
 #define KITHI_FILTERS_LAYERS_PLAN_H
 
@@ -11,7 +11,7 @@
 /* The indices of the parameters. */
 enum { KITHI_LAYERS_INNER, KITHI_LAYERS_GROWTH, KITHI_LAYERS_COUNT, KITHI_LAYERS_FIRST_CAPACITY };
 
-/* The bytes that a layer of this size uses in the body. */
+/* Returns how many bytes the block of a layer takes in the body, padding included. */
 static inline uint64_t kithi_layers_padded(uint64_t block_bytes) {
     return (block_bytes + 63) & ~UINT64_C(63);
 }
@@ -22,7 +22,7 @@ void kithi_layers_encode(const kithi_layers_geometry *g, kithi_head *head);
 /* Sets *capacity to that of layer i; returns false if it is 2^64 or more. */
 bool kithi_layers_capacity(const kithi_head *head, unsigned i, uint64_t *capacity);
 
-/* The share of the rate that layer i gets. */
+/* The rate that layer i is planned for. */
 double kithi_layers_rate(const kithi_head *head, unsigned i);
 
 /* The header that layer i of this filter has when it is empty. */

@@ -3,8 +3,8 @@
  * Checksums detect accidental damage, not attackers: anyone who can write the file can compute valid checksums. Nothing
  * here is therefore trusted for memory safety. The kind recomputes all sizes from the parameters and checks the body.
  *
- * The body has one checksum per 64 KiB, so that damage can be located and, later, parts can be verified separately. The
- * header holds the checksum of those checksums, so its 192 bytes identify the content of the whole block. */
+ * The body has one checksum per 64 KiB, so that damage can be located. The header holds the checksum of those
+ * checksums, so its 192 bytes identify the content of the whole block. */
 #include "format/format.h"
 
 #include <assert.h>
@@ -115,14 +115,14 @@ static uint64_t recipe_read(const uint8_t *bytes) {
     return recipe;
 }
 
-/* Reads the size of the notes, which follow the checksums. KITH_E_CORRUPT if notes cannot have the size that these
- * claim. */
+/* Reads the size of the notes, which follow the checksums. If the file ends before them, uses the smallest possible
+ * size. KITH_E_CORRUPT if the size is not valid. */
 static kith_status notes_bytes_read(const uint8_t *bytes, uint64_t byte_count, kithi_head *head) {
     uint64_t notes_at;
     if (!kithi_block_bytes(head->body_bytes, &notes_at))
         return KITH_E_CORRUPT;
-    head->notes_bytes = KITHI_NOTES_FRAME_BYTES;
-    if (byte_count < notes_at || byte_count - notes_at < KITHI_NOTES_FRAME_BYTES)
+    head->notes_bytes = KITHI_NOTES_HEADER_BYTES;
+    if (byte_count < notes_at || byte_count - notes_at < KITHI_NOTES_HEADER_BYTES)
         return KITH_OK;
     head->notes_bytes = kithi_notes_claimed_bytes(bytes + notes_at);
     return head->notes_bytes != 0 ? KITH_OK : KITH_E_CORRUPT;

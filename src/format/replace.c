@@ -1,14 +1,14 @@
 /* Replaces a file atomically: write a temporary file, sync it, exchange the names, sync the folder.
  *
- * POSIX cannot change bytes in a file all or nothing, but it has one atomic operation: rename. The new bytes therefore
- * go into a new file in the same folder (rename does not work across file systems), and the name moves only when
- * nothing can go wrong with the bytes any more. The steps, and why they come in this order:
+ * POSIX cannot change the bytes of a file atomically, but rename is atomic. The new bytes therefore go into a new file
+ * in the same folder (rename does not work across file systems), which gets the name only when all bytes are safely on
+ * disk. The steps, and why they come in this order:
  *
- *   1 find        follow links to the last name; reject anything but a regular file  nothing is written yet
+ *   1 find        follow links to the last name; reject anything but a regular file, before anything is written
  *     clean up    remove the temporary files of processes that were killed
  *   2 create      O_EXCL, so that no existing file or link of that name is used; then lock the file
- *   3 access      set owner and mode while the file is empty: the quota of the       the bytes are never
- *                 right owner is charged, and a failure costs nothing                readable more widely
+ *   3 access      set owner and mode while the file is empty: the bytes are never readable by more users than the old
+ *                 ones, the quota of the right owner is charged, and a failure costs nothing
  *   4 reserve     fallocate, so that a full disk is reported before gigabytes are written
  *   5 write       all parts, one after the other
  *   6 fsync file  before the rename: rename does not flush data, so otherwise the name may refer to an empty file

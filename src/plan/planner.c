@@ -17,9 +17,10 @@
 #include "verbs.h"
 #include "plan/planner.h"
 
-/* Two keys have equal digests with probability 2^-64. So in any filter of n keys, a share of n/2^64 of all absent keys
- * has the digest of a key in the set. That must be less than a hundredth of the rate. */
-static bool digests_carry(uint64_t capacity, double rate) {
+/* Returns whether 64-bit digests are long enough. Two keys have equal digests with probability 2^-64, so n/2^64 of all
+ * absent keys have the digest of a key in the set and are false positives of any filter. That must be at most a
+ * hundredth of the rate. */
+static bool digests_suffice(uint64_t capacity, double rate) {
     return (double)capacity * 0x1p-64 <= rate / 100;
 }
 
@@ -31,7 +32,7 @@ static kith_status plan_attempt(const kithi_kind *kind, const kithi_request *req
         return KITH_E_CAPACITY;
     if (!(rate > 0 && rate < 1)) /* NaN too */
         return KITH_E_RATE;
-    if (!digests_carry(capacity, rate))
+    if (!digests_suffice(capacity, rate))
         return KITH_E_DIGEST_BITS;
     *head = (kithi_head){.kind_id = kind->id, .capacity = capacity, .rate = rate};
     kith_status status = kind->choose(request, head);
@@ -39,7 +40,7 @@ static kith_status plan_attempt(const kithi_kind *kind, const kithi_request *req
         return status;
     status = kind->shape(head, shape);
     if (status != KITH_OK)
-        return KITH_E_TOO_LARGE; /* our own parameters can only be too large */
+        return KITH_E_TOO_LARGE; /* what choose() returns is valid, so it can only be too large */
     head->body_bytes = shape->body_bytes;
     uint64_t block_bytes;
     if (!kithi_block_bytes(head->body_bytes, &block_bytes) || block_bytes > SIZE_MAX / 2)
@@ -135,7 +136,8 @@ static kith_status plan_with(const kithi_kind *kind, const uint64_t *options, co
     return missing == 0 ? KITH_OK : KITH_E_KIND;
 }
 
-/* A kind that cannot do what is needed with its default options is refused for that, whatever its size is. */
+/* If no options are given, checks the capabilities first: a kind that lacks one is refused for that reason, and not
+ * because of its size. (With options, only the plan shows what the filter can do.) */
 static kith_status plan_kind(const kithi_kind *kind, const kith_filter_spec *spec, kithi_head *head) {
     uint64_t options[KITHI_OPTIONS_MAX];
     kith_status status = kithi_kind_options(kind, spec->options, options);
@@ -147,7 +149,7 @@ static kith_status plan_kind(const kithi_kind *kind, const kith_filter_spec *spe
     return plan_with(kind, options, spec, head);
 }
 
-/* Compares what is to be found: the number of bytes, else the rate, else the capacity. */
+/* Returns whether plan a is better than plan b, by the quantity that the spec leaves open: bytes, rate or capacity. */
 static bool better(const kith_filter_spec *spec, const kithi_head *a, const kithi_head *b) {
     if (spec->bytes == 0)
         return block_bytes_of(a) < block_bytes_of(b);
@@ -159,7 +161,7 @@ typedef struct search {
     const kith_filter_spec *spec;
     kithi_head *best;
     bool found;
-    kith_status refusal; /* the first one other than KITH_E_KIND, which says the most if nothing is found */
+    kith_status refusal; /* the result if nothing is found: the first failure other than KITH_E_KIND, if there is one */
 } search;
 
 static void consider(search *s, kith_status status, const kithi_head *trial) {
@@ -201,10 +203,11 @@ static kith_status plan_inside(const kithi_kind *named, const kith_filter_spec *
         size_t option = inner_option(&outer->info);
         for (size_t j = 0; option < outer->info.option_count && j < kith_filter_kind_count(); j++) {
             const kithi_kind *inner = kithi_kind_at(j);
-            bool fits_name = named == NULL || named == outer || named == inner;
-            /* Layers cannot be static: that is the error if growth is asked of a static kind. */
-            bool can_grow = kithi_kind_adds(inner) || (named == inner && (spec->needs & KITH_CAN_GROW) != 0);
-            if (!fits_name || !can_grow)
+            bool matches_name = named == NULL || named == outer || named == inner;
+            /* A static kind cannot be inside another. If the caller names one and needs growth, it is tried all the
+             * same, because its failure is the right status code. */
+            bool can_be_inner = kithi_kind_adds(inner) || (named == inner && (spec->needs & KITH_CAN_GROW) != 0);
+            if (!matches_name || !can_be_inner)
                 continue;
             uint64_t options[KITHI_OPTIONS_MAX];
             kithi_head trial;
@@ -212,7 +215,7 @@ static kith_status plan_inside(const kithi_kind *named, const kith_filter_spec *
             options[option] = inner->id;
             if (status == KITH_OK)
                 status = plan_with(outer, options, spec, &trial);
-            /* KITH_E_OPTION: the one cannot contain the other. */
+            /* KITH_E_OPTION means that `outer` cannot contain `inner`. */
             consider(&s, status == KITH_E_OPTION ? KITH_E_KIND : status, &trial);
         }
     }

@@ -95,6 +95,16 @@ uint64_t __wrap_kith_function_word(const kith_function *function, uint64_t word)
     return is_planted("functions_are_biased") ? biased(value) : value;
 }
 
+kith_status __real_kith_function_draw(kith_family_id family, unsigned independence, uint64_t seed,
+                                      const kith_allocator *allocator, kith_function **function);
+kith_status __wrap_kith_function_draw(kith_family_id family, unsigned independence, uint64_t seed,
+                                      const kith_allocator *allocator, kith_function **function);
+kith_status __wrap_kith_function_draw(kith_family_id family, unsigned independence, uint64_t seed,
+                                      const kith_allocator *allocator, kith_function **function) {
+    bool always_four = is_planted("a_function_ignores_its_independence") && family == KITH_FAMILY_POLYNOMIAL;
+    return __real_kith_function_draw(family, always_four ? 4 : independence, seed, allocator, function);
+}
+
 /* ---- adding and removing ---- */
 
 static void empty_counter(void *context, uint64_t cell, uint64_t holds, uint64_t wanted) {

@@ -7,6 +7,7 @@
 
 #include <lab/experiment.h>
 #include <lab/lab.h>
+#include <lab/printed.h>
 
 #include "check.h"
 
@@ -22,7 +23,7 @@ static lab_result *run_one(const lab_claim *claim, uint64_t seed) {
 }
 
 static lab_verdict verdict_of(void (*run)(lab *l)) {
-    lab_claim claim = {.id = "X1", .title = "x", .sentence = "x.", .run = run};
+    lab_claim claim = {.id = "X1", .title = "x", .sentence = "x.", .decides = "", .run = run};
     lab_result *r = run_one(&claim, 1);
     lab_verdict verdict = r->verdict;
     lab_results_free(r, 1);
@@ -32,23 +33,28 @@ static lab_verdict verdict_of(void (*run)(lab *l)) {
 /* ---- verdicts ---- */
 
 static void all_hold(lab *l) {
-    lab_find(l, LAB_MUST, LAB_EQUALS, 2, (lab_estimate){2.1, 1.9, 2.3}, "in the interval");
-    lab_find(l, LAB_MUST, LAB_AT_MOST, 2, (lab_estimate){2.1, 1.9, 2.3}, "not wholly above");
-    lab_find(l, LAB_MUST, LAB_AT_LEAST, 2, (lab_estimate){1.9, 1.7, 2.05}, "not wholly below");
-    lab_find(l, LAB_WRONG, LAB_EQUALS, 2, lab_exact(2), "right after all");
-    lab_find(l, LAB_MUST, LAB_SHOWN, 0, lab_exact(77), "shown");
+    lab_find(l, LAB_EQUALS, 2, (lab_estimate){2.1, 1.9, 2.3}, "in the interval");
+    lab_find(l, LAB_AT_MOST, 2, (lab_estimate){2.1, 1.9, 2.3}, "not wholly above");
+    lab_find(l, LAB_AT_LEAST, 2, (lab_estimate){1.9, 1.7, 2.05}, "not wholly below");
+    lab_find_stated(l, LAB_WRONG, "[2]: \"wrong <words>\"", LAB_EQUALS, 2, lab_exact(2), "right after all");
+    lab_find(l, LAB_SHOWN, 0, lab_exact(77), "shown");
+}
+static void one_has_a_slip(lab *l) {
+    all_hold(l);
+    lab_find_stated(l, LAB_SLIP, "[3]: \"a slip\"", LAB_EQUALS, 1, (lab_estimate){2, 1.9, 2.1}, "a misprint");
 }
 static void one_is_loose(lab *l) {
-    all_hold(l);
-    lab_find(l, LAB_LOOSE, LAB_AT_MOST, 1, (lab_estimate){2, 1.9, 2.1}, "above");
+    one_has_a_slip(l);
+    lab_find_stated(l, LAB_LOOSE, "[1]: \"loose, words\"", LAB_AT_MOST, 1, (lab_estimate){2, 1.9, 2.1}, "above");
 }
 static void one_is_wrong(lab *l) {
     one_is_loose(l);
-    lab_find(l, LAB_WRONG, LAB_EQUALS, 1, (lab_estimate){2, 1.9, 2.1}, "outside the interval");
+    lab_find_stated(l, LAB_WRONG, "[2]: \"wrong <words>\"", LAB_EQUALS, 1, (lab_estimate){2, 1.9, 2.1},
+                    "outside the interval");
 }
 static void one_fails(lab *l) {
     one_is_wrong(l);
-    lab_find(l, LAB_MUST, LAB_AT_LEAST, 3, (lab_estimate){2, 1.9, 2.1}, "below");
+    lab_find(l, LAB_AT_LEAST, 3, (lab_estimate){2, 1.9, 2.1}, "below");
 }
 static void nothing(lab *l) {
     lab_progress(l, 0.5);
@@ -56,7 +62,7 @@ static void nothing(lab *l) {
 static void a_status(lab *l) {
     all_hold(l);
     lab_must(l, KITH_E_FULL, "adding keys");
-    lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact(0), "never reached");
+    lab_find(l, LAB_EQUALS, 0, lab_exact(0), "never reached");
 }
 static void a_condition(lab *l) {
     (void)lab_take(l, 1000);
@@ -64,11 +70,12 @@ static void a_condition(lab *l) {
     lab_require(l, false, "a key is lost");
 }
 static void not_a_number(lab *l) {
-    lab_find(l, LAB_MUST, LAB_EQUALS, 1, (lab_estimate){NAN, NAN, NAN}, "not a number");
+    lab_find(l, LAB_EQUALS, 1, (lab_estimate){NAN, NAN, NAN}, "not a number");
 }
 
 TEST(the_worst_finding_decides_the_verdict) {
     CHECK(verdict_of(all_hold) == LAB_HOLDS);
+    CHECK(verdict_of(one_has_a_slip) == LAB_IS_SLIP);
     CHECK(verdict_of(one_is_loose) == LAB_IS_LOOSE);
     CHECK(verdict_of(one_is_wrong) == LAB_IS_WRONG);
     CHECK(verdict_of(one_fails) == LAB_FAILS);
@@ -78,16 +85,146 @@ TEST(the_worst_finding_decides_the_verdict) {
     CHECK(verdict_of(not_a_number) == LAB_FAILS);
 }
 
-TEST(the_headline_is_the_finding_that_decided_the_verdict) {
-    lab_claim claim = {.id = "X1", .title = "x", .sentence = "x.", .run = one_fails};
+TEST(verdicts_have_these_words) {
+    CHECK(strcmp(lab_verdict_text(LAB_HOLDS), "holds") == 0);
+    CHECK(strcmp(lab_verdict_text(LAB_IS_LOOSE), "looser than stated") == 0);
+    CHECK(strcmp(lab_verdict_text(LAB_IS_SLIP), "a slip in the text") == 0);
+    CHECK(strcmp(lab_verdict_text(LAB_IS_WRONG), "false as stated") == 0);
+    CHECK(strcmp(lab_verdict_text(LAB_IS_SHOWN), "shown") == 0);
+}
+
+/* Runs the claim and checks its headline, which must also be the first of the findings. */
+static void check_headline(void (*run)(lab *l), const char *decides, const char *what, const char *quote) {
+    lab_claim claim = {.id = "X1", .title = "x", .sentence = "x.", .decides = decides, .run = run};
     lab_result *r = run_one(&claim, 1);
-    CHECK(strcmp(lab_headline(r)->what, "below") == 0);
+    const lab_finding *f = lab_headline(r);
+    CHECK(f == &r->findings[0] && strncmp(f->what, what, strlen(what)) == 0);
+    CHECK(quote == NULL ? f->quote == NULL : strcmp(f->quote, quote) == 0);
     lab_results_free(r, 1);
-    claim.run = a_status;
+}
+
+TEST(the_headline_is_the_finding_that_decided_the_verdict_and_comes_first) {
+    check_headline(all_hold, "wholly below", "not wholly below", NULL);
+    check_headline(one_has_a_slip, "wholly below", "a misprint", "[3]: \"a slip\"");
+    check_headline(one_is_wrong, "wholly below", "outside the interval", "[2]: \"wrong <words>\"");
+    check_headline(one_fails, "wholly below", "below", NULL);
+    check_headline(a_status, "wholly below", "adding keys: ", NULL);
+}
+
+TEST(moving_the_headline_keeps_the_other_findings_in_order) {
+    lab_claim claim = {.id = "X1", .title = "x", .sentence = "x.", .decides = "wholly below", .run = all_hold};
+    lab_result *r = run_one(&claim, 1);
+    static const char *const ORDER[] = {"not wholly below", "in the interval", "not wholly above", "right after all",
+                                        "shown"};
+    CHECK_EQ_U64(r->finding_count, 5);
+    for (size_t i = 0; i < 5; i++)
+        CHECK(strcmp(r->findings[i].what, ORDER[i]) == 0);
+    lab_results_free(r, 1);
+}
+
+TEST(a_claim_that_does_not_name_its_deciding_finding_fails) {
+    lab_claim claim = {.id = "X1", .title = "x", .sentence = "x.", .run = all_hold};
+    lab_result *r = run_one(&claim, 1);
+    CHECK(r->verdict == LAB_FAILS && strstr(lab_headline(r)->what, "decides") != NULL);
+    lab_results_free(r, 1);
+    claim.decides = "no such finding";
     r = run_one(&claim, 1);
-    CHECK(strncmp(lab_headline(r)->what, "adding keys: ", 13) == 0);
-    CHECK_EQ_U64(r->finding_count, 6);
+    CHECK(r->verdict == LAB_FAILS);
     lab_results_free(r, 1);
+}
+
+/* ---- settings ---- */
+
+static void with_settings(lab *l) {
+    size_t count;
+    double sum = 0, n = (double)lab_number(l, "n");
+    const double *loads = lab_numbers(l, "load", &count);
+    for (size_t i = 0; i < count; i++)
+        sum += loads[i];
+    lab_find(l, LAB_EQUALS, n, lab_exact(n), "n");
+    lab_find(l, LAB_EQUALS, sum, lab_exact(sum), "sum of %zu", count);
+    lab_find(l, LAB_EQUALS, 1, lab_exact(strcmp(lab_word(l, "layout"), "two") == 0), "layout");
+}
+
+static const lab_claim SETTABLE = {.id = "X1",
+                                   .title = "x",
+                                   .sentence = "x.",
+                                   .decides = "n",
+                                   .settings = {LAB_SIZE("n", 100, 1000, 10, 1e6, "keys"),
+                                                LAB_LIST("load", "0.25,1/4", "0.5", 0, 1, 0.1, 0.5, "loads"),
+                                                LAB_WORD("layout", "two", "one two", "layout")},
+                                   .run = with_settings};
+
+static lab_result *run_with(const lab_assignment *sets, size_t count, bool quick) {
+    const lab_claim *claim = &SETTABLE;
+    return lab_run(&claim, 1, (lab_settings){.seed = 1, .quick = quick, .threads = 1, .sets = sets, .set_count = count},
+                   &NEVER, quiet, NULL);
+}
+
+TEST(settings_have_the_values_of_the_run_or_those_that_the_user_gives) {
+    lab_result *r = run_with(NULL, 0, true);
+    CHECK(r->verdict == LAB_HOLDS && r->findings[0].measured.value == 100 && r->findings[1].measured.value == 0.5);
+    lab_results_free(r, 1);
+    r = run_with(NULL, 0, false);
+    CHECK(r->findings[0].measured.value == 1000 && strcmp(r->findings[1].what, "sum of 1") == 0);
+    lab_results_free(r, 1);
+    static const lab_assignment SETS[] = {{"n", "200"}, {"load", "0.1,0.2,0.3"}, {"n", "300"}};
+    r = run_with(SETS, 3, true);
+    CHECK(r->verdict == LAB_HOLDS && r->findings[0].measured.value == 300);
+    CHECK(fabs(r->findings[1].measured.value - 0.6) < 1e-12 && strcmp(r->parameters[1].name, "set load") == 0);
+    lab_results_free(r, 1);
+}
+
+TEST(values_that_the_claim_does_not_cover_are_shown_and_not_judged) {
+    static const lab_assignment FEW[] = {{"n", "20"}}, HIGH[] = {{"load", "0.3,0.9"}}, FALSE[] = {{"layout", "one"}},
+                                BOTH[] = {{"layout", "one"}, {"n", "20"}};
+    lab_result *r = run_with(FEW, 1, true);
+    CHECK(r->verdict == LAB_IS_SHOWN && r->finding_count == 3);
+    lab_results_free(r, 1);
+    r = run_with(HIGH, 1, true);
+    CHECK(r->verdict == LAB_IS_SHOWN);
+    lab_results_free(r, 1);
+    r = run_with(FALSE, 1, true); /* covered, so it is judged */
+    CHECK(r->verdict == LAB_FAILS);
+    lab_results_free(r, 1);
+    r = run_with(BOTH, 2, true);
+    CHECK(r->verdict == LAB_IS_SHOWN);
+    lab_results_free(r, 1);
+}
+
+TEST(a_value_must_be_of_the_kind_and_in_the_range_of_its_setting) {
+    const lab_setting *n = lab_setting_named(&SETTABLE, "n"), *load = lab_setting_named(&SETTABLE, "load"),
+                      *layout = lab_setting_named(&SETTABLE, "layout");
+    CHECK(lab_setting_named(&SETTABLE, "m") == NULL && lab_setting_named(&SETTABLE, "") == NULL);
+    static const char *const NUMBERS[] = {"10", "1e6", "500"}, *const NOT[] = {"9",   "1000001", "10.5", "",
+                                                                               "x",   "10,20",   "10 ",  "nan",
+                                                                               "inf", "1e999",   "20/0"};
+    for (size_t i = 0; i < sizeof NUMBERS / sizeof *NUMBERS; i++)
+        CHECK(lab_setting_check(n, NUMBERS[i]) == NULL);
+    for (size_t i = 0; i < sizeof NOT / sizeof *NOT; i++)
+        CHECK(lab_setting_check(n, NOT[i]) != NULL);
+    CHECK(strcmp(lab_setting_check(n, "9"), "an integer from 10 to 1000000") == 0);
+    CHECK(lab_setting_check(load, "0.1,1/3,1") == NULL && lab_setting_check(load, "0.1,,0.2") != NULL &&
+          lab_setting_check(load, "0.1,2") != NULL && lab_setting_check(load, "0.1,") != NULL);
+    CHECK(lab_setting_check(layout, "one") == NULL && lab_setting_check(layout, "on") != NULL &&
+          lab_setting_check(layout, "one two") != NULL && lab_setting_check(layout, "") != NULL);
+}
+
+TEST(every_claim_has_settings_whose_defaults_are_valid_and_covered) {
+    for (size_t i = 0; i < LAB_CLAIM_COUNT; i++) {
+        const lab_claim *c = LAB_CLAIMS[i];
+        if (c->settings[0].name == NULL)
+            CHECK_FAIL("%s has no settings", c->id);
+        for (size_t s = 0; s < LAB_SETTINGS_MAX && c->settings[s].name != NULL; s++) {
+            const lab_setting *setting = &c->settings[s];
+            const char *const values[] = {setting->quick, setting->full};
+            CHECK(setting->help != NULL && *setting->help != '\0');
+            CHECK(lab_setting_named(c, setting->name) == setting);
+            for (size_t v = 0; v < 2; v++)
+                if (lab_setting_check(setting, values[v]) != NULL || !lab_setting_covers(setting, values[v]))
+                    CHECK_FAIL("%s: %s=%s is not valid", c->id, setting->name, values[v]);
+        }
+    }
 }
 
 /* ---- goodness of fit ---- */
@@ -97,7 +234,7 @@ static const uint64_t *fit_observed;
 static const double *fit_expected;
 static size_t fit_cells;
 static void fit(lab *l) {
-    lab_find_fit(l, LAB_MUST, fit_observed, fit_expected, fit_cells, 1, "fit");
+    lab_find_fit(l, fit_observed, fit_expected, fit_cells, 1, "fit");
 }
 static bool fits(const uint64_t *observed, const double *expected, size_t n) {
     fit_observed = observed, fit_expected = expected, fit_cells = n;
@@ -124,10 +261,10 @@ static void draws(lab *l) {
     }
     kith_filter *f = lab_filter(l, "cuckoo", 500, 0.001, 0, NULL);
     lab_fill(l, f, 0, 500);
-    lab_find(l, LAB_MUST, LAB_EQUALS, 500, lab_exact((double)lab_count_found(l, f, 0, 500)), "keys found");
+    lab_find(l, LAB_EQUALS, 500, lab_exact((double)lab_count_found(l, f, 0, 500)), "keys found");
     lab_drop(l, f);
     lab_drop(l, NULL);
-    lab_find(l, LAB_MUST, LAB_SHOWN, 0, lab_exact((double)lab_key(l, 3)), "a key");
+    lab_find(l, LAB_SHOWN, 0, lab_exact((double)lab_key(l, 3)), "a key");
     lab_parameter(l, "n", "%d", 500);
 }
 
@@ -140,7 +277,9 @@ static bool same(const lab_result *a, const lab_result *b) {
 }
 
 TEST(a_result_depends_only_on_the_seed_not_on_threads_or_other_claims) {
-    lab_claim claims[3] = {{.id = "X1", .run = draws}, {.id = "X2", .run = draws}, {.id = "Y1", .run = draws}};
+    lab_claim claims[3] = {{.id = "X1", .decides = "keys found", .run = draws},
+                           {.id = "X2", .decides = "keys found", .run = draws},
+                           {.id = "Y1", .decides = "keys found", .run = draws}};
     const lab_claim *all[] = {&claims[0], &claims[1], &claims[2]};
     lab_result *alone = run_one(&claims[1], 5), *other = run_one(&claims[1], 6);
     CHECK(alone->verdict == LAB_HOLDS && !same(alone, other));
@@ -158,7 +297,7 @@ TEST(a_result_depends_only_on_the_seed_not_on_threads_or_other_claims) {
 
 static void endless(lab *l) {
     (void)lab_take(l, 100000);
-    lab_find(l, LAB_MUST, LAB_EQUALS, 1, lab_exact(1), "so far");
+    lab_find(l, LAB_EQUALS, 1, lab_exact(1), "so far");
     for (;;)
         lab_progress(l, 0.3);
 }
@@ -169,13 +308,39 @@ static void stop_soon(void *context, double done, const char *running) {
 }
 
 TEST(a_stopped_run_keeps_the_finished_results) {
-    lab_claim claims[3] = {{.id = "X1", .run = all_hold}, {.id = "X2", .run = endless}, {.id = "X3", .run = all_hold}};
+    lab_claim claims[3] = {{.id = "X1", .decides = "", .run = all_hold},
+                           {.id = "X2", .decides = "", .run = endless},
+                           {.id = "X3", .decides = "", .run = all_hold}};
     const lab_claim *all[] = {&claims[0], &claims[1], &claims[2]};
     atomic_bool stop = false;
     lab_result *r = lab_run(all, 3, (lab_settings){.seed = 1, .threads = 1}, &stop, stop_soon, &stop);
     CHECK(r[0].verdict == LAB_HOLDS && r[1].verdict == LAB_NOT_RUN && r[2].verdict == LAB_NOT_RUN);
     CHECK(r[1].finding_count == 0 && r[1].claim == &claims[1]);
     lab_results_free(r, 3);
+}
+
+/* ---- the documents' procedures ---- */
+
+TEST(line_14_of_algorithm_2_loses_a_key_exactly_if_the_key_left_over_is_not_the_new_one) {
+    printed_losses printed = printed_algorithm_2(1, 4000, 64, 29, true),
+                   right = printed_algorithm_2(1, 4000, 64, 29, false);
+    lab_estimate share = lab_share(printed.losing, printed.tables);
+    CHECK(share.low > 0.015 && share.high < 0.06);
+    CHECK(right.losing == 0 && right.lost == 0 && right.rehashed >= printed.losing);
+    printed = printed_algorithm_2(1, 2000, 300, 29, true); /* nearly empty tables never rehash */
+    CHECK(printed.losing == 0 && printed.rehashed == 0);
+}
+
+TEST(algorithm_3_of_the_filter_loses_keys_only_as_printed) {
+    printed_filter printed = printed_algorithm_3(1, 5, true), right = printed_algorithm_3(1, 5, false);
+    CHECK(printed.not_found > printed.keys / 20 && right.not_found == 0 && right.given_up == 0);
+}
+
+TEST(a_rehash_at_the_first_revisited_place_comes_too_early) {
+    uint64_t printed = printed_revisits(1, 4000, 64, 29, true), right = printed_revisits(1, 4000, 64, 29, false);
+    CHECK(right > 0 && printed > 2 * right);
+    /* One table: the exact share is 1 - P(all fit), about 0.05. */
+    CHECK(right < 400);
 }
 
 /* ---- the list of claims ---- */
@@ -225,6 +390,31 @@ TEST(the_theory_document_contains_every_claim_with_its_code_and_note) {
         if (code == NULL)
             CHECK_FAIL("%s: there is no file %s", c->id, c->code);
         free(code);
+    }
+    free(theory);
+}
+
+TEST(the_theory_document_has_an_index_with_every_claim_and_the_documents) {
+    char *theory = words_of("docs/theory.md");
+    CHECK(theory != NULL);
+    char *index = strstr(theory, "## Index by document"), *errata = strstr(theory, "## Errata");
+    CHECK(index != NULL && errata != NULL && index < errata && strstr(theory, "## Symbols") != NULL);
+    *errata = '\0';
+    for (size_t i = 0; i < LAB_CLAIM_COUNT; i++) {
+        char alone[16], first[16];
+        (void)snprintf(alone, sizeof alone, " %s |", LAB_CLAIMS[i]->id);
+        (void)snprintf(first, sizeof first, " %s,", LAB_CLAIMS[i]->id);
+        if (strstr(index, alone) == NULL && strstr(index, first) == NULL)
+            CHECK_FAIL("the index of docs/theory.md does not have %s", LAB_CLAIMS[i]->id);
+    }
+    *errata = '#';
+    for (size_t i = 0; i < LAB_SOURCE_COUNT; i++) {
+        char entry[256];
+        const lab_source *s = &LAB_SOURCES[i];
+        (void)snprintf(entry, sizeof entry, "[%zu] %s%s*%s*, %s", i, s->author, *s->author != '\0' ? ", " : "",
+                       s->title, s->rest);
+        if (strstr(theory, entry) == NULL)
+            CHECK_FAIL("docs/theory.md does not list '%s'", entry);
     }
     free(theory);
 }

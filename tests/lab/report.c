@@ -21,10 +21,10 @@
 
 static void plain(lab *l) {
     lab_parameter(l, "n", "%d", 1000);
-    lab_find(l, LAB_MUST, LAB_EQUALS, 0.25, (lab_estimate){0.2514, 0.24, 0.26}, "comma, \"quotes\"\nand a line");
-    lab_find(l, LAB_MUST, LAB_AT_MOST, 1.4e-15, (lab_estimate){1e-15, 0, 1.2e-15}, "small");
-    lab_find(l, LAB_MUST, LAB_AT_LEAST, -3, lab_exact(20000), "exact");
-    lab_find(l, LAB_MUST, LAB_SHOWN, 0, (lab_estimate){INFINITY, 1, INFINITY}, "shown <i>only</i>");
+    lab_find(l, LAB_EQUALS, 0.25, (lab_estimate){0.2514, 0.24, 0.26}, "comma, \"quotes\"\nand a line");
+    lab_find(l, LAB_AT_MOST, 1.4e-15, (lab_estimate){1e-15, 0, 1.2e-15}, "small");
+    lab_find(l, LAB_AT_LEAST, -3, lab_exact(20000), "exact");
+    lab_find(l, LAB_SHOWN, 0, (lab_estimate){INFINITY, 1, INFINITY}, "shown <i>only</i>");
     lab_plot *plot = lab_draw(l, "A <b>curve</b> & points", "x, \"units\"", "rate", LAB_LOG_X | LAB_LOG_Y);
     lab_series *curve = lab_curve(plot, "x^2, predicted");
     lab_series *points = lab_points(plot, "measured </title><script>bad()</script>");
@@ -39,7 +39,8 @@ static void plain(lab *l) {
 
 static void loose(lab *l) {
     plain(l);
-    lab_find(l, LAB_LOOSE, LAB_AT_MOST, 1, (lab_estimate){2, 1.9, 2.1}, "%s", "above its bound");
+    lab_find_stated(l, LAB_LOOSE, "[1]: \"loose, words\"", LAB_AT_MOST, 1, (lab_estimate){2, 1.9, 2.1}, "%s",
+                    "above its bound");
     lab_plot *plot = lab_draw(l, "Many points", "x", "y", 0);
     for (int s = 0; s < 9; s++) {
         lab_series *points = lab_points(plot, "series %d", s);
@@ -49,11 +50,12 @@ static void loose(lab *l) {
 }
 
 static void wrong(lab *l) {
-    lab_find(l, LAB_WRONG, LAB_EQUALS, 1, (lab_estimate){2, 1.9, 2.1}, "outside the interval");
+    lab_find_stated(l, LAB_WRONG, "[2]: \"wrong <words>\"", LAB_EQUALS, 1, (lab_estimate){2, 1.9, 2.1},
+                    "outside the interval");
     char word[300];
     memset(word, 'w', sizeof word - 1);
     word[sizeof word - 1] = '\0';
-    lab_find(l, LAB_MUST, LAB_EQUALS, 1, (lab_estimate){1.0000012, 1.0000001 - 1e-6, 1.0000023}, "%s", word);
+    lab_find(l, LAB_EQUALS, 1, (lab_estimate){1.0000012, 1.0000001 - 1e-6, 1.0000023}, "%s", word);
     lab_parameter(l, word, "%s", word);
     lab_plot *plot = lab_draw(l, word, word, word, LAB_LOG_Y);
     lab_at(lab_points(plot, "%s", word), 3, lab_exact(-1));
@@ -68,7 +70,7 @@ static void wrong(lab *l) {
 }
 
 static void fails(lab *l) {
-    lab_find(l, LAB_MUST, LAB_EQUALS, 1, (lab_estimate){2, 1.9, 2.1}, "outside the interval");
+    lab_find(l, LAB_EQUALS, 1, (lab_estimate){2, 1.9, 2.1}, "outside the interval");
 }
 
 static void empty(lab *l) {
@@ -81,10 +83,22 @@ static const lab_claim CLAIMS[] = {
      .sentence = "This is <script>bad()</script> \"true\".",
      .formula = "ε = \\frac{1}{1 + \\sqrt{n_{0}}} < 2^{−k} {",
      .code = "src/<x>.c",
+     .decides = "small",
      .run = plain},
-    {.id = "X2", .title = "k is loose", .sentence = "This is true.", .note = "Not <quite>.", .run = loose},
-    {.id = "X3", .title = "wrong", .sentence = "This is true.", .formula = "1", .note = "Not at all.", .run = wrong},
-    {.id = "X4", .title = "fails", .sentence = "It fails.", .run = fails},
+    {.id = "X2",
+     .title = "k is loose",
+     .sentence = "This is true.",
+     .note = "Not <quite>.",
+     .decides = "small",
+     .run = loose},
+    {.id = "X3",
+     .title = "wrong",
+     .sentence = "This is true.",
+     .formula = "1",
+     .note = "Not at all.",
+     .decides = "interval",
+     .run = wrong},
+    {.id = "X4", .title = "fails", .sentence = "It fails.", .decides = "interval", .run = fails},
     {.id = "X5", .title = "no findings", .sentence = "Nothing.", .run = empty},
     {.id = "X6", .title = "not run", .sentence = "It is not started.", .run = empty},
 };

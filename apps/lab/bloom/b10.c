@@ -59,11 +59,9 @@ static void measure_one(lab *l, bloom_shape shape, uint64_t most, uint64_t filte
         }
         double n = (double)at.n, slice = (double)at.slice;
         lab_estimate spread = bloom_measured_variance(found.squares, filters - 1);
-        lab_find(l, LAB_MUST, LAB_EQUALS, mean_of(at), lab_mean(&found), "estimate of %g keys, kn/m = %.3g", n,
-                 n / slice);
-        lab_find(l, LAB_MUST, LAB_EQUALS, mean_of(at) / (-slice * log1p(-1 / slice)), lab_mean(&own),
-                 "keys_now of %g keys", n);
-        lab_find(l, LAB_MUST, LAB_EQUALS, variance_of(at), spread, "variance of the estimate of %g keys", n);
+        lab_find(l, LAB_EQUALS, mean_of(at), lab_mean(&found), "estimate of %g keys, kn/m = %.3g", n, n / slice);
+        lab_find(l, LAB_EQUALS, mean_of(at) / (-slice * log1p(-1 / slice)), lab_mean(&own), "keys_now of %g keys", n);
+        lab_find(l, LAB_EQUALS, variance_of(at), spread, "variance of the estimate of %g keys", n);
         lab_at(mean, n, lab_scaled(lab_mean(&found), 1 / n));
         lab_at(root, n,
                (lab_estimate){1 + sqrt(spread.value) / n, 1 + sqrt(spread.low) / n, 1 + sqrt(spread.high) / n});
@@ -99,18 +97,18 @@ static void measure_two(lab *l, bloom_shape shape, uint64_t pairs) {
             bloom_progress(l, (bloom_part){0.5 + 0.1 * i, 0.6 + 0.1 * i}, t, pairs);
         }
         double union_mean = mean_of(with(shape, 2 * n - common)), one_mean = mean_of(with(shape, n));
-        lab_find(l, LAB_MUST, LAB_EQUALS, union_mean, lab_mean(&either), "union of %g n keys", 2 - x);
-        lab_find(l, LAB_MUST, LAB_EQUALS, 2 * one_mean - union_mean, lab_mean(&both),
-                 "|A| + |B| − |A ∪ B|, %g common keys", (double)common);
+        lab_find(l, LAB_EQUALS, union_mean, lab_mean(&either), "union of %g n keys", 2 - x);
+        lab_find(l, LAB_EQUALS, 2 * one_mean - union_mean, lab_mean(&both), "|A| + |B| − |A ∪ B|, %g common keys",
+                 (double)common);
         /* kith_filter_count() returns the same estimate, rounded and limited to the range 1 … n. The limits change
          * its mean only if there are very few common keys, or if all n keys are common and estimates above n are cut
          * off. */
         if (i > 0 && i < 4)
-            lab_find(l, LAB_MUST, LAB_EQUALS, 2 * one_mean - union_mean, lab_mean(&counts),
+            lab_find(l, LAB_EQUALS, 2 * one_mean - union_mean, lab_mean(&counts),
                      "kith_filter_count() of the AND, %g common keys", (double)common);
-        lab_find(l, LAB_MUST, LAB_EQUALS, and_zero, lab_mean(&zeros), "bits that are 0 in the AND, %g common keys",
+        lab_find(l, LAB_EQUALS, and_zero, lab_mean(&zeros), "bits that are 0 in the AND, %g common keys",
                  (double)common);
-        lab_find(l, LAB_MUST, LAB_AT_LEAST, (double)common, lab_mean(&bits),
+        lab_find(l, LAB_AT_LEAST, (double)common, lab_mean(&bits),
                  "keys estimated from the bits of the AND: at least the %g common keys", (double)common);
         lab_at(truth, x, lab_exact(x));
         lab_at(by_and, x, lab_exact(-slice * log(and_zero) / (double)n));
@@ -120,7 +118,7 @@ static void measure_two(lab *l, bloom_shape shape, uint64_t pairs) {
 }
 
 static void run(lab *l) {
-    uint64_t n = lab_pick(l, 2000, 10000), filters = lab_pick(l, 400, 2000);
+    uint64_t n = lab_number(l, "n"), filters = lab_number(l, "filters");
     bloom_shape shape = bloom_half_full(n, HASHES);
     bloom_parameter(l, "capacity", n);
     bloom_parameter(l, "m", shape.slice * HASHES);
@@ -137,5 +135,8 @@ const lab_claim lab_B10 = {
         "from the OR of two filters, and an intersection, as |A| + |B| − |A ∪ B|.",
     .formula = "n ≈ −(m/k) ln(1 − X/m)",
     .code = "src/plan/sizing.c",
+    .decides = "union of",
+    .settings = {LAB_SIZE("n", 2000, 10000, 100, 1e6, "keys of each filter"),
+                 LAB_SIZE("filters", 400, 2000, 2, 1e6, "filters of each size")},
     .run = run,
 };

@@ -12,7 +12,7 @@ static lab_estimate difference(lab_estimate a, lab_estimate b) {
 }
 
 static void run(lab *l) {
-    uint64_t n = lab_pick(l, 1000, 10000), filters = lab_pick(l, 100, 200), asked = lab_pick(l, 10000, 100000);
+    uint64_t n = lab_number(l, "n"), filters = lab_number(l, "filters"), asked = lab_number(l, "asked");
     bloom_parameter(l, "n", n);
     bloom_parameter(l, "m", BITS_PER_KEY * n);
     bloom_parameter(l, "filters for each k", filters);
@@ -26,14 +26,12 @@ static void run(lab *l) {
         bloom_shape shape = bloom_shape_of(n, BITS_PER_KEY * (double)n, k);
         rates[k] = bloom_measure(l, shape, filters, asked, (bloom_part){(k - 1) / (double)K_MOST, k / (double)K_MOST});
         lab_at(points, k, rates[k]);
-        lab_find(l, LAB_MUST, LAB_EQUALS, bloom_rate(shape), rates[k], "k = %u", k);
+        lab_find(l, LAB_EQUALS, bloom_rate(shape), rates[k], "k = %u", k);
     }
     unsigned best = bloom_best_k(n, BITS_PER_KEY * (double)n, K_MOST);
-    lab_find(l, LAB_MUST, LAB_EQUALS, best, bloom_lowest(rates, K_MOST), "k of the lowest rate");
-    lab_find(l, LAB_MUST, LAB_AT_LEAST, 0, difference(rates[1], rates[best]),
-             "rate with one hash, minus the lowest rate");
-    lab_find(l, LAB_MUST, LAB_AT_LEAST, 0, difference(rates[K_MOST], rates[best]),
-             "rate with 20 hashes, minus the lowest rate");
+    lab_find(l, LAB_EQUALS, best, bloom_lowest(rates, K_MOST), "k of the lowest rate");
+    lab_find(l, LAB_AT_LEAST, 0, difference(rates[1], rates[best]), "rate with one hash, minus the lowest rate");
+    lab_find(l, LAB_AT_LEAST, 0, difference(rates[K_MOST], rates[best]), "rate with 20 hashes, minus the lowest rate");
 }
 
 const lab_claim lab_B12 = {
@@ -42,5 +40,9 @@ const lab_claim lab_B12 = {
     .sentence = "With m and n fixed, the rate falls as k grows to about (m/n) ln 2, and then rises again.",
     .formula = "ε(k) = (1 − e^{−kn/m})^{k}",
     .code = "src/filters/common/slices.h",
+    .decides = "k of the lowest rate",
+    .settings = {LAB_SIZE("n", 1000, 10000, 10, 1e7, "keys of each filter"),
+                 LAB_SIZE("filters", 100, 200, 2, 1e6, "filters of each k"),
+                 LAB_SIZE("asked", 10000, 100000, 100, 1e8, "absent keys looked up in each")},
     .run = run,
 };

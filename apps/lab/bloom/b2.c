@@ -26,7 +26,7 @@ static void measure_shapes(lab *l, uint64_t n, uint64_t filters, uint64_t asked)
         bloom_shape shape = bloom_shape_of(n, SHAPES[i].bits_per_key * (double)n, SHAPES[i].k);
         lab_estimate rate = bloom_measure(
             l, shape, filters, asked, (bloom_part){0.5 * (double)i / SHAPE_COUNT, 0.5 * (double)(i + 1) / SHAPE_COUNT});
-        lab_find(l, LAB_MUST, LAB_EQUALS, bloom_rate(shape), rate, "m/n = %g, k = %u", SHAPES[i].bits_per_key, shape.k);
+        lab_find(l, LAB_EQUALS, bloom_rate(shape), rate, "m/n = %g, k = %u", SHAPES[i].bits_per_key, shape.k);
         lab_at(fabs(shape.k - SHAPES[i].bits_per_key * log(2)) < 1 ? best : others, bloom_bits_per_key(shape), rate);
     }
 }
@@ -43,14 +43,14 @@ static void measure_few(lab *l, uint64_t filters, uint64_t asked) {
         lab_estimate rate =
             bloom_measure(l, shape, filters, asked,
                           (bloom_part){0.5 + 0.5 * (double)i / FEW_COUNT, 0.5 + 0.5 * (double)(i + 1) / FEW_COUNT});
-        lab_find(l, LAB_MUST, LAB_EQUALS, bloom_rate(shape), rate, "m/n = 10, k = 7, n = %u", (unsigned)FEW[i]);
+        lab_find(l, LAB_EQUALS, bloom_rate(shape), rate, "m/n = 10, k = 7, n = %u", (unsigned)FEW[i]);
         lab_at(points, (double)FEW[i], lab_scaled(rate, 1 / limit));
     }
 }
 
 static void run(lab *l) {
-    uint64_t n = lab_pick(l, 2000, 20000), filters = lab_pick(l, 50, 200), asked = lab_pick(l, 20000, 100000);
-    uint64_t small = lab_pick(l, 4000, 40000), small_asked = lab_pick(l, 300, 1000);
+    uint64_t n = lab_number(l, "n"), filters = lab_number(l, "filters"), asked = lab_number(l, "asked");
+    uint64_t small = lab_number(l, "small"), small_asked = lab_number(l, "small_asked");
     lab_parameter(l, "n", "%llu, and 7 to 350", (unsigned long long)n);
     lab_parameter(l, "filters", "%llu, and %llu small ones", (unsigned long long)filters, (unsigned long long)small);
     lab_parameter(l, "absent keys looked up in each", "%llu, and %llu", (unsigned long long)asked,
@@ -65,5 +65,11 @@ const lab_claim lab_B2 = {
     .sentence = "A lookup of an absent key returns true with probability (1 − e^(−kn/m))^k.",
     .formula = "ε = (1 − e^{−kn/m})^{k}",
     .code = "src/filters/common/slices.h",
+    .decides = "m/n = 10, k = 7",
+    .settings = {LAB_SIZE("n", 2000, 20000, 10, 1e7, "keys of each filter"),
+                 LAB_SIZE("filters", 50, 200, 2, 1e6, "filters of each shape"),
+                 LAB_SIZE("asked", 20000, 100000, 100, 1e8, "absent keys looked up in each"),
+                 LAB_SIZE("small", 4000, 40000, 30, 1e7, "filters of few keys"),
+                 LAB_SIZE("small_asked", 300, 1000, 10, 1e6, "absent keys looked up in each of those")},
     .run = run,
 };

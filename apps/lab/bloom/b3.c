@@ -34,10 +34,9 @@ static void measure_best(lab *l, uint64_t n, uint64_t filters, uint64_t asked) {
             lab_at(points, 1 - bloom_zero_of(shape), rates[k]);
         }
         lab_estimate best = bloom_lowest(rates, k_most);
-        lab_find(l, LAB_MUST, LAB_EQUALS, predicted, best, "best integer k, m/n = %g: next to (m/n) ln 2 = %.2f", c,
-                 best_k);
-        lab_find(l, LAB_MUST, LAB_AT_MOST, 1, distance(best, best_k),
-                 "difference between the best k and (m/n) ln 2, m/n = %g", c);
+        lab_find(l, LAB_EQUALS, predicted, best, "best integer k, m/n = %g: next to (m/n) ln 2 = %.2f", c, best_k);
+        lab_find(l, LAB_AT_MOST, 1, distance(best, best_k), "difference between the best k and (m/n) ln 2, m/n = %g",
+                 c);
     }
 }
 
@@ -52,13 +51,13 @@ static void measure_half(lab *l, uint64_t n, uint64_t filters) {
             lab_drop(l, f);
             bloom_progress(l, (bloom_part){0.8 + 0.015 * k, 0.86 + 0.015 * k}, i, filters);
         }
-        lab_find(l, LAB_MUST, LAB_EQUALS, 1 - bloom_zero_of(shape), lab_mean(&shares),
-                 "share of set bits where (m/n) ln 2 = %u", k);
+        lab_find(l, LAB_EQUALS, 1 - bloom_zero_of(shape), lab_mean(&shares), "share of set bits where (m/n) ln 2 = %u",
+                 k);
     }
 }
 
 static void run(lab *l) {
-    uint64_t n = lab_pick(l, 500, 2000), filters = lab_pick(l, 100, 500), asked = lab_pick(l, 6000, 20000);
+    uint64_t n = lab_number(l, "n"), filters = lab_number(l, "filters"), asked = lab_number(l, "asked");
     bloom_parameter(l, "n", n);
     bloom_parameter(l, "filters of each shape", filters);
     bloom_parameter(l, "absent keys looked up in each", asked);
@@ -72,5 +71,9 @@ const lab_claim lab_B3 = {
     .sentence = "With m bits for n keys the rate is lowest at k = (m/n) ln 2, where half of the bits are set.",
     .formula = "k = (m/n) ln 2",
     .code = "src/plan/sizing.c",
+    .decides = "best integer k, m/n = 10",
+    .settings = {LAB_SIZE("n", 500, 2000, 24, 1e6, "keys of each filter"),
+                 LAB_SIZE("filters", 100, 500, 2, 1e6, "filters of each shape"),
+                 LAB_SIZE("asked", 6000, 20000, 100, 1e8, "absent keys looked up in each")},
     .run = run,
 };

@@ -18,7 +18,7 @@ static lab_estimate ratio_of(double bits_per_key, lab_estimate rate) {
 static void run(lab *l) {
     static const double RATES[] = {0.5, WORST, 0.25, 0.1, 0.0625, 0.03, 0.01, 0x1p-8, 0.001, 0x1p-11};
     enum { RATE_COUNT = sizeof RATES / sizeof *RATES };
-    uint64_t n = lab_pick(l, 5000, 50000), filters = lab_pick(l, 40, 100), asked = lab_pick(l, 50000, 500000);
+    uint64_t n = lab_number(l, "n"), filters = lab_number(l, "filters"), asked = lab_number(l, "asked");
     bloom_parameter(l, "n", n);
     bloom_parameter(l, "filters at each rate", filters);
     bloom_parameter(l, "absent keys looked up in each", asked);
@@ -43,10 +43,10 @@ static void run(lab *l) {
             bloom_progress(l, (bloom_part){(double)i / RATE_COUNT, (double)(i + 1) / RATE_COUNT}, t, filters);
         }
         lab_estimate rate = lab_mean(&rates), ratio = ratio_of(bloom_bits_per_key(shape), rate);
-        lab_find(l, LAB_MUST, LAB_EQUALS, bloom_bits_per_key(shape) / -log2(bloom_rate(shape)), ratio,
+        lab_find(l, LAB_EQUALS, bloom_bits_per_key(shape) / -log2(bloom_rate(shape)), ratio,
                  "bits per key / log2(1/ε), ε = %.4g, k = %u", RATES[i], shape.k);
-        lab_find(l, LAB_MUST, LAB_AT_LEAST, 1 / log(2), ratio, "the same: at least 1/ln 2, ε = %.4g", RATES[i]);
-        lab_find(l, LAB_MUST, LAB_AT_MOST, -1 / log1p(-WORST) / -log2(WORST), ratio,
+        lab_find(l, LAB_AT_LEAST, 1 / log(2), ratio, "the same: at least 1/ln 2, ε = %.4g", RATES[i]);
+        lab_find(l, LAB_AT_MOST, -1 / log1p(-WORST) / -log2(WORST), ratio,
                  "the same: at most the largest ratio for an integer k, ε = %.4g", RATES[i]);
         lab_at(points, rate.value, lab_exact(bloom_bits_per_key(shape)));
         lab_at(files, rate.value, lab_exact(plan.bits_per_key));
@@ -59,5 +59,9 @@ const lab_claim lab_B6 = {
     .sentence = "A Bloom filter needs 1.44 log2(1/ε) bits per key, 44% more than the lower bound for any filter.",
     .formula = "m/n = log_{2}(1/ε)/ln 2 = 1.44 log_{2}(1/ε)",
     .code = "src/plan/sizing.c",
+    .decides = "bits per key / log2(1/ε), ε = 0.01, k = 7",
+    .settings = {LAB_SIZE("n", 5000, 50000, 10, 1e7, "keys of each filter"),
+                 LAB_SIZE("filters", 40, 100, 2, 1e6, "filters of each rate"),
+                 LAB_SIZE("asked", 50000, 500000, 100, 1e8, "absent keys looked up in each")},
     .run = run,
 };

@@ -45,7 +45,7 @@ static uint64_t compare(lab *l, kith_filter *a, uint64_t n, uint64_t common, uin
 }
 
 static void run(lab *l) {
-    uint64_t n = lab_pick(l, 1000, 4000), pairs = lab_pick(l, 100, 400), asked = lab_pick(l, 10000, 100000);
+    uint64_t n = lab_number(l, "n"), pairs = lab_number(l, "pairs"), asked = lab_number(l, "asked");
     bloom_parameter(l, "n, keys in each set", n);
     bloom_parameter(l, "pairs of filters", pairs);
     bloom_parameter(l, "absent keys looked up in each", asked);
@@ -62,9 +62,9 @@ static void run(lab *l) {
             bloom_progress(l, (bloom_part){0.16 * i, 0.16 * (i + 1)}, t, pairs);
         }
         double together = (double)(2 * n - common);
-        lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)count), "bits that differ, |A ∩ B| = %g n",
+        lab_find(l, LAB_EQUALS, 0, lab_exact((double)count), "bits that differ, |A ∩ B| = %g n",
                  (double)common / (double)n);
-        lab_find(l, LAB_MUST, LAB_EQUALS, pow(1 - bloom_zero((double)shape.slice, together), shape.k), lab_mean(&rates),
+        lab_find(l, LAB_EQUALS, pow(1 - bloom_zero((double)shape.slice, together), shape.k), lab_mean(&rates),
                  "rate of the union, |A ∪ B| = %g n", together / (double)n);
         lab_at(points, together / (double)n, lab_mean(&rates));
     }
@@ -74,7 +74,7 @@ static void run(lab *l) {
             count += compare(l, lab_filter(l, KINDS[k], 2 * n, 0.02, 0, NULL), n, lab_below(l, n + 1), 0, NULL);
             bloom_progress(l, (bloom_part){0.8 + 0.05 * (double)k, 0.85 + 0.05 * (double)k}, t, pairs / 4);
         }
-        lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)count), "cells that differ, %s", KINDS[k]);
+        lab_find(l, LAB_EQUALS, 0, lab_exact((double)count), "cells that differ, %s", KINDS[k]);
     }
 }
 
@@ -84,5 +84,9 @@ const lab_claim lab_B8 = {
     .sentence = "The OR of the filters of two sets is, bit for bit, the filter of their union.",
     .formula = "M(A) ∨ M(B) = M(A ∪ B)",
     .code = "src/filters/common/bit_cells.h",
+    .decides = "rate of the union",
+    .settings = {LAB_SIZE("n", 1000, 4000, 10, 1e7, "keys of each filter"),
+                 LAB_SIZE("pairs", 100, 400, 2, 1e6, "pairs of filters at each overlap"),
+                 LAB_SIZE("asked", 10000, 100000, 100, 1e8, "absent keys looked up in each")},
     .run = run,
 };

@@ -18,7 +18,7 @@ static const bucket BUCKETS[] = {{1, 0.50}, {2, 0.84}, {4, 0.95}, {8, 0.98}};
 enum { BUCKET_COUNT = sizeof BUCKETS / sizeof *BUCKETS, FINGERPRINT = 20 };
 
 static void run(lab *l) {
-    uint64_t slots = lab_pick(l, 1 << 13, 1 << 15), filters = lab_pick(l, 40, 200);
+    uint64_t slots = lab_number(l, "slots"), filters = lab_number(l, "filters");
     lab_parameter(l, "slots", "%llu", (unsigned long long)slots);
     lab_parameter(l, "filters of each b", "%llu", (unsigned long long)filters);
     lab_parameter(l, "f", "%d", FINGERPRINT);
@@ -42,15 +42,14 @@ static void run(lab *l) {
             lab_progress(l, (i + (double)j / (double)filters) / BUCKET_COUNT);
         }
         if (b != 1)
-            lab_find(l, LAB_MUST, LAB_EQUALS, geometry_threshold(b), lab_mean(&loads), "b = %u: mean load, threshold",
-                     b);
-        lab_find(l, LAB_MUST, LAB_AT_LEAST, BUCKETS[i].reached, lab_mean(&loads),
-                 "b = %u: mean load, reached by Fan and others", b);
+            lab_find(l, LAB_EQUALS, geometry_threshold(b), lab_mean(&loads), "b = %u: mean load, threshold", b);
+        lab_find(l, LAB_AT_LEAST, BUCKETS[i].reached, lab_mean(&loads), "b = %u: mean load, reached by Fan and others",
+                 b);
         lab_at(curve, b, lab_exact(geometry_threshold(b)));
         lab_at(points, b, lab_mean(&loads));
         lab_at(worst_points, b, lab_exact(worst));
     }
-    lab_find(l, LAB_MUST, LAB_SHOWN, sqrt(2.0 / 3), lab_share(halves, filters),
+    lab_find(l, LAB_SHOWN, sqrt(2.0 / 3), lab_share(halves, filters),
              "b = 1: share of filters that fill half of their slots");
 }
 
@@ -60,5 +59,8 @@ const lab_claim lab_F4 = {
     .sentence = "A cuckoo filter reaches loads of 0.5, 0.84, 0.95 and 0.98 with 1, 2, 4 and 8 slots per bucket.",
     .formula = "α = x/(2b·Q(x, b)), x·Q(x, b) = 2b·Q(x, b + 1)",
     .code = "src/filters/common/cuckoo_search.h",
+    .decides = "b = 4: mean load, threshold",
+    .settings = {LAB_SIZE("slots", 8192, 32768, 64, 1e7, "slots of each filter"),
+                 LAB_SIZE("filters", 40, 200, 2, 1e6, "filters of each shape")},
     .run = run,
 };

@@ -114,24 +114,24 @@ static void loads(lab *l, const sweep *s, uint64_t filters, lab_plot *plot, doub
         halfway h = {.keys = (uint64_t)(0.5 * threshold * (double)s->slots)};
         lab_estimate load = fill_all(l, &g, filters, i == 0, &h, done);
         double classes = geometry_classes(&g), overfull = classes * lab_binomial_above(h.keys, 1 / classes, 2 * g.b);
-        lab_find(l, LAB_MUST, LAB_AT_MOST, load_bound(&g), load,
+        lab_find(l, LAB_AT_MOST, load_bound(&g), load,
                  "b = %u, %llu slots, f = %u: mean load at the first refusal, bound", s->b,
                  (unsigned long long)s->slots, g.f);
         if (i == 0) {
             /* Overfull classes are rare and negatively correlated, so their variance is below that of Poisson. */
-            lab_find(l, LAB_MUST, LAB_EQUALS, overfull, lab_scaled(lab_count(h.overfull), 1 / (double)filters),
+            lab_find(l, LAB_EQUALS, overfull, lab_scaled(lab_count(h.overfull), 1 / (double)filters),
                      "b = %u, %llu slots, f = %u: classes per filter with more than 2b keys, load %.2f", s->b,
                      (unsigned long long)s->slots, g.f, 0.5 * threshold);
-            lab_find(l, LAB_MUST, LAB_EQUALS, 0, lab_exact((double)h.not_refused),
+            lab_find(l, LAB_EQUALS, 0, lab_exact((double)h.not_refused),
                      "b = %u, %llu slots, f = %u: filters with such a class that refuse no key, load %.2f", s->b,
                      (unsigned long long)s->slots, g.f, 0.5 * threshold);
-            lab_find(l, LAB_MUST, LAB_AT_LEAST, 1 - none_overfull(&g, h.keys), lab_share(h.refused, filters),
+            lab_find(l, LAB_AT_LEAST, 1 - none_overfull(&g, h.keys), lab_share(h.refused, filters),
                      "b = %u, %llu slots, f = %u: share of filters that refuse a key, load %.2f", s->b,
                      (unsigned long long)s->slots, g.f, 0.5 * threshold);
         }
         /* With b = 1 filters stop somewhat below or above one half for any f, so only b = 2 is compared. */
         if (i == WIDTHS - 1 && s->b == 2)
-            lab_find(l, LAB_MUST, LAB_EQUALS, threshold, load,
+            lab_find(l, LAB_EQUALS, threshold, load,
                      "b = %u, %llu slots, f = %u: mean load at the first refusal, threshold", s->b,
                      (unsigned long long)s->slots, g.f);
         lab_at(points, g.f, load);
@@ -167,7 +167,7 @@ static void run(lab *l) {
     const sweep *sweeps = lab_is_quick(l) ? QUICK : FULL;
     unsigned count = lab_is_quick(l) ? sizeof QUICK / sizeof *QUICK : sizeof FULL / sizeof *FULL;
     uint64_t budget =
-        lab_pick(l, 1 << 18, 1 << 21); /* slots to fill for each geometry, in at least 30 and at most 1000 filters */
+        lab_number(l, "slots"); /* slots to fill for each geometry, in at least 30 and at most 1000 filters */
     lab_parameter(l, "slots filled for each geometry", "%llu", (unsigned long long)budget);
     lab_plot *plot = lab_draw(l, "Load at the first refusal", "bits per fingerprint, f", "load", 0);
     for (unsigned i = 0; i < count; i++) {
@@ -185,5 +185,7 @@ const lab_claim lab_F7 = {
                 "fingerprint, and the load that a filter reaches falls.",
     .formula = "P(refusal) ≥ 1 − (1 − p)^{M·F}, p = P(Bin(n, 1/(M·F)) > 2b)",
     .code = "src/plan/fit.c",
+    .decides = "b = 1, 16384 slots, f = 4: mean load",
+    .settings = {LAB_SIZE("slots", 262144, 2097152, 10000, 1e9, "slots to fill for each geometry")},
     .run = run,
 };

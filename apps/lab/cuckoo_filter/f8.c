@@ -81,7 +81,7 @@ static lab_estimate load_reached(lab *l, bool simple, uint64_t ranges, uint64_t 
 }
 
 static void run(lab *l) {
-    uint64_t filters = lab_pick(l, 40, 150), most = lab_pick(l, 16, 64), farthest, fewest;
+    uint64_t filters = lab_number(l, "filters"), most = lab_number(l, "ranges"), farthest, fewest;
     double threshold = geometry_threshold(B);
     lab_parameter(l, "b, f", "%d, %d", B, BITS);
     lab_parameter(l, "buckets", "2^%d to 2^%d times %llu", BITS, BITS, (unsigned long long)most);
@@ -90,15 +90,15 @@ static void run(lab *l) {
         uint64_t range = UINT64_C(1) << bits;
         for (uint64_t buckets = range; buckets <= 4 * range; buckets *= 4) {
             measure_alternates(l, true, bits, buckets, &farthest, &fewest);
-            lab_find(l, LAB_MUST, LAB_AT_MOST, (double)range - 1, lab_exact((double)farthest),
+            lab_find(l, LAB_AT_MOST, (double)range - 1, lab_exact((double)farthest),
                      "simple, f = %u, %llu buckets: distance of the farthest alternate", bits,
                      (unsigned long long)buckets);
-            lab_find(l, LAB_MUST, LAB_EQUALS, (double)range - 1, lab_exact((double)fewest),
+            lab_find(l, LAB_EQUALS, (double)range - 1, lab_exact((double)fewest),
                      "simple, f = %u, %llu buckets: alternates of a bucket, minimum", bits,
                      (unsigned long long)buckets);
         }
         measure_alternates(l, false, bits, 4 * range, &farthest, &fewest);
-        lab_find(l, LAB_MUST, LAB_AT_LEAST, (double)range, lab_exact((double)farthest),
+        lab_find(l, LAB_AT_LEAST, (double)range, lab_exact((double)farthest),
                  "halves, f = %u, %llu buckets: distance of the farthest alternate", bits,
                  (unsigned long long)(4 * range));
     }
@@ -109,8 +109,8 @@ static void run(lab *l) {
         double slots = (double)(ranges * RANGE_SLOTS), top = ranges == 1 ? threshold : load_bound(ranges);
         lab_estimate with_hash = load_reached(l, false, ranges, filters);
         lab_estimate without = load_reached(l, true, ranges, filters);
-        lab_find(l, LAB_MUST, LAB_EQUALS, threshold, with_hash, "halves, %.0f slots: load at the first refusal", slots);
-        lab_find(l, LAB_MUST, ranges == 1 ? LAB_EQUALS : LAB_AT_MOST, top, without,
+        lab_find(l, LAB_EQUALS, threshold, with_hash, "halves, %.0f slots: load at the first refusal", slots);
+        lab_find(l, ranges == 1 ? LAB_EQUALS : LAB_AT_MOST, top, without,
                  "simple, %.0f slots, %llu range%s: load at the first refusal", slots, (unsigned long long)ranges,
                  ranges == 1 ? "" : "s");
         lab_at(bound, slots, lab_exact(top));
@@ -127,5 +127,8 @@ const lab_claim lab_F8 = {
                 "large filters reach lower loads.",
     .formula = "p' = p ⊕ φ, |p − p'| < 2^{f}",
     .code = "src/filters/cuckoo.c",
+    .decides = "simple, 16384 slots, 16 ranges",
+    .settings = {LAB_SIZE("filters", 40, 150, 2, 100000, "filters of each size"),
+                 LAB_SIZE("ranges", 16, 64, 1, 1024, "the most ranges")},
     .run = run,
 };

@@ -59,33 +59,50 @@ static inline void geometry_put(uint8_t *at, uint64_t value, unsigned bytes) {
         at[i] = (uint8_t)(value >> (8 * i));
 }
 
-static inline kith_filter *geometry_filter(lab *l, const geometry *g) {
-    static const uint8_t SIGNATURE[8] = {0x8b, 'K', 'I', 'T', 'H', '\r', '\n', 0x1a};
-    enum { HEADER = 192, CHUNK = 65536, CAPACITY = 64, RATE = 72, BODY = 96, PARAMETERS = 104 };
-    const kith_hash checksum = {KITH_HASH_XXH3, 0, {0}};
+enum { GEOMETRY_HEADER = 192, GEOMETRY_CHUNK = 65536 };
+
+static inline uint64_t geometry_body_bytes(const geometry *g) {
     unsigned slot_bits = g->f + (g->b == 0);
-    uint64_t region_bytes = ((geometry_region_slots(g) * slot_bits + 7) / 8 + 8 + 63) / 64 * 64;
-    uint64_t body = g->regions * region_bytes, chunks = (body + CHUNK - 1) / CHUNK;
-    const uint64_t parameters[] = {slot_bits, g->half, g->regions, g->b, g->simple};
-    uint8_t *block = lab_take(l, HEADER + body + 8 * chunks), *sums = block + HEADER + body;
+    return g->regions * (((geometry_region_slots(g) * slot_bits + 7) / 8 + 8 + 63) / 64 * 64);
+}
+
+/* The size of the block of an empty filter. */
+static inline uint64_t geometry_block_bytes(const geometry *g) {
+    uint64_t body = geometry_body_bytes(g);
+    return GEOMETRY_HEADER + body + 8 * ((body + GEOMETRY_CHUNK - 1) / GEOMETRY_CHUNK);
+}
+
+/* Writes the block of an empty filter into memory that is all zero. */
+static inline void geometry_write(const geometry *g, uint64_t seed, uint8_t *block) {
+    static const uint8_t SIGNATURE[8] = {0x8b, 'K', 'I', 'T', 'H', '\r', '\n', 0x1a};
+    enum { CAPACITY = 64, RATE = 72, BODY = 96, PARAMETERS = 104 };
+    const kith_hash checksum = {KITH_HASH_XXH3, 0, {0}};
+    uint64_t body = geometry_body_bytes(g), chunks = (body + GEOMETRY_CHUNK - 1) / GEOMETRY_CHUNK;
+    const uint64_t parameters[] = {g->f + (g->b == 0), g->half, g->regions, g->b, g->simple};
+    uint8_t *sums = block + GEOMETRY_HEADER + body;
     memcpy(block, SIGNATURE, sizeof SIGNATURE);
     geometry_put(block + 8, 1, 2);
     geometry_put(block + 10, g->b != 0 ? 4 : 5, 2);
-    geometry_put(block + 12, HEADER, 2);
-    geometry_put(block + 40, lab_random(l), 8);
+    geometry_put(block + 12, GEOMETRY_HEADER, 2);
+    geometry_put(block + 40, seed, 8);
     geometry_put(block + CAPACITY, geometry_slots(g), 8);
     geometry_put(block + RATE, UINT64_C(0x3fe0000000000000), 8); /* 0.5; nothing depends on it */
     geometry_put(block + BODY, body, 8);
     for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++)
         geometry_put(block + PARAMETERS + 8 * i, parameters[i], 8);
     for (uint64_t i = 0; i < chunks; i++) {
-        uint64_t length = body - i * CHUNK < CHUNK ? body - i * CHUNK : CHUNK;
-        geometry_put(sums + 8 * i, kith_digest(&checksum, block + HEADER + i * CHUNK, length), 8);
+        uint64_t length = body - i * GEOMETRY_CHUNK < GEOMETRY_CHUNK ? body - i * GEOMETRY_CHUNK : GEOMETRY_CHUNK;
+        geometry_put(sums + 8 * i, kith_digest(&checksum, block + GEOMETRY_HEADER + i * GEOMETRY_CHUNK, length), 8);
     }
     geometry_put(block + 176, kith_digest(&checksum, sums, 8 * chunks), 8);
     geometry_put(block + 184, kith_digest(&checksum, block, 184), 8);
+}
+
+static inline kith_filter *geometry_filter(lab *l, const geometry *g) {
+    uint8_t *block = lab_take(l, geometry_block_bytes(g));
+    geometry_write(g, lab_random(l), block);
     kith_filter *filter = NULL;
-    lab_must(l, kith_filter_view(block, HEADER + body + 8 * chunks, KITH_OPEN_COPY, NULL, &filter), "reading a filter");
+    lab_must(l, kith_filter_view(block, geometry_block_bytes(g), KITH_OPEN_COPY, NULL, &filter), "reading a filter");
     lab_drop(l, block);
     return lab_keep(l, filter);
 }

@@ -97,7 +97,7 @@ static lab_estimate difference(const lab_sample *of, const lab_sample *less) {
 }
 
 static void measure_work(lab *l, const uint64_t *sizes) {
-    uint64_t most = lab_pick(l, 500000, 20000000);
+    uint64_t most = lab_number(l, "keys");
     lab_plot *plot =
         lab_draw(l, "Work of n insertions at m = 6n, including rehashes", "keys, n", "placements per key", LAB_LOG_X);
     lab_series *bound = lab_curve(plot, "bound, 4"), *points = lab_points(plot, "measured");
@@ -121,21 +121,18 @@ static void measure_work(lab *l, const uint64_t *sizes) {
             if (t % 1024 == 0 || n > 1000)
                 lab_progress(l, 0.6 * (i + (double)t / (double)tables) / SIZE_COUNT);
         }
-        lab_find(l, LAB_MUST, LAB_AT_MOST, 4, lab_mean(&placements[i]), "placements per key, n = %llu",
-                 (unsigned long long)n);
-        lab_find(l, LAB_MUST, LAB_AT_MOST, moves_bound(n), lab_mean(&moves), "moves per key, n = %llu",
-                 (unsigned long long)n);
-        lab_find(l, LAB_MUST, LAB_EQUALS, displacing_share(n), lab_mean(&displacing),
+        lab_find(l, LAB_AT_MOST, 4, lab_mean(&placements[i]), "placements per key, n = %llu", (unsigned long long)n);
+        lab_find(l, LAB_AT_MOST, moves_bound(n), lab_mean(&moves), "moves per key, n = %llu", (unsigned long long)n);
+        lab_find(l, LAB_EQUALS, displacing_share(n), lab_mean(&displacing),
                  "share of insertions that displace a key, n = %llu", (unsigned long long)n);
-        lab_find(l, LAB_MUST, LAB_AT_MOST, 3, lab_mean(&grown), "insertions by growth, per key, n = %llu",
-                 (unsigned long long)n);
+        lab_find(l, LAB_AT_MOST, 3, lab_mean(&grown), "insertions by growth, per key, n = %llu", (unsigned long long)n);
         lab_at(bound, (double)n, lab_exact(4));
         lab_at(points, (double)n, lab_mean(&placements[i]));
         lab_at(three, (double)n, lab_exact(3));
         lab_at(again, (double)n, lab_mean(&grown));
     }
     for (unsigned i = SMALL + 1; i < SIZE_COUNT; i++)
-        lab_find(l, LAB_MUST, LAB_AT_MOST, 1 / (double)sizes[SMALL], difference(&placements[i], &placements[SMALL]),
+        lab_find(l, LAB_AT_MOST, 1 / (double)sizes[SMALL], difference(&placements[i], &placements[SMALL]),
                  "placements per key, n = %llu, minus those at n = %llu", (unsigned long long)sizes[i],
                  (unsigned long long)sizes[SMALL]);
 }
@@ -143,7 +140,7 @@ static void measure_work(lab *l, const uint64_t *sizes) {
 /* ---- rehashes ---- */
 
 static void measure_rehashes(lab *l) {
-    uint64_t keys = lab_pick(l, 800000, 12000000); /* for each size */
+    uint64_t keys = lab_number(l, "rehash_keys"); /* for each size */
     lab_plot *plot = lab_draw(l, "Tables of m = 6n slots that rehash", "keys, n", "share of tables", LAB_LOG_X);
     lab_series *curve = lab_curve(plot, "exact"), *points = lab_points(plot, "measured");
     for (uint64_t n = 8; n <= 128; n *= 2) {
@@ -156,7 +153,7 @@ static void measure_rehashes(lab *l) {
                 lab_progress(l, 0.6 + 0.06 * (log2((double)n / 8) + (double)t / (double)tables));
         }
         double exact = 1 - probability_all_fit(n, 6 * n);
-        lab_find(l, LAB_MUST, LAB_EQUALS, exact, lab_share(rehashed, tables), "share of tables that rehash, n = %llu",
+        lab_find(l, LAB_EQUALS, exact, lab_share(rehashed, tables), "share of tables that rehash, n = %llu",
                  (unsigned long long)n);
         lab_at(curve, (double)n, lab_exact(exact));
         lab_at(points, (double)n, lab_share(rehashed, tables));
@@ -182,7 +179,7 @@ static double connected(lab *l, candidates *c, const components *graph, uint64_t
 }
 
 static void measure_collisions(lab *l) {
-    uint64_t graphs = lab_pick(l, 150, 1000);
+    uint64_t graphs = lab_number(l, "graphs");
     lab_plot *plot =
         lab_draw(l, "Keys connected to the slots of a new key, n keys in 6n slots", "keys, n", "keys", LAB_LOG_X);
     lab_series *bound = lab_curve(plot, "2 Σ (2n/m)^d = 1"), *third = lab_curve(plot, "1/3, claimed by [0]");
@@ -195,10 +192,12 @@ static void measure_collisions(lab *l) {
             lab_sample_add(&keys, connected(l, &c, &graph, n));
             lab_progress(l, 0.9 + 0.03 * log2((double)n / 32) / 2);
         }
-        lab_find(l, LAB_MUST, LAB_AT_MOST, 1, lab_mean(&keys), "keys that a new key collides with, n = %llu",
+        lab_find(l, LAB_AT_MOST, 1, lab_mean(&keys), "keys that a new key collides with, n = %llu",
                  (unsigned long long)n);
-        lab_find(l, LAB_WRONG, LAB_AT_MOST, 1.0 / 3, lab_mean(&keys),
-                 "keys that a new key collides with, n = %llu; [0] says n · 2/m", (unsigned long long)n);
+        lab_find_stated(l, LAB_WRONG, "[0]: \"Pr(x and y collide) ≤ 4 Σ 3^(−l)/n ≤ … = 2/n\" (18.8; n is m here)",
+                        LAB_AT_MOST, 1.0 / 3, lab_mean(&keys),
+                        "keys that a new key collides with, %llu keys in 6 times as many slots: n · 2/m",
+                        (unsigned long long)n);
         lab_at(bound, (double)n, lab_exact(1));
         lab_at(third, (double)n, lab_exact(1.0 / 3));
         lab_at(points, (double)n, lab_mean(&keys));
@@ -206,7 +205,7 @@ static void measure_collisions(lab *l) {
 }
 
 static void run(lab *l) {
-    const uint64_t *sizes = lab_is_quick(l) ? QUICK : FULL;
+    const uint64_t *sizes = lab_is_quick(l) ? QUICK : FULL; /* the sizes of an experiment belong together */
     lab_parameter(l, "slots per key", "6");
     lab_parameter(l, "keys", "%llu to %llu", (unsigned long long)sizes[0], (unsigned long long)sizes[SIZE_COUNT - 1]);
     measure_work(l, sizes);
@@ -225,5 +224,10 @@ const lab_claim lab_C12 = {
             "over paths between the slots of two keys begins with length 1 and leaves out length 0, where both keys "
             "share a slot. So an insertion takes at most 2 placements on average, and 4 including rehashes, which is "
             "still O(1).",
+    .decides = "placements per key, n = 128",
+    .settings = {LAB_SIZE("keys", 500000, 20000000, 1000, 1e10, "keys inserted at least for each size"),
+                 LAB_SIZE("rehash_keys", 800000, 12000000, 1000, 1e10,
+                          "keys inserted for each size, to count rehashes"),
+                 LAB_SIZE("graphs", 150, 1000, 30, 1e6, "graphs of each size")},
     .run = run,
 };

@@ -75,7 +75,7 @@ static void count_from(const adjacency *a, uint32_t from, uint64_t *at_distance)
 }
 
 static void run(lab *l) {
-    uint64_t n = lab_pick(l, 500, 2000), m = 6 * n, tables = lab_pick(l, 600, 1000);
+    uint64_t n = lab_number(l, "n"), m = 6 * n, tables = lab_number(l, "tables");
     lab_parameter(l, "n", "%llu", (unsigned long long)n);
     lab_parameter(l, "m", "6n");
     lab_parameter(l, "tables", "%llu", (unsigned long long)tables);
@@ -98,10 +98,10 @@ static void run(lab *l) {
         lab_draw(l, "Distance between two slots, m = 6n", "distance in keys", "m · probability", LAB_LOG_Y);
     lab_series *bound = lab_curve(plot, "bound, 3^−d"), *points = lab_points(plot, "measured");
     double M = (double)m;
-    lab_find(l, LAB_MUST, LAB_EQUALS, -M * expm1((double)n * log1p(-2 / (M * M))), lab_mean(&shares[1]),
+    lab_find(l, LAB_EQUALS, -M * expm1((double)n * log1p(-2 / (M * M))), lab_mean(&shares[1]),
              "m · P(distance 1), exact");
     for (unsigned d = 1; d <= DISTANCE_MAX; d++) {
-        lab_find(l, LAB_MUST, LAB_AT_MOST, pow(3, -(double)d), lab_mean(&shares[d]), "m · P(distance %u)", d);
+        lab_find(l, LAB_AT_MOST, pow(3, -(double)d), lab_mean(&shares[d]), "m · P(distance %u)", d);
         lab_at(bound, d, lab_exact(pow(3, -(double)d)));
         lab_at(points, d, lab_mean(&shares[d]));
     }
@@ -113,5 +113,8 @@ const lab_claim lab_C3 = {
     .sentence = "At m = 6n the shortest path between two given slots has length d with probability at most 3^(−d)/m.",
     .formula = "P(d) ≤ 3^{−d}/m",
     .code = "src/tables/cuckoo_slots.h",
+    .decides = "m · P(distance 1)",
+    .settings = {LAB_SIZE("n", 500, 2000, 50, 100000, "keys; there are 6n slots"),
+                 LAB_SIZE("tables", 600, 1000, 2, 1e6, "tables")},
     .run = run,
 };

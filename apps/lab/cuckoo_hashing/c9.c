@@ -148,8 +148,8 @@ static measured measure(lab *l, bins *b, uint64_t runs, double done, double part
 }
 
 static void run(lab *l) {
-    unsigned sizes = (unsigned)lab_pick(l, 5, MOST_SIZES);
-    uint64_t runs = lab_pick(l, 60, 50);
+    unsigned sizes = (unsigned)lab_number(l, "sizes");
+    uint64_t runs = lab_number(l, "runs");
     lab_parameter(l, "bins", "2^8 to 2^%u", 8 + 2 * (sizes - 1));
     lab_parameter(l, "runs of each size", "%llu of the largest, more of the smaller ones", (unsigned long long)runs);
     bins b = {.balls = lab_take(l, (size_t)1 << (8 + 2 * (sizes - 1)))};
@@ -164,15 +164,15 @@ static void run(lab *l) {
         b.bits = 8 + 2 * i;
         double n = ldexp(1, (int)b.bits);
         measured m = measure(l, &b, runs << (sizes - 1 - i > 4 ? 4 : sizes - 1 - i), (double)i / sizes, 1.0 / sizes);
-        lab_find(l, LAB_MUST, LAB_EQUALS, fullest_of_one_choice(n), lab_mean(&m.one), "one choice, n = 2^%u", b.bits);
-        lab_find(l, LAB_MUST, LAB_EQUALS, fullest_of_one_choice((double)m.chains), lab_mean(&m.chain),
+        lab_find(l, LAB_EQUALS, fullest_of_one_choice(n), lab_mean(&m.one), "one choice, n = 2^%u", b.bits);
+        lab_find(l, LAB_EQUALS, fullest_of_one_choice((double)m.chains), lab_mean(&m.chain),
                  "longest of n = %llu chains", (unsigned long long)m.chains);
-        lab_find(l, LAB_MUST, LAB_AT_MOST, log(log(n)) / log(2) + 1, lab_mean(&m.two), "two choices, n = 2^%u", b.bits);
+        lab_find(l, LAB_AT_MOST, log(log(n)) / log(2) + 1, lab_mean(&m.two), "two choices, n = 2^%u", b.bits);
         if (i + 1 == sizes) {
             for (unsigned k = 1; k <= SHARES - 1; k++)
-                lab_find(l, LAB_MUST, LAB_EQUALS, shares[k], lab_mean(&m.shares[k]),
+                lab_find(l, LAB_EQUALS, shares[k], lab_mean(&m.shares[k]),
                          "two choices, n = 2^%u: share of bins with at least %u balls", b.bits, k);
-            lab_find(l, LAB_MUST, LAB_SHOWN, 0, lab_scaled(lab_mean(&m.one), log(log(n)) / log(n)),
+            lab_find(l, LAB_SHOWN, 0, lab_scaled(lab_mean(&m.one), log(log(n)) / log(n)),
                      "one choice, n = 2^%u, divided by ln n / ln ln n", b.bits);
         }
         lab_at(exact, n, lab_exact(fullest_of_one_choice(n)));
@@ -193,5 +193,8 @@ const lab_claim lab_C9 = {
         "the emptier of two bins, the fullest has log2 log n + O(1) balls.",
     .formula = "log n / log log n,  log log n",
     .code = "src/tables/chain.c",
+    .decides = "two choices, n = 2^16",
+    .settings = {LAB_SIZE("sizes", 5, 7, 1, 7, "number of sizes, from 2^8 on"),
+                 LAB_SIZE("runs", 60, 50, 2, 100000, "runs of each size")},
     .run = run,
 };

@@ -76,9 +76,9 @@ static void find_candidates(lab *l, walks *w, uint32_t i) {
 
 walks *walks_begin(lab *l, uint64_t slots) {
     walks *w = lab_take(l, sizeof *w);
-    uint64_t seed = lab_random(l) | 1;
-    w->table = create_table(l, slots, seed, &w->log);
-    w->blocked = create_table(l, slots, seed, &w->blocked_log);
+    w->seed = lab_random(l) | 1;
+    w->table = create_table(l, slots, w->seed, &w->log);
+    w->blocked = create_table(l, slots, w->seed, &w->blocked_log);
     kith_table_stats stats = KITH_TABLE_STATS_INIT;
     lab_must(l, kith_table_stats_of(w->table, &stats), "reading the number of slots");
     w->slots = stats.slots;
@@ -92,6 +92,14 @@ void walks_end(lab *l, walks *w) {
     lab_drop(l, w->table);
     lab_drop(l, w->blocked);
     lab_drop(l, w);
+}
+
+void walks_empty(lab *l, walks *w) {
+    lab_drop(l, w->table);
+    w->table = create_table(l, w->slots, w->seed, &w->log);
+    w->log.rebuilt = false;
+    for (uint64_t i = 0; i < w->slots; i++)
+        w->at[i] = WALK_EMPTY;
 }
 
 uint32_t walks_key(lab *l, walks *w) {

@@ -25,7 +25,7 @@ typedef struct walk_log {
 
 typedef struct walks {
     kith_table *table, *blocked;
-    uint64_t slots;
+    uint64_t slots, seed;
     walk_log log, blocked_log; /* of the last call on each of the two tables */
     uint64_t keys[WALK_SLOTS_MAX];
     uint64_t first[WALK_SLOTS_MAX], second[WALK_SLOTS_MAX]; /* the candidate slots of key i */
@@ -45,6 +45,9 @@ typedef struct walk_path {
 /* Creates an empty table of about `slots` slots. */
 walks *walks_begin(lab *l, uint64_t slots);
 void walks_end(lab *l, walks *w);
+
+/* Empties the table. The hash functions and the keys that walks_key() drew stay as they are. */
+void walks_empty(lab *l, walks *w);
 
 /* Draws the next key and finds its candidate slots. It is not inserted yet. */
 uint32_t walks_key(lab *l, walks *w);

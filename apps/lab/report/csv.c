@@ -30,6 +30,8 @@ static void put_finding(lab_text *t, const lab_result *r, const lab_finding *f) 
     put_field(t, lab_verdict_text(r->verdict));
     text_put(t, ",");
     put_field(t, f->what);
+    text_put(t, ",");
+    put_field(t, f->quote != NULL ? f->quote : "");
     text_put(t, ",%s,%s,", lab_relation_text(f->relation), lab_means_text(f->means));
     put_number(t, f->relation == LAB_SHOWN ? NAN : f->predicted, ",");
     put_number(t, f->measured.value, ",");
@@ -39,7 +41,7 @@ static void put_finding(lab_text *t, const lab_result *r, const lab_finding *f) 
 }
 
 void csv_findings(lab_text *t, const lab_result *results, size_t count) {
-    text_put(t, "claim,verdict,what,relation,means,predicted,measured,low,high,holds\r\n");
+    text_put(t, "claim,verdict,what,quote,relation,means,predicted,measured,low,high,holds\r\n");
     for (size_t i = 0; i < count; i++)
         for (size_t f = 0; f < results[i].finding_count; f++)
             put_finding(t, &results[i], &results[i].findings[f]);

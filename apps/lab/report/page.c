@@ -17,11 +17,9 @@
 #include "plot.h"
 
 static const char *class_of(lab_verdict verdict) {
-    static const char *const CLASSES[] = {[LAB_NOT_RUN] = "none",
-                                          [LAB_HOLDS] = "holds",
-                                          [LAB_IS_LOOSE] = "loose",
-                                          [LAB_IS_WRONG] = "wrong",
-                                          [LAB_FAILS] = "fails"};
+    static const char *const CLASSES[] = {
+        [LAB_NOT_RUN] = "none",   [LAB_IS_SHOWN] = "none",  [LAB_HOLDS] = "holds", [LAB_IS_SLIP] = "loose",
+        [LAB_IS_LOOSE] = "loose", [LAB_IS_WRONG] = "wrong", [LAB_FAILS] = "fails"};
     return CLASSES[verdict];
 }
 
@@ -100,7 +98,8 @@ static void put_counts(lab_text *t, const lab_result *results, size_t count) {
     for (size_t i = 0; i < count; i++)
         with[results[i].verdict]++;
     text_put(t, "<p class=\"counts\">");
-    static const lab_verdict ORDER[] = {LAB_HOLDS, LAB_IS_LOOSE, LAB_IS_WRONG, LAB_FAILS, LAB_NOT_RUN};
+    static const lab_verdict ORDER[] = {LAB_HOLDS, LAB_IS_LOOSE, LAB_IS_SLIP, LAB_IS_WRONG,
+                                        LAB_FAILS, LAB_IS_SHOWN, LAB_NOT_RUN};
     for (size_t i = 0; i < sizeof ORDER / sizeof *ORDER; i++)
         if (with[ORDER[i]] > 0)
             text_put(t, "<span class=\"verdict %s\">%s: %zu</span> ", class_of(ORDER[i]), lab_verdict_text(ORDER[i]),
@@ -129,13 +128,16 @@ static void put_contents(lab_text *t, const lab_result *results, size_t count) {
 }
 
 static void put_reading(lab_text *t) {
-    text_put(t,
-             "<p>Each claim of the theory is tested on the library itself: a formula gives a prediction, and an "
-             "experiment on the library's own structures gives a measurement. Intervals miss the true value one time "
-             "in a million, and an inequality fails only if the whole interval is beyond its bound. Claims are tested "
-             "as the literature states them. Where a document is wrong or imprecise, the verdict says so and the note "
-             "says what is true. The same numbers are in <a href=\"findings.csv\">findings.csv</a> and <a "
-             "href=\"points.csv\">points.csv</a>.</p>\n");
+    text_put(
+        t, "<p>Each claim of the theory is tested on the library itself: a formula gives a prediction, and an "
+           "experiment on the library's own structures gives a measurement. Intervals miss the true value one time "
+           "in a million, and an inequality fails only if the whole interval is beyond its bound. Claims are tested "
+           "as the literature states them. Where the words of a document are refuted, the verdict quotes them and the "
+           "note says what is true. <i>Looser than stated</i>: right in a narrower sense. <i>A slip in the text</i>: "
+           "a misprint that the text itself corrects nearby. <i>Shown</i>: parameters were set that the claim does "
+           "not cover. The documents are listed at the end. The same numbers are in <a "
+           "href=\"findings.csv\">findings.csv</a> and <a "
+           "href=\"points.csv\">points.csv</a>.</p>\n");
 }
 
 /* ---- choosing ---- */
@@ -186,9 +188,12 @@ static void put_holds(lab_text *t, const lab_finding *f) {
 static void put_finding(lab_text *t, const lab_finding *f) {
     int digits = text_digits_of(f->measured.value, f->measured.low, f->measured.high);
     text_put(t, "<tr><th scope=\"row\">");
+    if (f->quote != NULL) {
+        text_put(t, "<span class=\"tag\">");
+        text_escaped(t, f->quote);
+        text_put(t, "</span> ");
+    }
     text_escaped(t, f->what);
-    if (f->means != LAB_MUST)
-        text_put(t, " <span class=\"tag\">the document’s claim</span>");
     text_put(t, "</th><td data-label=\"predicted\">");
     put_predicted(t, f, digits);
     text_put(t, "</td><td data-label=\"measured\">");
@@ -239,6 +244,12 @@ static void put_parameters(lab_text *t, const lab_result *r, lab_settings settin
     text_put(t, "<div><dt>run time</dt><dd>%.2f s</dd></div>\n<div><dt>to repeat</dt><dd><code>kith lab%s --seed %llu ",
              r->seconds, settings.quick ? " --quick" : "", (unsigned long long)settings.seed);
     text_escaped(t, r->claim->id);
+    for (size_t i = 0; i < settings.set_count; i++) {
+        text_put(t, " --set ");
+        text_escaped(t, settings.sets[i].name);
+        text_put(t, "=");
+        text_escaped(t, settings.sets[i].value);
+    }
     text_put(t, "</code></dd></div>\n</dl>\n");
 }
 
@@ -252,7 +263,13 @@ static void put_claim(lab_text *t, const lab_result *r, lab_settings settings) {
     put_title(t, claim->title);
     text_put(t, " ");
     put_verdict(t, r->verdict);
-    text_put(t, "</h3>\n<p class=\"sentence\">");
+    text_put(t, "</h3>\n");
+    if (lab_is_refuted(r->verdict)) {
+        text_put(t, "<blockquote>");
+        text_escaped(t, lab_headline(r)->quote);
+        text_put(t, "</blockquote>\n");
+    }
+    text_put(t, "<p class=\"sentence\">");
     text_escaped(t, claim->sentence);
     text_put(t, "</p>\n");
     if (claim->formula != NULL) {
@@ -274,18 +291,11 @@ static void put_claim(lab_text *t, const lab_result *r, lab_settings settings) {
 
 /* ---- the foot ---- */
 
-/* The same list as in docs/theory.md. */
 static void put_documents(lab_text *t) {
-    static const char *const DOCUMENTS[] = {
-        "Eric Vigoda, <cite>Lecture 18: Bloom Filters and Cuckoo Hashing</cite>, 2019, scribed by Satchit Sivakumar",
-        "Mehrnoosh Sameki, <cite>Lecture Notes on Hashing, and Bloom Filters</cite>, 2013",
-        "<cite>Bloom and Cuckoo</cite>, an article of 2022",
-        "Eric Price, <cite>CS 388R, Lecture 8: Bloom Filters</cite>, 2021, scribed by Tongrui Li and Yihan Zhou",
-        "Noah Fleming, <cite>Cuckoo Hashing and Cuckoo Filters</cite>, 2018",
-    };
     text_put(t, "<footer>\n<h2>Documents and symbols</h2>\n<ul>\n");
-    for (size_t i = 0; i < sizeof DOCUMENTS / sizeof *DOCUMENTS; i++)
-        text_put(t, "<li>[%zu] %s</li>\n", i, DOCUMENTS[i]);
+    for (size_t i = 0; i < LAB_SOURCE_COUNT; i++)
+        text_put(t, "<li>[%zu] %s%s<cite>%s</cite>, %s</li>\n", i, LAB_SOURCES[i].author,
+                 *LAB_SOURCES[i].author != '\0' ? ", " : "", LAB_SOURCES[i].title, LAB_SOURCES[i].rest);
     text_put(
         t,
         "</ul>\n<p><i>n</i> keys, <i>m</i> bits or slots, <i>k</i> hashes, <i>b</i> slots in a bucket, <i>f</i> bits "

@@ -56,7 +56,7 @@ enum { OPEN_LOAD_COUNT = sizeof OPEN_LOADS / sizeof *OPEN_LOADS };
 
 static inline lab_estimate open_mean(lab *l, const open_question *q, const char *options, uint64_t m, uint64_t n,
                                      double from, double to) {
-    uint64_t tables = lab_pick(l, 400, 600);
+    uint64_t tables = lab_number(l, "tables");
     lab_sample looks = {0};
     for (uint64_t table = 0; table < tables; table++) {
         steps s;
@@ -69,10 +69,16 @@ static inline lab_estimate open_mean(lab *l, const open_question *q, const char 
     return lab_mean(&looks);
 }
 
+#define OPEN_SETTINGS                                                                                                  \
+    {                                                                                                                  \
+        LAB_SIZE("tables", 400, 600, 2, 1e6, "tables of each load"),                                                   \
+            LAB_SIZE("slots", 1024, 16384, 16, 1e6, "slots of each table, a power of two")                             \
+    }
+
 static inline void open_run(lab *l, const open_question *q) {
-    uint64_t m = lab_pick(l, 1024, 16384);
+    uint64_t m = lab_number(l, "slots");
     lab_parameter(l, "slots", "%llu", (unsigned long long)m);
-    lab_parameter(l, "tables", "%llu", (unsigned long long)lab_pick(l, 400, 600));
+    lab_parameter(l, "tables", "%llu", (unsigned long long)lab_number(l, "tables"));
     lab_plot *plot = lab_draw(l, q->title, "load α", "probes", LAB_LOG_Y);
     lab_series *bound = lab_curve(plot, "bound"), *knuth = lab_curve(plot, "linear probing (Knuth)");
     lab_series *doubles = lab_points(plot, "double hashing"), *linears = lab_points(plot, "linear probing");
@@ -91,13 +97,13 @@ static inline void open_run(lab *l, const open_question *q) {
         lab_at(quadratics, OPEN_LOADS[i],
                open_mean(l, q, "sequence=quadratic grow=no", m, n, done + 2 * third, done + 3 * third));
         double most = q->bound((double)m, (double)n);
-        lab_find(l, LAB_MUST, LAB_AT_MOST, most, by_double,
-                 "double hashing, load %.4g: probes, bound of uniform hashing", OPEN_LOADS[i]);
-        lab_find(l, LAB_MUST, LAB_AT_LEAST, q->least((double)m, (double)n), by_double,
+        lab_find(l, LAB_AT_MOST, most, by_double, "double hashing, load %.4g: probes, bound of uniform hashing",
+                 OPEN_LOADS[i]);
+        lab_find(l, LAB_AT_LEAST, q->least((double)m, (double)n), by_double,
                  "double hashing, load %.4g: probes, a second one if the first slot is occupied", OPEN_LOADS[i]);
-        lab_find(l, LAB_MUST, LAB_SHOWN, 0, by_double, "double hashing, load %.4g: probes, uniform hashing needs %.5g",
+        lab_find(l, LAB_SHOWN, 0, by_double, "double hashing, load %.4g: probes, uniform hashing needs %.5g",
                  OPEN_LOADS[i], q->uniform((double)m, (double)n));
-        lab_find(l, LAB_MUST, LAB_EQUALS, q->linear((double)m, (double)n), by_linear,
+        lab_find(l, LAB_EQUALS, q->linear((double)m, (double)n), by_linear,
                  "linear probing, load %.4g: probes, Knuth's formula (the bound is %.3g)", OPEN_LOADS[i], most);
     }
 }

@@ -33,7 +33,7 @@ static lab_estimate measure(lab *l, uint64_t m, uint64_t n, uint64_t tables, dou
 }
 
 static void run(lab *l) {
-    uint64_t m = lab_pick(l, 256, 2048), tables = lab_pick(l, 150, 500), small_tables = lab_pick(l, 5000, 100000);
+    uint64_t m = lab_number(l, "slots"), tables = lab_number(l, "tables"), small_tables = lab_number(l, "small_tables");
     lab_parameter(l, "slots", "%llu", (unsigned long long)m);
     lab_parameter(l, "tables", "%llu", (unsigned long long)tables);
     lab_parameter(l, "small tables", "%llu", (unsigned long long)small_tables);
@@ -48,8 +48,8 @@ static void run(lab *l) {
         bool is_small = SHAPES[i].slots != 0;
         uint64_t slots = is_small ? SHAPES[i].slots : m, n = (uint64_t)(SHAPES[i].load * (double)slots);
         lab_estimate looks = measure(l, slots, n, is_small ? small_tables : tables, (double)i / SHAPE_COUNT);
-        lab_find(l, LAB_MUST, LAB_EQUALS, predicted(SHAPES[i].load, (double)n), looks,
-                 "nodes visited, load %.2f, n = %llu", SHAPES[i].load, (unsigned long long)n);
+        lab_find(l, LAB_EQUALS, predicted(SHAPES[i].load, (double)n), looks, "nodes visited, load %.2f, n = %llu",
+                 SHAPES[i].load, (unsigned long long)n);
         lab_at(is_small ? small : points, SHAPES[i].load, looks);
     }
 }
@@ -60,5 +60,9 @@ const lab_claim lab_T2 = {
     .sentence = "A search for a present key visits 1 + α/2 − α/(2n) nodes on average.",
     .formula = "1 + α/2 − α/(2n)",
     .code = "src/tables/chain.c",
+    .decides = "load 8.00",
+    .settings = {LAB_SIZE("slots", 256, 2048, 4, 1e6, "slots of each table"),
+                 LAB_SIZE("tables", 150, 500, 2, 1e6, "tables of each load"),
+                 LAB_SIZE("small_tables", 5000, 100000, 2, 1e7, "tables of 8 and 16 keys")},
     .run = run,
 };

@@ -99,7 +99,7 @@ static uint64_t longest(lab *l, kith_family_id family, unsigned independence, ui
 
 static lab_estimate longest_mean(lab *l, kith_family_id family, unsigned independence, const uint64_t *keys, uint64_t n,
                                  double done) {
-    uint64_t tables = lab_pick(l, 150, 500);
+    uint64_t tables = lab_number(l, "tables");
     lab_sample sample = {0};
     for (uint64_t i = 0; i < tables; i++) {
         lab_sample_add(&sample, (double)longest(l, family, independence, 0, keys, n));
@@ -111,26 +111,26 @@ static lab_estimate longest_mean(lab *l, kith_family_id family, unsigned indepen
 /* Inserts the chosen keys into tables whose functions are drawn afterwards. */
 static void measure_families(lab *l, const uint64_t *keys, uint64_t n, unsigned log_n) {
     double expected = longest_expected(n);
-    lab_find(l, LAB_MUST, LAB_EQUALS, expected, longest_mean(l, KITH_FAMILY_SIPHASH, 0, keys, n, 0.25),
+    lab_find(l, LAB_EQUALS, expected, longest_mean(l, KITH_FAMILY_SIPHASH, 0, keys, n, 0.25),
              "the same keys, siphash with a random key");
-    lab_find(l, LAB_MUST, LAB_EQUALS, expected, longest_mean(l, KITH_FAMILY_XXH3, 0, keys, n, 0.3),
+    lab_find(l, LAB_EQUALS, expected, longest_mean(l, KITH_FAMILY_XXH3, 0, keys, n, 0.3),
              "the same keys, xxh3 with a random seed");
-    lab_find(l, LAB_MUST, LAB_AT_MOST, longest_bound((double)n, log_n),
+    lab_find(l, LAB_AT_MOST, longest_bound((double)n, log_n),
              longest_mean(l, KITH_FAMILY_POLYNOMIAL, log_n, keys, n, 0.35), "the same keys, a %u-wise polynomial",
              log_n);
-    lab_find(l, LAB_MUST, LAB_AT_MOST, longest_bound((double)n, 3),
-             longest_mean(l, KITH_FAMILY_TABULATION, 0, keys, n, 0.4), "the same keys, tabulation (3-wise)");
-    lab_find(l, LAB_MUST, LAB_AT_MOST, longest_bound((double)n, 2),
-             longest_mean(l, KITH_FAMILY_MULTIPLY_SHIFT, 0, keys, n, 0.45), "the same keys, multiply_shift (2-wise)");
+    lab_find(l, LAB_AT_MOST, longest_bound((double)n, 3), longest_mean(l, KITH_FAMILY_TABULATION, 0, keys, n, 0.4),
+             "the same keys, tabulation (3-wise)");
+    lab_find(l, LAB_AT_MOST, longest_bound((double)n, 2), longest_mean(l, KITH_FAMILY_MULTIPLY_SHIFT, 0, keys, n, 0.45),
+             "the same keys, multiply_shift (2-wise)");
 }
 
 static void run(lab *l) {
-    unsigned log_n = (unsigned)lab_pick(l, 9, 12), log_most = (unsigned)lab_pick(l, 11, 16);
+    unsigned log_n = (unsigned)lab_number(l, "log_n"), log_most = (unsigned)lab_number(l, "log_most");
     uint64_t n = UINT64_C(1) << log_n, *keys = lab_take(l, n * sizeof *keys), known = lab_random(l) | 1;
     lab_parameter(l, "n = m", "%llu", (unsigned long long)n);
-    lab_parameter(l, "tables", "%llu", (unsigned long long)lab_pick(l, 150, 500));
+    lab_parameter(l, "tables", "%llu", (unsigned long long)lab_number(l, "tables"));
     choose_keys(l, known, n, keys);
-    lab_find(l, LAB_MUST, LAB_EQUALS, (double)n, lab_exact((double)longest(l, KITH_FAMILY_XXH3, 0, known, keys, n)),
+    lab_find(l, LAB_EQUALS, (double)n, lab_exact((double)longest(l, KITH_FAMILY_XXH3, 0, known, keys, n)),
              "longest chain, keys chosen by the adversary");
     measure_families(l, keys, n, log_n);
     lab_plot *plot = lab_draw(l, "The longest of n chains", "n, keys and slots", "keys", LAB_LOG_X | LAB_LOG_Y);
@@ -143,8 +143,8 @@ static void run(lab *l) {
         uint64_t size = UINT64_C(1) << log_size;
         double expected = longest_expected(size), rate = log((double)size) / log(log((double)size));
         lab_estimate measured = longest_mean(l, KITH_FAMILY_SIPHASH, 0, NULL, size, 0.5 + 0.5 * log_size / log_most);
-        lab_find(l, LAB_MUST, LAB_EQUALS, expected, measured, "longest chain, n = 2^%u, siphash", log_size);
-        lab_find(l, LAB_MUST, LAB_AT_MOST, 3 * rate, measured, "longest chain, n = 2^%u: 3 ln n / ln ln n", log_size);
+        lab_find(l, LAB_EQUALS, expected, measured, "longest chain, n = 2^%u, siphash", log_size);
+        lab_find(l, LAB_AT_MOST, 3 * rate, measured, "longest chain, n = 2^%u: 3 ln n / ln ln n", log_size);
         lab_at(worst, (double)size, lab_exact((double)size));
         lab_at(curve, (double)size, lab_exact(expected));
         lab_at(law, (double)size, lab_exact(rate));
@@ -161,5 +161,9 @@ const lab_claim lab_T6 = {
         "longest of n chains has O(log n / log log n) keys.",
     .formula = "ln n / ln ln n",
     .code = "src/tables/chain.c",
+    .decides = "the same keys, siphash with a random key",
+    .settings = {LAB_SIZE("tables", 150, 500, 2, 1e6, "tables of each kind"),
+                 LAB_SIZE("log_n", 9, 12, 6, 16, "log2 of the number of keys that the adversary chooses"),
+                 LAB_SIZE("log_most", 11, 16, 6, 20, "log2 of the most keys")},
     .run = run,
 };

@@ -71,16 +71,14 @@ static double array_bits(lab *l, uint64_t universe) {
 }
 
 static void measure_list_and_array(lab *l) {
-    lab_find(l, LAB_MUST, LAB_EQUALS, 64 + 64,
-             lab_exact((list_bits(l, 2 * LIST_KEYS) - list_bits(l, LIST_KEYS)) / LIST_KEYS),
+    lab_find(l, LAB_EQUALS, 64 + 64, lab_exact((list_bits(l, 2 * LIST_KEYS) - list_bits(l, LIST_KEYS)) / LIST_KEYS),
              "list: bits per key, log2 U plus 64 for the value");
-    uint64_t universe = lab_pick(l, 1 << 16, 1 << 20);
+    uint64_t universe = lab_number(l, "universe");
     double bits = array_bits(l, universe), U = (double)universe;
-    lab_find(l, LAB_MUST, LAB_EQUALS, 1, lab_exact((array_bits(l, 2 * universe) - bits) / U),
+    lab_find(l, LAB_EQUALS, 1, lab_exact((array_bits(l, 2 * universe) - bits) / U),
              "array: bits per element of the universe");
-    lab_find(l, LAB_MUST, LAB_AT_LEAST, 1, lab_exact(bits / lower_bound(U, U / 2)),
-             "array: bits / lower bound at n = U/2");
-    lab_find(l, LAB_MUST, LAB_SHOWN, 0, lab_exact(lower_bound(U, sqrt(U)) / sqrt(U) / log2(U)),
+    lab_find(l, LAB_AT_LEAST, 1, lab_exact(bits / lower_bound(U, U / 2)), "array: bits / lower bound at n = U/2");
+    lab_find(l, LAB_SHOWN, 0, lab_exact(lower_bound(U, sqrt(U)) / sqrt(U) / log2(U)),
              "lower bound: bits per key / log2 U, at n = √U");
     lab_plot *plot =
         lab_draw(l, "Bits for 256 keys by the size of the universe", "U, possible keys", "bits", LAB_LOG_X | LAB_LOG_Y);
@@ -97,7 +95,7 @@ static void measure_list_and_array(lab *l) {
 }
 
 static void measure_table(lab *l, lab_plot *plot, const kind *k, double done) {
-    double log_most = (double)lab_pick(l, 16, 20), most = 0, bits = 0;
+    double log_most = (double)lab_number(l, "log_most"), most = 0, bits = 0;
     lab_series *points = lab_points(plot, "%s", k->name);
     steps s;
     kith_table_spec spec = steps_spec(k->name, 0, NULL, &s);
@@ -114,10 +112,10 @@ static void measure_table(lab *l, lab_plot *plot, const kind *k, double done) {
     }
     lab_drop(l, t);
     double n = pow(2, log_most);
-    lab_find(l, LAB_MUST, LAB_AT_MOST, k->bits_per_key_max / 64, lab_exact(most / 64),
-             "%s: bits per key / log2 U, at worst", k->name);
-    lab_find(l, LAB_MUST, LAB_AT_LEAST, lower_bound(0x1p64, n) / n, lab_exact(bits / n), "%s: bits per key, n = 2^%.0f",
-             k->name, log_most);
+    lab_find(l, LAB_AT_MOST, k->bits_per_key_max / 64, lab_exact(most / 64), "%s: bits per key / log2 U, at worst",
+             k->name);
+    lab_find(l, LAB_AT_LEAST, lower_bound(0x1p64, n) / n, lab_exact(bits / n), "%s: bits per key, n = 2^%.0f", k->name,
+             log_most);
 }
 
 /* The bits per key of k slices with the fewest bits s each for which (1 - (1 - 1/s)^n)^k, the expected rate, is at most
@@ -138,12 +136,12 @@ static void measure_bloom(lab *l, lab_plot *plot) {
         lab_at(points, (double)n, lab_exact(plan.bits_per_key));
         /* A plan promises the rate of each single filter, so it needs more bits, by a share that falls as 1/√n. */
         double least = bloom_bits((double)n, plan.hashes), more = (double)plan.cells / (double)n / least - 1;
-        lab_find(l, LAB_MUST, LAB_AT_LEAST, least, lab_exact((double)plan.cells / (double)n),
+        lab_find(l, LAB_AT_LEAST, least, lab_exact((double)plan.cells / (double)n),
                  "bloom: bits per key, n = %llu, independent of U, and those that keep the rate on average",
                  (unsigned long long)n);
-        lab_find(l, LAB_MUST, LAB_AT_MOST, 1 / sqrt((double)n) + 0.002, lab_exact(more),
+        lab_find(l, LAB_AT_MOST, 1 / sqrt((double)n) + 0.002, lab_exact(more),
                  "bloom: share of the bits beyond those, n = %llu", (unsigned long long)n);
-        lab_find(l, LAB_MUST, LAB_AT_MOST, lower_bound(0x1p64, (double)n) / (double)n, lab_exact(plan.bits_per_key),
+        lab_find(l, LAB_AT_MOST, lower_bound(0x1p64, (double)n) / (double)n, lab_exact(plan.bits_per_key),
                  "bloom: bits per key of the whole file, n = %llu, below the lower bound without errors",
                  (unsigned long long)n);
     }
@@ -170,5 +168,8 @@ const lab_claim lab_T7 = {
                 "is never wrong needs at least log2 C(U, n) bits, which is at least n log U / 2 if U ≥ n².",
     .formula = "log_{2} C(U, n)",
     .code = "src/table.c",
+    .decides = "cuckoo: bits per key / log2 U, at worst",
+    .settings = {LAB_SIZE("universe", 65536, 1048576, 64, 1e8, "elements of the universe of the array"),
+                 LAB_SIZE("log_most", 16, 20, 7, 22, "log2 of the most keys in a table")},
     .run = run,
 };

@@ -20,7 +20,7 @@ typedef double formula(double n);
 
 typedef struct kind {
     const char *name, *options;
-    uint64_t n_most; /* the largest n, for quick and full runs; 0: as lab_pick() chooses */
+    uint64_t n_most; /* the largest n, for quick and full runs; 0: as set */
     lab_relation relation[MEASURE_COUNT];
     formula *predicted[MEASURE_COUNT];
 } kind;
@@ -118,7 +118,7 @@ static void measure(lab *l, const kind *k, uint64_t n, lab_sample *samples) {
 }
 
 static void run_table(lab *l, const kind *k, lab_series **series, double done) {
-    uint64_t n_most = k->n_most != 0 ? k->n_most : lab_pick(l, 3072, 49152), tables = lab_pick(l, 60, 120);
+    uint64_t n_most = k->n_most != 0 ? k->n_most : lab_number(l, "n"), tables = lab_number(l, "tables");
     double log_n[32], logs[MEASURE_COUNT][32];
     unsigned count = 0;
     for (uint64_t n = N_LEAST; n <= n_most; n *= 2, count++) {
@@ -132,13 +132,12 @@ static void run_table(lab *l, const kind *k, lab_series **series, double done) {
             logs[i][count] = log(samples[i].mean);
             lab_at(series[i], (double)n, lab_mean(&samples[i]));
             if (n == N_LEAST || 2 * n > n_most) /* for the smallest and the largest n, so that growth is visible */
-                lab_find(l, LAB_MUST, k->relation[i], k->predicted[i]((double)n), lab_mean(&samples[i]),
+                lab_find(l, k->relation[i], k->predicted[i]((double)n), lab_mean(&samples[i]),
                          "%s, n = %llu: steps, %s", k->name, (unsigned long long)n, MEASURES[i]);
         }
     }
     for (unsigned i = 0; i < MEASURE_COUNT; i++) /* steps ~ n^e */
-        lab_find(l, LAB_MUST, LAB_SHOWN, 0, lab_slope(log_n, logs[i], count), "%s: exponent of n, %s", k->name,
-                 MEASURES[i]);
+        lab_find(l, LAB_SHOWN, 0, lab_slope(log_n, logs[i], count), "%s: exponent of n, %s", k->name, MEASURES[i]);
 }
 
 static void count_cell(void *context, uint64_t cell, uint64_t holds, uint64_t wanted) {
@@ -150,7 +149,7 @@ static void count_cell(void *context, uint64_t cell, uint64_t holds, uint64_t wa
 
 /* A query of a present key in a Bloom filter reads k bits, independent of n. */
 static void run_bloom(lab *l, lab_series *series) {
-    for (uint64_t n = N_LEAST; n <= lab_pick(l, 3072, 49152); n *= 4) {
+    for (uint64_t n = N_LEAST; n <= lab_number(l, "n"); n *= 4) {
         kith_filter *f = lab_filter(l, "bloom", n, RATE, 0, NULL);
         kith_plan plan = KITH_PLAN_INIT;
         lab_must(l, kith_filter_plan_of(f, &plan), "reading the plan");
@@ -163,16 +162,16 @@ static void run_bloom(lab *l, lab_series *series) {
         }
         lab_estimate measured = lab_exact((double)looks / (double)n);
         lab_at(series, (double)n, measured);
-        lab_find(l, LAB_MUST, LAB_EQUALS, plan.hashes, measured, "bloom, n = %llu: steps, query of a present key: k",
+        lab_find(l, LAB_EQUALS, plan.hashes, measured, "bloom, n = %llu: steps, query of a present key: k",
                  (unsigned long long)n);
-        lab_find(l, LAB_MUST, LAB_AT_MOST, ceil(-log2(RATE)), measured,
+        lab_find(l, LAB_AT_MOST, ceil(-log2(RATE)), measured,
                  "bloom, n = %llu: steps, query of a present key: at most log2(1/ε) rounded up", (unsigned long long)n);
         lab_drop(l, f);
     }
 }
 
 static void run(lab *l) {
-    lab_parameter(l, "tables of each size", "%llu", (unsigned long long)lab_pick(l, 60, 120));
+    lab_parameter(l, "tables of each size", "%llu", (unsigned long long)lab_number(l, "tables"));
     lab_plot *plots[MEASURE_COUNT];
     for (unsigned i = 0; i < MEASURE_COUNT; i++)
         plots[i] = lab_draw(l, MEASURES[i], "n, keys", "steps", LAB_LOG_X | LAB_LOG_Y);
@@ -193,5 +192,8 @@ const lab_claim lab_T8 = {
         "filter. An insertion takes O(1) on average, except in a list that must check whether the key is new.",
     .formula = "list Θ(n), others O(1)",
     .code = "src/table.c",
+    .decides = "list, n = 768: steps, query of an absent key",
+    .settings = {LAB_SIZE("n", 3072, 49152, 96, 1e6, "the most keys in a table"),
+                 LAB_SIZE("tables", 60, 120, 2, 100000, "tables of each size")},
     .run = run,
 };

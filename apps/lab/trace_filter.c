@@ -1,0 +1,269 @@
+/* trace_filter.c: draws how fingerprints move in a cuckoo filter, and how the counters of a counting filter overflow.
+ *
+ * The cuckoo filter is that of figure 2 of [2]: 6 buckets of 4 entries. The entries are read with kith_filter_cell
+ * before and after an addition, so the moves are those that the library made: the new fingerprint takes an entry, the
+ * fingerprint that was there has gone to its other bucket, and so on. Seeds are tried until both buckets of a new key
+ * are full and it is added nevertheless.
+ *
+ * The counting filter gets one key more often than a counter of 4 bits can count. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cuckoo_filter/geometry.h"
+#include "trace_example.h"
+
+enum {
+    ENTRIES = 4,
+    BUCKETS = 6,
+    CELLS = ENTRIES * BUCKETS,
+    SEEDS_MAX = 20000,
+    EARLY = 17 /* some buckets still have empty entries */,
+    COUNTERS_MAX = 512,
+    NAME_BYTES = 16
+};
+
+/* ---- the cuckoo filter ---- */
+
+typedef struct candidates {
+    uint64_t cells[2 * ENTRIES], print;
+    unsigned count;
+} candidates;
+
+static void record(void *context, uint64_t cell, uint64_t holds, uint64_t wanted) {
+    candidates *c = context;
+    (void)holds;
+    c->print = wanted;
+    if (c->count < 2 * ENTRIES)
+        c->cells[c->count++] = cell;
+}
+
+/* The entries that a lookup of an absent key reads: those of its two buckets. */
+static candidates candidates_of(const kith_filter *f, const char *name) {
+    candidates c = {.count = 0};
+    (void)kith_filter_look(f, kith_filter_digest(f, name, strlen(name)), record, &c);
+    return c;
+}
+
+static void read_cells(const kith_filter *f, uint64_t *cells) {
+    for (uint64_t i = 0; i < CELLS; i++)
+        cells[i] = kith_filter_cell(f, i);
+}
+
+static void draw(example *x, const uint64_t *cells, const uint64_t *before) {
+    for (unsigned b = 0; b < BUCKETS; b++) {
+        print(x, "   bucket %u ", b + 1);
+        for (unsigned e = 0; e < ENTRIES; e++) {
+            uint64_t now = cells[b * ENTRIES + e];
+            char mark = before != NULL && before[b * ENTRIES + e] != now ? '*' : ' ';
+            if (now == 0)
+                print(x, " %c...", mark);
+            else
+                print(x, " %c%03llx", mark, (unsigned long long)now);
+        }
+        print(x, "\n");
+    }
+    print(x, "\n");
+}
+
+/* Creates a filter of 6 buckets of 4 entries of 12 bits. The planner has none that can be filled completely. */
+static kith_filter *create_filter(uint64_t seed) {
+    const geometry g = {ENTRIES, 12, BUCKETS / 2, 1, false};
+    uint8_t block[1024] = {0};
+    kith_filter *f = NULL;
+    if (geometry_block_bytes(&g) > sizeof block)
+        return NULL;
+    geometry_write(&g, seed, block);
+    kith_status status = kith_filter_view(block, geometry_block_bytes(&g), KITH_OPEN_COPY, NULL, &f);
+    return status == KITH_OK ? f : NULL;
+}
+
+static void name_of(const example *x, unsigned i, char name[NAME_BYTES]) {
+    if (x->key_count > 0)
+        (void)snprintf(name, NAME_BYTES, "%s", x->keys[i]);
+    else
+        (void)snprintf(name, NAME_BYTES, "k%u", i + 1);
+}
+
+/* Prints the moves of an addition: the new fingerprint, then each one that had to make room for the one before. */
+static void print_moves(example *x, const candidates *of, const uint64_t *before, const uint64_t *after) {
+    uint64_t print_now = of->print;
+    bool seen[CELLS] = {false};
+    for (unsigned step = 0; step < CELLS; step++) {
+        uint64_t at = CELLS;
+        for (uint64_t i = 0; i < CELLS && at == CELLS; i++)
+            if (!seen[i] && before[i] != after[i] && after[i] == print_now)
+                at = i;
+        if (!check(x, at < CELLS, "a fingerprint that moved is not in the filter"))
+            return;
+        seen[at] = true;
+        print(x, "%s %03llx to bucket %llu entry %llu", step == 0 ? "store " : "kick  ", (unsigned long long)print_now,
+              (unsigned long long)at / ENTRIES + 1, (unsigned long long)at % ENTRIES + 1);
+        if (before[at] == 0) {
+            print(x, ", which is empty\n");
+            return;
+        }
+        print(x, ", displacing %03llx\n", (unsigned long long)before[at]);
+        print_now = before[at];
+    }
+}
+
+/* Adds keys until one finds both of its buckets full. Returns its number, or -1 if the filter is full before. */
+static int fill(kith_filter *f, const example *x) {
+    for (unsigned i = 0; i < CELLS; i++) {
+        char name[NAME_BYTES];
+        name_of(x, i, name);
+        candidates c = candidates_of(f, name);
+        bool full = c.count == 2 * ENTRIES;
+        for (unsigned e = 0; e < c.count; e++)
+            full = full && kith_filter_cell(f, c.cells[e]) != 0 && kith_filter_cell(f, c.cells[e]) != c.print;
+        if (full) {
+            uint64_t before = kith_filter_count(f);
+            kith_filter *copy = NULL;
+            bool fits = kith_filter_clone(f, NULL, &copy) == KITH_OK &&
+                        kith_filter_add(copy, name, strlen(name), NULL) == KITH_OK;
+            kith_filter_free(copy);
+            return fits && before == i && i < EARLY ? (int)i : -1;
+        }
+        if (kith_filter_add(f, name, strlen(name), NULL) != KITH_OK)
+            return -1;
+    }
+    return -1;
+}
+
+/* The keys of the user may never find both buckets full. Then all additions are drawn, one after another. */
+static void draw_own_keys(example *x, kith_filter *f) {
+    for (unsigned i = 0; i < x->key_count && x->wrong == NULL; i++) {
+        uint64_t before[CELLS], after[CELLS];
+        read_cells(f, before);
+        candidates c = candidates_of(f, x->keys[i]);
+        kith_status status = kith_filter_add(f, x->keys[i], strlen(x->keys[i]), NULL);
+        print(x, "add    %s: fingerprint %03llx, buckets %llu and %llu%s\n", x->keys[i], (unsigned long long)c.print,
+              (unsigned long long)c.cells[0] / ENTRIES + 1, (unsigned long long)c.cells[c.count - 1] / ENTRIES + 1,
+              status == KITH_E_FULL ? ": refused, the filter is full" : "");
+        if (status == KITH_E_FULL)
+            return;
+        read_cells(f, after);
+        if (check_status(x, status))
+            print_moves(x, &c, before, after);
+        draw(x, after, before);
+    }
+}
+
+static void draw_kicks(example *x) {
+    for (uint64_t i = 0; i < SEEDS_MAX; i++) {
+        kith_filter *f = create_filter(x->seed * SEEDS_MAX + i);
+        if (!check(x, f != NULL, "a filter of 6 buckets cannot be created"))
+            return;
+        int key = fill(f, x);
+        if (key < 0) {
+            kith_filter_free(f);
+            continue;
+        }
+        char name[NAME_BYTES];
+        name_of(x, (unsigned)key, name);
+        uint64_t before[CELLS], after[CELLS];
+        candidates c = candidates_of(f, name);
+        read_cells(f, before);
+        draw(x, before, NULL);
+        print(x, "add    %s: fingerprint %03llx, buckets %llu and %llu, both full\n", name, (unsigned long long)c.print,
+              (unsigned long long)c.cells[0] / ENTRIES + 1, (unsigned long long)c.cells[c.count - 1] / ENTRIES + 1);
+        (void)check_status(x, kith_filter_add(f, name, strlen(name), NULL));
+        read_cells(f, after);
+        print_moves(x, &c, before, after);
+        draw(x, after, before);
+        unsigned found = 0;
+        for (unsigned k = 0; k <= (unsigned)key; k++) {
+            name_of(x, k, name);
+            found += kith_filter_has(f, name, strlen(name));
+        }
+        (void)check(x, found == (unsigned)key + 1, "a key that was added is not found");
+        print(x, "has    all %u keys are found\n\n", found);
+        kith_filter_free(f);
+        return;
+    }
+    (void)check(x, false, "no key finds both of its buckets full");
+}
+
+void trace_filter(example *x) {
+    print_title(x, "A cuckoo filter: 6 buckets of 4 entries, as in figure 2 of [2]");
+    print(x, "Fingerprints are in hex, ... is an empty entry, * an entry that has changed.\n"
+             "[2] evicts random fingerprints; kith first searches for the shortest path to an\n"
+             "empty entry.\n\n");
+    if (x->key_count == 0) {
+        draw_kicks(x);
+        return;
+    }
+    kith_filter *f = create_filter(x->seed);
+    if (check(x, f != NULL, "a filter of 6 buckets cannot be created"))
+        draw_own_keys(x, f);
+    kith_filter_free(f);
+}
+
+/* ---- the counting filter ---- */
+
+static void draw_counters(example *x, const kith_filter *f, uint64_t cells, uint64_t rows) {
+    for (uint64_t row = 0; row < rows; row++) {
+        char text[COUNTERS_MAX + 1] = "";
+        uint64_t width = cells / rows;
+        for (uint64_t i = 0; i < width; i++) {
+            uint64_t value = kith_filter_cell(f, row * width + i);
+            text[i] = value == 0 ? '.' : "0123456789abcdef"[value];
+        }
+        print(x, "   h%llu   %s\n", (unsigned long long)row + 1, text);
+    }
+    print(x, "\n");
+}
+
+static void overflow(example *x, kith_filter *f, const kith_plan *plan) {
+    static const char *const OTHERS[] = {"robin", "wren"};
+    const char *often = x->key_count > 0 ? x->keys[0] : "cuckoo";
+    unsigned others = x->key_count > 0 ? x->key_count - 1 : 2, accepted = 0, removed = 0, found = 0;
+    for (unsigned i = 0; i < others; i++) {
+        const char *name = x->key_count > 0 ? x->keys[i + 1] : OTHERS[i];
+        if (!check_status(x, kith_filter_add(f, name, strlen(name), NULL)))
+            return;
+    }
+    print(x, "add    %u other keys\n", others);
+    draw_counters(x, f, plan->cells, plan->hashes);
+    while (kith_filter_add(f, often, strlen(often), NULL) == KITH_OK && accepted < 100)
+        accepted++;
+    bool refused = kith_filter_add(f, often, strlen(often), NULL) == KITH_E_COPIES;
+    if (check(x, refused, "a copy is refused for another reason than the number of copies"))
+        print(x, "add    %s, %u times; the next copy is refused\n", often, accepted);
+    draw_counters(x, f, plan->cells, plan->hashes);
+    kith_filter *copy = NULL;
+    if (!check_status(x, kith_filter_clone(f, NULL, &copy)))
+        return;
+    (void)check_status(x, kith_filter_merge(f, copy));
+    kith_filter_free(copy);
+    print(x, "merge  the filter with a copy of itself: counters stop at f\n");
+    draw_counters(x, f, plan->cells, plan->hashes);
+    while (removed < 2 * accepted && kith_filter_remove(f, often, strlen(often)) == KITH_OK)
+        removed++;
+    bool still = kith_filter_has(f, often, strlen(often));
+    print(x, "remove %s, %u times: %s\n", often, removed,
+          still ? "f is never decremented, so it is still found" : "it is not found");
+    draw_counters(x, f, plan->cells, plan->hashes);
+    for (unsigned i = 0; i < others; i++) {
+        const char *name = x->key_count > 0 ? x->keys[i + 1] : OTHERS[i];
+        found += kith_filter_has(f, name, strlen(name));
+    }
+    if (check(x, found == others, "another key is lost when a counter overflows"))
+        print(x, "has    the %u other keys are found\n\n", found);
+}
+
+void trace_counting(example *x) {
+    kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
+    kith_plan plan = KITH_PLAN_INIT;
+    spec.kind = "counting";
+    spec.capacity = 40;
+    spec.rate = 0.3;
+    spec.hash.seed = x->seed;
+    kith_filter *f = NULL;
+    print_title(x, "A counting filter: one key more often than a counter can count");
+    print(x, "A counter has 4 bits and is drawn as a hex digit; . is 0.\n\n");
+    if (check_status(x, kith_filter_create(&spec, &f)) && check_status(x, kith_filter_plan_of(f, &plan)) &&
+        check(x, plan.cells <= COUNTERS_MAX && plan.cells / plan.hashes <= 66, "the filter is too large to be drawn"))
+        overflow(x, f, &plan);
+    kith_filter_free(f);
+}
