@@ -4,18 +4,21 @@
  *             segments, so the next step moves through memory in one direction and stays in cache.
  *     count   Each cell gets the number of its keys, the XOR of their hashes and the XOR of the positions (0, 1, 2, …)
  *             that it has among the cells of each key.
- *     peel    A cell with one key holds, in its two XORs, exactly that key and the position. The key is taken out of all
- *             of its cells and put on the order; other cells may then have a single key, and so on. Single cells are
- *             taken first in, first out: with a stack, each step waits for the one before it, and peeling takes half as
- *             long again. New ones are looked for a few segments at a time, so that the queue stays in cache.
+ *     peel    A cell with one key holds, in its two XORs, exactly that key and the position. The key is taken out of
+ *             all of its cells and put on the order; other cells may then have a single key, and so on. Single cells
+ *             are taken first in, first out: with a stack, each step waits for the one before it, and peeling takes
+ *             40% longer. New ones are looked for a few segments at a time, so that the queue stays in cache.
  *     assign  If all keys were taken out, their fingerprints are written in reverse order, each into the cell that had
  *             this key alone: no key that is written later has this cell.
  *
  * If keys are left over, each of their cells has two or more of them, and the shard is tried again with the next seed.
  * Equal digests can never be peeled, so a shard that was built has none, and it is enough to look for them after a
- * failure.
- * With the sizes of fuse.c fewer than one attempt in ten fails, so TRIES seeds are far more than enough. The result does
- * not depend on the order of the digests: sums do not, and cells are peeled in the order of their numbers.
+ * failure. Measured with the sizes of fuse.c, a second seed is needed for at most 6% of all sets with 3 cells per key,
+ * for up to a third of the sets of 3 to 10 keys with 4 cells, and for none of 15 sets of 10^6 keys. TRIES seeds in a row
+ * fail with a probability below 10^-30.
+ *
+ * The result does not depend on the order of the digests: sums do not, and cells are peeled in the order of their
+ * numbers.
  *
  * Memory: about 24 bytes per key while it runs. */
 #include "filters/fuse.h"
