@@ -1,4 +1,4 @@
-/* The verbs of a kind, or their defaults. */
+/* Calls the verbs of a kind, or their defaults (see verbs.h). */
 #include "verbs.h"
 
 #include "core/batch.h"

@@ -1,4 +1,4 @@
-/* verbs.h: calls the verbs of a kind, with the defaults for those that a kind may leave out.
+/* verbs.h: calls the verbs (has, add, remove, …) of a kind, with defaults for those that a kind may leave out.
  *
  * This is the only place that knows the defaults. Code that calls a kind uses these functions, not the record:
  *
@@ -23,12 +23,12 @@ static inline bool kithi_has(const kith_filter *f, uint64_t digest) {
     return kithi_kernels_of(f)->has(f, digest);
 }
 
-/* True if keys can be added: not a static kind. */
+/* Returns whether keys can be added one by one: false for static kinds. */
 static inline bool kithi_kind_adds(const kithi_kind *kind) {
     return kind->add != NULL;
 }
 
-/* As the verbs of kithi_kernels. `kernels` are those of f. */
+/* Like the functions of kithi_kernels in kind.h. `kernels` must be kithi_kernels_of(f); loops look it up once. */
 size_t kithi_has_many(const kithi_kernels *kernels, const kith_filter *f, const uint64_t *digests, size_t n,
                       uint64_t *maybe);
 kith_status kithi_add_many(const kithi_kernels *kernels, kith_filter *f, const uint64_t *digests, size_t n,

@@ -80,7 +80,7 @@ static void fill(table *t) {
         }
     if (t->best != NULL)
         return;
-    /* No kind alone supports what is needed; try kinds with an inner kind. */
+    /* No kind alone supports what is needed. The planner then looks inside kinds that contain another. */
     choice c = {.spec = KITH_FILTER_SPEC_INIT};
     c.spec.needs = t->needs;
     set_spec(t->a, &c.spec);
@@ -89,7 +89,8 @@ static void fill(table *t) {
         return;
     row *r = &t->rows[t->count++];
     *r = (row){.kind = plan.kind, .status = KITH_OK, .plan = plan};
-    (void)snprintf(r->options, sizeof r->options, "%s", c.options);
+    if (plan.inner != NULL)
+        (void)snprintf(r->options, sizeof r->options, "inner=%s", plan.inner);
     t->best = r;
 }
 
@@ -168,9 +169,11 @@ static void put_advice(const table *t) {
         (void)snprintf(text, sizeof text, "* Use %s: it %s.", name, t->why);
     put_wrapped_80(text, 0, 0);
     value_text size, digests;
-    (void)snprintf(text, sizeof text,
-                   "Memory: %s for the filter. Building without -n needs 8 bytes per key in addition, %s.",
-                   text_of_size(r->plan.file_bytes, size), text_of_size(r->plan.capacity * 8, digests));
+    (void)snprintf(
+        text, sizeof text,
+        "Memory: %s for the filter. Building without -n needs 20 bytes per key in addition, %s, or else space "
+        "for a temporary file.",
+        text_of_size(r->plan.file_bytes, size), text_of_size(r->plan.capacity * 20, digests));
     put_wrapped_80(text, 0, 0);
 }
 

@@ -5,10 +5,10 @@
  * that is fixed beforehand: the rate. A filter that has reached its capacity refuses further keys, so the rate is a
  * promise.
  *
- * The promise is for each single filter, not for the average. A filter of a cuckoo kind (cuckoo, overlap) or
- * of fuse never exceeds the rate. A filter of a Bloom kind (bloom, blocked, counting, blocked_counting) that has reached its
- * capacity exceeds it with a probability of at most 1/200. This holds for keys that were not chosen against the
- * filter. kith_filter_stats_of() returns the exact rate of a filter at any time.
+ * The promise is for each single filter, not for the average. A filter of a cuckoo kind (cuckoo, overlap) or of fuse
+ * never exceeds the rate. A filter of a Bloom kind (bloom, blocked, counting, blocked_counting) that has reached its
+ * capacity exceeds it with a probability of at most 1/200. This holds for keys that were not chosen against the filter.
+ * kith_filter_stats_of() returns the exact rate of a filter at any time.
  *
  *     kind              deletion   bits per key     cache lines   use it when
  *                                  at 1% / 0.1%     per lookup
@@ -26,8 +26,8 @@
  * support returns an error.
  *
  * fuse is a static kind, without KITH_CAN_ADD: kith_filter_build() makes it from a complete list of keys. create(),
- * create_like(), clear(), add() and remove() return KITH_E_UNSUPPORTED; everything that does not change the keys works as
- * for the other kinds.
+ * create_like(), clear(), add() and remove() return KITH_E_UNSUPPORTED; everything that does not change the keys works
+ * as for the other kinds.
  *
  * Threads: calls that take a const filter may run on any number of threads at the same time. A call that takes a
  * non-const filter must be the only one that uses it. bloom and blocked can be added to from many threads by adders;
@@ -47,10 +47,10 @@ typedef struct kith_filter kith_filter;
 
 /* Creates an empty filter, as kith_filter_plan() describes it for this spec. Free it with kith_filter_free().
  *
- * Returns the codes of kith_filter_plan(), KITH_E_UNSUPPORTED for a static kind, which can only be built from a complete
- * list of keys (kith_filter_build), KITH_E_MEMORY, or KITH_E_ARGUMENT for a malformed spec->hash. Cost:
- * plan.file_bytes of zeroed memory. In cuckoo and overlap the first search for a free slot allocates up to 120 KiB,
- * and later searches may enlarge this to 3 MiB; buckets of one slot (b = 1) also need two bits per slot. */
+ * Returns the codes of kith_filter_plan(), KITH_E_UNSUPPORTED for a static kind, which can only be built from a
+ * complete list of keys (kith_filter_build), KITH_E_MEMORY, or KITH_E_ARGUMENT for a malformed spec->hash. Cost:
+ * plan.file_bytes of zeroed memory. In cuckoo and overlap the first search for a free slot allocates up to 120 KiB, and
+ * later searches may enlarge this to 3 MiB; buckets of one slot (b = 1) also need two bits per slot. */
 KITH_API KITH_MUST_USE kith_status kith_filter_create(const kith_filter_spec *spec, kith_filter **filter);
 
 /* Creates an empty filter with the kind, geometry, capacity, hash, key and recipe of `like`, so that the two can
@@ -68,8 +68,10 @@ KITH_API KITH_MUST_USE kith_status kith_filter_clone(const kith_filter *from, co
                                                      kith_filter **filter);
 
 typedef enum kith_build_flags {
-    KITH_BUILD_SET = 0,           /* equal digests are one key */
-    KITH_BUILD_MULTISET = 1 << 0, /* every occurrence counts: copies are kept; needs KITH_CAN_COPIES */
+    KITH_BUILD_SET = 0,            /* equal digests are one key */
+    KITH_BUILD_MULTISET = 1 << 0,  /* every occurrence counts: copies are kept; needs KITH_CAN_COPIES */
+    KITH_BUILD_LEAVE_OUT = 1 << 1, /* copies beyond plan.max_copies are left out, instead of KITH_E_COPIES; if fewer
+                                      copies of a key do not fit, that is KITH_E_FULL */
 } kith_build_flags;
 
 /* Builds a filter from n digests (computed by kith_digest() with spec->hash). Either the whole filter is built or
@@ -78,11 +80,13 @@ typedef enum kith_build_flags {
  * `threads` is the number of threads to use; 0 means 1, the calling thread. With more than one, spec->allocator must
  * be thread-safe. If spec->capacity is 0, the filter is sized for the number of distinct digests (for a multiset: for
  * all of them). The result has the bytes that adding the digests one by one in order would give (for KITH_BUILD_SET:
- * only the first of equal digests), whatever the number of threads. A static kind (KITH_CAN_ADD is missing) can only be
- * made by this call; its bytes do not depend on the order of the digests. For digests that are hashes the filter is as
- * large as planned. If they are not, and most of them belong to one shard, it is built larger, at most by a third, or
- * the call returns KITH_E_TOO_LARGE if that exceeds spec->bytes or spec->max_bytes. bloom, counting and layers are filled by one
- * thread, and so are cuckoo filters of fewer than 250,000 keys.
+ * only the first of equal digests), whatever the number of threads. Fewer than 130,000 digests, and cuckoo filters of
+ * fewer than 250,000 keys, are added by one thread. For more digests than fit in memory see kith/builder.h.
+ *
+ * A static kind (KITH_CAN_ADD is missing) can only be made by this call or by a builder; its bytes do not depend on the
+ * order of the digests. For digests that are hashes the filter is as large as planned. If they are not, and most of
+ * them belong to one shard, it is built larger, at most by a third, or the call returns KITH_E_TOO_LARGE if that
+ * exceeds spec->bytes or spec->max_bytes.
  *
  * Returns the codes of kith_filter_create(), and KITH_E_FULL, KITH_E_COPIES or KITH_E_TOO_LARGE as kith_filter_add()
  * does. n = 0 with capacity 0 returns KITH_E_CAPACITY. Extra memory while it runs: up to 128 MiB for a multiset and
@@ -98,9 +102,10 @@ KITH_API void kith_filter_free(kith_filter *filter);
 /* Limits the memory that growth may use (KITH_CAN_GROW). An add for which the filter would have to grow beyond
  * `max_bytes` returns KITH_E_TOO_LARGE and changes nothing. 0 means no limit.
  *
- * The limit is for the peak: growing copies the block (file_bytes of kith_filter_stats), so the old and the new block
- * count together. The handle and the memory that cuckoo kinds use to search (see kith_filter_create) do not count. A
- * filter that is already larger than the limit stays as it is, but it cannot grow.
+ * What counts is the size that the filter has after the growth (file_bytes of kith_filter_stats). Growing allocates
+ * only the new layer and copies nothing, so this is also the peak. Handles and the memory that cuckoo kinds use to
+ * search (see kith_filter_create) do not count. A filter that is already larger than the limit stays as it is, but it
+ * cannot grow. The limit does not apply to the memory that kith_filter_bytes() and kith_filter_set_notes() need.
  *
  * kith_filter_clear() and kith_filter_create_like() observe the limit as well, because they create a new first layer,
  * which a forged file can make larger than the file. kith_filter_clone() and kith_filter_create_like() pass the limit
@@ -110,8 +115,10 @@ KITH_API void kith_filter_limit(kith_filter *filter, uint64_t max_bytes);
 
 /* Removes all keys. Geometry, hash, key, recipe and notes stay.
  *
- * Returns KITH_E_UNSUPPORTED (static kinds), KITH_E_READONLY or KITH_E_BUSY; for layers also KITH_E_MEMORY, or KITH_E_TOO_LARGE if an empty filter next
- * to this one would exceed the limit (never for a filter that has not grown). */
+ * Returns KITH_E_UNSUPPORTED (static kinds), KITH_E_READONLY or KITH_E_BUSY. layers keep their first layer and free the
+ * others. If several layers are in one block, because the filter was opened, cloned or asked for its bytes after it had
+ * grown, a new block is needed: then also KITH_E_MEMORY, or KITH_E_TOO_LARGE if an empty filter next to this one would
+ * exceed the limit. */
 KITH_API KITH_MUST_USE kith_status kith_filter_clear(kith_filter *filter);
 
 /* ---- one key ---- */
@@ -156,7 +163,8 @@ KITH_API KITH_MUST_USE kith_status kith_filter_remove(kith_filter *filter, const
 KITH_API bool kith_filter_has(const kith_filter *filter, const void *key, size_t key_bytes);
 
 /* Returns how many copies of a key are stored: at least the true number, and more with the probability of the rate. For
- * counting kinds 15 means 15 or more. Returns 0 or 1 for kinds without copies. */
+ * counting kinds, one more than max_copies of kith_plan (15 for counters of 4 bits) means that many or more. Returns 0
+ * or 1 for kinds without copies. */
 KITH_API uint64_t kith_filter_copies(const kith_filter *filter, const void *key, size_t key_bytes);
 
 /* ---- many digests: the fast path ----
@@ -301,11 +309,12 @@ typedef struct kith_filter_stats {
 KITH_API KITH_MUST_USE kith_status kith_filter_stats_of(const kith_filter *filter, kith_filter_stats *stats);
 
 /* Memory that the handle holds, in bytes: itself, its block unless that is a mapped file or a view, and what the kind
- * keeps in addition. Constant time. */
+ * keeps in addition, such as layers in separate blocks. Constant time. */
 KITH_API uint64_t kith_filter_memory(const kith_filter *filter);
 
 /* Writes the values of the kind's options to `text`, in the form of spec.options, for example "b=4 f=12
- * alternate=halves" (slots per bucket, fingerprint bits, rule for the other bucket; kith_filter_kind_at() lists them).
+ * alternate=halves insert=search max=500" (slots per bucket, fingerprint bits, rule for the other bucket, how a slot is
+ * freed; kith_filter_kind_at() lists them).
  * Values that the planner chose are written as well. Works like snprintf(): writes at most text_bytes bytes with the
  * terminating zero, and returns the length of the whole text. */
 KITH_API size_t kith_filter_options(const kith_filter *filter, char *text, size_t text_bytes);
@@ -331,7 +340,8 @@ KITH_API KITH_MUST_USE kith_status kith_filter_check(const kith_filter *filter, 
 /* The recipe that the filter was created with. */
 KITH_API uint64_t kith_filter_recipe(const kith_filter *filter);
 
-/* The number of notes, and note `index` (0 … count - 1). Strings are valid until the filter is changed or freed. */
+/* The number of notes, and note `index` (0 … count - 1). Strings are valid until the filter is changed or freed, or
+ * kith_filter_bytes() joins its layers. */
 KITH_API size_t kith_filter_note_count(const kith_filter *filter);
 KITH_API kith_note kith_filter_note_at(const kith_filter *filter, size_t index);
 
@@ -346,10 +356,11 @@ KITH_API KITH_MUST_USE kith_status kith_filter_set_notes(kith_filter *filter, co
 /* ---- looking inside: for experiments and for teaching ---- */
 
 /* Called for each cell that a lookup reads, in order: `holds` is the content of the cell, and `wanted` what it is if
- * the key is in the set. For bits and counters the calls end with the first that is 0, and `wanted` is 1 (or more).
- * For cuckoo kinds there is one call per slot of both buckets, the first bucket first, and `wanted` is what the slot
- * of the key would hold (its fingerprint; for overlap also a bit for the window). For fuse there is one call per cell, and
- * `wanted` is what the cell must hold so that the XOR of the cells is the fingerprint: either all cells hold it or none. */
+ * the key is in the set. For bits and counters the calls end with the first that is 0, and `wanted` is 1 (or more). For
+ * cuckoo kinds there is one call per slot of both buckets, the first bucket first, and `wanted` is what the slot of the
+ * key would hold (its fingerprint; for overlap also a bit for the window). For fuse there is one call per cell, and
+ * `wanted` is what the cell must hold so that the XOR of the cells is the fingerprint: either all cells hold it or
+ * none. */
 typedef void (*kith_look)(void *context, uint64_t cell, uint64_t holds, uint64_t wanted);
 
 /* Like kith_filter_has_digest(), and calls `look` for every cell that it reads. Slow. */
@@ -361,13 +372,20 @@ KITH_API uint64_t kith_filter_cell(const kith_filter *filter, uint64_t cell);
 
 /* ---- bytes ----
  *
- * A filter is one block of bytes (docs/format.md), the same in memory, in a file and on the wire, on every machine. */
+ * A filter is one block of bytes (docs/format.md), the same in memory, in a file and on the wire, on every machine.
+ * Only layers that were appended since the filter was created, opened or asked for its bytes are separate blocks in
+ * memory, so that growing copies nothing. */
 
 /* Returns the block, with its checksums brought up to date. It is valid until the next call that changes or frees the
  * filter.
  *
- * Returns KITH_E_BUSY, or KITH_E_CORRUPT if the filter was opened lazily and is damaged. Cost: a pass over the body if
- * it has changed since the last call, or was opened lazily and not yet verified. */
+ * If the filter has grown, its layers are joined: copied once into a new block, from which the filter continues. Both
+ * copies exist meanwhile. Later calls copy nothing until the filter has grown again. To write a filter to a file, use
+ * kith_filter_save(), which does not join it.
+ *
+ * Returns KITH_E_BUSY, KITH_E_CORRUPT if the filter was opened lazily and is damaged, or KITH_E_MEMORY if there is no
+ * memory to join the layers; the filter is then unchanged. Cost: a pass over the body if it has changed since the last
+ * call, or was opened lazily and not yet verified. */
 KITH_API KITH_MUST_USE kith_status kith_filter_bytes(kith_filter *filter, const void **bytes, size_t *byte_count);
 
 typedef enum kith_open_flags {
@@ -412,8 +430,11 @@ KITH_API KITH_MUST_USE kith_status kith_filter_open(const char *path, unsigned f
  * killed processes have left next to `path` are removed. Takes no lock: if two programs open, change and save one file
  * at the same time, the changes of one are lost (docs/format.md says how the commands of kith lock a file).
  *
- * Returns KITH_E_NO_SPACE, KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO, KITH_E_MEMORY (the kernel's), and the codes
- * of kith_filter_bytes(). */
+ * Layers are written from where they are in memory. If there are separate ones, this needs memory for the checksums: 8
+ * bytes per 64 KiB.
+ *
+ * Returns KITH_E_NO_SPACE, KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO, KITH_E_MEMORY (the kernel's, or for the
+ * checksums), KITH_E_BUSY, or KITH_E_CORRUPT as kith_filter_bytes() does. */
 KITH_API KITH_MUST_USE kith_status kith_filter_save(kith_filter *filter, const char *path);
 
 #ifdef __cplusplus

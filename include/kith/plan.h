@@ -3,7 +3,7 @@
  * Three quantities determine each other: the capacity n, the rate of false positives at that capacity, and the bytes.
  * Give any two in a kith_filter_spec, and kith_filter_plan() computes the third and everything else worth knowing.
  * create() and build() take the same spec and make exactly what the plan says: file_bytes is the exact size of the
- * saved file and of the block in memory.
+ * saved file and of the block in memory (of a new filter, for one that grows).
  *
  *     kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
  *     spec.kind = "overlap";
@@ -45,15 +45,15 @@ typedef struct kith_note {
  * program compiled against an older header, is accepted: the missing fields are 0. */
 typedef struct kith_filter_spec {
     size_t struct_bytes; /* sizeof(kith_filter_spec): set by KITH_FILTER_SPEC_INIT */
-    const char *kind;    /* a name of kith_filter_kind_at(); NULL: the smallest kind that can do all of `needs` */
-    uint32_t needs;      /* kith_capability bits that the filter must have */
-    uint64_t capacity;   /* n: how many distinct keys must fit */
-    double rate;         /* 0 < rate < 1: probability of a false positive at full capacity; see plan.rate */
-    uint64_t bytes;      /* size of the whole file or block, at most */
-    uint64_t max_bytes;  /* limit for the block, and for growth as kith_filter_limit() says: for input that you do not
+    const char *kind;   /* a name of kith_filter_kind_at(); NULL: the best kind that can do all of `needs`, see below */
+    uint32_t needs;     /* kith_capability bits that the filter must have */
+    uint64_t capacity;  /* n: how many distinct keys must fit */
+    double rate;        /* 0 < rate < 1: probability of a false positive at full capacity; see plan.rate */
+    uint64_t bytes;     /* size of the whole file or block, at most */
+    uint64_t max_bytes; /* limit for the block, and for growth as kith_filter_limit() says: for input that you do not
                             trust; 0: none */
-    const char *options; /* "name=value name=value" as the kind lists them, or NULL */
-    kith_hash hash;      /* all 0: XXH3, seed 0 */
+    const char *options;             /* "name=value name=value" as the kind lists them, or NULL */
+    kith_hash hash;                  /* all 0: XXH3, seed 0 */
     const kith_allocator *allocator; /* NULL: the C library's */
     uint64_t recipe;        /* below 2^48: how your program turns its input into keys; see kith_filter_recipe() */
     const kith_note *notes; /* note_count of them, at most 64 with at most 65,536 bytes; see kith_filter_note() */
@@ -84,23 +84,32 @@ typedef struct kith_plan {
                                   or window crosses the end of a line; for layers those of one layer */
     unsigned max_copies;       /* most copies of one key; 1 where KITH_CAN_COPIES is not set */
     double failure;            /* probability that `capacity` distinct keys do not all fit */
+    const char *inner;         /* the kind of the layers (option inner=…); NULL for a kind without an inner kind */
 } kith_plan;
 
 #define KITH_PLAN_INIT                                                                                                 \
-    { sizeof(kith_plan), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+    { sizeof(kith_plan), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Fills in `plan` from any two of spec->capacity, spec->rate and spec->bytes. Allocates nothing. Takes less than a
- * millisecond, or some milliseconds if bytes are given.
+ * millisecond, or some milliseconds per kind that is tried if bytes are given.
  *
  *   capacity, rate     finds the fewest bytes that keep the rate
  *   capacity, bytes    finds the lowest rate that those bytes keep
  *   rate, bytes        finds the most keys that fit into those bytes at that rate
  *
+ * Without a kind, every kind with its default options is planned, and the one with the fewest bytes, the lowest rate or
+ * the most keys is chosen. If none supports all of spec->needs, layers is planned with every inner kind and the best is
+ * chosen: the smallest filter that grows and supports removal is of kind "layers", and plan->inner is the kind inside.
+ * The same happens if spec->kind does not support spec->needs and no options are given: a kind that must grow but cannot
+ * becomes the inner kind of layers, and for "layers" the inner kind is chosen. A kind that suffices alone is never
+ * looked inside. create() and build() make the same choice for the same spec, and kith_filter_options() names the inner
+ * kind of the filter.
+ *
  * Returns
  *   KITH_E_ARGUMENT     all three are given, or bytes alone; or the spec is malformed (struct_bytes, a recipe of more than
  *                       48 bits, a note without a name, two notes of one name)
- *   KITH_E_KIND         unknown kind, or the kind does not support all of spec->needs. With kind NULL: no kind supports
- *                       them with its default options. (layers supports what its inner kind does: name it, inner=…)
+ *   KITH_E_KIND         unknown kind, or the kind does not support all of spec->needs, not even inside layers. With
+ *                       kind NULL: no kind supports them with its default options, and layers of no kind does
  *   KITH_E_UNSUPPORTED  spec->needs has KITH_CAN_ADD and the kind is static, or layers were given a static inner kind
  *   KITH_E_OPTION       an option that the kind does not have, a value out of range, or options that exclude each other
  *   KITH_E_CAPACITY     neither capacity nor bytes are given

@@ -53,7 +53,8 @@ extern "C" {
     X(26, E_PERMISSION, "permission denied")                                                                           \
     X(27, E_NO_SPACE, "no space left for the file; an existing file is unchanged")                                     \
     X(28, E_IO, "input/output error (see errno)")                                                                      \
-    X(29, E_KEY, "the key has the wrong size for this table, or is outside its universe")
+    X(29, E_KEY, "the key has the wrong size for this table, or is outside its universe")                              \
+    X(30, E_CANCELLED, "cancelled by the caller's progress function")
 
 typedef enum kith_status {
 #define KITH_STATUS_ENUM(number, name, sentence) KITH_##name = number,

@@ -35,9 +35,10 @@ typedef enum kith_step {
 
 typedef void (*kith_table_trace)(void *context, kith_step step, uint64_t place, uint64_t to);
 
-/* Describes the table to create. Initialize it with KITH_TABLE_SPEC_INIT, then set what differs. */
+/* Describes the table to create. Initialize it with KITH_TABLE_SPEC_INIT, then set what differs. A smaller struct_bytes,
+ * of a program compiled against an older header, is accepted: the missing fields are 0. */
 typedef struct kith_table_spec {
-    size_t struct_bytes;
+    size_t struct_bytes; /* sizeof(kith_table_spec): set by KITH_TABLE_SPEC_INIT */
     const char *kind;    /* the name of a kind, see kith_table_kind_at(); NULL: the first one, cuckoo */
     unsigned key_bytes;  /* 0: keys are byte strings; 4, 8 or 16: every key has this size */
     uint64_t capacity;   /* number of keys to allocate memory for; 0: start small. The table grows beyond it, unless it
@@ -100,6 +101,22 @@ KITH_API KITH_MUST_USE kith_status kith_table_put(kith_table *table, const void 
 KITH_API bool kith_table_get(const kith_table *table, const void *key, size_t key_bytes, uint64_t *value);
 KITH_API bool kith_table_has(const kith_table *table, const void *key, size_t key_bytes);
 
+/* What a search along the probe sequence of a key found. */
+typedef enum kith_find_outcome {
+    KITH_FIND_FOUND,  /* *index is the slot of the key */
+    KITH_FIND_ABSENT, /* *index is the first free slot of its sequence, where a put stores it unless the table grows */
+    KITH_FIND_FULL,   /* the key is absent and no slot is free; *index is not written */
+} kith_find_outcome;
+
+/* Searches for a key as textbooks on open addressing define it: returns the slot of the key, or the free slot where it
+ * belongs, or that the table is full. For tables of kind probe. Slots are 0 … slots - 1 of kith_table_stats, and keys
+ * move when the table grows, or when a removal or a put sweeps removed slots. `index` must not be NULL.
+ *
+ * Returns KITH_OK and sets *outcome, or KITH_E_UNSUPPORTED (another kind) or KITH_E_KEY (keys of this table have another
+ * size). To look up a value, kith_table_get() is simpler. */
+KITH_API KITH_MUST_USE kith_status kith_table_find(const kith_table *table, const void *key, size_t key_bytes,
+                                                   kith_find_outcome *outcome, uint64_t *index);
+
 /* Removes a key and sets *value (may be NULL) to the value it had. Never allocates. KITH_E_ABSENT: the key is not in
  * the table. KITH_E_READONLY: the table is a mapped file. */
 KITH_API KITH_MUST_USE kith_status kith_table_remove(kith_table *table, const void *key, size_t key_bytes,
@@ -149,7 +166,7 @@ KITH_API bool kith_table_next(const kith_table *table, kith_cursor *cursor, cons
 /* ---- statistics ---- */
 
 typedef struct kith_table_stats {
-    size_t struct_bytes;
+    size_t struct_bytes; /* sizeof(kith_table_stats): set by KITH_TABLE_STATS_INIT */
     uint64_t count;
     uint64_t slots;    /* current number of slots; chain: number of chains; bitset: size of the universe */
     double load;       /* count / slots; chain: average keys per chain */
@@ -162,8 +179,9 @@ typedef struct kith_table_stats {
 #define KITH_TABLE_STATS_INIT                                                                                          \
     { sizeof(kith_table_stats), 0, 0, 0, 0, 0, 0, 0 }
 
-/* Fills in *stats, whose struct_bytes must be set (KITH_TABLE_STATS_INIT), else KITH_E_ARGUMENT. A chain table walks
- * all its chains for `longest`; the other kinds take constant time. */
+/* Fills in the statistics. Returns KITH_E_ARGUMENT for a wrong struct_bytes; a smaller one, of an older caller, is
+ * accepted, and only its fields are written. A chain table walks all its chains for `longest`; the other kinds take
+ * constant time. */
 KITH_API KITH_MUST_USE kith_status kith_table_stats_of(const kith_table *table, kith_table_stats *stats);
 
 /* Checks every invariant. Returns KITH_OK, or KITH_E_CORRUPT and sets *reason (may be NULL) to a sentence about the

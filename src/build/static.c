@@ -1,5 +1,5 @@
-/* Builds a filter of a static kind: the digests of each region are collected, and the kind's build() runs for one region
- * after the other, on several threads.
+/* Builds a filter of a static kind: the digests of each region are collected, and the kind's build() runs for one
+ * region after the other, on several threads.
  *
  *     digests  ->  plan  ->  sort by part  ->  build each region
  *                                  ->  if two are equal: drop repeats in each part, plan for the rest, build again
@@ -7,12 +7,16 @@
  * Most lists have no repeats, and a build that succeeds has shown that (kind.h). So repeats are dropped only if a build
  * finds two equal digests, or if there are more digests than the capacity.
  *
- * Parts and regions are both ranges of digests of equal length. If the number of regions divides the number of parts,
- * each region is a run of whole parts. Otherwise the digests in each part are sorted, which makes regions contiguous,
- * too.
+ * Both parts and regions divide the 64-bit digests into ranges of equal size, in increasing order. If the number of
+ * regions divides the number of parts, each region consists of whole parts. Otherwise the digests within each part are
+ * sorted, too, so that those of a region are contiguous.
  *
- * A build that fails with KITH_E_FULL is planned again with more space (kithi_plan_again). That does not happen for
- * digests that are hashes, except with a very small probability. */
+ * If a build fails with KITH_E_FULL, the filter is planned again with more space (kithi_plan_again). If the digests are
+ * hashes, the probability of that is very small.
+ *
+ * Digests on disk (build/spill.h) are in 256 parts. If the number of regions divides 256, each thread reads the parts
+ * of one region, drops their repeats, and builds the region. If the number of regions is a multiple of 256, each thread
+ * reads one part and builds its regions. Otherwise all parts are read into memory at once. */
 #include "build/static.h"
 
 #include <string.h>
@@ -26,13 +30,13 @@
 #include "registry.h"
 #include "plan/planner.h"
 
-#define PART_DIGESTS 32768 /* with what finding repeats needs, a part fits in a core's cache */
+#define PART_DIGESTS 32768 /* a part, and the memory to find its repeats, fit in a core's cache */
 #define ATTEMPTS_MAX 8
 
 typedef struct build_job {
     const kith_allocator *allocator;
     uint64_t *sorted;        /* the digests, by part; not used if there is only one region */
-    const uint64_t *digests; /* in the order of the regions: `sorted`, or the caller's */
+    const uint64_t *digests; /* `sorted`, or the collected digests until they are sorted */
     size_t *starts;          /* of the parts */
     size_t *kept;            /* number of distinct digests in each part */
     unsigned parts;          /* a power of two */
@@ -43,6 +47,10 @@ typedef struct build_job {
     uint64_t regions;
     _Atomic uint64_t next_region;
     size_t count;
+
+    kithi_collection *c;
+    /* On disk: thread t builds unit first_unit + t. A unit is a region or a part, whichever is larger. */
+    uint64_t first_unit;
 } build_job;
 
 static void fail(build_job *job, kith_status status) {
@@ -76,7 +84,7 @@ static void sort_parts(void *context, unsigned thread) {
         kithi_sort(job->sorted + job->starts[p], job->starts[p + 1] - job->starts[p]);
 }
 
-/* Closes the gaps that the repeats have left. */
+/* Closes the gaps that dropped repeats have left between the parts. */
 static void join_parts(build_job *job) {
     size_t at = 0;
     for (unsigned p = 0; p < job->parts; p++) {
@@ -118,9 +126,9 @@ static void build_regions(void *context, unsigned thread) {
     }
 }
 
-/* Sorts the digests by part, and within each part if the parts are not enough to tell the regions apart. */
-static kith_status sort_by_region(build_job *job, size_t n, unsigned threads) {
-    if (job->digests == job->sorted) /* a second build: still sorted by part */
+/* Sorts the digests by part, unless they already are. */
+static kith_status sort_by_part(build_job *job, size_t n, unsigned threads) {
+    if (job->digests == job->sorted) /* sorted for an earlier attempt, or to drop repeats */
         return KITH_OK;
     if (!kithi_partition(job->allocator, job->digests, n, kithi_parts_of(job->parts, job->parts), threads, job->sorted,
                          job->starts))
@@ -129,21 +137,110 @@ static kith_status sort_by_region(build_job *job, size_t n, unsigned threads) {
     return KITH_OK;
 }
 
-static kith_status build_attempt(build_job *job, const kith_filter_spec *spec, const kithi_head *head,
-                                 unsigned threads) {
-    job->regions = kithi_kind_by_id(head->kind_id)->regions(head);
-    kith_status status = job->regions > 1 ? sort_by_region(job, job->count, threads) : KITH_OK;
+/* Sorts the digests such that those of a region are contiguous: by part, and within each part if needed. */
+static kith_status sort_in_memory(build_job *job, unsigned threads) {
+    kith_status status = job->regions > 1 ? sort_by_part(job, job->count, threads) : KITH_OK;
     if (status == KITH_OK && job->regions > 1 && job->parts % job->regions != 0) {
         atomic_store(&job->next, 0);
         kithi_parallel(threads, sort_parts, job);
     }
+    return status;
+}
+
+/* ---- on disk ---- */
+
+/* Builds `region_count` regions from first_region on. `digests` are all digests of these regions, in any order. */
+static kith_status build_region_range(build_job *job, uint64_t first_region, uint64_t region_count, uint64_t *digests,
+                                      size_t n) {
+    if (region_count > 1)
+        kithi_sort(digests, n);
+    kith_status status = KITH_OK;
+    for (uint64_t r = first_region; r < first_region + region_count && status == KITH_OK; r++) {
+        size_t count = 0;
+        if (region_count == 1)
+            count = n;
+        while (count < n && kithi_mulhi(digests[count], job->regions) == r)
+            count++;
+        if (count > 0)
+            status = job->filter->kind->build(job->filter, r, digests, count);
+        digests += count;
+        n -= count;
+    }
+    return status;
+}
+
+/* Reads some parts and drops their repeats. Allocates *digests, an array of length *allocated, and sets *n to the
+ * number of digests in it. */
+static kith_status read_parts(const kithi_collection *c, unsigned first, unsigned count, uint64_t **digests,
+                              size_t *allocated, size_t *n) {
+    *allocated = 1;
+    *n = 0;
+    for (unsigned p = first; p < first + count; p++)
+        *allocated += (size_t)kithi_spill_part_total(&c->spill, p);
+    *digests = kithi_allocate(&c->allocator, (uint64_t)*allocated * sizeof **digests);
+    kith_status status = *digests != NULL ? KITH_OK : KITH_E_MEMORY;
+    for (unsigned p = first; p < first + count && status == KITH_OK; p++) {
+        uint64_t *part = *digests + *n, *copy = NULL;
+        size_t total = (size_t)kithi_spill_part_total(&c->spill, p), kept = total;
+        status = kithi_spill_read_part(&c->spill, p, part);
+        if (status == KITH_OK && total > 0 && !kithi_drop_repeats(&c->allocator, part, total, NULL, &copy, &kept))
+            status = KITH_E_MEMORY;
+        if (copy != NULL)
+            memcpy(part, copy, kept * sizeof *part);
+        kithi_release(&c->allocator, copy, (uint64_t)total * sizeof *copy);
+        *n += kept;
+    }
+    return status;
+}
+
+/* Returns the number of units: see first_unit. If regions and parts do not fit together, all digests are one unit. */
+static uint64_t unit_count(const build_job *job) {
+    if (job->regions % KITHI_SPILL_PARTS == 0)
+        return KITHI_SPILL_PARTS;
+    return KITHI_SPILL_PARTS % job->regions == 0 ? job->regions : 1;
+}
+
+static void build_unit(void *context, unsigned thread) {
+    build_job *job = context;
+    uint64_t units = unit_count(job), unit = job->first_unit + thread;
+    unsigned parts = (unsigned)(KITHI_SPILL_PARTS / units);
+    uint64_t *digests, regions = job->regions / units;
+    size_t allocated, n;
+    kith_status status = read_parts(job->c, (unsigned)unit * parts, parts, &digests, &allocated, &n);
+    if (status == KITH_OK)
+        status = build_region_range(job, unit * regions, regions, digests, n);
+    kithi_release(job->allocator, digests, (uint64_t)allocated * sizeof *digests);
+    if (status != KITH_OK)
+        fail(job, status);
+}
+
+static void build_from_disk(build_job *job, unsigned threads) {
+    uint64_t units = unit_count(job);
+    for (uint64_t unit = 0; unit < units && job->status == KITH_OK; unit += threads) {
+        job->first_unit = unit;
+        if (kithi_report_progress(job->c, KITH_BUILD_FILLING, job->count / units * unit, job->count))
+            kithi_parallel(units - unit < threads ? (unsigned)(units - unit) : threads, build_unit, job);
+        else
+            fail(job, KITH_E_CANCELLED);
+    }
+}
+
+/* ---- from memory or from disk ---- */
+
+static kith_status build_attempt(build_job *job, const kith_filter_spec *spec, const kithi_head *head,
+                                 unsigned threads) {
+    job->regions = kithi_kind_by_id(head->kind_id)->regions(head);
+    kith_status status = job->c->spilled ? KITH_OK : sort_in_memory(job, threads);
     if (status == KITH_OK)
         status = kithi_filter_create(spec, head, &job->filter);
     if (status != KITH_OK)
         return status;
     atomic_store(&job->next_region, 0);
     atomic_store(&job->status, KITH_OK);
-    kithi_parallel(threads, build_regions, job);
+    if (job->c->spilled)
+        build_from_disk(job, threads);
+    else
+        kithi_parallel(threads, build_regions, job);
     status = (kith_status)job->status;
     if (status != KITH_OK)
         kith_filter_free(job->filter);
@@ -152,7 +249,7 @@ static kith_status build_attempt(build_job *job, const kith_filter_spec *spec, c
     return status;
 }
 
-/* Builds the filter from job->count digests, which are distinct or not. */
+/* Builds the filter from job->count digests. Returns KITH_E_COPIES if there are repeats, or more than the capacity. */
 static kith_status build_planned(build_job *job, const kith_filter_spec *given, unsigned threads,
                                  kith_filter **filter) {
     kith_filter_spec spec = *given;
@@ -178,7 +275,7 @@ static kith_status build_planned(build_job *job, const kith_filter_spec *given, 
 }
 
 static kith_status drop_repeats(build_job *job, unsigned threads) {
-    kith_status status = sort_by_region(job, job->count, threads);
+    kith_status status = sort_by_part(job, job->count, threads);
     if (status != KITH_OK)
         return status;
     atomic_store(&job->next, 0);
@@ -190,35 +287,48 @@ static kith_status drop_repeats(build_job *job, unsigned threads) {
     return status;
 }
 
-kith_status kithi_build_static(const kith_filter_spec *spec, const uint64_t *digests, size_t n, unsigned threads,
-                               kith_filter **filter) {
-    kith_allocator allocator = kithi_allocator_or_default(spec->allocator);
+static kith_status build_in_memory(const kith_filter_spec *spec, kithi_collection *c, kith_filter **filter) {
+    size_t n = c->count;
     unsigned parts = 1;
     while (parts < KITHI_PARTS_MAX && n / parts > PART_DIGESTS)
         parts *= 2;
-    uint64_t sorted_bytes = (uint64_t)(n + 1) * sizeof *digests, starts_bytes = (parts + 1) * sizeof(size_t);
+    uint64_t sorted_bytes = (uint64_t)(n + 1) * sizeof *c->digests, starts_bytes = (parts + 1) * sizeof(size_t);
     uint64_t kept_bytes = parts * sizeof(size_t);
     build_job job = {
-        .allocator = &allocator,
-        .digests = digests,
-        .sorted = kithi_allocate(&allocator, sorted_bytes),
-        .starts = kithi_allocate(&allocator, starts_bytes),
-        .kept = kithi_allocate(&allocator, kept_bytes),
+        .allocator = &c->allocator,
+        .c = c,
+        .digests = c->digests,
+        .sorted = kithi_allocate(&c->allocator, sorted_bytes),
+        .starts = kithi_allocate(&c->allocator, starts_bytes),
+        .kept = kithi_allocate(&c->allocator, kept_bytes),
         .parts = parts,
         .count = n,
     };
     kith_status status = KITH_E_MEMORY;
     if (job.sorted != NULL && job.starts != NULL && job.kept != NULL)
-        status = build_planned(&job, spec, threads, filter);
+        status = kithi_report_progress(c, KITH_BUILD_FILLING, 0, n) ? build_planned(&job, spec, c->threads, filter)
+                                                                    : KITH_E_CANCELLED;
     if (status == KITH_E_COPIES) {
-        status = drop_repeats(&job, threads);
+        status = drop_repeats(&job, c->threads);
         if (status == KITH_OK)
-            status = build_planned(&job, spec, threads, filter);
-        if (status == KITH_E_COPIES) /* all are distinct now, and there are more than the capacity */
-            status = KITH_E_FULL;
+            status = build_planned(&job, spec, c->threads, filter);
     }
-    kithi_release(&allocator, job.kept, kept_bytes);
-    kithi_release(&allocator, job.starts, starts_bytes);
-    kithi_release(&allocator, job.sorted, sorted_bytes);
+    kithi_release(&c->allocator, job.kept, kept_bytes);
+    kithi_release(&c->allocator, job.starts, starts_bytes);
+    kithi_release(&c->allocator, job.sorted, sorted_bytes);
     return status;
+}
+
+kith_status kithi_build_static(const kith_filter_spec *spec, kithi_collection *c, kith_filter **filter) {
+    kith_status status;
+    if (c->spilled) {
+        status = kithi_collection_count(c);
+        build_job job = {.allocator = &c->allocator, .c = c, .count = (size_t)c->keys};
+        if (status == KITH_OK)
+            status = build_planned(&job, spec, c->threads, filter);
+    } else {
+        status = build_in_memory(spec, c, filter);
+    }
+    /* Repeats were dropped, so KITH_E_COPIES means that there are more keys than the capacity. */
+    return status == KITH_E_COPIES ? KITH_E_FULL : status;
 }

@@ -1,12 +1,12 @@
-/* build/static.h: builds a filter of a static kind from an array of digests. */
+/* build/static.h: builds filters of static kinds. */
 #ifndef KITHI_BUILD_STATIC_H
 #define KITHI_BUILD_STATIC_H
 
+#include "build/collect.h"
 #include "kind.h"
 
-/* As kith_filter_build() with KITH_BUILD_SET. spec->kind must be a static kind; spec->capacity 0 means the number of
- * distinct digests. */
-kith_status kithi_build_static(const kith_filter_spec *spec, const uint64_t *digests, size_t n, unsigned threads,
-                               kith_filter **filter);
+/* Builds a filter of a static kind from a collection of digests. If the capacity of the spec is 0, it is the number of
+ * distinct digests. Returns the codes of kith_builder_finish(). */
+kith_status kithi_build_static(const kith_filter_spec *spec, kithi_collection *c, kith_filter **filter);
 
 #endif

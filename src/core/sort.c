@@ -1,6 +1,6 @@
 #include "core/sort.h"
 
-/* Moves number `at` down to its place in a heap of n numbers, in which no number is less than those at 2i + 1, 2i + 2. */
+/* Restores the heap of n numbers, in which heap[i] >= heap[2i + 1] and heap[2i + 2], by moving heap[at] down. */
 static void sift_down(uint64_t *heap, size_t at, size_t n) {
     uint64_t number = heap[at];
     for (size_t child; (child = 2 * at + 1) < n; at = child) {

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Heapsort: allocates nothing (qsort() may), and takes n log n steps for any input. For rare cases: a radix sort of
- * large arrays is several times as fast. */
+/* Heapsort: allocates nothing (qsort() may), and takes n log n steps for any input. Use it where speed does not matter:
+ * a radix sort of a large array is several times as fast. */
 void kithi_sort(uint64_t *numbers, size_t n);
 
 #endif

@@ -6,8 +6,8 @@
  * probability 2^-f. That is the rate, for any number of keys, also for none.
  *
  * Since every key determines one cell, n keys need at least n cells. 3 cells per key need 1.125 n, 4 need 1.075 n, if
- * the cells of a key are in consecutive segments: then peeling (fuse_build.c), which starts at the two ends of the array,
- * goes through to the middle. A key cannot be added later, because changing a cell breaks the keys that share it.
+ * the cells of a key are in consecutive segments. Peeling (fuse_build.c) then starts at the two ends of the array and
+ * continues to the middle. A key cannot be added later, because changing a cell breaks the keys that share it.
  *
  *     body    | shard 0 | shard 1 | …                           a digest belongs to shard mulhi(digest, shards)
  *     shard   | seed, 8 bytes | cells of f bits, packed | padding: 7 bytes or more, to a multiple of 64 |
@@ -22,9 +22,9 @@
  * which a shard exceeds with probability 10^-9. Even then it usually fits, because peeling still works with a few
  * percent more keys.
  *
- * Attempts. A plan for build attempt 1 to 3 has 6, 12 and 18% more cells. From attempt 4 on there is a single shard with
- * all keys. It can be built from any distinct digests, even from numbers that are not hashes and all belong to one shard:
- * the hash within a shard is a bijection of the digest that depends on the seed.
+ * Attempts. A plan for build attempt 1 to 3 has 6, 12 and 18% more cells. From attempt 4 on there is a single shard
+ * with all keys. It can be built from any distinct digests, even from numbers that are not hashes and all belong to one
+ * shard: the hash within a shard is a bijection of the digest that depends on the seed.
  *
  * The seed of a shard without keys is 0, and so are its cells. fuse.h says how a hash becomes cells and fingerprint.
  *
@@ -42,8 +42,8 @@ enum { CELL_BITS, ARITY, SEGMENT, SEGMENTS, SHARDS };
 #define CELL_BITS_MAX 32
 #define SHARD_KEYS_MAX 1482910              /* 2^20.5 */
 #define SHARD_CELLS_MAX (UINT64_C(1) << 32) /* construction has 32-bit cell numbers */
-#define DIGEST_BITS 60                      /* the bits that select a cell and those of the fingerprint */
-#define SPREAD 6.0                          /* standard deviations */
+#define DIGEST_BITS 60                      /* at most this many bits select a cell and determine the fingerprint */
+#define SPREAD 6.0                          /* standard deviations that a shard has space for */
 
 static const kith_option OPTIONS[] = {
     {"f", "0..32", "0", "fingerprint bits, 4 or more; 0: as many as the rate needs"},
@@ -75,8 +75,8 @@ static uint64_t segment_max(uint64_t arity) {
     return arity == 3 ? UINT64_C(1) << 18 : UINT64_C(1) << 14;
 }
 
-/* Segment length and number of cells for n keys: the formulas that Graf and Lemire found by experiment. Shorter segments
- * are better in cache and for large n, longer ones for small n. */
+/* Segment length and number of cells for n keys: the formulas that Graf and Lemire found by experiment. Shorter
+ * segments are better in cache and for large n, longer ones for small n. */
 static void choose_segments(double n, kithi_fuse_geometry *g) {
     n = n > 2 ? n : 2;
     double log2_segment, cells_per_key;
@@ -165,13 +165,13 @@ static uint64_t regions(const kithi_head *head) {
 
 /* ---- lookups ---- */
 
-#define PREFETCH_MIN ((uint64_t)2 << 20) /* bytes; a smaller body is in cache, and prefetching would only cost time */
+#define PREFETCH_MIN ((uint64_t)2 << 20) /* bytes; a smaller body is in cache, where prefetching only costs time */
 
 KITHI_INLINE const uint8_t *shard_of(const kithi_fuse_geometry *g, const uint8_t *body, uint64_t digest) {
     return body + kithi_mulhi(digest, g->shards) * g->shard_bytes;
 }
 
-/* Returns 0 if the cells of this hash contain its fingerprint. */
+/* Returns the XOR of the fingerprint and the cells of this hash: 0 if it may be in the set. */
 KITHI_INLINE uint64_t difference(const kithi_fuse_geometry *g, const uint8_t *cells, uint64_t hash, unsigned arity,
                                  unsigned cell_bits) {
     uint64_t at[KITHI_FUSE_ARITY_MAX], sum = kithi_fuse_cells(g, hash, arity, cell_bits, at);
@@ -203,9 +203,9 @@ KITHI_INLINE uint64_t has_group(const kithi_fuse_geometry *g, const uint8_t *bod
     return word;
 }
 
-/* The same, and requests the cache lines of the whole group before it uses the first. */
-KITHI_INLINE uint64_t has_group_ahead(const kithi_fuse_geometry *g, const uint8_t *body, const uint64_t *digests,
-                                      size_t count, unsigned arity, unsigned cell_bits) {
+/* The same, but prefetches the cache lines of the whole group before it reads the first cell. */
+KITHI_INLINE uint64_t has_group_prefetched(const kithi_fuse_geometry *g, const uint8_t *body, const uint64_t *digests,
+                                           size_t count, unsigned arity, unsigned cell_bits) {
     const uint8_t *cells[GROUP];
     uint64_t hashes[GROUP], word = 0;
     for (size_t i = 0; i < count; i++) {
@@ -232,7 +232,7 @@ KITHI_INLINE size_t has_many_body(const kith_filter *f, const uint64_t *digests,
         size_t count = n - at < GROUP ? n - at : GROUP;
         uint64_t word;
         if (prefetch)
-            word = has_group_ahead(&g, body, digests + at, count, arity, cell_bits);
+            word = has_group_prefetched(&g, body, digests + at, count, arity, cell_bits);
         else if (g.shards == 1)
             word = has_group(&g, body, digests + at, count, arity, cell_bits, true);
         else
@@ -271,9 +271,10 @@ KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64
 }
 #endif
 
-/* ---- looking inside ---- */
+/* ---- introspection ---- */
 
-/* A cell matches if it makes the XOR right; so either all cells of a digest match or none does. */
+/* Reports as the wanted value of a cell the one with which the XOR of all cells would be the fingerprint. So either all
+ * cells of a digest have their wanted value or none has. */
 static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {
     const kithi_fuse_geometry *g = &f->geometry.fuse;
     const uint8_t *shard = shard_of(g, f->body, digest), *cells = shard + KITHI_FUSE_SEED_BYTES;

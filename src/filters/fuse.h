@@ -23,8 +23,8 @@ static inline uint64_t kithi_fuse_hash(uint64_t digest, uint64_t seed) {
  *
  * hash * starts / 2^64 is a number with an integer and a fractional part. The integer part is the first cell, and the
  * fingerprint is the first bits of the fraction: they are independent. The offsets in the other segments come from the
- * low bits of the hash. They do not overlap with the bits that decide the first cell and an 8-bit fingerprint in a shard
- * of 2^20 keys. */
+ * low bits of the hash. In a shard of 2^20 keys with 8-bit fingerprints, these are other bits of the hash than those
+ * that determine the first cell and the fingerprint. */
 KITHI_INLINE uint64_t kithi_fuse_cells(const kithi_fuse_geometry *g, uint64_t hash, unsigned arity, unsigned cell_bits,
                                        uint64_t *at) {
     uint64_t rest, mask = g->segment - 1;
@@ -49,10 +49,10 @@ KITHI_INLINE uint64_t kithi_fuse_get(const uint8_t *cells, uint64_t index, unsig
     }
 }
 
-/* As `build` of kithi_kind. */
+/* The function `build` of kithi_kind. */
 kith_status kithi_fuse_build(kith_filter *f, uint64_t region, const uint64_t *digests, size_t n);
 
-/* Returns whether a shard of n keys can have been built with this seed. */
+/* Returns whether kithi_fuse_build() can have used this seed. */
 bool kithi_fuse_seed_valid(uint64_t seed);
 
 #endif

@@ -1,24 +1,25 @@
 /* Construction of one shard of a fuse filter, by peeling.
  *
- *     sort    The hashes are sorted by the segment of their first cell, roughly. All cells of a key are within a few
- *             segments, so the next step moves through memory in one direction and stays in cache.
+ *     sort    The hashes are sorted by their highest bits, that is roughly by the segment of their first cell. All
+ *             cells of a key are within a few segments, so the next step moves through memory in one direction and
+ *             stays in cache.
  *     count   Each cell gets the number of its keys, the XOR of their hashes and the XOR of the positions (0, 1, 2, …)
  *             that it has among the cells of each key.
- *     peel    A cell with one key holds, in its two XORs, exactly that key and the position. The key is taken out of
- *             all of its cells and put on the order; other cells may then have a single key, and so on. Single cells
- *             are taken first in, first out: with a stack, each step waits for the one before it, and peeling takes
- *             40% longer. New ones are looked for a few segments at a time, so that the queue stays in cache.
- *     assign  If all keys were taken out, their fingerprints are written in reverse order, each into the cell that had
- *             this key alone: no key that is written later has this cell.
+ *     peel    In a cell that has only one key, the two XORs are the hash of that key and its position. The key is
+ *             removed from all its cells and appended to the list of peeled keys. This may leave other cells with only
+ *             one key, which are peeled in turn. Such cells wait in a queue: with a stack, each step would wait for the
+ *             one before it, and peeling would take 1.5 times as long. The array is searched for cells with one key a
+ *             few segments at a time, so that the queue stays in cache.
+ *     assign  If all keys were peeled, they are processed in reverse order. Each sets the cell from which it was peeled
+ *             such that the XOR of its cells is its fingerprint. No key that was processed before has this cell, so
+ *             none of them is affected.
  *
- * If keys are left over, each of their cells has two or more of them, and the shard is tried again with the next seed.
- * Equal digests can never be peeled, so a shard that was built has none, and it is enough to look for them after a
- * failure. Measured with the sizes of fuse.c, a second seed is needed for at most 6% of all sets with 3 cells per key,
- * for up to a third of the sets of 3 to 10 keys with 4 cells, and for none of 15 sets of 10^6 keys. TRIES seeds in a row
- * fail with a probability below 10^-30.
- *
- * The result does not depend on the order of the digests: sums do not, and cells are peeled in the order of their
- * numbers.
+ * If some keys cannot be peeled, each of their cells has two or more of them, and the shard is tried again with the
+ * next seed. Equal digests can never be peeled, so a shard that was built has none, and it is enough to look for them
+ * after a failure. Measured with the sizes of fuse.c, a second seed is needed for at most 6% of all sets with 3 cells
+ * per key, for up to a third of the sets of 3 to 10 keys with 4 cells, and for none of 15 sets of 10^6 keys. TRIES seeds
+ * in a row fail with a probability below 10^-30. The result does not depend on the order of the digests: the XORs do
+ * not, and the queue is filled in the order of the cells.
  *
  * Memory: about 24 bytes per key while it runs. */
 #include "filters/fuse.h"
@@ -29,21 +30,21 @@
 
 enum { TRIES = 64 };
 
-/* A count and a position in one byte: count * 4 + XOR of positions. */
+/* The number of keys of a cell and the XOR of its positions, in one byte: keys * 4 + XOR. */
 #define ONE_KEY 4
 #define POSITION 3
 
 #define SORT_MIN 4096 /* fewer hashes are in cache anyway */
-#define BLOCKS_MAX 2048
+#define BUCKETS_MAX 2048
 #define WINDOW_SEGMENTS 4
 
 typedef struct workspace {
-    uint64_t *hashes; /* n; later the order in which keys are peeled */
-    uint64_t *sums;   /* by cell */
-    uint32_t *single; /* a queue of cells that had one key when they were put here */
-    uint64_t singles;
-    uint8_t *counts; /* by cell */
-    uint8_t *which;  /* by place in the order: position of the cell that gets the fingerprint */
+    uint64_t *hashes; /* of all keys; peeling overwrites them with the peeled keys, in order */
+    uint64_t *xors;   /* of each cell: the XOR of the hashes of its keys */
+    uint32_t *queue;  /* cells that had one key when they were queued */
+    uint64_t queued;
+    uint8_t *counts;    /* of each cell: see ONE_KEY */
+    uint8_t *positions; /* of each peeled key: which of its cells it was peeled from */
     uint64_t cells;
     uint64_t bytes;
     void *memory;
@@ -60,11 +61,11 @@ static bool workspace_open(const kith_filter *f, size_t n, workspace *w) {
     uint8_t *at = w->memory = kithi_allocate(&f->allocator, w->bytes);
     if (at == NULL)
         return false;
-    w->sums = (uint64_t *)(void *)at;
-    w->hashes = w->sums + cells;
-    w->single = (uint32_t *)(void *)(w->hashes + n);
-    w->counts = (uint8_t *)(w->single + cells + 1);
-    w->which = w->counts + cells;
+    w->xors = (uint64_t *)(void *)at;
+    w->hashes = w->xors + cells;
+    w->queue = (uint32_t *)(void *)(w->hashes + n);
+    w->counts = (uint8_t *)(w->queue + cells + 1);
+    w->positions = w->counts + cells;
     return true;
 }
 
@@ -75,14 +76,14 @@ static void sort_hashes(const kithi_fuse_geometry *g, const uint64_t *digests, s
             hashes[i] = kithi_fuse_hash(digests[i], seed);
         return;
     }
-    unsigned shift = 63; /* at least two blocks */
-    while (UINT64_C(1) << (64 - shift) < g->segments && UINT64_C(1) << (64 - shift) < BLOCKS_MAX)
+    unsigned shift = 63; /* at least two buckets */
+    while (UINT64_C(1) << (64 - shift) < g->segments && UINT64_C(1) << (64 - shift) < BUCKETS_MAX)
         shift--;
-    size_t next[BLOCKS_MAX + 1] = {0};
+    size_t next[BUCKETS_MAX + 1] = {0};
     for (size_t i = 0; i < n; i++)
         next[(kithi_fuse_hash(digests[i], seed) >> shift) + 1]++;
-    for (size_t block = 1; block <= BLOCKS_MAX; block++)
-        next[block] += next[block - 1];
+    for (size_t bucket = 1; bucket <= BUCKETS_MAX; bucket++)
+        next[bucket] += next[bucket - 1];
     for (size_t i = 0; i < n; i++) {
         uint64_t hash = kithi_fuse_hash(digests[i], seed);
         hashes[next[hash >> shift]++] = hash;
@@ -92,7 +93,7 @@ static void sort_hashes(const kithi_fuse_geometry *g, const uint64_t *digests, s
 /* Returns false if a cell has more keys than a count can hold. */
 KITHI_INLINE bool count_keys(const kithi_fuse_geometry *g, workspace *w, size_t n, unsigned arity) {
     uint8_t *counts = w->counts;
-    uint64_t *sums = w->sums;
+    uint64_t *xors = w->xors;
     bool overflow = false;
     for (size_t i = 0; i < n; i++) {
         uint64_t at[KITHI_FUSE_ARITY_MAX], hash = w->hashes[i];
@@ -100,33 +101,34 @@ KITHI_INLINE bool count_keys(const kithi_fuse_geometry *g, workspace *w, size_t 
         for (unsigned j = 0; j < arity; j++) {
             counts[at[j]] = (uint8_t)((counts[at[j]] + ONE_KEY) ^ j);
             overflow |= counts[at[j]] < ONE_KEY;
-            sums[at[j]] ^= hash;
+            xors[at[j]] ^= hash;
         }
     }
     return !overflow;
 }
 
-/* Takes out the keys of the cells in w->single and of those that become single. Returns the new length of the order. */
-KITHI_INLINE size_t peel_singles(const kithi_fuse_geometry *g, workspace *w, size_t done, unsigned arity) {
+/* Peels the keys of the cells in the queue, and of the cells that are queued meanwhile. `done` is the number of peeled
+ * keys before; returns the number after. */
+KITHI_INLINE size_t peel_queue(const kithi_fuse_geometry *g, workspace *w, size_t done, unsigned arity) {
     uint8_t *counts = w->counts;
-    uint64_t *sums = w->sums;
-    uint32_t *single = w->single;
-    uint64_t singles = w->singles;
-    for (uint64_t next = 0; next < singles; next++) {
-        uint32_t cell = single[next];
+    uint64_t *xors = w->xors;
+    uint32_t *queue = w->queue;
+    uint64_t queued = w->queued;
+    for (uint64_t next = 0; next < queued; next++) {
+        uint32_t cell = queue[next];
         if (counts[cell] / ONE_KEY != 1)
             continue;
-        uint64_t at[KITHI_FUSE_ARITY_MAX], hash = sums[cell];
+        uint64_t at[KITHI_FUSE_ARITY_MAX], hash = xors[cell];
         unsigned position = counts[cell] & POSITION;
         w->hashes[done] = hash;
-        w->which[done++] = (uint8_t)position;
+        w->positions[done++] = (uint8_t)position;
         (void)kithi_fuse_cells(g, hash, arity, 8, at);
-        for (unsigned j = 0; j < arity; j++) { /* its own cell, too: a branch would cost more */
+        for (unsigned j = 0; j < arity; j++) { /* including the cell itself, because a branch would cost more */
             uint64_t other = at[j];
-            single[singles] = (uint32_t)other;
-            singles += counts[other] / ONE_KEY == 2;
+            queue[queued] = (uint32_t)other;
+            queued += counts[other] / ONE_KEY == 2;
             counts[other] = (uint8_t)((counts[other] - ONE_KEY) ^ j);
-            sums[other] ^= hash;
+            xors[other] ^= hash;
         }
     }
     return done;
@@ -138,12 +140,12 @@ KITHI_INLINE size_t peel(const kithi_fuse_geometry *g, workspace *w, unsigned ar
     uint64_t window = WINDOW_SEGMENTS * g->segment;
     for (uint64_t from = 0; from < w->cells; from += window) {
         uint64_t to = from + window < w->cells ? from + window : w->cells;
-        w->singles = 0;
+        w->queued = 0;
         for (uint64_t cell = from; cell < to; cell++) {
-            w->single[w->singles] = (uint32_t)cell;
-            w->singles += w->counts[cell] / ONE_KEY == 1;
+            w->queue[w->queued] = (uint32_t)cell;
+            w->queued += w->counts[cell] / ONE_KEY == 1;
         }
-        done = peel_singles(g, w, done, arity);
+        done = peel_queue(g, w, done, arity);
     }
     return done;
 }
@@ -164,7 +166,7 @@ KITHI_INLINE void assign(const kithi_fuse_geometry *g, const workspace *w, size_
         uint64_t value = kithi_fuse_cells(g, w->hashes[i], arity, cell_bits, at);
         for (unsigned j = 0; j < arity; j++) /* the cell itself is still 0 */
             value ^= kithi_fuse_get(cells, at[j], cell_bits);
-        put(cells, at[w->which[i]], cell_bits, value);
+        put(cells, at[w->positions[i]], cell_bits, value);
     }
 }
 
@@ -202,7 +204,7 @@ kith_status kithi_fuse_build(kith_filter *f, uint64_t region, const uint64_t *di
         if (status == KITH_E_COPIES || (attempt > 1 && n > w.cells))
             break;
         if (attempt > 1) {
-            memset(w.sums, 0, w.cells * sizeof *w.sums);
+            memset(w.xors, 0, w.cells * sizeof *w.xors);
             memset(w.counts, 0, w.cells);
         }
         uint64_t seed = kithi_fuse_seed(attempt);

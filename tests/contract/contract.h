@@ -91,6 +91,7 @@ kith_filter *created(const kith_filter_spec *spec);
 kith_filter *filled(const kith_filter_spec *spec, uint64_t seed, uint64_t place, size_t n); /* adds digests */
 kith_filter *keyed(const kith_filter_spec *spec, uint64_t seed, uint64_t place, size_t n);  /* adds keys */
 kith_filter *filled_with(const kith_filter_spec *spec, const uint64_t *digests, size_t n);
+void fill_filter(kith_filter *f, uint64_t seed, uint64_t place, size_t n); /* adds digests, which must succeed */
 kith_filter *cloned(const kith_filter *from);
 kith_filter *viewed(const void *bytes, size_t byte_count, unsigned flags);
 

@@ -171,9 +171,9 @@ void forged_notes_are_refused(void) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint8_t section[64] = {0};
-        size_t section_bytes = KITHI_NOTES_FRAME_BYTES + (cases[i].content_bytes + 7) / 8 * 8;
+        size_t section_bytes = KITHI_NOTES_HEADER_BYTES + (cases[i].content_bytes + 7) / 8 * 8;
         section[8] = (uint8_t)cases[i].content_bytes;
-        memcpy(section + KITHI_NOTES_FRAME_BYTES, cases[i].content, cases[i].content_bytes);
+        memcpy(section + KITHI_NOTES_HEADER_BYTES, cases[i].content, cases[i].content_bytes);
         kith_hash hash = {0};
         uint64_t checksum = kith_digest(&hash, section + 8, section_bytes - 8);
         for (unsigned j = 0; j < 8; j++)

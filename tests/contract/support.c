@@ -7,21 +7,13 @@
 
 #include "contract/contract.h"
 #include "format/format.h"
+#include "splitmix.h"
 
 /* ---- keys ---- */
 
-/* The finaliser of SplitMix64, written separately for the tests. It is a bijection, so no digest occurs twice in a
- * stream. */
-static uint64_t mixed(uint64_t x) {
-    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return x ^ (x >> 31);
-}
-
-#define STEP UINT64_C(0x9e3779b97f4a7c15)
-
+/* No digest occurs twice in a stream, because mixing and the multiplication by an odd number are bijections. */
 uint64_t digest_at(uint64_t seed, uint64_t place) {
-    return mixed(mixed(seed + 1) + place * STEP);
+    return splitmix_mix(splitmix_mix(seed + 1) + place * SPLITMIX_STEP);
 }
 
 uint64_t *digests_from(uint64_t seed, uint64_t place, size_t n) {
@@ -41,8 +33,7 @@ key key_at(uint64_t seed, uint64_t place) {
 }
 
 uint64_t draw(uint64_t *state, uint64_t range) {
-    *state += STEP;
-    return mixed(*state) % range;
+    return splitmix_next(state) % range;
 }
 
 /* ---- filters ---- */
@@ -82,6 +73,14 @@ kith_filter *filled(const kith_filter_spec *spec, uint64_t seed, uint64_t place,
     kith_filter *f = filled_with(spec, digests, n);
     free(digests);
     return f;
+}
+
+void fill_filter(kith_filter *f, uint64_t seed, uint64_t place, size_t n) {
+    uint64_t *digests = digests_from(seed, place, n);
+    size_t done = 0;
+    CHECK_OK(kith_filter_add_many(f, digests, n, NULL, &done));
+    CHECK_EQ_U64(done, n);
+    free(digests);
 }
 
 kith_filter *keyed(const kith_filter_spec *spec, uint64_t seed, uint64_t place, size_t n) {

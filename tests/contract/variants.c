@@ -86,10 +86,7 @@ static void take_range(const char *kind, const char *option, const char *range, 
 }
 
 static void take_option(const char *kind, const kith_option *option) {
-    const char *dots = strstr(option->values, "..");
-    if (dots != NULL) {
-        take_range(kind, option->name, option->values, dots);
-    } else if (strcmp(option->values, "kind") == 0) {
+    if (strcmp(option->values, "kind") == 0) {
         for (size_t i = 0; i < kith_filter_kind_count(); i++) {
             const char *other = kith_filter_kind_at(i)->name;
             if (strcmp(other, kind) != 0)
@@ -98,7 +95,11 @@ static void take_option(const char *kind, const kith_option *option) {
     } else {
         for (const char *word = option->values; *word != '\0'; word += *word == '|') {
             size_t length = strcspn(word, "|");
-            add_variant(kind, option->name, word, length);
+            const char *dots = strstr(word, "..");
+            if (dots != NULL && dots < word + length)
+                take_range(kind, option->name, word, dots);
+            else
+                add_variant(kind, option->name, word, length);
             word += length;
         }
     }

@@ -6,6 +6,7 @@
  * another file.
  *
  * At most one fault is armed. None is until fault_arm() is called. */
+#include "build/spill.h"
 #include "fault/faults.h"
 
 #include <assert.h>
@@ -440,14 +441,17 @@ WRAP(void, kithi_release, const kith_allocator *allocator, void *memory, uint64_
         __real_kithi_release(allocator, memory, bytes);
 }
 
-WRAP(kith_status, kithi_replace_file, const char *path, const void *bytes, size_t byte_count, bool secret) {
+WRAP(kith_status, kithi_replace_file_parts, const char *path, const kithi_part *parts, size_t count, bool secret) {
     if (!is_armed("save_loses_a_bit"))
-        return __real_kithi_replace_file(path, bytes, byte_count, secret);
-    uint8_t *copy = malloc(byte_count);
+        return __real_kithi_replace_file_parts(path, parts, count, secret);
+    uint8_t *copy = malloc(parts[0].byte_count);
     assert(copy != NULL);
-    memcpy(copy, bytes, byte_count);
-    copy[byte_count - 1] ^= 1;
-    kith_status status = __real_kithi_replace_file(path, copy, byte_count, secret);
+    memcpy(copy, parts[0].bytes, parts[0].byte_count);
+    copy[parts[0].byte_count - 1] ^= 1;
+    kithi_part changed[KITHI_BODY_PARTS_MAX + 3];
+    memcpy(changed, parts, count * sizeof *parts);
+    changed[0].bytes = copy;
+    kith_status status = __real_kithi_replace_file_parts(path, changed, count, secret);
     free(copy);
     return status;
 }
@@ -492,6 +496,17 @@ WRAP(kith_status, kith_filter_build, const kith_filter_spec *spec, const uint64_
     if (is_armed("threads_lose_a_key") && threads > 1)
         n--;
     return __real_kith_filter_build(&changed, digests, n, flags, threads, filter);
+}
+
+WRAP(kith_status, kithi_spill_write, kithi_spill *s, const uint64_t *by_part, const size_t *starts,
+     const uint8_t *order) {
+    static uint8_t sorted[1 << 16];
+    size_t n = starts[KITHI_SPILL_PARTS];
+    if (!is_armed("spills_lose_their_order") || n > sizeof sorted)
+        return __real_kithi_spill_write(s, by_part, starts, order);
+    for (unsigned p = 0; p < KITHI_SPILL_PARTS; p++)
+        memset(sorted + starts[p], (int)p, starts[p + 1] - starts[p]);
+    return __real_kithi_spill_write(s, by_part, starts, sorted);
 }
 
 WRAP(size_t, kith_filter_has_many, const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
@@ -552,6 +567,7 @@ static const fault FAULTS[] = {
     PLANTED(a_kernel_is_wrong_in_long_batches, 0),
     WRAPPED(build_skips_its_last, 0),
     WRAPPED(build_counts_repeats, 0),
+    WRAPPED(spills_lose_their_order, 0),
     WRAPPED(threads_lose_a_key, 0),
     PLANTED(shared_adds_are_not_counted, KITH_CAN_SHARE),
     WRAPPED(save_loses_a_bit, 0),

@@ -11,7 +11,7 @@
 
 #include "check.h"
 #include "core/hash.h"
-#include "unit/folder.h"
+#include "folder.h"
 #include "unit/small_filter.h"
 
 TEST(a_mapped_or_viewed_filter_refuses_every_change) {

@@ -10,7 +10,7 @@
 #include "check.h"
 #include "core/prng.h"
 #include "filters/common/bit_cells.h"
-#include "unit/folder.h"
+#include "folder.h"
 #include "unit/memory.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))

@@ -76,6 +76,9 @@ BEGIN {
         next
     }
 
+    # Headers directly in tests are shared by its folders, which include them.
+    if (FILENAME ~ /^tests\/[^\/]*$/ && ("tests/" name) in known && name ~ /\//)
+        broken("\"" name "\": headers that the folders of tests share may not include a file of one of them")
     from = layer(FILENAME)
     if (!(from in allowed) && from !~ /^(apps\/|examples$)/) next # tests may include everything
     to = target(FILENAME, name, quoted)
