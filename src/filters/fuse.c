@@ -19,7 +19,7 @@
  * Shards. The keys are divided by the high bits of the digest into shards of 2^19.5 to 2^20.5 keys, each with its own
  * seed. Construction then works in 25 MB of memory per thread, mostly in cache, and a shard that fails is tried again
  * alone, with another seed. All shards have equal size: that of their mean number of keys plus 6 standard deviations,
- * which a shard exceeds with probability 10^-9. Even then it usually fits, because peeling still works with several
+ * which a shard exceeds with probability 10^-9. Even then it usually fits, because peeling still works with a few
  * percent more keys.
  *
  * Attempts. A plan for build attempt 1 to 3 has 6, 12 and 18% more cells. From attempt 4 on there is a single shard
