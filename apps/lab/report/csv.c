@@ -74,3 +74,16 @@ void csv_points(lab_text *t, const lab_result *results, size_t count, bool more)
             for (size_t s = 0; s < results[i].plots[p]->count; s++)
                 put_series(t, results[i].claim->id, p + 1, results[i].plots[p], results[i].plots[p]->series[s]);
 }
+
+void csv_documents(lab_text *t) {
+    text_put(t, "document,author,title,rest\r\n");
+    for (size_t i = 0; i < LAB_SOURCE_COUNT; i++) {
+        const char *const words[] = {LAB_SOURCES[i].author, LAB_SOURCES[i].title, LAB_SOURCES[i].rest};
+        text_put(t, "[%zu]", i);
+        for (size_t w = 0; w < sizeof words / sizeof *words; w++) {
+            text_put(t, ",");
+            put_field(t, words[w]);
+        }
+        text_put(t, "\r\n");
+    }
+}

@@ -14,9 +14,13 @@ const char *lab_report_prepare(const char *dir) {
 }
 
 const char *lab_report_write(const char *dir, const lab_result *results, size_t count, lab_settings settings) {
-    enum { FINDINGS, POINTS, PAGE, FILES };
+    enum { FINDINGS, POINTS, DOCUMENTS, PAGE, FILES };
     report_file files[FILES] = {
-        [FINDINGS] = {.name = "findings.csv"}, [POINTS] = {.name = "points.csv"}, [PAGE] = {.name = "index.html"}};
+        [FINDINGS] = {.name = "findings.csv"},
+        [POINTS] = {.name = "points.csv"},
+        [DOCUMENTS] = {.name = "documents.csv"},
+        [PAGE] = {.name = "index.html"},
+    };
     const char *failed_path = files_prepare(dir);
     if (failed_path != NULL)
         return failed_path;
@@ -24,6 +28,7 @@ const char *lab_report_write(const char *dir, const lab_result *results, size_t 
     csv_findings(&files[FINDINGS].content, results, count);
     csv_points(&files[POINTS].content, chart, 1, false);
     csv_points(&files[POINTS].content, results, count, true);
+    csv_documents(&files[DOCUMENTS].content);
     page_html(&files[PAGE].content, chart, results, count, settings);
     failed_path = files_replace(dir, files, FILES);
     int error = errno;

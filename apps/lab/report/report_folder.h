@@ -4,10 +4,11 @@
  *                        needs no other file
  *     DIR/findings.csv   one row per finding
  *     DIR/points.csv     one row per point of every plot, including the chart for choosing a filter
+ *     DIR/documents.csv  which documents [0] to [4] are
  *
  * The CSV format is that of RFC 4180: a header row, lines that end with CR LF, quotes where they are needed. Numbers
  * are written with enough digits to restore the same double. The same seed gives the same files, except for the date,
- * the version and the run times, which only the page contains. */
+ * the version and the run times, which only the page contains, and the times that T11 and F10 measure. */
 #ifndef LAB_REPORT_REPORT_FOLDER_H
 #define LAB_REPORT_REPORT_FOLDER_H
 
@@ -20,7 +21,7 @@
  * returned string is valid until the next call. */
 const char *lab_report_prepare(const char *dir);
 
-/* Writes the three files. They are renamed into place only after all of them have been written. If writing fails, the
+/* Writes the four files. They are renamed into place only after all of them have been written. If writing fails, the
  * old files are unchanged and no temporary file is left. Claims that were not run are marked as such. Returns NULL,
  * or the path of the file that is the problem, like lab_report_prepare(). */
 const char *lab_report_write(const char *dir, const lab_result *results, size_t count, lab_settings settings);
