@@ -32,8 +32,8 @@ KITH_API const char *kith_version(void);
  * threads that the call starts. NULL instead of a pointer means calloc and free of the C library.
  *
  * allocate   returns `bytes` (never 0) bytes of ZEROED memory, aligned to `alignment` (a power of two, at most 64), or
- *            NULL if there is none. Fresh pages from mmap are already zero. An allocator that does not clear them again
- *            leaves the pages that a large filter does not use yet untouched, so they take up no memory.
+ *            NULL if there is none. Fresh pages from mmap are already zero, so an allocator need not clear them. If it
+ *            does not, the pages that a large filter has not used yet take up no memory.
  * release    frees memory that allocate returned; `bytes` is the same number. It is never called with NULL. */
 typedef struct kith_allocator {
     void *(*allocate)(void *context, size_t bytes, size_t alignment);

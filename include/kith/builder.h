@@ -10,7 +10,8 @@
  *   - can build static kinds (those without KITH_CAN_ADD), which can only be built from a complete list of keys.
  *
  * The result has the bytes that adding the digests one by one, in order, would give (without KITH_BUILD_MULTISET: only
- * the first of equal digests), whatever the memory limit and the number of threads.
+ * the first of equal digests), whatever the memory limit and the number of threads. For a static kind, to which nothing
+ * can be added, it has the same bytes for any order of the digests.
  *
  *     kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
  *     spec.kind = "cuckoo";
@@ -77,8 +78,8 @@ typedef struct kith_build_limits {
  * come. It then stores no digests, except for up to 2^20 (8 MiB) if it uses several threads. Otherwise it collects: it
  * stores all digests, and kith_builder_finish() makes the filter.
  *
- * Returns the codes of kith_filter_plan() if the spec is invalid for any number of keys; KITH_E_ARGUMENT for an unknown
- * flag, a memory limit without a folder, or malformed limits or hash; KITH_E_MEMORY. */
+ * Returns the codes of kith_filter_plan() if the spec is invalid whatever the number of keys will be; KITH_E_ARGUMENT
+ * for an unknown flag, a memory limit without a folder, or malformed limits or hash; KITH_E_MEMORY. */
 KITH_API KITH_MUST_USE kith_status kith_builder_open(const kith_filter_spec *spec, unsigned flags,
                                                      const kith_build_limits *limits, kith_builder **builder);
 
@@ -106,8 +107,8 @@ KITH_API KITH_MUST_USE kith_status kith_builder_add_keys(kith_builder *builder, 
 /* Sets *keys to the number of distinct digests, or of all digests for a multiset. No digests can be added after this
  * call.
  *
- * Returns KITH_E_UNSUPPORTED if the builder streams, and the codes of kith_builder_add_many(). Cost: a pass over the
- * digests; calling it again costs nothing. */
+ * Returns KITH_E_UNSUPPORTED if the builder streams, KITH_E_MEMORY, KITH_E_CANCELLED, and the codes for the temporary
+ * file (see kith_builder_add_many). Cost: a pass over the digests; calling it again costs nothing. */
 KITH_API KITH_MUST_USE kith_status kith_builder_count(kith_builder *builder, uint64_t *keys);
 
 /* A function that kith_builder_each() calls with some of the digests. If it returns a code other than KITH_OK,
@@ -133,8 +134,9 @@ KITH_API uint64_t kith_builder_memory(const kith_builder *builder);
 
 /* Returns the filter with the keys that were added so far, for messages about keys that do not fit. There is one if the
  * builder streams, or after kith_builder_finish() has returned KITH_E_FULL or KITH_E_COPIES; otherwise returns NULL.
- * Sets *left and *left_count to the digests of a builder that streams which it has taken, but not yet added to the
- * filter. All of this is valid until the next call with this builder. */
+ * A builder that streams on several threads may have taken digests that it has not yet added to the filter: *left and
+ * *left_count are set to them (*left_count is 0 if there are none). All of this is valid until the next call with this
+ * builder. */
 KITH_API const kith_filter *kith_builder_partial(const kith_builder *builder, const uint64_t **left,
                                                  size_t *left_count);
 
@@ -146,8 +148,8 @@ KITH_API uint64_t kith_builder_left_out(const kith_builder *builder);
  * kith_builder_respec() and call kith_builder_finish() again.
  *
  * Returns the codes of kith_filter_create() (a static kind is supported here), KITH_E_FULL, KITH_E_COPIES or
- * KITH_E_TOO_LARGE as kith_filter_add() does, KITH_E_CAPACITY if there are no keys and no capacity is given, and the
- * codes of kith_builder_add_many(). */
+ * KITH_E_TOO_LARGE as kith_filter_add() does, KITH_E_CAPACITY if there are no keys and no capacity is given,
+ * KITH_E_CANCELLED, and the codes for the temporary file (see kith_builder_add_many). */
 KITH_API KITH_MUST_USE kith_status kith_builder_finish(kith_builder *builder, kith_filter **filter);
 
 /* Frees the builder with its digests, its temporary file and, if it was not finished, its filter. NULL is allowed. */

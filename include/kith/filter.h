@@ -2,13 +2,13 @@
  *
  * A filter stores a set of keys in a few bits per key. kith_filter_has() returns false only for keys that are not in
  * the set, as long as only keys that were added are removed. It may return true for an absent key, with a probability
- * that is fixed beforehand: the rate. A filter that has reached its capacity refuses further keys, so the rate is a
- * promise.
+ * that is fixed beforehand: the rate. A filter that has reached its capacity refuses further keys or, if it is of kind
+ * layers, grows, so the rate is a promise.
  *
- * The promise holds for each filter, not only on average. A filter of a cuckoo kind (cuckoo, overlap) or of fuse never
- * exceeds the rate. A filter of a Bloom kind (bloom, blocked, counting, blocked_counting) that has reached its capacity
- * exceeds it with a probability of at most 1/200. This holds unless an attacker who knows the hash chooses the keys.
- * kith_filter_stats_of() returns the exact rate of a filter at any time.
+ * The promise is about each single filter, not about the average of many. A filter of a cuckoo kind (cuckoo, overlap)
+ * or of fuse never exceeds the rate. A filter of a Bloom kind (bloom, blocked, counting, blocked_counting) that has
+ * reached its capacity exceeds it with a probability of at most 1/200. This holds unless an attacker who knows the hash
+ * chooses the keys. kith_filter_stats_of() returns the exact rate of a filter at any time.
  *
  *     kind              deletion   bits per key     cache lines   use it when
  *                                  at 1% / 0.1%     per lookup
@@ -53,8 +53,8 @@ typedef struct kith_filter kith_filter;
  * complete list of keys (kith_filter_build), KITH_E_MEMORY, or KITH_E_ARGUMENT for a malformed spec->hash.
  *
  * Cost: plan.file_bytes of zeroed memory. If an add to a cuckoo kind finds the buckets of its key full, it searches for
- * entries to move. The first search allocates up to 120 KiB, and later ones may enlarge this to 3 MiB. With buckets of
- * one slot (option b=1) it takes two more bits per slot of the filter. */
+ * entries to move. The first search allocates up to 120 KiB, and later ones may enlarge this to 3 MiB. With the
+ * option b=1 (buckets of one slot) or alternate=xor, a search also needs two bits for each slot of the filter. */
 KITH_API KITH_MUST_USE kith_status kith_filter_create(const kith_filter_spec *spec, kith_filter **filter);
 
 /* Creates an empty filter with the kind, options, size, capacity, hash, secret key and recipe of `like`, so that the
@@ -177,8 +177,8 @@ KITH_API KITH_MUST_USE kith_status kith_filter_remove(kith_filter *filter, const
 KITH_API bool kith_filter_has(const kith_filter *filter, const void *key, size_t key_bytes);
 
 /* Returns how many copies of a key are stored: at least the true number, and more with a probability of at most the
- * rate. Counters saturate: for counting kinds, max_copies of kith_plan plus 1 (15 for counters of 4 bits) means that
- * many copies or more. Returns 0 or 1 for kinds without KITH_CAN_COPIES. */
+ * rate. The exception is a counting kind that returns the maximum of its counters (15 for counters of 4 bits, which is
+ * plan.max_copies + 1): there may be more copies than that. Returns 0 or 1 for kinds without KITH_CAN_COPIES. */
 KITH_API uint64_t kith_filter_copies(const kith_filter *filter, const void *key, size_t key_bytes);
 
 /* ---- many digests: the fast path ----
@@ -381,7 +381,7 @@ KITH_API KITH_MUST_USE kith_status kith_filter_set_notes(kith_filter *filter, co
  * it holds if the key is in the set:
  *   bits and counters  `wanted` is 1; a counter may also hold more. The calls end with the first cell that is 0
  *   cuckoo kinds       one call per slot of both buckets, the first bucket first. `wanted` is the fingerprint of the
- *                      key; in overlap it has a lowest bit that says in which slot of its window an entry is
+ *                      key; in overlap it is fingerprint * 2, plus 1 in the second slot of a window
  *   fuse               one call per cell of the key. `wanted` is what this cell must hold so that the XOR of all cells
  *                      of the key is its fingerprint; so either all of them hold it or none does */
 typedef void (*kith_look)(void *context, uint64_t cell, uint64_t holds, uint64_t wanted);

@@ -72,8 +72,9 @@ KITH_API void kith_digest_packed(const kith_hash *hash, const void *keys, size_t
  * mapped to m slots, the probability that k words fall into k given slots is at most (1/m + 1/p)^k, not exactly 1/m^k.
  *
  * A key of 4 or 8 bytes is used as a word. Any other key is first hashed to a word by XXH3, with a seed that is part of
- * the function. (siphash hashes the whole key instead.) Two such keys get the same word with probability 2^-64; the
- * independence holds for keys with different words. */
+ * the function. (siphash hashes the whole key instead.) The polynomial family hashes keys of 8 bytes whose word is p
+ * or more in the same way. Two keys that are hashed get the same word with probability 2^-64; the independence holds
+ * for keys with different words. */
 typedef enum kith_family_id {
     KITH_FAMILY_XXH3 = 0,
     KITH_FAMILY_SIPHASH = 1,
@@ -100,9 +101,10 @@ KITH_API KITH_MUST_USE kith_status kith_function_draw(kith_family_id family, uns
 KITH_API void kith_function_free(kith_function *function);
 
 /* Return the function's value for a word and for a key. A key of 4 or 8 bytes is a little-endian word. A polynomial has
- * the same value for a word w and for w + p. Therefore kith_function_key() hashes 8-byte keys of p = 2^61 - 1 or more
- * to a word first, like keys of other sizes; kith_function_word() does not. Use the high bits of the value: to choose
- * one of m slots, take the high 64 bits of the 128-bit product value * m. */
+ * the same value for a word w and for w + p, where p = 2^61 - 1. Therefore, in the polynomial family only,
+ * kith_function_key() first hashes 8-byte keys of p or more to a word, like keys of other sizes; kith_function_word()
+ * does not. Use the high bits of the value: to choose one of m slots, take the high 64 bits of the 128-bit product
+ * value * m. */
 KITH_API uint64_t kith_function_word(const kith_function *function, uint64_t word);
 KITH_API uint64_t kith_function_key(const kith_function *function, const void *key, size_t key_bytes);
 

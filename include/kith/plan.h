@@ -13,7 +13,8 @@
  *                  and overlap: each slot but the last begins one. These buckets are called windows
  *     static kind  fuse: built from a complete list of keys, and not changed after that
  *     layers       a list of filters of one other kind, the inner kind. It grows by appending a larger one
- *     cell         a bit (bloom, blocked), a counter (counting kinds), a slot (cuckoo kinds) or a cell of fuse
+ *     cell         a bit (bloom, blocked), a counter (counting kinds), a slot (cuckoo kinds) or, in fuse, one of the
+ *                  numbers whose XOR is the fingerprint of a key
  *     block, body  a filter is one block of bytes: header, body (the cells), checksums and notes (docs/format.md)
  *
  *     kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
@@ -91,8 +92,8 @@ typedef struct kith_plan {
     unsigned cell_bits;        /* bits per cell */
     unsigned hashes;           /* k: bits or counters per key; 0 for cuckoo kinds and fuse */
     unsigned fingerprint_bits; /* 0 for Bloom kinds */
-    unsigned lines;            /* most cache lines that a lookup reads (layers: per layer). A bucket or window that
-                                  crosses the end of a line is counted as one, but takes two */
+    unsigned lines;            /* cache lines that a lookup reads at most (layers: per layer), if no bucket or window
+                                  crosses the end of a line; each that does takes one more */
     unsigned max_copies;       /* how often one key can be stored at most; 1 without KITH_CAN_COPIES */
     double failure;            /* probability that `capacity` distinct keys do not all fit */
     const char *inner;         /* the kind of the layers (option inner=…); NULL for a kind without an inner kind */
@@ -113,8 +114,9 @@ typedef struct kith_plan {
  * is planned with every inner kind, and the best is chosen. For example, a filter that must grow and support removal is
  * of kind "layers", and plan->inner names the inner kind.
  *
- * If spec->kind does not have all of spec->needs and no options are given, "layers" is tried in the same way. If growth
- * is needed, layers of spec->kind are planned. If spec->kind is "layers", the best inner kind is chosen.
+ * If spec->kind is given without options and does not have all of spec->needs (for example growth), layers of
+ * spec->kind are planned. If spec->kind is "layers" itself, its default inner kind is replaced by the best one with
+ * which it has all of spec->needs.
  *
  * kith_filter_create() and kith_filter_build() make the same choice for the same spec, and kith_filter_options()
  * returns the inner kind of a filter.
@@ -135,10 +137,12 @@ typedef struct kith_plan {
  *   KITH_E_DIGEST_BITS  64-bit digests are too short: the bits that select a slot and those of the fingerprint are more
  *                       than 60 together, or capacity / 2^64 is more than a hundredth of the rate
  *
- * plan->failure is at most 10^-9 for lack of free slots, plus at most 10^-8 for more keys with equal fingerprint and
- * buckets than these have slots. It holds for distinct keys that nobody chose to attack the filter. If an option fixes
- * the fingerprint bits (f) or the slots per bucket (b), the planner does not change them, and `failure` may be higher.
- * It is then an estimate; for fingerprints of a few bits it is too low by a factor of about two. */
+ * plan->failure is at most 10^-9. For cuckoo kinds, this is the probability that there is no free slot, and at most
+ * 10^-8 is added for the case that too many keys have the same fingerprint and the same two buckets: more of them than
+ * slots in these buckets. All this holds for distinct keys that nobody chose to attack the filter. If an option fixes
+ * the fingerprint bits (f), the slots per bucket (b) or the counters per key (k), or selects a random walk (insert=walk
+ * or max), the planner does not change that, and `failure` may be higher. It is then an estimate; for fingerprints of a
+ * few bits it is too low by a factor of about two. */
 KITH_API KITH_MUST_USE kith_status kith_filter_plan(const kith_filter_spec *spec, kith_plan *plan);
 
 /* An option of a kind, given in spec.options as "name=value". Several are separated by blanks or commas. */

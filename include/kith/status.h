@@ -1,9 +1,10 @@
 /* kith/status.h: the status codes.
  *
  * Every call that can fail returns a kith_status. 0 (KITH_OK) is success. After any other status the object and any
- * file are exactly as they were before the call. The exceptions are calls for many keys (_many, kith_builder_add_keys):
- * they keep the keys before the one that failed. Results are returned through the last arguments, and are written only
- * on success, unless the description of the call says otherwise.
+ * file are exactly as they were before the call. There are two exceptions. Calls for many keys (_many,
+ * kith_builder_add_keys) keep the keys before the one that failed. On some file systems, a save that fails in its very
+ * last step may already have replaced the file (kith_filter_save). Results are returned through the last arguments, and
+ * are written only on success, unless the description of the call says otherwise.
  *
  * A status reports bad data or a failure of the system, not a programming error. It is a programming error to pass
  * NULL for an object, a spec (the struct that describes what to create), a path or a pointer to a result, unless the

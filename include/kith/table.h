@@ -33,7 +33,8 @@ typedef struct kith_table kith_table;
 /* A step of an operation, reported to kith_table_spec.trace. For experiments and tests. */
 typedef enum kith_step {
     KITH_STEP_LOOK,   /* read slot `place`; chain: one node of that slot; cuckoo: the bucket whose first slot it is */
-    KITH_STEP_MOVE,   /* cuckoo: moved the entry of slot `place` to slot `to`; undoing this is another move */
+    KITH_STEP_MOVE,   /* cuckoo: moved the entry of slot `place` to slot `to`. If no free slot is found, entries are
+                         moved back, and each of these moves is a step, too */
     KITH_STEP_REHASH, /* drew new hash functions; place and to are 0 */
     KITH_STEP_GROW,   /* grew the table from `place` to `to` slots */
 } kith_step;
@@ -115,11 +116,12 @@ typedef enum kith_find_outcome {
 } kith_find_outcome;
 
 /* Searches for a key as textbooks on open addressing define it: returns the slot of the key, or the free slot where it
- * belongs, or that the table is full. For tables of kind probe. Slots are 0 … slots - 1 of kith_table_stats, and keys
- * move when the table grows, or when a removal or a put sweeps removed slots. `index` must not be NULL.
+ * belongs, or that the table is full. For tables of kind probe. Slots are 0 … slots - 1 of kith_table_stats. Keys move
+ * when the table grows, or when a removal or a put clears all tombstones (the marks that removed keys leave in their
+ * slots). `index` must not be NULL.
  *
- * Returns KITH_OK and sets *outcome, or KITH_E_UNSUPPORTED (another kind) or KITH_E_KEY (keys of this table have another
- * size). To look up a value, kith_table_get() is simpler. */
+ * Returns KITH_OK and sets *outcome, or KITH_E_UNSUPPORTED (another kind) or KITH_E_KEY (keys of this table have
+ * another size). To look up a value, kith_table_get() is simpler. */
 KITH_API KITH_MUST_USE kith_status kith_table_find(const kith_table *table, const void *key, size_t key_bytes,
                                                    kith_find_outcome *outcome, uint64_t *index);
 
