@@ -36,7 +36,7 @@ typedef struct kithi_shape {
     uint64_t body_bytes; /* a multiple of 64; includes the padding that wide loads of the last cell need */
     uint64_t cells;
     unsigned cell_bits;
-    unsigned hashes;
+    unsigned hashes; /* this and the next three mean the same as in kith_plan */
     unsigned fingerprint_bits;
     unsigned lines;
     unsigned max_copies;
@@ -118,7 +118,7 @@ typedef struct kithi_kind {
      * does not depend on the order of the digests. */
     uint64_t (*add_cells)(kith_filter *f, uint64_t from, uint64_t to, const uint64_t *digests, size_t n,
                           uint64_t *accepted);
-    kith_filter *(*only_layer)(kith_filter *f); /* the layer, if there is only one; otherwise NULL */
+    kith_filter *(*only_layer)(kith_filter *f); /* for layers: the layer, if there is only one; otherwise NULL */
     bool (*look)(const kith_filter *f, uint64_t digest, kith_look look, void *context); /* as kith_filter_look */
     uint64_t (*cell)(const kith_filter *f, uint64_t cell); /* the value of a cell; cell < shape.cells */
     kith_status (*remove)(kith_filter *f, uint64_t digest);

@@ -66,7 +66,8 @@ typedef struct kithi_table_kind {
      * file of n entries could take n^2 / 2 comparisons. */
     kith_status (*append)(kith_table *t, const kithi_key *key, uint64_t value);
 
-    /* Optional (may be NULL): as kith_table_find, for kinds that store each key in a numbered slot of its own sequence. */
+    /* Optional (may be NULL): as kith_table_find, for kinds that store each key in a numbered slot of its own
+     * sequence. */
     kith_find_outcome (*find)(const kith_table *t, const kithi_key *key, uint64_t *index);
 
     /* Optional (may be NULL). The last two are not called for a table that has a trace.

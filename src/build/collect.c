@@ -111,7 +111,7 @@ static bool count_in_memory(const kithi_collection *c, uint64_t *keys) {
         .starts = kithi_allocate(&c->allocator, starts_bytes),
         .part_count = (unsigned)part_count,
     };
-    kithi_parts parts = kithi_parts_of(KITHI_PARTS_MAX, j.part_count);
+    kithi_part_map parts = kithi_part_map_of(KITHI_PARTS_MAX, j.part_count);
     bool enough_memory = j.by_part != NULL && j.starts != NULL &&
                          kithi_partition(&c->allocator, c->digests, n, parts, c->threads, j.by_part, j.starts);
     if (enough_memory)
@@ -133,7 +133,7 @@ typedef struct sorted {
 } sorted;
 
 static bool sort_memory(const kithi_collection *c, sorted *s) {
-    kithi_parts parts = kithi_parts_of(KITHI_SPILL_PARTS, KITHI_SPILL_PARTS);
+    kithi_part_map parts = kithi_part_map_of(KITHI_SPILL_PARTS, KITHI_SPILL_PARTS);
     if (!kithi_partition(&c->allocator, c->digests, c->count, parts, c->threads, s->by_part, s->starts))
         return false;
     if (c->keep_repeats) {

@@ -66,8 +66,8 @@ typedef struct kithi_reader {
     uint8_t *order;
     size_t spill_max, piece_max;          /* digests that by_part and piece can hold */
     size_t spill, at;                     /* the next digest: number of its spill, and index in `order` or in memory */
-    size_t next[KITHI_SPILL_PARTS];       /* in by_part */
-    uint64_t next_bit[KITHI_SPILL_PARTS]; /* in the bitmap of the part */
+    size_t next[KITHI_SPILL_PARTS];       /* of each part: index in by_part of its next digest */
+    uint64_t next_bit[KITHI_SPILL_PARTS]; /* of each part: number of that digest's bit in the part's bitmap */
     bool loaded;                          /* by_part and order hold spill number `spill` */
 } kithi_reader;
 

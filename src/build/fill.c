@@ -9,9 +9,9 @@
  * Ranges. In bloom and counting a key has cells all over the body, so there are no parts. Instead, each thread has a
  * range of the cells, and processes all digests, but changes only the cells in its range (kind.h, add_cells). Cells
  * are bits that are set or counters that are incremented, so they do not depend on the order. What depends on it, the
- * number of keys that changed something, follows from the bitmaps that the threads return: bit i of `accepted` is set
- * if digest i changed a cell in this range. Each range processes the digests in order, so every digest finds its cells
- * as it would find them in adds in order.
+ * number of keys that count towards the capacity, follows from the bitmaps that the threads return: bit i of `accepted`
+ * is set if a cell of digest i in this range makes it an accepted one. Each range processes the digests in order, so
+ * every digest finds its cells as it would find them in adds in order.
  *
  * Layers. As long as a filter of kind layers has one layer, that layer is filled.
  *
@@ -147,7 +147,7 @@ typedef struct part_job {
     size_t chunk;      /* digests */
     uint64_t *by_part; /* the digests of a chunk, sorted by part */
     size_t *starts;
-    kithi_parts parts;
+    kithi_part_map parts;
     atomic_uint next; /* the first part that no thread has taken yet */
 } part_job;
 
@@ -222,7 +222,7 @@ static kith_status fill_by_parts(kith_filter *f, const uint64_t *digests, size_t
     part_count =
         part_count < 8 * threads ? 8 * threads : part_count; /* so that no thread is idle for long at the end */
     part_count = part_count < KITHI_PARTS_MAX ? part_count : KITHI_PARTS_MAX;
-    kithi_parts parts = kithi_parts_of(regions, (unsigned)(part_count < regions ? part_count : regions));
+    kithi_part_map parts = kithi_part_map_of(regions, (unsigned)(part_count < regions ? part_count : regions));
     size_t chunk = chunk_of(f, n, options->drop_repeats);
     uint64_t by_part_bytes = chunk * sizeof *digests, starts_bytes = (parts.count + 1) * sizeof(size_t);
     uint64_t handles_bytes = threads * sizeof(kith_filter), statuses_bytes = threads * sizeof(kith_status);
@@ -286,7 +286,7 @@ static void fill_range(void *context, unsigned thread) {
         w->f->kind->add_cells(w->f, range_begins(w, thread), range_begins(w, thread + 1), w->digests, w->n, accepted);
 }
 
-/* Returns how many digests changed a cell in any range. */
+/* Returns how many digests are accepted because of a cell in any range. */
 static size_t count_accepted(const range_job *w) {
     size_t count = 0;
     for (size_t i = 0; i < (w->n + 63) / 64; i++) {

@@ -14,7 +14,7 @@
 typedef struct work {
     const uint64_t *digests;
     size_t n;
-    kithi_parts parts;
+    kithi_part_map parts;
     unsigned threads;
     uint64_t *out;
     size_t *next; /* by thread and part: first the number of digests, then the position of the next one */
@@ -29,7 +29,7 @@ static void input_range(const work *w, unsigned thread, size_t *from, size_t *to
 static void count(void *context, unsigned thread) {
     const work *w = context;
     const uint64_t *digests = w->digests;
-    kithi_parts parts = w->parts;
+    kithi_part_map parts = w->parts;
     size_t *next = w->next + (size_t)thread * parts.count, from, to;
     input_range(w, thread, &from, &to);
     for (size_t i = from; i < to; i++)
@@ -54,14 +54,14 @@ static void scatter(void *context, unsigned thread) {
     const work *w = context;
     const uint64_t *digests = w->digests;
     uint64_t *out = w->out;
-    kithi_parts parts = w->parts;
+    kithi_part_map parts = w->parts;
     size_t *next = w->next + (size_t)thread * parts.count, from, to;
     input_range(w, thread, &from, &to);
     for (size_t i = from; i < to; i++)
         out[next[kithi_part_of(parts, digests[i])]++] = digests[i];
 }
 
-bool kithi_partition(const kith_allocator *allocator, const uint64_t *digests, size_t n, kithi_parts parts,
+bool kithi_partition(const kith_allocator *allocator, const uint64_t *digests, size_t n, kithi_part_map parts,
                      unsigned threads, uint64_t *out, size_t *starts) {
     uint64_t next_bytes = (uint64_t)threads * parts.count * sizeof(size_t);
     work w = {digests, n, parts, threads, out, kithi_allocate(allocator, next_bytes)};

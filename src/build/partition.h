@@ -17,30 +17,31 @@
 
 #define KITHI_PARTS_MAX 512
 
-typedef struct kithi_parts {
+/* Maps digests to parts. */
+typedef struct kithi_part_map {
     uint64_t regions;
     uint64_t scale; /* count / regions as a fixed-point number, times 2^32 */
     unsigned count;
-} kithi_parts;
+} kithi_part_map;
 
 /* Divides the regions into `count` parts. `count` must be at most `regions` and at most KITHI_PARTS_MAX. */
-static inline kithi_parts kithi_parts_of(uint64_t regions, unsigned count) {
-    return (kithi_parts){regions, ((uint64_t)count << 32) / regions, count};
+static inline kithi_part_map kithi_part_map_of(uint64_t regions, unsigned count) {
+    return (kithi_part_map){regions, ((uint64_t)count << 32) / regions, count};
 }
 
-static inline unsigned kithi_part_of(kithi_parts parts, uint64_t digest) {
+static inline unsigned kithi_part_of(kithi_part_map parts, uint64_t digest) {
     return (unsigned)(kithi_mulhi(digest, parts.regions) * parts.scale >> 32);
 }
 
 /* Returns the first region of part p. For p = parts.count returns the number of regions. */
-static inline uint64_t kithi_first_region(kithi_parts parts, unsigned p) {
+static inline uint64_t kithi_first_region(kithi_part_map parts, unsigned p) {
     uint64_t region = (((uint64_t)p << 32) + parts.scale - 1) / parts.scale;
     return region < parts.regions ? region : parts.regions;
 }
 
 /* Copies n digests to `out`, sorted by part: part p is out[starts[p]] … out[starts[p + 1] - 1]. Allocates 8 bytes per
  * part and thread while it runs. Returns false if there is no memory for them. */
-bool kithi_partition(const kith_allocator *allocator, const uint64_t *digests, size_t n, kithi_parts parts,
+bool kithi_partition(const kith_allocator *allocator, const uint64_t *digests, size_t n, kithi_part_map parts,
                      unsigned threads, uint64_t *out, size_t *starts);
 
 #endif

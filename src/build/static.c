@@ -35,7 +35,7 @@
 
 typedef struct build_job {
     const kith_allocator *allocator;
-    uint64_t *sorted;        /* the digests, by part; not used if there is only one region */
+    uint64_t *sorted;        /* the digests, by part; not used if there is only one region and there are no repeats */
     const uint64_t *digests; /* `sorted`, or the collected digests until they are sorted */
     size_t *starts;          /* of the parts */
     size_t *kept;            /* number of distinct digests in each part */
@@ -130,8 +130,8 @@ static void build_regions(void *context, unsigned thread) {
 static kith_status sort_by_part(build_job *job, size_t n, unsigned threads) {
     if (job->digests == job->sorted) /* sorted for an earlier attempt, or to drop repeats */
         return KITH_OK;
-    if (!kithi_partition(job->allocator, job->digests, n, kithi_parts_of(job->parts, job->parts), threads, job->sorted,
-                         job->starts))
+    if (!kithi_partition(job->allocator, job->digests, n, kithi_part_map_of(job->parts, job->parts), threads,
+                         job->sorted, job->starts))
         return KITH_E_MEMORY;
     job->digests = job->sorted;
     return KITH_OK;
@@ -249,7 +249,8 @@ static kith_status build_attempt(build_job *job, const kith_filter_spec *spec, c
     return status;
 }
 
-/* Builds the filter from job->count digests. Returns KITH_E_COPIES if there are repeats, or more than the capacity. */
+/* Builds the filter from job->count digests. Returns KITH_E_COPIES if two of them are equal, or if there are more of
+ * them than the capacity. */
 static kith_status build_planned(build_job *job, const kith_filter_spec *given, unsigned threads,
                                  kith_filter **filter) {
     kith_filter_spec spec = *given;

@@ -151,7 +151,7 @@ static void sip_window(sip_eight *hash_eight, const uint8_t secret[16], const ki
 
 #endif
 
-/* ---- */
+/* ---- any hash ---- */
 
 static void sip_up_to_window(const uint8_t secret[16], const kith_key *keys, size_t n, uint64_t *digests) {
     switch (kithi_cpu_now()) {

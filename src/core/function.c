@@ -4,7 +4,7 @@
  * values of any k different words are independent and uniform: k-wise independence. How much is enough differs:
  * chaining needs 2, linear probing 5, cuckoo hashing O(log n). Each family here is the simplest of its kind:
  *
- *   polynomial (Wegman, Carter, 1981). c[k-1] x^(k-1) + … + c[0] over the field of p = 2^61 - 1. Every coefficient is
+ *   polynomial (Wegman, Carter, 1981). c[0] x^(k-1) + … + c[k-1] over the field of p = 2^61 - 1. Every coefficient is
  *   uniform in [0, p), including the leading one, which may be 0. Exactly one such polynomial passes through k points
  *   with different x, so the values of k words that differ modulo p are exactly uniform over [0, p)^k. p is a Mersenne
  *   prime, so a product is reduced with one shift and one addition, and it is the largest one below 2^64. The words w
@@ -16,7 +16,7 @@
  *   tabulation (Zobrist, 1970; Patrascu, Thorup, "The Power of Simple Tabulation Hashing", 2011). One random word for
  *   each value of each of the 8 bytes; the words are XORed. 3-wise independent but not 4-wise: for the four words
  *   {a, b} x {c, d} in two bytes every table entry is read twice, so their values XOR to 0. Even so, the bounds of
- *   cuckoo hashing and linear probing hold nearly or completely.
+ *   linear probing hold, and those of cuckoo hashing nearly do.
  *
  *   multiply_shift (Dietzfelbinger, "Universal hashing and k-wise independent random variables via integer arithmetic
  *   without primes", 1996). The high l bits of a x + b mod 2^w, for u-bit x and a, b uniform in [0, 2^w), are 2-wise

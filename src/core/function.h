@@ -18,7 +18,7 @@
  *
  *     xxh3             | seed |
  *     siphash          | key, 16 bytes in memory order |
- *     polynomial       | c[k-1] | … | c[0] |               highest power first, for Horner's rule
+ *     polynomial       | c[0] | … | c[k-1] |               the coefficients, highest power first, for Horner's rule
  *     tabulation       | 256 words for byte 0 | … | for byte 7 |
  *     multiply_shift   | a low | a high | b low | b high |
  */

@@ -3,7 +3,7 @@
  *     digest d (64 bits, uniform)
  *        |-- high half of d * regions             region          (sorted digests visit the regions in order)
  *        |     '-- of its low half * places       place in the region
- *        |           '-- of its low half * top    fingerprint
+ *        |           '-- of its low half * F      fingerprint - 1; F is the number of fingerprints
  *        '-- mix(d + golden), mix(d + 2 golden), …                probe words: cells of the Bloom and counting kinds
  *
  * Region, place and fingerprint are the digits of d / 2^64 in a mixed-radix system. They are independent of each other
@@ -47,7 +47,7 @@ static inline kithi_place kithi_place_of(uint64_t digest, uint64_t regions, uint
     return at;
 }
 
-/* Returns a fingerprint in 1 … top. */
+/* Returns a fingerprint in 1 … top; `top` is F above. */
 static inline uint64_t kithi_fingerprint(kithi_place at, uint64_t top) {
     return 1 + kithi_mulhi(at.rest, top);
 }

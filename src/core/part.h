@@ -1,4 +1,5 @@
-/* core/part.h: one piece of a byte sequence that is stored in several pieces of memory, like struct iovec. */
+/* core/part.h: one piece of a byte sequence that is stored in several pieces of memory, like struct iovec. (Parts of a
+ * filter's digests are something else: build/partition.h.) */
 #ifndef KITHI_CORE_PART_H
 #define KITHI_CORE_PART_H
 

@@ -36,7 +36,7 @@
  * 16. The fill limit applies to the total only, so keys that an attacker may choose need siphash, as in blocked.
  *
  * Invariants. Every successful add or remove changes one counter of each lane of one block by 1, unless that counter
- * is stuck. So all lanes of a block without a stuck counter have the same sum, which is the number of keys in that
+ * is stuck. So in a block, all lanes that have no stuck counter have the same sum, which is the number of keys in that
  * block. If every block has such a lane, these numbers add up to the count. Both hold even after removals of keys
  * that were never added. fill is the number of counters that are not 0.
  *

@@ -1,9 +1,9 @@
 /* counting: a Bloom filter that supports deletion (Fan, Cao, Almeida, Broder, "Summary Cache: A Scalable Wide-Area Web
  * Cache Sharing Protocol", 2000).
  *
- * Each bit of bloom is replaced by a counter of 4 bits (width=2 to 8). Adding a key adds 1 to k counters, one in each of
- * k slices, at the positions where bloom would set its bits. Removing it subtracts 1 from each. has() returns true when
- * none of them is 0:
+ * Each bit of bloom is replaced by a counter of 4 bits (or, with the option width, 2 to 8). Adding a key adds 1 to k
+ * counters, one in each of k slices, at the positions where bloom would set its bits. Removing it subtracts 1 from
+ * each. has() returns true when none of them is 0:
  *
  *     |<---- slice 0 ---->|<---- slice 1 ---->|  …  |<--- slice k-1 --->|
  *      000010002001000F0030  0020010000010004000      00301000000020000100
@@ -17,21 +17,23 @@
  * copies of one key would make such a counter stuck.
  *
  * Refused keys. A key that was not added before gets KITH_E_COPIES only if c = 2^width - 2 other keys share each of its
- * k counters. Slices are independent. With lambda = n/slice keys per counter on average, the probability that this
- * happens to any of n distinct keys is at most
+ * k counters. Slices are independent. The number of keys that share a counter is binomial with mean lambda = n/slice;
+ * the tail P(N >= c) of a Poisson variable N with the same mean is larger. So the probability that this happens to any
+ * of n distinct keys is at most
  *
- *     failure = n * P(N >= c)^k        N Poisson with mean lambda, whose tail is above that of the binomial number of keys
+ *     failure = n * P(N >= c)^k
  *
  * which is 10^-86 at a million keys and 1% with 4 bits (c = 14). It would matter only with one counter per key, which
  * bloom uses above a rate of 38.2% (where k = 1 and k = 2 need the same space): at 90%, one in 80 filters of a million
- * keys would refuse one of them. So rates above 38% are planned as 38%: k = 2, lambda = 0.96. Where the failure is still
- * above 10^-9, with more than 10^13 keys or with counters of 2 or 3 bits, more counters are used: the k that needs the
- * fewest of them. That is why 2 bits do not pay. At a million keys and 1%, width=3 takes 29 bits per key, width=4 takes
- * 39, and width=2, which refuses a key as soon as two others share each of its counters, takes 52.
+ * keys would refuse one of them. So rates above 38% are planned as 38%: k = 2, lambda = 0.96. The failure is still
+ * above 10^-9 with more than 10^13 keys or with counters of 2 or 3 bits. Then slices get longer until it is not, and
+ * the k that needs the fewest counters in total is chosen. That is why 2 bits do not pay. At a million keys and 1%,
+ * width=3 takes 29 bits per key, width=4 takes 38, and width=2, which refuses a key as soon as two others share each of
+ * its counters, takes 52.
  *
  * Invariants. Every successful add or remove changes one counter of each slice by 1, unless that counter is stuck. So
  * the counters of a slice without a stuck counter add up to the count, even after removals of keys that were never
- * added. In one array, each key has 1 to k counters, and so do the counters add up to count … k * count.
+ * added. In one array, a key has 1 to k different counters, so all counters add up to a number from count to k * count.
  *
  * Parameters: 0 k, 1 counters in a slice (in the array, with layout=whole), 2 layout (0 slices, 1 whole), 3 width (0: 4
  * bits), 7 fill limit. */
@@ -43,7 +45,7 @@
 
 #define FAILURE_MAX 1e-9
 
-/* Below (3 - sqrt(5))/2 = 0.38197, where one counter per key takes as little space as two. */
+/* Slightly less than (3 - sqrt(5))/2 = 0.38197, the rate at which k = 1 and k = 2 need the same space. */
 static const double RATE_MAX = 0.38;
 
 static const kith_option OPTIONS[] = {
@@ -65,7 +67,8 @@ static uint64_t option(const kithi_head *head, unsigned index) {
     return index == 0 ? g.k : index == 1 ? g.layout : g.width;
 }
 
-/* Returns P(N >= least) of a Poisson variable with this mean; 1 where it is not above the tail of a binomial one. */
+/* Returns P(N >= least) for a Poisson variable N with this mean; but 1 for large means, for which that would be no
+ * upper bound of the tail of a binomial variable. */
 static double poisson_tail(double mean, unsigned least) {
     if (mean > least - 1.0)
         return 1;
@@ -286,7 +289,7 @@ static kith_status merge(kith_filter *into, const kith_filter *from) {
     return kithi_counters_merge(into, from, width_of(into));
 }
 
-/* The number of slices, and how many hashes of a key each of them gets. One array is one slice that gets all k. */
+/* Returns the number of slices; one array counts as one slice. */
 static uint64_t slices_of(const kithi_slices_geometry *g) {
     return g->layout == KITHI_WHOLE ? 1 : g->k;
 }

@@ -9,30 +9,32 @@
  *               left half                                 right half
  *     bucket  | slot | slot | … b of them        code: the fingerprint, 1 … 2^f - 1; 0 is an empty slot
  *
- *     alternate=halves   the other bucket of p is (H(fingerprint) - p) mod half, in the other half. It works for any
+ *     alternate=halves   one bucket is in each half. Counted within their halves, the two numbers add up to
+ *                        H(fingerprint), modulo half, so each follows from the other (kithi_partner). It works for any
  *                        number of buckets, and the two buckets are never the same
- *     alternate=simple   the other bucket is p XOR fingerprint (Eppstein, "Cuckoo Filter: Simplification and Analysis",
- *                        2016). It needs no hash, but the number of buckets in a region must be a power of two of at
- *                        most 2^f
- *     alternate=xor      the other bucket is p XOR H(fingerprint), the rule of the original paper. There is one region,
- *                        and its number of buckets must be a power of two: the filter is up to twice as large as the
- *                        keys need, and its rate is lower by the same factor
+ *     alternate=simple   the other bucket of bucket p is p XOR fingerprint (Eppstein, "Cuckoo Filter: Simplification
+ *                        and Analysis", 2016). It needs no hash, but the number of buckets in a region must be a power
+ *                        of two of at most 2^f
+ *     alternate=xor      the other bucket of bucket p is p XOR H(fingerprint), the rule of the original paper. There is
+ *                        one region, and its number of buckets must be a power of two: the filter is up to twice as
+ *                        large as the keys need, and its rate is lower by the same factor
  *
  *     insert=search      a breadth-first search for the shortest chain of moves
  *     insert=walk        a random walk of at most `max` moves, as in the original paper; it is undone if it fails
  *                        (filters/common/cuckoo_walk.h)
  *
- * The rate is 2b * load / 2^f. b = 4 is the default and is planned to a load of 0.96. b = 2 halves the rate of b = 4
- * for the same f, so f is a bit shorter, but is planned to 0.875. b = 1 stays below a load of one half and needs far
- * more space to fill reliably. b = 8 needs a bit more in f and gains one or two percent of load. A walk is planned to
- * a lower load, from measured lengths of walks: with b = 4 and max = 500, to 0.93.
+ * The rate is 2b * load / 2^f. b = 4 is the default and is planned to a load of 0.96. b = 2 has half the rate of b = 4
+ * for the same f, so its fingerprints are one bit shorter for the same rate, but it is planned to a load of 0.875.
+ * b = 8 needs fingerprints that are one bit longer and gains one or two percent of load. b = 1 stays below a load of
+ * one half and needs far more space to fill reliably. A walk is planned to a lower load, from measured lengths of
+ * walks: with b = 4 and max = 500, to 0.93.
  *
  * A key may be added 2b times, once for each of its slots. Keys that share both buckets and the fingerprint cannot be
  * distinguished. 2b + 1 different keys of that sort do not fit, and the planner makes f large enough that this does not
  * happen (plan/fit.h).
  *
- * Parameters: 0 bits in a slot (f), 1 half, 2 regions, 3 b, 4 alternate (0 halves, 1 simple, 2 xor), 5 max of a walk (0:
- * search). */
+ * Parameters: 0 bits in a slot (f), 1 half, 2 regions, 3 b, 4 alternate (0 halves, 1 simple, 2 xor), 5 max of a walk
+ * (0: search). */
 #include "plan/fit.h"
 #include "filters/common/cuckoo_batch.h"
 

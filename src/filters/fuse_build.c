@@ -90,6 +90,9 @@ static void sort_hashes(const kithi_fuse_geometry *g, const uint64_t *digests, s
     }
 }
 
+/* Any number of bits will do for fingerprints that are not used: while keys are counted and peeled. */
+#define UNUSED_BITS 8
+
 /* Returns false if a cell has more keys than a count can hold. */
 KITHI_INLINE bool count_keys(const kithi_fuse_geometry *g, workspace *w, size_t n, unsigned arity) {
     uint8_t *counts = w->counts;
@@ -97,7 +100,7 @@ KITHI_INLINE bool count_keys(const kithi_fuse_geometry *g, workspace *w, size_t 
     bool overflow = false;
     for (size_t i = 0; i < n; i++) {
         uint64_t at[KITHI_FUSE_ARITY_MAX], hash = w->hashes[i];
-        (void)kithi_fuse_cells(g, hash, arity, 8, at);
+        (void)kithi_fuse_cells(g, hash, arity, UNUSED_BITS, at);
         for (unsigned j = 0; j < arity; j++) {
             counts[at[j]] = (uint8_t)((counts[at[j]] + ONE_KEY) ^ j);
             overflow |= counts[at[j]] < ONE_KEY;
@@ -122,7 +125,7 @@ KITHI_INLINE size_t peel_queue(const kithi_fuse_geometry *g, workspace *w, size_
         unsigned position = counts[cell] & POSITION;
         w->hashes[done] = hash;
         w->positions[done++] = (uint8_t)position;
-        (void)kithi_fuse_cells(g, hash, arity, 8, at);
+        (void)kithi_fuse_cells(g, hash, arity, UNUSED_BITS, at);
         for (unsigned j = 0; j < arity; j++) { /* including the cell itself, because a branch would cost more */
             uint64_t other = at[j];
             queue[queued] = (uint32_t)other;

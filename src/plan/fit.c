@@ -10,6 +10,8 @@
  *     b = 4            0.9803     0.190       0.9541
  *     b = 8            0.9978     0.067       0.9854
  *
+ * The means in limits_of() are slightly lower.
+ *
  * The probability that there is no room is estimated as the sum of two terms. `overload` is a normal tail with a spread
  * 15% larger and a term for the skew, 0.67 (z^2 - 1) / slots. `overfull_pairs` is the expected number of sets of c + 1
  * keys on one pair of places; it is doubled to account for larger such sets. The estimate was compared with measured
@@ -19,23 +21,25 @@
  * size; they are estimated as 4 / (1 - load/0.48)^3 times the smallest ones.
  *
  * Random walks. Regions of 2^18 slots were filled with walks of any length, 40 to 400 seeds each, and the share of the
- * walks of more than i kicks was counted in bins of load 0.01 to 0.02 wide, for i from 1 to 2000. It falls like e^(-c
- * i), with an exponent c that decreases to 0 where regions fail. With x = that load - load, c = a x^2 / (x + s) is at most
- * the measured exponent at 29 loads (b = 4: 0.0092 at 0.965, 0.041 at 0.945, 0.15 at 0.905, 0.49 at 0.81):
+ * walks of more than i kicks was counted in bins of load 0.01 to 0.02 wide, for i from 1 to 2000. It falls like
+ * e^(-g i), with an exponent g that decreases to 0 at the load where regions fail. If the load is lower than that by x,
+ * the exponent is estimated as g = a x^2 / (x + s), which is at most the measured one at 29 loads (b = 4: 0.0092 at
+ * 0.965, 0.041 at 0.945, 0.15 at 0.905, 0.49 at 0.81):
  *
  *     b        1       2       4       8
  *     a        2.8     3       4       8
  *     s        0       0.215   0.085   0.057
  *
- * So the probability that one of n walks exceeds `kicks` is at most n e^(-c kicks), with c at the load of the fullest
- * region (5 standard deviations above the mean). In small regions a walk may also be trapped between two places that
- * are the only ones of all their entries but one: that entry is kicked out with probability 1/(2b) per kick. The
- * expected number of such sets of 2b keys, times the probability that the walk misses that entry each time, is added.
- * tests/unit/plan_fits.c compares the sum with measured probabilities.
+ * So the probability that one of n walks exceeds `kicks` is at most n e^(-g kicks), with g at the load of the fullest
+ * region (5 standard deviations above the mean). In small regions a walk may also be trapped in one pair of places.
+ * That happens if the new key and all but one of the 2b entries there have the same pair: the walk leaves the pair only
+ * when it kicks out the one other entry, with probability 1/(2b) per kick. The expected number of such sets of 2b keys,
+ * times the probability that the walk misses that entry each time, is added. tests/unit/plan_fits.c compares the sum
+ * with measured probabilities.
  *
- * Large filters are not planned for these maximum loads but for the lower ones in `limits_of`, at which a search is still
- * short: windows at a load of 0.945 searched 6 slots on average and at most 3,400; at 0.96 they searched 22 and 34,000,
- * to save one and a half percent of the bytes. */
+ * Large filters are not planned for these maximum loads but for the lower ones in limits_of(), at which a search is
+ * still short: windows at a load of 0.945 searched 6 slots on average and at most 3,400; at 0.96 they searched 22 and
+ * 34,000, to save one and a half percent of the bytes. */
 #include "plan/fit.h"
 
 #include <math.h>
@@ -52,7 +56,7 @@
 typedef struct load_limits {
     double load, spread; /* mean and spread of the load at which a region fails */
     double planned;      /* the highest load that plans use */
-    double a, s;         /* the exponent of the lengths of random walks */
+    double a, s;         /* of the exponent g of random walks, see above */
 } load_limits;
 
 static load_limits limits_of(const kithi_fit *fit) {

@@ -62,8 +62,8 @@ double kithi_fit_crowding(const kithi_fit *fit, const kithi_fit_size *size, uint
 double kithi_fit_walk_failure(const kithi_fit *fit, double load, double keys);
 
 /* Finds the size with the fewest bits in total such that n/(R P F) is at most `rate`, the probability of a room failure
- * at most 10^-9 (for random walks 9 * 10^-7) and that of crowding at most 10^-8. If slot_bits is not 0, slots have that width and any amount of
- * crowding is accepted. Returns false if no such size is smaller than 2^62 bits. */
+ * at most 10^-9 (for random walks 9 * 10^-7) and that of crowding at most 10^-8. If slot_bits is not 0, slots have that
+ * width and any amount of crowding is accepted. Returns false if no such size is smaller than 2^62 bits. */
 bool kithi_fit_choose(const kithi_fit *fit, uint64_t n, double rate, unsigned slot_bits, kithi_fit_size *size);
 
 #endif

@@ -1,8 +1,8 @@
 /* The planner: computes the third of capacity, rate and bytes from the other two.
  *
  * A kind only computes its parameters from capacity and rate. The number of bytes increases with the capacity and
- * decreases with the rate, so the planner finds the other two by bisection: on the logarithm of the rate, with a
- * precision of 2^-30, or on the capacity, exactly.
+ * decreases with the rate. If bytes are given, the planner therefore finds the rate or the capacity by bisection: the
+ * logarithm of the rate with a precision of 2^-30, the capacity exactly.
  *
  * If the spec does not name a kind, every kind is planned and the best one wins. If no kind alone supports what is
  * needed, every kind that contains another (one of its options is a kind) is planned with every inner kind. */

@@ -181,8 +181,8 @@ static uint64_t smallest_that_keeps_rate(const search *s, uint64_t start, uint64
 /* Returns the slice whose expected rate is `rate`, as a real number. It is a lower bound on the slice whose quantile is
  * `rate`. */
 static double expected_slice(unsigned k, double hashes, double rate) {
-    /* Solves 1 - (1 - 1/s)^hashes = rate^(1/k) for s. For both small and large rates it avoids differences of nearly equal
-     * numbers. */
+    /* Solves 1 - (1 - 1/s)^hashes = rate^(1/k) for s. For both small and large rates it avoids differences of nearly
+     * equal numbers. */
     double log_hit = log(rate) / k;
     double log_miss = log_hit < -1 ? log1p(-exp(log_hit)) : log(-expm1(log_hit));
     return -1 / expm1(log_miss / hashes);
@@ -375,7 +375,7 @@ double kithi_blocked_quantile(unsigned lanes, unsigned lane_cells, uint64_t bloc
      * fewer for the others. To first order this removes the part of R that is linear in N. The mean over the blocks
      * therefore varies like the mean of the same number of independent
      *
-     *     T = R - E R - b (N - E N),        b = cov(R, N) / var N
+     *     T = R - E R - beta (N - E N),        beta = cov(R, N) / var N
      *
      * R is far from normal (crowded blocks have many times as many false positives), and so is its mean over few
      * blocks. A lognormal distribution with the mean, variance and skewness of that mean matches its upper tail

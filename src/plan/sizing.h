@@ -65,11 +65,10 @@ static inline uint64_t kithi_bloom_cells(unsigned k, uint64_t slice, kithi_cells
  * were still clear. */
 double kithi_bloom_keys(unsigned k, uint64_t slice, uint64_t fill, kithi_cells_layout layout);
 
-/* ---- Blocked filters: blocks of `lanes` lanes of `lane_cells` cells; each key sets one cell per lane of one block
- * ----
+/* ---- Blocked filters ----
  *
- * The number N of keys in a block is binomial (n trials with probability 1/blocks), and the lanes are independent given
- * N:
+ * There are blocks of `lanes` lanes of `lane_cells` cells; each key sets one cell per lane of one block. The number N
+ * of keys in a block is binomial (n trials with probability 1/blocks), and the lanes are independent given N:
  *
  *     rate = sum over N of P(N) (1 - (1 - 1/lane_cells)^N)^lanes           (lanes a power of two, 4 to 16)
  */

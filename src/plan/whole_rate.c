@@ -6,7 +6,10 @@
  *                                           Q(j)  N hashes hit all of j given bits
  *
  * The textbook sums for Q(j) alternate in sign and lose all digits; a table of the distribution of X takes N m steps.
- * But N hashes hit j given bits in N! [z^N] e^z (1 - e^(-z/m))^j of m^N ways divided by m^N, and so
+ * Instead, let [z^N] be the coefficient of z^N. There are N! [z^N] e^((m - j) z) (e^z - 1)^j sequences of N hashes that
+ * hit all of j given bits. Writing z/m for z divides that by m^N, the number of all sequences, which gives
+ *
+ *     Q(j) = N! [z^N] e^z (1 - e^(-z/m))^j
  *
  *     rate = N! [z^N] e^z G(z)              G(z) = sum over j of P(j) (1 - e^(-z/m))^j
  *
@@ -48,11 +51,11 @@ typedef struct terms {
     double log_ways[KITHI_BLOOM_K_MAX + 1];
 } terms;
 
-/* The terms of G(r), relative to G(r). */
+/* The terms of the sum G(r). */
 typedef struct shares {
-    double of[KITHI_BLOOM_K_MAX + 1];
-    double hit;   /* 1 - e^(-r/m) */
-    double log_g; /* log G(r) */
+    double of[KITHI_BLOOM_K_MAX + 1]; /* [j]: term j divided by G(r), so that they add up to 1 */
+    double hit;                       /* 1 - e^(-r/m) */
+    double log_g;                     /* log G(r) */
 } shares;
 
 static terms terms_of(unsigned k, double m) {
@@ -85,7 +88,8 @@ static shares shares_at(const terms *t, double r) {
     return s;
 }
 
-/* Returns how far r is above the saddle point: the derivative of the logarithm of e^z z^-N G(z) by log z. */
+/* Returns a number that is positive if r is above the saddle point and negative if it is below: the derivative of
+ * log(e^z z^-N G(z)) with respect to log z, at z = r. */
 static double above_saddle(const terms *t, double r, double hashes) {
     shares s = shares_at(t, r);
     double mean = 0, x = r / t->m;
@@ -118,16 +122,16 @@ static double sine_minus(double t) {
 /* The real part of the integrand; the imaginary parts of t and -t cancel. */
 static double integrand(const terms *t, const shares *s, double r, double hashes, double angle) {
     double x = r / t->m, a = -x * cos(angle), b = -x * sin(angle), half = sin(b / 2), turn = sin(angle / 2);
-    /* e^(a + ib) - 1, precise for small a and b */
-    double complex less = expm1(a) * cos(b) - 2 * half * half + I * (exp(a) * sin(b));
-    double complex ratio = -less / s->hit, g = 0;
-    double fall = -2 * r * turn * turn;
-    if (fall + t->k * fmax(0, log(cabs(ratio))) < -100)
-        return 0; /* nothing is left of it, and powers of the ratio could overflow */
+    /* e^(a + ib) - 1, precise for small a and b; a + ib is -z/m */
+    double complex exp_minus_1 = expm1(a) * cos(b) - 2 * half * half + I * (exp(a) * sin(b));
+    double complex ratio = -exp_minus_1 / s->hit, g = 0; /* g becomes G(z) / G(r) */
+    double log_size = -2 * r * turn * turn;              /* the real part of r (e^(it) - 1) */
+    if (log_size + t->k * fmax(0, log(cabs(ratio))) < -100)
+        return 0; /* it is negligible, and powers of the ratio could overflow */
     for (unsigned j = t->k; j > 0; j--)
         g = (g + s->of[j]) * ratio;
     double phase = (r - hashes) * angle + r * sine_minus(angle);
-    return exp(fall) * creal(g * (cos(phase) + I * sin(phase)));
+    return exp(log_size) * creal(g * (cos(phase) + I * sin(phase)));
 }
 
 /* log(N! / (N/e)^N), by Stirling's series where that is precise to 10^-13. */

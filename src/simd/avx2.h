@@ -93,8 +93,9 @@ KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_bits_set(uint8_t *block, uint
 /* ---- blocked_counting: counters of 4 bits ---- */
 
 typedef struct kithi_avx2_counters {
-    kithi_avx2_block block, ones; /* 1 at the lowest bit of each counter of the key */
-    kithi_avx2_block full;        /* 15 there */
+    kithi_avx2_block block;
+    kithi_avx2_block ones; /* 1 at the lowest bit of each counter of the key, 0 elsewhere */
+    kithi_avx2_block full; /* 15 in each counter of the key, 0 elsewhere */
 } kithi_avx2_counters;
 
 KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_times_15(__m256i ones, unsigned lanes) {

@@ -49,8 +49,9 @@ KITHI_TARGET_AVX512 KITHI_INLINE unsigned kithi_avx512_bits_set(uint8_t *block, 
 /* ---- blocked_counting: counters of 4 bits ---- */
 
 typedef struct kithi_avx512_counters {
-    __m512i block, ones; /* 1 at the lowest bit of each counter of the key */
-    __m512i full;        /* 15 there */
+    __m512i block;
+    __m512i ones; /* 1 at the lowest bit of each counter of the key, 0 elsewhere */
+    __m512i full; /* 15 in each counter of the key, 0 elsewhere */
 } kithi_avx512_counters;
 
 KITHI_TARGET_AVX512 KITHI_INLINE kithi_avx512_counters kithi_avx512_counters_of(const uint8_t *block, uint64_t digest,
@@ -81,13 +82,13 @@ KITHI_TARGET_AVX512 KITHI_INLINE void kithi_avx512_change_all(uint8_t *block, co
     /* In a word without a counter of the key both are 0, so it counts as stuck and does not change. */
     __m512i value = _mm512_and_si512(c->block, c->full), after;
     if (lanes == 16) {
-        __mmask16 loose = _mm512_cmpneq_epi32_mask(value, c->full);
-        after = by > 0 ? _mm512_mask_add_epi32(c->block, loose, c->block, c->ones)
-                       : _mm512_mask_sub_epi32(c->block, loose, c->block, c->ones);
+        __mmask16 not_stuck = _mm512_cmpneq_epi32_mask(value, c->full);
+        after = by > 0 ? _mm512_mask_add_epi32(c->block, not_stuck, c->block, c->ones)
+                       : _mm512_mask_sub_epi32(c->block, not_stuck, c->block, c->ones);
     } else {
-        __mmask8 loose = _mm512_cmpneq_epi64_mask(value, c->full);
-        after = by > 0 ? _mm512_mask_add_epi64(c->block, loose, c->block, c->ones)
-                       : _mm512_mask_sub_epi64(c->block, loose, c->block, c->ones);
+        __mmask8 not_stuck = _mm512_cmpneq_epi64_mask(value, c->full);
+        after = by > 0 ? _mm512_mask_add_epi64(c->block, not_stuck, c->block, c->ones)
+                       : _mm512_mask_sub_epi64(c->block, not_stuck, c->block, c->ones);
     }
     _mm512_storeu_si512(block, after);
 }

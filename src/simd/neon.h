@@ -86,8 +86,9 @@ KITHI_INLINE unsigned kithi_neon_bits_set(uint8_t *block, uint64_t digest, unsig
 /* ---- blocked_counting: counters of 4 bits ---- */
 
 typedef struct kithi_neon_counters {
-    kithi_neon_block block, ones; /* 1 at the lowest bit of each counter of the key */
-    kithi_neon_block full;        /* 15 there */
+    kithi_neon_block block;
+    kithi_neon_block ones; /* 1 at the lowest bit of each counter of the key, 0 elsewhere */
+    kithi_neon_block full; /* 15 in each counter of the key, 0 elsewhere */
 } kithi_neon_counters;
 
 /* Adds word by word. With 16 lanes a word has 32 bits, otherwise 64. */

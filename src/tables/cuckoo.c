@@ -130,7 +130,7 @@ static void release_parts(const kith_table *t, kithi_cuckoo *c) {
 
 static kith_status draw_functions(const kith_table *t, uint64_t seed, kithi_cuckoo *c) {
     c->seed = seed;
-    for (unsigned i = 0; i < (c->one_value ? 1 : c->d); i++) {
+    for (unsigned i = 0; i < (c->one_hash ? 1 : c->d); i++) {
         kith_status status =
             kith_function_draw(t->family, t->independence, kithi_word(seed, i), &t->allocator, &c->functions[i]);
         if (status != KITH_OK) {
@@ -151,7 +151,7 @@ static kith_status lay_out(const kith_table *t, uint64_t buckets, kithi_cuckoo *
         .d = d,
         .b = b,
         .partitioned = partitioned,
-        .one_value = t->family == KITH_FAMILY_XXH3 || t->family == KITH_FAMILY_SIPHASH,
+        .one_hash = t->family == KITH_FAMILY_XXH3 || t->family == KITH_FAMILY_SIPHASH,
         .plain = d == KITHI_CUCKOO_PLAIN_D && b == KITHI_CUCKOO_PLAIN_B && !partitioned && t->key_bytes == 8 &&
                  t->family == KITH_FAMILY_XXH3,
     };
@@ -245,7 +245,7 @@ static kith_status rebuild(kith_table *t, uint64_t buckets, const uint8_t *extra
         }
         bool larger = fresh.buckets > old->buckets && (attempt == 0 || attempt >= REHASHES_MAX);
         if (larger) {
-            kithi_table_grown(t, slots, slots_of(&fresh)); /* from the attempt before, if that failed */
+            kithi_table_grown(t, slots, slots_of(&fresh)); /* `slots`: of the attempt before, or of the old table */
             slots = slots_of(&fresh);
         } else {
             kithi_trace(t, KITH_STEP_REHASH, 0, 0);
@@ -307,7 +307,7 @@ static bool put_first(kith_table *t, const kithi_cuckoo *c, const kithi_key *key
     unsigned slot = kithi_cuckoo_slot(free);
     *status = KITH_E_MEMORY;
     if (kithi_record_make(t, key, value, kithi_cuckoo_record(t, c, bucket, slot))) {
-        kithi_cuckoo_set_tag(c, bucket, slot, kithi_cuckoo_low(c, hash));
+        kithi_cuckoo_set_tag(c, bucket, slot, kithi_cuckoo_tag_bits(c, hash));
         t->count++;
         *status = KITH_OK;
     }
@@ -431,7 +431,7 @@ enum { PARAM_BUCKETS = KITHI_TABLE_PARAMS, PARAM_OPTIONS, PARAM_SEED };
 static_assert(PARAM_SEED < KITHI_PARAMS, "the parameters fit into a header");
 
 /* The options in a word: a byte each for layout, d, b, insert and load, four bits each for start and evict, and 16 bits
- * for max. All are 0 in a table without the last three. */
+ * for max. The last three are 0 by default. */
 enum { START_BIT = 40, EVICT_BIT = 44, MAX_BIT = 48 };
 
 static uint64_t pack_options(const uint64_t *options) {

@@ -33,14 +33,14 @@ INLINE uint64_t hash_key(const kithi_cuckoo *c, const kithi_key *key, shape s) {
     return s.plain ? kithi_xxh3_word(c->flip, kithi_load64(key->bytes)) : kithi_cuckoo_hash(c, key);
 }
 
-INLINE uint64_t low_of(const kithi_cuckoo *c, uint64_t value, shape s) {
-    return s.plain ? value : kithi_cuckoo_low(c, value);
+INLINE uint64_t tag_bits_of(const kithi_cuckoo *c, uint64_t hash, shape s) {
+    return s.plain ? hash : kithi_cuckoo_tag_bits(c, hash);
 }
 
-INLINE uint64_t bucket_of(const kithi_cuckoo *c, unsigned i, const kithi_key *key, uint64_t value, shape s) {
+INLINE uint64_t bucket_of(const kithi_cuckoo *c, unsigned i, const kithi_key *key, uint64_t hash, shape s) {
     if (s.plain)
-        return kithi_mulhi(i == 0 ? value : kithi_cuckoo_second(value), c->buckets);
-    return kithi_cuckoo_bucket(c, i, key, value);
+        return kithi_mulhi(i == 0 ? hash : kithi_cuckoo_second(hash), c->buckets);
+    return kithi_cuckoo_bucket(c, i, key, hash);
 }
 
 INLINE bool slot_has(const kith_table *t, const kithi_cuckoo *c, uint64_t slot, const kithi_key *key, shape s) {
@@ -49,32 +49,33 @@ INLINE bool slot_has(const kith_table *t, const kithi_cuckoo *c, uint64_t slot, 
 }
 
 /* Returns the key's slot, or KITHI_CUCKOO_NO_SLOT. */
-INLINE uint64_t find_in(const kith_table *t, const kithi_key *key, uint64_t value, shape s) {
+INLINE uint64_t find_in(const kith_table *t, const kithi_key *key, uint64_t hash, shape s) {
     const kithi_cuckoo *c = t->state;
-    uint64_t low = low_of(c, value, s);
+    uint64_t tag_bits = tag_bits_of(c, hash, s);
     for (unsigned i = 0; i < s.d; i++) {
-        uint64_t bucket = bucket_of(c, i, key, value, s);
+        uint64_t bucket = bucket_of(c, i, key, hash, s);
         uint64_t tags = kithi_cuckoo_tags(c, bucket, s.b);
         kithi_trace(t, KITH_STEP_LOOK, bucket * s.b, 0);
-        for (uint64_t equal = kithi_cuckoo_equal(tags, s.b, kithi_cuckoo_tag(low)); equal != 0; equal &= equal - 1) {
+        for (uint64_t equal = kithi_cuckoo_equal(tags, s.b, kithi_cuckoo_tag(tag_bits)); equal != 0;
+             equal &= equal - 1) {
             uint64_t slot = bucket * s.b + kithi_cuckoo_slot(equal);
             if (slot_has(t, c, slot, key, s))
                 return slot;
         }
-        if (i == 0 && !kithi_cuckoo_marked(tags, low, s.b))
+        if (i == 0 && !kithi_cuckoo_marked(tags, tag_bits, s.b))
             break;
     }
     return KITHI_CUCKOO_NO_SLOT;
 }
 
-uint64_t kithi_cuckoo_find(const kith_table *t, const kithi_key *key, uint64_t *value) {
+uint64_t kithi_cuckoo_find(const kith_table *t, const kithi_key *key, uint64_t *hash) {
     const kithi_cuckoo *c = t->state;
     if (c->plain) {
-        *value = hash_key(c, key, PLAIN);
-        return find_in(t, key, *value, PLAIN);
+        *hash = hash_key(c, key, PLAIN);
+        return find_in(t, key, *hash, PLAIN);
     }
-    *value = kithi_cuckoo_hash(c, key);
-    return find_in(t, key, *value, shape_of(t));
+    *hash = kithi_cuckoo_hash(c, key);
+    return find_in(t, key, *hash, shape_of(t));
 }
 
 bool kithi_cuckoo_get(const kith_table *t, const kithi_key *key, uint64_t *value) {
@@ -116,20 +117,20 @@ bool kithi_cuckoo_get_word(const kith_table *t, uint64_t word, uint64_t *value) 
 
 /* ---- batches ---- */
 
-/* A candidate is ABSENT (the key is not in the table), LOOK (no slot yet, look in more buckets), or a slot plus
- * CANDIDATES. */
-enum { ABSENT = 0, LOOK = 1 };
-#define CANDIDATES 2
+/* What a batch knows about a key, as one number: the key is not in the table (ABSENT); no tag matches yet, but there
+ * are more buckets to look in (LOOK); or the tag of slot s matches (SLOT_0 + s). */
+enum { ABSENT, LOOK, SLOT_0 };
 
-/* Returns the first slot of a bucket whose tag matches, and prefetches its record. If there is none, returns LOOK if
- * there are `more` buckets, else ABSENT. */
-INLINE uint64_t candidate(const kithi_cuckoo *c, uint64_t bucket, uint64_t tags, uint64_t low, bool more, shape s) {
-    uint64_t equal = kithi_cuckoo_equal(tags, s.b, kithi_cuckoo_tag(low));
+/* Looks for a slot of a bucket whose tag matches, and prefetches its record. `more` says whether there are more buckets
+ * to look in. */
+INLINE uint64_t candidate(const kithi_cuckoo *c, uint64_t bucket, uint64_t tags, uint64_t tag_bits, bool more,
+                          shape s) {
+    uint64_t equal = kithi_cuckoo_equal(tags, s.b, kithi_cuckoo_tag(tag_bits));
     if (equal == 0)
         return more ? LOOK : ABSENT;
     uint64_t slot = bucket * s.b + kithi_cuckoo_slot(equal);
     __builtin_prefetch(c->records + slot * s.record_bytes);
-    return slot + CANDIDATES;
+    return SLOT_0 + slot;
 }
 
 INLINE uint64_t get_group_in(const kith_table *t, const kithi_key *keys, size_t n, uint64_t *values, shape s) {
@@ -141,9 +142,9 @@ INLINE uint64_t get_group_in(const kith_table *t, const kithi_key *keys, size_t 
         __builtin_prefetch(c->tags + bucket_of(c, 0, &keys[i], hashes[i], s) * s.b);
     }
     for (size_t i = 0; i < n; i++) {
-        uint64_t bucket = bucket_of(c, 0, &keys[i], hashes[i], s), low = low_of(c, hashes[i], s);
+        uint64_t bucket = bucket_of(c, 0, &keys[i], hashes[i], s), tag_bits = tag_bits_of(c, hashes[i], s);
         uint64_t tags = kithi_cuckoo_tags(c, bucket, s.b);
-        candidates[i] = candidate(c, bucket, tags, low, kithi_cuckoo_marked(tags, low, s.b), s);
+        candidates[i] = candidate(c, bucket, tags, tag_bits, kithi_cuckoo_marked(tags, tag_bits, s.b), s);
         if (candidates[i] == LOOK) {
             later[later_count++] = i;
             __builtin_prefetch(c->tags + bucket_of(c, 1, &keys[i], hashes[i], s) * s.b);
@@ -152,12 +153,13 @@ INLINE uint64_t get_group_in(const kith_table *t, const kithi_key *keys, size_t 
     for (size_t j = 0; j < later_count; j++) {
         size_t i = later[j];
         uint64_t bucket = bucket_of(c, 1, &keys[i], hashes[i], s);
-        candidates[i] = candidate(c, bucket, kithi_cuckoo_tags(c, bucket, s.b), low_of(c, hashes[i], s), s.d > 2, s);
+        candidates[i] =
+            candidate(c, bucket, kithi_cuckoo_tags(c, bucket, s.b), tag_bits_of(c, hashes[i], s), s.d > 2, s);
     }
     for (size_t i = 0; i < n; i++) {
         if (candidates[i] == ABSENT)
             continue;
-        uint64_t slot = candidates[i] - CANDIDATES;
+        uint64_t slot = candidates[i] - SLOT_0;
         if (candidates[i] == LOOK || !slot_has(t, c, slot, &keys[i], s)) {
             slot = find_in(t, &keys[i], hashes[i], s);
             if (slot == KITHI_CUCKOO_NO_SLOT)

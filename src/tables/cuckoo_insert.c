@@ -89,9 +89,9 @@ static uint32_t reach_free(const kith_table *t, const kithi_cuckoo *c, uint32_t 
         kithi_trace(t, KITH_STEP_LOOK, from * c->b, 0);
         for (unsigned i = 0; i < c->b; i++) {
             kithi_key key = kithi_record_key(t, kithi_cuckoo_record(t, c, from, i));
-            uint64_t value = kithi_cuckoo_hash(c, &key);
+            uint64_t hash = kithi_cuckoo_hash(c, &key);
             for (unsigned j = 0; j < c->d; j++) {
-                uint64_t to = kithi_cuckoo_bucket(c, j, &key, value);
+                uint64_t to = kithi_cuckoo_bucket(c, j, &key, hash);
                 if (visit(c, tail, to, at, i) && kithi_cuckoo_free(c, to) != 0)
                     return *tail - 1;
             }
@@ -140,13 +140,13 @@ uint64_t kithi_cuckoo_walk_max(const kith_table *t, const kithi_cuckoo *c, uint6
 }
 
 /* Returns another bucket of the key than this one; a random one if there are several. */
-static uint64_t other_bucket(kith_table *t, const kithi_cuckoo *c, const kithi_key *key, uint64_t value,
+static uint64_t other_bucket(kith_table *t, const kithi_cuckoo *c, const kithi_key *key, uint64_t hash,
                              uint64_t bucket) {
     unsigned i = 0;
-    while (i + 1 < c->d && kithi_cuckoo_bucket(c, i, key, value) != bucket)
+    while (i + 1 < c->d && kithi_cuckoo_bucket(c, i, key, hash) != bucket)
         i++;
     i = (i + 1 + (c->d == 2 ? 0 : (unsigned)kithi_prng_below(&t->prng, c->d - 1))) % c->d;
-    return kithi_cuckoo_bucket(c, i, key, value);
+    return kithi_cuckoo_bucket(c, i, key, hash);
 }
 
 /* Swaps the displaced record, which came from slot `from`, with the record of a slot. */
@@ -195,29 +195,30 @@ static bool walk(kith_table *t, const kithi_cuckoo *c, uint64_t bucket, const ui
 
 static bool uses_walk(const kith_table *t, const kithi_cuckoo *c) {
     uint64_t how = t->options[KITHI_CUCKOO_INSERT];
-    bool is_described = t->options[KITHI_CUCKOO_MAX] != KITHI_CUCKOO_MAX_DEFAULT ||
-                        t->options[KITHI_CUCKOO_START] != KITHI_CUCKOO_FIRST ||
-                        t->options[KITHI_CUCKOO_EVICT] != KITHI_CUCKOO_EVICT_LAST;
-    return how == KITHI_CUCKOO_WALK || (how == KITHI_CUCKOO_INSERT_AUTO && (is_described || (c->d == 2 && c->b == 1)));
+    bool has_walk_option = t->options[KITHI_CUCKOO_MAX] != KITHI_CUCKOO_MAX_DEFAULT ||
+                           t->options[KITHI_CUCKOO_START] != KITHI_CUCKOO_FIRST ||
+                           t->options[KITHI_CUCKOO_EVICT] != KITHI_CUCKOO_EVICT_LAST;
+    return how == KITHI_CUCKOO_WALK ||
+           (how == KITHI_CUCKOO_INSERT_AUTO && (has_walk_option || (c->d == 2 && c->b == 1)));
 }
 
 /* Returns the bucket of the key where a walk starts. */
-static uint64_t start_of(kith_table *t, const kithi_cuckoo *c, const kithi_key *key, uint64_t value) {
+static uint64_t start_of(kith_table *t, const kithi_cuckoo *c, const kithi_key *key, uint64_t hash) {
     uint64_t i = t->options[KITHI_CUCKOO_START];
     if (i == KITHI_CUCKOO_RANDOM)
         i = kithi_prng_below(&t->prng, c->d);
-    return kithi_cuckoo_bucket(c, (unsigned)i, key, value);
+    return kithi_cuckoo_bucket(c, (unsigned)i, key, hash);
 }
 
-bool kithi_cuckoo_insert(kith_table *t, const kithi_cuckoo *c, const uint8_t *record, uint64_t value) {
+bool kithi_cuckoo_insert(kith_table *t, const kithi_cuckoo *c, const uint8_t *record, uint64_t hash) {
     kithi_key key = kithi_record_key(t, record);
-    if (t->options[KITHI_CUCKOO_EVICT] == KITHI_CUCKOO_EVICT_AT_ONCE)
-        return walk(t, c, start_of(t, c, &key, value), record);
-    uint64_t buckets[KITHI_CUCKOO_D_MAX] = {kithi_cuckoo_range(c, 0, value)};
+    if (t->options[KITHI_CUCKOO_EVICT] == KITHI_CUCKOO_EVICT_FIRST)
+        return walk(t, c, start_of(t, c, &key, hash), record);
+    uint64_t buckets[KITHI_CUCKOO_D_MAX] = {kithi_cuckoo_range(c, 0, hash)};
     uint64_t bucket = buckets[0], free = kithi_cuckoo_free(c, bucket);
     unsigned most_free = 0;
     for (unsigned i = 1; i < c->d && free == 0; i++) {
-        buckets[i] = kithi_cuckoo_bucket(c, i, &key, value);
+        buckets[i] = kithi_cuckoo_bucket(c, i, &key, hash);
         uint64_t free_here = kithi_cuckoo_free(c, buckets[i]);
         if (kithi_popcount(free_here) > most_free) {
             most_free = kithi_popcount(free_here);
@@ -228,9 +229,9 @@ bool kithi_cuckoo_insert(kith_table *t, const kithi_cuckoo *c, const uint8_t *re
     if (free != 0 || most_free != 0)
         slot = kithi_cuckoo_slot(kithi_cuckoo_free(c, bucket));
     else if (uses_walk(t, c))
-        return walk(t, c, start_of(t, c, &key, value), record);
+        return walk(t, c, start_of(t, c, &key, hash), record);
     else if (!search(t, c, buckets, &bucket, &slot))
         return false;
-    kithi_cuckoo_set(t, c, bucket, slot, value, record);
+    kithi_cuckoo_set(t, c, bucket, slot, hash, record);
     return true;
 }

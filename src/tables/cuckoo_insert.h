@@ -11,8 +11,8 @@
 /* Returns the number of steps that a walk may make in this table of that many keys. */
 uint64_t kithi_cuckoo_walk_max(const kith_table *t, const kithi_cuckoo *c, uint64_t keys);
 
-/* Inserts a record whose key is not in the table; `value` is the key's hash value. Returns false if no slot could be
+/* Inserts a record whose key is not in the table; `hash` is the key's hash value. Returns false if no slot could be
  * freed; the table is then unchanged. */
-bool kithi_cuckoo_insert(kith_table *t, const kithi_cuckoo *c, const uint8_t *record, uint64_t value);
+bool kithi_cuckoo_insert(kith_table *t, const kithi_cuckoo *c, const uint8_t *record, uint64_t hash);
 
 #endif

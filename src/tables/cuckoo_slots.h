@@ -16,9 +16,9 @@
  *     layout=one   every function maps to all buckets
  *     layout=two   function i maps to part i of d equal parts (two halves for d = 2)
  *
- * With xxh3 and siphash the d buckets, the tag and the class come from one hash value v:
+ * With xxh3 and siphash the d buckets, the tag and the class come from one hash value:
  *
- *     v   63 … 37 first bucket | 36 … 10 second bucket | 9 … 0 tag, class
+ *     bits   63 … 37 first bucket | 36 … 10 second bucket | 9 … 0 tag, class       more buckets: kithi_word(hash, i)
  *
  * From 2^27 buckets on these bit ranges overlap, and tags distinguish fewer keys. Results stay right, because the
  * keys in the records are compared. The other families draw d functions, because their theorems require it. */
@@ -47,25 +47,25 @@ enum { KITHI_CUCKOO_ONE, KITHI_CUCKOO_TWO };
 enum { KITHI_CUCKOO_INSERT_AUTO, KITHI_CUCKOO_SEARCH, KITHI_CUCKOO_WALK };
 enum { KITHI_CUCKOO_MAX_DEFAULT, KITHI_CUCKOO_MAX_AUTO };
 enum { KITHI_CUCKOO_FIRST, KITHI_CUCKOO_SECOND, KITHI_CUCKOO_RANDOM };
-enum { KITHI_CUCKOO_EVICT_LAST, KITHI_CUCKOO_EVICT_AT_ONCE };
+enum { KITHI_CUCKOO_EVICT_LAST, KITHI_CUCKOO_EVICT_FIRST };
 
-/* A bucket that the search for a free slot has reached. */
+/* A bucket that the search for a free slot has reached, or a slot on the path of a walk. */
 typedef struct kithi_cuckoo_step {
     uint64_t bucket;
-    uint32_t parent; /* index in the queue */
-    uint8_t slot;    /* in the parent's bucket: the entry that can move to this bucket */
+    uint32_t parent; /* queue index of the bucket from which it was reached; not used by a walk */
+    uint8_t slot; /* search: the slot of the parent's bucket whose entry can move to this bucket; walk: in `bucket` */
 } kithi_cuckoo_step;
 
 typedef struct kithi_cuckoo {
     uint64_t buckets; /* a multiple of d */
     uint8_t *records;
     uint8_t *tags;
-    uint64_t flip;        /* of the first function, if it is an xxh3 */
+    uint64_t flip;        /* with xxh3: functions[0]->flip, which kithi_xxh3_word() XORs with a key */
     uint64_t keys_max;    /* the table grows when it has more keys */
     uint64_t stale_marks; /* upper bound: removals from other than the first bucket since marks were recomputed */
     unsigned d, b;
     bool partitioned; /* layout=two */
-    bool one_value;   /* all buckets come from one hash value */
+    bool one_hash;    /* all buckets come from one hash value, that of functions[0]; the others are NULL */
     bool plain;       /* lookups have a fast path: see cuckoo_find.c */
     kith_function *functions[KITHI_CUCKOO_D_MAX];
     uint64_t seed; /* of the functions */
@@ -79,42 +79,45 @@ typedef struct kithi_cuckoo {
 
 /* ---- the buckets of a key ---- */
 
+/* Returns the key's hash value by the first function. */
 static inline uint64_t kithi_cuckoo_hash(const kithi_cuckoo *c, const kithi_key *key) {
     return kithi_function_key(c->functions[0], key->bytes, key->byte_count);
 }
 
-static inline uint64_t kithi_cuckoo_range(const kithi_cuckoo *c, unsigned i, uint64_t value) {
+/* Maps a hash value to the buckets that function i may return. */
+static inline uint64_t kithi_cuckoo_range(const kithi_cuckoo *c, unsigned i, uint64_t hash) {
     if (!c->partitioned)
-        return kithi_mulhi(value, c->buckets);
+        return kithi_mulhi(hash, c->buckets);
     uint64_t part = c->buckets / c->d;
-    return i * part + kithi_mulhi(value, part);
+    return i * part + kithi_mulhi(hash, part);
 }
 
-static inline uint64_t kithi_cuckoo_second(uint64_t value) {
-    return kithi_rotate(value, 27);
+/* Returns the hash value that gives the second bucket, if all buckets come from one hash value. */
+static inline uint64_t kithi_cuckoo_second(uint64_t hash) {
+    return kithi_rotate(hash, 27);
 }
 
-/* Returns bucket i of a key whose hash value is `value`. */
-static inline uint64_t kithi_cuckoo_bucket(const kithi_cuckoo *c, unsigned i, const kithi_key *key, uint64_t value) {
+/* Returns bucket i of a key; `hash` is kithi_cuckoo_hash(c, key). */
+static inline uint64_t kithi_cuckoo_bucket(const kithi_cuckoo *c, unsigned i, const kithi_key *key, uint64_t hash) {
     if (i != 0)
-        value = !c->one_value ? kithi_function_key(c->functions[i], key->bytes, key->byte_count)
-                : i == 1      ? kithi_cuckoo_second(value)
-                              : kithi_word(value, i);
-    return kithi_cuckoo_range(c, i, value);
+        hash = !c->one_hash ? kithi_function_key(c->functions[i], key->bytes, key->byte_count)
+               : i == 1     ? kithi_cuckoo_second(hash)
+                            : kithi_word(hash, i);
+    return kithi_cuckoo_range(c, i, hash);
 }
 
 /* Returns the bits that the tag and the class are taken from. The low bits of the families with proved independence
  * need not be random, so they are mixed. */
-static inline uint64_t kithi_cuckoo_low(const kithi_cuckoo *c, uint64_t value) {
-    return c->one_value ? value : kithi_mix(value);
+static inline uint64_t kithi_cuckoo_tag_bits(const kithi_cuckoo *c, uint64_t hash) {
+    return c->one_hash ? hash : kithi_mix(hash);
 }
 
-static inline uint8_t kithi_cuckoo_tag(uint64_t low) {
-    return (uint8_t)((low & 0x7f) + ((low & 0x7f) == 0));
+static inline uint8_t kithi_cuckoo_tag(uint64_t tag_bits) {
+    return (uint8_t)((tag_bits & 0x7f) + ((tag_bits & 0x7f) == 0));
 }
 
-static inline unsigned kithi_cuckoo_class(uint64_t low, unsigned b) {
-    return (unsigned)(low >> 7 & 7) * b >> 3;
+static inline unsigned kithi_cuckoo_class(uint64_t tag_bits, unsigned b) {
+    return (unsigned)(tag_bits >> 7 & 7) * b >> 3;
 }
 
 /* ---- slots ---- */
@@ -145,36 +148,39 @@ static inline uint64_t kithi_cuckoo_equal(uint64_t tags, unsigned b, uint8_t tag
     return (KITHI_CUCKOO_MARKS - differ) & (KITHI_CUCKOO_MARKS >> (64 - 8 * b));
 }
 
+/* Returns the first slot in the result of kithi_cuckoo_equal() or kithi_cuckoo_free(). */
 static inline unsigned kithi_cuckoo_slot(uint64_t equal) {
     return (unsigned)__builtin_ctzll(equal) / 8;
 }
 
+/* Returns the free slots of a bucket, in the form of kithi_cuckoo_equal(). */
 static inline uint64_t kithi_cuckoo_free(const kithi_cuckoo *c, uint64_t bucket) {
     return kithi_cuckoo_equal(kithi_cuckoo_tags(c, bucket, c->b), c->b, 0);
 }
 
-static inline bool kithi_cuckoo_marked(uint64_t tags, uint64_t low, unsigned b) {
-    return (tags >> (8 * kithi_cuckoo_class(low, b) + 7) & 1) != 0;
+/* Returns whether the class of a key has its mark among these tags of its first bucket. */
+static inline bool kithi_cuckoo_marked(uint64_t tags, uint64_t tag_bits, unsigned b) {
+    return (tags >> (8 * kithi_cuckoo_class(tag_bits, b) + 7) & 1) != 0;
 }
 
-static inline void kithi_cuckoo_set_tag(const kithi_cuckoo *c, uint64_t bucket, unsigned slot, uint64_t low) {
+static inline void kithi_cuckoo_set_tag(const kithi_cuckoo *c, uint64_t bucket, unsigned slot, uint64_t tag_bits) {
     uint8_t *tag = c->tags + bucket * c->b + slot;
-    *tag = (uint8_t)((*tag & 0x80) | kithi_cuckoo_tag(low));
+    *tag = (uint8_t)((*tag & 0x80) | kithi_cuckoo_tag(tag_bits));
 }
 
 /* Sets the mark in the first bucket of a key that is stored in `bucket`, unless that is its first bucket. */
-static inline void kithi_cuckoo_mark(const kithi_cuckoo *c, uint64_t bucket, uint64_t value) {
-    uint64_t first = kithi_cuckoo_range(c, 0, value);
+static inline void kithi_cuckoo_mark(const kithi_cuckoo *c, uint64_t bucket, uint64_t hash) {
+    uint64_t first = kithi_cuckoo_range(c, 0, hash);
     if (bucket != first)
-        c->tags[first * c->b + kithi_cuckoo_class(kithi_cuckoo_low(c, value), c->b)] |= 0x80;
+        c->tags[first * c->b + kithi_cuckoo_class(kithi_cuckoo_tag_bits(c, hash), c->b)] |= 0x80;
 }
 
 /* Stores a record, whose key has this hash value, in a slot, with its tag and, if needed, its mark. */
 static inline void kithi_cuckoo_set(const kith_table *t, const kithi_cuckoo *c, uint64_t bucket, unsigned slot,
-                                    uint64_t value, const uint8_t *record) {
-    kithi_cuckoo_set_tag(c, bucket, slot, kithi_cuckoo_low(c, value));
+                                    uint64_t hash, const uint8_t *record) {
+    kithi_cuckoo_set_tag(c, bucket, slot, kithi_cuckoo_tag_bits(c, hash));
     kithi_record_copy(t, kithi_cuckoo_record(t, c, bucket, slot), record);
-    kithi_cuckoo_mark(c, bucket, value);
+    kithi_cuckoo_mark(c, bucket, hash);
 }
 
 #endif

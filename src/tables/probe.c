@@ -39,22 +39,23 @@
  * (measured with 2^17 slots).
  *
  * Growth: with grow=yes the array doubles when one more key would make it fuller than `load` percent. At the default,
- * 75, an absent key costs 4 slots (linear: 8.5) just before growth. With grow=no the size never changes, `load` is
- * ignored, and a search has three results: found, absent, full. A put returns KITH_E_FULL if every slot has another
- * key.
+ * 75, an absent key costs the 4.6, 4.0 or 8.3 slots above just before growth. With grow=no the size never changes,
+ * `load` is ignored, and a search has three results: found, absent, full. A put returns KITH_E_FULL if every slot has
+ * another key.
  *
  * Removal leaves a tombstone (control 1), which searches skip and puts reuse. (Linear probing could instead move later
- * keys back. That would be extra code for one of three sequences, and would hash a whole run of keys per removal.) When
+ * keys back. That would be extra code for one of the sequences, and would hash a whole run of keys per removal.) When
  * there are more than (m - count) / 2 tombstones, they are swept. So at least half of the slots without a key are
  * empty: with 1 - a' >= (1 - a)/2, tombstones cost a search at most a factor of 2 (4 for absent keys with linear). A
  * sweep visits m slots and happens after more than (m - count)/2 removals, which is 2/(1-a) slots per removal,
  * amortised: about the cost of a search.
  *
  * The sweep needs no memory and cannot fail. First, tombstones become empty, and all keys become "waiting" (control 1).
- * Then each waiting key goes to the first slot of its sequence that has no settled key. If that is its own slot, it
- * stays. If the slot is empty, it moves there. If the slot has another waiting key, the two are swapped, and the other
- * key is next. Only settled keys precede a settled key on its sequence, and they do not move again, so every search
- * finds it. Each step settles one key, so there are at most `count` steps.
+ * Then each waiting key goes to the first slot of its sequence that is empty or has a waiting key, and is settled: its
+ * control is its fragment again. If that is its own slot, it stays. If the slot is empty, it moves there. If the slot
+ * has another waiting key, the two are swapped, and the other key is next. Only settled keys precede a settled key on
+ * its sequence, and they do not move again, so every search finds it. Each step settles one key, so there are at most
+ * `count` steps.
  *
  * Traces report the slots that searches read, and growths, but not how a growth or a sweep moves keys.
  *
@@ -69,7 +70,8 @@
 /* Must be at least 2, so that an odd step is less than the number of slots. */
 #define SLOTS_MIN 8
 
-enum { EMPTY = 0, REMOVED = 1, FRAGMENT_MIN = 2, FRAGMENTS = 254 };
+/* Control bytes. WAITING replaces REMOVED during a sweep. */
+enum { EMPTY = 0, REMOVED = 1, WAITING = 1, FRAGMENT_MIN = 2, FRAGMENTS = 254 };
 enum { OPTION_SEQUENCE, OPTION_GROW, OPTION_LOAD, OPTION_COUNT };
 enum { LINEAR, QUADRATIC, DOUBLE, PERMUTATION };
 enum { GROW_YES, GROW_NO };
@@ -104,10 +106,10 @@ static inline uint8_t *record_at(const kith_table *t, const probe *p, uint64_t s
 
 typedef struct walk {
     uint64_t slot;
-    uint64_t step; /* distance to the next slot */
-    uint64_t rise; /* added to `step` after each step */
-    uint64_t done; /* number of steps made */
-    bool permutes; /* the slots are a permutation drawn from `hash`, and step and rise are not used */
+    uint64_t step;           /* distance to the next slot */
+    uint64_t step_increment; /* added to `step` after each step: 1 for quadratic, else 0 */
+    uint64_t done;           /* number of steps made */
+    bool permutes;           /* the slots are a permutation drawn from `hash`; step and step_increment are not used */
     uint64_t hash;
 } walk;
 
@@ -141,7 +143,7 @@ static inline walk walk_from(const kith_table *t, const probe *p, uint64_t hash)
         return w;
     }
     if (t->options[OPTION_SEQUENCE] == QUADRATIC)
-        w.rise = 1;
+        w.step_increment = 1;
     else if (t->options[OPTION_SEQUENCE] == DOUBLE)
         w.step = kithi_mulhi(kithi_word(hash, 1), p->slots) | 1;
     return w;
@@ -155,7 +157,7 @@ static inline void walk_on(const probe *p, walk *w) {
     w->slot += w->step;
     if (w->slot >= p->slots)
         w->slot -= p->slots;
-    w->step += w->rise;
+    w->step += w->step_increment;
     w->done++;
 }
 
@@ -164,7 +166,7 @@ typedef enum outcome { FOUND, ABSENT, FULL } outcome;
 typedef struct search {
     outcome outcome;
     uint64_t slot;   /* FOUND: the key's slot; ABSENT: the slot where a put would store it */
-    uint64_t looked; /* length of the sequence up to this slot */
+    uint64_t length; /* length of the sequence up to and including this slot */
     uint64_t hash;
 } search;
 
@@ -195,29 +197,30 @@ static search find_free(const kith_table *t, const probe *p, uint64_t hash, uint
     return (search){ABSENT, w.slot, w.done + 1, hash};
 }
 
-static void settle(const kith_table *t, probe *p, const search *s, const uint8_t *record) {
+/* Stores a record in the slot that find() or find_free() has found for it. */
+static void store(const kith_table *t, probe *p, const search *s, const uint8_t *record) {
     memcpy(record_at(t, p, s->slot), record, t->record_bytes);
     p->controls[s->slot] = fragment_of(s->hash);
-    if (s->looked > p->longest)
-        p->longest = s->looked;
+    if (s->length > p->longest)
+        p->longest = s->length;
 }
 
 static void sweep(const kith_table *t, probe *p) {
     for (uint64_t i = 0; i < p->slots; i++)
-        p->controls[i] = p->controls[i] > REMOVED ? REMOVED : EMPTY;
+        p->controls[i] = p->controls[i] > REMOVED ? WAITING : EMPTY;
     p->removed = 0;
     p->longest = 0;
     for (uint64_t i = 0; i < p->slots; i++) {
-        while (p->controls[i] == REMOVED) {
+        while (p->controls[i] == WAITING) {
             uint8_t waiting[KITHI_RECORD_MAX];
             memcpy(waiting, record_at(t, p, i), t->record_bytes);
             kithi_key key = kithi_record_key(t, waiting);
-            search s = find_free(t, p, hash_of(p, &key), REMOVED);
+            search s = find_free(t, p, hash_of(p, &key), WAITING);
             if (s.slot != i) {
                 memcpy(record_at(t, p, i), record_at(t, p, s.slot), t->record_bytes);
                 p->controls[i] = p->controls[s.slot];
             }
-            settle(t, p, &s, waiting);
+            store(t, p, &s, waiting);
         }
     }
 }
@@ -273,7 +276,7 @@ static kith_status resize(kith_table *t, uint64_t slots) {
         const uint8_t *record = record_at(t, &old, i);
         kithi_key key = kithi_record_key(t, record);
         search s = find_free(t, p, hash_of(p, &key), EMPTY);
-        settle(t, p, &s, record);
+        store(t, p, &s, record);
     }
     kithi_release(&t->allocator, old.block, block_bytes(t, old.slots));
     return KITH_OK;
@@ -362,7 +365,7 @@ static kith_status put(kith_table *t, const kithi_key *key, uint64_t value, bool
         s = find_free(t, p, s.hash, EMPTY);
     }
     p->removed -= p->controls[s.slot] == REMOVED;
-    settle(t, p, &s, record);
+    store(t, p, &s, record);
     t->count++;
     sweep_if_due(t, p);
     return KITH_OK;

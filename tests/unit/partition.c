@@ -13,7 +13,7 @@ static void try_partition(size_t n, uint64_t regions, unsigned part_count, unsig
     for (size_t i = 0; i < n; i++)
         digests[i] = i % 5 == 0 ? kithi_mix(i) >> 3 : kithi_mix(i + 1); /* more digests in the lower parts */
     memset(out + n, 0xee, 8 * sizeof *out);
-    kithi_parts parts = kithi_parts_of(regions, part_count);
+    kithi_part_map parts = kithi_part_map_of(regions, part_count);
     CHECK(kithi_partition(&allocator, digests, n, parts, threads, out, starts));
     size_t at = 0;
     for (unsigned p = 0; p < part_count; p++) {
@@ -47,7 +47,7 @@ TEST(parts_are_whole_regions) {
     static const uint64_t REGIONS[] = {4, 5, 400, 4097, UINT64_C(1) << 33};
     for (size_t i = 0; i < 5; i++) {
         unsigned part_count = REGIONS[i] < 64 ? (unsigned)REGIONS[i] : 64, before = 0;
-        kithi_parts parts = kithi_parts_of(REGIONS[i], part_count);
+        kithi_part_map parts = kithi_part_map_of(REGIONS[i], part_count);
         uint64_t step = UINT64_MAX / 100000;
         for (uint64_t digest = 0, region = 0; digest <= UINT64_MAX - step; digest += step) {
             unsigned part = kithi_part_of(parts, digest);

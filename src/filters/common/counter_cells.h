@@ -1,7 +1,7 @@
 /* filters/common/counter_cells.h: the code that the counting kinds share. Their cells are counters, which makes
  * removal possible. A counter has 4 bits; counting also has counters of 2 to 8 bits.
  *
- *     counter c  =  bits c * width … c * width + width - 1        4 bits: low (c even) or high (c odd) half of byte c / 2
+ *     counter c  =  bits c * width … c * width + width - 1      4 bits: low (c even) or high (c odd) half of byte c / 2
  *
  * The largest value of a counter, its top, is 2^width - 1: 15 for 4 bits.
  *
@@ -9,14 +9,14 @@
  * them is 0.
  *
  * Stuck counters. A counter that reaches its top may have lost count, so it stays there for ever: decrementing it could
- * make a key that is still in the filter disappear. This costs a little rate and never a key. stats().stuck is their
- * number.
+ * make a key that is still in the filter disappear. So no key is lost, but the false-positive rate becomes slightly
+ * higher, because stuck counters are never 0 again. stats().stuck is their number.
  *
  * Copies. A key may be added until the least of its counters is top - 1; the next add returns KITH_E_COPIES. So a
- * single key never drives a counter to its top, and adding one key a million times does no harm. Counters get stuck only where
- * several keys share them or where filters are merged. copies() returns the least counter of the key. That is never
- * less than the true number, with one exception: the top, which occurs only after a merge or if all counters of the
- * key are stuck, means "top or more".
+ * single key never drives a counter to its top, and adding one key a million times does no harm. Counters get stuck
+ * only where several keys share them or where filters are merged. copies() returns the least counter of the key. A
+ * result below the top is at least the number of copies of the key in the filter. A result equal to the top means "top
+ * or more"; it occurs only if all counters of the key are stuck.
  *
  * Order. Each counter is min(top, adds), whatever the order of the successful adds. Which adds are refused may depend
  * on the order: a key that shares all its counters may be added top - 1 times if it comes first, and fewer times if it
@@ -153,9 +153,9 @@ static inline kith_status kithi_counters_merge(kith_filter *into, const kith_fil
 }
 
 typedef struct kithi_tally {
-    uint64_t used;  /* not 0 */
-    uint64_t stuck; /* at the top */
-    uint64_t sum;   /* of the others */
+    uint64_t used;  /* number of counters that are not 0 */
+    uint64_t stuck; /* number of counters at the top */
+    uint64_t sum;   /* sum of all counters that are not stuck */
 } kithi_tally;
 
 /* Tallies counters from … to - 1. The body consists of whole words, so the words that contain `from` and `to` can be

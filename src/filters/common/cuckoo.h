@@ -3,11 +3,12 @@
  *     body    | region 0 | region 1 |  …  | region R-1 |
  *     region  | slot 0 | slot 1 | … (slot_bits each, packed) | 8 spare bytes or more, to a multiple of 64 |
  *
- * A place is a bucket of cuckoo or a window of overlap. The digest of a key gives its region, its first place there
- * and its fingerprint. A place and a fingerprint determine the candidates of the key: the slots in which it may be
- * stored, and the code that it has in each of them. Code 0 is an empty slot. has() returns true when one of the
- * candidate slots holds its code. Regions share no byte, not even in 8-byte loads and stores, so threads can build
- * them independently. A region has about 2^18 slots, which keeps a search in cache.
+ * cf stands for cuckoo filter. A place is a bucket of cuckoo or a window of overlap. A region has 2 * half places, and
+ * a key usually has one in each half (not with alternate=simple and alternate=xor of cuckoo). The digest of a key gives
+ * its region, its first place there and its fingerprint. A place and a fingerprint determine the candidates of the key:
+ * the slots in which it may be stored, and the code that it has in each of them. Code 0 is an empty slot. has() returns
+ * true when one of the candidate slots holds its code. Regions share no byte, not even in 8-byte loads and stores, so
+ * threads can build them independently. A region has about 2^18 slots, which keeps a search in cache.
  *
  * If all candidate slots of a new key are taken, a breadth-first search from them finds the shortest chain of entries
  * that ends in an empty slot, where each entry can move to the slot of the next one. Nothing moves until the chain is
@@ -60,7 +61,7 @@ typedef struct kithi_cf_layout {
 } kithi_cf_layout;
 
 /* The largest fingerprint. */
-static inline uint64_t kithi_cf_top(const kithi_cf_layout *layout, const kithi_cf_geometry *g) {
+static inline uint64_t kithi_cf_fingerprint_max(const kithi_cf_layout *layout, const kithi_cf_geometry *g) {
     return (UINT64_C(1) << (g->slot_bits - layout->code_bits)) - 1;
 }
 
@@ -105,64 +106,70 @@ static inline void kithi_cf_set(const kith_filter *f, uint8_t *region, uint32_t 
 
 /* ---- places as words ---- */
 
-/* What all keys of a batch need, computed once. Only for geometries in which a place fits in a word. */
-typedef struct kithi_cf_frame {
+/* Constants for code that handles all slots of a place at once, as a 64-bit word. Slot i of the place is bits
+ * i * slot_bits … (i + 1) * slot_bits - 1 of the word. They are computed once for a batch. */
+typedef struct kithi_cf_constants {
     uint8_t *body;
-    kithi_cf_geometry
-        geometry; /* a copy: stores to slots and bitmaps cannot alias it, so it is not reloaded for every key */
-    uint64_t stride, regions, places, top;
-    unsigned slot_bits, last_slot; /* the lowest bit of the last slot of a place */
-    uint64_t ones;                 /* the lowest bit of each slot of a place */
-    uint64_t highs;                /* the highest */
-    uint64_t steps;                /* what is added to the first slot's code in each of them */
-} kithi_cf_frame;
+    /* A copy: stores to slots and bitmaps cannot alias it, so it is not reloaded for every key. */
+    kithi_cf_geometry geometry;
+    uint64_t stride; /* bytes from one region to the next */
+    uint64_t regions;
+    uint64_t places; /* in a region */
+    uint64_t fingerprint_max;
+    unsigned slot_bits;
+    unsigned last_shift; /* number of the lowest bit of the last slot */
+    uint64_t low_bits;   /* a mask: the lowest bit of each slot */
+    uint64_t high_bits;  /* a mask: the highest bit of each slot */
+    uint64_t code_steps; /* in each slot: the code that a key has there minus the code that it has in slot 0 */
+} kithi_cf_constants;
 
-/* Returns false if a place does not fit in a word at every bit offset at which it can begin. */
-KITHI_INLINE bool kithi_cf_frame_of(const kithi_cf_layout *layout, const kith_filter *f, kithi_cf_frame *frame) {
+/* Returns false if some place, together with the bits before it in its first byte, does not fit in a word. */
+KITHI_INLINE bool kithi_cf_constants_of(const kithi_cf_layout *layout, const kith_filter *f,
+                                        kithi_cf_constants *constants) {
     unsigned bits = (unsigned)f->geometry.cf.slot_bits, slots = layout->place_slots(&f->geometry.cf);
     unsigned unit = layout->windows ? bits : bits * slots; /* bits from one place to the next */
     unsigned shift_max = 8 - (unit & -unit & 7 ? unit & -unit & 7 : 8);
-    *frame = (kithi_cf_frame){
+    *constants = (kithi_cf_constants){
         .body = f->body,
         .geometry = f->geometry.cf,
         .stride = kithi_cf_stride(&f->geometry.cf, layout->region_slots(&f->geometry.cf)),
         .regions = f->geometry.cf.regions,
         .places = 2 * f->geometry.cf.half,
-        .top = kithi_cf_top(layout, &f->geometry.cf),
+        .fingerprint_max = kithi_cf_fingerprint_max(layout, &f->geometry.cf),
         .slot_bits = bits,
-        .last_slot = (slots - 1) * bits,
+        .last_shift = (slots - 1) * bits,
     };
     if (slots * bits + shift_max > 64)
         return false;
     for (unsigned i = 0; i < slots; i++) {
-        frame->ones |= UINT64_C(1) << (i * bits);
-        frame->steps |= (uint64_t)kithi_cf_code(layout, 0, i) << (i * bits);
+        constants->low_bits |= UINT64_C(1) << (i * bits);
+        constants->code_steps |= (uint64_t)kithi_cf_code(layout, 0, i) << (i * bits);
     }
-    frame->highs = frame->ones << (bits - 1);
+    constants->high_bits = constants->low_bits << (bits - 1);
     return true;
 }
 
 /* Returns nonzero if a slot of the word is 0. The lowest bit set is then the highest bit of the first such slot; bits
  * above it may be wrong. */
-KITHI_INLINE uint64_t kithi_zero_slots(const kithi_cf_frame *frame, uint64_t slots) {
-    return (slots - frame->ones) & ~slots & frame->highs;
+KITHI_INLINE uint64_t kithi_zero_slots(const kithi_cf_constants *constants, uint64_t slots) {
+    return (slots - constants->low_bits) & ~slots & constants->high_bits;
 }
 
 /* Returns the highest bit of every slot that is 0, exactly, unlike kithi_zero_slots. */
-KITHI_INLINE uint64_t kithi_all_zero_slots(const kithi_cf_frame *frame, uint64_t slots) {
-    uint64_t below = frame->highs - frame->ones; /* all bits of each slot except the highest */
-    return ~(((slots & below) + below) | slots) & frame->highs;
+KITHI_INLINE uint64_t kithi_all_zero_slots(const kithi_cf_constants *constants, uint64_t slots) {
+    uint64_t below = constants->high_bits - constants->low_bits; /* in each slot, all bits except the highest */
+    return ~(((slots & below) + below) | slots) & constants->high_bits;
 }
 
 /* Counts the slots whose highest bit is set, by a multiplication that sums them in the last slot. */
-KITHI_INLINE unsigned kithi_count_slots(const kithi_cf_frame *frame, uint64_t highest_bits) {
-    uint64_t sums = (highest_bits >> (frame->slot_bits - 1)) * frame->ones;
-    return (unsigned)(sums >> frame->last_slot & ((UINT64_C(1) << frame->slot_bits) - 1));
+KITHI_INLINE unsigned kithi_count_slots(const kithi_cf_constants *constants, uint64_t highest_bits) {
+    uint64_t sums = (highest_bits >> (constants->slot_bits - 1)) * constants->low_bits;
+    return (unsigned)(sums >> constants->last_shift & ((UINT64_C(1) << constants->slot_bits) - 1));
 }
 
 /* The slots of the place that begins with this slot. */
-KITHI_INLINE uint64_t kithi_cf_slots(const kithi_cf_frame *frame, const uint8_t *region, uint32_t first) {
-    uint64_t bit = (uint64_t)first * frame->slot_bits;
+KITHI_INLINE uint64_t kithi_cf_slots(const kithi_cf_constants *constants, const uint8_t *region, uint32_t first) {
+    uint64_t bit = (uint64_t)first * constants->slot_bits;
     return kithi_load64(region + bit / 8) >> (bit % 8);
 }
 
@@ -172,8 +179,8 @@ KITHI_INLINE uint64_t kithi_cf_slots(const kithi_cf_frame *frame, const uint8_t 
 static inline uint8_t *kithi_cf_locate(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest,
                                        kithi_candidates *candidates) {
     kithi_place at = kithi_place_of(digest, f->geometry.cf.regions, 2 * f->geometry.cf.half);
-    kithi_cf_candidates(layout, &f->geometry.cf, at.place, kithi_fingerprint(at, kithi_cf_top(layout, &f->geometry.cf)),
-                        candidates);
+    kithi_cf_candidates(layout, &f->geometry.cf, at.place,
+                        kithi_fingerprint(at, kithi_cf_fingerprint_max(layout, &f->geometry.cf)), candidates);
     return kithi_cf_region(layout, f, at.region);
 }
 
@@ -223,7 +230,8 @@ static inline uint64_t kithi_cf_copies(const kithi_cf_layout *layout, const kith
 /* Sets rate_now to the exact rate, in one pass over the slots. */
 KITHI_INLINE void kithi_cf_stats(const kithi_cf_layout *layout, const kith_filter *f, kith_filter_stats *stats) {
     uint64_t region_slots = layout->region_slots(&f->geometry.cf), regions = f->geometry.cf.regions;
-    uint64_t shares[KITHI_CANDIDATES_MAX + 1] = {0}; /* [m]: entries of which m have the same places and fingerprint */
+    /* entries[m]: number of entries with m - 1 others that have the same places and the same fingerprint */
+    uint64_t entries[KITHI_CANDIDATES_MAX + 1] = {0};
     for (uint64_t r = 0; r < regions; r++) {
         const uint8_t *region = kithi_cf_region(layout, f, r);
         for (uint64_t slot = 0; slot < region_slots; slot++) {
@@ -233,14 +241,15 @@ KITHI_INLINE void kithi_cf_stats(const kithi_cf_layout *layout, const kith_filte
                 continue;
             kithi_candidates candidates;
             kithi_cf_candidates(layout, &f->geometry.cf, place, fingerprint, &candidates);
-            shares[kithi_cf_matches(f, region, &candidates)]++;
+            entries[kithi_cf_matches(f, region, &candidates)]++;
         }
     }
     /* An absent key is a false positive if an entry has its places and fingerprint; m equal entries count once. */
     double occupied = 0;
     for (unsigned m = 1; m <= KITHI_CANDIDATES_MAX; m++)
-        occupied += (double)shares[m] / m;
-    double cells = (double)regions * (double)f->geometry.cf.half * (double)kithi_cf_top(layout, &f->geometry.cf);
+        occupied += (double)entries[m] / m;
+    double cells =
+        (double)regions * (double)f->geometry.cf.half * (double)kithi_cf_fingerprint_max(layout, &f->geometry.cf);
     stats->cells_used = f->head.count;
     stats->rate_now = occupied / cells;
 }

@@ -94,8 +94,9 @@ typedef struct kithi_search_targets {
     uint32_t own[KITHI_CANDIDATES_MAX / 2], other[KITHI_CANDIDATES_MAX / 2];
 } kithi_search_targets;
 
-KITHI_INLINE void kithi_search_target(const kithi_cf_layout *layout, const kith_filter *f, const uint8_t *region,
-                                      uint32_t first, kithi_search_targets *targets) {
+/* Computes the targets of the place that begins with slot `first`, and prefetches them. */
+KITHI_INLINE void kithi_search_find_targets(const kithi_cf_layout *layout, const kith_filter *f, const uint8_t *region,
+                                            uint32_t first, kithi_search_targets *targets) {
     unsigned slots = layout->place_slots(&f->geometry.cf);
     for (unsigned i = 0; i < slots; i++) {
         uint64_t place, fingerprint;
@@ -117,9 +118,10 @@ typedef struct kithi_search_end {
 
 /* Examines the entries of place `at` of the queue. Returns true and sets *end if one of them can move to an empty slot.
  * Otherwise queues the places to which they can move. */
-KITHI_INLINE bool kithi_search_expand(const kithi_cf_layout *layout, const kith_filter *f, const kithi_cf_frame *frame,
-                                      const uint8_t *region, kithi_search *s, uint32_t at, uint32_t *tail,
-                                      const kithi_search_targets *targets, kithi_search_end *end) {
+KITHI_INLINE bool kithi_search_expand(const kithi_cf_layout *layout, const kith_filter *f,
+                                      const kithi_cf_constants *constants, const uint8_t *region, kithi_search *s,
+                                      uint32_t at, uint32_t *tail, const kithi_search_targets *targets,
+                                      kithi_search_end *end) {
     unsigned slots = layout->place_slots(&f->geometry.cf);
     uint32_t here = s->queue[at].first;
     for (unsigned i = 0; i < slots; i++) {
@@ -127,7 +129,7 @@ KITHI_INLINE bool kithi_search_expand(const kithi_cf_layout *layout, const kith_
             continue;
         for (unsigned which = targets->own[i] == here; which < 2; which++) {
             uint32_t first = which == 0 ? targets->own[i] : targets->other[i];
-            unsigned empty = kithi_cf_empty_slot(f, frame, region, first, slots);
+            unsigned empty = kithi_cf_empty_slot(f, constants, region, first, slots);
             if (empty < slots) {
                 *end = (kithi_search_end){here + i, first, first + empty};
                 return true;
@@ -164,27 +166,28 @@ static inline void kithi_search_reset(const kithi_cf_layout *layout, kithi_searc
 
 /* Searches breadth-first from the two places, within the limit of `s`, and moves the entries of the chain that it
  * finds. Sets *freed to the slot that became free. */
-KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_filter *f, const kithi_cf_frame *frame,
-                                           uint8_t *region, const uint32_t roots[2], kithi_search *s, uint32_t *freed) {
+KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_filter *f,
+                                           const kithi_cf_constants *constants, uint8_t *region,
+                                           const uint32_t roots[2], kithi_search *s, uint32_t *freed) {
     kithi_search_targets targets[2]; /* of places at and at + 1 of the queue, alternating */
     kithi_search_end end;
     uint32_t tail = 0;
     for (unsigned i = 0; i < 2; i++) {
         kithi_search_queue(s, &tail, roots[i], KITHI_NO_PARENT, 0);
-        kithi_search_target(layout, f, region, roots[i], &targets[i]);
+        kithi_search_find_targets(layout, f, region, roots[i], &targets[i]);
     }
     kith_status status = KITH_E_FULL;
     for (uint32_t at = 0; at < tail; at++) {
         bool is_ahead = at == 0 || at + 1 < tail;
         if (at != 0 && is_ahead)
-            kithi_search_target(layout, f, region, s->queue[at + 1].first, &targets[(at + 1) % 2]);
-        if (kithi_search_expand(layout, f, frame, region, s, at, &tail, &targets[at % 2], &end)) {
+            kithi_search_find_targets(layout, f, region, s->queue[at + 1].first, &targets[(at + 1) % 2]);
+        if (kithi_search_expand(layout, f, constants, region, s, at, &tail, &targets[at % 2], &end)) {
             *freed = kithi_search_shift(layout, f, region, s, at, end);
             status = KITH_OK;
             break;
         }
         if (!is_ahead && at + 1 < tail) /* it has just been queued */
-            kithi_search_target(layout, f, region, s->queue[at + 1].first, &targets[(at + 1) % 2]);
+            kithi_search_find_targets(layout, f, region, s->queue[at + 1].first, &targets[(at + 1) % 2]);
     }
     s->was_full = tail == s->limit;
     kithi_search_reset(layout, s, tail, layout->place_slots(&f->geometry.cf));
@@ -193,16 +196,16 @@ KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_f
 
 /* Frees one of the slots of `candidates`, which are all taken, by moving other entries, and stores the code there. */
 static inline kith_status kithi_cf_free_and_store(const kithi_cf_layout *layout, kith_filter *f,
-                                                  const kithi_cf_frame *frame, uint8_t *region,
+                                                  const kithi_cf_constants *constants, uint8_t *region,
                                                   const kithi_candidates *candidates) {
     if (!layout->windows && f->geometry.cf.kicks != 0)
-        return kithi_cf_walk(layout, f, frame, region, candidates);
+        return kithi_cf_walk(layout, f, constants, region, candidates);
     const uint32_t roots[2] = {candidates->slot[0], candidates->slot[candidates->count / 2]};
     uint32_t freed = 0;
     kithi_search *s = f->state;
     for (;;) {
         if (s != NULL) {
-            kith_status status = kithi_search_from(layout, f, frame, region, roots, s, &freed);
+            kith_status status = kithi_search_from(layout, f, constants, region, roots, s, &freed);
             for (unsigned i = 0; i < candidates->count && status == KITH_OK; i++)
                 if (candidates->slot[i] == freed)
                     kithi_cf_set(f, region, freed, candidates->code[i]);
@@ -244,12 +247,12 @@ KITHI_INLINE kith_status kithi_cf_put(const kithi_cf_layout *layout, kith_filter
 
 /* Stores a key that has no empty candidate slot. KITH_E_COPIES, KITH_E_FULL, KITH_E_MEMORY. */
 static inline kith_status kithi_cf_store_by_moving(const kithi_cf_layout *layout, kith_filter *f,
-                                                   const kithi_cf_frame *frame, uint64_t digest) {
+                                                   const kithi_cf_constants *constants, uint64_t digest) {
     kithi_candidates candidates;
     uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);
     if (kithi_cf_matches(f, region, &candidates) == candidates.count)
         return KITH_E_COPIES;
-    return kithi_cf_free_and_store(layout, f, frame, region, &candidates);
+    return kithi_cf_free_and_store(layout, f, constants, region, &candidates);
 }
 
 KITHI_INLINE kith_status kithi_cf_add(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest, bool *was_new) {

@@ -108,8 +108,11 @@ KITHI_INLINE bool kithi_slices_look(const kith_filter *f, uint64_t digest, kith_
     return true;
 }
 
-#define KITHI_SLICES_AHEAD 8  /* digests, with several cache lines each */
-#define KITHI_SLICE_GROUP 256 /* digests: enough that the survivors of a round still keep all miss buffers busy */
+/* How many digests ahead add_cells prefetches: fewer than KITHI_AHEAD, because each has several cache lines. */
+#define KITHI_SLICES_AHEAD 8
+/* How many digests has_many looks up together: so many that, even after a few rounds, those that remain cause as many
+ * cache misses as the processor can wait for at the same time. */
+#define KITHI_SLICE_GROUP 256
 
 KITHI_INLINE size_t kithi_slices_has_group(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe,
                                            bool (*used)(const uint8_t *body, uint64_t cell, unsigned cell_bits),
@@ -181,7 +184,7 @@ KITHI_INLINE kith_status kithi_slices_change_many(kith_filter *f, const uint64_t
     return KITH_OK;
 }
 
-/* Returns whether cell j of a key is also one of its cells first … j - 1. Only in one array can it be. */
+/* Returns whether cell j of a key is the same as one of its cells first … j - 1. Cells in slices never are. */
 KITHI_INLINE bool kithi_slices_repeats(const uint64_t *cells, uint64_t stride, uint64_t first, uint64_t j) {
     uint64_t i = stride == 0 ? first : j;
     while (i < j && cells[i] != cells[j])
@@ -189,9 +192,9 @@ KITHI_INLINE bool kithi_slices_repeats(const uint64_t *cells, uint64_t stride, u
     return i < j;
 }
 
-/* The loop of add_cells. Calls `change` for every cell of a digest that is in the range; it changes the cell, sets
- * *accepted if the cell makes the add count, and returns whether the cell was 0. Slices that lie outside the range are
- * skipped, and the cache lines of a later digest are prefetched. */
+/* The loop of add_cells. Calls `change` for every cell of a digest that is in the range. `change` changes the cell and
+ * returns whether it was 0. It sets *accepted to true if the cell had a value because of which the digest is accepted
+ * (kind.h, add_cells), and otherwise leaves it as it is. Slices outside the range are skipped. */
 KITHI_INLINE uint64_t kithi_slices_add_cells(
     kith_filter *f, uint64_t from, uint64_t to, const uint64_t *digests, size_t n, uint64_t *accepted,
     bool (*change)(uint8_t *body, uint64_t cell, bool *accepted, unsigned cell_bits), unsigned cell_bits) {
@@ -201,7 +204,7 @@ KITHI_INLINE uint64_t kithi_slices_add_cells(
     uint64_t first = stride == 0 ? 0 : from / slice, last = stride == 0 ? k - 1 : (to - 1) / slice;
     for (size_t i = 0; i < n; i++) {
         uint64_t cells[KITHI_BLOOM_K_MAX];
-        bool counts = false;
+        bool is_accepted = false;
         for (uint64_t j = first; j <= last; j++) {
             if (n - i > KITHI_SLICES_AHEAD) {
                 uint64_t later = kithi_slice_cell(slice, stride, digests[i + KITHI_SLICES_AHEAD], j);
@@ -209,9 +212,9 @@ KITHI_INLINE uint64_t kithi_slices_add_cells(
             }
             cells[j] = kithi_slice_cell(slice, stride, digests[i], j);
             if (cells[j] >= from && cells[j] < to && !kithi_slices_repeats(cells, stride, first, j))
-                fill += change(f->body, cells[j], &counts, cell_bits);
+                fill += change(f->body, cells[j], &is_accepted, cell_bits);
         }
-        accepted[i / 64] |= (uint64_t)counts << (i % 64);
+        accepted[i / 64] |= (uint64_t)is_accepted << (i % 64);
     }
     return fill;
 }
