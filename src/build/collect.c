@@ -225,7 +225,8 @@ static kith_status compact_or_spill(kithi_collection *c, bool must_spill) {
 }
 
 static kith_status enlarge(kithi_collection *c) {
-    size_t n = c->allocated == 0 ? ALLOCATED_FIRST : c->allocated > SIZE_MAX / 2 ? SIZE_MAX : 2 * c->allocated;
+    /* Four times as large: memory that is not used yet costs nothing, and the digests are copied less often. */
+    size_t n = c->allocated == 0 ? ALLOCATED_FIRST : c->allocated > SIZE_MAX / 4 ? SIZE_MAX : 4 * c->allocated;
     n = n < c->count_max ? n : c->count_max;
     uint64_t *larger = kithi_allocate(&c->allocator, (uint64_t)n * sizeof *larger);
     if (larger == NULL)

@@ -108,8 +108,8 @@ KITHI_INLINE bool kithi_slices_look(const kith_filter *f, uint64_t digest, kith_
     return true;
 }
 
-/* How many digests ahead add_cells prefetches: fewer than KITHI_AHEAD, because each has several cache lines. */
-#define KITHI_SLICES_AHEAD 8
+/* How many digests add_cells prefetches together; each has several cache lines. */
+#define KITHI_SLICES_AHEAD 32
 /* How many digests has_many looks up together: so many that, even after a few rounds, those that remain cause as many
  * cache misses as the processor can wait for at the same time. */
 #define KITHI_SLICE_GROUP 256
@@ -202,19 +202,22 @@ KITHI_INLINE uint64_t kithi_slices_add_cells(
     if (from >= to)
         return 0;
     uint64_t first = stride == 0 ? 0 : from / slice, last = stride == 0 ? k - 1 : (to - 1) / slice;
-    for (size_t i = 0; i < n; i++) {
-        uint64_t cells[KITHI_BLOOM_K_MAX];
-        bool is_accepted = false;
-        for (uint64_t j = first; j <= last; j++) {
-            if (n - i > KITHI_SLICES_AHEAD) {
-                uint64_t later = kithi_slice_cell(slice, stride, digests[i + KITHI_SLICES_AHEAD], j);
-                __builtin_prefetch(f->body + later * cell_bits / 8, 1);
+    for (size_t at = 0; at < n; at += KITHI_SLICES_AHEAD) {
+        uint64_t cells[KITHI_SLICES_AHEAD][KITHI_BLOOM_K_MAX];
+        size_t group = n - at < KITHI_SLICES_AHEAD ? n - at : KITHI_SLICES_AHEAD;
+        for (size_t i = 0; i < group; i++) {
+            for (uint64_t j = first; j <= last; j++) {
+                cells[i][j] = kithi_slice_cell(slice, stride, digests[at + i], j);
+                __builtin_prefetch(f->body + cells[i][j] * cell_bits / 8, 1);
             }
-            cells[j] = kithi_slice_cell(slice, stride, digests[i], j);
-            if (cells[j] >= from && cells[j] < to && !kithi_slices_repeats(cells, stride, first, j))
-                fill += change(f->body, cells[j], &is_accepted, cell_bits);
         }
-        accepted[i / 64] |= (uint64_t)is_accepted << (i % 64);
+        for (size_t i = 0; i < group; i++) {
+            bool is_accepted = false;
+            for (uint64_t j = first; j <= last; j++)
+                if (cells[i][j] >= from && cells[i][j] < to && !kithi_slices_repeats(cells[i], stride, first, j))
+                    fill += change(f->body, cells[i][j], &is_accepted, cell_bits);
+            accepted[(at + i) / 64] |= (uint64_t)is_accepted << ((at + i) % 64);
+        }
     }
     return fill;
 }
