@@ -28,7 +28,7 @@ while [ $# -gt 0 ]; do
       new=$2
       shift
     fi
-    [ -r "$old" ] || die "cannot read $old"
+    [ -r "$old" ] || die "cannot read $old; to make it, run the benchmark with --json $old before the change"
     ;;
   --help)
     sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"

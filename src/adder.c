@@ -1,13 +1,15 @@
 /* Adders: several threads add keys to one Bloom filter at the same time.
  *
- * Setting bits is commutative, so threads need no lock: they set bits with atomic ORs. What they share is the capacity.
- * An adder reserves a block of capacity from shared_count and uses one unit for each key that changed a bit. It returns
- * what is left when it closes. A block is 1/64 of the remaining capacity, at most 256: large enough to avoid contention
- * on the counter, small enough that one thread does not hold the last units while others need them.
+ * Setting bits is commutative, so threads need no lock: they set bits with atomic ORs. But they share the capacity. An
+ * adder reserves capacity for several keys at a time, by increasing shared_count, and uses up one for each key that
+ * changed a bit. When it closes it returns what it has not used. It reserves 1/64 of the remaining capacity, at most
+ * 256 keys: enough to avoid contention on the counter, and so few that one thread does not hold the last of the
+ * capacity while others need it.
  *
  *     head.count      fixed while adders are open
  *     shared_count    head.count + what the adders have reserved or used
- *     shared_fill     head.fill + bits set with finished blocks; the protection against chosen keys reads it
+ *     shared_fill     head.fill + the bits that adders have set, reported before each reservation; compared with the
+ *                     fill limit, which stops keys that were chosen to set many bits
  *
  * The first adder to open copies count and fill out of the header, and the last one to close writes them back. A spin
  * lock around opening and closing ensures that there is exactly one first and one last.
@@ -22,7 +24,7 @@
 #include "kind.h"
 #include "handle.h"
 
-#define BLOCK_MAX 256
+#define RESERVED_MAX 256
 
 struct kith_adder {
     kith_filter *filter;
@@ -69,7 +71,7 @@ static void report_bits(kith_adder *a) {
     a->set_bits = 0;
 }
 
-/* Reserves a block of capacity. Returns false if there is none left, or if more bits are set than the capacity
+/* Reserves capacity for more keys. Returns false if there is none left, or if more bits are set than the fill limit
  * allows. */
 static bool reserve_capacity(kith_adder *a) {
     kith_filter *f = a->filter;
@@ -77,17 +79,17 @@ static bool reserve_capacity(kith_adder *a) {
     if (f->kind->full(f, atomic_load_explicit(&f->shared_fill, memory_order_relaxed)))
         return false;
     uint64_t taken = atomic_load_explicit(&f->shared_count, memory_order_relaxed);
-    uint64_t block;
+    uint64_t reserved;
     do {
         uint64_t left = f->head.capacity - taken;
         if (left == 0)
             return false;
-        block = left / 64 + 1;
-        if (block > BLOCK_MAX)
-            block = BLOCK_MAX;
-    } while (!atomic_compare_exchange_weak_explicit(&f->shared_count, &taken, taken + block, memory_order_relaxed,
+        reserved = left / 64 + 1;
+        if (reserved > RESERVED_MAX)
+            reserved = RESERVED_MAX;
+    } while (!atomic_compare_exchange_weak_explicit(&f->shared_count, &taken, taken + reserved, memory_order_relaxed,
                                                     memory_order_relaxed));
-    a->left = block;
+    a->left = reserved;
     return true;
 }
 

@@ -1,9 +1,9 @@
-/* An exact set: a table with a filter in front of it that answers most lookups of absent keys.
+/* An exact set: a table with a filter in front of it, so that most lookups of absent keys do not read the table.
  *
  * The table is authoritative and changes first. A new key is added to the table, then to the filter. If the filter is
  * full, or has too many keys with the same fingerprint and place, it is rebuilt from the keys in the table, twice as
- * large and with another seed. If that fails for lack of memory, the key is removed from the table again. A removal
- * first removes the key from the table, which knows whether the key was present, and only then from the filter. */
+ * large and with another seed. If that fails, the key is removed from the table again. A removal first removes the key
+ * from the table, which knows whether the key was present, and only then from the filter. */
 #include <kith/exact.h>
 
 #include <assert.h>
@@ -83,8 +83,8 @@ static kith_status rebuild_filter(kith_exact *s) {
     spec.bytes = 0;
     spec.rate = s->spec.rate != 0 ? s->spec.rate : RATE_DEFAULT;
     for (;;) {
-        /* Twice as large, and with another seed, so that keys that crowded one place are separated. A secret hash key
-         * is not changed. */
+        /* Twice as large, and with another seed, which separates keys that had the same fingerprint and place. A secret
+         * hash key is not changed. */
         if (capacity > UINT64_MAX / 2)
             return KITH_E_TOO_LARGE;
         capacity *= 2;

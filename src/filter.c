@@ -1,4 +1,5 @@
-/* The filter front: hashes a key, checks that the call is allowed, and passes the digest to the kind. */
+/* The public functions of filters: they hash the key, check that the call is allowed, and pass the digest to the
+ * kind. */
 #include <kith/filter.h>
 
 #include <assert.h>
@@ -9,6 +10,7 @@
 #include "core/structs.h"
 #include "kind.h"
 #include "handle.h"
+#include "verbs.h"
 
 uint64_t kith_filter_digest(const kith_filter *f, const void *key, size_t key_bytes) {
     assert(f != NULL && (key != NULL || key_bytes == 0));
@@ -27,19 +29,23 @@ void kith_filter_digest_packed(const kith_filter *f, const void *keys, size_t ke
 
 bool kith_filter_look(const kith_filter *f, uint64_t digest, kith_look look, void *context) {
     assert(f != NULL && look != NULL);
-    return f->kind->look(f, digest, look, context);
+    return kithi_look(f, digest, look, context);
 }
 
 uint64_t kith_filter_cell(const kith_filter *f, uint64_t cell) {
     assert(f != NULL && cell < f->shape.cells);
-    return f->kind->cell(f, cell);
+    return kithi_cell(f, cell);
 }
 
 /* ---- one key ---- */
 
+static kith_status addable(kith_filter *f) {
+    return kithi_kind_adds(f->kind) ? kithi_filter_writable(f) : KITH_E_UNSUPPORTED;
+}
+
 kith_status kith_filter_add_digest(kith_filter *f, uint64_t digest, bool *was_new) {
     assert(f != NULL);
-    kith_status status = kithi_filter_writable(f);
+    kith_status status = addable(f);
     if (status != KITH_OK)
         return status;
     bool is_new = false;
@@ -73,7 +79,7 @@ kith_status kith_filter_remove(kith_filter *f, const void *key, size_t key_bytes
 
 bool kith_filter_has_digest(const kith_filter *f, uint64_t digest) {
     assert(f != NULL);
-    return kithi_kernels_of(f)->has(f, digest);
+    return kithi_has(f, digest);
 }
 
 bool kith_filter_has(const kith_filter *f, const void *key, size_t key_bytes) {
@@ -84,38 +90,40 @@ uint64_t kith_filter_copies(const kith_filter *f, const void *key, size_t key_by
     uint64_t digest = kith_filter_digest(f, key, key_bytes);
     if ((f->shape.capabilities & KITH_CAN_COPIES) != 0)
         return f->kind->copies(f, digest);
-    return kithi_kernels_of(f)->has(f, digest);
+    return kithi_has(f, digest);
 }
 
 /* ---- many digests ---- */
 
 size_t kith_filter_has_many(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
     assert(f != NULL && (digests != NULL || n == 0));
-    return kithi_kernels_of(f)->has_many(f, digests, n, maybe);
+    return kithi_has_many(kithi_kernels_of(f), f, digests, n, maybe);
 }
 
-/* ---- many digests, in several threads ---- */
+/* ---- many digests, on several threads ---- */
 
-typedef struct asking {
+typedef struct has_job {
     const kith_filter *f;
     const uint64_t *digests;
     size_t n;
     uint64_t *maybe;
     unsigned threads;
-    _Atomic size_t yes;
-} asking;
+    _Atomic size_t found;
+} has_job;
 
-/* Each thread begins at a whole word of the bitmap. */
-static size_t share_begins(const asking *a, unsigned thread) {
-    size_t words = a->n / 64 + (a->n % 64 != 0);
-    size_t at = 64 * (words / a->threads * thread + words % a->threads * thread / a->threads);
-    return at < a->n ? at : a->n;
+/* Returns the first digest of a thread's share. It is a multiple of 64, so that no two threads write to the same word
+ * of the bitmap. */
+static size_t share_start(const has_job *job, unsigned thread) {
+    size_t words = job->n / 64 + (job->n % 64 != 0);
+    size_t at = 64 * (words / job->threads * thread + words % job->threads * thread / job->threads);
+    return at < job->n ? at : job->n;
 }
 
-static void ask_share(void *context, unsigned thread) {
-    asking *a = context;
-    size_t from = share_begins(a, thread), to = share_begins(a, thread + 1);
-    a->yes += kith_filter_has_many(a->f, a->digests + from, to - from, a->maybe == NULL ? NULL : a->maybe + from / 64);
+static void look_up_share(void *context, unsigned thread) {
+    has_job *job = context;
+    size_t from = share_start(job, thread), to = share_start(job, thread + 1);
+    uint64_t *maybe = job->maybe == NULL ? NULL : job->maybe + from / 64;
+    job->found += kith_filter_has_many(job->f, job->digests + from, to - from, maybe);
 }
 
 size_t kith_filter_has_many_parallel(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe,
@@ -123,13 +131,13 @@ size_t kith_filter_has_many_parallel(const kith_filter *f, const uint64_t *diges
     assert(f != NULL && (digests != NULL || n == 0));
     if (n == 0)
         return 0;
-    asking a = {.f = f, .digests = digests, .n = n, .maybe = maybe};
-    a.threads = threads < 1 ? 1 : threads < KITHI_THREADS_MAX ? threads : KITHI_THREADS_MAX;
-    kithi_parallel(a.threads, ask_share, &a);
-    return a.yes;
+    has_job job = {.f = f, .digests = digests, .n = n, .maybe = maybe};
+    job.threads = threads < 1 ? 1 : threads < KITHI_THREADS_MAX ? threads : KITHI_THREADS_MAX;
+    kithi_parallel(job.threads, look_up_share, &job);
+    return job.found;
 }
 
-/* ---- changes of many ---- */
+/* ---- adding and removing many digests ---- */
 
 static void clear_bitmap(uint64_t *bitmap, size_t n) {
     if (bitmap != NULL && n != 0)
@@ -140,10 +148,10 @@ kith_status kith_filter_add_many(kith_filter *f, const uint64_t *digests, size_t
     assert(f != NULL && (digests != NULL || n == 0));
     clear_bitmap(was_new, n);
     size_t added = 0;
-    kith_status status = kithi_filter_writable(f);
+    kith_status status = addable(f);
     if (status == KITH_OK) {
         f->sealed = false;
-        status = kithi_kernels_of(f)->add_many(f, digests, n, was_new, &added);
+        status = kithi_add_many(kithi_kernels_of(f), f, digests, n, was_new, &added);
     }
     if (done != NULL)
         *done = added;
@@ -156,7 +164,7 @@ kith_status kith_filter_remove_many(kith_filter *f, const uint64_t *digests, siz
     kith_status status = removable(f);
     if (status == KITH_OK) {
         f->sealed = false;
-        status = kithi_kernels_of(f)->remove_many(f, digests, n, &removed);
+        status = kithi_remove_many(kithi_kernels_of(f), f, digests, n, &removed);
     }
     if (done != NULL)
         *done = removed;
@@ -165,7 +173,8 @@ kith_status kith_filter_remove_many(kith_filter *f, const uint64_t *digests, siz
 
 /* ---- two filters ---- */
 
-/* True if the two agree on how input becomes keys, which cells a key uses, and how many keys fit. */
+/* Returns whether both filters turn input into keys in the same way, use the same cells for a key, and have the same
+ * capacity. */
 static bool same_geometry(const kith_filter *a, const kith_filter *b) {
     return a->kind == b->kind && a->head.recipe == b->head.recipe && a->head.capacity == b->head.capacity &&
            a->head.rate == b->head.rate && a->head.body_bytes == b->head.body_bytes &&
@@ -216,7 +225,7 @@ kith_status kith_filter_subset(const kith_filter *part, const kith_filter *whole
     return KITH_OK;
 }
 
-/* ---- what a filter says of itself ---- */
+/* ---- properties and statistics ---- */
 
 uint64_t kith_filter_count(const kith_filter *f) {
     assert(f != NULL);
@@ -263,8 +272,8 @@ kith_status kith_filter_stats_of(const kith_filter *f, kith_filter_stats *stats)
     made.cells = f->shape.cells;
     made.cells_used = f->head.fill;
     made.layers = 1;
-    made.file_bytes = f->block_bytes;
-    f->kind->stats(f, &made);
+    made.file_bytes = kithi_filter_file_bytes(f);
+    kithi_stats(f, &made);
     made.load = (double)made.cells_used / (double)made.cells;
     kithi_struct_write(stats, &made);
     return KITH_OK;

@@ -1,12 +1,13 @@
 /* Handles: create, bind and free a kith_filter over a block of bytes.
  *
- *     create, create_like ---- lay ------.
- *     clone ------------------ bind_as --+--> kith_filter --- bytes, save ---> sealed block
- *     view, open ------------- bind -----'
+ *     create, create_like ---- init -------.
+ *     clone ------------------ bind_copy --+--> kith_filter --- bytes, save ---> sealed block
+ *     view, open ------------- bind -------'
  *
  * The handle holds the decoded header. Its count and fill are current; the header in the block is outdated until the
- * filter is sealed. bind is the only validator: files, views and the inner blocks of layers all pass through it. */
+ * filter is sealed. Only bind validates bytes: files, views and the inner blocks of layers are all opened with it. */
 #include <assert.h>
+#include <errno.h>
 #include <string.h>
 
 #include "core/hash.h"
@@ -16,9 +17,10 @@
 #include "kind.h"
 #include "registry.h"
 #include "handle.h"
+#include "verbs.h"
 #include "plan/planner.h"
 
-/* ---- laying and binding ---- */
+/* ---- binding handles to blocks ---- */
 
 static void set_up(kith_filter *f, const kithi_kind *kind, const kithi_head *head, const kithi_shape *shape,
                    uint8_t *block, const kith_allocator *allocator) {
@@ -36,7 +38,7 @@ static void set_up(kith_filter *f, const kithi_kind *kind, const kithi_head *hea
     f->block_bytes += head->notes_bytes;
 }
 
-kith_status kithi_filter_lay(kith_filter *f, const kithi_head *head, uint8_t *block, const kith_allocator *allocator) {
+kith_status kithi_filter_init(kith_filter *f, const kithi_head *head, uint8_t *block, const kith_allocator *allocator) {
     const kithi_kind *kind = kithi_kind_by_id(head->kind_id);
     kithi_shape shape;
     kith_status status = kind->shape(head, &shape);
@@ -48,8 +50,8 @@ kith_status kithi_filter_lay(kith_filter *f, const kithi_head *head, uint8_t *bl
     return kind->init != NULL ? kind->init(f) : KITH_OK;
 }
 
-kith_status kithi_filter_bind_as(kith_filter *f, const kith_filter *like, uint8_t *block,
-                                 const kith_allocator *allocator) {
+kith_status kithi_filter_bind_copy(kith_filter *f, const kith_filter *like, uint8_t *block,
+                                   const kith_allocator *allocator) {
     set_up(f, like->kind, &like->head, &like->shape, block, allocator);
     f->writable = true;
     f->verified = true;
@@ -110,6 +112,7 @@ void kithi_filter_unbind(kith_filter *f) {
 void kithi_filter_seal(kith_filter *f) {
     if (f->sealed)
         return;
+    assert(f->block_bytes == kithi_filter_file_bytes(f)); /* the body has one part */
     if (f->kind->seal != NULL)
         f->kind->seal(f);
     kithi_block_seal(f->block, &f->head);
@@ -122,7 +125,7 @@ const char *kithi_filter_check(const kith_filter *f) {
         return "the count is past the capacity";
     if (f->head.fill > f->shape.cells)
         return "more cells are said to be in use than there are";
-    return f->kind->check(f);
+    return kithi_check(f);
 }
 
 kith_status kithi_filter_verify(const kith_filter *f) {
@@ -146,12 +149,20 @@ kith_status kithi_filter_writable(kith_filter *f) {
     return status;
 }
 
+/* Sets `parts` to the pieces of memory that the body consists of; returns how many there are. */
+static size_t body_parts(const kith_filter *f, kithi_part parts[KITHI_BODY_PARTS_MAX]) {
+    if (f->kind->parts != NULL)
+        return f->kind->parts(f, parts);
+    parts[0] = (kithi_part){f->body, (size_t)f->head.body_bytes};
+    return 1;
+}
+
 /* The notes inside the block; NULL if there are none. */
 static uint8_t *notes_section(const kith_filter *f) {
     return f->head.notes_bytes == 0 ? NULL : f->block + f->block_bytes - f->head.notes_bytes;
 }
 
-/* ---- making and freeing ---- */
+/* ---- creating and freeing ---- */
 
 /* Allocates a handle and, if `block` is not NULL, a block for it. */
 static kith_status new_handle(const kith_allocator *allocator, uint64_t block_bytes, kith_filter **handle,
@@ -169,6 +180,7 @@ static kith_status new_handle(const kith_allocator *allocator, uint64_t block_by
     return KITH_OK;
 }
 
+/* Returns the handle in *filter, or frees it and its block if `status` is a failure. */
 static kith_status finish_handle(kith_status status, const kith_allocator *allocator, kith_filter *f, uint8_t *block,
                                  uint64_t block_bytes, kith_filter **filter) {
     if (status == KITH_OK) {
@@ -192,7 +204,7 @@ static kith_status create_from_head(const kithi_head *head, const kith_allocator
     kith_status status = new_handle(&allocator, block_bytes, &f, &block);
     if (status != KITH_OK)
         return status;
-    status = kithi_filter_lay(f, head, block, &allocator);
+    status = kithi_filter_init(f, head, block, &allocator);
     return finish_handle(status, &allocator, f, block, block_bytes, filter);
 }
 
@@ -207,18 +219,25 @@ kith_status kith_filter_create(const kith_filter_spec *given, kith_filter **filt
         return status;
     if (!kithi_hash_valid(&spec.hash))
         return KITH_E_ARGUMENT;
+    if (!kithi_kind_adds(kithi_kind_by_id(head.kind_id)))
+        return KITH_E_UNSUPPORTED;
     head.hash = spec.hash;
-    status = create_from_head(&head, spec.allocator, filter);
+    return kithi_filter_create(&spec, &head, filter);
+}
+
+kith_status kithi_filter_create(const kith_filter_spec *spec, const kithi_head *head, kith_filter **filter) {
+    kith_status status = create_from_head(head, spec->allocator, filter);
     if (status != KITH_OK)
         return status;
-    (*filter)->max_bytes = spec.max_bytes;
-    if (head.notes_bytes != 0)
-        kithi_notes_write(notes_section(*filter), spec.notes, spec.note_count);
+    (*filter)->max_bytes = spec->max_bytes;
+    if (head->notes_bytes != 0)
+        kithi_notes_write(notes_section(*filter), spec->notes, spec->note_count);
     return KITH_OK;
 }
 
-/* Creates an empty filter like `like`. Its block and `held` bytes that stay allocated must be within the limit of
- * `like`. The block has space for `notes_bytes` of notes, which the caller writes. */
+/* Creates an empty filter with the parameters of `like`. Returns KITH_E_TOO_LARGE if its block, together with the
+ * `held` bytes that are allocated already, would exceed the limit of `like`. The block has space for `notes_bytes`
+ * bytes of notes, which the caller writes. */
 static kith_status create_empty(const kith_filter *like, uint64_t held, uint64_t notes_bytes,
                                 const kith_allocator *allocator, kith_filter **filter) {
     kithi_head head = like->head;
@@ -239,24 +258,31 @@ static kith_status create_empty(const kith_filter *like, uint64_t held, uint64_t
 
 kith_status kith_filter_create_like(const kith_filter *like, const kith_allocator *allocator, kith_filter **filter) {
     assert(like != NULL && filter != NULL);
+    if (!kithi_kind_adds(like->kind))
+        return KITH_E_UNSUPPORTED;
     return create_empty(like, 0, 0, allocator, filter); /* no notes: they describe the keys of `like` */
 }
 
-/* Copies a filter to the heap, with space for this many bytes of notes. If `from` has as many, they are copied, else
- * the caller writes them. */
-static kith_status clone_with_room(const kith_filter *from, uint64_t notes_bytes, const kith_allocator *allocator,
-                                   kith_filter **filter) {
-    uint64_t copied_bytes = from->block_bytes - from->head.notes_bytes;
-    uint64_t block_bytes = copied_bytes + notes_bytes;
-    if (notes_bytes == from->head.notes_bytes)
-        copied_bytes = block_bytes;
+/* Copies a filter to the heap, into one block, with space for `notes_bytes` bytes of notes. If the notes of `from` have
+ * exactly that size, they are copied; otherwise the caller writes the notes. */
+static kith_status clone_resizing_notes(const kith_filter *from, uint64_t notes_bytes, const kith_allocator *allocator,
+                                        kith_filter **filter) {
+    uint64_t block_bytes = kithi_filter_file_bytes(from) - from->head.notes_bytes + notes_bytes;
     kith_filter *f;
     uint8_t *block;
     kith_status status = new_handle(allocator, block_bytes, &f, &block);
     if (status != KITH_OK)
         return status;
-    memcpy(block, from->block, (size_t)copied_bytes);
-    status = kithi_filter_bind_as(f, from, block, allocator);
+    kithi_part parts[KITHI_BODY_PARTS_MAX];
+    size_t count = body_parts(from, parts);
+    uint8_t *at = block + KITHI_HEADER_BYTES; /* the copy is not sealed, so header and checksums need no copying */
+    for (size_t i = 0; i < count; i++) {
+        memcpy(at, parts[i].bytes, parts[i].byte_count);
+        at += parts[i].byte_count;
+    }
+    if (notes_bytes != 0 && notes_bytes == from->head.notes_bytes)
+        memcpy(block + block_bytes - notes_bytes, notes_section(from), (size_t)notes_bytes);
+    status = kithi_filter_bind_copy(f, from, block, allocator);
     f->head.notes_bytes = notes_bytes;
     f->block_bytes = block_bytes;
     f->max_bytes = from->max_bytes;
@@ -271,11 +297,11 @@ kith_status kith_filter_clone(const kith_filter *from, const kith_allocator *giv
     if (status != KITH_OK)
         return status;
     kith_allocator allocator = kithi_allocator_or_default(given);
-    return clone_with_room(from, from->head.notes_bytes, &allocator, filter);
+    return clone_resizing_notes(from, from->head.notes_bytes, &allocator, filter);
 }
 
-/* Replaces the filter behind the handle f by `made`, and frees the old one. */
-static void take_place(kith_filter *f, kith_filter *made) {
+/* Moves the filter `made` into the handle f, and frees what f held before. */
+static void replace_contents(kith_filter *f, kith_filter *made) {
     kith_filter old = *f;
     *f = *made;
     *made = old;
@@ -302,6 +328,8 @@ void kith_filter_limit(kith_filter *f, uint64_t max_bytes) {
 
 kith_status kith_filter_clear(kith_filter *f) {
     assert(f != NULL);
+    if (!kithi_kind_adds(f->kind))
+        return KITH_E_UNSUPPORTED;
     kith_status status = kithi_filter_writable(f);
     if (status != KITH_OK)
         return status;
@@ -316,12 +344,12 @@ kith_status kith_filter_clear(kith_filter *f) {
         return KITH_OK;
     uint64_t notes_bytes = f->head.notes_bytes;
     kith_filter *empty;
-    status = create_empty(f, f->block_bytes, notes_bytes, &f->allocator, &empty);
+    status = create_empty(f, kithi_filter_file_bytes(f), notes_bytes, &f->allocator, &empty);
     if (status != KITH_OK)
         return status;
     if (notes_bytes != 0)
         memcpy(notes_section(empty), notes_section(f), (size_t)notes_bytes);
-    take_place(f, empty);
+    replace_contents(f, empty);
     return KITH_OK;
 }
 
@@ -358,41 +386,87 @@ kith_status kith_filter_set_notes(kith_filter *f, const kith_note *notes, size_t
         status = kithi_notes_measure(notes, count, &notes_bytes);
     kith_filter *copy;
     if (status == KITH_OK)
-        status = clone_with_room(f, notes_bytes, &f->allocator, &copy);
+        status = clone_resizing_notes(f, notes_bytes, &f->allocator, &copy);
     if (status != KITH_OK)
         return status;
     if (notes_bytes != 0) {
         memset(notes_section(copy), 0, (size_t)notes_bytes);
         kithi_notes_write(notes_section(copy), notes, count);
     }
-    take_place(f, copy); /* frees the old block last: `notes` may point into it */
+    replace_contents(f, copy); /* frees the old block last: `notes` may point into it */
     return KITH_OK;
 }
 
 /* ---- bytes ---- */
 
-kith_status kith_filter_bytes(kith_filter *f, const void **bytes, size_t *byte_count) {
-    assert(f != NULL && bytes != NULL && byte_count != NULL);
+/* Verifies a lazily opened body before its bytes are returned or saved. */
+static kith_status verify_for_output(kith_filter *f) {
     if (kithi_filter_busy(f))
         return KITH_E_BUSY;
     kith_status status = kithi_filter_verify(f);
+    f->verified = status == KITH_OK;
+    return status;
+}
+
+/* Copies a body of several parts into one new block, which replaces the old one. */
+static kith_status join(kith_filter *f) {
+    kith_filter *joined;
+    kith_status status = clone_resizing_notes(f, f->head.notes_bytes, &f->allocator, &joined);
+    if (status == KITH_OK)
+        replace_contents(f, joined);
+    return status;
+}
+
+kith_status kith_filter_bytes(kith_filter *f, const void **bytes, size_t *byte_count) {
+    assert(f != NULL && bytes != NULL && byte_count != NULL);
+    kithi_part parts[KITHI_BODY_PARTS_MAX];
+    kith_status status = verify_for_output(f);
+    if (status == KITH_OK && body_parts(f, parts) > 1)
+        status = join(f);
     if (status != KITH_OK)
         return status;
-    f->verified = true;
     kithi_filter_seal(f);
     *bytes = f->block;
     *byte_count = (size_t)f->block_bytes;
     return KITH_OK;
 }
 
+/* Saves a filter whose body has several parts. Its block has no space for all checksums, so they are allocated here. */
+static kith_status save_parts(kith_filter *f, const kithi_part *body, size_t body_count, const char *path) {
+    uint64_t checksums_bytes =
+        kithi_filter_file_bytes(f) - KITHI_HEADER_BYTES - f->head.body_bytes - f->head.notes_bytes;
+    uint8_t *checksums = kithi_allocate(&f->allocator, checksums_bytes);
+    if (checksums == NULL)
+        return KITH_E_MEMORY;
+    if (f->kind->seal != NULL)
+        f->kind->seal(f);
+    kithi_parts_seal(f->block, body, checksums, &f->head);
+    kithi_part parts[KITHI_BODY_PARTS_MAX + 3];
+    size_t count = 0;
+    parts[count++] = (kithi_part){f->block, KITHI_HEADER_BYTES};
+    memcpy(parts + count, body, body_count * sizeof *body);
+    count += body_count;
+    parts[count++] = (kithi_part){checksums, (size_t)checksums_bytes};
+    parts[count++] = (kithi_part){notes_section(f), (size_t)f->head.notes_bytes};
+    kith_status status = kithi_replace_file_parts(path, parts, count, f->head.hash.id == KITH_HASH_SIPHASH);
+    int error = errno; /* the caller may read the reason of a failure there */
+    kithi_release(&f->allocator, checksums, checksums_bytes);
+    errno = error;
+    return status;
+}
+
 kith_status kith_filter_save(kith_filter *f, const char *path) {
-    assert(path != NULL);
-    const void *bytes;
-    size_t byte_count;
-    kith_status status = kith_filter_bytes(f, &bytes, &byte_count);
+    assert(f != NULL && path != NULL);
+    kith_status status = verify_for_output(f);
     if (status != KITH_OK)
         return status;
-    return kithi_replace_file(path, bytes, byte_count, f->head.hash.id == KITH_HASH_SIPHASH);
+    kithi_part body[KITHI_BODY_PARTS_MAX];
+    size_t body_count = body_parts(f, body);
+    if (body_count > 1)
+        return save_parts(f, body, body_count, path);
+    kithi_filter_seal(f);
+    kithi_part whole = {f->block, (size_t)f->block_bytes};
+    return kithi_replace_file_parts(path, &whole, 1, f->head.hash.id == KITH_HASH_SIPHASH);
 }
 
 static bool flags_known(unsigned flags) {

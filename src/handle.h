@@ -1,4 +1,5 @@
-/* handle.h: handles over blocks of bytes, for the fronts and for kinds that hold other filters. */
+/* handle.h: handles over blocks of bytes, for the public functions and for the kind `layers`, which contains
+ * filters. */
 #ifndef KITHI_HANDLE_H
 #define KITHI_HANDLE_H
 
@@ -6,19 +7,24 @@
 
 /* The memory of the block belongs to the caller. If a call fails there is nothing to unbind.
  *
- * lay      writes an empty filter with header `head` into zeroed memory
- * bind     binds a filter to the bytes of a block, which may be hostile. Verifies everything, or only the header with
- *          KITH_OPEN_LAZY
- * bind_as  binds a filter to a copy of the block of `like`, with the header that the handle of `like` holds */
-kith_status kithi_filter_lay(kith_filter *f, const kithi_head *head, uint8_t *block, const kith_allocator *allocator);
+ * init        binds f to a zeroed block, as an empty filter with header `head`
+ * bind        binds f to a block that holds a filter; its bytes may be hostile. Verifies everything, or only the header
+ *             with KITH_OPEN_LAZY
+ * bind_copy   binds f to a block into which the body of `like` was copied. The header comes from the handle `like`,
+ *             because the one in its block may be outdated */
+kith_status kithi_filter_init(kith_filter *f, const kithi_head *head, uint8_t *block, const kith_allocator *allocator);
 kith_status kithi_filter_bind(kith_filter *f, uint8_t *block, uint64_t block_bytes, unsigned flags,
                               const kith_allocator *allocator);
-kith_status kithi_filter_bind_as(kith_filter *f, const kith_filter *like, uint8_t *block,
-                                 const kith_allocator *allocator);
+kith_status kithi_filter_bind_copy(kith_filter *f, const kith_filter *like, uint8_t *block,
+                                   const kith_allocator *allocator);
 void kithi_filter_unbind(kith_filter *f);
 
+/* Creates an empty filter from a planned header, with the allocator, limit and notes of the spec. Unlike
+ * kith_filter_create() it accepts static kinds, which the builder then fills. */
+kith_status kithi_filter_create(const kith_filter_spec *spec, const kithi_head *head, kith_filter **filter);
+
 /* Returns KITH_OK if the filter may be changed, KITH_E_READONLY, KITH_E_BUSY, or KITH_E_CORRUPT: a lazily opened body
- * is verified before its first change, because the change is followed by new checksums. */
+ * is verified before its first change, because sealing the changed filter would give damaged bytes valid checksums. */
 kith_status kithi_filter_writable(kith_filter *f);
 
 /* Returns KITH_E_CORRUPT if the checksums of a lazily opened body are wrong, those of inner blocks included. Reads the

@@ -1,7 +1,11 @@
 /* kind.h: the contract between a filter kind and the rest of the library.
  *
- * A kind is one file in filters/ that ends with one const kithi_kind, and one line in kinds.def. Fronts, format and
- * planner know a kind only through this record. A kind knows only its parameters, its body and 64-bit digests.
+ * A kind is one file in filters/ that ends with one const kithi_kind, and one line in kinds.def. The rest of the
+ * library (public functions, file format, planner) knows a kind only through this record. A kind knows only its
+ * parameters, its body and 64-bit digests.
+ *
+ * There are two sorts of kinds. Most accept keys one after the other: they have `add` and KITH_CAN_ADD. A static kind
+ * is built from a complete list of keys: it has `build` and `regions` instead, and a filter of it never changes.
  *
  * A kind need not check that the handle is writable, hash keys, compare geometries, write files or verify checksums.
  * It must leave body, count and fill unchanged when a call fails, and it must treat the body as hostile, because a
@@ -24,6 +28,7 @@ typedef struct kithi_request {
     uint64_t capacity;
     double rate;
     const uint64_t *options; /* one value per option of the kind */
+    unsigned attempt;        /* 0 for a plan; how many builds have failed with KITH_E_FULL before this one */
 } kithi_request;
 
 /* What follows from the parameters of a filter. */
@@ -43,12 +48,15 @@ typedef struct kithi_expectation {
     double failure; /* probability that n distinct keys do not all fit */
 } kithi_expectation;
 
-/* The verbs that are compiled for each instruction set: has, and the batches, which do what a loop over has, add and
- * remove would do. They are small functions around KITHI_INLINE bodies. A body compiled for an instruction set gains
- * its shifts, products and bit counts; where vectors do better, the kind calls functions of simd/. AVX-512 adds
- * nothing to a body without vectors, so such a kind uses its AVX2 functions for both. */
+/* The functions that are compiled once per instruction set: has, and the batches, which do what a loop over has, add
+ * and remove would do. Each is a small wrapper around a KITHI_INLINE function, so the compiler can use the shift,
+ * multiplication and bit-count instructions of that set. Where vectors are faster, the kind calls functions of simd/.
+ * Without vectors AVX-512 gains nothing over AVX2, so such a kind uses its AVX2 functions for both. */
 typedef struct kithi_kernels {
-    /* `maybe` may be NULL; otherwise each of its words is written. */
+    /* Only `has` is required, and only for KITHI_CPU_PORTABLE. verbs.h has a default for each of the others.
+     *
+     * Returns the number of digests that may be in the set. Sets bit i of the bitmap `maybe` to whether digest i is one
+     * of them. `maybe` may be NULL; otherwise each of its words is written. */
     size_t (*has_many)(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe);
     /* Stops at the first digest that fails; *done is the number before it. `was_new` may be NULL; its bits are 0
      * before the call. */
@@ -57,15 +65,18 @@ typedef struct kithi_kernels {
     bool (*has)(const kith_filter *f, uint64_t digest);
 } kithi_kernels;
 
+#define KITHI_BODY_PARTS_MAX 64 /* the most pieces of memory that a body may consist of */
+
 typedef struct kithi_kind {
     uint16_t id;    /* stored in files; never reused */
     uint8_t params; /* bit i: parameter i is used; the others are 0 */
     kith_kind_info info;
 
-    /* Chooses head->params for a request; the caller has set capacity and rate and checked them. May also raise
-     * KITH_E_OPTION, KITH_E_TOO_LARGE, KITH_E_DIGEST_BITS. */
+    /* Chooses head->params for a request; the caller has set capacity and rate and checked them. A kind whose build can
+     * fail must choose more space for a higher attempt. May also return KITH_E_OPTION, KITH_E_TOO_LARGE,
+     * KITH_E_DIGEST_BITS, KITH_E_UNSUPPORTED. */
     kith_status (*choose)(const kithi_request *request, kithi_head *head);
-    /* The parameters with their names; head->params may hold anything. */
+    /* Copies the parameters into a struct with names. It does not check them: head->params may hold anything. */
     kithi_geometry (*decode)(const kithi_head *head);
     /* Computes sizes from head->params, which may come from a hostile file. KITH_E_CORRUPT if they are out of range. */
     kith_status (*shape)(const kithi_head *head, kithi_shape *shape);
@@ -75,43 +86,73 @@ typedef struct kithi_kind {
     /* Rate and failure probability of n keys in a filter with these (valid) parameters. */
     kithi_expectation (*expect)(const kithi_head *head, uint64_t n);
 
-    bool (*look)(const kith_filter *f, uint64_t digest, kith_look look, void *context); /* as kith_filter_look */
-    uint64_t (*cell)(const kith_filter *f, uint64_t cell);                              /* below shape.cells */
-    kith_status (*add)(kith_filter *f, uint64_t digest, bool *was_new);                 /* was_new is never NULL here */
     kithi_kernels kernels[KITHI_CPU_COUNT];
 
-    /* The rest may be NULL: not supported, or nothing to do. */
-    /* The number of regions: ranges of the body of equal size that share no byte and are all 0 when empty. A digest
-     * belongs to region number mulhi(digest, regions), and what a call reads or changes there depends on nothing
-     * outside of it. */
+    /* A kind has exactly one of the next two: `add`, or `build` if it is static. */
+    kith_status (*add)(kith_filter *f, uint64_t digest, bool *was_new); /* was_new is never NULL here */
+    /* Static kinds: builds region `region` of an empty filter from all the digests that belong to it. The result must
+     * not depend on their order. Runs on several threads at once, for different regions of one filter, so it must not
+     * change anything outside the bytes of the region. (The caller sets head.count.)
+     *
+     * Returns KITH_OK only if the digests are distinct, or
+     *   KITH_E_COPIES  two of the digests are equal, and only then. The caller drops repeats and builds every region
+     *                  again
+     *   KITH_E_FULL    these digests do not fit into these parameters. The caller plans again with request.attempt + 1
+     *                  and builds every region again
+     *   KITH_E_MEMORY */
+    kith_status (*build)(kith_filter *f, uint64_t region, const uint64_t *digests, size_t n);
+
+    /* All others may be NULL. That means that the kind does not support the operation, that there is nothing to do, or
+     * that verbs.h has a default.
+     *
+     * Returns the number of regions. Regions are ranges of the body of equal size that share no byte and are all 0 when
+     * empty. A digest belongs to region mulhi(digest, regions), and operations on it read and write only that region. A
+     * static kind must have regions; if their number is a power of two, a build needs less memory. */
     uint64_t (*regions)(const kithi_head *head);
+    /* For kinds without regions. Adds the digests, but changes only cells from … to - 1 (`from` is a multiple of 512).
+     * Changes neither count nor fill; returns how many of these cells were 0 and no longer are.
+     *
+     * A digest is accepted if at least one of its cells, in any range, was 0 (kinds of bits) or below the maximum
+     * number of copies (kinds of counters). Sets bit i of `accepted`, which is 0 before the call, if digest i has such
+     * a cell in this range. Calls for different ranges may run on different threads. The result of all ranges together
+     * does not depend on the order of the digests. */
+    uint64_t (*add_cells)(kith_filter *f, uint64_t from, uint64_t to, const uint64_t *digests, size_t n,
+                          uint64_t *accepted);
+    kith_filter *(*only_layer)(kith_filter *f); /* the layer, if there is only one; otherwise NULL */
+    bool (*look)(const kith_filter *f, uint64_t digest, kith_look look, void *context); /* as kith_filter_look */
+    uint64_t (*cell)(const kith_filter *f, uint64_t cell); /* the value of a cell; cell < shape.cells */
     kith_status (*remove)(kith_filter *f, uint64_t digest);
     uint64_t (*copies)(const kith_filter *f, uint64_t digest);
     /* Returns how many bits adding this digest would set. If `commit` is true, also sets them, with atomic ORs. */
     unsigned (*add_shared)(kith_filter *f, uint64_t digest, bool commit);
     void (*prefetch)(const void *f, uint64_t digest); /* prefetches what add_shared uses */
-    bool (*full)(const kith_filter *f,
-                 uint64_t fill); /* true if this many used cells mean that the rate no longer holds */
+    /* Returns whether this many nonzero cells mean that the rate no longer holds. */
+    bool (*full)(const kith_filter *f, uint64_t fill);
     kith_status (*merge)(kith_filter *into, const kith_filter *from);
     kith_status (*intersect)(kith_filter *into, const kith_filter *from);
     bool (*subset)(const kith_filter *part, const kith_filter *whole);
 
-    /* The front has filled in what it knows; the kind adds rate_now and its own figures. */
+    /* The caller has set the fields that do not depend on the kind. The kind sets rate_now and may change others. */
     void (*stats)(const kith_filter *f, kith_filter_stats *stats);
     /* Returns NULL, or the first broken invariant of the body as a sentence. */
     const char *(*check)(const kith_filter *f);
 
-    /* For kinds whose body or handle is more than cells.
+    /* For kinds whose body is not an array of cells, or whose handle needs additional memory (`state`).
      *
-     * fresh    turns the header of a filter into that of an empty one of the same kind (the size may change)
-     * clear    empties the filter within its block; returns false if that needs another block, the one of fresh
+     * fresh    changes the header of a filter to that of an empty one of the same kind. body_bytes may change
+     * clear    empties the filter without a new block. Returns false if it cannot; the caller then creates an empty
+     *          filter with the header that `fresh` gives
      * init     writes the body of an empty filter, if that is not all zeros
      * attach   creates `state` for a block that is in place. It sees hostile bytes and returns KITH_E_CORRUPT and the
      *          like. `flags` are kith_open_flags; `like`, if not NULL, is the filter that the block was copied from
      * detach   frees `state`
      * verify   returns KITH_E_CORRUPT if a checksum inside the body is wrong. Called once for a lazily opened body,
      *          before it is changed or copied
-     * seal     writes what the handles hold back into the body, before checksums are computed */
+     * seal     writes what the handles hold back into the body, before checksums are computed
+     * parts    sets `parts` to the pieces of memory that the body consists of, in order, and returns how many there
+     *          are: at least 1, at most KITHI_BODY_PARTS_MAX. The first is at `body`. Only a filter that is writable
+     *          and verified has more than one; the bytes in `block` between the first piece and the notes are then
+     *          unused. Without this hook the body is one piece */
     void (*fresh)(kithi_head *head);
     bool (*clear)(kith_filter *f);
     kith_status (*init)(kith_filter *f);
@@ -120,13 +161,14 @@ typedef struct kithi_kind {
     uint64_t (*state_bytes)(const kith_filter *f); /* memory that `state` holds */
     kith_status (*verify)(const kith_filter *f);
     void (*seal)(kith_filter *f);
+    size_t (*parts)(const kith_filter *f, kithi_part parts[KITHI_BODY_PARTS_MAX]);
 } kithi_kind;
 
 typedef enum kithi_backing {
     KITHI_BACKING_HEAP,
     KITHI_BACKING_MAP,   /* a file, read-only */
     KITHI_BACKING_VIEW,  /* the caller's memory, read-only */
-    KITHI_BACKING_INNER, /* part of another filter's block */
+    KITHI_BACKING_INNER, /* owned by the filter that this one is a layer of */
 } kithi_backing;
 
 struct kith_filter {
@@ -135,7 +177,7 @@ struct kith_filter {
     kithi_geometry geometry; /* decode(&head) */
     kithi_shape shape;
     uint8_t *body;
-    uint8_t *block; /* header, body, checksums */
+    uint8_t *block; /* header, body, checksums, notes; if the body has several parts, only its first (see `parts`) */
     uint64_t block_bytes;
     kithi_backing backing;
     bool writable;
@@ -157,13 +199,16 @@ static inline bool kithi_filter_busy(const kith_filter *f) {
     return atomic_load(&f->adders) >= KITHI_ADDERS_ONE;
 }
 
+/* The size of the filter as one block: of its file, and of what kith_filter_bytes() returns. */
+static inline uint64_t kithi_filter_file_bytes(const kith_filter *f) {
+    uint64_t file_bytes = 0;
+    (void)kithi_block_bytes(f->head.body_bytes, &file_bytes); /* was checked when the filter got this size */
+    return file_bytes + f->head.notes_bytes;
+}
+
 /* False if `more` bytes in addition to `held` bytes would exceed the limit of the filter. */
 static inline bool kithi_filter_may_take(const kith_filter *f, uint64_t held, uint64_t more) {
     return f->max_bytes == 0 || (held <= f->max_bytes && more <= f->max_bytes - held);
-}
-
-static inline const kithi_kernels *kithi_kernels_of(const kith_filter *f) {
-    return &f->kind->kernels[kithi_cpu_now()];
 }
 
 #endif

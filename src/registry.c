@@ -1,4 +1,4 @@
-/* The register of kinds, made from kinds.def. */
+/* The registry of filter kinds, generated from kinds.def. */
 #include <string.h>
 
 #include "kind.h"

@@ -1,6 +1,4 @@
-/* The public functions of tables: they check the arguments and call the kind. Files are in table_file.c.
- *
- * AHEAD is how many keys a batch prefetches ahead of the one it works on, for kinds without get_group. */
+/* The public functions of tables: they check the arguments and call the kind. table_file.c saves and opens tables. */
 #include <kith/table.h>
 
 #include <assert.h>
@@ -8,12 +6,13 @@
 
 #include "core/bits.h"
 #include "core/hash.h"
+#include "core/structs.h"
 #include "format/map.h"
 #include "table_kind.h"
 
-#define AHEAD 8
+#define AHEAD 8 /* how many keys ahead a batch prefetches; has_many and get_many only for kinds without get_group */
 
-/* ---- the register ---- */
+/* ---- the registry ---- */
 
 #define TABLE(name) extern const kithi_table_kind kithi_table_##name;
 #include "tables.def"
@@ -42,7 +41,7 @@ const kithi_table_kind *kithi_table_kind_by_id(uint64_t id) {
     return NULL;
 }
 
-/* The first kind of the register is the default. */
+/* The first kind of the registry is the default. */
 static const kithi_table_kind *kind_named(const char *name) {
     if (name == NULL)
         return KINDS[0];
@@ -93,37 +92,37 @@ void kithi_table_drop(kith_table *t) {
     kithi_release(&allocator, t, sizeof *t);
 }
 
-kith_status kith_table_create(const kith_table_spec *spec, kith_table **table) {
-    assert(spec != NULL && table != NULL);
-    if (spec->struct_bytes != sizeof *spec || !kithi_table_family_valid(spec->family, spec->independence))
+kith_status kith_table_create(const kith_table_spec *given, kith_table **table) {
+    assert(given != NULL && table != NULL);
+    kith_table_spec spec;
+    if (!kithi_struct_read(&spec, sizeof spec, given) || !kithi_table_family_valid(spec.family, spec.independence))
         return KITH_E_ARGUMENT;
-    const kithi_table_kind *kind = kind_named(spec->kind);
+    const kithi_table_kind *kind = kind_named(spec.kind);
     if (kind == NULL)
         return KITH_E_KIND;
-    if (!kithi_table_key_bytes_valid(kind, spec->key_bytes))
+    if (!kithi_table_key_bytes_valid(kind, spec.key_bytes))
         return KITH_E_KEY;
     kith_table t = {
         .kind = kind,
-        .allocator = kithi_allocator_or_default(spec->allocator),
-        .key_bytes = spec->key_bytes,
-        .record_bytes = kithi_table_record_bytes(spec->key_bytes),
-        .family = spec->family,
-        .independence = spec->independence,
-        .capacity = spec->capacity,
-        .trace = spec->trace,
-        .trace_context = spec->trace_context,
+        .allocator = kithi_allocator_or_default(spec.allocator),
+        .key_bytes = spec.key_bytes,
+        .record_bytes = kithi_table_record_bytes(spec.key_bytes),
+        .family = spec.family,
+        .independence = spec.independence,
+        .capacity = spec.capacity,
+        .trace = spec.trace,
+        .trace_context = spec.trace_context,
     };
-    kith_status status =
-        kithi_options_read(spec->options, kind->info.options, kind->info.option_count, NULL, t.options);
+    kith_status status = kithi_options_read(spec.options, kind->info.options, kind->info.option_count, NULL, t.options);
     if (status == KITH_OK)
-        status = seed_of(spec, &t.prng.state);
+        status = seed_of(&spec, &t.prng.state);
     if (status != KITH_OK)
         return status;
     kith_table *made;
     status = kithi_table_new(&t, &made);
     if (status != KITH_OK)
         return status;
-    status = kind->create(made, spec->capacity);
+    status = kind->create(made, spec.capacity);
     if (status != KITH_OK) {
         kithi_table_drop(made);
         return status;
@@ -198,6 +197,18 @@ bool kith_table_get(const kith_table *t, const void *key, size_t key_bytes, uint
 
 bool kith_table_has(const kith_table *t, const void *key, size_t key_bytes) {
     return kith_table_get(t, key, key_bytes, NULL);
+}
+
+kith_status kith_table_find(const kith_table *t, const void *key, size_t key_bytes, kith_find_outcome *outcome,
+                            uint64_t *index) {
+    assert(t != NULL && (key != NULL || key_bytes == 0) && outcome != NULL && index != NULL);
+    if (t->kind->find == NULL)
+        return KITH_E_UNSUPPORTED;
+    if (!key_fits(t, key_bytes))
+        return KITH_E_KEY;
+    kithi_key k = {key, key_bytes};
+    *outcome = t->kind->find(t, &k, index);
+    return KITH_OK;
 }
 
 kith_status kith_table_remove(kith_table *t, const void *key, size_t key_bytes, uint64_t *value) {
@@ -316,17 +327,17 @@ bool kith_table_next(const kith_table *t, kith_cursor *cursor, const void **key,
 
 kith_status kith_table_stats_of(const kith_table *t, kith_table_stats *stats) {
     assert(t != NULL && stats != NULL);
-    if (stats->struct_bytes != sizeof *stats)
+    if (!kithi_struct_valid(stats, sizeof *stats))
         return KITH_E_ARGUMENT;
-    *stats = (kith_table_stats){
-        .struct_bytes = sizeof *stats,
-        .count = t->count,
-        .bytes = sizeof *t + t->arena.held_bytes,
-        .rehashes = t->rehashes,
-        .growths = t->growths,
-    };
-    t->kind->stats(t, stats);
-    stats->load = stats->slots != 0 ? (double)t->count / (double)stats->slots : 0;
+    kith_table_stats made;
+    memset(&made, 0, sizeof made); /* padding as well: callers may compare structs */
+    made.count = t->count;
+    made.bytes = sizeof *t + t->arena.held_bytes;
+    made.rehashes = t->rehashes;
+    made.growths = t->growths;
+    t->kind->stats(t, &made);
+    made.load = made.slots != 0 ? (double)t->count / (double)made.slots : 0;
+    kithi_struct_write(stats, &made);
     return KITH_OK;
 }
 

@@ -1,8 +1,9 @@
-/* Saves tables to files and opens them. A file has the same frame as a filter's (format/format.h). There are two forms,
- * each with its own kind id in the header; parameter KITHI_TABLE_KIND has the id of the table's kind in both:
+/* Saves tables to files and opens them. A file has the same header and checksums as a filter's (format/format.h). There
+ * are two forms. The kind id in the header says which one it is, and parameter KITHI_TABLE_KIND is the id of the
+ * table's kind:
  *
- *     image     The body is the table's own memory, and opening maps it. Used for tables whose keys have a fixed size,
- *               if their kind has `image` and `attach`.
+ *     image     The body is a copy of the table's memory, and opening maps it. Used for tables whose keys have a fixed
+ *               size, if their kind has `image` and `attach`.
  *     entries   The body is the options and then each key with its value. Opening creates a table and puts them in.
  *               Used for all other tables.
  *
@@ -31,7 +32,7 @@
 #define IMAGE_ID 32
 #define ENTRIES_ID 33
 
-enum { PARAM_ENTRY_BYTES = KITHI_TABLE_PARAMS, PARAMS_USED_BY_ENTRIES };
+enum { PARAM_ENTRIES_BYTES = KITHI_TABLE_PARAMS, PARAMS_USED_BY_ENTRIES };
 enum { OPTIONS_BYTES = 8 * KITHI_OPTIONS_MAX };
 
 /* Byte strings are stored as pointers, which mean nothing in a file. */
@@ -95,13 +96,13 @@ static uint8_t *entry_write(const kith_table *t, uint8_t *to, const kithi_key *k
 static kith_status save_entries(const kith_table *t, kithi_head *head, const char *path, bool secret) {
     kith_cursor cursor = {{0}};
     kithi_key key;
-    uint64_t value, entries = 0, block_bytes;
+    uint64_t value, entries_bytes = 0, block_bytes;
     while (t->kind->next(t, &cursor, &key, &value))
-        entries += entry_bytes(t, &key, value);
+        entries_bytes += entry_bytes(t, &key, value);
     head->kind_id = ENTRIES_ID;
-    head->params[PARAM_ENTRY_BYTES] = entries;
+    head->params[PARAM_ENTRIES_BYTES] = entries_bytes;
     head->body_bytes =
-        (OPTIONS_BYTES + entries + KITHI_BODY_ALIGNMENT - 1) / KITHI_BODY_ALIGNMENT * KITHI_BODY_ALIGNMENT;
+        (OPTIONS_BYTES + entries_bytes + KITHI_BODY_ALIGNMENT - 1) / KITHI_BODY_ALIGNMENT * KITHI_BODY_ALIGNMENT;
     if (!kithi_block_bytes(head->body_bytes, &block_bytes))
         return KITH_E_TOO_LARGE;
     uint8_t *block = kithi_allocate(&t->allocator, block_bytes);
@@ -247,7 +248,8 @@ static bool seen_keys_add(seen_keys *seen, const kithi_key *key) {
     return true;
 }
 
-/* Puts an entry and sets *was_new. `seen` is used only for kinds that have `append`. */
+/* Puts an entry into the table. Sets *was_new to false if its key occurred before. `seen` is used only for kinds that
+ * have `append`. */
 static kith_status put_entry(kith_table *t, seen_keys *seen, const kithi_key *key, uint64_t value, bool *was_new) {
     if (t->kind->append == NULL)
         return kith_table_put(t, key->bytes, key->byte_count, value, was_new);
@@ -277,13 +279,13 @@ static kith_status put_entries(kith_table *t, const kithi_head *head, const uint
     return status == KITH_OK && at != end ? KITH_E_CORRUPT : status;
 }
 
-/* Returns the capacity to create the table with. A table that can grow does not need more than it has bytes of
- * entries, so that a short file with a huge capacity does not allocate much. */
+/* Returns the capacity to create the table with. A table that can grow gets at most as many slots as its file has
+ * bytes, so that a short file with a huge capacity in its header does not allocate much. */
 static uint64_t initial_capacity(const kith_table *t, const kithi_head *head) {
     if (t->kind->keeps_size != NULL && t->kind->keeps_size(t))
         return head->capacity;
-    uint64_t enough = head->body_bytes;
-    return head->capacity < enough ? head->capacity : enough;
+    uint64_t keys_max = head->body_bytes; /* an entry has at least one byte */
+    return head->capacity < keys_max ? head->capacity : keys_max;
 }
 
 static kith_status open_entries(const kithi_head *head, const uint8_t *block, const kith_allocator *allocator,
@@ -293,9 +295,9 @@ static kith_status open_entries(const kithi_head *head, const uint8_t *block, co
     if (status != KITH_OK)
         return status;
     const uint8_t *body = block + KITHI_HEADER_BYTES;
-    uint64_t entries = head->params[PARAM_ENTRY_BYTES];
-    if (head->body_bytes < OPTIONS_BYTES || entries > head->body_bytes - OPTIONS_BYTES ||
-        head->body_bytes - OPTIONS_BYTES - entries >= KITHI_BODY_ALIGNMENT || saved_as_image(&shell))
+    uint64_t entries_bytes = head->params[PARAM_ENTRIES_BYTES];
+    if (head->body_bytes < OPTIONS_BYTES || entries_bytes > head->body_bytes - OPTIONS_BYTES ||
+        head->body_bytes - OPTIONS_BYTES - entries_bytes >= KITHI_BODY_ALIGNMENT || saved_as_image(&shell))
         return KITH_E_CORRUPT;
     for (unsigned i = PARAMS_USED_BY_ENTRIES; i < KITHI_PARAMS; i++)
         if (head->params[i] != 0)
@@ -308,7 +310,7 @@ static kith_status open_entries(const kithi_head *head, const uint8_t *block, co
     for (size_t i = info->option_count; i < KITHI_OPTIONS_MAX; i++)
         if (shell.options[i] != 0)
             return KITH_E_CORRUPT;
-    for (uint64_t i = OPTIONS_BYTES + entries; i < head->body_bytes; i++)
+    for (uint64_t i = OPTIONS_BYTES + entries_bytes; i < head->body_bytes; i++)
         if (body[i] != 0)
             return KITH_E_CORRUPT;
     kith_hash random;
@@ -324,7 +326,7 @@ static kith_status open_entries(const kithi_head *head, const uint8_t *block, co
         kithi_table_drop(t);
         return status == KITH_E_MEMORY ? status : KITH_E_CORRUPT; /* such a table cannot have been saved */
     }
-    status = put_entries(t, head, body + OPTIONS_BYTES, body + OPTIONS_BYTES + entries);
+    status = put_entries(t, head, body + OPTIONS_BYTES, body + OPTIONS_BYTES + entries_bytes);
     if (status != KITH_OK) {
         kith_table_free(t);
         return status;
@@ -335,7 +337,7 @@ static kith_status open_entries(const kithi_head *head, const uint8_t *block, co
 }
 
 /* Checks the sizes and checksums of a file. If `lazy` is true, skips the checksums of an image's body. */
-static kith_status verify_frame(const uint8_t *bytes, size_t byte_count, bool lazy, kithi_head *head) {
+static kith_status verify_file(const uint8_t *bytes, size_t byte_count, bool lazy, kithi_head *head) {
     kith_status status = kithi_header_read(bytes, byte_count, head);
     if (status != KITH_OK)
         return status;
@@ -357,7 +359,7 @@ static kith_status open_mapped(const char *path, bool lazy, const kith_allocator
     if (status != KITH_OK)
         return status;
     kithi_head head;
-    status = verify_frame(bytes, byte_count, lazy, &head);
+    status = verify_file(bytes, byte_count, lazy, &head);
     bool mapped = status == KITH_OK && head.kind_id == IMAGE_ID;
     if (mapped) /* the cast is safe: nothing writes to a read-only table */
         status = open_image(&head, (uint8_t *)(uintptr_t)bytes, true, lazy, allocator, table);
@@ -379,7 +381,7 @@ static kith_status open_copy(const char *path, const kith_allocator *allocator, 
     if (status != KITH_OK)
         return status;
     kithi_head head;
-    status = verify_frame(block, byte_count, false, &head);
+    status = verify_file(block, byte_count, false, &head);
     bool image = status == KITH_OK && head.kind_id == IMAGE_ID;
     if (image)
         status = open_image(&head, block, false, false, allocator, table);

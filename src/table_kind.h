@@ -1,7 +1,7 @@
-/* table_kind.h: the interface between the table front (table.c, table_file.c) and the table kinds.
+/* table_kind.h: the interface between the public functions of tables (table.c, table_file.c) and the table kinds.
  *
- * A kind is one file in tables/ that ends with a const kithi_table_kind, and one line in tables.def. The front
- * checks the size of a key before it calls the kind. A function that fails must leave the table unchanged. */
+ * A kind is one file in tables/ that ends with a const kithi_table_kind, and one line in tables.def. The public
+ * functions check the size of a key before they call the kind. A function that fails must leave the table unchanged. */
 #ifndef KITHI_TABLE_KIND_H
 #define KITHI_TABLE_KIND_H
 
@@ -31,14 +31,15 @@ typedef struct kithi_key {
 /* Batches are processed in groups of this many keys: one word of the result bitmap. */
 #define KITHI_GROUP 64
 
-/* Parameters in the header of a table's file. The first five are the same in every file; from KITHI_TABLE_PARAMS on
- * they depend on the form (table_file.c) and, in an image, on the kind. */
+/* Parameters in the header of a table's file. Every file has the first five. The meaning of those from
+ * KITHI_TABLE_PARAMS on depends on whether the file is an image or a list of entries (table_file.c) and, in an image,
+ * on the kind. */
 enum {
     KITHI_TABLE_KEY_BYTES,
     KITHI_TABLE_FAMILY,
     KITHI_TABLE_INDEPENDENCE,
-    KITHI_TABLE_GENERATOR,
-    KITHI_TABLE_KIND, /* kithi_table_kind.id */
+    KITHI_TABLE_GENERATOR, /* state of the random number generator */
+    KITHI_TABLE_KIND,      /* kithi_table_kind.id */
     KITHI_TABLE_PARAMS
 };
 
@@ -52,7 +53,7 @@ typedef struct kithi_table_kind {
      * create fails, it frees what it allocated and nothing else. */
     kith_status (*create)(kith_table *t, uint64_t capacity);
     void (*destroy)(kith_table *t);
-    void (*clear)(kith_table *t); /* the front then clears the arena and the count */
+    void (*clear)(kith_table *t); /* the caller then clears the arena and the count */
     kith_status (*reserve)(kith_table *t, uint64_t keys);
 
     /* Returns true and sets *value if the key is in the table. */
@@ -60,14 +61,17 @@ typedef struct kithi_table_kind {
     kith_status (*put)(kith_table *t, const kithi_key *key, uint64_t value, bool *was_new);
     kith_status (*remove)(kith_table *t, const kithi_key *key, uint64_t *value);
 
-    /* Optional (may be NULL): a put that does not compare the key with others, because the caller knows that it is
-     * absent. Needed by kinds whose put may compare with every key even if keys do not collide on purpose: without it,
-     * opening a file of n entries would take n^2 / 2 comparisons. */
+    /* Optional (may be NULL): a put of a key that is known to be absent, without comparing it with other keys. Kinds
+     * need it if a put may compare the key with all others even though the hash function is good: otherwise opening a
+     * file of n entries could take n^2 / 2 comparisons. */
     kith_status (*append)(kith_table *t, const kithi_key *key, uint64_t value);
+
+    /* Optional (may be NULL): as kith_table_find, for kinds that store each key in a numbered slot of its own sequence. */
+    kith_find_outcome (*find)(const kith_table *t, const kithi_key *key, uint64_t *index);
 
     /* Optional (may be NULL). The last two are not called for a table that has a trace.
      * prefetch   prefetches the cache lines that an operation on this key will read
-     * get_word   get for a table of 8-byte keys that has set has_words; value may be NULL
+     * get_word   get for a table of 8-byte keys in which has_words is set; value may be NULL
      * get_group  get for n <= KITHI_GROUP keys; bit i of the result is set if key i is in the table, and then values[i]
      *            is written, unless values is NULL */
     void (*prefetch)(const kith_table *t, const kithi_key *key);
@@ -79,16 +83,17 @@ typedef struct kithi_table_kind {
     void (*stats)(const kith_table *t, kith_table_stats *stats); /* sets slots and longest; adds to bytes */
     const char *(*check)(const kith_table *t);                   /* NULL, or a sentence about the first violation */
 
-    /* Returns true if the table never grows beyond the size it was created with. NULL means false, or that the size
-     * does not depend on the capacity. */
+    /* Returns true if the number of slots never changes after creation, so that a saved table must be created again
+     * with the same capacity. NULL means that every table grows, or that the size does not depend on the capacity. */
     bool (*keeps_size)(const kith_table *t);
 
-    /* Optional (both or neither): for kinds that store all keys of a fixed size in one block of bytes. Several kinds
-     * may have images. image   returns the block, and sets the body's size and the parameters from KITHI_TABLE_PARAMS
-     * on in *head attach  creates t->state over such a block, which may come from an attacker; the front has set
-     * everything else.
-     *         On success the block belongs to the kind, unless the table is read-only. On failure (KITH_E_CORRUPT,
-     *         KITH_E_MEMORY) it still belongs to the caller. */
+    /* Optional (both or neither): for kinds that store all keys of a fixed size in one block of bytes, the image.
+     *
+     * `image` returns the block. In *head it sets the size of the body and the parameters from KITHI_TABLE_PARAMS on.
+     *
+     * `attach` creates t->state over such a block, whose bytes may come from an attacker. The caller has set all other
+     * fields of t. On success the block belongs to the kind, unless the table is read-only. On failure (KITH_E_CORRUPT,
+     * KITH_E_MEMORY) it still belongs to the caller. */
     uint8_t *(*image)(kith_table *t, kithi_head *head);
     kith_status (*attach)(kith_table *t, const kithi_head *head, uint8_t *block);
 } kithi_table_kind;

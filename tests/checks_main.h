@@ -10,7 +10,7 @@
  *
  * exits 0 when the check is green without the fault and red with it. The file that includes this defines
  * prepare_for(fault), which makes the check run over kinds that can show the fault, or answers why it can't. */
-#include "unit/folder.h"
+#include "folder.h"
 
 typedef struct check {
     const char *name;

@@ -1,12 +1,7 @@
-/* build.c: `kith build`, which builds a filter file from keys in one of two ways.
+/* build.c: `kith build`, which builds a filter file from keys with a builder of the library (kith/builder.h).
  *
- *     without -n    keys -> digests, sorted and without repeats -> filter with exactly that capacity -> file
- *     with -n       keys -> digests -> filter with the capacity -n -> file
- *
- * The second way needs no memory besides the filter, but it works only for kinds that ignore a key that was already
- * added. Kinds that would store a second copy use the first way even with -n; this also gives the exact number of
- * distinct keys in advance. Sorted digests are added to a filter from its beginning to its end, which is the most
- * cache-friendly order. */
+ *     without -n    keys -> digests in the builder -> their number -> kind and capacity -> filter -> file
+ *     with -n       keys -> digests in the builder, which adds them to the filter at once if the kind ignores repeats */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -15,11 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <kith/filter.h>
+#include <kith/builder.h>
 
+#include "building.h"
 #include "choose.h"
 #include "commands.h"
-#include "digests.h"
 #include "feed.h"
 #include "filters.h"
 #include "full.h"
@@ -37,16 +32,12 @@ typedef struct building {
     recipe_notes notes;
     kith_filter *like; /* NULL: none */
     choice choice;
-    kith_filter *filter;
-    int lock; /* on the output; -1: not locked yet */
-    uint64_t copies_left_out;
+    kith_builder *builder;
+    kith_filter *filter; /* the result */
+    uint64_t records;    /* taken by the builder */
+    uint64_t keys;       /* distinct ones among them; 0: not counted */
+    int lock;            /* on the output; -1: not locked yet */
 } building;
-
-/* Digests may use half of the memory limit; the other half is for the filter. A filter needs about 2 bytes per key and
- * a digest 8, so if the filter needs more than its half, the digests are already on disk. */
-static uint64_t digests_share(const arguments *a) {
-    return a->memory / 2;
-}
 
 static void check_like(const arguments *a) {
     const struct {
@@ -56,7 +47,7 @@ static void check_like(const arguments *a) {
         {a->kind != NULL, "-k"},     {a->rate != 0, "-p"},          {a->capacity != 0, "-n"},
         {a->bytes != 0, "--bytes"},  {a->grow, "--grow"},           {a->kind_options != NULL, "--option"},
         {a->seed_given, "--seed"},   {a->untrusted, "--untrusted"}, {a->key_file != NULL, "--key-file"},
-        {a->can_remove, "--delete"},
+        {a->can_remove, "--delete"}, {a->final, "--final"},
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (others[i].given)
@@ -89,12 +80,15 @@ static void begin(building *b, arguments *a) {
             b->lock = lock_acquire(a->output, a); /* the --like file may be the output, too */
         b->like = filter_open(a->like, KITH_OPEN_DEFAULT, a);
         recipe_apply(a->like, b->like, a);
+        filter_check_adds(a->like, b->like);
         if (a->multiset && (kith_filter_capabilities(b->like) & KITH_CAN_COPIES) == 0)
             fail("--multiset: filters of kind %s do not store copies", kith_filter_kind_name(b->like));
         return;
     }
-    uint32_t needs =
-        (a->grow ? KITH_CAN_GROW : 0u) | (a->multiset ? KITH_CAN_COPIES : 0u) | (a->can_remove ? KITH_CAN_REMOVE : 0u);
+    if (a->final && a->grow)
+        fail("--final and --grow contradict each other: nothing is added to a final filter, so it need not grow");
+    uint32_t needs = (a->grow ? KITH_CAN_GROW | KITH_CAN_ADD : 0u) | (a->multiset ? KITH_CAN_COPIES : 0u) |
+                     (a->can_remove ? KITH_CAN_REMOVE : 0u);
     choose_begin(a, needs, &b->choice);
     kith_filter_spec *spec = &b->choice.spec;
     spec->hash = hash_asked(a);
@@ -110,10 +104,8 @@ static void begin(building *b, arguments *a) {
 }
 
 /* Plans a filter for -n keys, or for one key if -n is not given, to find invalid options before the input is read. */
-static kith_plan plan_first(building *b) {
+static void plan_first(const building *b) {
     choice c = b->choice;
-    if (c.spec.options != NULL)
-        c.spec.options = c.options;
     c.spec.capacity = b->a->capacity;
     if (b->a->capacity == 0 && (c.spec.bytes == 0 || c.spec.rate == 0))
         c.spec.capacity = 1;
@@ -121,7 +113,11 @@ static kith_plan plan_first(building *b) {
     kith_status status = choose_plan(&c, &plan);
     if (status != KITH_OK)
         choose_fail(b->a, &c, status);
-    return plan;
+}
+
+/* Copies that the filter cannot store are left out, and reported at the end. */
+static unsigned build_flags(const arguments *a) {
+    return KITH_BUILD_LEAVE_OUT | (a->multiset ? KITH_BUILD_MULTISET : KITH_BUILD_SET);
 }
 
 static noreturn void fail_memory_like(const arguments *a) {
@@ -130,74 +126,70 @@ static noreturn void fail_memory_like(const arguments *a) {
          text_of_size(a->memory, limit));
 }
 
-static void create(building *b, uint64_t capacity, uint64_t held_bytes) {
+/* Chooses a filter for `capacity` keys and checks that it fits in memory next to `held_bytes`. */
+static kith_plan plan_for(building *b, uint64_t capacity, uint64_t held_bytes) {
     const arguments *a = b->a;
-    kith_status status;
-    if (b->like != NULL) {
-        kith_plan plan = KITH_PLAN_INIT;
-        status = kith_filter_plan_of(b->like, &plan);
-        if (status == KITH_OK) {
-            /* A filter that grows starts with its first layer, whatever the size of the file. */
-            if ((plan.capabilities & KITH_CAN_GROW) == 0)
-                memory_check(a, plan.file_bytes + held_bytes, "the filter");
-            filter_limit(b->like, a, held_bytes);
-            status = kith_filter_create_like(b->like, NULL, &b->filter);
-        }
-        if (status == KITH_E_TOO_LARGE)
-            fail_memory_like(a);
-        if (status == KITH_OK && b->notes.count > 0)
-            status = kith_filter_set_notes(b->filter, b->notes.notes, b->notes.count);
-        if (status != KITH_OK)
-            fail_status(a->like, status);
-        return;
-    }
-    b->choice.spec.capacity = capacity;
+    kith_filter_spec *spec = &b->choice.spec;
+    spec->capacity = capacity;
+    spec->max_bytes = a->rate == 0 && a->bytes != 0 ? 0 : a->bytes;
     kith_plan plan;
-    status = choose_plan(&b->choice, &plan);
+    kith_status status = choose_plan(&b->choice, &plan);
     if (status != KITH_OK)
         choose_fail(a, &b->choice, status);
-    /* If digests are on disk, they use half of any limit. The filter then needs a limit of twice its size. */
-    bool halves = held_bytes == digests_share(a) && plan.file_bytes > held_bytes;
-    memory_check(a, halves ? 2 * plan.file_bytes : plan.file_bytes + held_bytes,
+    memory_check(a, plan.file_bytes + held_bytes,
                  held_bytes > 0 ? "the filter with the digests of its keys" : "the filter");
+    spec->max_bytes = a->memory - held_bytes; /* now the limit for growth */
     value_text size, rate;
     if (a->verbose)
         note("kind %s, %.2f bits per key, %s of memory and of disk space, rate %s", plan.kind, plan.bits_per_key,
              text_of_size(plan.file_bytes, size), text_of_rate(plan.rate, rate));
-    status = kith_filter_create(&b->choice.spec, &b->filter);
-    if (status != KITH_OK)
-        fail("%s", kith_status_text(status));
-    filter_limit(b->filter, a, held_bytes);
+    return plan;
 }
 
-/* Adds the digests, except copies that the filter cannot store. Returns false if the filter is full; *done digests are
- * then added. */
-static bool add(building *b, const uint64_t *values, size_t n, size_t *done) {
-    *done = 0;
-    while (*done < n) {
-        size_t added;
-        kith_status status = kith_filter_add_many(b->filter, values + *done, n - *done, NULL, &added);
-        *done += added;
-        if (status == KITH_E_COPIES) {
-            b->copies_left_out++;
-            *done += 1;
-        } else if (status == KITH_E_FULL) {
-            return false;
-        } else if (status == KITH_E_TOO_LARGE) {
-            fail_growth(b->a, b->a->output);
-        } else if (status != KITH_OK) {
-            fail("%s", kith_status_text(status));
-        }
+/* Opens a builder for filters like --like. A filter that grows starts with its first layer, whatever the size of the
+ * file. */
+static void open_like(building *b, const kith_build_limits *limits) {
+    const arguments *a = b->a;
+    kith_plan plan = KITH_PLAN_INIT;
+    kith_status status = kith_filter_plan_of(b->like, &plan);
+    if (status == KITH_OK) {
+        if ((plan.capabilities & KITH_CAN_GROW) == 0)
+            memory_check(a, plan.file_bytes, "the filter");
+        filter_limit(b->like, a, 0);
+        status = kith_builder_open_like(b->like, build_flags(a), limits, &b->builder);
     }
-    return true;
+    if (status == KITH_E_TOO_LARGE)
+        fail_memory_like(a);
+    if (status != KITH_OK)
+        fail_status(a->like, status);
+}
+
+static void open_builder(building *b) {
+    const arguments *a = b->a;
+    kith_build_limits limits = build_limits(a);
+    value_text size;
+    if (b->like != NULL) {
+        open_like(b, &limits);
+    } else {
+        plan_first(b);
+        if (a->capacity != 0)
+            (void)plan_for(b, a->capacity, 0);
+        kith_status status = kith_builder_open(&b->choice.spec, build_flags(a), &limits, &b->builder);
+        if (status != KITH_OK)
+            choose_fail(a, &b->choice, status);
+    }
+    const uint64_t *left;
+    size_t left_count;
+    if (a->verbose && kith_builder_partial(b->builder, &left, &left_count) == NULL)
+        note("up to %s of memory for digests of keys, then temporary files", text_of_size(limits.memory_bytes, size));
 }
 
 /* `keys` is the number of distinct keys in the input, exact or an estimate. If an estimate is only slightly above the
  * capacity, it is not printed, because after rounding it could be below the capacity. */
-static noreturn void fail_too_many(const building *b, double keys, bool exact) {
+static noreturn void fail_too_many(const building *b, uint64_t capacity, double keys, bool exact, bool can_grow) {
     static const double ESTIMATE_LEAST = 1.02; /* times the capacity */
+    const char *or_grow = can_grow ? ", or --grow" : "";
     value_text came, room, given;
-    uint64_t capacity = kith_filter_capacity(b->filter);
     text_of_integer(capacity, room);
     if (exact)
         text_of_integer((uint64_t)keys, came);
@@ -213,62 +205,79 @@ static noreturn void fail_too_many(const building *b, double keys, bool exact) {
              capacity == 1 ? "" : "s", b->a->like);
     text_of_count_exact(capacity, given);
     if (print_count)
-        fail("%s%s distinct keys, but the capacity is %s (-n %s). Use a larger -n, or --grow.", about, came, room,
-             given);
-    fail("more than %s distinct key%s (-n %s). Use a larger -n, or --grow.", room, capacity == 1 ? "" : "s", given);
+        fail("%s%s distinct keys, but the capacity is %s (-n %s). Use a larger -n%s.", about, came, room, given,
+             or_grow);
+    fail("more than %s distinct key%s (-n %s). Use a larger -n%s.", room, capacity == 1 ? "" : "s", given, or_grow);
 }
 
-/* The filter is full and keys are left. Counts the remaining distinct keys, so that the error can name the capacity
- * that is needed. Keys that are false positives are missing in `rest`; dividing by 1 - rate_now corrects for them. */
-static noreturn void count_and_fail(const building *b, feed *f, size_t from) {
-    full_cause cause = full_because(b->filter, f->before + from + 1);
-    if (cause != FULL_OVERFLOW)
-        fail_no_overflow("the filter", b->filter, cause);
-    kith_filter_stats stats = KITH_FILTER_STATS_INIT;
-    kith_status status = kith_filter_stats_of(b->filter, &stats);
+/* Adds the digests that are not in the filter to `rest`. */
+static void count_absent(const kith_filter *filter, const uint64_t *digests, size_t n, kith_builder *rest) {
+    size_t done;
+    for (size_t i = 0; i < n; i++)
+        if (!kith_filter_has_digest(filter, digests[i]))
+            (void)build_add(rest, &digests[i], 1, &done);
+}
+
+/* Returns a builder that only counts keys. */
+static kith_builder *open_counter(const arguments *a) {
+    kith_build_limits limits = build_limits(a);
+    kith_filter_spec any = KITH_FILTER_SPEC_INIT;
+    any.rate = RATE_DEFAULT;
+    kith_builder *counter;
+    kith_status status = kith_builder_open(&any, KITH_BUILD_SET, &limits, &counter);
     if (status != KITH_OK)
         fail("%s", kith_status_text(status));
-    digests *rest = digests_new(digests_share(b->a), false);
-    do {
-        for (size_t i = from; i < f->n; i++)
-            if (kith_filter_has_many(b->filter, &f->digests[i], 1, NULL) == 0)
-                digests_add_many(rest, &f->digests[i], 1);
-        from = 0;
-    } while (feed_next(f));
-    feed_close(f);
-    fail_too_many(b, full_keys(b->filter) + (double)digests_finish(rest) / (1 - stats.rate_now), false);
+    return counter;
 }
 
-static void build_directly(building *b) {
+/* The filter is full and keys are left: those that the builder has taken but not added, and what is left of the feed
+ * from digest `from` on (NULL: nothing). Counts the distinct ones, so that the error can name the capacity that is
+ * needed. Keys that are false positives are missing in `rest`; dividing by 1 - rate_now corrects for them. */
+static noreturn void count_and_fail(const building *b, feed *f, size_t from) {
+    const uint64_t *left;
+    size_t left_count;
+    const kith_filter *filter = kith_builder_partial(b->builder, &left, &left_count);
+    full_cause cause = full_because(filter, b->records - left_count + 1);
+    if (cause != FULL_OVERFLOW)
+        fail_no_overflow("the filter", filter, cause);
+    kith_filter_stats stats = KITH_FILTER_STATS_INIT;
+    kith_status status = kith_filter_stats_of(filter, &stats);
+    if (status != KITH_OK)
+        fail("%s", kith_status_text(status));
+    kith_builder *rest = open_counter(b->a);
+    count_absent(filter, left, left_count, rest);
+    if (f != NULL) {
+        count_absent(filter, f->digests + from, f->n - from, rest);
+        while (feed_next(f))
+            count_absent(filter, f->digests, f->n, rest);
+        feed_close(f);
+    }
+    uint64_t keys = 0;
+    build_check(kith_builder_count(rest, &keys));
+    fail_too_many(b, kith_filter_capacity(filter), full_keys(filter) + (double)keys / (1 - stats.rate_now), false,
+                  true);
+}
+
+/* The status of a filter that could not take all keys, other than KITH_E_FULL. */
+static void check_filter(const building *b, kith_status status) {
+    if (status == KITH_E_TOO_LARGE)
+        fail_growth(b->a, b->a->output);
+    if (status != KITH_OK && status != KITH_E_FULL)
+        fail("%s", kith_status_text(status));
+}
+
+static void read_keys(building *b) {
     const arguments *a = b->a;
-    create(b, a->capacity, 0);
-    feed *f = feed_open("building", a->operands, a->operand_count, a, b->filter, NULL);
+    feed *f = feed_open("reading", a->operands, a->operand_count, a, b->like, &b->choice.spec.hash);
     while (feed_next(f)) {
         size_t done;
-        if (!add(b, f->digests, f->n, &done))
+        kith_status status = build_add(b->builder, f->digests, f->n, &done);
+        b->records += done;
+        check_filter(b, status);
+        if (status == KITH_E_FULL)
             count_and_fail(b, f, done);
     }
     feed_close(f);
-}
-
-/* Returns how many digests were added: all of them, or fewer if the filter became full. */
-static uint64_t add_all(building *b, digests *d, uint64_t keys) {
-    enum { BATCH = 4096 };
-    uint64_t batch[BATCH];
-    size_t n;
-    uint64_t total = 0;
-    b->copies_left_out = 0;
-    progress_begin("building", keys);
-    while ((n = digests_next(d, batch, BATCH)) > 0) {
-        size_t done;
-        bool fits = add(b, batch, n, &done);
-        total += done;
-        if (!fits)
-            break;
-        progress(total, total);
-    }
-    progress_end();
-    return total;
 }
 
 /* The capacity of a plan is for distinct keys. Copies of one key share its few slots, so a multiset may need a larger
@@ -277,48 +286,77 @@ static bool may_be_larger(const arguments *a) {
     return a->multiset && a->capacity == 0 && a->like == NULL;
 }
 
-static void build_from_digests(building *b) {
-    const arguments *a = b->a;
-    value_text size, size_of_all;
-    if (a->verbose)
-        note("up to %s of memory for digests of keys, then temporary files", text_of_size(digests_share(a), size));
-    digests *d = digests_new(digests_share(a), a->multiset);
-    feed *f = feed_open("reading", a->operands, a->operand_count, a, b->like, &b->choice.spec.hash);
-    while (feed_next(f))
-        digests_add_many(d, f->digests, f->n);
-    feed_close(f);
+static noreturn void fail_full(const building *b, uint64_t keys) {
+    value_text done, all;
+    const uint64_t *left;
+    size_t left_count;
+    const kith_filter *filter = kith_builder_partial(b->builder, &left, &left_count);
+    if (b->a->multiset)
+        fail("only %s of %s keys fit, because copies of the same key share few slots. Use a larger -n, or -k counting.",
+             text_of_integer(kith_filter_count(filter), done), text_of_integer(keys, all));
+    fail_no_overflow("the filter", filter, full_because(filter, keys));
+}
 
-    uint64_t keys = digests_finish(d);
+/* Makes the filter from the keys that the builder has collected. */
+static void make_filter(building *b) {
+    const arguments *a = b->a;
+    uint64_t keys;
+    kith_status status = kith_builder_count(b->builder, &keys);
+    build_check(status);
+    if (status != KITH_OK)
+        fail("%s", kith_status_text(status));
+    b->keys = keys;
     if (keys == 0 && a->capacity == 0 && b->like == NULL)
         fail("the input has no keys; to build an empty filter, give -n");
-    uint64_t held = keys < digests_share(a) / sizeof(uint64_t) ? keys * sizeof(uint64_t) : digests_share(a);
     uint64_t capacity = a->capacity != 0 ? a->capacity : keys;
     for (;;) {
-        create(b, capacity, held);
-        if (keys > kith_filter_capacity(b->filter) && (kith_filter_capabilities(b->filter) & KITH_CAN_GROW) == 0)
-            fail_too_many(b, (double)keys, true);
-        uint64_t done = add_all(b, d, keys);
-        if (done == keys)
-            break;
+        uint32_t capabilities = b->like != NULL ? kith_filter_capabilities(b->like) : 0;
+        uint64_t room = b->like != NULL ? kith_filter_capacity(b->like) : 0;
+        uint64_t held = build_held(b->builder, a);
+        if (b->like == NULL) {
+            kith_plan plan = plan_for(b, capacity, held);
+            capabilities = plan.capabilities;
+            room = plan.capacity;
+            status = kith_builder_respec(b->builder, &b->choice.spec);
+        } else {
+            filter_limit(b->like, a, held);
+        }
+        if (keys > room && (capabilities & KITH_CAN_GROW) == 0)
+            fail_too_many(b, room, (double)keys, true, (capabilities & KITH_CAN_ADD) != 0);
+        if (status == KITH_OK)
+            status = kith_builder_finish(b->builder, &b->filter);
+        build_check(status);
+        if (status == KITH_OK)
+            return;
+        check_filter(b, status);
         capacity += capacity / 4 + 1;
-        if (a->multiset && (!may_be_larger(a) || capacity / COPIES_CAPACITY_MAX > keys))
-            fail("only %s of %s keys fit, because copies of the same key share few slots. Use a larger -n, or -k "
-                 "counting.",
-                 text_of_integer(done, size), text_of_integer(keys, size_of_all));
-        if (!may_be_larger(a))
-            fail_no_overflow("the filter", b->filter, full_because(b->filter, keys));
-        kith_filter_free(b->filter);
-        (void)digests_finish(d);
+        if (!may_be_larger(a) || capacity / COPIES_CAPACITY_MAX > keys)
+            fail_full(b, keys);
     }
-    digests_free(d);
+}
+
+/* The filter is already filled; only digests that the builder has gathered are missing. */
+static void end_stream(building *b) {
+    kith_status status = kith_builder_finish(b->builder, &b->filter);
+    build_check(status);
+    check_filter(b, status);
+    if (status == KITH_E_FULL)
+        count_and_fail(b, NULL, 0);
 }
 
 static void finish(building *b) {
     const arguments *a = b->a;
     value_text count, size;
-    if (b->copies_left_out > 0)
+    uint64_t left_out = kith_builder_left_out(b->builder);
+    if (left_out > 0)
         note("left out %s cop%s, because the filter cannot store more copies of one key",
-             text_of_integer(b->copies_left_out, count), b->copies_left_out > 1 ? "ies" : "y");
+             text_of_integer(left_out, count), left_out > 1 ? "ies" : "y");
+    kith_builder_free(b->builder);
+    kith_status noted = b->like != NULL && b->notes.count > 0
+                            ? kith_filter_set_notes(b->filter, b->notes.notes, b->notes.count)
+                            : KITH_OK;
+    if (noted != KITH_OK)
+        fail_status(a->output, noted);
     kith_plan plan = KITH_PLAN_INIT;
     bool planned = kith_filter_plan_of(b->filter, &plan) == KITH_OK;
     value_text most;
@@ -332,7 +370,8 @@ static void finish(building *b) {
     filter_save(b->filter, a->output);
     lock_release(b->lock);
     if (a->verbose && planned)
-        note("%s in %s", text_of_keys(kith_filter_count(b->filter), count), text_of_size(plan.file_bytes, size));
+        note("%s in %s", text_of_keys(b->keys != 0 ? b->keys - left_out : kith_filter_count(b->filter), count),
+             text_of_size(plan.file_bytes, size));
     kith_filter_free(b->filter);
     kith_filter_free(b->like);
 }
@@ -341,18 +380,15 @@ int command_build(const arguments *a) {
     building b;
     arguments by_recipe = *a;
     begin(&b, &by_recipe);
-    bool keeps_copies;
-    if (b.like != NULL) {
-        keeps_copies = (kith_filter_capabilities(b.like) & KITH_CAN_COPIES) != 0;
-    } else {
-        kith_plan plan = plan_first(&b);
-        keeps_copies = (plan.capabilities & KITH_CAN_COPIES) != 0;
-    }
-    bool size_known = a->capacity != 0 || b.like != NULL;
-    if (size_known && !keeps_copies)
-        build_directly(&b);
+    open_builder(&b);
+    const uint64_t *left;
+    size_t left_count;
+    bool streams = kith_builder_partial(b.builder, &left, &left_count) != NULL;
+    read_keys(&b);
+    if (streams)
+        end_stream(&b);
     else
-        build_from_digests(&b);
+        make_filter(&b);
     finish(&b);
     return EXIT_FOUND;
 }

@@ -7,7 +7,7 @@
 #include <kith/filter.h>
 
 #include "commands.h"
-#include "digests.h"
+#include "building.h"
 #include "feed.h"
 #include "filters.h"
 #include "full.h"
@@ -34,6 +34,7 @@ static change begin(arguments *a) {
     c.lock = lock_acquire(c.path, a);
     c.filter = filter_open(c.path, KITH_OPEN_COPY, a);
     filter_limit(c.filter, a, 0);
+    filter_check_adds(c.path, c.filter);
     recipe_apply(c.path, c.filter, a);
     kith_plan plan = KITH_PLAN_INIT;
     value_text size;
@@ -106,20 +107,31 @@ static void add_unknown(change *c, const uint64_t *values, size_t n) {
     }
 }
 
-/* Digests may use at most half of the memory limit. */
-static uint64_t digests_share(const arguments *a) {
-    return a->memory / 2;
+static kith_status add_piece(void *context, const uint64_t *values, size_t n) {
+    add(context, values, n);
+    return KITH_OK;
 }
 
-static void add_distinct(change *c, digests *d) {
-    enum { BATCH = 4096 };
-    uint64_t batch[BATCH];
-    size_t n;
-    uint64_t keys = digests_finish(d), most = digests_share(c->a);
-    filter_limit(c->filter, c->a, keys < most / sizeof *batch ? keys * sizeof *batch : most);
-    while ((n = digests_next(d, batch, BATCH)) > 0)
-        add(c, batch, n);
-    digests_free(d);
+/* Adds the keys of the builder, without repeats. */
+static void add_distinct(change *c, kith_builder *builder) {
+    uint64_t keys;
+    kith_status status = kith_builder_count(builder, &keys);
+    if (status == KITH_OK) {
+        filter_limit(c->filter, c->a, build_held(builder, c->a));
+        status = kith_builder_each(builder, add_piece, c);
+    }
+    build_check(status);
+    kith_builder_free(builder);
+}
+
+/* If the filter would store an equal key as a copy, repeated keys are dropped first. */
+static kith_builder *distinct_keys(const change *c) {
+    kith_build_limits limits = build_limits(c->a);
+    kith_builder *builder;
+    kith_status status = kith_builder_open_like(c->filter, KITH_BUILD_SET, &limits, &builder);
+    if (status != KITH_OK)
+        fail("%s", kith_status_text(status));
+    return builder;
 }
 
 int command_add(const arguments *a) {
@@ -130,12 +142,12 @@ int command_add(const arguments *a) {
     bool keeps_copies = (kith_filter_capabilities(c.filter) & KITH_CAN_COPIES) != 0;
     if (a->multiset && !keeps_copies)
         fail("%s: --multiset: filters of kind %s do not store copies", c.path, kith_filter_kind_name(c.filter));
-    /* If the filter would store an equal key as a copy, repeated keys are removed first. */
-    digests *distinct = keeps_copies && !a->multiset && !a->new_only ? digests_new(digests_share(a), false) : NULL;
+    kith_builder *distinct = keeps_copies && !a->multiset && !a->new_only ? distinct_keys(&c) : NULL;
+    size_t done;
     feed *f = feed_open("adding", a->operands + 1, a->operand_count - 1, c.a, c.filter, NULL);
     while (feed_next(f)) {
         if (distinct != NULL)
-            digests_add_many(distinct, f->digests, f->n);
+            (void)build_add(distinct, f->digests, f->n, &done);
         else if (a->new_only)
             add_unknown(&c, f->digests, f->n);
         else

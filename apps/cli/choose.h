@@ -6,10 +6,9 @@
 
 #include "options.h"
 
-/* A spec and a buffer for its options, because an inner kind may have to be named there. */
+/* What a command asks for. */
 typedef struct choice {
     kith_filter_spec spec;
-    char options[256];
 } choice;
 
 /* Returns the kind of that name. Ends the tool if there is none. */
@@ -27,10 +26,8 @@ void choose_begin(const arguments *a, uint32_t needs, choice *c);
 /* Returns true if `other` is that faster kind. Both plans must keep the same rate. */
 bool choose_faster(const kith_plan *smallest, const kith_plan *other, uint32_t needs);
 
-/* Plans c->spec. If no kind is given, the rule above chooses one. If no kind alone supports all of spec.needs, a kind
- * with an inner kind (layers) is tried with each inner kind, and the smallest is chosen. The same happens if spec.kind
- * is given and must grow but cannot. On success spec.kind and spec.options are what was chosen. Returns the codes of
- * kith_filter_plan. */
+/* Plans c->spec as kith_filter_plan does and returns its codes, except that the rule above chooses the kind if none is
+ * given. kith_filter_create then makes what *plan says from c->spec. */
 kith_status choose_plan(choice *c, kith_plan *plan);
 
 /* Ends the tool with an error that explains what the `status` of choose_plan means for these options. */

@@ -299,8 +299,9 @@ const char *text_of_capabilities(uint32_t capabilities, const char *between, cap
         uint32_t bit;
         const char *word;
     } words[] = {
-        {KITH_CAN_REMOVE, "remove"},       {KITH_CAN_COPIES, "copies"},  {KITH_CAN_MERGE, "merge"},
-        {KITH_CAN_INTERSECT, "intersect"}, {KITH_CAN_SUBSET, "compare"}, {KITH_CAN_GROW, "grow"},
+        {KITH_CAN_ADD, "add"},     {KITH_CAN_REMOVE, "remove"},       {KITH_CAN_COPIES, "copies"},
+        {KITH_CAN_MERGE, "merge"}, {KITH_CAN_INTERSECT, "intersect"}, {KITH_CAN_SUBSET, "compare"},
+        {KITH_CAN_GROW, "grow"},
     };
     size_t used = 0;
     text[0] = '\0';
@@ -309,4 +310,16 @@ const char *text_of_capabilities(uint32_t capabilities, const char *between, cap
             used += (size_t)snprintf(text + used, sizeof(capability_text) - used, "%s%s", used > 0 ? between : "",
                                      words[i].word);
     return text;
+}
+
+const char *text_of_abilities(uint32_t capabilities, capability_text text) {
+    text_of_capabilities(capabilities, " ", text);
+    return text[0] != '\0' ? text : "only be built";
+}
+
+void filter_check_adds(const char *path, const kith_filter *filter) {
+    if ((kith_filter_capabilities(filter) & KITH_CAN_ADD) == 0)
+        fail("%s: filters of kind %s can only be built from a complete list of keys; build it again from all keys, or "
+             "with another kind",
+             path, kith_filter_kind_name(filter));
 }

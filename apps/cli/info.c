@@ -81,7 +81,7 @@ static void put_keys(const facts *f) {
     line("keys", text_of_integer(stats->count, one));
     if (copies) {
         line("", "adds minus removals; a key that was added twice counts twice");
-    } else {
+    } else if (bits) {
         line("", "adds that set a new bit; a new key that was a false positive");
         line("", "when it was added is not counted");
     }
@@ -148,7 +148,7 @@ static void put_text(const facts *f) {
     if (!keyed)
         line("seed", text);
     capability_text can;
-    line("can", text_of_capabilities(plan->capabilities, " ", can));
+    line("can", text_of_abilities(plan->capabilities, can));
     recipe_text recipe;
     line("recipe", text_of_recipe(kith_filter_recipe(f->filter), recipe));
     for (size_t i = 0; i < kith_filter_note_count(f->filter); i++)

@@ -37,12 +37,12 @@ static void put_option(const kith_option *o) {
 
 static void put_text(const kith_kind_info *kind, bool first) {
     capability_text can;
-    text_of_capabilities(kind->capabilities, " ", can);
     if (!first)
         out("\n", 1);
     out_text(out_is_coloured() ? "\033[1m%s\033[0m\n" : "%s\n", kind->name);
     put_wrapped_80(kind->summary, 0, NAME_COLUMN);
-    out_text("%*s%-*s%s\n", NAME_COLUMN, "", TEXT_COLUMN - NAME_COLUMN, "can", can);
+    out_text("%*s%-*s%s\n", NAME_COLUMN, "", TEXT_COLUMN - NAME_COLUMN, "can",
+             text_of_abilities(kind->capabilities, can));
     for (size_t i = 0; i < kind->option_count; i++)
         put_option(&kind->options[i]);
 }

@@ -158,12 +158,14 @@ static void page_of_tool(void) {
     text_line("64MiB, 1G, 1e9: KiB, MiB and GiB are powers of 1024; K, M and G are powers of 1000");
     out_text(".SH MEMORY\n");
     paragraphs(
-        "--memory limits the memory for the filter, for the 8-byte digests of keys that wait to be added to it, and "
-        "for the keys of kith uniq. Beyond the limit, digests go to temporary files, and everything else is an error. "
-        "A filter that grows is copied, and during the copy its old and its new size both count. Reading needs up to "
-        "10 MB in addition (with --threads 1 up to 2 MB). Lines or CSV records of more than 256 KiB need up to 40 "
-        "times the length of the longest. Decompression needs up to 128 MiB for zstd, 256 MiB for xz, and 10 MB for "
-        "gzip, bzip2 and lz4. --verbose reports in advance how much is used.");
+        "--memory limits the memory for the filter, for the digests of keys that wait to be added to it (20 "
+        "bytes per key, in at most half of the limit), and for the keys of kith uniq. Further digests go to a "
+        "temporary "
+        "file (9 bytes per key), and everything else is an error. "
+        "A filter that grows may become as large as the limit. Reading needs up to 10 MB in addition (with --threads 1 "
+        "up to 2 MB). Lines or CSV records of more than 256 KiB need up to 40 times the length of the longest. "
+        "Decompression needs up to 128 MiB for zstd, 256 MiB for xz, and 10 MB for gzip, bzip2 and lz4. --verbose "
+        "reports in advance how much is used.");
     out_text(".SH ENVIRONMENT\n.TP\nNO_COLOR\n");
     text_line("if set, print no colours, even on a terminal");
     out_text(".TP\nTMPDIR\n");

@@ -29,6 +29,7 @@ typedef struct arguments {
     const char *sets;         /* "name=value name=value" */
     const char *trace_keys;   /* "key,key" */
     bool grow;
+    bool final;
     bool can_remove;
     bool can_merge;
     bool multiset;

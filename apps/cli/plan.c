@@ -66,19 +66,21 @@ static void fill(table *t) {
         spec.kind = r->kind;
         set_spec(t->a, &spec);
         r->status = kith_filter_plan(&spec, &r->plan);
-        bool able = r->status == KITH_OK && (r->plan.capabilities & t->needs) == t->needs;
+        bool able = r->status == KITH_OK && (r->plan.capabilities & t->needs) == t->needs &&
+                    (t->a->final || (r->plan.capabilities & KITH_CAN_ADD) != 0);
         if (able && (t->best == NULL || better(t->a, &r->plan, &t->best->plan)))
             t->best = r;
     }
     t->why = why(t->a);
-    for (size_t i = 0; t->best != NULL && t->a->rate != 0 && i < t->count; i++)
-        if (t->rows[i].status == KITH_OK && choose_faster(&t->best->plan, &t->rows[i].plan, t->needs)) {
+    bool exchangeable = t->best != NULL && (t->best->plan.capabilities & KITH_CAN_ADD) != 0; /* as in choose.c */
+    for (size_t i = 0; exchangeable && t->a->rate != 0 && i < t->count; i++)
+        if (t->rows[i].status == KITH_OK && choose_faster(&t->best->plan, &t->rows[i].plan, t->needs | KITH_CAN_ADD)) {
             t->best = &t->rows[i];
             t->why = "needs one memory access per lookup and is at most 30% larger than the smallest";
         }
     if (t->best != NULL)
         return;
-    /* No kind alone supports what is needed; try kinds with an inner kind. */
+    /* No kind alone supports what is needed. The planner then looks inside kinds that contain another. */
     choice c = {.spec = KITH_FILTER_SPEC_INIT};
     c.spec.needs = t->needs;
     set_spec(t->a, &c.spec);
@@ -87,7 +89,8 @@ static void fill(table *t) {
         return;
     row *r = &t->rows[t->count++];
     *r = (row){.kind = plan.kind, .status = KITH_OK, .plan = plan};
-    (void)snprintf(r->options, sizeof r->options, "%s", c.options);
+    if (plan.inner != NULL)
+        (void)snprintf(r->options, sizeof r->options, "inner=%s", plan.inner);
     t->best = r;
 }
 
@@ -121,27 +124,27 @@ static void put_row(const table *t, const row *r, int name_width) {
 
 /* Prints one line for all kinds that support the same operations. */
 static void put_capabilities(const table *t) {
-    enum { NAMES_COLUMN = 28 };
+    enum { NAMES_COLUMN = 32 };
     bool printed[ROWS_MAX] = {false};
     out_text("\n  %-*s%s\n", NAMES_COLUMN - 2, "can", "kinds");
     for (size_t i = 0; i < t->count; i++) {
         if (printed[i] || t->rows[i].status != KITH_OK)
             continue;
         capability_text can, other;
-        text_of_capabilities(t->rows[i].plan.capabilities, " ", can);
+        const char *able = text_of_abilities(t->rows[i].plan.capabilities, can);
         char names[1024] = "";
         size_t used = 0;
         for (size_t j = i; j < t->count && used < sizeof names; j++) {
             if (t->rows[j].status != KITH_OK ||
-                strcmp(text_of_capabilities(t->rows[j].plan.capabilities, " ", other), can) != 0)
+                strcmp(text_of_abilities(t->rows[j].plan.capabilities, other), able) != 0)
                 continue;
             char name[300];
             name_of(&t->rows[j], name, sizeof name);
             used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? " " : "", name);
             printed[j] = true;
         }
-        out_text("  %s", can);
-        size_t at = strlen(can) + 2;
+        out_text("  %s", able);
+        size_t at = strlen(able) + 2;
         put_wrapped_80(names, at + 2 > NAMES_COLUMN ? NAMES_COLUMN + 1 : at, NAMES_COLUMN);
     }
 }
@@ -166,9 +169,11 @@ static void put_advice(const table *t) {
         (void)snprintf(text, sizeof text, "* Use %s: it %s.", name, t->why);
     put_wrapped_80(text, 0, 0);
     value_text size, digests;
-    (void)snprintf(text, sizeof text,
-                   "Memory: %s for the filter. Building without -n needs 8 bytes per key in addition, %s.",
-                   text_of_size(r->plan.file_bytes, size), text_of_size(r->plan.capacity * 8, digests));
+    (void)snprintf(
+        text, sizeof text,
+        "Memory: %s for the filter. Building without -n needs 20 bytes per key in addition, %s, or else space "
+        "for a temporary file.",
+        text_of_size(r->plan.file_bytes, size), text_of_size(r->plan.capacity * 20, digests));
     put_wrapped_80(text, 0, 0);
 }
 

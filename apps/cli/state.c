@@ -23,14 +23,14 @@ static void check_capacity(const arguments *a, const kith_filter *state) {
 }
 
 static void check_rate(const arguments *a, const kith_filter *state) {
-    kith_filter_stats stats = KITH_FILTER_STATS_INIT;
-    kith_status status = kith_filter_stats_of(state, &stats);
+    kith_plan plan = KITH_PLAN_INIT;
+    kith_status status = kith_filter_plan_of(state, &plan);
     if (status != KITH_OK)
         fail_status(a->state, status);
     value_text has, wanted;
-    if (a->rate != 0 && stats.rate > a->rate * (1 + 1e-9))
+    if (a->rate != 0 && plan.rate > a->rate * (1 + 1e-9))
         fail("%s: it was created with a rate of %s, not %s; use another file for a lower rate", a->state,
-             text_of_rate(stats.rate, has), text_of_rate(a->rate, wanted));
+             text_of_rate(plan.rate, has), text_of_rate(a->rate, wanted));
 }
 
 /* The secret key of a filter cannot be read. But two keys that give equal digests of two texts (128 bits in all) are

@@ -244,12 +244,14 @@ static void begin_exact(work *w) {
 
 /* ---- a filter ---- */
 
-static kith_filter_stats stats_must(const kith_filter *filter, const char *name) {
-    kith_filter_stats stats = KITH_FILTER_STATS_INIT;
-    kith_status status = kith_filter_stats_of(filter, &stats);
+/* The promised rate and the size of a filter. The statistics have both as well, but computing them reads the whole
+ * filter: for 20 million keys at a rate of 1e-6 this took longer than the lines themselves. */
+static kith_plan plan_must(const kith_filter *filter, const char *name) {
+    kith_plan plan = KITH_PLAN_INIT;
+    kith_status status = kith_filter_plan_of(filter, &plan);
     if (status != KITH_OK)
         fail_status(name, status);
-    return stats;
+    return plan;
 }
 
 static noreturn void fail_full(const work *w, const kith_filter *filter) {
@@ -386,7 +388,7 @@ static const char *fast_kind(const arguments *a, const kith_filter_spec *spec) {
         kith_filter_spec tried = *spec;
         tried.kind = kith_filter_kind_at(i)->name;
         kith_plan plan = KITH_PLAN_INIT;
-        if (kith_filter_plan(&tried, &plan) != KITH_OK || plan.lines > 1 ||
+        if (kith_filter_plan(&tried, &plan) != KITH_OK || plan.lines > 1 || (plan.capabilities & KITH_CAN_ADD) == 0 ||
             (plan.capabilities & (KITH_CAN_COPIES | KITH_CAN_GROW)) != 0 || plan.file_bytes > a->memory / filters ||
             plan.file_bytes >= least)
             continue;
@@ -444,6 +446,7 @@ static kith_filter *open_state(arguments *a, int *lock) {
     if (state_is_absent(a))
         return NULL;
     kith_filter *filter = filter_open(a->state, KITH_OPEN_COPY, a);
+    filter_check_adds(a->state, filter);
     recipe_apply(a->state, filter, a);
     recipe_same_place(a->state, filter, a);
     state_check(a, filter);
@@ -467,8 +470,8 @@ static void begin_filter(work *w, arguments *a) {
         kith_hash hash = a->state != NULL ? hash_asked(a) : secret_hash(a);
         w->filter = new_filter(a, &hash);
     }
-    kith_filter_stats stats = stats_must(w->filter, w->filter_name);
-    memory_check(a, stats.file_bytes * (1 + a->duplicates), w->filter_name);
+    kith_plan plan = plan_must(w->filter, w->filter_name);
+    memory_check(a, plan.file_bytes * (1 + a->duplicates), w->filter_name);
     filter_limit(w->filter, a, a->duplicates ? a->memory / 2 : 0); /* the second filter inherits this limit */
     if (a->duplicates) {
         kith_status status = kith_filter_create_like(w->filter, NULL, &w->again);
@@ -478,9 +481,9 @@ static void begin_filter(work *w, arguments *a) {
     value_text rate, size;
     bool grows = (kith_filter_capabilities(w->filter) & KITH_CAN_GROW) != 0;
     if (a->verbose)
-        note("%s of memory for the filter%s%s", text_of_size(stats.file_bytes * (1 + a->duplicates), size),
+        note("%s of memory for the filter%s%s", text_of_size(plan.file_bytes * (1 + a->duplicates), size),
              a->duplicates ? " and a second one for repeated lines" : "", grows ? ", more as it grows" : "");
-    text_of_rate(stats.rate, rate);
+    text_of_rate(plan.rate, rate);
     if (a->duplicates)
         note("a line that occurs once may be printed, and a repeated line may be left out, each with probability %s at "
              "most",
@@ -516,7 +519,7 @@ static void begin_drop(work *w) {
     recipe_require(w->a->drop, w->drop, &w->a->shape);
     value_text rate;
     note("a line whose key is not in %s may be dropped, with probability %s at most", w->a->drop,
-         text_of_rate(stats_must(w->drop, w->a->drop).rate, rate));
+         text_of_rate(plan_must(w->drop, w->a->drop).rate, rate));
 }
 
 int command_uniq(const arguments *given) {

@@ -27,13 +27,13 @@ extern "C" {
  * format. */
 KITH_API const char *kith_version(void);
 
-/* An allocator. It is passed when an object (a filter, a table, a hash function) is created and copied into the object,
- * which uses it for all of its memory, on whichever thread a call is made. NULL in place of a pointer to an allocator
- * means malloc and free of the C library.
+/* An allocator. You pass a pointer to it when you create an object (a filter, a table, a hash function). The struct is
+ * copied into the object, which uses it for all of its memory. It is called on the thread that makes a call, and on the
+ * threads that the call starts. NULL instead of a pointer means calloc and free of the C library.
  *
  * allocate   returns `bytes` (never 0) bytes of ZEROED memory, aligned to `alignment` (a power of two, at most 64), or
- *            NULL if there is none. An allocator that gets fresh pages from mmap need not clear them; then only the
- *            pages of a large filter that are used take up memory.
+ *            NULL if there is none. Fresh pages from mmap are already zero. An allocator that does not clear them again
+ *            leaves the pages that a large filter does not use yet untouched, so they take up no memory.
  * release    frees memory that allocate returned; `bytes` is the same number. It is never called with NULL. */
 typedef struct kith_allocator {
     void *(*allocate)(void *context, size_t bytes, size_t alignment);

@@ -1,8 +1,9 @@
 /* kith/cpu.h: choose the instruction set that lookups and batches use.
  *
- * kith_filter_has(), has_many(), add_many() and remove_many() have a version for each instruction set below. The first
- * call selects the best one that the processor supports. Results and bytes do not depend on it, so a program need not
- * choose: these calls are for tests and measurements. */
+ * kith_filter_has(), has_many(), add_many(), remove_many() and, with SipHash, kith_digest_many() have versions for some
+ * of the instruction sets below, and otherwise use "portable". The first of these calls selects the best instruction
+ * set that the processor supports. Results and the bytes of filters do not depend on it, so a program need not choose.
+ * The calls of this header are for tests and measurements. */
 #ifndef KITH_CPU_H
 #define KITH_CPU_H
 
@@ -12,10 +13,11 @@
 extern "C" {
 #endif
 
-/* Returns the instruction set in use: "portable", "avx2", "avx512" or "neon". */
+/* Returns the instruction set in use: "portable" (none in particular), "avx2", "avx512" or "neon". */
 KITH_API const char *kith_cpu(void);
 
-/* Returns the name with this index, 0, 1, …, of all instruction sets that this version knows; NULL past the last. */
+/* Returns the name of instruction set number `index` (0, 1, …) of all that this version of the library knows, also
+ * those that this processor does not support, or NULL if there are fewer. */
 KITH_API const char *kith_cpu_name(size_t index);
 
 /* Selects an instruction set by name, or the best one with "auto". It applies to all threads, from their next call on.

@@ -5,10 +5,10 @@
  * that is fixed beforehand: the rate. A filter that has reached its capacity refuses further keys, so the rate is a
  * promise.
  *
- * The promise is for each single filter, not for the average. A filter of a cuckoo kind (cuckoo, overlap) never
- * exceeds the rate. A filter of a Bloom kind (bloom, blocked, counting, blocked_counting) that has reached its
- * capacity exceeds it with a probability of at most 1/200. This holds for keys that were not chosen against the
- * filter. kith_filter_stats_of() returns the exact rate of a filter at any time.
+ * The promise holds for each filter, not only on average. A filter of a cuckoo kind (cuckoo, overlap) or of fuse never
+ * exceeds the rate. A filter of a Bloom kind (bloom, blocked, counting, blocked_counting) that has reached its capacity
+ * exceeds it with a probability of at most 1/200. This holds unless an attacker who knows the hash chooses the keys.
+ * kith_filter_stats_of() returns the exact rate of a filter at any time.
  *
  *     kind              deletion   bits per key     cache lines   use it when
  *                                  at 1% / 0.1%     per lookup
@@ -18,15 +18,22 @@
  *     blocked_counting  yes        45.8 / 77.9           1        deletion is needed and speed matters
  *     cuckoo            yes        10.4 / 13.5           2        deletion is needed, rates above 0.2%
  *     overlap           yes        12.7 / 12.7           2        deletion is needed, rates below 0.2%
+ *     fuse              no          7.9 / 11.3           3        all keys are known at once, and none is added later
  *     layers            as inner   as inner           per layer     the number of keys is not known beforehand
  *
- * (Bits per key are those of kith_filter_plan() for a million keys.) One handle type serves all kinds, whether the
- * bytes are on the heap, in a mapped file or in the caller's memory. A call that a kind or a read-only handle does not
- * support returns an error.
+ * Bits per key are those of kith_filter_plan() for a million keys. k is the number of bits or counters per key. layers
+ * is a list of filters of one other kind, the inner kind (kith/plan.h defines this and other words).
+ *
+ * A kith_filter is a handle. It has the same type for all kinds, whether the bytes are on the heap, in a mapped file or
+ * in the caller's memory. A call that a kind or a read-only handle does not support returns an error.
+ *
+ * fuse is a static kind, without KITH_CAN_ADD: kith_filter_build() makes it from a complete list of keys. create(),
+ * create_like(), clear(), add() and remove() return KITH_E_UNSUPPORTED. Calls that do not change the set of keys work
+ * as for the other kinds.
  *
  * Threads: calls that take a const filter may run on any number of threads at the same time. A call that takes a
- * non-const filter must be the only one that uses it. bloom and blocked can be added to from many threads by adders;
- * while adders are open, the rules at kith_adder apply instead. */
+ * non-const filter must be the only one that uses it. With adders (see kith_adder below), several threads can add keys
+ * to one filter of kind bloom or blocked; while adders are open, their rules apply instead. */
 #ifndef KITH_FILTER_H
 #define KITH_FILTER_H
 
@@ -42,66 +49,87 @@ typedef struct kith_filter kith_filter;
 
 /* Creates an empty filter, as kith_filter_plan() describes it for this spec. Free it with kith_filter_free().
  *
- * Returns the codes of kith_filter_plan(), KITH_E_MEMORY, or KITH_E_ARGUMENT for a malformed spec->hash. Cost:
- * plan.file_bytes of zeroed memory. In cuckoo and overlap the first search for a free slot allocates up to 120 KiB,
- * and later searches may enlarge this to 3 MiB; buckets of one slot (b = 1) also need two bits per slot. */
+ * Returns the codes of kith_filter_plan(), KITH_E_UNSUPPORTED for a static kind, which can only be built from a
+ * complete list of keys (kith_filter_build), KITH_E_MEMORY, or KITH_E_ARGUMENT for a malformed spec->hash.
+ *
+ * Cost: plan.file_bytes of zeroed memory. If an add to a cuckoo kind finds the buckets of its key full, it searches for
+ * entries to move. The first search allocates up to 120 KiB, and later ones may enlarge this to 3 MiB. With buckets of
+ * one slot (option b=1) it takes two more bits per slot of the filter. */
 KITH_API KITH_MUST_USE kith_status kith_filter_create(const kith_filter_spec *spec, kith_filter **filter);
 
-/* Creates an empty filter with the kind, geometry, capacity, hash, key and recipe of `like`, so that the two can
- * merge. Notes are not copied. `allocator` is as in kith_filter_spec.
+/* Creates an empty filter with the kind, options, size, capacity, hash, secret key and recipe of `like`, so that the
+ * two can be merged. (For layers: with the size and capacity of the first layer.) Notes are not copied. `allocator` is
+ * as in kith_filter_spec.
  *
- * Returns KITH_E_MEMORY, or KITH_E_TOO_LARGE if the filter would exceed the limit of `like` (kith_filter_limit). */
+ * Returns KITH_E_UNSUPPORTED for a static kind, KITH_E_MEMORY, or KITH_E_TOO_LARGE if the filter would exceed the limit
+ * of `like` (kith_filter_limit). */
 KITH_API KITH_MUST_USE kith_status kith_filter_create_like(const kith_filter *like, const kith_allocator *allocator,
                                                            kith_filter **filter);
 
 /* Copies a filter to the heap, byte for byte. The copy is writable, whatever `from` is.
  *
- * Returns KITH_E_MEMORY, KITH_E_BUSY, or KITH_E_CORRUPT if `from` was opened lazily and is damaged. */
+ * Returns KITH_E_MEMORY, KITH_E_BUSY if adders are open, or KITH_E_CORRUPT if `from` was opened with KITH_OPEN_LAZY and
+ * is damaged. */
 KITH_API KITH_MUST_USE kith_status kith_filter_clone(const kith_filter *from, const kith_allocator *allocator,
                                                      kith_filter **filter);
 
 typedef enum kith_build_flags {
-    KITH_BUILD_SET = 0,           /* equal digests are one key */
-    KITH_BUILD_MULTISET = 1 << 0, /* every occurrence counts: copies are kept; needs KITH_CAN_COPIES */
+    KITH_BUILD_SET = 0,            /* equal digests are one key */
+    KITH_BUILD_MULTISET = 1 << 0,  /* each occurrence of a digest is stored as a copy; needs KITH_CAN_COPIES */
+    KITH_BUILD_LEAVE_OUT = 1 << 1, /* copies of a key beyond plan.max_copies are left out; without this flag they are
+                                      KITH_E_COPIES. If not even max_copies copies fit, the result is KITH_E_FULL */
 } kith_build_flags;
 
 /* Builds a filter from n digests (computed by kith_digest() with spec->hash). Either the whole filter is built or
  * nothing.
  *
- * `threads` is the number of threads to use; 0 means 1, the calling thread. With more than one, spec->allocator must
- * be thread-safe. If spec->capacity is 0, the filter is sized for the number of distinct digests (for a multiset: for
- * all of them). The result has the bytes that adding the digests one by one in order would give (for KITH_BUILD_SET:
- * only the first of equal digests), whatever the number of threads. bloom, counting and layers are filled by one
- * thread, and so are cuckoo filters of fewer than 250,000 keys.
+ * `threads` is the number of threads to use, at most 256; 0 means 1, the calling thread. With more than one,
+ * spec->allocator must be thread-safe. If spec->capacity is 0 (and does not follow from bytes and rate), the filter is
+ * sized for the number of distinct digests (for a multiset: for all of them). The result has the bytes that adding the
+ * digests one by one in order would give (for KITH_BUILD_SET: only the first of equal digests), whatever the number of
+ * threads. Fewer than 130,000 digests, and cuckoo filters of fewer than 250,000 keys, are added by one thread. For more
+ * digests than fit in memory see kith/builder.h.
  *
- * Returns the codes of kith_filter_create(), and KITH_E_FULL, KITH_E_COPIES or KITH_E_TOO_LARGE as kith_filter_add()
- * does. n = 0 with capacity 0 returns KITH_E_CAPACITY. Extra memory while it runs: up to 128 MiB for a multiset and
- * for bloom and blocked with a given capacity; otherwise 11 bytes per digest, and up to 50 if most digests are
- * repeats. */
+ * A static kind (without KITH_CAN_ADD) can only be made by this call or by a builder. Its bytes do not depend on the
+ * order of the digests. If the digests are hashes, the filter is as large as planned. fuse divides the keys into shards
+ * of about a million by the high bits of the digest. Digests that are not hashes may nearly all belong to one shard.
+ * The filter is then built larger, at most by a third. If that exceeds spec->bytes or spec->max_bytes, the call returns
+ * KITH_E_TOO_LARGE.
+ *
+ * Returns the codes of kith_filter_create() (a static kind is supported here), and KITH_E_FULL, KITH_E_COPIES or
+ * KITH_E_TOO_LARGE as kith_filter_add() does. n = 0 with capacity 0 returns KITH_E_CAPACITY. Extra memory while it
+ * runs: up to 128 MiB for a multiset and for bloom and blocked with a given capacity; otherwise 11 bytes per digest,
+ * and up to 50 if most digests are repeats. */
 KITH_API KITH_MUST_USE kith_status kith_filter_build(const kith_filter_spec *spec, const uint64_t *digests, size_t n,
                                                      unsigned flags, unsigned threads, kith_filter **filter);
 
-/* Frees the handle and what it owns. Unmaps a mapped file, and leaves viewed memory alone. NULL is allowed. All adders
- * must be closed before (see kith_adder_close). */
+/* Frees the handle and what it owns. Unmaps a mapped file. Does not free memory that was passed to kith_filter_view().
+ * NULL is allowed. All adders must be closed before (see kith_adder_close). */
 KITH_API void kith_filter_free(kith_filter *filter);
 
 /* Limits the memory that growth may use (KITH_CAN_GROW). An add for which the filter would have to grow beyond
  * `max_bytes` returns KITH_E_TOO_LARGE and changes nothing. 0 means no limit.
  *
- * The limit is for the peak: growing copies the block (file_bytes of kith_filter_stats), so the old and the new block
- * count together. The handle and the memory that cuckoo kinds use to search (see kith_filter_create) do not count. A
- * filter that is already larger than the limit stays as it is, but it cannot grow.
+ * The limit is compared with the size of the filter after the growth (file_bytes of kith_filter_stats). Growing
+ * allocates only the new layer and copies nothing, so this is also the peak of the memory. Handles, and the memory that
+ * cuckoo kinds use to search (see kith_filter_create), are not counted. A filter that is already larger than the limit
+ * stays as it is, but it cannot grow. The copies that kith_filter_bytes() and kith_filter_set_notes() make are not
+ * limited.
  *
- * kith_filter_clear() and kith_filter_create_like() observe the limit as well, because they create a new first layer,
- * which a forged file can make larger than the file. kith_filter_clone() and kith_filter_create_like() pass the limit
- * on to the new filter. The limit belongs to the handle and is not saved: a filter created with spec.max_bytes has
- * that limit, and an opened filter has none until this call. Set one before you add to a file that you do not trust. */
+ * kith_filter_clear() and kith_filter_create_like() observe the limit as well. They create a new first layer, and the
+ * header of a forged file can ask for one that is larger than the file. kith_filter_clone() and
+ * kith_filter_create_like() pass the limit on to the new filter. The limit belongs to the handle and is not saved: a
+ * filter created with spec.max_bytes has that limit, and an opened filter has none until this call. Set one before you
+ * add to a file that you do not trust. */
 KITH_API void kith_filter_limit(kith_filter *filter, uint64_t max_bytes);
 
-/* Removes all keys. Geometry, hash, key, recipe and notes stay.
+/* Removes all keys. Size, options, hash, secret key, recipe and notes stay. layers keep their first layer and free the
+ * others.
  *
- * Returns KITH_E_READONLY or KITH_E_BUSY; for layers also KITH_E_MEMORY, or KITH_E_TOO_LARGE if an empty filter next
- * to this one would exceed the limit (never for a filter that has not grown). */
+ * Returns KITH_E_UNSUPPORTED (static kinds), KITH_E_READONLY, KITH_E_BUSY, or KITH_E_CORRUPT as kith_filter_add() does.
+ * If several layers are in one block, because the filter had grown before it was opened, cloned or passed to
+ * kith_filter_bytes(), a new block for the first layer is allocated before the old one is freed. Then it also returns
+ * KITH_E_MEMORY, or KITH_E_TOO_LARGE if both together would exceed the limit of kith_filter_limit(). */
 KITH_API KITH_MUST_USE kith_status kith_filter_clear(kith_filter *filter);
 
 /* ---- one key ---- */
@@ -109,54 +137,60 @@ KITH_API KITH_MUST_USE kith_status kith_filter_clear(kith_filter *filter);
 /* Adds a key.
  *
  * Returns KITH_OK, after which kith_filter_has() returns true for this key, or
- *   KITH_E_FULL       the filter is full; see below
- *   KITH_E_COPIES     this key is already stored as many times as the kind allows
- *   KITH_E_MEMORY     no memory to search for a free slot (cuckoo, overlap) or for a new layer (layers)
- *   KITH_E_TOO_LARGE  (layers) a new layer would exceed the limit of kith_filter_limit()
- *   KITH_E_READONLY   the filter is a mapped file or a view
- *   KITH_E_BUSY       adders are open
- *   KITH_E_CORRUPT    the filter was opened with KITH_OPEN_LAZY and is damaged; so for the first change of any kind
+ *   KITH_E_FULL         the filter is full; see below
+ *   KITH_E_COPIES       this key is stored plan.max_copies times already; or (cuckoo kinds) it is stored already, and
+ *                       there is no free slot for another copy
+ *   KITH_E_UNSUPPORTED  the kind is static: it can only be built from a complete list of keys (kith_filter_build)
+ *   KITH_E_MEMORY       no memory to search for a free slot (cuckoo kinds) or for a new layer (layers)
+ *   KITH_E_TOO_LARGE    (layers) a new layer would exceed the limit of kith_filter_limit()
+ *   KITH_E_READONLY     the filter is a mapped file or a view
+ *   KITH_E_BUSY         adders are open
+ *   KITH_E_CORRUPT      the filter was opened with KITH_OPEN_LAZY and is damaged. Every call that changes a filter
+ *                       verifies it first, and returns this
  * After any of these the filter is unchanged.
  *
- * A filter is full when it holds as many keys as it was sized for. A Bloom kind is also full when more of its bits are
- * set than `capacity` distinct keys would normally set. Then either more keys were added than the count says, because
- * false positives are not counted, or the keys were chosen against the filter; in the second case keys_now of
- * kith_filter_stats is far above the count. Distinct keys fit into a cuckoo kind up to its capacity, with the
- * probability that the plan gives; many copies of few keys may not.
+ * A filter is full when it holds as many keys as it was sized for. A Bloom kind is also full when more of its cells are
+ * used than `capacity` distinct keys would normally use. There are two causes. bloom and blocked do not count a new key
+ * that is a false positive, so more keys may have been added than the count says. Or an attacker chose the keys; then
+ * keys_now of kith_filter_stats is far above the count. A cuckoo kind is also full when there is no free slot for the
+ * key. For distinct keys up to the capacity this happens with probability plan.failure; it may happen earlier if few
+ * keys have many copies.
  *
  * Adding a key twice: bloom and blocked ignore the second add. Cuckoo and counting kinds store a second copy, and each
  * kith_filter_remove() removes one. *was_new (may be NULL) is set on success to whether kith_filter_has() was false
- * before. Cost: one hash, then 1 cache line (blocked, blocked_counting), 2 (cuckoo, overlap) or k (bloom, counting).
- * Near its capacity a cuckoo kind searches for a free slot. */
+ * before. Cost: one hash, then 1 cache line (blocked, blocked_counting), 2 (cuckoo, overlap) or k (bloom, counting). If
+ * both buckets of the key are full, which is common near the capacity, a cuckoo kind also searches for a free slot. */
 KITH_API KITH_MUST_USE kith_status kith_filter_add(kith_filter *filter, const void *key, size_t key_bytes,
                                                    bool *was_new);
 
-/* Removes one copy of a key. ONLY keys that were added may be removed. Removing another key for which has() returns
- * true removes what represents a key of the set, and that key is lost. The filter cannot tell the two cases apart, so
- * keep the keys elsewhere if you cannot be sure.
+/* Removes one copy of a key. Remove ONLY keys that were added. If has() returns true for a key that was not added,
+ * removing it can lose another key of the set. The filter cannot detect this. If you cannot be sure
+ * that a key was added, use kith/exact.h.
  *
  * Returns KITH_E_ABSENT if has() returns false for this key; KITH_E_AMBIGUOUS (layers) if more than one layer may hold
  * the key, because removing it from the wrong one could lose another key; KITH_E_UNSUPPORTED, KITH_E_READONLY,
- * KITH_E_BUSY. */
+ * KITH_E_BUSY or KITH_E_CORRUPT as kith_filter_add() does. */
 KITH_API KITH_MUST_USE kith_status kith_filter_remove(kith_filter *filter, const void *key, size_t key_bytes);
 
-/* Returns whether the key may be in the set. True is wrong with the probability of the rate; false is never wrong.
- * Never allocates. */
+/* Returns true if the key is in the set. If it is not, returns true with a probability of at most the rate, and
+ * otherwise false. Never allocates. */
 KITH_API bool kith_filter_has(const kith_filter *filter, const void *key, size_t key_bytes);
 
-/* Returns how many copies of a key are stored: at least the true number, and more with the probability of the rate. For
- * counting kinds 15 means 15 or more. Returns 0 or 1 for kinds without copies. */
+/* Returns how many copies of a key are stored: at least the true number, and more with a probability of at most the
+ * rate. Counters saturate: for counting kinds, max_copies of kith_plan plus 1 (15 for counters of 4 bits) means that
+ * many copies or more. Returns 0 or 1 for kinds without KITH_CAN_COPIES. */
 KITH_API uint64_t kith_filter_copies(const kith_filter *filter, const void *key, size_t key_bytes);
 
 /* ---- many digests: the fast path ----
  *
- * A digest is a 64-bit hash of a key. Numbers that are not hashes (a counter, an address) must not be used as digests:
- * thousands of them have the same candidate slots, and a cuckoo kind returns KITH_E_COPIES. Hash them first. */
+ * A digest is the 64-bit hash of a key (kith_filter_digest). Numbers that are not hashes (a counter, an address) must
+ * not be used as digests: thousands of them would share the same buckets and fingerprint, so a cuckoo kind would return
+ * KITH_E_COPIES, and other kinds might not keep the rate. Hash them first. */
 
-/* Returns the digest of a key under the filter's own hash and key. */
+/* Returns the digest of a key, computed with the filter's hash and its seed or secret key. */
 KITH_API uint64_t kith_filter_digest(const kith_filter *filter, const void *key, size_t key_bytes);
 
-/* The same for many keys: kith_digest_many() and kith_digest_packed() with the filter's own hash and key. */
+/* The same for many keys: like kith_digest_many() and kith_digest_packed() with the filter's hash. */
 KITH_API void kith_filter_digest_many(const kith_filter *filter, const kith_key *keys, size_t n, uint64_t *digests);
 KITH_API void kith_filter_digest_packed(const kith_filter *filter, const void *keys, size_t key_bytes, size_t n,
                                         uint64_t *digests);
@@ -166,8 +200,8 @@ KITH_API KITH_MUST_USE kith_status kith_filter_add_digest(kith_filter *filter, u
 KITH_API KITH_MUST_USE kith_status kith_filter_remove_digest(kith_filter *filter, uint64_t digest);
 KITH_API bool kith_filter_has_digest(const kith_filter *filter, uint64_t digest);
 
-/* Bitmaps of the batch calls are arrays of (n + 63) / 64 words. Bit i % 64 of word i / 64 belongs to digest i, and the
- * bits past n are 0. */
+/* Returns bit i of a bitmap that a batch call has written. Such a bitmap is an array of (n + 63) / 64 words.
+ * Digest i belongs to bit i % 64 of word i / 64. The bits from n on are 0. */
 static inline bool kith_bitmap_get(const uint64_t *bitmap, size_t i) {
     return (bitmap[i / 64] >> (i % 64)) & 1;
 }
@@ -175,33 +209,37 @@ static inline bool kith_bitmap_get(const uint64_t *bitmap, size_t i) {
 /* Looks up n digests. Returns how many may be in the set, and fills in the bitmap `maybe` (may be NULL). */
 KITH_API size_t kith_filter_has_many(const kith_filter *filter, const uint64_t *digests, size_t n, uint64_t *maybe);
 
-/* Like kith_filter_has_many(), on `threads` threads (0 means 1: the calling thread). Starting a thread costs about 20
- * µs, so use more than one only for more than about 10,000 digests per thread. */
+/* Like kith_filter_has_many(), on `threads` threads, at most 256 (0 means 1: the calling thread). Starting a thread
+ * costs about 20 µs, so use more than one only for more than about 10,000 digests per thread. */
 KITH_API size_t kith_filter_has_many_parallel(const kith_filter *filter, const uint64_t *digests, size_t n,
                                               uint64_t *maybe, unsigned threads);
 
-/* Adds digests one after the other. Stops at the first that fails and returns its code. *done (may be NULL) is the
- * number that was added, and `was_new` (may be NULL) is a bitmap. Both are written on failure as well. */
+/* Adds digests one after the other. Stops at the first that fails and returns its code. *done (may be NULL) is set to
+ * the number of digests before that one: all of them are in the filter. Bit i of the bitmap `was_new` (may be NULL) is
+ * set to what kith_filter_add() returns in *was_new for digest i. Both are written on failure as well. */
 KITH_API KITH_MUST_USE kith_status kith_filter_add_many(kith_filter *filter, const uint64_t *digests, size_t n,
                                                         uint64_t *was_new, size_t *done);
 
-/* Removes digests one after the other, in the same way. */
+/* Removes digests one after the other. Stops at the first that fails and returns its code. *done (may be NULL) is set
+ * to the number of digests before that one, also on failure. */
 KITH_API KITH_MUST_USE kith_status kith_filter_remove_many(kith_filter *filter, const uint64_t *digests, size_t n,
                                                            size_t *done);
 
 /* ---- many threads ---- */
 
-/* An adder lets its thread add to a heap filter of kind bloom or blocked (KITH_CAN_SHARE) while other threads do the
- * same with their own adders. Opening the first one puts the filter into shared mode. Until the last adder is closed,
- * only adders may use the filter: add, remove, merge, save, clone, stats and the like return KITH_E_BUSY, and has()
- * must not be called. Adders may be opened and closed from any thread.
+/* An adder lets one thread add keys to a writable filter of kind bloom or blocked (KITH_CAN_SHARE) while other threads
+ * do the same with their own adders. From the opening of the first adder until the last one is closed, only adders may
+ * use the filter: calls that change, combine, copy, save or check it, and kith_filter_stats_of(), return KITH_E_BUSY,
+ * and has() must not be called. Adders may be opened and closed from any thread.
  *
- * Adders reserve capacity in blocks and return the rest when they are closed. So near the end one adder may return
- * KITH_E_FULL while others still have some capacity left. If two threads add the same new key at the same moment, both
- * may count it: the count is then too high by one, never too low. The bits do not depend on the order of adds. */
+ * Each adder reserves some capacity, at most 256 keys at a time, and returns what it did not use when it is closed. So
+ * near the capacity one adder may return KITH_E_FULL while others still have reserved capacity. If two threads add the
+ * same new key at the same moment, both may count it: the count may be too high, but it is never too low. The bits do
+ * not depend on the order of the adds. */
 typedef struct kith_adder kith_adder;
 
-/* Returns KITH_E_UNSUPPORTED, KITH_E_READONLY or KITH_E_MEMORY. */
+/* Opens an adder. Returns KITH_OK, KITH_E_UNSUPPORTED, KITH_E_READONLY, KITH_E_MEMORY, or KITH_E_CORRUPT as
+ * kith_filter_add() does. */
 KITH_API KITH_MUST_USE kith_status kith_adder_open(kith_filter *filter, kith_adder **adder);
 
 /* Like kith_filter_add() and kith_filter_add_many(). */
@@ -212,58 +250,61 @@ KITH_API KITH_MUST_USE kith_status kith_adder_add_many(kith_adder *adder, const 
 /* Returns unused capacity to the filter and frees the adder. NULL is allowed.
  *
  * Free a filter only after all its adders are closed. Freeing it earlier is a programming error: open adders would use
- * freed memory. An owner that does not join the other threads may wait until a call like kith_filter_bytes() no longer
- * returns KITH_E_BUSY. From then on close() in another thread does not touch the filter or its allocator any more. */
+ * freed memory. A thread that cannot join the threads of the adders may wait until a call like kith_filter_bytes() no
+ * longer returns KITH_E_BUSY. From then on, a kith_adder_close() that has not returned yet in another thread no longer
+ * uses the filter or its allocator. */
 KITH_API void kith_adder_close(kith_adder *adder);
 
 /* ---- two filters ----
  *
- * Both must have equal kind, geometry, capacity, rate, hash, key and recipe (create_like, or equal specs), else the
- * calls return KITH_E_MISMATCH. merge and intersect also return KITH_E_ARGUMENT for a filter with itself,
- * KITH_E_READONLY, and KITH_E_CORRUPT for a filter that was opened lazily and is damaged. All three return
- * KITH_E_UNSUPPORTED and KITH_E_BUSY. */
+ * Both must have equal kind, options, size, capacity, rate, hash, seed or secret key, and recipe: make them with
+ * kith_filter_create_like() or from equal specs. Otherwise the calls return KITH_E_MISMATCH. All three calls also
+ * return KITH_E_UNSUPPORTED and KITH_E_BUSY. merge and intersect also return KITH_E_READONLY, KITH_E_ARGUMENT if both
+ * arguments are the same filter, and KITH_E_CORRUPT if one of them was opened with KITH_OPEN_LAZY and is damaged. */
 
-/* Adds everything in `from` to `into`. bloom and blocked: the result is, bit for bit, the filter of the union. Counting
- * kinds: counters are added and saturate. Cuckoo kinds: a multiset sum. A merge that fails changes nothing.
+/* Adds everything in `from` to `into`. bloom and blocked: the result has the bits of a filter to which all keys of both
+ * were added. Counting kinds: counters are added, up to their maximum. Cuckoo kinds: a key that is in both has
+ * the copies of both. A merge that fails changes nothing.
  *
  * Returns KITH_OK, or
  *   KITH_E_FULL    bloom and blocked: the counts add up to more than the capacity, and the rate of the union, computed
  *                  from its bits, is above the promise. (The sets may have keys in common, so the number of keys in the
  *                  union is not known; the count becomes an estimate, at most the capacity.)
- *                  Other kinds: the counts add up to more than the capacity.
+ *                  Other kinds: the counts add up to more than the capacity, or (cuckoo kinds) there is no free slot
+ *                  for a key.
  *   KITH_E_COPIES  cuckoo kinds: a key would have more copies than the filter can store
  *   KITH_E_MEMORY  cuckoo kinds, which work on a copy */
 KITH_API KITH_MUST_USE kith_status kith_filter_merge(kith_filter *into, const kith_filter *from);
 
-/* Keeps the bits that are set in both. Every key that is in both sets stays. A key in neither set is reported less
- * often than by either filter; a key of only one set is reported as often as by the other filter. The count becomes an
- * estimate of the keys in common. The estimates of kith_filter_stats, which come from the remaining bits, are too
- * high. */
+/* Keeps in `into` only the bits that are set in both filters. has() still returns true for every key that is in both
+ * sets. For a key that is in only one set, it returns true if the key is a false positive of the other filter. For a
+ * key that is in neither set, the rate is at most that of either filter. The count becomes an estimate of the number of
+ * common keys. keys_now of kith_filter_stats is estimated from the remaining bits and is too high. */
 KITH_API KITH_MUST_USE kith_status kith_filter_intersect(kith_filter *into, const kith_filter *from);
 
 /* Sets *subset to whether every bit of `part` is set in `whole`. False is certain: some key of `part` is not in
- * `whole`. True is
- * wrong only if every key of `part` that is missing from `whole` is a false positive of `whole`. */
+ * `whole`. True is wrong only if every key of `part` that is missing from `whole` is a false positive of `whole`. */
 KITH_API KITH_MUST_USE kith_status kith_filter_subset(const kith_filter *part, const kith_filter *whole, bool *subset);
 
 /* ---- statistics ---- */
 
-/* Returns the number of keys added minus those removed. bloom and blocked count adds that changed a bit. */
+/* Returns the number of keys added minus those removed. bloom and blocked count only adds that changed a bit. */
 KITH_API uint64_t kith_filter_count(const kith_filter *filter);
 
-/* Returns how many keys the filter was sized for. For a filter that grows this is the sum over its layers; only the
- * newest accepts keys. */
+/* Returns how many keys the filter was sized for. For a filter that grows, this is the sum of the capacities of its
+ * layers. Keys are added only to the newest layer, so removing keys from older layers does not let it hold more. */
 KITH_API uint64_t kith_filter_capacity(const kith_filter *filter);
 
+/* Returns the name of the filter's kind, as in kith_filter_kind_at(). */
 KITH_API const char *kith_filter_kind_name(const kith_filter *filter);
 
-/* Returns kith_capability bits. A read-only handle returns those of its kind as well. */
+/* Returns the kith_capability bits of the filter. They are the same for a read-only handle. */
 KITH_API uint32_t kith_filter_capabilities(const kith_filter *filter);
 
-/* Returns true if add() and the like return KITH_E_READONLY. */
+/* Returns true if the filter is a mapped file or a view, so that calls that change it return KITH_E_READONLY. */
 KITH_API bool kith_filter_readonly(const kith_filter *filter);
 
-/* Returns the hash with its seed, but without the secret key (zero). */
+/* Returns the hash with its seed. The secret key is not returned: its bytes are 0. */
 KITH_API kith_hash kith_filter_hash(const kith_filter *filter);
 
 typedef struct kith_filter_stats {
@@ -272,9 +313,9 @@ typedef struct kith_filter_stats {
     uint64_t capacity;   /* as kith_filter_capacity */
     double rate;         /* the promise */
     double rate_now;     /* the exact rate now: the share of all digests for which has() returns true */
-    double keys_now;     /* number of keys, estimated from the bits (Bloom kinds); the count of other kinds */
-    uint64_t cells;      /* bits, counters or slots */
-    uint64_t cells_used; /* those that are not zero */
+    double keys_now;     /* Bloom kinds: number of keys, estimated from the cells that are used; other kinds: `count` */
+    uint64_t cells;      /* number of bits, counters or slots; of all layers */
+    uint64_t cells_used; /* number of cells that are not 0 (a static kind may leave this 0) */
     double load;         /* cells_used / cells */
     uint64_t stuck;      /* counting kinds: counters at their maximum, which are never decremented */
     unsigned layers;     /* 1, or the number of layers */
@@ -284,26 +325,27 @@ typedef struct kith_filter_stats {
 #define KITH_FILTER_STATS_INIT                                                                                         \
     { sizeof(kith_filter_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
-/* Fills in the statistics. Returns KITH_E_BUSY, or KITH_E_ARGUMENT for a wrong struct_bytes; a smaller one, of an
- * older caller, is accepted, and only its fields are written. Cost: a pass over the body; for cuckoo kinds about as
- * long as looking up every key. */
+/* Fills in the statistics. Returns KITH_OK, KITH_E_BUSY, or KITH_E_ARGUMENT for a wrong struct_bytes. A program that
+ * was compiled with an older header has a smaller struct_bytes; it is accepted, and only its fields are written. Cost:
+ * a pass over the body; for cuckoo kinds about as long as looking up every key. */
 KITH_API KITH_MUST_USE kith_status kith_filter_stats_of(const kith_filter *filter, kith_filter_stats *stats);
 
-/* Memory that the handle holds, in bytes: itself, its block unless that is a mapped file or a view, and what the kind
- * keeps in addition. Constant time. */
+/* Returns the memory that the handle holds, in bytes: the handle itself, its block (unless that is a mapped file or a
+ * view), and what the kind keeps in addition, such as layers in separate blocks. Takes constant time. */
 KITH_API uint64_t kith_filter_memory(const kith_filter *filter);
 
 /* Writes the values of the kind's options to `text`, in the form of spec.options, for example "b=4 f=12
- * alternate=halves" (slots per bucket, fingerprint bits, rule for the other bucket; kith_filter_kind_at() lists them).
- * Values that the planner chose are written as well. Works like snprintf(): writes at most text_bytes bytes with the
- * terminating zero, and returns the length of the whole text. */
+ * alternate=halves insert=search max=500" (slots per bucket, fingerprint bits, how one bucket
+ * follows from the other, how a slot is freed for a new key, and the most entries that a random walk moves for that;
+ * kith_filter_kind_at() lists the options). Values that the planner chose are written as well. Works like snprintf():
+ * writes at most text_bytes bytes with the terminating zero, and returns the length of the whole text. */
 KITH_API size_t kith_filter_options(const kith_filter *filter, char *text, size_t text_bytes);
 
-/* Fills in the plan of an existing filter, as kith_filter_plan() would. */
+/* Fills in the plan of an existing filter, as kith_filter_plan() would. KITH_E_ARGUMENT: a wrong struct_bytes. */
 KITH_API KITH_MUST_USE kith_status kith_filter_plan_of(const kith_filter *filter, kith_plan *plan);
 
-/* Checks every invariant of the body. Returns KITH_OK, or KITH_E_CORRUPT and in *reason (may be NULL) a constant
- * sentence that names the first broken one. Cost: a pass over the body. */
+/* Checks every invariant of the body, but not the checksums. Returns KITH_OK; KITH_E_CORRUPT, and sets *reason (may be
+ * NULL) to a constant sentence about the first violation; or KITH_E_BUSY. Cost: a pass over the body. */
 KITH_API KITH_MUST_USE kith_status kith_filter_check(const kith_filter *filter, const char **reason);
 
 /* ---- recipe and notes ----
@@ -317,91 +359,109 @@ KITH_API KITH_MUST_USE kith_status kith_filter_check(const kith_filter *filter, 
  * Notes are pairs of strings for anything else worth keeping with the filter, such as where the keys came from. They
  * are part of the block, with a checksum of their own, and are verified even by a lazy open. */
 
-/* The recipe that the filter was created with. */
+/* Returns the recipe that the filter was created with. */
 KITH_API uint64_t kith_filter_recipe(const kith_filter *filter);
 
-/* The number of notes, and note `index` (0 … count - 1). Strings are valid until the filter is changed or freed. */
+/* Return the number of notes, and note `index` (0 … count - 1). Strings are valid until the filter is changed or freed,
+ * or kith_filter_bytes() joins its layers. */
 KITH_API size_t kith_filter_note_count(const kith_filter *filter);
 KITH_API kith_note kith_filter_note_at(const kith_filter *filter, size_t index);
 
-/* The value of the note of that name, or NULL. */
+/* Returns the value of the note with this name, or NULL if there is none. */
 KITH_API const char *kith_filter_note(const kith_filter *filter, const char *name);
 
-/* Replaces all notes. KITH_E_ARGUMENT for an empty name or two equal names, KITH_E_TOO_LARGE past 64 notes or 65,536
- * bytes, KITH_E_MEMORY, KITH_E_READONLY, KITH_E_BUSY. Cost: a copy of the whole filter, so give notes to
- * kith_filter_create() when they are known by then. */
+/* Replaces all notes. Returns KITH_E_ARGUMENT for an empty name or two equal names, KITH_E_TOO_LARGE for more than 64
+ * notes or 65,536 bytes, KITH_E_MEMORY, KITH_E_READONLY, KITH_E_BUSY, or KITH_E_CORRUPT as kith_filter_add() does.
+ * Cost: a copy of the whole filter, so put notes that are known beforehand into the spec of kith_filter_create(). */
 KITH_API KITH_MUST_USE kith_status kith_filter_set_notes(kith_filter *filter, const kith_note *notes, size_t count);
 
 /* ---- looking inside: for experiments and for teaching ---- */
 
-/* Called for each cell that a lookup reads, in order: `holds` is the content of the cell, and `wanted` what it is if
- * the key is in the set. For bits and counters the calls end with the first that is 0, and `wanted` is 1 (or more).
- * For cuckoo kinds there is one call per slot of both buckets, the first bucket first, and `wanted` is what the slot
- * of the key would hold (its fingerprint; for overlap also a bit for the window). */
+/* Called for each cell that a lookup reads, in order. `cell` is its index, `holds` is its content, and `wanted` is what
+ * it holds if the key is in the set:
+ *   bits and counters  `wanted` is 1; a counter may also hold more. The calls end with the first cell that is 0
+ *   cuckoo kinds       one call per slot of both buckets, the first bucket first. `wanted` is the fingerprint of the
+ *                      key; in overlap it has a lowest bit that says in which slot of its window an entry is
+ *   fuse               one call per cell of the key. `wanted` is what this cell must hold so that the XOR of all cells
+ *                      of the key is its fingerprint; so either all of them hold it or none does */
 typedef void (*kith_look)(void *context, uint64_t cell, uint64_t holds, uint64_t wanted);
 
 /* Like kith_filter_has_digest(), and calls `look` for every cell that it reads. Slow. */
 KITH_API bool kith_filter_look(const kith_filter *filter, uint64_t digest, kith_look look, void *context);
 
-/* Returns the content of a cell (0 … cells - 1 of kith_filter_stats): a bit, a counter, or a slot (its fingerprint, for
- * overlap with a bit for the window); 0 is empty. */
+/* Returns the content of a cell, 0 … cells - 1 of kith_filter_stats, as kith_look gets it in `holds`. 0 means an empty
+ * cell, except in fuse, where 0 is a value like any other. */
 KITH_API uint64_t kith_filter_cell(const kith_filter *filter, uint64_t cell);
 
 /* ---- bytes ----
  *
- * A filter is one block of bytes (docs/format.md), the same in memory, in a file and on the wire, on every machine. */
+ * A filter is one block of bytes (docs/format.md), the same in memory, in a file and on the wire, on every machine.
+ * The exception is a filter that grows: each new layer is a separate block in memory, so that growing copies nothing,
+ * until kith_filter_bytes() joins them. */
 
-/* Returns the block, with its checksums brought up to date. It is valid until the next call that changes or frees the
- * filter.
+/* Sets *bytes and *byte_count to the block of the filter, and updates its checksums before. The block is valid until
+ * the next call that changes or frees the filter.
  *
- * Returns KITH_E_BUSY, or KITH_E_CORRUPT if the filter was opened lazily and is damaged. Cost: a pass over the body if
- * it has changed since the last call, or was opened lazily and not yet verified. */
+ * If the filter has grown, its layers are joined: they are copied into one new block, which the filter uses from then
+ * on. While they are copied, both the old and the new blocks are allocated. Later calls copy nothing until the filter
+ * has grown again. To write a filter to a file, use kith_filter_save(), which does not join the layers.
+ *
+ * Returns KITH_E_BUSY, KITH_E_CORRUPT if the filter was opened with KITH_OPEN_LAZY and is damaged, or KITH_E_MEMORY if
+ * there is no memory to join the layers; the filter is then unchanged. Cost: a pass over the body if it has changed
+ * since the last call, or was opened with KITH_OPEN_LAZY and not yet verified. */
 KITH_API KITH_MUST_USE kith_status kith_filter_bytes(kith_filter *filter, const void **bytes, size_t *byte_count);
 
 typedef enum kith_open_flags {
     KITH_OPEN_DEFAULT = 0,
-    KITH_OPEN_LAZY = 1 << 0, /* verify only the header and read nothing of the body. If the body is damaged, lookups may
-                                be wrong, but no call reads or writes outside the block. The first change, clone(),
-                                merge(), intersect(), bytes() and save() verify all of it, including the layers of a
-                                filter that grows, and return KITH_E_CORRUPT if it is damaged */
-    KITH_OPEN_COPY = 1 << 1, /* read into the heap: writable, and independent of the file */
+    KITH_OPEN_LAZY = 1 << 0, /* open without reading the body: only the header and the notes are verified (and the
+                                headers of layers). If the body is damaged, lookups may be wrong, but no call reads or
+                                writes outside the block. The first change, clone(), merge(), intersect(), bytes() and
+                                save() verify the whole body, and return KITH_E_CORRUPT if it is damaged */
+    KITH_OPEN_COPY = 1 << 1, /* copy into memory of the allocator: writable, and independent of the file */
 } kith_open_flags;
 
-/* Opens a read-only filter over your memory, which must not change until the handle is freed. Nothing is copied, and
- * no alignment is needed. Verifies everything (a pass over the bytes) unless KITH_OPEN_LAZY is given. With
- * KITH_OPEN_COPY the memory is copied and may be freed at once. The bytes may come from anywhere: whatever they are,
- * the call returns a status and never crashes.
+/* Opens a read-only filter (a view) over your memory, which must not change until the handle is freed. Nothing is
+ * copied, and no alignment is needed. Verifies everything (a pass over the bytes) unless KITH_OPEN_LAZY is given. With
+ * KITH_OPEN_COPY the memory is copied, the filter is writable, and you may free the memory as soon as the call returns.
+ * The bytes may come from anywhere: whatever they are, the call returns a status and never crashes.
  *
  * Returns KITH_E_EMPTY, KITH_E_NOT_KITH, KITH_E_VERSION, KITH_E_KIND, KITH_E_TRUNCATED, KITH_E_TRAILING,
  * KITH_E_CORRUPT, KITH_E_MEMORY, or KITH_E_ARGUMENT for unknown flags. */
 KITH_API KITH_MUST_USE kith_status kith_filter_view(const void *bytes, size_t byte_count, unsigned flags,
                                                     const kith_allocator *allocator, kith_filter **filter);
 
-/* Opens a writable filter over a block that you have allocated, without a second copy: for a server that reads a value
- * straight into memory. The memory must come from `allocator` (not NULL), with alignment 64 and exactly byte_count
- * bytes. On success it belongs to the filter, which releases it. On failure it still belongs to you. Flags:
- * KITH_OPEN_LAZY or 0.
+/* Opens a writable filter in a block that you have allocated and filled, without copying it: for a program that reads
+ * the bytes of a filter from a socket or a database. The block must come from `allocator` (not NULL), with alignment 64
+ * and exactly byte_count bytes. On success it belongs to the filter, which releases it. On failure it still belongs to
+ * you. Flags: KITH_OPEN_LAZY or 0.
  *
  * Returns the codes of kith_filter_view(). */
 KITH_API KITH_MUST_USE kith_status kith_filter_adopt(void *bytes, size_t byte_count, unsigned flags,
                                                      const kith_allocator *allocator, kith_filter **filter);
 
-/* Opens a file by mapping it. Costs a sequential read, or nothing with KITH_OPEN_LAZY. If save() replaces the file
- * meanwhile, this handle keeps the old content. If another program changes the file in place, lookups are wrong; if it
- * truncates the file, the reader gets SIGBUS. Use KITH_OPEN_COPY where that can happen.
+/* Opens a file. The file is mapped, and the filter is read-only, unless KITH_OPEN_COPY is given. Cost: one sequential
+ * read of the file, or only of its header with KITH_OPEN_LAZY. If save() replaces the file while it is open, this
+ * handle keeps the old content. If another program changes a mapped file in place, lookups may be wrong. If it
+ * truncates the file, lookups raise SIGBUS. Use KITH_OPEN_COPY where that can happen.
  *
  * Returns KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO, KITH_E_TOO_LARGE, and the codes of kith_filter_view(). */
 KITH_API KITH_MUST_USE kith_status kith_filter_open(const char *path, unsigned flags, const kith_allocator *allocator,
                                                     kith_filter **filter);
 
-/* Writes the filter to a file, completely or not at all: to a new file next to it, which is synced and renamed to
- * `path`; then the folder is synced. Keeps mode and owner of the file that it replaces, and follows a symbolic link. A
- * file that contains a secret key gets mode 0600. On any failure the old file is unchanged. Temporary files that
- * killed processes have left next to `path` are removed. Takes no lock: if two programs open, change and save one file
- * at the same time, the changes of one are lost (docs/format.md says how the commands of kith lock a file).
+/* Writes the filter to a file, completely or not at all. It writes a temporary file in the same folder, syncs it,
+ * renames it to `path`, and syncs the folder. If `path` is a symbolic link, the file that it points to is replaced. The
+ * new file has the owner and mode of the one that it replaces, except that a file with a secret key gets mode 0600. On
+ * any failure the old file is unchanged. (There is one exception: on a file system that cannot exchange two names, the
+ * new file is already in place if only the sync of the folder fails.) Temporary files of this target that killed
+ * processes have left are removed.
  *
- * Returns KITH_E_NO_SPACE, KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO, KITH_E_MEMORY (the kernel's), and the codes
- * of kith_filter_bytes(). */
+ * The call does not lock the file for the caller: if two programs open, change and save one file at the same time, the
+ * changes of one are lost (docs/format.md says how the commands of kith lock a file).
+ *
+ * Layers in separate blocks are written without joining them. This needs memory for the checksums: 8 bytes per 64 KiB.
+ *
+ * Returns KITH_E_NO_SPACE, KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO, KITH_E_MEMORY (for the checksums, or in the
+ * kernel), KITH_E_BUSY, or KITH_E_CORRUPT as kith_filter_bytes() does. */
 KITH_API KITH_MUST_USE kith_status kith_filter_save(kith_filter *filter, const char *path);
 
 #ifdef __cplusplus

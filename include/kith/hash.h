@@ -1,13 +1,14 @@
 /* kith/hash.h: hashes keys to 64-bit digests.
  *
- * A key is any byte string. It is hashed once, by the caller or by the first call that gets it; inside, filters work
- * on digests only. The hash and its seed or secret key are part of a filter and of its file. Two filters can be merged
- * only if they have the same hash and the same seed or key.
+ * A key is any byte string, and its digest is its 64-bit hash. Filters work on digests only. Either the caller
+ * computes them, or calls that take a key do. The hash and its seed or secret key are part of a filter and of
+ * its file. Two filters can be merged only if they have the same hash and the same seed or secret key.
  *
- * Use the default, xxh3, if nobody else chooses the keys: row ids, names of your own files, measurements. Use siphash
+ * Use the default, XXH3, if nobody else chooses the keys: row ids, names of your own files, measurements. Use SipHash
  * if an attacker may choose keys. With a known hash, an attacker can choose keys that fill a filter, or keys that are
- * false positives. A secret key does not help against everything: a false positive, once found, remains one until the
- * filter is rebuilt with another key, and whoever can read the file can read the key. */
+ * false positives. A secret key does not protect against everything: a key that was found to be a false positive
+ * remains one until the filter is rebuilt with another secret key, and whoever can read the file can read the secret
+ * key. */
 #ifndef KITH_HASH_H
 #define KITH_HASH_H
 
@@ -24,22 +25,22 @@ typedef enum kith_hash_id {
 
 #define KITH_KEY_BYTES 16
 
-/* A kith_hash of all zero bytes is valid: XXH3 with seed 0. This is the default, so filters that were built
- * separately can be merged. */
+/* A hash with its seed or secret key. All zero bytes are valid and the default: XXH3 with seed 0. All filters with the
+ * default have the same hash, so filters that were built by different programs can be merged. */
 typedef struct kith_hash {
     kith_hash_id id;
     uint64_t seed;               /* XXH3 only; must be 0 for SipHash */
     uint8_t key[KITH_KEY_BYTES]; /* SipHash only; must be 0 for XXH3 */
 } kith_hash;
 
-/* Sets *hash to SipHash with a new random key from the system. KITH_E_RANDOM: the system has no random bytes. */
+/* Sets *hash to SipHash with a new random secret key from the system. KITH_E_RANDOM: the system has no random bytes. */
 KITH_API KITH_MUST_USE kith_status kith_hash_untrusted(kith_hash *hash);
 
-/* Returns the digest of a key. The empty key is valid; `key` may be NULL if `key_bytes` is 0. The same bytes have
- * the same digest on every machine. */
+/* Returns the digest of a key. The empty key is valid; `key` may be NULL if `key_bytes` is 0. With the same hash, the
+ * same bytes have the same digest on every machine. */
 KITH_API uint64_t kith_digest(const kith_hash *hash, const void *key, size_t key_bytes);
 
-/* A key by reference. */
+/* A reference to a key in the caller's memory. */
 typedef struct kith_key {
     const void *bytes;
     size_t byte_count;
@@ -47,32 +48,32 @@ typedef struct kith_key {
 
 /* Compute the digests of n keys, the same as kith_digest() returns. kith_digest_many() takes references to keys,
  * kith_digest_packed() keys of key_bytes bytes each, stored without gaps. Both take less time than n calls of
- * kith_digest(): with XXH3 they save the overhead of the calls; with SipHash, on a processor with AVX2, keys of up
- * to 127 bytes take a third to a half of the time. */
+ * kith_digest(). With XXH3 they save the overhead of the calls. With SipHash, on a processor with AVX2, they hash eight
+ * keys in parallel and take a third to a half of the time. */
 KITH_API void kith_digest_many(const kith_hash *hash, const kith_key *keys, size_t n, uint64_t *digests);
 KITH_API void kith_digest_packed(const kith_hash *hash, const void *keys, size_t key_bytes, size_t n,
                                  uint64_t *digests);
 
 /* ---- families of hash functions: for tables and experiments ----
  *
- * A family is a set of functions from 64-bit words to 64-bit words, from which one function is drawn at random. The
- * stated independence holds for any keys that were chosen before the draw; the randomness is in the draw, not in the
- * keys.
+ * A family is a set of functions from 64-bit words to 64-bit words, from which one function is drawn at random. It is
+ * k-wise independent if the values of any k different words are independent and uniform. This holds for any words that
+ * were chosen before the function was drawn: the drawing is random, the words need not be.
  *
  *     family           independence                                         state      work per word
  *     xxh3             none proved; behaves as random                       8 bytes    XXH3 of 8 bytes
  *     siphash          random to anyone who does not know the seed          16 bytes   SipHash-2-4 of 8 bytes
- *     polynomial       k-wise over words below 2^61 - 1                     8k bytes   k multiplications
+ *     polynomial       k-wise over words below 2^61 - 1                     8k bytes   k - 1 multiplications
  *     tabulation       3-wise (and better than that in practice)            16 KiB     8 loads from the state
  *     multiply_shift   2-wise (strongly universal)                          32 bytes   three multiplications
  *
- * A polynomial is evaluated modulo the prime p = 2^61 - 1, and its value is shifted left by 3 bits to use the high bits
- * of the word. If values are mapped to m slots, the probability that k words fall into k given slots is at most (1/m +
- * 1/p)^k, not exactly 1/m^k.
+ * A polynomial of k coefficients is evaluated modulo the prime p = 2^61 - 1. Its value, which has 61 bits, is shifted
+ * left by 3 bits, so that the high bits of the result are the random ones, as in the other families. If values are
+ * mapped to m slots, the probability that k words fall into k given slots is at most (1/m + 1/p)^k, not exactly 1/m^k.
  *
- * Keys that do not have 4 or 8 bytes are first hashed to a word by XXH3, with a seed that is part of the function.
- * (siphash hashes the whole key instead.) Two such keys get the same word with probability 2^-64; the independence
- * holds for keys with different words. */
+ * A key of 4 or 8 bytes is used as a word. Any other key is first hashed to a word by XXH3, with a seed that is part of
+ * the function. (siphash hashes the whole key instead.) Two such keys get the same word with probability 2^-64; the
+ * independence holds for keys with different words. */
 typedef enum kith_family_id {
     KITH_FAMILY_XXH3 = 0,
     KITH_FAMILY_SIPHASH = 1,
@@ -86,21 +87,22 @@ typedef enum kith_family_id {
 /* Returns the name of a family ("xxh3", "siphash", …), or NULL if the number is not a family. */
 KITH_API const char *kith_family_name(kith_family_id family);
 
+/* A hash function that was drawn from a family. */
 typedef struct kith_function kith_function;
 
-/* Draws a function. The same family, independence and seed give the same function on every machine. `independence`
- * is k of the polynomial family, 2 … 64, and 0 means 2; it must be 0 for the other families. KITH_E_ARGUMENT: an
- * unknown family or an invalid independence. KITH_E_MEMORY: out of memory. */
+/* Draws a function. Free it with kith_function_free(). The same family, independence and seed give the same function on
+ * every machine. `independence` is k of the polynomial family, 2 … 64, and 0 means 2; it must be 0 for the other
+ * families. KITH_E_ARGUMENT: an unknown family or an invalid independence. KITH_E_MEMORY: out of memory. */
 KITH_API KITH_MUST_USE kith_status kith_function_draw(kith_family_id family, unsigned independence, uint64_t seed,
                                                       const kith_allocator *allocator, kith_function **function);
 
 /* Frees the function. Does nothing if `function` is NULL. */
 KITH_API void kith_function_free(kith_function *function);
 
-/* Return the function's value for a word and for a key. A key of 4 or 8 bytes is a little-endian word. Polynomials
- * cannot tell a word of 2^61 - 1 or more from a smaller one that is equal modulo the prime, so they hash such keys
- * first, like keys of other sizes. Use the high bits of the value: to choose one of m slots, take the high 64 bits of
- * the 128-bit product value * m. */
+/* Return the function's value for a word and for a key. A key of 4 or 8 bytes is a little-endian word. A polynomial has
+ * the same value for a word w and for w + p. Therefore kith_function_key() hashes 8-byte keys of p = 2^61 - 1 or more
+ * to a word first, like keys of other sizes; kith_function_word() does not. Use the high bits of the value: to choose
+ * one of m slots, take the high 64 bits of the 128-bit product value * m. */
 KITH_API uint64_t kith_function_word(const kith_function *function, uint64_t word);
 KITH_API uint64_t kith_function_key(const kith_function *function, const void *key, size_t key_bytes);
 

@@ -3,6 +3,7 @@
 #define KITH_KITH_H
 
 #include <kith/base.h>
+#include <kith/builder.h>
 #include <kith/cpu.h>
 #include <kith/exact.h>
 #include <kith/filter.h>

@@ -1,13 +1,22 @@
 /* kith/status.h: the status codes.
  *
  * Every call that can fail returns a kith_status. 0 (KITH_OK) is success. After any other status the object and any
- * file are exactly as they were before the call, except that a _many call keeps the keys before the one that failed.
- * Results are returned through the last argument, and are written only on success, unless the description of the call
- * says otherwise.
+ * file are exactly as they were before the call. The exceptions are calls for many keys (_many, kith_builder_add_keys):
+ * they keep the keys before the one that failed. Results are returned through the last arguments, and are written only
+ * on success, unless the description of the call says otherwise.
  *
  * A status reports bad data or a failure of the system, not a programming error. It is a programming error to pass
- * NULL for a handle, a spec, a path or a pointer to a result, unless the description of the call allows it. A library
- * built with assertions aborts; in one built without them (NDEBUG, as shipped) the behaviour is undefined. */
+ * NULL for an object, a spec (the struct that describes what to create), a path or a pointer to a result, unless the
+ * description of the call allows it. A library built with assertions then aborts. In one built without them (NDEBUG, as
+ * shipped) the behaviour is undefined.
+ *
+ * Words in the texts below:
+ *     kind         a sort of filter or table, such as "bloom" or "cuckoo"; filter.h and table.h list them
+ *     static kind  a kind whose filters are built from a complete list of keys, and cannot be changed
+ *     layer        one of the filters in a filter that grows (kind "layers")
+ *     adder        a handle with which one of several threads adds keys to a filter (kith_adder_open)
+ *     key recipe   a number that says how a program turns its input into keys (kith_filter_recipe)
+ *     universe     the integers 0 … universe - 1, which are the possible keys of a table of kind "bitset" */
 #ifndef KITH_STATUS_H
 #define KITH_STATUS_H
 
@@ -17,7 +26,7 @@
 extern "C" {
 #endif
 
-/* All codes, with number, name and text. Numbers are never reused. */
+/* All codes, with number, name (without the prefix KITH_) and text. Numbers are never reused. */
 #define KITH_STATUS_LIST(X)                                                                                            \
     X(0, OK, "done")                                                                                                   \
     X(1, E_ARGUMENT,                                                                                                   \
@@ -37,7 +46,9 @@ extern "C" {
     X(13, E_ABSENT, "the key is not in the set; nothing was removed")                                                  \
     X(14, E_AMBIGUOUS,                                                                                                 \
       "more than one layer may contain this key; removing it could remove another key; nothing was removed")           \
-    X(15, E_UNSUPPORTED, "this kind of filter, or this processor, cannot do that")                                     \
+    X(15, E_UNSUPPORTED,                                                                                               \
+      "this kind of filter, or this processor, cannot do that (a static kind can only be built from a complete list "  \
+      "of keys)")                                                                                                      \
     X(16, E_MISMATCH, "the two filters differ in kind, size, hash, seed, secret key or key recipe")                    \
     X(17, E_READONLY, "the object is read-only")                                                                       \
     X(18, E_BUSY, "the filter has open adders")                                                                        \
@@ -51,7 +62,8 @@ extern "C" {
     X(26, E_PERMISSION, "permission denied")                                                                           \
     X(27, E_NO_SPACE, "no space left for the file; an existing file is unchanged")                                     \
     X(28, E_IO, "input/output error (see errno)")                                                                      \
-    X(29, E_KEY, "the key has the wrong size for this table, or is outside its universe")
+    X(29, E_KEY, "the key has the wrong size for this table, or is outside its universe")                              \
+    X(30, E_CANCELLED, "cancelled by the caller's progress function")
 
 typedef enum kith_status {
 #define KITH_STATUS_ENUM(number, name, sentence) KITH_##name = number,

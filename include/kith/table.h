@@ -6,10 +6,15 @@
  *
  *     kind      cost of a lookup                use it when
  *     cuckoo    at most d buckets (default 2)   nearly always: small, and every lookup is fast
- *     probe     about 1/(1-load) slots          you want classic open addressing, or a table that never grows
- *     chain     1 + load nodes on average       you want classic chaining: entries never move in memory
+ *     probe     about 1/(1-load) slots, more    you want classic open addressing, or a table that never grows
+ *               with sequence=linear
+ *     chain     at most 1 + load nodes,         you want classic chaining: entries never move in memory
+ *               on average
  *     bitset    one bit                         keys are integers below a bound and need no value
  *     list      compares with every key         there are only a few keys, or as a baseline
+ *
+ * load is the number of keys divided by the number of slots. d, sequence and the like are options of a kind:
+ * kith_table_kind_at() lists them. In a cuckoo table a key is in one of d buckets of b slots (default 4).
  *
  * Threads: any number of threads may call functions that take a const table at the same time. A call that takes a
  * non-const table must not run concurrently with any other call on the same table. */
@@ -28,16 +33,18 @@ typedef struct kith_table kith_table;
 /* A step of an operation, reported to kith_table_spec.trace. For experiments and tests. */
 typedef enum kith_step {
     KITH_STEP_LOOK,   /* read slot `place`; chain: one node of that slot; cuckoo: the bucket whose first slot it is */
-    KITH_STEP_MOVE,   /* cuckoo: moved the entry of slot `place` to slot `to`; an undone move is a move back */
+    KITH_STEP_MOVE,   /* cuckoo: moved the entry of slot `place` to slot `to`; undoing this is another move */
     KITH_STEP_REHASH, /* drew new hash functions; place and to are 0 */
     KITH_STEP_GROW,   /* grew the table from `place` to `to` slots */
 } kith_step;
 
+/* Called for every step; `place` and `to` are as above, and 0 where a step does not have them. */
 typedef void (*kith_table_trace)(void *context, kith_step step, uint64_t place, uint64_t to);
 
-/* Describes the table to create. Initialize it with KITH_TABLE_SPEC_INIT, then set what differs. */
+/* Describes the table to create. Initialise with KITH_TABLE_SPEC_INIT, then set what differs. A program that was
+ * compiled with an older header has a smaller struct_bytes; it is accepted, and the missing fields are 0. */
 typedef struct kith_table_spec {
-    size_t struct_bytes;
+    size_t struct_bytes; /* sizeof(kith_table_spec): set by KITH_TABLE_SPEC_INIT */
     const char *kind;    /* the name of a kind, see kith_table_kind_at(); NULL: the first one, cuckoo */
     unsigned key_bytes;  /* 0: keys are byte strings; 4, 8 or 16: every key has this size */
     uint64_t capacity;   /* number of keys to allocate memory for; 0: start small. The table grows beyond it, unless it
@@ -61,7 +68,8 @@ typedef struct kith_table_spec {
  *   KITH_E_KIND       no kind has this name
  *   KITH_E_OPTION     the options are not valid for this kind
  *   KITH_E_KEY        key_bytes is not 0, 4, 8 or 16, or the kind does not support it
- *   KITH_E_TOO_LARGE  this machine cannot address a table of this capacity; or more keys than a bitset's universe has
+ *   KITH_E_TOO_LARGE  this machine cannot address a table of this capacity; or the capacity of a bitset is larger than
+ *                     its universe, the integers below its option `universe`
  *   KITH_E_MEMORY     out of memory
  *   KITH_E_RANDOM     seed is 0 and the system has no random bytes */
 KITH_API KITH_MUST_USE kith_status kith_table_create(const kith_table_spec *spec, kith_table **table);
@@ -69,12 +77,11 @@ KITH_API KITH_MUST_USE kith_status kith_table_create(const kith_table_spec *spec
 /* Frees the table. Does nothing if `table` is NULL. */
 KITH_API void kith_table_free(kith_table *table);
 
-/* Removes all keys and keeps the allocated slots. KITH_E_READONLY (like every call that changes a table): it is a
- * mapped file. */
+/* Removes all keys and keeps the allocated slots. KITH_E_READONLY: the table is a mapped file. */
 KITH_API KITH_MUST_USE kith_status kith_table_clear(kith_table *table);
 
 /* Grows the table so that it can hold `keys` keys without growing again. (A cuckoo table may still grow if its option
- * `load` is higher than its d and b can reach.) On failure the table is unchanged:
+ * `load` is higher than what can be reached with its options d and b.) On failure the table is unchanged:
  *   KITH_E_MEMORY, KITH_E_TOO_LARGE  it cannot grow this far
  *   KITH_E_FULL      the table has a fixed size and fewer slots
  *   KITH_E_READONLY  the table is a mapped file */
@@ -85,8 +92,8 @@ KITH_API KITH_MUST_USE kith_status kith_table_reserve(kith_table *table, uint64_
 /* Sets the value of a key and adds the key if it is absent. *was_new (may be NULL) is set to whether it was absent.
  *
  * Returns KITH_OK, or one of these; the table is then unchanged, and no key is lost:
- *   KITH_E_KEY       the table's keys have another size; the key is longer than 4 GiB; the key is outside the universe
- *                    of a bitset; or the value is not 0 and the table is a bitset, which stores no values
+ *   KITH_E_KEY       the key does not have the table's key size, or is longer than 4 GiB; or the table is a bitset, and
+ *                    the key is not below its option `universe`, or the value is not 0 (a bitset stores no values)
  *   KITH_E_MEMORY    no memory to grow the table or to store the key
  *   KITH_E_TOO_LARGE the table would grow beyond what this machine can address
  *   KITH_E_FULL      a table of fixed size has no free slot; or a cuckoo table found no place for the key after its
@@ -100,8 +107,24 @@ KITH_API KITH_MUST_USE kith_status kith_table_put(kith_table *table, const void 
 KITH_API bool kith_table_get(const kith_table *table, const void *key, size_t key_bytes, uint64_t *value);
 KITH_API bool kith_table_has(const kith_table *table, const void *key, size_t key_bytes);
 
+/* What a search along the probe sequence of a key found. */
+typedef enum kith_find_outcome {
+    KITH_FIND_FOUND,  /* *index is the slot of the key */
+    KITH_FIND_ABSENT, /* *index is the first free slot of its sequence, where a put stores it unless the table grows */
+    KITH_FIND_FULL,   /* the key is absent and no slot is free; *index is not written */
+} kith_find_outcome;
+
+/* Searches for a key as textbooks on open addressing define it: returns the slot of the key, or the free slot where it
+ * belongs, or that the table is full. For tables of kind probe. Slots are 0 … slots - 1 of kith_table_stats, and keys
+ * move when the table grows, or when a removal or a put sweeps removed slots. `index` must not be NULL.
+ *
+ * Returns KITH_OK and sets *outcome, or KITH_E_UNSUPPORTED (another kind) or KITH_E_KEY (keys of this table have another
+ * size). To look up a value, kith_table_get() is simpler. */
+KITH_API KITH_MUST_USE kith_status kith_table_find(const kith_table *table, const void *key, size_t key_bytes,
+                                                   kith_find_outcome *outcome, uint64_t *index);
+
 /* Removes a key and sets *value (may be NULL) to the value it had. Never allocates. KITH_E_ABSENT: the key is not in
- * the table. KITH_E_READONLY: the table is a mapped file. */
+ * the table (also if its size is not that of the table's keys). KITH_E_READONLY: the table is a mapped file. */
 KITH_API KITH_MUST_USE kith_status kith_table_remove(kith_table *table, const void *key, size_t key_bytes,
                                                      uint64_t *value);
 
@@ -121,8 +144,8 @@ typedef struct kith_keys {
 KITH_API size_t kith_table_has_many(const kith_table *table, const kith_keys *keys, uint64_t *found);
 KITH_API size_t kith_table_get_many(const kith_table *table, const kith_keys *keys, uint64_t *values, uint64_t *found);
 
-/* Puts the keys in order and stops at the first put that fails. *done (may be NULL) is the number of keys that were
- * put. If `values` is NULL, all values are 0. Returns the status of the last put. */
+/* Calls kith_table_put() for the keys, in order. Stops at the first that fails and returns its code. *done (may be
+ * NULL) is set to the number of keys before that one, also on failure. If `values` is NULL, all values are 0. */
 KITH_API KITH_MUST_USE kith_status kith_table_put_many(kith_table *table, const kith_keys *keys, const uint64_t *values,
                                                        size_t *done);
 
@@ -131,7 +154,8 @@ KITH_API KITH_MUST_USE kith_status kith_table_put_many(kith_table *table, const 
 /* Returns the number of keys. */
 KITH_API uint64_t kith_table_count(const kith_table *table);
 
-/* Iterates over the keys. Start with a cursor of zeros; each call returns the next key, or false after the last one.
+/* Iterates over the keys. Start with a cursor of zeros. Each call sets *key, *key_bytes and *value to the next entry
+ * and returns true, or returns false after the last one.
  * The order is unspecified but stays the same as long as the table is not changed. *key points into the table (for a
  * bitset: into the cursor) and is valid until the next change or the next call with this cursor. Each of key, key_bytes
  * and value may be NULL.
@@ -149,12 +173,12 @@ KITH_API bool kith_table_next(const kith_table *table, kith_cursor *cursor, cons
 /* ---- statistics ---- */
 
 typedef struct kith_table_stats {
-    size_t struct_bytes;
+    size_t struct_bytes; /* sizeof(kith_table_stats): set by KITH_TABLE_STATS_INIT */
     uint64_t count;
     uint64_t slots;    /* current number of slots; chain: number of chains; bitset: size of the universe */
     double load;       /* count / slots; chain: average keys per chain */
     uint64_t bytes;    /* all memory that the table uses now */
-    uint64_t longest;  /* upper bound of the slots or nodes read by a successful lookup; 0 if unknown */
+    uint64_t longest;  /* a lookup of a key in the table reads at most this many slots or nodes; 0: unknown */
     uint64_t rehashes; /* times that new hash functions were drawn, since creation */
     uint64_t growths;  /* times that the table grew, since creation */
 } kith_table_stats;
@@ -162,7 +186,8 @@ typedef struct kith_table_stats {
 #define KITH_TABLE_STATS_INIT                                                                                          \
     { sizeof(kith_table_stats), 0, 0, 0, 0, 0, 0, 0 }
 
-/* Fills in *stats, whose struct_bytes must be set (KITH_TABLE_STATS_INIT), else KITH_E_ARGUMENT. A chain table walks
+/* Fills in the statistics. Returns KITH_OK, or KITH_E_ARGUMENT for a wrong struct_bytes. A program that was compiled
+ * with an older header has a smaller struct_bytes; it is accepted, and only its fields are written. A chain table reads
  * all its chains for `longest`; the other kinds take constant time. */
 KITH_API KITH_MUST_USE kith_status kith_table_stats_of(const kith_table *table, kith_table_stats *stats);
 
@@ -172,15 +197,15 @@ KITH_API KITH_MUST_USE kith_status kith_table_check(const kith_table *table, con
 
 /* ---- files ----
  *
- * Table files have the same frame as filter files (docs/format.md): checksums cover every byte, and a file is
- * replaced completely or not at all. There are two forms. A table whose keys have a fixed size is saved as an image
- * of its memory if its kind supports that (today: cuckoo), and opening the file maps it. Any other table is saved as
- * a sequence of entries, and opening the file puts them into a new table. */
+ * Table files have the same header and checksums as filter files (docs/format.md): checksums cover every byte, and a
+ * file is replaced completely or not at all. There are two forms. A cuckoo table whose keys have a fixed size is saved
+ * as an image of its memory, and opening the file maps it. Any other table is saved as a sequence of entries, and
+ * opening the file puts them into a new table. */
 
 /* Saves the table to a file. Returns KITH_OK, KITH_E_NO_SPACE, KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO,
  * KITH_E_MEMORY or KITH_E_TOO_LARGE. The file contains the seed of the hash functions. The seed of a siphash table
- * is a secret, so its file gets mode 0600. Cost: one pass over the table and one write; entries also need temporary
- * memory of the file's size. */
+ * is a secret, so its file gets mode 0600. Cost: one pass over the table and one write. A table that is saved as
+ * entries also needs temporary memory of the size of the file. */
 KITH_API KITH_MUST_USE kith_status kith_table_save(kith_table *table, const char *path);
 
 /* Opens a file that kith_table_save() wrote. `flags` are the kith_open_flags of kith/filter.h.
@@ -190,11 +215,11 @@ KITH_API KITH_MUST_USE kith_status kith_table_save(kith_table *table, const char
  * no call reads outside the file.
  *
  * Entries are always verified and read into memory, and the table is writable, whatever the flags. A table of fixed
- * size gets the capacity that the saved table was created with. An untrusted file may therefore ask for much memory:
- * pass an allocator that has a limit. The new table draws its hash functions from a random seed of the system, whatever
- * the seed of the saved table, so whoever wrote the file cannot make its keys collide. Opening takes time proportional
- * to the number of entries for every kind, even for forged files (a probe table of fixed size takes longer the fuller
- * it is). While a list or a chain table is opened, a temporary hash set of 36 bytes per key detects repeated keys.
+ * size gets the capacity that the saved table was created with. A forged file may therefore ask for much memory: if you
+ * do not trust the file, pass an allocator that has a limit. The new table gets new hash functions, from a random seed
+ * of the system, so whoever wrote the file cannot make its keys collide. Opening takes time proportional to the number
+ * of entries for every kind, even for forged files (a probe table of fixed size takes longer the fuller it is). While a
+ * list or a chain table is opened, a temporary hash set of 36 bytes per key detects repeated keys.
  *
  * Returns KITH_OK or
  *   KITH_E_ARGUMENT   unknown flags
@@ -212,8 +237,8 @@ KITH_API bool kith_table_readonly(const kith_table *table);
 /* Returns the name of the table's kind, as in kith_table_kind_at(). */
 KITH_API const char *kith_table_kind_name(const kith_table *table);
 
-/* The table kinds of this library, at indices 0 … kith_table_kind_count() - 1; the first is the default. NULL for a
- * larger index. The `capabilities` of table kinds are 0. */
+/* Return the number of table kinds, and the kind with this index, 0 … kith_table_kind_count() - 1, or NULL for a larger
+ * index. The first kind is the default. The `capabilities` of table kinds are 0. */
 KITH_API size_t kith_table_kind_count(void);
 KITH_API const kith_kind_info *kith_table_kind_at(size_t index);
 

@@ -19,11 +19,11 @@
 
 typedef struct kithi_parts {
     uint64_t regions;
-    uint64_t scale; /* count / regions, times 2^32 */
+    uint64_t scale; /* count / regions as a fixed-point number, times 2^32 */
     unsigned count;
 } kithi_parts;
 
-/* Divides the regions into `count` parts; at most `regions` and KITHI_PARTS_MAX. */
+/* Divides the regions into `count` parts. `count` must be at most `regions` and at most KITHI_PARTS_MAX. */
 static inline kithi_parts kithi_parts_of(uint64_t regions, unsigned count) {
     return (kithi_parts){regions, ((uint64_t)count << 32) / regions, count};
 }

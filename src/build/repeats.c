@@ -32,8 +32,8 @@ typedef struct suspects {
 typedef struct table {
     uint64_t *digests;
     uint64_t slots; /* without the extra one for the digest 0 */
-    bitmap maybe;   /* by hash: set for every suspect */
-    bitmap seen;    /* by slot: the suspect has occurred in pass 2 */
+    bitmap maybe;   /* the second bitmap: the bit of each suspect's hash is set */
+    bitmap seen;    /* one bit per slot: its suspect has occurred in pass 2 */
 } table;
 
 static bool bitmap_new(const kith_allocator *allocator, uint64_t bits, bitmap *b) {
@@ -80,17 +80,17 @@ static bool find_suspects(const kith_allocator *allocator, const uint64_t *diges
     bitmap seen;
     if (!bitmap_new(allocator, 8 * (uint64_t)n, &seen))
         return false;
-    bool fits = true;
-    for (size_t i = 0; i < n && fits; i++) {
+    bool enough_memory = true;
+    for (size_t i = 0; i < n && enough_memory; i++) {
         if (n - i > AHEAD)
             __builtin_prefetch(&seen.bytes[bit_of(&seen, digests[i + AHEAD]) / 8], 1);
         uint64_t bit = bit_of(&seen, digests[i]);
         if (bit_get(&seen, bit))
-            fits = add_suspect(allocator, s, digests[i]);
+            enough_memory = add_suspect(allocator, s, digests[i]);
         bit_set(&seen, bit);
     }
     bitmap_free(allocator, &seen);
-    return fits;
+    return enough_memory;
 }
 
 static bool suspects_from_bitmap(const kith_allocator *allocator, const uint64_t *digests, size_t n,
@@ -205,15 +205,15 @@ bool kithi_drop_repeats(const kith_allocator *allocator, const uint64_t *digests
     table t = {NULL, 0, {NULL, 0}, {NULL, 0}};
     *copy = NULL;
     *kept = n;
-    bool fits = firsts != NULL ? suspects_from_bitmap(allocator, digests, n, firsts, &s)
-                               : find_suspects(allocator, digests, n, &s);
-    if (fits && s.count > 0) {
-        fits = table_new(allocator, &s, &t);
-        if (fits) {
-            fits = keep_firsts(allocator, digests, n, &t, copy, kept);
+    bool enough_memory = firsts != NULL ? suspects_from_bitmap(allocator, digests, n, firsts, &s)
+                                        : find_suspects(allocator, digests, n, &s);
+    if (enough_memory && s.count > 0) {
+        enough_memory = table_new(allocator, &s, &t);
+        if (enough_memory) {
+            enough_memory = keep_firsts(allocator, digests, n, &t, copy, kept);
             table_free(allocator, &t);
         }
     }
     kithi_release(allocator, s.digests, s.capacity * sizeof *s.digests);
-    return fits;
+    return enough_memory;
 }

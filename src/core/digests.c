@@ -3,15 +3,15 @@
  * XXH3 of a short key is only a few multiplications. A batch saves the function call and the branch on the length for
  * each key, so packed keys of 4, 8 and 16 bytes have separate loops in which the length is a constant.
  *
- * SipHash is a long chain of additions and rotations, the same for all keys with the same number of 8-byte words. Eight
- * keys are hashed in parallel, one per vector lane:
+ * SipHash is a long chain of additions and rotations, the same for each 8-byte word of a key. Eight keys are hashed in
+ * parallel, one per vector lane:
  *
  *     v0  | key 0 | key 1 | … | key 7 |    and the same for v1, v2, v3: two registers each with AVX2, one with AVX-512
  *
- * The keys of a batch have mixed lengths. Windows of keys are therefore sorted by their number of words, and groups of
- * eight with the same number go through the lanes. Leftover keys are hashed one by one. So are keys of more than 15
- * words, because too few of them would have the same length. Without 256-bit vectors the lanes gain nothing, because a
- * rotation takes one instruction on a word and three on a vector. */
+ * The keys of a batch have mixed lengths, and a group of eight takes as long as its longest key. Windows of keys are
+ * therefore sorted by their number of words, the longest first, so that the eight keys of a group have similar lengths.
+ * If the first key of a group is much longer than the others, it is hashed alone. Without 256-bit vectors the lanes
+ * gain nothing, because a rotation takes one instruction on a word and three on a vector. */
 #include <string.h>
 
 #include "core/batch.h"
@@ -59,22 +59,20 @@ static void sip_each(const uint8_t secret[16], const kith_key *keys, size_t n, u
 
 /* ---- SipHash in lanes ---- */
 
-/* Keys that are sorted together. Their indices fit in a byte, and most lengths fill a few groups of eight. */
+/* The number of keys that are sorted together. Their indices fit in a byte, and there are enough keys of each common
+ * length to fill groups of eight. */
 enum { WINDOW = 256 };
 
 #ifdef KITHI_HAVE_X86
 
 enum {
     LANES = 8,
-    WORDS_MAX = 15, /* most whole words that a key in the lanes may have */
+    CLASSES = 64,      /* class c > 0: keys of 63 - c whole words; class 0: all longer keys, unsorted */
+    STEPS_PER_KEY = 2, /* in addition to a step per whole word: the last word and the final rounds */
+    STEP_COST = 3,     /* a step of eight lanes takes as long as this many steps of a single key */
 };
 
-/* Returns the number of whole words of a key, or WORDS_MAX + 1 if it has more than WORDS_MAX. */
-KITHI_INLINE size_t whole_words(const kith_key *key) {
-    return key->byte_count / 8 <= WORDS_MAX ? key->byte_count / 8 : WORDS_MAX + 1;
-}
-
-typedef void sip_eight(const uint8_t secret[16], const kith_key *keys, const uint8_t chosen[LANES], size_t whole_words,
+typedef void sip_eight(const uint8_t secret[16], const kith_key *keys, const uint8_t chosen[LANES], bool equal,
                        uint64_t *digests);
 
 #ifdef __has_builtin
@@ -93,29 +91,62 @@ typedef void sip_eight(const uint8_t secret[16], const kith_key *keys, const uin
 #define SIP_WIDE 8
 #include "core/sip_lanes.h"
 
+/* Writes the indices of at most WINDOW keys to `order`, from the longest to the shortest. */
+static void sort_by_length(const kith_key *keys, size_t n, uint8_t order[WINDOW]) {
+    uint8_t classes[WINDOW], differ = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t words = keys[i].byte_count / 8;
+        classes[i] = (uint8_t)(words < CLASSES - 1 ? CLASSES - 1 - words : 0);
+        differ |= classes[i] ^ classes[0];
+        order[i] = (uint8_t)i;
+    }
+    /* One class, as for packed keys. Sorting would be slow, too: each increment of the one counter waits for the
+     * last. */
+    if (differ == 0)
+        return;
+    size_t starts[CLASSES] = {0}; /* by class: where its keys start in `order` */
+    for (size_t i = 0; i < n; i++)
+        starts[classes[i]]++;
+    for (size_t c = 0, start = 0; c < CLASSES; c++) {
+        size_t count = starts[c];
+        starts[c] = start;
+        start += count;
+    }
+    for (size_t i = 0; i < n; i++)
+        order[starts[classes[i]]++] = (uint8_t)i;
+}
+
+/* Returns whether hashing these keys, at most LANES, together is faster than one by one. */
+static bool lanes_are_faster(const kith_key *keys, const uint8_t *chosen, size_t count) {
+    size_t sum = 0, most = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t steps = keys[chosen[i]].byte_count / 8 + STEPS_PER_KEY;
+        sum += steps;
+        most = steps > most ? steps : most;
+    }
+    return sum / STEP_COST >= most;
+}
+
 /* Hashes at most WINDOW keys. */
 static void sip_window(sip_eight *hash_eight, const uint8_t secret[16], const kith_key *keys, size_t n,
                        uint64_t *digests) {
-    size_t ends[WORDS_MAX + 2] = {0}; /* by number of words: where its keys end in `order`; long keys are last */
-    uint8_t order[WINDOW];
-    for (size_t i = 0; i < n; i++)
-        ends[whole_words(&keys[i])]++;
-    for (size_t words = 0, end = 0; words < WORDS_MAX + 2; words++) {
-        size_t count = ends[words];
-        ends[words] = end;
-        end += count;
+    uint8_t order[WINDOW + LANES];
+    if (n == 0)
+        return;
+    sort_by_length(keys, n, order);
+    memset(order + n, order[n - 1], LANES); /* repeats the last key, so that the last group has eight, too */
+    for (size_t at = 0; at < n;) {
+        const kith_key *first = &keys[order[at]], *last = &keys[order[at + LANES - 1]];
+        size_t count = n - at < LANES ? n - at : LANES, words = first->byte_count / 8;
+        bool equal = words == last->byte_count / 8 && words < CLASSES - 1;
+        if ((equal && count >= STEP_COST) || lanes_are_faster(keys, order + at, count)) {
+            hash_eight(secret, keys, order + at, equal, digests);
+            at += count;
+        } else {
+            digests[order[at]] = kithi_siphash(secret, first->bytes, first->byte_count);
+            at++;
+        }
     }
-    for (size_t i = 0; i < n; i++)
-        order[ends[whole_words(&keys[i])]++] = (uint8_t)i;
-    size_t at = 0;
-    for (size_t words = 0; words <= WORDS_MAX; words++) {
-        for (; ends[words] - at >= LANES; at += LANES)
-            hash_eight(secret, keys, order + at, words, digests);
-        for (; at < ends[words]; at++)
-            digests[order[at]] = kithi_siphash(secret, keys[order[at]].bytes, keys[order[at]].byte_count);
-    }
-    for (; at < n; at++)
-        digests[order[at]] = kithi_siphash(secret, keys[order[at]].bytes, keys[order[at]].byte_count);
 }
 
 #endif

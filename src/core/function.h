@@ -25,8 +25,8 @@
 struct kith_function {
     kith_family_id family;
     unsigned state_words;
-    uint64_t key_seed; /* seed of the XXH3 that hashes other keys to a word */
-    uint64_t flip;     /* xxh3 only: kithi_xxh3_flip(seed) */
+    uint64_t key_seed; /* seed of the XXH3 that hashes keys of other sizes than 4 and 8 bytes to a word */
+    uint64_t flip;     /* xxh3 only: the word that the input is XORed with, kithi_xxh3_flip(seed) */
     kith_allocator allocator;
     uint64_t state[];
 };
@@ -47,8 +47,8 @@ static inline uint64_t kithi_mersenne_reduce(uint64_t high, uint64_t low, unsign
     return sum >= p ? sum - p : sum;
 }
 
-/* Returns ((c[0] x + c[1]) x + …) x + c[k-1] mod 2^bits - 1. `bits` is a constant: 61, or a small one in the tests,
- * which can then go through all polynomials. */
+/* Returns ((c[0] x + c[1]) x + …) x + c[k-1] mod 2^bits - 1. `bits` is a constant: 61, or a small number in
+ * tests that try all polynomials. */
 static inline uint64_t kithi_polynomial(const uint64_t *c, unsigned k, uint64_t word, unsigned bits) {
     uint64_t x = kithi_mersenne_reduce(0, word, bits), value = c[0];
     for (unsigned i = 1; i < k; i++) {

@@ -56,6 +56,30 @@ uint64_t kithi_checksum(const void *bytes, size_t byte_count) {
     return XXH3_64bits(bytes, byte_count);
 }
 
+uint64_t kithi_checksum_next(kithi_parts_cursor *at, size_t byte_count) {
+    XXH3_state_t state;
+    bool streaming = false;
+    for (;;) {
+        const uint8_t *bytes = (const uint8_t *)at->part->bytes + at->offset;
+        size_t left = at->part->byte_count - at->offset;
+        if (!streaming && byte_count <= left) {
+            at->offset += byte_count;
+            return kithi_checksum(bytes, byte_count);
+        }
+        if (!streaming)
+            (void)XXH3_64bits_reset(&state);
+        streaming = true;
+        size_t taken = byte_count < left ? byte_count : left;
+        (void)XXH3_64bits_update(&state, bytes, taken);
+        byte_count -= taken;
+        at->offset += taken;
+        if (byte_count == 0)
+            return XXH3_64bits_digest(&state);
+        at->part++;
+        at->offset = 0;
+    }
+}
+
 uint64_t kith_digest(const kith_hash *hash, const void *key, size_t key_bytes) {
     if (hash->id == KITH_HASH_SIPHASH)
         return kithi_siphash(hash->key, key, key_bytes);

@@ -5,6 +5,7 @@
 #include <kith/hash.h>
 
 #include "core/bits.h"
+#include "core/part.h"
 
 /* SipHash-2-4 with 64 bits of output. */
 uint64_t kithi_siphash(const uint8_t key[16], const uint8_t *bytes, size_t byte_count);
@@ -32,6 +33,16 @@ static inline uint64_t kithi_sip_last(const uint8_t *bytes, size_t byte_count) {
 
 /* The checksum of the file format: XXH3-64, seed 0. */
 uint64_t kithi_checksum(const void *bytes, size_t byte_count);
+
+/* A position in a sequence of parts. */
+typedef struct kithi_parts_cursor {
+    const kithi_part *part;
+    size_t offset;
+} kithi_parts_cursor;
+
+/* Returns the checksum of the next `byte_count` bytes of the parts and moves the cursor past them. There must be that
+ * many bytes left. */
+uint64_t kithi_checksum_next(kithi_parts_cursor *at, size_t byte_count);
 
 /* Returns whether the id is known and the field that this id does not use is zero. */
 bool kithi_hash_valid(const kith_hash *hash);

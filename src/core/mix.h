@@ -1,10 +1,10 @@
-/* core/mix.h: the one place that turns a digest into places, fingerprints and probe words.
+/* core/mix.h: turns a digest into places (buckets or windows), fingerprints and probe words, for all kinds.
  *
  *     digest d (64 bits, uniform)
  *        |-- high half of d * regions             region          (sorted digests visit the regions in order)
  *        |     '-- of its low half * places       place in the region
  *        |           '-- of its low half * top    fingerprint
- *        '-- mix(d + golden), mix(d + 2 golden), …                bits in a block, one word per probe
+ *        '-- mix(d + golden), mix(d + 2 golden), …                probe words: cells of the Bloom and counting kinds
  *
  * Region, place and fingerprint are the digits of d / 2^64 in a mixed-radix system. They are independent of each other
  * and as uniform as the digest as long as the product of the bases is small compared with 2^64. The planner ensures
@@ -52,6 +52,16 @@ static inline uint64_t kithi_fingerprint(kithi_place at, uint64_t top) {
     return 1 + kithi_mulhi(at.rest, top);
 }
 
+/* Spreads a fingerprint over 64 bits. With a single multiplication the words of consecutive fingerprints would differ
+ * by a constant, and the graph of the places would be full of short cycles. Folding the word and multiplying a second
+ * time avoids that. The second factor is the best of 60 million that were tried: if there are only 7, 15 or 31
+ * fingerprints, the smallest distance between two of their words is 0.65, 0.51 or 0.24 times what it would be if they
+ * were evenly spaced. Filters with narrow slots are therefore not more crowded than the planner expects. */
+static inline uint64_t kithi_spread(uint64_t fingerprint) {
+    uint64_t spread = fingerprint * KITHI_GOLDEN;
+    return (spread ^ (spread >> 32)) * UINT64_C(0x39f142ac756edbf3);
+}
+
 /* Returns the other candidate place of a fingerprint, among 2 * half places. It is always in the other half, and the
  * function is its own inverse.
  *
@@ -59,22 +69,22 @@ static inline uint64_t kithi_fingerprint(kithi_place at, uint64_t top) {
  *
  * `half` need not be a power of two.
  *
- * With a single multiplication the sums H of consecutive fingerprints would differ by a constant, and the graph of the
- * places would be full of short cycles. Folding the word and multiplying a second time avoids that. The second factor
- * is the best of 60 million tried at keeping the sums of a few fingerprints apart: the sums of 7, 15 and 31
- * fingerprints are never closer than 0.65, 0.51 and 0.24 of an even spacing. Narrow slots therefore crowd no more than
- * the planner expects.
- *
  * The two places always differ (a plain (H - p) mod B has fixed points). This lets small filters reach their capacity:
  * see the failure formulas in plan/fit.h. */
 static inline uint64_t kithi_partner(uint64_t place, uint64_t fingerprint, uint64_t half) {
-    uint64_t spread = fingerprint * KITHI_GOLDEN;
-    spread = (spread ^ (spread >> 32)) * UINT64_C(0x39f142ac756edbf3);
-    uint64_t sum = kithi_mulhi(spread, half);
-    uint64_t right = -(uint64_t)(place >= half); /* all ones or 0; a branch on it would be unpredictable */
+    uint64_t sum =
+        kithi_mulhi(kithi_spread(fingerprint), half); /* H: the places, counted in their halves, add up to it */
+    uint64_t right = -(uint64_t)(place >= half);      /* all ones or 0; a branch on it would be unpredictable */
     uint64_t other = sum - (place - (right & half));
     other += half & -(other >> 63);
     return other + (half & ~right);
+}
+
+/* Partial-key hashing as Fan et al. describe it: the other place is place XOR H(fingerprint), among a power of two of
+ * places. H is not 0, so that the two places always differ here, too. */
+static inline uint64_t kithi_xor_partner(uint64_t place, uint64_t fingerprint, uint64_t places) {
+    uint64_t step = kithi_mulhi(kithi_spread(fingerprint), places);
+    return place ^ (step != 0 ? step : 1);
 }
 
 #endif

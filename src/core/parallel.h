@@ -5,7 +5,8 @@
 #define KITHI_THREADS_MAX 256
 
 /* Calls work(context, i) for i = 0 … threads - 1 and returns when all calls have returned. Each call has its own
- * thread; call 0 runs on the calling thread. If a thread cannot be created, the calling thread does its work, too. */
+ * thread; call 0 runs on the calling thread. If a thread cannot be created, the calling thread makes its call
+ * instead. */
 void kithi_parallel(unsigned threads, void (*work)(void *context, unsigned i), void *context);
 
 #endif

@@ -7,14 +7,16 @@
 #include <stddef.h>
 #include <string.h>
 
-/* True if a caller's struct can have this size: it has a field beyond the size, and it is not newer than the library. */
+/* Returns whether the size at the beginning of a caller's struct is valid: it must be larger than the size field
+ * itself, and at most the size that this library knows. */
 static inline bool kithi_struct_valid(const void *given, size_t own_bytes) {
     size_t given_bytes;
     memcpy(&given_bytes, given, sizeof given_bytes);
     return given_bytes > sizeof given_bytes && given_bytes <= own_bytes;
 }
 
-/* Reads a caller's struct; fields that it does not have are 0. False, and nothing read: the size is not valid. */
+/* Copies a caller's struct to *own and sets the fields that it does not have to 0. Returns false, and copies nothing,
+ * if its size is not valid. */
 static inline bool kithi_struct_read(void *own, size_t own_bytes, const void *given) {
     if (!kithi_struct_valid(given, own_bytes))
         return false;
@@ -26,7 +28,7 @@ static inline bool kithi_struct_read(void *own, size_t own_bytes, const void *gi
     return true;
 }
 
-/* Writes the fields that a caller's struct of valid size has, and leaves its size as it is. */
+/* Copies to a caller's struct, whose size is valid, those fields of *own that it has. Keeps its size field. */
 static inline void kithi_struct_write(void *given, const void *own) {
     size_t given_bytes;
     memcpy(&given_bytes, given, sizeof given_bytes);

@@ -21,13 +21,13 @@
  * 1.85%, 16 below 0.016%, and 8 in between. (2 lanes would need fewer blocks above 14%, a rate that is hardly ever
  * used; 32 lanes never do, down to 0.001%.)
  *
- * Fill. In each lane number, a key hits one of blocks * width cells, all equally likely. So the mean number of bits
- * set, and the estimate of the number of keys from it, are exactly those of a Bloom filter with `lanes` slices of
+ * Fill. In lane j, a key hits one of the blocks * width cells of all blocks, all equally likely. So the mean number of
+ * bits set, and the estimate of the number of keys from it, are exactly those of a Bloom filter with `lanes` slices of
  * that length. The standard deviation is larger, because all lanes of a crowded block are crowded together: at a
  * million keys by 1% with 4 lanes, 4% with 8, and 11% to 17% with 16. kithi_fill_limit allows for that; otherwise the
  * fill limit of 16 lanes would be at 5.1 standard deviations instead of 6. The fill limit applies to the total only.
- * Somebody who knows the hash can crowd some blocks and leave the others empty, and if half of the blocks are full
- * the rate is one half. So keys that an attacker may choose need siphash even more than in bloom.
+ * Somebody who knows the hash can crowd some blocks and leave the others empty, and if half of the blocks are full the
+ * rate is one half. So keys that an attacker may choose need siphash even more than in bloom.
  *
  * Parameters: 0 lanes, 1 blocks, 7 fill limit. The body is blocks * 64 bytes without padding. */
 #include "filters/common/lanes.h"
@@ -66,9 +66,9 @@ KITHI_INLINE unsigned bit_of(kithi_lane_words words, unsigned lanes, unsigned j)
     return kithi_lane_cell(words, KITHI_BLOCK_BITS / lanes, j);
 }
 
-/* One lane after the other, without stopping early. Building a mask of eight words first is no faster without vectors
- * that shift each lane by its own amount, which baseline x86-64 lacks, and block_set would have to count the new
- * bits. Unrolled, every index except the bit's is a constant. */
+/* Tests one lane after the other, without stopping early. The alternative, a mask of eight words, is no faster unless
+ * vectors can shift each lane by a different amount, which baseline x86-64 cannot. The loop is unrolled, so every index
+ * except that of the bit is a constant. */
 KITHI_INLINE bool block_has(const uint8_t *block, uint64_t digest, unsigned lanes) {
     kithi_lane_words words = kithi_lane_words_of(digest, lanes);
     uint64_t present = 1;
@@ -112,7 +112,8 @@ KITHI_INLINE unsigned block_add_shared(uint8_t *block, uint64_t digest, bool com
 
 /* ---- verbs ----
  *
- * Each is a body compiled for every instruction set and for 4, 8 and 16 lanes. */
+ * Each has one inline function (…_in or …_body), which is compiled for every instruction set and for 4, 8 and 16
+ * lanes. */
 
 static const kithi_block_ops PORTABLE = {.has = block_has, .set = block_set};
 

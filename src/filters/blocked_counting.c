@@ -16,10 +16,11 @@
  * filters/common/counter_cells.h describes the counters: saturation, and how many copies of a key can be added.
  * filters/common/lanes.h describes blocks and lanes.
  *
- * What blocking costs. A block has a quarter of the cells that a block of blocked has, so the blocks' shares of the
- * keys are more uneven and blocking costs more. At a million keys this kind takes 45.8 bits per key at 1%, compared
- * with 38.4 for counting; 77.9 compared with 57.6 at 0.1%; 131 compared with 77 at 0.01%. Of 4, 8 and 16 lanes the
- * planner uses the number that needs the fewest blocks: 4 above a rate of 1.2%, 16 below 0.0008%, and 8 in between.
+ * What blocking costs. A block has a quarter of the cells that a block of the kind blocked has, and so fewer keys.
+ * Their number varies more from block to block, and blocking costs more. At a million keys this kind takes 45.8 bits
+ * per key at 1%, compared with 38.4 for counting; 77.9 compared with 57.6 at 0.1%; 131 compared with 77 at 0.01%. Of 4,
+ * 8 and 16 lanes the planner uses the number that needs the fewest blocks: 4 above a rate of 1.2%, 16 below 0.0008%,
+ * and 8 in between.
  *
  * Refused keys. A key that was not added before gets KITH_E_COPIES only if 14 other keys share each of its counters.
  * The probability that this happens to any of n distinct keys is at most
@@ -86,14 +87,14 @@ KITHI_INLINE unsigned counter_of(kithi_lane_words words, unsigned lanes, unsigne
     return kithi_lane_cell(words, BLOCK_COUNTERS / lanes, j);
 }
 
-/* Without branches: all counters are in one cache line, so stopping early would save no miss and cost
- * mispredictions. */
+/* Without branches: all counters are in one cache line, so stopping early would save no cache miss and cost branch
+ * mispredictions. counter + 15 has bit 4 set if and only if the counter is not 0. */
 KITHI_INLINE bool block_has(const uint8_t *block, uint64_t digest, unsigned lanes) {
     kithi_lane_words words = kithi_lane_words_of(digest, lanes);
     unsigned present = KITHI_COUNTER_TOP + 1;
 #pragma GCC unroll 16
     for (unsigned j = 0; j < lanes; j++)
-        present &= kithi_counter(block, counter_of(words, lanes, j)) + KITHI_COUNTER_TOP;
+        present &= kithi_counter(block, counter_of(words, lanes, j), KITHI_COUNTER_BITS) + KITHI_COUNTER_TOP;
     return present != 0;
 }
 
@@ -102,19 +103,19 @@ KITHI_INLINE unsigned least_of(const uint8_t *block, kithi_lane_words words, uns
     unsigned least = KITHI_COUNTER_TOP;
 #pragma GCC unroll 16
     for (unsigned j = 0; j < lanes; j++) {
-        unsigned value = kithi_counter(block, counter_of(words, lanes, j));
+        unsigned value = kithi_counter(block, counter_of(words, lanes, j), KITHI_COUNTER_BITS);
         least = value < least ? value : least;
     }
     return least;
 }
 
 /* Increments or decrements all counters of the key; returns how many of them were 0 or became 0. */
-KITHI_INLINE unsigned change_all(uint8_t *block, kithi_lane_words words, bool (*change)(uint8_t *counters, uint64_t c),
-                                 unsigned lanes) {
+KITHI_INLINE unsigned change_all(uint8_t *block, kithi_lane_words words,
+                                 bool (*change)(uint8_t *counters, uint64_t c, unsigned width), unsigned lanes) {
     unsigned zeros = 0;
 #pragma GCC unroll 16
     for (unsigned j = 0; j < lanes; j++)
-        zeros += change(block, counter_of(words, lanes, j));
+        zeros += change(block, counter_of(words, lanes, j), KITHI_COUNTER_BITS);
     return zeros;
 }
 
@@ -136,7 +137,8 @@ KITHI_INLINE bool block_lower(uint8_t *block, uint64_t digest, unsigned lanes, u
 
 /* ---- verbs ----
  *
- * Each is a body compiled for every instruction set and for 4, 8 and 16 lanes. */
+ * Each has one inline function (…_in or …_body), which is compiled for every instruction set and for 4, 8 and 16
+ * lanes. */
 
 static const kithi_block_ops PORTABLE = {.has = block_has, .raise = block_raise, .lower = block_lower};
 
@@ -156,7 +158,7 @@ KITHI_INLINE uint64_t add_in(const kithi_block_ops *ops, const kithi_lanes_args 
     uint8_t *block = kithi_block_of(f, args->digest);
     kithi_lane_words words = kithi_lane_words_of(args->digest, lanes);
     unsigned before = least_of(block, words, lanes);
-    kith_status status = kithi_counters_can_add(f, before);
+    kith_status status = kithi_counters_can_add(f, before, KITHI_COUNTER_BITS);
     if (status != KITH_OK)
         return status;
     f->head.fill += change_all(block, words, kithi_counter_raise, lanes);
@@ -203,7 +205,7 @@ KITHI_INLINE uint64_t add_many_in(const kithi_block_ops *ops, const kithi_lanes_
             f->head.count++;
             is_new = zeros != 0;
         } else {
-            kith_status status = add(f, digests[i], &is_new); /* finds out why it is refused */
+            kith_status status = add(f, digests[i], &is_new); /* returns the reason */
             if (status != KITH_OK)
                 return status;
         }
@@ -336,7 +338,7 @@ static kith_status remove_many_neon(kith_filter *f, const uint64_t *digests, siz
 
 static kithi_tally lane_tally(const kith_filter *f, uint64_t block, uint64_t lane) {
     uint64_t width = BLOCK_COUNTERS / f->geometry.lanes.lanes, first = block * BLOCK_COUNTERS + lane * width;
-    return kithi_counters_tally(f, first, first + width);
+    return kithi_counters_tally(f, first, first + width, KITHI_COUNTER_BITS);
 }
 
 static void stats(const kith_filter *f, kith_filter_stats *stats) {
@@ -359,7 +361,7 @@ static const char *check(const kith_filter *f) {
     uint64_t used = 0, keys = 0;
     bool lanes_agree = true, keys_known = true;
     for (uint64_t block = 0; block < f->geometry.lanes.blocks; block++) {
-        uint64_t in_block = UINT64_MAX; /* the sum of each lane without a stuck counter */
+        uint64_t in_block = UINT64_MAX; /* number of keys: the sum of a lane without a stuck counter; MAX: none yet */
         for (uint64_t lane = 0; lane < f->geometry.lanes.lanes; lane++) {
             kithi_tally t = lane_tally(f, block, lane);
             used += t.used;
@@ -380,8 +382,16 @@ static const char *check(const kith_filter *f) {
     return NULL;
 }
 
+static uint64_t cell(const kith_filter *f, uint64_t number) {
+    return kithi_counter(f->body, number, KITHI_COUNTER_BITS);
+}
+
+static kith_status merge(kith_filter *into, const kith_filter *from) {
+    return kithi_counters_merge(into, from, KITHI_COUNTER_BITS);
+}
+
 static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {
-    return kithi_lanes_look(f, digest, report, context, kithi_counters_cell);
+    return kithi_lanes_look(f, digest, report, context, cell);
 }
 
 const kithi_kind kithi_kind_blocked_counting = {
@@ -401,7 +411,7 @@ const kithi_kind kithi_kind_blocked_counting = {
     .option = kithi_lanes_option,
     .expect = expect,
     .look = look,
-    .cell = kithi_counters_cell,
+    .cell = cell,
     .add = add,
     .regions = kithi_lanes_regions,
     .kernels =
@@ -417,7 +427,7 @@ const kithi_kind kithi_kind_blocked_counting = {
     .remove = remove_one,
     .full = kithi_bits_full,
     .copies = copies,
-    .merge = kithi_counters_merge,
+    .merge = merge,
     .stats = stats,
     .check = check,
 };

@@ -1,7 +1,7 @@
 /* bloom: the classic Bloom filter (Bloom, "Space/time trade-offs in hash coding with allowable errors", 1970).
  *
- * A key sets k bits; has() returns true when all k are set. The m bits are k slices of equal length, and the key's
- * i-th bit is in slice i:
+ * A key sets k bits; has() returns true when all k are set. By default (layout=slices) the m bits are k slices of equal
+ * length, and the key's i-th bit is in slice i:
  *
  *     |<---- slice 0 ---->|<---- slice 1 ---->|  …  |<--- slice k-1 --->|
  *      ........1...........  ..1................      ...............1....
@@ -14,60 +14,68 @@
  * rate by about 1 + 0.35 k^2/m: 2% at a hundred keys and nothing at ten thousand. Each position is computed from its
  * own word (core/mix.h), not as a + i*b.
  *
+ * With layout=whole, all k hashes share one array of m bits, as the textbooks draw it. The positions of a key may
+ * coincide, and the key then sets fewer than k bits:
+ *
+ *     bit i of digest d  =  high half of (word_i(d) * m)
+ *
+ * A filter with X of m bits set has a rate of (X/m)^k. The planner computes the exact mean of that (plan/whole_rate.c).
+ *
  * Bits are numbered from the least significant bit of byte 0. The same set of keys gives the same bytes in any order,
  * so union is OR. With m and k chosen by the planner half of the bits are set at capacity, and a lookup of an absent
  * key reads two bits on average.
  *
- * Parameters: 0 k, 1 bits in a slice, 7 fill limit. */
+ * Parameters: 0 k, 1 bits in a slice (m for one array), 2 layout (0 slices, 1 whole), 7 fill limit. */
+#include <math.h>
+
 #include "plan/sizing.h"
 #include "filters/common/slices.h"
 
 static const kith_option OPTIONS[] = {
     {"k", "0..64", "0", "bits per key; 0: the number that needs the least space"},
+    {"layout", "slices|whole", "slices", "one slice of the bits per hash, or one array of all bits for all k hashes"},
 };
 
 static kith_status choose(const kithi_request *request, kithi_head *head) {
-    unsigned k;
+    unsigned k, given = (unsigned)request->options[0];
     uint64_t slice;
-    if (!kithi_bloom_choose(request->capacity, request->rate, (unsigned)request->options[0], KITHI_COUNTS_CHANGES, &k,
-                            &slice))
+    kithi_cells_layout layout = (kithi_cells_layout)request->options[1];
+    if (!kithi_bloom_choose(request->capacity, request->rate, given, KITHI_COUNTS_CHANGES, layout, &k, &slice))
         return KITH_E_TOO_LARGE;
-    kithi_slices_encode(k, slice, request->capacity, head);
+    kithi_slices_encode(k, slice, layout, request->capacity, head);
     return KITH_OK;
 }
 
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
-    kith_status status = kithi_slices_shape(head, 1, shape);
+    kith_status status = kithi_slices_shape(head, 1, 0, shape);
     shape->max_copies = 1;
     shape->capabilities = KITHI_BITS_CAPABILITIES;
     return status;
 }
 
 static uint64_t option(const kithi_head *head, unsigned index) {
-    (void)index;
-    return head->params[KITHI_K];
+    return head->params[index == 0 ? KITHI_K : KITHI_LAYOUT];
 }
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     kithi_slices_geometry g = kithi_slices_decode(head).slices;
-    return (kithi_expectation){kithi_bloom_rate((unsigned)g.k, g.slice, n), 0};
+    return (kithi_expectation){kithi_bloom_rate((unsigned)g.k, g.slice, n, kithi_slices_layout(&g)), 0};
 }
 
-static inline bool used(const uint8_t *body, uint64_t bit) {
+static inline bool used(const uint8_t *body, uint64_t bit, unsigned cell_bits) {
+    (void)cell_bits;
     return body[bit / 8] >> (bit % 8) & 1;
 }
 
 static bool has(const kith_filter *f, uint64_t digest) {
-    uint64_t i = 0, k = f->geometry.slices.k, slice = f->geometry.slices.slice;
-    while (i < k && used(f->body, kithi_slice_cell(slice, digest, i)))
-        i++;
-    return i == k;
+    return kithi_slices_has(f, digest, used, 1);
 }
 
-static inline kith_status add_at(kith_filter *f, const uint64_t *bits, bool *was_new) {
+static inline kith_status add_at(kith_filter *f, const uint64_t *bits, bool *was_new, unsigned cell_bits) {
+    (void)cell_bits;
     uint64_t k = f->geometry.slices.k, i = 0;
     if (!kithi_bits_can_add(f)) {
-        while (i < k && used(f->body, bits[i]))
+        while (i < k && used(f->body, bits[i], 1))
             i++;
         return i == k ? KITH_OK : KITH_E_FULL;
     }
@@ -84,7 +92,7 @@ static inline kith_status add_at(kith_filter *f, const uint64_t *bits, bool *was
 static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
     uint64_t bits[KITHI_BLOOM_K_MAX];
     kithi_slice_cells(f, digest, bits);
-    return add_at(f, bits, was_new);
+    return add_at(f, bits, was_new, 1);
 }
 
 KITHI_INLINE size_t has_many_body(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
@@ -117,10 +125,23 @@ KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_
 }
 #endif
 
+static inline bool set_cell(uint8_t *body, uint64_t bit, bool *accepted, unsigned cell_bits) {
+    bool was_clear = !used(body, bit, cell_bits);
+    body[bit / 8] |= (uint8_t)(1u << (bit % 8));
+    *accepted |= was_clear;
+    return was_clear;
+}
+
+static uint64_t add_cells(kith_filter *f, uint64_t from, uint64_t to, const uint64_t *digests, size_t n,
+                          uint64_t *accepted) {
+    return kithi_slices_add_cells(f, from, to, digests, n, accepted, set_cell, 1);
+}
+
 static unsigned add_shared(kith_filter *f, uint64_t digest, bool commit) {
     unsigned set_bits = 0;
-    for (uint64_t i = 0; i < f->geometry.slices.k; i++) {
-        uint64_t bit = kithi_slice_cell(f->geometry.slices.slice, digest, i);
+    kithi_slices_geometry g = f->geometry.slices;
+    for (uint64_t i = 0; i < g.k; i++) {
+        uint64_t bit = kithi_slice_cell(g.slice, g.stride, digest, i);
         uint8_t mask = (uint8_t)(1u << (bit % 8));
         uint8_t before = __atomic_load_n(&f->body[bit / 8], __ATOMIC_RELAXED);
         if (commit && (before & mask) == 0)
@@ -132,19 +153,23 @@ static unsigned add_shared(kith_filter *f, uint64_t digest, bool commit) {
 
 static void prefetch(const void *filter, uint64_t digest) {
     const kith_filter *f = filter;
-    for (uint64_t i = 0; i < f->geometry.slices.k; i++)
-        __builtin_prefetch(f->body + kithi_slice_cell(f->geometry.slices.slice, digest, i) / 8, 1);
+    kithi_slices_geometry g = f->geometry.slices;
+    for (uint64_t i = 0; i < g.k; i++)
+        __builtin_prefetch(f->body + kithi_slice_cell(g.slice, g.stride, digest, i) / 8, 1);
 }
 
 static double keys_at(const kith_filter *f, uint64_t fill) {
-    return kithi_bloom_keys((unsigned)f->geometry.slices.k, f->geometry.slices.slice, fill);
+    kithi_slices_geometry g = f->geometry.slices;
+    return kithi_bloom_keys((unsigned)g.k, g.slice, fill, kithi_slices_layout(&g));
 }
 
 /* The exact rate of the union of two filters: an absent key is a false positive if its bit is set in every slice. */
 static double rate_of(const kith_filter *a, const kith_filter *b) {
-    uint64_t slice = a->geometry.slices.slice;
+    uint64_t slice = a->geometry.slices.slice, k = a->geometry.slices.k;
     double rate = 1;
-    for (uint64_t i = 0; i < a->geometry.slices.k; i++)
+    if (a->geometry.slices.layout == KITHI_WHOLE)
+        return pow((double)kithi_bits_in_union(a->body, b->body, 0, slice) / (double)slice, (double)k);
+    for (uint64_t i = 0; i < k; i++)
         rate *= (double)kithi_bits_in_union(a->body, b->body, i * slice, (i + 1) * slice) / (double)slice;
     return rate;
 }
@@ -168,7 +193,7 @@ static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *
 
 const kithi_kind kithi_kind_bloom = {
     .id = 1,
-    .params = 1 << KITHI_K | 1 << KITHI_SLICE | 1 << KITHI_FILL_LIMIT,
+    .params = KITHI_SLICES_PARAMS,
     .info =
         {
             .name = "bloom",
@@ -194,6 +219,7 @@ const kithi_kind kithi_kind_bloom = {
             [KITHI_CPU_AVX512] = {has_many_avx2, add_many_avx2, NULL, has},
 #endif
         },
+    .add_cells = add_cells,
     .add_shared = add_shared,
     .prefetch = prefetch,
     .full = kithi_bits_full,

@@ -1,9 +1,9 @@
 /* counting: a Bloom filter that supports deletion (Fan, Cao, Almeida, Broder, "Summary Cache: A Scalable Wide-Area Web
  * Cache Sharing Protocol", 2000).
  *
- * Each bit of bloom is replaced by a 4-bit counter. Adding a key adds 1 to k counters, one in each of k slices, at
- * the positions where bloom would set its bits. Removing it subtracts 1 from each. has() returns true when none of
- * them is 0:
+ * Each bit of bloom is replaced by a counter of 4 bits (width=2 to 8). Adding a key adds 1 to k counters, one in each of
+ * k slices, at the positions where bloom would set its bits. Removing it subtracts 1 from each. has() returns true when
+ * none of them is 0:
  *
  *     |<---- slice 0 ---->|<---- slice 1 ---->|  …  |<--- slice k-1 --->|
  *      000010002001000F0030  0020010000010004000      00301000000020000100
@@ -12,22 +12,29 @@
  * allow for keys that change nothing, as it does for bloom, and uses slightly fewer cells.)
  * filters/common/counter_cells.h describes the counters: saturation, and how many copies of a key can be added.
  *
- * Refused keys. A key that was not added before gets KITH_E_COPIES only if 14 other keys share each of its k
- * counters. With lambda = n/slice keys per counter on average, the probability that this happens to any of n distinct
- * keys is at most
+ * With layout=whole, all k hashes share one array of counters, as in bloom. A counter that several hashes of a key hit
+ * counts the key once, so that it still counts keys: otherwise copies() would return multiples of the truth, and a few
+ * copies of one key would make such a counter stuck.
  *
- *     failure = n * (lambda^14 / 14!)^k        (n^14/14! ways to choose 14 keys, each at the counter with 1/slice)
+ * Refused keys. A key that was not added before gets KITH_E_COPIES only if c = 2^width - 2 other keys share each of its
+ * k counters. Slices are independent. With lambda = n/slice keys per counter on average, the probability that this
+ * happens to any of n distinct keys is at most
  *
- * which is 10^-84 at a million keys and 1%. It would matter only with one counter per key, which bloom uses above a
- * rate of 38.2% (where k = 1 and k = 2 need the same space): at 90%, one in 80 filters of a million keys would refuse
- * one of them. So rates above 38% are planned as 38%: k = 2, lambda = 0.96, failure under 10^-9 up to 2 * 10^13 keys.
- * Filters for more keys than that are planned at half the rate, which adds a counter per key.
+ *     failure = n * P(N >= c)^k        N Poisson with mean lambda, whose tail is above that of the binomial number of keys
+ *
+ * which is 10^-86 at a million keys and 1% with 4 bits (c = 14). It would matter only with one counter per key, which
+ * bloom uses above a rate of 38.2% (where k = 1 and k = 2 need the same space): at 90%, one in 80 filters of a million
+ * keys would refuse one of them. So rates above 38% are planned as 38%: k = 2, lambda = 0.96. Where the failure is still
+ * above 10^-9, with more than 10^13 keys or with counters of 2 or 3 bits, more counters are used: the k that needs the
+ * fewest of them. That is why 2 bits do not pay. At a million keys and 1%, width=3 takes 29 bits per key, width=4 takes
+ * 39, and width=2, which refuses a key as soon as two others share each of its counters, takes 52.
  *
  * Invariants. Every successful add or remove changes one counter of each slice by 1, unless that counter is stuck. So
  * the counters of a slice without a stuck counter add up to the count, even after removals of keys that were never
- * added.
+ * added. In one array, each key has 1 to k counters, and so do the counters add up to count … k * count.
  *
- * Parameters: 0 k, 1 counters in a slice, 7 fill limit. */
+ * Parameters: 0 k, 1 counters in a slice (in the array, with layout=whole), 2 layout (0 slices, 1 whole), 3 width (0: 4
+ * bits), 7 fill limit. */
 #include <math.h>
 
 #include "plan/sizing.h"
@@ -41,95 +48,164 @@ static const double RATE_MAX = 0.38;
 
 static const kith_option OPTIONS[] = {
     {"k", "0..64", "0", "counters per key; 0: the number that needs the least space"},
+    {"layout", "slices|whole", "slices", "one slice of the counters per hash, or one array of all for all k hashes"},
+    {"width", "2..8", "4", "bits in a counter; a key can be added 2^width - 2 times"},
 };
 
+enum { KITHI_WIDTH = KITHI_LAYOUT + 1, WIDTH_MIN = 2, WIDTH_MAX = 8 };
+
+static kithi_geometry decode(const kithi_head *head) {
+    kithi_geometry g = kithi_slices_decode(head);
+    g.slices.width = head->params[KITHI_WIDTH] != 0 ? head->params[KITHI_WIDTH] : KITHI_COUNTER_BITS;
+    return g;
+}
+
 static uint64_t option(const kithi_head *head, unsigned index) {
-    (void)index;
-    return head->params[KITHI_K];
+    kithi_slices_geometry g = decode(head).slices;
+    return index == 0 ? g.k : index == 1 ? g.layout : g.width;
+}
+
+/* Returns P(N >= least) of a Poisson variable with this mean; 1 where it is not above the tail of a binomial one. */
+static double poisson_tail(double mean, unsigned least) {
+    if (mean > least - 1.0)
+        return 1;
+    double log_term = -mean, sum = 0, term = 1;
+    for (unsigned i = 1; i <= least; i++)
+        log_term += log(mean / i);
+    for (unsigned i = least + 1; term > 1e-17 * sum; i++) { /* relative to the first term */
+        sum += term;
+        term *= mean / i;
+    }
+    return fmin(1, exp(log_term + log(sum)));
+}
+
+/* Returns a bound on the probability that one of n distinct keys is refused because others share all its counters. */
+static double failure_of(const kithi_slices_geometry *g, uint64_t n) {
+    unsigned k = (unsigned)g->k, copies = kithi_counter_top((unsigned)g->width) - 1;
+    if (n <= copies)
+        return 0;
+    if (g->layout == KITHI_WHOLE) {
+        double crowded = poisson_tail((double)k * (double)n / (double)g->slice, copies);
+        return fmin(1, (double)n * kithi_whole_power(k, g->slice, crowded));
+    }
+    return fmin(1, (double)n * exp(k * log(poisson_tail((double)n / (double)g->slice, copies))));
 }
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
-    kithi_slices_geometry g = kithi_slices_decode(head).slices;
-    unsigned k = (unsigned)g.k;
-    uint64_t slice = g.slice;
-    double failure = 0;
-    if (n > KITHI_COUNTER_COPIES) {
-        double lambda = (double)n / (double)slice;
-        double crowded = 0; /* log of lambda^14 / 14! */
-        for (unsigned i = 1; i <= KITHI_COUNTER_COPIES; i++)
-            crowded += log(lambda / i);
-        crowded = fmin(0, crowded);
-        failure = fmin(1, exp(log((double)n) + k * crowded));
+    kithi_slices_geometry g = decode(head).slices;
+    return (kithi_expectation){kithi_bloom_rate((unsigned)g.k, g.slice, n, kithi_slices_layout(&g)), failure_of(&g, n)};
+}
+
+/* Returns the smallest slice, from g->slice on, with a failure of at most FAILURE_MAX; 0 if there is none. */
+static uint64_t reliable_slice(kithi_slices_geometry g, uint64_t n) {
+    uint64_t low = g.slice - 1, most = (UINT64_C(1) << 62) / g.k;
+    for (; failure_of(&g, n) > FAILURE_MAX; g.slice *= 2) {
+        if (g.slice > most / 2)
+            return 0;
+        low = g.slice;
     }
-    return (kithi_expectation){kithi_bloom_rate(k, slice, n), failure};
+    for (uint64_t high = g.slice; high - low > 1;) {
+        g.slice = low + (high - low) / 2;
+        *(failure_of(&g, n) > FAILURE_MAX ? &low : &high) = g.slice;
+    }
+    return low + 1;
+}
+
+/* Chooses the k for which the fewest counters keep both the rate and FAILURE_MAX. */
+static bool choose_reliable(uint64_t n, double rate, kithi_slices_geometry *g) {
+    kithi_cells_layout layout = kithi_slices_layout(g);
+    uint64_t fewest = UINT64_MAX;
+    for (unsigned k = 1; k <= KITHI_BLOOM_K_MAX; k++) {
+        kithi_slices_geometry trial = *g;
+        trial.k = k;
+        trial.slice = kithi_bloom_slice(k, n, rate, KITHI_COUNTS_ALL, layout);
+        if (trial.slice != 0)
+            trial.slice = reliable_slice(trial, n);
+        if (trial.slice == 0 || kithi_bloom_cells(k, trial.slice, layout) >= fewest)
+            continue;
+        fewest = kithi_bloom_cells(k, trial.slice, layout);
+        *g = trial;
+    }
+    return fewest != UINT64_MAX;
 }
 
 static kith_status choose(const kithi_request *request, kithi_head *head) {
     unsigned k, given = (unsigned)request->options[0];
-    uint64_t slice;
+    kithi_slices_geometry g = {.layout = request->options[1], .width = request->options[2]};
+    kithi_cells_layout layout = kithi_slices_layout(&g);
+    uint64_t n = request->capacity;
     double rate = fmin(request->rate, RATE_MAX);
-    do {
-        if (!kithi_bloom_choose(request->capacity, rate, given, KITHI_COUNTS_ALL, &k, &slice))
-            return KITH_E_TOO_LARGE;
-        kithi_slices_encode(k, slice, request->capacity, head);
-        rate /= 2;
-    } while (given == 0 && expect(head, request->capacity).failure > FAILURE_MAX);
+    if (!kithi_bloom_choose(n, rate, given, KITHI_COUNTS_ALL, layout, &k, &g.slice))
+        return KITH_E_TOO_LARGE;
+    g.k = k;
+    if (given == 0 && failure_of(&g, n) > FAILURE_MAX && !choose_reliable(n, rate, &g))
+        return KITH_E_TOO_LARGE;
+    kithi_slices_encode((unsigned)g.k, g.slice, layout, n, head);
+    head->params[KITHI_WIDTH] = g.width != KITHI_COUNTER_BITS ? g.width : 0;
     return KITH_OK;
 }
 
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
-    kith_status status = kithi_slices_shape(head, KITHI_COUNTER_BITS, shape);
-    shape->max_copies = KITHI_COUNTER_COPIES;
+    uint64_t width = decode(head).slices.width;
+    /* Each width has one encoding, so the default is stored as 0 and never as 4. */
+    if (width < WIDTH_MIN || width > WIDTH_MAX || head->params[KITHI_WIDTH] == KITHI_COUNTER_BITS)
+        return KITH_E_CORRUPT;
+    kith_status status = kithi_slices_shape(head, (unsigned)width, width != KITHI_COUNTER_BITS, shape);
+    shape->max_copies = kithi_counter_top((unsigned)width) - 1;
     shape->capabilities = KITHI_COUNTERS_CAPABILITIES;
     return status;
 }
 
-static inline bool used(const uint8_t *body, uint64_t c) {
-    return kithi_counter(body, c) != 0;
+static unsigned width_of(const kith_filter *f) {
+    return (unsigned)f->geometry.slices.width;
+}
+
+static inline bool used(const uint8_t *body, uint64_t c, unsigned width) {
+    return kithi_counter(body, c, width) != 0;
 }
 
 /* Returns the least of a key's counters. */
-static inline unsigned least_at(const kith_filter *f, const uint64_t *counters) {
-    unsigned min = KITHI_COUNTER_TOP;
+static inline unsigned least_at(const kith_filter *f, const uint64_t *counters, unsigned width) {
+    unsigned min = kithi_counter_top(width);
     for (uint64_t i = 0; i < f->geometry.slices.k; i++) {
-        unsigned value = kithi_counter(f->body, counters[i]);
+        unsigned value = kithi_counter(f->body, counters[i], width);
         min = value < min ? value : min;
     }
     return min;
 }
 
 static bool has(const kith_filter *f, uint64_t digest) {
-    uint64_t i = 0, k = f->geometry.slices.k, slice = f->geometry.slices.slice;
-    while (i < k && used(f->body, kithi_slice_cell(slice, digest, i)))
-        i++;
-    return i == k;
+    return width_of(f) == KITHI_COUNTER_BITS ? kithi_slices_has(f, digest, used, KITHI_COUNTER_BITS)
+                                             : kithi_slices_has(f, digest, used, width_of(f));
 }
 
 static uint64_t copies(const kith_filter *f, uint64_t digest) {
     uint64_t counters[KITHI_BLOOM_K_MAX];
     kithi_slice_cells(f, digest, counters);
-    return least_at(f, counters);
+    return least_at(f, counters, width_of(f));
 }
 
-static inline kith_status add_at(kith_filter *f, const uint64_t *counters, bool *was_new) {
-    unsigned before = least_at(f, counters);
-    kith_status status = kithi_counters_can_add(f, before);
+static inline kith_status add_at(kith_filter *f, const uint64_t *counters, bool *was_new, unsigned width) {
+    unsigned before = least_at(f, counters, width);
+    kith_status status = kithi_counters_can_add(f, before, width);
     if (status != KITH_OK)
         return status;
     for (uint64_t i = 0; i < f->geometry.slices.k; i++)
-        f->head.fill += kithi_counter_raise(f->body, counters[i]);
+        if (!kithi_slices_repeats(counters, f->geometry.slices.stride, 0, i))
+            f->head.fill += kithi_counter_raise(f->body, counters[i], width);
     f->head.count++;
     *was_new = before == 0;
     return KITH_OK;
 }
 
-static inline kith_status remove_at(kith_filter *f, const uint64_t *counters, bool *was_new) {
+static inline kith_status remove_at(kith_filter *f, const uint64_t *counters, bool *was_new, unsigned width) {
     (void)was_new;
-    kith_status status = kithi_counters_removable(f, least_at(f, counters));
+    kith_status status = kithi_counters_removable(f, least_at(f, counters, width));
     if (status != KITH_OK)
         return status;
     for (uint64_t i = 0; i < f->geometry.slices.k; i++)
-        f->head.fill -= kithi_counter_lower(f->body, counters[i]);
+        if (!kithi_slices_repeats(counters, f->geometry.slices.stride, 0, i))
+            f->head.fill -= kithi_counter_lower(f->body, counters[i], width);
     f->head.count--;
     return KITH_OK;
 }
@@ -137,26 +213,32 @@ static inline kith_status remove_at(kith_filter *f, const uint64_t *counters, bo
 static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
     uint64_t counters[KITHI_BLOOM_K_MAX];
     kithi_slice_cells(f, digest, counters);
-    return add_at(f, counters, was_new);
+    return add_at(f, counters, was_new, width_of(f));
 }
 
 static kith_status remove_one(kith_filter *f, uint64_t digest) {
     uint64_t counters[KITHI_BLOOM_K_MAX];
     kithi_slice_cells(f, digest, counters);
-    return remove_at(f, counters, NULL);
+    return remove_at(f, counters, NULL, width_of(f));
 }
 
+/* Batches are compiled twice: for the default width, and for a width that is known at run time. */
 KITHI_INLINE size_t has_many_body(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return kithi_slices_has_many(f, digests, n, maybe, used, KITHI_COUNTER_BITS);
+    return width_of(f) == KITHI_COUNTER_BITS ? kithi_slices_has_many(f, digests, n, maybe, used, KITHI_COUNTER_BITS)
+                                             : kithi_slices_has_many(f, digests, n, maybe, used, width_of(f));
 }
 
 KITHI_INLINE kith_status add_many_body(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
                                        size_t *done) {
-    return kithi_slices_change_many(f, digests, n, was_new, done, add_at, KITHI_COUNTER_BITS);
+    return width_of(f) == KITHI_COUNTER_BITS
+               ? kithi_slices_change_many(f, digests, n, was_new, done, add_at, KITHI_COUNTER_BITS)
+               : kithi_slices_change_many(f, digests, n, was_new, done, add_at, width_of(f));
 }
 
 KITHI_INLINE kith_status remove_many_body(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
-    return kithi_slices_change_many(f, digests, n, NULL, done, remove_at, KITHI_COUNTER_BITS);
+    return width_of(f) == KITHI_COUNTER_BITS
+               ? kithi_slices_change_many(f, digests, n, NULL, done, remove_at, KITHI_COUNTER_BITS)
+               : kithi_slices_change_many(f, digests, n, NULL, done, remove_at, width_of(f));
 }
 
 static size_t has_many_portable(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
@@ -188,56 +270,96 @@ KITHI_TARGET_AVX2 static kith_status remove_many_avx2(kith_filter *f, const uint
 }
 #endif
 
+static inline bool raise_cell(uint8_t *body, uint64_t c, bool *accepted, unsigned width) {
+    *accepted |= kithi_counter(body, c, width) < kithi_counter_top(width) - 1;
+    return kithi_counter_raise(body, c, width);
+}
+
+static uint64_t add_cells(kith_filter *f, uint64_t from, uint64_t to, const uint64_t *digests, size_t n,
+                          uint64_t *accepted) {
+    return width_of(f) == KITHI_COUNTER_BITS
+               ? kithi_slices_add_cells(f, from, to, digests, n, accepted, raise_cell, KITHI_COUNTER_BITS)
+               : kithi_slices_add_cells(f, from, to, digests, n, accepted, raise_cell, width_of(f));
+}
+
+static kith_status merge(kith_filter *into, const kith_filter *from) {
+    return kithi_counters_merge(into, from, width_of(into));
+}
+
+/* The number of slices, and how many hashes of a key each of them gets. One array is one slice that gets all k. */
+static uint64_t slices_of(const kithi_slices_geometry *g) {
+    return g->layout == KITHI_WHOLE ? 1 : g->k;
+}
+
 static void stats(const kith_filter *f, kith_filter_stats *stats) {
-    uint64_t slice = f->geometry.slices.slice;
-    stats->keys_now = kithi_bloom_keys((unsigned)f->geometry.slices.k, slice, f->head.fill);
+    kithi_slices_geometry g = f->geometry.slices;
+    stats->keys_now = kithi_bloom_keys((unsigned)g.k, g.slice, f->head.fill, kithi_slices_layout(&g));
     stats->rate_now = 1;
-    for (uint64_t i = 0; i < f->geometry.slices.k; i++) {
-        kithi_tally t = kithi_counters_tally(f, i * slice, (i + 1) * slice);
+    for (uint64_t i = 0; i < slices_of(&g); i++) {
+        kithi_tally t = kithi_counters_tally(f, i * g.slice, (i + 1) * g.slice, width_of(f));
         stats->stuck += t.stuck;
-        stats->rate_now *= (double)t.used / (double)slice;
+        stats->rate_now *= (double)t.used / (double)g.slice;
     }
+    if (g.layout == KITHI_WHOLE)
+        stats->rate_now = pow(stats->rate_now, (double)g.k);
+}
+
+/* Returns whether all bits after the last counter are 0. */
+static bool spare_is_clear(const kith_filter *f) {
+    uint64_t first_bit = f->shape.cells * width_of(f);
+    uint8_t any = 0;
+    if (first_bit % 8 != 0)
+        any = (uint8_t)(f->body[first_bit / 8] >> (first_bit % 8));
+    for (uint64_t at = (first_bit + 7) / 8; at < f->head.body_bytes; at++)
+        any |= f->body[at];
+    return any == 0;
 }
 
 static const char *check(const kith_filter *f) {
-    uint64_t used = 0, slice = f->geometry.slices.slice;
+    kithi_slices_geometry g = f->geometry.slices;
+    uint64_t used = 0, count = f->head.count;
     bool agrees = true;
-    for (uint64_t i = 0; i < f->geometry.slices.k; i++) {
-        kithi_tally t = kithi_counters_tally(f, i * slice, (i + 1) * slice);
+    for (uint64_t i = 0; i < slices_of(&g); i++) {
+        kithi_tally t = kithi_counters_tally(f, i * g.slice, (i + 1) * g.slice, width_of(f));
         used += t.used;
-        agrees = agrees && (t.stuck != 0 || t.sum == f->head.count);
+        bool plausible = g.layout == KITHI_WHOLE ? t.sum >= count && t.sum / g.k <= count : t.sum == count;
+        agrees = agrees && (t.stuck != 0 || plausible);
     }
     if (used != f->head.fill)
         return "the number of counters in use is not what the header says";
-    if (kithi_counters_tally(f, f->shape.cells, 2 * f->head.body_bytes).used != 0)
+    if (!spare_is_clear(f))
         return "a counter after the last cell is in use";
     if (!agrees)
         return "the counters of a slice do not add up to the count of keys";
     return NULL;
 }
 
+static uint64_t cell(const kith_filter *f, uint64_t number) {
+    return kithi_counter(f->body, number, width_of(f));
+}
+
 static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {
-    return kithi_slices_look(f, digest, report, context, kithi_counters_cell);
+    return kithi_slices_look(f, digest, report, context, cell);
 }
 
 const kithi_kind kithi_kind_counting = {
     .id = 3,
-    .params = 1 << KITHI_K | 1 << KITHI_SLICE | 1 << KITHI_FILL_LIMIT,
+    .params = KITHI_SLICES_PARAMS | 1 << KITHI_WIDTH,
     .info =
         {
             .name = "counting",
-            .summary = "bloom with 4-bit counters: supports deletion",
+            .summary = "bloom with counters: supports deletion",
             .capabilities = KITHI_COUNTERS_CAPABILITIES,
             .options = OPTIONS,
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },
     .choose = choose,
-    .decode = kithi_slices_decode,
+    .decode = decode,
     .shape = shape,
     .option = option,
     .expect = expect,
     .look = look,
-    .cell = kithi_counters_cell,
+    .cell = cell,
     .add = add,
     .kernels =
         {
@@ -248,10 +370,11 @@ const kithi_kind kithi_kind_counting = {
             [KITHI_CPU_AVX512] = {has_many_avx2, add_many_avx2, remove_many_avx2, has},
 #endif
         },
+    .add_cells = add_cells,
     .remove = remove_one,
     .full = kithi_bits_full,
     .copies = copies,
-    .merge = kithi_counters_merge,
+    .merge = merge,
     .stats = stats,
     .check = check,
 };

@@ -14,38 +14,62 @@
  *     alternate=simple   the other bucket is p XOR fingerprint (Eppstein, "Cuckoo Filter: Simplification and Analysis",
  *                        2016). It needs no hash, but the number of buckets in a region must be a power of two of at
  *                        most 2^f
+ *     alternate=xor      the other bucket is p XOR H(fingerprint), the rule of the original paper. There is one region,
+ *                        and its number of buckets must be a power of two: the filter is up to twice as large as the
+ *                        keys need, and its rate is lower by the same factor
+ *
+ *     insert=search      a breadth-first search for the shortest chain of moves
+ *     insert=walk        a random walk of at most `max` moves, as in the original paper; it is undone if it fails
+ *                        (filters/common/cuckoo_walk.h)
  *
  * The rate is 2b * load / 2^f. b = 4 is the default and is planned to a load of 0.96. b = 2 halves the rate of b = 4
  * for the same f, so f is a bit shorter, but is planned to 0.875. b = 1 stays below a load of one half and needs far
- * more space to fill reliably. b = 8 needs a bit more in f and gains one or two percent of load.
+ * more space to fill reliably. b = 8 needs a bit more in f and gains one or two percent of load. A walk is planned to
+ * a lower load, from measured lengths of walks: with b = 4 and max = 500, to 0.93.
  *
  * A key may be added 2b times, once for each of its slots. Keys that share both buckets and the fingerprint cannot be
  * distinguished. 2b + 1 different keys of that sort do not fit, and the planner makes f large enough that this does not
  * happen (plan/fit.h).
  *
- * Parameters: 0 bits in a slot (f), 1 half, 2 regions, 3 b, 4 alternate (0 halves, 1 simple). */
+ * Parameters: 0 bits in a slot (f), 1 half, 2 regions, 3 b, 4 alternate (0 halves, 1 simple, 2 xor), 5 max of a walk (0:
+ * search). */
 #include "plan/fit.h"
 #include "filters/common/cuckoo_batch.h"
 
-enum { HALVES, SIMPLE };
+enum { HALVES, SIMPLE, XOR };
+enum { AUTO, SEARCH, WALK };
 
 #define SLOT_BITS_MIN 4
+
+/* The range of `max`, and its default, which is that of the original paper. */
+enum { KICKS_MIN = 50, KICKS_MAX = 10000, KICKS_DEFAULT = 500 };
 
 static const kith_option OPTIONS[] = {
     {"b", "1|2|4|8", "4", "slots in a bucket"},
     {"f", "0..32", "0", "fingerprint bits, 4 or more; 0: as many as the rate needs"},
-    {"alternate", "halves|simple", "halves", "how one bucket of a key is computed from the other"},
+    {"alternate", "halves|simple|xor", "halves",
+     "how one bucket of a key is computed from the other; xor rounds up to a power of two of buckets"},
+    {"insert", "auto|search|walk", "auto",
+     "how a slot is freed: breadth-first search or random walk; auto: search, unless max is given"},
+    {"max", "50..10000", "500", "how many entries a random walk may move"},
 };
 
 static uint64_t option(const kithi_head *head, unsigned index) {
     kithi_cf_geometry g = kithi_cf_decode(head).cf;
     if (index == 0) /* the index of b in "1|2|4|8" */
         return (uint64_t)__builtin_ctzll(g.bucket_slots);
+    if (index >= 3)
+        return index == 3 ? (g.kicks != 0 ? WALK : SEARCH) : g.kicks != 0 ? g.kicks : KICKS_DEFAULT;
     return index == 1 ? g.slot_bits : g.alternate;
 }
 
 static kithi_fit fit_of(const kithi_cf_geometry *g) {
-    return (kithi_fit){.place_slots = (unsigned)g->bucket_slots, .power_of_two = g->alternate == SIMPLE};
+    return (kithi_fit){
+        .place_slots = (unsigned)g->bucket_slots,
+        .power_of_two = g->alternate != HALVES,
+        .one_region = g->alternate == XOR,
+        .kicks = (unsigned)g->kicks,
+    };
 }
 
 static kith_status choose(const kithi_request *request, kithi_head *head) {
@@ -53,17 +77,20 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     head->params[KITHI_BUCKET_SLOTS] = g.bucket_slots;
     head->params[KITHI_ALTERNATE] = g.alternate;
     unsigned slot_bits = (unsigned)request->options[1];
-    if (slot_bits != 0 && slot_bits < SLOT_BITS_MIN)
+    uint64_t insert = request->options[3], kicks = request->options[4];
+    if ((slot_bits != 0 && slot_bits < SLOT_BITS_MIN) || (insert == SEARCH && kicks != KICKS_DEFAULT))
         return KITH_E_OPTION;
+    bool walks = insert == WALK || kicks != KICKS_DEFAULT;
+    head->params[KITHI_KICKS] = g.kicks = walks ? kicks : 0;
     return kithi_cf_choose(fit_of(&g), request, slot_bits, head);
 }
 
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
     kithi_cf_geometry g = kithi_cf_decode(head).cf;
     uint64_t b = g.bucket_slots;
-    bool simple = g.alternate == SIMPLE;
-    if ((b != 1 && b != 2 && b != 4 && b != 8) || g.alternate > SIMPLE || g.slot_bits < SLOT_BITS_MIN ||
-        (simple && (g.half & (g.half - 1)) != 0))
+    if ((b != 1 && b != 2 && b != 4 && b != 8) || g.alternate > XOR || g.slot_bits < SLOT_BITS_MIN ||
+        (g.alternate != HALVES && (g.half & (g.half - 1)) != 0) || (g.alternate == XOR && g.regions != 1) ||
+        (g.kicks != 0 && (g.kicks < KICKS_MIN || g.kicks > KICKS_MAX)))
         return KITH_E_CORRUPT;
     shape->max_copies = (unsigned)(2 * b);
     return kithi_cf_shape(fit_of(&g), head, shape);
@@ -82,6 +109,8 @@ static inline uint64_t other_bucket(const kithi_cf_geometry *g, uint64_t bucket,
     uint64_t half = g->half;
     if (g->alternate == HALVES)
         return kithi_partner(bucket, fingerprint, half);
+    if (g->alternate == XOR)
+        return kithi_xor_partner(bucket, fingerprint, 2 * half);
     /* With fewer than 2^f buckets the low bits of the fingerprint may all be 0; 1 keeps the two buckets distinct. */
     uint64_t step = fingerprint & (2 * half - 1);
     return bucket ^ (step != 0 ? step : 1);
@@ -180,7 +209,7 @@ static const char *check(const kith_filter *f) {
 
 const kithi_kind kithi_kind_cuckoo = {
     .id = 4,
-    .params = KITHI_CF_PARAMS | 1 << KITHI_BUCKET_SLOTS | 1 << KITHI_ALTERNATE,
+    .params = KITHI_CF_PARAMS | 1 << KITHI_BUCKET_SLOTS | 1 << KITHI_ALTERNATE | 1 << KITHI_KICKS,
     .info =
         {
             .name = "cuckoo",

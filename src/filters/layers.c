@@ -2,8 +2,8 @@
  * Hutchison, "Scalable Bloom Filters", 2007).
  *
  * The body holds complete blocks of another kind; each is a filter with its own header and checksums. Keys are added
- * to the newest layer. When it is full, a new layer `growth` times as large is appended. has() asks the newest layer
- * first.
+ * to the newest layer. When it is full, a new layer `growth` times as large is appended. has() searches the newest
+ * layer first.
  *
  *     body    | directory: 64 lengths of 8 bytes | block of layer 0 | block of layer 1 | … |
  *             each block begins at a multiple of 64; a length of 0 means that there is no such layer
@@ -12,12 +12,12 @@
  *
  *     rate_i = rate * (6/pi^2) / (i+1)^2                the reciprocals of the squares add up to pi^2/6
  *
- * so the sum stays below `rate` for any number of layers. Halving the rate from layer to layer would also do that,
- * but the squares fall more slowly: layer 9 pays 7.4 bits per key for its share of the sum instead of 10.
+ * so the sum stays below `rate` for any number of layers. Halving the rate from layer to layer would also do that, but
+ * this formula decreases more slowly: compared with a single filter of rate `rate`, layer 9 needs 7.4 more bits per key
+ * and not 10.
  *
- * Growing allocates a new block of the new size and copies the old one, so the filter remains one block of bytes. If
- * there is not enough memory, or if the limit of the handle (kith_filter_limit) would be exceeded, nothing changes.
- * Both blocks exist during the copy, and both count towards the limit.
+ * In memory each appended layer has its own block, so growing copies nothing; layers_blocks.c describes this. If there
+ * is not enough memory, or if the limit of the handle (kith_filter_limit) would be exceeded, nothing changes.
  *
  * Adding. If the inner kind does not store copies, a key for which an older layer returns true is not added again. If
  * it stores copies, every key is added.
@@ -30,129 +30,65 @@
  * Parameters: 0 inner kind's id, 1 growth, 2 layers, 3 capacity of layer 0. The header's capacity is the sum of the
  * layers' capacities, and its body length includes all their blocks. */
 #include <assert.h>
-#include <math.h>
-#include <string.h>
 
 #include "core/batch.h"
-#include "core/hash.h"
-#include "kind.h"
-#include "registry.h"
+#include "filters/layers_blocks.h"
+#include "filters/layers_plan.h"
 #include "handle.h"
-#include "plan/planner.h"
-
-enum { INNER, GROWTH, LAYERS, FIRST_CAPACITY };
-
-#define ID 6
-#define LAYERS_MAX 64
-#define DIRECTORY_BYTES (8 * LAYERS_MAX)
+#include "registry.h"
+#include "verbs.h"
 
 static const kith_option OPTIONS[] = {
     {"inner", "kind", "blocked", "the kind of the layers"},
     {"growth", "1..16", "2", "capacity of a new layer, as a multiple of the previous one"},
 };
 
-static uint64_t padded(uint64_t bytes) {
-    return (bytes + 63) & ~UINT64_C(63);
-}
-
-static kithi_geometry decode(const kithi_head *head) {
-    return (kithi_geometry){.layers = {.inner = head->params[INNER],
-                                       .growth = head->params[GROWTH],
-                                       .count = head->params[LAYERS],
-                                       .first_capacity = head->params[FIRST_CAPACITY]}};
-}
-
-static void encode(const kithi_layers_geometry *g, kithi_head *head) {
-    head->params[INNER] = g->inner;
-    head->params[GROWTH] = g->growth;
-    head->params[LAYERS] = g->count;
-    head->params[FIRST_CAPACITY] = g->first_capacity;
-}
-
-/* Sets *capacity to that of layer i; returns false if it is 2^64 or more. */
-static bool layer_capacity(const kithi_head *head, unsigned i, uint64_t *capacity) {
-    kithi_layers_geometry g = decode(head).layers;
-    *capacity = g.first_capacity;
-    for (unsigned j = 0; j < i; j++)
-        if (!kithi_mul(*capacity, g.growth, capacity))
-            return false;
-    return true;
-}
-
-static double layer_rate(const kithi_head *head, unsigned i) {
-    static const double SHARE = 0.60792710185402662866; /* 6/pi^2 */
-    return head->rate * SHARE / ((double)(i + 1) * (double)(i + 1));
-}
-
-/* The header that layer i of this filter has when it is empty. */
-static kith_status plan_layer(const kithi_head *head, unsigned i, kithi_head *layer) {
-    const kithi_kind *inner = kithi_kind_by_id(decode(head).layers.inner);
-    uint64_t capacity;
-    if (!layer_capacity(head, i, &capacity))
-        return KITH_E_TOO_LARGE;
-    double rate = layer_rate(head, i);
-    uint64_t options[KITHI_OPTIONS_MAX];
-    kithi_shape shape;
-    kith_status status = kithi_kind_options(inner, NULL, options);
-    if (status == KITH_OK)
-        status = kithi_plan(inner, options, capacity, rate, layer, &shape);
-    if (status == KITH_OK)
-        layer->hash = head->hash;
-    return status;
-}
-
 static kith_status choose(const kithi_request *request, kithi_head *head) {
-    if (request->options[0] == ID)
+    if (request->options[0] == KITHI_LAYERS_ID)
         return KITH_E_OPTION;
+    if (!kithi_kind_adds(kithi_kind_by_id(request->options[0])))
+        return KITH_E_UNSUPPORTED;
     kithi_layers_geometry g = {request->options[0], request->options[1], 1, request->capacity};
-    encode(&g, head);
-    kithi_head first;
-    uint64_t block_bytes;
-    kith_status status = plan_layer(head, 0, &first);
-    if (status != KITH_OK)
-        return status;
-    if (!kithi_block_bytes(first.body_bytes, &block_bytes))
-        return KITH_E_TOO_LARGE;
-    head->body_bytes = DIRECTORY_BYTES + padded(block_bytes);
-    return KITH_OK;
+    kithi_layers_encode(&g, head);
+    return kithi_layers_first_body(head, &head->body_bytes);
 }
 
-/* Checks the header and describes the cells of the first layer. attach() checks the sizes, which are in the
- * directory. */
+/* Checks the header. The shape is that of the first layer; attach() adds the cells of the others, and checks the sizes
+ * of the layers, which are in the directory. */
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
-    kithi_layers_geometry g = decode(head).layers;
+    kithi_layers_geometry g = kithi_layers_decode(head).layers;
     const kithi_kind *inner = kithi_kind_by_id(g.inner);
-    if (inner == NULL || inner->id == ID || g.growth < 1 || g.growth > 16 || g.count < 1 || g.count > LAYERS_MAX ||
-        g.first_capacity == 0 || g.first_capacity > head->capacity ||
-        head->body_bytes < DIRECTORY_BYTES + KITHI_HEADER_BYTES || head->body_bytes % 64 != 0)
+    if (inner == NULL || inner->id == KITHI_LAYERS_ID || !kithi_kind_adds(inner) || g.growth < 1 || g.growth > 16 ||
+        g.count < 1 || g.count > KITHI_LAYERS_MAX || g.first_capacity == 0 || g.first_capacity > head->capacity ||
+        head->body_bytes < KITHI_LAYERS_DIRECTORY_BYTES + KITHI_HEADER_BYTES || head->body_bytes % 64 != 0)
         return KITH_E_CORRUPT;
     kithi_head first;
     kithi_shape inside;
-    kith_status status = plan_layer(head, 0, &first);
+    kith_status status = kithi_layers_plan(head, 0, &first);
     if (status == KITH_OK)
         status = inner->shape(&first, &inside);
     if (status != KITH_OK)
         return KITH_E_CORRUPT;
     *shape = inside;
     shape->body_bytes = head->body_bytes;
-    shape->capabilities = KITH_CAN_GROW | (inside.capabilities & (KITH_CAN_REMOVE | KITH_CAN_COPIES));
+    shape->capabilities = KITH_CAN_ADD | KITH_CAN_GROW | (inside.capabilities & (KITH_CAN_REMOVE | KITH_CAN_COPIES));
     return KITH_OK;
 }
 
 static uint64_t option(const kithi_head *head, unsigned index) {
-    kithi_layers_geometry g = decode(head).layers;
+    kithi_layers_geometry g = kithi_layers_decode(head).layers;
     return index == 0 ? g.inner : g.growth;
 }
 
-/* Assumes that n keys fill the layers one after the other. The failure is an upper bound: a key that does not fit in
- * a layer is added to the next one. */
+/* Assumes that n keys fill the layers one after the other. The failure probability is an upper bound, because a key
+ * that does not fit in a layer is added to the next one. */
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
-    kithi_layers_geometry g = decode(head).layers;
+    kithi_layers_geometry g = kithi_layers_decode(head).layers;
     const kithi_kind *inner = kithi_kind_by_id(g.inner);
     kithi_expectation sum = {0, 0};
     for (unsigned i = 0; i < g.count; i++) {
         kithi_head layer;
-        if (plan_layer(head, i, &layer) != KITH_OK)
+        if (kithi_layers_plan(head, i, &layer) != KITH_OK)
             break;
         bool newest = i + 1 == g.count;
         uint64_t keys = n < layer.capacity || newest ? n : layer.capacity;
@@ -164,221 +100,32 @@ static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     return sum;
 }
 
-/* ---- the handles of the layers ---- */
-
-static inline kith_filter *layers_of(const kith_filter *f) {
-    return f->state;
-}
-
-static inline unsigned layer_count(const kith_filter *f) {
-    return (unsigned)f->geometry.layers.count;
-}
-
-static kith_filter *new_handles(const kith_filter *f, unsigned count) {
-    return kithi_allocate(&f->allocator, count * sizeof(kith_filter));
-}
-
-static void release_handles(const kith_filter *f, kith_filter *handles, unsigned bound, unsigned count) {
-    for (unsigned i = 0; i < bound; i++)
-        kithi_filter_unbind(&handles[i]);
-    kithi_release(&f->allocator, handles, count * sizeof(kith_filter));
-}
-
-/* Creates an empty layer i at `offset` of a body and enters it in the directory. */
-static kith_status lay_layer(const kith_filter *f, const kithi_head *layer, uint8_t *body, uint64_t offset, unsigned i,
-                             kith_filter *handle) {
-    kith_status status = kithi_filter_lay(handle, layer, body + offset, &f->allocator);
-    handle->backing = KITHI_BACKING_INNER;
-    if (status == KITH_OK)
-        kithi_store64(body + 8 * (size_t)i, handle->block_bytes);
-    return status;
-}
-
-static kith_status init(kith_filter *f) {
-    kithi_head layer;
-    kith_status status = plan_layer(&f->head, 0, &layer);
-    if (status != KITH_OK)
-        return status;
-    kith_filter *handles = new_handles(f, 1);
-    if (handles == NULL)
-        return KITH_E_MEMORY;
-    status = lay_layer(f, &layer, f->body, DIRECTORY_BYTES, 0, handles);
-    if (status != KITH_OK) {
-        release_handles(f, handles, 0, 1);
-        return status;
-    }
-    f->state = handles;
-    return KITH_OK;
-}
-
-/* Returns whether a planner could have produced this header for layer i. Growth depends on the header: a small forged
- * file whose layers claim to hold far more keys than they have bits for would become a huge filter at its first
- * growth. So
- *
- *   capacity   must be that of layer i, from which the capacities of later layers follow;
- *   rate       must be at most the share of layer i (plus rounding error), because otherwise the sum is not bounded;
- *   body       must have at least 0.9 * capacity * log2(1/rate) bits. No filter of that capacity, of any kind, keeps
- *              that rate with fewer than capacity * log2(1/rate) bits (Carter, Floyd, Gill, Markowsky, Wegman, 1978).
- *              The factor 0.9 allows plans that keep their rate only on average. */
-static bool is_plausible(const kithi_head *outer, unsigned i, const kithi_head *layer) {
-    uint64_t capacity;
-    return layer_capacity(outer, i, &capacity) && layer->capacity == capacity &&
-           layer->rate <= layer_rate(outer, i) * (1 + 1e-9) &&
-           (double)layer->body_bytes * 8 >= 0.9 * (double)layer->capacity * -log2(layer->rate);
-}
-
-static kith_status bind_layer(const kith_filter *f, const kith_filter *like, unsigned flags, unsigned i, uint8_t *block,
-                              uint64_t block_bytes, kith_filter *handle) {
-    if (like != NULL)
-        return kithi_filter_bind_as(handle, &layers_of(like)[i], block, &f->allocator);
-    /* The kind is checked first: otherwise a file of nested layers could make this recursion as deep as the file is
-     * long. */
-    kithi_head head;
-    if (kithi_header_read(block, block_bytes, &head) != KITH_OK || head.kind_id != f->geometry.layers.inner ||
-        head.recipe != 0 || head.notes_bytes != 0 || !kithi_hash_equal(&head.hash, &f->head.hash) ||
-        !is_plausible(&f->head, i, &head))
-        return KITH_E_CORRUPT;
-    kith_status status = kithi_filter_bind(handle, block, block_bytes, flags, &f->allocator);
-    return status == KITH_OK || status == KITH_E_MEMORY ? status : KITH_E_CORRUPT;
-}
-
-static kith_status attach(kith_filter *f, const kith_filter *like, unsigned flags) {
-    unsigned count = layer_count(f), bound = 0;
-    kith_filter *handles = new_handles(f, count);
-    if (handles == NULL)
-        return KITH_E_MEMORY;
-    kith_status status = KITH_OK;
-    uint64_t offset = DIRECTORY_BYTES;
-    while (bound < count && status == KITH_OK) {
-        uint64_t block_bytes =
-            like != NULL ? layers_of(like)[bound].block_bytes : kithi_load64(f->body + 8 * (size_t)bound);
-        uint64_t left = f->head.body_bytes - offset;
-        if (block_bytes < KITHI_HEADER_BYTES || block_bytes > left || padded(block_bytes) > left) {
-            status = KITH_E_CORRUPT;
-            break;
-        }
-        status = bind_layer(f, like, flags, bound, f->body + offset, block_bytes, &handles[bound]);
-        bound += status == KITH_OK;
-        offset += padded(block_bytes);
-    }
-    if (status == KITH_OK && offset != f->head.body_bytes)
-        status = KITH_E_CORRUPT;
-    if (status != KITH_OK) {
-        release_handles(f, handles, bound, count);
-        return status;
-    }
-    f->state = handles;
-    f->shape.cells = 0;
-    for (unsigned i = 0; i < count; i++) {
-        handles[i].backing = KITHI_BACKING_INNER;
-        f->shape.cells += handles[i].shape.cells;
-    }
-    return KITH_OK;
-}
-
-static void detach(kith_filter *f) {
-    if (f->state != NULL)
-        release_handles(f, layers_of(f), layer_count(f), layer_count(f));
-    f->state = NULL;
-}
-
 /* The outer checksums cover the inner blocks, but a forged file may have correct outer checksums over inner blocks with
  * wrong ones. Those would be copied into everything that is saved later. */
 static kith_status verify(const kith_filter *f) {
     kith_status status = KITH_OK;
-    for (unsigned i = 0; i < layer_count(f) && status == KITH_OK; i++)
-        status = kithi_body_verify(layers_of(f)[i].block, &layers_of(f)[i].head);
+    for (unsigned i = 0; i < kithi_layers_count(f) && status == KITH_OK; i++)
+        status = kithi_body_verify(kithi_layers_of(f)[i].block, &kithi_layers_of(f)[i].head);
     return status;
 }
 
-static uint64_t state_bytes(const kith_filter *f) {
-    uint64_t bytes = layer_count(f) * sizeof(kith_filter);
-    for (unsigned i = 0; i < layer_count(f); i++) {
-        const kith_filter *layer = &layers_of(f)[i];
-        bytes += layer->kind->state_bytes != NULL ? layer->kind->state_bytes(layer) : 0;
-    }
-    return bytes;
-}
-
 static void seal(kith_filter *f) {
-    for (unsigned i = 0; i < layer_count(f); i++)
-        kithi_filter_seal(&layers_of(f)[i]);
+    for (unsigned i = 0; i < kithi_layers_count(f); i++)
+        kithi_filter_seal(&kithi_layers_of(f)[i]);
 }
 
 static void fresh(kithi_head *head) {
-    kithi_layers_geometry g = decode(head).layers;
+    kithi_layers_geometry g = kithi_layers_decode(head).layers;
     g.count = 1;
-    encode(&g, head);
+    kithi_layers_encode(&g, head);
     head->capacity = g.first_capacity;
-    kithi_head first;
-    uint64_t block_bytes = 0;
-    bool planned = plan_layer(head, 0, &first) == KITH_OK && kithi_block_bytes(first.body_bytes, &block_bytes);
-    assert(planned);
-    (void)planned;
-    head->body_bytes = DIRECTORY_BYTES + padded(block_bytes);
+    kith_status status = kithi_layers_first_body(head, &head->body_bytes);
+    assert(status == KITH_OK);
+    (void)status;
 }
 
-/* A filter of one layer keeps its block. */
-static bool clear(kith_filter *f) {
-    if (layer_count(f) != 1)
-        return false;
-    kith_filter *first = layers_of(f);
-    memset(first->body, 0, (size_t)first->head.body_bytes);
-    first->head.count = 0;
-    first->head.fill = 0;
-    first->sealed = false;
-    f->head.count = 0;
-    return true;
-}
-
-/* Adds a layer, in a new block. The old block is freed only after everything has succeeded. */
-static kith_status grow(kith_filter *f) {
-    unsigned count = layer_count(f);
-    kithi_head layer;
-    uint64_t layer_bytes, block_bytes, capacity;
-    if (count == LAYERS_MAX || plan_layer(&f->head, count, &layer) != KITH_OK ||
-        !kithi_block_bytes(layer.body_bytes, &layer_bytes) || !kithi_add(f->head.capacity, layer.capacity, &capacity) ||
-        !kithi_block_bytes(f->head.body_bytes + padded(layer_bytes), &block_bytes))
-        return KITH_E_FULL;
-    uint64_t notes_bytes = f->head.notes_bytes;
-    block_bytes += notes_bytes;
-    if (!kithi_filter_may_take(f, f->block_bytes, block_bytes))
-        return KITH_E_TOO_LARGE;
-    kith_filter *handles = new_handles(f, count + 1);
-    if (handles == NULL)
-        return KITH_E_MEMORY;
-    uint8_t *block = kithi_allocate(&f->allocator, block_bytes);
-    if (block == NULL) {
-        release_handles(f, handles, 0, count + 1);
-        return KITH_E_MEMORY;
-    }
-    uint8_t *body = block + KITHI_HEADER_BYTES;
-    memcpy(body, f->body, (size_t)f->head.body_bytes);
-    memcpy(block + block_bytes - notes_bytes, f->block + f->block_bytes - notes_bytes, (size_t)notes_bytes);
-    kith_status status = lay_layer(f, &layer, body, f->head.body_bytes, count, &handles[count]);
-    if (status != KITH_OK) {
-        kithi_release(&f->allocator, block, block_bytes);
-        release_handles(f, handles, 0, count + 1);
-        return status;
-    }
-    memcpy(handles, layers_of(f), count * sizeof *handles);
-    for (unsigned i = 0; i < count; i++) {
-        handles[i].block = body + (handles[i].block - f->body);
-        handles[i].body = handles[i].block + KITHI_HEADER_BYTES;
-    }
-    kithi_release(&f->allocator, f->state, count * sizeof *handles);
-    kithi_release(&f->allocator, f->block, f->block_bytes);
-    f->state = handles;
-    f->block = block;
-    f->block_bytes = block_bytes;
-    f->body = body;
-    f->head.body_bytes += padded(layer_bytes);
-    f->head.capacity = capacity;
-    f->geometry.layers.count = count + 1;
-    encode(&f->geometry.layers, &f->head);
-    f->shape.body_bytes = f->head.body_bytes;
-    f->shape.cells += handles[count].shape.cells;
-    return KITH_OK;
+static kith_filter *only_layer(kith_filter *f) {
+    return kithi_layers_count(f) == 1 ? kithi_layers_of(f) : NULL;
 }
 
 /* ---- verbs ---- */
@@ -388,8 +135,8 @@ static kith_status grow(kith_filter *f) {
 static unsigned find(const kith_filter *f, uint64_t digest, unsigned from, unsigned stop_at, kith_filter **where) {
     unsigned found = 0;
     for (unsigned i = from; i-- > 0 && found < stop_at;) {
-        kith_filter *layer = &layers_of(f)[i];
-        if (kithi_kernels_of(layer)->has(layer, digest)) {
+        kith_filter *layer = &kithi_layers_of(f)[i];
+        if (kithi_has(layer, digest)) {
             *where = layer;
             found++;
         }
@@ -399,7 +146,7 @@ static unsigned find(const kith_filter *f, uint64_t digest, unsigned from, unsig
 
 static bool has(const kith_filter *f, uint64_t digest) {
     kith_filter *where;
-    return find(f, digest, layer_count(f), 1, &where) != 0;
+    return find(f, digest, kithi_layers_count(f), 1, &where) != 0;
 }
 
 /* Cells of a layer are numbered after those of the older layers. */
@@ -416,31 +163,31 @@ static void look_shifted(void *context, uint64_t cell, uint64_t holds, uint64_t 
 
 static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {
     shifted s = {report, context, f->shape.cells};
-    for (unsigned i = layer_count(f); i-- > 0;) {
-        const kith_filter *layer = &layers_of(f)[i];
+    for (unsigned i = kithi_layers_count(f); i-- > 0;) {
+        const kith_filter *layer = &kithi_layers_of(f)[i];
         s.first -= layer->shape.cells;
-        if (layer->kind->look(layer, digest, look_shifted, &s))
+        if (kithi_look(layer, digest, look_shifted, &s))
             return true;
     }
     return false;
 }
 
 static uint64_t cell(const kith_filter *f, uint64_t number) {
-    const kith_filter *layer = layers_of(f);
+    const kith_filter *layer = kithi_layers_of(f);
     for (; number >= layer->shape.cells; layer++)
         number -= layer->shape.cells;
-    return layer->kind->cell(layer, number);
+    return kithi_cell(layer, number);
 }
 
 static uint64_t copies(const kith_filter *f, uint64_t digest) {
     uint64_t sum = 0;
-    for (unsigned i = 0; i < layer_count(f); i++)
-        sum += layers_of(f)[i].kind->copies(&layers_of(f)[i], digest);
+    for (unsigned i = 0; i < kithi_layers_count(f); i++)
+        sum += kithi_layers_of(f)[i].kind->copies(&kithi_layers_of(f)[i], digest);
     return sum;
 }
 
 static kith_status add_to_newest(kith_filter *f, uint64_t digest, bool *was_new) {
-    kith_filter *newest = &layers_of(f)[layer_count(f) - 1];
+    kith_filter *newest = &kithi_layers_of(f)[kithi_layers_count(f) - 1];
     uint64_t before = newest->head.count;
     newest->sealed = false;
     kith_status status = newest->kind->add(newest, digest, was_new);
@@ -450,21 +197,21 @@ static kith_status add_to_newest(kith_filter *f, uint64_t digest, bool *was_new)
 
 static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
     kith_filter *where;
-    bool in_older = find(f, digest, layer_count(f) - 1, 1, &where) != 0;
-    bool keeps_copies = (f->shape.capabilities & KITH_CAN_COPIES) != 0;
-    if (in_older && !keeps_copies)
+    bool in_older = find(f, digest, kithi_layers_count(f) - 1, 1, &where) != 0;
+    bool stores_copies = (f->shape.capabilities & KITH_CAN_COPIES) != 0;
+    if (in_older && !stores_copies)
         return KITH_OK;
-    if (keeps_copies && copies(f, digest) >= f->shape.max_copies)
+    if (stores_copies && copies(f, digest) >= f->shape.max_copies)
         return KITH_E_COPIES;
     bool is_new = false;
     kith_status status = add_to_newest(f, digest, &is_new);
     if (status == KITH_E_FULL) {
-        status = grow(f);
+        status = kithi_layers_grow(f);
         if (status != KITH_OK)
             return status;
-        /* The layer that was the newest is now an older one. It may have the key if the kind stores copies; otherwise
-         * it does not, because then it would not have refused the add. */
-        in_older = find(f, digest, layer_count(f) - 1, 1, &where) != 0;
+        /* The full layer is now an older one, so search again. It can have the key only if the kind stores copies; a
+         * kind that does not would have accepted the add. */
+        in_older = find(f, digest, kithi_layers_count(f) - 1, 1, &where) != 0;
         status = add_to_newest(f, digest, &is_new);
     }
     if (status == KITH_OK)
@@ -474,7 +221,7 @@ static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
 
 static kith_status remove_one(kith_filter *f, uint64_t digest) {
     kith_filter *where;
-    unsigned found = find(f, digest, layer_count(f), 2, &where);
+    unsigned found = find(f, digest, kithi_layers_count(f), 2, &where);
     if (found != 1)
         return found == 0 ? KITH_E_ABSENT : KITH_E_AMBIGUOUS;
     where->sealed = false;
@@ -483,30 +230,31 @@ static kith_status remove_one(kith_filter *f, uint64_t digest) {
     return status;
 }
 
-/* ---- batches: the newest layer is asked first; each older one is asked only for digests not found so far ---- */
+/* ---- batches: the newest layer is searched first, and each older one only for digests not found so far ---- */
 
 #define GROUP 256
 
-/* left[0 … count-1] are indices into `digests`. Drops the digests for which one of the layers 0 … from-1 returns
- * true; returns how many remain. */
-static size_t drop_known(const kith_filter *f, unsigned from, const uint64_t *digests, uint16_t *left, size_t count) {
-    uint64_t asked[GROUP], known[GROUP / 64];
+/* left[0 … count-1] are indices into `digests`. Removes those whose digest is found in one of the layers 0 … from-1;
+ * returns how many remain. */
+static size_t drop_found(const kith_filter *f, unsigned from, const uint64_t *digests, uint16_t *left, size_t count) {
+    uint64_t searched[GROUP], found[GROUP / 64];
     for (unsigned i = from; i-- > 0 && count > 0;) {
         for (size_t j = 0; j < count; j++)
-            asked[j] = digests[left[j]];
-        const kith_filter *layer = &layers_of(f)[i];
-        (void)kithi_kernels_of(layer)->has_many(layer, asked, count, known);
+            searched[j] = digests[left[j]];
+        const kith_filter *layer = &kithi_layers_of(f)[i];
+        (void)kithi_has_many(kithi_kernels_of(layer), layer, searched, count, found);
         size_t kept = 0;
         for (size_t j = 0; j < count; j++) {
             left[kept] = left[j];
-            kept += !kith_bitmap_get(known, j);
+            kept += !kith_bitmap_get(found, j);
         }
         count = kept;
     }
     return count;
 }
 
-static size_t take_all(uint16_t *left, size_t count) {
+/* Sets left[0 … count-1] to the indices of a whole group; returns count. */
+static size_t all_of_group(uint16_t *left, size_t count) {
     for (size_t j = 0; j < count; j++)
         left[j] = (uint16_t)j;
     return count;
@@ -517,7 +265,7 @@ static size_t has_many(const kith_filter *f, const uint64_t *digests, size_t n, 
     for (size_t at = 0; at < n; at += GROUP) {
         uint16_t left[GROUP];
         size_t group = n - at < GROUP ? n - at : GROUP;
-        size_t absent = drop_known(f, layer_count(f), digests + at, left, take_all(left, group));
+        size_t absent = drop_found(f, kithi_layers_count(f), digests + at, left, all_of_group(left, group));
         yes += group - absent;
         if (maybe == NULL)
             continue;
@@ -540,27 +288,29 @@ static kith_status add_each(kith_filter *f, const uint64_t *digests, size_t n, u
     return KITH_OK;
 }
 
-/* Adds groups of digests to the newest layer. When it is full, the first digest that it refused starts a new layer. */
+/* Adds groups of digests to the newest layer. When it is full, a new layer is appended, and the loop continues with the
+ * first digest that was refused. */
 static kith_status add_many(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done) {
     if ((f->shape.capabilities & KITH_CAN_COPIES) != 0)
         return add_each(f, digests, n, was_new, done);
     while (*done < n) {
         uint16_t left[GROUP];
-        uint64_t fresh_digests[GROUP], fresh_new[GROUP / 64] = {0};
+        uint64_t absent_digests[GROUP], absent_new[GROUP / 64] = {0};
         size_t group = n - *done < GROUP ? n - *done : GROUP, added = 0;
-        size_t count = drop_known(f, layer_count(f) - 1, digests + *done, left, take_all(left, group));
+        size_t count = drop_found(f, kithi_layers_count(f) - 1, digests + *done, left, all_of_group(left, group));
         for (size_t j = 0; j < count; j++)
-            fresh_digests[j] = digests[*done + left[j]];
-        kith_filter *newest = &layers_of(f)[layer_count(f) - 1];
+            absent_digests[j] = digests[*done + left[j]];
+        kith_filter *newest = &kithi_layers_of(f)[kithi_layers_count(f) - 1];
         uint64_t before = newest->head.count;
         newest->sealed = false;
-        kith_status status = kithi_kernels_of(newest)->add_many(newest, fresh_digests, count, fresh_new, &added);
+        kith_status status =
+            kithi_add_many(kithi_kernels_of(newest), newest, absent_digests, count, absent_new, &added);
         f->head.count += newest->head.count - before;
         for (size_t j = 0; j < added; j++)
-            kithi_bitmap_set(was_new, *done + left[j], kith_bitmap_get(fresh_new, j));
+            kithi_bitmap_set(was_new, *done + left[j], kith_bitmap_get(absent_new, j));
         *done += status == KITH_OK ? group : left[added];
         if (status == KITH_E_FULL)
-            status = grow(f);
+            status = kithi_layers_grow(f);
         if (status != KITH_OK)
             return status;
     }
@@ -577,12 +327,12 @@ static kith_status remove_many(kith_filter *f, const uint64_t *digests, size_t n
 }
 
 static void stats(const kith_filter *f, kith_filter_stats *stats) {
-    stats->layers = layer_count(f);
+    stats->layers = kithi_layers_count(f);
     stats->keys_now = 0;
     stats->cells = 0;
     double all_return_false = 1;
-    for (unsigned i = 0; i < layer_count(f); i++) {
-        const kith_filter *layer = &layers_of(f)[i];
+    for (unsigned i = 0; i < kithi_layers_count(f); i++) {
+        const kith_filter *layer = &kithi_layers_of(f)[i];
         kith_filter_stats one = KITH_FILTER_STATS_INIT;
         if (kith_filter_stats_of(layer, &one) != KITH_OK)
             continue;
@@ -597,20 +347,20 @@ static void stats(const kith_filter *f, kith_filter_stats *stats) {
 
 static const char *check(const kith_filter *f) {
     uint64_t count = 0, capacity = 0;
-    for (unsigned i = 0; i < layer_count(f); i++) {
-        const kith_filter *layer = &layers_of(f)[i];
+    for (unsigned i = 0; i < kithi_layers_count(f); i++) {
+        const kith_filter *layer = &kithi_layers_of(f)[i];
         const char *broken = kithi_filter_check(layer);
         if (broken != NULL)
             return broken;
         count += layer->head.count;
         capacity += layer->head.capacity;
         uint8_t any = 0;
-        for (uint64_t at = layer->block_bytes; at < padded(layer->block_bytes); at++)
+        for (uint64_t at = layer->block_bytes; at < kithi_layers_padded(layer->block_bytes); at++)
             any |= layer->block[at];
         if (any != 0)
             return "a byte between two layers is not zero";
     }
-    for (unsigned i = layer_count(f); i < LAYERS_MAX; i++)
+    for (unsigned i = kithi_layers_count(f); i < KITHI_LAYERS_MAX; i++)
         if (kithi_load64(f->body + 8 * (size_t)i) != 0)
             return "the directory has an entry after the last layer";
     if (f->head.fill != 0)
@@ -621,18 +371,19 @@ static const char *check(const kith_filter *f) {
 }
 
 const kithi_kind kithi_kind_layers = {
-    .id = ID,
-    .params = 1 << INNER | 1 << GROWTH | 1 << LAYERS | 1 << FIRST_CAPACITY,
+    .id = KITHI_LAYERS_ID,
+    .params =
+        1 << KITHI_LAYERS_INNER | 1 << KITHI_LAYERS_GROWTH | 1 << KITHI_LAYERS_COUNT | 1 << KITHI_LAYERS_FIRST_CAPACITY,
     .info =
         {
             .name = "layers",
             .summary = "grows: layers of another kind with a bounded total rate",
-            .capabilities = KITH_CAN_GROW,
+            .capabilities = KITH_CAN_ADD | KITH_CAN_GROW,
             .options = OPTIONS,
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },
     .choose = choose,
-    .decode = decode,
+    .decode = kithi_layers_decode,
     .shape = shape,
     .option = option,
     .expect = expect,
@@ -646,16 +397,18 @@ const kithi_kind kithi_kind_layers = {
             [KITHI_CPU_AVX512] = {has_many, add_many, remove_many, has},
             [KITHI_CPU_NEON] = {has_many, add_many, remove_many, has},
         },
+    .only_layer = only_layer,
     .remove = remove_one,
     .copies = copies,
     .stats = stats,
     .check = check,
     .fresh = fresh,
-    .clear = clear,
-    .init = init,
-    .attach = attach,
-    .detach = detach,
-    .state_bytes = state_bytes,
+    .clear = kithi_layers_clear,
+    .init = kithi_layers_init,
+    .attach = kithi_layers_attach,
+    .detach = kithi_layers_detach,
+    .state_bytes = kithi_layers_state_bytes,
     .verify = verify,
     .seal = seal,
+    .parts = kithi_layers_parts,
 };

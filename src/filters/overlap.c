@@ -2,8 +2,8 @@
  * Filters", arXiv 2505.05847).
  *
  * Instead of disjoint buckets it has windows of two neighbouring slots, one starting at every slot except the last. A
- * key has two windows, that is four slots, as in a cuckoo filter with b = 2. But because windows overlap, entries can
- * push one another along, and the slots fill to a load of 0.965 instead of 0.897.
+ * key has two windows, that is four slots, as in a cuckoo filter with b = 2. But because windows overlap, an entry can
+ * also move to the other slot of its window, and the slots fill to a load of 0.965 instead of 0.897.
  *
  *     half       | slot 0 | slot 1 | slot 2 | …                    half + 1 slots, `half` windows
  *     windows     [ 0            ]
@@ -103,7 +103,7 @@ static const kithi_cf_layout LAYOUT = {
     .region_slots = region_slots,
 };
 
-/* ---- verbs: the common bodies, compiled for this layout ---- */
+/* ---- verbs: the inline functions of filters/common, compiled for this layout ---- */
 
 static bool has(const kith_filter *f, uint64_t digest) {
     return kithi_cf_has(&LAYOUT, f, digest);

@@ -3,8 +3,8 @@
  * Checksums detect accidental damage, not attackers: anyone who can write the file can compute valid checksums. Nothing
  * here is therefore trusted for memory safety. The kind recomputes all sizes from the parameters and checks the body.
  *
- * The body has one checksum per 64 KiB, so that damage can be located and, later, parts can be verified separately. The
- * header holds the checksum of those checksums, so its 192 bytes identify the content of the whole block. */
+ * The body has one checksum per 64 KiB, so that damage can be located. The header holds the checksum of those
+ * checksums, so its 192 bytes identify the content of the whole block. */
 #include "format/format.h"
 
 #include <assert.h>
@@ -56,19 +56,13 @@ bool kithi_block_bytes(uint64_t body_bytes, uint64_t *block_bytes) {
     return true;
 }
 
-static uint64_t part_checksum(const uint8_t *body, uint64_t body_bytes, uint64_t part) {
-    uint64_t from = part * KITHI_CHECKED_BYTES;
-    uint64_t left = body_bytes - from;
-    return kithi_checksum(body + from, (size_t)(left < KITHI_CHECKED_BYTES ? left : KITHI_CHECKED_BYTES));
+/* How many bytes of the body checksum i covers. */
+static size_t checked_bytes(uint64_t body_bytes, uint64_t i) {
+    uint64_t left = body_bytes - i * KITHI_CHECKED_BYTES;
+    return (size_t)(left < KITHI_CHECKED_BYTES ? left : KITHI_CHECKED_BYTES);
 }
 
-void kithi_block_seal(uint8_t *block, const kithi_head *head) {
-    uint8_t *body = block + KITHI_HEADER_BYTES;
-    uint8_t *checksums = body + head->body_bytes;
-    uint64_t parts = checksum_count(head->body_bytes);
-    for (uint64_t i = 0; i < parts; i++)
-        kithi_store64(checksums + 8 * i, part_checksum(body, head->body_bytes, i));
-
+static void write_header(uint8_t *block, const kithi_head *head, uint64_t body_checksum) {
     memset(block, 0, KITHI_HEADER_BYTES);
     memcpy(block + AT_SIGNATURE, SIGNATURE, sizeof SIGNATURE);
     kithi_store16(block + AT_VERSION, KITHI_FORMAT_VERSION);
@@ -89,8 +83,22 @@ void kithi_block_seal(uint8_t *block, const kithi_head *head) {
     kithi_store64(block + AT_BODY_BYTES, head->body_bytes);
     for (size_t i = 0; i < KITHI_PARAMS; i++)
         kithi_store64(block + AT_PARAMS + 8 * i, head->params[i]);
-    kithi_store64(block + AT_BODY_CHECKSUM, kithi_checksum(checksums, (size_t)(8 * parts)));
+    kithi_store64(block + AT_BODY_CHECKSUM, body_checksum);
     kithi_store64(block + AT_HEADER_CHECKSUM, kithi_checksum(block, AT_HEADER_CHECKSUM));
+}
+
+void kithi_parts_seal(uint8_t *header, const kithi_part *body, uint8_t *checksums, const kithi_head *head) {
+    uint64_t count = checksum_count(head->body_bytes);
+    kithi_parts_cursor at = {body, 0};
+    for (uint64_t i = 0; i < count; i++)
+        kithi_store64(checksums + 8 * i, kithi_checksum_next(&at, checked_bytes(head->body_bytes, i)));
+    write_header(header, head, kithi_checksum(checksums, (size_t)(8 * count)));
+}
+
+void kithi_block_seal(uint8_t *block, const kithi_head *head) {
+    uint8_t *body = block + KITHI_HEADER_BYTES;
+    kithi_part whole = {body, (size_t)head->body_bytes};
+    kithi_parts_seal(block, &whole, body + head->body_bytes, head);
 }
 
 static bool zero_between(const uint8_t *bytes, size_t from, size_t to) {
@@ -107,14 +115,14 @@ static uint64_t recipe_read(const uint8_t *bytes) {
     return recipe;
 }
 
-/* Reads the size of the notes, which follow the checksums. KITH_E_CORRUPT if notes cannot have the size that these
- * claim. */
+/* Reads the size of the notes, which follow the checksums. If the file ends before them, uses the smallest possible
+ * size. KITH_E_CORRUPT if the size is not valid. */
 static kith_status notes_bytes_read(const uint8_t *bytes, uint64_t byte_count, kithi_head *head) {
     uint64_t notes_at;
     if (!kithi_block_bytes(head->body_bytes, &notes_at))
         return KITH_E_CORRUPT;
-    head->notes_bytes = KITHI_NOTES_FRAME_BYTES;
-    if (byte_count < notes_at || byte_count - notes_at < KITHI_NOTES_FRAME_BYTES)
+    head->notes_bytes = KITHI_NOTES_HEADER_BYTES;
+    if (byte_count < notes_at || byte_count - notes_at < KITHI_NOTES_HEADER_BYTES)
         return KITH_OK;
     head->notes_bytes = kithi_notes_claimed_bytes(bytes + notes_at);
     return head->notes_bytes != 0 ? KITH_OK : KITH_E_CORRUPT;
@@ -166,11 +174,12 @@ kith_status kithi_header_read(const uint8_t *bytes, uint64_t byte_count, kithi_h
 kith_status kithi_body_verify(const uint8_t *block, const kithi_head *head) {
     const uint8_t *body = block + KITHI_HEADER_BYTES;
     const uint8_t *checksums = body + head->body_bytes;
-    uint64_t parts = checksum_count(head->body_bytes);
-    if (kithi_load64(block + AT_BODY_CHECKSUM) != kithi_checksum(checksums, (size_t)(8 * parts)))
+    uint64_t count = checksum_count(head->body_bytes);
+    if (kithi_load64(block + AT_BODY_CHECKSUM) != kithi_checksum(checksums, (size_t)(8 * count)))
         return KITH_E_CORRUPT;
-    for (uint64_t i = 0; i < parts; i++)
-        if (kithi_load64(checksums + 8 * i) != part_checksum(body, head->body_bytes, i))
+    for (uint64_t i = 0; i < count; i++)
+        if (kithi_load64(checksums + 8 * i) !=
+            kithi_checksum(body + i * KITHI_CHECKED_BYTES, checked_bytes(head->body_bytes, i)))
             return KITH_E_CORRUPT;
     return KITH_OK;
 }

@@ -9,6 +9,8 @@
 
 #include <kith/hash.h>
 
+#include "core/part.h"
+
 #define KITHI_HEADER_BYTES 192
 #define KITHI_BODY_ALIGNMENT 64
 #define KITHI_CHECKED_BYTES 65536
@@ -37,11 +39,15 @@ bool kithi_block_bytes(uint64_t body_bytes, uint64_t *block_bytes);
 /* Writes the header and the checksums around the body, which is already in the block. Does not touch the notes. */
 void kithi_block_seal(uint8_t *block, const kithi_head *head);
 
-/* Reads and verifies the header: signature, version, reserved bytes, checksum, hash. `byte_count` is the number of
- * bytes that are really there.
+/* The same for a body that consists of several pieces of memory, `body`, with head->body_bytes bytes in total. The
+ * header is written to `header` and the checksums to `checksums`. */
+void kithi_parts_seal(uint8_t *header, const kithi_part *body, uint8_t *checksums, const kithi_head *head);
+
+/* Reads and verifies the header: signature, version, reserved bytes, checksum, hash. `byte_count` is the size of
+ * the file, which may differ from what the header says.
  *
- * If the header says that notes follow, head->notes_bytes is the size that they claim, or the smallest possible size if
- * `bytes` ends before them. The caller must verify what only filters, tables or their kinds can know: capacity, rate,
+ * If the header says that notes follow, head->notes_bytes is their size as they state it, or the smallest possible size
+ * if `bytes` ends before them. The caller must verify the fields whose meaning depends on the kind: capacity, rate,
  * parameters, body size.
  *
  * Fails with KITH_E_EMPTY, KITH_E_NOT_KITH, KITH_E_TRUNCATED, KITH_E_VERSION or KITH_E_CORRUPT. */

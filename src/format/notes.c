@@ -7,7 +7,7 @@
 #include "core/bits.h"
 #include "core/hash.h"
 
-enum { AT_CHECKSUM = 0, AT_CONTENT_BYTES = 8, AT_CONTENT = KITHI_NOTES_FRAME_BYTES };
+enum { AT_CHECKSUM = 0, AT_CONTENT_BYTES = 8, AT_CONTENT = KITHI_NOTES_HEADER_BYTES };
 
 static uint64_t section_bytes_for(uint64_t content_bytes) {
     return AT_CONTENT + (content_bytes + 7) / 8 * 8;
@@ -52,8 +52,8 @@ void kithi_notes_write(uint8_t *section, const kith_note *notes, size_t count) {
     kithi_store64(section + AT_CHECKSUM, kithi_checksum(section + AT_CONTENT_BYTES, checked_bytes));
 }
 
-uint64_t kithi_notes_claimed_bytes(const uint8_t *frame) {
-    uint64_t content_bytes = kithi_load64(frame + AT_CONTENT_BYTES);
+uint64_t kithi_notes_claimed_bytes(const uint8_t *section) {
+    uint64_t content_bytes = kithi_load64(section + AT_CONTENT_BYTES);
     if (content_bytes == 0 || content_bytes > KITHI_NOTES_CONTENT_MAX)
         return 0;
     return section_bytes_for(content_bytes);
@@ -65,7 +65,7 @@ static const char *after_string(const char *at, const char *end) {
     return nul == NULL ? NULL : nul + 1;
 }
 
-static bool strings_are_sound(const char *content, const char *end) {
+static bool strings_are_valid(const char *content, const char *end) {
     unsigned count = 0;
     for (const char *at = content; at < end;) {
         const char *name = at, *value = after_string(at, end);
@@ -84,7 +84,7 @@ static bool strings_are_sound(const char *content, const char *end) {
 }
 
 kith_status kithi_notes_verify(const uint8_t *section, uint64_t section_bytes) {
-    if (section_bytes < KITHI_NOTES_FRAME_BYTES || kithi_notes_claimed_bytes(section) != section_bytes)
+    if (section_bytes < KITHI_NOTES_HEADER_BYTES || kithi_notes_claimed_bytes(section) != section_bytes)
         return KITH_E_CORRUPT;
     size_t checked_bytes = (size_t)section_bytes - AT_CONTENT_BYTES;
     if (kithi_load64(section + AT_CHECKSUM) != kithi_checksum(section + AT_CONTENT_BYTES, checked_bytes))
@@ -93,7 +93,7 @@ kith_status kithi_notes_verify(const uint8_t *section, uint64_t section_bytes) {
     for (const uint8_t *padding = end; padding < section + section_bytes; padding++)
         if (*padding != 0)
             return KITH_E_CORRUPT;
-    return strings_are_sound((const char *)section + AT_CONTENT, (const char *)end) ? KITH_OK : KITH_E_CORRUPT;
+    return strings_are_valid((const char *)section + AT_CONTENT, (const char *)end) ? KITH_OK : KITH_E_CORRUPT;
 }
 
 static const char *content_end(const uint8_t *section) {

@@ -1,16 +1,16 @@
 /* Replaces a file atomically: write a temporary file, sync it, exchange the names, sync the folder.
  *
- * POSIX cannot change bytes in a file all or nothing, but it has one atomic operation: rename. The new bytes therefore
- * go into a new file in the same folder (rename does not work across file systems), and the name moves only when
- * nothing can go wrong with the bytes any more. The steps, and why they come in this order:
+ * POSIX cannot change the bytes of a file atomically, but rename is atomic. The new bytes therefore go into a new file
+ * in the same folder (rename does not work across file systems), which gets the name only when all bytes are safely on
+ * disk. The steps, and why they come in this order:
  *
- *   1 find        follow links to the last name; reject anything but a regular file  nothing is written yet
+ *   1 find        follow links to the last name; reject anything but a regular file, before anything is written
  *     clean up    remove the temporary files of processes that were killed
  *   2 create      O_EXCL, so that no existing file or link of that name is used; then lock the file
- *   3 access      set owner and mode while the file is empty: the quota of the       the bytes are never
- *                 right owner is charged, and a failure costs nothing                readable more widely
+ *   3 access      set owner and mode while the file is empty: the bytes are never readable by more users than the old
+ *                 ones, the quota of the right owner is charged, and a failure costs nothing
  *   4 reserve     fallocate, so that a full disk is reported before gigabytes are written
- *   5 write       all bytes
+ *   5 write       all parts, one after the other
  *   6 fsync file  before the rename: rename does not flush data, so otherwise the name may refer to an empty file
  *                 after a power cut
  *   7 close       network file systems report late errors here
@@ -96,6 +96,14 @@ struct target {
     struct stat old;
     const char *name;    /* in the folder; points into path */
     char path[PATH_MAX]; /* the path, or the text of the last link followed */
+};
+
+/* What the file is to hold. */
+struct content {
+    const kithi_part *parts;
+    size_t count;
+    size_t byte_count; /* of all parts */
+    bool secret;
 };
 
 static void close_quietly(int fd) {
@@ -407,7 +415,7 @@ static bool reserve(int fd, size_t byte_count) {
            errno == ENOSYS || errno == EINTR;
 }
 
-static bool write_all(int fd, const unsigned char *bytes, size_t byte_count) {
+static bool write_part(int fd, const unsigned char *bytes, size_t byte_count) {
     while (byte_count > 0) {
         ssize_t written = write(fd, bytes, byte_count < WRITE_BYTES_MAX ? byte_count : WRITE_BYTES_MAX);
         if (written > 0) {
@@ -419,6 +427,13 @@ static bool write_all(int fd, const unsigned char *bytes, size_t byte_count) {
             return false;
         }
     }
+    return true;
+}
+
+static bool write_all(int fd, const struct content *content) {
+    for (size_t i = 0; i < content->count; i++)
+        if (!write_part(fd, content->parts[i].bytes, content->parts[i].byte_count))
+            return false;
     return true;
 }
 
@@ -474,14 +489,14 @@ static bool publish(const struct target *t, const char *temp, const struct stat 
 }
 
 /* Steps 2 to 10. `old` is the descriptor of the old file; negative: not open. */
-static bool replace_opened(const struct target *t, int old, const void *bytes, size_t byte_count, bool secret) {
+static bool replace_opened(const struct target *t, int old, const struct content *content) {
     temp_name temp;
     struct stat fresh;
-    int fd = create_temp(t, t->exists || secret ? 0600 : 0666, temp);
+    int fd = create_temp(t, t->exists || content->secret ? 0600 : 0666, temp);
     if (fd < 0)
         return false;
-    bool written = set_access(fd, old, t, secret) && reserve(fd, byte_count) && write_all(fd, bytes, byte_count) &&
-                   fstat(fd, &fresh) == 0 && fsync(fd) == 0;
+    bool written = set_access(fd, old, t, content->secret) && reserve(fd, content->byte_count) &&
+                   write_all(fd, content) && fstat(fd, &fresh) == 0 && fsync(fd) == 0;
     /* close may fail and therefore comes before the exchange. A second descriptor keeps the lock until after it. */
     int lock = written ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
     if (lock < 0)
@@ -498,24 +513,34 @@ static bool replace_opened(const struct target *t, int old, const void *bytes, s
     return published;
 }
 
-static bool replace(const struct target *t, const void *bytes, size_t byte_count, bool secret) {
+static bool replace(const struct target *t, const struct content *content) {
     int old;
-    if (!size_is_allowed(byte_count))
+    if (!size_is_allowed(content->byte_count))
         return false;
     remove_leftovers(t);
     if (!open_old(t, &old))
         return false;
-    bool replaced = replace_opened(t, old, bytes, byte_count, secret);
+    bool replaced = replace_opened(t, old, content);
     if (old >= 0)
         close_quietly(old);
     return replaced;
 }
 
-kith_status kithi_replace_file(const char *path, const void *bytes, size_t byte_count, bool secret) {
-    assert(path && (bytes || byte_count == 0) && byte_count <= PTRDIFF_MAX);
+kith_status kithi_replace_file_parts(const char *path, const kithi_part *parts, size_t count, bool secret) {
+    assert(path && (parts || count == 0));
+    struct content content = {parts, count, 0, secret};
+    for (size_t i = 0; i < count; i++) {
+        assert((parts[i].bytes || parts[i].byte_count == 0) && parts[i].byte_count <= PTRDIFF_MAX - content.byte_count);
+        content.byte_count += parts[i].byte_count;
+    }
     struct target t;
-    bool replaced = find_target(path, &t) && replace(&t, bytes, byte_count, secret);
+    bool replaced = find_target(path, &t) && replace(&t, &content);
     if (t.folder >= 0)
         close_quietly(t.folder);
     return replaced ? KITH_OK : kithi_status_from_errno(errno);
+}
+
+kith_status kithi_replace_file(const char *path, const void *bytes, size_t byte_count, bool secret) {
+    kithi_part whole = {bytes, byte_count};
+    return kithi_replace_file_parts(path, &whole, 1, secret);
 }

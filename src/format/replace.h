@@ -11,6 +11,8 @@
 
 #include <kith/status.h>
 
+#include "core/part.h"
+
 /* Replaces or creates the file `path` with exactly these bytes. When it returns KITH_OK, the file would survive a power
  * cut (if the disk is honest about fsync). bytes may be NULL if byte_count is 0.
  *
@@ -50,5 +52,9 @@
  * Cost: one listing of the folder, one write of the bytes and two syncs, some milliseconds on a disk; about 13 KiB of
  * stack. */
 KITH_MUST_USE kith_status kithi_replace_file(const char *path, const void *bytes, size_t byte_count, bool secret);
+
+/* The same with the bytes of `count` parts, one after the other. */
+KITH_MUST_USE kith_status kithi_replace_file_parts(const char *path, const kithi_part *parts, size_t count,
+                                                   bool secret);
 
 #endif

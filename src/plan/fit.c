@@ -1,23 +1,39 @@
-/* Sizes cuckoo filters by the formulas of fit.h. This is where their constants come from.
+/* Sizes cuckoo filters by the formulas of fit.h. Their constants were measured as follows.
  *
  * Regions of 2^10 to 2^18 slots were filled until a key could not be placed, with the search of
  * filters/common/cuckoo_search.h and 80 to 310,000 seeds each. The load reached has a mean that does not depend on the
  * size, a standard deviation of spread / sqrt(slots), and a left tail heavier than that of a normal distribution:
  *
- *     places         mean load   spread     of 90,000 to 270,000 regions of 1024 slots, 1 in 10^4 stopped below
+ *     places         mean load   spread     1 in 10^4 regions of 1024 slots fail below (of 90,000 to 270,000 regions)
  *     windows of 2     0.9650     0.230       0.9336
  *     b = 2            0.8970     0.436       0.8398
  *     b = 4            0.9803     0.190       0.9541
  *     b = 8            0.9978     0.067       0.9854
  *
- * The probability of a room failure is the sum of two terms. `overload` is a normal tail with a spread 15% larger and a
- * term for the skew, 0.67 (z^2 - 1) / slots. `overfull_pairs` is the expected number of sets of c + 1 keys on one pair
- * of places; it is doubled to account for larger such sets. The sum was above the measured probability at 142 points
- * between 10^-1 and 10^-7, with n from 5 to 2000, except at one point with only 7 failures, where it was 12% too low.
- * tests/unit/fits.c repeats the measurement. With b = 1 all failures come from overfull sets of keys of every size;
- * they are estimated as 4 / (1 - load/0.48)^3 times the smallest ones.
+ * The probability that there is no room is estimated as the sum of two terms. `overload` is a normal tail with a spread
+ * 15% larger and a term for the skew, 0.67 (z^2 - 1) / slots. `overfull_pairs` is the expected number of sets of c + 1
+ * keys on one pair of places; it is doubled to account for larger such sets. The estimate was compared with measured
+ * probabilities between 10^-1 and 10^-7 at 142 points, with n from 5 to 2000. It was higher at all of them but one, a
+ * point with only 7 failures, where it was 12% too low.
+ * tests/unit/plan_fits.c repeats the measurement. With b = 1 all failures come from overfull sets of keys of every
+ * size; they are estimated as 4 / (1 - load/0.48)^3 times the smallest ones.
  *
- * Large filters are not planned for these maximum loads but for the lower ones in `rule_of`, at which a search is still
+ * Random walks. Regions of 2^18 slots were filled with walks of any length, 40 to 400 seeds each, and the share of the
+ * walks of more than i kicks was counted in bins of load 0.01 to 0.02 wide, for i from 1 to 2000. It falls like e^(-c
+ * i), with an exponent c that decreases to 0 where regions fail. With x = that load - load, c = a x^2 / (x + s) is at most
+ * the measured exponent at 29 loads (b = 4: 0.0092 at 0.965, 0.041 at 0.945, 0.15 at 0.905, 0.49 at 0.81):
+ *
+ *     b        1       2       4       8
+ *     a        2.8     3       4       8
+ *     s        0       0.215   0.085   0.057
+ *
+ * So the probability that one of n walks exceeds `kicks` is at most n e^(-c kicks), with c at the load of the fullest
+ * region (5 standard deviations above the mean). In small regions a walk may also be trapped between two places that
+ * are the only ones of all their entries but one: that entry is kicked out with probability 1/(2b) per kick. The
+ * expected number of such sets of 2b keys, times the probability that the walk misses that entry each time, is added.
+ * tests/unit/plan_fits.c compares the sum with measured probabilities.
+ *
+ * Large filters are not planned for these maximum loads but for the lower ones in `limits_of`, at which a search is still
  * short: windows at a load of 0.945 searched 6 slots on average and at most 3,400; at 0.96 they searched 22 and 34,000,
  * to save one and a half percent of the bytes. */
 #include "plan/fit.h"
@@ -25,29 +41,32 @@
 #include <math.h>
 
 #define ROOM_FAILURE_MAX 1e-9
+#define WALK_FAILURE_MAX 9e-7
 #define CROWDING_MAX 1e-8
 #define SLOT_BITS_MAX 32
 #define SLOT_BITS_MIN 4
 #define REGION_SLOTS (UINT64_C(1) << 18)
 #define HALF_MAX (UINT64_C(1) << 29)
 
-typedef struct rule {
-    double load, spread; /* the load at which a region stops accepting keys */
+/* The loads of a layout. */
+typedef struct load_limits {
+    double load, spread; /* mean and spread of the load at which a region fails */
     double planned;      /* the highest load that plans use */
-} rule;
+    double a, s;         /* the exponent of the lengths of random walks */
+} load_limits;
 
-static rule rule_of(const kithi_fit *fit) {
+static load_limits limits_of(const kithi_fit *fit) {
     if (fit->windows)
-        return (rule){0.9646, 0.230, 0.945};
+        return (load_limits){0.9646, 0.230, 0.945, 0, 0};
     switch (fit->place_slots) {
     case 1:
-        return (rule){0.48, 1, 0.4};
+        return (load_limits){0.48, 1, 0.4, 2.8, 0};
     case 2:
-        return (rule){0.8967, 0.436, 0.875};
+        return (load_limits){0.8967, 0.436, 0.875, 3, 0.215};
     case 4:
-        return (rule){0.9800, 0.190, 0.96};
+        return (load_limits){0.9800, 0.190, 0.96, 4, 0.085};
     default:
-        return (rule){0.9976, 0.067, 0.985};
+        return (load_limits){0.9976, 0.067, 0.985, 8, 0.057};
     }
 }
 
@@ -84,22 +103,35 @@ static double overfull_pairs(unsigned c, double regions, double half, double key
     return exp(log_sets - c * log(regions) - 2 * c * log(half));
 }
 
+double kithi_fit_walk_failure(const kithi_fit *fit, double load, double keys) {
+    load_limits fails = limits_of(fit);
+    double x = fails.load - load;
+    if (x <= 0)
+        return 1;
+    return fmin(1, keys * exp(-(double)fit->kicks * fails.a * x * x / (x + fails.s)));
+}
+
 static double room_failure(const kithi_fit *fit, double regions, double half, double keys) {
     unsigned c = key_slots(fit);
     if (keys <= c)
         return 0; /* any j <= c keys have at least c candidate slots together */
-    rule stop = rule_of(fit);
+    load_limits fails = limits_of(fit);
     double slots = slots_of(fit, half);
     double share = keys / regions, load = share / slots;
-    if (load >= stop.load)
+    if (load >= fails.load)
         return 1;
-    double larger_sets = fit->place_slots > 1 ? 2 : 4 / pow(1 - load / stop.load, 3);
-    /* load = stop - z * deviation - skew * (z^2 - 1), solved for z. The numbers of keys in the regions are binomial. */
+    double larger_sets = fit->place_slots > 1 ? 2 : 4 / pow(1 - load / fails.load, 3);
+    /* Solves load = fails.load - z * deviation - skew * (z^2 - 1) for z. The deviation has two independent parts: that
+     * of the load at which a region fails, and that of the number of its keys, which is binomial. */
     double skew = 0.67 / slots;
-    double deviation = hypot(1.15 * stop.spread / sqrt(slots), sqrt(share * (1 - 1 / regions)) / slots);
-    double z = (sqrt(deviation * deviation + 4 * skew * (stop.load + skew - load)) - deviation) / (2 * skew);
+    double deviation = hypot(1.15 * fails.spread / sqrt(slots), sqrt(share * (1 - 1 / regions)) / slots);
+    double z = (sqrt(deviation * deviation + 4 * skew * (fails.load + skew - load)) - deviation) / (2 * skew);
     double overload = regions * erfc(z / sqrt(2)) / 2;
-    return fmin(1, overload + larger_sets * overfull_pairs(c, regions, half, keys));
+    double failure = overload + larger_sets * overfull_pairs(c, regions, half, keys);
+    if (fit->kicks != 0)
+        failure += kithi_fit_walk_failure(fit, load + 5 * deviation, keys) +
+                   larger_sets * overfull_pairs(c - 1, regions, half, keys) * exp(fit->kicks * log1p(-1.0 / c));
+    return fmin(1, failure);
 }
 
 double kithi_fit_room_failure(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n) {
@@ -112,8 +144,8 @@ double kithi_fit_room_failure(const kithi_fit *fit, const kithi_fit_size *size, 
  *
  *     overfull_pairs * sum over j of S(k, j) x^(k - j)        x = half / top
  *
- * The term j = k, where all fingerprints differ, is already part of the room failure. The rest is crowding, and for x >
- * 1 most of it is the term j = 1. */
+ * The term j = k, where all fingerprints differ, is already counted by room_failure(). The rest is crowding. If x > 1,
+ * most of it is the term j = 1. */
 static double crowding(const kithi_fit *fit, double regions, double half, double top, double keys) {
     unsigned k = key_slots(fit) + 1;
     double stirling[2 * 8 + 2] = {1}; /* row 0, then each row in place; b is at most 8 */
@@ -133,7 +165,8 @@ double kithi_fit_crowding(const kithi_fit *fit, const kithi_fit_size *size, uint
                     (double)n);
 }
 
-/* What to fit: the number of keys, fingerprints 1 … top, and whether any amount of crowding is accepted. */
+/* The input of the search for a size: the layout, the number of keys, fingerprints 1 … top, and whether any amount of
+ * crowding is accepted. */
 typedef struct task {
     const kithi_fit *fit;
     double keys, top;
@@ -141,8 +174,8 @@ typedef struct task {
 } task;
 
 static bool fits(const task *t, double regions, double half) {
-    return t->keys <= rule_of(t->fit).planned * regions * slots_of(t->fit, half) &&
-           room_failure(t->fit, regions, half, t->keys) <= ROOM_FAILURE_MAX &&
+    return t->keys <= limits_of(t->fit).planned * regions * slots_of(t->fit, half) &&
+           room_failure(t->fit, regions, half, t->keys) <= (t->fit->kicks != 0 ? WALK_FAILURE_MAX : ROOM_FAILURE_MAX) &&
            (t->any_crowding || crowding(t->fit, regions, half, t->top, t->keys) <= CROWDING_MAX);
 }
 
@@ -170,19 +203,21 @@ static uint64_t power_of_two_from(uint64_t x) {
  * that share them are the more likely the smaller the regions are, so there is one region for all keys. */
 static uint64_t half_limit(const kithi_fit *fit, unsigned slot_bits) {
     uint64_t limit = fit->windows ? REGION_SLOTS / 2 - 1 : REGION_SLOTS / 2 / fit->place_slots;
-    if (fit->place_slots == 1)
-        limit = HALF_MAX;
-    if (fit->power_of_two && limit > UINT64_C(1) << (slot_bits - 1))
+    if (fit->place_slots == 1 || fit->one_region)
+        limit = HALF_MAX / fit->place_slots;
+    if (fit->power_of_two && !fit->one_region && limit > UINT64_C(1) << (slot_bits - 1))
         limit = UINT64_C(1) << (slot_bits - 1);
     return limit;
 }
 
-/* Finds regions and half with at least `places` places in the left halves of all regions together, in fewer than `bits`
- * bits. */
-static bool split(const task *t, double places, double bits, kithi_fit_size *size) {
+/* Chooses the number of regions and their size, such that the left halves of all regions have at least `places` places
+ * together. Returns false if that takes `bits` bits or more. */
+static bool choose_regions(const task *t, double places, double bits, kithi_fit_size *size) {
     uint64_t limit = half_limit(t->fit, size->slot_bits);
     double largest = (double)limit, region_bits = slots_of(t->fit, largest) * size->slot_bits;
     double low = 0, high = fmax(1, ceil(places / largest));
+    if (t->fit->one_region && (high > 1 || !fits(t, 1, largest)))
+        return false;
     /* Finds the fewest regions of the largest size that fit, by doubling and then bisection. */
     while (!fits(t, high, largest)) {
         if (high * region_bits >= bits)
@@ -207,16 +242,17 @@ static bool split(const task *t, double places, double bits, kithi_fit_size *siz
 }
 
 bool kithi_fit_choose(const kithi_fit *fit, uint64_t n, double rate, unsigned slot_bits, kithi_fit_size *size) {
-    /* With this many cells no filter of n keys exceeds the rate, whatever the keys. Rounded up in the last digits. */
+    /* With this many (pair, fingerprint) cells the rate is kept whatever the keys are (fit.h). The factor makes up for
+     * rounding errors. */
     double cells = (double)n / rate * (1 + 1e-12);
     double best_bits = 0x1p62;
     unsigned from = slot_bits != 0 ? slot_bits : SLOT_BITS_MIN + fit->code_bits;
     unsigned to = slot_bits != 0 ? slot_bits : SLOT_BITS_MAX;
     bool found = false;
-    for (unsigned bits = to; bits >= from; bits--) { /* wide slots fit first and bound the rest */
+    for (unsigned bits = to; bits >= from; bits--) { /* widest first: its size bounds the search for narrower slots */
         kithi_fit_size trial = {.slot_bits = bits};
         task t = {fit, (double)n, (double)kithi_fit_top(fit, bits), slot_bits != 0};
-        if (!split(&t, ceil(cells / t.top), best_bits, &trial))
+        if (!choose_regions(&t, ceil(cells / t.top), best_bits, &trial))
             continue;
         double total = (double)trial.regions * (double)kithi_fit_region_slots(fit, trial.half) * bits;
         if (total < best_bits) {

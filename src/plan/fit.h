@@ -1,20 +1,24 @@
 /* plan/fit.h: how many slots a cuckoo filter needs so that n fingerprints fit.
  *
- * There are two reasons why a cuckoo filter cannot take a distinct key.
+ * A place is a bucket, or a window of overlapping slots. A key has a pair of places, one in each half of its region.
+ * There are two reasons why a new key cannot be stored.
  *
- * Room: no sequence of moves frees a slot for it. In large regions that happens at a sharply defined load. A region of
- * m slots stops at a load that is normally distributed around a mean slightly below the threshold of its layout, and
- * the regions get different numbers of keys, which are binomial. In small regions there is another, earlier cause: a
- * few keys share the same few places, most often c + 1 keys on one pair of places that has c slots.
+ * No room: no sequence of moves frees a slot for it. In large regions that happens at a sharply defined load. The load
+ * at which a region of m slots fails is normally distributed around a mean slightly below the threshold of its layout.
+ * The numbers of keys in the regions also differ; they are binomial. In small regions there is another, earlier cause:
+ * a few keys share the same few places, most often c + 1 keys on one pair of places that has c slots.
  *
  * Crowding: some of the c + 1 keys on one pair of places have equal fingerprints. Equal fingerprints make the pairs
  * equal, too, which is far more likely than a random coincidence if there are fewer fingerprints than places. More
  * fingerprint bits help against crowding; more slots hardly do.
  *
  * With P = half places in each half of a region, R regions and F fingerprints there are R*P*F different (pair,
- * fingerprint) cells. A lookup returns true exactly if the key's cell is not empty, so
+ * fingerprint) cells. A lookup returns true exactly if the key's cell is occupied, so
  *
  *     rate = 1 - (1 - 1/(R P F))^n                 on average over a random hash, exactly, for every n
+ *
+ * A random walk may also fail because it is too short. Its length has an exponential tail, whose exponent depends on
+ * the load and was measured (plan/fit.c).
  *
  * n keys occupy at most n cells, so no filter has a rate above n/(R P F), whatever the keys. Sizes are chosen by this
  * bound. */
@@ -28,7 +32,9 @@
 typedef struct kithi_fit {
     unsigned place_slots; /* slots per place: b, or 2 for windows */
     bool windows;         /* neighbouring places share a slot */
-    bool power_of_two;    /* 2 * half must be a power of two, and at most 2^slot_bits */
+    bool power_of_two;    /* 2 * half must be a power of two, and at most 2^slot_bits unless there is one region */
+    bool one_region;      /* all keys are in one region */
+    unsigned kicks;       /* how many entries a random walk may move; 0: an exhaustive search */
     unsigned code_bits;   /* bits of a slot that do not belong to the fingerprint */
 } kithi_fit;
 
@@ -42,7 +48,7 @@ typedef struct kithi_fit_size {
 /* Returns the number of slots in a region. */
 uint64_t kithi_fit_region_slots(const kithi_fit *fit, uint64_t half);
 
-/* Returns F: fingerprints are 1 … F. */
+/* Returns F, the largest fingerprint: fingerprints are 1 … F. */
 uint64_t kithi_fit_top(const kithi_fit *fit, unsigned slot_bits);
 
 /* The expected rate with n keys, and upper estimates of the probabilities that n distinct keys do not fit for lack of
@@ -51,8 +57,12 @@ double kithi_fit_rate(const kithi_fit *fit, const kithi_fit_size *size, uint64_t
 double kithi_fit_room_failure(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n);
 double kithi_fit_crowding(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n);
 
+/* An upper estimate of the probability that one of `keys` random walks at this load exceeds fit->kicks; part of the
+ * room failure. */
+double kithi_fit_walk_failure(const kithi_fit *fit, double load, double keys);
+
 /* Finds the size with the fewest bits in total such that n/(R P F) is at most `rate`, the probability of a room failure
- * at most 10^-9 and that of crowding at most 10^-8. If slot_bits is not 0, slots have that width and any amount of
+ * at most 10^-9 (for random walks 9 * 10^-7) and that of crowding at most 10^-8. If slot_bits is not 0, slots have that width and any amount of
  * crowding is accepted. Returns false if no such size is smaller than 2^62 bits. */
 bool kithi_fit_choose(const kithi_fit *fit, uint64_t n, double rate, unsigned slot_bits, kithi_fit_size *size);
 

@@ -8,24 +8,39 @@
 
 #include <stdint.h>
 
-/* bloom and counting: k slices of `slice` cells. */
+/* bloom and counting: k slices of `slice` cells, or one array of `slice` cells for all k hashes. */
 typedef struct kithi_slices_geometry {
     uint64_t k, slice;
+    uint64_t stride; /* from one slice to the next; 0 for one array */
+    uint64_t layout; /* a kithi_cells_layout */
+    uint64_t width;  /* bits in a counter; only counting sets it */
 } kithi_slices_geometry;
 
-/* blocked and blocked_counting. */
+/* blocked and blocked_counting: a key has one cell in each lane of one block. */
 typedef struct kithi_lanes_geometry {
     uint64_t lanes, blocks;
 } kithi_lanes_geometry;
 
-/* cuckoo and overlap. */
+/* cuckoo and overlap (cf: cuckoo filter). */
 typedef struct kithi_cf_geometry {
     uint64_t slot_bits;
     uint64_t half; /* buckets or windows in one half of a region */
     uint64_t regions;
-    uint64_t bucket_slots; /* cuckoo only, like `alternate` */
-    uint64_t alternate;
+    uint64_t bucket_slots; /* cuckoo only, like the rest */
+    uint64_t alternate;    /* how the other bucket is computed, see filters/cuckoo.c */
+    uint64_t kicks;        /* how many entries a random walk may move; 0: breadth-first search */
 } kithi_cf_geometry;
+
+/* fuse. */
+typedef struct kithi_fuse_geometry {
+    uint64_t cell_bits;
+    uint64_t arity;    /* cells per key: 3 or 4 */
+    uint64_t segment;  /* cells in a segment, a power of two */
+    uint64_t segments; /* number of segments that can hold the first cell of a key; arity - 1 more follow */
+    uint64_t shards;
+    uint64_t starts;      /* number of cells that can be the first cell of a key: segments * segment */
+    uint64_t shard_bytes; /* the seed, the cells and the padding */
+} kithi_fuse_geometry;
 
 /* layers. */
 typedef struct kithi_layers_geometry {
@@ -39,6 +54,7 @@ typedef struct kithi_geometry {
         kithi_slices_geometry slices;
         kithi_lanes_geometry lanes;
         kithi_cf_geometry cf;
+        kithi_fuse_geometry fuse;
         kithi_layers_geometry layers;
     };
 } kithi_geometry;

@@ -1,5 +1,6 @@
 /* Parses and checks the options of a kind. The strings in a kith_option are shown by the tools and are also the grammar
- * that is checked here, for example "4..32" or "halves|simple", so that the two cannot diverge. */
+ * that is checked here, for example "4..32" or "halves|simple", so that the two cannot diverge. Words may precede a
+ * range, as in "auto|2..32". The value of a word is its index, so the range must begin at their number or above. */
 #include "plan/options.h"
 
 #include <assert.h>
@@ -37,30 +38,41 @@ static bool read_word(const char *words, const char *text, size_t length, uint64
     return false;
 }
 
-/* Reads a range like "4..32" and returns true. For a list of words returns false and the range of their indices. */
-static bool read_range(const char *values, uint64_t *lowest, uint64_t *highest) {
-    const char *dots = strstr(values, "..");
-    *lowest = *highest = 0;
+/* The values of an option: so many words, then the numbers lowest … highest, if there are any. */
+typedef struct range {
+    uint64_t words, lowest, highest;
+} range;
+
+static range read_range(const char *values) {
+    range r = {0, 1, 0};
+    const char *last = values, *dots = strstr(values, "..");
+    for (const char *bar = strchr(values, '|'); bar != NULL; bar = strchr(last, '|')) {
+        last = bar + 1;
+        r.words++;
+    }
     if (dots == NULL) {
-        for (const char *bar = strchr(values, '|'); bar != NULL; bar = strchr(bar + 1, '|'))
-            ++*highest;
-        return false;
+        r.words++;
+        return r;
     }
     bool grammar =
-        read_number(values, (size_t)(dots - values), lowest) && read_number(dots + 2, strlen(dots + 2), highest);
-    assert(grammar);
+        read_number(last, (size_t)(dots - last), &r.lowest) && read_number(dots + 2, strlen(dots + 2), &r.highest);
+    assert(grammar && r.lowest >= r.words);
     (void)grammar;
-    return true;
+    return r;
+}
+
+static bool is_value(range r, uint64_t value) {
+    return value < r.words || (value >= r.lowest && value <= r.highest);
 }
 
 static bool read_value(const kith_option *option, const char *text, size_t length, kithi_kind_resolver resolve,
                        uint64_t *value) {
     if (strcmp(option->values, "kind") == 0)
         return resolve(text, length, value);
-    uint64_t lowest, highest;
-    if (!read_range(option->values, &lowest, &highest))
-        return read_word(option->values, text, length, value);
-    return read_number(text, length, value) && *value >= lowest && *value <= highest;
+    range r = read_range(option->values);
+    if (read_word(option->values, text, length, value) && *value < r.words)
+        return true;
+    return read_number(text, length, value) && *value >= r.lowest && *value <= r.highest;
 }
 
 kith_status kithi_options_read(const char *text, const kith_option *options, size_t option_count,
@@ -97,12 +109,9 @@ kith_status kithi_options_read(const char *text, const kith_option *options, siz
 }
 
 bool kithi_options_valid(const kith_option *options, size_t option_count, const uint64_t *values) {
-    for (size_t i = 0; i < option_count; i++) {
-        uint64_t lowest, highest;
-        read_range(options[i].values, &lowest, &highest);
-        if (values[i] < lowest || values[i] > highest)
+    for (size_t i = 0; i < option_count; i++)
+        if (!is_value(read_range(options[i].values), values[i]))
             return false;
-    }
     return true;
 }
 
@@ -128,9 +137,9 @@ static void put_number(writer *w, uint64_t value) {
     put(w, digits + at, sizeof digits - at);
 }
 
-/* Word number `place` of "halves|simple". */
-static void put_word(writer *w, const char *words, uint64_t place) {
-    for (; place > 0; place--)
+/* Writes word number `index` of a list like "halves|simple". */
+static void put_word(writer *w, const char *words, uint64_t index) {
+    for (; index > 0; index--)
         words = strchr(words, '|') + 1;
     put(w, words, strcspn(words, "|"));
 }
@@ -143,13 +152,12 @@ size_t kithi_options_write(const kith_option *options, size_t option_count, cons
             put(&w, " ", 1);
         put(&w, options[i].name, strlen(options[i].name));
         put(&w, "=", 1);
-        uint64_t lowest, highest;
         if (strcmp(options[i].values, "kind") == 0)
             put(&w, kind_name(values[i]), strlen(kind_name(values[i])));
-        else if (read_range(options[i].values, &lowest, &highest))
-            put_number(&w, values[i]);
-        else
+        else if (values[i] < read_range(options[i].values).words)
             put_word(&w, options[i].values, values[i]);
+        else
+            put_number(&w, values[i]);
     }
     if (text_bytes > 0)
         text[w.length < text_bytes ? w.length : text_bytes - 1] = '\0';

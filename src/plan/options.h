@@ -1,4 +1,4 @@
-/* plan/options.h: parses "name=value name=value" by a kind's list of options. */
+/* plan/options.h: parses options like "name=value name=value", as a kind's list of options defines them. */
 #ifndef KITHI_PLAN_OPTIONS_H
 #define KITHI_PLAN_OPTIONS_H
 

@@ -2,7 +2,10 @@
  *
  * A kind only computes its parameters from capacity and rate. The number of bytes increases with the capacity and
  * decreases with the rate, so the planner finds the other two by bisection: on the logarithm of the rate, with a
- * precision of 2^-30, or on the capacity, exactly. */
+ * precision of 2^-30, or on the capacity, exactly.
+ *
+ * If the spec does not name a kind, every kind is planned and the best one wins. If no kind alone supports what is
+ * needed, every kind that contains another (one of its options is a kind) is planned with every inner kind. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -11,35 +14,44 @@
 #include "format/notes.h"
 #include "kind.h"
 #include "registry.h"
+#include "verbs.h"
 #include "plan/planner.h"
 
-/* Two keys have equal digests with probability 2^-64. So in any filter of n keys, a share of n/2^64 of all absent keys
- * has the digest of a key in the set. That must be less than a hundredth of the rate. */
-static bool digests_carry(uint64_t capacity, double rate) {
+/* Returns whether 64-bit digests are long enough. Two keys have equal digests with probability 2^-64, so n/2^64 of all
+ * absent keys have the digest of a key in the set and are false positives of any filter. That must be at most a
+ * hundredth of the rate. */
+static bool digests_suffice(uint64_t capacity, double rate) {
     return (double)capacity * 0x1p-64 <= rate / 100;
 }
 
-kith_status kithi_plan(const kithi_kind *kind, const uint64_t *options, uint64_t capacity, double rate,
-                       kithi_head *head, kithi_shape *shape) {
+static kith_status plan_attempt(const kithi_kind *kind, const kithi_request *request, kithi_head *head,
+                                kithi_shape *shape) {
+    uint64_t capacity = request->capacity;
+    double rate = request->rate;
     if (capacity == 0)
         return KITH_E_CAPACITY;
     if (!(rate > 0 && rate < 1)) /* NaN too */
         return KITH_E_RATE;
-    if (!digests_carry(capacity, rate))
+    if (!digests_suffice(capacity, rate))
         return KITH_E_DIGEST_BITS;
     *head = (kithi_head){.kind_id = kind->id, .capacity = capacity, .rate = rate};
-    kithi_request request = {capacity, rate, options};
-    kith_status status = kind->choose(&request, head);
+    kith_status status = kind->choose(request, head);
     if (status != KITH_OK)
         return status;
     status = kind->shape(head, shape);
     if (status != KITH_OK)
-        return KITH_E_TOO_LARGE; /* our own parameters can only be too large */
+        return KITH_E_TOO_LARGE; /* what choose() returns is valid, so it can only be too large */
     head->body_bytes = shape->body_bytes;
     uint64_t block_bytes;
     if (!kithi_block_bytes(head->body_bytes, &block_bytes) || block_bytes > SIZE_MAX / 2)
         return KITH_E_TOO_LARGE;
     return KITH_OK;
+}
+
+kith_status kithi_plan(const kithi_kind *kind, const uint64_t *options, uint64_t capacity, double rate,
+                       kithi_head *head, kithi_shape *shape) {
+    kithi_request request = {.capacity = capacity, .rate = rate, .options = options};
+    return plan_attempt(kind, &request, head, shape);
 }
 
 static uint64_t block_bytes_of(const kithi_head *head) {
@@ -100,13 +112,11 @@ static kith_status solve_capacity(const problem *p, double rate, kithi_head *hea
     return KITH_OK;
 }
 
-static kith_status plan_kind(const kithi_kind *kind, const kith_filter_spec *spec, kithi_head *head) {
-    uint64_t options[KITHI_OPTIONS_MAX];
-    kith_status status = kithi_kind_options(kind, spec->options, options);
-    if (status != KITH_OK)
-        return status;
+static kith_status plan_with(const kithi_kind *kind, const uint64_t *options, const kith_filter_spec *spec,
+                             kithi_head *head) {
     problem p = {kind, options, spec->bytes};
     kithi_shape shape;
+    kith_status status;
     if (spec->bytes == 0)
         status = kithi_plan(kind, options, spec->capacity, spec->rate, head, &shape);
     else if (spec->capacity != 0)
@@ -118,35 +128,98 @@ static kith_status plan_kind(const kithi_kind *kind, const kith_filter_spec *spe
     if (spec->max_bytes != 0 && block_bytes_of(head) > spec->max_bytes)
         return KITH_E_TOO_LARGE;
     status = kind->shape(head, &shape);
-    if (status == KITH_OK && (shape.capabilities & spec->needs) != spec->needs)
-        return KITH_E_KIND;
-    return status;
+    if (status != KITH_OK)
+        return status;
+    uint32_t missing = spec->needs & ~shape.capabilities;
+    if ((missing & KITH_CAN_ADD) != 0)
+        return KITH_E_UNSUPPORTED;
+    return missing == 0 ? KITH_OK : KITH_E_KIND;
 }
 
-/* Compares what is to be found: the number of bytes, else the rate, else the capacity. */
+/* If no options are given, checks the capabilities first: a kind that lacks one is refused for that reason, and not
+ * because of its size. (With options, only the plan shows what the filter can do.) */
+static kith_status plan_kind(const kithi_kind *kind, const kith_filter_spec *spec, kithi_head *head) {
+    uint64_t options[KITHI_OPTIONS_MAX];
+    kith_status status = kithi_kind_options(kind, spec->options, options);
+    if (status != KITH_OK)
+        return status;
+    uint32_t missing = spec->options == NULL ? spec->needs & ~kind->info.capabilities : 0;
+    if (missing != 0)
+        return (missing & KITH_CAN_ADD) != 0 ? KITH_E_UNSUPPORTED : KITH_E_KIND;
+    return plan_with(kind, options, spec, head);
+}
+
+/* Returns whether plan a is better than plan b, by the quantity that the spec leaves open: bytes, rate or capacity. */
 static bool better(const kith_filter_spec *spec, const kithi_head *a, const kithi_head *b) {
     if (spec->bytes == 0)
         return block_bytes_of(a) < block_bytes_of(b);
     return spec->capacity != 0 ? a->rate < b->rate : a->capacity > b->capacity;
 }
 
+/* A search for the best of several plans. */
+typedef struct search {
+    const kith_filter_spec *spec;
+    kithi_head *best;
+    bool found;
+    kith_status refusal; /* the result if nothing is found: the first failure other than KITH_E_KIND, if there is one */
+} search;
+
+static void consider(search *s, kith_status status, const kithi_head *trial) {
+    if (status != KITH_OK) {
+        s->refusal = s->refusal == KITH_E_KIND ? status : s->refusal;
+        return;
+    }
+    if (!s->found || better(s->spec, trial, s->best))
+        *s->best = *trial;
+    s->found = true;
+}
+
 static kith_status plan_best(const kith_filter_spec *spec, kithi_head *head) {
-    if (spec->options != NULL)
-        return KITH_E_OPTION; /* options belong to a kind */
-    kith_status first_refusal = KITH_E_KIND;
-    bool found = false;
+    search s = {spec, head, false, KITH_E_KIND};
     for (size_t i = 0; i < kith_filter_kind_count(); i++) {
+        const kithi_kind *kind = kithi_kind_at(i);
+        if (!kithi_kind_adds(kind) && (!spec->final || (spec->needs & KITH_CAN_ADD) != 0))
+            continue;
         kithi_head trial;
-        kith_status status = plan_kind(kithi_kind_at(i), spec, &trial);
-        if (status == KITH_OK) {
-            if (!found || better(spec, &trial, head))
-                *head = trial;
-            found = true;
-        } else if (first_refusal == KITH_E_KIND) {
-            first_refusal = status;
+        consider(&s, plan_kind(kind, spec, &trial), &trial);
+    }
+    return s.found ? KITH_OK : s.refusal;
+}
+
+/* The index of the option that names the inner kind, or the number of options if there is none. */
+static size_t inner_option(const kith_kind_info *info) {
+    size_t i = 0;
+    while (i < info->option_count && strcmp(info->options[i].values, "kind") != 0)
+        i++;
+    return i;
+}
+
+/* Plans every combination of a kind that contains another and its inner kind. `named`, if not NULL, must be one of the
+ * two. */
+static kith_status plan_inside(const kithi_kind *named, const kith_filter_spec *spec, kithi_head *head) {
+    search s = {spec, head, false, KITH_E_KIND};
+    for (size_t i = 0; i < kith_filter_kind_count(); i++) {
+        const kithi_kind *outer = kithi_kind_at(i);
+        size_t option = inner_option(&outer->info);
+        for (size_t j = 0; option < outer->info.option_count && j < kith_filter_kind_count(); j++) {
+            const kithi_kind *inner = kithi_kind_at(j);
+            bool matches_name = named == NULL || named == outer || named == inner;
+            /* A static kind cannot be inside another. If the caller names one and needs growth, it is tried all the
+             * same, because its failure is the right status code. */
+            bool can_be_inner = kithi_kind_adds(inner) || (named == inner && (spec->needs & KITH_CAN_GROW) != 0);
+            if (!matches_name || !can_be_inner)
+                continue;
+            uint64_t options[KITHI_OPTIONS_MAX];
+            kithi_head trial;
+            kith_status status = kithi_kind_options(outer, NULL, options);
+            options[option] = inner->id;
+            if (status == KITH_OK)
+                status = plan_with(outer, options, spec, &trial);
+            /* KITH_E_OPTION means that `outer` cannot contain `inner`. */
+            consider(&s, status == KITH_E_OPTION ? KITH_E_KIND : status, &trial);
         }
     }
-    return found ? KITH_OK : first_refusal;
+    return s.found ? KITH_OK : s.refusal;
 }
 
 static kith_status plan_without_notes(const kith_filter_spec *spec, kithi_head *head) {
@@ -159,10 +232,16 @@ static kith_status plan_without_notes(const kith_filter_spec *spec, kithi_head *
         return KITH_E_RATE;
     if (spec->bytes != 0 && (spec->capacity != 0) == rate_given)
         return KITH_E_ARGUMENT;
-    if (spec->kind == NULL)
-        return plan_best(spec, head);
-    const kithi_kind *kind = kithi_kind_by_name(spec->kind, strlen(spec->kind));
-    return kind != NULL ? plan_kind(kind, spec, head) : KITH_E_KIND;
+    if (spec->kind == NULL && spec->options != NULL)
+        return KITH_E_OPTION; /* options belong to a kind */
+    const kithi_kind *kind = NULL;
+    if (spec->kind != NULL) {
+        kind = kithi_kind_by_name(spec->kind, strlen(spec->kind));
+        if (kind == NULL)
+            return KITH_E_KIND;
+    }
+    kith_status status = kind != NULL ? plan_kind(kind, spec, head) : plan_best(spec, head);
+    return status == KITH_E_KIND && spec->options == NULL ? plan_inside(kind, spec, head) : status;
 }
 
 kith_status kithi_spec_read(const kith_filter_spec *given, kith_filter_spec *spec) {
@@ -194,6 +273,27 @@ kith_status kithi_plan_spec(const kith_filter_spec *spec, kithi_head *head) {
     return KITH_OK;
 }
 
+kith_status kithi_plan_again(const kith_filter_spec *spec, const kithi_head *before, unsigned attempt,
+                             kithi_head *head) {
+    const kithi_kind *kind = kithi_kind_by_id(before->kind_id);
+    uint64_t options[KITHI_OPTIONS_MAX];
+    kithi_shape shape;
+    kith_status status = kithi_kind_options(kind, spec->options, options);
+    if (status != KITH_OK)
+        return status;
+    kithi_request request = {before->capacity, before->rate, options, attempt};
+    status = plan_attempt(kind, &request, head, &shape);
+    if (status != KITH_OK)
+        return status;
+    head->hash = before->hash;
+    head->recipe = before->recipe;
+    head->notes_bytes = before->notes_bytes;
+    uint64_t block_bytes = block_bytes_of(head);
+    bool too_large =
+        (spec->bytes != 0 && block_bytes > spec->bytes) || (spec->max_bytes != 0 && block_bytes > spec->max_bytes);
+    return too_large ? KITH_E_TOO_LARGE : KITH_OK;
+}
+
 static void describe(const kithi_head *head, const kithi_shape *shape, kith_plan *plan) {
     const kithi_kind *kind = kithi_kind_by_id(head->kind_id);
     kithi_expectation expected = kind->expect(head, head->capacity);
@@ -214,6 +314,9 @@ static void describe(const kithi_head *head, const kithi_shape *shape, kith_plan
     made.lines = shape->lines;
     made.max_copies = shape->max_copies;
     made.failure = expected.failure;
+    size_t option = inner_option(&kind->info);
+    if (option < kind->info.option_count)
+        made.inner = kithi_kind_by_id(kind->option(head, (unsigned)option))->info.name;
     kithi_struct_write(plan, &made);
 }
 

@@ -1,4 +1,4 @@
-/* plan/planner.h: from what is wanted to the header of an empty filter. */
+/* plan/planner.h: computes the header of an empty filter from a spec. */
 #ifndef KITHI_PLAN_PLANNER_H
 #define KITHI_PLAN_PLANNER_H
 
@@ -8,10 +8,17 @@
 kith_status kithi_plan(const kithi_kind *kind, const uint64_t *options, uint64_t capacity, double rate,
                        kithi_head *head, kithi_shape *shape);
 
-/* Reads the spec of a caller, who may have an older and smaller one. KITH_E_ARGUMENT. */
+/* Copies the spec of a caller. Its struct may be smaller, if the program was compiled against an older version; missing
+ * fields become 0. KITH_E_ARGUMENT. */
 kith_status kithi_spec_read(const kith_filter_spec *given, kith_filter_spec *spec);
 
-/* Plans what a spec, read as above, asks for. The hash of the spec is left to the caller. */
+/* Plans the filter of a spec that was read by kithi_spec_read(). Does not set head->hash; the caller does. */
 kith_status kithi_plan_spec(const kith_filter_spec *spec, kithi_head *head);
+
+/* Plans the same filter again for build attempt 1, 2, …, after KITH_E_FULL from the build of a static kind (kind.h).
+ * `before` is the plan of attempt 0; its kind, capacity, rate, hash, recipe and size of notes are kept. Returns
+ * KITH_E_TOO_LARGE also if the filter would exceed spec->bytes or spec->max_bytes. */
+kith_status kithi_plan_again(const kith_filter_spec *spec, const kithi_head *before, unsigned attempt,
+                             kithi_head *head);
 
 #endif

@@ -4,19 +4,21 @@
 
 #include <math.h>
 
-static const double LARGEST = 0x1p62;
+static const double CELLS_MAX = 0x1p62;
 
-double kithi_bloom_rate(unsigned k, uint64_t slice, uint64_t n) {
+double kithi_bloom_rate(unsigned k, uint64_t slice, uint64_t n, kithi_cells_layout layout) {
+    if (layout == KITHI_WHOLE)
+        return kithi_whole_rate(k, slice, n);
     double hit = -expm1((double)n * log1p(-1 / (double)slice)); /* the probability that a bit is 1 */
     return exp(k * log(hit));
 }
 
-/* ---- the rate of a single filter ----
- *
- * How far above its expectation a quantile is, in standard deviations: 1 - PHI(DEVIATIONS) = 1 in 1000. */
+/* ---- the rate of a single filter ---- */
+
+/* A normal variable is this many standard deviations or more above its mean with probability 1 in 1000. */
 static const double DEVIATIONS = 3.0902;
 
-/* The fill limit in standard deviations above the mean. It protects against keys that were chosen to fill the
+/* The fill limit is this many standard deviations above the mean. It protects against keys that were chosen to fill the
  * filter. */
 static const double GUARD = 6;
 
@@ -31,20 +33,21 @@ static moments fill_moments(unsigned lanes, uint64_t lane_cells, uint64_t blocks
     double p = 1 / (w * (double)blocks); /* the probability that a key hits a given cell */
     if (p == 1)
         return (moments){lanes, 0};
-    /* The number of cells that are still 0 is a sum of indicators. The probability that two cells are both 0 is `one`
-     * squared, times 1 + apart if no key can hit both (same lane, or different blocks), times 1 + together if they are
-     * in two lanes of one block. Both corrections are tiny and are multiplied by the number of pairs, so they are
-     * computed with expm1 and never as a difference of nearly equal numbers. */
-    double one = exp(keys * log1p(-p));
+    /* The number of cells that are still 0 is a sum of indicators. `zero` is the probability that a given cell is 0.
+     * The probability that two given cells are both 0 is zero^2 * (1 + apart) if no key can hit both (same lane, or
+     * different blocks), and zero^2 * (1 + together) if they are in two lanes of one block. Both corrections are tiny
+     * and are multiplied by the number of pairs, so they are computed with expm1 and never as a difference of nearly
+     * equal numbers. */
+    double zero = exp(keys * log1p(-p));
     double hit = -expm1(keys * log1p(-p));
     double square = (p / (1 - p)) * (p / (1 - p));
     double apart = expm1(keys * log1p(-square));
     double together = expm1(keys * log1p(((double)blocks - 1) * square));
-    double variance = cells * one * (hit - one * apart + one * (cells * apart + w * (l - 1) * (together - apart)));
+    double variance = cells * zero * (hit - zero * apart + zero * (cells * apart + w * (l - 1) * (together - apart)));
     return (moments){cells * hit, fmax(0, variance)};
 }
 
-/* Returns d log rate / d log n of k slices with this many hits per cell. */
+/* Returns d log rate / d log n of a filter of k slices, in which a cell was hit by `hits` keys on average. */
 static double bloom_slope(unsigned k, double hits) {
     return hits > 0 ? k * hits * exp(-hits) / -expm1(-hits) : k;
 }
@@ -58,15 +61,15 @@ static double bloom_slope(unsigned k, double hits) {
  *
  *     y = 1 + r/(1 + a) y^(1 + a)
  *
- * and the rate is y^a times as high by then: 1.008 at a rate of 1%, 1.07 at 10%. (At high rates the tangent is too
- * steep and there may be no such y.) The filter also refuses keys at the fill limit, which on average is reached at y =
- * keys(limit)/n. In large filters this limit comes first. */
-static double growth_until_full(double rate, double slope, unsigned lanes, uint64_t slice, uint64_t n, moments fill,
+ * and the rate is y^a times as high by then: 1.008 at a rate of 1%, 1.07 at 10%. (At high rates the bound r (x/n)^a is
+ * too high and there may be no such y.) The filter also refuses keys when it reaches the fill limit. On average that
+ * happens at y = keys(limit)/n, `guarded` below. In large filters this limit is reached first. */
+static double growth_until_full(double rate, double slope, unsigned lanes, uint64_t slice, double n, moments fill,
                                 kithi_counts counts) {
     if (counts == KITHI_COUNTS_ALL)
         return 1;
     double cells = (double)lanes * (double)slice, limit = fill.mean + GUARD * sqrt(fill.variance) + lanes;
-    double guarded = limit < cells ? log1p(-limit / cells) / log1p(-1 / (double)slice) / (double)n : INFINITY;
+    double guarded = limit < cells ? log1p(-limit / cells) / log1p(-1 / (double)slice) / n : INFINITY;
     double before = 0, y = 1;
     while (y < guarded && y < 4 && y - before > 1e-6) {
         before = y;
@@ -75,30 +78,50 @@ static double growth_until_full(double rate, double slope, unsigned lanes, uint6
     return pow(y < 4 ? fmin(y, guarded) : guarded, slope);
 }
 
-double kithi_bloom_quantile(unsigned k, uint64_t slice, uint64_t n, kithi_counts counts) {
+/* What the formulas for slices need in order to cover both layouts: the number of slices, and how many hashes each of
+ * them gets. One array is one slice that gets all hashes of all keys. */
+typedef struct hashing {
+    unsigned slices;
+    double hashes;
+} hashing;
+
+static hashing hashing_of(unsigned k, uint64_t n, kithi_cells_layout layout) {
+    return layout == KITHI_WHOLE ? (hashing){1, (double)k * (double)n} : (hashing){k, (double)n};
+}
+
+/* Returns the expected rate. That of one array is exact up to terms of the order 1/m^2, which is enough for the
+ * correction by growth_until_full(); the exact one would make plans slow. */
+static double near_rate(unsigned k, uint64_t slice, uint64_t n, moments fill, kithi_cells_layout layout) {
+    if (layout == KITHI_SLICES)
+        return kithi_bloom_rate(k, slice, n, layout);
+    double spread = 0.5 * k * (k - 1) * fill.variance / (fill.mean * fill.mean);
+    return fmin(1, exp(k * log(fill.mean / (double)slice)) * (1 + spread));
+}
+
+double kithi_bloom_quantile(unsigned k, uint64_t slice, uint64_t n, kithi_counts counts, kithi_cells_layout layout) {
     /* The rate of a filter is the product of the fill fractions of its slices, in which x_1 … x_k cells are set. Slices
      * are independent, and the number of set cells in each is very nearly normally distributed (it is a sum of
      * independent indicators: Vatutin and Mikhailov, 1982). Their sum is therefore nearly normal, too, with mean k mu
      * and variance k v. It is always a whole number, hence the continuity correction of one half. For a given sum X the
      * product is largest if all slices are equal, (X/(k slice))^k, and on average it is lower by the factor exp(-(k -
-     * 1)/2 v/mu^2). */
-    double cells = (double)k * (double)slice;
-    moments fill = fill_moments(k, slice, 1, (double)n);
+     * 1)/2 v/mu^2). The rate of one array is (X/m)^k without such a factor. */
+    hashing h = hashing_of(k, n, layout);
+    double cells = (double)h.slices * (double)slice;
+    moments fill = fill_moments(h.slices, slice, 1, h.hashes);
     double high = fill.mean + DEVIATIONS * sqrt(fill.variance) + 0.5;
+    /* h hashes set at most h cells of a slice. No filter exceeds this bound, and with few keys most filters come close
+     * to it. */
+    double bound = fmin(1, exp(k * log(h.hashes / (double)slice)));
     if (high >= cells)
-        return fmin(1, exp(k * log((double)n / (double)slice)));
-    double uneven = (k - 1) * 0.5 * k * fill.variance / (fill.mean * fill.mean);
-    double slope = bloom_slope(k, (double)n / (double)slice);
-    double quantile = exp(k * log(high / cells) - uneven) *
-                      growth_until_full(kithi_bloom_rate(k, slice, n), slope, k, slice, n, fill, counts);
-    /* n keys set at most n cells of a slice. No filter exceeds this bound, and with few keys most filters come close to
-     * it. */
-    return fmin(quantile, fmin(1, exp(k * log((double)n / (double)slice))));
+        return bound;
+    double uneven = (h.slices - 1) * 0.5 * h.slices * fill.variance / (fill.mean * fill.mean);
+    double slope = bloom_slope(k, h.hashes / (double)slice);
+    double rate = near_rate(k, slice, n, fill, layout);
+    double growth = growth_until_full(rate, slope, h.slices, slice, h.hashes, fill, counts);
+    return fmin(exp(k * log(high / cells) - uneven) * growth, bound);
 }
 
-/* Finds the smallest x in 1 … most for which quantile_at(s, x) is at most s->rate; 0 if there is none. Quantiles fall
- * nearly as a power of x, so a few secant steps in logarithms from `start` come close. Steps of doubling size then
- * bracket the result, and bisection finds it. */
+/* The search for the smallest slice, or number of blocks, whose quantile is at most `rate`. */
 typedef struct search {
     double (*quantile_at)(const struct search *s, uint64_t x);
     unsigned k;
@@ -106,13 +129,17 @@ typedef struct search {
     uint64_t n;
     double rate;
     kithi_counts counts;
+    kithi_cells_layout layout;
 } search;
 
-static bool keeps(const search *s, uint64_t x) {
+static bool keeps_rate(const search *s, uint64_t x) {
     return s->quantile_at(s, x) <= s->rate;
 }
 
-static uint64_t smallest_that_keeps(const search *s, uint64_t start, uint64_t most) {
+/* Finds the smallest x in 1 … most for which quantile_at(s, x) is at most s->rate; 0 if there is none. Quantiles fall
+ * nearly as a power of x, so a few secant steps in logarithms from `start` come close. Steps of doubling size then
+ * bracket the result, and bisection finds it. */
+static uint64_t smallest_that_keeps_rate(const search *s, uint64_t start, uint64_t most) {
     uint64_t x = start < 1 ? 1 : start > most ? most : start;
     double power = 0.7 * s->k;
     for (unsigned step = 0; step < 4; step++) {
@@ -128,13 +155,13 @@ static uint64_t smallest_that_keeps(const search *s, uint64_t start, uint64_t mo
         x = next;
     }
     uint64_t low = x, high = x; /* low does not keep the rate (or is 0), high does */
-    if (keeps(s, x)) {
-        for (uint64_t step = 1; low > 0 && keeps(s, low); step *= 2) {
+    if (keeps_rate(s, x)) {
+        for (uint64_t step = 1; low > 0 && keeps_rate(s, low); step *= 2) {
             high = low;
             low = low > step ? low - step : 0;
         }
     } else {
-        for (uint64_t step = 1; !keeps(s, high); step *= 2) {
+        for (uint64_t step = 1; !keeps_rate(s, high); step *= 2) {
             if (high == most)
                 return 0;
             low = high;
@@ -143,7 +170,7 @@ static uint64_t smallest_that_keeps(const search *s, uint64_t start, uint64_t mo
     }
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
-        if (keeps(s, middle))
+        if (keeps_rate(s, middle))
             high = middle;
         else
             low = middle;
@@ -153,38 +180,43 @@ static uint64_t smallest_that_keeps(const search *s, uint64_t start, uint64_t mo
 
 /* Returns the slice whose expected rate is `rate`, as a real number. It is a lower bound on the slice whose quantile is
  * `rate`. */
-static double expected_slice(unsigned k, uint64_t n, double rate) {
-    /* 1 - (1 - 1/s)^n = rate^(1/k), solved for s without a difference of nearly equal numbers at either end. */
+static double expected_slice(unsigned k, double hashes, double rate) {
+    /* Solves 1 - (1 - 1/s)^hashes = rate^(1/k) for s. For both small and large rates it avoids differences of nearly equal
+     * numbers. */
     double log_hit = log(rate) / k;
     double log_miss = log_hit < -1 ? log1p(-exp(log_hit)) : log(-expm1(log_hit));
-    return -1 / expm1(log_miss / (double)n);
+    return -1 / expm1(log_miss / hashes);
 }
 
 static double bloom_quantile_at(const search *s, uint64_t slice) {
-    return kithi_bloom_quantile(s->k, slice, s->n, s->counts);
+    return kithi_bloom_quantile(s->k, slice, s->n, s->counts, s->layout);
 }
 
-uint64_t kithi_bloom_slice(unsigned k, uint64_t n, double rate, kithi_counts counts) {
-    double slice = expected_slice(k, n, rate);
-    if (!(slice * k < LARGEST))
+uint64_t kithi_bloom_slice(unsigned k, uint64_t n, double rate, kithi_counts counts, kithi_cells_layout layout) {
+    hashing h = hashing_of(k, n, layout);
+    double slice = expected_slice(k, h.hashes, rate);
+    if (!(slice * h.slices < CELLS_MAX))
         return 0;
-    search s = {.quantile_at = bloom_quantile_at, .k = k, .n = n, .rate = rate, .counts = counts};
-    return smallest_that_keeps(&s, (uint64_t)slice, (uint64_t)LARGEST / k);
+    search s = {.quantile_at = bloom_quantile_at, .k = k, .n = n, .rate = rate, .counts = counts, .layout = layout};
+    return smallest_that_keeps_rate(&s, (uint64_t)slice, (uint64_t)CELLS_MAX / h.slices);
 }
 
-bool kithi_bloom_choose(uint64_t n, double rate, unsigned given_k, kithi_counts counts, unsigned *k, uint64_t *slice) {
-    /* The best k for large n is tried first. It rules out most of the others without a search, because the fewest cells
-     * that their expected rate needs are already too many. If several k need the same number of cells, the smallest
-     * wins. */
+bool kithi_bloom_choose(uint64_t n, double rate, unsigned given_k, kithi_counts counts, kithi_cells_layout layout,
+                        unsigned *k, uint64_t *slice) {
+    /* The k that is best for large n is tried first. Another k is skipped without a search if even the lower bound of
+     * expected_slice() takes more cells than the best k so far. If several k need the same number of cells, the
+     * smallest is used. */
     double ideal = fmax(1, fmin(KITHI_BLOOM_K_MAX, floor(-log2(rate))));
     unsigned first = given_k != 0 ? given_k : (unsigned)ideal;
-    *slice = kithi_bloom_slice(first, n, rate, counts);
+    *slice = kithi_bloom_slice(first, n, rate, counts, layout);
     *k = first;
     for (unsigned trial = 1; trial <= KITHI_BLOOM_K_MAX && given_k == 0; trial++) {
-        if (*slice != 0 && trial * floor(expected_slice(trial, n, rate)) > (double)(*k * *slice))
+        hashing h = hashing_of(trial, n, layout);
+        uint64_t fewest = kithi_bloom_cells(*k, *slice, layout);
+        if (*slice != 0 && h.slices * floor(expected_slice(trial, h.hashes, rate)) > (double)fewest)
             continue;
-        uint64_t trial_slice = kithi_bloom_slice(trial, n, rate, counts);
-        uint64_t cells = trial * trial_slice, fewest = *k * *slice;
+        uint64_t trial_slice = kithi_bloom_slice(trial, n, rate, counts, layout);
+        uint64_t cells = kithi_bloom_cells(trial, trial_slice, layout);
         if (trial_slice != 0 && (*slice == 0 || cells < fewest || (cells == fewest && trial < *k))) {
             *k = trial;
             *slice = trial_slice;
@@ -193,12 +225,13 @@ bool kithi_bloom_choose(uint64_t n, double rate, unsigned given_k, kithi_counts 
     return *slice != 0;
 }
 
-double kithi_bloom_keys(unsigned k, uint64_t slice, uint64_t fill) {
-    double cells = (double)k * (double)slice;
+double kithi_bloom_keys(unsigned k, uint64_t slice, uint64_t fill, kithi_cells_layout layout) {
+    double hashes_of_key = hashing_of(k, 1, layout).hashes;
+    double cells = (double)kithi_bloom_cells(k, slice, layout);
     double set = fmin((double)fill, cells - 0.5);
     if (slice == 1)
         return fill != 0;
-    return log1p(-set / cells) / log1p(-1 / (double)slice);
+    return log1p(-set / cells) / log1p(-1 / (double)slice) / hashes_of_key;
 }
 
 /* Returns x^lanes; lanes must be a power of two. */
@@ -222,38 +255,38 @@ static inline double cell_hit(double x, double lane_cells, double clear, unsigne
 
 double kithi_blocked_hit(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, unsigned hits) {
     double keys = (double)n, p = 1 / (double)blocks;
-    double stay = 1 - 1 / (double)lane_cells; /* the probability that a key of the block misses a given cell */
+    double miss = 1 - 1 / (double)lane_cells; /* the probability that a key of the block misses a given cell */
     /* If each cell of a lane has a mean of more than 128 keys, the probability that one of 16 cells has 14 or fewer is
      * below 10^-12, even at half that mean, and a block has less than half with probability e^-1000. The limit also
      * bounds the sum below to about 3000 terms. */
     if (keys * p > 128.0 * lane_cells)
         return 1;
     double mode = blocks == 1 ? keys : floor((keys + 1) * p);
-    double clear_at_mode = pow(stay, mode); /* a given cell is 0 in a block of `mode` keys */
+    double clear_at_mode = pow(miss, mode); /* a given cell is 0 in a block of `mode` keys */
     if (blocks == 1)
         return lanes_power(cell_hit(keys, lane_cells, clear_at_mode, hits), lanes);
     /* Sum from the mode outwards until the terms are negligible. Weights are relative to the weight of the mode and are
      * divided by their sum at the end, because lgamma has no accurate digits left for a binomial coefficient of n =
      * 10^15. */
-    double odds = p / (1 - p), least = 1e-30;
+    double odds = p / (1 - p), negligible = 1e-30;
     double total = 0, weights = 0;
     double weight = 1, clear = clear_at_mode;
-    for (double x = mode; x <= keys && weight > least; x++) {
+    for (double x = mode; x <= keys && weight > negligible; x++) {
         weights += weight;
         total += weight * lanes_power(cell_hit(x, lane_cells, clear, hits), lanes);
         weight *= (keys - x) / (x + 1) * odds;
-        clear *= stay;
+        clear *= miss;
     }
     weight = mode / (keys - mode + 1) / odds;
-    clear = clear_at_mode / stay;
-    for (double x = mode - 1; x > 0 && weight > least; x--) {
+    clear = clear_at_mode / miss;
+    for (double x = mode - 1; x > 0 && weight > negligible; x--) {
         weights += weight;
         total += weight * lanes_power(cell_hit(x, lane_cells, clear, hits), lanes);
         weight *= x / (keys - x + 1) / odds;
-        clear /= stay;
+        clear /= miss;
     }
     /* A block without keys counts in the weights, but a lookup in it returns false. */
-    if (mode > 0 && weight > least)
+    if (mode > 0 && weight > negligible)
         weights += weight;
     return total / weights;
 }
@@ -292,29 +325,29 @@ static inline void add_block(block_sums *sums, unsigned lanes, double w, const d
 static block_sums sum_blocks(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n) {
     double keys = (double)n, w = lane_cells, p = 1 / (double)blocks, mean = keys * p;
     double mode = blocks == 1 ? keys : floor((keys + 1) * p);
-    double stay[3] = {1 - 1 / w, 1 - 2 / w, 1 - 3 / w}, at_mode[3], z[3];
+    double miss[3] = {1 - 1 / w, 1 - 2 / w, 1 - 3 / w}, at_mode[3], z[3];
     block_sums sums = {0};
     for (unsigned i = 0; i < 3; i++)
-        z[i] = at_mode[i] = pow(stay[i], mode);
+        z[i] = at_mode[i] = pow(miss[i], mode);
     if (blocks == 1) {
         add_block(&sums, lanes, w, z, 0, 1);
         return sums;
     }
-    double odds = p / (1 - p), least = 1e-30, weight = 1;
-    for (double x = mode; x <= keys && weight > least; x++) {
+    double odds = p / (1 - p), negligible = 1e-30, weight = 1;
+    for (double x = mode; x <= keys && weight > negligible; x++) {
         add_block(&sums, lanes, w, z, x - mean, weight);
         weight *= (keys - x) / (x + 1) * odds;
         for (unsigned i = 0; i < 3; i++)
-            z[i] *= stay[i];
+            z[i] *= miss[i];
     }
     weight = mode / (keys - mode + 1) / odds;
     for (unsigned i = 0; i < 3; i++)
-        z[i] = at_mode[i] / stay[i];
-    for (double x = mode - 1; x >= 0 && weight > least; x--) {
+        z[i] = at_mode[i] / miss[i];
+    for (double x = mode - 1; x >= 0 && weight > negligible; x--) {
         add_block(&sums, lanes, w, z, x - mean, weight);
         weight *= x / (keys - x + 1) / odds;
         for (unsigned i = 0; i < 3; i++)
-            z[i] /= stay[i];
+            z[i] /= miss[i];
     }
     return sums;
 }
@@ -364,7 +397,7 @@ double kithi_blocked_quantile(unsigned lanes, unsigned lane_cells, uint64_t bloc
         quantile += lognormal_quantile(third / (variance * sqrt(variance * b))) * sqrt(variance / b);
     double slope = blocks > 1 ? fmax(0, beta * mean_keys / mean) : bloom_slope(lanes, mean_keys / lane_cells);
     moments fill = fill_moments(lanes, lane_cells, blocks, (double)n);
-    return fmin(1, quantile * growth_until_full(mean, slope, lanes, lane_cells * blocks, n, fill, counts));
+    return fmin(1, quantile * growth_until_full(mean, slope, lanes, lane_cells * blocks, (double)n, fill, counts));
 }
 
 static double blocked_quantile_at(const search *s, uint64_t blocks) {
@@ -372,13 +405,22 @@ static double blocked_quantile_at(const search *s, uint64_t blocks) {
 }
 
 uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, double rate, kithi_counts counts) {
-    double start = expected_slice(lanes, n, rate) / lane_cells, most = 0x1p53;
-    search s = {blocked_quantile_at, lanes, lane_cells, n, rate, counts};
-    return smallest_that_keeps(&s, start < most ? (uint64_t)start : (uint64_t)most, (uint64_t)most);
+    double start = expected_slice(lanes, (double)n, rate) / lane_cells, most = 0x1p53;
+    search s = {blocked_quantile_at, lanes, lane_cells, n, rate, counts, KITHI_SLICES};
+    return smallest_that_keeps_rate(&s, start < most ? (uint64_t)start : (uint64_t)most, (uint64_t)most);
+}
+
+static uint64_t fill_limit(unsigned lanes, uint64_t lane_cells, uint64_t blocks, double hashes) {
+    moments fill = fill_moments(lanes, lane_cells, blocks, hashes);
+    double cells = (double)lanes * (double)lane_cells * (double)blocks;
+    return (uint64_t)fmin(ceil(fill.mean + GUARD * sqrt(fill.variance)), cells);
 }
 
 uint64_t kithi_fill_limit(unsigned lanes, uint64_t lane_cells, uint64_t blocks, uint64_t n) {
-    moments fill = fill_moments(lanes, lane_cells, blocks, (double)n);
-    double cells = (double)lanes * (double)lane_cells * (double)blocks;
-    return (uint64_t)fmin(ceil(fill.mean + GUARD * sqrt(fill.variance)), cells);
+    return fill_limit(lanes, lane_cells, blocks, (double)n);
+}
+
+uint64_t kithi_bloom_fill_limit(unsigned k, uint64_t slice, uint64_t n, kithi_cells_layout layout) {
+    hashing h = hashing_of(k, n, layout);
+    return fill_limit(h.slices, slice, 1, h.hashes);
 }

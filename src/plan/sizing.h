@@ -1,10 +1,10 @@
-/* plan/sizing.h: the formulas behind the plans of the Bloom kinds. n keys, m bits or slots, k hashes, rate epsilon.
+/* plan/sizing.h: the formulas behind the plans of the Bloom and counting kinds. n is the number of keys.
  *
  * `rate` functions return the expectation of a filter's false-positive rate over a random hash, exactly and for every
  * n. But a plan promises the rate of the one filter that is built, and the rates of single filters vary around their
  * expectation. `quantile` functions return a bound that the rate of a single filter exceeds with a probability of about
  * 1 in 1000, and sizes are chosen so that this bound is at most the promised rate. The promise is 1 in 200; the margin
- * covers the approximations. tests/unit/quantiles.c compares them with exact distributions, and
+ * covers the approximations. tests/unit/plan_quantiles.c compares them with exact distributions, and
  * single_filters_keep_the_promised_rate in tests/contract compares them with real filters. */
 #ifndef KITHI_PLAN_SIZING_H
 #define KITHI_PLAN_SIZING_H
@@ -12,14 +12,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* ---- Bloom filters of k slices of `slice` bits; each key sets one bit per slice ----
+/* ---- Bloom filters with k hashes per key, in two layouts ----
  *
- * Slices are independent, and a key misses a given bit of a slice with probability 1 - 1/slice, so for every n, not
- * only in the limit,
+ * KITHI_SLICES: k slices of `slice` bits; each key sets one bit per slice. Slices are independent, and a key misses a
+ * given bit of a slice with probability 1 - 1/slice, so for every n, not only in the limit,
  *
  *     rate = (1 - (1 - 1/slice)^n)^k
- */
-double kithi_bloom_rate(unsigned k, uint64_t slice, uint64_t n);
+ *
+ * KITHI_WHOLE: one array of m bits for all k hashes; `slice` is m. The k hashes of a key are independent and may
+ * coincide. With X bits set, a lookup returns true with probability (X/m)^k, so the rate is the mean of that, which is
+ * larger than the k-th power of the mean of X/m: by 33% at three keys and 1%. */
+typedef enum kithi_cells_layout { KITHI_SLICES, KITHI_WHOLE } kithi_cells_layout;
+
+double kithi_bloom_rate(unsigned k, uint64_t slice, uint64_t n, kithi_cells_layout layout);
+
+/* The exact rate of KITHI_WHOLE, with a relative error of about 10^-12 for all m and n (plan/whole_rate.c). */
+double kithi_whole_rate(unsigned k, uint64_t m, uint64_t n);
+
+/* Returns the probability that all cells of a key's k hashes in one array of m cells have a property that each cell
+ * has with probability q, independently of the others. Fewer than k different cells need to have it if hashes
+ * coincide. */
+double kithi_whole_power(unsigned k, uint64_t m, double q);
 
 /* What a filter counts towards its capacity.
  *
@@ -31,20 +44,26 @@ double kithi_bloom_rate(unsigned k, uint64_t slice, uint64_t n);
 typedef enum kithi_counts { KITHI_COUNTS_CHANGES, KITHI_COUNTS_ALL } kithi_counts;
 
 /* Returns the quantile of the rate of a filter whose count is n. */
-double kithi_bloom_quantile(unsigned k, uint64_t slice, uint64_t n, kithi_counts counts);
+double kithi_bloom_quantile(unsigned k, uint64_t slice, uint64_t n, kithi_counts counts, kithi_cells_layout layout);
 
 /* Returns the smallest slice whose quantile is at most `rate`, or 0 if the filter would be larger than 2^62 cells. */
-uint64_t kithi_bloom_slice(unsigned k, uint64_t n, double rate, kithi_counts counts);
+uint64_t kithi_bloom_slice(unsigned k, uint64_t n, double rate, kithi_counts counts, kithi_cells_layout layout);
 
 /* Finds the k and slice with the fewest cells whose quantile is at most `rate`. If `given_k` is not 0, that k is used.
  * Returns false if the filter would be larger than 2^62 cells. KITHI_BLOOM_K_MAX is the best k for a rate of 2^-64, the
  * probability that two digests are equal. */
 #define KITHI_BLOOM_K_MAX 64
-bool kithi_bloom_choose(uint64_t n, double rate, unsigned given_k, kithi_counts counts, unsigned *k, uint64_t *slice);
+bool kithi_bloom_choose(uint64_t n, double rate, unsigned given_k, kithi_counts counts, kithi_cells_layout layout,
+                        unsigned *k, uint64_t *slice);
 
-/* Estimates how many keys set `fill` of k * slice bits, by inverting the expectation. A full filter is treated as if
- * half a bit were still clear. */
-double kithi_bloom_keys(unsigned k, uint64_t slice, uint64_t fill);
+/* Returns the number of cells: k * slice, or m for one array. */
+static inline uint64_t kithi_bloom_cells(unsigned k, uint64_t slice, kithi_cells_layout layout) {
+    return layout == KITHI_WHOLE ? slice : k * slice;
+}
+
+/* Estimates how many keys set `fill` bits, by inverting the expectation. A full filter is treated as if half a bit
+ * were still clear. */
+double kithi_bloom_keys(unsigned k, uint64_t slice, uint64_t fill, kithi_cells_layout layout);
 
 /* ---- Blocked filters: blocks of `lanes` lanes of `lane_cells` cells; each key sets one cell per lane of one block
  * ----
@@ -56,9 +75,10 @@ double kithi_bloom_keys(unsigned k, uint64_t slice, uint64_t fill);
  */
 double kithi_blocked_rate(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n);
 
-/* Returns the probability that each of a key's cells was hit by `hits` (1 to 15) keys or more. The rate is the case 1:
+/* Returns the probability that each of a key's cells was hit by `hits` (1 to 15) keys or more. The rate is the case
+ * hits = 1:
  *
- *     sum over N of P(N) P(Binomial(N, 1/lane_cells) >= hits)^lanes        (absolute error 10^-30 if it is smaller)
+ *     sum over N of P(N) P(Binomial(N, 1/lane_cells) >= hits)^lanes        (below 10^-30: only roughly)
  */
 double kithi_blocked_hit(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, unsigned hits);
 
@@ -78,5 +98,8 @@ uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, d
  * a block fill together, which makes the deviation of a blocked filter larger than that of the same number of
  * independent lanes, by 1% (4 lanes of 128) to 65% (16 of 8). */
 uint64_t kithi_fill_limit(unsigned lanes, uint64_t lane_cells, uint64_t blocks, uint64_t n);
+
+/* The same for the layouts of a Bloom filter. */
+uint64_t kithi_bloom_fill_limit(unsigned k, uint64_t slice, uint64_t n, kithi_cells_layout layout);
 
 #endif

@@ -131,7 +131,7 @@ static void prefetch(const kith_table *t, const kithi_key *key) {
         __builtin_prefetch(&bitset_of(t)->words[x / 64]);
 }
 
-/* The cursor has the first integer not yet visited, and the bytes of the key that was returned last. */
+/* The cursor holds the first integer that was not visited yet, and the bytes of the key that was returned last. */
 static bool next(const kith_table *t, kith_cursor *cursor, kithi_key *key, uint64_t *value) {
     const bitset *b = bitset_of(t);
     uint64_t i = cursor->at[0] / 64;

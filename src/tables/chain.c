@@ -16,9 +16,9 @@
  * Entries never move: a node stays at its address from the put to the removal of its key, even when the table grows.
  * The number of slots is not restricted to powers of two. It doubles when the number of keys exceeds `load` percent of
  * it. The slot comes from the high bits of the hash value, so the keys of slot i go to slots 2i and 2i + 1, and growth
- * passes once over the old and the new slots, in order. With grow=no the number of slots stays the one that the
- * capacity at creation required, and chains get longer. This is for experiments, and for users who prefer slower
- * operations to an occasional pause for growth.
+ * passes once over the old and the new slots, in order. With grow=no the number of slots is chosen for the
+ * capacity at creation and never changes, so chains get longer. This is for experiments, and for users who prefer
+ * slower operations to an occasional pause for growth.
  *
  * In the worst case all keys are in one chain. Anyone who knows the function, or can choose keys after observing it,
  * can cause this with any family but siphash. Keys that were chosen before the function was drawn cannot: with a random
@@ -53,7 +53,7 @@ static_assert(OPTION_COUNT <= KITHI_OPTIONS_MAX, "the options fit into a table")
 
 typedef struct node {
     struct node *next;
-    uint64_t value; /* hash value of the key */
+    uint64_t hash; /* of the key */
     uint8_t record[];
 } node;
 
@@ -73,7 +73,7 @@ static uint64_t node_bytes(const kith_table *t) {
     return sizeof(node) + t->record_bytes;
 }
 
-static uint64_t value_of(const kith_table *t, const kithi_key *key) {
+static uint64_t hash_of(const kith_table *t, const kithi_key *key) {
     return kithi_function_key(chain_of(t)->function, key->bytes, key->byte_count);
 }
 
@@ -95,7 +95,7 @@ static uint64_t limit_of(const kith_table *t, uint64_t slots) {
 }
 
 static void link_node(node **heads, uint64_t slots, node *n) {
-    node **head = &heads[kithi_mulhi(n->value, slots)];
+    node **head = &heads[kithi_mulhi(n->hash, slots)];
     n->next = *head;
     *head = n;
 }
@@ -169,20 +169,20 @@ static kith_status reserve(kith_table *t, uint64_t keys) {
 
 /* Returns the link that points to the key's node or, if the key is absent, the last link of its chain, which is
  * NULL. */
-static node **find(const kith_table *t, const kithi_key *key, uint64_t value) {
+static node **find(const kith_table *t, const kithi_key *key, uint64_t hash) {
     const chain *c = chain_of(t);
-    uint64_t slot = kithi_mulhi(value, c->slots);
+    uint64_t slot = kithi_mulhi(hash, c->slots);
     node **link = &c->heads[slot];
     for (; *link != NULL; link = &(*link)->next) {
         kithi_trace(t, KITH_STEP_LOOK, slot, 0);
-        if ((*link)->value == value && kithi_record_is(t, (*link)->record, key))
+        if ((*link)->hash == hash && kithi_record_is(t, (*link)->record, key))
             break;
     }
     return link;
 }
 
 static bool get(const kith_table *t, const kithi_key *key, uint64_t *value) {
-    const node *n = *find(t, key, value_of(t, key));
+    const node *n = *find(t, key, hash_of(t, key));
     if (n == NULL)
         return false;
     *value = kithi_record_value(t, n->record);
@@ -203,13 +203,13 @@ static node *make_node(kith_table *t, const kithi_key *key, uint64_t value) {
     return n;
 }
 
-/* Adds a node for a key that is absent; key_value is its hash value. */
-static kith_status add_node(kith_table *t, const kithi_key *key, uint64_t key_value, uint64_t value) {
+/* Adds a node for a key that is absent. */
+static kith_status add_node(kith_table *t, const kithi_key *key, uint64_t hash, uint64_t value) {
     chain *c = chain_of(t);
     node *n = make_node(t, key, value);
     if (n == NULL)
         return KITH_E_MEMORY;
-    n->value = key_value;
+    n->hash = hash;
     if (t->count >= c->limit) {
         kith_status status = grow_to(t, 2 * c->slots);
         if (status != KITH_OK) {
@@ -223,21 +223,21 @@ static kith_status add_node(kith_table *t, const kithi_key *key, uint64_t key_va
 }
 
 static kith_status append(kith_table *t, const kithi_key *key, uint64_t value) {
-    return add_node(t, key, value_of(t, key), value);
+    return add_node(t, key, hash_of(t, key), value);
 }
 
 static kith_status put(kith_table *t, const kithi_key *key, uint64_t value, bool *was_new) {
-    uint64_t key_value = value_of(t, key);
-    node *n = *find(t, key, key_value);
+    uint64_t hash = hash_of(t, key);
+    node *n = *find(t, key, hash);
     *was_new = n == NULL;
     if (*was_new)
-        return add_node(t, key, key_value, value);
+        return add_node(t, key, hash, value);
     kithi_record_set_value(t, n->record, value);
     return KITH_OK;
 }
 
 static kith_status remove_one(kith_table *t, const kithi_key *key, uint64_t *value) {
-    node **link = find(t, key, value_of(t, key)), *n = *link;
+    node **link = find(t, key, hash_of(t, key)), *n = *link;
     if (n == NULL)
         return KITH_E_ABSENT;
     *value = kithi_record_value(t, n->record);
@@ -250,7 +250,7 @@ static kith_status remove_one(kith_table *t, const kithi_key *key, uint64_t *val
 
 static void prefetch(const kith_table *t, const kithi_key *key) {
     const chain *c = chain_of(t);
-    __builtin_prefetch(&c->heads[kithi_mulhi(value_of(t, key), c->slots)]);
+    __builtin_prefetch(&c->heads[kithi_mulhi(hash_of(t, key), c->slots)]);
 }
 
 /* The cursor has the slot, the depth in its chain, a pointer to the node at that depth, and the generation in which
@@ -303,12 +303,12 @@ static const char *check(const kith_table *t) {
             if (++count > t->count)
                 return "the chains have more nodes than the table has keys";
             kithi_key key = kithi_record_key(t, n->record);
-            if (n->value != value_of(t, &key))
+            if (n->hash != hash_of(t, &key))
                 return "a node's hash value is not that of its key";
-            if (kithi_mulhi(n->value, c->slots) != i)
+            if (kithi_mulhi(n->hash, c->slots) != i)
                 return "a node is in the chain of another slot";
             for (const node *other = c->heads[i]; other != n; other = other->next)
-                if (other->value == n->value && kithi_record_is(t, other->record, &key))
+                if (other->hash == n->hash && kithi_record_is(t, other->record, &key))
                     return "a key is stored twice";
         }
     }

@@ -47,7 +47,15 @@ static const kith_option OPTIONS[] = {
                              "how a slot is freed for a new key; auto: walk for d = 2 and b = 1, else search"},
     [KITHI_CUCKOO_LOAD] = {"load", "0..100", "0",
                            "grow when this percentage of slots is used; 0: a default that depends on d and b"},
+    [KITHI_CUCKOO_MAX] = {"max", "default|auto|50..65535", "default",
+                          "steps of a walk; auto: 6 log(slots) / log(1 + delta/2) with slots = (2 + delta) keys, for "
+                          "d = 2, b = 1 and a load below 50"},
+    [KITHI_CUCKOO_START] = {"start", "first|second|random", "first", "bucket of the new key in which a walk starts"},
+    [KITHI_CUCKOO_EVICT] =
+        {"evict", "last|first", "last",
+         "a walk evicts an entry if all buckets of the new key are full, or if the first it tries is"},
 };
+static_assert(sizeof OPTIONS / sizeof *OPTIONS <= KITHI_OPTIONS_MAX, "options");
 
 /* ---- sizes ---- */
 
@@ -58,6 +66,18 @@ static double load_max(const kith_table *t) {
     if (b == 1)
         return d == 2 ? 0.45 : 0.85;
     return d == 2 && b == 2 ? 0.85 : 0.95;
+}
+
+/* Options of a walk contradict insert=search. The formula of max=auto has no meaning for d > 2, b > 1 or a load of 1/2
+ * and more. */
+static bool options_agree(const kith_table *t) {
+    const uint64_t *o = t->options;
+    bool of_walk = o[KITHI_CUCKOO_MAX] != KITHI_CUCKOO_MAX_DEFAULT || o[KITHI_CUCKOO_START] != KITHI_CUCKOO_FIRST ||
+                   o[KITHI_CUCKOO_EVICT] != KITHI_CUCKOO_EVICT_LAST;
+    if (of_walk && o[KITHI_CUCKOO_INSERT] == KITHI_CUCKOO_SEARCH)
+        return false;
+    return o[KITHI_CUCKOO_MAX] != KITHI_CUCKOO_MAX_AUTO ||
+           (o[KITHI_CUCKOO_D] == 2 && o[KITHI_CUCKOO_B] == 1 && load_max(t) < 0.5);
 }
 
 static uint64_t buckets_for(const kith_table *t, uint64_t keys) {
@@ -104,7 +124,7 @@ static void release_parts(const kith_table *t, kithi_cuckoo *c) {
     release_functions(c);
     if (!t->readonly)
         kithi_release(&t->allocator, c->block, c->block_bytes);
-    kithi_release(&t->allocator, c->queue, c->search_limit * sizeof *c->queue);
+    kithi_release(&t->allocator, c->queue, c->queue_limit * sizeof *c->queue);
     kithi_release(&t->allocator, c->visited, 2 * c->search_limit * sizeof *c->visited);
 }
 
@@ -150,7 +170,11 @@ static void set_block(const kith_table *t, kithi_cuckoo *c, uint8_t *block) {
 
 static kith_status allocate_scratch(const kith_table *t, kithi_cuckoo *c) {
     c->search_limit = (uint32_t)(c->buckets < KITHI_CUCKOO_SEARCH_MAX ? c->buckets : KITHI_CUCKOO_SEARCH_MAX);
-    c->queue = kithi_allocate(&t->allocator, c->search_limit * sizeof *c->queue);
+    /* The longest walk: max=auto increases with the number of keys. */
+    uint64_t keys = c->keys_max + 1 < slots_of(c) / 2 ? c->keys_max + 1 : (slots_of(c) - 1) / 2;
+    uint64_t walk_max = kithi_cuckoo_walk_max(t, c, keys);
+    c->queue_limit = walk_max > c->search_limit ? (uint32_t)walk_max : c->search_limit;
+    c->queue = kithi_allocate(&t->allocator, c->queue_limit * sizeof *c->queue);
     c->visited = kithi_allocate(&t->allocator, 2 * c->search_limit * sizeof *c->visited);
     return c->queue != NULL && c->visited != NULL ? KITH_OK : KITH_E_MEMORY;
 }
@@ -208,7 +232,7 @@ static bool insert_extra(kith_table *t, const kithi_cuckoo *c, const uint8_t *re
 /* Moves all keys, and `extra` unless it is NULL, into a new table of at least `buckets` buckets. */
 static kith_status rebuild(kith_table *t, uint64_t buckets, const uint8_t *extra) {
     kithi_cuckoo *old = t->state;
-    uint64_t rehashes = t->rehashes, growths = t->growths;
+    uint64_t rehashes = t->rehashes, growths = t->growths, slots = slots_of(old);
     for (unsigned attempt = 0; attempt < REHASHES_MAX + GROWTHS_MAX; attempt++) {
         if (attempt >= REHASHES_MAX)
             buckets += buckets / 2;
@@ -221,7 +245,8 @@ static kith_status rebuild(kith_table *t, uint64_t buckets, const uint8_t *extra
         }
         bool larger = fresh.buckets > old->buckets && (attempt == 0 || attempt >= REHASHES_MAX);
         if (larger) {
-            kithi_table_grown(t, slots_of(old), slots_of(&fresh));
+            kithi_table_grown(t, slots, slots_of(&fresh)); /* from the attempt before, if that failed */
+            slots = slots_of(&fresh);
         } else {
             kithi_trace(t, KITH_STEP_REHASH, 0, 0);
             t->rehashes++;
@@ -241,6 +266,8 @@ static kith_status rebuild(kith_table *t, uint64_t buckets, const uint8_t *extra
 /* ---- operations ---- */
 
 static kith_status create(kith_table *t, uint64_t capacity) {
+    if (!options_agree(t))
+        return KITH_E_OPTION;
     kithi_cuckoo *c = kithi_allocate(&t->allocator, sizeof *c);
     if (c == NULL)
         return KITH_E_MEMORY;
@@ -312,7 +339,7 @@ static kith_status put(kith_table *t, const kithi_key *key, uint64_t value, bool
         return KITH_OK;
     }
     kith_status status = KITH_OK;
-    if (put_first(t, c, key, hash, value, &status))
+    if (t->options[KITHI_CUCKOO_EVICT] == KITHI_CUCKOO_EVICT_LAST && put_first(t, c, key, hash, value, &status))
         return status;
     uint8_t record[KITHI_RECORD_MAX];
     if (!kithi_record_make(t, key, value, record))
@@ -358,7 +385,8 @@ static bool next(const kith_table *t, kith_cursor *cursor, kithi_key *key, uint6
 static void stats(const kith_table *t, kith_table_stats *stats) {
     const kithi_cuckoo *c = t->state;
     stats->slots = slots_of(c);
-    stats->bytes += sizeof *c + c->block_bytes + c->search_limit * (sizeof *c->queue + 2 * sizeof *c->visited);
+    stats->bytes +=
+        sizeof *c + c->block_bytes + c->queue_limit * sizeof *c->queue + 2 * c->search_limit * sizeof *c->visited;
     for (unsigned i = 0; i < KITHI_CUCKOO_D_MAX; i++)
         stats->bytes += c->functions[i] != NULL ? kithi_function_bytes(c->functions[i]) : 0;
     stats->longest = (uint64_t)c->d * c->b;
@@ -402,11 +430,30 @@ static const char *check(const kith_table *t) {
 enum { PARAM_BUCKETS = KITHI_TABLE_PARAMS, PARAM_OPTIONS, PARAM_SEED };
 static_assert(PARAM_SEED < KITHI_PARAMS, "the parameters fit into a header");
 
+/* The options in a word: a byte each for layout, d, b, insert and load, four bits each for start and evict, and 16 bits
+ * for max. All are 0 in a table without the last three. */
+enum { START_BIT = 40, EVICT_BIT = 44, MAX_BIT = 48 };
+
+static uint64_t pack_options(const uint64_t *options) {
+    uint64_t word = options[KITHI_CUCKOO_START] << START_BIT | options[KITHI_CUCKOO_EVICT] << EVICT_BIT |
+                    options[KITHI_CUCKOO_MAX] << MAX_BIT;
+    for (unsigned i = KITHI_CUCKOO_LAYOUT; i <= KITHI_CUCKOO_LOAD; i++)
+        word |= options[i] << (8 * i);
+    return word;
+}
+
+static void unpack_options(uint64_t word, uint64_t *options) {
+    for (unsigned i = KITHI_CUCKOO_LAYOUT; i <= KITHI_CUCKOO_LOAD; i++)
+        options[i] = word >> (8 * i) & 0xff;
+    options[KITHI_CUCKOO_START] = word >> START_BIT & 0xf;
+    options[KITHI_CUCKOO_EVICT] = word >> EVICT_BIT & 0xf;
+    options[KITHI_CUCKOO_MAX] = word >> MAX_BIT;
+}
+
 static uint8_t *image(kith_table *t, kithi_head *head) {
     const kithi_cuckoo *c = t->state;
     head->params[PARAM_BUCKETS] = c->buckets;
-    for (unsigned i = 0; i < sizeof OPTIONS / sizeof *OPTIONS; i++)
-        head->params[PARAM_OPTIONS] |= t->options[i] << (8 * i);
+    head->params[PARAM_OPTIONS] = pack_options(t->options);
     head->params[PARAM_SEED] = c->seed;
     head->body_bytes = body_size(t, c);
     return c->block;
@@ -415,11 +462,9 @@ static uint8_t *image(kith_table *t, kithi_head *head) {
 /* The parameters may have any value, so the size that follows from them must be that of the body. */
 static kith_status attach(kith_table *t, const kithi_head *head, uint8_t *block) {
     enum { OPTION_COUNT = sizeof OPTIONS / sizeof *OPTIONS };
-    for (unsigned i = 0; i < OPTION_COUNT; i++)
-        t->options[i] = head->params[PARAM_OPTIONS] >> (8 * i) & 0xff;
+    unpack_options(head->params[PARAM_OPTIONS], t->options);
     uint64_t buckets = head->params[PARAM_BUCKETS], body_bytes;
-    if (head->params[PARAM_OPTIONS] >> (8 * OPTION_COUNT) != 0 ||
-        !kithi_options_valid(OPTIONS, OPTION_COUNT, t->options) || buckets < BUCKETS_MIN ||
+    if (!kithi_options_valid(OPTIONS, OPTION_COUNT, t->options) || !options_agree(t) || buckets < BUCKETS_MIN ||
         buckets % t->options[KITHI_CUCKOO_D] != 0)
         return KITH_E_CORRUPT;
     kithi_cuckoo *c = kithi_allocate(&t->allocator, sizeof *c);

@@ -4,16 +4,25 @@
  *     insert=search   A breadth-first search finds the shortest sequence of moves that ends in a free slot. It reads at
  *                     most KITHI_CUCKOO_SEARCH_MAX buckets. Nothing moves until the sequence is found.
  *     insert=walk     The procedure of Pagh and Rodler: the key takes the slot of another entry, which goes to another
- *                     of its buckets and may displace a third entry there, and so on. The maximum number of steps is
- *                     6 log(slots) / log(1 + delta/2), delta = 0.1. If there is no free slot by then, all moves are
- *                     undone.
+ *                     of its buckets and may displace a third entry there, and so on, for at most `max` steps. If
+ *                     there is no free slot by then, all moves are undone.
  *
- * The default is the walk for d = 2 and b = 1, for which it was analysed, and the search for all others. */
+ * The default is the walk for d = 2 and b = 1, for which it was analysed, and the search for all others.
+ *
+ * Texts describe different walks, which are options here:
+ *
+ *     max=default     6 log(slots) / log(1 + delta/2) steps with delta = 0.1, at most KITHI_CUCKOO_SEARCH_MAX
+ *     max=auto        the same, rounded up and without that limit, with the delta that the table really has: slots =
+ *                     (2 + delta) keys. It has a meaning only for d = 2 and b = 1, and below a load of 1/2
+ *     max=N           N steps
+ *     start=first     the walk starts in the key's first bucket; or in the second, as in Algorithm 3 of some lecture
+ *                     notes, or in a random one
+ *     evict=last      entries are evicted if all buckets of the key are full; evict=first: if the bucket where the walk
+ *                     starts is full, without looking at the others */
 #include "tables/cuckoo_insert.h"
 
+#include <assert.h>
 #include <math.h>
-
-enum { AUTO, SEARCH, WALK };
 
 #define WALK_DELTA 0.1
 #define NO_PARENT UINT32_MAX
@@ -117,9 +126,17 @@ static bool search(const kith_table *t, const kithi_cuckoo *c, const uint64_t *b
 
 /* ---- the walk ---- */
 
-static uint32_t walk_max(const kithi_cuckoo *c) {
-    double steps = 6 * log((double)(c->buckets * c->b)) / log1p(WALK_DELTA / 2);
-    return steps < c->search_limit ? (uint32_t)steps : c->search_limit;
+uint64_t kithi_cuckoo_walk_max(const kith_table *t, const kithi_cuckoo *c, uint64_t keys) {
+    uint64_t max = t->options[KITHI_CUCKOO_MAX];
+    double slots = (double)(c->buckets * c->b);
+    if (max == KITHI_CUCKOO_MAX_DEFAULT) {
+        double steps = 6 * log(slots) / log1p(WALK_DELTA / 2);
+        return steps < c->search_limit ? (uint64_t)steps : c->search_limit;
+    }
+    if (max != KITHI_CUCKOO_MAX_AUTO)
+        return max;
+    double delta = slots / (double)keys - 2;
+    return (uint64_t)ceil(6 * log(slots) / log1p(delta / 2));
 }
 
 /* Returns another bucket of the key than this one; a random one if there are several. */
@@ -148,7 +165,8 @@ static bool walk(kith_table *t, const kithi_cuckoo *c, uint64_t bucket, const ui
     uint8_t displaced[KITHI_RECORD_MAX];
     kithi_record_copy(t, displaced, record);
     uint64_t from = OUTSIDE;
-    uint32_t max = walk_max(c), steps = 0;
+    uint64_t max = kithi_cuckoo_walk_max(t, c, t->count + 1), steps = 0;
+    assert(max <= c->queue_limit);
     for (; steps < max; steps++) {
         uint64_t free = kithi_cuckoo_free(c, bucket);
         kithi_trace(t, KITH_STEP_LOOK, bucket * c->b, 0);
@@ -177,11 +195,24 @@ static bool walk(kith_table *t, const kithi_cuckoo *c, uint64_t bucket, const ui
 
 static bool uses_walk(const kith_table *t, const kithi_cuckoo *c) {
     uint64_t how = t->options[KITHI_CUCKOO_INSERT];
-    return how == WALK || (how == AUTO && c->d == 2 && c->b == 1);
+    bool is_described = t->options[KITHI_CUCKOO_MAX] != KITHI_CUCKOO_MAX_DEFAULT ||
+                        t->options[KITHI_CUCKOO_START] != KITHI_CUCKOO_FIRST ||
+                        t->options[KITHI_CUCKOO_EVICT] != KITHI_CUCKOO_EVICT_LAST;
+    return how == KITHI_CUCKOO_WALK || (how == KITHI_CUCKOO_INSERT_AUTO && (is_described || (c->d == 2 && c->b == 1)));
+}
+
+/* Returns the bucket of the key where a walk starts. */
+static uint64_t start_of(kith_table *t, const kithi_cuckoo *c, const kithi_key *key, uint64_t value) {
+    uint64_t i = t->options[KITHI_CUCKOO_START];
+    if (i == KITHI_CUCKOO_RANDOM)
+        i = kithi_prng_below(&t->prng, c->d);
+    return kithi_cuckoo_bucket(c, (unsigned)i, key, value);
 }
 
 bool kithi_cuckoo_insert(kith_table *t, const kithi_cuckoo *c, const uint8_t *record, uint64_t value) {
     kithi_key key = kithi_record_key(t, record);
+    if (t->options[KITHI_CUCKOO_EVICT] == KITHI_CUCKOO_EVICT_AT_ONCE)
+        return walk(t, c, start_of(t, c, &key, value), record);
     uint64_t buckets[KITHI_CUCKOO_D_MAX] = {kithi_cuckoo_range(c, 0, value)};
     uint64_t bucket = buckets[0], free = kithi_cuckoo_free(c, bucket);
     unsigned most_free = 0;
@@ -197,7 +228,7 @@ bool kithi_cuckoo_insert(kith_table *t, const kithi_cuckoo *c, const uint8_t *re
     if (free != 0 || most_free != 0)
         slot = kithi_cuckoo_slot(kithi_cuckoo_free(c, bucket));
     else if (uses_walk(t, c))
-        return walk(t, c, buckets[0], record);
+        return walk(t, c, start_of(t, c, &key, value), record);
     else if (!search(t, c, buckets, &bucket, &slot))
         return false;
     kithi_cuckoo_set(t, c, bucket, slot, value, record);

@@ -8,6 +8,9 @@
  * with this limit failed at a load below 97.7%. */
 #define KITHI_CUCKOO_SEARCH_MAX 16384
 
+/* Returns the number of steps that a walk may make in this table of that many keys. */
+uint64_t kithi_cuckoo_walk_max(const kith_table *t, const kithi_cuckoo *c, uint64_t keys);
+
 /* Inserts a record whose key is not in the table; `value` is the key's hash value. Returns false if no slot could be
  * freed; the table is then unchanged. */
 bool kithi_cuckoo_insert(kith_table *t, const kithi_cuckoo *c, const uint8_t *record, uint64_t value);

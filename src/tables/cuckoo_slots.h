@@ -33,8 +33,21 @@
 #define KITHI_CUCKOO_B_MAX 8
 
 /* Indices of the table's options. */
-enum { KITHI_CUCKOO_LAYOUT, KITHI_CUCKOO_D, KITHI_CUCKOO_B, KITHI_CUCKOO_INSERT, KITHI_CUCKOO_LOAD };
+enum {
+    KITHI_CUCKOO_LAYOUT,
+    KITHI_CUCKOO_D,
+    KITHI_CUCKOO_B,
+    KITHI_CUCKOO_INSERT,
+    KITHI_CUCKOO_LOAD,
+    KITHI_CUCKOO_MAX,
+    KITHI_CUCKOO_START,
+    KITHI_CUCKOO_EVICT
+};
 enum { KITHI_CUCKOO_ONE, KITHI_CUCKOO_TWO };
+enum { KITHI_CUCKOO_INSERT_AUTO, KITHI_CUCKOO_SEARCH, KITHI_CUCKOO_WALK };
+enum { KITHI_CUCKOO_MAX_DEFAULT, KITHI_CUCKOO_MAX_AUTO };
+enum { KITHI_CUCKOO_FIRST, KITHI_CUCKOO_SECOND, KITHI_CUCKOO_RANDOM };
+enum { KITHI_CUCKOO_EVICT_LAST, KITHI_CUCKOO_EVICT_AT_ONCE };
 
 /* A bucket that the search for a free slot has reached. */
 typedef struct kithi_cuckoo_step {
@@ -58,9 +71,10 @@ typedef struct kithi_cuckoo {
     uint64_t seed; /* of the functions */
     uint8_t *block;
     uint64_t block_bytes;
-    kithi_cuckoo_step *queue; /* search_limit elements; a walk stores its path here */
+    kithi_cuckoo_step *queue; /* queue_limit elements; a walk stores its path here */
     uint64_t *visited;        /* hash set of the buckets in the queue, 2 * search_limit slots: bucket + 1, or 0 */
     uint32_t search_limit;    /* 0 for a read-only table */
+    uint32_t queue_limit;     /* search_limit, or more if walks may be longer */
 } kithi_cuckoo;
 
 /* ---- the buckets of a key ---- */

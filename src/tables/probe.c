@@ -13,6 +13,12 @@
  *     linear      p_i = p_0 + i            (mod m)    steps 1, 1, 1, …        any m
  *     quadratic   p_i = p_0 + i (i+1) / 2  (mod m)    steps 1, 2, 3, …        m a power of two
  *     double      p_i = p_0 + i s          (mod m)    steps s, s, s, …        m a power of two, s odd, from h as well
+ *     permutation p_i = P_h(i)                                                m a power of two
+ *
+ * P_h stands for a random permutation of the slots per key, which analyses call uniform hashing. It adds numbers drawn
+ * from h modulo m and, as a Feistel network does, changes one half of the bits by a function of the other half, in
+ * twelve rounds. Each of these steps is invertible. There are at most 2^64 such permutations, and each probe costs some
+ * seventy multiplications: this is for experiments.
  *
  * Each sequence is a permutation of all slots, so a search that has made m steps has read every slot. For linear this
  * is obvious. Double: an odd s has an inverse mod 2^a, so i s = j s implies i = j. Quadratic: let i(i+1)/2 = j(j+1)/2
@@ -65,11 +71,12 @@
 
 enum { EMPTY = 0, REMOVED = 1, FRAGMENT_MIN = 2, FRAGMENTS = 254 };
 enum { OPTION_SEQUENCE, OPTION_GROW, OPTION_LOAD, OPTION_COUNT };
-enum { LINEAR, QUADRATIC, DOUBLE };
+enum { LINEAR, QUADRATIC, DOUBLE, PERMUTATION };
 enum { GROW_YES, GROW_NO };
 
 static const kith_option OPTIONS[] = {
-    [OPTION_SEQUENCE] = {"sequence", "linear|quadratic|double", "quadratic", "the order in which slots are probed"},
+    [OPTION_SEQUENCE] = {"sequence", "linear|quadratic|double|permutation", "quadratic",
+                         "the order in which slots are probed"},
     [OPTION_GROW] = {"grow", "yes|no", "yes", "no: the table keeps its initial size and can become full"},
     [OPTION_LOAD] = {"load", "10..95", "75", "maximum number of keys per 100 slots before the table grows"},
 };
@@ -100,6 +107,8 @@ typedef struct walk {
     uint64_t step; /* distance to the next slot */
     uint64_t rise; /* added to `step` after each step */
     uint64_t done; /* number of steps made */
+    bool permutes; /* the slots are a permutation drawn from `hash`, and step and rise are not used */
+    uint64_t hash;
 } walk;
 
 static inline uint64_t hash_of(const probe *p, const kithi_key *key) {
@@ -110,8 +119,27 @@ static inline uint8_t fragment_of(uint64_t hash) {
     return (uint8_t)(FRAGMENT_MIN + kithi_mulhi(kithi_word(hash, 0), FRAGMENTS));
 }
 
+/* Returns slot number i of the permutation of this hash; `slots` is a power of two. */
+static uint64_t permuted(uint64_t hash, uint64_t slots, uint64_t i) {
+    enum { ROUNDS = 12 }; /* with 4, pairs of slots among 8 are not uniform */
+    unsigned low_bits = (unsigned)__builtin_ctzll(slots) / 2;
+    uint64_t low = (UINT64_C(1) << low_bits) - 1, high = (slots - 1) & ~low;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        uint64_t key = kithi_word(hash, round + 2);
+        i = (i + key) & (slots - 1);
+        i ^= kithi_mix(key ^ (i >> low_bits)) & low;
+        i ^= kithi_mix(~key ^ (i & low)) & high;
+    }
+    return i;
+}
+
 static inline walk walk_from(const kith_table *t, const probe *p, uint64_t hash) {
-    walk w = {.slot = kithi_mulhi(hash, p->slots), .step = 1};
+    walk w = {.slot = kithi_mulhi(hash, p->slots), .step = 1, .hash = hash};
+    if (__builtin_expect(t->options[OPTION_SEQUENCE] == PERMUTATION, 0)) {
+        w.permutes = true;
+        w.slot = permuted(hash, p->slots, 0);
+        return w;
+    }
     if (t->options[OPTION_SEQUENCE] == QUADRATIC)
         w.rise = 1;
     else if (t->options[OPTION_SEQUENCE] == DOUBLE)
@@ -120,6 +148,10 @@ static inline walk walk_from(const kith_table *t, const probe *p, uint64_t hash)
 }
 
 static inline void walk_on(const probe *p, walk *w) {
+    if (__builtin_expect(w->permutes, 0)) {
+        w->slot = permuted(w->hash, p->slots, ++w->done & (p->slots - 1));
+        return;
+    }
     w->slot += w->step;
     if (w->slot >= p->slots)
         w->slot -= p->slots;
@@ -350,9 +382,16 @@ static kith_status remove_one(kith_table *t, const kithi_key *key, uint64_t *val
     return KITH_OK;
 }
 
+static kith_find_outcome find_slot(const kith_table *t, const kithi_key *key, uint64_t *index) {
+    search s = find(t, key);
+    if (s.outcome != FULL)
+        *index = s.slot;
+    return s.outcome == FOUND ? KITH_FIND_FOUND : s.outcome == ABSENT ? KITH_FIND_ABSENT : KITH_FIND_FULL;
+}
+
 static void prefetch(const kith_table *t, const kithi_key *key) {
     const probe *p = probe_of(t);
-    uint64_t slot = kithi_mulhi(hash_of(p, key), p->slots);
+    uint64_t slot = walk_from(t, p, hash_of(p, key)).slot;
     __builtin_prefetch(p->controls + slot);
     __builtin_prefetch(record_at(t, p, slot));
 }
@@ -420,7 +459,7 @@ static bool keeps_size(const kith_table *t) {
 const kithi_table_kind kithi_table_probe = {
     .id = 2,
     .info = {.name = "probe",
-             .summary = "open addressing: linear, quadratic or double hashing",
+             .summary = "open addressing: linear, quadratic, double or uniform hashing",
              .options = OPTIONS,
              .option_count = OPTION_COUNT},
     .takes_strings = true,
@@ -432,6 +471,7 @@ const kithi_table_kind kithi_table_probe = {
     .get = get,
     .put = put,
     .remove = remove_one,
+    .find = find_slot,
     .prefetch = prefetch,
     .next = next,
     .stats = stats,

@@ -6,6 +6,7 @@
 
 #include "check.h"
 #include "cli/input.h"
+#include "splitmix.h"
 
 #include <unistd.h>
 
@@ -29,10 +30,7 @@ static void put(bytes *b, const void *from, size_t n) {
 static uint64_t state;
 
 static uint64_t random_word(void) {
-    uint64_t z = state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
+    return splitmix_next(&state);
 }
 
 /* Records are stored as lengths and bytes, so that two lists of records are equal if their bytes are equal. */

@@ -5,7 +5,7 @@
 #endif
 #include "check.h"
 #include "cli/lock.h"
-#include "unit/folder.h"
+#include "folder.h"
 
 #include <sys/file.h>
 #include <sys/syscall.h>

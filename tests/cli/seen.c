@@ -1,6 +1,7 @@
 /* Tests seen.c of the tool, the exact set, with keys that have equal digests. */
 #include "check.h"
 #include "cli/seen.h"
+#include "splitmix.h"
 
 static seen_budget budget = {UINT64_C(1) << 30, 0};
 
@@ -39,12 +40,6 @@ TEST(a_prefix_an_empty_key_and_nul_bytes_are_different_keys) {
     seen_free(s);
 }
 
-static uint64_t mix(uint64_t z) {
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
 /* Key i is the number i. It is added i % 3 + 1 times, at different times, and its word counts them. */
 TEST(many_keys_are_kept_in_order_with_their_words_through_all_growths) {
     enum { KEYS = 400000 };
@@ -61,7 +56,7 @@ TEST(many_keys_are_kept_in_order_with_their_words_through_all_growths) {
                     continue;
                 keys[n] = key;
                 records[n] = record_of((const char *)&keys[n], sizeof key);
-                digests[n] = mix(key + 1) & ~UINT64_C(0xfffff); /* and some have equal digests */
+                digests[n] = splitmix_mix(key + 1) & ~UINT64_C(0xfffff); /* and some have equal digests */
                 n++;
             }
             CHECK(seen_add_many(s, records, digests, n, is_new, words));
@@ -130,7 +125,7 @@ TEST(sets_share_their_budget) {
     seen *sets[2] = {seen_new(&small, 0, false), seen_new(&small, 0, false)};
     bool fits[2] = {true, true};
     for (uint64_t i = 0; fits[0] || fits[1]; i++) {
-        uint64_t digest = mix(i + 1);
+        uint64_t digest = splitmix_mix(i + 1);
         input_record r = record_of((const char *)&i, sizeof i);
         bool is_new;
         fits[i % 2] = seen_add_many(sets[i % 2], &r, &digest, 1, &is_new, NULL);

@@ -1,7 +1,7 @@
 /* Checks that each verb works exactly if the filter has the capability for it. */
 #include "contract/contract.h"
 
-enum { N = 200 };
+enum { N = 300 };
 
 /* A verb that must work if the filter has the capability, and otherwise return KITH_E_UNSUPPORTED and change
  * nothing. */
@@ -18,9 +18,11 @@ static void try_verbs(kith_filter *f, const kith_plan *plan) {
     bool subset = false;
     uint64_t digest = digest_at(59, 0);
     key k = key_at(59, 0);
-    CHECK_OK(kith_filter_create_like(f, NULL, &like));
-    CHECK_OK(add_digest(f, digest));
-    CHECK_OK(kith_filter_add(f, k.bytes, sizeof k.bytes, NULL));
+    expect(plan, KITH_CAN_ADD, kith_filter_create_like(f, NULL, &like));
+    expect(plan, KITH_CAN_ADD, add_digest(f, digest));
+    expect(plan, KITH_CAN_ADD, kith_filter_add(f, k.bytes, sizeof k.bytes, NULL));
+    if (like == NULL)
+        like = cloned(f);
     snapshot before = snapshot_of(f);
     expect(plan, KITH_CAN_MERGE, kith_filter_merge(f, like));
     expect(plan, KITH_CAN_SUBSET, kith_filter_subset(like, f, &subset));
@@ -91,36 +93,95 @@ void capabilities_and_behaviour_agree(void) {
                 CHECK_EQ_U64(kith_filter_kind_at(i)->capabilities, plan.capabilities);
         CHECK(can(&plan, KITH_CAN_REMOVE) || !can(&plan, KITH_CAN_COPIES));
         try_verbs(f, &plan);
-        try_copies(f, &plan);
-        try_growth(&spec, &plan);
+        expect(&plan, KITH_CAN_ADD, kith_filter_clear(f));
+        if (can(&plan, KITH_CAN_ADD)) {
+            try_copies(f, &plan);
+            try_growth(&spec, &plan);
+        }
         kith_filter_free(f);
         /* Every capability in `needs` is provided, or the request is refused. */
-        for (unsigned bit = 0; bit < 8; bit++) {
+        for (unsigned bit = 0; bit < 9; bit++) {
             kith_plan again = KITH_PLAN_INIT;
             spec.needs = 1u << bit;
-            CHECK_STATUS(kith_filter_plan(&spec, &again), can(&plan, spec.needs) ? KITH_OK : KITH_E_KIND);
+            kith_status refusal = spec.needs == KITH_CAN_ADD ? KITH_E_UNSUPPORTED : KITH_E_KIND;
+            CHECK_STATUS(kith_filter_plan(&spec, &again), can(&plan, spec.needs) ? KITH_OK : refusal);
         }
     }
     CHECK(kith_filter_kind_count() > 0 && kith_filter_kind_at(kith_filter_kind_count()) == NULL);
-    /* Without a kind, the smallest one that has all capabilities is chosen. */
-    for (uint32_t needs = 0; needs < 256; needs++) {
-        contract_note("any kind, needs %u", (unsigned)needs);
+    /* Without a kind, the smallest one that has all capabilities is chosen; a static one only for a final filter. */
+    for (uint32_t i = 0; i < 2 * 512; i++) {
+        uint32_t needs = i / 2;
+        bool final = i % 2 != 0;
+        contract_note("any kind, needs %u, final %d", (unsigned)needs, final);
         kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
         kith_plan best = KITH_PLAN_INIT;
         spec.capacity = N;
         spec.rate = 0.01;
         spec.needs = needs;
+        spec.final = final;
         kith_status status = kith_filter_plan(&spec, &best);
         bool possible = false;
-        for (size_t i = 0; i < kith_filter_kind_count(); i++) {
+        for (size_t j = 0; j < kith_filter_kind_count(); j++) {
             kith_plan plan = KITH_PLAN_INIT;
-            spec.kind = kith_filter_kind_at(i)->name;
-            if (kith_filter_plan(&spec, &plan) != KITH_OK)
+            spec.kind = kith_filter_kind_at(j)->name;
+            if (kith_filter_plan(&spec, &plan) != KITH_OK || (!final && !can(&plan, KITH_CAN_ADD)))
                 continue;
             possible = true;
             CHECK_OK(status);
-            CHECK(can(&best, needs) && best.file_bytes <= plan.file_bytes);
+            CHECK(can(&best, needs));
+            if (strcmp(plan.kind, spec.kind) == 0) /* not inside another kind */
+                CHECK(best.file_bytes <= plan.file_bytes);
         }
         CHECK(status == (possible ? KITH_OK : KITH_E_KIND));
+        CHECK(!possible || final || can(&best, KITH_CAN_ADD));
+    }
+}
+
+/* What needs KITH_CAN_ADD is refused before anything is allocated, and says what to do instead. */
+void static_kinds_can_only_be_built(void) {
+    CHECK(strstr(kith_status_text(KITH_E_UNSUPPORTED), "can only be built from a complete list") != NULL);
+    EACH_VARIANT(v) {
+        kith_filter_spec spec;
+        kith_plan plan;
+        if (!planned(v, N, 0.01, &spec, &plan) || can(&plan, KITH_CAN_ADD))
+            continue;
+        test_memory memory;
+        memory_init(&memory);
+        spec.allocator = &memory.allocator;
+        kith_filter *f = filled(&spec, 61, 0, N), *none = NULL;
+        snapshot before = snapshot_of(f);
+        uint64_t digest = digest_at(61, 0), was_new = 1;
+        size_t done = 9;
+        memory.calls = 0;
+        CHECK_STATUS(kith_filter_create(&spec, &none), KITH_E_UNSUPPORTED);
+        CHECK_STATUS(kith_filter_create_like(f, &memory.allocator, &none), KITH_E_UNSUPPORTED);
+        CHECK_STATUS(kith_filter_add(f, "key", 3, NULL), KITH_E_UNSUPPORTED);
+        CHECK_STATUS(kith_filter_add_digest(f, digest, NULL), KITH_E_UNSUPPORTED);
+        CHECK_STATUS(kith_filter_add_many(f, &digest, 1, &was_new, &done), KITH_E_UNSUPPORTED);
+        CHECK(done == 0 && was_new == 0);
+        CHECK_STATUS(kith_filter_clear(f), KITH_E_UNSUPPORTED);
+        kith_filter_spec needy = spec;
+        needy.needs = KITH_CAN_ADD;
+        CHECK_STATUS(kith_filter_plan(&needy, &plan), KITH_E_UNSUPPORTED);
+        CHECK_STATUS(kith_filter_build(&needy, &digest, 1, KITH_BUILD_SET, 1, &none), KITH_E_UNSUPPORTED);
+        /* Every kind that has an option for another kind. */
+        for (size_t i = 0; i < kith_filter_kind_count(); i++) {
+            const kith_kind_info *outer = kith_filter_kind_at(i);
+            for (size_t j = 0; j < outer->option_count; j++) {
+                char options[64];
+                if (strcmp(outer->options[j].values, "kind") != 0)
+                    continue;
+                (void)snprintf(options, sizeof options, "%s=%s", outer->options[j].name, v->kind);
+                kith_filter_spec outside = spec;
+                outside.kind = outer->name;
+                outside.options = options;
+                CHECK_STATUS(kith_filter_plan(&outside, &plan), KITH_E_UNSUPPORTED);
+                CHECK_STATUS(kith_filter_create(&outside, &none), KITH_E_UNSUPPORTED);
+            }
+        }
+        CHECK(memory.calls == 0 && none == NULL && same_bytes(f, &before));
+        snapshot_free(&before);
+        kith_filter_free(f);
+        CHECK_EQ_U64(memory.live_blocks, 0);
     }
 }

@@ -11,7 +11,10 @@ static const char *prepare_for(const char *fault) {
     uint32_t capabilities;
     if (!fault_capabilities(fault, &capabilities))
         return "there is no fault of this name";
-    return contract_restrict(capabilities) ? NULL : "no kind has the capabilities that this fault needs";
+    bool is_static = (capabilities & FAULT_NEEDS_STATIC) != 0;
+    return contract_restrict(capabilities & ~FAULT_NEEDS_STATIC, is_static)
+               ? NULL
+               : "no kind has the capabilities that this fault needs";
 }
 #endif
 

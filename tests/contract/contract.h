@@ -48,8 +48,8 @@ const variant *next_default(const variant *v);
 #define EACH_DEFAULT(v) for (const variant *v = next_default(NULL); v != NULL; v = next_default(v))
 
 /* For a planted fault: uses only the first kind that has all of these capabilities, with default options and few
- * operations. Returns false if there is no such kind. */
-bool contract_restrict(uint32_t capabilities);
+ * operations. With is_static only a static kind. Returns false if there is no such kind. */
+bool contract_restrict(uint32_t capabilities, bool is_static);
 
 /* Makes the spec and the plan of a variant. Returns true if there is a plan, its keys fit (failure below 10^-6) and it
  * is not huge. A default variant must have such a plan; others may be refused. */
@@ -57,6 +57,9 @@ bool planned(const variant *v, uint64_t capacity, double rate, kith_filter_spec 
 
 /* Like planned(), for checks where keys that do not fit do no harm. */
 bool planned_at_all(const variant *v, uint64_t capacity, double rate, kith_filter_spec *spec, kith_plan *plan);
+
+/* Like planned(), for checks that add keys one after the other. False for a static kind as well. */
+bool planned_for_adds(const variant *v, uint64_t capacity, double rate, kith_filter_spec *spec, kith_plan *plan);
 
 static inline bool can(const kith_plan *plan, uint32_t capabilities) {
     return (plan->capabilities & capabilities) == capabilities;
@@ -83,9 +86,12 @@ uint64_t draw(uint64_t *state, uint64_t range);
 
 /* ---- filters ---- */
 
+/* These add the keys one after the other, or build the filter if its kind is static. */
 kith_filter *created(const kith_filter_spec *spec);
 kith_filter *filled(const kith_filter_spec *spec, uint64_t seed, uint64_t place, size_t n); /* adds digests */
 kith_filter *keyed(const kith_filter_spec *spec, uint64_t seed, uint64_t place, size_t n);  /* adds keys */
+kith_filter *filled_with(const kith_filter_spec *spec, const uint64_t *digests, size_t n);
+void fill_filter(kith_filter *f, uint64_t seed, uint64_t place, size_t n); /* adds digests, which must succeed */
 kith_filter *cloned(const kith_filter *from);
 kith_filter *viewed(const void *bytes, size_t byte_count, unsigned flags);
 

@@ -7,10 +7,20 @@ static kith_filter *small_filter(const variant *v, uint64_t n, kith_plan *plan) 
     kith_filter_spec spec;
     if (!planned_at_all(v, n, 0.02, &spec, plan))
         return NULL;
+    if (!can(plan, KITH_CAN_ADD))
+        return filled(&spec, 31, 0, (size_t)n);
     kith_filter *f = created(&spec);
     for (uint64_t i = 0; i < n; i++)
         ignore_status(add_digest(f, digest_at(31, i)));
     return f;
+}
+
+/* An empty filter like that of small_filter(). */
+static kith_filter *empty_filter(const variant *v, uint64_t n) {
+    kith_filter_spec spec;
+    kith_plan plan;
+    CHECK(planned_at_all(v, n, 0.02, &spec, &plan));
+    return created(&spec);
 }
 
 void every_truncation_is_refused(void) {
@@ -249,10 +259,10 @@ static bool seen(const uint8_t *block, size_t byte_count, bool *named) {
 void check_names_a_broken_invariant(void) {
     EACH_VARIANT(v) {
         kith_plan plan;
-        kith_filter *f = small_filter(v, 40, &plan), *empty = NULL;
+        kith_filter *f = small_filter(v, 40, &plan);
         if (f == NULL)
             continue;
-        CHECK_OK(kith_filter_create_like(f, NULL, &empty));
+        kith_filter *empty = empty_filter(v, 40);
         CHECK_OK(kith_filter_check(f, NULL));
         CHECK_OK(kith_filter_check(empty, NULL));
         bool named;

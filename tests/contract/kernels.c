@@ -9,19 +9,29 @@ typedef struct results {
     kith_status add, remove;
 } results;
 
-/* All batch verbs: adds n digests, looks them up together with n others, removes half of them. */
+/* An empty filter, or of a static kind one that is built from the digests, as many as fit. */
+static kith_filter *started(const kith_filter_spec *spec, const uint64_t *digests, size_t n) {
+    kith_plan plan = KITH_PLAN_INIT;
+    CHECK_OK(kith_filter_plan(spec, &plan));
+    bool adds = can(&plan, KITH_CAN_ADD);
+    return adds ? created(spec) : filled_with(spec, digests, n < plan.capacity ? n : (size_t)plan.capacity);
+}
+
+/* All batch verbs: adds (or builds) n digests, looks them up together with n others, removes half of them. */
 static kith_filter *in_batches(const kith_filter_spec *spec, const uint64_t *digests, size_t n, results *a) {
-    kith_filter *f = created(spec);
-    a->add = kith_filter_add_many(f, digests, n, a->was_new, &a->added);
+    kith_filter *f = started(spec, digests, n);
+    if ((kith_filter_capabilities(f) & KITH_CAN_ADD) != 0)
+        a->add = kith_filter_add_many(f, digests, n, a->was_new, &a->added);
     a->yes = kith_filter_has_many(f, digests + n / 2, n, a->maybe);
     a->remove = kith_filter_remove_many(f, digests, n / 2, &a->removed);
     return f;
 }
 
 static kith_filter *one_by_one(const kith_filter_spec *spec, const uint64_t *digests, size_t n, results *a) {
-    kith_filter *f = created(spec);
+    kith_filter *f = started(spec, digests, n);
     memset(a, 0, sizeof *a);
-    for (; a->added < n && a->add == KITH_OK; a->added += a->add == KITH_OK) {
+    bool adds = (kith_filter_capabilities(f) & KITH_CAN_ADD) != 0;
+    for (; adds && a->added < n && a->add == KITH_OK; a->added += a->add == KITH_OK) {
         uint64_t was_new = 0;
         a->add = kith_filter_add_many(f, &digests[a->added], 1, &was_new, NULL);
         a->was_new[a->added / 64] |= was_new << (a->added % 64);

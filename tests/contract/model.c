@@ -122,7 +122,7 @@ void operations_agree_with_an_exact_multiset(void) {
         m = (model){.state = 42};
         note_seed(m.state);
         kith_filter_spec spec;
-        if (!planned(v, CAPACITY, 2e-3, &spec, &m.plan))
+        if (!planned_for_adds(v, CAPACITY, 2e-3, &spec, &m.plan))
             continue;
         m.f = created(&spec);
         uint64_t operations = scaled(v->options[0] == '\0' ? 1000000 : 50000);

@@ -7,21 +7,13 @@
 
 #include "contract/contract.h"
 #include "format/format.h"
+#include "splitmix.h"
 
 /* ---- keys ---- */
 
-/* The finaliser of SplitMix64, written separately for the tests. It is a bijection, so no digest occurs twice in a
- * stream. */
-static uint64_t mixed(uint64_t x) {
-    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return x ^ (x >> 31);
-}
-
-#define STEP UINT64_C(0x9e3779b97f4a7c15)
-
+/* No digest occurs twice in a stream, because mixing and the multiplication by an odd number are bijections. */
 uint64_t digest_at(uint64_t seed, uint64_t place) {
-    return mixed(mixed(seed + 1) + place * STEP);
+    return splitmix_mix(splitmix_mix(seed + 1) + place * SPLITMIX_STEP);
 }
 
 uint64_t *digests_from(uint64_t seed, uint64_t place, size_t n) {
@@ -41,29 +33,67 @@ key key_at(uint64_t seed, uint64_t place) {
 }
 
 uint64_t draw(uint64_t *state, uint64_t range) {
-    *state += STEP;
-    return mixed(*state) % range;
+    return splitmix_next(state) % range;
 }
 
 /* ---- filters ---- */
 
+static bool is_static(const kith_filter_spec *spec) {
+    kith_plan plan = KITH_PLAN_INIT;
+    CHECK_OK(kith_filter_plan(spec, &plan));
+    return !can(&plan, KITH_CAN_ADD);
+}
+
+static kith_filter *built(const kith_filter_spec *spec, const uint64_t *digests, size_t n) {
+    kith_filter *f = NULL;
+    CHECK_OK(kith_filter_build(spec, digests, n, KITH_BUILD_SET, 1, &f));
+    return f;
+}
+
 kith_filter *created(const kith_filter_spec *spec) {
+    if (is_static(spec))
+        return built(spec, NULL, 0);
     kith_filter *f = NULL;
     CHECK_OK(kith_filter_create(spec, &f));
     return f;
 }
 
-kith_filter *filled(const kith_filter_spec *spec, uint64_t seed, uint64_t place, size_t n) {
+kith_filter *filled_with(const kith_filter_spec *spec, const uint64_t *digests, size_t n) {
+    if (is_static(spec))
+        return built(spec, digests, n);
     kith_filter *f = created(spec);
+    size_t done = 0;
+    CHECK_OK(kith_filter_add_many(f, digests, n, NULL, &done));
+    CHECK_EQ_U64(done, n);
+    return f;
+}
+
+kith_filter *filled(const kith_filter_spec *spec, uint64_t seed, uint64_t place, size_t n) {
+    uint64_t *digests = digests_from(seed, place, n);
+    kith_filter *f = filled_with(spec, digests, n);
+    free(digests);
+    return f;
+}
+
+void fill_filter(kith_filter *f, uint64_t seed, uint64_t place, size_t n) {
     uint64_t *digests = digests_from(seed, place, n);
     size_t done = 0;
     CHECK_OK(kith_filter_add_many(f, digests, n, NULL, &done));
     CHECK_EQ_U64(done, n);
     free(digests);
-    return f;
 }
 
 kith_filter *keyed(const kith_filter_spec *spec, uint64_t seed, uint64_t place, size_t n) {
+    if (is_static(spec)) {
+        uint64_t *digests = digests_from(seed, place, n);
+        for (size_t i = 0; i < n; i++) {
+            key k = key_at(seed, place + i);
+            digests[i] = kith_digest(&spec->hash, k.bytes, sizeof k.bytes);
+        }
+        kith_filter *f = built(spec, digests, n);
+        free(digests);
+        return f;
+    }
     kith_filter *f = created(spec);
     for (size_t i = 0; i < n; i++) {
         key k = key_at(seed, place + i);

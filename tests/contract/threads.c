@@ -1,4 +1,6 @@
 /* Checks that work on several threads and in parts gives the results and bytes of one thread in order. */
+#include <kith/builder.h>
+
 #include "contract/contract.h"
 
 enum { LARGE = 150000, WORDS = (LARGE + 63) / 64 + 1 }; /* enough for a build in parts */
@@ -62,6 +64,41 @@ void threads_do_not_change_the_result(void) {
         static const size_t SIZES[] = {0, 1, 63, 64, 65, 1000, LARGE};
         for (size_t i = 0; i < 7; i++)
             compare_lookups(added, digests + LARGE - SIZES[i] / 2, SIZES[i]);
+        kith_filter_free(added);
+        free(digests);
+    }
+}
+
+/* More digests than the memory limit of the builder holds. */
+void a_builder_gives_the_bytes_of_adds(void) {
+    enum { KEYS = 60000 };
+    static uint64_t repeated[2 * LARGE];
+    EACH_DEFAULT(v) {
+        kith_filter_spec spec;
+        kith_plan plan;
+        CHECK(planned(v, KEYS, 0.01, &spec, &plan));
+        uint64_t *digests = digests_from(5, 0, KEYS);
+        kith_filter *added = filled(&spec, 5, 0, KEYS), *f = NULL;
+        size_t n = 0;
+        for (size_t i = 0; i < KEYS; i++) {
+            repeated[n++] = digests[i];
+            if (i % 9 == 0)
+                repeated[n++] = digests[i / 3];
+        }
+        kith_build_limits limits = KITH_BUILD_LIMITS_INIT;
+        limits.threads = 2;
+        limits.memory_bytes = 1;
+        limits.folder = "/tmp";
+        kith_filter_spec open_ended = spec;
+        open_ended.capacity = 0;
+        kith_builder *builder = NULL;
+        CHECK_OK(kith_builder_open(&open_ended, KITH_BUILD_SET, &limits, &builder));
+        CHECK_OK(kith_builder_add_many(builder, repeated, n / 2, NULL));
+        CHECK_OK(kith_builder_add_many(builder, repeated + n / 2, n - n / 2, NULL));
+        CHECK_OK(kith_builder_finish(builder, &f));
+        CHECK(equal_filters(added, f));
+        kith_builder_free(builder);
+        kith_filter_free(f);
         kith_filter_free(added);
         free(digests);
     }

@@ -86,10 +86,7 @@ static void take_range(const char *kind, const char *option, const char *range, 
 }
 
 static void take_option(const char *kind, const kith_option *option) {
-    const char *dots = strstr(option->values, "..");
-    if (dots != NULL) {
-        take_range(kind, option->name, option->values, dots);
-    } else if (strcmp(option->values, "kind") == 0) {
+    if (strcmp(option->values, "kind") == 0) {
         for (size_t i = 0; i < kith_filter_kind_count(); i++) {
             const char *other = kith_filter_kind_at(i)->name;
             if (strcmp(other, kind) != 0)
@@ -98,7 +95,11 @@ static void take_option(const char *kind, const kith_option *option) {
     } else {
         for (const char *word = option->values; *word != '\0'; word += *word == '|') {
             size_t length = strcspn(word, "|");
-            add_variant(kind, option->name, word, length);
+            const char *dots = strstr(word, "..");
+            if (dots != NULL && dots < word + length)
+                take_range(kind, option->name, word, dots);
+            else
+                add_variant(kind, option->name, word, length);
             word += length;
         }
     }
@@ -129,10 +130,12 @@ const variant *next_default(const variant *v) {
     return v;
 }
 
-bool contract_restrict(uint32_t capabilities) {
-    for (size_t i = 0; only_kind == NULL && i < kith_filter_kind_count(); i++)
-        if ((kith_filter_kind_at(i)->capabilities & capabilities) == capabilities)
+bool contract_restrict(uint32_t capabilities, bool is_static) {
+    for (size_t i = 0; only_kind == NULL && i < kith_filter_kind_count(); i++) {
+        uint32_t has = kith_filter_kind_at(i)->capabilities;
+        if ((has & capabilities) == capabilities && (!is_static || (has & KITH_CAN_ADD) == 0))
             only_kind = kith_filter_kind_at(i)->name;
+    }
     return only_kind != NULL;
 }
 
@@ -156,4 +159,8 @@ bool planned(const variant *v, uint64_t capacity, double rate, kith_filter_spec 
     if (v->options[0] == '\0')
         CHECK(plan->failure <= DEFAULT_FAILURE_MAX);
     return plan->failure <= FAILURE_MAX;
+}
+
+bool planned_for_adds(const variant *v, uint64_t capacity, double rate, kith_filter_spec *spec, kith_plan *plan) {
+    return planned(v, capacity, rate, spec, plan) && can(plan, KITH_CAN_ADD);
 }

@@ -6,6 +6,7 @@
  * another file.
  *
  * At most one fault is armed. None is until fault_arm() is called. */
+#include "build/spill.h"
 #include "fault/faults.h"
 
 #include <assert.h>
@@ -19,6 +20,7 @@
 #include "kind.h"
 #include "registry.h"
 #include "handle.h"
+#include "verbs.h"
 
 enum { KINDS_MAX = 64 };
 
@@ -318,7 +320,7 @@ static kithi_expectation verb_plan_expects_too_high_a_rate(const kithi_head *hea
 }
 /* Plans for twice as many keys as requested, so the actual rate is lower than the plan says. */
 static kith_status choose_for_double(const kithi_request *request, kithi_head *head) {
-    kithi_request doubled = {request->capacity * 2, request->rate, request->options};
+    kithi_request doubled = {request->capacity * 2, request->rate, request->options, request->attempt};
     return truth_of_id(head->kind_id)->choose(&doubled, head);
 }
 static void plant_plan_expects_too_high_a_rate(kithi_kind *kind) {
@@ -331,13 +333,13 @@ static kith_status choose_by_the_mean(const kithi_request *request, kithi_head *
     const kithi_kind *kind = truth_of_id(head->kind_id);
     double low = request->rate, high = 1; /* rates that give too many cells, and too few */
     for (unsigned i = 0; i < 40; i++) {
-        kithi_request trial = {request->capacity, sqrt(low * high), request->options};
+        kithi_request trial = {request->capacity, sqrt(low * high), request->options, request->attempt};
         kith_status status = kind->choose(&trial, head);
         if (status != KITH_OK)
             return status;
         *(kind->expect(head, request->capacity).rate <= request->rate ? &low : &high) = trial.rate;
     }
-    kithi_request mean = {request->capacity, low, request->options};
+    kithi_request mean = {request->capacity, low, request->options, request->attempt};
     return kind->choose(&mean, head);
 }
 static void plant_sizes_keep_the_rate_only_on_average(kithi_kind *kind) {
@@ -439,14 +441,17 @@ WRAP(void, kithi_release, const kith_allocator *allocator, void *memory, uint64_
         __real_kithi_release(allocator, memory, bytes);
 }
 
-WRAP(kith_status, kithi_replace_file, const char *path, const void *bytes, size_t byte_count, bool secret) {
+WRAP(kith_status, kithi_replace_file_parts, const char *path, const kithi_part *parts, size_t count, bool secret) {
     if (!is_armed("save_loses_a_bit"))
-        return __real_kithi_replace_file(path, bytes, byte_count, secret);
-    uint8_t *copy = malloc(byte_count);
+        return __real_kithi_replace_file_parts(path, parts, count, secret);
+    uint8_t *copy = malloc(parts[0].byte_count);
     assert(copy != NULL);
-    memcpy(copy, bytes, byte_count);
-    copy[byte_count - 1] ^= 1;
-    kith_status status = __real_kithi_replace_file(path, copy, byte_count, secret);
+    memcpy(copy, parts[0].bytes, parts[0].byte_count);
+    copy[parts[0].byte_count - 1] ^= 1;
+    kithi_part changed[KITHI_BODY_PARTS_MAX + 3];
+    memcpy(changed, parts, count * sizeof *parts);
+    changed[0].bytes = copy;
+    kith_status status = __real_kithi_replace_file_parts(path, changed, count, secret);
     free(copy);
     return status;
 }
@@ -477,7 +482,8 @@ WRAP(kith_status, kith_filter_create_like, const kith_filter *like, const kith_a
 }
 
 WRAP(kith_status, kith_filter_clear, kith_filter *f) {
-    return is_armed("clear_keeps_the_keys") ? KITH_OK : __real_kith_filter_clear(f);
+    bool planted = is_armed("clear_keeps_the_keys") || is_armed("static_filters_can_be_cleared");
+    return planted ? KITH_OK : __real_kith_filter_clear(f);
 }
 
 WRAP(kith_status, kith_filter_build, const kith_filter_spec *spec, const uint64_t *digests, size_t n, unsigned flags,
@@ -490,6 +496,17 @@ WRAP(kith_status, kith_filter_build, const kith_filter_spec *spec, const uint64_
     if (is_armed("threads_lose_a_key") && threads > 1)
         n--;
     return __real_kith_filter_build(&changed, digests, n, flags, threads, filter);
+}
+
+WRAP(kith_status, kithi_spill_write, kithi_spill *s, const uint64_t *by_part, const size_t *starts,
+     const uint8_t *order) {
+    static uint8_t sorted[1 << 16];
+    size_t n = starts[KITHI_SPILL_PARTS];
+    if (!is_armed("spills_lose_their_order") || n > sizeof sorted)
+        return __real_kithi_spill_write(s, by_part, starts, order);
+    for (unsigned p = 0; p < KITHI_SPILL_PARTS; p++)
+        memset(sorted + starts[p], (int)p, starts[p + 1] - starts[p]);
+    return __real_kithi_spill_write(s, by_part, starts, sorted);
 }
 
 WRAP(size_t, kith_filter_has_many, const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
@@ -550,6 +567,7 @@ static const fault FAULTS[] = {
     PLANTED(a_kernel_is_wrong_in_long_batches, 0),
     WRAPPED(build_skips_its_last, 0),
     WRAPPED(build_counts_repeats, 0),
+    WRAPPED(spills_lose_their_order, 0),
     WRAPPED(threads_lose_a_key, 0),
     PLANTED(shared_adds_are_not_counted, KITH_CAN_SHARE),
     WRAPPED(save_loses_a_bit, 0),
@@ -576,6 +594,7 @@ static const fault FAULTS[] = {
     WRAPPED(all_hashes_are_equal, KITH_CAN_MERGE),
     PLANTED(a_capability_is_hidden, KITH_CAN_MERGE),
     PLANTED(a_capability_is_invented, 0),
+    WRAPPED(static_filters_can_be_cleared, FAULT_NEEDS_STATIC),
     WRAPPED(recipe_is_forgotten, KITH_CAN_MERGE),
     WRAPPED(set_notes_does_nothing, 0),
     WRAPPED(notes_are_not_verified, 0),

@@ -25,6 +25,7 @@ static bool is_refusal(kith_status status) {
     switch (status) {
     case KITH_E_ARGUMENT:
     case KITH_E_KIND:
+    case KITH_E_UNSUPPORTED:
     case KITH_E_OPTION:
     case KITH_E_CAPACITY:
     case KITH_E_RATE:
@@ -53,9 +54,15 @@ static void check_filter(const kith_filter_spec *spec, const kith_plan *plan) {
     kith_filter *filter, *view;
     const void *bytes;
     size_t byte_count;
-    hold(kith_filter_create(spec, &filter) == KITH_OK);
-    kith_status status = kith_filter_add(filter, "key", 3, NULL);
-    hold(status == KITH_OK && kith_filter_has(filter, "key", 3));
+    if ((plan->capabilities & KITH_CAN_ADD) != 0) {
+        hold(kith_filter_create(spec, &filter) == KITH_OK);
+        hold(kith_filter_add(filter, "key", 3, NULL) == KITH_OK);
+    } else {
+        uint64_t digest = kith_digest(&spec->hash, "key", 3);
+        hold(kith_filter_create(spec, &filter) == KITH_E_UNSUPPORTED);
+        hold(kith_filter_build(spec, &digest, 1, KITH_BUILD_SET, 1, &filter) == KITH_OK);
+    }
+    hold(kith_filter_has(filter, "key", 3));
     hold(kith_filter_bytes(filter, &bytes, &byte_count) == KITH_OK && byte_count == plan->file_bytes);
     hold(kith_filter_view(bytes, byte_count, KITH_OPEN_DEFAULT, NULL, &view) == KITH_OK);
     hold(kith_filter_has(view, "key", 3));
@@ -90,7 +97,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if ((data[1] & 8) != 0)
         spec.max_bytes = kithi_load64(data + 26);
     if ((data[1] & 16) != 0)
-        spec.needs = data[26];
+        spec.needs = kithi_load16(data + 26) & 511;
+    spec.final = (data[1] & 32) != 0;
     kith_status status = kith_filter_plan(&spec, &plan);
     if (status != KITH_OK) {
         hold(is_refusal(status));

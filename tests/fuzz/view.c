@@ -199,10 +199,19 @@ static void try_edited(const uint8_t *input, size_t byte_count, unsigned flags) 
     spec.recipe = input[1];
     if (strcmp(spec.kind, "layers") == 0)
         spec.options = INNER[input[2] % (sizeof INNER / sizeof *INNER)];
-    if (kith_filter_create(&spec, &filter) != KITH_OK)
+    kith_status status = kith_filter_create(&spec, &filter);
+    if (status == KITH_E_UNSUPPORTED) { /* a static kind */
+        uint64_t digests[64];
+        for (uint64_t key = 0; key < spec.capacity; key++)
+            digests[key] = kith_digest(&spec.hash, &key, sizeof key);
+        size_t n = input[3] < spec.capacity ? input[3] : (size_t)spec.capacity;
+        status = kith_filter_build(&spec, digests, n, KITH_BUILD_SET, 1, &filter);
+    } else if (status == KITH_OK) {
+        for (uint64_t key = 0; key < input[3]; key++)
+            sink += (uint64_t)kith_filter_add(filter, &key, sizeof key, NULL);
+    }
+    if (status != KITH_OK)
         return;
-    for (uint64_t key = 0; key < input[3]; key++)
-        sink += (uint64_t)kith_filter_add(filter, &key, sizeof key, NULL);
     if (kith_filter_bytes(filter, &bytes, &block_bytes) != KITH_OK)
         abort();
     uint8_t *block = malloc(block_bytes);

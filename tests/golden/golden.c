@@ -61,20 +61,36 @@ static const golden_case CASES[] = {
     {"example", "bloom", NULL, 2, 0.1, false, 0, 2, 1, true},
     {"bloom", "bloom", NULL, 200, 0.02, false, 0, 200, 1, true},
     {"bloom-siphash", "bloom", NULL, 100, 0.02, true, 0, 100, 1, true},
+    {"bloom-whole", "bloom", "layout=whole", 200, 0.02, false, 0, 200, 1, true},
     {"blocked", "blocked", NULL, 200, 0.01, false, 0, 200, 1, true},
     {"counting", "counting", NULL, 128, 0.02, false, 0, 100, 1, true},
+    {"counting-whole", "counting", "layout=whole", 128, 0.02, false, 0, 100, 1, true},
+    {"counting-3", "counting", "width=3", 128, 0.02, false, 0, 100, 1, true},
     {"blocked-counting", "blocked_counting", NULL, 128, 0.01, false, 0, 100, 1, true},
     {"cuckoo", "cuckoo", NULL, 256, 0.02, false, 7, 200, 1, true},
     {"cuckoo-b2", "cuckoo", "b=2 f=7", 256, 0.02, false, 0, 200, 1, true},
     {"cuckoo-simple", "cuckoo", "alternate=simple", 200, 0.02, false, 0, 150, 1, true},
+    {"cuckoo-xor-walk", "cuckoo", "alternate=xor insert=walk f=8", 240, 0.1, false, 0, 220, 1, true},
     {"overlap", "overlap", "f=7", 300, 0.02, false, 0, 250, 1, true},
+    {"fuse", "fuse", NULL, 200, 0.02, false, 0, 200, 1, true},
+    {"fuse-4", "fuse", "arity=4 f=5", 200, 0.05, true, 0, 150, 1, true},
     {"layers", "layers", "inner=overlap", 40, 0.03, false, 0, 200, 3, true},
     {"recipe", "blocked", NULL, 100, 0.02, false, 0, 100, 1, true},
     {"large-bloom", "bloom", NULL, 200000, 0.01, true, 0, 200000, 1, false},
     {"large-counting", "counting", NULL, 50000, 0.01, false, 1, 40000, 1, false},
     {"large-cuckoo", "cuckoo", NULL, 700000, 0.01, false, 0, 600000, 1, false},
     {"large-cuckoo-simple", "cuckoo", "alternate=simple", 700000, 0.01, false, 0, 600000, 1, false},
+    {"large-cuckoo-xor", "cuckoo", "alternate=xor", 400000, 0.01, false, 0, 350000, 1, false},
+    {"large-cuckoo-walk", "cuckoo", "insert=walk max=100", 400000, 0.01, false, 0, 350000, 1, false},
     {"large-overlap", "overlap", NULL, 700000, 0.005, false, 0, 600000, 1, false},
+    {"large-fuse", "fuse", NULL, 1600000, 0.01, false, 0, 1500000, 1, false},
+    {"fuse-wide", "fuse", "f=32", 1000, 0.01, false, 0, 1000, 1, false},
+    {"fuse-bytes", "fuse", "f=8 arity=4", 20000, 0.01, false, 3, 20000, 1, false},
+    {"fuse-one", "fuse", NULL, 1, 0.3, false, 0, 1, 1, false},
+    {"fuse-sparse", "fuse", NULL, 5000000, 0.05, false, 0, 1, 1, false},
+    {"counting-2-whole", "counting", "width=2 layout=whole k=7", 300, 0.01, true, 0, 250, 1, false},
+    {"counting-5", "counting", "width=5", 300, 0.01, false, 3, 250, 1, false},
+    {"counting-8-whole", "counting", "width=8 layout=whole", 20000, 0.01, false, 0, 18000, 1, false},
     {"large-layers", "layers", "inner=counting growth=3", 1000, 0.01, true, 0, 20000, 4, false},
     {"blocked-4", "blocked", "lanes=4", 5000, 0.03, false, 0, 5000, 1, false},
     {"blocked-16", "blocked", "lanes=16", 5000, 0.001, false, 0, 5000, 1, false},
@@ -142,6 +158,22 @@ static void fill(const golden_case *c, kith_filter *filter, bool *member) {
     }
 }
 
+/* Builds a filter of a static kind from the keys. */
+static kith_filter *build(const golden_case *c, const kith_filter_spec *spec, bool *member) {
+    uint64_t *digests = malloc(c->keys * sizeof *digests);
+    CHECK(digests != NULL);
+    char key[KEY_BYTES_MAX];
+    for (size_t i = 0; i < c->keys; i++) {
+        digests[i] = kith_digest(&spec->hash, key, key_of(c, i, key));
+        if (member != NULL)
+            member[i] = true;
+    }
+    kith_filter *filter;
+    CHECK_OK(kith_filter_build(spec, digests, c->keys, KITH_BUILD_SET, 1, &filter));
+    free(digests);
+    return filter;
+}
+
 static kith_filter *make(const golden_case *c, bool *member) {
     kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
     spec.kind = c->kind;
@@ -155,9 +187,15 @@ static kith_filter *make(const golden_case *c, bool *member) {
         spec.notes = &note;
         spec.note_count = 1;
     }
-    kith_filter *filter;
-    CHECK_OK(kith_filter_create(&spec, &filter));
-    fill(c, filter, member);
+    kith_plan plan = KITH_PLAN_INIT;
+    CHECK_OK(kith_filter_plan(&spec, &plan));
+    kith_filter *filter = NULL;
+    if ((plan.capabilities & KITH_CAN_ADD) != 0) {
+        CHECK_OK(kith_filter_create(&spec, &filter));
+        fill(c, filter, member);
+    } else {
+        filter = build(c, &spec, member);
+    }
     kith_filter_stats stats = KITH_FILTER_STATS_INIT;
     CHECK_OK(kith_filter_stats_of(filter, &stats));
     CHECK_EQ_U64(stats.layers, c->layers);

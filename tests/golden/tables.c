@@ -6,8 +6,9 @@
  *     golden_tables --save NAME FILE           creates a table and saves it
  *     golden_tables --expected NAME            prints one line per key for many keys: the key in hexadecimal, a space,
  *                                              and its value, or "no" if the key is not in the table
- *     golden_tables --tamper FROM AT BIT TO    copies a file, flips this bit of byte AT and recomputes all checksums;
- *                                              prints "opened" or "refused": whether the library opens it
+ *     golden_tables --tamper FROM FOLDER       for each line "AT BIT" of standard input: copies the file to FOLDER/AT,
+ *                                              flips this bit of byte AT and recomputes all checksums; prints "opened"
+ *                                              or "refused": whether the library opens it
  *
  * golden.c says when files may be remade. The commands after --make are for tests/interop, where a second reader,
  * written from docs/format.md, is compared with the library. */
@@ -64,12 +65,16 @@ static const table_case CASES[] = {
     {"table-large-strings", "cuckoo", 0, "layout=two", KITH_FAMILY_SIPHASH, 0, 0, 3000, false},
     {"table-b1", "cuckoo", 8, "b=1", KITH_FAMILY_XXH3, 0, 300, 300, false},
     {"table-b1-two", "cuckoo", 4, "b=1 layout=two insert=search", KITH_FAMILY_SIPHASH, 0, 300, 300, false},
+    {"table-auto", "cuckoo", 8, "b=1 layout=two max=auto", KITH_FAMILY_XXH3, 0, 300, 300, false},
+    {"table-evict", "cuckoo", 4, "start=second evict=first max=600", KITH_FAMILY_XXH3, 0, 300, 300, false},
+    {"table-evict-strings", "cuckoo", 0, "b=1 start=random evict=first", KITH_FAMILY_XXH3, 0, 0, 200, false},
     {"table-d3-b3", "cuckoo", 8, "d=3 b=3 load=95", KITH_FAMILY_XXH3, 0, 1000, 1000, false},
     {"table-d4-b1", "cuckoo", 16, "d=4 b=1 insert=walk load=93", KITH_FAMILY_SIPHASH, 0, 1000, 1000, false},
     {"table-d4-two", "cuckoo", 4, "d=4 b=2 layout=two load=96", KITH_FAMILY_XXH3, 0, 1000, 1000, false},
     {"table-b8", "cuckoo", 4, "b=8 load=98", KITH_FAMILY_SIPHASH, 0, 1000, 1000, false},
     {"table-none", "cuckoo", 8, NULL, KITH_FAMILY_XXH3, 0, 0, 0, false},
     {"table-probe-strings", "probe", 0, "sequence=double grow=no", KITH_FAMILY_XXH3, 0, 100, 100, false},
+    {"table-probe-permutation", "probe", 8, "sequence=permutation", KITH_FAMILY_XXH3, 0, 100, 100, false},
     {"table-chain", "chain", 16, "load=300", KITH_FAMILY_POLYNOMIAL, 0, 100, 100, false},
     {"table-list", "list", 0, NULL, KITH_FAMILY_XXH3, 0, 0, 30, false},
     {"table-bitset-words", "bitset", 8, NULL, KITH_FAMILY_XXH3, 0, 100, 300, false},
@@ -305,10 +310,10 @@ static void seal(text *file, size_t body_bytes) {
     store64(file->at + HEADER_CHECKSUM_AT, kithi_checksum(file->at, HEADER_CHECKSUM_AT));
 }
 
-static void tamper(const char *from, size_t at, unsigned bit, const char *to) {
-    text file = read_file(from);
+static void tamper_one(const text *from, size_t body_bytes, size_t at, unsigned bit, const char *to) {
+    text file = {NULL, 0, 0};
+    append_bytes(&file, from->at, from->used);
     CHECK(at < file.used && bit < 8);
-    size_t body_bytes = (size_t)number_at(&file, BODY_BYTES_AT, 8);
     file.at[at] = (char)(file.at[at] ^ 1 << bit);
     seal(&file, body_bytes);
     write_file(to, &file);
@@ -316,6 +321,18 @@ static void tamper(const char *from, size_t at, unsigned bit, const char *to) {
     kith_table *table = NULL;
     puts(kith_table_open(to, KITH_OPEN_DEFAULT, NULL, &table) == KITH_OK ? "opened" : "refused");
     kith_table_free(table);
+}
+
+static void tamper(const char *path, const char *folder) {
+    text from = read_file(path);
+    size_t at, body_bytes = (size_t)number_at(&from, BODY_BYTES_AT, 8);
+    unsigned bit;
+    while (scanf("%zu %u", &at, &bit) == 2) {
+        char to[PATH_BYTES_MAX];
+        CHECK(snprintf(to, sizeof to, "%s/%zu", folder, at) < (int)sizeof to);
+        tamper_one(&from, body_bytes, at, bit, to);
+    }
+    free(from.at);
 }
 
 static bool run_command(int argc, char **argv) {
@@ -333,8 +350,8 @@ static bool run_command(int argc, char **argv) {
         save(named, argv[3]);
     else if (strcmp(command, "--expected") == 0 && argc == 3 && named != NULL)
         print_expected(named);
-    else if (strcmp(command, "--tamper") == 0 && argc == 6)
-        tamper(argv[2], (size_t)strtoull(argv[3], NULL, 10), (unsigned)strtoul(argv[4], NULL, 10), argv[5]);
+    else if (strcmp(command, "--tamper") == 0 && argc == 4)
+        tamper(argv[2], argv[3]);
     else
         return false;
     return true;

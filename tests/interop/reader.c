@@ -1,9 +1,11 @@
 /* reader: a second reader of .kith files, written from docs/format.md alone.
  *
  *     reader FILE < KEYS
+ *     reader --verdicts FILE…
  *
  * Verifies the whole file, then looks up every line of standard input. For a filter, a line is a key, and the reader
- * prints "yes" or "no". For a table, a line is a key in hexadecimal, and the reader prints its value or "no".
+ * prints "yes" or "no". For a table, a line is a key in hexadecimal, and the reader prints its value or "no". With
+ * --verdicts it prints "opened" or "refused" for each file; a child process verifies each, because refusing ends it.
  *
  * The reader shares no code with libkith. Where the two agree, the document is right; where they do not, one of the
  * three is wrong. It is slow and simple on purpose: it reads the whole file into memory and one bit after the other,
@@ -18,6 +20,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -144,16 +148,28 @@ static uint64_t word(uint64_t d, uint64_t i) {
 
 static uint64_t cell_of(const filter *f, uint64_t d, uint64_t i) {
     uint64_t slice = f->parameter[1];
-    return i * slice + hi(word(d, i), slice);
+    return f->parameter[2] == 1 ? hi(word(d, i), slice) : i * slice + hi(word(d, i), slice);
 }
 
-/* Kinds 1 and 3: cells of 1 bit or of 4 bits. */
-static uint64_t cells_body_bytes(const filter *f, unsigned cell_bits) {
-    uint64_t k = f->parameter[0], slice = f->parameter[1], cells_per_byte = 8 / cell_bits;
+/* Kinds 1 and 3: cells of 1 bit, or counters. Layout 1 is a single slice. */
+static uint64_t slices_of(const filter *f) {
+    return f->parameter[2] == 1 ? 1 : f->parameter[0];
+}
+
+static unsigned width_of(const filter *f) {
+    return f->kind == BLOOM ? 1 : f->parameter[3] == 0 ? 4 : (unsigned)f->parameter[3];
+}
+
+static uint64_t cells_body_bytes(const filter *f) {
+    uint64_t k = f->parameter[0], slice = f->parameter[1], layout = f->parameter[2], width = f->parameter[3];
     require(k >= 1 && k <= 64, "k out of range");
-    require(slice >= 1 && slice <= ((uint64_t)1 << 62) / k, "slice out of range");
-    require(f->parameter[7] <= k * slice, "fill limit out of range");
-    return round_up(round_up(k * slice, cells_per_byte) / cells_per_byte, 64);
+    require(layout <= 1, "layout out of range");
+    require(width == 0 || (width >= 2 && width <= 8 && width != 4), "width out of range");
+    require(slice >= 1 && slice <= ((uint64_t)1 << 62) / slices_of(f), "slice out of range");
+    uint64_t cells = slices_of(f) * slice;
+    require(f->parameter[7] <= cells, "fill limit out of range");
+    uint64_t bytes = cells / 8 * width_of(f) + (cells % 8 * width_of(f) + 7) / 8;
+    return round_up(bytes + (width != 0), 64);
 }
 
 static void cells_verify(const filter *f, unsigned cell_bits, uint64_t cells) {
@@ -165,23 +181,28 @@ static void cells_verify(const filter *f, unsigned cell_bits, uint64_t cells) {
         require(load_bits(f->body, bit, 1) == 0, "a bit after the last cell is set");
 }
 
-/* Adds up the counters from … to - 1. Returns whether one of them is 15. */
-static bool counters_sum(const filter *f, uint64_t from, uint64_t to, uint64_t *sum) {
+/* Adds up the counters from … to - 1. Returns whether one of them has its largest value. */
+static bool counters_sum(const filter *f, unsigned width, uint64_t from, uint64_t to, uint64_t *sum) {
     bool stuck = false;
     *sum = 0;
     for (uint64_t c = from; c < to; c++) {
-        uint64_t counter = load_bits(f->body, c * 4, 4);
+        uint64_t counter = load_bits(f->body, c * width, width);
         *sum += counter;
-        stuck = stuck || counter == 15;
+        stuck = stuck || counter == (1u << width) - 1;
     }
     return stuck;
 }
 
 static void counters_verify(const filter *f) {
     uint64_t slice = f->parameter[1], sum;
-    for (uint64_t i = 0; i < f->parameter[0]; i++)
-        require(counters_sum(f, i * slice, (i + 1) * slice, &sum) || sum == f->count,
-                "the counters of a slice do not add up to count");
+    for (uint64_t i = 0; i < slices_of(f); i++) {
+        bool stuck = counters_sum(f, width_of(f), i * slice, (i + 1) * slice, &sum);
+        if (f->parameter[2] == 0)
+            require(stuck || sum == f->count, "the counters of a slice do not add up to count");
+        else
+            require(stuck || (sum >= f->count && sum <= f->parameter[0] * f->count),
+                    "the counters of the array do not add up to a number that count allows");
+    }
 }
 
 static bool cells_has(const filter *f, unsigned cell_bits, uint64_t d) {
@@ -221,7 +242,7 @@ static void blocked_counters_verify(const filter *f) {
         bool known = false;
         for (uint64_t lane = 0; lane < lanes; lane++) {
             uint64_t first = block * 128 + lane * width, sum;
-            if (counters_sum(f, first, first + width, &sum))
+            if (counters_sum(f, 4, first, first + width, &sum))
                 continue;
             require(!known || sum == keys_of_block, "two lanes of a block do not add up to the same number");
             keys_of_block = sum;
@@ -258,7 +279,9 @@ static uint64_t regions_body_bytes(const filter *f) {
         require(p[0] >= 4 && p[0] <= 32, "slot_bits out of range");
         require(p[3] == 1 || p[3] == 2 || p[3] == 4 || p[3] == 8, "b out of range");
         require(p[1] >= 1 && p[1] <= most / (2 * p[3]), "P out of range");
-        require(p[4] == 0 || (p[4] == 1 && power_of_two(p[1])), "alternate out of range");
+        require(p[4] == 0 || (p[4] <= 2 && power_of_two(p[1])), "alternate out of range");
+        require(p[4] != 2 || p[2] == 1, "more than one region with alternate 2");
+        require(p[5] == 0 || (p[5] >= 50 && p[5] <= 10000), "max out of range");
     } else {
         require(p[0] >= 3 && p[0] <= 32, "slot_bits out of range");
         require(p[1] >= 1 && p[1] <= most / 2 - 1, "P out of range");
@@ -289,8 +312,13 @@ static void regions_verify(const filter *f) {
     require(used == f->count, "count is not the number of slots in use");
 }
 
+static uint64_t spread(uint64_t fingerprint) {
+    uint64_t x = fingerprint * GOLDEN_RATIO;
+    return (x ^ (x >> 32)) * 0x39f142ac756edbf3u;
+}
+
 static uint64_t partner(const regions *r, uint64_t fingerprint, uint64_t p) {
-    uint64_t x = fingerprint * GOLDEN_RATIO, y = (x ^ (x >> 32)) * 0x39f142ac756edbf3u, H = hi(y, r->P);
+    uint64_t H = hi(spread(fingerprint), r->P);
     return p < r->P ? r->P + (H + r->P - p) % r->P : (H + r->P - (p - r->P)) % r->P;
 }
 
@@ -301,8 +329,8 @@ static bool regions_has(const filter *f, uint64_t d) {
     uint64_t place[2];
     place[0] = hi(lo(d, r.R), 2 * r.P);
     place[1] = partner(&r, fingerprint, place[0]);
-    if (f->kind == CUCKOO && f->parameter[4] == 1) {
-        uint64_t s = fingerprint % (2 * r.P);
+    if (f->kind == CUCKOO && f->parameter[4] != 0) {
+        uint64_t s = f->parameter[4] == 1 ? fingerprint % (2 * r.P) : hi(spread(fingerprint), 2 * r.P);
         place[1] = place[0] ^ (s == 0 ? 1 : s);
     }
     for (unsigned i = 0; i < 2; i++) {
@@ -315,6 +343,52 @@ static bool regions_has(const filter *f, uint64_t d) {
         }
     }
     return false;
+}
+
+/* Kind 8. */
+static uint64_t fuse_cells(const filter *f) {
+    return (f->parameter[3] + f->parameter[1] - 1) * f->parameter[2];
+}
+
+static uint64_t fuse_shard_bytes(const filter *f) {
+    return round_up(8 + (fuse_cells(f) * f->parameter[0] + 7) / 8 + 7, 64);
+}
+
+static uint64_t fuse_body_bytes(const filter *f) {
+    const uint64_t *p = f->parameter, most = (uint64_t)1 << 32;
+    require(p[0] >= 4 && p[0] <= 32, "f out of range");
+    require(p[1] == 3 || p[1] == 4, "a out of range");
+    require(power_of_two(p[2]) && p[2] <= (uint64_t)1 << (p[1] == 3 ? 18 : 14), "L out of range");
+    require(p[3] >= 1 && p[3] < most && fuse_cells(f) < most, "S out of range");
+    require(power_of_two(p[4]) && p[4] <= ((uint64_t)1 << 62) / fuse_shard_bytes(f), "shards out of range");
+    return p[4] * fuse_shard_bytes(f);
+}
+
+static void fuse_verify(const filter *f) {
+    uint64_t with_keys = 0, bytes = fuse_shard_bytes(f), used_bits = 64 + fuse_cells(f) * f->parameter[0];
+    for (uint64_t i = 0; i < f->parameter[4]; i++) {
+        const uint8_t *shard = f->body + i * bytes;
+        uint64_t seed = load(shard, 8);
+        bool known = false;
+        for (uint64_t t = 1; t <= 64; t++)
+            known = known || seed == mix(t * GOLDEN_RATIO);
+        require(known || all_zero(shard, bytes), "the seed of a shard is unknown, or a shard without keys is not 0");
+        for (uint64_t bit = used_bits; bit < bytes * 8; bit++)
+            require(load_bits(shard, bit, 1) == 0, "a bit after the last cell of a shard is set");
+        with_keys += known;
+    }
+    require(with_keys <= f->count && (with_keys > 0 || f->count == 0), "count does not match the shards with keys");
+}
+
+static bool fuse_has(const filter *f, uint64_t d) {
+    uint64_t width = f->parameter[0], a = f->parameter[1], L = f->parameter[2], starts = f->parameter[3] * L;
+    const uint8_t *shard = f->body + hi(d, f->parameter[4]) * fuse_shard_bytes(f);
+    uint64_t h = mix(d + load(shard, 8)), c0 = hi(h, starts), sum = lo(h, starts) >> (64 - width);
+    for (uint64_t i = 0; i < a; i++) {
+        uint64_t c = i == 0 ? c0 : (c0 + i * L) ^ ((h >> ((i - 1) * (a == 3 ? 18 : 14))) % L);
+        sum ^= load_bits(shard + 8, c * width, (unsigned)width);
+    }
+    return sum == 0;
 }
 
 /* ---- blocks ---- */
@@ -414,16 +488,17 @@ static bool layer_has(const filter *outer, const uint8_t *block, uint64_t bytes,
 static bool has(const filter *f, uint64_t d) {
     switch (f->kind) {
     case BLOOM:
-        return cells_has(f, 1, d);
+    case COUNTING:
+        return cells_has(f, width_of(f), d);
     case BLOCKED:
         return blocked_has(f, 1, d);
-    case COUNTING:
-        return cells_has(f, 4, d);
     case BLOCKED_COUNTING:
         return blocked_has(f, 4, d);
     case CUCKOO:
     case OVERLAP:
         return regions_has(f, d);
+    case FUSE:
+        return fuse_has(f, d);
     case LAYERS:
         return each_layer(f, layer_has, &d, NULL);
     case IMAGE:
@@ -450,7 +525,7 @@ static void verify_header(const uint8_t *block, const filter *f) {
     require(load(block + 12, 2) == HEADER_BYTES, "header bytes is not 192");
     require(load(block + 14, 2) <= 1, "unknown flags");
     require(all_zero(block + 16, 16) && all_zero(block + 168, 8), "a reserved byte is not 0");
-    require((f->kind >= BLOOM && f->kind <= BLOCKED_COUNTING) || is_table(f), "unknown kind");
+    require((f->kind >= BLOOM && f->kind <= FUSE) || is_table(f), "unknown kind");
     require(f->hash <= 1, "unknown hash");
     if (is_table(f))
         require(all_zero(block + 14, 2) && all_zero(block + 32, 32) && all_zero(block + 72, 8) && f->fill == 0,
@@ -459,8 +534,8 @@ static void verify_header(const uint8_t *block, const filter *f) {
         verify_filter_fields(f);
 
     static const uint8_t used[] = {
-        [BLOOM] = 0x83,  [BLOCKED] = 0x83, [COUNTING] = 0x83, [CUCKOO] = 0x1f,          [OVERLAP] = 0x07,
-        [LAYERS] = 0x0f, [IMAGE] = 0xff,   [ENTRIES] = 0x3f,  [BLOCKED_COUNTING] = 0x83};
+        [BLOOM] = 0x87,  [BLOCKED] = 0x83, [COUNTING] = 0x8f, [CUCKOO] = 0x3f,  [OVERLAP] = 0x07,
+        [LAYERS] = 0x0f, [FUSE] = 0x1f,    [IMAGE] = 0xff,    [ENTRIES] = 0x3f, [BLOCKED_COUNTING] = 0x83};
     for (unsigned i = 0; i < PARAMETERS; i++)
         require((used[f->kind] >> i & 1) != 0 || f->parameter[i] == 0, "an unused parameter is not 0");
 }
@@ -529,16 +604,16 @@ static filter verify(const uint8_t *block, uint64_t bytes, const filter *outer) 
     const char *wrong_length = "the body length does not follow from the parameters";
     switch (f.kind) {
     case BLOOM:
-        require(cells_body_bytes(&f, 1) == f.body_bytes, wrong_length);
-        cells_verify(&f, 1, f.parameter[0] * f.parameter[1]);
+        require(cells_body_bytes(&f) == f.body_bytes, wrong_length);
+        cells_verify(&f, 1, slices_of(&f) * f.parameter[1]);
         break;
     case BLOCKED:
         require(blocked_body_bytes(&f, 1) == f.body_bytes, wrong_length);
         cells_verify(&f, 1, f.body_bytes * 8);
         break;
     case COUNTING:
-        require(cells_body_bytes(&f, 4) == f.body_bytes, wrong_length);
-        cells_verify(&f, 4, f.parameter[0] * f.parameter[1]);
+        require(cells_body_bytes(&f) == f.body_bytes, wrong_length);
+        cells_verify(&f, width_of(&f), slices_of(&f) * f.parameter[1]);
         counters_verify(&f);
         break;
     case BLOCKED_COUNTING:
@@ -550,6 +625,10 @@ static filter verify(const uint8_t *block, uint64_t bytes, const filter *outer) 
     case OVERLAP:
         require(regions_body_bytes(&f) == f.body_bytes, wrong_length);
         regions_verify(&f);
+        break;
+    case FUSE:
+        require(fuse_body_bytes(&f) == f.body_bytes, wrong_length);
+        fuse_verify(&f);
         break;
     case LAYERS:
         layers_verify(&f);
@@ -620,25 +699,49 @@ static void print_result(const filter *f, buffer *line) {
         puts("no");
 }
 
-int main(int argc, char **argv) {
-    if (argc != 2)
-        fail("usage: reader FILE < KEYS");
-    FILE *file = fopen(argv[1], "rb");
+static filter open_file(const char *path, buffer *bytes) {
+    FILE *file = fopen(path, "rb");
     if (file == NULL)
         fail("cannot open the file");
-    buffer bytes = {NULL, 0, 0}, line = {NULL, 0, 0};
     int c;
     while ((c = getc(file)) != EOF)
-        append(&bytes, (uint8_t)c);
+        append(bytes, (uint8_t)c);
     if (ferror(file))
         fail("cannot read the file");
     fclose(file);
+    return verify(bytes->at, bytes->used, NULL);
+}
 
-    filter f = verify(bytes.at, bytes.used, NULL);
-    while (read_line(&line))
-        print_result(&f, &line);
-    free(bytes.at);
-    free(line.at);
+static void print_verdict(const char *path) {
+    int status;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        buffer bytes = {NULL, 0, 0};
+        (void)open_file(path, &bytes);
+        free(bytes.at);
+        exit(0);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) > 1)
+        fail("a file was neither opened nor refused");
+    puts(WEXITSTATUS(status) == 0 ? "opened" : "refused");
+}
+
+int main(int argc, char **argv) {
+    bool verdicts = argc > 1 && strcmp(argv[1], "--verdicts") == 0;
+    if (!verdicts && argc != 2)
+        fail("usage: reader FILE < KEYS, or reader --verdicts FILE…");
+    if (verdicts)
+        for (int i = 2; i < argc; i++)
+            print_verdict(argv[i]);
+    else {
+        buffer bytes = {NULL, 0, 0}, line = {NULL, 0, 0};
+        filter f = open_file(argv[1], &bytes);
+        while (read_line(&line))
+            print_result(&f, &line);
+        free(bytes.at);
+        free(line.at);
+    }
     if (ferror(stdin) || fflush(stdout) != 0 || ferror(stdout))
         fail("standard input or output failed");
     return 0;

@@ -10,7 +10,7 @@
 #define PARAMETERS 8
 #define GOLDEN_RATIO 0x9e3779b97f4a7c15u
 
-enum kind { BLOOM = 1, BLOCKED, COUNTING, CUCKOO, OVERLAP, LAYERS, BLOCKED_COUNTING, IMAGE = 32, ENTRIES = 33 };
+enum kind { BLOOM = 1, BLOCKED, COUNTING, CUCKOO, OVERLAP, LAYERS, BLOCKED_COUNTING, FUSE, IMAGE = 32, ENTRIES = 33 };
 
 /* A block: a filter or a table. */
 typedef struct filter {

@@ -32,6 +32,12 @@ static void verify_cuckoo_options(const uint64_t *option) {
     require(within(option[2], 1, 8), "b out of range");
     require(option[3] <= 2, "insert out of range");
     require(option[4] <= 100, "load out of range");
+    uint64_t max = option[5], start = option[6], evict = option[7];
+    require(max <= 1 || within(max, 50, 65535), "max out of range");
+    require(start <= 2, "start out of range");
+    require(evict <= 1, "evict out of range");
+    require(option[3] != 1 || (max == 0 && start == 0 && evict == 0), "options of a walk with insert 1");
+    require(max != 1 || (option[1] == 2 && option[2] == 1 && option[4] < 50), "max 1 with other d, b or load");
 }
 
 /* ---- kind 32, image ---- */
@@ -172,10 +178,12 @@ bool image_get(const filter *f, const uint8_t *key, size_t key_bytes, uint64_t *
 }
 
 static uint64_t image_body_bytes(const filter *f) {
-    uint64_t option[5], buckets = f->parameter[5];
-    require(f->parameter[6] >> 40 == 0, "an unused byte of the options is not 0");
+    uint64_t option[OPTIONS], buckets = f->parameter[5], packed = f->parameter[6];
     for (unsigned i = 0; i < 5; i++)
-        option[i] = f->parameter[6] >> (8 * i) & 0xff;
+        option[i] = packed >> (8 * i) & 0xff;
+    option[5] = packed >> 48;
+    option[6] = packed >> 40 & 0xf;
+    option[7] = packed >> 44 & 0xf;
     verify_cuckoo_options(option);
     require(within(buckets, 4, (uint64_t)1 << 56) && buckets % option[1] == 0, "buckets out of range");
     uint64_t slot_bytes = (f->parameter[0] == 16 ? 24 : 16) + 1;
@@ -242,7 +250,7 @@ static entry take_entry(const filter *f, const uint8_t **at, const uint8_t *end)
 static void verify_options(const filter *f) {
     uint64_t option[OPTIONS], key_bytes = f->parameter[0];
     static const unsigned used[] = {
-        [TABLE_CUCKOO] = 5, [TABLE_PROBE] = 3, [TABLE_CHAIN] = 2, [TABLE_BITSET] = 1, [TABLE_LIST] = 0};
+        [TABLE_CUCKOO] = 8, [TABLE_PROBE] = 3, [TABLE_CHAIN] = 2, [TABLE_BITSET] = 1, [TABLE_LIST] = 0};
     require(within(f->parameter[4], TABLE_CUCKOO, TABLE_LIST), "unknown kind of table");
     for (unsigned i = 0; i < OPTIONS; i++) {
         option[i] = load(f->body + 8 * i, 8);
@@ -253,7 +261,7 @@ static void verify_options(const filter *f) {
         verify_cuckoo_options(option);
         break;
     case TABLE_PROBE:
-        require(option[0] <= 2 && option[1] <= 1 && within(option[2], 10, 95), "an option of probe is out of range");
+        require(option[0] <= 3 && option[1] <= 1 && within(option[2], 10, 95), "an option of probe is out of range");
         break;
     case TABLE_CHAIN:
         require(within(option[0], 25, 800) && option[1] <= 1, "an option of chain is out of range");

@@ -15,7 +15,7 @@
 #include <lab/report/text.h>
 
 #include "check.h"
-#include "unit/folder.h"
+#include "folder.h"
 
 /* ---- claims ---- */
 

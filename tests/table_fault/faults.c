@@ -259,6 +259,13 @@ WRAP(kith_status, kith_table_open, const char *path, unsigned flags, const kith_
     return status;
 }
 
+WRAP(kith_status, kith_table_stats_of, const kith_table *t, kith_table_stats *stats) {
+    kith_status status = __real_kith_table_stats_of(t, stats);
+    if (is_armed("structs_are_written_whole") && status == KITH_OK)
+        *(unsigned char *)&stats->growths ^= 1;
+    return status;
+}
+
 WRAP(kith_status, kithi_body_verify, const uint8_t *block, const kithi_head *head) {
     return is_armed("body_checksums_are_not_verified") ? KITH_OK : __real_kithi_body_verify(block, head);
 }
@@ -312,6 +319,7 @@ static const fault FAULTS[] = {
     PLANTED(next_skips_some),
     PLANTED(next_repeats_some),
     WRAPPED(bad_options_are_ignored),
+    WRAPPED(structs_are_written_whole),
     WRAPPED(wrong_sizes_are_accepted),
     WRAPPED(long_keys_are_truncated),
     WRAPPED(batch_skips_its_last),

@@ -196,7 +196,7 @@ void wrong_specs_are_named_errors(void) {
                 refused(&bad, KITH_E_KEY);
         }
         bad = good;
-        bad.struct_bytes--;
+        bad.struct_bytes++;
         refused(&bad, KITH_E_ARGUMENT);
         bad = good;
         bad.family = (kith_family_id)KITH_FAMILY_COUNT;
@@ -211,7 +211,7 @@ void wrong_specs_are_named_errors(void) {
         refused(&bad, KITH_E_TOO_LARGE);
         kith_table *t = made(&good);
         kith_table_stats stats = KITH_TABLE_STATS_INIT;
-        stats.struct_bytes--;
+        stats.struct_bytes++;
         CHECK_STATUS(kith_table_stats_of(t, &stats), KITH_E_ARGUMENT);
         kith_table_free(t);
         for (size_t i = 0; i < kith_table_kind_count(); i++)

@@ -18,7 +18,7 @@
 #include "core/prng.h"
 #include "kind.h"
 #include "registry.h"
-#include "unit/folder.h"
+#include "folder.h"
 #include "unit/memory.h"
 #include "unit/small_filter.h"
 
@@ -397,7 +397,10 @@ static const struct {
              {"blocked_counting", NULL},
              {"cuckoo", NULL},
              {"cuckoo", "b=1"},
+             {"bloom", "layout=whole"},
+             {"counting", "layout=whole width=3"},
              {"cuckoo", "alternate=simple"},
+             {"cuckoo", "alternate=xor insert=walk"},
              {"overlap", NULL},
              {"layers", NULL},
              {"layers", "inner=overlap"},

@@ -18,13 +18,15 @@ static const kith_hash HASHES[] = {
     {KITH_HASH_SIPHASH, 0, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 255}},
 };
 
-/* Each key is in a separate block, so that a sanitizer detects reads outside of it. */
-static void each_length_at_random(const kith_hash *hash, size_t n, size_t longest, uint64_t seed) {
+/* Lengths are random up to `longest`, and up to 40 times that for one key in 16 if `some_longer`. Each key is in a
+ * separate block, so that a sanitizer detects reads outside of it. */
+static void random_lengths(const kith_hash *hash, size_t n, size_t longest, bool some_longer, uint64_t seed) {
     static kith_key keys[KEYS];
     static uint64_t digests[KEYS + 1];
     kithi_prng prng = {seed};
     for (size_t i = 0; i < n; i++) {
-        size_t bytes = kithi_prng_below(&prng, longest + 1);
+        bool longer = some_longer && kithi_prng_below(&prng, 16) == 0;
+        size_t bytes = kithi_prng_below(&prng, (longer ? 40 * longest : longest) + 1);
         uint8_t *key = bytes != 0 ? malloc(bytes) : NULL;
         CHECK(bytes == 0 || key != NULL);
         for (size_t b = 0; b < bytes; b++)
@@ -62,9 +64,12 @@ TEST(digest_many_equals_single_digests) {
             continue; /* this machine does not support it */
         for (size_t h = 0; h < sizeof HASHES / sizeof *HASHES; h++) {
             for (size_t n = 0; n < 40; n++)
-                each_length_at_random(&HASHES[h], n, 9, n);
+                random_lengths(&HASHES[h], n, 9, false, n);
             for (size_t longest = 0; longest < BYTES; longest += 7)
-                each_length_at_random(&HASHES[h], KEYS, longest, longest);
+                random_lengths(&HASHES[h], KEYS, longest, false, longest);
+            random_lengths(&HASHES[h], KEYS, 40, true, 1);
+            for (uint64_t seed = 0; seed < 10; seed++) /* long keys of nearly equal lengths */
+                random_lengths(&HASHES[h], KEYS, 700, false, seed);
             for (size_t bytes = 0; bytes <= 40; bytes++)
                 packed(&HASHES[h], bytes == 8 ? KEYS : 3 + 9 * bytes, bytes);
         }

@@ -34,6 +34,11 @@ static double rate_of_slices(const kith_filter *f, const kith_plan *plan) {
     return rate;
 }
 
+/* One array: all cells of an absent key are anywhere in it. */
+static double rate_of_array(const kith_filter *f, const kith_plan *plan) {
+    return pow(used(f, 0, plan->cells), plan->hashes);
+}
+
 /* Blocks of 64 bytes: an absent key has one cell in each lane of one block. */
 static double rate_of_blocks(const kith_filter *f, const kith_plan *plan) {
     uint64_t block = BLOCK_BITS / plan->cell_bits, lane = block / plan->hashes;
@@ -88,6 +93,14 @@ TEST(rate_now_of_slices_is_the_product_of_their_fills) {
     expect_rate("bloom", "k=3", rate_of_slices, 1);
     expect_rate("counting", NULL, rate_of_slices, 1);
     expect_rate("counting", NULL, rate_of_slices, 5);
+    expect_rate("counting", "width=3", rate_of_slices, 5);
+}
+
+TEST(rate_now_of_one_array_is_a_power_of_its_fill) {
+    expect_rate("bloom", "layout=whole", rate_of_array, 1);
+    expect_rate("bloom", "layout=whole k=2", rate_of_array, 1);
+    expect_rate("counting", "layout=whole", rate_of_array, 1);
+    expect_rate("counting", "layout=whole width=6", rate_of_array, 5);
 }
 
 TEST(rate_now_of_blocks_is_the_mean_over_the_blocks) {
@@ -103,6 +116,7 @@ TEST(rate_now_of_cuckoo_kinds_is_the_share_of_cells_with_an_entry) {
     expect_rate("cuckoo", "b=2", rate_of_slots, 1);
     expect_rate("cuckoo", "b=8", rate_of_slots, 3);
     expect_rate("cuckoo", "alternate=simple", rate_of_slots, 1);
+    expect_rate("cuckoo", "alternate=xor insert=walk", rate_of_slots, 1);
     expect_rate("overlap", NULL, rate_of_slots, 1);
     expect_rate("overlap", NULL, rate_of_slots, 2);
 }

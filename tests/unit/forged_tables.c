@@ -14,7 +14,7 @@
 #include "core/prng.h"
 #include "format/format.h"
 #include "table_kind.h"
-#include "unit/folder.h"
+#include "folder.h"
 
 enum { KEYS = 3000, ENTRIES_ID = 33, BYTES_PARAM = KITHI_TABLE_PARAMS, OPTION_BYTES = 8 * KITHI_OPTIONS_MAX };
 enum { COPIES_OF_A_KEY = 2 };

@@ -17,7 +17,7 @@
 #include "core/prng.h"
 #include "filters/common/cuckoo.h"
 #include "kind.h"
-#include "unit/folder.h"
+#include "folder.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 #define FOUR_G (UINT64_C(1) << 32)

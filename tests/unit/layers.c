@@ -11,7 +11,7 @@
 #include "check.h"
 #include "core/prng.h"
 #include "kind.h"
-#include "unit/folder.h"
+#include "folder.h"
 #include "unit/memory.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
@@ -304,9 +304,9 @@ TEST(growth_without_memory_changes_nothing) {
             fill_up(filter, &at);
             while (kith_filter_has_digest(filter, keys[at])) /* adding a false positive needs no memory */
                 at++;
-            uint64_t live_blocks = memory.live_blocks, live_bytes = memory.live_bytes;
             size_t byte_count;
-            uint8_t *before = copy_bytes(filter, &byte_count);
+            uint8_t *before = copy_bytes(filter, &byte_count); /* joins the layers */
+            uint64_t live_blocks = memory.live_blocks, live_bytes = memory.live_bytes;
             kith_status status = KITH_E_MEMORY;
             for (uint64_t n = 1; status == KITH_E_MEMORY; n++) {
                 memory.fail_at = memory.calls + n;

@@ -14,7 +14,7 @@
 #include "check.h"
 #include "format/map.h"
 #include "format/replace.h"
-#include "unit/folder.h"
+#include "folder.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 

@@ -25,7 +25,7 @@
 
 #include "check.h"
 #include "format/replace.h"
-#include "unit/folder.h"
+#include "folder.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
@@ -306,9 +306,12 @@ ssize_t getdents64(int fd, void *entries, size_t entries_bytes) {
 
 static uint8_t new_bytes[NEW_BYTES];
 
+/* Saves the new bytes in several parts, one of them empty, so that a fault can happen between two of them. */
 static inline kith_status save(const char *path, bool secret) {
+    enum { FIRST = 100 };
     fill_content(new_bytes, sizeof new_bytes, NEW);
-    return kithi_replace_file(path, new_bytes, sizeof new_bytes, secret);
+    const kithi_part parts[] = {{new_bytes, FIRST}, {NULL, 0}, {new_bytes + FIRST, sizeof new_bytes - FIRST}};
+    return kithi_replace_file_parts(path, parts, sizeof parts / sizeof *parts, secret);
 }
 
 static inline void no_fault(void) {
@@ -324,9 +327,8 @@ static inline void plan_fault(enum call only, unsigned at, int error) {
 
 /* Saves with the planned fault. errno is that of the save. */
 static inline kith_status save_with_fault(const char *path, bool secret) {
-    fill_content(new_bytes, sizeof new_bytes, NEW);
     fault.armed = true;
-    kith_status status = kithi_replace_file(path, new_bytes, sizeof new_bytes, secret);
+    kith_status status = save(path, secret);
     int error = errno;
     fault.armed = false;
     errno = error;

@@ -8,7 +8,7 @@
 
 #include "check.h"
 #include "core/prng.h"
-#include "unit/folder.h"
+#include "folder.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 

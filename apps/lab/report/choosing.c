@@ -2,8 +2,6 @@
 #include "choosing.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include <kith/filter.h>
 
@@ -23,20 +21,19 @@ static double rate_at(int step) {
     return pow(10, -(double)step / STEPS_PER_DECADE);
 }
 
-static kith_filter_spec spec_of(const char *kind, uint32_t needs, double rate, const char *options) {
+static kith_filter_spec spec_of(const char *kind, uint32_t needs, double rate) {
     kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
     spec.kind = kind;
     spec.needs = needs;
     spec.capacity = CHOOSING_KEYS;
     spec.rate = rate;
-    spec.options = options;
     return spec;
 }
 
 static void draw_kind(lab_plot *plot, const char *kind) {
     lab_series *series = NULL;
     for (int step = 1; step <= DECADES * STEPS_PER_DECADE; step++) {
-        kith_filter_spec spec = spec_of(kind, 0, rate_at(step), NULL);
+        kith_filter_spec spec = spec_of(kind, 0, rate_at(step));
         kith_plan plan = KITH_PLAN_INIT;
         if (kith_filter_plan(&spec, &plan) != KITH_OK || plan.bits_per_key > BITS_MAX)
             continue;
@@ -62,88 +59,50 @@ lab_result *choosing_chart(void) {
 
 /* ---- the table ---- */
 
-typedef struct best {
-    kith_plan plan;    /* kind NULL: no kind can do it */
-    const char *inner; /* the kind inside, for a kind that wraps another; NULL otherwise */
-} best;
-
-static const char *inner_option(const kith_kind_info *kind) {
-    for (size_t i = 0; i < kind->option_count; i++)
-        if (strcmp(kind->options[i].values, "kind") == 0)
-            return kind->options[i].name;
-    return NULL;
-}
-
-static void try_spec(best *b, const kith_filter_spec *spec, const char *inner) {
-    kith_plan plan = KITH_PLAN_INIT;
-    if (kith_filter_plan(spec, &plan) == KITH_OK && (b->plan.kind == NULL || plan.file_bytes < b->plan.file_bytes))
-        *b = (best){plan, inner};
-}
-
-/* The smallest kind that supports `needs`. If no kind does so by itself, the smallest combination of a kind that wraps
- * another. */
-static best best_for(uint32_t needs, double rate) {
-    best b = {KITH_PLAN_INIT, NULL};
-    kith_filter_spec any = spec_of(NULL, needs, rate, NULL);
-    try_spec(&b, &any, NULL);
-    if (b.plan.kind != NULL)
-        return b;
-    for (size_t i = 0; i < kith_filter_kind_count(); i++) {
-        const kith_kind_info *outer = kith_filter_kind_at(i);
-        const char *option = inner_option(outer);
-        for (size_t j = 0; option != NULL && j < kith_filter_kind_count(); j++) {
-            char options[128];
-            const char *inner = kith_filter_kind_at(j)->name;
-            (void)snprintf(options, sizeof options, "%s=%s", option, inner);
-            kith_filter_spec around = spec_of(outer->name, needs, rate, options);
-            try_spec(&b, &around, inner);
-        }
-    }
-    return b;
-}
-
 /* A kind that reads one cache line per lookup is much faster than one that reads several, once the filter is larger
  * than the cache. `kith plan` therefore prefers it if it is at most a quarter larger, and so does this table. */
 #define FASTER_BITS 1.25
 
 /* The smallest kind that reads one cache line per lookup and is at most FASTER_BITS times as large as *smallest. The
  * kind of the result is NULL if there is none, or if *smallest itself reads only one. */
-static best faster_than(const best *smallest, uint32_t needs, double rate) {
-    best b = {KITH_PLAN_INIT, NULL};
-    if (smallest->plan.lines == 1)
-        return b;
+static kith_plan faster_than(const kith_plan *smallest, uint32_t needs, double rate) {
+    kith_plan best = KITH_PLAN_INIT;
+    if (smallest->lines == 1)
+        return best;
     for (size_t i = 0; i < kith_filter_kind_count(); i++) {
-        kith_filter_spec spec = spec_of(kith_filter_kind_at(i)->name, needs, rate, NULL);
+        kith_filter_spec spec = spec_of(kith_filter_kind_at(i)->name, needs | KITH_CAN_ADD, rate);
         kith_plan plan = KITH_PLAN_INIT;
         if (kith_filter_plan(&spec, &plan) == KITH_OK && plan.lines == 1 &&
-            plan.bits_per_key <= smallest->plan.bits_per_key * FASTER_BITS)
-            try_spec(&b, &spec, NULL);
+            plan.bits_per_key <= smallest->bits_per_key * FASTER_BITS &&
+            (best.kind == NULL || plan.file_bytes < best.file_bytes))
+            best = plan;
     }
-    return b;
+    return best;
 }
 
-static void put_best(lab_text *t, const best *b) {
+static void put_plan(lab_text *t, const kith_plan *plan) {
     text_put(t, "<b>");
-    text_escaped(t, b->plan.kind);
-    if (b->inner != NULL) {
+    text_escaped(t, plan->kind);
+    if (plan->inner != NULL) {
         text_put(t, " of ");
-        text_escaped(t, b->inner);
+        text_escaped(t, plan->inner);
     }
-    text_put(t, "</b> %.1f", b->plan.bits_per_key);
+    text_put(t, "</b> %.1f", plan->bits_per_key);
 }
 
 static void put_cell(lab_text *t, uint32_t needs, double rate, const char *label) {
-    best b = best_for(needs, rate);
+    kith_filter_spec spec = spec_of(NULL, needs, rate);
+    kith_plan smallest = KITH_PLAN_INIT;
     text_put(t, "<td data-label=\"%s\">", label);
-    if (b.plan.kind == NULL) {
+    if (kith_filter_plan(&spec, &smallest) != KITH_OK) {
         text_put(t, "none</td>");
         return;
     }
-    put_best(t, &b);
-    best faster = faster_than(&b, needs, rate);
-    if (faster.plan.kind != NULL) {
+    put_plan(t, &smallest);
+    kith_plan faster = faster_than(&smallest, needs, rate);
+    if (faster.kind != NULL) {
         text_put(t, "<span class=\"or\">or ");
-        put_best(t, &faster);
+        put_plan(t, &faster);
         text_put(t, "</span>");
     }
     text_put(t, "</td>");

@@ -2,8 +2,8 @@
  * ever set.
  *
  * `count` is the number of keys that set at least one new bit. A filter is full when `count` reaches the capacity, or
- * when more bits are set than the fill limit, a parameter. Keys that fill the filter to its capacity set more bits
- * than that in only one of 10^9 filters, so the limit stops keys that were chosen to set more bits than their share.
+ * when more bits are set than the fill limit, a parameter. Random keys exceed it before they reach the capacity in only
+ * one of 10^9 filters, so the limit stops keys that were chosen to set more bits than random ones.
  * A key for which has() already returns true changes nothing and is never refused. */
 #ifndef KITHI_FILTERS_BIT_CELLS_H
 #define KITHI_FILTERS_BIT_CELLS_H
@@ -17,7 +17,7 @@
 
 /* What bloom and blocked can do. */
 #define KITHI_BITS_CAPABILITIES                                                                                        \
-    (KITH_CAN_MERGE | KITH_CAN_INTERSECT | KITH_CAN_SUBSET | KITH_CAN_SHARE | KITH_CAN_ANY_ORDER)
+    (KITH_CAN_ADD | KITH_CAN_MERGE | KITH_CAN_INTERSECT | KITH_CAN_SUBSET | KITH_CAN_SHARE | KITH_CAN_ANY_ORDER)
 
 static inline bool kithi_bits_full(const kith_filter *f, uint64_t fill) {
     return fill > f->geometry.fill_limit;
@@ -86,10 +86,10 @@ static inline uint64_t kithi_bits_clamp(double keys, uint64_t low, uint64_t high
 
 /* Union. keys_at(f, fill) is the kind's estimate of the number of keys, rate_of(a, b) the exact rate of the union.
  *
- * Keys that both filters have are not known, so the number of keys of the union is not either, and the rate decides:
- * the merge is refused if the union would have a rate above the promised one. If the counts add up to at most the
- * capacity, all keys of `from` could be added one by one whatever the rate, and so the merge is refused only past the
- * fill limit. A union that is equal to one of the two filters is never refused. */
+ * It is not known how many keys the two filters have in common, nor therefore how many the union has. So the rate
+ * decides: the merge is refused if the rate of the union would be above the promised one. But if the counts add up to
+ * at most the capacity, and the union is within the fill limit, the merge is never refused, because the keys of `from`
+ * could also be added one by one. Nor is it refused if the union is equal to one of the two filters. */
 static inline kith_status kithi_bits_merge(kith_filter *into, const kith_filter *from,
                                            double (*keys_at)(const kith_filter *f, uint64_t fill),
                                            double (*rate_of)(const kith_filter *a, const kith_filter *b)) {
@@ -105,8 +105,9 @@ static inline kith_status kithi_bits_merge(kith_filter *into, const kith_filter 
     return KITH_OK;
 }
 
-/* Many bits are set in both filters without a common key, so the number of common keys is not estimated from them. It
- * is the sum of the two estimates minus that of the union, whose fill is the sum of both minus the common bits. */
+/* Intersection. Many bits are set in both filters although no common key has set them, so the number of common keys
+ * cannot be estimated from the common bits. It is estimated as keys(a) + keys(b) - keys(union). The fill of the union
+ * is the sum of both fills minus the number of common bits. */
 static inline kith_status kithi_bits_intersect(kith_filter *into, const kith_filter *from,
                                                double (*keys_at)(const kith_filter *f, uint64_t fill)) {
     uint64_t fill = kithi_bits_count(into, from, KITHI_BITS_AND);

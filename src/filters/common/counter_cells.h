@@ -1,23 +1,25 @@
-/* filters/common/counter_cells.h: the code that the counting kinds share. Their cells are 4-bit counters, which makes
- * removal possible.
+/* filters/common/counter_cells.h: the code that the counting kinds share. Their cells are counters, which makes
+ * removal possible. A counter has 4 bits; counting also has counters of 2 to 8 bits.
  *
- *     counter c  =  low (c even) or high (c odd) half of byte c / 2
+ *     counter c  =  bits c * width … c * width + width - 1        4 bits: low (c even) or high (c odd) half of byte c / 2
+ *
+ * The largest value of a counter, its top, is 2^width - 1: 15 for 4 bits.
  *
  * Adding a key adds 1 to each of its counters; removing it subtracts 1 from each. has() returns true when none of
  * them is 0.
  *
- * Stuck counters. A counter that reaches 15 may have lost count, so it stays at 15 for ever: decrementing it could
+ * Stuck counters. A counter that reaches its top may have lost count, so it stays there for ever: decrementing it could
  * make a key that is still in the filter disappear. This costs a little rate and never a key. stats().stuck is their
  * number.
  *
- * Copies. A key may be added until the least of its counters is 14; the next add returns KITH_E_COPIES. So a single
- * key never drives a counter to 15, and adding one key a million times does no harm. Counters get stuck only where
+ * Copies. A key may be added until the least of its counters is top - 1; the next add returns KITH_E_COPIES. So a
+ * single key never drives a counter to its top, and adding one key a million times does no harm. Counters get stuck only where
  * several keys share them or where filters are merged. copies() returns the least counter of the key. That is never
- * less than the true number, with one exception: 15, which occurs only after a merge or if all counters of the key
- * are stuck, means "15 or more".
+ * less than the true number, with one exception: the top, which occurs only after a merge or if all counters of the
+ * key are stuck, means "top or more".
  *
- * Order. Each counter is min(15, adds), whatever the order of the successful adds. Which adds are refused may depend
- * on the order: a key that shares all its counters may be added 14 times if it comes first, and fewer times if it
+ * Order. Each counter is min(top, adds), whatever the order of the successful adds. Which adds are refused may depend
+ * on the order: a key that shares all its counters may be added top - 1 times if it comes first, and fewer times if it
  * comes last.
  *
  * The header's fill is the number of counters that are not 0. The fill limit works as in filters/common/bit_cells.h. */
@@ -26,41 +28,65 @@
 
 #include "filters/common/bit_cells.h"
 
+/* The default width, and what follows from it. */
 #define KITHI_COUNTER_BITS 4
 #define KITHI_COUNTER_TOP 15
 #define KITHI_COUNTER_COPIES (KITHI_COUNTER_TOP - 1)
 
-#define KITHI_COUNTERS_CAPABILITIES (KITH_CAN_REMOVE | KITH_CAN_COPIES | KITH_CAN_MERGE | KITH_CAN_ANY_ORDER)
+#define KITHI_COUNTERS_CAPABILITIES                                                                                    \
+    (KITH_CAN_ADD | KITH_CAN_REMOVE | KITH_CAN_COPIES | KITH_CAN_MERGE | KITH_CAN_ANY_ORDER)
 
-/* ---- one counter ---- */
+/* ---- one counter ----
+ *
+ * 4-bit counters never cross a byte. A counter of another width may be in two bytes. The second byte is touched only
+ * then, because it may belong to another thread (kind.h, add_cells). Callers pass a constant width where they can. */
 
-static inline unsigned kithi_counter(const uint8_t *counters, uint64_t c) {
-    return counters[c / 2] >> (c % 2 * 4) & KITHI_COUNTER_TOP;
+KITHI_INLINE unsigned kithi_counter_top(unsigned width) {
+    return (1u << width) - 1;
 }
 
-static inline uint64_t kithi_counters_cell(const kith_filter *f, uint64_t cell) {
-    return kithi_counter(f->body, cell);
+KITHI_INLINE unsigned kithi_counter(const uint8_t *counters, uint64_t c, unsigned width) {
+    if (width == 4)
+        return counters[c / 2] >> (c % 2 * 4) & KITHI_COUNTER_TOP;
+    const uint8_t *at = counters + c * width / 8;
+    unsigned shift = (unsigned)(c * width % 8), bits = at[0];
+    if (shift + width > 8)
+        bits |= (unsigned)at[1] << 8;
+    return bits >> shift & kithi_counter_top(width);
+}
+
+/* Adds `change`, as an unsigned number, to the counter. The result must be in the range of the counter. */
+KITHI_INLINE void kithi_counter_change(uint8_t *counters, uint64_t c, unsigned width, unsigned change) {
+    if (width == 4) {
+        counters[c / 2] = (uint8_t)(counters[c / 2] + (change << (c % 2 * 4)));
+        return;
+    }
+    uint8_t *at = counters + c * width / 8;
+    unsigned shift = (unsigned)(c * width % 8), bits = at[0] + (change << shift);
+    at[0] = (uint8_t)bits;
+    if (shift + width > 8)
+        at[1] = (uint8_t)(at[1] + (bits >> 8));
 }
 
 /* Adds 1 unless the counter is stuck; returns whether it was 0. */
-static inline bool kithi_counter_raise(uint8_t *counters, uint64_t c) {
-    unsigned value = kithi_counter(counters, c);
-    counters[c / 2] = (uint8_t)(counters[c / 2] + ((value != KITHI_COUNTER_TOP) << (c % 2 * 4)));
+KITHI_INLINE bool kithi_counter_raise(uint8_t *counters, uint64_t c, unsigned width) {
+    unsigned value = kithi_counter(counters, c, width);
+    kithi_counter_change(counters, c, width, value != kithi_counter_top(width));
     return value == 0;
 }
 
 /* Subtracts 1 from a counter that is not 0, unless it is stuck; returns whether it is 0 now. */
-static inline bool kithi_counter_lower(uint8_t *counters, uint64_t c) {
-    unsigned value = kithi_counter(counters, c);
-    counters[c / 2] = (uint8_t)(counters[c / 2] - ((value != KITHI_COUNTER_TOP) << (c % 2 * 4)));
+KITHI_INLINE bool kithi_counter_lower(uint8_t *counters, uint64_t c, unsigned width) {
+    unsigned value = kithi_counter(counters, c, width);
+    kithi_counter_change(counters, c, width, 0u - (value != kithi_counter_top(width)));
     return value == 1;
 }
 
 /* ---- one key; `least` is its least counter ---- */
 
 /* Returns KITH_OK if the key may be added. */
-static inline kith_status kithi_counters_can_add(const kith_filter *f, unsigned least) {
-    if (least >= KITHI_COUNTER_COPIES)
+static inline kith_status kithi_counters_can_add(const kith_filter *f, unsigned least, unsigned width) {
+    if (least >= kithi_counter_top(width) - 1)
         return KITH_E_COPIES;
     return kithi_bits_can_add(f) ? KITH_OK : KITH_E_FULL;
 }
@@ -70,7 +96,7 @@ static inline kith_status kithi_counters_removable(const kith_filter *f, unsigne
     return f->head.count == 0 || least == 0 ? KITH_E_ABSENT : KITH_OK;
 }
 
-/* ---- sixteen counters in a word ---- */
+/* ---- sixteen 4-bit counters in a word ---- */
 
 #define KITHI_EACH_COUNTER UINT64_C(0x1111111111111111)
 #define KITHI_EVEN_COUNTERS UINT64_C(0x0f0f0f0f0f0f0f0f)
@@ -100,17 +126,27 @@ static inline uint64_t kithi_counters_add(uint64_t a, uint64_t b) {
     return kithi_counters_add_even(a, b) | kithi_counters_add_even(a >> 4, b >> 4) << 4;
 }
 
-static inline kith_status kithi_counters_merge(kith_filter *into, const kith_filter *from) {
-    uint64_t count, fill = 0;
+/* ---- all counters ---- */
+
+static inline kith_status kithi_counters_merge(kith_filter *into, const kith_filter *from, unsigned width) {
+    uint64_t count, fill = 0, words = width == 4 ? into->head.body_bytes / 8 : 0;
+    uint64_t single = width == 4 ? 0 : into->shape.cells; /* counters that are not added by words */
     if (!kithi_add(into->head.count, from->head.count, &count) || count > into->head.capacity)
         return KITH_E_FULL;
-    for (uint64_t at = 0; at < into->head.body_bytes; at += 8)
-        fill += kithi_counters_used(kithi_load64(into->body + at) | kithi_load64(from->body + at));
+    for (uint64_t i = 0; i < words; i++)
+        fill += kithi_counters_used(kithi_load64(into->body + 8 * i) | kithi_load64(from->body + 8 * i));
+    for (uint64_t c = 0; c < single; c++)
+        fill += (kithi_counter(into->body, c, width) | kithi_counter(from->body, c, width)) != 0;
     if (kithi_bits_full(into, fill))
         return KITH_E_FULL;
-    for (uint64_t at = 0; at < into->head.body_bytes; at += 8)
-        kithi_store64(into->body + at,
-                      kithi_counters_add(kithi_load64(into->body + at), kithi_load64(from->body + at)));
+    for (uint64_t i = 0; i < words; i++)
+        kithi_store64(into->body + 8 * i,
+                      kithi_counters_add(kithi_load64(into->body + 8 * i), kithi_load64(from->body + 8 * i)));
+    for (uint64_t c = 0; c < single; c++) {
+        unsigned room = kithi_counter_top(width) - kithi_counter(into->body, c, width);
+        unsigned more = kithi_counter(from->body, c, width);
+        kithi_counter_change(into->body, c, width, more < room ? more : room);
+    }
     into->head.count = count;
     into->head.fill = fill;
     return KITH_OK;
@@ -118,15 +154,21 @@ static inline kith_status kithi_counters_merge(kith_filter *into, const kith_fil
 
 typedef struct kithi_tally {
     uint64_t used;  /* not 0 */
-    uint64_t stuck; /* at 15 */
+    uint64_t stuck; /* at the top */
     uint64_t sum;   /* of the others */
 } kithi_tally;
 
 /* Tallies counters from … to - 1. The body consists of whole words, so the words that contain `from` and `to` can be
  * read. */
-static inline kithi_tally kithi_counters_tally(const kith_filter *f, uint64_t from, uint64_t to) {
+static inline kithi_tally kithi_counters_tally(const kith_filter *f, uint64_t from, uint64_t to, unsigned width) {
     kithi_tally t = {0, 0, 0};
-    for (uint64_t first = from / 16 * 16; first < to; first += 16) {
+    for (uint64_t c = from; c < to && width != 4; c++) {
+        unsigned value = kithi_counter(f->body, c, width);
+        t.used += value != 0;
+        t.stuck += value == kithi_counter_top(width);
+        t.sum += value != kithi_counter_top(width) ? value : 0;
+    }
+    for (uint64_t first = from / 16 * 16; first < to && width == 4; first += 16) {
         uint64_t x = kithi_load64(f->body + first / 2);
         if (first < from)
             x &= UINT64_MAX << (from - first) * 4;

@@ -61,8 +61,8 @@ kith_status kithi_cf_choose(kithi_fit fit, const kithi_request *request, unsigne
     if (!kithi_fit_choose(&fit, request->capacity, request->rate, slot_bits, &size)) {
         /* With alternate=simple, regions of at most 2^f buckets may be too small to hold their keys reliably, however
          * many regions there are. */
-        bool was_simple = fit.power_of_two;
-        fit.power_of_two = false;
+        bool was_simple = fit.power_of_two && !fit.one_region;
+        fit.power_of_two = fit.one_region = false;
         bool fits_without = kithi_fit_choose(&fit, request->capacity, request->rate, slot_bits, &size);
         return was_simple && fits_without ? KITH_E_OPTION : KITH_E_TOO_LARGE;
     }

@@ -12,7 +12,8 @@
  * If all candidate slots of a new key are taken, a breadth-first search from them finds the shortest chain of entries
  * that ends in an empty slot, where each entry can move to the slot of the next one. Nothing moves until the chain is
  * found, so a failed search leaves every byte unchanged. The search visits each slot of the region at most once
- * (filters/common/cuckoo_search.h).
+ * (filters/common/cuckoo_search.h). cuckoo can use a random walk instead, which is undone if it fails
+ * (filters/common/cuckoo_walk.h).
  *
  * A kind defines where the two places of a key are and which code it has there, and converts a slot and its code back
  * to a place and a fingerprint. decode must accept any code in any slot, because a lazily opened body may hold
@@ -25,8 +26,8 @@
 #include "core/mix.h"
 #include "kind.h"
 
-/* Parameters of the cuckoo kinds. Only cuckoo has the last two. */
-enum { KITHI_SLOT_BITS, KITHI_HALF, KITHI_REGIONS, KITHI_BUCKET_SLOTS, KITHI_ALTERNATE };
+/* Parameters of the cuckoo kinds. Only cuckoo has the last three. */
+enum { KITHI_SLOT_BITS, KITHI_HALF, KITHI_REGIONS, KITHI_BUCKET_SLOTS, KITHI_ALTERNATE, KITHI_KICKS };
 #define KITHI_CF_PARAMS (1 << KITHI_SLOT_BITS | 1 << KITHI_HALF | 1 << KITHI_REGIONS)
 
 static inline kithi_geometry kithi_cf_decode(const kithi_head *head) {
@@ -34,7 +35,8 @@ static inline kithi_geometry kithi_cf_decode(const kithi_head *head) {
                                    .half = head->params[KITHI_HALF],
                                    .regions = head->params[KITHI_REGIONS],
                                    .bucket_slots = head->params[KITHI_BUCKET_SLOTS],
-                                   .alternate = head->params[KITHI_ALTERNATE]}};
+                                   .alternate = head->params[KITHI_ALTERNATE],
+                                   .kicks = head->params[KITHI_KICKS]}};
 }
 
 #define KITHI_CANDIDATES_MAX 16
@@ -253,6 +255,6 @@ kith_status kithi_cf_choose(kithi_fit fit, const kithi_request *request, unsigne
 kith_status kithi_cf_shape(kithi_fit fit, const kithi_head *head, kithi_shape *shape);
 kithi_expectation kithi_cf_expect(kithi_fit fit, kithi_fit_size size, uint64_t n);
 
-#define KITHI_CF_CAPABILITIES (KITH_CAN_REMOVE | KITH_CAN_COPIES | KITH_CAN_MERGE)
+#define KITHI_CF_CAPABILITIES (KITH_CAN_ADD | KITH_CAN_REMOVE | KITH_CAN_COPIES | KITH_CAN_MERGE)
 
 #endif

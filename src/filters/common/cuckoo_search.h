@@ -24,7 +24,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "filters/common/cuckoo.h"
+#include "filters/common/cuckoo_walk.h"
 
 typedef struct kithi_search_item {
     uint32_t first;  /* first slot of the place */
@@ -106,20 +106,6 @@ KITHI_INLINE void kithi_search_target(const kithi_cf_layout *layout, const kith_
         targets->other[i] = to[1];
         __builtin_prefetch(region + (uint64_t)to[1] * f->geometry.cf.slot_bits / 8);
     }
-}
-
-/* Returns the index within its place of the first empty slot, or `slots` if there is none. `frame` is NULL if a place
- * does not fit in a word. */
-KITHI_INLINE unsigned kithi_cf_empty_slot(const kith_filter *f, const kithi_cf_frame *frame, const uint8_t *region,
-                                          uint32_t first, unsigned slots) {
-    unsigned i = 0;
-    if (frame == NULL) {
-        while (i < slots && kithi_cf_get(f, region, first + i) != 0)
-            i++;
-        return i;
-    }
-    uint64_t zero = kithi_zero_slots(frame, kithi_cf_slots(frame, region, first));
-    return zero == 0 ? slots : (unsigned)__builtin_ctzll(zero) / frame->slot_bits;
 }
 
 /* The end of a chain: an entry that can move to an empty slot. */
@@ -209,6 +195,8 @@ KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_f
 static inline kith_status kithi_cf_free_and_store(const kithi_cf_layout *layout, kith_filter *f,
                                                   const kithi_cf_frame *frame, uint8_t *region,
                                                   const kithi_candidates *candidates) {
+    if (!layout->windows && f->geometry.cf.kicks != 0)
+        return kithi_cf_walk(layout, f, frame, region, candidates);
     const uint32_t roots[2] = {candidates->slot[0], candidates->slot[candidates->count / 2]};
     uint32_t freed = 0;
     kithi_search *s = f->state;
@@ -274,8 +262,8 @@ KITHI_INLINE kith_status kithi_cf_add(const kithi_cf_layout *layout, kith_filter
         return KITH_E_FULL;
     kith_status status = kithi_cf_put(layout, f, region, &candidates);
     /* There is space elsewhere, so copies of this key (or keys that share its places) have used up what it can
-     * reach. */
-    if (status == KITH_E_FULL && copies != 0)
+     * reach. A walk that fails does not show that. */
+    if (status == KITH_E_FULL && copies != 0 && f->geometry.cf.kicks == 0)
         return KITH_E_COPIES;
     if (status == KITH_OK) {
         f->head.count++;

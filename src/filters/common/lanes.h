@@ -7,8 +7,8 @@
  *     cell in lane j  =  top log2(width) bits of byte j % 8 of word_(j / 8)(d)
  *
  * Cells are numbered from the least significant bits of byte 0, bytes of a word from its least significant byte. Each
- * lane uses a whole byte of the word rather than just the bits it needs, so that a vector unit computes the mask of a
- * block in three steps: widen bytes to lanes, shift right by a constant, shift 1 left by the result.
+ * lane uses a whole byte of the word rather than just the bits it needs, so that vector instructions compute the mask
+ * of a block in three steps: widen bytes to lanes, shift right by a constant, shift 1 left by the result.
  *
  * Verbs are compiled once for each number of lanes (kithi_by_lanes), so every index except the cell's is a constant. */
 #ifndef KITHI_FILTERS_LANES_H
@@ -50,8 +50,8 @@ static inline kithi_geometry kithi_lanes_decode(const kithi_head *head) {
     };
 }
 
-/* Parameters that keep the rate in blocks of `block_cells` cells. `given` is the value of the option "lanes": 0 for
- * auto, the number of lanes that needs the fewest blocks, or i + 1 for KITHI_LANE_COUNTS[i]. */
+/* Chooses parameters that keep the rate, for blocks of `block_cells` cells. `given` is the value of the option "lanes":
+ * i + 1 means KITHI_LANE_COUNTS[i], and 0 (auto) means the number of lanes that needs the fewest blocks. */
 static inline kith_status kithi_lanes_choose(uint64_t given, unsigned block_cells, uint64_t capacity, double rate,
                                              kithi_counts counts, kithi_head *head) {
     uint64_t best_blocks = UINT64_MAX;
@@ -81,7 +81,7 @@ static inline bool kithi_lanes_known(uint64_t lanes) {
     return false;
 }
 
-/* The kind adds max_copies and capabilities. */
+/* Sets all fields of *shape except max_copies and capabilities, which the kind sets. */
 static inline kith_status kithi_lanes_shape(const kithi_head *head, unsigned cell_bits, kithi_shape *shape) {
     kithi_geometry g = kithi_lanes_decode(head);
     uint64_t lanes = g.lanes.lanes, blocks = g.lanes.blocks;
@@ -102,12 +102,12 @@ static inline uint64_t kithi_lanes_regions(const kithi_head *head) {
     return kithi_lanes_decode(head).lanes.blocks;
 }
 
-/* Estimates the number of keys from the number of cells in use. A key hits each of the blocks * width cells of lane
- * number j with the same probability, so this is Bloom's estimate for slices of that length; blocks affect only its
- * variance. */
+/* Estimates the number of keys from the number of cells in use. In lane j, a key hits each of the blocks * width cells
+ * of all blocks with the same probability. So this is the estimate of a Bloom filter with slices of that length;
+ * blocking increases only its variance. */
 static inline double kithi_lanes_keys(const kith_filter *f, uint64_t fill) {
     unsigned lanes = (unsigned)f->geometry.lanes.lanes;
-    return kithi_bloom_keys(lanes, f->shape.cells / lanes, fill);
+    return kithi_bloom_keys(lanes, f->shape.cells / lanes, fill, KITHI_SLICES);
 }
 
 /* ---- a key in its block ---- */
@@ -201,8 +201,8 @@ KITHI_INLINE void kithi_lanes_prefetch(const void *f, uint64_t digest) {
     __builtin_prefetch(kithi_block_of(f, digest));
 }
 
-/* A body of at most this many bytes is in the cache of its core, where prefetching only costs time: a sixth of a
- * lookup. */
+/* A body of at most this many bytes stays in the core's own cache. Prefetching it would make a lookup a sixth
+ * slower. */
 #define KITHI_NEAR_BYTES (256 << 10)
 
 KITHI_INLINE uint64_t kithi_lanes_has_many_in(const kithi_block_ops *ops, const kithi_lanes_args *args,

@@ -1,10 +1,16 @@
-/* filters/common/slices.h: the code that bloom and counting share. Their cells are k slices of equal length, and a
- * key has one cell in each slice.
+/* filters/common/slices.h: the code that bloom and counting share. A key has k cells, one for each of its hashes.
+ *
+ *     layout=slices   the cells are k slices of equal length, and the key's i-th cell is in slice i
+ *     layout=whole    all k hashes share one array of m cells, and may coincide
+ *
+ *     cell i of digest d  =  i * stride + high half of (word_i(d) * slice)
+ *
+ * One array is a slice of m cells with a stride of 0, so the same code serves both layouts.
  *
  * Each of a key's k cells is in a different cache line, so a batch is limited by memory latency unless it prefetches.
  * Batches therefore prefetch for a whole group of keys before they read the first cell:
  *
- *     has_many               in rounds. Round i prefetches the cells in slice i of all keys that are still candidates,
+ *     has_many               in rounds. Round i prefetches the i-th cells of all keys that are still candidates,
  *                            then reads them and keeps the keys whose cell is in use. An absent key costs two cache
  *                            lines on average, a present one k, and the cache misses of a round overlap.
  *     add_many, remove_many  prefetch all k cache lines of each key of a group, then change one key after the other. */
@@ -19,30 +25,45 @@
 #include "filters/common/bit_cells.h"
 #include "kind.h"
 
-enum { KITHI_K, KITHI_SLICE };
+enum { KITHI_K, KITHI_SLICE, KITHI_LAYOUT };
+#define KITHI_SLICES_PARAMS (1 << KITHI_K | 1 << KITHI_SLICE | 1 << KITHI_LAYOUT | 1 << KITHI_FILL_LIMIT)
 
 static inline kithi_geometry kithi_slices_decode(const kithi_head *head) {
+    uint64_t slice = head->params[KITHI_SLICE], layout = head->params[KITHI_LAYOUT];
     return (kithi_geometry){
         .fill_limit = head->params[KITHI_FILL_LIMIT],
-        .slices = {.k = head->params[KITHI_K], .slice = head->params[KITHI_SLICE]},
+        .slices = {.k = head->params[KITHI_K],
+                   .slice = slice,
+                   .stride = layout == KITHI_WHOLE ? 0 : slice,
+                   .layout = layout},
     };
 }
 
-/* Parameters of k slices for `capacity` keys. */
-static inline void kithi_slices_encode(unsigned k, uint64_t slice, uint64_t capacity, kithi_head *head) {
+/* Parameters for `capacity` keys. */
+static inline void kithi_slices_encode(unsigned k, uint64_t slice, kithi_cells_layout layout, uint64_t capacity,
+                                       kithi_head *head) {
     head->params[KITHI_K] = k;
     head->params[KITHI_SLICE] = slice;
-    head->params[KITHI_FILL_LIMIT] = kithi_fill_limit(k, slice, 1, capacity);
+    head->params[KITHI_LAYOUT] = layout;
+    head->params[KITHI_FILL_LIMIT] = kithi_bloom_fill_limit(k, slice, capacity, layout);
 }
 
-/* The shape of k slices of cells of `cell_bits` bits (a divisor of 512). The kind adds max_copies and capabilities. */
-static inline kith_status kithi_slices_shape(const kithi_head *head, unsigned cell_bits, kithi_shape *shape) {
+static inline kithi_cells_layout kithi_slices_layout(const kithi_slices_geometry *g) {
+    return g->layout == KITHI_WHOLE ? KITHI_WHOLE : KITHI_SLICES;
+}
+
+/* The shape of cells of `cell_bits` bits (1 to 8), followed by at least `spare_bytes`. The kind adds max_copies and
+ * capabilities. */
+static inline kith_status kithi_slices_shape(const kithi_head *head, unsigned cell_bits, unsigned spare_bytes,
+                                             kithi_shape *shape) {
     kithi_geometry g = kithi_slices_decode(head);
-    uint64_t cells, k = g.slices.k, line_cells = 512 / cell_bits;
-    if (k < 1 || k > KITHI_BLOOM_K_MAX || g.slices.slice == 0 || !kithi_mul(k, g.slices.slice, &cells) ||
-        cells > UINT64_C(1) << 62 || g.fill_limit > cells)
+    uint64_t cells, k = g.slices.k;
+    if (k < 1 || k > KITHI_BLOOM_K_MAX || g.slices.slice == 0 || g.slices.layout > KITHI_WHOLE ||
+        !kithi_mul(g.slices.layout == KITHI_WHOLE ? 1 : k, g.slices.slice, &cells) || cells > UINT64_C(1) << 62 ||
+        g.fill_limit > cells)
         return KITH_E_CORRUPT;
-    uint64_t lines = (cells + line_cells - 1) / line_cells;
+    uint64_t bytes = cells / 8 * cell_bits + (cells % 8 * cell_bits + 7) / 8 + spare_bytes;
+    uint64_t lines = (bytes + 63) / 64;
     *shape = (kithi_shape){
         .body_bytes = lines * 64,
         .cells = cells,
@@ -53,22 +74,33 @@ static inline kith_status kithi_slices_shape(const kithi_head *head, unsigned ce
     return KITH_OK;
 }
 
-/* The key's cell in slice i. */
-static inline uint64_t kithi_slice_cell(uint64_t slice, uint64_t digest, uint64_t i) {
-    return i * slice + kithi_mulhi(kithi_word(digest, i), slice);
+/* The key's cell number i. */
+static inline uint64_t kithi_slice_cell(uint64_t slice, uint64_t stride, uint64_t digest, uint64_t i) {
+    return i * stride + kithi_mulhi(kithi_word(digest, i), slice);
 }
 
 /* Writes the k cells of a key to `cells`. */
 KITHI_INLINE void kithi_slice_cells(const kith_filter *f, uint64_t digest, uint64_t *cells) {
-    uint64_t k = f->geometry.slices.k, slice = f->geometry.slices.slice;
+    uint64_t k = f->geometry.slices.k, slice = f->geometry.slices.slice, stride = f->geometry.slices.stride;
     for (uint64_t i = 0; i < k; i++)
-        cells[i] = kithi_slice_cell(slice, digest, i);
+        cells[i] = kithi_slice_cell(slice, stride, digest, i);
+}
+
+/* Returns whether a key has all its cells in use. */
+KITHI_INLINE bool kithi_slices_has(const kith_filter *f, uint64_t digest,
+                                   bool (*used)(const uint8_t *body, uint64_t cell, unsigned cell_bits),
+                                   unsigned cell_bits) {
+    uint64_t i = 0, k = f->geometry.slices.k, slice = f->geometry.slices.slice, stride = f->geometry.slices.stride;
+    while (i < k && used(f->body, kithi_slice_cell(slice, stride, digest, i), cell_bits))
+        i++;
+    return i == k;
 }
 
 KITHI_INLINE bool kithi_slices_look(const kith_filter *f, uint64_t digest, kith_look look, void *context,
                                     uint64_t (*value)(const kith_filter *f, uint64_t cell)) {
-    for (uint64_t i = 0; i < f->geometry.slices.k; i++) {
-        uint64_t cell = kithi_slice_cell(f->geometry.slices.slice, digest, i), holds = value(f, cell);
+    kithi_slices_geometry g = f->geometry.slices;
+    for (uint64_t i = 0; i < g.k; i++) {
+        uint64_t cell = kithi_slice_cell(g.slice, g.stride, digest, i), holds = value(f, cell);
         look(context, cell, holds, 1);
         if (holds == 0)
             return false;
@@ -76,11 +108,13 @@ KITHI_INLINE bool kithi_slices_look(const kith_filter *f, uint64_t digest, kith_
     return true;
 }
 
+#define KITHI_SLICES_AHEAD 8  /* digests, with several cache lines each */
 #define KITHI_SLICE_GROUP 256 /* digests: enough that the survivors of a round still keep all miss buffers busy */
 
 KITHI_INLINE size_t kithi_slices_has_group(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe,
-                                           bool (*used)(const uint8_t *body, uint64_t cell), unsigned cell_bits) {
-    uint64_t k = f->geometry.slices.k, slice = f->geometry.slices.slice;
+                                           bool (*used)(const uint8_t *body, uint64_t cell, unsigned cell_bits),
+                                           unsigned cell_bits) {
+    uint64_t k = f->geometry.slices.k, slice = f->geometry.slices.slice, stride = f->geometry.slices.stride;
     uint64_t cells[KITHI_SLICE_GROUP];
     uint16_t left[KITHI_SLICE_GROUP]; /* indices of digests whose cells were all in use so far */
     size_t count = n;
@@ -88,13 +122,13 @@ KITHI_INLINE size_t kithi_slices_has_group(const kith_filter *f, const uint64_t 
         left[i] = (uint16_t)i;
     for (uint64_t round = 0; round < k && count > 0; round++) {
         for (size_t i = 0; i < count; i++) {
-            cells[i] = kithi_slice_cell(slice, digests[left[i]], round);
+            cells[i] = kithi_slice_cell(slice, stride, digests[left[i]], round);
             __builtin_prefetch(f->body + cells[i] * cell_bits / 8);
         }
         size_t kept = 0;
         for (size_t i = 0; i < count; i++) {
             left[kept] = left[i];
-            kept += used(f->body, cells[i]);
+            kept += used(f->body, cells[i], cell_bits);
         }
         count = kept;
     }
@@ -106,7 +140,8 @@ KITHI_INLINE size_t kithi_slices_has_group(const kith_filter *f, const uint64_t 
 }
 
 KITHI_INLINE size_t kithi_slices_has_many(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe,
-                                          bool (*used)(const uint8_t *body, uint64_t cell), unsigned cell_bits) {
+                                          bool (*used)(const uint8_t *body, uint64_t cell, unsigned cell_bits),
+                                          unsigned cell_bits) {
     size_t yes = 0;
     for (size_t from = 0; from < n; from += KITHI_SLICE_GROUP) {
         size_t group = n - from < KITHI_SLICE_GROUP ? n - from : KITHI_SLICE_GROUP;
@@ -117,9 +152,11 @@ KITHI_INLINE size_t kithi_slices_has_many(const kith_filter *f, const uint64_t *
 }
 
 /* Calls `change` for one digest after the other with its cells, up to the first that fails. */
-KITHI_INLINE kith_status kithi_slices_change_many(
-    kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done,
-    kith_status (*change)(kith_filter *f, const uint64_t *cells, bool *was_new), unsigned cell_bits) {
+KITHI_INLINE kith_status kithi_slices_change_many(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
+                                                  size_t *done,
+                                                  kith_status (*change)(kith_filter *f, const uint64_t *cells,
+                                                                        bool *was_new, unsigned cell_bits),
+                                                  unsigned cell_bits) {
     enum { CELLS = 512, GROUP_MAX = 64 }; /* cells and digests to prefetch together */
     static_assert(CELLS >= KITHI_BLOOM_K_MAX, "a group has at least one digest");
     uint64_t k = f->geometry.slices.k;
@@ -134,7 +171,7 @@ KITHI_INLINE kith_status kithi_slices_change_many(
         }
         for (size_t i = 0; i < group; i++) {
             bool is_new = false;
-            kith_status status = change(f, cells + i * k, &is_new);
+            kith_status status = change(f, cells + i * k, &is_new, cell_bits);
             if (status != KITH_OK)
                 return status;
             kithi_bitmap_set(was_new, from + i, is_new);
@@ -142,6 +179,41 @@ KITHI_INLINE kith_status kithi_slices_change_many(
         }
     }
     return KITH_OK;
+}
+
+/* Returns whether cell j of a key is also one of its cells first … j - 1. Only in one array can it be. */
+KITHI_INLINE bool kithi_slices_repeats(const uint64_t *cells, uint64_t stride, uint64_t first, uint64_t j) {
+    uint64_t i = stride == 0 ? first : j;
+    while (i < j && cells[i] != cells[j])
+        i++;
+    return i < j;
+}
+
+/* The loop of add_cells. Calls `change` for every cell of a digest that is in the range; it changes the cell, sets
+ * *accepted if the cell makes the add count, and returns whether the cell was 0. Slices that lie outside the range are
+ * skipped, and the cache lines of a later digest are prefetched. */
+KITHI_INLINE uint64_t kithi_slices_add_cells(
+    kith_filter *f, uint64_t from, uint64_t to, const uint64_t *digests, size_t n, uint64_t *accepted,
+    bool (*change)(uint8_t *body, uint64_t cell, bool *accepted, unsigned cell_bits), unsigned cell_bits) {
+    uint64_t slice = f->geometry.slices.slice, stride = f->geometry.slices.stride, k = f->geometry.slices.k, fill = 0;
+    if (from >= to)
+        return 0;
+    uint64_t first = stride == 0 ? 0 : from / slice, last = stride == 0 ? k - 1 : (to - 1) / slice;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t cells[KITHI_BLOOM_K_MAX];
+        bool counts = false;
+        for (uint64_t j = first; j <= last; j++) {
+            if (n - i > KITHI_SLICES_AHEAD) {
+                uint64_t later = kithi_slice_cell(slice, stride, digests[i + KITHI_SLICES_AHEAD], j);
+                __builtin_prefetch(f->body + later * cell_bits / 8, 1);
+            }
+            cells[j] = kithi_slice_cell(slice, stride, digests[i], j);
+            if (cells[j] >= from && cells[j] < to && !kithi_slices_repeats(cells, stride, first, j))
+                fill += change(f->body, cells[j], &counts, cell_bits);
+        }
+        accepted[i / 64] |= (uint64_t)counts << (i % 64);
+    }
+    return fill;
 }
 
 #endif

@@ -13,7 +13,7 @@
 #include "plan/fit.h"
 #include "core/prng.h"
 #include "filters/common/cuckoo.h"
-#include "unit/folder.h"
+#include "folder.h"
 #include "registry.h"
 #include "handle.h"
 
@@ -28,6 +28,10 @@ static const struct {
     {"cuckoo b=2", "cuckoo", "b=2", 4, {.place_slots = 2}},
     {"cuckoo b=4", "cuckoo", "b=4", 4, {.place_slots = 4}},
     {"cuckoo b=8", "cuckoo", "b=8", 4, {.place_slots = 8}},
+    {"walk", "cuckoo", "insert=walk", 4, {.place_slots = 4, .kicks = 500}},
+    {"walk of 50", "cuckoo", "insert=walk max=50", 4, {.place_slots = 4, .kicks = 50}},
+    {"walk b=2", "cuckoo", "b=2 insert=walk", 4, {.place_slots = 2, .kicks = 500}},
+    {"walk b=8", "cuckoo", "b=8 insert=walk max=50", 4, {.place_slots = 8, .kicks = 50}},
 };
 enum { PROMISED = 3 }; /* layouts that must accept every key up to the capacity */
 
@@ -91,7 +95,8 @@ static kithi_head head_for(size_t layout, const kithi_fit_size *size, uint64_t n
     head.params[KITHI_HALF] = size->half;
     head.params[KITHI_REGIONS] = size->regions;
     if (!LAYOUTS[layout].fit.windows)
-        head.params[KITHI_REGIONS + 1] = LAYOUTS[layout].fit.place_slots;
+        head.params[KITHI_BUCKET_SLOTS] = LAYOUTS[layout].fit.place_slots;
+    head.params[KITHI_KICKS] = LAYOUTS[layout].fit.kicks;
     return head;
 }
 
@@ -108,7 +113,7 @@ static uint64_t refusals(size_t layout, const kithi_fit_size *size, uint64_t n, 
     CHECK(kithi_block_bytes(head.body_bytes, &block_bytes));
     uint8_t *block = kithi_allocate(&allocator, block_bytes);
     CHECK(block != NULL);
-    CHECK_OK(kithi_filter_lay(&f, &head, block, &allocator));
+    CHECK_OK(kithi_filter_init(&f, &head, block, &allocator));
     kithi_prng prng = {kithi_mix(n + 7919 * size->half + 104729 * layout)};
     uint64_t refused = 0;
     for (uint64_t trial = 0; trial < trials; trial++) {

@@ -76,7 +76,7 @@ TEST(few_keys_exceed_the_promise_at_most_once_in_200_filters_exactly) {
             for (unsigned given = 0; given <= 12; given = given < 4 ? given + 1 : given + 4) {
                 unsigned k;
                 uint64_t slice;
-                CHECK(kithi_bloom_choose(n, RATES[r], given, KITHI_COUNTS_ALL, &k, &slice));
+                CHECK(kithi_bloom_choose(n, RATES[r], given, KITHI_COUNTS_ALL, KITHI_SLICES, &k, &slice));
                 if (k > 18)
                     continue;
                 double share = above(k, slice, n, RATES[r]);
@@ -94,15 +94,17 @@ TEST(the_slice_is_the_smallest_that_keeps_the_rate) {
     for (unsigned counts = KITHI_COUNTS_CHANGES; counts <= KITHI_COUNTS_ALL; counts++)
         for (size_t i = 0; i < LENGTH(KEYS); i++)
             for (size_t r = 0; r < LENGTH(RATES); r++) {
-                for (unsigned k = 1; k <= 64; k *= 2) {
-                    uint64_t slice = kithi_bloom_slice(k, KEYS[i], RATES[r], counts);
+                for (unsigned both = 0; both < 14; both++) {
+                    unsigned k = 1u << both / 2;
+                    kithi_cells_layout layout = both % 2 == 0 ? KITHI_SLICES : KITHI_WHOLE;
+                    uint64_t slice = kithi_bloom_slice(k, KEYS[i], RATES[r], counts, layout);
                     if (slice == 0) { /* more than 2^62 cells */
-                        CHECK((double)KEYS[i] > 0x1p61 * pow(RATES[r], 1. / k));
+                        CHECK((double)KEYS[i] > 0x1p61 * pow(RATES[r], 1. / k) / k);
                         continue;
                     }
-                    CHECK(kithi_bloom_quantile(k, slice, KEYS[i], counts) <= RATES[r]);
-                    CHECK(slice == 1 || kithi_bloom_quantile(k, slice - 1, KEYS[i], counts) > RATES[r]);
-                    CHECK(kithi_bloom_rate(k, slice, KEYS[i]) <= RATES[r]);
+                    CHECK(kithi_bloom_quantile(k, slice, KEYS[i], counts, layout) <= RATES[r]);
+                    CHECK(slice == 1 || kithi_bloom_quantile(k, slice - 1, KEYS[i], counts, layout) > RATES[r]);
+                    CHECK(kithi_bloom_rate(k, slice, KEYS[i], layout) <= RATES[r]);
                 }
                 for (unsigned lanes = 4; lanes <= 16; lanes *= 2) {
                     uint64_t blocks = kithi_blocked_blocks(lanes, 128 / lanes, KEYS[i], RATES[r], counts);
@@ -127,7 +129,7 @@ TEST(the_promise_for_single_filters_costs_little_at_many_keys) {
         double mean = 10 * -1 / expm1(log(-expm1(log_hit)) / (double)n) / (double)n;
         unsigned k;
         uint64_t slice, low = 1, high = n;
-        CHECK(kithi_bloom_choose(n, rate, 10, KITHI_COUNTS_CHANGES, &k, &slice));
+        CHECK(kithi_bloom_choose(n, rate, 10, KITHI_COUNTS_CHANGES, KITHI_SLICES, &k, &slice));
         double more = (double)(k * slice) / (double)n - mean;
         while (high - low > 1) { /* the number of blocks by the expected rate */
             uint64_t middle = low + (high - low) / 2;

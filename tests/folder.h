@@ -1,6 +1,6 @@
 /* folder.h: helpers for tests of files: a fresh folder, files of known bytes, a child process with other rights. */
-#ifndef KITH_TESTS_UNIT_FOLDER_H
-#define KITH_TESTS_UNIT_FOLDER_H
+#ifndef KITH_TESTS_FOLDER_H
+#define KITH_TESTS_FOLDER_H
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,0 +1,62 @@
+/* building.c: what commands that use a builder have in common; see building.h. */
+#include "building.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "report.h"
+
+static const char *folder(void) {
+    const char *given = getenv("TMPDIR");
+    return given != NULL && *given != '\0' ? given : "/tmp";
+}
+
+/* The bar for reading belongs to the input (feed.c). */
+static bool show(void *context, kith_build_step step, uint64_t done, uint64_t total) {
+    (void)context;
+    if (step == KITH_BUILD_READING)
+        return true;
+    if (done == 0)
+        progress_begin(step == KITH_BUILD_COUNTING ? "counting" : "building", total);
+    progress(done, done);
+    if (done == total)
+        progress_end();
+    return true;
+}
+
+kith_build_limits build_limits(const arguments *a) {
+    kith_build_limits limits = KITH_BUILD_LIMITS_INIT;
+    limits.threads = a->threads;
+    limits.memory_bytes = a->memory / 2 != 0 ? a->memory / 2 : 1;
+    limits.folder = folder();
+    limits.progress = show;
+    return limits;
+}
+
+uint64_t build_held(const kith_builder *builder, const arguments *a) {
+    uint64_t held = kith_builder_memory(builder);
+    return held < a->memory / 2 ? held : a->memory / 2;
+}
+
+void build_check(kith_status status) {
+    int error = errno;
+    switch (status) {
+    case KITH_E_NO_FILE:
+    case KITH_E_PERMISSION:
+    case KITH_E_NO_SPACE:
+    case KITH_E_IO:
+        progress_end();
+        fail("%s: cannot use a temporary file: %s (set TMPDIR to use another folder)", folder(), text_of_errno(error));
+    case KITH_E_MEMORY:
+        progress_end();
+        fail("%s", kith_status_text(status));
+    default:
+        break;
+    }
+}
+
+kith_status build_add(kith_builder *builder, const uint64_t *digests, size_t n, size_t *done) {
+    kith_status status = kith_builder_add_many(builder, digests, n, done);
+    build_check(status);
+    return status;
+}

@@ -1,0 +1,442 @@
+/* The builder: makes a filter from a complete list of digests.
+ *
+ * A builder works in one of two ways. If the kind ignores duplicates and the capacity is given, it streams: the filter
+ * is created when the builder is opened, and digests are added to it directly. Otherwise it collects all digests first.
+ *
+ *     kith_builder_add_many ---> streaming: adds to the filter
+ *                         '----> collecting: build/collect.c, in memory and on disk
+ *     kith_builder_finish   ---> collecting: count the keys, if they determine the capacity; create; build/fill.c
+ *
+ * A streaming builder with several threads gathers digests before it adds them, because splitting the work among
+ * threads is faster only for many digests at a time. */
+#include <kith/builder.h>
+
+#include <assert.h>
+#include <string.h>
+
+#include "core/hash.h"
+#include "core/parallel.h"
+#include "core/structs.h"
+#include "build/collect.h"
+#include "build/fill.h"
+#include "build/static.h"
+#include "kind.h"
+#include "registry.h"
+#include "handle.h"
+#include "verbs.h"
+#include "plan/planner.h"
+
+#define GATHERED_MAX ((size_t)1 << 20) /* digests that a streaming builder gathers */
+
+struct kith_builder {
+    kith_allocator allocator;
+    kith_filter_spec spec;
+    const kith_filter *like; /* create a filter like this one; NULL: create it from the spec */
+    unsigned flags;
+    unsigned threads;
+    uint64_t left_out;
+    bool ended;    /* no more digests can be added */
+    bool finished; /* the filter was returned; nothing is left but the handle */
+
+    kith_filter *filter; /* if the builder streams; otherwise NULL */
+    kith_filter *full;   /* the filter of a finish() that failed because it was full, for kith_builder_partial() */
+    uint64_t *gathered;  /* on several threads: digests that are not in the filter yet */
+    size_t gathered_count, gathered_max;
+
+    kithi_collection collection;
+};
+
+static bool is_multiset(const kith_builder *b) {
+    return (b->flags & KITH_BUILD_MULTISET) != 0;
+}
+
+/* ---- opening ---- */
+
+static bool capacity_is_unknown(const kith_filter_spec *spec) {
+    return spec->capacity == 0 && (spec->bytes == 0 || spec->rate == 0);
+}
+
+/* Plans the filter of a spec. If its capacity is not known yet, plans for one key. This finds specs that are invalid
+ * for every number of keys before any key is read. */
+static kith_status plan_for_check(const kith_filter_spec *spec, kithi_head *head) {
+    kith_filter_spec smallest = *spec;
+    if (capacity_is_unknown(spec))
+        smallest.capacity = 1;
+    kith_status status = kithi_plan_spec(&smallest, head);
+    if (status == KITH_OK && !kithi_hash_valid(&spec->hash))
+        status = KITH_E_ARGUMENT;
+    return status;
+}
+
+/* Reads a spec. Sets *streams to whether a builder for it streams. */
+static kith_status read_spec(const kith_filter_spec *given, unsigned flags, kith_filter_spec *spec, bool *streams) {
+    kithi_head head;
+    kithi_shape shape;
+    kith_status status = kithi_spec_read(given, spec);
+    if (status != KITH_OK)
+        return status;
+    spec->needs |= (flags & KITH_BUILD_MULTISET) != 0 ? KITH_CAN_COPIES : 0;
+    status = plan_for_check(spec, &head);
+    if (status == KITH_OK)
+        status = kithi_kind_by_id(head.kind_id)->shape(&head, &shape);
+    *streams = status == KITH_OK && !capacity_is_unknown(spec) &&
+               (shape.capabilities & (KITH_CAN_ADD | KITH_CAN_COPIES)) == KITH_CAN_ADD;
+    return status;
+}
+
+static kith_status read_limits(const kith_build_limits *given, kith_build_limits *limits) {
+    *limits = (kith_build_limits)KITH_BUILD_LIMITS_INIT;
+    if (given != NULL && !kithi_struct_read(limits, sizeof *limits, given))
+        return KITH_E_ARGUMENT;
+    unsigned threads = limits->threads;
+    limits->threads = threads < 1 ? 1 : threads < KITHI_THREADS_MAX ? threads : KITHI_THREADS_MAX;
+    return limits->memory_bytes != 0 && limits->folder == NULL ? KITH_E_ARGUMENT : KITH_OK;
+}
+
+static bool flags_known(unsigned flags) {
+    return (flags & ~(unsigned)(KITH_BUILD_MULTISET | KITH_BUILD_LEAVE_OUT)) == 0;
+}
+
+/* True if the spec, which is valid, describes a filter of a static kind. */
+static bool is_static(const kith_filter_spec *spec) {
+    kithi_head head;
+    return plan_for_check(spec, &head) == KITH_OK && !kithi_kind_adds(kithi_kind_by_id(head.kind_id));
+}
+
+static kith_status create_filter(const kith_builder *b, kith_filter **filter) {
+    return b->like != NULL ? kith_filter_create_like(b->like, &b->allocator, filter)
+                           : kith_filter_create(&b->spec, filter);
+}
+
+/* Gathered digests may use a third of the memory limit. Splitting them into parts allocates copies of them. */
+static kith_status start_stream(kith_builder *b, uint64_t memory_bytes) {
+    uint64_t most = memory_bytes == 0 ? GATHERED_MAX : memory_bytes / 3 / sizeof *b->gathered;
+    most = most < GATHERED_MAX ? most : GATHERED_MAX;
+    kith_status status = KITH_OK;
+    if (b->threads > 1 && most >= KITHI_FILL_PARTS_MIN) {
+        b->gathered_max = (size_t)most;
+        b->gathered = kithi_allocate(&b->allocator, most * sizeof *b->gathered);
+        status = b->gathered != NULL ? KITH_OK : KITH_E_MEMORY;
+    }
+    return status == KITH_OK ? create_filter(b, &b->filter) : status;
+}
+
+/* Opens a builder for a spec that has been read or, if `spec` is NULL, for a filter like `like`. */
+static kith_status open_builder(const kith_filter_spec *spec, const kith_filter *like, bool streams, unsigned flags,
+                                const kith_build_limits *given, kith_builder **builder) {
+    kith_build_limits limits;
+    kith_status status = read_limits(given, &limits);
+    if (status != KITH_OK)
+        return status;
+    kith_allocator allocator = like != NULL ? like->allocator : kithi_allocator_or_default(spec->allocator);
+    kith_builder *b = kithi_allocate(&allocator, sizeof *b);
+    if (b == NULL)
+        return KITH_E_MEMORY;
+    b->allocator = allocator;
+    if (spec != NULL)
+        b->spec = *spec;
+    b->like = like;
+    b->flags = flags;
+    b->threads = limits.threads;
+    kithi_collection_init(&b->collection, &allocator, &limits, is_multiset(b));
+    status = streams ? start_stream(b, limits.memory_bytes) : KITH_OK;
+    if (status == KITH_OK)
+        *builder = b;
+    else
+        kith_builder_free(b);
+    return status;
+}
+
+kith_status kith_builder_open(const kith_filter_spec *given, unsigned flags, const kith_build_limits *limits,
+                              kith_builder **builder) {
+    assert(given != NULL && builder != NULL);
+    if (!flags_known(flags))
+        return KITH_E_ARGUMENT;
+    kith_filter_spec spec;
+    bool streams;
+    kith_status status = read_spec(given, flags, &spec, &streams);
+    return status == KITH_OK ? open_builder(&spec, NULL, streams, flags, limits, builder) : status;
+}
+
+kith_status kith_builder_open_like(const kith_filter *like, unsigned flags, const kith_build_limits *limits,
+                                   kith_builder **builder) {
+    assert(like != NULL && builder != NULL);
+    if (!flags_known(flags))
+        return KITH_E_ARGUMENT;
+    bool copies = (like->shape.capabilities & KITH_CAN_COPIES) != 0;
+    if (!kithi_kind_adds(like->kind))
+        return KITH_E_UNSUPPORTED;
+    if ((flags & KITH_BUILD_MULTISET) != 0 && !copies)
+        return KITH_E_KIND;
+    return open_builder(NULL, like, !copies, flags, limits, builder);
+}
+
+kith_status kith_builder_respec(kith_builder *b, const kith_filter_spec *given) {
+    assert(b != NULL && given != NULL);
+    if (b->filter != NULL || b->like != NULL)
+        return KITH_E_UNSUPPORTED;
+    kith_filter_spec spec;
+    bool streams;
+    kith_status status = read_spec(given, b->flags, &spec, &streams);
+    if (status != KITH_OK)
+        return status;
+    if (!kithi_hash_equal(&spec.hash, &b->spec.hash))
+        return KITH_E_MISMATCH;
+    b->spec = spec;
+    return KITH_OK;
+}
+
+/* ---- adding ---- */
+
+/* Adds the gathered digests to the filter. On failure, the digest that failed and those after it stay gathered. */
+static kith_status add_gathered(kith_builder *b) {
+    size_t done;
+    kith_status status = kithi_fill_stream(b->filter, b->gathered, b->gathered_count, b->threads, &done);
+    b->gathered_count -= done;
+    if (done != 0 && b->gathered_count != 0)
+        memmove(b->gathered, b->gathered + done, b->gathered_count * sizeof *b->gathered);
+    return status;
+}
+
+static kith_status add_to_stream(kith_builder *b, const uint64_t *digests, size_t n, size_t *done) {
+    kith_status status = KITH_OK;
+    if (b->gathered == NULL || (b->gathered_count == 0 && n >= b->gathered_max))
+        return kithi_fill_stream(b->filter, digests, n, b->threads, done);
+    while (*done < n && status == KITH_OK) {
+        size_t left = n - *done, space = b->gathered_max - b->gathered_count, taken = left < space ? left : space;
+        memcpy(b->gathered + b->gathered_count, digests + *done, taken * sizeof *digests);
+        b->gathered_count += taken;
+        *done += taken;
+        if (b->gathered_count == b->gathered_max) {
+            bool go_on = kithi_report_progress(&b->collection, KITH_BUILD_READING, b->filter->head.count, 0);
+            status = go_on ? add_gathered(b) : KITH_E_CANCELLED;
+        }
+    }
+    return status;
+}
+
+kith_status kith_builder_add_many(kith_builder *b, const uint64_t *digests, size_t n, size_t *done) {
+    assert(b != NULL && (digests != NULL || n == 0));
+    size_t taken = 0;
+    kith_status status = KITH_E_ARGUMENT;
+    if (!b->ended)
+        status = b->filter != NULL ? add_to_stream(b, digests, n, &taken)
+                                   : kithi_collect(&b->collection, digests, n, &taken);
+    if (done != NULL)
+        *done = taken;
+    return status;
+}
+
+kith_status kith_builder_add_keys(kith_builder *b, const kith_key *keys, size_t n, size_t *done) {
+    assert(b != NULL && (keys != NULL || n == 0));
+    enum { GROUP = 1024 };
+    uint64_t digests[GROUP];
+    const kith_hash *hash = b->like != NULL ? &b->like->head.hash : &b->spec.hash;
+    kith_status status = KITH_OK;
+    size_t at = 0;
+    while (at < n && status == KITH_OK) {
+        size_t group = n - at < GROUP ? n - at : GROUP, taken;
+        kith_digest_many(hash, keys + at, group, digests);
+        status = kith_builder_add_many(b, digests, group, &taken);
+        at += taken;
+    }
+    if (done != NULL)
+        *done = at;
+    return status;
+}
+
+/* ---- finishing ---- */
+
+kith_status kith_builder_count(kith_builder *b, uint64_t *keys) {
+    assert(b != NULL && keys != NULL);
+    if (b->finished)
+        return KITH_E_ARGUMENT;
+    if (b->filter != NULL)
+        return KITH_E_UNSUPPORTED;
+    kith_status status = kithi_collection_count(&b->collection);
+    b->ended |= status == KITH_OK;
+    if (status == KITH_OK)
+        *keys = b->collection.keys;
+    return status;
+}
+
+kith_status kith_builder_each(kith_builder *b, kith_build_take take, void *context) {
+    assert(b != NULL && take != NULL);
+    uint64_t keys;
+    kithi_reader reader;
+    kith_status status = kith_builder_count(b, &keys);
+    if (status == KITH_OK && kithi_collection_repeats(&b->collection))
+        status = kithi_collection_compact(&b->collection);
+    if (status == KITH_OK)
+        status = kithi_reader_open(&reader, &b->collection);
+    if (status != KITH_OK)
+        return status;
+    const uint64_t *digests;
+    size_t n = 1;
+    while (status == KITH_OK && n > 0) {
+        status = kithi_reader_next(&reader, &digests, &n);
+        if (status == KITH_OK && n > 0)
+            status = take(context, digests, n);
+    }
+    kithi_reader_close(&reader);
+    return status;
+}
+
+uint64_t kith_builder_memory(const kith_builder *b) {
+    assert(b != NULL);
+    const kithi_collection *c = &b->collection;
+    uint64_t held = sizeof *b + 3 * b->gathered_max * sizeof *b->gathered;
+    size_t digests = c->spilled ? c->count_max : c->allocated > c->count ? c->allocated : c->count;
+    return held + (uint64_t)digests * KITHI_COLLECT_BYTES + c->firsts_words * sizeof *c->firsts;
+}
+
+const kith_filter *kith_builder_partial(const kith_builder *b, const uint64_t **left, size_t *left_count) {
+    assert(b != NULL && left != NULL && left_count != NULL);
+    *left = b->gathered;
+    *left_count = b->gathered_count;
+    return b->filter != NULL ? b->filter : b->full;
+}
+
+uint64_t kith_builder_left_out(const kith_builder *b) {
+    assert(b != NULL);
+    return b->left_out;
+}
+
+/* Adds the collected digests to an empty filter, one piece of the reader after the other. */
+static kith_status fill_pieces(kith_builder *b, kith_filter *f, const kithi_fill_options *options, bool in_order,
+                               bool *split) {
+    kithi_collection *c = &b->collection;
+    kithi_reader reader;
+    uint64_t filled = 0, total = c->spilled ? c->keys : c->count;
+    kith_status status = kithi_reader_open(&reader, c);
+    if (status != KITH_OK)
+        return status;
+    for (;;) {
+        const uint64_t *digests;
+        size_t n = 0, done;
+        if (!kithi_report_progress(c, KITH_BUILD_FILLING, filled, total))
+            status = KITH_E_CANCELLED;
+        if (status == KITH_OK)
+            status = kithi_reader_next(&reader, &digests, &n);
+        if (status != KITH_OK || n == 0)
+            break;
+        status = in_order ? kithi_fill_in_order(f, digests, n, options, &done)
+                          : kithi_fill_some(f, digests, n, options, split);
+        filled += n;
+    }
+    kithi_reader_close(&reader);
+    return status;
+}
+
+static kith_status fill(kith_builder *b, kith_filter *f) {
+    kithi_collection *c = &b->collection;
+    kithi_fill_options options = {
+        .threads = b->threads,
+        .drop_repeats = kithi_collection_repeats(c) && (f->shape.capabilities & KITH_CAN_COPIES) != 0,
+        .leave_out = (b->flags & KITH_BUILD_LEAVE_OUT) != 0,
+        .left_out = &b->left_out,
+    };
+    b->left_out = 0;
+    if (options.drop_repeats) {
+        if (!kithi_report_progress(c, KITH_BUILD_FILLING, 0, c->count))
+            return KITH_E_CANCELLED;
+        return kithi_fill(f, c->digests, c->count, &options);
+    }
+    bool split = false;
+    kith_status status = fill_pieces(b, f, &options, false, &split);
+    /* Work that is split may fail where adds in order succeed, or with another code, so repeat it in order. */
+    bool refused = status == KITH_E_FULL || status == KITH_E_COPIES || status == KITH_E_MEMORY;
+    if (!split || !refused)
+        return status;
+    status = kith_filter_clear(f);
+    b->left_out = 0;
+    return status == KITH_OK ? fill_pieces(b, f, &options, true, &split) : status;
+}
+
+/* Builds a filter from the collected digests. */
+static kith_status build_collected(kith_builder *b, kith_filter **filter) {
+    kithi_collection *c = &b->collection;
+    kith_filter_spec spec = b->spec;
+    bool sized_by_keys = b->like == NULL && capacity_is_unknown(&spec);
+    kith_status status = KITH_OK;
+    kith_filter_free(b->full);
+    b->full = NULL;
+    if (sized_by_keys && spec.kind == NULL) { /* the kind may depend on the number of keys */
+        status = kithi_collection_count(c);
+        spec.capacity = c->keys;
+    }
+    if (status == KITH_OK && b->like == NULL && is_static(&spec))
+        return kithi_build_static(&spec, c, filter); /* counts the keys while it drops repeats */
+    /* If the capacity is given, keys in memory need not be counted. Keys on disk must be: it finds their repeats. */
+    if (status == KITH_OK && (sized_by_keys || c->spilled))
+        status = kithi_collection_count(c);
+    if (status != KITH_OK)
+        return status;
+    if (sized_by_keys)
+        spec.capacity = c->keys;
+    kith_filter *f;
+    status = b->like != NULL ? create_filter(b, &f) : kith_filter_create(&spec, &f);
+    if (status != KITH_OK)
+        return status;
+    status = fill(b, f);
+    if (status == KITH_OK)
+        *filter = f;
+    else if (status == KITH_E_FULL || status == KITH_E_COPIES)
+        b->full = f;
+    else
+        kith_filter_free(f);
+    return status;
+}
+
+kith_status kith_builder_finish(kith_builder *b, kith_filter **filter) {
+    assert(b != NULL && filter != NULL);
+    if (b->finished)
+        return KITH_E_ARGUMENT;
+    b->ended = true;
+    kith_filter *made = NULL;
+    kith_status status;
+    if (b->filter != NULL) {
+        bool go_on = kithi_report_progress(&b->collection, KITH_BUILD_READING, b->filter->head.count, 0);
+        status = go_on ? add_gathered(b) : KITH_E_CANCELLED;
+        made = b->filter;
+        b->filter = status == KITH_OK ? NULL : b->filter;
+    } else {
+        status = build_collected(b, &made);
+    }
+    if (status != KITH_OK)
+        return status;
+    b->finished = true;
+    kithi_collection_free(&b->collection);
+    *filter = made;
+    return KITH_OK;
+}
+
+void kith_builder_free(kith_builder *b) {
+    if (b == NULL)
+        return;
+    kith_allocator allocator = b->allocator;
+    kith_filter_free(b->filter);
+    kith_filter_free(b->full);
+    kithi_release(&allocator, b->gathered, b->gathered_max * sizeof *b->gathered);
+    kithi_collection_free(&b->collection);
+    kithi_release(&allocator, b, sizeof *b);
+}
+
+kith_status kith_filter_build(const kith_filter_spec *spec, const uint64_t *digests, size_t n, unsigned flags,
+                              unsigned threads, kith_filter **filter) {
+    assert(spec != NULL && filter != NULL && (digests != NULL || n == 0));
+    kith_build_limits limits = KITH_BUILD_LIMITS_INIT;
+    limits.threads = threads;
+    kith_builder *b;
+    kith_status status = kith_builder_open(spec, flags, &limits, &b);
+    if (status != KITH_OK)
+        return status;
+    if (b->filter != NULL)
+        status = kith_builder_add_many(b, digests, n, NULL);
+    else
+        kithi_collect_borrow(&b->collection, digests, n);
+    if (status == KITH_OK)
+        status = kith_builder_finish(b, filter);
+    kith_builder_free(b);
+    return status;
+}

@@ -1,0 +1,458 @@
+/* Collects digests.
+ *
+ *     in memory    | digest | digest | …               count <= count_max
+ *     when full    Sort by part and drop repeats within each part. If a quarter or more were repeats, continue to
+ *                  collect in memory; otherwise write a spill, which empties the memory.
+ *     at the end   If there is a spill, the digests in memory are spilled, too. Then each part is read from all spills
+ *                  and searched for repeats.
+ *
+ * Repeats within a spill are dropped before it is written. So the size of the file depends on the number of distinct
+ * digests, not on how often one of them is repeated, and parts have nearly equal sizes.
+ *
+ * To find out which digests of a part are first occurrences, the part with its repeats is compared with the part
+ * without them, which is the list of first occurrences in order. Both are read in parallel: a digest that equals the
+ * next one of that list is a first occurrence, and any other digest is a repeat. */
+#include "build/collect.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "core/parallel.h"
+#include "build/partition.h"
+#include "build/repeats.h"
+
+#define MEMORY_MIN ((uint64_t)1 << 20)
+#define PIECE_MAX ((size_t)1 << 24)       /* digests in memory that the reader returns at once */
+#define ALLOCATED_FIRST ((size_t)1 << 14) /* digests */
+#define PART_DIGESTS 32768                /* a part, and the memory to find its repeats, fit in cache */
+
+void kithi_collection_init(kithi_collection *c, const kith_allocator *allocator, const kith_build_limits *limits,
+                           bool keep_repeats) {
+    *c = (kithi_collection){
+        .allocator = *allocator,
+        .threads = limits->threads,
+        .keep_repeats = keep_repeats,
+        .count_max = SIZE_MAX,
+        .folder = limits->folder,
+        .progress = limits->progress,
+        .context = limits->context,
+    };
+    uint64_t memory_bytes = limits->memory_bytes < MEMORY_MIN ? MEMORY_MIN : limits->memory_bytes;
+    if (limits->memory_bytes != 0 && memory_bytes / KITHI_COLLECT_BYTES < SIZE_MAX)
+        c->count_max = (size_t)(memory_bytes / KITHI_COLLECT_BYTES);
+}
+
+static void release_digests(kithi_collection *c) {
+    if (!c->borrowed)
+        kithi_release(&c->allocator, c->digests, (uint64_t)c->allocated * sizeof *c->digests);
+    c->digests = NULL;
+    c->allocated = 0;
+    c->count = 0;
+}
+
+void kithi_collection_free(kithi_collection *c) {
+    release_digests(c);
+    kithi_release(&c->allocator, c->firsts, c->firsts_words * sizeof *c->firsts);
+    if (c->spilled)
+        kithi_spill_close(&c->spill);
+    *c = (kithi_collection){0};
+}
+
+bool kithi_report_progress(const kithi_collection *c, kith_build_step step, uint64_t done, uint64_t total) {
+    return c->progress == NULL || c->progress(c->context, step, done, total);
+}
+
+void kithi_collect_borrow(kithi_collection *c, const uint64_t *digests, size_t n) {
+    c->digests = (uint64_t *)(uintptr_t)digests; /* the cast is safe: borrowed digests are never changed */
+    c->count = n;
+    c->borrowed = true;
+}
+
+/* ---- repeats in parts ---- */
+
+typedef struct parts_job {
+    const kith_allocator *allocator;
+    uint64_t *by_part;
+    size_t *starts;
+    size_t *kept; /* number of distinct digests in each part; NULL if only `keys` is needed */
+    unsigned part_count;
+    atomic_uint next;
+    _Atomic size_t keys; /* distinct digests in all parts */
+    atomic_bool no_memory;
+} parts_job;
+
+/* Drops the repeats of each part. If j->kept is not NULL, moves the distinct digests to the beginning of the part. */
+static void drop_in_parts(void *context, unsigned thread) {
+    (void)thread;
+    parts_job *j = context;
+    for (unsigned p; (p = atomic_fetch_add(&j->next, 1)) < j->part_count && !j->no_memory;) {
+        uint64_t *part = j->by_part + j->starts[p], *copy = NULL;
+        size_t n = j->starts[p + 1] - j->starts[p], kept = 0;
+        if (n != 0 && !kithi_drop_repeats(j->allocator, part, n, NULL, &copy, &kept)) {
+            j->no_memory = true;
+            return;
+        }
+        if (copy != NULL && j->kept != NULL)
+            memcpy(part, copy, kept * sizeof *copy);
+        kithi_release(j->allocator, copy, (uint64_t)n * sizeof *copy);
+        if (j->kept != NULL)
+            j->kept[p] = kept;
+        j->keys += kept;
+    }
+}
+
+static bool count_in_memory(const kithi_collection *c, uint64_t *keys) {
+    size_t n = c->count;
+    size_t part_count = n / PART_DIGESTS + 1 < KITHI_PARTS_MAX ? n / PART_DIGESTS + 1 : KITHI_PARTS_MAX;
+    uint64_t by_part_bytes = (uint64_t)n * sizeof *c->digests, starts_bytes = (part_count + 1) * sizeof(size_t);
+    parts_job j = {
+        .allocator = &c->allocator,
+        .by_part = kithi_allocate(&c->allocator, by_part_bytes),
+        .starts = kithi_allocate(&c->allocator, starts_bytes),
+        .part_count = (unsigned)part_count,
+    };
+    kithi_parts parts = kithi_parts_of(KITHI_PARTS_MAX, j.part_count);
+    bool enough_memory = j.by_part != NULL && j.starts != NULL &&
+                         kithi_partition(&c->allocator, c->digests, n, parts, c->threads, j.by_part, j.starts);
+    if (enough_memory)
+        kithi_parallel(c->threads, drop_in_parts, &j);
+    kithi_release(&c->allocator, j.starts, starts_bytes);
+    kithi_release(&c->allocator, j.by_part, by_part_bytes);
+    *keys = j.keys;
+    return enough_memory && !j.no_memory;
+}
+
+/* ---- spilling ---- */
+
+/* The digests in memory, sorted by part, without repeats: kept[p] digests from by_part[starts[p]] on are part p. */
+typedef struct sorted {
+    uint64_t *by_part;
+    size_t starts[KITHI_SPILL_PARTS + 1];
+    size_t kept[KITHI_SPILL_PARTS];
+    size_t total;
+} sorted;
+
+static bool sort_memory(const kithi_collection *c, sorted *s) {
+    kithi_parts parts = kithi_parts_of(KITHI_SPILL_PARTS, KITHI_SPILL_PARTS);
+    if (!kithi_partition(&c->allocator, c->digests, c->count, parts, c->threads, s->by_part, s->starts))
+        return false;
+    if (c->keep_repeats) {
+        for (unsigned p = 0; p < KITHI_SPILL_PARTS; p++)
+            s->kept[p] = s->starts[p + 1] - s->starts[p];
+        s->total = c->count;
+        return true;
+    }
+    parts_job j = {.allocator = &c->allocator,
+                   .by_part = s->by_part,
+                   .starts = s->starts,
+                   .kept = s->kept,
+                   .part_count = KITHI_SPILL_PARTS};
+    kithi_parallel(c->threads, drop_in_parts, &j);
+    s->total = j.keys;
+    return !j.no_memory;
+}
+
+/* Walks over the digests in memory and calls keep(context, digest, part, number of earlier calls) for each that is not
+ * a repeat. */
+static void each_first(const kithi_collection *c, const sorted *s,
+                       void (*keep)(void *context, uint64_t digest, unsigned part, size_t i), void *context) {
+    size_t next[KITHI_SPILL_PARTS], n = 0;
+    memcpy(next, s->starts, sizeof next);
+    for (size_t i = 0; i < c->count; i++) {
+        uint64_t digest = c->digests[i];
+        unsigned part = kithi_spill_part_of(digest);
+        if (next[part] == s->starts[part] + s->kept[part] || s->by_part[next[part]] != digest)
+            continue;
+        next[part]++;
+        keep(context, digest, part, n++);
+    }
+}
+
+static void keep_digest(void *context, uint64_t digest, unsigned part, size_t i) {
+    (void)part;
+    ((uint64_t *)context)[i] = digest;
+}
+
+static void keep_order(void *context, uint64_t digest, unsigned part, size_t i) {
+    (void)digest;
+    ((uint8_t *)context)[i] = (uint8_t)part;
+}
+
+/* Closes the gaps that dropped repeats have left between the parts. */
+static void close_gaps(sorted *s) {
+    size_t at = 0;
+    for (unsigned p = 0; p < KITHI_SPILL_PARTS; p++) {
+        memmove(s->by_part + at, s->by_part + s->starts[p], s->kept[p] * sizeof *s->by_part);
+        s->starts[p] = at;
+        at += s->kept[p];
+    }
+    s->starts[KITHI_SPILL_PARTS] = at;
+}
+
+static kith_status write_spill(kithi_collection *c, sorted *s) {
+    uint8_t *order = kithi_allocate(&c->allocator, s->total);
+    if (order == NULL)
+        return KITH_E_MEMORY;
+    each_first(c, s, keep_order, order);
+    close_gaps(s);
+    kith_status status = KITH_OK;
+    if (!c->spilled) {
+        status = kithi_spill_open(&c->spill, c->folder, &c->allocator);
+        c->spilled = status == KITH_OK;
+    }
+    if (status == KITH_OK)
+        status = kithi_spill_write(&c->spill, s->by_part, s->starts, order);
+    kithi_release(&c->allocator, order, s->total);
+    return status;
+}
+
+/* Frees memory: drops repeats if there are many, otherwise spills all digests. If `must_spill`, always spills. On
+ * failure nothing is lost. */
+static kith_status compact_or_spill(kithi_collection *c, bool must_spill) {
+    sorted s;
+    uint64_t by_part_bytes = (uint64_t)c->count * sizeof *c->digests;
+    s.by_part = kithi_allocate(&c->allocator, by_part_bytes);
+    kith_status status = s.by_part != NULL && sort_memory(c, &s) ? KITH_OK : KITH_E_MEMORY;
+    if (status == KITH_OK && !must_spill && s.total <= c->count / 4 * 3) {
+        each_first(c, &s, keep_digest, c->digests); /* in place: the i-th kept digest is not before position i */
+        c->count = s.total;
+    } else if (status == KITH_OK) {
+        status = write_spill(c, &s);
+        c->count = status == KITH_OK ? 0 : c->count;
+    }
+    kithi_release(&c->allocator, s.by_part, by_part_bytes);
+    return status;
+}
+
+static kith_status enlarge(kithi_collection *c) {
+    size_t n = c->allocated == 0 ? ALLOCATED_FIRST : c->allocated > SIZE_MAX / 2 ? SIZE_MAX : 2 * c->allocated;
+    n = n < c->count_max ? n : c->count_max;
+    uint64_t *larger = kithi_allocate(&c->allocator, (uint64_t)n * sizeof *larger);
+    if (larger == NULL)
+        return KITH_E_MEMORY;
+    if (c->count != 0)
+        memcpy(larger, c->digests, c->count * sizeof *larger);
+    kithi_release(&c->allocator, c->digests, (uint64_t)c->allocated * sizeof *larger);
+    c->digests = larger;
+    c->allocated = n;
+    return KITH_OK;
+}
+
+kith_status kithi_collect(kithi_collection *c, const uint64_t *digests, size_t n, size_t *done) {
+    *done = 0;
+    if (c->counted || c->borrowed)
+        return KITH_E_ARGUMENT;
+    while (*done < n) {
+        kith_status status = KITH_OK;
+        if (c->count == c->count_max) {
+            uint64_t spilled = c->spilled ? kithi_spill_total(&c->spill) : 0;
+            if (!kithi_report_progress(c, KITH_BUILD_READING, spilled + c->count, 0))
+                return KITH_E_CANCELLED;
+            status = compact_or_spill(c, false);
+        } else if (c->count == c->allocated) {
+            status = enlarge(c);
+        }
+        if (status != KITH_OK)
+            return status;
+        size_t left = n - *done, space = c->allocated - c->count, taken = left < space ? left : space;
+        memcpy(c->digests + c->count, digests + *done, taken * sizeof *digests);
+        c->count += taken;
+        *done += taken;
+    }
+    return KITH_OK;
+}
+
+/* ---- counting what is on disk ---- */
+
+typedef struct count_job {
+    kithi_collection *c;
+    unsigned first; /* thread t takes part first + t */
+    kith_status statuses[KITHI_THREADS_MAX];
+    uint64_t kept[KITHI_THREADS_MAX];
+} count_job;
+
+/* Finds the first occurrences in one part and sets their bits in c->firsts. */
+static void count_part(void *context, unsigned thread) {
+    count_job *j = context;
+    kithi_collection *c = j->c;
+    unsigned part = j->first + thread;
+    size_t n = (size_t)kithi_spill_part_total(&c->spill, part), kept = 0;
+    if (n == 0)
+        return;
+    uint64_t *digests = kithi_allocate(&c->allocator, (uint64_t)n * sizeof *digests), *copy = NULL;
+    kith_status status = digests != NULL ? kithi_spill_read_part(&c->spill, part, digests) : KITH_E_MEMORY;
+    if (status == KITH_OK && !kithi_drop_repeats(&c->allocator, digests, n, NULL, &copy, &kept))
+        status = KITH_E_MEMORY;
+    uint64_t *firsts = c->firsts + c->firsts_begin[part];
+    size_t next = 0;
+    for (size_t i = 0; i < n && status == KITH_OK; i++) {
+        bool first = copy == NULL || (next < kept && digests[i] == copy[next]);
+        next += first;
+        firsts[i / 64] |= (uint64_t)first << (i % 64);
+    }
+    kithi_release(&c->allocator, copy, (uint64_t)n * sizeof *copy);
+    kithi_release(&c->allocator, digests, (uint64_t)n * sizeof *digests);
+    j->statuses[thread] = status;
+    j->kept[thread] = kept;
+}
+
+static void free_firsts(kithi_collection *c) {
+    kithi_release(&c->allocator, c->firsts, c->firsts_words * sizeof *c->firsts);
+    c->firsts = NULL;
+    c->firsts_words = 0;
+}
+
+/* Returns how many parts can be searched at the same time within the memory limit. A part of n digests needs up to
+ * 50 * n bytes: 8 for the digests, 8 for the copy, and 34 to find repeats (build/repeats.h). */
+static unsigned parts_at_once(const kithi_collection *c) {
+    uint64_t largest = 1;
+    for (unsigned p = 0; p < KITHI_SPILL_PARTS; p++) {
+        uint64_t n = kithi_spill_part_total(&c->spill, p);
+        largest = n > largest ? n : largest;
+    }
+    uint64_t fitting = (uint64_t)c->count_max * KITHI_COLLECT_BYTES / (50 * largest);
+    return fitting < 1 ? 1 : fitting < c->threads ? (unsigned)fitting : c->threads;
+}
+
+static kith_status count_on_disk(kithi_collection *c) {
+    uint64_t words = 0, done = 0, total = kithi_spill_total(&c->spill);
+    for (unsigned p = 0; p < KITHI_SPILL_PARTS; p++) {
+        c->firsts_begin[p] = words;
+        words += (kithi_spill_part_total(&c->spill, p) + 63) / 64;
+    }
+    c->firsts = kithi_allocate(&c->allocator, words * sizeof *c->firsts);
+    if (c->firsts == NULL)
+        return KITH_E_MEMORY;
+    c->firsts_words = words;
+    c->keys = 0;
+    unsigned at_once = parts_at_once(c);
+    for (unsigned p = 0; p < KITHI_SPILL_PARTS; p += at_once) {
+        count_job j = {.c = c, .first = p};
+        unsigned count = KITHI_SPILL_PARTS - p < at_once ? KITHI_SPILL_PARTS - p : at_once;
+        kith_status status = kithi_report_progress(c, KITH_BUILD_COUNTING, done, total) ? KITH_OK : KITH_E_CANCELLED;
+        if (status == KITH_OK)
+            kithi_parallel(count, count_part, &j);
+        for (unsigned t = 0; t < count; t++) {
+            status = status == KITH_OK ? j.statuses[t] : status;
+            c->keys += j.kept[t];
+            done += kithi_spill_part_total(&c->spill, p + t);
+        }
+        if (status != KITH_OK) {
+            free_firsts(c);
+            return status;
+        }
+    }
+    if (c->keys == total)
+        free_firsts(c); /* there are no repeats */
+    return KITH_OK;
+}
+
+kith_status kithi_collection_count(kithi_collection *c) {
+    if (c->counted)
+        return KITH_OK;
+    kith_status status = KITH_OK;
+    if (c->spilled && c->count > 0)
+        status = compact_or_spill(c, true);
+    if (status == KITH_OK && c->spilled) {
+        release_digests(c);
+        c->keys = kithi_spill_total(&c->spill);
+        status = c->keep_repeats ? KITH_OK : count_on_disk(c);
+    } else if (status == KITH_OK) {
+        c->keys = c->count;
+        if (!c->keep_repeats && c->count > 0 && !count_in_memory(c, &c->keys))
+            status = KITH_E_MEMORY;
+    }
+    c->counted = status == KITH_OK;
+    return status;
+}
+
+kith_status kithi_collection_compact(kithi_collection *c) {
+    uint64_t *copy;
+    size_t kept;
+    if (!kithi_drop_repeats(&c->allocator, c->digests, c->count, NULL, &copy, &kept))
+        return KITH_E_MEMORY;
+    if (copy == NULL)
+        return KITH_OK;
+    memcpy(c->digests, copy, kept * sizeof *copy);
+    kithi_release(&c->allocator, copy, (uint64_t)c->count * sizeof *copy);
+    c->count = kept;
+    return KITH_OK;
+}
+
+bool kithi_collection_repeats(const kithi_collection *c) {
+    return !c->spilled && !c->keep_repeats && !(c->counted && c->keys == c->count);
+}
+
+/* ---- reading ---- */
+
+kith_status kithi_reader_open(kithi_reader *r, kithi_collection *c) {
+    *r = (kithi_reader){.c = c};
+    if (!c->spilled)
+        return KITH_OK;
+    for (size_t i = 0; i < c->spill.count; i++) {
+        size_t n = c->spill.entries[i].starts[KITHI_SPILL_PARTS];
+        r->spill_max = n > r->spill_max ? n : r->spill_max;
+    }
+    /* A spill takes 9 of the KITHI_COLLECT_BYTES per digest: 8 in by_part and 1 in order. A piece of half as many
+     * digests takes 4, and filling the filter needs 4 more for a copy of the piece. */
+    r->piece_max = r->spill_max / 2 + 1;
+    r->piece = kithi_allocate(&c->allocator, (uint64_t)r->piece_max * sizeof *r->piece);
+    r->by_part = kithi_allocate(&c->allocator, (uint64_t)r->spill_max * sizeof *r->by_part);
+    r->order = kithi_allocate(&c->allocator, r->spill_max);
+    if (r->piece != NULL && r->by_part != NULL && r->order != NULL)
+        return KITH_OK;
+    kithi_reader_close(r);
+    return KITH_E_MEMORY;
+}
+
+void kithi_reader_close(kithi_reader *r) {
+    kithi_release(&r->c->allocator, r->piece, (uint64_t)r->piece_max * sizeof *r->piece);
+    kithi_release(&r->c->allocator, r->by_part, (uint64_t)r->spill_max * sizeof *r->by_part);
+    kithi_release(&r->c->allocator, r->order, r->spill_max);
+    r->piece = NULL;
+    r->by_part = NULL;
+    r->order = NULL;
+}
+
+static bool is_first(kithi_reader *r, unsigned part) {
+    const kithi_collection *c = r->c;
+    uint64_t bit = r->next_bit[part]++;
+    return c->firsts == NULL || (c->firsts[c->firsts_begin[part] + bit / 64] >> (bit % 64) & 1) != 0;
+}
+
+static kith_status load(kithi_reader *r) {
+    const kithi_spill_entry *entry = &r->c->spill.entries[r->spill];
+    memcpy(r->next, entry->starts, sizeof r->next);
+    r->at = 0;
+    kith_status status = kithi_spill_read(&r->c->spill, r->spill, r->by_part, r->order);
+    r->loaded = status == KITH_OK;
+    return status;
+}
+
+kith_status kithi_reader_next(kithi_reader *r, const uint64_t **digests, size_t *n) {
+    kithi_collection *c = r->c;
+    *n = 0;
+    if (!c->spilled) {
+        *digests = c->count != 0 ? c->digests + r->at : NULL;
+        *n = c->count - r->at < PIECE_MAX ? c->count - r->at : PIECE_MAX;
+        r->at += *n;
+        return KITH_OK;
+    }
+    *digests = r->piece;
+    while (*n < r->piece_max && r->spill < c->spill.count) {
+        kith_status status = r->loaded ? KITH_OK : load(r);
+        if (status != KITH_OK)
+            return status;
+        size_t end = c->spill.entries[r->spill].starts[KITHI_SPILL_PARTS];
+        for (; r->at < end && *n < r->piece_max; r->at++) {
+            unsigned part = r->order[r->at];
+            r->piece[*n] = r->by_part[r->next[part]++];
+            *n += is_first(r, part);
+        }
+        if (r->at == end) {
+            r->spill++;
+            r->loaded = false;
+        }
+    }
+    return KITH_OK;
+}

@@ -1,0 +1,81 @@
+/* build/collect.h: collects the digests of a builder, in memory up to a limit and then on disk (build/spill.h), counts
+ * the distinct ones, and returns them in the order of the input. */
+#ifndef KITHI_BUILD_COLLECT_H
+#define KITHI_BUILD_COLLECT_H
+
+#include <kith/builder.h>
+
+#include "build/spill.h"
+
+/* The most memory per digest, in bytes: the digest, a copy sorted by part, its byte of `order`, and 3 to find
+ * repeats. */
+#define KITHI_COLLECT_BYTES 20
+
+typedef struct kithi_collection {
+    kith_allocator allocator;
+    unsigned threads;
+    bool keep_repeats;
+    size_t count_max;   /* the most digests in memory; SIZE_MAX: no limit */
+    const char *folder; /* for the temporary file */
+    kith_build_progress progress;
+    void *context;
+
+    uint64_t *digests;
+    size_t count, allocated; /* digests in memory, and how many the array can hold */
+    bool borrowed;           /* the digests belong to the caller */
+
+    bool spilled; /* `spill` is open; digests in memory come after those in it */
+    kithi_spill spill;
+
+    bool counted;
+    uint64_t keys;    /* distinct digests, or all if repeats are kept */
+    uint64_t *firsts; /* a bitmap per part: bit i is set if digest i of the part is no repeat. NULL: no repeats */
+    uint64_t firsts_words;
+    uint64_t firsts_begin[KITHI_SPILL_PARTS]; /* index in `firsts` of the bitmap of part p */
+} kithi_collection;
+
+/* limits->memory_bytes 0 means no limit. Nothing is allocated yet. */
+void kithi_collection_init(kithi_collection *c, const kith_allocator *allocator, const kith_build_limits *limits,
+                           bool keep_repeats);
+void kithi_collection_free(kithi_collection *c);
+
+/* Adds digests. Sets *done to how many were added, also on failure. Returns the codes of kith_builder_add_many(). */
+kith_status kithi_collect(kithi_collection *c, const uint64_t *digests, size_t n, size_t *done);
+
+/* Takes an array that belongs to the caller as the whole content of an empty collection. */
+void kithi_collect_borrow(kithi_collection *c, const uint64_t *digests, size_t n);
+
+/* Sets c->keys. No digests can be added after it. */
+kith_status kithi_collection_count(kithi_collection *c);
+
+/* Drops the repeats in memory. The digests must not be borrowed. KITH_E_MEMORY. */
+kith_status kithi_collection_compact(kithi_collection *c);
+
+/* True if there may be repeats among the digests that kithi_reader_next() returns. */
+bool kithi_collection_repeats(const kithi_collection *c);
+
+/* Calls the progress function of the builder's user, if there is one. Returns false if it asks to stop. */
+bool kithi_report_progress(const kithi_collection *c, kith_build_step step, uint64_t done, uint64_t total);
+
+/* Reads the digests in the order of the input, in pieces. Digests in memory are returned with their repeats. Digests on
+ * disk are returned without repeats, unless keep_repeats is set. */
+typedef struct kithi_reader {
+    kithi_collection *c;
+    uint64_t *piece;   /* what next() returns */
+    uint64_t *by_part; /* the current spill: digests and order */
+    uint8_t *order;
+    size_t spill_max, piece_max;          /* digests that by_part and piece can hold */
+    size_t spill, at;                     /* the next digest: number of its spill, and index in `order` or in memory */
+    size_t next[KITHI_SPILL_PARTS];       /* in by_part */
+    uint64_t next_bit[KITHI_SPILL_PARTS]; /* in the bitmap of the part */
+    bool loaded;                          /* by_part and order hold spill number `spill` */
+} kithi_reader;
+
+/* Digests on disk must have been counted with kithi_collection_count(). KITH_E_MEMORY. */
+kith_status kithi_reader_open(kithi_reader *r, kithi_collection *c);
+void kithi_reader_close(kithi_reader *r);
+
+/* *n is 0 at the end. KITH_E_IO. */
+kith_status kithi_reader_next(kithi_reader *r, const uint64_t **digests, size_t *n);
+
+#endif

@@ -1,0 +1,433 @@
+/* Fills filters. The result has the same bytes as if the digests had been added one by one, in order.
+ *
+ * Parts. A kind with regions (kind.h) can be filled region by region. The parts of build/partition.h fit in cache,
+ * equal digests are in the same part, and threads take one part after the other. Each thread has its own handle on the
+ * filter's body; the counts and fills of the handles are added up at the end.
+ *
+ *     digests  ->  sort by part  ->  add part by part, without repeats
+ *
+ * Ranges. In bloom and counting a key has cells all over the body, so there are no parts. Instead, each thread has a
+ * range of the cells, and processes all digests, but changes only the cells in its range (kind.h, add_cells). Cells
+ * are bits that are set or counters that are incremented, so they do not depend on the order. What depends on it, the
+ * number of keys that changed something, follows from the bitmaps that the threads return: bit i of `accepted` is set
+ * if digest i changed a cell in this range. Each range processes the digests in order, so every digest finds its cells
+ * as it would find them in adds in order.
+ *
+ * Layers. As long as a filter of kind layers has one layer, that layer is filled.
+ *
+ * If everything succeeds, the result is the same as that of adds in order. If anything fails, the filter is filled
+ * again by adds in order, which determines the status code. A stream (builder.c) cannot be repeated. It therefore uses
+ * threads only for as many digests as are accepted even if each of them changes all its cells.
+ *
+ * Repeats. Equal digests are one key (unless the caller asks for a multiset), and kinds whose bytes depend on the order
+ * of the adds must see each key where it first occurs (build/repeats.h). The filter itself finds most new keys cheaply:
+ * if an add reports that the key was not there before, the digest is not a repeat. So all digests are added, and only
+ * the few that the filter reports as present already are examined. If there are no repeats among them, as in most
+ * inputs, the work is done. If there are, the affected range is cleared and filled again without them. Kinds that store
+ * no copies ignore a repeat.
+ *
+ * Chunks. Sorting by part copies the digests, so it works on one chunk of them at a time. The digests of a chunk have
+ * as many bytes as the filter, but at most 128 MiB: enough to use each cache line of the filter several times while it
+ * is in cache, and little compared with the memory that a build needs. If repeats must be found, there is only one
+ * chunk. */
+#include "build/fill.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "core/parallel.h"
+#include "build/partition.h"
+#include "build/repeats.h"
+#include "verbs.h"
+
+#define CHUNK_MIN ((size_t)1 << 20) /* digests: 8 MiB are enough for one pass over the parts */
+#define CHUNK_MAX ((size_t)1 << 24)
+#define PARTS_MIN_BODY ((uint64_t)2 << 20) /* bytes; a smaller body fits in cache completely or nearly so */
+#define PART_BYTES ((uint64_t)128 << 10)   /* with its digests, half of an L2 cache; 64 and 256 KiB are as fast */
+#define RANGE_DIGESTS ((size_t)1 << 18)    /* per round of fill_by_ranges, so that the bitmaps stay in cache */
+#define RANGE_CELLS 512                    /* ranges begin at multiples of this, so no two share a cache line */
+
+/* ---- adds in order ---- */
+
+static kith_status add_in_order(const kithi_kernels *kernels, kith_filter *f, const uint64_t *digests, size_t n,
+                                uint64_t *left_out, size_t *done) {
+    *done = 0;
+    for (;;) {
+        size_t added = 0;
+        kith_status status = kithi_add_many(kernels, f, digests + *done, n - *done, NULL, &added);
+        *done += added;
+        if (status != KITH_E_COPIES || left_out == NULL)
+            return status;
+        /* A cuckoo kind returns KITH_E_COPIES also for fewer copies than its maximum, if other keys have taken the
+         * slots. Such copies are not left out, because a larger filter could store them. */
+        if (f->kind->copies(f, digests[*done]) < f->shape.max_copies)
+            return KITH_E_FULL;
+        ++*left_out;
+        ++*done;
+    }
+}
+
+kith_status kithi_fill_in_order(kith_filter *f, const uint64_t *digests, size_t n, const kithi_fill_options *options,
+                                size_t *done) {
+    f->sealed = false;
+    return add_in_order(kithi_kernels_of(f), f, digests, n, options->leave_out ? options->left_out : NULL, done);
+}
+
+/* ---- without repeats ---- */
+
+/* The part of the body to which a list of digests is added: `bytes` bytes at `at`, or the whole filter if `bytes` is 0.
+ * It is empty before, and no other digests are added to it, so it can be cleared and filled again. */
+typedef struct byte_range {
+    uint8_t *at;
+    uint64_t bytes;
+} byte_range;
+
+#define BATCH 4096                /* digests; after each batch, give up if too many may be repeats */
+#define SUSPECTS_MAX (BATCH / 16) /* per batch: more than the false positives of any useful filter */
+
+/* Adds all digests, in the hope that there are no repeats. Sets bit i of `firsts` if digest i was not in the filter
+ * before. Stops early, with a code other than KITH_OK, if an add fails, or with KITH_E_COPIES if too many digests may
+ * be repeats. */
+static kith_status add_assuming_no_repeats(const kithi_kernels *kernels, kith_filter *f, const uint64_t *digests,
+                                           size_t n, uint64_t *firsts) {
+    for (size_t at = 0; at < n; at += BATCH) {
+        size_t count = n - at < BATCH ? n - at : BATCH, done = 0;
+        kith_status status = kithi_add_many(kernels, f, digests + at, count, firsts + at / 64, &done);
+        size_t suspects = count;
+        for (size_t i = 0; i < (count + 63) / 64; i++)
+            suspects -= kithi_popcount(firsts[at / 64 + i]);
+        if (status != KITH_OK || suspects > SUSPECTS_MAX)
+            return status != KITH_OK ? status : KITH_E_COPIES;
+    }
+    return KITH_OK;
+}
+
+static kith_status clear(kith_filter *f, byte_range range) {
+    if (range.bytes == 0)
+        return kith_filter_clear(f);
+    memset(range.at, 0, range.bytes);
+    return KITH_OK;
+}
+
+static kith_status add_without_repeats(const kithi_kernels *kernels, kith_filter *f, byte_range range,
+                                       const uint64_t *digests, size_t n, uint64_t *left_out) {
+    if (n == 0)
+        return KITH_OK;
+    uint64_t count = f->head.count, fill = f->head.fill, firsts_bytes = ((uint64_t)n + 63) / 64 * 8;
+    uint64_t *firsts = kithi_allocate(&f->allocator, firsts_bytes), *copy = NULL;
+    size_t kept = 0, done = 0;
+    kith_status added = firsts != NULL ? add_assuming_no_repeats(kernels, f, digests, n, firsts) : KITH_E_MEMORY;
+    bool all_added = added == KITH_OK;
+    bool enough_memory = added != KITH_E_MEMORY &&
+                         kithi_drop_repeats(&f->allocator, digests, n, all_added ? firsts : NULL, &copy, &kept);
+    kithi_release(&f->allocator, firsts, firsts_bytes);
+    if (!enough_memory)
+        return KITH_E_MEMORY;
+    if (all_added && copy == NULL)
+        return KITH_OK;
+    kith_status status = clear(f, range);
+    if (status == KITH_OK) {
+        f->head.count = count;
+        f->head.fill = fill;
+        f->sealed = false;
+        status = add_in_order(kernels, f, copy != NULL ? copy : digests, kept, left_out, &done);
+    }
+    kithi_release(&f->allocator, copy, (uint64_t)n * sizeof *copy); /* cannot overflow: as large as `digests` */
+    return status;
+}
+
+/* ---- parts ---- */
+
+typedef struct part_job {
+    const kithi_kernels *kernels;
+    kith_filter *handles; /* one per thread */
+    kith_status *statuses;
+    uint64_t *left_out; /* one per thread; NULL: copies are not left out */
+    bool drop_repeats;
+    size_t chunk;      /* digests */
+    uint64_t *by_part; /* the digests of a chunk, sorted by part */
+    size_t *starts;
+    kithi_parts parts;
+    atomic_uint next; /* the first part that no thread has taken yet */
+} part_job;
+
+static byte_range range_of(const part_job *w, const kith_filter *f, unsigned part) {
+    uint64_t region_bytes = f->head.body_bytes / w->parts.regions, first = kithi_first_region(w->parts, part);
+    return (byte_range){f->body + first * region_bytes,
+                        (kithi_first_region(w->parts, part + 1) - first) * region_bytes};
+}
+
+static void fill_parts(void *context, unsigned thread) {
+    part_job *w = context;
+    kith_filter *mine = &w->handles[thread];
+    for (unsigned p; (p = atomic_fetch_add(&w->next, 1)) < w->parts.count && w->statuses[thread] == KITH_OK;) {
+        const uint64_t *digests = w->by_part + w->starts[p];
+        size_t n = w->starts[p + 1] - w->starts[p], done = 0;
+        uint64_t *left_out = w->left_out != NULL ? &w->left_out[thread] : NULL;
+        if (w->drop_repeats)
+            w->statuses[thread] = add_without_repeats(w->kernels, mine, range_of(w, mine, p), digests, n, left_out);
+        else
+            w->statuses[thread] = add_in_order(w->kernels, mine, digests, n, left_out, &done);
+    }
+}
+
+static kith_status fill_chunks(part_job *w, const kith_allocator *allocator, const uint64_t *digests, size_t n,
+                               unsigned threads) {
+    for (size_t at = 0; at < n; at += w->chunk) {
+        size_t count = n - at < w->chunk ? n - at : w->chunk;
+        if (!kithi_partition(allocator, digests + at, count, w->parts, threads, w->by_part, w->starts))
+            return KITH_E_MEMORY;
+        atomic_store(&w->next, 0);
+        kithi_parallel(threads, fill_parts, w);
+        for (unsigned t = 0; t < threads; t++)
+            if (w->statuses[t] != KITH_OK)
+                return w->statuses[t];
+    }
+    return KITH_OK;
+}
+
+/* Returns KITH_E_FULL if the filter has more keys or more used cells than adds in order would have accepted. */
+static kith_status check_limits(const kith_filter *f) {
+    bool too_full = f->kind->full != NULL && f->kind->full(f, f->head.fill);
+    return f->head.count > f->head.capacity || too_full ? KITH_E_FULL : KITH_OK;
+}
+
+/* Adds up the counts and fills of the threads' handles. */
+static kith_status sum_handles(kith_filter *f, part_job *w, unsigned threads, uint64_t *left_out) {
+    for (unsigned t = 0; t < threads; t++) {
+        f->head.count += w->handles[t].head.count;
+        f->head.fill += w->handles[t].head.fill;
+        if (w->left_out != NULL)
+            *left_out += w->left_out[t];
+        if (f->kind->detach != NULL)
+            f->kind->detach(&w->handles[t]);
+    }
+    return check_limits(f);
+}
+
+/* Returns the number of digests in a chunk. */
+static size_t chunk_of(const kith_filter *f, size_t n, bool drop_repeats) {
+    if (drop_repeats)
+        return n;
+    uint64_t chunk = f->head.body_bytes / sizeof(uint64_t);
+    chunk = chunk < CHUNK_MIN ? CHUNK_MIN : chunk < CHUNK_MAX ? chunk : CHUNK_MAX;
+    return n < chunk ? n : (size_t)chunk;
+}
+
+static kith_status fill_by_parts(kith_filter *f, const uint64_t *digests, size_t n, uint64_t regions,
+                                 const kithi_fill_options *options) {
+    const kith_allocator *allocator = &f->allocator;
+    unsigned threads = options->threads;
+    uint64_t part_count = f->head.body_bytes / PART_BYTES;
+    part_count =
+        part_count < 8 * threads ? 8 * threads : part_count; /* so that no thread is idle for long at the end */
+    part_count = part_count < KITHI_PARTS_MAX ? part_count : KITHI_PARTS_MAX;
+    kithi_parts parts = kithi_parts_of(regions, (unsigned)(part_count < regions ? part_count : regions));
+    size_t chunk = chunk_of(f, n, options->drop_repeats);
+    uint64_t by_part_bytes = chunk * sizeof *digests, starts_bytes = (parts.count + 1) * sizeof(size_t);
+    uint64_t handles_bytes = threads * sizeof(kith_filter), statuses_bytes = threads * sizeof(kith_status);
+    uint64_t left_out[KITHI_THREADS_MAX] = {0};
+    part_job w = {
+        .kernels = kithi_kernels_of(f),
+        .handles = kithi_allocate(allocator, handles_bytes),
+        .statuses = kithi_allocate(allocator, statuses_bytes),
+        .left_out = options->leave_out ? left_out : NULL,
+        .drop_repeats = options->drop_repeats,
+        .chunk = chunk,
+        .by_part = kithi_allocate(allocator, by_part_bytes),
+        .starts = kithi_allocate(allocator, starts_bytes),
+        .parts = parts,
+    };
+    kith_status status = KITH_E_MEMORY;
+    if (w.handles != NULL && w.statuses != NULL && w.by_part != NULL && w.starts != NULL) {
+        for (unsigned t = 0; t < threads; t++) {
+            w.handles[t] = *f;
+            w.handles[t].head.count = 0;
+            w.handles[t].head.fill = 0;
+            w.handles[t].state = NULL; /* scratch memory for adds; each handle allocates its own */
+        }
+        status = fill_chunks(&w, allocator, digests, n, threads);
+        kith_status sum = sum_handles(f, &w, threads, options->left_out);
+        status = status == KITH_OK ? sum : status;
+    }
+    kithi_release(allocator, w.starts, starts_bytes);
+    kithi_release(allocator, w.by_part, by_part_bytes);
+    kithi_release(allocator, w.statuses, statuses_bytes);
+    kithi_release(allocator, w.handles, handles_bytes);
+    return status;
+}
+
+/* ---- ranges ---- */
+
+typedef struct range_job {
+    kith_filter *f;
+    const uint64_t *digests;
+    size_t n;
+    unsigned threads;
+    uint64_t *accepted; /* RANGE_DIGESTS bits per thread */
+    uint64_t fills[KITHI_THREADS_MAX];
+} range_job;
+
+static uint64_t *accepted_by(const range_job *w, unsigned thread) {
+    return w->accepted + (size_t)thread * (RANGE_DIGESTS / 64);
+}
+
+static uint64_t range_begins(const range_job *w, unsigned thread) {
+    uint64_t units = (w->f->shape.cells + RANGE_CELLS - 1) / RANGE_CELLS;
+    uint64_t begins = units * thread / w->threads * RANGE_CELLS;
+    return begins < w->f->shape.cells ? begins : w->f->shape.cells;
+}
+
+static void fill_range(void *context, unsigned thread) {
+    range_job *w = context;
+    uint64_t *accepted = accepted_by(w, thread);
+    memset(accepted, 0, (w->n + 63) / 64 * sizeof *accepted);
+    w->fills[thread] +=
+        w->f->kind->add_cells(w->f, range_begins(w, thread), range_begins(w, thread + 1), w->digests, w->n, accepted);
+}
+
+/* Returns how many digests changed a cell in any range. */
+static size_t count_accepted(const range_job *w) {
+    size_t count = 0;
+    for (size_t i = 0; i < (w->n + 63) / 64; i++) {
+        uint64_t word = 0;
+        for (unsigned t = 0; t < w->threads; t++)
+            word |= accepted_by(w, t)[i];
+        count += kithi_popcount(word);
+    }
+    return count;
+}
+
+static kith_status fill_by_ranges(kith_filter *f, const uint64_t *digests, size_t n, unsigned threads) {
+    range_job w = {.f = f, .threads = threads};
+    uint64_t accepted_bytes = (uint64_t)threads * (RANGE_DIGESTS / 8);
+    bool copies = (f->shape.capabilities & KITH_CAN_COPIES) != 0;
+    kith_status status = KITH_OK;
+    w.accepted = kithi_allocate(&f->allocator, accepted_bytes);
+    if (w.accepted == NULL)
+        return KITH_E_MEMORY;
+    for (size_t at = 0; at < n && status == KITH_OK; at += RANGE_DIGESTS) {
+        w.digests = digests + at;
+        w.n = n - at < RANGE_DIGESTS ? n - at : RANGE_DIGESTS;
+        memset(w.fills, 0, sizeof w.fills);
+        kithi_parallel(threads, fill_range, &w);
+        size_t accepted = count_accepted(&w);
+        if (copies && accepted != w.n)
+            status = KITH_E_COPIES;
+        f->head.count += accepted;
+        for (unsigned t = 0; t < threads; t++)
+            f->head.fill += w.fills[t];
+    }
+    kithi_release(&f->allocator, w.accepted, accepted_bytes);
+    return status == KITH_OK ? check_limits(f) : status;
+}
+
+static kith_status fill_ranges_without_repeats(kith_filter *f, const uint64_t *digests, size_t n, unsigned threads) {
+    uint64_t *copy;
+    size_t kept;
+    if (!kithi_drop_repeats(&f->allocator, digests, n, NULL, &copy, &kept))
+        return KITH_E_MEMORY;
+    kith_status status = fill_by_ranges(f, copy != NULL ? copy : digests, kept, threads);
+    kithi_release(&f->allocator, copy, (uint64_t)n * sizeof *copy);
+    return status;
+}
+
+/* ---- choosing between parts, ranges and adds in order ---- */
+
+/* Returns whether filling by parts is faster even on one thread. Sorting a digest and then adding it in cache costs
+ * about as much as one prefetched cache line from memory. A kind that reads one cache line per key therefore gains
+ * nothing. Kinds that search for a free slot take half the time by parts, and so does finding repeats. */
+static bool parts_are_faster(const kith_filter *f, bool drop_repeats) {
+    return f->head.body_bytes >= PARTS_MIN_BODY && (drop_repeats || f->shape.lines > 1);
+}
+
+/* Returns the filter to which keys are added: the layer, if f is of kind layers and has only one, or f itself. */
+static kith_filter *innermost(kith_filter *f) {
+    kith_filter *inner = f->kind->only_layer != NULL ? f->kind->only_layer(f) : NULL;
+    return inner != NULL ? inner : f;
+}
+
+/* Fills by parts or by ranges, if that is faster. Returns false if it is not, and changes nothing. */
+static bool fill_split(kith_filter *f, const uint64_t *digests, size_t n, const kithi_fill_options *options,
+                       kith_status *status) {
+    kith_filter *inner = innermost(f);
+    if (n < KITHI_FILL_PARTS_MIN || (inner != f && n > inner->head.capacity - inner->head.count))
+        return false;
+    uint64_t regions = inner->kind->regions != NULL ? inner->kind->regions(&inner->head) : 1,
+             before = inner->head.count;
+    bool by_parts = regions > 1 && (options->threads > 1 || parts_are_faster(inner, options->drop_repeats));
+    bool by_ranges = options->threads > 1 && inner->kind->add_cells != NULL;
+    if (!by_parts && !by_ranges)
+        return false;
+    f->sealed = false;
+    inner->sealed = false;
+    if (by_parts)
+        *status = fill_by_parts(inner, digests, n, regions, options);
+    else if (options->drop_repeats)
+        *status = fill_ranges_without_repeats(inner, digests, n, options->threads);
+    else
+        *status = fill_by_ranges(inner, digests, n, options->threads);
+    if (inner != f)
+        f->head.count += inner->head.count - before;
+    return true;
+}
+
+kith_status kithi_fill_some(kith_filter *f, const uint64_t *digests, size_t n, const kithi_fill_options *options,
+                            bool *split) {
+    assert(!options->drop_repeats);
+    kith_status status;
+    size_t done;
+    if (!fill_split(f, digests, n, options, &status))
+        return kithi_fill_in_order(f, digests, n, options, &done);
+    *split = true;
+    return status;
+}
+
+kith_status kithi_fill(kith_filter *f, const uint64_t *digests, size_t n, const kithi_fill_options *options) {
+    assert(options->drop_repeats);
+    kith_status status = KITH_OK;
+    bool split = fill_split(f, digests, n, options, &status);
+    if (split && status == KITH_OK)
+        return KITH_OK;
+    if (split)
+        status = kith_filter_clear(f);
+    if (status != KITH_OK)
+        return status;
+    if (options->leave_out)
+        *options->left_out = 0;
+    f->sealed = false;
+    return add_without_repeats(kithi_kernels_of(f), f, (byte_range){NULL, 0}, digests, n,
+                               options->leave_out ? options->left_out : NULL);
+}
+
+/* ---- streams ---- */
+
+/* Returns how many of n digests can be added such that none is refused, whatever they are. */
+static size_t count_never_refused(const kith_filter *f, size_t n) {
+    uint64_t keys = f->head.capacity - f->head.count;
+    n = n < keys ? n : (size_t)keys;
+    while (n > 0 && f->kind->full != NULL && f->kind->full(f, f->head.fill + (uint64_t)n * f->shape.hashes))
+        n /= 2;
+    return n;
+}
+
+kith_status kithi_fill_stream(kith_filter *f, const uint64_t *digests, size_t n, unsigned threads, size_t *done) {
+    kithi_fill_options options = {.threads = threads};
+    kith_status status = KITH_OK;
+    size_t added;
+    *done = 0;
+    while (*done < n && status == KITH_OK) {
+        size_t left = n - *done, safe = threads > 1 ? count_never_refused(innermost(f), left) : 0;
+        safe = chunk_of(innermost(f), safe, false); /* the next round sees how many cells these have really changed */
+        if (fill_split(f, digests + *done, safe, &options, &status) && status == KITH_OK) {
+            *done += safe;
+            continue;
+        }
+        assert(status == KITH_OK || status == KITH_E_MEMORY); /* there was no memory to split one chunk */
+        /* Only a few digests, so that splitting is tried again soon. */
+        size_t count = left < KITHI_FILL_PARTS_MIN ? left : KITHI_FILL_PARTS_MIN;
+        status = kithi_fill_in_order(f, digests + *done, count, &options, &added);
+        *done += added;
+    }
+    return status;
+}

@@ -1,0 +1,36 @@
+/* build/fill.h: adds many digests to a filter, by parts and on several threads. The filter has the same bytes as if the
+ * digests had been added one by one, in order ("adds in order"). */
+#ifndef KITHI_BUILD_FILL_H
+#define KITHI_BUILD_FILL_H
+
+#include "kind.h"
+
+typedef struct kithi_fill_options {
+    unsigned threads;   /* at least 1 */
+    bool drop_repeats;  /* add only the first of equal digests; false if there are none, or if copies are wanted */
+    bool leave_out;     /* skip copies beyond the kind's maximum; otherwise they fail with KITH_E_COPIES */
+    uint64_t *left_out; /* incremented for each copy that is skipped */
+} kithi_fill_options;
+
+/* Fills an empty filter from the complete list of its digests, which may contain repeats. On failure the filter and the
+ * status code are those of adds in order. */
+kith_status kithi_fill(kith_filter *f, const uint64_t *digests, size_t n, const kithi_fill_options *options);
+
+/* Adds the next piece of the digests. There must be no repeats, or the kind must store copies or ignore repeats. Sets
+ * *split if the work was split into parts or ranges. If a split fill fails, the content of the filter is unspecified,
+ * and the code may differ from that of adds in order: clear the filter and fill it again with kithi_fill_in_order(). */
+kith_status kithi_fill_some(kith_filter *f, const uint64_t *digests, size_t n, const kithi_fill_options *options,
+                            bool *split);
+
+/* The same, one add after the other. Sets *done to the number of digests that were added or left out. */
+kith_status kithi_fill_in_order(kith_filter *f, const uint64_t *digests, size_t n, const kithi_fill_options *options,
+                                size_t *done);
+
+/* Adds digests to a filter of a kind that stores no copies. Like kith_filter_add_many() it stops at the first digest
+ * that fails, and sets *done to the number before it. */
+kith_status kithi_fill_stream(kith_filter *f, const uint64_t *digests, size_t n, unsigned threads, size_t *done);
+
+/* Adding fewer digests than this one by one is faster than sorting them into parts. */
+#define KITHI_FILL_PARTS_MIN ((size_t)1 << 17)
+
+#endif

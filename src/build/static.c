@@ -1,0 +1,334 @@
+/* Builds a filter of a static kind: the digests of each region are collected, and the kind's build() runs for one
+ * region after the other, on several threads.
+ *
+ *     digests  ->  plan  ->  sort by part  ->  build each region
+ *                                  ->  if two are equal: drop repeats in each part, plan for the rest, build again
+ *
+ * Most lists have no repeats, and a build that succeeds has shown that (kind.h). So repeats are dropped only if a build
+ * finds two equal digests, or if there are more digests than the capacity.
+ *
+ * Both parts and regions divide the 64-bit digests into ranges of equal size, in increasing order. If the number of
+ * regions divides the number of parts, each region consists of whole parts. Otherwise the digests within each part are
+ * sorted, too, so that those of a region are contiguous.
+ *
+ * If a build fails with KITH_E_FULL, the filter is planned again with more space (kithi_plan_again). If the digests are
+ * hashes, the probability of that is very small.
+ *
+ * Digests on disk (build/spill.h) are in 256 parts. If the number of regions divides 256, each thread reads the parts
+ * of one region, drops their repeats, and builds the region. If the number of regions is a multiple of 256, each thread
+ * reads one part and builds its regions. Otherwise all parts are read into memory at once. */
+#include "build/static.h"
+
+#include <string.h>
+
+#include "core/bits.h"
+#include "core/parallel.h"
+#include "core/sort.h"
+#include "build/partition.h"
+#include "build/repeats.h"
+#include "handle.h"
+#include "registry.h"
+#include "plan/planner.h"
+
+#define PART_DIGESTS 32768 /* a part, and the memory to find its repeats, fit in a core's cache */
+#define ATTEMPTS_MAX 8
+
+typedef struct build_job {
+    const kith_allocator *allocator;
+    uint64_t *sorted;        /* the digests, by part; not used if there is only one region */
+    const uint64_t *digests; /* `sorted`, or the collected digests until they are sorted */
+    size_t *starts;          /* of the parts */
+    size_t *kept;            /* number of distinct digests in each part */
+    unsigned parts;          /* a power of two */
+    atomic_uint next;        /* the first part that no thread has taken yet */
+    atomic_int status;       /* the first failure */
+
+    kith_filter *filter;
+    uint64_t regions;
+    _Atomic uint64_t next_region;
+    size_t count;
+
+    kithi_collection *c;
+    /* On disk: thread t builds unit first_unit + t. A unit is a region or a part, whichever is larger. */
+    uint64_t first_unit;
+} build_job;
+
+static void fail(build_job *job, kith_status status) {
+    int none = KITH_OK;
+    (void)atomic_compare_exchange_strong(&job->status, &none, (int)status);
+}
+
+static void drop_repeats_in_parts(void *context, unsigned thread) {
+    (void)thread;
+    build_job *job = context;
+    for (unsigned p; (p = atomic_fetch_add(&job->next, 1)) < job->parts && job->status == KITH_OK;) {
+        uint64_t *digests = job->sorted + job->starts[p], *copy = NULL;
+        size_t n = job->starts[p + 1] - job->starts[p];
+        job->kept[p] = 0;
+        if (n == 0)
+            continue;
+        if (!kithi_drop_repeats(job->allocator, digests, n, NULL, &copy, &job->kept[p])) {
+            fail(job, KITH_E_MEMORY);
+            return;
+        }
+        if (copy != NULL)
+            memcpy(digests, copy, job->kept[p] * sizeof *digests);
+        kithi_release(job->allocator, copy, (uint64_t)n * sizeof *copy);
+    }
+}
+
+static void sort_parts(void *context, unsigned thread) {
+    (void)thread;
+    build_job *job = context;
+    for (unsigned p; (p = atomic_fetch_add(&job->next, 1)) < job->parts;)
+        kithi_sort(job->sorted + job->starts[p], job->starts[p + 1] - job->starts[p]);
+}
+
+/* Closes the gaps that dropped repeats have left between the parts. */
+static void join_parts(build_job *job) {
+    size_t at = 0;
+    for (unsigned p = 0; p < job->parts; p++) {
+        if (at != job->starts[p])
+            memmove(job->sorted + at, job->sorted + job->starts[p], job->kept[p] * sizeof *job->sorted);
+        job->starts[p] = at;
+        at += job->kept[p];
+    }
+    job->starts[job->parts] = at;
+    job->count = at;
+}
+
+/* Returns the position of the first digest that belongs to region `region` or a later one. */
+static size_t region_start(const build_job *job, uint64_t region) {
+    if (job->regions == 1)
+        return region == 0 ? 0 : job->count;
+    if (job->parts % job->regions == 0)
+        return job->starts[job->parts / job->regions * region];
+    size_t low = 0, high = job->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (kithi_mulhi(job->digests[middle], job->regions) < region)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void build_regions(void *context, unsigned thread) {
+    (void)thread;
+    build_job *job = context;
+    for (uint64_t r; (r = atomic_fetch_add(&job->next_region, 1)) < job->regions && job->status == KITH_OK;) {
+        size_t from = region_start(job, r), to = region_start(job, r + 1);
+        kith_status status =
+            from == to ? KITH_OK : job->filter->kind->build(job->filter, r, job->digests + from, to - from);
+        if (status != KITH_OK)
+            fail(job, status);
+    }
+}
+
+/* Sorts the digests by part, unless they already are. */
+static kith_status sort_by_part(build_job *job, size_t n, unsigned threads) {
+    if (job->digests == job->sorted) /* sorted for an earlier attempt, or to drop repeats */
+        return KITH_OK;
+    if (!kithi_partition(job->allocator, job->digests, n, kithi_parts_of(job->parts, job->parts), threads, job->sorted,
+                         job->starts))
+        return KITH_E_MEMORY;
+    job->digests = job->sorted;
+    return KITH_OK;
+}
+
+/* Sorts the digests such that those of a region are contiguous: by part, and within each part if needed. */
+static kith_status sort_in_memory(build_job *job, unsigned threads) {
+    kith_status status = job->regions > 1 ? sort_by_part(job, job->count, threads) : KITH_OK;
+    if (status == KITH_OK && job->regions > 1 && job->parts % job->regions != 0) {
+        atomic_store(&job->next, 0);
+        kithi_parallel(threads, sort_parts, job);
+    }
+    return status;
+}
+
+/* ---- on disk ---- */
+
+/* Builds `region_count` regions from first_region on. `digests` are all digests of these regions, in any order. */
+static kith_status build_region_range(build_job *job, uint64_t first_region, uint64_t region_count, uint64_t *digests,
+                                      size_t n) {
+    if (region_count > 1)
+        kithi_sort(digests, n);
+    kith_status status = KITH_OK;
+    for (uint64_t r = first_region; r < first_region + region_count && status == KITH_OK; r++) {
+        size_t count = 0;
+        if (region_count == 1)
+            count = n;
+        while (count < n && kithi_mulhi(digests[count], job->regions) == r)
+            count++;
+        if (count > 0)
+            status = job->filter->kind->build(job->filter, r, digests, count);
+        digests += count;
+        n -= count;
+    }
+    return status;
+}
+
+/* Reads some parts and drops their repeats. Allocates *digests, an array of length *allocated, and sets *n to the
+ * number of digests in it. */
+static kith_status read_parts(const kithi_collection *c, unsigned first, unsigned count, uint64_t **digests,
+                              size_t *allocated, size_t *n) {
+    *allocated = 1;
+    *n = 0;
+    for (unsigned p = first; p < first + count; p++)
+        *allocated += (size_t)kithi_spill_part_total(&c->spill, p);
+    *digests = kithi_allocate(&c->allocator, (uint64_t)*allocated * sizeof **digests);
+    kith_status status = *digests != NULL ? KITH_OK : KITH_E_MEMORY;
+    for (unsigned p = first; p < first + count && status == KITH_OK; p++) {
+        uint64_t *part = *digests + *n, *copy = NULL;
+        size_t total = (size_t)kithi_spill_part_total(&c->spill, p), kept = total;
+        status = kithi_spill_read_part(&c->spill, p, part);
+        if (status == KITH_OK && total > 0 && !kithi_drop_repeats(&c->allocator, part, total, NULL, &copy, &kept))
+            status = KITH_E_MEMORY;
+        if (copy != NULL)
+            memcpy(part, copy, kept * sizeof *part);
+        kithi_release(&c->allocator, copy, (uint64_t)total * sizeof *copy);
+        *n += kept;
+    }
+    return status;
+}
+
+/* Returns the number of units: see first_unit. If regions and parts do not fit together, all digests are one unit. */
+static uint64_t unit_count(const build_job *job) {
+    if (job->regions % KITHI_SPILL_PARTS == 0)
+        return KITHI_SPILL_PARTS;
+    return KITHI_SPILL_PARTS % job->regions == 0 ? job->regions : 1;
+}
+
+static void build_unit(void *context, unsigned thread) {
+    build_job *job = context;
+    uint64_t units = unit_count(job), unit = job->first_unit + thread;
+    unsigned parts = (unsigned)(KITHI_SPILL_PARTS / units);
+    uint64_t *digests, regions = job->regions / units;
+    size_t allocated, n;
+    kith_status status = read_parts(job->c, (unsigned)unit * parts, parts, &digests, &allocated, &n);
+    if (status == KITH_OK)
+        status = build_region_range(job, unit * regions, regions, digests, n);
+    kithi_release(job->allocator, digests, (uint64_t)allocated * sizeof *digests);
+    if (status != KITH_OK)
+        fail(job, status);
+}
+
+static void build_from_disk(build_job *job, unsigned threads) {
+    uint64_t units = unit_count(job);
+    for (uint64_t unit = 0; unit < units && job->status == KITH_OK; unit += threads) {
+        job->first_unit = unit;
+        if (kithi_report_progress(job->c, KITH_BUILD_FILLING, job->count / units * unit, job->count))
+            kithi_parallel(units - unit < threads ? (unsigned)(units - unit) : threads, build_unit, job);
+        else
+            fail(job, KITH_E_CANCELLED);
+    }
+}
+
+/* ---- from memory or from disk ---- */
+
+static kith_status build_attempt(build_job *job, const kith_filter_spec *spec, const kithi_head *head,
+                                 unsigned threads) {
+    job->regions = kithi_kind_by_id(head->kind_id)->regions(head);
+    kith_status status = job->c->spilled ? KITH_OK : sort_in_memory(job, threads);
+    if (status == KITH_OK)
+        status = kithi_filter_create(spec, head, &job->filter);
+    if (status != KITH_OK)
+        return status;
+    atomic_store(&job->next_region, 0);
+    atomic_store(&job->status, KITH_OK);
+    if (job->c->spilled)
+        build_from_disk(job, threads);
+    else
+        kithi_parallel(threads, build_regions, job);
+    status = (kith_status)job->status;
+    if (status != KITH_OK)
+        kith_filter_free(job->filter);
+    else
+        job->filter->head.count = job->count;
+    return status;
+}
+
+/* Builds the filter from job->count digests. Returns KITH_E_COPIES if there are repeats, or more than the capacity. */
+static kith_status build_planned(build_job *job, const kith_filter_spec *given, unsigned threads,
+                                 kith_filter **filter) {
+    kith_filter_spec spec = *given;
+    if (spec.capacity == 0 && (spec.bytes == 0 || spec.rate == 0))
+        spec.capacity = job->count;
+    kithi_head first, head;
+    kith_status status = kithi_plan_spec(&spec, &first);
+    if (status != KITH_OK)
+        return status;
+    if (job->count > first.capacity)
+        return KITH_E_COPIES;
+    first.hash = spec.hash;
+    head = first;
+    status = build_attempt(job, &spec, &head, threads);
+    for (unsigned attempt = 1; status == KITH_E_FULL && attempt < ATTEMPTS_MAX; attempt++) {
+        status = kithi_plan_again(&spec, &first, attempt, &head);
+        if (status == KITH_OK)
+            status = build_attempt(job, &spec, &head, threads);
+    }
+    if (status == KITH_OK)
+        *filter = job->filter;
+    return status;
+}
+
+static kith_status drop_repeats(build_job *job, unsigned threads) {
+    kith_status status = sort_by_part(job, job->count, threads);
+    if (status != KITH_OK)
+        return status;
+    atomic_store(&job->next, 0);
+    atomic_store(&job->status, KITH_OK);
+    kithi_parallel(threads, drop_repeats_in_parts, job);
+    status = (kith_status)job->status;
+    if (status == KITH_OK)
+        join_parts(job);
+    return status;
+}
+
+static kith_status build_in_memory(const kith_filter_spec *spec, kithi_collection *c, kith_filter **filter) {
+    size_t n = c->count;
+    unsigned parts = 1;
+    while (parts < KITHI_PARTS_MAX && n / parts > PART_DIGESTS)
+        parts *= 2;
+    uint64_t sorted_bytes = (uint64_t)(n + 1) * sizeof *c->digests, starts_bytes = (parts + 1) * sizeof(size_t);
+    uint64_t kept_bytes = parts * sizeof(size_t);
+    build_job job = {
+        .allocator = &c->allocator,
+        .c = c,
+        .digests = c->digests,
+        .sorted = kithi_allocate(&c->allocator, sorted_bytes),
+        .starts = kithi_allocate(&c->allocator, starts_bytes),
+        .kept = kithi_allocate(&c->allocator, kept_bytes),
+        .parts = parts,
+        .count = n,
+    };
+    kith_status status = KITH_E_MEMORY;
+    if (job.sorted != NULL && job.starts != NULL && job.kept != NULL)
+        status = kithi_report_progress(c, KITH_BUILD_FILLING, 0, n) ? build_planned(&job, spec, c->threads, filter)
+                                                                    : KITH_E_CANCELLED;
+    if (status == KITH_E_COPIES) {
+        status = drop_repeats(&job, c->threads);
+        if (status == KITH_OK)
+            status = build_planned(&job, spec, c->threads, filter);
+    }
+    kithi_release(&c->allocator, job.kept, kept_bytes);
+    kithi_release(&c->allocator, job.starts, starts_bytes);
+    kithi_release(&c->allocator, job.sorted, sorted_bytes);
+    return status;
+}
+
+kith_status kithi_build_static(const kith_filter_spec *spec, kithi_collection *c, kith_filter **filter) {
+    kith_status status;
+    if (c->spilled) {
+        status = kithi_collection_count(c);
+        build_job job = {.allocator = &c->allocator, .c = c, .count = (size_t)c->keys};
+        if (status == KITH_OK)
+            status = build_planned(&job, spec, c->threads, filter);
+    } else {
+        status = build_in_memory(spec, c, filter);
+    }
+    /* Repeats were dropped, so KITH_E_COPIES means that there are more keys than the capacity. */
+    return status == KITH_E_COPIES ? KITH_E_FULL : status;
+}

@@ -1,0 +1,25 @@
+#include "core/sort.h"
+
+/* Restores the heap of n numbers, in which heap[i] >= heap[2i + 1] and heap[2i + 2], by moving heap[at] down. */
+static void sift_down(uint64_t *heap, size_t at, size_t n) {
+    uint64_t number = heap[at];
+    for (size_t child; (child = 2 * at + 1) < n; at = child) {
+        if (child + 1 < n && heap[child + 1] > heap[child])
+            child++;
+        if (heap[child] <= number)
+            break;
+        heap[at] = heap[child];
+    }
+    heap[at] = number;
+}
+
+void kithi_sort(uint64_t *numbers, size_t n) {
+    for (size_t i = n / 2; i-- > 0;)
+        sift_down(numbers, i, n);
+    for (size_t end = n; end-- > 1;) {
+        uint64_t largest = numbers[0];
+        numbers[0] = numbers[end];
+        numbers[end] = largest;
+        sift_down(numbers, 0, end);
+    }
+}

@@ -1,0 +1,88 @@
+/* filters/common/cuckoo_walk.h: the random walk of the original cuckoo filter (Fan et al., 2014), for insert=walk.
+ *
+ * A new key whose two places are full takes the slot of a random entry of one of them. That entry takes a free slot of
+ * its other place or, if there is none, that of a random entry there, and so on, for at most `kicks` entries.
+ *
+ *     hand = new key    p0 | a b c d |    kick 0: hand takes the slot of c, c goes to its other place
+ *     hand = c          p1 | e f g h |    kick 1: hand takes the slot of e, …
+ *     hand = e          p2 | i j . k |    a free slot: done
+ *
+ * The random numbers are words of a digest of the new key's region, place and fingerprint: kick i uses word i. So
+ * nothing needs to be stored, and equal operations give equal bytes.
+ *
+ * It also makes the walk reversible without a record of it. The entry in the hand came from its other place, and the
+ * word of the kick says from which slot. A walk that fails is undone kick by kick, until the hand holds the new key
+ * again and every byte is as before. */
+#ifndef KITHI_FILTERS_CUCKOO_WALK_H
+#define KITHI_FILTERS_CUCKOO_WALK_H
+
+#include "filters/common/cuckoo.h"
+
+/* Returns the index within its place of the first empty slot, or `slots` if there is none. `frame` is NULL if a place
+ * does not fit in a word. */
+KITHI_INLINE unsigned kithi_cf_empty_slot(const kith_filter *f, const kithi_cf_frame *frame, const uint8_t *region,
+                                          uint32_t first, unsigned slots) {
+    unsigned i = 0;
+    if (frame == NULL) {
+        while (i < slots && kithi_cf_get(f, region, first + i) != 0)
+            i++;
+        return i;
+    }
+    uint64_t zero = kithi_zero_slots(frame, kithi_cf_slots(frame, region, first));
+    return zero == 0 ? slots : (unsigned)__builtin_ctzll(zero) / frame->slot_bits;
+}
+
+/* A walk: the code in the hand, and the first slot of the place that it looks at. */
+typedef struct kithi_walk {
+    uint64_t digest; /* its words are the random numbers */
+    uint32_t code;
+    uint32_t first;
+} kithi_walk;
+
+/* Exchanges the hand with the entry that kick i selects in the place. */
+static inline void kithi_walk_swap(const kith_filter *f, uint8_t *region, kithi_walk *walk, uint64_t i,
+                                   unsigned slots) {
+    uint32_t slot = walk->first + (uint32_t)(kithi_word(walk->digest, i) & (slots - 1)); /* b is a power of two */
+    uint32_t taken = kithi_cf_get(f, region, slot);
+    kithi_cf_set(f, region, slot, walk->code);
+    walk->code = taken;
+}
+
+/* Moves to the other place of the entry in the hand. */
+static inline void kithi_walk_cross(const kithi_cf_layout *layout, const kith_filter *f, kithi_walk *walk,
+                                    unsigned slots) {
+    uint32_t first[2];
+    layout->first_slots(&f->geometry.cf, walk->first / slots, walk->code, first);
+    walk->first = first[1];
+}
+
+/* Stores the code of `candidates`, whose slots are all taken. Returns KITH_E_FULL, with every byte unchanged, if no
+ * free slot is found. For disjoint places only. */
+static inline kith_status kithi_cf_walk(const kithi_cf_layout *layout, kith_filter *f, const kithi_cf_frame *frame,
+                                        uint8_t *region, const kithi_candidates *candidates) {
+    unsigned slots = candidates->count / 2;
+    uint64_t kicks = f->geometry.cf.kicks;
+    uint64_t region_number =
+        (uint64_t)(region - f->body) / kithi_cf_stride(&f->geometry.cf, layout->region_slots(&f->geometry.cf));
+    kithi_walk walk = {
+        .digest = kithi_mix(kithi_word(candidates->slot[0] / slots, region_number) ^ candidates->code[0]),
+        .code = candidates->code[0],
+    };
+    walk.first = candidates->slot[kithi_word(walk.digest, 0) >> 63 != 0 ? slots : 0];
+    for (uint64_t i = 0; i < kicks; i++) {
+        kithi_walk_swap(f, region, &walk, i, slots);
+        kithi_walk_cross(layout, f, &walk, slots);
+        unsigned empty = kithi_cf_empty_slot(f, frame, region, walk.first, slots);
+        if (empty < slots) {
+            kithi_cf_set(f, region, walk.first + empty, walk.code);
+            return KITH_OK;
+        }
+    }
+    for (uint64_t i = kicks; i-- > 0;) {
+        kithi_walk_cross(layout, f, &walk, slots);
+        kithi_walk_swap(f, region, &walk, i, slots);
+    }
+    return KITH_E_FULL;
+}
+
+#endif

@@ -1,0 +1,366 @@
+/* fuse: the binary fuse filter, a static filter (Graf, Lemire, "Binary Fuse Filters: Fast and Smaller Than Xor
+ * Filters", 2022).
+ *
+ * A key has a fingerprint of f bits and 3 (or 4) cells. The filter is built so that the XOR of the cells of each key is
+ * its fingerprint; has() computes this XOR and compares. The XOR of an absent key's cells equals its fingerprint with
+ * probability 2^-f. That is the rate, for any number of keys, also for none.
+ *
+ * Since every key determines one cell, n keys need at least n cells. 3 cells per key need 1.125 n, 4 need 1.075 n, if
+ * the cells of a key are in consecutive segments. Peeling (fuse_build.c) then starts at the two ends of the array and
+ * continues to the middle. A key cannot be added later, because changing a cell breaks the keys that share it.
+ *
+ *     body    | shard 0 | shard 1 | …                           a digest belongs to shard mulhi(digest, shards)
+ *     shard   | seed, 8 bytes | cells of f bits, packed | padding: 7 bytes or more, to a multiple of 64 |
+ *
+ *     cells   |<- segment ->|<- segment ->|<- segment ->|<- segment ->|  …         segment: a power of two
+ *                     x           x                x                               the 3 cells of a key: one in each of
+ *                                                                                  3 consecutive segments
+ *
+ * Shards. The keys are divided by the high bits of the digest into shards of 2^19.5 to 2^20.5 keys, each with its own
+ * seed. Construction then works in 25 MB of memory per thread, mostly in cache, and a shard that fails is tried again
+ * alone, with another seed. All shards have equal size: that of their mean number of keys plus 6 standard deviations,
+ * which a shard exceeds with probability 10^-9. Even then it usually fits, because peeling still works with a few
+ * percent more keys.
+ *
+ * Attempts. A plan for build attempt 1 to 3 has 6, 12 and 18% more cells. From attempt 4 on there is a single shard
+ * with all keys. It can be built from any distinct digests, even from numbers that are not hashes and all belong to one
+ * shard: the hash within a shard is a bijection of the digest that depends on the seed.
+ *
+ * The seed of a shard without keys is 0, and so are its cells. fuse.h says how a hash becomes cells and fingerprint.
+ *
+ * Parameters: 0 f, 1 cells per key, 2 cells in a segment, 3 segments (without the last 2 or 3, in which the first cell
+ * of a key never is), 4 shards. */
+#include "filters/fuse.h"
+
+#include <math.h>
+
+#include "core/batch.h"
+
+enum { CELL_BITS, ARITY, SEGMENT, SEGMENTS, SHARDS };
+
+#define CELL_BITS_MIN 4
+#define CELL_BITS_MAX 32
+#define SHARD_KEYS_MAX 1482910              /* 2^20.5 */
+#define SHARD_CELLS_MAX (UINT64_C(1) << 32) /* construction has 32-bit cell numbers */
+#define DIGEST_BITS 60                      /* at most this many bits select a cell and determine the fingerprint */
+#define SPREAD 6.0                          /* standard deviations that a shard has space for */
+
+static const kith_option OPTIONS[] = {
+    {"f", "0..32", "0", "fingerprint bits, 4 or more; 0: as many as the rate needs"},
+    {"arity", "3|4", "3", "cells per key: 4 needs 5% less space, and lookups are slower"},
+};
+
+/* ---- planning ---- */
+
+static uint64_t cells_of(const kithi_fuse_geometry *g) {
+    return (g->segments + g->arity - 1) * g->segment;
+}
+
+static kithi_geometry decode(const kithi_head *head) {
+    kithi_fuse_geometry g = {
+        .cell_bits = head->params[CELL_BITS],
+        .arity = head->params[ARITY],
+        .segment = head->params[SEGMENT],
+        .segments = head->params[SEGMENTS],
+        .shards = head->params[SHARDS],
+    };
+    g.starts = g.segments * g.segment;
+    /* A load of the last cell reads 8 bytes from its first byte on. */
+    g.shard_bytes = (KITHI_FUSE_SEED_BYTES + (cells_of(&g) * g.cell_bits + 7) / 8 + 7 + 63) & ~UINT64_C(63);
+    return (kithi_geometry){.fuse = g};
+}
+
+/* The longest segment whose offsets use different bits of the hash (fuse.h). */
+static uint64_t segment_max(uint64_t arity) {
+    return arity == 3 ? UINT64_C(1) << 18 : UINT64_C(1) << 14;
+}
+
+/* Segment length and number of cells for n keys: the formulas that Graf and Lemire found by experiment. Shorter
+ * segments are better in cache and for large n, longer ones for small n. */
+static void choose_segments(double n, kithi_fuse_geometry *g) {
+    n = n > 2 ? n : 2;
+    double log2_segment, cells_per_key;
+    if (g->arity == 3) {
+        log2_segment = floor(log(n) / log(3.33) + 2.25);
+        cells_per_key = fmax(1.125, 0.875 + 0.25 * log(1e6) / log(n));
+    } else {
+        log2_segment = floor(log(n) / log(2.91) - 0.5);
+        cells_per_key = fmax(1.075, 0.77 + 0.305 * log(6e5) / log(n));
+    }
+    g->segment = (uint64_t)exp2(fmax(log2_segment, 0));
+    if (g->segment > segment_max(g->arity))
+        g->segment = segment_max(g->arity);
+    uint64_t all = (uint64_t)ceil(round(n * cells_per_key) / (double)g->segment);
+    g->segments = all > g->arity ? all - (g->arity - 1) : 1;
+}
+
+/* The number of keys that each shard must have cells for. */
+static double shard_keys(const kithi_request *request, uint64_t shards) {
+    double mean = (double)request->capacity / (double)shards;
+    double keys = shards == 1 ? mean : ceil(mean + SPREAD * sqrt(mean));
+    unsigned more = request->attempt < 4 ? request->attempt : request->attempt - 4;
+    return ceil(keys * (1 + more / 16.0));
+}
+
+static kith_status choose(const kithi_request *request, kithi_head *head) {
+    kithi_fuse_geometry g = {.cell_bits = request->options[0], .arity = 3 + request->options[1], .shards = 1};
+    bool given = g.cell_bits != 0;
+    if (given && (g.cell_bits < CELL_BITS_MIN || ldexp(1, -(int)g.cell_bits) > request->rate))
+        return KITH_E_OPTION;
+    if (!given)
+        g.cell_bits = CELL_BITS_MIN;
+    while (ldexp(1, -(int)g.cell_bits) > request->rate)
+        if (++g.cell_bits > CELL_BITS_MAX)
+            return KITH_E_TOO_LARGE;
+    while (request->attempt < 4 && request->capacity / g.shards > SHARD_KEYS_MAX)
+        g.shards *= 2;
+    double keys = shard_keys(request, g.shards);
+    if (keys > 0.8 * (double)SHARD_CELLS_MAX)
+        return KITH_E_TOO_LARGE;
+    choose_segments(keys, &g);
+    if (log2((double)cells_of(&g)) + log2((double)g.shards) + (double)g.cell_bits > DIGEST_BITS)
+        return KITH_E_DIGEST_BITS;
+    head->params[CELL_BITS] = g.cell_bits;
+    head->params[ARITY] = g.arity;
+    head->params[SEGMENT] = g.segment;
+    head->params[SEGMENTS] = g.segments;
+    head->params[SHARDS] = g.shards;
+    return KITH_OK;
+}
+
+static kith_status shape(const kithi_head *head, kithi_shape *shape) {
+    kithi_fuse_geometry g = decode(head).fuse;
+    bool valid = g.cell_bits >= CELL_BITS_MIN && g.cell_bits <= CELL_BITS_MAX && (g.arity == 3 || g.arity == 4) &&
+                 g.segment >= 1 && g.segment <= segment_max(g.arity) && (g.segment & (g.segment - 1)) == 0 &&
+                 g.segments >= 1 && g.segments < SHARD_CELLS_MAX && cells_of(&g) < SHARD_CELLS_MAX && g.shards >= 1 &&
+                 (g.shards & (g.shards - 1)) == 0;
+    uint64_t cells, body_bytes;
+    if (!valid || !kithi_mul(g.shards, cells_of(&g), &cells) || !kithi_mul(g.shards, g.shard_bytes, &body_bytes) ||
+        body_bytes > UINT64_C(1) << 62)
+        return KITH_E_CORRUPT;
+    *shape = (kithi_shape){
+        .body_bytes = body_bytes,
+        .cells = cells,
+        .cell_bits = (unsigned)g.cell_bits,
+        .fingerprint_bits = (unsigned)g.cell_bits,
+        .lines = (unsigned)g.arity,
+        .max_copies = 1,
+        .capabilities = KITH_CAN_ANY_ORDER,
+    };
+    return KITH_OK;
+}
+
+static uint64_t option(const kithi_head *head, unsigned index) {
+    return index == 0 ? head->params[CELL_BITS] : head->params[ARITY] - 3;
+}
+
+static kithi_expectation expect(const kithi_head *head, uint64_t n) {
+    (void)n;
+    return (kithi_expectation){ldexp(1, -(int)head->params[CELL_BITS]), 0};
+}
+
+static uint64_t regions(const kithi_head *head) {
+    return head->params[SHARDS];
+}
+
+/* ---- lookups ---- */
+
+#define PREFETCH_MIN ((uint64_t)2 << 20) /* bytes; a smaller body is in cache, where prefetching only costs time */
+
+KITHI_INLINE const uint8_t *shard_of(const kithi_fuse_geometry *g, const uint8_t *body, uint64_t digest) {
+    return body + kithi_mulhi(digest, g->shards) * g->shard_bytes;
+}
+
+/* Returns the XOR of the fingerprint and the cells of this hash: 0 if it may be in the set. */
+KITHI_INLINE uint64_t difference(const kithi_fuse_geometry *g, const uint8_t *cells, uint64_t hash, unsigned arity,
+                                 unsigned cell_bits) {
+    uint64_t at[KITHI_FUSE_ARITY_MAX], sum = kithi_fuse_cells(g, hash, arity, cell_bits, at);
+    for (unsigned i = 0; i < arity; i++)
+        sum ^= kithi_fuse_get(cells, at[i], cell_bits);
+    return sum;
+}
+
+static bool has(const kith_filter *f, uint64_t digest) {
+    const kithi_fuse_geometry *g = &f->geometry.fuse;
+    const uint8_t *shard = shard_of(g, f->body, digest), *cells = shard + KITHI_FUSE_SEED_BYTES;
+    uint64_t hash = kithi_fuse_hash(digest, kithi_load64(shard));
+    unsigned cell_bits = (unsigned)g->cell_bits;
+    return (g->arity == 3 ? difference(g, cells, hash, 3, cell_bits) : difference(g, cells, hash, 4, cell_bits)) == 0;
+}
+
+#define GROUP 64
+
+/* Looks up a group of at most GROUP digests. Bit i of the result is set if digest i may be in the set. */
+KITHI_INLINE uint64_t has_group(const kithi_fuse_geometry *g, const uint8_t *body, const uint64_t *digests,
+                                size_t count, unsigned arity, unsigned cell_bits, bool one_shard) {
+    uint64_t word = 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t *shard = one_shard ? body : shard_of(g, body, digests[i]);
+        uint64_t hash = kithi_fuse_hash(digests[i], kithi_load64(shard));
+        uint64_t miss = difference(g, shard + KITHI_FUSE_SEED_BYTES, hash, arity, cell_bits);
+        word |= (uint64_t)(miss == 0) << i;
+    }
+    return word;
+}
+
+/* The same, but prefetches the cache lines of the whole group before it reads the first cell. */
+KITHI_INLINE uint64_t has_group_prefetched(const kithi_fuse_geometry *g, const uint8_t *body, const uint64_t *digests,
+                                           size_t count, unsigned arity, unsigned cell_bits) {
+    const uint8_t *cells[GROUP];
+    uint64_t hashes[GROUP], word = 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t *shard = shard_of(g, body, digests[i]);
+        uint64_t at[KITHI_FUSE_ARITY_MAX];
+        hashes[i] = kithi_fuse_hash(digests[i], kithi_load64(shard));
+        cells[i] = shard + KITHI_FUSE_SEED_BYTES;
+        (void)kithi_fuse_cells(g, hashes[i], arity, cell_bits, at);
+        for (unsigned j = 0; j < arity; j++)
+            __builtin_prefetch(cells[i] + at[j] * cell_bits / 8);
+    }
+    for (size_t i = 0; i < count; i++)
+        word |= (uint64_t)(difference(g, cells[i], hashes[i], arity, cell_bits) == 0) << i;
+    return word;
+}
+
+KITHI_INLINE size_t has_many_body(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe,
+                                  unsigned arity, unsigned cell_bits) {
+    const kithi_fuse_geometry g = f->geometry.fuse;
+    const uint8_t *body = f->body;
+    bool prefetch = f->head.body_bytes >= PREFETCH_MIN;
+    size_t yes = 0;
+    for (size_t at = 0; at < n; at += GROUP) {
+        size_t count = n - at < GROUP ? n - at : GROUP;
+        uint64_t word;
+        if (prefetch)
+            word = has_group_prefetched(&g, body, digests + at, count, arity, cell_bits);
+        else if (g.shards == 1)
+            word = has_group(&g, body, digests + at, count, arity, cell_bits, true);
+        else
+            word = has_group(&g, body, digests + at, count, arity, cell_bits, false);
+        yes += kithi_popcount(word);
+        if (maybe != NULL)
+            maybe[at / GROUP] = word;
+    }
+    return yes;
+}
+
+KITHI_INLINE size_t has_many_of_arity(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe,
+                                      unsigned arity) {
+    switch (f->geometry.fuse.cell_bits) {
+    case 8:
+        return has_many_body(f, digests, n, maybe, arity, 8);
+    case 16:
+        return has_many_body(f, digests, n, maybe, arity, 16);
+    case 32:
+        return has_many_body(f, digests, n, maybe, arity, 32);
+    default:
+        return has_many_body(f, digests, n, maybe, arity, (unsigned)f->geometry.fuse.cell_bits);
+    }
+}
+
+static size_t has_many_portable(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+    return f->geometry.fuse.arity == 3 ? has_many_of_arity(f, digests, n, maybe, 3)
+                                       : has_many_of_arity(f, digests, n, maybe, 4);
+}
+
+#ifdef KITHI_HAVE_X86
+KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
+                                              uint64_t *maybe) {
+    return f->geometry.fuse.arity == 3 ? has_many_of_arity(f, digests, n, maybe, 3)
+                                       : has_many_of_arity(f, digests, n, maybe, 4);
+}
+#endif
+
+/* ---- introspection ---- */
+
+/* Reports as the wanted value of a cell the one with which the XOR of all cells would be the fingerprint. So either all
+ * cells of a digest have their wanted value or none has. */
+static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {
+    const kithi_fuse_geometry *g = &f->geometry.fuse;
+    const uint8_t *shard = shard_of(g, f->body, digest), *cells = shard + KITHI_FUSE_SEED_BYTES;
+    unsigned arity = (unsigned)g->arity, cell_bits = (unsigned)g->cell_bits;
+    uint64_t at[KITHI_FUSE_ARITY_MAX], hash = kithi_fuse_hash(digest, kithi_load64(shard));
+    uint64_t sum = difference(g, cells, hash, arity, cell_bits);
+    (void)kithi_fuse_cells(g, hash, arity, cell_bits, at);
+    uint64_t first = kithi_mulhi(digest, g->shards) * cells_of(g);
+    for (unsigned i = 0; i < arity; i++) {
+        uint64_t holds = kithi_fuse_get(cells, at[i], cell_bits);
+        report(context, first + at[i], holds, holds ^ sum);
+    }
+    return sum == 0;
+}
+
+static uint64_t cell(const kith_filter *f, uint64_t number) {
+    const kithi_fuse_geometry *g = &f->geometry.fuse;
+    const uint8_t *shard = f->body + number / cells_of(g) * g->shard_bytes;
+    return kithi_fuse_get(shard + KITHI_FUSE_SEED_BYTES, number % cells_of(g), (unsigned)g->cell_bits);
+}
+
+static void stats(const kith_filter *f, kith_filter_stats *stats) {
+    const kithi_fuse_geometry *g = &f->geometry.fuse;
+    stats->rate_now = ldexp(1, -(int)g->cell_bits);
+    for (uint64_t i = 0; i < f->shape.cells; i++)
+        stats->cells_used += cell(f, i) != 0;
+}
+
+static bool zero_from_bit(const uint8_t *bytes, uint64_t bit, uint64_t byte_count) {
+    uint8_t any = 0;
+    if (bit % 8 != 0)
+        any = (uint8_t)(bytes[bit / 8] >> (bit % 8));
+    for (uint64_t i = (bit + 7) / 8; i < byte_count; i++)
+        any |= bytes[i];
+    return any == 0;
+}
+
+static const char *check(const kith_filter *f) {
+    const kithi_fuse_geometry *g = &f->geometry.fuse;
+    uint64_t with_keys = 0, used_bits = 8 * KITHI_FUSE_SEED_BYTES + cells_of(g) * g->cell_bits;
+    if (f->head.fill != 0)
+        return "the header has a fill, which this kind does not use";
+    for (uint64_t i = 0; i < g->shards; i++) {
+        const uint8_t *shard = f->body + i * g->shard_bytes;
+        uint64_t seed = kithi_load64(shard);
+        with_keys += seed != 0;
+        if (seed == 0 && !zero_from_bit(shard, 0, g->shard_bytes))
+            return "a shard without keys has a cell that is not zero";
+        if (seed != 0 && !kithi_fuse_seed_valid(seed))
+            return "the seed of a shard is not one that construction uses";
+        if (!zero_from_bit(shard, used_bits, g->shard_bytes))
+            return "a byte after the last cell of a shard is not zero";
+    }
+    if (with_keys > f->head.count || (with_keys == 0 && f->head.count != 0))
+        return "the count does not agree with the number of shards that have keys";
+    return NULL;
+}
+
+const kithi_kind kithi_kind_fuse = {
+    .id = 8,
+    .params = 1 << CELL_BITS | 1 << ARITY | 1 << SEGMENT | 1 << SEGMENTS | 1 << SHARDS,
+    .info =
+        {
+            .name = "fuse",
+            .summary = "the smallest, but static: built from a complete list of keys",
+            .capabilities = KITH_CAN_ANY_ORDER,
+            .options = OPTIONS,
+            .option_count = sizeof OPTIONS / sizeof *OPTIONS,
+        },
+    .choose = choose,
+    .decode = decode,
+    .shape = shape,
+    .option = option,
+    .expect = expect,
+    .kernels =
+        {
+            [KITHI_CPU_PORTABLE] = {has_many_portable, NULL, NULL, has},
+#ifdef KITHI_HAVE_X86
+            [KITHI_CPU_AVX2] = {has_many_avx2, NULL, NULL, has},
+            [KITHI_CPU_AVX512] = {has_many_avx2, NULL, NULL, has},
+#endif
+        },
+    .build = kithi_fuse_build,
+    .regions = regions,
+    .look = look,
+    .cell = cell,
+    .stats = stats,
+    .check = check,
+};

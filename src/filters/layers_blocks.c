@@ -1,0 +1,269 @@
+/* The layers of a filter in memory. Each layer is a filter with a handle. The first layers are in the filter's block;
+ * each layer that was appended since then is in a separate block, so growth copies nothing.
+ *
+ *     filter's block     | header | directory | layer 0 | … | layer in_block-1 |  unused  | notes |
+ *     separate blocks    | layer in_block |   | layer in_block+1 |   …
+ *
+ * A new filter has one layer, in its block. After a filter was opened, adopted or cloned, or after kith_filter_bytes(),
+ * all layers are in its block: the unused bytes are then the checksums of the body, and the block is the whole filter.
+ * When a layer is appended, only the directory in the block changes.
+ *
+ * A separate block is padded to a multiple of 64 bytes, like the layer in the file. So the file consists of the header,
+ * the directory and the layers as they are in memory, then the checksums, which are computed when it is saved, and the
+ * notes.
+ *
+ * Growing needs memory for the new layer and for the handles. Until both are allocated nothing changes. Apart from the
+ * handles, the filter then uses at most as many bytes as its file would have after the growth. This number is compared
+ * with the limit (kith_filter_limit). The actual use of memory is not, because it depends on which layers are in the
+ * filter's block, and the result of an add must depend on nothing but the filter's bytes, the limit and the digest. */
+#include "filters/layers_blocks.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "core/bits.h"
+#include "core/hash.h"
+#include "filters/layers_plan.h"
+#include "handle.h"
+
+static_assert(KITHI_LAYERS_MAX <= KITHI_BODY_PARTS_MAX, "each layer may be a part of the body");
+
+static uint64_t handles_bytes(unsigned allocated) {
+    return offsetof(kithi_layers, layer) + allocated * sizeof(kith_filter);
+}
+
+static kithi_layers *new_handles(const kith_filter *f, unsigned allocated) {
+    kithi_layers *layers = kithi_allocate(&f->allocator, handles_bytes(allocated));
+    if (layers != NULL)
+        layers->allocated = allocated;
+    return layers;
+}
+
+static void release_handles(const kith_filter *f, kithi_layers *layers) {
+    kithi_release(&f->allocator, layers, handles_bytes(layers->allocated));
+}
+
+static void release_layer(const kith_filter *f, kithi_layers *layers, unsigned i) {
+    kith_filter *layer = &layers->layer[i];
+    kithi_filter_unbind(layer);
+    if (i >= layers->in_block)
+        kithi_release(&f->allocator, layer->block, kithi_layers_padded(layer->block_bytes));
+}
+
+/* Stores the size of layer i in the directory. */
+static void enter_in_directory(kith_filter *f, unsigned i, uint64_t block_bytes) {
+    kithi_store64(f->body + 8 * (size_t)i, block_bytes);
+}
+
+kith_status kithi_layers_init(kith_filter *f) {
+    kithi_head layer;
+    kith_status status = kithi_layers_plan(&f->head, 0, &layer);
+    if (status != KITH_OK)
+        return status;
+    kithi_layers *layers = new_handles(f, 1);
+    if (layers == NULL)
+        return KITH_E_MEMORY;
+    kith_filter *first = &layers->layer[0];
+    status = kithi_filter_init(first, &layer, f->body + KITHI_LAYERS_DIRECTORY_BYTES, &f->allocator);
+    if (status != KITH_OK) {
+        release_handles(f, layers);
+        return status;
+    }
+    first->backing = KITHI_BACKING_INNER;
+    enter_in_directory(f, 0, first->block_bytes);
+    layers->in_block = 1;
+    layers->in_block_bytes = f->head.body_bytes;
+    f->state = layers;
+    return KITH_OK;
+}
+
+/* Returns whether the planner could have produced this header for layer i. New layers are sized by what the headers
+ * say: a small forged file whose layers claim to hold far more keys than they have bits for would become a huge filter
+ * when it grows. So
+ *
+ *   capacity   must be that of layer i, from which the capacities of later layers follow;
+ *   rate       must be at most the share of layer i (plus rounding error), because otherwise the sum is not bounded;
+ *   body       must have at least 0.9 * capacity * log2(1/rate) bits. No filter of that capacity, of any kind, keeps
+ *              that rate with fewer than capacity * log2(1/rate) bits (Carter, Floyd, Gill, Markowsky, Wegman, 1978).
+ *              The factor 0.9 allows plans that keep their rate only on average. */
+static bool is_plausible(const kithi_head *outer, unsigned i, const kithi_head *layer) {
+    uint64_t capacity;
+    return kithi_layers_capacity(outer, i, &capacity) && layer->capacity == capacity &&
+           layer->rate <= kithi_layers_rate(outer, i) * (1 + 1e-9) &&
+           (double)layer->body_bytes * 8 >= 0.9 * (double)layer->capacity * -log2(layer->rate);
+}
+
+static kith_status bind_layer(const kith_filter *f, const kith_filter *like, unsigned flags, unsigned i, uint8_t *block,
+                              uint64_t block_bytes, kith_filter *handle) {
+    if (like != NULL) {
+        kith_status status = kithi_filter_bind_copy(handle, &kithi_layers_of(like)[i], block, &f->allocator);
+        handle->sealed = kithi_layers_of(like)[i].sealed; /* header and checksums were copied as well */
+        return status;
+    }
+    /* The kind is checked before the layer is bound. Otherwise layers nested in layers could make the recursion as deep
+     * as the file is long. */
+    kithi_head head;
+    if (kithi_header_read(block, block_bytes, &head) != KITH_OK || head.kind_id != f->geometry.layers.inner ||
+        head.recipe != 0 || head.notes_bytes != 0 || !kithi_hash_equal(&head.hash, &f->head.hash) ||
+        !is_plausible(&f->head, i, &head))
+        return KITH_E_CORRUPT;
+    kith_status status = kithi_filter_bind(handle, block, block_bytes, flags, &f->allocator);
+    return status == KITH_OK || status == KITH_E_MEMORY ? status : KITH_E_CORRUPT;
+}
+
+kith_status kithi_layers_attach(kith_filter *f, const kith_filter *like, unsigned flags) {
+    unsigned count = kithi_layers_count(f);
+    kithi_layers *layers = new_handles(f, count);
+    if (layers == NULL)
+        return KITH_E_MEMORY;
+    kith_status status = KITH_OK;
+    uint64_t offset = KITHI_LAYERS_DIRECTORY_BYTES;
+    while (layers->in_block < count && status == KITH_OK) {
+        unsigned i = layers->in_block;
+        uint64_t block_bytes =
+            like != NULL ? kithi_layers_of(like)[i].block_bytes : kithi_load64(f->body + 8 * (size_t)i);
+        uint64_t left = f->head.body_bytes - offset;
+        if (block_bytes < KITHI_HEADER_BYTES || block_bytes > left || kithi_layers_padded(block_bytes) > left) {
+            status = KITH_E_CORRUPT;
+            break;
+        }
+        status = bind_layer(f, like, flags, i, f->body + offset, block_bytes, &layers->layer[i]);
+        layers->in_block += status == KITH_OK;
+        offset += kithi_layers_padded(block_bytes);
+    }
+    if (status == KITH_OK && offset != f->head.body_bytes)
+        status = KITH_E_CORRUPT;
+    if (status != KITH_OK) {
+        for (unsigned i = 0; i < layers->in_block; i++)
+            release_layer(f, layers, i);
+        release_handles(f, layers);
+        return status;
+    }
+    layers->in_block_bytes = f->head.body_bytes;
+    f->state = layers;
+    f->shape.cells = 0;
+    for (unsigned i = 0; i < count; i++) {
+        layers->layer[i].backing = KITHI_BACKING_INNER;
+        f->shape.cells += layers->layer[i].shape.cells;
+    }
+    return KITH_OK;
+}
+
+void kithi_layers_detach(kith_filter *f) {
+    kithi_layers *layers = f->state;
+    if (layers == NULL)
+        return;
+    for (unsigned i = 0; i < kithi_layers_count(f); i++)
+        release_layer(f, layers, i);
+    release_handles(f, layers);
+    f->state = NULL;
+}
+
+/* Updates everything that depends on the number of layers. */
+static void set_size(kith_filter *f, unsigned count, uint64_t capacity, uint64_t body_bytes) {
+    f->geometry.layers.count = count;
+    kithi_layers_encode(&f->geometry.layers, &f->head);
+    f->head.capacity = capacity;
+    f->head.body_bytes = body_bytes;
+    f->shape.body_bytes = body_bytes;
+    f->shape.cells = 0;
+    for (unsigned i = 0; i < count; i++)
+        f->shape.cells += kithi_layers_of(f)[i].shape.cells;
+}
+
+/* Ensures that there is a handle for one more layer. Returns false, and changes nothing, if there is no memory. */
+static bool reserve_handle(kith_filter *f) {
+    kithi_layers *old = f->state;
+    unsigned count = kithi_layers_count(f);
+    if (count < old->allocated)
+        return true;
+    kithi_layers *layers = new_handles(f, count + 1);
+    if (layers == NULL)
+        return false;
+    layers->in_block = old->in_block;
+    layers->in_block_bytes = old->in_block_bytes;
+    memcpy(layers->layer, old->layer, count * sizeof *old->layer);
+    release_handles(f, old);
+    f->state = layers;
+    return true;
+}
+
+kith_status kithi_layers_grow(kith_filter *f) {
+    unsigned count = kithi_layers_count(f);
+    kithi_head layer;
+    uint64_t layer_bytes, capacity, grown_bytes;
+    if (count == KITHI_LAYERS_MAX || kithi_layers_plan(&f->head, count, &layer) != KITH_OK ||
+        !kithi_block_bytes(layer.body_bytes, &layer_bytes) || !kithi_add(f->head.capacity, layer.capacity, &capacity))
+        return KITH_E_FULL;
+    uint64_t block_bytes = kithi_layers_padded(layer_bytes), body_bytes = f->head.body_bytes + block_bytes;
+    if (!kithi_block_bytes(body_bytes, &grown_bytes))
+        return KITH_E_FULL;
+    if (!kithi_filter_may_take(f, f->head.notes_bytes, grown_bytes))
+        return KITH_E_TOO_LARGE;
+    uint8_t *block = kithi_allocate(&f->allocator, block_bytes);
+    if (block == NULL)
+        return KITH_E_MEMORY;
+    kith_filter handle;
+    kith_status status = kithi_filter_init(&handle, &layer, block, &f->allocator);
+    if (status == KITH_OK && !reserve_handle(f)) {
+        kithi_filter_unbind(&handle);
+        status = KITH_E_MEMORY;
+    }
+    if (status != KITH_OK) {
+        kithi_release(&f->allocator, block, block_bytes);
+        return status;
+    }
+    /* No more keys are added to the previous layer. If its kind has no `attach`, a filter works without `state`, which
+     * is then only scratch memory for adds. So it is released. */
+    kith_filter *previous = &kithi_layers_of(f)[count - 1];
+    if (previous->kind->attach == NULL)
+        kithi_filter_unbind(previous);
+    handle.backing = KITHI_BACKING_INNER;
+    memcpy(&kithi_layers_of(f)[count], &handle, sizeof handle);
+    enter_in_directory(f, count, handle.block_bytes);
+    set_size(f, count + 1, capacity, body_bytes);
+    return KITH_OK;
+}
+
+/* Empties the first layer and drops the others. Only possible if the first is the only one in the filter's block. */
+bool kithi_layers_clear(kith_filter *f) {
+    kithi_layers *layers = f->state;
+    if (layers->in_block != 1)
+        return false;
+    for (unsigned i = 1; i < kithi_layers_count(f); i++) {
+        release_layer(f, layers, i);
+        enter_in_directory(f, i, 0);
+    }
+    kith_filter *first = &layers->layer[0];
+    memset(first->body, 0, (size_t)first->head.body_bytes);
+    first->head.count = 0;
+    first->head.fill = 0;
+    first->sealed = false;
+    f->head.count = 0;
+    set_size(f, 1, first->head.capacity, layers->in_block_bytes);
+    return true;
+}
+
+uint64_t kithi_layers_state_bytes(const kith_filter *f) {
+    const kithi_layers *layers = f->state;
+    uint64_t bytes = handles_bytes(layers->allocated);
+    for (unsigned i = 0; i < kithi_layers_count(f); i++) {
+        const kith_filter *layer = &layers->layer[i];
+        bytes += layer->kind->state_bytes != NULL ? layer->kind->state_bytes(layer) : 0;
+        bytes += i >= layers->in_block ? kithi_layers_padded(layer->block_bytes) : 0;
+    }
+    return bytes;
+}
+
+size_t kithi_layers_parts(const kith_filter *f, kithi_part parts[KITHI_BODY_PARTS_MAX]) {
+    const kithi_layers *layers = f->state;
+    size_t count = 0;
+    parts[count++] = (kithi_part){f->body, (size_t)layers->in_block_bytes};
+    for (unsigned i = layers->in_block; i < kithi_layers_count(f); i++) {
+        const kith_filter *layer = &layers->layer[i];
+        parts[count++] = (kithi_part){layer->block, (size_t)kithi_layers_padded(layer->block_bytes)};
+    }
+    return count;
+}

@@ -1,0 +1,62 @@
+/* The parameters of layers, and the capacity, rate and header of each layer; see layers.c for the formulas. */
+#include "filters/layers_plan.h"
+
+#include "core/bits.h"
+#include "registry.h"
+#include "plan/planner.h"
+
+kithi_geometry kithi_layers_decode(const kithi_head *head) {
+    return (kithi_geometry){.layers = {.inner = head->params[KITHI_LAYERS_INNER],
+                                       .growth = head->params[KITHI_LAYERS_GROWTH],
+                                       .count = head->params[KITHI_LAYERS_COUNT],
+                                       .first_capacity = head->params[KITHI_LAYERS_FIRST_CAPACITY]}};
+}
+
+void kithi_layers_encode(const kithi_layers_geometry *g, kithi_head *head) {
+    head->params[KITHI_LAYERS_INNER] = g->inner;
+    head->params[KITHI_LAYERS_GROWTH] = g->growth;
+    head->params[KITHI_LAYERS_COUNT] = g->count;
+    head->params[KITHI_LAYERS_FIRST_CAPACITY] = g->first_capacity;
+}
+
+bool kithi_layers_capacity(const kithi_head *head, unsigned i, uint64_t *capacity) {
+    kithi_layers_geometry g = kithi_layers_decode(head).layers;
+    *capacity = g.first_capacity;
+    for (unsigned j = 0; j < i; j++)
+        if (!kithi_mul(*capacity, g.growth, capacity))
+            return false;
+    return true;
+}
+
+double kithi_layers_rate(const kithi_head *head, unsigned i) {
+    static const double SHARE = 0.60792710185402662866; /* 6/pi^2 */
+    return head->rate * SHARE / ((double)(i + 1) * (double)(i + 1));
+}
+
+kith_status kithi_layers_plan(const kithi_head *head, unsigned i, kithi_head *layer) {
+    const kithi_kind *inner = kithi_kind_by_id(kithi_layers_decode(head).layers.inner);
+    uint64_t capacity;
+    if (!kithi_layers_capacity(head, i, &capacity))
+        return KITH_E_TOO_LARGE;
+    double rate = kithi_layers_rate(head, i);
+    uint64_t options[KITHI_OPTIONS_MAX];
+    kithi_shape shape;
+    kith_status status = kithi_kind_options(inner, NULL, options);
+    if (status == KITH_OK)
+        status = kithi_plan(inner, options, capacity, rate, layer, &shape);
+    if (status == KITH_OK)
+        layer->hash = head->hash;
+    return status;
+}
+
+kith_status kithi_layers_first_body(const kithi_head *head, uint64_t *body_bytes) {
+    kithi_head first;
+    uint64_t block_bytes;
+    kith_status status = kithi_layers_plan(head, 0, &first);
+    if (status != KITH_OK)
+        return status;
+    if (!kithi_block_bytes(first.body_bytes, &block_bytes))
+        return KITH_E_TOO_LARGE;
+    *body_bytes = KITHI_LAYERS_DIRECTORY_BYTES + kithi_layers_padded(block_bytes);
+    return KITH_OK;
+}
