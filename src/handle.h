@@ -28,7 +28,7 @@ kith_status kithi_filter_create(const kith_filter_spec *spec, const kithi_head *
 kith_status kithi_filter_writable(kith_filter *f);
 
 /* Returns KITH_E_CORRUPT if the checksums of a lazily opened body are wrong, those of inner blocks included. Reads the
- * whole body unless it was verified before. */
+ * whole body unless f->verified is set. */
 kith_status kithi_filter_verify(const kith_filter *f);
 
 /* Writes header and checksums of the current state into the block. */

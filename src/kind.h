@@ -114,8 +114,8 @@ typedef struct kithi_kind {
      *
      * A digest is accepted if at least one of its cells, in any range, was 0 (kinds of bits) or below the maximum
      * number of copies (kinds of counters). Sets bit i of `accepted`, which is 0 before the call, if digest i has such
-     * a cell in this range. Calls for different ranges may run on different threads. The result of all ranges together
-     * does not depend on the order of the digests. */
+     * a cell in this range. Calls for different ranges may run on different threads. The cells after all ranges do not
+     * depend on the order of the digests; which digests are accepted does, so they must be in the order of the input. */
     uint64_t (*add_cells)(kith_filter *f, uint64_t from, uint64_t to, const uint64_t *digests, size_t n,
                           uint64_t *accepted);
     kith_filter *(*only_layer)(kith_filter *f); /* for layers: the layer, if there is only one; otherwise NULL */
@@ -142,11 +142,12 @@ typedef struct kithi_kind {
      * fresh    changes the header of a filter to that of an empty one of the same kind. body_bytes may change
      * clear    empties the filter without a new block. Returns false if it cannot; the caller then creates an empty
      *          filter with the header that `fresh` gives
-     * init     writes the body of an empty filter, if that is not all zeros
+     * init     writes the body of an empty filter, if that is not all zeros, and creates its `state`; attach is not
+     *          called for a new filter
      * attach   creates `state` for a block that is in place. It sees hostile bytes and returns KITH_E_CORRUPT and the
      *          like. `flags` are kith_open_flags; `like`, if not NULL, is the filter that the block was copied from
      * detach   frees `state`
-     * verify   returns KITH_E_CORRUPT if a checksum inside the body is wrong. Called once for a lazily opened body,
+     * verify   returns KITH_E_CORRUPT if a checksum inside the body is wrong. Called for a lazily opened body
      *          before it is changed or copied
      * seal     writes what the handles hold back into the body, before checksums are computed
      * parts    sets `parts` to the pieces of memory that the body consists of, in order, and returns how many there

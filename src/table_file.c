@@ -279,8 +279,8 @@ static kith_status put_entries(kith_table *t, const kithi_head *head, const uint
     return status == KITH_OK && at != end ? KITH_E_CORRUPT : status;
 }
 
-/* Returns the capacity to create the table with. A table that can grow gets at most as many slots as its file has
- * bytes, so that a short file with a huge capacity in its header does not allocate much. */
+/* Returns the capacity to create the table with. A table that can grow is created for at most as many keys as its file
+ * has bytes, so that a short file with a huge capacity in its header does not allocate much. */
 static uint64_t initial_capacity(const kith_table *t, const kithi_head *head) {
     if (t->kind->keeps_size != NULL && t->kind->keeps_size(t))
         return head->capacity;

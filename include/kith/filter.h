@@ -22,7 +22,8 @@
  *     layers            as inner   as inner           per layer     the number of keys is not known beforehand
  *
  * Bits per key are those of kith_filter_plan() for a million keys. k is the number of bits or counters per key. layers
- * is a list of filters of one other kind, the inner kind (kith/plan.h defines this and other words).
+ * is a list of filters of one other kind, the inner kind, and needs about a tenth more than that (kith/plan.h defines
+ * this and other words).
  *
  * A kith_filter is a handle. It has the same type for all kinds, whether the bytes are on the heap, in a mapped file or
  * in the caller's memory. A call that a kind or a read-only handle does not support returns an error.
@@ -76,8 +77,9 @@ KITH_API KITH_MUST_USE kith_status kith_filter_clone(const kith_filter *from, co
 typedef enum kith_build_flags {
     KITH_BUILD_SET = 0,            /* equal digests are one key */
     KITH_BUILD_MULTISET = 1 << 0,  /* each occurrence of a digest is stored as a copy; needs KITH_CAN_COPIES */
-    KITH_BUILD_LEAVE_OUT = 1 << 1, /* copies of a key beyond plan.max_copies are left out; without this flag they are
-                                      KITH_E_COPIES. If not even max_copies copies fit, the result is KITH_E_FULL */
+    KITH_BUILD_LEAVE_OUT = 1 << 1, /* copies of a key beyond plan.max_copies are left out, instead of failing with
+                                      KITH_E_COPIES. With this flag, a copy up to max_copies for which there is no free
+                                      slot fails with KITH_E_FULL; without it, with KITH_E_COPIES */
 } kith_build_flags;
 
 /* Builds a filter from n digests (computed by kith_digest() with spec->hash). Either the whole filter is built or
@@ -116,8 +118,8 @@ KITH_API void kith_filter_free(kith_filter *filter);
  * stays as it is, but it cannot grow. The copies that kith_filter_bytes() and kith_filter_set_notes() make are not
  * limited.
  *
- * kith_filter_clear() and kith_filter_create_like() observe the limit as well. They create a new first layer, and the
- * header of a forged file can ask for one that is larger than the file. kith_filter_clone() and
+ * The limit also holds for kith_filter_create_like(), and for kith_filter_clear() if it must allocate a new block for
+ * the first layer: the header of a forged file can ask for one that is larger than the file. kith_filter_clone() and
  * kith_filter_create_like() pass the limit on to the new filter. The limit belongs to the handle and is not saved: a
  * filter created with spec.max_bytes has that limit, and an opened filter has none until this call. Set one before you
  * add to a file that you do not trust. */
@@ -178,7 +180,8 @@ KITH_API bool kith_filter_has(const kith_filter *filter, const void *key, size_t
 
 /* Returns how many copies of a key are stored: at least the true number, and more with a probability of at most the
  * rate. The exception is a counting kind that returns the maximum of its counters (15 for counters of 4 bits, which is
- * plan.max_copies + 1): there may be more copies than that. Returns 0 or 1 for kinds without KITH_CAN_COPIES. */
+ * plan.max_copies + 1): after kith_filter_merge() there may be more copies than that. Returns 0 or 1 for kinds without
+ * KITH_CAN_COPIES. */
 KITH_API uint64_t kith_filter_copies(const kith_filter *filter, const void *key, size_t key_bytes);
 
 /* ---- many digests: the fast path ----

@@ -4,7 +4,8 @@
  * of bytes. Give any two in a kith_filter_spec, and kith_filter_plan() computes the third and describes the filter.
  * kith_filter_create() and kith_filter_build() take the same spec and make what the plan says: file_bytes is the exact
  * size of the saved file and of the block in memory. There are two exceptions. A filter that grows starts with this
- * size. A static filter of digests that are not hashes may be up to a third larger (see kith_filter_build).
+ * size. A static filter may be up to a third larger if it is built, against the rules, from numbers that are not hashes
+ * (see kith_filter_build).
  *
  * Words that the headers of filters use:
  *     kind         a sort of filter: kith/filter.h lists them
@@ -137,12 +138,12 @@ typedef struct kith_plan {
  *   KITH_E_DIGEST_BITS  64-bit digests are too short: the bits that select a slot and those of the fingerprint are more
  *                       than 60 together, or capacity / 2^64 is more than a hundredth of the rate
  *
- * plan->failure is at most 10^-9. For cuckoo kinds, this is the probability that there is no free slot, and at most
- * 10^-8 is added for the case that too many keys have the same fingerprint and the same two buckets: more of them than
- * slots in these buckets. All this holds for distinct keys that nobody chose to attack the filter. If an option fixes
- * the fingerprint bits (f), the slots per bucket (b) or the counters per key (k), or selects a random walk (insert=walk
- * or max), the planner does not change that, and `failure` may be higher. It is then an estimate; for fingerprints of a
- * few bits it is too low by a factor of about two. */
+ * plan->failure is at most 10^-9. For cuckoo kinds (and layers of them) it is at most 1.1 * 10^-8: 10^-9 for the case
+ * that there is no free slot, and 10^-8 for the case that too many keys have the same fingerprint and the same two
+ * buckets: more of them than slots in these buckets. All this holds for distinct keys that nobody chose to attack the
+ * filter. If an option fixes the fingerprint bits (f), the slots per bucket (b) or the counters per key (k), or selects
+ * a random walk (insert=walk, or a max other than its default, 500), the planner does not change that, and `failure`
+ * may be higher. It is then an estimate; for fingerprints of a few bits it is too low by a factor of about two. */
 KITH_API KITH_MUST_USE kith_status kith_filter_plan(const kith_filter_spec *spec, kith_plan *plan);
 
 /* An option of a kind, given in spec.options as "name=value". Several are separated by blanks or commas. */

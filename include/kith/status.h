@@ -32,7 +32,7 @@ extern "C" {
     X(0, OK, "done")                                                                                                   \
     X(1, E_ARGUMENT,                                                                                                   \
       "invalid argument: an unknown flag or name, a wrong struct size, a malformed hash, a filter combined with "      \
-      "itself, bytes given alone, or capacity, rate and bytes all given")                                              \
+      "itself, spec.bytes given alone, or capacity, rate and bytes all given")                                         \
     X(2, E_KIND, "unknown kind, or no kind has all the capabilities that are needed")                                  \
     X(3, E_OPTION, "this kind does not have this option, it is given twice, or its value is out of range")             \
     X(4, E_CAPACITY, "the capacity must be at least one key")                                                          \

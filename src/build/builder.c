@@ -39,8 +39,9 @@ struct kith_builder {
     bool finished; /* the filter was returned; nothing is left but the handle */
 
     kith_filter *filter; /* if the builder streams; otherwise NULL */
-    kith_filter *full;   /* the filter of a finish() that failed because it was full, for kith_builder_partial() */
-    uint64_t *gathered;  /* on several threads: digests that are not in the filter yet */
+    /* The filter of a finish() that failed with KITH_E_FULL or KITH_E_COPIES, for kith_builder_partial(). */
+    kith_filter *refused;
+    uint64_t *gathered; /* on several threads: digests that are not in the filter yet */
     size_t gathered_count, gathered_max;
 
     kithi_collection collection;
@@ -294,7 +295,7 @@ const kith_filter *kith_builder_partial(const kith_builder *b, const uint64_t **
     assert(b != NULL && left != NULL && left_count != NULL);
     *left = b->gathered;
     *left_count = b->gathered_count;
-    return b->filter != NULL ? b->filter : b->full;
+    return b->filter != NULL ? b->filter : b->refused;
 }
 
 uint64_t kith_builder_left_out(const kith_builder *b) {
@@ -359,15 +360,16 @@ static kith_status build_collected(kith_builder *b, kith_filter **filter) {
     kith_filter_spec spec = b->spec;
     bool sized_by_keys = b->like == NULL && capacity_is_unknown(&spec);
     kith_status status = KITH_OK;
-    kith_filter_free(b->full);
-    b->full = NULL;
+    kith_filter_free(b->refused);
+    b->refused = NULL;
     if (sized_by_keys && spec.kind == NULL) { /* the kind may depend on the number of keys */
         status = kithi_collection_count(c);
         spec.capacity = c->keys;
     }
     if (status == KITH_OK && b->like == NULL && is_static(&spec))
         return kithi_build_static(&spec, c, filter); /* counts the keys while it drops repeats */
-    /* If the capacity is given, keys in memory need not be counted. Keys on disk must be: it finds their repeats. */
+    /* If the capacity is given, keys in memory need not be counted. Keys on disk are always counted, because counting
+     * finds their repeats. */
     if (status == KITH_OK && (sized_by_keys || c->spilled))
         status = kithi_collection_count(c);
     if (status != KITH_OK)
@@ -382,7 +384,7 @@ static kith_status build_collected(kith_builder *b, kith_filter **filter) {
     if (status == KITH_OK)
         *filter = f;
     else if (status == KITH_E_FULL || status == KITH_E_COPIES)
-        b->full = f;
+        b->refused = f;
     else
         kith_filter_free(f);
     return status;
@@ -416,7 +418,7 @@ void kith_builder_free(kith_builder *b) {
         return;
     kith_allocator allocator = b->allocator;
     kith_filter_free(b->filter);
-    kith_filter_free(b->full);
+    kith_filter_free(b->refused);
     kithi_release(&allocator, b->gathered, b->gathered_max * sizeof *b->gathered);
     kithi_collection_free(&b->collection);
     kithi_release(&allocator, b, sizeof *b);

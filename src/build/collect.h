@@ -51,7 +51,7 @@ kith_status kithi_collection_count(kithi_collection *c);
 /* Drops the repeats in memory. The digests must not be borrowed. KITH_E_MEMORY. */
 kith_status kithi_collection_compact(kithi_collection *c);
 
-/* True if there may be repeats among the digests that kithi_reader_next() returns. */
+/* True if kithi_reader_next() may return repeats that are still to be dropped. (False if repeats are kept.) */
 bool kithi_collection_repeats(const kithi_collection *c);
 
 /* Calls the progress function of the builder's user, if there is one. Returns false if it asks to stop. */

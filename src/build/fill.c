@@ -9,9 +9,9 @@
  * Ranges. In bloom and counting a key has cells all over the body, so there are no parts. Instead, each thread has a
  * range of the cells, and processes all digests, but changes only the cells in its range (kind.h, add_cells). Cells
  * are bits that are set or counters that are incremented, so they do not depend on the order. What depends on it, the
- * number of keys that count towards the capacity, follows from the bitmaps that the threads return: bit i of `accepted`
- * is set if a cell of digest i in this range makes it an accepted one. Each range processes the digests in order, so
- * every digest finds its cells as it would find them in adds in order.
+ * number of keys that count towards the capacity, follows from the bitmaps that the threads return: bit i of
+ * `accepted` is set if a cell of digest i in this range makes it an accepted one. Each range processes the digests in
+ * order, so every digest finds its cells as it would find them in adds in order.
  *
  * Layers. As long as a filter of kind layers has one layer, that layer is filled.
  *
@@ -19,17 +19,17 @@
  * again by adds in order, which determines the status code. A stream (builder.c) cannot be repeated. It therefore uses
  * threads only for as many digests as are accepted even if each of them changes all its cells.
  *
- * Repeats. Equal digests are one key (unless the caller asks for a multiset), and kinds whose bytes depend on the order
- * of the adds must see each key where it first occurs (build/repeats.h). The filter itself finds most new keys cheaply:
- * if an add reports that the key was not there before, the digest is not a repeat. So all digests are added, and only
- * the few that the filter reports as present already are examined. If there are no repeats among them, as in most
- * inputs, the work is done. If there are, the affected range is cleared and filled again without them. Kinds that store
- * no copies ignore a repeat.
+ * Repeats. Equal digests are one key (unless the caller asks for a multiset), and kinds whose bytes depend on the
+ * order of the adds must see each key where it first occurs (build/repeats.h). The filter itself finds most new keys
+ * cheaply: if an add reports that the key was not there before, the digest is not a repeat. So all digests are added,
+ * and only the few that the filter reports as present already are examined. If there are no repeats among them, as in
+ * most inputs, the work is done. If there are, the affected range is cleared and filled again without them. Kinds that
+ * store no copies ignore a repeat.
  *
  * Chunks. Sorting by part copies the digests, so it works on one chunk of them at a time. The digests of a chunk have
- * as many bytes as the filter, but at most 128 MiB: enough to use each cache line of the filter several times while it
- * is in cache, and little compared with the memory that a build needs. If repeats must be found, there is only one
- * chunk. */
+ * as many bytes as the filter, but at least 8 and at most 128 MiB: enough to use each cache line of the filter several
+ * times while it is in cache, and little compared with the memory that a build needs. If repeats must be found, there
+ * is only one chunk. */
 #include "build/fill.h"
 
 #include <assert.h>

@@ -1,10 +1,10 @@
 /* core/mix.h: turns a digest into places (buckets or windows), fingerprints and probe words, for all kinds.
  *
  *     digest d (64 bits, uniform)
- *        |-- high half of d * regions             region          (sorted digests visit the regions in order)
- *        |     '-- of its low half * places       place in the region
- *        |           '-- of its low half * F      fingerprint - 1; F is the number of fingerprints
- *        '-- mix(d + golden), mix(d + 2 golden), …                probe words: cells of the Bloom and counting kinds
+ *        |-- high half of (d * regions)                              region: sorted digests visit them in order
+ *        |     '-- high half of (low half of that product * places)  place in the region
+ *        |           '-- high half of (low half of that product * F) fingerprint - 1; F is their number
+ *        '-- mix(d + golden), mix(d + 2 golden), …                   probe words: cells of Bloom and counting kinds
  *
  * Region, place and fingerprint are the digits of d / 2^64 in a mixed-radix system. They are independent of each other
  * and as uniform as the digest as long as the product of the bases is small compared with 2^64. The planner ensures

@@ -12,8 +12,8 @@
  * equal, too, which is far more likely than a random coincidence if there are fewer fingerprints than places. More
  * fingerprint bits help against crowding; more slots hardly do.
  *
- * With P = half places in each half of a region, R regions and F fingerprints there are R*P*F different (pair,
- * fingerprint) cells. A lookup returns true exactly if the key's cell is occupied, so
+ * With P places in each half of a region (the field `half`), R regions and F fingerprints there are R*P*F different
+ * (pair, fingerprint) cells. A lookup returns true exactly if the key's cell is occupied, so
  *
  *     rate = 1 - (1 - 1/(R P F))^n                 on average over a random hash, exactly, for every n
  *

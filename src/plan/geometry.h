@@ -1,8 +1,8 @@
 /* plan/geometry.h: the parameters of a filter, with names.
  *
  * A file stores them as params[0 … 7]; each kind's head comment says which is which. The kind's decode() turns them
- * into one of these structs when a handle is made, before they are checked (shape does that), so every field has 64
- * bits as in the file. */
+ * into one of these structs, for its shape() and for the handle. shape() decodes them before it checks them, so every
+ * field has 64 bits as in the file. */
 #ifndef KITHI_PLAN_GEOMETRY_H
 #define KITHI_PLAN_GEOMETRY_H
 

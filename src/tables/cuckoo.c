@@ -23,8 +23,9 @@
  *     85%   d = 2, b = 2 (0.897); d > 2, b = 1 (0.918 and more)
  *     95%   all others (0.980 and more)
  *
- * Slots for a capacity that is known in advance (capacity, reserve) are allocated for a load of at most RESERVED_LOAD:
- * the last keys up to 95% cost many moves, and fewer keys would be in their first bucket. */
+ * Unless the option `load` is given, slots for a capacity that is known in advance (capacity, reserve) are allocated
+ * for a load of at most RESERVED_LOAD: the last keys up to 95% cost many moves, and fewer keys would be in their first
+ * bucket. */
 #include <assert.h>
 #include <math.h>
 
@@ -212,7 +213,7 @@ static bool insert_all(kith_table *t, const kithi_cuckoo *from, const kithi_cuck
             kithi_key key = kithi_record_key(t, from->records + next * t->record_bytes);
             slots[n] = next;
             hashes[n] = kithi_cuckoo_hash(to, &key);
-            uint64_t bucket = kithi_cuckoo_range(to, 0, hashes[n++]);
+            uint64_t bucket = kithi_cuckoo_bucket_at(to, 0, hashes[n++]);
             __builtin_prefetch(to->tags + bucket * to->b);
             __builtin_prefetch(kithi_cuckoo_record(t, to, bucket, 0), 1);
         }
@@ -301,7 +302,7 @@ static kith_status reserve(kith_table *t, uint64_t keys) {
  * table has to grow. */
 static bool put_first(kith_table *t, const kithi_cuckoo *c, const kithi_key *key, uint64_t hash, uint64_t value,
                       kith_status *status) {
-    uint64_t bucket = kithi_cuckoo_range(c, 0, hash), free = kithi_cuckoo_free(c, bucket);
+    uint64_t bucket = kithi_cuckoo_bucket_at(c, 0, hash), free = kithi_cuckoo_free_slots(c, bucket);
     if (free == 0 || t->count >= c->keys_max)
         return false;
     unsigned slot = kithi_cuckoo_slot(free);
@@ -364,7 +365,7 @@ static kith_status remove_one(kith_table *t, const kithi_key *key, uint64_t *val
     *value = kithi_record_value(t, record);
     kithi_record_drop(t, record);
     c->tags[slot] &= 0x80;
-    c->stale_marks += slot / c->b != kithi_cuckoo_range(c, 0, hash);
+    c->stale_marks += slot / c->b != kithi_cuckoo_bucket_at(c, 0, hash);
     memset(record, 0, t->record_bytes);
     t->count--;
     return KITH_OK;

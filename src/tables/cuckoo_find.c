@@ -179,7 +179,7 @@ uint64_t kithi_cuckoo_get_group(const kith_table *t, const kithi_key *keys, size
 
 void kithi_cuckoo_prefetch(const kith_table *t, const kithi_key *key) {
     const kithi_cuckoo *c = t->state;
-    uint64_t bucket = kithi_cuckoo_range(c, 0, kithi_cuckoo_hash(c, key));
+    uint64_t bucket = kithi_cuckoo_bucket_at(c, 0, kithi_cuckoo_hash(c, key));
     __builtin_prefetch(c->tags + bucket * c->b);
     __builtin_prefetch(kithi_cuckoo_record(t, c, bucket, 0));
 }

@@ -92,7 +92,7 @@ static uint32_t reach_free(const kith_table *t, const kithi_cuckoo *c, uint32_t 
             uint64_t hash = kithi_cuckoo_hash(c, &key);
             for (unsigned j = 0; j < c->d; j++) {
                 uint64_t to = kithi_cuckoo_bucket(c, j, &key, hash);
-                if (visit(c, tail, to, at, i) && kithi_cuckoo_free(c, to) != 0)
+                if (visit(c, tail, to, at, i) && kithi_cuckoo_free_slots(c, to) != 0)
                     return *tail - 1;
             }
         }
@@ -110,7 +110,7 @@ static bool search(const kith_table *t, const kithi_cuckoo *c, const uint64_t *b
     uint32_t found = reach_free(t, c, &tail);
     if (found != NO_PARENT) {
         const step *to = &c->queue[found];
-        unsigned to_slot = kithi_cuckoo_slot(kithi_cuckoo_free(c, to->bucket));
+        unsigned to_slot = kithi_cuckoo_slot(kithi_cuckoo_free_slots(c, to->bucket));
         while (to->parent != NO_PARENT) {
             const step *from = &c->queue[to->parent];
             move(t, c, from->bucket, to->slot, to->bucket, to_slot);
@@ -168,7 +168,7 @@ static bool walk(kith_table *t, const kithi_cuckoo *c, uint64_t bucket, const ui
     uint64_t max = kithi_cuckoo_walk_max(t, c, t->count + 1), steps = 0;
     assert(max <= c->queue_limit);
     for (; steps < max; steps++) {
-        uint64_t free = kithi_cuckoo_free(c, bucket);
+        uint64_t free = kithi_cuckoo_free_slots(c, bucket);
         kithi_trace(t, KITH_STEP_LOOK, bucket * c->b, 0);
         if (free != 0) {
             swap_in(t, c, bucket, kithi_cuckoo_slot(free), displaced, from);
@@ -214,12 +214,12 @@ bool kithi_cuckoo_insert(kith_table *t, const kithi_cuckoo *c, const uint8_t *re
     kithi_key key = kithi_record_key(t, record);
     if (t->options[KITHI_CUCKOO_EVICT] == KITHI_CUCKOO_EVICT_FIRST)
         return walk(t, c, start_of(t, c, &key, hash), record);
-    uint64_t buckets[KITHI_CUCKOO_D_MAX] = {kithi_cuckoo_range(c, 0, hash)};
-    uint64_t bucket = buckets[0], free = kithi_cuckoo_free(c, bucket);
+    uint64_t buckets[KITHI_CUCKOO_D_MAX] = {kithi_cuckoo_bucket_at(c, 0, hash)};
+    uint64_t bucket = buckets[0], free = kithi_cuckoo_free_slots(c, bucket);
     unsigned most_free = 0;
     for (unsigned i = 1; i < c->d && free == 0; i++) {
         buckets[i] = kithi_cuckoo_bucket(c, i, &key, hash);
-        uint64_t free_here = kithi_cuckoo_free(c, buckets[i]);
+        uint64_t free_here = kithi_cuckoo_free_slots(c, buckets[i]);
         if (kithi_popcount(free_here) > most_free) {
             most_free = kithi_popcount(free_here);
             bucket = buckets[i];
@@ -227,7 +227,7 @@ bool kithi_cuckoo_insert(kith_table *t, const kithi_cuckoo *c, const uint8_t *re
     }
     unsigned slot = 0;
     if (free != 0 || most_free != 0)
-        slot = kithi_cuckoo_slot(kithi_cuckoo_free(c, bucket));
+        slot = kithi_cuckoo_slot(kithi_cuckoo_free_slots(c, bucket));
     else if (uses_walk(t, c))
         return walk(t, c, start_of(t, c, &key, hash), record);
     else if (!search(t, c, buckets, &bucket, &slot))

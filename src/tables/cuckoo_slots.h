@@ -84,8 +84,8 @@ static inline uint64_t kithi_cuckoo_hash(const kithi_cuckoo *c, const kithi_key 
     return kithi_function_key(c->functions[0], key->bytes, key->byte_count);
 }
 
-/* Maps a hash value to the buckets that function i may return. */
-static inline uint64_t kithi_cuckoo_range(const kithi_cuckoo *c, unsigned i, uint64_t hash) {
+/* Returns the bucket that this hash value of function i selects. */
+static inline uint64_t kithi_cuckoo_bucket_at(const kithi_cuckoo *c, unsigned i, uint64_t hash) {
     if (!c->partitioned)
         return kithi_mulhi(hash, c->buckets);
     uint64_t part = c->buckets / c->d;
@@ -103,7 +103,7 @@ static inline uint64_t kithi_cuckoo_bucket(const kithi_cuckoo *c, unsigned i, co
         hash = !c->one_hash ? kithi_function_key(c->functions[i], key->bytes, key->byte_count)
                : i == 1     ? kithi_cuckoo_second(hash)
                             : kithi_word(hash, i);
-    return kithi_cuckoo_range(c, i, hash);
+    return kithi_cuckoo_bucket_at(c, i, hash);
 }
 
 /* Returns the bits that the tag and the class are taken from. The low bits of the families with proved independence
@@ -148,13 +148,13 @@ static inline uint64_t kithi_cuckoo_equal(uint64_t tags, unsigned b, uint8_t tag
     return (KITHI_CUCKOO_MARKS - differ) & (KITHI_CUCKOO_MARKS >> (64 - 8 * b));
 }
 
-/* Returns the first slot in the result of kithi_cuckoo_equal() or kithi_cuckoo_free(). */
+/* Returns the first slot in the result of kithi_cuckoo_equal() or kithi_cuckoo_free_slots(). */
 static inline unsigned kithi_cuckoo_slot(uint64_t equal) {
     return (unsigned)__builtin_ctzll(equal) / 8;
 }
 
 /* Returns the free slots of a bucket, in the form of kithi_cuckoo_equal(). */
-static inline uint64_t kithi_cuckoo_free(const kithi_cuckoo *c, uint64_t bucket) {
+static inline uint64_t kithi_cuckoo_free_slots(const kithi_cuckoo *c, uint64_t bucket) {
     return kithi_cuckoo_equal(kithi_cuckoo_tags(c, bucket, c->b), c->b, 0);
 }
 
@@ -170,7 +170,7 @@ static inline void kithi_cuckoo_set_tag(const kithi_cuckoo *c, uint64_t bucket, 
 
 /* Sets the mark in the first bucket of a key that is stored in `bucket`, unless that is its first bucket. */
 static inline void kithi_cuckoo_mark(const kithi_cuckoo *c, uint64_t bucket, uint64_t hash) {
-    uint64_t first = kithi_cuckoo_range(c, 0, hash);
+    uint64_t first = kithi_cuckoo_bucket_at(c, 0, hash);
     if (bucket != first)
         c->tags[first * c->b + kithi_cuckoo_class(kithi_cuckoo_tag_bits(c, hash), c->b)] |= 0x80;
 }

@@ -54,7 +54,7 @@ static uint64_t steps_of_failed_walk(kith_table *table, steps *s, uint64_t other
     for (uint64_t i = 0; i < others; i++) {
         do
             key = kithi_prng_next(&prng);
-        while (kithi_cuckoo_free(table->state, bucket_of(table, 0, key)) == 0);
+        while (kithi_cuckoo_free_slots(table->state, bucket_of(table, 0, key)) == 0);
         CHECK_OK(kith_table_put(table, &key, sizeof key, 0, NULL));
     }
     for (unsigned i = 0; i < 3; i++) {
@@ -141,8 +141,8 @@ TEST(evict_first_puts_the_new_key_where_the_walk_starts) {
         uint64_t evictions = 0, elsewhere = 0;
         for (unsigned i = 0; i < 1000; i++) {
             uint64_t key = kithi_prng_next(&prng);
-            bool other_free = kithi_cuckoo_free(table->state, bucket_of(table, 1 - start, key)) != 0;
-            bool was_free = kithi_cuckoo_free(table->state, bucket_of(table, start, key)) != 0;
+            bool other_free = kithi_cuckoo_free_slots(table->state, bucket_of(table, 1 - start, key)) != 0;
+            bool was_free = kithi_cuckoo_free_slots(table->state, bucket_of(table, start, key)) != 0;
             s = (steps){0, false};
             CHECK_OK(kith_table_put(table, &key, sizeof key, i, NULL));
             evictions += !was_free && other_free && s.moves > 0;

@@ -8,7 +8,8 @@
  * its region, its first place there and its fingerprint. A place and a fingerprint determine the candidates of the key:
  * the slots in which it may be stored, and the code that it has in each of them. Code 0 is an empty slot. has() returns
  * true when one of the candidate slots holds its code. Regions share no byte, not even in 8-byte loads and stores, so
- * threads can build them independently. A region has about 2^18 slots, which keeps a search in cache.
+ * threads can build them independently. A region has at most 2^18 slots, which keeps a search in
+ * cache (more only with b = 1 or alternate=xor).
  *
  * If all candidate slots of a new key are taken, a breadth-first search from them finds the shortest chain of entries
  * that ends in an empty slot, where each entry can move to the slot of the next one. Nothing moves until the chain is

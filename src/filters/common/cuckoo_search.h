@@ -43,8 +43,8 @@ typedef struct kithi_search {
 } kithi_search;
 static_assert(sizeof(kithi_search) % sizeof(uint64_t) == 0, "the arrays after it are aligned");
 
-/* The number of places that a search queues before it gives up. That is all places of a region, except for b = 1,
- * which has a single region that may be larger but whose searches are short. */
+/* The number of places that a search queues before it gives up. That is all places of a region, except with
+ * b = 1 or alternate=xor, where a single region may be larger. */
 #define KITHI_SEARCH_MAX (UINT64_C(1) << 18)
 #define KITHI_SEARCH_FIRST 4096
 
@@ -178,15 +178,15 @@ KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_f
     }
     kith_status status = KITH_E_FULL;
     for (uint32_t at = 0; at < tail; at++) {
-        bool is_ahead = at == 0 || at + 1 < tail;
-        if (at != 0 && is_ahead)
+        bool next_is_known = at == 0 || at + 1 < tail; /* the place after this one is in the queue already */
+        if (at != 0 && next_is_known)
             kithi_search_find_targets(layout, f, region, s->queue[at + 1].first, &targets[(at + 1) % 2]);
         if (kithi_search_expand(layout, f, constants, region, s, at, &tail, &targets[at % 2], &end)) {
             *freed = kithi_search_shift(layout, f, region, s, at, end);
             status = KITH_OK;
             break;
         }
-        if (!is_ahead && at + 1 < tail) /* it has just been queued */
+        if (!next_is_known && at + 1 < tail) /* it has just been queued */
             kithi_search_find_targets(layout, f, region, s->queue[at + 1].first, &targets[(at + 1) % 2]);
     }
     s->was_full = tail == s->limit;
