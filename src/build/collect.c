@@ -14,7 +14,6 @@
  * next one of that list is a first occurrence, and any other digest is a repeat. */
 #include "build/collect.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 #include "core/parallel.h"
@@ -70,56 +69,21 @@ void kithi_collect_borrow(kithi_collection *c, const uint64_t *digests, size_t n
 
 /* ---- repeats in parts ---- */
 
-typedef struct parts_job {
-    const kith_allocator *allocator;
-    uint64_t *by_part;
-    size_t *starts;
-    size_t *kept; /* number of distinct digests in each part; NULL if only `keys` is needed */
-    unsigned part_count;
-    atomic_uint next;
-    _Atomic size_t keys; /* distinct digests in all parts */
-    atomic_bool no_memory;
-} parts_job;
-
-/* Drops the repeats of each part. If j->kept is not NULL, moves the distinct digests to the beginning of the part. */
-static void drop_in_parts(void *context, unsigned thread) {
-    (void)thread;
-    parts_job *j = context;
-    for (unsigned p; (p = atomic_fetch_add(&j->next, 1)) < j->part_count && !j->no_memory;) {
-        uint64_t *part = j->by_part + j->starts[p], *copy = NULL;
-        size_t n = j->starts[p + 1] - j->starts[p], kept = 0;
-        if (n != 0 && !kithi_drop_repeats(j->allocator, part, n, NULL, &copy, &kept)) {
-            j->no_memory = true;
-            return;
-        }
-        if (copy != NULL && j->kept != NULL)
-            memcpy(part, copy, kept * sizeof *copy);
-        kithi_release(j->allocator, copy, (uint64_t)n * sizeof *copy);
-        if (j->kept != NULL)
-            j->kept[p] = kept;
-        j->keys += kept;
-    }
-}
-
 static bool count_in_memory(const kithi_collection *c, uint64_t *keys) {
-    size_t n = c->count;
-    size_t part_count = n / PART_DIGESTS + 1 < KITHI_PARTS_MAX ? n / PART_DIGESTS + 1 : KITHI_PARTS_MAX;
+    size_t n = c->count, total = 0;
+    unsigned part_count = (unsigned)(n / PART_DIGESTS + 1 < KITHI_PARTS_MAX ? n / PART_DIGESTS + 1 : KITHI_PARTS_MAX);
     uint64_t by_part_bytes = (uint64_t)n * sizeof *c->digests, starts_bytes = (part_count + 1) * sizeof(size_t);
-    parts_job j = {
-        .allocator = &c->allocator,
-        .by_part = kithi_allocate(&c->allocator, by_part_bytes),
-        .starts = kithi_allocate(&c->allocator, starts_bytes),
-        .part_count = (unsigned)part_count,
-    };
-    kithi_part_map parts = kithi_part_map_of(KITHI_PARTS_MAX, j.part_count);
-    bool enough_memory = j.by_part != NULL && j.starts != NULL &&
-                         kithi_partition(&c->allocator, c->digests, n, parts, c->threads, j.by_part, j.starts);
-    if (enough_memory)
-        kithi_parallel(c->threads, drop_in_parts, &j);
-    kithi_release(&c->allocator, j.starts, starts_bytes);
-    kithi_release(&c->allocator, j.by_part, by_part_bytes);
-    *keys = j.keys;
-    return enough_memory && !j.no_memory;
+    uint64_t *by_part = kithi_allocate(&c->allocator, by_part_bytes);
+    size_t *starts = kithi_allocate(&c->allocator, starts_bytes);
+    kithi_part_map parts = kithi_part_map_of(KITHI_PARTS_MAX, part_count);
+    bool enough_memory =
+        by_part != NULL && starts != NULL &&
+        kithi_partition(&c->allocator, c->digests, n, parts, c->threads, by_part, starts) &&
+        kithi_drop_repeats_in_parts(&c->allocator, by_part, starts, part_count, c->threads, NULL, &total);
+    kithi_release(&c->allocator, starts, starts_bytes);
+    kithi_release(&c->allocator, by_part, by_part_bytes);
+    *keys = total;
+    return enough_memory;
 }
 
 /* ---- spilling ---- */
@@ -142,14 +106,8 @@ static bool sort_memory(const kithi_collection *c, sorted *s) {
         s->total = c->count;
         return true;
     }
-    parts_job j = {.allocator = &c->allocator,
-                   .by_part = s->by_part,
-                   .starts = s->starts,
-                   .kept = s->kept,
-                   .part_count = KITHI_SPILL_PARTS};
-    kithi_parallel(c->threads, drop_in_parts, &j);
-    s->total = j.keys;
-    return !j.no_memory;
+    return kithi_drop_repeats_in_parts(&c->allocator, s->by_part, s->starts, KITHI_SPILL_PARTS, c->threads, s->kept,
+                                       &s->total);
 }
 
 /* Walks over the digests in memory and calls keep(context, digest, part, number of earlier calls) for each that is not
@@ -178,23 +136,12 @@ static void keep_order(void *context, uint64_t digest, unsigned part, size_t i) 
     ((uint8_t *)context)[i] = (uint8_t)part;
 }
 
-/* Closes the gaps that dropped repeats have left between the parts. */
-static void close_gaps(sorted *s) {
-    size_t at = 0;
-    for (unsigned p = 0; p < KITHI_SPILL_PARTS; p++) {
-        memmove(s->by_part + at, s->by_part + s->starts[p], s->kept[p] * sizeof *s->by_part);
-        s->starts[p] = at;
-        at += s->kept[p];
-    }
-    s->starts[KITHI_SPILL_PARTS] = at;
-}
-
 static kith_status write_spill(kithi_collection *c, sorted *s) {
     uint8_t *order = kithi_allocate(&c->allocator, s->total);
     if (order == NULL)
         return KITH_E_MEMORY;
     each_first(c, s, keep_order, order);
-    close_gaps(s);
+    kithi_join_parts(s->by_part, s->starts, KITHI_SPILL_PARTS, s->kept);
     kith_status status = KITH_OK;
     if (!c->spilled) {
         status = kithi_spill_open(&c->spill, c->folder, &c->allocator);

@@ -13,9 +13,11 @@
  * last one. */
 #include "build/repeats.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "core/mix.h"
+#include "core/parallel.h"
 
 enum { AHEAD = 32, GROUP = 256 };
 
@@ -216,4 +218,54 @@ bool kithi_drop_repeats(const kith_allocator *allocator, const uint64_t *digests
     }
     kithi_release(allocator, s.digests, s.capacity * sizeof *s.digests);
     return enough_memory;
+}
+
+/* ---- parts ---- */
+
+typedef struct parts_job {
+    const kith_allocator *allocator;
+    uint64_t *by_part;
+    const size_t *starts;
+    unsigned parts;
+    size_t *kept;
+    atomic_uint next; /* the first part that no thread has taken yet */
+    _Atomic size_t total;
+    atomic_bool no_memory;
+} parts_job;
+
+static void drop_in_parts(void *context, unsigned thread) {
+    (void)thread;
+    parts_job *j = context;
+    for (unsigned p; (p = atomic_fetch_add(&j->next, 1)) < j->parts && !j->no_memory;) {
+        uint64_t *part = j->by_part + j->starts[p], *copy = NULL;
+        size_t n = j->starts[p + 1] - j->starts[p], kept = 0;
+        if (n != 0 && !kithi_drop_repeats(j->allocator, part, n, NULL, &copy, &kept)) {
+            j->no_memory = true;
+            return;
+        }
+        if (copy != NULL && j->kept != NULL)
+            memcpy(part, copy, kept * sizeof *copy);
+        kithi_release(j->allocator, copy, (uint64_t)n * sizeof *copy);
+        if (j->kept != NULL)
+            j->kept[p] = kept;
+        j->total += kept;
+    }
+}
+
+bool kithi_drop_repeats_in_parts(const kith_allocator *allocator, uint64_t *by_part, const size_t *starts,
+                                 unsigned parts, unsigned threads, size_t *kept, size_t *total) {
+    parts_job j = {.allocator = allocator, .by_part = by_part, .starts = starts, .parts = parts, .kept = kept};
+    kithi_parallel(threads, drop_in_parts, &j);
+    *total = j.total;
+    return !j.no_memory;
+}
+
+void kithi_join_parts(uint64_t *by_part, size_t *starts, unsigned parts, const size_t *kept) {
+    size_t at = 0;
+    for (unsigned p = 0; p < parts; p++) {
+        memmove(by_part + at, by_part + starts[p], kept[p] * sizeof *by_part);
+        starts[p] = at;
+        at += kept[p];
+    }
+    starts[parts] = at;
 }

@@ -13,4 +13,13 @@
 bool kithi_drop_repeats(const kith_allocator *allocator, const uint64_t *digests, size_t n, const uint64_t *firsts,
                         uint64_t **copy, size_t *kept);
 
+/* Drops the repeats in each part of digests that are sorted by part (build/partition.h), on several threads. Afterwards
+ * the first kept[p] digests of part p are the distinct ones; if `kept` is NULL, they are only counted. *total is their
+ * number in all parts. Returns false if there is no memory. */
+bool kithi_drop_repeats_in_parts(const kith_allocator *allocator, uint64_t *by_part, const size_t *starts,
+                                 unsigned parts, unsigned threads, size_t *kept, size_t *total);
+
+/* Closes the gaps that the dropped repeats have left, and updates `starts`. */
+void kithi_join_parts(uint64_t *by_part, size_t *starts, unsigned parts, const size_t *kept);
+
 #endif

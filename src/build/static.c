@@ -58,43 +58,11 @@ static void fail(build_job *job, kith_status status) {
     (void)atomic_compare_exchange_strong(&job->status, &none, (int)status);
 }
 
-static void drop_repeats_in_parts(void *context, unsigned thread) {
-    (void)thread;
-    build_job *job = context;
-    for (unsigned p; (p = atomic_fetch_add(&job->next, 1)) < job->parts && job->status == KITH_OK;) {
-        uint64_t *digests = job->sorted + job->starts[p], *copy = NULL;
-        size_t n = job->starts[p + 1] - job->starts[p];
-        job->kept[p] = 0;
-        if (n == 0)
-            continue;
-        if (!kithi_drop_repeats(job->allocator, digests, n, NULL, &copy, &job->kept[p])) {
-            fail(job, KITH_E_MEMORY);
-            return;
-        }
-        if (copy != NULL)
-            memcpy(digests, copy, job->kept[p] * sizeof *digests);
-        kithi_release(job->allocator, copy, (uint64_t)n * sizeof *copy);
-    }
-}
-
 static void sort_parts(void *context, unsigned thread) {
     (void)thread;
     build_job *job = context;
     for (unsigned p; (p = atomic_fetch_add(&job->next, 1)) < job->parts;)
         kithi_sort(job->sorted + job->starts[p], job->starts[p + 1] - job->starts[p]);
-}
-
-/* Closes the gaps that dropped repeats have left between the parts. */
-static void join_parts(build_job *job) {
-    size_t at = 0;
-    for (unsigned p = 0; p < job->parts; p++) {
-        if (at != job->starts[p])
-            memmove(job->sorted + at, job->sorted + job->starts[p], job->kept[p] * sizeof *job->sorted);
-        job->starts[p] = at;
-        at += job->kept[p];
-    }
-    job->starts[job->parts] = at;
-    job->count = at;
 }
 
 /* Returns the position of the first digest that belongs to region `region` or a later one. */
@@ -279,13 +247,11 @@ static kith_status drop_repeats(build_job *job, unsigned threads) {
     kith_status status = sort_by_part(job, job->count, threads);
     if (status != KITH_OK)
         return status;
-    atomic_store(&job->next, 0);
-    atomic_store(&job->status, KITH_OK);
-    kithi_parallel(threads, drop_repeats_in_parts, job);
-    status = (kith_status)job->status;
-    if (status == KITH_OK)
-        join_parts(job);
-    return status;
+    if (!kithi_drop_repeats_in_parts(job->allocator, job->sorted, job->starts, job->parts, threads, job->kept,
+                                     &job->count))
+        return KITH_E_MEMORY;
+    kithi_join_parts(job->sorted, job->starts, job->parts, job->kept);
+    return KITH_OK;
 }
 
 static kith_status build_in_memory(const kith_filter_spec *spec, kithi_collection *c, kith_filter **filter) {

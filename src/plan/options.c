@@ -38,7 +38,7 @@ static bool read_word(const char *words, const char *text, size_t length, uint64
     return false;
 }
 
-/* The values of an option: so many words, then the numbers lowest … highest, if there are any. */
+/* The values of an option: a number of words, then the numbers lowest … highest, if there are any. */
 typedef struct range {
     uint64_t words, lowest, highest;
 } range;

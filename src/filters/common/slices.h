@@ -110,8 +110,8 @@ KITHI_INLINE bool kithi_slices_look(const kith_filter *f, uint64_t digest, kith_
 
 /* How many digests add_cells prefetches together; each has several cache lines. */
 #define KITHI_SLICES_AHEAD 32
-/* How many digests has_many looks up together: so many that, even after a few rounds, those that remain cause as many
- * cache misses as the processor can wait for at the same time. */
+/* How many digests has_many looks up together. Even after a few rounds enough of them remain to keep as many cache
+ * misses in flight as the processor can. */
 #define KITHI_SLICE_GROUP 256
 
 KITHI_INLINE size_t kithi_slices_has_group(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe,
