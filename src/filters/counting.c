@@ -168,7 +168,7 @@ static inline bool used(const uint8_t *body, uint64_t c, unsigned width) {
 }
 
 /* Returns the least of a key's counters. */
-static inline unsigned least_at(const kith_filter *f, const uint64_t *counters, unsigned width) {
+KITHI_INLINE unsigned least_at(const kith_filter *f, const uint64_t *counters, unsigned width) {
     unsigned min = kithi_counter_top(width);
     for (uint64_t i = 0; i < f->geometry.slices.k; i++) {
         unsigned value = kithi_counter(f->body, counters[i], width);
@@ -188,7 +188,7 @@ static uint64_t copies(const kith_filter *f, uint64_t digest) {
     return least_at(f, counters, width_of(f));
 }
 
-static inline kith_status add_at(kith_filter *f, const uint64_t *counters, bool *was_new, unsigned width) {
+KITHI_INLINE kith_status add_at(kith_filter *f, const uint64_t *counters, bool *was_new, unsigned width) {
     unsigned before = least_at(f, counters, width);
     kith_status status = kithi_counters_can_add(f, before, width);
     if (status != KITH_OK)
@@ -201,7 +201,7 @@ static inline kith_status add_at(kith_filter *f, const uint64_t *counters, bool 
     return KITH_OK;
 }
 
-static inline kith_status remove_at(kith_filter *f, const uint64_t *counters, bool *was_new, unsigned width) {
+KITHI_INLINE kith_status remove_at(kith_filter *f, const uint64_t *counters, bool *was_new, unsigned width) {
     (void)was_new;
     kith_status status = kithi_counters_removable(f, least_at(f, counters, width));
     if (status != KITH_OK)
@@ -216,13 +216,15 @@ static inline kith_status remove_at(kith_filter *f, const uint64_t *counters, bo
 static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
     uint64_t counters[KITHI_BLOOM_K_MAX];
     kithi_slice_cells(f, digest, counters);
-    return add_at(f, counters, was_new, width_of(f));
+    return width_of(f) == KITHI_COUNTER_BITS ? add_at(f, counters, was_new, KITHI_COUNTER_BITS)
+                                             : add_at(f, counters, was_new, width_of(f));
 }
 
 static kith_status remove_one(kith_filter *f, uint64_t digest) {
     uint64_t counters[KITHI_BLOOM_K_MAX];
     kithi_slice_cells(f, digest, counters);
-    return remove_at(f, counters, NULL, width_of(f));
+    return width_of(f) == KITHI_COUNTER_BITS ? remove_at(f, counters, NULL, KITHI_COUNTER_BITS)
+                                             : remove_at(f, counters, NULL, width_of(f));
 }
 
 /* Batches are compiled twice: for the default width, and for a width that is known at run time. */

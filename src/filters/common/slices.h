@@ -186,7 +186,9 @@ KITHI_INLINE kith_status kithi_slices_change_many(kith_filter *f, const uint64_t
 
 /* Returns whether cell j of a key is the same as one of its cells first … j - 1. Cells in slices never are. */
 KITHI_INLINE bool kithi_slices_repeats(const uint64_t *cells, uint64_t stride, uint64_t first, uint64_t j) {
-    uint64_t i = stride == 0 ? first : j;
+    if (stride != 0)
+        return false;
+    uint64_t i = first;
     while (i < j && cells[i] != cells[j])
         i++;
     return i < j;
