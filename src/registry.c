@@ -5,17 +5,13 @@
 #include "kind.h"
 #include "registry.h"
 
-#ifndef KITHI_KINDS_DEF
-#define KITHI_KINDS_DEF "kinds.def"
-#endif
-
 #define KIND(name) extern const kithi_kind kithi_kind_##name;
-#include KITHI_KINDS_DEF
+#include "kinds.def"
 #undef KIND
 
 static const kithi_kind *const KINDS[] = {
 #define KIND(name) &kithi_kind_##name,
-#include KITHI_KINDS_DEF
+#include "kinds.def"
 #undef KIND
 };
 
