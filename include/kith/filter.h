@@ -319,8 +319,8 @@ typedef struct kith_filter_stats {
     uint64_t count;      /* as kith_filter_count */
     uint64_t capacity;   /* as kith_filter_capacity */
     double rate;         /* the promise */
-    double
-        rate_now; /* the exact rate now: the share of all digests for which has() returns true (layers: computed from the exact rates of the layers as if they were independent) */
+    double rate_now;     /* the exact rate now: the share of all digests for which has() returns true (layers: computed
+                            from the exact rates of the layers as if they were independent) */
     double keys_now;     /* Bloom kinds: number of keys, estimated from the cells that are used; other kinds: `count` */
     uint64_t cells;      /* number of bits, counters or slots; of all layers */
     uint64_t cells_used; /* number of cells that are not 0 */

@@ -10,7 +10,9 @@
  * Words that the headers of filters use:
  *     kind         a sort of filter: kith/filter.h lists them
  *     Bloom kind   bloom, blocked, counting, blocked_counting; the last two are the counting kinds
- *     cuckoo kind  cuckoo and overlap. A key is in a slot of one of two buckets. In overlap the buckets have two slots and overlap: each slot but the last of its half of a region begins one. These buckets are called windows
+ *     cuckoo kind  cuckoo and overlap. A key is in a slot of one of two buckets. In overlap the buckets have two slots
+ *                  and overlap: each slot but the last of its half of a region begins one. These buckets are called
+ *                  windows
  *     static kind  fuse: built from a complete list of keys, and not changed after that
  *     layers       a list of filters of one other kind, the inner kind. It grows by appending a larger one
  *     cell         a bit (bloom, blocked), a counter (counting kinds), a slot (cuckoo kinds) or, in fuse, one of the
@@ -92,11 +94,11 @@ typedef struct kith_plan {
     unsigned cell_bits;        /* bits per cell */
     unsigned hashes;           /* k: bits or counters per key; 0 for cuckoo kinds and fuse */
     unsigned fingerprint_bits; /* 0 for Bloom kinds */
-    unsigned
-        lines; /* the most cache lines that a lookup reads (layers: per layer). A bucket or window that crosses the end of a line needs one more, which is not counted */
-    unsigned max_copies; /* how often one key can be stored at most; 1 without KITH_CAN_COPIES */
-    double failure;      /* probability that `capacity` distinct keys do not all fit */
-    const char *inner;   /* the kind of the layers (option inner=…); NULL for a kind without an inner kind */
+    unsigned lines;            /* the most cache lines that a lookup reads (layers: per layer). A bucket or window that
+                                  crosses the end of a line needs one more, which is not counted */
+    unsigned max_copies;       /* how often one key can be stored at most; 1 without KITH_CAN_COPIES */
+    double failure;            /* probability that `capacity` distinct keys do not all fit */
+    const char *inner;         /* the kind of the layers (option inner=…); NULL for a kind without an inner kind */
 } kith_plan;
 
 #define KITH_PLAN_INIT                                                                                                 \
@@ -128,10 +130,12 @@ typedef struct kith_plan {
  *                       or (kind NULL) no kind with its default options, and no layers of a kind, has all of
  *                       spec->needs
  *   KITH_E_UNSUPPORTED  spec->needs has KITH_CAN_ADD and the kind is static, or layers were given a static inner kind
- *   KITH_E_OPTION       options without a kind, an option that the kind does not have, a value out of range, options that exclude each other, or (fuse) fewer fingerprint bits than the rate needs
+ *   KITH_E_OPTION       options without a kind, an option that the kind does not have, a value out of range, options
+ *                       that exclude each other, or (fuse) fewer fingerprint bits than the rate needs
  *   KITH_E_CAPACITY     neither capacity nor bytes are given
  *   KITH_E_RATE         only the capacity is given, or the rate is NaN, infinite, negative or at least 1
- *   KITH_E_TOO_LARGE    larger than spec->max_bytes or than the address space; too many notes; or (fuse) a rate below 2^-32
+ *   KITH_E_TOO_LARGE    larger than spec->max_bytes or than the address space; too many notes; or (fuse) a rate below
+ *                       2^-32
  *   KITH_E_TOO_SMALL    spec->bytes is too small for one key (or for `capacity` keys at a rate below 1)
  *   KITH_E_DIGEST_BITS  64-bit digests are too short: the bits that select a slot and those of the fingerprint are more
  *                       than 60 together, or capacity / 2^64 is more than a hundredth of the rate

@@ -10,7 +10,8 @@
  *     bucket  | slot | slot | … b of them        code: the fingerprint, 1 … 2^f - 1; 0 is an empty slot
  *
  *     alternate=halves   one bucket is in each half. Counted within their halves, the two numbers add up to
- *                        H(fingerprint), modulo half, so each follows from the other (kithi_partner). It works for any even number of buckets, and the two buckets are never the same
+ *                        H(fingerprint), modulo half, so each follows from the other (kithi_partner). It works for any
+ *                        even number of buckets, and the two buckets are never the same
  *     alternate=simple   the other bucket of bucket p is p XOR fingerprint (Eppstein, "Cuckoo Filter: Simplification
  *                        and Analysis", 2016). It needs no hash, but the number of buckets in a region must be a power
  *                        of two of at most 2^f

@@ -144,8 +144,8 @@ static kith_filter *only_layer(kith_filter *f) {
 
 /* ---- verbs ---- */
 
-/* Searches the layers older than layer `end`, newest first, until `stop_at` of them return true. Returns how many did and sets
- * *where to the last of them. */
+/* Searches the layers older than layer `end`, newest first, until `stop_at` of them return true. Returns how many did
+ * and sets *where to the last of them. */
 static unsigned find(const kith_filter *f, uint64_t digest, unsigned end, unsigned stop_at, kith_filter **where) {
     unsigned found = 0;
     for (unsigned i = end; i-- > 0 && found < stop_at;) {

@@ -147,8 +147,8 @@ KITHI_TARGET_AVX2 KITHI_INLINE void kithi_avx2_change_all(uint8_t *block, const 
     _mm256_storeu_si256(at + 1, kithi_avx2_change(c->block.high, c->ones.high, c->full.high, lanes, by));
 }
 
-/* Adds 1 to the key's counters that are not stuck and sets *zeros to how many of them were 0. Returns false and changes nothing if all
- * are 14 or more. */
+/* Adds 1 to the key's counters that are not stuck and sets *zeros to how many of them were 0. Returns false and changes
+ * nothing if all are 14 or more. */
 KITHI_TARGET_AVX2 KITHI_INLINE bool kithi_avx2_counters_raise(uint8_t *block, uint64_t digest, unsigned lanes,
                                                               unsigned *zeros) {
     kithi_avx2_counters c = kithi_avx2_counters_of(block, digest, lanes);
@@ -163,8 +163,8 @@ KITHI_TARGET_AVX2 KITHI_INLINE bool kithi_avx2_counters_raise(uint8_t *block, ui
     return true;
 }
 
-/* Subtracts 1 from the key's counters that are not stuck and sets *zeros to how many of them became 0. Returns false and changes nothing
- * if one of them is 0. */
+/* Subtracts 1 from the key's counters that are not stuck and sets *zeros to how many of them became 0. Returns false
+ * and changes nothing if one of them is 0. */
 KITHI_TARGET_AVX2 KITHI_INLINE bool kithi_avx2_counters_lower(uint8_t *block, uint64_t digest, unsigned lanes,
                                                               unsigned *zeros) {
     kithi_avx2_counters c = kithi_avx2_counters_of(block, digest, lanes);
