@@ -115,7 +115,7 @@ typedef struct kithi_kind {
      * A digest is accepted if at least one of its cells, in any range, was 0 (kinds of bits) or below the maximum
      * number of copies (kinds of counters). Sets bit i of `accepted`, which is 0 before the call, if digest i has such
      * a cell in this range. Calls for different ranges may run on different threads. The cells after all ranges do not
-     * depend on the order of the digests; which digests are accepted does, so they must be in the order of the input. */
+     * depend on the order of the digests; which digests are accepted does, so they must be in input order. */
     uint64_t (*add_cells)(kith_filter *f, uint64_t from, uint64_t to, const uint64_t *digests, size_t n,
                           uint64_t *accepted);
     kith_filter *(*only_layer)(kith_filter *f); /* for layers: the layer, if there is only one; otherwise NULL */

@@ -1,6 +1,6 @@
 /* build/spill.h: digests on disk, sorted by their highest byte, in a file without a name.
  *
- *     file    | spill 0 | spill 1 | …           a spill: the digests that were in memory when it was full, or at the end
+ *     file    | spill 0 | spill 1 | …         a spill: the digests that were in memory when it was full, or at the end
  *     spill   | part 0 | part 1 | … | part 255 | order |
  *
  * Part p of a spill holds the digests whose highest byte is p, in the order of the input. `order` has one byte per
