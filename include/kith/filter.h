@@ -391,9 +391,9 @@ KITH_API KITH_MUST_USE kith_status kith_filter_set_notes(kith_filter *filter, co
  *   bits and counters  `wanted` is 1; a counter may also hold more. The calls end with the first cell that is 0
  *   cuckoo kinds       one call per slot of both buckets, the first bucket first. `wanted` is the fingerprint of the
  *                      key; in overlap it is fingerprint * 2, plus 1 in the second slot of a window
- *   fuse               one call per cell of the key. `wanted` is what this cell would have to hold, with the other cells
- *                      as they are, for their XOR to be the fingerprint of the key. So `holds` equals `wanted` in all of
- *                      the calls or in none */
+ *   fuse               one call per cell of the key. `wanted` is what this cell would have to hold, with the other
+ *                      cells as they are, for their XOR to be the fingerprint of the key. So `holds` equals `wanted` in
+ *                      all of the calls or in none */
 typedef void (*kith_look)(void *context, uint64_t cell, uint64_t holds, uint64_t wanted);
 
 /* Like kith_filter_has_digest(), and calls `look` for every cell that it reads. Slow. */

@@ -150,8 +150,8 @@ KITHI_INLINE bool kithi_cf_constants_of(const kithi_cf_layout *layout, const kit
     return true;
 }
 
-/* Returns nonzero if a slot of the word is 0. The lowest bit set is then the highest bit of the first such slot; bits
- * above it may be wrong. */
+/* Marks slots that are 0 by their highest bit; returns 0 if there is none. Only the lowest mark is reliable: it is the
+ * first slot that is 0. Marks above it may be wrong. */
 KITHI_INLINE uint64_t kithi_zero_slots(const kithi_cf_constants *constants, uint64_t slots) {
     return (slots - constants->low_bits) & ~slots & constants->high_bits;
 }
