@@ -1,0 +1,335 @@
+/* redis_link.c: commands to a server or a cluster; see redis_link.h. */
+#define _GNU_SOURCE
+
+#include "redis_link.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "redis_slots.h"
+#include "report.h"
+
+enum {
+    PAUSE_MILLISECONDS = 100, /* between attempts, while the cluster is not ready */
+    REDIRECTS_AT_ONCE = 5,    /* after that many, each further redirection waits as well */
+    NODES_MAX = 2000,         /* the largest clusters have 1,000 nodes */
+};
+
+struct redis_link {
+    const redis_address *address;
+    redis_login login;
+    redis_connection **nodes; /* nodes[0] is the one of the address */
+    size_t node_count;
+    uint16_t owners[REDIS_SLOTS]; /* index in nodes */
+};
+
+/* ---- errors ---- */
+
+static bool begins(const redisReply *reply, const char *word) {
+    size_t bytes = strlen(word);
+    return reply->type == REDIS_REPLY_ERROR && reply->len >= bytes && memcmp(reply->str, word, bytes) == 0;
+}
+
+noreturn void redis_link_fail(const redis_link *link, const redis_command *call, const redisReply *reply) {
+    const char *name = call->words[0], *address = link->address->text;
+    if (reply->type != REDIS_REPLY_ERROR)
+        fail("%s: the reply of the server to %s is not one that kith knows", address, name);
+    if (begins(reply, "ERR unknown command") && strncmp(name, "KITH.", 5) == 0)
+        fail("%s: the server does not know the command %s: load the module kith.so (loadmodule /path/to/kith.so)",
+             address, name);
+    if (begins(reply, "ERR unknown command"))
+        fail("%s: the server does not know the command %s: load the module kith.so, or RedisBloom", address, name);
+    if (begins(reply, "NOAUTH"))
+        fail("%s: the server wants a password: set REDISCLI_AUTH, or give --password-file FILE", address);
+    if (begins(reply, "MOVED"))
+        fail("%s: the server is part of a cluster: write redis+cluster:// instead of redis://", address);
+    fail("%s: %s said: %s", address, name, reply->str);
+}
+
+/* ---- nodes ---- */
+
+static size_t node_of(redis_link *link, const char *host, unsigned port) {
+    for (size_t i = 0; i < link->node_count; i++)
+        if (link->nodes[i]->port == port && strcmp(link->nodes[i]->host, host) == 0)
+            return i;
+    if (link->node_count == NODES_MAX)
+        fail("%s: the cluster names more than %d nodes", link->address->text, NODES_MAX);
+    link->nodes = reallocate(link->nodes, (link->node_count + 1) * sizeof *link->nodes);
+    link->nodes[link->node_count] = redis_connection_new(host, port, &link->login);
+    return link->node_count++;
+}
+
+static bool is_number(const redisReply *reply, long long most) {
+    return reply->type == REDIS_REPLY_INTEGER && reply->integer >= 0 && reply->integer <= most;
+}
+
+/* Reads one entry of CLUSTER SLOTS: first slot, last slot, [host, port, …] of the owner, replicas. A node that does not
+ * know its own name leaves the host empty: it is then the host that was asked. */
+static bool read_range(redis_link *link, const redisReply *range, const char *asked) {
+    if (range->type != REDIS_REPLY_ARRAY || range->elements < 3 || !is_number(range->element[0], REDIS_SLOTS - 1) ||
+        !is_number(range->element[1], REDIS_SLOTS - 1))
+        return false;
+    const redisReply *owner = range->element[2];
+    if (owner->type != REDIS_REPLY_ARRAY || owner->elements < 2 || !is_number(owner->element[1], 65535))
+        return false;
+    const redisReply *host = owner->element[0];
+    const char *name = host->type == REDIS_REPLY_STRING && host->len > 0 ? host->str : asked;
+    size_t node = node_of(link, name, (unsigned)owner->element[1]->integer);
+    for (long long slot = range->element[0]->integer; slot <= range->element[1]->integer; slot++)
+        link->owners[slot] = (uint16_t)node;
+    return true;
+}
+
+/* Reads the map of slots from this node. Returns false, with node->error, if that is not possible. */
+static bool read_slots(redis_link *link, redis_connection *node) {
+    redis_command call = {0};
+    redis_command_begin(&call, "CLUSTER");
+    redis_command_text(&call, "SLOTS");
+    bool queued = redis_connection_queue(node, &call) && redis_connection_flush(node);
+    redisReply *reply = queued ? redis_connection_receive(node) : NULL;
+    redis_command_free(&call);
+    if (reply == NULL)
+        return false;
+    bool good = reply->type == REDIS_REPLY_ARRAY;
+    for (size_t i = 0; good && i < reply->elements; i++)
+        good = read_range(link, reply->element[i], node->host);
+    if (!good)
+        (void)snprintf(node->error, sizeof node->error, "%s: CLUSTER SLOTS said: %s", node->name,
+                       reply->type == REDIS_REPLY_ERROR ? reply->str : "what kith does not understand");
+    freeReplyObject(reply);
+    return good;
+}
+
+/* Reads the map of slots from the first node that has it. Nodes to which there is a connection come first, because a
+ * node that is down may take the whole timeout. If no node has the map, the old one stays in use. */
+static void refresh(redis_link *link) {
+    size_t count = link->node_count;
+    for (int connected = 1; connected >= 0; connected--)
+        for (size_t i = 0; i < count; i++)
+            if ((link->nodes[i]->context != NULL) == connected && read_slots(link, link->nodes[i]))
+                return;
+}
+
+redis_link *redis_link_open(const redis_address *address, const arguments *a) {
+    redis_link *link = allocate(sizeof *link);
+    *link = (redis_link){.address = address};
+    redis_login_read(a, address, &link->login);
+    redis_connection *first = link->nodes[node_of(link, address->host, address->port)];
+    if (address->cluster && !read_slots(link, first)) {
+        if (strstr(first->error, "cluster support disabled") != NULL)
+            fail("%s: the server is not part of a cluster: write redis:// instead of redis+cluster://", address->text);
+        fail("%s: %s", address->text, first->error);
+    }
+    return link;
+}
+
+void redis_link_close(redis_link *link) {
+    for (size_t i = 0; i < link->node_count; i++)
+        redis_connection_free(link->nodes[i]);
+    free(link->nodes);
+    redis_login_free(&link->login);
+    free(link);
+}
+
+const char *redis_link_text(const redis_link *link) {
+    return link->address->text;
+}
+
+int redis_link_socket(const redis_link *link, unsigned slot) {
+    const redis_connection *node = link->nodes[link->owners[slot]];
+    return node->context != NULL ? node->context->fd : -1;
+}
+
+/* ---- redirections ---- */
+
+typedef enum outcome {
+    OUTCOME_REPLY, /* the server has run the command, or refused it for good */
+    OUTCOME_MOVED,
+    OUTCOME_ASK,
+    OUTCOME_LATER,
+    OUTCOME_LOST, /* no reply */
+} outcome;
+
+static outcome outcome_of(const redisReply *reply) {
+    static const char *const later[] = {"TRYAGAIN", "CLUSTERDOWN", "LOADING", "MASTERDOWN"};
+    if (reply == NULL)
+        return OUTCOME_LOST;
+    if (begins(reply, "MOVED "))
+        return OUTCOME_MOVED;
+    if (begins(reply, "ASK "))
+        return OUTCOME_ASK;
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+        if (begins(reply, later[i]))
+            return OUTCOME_LATER;
+    return OUTCOME_REPLY;
+}
+
+/* Returns the node that "MOVED SLOT HOST:PORT" names; the host may be empty, as in CLUSTER SLOTS. Returns SIZE_MAX if
+ * the text has another form. */
+static size_t node_named(redis_link *link, const char *text, const char *asked) {
+    const char *where = strrchr(text, ' ');
+    const char *colon = where != NULL ? strrchr(where, ':') : NULL;
+    char *end;
+    long port = colon != NULL ? strtol(colon + 1, &end, 10) : 0;
+    if (port < 1 || port > 65535 || *end != '\0')
+        return SIZE_MAX;
+    char host[256];
+    (void)snprintf(host, sizeof host, "%.*s", (int)(colon - where - 1), where + 1);
+    return node_of(link, *host != '\0' ? host : asked, (unsigned)port);
+}
+
+static double seconds_now(void) {
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void pause_a_while(void) {
+    struct timespec t = {.tv_nsec = PAUSE_MILLISECONDS * 1000000L};
+    (void)nanosleep(&t, NULL);
+}
+
+static void free_replies(redisReply **replies, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (replies[i] != NULL)
+            freeReplyObject(replies[i]);
+}
+
+/* Sends n commands to a node and receives their replies. Returns the first outcome that is not OUTCOME_REPLY. */
+static outcome exchange(redis_connection *node, bool asking, const redis_command *commands, size_t n,
+                        redisReply **replies, size_t *decides) {
+    memset(replies, 0, n * sizeof *replies);
+    *decides = 0;
+    redis_command ask = {0};
+    redis_command_begin(&ask, "ASKING");
+    bool sent = !asking || redis_connection_queue(node, &ask);
+    for (size_t i = 0; sent && i < n; i++)
+        sent = redis_connection_queue(node, &commands[i]);
+    sent = sent && redis_connection_flush(node);
+    redis_command_free(&ask);
+    redisReply *asked = sent && asking ? redis_connection_receive(node) : NULL;
+    if (asked != NULL)
+        freeReplyObject(asked);
+    outcome result = OUTCOME_REPLY;
+    for (size_t i = 0; i < n; i++) {
+        replies[i] = sent ? redis_connection_receive(node) : NULL;
+        outcome one = outcome_of(replies[i]);
+        if (result == OUTCOME_REPLY && one != OUTCOME_REPLY) {
+            result = one;
+            *decides = i;
+        }
+    }
+    return result;
+}
+
+static noreturn void fail_lost(const redis_link *link, const redis_command *call, const redis_connection *node) {
+    fail("%s: %s: %s", link->address->text, call->words[0], node->error);
+}
+
+/* Runs n commands of one slot. Either n is 1, or they are a transaction: then a redirection of one of them means that
+ * none was run. */
+static void run(redis_link *link, const redis_command *commands, size_t n, unsigned slot, redisReply **replies) {
+    const redis_command *shown = &commands[n > 1 ? 1 : 0];
+    double deadline = seconds_now() + link->login.timeout_seconds;
+    size_t target = link->owners[slot];
+    bool asking = false;
+    for (unsigned attempt = 1;; attempt++) {
+        redis_connection *node = link->nodes[target];
+        size_t decides;
+        outcome result = exchange(node, asking, commands, n, replies, &decides);
+        asking = false;
+        if (result == OUTCOME_REPLY)
+            return;
+        const char *words = result == OUTCOME_LOST ? node->error : replies[decides]->str;
+        if (result == OUTCOME_LOST && (!link->address->cluster || (node->sent && !shown->may_repeat)))
+            fail_lost(link, shown, node);
+        if (!link->address->cluster && result != OUTCOME_LATER)
+            redis_link_fail(link, shown, replies[decides]);
+        if (seconds_now() > deadline)
+            fail("%s: %s: gave up after %u s (--timeout): %s%s%s", link->address->text, shown->words[0],
+                 link->login.timeout_seconds, result == OUTCOME_LOST ? "" : node->name,
+                 result == OUTCOME_LOST ? "" : ": ", words);
+        if (result == OUTCOME_MOVED || result == OUTCOME_ASK) {
+            size_t named = node_named(link, words, node->host);
+            if (named == SIZE_MAX)
+                fail("%s: %s: %s said: %s", link->address->text, shown->words[0], node->name, words);
+            target = named;
+            asking = result == OUTCOME_ASK;
+            if (!asking)
+                link->owners[slot] = (uint16_t)named;
+            if (attempt > REDIRECTS_AT_ONCE)
+                pause_a_while();
+        } else {
+            pause_a_while();
+            if (link->address->cluster)
+                refresh(link);
+            target = link->owners[slot];
+        }
+        free_replies(replies, n);
+    }
+}
+
+redisReply *redis_link_call(redis_link *link, const redis_command *call, unsigned slot) {
+    redisReply *reply;
+    run(link, call, 1, slot, &reply);
+    return reply;
+}
+
+redisReply *redis_link_transaction(redis_link *link, const redis_command *commands, size_t n, unsigned slot) {
+    redis_command all[8] = {{0}};
+    redisReply *replies[8];
+    if (n + 2 > sizeof all / sizeof *all)
+        fail("internal error: a transaction of %zu commands", n);
+    redis_command_begin(&all[0], "MULTI");
+    memcpy(&all[1], commands, n * sizeof *commands);
+    redis_command_begin(&all[n + 1], "EXEC");
+    run(link, all, n + 2, slot, replies);
+    for (size_t i = 0; i < n; i++)
+        if (replies[i + 1]->type == REDIS_REPLY_ERROR)
+            redis_link_fail(link, &commands[i], replies[i + 1]);
+    redisReply *result = replies[n + 1];
+    free_replies(replies, n + 1);
+    redis_command_free(&all[0]);
+    redis_command_free(&all[n + 1]);
+    return result;
+}
+
+void redis_link_call_many(redis_link *link, const redis_command *commands, const unsigned *slots, size_t n,
+                          redisReply **replies) {
+    uint16_t *to = allocate(n * sizeof *to);
+    bool *lost = allocate(link->node_count * sizeof *lost);
+    memset(lost, 0, link->node_count * sizeof *lost);
+    for (size_t i = 0; i < n; i++) {
+        to[i] = link->owners[slots[i]];
+        /* After a failure nothing more is queued: replies could no longer be matched to commands. */
+        if (!lost[to[i]])
+            lost[to[i]] = !redis_connection_queue(link->nodes[to[i]], &commands[i]);
+    }
+    for (size_t i = 0; i < link->node_count; i++)
+        (void)redis_connection_flush(link->nodes[i]);
+    for (size_t i = 0; i < n; i++)
+        replies[i] = redis_connection_receive(link->nodes[to[i]]);
+    free(lost);
+    for (size_t i = 0; i < n; i++)
+        if (outcome_of(replies[i]) != OUTCOME_REPLY) {
+            if (replies[i] == NULL && !link->address->cluster)
+                fail_lost(link, &commands[i], link->nodes[to[i]]);
+            free_replies(&replies[i], 1);
+            replies[i] = redis_link_call(link, &commands[i], slots[i]);
+        }
+    free(to);
+}
+
+redisReply *redis_link_ask(redis_link *link, const char *name, const char *key, size_t key_bytes) {
+    redis_command call = {0};
+    redis_command_begin(&call, name);
+    redis_command_bytes(&call, key, key_bytes);
+    call.may_repeat = true;
+    redisReply *reply = redis_link_call(link, &call, redis_slot(key, key_bytes));
+    if (reply->type == REDIS_REPLY_ERROR)
+        redis_link_fail(link, &call, reply);
+    redis_command_free(&call);
+    return reply;
+}
