@@ -97,11 +97,10 @@ def python_cf(s):
 
 @test
 def python_pipelines(s):
-    r = redis.Redis(port=s.server.port)
-    pipe = r.bf().pipeline()
-    pipe.create("p", 0.01, 100)
+    pipe = redis.Redis(port=s.server.port).pipeline()
+    pipe.execute_command("BF.RESERVE", "p", 0.01, 100)
     for item in "abca":
-        pipe.add("p", item)
+        pipe.execute_command("BF.ADD", "p", item)
     equal(pipe.execute()[1:], [1, 1, 1, 0])
 
 
@@ -113,7 +112,7 @@ def redis_cli(s):
 
     equal(cli("BF.RESERVE", "k", "0.01", "1000"), "OK")
     equal(cli("BF.MADD", "k", "a", "b"), "1\n1")
-    equal(cli("-3", "BF.MEXISTS", "k", "a", "c"), "true\nfalse")
+    equal(cli("-3", "BF.MEXISTS", "k", "a", "c"), "(true)\n(false)")
     equal(cli("CF.ADD", "c", "a"), "1")
     equal(cli("CF.COUNT", "c", "a"), "1")
     equal(cli("--no-raw", "BF.INFO", "k", "ITEMS"), "1) (integer) 2")
