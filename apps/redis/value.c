@@ -1,0 +1,197 @@
+/* value.c: creating, freeing and changing what a key holds; see value.h. */
+#include "value.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "memory.h"
+
+/* Atomic, because the server frees large values on a background thread. */
+static atomic_ullong filters, loading, growths;
+
+value_statistics value_get_statistics(void) {
+    return (value_statistics){atomic_load(&filters), atomic_load(&loading), atomic_load(&growths)};
+}
+
+/* ---- versions ---- */
+
+#define VERSION_BITS 37
+
+void value_changed(value *v) {
+    static uint64_t last;
+    /* A restarted server must not repeat the versions that clients remember from before. */
+    if (last == 0) {
+        kith_hash random;
+        if (kith_hash_untrusted(&random) == KITH_OK)
+            memcpy(&last, random.key, sizeof last);
+        else
+            last = (uint64_t)time(NULL) << 16;
+    }
+    last = (last + 1) & ((UINT64_C(1) << VERSION_BITS) - 1);
+    last += last == 0;
+    v->version = last;
+}
+
+/* ---- which filter ---- */
+
+/* `blocked` reads one cache line per lookup, so it is preferred unless it is this much larger than `bloom`. */
+#define FASTER_IS_LARGER 1.3
+
+static kith_status plan(const value_creation *c, const char *inner, const char *inner_options, char *kind,
+                        size_t kind_bytes, char *options, size_t options_bytes, uint64_t *file_bytes) {
+    if (c->request.expansion == 0) {
+        (void)snprintf(kind, kind_bytes, "%s", inner);
+        (void)snprintf(options, options_bytes, "%s", inner_options);
+    } else {
+        (void)snprintf(kind, kind_bytes, "layers");
+        (void)snprintf(options, options_bytes, "inner=%s growth=%u%s%s", inner, c->request.expansion,
+                       *inner_options == 0 ? "" : " ", inner_options);
+    }
+    kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
+    spec.kind = kind;
+    spec.options = *options == 0 ? NULL : options;
+    spec.capacity = c->capacity;
+    spec.rate = c->rate;
+    kith_plan p = KITH_PLAN_INIT;
+    kith_status status = kith_filter_plan(&spec, &p);
+    *file_bytes = p.file_bytes;
+    return status;
+}
+
+/* Chooses `first` if it is possible and at most `factor` times as large as `second`. */
+static kith_status choose(value_creation *c, const char *first, const char *second, double factor) {
+    char kind[sizeof c->kind], options[sizeof c->options];
+    uint64_t first_bytes, second_bytes;
+    kith_status status = plan(c, second, "", c->kind, sizeof c->kind, c->options, sizeof c->options, &second_bytes);
+    kith_status other = plan(c, first, "", kind, sizeof kind, options, sizeof options, &first_bytes);
+    if (other != KITH_OK || (status == KITH_OK && (double)first_bytes > factor * (double)second_bytes))
+        return status;
+    memcpy(c->kind, kind, sizeof kind);
+    memcpy(c->options, options, sizeof options);
+    return KITH_OK;
+}
+
+kith_status value_choose_bloom(value_creation *c) {
+    return choose(c, "blocked", "bloom", FASTER_IS_LARGER);
+}
+
+kith_status value_choose_cuckoo(value_creation *c, unsigned bucket_size) {
+    if (bucket_size == 0)
+        return choose(c, "cuckoo", "overlap", 1);
+    const char *slots = bucket_size == 1 ? "b=1" : bucket_size == 2 ? "b=2" : bucket_size <= 4 ? "b=4" : "b=8";
+    uint64_t bytes;
+    return plan(c, "cuckoo", slots, c->kind, sizeof c->kind, c->options, sizeof c->options, &bytes);
+}
+
+/* ---- creating and freeing ---- */
+
+value *value_of_filter(kith_filter *filter, const value_request *request) {
+    value *v = memory_allocate(sizeof *v);
+    if (v == NULL)
+        return NULL;
+    v->state = VALUE_FILTER;
+    v->removes = (kith_filter_capabilities(filter) & KITH_CAN_REMOVE) != 0;
+    v->filter = filter;
+    v->request = *request;
+    v->layers = 1;
+    value_changed(v);
+    atomic_fetch_add(&filters, 1);
+    return v;
+}
+
+value *value_of_part(bool removes, const value_request *request, value_part part) {
+    value *v = memory_allocate(sizeof *v);
+    if (v == NULL)
+        return NULL;
+    v->state = VALUE_LOADING;
+    v->removes = removes;
+    v->request = *request;
+    v->loading = part;
+    value_changed(v);
+    atomic_fetch_add(&loading, 1);
+    return v;
+}
+
+kith_status value_create(const value_creation *c, uint64_t max_bytes, value **made) {
+    kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
+    spec.kind = c->kind;
+    spec.options = *c->options == 0 ? NULL : c->options;
+    spec.capacity = c->capacity;
+    spec.rate = c->rate;
+    spec.hash = c->hash;
+    spec.max_bytes = max_bytes;
+    spec.allocator = &memory_allocator;
+    kith_filter *filter;
+    kith_status status = kith_filter_create(&spec, &filter);
+    if (status != KITH_OK)
+        return status;
+    *made = value_of_filter(filter, &c->request);
+    if (*made != NULL)
+        return KITH_OK;
+    kith_filter_free(filter);
+    return KITH_E_MEMORY;
+}
+
+void value_free(value *v) {
+    if (v->state == VALUE_LOADING) {
+        memory_release(v->loading.block, (size_t)v->loading.total);
+        atomic_fetch_sub(&loading, 1);
+    } else {
+        kith_filter_free(v->filter);
+        atomic_fetch_sub(&filters, 1);
+    }
+    memory_release(v, sizeof *v);
+}
+
+static value *copy_part(const value *v) {
+    value_part part = v->loading;
+    part.block = memory_allocate((size_t)part.total);
+    if (part.block == NULL)
+        return NULL;
+    memcpy(part.block, v->loading.block, (size_t)part.received);
+    value *copy = value_of_part(v->removes, &v->request, part);
+    if (copy == NULL)
+        memory_release(part.block, (size_t)part.total);
+    return copy;
+}
+
+value *value_copy(const value *v) {
+    if (v->state == VALUE_LOADING)
+        return copy_part(v);
+    kith_filter *filter;
+    if (kith_filter_clone(v->filter, &memory_allocator, &filter) != KITH_OK)
+        return NULL;
+    value *copy = value_of_filter(filter, &v->request);
+    if (copy == NULL) {
+        kith_filter_free(filter);
+        return NULL;
+    }
+    copy->deleted = v->deleted;
+    copy->layers = v->layers;
+    return copy;
+}
+
+uint64_t value_memory(const value *v) {
+    return sizeof *v + (v->state == VALUE_LOADING ? v->loading.total : kith_filter_memory(v->filter));
+}
+
+/* ---- items ---- */
+
+kith_status value_add(value *v, const void *item, size_t item_bytes, uint64_t max_bytes, bool *was_new) {
+    uint64_t capacity = kith_filter_capacity(v->filter);
+    kith_filter_limit(v->filter, max_bytes);
+    kith_status status = kith_filter_add(v->filter, item, item_bytes, was_new);
+    if (kith_filter_capacity(v->filter) != capacity) {
+        v->layers++;
+        atomic_fetch_add(&growths, 1);
+    }
+    return status;
+}
+
+kith_status value_remove(value *v, const void *item, size_t item_bytes) {
+    kith_status status = kith_filter_remove(v->filter, item, item_bytes);
+    v->deleted += status == KITH_OK;
+    return status;
+}

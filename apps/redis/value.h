@@ -1,0 +1,97 @@
+/* value.h: what a key of this module holds.
+ *
+ * There are two data types, kithbloom (filters without deletion, for BF.*) and kithcucko (filters with deletion, for
+ * CF.*). Both have the same value: a kith filter, and what the user asked for when it was created. While a dump is being
+ * loaded in chunks, the value holds the part that has arrived. */
+#ifndef KITH_REDIS_VALUE_H
+#define KITH_REDIS_VALUE_H
+
+#include <kith/filter.h>
+
+#include "api.h"
+
+typedef enum value_state {
+    VALUE_FILTER,  /* `filter` is complete */
+    VALUE_LOADING, /* `loading` has the first part of a filter */
+} value_state;
+
+/* What the user asked for. It does not change how a filter works; INFO reports it. */
+typedef struct value_request {
+    uint32_t expansion; /* capacity of a new layer as a multiple of the last one; 0: the filter does not grow */
+    uint32_t bucket_size;
+    uint32_t max_iterations;
+} value_request;
+
+/* The part of a filter that has arrived. */
+typedef struct value_part {
+    unsigned char *block; /* `total` bytes from memory_allocate() */
+    uint64_t total;
+    uint64_t received;
+    uint64_t chunks; /* how many chunks of SCANDUMP have arrived */
+} value_part;
+
+typedef struct value {
+    value_state state;
+    bool removes; /* the data type: kithcucko if true, else kithbloom */
+    kith_filter *filter;
+    value_request request;
+    uint64_t deleted; /* number of items that were removed */
+    unsigned layers;
+    uint64_t version; /* another one after every change: see value_changed() */
+    value_part loading;
+} value;
+
+/* Everything that determines a new filter, secret key included: equal creations give equal bytes. */
+typedef struct value_creation {
+    char kind[32];
+    char options[128];
+    uint64_t capacity;
+    double rate;
+    kith_hash hash;
+    value_request request;
+} value_creation;
+
+/* Fills in kind and options for BF.* and CF.*, from capacity, rate and request. `bucket_size` is 0 if the user did not
+ * choose one. Returns the codes of kith_filter_plan(). */
+KITH_MUST_USE kith_status value_choose_bloom(value_creation *creation);
+KITH_MUST_USE kith_status value_choose_cuckoo(value_creation *creation, unsigned bucket_size);
+
+/* Creates an empty filter of at most max_bytes (0: no limit). Returns the codes of kith_filter_create(). */
+KITH_MUST_USE kith_status value_create(const value_creation *creation, uint64_t max_bytes, value **made);
+
+/* Makes a value of a complete filter, which belongs to it from then on, or an empty one for a part. NULL: no memory. */
+value *value_of_filter(kith_filter *filter, const value_request *request);
+value *value_of_part(bool removes, const value_request *request, value_part part);
+
+/* Frees a value and all it holds. May run on another thread. */
+void value_free(value *v);
+
+/* A copy with its own memory, or NULL if there is no memory for it. */
+value *value_copy(const value *v);
+
+/* Returns the bytes of memory that the value uses. Constant time. */
+uint64_t value_memory(const value *v);
+
+/* Must be called after every change of the filter. Gives the value a version that no value had before, so that a dump
+ * can find out whether the filter has changed since it began. Versions are below 2^37. */
+void value_changed(value *v);
+
+/* What INFO reports about all values. */
+typedef struct value_statistics {
+    uint64_t filters; /* complete ones */
+    uint64_t loading; /* half-loaded ones */
+    uint64_t growths; /* layers that were appended since the module was loaded */
+} value_statistics;
+
+value_statistics value_get_statistics(void);
+
+/* ---- items ---- */
+
+/* Adds an item. Sets *was_new to whether the filter did not have it before. The size of a filter that grows is limited
+ * by `max_bytes`, 0 for no limit. Returns the codes of kith_filter_add(). */
+KITH_MUST_USE kith_status value_add(value *v, const void *item, size_t item_bytes, uint64_t max_bytes, bool *was_new);
+
+/* Removes one copy of an item. Returns the codes of kith_filter_remove(). */
+KITH_MUST_USE kith_status value_remove(value *v, const void *item, size_t item_bytes);
+
+#endif
