@@ -158,22 +158,22 @@ static void put_text(const facts *f) {
 
 /* ---- dumps of RedisBloom's filters ---- */
 
-static void put_dump_json(const char *path, const redis_dump *dump, const redis_dump_facts *facts) {
+static void put_dump_json(const char *path, const redis_dump *dump, const redis_dump_facts *numbers) {
     json_open(NULL, '{');
     json_text("file", path);
     json_text("dump", dump->type == REDIS_DUMP_BLOOM ? "MBbloom--" : "MBbloomCF");
-    json_integer("items", facts->items);
+    json_integer("items", numbers->items);
     if (dump->type == REDIS_DUMP_CUCKOO)
-        json_integer("deleted", facts->deleted);
-    json_integer("filters", facts->filters);
-    json_integer("data_bytes", facts->data_bytes);
+        json_integer("deleted", numbers->deleted);
+    json_integer("filters", numbers->filters);
+    json_integer("data_bytes", numbers->data_bytes);
     json_integer("chunks", dump->chunk_count);
     json_integer("file_bytes", dump->byte_count);
     json_close('}');
     json_end();
 }
 
-static void put_dump_text(const char *path, const redis_dump *dump, const redis_dump_facts *facts) {
+static void put_dump_text(const char *path, const redis_dump *dump, const redis_dump_facts *numbers) {
     value_text one;
     char text[160];
     line("file", path);
@@ -181,11 +181,11 @@ static void put_dump_text(const char *path, const redis_dump *dump, const redis_
                    dump->type == REDIS_DUMP_BLOOM ? "MBbloom--" : "MBbloomCF");
     line("dump", text);
     line("", "kith push loads it into a server; kith cannot look keys up in it");
-    line("items", text_of_integer(facts->items, one));
+    line("items", text_of_integer(numbers->items, one));
     if (dump->type == REDIS_DUMP_CUCKOO)
-        line("deleted", text_of_integer(facts->deleted, one));
-    line("filters", text_of_integer(facts->filters, one));
-    line("data bytes", text_of_integer(facts->data_bytes, one));
+        line("deleted", text_of_integer(numbers->deleted, one));
+    line("filters", text_of_integer(numbers->filters, one));
+    line("data bytes", text_of_integer(numbers->data_bytes, one));
     line("chunks", text_of_integer(dump->chunk_count, one));
     line("file bytes", text_of_integer(dump->byte_count, one));
 }
@@ -197,13 +197,13 @@ static bool put_dump(const arguments *a, const char *path, bool first) {
         note("%s: %s", path, reason);
         return false;
     }
-    redis_dump_facts facts = redis_dump_facts_of(&dump);
+    redis_dump_facts numbers = redis_dump_facts_of(&dump);
     if (a->json) {
-        put_dump_json(path, &dump, &facts);
+        put_dump_json(path, &dump, &numbers);
     } else {
         if (!first)
             out("\n", 1);
-        put_dump_text(path, &dump, &facts);
+        put_dump_text(path, &dump, &numbers);
     }
     redis_dump_free(&dump);
     return true;

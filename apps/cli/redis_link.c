@@ -43,7 +43,7 @@ noreturn void redis_link_fail(const redis_link *link, const redis_command *call,
         fail("%s: the server does not know the command %s: load the module kith.so, or RedisBloom", address, name);
     if (begins(reply, "NOAUTH"))
         fail("%s: the server wants a password: set REDISCLI_AUTH, or give --password-file FILE", address);
-    if (begins(reply, "MOVED"))
+    if (begins(reply, "MOVED") && !link->address->cluster)
         fail("%s: the server is part of a cluster: write redis+cluster:// instead of redis://", address);
     fail("%s: %s said: %s", address, name, reply->str);
 }
@@ -116,7 +116,8 @@ redis_link *redis_link_open(const redis_address *address, const arguments *a) {
     redis_link *link = allocate(sizeof *link);
     *link = (redis_link){.address = address};
     redis_login_read(a, address, &link->login);
-    redis_connection *first = link->nodes[node_of(link, address->host, address->port)];
+    (void)node_of(link, address->host, address->port);
+    redis_connection *first = link->nodes[0];
     if (address->cluster && !read_slots(link, first)) {
         if (strstr(first->error, "cluster support disabled") != NULL)
             fail("%s: the server is not part of a cluster: write redis:// instead of redis+cluster://", address->text);

@@ -40,17 +40,25 @@ void redis_note_recipe(const char *path, uint64_t recipe) {
 
 /* A FILE is pushed as it is; what it contains was decided when it was built. */
 static void check_no_build_options(const arguments *a) {
+    recipe_text recipe;
+    uint64_t recipe_bits = recipe_of(&a->shape);
     const struct {
         bool given;
         const char *name;
     } others[] = {
-        {a->kind != NULL, "-k"},         {a->rate != 0, "-p"},
-        {a->capacity != 0, "-n"},        {a->kind_options != NULL, "--option"},
-        {a->grow, "--grow"},             {a->final, "--final"},
-        {a->can_remove, "--delete"},     {recipe_of(&a->shape) != 0, text_of_recipe(recipe_of(&a->shape), (recipe_text){0})},
-        {a->shape.field != 0, "--field"}, {a->shape.json_field != NULL, "--json-field"},
-        {a->nul_ended, "-0"},            {a->shape.text, "--text"},
+        {a->kind != NULL, "-k"},
+        {a->rate != 0, "-p"},
+        {a->capacity != 0, "-n"},
+        {a->kind_options != NULL, "--option"},
+        {a->grow, "--grow"},
+        {a->final, "--final"},
+        {a->can_remove, "--delete"},
+        {a->shape.field != 0, "--field"},
+        {a->shape.json_field != NULL, "--json-field"},
+        {a->nul_ended, "-0"},
+        {a->shape.text, "--text"},
         {a->shape.skip_bad, "--skip-bad"},
+        {recipe_bits != 0, text_of_recipe(recipe_bits, recipe)},
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (others[i].given)
