@@ -92,3 +92,47 @@ class Fake:
 
     def names(self):
         return [call[0].decode() for call in self.calls]
+
+
+class Proxy:
+    """Passes bytes on to a real server, and closes both sides after `limit` bytes from the client."""
+
+    def __init__(self, port, limit):
+        self.target, self.limit = port, limit
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+
+    def accept(self):
+        try:
+            while True:
+                client, _ = self.listener.accept()
+                server = socket.create_connection(("127.0.0.1", self.target))
+                threading.Thread(target=self.copy, args=(client, server, self.limit), daemon=True).start()
+                threading.Thread(target=self.copy, args=(server, client, None), daemon=True).start()
+        except OSError:
+            return
+
+    @staticmethod
+    def copy(source, target, limit):
+        try:
+            while limit is None or limit > 0:
+                data = source.recv(65536 if limit is None else min(65536, limit))
+                if not data:
+                    break
+                target.sendall(data)
+                limit = None if limit is None else limit - len(data)
+        except OSError:
+            pass
+        for s in (source, target):
+            try:
+                s.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
