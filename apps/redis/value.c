@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -87,10 +88,7 @@ kith_status value_choose_cuckoo(value_creation *c, unsigned bucket_size) {
 
 /* ---- creating and freeing ---- */
 
-value *value_of_filter(kith_filter *filter, const value_request *request) {
-    value *v = memory_allocate(sizeof *v);
-    if (v == NULL)
-        return NULL;
+static void init_filter(value *v, kith_filter *filter, const value_request *request) {
     v->state = VALUE_FILTER;
     v->removes = (kith_filter_capabilities(filter) & KITH_CAN_REMOVE) != 0;
     v->filter = filter;
@@ -98,6 +96,12 @@ value *value_of_filter(kith_filter *filter, const value_request *request) {
     v->layers = 1;
     value_changed(v);
     atomic_fetch_add(&filters, 1);
+}
+
+value *value_of_filter(kith_filter *filter, const value_request *request) {
+    value *v = memory_allocate(sizeof *v);
+    if (v != NULL)
+        init_filter(v, filter, request);
     return v;
 }
 
@@ -114,6 +118,53 @@ value *value_of_part(bool removes, const value_request *request, value_part part
     return v;
 }
 
+/* Returns whether the filter in a block supports deletion, from its header alone. */
+static kith_status block_removes(const value_part *part, bool *removes) {
+    kith_filter *view;
+    kith_status status =
+        kith_filter_view(part->block, (size_t)part->total, KITH_OPEN_LAZY, &memory_allocator, &view);
+    if (status != KITH_OK)
+        return status;
+    *removes = (kith_filter_capabilities(view) & KITH_CAN_REMOVE) != 0;
+    kith_filter_free(view);
+    return KITH_OK;
+}
+
+kith_status value_complete(value *v, bool type_known, value **made) {
+    bool removes = v->removes;
+    kith_filter *filter;
+    kith_status status = block_removes(&v->loading, &removes);
+    if (status == KITH_OK && type_known && removes != v->removes)
+        status = KITH_E_MISMATCH;
+    value *m = status != KITH_OK ? NULL : memory_allocate(sizeof *m);
+    if (m == NULL)
+        return status != KITH_OK ? status : KITH_E_MEMORY;
+    status = kith_filter_adopt(v->loading.block, (size_t)v->loading.total, 0, &memory_allocator, &filter);
+    if (status != KITH_OK) {
+        memory_release(m, sizeof *m);
+        return status;
+    }
+    v->loading.block = NULL;
+    init_filter(m, filter, &v->request);
+    m->deleted = v->deleted;
+    m->layers = v->layers;
+    *made = m;
+    return KITH_OK;
+}
+
+void value_describe(value *v) {
+    char options[256];
+    kith_filter_stats stats = KITH_FILTER_STATS_INIT;
+    v->layers = 1;
+    if ((kith_filter_capabilities(v->filter) & KITH_CAN_GROW) == 0)
+        return;
+    (void)kith_filter_options(v->filter, options, sizeof options);
+    const char *growth = strstr(options, "growth=");
+    v->request.expansion = growth == NULL ? 0 : (uint32_t)strtoul(growth + strlen("growth="), NULL, 10);
+    if (kith_filter_stats_of(v->filter, &stats) == KITH_OK)
+        v->layers = stats.layers;
+}
+
 kith_status value_create(const value_creation *c, uint64_t max_bytes, value **made) {
     kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
     spec.kind = c->kind;
@@ -128,6 +179,19 @@ kith_status value_create(const value_creation *c, uint64_t max_bytes, value **ma
     if (status != KITH_OK)
         return status;
     *made = value_of_filter(filter, &c->request);
+    if (*made != NULL)
+        return KITH_OK;
+    kith_filter_free(filter);
+    return KITH_E_MEMORY;
+}
+
+kith_status value_create_like(const value *like, uint64_t max_bytes, value **made) {
+    kith_filter *filter;
+    kith_filter_limit(like->filter, max_bytes);
+    kith_status status = kith_filter_create_like(like->filter, &memory_allocator, &filter);
+    if (status != KITH_OK)
+        return status;
+    *made = value_of_filter(filter, &like->request);
     if (*made != NULL)
         return KITH_OK;
     kith_filter_free(filter);
@@ -177,6 +241,37 @@ uint64_t value_memory(const value *v) {
     return sizeof *v + (v->state == VALUE_LOADING ? v->loading.total : kith_filter_memory(v->filter));
 }
 
+/* The slots per bucket of a cuckoo kind; 1 for other kinds, whose cells are in no bucket. */
+static uint64_t slots_per_bucket(const kith_filter *filter, const kith_plan *p) {
+    char options[256];
+    const char *kind = p->inner != NULL ? p->inner : p->kind;
+    if (strcmp(kind, "overlap") == 0)
+        return 2;
+    options[0] = ' ';
+    (void)kith_filter_options(filter, options + 1, sizeof options - 1);
+    const char *b = strstr(options, " b=");
+    if (b == NULL)
+        return strcmp(kind, "cuckoo") == 0 ? 4 : 1; /* 4 is the default of cuckoo */
+    return (uint64_t)(b[3] - '0');
+}
+
+value_numbers value_get_numbers(const value *v) {
+    value_numbers n = {
+        .capacity = kith_filter_capacity(v->filter),
+        .size = kith_filter_file_bytes(v->filter),
+        .layers = v->layers,
+        .items = kith_filter_count(v->filter),
+        .deleted = v->deleted,
+        .bucket_size = v->request.bucket_size,
+        .expansion = v->request.expansion,
+        .max_iterations = v->request.max_iterations,
+    };
+    kith_plan p = KITH_PLAN_INIT;
+    if (kith_filter_plan_of(v->filter, &p) == KITH_OK)
+        n.buckets = p.cells / slots_per_bucket(v->filter, &p);
+    return n;
+}
+
 /* ---- items ---- */
 
 kith_status value_add(value *v, const void *item, size_t item_bytes, uint64_t max_bytes, bool *was_new) {
@@ -188,6 +283,16 @@ kith_status value_add(value *v, const void *item, size_t item_bytes, uint64_t ma
         atomic_fetch_add(&growths, 1);
     }
     return status;
+}
+
+void value_has_many(const value *v, const kith_key *items, size_t n, uint64_t *found) {
+    uint64_t digests[128];
+    kith_filter_digest_many(v->filter, items, n, digests);
+    (void)kith_filter_has_many(v->filter, digests, n, found);
+}
+
+uint64_t value_copies(const value *v, const void *item, size_t item_bytes) {
+    return kith_filter_copies(v->filter, item, item_bytes);
 }
 
 kith_status value_remove(value *v, const void *item, size_t item_bytes) {

@@ -59,9 +59,21 @@ KITH_MUST_USE kith_status value_choose_cuckoo(value_creation *creation, unsigned
 /* Creates an empty filter of at most max_bytes (0: no limit). Returns the codes of kith_filter_create(). */
 KITH_MUST_USE kith_status value_create(const value_creation *creation, uint64_t max_bytes, value **made);
 
-/* Makes a value of a complete filter, which belongs to it from then on, or an empty one for a part. NULL: no memory. */
+/* Creates an empty filter that can be merged with `like`. Returns the codes of kith_filter_create_like(). */
+KITH_MUST_USE kith_status value_create_like(const value *like, uint64_t max_bytes, value **made);
+
+/* Makes a value of a complete filter or of a part, which belong to it from then on. NULL: no memory. */
 value *value_of_filter(kith_filter *filter, const value_request *request);
 value *value_of_part(bool removes, const value_request *request, value_part part);
+
+/* Makes a complete value of a half-loaded one whose block is complete. The filter is verified. If `type_known`, a filter
+ * that does not belong to the data type of v is KITH_E_MISMATCH. On success the block is in *made, and v holds nothing
+ * any more; it can only be freed. After any other status v is as it was. Returns the codes of kith_filter_adopt(). */
+KITH_MUST_USE kith_status value_complete(value *v, bool type_known, value **made);
+
+/* Fills in expansion and layers from the filter itself, for filters that come without them. Cost: a pass over the filter,
+ * if it has layers. */
+void value_describe(value *v);
 
 /* Frees a value and all it holds. May run on another thread. */
 void value_free(value *v);
@@ -85,11 +97,38 @@ typedef struct value_statistics {
 
 value_statistics value_get_statistics(void);
 
+/* What INFO reports about one value, which is complete. */
+typedef struct value_numbers {
+    uint64_t capacity;
+    uint64_t size; /* bytes of the block: memory that searches use is not counted, since it differs between equal filters */
+    uint64_t buckets;
+    uint64_t layers;
+    uint64_t items;
+    uint64_t deleted;
+    uint64_t bucket_size;
+    uint64_t expansion; /* 0: the filter does not grow */
+    uint64_t max_iterations;
+} value_numbers;
+
+/* Constant time. */
+value_numbers value_get_numbers(const value *v);
+
 /* ---- items ---- */
 
 /* Adds an item. Sets *was_new to whether the filter did not have it before. The size of a filter that grows is limited
  * by `max_bytes`, 0 for no limit. Returns the codes of kith_filter_add(). */
 KITH_MUST_USE kith_status value_add(value *v, const void *item, size_t item_bytes, uint64_t max_bytes, bool *was_new);
+
+/* Returns true if the item may be in the filter. */
+static inline bool value_has(const value *v, const void *item, size_t item_bytes) {
+    return kith_filter_has(v->filter, item, item_bytes);
+}
+
+/* Looks up n items, and sets bit i of the bitmap `found` for those that may be in the filter. n is at most 128. */
+void value_has_many(const value *v, const kith_key *items, size_t n, uint64_t *found);
+
+/* Returns how many copies of an item the filter has, or more. */
+uint64_t value_copies(const value *v, const void *item, size_t item_bytes);
 
 /* Removes one copy of an item. Returns the codes of kith_filter_remove(). */
 KITH_MUST_USE kith_status value_remove(value *v, const void *item, size_t item_bytes);
