@@ -3,15 +3,18 @@
 import subprocess
 import threading
 
-from server import check, equal, find_program, main, test, wait_until
+from server import check, equal, find_program, info, main, test, wait_until
 from tool import Tool
 
 
 class Cluster:
-    def __init__(self, s):
-        self.nodes = [s.start("--cluster-enabled", "yes", "--cluster-node-timeout", "1000") for _ in range(3)]
+    """Three primaries, with `replicas` replicas each."""
+
+    def __init__(self, s, replicas=0):
+        self.nodes = [s.start("--cluster-enabled", "yes", "--cluster-node-timeout", "1000")
+                      for _ in range(3 + 3 * replicas)]
         self.cli = find_program(s.kind, "cli")
-        self.manage("create", *[f"127.0.0.1:{node.port}" for node in self.nodes])
+        self.manage("create", *[f"127.0.0.1:{node.port}" for node in self.nodes], "--cluster-replicas", str(replicas))
         wait_until(lambda: all(b"cluster_state:ok" in node.connect()("CLUSTER INFO") for node in self.nodes),
                    about="the cluster is up")
 
@@ -127,9 +130,24 @@ def a_cluster_that_is_down_is_named(s):
     with Tool() as t:
         t.keys("list", 0, 3000)
         t("push", "--shards", 6, "list", cluster.address())
-        cluster.nodes[1].kill()
-        wait_until(lambda: b"cluster_state:fail" in cluster.nodes[0].connect()("CLUSTER INFO"), about="the cluster is down")
+        cluster.nodes[2].kill()
+        wait_until(lambda: b"cluster_state:fail" in cluster.nodes[1].connect()("CLUSTER INFO"), about="the cluster is down")
         t.fails("query", "--timeout", 1, "-c", cluster.address(), "list", says=["CLUSTERDOWN", "gave up after 1 s"])
+        cluster.nodes[1].kill()  # the node of k, slot 7629
+        t.fails("query", "--timeout", 1, "-c", cluster.address(), "list", says=["gave up after 1 s", "cannot connect"])
+
+
+@test
+def lookups_wait_for_a_failover(s):
+    cluster = Cluster(s, replicas=1)
+    with Tool() as t:
+        t.keys("list", 0, 5000)
+        t("push", "--shards", 9, "list", cluster.address())
+        for node in cluster.nodes[:3]:
+            wait_until(lambda: f",offset={info(node.connect(), 'replication')['master_repl_offset']},"
+                       in info(node.connect(), "replication").get("slave0", ""), about="the replica has the shards")
+        cluster.nodes[1].kill()
+        equal(t("query", "-c", cluster.address(), "list"), b"5000\n")
 
 
 if __name__ == "__main__":
