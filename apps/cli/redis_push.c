@@ -22,9 +22,10 @@ void redis_before_read(redis_before *before, redis_link *link, const redis_addre
     before->exists = true;
     bool shards = type == REDIS_TYPE_STRING && redis_shards_read(&before->shards, link, address);
     if (!shards && !redis_type_is_filter(type))
-        fail("%s: the key %s holds another kind of value (%s), which kith push does not replace; choose another key, or "
-             "delete it first",
-             address->text, address->key, name);
+        fail(
+            "%s: the key %s holds another kind of value (%s), which kith push does not replace; choose another key, or "
+            "delete it first",
+            address->text, address->key, name);
     if (!a->replace)
         redis_fail_exists(link, address->key);
 }

@@ -52,8 +52,8 @@ static uint64_t recipe_on_server(const redis_query *q, const part *p) {
     uint64_t recipe = 0;
     for (size_t i = 0; reply->type == REDIS_REPLY_ARRAY && i + 1 < reply->elements; i += 2) {
         const redisReply *name = reply->element[i], *value = reply->element[i + 1];
-        bool named = (name->type == REDIS_REPLY_STRING || name->type == REDIS_REPLY_STATUS) &&
-                     strcmp(name->str, "recipe") == 0;
+        bool named =
+            (name->type == REDIS_REPLY_STRING || name->type == REDIS_REPLY_STATUS) && strcmp(name->str, "recipe") == 0;
         if (named && value->type == REDIS_REPLY_INTEGER)
             recipe = (uint64_t)value->integer;
         else if (named && (value->type == REDIS_REPLY_STRING || value->type == REDIS_REPLY_STATUS))
@@ -88,7 +88,7 @@ redis_query *redis_query_open(const redis_address *address, arguments *a) {
                              : (part){.key = address->key, .key_bytes = address->key_bytes};
         find_type(q, &q->parts[i]);
     }
-    uint64_t recipe = shards                               ? q->shards.recipe
+    uint64_t recipe = shards                                ? q->shards.recipe
                       : q->parts[0].type == REDIS_TYPE_KITH ? recipe_on_server(q, &q->parts[0])
                                                             : 0;
     recipe_apply_bits(address->text, recipe, a);

@@ -18,7 +18,8 @@ void redis_shards_name(redis_shards *s, const redis_address *address, unsigned c
     if (memchr(address->key, '{', address->key_bytes) != NULL || memchr(address->key, '}', address->key_bytes) != NULL)
         fail("%s: a key with braces cannot be split into shards: their names need hash tags of their own",
              address->text);
-    if (memchr(address->key, '\n', address->key_bytes) != NULL || memchr(address->key, '\0', address->key_bytes) != NULL)
+    if (memchr(address->key, '\n', address->key_bytes) != NULL ||
+        memchr(address->key, '\0', address->key_bytes) != NULL)
         fail("%s: a key with a newline or a zero byte cannot be split into shards", address->text);
     *s = (redis_shards){.count = count, .recipe = recipe, .names = allocate(count * sizeof *s->names)};
     for (unsigned i = 0; i < count; i++) {

@@ -31,7 +31,8 @@ void redis_upload_dump(redis_upload *u, const redis_dump *dump);
 /* Lets the temporary key live for another hour. */
 void redis_upload_renew(redis_upload *u);
 
-/* Renames the temporary key to the key, and frees the upload. Ends the tool if the key exists and `replace` is false. */
+/* Renames the temporary key to the key, and frees the upload. Ends the tool if the key exists and `replace` is
+ * false. */
 void redis_upload_commit(redis_upload *u, bool replace);
 
 /* Ends the tool with an error that says that the key exists. */

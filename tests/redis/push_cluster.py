@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""kith push and kith query with a cluster of three servers: shards are spread over them, and are found while they move."""
+"""kith push and kith query with a cluster of three servers: shards are spread over them, and are found while they
+move."""
 import subprocess
 import threading
 
@@ -19,7 +20,8 @@ class Cluster:
                    about="the cluster is up")
 
     def manage(self, *words):
-        done = subprocess.run([self.cli, "--cluster", *words, "--cluster-yes"], capture_output=True, text=True, timeout=100)
+        done = subprocess.run([self.cli, "--cluster", *words, "--cluster-yes"], capture_output=True, text=True,
+                              timeout=100)
         check(done.returncode == 0, done.stdout + done.stderr)
 
     def address(self, key="k", node=0, scheme="redis+cluster"):
@@ -131,7 +133,8 @@ def a_cluster_that_is_down_is_named(s):
         t.keys("list", 0, 3000)
         t("push", "--shards", 6, "list", cluster.address())
         cluster.nodes[2].kill()
-        wait_until(lambda: b"cluster_state:fail" in cluster.nodes[1].connect()("CLUSTER INFO"), about="the cluster is down")
+        wait_until(lambda: b"cluster_state:fail" in cluster.nodes[1].connect()("CLUSTER INFO"),
+                   about="the cluster is down")
         t.fails("query", "--timeout", 1, "-c", cluster.address(), "list", says=["CLUSTERDOWN", "gave up after 1 s"])
         cluster.nodes[1].kill()  # the node of k, slot 7629
         t.fails("query", "--timeout", 1, "-c", cluster.address(), "list", says=["gave up after 1 s", "cannot connect"])

@@ -118,9 +118,10 @@ def sizes_that_do_not_fit_are_refused(s):
 
 @test
 def replies_of_another_shape_are_refused(s):
-    for odd in (integer(1), bulk(b"x"), array(), array(integer(0), integer(5)), array(integer(0), integer(1), bulk(None)),
+    for odd in (integer(1), bulk(b"x"), array(), simple("OK"), array(integer(0), integer(5)),
+                array(integer(0), integer(1), bulk(None)), array(integer(0), integer(1), array()),
                 array(integer(-1), integer(1), bulk(b"x")), array(bulk(b"0"), integer(1), bulk(b"x")),
-                array(integer(5), integer(9), bulk(None)), simple("OK"), array(integer(0), integer(1), array())):
+                array(integer(5), integer(9), bulk(None))):
         says = ["KITH.DUMP"] if odd != array(integer(0), integer(1), bulk(None)) else [""]
         refused_pull(store(b"", **{"KITH.DUMP": lambda a, odd=odd: odd}), says)
 
@@ -151,7 +152,8 @@ def lost_connections_and_silence_are_errors(s):
         with Fake(lambda args: DROP) as fake:
             gone = address(fake)
         t.fails("pull", gone, "-o", "f.kith", says=["cannot connect", "refused"])
-        t.fails("pull", "redis://no.such.host.invalid/k", "-o", "f.kith", says=["no.such.host.invalid", "cannot connect"])
+        t.fails("pull", "redis://no.such.host.invalid/k", "-o", "f.kith",
+                says=["no.such.host.invalid", "cannot connect"])
         check(not t.path("f.kith").exists())
 
 
@@ -436,7 +438,8 @@ def damaged_descriptions_of_shards_are_refused(s):
     with Tool() as t:
         for text in bad[::3] + bad[-7:]:
             kinds = {b"k": "string"}
-            with Fake(store(b"", TYPE=lambda a: simple(kinds.get(a[1], "kithbloom")), GET=lambda a: bulk(text))) as fake:
+            kind = (lambda a: simple(kinds.get(a[1], "kithbloom")))
+            with Fake(store(b"", TYPE=kind, GET=lambda a: bulk(text))) as fake:
                 t.fails("query", address(fake), stdin=b"a\n", says=["description of the shards"])
         with Fake(store(b"", TYPE=lambda a: simple("string"), GET=lambda a: bulk(b"hello"))) as fake:
             t.fails("query", address(fake), stdin=b"a\n", says=["string", "not a filter"])
@@ -521,13 +524,15 @@ def endless_redirections_end(s):
         with Fake(node(lambda a: error(f"MOVED 1 127.0.0.1:{ports[1]}"), lambda: slots_of(ports[0]))) as one, \
                 Fake(node(lambda a: error(f"MOVED 1 127.0.0.1:{ports[0]}"), lambda: slots_of(ports[0]))) as two:
             ports += [one.port, two.port]
-            t.fails("query", address(one, "k", "redis+cluster"), "--timeout", 1, stdin=b"a\n", says=["gave up", "MOVED"])
+            t.fails("query", address(one, "k", "redis+cluster"), "--timeout", 1, stdin=b"a\n",
+                    says=["gave up", "MOVED"])
 
 
 @test
 def odd_maps_and_redirections_are_refused(s):
     with Tool() as t:
-        for odd in (integer(1), array(integer(1)), array(array(integer(0), integer(99999), array(bulk(b"h"), integer(1)))),
+        for odd in (integer(1), array(integer(1)),
+                    array(array(integer(0), integer(99999), array(bulk(b"h"), integer(1)))),
                     array(array(integer(0), integer(5), array(bulk(b"h"), integer(99999)))), error("ERR no"),
                     array(array(integer(0), integer(5), integer(5))), array(array(integer(-1), integer(5), array()))):
             with Fake(node(store(b""), lambda odd=odd: odd)) as fake:
@@ -538,7 +543,8 @@ def odd_maps_and_redirections_are_refused(s):
                 ports.append(fake.port)
                 t.fails("query", address(fake, "k", "redis+cluster"), "--timeout", 1, stdin=b"a\n", says=["MOVED"])
         with Fake(node(store(b""), lambda: error("ERR This instance has cluster support disabled"))) as fake:
-            t.fails("query", address(fake, "k", "redis+cluster"), stdin=b"a\n", says=["redis://", "not part of a cluster"])
+            t.fails("query", address(fake, "k", "redis+cluster"), stdin=b"a\n",
+                    says=["redis://", "not part of a cluster"])
 
 
 @test
