@@ -22,7 +22,7 @@ typedef struct redisbloom_cuckoo redisbloom_cuckoo;
 
 /* Creates a filter with one sub-filter.
  *
- * capacity         at least 2 * bucket_size; the number of slots is the next power of two
+ * capacity         at least 2 * bucket_size; the number of buckets is the next power of two from capacity / bucket_size
  * bucket_size      1 … 255
  * max_iterations   the most kicks of an insertion, 1 … 65535
  * expansion        0 … 32768, rounded up to a power of two: the factor between the sizes of sub-filters; 0: no growth
@@ -35,8 +35,8 @@ KITH_MUST_USE kith_status redisbloom_cuckoo_create(uint64_t capacity, uint32_t b
 /* Frees the filter. NULL is allowed. */
 void redisbloom_cuckoo_free(redisbloom_cuckoo *filter);
 
-/* Adds an item: another copy of it if the filter has it already. `max_expansions` is the most sub-filters that there
- * may be (config cf-max-expansions, which is not a property of the filter).
+/* Adds an item: another copy of it if the filter has it already. `max_expansions` is the most sub-filters that growth
+ * may lead to (config cf-max-expansions, which is not a property of the filter; UINT64_MAX: no limit).
  *   KITH_E_FULL       no free slot was found, and the filter does not grow (info.expansion is 0: "Filter is full") or has
  *                     as many sub-filters as allowed ("Maximum expansions reached")
  *   KITH_E_TOO_LARGE, KITH_E_MEMORY   no free slot was found, and the next sub-filter is not possible */
@@ -49,14 +49,15 @@ KITH_MUST_USE kith_status redisbloom_cuckoo_add_new(redisbloom_cuckoo *filter, c
 
 bool redisbloom_cuckoo_has(const redisbloom_cuckoo *filter, const void *item, size_t item_bytes);
 
-/* How many slots have the fingerprint of this item: the copies of it, or more. */
+/* How many slots have the fingerprint of this item: the copies of it, or more. As in RedisBloom, slots count twice if the
+ * two buckets of the item are the same one. */
 uint64_t redisbloom_cuckoo_count(const redisbloom_cuckoo *filter, const void *item, size_t item_bytes);
 
 /* Removes one copy of an item, and returns whether there was one. May compact the filter, as RedisBloom does: when more
  * than 10% of its items were deleted and it has several sub-filters. */
 bool redisbloom_cuckoo_remove(redisbloom_cuckoo *filter, const void *item, size_t item_bytes);
 
-/* CF.COMPACT: moves items to older sub-filters and frees the newest one if it became empty. */
+/* CF.COMPACT: moves items to older sub-filters, and frees the newest ones that became empty. Time: all slots. */
 void redisbloom_cuckoo_compact(redisbloom_cuckoo *filter);
 
 /* The numbers of CF.INFO. */
@@ -115,8 +116,7 @@ KITH_MUST_USE kith_status redisbloom_cuckoo_load_header(const void *header, size
 /* Loads a chunk. `cursor` is the number that CF.SCANDUMP returned together with it: 1 + the offset of the chunk's end.
  * Chunks must come in order, without gaps; they may have other sizes than those that redisbloom_cuckoo_chunk() makes.
  *   KITH_E_ARGUMENT   the chunk does not begin where the last one ended, or the filter is complete
- *   KITH_E_TRAILING   the chunk is longer than what is left of its sub-filter, or the cursor is past the end
- *   KITH_E_CORRUPT    this chunk is the last one, and the slots in use are not as many as the header says */
+ *   KITH_E_TRAILING   the chunk is longer than what is left of its sub-filter, or the cursor is past the end */
 KITH_MUST_USE kith_status redisbloom_cuckoo_load_chunk(redisbloom_cuckoo *filter, uint64_t cursor, const void *chunk,
                                                        size_t chunk_bytes);
 
@@ -155,8 +155,11 @@ redisbloom_cuckoo_level redisbloom_cuckoo_get_level(const redisbloom_cuckoo *fil
  * begin    KITH_E_CORRUPT for impossible values, KITH_E_MEMORY
  * append   adopts level->slots on success: they must come from the same allocator, with level->byte_count as their size.
  *          After any other status they still belong to the caller. KITH_E_CORRUPT, KITH_E_TOO_LARGE, KITH_E_MEMORY
- * end      KITH_E_TRUNCATED if sub-filters are missing, KITH_E_CORRUPT if the slots in use are not as many as there are
- *          items. On success the filter is complete. */
+ * end      KITH_E_TRUNCATED if sub-filters are missing, KITH_E_CORRUPT if there are more items than slots. On success the
+ *          filter is complete.
+ *
+ * That the number of items is the number of slots in use is not demanded: RedisBloom writes filters that were only half
+ * loaded, and dumps filters that change meanwhile. */
 KITH_MUST_USE kith_status redisbloom_cuckoo_load_begin(const redisbloom_cuckoo_fields *fields, uint64_t most_bytes,
                                                        const kith_allocator *allocator, redisbloom_cuckoo **filter);
 KITH_MUST_USE kith_status redisbloom_cuckoo_load_append(redisbloom_cuckoo *filter, const redisbloom_cuckoo_level *level,
