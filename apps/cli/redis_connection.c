@@ -114,10 +114,12 @@ redis_connection *redis_connection_new(const char *host, unsigned port, const re
     return c;
 }
 
+/* A signal handler may use the socket, so the context is freed only when it is no longer there. */
 static void drop(redis_connection *c) {
-    if (c->context != NULL)
-        redisFree(c->context);
+    redisContext *context = c->context;
     c->context = NULL;
+    if (context != NULL)
+        redisFree(context);
 }
 
 void redis_connection_free(redis_connection *c) {

@@ -20,7 +20,7 @@ enum {
 struct redis_link {
     const redis_address *address;
     redis_login login;
-    redis_connection **nodes; /* nodes[0] is the one of the address */
+    redis_connection *nodes[NODES_MAX]; /* nodes[0] is the one of the address. Not moved: a signal handler reads it */
     size_t node_count;
     uint16_t owners[REDIS_SLOTS]; /* index in nodes */
 };
@@ -56,7 +56,6 @@ static size_t node_of(redis_link *link, const char *host, unsigned port) {
             return i;
     if (link->node_count == NODES_MAX)
         fail("%s: the cluster names more than %d nodes", link->address->text, NODES_MAX);
-    link->nodes = reallocate(link->nodes, (link->node_count + 1) * sizeof *link->nodes);
     link->nodes[link->node_count] = redis_connection_new(host, port, &link->login);
     return link->node_count++;
 }
@@ -129,7 +128,6 @@ redis_link *redis_link_open(const redis_address *address, const arguments *a) {
 void redis_link_close(redis_link *link) {
     for (size_t i = 0; i < link->node_count; i++)
         redis_connection_free(link->nodes[i]);
-    free(link->nodes);
     redis_login_free(&link->login);
     free(link);
 }

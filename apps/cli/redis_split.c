@@ -22,6 +22,7 @@
 #include "values.h"
 
 #define RATE_DEFAULT 0.001
+#define BUILDER_BYTES_MIN (UINT64_C(1) << 20) /* the least that a builder uses, whatever its limit */
 #define SPREAD_DEVIATIONS 6 /* the largest of 512 binomial shares exceeds this with a probability below 10^-6 */
 
 typedef struct shard {
@@ -157,6 +158,7 @@ static void begin(split *s, const arguments *a) {
         fail("--shards %u: at most %d shards are supported", a->shards, REDIS_SHARDS_MAX);
     if (a->final && a->grow)
         fail("--final and --grow contradict each other: nothing is added to a final filter, so it need not grow");
+    memory_check(a, 2 * a->shards * BUILDER_BYTES_MIN, "a builder for each shard"); /* half of --memory */
     *s = (split){.a = a, .count = a->shards, .shards = allocate(a->shards * sizeof *s->shards)};
     uint32_t needs = (a->grow ? KITH_CAN_GROW | KITH_CAN_ADD : 0u) | (a->can_remove ? KITH_CAN_REMOVE : 0u);
     choose_begin(a, needs, &s->choice);
