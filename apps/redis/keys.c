@@ -85,6 +85,13 @@ static void *type_copy(RedisModuleString *from, RedisModuleString *to, const voi
     return value_copy(v);
 }
 
+/* The server's allocator moves only small memory, so one step is always short enough. */
+static int type_defrag(RedisModuleDefragCtx *ctx, RedisModuleString *key, void **v) {
+    (void)key;
+    *v = value_relocate(*v, memory_move, ctx);
+    return 0; /* done */
+}
+
 const char *types_register(RedisModuleCtx *ctx, bool only_kith) {
     const struct {
         const char *name;
@@ -106,6 +113,7 @@ const char *types_register(RedisModuleCtx *ctx, bool only_kith) {
         .memory_usage = type_memory,
         .free_effort = type_free_effort,
         .copy = type_copy,
+        .defrag = server.DefragAlloc != NULL ? type_defrag : NULL,
     };
     for (size_t i = 0; i < (only_kith ? 2 : 4); i++) {
         methods.rdb_load = types[i].load;

@@ -246,6 +246,17 @@ uint64_t value_memory(const value *v) {
                                                        : kith_filter_memory(v->filter));
 }
 
+value *value_relocate(value *v, kith_move move, void *context) {
+    v = move(context, v, sizeof *v);
+    if (v->state == VALUE_REDISBLOOM)
+        compat_relocate(v, move, context);
+    if (v->loading.block != NULL)
+        v->loading.block = move(context, v->loading.block, (size_t)v->loading.total);
+    if (v->filter != NULL && kith_filter_relocate(v->filter, move, context) != KITH_OK)
+        return v; /* only if adders were open, which there are none of here */
+    return v;
+}
+
 bool value_is_loading(const value *v) {
     return v->state == VALUE_LOADING || (v->state == VALUE_REDISBLOOM && !compat_is_complete(v));
 }

@@ -99,6 +99,10 @@ value *value_copy(const value *v);
 /* Returns the bytes of memory that the value uses. Constant time. */
 uint64_t value_memory(const value *v);
 
+/* For active defragmentation: calls move() for the value itself, for the blocks of its filter, or for the part that has
+ * arrived. If it returns another address, the content is there already. Returns the address of the value. */
+value *value_relocate(value *v, kith_move move, void *context);
+
 /* Returns true if the value is half loaded. */
 bool value_is_loading(const value *v);
 
