@@ -196,76 +196,102 @@ static void free_replies(redisReply **replies, size_t n) {
             freeReplyObject(replies[i]);
 }
 
-/* Sends n commands to a node and receives their replies. Returns the first outcome that is not OUTCOME_REPLY. */
-static outcome exchange(redis_connection *node, bool asking, const redis_command *commands, size_t n,
-                        redisReply **replies, size_t *decides) {
-    memset(replies, 0, n * sizeof *replies);
-    *decides = 0;
-    redis_command ask = {0};
-    redis_command_begin(&ask, "ASKING");
-    bool sent = !asking || redis_connection_queue(node, &ask);
+/* Sends n commands to a node and receives their replies, which stay NULL from the first on that is lost. */
+static void converse(redis_connection *node, const redis_command *commands, size_t n, redisReply **replies) {
+    bool sent = true;
     for (size_t i = 0; sent && i < n; i++)
         sent = redis_connection_queue(node, &commands[i]);
     sent = sent && redis_connection_flush(node);
-    redis_command_free(&ask);
-    redisReply *asked = sent && asking ? redis_connection_receive(node) : NULL;
-    if (asked != NULL)
-        freeReplyObject(asked);
-    outcome result = OUTCOME_REPLY;
-    for (size_t i = 0; i < n; i++) {
-        replies[i] = sent ? redis_connection_receive(node) : NULL;
-        outcome one = outcome_of(replies[i]);
-        if (result == OUTCOME_REPLY && one != OUTCOME_REPLY) {
-            result = one;
-            *decides = i;
-        }
-    }
-    return result;
+    for (size_t i = 0; sent && i < n; i++)
+        replies[i] = redis_connection_receive(node);
 }
 
-static noreturn void fail_lost(const redis_link *link, const redis_command *call, const redis_connection *node) {
-    fail("%s: %s: %s", link->address->text, call->words[0], node->error);
+/* Runs a command, or a transaction of n commands that begins with MULTI, on a node. If MULTI fails, the others are not
+ * sent: they would run at once. Returns the first outcome that is not OUTCOME_REPLY, which is that of reply *decides. */
+static outcome exchange(redis_connection *node, bool asking, const redis_command *commands, size_t n,
+                        redisReply **replies, size_t *decides) {
+    memset(replies, 0, n * sizeof *replies);
+    if (asking) {
+        redis_command ask = {0};
+        redisReply *reply = NULL;
+        redis_command_begin(&ask, "ASKING");
+        converse(node, &ask, 1, &reply);
+        redis_command_free(&ask);
+        free_replies(&reply, 1);
+    }
+    converse(node, commands, 1, replies);
+    *decides = 0;
+    if (replies[0] == NULL || replies[0]->type == REDIS_REPLY_ERROR)
+        return outcome_of(replies[0]);
+    converse(node, commands + 1, n - 1, replies + 1);
+    for (*decides = 1; *decides < n; ++*decides)
+        if (outcome_of(replies[*decides]) != OUTCOME_REPLY)
+            return outcome_of(replies[*decides]);
+    return OUTCOME_REPLY;
+}
+
+/* Why the last attempt failed. A redirection says less than the failure that it led to, so it does not replace one. */
+typedef struct trouble {
+    bool is_redirection;
+    char words[640];
+} trouble;
+
+static void remember(trouble *t, outcome result, const redis_connection *node, const redisReply *reply) {
+    bool is_redirection = result == OUTCOME_MOVED || result == OUTCOME_ASK;
+    if (is_redirection && t->words[0] != '\0' && !t->is_redirection)
+        return;
+    t->is_redirection = is_redirection;
+    if (result == OUTCOME_LOST)
+        (void)snprintf(t->words, sizeof t->words, "%s", node->error);
+    else
+        (void)snprintf(t->words, sizeof t->words, "%s: %s", node->name, reply->str);
+}
+
+/* Returns the node to try next, and sets *asking if it must be told that this is the result of ASK. */
+static size_t next_node(redis_link *link, unsigned slot, outcome result, const redis_connection *node,
+                        const redis_command *call, const redisReply *reply, bool *asking) {
+    if (result != OUTCOME_MOVED && result != OUTCOME_ASK) {
+        pause_a_while();
+        if (link->address->cluster)
+            refresh(link);
+        return link->owners[slot];
+    }
+    size_t named = node_named(link, reply->str, node->host);
+    if (named == SIZE_MAX)
+        fail("%s: %s: %s said: %s", link->address->text, call->words[0], node->name, reply->str);
+    *asking = result == OUTCOME_ASK;
+    if (result == OUTCOME_MOVED)
+        link->owners[slot] = (uint16_t)named;
+    return named;
 }
 
 /* Runs n commands of one slot. Either n is 1, or they are a transaction: then a redirection of one of them means that
  * none was run. */
 static void run(redis_link *link, const redis_command *commands, size_t n, unsigned slot, redisReply **replies) {
-    const redis_command *shown = &commands[n > 1 ? 1 : 0];
+    bool cluster = link->address->cluster, may_repeat = n == 1 && commands[0].may_repeat;
     double deadline = seconds_now() + link->login.timeout_seconds;
     size_t target = link->owners[slot];
     bool asking = false;
+    trouble last = {0};
     for (unsigned attempt = 1;; attempt++) {
         redis_connection *node = link->nodes[target];
         size_t decides;
         outcome result = exchange(node, asking, commands, n, replies, &decides);
-        asking = false;
         if (result == OUTCOME_REPLY)
             return;
-        const char *words = result == OUTCOME_LOST ? node->error : replies[decides]->str;
-        if (result == OUTCOME_LOST && (!link->address->cluster || (node->sent && !shown->may_repeat)))
-            fail_lost(link, shown, node);
-        if (!link->address->cluster && result != OUTCOME_LATER)
-            redis_link_fail(link, shown, replies[decides]);
+        const redis_command *call = &commands[decides];
+        if (result == OUTCOME_LOST && (!cluster || (node->sent && !may_repeat)))
+            fail("%s: %s: %s", link->address->text, call->words[0], node->error);
+        if (!cluster && result != OUTCOME_LATER)
+            redis_link_fail(link, call, replies[decides]);
+        remember(&last, result, node, replies[decides]);
         if (seconds_now() > deadline)
-            fail("%s: %s: gave up after %u s (--timeout): %s%s%s", link->address->text, shown->words[0],
-                 link->login.timeout_seconds, result == OUTCOME_LOST ? "" : node->name,
-                 result == OUTCOME_LOST ? "" : ": ", words);
-        if (result == OUTCOME_MOVED || result == OUTCOME_ASK) {
-            size_t named = node_named(link, words, node->host);
-            if (named == SIZE_MAX)
-                fail("%s: %s: %s said: %s", link->address->text, shown->words[0], node->name, words);
-            target = named;
-            asking = result == OUTCOME_ASK;
-            if (!asking)
-                link->owners[slot] = (uint16_t)named;
-            if (attempt > REDIRECTS_AT_ONCE)
-                pause_a_while();
-        } else {
+            fail("%s: %s: gave up after %u s (--timeout): %s", link->address->text, call->words[0],
+                 link->login.timeout_seconds, last.words);
+        asking = false;
+        target = next_node(link, slot, result, node, call, replies[decides], &asking);
+        if (attempt > REDIRECTS_AT_ONCE)
             pause_a_while();
-            if (link->address->cluster)
-                refresh(link);
-            target = link->owners[slot];
-        }
         free_replies(replies, n);
     }
 }
@@ -285,9 +311,9 @@ redisReply *redis_link_transaction(redis_link *link, const redis_command *comman
     memcpy(&all[1], commands, n * sizeof *commands);
     redis_command_begin(&all[n + 1], "EXEC");
     run(link, all, n + 2, slot, replies);
-    for (size_t i = 0; i < n; i++)
-        if (replies[i + 1]->type == REDIS_REPLY_ERROR)
-            redis_link_fail(link, &commands[i], replies[i + 1]);
+    for (size_t i = 0; i <= n; i++)
+        if (replies[i]->type == REDIS_REPLY_ERROR)
+            redis_link_fail(link, &all[i], replies[i]);
     redisReply *result = replies[n + 1];
     free_replies(replies, n + 1);
     redis_command_free(&all[0]);
@@ -311,10 +337,10 @@ void redis_link_call_many(redis_link *link, const redis_command *commands, const
     for (size_t i = 0; i < n; i++)
         replies[i] = redis_connection_receive(link->nodes[to[i]]);
     free(lost);
+    /* A server may close a connection that was idle while the tool waited for input, so even without a cluster a lost
+     * command is sent a second time. */
     for (size_t i = 0; i < n; i++)
         if (outcome_of(replies[i]) != OUTCOME_REPLY) {
-            if (replies[i] == NULL && !link->address->cluster)
-                fail_lost(link, &commands[i], link->nodes[to[i]]);
             free_replies(&replies[i], 1);
             replies[i] = redis_link_call(link, &commands[i], slots[i]);
         }

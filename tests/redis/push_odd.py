@@ -418,6 +418,31 @@ def odd_results_of_lookups_are_errors(s):
 
 
 @test
+def a_connection_that_was_idle_is_opened_again(s):
+    lost = [1]
+
+    def reply(args):
+        if args[0] == b"KITH.MEXISTS" and lost[0]:
+            lost[0] -= 1
+            return DROP
+        return store(b"")(args)
+    with Tool() as t:
+        with Fake(reply) as fake:
+            equal(t("query", address(fake), stdin=b"a\n"), b"a\n")
+            lost[0] = 2
+            t.fails("query", address(fake), stdin=b"a\n", says=["KITH.MEXISTS", "closed the connection"])
+
+
+@test
+def without_a_transaction_nothing_is_renamed(s):
+    with Tool() as t:
+        filter_file(t)
+        with Fake(accepts(MULTI=lambda a: error("NOPERM this user has no permissions to run 'multi'"))) as fake:
+            t.fails("push", "f.kith", address(fake), says=["MULTI said: NOPERM"])
+            check("RENAMENX" not in fake.names() and "PERSIST" not in fake.names(), fake.names())
+
+
+@test
 def a_key_that_disappears_is_an_error_and_not_a_no(s):
     types = [simple("kithbloom"), simple("kithbloom"), simple("kithbloom"), simple("none")]
     with Tool() as t:
