@@ -256,15 +256,12 @@ static const struct {
                     {"EXPANSION", "Expansion rate"}};
 
 static void reply_field(RedisModuleCtx *ctx, const value *v, int field) {
-    uint64_t number = field == CAPACITY  ? kith_filter_capacity(v->filter)
-                      : field == SIZE    ? value_memory(v)
-                      : field == FILTERS ? v->layers
-                      : field == ITEMS   ? kith_filter_count(v->filter)
-                                         : v->request.expansion;
-    if (field == EXPANSION && number == 0)
+    value_numbers n = value_get_numbers(v);
+    const uint64_t numbers[FIELDS] = {n.capacity, n.size, n.layers, n.items, n.expansion};
+    if (field == EXPANSION && n.expansion == 0)
         (void)server.ReplyWithNull(ctx);
     else
-        (void)server.ReplyWithLongLong(ctx, (long long)number);
+        (void)server.ReplyWithLongLong(ctx, (long long)numbers[field]);
 }
 
 static void reply_one_field(RedisModuleCtx *ctx, const value *v, int field) {

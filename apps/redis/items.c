@@ -10,6 +10,12 @@
 
 /* ---- lookups ---- */
 
+bool items_has(const value *v, const RedisModuleString *item) {
+    size_t bytes;
+    const char *at = server.StringPtrLen(item, &bytes);
+    return value_has(v, at, bytes);
+}
+
 int items_exists(RedisModuleCtx *ctx, RedisModuleString **argv, family f) {
     RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ);
     if (key == NULL)
@@ -19,9 +25,7 @@ int items_exists(RedisModuleCtx *ctx, RedisModuleString **argv, family f) {
     if (v == NULL) {
         (void)server.ReplyWithError(ctx, error);
     } else {
-        size_t bytes;
-        const char *item = server.StringPtrLen(argv[2], &bytes);
-        (void)server.ReplyWithBool(ctx, kith_filter_has(v->filter, item, bytes));
+        (void)server.ReplyWithBool(ctx, items_has(v, argv[2]));
     }
     server.CloseKey(key);
     return SERVER_OK;
@@ -32,11 +36,10 @@ int items_exists(RedisModuleCtx *ctx, RedisModuleString **argv, family f) {
 
 static void reply_group(RedisModuleCtx *ctx, const value *v, RedisModuleString **items, size_t count) {
     kith_key keys[GROUP];
-    uint64_t digests[GROUP], found[GROUP / 64];
+    uint64_t found[GROUP / 64];
     for (size_t i = 0; i < count; i++)
         keys[i].bytes = server.StringPtrLen(items[i], &keys[i].byte_count);
-    kith_filter_digest_many(v->filter, keys, count, digests);
-    (void)kith_filter_has_many(v->filter, digests, count, found);
+    value_has_many(v, keys, count, found);
     for (size_t i = 0; i < count; i++)
         (void)server.ReplyWithBool(ctx, kith_bitmap_get(found, i));
 }
@@ -61,6 +64,48 @@ int items_mexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, famil
     }
     if (key != NULL)
         server.CloseKey(key);
+    return SERVER_OK;
+}
+
+int items_count(RedisModuleCtx *ctx, RedisModuleString **argv, family f) {
+    RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ);
+    if (key == NULL)
+        return server.ReplyWithLongLong(ctx, 0);
+    const char *error;
+    const value *v = keys_value(key, f, &error);
+    if (v == NULL) {
+        (void)server.ReplyWithError(ctx, error);
+    } else {
+        size_t bytes;
+        const char *item = server.StringPtrLen(argv[2], &bytes);
+        (void)server.ReplyWithLongLong(ctx, (long long)value_copies(v, item, bytes));
+    }
+    server.CloseKey(key);
+    return SERVER_OK;
+}
+
+/* ---- removals ---- */
+
+int items_delete(RedisModuleCtx *ctx, RedisModuleString **argv, family f, const char *absent, const char *event) {
+    RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ | KEY_WRITE);
+    const char *error;
+    value *v = keys_value(key, f, &error);
+    if (v == NULL) {
+        (void)server.ReplyWithError(ctx, server.KeyType(key) == KEY_TYPE_EMPTY ? absent : error);
+    } else {
+        size_t bytes;
+        const char *item = server.StringPtrLen(argv[2], &bytes);
+        kith_status status = value_remove(v, item, bytes);
+        if (status == KITH_OK) {
+            (void)server.ReplicateVerbatim(ctx);
+            keys_changed(ctx, argv[1], v, event);
+        }
+        if (status == KITH_OK || status == KITH_E_ABSENT)
+            (void)server.ReplyWithBool(ctx, status == KITH_OK);
+        else
+            (void)items_reply_failure(ctx, v, status, f);
+    }
+    server.CloseKey(key);
     return SERVER_OK;
 }
 
@@ -140,9 +185,7 @@ int items_add_all(RedisModuleCtx *ctx, value *v, const items_batch *batch, famil
     size_t accepted_count = 0;
     (void)server.ReplyWithArray(ctx, (long)batch->count);
     for (size_t i = 0; i < batch->count; i++) {
-        size_t bytes;
-        const char *item = server.StringPtrLen(batch->items[i], &bytes);
-        if (batch->only_new && kith_filter_has(v->filter, item, bytes)) {
+        if (batch->only_new && items_has(v, batch->items[i])) {
             reply_added(ctx, batch, 0);
             continue;
         }

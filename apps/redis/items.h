@@ -9,6 +9,15 @@
 int items_exists(RedisModuleCtx *ctx, RedisModuleString **argv, family f);
 int items_mexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, family f);
 
+/* COUNT key item: how many copies of the item there are, or more; 0 if there is no such key. */
+int items_count(RedisModuleCtx *ctx, RedisModuleString **argv, family f);
+
+/* DEL key item: 1 or 0 (RESP3: a boolean). `absent` is the error if there is no such key. */
+int items_delete(RedisModuleCtx *ctx, RedisModuleString **argv, family f, const char *absent, const char *event);
+
+/* Returns true if the item may be in the filter. */
+bool items_has(const value *v, const RedisModuleString *item);
+
 /* Adds an item to a filter. Limits do not apply to commands of the primary and of an AOF. Returns the codes of
  * kith_filter_add(). */
 KITH_MUST_USE kith_status items_add(RedisModuleCtx *ctx, value *v, const RedisModuleString *item, bool *was_new);

@@ -177,6 +177,37 @@ uint64_t value_memory(const value *v) {
     return sizeof *v + (v->state == VALUE_LOADING ? v->loading.total : kith_filter_memory(v->filter));
 }
 
+/* The slots per bucket of a cuckoo kind; 1 for other kinds, whose cells are in no bucket. */
+static uint64_t slots_per_bucket(const kith_filter *filter, const kith_plan *p) {
+    char options[256];
+    const char *kind = p->inner != NULL ? p->inner : p->kind;
+    if (strcmp(kind, "overlap") == 0)
+        return 2;
+    options[0] = ' ';
+    (void)kith_filter_options(filter, options + 1, sizeof options - 1);
+    const char *b = strstr(options, " b=");
+    if (b == NULL)
+        return strcmp(kind, "cuckoo") == 0 ? 4 : 1; /* 4 is the default of cuckoo */
+    return (uint64_t)(b[3] - '0');
+}
+
+value_numbers value_get_numbers(const value *v) {
+    value_numbers n = {
+        .capacity = kith_filter_capacity(v->filter),
+        .size = value_memory(v),
+        .layers = v->layers,
+        .items = kith_filter_count(v->filter),
+        .deleted = v->deleted,
+        .bucket_size = v->request.bucket_size,
+        .expansion = v->request.expansion,
+        .max_iterations = v->request.max_iterations,
+    };
+    kith_plan p = KITH_PLAN_INIT;
+    if (kith_filter_plan_of(v->filter, &p) == KITH_OK)
+        n.buckets = p.cells / slots_per_bucket(v->filter, &p);
+    return n;
+}
+
 /* ---- items ---- */
 
 kith_status value_add(value *v, const void *item, size_t item_bytes, uint64_t max_bytes, bool *was_new) {
@@ -188,6 +219,16 @@ kith_status value_add(value *v, const void *item, size_t item_bytes, uint64_t ma
         atomic_fetch_add(&growths, 1);
     }
     return status;
+}
+
+void value_has_many(const value *v, const kith_key *items, size_t n, uint64_t *found) {
+    uint64_t digests[128];
+    kith_filter_digest_many(v->filter, items, n, digests);
+    (void)kith_filter_has_many(v->filter, digests, n, found);
+}
+
+uint64_t value_copies(const value *v, const void *item, size_t item_bytes) {
+    return kith_filter_copies(v->filter, item, item_bytes);
 }
 
 kith_status value_remove(value *v, const void *item, size_t item_bytes) {

@@ -85,11 +85,38 @@ typedef struct value_statistics {
 
 value_statistics value_get_statistics(void);
 
+/* What INFO reports about one value, which is complete. */
+typedef struct value_numbers {
+    uint64_t capacity;
+    uint64_t size; /* bytes of memory */
+    uint64_t buckets;
+    uint64_t layers;
+    uint64_t items;
+    uint64_t deleted;
+    uint64_t bucket_size;
+    uint64_t expansion; /* 0: the filter does not grow */
+    uint64_t max_iterations;
+} value_numbers;
+
+/* Constant time. */
+value_numbers value_get_numbers(const value *v);
+
 /* ---- items ---- */
 
 /* Adds an item. Sets *was_new to whether the filter did not have it before. The size of a filter that grows is limited
  * by `max_bytes`, 0 for no limit. Returns the codes of kith_filter_add(). */
 KITH_MUST_USE kith_status value_add(value *v, const void *item, size_t item_bytes, uint64_t max_bytes, bool *was_new);
+
+/* Returns true if the item may be in the filter. */
+static inline bool value_has(const value *v, const void *item, size_t item_bytes) {
+    return kith_filter_has(v->filter, item, item_bytes);
+}
+
+/* Looks up n items, and sets bit i of the bitmap `found` for those that may be in the filter. n is at most 128. */
+void value_has_many(const value *v, const kith_key *items, size_t n, uint64_t *found);
+
+/* Returns how many copies of an item the filter has, or more. */
+uint64_t value_copies(const value *v, const void *item, size_t item_bytes);
 
 /* Removes one copy of an item. Returns the codes of kith_filter_remove(). */
 KITH_MUST_USE kith_status value_remove(value *v, const void *item, size_t item_bytes);
