@@ -33,6 +33,7 @@ enum {
 
     KEY_READ = 1 << 0,
     KEY_WRITE = 1 << 1,
+    NO_EXPIRE = -1,
     KEY_TYPE_EMPTY = 0, /* KeyType() of a key that does not exist */
 
     /* SetModuleOptions() */
@@ -109,7 +110,7 @@ typedef struct command_history {
 typedef struct command_key_spec {
     const char *notes;
     uint64_t flags; /* KEY_SPEC_… */
-    int begin_type; /* 2: at an index */
+    int begin_type; /* KEY_SPEC_INDEX or KEY_SPEC_KEYWORD */
     union {
         struct {
             int index;
@@ -119,7 +120,7 @@ typedef struct command_key_spec {
             int start_from;
         } after;
     } begin;
-    int find_type; /* 2: a range */
+    int find_type; /* KEY_SPEC_RANGE */
     union {
         struct {
             int last_key, key_step, limit;
@@ -129,6 +130,17 @@ typedef struct command_key_spec {
         } counted;
     } find;
 } command_key_spec;
+
+enum {
+    KEY_SPEC_INDEX = 2,
+    KEY_SPEC_KEYWORD = 3,
+    KEY_SPEC_RANGE = 2,
+
+    KEY_SPEC_READ = 1 << 0,
+    KEY_SPEC_OVERWRITE = 1 << 2,
+    KEY_SPEC_ACCESS = 1 << 4,
+    KEY_SPEC_INSERT = 1 << 6,
+};
 
 typedef struct command_info_version {
     int version;

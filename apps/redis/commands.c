@@ -29,6 +29,21 @@ static const command commands[] = {
 static const command_info_version version = {1, sizeof(command_history), sizeof(command_key_spec),
                                              sizeof(command_argument)};
 
+/* KITH.RESERVE has a second key only after the word LIKE. */
+static command_key_spec reserve_keys[] = {
+    {.flags = KEY_SPEC_OVERWRITE | KEY_SPEC_INSERT,
+     .begin_type = KEY_SPEC_INDEX,
+     .begin.at.index = 1,
+     .find_type = KEY_SPEC_RANGE,
+     .find.range = {0, 1, 0}},
+    {.flags = KEY_SPEC_READ | KEY_SPEC_ACCESS,
+     .begin_type = KEY_SPEC_KEYWORD,
+     .begin.after = {"LIKE", 2},
+     .find_type = KEY_SPEC_RANGE,
+     .find.range = {0, 1, 0}},
+    {0},
+};
+
 static bool register_one(RedisModuleCtx *ctx, const command *c) {
     if (server.CreateCommand(ctx, c->name, c->function, c->flags, 1, c->last_key, 1) != SERVER_OK)
         return false;
@@ -41,6 +56,7 @@ static bool register_one(RedisModuleCtx *ctx, const command *c) {
         .complexity = c->complexity,
         .since = "0.1.0",
         .arity = c->arity,
+        .key_specs = c->function == command_kith_reserve ? reserve_keys : NULL,
         .arguments = arguments.all,
     };
     if (made == NULL || server.SetCommandInfo(made, &info) != SERVER_OK)

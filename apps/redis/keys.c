@@ -1,6 +1,9 @@
 /* keys.c: data types, and the values of keys; see keys.h. */
 #include "keys.h"
 
+#include <string.h>
+
+#include "chunks.h"
 #include "memory.h"
 #include "rdb.h"
 
@@ -10,6 +13,46 @@ RedisModuleType *type_bloom, *type_cuckoo;
 
 static void type_free(void *v) {
     value_free(v);
+}
+
+static void type_rewrite(RedisModuleIO *io, RedisModuleString *key, void *v) {
+    chunks_rewrite(io, key, v);
+}
+
+/* The server digests pieces, and a filter has other pieces after it was saved and loaded: so equal ones are made. */
+typedef struct digest_buffer {
+    RedisModuleDigest *digest;
+    size_t used;
+    char bytes[1 << 16];
+} digest_buffer;
+
+static kith_status digest_piece(void *context, const void *bytes, size_t byte_count) {
+    digest_buffer *b = context;
+    for (const char *at = bytes; byte_count > 0;) {
+        size_t space = sizeof b->bytes - b->used, here = byte_count < space ? byte_count : space;
+        memcpy(b->bytes + b->used, at, here);
+        b->used += here;
+        at += here;
+        byte_count -= here;
+        if (b->used == sizeof b->bytes) {
+            server.DigestAddStringBuffer(b->digest, b->bytes, b->used);
+            b->used = 0;
+        }
+    }
+    return KITH_OK;
+}
+
+static void type_digest(RedisModuleDigest *digest, void *data) {
+    value *v = data;
+    digest_buffer b;
+    b.digest = digest;
+    b.used = 0;
+    kith_status status = v->state == VALUE_FILTER
+                             ? kith_filter_write(v->filter, 0, kith_filter_file_bytes(v->filter), digest_piece, &b)
+                             : digest_piece(&b, v->loading.block, (size_t)v->loading.received);
+    if (status == KITH_OK)
+        server.DigestAddStringBuffer(digest, b.bytes, b.used);
+    server.DigestEndSequence(digest);
 }
 
 static size_t type_memory(const void *v) {
@@ -34,6 +77,8 @@ const char *types_register(RedisModuleCtx *ctx) {
         .version = TYPE_METHODS_VERSION,
         .rdb_load = rdb_load_bloom,
         .rdb_save = rdb_save,
+        .aof_rewrite = type_rewrite,
+        .digest = type_digest,
         .free = type_free,
         .memory_usage = type_memory,
         .free_effort = type_free_effort,
@@ -70,7 +115,16 @@ bool keys_must_obey(RedisModuleCtx *ctx) {
 }
 
 void keys_set(RedisModuleKey *key, value *v) {
-    (void)server.ModuleTypeSetValue(key, v->removes ? type_cuckoo : type_bloom, v);
+    RedisModuleType *type = v->removes ? type_cuckoo : type_bloom;
+    void *old;
+    long long expire = server.KeyType(key) == KEY_TYPE_EMPTY ? NO_EXPIRE : server.GetExpire(key);
+    if (server.ModuleTypeGetType(key) == type && server.ModuleTypeReplaceValue(key, type, v, &old) == SERVER_OK) {
+        value_free(old);
+        return;
+    }
+    (void)server.ModuleTypeSetValue(key, type, v);
+    if (expire != NO_EXPIRE)
+        (void)server.SetExpire(key, expire);
 }
 
 void keys_changed(RedisModuleCtx *ctx, RedisModuleString *name, value *v, const char *event) {

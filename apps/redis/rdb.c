@@ -74,28 +74,6 @@ static bool load_chunks(RedisModuleIO *io, unsigned char *block, uint64_t receiv
     return true;
 }
 
-/* Makes a value of a whole block, which belongs to the value or is released. */
-static value *finish_filter(RedisModuleIO *io, bool removes, const value_request *request, value_part part) {
-    kith_filter *filter;
-    kith_status status = kith_filter_adopt(part.block, (size_t)part.total, 0, &memory_allocator, &filter);
-    if (status != KITH_OK) {
-        memory_release(part.block, (size_t)part.total);
-        return damaged(io, kith_status_text(status));
-    }
-    bool type_is_right = ((kith_filter_capabilities(filter) & KITH_CAN_REMOVE) != 0) == removes;
-    value *v = type_is_right ? value_of_filter(filter, request) : NULL;
-    if (v == NULL)
-        kith_filter_free(filter);
-    return type_is_right ? v : damaged(io, "its kind does not belong to this data type");
-}
-
-static value *finish_part(bool removes, const value_request *request, value_part part) {
-    value *v = value_of_part(removes, request, part);
-    if (v == NULL)
-        memory_release(part.block, (size_t)part.total);
-    return v;
-}
-
 static value *load(RedisModuleIO *io, int encoding_version, bool removes) {
     if (encoding_version != RDB_VERSION)
         return damaged(io, "it was written by a newer version of kith");
@@ -118,13 +96,19 @@ static value *load(RedisModuleIO *io, int encoding_version, bool removes) {
         memory_release(part.block, (size_t)part.total);
         return damaged(io, "a chunk is missing or has the wrong size");
     }
-    value *v = part.received == part.total ? finish_filter(io, removes, &request, part)
-                                           : finish_part(removes, &request, part);
-    if (v != NULL) {
-        v->deleted = deleted;
-        v->layers = (unsigned)layers;
+    value *v = value_of_part(removes, &request, part);
+    if (v == NULL) {
+        memory_release(part.block, (size_t)part.total);
+        return damaged(io, "there is no memory for it");
     }
-    return v;
+    v->deleted = deleted;
+    v->layers = (unsigned)layers;
+    if (part.received < part.total)
+        return v;
+    value *whole;
+    kith_status status = value_complete(v, true, &whole);
+    value_free(v);
+    return status == KITH_OK ? whole : damaged(io, kith_status_text(status));
 }
 
 void *rdb_load_bloom(RedisModuleIO *io, int encoding_version) {

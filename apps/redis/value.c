@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -87,10 +88,7 @@ kith_status value_choose_cuckoo(value_creation *c, unsigned bucket_size) {
 
 /* ---- creating and freeing ---- */
 
-value *value_of_filter(kith_filter *filter, const value_request *request) {
-    value *v = memory_allocate(sizeof *v);
-    if (v == NULL)
-        return NULL;
+static void init_filter(value *v, kith_filter *filter, const value_request *request) {
     v->state = VALUE_FILTER;
     v->removes = (kith_filter_capabilities(filter) & KITH_CAN_REMOVE) != 0;
     v->filter = filter;
@@ -98,6 +96,12 @@ value *value_of_filter(kith_filter *filter, const value_request *request) {
     v->layers = 1;
     value_changed(v);
     atomic_fetch_add(&filters, 1);
+}
+
+value *value_of_filter(kith_filter *filter, const value_request *request) {
+    value *v = memory_allocate(sizeof *v);
+    if (v != NULL)
+        init_filter(v, filter, request);
     return v;
 }
 
@@ -114,6 +118,53 @@ value *value_of_part(bool removes, const value_request *request, value_part part
     return v;
 }
 
+/* Returns whether the filter in a block supports deletion, from its header alone. */
+static kith_status block_removes(const value_part *part, bool *removes) {
+    kith_filter *view;
+    kith_status status =
+        kith_filter_view(part->block, (size_t)part->total, KITH_OPEN_LAZY, &memory_allocator, &view);
+    if (status != KITH_OK)
+        return status;
+    *removes = (kith_filter_capabilities(view) & KITH_CAN_REMOVE) != 0;
+    kith_filter_free(view);
+    return KITH_OK;
+}
+
+kith_status value_complete(value *v, bool type_known, value **made) {
+    bool removes = v->removes;
+    kith_filter *filter;
+    kith_status status = block_removes(&v->loading, &removes);
+    if (status == KITH_OK && type_known && removes != v->removes)
+        status = KITH_E_MISMATCH;
+    value *m = status != KITH_OK ? NULL : memory_allocate(sizeof *m);
+    if (m == NULL)
+        return status != KITH_OK ? status : KITH_E_MEMORY;
+    status = kith_filter_adopt(v->loading.block, (size_t)v->loading.total, 0, &memory_allocator, &filter);
+    if (status != KITH_OK) {
+        memory_release(m, sizeof *m);
+        return status;
+    }
+    v->loading.block = NULL;
+    init_filter(m, filter, &v->request);
+    m->deleted = v->deleted;
+    m->layers = v->layers;
+    *made = m;
+    return KITH_OK;
+}
+
+void value_describe(value *v) {
+    char options[256];
+    kith_filter_stats stats = KITH_FILTER_STATS_INIT;
+    v->layers = 1;
+    if ((kith_filter_capabilities(v->filter) & KITH_CAN_GROW) == 0)
+        return;
+    (void)kith_filter_options(v->filter, options, sizeof options);
+    const char *growth = strstr(options, "growth=");
+    v->request.expansion = growth == NULL ? 0 : (uint32_t)strtoul(growth + strlen("growth="), NULL, 10);
+    if (kith_filter_stats_of(v->filter, &stats) == KITH_OK)
+        v->layers = stats.layers;
+}
+
 kith_status value_create(const value_creation *c, uint64_t max_bytes, value **made) {
     kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
     spec.kind = c->kind;
@@ -128,6 +179,19 @@ kith_status value_create(const value_creation *c, uint64_t max_bytes, value **ma
     if (status != KITH_OK)
         return status;
     *made = value_of_filter(filter, &c->request);
+    if (*made != NULL)
+        return KITH_OK;
+    kith_filter_free(filter);
+    return KITH_E_MEMORY;
+}
+
+kith_status value_create_like(const value *like, uint64_t max_bytes, value **made) {
+    kith_filter *filter;
+    kith_filter_limit(like->filter, max_bytes);
+    kith_status status = kith_filter_create_like(like->filter, &memory_allocator, &filter);
+    if (status != KITH_OK)
+        return status;
+    *made = value_of_filter(filter, &like->request);
     if (*made != NULL)
         return KITH_OK;
     kith_filter_free(filter);
@@ -194,7 +258,7 @@ static uint64_t slots_per_bucket(const kith_filter *filter, const kith_plan *p) 
 value_numbers value_get_numbers(const value *v) {
     value_numbers n = {
         .capacity = kith_filter_capacity(v->filter),
-        .size = value_memory(v),
+        .size = kith_filter_file_bytes(v->filter),
         .layers = v->layers,
         .items = kith_filter_count(v->filter),
         .deleted = v->deleted,

@@ -59,9 +59,21 @@ KITH_MUST_USE kith_status value_choose_cuckoo(value_creation *creation, unsigned
 /* Creates an empty filter of at most max_bytes (0: no limit). Returns the codes of kith_filter_create(). */
 KITH_MUST_USE kith_status value_create(const value_creation *creation, uint64_t max_bytes, value **made);
 
-/* Makes a value of a complete filter, which belongs to it from then on, or an empty one for a part. NULL: no memory. */
+/* Creates an empty filter that can be merged with `like`. Returns the codes of kith_filter_create_like(). */
+KITH_MUST_USE kith_status value_create_like(const value *like, uint64_t max_bytes, value **made);
+
+/* Makes a value of a complete filter or of a part, which belong to it from then on. NULL: no memory. */
 value *value_of_filter(kith_filter *filter, const value_request *request);
 value *value_of_part(bool removes, const value_request *request, value_part part);
+
+/* Makes a complete value of a half-loaded one whose block is complete. The filter is verified. If `type_known`, a filter
+ * that does not belong to the data type of v is KITH_E_MISMATCH. On success the block is in *made, and v holds nothing
+ * any more; it can only be freed. After any other status v is as it was. Returns the codes of kith_filter_adopt(). */
+KITH_MUST_USE kith_status value_complete(value *v, bool type_known, value **made);
+
+/* Fills in expansion and layers from the filter itself, for filters that come without them. Cost: a pass over the filter,
+ * if it has layers. */
+void value_describe(value *v);
 
 /* Frees a value and all it holds. May run on another thread. */
 void value_free(value *v);
@@ -88,7 +100,7 @@ value_statistics value_get_statistics(void);
 /* What INFO reports about one value, which is complete. */
 typedef struct value_numbers {
     uint64_t capacity;
-    uint64_t size; /* bytes of memory */
+    uint64_t size; /* bytes of the block: memory that searches use is not counted, since it differs between equal filters */
     uint64_t buckets;
     uint64_t layers;
     uint64_t items;
