@@ -11,6 +11,7 @@ sanitizer. Then the ends of the logs are printed. Exit status: 0 passed, 1 faile
 KITH_TIER=soak chooses long runs, KITH_SEED the seed of what is random, KITH_PRELOAD a library that the servers load
 first (the runtime of the sanitizers).
 """
+import ctypes
 import os
 import pathlib
 import random
@@ -29,6 +30,8 @@ from resp import Connection, Error, Lost, OK, same
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TESTS = []
+LIBC = ctypes.CDLL(None)
+PR_SET_PDEATHSIG = 1
 CRASH = re.compile(r"BUG REPORT|AddressSanitizer|runtime error:|ASSERTION FAILED|crashed by signal|LeakSanitizer")
 WRONGTYPE = Error("WRONGTYPE Operation against a key holding the wrong kind of value")
 
@@ -87,6 +90,7 @@ class Server:
         limit = self.memory_bytes
 
         def before_exec():
+            LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # the server does not outlive a test that is killed
             if limit:
                 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
