@@ -7,9 +7,9 @@ from resp import OK
 from server import check, equal, expect, find_program, info, main, test
 
 JOBS = [
-    ("BF.ADD bf:hot __rand_int__", 10), ("BF.EXISTS bf:hot __rand_int__", 10), ("BF.MADD bf:batch __rand_int__ __rand_int__", 5),
-    ("CF.ADDNX cf:many:__rand_int__ x", 5), ("CF.ADDNX cf:hot __rand_int__", 10), ("CF.EXISTS cf:hot __rand_int__", 5),
-    ("CF.DEL cf:hot __rand_int__", 5),
+    ("BF.ADD bf:hot __rand_int__", 10), ("BF.EXISTS bf:hot __rand_int__", 10), ("BF.MADD bf:batch __rand_int__ __rand_int__", 8),
+    ("CF.ADDNX cf:hot __rand_int__", 8), ("CF.EXISTS cf:hot __rand_int__", 5), ("CF.ADDNX cf:fixed __rand_int__", 4),
+    ("CF.DEL cf:fixed __rand_int__", 4), ("CF.ADDNX cf:many:__rand_int__ x", 1),
 ]
 
 
@@ -20,6 +20,7 @@ def clients_with_pipelines_while_the_server_saves(s):
     c = server.connect()
     c("BF.RESERVE bf:hot 0.01 1000")
     c("CF.RESERVE cf:hot 1000")
+    c("CF.RESERVE cf:fixed 4000000 EXPANSION 0")
     expect(c, "CONFIG RESETSTAT", OK)
     benchmark = find_program(s.kind, "benchmark")
     # Keys are drawn from this many numbers, so that the filters grow all the time but have an end.
