@@ -3,6 +3,7 @@
 
 #include "arguments.h"
 #include "commands.h"
+#include "compat.h"
 #include "config.h"
 #include "items.h"
 #include "replicate.h"
@@ -21,17 +22,45 @@ static wanted defaults(void) {
     return (wanted){config.bf_error_rate, config.bf_initial_size, config.bf_expansion_factor};
 }
 
-/* Creates a filter in a key, which is open for writing and empty, and replicates that. Returns NULL after an error
- * reply. */
+/* RedisBloom lowers rates to this, and so its layout must have them. */
+#define REDISBLOOM_MOST_RATE 0.25
+
+/* The same as create(), in RedisBloom's layout. */
+static value *create_redisbloom(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString *name, const wanted *w) {
+    value *v;
+    char rate[40];
+    bool scaling = w->expansion != 0;
+    /* The expansion of a filter that does not grow is stored, though not used. */
+    long long expansion = scaling ? w->expansion : config.bf_expansion_factor != 0 ? config.bf_expansion_factor : 2;
+    kith_status status =
+        compat_create_bloom(w->rate > REDISBLOOM_MOST_RATE ? REDISBLOOM_MOST_RATE : w->rate, (uint64_t)w->capacity,
+                            (uint32_t)expansion, scaling, keys_must_obey(ctx) ? 0 : (uint64_t)config.max_filter_bytes, &v);
+    if (status != KITH_OK) {
+        (void)items_reply_creation(ctx, status, "could not create filter");
+        return NULL;
+    }
+    keys_set(key, v);
+    (void)snprintf(rate, sizeof rate, "%.17g", w->rate);
+    if (scaling)
+        (void)server.Replicate(ctx, "BF.RESERVE", "sclcl", name, rate, w->capacity, "EXPANSION", w->expansion);
+    else
+        (void)server.Replicate(ctx, "BF.RESERVE", "sclc", name, rate, w->capacity, "NONSCALING");
+    return v;
+}
+
+/* Creates a filter in a key, which is open for writing and empty, and replicates that. Commands of the primary and of an
+ * AOF come from RedisBloom: kith itself sends KITH._CREATE instead. Returns NULL after an error reply. */
 static value *create(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString *name, const wanted *w) {
     value_creation c = {.capacity = (uint64_t)w->capacity, .rate = w->rate};
     value *v;
+    if (config.compat == CONFIG_REDISBLOOM || keys_must_obey(ctx))
+        return create_redisbloom(ctx, key, name, w);
     c.request.expansion = (uint32_t)w->expansion;
     kith_status status = kith_hash_untrusted(&c.hash);
     if (status == KITH_OK)
         status = value_choose_bloom(&c);
     if (status == KITH_OK)
-        status = value_create(&c, keys_must_obey(ctx) ? 0 : (uint64_t)config.max_filter_bytes, &v);
+        status = value_create(&c, (uint64_t)config.max_filter_bytes, &v);
     if (status != KITH_OK) {
         (void)items_reply_creation(ctx, status, "could not create filter");
         return NULL;
@@ -238,7 +267,7 @@ int command_bf_card(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (v == NULL)
         (void)server.ReplyWithError(ctx, error);
     else
-        (void)server.ReplyWithLongLong(ctx, (long long)kith_filter_count(v->filter));
+        (void)server.ReplyWithLongLong(ctx, (long long)value_get_numbers(v).items);
     server.CloseKey(key);
     return SERVER_OK;
 }

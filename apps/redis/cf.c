@@ -3,6 +3,7 @@
 
 #include "arguments.h"
 #include "commands.h"
+#include "compat.h"
 #include "config.h"
 #include "items.h"
 #include "replicate.h"
@@ -22,11 +23,33 @@ static wanted defaults(void) {
     return (wanted){config.cf_initial_size, 0, config.cf_max_iterations, -1, config.cf_error_rate};
 }
 
-/* Creates a filter in a key, which is open for writing and empty, and replicates that. Returns NULL after an error
- * reply. */
+/* The same as create(), in RedisBloom's layout. */
+static value *create_redisbloom(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString *name, const wanted *w) {
+    value_request r = {
+        .expansion = (uint32_t)(w->expansion >= 0 ? w->expansion : config_cf_expansion(true)),
+        .bucket_size = (uint32_t)(w->bucket_size != 0 ? w->bucket_size : config.cf_bucket_size),
+        .max_iterations = (uint32_t)w->max_iterations,
+    };
+    value *v;
+    kith_status status = compat_create_cuckoo((uint64_t)w->capacity, &r,
+                                              keys_must_obey(ctx) ? 0 : (uint64_t)config.max_filter_bytes, &v);
+    if (status != KITH_OK) {
+        (void)items_reply_creation(ctx, status, "Could not create filter");
+        return NULL;
+    }
+    keys_set(key, v);
+    (void)server.Replicate(ctx, "CF.RESERVE", "slclclcl", name, w->capacity, "BUCKETSIZE", (long long)r.bucket_size,
+                           "MAXITERATIONS", (long long)r.max_iterations, "EXPANSION", (long long)r.expansion);
+    return v;
+}
+
+/* Creates a filter in a key, which is open for writing and empty, and replicates that. Commands of the primary and of an
+ * AOF come from RedisBloom: kith itself sends KITH._CREATE instead. Returns NULL after an error reply. */
 static value *create(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString *name, const wanted *w) {
     value_creation c = {.capacity = (uint64_t)w->capacity, .rate = w->rate};
     value *v;
+    if (config.compat == CONFIG_REDISBLOOM || keys_must_obey(ctx))
+        return create_redisbloom(ctx, key, name, w);
     c.request.expansion = (uint32_t)(w->expansion >= 0 ? w->expansion : config_cf_expansion(false));
     c.request.bucket_size = (uint32_t)(w->bucket_size != 0 ? w->bucket_size : config.cf_bucket_size);
     c.request.max_iterations = (uint32_t)w->max_iterations;
@@ -34,7 +57,7 @@ static value *create(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString
     if (status == KITH_OK)
         status = value_choose_cuckoo(&c, (unsigned)w->bucket_size);
     if (status == KITH_OK)
-        status = value_create(&c, keys_must_obey(ctx) ? 0 : (uint64_t)config.max_filter_bytes, &v);
+        status = value_create(&c, (uint64_t)config.max_filter_bytes, &v);
     if (status != KITH_OK) {
         (void)items_reply_creation(ctx, status, "Could not create filter");
         return NULL;
@@ -258,10 +281,15 @@ int command_cf_compact(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) 
     (void)argc;
     RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ | KEY_WRITE);
     const char *error;
-    const value *v = keys_value(key, FAMILY_CF, &error);
-    if (v != NULL)
-        (void)server.ReplyWithSimpleString(ctx, "OK"); /* kith's layers have nothing to compact */
-    else if (server.KeyType(key) == KEY_TYPE_EMPTY)
+    value *v = keys_value(key, FAMILY_CF, &error);
+    if (v != NULL) {
+        if (v->state == VALUE_REDISBLOOM) { /* kith's layers have nothing to compact */
+            compat_compact(v);
+            (void)server.ReplicateVerbatim(ctx);
+            keys_changed(ctx, argv[1], v, "cf.compact");
+        }
+        (void)server.ReplyWithSimpleString(ctx, "OK");
+    } else if (server.KeyType(key) == KEY_TYPE_EMPTY)
         (void)server.ReplyWithError(ctx, "Cuckoo filter was not found");
     else
         (void)server.ReplyWithError(ctx, error);

@@ -16,6 +16,7 @@
 
 #include "arguments.h"
 #include "commands.h"
+#include "compat.h"
 #include "config.h"
 #include "memory.h"
 
@@ -138,6 +139,40 @@ static void scan_dump(RedisModuleCtx *ctx, value *v, long long cursor, family f)
         (void)server.ReplyWithStringBuffer(ctx, "", 0);
 }
 
+/* A dump in RedisBloom's format has RedisBloom's cursors, 1 + offset, so that RedisBloom can load it; there is no room
+ * for a version in them. Instead, the value remembers how far dumps that began with its current version have come: a
+ * cursor beyond that belongs to an older dump. */
+static void scan_dump_redisbloom(RedisModuleCtx *ctx, value *v, long long cursor, family f) {
+    const void *chunk = NULL;
+    size_t bytes = 0;
+    char *header = NULL;
+    if (cursor == 0 && v->dump_version != v->version) {
+        v->dump_version = v->version;
+        v->dump_reach = 1;
+    } else if (cursor != 0 && (v->dump_version != v->version || (uint64_t)cursor > v->dump_reach)) {
+        (void)server.ReplyWithError(ctx, ERROR_CHANGED);
+        return;
+    }
+    uint64_t next = cursor == 0 ? 1 : compat_chunk(v, (uint64_t)cursor, &chunk, &bytes);
+    if (cursor == 0) {
+        bytes = compat_header(v, NULL);
+        chunk = header = memory_allocate(bytes);
+        if (header == NULL) {
+            (void)server.ReplyWithError(ctx, "ERR Insufficient memory");
+            return;
+        }
+        (void)compat_header(v, header);
+    }
+    v->dump_reach = next > v->dump_reach ? next : v->dump_reach;
+    (void)server.ReplyWithArray(ctx, 2);
+    (void)server.ReplyWithLongLong(ctx, (long long)next);
+    if (next == 0 && f == FAMILY_CF)
+        (void)server.ReplyWithNull(ctx);
+    else
+        (void)server.ReplyWithStringBuffer(ctx, next == 0 ? "" : chunk, next == 0 ? 0 : bytes);
+    memory_release(header, bytes);
+}
+
 static int command_scandump(RedisModuleCtx *ctx, RedisModuleString **argv, family f, const char *bad_number) {
     long long cursor;
     if (argument_number(argv[2], 0, MOST_CURSOR, &cursor) != ARGUMENT_OK)
@@ -149,6 +184,8 @@ static int command_scandump(RedisModuleCtx *ctx, RedisModuleString **argv, famil
     value *v = keys_value(key, f, &error);
     if (v == NULL)
         (void)server.ReplyWithError(ctx, error);
+    else if (v->state == VALUE_REDISBLOOM)
+        scan_dump_redisbloom(ctx, v, cursor, f);
     else
         scan_dump(ctx, v, cursor, f);
     server.CloseKey(key);
@@ -275,7 +312,7 @@ static value *load_first(RedisModuleCtx *ctx, RedisModuleKey *key, const piece *
     const char *error = "ERR item exists";
     if (server.KeyType(key) != KEY_TYPE_EMPTY) {
         const value *old = keys_any_value(key, f, &error);
-        if (old == NULL || old->state != VALUE_LOADING) {
+        if (old == NULL || !value_is_loading(old)) {
             (void)server.ReplyWithError(ctx, error);
             return NULL;
         }
@@ -361,12 +398,86 @@ static const char *read_prelude(piece *p) {
     return p->total == 0 || p->total > INT64_MAX || p->bytes > p->total ? ERROR_BAD_DATA : NULL;
 }
 
+/* The header of a dump of RedisBloom: creates a half-loaded value. Returns NULL, or the value that the key has now. */
+static value *load_redisbloom_header(RedisModuleCtx *ctx, RedisModuleKey *key, const char *data, size_t bytes,
+                                     family f) {
+    value *v;
+    const char *error = "ERR item exists";
+    const value *old = server.KeyType(key) == KEY_TYPE_EMPTY ? NULL : keys_any_value(key, f, &error);
+    if (server.KeyType(key) != KEY_TYPE_EMPTY && (old == NULL || !value_is_loading(old))) {
+        (void)server.ReplyWithError(ctx, error);
+        return NULL;
+    }
+    uint64_t most = keys_must_obey(ctx) ? 0 : (uint64_t)config.max_filter_bytes;
+    switch (compat_load_header(f == FAMILY_CF, data, bytes, most, &v)) {
+    case KITH_OK:
+        keys_set(key, v);
+        return v;
+    case KITH_E_TOO_LARGE:
+        (void)server.ReplyWithError(ctx, "ERR the filter is larger than kith.max-filter-bytes");
+        return NULL;
+    case KITH_E_MEMORY:
+        (void)server.ReplyWithError(ctx, "ERR Insufficient memory");
+        return NULL;
+    default:
+        (void)server.ReplyWithError(ctx, f == FAMILY_CF ? "Invalid header" : ERROR_BAD_DATA);
+        return NULL;
+    }
+}
+
+/* A chunk of a dump of RedisBloom. When it was the last, the key gets RedisBloom's type. */
+static value *load_redisbloom_chunk(RedisModuleCtx *ctx, RedisModuleKey *key, value *v, long long cursor,
+                                    const char *data, size_t bytes, family f) {
+    value *to = f == FAMILY_CF ? compat_of_cuckoo(NULL) : compat_of_bloom(NULL);
+    if (to == NULL) {
+        (void)server.ReplyWithError(ctx, "ERR Insufficient memory");
+        return NULL;
+    }
+    kith_status status = compat_load_chunk(v, (uint64_t)cursor, data, bytes);
+    if (status == KITH_OK && compat_is_complete(v)) {
+        compat_move(to, v);
+        keys_set(key, to); /* frees v */
+        return to;
+    }
+    value_free(to);
+    if (status == KITH_OK)
+        return v;
+    (void)server.ReplyWithError(ctx, f == FAMILY_CF                ? "Couldn't load chunk!"
+                                     : status == KITH_E_TRAILING ? "ERR invalid chunk - Too big for current filter"
+                                                                 : "ERR invalid offset - no link found");
+    return NULL;
+}
+
+/* Handles a dump of RedisBloom. Returns false if this is none. */
+static bool load_redisbloom(RedisModuleCtx *ctx, RedisModuleString **argv, long long cursor, const char *data,
+                            size_t bytes, family f, const char *event) {
+    RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ | KEY_WRITE);
+    const char *error;
+    value *v = cursor == 1 ? NULL : keys_any_value(key, f, &error);
+    bool ours = cursor != 1 && (v == NULL || v->state != VALUE_REDISBLOOM || !value_is_loading(v));
+    if (!ours) {
+        v = cursor == 1 ? load_redisbloom_header(ctx, key, data, bytes, f)
+                        : load_redisbloom_chunk(ctx, key, v, cursor, data, bytes, f);
+        if (v != NULL) {
+            (void)server.ReplicateVerbatim(ctx);
+            keys_changed(ctx, argv[1], v, event);
+            (void)server.ReplyWithSimpleString(ctx, "OK");
+        }
+    }
+    server.CloseKey(key);
+    return !ours;
+}
+
 static int load_chunk(RedisModuleCtx *ctx, RedisModuleString **argv, family f, const char *bad_number,
                       const char *event) {
     long long cursor;
     uint64_t received;
     if (argument_number(argv[2], 1, MOST_CURSOR, &cursor) != ARGUMENT_OK)
         return server.ReplyWithError(ctx, bad_number);
+    size_t bytes;
+    const char *data = server.StringPtrLen(argv[3], &bytes);
+    if (load_redisbloom(ctx, argv, cursor, data, bytes, f, event))
+        return SERVER_OK;
     piece p = {.type_known = true, .removes = f == FAMILY_CF};
     p.chunks = (uint64_t)cursor & ((1 << CURSOR_BITS) - 1);
     p.first = p.chunks == 1;

@@ -171,7 +171,7 @@ static bool read_argument(const RedisModuleString *name, const RedisModuleString
             return change_rate(&rates[i], value);
     if (argument_is(name, "compat")) {
         config.compat = argument_is(value, "redisbloom") ? CONFIG_REDISBLOOM : CONFIG_KITH;
-        return config.compat == CONFIG_REDISBLOOM || argument_is(value, "none");
+        return config.compat == CONFIG_REDISBLOOM || argument_is(value, "kith");
     }
     if (argument_is(name, "bf")) {
         config.only_kith = argument_is(value, "no");
@@ -191,7 +191,7 @@ bool config_arguments(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
         if (!read_argument(argv[i], argv[i + 1])) {
             server.Log(ctx, "warning",
                        "unknown argument, or value out of range: %s %s. The arguments are \"bf yes|no\", \"compat "
-                       "none|redisbloom\", and those of docs/redis.md, such as \"bf-error-rate 0.001\"",
+                       "kith|redisbloom\", and those of docs/redis.md, such as \"bf-error-rate 0.001\"",
                        name, server.StringPtrLen(argv[i + 1], &bytes));
             return false;
         }
@@ -204,7 +204,7 @@ bool config_arguments(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 }
 
 static bool register_all(RedisModuleCtx *ctx, unsigned extra_flags) {
-    static const char *words[] = {"none", "redisbloom"};
+    static const char *words[] = {"kith", "redisbloom"};
     static const int values[] = {CONFIG_KITH, CONFIG_REDISBLOOM};
     for (size_t i = 0; i < COUNT(numbers); i++) {
         number *n = &numbers[i];

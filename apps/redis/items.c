@@ -111,18 +111,14 @@ int items_delete(RedisModuleCtx *ctx, RedisModuleString **argv, family f, const 
 
 /* ---- additions ---- */
 
-static bool may_expand(const value *v) {
-    return !v->removes || v->layers < config.cf_max_expansions;
-}
-
 kith_status items_add(RedisModuleCtx *ctx, value *v, const RedisModuleString *item, bool *was_new) {
     size_t bytes;
     const char *at = server.StringPtrLen(item, &bytes);
-    uint64_t most = may_expand(v) ? (uint64_t)config.max_filter_bytes : 1;
-    *was_new = false;
-    kith_status status = value_add(v, at, bytes, most, was_new);
-    if (status == KITH_E_TOO_LARGE && keys_must_obey(ctx))
-        status = value_add(v, at, bytes, 0, was_new);
+    const value_limits limits = {(uint64_t)config.max_filter_bytes,
+                                 v->removes ? (uint64_t)config.cf_max_expansions : 0};
+    kith_status status = value_add(v, at, bytes, limits, was_new);
+    if ((status == KITH_E_TOO_LARGE || status == KITH_E_FULL) && keys_must_obey(ctx))
+        status = value_add(v, at, bytes, (value_limits){0, 0}, was_new);
     return status;
 }
 
@@ -130,10 +126,10 @@ int items_reply_failure(RedisModuleCtx *ctx, const value *v, kith_status status,
     char text[300];
     switch (status) {
     case KITH_E_FULL:
+        if (v->removes && value_get_numbers(v).expansion != 0)
+            return server.ReplyWithError(ctx, "Maximum expansions reached");
         return server.ReplyWithError(ctx, f == FAMILY_CF ? "Filter is full" : "ERR non scaling filter is full");
     case KITH_E_TOO_LARGE:
-        if (!may_expand(v))
-            return server.ReplyWithError(ctx, "Maximum expansions reached");
         (void)snprintf(text, sizeof text,
                        "ERR the filter is full: with another layer it would exceed kith.max-filter-bytes (%lld)",
                        config.max_filter_bytes);

@@ -4,17 +4,15 @@
 
 #include "value.h"
 
-/* The data types. The names of those in memory and in RDB files are kithbloom and kithcucko. */
-extern RedisModuleType *type_bloom, *type_cuckoo;
-
-/* Registers the data types. Returns the name of one that cannot be registered, or NULL. */
-const char *types_register(RedisModuleCtx *ctx);
+/* Registers the data types, without those of RedisBloom if `only_kith`. Returns the name of one that cannot be
+ * registered, or NULL. */
+const char *types_register(RedisModuleCtx *ctx, bool only_kith);
 
 /* Which keys a command works on. */
 typedef enum family {
     FAMILY_BF,
     FAMILY_CF,
-    FAMILY_KITH, /* all of them */
+    FAMILY_KITH, /* all filters of kith */
 } family;
 
 #define ERROR_LOADING "ERR the filter is being loaded: its last chunk has not arrived yet"

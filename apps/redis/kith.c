@@ -5,6 +5,7 @@
 
 #include "arguments.h"
 #include "commands.h"
+#include "compat.h"
 #include "config.h"
 #include "items.h"
 #include "memory.h"
@@ -263,9 +264,10 @@ static void reply_stats(RedisModuleCtx *ctx, const value *v, const kith_filter_s
 }
 
 static void reply_loading(RedisModuleCtx *ctx, const value *v) {
+    bool redisbloom = v->state == VALUE_REDISBLOOM;
     (void)server.ReplyWithMap(ctx, 4);
-    reply_number(ctx, "bytes", v->loading.total);
-    reply_number(ctx, "received", v->loading.received);
+    reply_number(ctx, "bytes", redisbloom ? compat_numbers(v).size : v->loading.total);
+    reply_number(ctx, "received", redisbloom ? compat_loaded(v) : v->loading.received);
     reply_number(ctx, "memory", value_memory(v));
     reply_text(ctx, "state", "loading");
 }
@@ -280,7 +282,7 @@ int command_kith_stats(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) 
     kith_filter_stats stats = KITH_FILTER_STATS_INIT;
     if (v == NULL)
         (void)server.ReplyWithError(ctx, error);
-    else if (v->state == VALUE_LOADING)
+    else if (value_is_loading(v))
         reply_loading(ctx, v);
     else if (kith_filter_stats_of(v->filter, &stats) != KITH_OK)
         (void)server.ReplyWithError(ctx, "ERR no statistics");

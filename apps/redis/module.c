@@ -19,6 +19,7 @@ static void report(RedisModuleInfoCtx *ctx, int for_crash_report) {
         return;
     (void)server.InfoAddFieldULongLong(ctx, "filters", s.filters);
     (void)server.InfoAddFieldULongLong(ctx, "half_loaded", s.loading);
+    (void)server.InfoAddFieldULongLong(ctx, "redisbloom_filters", s.redisbloom);
     (void)server.InfoAddFieldULongLong(ctx, "layers_appended", s.growths);
 }
 
@@ -49,7 +50,7 @@ __attribute__((visibility("default"))) int RedisModule_OnLoad(RedisModuleCtx *ct
     const char *taken = commands_register(ctx, config.only_kith);
     if (taken != NULL)
         return refuse(ctx, taken, "the command");
-    taken = types_register(ctx);
+    taken = types_register(ctx, config.only_kith);
     if (taken != NULL)
         return refuse(ctx, taken, "the data type");
     if (!config_register(ctx))

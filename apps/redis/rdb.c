@@ -1,5 +1,6 @@
 /* rdb.c: values in RDB files; see rdb.h.
  *
+ *     form (0, or 1: a half-loaded dump of RedisBloom follows, as compat_rdb.h says)
  *     expansion  bucket size  max iterations  deleted  layers  chunks  total  received      unsigned integers
  *     chunk …                                                                               strings of at most 16 MiB
  *
@@ -12,11 +13,14 @@
 
 #include <string.h>
 
+#include "compat_rdb.h"
 #include "memory.h"
 #include "value.h"
 
 /* Filters cannot be larger than this, whatever a damaged file says. */
 #define MOST_BYTES (UINT64_C(1) << 46)
+
+enum { FORM_KITH, FORM_REDISBLOOM };
 
 static kith_status save_piece(void *io, const void *bytes, size_t byte_count) {
     const char *at = bytes;
@@ -32,6 +36,11 @@ static kith_status save_piece(void *io, const void *bytes, size_t byte_count) {
 void rdb_save(RedisModuleIO *io, void *data) {
     value *v = data;
     bool whole = v->state == VALUE_FILTER;
+    server.SaveUnsigned(io, v->state == VALUE_REDISBLOOM ? FORM_REDISBLOOM : FORM_KITH);
+    if (v->state == VALUE_REDISBLOOM) {
+        compat_save_part(io, v);
+        return;
+    }
     uint64_t total = whole ? kith_filter_file_bytes(v->filter) : v->loading.total;
     uint64_t received = whole ? total : v->loading.received;
     server.SaveUnsigned(io, v->request.expansion);
@@ -77,6 +86,11 @@ static bool load_chunks(RedisModuleIO *io, unsigned char *block, uint64_t receiv
 static value *load(RedisModuleIO *io, int encoding_version, bool removes) {
     if (encoding_version != RDB_VERSION)
         return damaged(io, "it was written by a newer version of kith");
+    uint64_t form = server.LoadUnsigned(io);
+    if (server.IsIOError(io) || form > FORM_REDISBLOOM)
+        return damaged(io, "its form is unknown");
+    if (form == FORM_REDISBLOOM)
+        return compat_load_part(io, removes);
     value_request request;
     value_part part = {0};
     request.expansion = (uint32_t)server.LoadUnsigned(io);

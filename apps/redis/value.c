@@ -7,13 +7,15 @@
 #include <string.h>
 #include <time.h>
 
+#include "compat.h"
 #include "memory.h"
 
 /* Atomic, because the server frees large values on a background thread. */
-static atomic_ullong filters, loading, growths;
+static atomic_ullong values[VALUE_REDISBLOOM + 1], growths;
 
 value_statistics value_get_statistics(void) {
-    return (value_statistics){atomic_load(&filters), atomic_load(&loading), atomic_load(&growths)};
+    return (value_statistics){atomic_load(&values[VALUE_FILTER]), atomic_load(&values[VALUE_LOADING]),
+                              atomic_load(&values[VALUE_REDISBLOOM]), atomic_load(&growths)};
 }
 
 /* ---- versions ---- */
@@ -88,33 +90,33 @@ kith_status value_choose_cuckoo(value_creation *c, unsigned bucket_size) {
 
 /* ---- creating and freeing ---- */
 
-static void init_filter(value *v, kith_filter *filter, const value_request *request) {
-    v->state = VALUE_FILTER;
-    v->removes = (kith_filter_capabilities(filter) & KITH_CAN_REMOVE) != 0;
-    v->filter = filter;
-    v->request = *request;
+value *value_new(value_state state, bool removes) {
+    value *v = memory_allocate(sizeof *v);
+    if (v == NULL)
+        return NULL;
+    v->state = state;
+    v->removes = removes;
     v->layers = 1;
     value_changed(v);
-    atomic_fetch_add(&filters, 1);
+    atomic_fetch_add(&values[state], 1);
+    return v;
 }
 
 value *value_of_filter(kith_filter *filter, const value_request *request) {
-    value *v = memory_allocate(sizeof *v);
-    if (v != NULL)
-        init_filter(v, filter, request);
+    value *v = value_new(VALUE_FILTER, (kith_filter_capabilities(filter) & KITH_CAN_REMOVE) != 0);
+    if (v == NULL)
+        return NULL;
+    v->filter = filter;
+    v->request = *request;
     return v;
 }
 
 value *value_of_part(bool removes, const value_request *request, value_part part) {
-    value *v = memory_allocate(sizeof *v);
+    value *v = value_new(VALUE_LOADING, removes);
     if (v == NULL)
         return NULL;
-    v->state = VALUE_LOADING;
-    v->removes = removes;
     v->request = *request;
     v->loading = part;
-    value_changed(v);
-    atomic_fetch_add(&loading, 1);
     return v;
 }
 
@@ -136,16 +138,17 @@ kith_status value_complete(value *v, bool type_known, value **made) {
     kith_status status = block_removes(&v->loading, &removes);
     if (status == KITH_OK && type_known && removes != v->removes)
         status = KITH_E_MISMATCH;
-    value *m = status != KITH_OK ? NULL : memory_allocate(sizeof *m);
+    value *m = status != KITH_OK ? NULL : value_new(VALUE_FILTER, removes);
     if (m == NULL)
         return status != KITH_OK ? status : KITH_E_MEMORY;
     status = kith_filter_adopt(v->loading.block, (size_t)v->loading.total, 0, &memory_allocator, &filter);
     if (status != KITH_OK) {
-        memory_release(m, sizeof *m);
+        value_free(m);
         return status;
     }
     v->loading.block = NULL;
-    init_filter(m, filter, &v->request);
+    m->filter = filter;
+    m->request = v->request;
     m->deleted = v->deleted;
     m->layers = v->layers;
     *made = m;
@@ -199,13 +202,11 @@ kith_status value_create_like(const value *like, uint64_t max_bytes, value **mad
 }
 
 void value_free(value *v) {
-    if (v->state == VALUE_LOADING) {
-        memory_release(v->loading.block, (size_t)v->loading.total);
-        atomic_fetch_sub(&loading, 1);
-    } else {
-        kith_filter_free(v->filter);
-        atomic_fetch_sub(&filters, 1);
-    }
+    if (v->state == VALUE_REDISBLOOM)
+        compat_free(v);
+    memory_release(v->loading.block, (size_t)v->loading.total);
+    kith_filter_free(v->filter);
+    atomic_fetch_sub(&values[v->state], 1);
     memory_release(v, sizeof *v);
 }
 
@@ -224,6 +225,8 @@ static value *copy_part(const value *v) {
 value *value_copy(const value *v) {
     if (v->state == VALUE_LOADING)
         return copy_part(v);
+    if (v->state == VALUE_REDISBLOOM)
+        return compat_copy(v);
     kith_filter *filter;
     if (kith_filter_clone(v->filter, &memory_allocator, &filter) != KITH_OK)
         return NULL;
@@ -238,7 +241,24 @@ value *value_copy(const value *v) {
 }
 
 uint64_t value_memory(const value *v) {
-    return sizeof *v + (v->state == VALUE_LOADING ? v->loading.total : kith_filter_memory(v->filter));
+    return sizeof *v + (v->state == VALUE_LOADING      ? v->loading.total
+                        : v->state == VALUE_REDISBLOOM ? compat_memory(v)
+                                                       : kith_filter_memory(v->filter));
+}
+
+value *value_relocate(value *v, kith_move move, void *context) {
+    v = move(context, v, sizeof *v);
+    if (v->state == VALUE_REDISBLOOM)
+        compat_relocate(v, move, context);
+    if (v->loading.block != NULL)
+        v->loading.block = move(context, v->loading.block, (size_t)v->loading.total);
+    if (v->filter != NULL && kith_filter_relocate(v->filter, move, context) != KITH_OK)
+        return v; /* only if adders were open, which there are none of here */
+    return v;
+}
+
+bool value_is_loading(const value *v) {
+    return v->state == VALUE_LOADING || (v->state == VALUE_REDISBLOOM && !compat_is_complete(v));
 }
 
 /* The slots per bucket of a cuckoo kind; 1 for other kinds, whose cells are in no bucket. */
@@ -256,6 +276,8 @@ static uint64_t slots_per_bucket(const kith_filter *filter, const kith_plan *p) 
 }
 
 value_numbers value_get_numbers(const value *v) {
+    if (v->state == VALUE_REDISBLOOM)
+        return compat_numbers(v);
     value_numbers n = {
         .capacity = kith_filter_capacity(v->filter),
         .size = kith_filter_file_bytes(v->filter),
@@ -274,10 +296,20 @@ value_numbers value_get_numbers(const value *v) {
 
 /* ---- items ---- */
 
-kith_status value_add(value *v, const void *item, size_t item_bytes, uint64_t max_bytes, bool *was_new) {
+bool value_has(const value *v, const void *item, size_t item_bytes) {
+    return v->state == VALUE_FILTER ? kith_filter_has(v->filter, item, item_bytes) : compat_has(v, item, item_bytes);
+}
+
+kith_status value_add(value *v, const void *item, size_t item_bytes, value_limits limits, bool *was_new) {
+    *was_new = false;
+    if (v->state == VALUE_REDISBLOOM)
+        return compat_add(v, item, item_bytes, limits, was_new);
     uint64_t capacity = kith_filter_capacity(v->filter);
-    kith_filter_limit(v->filter, max_bytes);
+    bool last_layer = limits.layers != 0 && v->layers >= limits.layers;
+    kith_filter_limit(v->filter, last_layer ? 1 : limits.bytes);
     kith_status status = kith_filter_add(v->filter, item, item_bytes, was_new);
+    if (status == KITH_E_TOO_LARGE && last_layer)
+        status = KITH_E_FULL;
     if (kith_filter_capacity(v->filter) != capacity) {
         v->layers++;
         atomic_fetch_add(&growths, 1);
@@ -287,15 +319,24 @@ kith_status value_add(value *v, const void *item, size_t item_bytes, uint64_t ma
 
 void value_has_many(const value *v, const kith_key *items, size_t n, uint64_t *found) {
     uint64_t digests[128];
+    if (v->state == VALUE_REDISBLOOM) {
+        memset(found, 0, (n + 63) / 64 * sizeof *found);
+        for (size_t i = 0; i < n; i++)
+            found[i / 64] |= (uint64_t)compat_has(v, items[i].bytes, items[i].byte_count) << i % 64;
+        return;
+    }
     kith_filter_digest_many(v->filter, items, n, digests);
     (void)kith_filter_has_many(v->filter, digests, n, found);
 }
 
 uint64_t value_copies(const value *v, const void *item, size_t item_bytes) {
-    return kith_filter_copies(v->filter, item, item_bytes);
+    return v->state == VALUE_FILTER ? kith_filter_copies(v->filter, item, item_bytes)
+                                    : compat_copies(v, item, item_bytes);
 }
 
 kith_status value_remove(value *v, const void *item, size_t item_bytes) {
+    if (v->state == VALUE_REDISBLOOM)
+        return compat_remove(v, item, item_bytes);
     kith_status status = kith_filter_remove(v->filter, item, item_bytes);
     v->deleted += status == KITH_OK;
     return status;

@@ -1,8 +1,9 @@
 /* value.h: what a key of this module holds.
  *
- * There are two data types, kithbloom (filters without deletion, for BF.*) and kithcucko (filters with deletion, for
- * CF.*). Both have the same value: a kith filter, and what the user asked for when it was created. While a dump is being
- * loaded in chunks, the value holds the part that has arrived. */
+ * There are two data types of kith, kithbloom (filters without deletion, for BF.*) and kithcucko (filters with deletion,
+ * for CF.*), and two of RedisBloom, MBbloom-- and MBbloomCF. All have the same value: a kith filter, and what the user
+ * asked for when it was created; or a filter in RedisBloom's layout (compat.h). While a dump is being loaded in chunks,
+ * the value holds the part that has arrived. */
 #ifndef KITH_REDIS_VALUE_H
 #define KITH_REDIS_VALUE_H
 
@@ -13,6 +14,7 @@
 typedef enum value_state {
     VALUE_FILTER,  /* `filter` is complete */
     VALUE_LOADING, /* `loading` has the first part of a filter */
+    VALUE_REDISBLOOM, /* `bloom` or `cuckoo` is in RedisBloom's layout; it may be half loaded */
 } value_state;
 
 /* What the user asked for. It does not change how a filter works; INFO reports it. */
@@ -32,14 +34,24 @@ typedef struct value_part {
 
 typedef struct value {
     value_state state;
-    bool removes; /* the data type: kithcucko if true, else kithbloom */
+    bool removes; /* the data type: one for CF.* if true, else one for BF.* */
     kith_filter *filter;
     value_request request;
     uint64_t deleted; /* number of items that were removed */
     unsigned layers;
     uint64_t version; /* another one after every change: see value_changed() */
     value_part loading;
+    struct redisbloom_bloom *bloom;   /* VALUE_REDISBLOOM: if !removes */
+    struct redisbloom_cuckoo *cuckoo; /* VALUE_REDISBLOOM: if removes */
+    uint64_t dump_version;            /* VALUE_REDISBLOOM: see scan_dump_redisbloom() */
+    uint64_t dump_reach;
 } value;
+
+/* Limits of growth; 0 means no limit. */
+typedef struct value_limits {
+    uint64_t bytes;
+    uint64_t layers;
+} value_limits;
 
 /* Everything that determines a new filter, secret key included: equal creations give equal bytes. */
 typedef struct value_creation {
@@ -61,6 +73,9 @@ KITH_MUST_USE kith_status value_create(const value_creation *creation, uint64_t 
 
 /* Creates an empty filter that can be merged with `like`. Returns the codes of kith_filter_create_like(). */
 KITH_MUST_USE kith_status value_create_like(const value *like, uint64_t max_bytes, value **made);
+
+/* Allocates a value with nothing in it, and counts it. NULL: no memory. */
+value *value_new(value_state state, bool removes);
 
 /* Makes a value of a complete filter or of a part, which belong to it from then on. NULL: no memory. */
 value *value_of_filter(kith_filter *filter, const value_request *request);
@@ -84,14 +99,22 @@ value *value_copy(const value *v);
 /* Returns the bytes of memory that the value uses. Constant time. */
 uint64_t value_memory(const value *v);
 
+/* For active defragmentation: calls move() for the value itself, for the blocks of its filter, or for the part that has
+ * arrived. If it returns another address, the content is there already. Returns the address of the value. */
+value *value_relocate(value *v, kith_move move, void *context);
+
+/* Returns true if the value is half loaded. */
+bool value_is_loading(const value *v);
+
 /* Must be called after every change of the filter. Gives the value a version that no value had before, so that a dump
  * can find out whether the filter has changed since it began. Versions are below 2^37. */
 void value_changed(value *v);
 
 /* What INFO reports about all values. */
 typedef struct value_statistics {
-    uint64_t filters; /* complete ones */
-    uint64_t loading; /* half-loaded ones */
+    uint64_t filters;    /* of kith, complete */
+    uint64_t loading;    /* of kith, half loaded */
+    uint64_t redisbloom; /* in RedisBloom's layout */
     uint64_t growths; /* layers that were appended since the module was loaded */
 } value_statistics;
 
@@ -115,14 +138,12 @@ value_numbers value_get_numbers(const value *v);
 
 /* ---- items ---- */
 
-/* Adds an item. Sets *was_new to whether the filter did not have it before. The size of a filter that grows is limited
- * by `max_bytes`, 0 for no limit. Returns the codes of kith_filter_add(). */
-KITH_MUST_USE kith_status value_add(value *v, const void *item, size_t item_bytes, uint64_t max_bytes, bool *was_new);
+/* Adds an item. Sets *was_new to whether the filter did not have it before. Returns the codes of kith_filter_add(); a
+ * filter that may not grow further returns KITH_E_TOO_LARGE or, if it has limits.layers, KITH_E_FULL. */
+KITH_MUST_USE kith_status value_add(value *v, const void *item, size_t item_bytes, value_limits limits, bool *was_new);
 
 /* Returns true if the item may be in the filter. */
-static inline bool value_has(const value *v, const void *item, size_t item_bytes) {
-    return kith_filter_has(v->filter, item, item_bytes);
-}
+bool value_has(const value *v, const void *item, size_t item_bytes);
 
 /* Looks up n items, and sets bit i of the bitmap `found` for those that may be in the filter. n is at most 128. */
 void value_has_many(const value *v, const kith_key *items, size_t n, uint64_t *found);
