@@ -93,7 +93,7 @@ def wrong_arguments_refuse_the_load_with_a_reason(s):
 def loading_is_refused_if_another_module_has_a_command(s):
     taken = os.environ["KITH_TAKEN"]
     for command in ("BF.ADD", "CF.DEL", "BF.LOADCHUNK"):
-        log = refused(s, options=["--loadmodule", f"{taken} {command}"])
+        log = refused(s, options=["--loadmodule", taken, command])
         lines = [line for line in log.splitlines() if "<kith>" in line]
         equal(len(lines), 1, "log lines")
         check(command.lower() in lines[0].lower() and "bf no" in lines[0], lines[0])
@@ -102,7 +102,7 @@ def loading_is_refused_if_another_module_has_a_command(s):
 @test
 def with_bf_no_there_is_only_kith(s):
     taken = os.environ["KITH_TAKEN"]
-    c = s.start("--loadmodule", f"{taken} BF.ADD", module_args=["bf", "no"]).connect()
+    c = s.start("--loadmodule", taken, "BF.ADD", module_args=["bf", "no"]).connect()
     expect(c, "KITH.RESERVE k auto 0.01 1000 GROW", OK)
     expect(c, "KITH.ADD k x", 1)
     expect(c, "KITH.EXISTS k x", 1)
