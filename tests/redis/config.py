@@ -107,7 +107,7 @@ def with_bf_no_there_is_only_kith(s):
     expect(c, "KITH.ADD k x", 1)
     expect(c, "KITH.EXISTS k x", 1)
     check(isinstance(c("CF.ADD k x"), Error))
-    names = {str(name) if not isinstance(name, bytes) else name.decode() for name in c("COMMAND LIST")}
+    names = {(name.decode() if isinstance(name, bytes) else str(name)).lower() for name in c("COMMAND LIST")}
     check("kith.add" in names and "cf.add" not in names and "bf.madd" not in names)
 
 

@@ -79,6 +79,11 @@ def damage(rng, payload):
     """Changes 1 to 8 bytes before the footer of 10 bytes, half of the time near the front, where the numbers are."""
     data = bytearray(payload)
     last = len(data) - 10
+    if rng.randrange(4) == 0:  # exchanging bytes keeps the number of set bits, which the filters verify
+        for _ in range(rng.randrange(1, 5)):
+            a, b = rng.randrange(1, last), rng.randrange(1, last)
+            data[a], data[b] = data[b], data[a]
+        return bytes(data)
     span = last if rng.randrange(2) else min(last, 300)
     for _ in range(rng.randrange(1, 9)):
         at = rng.randrange(1, span)

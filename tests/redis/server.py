@@ -195,10 +195,13 @@ class Suite:
         self.servers = []
         self.shared = None
 
-    def start(self, *options, module_args=(), module="", memory_bytes=None, wait=True):
-        """Starts a server for the current test. `options` are options of the server: "--appendonly", "yes" …"""
+    def start(self, *options, module_args=(), module="", memory_bytes=None, wait=True, files=()):
+        """Starts a server for the current test. `options` are options of the server: "--appendonly", "yes" … `files` are
+        pairs of a name and the path of a file that is copied into the server's folder under that name."""
         s = Server(self.kind, self.module if module == "" else module, module_args, options, memory_bytes)
         self.servers.append(s)
+        for name, path in files:
+            shutil.copy(path, s.folder / name)
         return s.start(wait)
 
     @property
