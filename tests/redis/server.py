@@ -133,6 +133,12 @@ class Server:
     def log(self):
         return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
 
+    def end_of_log(self):
+        """The last lines, or those where a crash begins."""
+        lines = self.log().splitlines()
+        crash = next((i for i, line in enumerate(lines) if CRASH.search(line)), None)
+        return "\n".join(lines[-40:] if crash is None else lines[max(0, crash - 10):crash + 50]) + "\n"
+
     def alive(self):
         return self.process is not None and self.process.poll() is None
 
@@ -286,7 +292,7 @@ def run_test(suite, function):
             wrong = (wrong or "") + f"server at port {s.port}: {trouble}\n"
     if wrong:
         for s in suite.servers + ([suite.shared] if suite.shared else []):
-            wrong += f"--- log of the server at port {s.port}\n" + "\n".join(s.log().splitlines()[-60:]) + "\n"
+            wrong += f"--- log of the server at port {s.port}\n" + s.end_of_log()
     for s in suite.servers:
         s.remove()
     suite.servers = []
