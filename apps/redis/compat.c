@@ -165,9 +165,8 @@ kith_status compat_load_header(bool removes, const void *header, size_t header_b
     redisbloom_bloom *bloom = NULL;
     redisbloom_cuckoo *cuckoo = NULL;
     kith_status status =
-        removes
-            ? redisbloom_cuckoo_load_header(header, header_bytes, most(max_bytes), &memory_allocator, &cuckoo)
-            : redisbloom_bloom_load_header(header, header_bytes, most(max_bytes), &memory_allocator, &bloom);
+        removes ? redisbloom_cuckoo_load_header(header, header_bytes, most(max_bytes), &memory_allocator, &cuckoo)
+                : redisbloom_bloom_load_header(header, header_bytes, most(max_bytes), &memory_allocator, &bloom);
     return finish(status, bloom, cuckoo, made);
 }
 
