@@ -32,9 +32,9 @@ static value *create_redisbloom(RedisModuleCtx *ctx, RedisModuleKey *key, RedisM
     bool scaling = w->expansion != 0;
     /* The expansion of a filter that does not grow is stored, though not used. */
     long long expansion = scaling ? w->expansion : config.bf_expansion_factor != 0 ? config.bf_expansion_factor : 2;
-    kith_status status =
-        compat_create_bloom(w->rate > REDISBLOOM_MOST_RATE ? REDISBLOOM_MOST_RATE : w->rate, (uint64_t)w->capacity,
-                            (uint32_t)expansion, scaling, keys_must_obey(ctx) ? 0 : (uint64_t)config.max_filter_bytes, &v);
+    kith_status status = compat_create_bloom(w->rate > REDISBLOOM_MOST_RATE ? REDISBLOOM_MOST_RATE : w->rate,
+                                             (uint64_t)w->capacity, (uint32_t)expansion, scaling,
+                                             keys_must_obey(ctx) ? 0 : (uint64_t)config.max_filter_bytes, &v);
     if (status != KITH_OK) {
         (void)items_reply_creation(ctx, status, "could not create filter");
         return NULL;
@@ -48,8 +48,8 @@ static value *create_redisbloom(RedisModuleCtx *ctx, RedisModuleKey *key, RedisM
     return v;
 }
 
-/* Creates a filter in a key, which is open for writing and empty, and replicates that. Commands of the primary and of an
- * AOF come from RedisBloom: kith itself sends KITH._CREATE instead. Returns NULL after an error reply. */
+/* Creates a filter in a key, which is open for writing and empty, and replicates that. Commands of the primary and of
+ * an AOF come from RedisBloom: kith itself sends KITH._CREATE instead. Returns NULL after an error reply. */
 static value *create(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString *name, const wanted *w) {
     value_creation c = {.capacity = (uint64_t)w->capacity, .rate = w->rate};
     value *v;
@@ -106,8 +106,7 @@ static const char *read_reserve(RedisModuleString **argv, int argc, wanted *w) {
         } else {
             argument_result result = argument_number(argv[i], 0, MOST_EXPANSION, &w->expansion);
             if (result != ARGUMENT_OK)
-                error = result == ARGUMENT_BAD ? "ERR bad expansion"
-                                               : "ERR expansion must be in the range [0, 32768]";
+                error = result == ARGUMENT_BAD ? "ERR bad expansion" : "ERR expansion must be in the range [0, 32768]";
             expansion_given = true;
         }
     }

@@ -43,8 +43,8 @@ static value *create_redisbloom(RedisModuleCtx *ctx, RedisModuleKey *key, RedisM
     return v;
 }
 
-/* Creates a filter in a key, which is open for writing and empty, and replicates that. Commands of the primary and of an
- * AOF come from RedisBloom: kith itself sends KITH._CREATE instead. Returns NULL after an error reply. */
+/* Creates a filter in a key, which is open for writing and empty, and replicates that. Commands of the primary and of
+ * an AOF come from RedisBloom: kith itself sends KITH._CREATE instead. Returns NULL after an error reply. */
 static value *create(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString *name, const wanted *w) {
     value_creation c = {.capacity = (uint64_t)w->capacity, .rate = w->rate};
     value *v;
@@ -104,9 +104,9 @@ static bool read_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc
             (void)server.WrongArity(ctx);
             return false;
         }
-        argument_result result = is_error ? argument_rate(argv[i + 1], &w->rate)
-                                          : argument_number(argv[i + 1], options[o].least, options[o].most,
-                                                            options[o].value);
+        argument_result result =
+            is_error ? argument_rate(argv[i + 1], &w->rate)
+                     : argument_number(argv[i + 1], options[o].least, options[o].most, options[o].value);
         if (result == ARGUMENT_OK)
             continue;
         if (is_error) {
@@ -175,8 +175,7 @@ static int add(RedisModuleCtx *ctx, RedisModuleString **argv, bool only_new) {
         if (!has)
             status = items_add(ctx, v, argv[2], &was_new);
         if (status == KITH_OK && !has) {
-            /* Not verbatim: whether CF.ADDNX adds must not be decided twice. */
-            (void)server.Replicate(ctx, "CF.ADD", "ss", argv[1], argv[2]);
+            (void)server.ReplicateVerbatim(ctx);
             keys_changed(ctx, argv[1], v, "cf.add");
         }
         if (status == KITH_OK)

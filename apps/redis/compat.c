@@ -71,6 +71,9 @@ value *compat_copy(const value *v) {
 }
 
 uint64_t compat_memory(const value *v) {
+    /* The server asks how much work it is to free a value, also one whose filter compat_move() took. */
+    if (v->bloom == NULL && v->cuckoo == NULL)
+        return 0;
     return v->removes ? redisbloom_cuckoo_memory(v->cuckoo) : redisbloom_bloom_memory(v->bloom);
 }
 
@@ -165,9 +168,8 @@ kith_status compat_load_header(bool removes, const void *header, size_t header_b
     redisbloom_bloom *bloom = NULL;
     redisbloom_cuckoo *cuckoo = NULL;
     kith_status status =
-        removes
-            ? redisbloom_cuckoo_load_header(header, header_bytes, most(max_bytes), &memory_allocator, &cuckoo)
-            : redisbloom_bloom_load_header(header, header_bytes, most(max_bytes), &memory_allocator, &bloom);
+        removes ? redisbloom_cuckoo_load_header(header, header_bytes, most(max_bytes), &memory_allocator, &cuckoo)
+                : redisbloom_bloom_load_header(header, header_bytes, most(max_bytes), &memory_allocator, &bloom);
     return finish(status, bloom, cuckoo, made);
 }
 

@@ -1,8 +1,8 @@
 /* compat.h: values in RedisBloom's own layouts (redisbloom_bloom.h, redisbloom_cuckoo.h).
  *
  * They come from RDB files, AOFs, replication and dumps of RedisBloom, and are made here with the setting "compat
- * redisbloom". Their data types have RedisBloom's names, MBbloom-- and MBbloomCF, and are saved as RedisBloom saves them.
- * While a dump is being loaded, the key has kith's type instead, since RedisBloom's RDB format has no half-loaded
+ * redisbloom". Their data types have RedisBloom's names, MBbloom-- and MBbloomCF, and are saved as RedisBloom saves
+ * them. While a dump is being loaded, the key has kith's type instead, since RedisBloom's RDB format has no half-loaded
  * filters.
  *
  * value.c calls these functions for values whose state is VALUE_REDISBLOOM. They mean the same as the functions of

@@ -63,8 +63,7 @@ static kith_status load_bloom_level(RedisModuleIO *io, redisbloom_bloom *bloom) 
     if (server.IsIOError(io) || !load_bytes(io, &l.bytes, &l.byte_count))
         return KITH_E_TRUNCATED;
     l.items = server.LoadUnsigned(io);
-    kith_status status =
-        server.IsIOError(io) ? KITH_E_TRUNCATED : redisbloom_bloom_load_append(bloom, &l, UINT64_MAX);
+    kith_status status = server.IsIOError(io) ? KITH_E_TRUNCATED : redisbloom_bloom_load_append(bloom, &l, UINT64_MAX);
     if (status != KITH_OK)
         memory_release(l.bytes, (size_t)l.byte_count);
     return status;
@@ -79,9 +78,8 @@ void *compat_load_bloom(RedisModuleIO *io, int encoding_version) {
     f.levels = server.LoadUnsigned(io);
     f.options = server.LoadUnsigned(io);
     f.growth = server.LoadUnsigned(io);
-    kith_status status = server.IsIOError(io)
-                             ? KITH_E_TRUNCATED
-                             : redisbloom_bloom_load_begin(&f, UINT64_MAX, &memory_allocator, &bloom);
+    kith_status status = server.IsIOError(io) ? KITH_E_TRUNCATED
+                                              : redisbloom_bloom_load_begin(&f, UINT64_MAX, &memory_allocator, &bloom);
     if (status != KITH_OK)
         return damaged(io, kith_status_text(status));
     for (uint64_t i = 0; i < f.levels && status == KITH_OK; i++)

@@ -185,7 +185,8 @@ bool config_arguments(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
         size_t bytes;
         const char *name = server.StringPtrLen(argv[i], &bytes);
         if (i + 1 == argc) {
-            server.Log(ctx, "warning", "the argument %s needs a value: arguments are pairs of a name and a value", name);
+            server.Log(ctx, "warning", "the argument %s needs a value: arguments are pairs of a name and a value",
+                       name);
             return false;
         }
         if (!read_argument(argv[i], argv[i + 1])) {

@@ -7,8 +7,8 @@
 
 #include "api.h"
 
-/* RESTORE and MIGRATE of a key larger than proto-max-bulk-len (512 MB unless changed) fail. The default leaves some room
- * for the frame of the dump. */
+/* RESTORE and MIGRATE of a key larger than proto-max-bulk-len (512 MB unless changed) fail. The default leaves some
+ * room for the frame of the dump. */
 #define CONFIG_MAX_FILTER_BYTES (INT64_C(480) << 20)
 
 typedef struct settings {
@@ -17,8 +17,8 @@ typedef struct settings {
 #include "config.def"
 #undef NUMBER
 #undef RATE
-    int compat;        /* CONFIG_KITH or CONFIG_REDISBLOOM: the layout of new BF. and CF. keys */
-    bool only_kith;    /* "bf no": no BF.* and CF.* commands, and none of RedisBloom's data types */
+    int compat;     /* CONFIG_KITH or CONFIG_REDISBLOOM: the layout of new BF. and CF. keys */
+    bool only_kith; /* "bf no": no BF.* and CF.* commands, and none of RedisBloom's data types */
 } settings;
 
 enum { CONFIG_KITH = 0, CONFIG_REDISBLOOM = 1 };

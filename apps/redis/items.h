@@ -4,8 +4,8 @@
 
 #include "keys.h"
 
-/* EXISTS key item, and MEXISTS key item…: 1 or 0 (RESP3: a boolean) for each item; 0 for all of them if there is no such
- * key. */
+/* EXISTS key item, and MEXISTS key item…: 1 or 0 (RESP3: a boolean) for each item; 0 for all of them if there is no
+ * such key. */
 int items_exists(RedisModuleCtx *ctx, RedisModuleString **argv, family f);
 int items_mexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, family f);
 

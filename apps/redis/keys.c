@@ -72,8 +72,8 @@ static size_t type_memory(const void *v) {
     return (size_t)value_memory(v);
 }
 
-/* UNLINK frees values of an effort above 64 on another thread. Freeing unmaps memory, which takes longer for more of it:
- * about as long per MiB as freeing an element of a list. */
+/* UNLINK frees values of an effort above 64 on another thread. Freeing unmaps memory, which takes longer for more of
+ * it: about as long per MiB as freeing an element of a list. */
 static size_t type_free_effort(RedisModuleString *key, const void *v) {
     (void)key;
     return 1 + (size_t)(value_memory(v) >> 14);
@@ -136,9 +136,9 @@ static RedisModuleType *type_of(const value *v) {
 
 value *keys_any_value(RedisModuleKey *key, family f, const char **error) {
     RedisModuleType *type = server.ModuleTypeGetType(key);
-    if (type != NULL && ((type == type_bloom && f != FAMILY_CF) || (type == type_cuckoo && f != FAMILY_BF) ||
-                         (type == type_redisbloom_bloom && f == FAMILY_BF) ||
-                         (type == type_redisbloom_cuckoo && f == FAMILY_CF)))
+    if (type != NULL &&
+        ((type == type_bloom && f != FAMILY_CF) || (type == type_cuckoo && f != FAMILY_BF) ||
+         (type == type_redisbloom_bloom && f == FAMILY_BF) || (type == type_redisbloom_cuckoo && f == FAMILY_CF)))
         return server.ModuleTypeGetValue(key);
     *error = WRONG_TYPE;
     return NULL;

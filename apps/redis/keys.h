@@ -25,8 +25,8 @@ value *keys_value(RedisModuleKey *key, family f, const char **error);
 /* Like keys_value(), but returns half-loaded values as well. */
 value *keys_any_value(RedisModuleKey *key, family f, const char **error);
 
-/* Returns true if the command comes from the primary or from an AOF: it must then be carried out as it is, and limits do
- * not apply. */
+/* Returns true if the command comes from the primary or from an AOF: it must then be carried out as it is, and limits
+ * do not apply. */
 bool keys_must_obey(RedisModuleCtx *ctx);
 
 /* Puts a new value into a key, which is open for writing. The type follows from the value. */

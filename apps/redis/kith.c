@@ -43,11 +43,8 @@ int command_kith_add(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 }
 
 int command_kith_madd(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
-    items_batch batch = {.name = argv[1],
-                         .items = argv + 2,
-                         .count = (size_t)argc - 2,
-                         .command = "KITH.MADD",
-                         .event = "kith.add"};
+    items_batch batch = {
+        .name = argv[1], .items = argv + 2, .count = (size_t)argc - 2, .command = "KITH.MADD", .event = "kith.add"};
     RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ | KEY_WRITE);
     value *v = existing(ctx, key);
     if (v != NULL)

@@ -7,9 +7,9 @@
  *     ^ server.Free()      ^ what the filter has
  *
  * A block must be zeroed. TryCalloc does that without writing to fresh pages, but older servers do not have it. There,
- * large blocks come from TryAlloc and are zeroed by giving their pages back to the kernel, which is the same for private
- * anonymous memory: they read as zero when they are next used. Otherwise, growing a filter by 100 MB would stop the
- * server for as long as it takes to write to all of these pages. */
+ * large blocks come from TryAlloc and are zeroed by giving their pages back to the kernel, which is the same for
+ * private anonymous memory: they read as zero when they are next used. Otherwise, growing a filter by 100 MB would stop
+ * the server for as long as it takes to write to all of these pages. */
 #include "memory.h"
 
 #include <stdint.h>

@@ -24,10 +24,11 @@ static void report(RedisModuleInfoCtx *ctx, int for_crash_report) {
 }
 
 static int refuse(RedisModuleCtx *ctx, const char *name, const char *what) {
-    server.Log(ctx, "warning",
-               "%s %s is already there: another module, such as RedisBloom or valkey-bloom, has it. To use kith beside it, "
-               "load kith.so with the arguments \"bf no\": then only KITH.* commands are added",
-               what, name);
+    server.Log(
+        ctx, "warning",
+        "%s %s is already there: another module, such as RedisBloom or valkey-bloom, has it. To use kith beside it, "
+        "load kith.so with the arguments \"bf no\": then only KITH.* commands are added",
+        what, name);
     return SERVER_ERROR;
 }
 

@@ -122,7 +122,11 @@ static value *load(RedisModuleIO *io, int encoding_version, bool removes) {
     value *whole;
     kith_status status = value_complete(v, true, &whole);
     value_free(v);
-    return status == KITH_OK ? whole : damaged(io, kith_status_text(status));
+    if (status != KITH_OK)
+        return damaged(io, kith_status_text(status));
+    if (layers == 0)
+        value_describe(whole);
+    return whole;
 }
 
 void *rdb_load_bloom(RedisModuleIO *io, int encoding_version) {

@@ -123,8 +123,7 @@ value *value_of_part(bool removes, const value_request *request, value_part part
 /* Returns whether the filter in a block supports deletion, from its header alone. */
 static kith_status block_removes(const value_part *part, bool *removes) {
     kith_filter *view;
-    kith_status status =
-        kith_filter_view(part->block, (size_t)part->total, KITH_OPEN_LAZY, &memory_allocator, &view);
+    kith_status status = kith_filter_view(part->block, (size_t)part->total, KITH_OPEN_LAZY, &memory_allocator, &view);
     if (status != KITH_OK)
         return status;
     *removes = (kith_filter_capabilities(view) & KITH_CAN_REMOVE) != 0;

@@ -1,9 +1,9 @@
 /* value.h: what a key of this module holds.
  *
- * There are two data types of kith, kithbloom (filters without deletion, for BF.*) and kithcucko (filters with deletion,
- * for CF.*), and two of RedisBloom, MBbloom-- and MBbloomCF. All have the same value: a kith filter, and what the user
- * asked for when it was created; or a filter in RedisBloom's layout (compat.h). While a dump is being loaded in chunks,
- * the value holds the part that has arrived. */
+ * There are two data types of kith, kithbloom (filters without deletion, for BF.*) and kithcucko (filters with
+ * deletion, for CF.*), and two of RedisBloom, MBbloom-- and MBbloomCF. All have the same value: a kith filter, and what
+ * the user asked for when it was created; or a filter in RedisBloom's layout (compat.h). While a dump is being loaded
+ * in chunks, the value holds the part that has arrived. */
 #ifndef KITH_REDIS_VALUE_H
 #define KITH_REDIS_VALUE_H
 
@@ -12,8 +12,8 @@
 #include "api.h"
 
 typedef enum value_state {
-    VALUE_FILTER,  /* `filter` is complete */
-    VALUE_LOADING, /* `loading` has the first part of a filter */
+    VALUE_FILTER,     /* `filter` is complete */
+    VALUE_LOADING,    /* `loading` has the first part of a filter */
     VALUE_REDISBLOOM, /* `bloom` or `cuckoo` is in RedisBloom's layout; it may be half loaded */
 } value_state;
 
@@ -43,7 +43,7 @@ typedef struct value {
     value_part loading;
     struct redisbloom_bloom *bloom;   /* VALUE_REDISBLOOM: if !removes */
     struct redisbloom_cuckoo *cuckoo; /* VALUE_REDISBLOOM: if removes */
-    uint64_t dump_version;            /* VALUE_REDISBLOOM: see scan_dump_redisbloom() */
+    uint64_t dump_version;            /* VALUE_REDISBLOOM: see compat_scan_dump() */
     uint64_t dump_reach;
 } value;
 
@@ -81,13 +81,14 @@ value *value_new(value_state state, bool removes);
 value *value_of_filter(kith_filter *filter, const value_request *request);
 value *value_of_part(bool removes, const value_request *request, value_part part);
 
-/* Makes a complete value of a half-loaded one whose block is complete. The filter is verified. If `type_known`, a filter
- * that does not belong to the data type of v is KITH_E_MISMATCH. On success the block is in *made, and v holds nothing
- * any more; it can only be freed. After any other status v is as it was. Returns the codes of kith_filter_adopt(). */
+/* Makes a complete value of a half-loaded one whose block is complete. The filter is verified. If `type_known`, a
+ * filter that does not belong to the data type of v is KITH_E_MISMATCH. On success the block is in *made, and v holds
+ * nothing any more; it can only be freed. After any other status v is as it was. Returns the codes of
+ * kith_filter_adopt(). */
 KITH_MUST_USE kith_status value_complete(value *v, bool type_known, value **made);
 
-/* Fills in expansion and layers from the filter itself, for filters that come without them. Cost: a pass over the filter,
- * if it has layers. */
+/* Fills in expansion and layers from the filter itself, for filters that come without them. Cost: a pass over the
+ * filter, if it has layers. */
 void value_describe(value *v);
 
 /* Frees a value and all it holds. May run on another thread. */
@@ -115,7 +116,7 @@ typedef struct value_statistics {
     uint64_t filters;    /* of kith, complete */
     uint64_t loading;    /* of kith, half loaded */
     uint64_t redisbloom; /* in RedisBloom's layout */
-    uint64_t growths; /* layers that were appended since the module was loaded */
+    uint64_t growths;    /* layers that were appended since the module was loaded */
 } value_statistics;
 
 value_statistics value_get_statistics(void);
@@ -123,7 +124,8 @@ value_statistics value_get_statistics(void);
 /* What INFO reports about one value, which is complete. */
 typedef struct value_numbers {
     uint64_t capacity;
-    uint64_t size; /* bytes of the block: memory that searches use is not counted, since it differs between equal filters */
+    uint64_t
+        size; /* bytes of the block: memory that searches use is not counted, since it differs between equal filters */
     uint64_t buckets;
     uint64_t layers;
     uint64_t items;

@@ -106,7 +106,7 @@ def a_dump_of_a_filter_that_was_replaced_is_an_error(s):
     workload.populate(c, big=True)
     cursor, _ = c("BF.SCANDUMP bf:big 0")
     c("DEL bf:big")
-    c("BF.RESERVE bf:big 0.001 20000000 NONSCALING")
+    c("BF.RESERVE bf:big 0.001 10000000 NONSCALING")
     c("BF.MADD", "bf:big", *[f"other{i}" for i in range(600)])
     expect_error(c, ["BF.SCANDUMP", "bf:big", cursor], "changed")
 
@@ -194,7 +194,7 @@ def a_half_loaded_filter_survives_an_aof(s):
     for preamble in ("no", "yes"):
         server = s.start("--appendonly", "yes", "--aof-use-rdb-preamble", preamble)
         c = server.connect()
-        c("BF.RESERVE bf:big 0.001 20000000 NONSCALING")
+        c("BF.RESERVE bf:big 0.001 10000000 NONSCALING")
         chunks = half_load(c, "BF", "bf:big", "bf:half")
         server.restart()
         c = server.connect()
@@ -338,7 +338,7 @@ def the_tool_reads_a_dump_and_the_server_loads_its_files(s):
             found = subprocess.run([tool, "query", file, "-"], input=lines, text=True, capture_output=True).stdout.split()
             want = [word for word in lines.split() if c("KITH.EXISTS", name, word) == 1]
             equal(found, want, f"kith query of {name}")
-        for options in ([], ["--kind", "cuckoo"], ["--kind", "fuse"], ["--grow"], ["--kind", "bloom", "--fpr", "0.0001"]):
+        for options in ([], ["--kind", "cuckoo"], ["--kind", "fuse"], ["--grow"], ["--kind", "bloom", "-p", "0.0001"]):
             keys = "".join(f"key{i}\n" for i in range(1000))
             file = pathlib.Path(folder) / "built.kith"
             file.unlink(missing_ok=True)

@@ -25,11 +25,14 @@ def rdb_keeps_every_byte(s):
     c = server.connect()
     names = workload.populate(c, big=True)
     before = digests(c, names)
-    size = [c("MEMORY", "USAGE", name) for name in names]
+    sizes = [c("MEMORY", "USAGE", name) for name in names]
     server.restart(save=True)
     c = server.connect()
     alike(before, digests(c, names))
-    equal([c("MEMORY", "USAGE", name) for name in names], size, "MEMORY USAGE after a restart")
+    # A filter may use less after a restart: insertions into full buckets need work space.
+    for name, size in zip(names, sizes):
+        after = c("MEMORY", "USAGE", name)
+        check(0 < after <= size, f"{name} uses {after} bytes after a restart, {size} before")
     equal(c("BF.MADD bf:big item1 item2"), [0, 0])
     equal(c("CF.MEXISTS cf:big item1 nothing"), [1, 0])
     # Filters that were loaded grow and change like those that were created.

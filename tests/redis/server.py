@@ -11,6 +11,7 @@ sanitizer. Then the ends of the logs are printed. Exit status: 0 passed, 1 faile
 KITH_TIER=soak chooses long runs, KITH_SEED the seed of what is random, KITH_PRELOAD a library that the servers load
 first (the runtime of the sanitizers).
 """
+import ctypes
 import os
 import pathlib
 import random
@@ -29,6 +30,8 @@ from resp import Connection, Error, Lost, OK, same
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TESTS = []
+LIBC = ctypes.CDLL(None)
+PR_SET_PDEATHSIG = 1
 CRASH = re.compile(r"BUG REPORT|AddressSanitizer|runtime error:|ASSERTION FAILED|crashed by signal|LeakSanitizer")
 WRONGTYPE = Error("WRONGTYPE Operation against a key holding the wrong kind of value")
 
@@ -87,6 +90,7 @@ class Server:
         limit = self.memory_bytes
 
         def before_exec():
+            LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # the server does not outlive a test that is killed
             if limit:
                 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
@@ -128,6 +132,12 @@ class Server:
 
     def log(self):
         return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
+
+    def end_of_log(self):
+        """The last lines, or those where a crash begins."""
+        lines = self.log().splitlines()
+        crash = next((i for i, line in enumerate(lines) if CRASH.search(line)), None)
+        return "\n".join(lines[-40:] if crash is None else lines[max(0, crash - 10):crash + 50]) + "\n"
 
     def alive(self):
         return self.process is not None and self.process.poll() is None
@@ -191,10 +201,13 @@ class Suite:
         self.servers = []
         self.shared = None
 
-    def start(self, *options, module_args=(), module="", memory_bytes=None, wait=True):
-        """Starts a server for the current test. `options` are options of the server: "--appendonly", "yes" …"""
+    def start(self, *options, module_args=(), module="", memory_bytes=None, wait=True, files=()):
+        """Starts a server for the current test. `options` are options of the server: "--appendonly", "yes" … `files` are
+        pairs of a name and the path of a file that is copied into the server's folder under that name."""
         s = Server(self.kind, self.module if module == "" else module, module_args, options, memory_bytes)
         self.servers.append(s)
+        for name, path in files:
+            shutil.copy(path, s.folder / name)
         return s.start(wait)
 
     @property
@@ -279,7 +292,7 @@ def run_test(suite, function):
             wrong = (wrong or "") + f"server at port {s.port}: {trouble}\n"
     if wrong:
         for s in suite.servers + ([suite.shared] if suite.shared else []):
-            wrong += f"--- log of the server at port {s.port}\n" + "\n".join(s.log().splitlines()[-60:]) + "\n"
+            wrong += f"--- log of the server at port {s.port}\n" + s.end_of_log()
     for s in suite.servers:
         s.remove()
     suite.servers = []

@@ -43,8 +43,8 @@ def populate(c, big=False):
             c("CF.DEL", key, batch[i])
     names = sorted({call.split()[1] for call in calls})
     if big:
-        c("BF.RESERVE bf:big 0.001 20000000 NONSCALING")
-        c("CF.RESERVE cf:big 20000000 EXPANSION 0")
+        c("BF.RESERVE bf:big 0.001 10000000 NONSCALING")
+        c("CF.RESERVE cf:big 14000000 EXPANSION 0")
         c("BF.MADD", "bf:big", *batch)
         c("CF.INSERT", "cf:big", "ITEMS", *batch)
         names += ["bf:big", "cf:big"]

@@ -1,7 +1,7 @@
 /* Seals damaged dumps again, so that checksums do not hide what lies behind them: reseal < FRAMES > FRAMES
  *
- * A frame is a u32 (little-endian) and that many bytes, the payload of DUMP. In it, every block of kith gets the
- * checksums that fit its bytes, whatever they are: of the body if its size fits in the payload, and of the header. Blocks
+ * A frame is a u32 (little-endian) and that many bytes, the strings of a dump. In it, every block of kith gets the
+ * checksums that fit its bytes, whatever they are: of the body if its size fits in the frame, and of the header. Blocks
  * are sealed from the last to the first, because the blocks of layers lie inside another one. */
 #include <stdint.h>
 #include <stdio.h>
