@@ -8,7 +8,7 @@
 #include "unit/memory.h"
 
 static const char *const KEYS[] = {"bf-default",    "bf-expansion1", "bf-expansion2",
-                                   "bf-expansion4", "bf-nonscaling", "bf-empty"};
+                                   "bf-expansion4", "bf-nonscaling", "bf-old", "bf-empty"};
 #define KEY_COUNT (sizeof KEYS / sizeof *KEYS)
 
 static redisbloom_bloom *by_chunks(const char *key, const kith_allocator *allocator) {
@@ -289,6 +289,8 @@ TEST(chunks_must_be_in_order_and_fit) {
                  KITH_E_TRAILING);
     CHECK_EQ_U64(redisbloom_bloom_loaded(f), 0);
     CHECK_OK(redisbloom_bloom_load_chunk(f, 11, first->bytes, 10));
+    CHECK_STATUS(redisbloom_bloom_load_chunk(f, 11 + first->byte_count, first->bytes, first->byte_count),
+                 KITH_E_TRAILING);
     CHECK_OK(redisbloom_bloom_load_chunk(f, first->cursor, first->bytes + 10, first->byte_count - 10));
     CHECK_STATUS(redisbloom_bloom_load_chunk(f, first->cursor, first->bytes, first->byte_count), KITH_E_ARGUMENT);
     CHECK_EQ_U64(redisbloom_bloom_loaded(f), first->byte_count);

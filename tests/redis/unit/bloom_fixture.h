@@ -5,6 +5,20 @@
 #include "fixture.h"
 #include "redisbloom_bloom.h"
 
+/* BF.LOADCHUNK KEY cursor hex:… */
+static inline void operate_chunk(redisbloom_bloom **f, const char *cursor, const char *hex) {
+    unsigned char bytes[1000];
+    size_t count = 0;
+    for (hex += strlen("hex:"); hex[0] != 0; hex += 2) {
+        const char digits[] = {hex[0], hex[1], 0};
+        bytes[count++] = (unsigned char)strtoul(digits, NULL, 16);
+    }
+    if (*f == NULL)
+        CHECK_OK(redisbloom_bloom_load_header(bytes, count, UINT64_MAX, NULL, f));
+    else
+        CHECK_OK(redisbloom_bloom_load_chunk(*f, strtoull(cursor, NULL, 10), bytes, count));
+}
+
 /* Runs a line of KEY.operations. */
 static inline void operate(void *context, char **words, size_t count) {
     redisbloom_bloom **f = context;
@@ -13,6 +27,10 @@ static inline void operate(void *context, char **words, size_t count) {
         CHECK_OK(redisbloom_bloom_create(strtod(words[2], NULL), strtoull(words[3], NULL, 10),
                                          scaling ? (uint32_t)strtoul(words[5], NULL, 10) : 2, scaling, UINT64_MAX,
                                          NULL, f));
+        return;
+    }
+    if (strcmp(words[0], "BF.LOADCHUNK") == 0) {
+        operate_chunk(f, words[2], words[3]);
         return;
     }
     CHECK(strcmp(words[0], "BF.MADD") == 0);

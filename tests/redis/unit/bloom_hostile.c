@@ -141,6 +141,19 @@ TEST(bits_must_fit_bytes) {
     free(c.content);
 }
 
+/* As many items as the filter has, but more than the level can have. */
+TEST(a_level_has_no_more_items_than_its_capacity) {
+    struct chunks c = fixture_chunks("bf-default");
+    unsigned char header[HEAD_BYTES + LEVEL_BYTES];
+    memcpy(header, c.chunk[0].bytes, sizeof header);
+    for (uint64_t items = 100; items <= 101; items++) {
+        put(header, items, 8);
+        put(header + 36, items, 8);
+        CHECK_STATUS(load_and_use(header, sizeof header), items == 100 ? KITH_OK : KITH_E_CORRUPT);
+    }
+    free(c.content);
+}
+
 /* Many levels whose sizes add up to more than 2^64 bytes. */
 TEST(sums_of_sizes_do_not_overflow) {
     struct chunks c = fixture_chunks("bf-default");

@@ -6,7 +6,7 @@
 #include "unit/memory.h"
 
 static const char *const KEYS[] = {"cf-default",   "cf-bucket1", "cf-bucket2", "cf-bucket4",
-                                   "cf-compacted", "cf-full",    "cf-empty"};
+                                   "cf-compacted", "cf-holes",   "cf-full",    "cf-empty"};
 #define KEY_COUNT (sizeof KEYS / sizeof *KEYS)
 #define MAX_EXPANSIONS 32
 
@@ -382,6 +382,8 @@ TEST(chunks_must_be_in_order_and_fit) {
                  KITH_E_TRAILING);
     CHECK_EQ_U64(redisbloom_cuckoo_loaded(f), 0);
     CHECK_OK(redisbloom_cuckoo_load_chunk(f, 11, first->bytes, 10));
+    CHECK_STATUS(redisbloom_cuckoo_load_chunk(f, 11 + first->byte_count, first->bytes, first->byte_count),
+                 KITH_E_TRAILING);
     CHECK_OK(redisbloom_cuckoo_load_chunk(f, first->cursor, first->bytes + 10, first->byte_count - 10));
     CHECK_STATUS(redisbloom_cuckoo_load_chunk(f, first->cursor, first->bytes, first->byte_count), KITH_E_ARGUMENT);
     CHECK_EQ_U64(redisbloom_cuckoo_loaded(f), first->byte_count);
