@@ -27,7 +27,7 @@
 typedef struct kithi_request {
     uint64_t capacity;
     double rate;
-    const uint64_t *options; /* one value per option of the kind */
+    const uint64_t *options; /* one value per option of the kind, then those of its inner kind: see registry.h */
     unsigned attempt;        /* 0 for a plan; how many builds have failed with KITH_E_FULL before this one */
 } kithi_request;
 
@@ -80,7 +80,7 @@ typedef struct kithi_kind {
     kithi_geometry (*decode)(const kithi_head *head);
     /* Computes sizes from head->params, which may come from a hostile file. KITH_E_CORRUPT if they are out of range. */
     kith_status (*shape)(const kithi_head *head, kithi_shape *shape);
-    /* The value of option `index` of a filter of these (valid) parameters, as kithi_options_read() encodes it. May be
+    /* The value of option `index` of a filter of these (valid) parameters, as kithi_kind_options() encodes it. May be
      * NULL for a kind without options. */
     uint64_t (*option)(const kithi_head *head, unsigned index);
     /* Rate and failure probability of n keys in a filter with these (valid) parameters. */
@@ -153,7 +153,9 @@ typedef struct kithi_kind {
      * parts    sets `parts` to the pieces of memory that the body consists of, in order, and returns how many there
      *          are: at least 1, at most KITHI_BODY_PARTS_MAX. The first is at `body`. Only a filter that is writable
      *          and verified has more than one; the bytes in `block` between the first piece and the notes are then
-     *          unused. Without this hook the body is one piece */
+     *          unused. Without this hook the body is one piece
+     * relocate after the block has moved to f->block: updates what points into it, and calls `move` for the memory that
+     *          the kind has allocated for pieces of the body */
     void (*fresh)(kithi_head *head);
     bool (*clear)(kith_filter *f);
     kith_status (*init)(kith_filter *f);
@@ -163,6 +165,7 @@ typedef struct kithi_kind {
     kith_status (*verify)(const kith_filter *f);
     void (*seal)(kith_filter *f);
     size_t (*parts)(const kith_filter *f, kithi_part parts[KITHI_BODY_PARTS_MAX]);
+    void (*relocate)(kith_filter *f, kith_move move, void *context);
 } kithi_kind;
 
 typedef enum kithi_backing {

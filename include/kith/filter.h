@@ -414,6 +414,31 @@ KITH_API uint64_t kith_filter_cell(const kith_filter *filter, uint64_t cell);
  * since the last call, or was opened with KITH_OPEN_LAZY and not yet verified. */
 KITH_API KITH_MUST_USE kith_status kith_filter_bytes(kith_filter *filter, const void **bytes, size_t *byte_count);
 
+/* Returns the size of the filter as one block, in bytes: that of its file. Takes constant time. */
+KITH_API uint64_t kith_filter_file_bytes(const kith_filter *filter);
+
+/* A function that takes bytes from kith_filter_write(). If it returns a code other than KITH_OK, kith_filter_write()
+ * stops and returns this code. */
+typedef kith_status (*kith_write)(void *context, const void *bytes, size_t byte_count);
+
+/* Passes bytes offset … offset + byte_count - 1 of the block to `write`, in one or more pieces and in order: for a
+ * program that sends a filter elsewhere. Layers are not joined.
+ *
+ * Returns KITH_E_ARGUMENT if the range ends after kith_filter_file_bytes(), the code of `write`, and the codes of
+ * kith_filter_save() that are not about files. Cost: as kith_filter_bytes(); if the filter has layers in separate
+ * blocks, every call whose range includes the header or checksums makes a pass over the body. */
+KITH_API KITH_MUST_USE kith_status kith_filter_write(kith_filter *filter, uint64_t offset, uint64_t byte_count,
+                                                     kith_write write, void *context);
+
+/* Moves `byte_count` bytes of memory of a filter: returns the new address, where the content already is, or the old
+ * address if they stay. The new memory must be as if the allocator of the filter had returned it, with alignment 64. */
+typedef void *(*kith_move)(void *context, void *memory, size_t byte_count);
+
+/* For programs that defragment their memory: calls `move` for each block of the filter, and uses the addresses that it
+ * returns from then on. Other memory of the filter (handles, memory of searches) stays in place, and so do mapped files
+ * and views. Returns KITH_OK or KITH_E_BUSY. */
+KITH_API KITH_MUST_USE kith_status kith_filter_relocate(kith_filter *filter, kith_move move, void *context);
+
 typedef enum kith_open_flags {
     KITH_OPEN_DEFAULT = 0,
     KITH_OPEN_LAZY = 1 << 0, /* open without reading the body: only the header and the notes are verified (and the

@@ -30,5 +30,6 @@ void kithi_layers_detach(kith_filter *f);
 bool kithi_layers_clear(kith_filter *f);
 uint64_t kithi_layers_state_bytes(const kith_filter *f);
 size_t kithi_layers_parts(const kith_filter *f, kithi_part parts[KITHI_BODY_PARTS_MAX]);
+void kithi_layers_relocate(kith_filter *f, kith_move move, void *context);
 
 #endif

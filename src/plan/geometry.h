@@ -46,6 +46,9 @@ typedef struct kithi_fuse_geometry {
 typedef struct kithi_layers_geometry {
     uint64_t inner; /* id of the layers' kind */
     uint64_t growth, count, first_capacity;
+    /* The options of the inner kind that hold for every layer, 16 bits each, option 0 in the lowest bits: value + 1, or
+     * 0 if the option was not given. */
+    uint64_t inner_options[2];
 } kithi_layers_geometry;
 
 typedef struct kithi_geometry {

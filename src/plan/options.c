@@ -75,10 +75,12 @@ static bool read_value(const kith_option *option, const char *text, size_t lengt
     return read_number(text, length, value) && *value >= r.lowest && *value <= r.highest;
 }
 
-kith_status kithi_options_read(const char *text, const kith_option *options, size_t option_count,
-                               kithi_kind_resolver resolve, uint64_t *values) {
+kith_status kithi_options_read_known(const char *text, const kith_option *options, size_t option_count,
+                                     kithi_kind_resolver resolve, uint64_t *values, bool given[KITHI_OPTIONS_MAX],
+                                     size_t *unknown) {
     assert(option_count <= KITHI_OPTIONS_MAX);
-    bool given[KITHI_OPTIONS_MAX] = {false};
+    memset(given, 0, KITHI_OPTIONS_MAX * sizeof *given);
+    *unknown = 0;
     for (const char *at = text != NULL ? text : ""; *at != '\0';) {
         if (is_separator(*at)) {
             at++;
@@ -94,11 +96,14 @@ kith_status kithi_options_read(const char *text, const kith_option *options, siz
         while (i < option_count &&
                (strlen(options[i].name) != name_length || memcmp(options[i].name, at, name_length) != 0))
             i++;
-        if (i == option_count || given[i] ||
-            !read_value(&options[i], equals + 1, (size_t)(end - equals - 1), resolve, &values[i]))
+        at = end;
+        if (i == option_count) {
+            ++*unknown;
+            continue;
+        }
+        if (given[i] || !read_value(&options[i], equals + 1, (size_t)(end - equals - 1), resolve, &values[i]))
             return KITH_E_OPTION;
         given[i] = true;
-        at = end;
     }
     for (size_t i = 0; i < option_count; i++) {
         if (!given[i] &&
@@ -106,6 +111,14 @@ kith_status kithi_options_read(const char *text, const kith_option *options, siz
             return KITH_E_OPTION;
     }
     return KITH_OK;
+}
+
+kith_status kithi_options_read(const char *text, const kith_option *options, size_t option_count,
+                               kithi_kind_resolver resolve, uint64_t *values) {
+    bool given[KITHI_OPTIONS_MAX];
+    size_t unknown;
+    kith_status status = kithi_options_read_known(text, options, option_count, resolve, values, given, &unknown);
+    return status == KITH_OK && unknown > 0 ? KITH_E_OPTION : status;
 }
 
 bool kithi_options_valid(const kith_option *options, size_t option_count, const uint64_t *values) {
