@@ -71,6 +71,9 @@ value *compat_copy(const value *v) {
 }
 
 uint64_t compat_memory(const value *v) {
+    /* The server asks how much work it is to free a value, also one whose filter compat_move() took. */
+    if (v->bloom == NULL && v->cuckoo == NULL)
+        return 0;
     return v->removes ? redisbloom_cuckoo_memory(v->cuckoo) : redisbloom_bloom_memory(v->bloom);
 }
 

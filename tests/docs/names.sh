@@ -18,6 +18,7 @@ has_test() { # GROUP NAME
   table) grep -q "^CHECK($2)" tests/tables/checks.def ;;
   unit) [ -f "tests/unit/$2.c" ] ;;
   cli) [ -f "tests/cli/$2.cases" ] ;;
+  redis) [ -f "tests/redis/$2.py" ] ;;
   interop) [ -f "tests/interop/$2.sh" ] ;;
   lab) grep -q "NAME lab.$2 \|foreach(name .*\b$2\b" tests/CMakeLists.txt ;;
   esac
@@ -45,7 +46,7 @@ for file in *.md docs/*.md; do
     src/* | include/* | apps/* | tests/* | docs/* | examples/* | bench/* | tools/* | cmake/*)
       check "$file" "$word" exists "${word%%[ ,:(]*}"
       ;;
-    contract.[a-z]* | table.[a-z]* | unit.[a-z]* | cli.[a-z]* | interop.[a-z]* | lab.[a-z]*)
+    contract.[a-z]* | table.[a-z]* | unit.[a-z]* | cli.[a-z]* | interop.[a-z]* | lab.[a-z]* | redis.[a-z]*)
       [[ $word =~ ^[a-z]+\.[a-z0-9_]+$ && ! $word =~ \.(c|h)$ ]] || continue
       check "$file" "$word" has_test "${word%%.*}" "${word#*.}"
       ;;
