@@ -1,5 +1,9 @@
 #!/usr/bin/python3
 """Memory: the cap per filter is checked before anything is allocated, and a server with little memory says so and lives on."""
+import json
+import os
+import subprocess
+
 from resp import Error, OK
 from server import check, digest, equal, expect, expect_error, info, main, test, wait_until
 
@@ -117,6 +121,26 @@ def a_load_announced_as_too_large_is_refused_at_once(s):
     expect_error(c, ["KITH.LOAD", "k", 0, 481 * MIB, b"\x8bKITH\r\n\x1a" + bytes(300)], "max-filter-bytes")
     check(used(c) - before < MIB)
     expect(c, "EXISTS k", 0)
+
+
+@test
+def memory_usage_is_what_kith_plan_says(s):
+    c = s.start(memory_bytes=4 * GIB).connect()
+    for count in (1000000, 20000000):
+        for call, needs in ((f"BF.RESERVE k 0.01 {count} NONSCALING", []), (f"BF.RESERVE k 0.01 {count}", ["--grow"]),
+                                  (f"BF.RESERVE k 0.0001 {count} NONSCALING", []),
+                                  (f"CF.RESERVE k {count} EXPANSION 0", ["--delete"]),
+                                  (f"CF.RESERVE k {count}", ["--grow", "--delete"])):
+            expect(c, call, OK)
+            stats = c("KITH.STATS k")
+            rate = call.split()[2] if call.startswith("BF") else "0.01"
+            plan = subprocess.run([os.environ["KITH_TOOL"], "plan", "-n", str(count), "-p", rate, "--json", *needs],
+                                  check=True, capture_output=True, text=True).stdout
+            kind = stats[1].decode()
+            planned = next(row["file_bytes"] for row in json.loads(plan)["kinds"] if row["kind"] == kind)
+            used_bytes = c("MEMORY USAGE k")
+            check(abs(used_bytes - planned) <= 0.02 * planned, f"{call}: {used_bytes} bytes, planned {planned} for {kind}")
+            c("DEL k")
 
 
 if __name__ == "__main__":
