@@ -21,6 +21,13 @@ def chunks_of(name):
     return chunks
 
 
+def argument_of(word, key):
+    """A word of KEY.operations."""
+    if word == "KEY":
+        return key
+    return bytes.fromhex(word[4:]) if word.startswith("hex:") else word
+
+
 def family_of(name):
     return name[:2].upper()
 
@@ -153,7 +160,7 @@ def with_compat_the_same_commands_make_the_same_bytes(s):
     c = primary.connect()
     for name in NAMES:
         for line in (FIXTURES / f"{name}.operations").read_text().splitlines():
-            c(*[name if word == "KEY" else word for word in line.split(" ")])
+            c(*[argument_of(word, name) for word in line.split(" ")])
         same_bytes(c, name)
     check_all(c)
     wait_until(lambda: len(r("KEYS *")) == len(NAMES) and r("DEBUG DIGEST") == c("DEBUG DIGEST"), about="the replica is equal")

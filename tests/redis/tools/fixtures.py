@@ -21,6 +21,17 @@ def bloom(rate, capacity, expansion, items):
         yield ["BF.MADD", "KEY"] + [PRESENT % i for i in range(start, min(items, start + 100))]
 
 
+def old_bloom(items):
+    """A filter as RedisBloom made them long ago: 32-bit hashes and a number of bits that is a power of two. Such filters
+    are still loaded, and grow in the same way."""
+    header = struct.pack("<QIII", 0, 1, 0, 2) + struct.pack("<QQQddIQB", 256, 2048, 0, 0.005, 11.027753418256411, 8, 185,
+                                                            11)
+    yield ["BF.LOADCHUNK", "KEY", 1, "hex:" + header.hex()]
+    yield ["BF.LOADCHUNK", "KEY", 257, "hex:" + bytes(256).hex()]
+    for start in range(0, items, 100):
+        yield ["BF.MADD", "KEY"] + [PRESENT % i for i in range(start, min(items, start + 100))]
+
+
 def cuckoo(capacity, bucket_size, iterations, expansion, items, removed=0, again=(), compact=False):
     yield ["CF.RESERVE", "KEY", capacity, "BUCKETSIZE", bucket_size, "MAXITERATIONS", iterations, "EXPANSION",
            expansion]
@@ -41,12 +52,14 @@ FILTERS = {
     "bf-expansion2": bloom(0.01, 200, 2, 2500),
     "bf-expansion4": bloom(0.001, 50, 4, 3000),
     "bf-nonscaling": bloom(0.03, 1000, 0, 1010),
+    "bf-old": old_bloom(1500),
     "bf-empty": bloom(0.001, 1000, 2, 0),
     "cf-default": [["CF.INSERT", "KEY", "ITEMS"] + [PRESENT % i for i in range(300)]],
     "cf-bucket1": cuckoo(256, 1, 20, 2, 1500),
     "cf-bucket2": cuckoo(500, 2, 20, 2, 2000, removed=60),
     "cf-bucket4": cuckoo(600, 4, 30, 1, 2600, removed=150, again=range(5)),
     "cf-compacted": cuckoo(400, 3, 10, 1, 1300, removed=700, compact=True),
+    "cf-holes": cuckoo(300, 2, 20, 1, 2000, removed=150, compact=True),
     "cf-full": cuckoo(64, 2, 50, 0, 70, removed=3),
     "cf-empty": cuckoo(64, 2, 20, 1, 0),
 }
@@ -126,6 +139,12 @@ def item_list(r, family, key, operations):
     return "\n".join(lines) + "\n"
 
 
+def argument(word, key):
+    if word == "KEY":
+        return key
+    return bytes.fromhex(word[4:]) if str(word).startswith("hex:") else word
+
+
 def main(module, folder):
     server = Server(module)
     r = server.r
@@ -136,8 +155,7 @@ def main(module, folder):
 
     for key, filters in FILTERS.items():
         family = key[:2].upper()
-        operations = [(words, r.execute_command(*[key if word == "KEY" else word for word in words]))
-                      for words in filters]
+        operations = [(words, r.execute_command(*[argument(word, key) for word in words])) for words in filters]
         write(key + ".operations", "".join(" ".join(str(word) for word in words) + "\n" for words, _ in operations))
         write(key + ".items", item_list(r, family, key, operations))
         write(key + ".dump", r.dump(key))
