@@ -122,10 +122,11 @@ def measure_speed(b, keys):
     print(f"  the filters hold {b.call('BF.CARD', 'bf')} and {dict(zip(*[iter(b.call('CF.INFO', 'cf'))] * 2))['Number of items inserted']} items")
 
 
-def plan(b, keys, *needs):
+def plan(b, keys, kind, *needs):
     text = subprocess.run([b.options.tool, "plan", "-n", str(int(keys)), "-p", str(RATE), "--json", *needs], check=True,
                           capture_output=True, text=True).stdout
-    return {row["kind"]: row["file_bytes"] for row in json.loads(text)["kinds"]}
+    rows = [row for row in json.loads(text)["kinds"] if row["kind"] == kind]
+    return next((row for row in rows if row["recommended"]), rows[0])["file_bytes"]  # there may be several of layers
 
 
 def measure_memory(b, keys):
@@ -143,7 +144,7 @@ def measure_memory(b, keys):
         b.call(*call)
         stats = b.call("KITH.STATS", "k")
         kind, used = stats[1].decode(), b.call("MEMORY", "USAGE", "k")
-        planned = plan(b, keys, *needs)[kind]
+        planned = plan(b, keys, kind, *needs)
         off = used / planned - 1
         verdict = "" if abs(off) <= 0.02 else " NOT KEPT"
         if verdict:
