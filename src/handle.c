@@ -5,7 +5,9 @@
  *     view, open ------------- bind -------'
  *
  * The handle holds the decoded header. Its count and fill are current; the header in the block is outdated until the
- * filter is sealed. Only bind validates bytes: files, views and the inner blocks of layers are all opened with it. */
+ * filter is sealed. Bytes from outside enter only through bind, which validates them (only the header with
+ * KITH_OPEN_LAZY; kithi_filter_verify() then validates the body before it is changed or copied). Files, views and the
+ * inner blocks of layers are all opened with it. */
 #include <assert.h>
 #include <errno.h>
 #include <string.h>

@@ -5,17 +5,13 @@
 #include "kind.h"
 #include "registry.h"
 
-#ifndef KITHI_KINDS_DEF
-#define KITHI_KINDS_DEF "kinds.def"
-#endif
-
 #define KIND(name) extern const kithi_kind kithi_kind_##name;
-#include KITHI_KINDS_DEF
+#include "kinds.def"
 #undef KIND
 
 static const kithi_kind *const KINDS[] = {
 #define KIND(name) &kithi_kind_##name,
-#include KITHI_KINDS_DEF
+#include "kinds.def"
 #undef KIND
 };
 
@@ -56,14 +52,12 @@ size_t kithi_kind_inner_option(const kithi_kind *kind) {
 
 /* Reads the options of the inner kind. `expected` is the number of options in the text that the outer kind does not
  * have: each of them must be an option of the inner kind. */
-static kith_status read_inner_options(const kithi_kind *inner, const char *text, size_t expected, uint64_t *values,
-                                      size_t value_count) {
+static kith_status read_inner_options(const kithi_kind *inner, const char *text, size_t expected, uint64_t *values) {
     bool given[KITHI_OPTIONS_MAX];
     uint64_t inner_values[KITHI_OPTIONS_MAX];
     size_t found = 0, others;
     if (inner == NULL || kithi_kind_inner_option(inner) < inner->info.option_count)
         return expected == 0 ? KITH_OK : KITH_E_OPTION;
-    assert(inner->info.option_count <= value_count);
     kith_status status = kithi_options_read_known(text, inner->info.options, inner->info.option_count, resolve_kind,
                                                   inner_values, given, &others);
     for (size_t j = 0; j < inner->info.option_count && status == KITH_OK; j++) {
@@ -84,8 +78,8 @@ kith_status kithi_kind_options(const kithi_kind *kind, const char *text, uint64_
     size_t inner = kithi_kind_inner_option(kind);
     if (inner == count)
         return unknown == 0 ? KITH_OK : KITH_E_OPTION;
-    return read_inner_options(kithi_kind_by_id(values[inner]), text, unknown, values + count,
-                              KITHI_OPTIONS_MAX - count);
+    assert(kithi_kind_by_id(values[inner])->info.option_count <= KITHI_OPTIONS_MAX - count);
+    return read_inner_options(kithi_kind_by_id(values[inner]), text, unknown, values + count);
 }
 
 static const char *name_of_id(uint64_t id) {

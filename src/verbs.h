@@ -1,6 +1,6 @@
 /* verbs.h: calls the verbs (has, add, remove, …) of a kind, with defaults for those that a kind may leave out.
  *
- * This is the only place that knows the defaults. Code that calls a kind uses these functions, not the record:
+ * The following defaults are only here. Call these functions instead of those of the record:
  *
  *     kernels of an instruction set    those of KITHI_CPU_PORTABLE
  *     has_many, add_many, remove_many  a loop over has, add and remove

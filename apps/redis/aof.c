@@ -6,6 +6,8 @@
  * it was: complete if that is all of them, and otherwise half loaded. Only the AOF and the primary may call it. */
 #include "chunks.h"
 
+#include <stdlib.h>
+
 typedef struct rewrite {
     RedisModuleIO *io;
     RedisModuleString *key;
@@ -37,6 +39,8 @@ void chunks_rewrite(RedisModuleIO *io, RedisModuleString *key, value *v) {
     rewrite r = {io, key, v, 0, received, total};
     kith_status status =
         whole ? kith_filter_write(v->filter, 0, total, emit, &r) : emit(&r, v->loading.block, (size_t)received);
-    if (status != KITH_OK)
+    if (status != KITH_OK) { /* as in rdb_save() */
         server.LogIOError(io, "warning", "cannot write a filter to the AOF: %s", kith_status_text(status));
+        abort();
+    }
 }

@@ -4,6 +4,7 @@
  * RedisBloom made it. No number is trusted: the number of levels only ends a loop that reads each of them. */
 #include "compat_rdb.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "compat.h"
@@ -185,9 +186,9 @@ static void save_chunk(void *io, uint64_t cursor, const void *chunk, size_t byte
 void compat_save_part(RedisModuleIO *io, const value *v) {
     size_t header_bytes = compat_header(v, NULL);
     char *header = memory_allocate(header_bytes);
-    if (header == NULL) {
+    if (header == NULL) { /* as in rdb_save() */
         server.LogIOError(io, "warning", "cannot save a half-loaded filter: out of memory");
-        return;
+        abort();
     }
     (void)compat_header(v, header);
     server.SaveStringBuffer(io, header, header_bytes);
@@ -242,9 +243,9 @@ void compat_rewrite(RedisModuleIO *io, RedisModuleString *key, const value *v) {
     rewrite r = {io, key, v->removes ? "CF.LOADCHUNK" : "BF.LOADCHUNK"};
     size_t header_bytes = compat_header(v, NULL);
     char *header = memory_allocate(header_bytes);
-    if (header == NULL) {
+    if (header == NULL) { /* as in rdb_save() */
         server.LogIOError(io, "warning", "cannot write a filter to the AOF: out of memory");
-        return;
+        abort();
     }
     (void)compat_header(v, header);
     emit_chunk(&r, 1, header, header_bytes);

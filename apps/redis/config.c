@@ -225,10 +225,12 @@ static bool register_all(RedisModuleCtx *ctx, unsigned extra_flags) {
 
 bool config_register(RedisModuleCtx *ctx) {
     bool unprefixed = !api_is_valkey() && server.GetServerVersion() >= 0x080000 && !config.only_kith;
-    if (!register_all(ctx, 0) || (unprefixed && !register_all(ctx, CONFIG_UNPREFIXED))) {
+    if (!register_all(ctx, 0)) {
         server.Log(ctx, "warning", "cannot register the settings of the module");
         return false;
     }
+    if (unprefixed && !register_all(ctx, CONFIG_UNPREFIXED))
+        server.Log(ctx, "notice", "settings without the prefix \"kith.\" are not available: their names are taken");
     if (server.LoadConfigs(ctx) != SERVER_OK) {
         server.Log(ctx, "warning", "a setting kith.* in the configuration is out of range");
         return false;

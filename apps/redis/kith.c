@@ -142,7 +142,7 @@ static kith_status create(RedisModuleCtx *ctx, RedisModuleString *name, const wa
         status = value_create(c, keys_must_obey(ctx) ? 0 : (uint64_t)config.max_filter_bytes, v);
     if (status != KITH_OK)
         return status;
-    value_describe(*v);
+    value_read_expansion(*v);
     c->request = (*v)->request;
     if (w->removes && !(*v)->removes) {
         value_free(*v);

@@ -67,8 +67,10 @@ static bool extend(RedisModuleCtx *ctx, value *v, const piece *p, value **made) 
     if (v->loading.received < v->loading.total)
         return true;
     kith_status status = value_complete(v, p->type_known, made);
-    if (status == KITH_OK && (*made)->layers == 0)
-        value_describe(*made);
+    if (status == KITH_OK && (*made)->layers == 0) {
+        value_read_expansion(*made);
+        value_count_layers(*made);
+    }
     if (status == KITH_OK)
         return true;
     v->loading = before;

@@ -42,8 +42,10 @@ __attribute__((visibility("default"))) int RedisModule_OnLoad(RedisModuleCtx *ct
             server.Log(ctx, "warning", "this server has no RedisModule_%s: kith needs Redis 7.0 or Valkey", missing);
         return SERVER_ERROR;
     }
-    if (server.IsModuleNameBusy(MODULE_NAME))
+    if (server.IsModuleNameBusy(MODULE_NAME)) {
+        server.Log(ctx, "warning", "kith is loaded already");
         return SERVER_ERROR;
+    }
     int version = KITH_VERSION_MAJOR * 10000 + KITH_VERSION_MINOR * 100 + KITH_VERSION_PATCH;
     server.SetModuleAttribs(ctx, MODULE_NAME, version, API_VERSION);
     if (!config_arguments(ctx, argv, argc))

@@ -11,6 +11,7 @@
  * a wrong total costs no memory. */
 #include "rdb.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "compat_rdb.h"
@@ -53,10 +54,12 @@ void rdb_save(RedisModuleIO *io, void *data) {
     server.SaveUnsigned(io, received);
     kith_status status = whole ? kith_filter_write(v->filter, 0, total, save_piece, io)
                                : save_piece(io, v->loading.block, (size_t)received);
-    /* Without all chunks the file is unreadable, and the server cannot be told. It is a matter of a few KiB for the
-     * checksums. */
-    if (status != KITH_OK)
+    /* Without all chunks the whole RDB file is unreadable, and there is no way to tell the server. The only cause is that
+     * there are not even a few KiB of memory for checksums: in that case the server itself ends, too. */
+    if (status != KITH_OK) {
         server.LogIOError(io, "warning", "cannot save a filter: %s", kith_status_text(status));
+        abort();
+    }
 }
 
 static void *damaged(RedisModuleIO *io, const char *what) {
@@ -125,7 +128,7 @@ static value *load(RedisModuleIO *io, int encoding_version, bool removes) {
     if (status != KITH_OK)
         return damaged(io, kith_status_text(status));
     if (layers == 0)
-        value_describe(whole);
+        value_count_layers(whole);
     return whole;
 }
 

@@ -154,17 +154,17 @@ kith_status value_complete(value *v, bool type_known, value **made) {
     return KITH_OK;
 }
 
-void value_describe(value *v) {
+void value_read_expansion(value *v) {
     char options[256];
-    kith_filter_stats stats = KITH_FILTER_STATS_INIT;
-    v->layers = 1;
-    if ((kith_filter_capabilities(v->filter) & KITH_CAN_GROW) == 0)
-        return;
     (void)kith_filter_options(v->filter, options, sizeof options);
     const char *growth = strstr(options, "growth=");
     v->request.expansion = growth == NULL ? 0 : (uint32_t)strtoul(growth + strlen("growth="), NULL, 10);
-    if (kith_filter_stats_of(v->filter, &stats) == KITH_OK)
-        v->layers = stats.layers;
+}
+
+void value_count_layers(value *v) {
+    kith_filter_stats stats = KITH_FILTER_STATS_INIT;
+    bool grows = (kith_filter_capabilities(v->filter) & KITH_CAN_GROW) != 0;
+    v->layers = grows && kith_filter_stats_of(v->filter, &stats) == KITH_OK ? stats.layers : 1;
 }
 
 kith_status value_create(const value_creation *c, uint64_t max_bytes, value **made) {

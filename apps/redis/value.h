@@ -87,9 +87,10 @@ value *value_of_part(bool removes, const value_request *request, value_part part
  * kith_filter_adopt(). */
 KITH_MUST_USE kith_status value_complete(value *v, bool type_known, value **made);
 
-/* Fills in expansion and layers from the filter itself, for filters that come without them. Cost: a pass over the
- * filter, if it has layers. */
-void value_describe(value *v);
+/* Fill in expansion, or layers, from the filter itself, for filters that come without them. Counting the layers costs a
+ * pass over the filter. */
+void value_read_expansion(value *v);
+void value_count_layers(value *v);
 
 /* Frees a value and all it holds. May run on another thread. */
 void value_free(value *v);

@@ -6,7 +6,7 @@
  *
  *     body     | block 0 | block 1 |  …  |  block B-1  |        block of digest d = high half of (d * B)
  *                   .---------'
- *     block    |..1.....|.....1..|1.......|…|.......1|          lane j = bits j * width … of the block
+ *     block    |..1.....|.....1..|1.......|…|.......1|          lane j = bits j * width … (j+1) * width - 1
  *               lane 0   lane 1   lane 2       lane 7           width = 128, 64 or 32
  *
  *     bit in lane j  =  top log2(width) bits of byte j % 8 of word_(j / 8)(d)
@@ -43,7 +43,7 @@ static const kith_option OPTIONS[] = {
 };
 
 static kith_status choose(const kithi_request *request, kithi_head *head) {
-    return kithi_lanes_choose(request->options[0], KITHI_BLOCK_BITS, request->capacity, request->rate,
+    return kithi_lanes_choose(request->options[0], KITHI_LANES_BLOCK_BITS, request->capacity, request->rate,
                               KITHI_COUNTS_CHANGES, head);
 }
 
@@ -57,13 +57,13 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     kithi_lanes_geometry g = kithi_lanes_decode(head).lanes;
     unsigned lanes = (unsigned)g.lanes;
-    return (kithi_expectation){kithi_blocked_rate(lanes, KITHI_BLOCK_BITS / lanes, g.blocks, n), 0};
+    return (kithi_expectation){kithi_blocked_rate(lanes, KITHI_LANES_BLOCK_BITS / lanes, g.blocks, n), 0};
 }
 
 /* ---- a key in its block ---- */
 
 KITHI_INLINE unsigned bit_of(kithi_lane_words words, unsigned lanes, unsigned j) {
-    return kithi_lane_cell(words, KITHI_BLOCK_BITS / lanes, j);
+    return kithi_lane_cell(words, KITHI_LANES_BLOCK_BITS / lanes, j);
 }
 
 /* Tests one lane after the other, without stopping early. The alternative, a mask of eight words, is no faster unless
@@ -248,9 +248,9 @@ static kith_status add_many_neon(kith_filter *f, const uint64_t *digests, size_t
 
 /* The false positive rate, in the union of two filters, of keys that select this block. */
 static double block_rate(const uint8_t *a, const uint8_t *b, unsigned lanes) {
-    unsigned width = KITHI_BLOCK_BITS / lanes;
+    unsigned width = KITHI_LANES_BLOCK_BITS / lanes;
     double rate = 1;
-    for (unsigned lane = 0; lane < KITHI_BLOCK_BITS; lane += width)
+    for (unsigned lane = 0; lane < KITHI_LANES_BLOCK_BITS; lane += width)
         rate *= (double)kithi_bits_in_union(a, b, lane, lane + width) / width;
     return rate;
 }
@@ -260,7 +260,7 @@ static double rate_of(const kith_filter *a, const kith_filter *b) {
     uint64_t blocks = a->geometry.lanes.blocks;
     double sum = 0;
     for (uint64_t i = 0; i < blocks; i++) {
-        uint64_t at = i * KITHI_BLOCK_BYTES;
+        uint64_t at = i * KITHI_LANES_BLOCK_BYTES;
         sum += block_rate(a->body + at, b->body + at, (unsigned)a->geometry.lanes.lanes);
     }
     return sum / (double)blocks;

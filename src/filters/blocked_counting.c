@@ -6,15 +6,15 @@
  *
  *     body     | block 0 | block 1 |  …  |  block B-1  |        block of digest d = high half of (d * B)
  *                   .---------'
- *     block    |0010000020000100|0000001000200001|…|0100|       lane j = counters j * width … of the block
+ *     block    |0010000020000100|0000001000200001|…|0100|       lane j = counters j * width … (j+1) * width - 1
  *                    lane 0           lane 1                    width = 32, 16 or 8
  *
  *     counter in lane j  =  top log2(width) bits of byte j % 8 of word_(j / 8)(d)
  *
  * With 8 lanes a lane is one 64-bit word, with 16 lanes one 32-bit word, with 4 lanes two 64-bit words. As long as no
- * counter is stuck, adding a key adds 1 << 4 * counter to each of these words, and removing it subtracts the same.
- * filters/common/counter_cells.h describes the counters: saturation, and how many copies of a key can be added.
- * filters/common/lanes.h describes blocks and lanes.
+ * counter is stuck, adding a key adds 1 << 4 * i to one word of each lane, where i is the number of the counter in that
+ * word, and removing it subtracts the same. filters/common/counter_cells.h describes the counters: saturation, and how
+ * many copies of a key can be added. filters/common/lanes.h describes blocks and lanes.
  *
  * What blocking costs. A block has a quarter of the cells that a block of the kind blocked has, and so fewer keys.
  * Their number varies more from block to block, and blocking costs more. At a million keys this kind takes 45.8 bits
@@ -52,7 +52,7 @@
 #include "simd/neon.h"
 #endif
 
-#define BLOCK_COUNTERS (KITHI_BLOCK_BITS / KITHI_COUNTER_BITS)
+#define BLOCK_COUNTERS (KITHI_LANES_BLOCK_BITS / KITHI_COUNTER_BITS)
 
 static const double RATE_MAX = 0.5;
 

@@ -11,7 +11,7 @@
  *
  *     alternate=halves   one bucket is in each half. Counted within their halves, the two numbers add up to
  *                        H(fingerprint), modulo half, so each follows from the other (kithi_partner). It works for any
- *                        number of buckets, and the two buckets are never the same
+ *                        even number of buckets, and the two buckets are never the same
  *     alternate=simple   the other bucket of bucket p is p XOR fingerprint (Eppstein, "Cuckoo Filter: Simplification
  *                        and Analysis", 2016). It needs no hash, but the number of buckets in a region must be a power
  *                        of two of at most 2^f

@@ -114,8 +114,8 @@ static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     return sum;
 }
 
-/* The outer checksums cover the inner blocks, but a forged file may have correct outer checksums over inner blocks with
- * wrong ones. Those would be copied into everything that is saved later. */
+/* The outer checksums cover the inner blocks, but a forged file may have correct outer checksums over inner blocks
+ * whose own checksums are wrong. Such a block would be copied as it is into every file that is saved later. */
 static kith_status verify(const kith_filter *f) {
     kith_status status = KITH_OK;
     for (unsigned i = 0; i < kithi_layers_count(f) && status == KITH_OK; i++)
@@ -144,11 +144,11 @@ static kith_filter *only_layer(kith_filter *f) {
 
 /* ---- verbs ---- */
 
-/* Searches layers from - 1 … 0, newest first, until `stop_at` of them return true. Returns how many did and sets
- * *where to the last of them. */
-static unsigned find(const kith_filter *f, uint64_t digest, unsigned from, unsigned stop_at, kith_filter **where) {
+/* Searches the layers older than layer `end`, newest first, until `stop_at` of them return true. Returns how many did
+ * and sets *where to the last of them. */
+static unsigned find(const kith_filter *f, uint64_t digest, unsigned end, unsigned stop_at, kith_filter **where) {
     unsigned found = 0;
-    for (unsigned i = from; i-- > 0 && found < stop_at;) {
+    for (unsigned i = end; i-- > 0 && found < stop_at;) {
         kith_filter *layer = &kithi_layers_of(f)[i];
         if (kithi_has(layer, digest)) {
             *where = layer;
@@ -248,11 +248,11 @@ static kith_status remove_one(kith_filter *f, uint64_t digest) {
 
 #define GROUP 256
 
-/* left[0 … count-1] are indices into `digests`. Removes those whose digest is found in one of the layers 0 … from-1;
+/* left[0 … count-1] are indices into `digests`. Removes those whose digest is found in one of the layers 0 … end-1;
  * returns how many remain. */
-static size_t drop_found(const kith_filter *f, unsigned from, const uint64_t *digests, uint16_t *left, size_t count) {
+static size_t drop_found(const kith_filter *f, unsigned end, const uint64_t *digests, uint16_t *left, size_t count) {
     uint64_t searched[GROUP], found[GROUP / 64];
-    for (unsigned i = from; i-- > 0 && count > 0;) {
+    for (unsigned i = end; i-- > 0 && count > 0;) {
         for (size_t j = 0; j < count; j++)
             searched[j] = digests[left[j]];
         const kith_filter *layer = &kithi_layers_of(f)[i];

@@ -37,7 +37,7 @@ static const kith_option OPTIONS[] = {
     {"f", "0..31", "0", "fingerprint bits, 2 or more, without the window bit; 0: as many as the rate needs"},
 };
 
-static const kithi_fit FIT = {.place_slots = 2, .windows = true, .code_bits = 1};
+static const kithi_fit FIT = {.place_slots = 2, .windows = true, .window_bits = 1};
 
 static uint64_t option(const kithi_head *head, unsigned index) {
     (void)index;
@@ -96,7 +96,7 @@ static inline bool decode(const kithi_cf_geometry *g, uint32_t slot, uint32_t co
 
 static const kithi_cf_layout LAYOUT = {
     .windows = true,
-    .code_bits = 1,
+    .window_bits = 1,
     .place_slots = place_slots,
     .first_slots = first_slots,
     .decode = decode,

@@ -26,7 +26,7 @@ typedef struct kithi_cf_geometry {
     uint64_t slot_bits;
     uint64_t half; /* buckets or windows in one half of a region */
     uint64_t regions;
-    uint64_t bucket_slots; /* cuckoo only, like the rest */
+    uint64_t bucket_slots; /* this and the next two: cuckoo only */
     uint64_t alternate;    /* how the other bucket is computed, see filters/cuckoo.c */
     uint64_t kicks;        /* how many entries a random walk may move; 0: breadth-first search */
 } kithi_cf_geometry;

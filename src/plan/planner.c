@@ -178,6 +178,7 @@ static kith_status plan_best(const kith_filter_spec *spec, kithi_head *head) {
     search s = {spec, head, false, KITH_E_KIND};
     for (size_t i = 0; i < kith_filter_kind_count(); i++) {
         const kithi_kind *kind = kithi_kind_at(i);
+        /* Static kinds only if nothing will be added later. */
         if (!kithi_kind_adds(kind) && (!spec->final || (spec->needs & KITH_CAN_ADD) != 0))
             continue;
         kithi_head trial;

@@ -498,7 +498,7 @@ WRAP(kith_status, kith_filter_build, const kith_filter_spec *spec, const uint64_
     return __real_kith_filter_build(&changed, digests, n, flags, threads, filter);
 }
 
-WRAP(kith_status, kithi_spill_write, kithi_spill *s, const uint64_t *by_part, const size_t *starts,
+WRAP(kith_status, kithi_spill_write, kithi_spill_file *s, const uint64_t *by_part, const size_t *starts,
      const uint8_t *order) {
     static uint8_t sorted[1 << 16];
     size_t n = starts[KITHI_SPILL_PARTS];

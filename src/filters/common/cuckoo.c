@@ -67,7 +67,7 @@ kith_status kithi_cf_choose(kithi_fit fit, const kithi_request *request, unsigne
         return was_simple && fits_without ? KITH_E_OPTION : KITH_E_TOO_LARGE;
     }
     double slots = (double)size.regions * (double)kithi_fit_region_slots(&fit, size.half);
-    if (log2(slots) + size.slot_bits - fit.code_bits > DIGEST_BITS)
+    if (log2(slots) + size.slot_bits - fit.window_bits > DIGEST_BITS)
         return KITH_E_DIGEST_BITS;
     head->params[KITHI_SLOT_BITS] = size.slot_bits;
     head->params[KITHI_HALF] = size.half;
@@ -88,7 +88,7 @@ kith_status kithi_cf_shape(kithi_fit fit, const kithi_head *head, kithi_shape *s
     shape->cells = cells;
     shape->cell_bits = (unsigned)slot_bits;
     shape->hashes = 0;
-    shape->fingerprint_bits = (unsigned)slot_bits - fit.code_bits;
+    shape->fingerprint_bits = (unsigned)slot_bits - fit.window_bits;
     shape->lines = 2;
     shape->capabilities = KITHI_CF_CAPABILITIES;
     return KITH_OK;

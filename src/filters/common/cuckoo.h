@@ -52,7 +52,7 @@ typedef struct kithi_candidates {
 typedef struct kithi_cf_layout {
     bool windows; /* places are windows, one beginning at each slot; otherwise they are disjoint buckets */
     /* Number of bits (0 or 1) below the fingerprint in a code; they hold the index of the slot in its place. */
-    unsigned code_bits;
+    unsigned window_bits;
     unsigned (*place_slots)(const kithi_cf_geometry *g);
     /* Sets `first` to the first slot of a place and the first slot of the other place for this fingerprint. */
     void (*first_slots)(const kithi_cf_geometry *g, uint64_t place, uint64_t fingerprint, uint32_t first[2]);
@@ -63,11 +63,11 @@ typedef struct kithi_cf_layout {
 
 /* The largest fingerprint. */
 static inline uint64_t kithi_cf_fingerprint_max(const kithi_cf_layout *layout, const kithi_cf_geometry *g) {
-    return (UINT64_C(1) << (g->slot_bits - layout->code_bits)) - 1;
+    return (UINT64_C(1) << (g->slot_bits - layout->window_bits)) - 1;
 }
 
 static inline uint32_t kithi_cf_code(const kithi_cf_layout *layout, uint64_t fingerprint, unsigned slot_of_place) {
-    return (uint32_t)(fingerprint << layout->code_bits) + (layout->code_bits != 0 ? slot_of_place : 0);
+    return (uint32_t)(fingerprint << layout->window_bits) + (layout->window_bits != 0 ? slot_of_place : 0);
 }
 
 static inline void kithi_cf_candidates(const kithi_cf_layout *layout, const kithi_cf_geometry *g, uint64_t place,
@@ -83,7 +83,7 @@ static inline void kithi_cf_candidates(const kithi_cf_layout *layout, const kith
     }
 }
 
-/* Bytes from one region to the next. A region has at most 2^32 slots of 32 bits, so nothing overflows. */
+/* Bytes from one region to the next. A region has at most 2^31 slots of 32 bits, so nothing overflows. */
 static inline uint64_t kithi_cf_stride(const kithi_cf_geometry *g, uint64_t region_slots) {
     uint64_t bytes = (region_slots * g->slot_bits + 7) / 8 + 8;
     return (bytes + 63) & ~UINT64_C(63);
@@ -150,8 +150,8 @@ KITHI_INLINE bool kithi_cf_constants_of(const kithi_cf_layout *layout, const kit
     return true;
 }
 
-/* Returns nonzero if a slot of the word is 0. The lowest bit set is then the highest bit of the first such slot; bits
- * above it may be wrong. */
+/* Marks slots that are 0 by their highest bit; returns 0 if there is none. Only the lowest mark is reliable: it is the
+ * first slot that is 0. Marks above it may be wrong. */
 KITHI_INLINE uint64_t kithi_zero_slots(const kithi_cf_constants *constants, uint64_t slots) {
     return (slots - constants->low_bits) & ~slots & constants->high_bits;
 }
@@ -249,10 +249,10 @@ KITHI_INLINE void kithi_cf_stats(const kithi_cf_layout *layout, const kith_filte
     double occupied = 0;
     for (unsigned m = 1; m <= KITHI_CANDIDATES_MAX; m++)
         occupied += (double)entries[m] / m;
-    double cells =
+    double combinations = /* of pair and fingerprint: see plan/fit.h */
         (double)regions * (double)f->geometry.cf.half * (double)kithi_cf_fingerprint_max(layout, &f->geometry.cf);
     stats->cells_used = f->head.count;
-    stats->rate_now = occupied / cells;
+    stats->rate_now = occupied / combinations;
 }
 
 const char *kithi_cf_check(const kithi_cf_layout *layout, const kith_filter *f);

@@ -6,8 +6,8 @@
  * always preferred. Windows gain nothing from this, so overlap prefers the first.
  *
  * The search is breadth-first and starts from the two places of the new key. It examines the entries of a place. Each
- * entry can move to its other place and, in overlap, to the other slot of its own window. If there is an empty slot,
- * the chain is complete; otherwise that place is added to the queue.
+ * entry can move to its other place and, in overlap, to the other slot of its own window. If the place to which an
+ * entry can move has an empty slot, the chain is complete; otherwise that place is added to the queue.
  *
  *     queue   | place | place | … each with the slot from which it was reached and the queue index of that slot's place
  *
@@ -140,12 +140,12 @@ KITHI_INLINE bool kithi_search_expand(const kithi_cf_layout *layout, const kith_
     return false;
 }
 
-/* Moves every entry of the chain by one, from `end`, which was reached from place `at` of the queue, back to a place
- * of the new key. Returns the slot that became free there. */
+/* Moves every entry of the chain to the slot of the next one, beginning with the entry at `end`, which is in place `at`
+ * of the queue, and ending in a place of the new key. Returns the slot that became free there. */
 static inline uint32_t kithi_search_shift(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
                                           const kithi_search *s, uint32_t at, kithi_search_end end) {
     for (;;) {
-        uint64_t fingerprint = kithi_cf_get(f, region, end.via) >> layout->code_bits;
+        uint64_t fingerprint = kithi_cf_get(f, region, end.via) >> layout->window_bits;
         kithi_cf_set(f, region, end.to, kithi_cf_code(layout, fingerprint, end.to - end.first));
         kithi_search_item item = s->queue[at];
         if (item.parent == KITHI_NO_PARENT)
@@ -264,8 +264,9 @@ KITHI_INLINE kith_status kithi_cf_add(const kithi_cf_layout *layout, kith_filter
     if (f->head.count >= f->head.capacity)
         return KITH_E_FULL;
     kith_status status = kithi_cf_put(layout, f, region, &candidates);
-    /* There is space elsewhere, so copies of this key (or keys that share its places) have used up what it can
-     * reach. A walk that fails does not show that. */
+    /* The filter is below its capacity, but no chain from the two places ends in an empty slot: copies of this key, or
+     * keys that share its places, have filled what it can reach. A walk that fails does not prove that, so it stays
+     * KITH_E_FULL. */
     if (status == KITH_E_FULL && copies != 0 && f->geometry.cf.kicks == 0)
         return KITH_E_COPIES;
     if (status == KITH_OK) {

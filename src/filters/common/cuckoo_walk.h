@@ -1,7 +1,8 @@
 /* filters/common/cuckoo_walk.h: the random walk of the original cuckoo filter (Fan et al., 2014), for insert=walk.
  *
  * A new key whose two places are full takes the slot of a random entry of one of them. That entry takes a free slot of
- * its other place or, if there is none, that of a random entry there, and so on, for at most `kicks` entries.
+ * its other place or, if there is none, that of a random entry there, and so on, for at most `kicks` entries. The hand
+ * holds the entry that has no slot at the moment.
  *
  *     hand = new key    p0 | a b c d |    kick 0: hand takes the slot of c, c goes to its other place
  *     hand = c          p1 | e f g h |    kick 1: hand takes the slot of e, …
@@ -10,9 +11,9 @@
  * The random numbers are words of a digest of the new key's region, place and fingerprint: kick i uses word i. So
  * nothing needs to be stored, and equal operations give equal bytes.
  *
- * It also makes the walk reversible without a record of it. The entry in the hand came from its other place, and the
- * word of the kick says from which slot. A walk that fails is undone kick by kick, until the hand holds the new key
- * again and every byte is as before. */
+ * Choosing slots this way also makes the walk reversible without a record of it. The entry in the hand came from its
+ * other place, and the word of the kick says from which slot. A walk that fails is undone kick by kick, until the hand
+ * holds the new key again and every byte is as before. */
 #ifndef KITHI_FILTERS_CUCKOO_WALK_H
 #define KITHI_FILTERS_CUCKOO_WALK_H
 
