@@ -31,7 +31,8 @@ def parse_arguments():
     parser.add_argument("--rounds", type=int, default=5, help="rounds per figure (default: 5)")
     parser.add_argument("--requests", type=float, default=1e6, help="requests of a run with pipeline 64 (default: 1e6)")
     parser.add_argument("--keys", default="1e6,1e8", help="sizes of the filters (default: 1e6,1e8)")
-    parser.add_argument("--grow-to", type=float, default=1e8, help="keys to which a filter grows from 1e6 (default: 1e8; 0: none)")
+    parser.add_argument("--grow-to", type=float, default=1e8,
+                        help="keys to which a filter grows from 1e6 (default: 1e8; 0: none)")
     parser.add_argument("--json", help="also write all figures to this file")
     return parser.parse_args()
 
@@ -56,8 +57,8 @@ class Bench:
 
     def run(self, command, pipeline, requests, keyspace):
         """Requests per second, and the largest latency in milliseconds that the client saw."""
-        args = [find_program(self.options.server, "benchmark"), "-p", str(self.server.port), "-c", "50", "-P", str(pipeline),
-                "-n", str(int(requests)), "-r", str(int(keyspace)), "--csv", *command.split()]
+        args = [find_program(self.options.server, "benchmark"), "-p", str(self.server.port), "-c", "50",
+                "-P", str(pipeline), "-n", str(int(requests)), "-r", str(int(keyspace)), "--csv", *command.split()]
         done = subprocess.run(args, capture_output=True, text=True)
         rows = [line for line in done.stdout.splitlines() if line.startswith('"')]
         if done.returncode or len(rows) < 2:
@@ -74,8 +75,9 @@ class Bench:
         return speeds
 
     def show(self, label, speeds, name, ratios=()):
-        text = f"  {name:<22} {statistics.median(speeds[name]) / 1e3:9.0f} k/s  [{min(speeds[name]) / 1e3:.0f} … {max(speeds[name]) / 1e3:.0f}]"
-        self.figures[f"{label} {name}"] = {"median": statistics.median(speeds[name]), "rounds": speeds[name]}
+        middle, least_speed, most_speed = statistics.median(speeds[name]), min(speeds[name]), max(speeds[name])
+        text = f"  {name:<22} {middle / 1e3:9.0f} k/s  [{least_speed / 1e3:.0f} … {most_speed / 1e3:.0f}]"
+        self.figures[f"{label} {name}"] = {"median": middle, "rounds": speeds[name]}
         for other, least in ratios:
             ratio = statistics.median(a / b for a, b in zip(speeds[name], speeds[other]))
             promise = f" [at least {least}]" if least else ""
@@ -85,6 +87,15 @@ class Bench:
             if verdict:
                 broken.append(f"{label}: {name} is {ratio:.2f} × {other}, not {least}")
         print(text, flush=True)
+
+
+def fields(b, family, key):
+    values = b.call(f"{family}.INFO", key)
+    return dict(zip(map(str, values[0::2]), values[1::2]))
+
+
+def held(b, family, key):
+    return fields(b, family, key)["Number of items inserted"]
 
 
 def measure_speed(b, keys):
@@ -101,7 +112,7 @@ def measure_speed(b, keys):
     # Keys are drawn from as many numbers as the filter is for. So CF.ADD does not store an item more often than it can,
     # and the filter does not grow, unless there are too many requests.
     requests = min(b.options.requests, keys / b.options.rounds / 1.2)
-    print(f"{b.options.server}, filters reserved for {number(keys)} keys, pipeline 64, {number(requests)} requests per run")
+    print(f"filters reserved for {number(keys)} keys, pipeline 64, {number(requests)} requests per run")
     speeds = b.rounds(commands, 64, requests, min(keys * 10, 2**31 - 1))
     for name in ("PING", "GET", "SET"):
         b.show(f"{label}, pipeline 64", speeds, name)
@@ -115,11 +126,12 @@ def measure_speed(b, keys):
     speeds = b.rounds(commands, 1, requests / 10, min(keys * 10, 2**31 - 1))
     for name in ("PING", "GET", "SET"):
         b.show(f"{label}, pipeline 1", speeds, name)
-    for name, others in (("BF.EXISTS", ("GET", "PING")), ("CF.EXISTS", ("GET", "PING")), ("BF.ADD", ("SET",)), ("CF.ADD", ("SET",))):
+    for name, others in (("BF.EXISTS", ("GET", "PING")), ("CF.EXISTS", ("GET", "PING")), ("BF.ADD", ("SET",)),
+                         ("CF.ADD", ("SET",))):
         b.show(f"{label}, pipeline 1", speeds, name, [(other, None) for other in others])
     speeds["items of BF.MEXISTS"] = [100 * speed for speed in speeds["BF.MEXISTS"]]
     b.show(f"{label}, pipeline 1", speeds, "items of BF.MEXISTS", [("BF.EXISTS", 5)])
-    print(f"  the filters hold {b.call('BF.CARD', 'bf')} and {dict(zip(*[iter(b.call('CF.INFO', 'cf'))] * 2))['Number of items inserted']} items")
+    print(f"  the filters hold {held(b, 'BF', 'bf')} and {held(b, 'CF', 'cf')} items at the end")
 
 
 def plan(b, keys, kind, *needs):
@@ -135,11 +147,12 @@ def measure_memory(b, keys):
     bits = -math.log(RATE) / math.log(2) ** 2
     first_level = -math.log(RATE / 2) / math.log(2) ** 2
     buckets = 1 << max(0, math.ceil(math.log2(keys / 2)))
+    cuckoo = f"{buckets * 2 * 8 / keys:.2f}, at a rate of about 2%"
     for name, call, needs, redisbloom in (
             ("BF, fixed size", ["BF.RESERVE", "k", RATE, int(keys), "NONSCALING"], [], f"{bits:.2f}"),
             ("BF, growing", ["BF.RESERVE", "k", RATE, int(keys)], ["--grow"], f"{first_level:.2f}"),
-            ("CF, fixed size", ["CF.RESERVE", "k", int(keys), "EXPANSION", "0"], ["--delete"], f"{buckets * 2 * 8 / keys:.2f}, at a rate of about 2%"),
-            ("CF, growing", ["CF.RESERVE", "k", int(keys)], ["--grow", "--delete"], f"{buckets * 2 * 8 / keys:.2f}, at a rate of about 2%")):
+            ("CF, fixed size", ["CF.RESERVE", "k", int(keys), "EXPANSION", "0"], ["--delete"], cuckoo),
+            ("CF, growing", ["CF.RESERVE", "k", int(keys)], ["--grow", "--delete"], cuckoo)):
         b.call("DEL", "k")
         b.call(*call)
         stats = b.call("KITH.STATS", "k")
@@ -151,7 +164,8 @@ def measure_memory(b, keys):
             broken.append(f"MEMORY USAGE of {name} for {number(keys)} keys is off by {off:.1%}")
         print(f"  {name:<16} {used:>12} bytes, {off:+.2%} of kith plan for {kind} [within 2%]{verdict}, "
               f"{used * 8 / keys:.2f} bits per key; RedisBloom {redisbloom}", flush=True)
-        b.figures[f"memory {number(keys)} {name}"] = {"bytes": used, "planned": planned, "bits_per_key": used * 8 / keys}
+        b.figures[f"memory {number(keys)} {name}"] = {"bytes": used, "planned": planned,
+                                                      "bits_per_key": used * 8 / keys}
     b.call("DEL", "k")
 
 
@@ -167,17 +181,18 @@ def measure_growth(b, family, add, reserve):
     while added < target:
         requests = max(10000, min(1e7, (target - added) * 1.03))
         client = max(client, b.run(add, 16, requests, 2**31 - 1)[1])
-        values = b.call(f"{family}.INFO", "g")
-        values = dict(zip(map(str, values[0::2]), values[1::2]))
-        added = values["Number of items inserted"]
+        added = held(b, family, "g")
     slow = [entry[2] for entry in b.call("SLOWLOG", "GET", "-1") if entry[3][0].decode().upper().startswith(family)]
     b.call("CONFIG", "SET", "slowlog-log-slower-than", "10000")
     used = b.call("MEMORY", "USAGE", "g")
     pause = max(slow, default=0) / 1000
-    print(f"{family}: grew from 1e6 to {added} keys in {time.monotonic() - start:.0f} s, {values['Number of filters']} layers; longest "
-          f"single add {f'{pause:.1f} ms' if slow else 'under 0.2 ms'} on the server, longest wait of a client {client:.1f} ms (50 clients, "
-          f"pipeline 16); {used * 8 / added:.2f} bits per key held", flush=True)
-    b.figures[f"growth {family}"] = {"keys": added, "longest_add_ms": pause, "client_ms": client, "bits_per_key": used * 8 / added,
+    layers, seconds = fields(b, family, "g")["Number of filters"], time.monotonic() - start
+    print(f"{family}: grew from 1e6 to {added} keys in {seconds:.0f} s, {layers} layers")
+    longest = f"{pause:.1f} ms" if slow else "under 0.2 ms"
+    print(f"  longest single add on the server: {longest}; longest wait of a client (50 clients, pipeline 16): {client:.1f} ms")
+    print(f"  {used * 8 / added:.2f} bits per key that the filter holds", flush=True)
+    b.figures[f"growth {family}"] = {"keys": added, "longest_add_ms": pause, "client_ms": client,
+                                     "bits_per_key": used * 8 / added,
                                      "adds_over_200_us": len(slow)}
 
 
@@ -188,7 +203,8 @@ def main():
     b = Bench(options)
     try:
         version = info(b.c, "server")
-        print(f"{options.server} {version.get('valkey_version', version['redis_version'])}, {os.cpu_count()} processors")
+        number_of_version = version.get("valkey_version", version["redis_version"])
+        print(f"{options.server} {number_of_version}, {os.cpu_count()} processors")
         for keys in [float(word) for word in options.keys.split(",")]:
             measure_speed(b, keys)
             b.call("FLUSHALL")

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Memory: the cap per filter is checked before anything is allocated, and a server with little memory says so and lives on."""
+"""Memory: the cap per filter is checked before anything is allocated, and a server that has too little memory replies
+with an error and lives on."""
 import json
 import os
 import subprocess
@@ -51,7 +52,8 @@ def growth_stops_at_the_cap_with_a_named_error(s):
             good = [item for item, reply in zip(batch, replies) if reply in (0, 1) and not isinstance(reply, Error)]
             added += good
             if len(good) < len(batch):
-                error = c(f"{family}.ADD", key, next(i for i, r in zip(batch, replies) if isinstance(r, Error) or r == -1))
+                error = c(f"{family}.ADD", key, next(i for i, r in zip(batch, replies) if isinstance(r, Error)
+                                                     or r == -1))
             check(number < 5000000, "the filter grows without end")
         check(isinstance(error, Error) and "max-filter-bytes" in error, f"the error is {error!r}")
         check(c("MEMORY", "USAGE", key) <= 1.1 * MIB, "the filter is larger than the cap")
@@ -105,7 +107,8 @@ def maxmemory_refuses_writes_but_not_reads(s):
     c("BF.ADD b x")
     c("CF.ADD c x")
     c("CONFIG SET maxmemory 1")
-    for call in ("BF.ADD b y", "BF.MADD b y", "BF.RESERVE n 0.01 10", "BF.INSERT b ITEMS y", "CF.ADD c y", "CF.ADDNX c y",
+    for call in ("BF.ADD b y", "BF.MADD b y", "BF.RESERVE n 0.01 10", "BF.INSERT b ITEMS y", "CF.ADD c y",
+                 "CF.ADDNX c y",
                  "CF.RESERVE n 10", "CF.INSERT c ITEMS y", "CF.INSERTNX c ITEMS y", "KITH.MADD b y",
                  "KITH.RESERVE n blocked 0.01 10", "BF.LOADCHUNK n 1 abc", "KITH.LOAD n 0 10 abc"):
         expect_error(c, call, "OOM")
@@ -140,7 +143,8 @@ def memory_usage_is_what_kith_plan_says(s):
             rows = [row for row in json.loads(plan)["kinds"] if row["kind"] == kind]
             planned = next((row for row in rows if row["recommended"]), rows[0])["file_bytes"]
             used_bytes = c("MEMORY USAGE k")
-            check(abs(used_bytes - planned) <= 0.02 * planned, f"{call}: {used_bytes} bytes, planned {planned} for {kind}")
+            check(abs(used_bytes - planned) <= 0.02 * planned,
+                  f"{call}: {used_bytes} bytes, planned {planned} for {kind}")
             c("DEL k")
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Filters survive restarts: RDB, AOF with and without RDB preamble, DUMP and RESTORE, COPY, and what else the server does
-with keys. Values are compared by DEBUG DIGEST-VALUE, which covers every byte of a filter."""
+"""Filters survive restarts: RDB, AOF with and without RDB preamble, DUMP and RESTORE, COPY, and what else the server
+does with keys. Values are compared by DEBUG DIGEST-VALUE, which covers every byte of a filter."""
 import time
 
 import workload
