@@ -117,7 +117,8 @@ def loop(s, c, server, payloads, commands, module_type):
                 data = seal(data)
             c.send("RESTORE", "k", "0", data, "REPLACE")
             calls = [commands(rng, "k") for _ in range(6)]
-            calls += [["DUMP", "k"], ["COPY", "k", "k2", "REPLACE"], ["DEBUG", "DIGEST-VALUE", "k"], ["MEMORY", "USAGE", "k"]]
+            calls += [["DUMP", "k"], ["COPY", "k", "k2", "REPLACE"], ["DEBUG", "DIGEST-VALUE", "k"],
+                      ["MEMORY", "USAGE", "k"]]
             for call in calls:
                 c.send(*call)
             c.send("DEL", "k", "k2")
@@ -183,7 +184,8 @@ def damaged_dumps_in_the_layouts_of_redisbloom(s):
     server, c = start(s)
     expect(c, "CONFIG SET kith.compat redisbloom", OK)
     names = workload.populate(c)
-    for family, command, module_type in (("bf", workload.bf_command, "MBbloom--"), ("cf", workload.cf_command, "MBbloomCF")):
+    for family, command, module_type in (("bf", workload.bf_command, "MBbloom--"),
+                                         ("cf", workload.cf_command, "MBbloomCF")):
         loop(s, c, server, dumps(c, [n for n in names if n.startswith(family)]), command, module_type)
 
 
