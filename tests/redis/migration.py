@@ -191,6 +191,22 @@ def migrated_filters_can_be_used_further(s):
 
 
 @test
+def loading_an_rdb_file_makes_no_second_copy(s):
+    server = s.start("--rdbcompression", "no", module_args=["compat", "redisbloom"])
+    c = server.connect()
+    expect(c, "BF.RESERVE b 0.01 40000000", OK)
+    expect(c, "CF.RESERVE c 60000000", OK)
+    equal([c("BF.ADD b x"), c("CF.ADD c x")], [1, 1])
+    server.restart(save=True)
+    c = server.connect()
+    equal([c("BF.EXISTS b x"), c("CF.EXISTS c x")], [1, 1])
+    used = int(info(c, "memory")["used_memory"])
+    status = pathlib.Path(f"/proc/{server.process.pid}/status").read_text()
+    peak = 1024 * int(status.split("VmHWM:")[1].split()[0])
+    check(used > 110 << 20 and peak < used + (32 << 20), f"{used} bytes are used, but {peak} were in memory")
+
+
+@test
 def truncated_chunks_of_redisbloom_are_errors(s):
     c = s.connect()
     for name in NAMES:
