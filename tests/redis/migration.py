@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Filters that RedisBloom has written: RDB files, append-only files, dumps and chunks load, reply exactly as they did, and
-are saved in RedisBloom's format. fixtures/README.md describes the files."""
+"""Filters that RedisBloom has written: RDB files, append-only files, dumps and chunks load, reply exactly as they did,
+and are saved in RedisBloom's format. fixtures/README.md describes the files."""
 import pathlib
 import struct
 
@@ -164,7 +164,8 @@ def with_compat_the_same_commands_make_the_same_bytes(s):
             c(*[argument_of(word, name) for word in line.split(" ")])
         same_bytes(c, name)
     check_all(c, STRICT_NAMES)
-    wait_until(lambda: len(r("KEYS *")) == len(STRICT_NAMES) and r("DEBUG DIGEST") == c("DEBUG DIGEST"), about="the replica is equal")
+    wait_until(lambda: len(r("KEYS *")) == len(STRICT_NAMES) and r("DEBUG DIGEST") == c("DEBUG DIGEST"),
+               about="the replica is equal")
     for name in STRICT_NAMES:
         same_bytes(r, name)
 
