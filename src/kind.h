@@ -63,6 +63,8 @@ typedef struct kithi_kernels {
     kith_status (*add_many)(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done);
     kith_status (*remove_many)(kith_filter *f, const uint64_t *digests, size_t n, size_t *done);
     bool (*has)(const kith_filter *f, uint64_t digest);
+    kith_status (*add)(kith_filter *f, uint64_t digest, bool *was_new); /* as kithi_kind.add */
+    kith_status (*remove)(kith_filter *f, uint64_t digest);             /* as kithi_kind.remove */
 } kithi_kernels;
 
 #define KITHI_BODY_PARTS_MAX 64 /* the most pieces of memory that a body may consist of */
