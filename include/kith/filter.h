@@ -55,9 +55,9 @@ typedef struct kith_filter kith_filter;
  * complete list of keys (kith_filter_build), KITH_E_MEMORY, or KITH_E_ARGUMENT for a malformed spec->hash.
  *
  * Cost: plan.file_bytes of zeroed memory. If an add to a cuckoo kind finds the buckets of its key full, it searches for
- * entries to move. The first search allocates up to 120 KiB, and later ones may enlarge this to 3 MiB. With the option
- * b=1 (buckets of one slot) or alternate=xor (the second bucket is computed as in the original cuckoo filter paper), a
- * search also needs two bits for each slot of the filter. */
+ * entries to move. The first search allocates up to 120 KiB (13 bytes per slot if the filter is small), and later ones
+ * may enlarge this to 3 MiB. With the option b=1 (buckets of one slot) or alternate=xor (the second bucket is computed
+ * as in the original cuckoo filter paper), a search also needs two bits for each slot of the filter. */
 KITH_API KITH_MUST_USE kith_status kith_filter_create(const kith_filter_spec *spec, kith_filter **filter);
 
 /* Creates an empty filter with the kind, options, size, capacity, hash, secret key and recipe of `like`, so that the

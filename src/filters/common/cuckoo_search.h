@@ -15,7 +15,8 @@
  * place in the queue can move. `seen` has a bit for each place of a region that was queued, and `tried` has a bit for
  * each slot whose entry was examined: windows overlap, and a slot must not be in a chain twice. These bitmaps and the
  * queue are allocated by the first search and kept in the handle. They take two bits per slot of a region and 12
- * bytes per place that may be queued, 4,096 at first. A search that needs more starts again with eight times as many.
+ * bytes per place that may be queued: all places of a small region, and 4,096 at first of a larger one. A search that
+ * needs more starts again with eight times as many.
  *
  * Everything here is inlined into each kind, with the functions of that kind's layout. */
 #ifndef KITHI_FILTERS_CUCKOO_SEARCH_H
@@ -210,9 +211,10 @@ static inline kith_status kithi_cf_free_and_store(const kithi_cf_layout *layout,
                 return status;
         }
         uint64_t region_slots = layout->region_slots(&f->geometry.cf);
+        /* Each place is queued at most once, so the queue of a small region is shorter and never gets full. */
+        uint64_t most = region_slots < KITHI_SEARCH_MAX ? region_slots + 1 : KITHI_SEARCH_MAX;
         uint64_t limit = s == NULL ? KITHI_SEARCH_FIRST : 8 * s->limit;
-        kithi_search *larger =
-            kithi_search_new(&f->allocator, region_slots, limit < KITHI_SEARCH_MAX ? limit : KITHI_SEARCH_MAX);
+        kithi_search *larger = kithi_search_new(&f->allocator, region_slots, limit < most ? limit : most);
         if (larger == NULL)
             return KITH_E_MEMORY;
         kithi_cf_detach(f);
