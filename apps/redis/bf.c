@@ -40,6 +40,7 @@ static value *create_redisbloom(RedisModuleCtx *ctx, RedisModuleKey *key, RedisM
         return NULL;
     }
     keys_set(key, v);
+    (void)server.SignalModifiedKey(ctx, name);
     (void)snprintf(rate, sizeof rate, "%.17g", w->rate);
     if (scaling)
         (void)server.Replicate(ctx, "BF.RESERVE", "sclcl", name, rate, w->capacity, "EXPANSION", w->expansion);
@@ -66,6 +67,7 @@ static value *create(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString
         return NULL;
     }
     keys_set(key, v);
+    (void)server.SignalModifiedKey(ctx, name);
     replicate_create(ctx, name, &c);
     return v;
 }
