@@ -46,9 +46,12 @@ for file in *.md docs/*.md; do
     src/* | include/* | apps/* | tests/* | docs/* | examples/* | bench/* | tools/* | cmake/*)
       check "$file" "$word" exists "${word%%[ ,:(]*}"
       ;;
-    contract.[a-z]* | table.[a-z]* | unit.[a-z]* | cli.[a-z]* | interop.[a-z]* | lab.[a-z]* | redis.[a-z]*)
+    contract.[a-z]* | table.[a-z]* | unit.[a-z]* | cli.[a-z]* | interop.[a-z]* | lab.[a-z]*)
       [[ $word =~ ^[a-z]+\.[a-z0-9_]+$ && ! $word =~ \.(c|h)$ ]] || continue
       check "$file" "$word" has_test "${word%%.*}" "${word#*.}"
+      ;;
+    redis.[a-z]*@redis | redis.[a-z]*@valkey)
+      check "$file" "$word" has_test redis "$(expr "$word" : 'redis\.\(.*\)@')"
       ;;
     esac
   done < <(grep -o '`[^`]*`' "$file" | tr -d '`')

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """BF.*: every command, its replies in both protocols, its errors, and bad input.
 
-The expected replies are those of RedisBloom. Where kith differs on purpose (docs/redis.md lists why), the test says so with
-`suite.is_redisbloom`, so that this file also runs against RedisBloom.
+The expected replies are those of RedisBloom. Where kith differs on purpose (docs/redis.md lists why), the test says so
+with `suite.is_redisbloom`, so that this file also runs against RedisBloom.
 """
 from resp import Error, Map, OK, Simple, same
 from server import WRONGTYPE, check, digest, equal, expect, expect_error, main, test
@@ -11,7 +11,8 @@ FULL = Error("ERR non scaling filter is full")
 RATE = Error("ERR error rate must be in the range (0.000000, 1.000000)")
 CAPACITY = Error("ERR capacity must be in the range [1, 1073741824]")
 EXPANSION = Error("ERR expansion must be in the range [0, 32768]")
-NAMES = [Simple(name) for name in ("Capacity", "Size", "Number of filters", "Number of items inserted", "Expansion rate")]
+NAMES = [Simple(name) for name in ("Capacity", "Size", "Number of filters", "Number of items inserted",
+                                   "Expansion rate")]
 COMMANDS = ["BF.RESERVE", "BF.ADD", "BF.MADD", "BF.INSERT", "BF.EXISTS", "BF.MEXISTS", "BF.CARD", "BF.INFO",
             "BF.SCANDUMP", "BF.LOADCHUNK"]
 

@@ -251,7 +251,8 @@ def chunks_out_of_order_are_errors_and_change_nothing(s):
 def truncated_damaged_and_foreign_chunks_are_errors(s):
     c = s.connect()
     workload.populate(c)
-    for family, source, bad in (("BF", "bf:one", Error("ERR received bad data")), ("CF", "cf:one", Error("Invalid header"))):
+    for family, source, bad in (("BF", "bf:one", Error("ERR received bad data")),
+                                ("CF", "cf:one", Error("Invalid header"))):
         chunks = scan(c, family, source)
         cursor, data = chunks[0]
         for wrong in (b"", b"abc", b"KITHDUMP", data[:20], data[:63], b"\0" * len(data), b"\xff" * 64, os.urandom(500)):
@@ -319,7 +320,8 @@ def bad_loads_are_errors_and_change_nothing(s):
     for at in range(0, total, max(1, total // 300)):
         flipped = bytearray(data)
         flipped[at] ^= 0x10
-        check(isinstance(c("KITH.LOAD", "damaged", 0, total, bytes(flipped)), Error), f"byte {at} of the file is damaged")
+        check(isinstance(c("KITH.LOAD", "damaged", 0, total, bytes(flipped)), Error),
+              f"byte {at} of the file is damaged")
     expect(c, "EXISTS damaged", 0)
 
 
@@ -335,14 +337,16 @@ def the_tool_reads_a_dump_and_the_server_loads_its_files(s):
             file.write_bytes(dump(c, name))
             subprocess.run([tool, "info", file], check=True, capture_output=True)
             lines = "".join(f"{word}\n" for word in ["item300", "nothing1", "item301"])
-            found = subprocess.run([tool, "query", file, "-"], input=lines, text=True, capture_output=True).stdout.split()
+            found = subprocess.run([tool, "query", file, "-"], input=lines, text=True,
+                                   capture_output=True).stdout.split()
             want = [word for word in lines.split() if c("KITH.EXISTS", name, word) == 1]
             equal(found, want, f"kith query of {name}")
         for options in ([], ["--kind", "cuckoo"], ["--kind", "fuse"], ["--grow"], ["--kind", "bloom", "-p", "0.0001"]):
             keys = "".join(f"key{i}\n" for i in range(1000))
             file = pathlib.Path(folder) / "built.kith"
             file.unlink(missing_ok=True)
-            subprocess.run([tool, "build", "-o", file, *options, "-"], input=keys, text=True, check=True, capture_output=True)
+            subprocess.run([tool, "build", "-o", file, *options, "-"], input=keys, text=True, check=True,
+                           capture_output=True)
             data = file.read_bytes()
             c("DEL built")
             upload(c, "built", data, 3000)

@@ -107,7 +107,8 @@ def python_pipelines(s):
 @test
 def redis_cli(s):
     def cli(*args):
-        return subprocess.run([find_program(s.kind, "cli"), "-p", str(s.server.port), *args], capture_output=True, text=True,
+        return subprocess.run([find_program(s.kind, "cli"), "-p", str(s.server.port), *args], capture_output=True,
+                              text=True,
                               timeout=60, check=True).stdout.strip()
 
     equal(cli("BF.RESERVE", "k", "0.01", "1000"), "OK")

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""A cluster of 3 primaries with a replica each: filters are found wherever they are, move with their slots while clients
-read and write, and keep every acknowledged write when a primary is killed."""
+"""A cluster of 3 primaries with a replica each: filters are found wherever they are, move with their slots while
+clients read and write, and keep every acknowledged write when a primary is killed."""
 import threading
 import time
 
@@ -99,7 +99,8 @@ class Cluster:
             node.connect()("CLUSTER", "SET-CONFIG-EPOCH", i + 1)
         for node in self.nodes[1:]:
             equal(self.nodes[0].connect()("CLUSTER", "MEET", "127.0.0.1", node.port), OK)
-        wait_until(lambda: all(self.field(node, "cluster_known_nodes") == "6" for node in self.nodes), about="nodes meet")
+        wait_until(lambda: all(self.field(node, "cluster_known_nodes") == "6" for node in self.nodes),
+                   about="nodes meet")
         for primary, replica in zip(self.primaries, self.replicas):
             wait_until(lambda: replica.connect()("CLUSTER", "REPLICATE", self.ids[primary]) == OK, about="replicate")
         wait_until(lambda: all(self.field(node, "cluster_state") == "ok" for node in self.nodes), about="cluster is up")
@@ -168,7 +169,7 @@ def filters_move_with_their_slots_while_clients_use_them(s):
     for thread in threads:
         thread.start()
     try:
-        # Each slot moves once: nodes that have not heard of a first move can take a second one for the older of the two.
+        # Each slot moves once: a node that has not heard of a first move can take a second one for the older of both.
         for slot in sorted({Client.slot_of(key) for key in keys}):
             owner = next(i for i in range(3) if SLOTS * i // 3 <= slot < SLOTS * (i + 1) // 3)
             cluster.move_slot(slot, cluster.primaries[owner], cluster.primaries[(owner + 1) % 3])
@@ -187,7 +188,8 @@ def filters_move_with_their_slots_while_clients_use_them(s):
         state = info(c, "replication")
         if state["role"] == "slave":
             primary = Connection(int(state["master_port"]))
-            wait_until(lambda: c("DEBUG DIGEST") == primary("DEBUG DIGEST"), about="the replica has its primary's bytes")
+            wait_until(lambda: c("DEBUG DIGEST") == primary("DEBUG DIGEST"),
+                       about="the replica has its primary's bytes")
             primary.close()
     client.close()
 
@@ -240,7 +242,8 @@ def no_acknowledged_write_is_lost_when_a_primary_is_killed(s):
     killed.start()
     c = killed.connect()
     wait_until(lambda: info(c, "replication").get("master_link_status") == "up", 30, "the old primary is a replica")
-    wait_until(lambda: c("DEBUG DIGEST") == replica.connect()("DEBUG DIGEST"), about="it has the bytes of the new primary")
+    wait_until(lambda: c("DEBUG DIGEST") == replica.connect()("DEBUG DIGEST"),
+               about="it has the bytes of the new primary")
     print(f"       {total} acknowledged writes, 0 lost, {len(moved)} keys on the killed primary")
     fresh.close()
     client.close()

@@ -48,7 +48,8 @@ def settings_decide_what_a_write_creates(s):
 def values_out_of_range_are_refused(s):
     c = s.start().connect()
     for name, values in (("bf-error-rate", ["0", "1", "-1", "x", "nan", "inf", ""]), ("cf-error-rate", ["0", "1", "x"]),
-                         ("bf-initial-size", ["0", "-1", str(2**30 + 1), "x"]), ("bf-expansion-factor", ["-1", "32769", "x"]),
+                         ("bf-initial-size", ["0", "-1", str(2**30 + 1), "x"]),
+                         ("bf-expansion-factor", ["-1", "32769", "x"]),
                          ("cf-bucket-size", ["0", "256", "x"]), ("cf-initial-size", ["0", str(2**30 + 1)]),
                          ("cf-max-iterations", ["0", "65536"]), ("cf-expansion-factor", ["-1", "32769"]),
                          ("cf-max-expansions", ["0", "65537"]), ("max-filter-bytes", ["0", "-1", "x"]),
@@ -83,7 +84,8 @@ def refused(s, module_args=(), options=()):
 
 @test
 def wrong_arguments_refuse_the_load_with_a_reason(s):
-    for args, part in ((["nosuch", "1"], "nosuch"), (["bf-error-rate", "2"], "bf-error-rate"), (["bf-initial-size", "0"], "bf-initial-size"),
+    for args, part in ((["nosuch", "1"], "nosuch"), (["bf-error-rate", "2"], "bf-error-rate"),
+                       (["bf-initial-size", "0"], "bf-initial-size"),
                        (["bf-initial-size"], "bf-initial-size"), (["bf", "maybe"], "bf"), (["compat", "x"], "compat")):
         log = [line for line in refused(s, args).splitlines() if "<kith>" in line]
         check(log and part in log[-1], f"{args}: the log has {log!r}")
@@ -121,7 +123,8 @@ def the_module_is_documented_and_has_an_info_section(s):
     check(any(name.startswith("kith_") for name in section), "INFO has no kith section")
     for command in ("bf.add", "bf.reserve", "cf.insert", "kith.merge"):
         docs = c("COMMAND", "DOCS", command)
-        check(len(docs) == 2 and "summary" in [str(word) if not isinstance(word, bytes) else word.decode() for word in docs[1][0::2]],
+        check(len(docs) == 2 and "summary" in [str(word) if not isinstance(word, bytes) else word.decode()
+                                               for word in docs[1][0::2]],
               f"COMMAND DOCS {command} returned {docs!r}")
     if s.kind == "valkey":  # Redis 7.0 has no ACL categories of modules
         categories = {name.decode() if isinstance(name, bytes) else str(name) for name in c("ACL CAT")}

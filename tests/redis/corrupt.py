@@ -117,7 +117,8 @@ def loop(s, c, server, payloads, commands, module_type):
                 data = seal(data)
             c.send("RESTORE", "k", "0", data, "REPLACE")
             calls = [commands(rng, "k") for _ in range(6)]
-            calls += [["DUMP", "k"], ["COPY", "k", "k2", "REPLACE"], ["DEBUG", "DIGEST-VALUE", "k"], ["MEMORY", "USAGE", "k"]]
+            calls += [["DUMP", "k"], ["COPY", "k", "k2", "REPLACE"], ["DEBUG", "DIGEST-VALUE", "k"],
+                      ["MEMORY", "USAGE", "k"]]
             for call in calls:
                 c.send(*call)
             c.send("DEL", "k", "k2")
@@ -138,6 +139,13 @@ def loop(s, c, server, payloads, commands, module_type):
     check(server.alive(), "the server exited")
     print(f"       {cycles(s)} damaged dumps of {module_type}, {restored} of them were accepted")
     return restored
+
+
+def half_loaded(c, source):
+    """Loads a part of a filter into another key, and returns its name."""
+    _, total, data = c("KITH.DUMP", source, 0)
+    expect(c, ["KITH.LOAD", source + ":half", 0, total, data[:total // 2]], total // 2)
+    return source + ":half"
 
 
 def dumps(c, names):
@@ -163,7 +171,7 @@ def resealing_a_dump_that_is_whole_changes_nothing(s):
 @test
 def damaged_dumps_of_bloom_filters(s):
     server, c = start(s)
-    names = [name for name in workload.populate(c) if name.startswith("bf")]
+    names = [name for name in workload.populate(c) if name.startswith("bf")] + [half_loaded(c, "bf:grown")]
     both = lambda rng, key: rng.choice([workload.bf_command, workload.kith_command])(rng, key)
     accepted = loop(s, c, server, dumps(c, names), both, "kithbloom")
     check(accepted > 0, "no damaged dump was accepted, so no command ran on one")
@@ -172,7 +180,7 @@ def damaged_dumps_of_bloom_filters(s):
 @test
 def damaged_dumps_of_cuckoo_filters(s):
     server, c = start(s)
-    names = [name for name in workload.populate(c) if name.startswith("cf")]
+    names = [name for name in workload.populate(c) if name.startswith("cf")] + [half_loaded(c, "cf:grown")]
     both = lambda rng, key: rng.choice([workload.cf_command, workload.kith_command])(rng, key)
     accepted = loop(s, c, server, dumps(c, names), both, "kithcucko")
     check(accepted > 0, "no damaged dump was accepted, so no command ran on one")
@@ -183,7 +191,8 @@ def damaged_dumps_in_the_layouts_of_redisbloom(s):
     server, c = start(s)
     expect(c, "CONFIG SET kith.compat redisbloom", OK)
     names = workload.populate(c)
-    for family, command, module_type in (("bf", workload.bf_command, "MBbloom--"), ("cf", workload.cf_command, "MBbloomCF")):
+    for family, command, module_type in (("bf", workload.bf_command, "MBbloom--"),
+                                         ("cf", workload.cf_command, "MBbloomCF")):
         loop(s, c, server, dumps(c, [n for n in names if n.startswith(family)]), command, module_type)
 
 

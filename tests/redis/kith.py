@@ -7,7 +7,8 @@ ADDABLE = ["bloom", "blocked", "counting", "blocked_counting", "cuckoo", "overla
 DELETABLE = ["counting", "blocked_counting", "cuckoo", "overlap"]
 STATS = [b"kind", b"options", b"count", b"estimated", b"capacity", b"rate", b"rate_now", b"bytes", b"memory", b"layers",
          b"hash", b"recipe", b"deleted", b"state"]
-COMMANDS = ["KITH.RESERVE", "KITH.ADD", "KITH.MADD", "KITH.EXISTS", "KITH.MEXISTS", "KITH.DEL", "KITH.COUNT", "KITH.MERGE",
+COMMANDS = ["KITH.RESERVE", "KITH.ADD", "KITH.MADD", "KITH.EXISTS", "KITH.MEXISTS", "KITH.DEL", "KITH.COUNT",
+            "KITH.MERGE",
             "KITH.INTERSECT", "KITH.STATS", "KITH.DUMP", "KITH.LOAD"]
 
 
@@ -64,8 +65,10 @@ def filters_of_kith_are_keys_of_bf_and_cf(s):
     expect(c, "KITH.ADD bf x", 1)
     expect(c, "BF.EXISTS bf x", 1)
     c("SET string v")
-    for call in ("KITH.ADD string x", "KITH.MADD string x", "KITH.EXISTS string x", "KITH.STATS string", "KITH.DEL string x",
-                 "KITH.RESERVE string blocked 0.01 100", "KITH.DUMP string 0", "KITH.MERGE b string", "KITH.MERGE string b",
+    for call in ("KITH.ADD string x", "KITH.MADD string x", "KITH.EXISTS string x", "KITH.STATS string",
+                 "KITH.DEL string x",
+                 "KITH.RESERVE string blocked 0.01 100", "KITH.DUMP string 0", "KITH.MERGE b string",
+                 "KITH.MERGE string b",
                  "KITH.COUNT string x", "KITH.RESERVE new LIKE string"):
         expect(c, call, WRONGTYPE)
     expect(c, "GET string", b"v")
@@ -104,8 +107,10 @@ def options_of_reserve(s):
     expect(c, "KITH.RESERVE c blocked 0.001 1000 TRUSTED", OK)
     equal(stats(c, "c")[b"hash"], b"xxh3")
     expect(c, "kith.reserve d AUTO 0.001 1000 grow", OK)
-    for words in ("", "nokind 0.01 100", "blocked x 100", "blocked 0 100", "blocked 1 100", "blocked nan 100", "blocked inf 100",
-                  "blocked 0.01 0", "blocked 0.01 -1", f"blocked 0.01 {2**63}", f"blocked 0.01 {2**63 - 1}", "blocked 0.01 x",
+    for words in ("", "nokind 0.01 100", "blocked x 100", "blocked 0 100", "blocked 1 100", "blocked nan 100",
+                  "blocked inf 100",
+                  "blocked 0.01 0", "blocked 0.01 -1", f"blocked 0.01 {2**63}", f"blocked 0.01 {2**63 - 1}",
+                  "blocked 0.01 x",
                   "blocked 0.01 100 FOO", "blocked 0.01 100 OPTIONS", "blocked 0.01 100 OPTIONS b=999",
                   "blocked 0.01 100 OPTIONS nosuch=1", "blocked 0.01 100 GROW x", "blocked 0.01 100 GROW -1", "LIKE",
                   "LIKE none", "LIKE a b", "fuse 0.01 100 GROW"):
@@ -130,7 +135,8 @@ def filters_like_another_can_be_merged(s):
         c("KITH.MADD", b, "shared")
         before = digest(c, a, b)
         expect(c, f"KITH.MERGE {whole} {a} {b}", OK)
-        equal(c("KITH.MEXISTS", whole, *[f"a{i}" for i in range(300)], *[f"b{i}" for i in range(300)], "shared"), [1] * 601)
+        equal(c("KITH.MEXISTS", whole, *[f"a{i}" for i in range(300)], *[f"b{i}" for i in range(300)], "shared"),
+              [1] * 601)
         equal(digest(c, a, b), before, "the sources")
         expect(c, f"KITH.MERGE {a} {a} {b}", OK)
         equal(c("KITH.MEXISTS", a, "a5", "b5"), [1, 1])
@@ -153,7 +159,8 @@ def filters_that_differ_cannot_be_merged(s):
     c("KITH.MADD a x")
     c("KITH.MADD b y")
     before = digest(c, "a", "b")
-    for call in ("KITH.MERGE a a b", "KITH.MERGE new a b", "KITH.INTERSECT a a b", "KITH.INTERSECT new a b", "KITH.MERGE new a none",
+    for call in ("KITH.MERGE a a b", "KITH.MERGE new a b", "KITH.INTERSECT a a b", "KITH.INTERSECT new a b",
+                 "KITH.MERGE new a none",
                  "KITH.MERGE new none", "KITH.MERGE new a small", "KITH.INTERSECT new none", "KITH.MERGE a b"):
         got = c(call)
         check(isinstance(got, Error), f"{call} returned {got!r}")
@@ -168,8 +175,10 @@ def every_command_checks_its_arity_and_missing_keys(s):
         expect_error(c, [command], "wrong number of arguments")
         entry = c("COMMAND", "INFO", command)[0]
         check(entry and entry[3] == 1, f"COMMAND INFO {command} is {entry!r}")
-    for call in ("KITH.ADD k", "KITH.MADD k", "KITH.EXISTS k", "KITH.MEXISTS k", "KITH.DEL k", "KITH.COUNT k", "KITH.MERGE k",
-                 "KITH.INTERSECT k", "KITH.STATS k k", "KITH.DUMP k", "KITH.DUMP k 0 0", "KITH.LOAD k 0 5", "KITH.LOAD k 0 5 a b"):
+    for call in ("KITH.ADD k", "KITH.MADD k", "KITH.EXISTS k", "KITH.MEXISTS k", "KITH.DEL k", "KITH.COUNT k",
+                 "KITH.MERGE k",
+                 "KITH.INTERSECT k", "KITH.STATS k k", "KITH.DUMP k", "KITH.DUMP k 0 0", "KITH.LOAD k 0 5",
+                 "KITH.LOAD k 0 5 a b"):
         expect_error(c, call, "wrong number of arguments")
     for call in ("KITH.ADD none x", "KITH.MADD none x", "KITH.STATS none", "KITH.DUMP none 0", "KITH.DEL none x"):
         check(isinstance(c(call), Error), call)

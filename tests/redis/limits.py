@@ -1,5 +1,10 @@
 #!/usr/bin/python3
-"""Memory: the cap per filter is checked before anything is allocated, and a server with little memory says so and lives on."""
+"""Memory: the cap per filter is checked before anything is allocated, and a server that has too little memory replies
+with an error and lives on."""
+import json
+import os
+import subprocess
+
 from resp import Error, OK
 from server import check, digest, equal, expect, expect_error, info, main, test, wait_until
 
@@ -47,7 +52,8 @@ def growth_stops_at_the_cap_with_a_named_error(s):
             good = [item for item, reply in zip(batch, replies) if reply in (0, 1) and not isinstance(reply, Error)]
             added += good
             if len(good) < len(batch):
-                error = c(f"{family}.ADD", key, next(i for i, r in zip(batch, replies) if isinstance(r, Error) or r == -1))
+                error = c(f"{family}.ADD", key, next(i for i, r in zip(batch, replies) if isinstance(r, Error)
+                                                     or r == -1))
             check(number < 5000000, "the filter grows without end")
         check(isinstance(error, Error) and "max-filter-bytes" in error, f"the error is {error!r}")
         check(c("MEMORY", "USAGE", key) <= 1.1 * MIB, "the filter is larger than the cap")
@@ -101,7 +107,8 @@ def maxmemory_refuses_writes_but_not_reads(s):
     c("BF.ADD b x")
     c("CF.ADD c x")
     c("CONFIG SET maxmemory 1")
-    for call in ("BF.ADD b y", "BF.MADD b y", "BF.RESERVE n 0.01 10", "BF.INSERT b ITEMS y", "CF.ADD c y", "CF.ADDNX c y",
+    for call in ("BF.ADD b y", "BF.MADD b y", "BF.RESERVE n 0.01 10", "BF.INSERT b ITEMS y", "CF.ADD c y",
+                 "CF.ADDNX c y",
                  "CF.RESERVE n 10", "CF.INSERT c ITEMS y", "CF.INSERTNX c ITEMS y", "KITH.MADD b y",
                  "KITH.RESERVE n blocked 0.01 10", "BF.LOADCHUNK n 1 abc", "KITH.LOAD n 0 10 abc"):
         expect_error(c, call, "OOM")
@@ -117,6 +124,28 @@ def a_load_announced_as_too_large_is_refused_at_once(s):
     expect_error(c, ["KITH.LOAD", "k", 0, 481 * MIB, b"\x8bKITH\r\n\x1a" + bytes(300)], "max-filter-bytes")
     check(used(c) - before < MIB)
     expect(c, "EXISTS k", 0)
+
+
+@test
+def memory_usage_is_what_kith_plan_says(s):
+    c = s.start(memory_bytes=4 * GIB).connect()
+    for count in (1000000, 20000000):
+        for call, needs in ((f"BF.RESERVE k 0.01 {count} NONSCALING", []), (f"BF.RESERVE k 0.01 {count}", ["--grow"]),
+                                  (f"BF.RESERVE k 0.0001 {count} NONSCALING", []),
+                                  (f"CF.RESERVE k {count} EXPANSION 0", ["--delete"]),
+                                  (f"CF.RESERVE k {count}", ["--grow", "--delete"])):
+            expect(c, call, OK)
+            stats = c("KITH.STATS k")
+            rate = call.split()[2] if call.startswith("BF") else "0.01"
+            plan = subprocess.run([os.environ["KITH_TOOL"], "plan", "-n", str(count), "-p", rate, "--json", *needs],
+                                  check=True, capture_output=True, text=True).stdout
+            kind = stats[1].decode()
+            rows = [row for row in json.loads(plan)["kinds"] if row["kind"] == kind]
+            planned = next((row for row in rows if row["recommended"]), rows[0])["file_bytes"]
+            used_bytes = c("MEMORY USAGE k")
+            check(abs(used_bytes - planned) <= 0.02 * planned,
+                  f"{call}: {used_bytes} bytes, planned {planned} for {kind}")
+            c("DEL k")
 
 
 if __name__ == "__main__":

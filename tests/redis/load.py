@@ -7,7 +7,8 @@ from resp import OK
 from server import check, equal, expect, find_program, info, main, test
 
 JOBS = [
-    ("BF.ADD bf:hot __rand_int__", 10), ("BF.EXISTS bf:hot __rand_int__", 10), ("BF.MADD bf:batch __rand_int__ __rand_int__", 8),
+    ("BF.ADD bf:hot __rand_int__", 10), ("BF.EXISTS bf:hot __rand_int__", 10),
+    ("BF.MADD bf:batch __rand_int__ __rand_int__", 8),
     ("CF.ADDNX cf:hot __rand_int__", 8), ("CF.EXISTS cf:hot __rand_int__", 5), ("CF.ADDNX cf:fixed __rand_int__", 4),
     ("CF.DEL cf:fixed __rand_int__", 5),
 ]
@@ -24,7 +25,8 @@ def clients_with_pipelines_while_the_server_saves(s):
     expect(c, "CONFIG RESETSTAT", OK)
     benchmark = find_program(s.kind, "benchmark")
     # Keys are drawn from this many numbers, so that the filters grow all the time but have an end.
-    processes = [subprocess.Popen([benchmark, "-p", str(server.port), "-c", str(clients), "-P", "16", "-l", "-n", "100000",
+    processes = [subprocess.Popen([benchmark, "-p", str(server.port), "-c", str(clients), "-P", "16", "-l", "-n",
+                                   "100000",
                                    "-r", "3000000", "-q", *command.split()],
                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
                  for command, clients in JOBS]
@@ -47,7 +49,8 @@ def clients_with_pipelines_while_the_server_saves(s):
     errors = info(c, "errorstats")
     equal(errors, {}, "errors that the server counted")
     calls = {name: int(value.split(",")[0].split("=")[1]) for name, value in info(c, "commandstats").items()}
-    total = sum(count for name, count in calls.items() if "|" not in name and name[8:].lower().startswith(("bf.", "cf.")))
+    total = sum(count for name, count in calls.items() if "|" not in name
+                and name[8:].lower().startswith(("bf.", "cf.")))
     check(saves >= 2, f"{saves} background saves")
     check(total > 10000, f"only {total} commands")
     print(f"       {total} commands, {saves} background saves, 0 errors")

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""Filters survive restarts: RDB, AOF with and without RDB preamble, DUMP and RESTORE, COPY, and what else the server does
-with keys. Values are compared by DEBUG DIGEST-VALUE, which covers every byte of a filter."""
+"""Filters survive restarts: RDB, AOF with and without RDB preamble, DUMP and RESTORE, COPY, and what else the server
+does with keys. Values are compared by DEBUG DIGEST-VALUE, which covers every byte of a filter."""
 import time
 
 import workload
-from resp import OK, Error, Lost
+from resp import OK, Lost, NilArray
 from server import check, digest, equal, expect, info, main, test, wait_until
 
 
@@ -186,6 +186,18 @@ def changes_are_announced_as_keyspace_events(s):
                  "BF.RESERVE b 0.01 100"):
         equal(events(call), [], f"events for {call}, which changes nothing")
     c("CONFIG SET notify-keyspace-events", "")
+
+
+@test
+def a_watched_filter_that_changes_aborts_the_transaction(s):
+    c, other = s.connect(), s.connect()
+    for change, aborts in (("BF.ADD b new", True), ("BF.ADD b new", False), ("CF.ADD c x", True), ("CF.DEL c x", True),
+                           ("CF.DEL c x", False), ("BF.RESERVE r 0.01 10", True), ("BF.EXISTS b x", False)):
+        key = change.split()[1]
+        c("WATCH", key)
+        other(change)
+        reply = c.many(["MULTI", "PING", "EXEC"])[-1]
+        equal(reply is NilArray, aborts, f"EXEC after {change} returned {reply!r}")
 
 
 @test

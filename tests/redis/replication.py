@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Primary and replicas hold the same bytes, whatever created and changed the filters, and no replica shows a secret key."""
+"""Primary and replicas hold the same bytes, whatever created and changed the filters. No server shows a secret key."""
 import workload
 from resp import OK, Error
 from server import check, digest, equal, expect, expect_error, info, main, test, wait_until
@@ -20,7 +20,8 @@ def wait_caught_up(primary, *replicas):
     target = int(info(primary.connect(), "replication")["master_repl_offset"])
     for replica in replicas:
         c = replica.connect()
-        wait_until(lambda: int(info(c, "replication").get("slave_repl_offset", "0")) >= target, about="the replica catches up")
+        wait_until(lambda: int(info(c, "replication").get("slave_repl_offset", "0")) >= target,
+                   about="the replica catches up")
 
 
 def check_equal(primary, *replicas):
@@ -57,9 +58,11 @@ def random_commands_leave_equal_bytes(s):
 @test
 def filters_that_a_write_creates_do_not_depend_on_the_replicas_settings(s):
     primary = s.start()
-    replica = replica_of(s, primary, module_args=["bf-initial-size", "7", "bf-error-rate", "0.2", "cf-initial-size", "64"])
+    settings = ["bf-initial-size", "7", "bf-error-rate", "0.2", "cf-initial-size", "64"]
+    replica = replica_of(s, primary, module_args=settings)
     c = primary.connect()
-    for call in ("BF.ADD a x", "BF.MADD b x y", "BF.INSERT c ITEMS x", "CF.ADD d x", "CF.ADDNX e x", "CF.INSERT f ITEMS x y",
+    for call in ("BF.ADD a x", "BF.MADD b x y", "BF.INSERT c ITEMS x", "CF.ADD d x", "CF.ADDNX e x",
+                 "CF.INSERT f ITEMS x y",
                  "CF.INSERTNX g CAPACITY 100 ITEMS x x", "BF.RESERVE h 0.01 10", "CF.RESERVE i 10"):
         c(call)
     for key in "abch":
@@ -161,14 +164,16 @@ def no_monitor_or_slowlog_shows_the_secret_hash_key(s):
         check("_create" not in seen.lower(), f"the internal command is shown:\n{seen}")
         for secret in secrets:
             shown = "".join(chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\x{b:02x}" for b in secret)
-            check(shown not in seen and repr(secret)[2:-1] not in seen and secret.hex() not in seen.lower(), "a secret is shown")
+            check(shown not in seen and repr(secret)[2:-1] not in seen and secret.hex() not in seen.lower(),
+                  "a secret is shown")
     check_equal(primary, replica)
 
 
 @test
 def clients_may_not_call_the_internal_command(s):
     c = s.connect()
-    names = [str(name) if not isinstance(name, bytes) else name.decode() for name in c("COMMAND LIST FILTERBY PATTERN kith._*")]
+    names = [str(name) if not isinstance(name, bytes) else name.decode()
+             for name in c("COMMAND LIST FILTERBY PATTERN kith._*")]
     check(names, "there is no internal command")
     for name in names:
         for count in range(1, 20):

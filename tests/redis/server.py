@@ -202,8 +202,8 @@ class Suite:
         self.shared = None
 
     def start(self, *options, module_args=(), module="", memory_bytes=None, wait=True, files=()):
-        """Starts a server for the current test. `options` are options of the server: "--appendonly", "yes" … `files` are
-        pairs of a name and the path of a file that is copied into the server's folder under that name."""
+        """Starts a server for the current test. `options` are options of the server: "--appendonly", "yes" … `files`
+        are pairs of a name and the path of a file that is copied into the server's folder under that name."""
         s = Server(self.kind, self.module if module == "" else module, module_args, options, memory_bytes)
         self.servers.append(s)
         for name, path in files:
@@ -254,7 +254,8 @@ def expect_error(connection, call, part):
     """The reply is an error that contains `part`."""
     args = call.split() if isinstance(call, str) else call
     got = connection(*args) if len(args) > 1 else connection(args[0])
-    check(isinstance(got, Error) and part in got, f"{shorten(call)} returned {shorten(got)}, not an error with {part!r}")
+    check(isinstance(got, Error) and part in got,
+          f"{shorten(call)} returned {shorten(got)}, not an error with {part!r}")
     return got
 
 

@@ -19,8 +19,8 @@ fetch_valkey() { # prints why it failed
   command -v apt-get >/dev/null && command -v dpkg >/dev/null || { echo "there is no apt-get"; return 1; }
   local box=$folder/valkey.part site codename
   # "SITE CODENAME" of the system's Debian release: the first of its sources that is not an addition such as -updates.
-  read -r site codename < <(apt-get indextargets --format '$(SITE) $(CODENAME)' 'Created-By: Packages' 'Origin: Debian' \
-    'Label: Debian' 'Component: main' | grep -v -- '-[a-z]*$' | sort -u)
+  read -r site codename < <(apt-get indextargets --format '$(SITE) $(CODENAME)' 'Created-By: Packages' \
+    'Origin: Debian' 'Label: Debian' 'Component: main' | grep -v -- '-[a-z]*$' | sort -u)
   [ -n "${codename-}" ] || { echo "the system's package sources have no Debian release"; return 1; }
   local keyring=/usr/share/keyrings/debian-archive-keyring.gpg
   [ -r "$keyring" ] || { echo "$keyring is missing"; return 1; }
