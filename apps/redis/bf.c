@@ -48,6 +48,7 @@ static value *create_redisbloom(RedisModuleCtx *ctx, RedisModuleKey *key, RedisM
         return NULL;
     }
     keys_set(key, v);
+    (void)server.SignalModifiedKey(ctx, name);
     (void)snprintf(rate, sizeof rate, "%.17g", w->rate);
     /* Clients may not give both an expansion and NONSCALING, but they say exactly what was made. */
     if (scaling || w->growth == 0)
@@ -76,6 +77,7 @@ static value *create(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString
         return NULL;
     }
     keys_set(key, v);
+    (void)server.SignalModifiedKey(ctx, name);
     replicate_create(ctx, name, &c);
     return v;
 }

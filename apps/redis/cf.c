@@ -39,6 +39,7 @@ static value *create_redisbloom(RedisModuleCtx *ctx, RedisModuleKey *key, RedisM
         return NULL;
     }
     keys_set(key, v);
+    (void)server.SignalModifiedKey(ctx, name);
     (void)server.Replicate(ctx, "CF.RESERVE", "slclclcl", name, w->capacity, "BUCKETSIZE", (long long)r.bucket_size,
                            "MAXITERATIONS", (long long)r.max_iterations, "EXPANSION", (long long)r.expansion);
     return v;
@@ -64,6 +65,7 @@ static value *create(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString
         return NULL;
     }
     keys_set(key, v);
+    (void)server.SignalModifiedKey(ctx, name);
     replicate_create(ctx, name, &c);
     return v;
 }
