@@ -7,6 +7,7 @@
 #include "config.h"
 #include "items.h"
 #include "replicate.h"
+#include "words.h"
 
 #define MOST_CAPACITY (1 << 30)
 #define MOST_EXPANSION 32768
@@ -16,10 +17,19 @@ typedef struct wanted {
     double rate;
     long long capacity;
     long long expansion; /* 0: the filter does not grow */
+    long long growth;    /* the expansion that was asked for, which RedisBloom's layout stores in any case */
 } wanted;
 
 static wanted defaults(void) {
-    return (wanted){config.bf_error_rate, config.bf_initial_size, config.bf_expansion_factor};
+    return (wanted){config.bf_error_rate, config.bf_initial_size, config.bf_expansion_factor,
+                    config.bf_expansion_factor};
+}
+
+/* Takes over an expansion that was asked for, or that there shall be none. */
+static void set_growth(wanted *w, bool nonscaling) {
+    w->growth = w->expansion;
+    if (nonscaling)
+        w->expansion = 0;
 }
 
 /* RedisBloom lowers rates to this, and so its layout must have them. */
@@ -30,21 +40,22 @@ static value *create_redisbloom(RedisModuleCtx *ctx, RedisModuleKey *key, RedisM
     value *v;
     char rate[40];
     bool scaling = w->expansion != 0;
-    /* The expansion of a filter that does not grow is stored, though not used. */
-    long long expansion = scaling ? w->expansion : config.bf_expansion_factor != 0 ? config.bf_expansion_factor : 2;
     kith_status status = compat_create_bloom(w->rate > REDISBLOOM_MOST_RATE ? REDISBLOOM_MOST_RATE : w->rate,
-                                             (uint64_t)w->capacity, (uint32_t)expansion, scaling,
+                                             (uint64_t)w->capacity, (uint32_t)w->growth, scaling,
                                              keys_must_obey(ctx) ? 0 : (uint64_t)config.max_filter_bytes, &v);
     if (status != KITH_OK) {
         (void)items_reply_creation(ctx, status, "could not create filter");
         return NULL;
     }
     keys_set(key, v);
+    (void)server.SignalModifiedKey(ctx, name);
     (void)snprintf(rate, sizeof rate, "%.17g", w->rate);
-    if (scaling)
-        (void)server.Replicate(ctx, "BF.RESERVE", "sclcl", name, rate, w->capacity, "EXPANSION", w->expansion);
+    /* Clients may not give both an expansion and NONSCALING, but they say exactly what was made. */
+    if (scaling || w->growth == 0)
+        (void)server.Replicate(ctx, "BF.RESERVE", "sclcl", name, rate, w->capacity, "EXPANSION", w->growth);
     else
-        (void)server.Replicate(ctx, "BF.RESERVE", "sclc", name, rate, w->capacity, "NONSCALING");
+        (void)server.Replicate(ctx, "BF.RESERVE", "sclclc", name, rate, w->capacity, "EXPANSION", w->growth,
+                               "NONSCALING");
     return v;
 }
 
@@ -66,6 +77,7 @@ static value *create(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString
         return NULL;
     }
     keys_set(key, v);
+    (void)server.SignalModifiedKey(ctx, name);
     replicate_create(ctx, name, &c);
     return v;
 }
@@ -93,14 +105,15 @@ static const char *read_required(RedisModuleString **argv, wanted *w) {
     return NULL;
 }
 
-static const char *read_reserve(RedisModuleString **argv, int argc, wanted *w) {
+/* `as_redisbloom`: other words are ignored, and a filter that does not grow may have an expansion. */
+static const char *read_reserve(RedisModuleString **argv, int argc, bool as_redisbloom, wanted *w) {
     const char *error = read_required(argv, w);
     bool expansion_given = false, nonscaling = false;
     for (int i = 4; i < argc && error == NULL; i++) {
         if (argument_is(argv[i], "NONSCALING")) {
             nonscaling = true;
         } else if (!argument_is(argv[i], "EXPANSION")) {
-            error = "Unknown argument received";
+            error = as_redisbloom ? NULL : "Unknown argument received";
         } else if (++i == argc) {
             error = "ERR no expansion";
         } else {
@@ -110,16 +123,15 @@ static const char *read_reserve(RedisModuleString **argv, int argc, wanted *w) {
             expansion_given = true;
         }
     }
-    if (error == NULL && nonscaling && expansion_given && w->expansion > 0)
+    if (error == NULL && nonscaling && expansion_given && w->expansion > 0 && !as_redisbloom)
         error = "Nonscaling filters cannot expand";
-    if (nonscaling)
-        w->expansion = 0;
+    set_growth(w, nonscaling);
     return error;
 }
 
 int command_bf_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     wanted w = defaults();
-    const char *error = read_reserve(argv, argc, &w);
+    const char *error = read_reserve(argv, argc, keys_must_obey(ctx), &w);
     if (error != NULL)
         return server.ReplyWithError(ctx, error);
     RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ | KEY_WRITE);
@@ -188,34 +200,32 @@ int command_bf_madd(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 }
 
 /* Reads the options of BF.INSERT. *items is set to the index of the first item, argc if there is none. */
-static const char *read_insert(RedisModuleString **argv, int argc, wanted *w, bool *may_create, int *items) {
+static const char *read_insert(RedisModuleString **argv, int argc, bool as_redisbloom, wanted *w, bool *may_create,
+                               int *items) {
     bool expansion_given = false, nonscaling = false;
     int i = 2;
-    for (; i < argc && !argument_is(argv[i], "ITEMS"); i++) {
-        bool takes_value = !argument_is(argv[i], "NOCREATE") && !argument_is(argv[i], "NONSCALING");
-        if (argument_is(argv[i], "NOCREATE")) {
+    for (word next; i < argc && (next = word_of(argv[i], FAMILY_BF, as_redisbloom)) != WORD_ITEMS; i++) {
+        if (next == WORD_NOCREATE) {
             *may_create = false;
-        } else if (argument_is(argv[i], "NONSCALING")) {
+        } else if (next == WORD_NONSCALING) {
             nonscaling = true;
-        } else if (argument_is(argv[i], "CAPACITY")) {
-            if (i + 1 == argc || argument_number(argv[i + 1], 1, MOST_CAPACITY, &w->capacity) != ARGUMENT_OK)
+        } else if (next == WORD_CAPACITY) {
+            if (++i == argc || argument_number(argv[i], 1, MOST_CAPACITY, &w->capacity) != ARGUMENT_OK)
                 return "Bad capacity";
-        } else if (argument_is(argv[i], "ERROR")) {
-            if (i + 1 == argc || argument_rate(argv[i + 1], &w->rate) != ARGUMENT_OK)
+        } else if (next == WORD_ERROR) {
+            if (++i == argc || argument_rate(argv[i], &w->rate) != ARGUMENT_OK)
                 return "Bad error rate";
-        } else if (argument_is(argv[i], "EXPANSION")) {
-            if (i + 1 == argc || argument_number(argv[i + 1], 0, MOST_EXPANSION, &w->expansion) != ARGUMENT_OK)
+        } else if (next == WORD_EXPANSION) {
+            if (++i == argc || argument_number(argv[i], 0, MOST_EXPANSION, &w->expansion) != ARGUMENT_OK)
                 return "Bad expansion";
             expansion_given = true;
         } else {
             return "Unknown argument received";
         }
-        i += takes_value;
     }
-    if (nonscaling && expansion_given && w->expansion > 0)
+    if (nonscaling && expansion_given && w->expansion > 0 && !as_redisbloom)
         return "Nonscaling filters cannot expand";
-    if (nonscaling)
-        w->expansion = 0;
+    set_growth(w, nonscaling);
     *items = i + 1;
     return NULL;
 }
@@ -235,7 +245,7 @@ int command_bf_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     wanted w = defaults();
     bool may_create = true;
     int items = argc;
-    const char *error = read_insert(argv, argc, &w, &may_create, &items);
+    const char *error = read_insert(argv, argc, keys_must_obey(ctx), &w, &may_create, &items);
     if (error != NULL)
         return server.ReplyWithError(ctx, error);
     if (items >= argc)

@@ -7,6 +7,7 @@
 #include "config.h"
 #include "items.h"
 #include "replicate.h"
+#include "words.h"
 
 #define MOST_CAPACITY (1 << 30)
 
@@ -38,6 +39,7 @@ static value *create_redisbloom(RedisModuleCtx *ctx, RedisModuleKey *key, RedisM
         return NULL;
     }
     keys_set(key, v);
+    (void)server.SignalModifiedKey(ctx, name);
     (void)server.Replicate(ctx, "CF.RESERVE", "slclclcl", name, w->capacity, "BUCKETSIZE", (long long)r.bucket_size,
                            "MAXITERATIONS", (long long)r.max_iterations, "EXPANSION", (long long)r.expansion);
     return v;
@@ -63,6 +65,7 @@ static value *create(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString
         return NULL;
     }
     keys_set(key, v);
+    (void)server.SignalModifiedKey(ctx, name);
     replicate_create(ctx, name, &c);
     return v;
 }
@@ -81,8 +84,10 @@ static int reply_range(RedisModuleCtx *ctx, const option *o) {
     return server.ReplyWithError(ctx, text);
 }
 
-/* Reads the options of CF.RESERVE. Returns false after an error reply. */
+/* Reads the options of CF.RESERVE. Returns false after an error reply. Commands that may come from RedisBloom are read
+ * as it reads them: other words are ignored, and of an option that is given twice the first counts. */
 static bool read_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, wanted *w) {
+    bool as_redisbloom = keys_must_obey(ctx), given[3] = {false, false, false};
     const option options[] = {{"BUCKETSIZE", 1, 255, &w->bucket_size},
                               {"MAXITERATIONS", 1, 65535, &w->max_iterations},
                               {"EXPANSION", 0, 32768, &w->expansion}};
@@ -96,6 +101,10 @@ static bool read_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc
         while (o < 3 && !argument_is(argv[i], options[o].name))
             o++;
         bool is_error = o == 3 && argument_is(argv[i], "ERROR");
+        if (as_redisbloom && (o == 3 || given[o])) {
+            i -= o == 3; /* what follows may be an option */
+            continue;
+        }
         if (o == 3 && !is_error) {
             (void)server.ReplyWithError(ctx, "Unknown argument received");
             return false;
@@ -107,8 +116,11 @@ static bool read_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc
         argument_result result =
             is_error ? argument_rate(argv[i + 1], &w->rate)
                      : argument_number(argv[i + 1], options[o].least, options[o].most, options[o].value);
-        if (result == ARGUMENT_OK)
+        if (result == ARGUMENT_OK) {
+            if (!is_error)
+                given[o] = true;
             continue;
+        }
         if (is_error) {
             (void)server.ReplyWithError(ctx, result == ARGUMENT_BAD
                                                  ? "Bad error rate"
@@ -198,17 +210,18 @@ int command_cf_addnx(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 }
 
 /* Reads the options of CF.INSERT. Sets *items to the index of the first item. Returns NULL or the reply. */
-static const char *read_insert(RedisModuleString **argv, int argc, wanted *w, bool *may_create, int *items) {
+static const char *read_insert(RedisModuleString **argv, int argc, bool as_redisbloom, wanted *w, bool *may_create,
+                               int *items) {
     int i = 2;
-    for (; i < argc && !argument_is(argv[i], "ITEMS"); i++) {
-        if (argument_is(argv[i], "NOCREATE")) {
+    for (word next; i < argc && (next = word_of(argv[i], FAMILY_CF, as_redisbloom)) != WORD_ITEMS; i++) {
+        if (next == WORD_NOCREATE) {
             *may_create = false;
-        } else if (argument_is(argv[i], "CAPACITY")) {
+        } else if (next == WORD_CAPACITY) {
             if (++i == argc || server.StringToLongLong(argv[i], &w->capacity) != SERVER_OK)
                 return "Bad capacity";
             if (w->capacity < 2 * config.cf_bucket_size || w->capacity > MOST_CAPACITY)
                 return "Capacity must be in the range [cf-bucket-size * 2, 1073741824]";
-        } else if (argument_is(argv[i], "ERROR")) {
+        } else if (next == WORD_ERROR) {
             if (++i == argc || argument_rate(argv[i], &w->rate) != ARGUMENT_OK)
                 return "Bad error rate";
         } else {
@@ -223,7 +236,7 @@ static int insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, bool 
     wanted w = defaults();
     bool may_create = true;
     int items = argc;
-    const char *error = read_insert(argv, argc, &w, &may_create, &items);
+    const char *error = read_insert(argv, argc, keys_must_obey(ctx), &w, &may_create, &items);
     if (error != NULL)
         return server.ReplyWithError(ctx, error);
     if (items >= argc)

@@ -41,14 +41,15 @@ kith_status compat_create_bloom(double rate, uint64_t capacity, uint32_t expansi
                                 value **made) {
     redisbloom_bloom *bloom = NULL;
     kith_status status =
-        redisbloom_bloom_create(rate, capacity, expansion, scaling, most(max_bytes), &memory_allocator, &bloom);
+        redisbloom_bloom_create(rate, capacity, expansion, scaling, most(max_bytes), &memory_plain_allocator, &bloom);
     return finish(status, bloom, NULL, made);
 }
 
 kith_status compat_create_cuckoo(uint64_t capacity, const value_request *request, uint64_t max_bytes, value **made) {
     redisbloom_cuckoo *cuckoo = NULL;
-    kith_status status = redisbloom_cuckoo_create(capacity, request->bucket_size, request->max_iterations,
-                                                  request->expansion, most(max_bytes), &memory_allocator, &cuckoo);
+    kith_status status =
+        redisbloom_cuckoo_create(capacity, request->bucket_size, request->max_iterations, request->expansion,
+                                 most(max_bytes), &memory_plain_allocator, &cuckoo);
     return finish(status, NULL, cuckoo, made);
 }
 
@@ -65,8 +66,8 @@ value *compat_copy(const value *v) {
     redisbloom_bloom *bloom = NULL;
     redisbloom_cuckoo *cuckoo = NULL;
     value *made;
-    kith_status status = v->removes ? redisbloom_cuckoo_clone(v->cuckoo, &memory_allocator, &cuckoo)
-                                    : redisbloom_bloom_clone(v->bloom, &memory_allocator, &bloom);
+    kith_status status = v->removes ? redisbloom_cuckoo_clone(v->cuckoo, &memory_plain_allocator, &cuckoo)
+                                    : redisbloom_bloom_clone(v->bloom, &memory_plain_allocator, &bloom);
     return finish(status, bloom, cuckoo, &made) == KITH_OK ? made : NULL;
 }
 
@@ -97,11 +98,11 @@ value_numbers compat_numbers(const value *v) {
                            .max_iterations = info.max_iterations};
 }
 
-void compat_relocate(value *v, void *(*move)(void *context, void *memory, size_t bytes), void *context) {
+void compat_relocate(value *v, void *defrag_context) {
     if (v->removes)
-        v->cuckoo = redisbloom_cuckoo_relocate(v->cuckoo, move, context);
+        v->cuckoo = redisbloom_cuckoo_relocate(v->cuckoo, memory_move_plain, defrag_context);
     else
-        v->bloom = redisbloom_bloom_relocate(v->bloom, move, context);
+        v->bloom = redisbloom_bloom_relocate(v->bloom, memory_move_plain, defrag_context);
 }
 
 void compat_parts(const value *v, void (*part)(void *context, const void *bytes, size_t byte_count), void *context) {
@@ -168,8 +169,8 @@ kith_status compat_load_header(bool removes, const void *header, size_t header_b
     redisbloom_bloom *bloom = NULL;
     redisbloom_cuckoo *cuckoo = NULL;
     kith_status status =
-        removes ? redisbloom_cuckoo_load_header(header, header_bytes, most(max_bytes), &memory_allocator, &cuckoo)
-                : redisbloom_bloom_load_header(header, header_bytes, most(max_bytes), &memory_allocator, &bloom);
+        removes ? redisbloom_cuckoo_load_header(header, header_bytes, most(max_bytes), &memory_plain_allocator, &cuckoo)
+                : redisbloom_bloom_load_header(header, header_bytes, most(max_bytes), &memory_plain_allocator, &bloom);
     return finish(status, bloom, cuckoo, made);
 }
 

@@ -5,6 +5,8 @@
  * them. While a dump is being loaded, the key has kith's type instead, since RedisBloom's RDB format has no half-loaded
  * filters.
  *
+ * Their memory comes from memory_plain_allocator, so that the strings of an RDB file become the filter without a copy.
+ *
  * value.c calls these functions for values whose state is VALUE_REDISBLOOM. They mean the same as the functions of
  * value.h without the prefix. */
 #ifndef KITH_REDIS_COMPAT_H
@@ -30,7 +32,7 @@ void compat_free(value *v);
 value *compat_copy(const value *v);
 uint64_t compat_memory(const value *v);
 value_numbers compat_numbers(const value *v);
-void compat_relocate(value *v, void *(*move)(void *context, void *memory, size_t bytes), void *context);
+void compat_relocate(value *v, void *defrag_context);
 
 /* Passes all that determines how the filter behaves to part(). */
 void compat_parts(const value *v, void (*part)(void *context, const void *bytes, size_t byte_count), void *context);

@@ -5,8 +5,6 @@
 #include "compat_rdb.h"
 
 #include <stdlib.h>
-#include <string.h>
-
 #include "compat.h"
 #include "memory.h"
 #include "redisbloom_bloom.h"
@@ -17,19 +15,16 @@ static void *damaged(RedisModuleIO *io, const char *what) {
     return NULL;
 }
 
-/* Loads a string into memory of our allocator. Returns false if there is none, or no memory. */
+/* Loads a string, which is memory of memory_plain_allocator. Returns false if there is none or it is empty. */
 static bool load_bytes(RedisModuleIO *io, unsigned char **bytes, uint64_t *byte_count) {
     size_t loaded_bytes = 0;
-    char *loaded = server.LoadStringBuffer(io, &loaded_bytes);
-    *bytes = NULL;
-    if (loaded != NULL && !server.IsIOError(io) && loaded_bytes > 0)
-        *bytes = memory_allocate(loaded_bytes);
-    if (*bytes != NULL)
-        memcpy(*bytes, loaded, loaded_bytes);
-    if (loaded != NULL)
-        server.Free(loaded);
+    *bytes = (unsigned char *)server.LoadStringBuffer(io, &loaded_bytes);
     *byte_count = loaded_bytes;
-    return *bytes != NULL;
+    if (*bytes != NULL && !server.IsIOError(io) && loaded_bytes > 0)
+        return true;
+    if (*bytes != NULL)
+        server.Free(*bytes);
+    return false;
 }
 
 /* ---- MBbloom-- ---- */
@@ -66,7 +61,7 @@ static kith_status load_bloom_level(RedisModuleIO *io, redisbloom_bloom *bloom) 
     l.items = server.LoadUnsigned(io);
     kith_status status = server.IsIOError(io) ? KITH_E_TRUNCATED : redisbloom_bloom_load_append(bloom, &l, UINT64_MAX);
     if (status != KITH_OK)
-        memory_release(l.bytes, (size_t)l.byte_count);
+        server.Free(l.bytes);
     return status;
 }
 
@@ -79,8 +74,9 @@ void *compat_load_bloom(RedisModuleIO *io, int encoding_version) {
     f.levels = server.LoadUnsigned(io);
     f.options = server.LoadUnsigned(io);
     f.growth = server.LoadUnsigned(io);
-    kith_status status = server.IsIOError(io) ? KITH_E_TRUNCATED
-                                              : redisbloom_bloom_load_begin(&f, UINT64_MAX, &memory_allocator, &bloom);
+    kith_status status = server.IsIOError(io)
+                             ? KITH_E_TRUNCATED
+                             : redisbloom_bloom_load_begin(&f, UINT64_MAX, &memory_plain_allocator, &bloom);
     if (status != KITH_OK)
         return damaged(io, kith_status_text(status));
     for (uint64_t i = 0; i < f.levels && status == KITH_OK; i++)
@@ -118,7 +114,7 @@ static kith_status load_cuckoo_level(RedisModuleIO *io, redisbloom_cuckoo *cucko
         return KITH_E_TRUNCATED;
     kith_status status = redisbloom_cuckoo_load_append(cuckoo, &l, UINT64_MAX);
     if (status != KITH_OK)
-        memory_release(l.slots, (size_t)l.byte_count);
+        server.Free(l.slots);
     return status;
 }
 
@@ -136,7 +132,7 @@ void *compat_load_cuckoo(RedisModuleIO *io, int encoding_version) {
     f.expansion = server.LoadUnsigned(io);
     kith_status status = server.IsIOError(io)
                              ? KITH_E_TRUNCATED
-                             : redisbloom_cuckoo_load_begin(&f, UINT64_MAX, &memory_allocator, &cuckoo);
+                             : redisbloom_cuckoo_load_begin(&f, UINT64_MAX, &memory_plain_allocator, &cuckoo);
     if (status != KITH_OK)
         return damaged(io, kith_status_text(status));
     for (uint64_t i = 0; i < f.filters && status == KITH_OK; i++)

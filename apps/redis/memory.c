@@ -50,16 +50,21 @@ static unsigned char *base_of(unsigned char *memory) {
     return memory - memory[-1];
 }
 
+/* Zeroed memory with the server's alignment, or NULL. */
+static unsigned char *allocate_zeroed(size_t bytes) {
+    if (server.TryCalloc != NULL)
+        return server.TryCalloc(1, bytes);
+    unsigned char *memory = server.TryAlloc(bytes);
+    if (memory != NULL)
+        clear(memory, bytes);
+    return memory;
+}
+
 void *memory_allocate(size_t bytes) {
     if (bytes > SIZE_MAX / 2)
         return NULL;
-    size_t whole = bytes + ALIGNMENT;
-    unsigned char *base = server.TryCalloc != NULL ? server.TryCalloc(1, whole) : server.TryAlloc(whole);
-    if (base == NULL)
-        return NULL;
-    if (server.TryCalloc == NULL)
-        clear(base, whole);
-    return align(base);
+    unsigned char *base = allocate_zeroed(bytes + ALIGNMENT);
+    return base == NULL ? NULL : align(base);
 }
 
 void memory_release(void *memory, size_t bytes) {
@@ -92,3 +97,23 @@ static void release(void *context, void *memory, size_t bytes) {
 }
 
 const kith_allocator memory_allocator = {allocate, release, NULL};
+
+static void *allocate_plain(void *context, size_t bytes, size_t alignment) {
+    (void)context;
+    (void)alignment; /* at most that of max_align_t */
+    return allocate_zeroed(bytes);
+}
+
+static void release_plain(void *context, void *memory, size_t bytes) {
+    (void)context;
+    (void)bytes;
+    server.Free(memory);
+}
+
+void *memory_move_plain(void *defrag_context, void *memory, size_t bytes) {
+    (void)bytes;
+    void *moved = server.DefragAlloc(defrag_context, memory);
+    return moved == NULL ? memory : moved;
+}
+
+const kith_allocator memory_plain_allocator = {allocate_plain, release_plain, NULL};

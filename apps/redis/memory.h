@@ -16,4 +16,9 @@ void memory_release(void *memory, size_t bytes);
  * memory_allocator returned to a place that the server prefers. Returns the new address, or the old one. */
 void *memory_move(void *defrag_context, void *memory, size_t bytes);
 
+/* The same for objects that need no more than the server's own alignment, which is that of max_align_t. A string from
+ * LoadStringBuffer is such memory, and can be adopted by an object with this allocator. */
+extern const kith_allocator memory_plain_allocator;
+void *memory_move_plain(void *defrag_context, void *memory, size_t bytes);
+
 #endif

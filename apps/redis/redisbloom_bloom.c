@@ -34,13 +34,13 @@
 #define LN2_SQUARED 0.480453013918201
 #define HEAD_BYTES 20
 #define LEVEL_BYTES 53
-#define RATE_MOST 0.25           /* RedisBloom lowers a higher rate to this */
-#define TIGHTENING 0.5           /* the rate of a level, relative to the one before */
+#define RATE_MOST 0.25 /* RedisBloom lowers a higher rate to this */
+#define TIGHTENING 0.5 /* the rate of a level, relative to the one before */
 #define SEED_64 UINT64_C(0xc6a4a7935bd1e995)
 #define SEED_32 UINT32_C(0x9747b28c)
 #define EXPANSION_MOST 32768
-#define BITS_LIMIT 0x1p62        /* more bits than any machine has; far from overflow */
-#define HASHES_MOST 2048         /* the smallest positive double needs 1075 */
+#define BITS_LIMIT 0x1p62 /* more bits than any machine has; far from overflow */
+#define HASHES_MOST 2048  /* the smallest positive double needs 1075 */
 #define KNOWN_OPTIONS (REDISBLOOM_NOROUND | REDISBLOOM_ENTRIES_BITS | REDISBLOOM_FORCE64 | REDISBLOOM_NOSCALING)
 /* Numbers of BF.INFO: the sizes of RedisBloom's own structs. */
 #define INFO_HEAD_BYTES 32
@@ -517,8 +517,7 @@ kith_status redisbloom_bloom_load_begin(const redisbloom_bloom_fields *fields, u
         return KITH_E_CORRUPT;
     if (memory_of(1, 0) > most_bytes)
         return KITH_E_TOO_LARGE;
-    redisbloom_bloom *f =
-        new_filter(allocator, fields->items, (uint32_t)fields->options, (uint32_t)fields->growth);
+    redisbloom_bloom *f = new_filter(allocator, fields->items, (uint32_t)fields->options, (uint32_t)fields->growth);
     if (f == NULL)
         return KITH_E_MEMORY;
     f->wanted_levels = fields->levels;

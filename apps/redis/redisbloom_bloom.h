@@ -30,10 +30,10 @@ enum {
 
 /* ---- Use ---------------------------------------------------------------------------------------------------------- */
 
-/* Creates a filter with one level. `expansion` is the factor between the capacities of two levels, 1 … 32768; it is
- * ignored (and stored as given) if `scaling` is false.
+/* Creates a filter with one level. A rate above 0.25 becomes 0.25. `expansion` is the factor between the capacities of
+ * two levels, 1 … 32768. If `scaling` is false, it may also be 0; it is stored, but not used.
  *   KITH_E_RATE       rate is not in (0, 1)
- *   KITH_E_CAPACITY   capacity is 0, or has no number of bits below 2^63
+ *   KITH_E_CAPACITY   capacity is 0
  *   KITH_E_OPTION     expansion is out of range
  *   KITH_E_TOO_LARGE, KITH_E_MEMORY */
 KITH_MUST_USE kith_status redisbloom_bloom_create(double rate, uint64_t capacity, uint32_t expansion, bool scaling,

@@ -75,8 +75,7 @@ static unsigned char *bucket_at(const redisbloom_cuckoo *f, const redisbloom_cuc
 static unsigned char *find(const redisbloom_cuckoo *f, const redisbloom_cuckoo_level *level, const place *p,
                            unsigned char fingerprint) {
     for (int i = 0; i < 2; i++) {
-        unsigned char *slot =
-            memchr(bucket_at(f, level, p->buckets[i]), fingerprint, (size_t)f->fields.bucket_size);
+        unsigned char *slot = memchr(bucket_at(f, level, p->buckets[i]), fingerprint, (size_t)f->fields.bucket_size);
         if (slot != NULL)
             return slot;
     }
@@ -390,8 +389,7 @@ kith_status redisbloom_cuckoo_clone(const redisbloom_cuckoo *f, const kith_alloc
 }
 
 redisbloom_cuckoo *redisbloom_cuckoo_relocate(redisbloom_cuckoo *f,
-                                              void *(*move)(void *context, void *memory, size_t bytes),
-                                              void *context) {
+                                              void *(*move)(void *context, void *memory, size_t bytes), void *context) {
     void *moved = move(context, f, sizeof *f);
     if (moved != NULL)
         f = moved;
@@ -437,8 +435,7 @@ static redisbloom_cuckoo_level *level_at(const redisbloom_cuckoo *f, uint64_t *o
     return NULL;
 }
 
-uint64_t redisbloom_cuckoo_chunk(const redisbloom_cuckoo *f, uint64_t cursor, const void **chunk,
-                                 size_t *chunk_bytes) {
+uint64_t redisbloom_cuckoo_chunk(const redisbloom_cuckoo *f, uint64_t cursor, const void **chunk, size_t *chunk_bytes) {
     uint64_t offset = cursor - 1;
     const redisbloom_cuckoo_level *level = cursor == 0 ? NULL : level_at(f, &offset);
     if (level == NULL)
@@ -501,8 +498,7 @@ kith_status redisbloom_cuckoo_load_header(const void *header, size_t header_byte
     return KITH_OK;
 }
 
-kith_status redisbloom_cuckoo_load_chunk(redisbloom_cuckoo *f, uint64_t cursor, const void *chunk,
-                                         size_t chunk_bytes) {
+kith_status redisbloom_cuckoo_load_chunk(redisbloom_cuckoo *f, uint64_t cursor, const void *chunk, size_t chunk_bytes) {
     if (chunk_bytes == 0 || cursor == 0 || redisbloom_cuckoo_is_complete(f))
         return KITH_E_ARGUMENT;
     uint64_t end = cursor - 1;

@@ -248,7 +248,7 @@ uint64_t value_memory(const value *v) {
 value *value_relocate(value *v, kith_move move, void *context) {
     v = move(context, v, sizeof *v);
     if (v->state == VALUE_REDISBLOOM)
-        compat_relocate(v, move, context);
+        compat_relocate(v, context);
     if (v->loading.block != NULL)
         v->loading.block = move(context, v->loading.block, (size_t)v->loading.total);
     if (v->filter != NULL && kith_filter_relocate(v->filter, move, context) != KITH_OK)

@@ -16,6 +16,7 @@
  * Addresses are aligned to 16 bytes and, in turn, not to 32 or 64, so that code that relies on more is found out. */
 
 #define STANDIN_BLOCKS 4096
+#define STANDIN_MOST_BYTES ((size_t)1 << 30) /* more than this is out of memory */
 
 typedef struct standin_block {
     char *address;
@@ -50,7 +51,8 @@ static inline void *standin_allocate(size_t bytes) {
 }
 
 static inline void *standin_try_alloc(size_t bytes) {
-    return ++standin_calls == standin_fail_at ? NULL : standin_allocate(bytes);
+    bool fails = ++standin_calls == standin_fail_at || bytes > STANDIN_MOST_BYTES;
+    return fails ? NULL : standin_allocate(bytes);
 }
 
 static inline void *standin_try_calloc(size_t count, size_t bytes) {

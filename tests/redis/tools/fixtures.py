@@ -46,12 +46,21 @@ def cuckoo(capacity, bucket_size, iterations, expansion, items, removed=0, again
         yield ["CF.COMPACT", "KEY"]
 
 
+ITEMS = [PRESENT % i for i in range(200)]
+# RedisBloom takes words that only begin like an option, and ignores others. Clients of kith get errors for them, but what
+# is in an append-only file, or comes from a primary, was carried out before.
 FILTERS = {
     "bf-default": [["BF.MADD", "KEY"] + [PRESENT % i for i in range(60)]],
     "bf-expansion1": bloom(0.02, 300, 1, 1700),
     "bf-expansion2": bloom(0.01, 200, 2, 2500),
     "bf-expansion4": bloom(0.001, 50, 4, 3000),
     "bf-nonscaling": bloom(0.03, 1000, 0, 1010),
+    "bf-zero": [["BF.RESERVE", "KEY", 0.01, 100, "EXPANSION", 0], ["BF.MADD", "KEY"] + ITEMS[:90]],
+    "bf-loose-reserve": [["BF.RESERVE", "KEY", 0.01, 100, "FOO", "EXPANSION", 3], ["BF.MADD", "KEY"] + ITEMS],
+    "bf-loose-insert": [["BF.INSERT", "KEY", "EXP", 4, "cap", 30, "ER", 0.02, "IGLOO"] + ITEMS],
+    "bf-loose-letters": [["BF.INSERT", "KEY", "N", "c", 500, "i"] + ITEMS],
+    "bf-loose-scaling": [["BF.INSERT", "KEY", "EXPANSION", 4, "NONSCALING", "CAPACITY", 300, "ITEMS"] + ITEMS,
+                         ["BF.INSERT", "KEY", "noc", "ITEMS", "one", "two"]],
     "bf-old": old_bloom(1500),
     "bf-empty": bloom(0.001, 1000, 2, 0),
     "cf-default": [["CF.INSERT", "KEY", "ITEMS"] + [PRESENT % i for i in range(300)]],
@@ -59,6 +68,9 @@ FILTERS = {
     "cf-bucket2": cuckoo(500, 2, 20, 2, 2000, removed=60),
     "cf-bucket4": cuckoo(600, 4, 30, 1, 2600, removed=150, again=range(5)),
     "cf-compacted": cuckoo(400, 3, 10, 1, 1300, removed=700, compact=True),
+    "cf-loose-reserve": [["CF.RESERVE", "KEY", 100, "FOO", 3, "BUCKETSIZE", 3, "BUCKETSIZE", 4],
+                         ["CF.INSERT", "KEY", "ITEMS"] + ITEMS],
+    "cf-loose-insert": [["CF.INSERT", "KEY", "C", 100, "I"] + ITEMS, ["CF.INSERTNX", "KEY", "nope", "IT", "one", "two"]],
     "cf-holes": cuckoo(300, 2, 20, 1, 2000, removed=150, compact=True),
     "cf-full": cuckoo(64, 2, 50, 0, 70, removed=3),
     "cf-empty": cuckoo(64, 2, 20, 1, 0),
@@ -114,8 +126,9 @@ def item_list(r, family, key, operations):
     added, removed = [], set()
     for words, reply in operations:
         name = words[0]
-        if name in ("BF.MADD", "CF.INSERT"):
-            items = words[3 if name == "CF.INSERT" else 2:]
+        if name in ("BF.MADD", "BF.INSERT", "CF.INSERT", "CF.INSERTNX"):
+            first = 2 if name == "BF.MADD" else 1 + [str(word)[0] in "iI" for word in words].index(True)
+            items = words[first:]
             # BF.MADD of a full filter ends with an error, CF.INSERT has -1 for items that were not added.
             replies = [isinstance(one, int) and one >= 0 for one in reply] + [False] * len(items)
             added += [i for i, accepted in zip(items, replies) if accepted]

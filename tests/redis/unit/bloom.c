@@ -7,19 +7,20 @@
 #include "bloom_fixture.h"
 #include "unit/memory.h"
 
-static const char *const KEYS[] = {"bf-default",    "bf-expansion1", "bf-expansion2",
-                                   "bf-expansion4", "bf-nonscaling", "bf-old", "bf-empty"};
+static const char *const KEYS[] = {"bf-default",    "bf-expansion1", "bf-expansion2", "bf-expansion4",
+                                   "bf-nonscaling", "bf-old",        "bf-empty"};
 #define KEY_COUNT (sizeof KEYS / sizeof *KEYS)
 
 static redisbloom_bloom *by_chunks(const char *key, const kith_allocator *allocator) {
     struct chunks chunks = fixture_chunks(key);
     redisbloom_bloom *f = NULL;
     CHECK(redisbloom_bloom_is_header(chunks.chunk[0].bytes, chunks.chunk[0].byte_count));
-    CHECK_OK(redisbloom_bloom_load_header(chunks.chunk[0].bytes, chunks.chunk[0].byte_count, UINT64_MAX, allocator, &f));
+    CHECK_OK(
+        redisbloom_bloom_load_header(chunks.chunk[0].bytes, chunks.chunk[0].byte_count, UINT64_MAX, allocator, &f));
     for (size_t i = 1; i < chunks.count; i++) {
         CHECK(!redisbloom_bloom_is_complete(f));
-        CHECK_OK(redisbloom_bloom_load_chunk(f, chunks.chunk[i].cursor, chunks.chunk[i].bytes,
-                                             chunks.chunk[i].byte_count));
+        CHECK_OK(
+            redisbloom_bloom_load_chunk(f, chunks.chunk[i].cursor, chunks.chunk[i].bytes, chunks.chunk[i].byte_count));
     }
     CHECK(redisbloom_bloom_is_complete(f));
     free(chunks.content);

@@ -25,8 +25,8 @@ static inline void operate(void *context, char **words, size_t count) {
     if (strcmp(words[0], "BF.RESERVE") == 0) {
         bool scaling = strcmp(words[4], "EXPANSION") == 0;
         CHECK_OK(redisbloom_bloom_create(strtod(words[2], NULL), strtoull(words[3], NULL, 10),
-                                         scaling ? (uint32_t)strtoul(words[5], NULL, 10) : 2, scaling, UINT64_MAX,
-                                         NULL, f));
+                                         scaling ? (uint32_t)strtoul(words[5], NULL, 10) : 2, scaling, UINT64_MAX, NULL,
+                                         f));
         return;
     }
     if (strcmp(words[0], "BF.LOADCHUNK") == 0) {
@@ -38,8 +38,7 @@ static inline void operate(void *context, char **words, size_t count) {
         CHECK_OK(redisbloom_bloom_create(0.01, 100, 2, true, UINT64_MAX, NULL, f));
     for (size_t i = 2; i < count; i++) {
         bool was_new = false;
-        kith_status status =
-            redisbloom_bloom_add(*f, words[i], strlen(words[i]), UINT64_MAX, &was_new);
+        kith_status status = redisbloom_bloom_add(*f, words[i], strlen(words[i]), UINT64_MAX, &was_new);
         if (status == KITH_E_FULL)
             return; /* BF.MADD ends with the first error */
         CHECK_OK(status);

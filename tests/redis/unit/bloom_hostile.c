@@ -80,9 +80,8 @@ TEST(extreme_values_in_a_header_are_refused) {
     const struct {
         size_t at;
         unsigned size;
-    } fields[] = {{0, 8},   {8, 4},   {12, 4},  {16, 4},  {20, 8},  {28, 8},  {36, 8},   {44, 8},
-                  {52, 8},  {60, 4},  {64, 8},  {72, 1},  {179, 8}, {187, 8}, {195, 8},  {203, 8},
-                  {211, 8}, {219, 4}, {223, 8}, {231, 1}};
+    } fields[] = {{0, 8},  {8, 4},  {12, 4},  {16, 4},  {20, 8},  {28, 8},  {36, 8},  {44, 8},  {52, 8},  {60, 4},
+                  {64, 8}, {72, 1}, {179, 8}, {187, 8}, {195, 8}, {203, 8}, {211, 8}, {219, 4}, {223, 8}, {231, 1}};
     const uint64_t extremes[] = {0,
                                  UINT64_MAX,
                                  UINT64_MAX - 1,
@@ -127,10 +126,11 @@ TEST(bits_must_fit_bytes) {
         uint64_t bytes, bits;
         unsigned char log2_bits;
         kith_status status;
-    } cases[] = {{144, 1152, 0, KITH_OK},         {144, 1153, 0, KITH_E_CORRUPT}, {144, 1151, 0, KITH_E_CORRUPT},
-                 {144, 1144, 0, KITH_E_CORRUPT},  {0, 0, 0, KITH_E_CORRUPT},      {128, 1024, 10, KITH_OK},
-                 {128, 1024, 11, KITH_E_CORRUPT}, {128, 1024, 9, KITH_E_CORRUPT}, {128, 1024, 64, KITH_E_CORRUPT},
-                 {UINT64_C(1) << 61, 0, 0, KITH_E_CORRUPT}};
+    } cases[] = {{144, 1152, 0, KITH_OK},         {144, 1153, 0, KITH_E_CORRUPT},
+                 {144, 1151, 0, KITH_E_CORRUPT},  {144, 1144, 0, KITH_E_CORRUPT},
+                 {0, 0, 0, KITH_E_CORRUPT},       {128, 1024, 10, KITH_OK},
+                 {128, 1024, 11, KITH_E_CORRUPT}, {128, 1024, 9, KITH_E_CORRUPT},
+                 {128, 1024, 64, KITH_E_CORRUPT}, {UINT64_C(1) << 61, 0, 0, KITH_E_CORRUPT}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         memcpy(header, c.chunk[0].bytes, sizeof header);
         put(header + 20, cases[i].bytes, 8);
@@ -227,8 +227,8 @@ TEST(failed_allocations_change_nothing) {
             if (call == 0)
                 status = redisbloom_bloom_create(0.01, 100, 2, true, UINT64_MAX, &allocator, &f);
             else if (call == 1)
-                status = redisbloom_bloom_load_header(c.chunk[0].bytes, c.chunk[0].byte_count, UINT64_MAX, &allocator,
-                                                      &f);
+                status =
+                    redisbloom_bloom_load_header(c.chunk[0].bytes, c.chunk[0].byte_count, UINT64_MAX, &allocator, &f);
             else if (call == 2)
                 status = redisbloom_bloom_clone(original, &allocator, &f);
             else

@@ -144,14 +144,10 @@ static void check_info(const redisbloom_cuckoo *f, char **words, size_t count) {
     const struct {
         const char *first, *last;
         uint64_t value;
-    } fields[] = {{"Size", "Size", info.size},
-                  {"Number", "buckets", info.buckets},
-                  {"Number", "filters", info.filters},
-                  {"Number", "inserted", info.items},
-                  {"Number", "deleted", info.deletes},
-                  {"Bucket", "size", info.bucket_size},
-                  {"Expansion", "rate", info.expansion},
-                  {"Max", "iterations", info.max_iterations}};
+    } fields[] = {{"Size", "Size", info.size},           {"Number", "buckets", info.buckets},
+                  {"Number", "filters", info.filters},   {"Number", "inserted", info.items},
+                  {"Number", "deleted", info.deletes},   {"Bucket", "size", info.bucket_size},
+                  {"Expansion", "rate", info.expansion}, {"Max", "iterations", info.max_iterations}};
     char *value = strchr(words[count - 1], '=');
     *value++ = 0;
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
@@ -405,8 +401,7 @@ static kith_status load_and_use(const unsigned char *header) {
     struct memory memory = {.most_bytes = 1 << 20};
     kith_allocator allocator = memory_allocator(&memory);
     redisbloom_cuckoo *f = NULL;
-    kith_status status =
-        redisbloom_cuckoo_load_header(header, REDISBLOOM_CUCKOO_HEADER_BYTES, 1 << 20, &allocator, &f);
+    kith_status status = redisbloom_cuckoo_load_header(header, REDISBLOOM_CUCKOO_HEADER_BYTES, 1 << 20, &allocator, &f);
     if (status == KITH_OK) {
         static unsigned char slots[1 << 20];
         for (size_t i = 0; i < sizeof slots; i++)
@@ -435,22 +430,31 @@ static void put(unsigned char *to, uint64_t value, unsigned bytes) {
 
 TEST(extreme_values_in_a_header_are_refused) {
     struct chunks c = fixture_chunks("cf-bucket2");
-    static const uint64_t extremes[] = {0,     UINT64_MAX,        UINT64_MAX - 1,    UINT64_C(1) << 63,
-                                        3,     UINT64_C(1) << 62, UINT64_C(1) << 32, (UINT64_C(1) << 32) - 1,
-                                        32768, 65535,             1};
+    static const uint64_t extremes[] = {0,
+                                        UINT64_MAX,
+                                        UINT64_MAX - 1,
+                                        UINT64_C(1) << 63,
+                                        3,
+                                        UINT64_C(1) << 62,
+                                        UINT64_C(1) << 32,
+                                        (UINT64_C(1) << 32) - 1,
+                                        32768,
+                                        65535,
+                                        1};
     enum { COUNT = sizeof extremes / sizeof *extremes };
     /* For each field: its place, and which of the extremes may be loaded. */
     static const struct {
         size_t at;
         unsigned size;
         const char *loads;
-    } fields[] = {{0, 8, "10001000001"},  /* items: up to the number of slots */
-                  {8, 8, "00000000100"},  /* buckets: a power of two, slots for the items, not too much memory */
-                  {16, 8, "11111111111"}, /* deletes: any */
-                  {24, 8, "00001000000"}, /* filters: there are 3 */
-                  {32, 2, "00001000000"}, /* bucket size; 0, too many, or too few slots for the items */
-                  {34, 2, "01101001111"}, /* iterations: not 0 */
-                  {36, 2, "00000000000"}, /* expansion: a power of two, with memory for all and slots for the items */
+    } fields[] = {
+        {0, 8, "10001000001"},  /* items: up to the number of slots */
+        {8, 8, "00000000100"},  /* buckets: a power of two, slots for the items, not too much memory */
+        {16, 8, "11111111111"}, /* deletes: any */
+        {24, 8, "00001000000"}, /* filters: there are 3 */
+        {32, 2, "00001000000"}, /* bucket size; 0, too many, or too few slots for the items */
+        {34, 2, "01101001111"}, /* iterations: not 0 */
+        {36, 2, "00000000000"}, /* expansion: a power of two, with memory for all and slots for the items */
     };
     unsigned char header[REDISBLOOM_CUCKOO_HEADER_BYTES];
     CHECK_OK(load_and_use(c.chunk[0].bytes));
@@ -526,8 +530,8 @@ TEST(failed_allocations_change_nothing) {
             if (call == 0)
                 status = redisbloom_cuckoo_create(100, 2, 20, 2, UINT64_MAX, &allocator, &f);
             else if (call == 1)
-                status = redisbloom_cuckoo_load_header(c.chunk[0].bytes, c.chunk[0].byte_count, UINT64_MAX, &allocator,
-                                                       &f);
+                status =
+                    redisbloom_cuckoo_load_header(c.chunk[0].bytes, c.chunk[0].byte_count, UINT64_MAX, &allocator, &f);
             else if (call == 2)
                 status = redisbloom_cuckoo_clone(original, &allocator, &f);
             else
