@@ -104,21 +104,46 @@ def python_pipelines(s):
     equal(pipe.execute()[1:], [1, 1, 1, 0])
 
 
-@test
-def redis_cli(s):
-    def cli(*args):
-        return subprocess.run([find_program(s.kind, "cli"), "-p", str(s.server.port), *args], capture_output=True,
-                              text=True,
-                              timeout=60, check=True).stdout.strip()
+def cli(s, *args, data=None):
+    """What redis-cli prints, without the last newline. `data` becomes the last argument."""
+    command = [find_program(s.kind, "cli"), "-p", str(s.server.port), *(["-x"] if data is not None else []), *args]
+    output = subprocess.run(command, input=data, capture_output=True, timeout=60, check=True).stdout
+    return output[:-1] if output.endswith(b"\n") else output
 
-    equal(cli("BF.RESERVE", "k", "0.01", "1000"), "OK")
-    equal(cli("BF.MADD", "k", "a", "b"), "1\n1")
-    equal(cli("-3", "BF.MEXISTS", "k", "a", "c"), "(true)\n(false)")
-    equal(cli("CF.ADD", "c", "a"), "1")
-    equal(cli("CF.COUNT", "c", "a"), "1")
-    equal(cli("--no-raw", "BF.INFO", "k", "ITEMS"), "1) (integer) 2")
-    check(cli("BF.RESERVE", "k", "0.01", "1000").startswith("ERR item exists"))
-    equal(cli("EVAL", "return redis.call('BF.EXISTS', KEYS[1], ARGV[1])", "1", "k", "a"), "1")
+
+@test
+def redis_cli_sends_every_command(s):
+    for call, want in (
+            ("BF.RESERVE b 0.01 1000", "OK"), ("BF.ADD b x", "1"), ("BF.MADD b x y", "0\n1"),
+                       ("BF.INSERT b ITEMS z x", "1\n0"),
+            ("BF.EXISTS b z", "1"), ("BF.MEXISTS b z nothing", "1\n0"), ("BF.CARD b", "3"), ("BF.INFO b ITEMS", "3"),
+            ("CF.RESERVE c 1000", "OK"), ("CF.ADD c x", "1"), ("CF.ADDNX c x", "0"), ("CF.INSERT c ITEMS x y", "1\n1"),
+            ("CF.INSERTNX c ITEMS y z", "0\n1"), ("CF.EXISTS c z", "1"), ("CF.MEXISTS c z nothing", "1\n0"),
+                       ("CF.COUNT c x", "2"),
+            ("CF.DEL c x", "1"), ("CF.COMPACT c", "OK"),
+            ("KITH.RESERVE k blocked 0.01 1000", "OK"), ("KITH.RESERVE l LIKE k", "OK"), ("KITH.ADD k x", "1"),
+            ("KITH.MADD l x y", "1\n1"), ("KITH.EXISTS k x", "1"), ("KITH.MEXISTS k x y", "1\n0"),
+                       ("KITH.MERGE m k l", "OK"),
+            ("KITH.INTERSECT i k l", "OK"), ("KITH.COUNT c y", "1"), ("KITH.DEL c y", "1"),
+            ("EVAL return{redis.call('BF.EXISTS',KEYS[1],ARGV[1])} 1 b x", "1"),
+            ("-3 BF.EXISTS b x", "(true)"), ("-3 CF.DEL c nothing", "(false)"),
+                       ("--no-raw BF.INFO b ITEMS", "1) (integer) 3")):
+        equal(cli(s, *call.split()).decode(), want, call)
+    check(cli(s, "BF.RESERVE", "b", "0.01", "1000").startswith(b"ERR item exists"))
+    check(b"Number of items deleted\n2\n" in cli(s, "CF.INFO", "c"))
+    check(b"kind\nblocked\n" in cli(s, "KITH.STATS", "k"))
+    for family, key in (("BF", "b"), ("CF", "c")):
+        cursor = "0"
+        while True:
+            next_cursor, data = cli(s, f"{family}.SCANDUMP", key, cursor).split(b"\n", 1)
+            cursor = next_cursor.decode()
+            if cursor == "0":
+                break
+            equal(cli(s, f"{family}.LOADCHUNK", key + "2", cursor, data=data), b"OK")
+        equal(cli(s, "DEBUG", "DIGEST-VALUE", key), cli(s, "DEBUG", "DIGEST-VALUE", key + "2"))
+    following, total, data = cli(s, "KITH.DUMP", "k", "0").split(b"\n", 2)
+    equal([following, int(total)], [b"0", len(data)])
+    equal(cli(s, "KITH.LOAD", "k2", "0", total.decode(), data=data), total)
 
 
 if __name__ == "__main__":

@@ -27,10 +27,10 @@ fetch_valkey() { # prints why it failed
 
   rm -rf "$box"
   mkdir -p "$box/lists/partial" "$box/cache/archives/partial" "$box/packages"
-  # _apt, the user with which apt downloads when it runs as root, must not need to reach this folder.
+  # As root, apt would download as the user _apt, who may not be able to write to this folder.
   local apt=(apt-get -q -o "Dir::Etc::SourceList=$box/sources.list" -o Dir::Etc::SourceParts=/dev/null
     -o "Dir::State::Lists=$box/lists" -o "Dir::Cache=$box/cache" -o "APT::Sandbox::User=$(id -un)"
-    -o Acquire::Retries=2 -o Debug::NoLocking=1)
+    -o Acquire::Retries=2)
   local suite log=$box/log
   for suite in "$codename-backports" "$codename"; do
     echo "deb [signed-by=$keyring] $site $suite main" >"$box/sources.list"
