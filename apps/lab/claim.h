@@ -38,6 +38,13 @@ typedef struct lab_setting {
         .from = (covers), .to = (covers_to), .is_list = true                                                           \
     }
 
+/* The same for integers. */
+#define LAB_WHOLES(of, in_quick, in_full, at_least, at_most, covers, covers_to, text)                                  \
+    {                                                                                                                  \
+        .name = (of), .help = (text), .quick = (in_quick), .full = (in_full), .least = (at_least), .most = (at_most),  \
+        .from = (covers), .to = (covers_to), .is_list = true, .is_whole = true                                         \
+    }
+
 /* One of several words. */
 #define LAB_WORD(of, by_default, all, text)                                                                            \
     { .name = (of), .help = (text), .quick = (by_default), .full = (by_default), .words = (all) }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include <kith/kith.h>
+#include <lab/cuckoo_filter/semi_sorted.h>
 #include <lab/lab.h>
 #include <lab/state.h>
 
@@ -253,6 +254,22 @@ bool __wrap_kith_filter_look(const kith_filter *f, uint64_t digest, kith_look lo
     shifting s = {look, context, 0, 0, f->shape.cells};
     (void)__real_kith_filter_look(f, digest, count_slots, &s.slots);
     return __real_kith_filter_look(f, digest, shift_alternate_bucket, &s);
+}
+
+/* ---- the lab's own filter with semi-sorted buckets ---- */
+
+bool __real_semi_sorted_has(const semi_sorted *s, uint64_t digest);
+bool __wrap_semi_sorted_has(const semi_sorted *s, uint64_t digest);
+bool __wrap_semi_sorted_has(const semi_sorted *s, uint64_t digest) {
+    bool found = __real_semi_sorted_has(s, digest);
+    return is_planted("semi_sorted_lookups_find_too_much") ? found || kithi_mix(digest + 77) % 64 == 0 : found;
+}
+
+uint64_t __real_semi_sorted_bits(const semi_sorted *s);
+uint64_t __wrap_semi_sorted_bits(const semi_sorted *s);
+uint64_t __wrap_semi_sorted_bits(const semi_sorted *s) {
+    uint64_t bits = __real_semi_sorted_bits(s);
+    return is_planted("semi_sorted_buckets_save_nothing") ? bits / (s->f - 1) * s->f : bits;
 }
 
 /* ---- sizes ---- */
