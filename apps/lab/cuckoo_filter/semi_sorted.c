@@ -12,17 +12,15 @@ enum { ENTRIES = SEMI_SORTED_ENTRIES, NIBBLE_BITS = 4, CODE_BITS = 12 };
 
 /* a <= b <= c <= d are as good as a < b + 1 < c + 2 < d + 3, four different numbers below 19. These are numbered in the
  * combinatorial number system: C(a, 1) + C(b + 1, 2) + C(c + 2, 3) + C(d + 3, 4). */
-static unsigned choose(unsigned n, unsigned k) {
-    unsigned product = 1;
-    for (unsigned i = 0; i < k; i++)
-        product = product * (n - i) / (i + 1);
-    return n < k ? 0 : product;
+static unsigned choose(unsigned i, unsigned nibble) { /* C(nibble + i, i + 1) */
+    unsigned two = nibble * (nibble + 1), three = two * (nibble + 2), four = three * (nibble + 3);
+    return i == 0 ? nibble : i == 1 ? two / 2 : i == 2 ? three / 6 : four / 24;
 }
 
 unsigned semi_sorted_encode(unsigned nibbles) {
     unsigned code = 0;
     for (unsigned i = 0; i < ENTRIES; i++)
-        code += choose((nibbles >> (NIBBLE_BITS * i) & 15) + i, i + 1);
+        code += choose(i, nibbles >> (NIBBLE_BITS * i) & 15);
     return code;
 }
 
@@ -30,9 +28,9 @@ unsigned semi_sorted_decode(unsigned code) {
     unsigned nibbles = 0;
     for (unsigned i = ENTRIES; i-- > 0;) {
         unsigned nibble = 15;
-        while (choose(nibble + i, i + 1) > code)
+        while (choose(i, nibble) > code)
             nibble--;
-        code -= choose(nibble + i, i + 1);
+        code -= choose(i, nibble);
         nibbles |= nibble << (NIBBLE_BITS * i);
     }
     return nibbles;
