@@ -75,9 +75,24 @@ const double *lab_numbers(lab *l, const char *name, size_t *count) {
     return l->numbers;
 }
 
-uint64_t lab_number(lab *l, const char *name) {
+size_t lab_list(lab *l, const char *name, double numbers[LAB_NUMBERS_MAX]) {
     size_t count;
-    return (uint64_t)*lab_numbers(l, name, &count);
+    memcpy(numbers, lab_numbers(l, name, &count), sizeof l->numbers);
+    return count;
+}
+
+double lab_real(lab *l, const char *name) {
+    size_t count;
+    return *lab_numbers(l, name, &count);
+}
+
+uint64_t lab_number(lab *l, const char *name) {
+    return (uint64_t)lab_real(l, name);
+}
+
+bool lab_wants(lab *l, const char *name, const char *word) {
+    const char *value = lab_word(l, name);
+    return strcmp(value, word) == 0 || strcmp(value, "all") == 0 || strcmp(value, "both") == 0;
 }
 
 void lab_progress(lab *l, double done) {

@@ -311,6 +311,8 @@ kith_status __wrap_kith_table_create(const kith_table_spec *spec, kith_table **t
     kith_table_spec s = *spec;
     if (is_planted("double_hashing_is_linear"))
         replace_word(options, "double", "linear");
+    if (is_planted("uniform_hashing_is_linear"))
+        replace_word(options, "permutation", "linear     ");
     if (is_planted("two_functions_instead_of_three"))
         replace_word(options, "d=3", "d=2");
     if (is_planted("a_table_ignores_its_seed"))

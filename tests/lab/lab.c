@@ -227,6 +227,47 @@ TEST(every_claim_has_settings_whose_defaults_are_valid_and_covered) {
     }
 }
 
+TEST(every_claim_lets_the_user_set_what_it_is_about_and_not_only_its_size) {
+    unsigned without = 0;
+    for (size_t i = 0; i < LAB_CLAIM_COUNT; i++) {
+        const lab_claim *c = LAB_CLAIMS[i];
+        bool found = false;
+        for (size_t s = 0; s < LAB_SETTINGS_MAX && c->settings[s].name != NULL; s++)
+            found |= !c->settings[s].is_size;
+        if (!found)
+            fprintf(stderr, "%s has only sizes\n", c->id);
+        without += !found;
+    }
+    CHECK_EQ_U64(without, 0);
+}
+
+/* Copies the first number of a list, or the last word of a choice. */
+static void other_value(const lab_setting *s, char *value, size_t size) {
+    const char *from = s->quick;
+    if (s->words != NULL)
+        from = strrchr(s->words, ' ') != NULL ? strrchr(s->words, ' ') + 1 : s->words;
+    (void)snprintf(value, size, "%.*s", (int)strcspn(from, ","), from);
+}
+
+/* A claim with a single value of a list, or with another word, still runs, and finds nothing wrong. */
+TEST(every_claim_runs_with_any_of_its_settings) {
+    for (size_t i = 0; i < LAB_CLAIM_COUNT; i++)
+        for (size_t s = 0; s < LAB_SETTINGS_MAX && LAB_CLAIMS[i]->settings[s].name != NULL; s++) {
+            const lab_setting *setting = &LAB_CLAIMS[i]->settings[s];
+            if (!setting->is_list && setting->words == NULL)
+                continue;
+            char value[64];
+            other_value(setting, value, sizeof value);
+            lab_assignment set = {setting->name, value};
+            lab_result *r = lab_run(&LAB_CLAIMS[i], 1,
+                                    (lab_settings){.seed = 1, .quick = true, .threads = 1, .sets = &set, .set_count = 1},
+                                    &NEVER, quiet, NULL);
+            if (r->verdict == LAB_FAILS)
+                CHECK_FAIL("%s --set %s=%s fails: %s", LAB_CLAIMS[i]->id, set.name, value, lab_headline(r)->what);
+            lab_results_free(r, 1);
+        }
+}
+
 /* ---- goodness of fit ---- */
 
 static bool fits(const uint64_t *observed, const double *expected, size_t n);

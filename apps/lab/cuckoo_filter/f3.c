@@ -210,7 +210,7 @@ static void measure(lab *l, const layout *at, uint64_t slots, uint64_t filters, 
     for (unsigned i = 0; i < WIDTHS; i++)
         own[i] = at->from + i;
     if (lab_is_set(l, "f"))
-        memcpy(own, lab_numbers(l, "f", &widths), sizeof own);
+        widths = lab_list(l, "f", own);
     for (size_t i = 0; i < widths; i++) {
         unsigned f = (unsigned)own[i];
         geometry g = {at->b, f, at->b != 0 ? slots / (2 * at->b) : slots / 2 - 1, 1, false};
@@ -244,11 +244,6 @@ static void measure(lab *l, const layout *at, uint64_t slots, uint64_t filters, 
     }
 }
 
-static bool is_wanted(lab *l, const layout *at) {
-    const char *word = lab_word(l, "layout");
-    return strcmp(word, "all") == 0 || strcmp(word, at->word) == 0;
-}
-
 static void run(lab *l) {
     uint64_t slots = lab_number(l, "slots"), filters = lab_number(l, "filters"), lookups = lab_number(l, "asked");
     lab_parameter(l, "slots", "%llu", (unsigned long long)slots);
@@ -264,9 +259,9 @@ static void run(lab *l) {
         lab_at(bound, rate, lab_exact(log2(1 / rate)));
     }
     for (unsigned i = 0; i < LAYOUT_COUNT; i++)
-        if (is_wanted(l, &LAYOUTS[i]))
+        if (lab_wants(l, "layout", LAYOUTS[i].word))
             measure(l, &LAYOUTS[i], slots, filters, lookups, plot, (double)i / LAYOUT_COUNT);
-    if (is_wanted(l, &LAYOUTS[LAYOUT_COUNT - 1])) {
+    if (lab_wants(l, "layout", LAYOUTS[LAYOUT_COUNT - 1].word)) {
         find_sorted_load(l, slots, filters);
         lab_find(l, LAB_EQUALS, SEMI_SORTED_CODES, lab_exact(coded_nibbles(l)),
                  "four sorted numbers of 4 bits that have a code of 12 bits instead of 16");
@@ -274,7 +269,7 @@ static void run(lab *l) {
     /* The planner also keeps too many keys from sharing a fingerprint (F7). This needs wide fingerprints if buckets are
      * small. */
     for (unsigned i = 0; i < LAYOUT_COUNT && !LAYOUTS[i].sorted; i++)
-        for (uint64_t n = 10000; n <= 100000000 && is_wanted(l, &LAYOUTS[i]); n *= 10000)
+        for (uint64_t n = 10000; n <= 100000000 && lab_wants(l, "layout", LAYOUTS[i].word); n *= 10000)
             lab_find(l, LAB_SHOWN, 0, lab_exact(planned_crossing(l, &LAYOUTS[i], n)),
                      "%s: planned for %.0e keys, rate below which they are smaller than Bloom filters", LAYOUTS[i].name,
                      (double)n);
