@@ -274,8 +274,15 @@ uint64_t __wrap_semi_sorted_bits(const semi_sorted *s) {
 
 /* ---- sizes ---- */
 
-static kith_filter_spec with_a_higher_rate(const kith_filter_spec *spec) {
+/* The options of a faulty spec are in `options`, which must live as long as the spec. */
+static kith_filter_spec faulty_spec(const kith_filter_spec *spec, char *options, size_t options_bytes) {
     kith_filter_spec s = *spec;
+    if (is_planted("one_array_is_sliced") && s.options != NULL && strstr(s.options, "layout=whole") != NULL) {
+        const char *at = strstr(s.options, "layout=whole");
+        (void)snprintf(options, options_bytes, "%.*slayout=slices%s", (int)(at - s.options), s.options,
+                       at + strlen("layout=whole"));
+        s.options = options;
+    }
     if (is_planted("the_planner_is_too_optimistic") && s.rate > 0)
         s.rate = fmin(1.5 * s.rate, 0.9);
     return s;
@@ -284,14 +291,16 @@ static kith_filter_spec with_a_higher_rate(const kith_filter_spec *spec) {
 kith_status __real_kith_filter_create(const kith_filter_spec *spec, kith_filter **filter);
 kith_status __wrap_kith_filter_create(const kith_filter_spec *spec, kith_filter **filter);
 kith_status __wrap_kith_filter_create(const kith_filter_spec *spec, kith_filter **filter) {
-    kith_filter_spec s = with_a_higher_rate(spec);
+    char options[256];
+    kith_filter_spec s = faulty_spec(spec, options, sizeof options);
     return __real_kith_filter_create(&s, filter);
 }
 
 kith_status __real_kith_filter_plan(const kith_filter_spec *spec, kith_plan *plan);
 kith_status __wrap_kith_filter_plan(const kith_filter_spec *spec, kith_plan *plan);
 kith_status __wrap_kith_filter_plan(const kith_filter_spec *spec, kith_plan *plan) {
-    kith_filter_spec s = with_a_higher_rate(spec);
+    char options[256];
+    kith_filter_spec s = faulty_spec(spec, options, sizeof options);
     return __real_kith_filter_plan(&s, plan);
 }
 
