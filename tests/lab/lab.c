@@ -249,9 +249,10 @@ static void other_value(const lab_setting *s, char *value, size_t size) {
     (void)snprintf(value, size, "%.*s", (int)strcspn(from, ","), from);
 }
 
-/* A claim with a single value of a list, or with another word, still runs, and finds nothing wrong. */
+/* A claim with a single value of a list, or with another word, still runs, and finds nothing wrong. The short tier runs
+ * every fourth claim. */
 TEST(every_claim_runs_with_any_of_its_settings) {
-    for (size_t i = 0; i < LAB_CLAIM_COUNT; i++)
+    for (size_t i = 0; i < LAB_CLAIM_COUNT; i += check_soak() ? 1 : 4)
         for (size_t s = 0; s < LAB_SETTINGS_MAX && LAB_CLAIMS[i]->settings[s].name != NULL; s++) {
             const lab_setting *setting = &LAB_CLAIMS[i]->settings[s];
             if (!setting->is_list && setting->words == NULL)
