@@ -103,7 +103,7 @@ const lab_claim lab_F1 = {
     .decides = "load 0.95: rate",
     .settings = {LAB_SIZE("filters", 100, 400, 2, 1e6, "filters of each load"),
                  LAB_SIZE("asked", 3000, 20000, 100, 1e8, "absent keys looked up in each"),
-                 LAB_WHOLES("b", "1,2,4,8", "1,2,4,8", 1, 8, 2, 8,
+                 LAB_WHOLES("b", "2,4,8", "2,4,8", 1, 8, 2, 8,
                             "slots per bucket, 1, 2, 4 or 8 (with f and load: every combination)"),
                  LAB_WHOLE("f", "8", 4, 32, 5, 12, "bits per fingerprint"),
                  LAB_LIST("load", "0.25,0.5,0.75", "0.25,0.5,0.75", 0.01, 0.98, 0.05, 0.8, "keys per slot")},
