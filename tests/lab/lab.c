@@ -436,6 +436,30 @@ TEST(the_theory_document_contains_every_claim_with_its_code_and_note) {
     free(theory);
 }
 
+TEST(the_theory_document_derives_every_claim_in_steps) {
+    char *theory = words_of("docs/theory.md");
+    CHECK(theory != NULL);
+    unsigned without = 0;
+    for (size_t i = 0; i < LAB_CLAIM_COUNT; i++) {
+        char heading[32];
+        (void)snprintf(heading, sizeof heading, " ### %s: ", LAB_CLAIMS[i]->id);
+        char *section = strstr(theory, heading);
+        CHECK(section != NULL);
+        char *end = strstr(section + 1, " ## "), *next = strstr(section + 1, " ### ");
+        end = next != NULL && (end == NULL || next < end) ? next : end;
+        if (end != NULL)
+            *end = '\0';
+        const char *first = strstr(section, " 1. "), *second = first != NULL ? strstr(first, " 2. ") : NULL;
+        if (second == NULL)
+            fprintf(stderr, "docs/theory.md: no derivation in steps for %s\n", LAB_CLAIMS[i]->id);
+        without += second == NULL;
+        if (end != NULL)
+            *end = ' ';
+    }
+    CHECK_EQ_U64(without, 0);
+    free(theory);
+}
+
 TEST(the_theory_document_has_an_index_with_every_claim_and_the_documents) {
     char *theory = words_of("docs/theory.md");
     CHECK(theory != NULL);
