@@ -9,30 +9,23 @@
 
 #include "lab.h"
 #include "memory.h"
+#include "mix.h"
 #include "state.h"
 
 enum { DIGESTS_PER_BATCH = 4096 };
 
 /* ---- random numbers, sizes, progress ---- */
 
-/* SplitMix64 (Steele, Lea, Flood, 2014). The lab has its own copy, so that a fault in the library's generator cannot
- * hide itself from the experiments. */
-static uint64_t mixed(uint64_t x) {
-    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return x ^ (x >> 31);
-}
-
 void lab_begin(lab *l, uint64_t seed) {
-    l->state = mixed(seed + UINT64_C(0x632be59bd9b4e019));
+    l->state = lab_mix(seed + UINT64_C(0x632be59bd9b4e019));
     for (const char *c = l->result->claim->id; *c != '\0'; c++)
-        l->state = mixed(l->state + (unsigned char)*c);
+        l->state = lab_mix(l->state + (unsigned char)*c);
     l->key_start = lab_random(l);
 }
 
 uint64_t lab_random(lab *l) {
     l->state += UINT64_C(0x9e3779b97f4a7c15);
-    return mixed(l->state);
+    return lab_mix(l->state);
 }
 
 uint64_t lab_below(lab *l, uint64_t bound) {

@@ -260,9 +260,9 @@ TEST(every_claim_runs_with_any_of_its_settings) {
             char value[64];
             other_value(setting, value, sizeof value);
             lab_assignment set = {setting->name, value};
-            lab_result *r = lab_run(&LAB_CLAIMS[i], 1,
-                                    (lab_settings){.seed = 1, .quick = true, .threads = 1, .sets = &set, .set_count = 1},
-                                    &NEVER, quiet, NULL);
+            lab_result *r = lab_run(
+                &LAB_CLAIMS[i], 1, (lab_settings){.seed = 1, .quick = true, .threads = 1, .sets = &set, .set_count = 1},
+                &NEVER, quiet, NULL);
             if (r->verdict == LAB_FAILS)
                 CHECK_FAIL("%s --set %s=%s fails: %s", LAB_CLAIMS[i]->id, set.name, value, lab_headline(r)->what);
             lab_results_free(r, 1);

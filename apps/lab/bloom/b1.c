@@ -18,8 +18,8 @@ enum { REFUTED_AT = 1, SLICE = 1000, SPREAD_HASHES = 4, LOG_SLICES_MOST = 11 };
 static lab_estimate share_of_zeros(lab *l, bloom_array array, bool whole, uint64_t filters, bloom_part part) {
     lab_sample zeros = {0};
     for (uint64_t i = 0; i < filters; i++) {
-        kith_filter *f = whole ? bloom_array_of(l, array)
-                               : bloom_of(l, (bloom_shape){array.n, array.k, array.m / array.k});
+        kith_filter *f =
+            whole ? bloom_array_of(l, array) : bloom_of(l, (bloom_shape){array.n, array.k, array.m / array.k});
         lab_fill(l, f, 0, array.n);
         kith_filter_stats stats = bloom_stats(l, f);
         lab_sample_add(&zeros, 1 - (double)stats.cells_used / (double)stats.cells);
@@ -60,8 +60,8 @@ static void measure_share(lab *l, uint64_t filters) {
         if (lab_wants(l, "layout", "whole")) {
             lab_estimate zeros = share_of_zeros(l, array, true, filters, part);
             lab_at(wholes, load, zeros);
-            lab_find(l, LAB_EQUALS, bloom_array_zero(array), zeros,
-                     "one array: bits that are 0 at kn/m = %g, k = %u", load, k);
+            lab_find(l, LAB_EQUALS, bloom_array_zero(array), zeros, "one array: bits that are 0 at kn/m = %g, k = %u",
+                     load, k);
             if (i == REFUTED_AT)
                 judge_words(l, load, zeros);
         }

@@ -53,7 +53,8 @@ static void measure_one(lab *l, bloom_shape shape, uint64_t most, uint64_t filte
             lab_sample_add(&found, estimate(l, f));
             lab_sample_add(&own, bloom_stats(l, f).keys_now);
             lab_drop(l, f);
-            bloom_progress(l, (bloom_part){0.5 * (double)i / (double)count, 0.5 * (double)(i + 1) / (double)count}, t, filters);
+            bloom_progress(l, (bloom_part){0.5 * (double)i / (double)count, 0.5 * (double)(i + 1) / (double)count}, t,
+                           filters);
         }
         double n = (double)at.n, slice = (double)at.slice;
         lab_estimate spread = bloom_measured_variance(found.squares, filters - 1);

@@ -24,14 +24,14 @@ static void run(lab *l) {
     size_t count = lab_list(l, "k", ks);
     for (size_t i = 0; i < count; i++) {
         unsigned below = (unsigned)ks[i];
-        double from = 0.8 * (double)i / (double)count, half = 0.4 / (double)count, c = (below + 0.5) / log(2), real = exp2(-c * log(2));
+        double from = 0.8 * (double)i / (double)count, half = 0.4 / (double)count, c = (below + 0.5) / log(2),
+               real = exp2(-c * log(2));
         lab_estimate best = {0};
         double exact = 1;
         for (unsigned k = below; k <= below + 1; k++) {
             bloom_shape shape = bloom_shape_of(n, c * (double)n, k);
-            lab_estimate rate = bloom_measure(
-                l, shape, filters, asked,
-                (bloom_part){from + half * (k - below), from + half * (k - below + 1)});
+            lab_estimate rate = bloom_measure(l, shape, filters, asked,
+                                              (bloom_part){from + half * (k - below), from + half * (k - below + 1)});
             lab_find(l, LAB_EQUALS, bloom_rate(shape), rate, "m/n = %.3f, k = %u instead of %.1f: rate", c, k,
                      below + 0.5);
             best = k == below || rate.value < best.value ? rate : best;

@@ -37,7 +37,8 @@ static void run(lab *l) {
                 lab_sample_add(&set, (double)stats.cells_used / (double)stats.cells);
                 lab_sample_add(&rate, (double)lab_count_found(l, f, n, asked) / (double)asked);
                 lab_drop(l, f);
-                lab_progress(l, ((double)(i * K_MOST + k - 1) + (double)j / (double)filters) / (double)(count * K_MOST));
+                lab_progress(l,
+                             ((double)(i * K_MOST + k - 1) + (double)j / (double)filters) / (double)(count * K_MOST));
             }
             rates[k] = lab_mean(&rate);
             lab_estimate share = lab_mean(&set);

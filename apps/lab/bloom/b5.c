@@ -47,8 +47,9 @@ static void measure_arrays(lab *l, uint64_t n, uint64_t filters, uint64_t asked)
     unsigned k = (unsigned)lab_number(l, "k");
     for (size_t i = 0; i < count; i++) {
         bloom_array array = {n, k, (uint64_t)bits[i]};
-        lab_estimate rate = measure_whole(l, array, filters, asked,
-                                          (bloom_part){0.2 * (double)i / (double)count, 0.2 * (double)(i + 1) / (double)count});
+        lab_estimate rate =
+            measure_whole(l, array, filters, asked,
+                          (bloom_part){0.2 * (double)i / (double)count, 0.2 * (double)(i + 1) / (double)count});
         if (n != KEYS || k != HASHES)
             continue;
         if (array.m == BITS)
@@ -140,6 +141,7 @@ const lab_claim lab_B5 = {
                  LAB_WORD("layout", "both", "both whole slices", "one array for all hashes, or one slice per hash"),
                  LAB_WHOLES("m", "959,962", "959,962", 8, 1e6, 100, 1e5, "bits of one array"),
                  LAB_WHOLE("k", "7", 1, 30, 1, 30, "hashes over one array"),
-                 LAB_LIST("rate", "0.1,0.01,0.001", "0.1,0.01,0.001", 1e-6, 0.5, 0.0005, 0.2, "rates that are planned")},
+                 LAB_LIST("rate", "0.1,0.01,0.001", "0.1,0.01,0.001", 1e-6, 0.5, 0.0005, 0.2,
+                          "rates that are planned")},
     .run = run,
 };

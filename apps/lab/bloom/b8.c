@@ -61,7 +61,9 @@ static void run(lab *l) {
         lab_sample rates = {0};
         for (uint64_t t = 0; t < pairs; t++) {
             count += compare(l, bloom_of(l, shape), n, common, asked, &rates);
-            bloom_progress(l, (bloom_part){0.8 * (double)i / (double)overlaps, 0.8 * (double)(i + 1) / (double)overlaps}, t, pairs);
+            bloom_progress(l,
+                           (bloom_part){0.8 * (double)i / (double)overlaps, 0.8 * (double)(i + 1) / (double)overlaps},
+                           t, pairs);
         }
         double together = (double)(2 * n - common);
         lab_find(l, LAB_EQUALS, 0, lab_exact((double)count), "bits that differ, |A ∩ B| = %g n",

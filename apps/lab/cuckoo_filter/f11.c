@@ -46,13 +46,12 @@ static void run(lab *l) {
         lab_at(curve, loads[a], lab_exact(exact));
         for (size_t w = 0; w < width_count; w++) {
             unsigned f = (unsigned)widths[w];
-            lab_estimate share =
-                share_that_fits(l, f, slots, n, filters,
-                                ((double)a + (double)w / (double)width_count) / (double)load_count);
+            lab_estimate share = share_that_fits(l, f, slots, n, filters,
+                                                 ((double)a + (double)w / (double)width_count) / (double)load_count);
             lab_at(points[w], loads[a], share);
             lab_find(l, f >= 16 ? LAB_EQUALS : LAB_AT_MOST, exact, share,
-                     "f = %u, %llu slots, load %.3g: share of filters that hold all keys, as for cuckoo hashing",
-                     f, (unsigned long long)slots, loads[a]);
+                     "f = %u, %llu slots, load %.3g: share of filters that hold all keys, as for cuckoo hashing", f,
+                     (unsigned long long)slots, loads[a]);
         }
     }
 }

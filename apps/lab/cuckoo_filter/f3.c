@@ -217,7 +217,11 @@ static void measure(lab *l, const layout *at, uint64_t slots, uint64_t filters, 
         if (at->sorted)
             g.half = UINT64_C(1) << log2_of_buckets(slots) >> 1;
         uint64_t n = (uint64_t)(at->load * (double)geometry_slots(&g));
-        double predicted = (double)geometry_slots(&g) * (at->b == 0 ? f + 1 : at->sorted ? f - 1 : f) / (double)n,
+        double predicted = (double)geometry_slots(&g) *
+                           (at->b == 0   ? f + 1
+                            : at->sorted ? f - 1
+                                         : f) /
+                           (double)n,
                bits = predicted, now_done = done + (double)i / (double)widths / LAYOUT_COUNT;
         lab_estimate rate = at->sorted ? sorted_rate(l, f, slots, at->load, filters, lookups, &bits, now_done)
                                        : geometry_rate(l, &g, n, filters, lookups, now_done),

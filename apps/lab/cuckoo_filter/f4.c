@@ -69,7 +69,7 @@ static void run(lab *l) {
     }
     if (lab_wants(l, "b", "1"))
         lab_find(l, LAB_SHOWN, sqrt(2.0 / 3), lab_share(halves, filters),
-             "b = 1: share of filters that fill half of their slots");
+                 "b = 1: share of filters that fill half of their slots");
 }
 
 const lab_claim lab_F4 = {

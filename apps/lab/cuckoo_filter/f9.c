@@ -58,7 +58,8 @@ static void run(lab *l) {
     for (size_t w = 0; w < count; w++) {
         unsigned bits = (unsigned)widths[w];
         geometry g = {4, bits, 32, 1, false};
-        uint64_t n = (uint64_t)(load * (double)geometry_slots(&g)), absent = bits < 10 ? UINT64_C(200) << (bits / 2) : 12800;
+        uint64_t n = (uint64_t)(load * (double)geometry_slots(&g)),
+                 absent = bits < 10 ? UINT64_C(200) << (bits / 2) : 12800;
         double classes = geometry_classes(&g);
         shares s = {{0}, {0}, 0, 0};
         for (uint64_t i = 0; i < filters; i++) {

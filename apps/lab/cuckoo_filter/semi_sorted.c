@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include <lab/mix.h>
+
 enum { ENTRIES = SEMI_SORTED_ENTRIES, NIBBLE_BITS = 4, CODE_BITS = 12 };
 
 /* ---- four sorted nibbles as a number ---- */
@@ -105,12 +107,6 @@ static bool replace(semi_sorted *s, uint64_t bucket, unsigned entry, unsigned by
 
 /* ---- keys ---- */
 
-static uint64_t mixed(uint64_t x) {
-    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return x ^ (x >> 31);
-}
-
 static unsigned fingerprint_of(const semi_sorted *s, uint64_t digest) {
     return (unsigned)(1 + ((digest & UINT32_MAX) * ((1u << s->f) - 1) >> 32));
 }
@@ -121,7 +117,7 @@ static uint64_t first_bucket(const semi_sorted *s, uint64_t digest) {
 
 /* The two buckets of a fingerprint are always different. */
 static uint64_t other_bucket(const semi_sorted *s, uint64_t bucket, unsigned fingerprint) {
-    uint64_t distance = mixed(fingerprint) & ((UINT64_C(1) << s->log2_buckets) - 1);
+    uint64_t distance = lab_mix(fingerprint) & ((UINT64_C(1) << s->log2_buckets) - 1);
     return bucket ^ (distance != 0 ? distance : 1);
 }
 
@@ -141,8 +137,8 @@ bool semi_sorted_has(const semi_sorted *s, uint64_t digest) {
 bool semi_sorted_remove(semi_sorted *s, uint64_t digest) {
     unsigned fingerprint = fingerprint_of(s, digest);
     uint64_t bucket = first_bucket(s, digest);
-    bool removed = replace(s, bucket, fingerprint, 0) ||
-                   replace(s, other_bucket(s, bucket, fingerprint), fingerprint, 0);
+    bool removed =
+        replace(s, bucket, fingerprint, 0) || replace(s, other_bucket(s, bucket, fingerprint), fingerprint, 0);
     s->count -= removed;
     return removed;
 }
@@ -160,12 +156,12 @@ bool semi_sorted_add(semi_sorted *s, uint64_t digest) {
     if (replace(s, bucket, 0, fingerprint) || replace(s, other, 0, fingerprint))
         return true;
     kick kicks[SEMI_SORTED_KICKS];
-    uint64_t dice = mixed(digest);
+    uint64_t dice = lab_mix(digest);
     bucket = (dice & 1) != 0 ? bucket : other;
     for (unsigned i = 0; i < SEMI_SORTED_KICKS; i++) {
         unsigned entries[ENTRIES];
         read_bucket(s, bucket, entries);
-        kicks[i] = (kick){bucket, entries[mixed(dice + i) % ENTRIES], fingerprint};
+        kicks[i] = (kick){bucket, entries[lab_mix(dice + i) % ENTRIES], fingerprint};
         (void)replace(s, bucket, kicks[i].out, fingerprint);
         fingerprint = kicks[i].out;
         bucket = other_bucket(s, bucket, fingerprint);

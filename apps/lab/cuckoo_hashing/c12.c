@@ -135,8 +135,10 @@ static void measure_work(lab *l, const uint64_t *sizes) {
                 lab_progress(l, 0.6 * (i + (double)t / (double)tables) / SIZE_COUNT);
         }
         double slots = (double)slots_of(l, n);
-        lab_find(l, LAB_AT_MOST, placements_bound, lab_mean(&placements[i]), "placements per key, n = %llu", (unsigned long long)n);
-        lab_find(l, LAB_AT_MOST, moves_bound((double)n, slots), lab_mean(&moves), "moves per key, n = %llu", (unsigned long long)n);
+        lab_find(l, LAB_AT_MOST, placements_bound, lab_mean(&placements[i]), "placements per key, n = %llu",
+                 (unsigned long long)n);
+        lab_find(l, LAB_AT_MOST, moves_bound((double)n, slots), lab_mean(&moves), "moves per key, n = %llu",
+                 (unsigned long long)n);
         lab_find(l, LAB_EQUALS, displacing_share((double)n, slots), lab_mean(&displacing),
                  "share of insertions that displace a key, n = %llu", (unsigned long long)n);
         lab_find(l, LAB_AT_MOST, 3, lab_mean(&grown), "insertions by growth, per key, n = %llu", (unsigned long long)n);
@@ -194,9 +196,9 @@ static double connected(lab *l, candidates *c, const components *graph, uint64_t
 
 static void measure_collisions(lab *l) {
     uint64_t graphs = lab_number(l, "graphs");
-    lab_plot *plot =
-        lab_draw(l, "Keys connected to the slots of a new key", "keys, n", "keys", LAB_LOG_X);
-    lab_series *bound = lab_curve(plot, "2 Σ (2n/m)^d = %g", 2 * connected_bound(l)), *third = lab_curve(plot, "1/3, claimed by [0]");
+    lab_plot *plot = lab_draw(l, "Keys connected to the slots of a new key", "keys, n", "keys", LAB_LOG_X);
+    lab_series *bound = lab_curve(plot, "2 Σ (2n/m)^d = %g", 2 * connected_bound(l)),
+               *third = lab_curve(plot, "1/3, claimed by [0]");
     lab_series *points = lab_points(plot, "measured");
     for (uint64_t n = 32; n <= 512; n *= 4) {
         candidates c = candidates_new(l, slots_of(l, n), 2 * n);
@@ -210,9 +212,9 @@ static void measure_collisions(lab *l) {
                  (unsigned long long)n);
         if (lab_real(l, "m_per_n") == 6)
             lab_find_stated(l, LAB_WRONG, "[0]: \"Pr(x and y collide) ≤ 4 Σ 3^(−l)/n ≤ … = 2/n\" (18.8; n is m here)",
-                        LAB_AT_MOST, 1.0 / 3, lab_mean(&keys),
-                        "keys that a new key collides with, %llu keys in 6 times as many slots: n · 2/m",
-                        (unsigned long long)n);
+                            LAB_AT_MOST, 1.0 / 3, lab_mean(&keys),
+                            "keys that a new key collides with, %llu keys in 6 times as many slots: n · 2/m",
+                            (unsigned long long)n);
         lab_at(bound, (double)n, lab_exact(2 * connected_bound(l)));
         lab_at(third, (double)n, lab_exact(1.0 / 3));
         lab_at(points, (double)n, lab_mean(&keys));

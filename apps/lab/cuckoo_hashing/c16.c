@@ -121,11 +121,12 @@ const lab_claim lab_C16 = {
                 "and a table that is only slightly larger than its keys. Each of the other tables lacks one of these.",
     .formula = NULL,
     .code = "src/table.c",
-    .note = "[4] says that standard hash tables have at most two of the three properties. This is about all tables that "
-            "could be called standard, so it cannot be measured; the list, the array, chaining and open addressing have "
-            "one or two. The cuckoo hashing that [4] analyses, with one slot per bucket, has two of the three as well: "
-            "it needs more than two slots per key. With four slots per bucket, 1.05 slots per key are enough, and all "
-            "three hold.",
+    .note =
+        "[4] says that standard hash tables have at most two of the three properties. This is about all tables that "
+        "could be called standard, so it cannot be measured; the list, the array, chaining and open addressing have "
+        "one or two. The cuckoo hashing that [4] analyses, with one slot per bucket, has two of the three as well: "
+        "it needs more than two slots per key. With four slots per bucket, 1.05 slots per key are enough, and all "
+        "three hold.",
     .decides = "cuckoo, 4 slots per bucket: properties of the three",
     .settings = {LAB_SIZE("tables", 30, 40, 1, 100000, "tables of each size"),
                  LAB_SIZE("few", 768, 768, 96, 1e6, "few keys; 3 times a power of two"),

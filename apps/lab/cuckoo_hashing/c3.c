@@ -96,8 +96,7 @@ static void run(lab *l) {
             lab_sample_add(&shares[d], (double)at_distance[d] / (double)(m - 1));
         lab_progress(l, (double)i / (double)tables);
     }
-    lab_plot *plot =
-        lab_draw(l, "Distance between two slots", "distance in keys", "m · probability", LAB_LOG_Y);
+    lab_plot *plot = lab_draw(l, "Distance between two slots", "distance in keys", "m · probability", LAB_LOG_Y);
     lab_series *bound = lab_curve(plot, "bound, (2n/m)^d"), *points = lab_points(plot, "measured");
     double M = (double)m;
     lab_find(l, LAB_EQUALS, -M * expm1((double)n * log1p(-2 / (M * M))), lab_mean(&shares[1]),
@@ -116,8 +115,7 @@ const lab_claim lab_C3 = {
     .formula = "P(d) ≤ 3^{−d}/m",
     .code = "src/tables/cuckoo_slots.h",
     .decides = "m · P(distance 1)",
-    .settings = {LAB_SIZE("n", 500, 2000, 50, 100000, "keys"),
-                 LAB_SIZE("tables", 600, 1000, 2, 1e6, "tables"),
+    .settings = {LAB_SIZE("n", 500, 2000, 50, 100000, "keys"), LAB_SIZE("tables", 600, 1000, 2, 1e6, "tables"),
                  LAB_NUMBER("m_per_n", "6", 2.5, 100, 3, 20, "slots per key")},
     .run = run,
 };

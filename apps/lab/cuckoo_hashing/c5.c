@@ -66,9 +66,9 @@ typedef struct outcome {
 /* True if the first n keys of a table with this seed have an overfull component. */
 static bool is_overfull(lab *l, const kith_table_spec *of, candidates *c, const components *graph, uint64_t n) {
     char options[64];
-    (void)snprintf(options, sizeof options, "%s", strstr(of->options, "layout=two") != NULL
-                                                      ? "layout=two d=2 b=1 load=100"
-                                                      : "layout=one d=2 b=1 load=100");
+    (void)snprintf(options, sizeof options, "%s",
+                   strstr(of->options, "layout=two") != NULL ? "layout=two d=2 b=1 load=100"
+                                                             : "layout=one d=2 b=1 load=100");
     kith_table_spec spec = steps_spec(c->slots, options, NULL);
     spec.seed = of->seed;
     bool overfull = false;
@@ -166,7 +166,8 @@ static void measure(lab *l, const layout *y, const double *keys, size_t sizes, d
         lab_find(l, LAB_AT_MOST, bound, one[i], "layout=%s, n = %.0f: P(rehash in one insertion), bound %.3f/n^2", name,
                  N, N * N * bound);
     }
-    lab_find(l, LAB_SHOWN, 0, lab_exact((double)stopped), "layout=%s: rehashes because of Max, although there was a place", name);
+    lab_find(l, LAB_SHOWN, 0, lab_exact((double)stopped),
+             "layout=%s: rehashes because of Max, although there was a place", name);
     if (sizes < 2)
         return;
     lab_find(l, LAB_EQUALS, exponent(keys, all_exact, sizes).value, exponent(keys, all, sizes),

@@ -64,9 +64,9 @@ static void follow(void *context, kith_step step, uint64_t slot, uint64_t to) {
 
 typedef struct tally {
     uint64_t insertions, failures, wrong;
-    uint64_t lost;     /* keys that are not found after the failure */
-    uint64_t stopped;  /* walks that the limit stopped, above a load of 1/2 */
-    uint64_t returned; /* walks that reached a slot twice and still succeeded */
+    uint64_t lost;             /* keys that are not found after the failure */
+    uint64_t stopped;          /* walks that the limit stopped, above a load of 1/2 */
+    uint64_t returned;         /* walks that reached a slot twice and still succeeded */
     uint64_t loops, left_over; /* up to a load of 1/2: walks that reached a slot twice, and those that then failed */
 } tally;
 
@@ -150,17 +150,17 @@ static void follow_document(lab *l, uint64_t tables, document *d) {
     }
 }
 
-static const char DROPPED[] = "[2]: \"a loop is formed … In this case, after a number of iterations the element without a "
-                              "place is just dropped\"";
+static const char DROPPED[] =
+    "[2]: \"a loop is formed … In this case, after a number of iterations the element without a "
+    "place is just dropped\"";
 
 static void measure_document(lab *l, uint64_t tables) {
     document *d = lab_take(l, sizeof *d);
     follow_document(l, tables, d);
     lab_require(l, d->loops > 0 && d->dropped > 0, "no insertion by the steps of [2] has a loop or drops a key");
-    lab_find_stated(
-        l, LAB_WRONG, DROPPED,
-        LAB_EQUALS, 1, lab_share(d->dropped_in_loops, d->loops),
-        "by the steps of [2]: share of the %llu loops after which a key is dropped", (unsigned long long)d->loops);
+    lab_find_stated(l, LAB_WRONG, DROPPED, LAB_EQUALS, 1, lab_share(d->dropped_in_loops, d->loops),
+                    "by the steps of [2]: share of the %llu loops after which a key is dropped",
+                    (unsigned long long)d->loops);
     lab_find(l, LAB_EQUALS, (double)d->dropped, lab_exact((double)d->lost),
              "by the steps of [2]: keys that are not found at the end, one for each key dropped");
     lab_drop(l, d);

@@ -122,8 +122,7 @@ static inline void open_run(lab *l, const open_question *q) {
         if (lab_wants(l, "sequence", "permutation"))
             open_uniform(l, q, m, loads[i], uniforms, done, done + part);
         if (lab_wants(l, "sequence", "double")) {
-            lab_estimate by_double =
-                open_mean(l, q, "sequence=double grow=no", m, n, done + part, done + 2 * part);
+            lab_estimate by_double = open_mean(l, q, "sequence=double grow=no", m, n, done + part, done + 2 * part);
             lab_at(doubles, loads[i], by_double);
             lab_find(l, LAB_AT_MOST, most, by_double, "double hashing, load %.4g: probes, bound of uniform hashing",
                      loads[i]);
@@ -133,8 +132,7 @@ static inline void open_run(lab *l, const open_question *q) {
                      loads[i], q->uniform((double)m, (double)n));
         }
         if (lab_wants(l, "sequence", "linear")) {
-            lab_estimate by_linear =
-                open_mean(l, q, "sequence=linear grow=no", m, n, done + 2 * part, done + 3 * part);
+            lab_estimate by_linear = open_mean(l, q, "sequence=linear grow=no", m, n, done + 2 * part, done + 3 * part);
             lab_at(linears, loads[i], by_linear);
             lab_find(l, LAB_EQUALS, q->linear((double)m, (double)n), by_linear,
                      "linear probing, load %.4g: probes, Knuth's formula (the bound is %.3g)", loads[i], most);
