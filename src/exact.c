@@ -16,7 +16,8 @@
 
 struct kith_exact {
     kith_allocator allocator;
-    kith_filter_spec spec; /* of the current filter */
+    kith_filter_spec spec;           /* of the current filter */
+    kith_allocator filter_allocator; /* spec.allocator points to this copy */
     kith_filter *filter;
     kith_table *table;
 };
@@ -39,6 +40,10 @@ kith_status kith_exact_create(const kith_filter_spec *filter, const kith_table_s
         return KITH_E_MEMORY;
     s->allocator = allocator;
     s->spec = filter_spec;
+    if (filter_spec.allocator != NULL) {
+        s->filter_allocator = *filter_spec.allocator;
+        s->spec.allocator = &s->filter_allocator;
+    }
     kith_status status = kith_filter_create(&s->spec, &s->filter);
     if (status == KITH_OK)
         status = kith_table_create(&table_spec, &s->table);
@@ -80,8 +85,12 @@ static kith_status fill(kith_filter *filter, const kith_table *table) {
 static kith_status rebuild_filter(kith_exact *s) {
     kith_filter_spec spec = s->spec;
     uint64_t capacity = kith_filter_capacity(s->filter);
+    kith_plan plan = KITH_PLAN_INIT;
+    kith_status planned = kith_filter_plan_of(s->filter, &plan);
+    assert(planned == KITH_OK);
+    (void)planned;
     spec.bytes = 0;
-    spec.rate = s->spec.rate != 0 ? s->spec.rate : RATE_DEFAULT;
+    spec.rate = plan.rate;
     for (;;) {
         /* Twice as large, and with another seed, which separates keys that had the same fingerprint and place. A secret
          * hash key is not changed. */

@@ -5,7 +5,9 @@
  *     view, open ------------- bind -------'
  *
  * The handle holds the decoded header. Its count and fill are current; the header in the block is outdated until the
- * filter is sealed. Only bind validates bytes: files, views and the inner blocks of layers are all opened with it. */
+ * filter is sealed. Bytes from outside enter only through bind, which validates them (only the header with
+ * KITH_OPEN_LAZY; kithi_filter_verify() then validates the body before it is changed or copied). Files, views and the
+ * inner blocks of layers are all opened with it. */
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
@@ -431,42 +433,113 @@ kith_status kith_filter_bytes(kith_filter *f, const void **bytes, size_t *byte_c
     return KITH_OK;
 }
 
-/* Saves a filter whose body has several parts. Its block has no space for all checksums, so they are allocated here. */
-static kith_status save_parts(kith_filter *f, const kithi_part *body, size_t body_count, const char *path) {
-    uint64_t checksums_bytes =
-        kithi_filter_file_bytes(f) - KITHI_HEADER_BYTES - f->head.body_bytes - f->head.notes_bytes;
-    uint8_t *checksums = kithi_allocate(&f->allocator, checksums_bytes);
-    if (checksums == NULL)
+/* The most pieces of memory that a filter consists of: header, body, checksums and notes. */
+#define PARTS_MAX (KITHI_BODY_PARTS_MAX + 3)
+
+/* The filter as its file has it, in pieces. The block of a filter whose body has several parts has no space for all
+ * checksums; they are then in memory of their own. */
+typedef struct pieces {
+    kithi_part part[PARTS_MAX];
+    size_t count;
+    uint8_t *checksums;
+    uint64_t checksums_bytes;
+} pieces;
+
+/* Collects the pieces of a filter; the caller must call close_pieces(). If the body has several parts, a pass over the
+ * body computes the header and the checksums, unless `sealed` is false: then they are left out of date. */
+static kith_status open_pieces(kith_filter *f, bool sealed, pieces *p) {
+    *p = (pieces){.count = 0};
+    kithi_part body[KITHI_BODY_PARTS_MAX];
+    kith_status status = verify_for_output(f);
+    if (status != KITH_OK)
+        return status;
+    size_t body_count = body_parts(f, body);
+    if (body_count == 1) {
+        kithi_filter_seal(f);
+        p->part[p->count++] = (kithi_part){f->block, (size_t)f->block_bytes};
+        return KITH_OK;
+    }
+    p->checksums_bytes = kithi_filter_file_bytes(f) - KITHI_HEADER_BYTES - f->head.body_bytes - f->head.notes_bytes;
+    p->checksums = kithi_allocate(&f->allocator, p->checksums_bytes);
+    if (p->checksums == NULL)
         return KITH_E_MEMORY;
     if (f->kind->seal != NULL)
         f->kind->seal(f);
-    kithi_parts_seal(f->block, body, checksums, &f->head);
-    kithi_part parts[KITHI_BODY_PARTS_MAX + 3];
-    size_t count = 0;
-    parts[count++] = (kithi_part){f->block, KITHI_HEADER_BYTES};
-    memcpy(parts + count, body, body_count * sizeof *body);
-    count += body_count;
-    parts[count++] = (kithi_part){checksums, (size_t)checksums_bytes};
-    parts[count++] = (kithi_part){notes_section(f), (size_t)f->head.notes_bytes};
-    kith_status status = kithi_replace_file_parts(path, parts, count, f->head.hash.id == KITH_HASH_SIPHASH);
+    if (sealed)
+        kithi_parts_seal(f->block, body, p->checksums, &f->head);
+    p->part[p->count++] = (kithi_part){f->block, KITHI_HEADER_BYTES};
+    memcpy(p->part + p->count, body, body_count * sizeof *body);
+    p->count += body_count;
+    p->part[p->count++] = (kithi_part){p->checksums, (size_t)p->checksums_bytes};
+    p->part[p->count++] = (kithi_part){notes_section(f), (size_t)f->head.notes_bytes};
+    return KITH_OK;
+}
+
+static void close_pieces(const kith_filter *f, pieces *p) {
     int error = errno; /* the caller may read the reason of a failure there */
-    kithi_release(&f->allocator, checksums, checksums_bytes);
+    kithi_release(&f->allocator, p->checksums, p->checksums_bytes);
     errno = error;
-    return status;
 }
 
 kith_status kith_filter_save(kith_filter *f, const char *path) {
     assert(f != NULL && path != NULL);
-    kith_status status = verify_for_output(f);
+    pieces p;
+    kith_status status = open_pieces(f, true, &p);
     if (status != KITH_OK)
         return status;
-    kithi_part body[KITHI_BODY_PARTS_MAX];
-    size_t body_count = body_parts(f, body);
-    if (body_count > 1)
-        return save_parts(f, body, body_count, path);
-    kithi_filter_seal(f);
-    kithi_part whole = {f->block, (size_t)f->block_bytes};
-    return kithi_replace_file_parts(path, &whole, 1, f->head.hash.id == KITH_HASH_SIPHASH);
+    status = kithi_replace_file_parts(path, p.part, p.count, f->head.hash.id == KITH_HASH_SIPHASH);
+    close_pieces(f, &p);
+    return status;
+}
+
+uint64_t kith_filter_file_bytes(const kith_filter *f) {
+    assert(f != NULL);
+    return kithi_filter_file_bytes(f);
+}
+
+kith_status kith_filter_write(kith_filter *f, uint64_t offset, uint64_t byte_count, kith_write write, void *context) {
+    assert(f != NULL && write != NULL);
+    uint64_t file_bytes = kithi_filter_file_bytes(f), body_end = KITHI_HEADER_BYTES + f->head.body_bytes;
+    if (offset > file_bytes || byte_count > file_bytes - offset)
+        return KITH_E_ARGUMENT;
+    /* Only the header and the checksums depend on the whole body. */
+    bool only_body = offset >= KITHI_HEADER_BYTES && offset + byte_count <= body_end;
+    pieces p;
+    kith_status status = open_pieces(f, !only_body, &p);
+    if (status != KITH_OK)
+        return status;
+    for (size_t i = 0; i < p.count && byte_count > 0 && status == KITH_OK; i++) {
+        const kithi_part *part = &p.part[i];
+        if (offset >= part->byte_count) {
+            offset -= part->byte_count;
+            continue;
+        }
+        size_t here = part->byte_count - (size_t)offset;
+        if (here > byte_count)
+            here = (size_t)byte_count;
+        status = write(context, (const uint8_t *)part->bytes + offset, here);
+        offset = 0;
+        byte_count -= here;
+    }
+    close_pieces(f, &p);
+    return status;
+}
+
+/* ---- moving ---- */
+
+kith_status kith_filter_relocate(kith_filter *f, kith_move move, void *context) {
+    assert(f != NULL && move != NULL);
+    if (kithi_filter_busy(f))
+        return KITH_E_BUSY;
+    if (f->backing != KITHI_BACKING_HEAP)
+        return KITH_OK;
+    size_t body_at = (size_t)(f->body - f->block);
+    uint8_t *block = move(context, f->block, (size_t)f->block_bytes);
+    f->block = block;
+    f->body = block + body_at;
+    if (f->kind->relocate != NULL)
+        f->kind->relocate(f, move, context);
+    return KITH_OK;
 }
 
 static bool flags_known(unsigned flags) {

@@ -1,8 +1,8 @@
 /* kind.h: the contract between a filter kind and the rest of the library.
  *
- * A kind is one file in filters/ that ends with one const kithi_kind, and one line in kinds.def. The rest of the
- * library (public functions, file format, planner) knows a kind only through this record. A kind knows only its
- * parameters, its body and 64-bit digests.
+ * A kind is a file in filters/ that ends with one const kithi_kind (large kinds have several files), and one line in
+ * kinds.def. The rest of the library (public functions, file format, planner) knows a kind only through this record. A
+ * kind knows only its parameters, its body and 64-bit digests.
  *
  * There are two sorts of kinds. Most accept keys one after the other: they have `add` and KITH_CAN_ADD. A static kind
  * is built from a complete list of keys: it has `build` and `regions` instead, and a filter of it never changes.
@@ -27,7 +27,7 @@
 typedef struct kithi_request {
     uint64_t capacity;
     double rate;
-    const uint64_t *options; /* one value per option of the kind */
+    const uint64_t *options; /* one value per option of the kind, then those of its inner kind: see registry.h */
     unsigned attempt;        /* 0 for a plan; how many builds have failed with KITH_E_FULL before this one */
 } kithi_request;
 
@@ -36,9 +36,9 @@ typedef struct kithi_shape {
     uint64_t body_bytes; /* a multiple of 64; includes the padding that wide loads of the last cell need */
     uint64_t cells;
     unsigned cell_bits;
-    unsigned hashes; /* this and the next three mean the same as in kith_plan */
+    unsigned hashes; /* bits or counters per key. This and the next three mean the same as in kith_plan */
     unsigned fingerprint_bits;
-    unsigned lines;
+    unsigned lines; /* cache lines that a lookup reads */
     unsigned max_copies;
     uint32_t capabilities;
 } kithi_shape;
@@ -58,11 +58,13 @@ typedef struct kithi_kernels {
      * Returns the number of digests that may be in the set. Sets bit i of the bitmap `maybe` to whether digest i is one
      * of them. `maybe` may be NULL; otherwise each of its words is written. */
     size_t (*has_many)(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe);
-    /* Stops at the first digest that fails; *done is the number before it. `was_new` may be NULL; its bits are 0
-     * before the call. */
+    /* Stops at the first digest that fails. *done must be 0 before the call, and is then the number of digests before
+     * that one. `was_new` may be NULL; its bits are 0 before the call. */
     kith_status (*add_many)(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done);
     kith_status (*remove_many)(kith_filter *f, const uint64_t *digests, size_t n, size_t *done);
     bool (*has)(const kith_filter *f, uint64_t digest);
+    kith_status (*add)(kith_filter *f, uint64_t digest, bool *was_new); /* as kithi_kind.add */
+    kith_status (*remove)(kith_filter *f, uint64_t digest);             /* as kithi_kind.remove */
 } kithi_kernels;
 
 #define KITHI_BODY_PARTS_MAX 64 /* the most pieces of memory that a body may consist of */
@@ -80,7 +82,7 @@ typedef struct kithi_kind {
     kithi_geometry (*decode)(const kithi_head *head);
     /* Computes sizes from head->params, which may come from a hostile file. KITH_E_CORRUPT if they are out of range. */
     kith_status (*shape)(const kithi_head *head, kithi_shape *shape);
-    /* The value of option `index` of a filter of these (valid) parameters, as kithi_options_read() encodes it. May be
+    /* The value of option `index` of a filter of these (valid) parameters, as kithi_kind_options() encodes it. May be
      * NULL for a kind without options. */
     uint64_t (*option)(const kithi_head *head, unsigned index);
     /* Rate and failure probability of n keys in a filter with these (valid) parameters. */
@@ -109,24 +111,25 @@ typedef struct kithi_kind {
      * empty. A digest belongs to region mulhi(digest, regions), and operations on it read and write only that region. A
      * static kind must have regions; if their number is a power of two, a build needs less memory. */
     uint64_t (*regions)(const kithi_head *head);
-    /* For kinds without regions. Adds the digests, but changes only cells from … to - 1 (`from` is a multiple of 512).
-     * Changes neither count nor fill; returns how many of these cells were 0 and no longer are.
+    /* For kinds without regions. Adds the digests, but changes only the cells `from` … `to` - 1 (`from` is a multiple
+     * of 512). Changes neither count nor fill; returns how many of these cells were 0 and no longer are.
      *
      * A digest is accepted if at least one of its cells, in any range, was 0 (kinds of bits) or below the maximum
      * number of copies (kinds of counters). Sets bit i of `accepted`, which is 0 before the call, if digest i has such
      * a cell in this range. Calls for different ranges may run on different threads. The cells after all ranges do not
-     * depend on the order of the digests; which digests are accepted does, so they must be in the order of the input. */
+     * depend on the order of the digests; which digests are accepted does, so they must be in input order. */
     uint64_t (*add_cells)(kith_filter *f, uint64_t from, uint64_t to, const uint64_t *digests, size_t n,
                           uint64_t *accepted);
     kith_filter *(*only_layer)(kith_filter *f); /* for layers: the layer, if there is only one; otherwise NULL */
-    bool (*look)(const kith_filter *f, uint64_t digest, kith_look look, void *context); /* as kith_filter_look */
+    bool (*look)(const kith_filter *f, uint64_t digest, kith_look look,
+                 void *context); /* has, reporting each cell that it reads: see kith_filter_look */
     uint64_t (*cell)(const kith_filter *f, uint64_t cell); /* the value of a cell; cell < shape.cells */
     kith_status (*remove)(kith_filter *f, uint64_t digest);
     uint64_t (*copies)(const kith_filter *f, uint64_t digest);
     /* Returns how many bits adding this digest would set. If `commit` is true, also sets them, with atomic ORs. */
     unsigned (*add_shared)(kith_filter *f, uint64_t digest, bool commit);
     void (*prefetch)(const void *f, uint64_t digest); /* prefetches what add_shared uses */
-    /* Returns whether this many nonzero cells mean that the rate no longer holds. */
+    /* Returns whether this many nonzero cells exceed the fill limit, so that no new key may be added. */
     bool (*full)(const kith_filter *f, uint64_t fill);
     kith_status (*merge)(kith_filter *into, const kith_filter *from);
     kith_status (*intersect)(kith_filter *into, const kith_filter *from);
@@ -153,7 +156,9 @@ typedef struct kithi_kind {
      * parts    sets `parts` to the pieces of memory that the body consists of, in order, and returns how many there
      *          are: at least 1, at most KITHI_BODY_PARTS_MAX. The first is at `body`. Only a filter that is writable
      *          and verified has more than one; the bytes in `block` between the first piece and the notes are then
-     *          unused. Without this hook the body is one piece */
+     *          unused. Without this hook the body is one piece
+     * relocate after the block has moved to f->block: updates what points into it, and calls `move` for the memory that
+     *          the kind has allocated for pieces of the body */
     void (*fresh)(kithi_head *head);
     bool (*clear)(kith_filter *f);
     kith_status (*init)(kith_filter *f);
@@ -163,6 +168,7 @@ typedef struct kithi_kind {
     kith_status (*verify)(const kith_filter *f);
     void (*seal)(kith_filter *f);
     size_t (*parts)(const kith_filter *f, kithi_part parts[KITHI_BODY_PARTS_MAX]);
+    void (*relocate)(kith_filter *f, kith_move move, void *context);
 } kithi_kind;
 
 typedef enum kithi_backing {

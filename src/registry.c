@@ -1,20 +1,17 @@
 /* The registry of filter kinds, generated from kinds.def. */
+#include <assert.h>
 #include <string.h>
 
 #include "kind.h"
 #include "registry.h"
 
-#ifndef KITHI_KINDS_DEF
-#define KITHI_KINDS_DEF "kinds.def"
-#endif
-
 #define KIND(name) extern const kithi_kind kithi_kind_##name;
-#include KITHI_KINDS_DEF
+#include "kinds.def"
 #undef KIND
 
 static const kithi_kind *const KINDS[] = {
 #define KIND(name) &kithi_kind_##name,
-#include KITHI_KINDS_DEF
+#include "kinds.def"
 #undef KIND
 };
 
@@ -46,8 +43,43 @@ static bool resolve_kind(const char *name, size_t length, uint64_t *id) {
     return true;
 }
 
-kith_status kithi_kind_options(const kithi_kind *kind, const char *text, uint64_t *values) {
-    return kithi_options_read(text, kind->info.options, kind->info.option_count, resolve_kind, values);
+size_t kithi_kind_inner_option(const kithi_kind *kind) {
+    size_t i = 0;
+    while (i < kind->info.option_count && strcmp(kind->info.options[i].values, "kind") != 0)
+        i++;
+    return i;
+}
+
+/* Reads the options of the inner kind. `expected` is the number of options in the text that the outer kind does not
+ * have: each of them must be an option of the inner kind. */
+static kith_status read_inner_options(const kithi_kind *inner, const char *text, size_t expected, uint64_t *values) {
+    bool given[KITHI_OPTIONS_MAX];
+    uint64_t inner_values[KITHI_OPTIONS_MAX];
+    size_t found = 0, others;
+    if (inner == NULL || kithi_kind_inner_option(inner) < inner->info.option_count)
+        return expected == 0 ? KITH_OK : KITH_E_OPTION;
+    kith_status status = kithi_options_read_known(text, inner->info.options, inner->info.option_count, resolve_kind,
+                                                  inner_values, given, &others);
+    for (size_t j = 0; j < inner->info.option_count && status == KITH_OK; j++) {
+        values[j] = given[j] ? inner_values[j] + 1 : 0;
+        found += given[j];
+    }
+    return status == KITH_OK && found != expected ? KITH_E_OPTION : status;
+}
+
+kith_status kithi_kind_options(const kithi_kind *kind, const char *text, uint64_t values[KITHI_OPTIONS_MAX]) {
+    size_t count = kind->info.option_count, unknown;
+    bool given[KITHI_OPTIONS_MAX];
+    memset(values, 0, KITHI_OPTIONS_MAX * sizeof *values);
+    kith_status status =
+        kithi_options_read_known(text, kind->info.options, count, resolve_kind, values, given, &unknown);
+    if (status != KITH_OK)
+        return status;
+    size_t inner = kithi_kind_inner_option(kind);
+    if (inner == count)
+        return unknown == 0 ? KITH_OK : KITH_E_OPTION;
+    assert(kithi_kind_by_id(values[inner])->info.option_count <= KITHI_OPTIONS_MAX - count);
+    return read_inner_options(kithi_kind_by_id(values[inner]), text, unknown, values + count);
 }
 
 static const char *name_of_id(uint64_t id) {
@@ -56,10 +88,24 @@ static const char *name_of_id(uint64_t id) {
 
 size_t kithi_kind_options_text(const kithi_head *head, char *text, size_t text_bytes) {
     const kithi_kind *kind = kithi_kind_by_id(head->kind_id);
+    kith_option options[KITHI_OPTIONS_MAX];
     uint64_t values[KITHI_OPTIONS_MAX];
-    for (unsigned i = 0; i < kind->info.option_count; i++)
+    size_t count = kind->info.option_count, inner = kithi_kind_inner_option(kind);
+    for (unsigned i = 0; i < count; i++) {
+        options[i] = kind->info.options[i];
         values[i] = kind->option(head, i);
-    return kithi_options_write(kind->info.options, kind->info.option_count, values, name_of_id, text, text_bytes);
+    }
+    if (inner < count) {
+        const kith_kind_info *inside = &kithi_kind_by_id(values[inner])->info;
+        for (unsigned j = 0; j < inside->option_count; j++) {
+            uint64_t value = kind->option(head, (unsigned)kind->info.option_count + j);
+            if (value == 0)
+                continue;
+            options[count] = inside->options[j];
+            values[count++] = value - 1;
+        }
+    }
+    return kithi_options_write(options, count, values, name_of_id, text, text_bytes);
 }
 
 size_t kith_filter_options(const kith_filter *f, char *text, size_t text_bytes) {

@@ -10,7 +10,7 @@
 #include "format/map.h"
 #include "table_kind.h"
 
-#define AHEAD 8 /* how many keys ahead a batch prefetches; has_many and get_many only for kinds without get_group */
+#define AHEAD 8 /* how many keys ahead put_many prefetches, and get_many where get_group cannot be used */
 
 /* ---- the registry ---- */
 

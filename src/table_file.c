@@ -8,7 +8,7 @@
  *               Used for all other tables.
  *
  *               | 8 option values, u64 each | entry | entry | … | zeros to a multiple of 64 |
- *               entry   | key bytes, LEB128 | key | value, LEB128 |          (no length if keys have a fixed size)
+ *               entry   | key length, LEB128 | key | value, LEB128 |     (no key length if keys have a fixed size)
  *
  * A file may come from an attacker. Every length is checked against the size of the file before it is used, and no file
  * may take much longer to open than an honest one of the same size:

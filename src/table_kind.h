@@ -1,7 +1,8 @@
 /* table_kind.h: the interface between the public functions of tables (table.c, table_file.c) and the table kinds.
  *
- * A kind is one file in tables/ that ends with a const kithi_table_kind, and one line in tables.def. The public
- * functions check the size of a key before they call the kind. A function that fails must leave the table unchanged. */
+ * A kind is a file in tables/ (large kinds have several) that ends with a const kithi_table_kind, and one line in
+ * tables.def. The public functions check the size of a key before they call the kind. A function that fails must leave
+ * the table unchanged. */
 #ifndef KITHI_TABLE_KIND_H
 #define KITHI_TABLE_KIND_H
 
@@ -20,6 +21,7 @@
  */
 #define KITHI_RECORD_MAX 24
 
+/* kith_key with a pointer to bytes. */
 typedef struct kithi_key {
     const uint8_t *bytes;
     size_t byte_count;
@@ -66,8 +68,8 @@ typedef struct kithi_table_kind {
      * file of n entries could take n^2 / 2 comparisons. */
     kith_status (*append)(kith_table *t, const kithi_key *key, uint64_t value);
 
-    /* Optional (may be NULL): as kith_table_find, for kinds that store each key in a numbered slot of its own
-     * sequence. */
+    /* Optional (may be NULL): as kith_table_find, for open addressing: kinds that store each key in one of the numbered
+     * slots of its probe sequence. */
     kith_find_outcome (*find)(const kith_table *t, const kithi_key *key, uint64_t *index);
 
     /* Optional (may be NULL). The last two are not called for a table that has a trace.
@@ -81,8 +83,9 @@ typedef struct kithi_table_kind {
 
     /* As kith_table_next. */
     bool (*next)(const kith_table *t, kith_cursor *cursor, kithi_key *key, uint64_t *value);
-    void (*stats)(const kith_table *t, kith_table_stats *stats); /* sets slots and longest; adds to bytes */
-    const char *(*check)(const kith_table *t);                   /* NULL, or a sentence about the first violation */
+    /* Sets slots and longest (the most slots or nodes that a lookup of a present key reads); adds to bytes. */
+    void (*stats)(const kith_table *t, kith_table_stats *stats);
+    const char *(*check)(const kith_table *t); /* NULL, or a sentence about the first violation */
 
     /* Returns true if the number of slots never changes after creation, so that a saved table must be created again
      * with the same capacity. NULL means that every table grows, or that the size does not depend on the capacity. */

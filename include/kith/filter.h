@@ -8,7 +8,8 @@
  * The promise is about each single filter, not about the average of many. A filter of a cuckoo kind (cuckoo, overlap)
  * or of fuse never exceeds the rate. A filter of a Bloom kind (bloom, blocked, counting, blocked_counting) that has
  * reached its capacity exceeds it with a probability of at most 1/200. This holds unless an attacker who knows the hash
- * chooses the keys. kith_filter_stats_of() returns the exact rate of a filter at any time.
+ * chooses the keys. kith_filter_stats_of() returns the exact rate of a filter at any time (for layers: computed from
+ * the exact rates of the layers as if they were independent).
  *
  *     kind              deletion   bits per key     cache lines   use it when
  *                                  at 1% / 0.1%     per lookup
@@ -19,11 +20,11 @@
  *     cuckoo            yes        10.4 / 13.5           2        deletion is needed, rates above 0.2%
  *     overlap           yes        12.7 / 12.7           2        deletion is needed, rates below 0.2%
  *     fuse              no          7.9 / 11.3           3        all keys are known at once, and none is added later
- *     layers            as inner   as inner           per layer     the number of keys is not known beforehand
+ *     layers            as inner   11.2 / 17.3       per layer    the number of keys is not known beforehand
  *
  * Bits per key are those of kith_filter_plan() for a million keys. k is the number of bits or counters per key. layers
- * is a list of filters of one other kind, the inner kind, and needs about a tenth more than that (kith/plan.h defines
- * this and other words).
+ * is a list of filters of one other kind, the inner kind; its figures are for the default inner kind, blocked.
+ * (kith/plan.h defines these and other words.)
  *
  * A kith_filter is a handle. It has the same type for all kinds, whether the bytes are on the heap, in a mapped file or
  * in the caller's memory. A call that a kind or a read-only handle does not support returns an error.
@@ -54,8 +55,9 @@ typedef struct kith_filter kith_filter;
  * complete list of keys (kith_filter_build), KITH_E_MEMORY, or KITH_E_ARGUMENT for a malformed spec->hash.
  *
  * Cost: plan.file_bytes of zeroed memory. If an add to a cuckoo kind finds the buckets of its key full, it searches for
- * entries to move. The first search allocates up to 120 KiB, and later ones may enlarge this to 3 MiB. With the
- * option b=1 (buckets of one slot) or alternate=xor, a search also needs two bits for each slot of the filter. */
+ * entries to move. The first search allocates up to 120 KiB, and later ones may enlarge this to 3 MiB. With the option
+ * b=1 (buckets of one slot) or alternate=xor (the second bucket is computed as in the original cuckoo filter paper), a
+ * search also needs two bits for each slot of the filter. */
 KITH_API KITH_MUST_USE kith_status kith_filter_create(const kith_filter_spec *spec, kith_filter **filter);
 
 /* Creates an empty filter with the kind, options, size, capacity, hash, secret key and recipe of `like`, so that the
@@ -77,9 +79,11 @@ KITH_API KITH_MUST_USE kith_status kith_filter_clone(const kith_filter *from, co
 typedef enum kith_build_flags {
     KITH_BUILD_SET = 0,            /* equal digests are one key */
     KITH_BUILD_MULTISET = 1 << 0,  /* each occurrence of a digest is stored as a copy; needs KITH_CAN_COPIES */
-    KITH_BUILD_LEAVE_OUT = 1 << 1, /* copies of a key beyond plan.max_copies are left out, instead of failing with
-                                      KITH_E_COPIES. With this flag, a copy up to max_copies for which there is no free
-                                      slot fails with KITH_E_FULL; without it, with KITH_E_COPIES */
+    KITH_BUILD_LEAVE_OUT = 1 << 1, /* copies of a key beyond plan.max_copies are left out and counted
+                                      (kith_builder_left_out); without this flag the build fails with KITH_E_COPIES.
+                                      If a cuckoo kind has no free slot for a copy within plan.max_copies, the build
+                                      fails in any case: with KITH_E_FULL if this flag is given, otherwise with
+                                      KITH_E_COPIES */
 } kith_build_flags;
 
 /* Builds a filter from n digests (computed by kith_digest() with spec->hash). Either the whole filter is built or
@@ -100,8 +104,9 @@ typedef enum kith_build_flags {
  *
  * Returns the codes of kith_filter_create() (a static kind is supported here), and KITH_E_FULL, KITH_E_COPIES or
  * KITH_E_TOO_LARGE as kith_filter_add() does. n = 0 with capacity 0 returns KITH_E_CAPACITY. Extra memory while it
- * runs: up to 128 MiB for a multiset and for bloom and blocked with a given capacity; otherwise 11 bytes per digest,
- * and up to 50 if most digests are repeats. */
+ * runs: for a multiset, and for bloom and blocked if the capacity is given, up to 128 MiB in all; otherwise 11 bytes
+ * per digest, or up to 50 bytes per digest if most of them are repeats. fuse: 8 bytes per digest (more if there are
+ * repeats), and 24 bytes per key of each shard that is being built, one per thread. */
 KITH_API KITH_MUST_USE kith_status kith_filter_build(const kith_filter_spec *spec, const uint64_t *digests, size_t n,
                                                      unsigned flags, unsigned threads, kith_filter **filter);
 
@@ -119,10 +124,10 @@ KITH_API void kith_filter_free(kith_filter *filter);
  * limited.
  *
  * The limit also holds for kith_filter_create_like(), and for kith_filter_clear() if it must allocate a new block for
- * the first layer: the header of a forged file can ask for one that is larger than the file. kith_filter_clone() and
- * kith_filter_create_like() pass the limit on to the new filter. The limit belongs to the handle and is not saved: a
- * filter created with spec.max_bytes has that limit, and an opened filter has none until this call. Set one before you
- * add to a file that you do not trust. */
+ * the first layer. (In a forged file, the header can claim a first layer that is larger than the whole file.)
+ * kith_filter_clone() and kith_filter_create_like() pass the limit on to the new filter. The limit belongs to the
+ * handle and is not saved: a filter created with spec.max_bytes has that limit, and an opened filter has none until
+ * this call. Set one before you add to a file that you do not trust. */
 KITH_API void kith_filter_limit(kith_filter *filter, uint64_t max_bytes);
 
 /* Removes all keys. Size, options, hash, secret key, recipe and notes stay. layers keep their first layer and free the
@@ -151,12 +156,12 @@ KITH_API KITH_MUST_USE kith_status kith_filter_clear(kith_filter *filter);
  *                       verifies it first, and returns this
  * After any of these the filter is unchanged.
  *
- * A filter is full when it holds as many keys as it was sized for. A Bloom kind is also full when more of its cells are
- * used than `capacity` distinct keys would normally use. There are two causes. bloom and blocked do not count a new key
- * that is a false positive, so more keys may have been added than the count says. Or an attacker chose the keys; then
- * keys_now of kith_filter_stats is far above the count. A cuckoo kind is also full when there is no free slot for the
- * key. For distinct keys up to the capacity this happens with probability plan.failure; it may happen earlier if few
- * keys have many copies.
+ * A filter is full when it holds as many keys as it was sized for; bloom and blocked still accept a key for which has()
+ * is true already. A Bloom kind is also full when more of its cells are used than `capacity` distinct keys would
+ * normally use. There are two causes. bloom and blocked do not count a new key that is a false positive, so more keys
+ * may have been added than the count says. Or an attacker chose the keys; then keys_now of kith_filter_stats is far
+ * above the count. A cuckoo kind is also full when there is no free slot for the key. For distinct keys up to the
+ * capacity this happens with probability plan.failure; it may happen earlier if few keys have many copies.
  *
  * Adding a key twice: bloom and blocked ignore the second add. Cuckoo and counting kinds store a second copy, and each
  * kith_filter_remove() removes one. *was_new (may be NULL) is set on success to whether kith_filter_has() was false
@@ -179,8 +184,8 @@ KITH_API KITH_MUST_USE kith_status kith_filter_remove(kith_filter *filter, const
 KITH_API bool kith_filter_has(const kith_filter *filter, const void *key, size_t key_bytes);
 
 /* Returns how many copies of a key are stored: at least the true number, and more with a probability of at most the
- * rate. The exception is a counting kind that returns the maximum of its counters (15 for counters of 4 bits, which is
- * plan.max_copies + 1): after kith_filter_merge() there may be more copies than that. Returns 0 or 1 for kinds without
+ * rate. But if a counting kind returns the maximum of its counters (15 for counters of 4 bits, which is plan.max_copies
+ * + 1), the true number may be higher; this can happen only after kith_filter_merge(). Returns 0 or 1 for kinds without
  * KITH_CAN_COPIES. */
 KITH_API uint64_t kith_filter_copies(const kith_filter *filter, const void *key, size_t key_bytes);
 
@@ -270,7 +275,7 @@ KITH_API void kith_adder_close(kith_adder *adder);
  * the copies of both. A merge that fails changes nothing.
  *
  * Returns KITH_OK, or
- *   KITH_E_FULL    bloom and blocked: the counts add up to more than the capacity, and the rate of the union, computed
+ *   KITH_E_FULL    bloom and blocked: the union would be full (see kith_filter_add), and its rate, computed
  *                  from its bits, is above the promise. (The sets may have keys in common, so the number of keys in the
  *                  union is not known; the count becomes an estimate, at most the capacity.)
  *                  Other kinds: the counts add up to more than the capacity, or (cuckoo kinds) there is no free slot
@@ -315,10 +320,11 @@ typedef struct kith_filter_stats {
     uint64_t count;      /* as kith_filter_count */
     uint64_t capacity;   /* as kith_filter_capacity */
     double rate;         /* the promise */
-    double rate_now;     /* the exact rate now: the share of all digests for which has() returns true */
+    double rate_now;     /* the exact rate now: the share of all digests for which has() returns true (layers: computed
+                            from the exact rates of the layers as if they were independent) */
     double keys_now;     /* Bloom kinds: number of keys, estimated from the cells that are used; other kinds: `count` */
     uint64_t cells;      /* number of bits, counters or slots; of all layers */
-    uint64_t cells_used; /* number of cells that are not 0 (a static kind may leave this 0) */
+    uint64_t cells_used; /* number of cells that are not 0 */
     double load;         /* cells_used / cells */
     uint64_t stuck;      /* counting kinds: counters at their maximum, which are never decremented */
     unsigned layers;     /* 1, or the number of layers */
@@ -385,8 +391,9 @@ KITH_API KITH_MUST_USE kith_status kith_filter_set_notes(kith_filter *filter, co
  *   bits and counters  `wanted` is 1; a counter may also hold more. The calls end with the first cell that is 0
  *   cuckoo kinds       one call per slot of both buckets, the first bucket first. `wanted` is the fingerprint of the
  *                      key; in overlap it is fingerprint * 2, plus 1 in the second slot of a window
- *   fuse               one call per cell of the key. `wanted` is what this cell must hold so that the XOR of all cells
- *                      of the key is its fingerprint; so either all of them hold it or none does */
+ *   fuse               one call per cell of the key. `wanted` is what this cell would have to hold, with the other
+ *                      cells as they are, for their XOR to be the fingerprint of the key. So `holds` equals `wanted` in
+ *                      all of the calls or in none */
 typedef void (*kith_look)(void *context, uint64_t cell, uint64_t holds, uint64_t wanted);
 
 /* Like kith_filter_has_digest(), and calls `look` for every cell that it reads. Slow. */
@@ -413,6 +420,31 @@ KITH_API uint64_t kith_filter_cell(const kith_filter *filter, uint64_t cell);
  * there is no memory to join the layers; the filter is then unchanged. Cost: a pass over the body if it has changed
  * since the last call, or was opened with KITH_OPEN_LAZY and not yet verified. */
 KITH_API KITH_MUST_USE kith_status kith_filter_bytes(kith_filter *filter, const void **bytes, size_t *byte_count);
+
+/* Returns the size of the filter as one block, in bytes: that of its file. Takes constant time. */
+KITH_API uint64_t kith_filter_file_bytes(const kith_filter *filter);
+
+/* A function that takes bytes from kith_filter_write(). If it returns a code other than KITH_OK, kith_filter_write()
+ * stops and returns this code. */
+typedef kith_status (*kith_write)(void *context, const void *bytes, size_t byte_count);
+
+/* Passes bytes offset … offset + byte_count - 1 of the block to `write`, in one or more pieces and in order: for a
+ * program that sends a filter elsewhere. Layers are not joined.
+ *
+ * Returns KITH_E_ARGUMENT if the range ends after kith_filter_file_bytes(), the code of `write`, and the codes of
+ * kith_filter_save() that are not about files. Cost: as kith_filter_bytes(); if the filter has layers in separate
+ * blocks, every call whose range includes the header or checksums makes a pass over the body. */
+KITH_API KITH_MUST_USE kith_status kith_filter_write(kith_filter *filter, uint64_t offset, uint64_t byte_count,
+                                                     kith_write write, void *context);
+
+/* Moves `byte_count` bytes of memory of a filter: returns the new address, where the content already is, or the old
+ * address if they stay. The new memory must be as if the allocator of the filter had returned it, with alignment 64. */
+typedef void *(*kith_move)(void *context, void *memory, size_t byte_count);
+
+/* For programs that defragment their memory: calls `move` for each block of the filter, and uses the addresses that it
+ * returns from then on. Other memory of the filter (handles, memory of searches) stays in place, and so do mapped files
+ * and views. Returns KITH_OK or KITH_E_BUSY. */
+KITH_API KITH_MUST_USE kith_status kith_filter_relocate(kith_filter *filter, kith_move move, void *context);
 
 typedef enum kith_open_flags {
     KITH_OPEN_DEFAULT = 0,
@@ -443,8 +475,8 @@ KITH_API KITH_MUST_USE kith_status kith_filter_adopt(void *bytes, size_t byte_co
                                                      const kith_allocator *allocator, kith_filter **filter);
 
 /* Opens a file. The file is mapped, and the filter is read-only, unless KITH_OPEN_COPY is given. Cost: one sequential
- * read of the file, or only of its header with KITH_OPEN_LAZY. If save() replaces the file while it is open, this
- * handle keeps the old content. If another program changes a mapped file in place, lookups may be wrong. If it
+ * read of the file, or only of its headers and notes with KITH_OPEN_LAZY. If save() replaces the file while it is open,
+ * this handle keeps the old content. If another program changes a mapped file in place, lookups may be wrong. If it
  * truncates the file, lookups raise SIGBUS. Use KITH_OPEN_COPY where that can happen.
  *
  * Returns KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO, KITH_E_TOO_LARGE, and the codes of kith_filter_view(). */
@@ -452,11 +484,12 @@ KITH_API KITH_MUST_USE kith_status kith_filter_open(const char *path, unsigned f
                                                     kith_filter **filter);
 
 /* Writes the filter to a file, completely or not at all. It writes a temporary file in the same folder, syncs it,
- * renames it to `path`, and syncs the folder. If `path` is a symbolic link, the file that it points to is replaced. The
- * new file has the owner and mode of the one that it replaces, except that a file with a secret key gets mode 0600. On
- * any failure the old file is unchanged. (There is one exception: on a file system that cannot exchange two names, the
- * new file is already in place if only the sync of the folder fails.) Temporary files of this target that killed
- * processes have left are removed.
+ * exchanges it atomically with the old file, syncs the folder, and deletes the old file. If `path` is a symbolic link,
+ * the file that it points to is replaced. The new file has the owner and mode of the one that it replaces, as far as
+ * the caller may set them, except that a file with a secret key gets mode 0600. On any failure the old file is
+ * unchanged. (There is one exception: on a file system that can only rename (NFS, some FUSE), the new file stays in
+ * place if the last step, the sync of the folder, fails.) Temporary files of this target that killed processes have
+ * left are removed.
  *
  * The call does not lock the file for the caller: if two programs open, change and save one file at the same time, the
  * changes of one are lost (docs/format.md says how the commands of kith lock a file).

@@ -23,7 +23,7 @@ typedef enum kith_hash_id {
     KITH_HASH_SIPHASH = 1, /* SipHash-2-4 with a 128-bit secret key: for keys that an attacker may choose */
 } kith_hash_id;
 
-#define KITH_KEY_BYTES 16
+#define KITH_KEY_BYTES 16 /* size of the secret key of SipHash */
 
 /* A hash with its seed or secret key. All zero bytes are valid and the default: XXH3 with seed 0. All filters with the
  * default have the same hash, so filters that were built by different programs can be merged. */
@@ -65,16 +65,17 @@ KITH_API void kith_digest_packed(const kith_hash *hash, const void *keys, size_t
  *     siphash          random to anyone who does not know the seed          16 bytes   SipHash-2-4 of 8 bytes
  *     polynomial       k-wise over words below 2^61 - 1                     8k bytes   k - 1 multiplications
  *     tabulation       3-wise (and better than that in practice)            16 KiB     8 loads from the state
- *     multiply_shift   2-wise (strongly universal)                          32 bytes   three multiplications
+ *     multiply_shift   2-wise (strongly universal)                          32 bytes   two multiplications
  *
  * A polynomial of k coefficients is evaluated modulo the prime p = 2^61 - 1. Its value, which has 61 bits, is shifted
  * left by 3 bits, so that the high bits of the result are the random ones, as in the other families. If values are
  * mapped to m slots, the probability that k words fall into k given slots is at most (1/m + 1/p)^k, not exactly 1/m^k.
  *
  * A key of 4 or 8 bytes is used as a word. Any other key is first hashed to a word by XXH3, with a seed that is part of
- * the function. (siphash hashes the whole key instead.) The polynomial family hashes keys of 8 bytes whose word is p
- * or more in the same way. Two keys that are hashed get the same word with probability 2^-64; the independence holds
- * for keys with different words. */
+ * the function; in the polynomial family this is also done for keys of 8 bytes whose word is p or more. (siphash hashes
+ * the whole key instead.) Two keys that are hashed get the same word with probability 2^-64; the independence holds for
+ * keys with different words. kith_function_draw() expands a 64-bit seed to the state: the independence holds as far as
+ * this expansion is random, and siphash has 64 bits of secret. */
 typedef enum kith_family_id {
     KITH_FAMILY_XXH3 = 0,
     KITH_FAMILY_SIPHASH = 1,

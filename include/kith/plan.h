@@ -11,7 +11,8 @@
  *     kind         a sort of filter: kith/filter.h lists them
  *     Bloom kind   bloom, blocked, counting, blocked_counting; the last two are the counting kinds
  *     cuckoo kind  cuckoo and overlap. A key is in a slot of one of two buckets. In overlap the buckets have two slots
- *                  and overlap: each slot but the last begins one. These buckets are called windows
+ *                  and overlap: slots 0 and 1 are one, slots 1 and 2 the next, and so on (docs/format.md has the
+ *                  details). These buckets are called windows
  *     static kind  fuse: built from a complete list of keys, and not changed after that
  *     layers       a list of filters of one other kind, the inner kind. It grows by appending a larger one
  *     cell         a bit (bloom, blocked), a counter (counting kinds), a slot (cuckoo kinds) or, in fuse, one of the
@@ -93,8 +94,8 @@ typedef struct kith_plan {
     unsigned cell_bits;        /* bits per cell */
     unsigned hashes;           /* k: bits or counters per key; 0 for cuckoo kinds and fuse */
     unsigned fingerprint_bits; /* 0 for Bloom kinds */
-    unsigned lines;            /* cache lines that a lookup reads at most (layers: per layer), if no bucket or window
-                                  crosses the end of a line; each that does takes one more */
+    unsigned lines;            /* the most cache lines that a lookup reads (layers: per layer). A bucket or window that
+                                  crosses the end of a line needs one more, which is not counted */
     unsigned max_copies;       /* how often one key can be stored at most; 1 without KITH_CAN_COPIES */
     double failure;            /* probability that `capacity` distinct keys do not all fit */
     const char *inner;         /* the kind of the layers (option inner=…); NULL for a kind without an inner kind */
@@ -129,11 +130,12 @@ typedef struct kith_plan {
  *                       or (kind NULL) no kind with its default options, and no layers of a kind, has all of
  *                       spec->needs
  *   KITH_E_UNSUPPORTED  spec->needs has KITH_CAN_ADD and the kind is static, or layers were given a static inner kind
- *   KITH_E_OPTION       options without a kind, an option that the kind does not have, a value out of range, or options
- *                       that exclude each other
+ *   KITH_E_OPTION       options without a kind, an option that the kind does not have, a value out of range, options
+ *                       that exclude each other, or (fuse) fewer fingerprint bits than the rate needs
  *   KITH_E_CAPACITY     neither capacity nor bytes are given
  *   KITH_E_RATE         only the capacity is given, or the rate is NaN, infinite, negative or at least 1
- *   KITH_E_TOO_LARGE    larger than spec->max_bytes or than the address space; or too many notes
+ *   KITH_E_TOO_LARGE    larger than spec->max_bytes or than the address space; too many notes; or (fuse) a rate below
+ *                       2^-32
  *   KITH_E_TOO_SMALL    spec->bytes is too small for one key (or for `capacity` keys at a rate below 1)
  *   KITH_E_DIGEST_BITS  64-bit digests are too short: the bits that select a slot and those of the fingerprint are more
  *                       than 60 together, or capacity / 2^64 is more than a hundredth of the rate
@@ -142,14 +144,16 @@ typedef struct kith_plan {
  * that there is no free slot, and 10^-8 for the case that too many keys have the same fingerprint and the same two
  * buckets: more of them than slots in these buckets. All this holds for distinct keys that nobody chose to attack the
  * filter. If an option fixes the fingerprint bits (f), the slots per bucket (b) or the counters per key (k), or selects
- * a random walk (insert=walk, or a max other than its default, 500), the planner does not change that, and `failure`
- * may be higher. It is then an estimate; for fingerprints of a few bits it is too low by a factor of about two. */
+ * a random walk (insert=walk, or max, the most entries that a walk may move, with another value than its default, 500),
+ * the planner does not change that, and `failure` may be higher. It is then an estimate; for fingerprints of a few bits
+ * it is too low by a factor of about two. */
 KITH_API KITH_MUST_USE kith_status kith_filter_plan(const kith_filter_spec *spec, kith_plan *plan);
 
 /* An option of a kind, given in spec.options as "name=value". Several are separated by blanks or commas. */
 typedef struct kith_option {
     const char *name;
-    const char *values;   /* "4..32": a whole number; "halves|simple": one of these words; "kind": a filter kind */
+    const char *values;   /* "4..32": a whole number; "halves|simple": one of these words;
+                             "auto|2..32": a word or a number; "kind": a filter kind */
     const char *fallback; /* its default value */
     const char *meaning;  /* a short description */
 } kith_option;

@@ -1,10 +1,11 @@
 /* kith/status.h: the status codes.
  *
  * Every call that can fail returns a kith_status. 0 (KITH_OK) is success. After any other status the object and any
- * file are exactly as they were before the call. There are two exceptions. Calls for many keys (_many,
+ * file are exactly as they were before the call. There are three exceptions. Calls for many keys (_many,
  * kith_builder_add_keys) keep the keys before the one that failed. On some file systems, a save that fails in its very
- * last step may already have replaced the file (kith_filter_save). Results are returned through the last arguments, and
- * are written only on success, unless the description of the call says otherwise.
+ * last step may already have replaced the file (kith_filter_save). After a failed kith_builder_finish() no digests can
+ * be added. Results are returned through the last arguments, and are written only on success, unless the description of
+ * the call says otherwise.
  *
  * A status reports bad data or a failure of the system, not a programming error. It is a programming error to pass
  * NULL for an object, a spec (the struct that describes what to create), a path or a pointer to a result, unless the
@@ -31,10 +32,14 @@ extern "C" {
 #define KITH_STATUS_LIST(X)                                                                                            \
     X(0, OK, "done")                                                                                                   \
     X(1, E_ARGUMENT,                                                                                                   \
-      "invalid argument: an unknown flag or name, a wrong struct size, a malformed hash, a filter combined with "      \
+      "invalid argument: for example an unknown flag or name, a wrong struct size, a malformed hash, a filter "        \
+      "combined with "                                                                                                 \
       "itself, spec.bytes given alone, or capacity, rate and bytes all given")                                         \
-    X(2, E_KIND, "unknown kind, or no kind has all the capabilities that are needed")                                  \
-    X(3, E_OPTION, "this kind does not have this option, it is given twice, or its value is out of range")             \
+    X(2, E_KIND,                                                                                                       \
+      "unknown kind, a table instead of a filter or the reverse, or no kind has all the capabilities that are needed") \
+    X(3, E_OPTION,                                                                                                     \
+      "this kind does not have this option, it is given twice, its value is out of range, or it contradicts another "  \
+      "option")                                                                                                        \
     X(4, E_CAPACITY, "the capacity must be at least one key")                                                          \
     X(5, E_RATE, "the rate must be greater than 0 and less than 1")                                                    \
     X(6, E_TOO_LARGE, "too large for the limit on bytes, or for the address space of this machine")                    \

@@ -180,7 +180,7 @@ typedef struct kith_table_stats {
     uint64_t slots;    /* current number of slots; chain: number of chains; bitset: size of the universe */
     double load;       /* count / slots; chain: average keys per chain */
     uint64_t bytes;    /* all memory that the table uses now */
-    uint64_t longest;  /* a lookup of a key in the table reads at most this many slots or nodes; 0: unknown */
+    uint64_t longest;  /* a lookup of a key in the table reads at most this many slots or nodes; 0: it is empty */
     uint64_t rehashes; /* times that new hash functions were drawn, since creation */
     uint64_t growths;  /* times that the table grew, since creation */
 } kith_table_stats;

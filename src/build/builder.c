@@ -31,6 +31,7 @@
 struct kith_builder {
     kith_allocator allocator;
     kith_filter_spec spec;
+    kithi_head head;         /* the plan of the spec, if its capacity is known */
     const kith_filter *like; /* create a filter like this one; NULL: create it from the spec */
     unsigned flags;
     unsigned threads;
@@ -66,20 +67,21 @@ static kith_status plan_for_check(const kith_filter_spec *spec, kithi_head *head
     kith_status status = kithi_plan_spec(&smallest, head);
     if (status == KITH_OK && !kithi_hash_valid(&spec->hash))
         status = KITH_E_ARGUMENT;
+    head->hash = spec->hash;
     return status;
 }
 
-/* Reads a spec. Sets *streams to whether a builder for it streams. */
-static kith_status read_spec(const kith_filter_spec *given, unsigned flags, kith_filter_spec *spec, bool *streams) {
-    kithi_head head;
+/* Reads a spec and plans it with plan_for_check(). Sets *streams to whether a builder for it streams. */
+static kith_status read_spec(const kith_filter_spec *given, unsigned flags, kith_filter_spec *spec, kithi_head *head,
+                             bool *streams) {
     kithi_shape shape;
     kith_status status = kithi_spec_read(given, spec);
     if (status != KITH_OK)
         return status;
     spec->needs |= (flags & KITH_BUILD_MULTISET) != 0 ? KITH_CAN_COPIES : 0;
-    status = plan_for_check(spec, &head);
+    status = plan_for_check(spec, head);
     if (status == KITH_OK)
-        status = kithi_kind_by_id(head.kind_id)->shape(&head, &shape);
+        status = kithi_kind_by_id(head->kind_id)->shape(head, &shape);
     *streams = status == KITH_OK && !capacity_is_unknown(spec) &&
                (shape.capabilities & (KITH_CAN_ADD | KITH_CAN_COPIES)) == KITH_CAN_ADD;
     return status;
@@ -101,12 +103,14 @@ static bool flags_known(unsigned flags) {
 /* True if the spec, which is valid, describes a filter of a static kind. */
 static bool is_static(const kith_filter_spec *spec) {
     kithi_head head;
-    return plan_for_check(spec, &head) == KITH_OK && !kithi_kind_adds(kithi_kind_by_id(head.kind_id));
+    if (spec->kind != NULL)
+        return !kithi_kind_adds(kithi_kind_by_name(spec->kind, strlen(spec->kind)));
+    return spec->final && plan_for_check(spec, &head) == KITH_OK && !kithi_kind_adds(kithi_kind_by_id(head.kind_id));
 }
 
 static kith_status create_filter(const kith_builder *b, kith_filter **filter) {
     return b->like != NULL ? kith_filter_create_like(b->like, &b->allocator, filter)
-                           : kith_filter_create(&b->spec, filter);
+                           : kithi_filter_create(&b->spec, &b->head, filter);
 }
 
 /* Gathered digests may use a third of the memory limit. Splitting them into parts allocates copies of them. */
@@ -123,8 +127,8 @@ static kith_status start_stream(kith_builder *b, uint64_t memory_bytes) {
 }
 
 /* Opens a builder for a spec that has been read or, if `spec` is NULL, for a filter like `like`. */
-static kith_status open_builder(const kith_filter_spec *spec, const kith_filter *like, bool streams, unsigned flags,
-                                const kith_build_limits *given, kith_builder **builder) {
+static kith_status open_builder(const kith_filter_spec *spec, const kithi_head *head, const kith_filter *like,
+                                bool streams, unsigned flags, const kith_build_limits *given, kith_builder **builder) {
     kith_build_limits limits;
     kith_status status = read_limits(given, &limits);
     if (status != KITH_OK)
@@ -134,8 +138,10 @@ static kith_status open_builder(const kith_filter_spec *spec, const kith_filter 
     if (b == NULL)
         return KITH_E_MEMORY;
     b->allocator = allocator;
-    if (spec != NULL)
+    if (spec != NULL) {
         b->spec = *spec;
+        b->head = *head;
+    }
     b->like = like;
     b->flags = flags;
     b->threads = limits.threads;
@@ -155,8 +161,9 @@ kith_status kith_builder_open(const kith_filter_spec *given, unsigned flags, con
         return KITH_E_ARGUMENT;
     kith_filter_spec spec;
     bool streams;
-    kith_status status = read_spec(given, flags, &spec, &streams);
-    return status == KITH_OK ? open_builder(&spec, NULL, streams, flags, limits, builder) : status;
+    kithi_head head;
+    kith_status status = read_spec(given, flags, &spec, &head, &streams);
+    return status == KITH_OK ? open_builder(&spec, &head, NULL, streams, flags, limits, builder) : status;
 }
 
 kith_status kith_builder_open_like(const kith_filter *like, unsigned flags, const kith_build_limits *limits,
@@ -169,7 +176,7 @@ kith_status kith_builder_open_like(const kith_filter *like, unsigned flags, cons
         return KITH_E_UNSUPPORTED;
     if ((flags & KITH_BUILD_MULTISET) != 0 && !copies)
         return KITH_E_KIND;
-    return open_builder(NULL, like, !copies, flags, limits, builder);
+    return open_builder(NULL, NULL, like, !copies, flags, limits, builder);
 }
 
 kith_status kith_builder_respec(kith_builder *b, const kith_filter_spec *given) {
@@ -178,12 +185,14 @@ kith_status kith_builder_respec(kith_builder *b, const kith_filter_spec *given) 
         return KITH_E_UNSUPPORTED;
     kith_filter_spec spec;
     bool streams;
-    kith_status status = read_spec(given, b->flags, &spec, &streams);
+    kithi_head head;
+    kith_status status = read_spec(given, b->flags, &spec, &head, &streams);
     if (status != KITH_OK)
         return status;
     if (!kithi_hash_equal(&spec.hash, &b->spec.hash))
         return KITH_E_MISMATCH;
     b->spec = spec;
+    b->head = head;
     return KITH_OK;
 }
 
@@ -377,7 +386,7 @@ static kith_status build_collected(kith_builder *b, kith_filter **filter) {
     if (sized_by_keys)
         spec.capacity = c->keys;
     kith_filter *f;
-    status = b->like != NULL ? create_filter(b, &f) : kith_filter_create(&spec, &f);
+    status = sized_by_keys ? kith_filter_create(&spec, &f) : create_filter(b, &f);
     if (status != KITH_OK)
         return status;
     status = fill(b, f);

@@ -25,7 +25,7 @@ typedef struct kithi_collection {
     bool borrowed;           /* the digests belong to the caller */
 
     bool spilled; /* `spill` is open; digests in memory come after those in it */
-    kithi_spill spill;
+    kithi_spill_file spill;
 
     bool counted;
     uint64_t keys;    /* distinct digests, or all if repeats are kept */
@@ -48,7 +48,7 @@ void kithi_collect_borrow(kithi_collection *c, const uint64_t *digests, size_t n
 /* Sets c->keys. No digests can be added after it. */
 kith_status kithi_collection_count(kithi_collection *c);
 
-/* Drops the repeats in memory. The digests must not be borrowed. KITH_E_MEMORY. */
+/* Drops the repeats in memory. The digests must not be borrowed. Fails with KITH_E_MEMORY. */
 kith_status kithi_collection_compact(kithi_collection *c);
 
 /* True if kithi_reader_next() may return repeats that are still to be dropped. (False if repeats are kept.) */
@@ -71,11 +71,11 @@ typedef struct kithi_reader {
     bool loaded;                          /* by_part and order hold spill number `spill` */
 } kithi_reader;
 
-/* Digests on disk must have been counted with kithi_collection_count(). KITH_E_MEMORY. */
+/* Digests on disk must have been counted with kithi_collection_count(). Fails with KITH_E_MEMORY. */
 kith_status kithi_reader_open(kithi_reader *r, kithi_collection *c);
 void kithi_reader_close(kithi_reader *r);
 
-/* *n is 0 at the end. KITH_E_IO. */
+/* *n is 0 at the end. Fails with KITH_E_IO. */
 kith_status kithi_reader_next(kithi_reader *r, const uint64_t **digests, size_t *n);
 
 #endif

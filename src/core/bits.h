@@ -1,7 +1,8 @@
 /* core/bits.h: little-endian loads and stores at any address, wide products, checked arithmetic, packed fields.
  *
- * All access to a filter's bytes uses these loads and stores. A body may therefore be at an unaligned address, and its
- * bytes mean the same on little-endian and big-endian machines. */
+ * Words of a filter's body are read and written by these loads and stores, or by vector code that only little-endian
+ * machines use. A body may therefore be at an unaligned address, and its bytes mean the same on little-endian and
+ * big-endian machines. */
 #ifndef KITHI_CORE_BITS_H
 #define KITHI_CORE_BITS_H
 

@@ -100,8 +100,8 @@ static void sort_by_length(const kith_key *keys, size_t n, uint8_t order[WINDOW]
         differ |= classes[i] ^ classes[0];
         order[i] = (uint8_t)i;
     }
-    /* One class, as for packed keys. Sorting would be slow, too: each increment of the one counter waits for the
-     * last. */
+    /* All keys are in one class, as packed keys always are, so there is nothing to sort. Counting them would also be
+     * slow: each increment of the same counter waits for the previous one. */
     if (differ == 0)
         return;
     size_t starts[CLASSES] = {0}; /* by class: where its keys start in `order` */

@@ -67,15 +67,15 @@ static inline uint64_t kithi_spread(uint64_t fingerprint) {
  *
  *     p < half:  half + (H - p) mod half        p = half + j:  (H - j) mod half        H = H(fingerprint) < half
  *
- * `half` need not be a power of two.
+ * Counted from the beginning of their halves, the two places add up to H, modulo half. `half` need not be a power of
+ * two.
  *
  * The two places always differ (a plain (H - p) mod B has fixed points). This lets small filters reach their capacity:
  * see the failure formulas in plan/fit.h. */
 static inline uint64_t kithi_partner(uint64_t place, uint64_t fingerprint, uint64_t half) {
-    uint64_t sum =
-        kithi_mulhi(kithi_spread(fingerprint), half); /* H: the places, counted in their halves, add up to it */
-    uint64_t right = -(uint64_t)(place >= half);      /* all ones or 0; a branch on it would be unpredictable */
-    uint64_t other = sum - (place - (right & half));
+    uint64_t h = kithi_mulhi(kithi_spread(fingerprint), half);
+    uint64_t right = -(uint64_t)(place >= half); /* all ones or 0; a branch on it would be unpredictable */
+    uint64_t other = h - (place - (right & half));
     other += half & -(other >> 63);
     return other + (half & ~right);
 }

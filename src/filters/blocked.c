@@ -6,7 +6,7 @@
  *
  *     body     | block 0 | block 1 |  …  |  block B-1  |        block of digest d = high half of (d * B)
  *                   .---------'
- *     block    |..1.....|.....1..|1.......|…|.......1|          lane j = bits j * width … of the block
+ *     block    |..1.....|.....1..|1.......|…|.......1|          lane j = bits j * width … (j+1) * width - 1
  *               lane 0   lane 1   lane 2       lane 7           width = 128, 64 or 32
  *
  *     bit in lane j  =  top log2(width) bits of byte j % 8 of word_(j / 8)(d)
@@ -43,7 +43,7 @@ static const kith_option OPTIONS[] = {
 };
 
 static kith_status choose(const kithi_request *request, kithi_head *head) {
-    return kithi_lanes_choose(request->options[0], KITHI_BLOCK_BITS, request->capacity, request->rate,
+    return kithi_lanes_choose(request->options[0], KITHI_LANES_BLOCK_BITS, request->capacity, request->rate,
                               KITHI_COUNTS_CHANGES, head);
 }
 
@@ -57,13 +57,13 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     kithi_lanes_geometry g = kithi_lanes_decode(head).lanes;
     unsigned lanes = (unsigned)g.lanes;
-    return (kithi_expectation){kithi_blocked_rate(lanes, KITHI_BLOCK_BITS / lanes, g.blocks, n), 0};
+    return (kithi_expectation){kithi_blocked_rate(lanes, KITHI_LANES_BLOCK_BITS / lanes, g.blocks, n), 0};
 }
 
 /* ---- a key in its block ---- */
 
 KITHI_INLINE unsigned bit_of(kithi_lane_words words, unsigned lanes, unsigned j) {
-    return kithi_lane_cell(words, KITHI_BLOCK_BITS / lanes, j);
+    return kithi_lane_cell(words, KITHI_LANES_BLOCK_BITS / lanes, j);
 }
 
 /* Tests one lane after the other, without stopping early. The alternative, a mask of eight words, is no faster unless
@@ -125,12 +125,16 @@ KITHI_INLINE uint64_t set_in(const kithi_block_ops *ops, const kithi_lanes_args 
     return ops->set(kithi_block_of(args->f, args->digest), args->digest, lanes);
 }
 
-static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
+KITHI_INLINE kith_status add_body(const kithi_block_ops *ops, kith_filter *f, uint64_t digest, bool *was_new) {
     if (!kithi_bits_can_add(f))
-        return has_portable(f, digest) ? KITH_OK : KITH_E_FULL;
-    uint64_t set_bits = kithi_by_lanes(set_in, &PORTABLE, (kithi_lanes_args){.f = f, .digest = digest});
+        return kithi_lanes_has(ops, f, digest) ? KITH_OK : KITH_E_FULL;
+    uint64_t set_bits = kithi_by_lanes(set_in, ops, (kithi_lanes_args){.f = f, .digest = digest});
     kithi_bits_count_add(f, (unsigned)set_bits, was_new);
     return KITH_OK;
+}
+
+static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
+    return add_body(&PORTABLE, f, digest, was_new);
 }
 
 KITHI_INLINE uint64_t add_shared_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
@@ -203,6 +207,10 @@ KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
     return kithi_lanes_has(&AVX2, f, digest);
 }
 
+KITHI_TARGET_AVX2 static kith_status add_avx2(kith_filter *f, uint64_t digest, bool *was_new) {
+    return add_body(&AVX2, f, digest, was_new);
+}
+
 KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
                                               uint64_t *maybe) {
     return kithi_lanes_has_many(&AVX2, f, digests, n, maybe);
@@ -217,6 +225,10 @@ static const kithi_block_ops AVX512 = {.has = kithi_avx512_bits_has, .set = kith
 
 KITHI_TARGET_AVX512 static bool has_avx512(const kith_filter *f, uint64_t digest) {
     return kithi_lanes_has(&AVX512, f, digest);
+}
+
+KITHI_TARGET_AVX512 static kith_status add_avx512(kith_filter *f, uint64_t digest, bool *was_new) {
+    return add_body(&AVX512, f, digest, was_new);
 }
 
 KITHI_TARGET_AVX512 static size_t has_many_avx512(const kith_filter *f, const uint64_t *digests, size_t n,
@@ -235,6 +247,10 @@ static bool has_neon(const kith_filter *f, uint64_t digest) {
     return kithi_lanes_has(&NEON, f, digest);
 }
 
+static kith_status add_neon(kith_filter *f, uint64_t digest, bool *was_new) {
+    return add_body(&NEON, f, digest, was_new);
+}
+
 static size_t has_many_neon(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
     return kithi_lanes_has_many(&NEON, f, digests, n, maybe);
 }
@@ -248,9 +264,9 @@ static kith_status add_many_neon(kith_filter *f, const uint64_t *digests, size_t
 
 /* The false positive rate, in the union of two filters, of keys that select this block. */
 static double block_rate(const uint8_t *a, const uint8_t *b, unsigned lanes) {
-    unsigned width = KITHI_BLOCK_BITS / lanes;
+    unsigned width = KITHI_LANES_BLOCK_BITS / lanes;
     double rate = 1;
-    for (unsigned lane = 0; lane < KITHI_BLOCK_BITS; lane += width)
+    for (unsigned lane = 0; lane < KITHI_LANES_BLOCK_BITS; lane += width)
         rate *= (double)kithi_bits_in_union(a, b, lane, lane + width) / width;
     return rate;
 }
@@ -260,7 +276,7 @@ static double rate_of(const kith_filter *a, const kith_filter *b) {
     uint64_t blocks = a->geometry.lanes.blocks;
     double sum = 0;
     for (uint64_t i = 0; i < blocks; i++) {
-        uint64_t at = i * KITHI_BLOCK_BYTES;
+        uint64_t at = i * KITHI_LANES_BLOCK_BYTES;
         sum += block_rate(a->body + at, b->body + at, (unsigned)a->geometry.lanes.lanes);
     }
     return sum / (double)blocks;
@@ -305,12 +321,12 @@ const kithi_kind kithi_kind_blocked = {
     .regions = kithi_lanes_regions,
     .kernels =
         {
-            [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, NULL, has_portable},
+            [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, NULL, has_portable, NULL, NULL},
 #ifdef KITHI_HAVE_X86
-            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, NULL, has_avx2},
-            [KITHI_CPU_AVX512] = {has_many_avx512, add_many_avx512, NULL, has_avx512},
+            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, NULL, has_avx2, add_avx2, NULL},
+            [KITHI_CPU_AVX512] = {has_many_avx512, add_many_avx512, NULL, has_avx512, add_avx512, NULL},
 #elif defined(KITHI_HAVE_NEON)
-            [KITHI_CPU_NEON] = {has_many_neon, add_many_neon, NULL, has_neon},
+            [KITHI_CPU_NEON] = {has_many_neon, add_many_neon, NULL, has_neon, add_neon, NULL},
 #endif
         },
     .add_shared = add_shared,

@@ -10,9 +10,9 @@
  *
  * With slices, the k positions of a key are distinct for every m, tiny or above 2^32, without comparing them. The
  * formula for the rate is then exact for every n (plan/sizing.h). It is not exact when positions may coincide: the
- * usual formula is 25% too low at three keys and 1%. Compared with positions over all m bits, slices multiply the
- * rate by about 1 + 0.35 k^2/m: 2% at a hundred keys and nothing at ten thousand. Each position is computed from its
- * own word (core/mix.h), not as a + i*b.
+ * usual formula is 25% too low for three keys and a rate of 1%. Compared with positions over all m bits, slices
+ * multiply the rate by about 1 + 0.35 k^2/m: 2% at a hundred keys and nothing at ten thousand. Each position is
+ * computed from its own word (core/mix.h), not as a + i*b.
  *
  * With layout=whole, all k hashes share one array of m bits, as the textbooks draw it. The positions of a key may
  * coincide, and the key then sets fewer than k bits:
@@ -54,7 +54,7 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
 }
 
 static uint64_t option(const kithi_head *head, unsigned index) {
-    return head->params[index == 0 ? KITHI_K : KITHI_LAYOUT];
+    return head->params[index == 0 ? KITHI_PARAM_K : KITHI_PARAM_LAYOUT];
 }
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
@@ -212,11 +212,11 @@ const kithi_kind kithi_kind_bloom = {
     .add = add,
     .kernels =
         {
-            [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, NULL, has},
-            [KITHI_CPU_NEON] = {has_many_portable, add_many_portable, NULL, has},
+            [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, NULL, has, NULL, NULL},
+            [KITHI_CPU_NEON] = {has_many_portable, add_many_portable, NULL, has, NULL, NULL},
 #ifdef KITHI_HAVE_X86
-            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, NULL, has},
-            [KITHI_CPU_AVX512] = {has_many_avx2, add_many_avx2, NULL, has},
+            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, NULL, has, NULL, NULL},
+            [KITHI_CPU_AVX512] = {has_many_avx2, add_many_avx2, NULL, has, NULL, NULL},
 #endif
         },
     .add_cells = add_cells,

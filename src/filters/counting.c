@@ -25,11 +25,11 @@
  *
  * which is 10^-86 at a million keys and 1% with 4 bits (c = 14). It would matter only with one counter per key, which
  * bloom uses above a rate of 38.2% (where k = 1 and k = 2 need the same space): at 90%, one in 80 filters of a million
- * keys would refuse one of them. So rates above 38% are planned as 38%: k = 2, lambda = 0.96. The failure is still
- * above 10^-9 with more than 10^13 keys or with counters of 2 or 3 bits. Then slices get longer until it is not, and
- * the k that needs the fewest counters in total is chosen. That is why 2 bits do not pay. At a million keys and 1%,
- * width=3 takes 29 bits per key, width=4 takes 38, and width=2, which refuses a key as soon as two others share each of
- * its counters, takes 52.
+ * keys would refuse one of them. So rates above 38% are planned as 38%: k = 2, lambda = 0.96. With more than 10^13
+ * keys, or with counters of 2 or 3 bits, the failure can be above 10^-9 even so. Then the slices are lengthened until
+ * it is not (a k that is given is kept, and its failure accepted), and the k that needs the fewest counters in total is
+ * chosen. That is why 2 bits do not pay. At a million keys and 1%, width=3 takes 29 bits per key, width=4 takes 38, and
+ * width=2, which refuses a key as soon as two others share each of its counters, takes 52.
  *
  * Invariants. Every successful add or remove changes one counter of each slice by 1, unless that counter is stuck. So
  * the counters of a slice without a stuck counter add up to the count, even after removals of keys that were never
@@ -54,7 +54,7 @@ static const kith_option OPTIONS[] = {
     {"width", "2..8", "4", "bits in a counter; a key can be added 2^width - 2 times"},
 };
 
-enum { KITHI_WIDTH = KITHI_LAYOUT + 1, WIDTH_MIN = 2, WIDTH_MAX = 8 };
+enum { KITHI_WIDTH = KITHI_PARAM_LAYOUT + 1, WIDTH_MIN = 2, WIDTH_MAX = 8 };
 
 static kithi_geometry decode(const kithi_head *head) {
     kithi_geometry g = kithi_slices_decode(head);
@@ -99,7 +99,7 @@ static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     return (kithi_expectation){kithi_bloom_rate((unsigned)g.k, g.slice, n, kithi_slices_layout(&g)), failure_of(&g, n)};
 }
 
-/* Returns the smallest slice, from g->slice on, with a failure of at most FAILURE_MAX; 0 if there is none. */
+/* Returns the smallest slice, from g.slice on, with a failure of at most FAILURE_MAX; 0 if there is none. */
 static uint64_t reliable_slice(kithi_slices_geometry g, uint64_t n) {
     uint64_t low = g.slice - 1, most = (UINT64_C(1) << 62) / g.k;
     for (; failure_of(&g, n) > FAILURE_MAX; g.slice *= 2) {
@@ -153,7 +153,8 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
     /* Each width has one encoding, so the default is stored as 0 and never as 4. */
     if (width < WIDTH_MIN || width > WIDTH_MAX || head->params[KITHI_WIDTH] == KITHI_COUNTER_BITS)
         return KITH_E_CORRUPT;
-    kith_status status = kithi_slices_shape(head, (unsigned)width, width != KITHI_COUNTER_BITS, shape);
+    unsigned spare_bytes = width == KITHI_COUNTER_BITS ? 0 : 1; /* docs/format.md requires it */
+    kith_status status = kithi_slices_shape(head, (unsigned)width, spare_bytes, shape);
     shape->max_copies = kithi_counter_top((unsigned)width) - 1;
     shape->capabilities = KITHI_COUNTERS_CAPABILITIES;
     return status;
@@ -168,7 +169,7 @@ static inline bool used(const uint8_t *body, uint64_t c, unsigned width) {
 }
 
 /* Returns the least of a key's counters. */
-static inline unsigned least_at(const kith_filter *f, const uint64_t *counters, unsigned width) {
+KITHI_INLINE unsigned least_at(const kith_filter *f, const uint64_t *counters, unsigned width) {
     unsigned min = kithi_counter_top(width);
     for (uint64_t i = 0; i < f->geometry.slices.k; i++) {
         unsigned value = kithi_counter(f->body, counters[i], width);
@@ -188,7 +189,7 @@ static uint64_t copies(const kith_filter *f, uint64_t digest) {
     return least_at(f, counters, width_of(f));
 }
 
-static inline kith_status add_at(kith_filter *f, const uint64_t *counters, bool *was_new, unsigned width) {
+KITHI_INLINE kith_status add_at(kith_filter *f, const uint64_t *counters, bool *was_new, unsigned width) {
     unsigned before = least_at(f, counters, width);
     kith_status status = kithi_counters_can_add(f, before, width);
     if (status != KITH_OK)
@@ -201,7 +202,7 @@ static inline kith_status add_at(kith_filter *f, const uint64_t *counters, bool 
     return KITH_OK;
 }
 
-static inline kith_status remove_at(kith_filter *f, const uint64_t *counters, bool *was_new, unsigned width) {
+KITHI_INLINE kith_status remove_at(kith_filter *f, const uint64_t *counters, bool *was_new, unsigned width) {
     (void)was_new;
     kith_status status = kithi_counters_removable(f, least_at(f, counters, width));
     if (status != KITH_OK)
@@ -216,13 +217,15 @@ static inline kith_status remove_at(kith_filter *f, const uint64_t *counters, bo
 static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
     uint64_t counters[KITHI_BLOOM_K_MAX];
     kithi_slice_cells(f, digest, counters);
-    return add_at(f, counters, was_new, width_of(f));
+    return width_of(f) == KITHI_COUNTER_BITS ? add_at(f, counters, was_new, KITHI_COUNTER_BITS)
+                                             : add_at(f, counters, was_new, width_of(f));
 }
 
 static kith_status remove_one(kith_filter *f, uint64_t digest) {
     uint64_t counters[KITHI_BLOOM_K_MAX];
     kithi_slice_cells(f, digest, counters);
-    return remove_at(f, counters, NULL, width_of(f));
+    return width_of(f) == KITHI_COUNTER_BITS ? remove_at(f, counters, NULL, KITHI_COUNTER_BITS)
+                                             : remove_at(f, counters, NULL, width_of(f));
 }
 
 /* Batches are compiled twice: for the default width, and for a width that is known at run time. */
@@ -366,11 +369,11 @@ const kithi_kind kithi_kind_counting = {
     .add = add,
     .kernels =
         {
-            [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, remove_many_portable, has},
-            [KITHI_CPU_NEON] = {has_many_portable, add_many_portable, remove_many_portable, has},
+            [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, remove_many_portable, has, NULL, NULL},
+            [KITHI_CPU_NEON] = {has_many_portable, add_many_portable, remove_many_portable, has, NULL, NULL},
 #ifdef KITHI_HAVE_X86
-            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, remove_many_avx2, has},
-            [KITHI_CPU_AVX512] = {has_many_avx2, add_many_avx2, remove_many_avx2, has},
+            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, remove_many_avx2, has, NULL, NULL},
+            [KITHI_CPU_AVX512] = {has_many_avx2, add_many_avx2, remove_many_avx2, has, NULL, NULL},
 #endif
         },
     .add_cells = add_cells,

@@ -6,8 +6,9 @@
  * probability 2^-f. That is the rate, for any number of keys, also for none.
  *
  * Since every key determines one cell, n keys need at least n cells. 3 cells per key need 1.125 n, 4 need 1.075 n, if
- * the cells of a key are in consecutive segments. Peeling (fuse_build.c) then starts at the two ends of the array and
- * continues to the middle. A key cannot be added later, because changing a cell breaks the keys that share it.
+ * the cells of a key are in consecutive segments. Peeling then works: it can start at the ends of the array, where
+ * cells have fewer keys, and continue inwards (fuse_build.c goes through the array from the front). A key cannot be
+ * added later, because changing a cell breaks the keys that share it.
  *
  *     body    | shard 0 | shard 1 | …                           a digest belongs to shard mulhi(digest, shards)
  *     shard   | seed, 8 bytes | cells of f bits, packed | padding: 7 bytes or more, to a multiple of 64 |
@@ -16,11 +17,11 @@
  *                     x           x                x                               the 3 cells of a key: one in each of
  *                                                                                  3 consecutive segments
  *
- * Shards. The keys are divided by the high bits of the digest into shards of 2^19.5 to 2^20.5 keys, each with its own
- * seed. Construction then works in 25 MB of memory per thread, mostly in cache, and a shard that fails is tried again
- * alone, with another seed. All shards have equal size: that of their mean number of keys plus 6 standard deviations,
- * which a shard exceeds with probability 10^-9. Even then it usually fits, because peeling still works with a few
- * percent more keys.
+ * Shards. More than 2^20.5 keys are divided by the high bits of the digest into shards of 2^19.5 to 2^20.5 keys, each
+ * with its own seed. Construction then works in 18 to 36 MB of memory per thread, mostly in cache, and a shard that
+ * fails is tried again alone, with another seed. All shards have equal size: that of their mean number of keys plus 6
+ * standard deviations, which a shard exceeds with probability 10^-9. Even then it usually fits, because peeling still
+ * works with a few percent more keys.
  *
  * Attempts. A plan for build attempt 1 to 3 has 6, 12 and 18% more cells. From attempt 4 on there is a single shard
  * with all keys. It can be built from any distinct digests, even from numbers that are not hashes and all belong to one
@@ -52,10 +53,6 @@ static const kith_option OPTIONS[] = {
 
 /* ---- planning ---- */
 
-static uint64_t cells_of(const kithi_fuse_geometry *g) {
-    return (g->segments + g->arity - 1) * g->segment;
-}
-
 static kithi_geometry decode(const kithi_head *head) {
     kithi_fuse_geometry g = {
         .cell_bits = head->params[CELL_BITS],
@@ -66,7 +63,8 @@ static kithi_geometry decode(const kithi_head *head) {
     };
     g.starts = g.segments * g.segment;
     /* A load of the last cell reads 8 bytes from its first byte on. */
-    g.shard_bytes = (KITHI_FUSE_SEED_BYTES + (cells_of(&g) * g.cell_bits + 7) / 8 + 7 + 63) & ~UINT64_C(63);
+    g.shard_bytes =
+        (KITHI_FUSE_SEED_BYTES + (kithi_fuse_shard_cells(&g) * g.cell_bits + 7) / 8 + 7 + 63) & ~UINT64_C(63);
     return (kithi_geometry){.fuse = g};
 }
 
@@ -118,7 +116,7 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     if (keys > 0.8 * (double)SHARD_CELLS_MAX)
         return KITH_E_TOO_LARGE;
     choose_segments(keys, &g);
-    if (log2((double)cells_of(&g)) + log2((double)g.shards) + (double)g.cell_bits > DIGEST_BITS)
+    if (log2((double)kithi_fuse_shard_cells(&g)) + log2((double)g.shards) + (double)g.cell_bits > DIGEST_BITS)
         return KITH_E_DIGEST_BITS;
     head->params[CELL_BITS] = g.cell_bits;
     head->params[ARITY] = g.arity;
@@ -132,11 +130,11 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
     kithi_fuse_geometry g = decode(head).fuse;
     bool valid = g.cell_bits >= CELL_BITS_MIN && g.cell_bits <= CELL_BITS_MAX && (g.arity == 3 || g.arity == 4) &&
                  g.segment >= 1 && g.segment <= segment_max(g.arity) && (g.segment & (g.segment - 1)) == 0 &&
-                 g.segments >= 1 && g.segments < SHARD_CELLS_MAX && cells_of(&g) < SHARD_CELLS_MAX && g.shards >= 1 &&
-                 (g.shards & (g.shards - 1)) == 0;
+                 g.segments >= 1 && g.segments < SHARD_CELLS_MAX && kithi_fuse_shard_cells(&g) < SHARD_CELLS_MAX &&
+                 g.shards >= 1 && (g.shards & (g.shards - 1)) == 0;
     uint64_t cells, body_bytes;
-    if (!valid || !kithi_mul(g.shards, cells_of(&g), &cells) || !kithi_mul(g.shards, g.shard_bytes, &body_bytes) ||
-        body_bytes > UINT64_C(1) << 62)
+    if (!valid || !kithi_mul(g.shards, kithi_fuse_shard_cells(&g), &cells) ||
+        !kithi_mul(g.shards, g.shard_bytes, &body_bytes) || body_bytes > UINT64_C(1) << 62)
         return KITH_E_CORRUPT;
     *shape = (kithi_shape){
         .body_bytes = body_bytes,
@@ -273,8 +271,8 @@ KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64
 
 /* ---- introspection ---- */
 
-/* Reports as the wanted value of a cell the one with which the XOR of all cells would be the fingerprint. So either all
- * cells of a digest have their wanted value or none has. */
+/* The wanted value of a cell is what it must hold, given the others, so that the XOR of all cells is the fingerprint.
+ * So either all cells of a digest have their wanted value or none has. */
 static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {
     const kithi_fuse_geometry *g = &f->geometry.fuse;
     const uint8_t *shard = shard_of(g, f->body, digest), *cells = shard + KITHI_FUSE_SEED_BYTES;
@@ -282,7 +280,7 @@ static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *
     uint64_t at[KITHI_FUSE_ARITY_MAX], hash = kithi_fuse_hash(digest, kithi_load64(shard));
     uint64_t sum = difference(g, cells, hash, arity, cell_bits);
     (void)kithi_fuse_cells(g, hash, arity, cell_bits, at);
-    uint64_t first = kithi_mulhi(digest, g->shards) * cells_of(g);
+    uint64_t first = kithi_mulhi(digest, g->shards) * kithi_fuse_shard_cells(g);
     for (unsigned i = 0; i < arity; i++) {
         uint64_t holds = kithi_fuse_get(cells, at[i], cell_bits);
         report(context, first + at[i], holds, holds ^ sum);
@@ -292,8 +290,8 @@ static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *
 
 static uint64_t cell(const kith_filter *f, uint64_t number) {
     const kithi_fuse_geometry *g = &f->geometry.fuse;
-    const uint8_t *shard = f->body + number / cells_of(g) * g->shard_bytes;
-    return kithi_fuse_get(shard + KITHI_FUSE_SEED_BYTES, number % cells_of(g), (unsigned)g->cell_bits);
+    const uint8_t *shard = f->body + number / kithi_fuse_shard_cells(g) * g->shard_bytes;
+    return kithi_fuse_get(shard + KITHI_FUSE_SEED_BYTES, number % kithi_fuse_shard_cells(g), (unsigned)g->cell_bits);
 }
 
 static void stats(const kith_filter *f, kith_filter_stats *stats) {
@@ -314,7 +312,7 @@ static bool zero_from_bit(const uint8_t *bytes, uint64_t bit, uint64_t byte_coun
 
 static const char *check(const kith_filter *f) {
     const kithi_fuse_geometry *g = &f->geometry.fuse;
-    uint64_t with_keys = 0, used_bits = 8 * KITHI_FUSE_SEED_BYTES + cells_of(g) * g->cell_bits;
+    uint64_t with_keys = 0, used_bits = 8 * KITHI_FUSE_SEED_BYTES + kithi_fuse_shard_cells(g) * g->cell_bits;
     if (f->head.fill != 0)
         return "the header has a fill, which this kind does not use";
     for (uint64_t i = 0; i < g->shards; i++) {
@@ -351,10 +349,10 @@ const kithi_kind kithi_kind_fuse = {
     .expect = expect,
     .kernels =
         {
-            [KITHI_CPU_PORTABLE] = {has_many_portable, NULL, NULL, has},
+            [KITHI_CPU_PORTABLE] = {has_many_portable, NULL, NULL, has, NULL, NULL},
 #ifdef KITHI_HAVE_X86
-            [KITHI_CPU_AVX2] = {has_many_avx2, NULL, NULL, has},
-            [KITHI_CPU_AVX512] = {has_many_avx2, NULL, NULL, has},
+            [KITHI_CPU_AVX2] = {has_many_avx2, NULL, NULL, has, NULL, NULL},
+            [KITHI_CPU_AVX512] = {has_many_avx2, NULL, NULL, has, NULL, NULL},
 #endif
         },
     .build = kithi_fuse_build,

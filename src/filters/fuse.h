@@ -9,9 +9,14 @@
 #define KITHI_FUSE_ARITY_MAX 4
 #define KITHI_FUSE_SEED_BYTES 8 /* at the beginning of a shard */
 
-/* The seed of construction attempt 1, 2, … of a shard. Never 0: that is the seed of a shard without keys. */
-static inline uint64_t kithi_fuse_seed(unsigned attempt) {
-    return kithi_mix(attempt * KITHI_GOLDEN);
+/* Returns the number of cells of a shard. */
+static inline uint64_t kithi_fuse_shard_cells(const kithi_fuse_geometry *g) {
+    return (g->segments + g->arity - 1) * g->segment;
+}
+
+/* The seed of try 1, 2, … to build a shard. Never 0: that is the seed of a shard without keys. */
+static inline uint64_t kithi_fuse_seed(unsigned try) {
+    return kithi_mix(try * KITHI_GOLDEN);
 }
 
 /* The hash of a digest in its shard. It is a bijection, so distinct digests have distinct hashes, whatever they are. */

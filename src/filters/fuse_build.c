@@ -16,10 +16,10 @@
  *
  * If some keys cannot be peeled, each of their cells has two or more of them, and the shard is tried again with the
  * next seed. Equal digests can never be peeled, so a shard that was built has none, and it is enough to look for them
- * after a failure. Measured with the sizes of fuse.c, a second seed is needed for at most 6% of all sets with 3 cells
- * per key, for up to a third of the sets of 3 to 10 keys with 4 cells, and for none of 15 sets of 10^6 keys. TRIES
- * seeds in a row fail with a probability below 10^-30. The result does not depend on the order of the digests: the XORs
- * do not, and the queue is filled in the order of the cells.
+ * after a failure. Measured with the sizes of fuse.c, a second seed is needed with 3 cells per key for at most 6% of
+ * the sets of any size; with 4 cells per key for up to a third of the sets of 3 to 10 keys; and with either for none of
+ * 15 sets of 10^6 keys. TRIES seeds in a row fail with a probability below 10^-30. The result does not depend on the
+ * order of the digests: the XORs do not, and the queue is filled in the order of the cells.
  *
  * Memory: about 24 bytes per key while it runs. */
 #include "filters/fuse.h"
@@ -50,12 +50,8 @@ typedef struct workspace {
     void *memory;
 } workspace;
 
-static uint64_t shard_cells(const kithi_fuse_geometry *g) {
-    return (g->segments + g->arity - 1) * g->segment;
-}
-
 static bool workspace_open(const kith_filter *f, size_t n, workspace *w) {
-    uint64_t cells = shard_cells(&f->geometry.fuse);
+    uint64_t cells = kithi_fuse_shard_cells(&f->geometry.fuse);
     w->cells = cells;
     w->bytes = 8 * cells + 8 * (uint64_t)n + 4 * (cells + 1) + cells + n;
     uint8_t *at = w->memory = kithi_allocate(&f->allocator, w->bytes);
@@ -90,7 +86,8 @@ static void sort_hashes(const kithi_fuse_geometry *g, const uint64_t *digests, s
     }
 }
 
-/* Any number of bits will do for fingerprints that are not used: while keys are counted and peeled. */
+/* The width that is passed while keys are counted and peeled. Their fingerprints are not used there, so any width will
+ * do. */
 #define UNUSED_BITS 8
 
 /* Returns false if a cell has more keys than a count can hold. */
@@ -201,16 +198,16 @@ kith_status kithi_fuse_build(kith_filter *f, uint64_t region, const uint64_t *di
         return KITH_E_MEMORY;
     uint8_t *shard = f->body + region * g->shard_bytes;
     kith_status status = KITH_E_FULL;
-    for (unsigned attempt = 1; attempt <= TRIES && status == KITH_E_FULL; attempt++) {
-        if (attempt == 2 && has_repeats(digests, n, w.hashes))
+    for (unsigned try = 1; try <= TRIES && status == KITH_E_FULL; try++) {
+        if (try == 2 && has_repeats(digests, n, w.hashes))
             status = KITH_E_COPIES;
-        if (status == KITH_E_COPIES || (attempt > 1 && n > w.cells))
+        if (status == KITH_E_COPIES || (try > 1 && n > w.cells))
             break;
-        if (attempt > 1) {
+        if (try > 1) {
             memset(w.xors, 0, w.cells * sizeof *w.xors);
             memset(w.counts, 0, w.cells);
         }
-        uint64_t seed = kithi_fuse_seed(attempt);
+        uint64_t seed = kithi_fuse_seed(try);
         sort_hashes(g, digests, n, seed, w.hashes);
         uint8_t *cells = shard + KITHI_FUSE_SEED_BYTES;
         if (g->arity == 3 ? try_seed(g, &w, n, cells, 3) : try_seed(g, &w, n, cells, 4)) {
@@ -224,7 +221,7 @@ kith_status kithi_fuse_build(kith_filter *f, uint64_t region, const uint64_t *di
 
 bool kithi_fuse_seed_valid(uint64_t seed) {
     bool valid = false;
-    for (unsigned attempt = 1; attempt <= TRIES; attempt++)
-        valid |= seed == kithi_fuse_seed(attempt);
+    for (unsigned try = 1; try <= TRIES; try++)
+        valid |= seed == kithi_fuse_seed(try);
     return valid;
 }

@@ -27,8 +27,11 @@
  * keys added once this happens at the filter's rate; it always happens for keys with copies in two layers. A key may
  * have at most as many copies in total as one layer can store.
  *
- * Parameters: 0 inner kind's id, 1 growth, 2 layers, 3 capacity of layer 0. The header's capacity is the sum of the
- * layers' capacities, and its body length includes all their blocks. */
+ * Options of the inner kind may be given as well (inner=cuckoo b=2) and hold for every layer.
+ *
+ * Parameters: 0 inner kind's id, 1 growth, 2 layers, 3 capacity of layer 0, 4 and 5 options of the inner kind (see
+ * kithi_layers_geometry). The header's capacity is the sum of the layers' capacities, and its body length includes all
+ * their blocks. */
 #include <assert.h>
 
 #include "core/batch.h"
@@ -39,16 +42,24 @@
 #include "verbs.h"
 
 static const kith_option OPTIONS[] = {
-    {"inner", "kind", "blocked", "the kind of the layers"},
-    {"growth", "1..16", "2", "capacity of a new layer, as a multiple of the previous one"},
+    {"inner", "kind", "blocked", "the kind of the layers; its options can be given as well"},
+    {"growth", "1..32768", "2", "capacity of a new layer, as a multiple of the previous one"},
 };
+
+#define OPTION_COUNT (sizeof OPTIONS / sizeof *OPTIONS)
 
 static kith_status choose(const kithi_request *request, kithi_head *head) {
     if (request->options[0] == KITHI_LAYERS_ID)
         return KITH_E_OPTION;
     if (!kithi_kind_adds(kithi_kind_by_id(request->options[0])))
         return KITH_E_UNSUPPORTED;
-    kithi_layers_geometry g = {request->options[0], request->options[1], 1, request->capacity};
+    kithi_layers_geometry g = {
+        .inner = request->options[0], .growth = request->options[1], .count = 1, .first_capacity = request->capacity};
+    for (unsigned i = 0; i + OPTION_COUNT < KITHI_OPTIONS_MAX; i++) {
+        uint64_t value = request->options[OPTION_COUNT + i];
+        assert(value <= 0xffff); /* no option has larger values */
+        g.inner_options[i / 4] |= value << 16 * (i % 4);
+    }
     kithi_layers_encode(&g, head);
     return kithi_layers_first_body(head, &head->body_bytes);
 }
@@ -58,9 +69,10 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
     kithi_layers_geometry g = kithi_layers_decode(head).layers;
     const kithi_kind *inner = kithi_kind_by_id(g.inner);
-    if (inner == NULL || inner->id == KITHI_LAYERS_ID || !kithi_kind_adds(inner) || g.growth < 1 || g.growth > 16 ||
-        g.count < 1 || g.count > KITHI_LAYERS_MAX || g.first_capacity == 0 || g.first_capacity > head->capacity ||
-        head->body_bytes < KITHI_LAYERS_DIRECTORY_BYTES + KITHI_HEADER_BYTES || head->body_bytes % 64 != 0)
+    if (inner == NULL || inner->id == KITHI_LAYERS_ID || !kithi_kind_adds(inner) || g.growth < 1 ||
+        g.growth > KITHI_LAYERS_GROWTH_MAX || g.count < 1 || g.count > KITHI_LAYERS_MAX || g.first_capacity == 0 ||
+        g.first_capacity > head->capacity || head->body_bytes < KITHI_LAYERS_DIRECTORY_BYTES + KITHI_HEADER_BYTES ||
+        head->body_bytes % 64 != 0)
         return KITH_E_CORRUPT;
     kithi_head first;
     kithi_shape inside;
@@ -77,6 +89,8 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
 
 static uint64_t option(const kithi_head *head, unsigned index) {
     kithi_layers_geometry g = kithi_layers_decode(head).layers;
+    if (index >= OPTION_COUNT)
+        return kithi_layers_inner_option(&g, index - (unsigned)OPTION_COUNT);
     return index == 0 ? g.inner : g.growth;
 }
 
@@ -100,8 +114,8 @@ static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     return sum;
 }
 
-/* The outer checksums cover the inner blocks, but a forged file may have correct outer checksums over inner blocks with
- * wrong ones. Those would be copied into everything that is saved later. */
+/* The outer checksums cover the inner blocks, but a forged file may have correct outer checksums over inner blocks
+ * whose own checksums are wrong. Such a block would be copied as it is into every file that is saved later. */
 static kith_status verify(const kith_filter *f) {
     kith_status status = KITH_OK;
     for (unsigned i = 0; i < kithi_layers_count(f) && status == KITH_OK; i++)
@@ -130,11 +144,11 @@ static kith_filter *only_layer(kith_filter *f) {
 
 /* ---- verbs ---- */
 
-/* Searches layers from - 1 … 0, newest first, until `stop_at` of them return true. Returns how many did and sets
- * *where to the last of them. */
-static unsigned find(const kith_filter *f, uint64_t digest, unsigned from, unsigned stop_at, kith_filter **where) {
+/* Searches the layers older than layer `end`, newest first, until `stop_at` of them return true. Returns how many did
+ * and sets *where to the last of them. */
+static unsigned find(const kith_filter *f, uint64_t digest, unsigned end, unsigned stop_at, kith_filter **where) {
     unsigned found = 0;
-    for (unsigned i = from; i-- > 0 && found < stop_at;) {
+    for (unsigned i = end; i-- > 0 && found < stop_at;) {
         kith_filter *layer = &kithi_layers_of(f)[i];
         if (kithi_has(layer, digest)) {
             *where = layer;
@@ -190,7 +204,7 @@ static kith_status add_to_newest(kith_filter *f, uint64_t digest, bool *was_new)
     kith_filter *newest = &kithi_layers_of(f)[kithi_layers_count(f) - 1];
     uint64_t before = newest->head.count;
     newest->sealed = false;
-    kith_status status = newest->kind->add(newest, digest, was_new);
+    kith_status status = kithi_add_one(newest, digest, was_new);
     f->head.count += newest->head.count - before;
     return status;
 }
@@ -225,7 +239,7 @@ static kith_status remove_one(kith_filter *f, uint64_t digest) {
     if (found != 1)
         return found == 0 ? KITH_E_ABSENT : KITH_E_AMBIGUOUS;
     where->sealed = false;
-    kith_status status = where->kind->remove(where, digest);
+    kith_status status = kithi_remove_one(where, digest);
     f->head.count -= status == KITH_OK;
     return status;
 }
@@ -234,11 +248,11 @@ static kith_status remove_one(kith_filter *f, uint64_t digest) {
 
 #define GROUP 256
 
-/* left[0 … count-1] are indices into `digests`. Removes those whose digest is found in one of the layers 0 … from-1;
+/* left[0 … count-1] are indices into `digests`. Removes those whose digest is found in one of the layers 0 … end-1;
  * returns how many remain. */
-static size_t drop_found(const kith_filter *f, unsigned from, const uint64_t *digests, uint16_t *left, size_t count) {
+static size_t drop_found(const kith_filter *f, unsigned end, const uint64_t *digests, uint16_t *left, size_t count) {
     uint64_t searched[GROUP], found[GROUP / 64];
-    for (unsigned i = from; i-- > 0 && count > 0;) {
+    for (unsigned i = end; i-- > 0 && count > 0;) {
         for (size_t j = 0; j < count; j++)
             searched[j] = digests[left[j]];
         const kith_filter *layer = &kithi_layers_of(f)[i];
@@ -372,15 +386,15 @@ static const char *check(const kith_filter *f) {
 
 const kithi_kind kithi_kind_layers = {
     .id = KITHI_LAYERS_ID,
-    .params =
-        1 << KITHI_LAYERS_INNER | 1 << KITHI_LAYERS_GROWTH | 1 << KITHI_LAYERS_COUNT | 1 << KITHI_LAYERS_FIRST_CAPACITY,
+    .params = 1 << KITHI_LAYERS_INNER | 1 << KITHI_LAYERS_GROWTH | 1 << KITHI_LAYERS_COUNT |
+              1 << KITHI_LAYERS_FIRST_CAPACITY | 3 << KITHI_LAYERS_INNER_OPTIONS,
     .info =
         {
             .name = "layers",
             .summary = "grows: layers of another kind with a bounded total rate",
             .capabilities = KITH_CAN_ADD | KITH_CAN_GROW,
             .options = OPTIONS,
-            .option_count = sizeof OPTIONS / sizeof *OPTIONS,
+            .option_count = OPTION_COUNT,
         },
     .choose = choose,
     .decode = kithi_layers_decode,
@@ -392,10 +406,10 @@ const kithi_kind kithi_kind_layers = {
     .add = add,
     .kernels =
         {
-            [KITHI_CPU_PORTABLE] = {has_many, add_many, remove_many, has},
-            [KITHI_CPU_AVX2] = {has_many, add_many, remove_many, has},
-            [KITHI_CPU_AVX512] = {has_many, add_many, remove_many, has},
-            [KITHI_CPU_NEON] = {has_many, add_many, remove_many, has},
+            [KITHI_CPU_PORTABLE] = {has_many, add_many, remove_many, has, NULL, NULL},
+            [KITHI_CPU_AVX2] = {has_many, add_many, remove_many, has, NULL, NULL},
+            [KITHI_CPU_AVX512] = {has_many, add_many, remove_many, has, NULL, NULL},
+            [KITHI_CPU_NEON] = {has_many, add_many, remove_many, has, NULL, NULL},
         },
     .only_layer = only_layer,
     .remove = remove_one,
@@ -411,4 +425,5 @@ const kithi_kind kithi_kind_layers = {
     .verify = verify,
     .seal = seal,
     .parts = kithi_layers_parts,
+    .relocate = kithi_layers_relocate,
 };

@@ -5,8 +5,8 @@
  *     separate blocks    | layer in_block |   | layer in_block+1 |   …
  *
  * A new filter has one layer, in its block. After a filter was opened, adopted or cloned, or after kith_filter_bytes(),
- * all layers are in its block: the unused bytes are then the checksums of the body, and the block is the whole filter.
- * When a layer is appended, only the directory in the block changes.
+ * all layers are in its block: in that state the bytes that the picture calls unused hold the checksums of the body,
+ * and the block is the whole filter. When a layer is appended, only the directory in the block changes.
  *
  * A separate block is padded to a multiple of 64 bytes, like the layer in the file. So the file consists of the header,
  * the directory and the layers as they are in memory, then the checksums, which are computed when it is saved, and the
@@ -79,9 +79,8 @@ kith_status kithi_layers_init(kith_filter *f) {
     return KITH_OK;
 }
 
-/* Returns whether the planner could have produced this header for layer i. New layers are sized by what the headers
- * say: a small forged file whose layers claim to hold far more keys than they have bits for would become a huge filter
- * when it grows. So
+/* Returns whether the header of layer i is plausible. New layers are sized by what the headers say: a small forged file
+ * whose layers claim to hold far more keys than they have bits for would become a huge filter when it grows. So
  *
  *   capacity   must be that of layer i, from which the capacities of later layers follow;
  *   rate       must be at most the share of layer i (plus rounding error), because otherwise the sum is not bounded;
@@ -215,8 +214,8 @@ kith_status kithi_layers_grow(kith_filter *f) {
         kithi_release(&f->allocator, block, block_bytes);
         return status;
     }
-    /* No more keys are added to the previous layer. If its kind has no `attach`, a filter works without `state`, which
-     * is then only scratch memory for adds. So it is released. */
+    /* No more keys are added to the previous layer. A kind without `attach` uses `state` only as scratch memory for
+     * adds, so it is freed (this is all that unbind does); the handle stays valid. */
     kith_filter *previous = &kithi_layers_of(f)[count - 1];
     if (previous->kind->attach == NULL)
         kithi_filter_unbind(previous);
@@ -266,4 +265,20 @@ size_t kithi_layers_parts(const kith_filter *f, kithi_part parts[KITHI_BODY_PART
         parts[count++] = (kithi_part){layer->block, (size_t)kithi_layers_padded(layer->block_bytes)};
     }
     return count;
+}
+
+void kithi_layers_relocate(kith_filter *f, kith_move move, void *context) {
+    kithi_layers *layers = f->state;
+    uint64_t offset = KITHI_LAYERS_DIRECTORY_BYTES;
+    for (unsigned i = 0; i < kithi_layers_count(f); i++) {
+        kith_filter *layer = &layers->layer[i];
+        size_t body_at = (size_t)(layer->body - layer->block), padded = kithi_layers_padded(layer->block_bytes);
+        if (i < layers->in_block) {
+            layer->block = f->body + offset;
+            offset += padded;
+        } else {
+            layer->block = move(context, layer->block, padded);
+        }
+        layer->body = layer->block + body_at;
+    }
 }

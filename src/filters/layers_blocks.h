@@ -20,7 +20,8 @@ static inline unsigned kithi_layers_count(const kith_filter *f) {
     return (unsigned)f->geometry.layers.count;
 }
 
-/* Appends an empty layer. KITH_E_FULL if there can be no more, KITH_E_TOO_LARGE, KITH_E_MEMORY: nothing has changed. */
+/* Appends an empty layer. Returns KITH_E_FULL if there can be no more layers, KITH_E_TOO_LARGE if the limit of the
+ * handle would be exceeded, or KITH_E_MEMORY; the filter is then unchanged. */
 kith_status kithi_layers_grow(kith_filter *f);
 
 /* The functions of these names in kithi_kind. */
@@ -30,5 +31,6 @@ void kithi_layers_detach(kith_filter *f);
 bool kithi_layers_clear(kith_filter *f);
 uint64_t kithi_layers_state_bytes(const kith_filter *f);
 size_t kithi_layers_parts(const kith_filter *f, kithi_part parts[KITHI_BODY_PARTS_MAX]);
+void kithi_layers_relocate(kith_filter *f, kith_move move, void *context);
 
 #endif

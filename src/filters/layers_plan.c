@@ -9,7 +9,9 @@ kithi_geometry kithi_layers_decode(const kithi_head *head) {
     return (kithi_geometry){.layers = {.inner = head->params[KITHI_LAYERS_INNER],
                                        .growth = head->params[KITHI_LAYERS_GROWTH],
                                        .count = head->params[KITHI_LAYERS_COUNT],
-                                       .first_capacity = head->params[KITHI_LAYERS_FIRST_CAPACITY]}};
+                                       .first_capacity = head->params[KITHI_LAYERS_FIRST_CAPACITY],
+                                       .inner_options = {head->params[KITHI_LAYERS_INNER_OPTIONS],
+                                                         head->params[KITHI_LAYERS_INNER_OPTIONS + 1]}}};
 }
 
 void kithi_layers_encode(const kithi_layers_geometry *g, kithi_head *head) {
@@ -17,6 +19,29 @@ void kithi_layers_encode(const kithi_layers_geometry *g, kithi_head *head) {
     head->params[KITHI_LAYERS_GROWTH] = g->growth;
     head->params[KITHI_LAYERS_COUNT] = g->count;
     head->params[KITHI_LAYERS_FIRST_CAPACITY] = g->first_capacity;
+    head->params[KITHI_LAYERS_INNER_OPTIONS] = g->inner_options[0];
+    head->params[KITHI_LAYERS_INNER_OPTIONS + 1] = g->inner_options[1];
+}
+
+uint64_t kithi_layers_inner_option(const kithi_layers_geometry *g, unsigned index) {
+    return g->inner_options[index / 4] >> 16 * (index % 4) & 0xffff;
+}
+
+/* Sets `options` to those of the layers. KITH_E_CORRUPT if the parameters of a hostile file have other values. */
+static kith_status inner_options(const kithi_layers_geometry *g, const kithi_kind *inner,
+                                 uint64_t options[KITHI_OPTIONS_MAX]) {
+    kith_status status = kithi_kind_options(inner, NULL, options);
+    if (status != KITH_OK)
+        return status;
+    for (unsigned i = 0; i < KITHI_LAYERS_INNER_OPTIONS_MAX; i++) {
+        uint64_t value = kithi_layers_inner_option(g, i);
+        if (value == 0)
+            continue;
+        if (i >= inner->info.option_count)
+            return KITH_E_CORRUPT;
+        options[i] = value - 1;
+    }
+    return kithi_options_valid(inner->info.options, inner->info.option_count, options) ? KITH_OK : KITH_E_CORRUPT;
 }
 
 bool kithi_layers_capacity(const kithi_head *head, unsigned i, uint64_t *capacity) {
@@ -34,14 +59,15 @@ double kithi_layers_rate(const kithi_head *head, unsigned i) {
 }
 
 kith_status kithi_layers_plan(const kithi_head *head, unsigned i, kithi_head *layer) {
-    const kithi_kind *inner = kithi_kind_by_id(kithi_layers_decode(head).layers.inner);
+    kithi_layers_geometry g = kithi_layers_decode(head).layers;
+    const kithi_kind *inner = kithi_kind_by_id(g.inner);
     uint64_t capacity;
     if (!kithi_layers_capacity(head, i, &capacity))
         return KITH_E_TOO_LARGE;
     double rate = kithi_layers_rate(head, i);
     uint64_t options[KITHI_OPTIONS_MAX];
     kithi_shape shape;
-    kith_status status = kithi_kind_options(inner, NULL, options);
+    kith_status status = inner_options(&g, inner, options);
     if (status == KITH_OK)
         status = kithi_plan(inner, options, capacity, rate, layer, &shape);
     if (status == KITH_OK)

@@ -9,7 +9,16 @@
 #define KITHI_LAYERS_DIRECTORY_BYTES (8 * KITHI_LAYERS_MAX)
 
 /* The indices of the parameters. */
-enum { KITHI_LAYERS_INNER, KITHI_LAYERS_GROWTH, KITHI_LAYERS_COUNT, KITHI_LAYERS_FIRST_CAPACITY };
+enum {
+    KITHI_LAYERS_INNER,
+    KITHI_LAYERS_GROWTH,
+    KITHI_LAYERS_COUNT,
+    KITHI_LAYERS_FIRST_CAPACITY,
+    KITHI_LAYERS_INNER_OPTIONS, /* two of them */
+};
+
+#define KITHI_LAYERS_GROWTH_MAX 32768
+#define KITHI_LAYERS_INNER_OPTIONS_MAX 8 /* the most options that an inner kind may have */
 
 /* Returns how many bytes the block of a layer takes in the body, padding included. */
 static inline uint64_t kithi_layers_padded(uint64_t block_bytes) {
@@ -18,6 +27,9 @@ static inline uint64_t kithi_layers_padded(uint64_t block_bytes) {
 
 kithi_geometry kithi_layers_decode(const kithi_head *head);
 void kithi_layers_encode(const kithi_layers_geometry *g, kithi_head *head);
+
+/* Returns the value of option `index` of the inner kind + 1, or 0 if it was not given. */
+uint64_t kithi_layers_inner_option(const kithi_layers_geometry *g, unsigned index);
 
 /* Sets *capacity to that of layer i; returns false if it is 2^64 or more. */
 bool kithi_layers_capacity(const kithi_head *head, unsigned i, uint64_t *capacity);

@@ -4,7 +4,7 @@
  * here is therefore trusted for memory safety. The kind recomputes all sizes from the parameters and checks the body.
  *
  * The body has one checksum per 64 KiB, so that damage can be located. The header holds the checksum of those
- * checksums, so its 192 bytes identify the content of the whole block. */
+ * checksums, so its 192 bytes identify the content of the whole block except the notes. */
 #include "format/format.h"
 
 #include <assert.h>
@@ -24,7 +24,7 @@ enum {
     AT_KIND = 10,
     AT_HEADER_BYTES = 12,
     AT_FLAGS = 14,
-    AT_STORE_ID = 16, /* reserved, 0 */
+    AT_RESERVED_16 = 16, /* 16 bytes, 0 */
     AT_HASH = 32,
     AT_RECIPE = 34, /* 6 bytes */
     AT_SEED = 40,
@@ -142,7 +142,7 @@ kith_status kithi_header_read(const uint8_t *bytes, uint64_t byte_count, kithi_h
     if (byte_count < KITHI_HEADER_BYTES)
         return KITH_E_TRUNCATED;
     if (kithi_load64(bytes + AT_HEADER_CHECKSUM) != kithi_checksum(bytes, AT_HEADER_CHECKSUM) ||
-        kithi_load16(bytes + AT_HEADER_BYTES) != KITHI_HEADER_BYTES || !zero_between(bytes, AT_STORE_ID, AT_HASH) ||
+        kithi_load16(bytes + AT_HEADER_BYTES) != KITHI_HEADER_BYTES || !zero_between(bytes, AT_RESERVED_16, AT_HASH) ||
         !zero_between(bytes, AT_RESERVED, AT_BODY_CHECKSUM))
         return KITH_E_CORRUPT;
     uint16_t flags = kithi_load16(bytes + AT_FLAGS);

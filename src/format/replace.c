@@ -31,9 +31,9 @@
  * the temporary name is free again. The kernel drops these locks whenever and however the process ends, and they also
  * work between containers, where process ids mean nothing. A save therefore removes a file with a temporary name of
  * this target only if it gets a shared lock on it. A new file exists for a moment before it is locked. If another save
- * removes it in that moment, its creator sees that the name is gone and creates another file. Where flock does not
- * work, leftover files stay. They are removed before anything is written, because their space may be needed. Failures
- * to remove them are ignored.
+ * removes it in that moment, its creator sees that the name is gone and creates another file. Leftovers are removed
+ * before anything is written, because their space may be needed; failures to remove them are ignored. Where flock does
+ * not work, they stay.
  *
  * The kernel promises little about a failed fsync. ext4, XFS and Btrfs mark the pages clean anyway, and a second fsync
  * returns 0 although the data is lost (Rebello et al., "Can Applications Recover from fsync Failures?", USENIX ATC
@@ -125,7 +125,8 @@ static bool is_named(const struct target *t, const char *name, const struct stat
            now.st_dev == st->st_dev;
 }
 
-/* All static helpers below that return bool return false on failure, with the reason in errno. */
+/* Except for claim() and chown_is_not_possible(), all static helpers below that return bool return false on failure,
+ * with the reason in errno. */
 
 static bool fail(int error) {
     errno = error;
@@ -259,7 +260,8 @@ static void remove_leftover(const struct target *t, const char *name) {
     close_quietly(fd);
 }
 
-/* find_target() has opened the folder; its entries are read only here, so the listing starts at the first one. */
+/* find_target() has opened the folder. Nothing else reads its entries through this descriptor, so the listing starts at
+ * the first one. */
 static void remove_leftovers(const struct target *t) {
     temp_name stem;
     size_t stem_bytes = write_name_stem(t->name, stem);

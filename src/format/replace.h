@@ -1,8 +1,8 @@
 /* format/replace.h: replaces a file atomically.
  *
- * This is the only way in which this library writes a file. A file is never changed in place: a process that has the
- * old file open or mapped keeps the complete old file until it closes it, and a process that opens the name sees the
- * complete old file or the complete new one. */
+ * Every file that this library saves is written this way (only the temporary file of a builder, build/spill.c, is not).
+ * A file is never changed in place: a process that has the old file open or mapped keeps the complete old file until it
+ * closes it, and a process that opens the name sees the complete old file or the complete new one. */
 #ifndef KITHI_FORMAT_REPLACE_H
 #define KITHI_FORMAT_REPLACE_H
 

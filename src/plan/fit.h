@@ -1,27 +1,28 @@
 /* plan/fit.h: how many slots a cuckoo filter needs so that n fingerprints fit.
  *
  * A place is a bucket, or a window of overlapping slots. A key has a pair of places, one in each half of its region.
- * There are two reasons why a new key cannot be stored.
+ * There are two reasons why a new key cannot be stored, and a third one for random walks (below).
  *
  * No room: no sequence of moves frees a slot for it. In large regions that happens at a sharply defined load. The load
  * at which a region of m slots fails is normally distributed around a mean slightly below the threshold of its layout.
  * The numbers of keys in the regions also differ; they are binomial. In small regions there is another, earlier cause:
  * a few keys share the same few places, most often c + 1 keys on one pair of places that has c slots.
  *
- * Crowding: some of the c + 1 keys on one pair of places have equal fingerprints. Equal fingerprints make the pairs
- * equal, too, which is far more likely than a random coincidence if there are fewer fingerprints than places. More
- * fingerprint bits help against crowding; more slots hardly do.
+ * Crowding: some of the c + 1 keys on one pair of places have equal fingerprints. Two keys with equal fingerprints that
+ * share one place share the other one, too. If there are fewer fingerprints than places, this is far more likely than
+ * that both places coincide by chance. More fingerprint bits help against crowding; more slots hardly do.
  *
- * With P places in each half of a region (the field `half`), R regions and F fingerprints there are R*P*F different
- * (pair, fingerprint) cells. A lookup returns true exactly if the key's cell is occupied, so
+ * Let there be P places in each half of a region (the field `half`), R regions and F fingerprints. A place and a
+ * fingerprint determine the other place, so each fingerprint has P pairs in a region, and there are R*P*F different
+ * combinations of pair and fingerprint. A lookup returns true exactly if the key's combination is occupied, so
  *
  *     rate = 1 - (1 - 1/(R P F))^n                 on average over a random hash, exactly, for every n
  *
- * A random walk may also fail because it is too short. Its length has an exponential tail, whose exponent depends on
- * the load and was measured (plan/fit.c).
+ * n keys occupy at most n combinations, so no filter has a rate above n/(R P F), whatever the keys. Sizes are chosen by
+ * this bound.
  *
- * n keys occupy at most n cells, so no filter has a rate above n/(R P F), whatever the keys. Sizes are chosen by this
- * bound. */
+ * A random walk may also fail because it is too short. Its length has an exponential tail, whose exponent depends on
+ * the load and was measured (plan/fit.c). */
 #ifndef KITHI_PLAN_FIT_H
 #define KITHI_PLAN_FIT_H
 
@@ -35,7 +36,7 @@ typedef struct kithi_fit {
     bool power_of_two;    /* 2 * half must be a power of two, and at most 2^slot_bits unless there is one region */
     bool one_region;      /* all keys are in one region */
     unsigned kicks;       /* how many entries a random walk may move; 0: an exhaustive search */
-    unsigned code_bits;   /* bits of a slot that do not belong to the fingerprint */
+    unsigned window_bits; /* bits of a slot that do not belong to the fingerprint */
 } kithi_fit;
 
 /* The size that kithi_fit_choose() found. */

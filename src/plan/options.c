@@ -1,6 +1,7 @@
 /* Parses and checks the options of a kind. The strings in a kith_option are shown by the tools and are also the grammar
  * that is checked here, for example "4..32" or "halves|simple", so that the two cannot diverge. Words may precede a
- * range, as in "auto|2..32". The value of a word is its index, so the range must begin at their number or above. */
+ * range, as in "auto|2..32". The value of a word is its index, so the range must begin at their number or above. "kind"
+ * stands for the name of any filter kind. */
 #include "plan/options.h"
 
 #include <assert.h>
@@ -75,10 +76,12 @@ static bool read_value(const kith_option *option, const char *text, size_t lengt
     return read_number(text, length, value) && *value >= r.lowest && *value <= r.highest;
 }
 
-kith_status kithi_options_read(const char *text, const kith_option *options, size_t option_count,
-                               kithi_kind_resolver resolve, uint64_t *values) {
+kith_status kithi_options_read_known(const char *text, const kith_option *options, size_t option_count,
+                                     kithi_kind_resolver resolve, uint64_t *values, bool given[KITHI_OPTIONS_MAX],
+                                     size_t *unknown) {
     assert(option_count <= KITHI_OPTIONS_MAX);
-    bool given[KITHI_OPTIONS_MAX] = {false};
+    memset(given, 0, KITHI_OPTIONS_MAX * sizeof *given);
+    *unknown = 0;
     for (const char *at = text != NULL ? text : ""; *at != '\0';) {
         if (is_separator(*at)) {
             at++;
@@ -94,11 +97,14 @@ kith_status kithi_options_read(const char *text, const kith_option *options, siz
         while (i < option_count &&
                (strlen(options[i].name) != name_length || memcmp(options[i].name, at, name_length) != 0))
             i++;
-        if (i == option_count || given[i] ||
-            !read_value(&options[i], equals + 1, (size_t)(end - equals - 1), resolve, &values[i]))
+        at = end;
+        if (i == option_count) {
+            ++*unknown;
+            continue;
+        }
+        if (given[i] || !read_value(&options[i], equals + 1, (size_t)(end - equals - 1), resolve, &values[i]))
             return KITH_E_OPTION;
         given[i] = true;
-        at = end;
     }
     for (size_t i = 0; i < option_count; i++) {
         if (!given[i] &&
@@ -106,6 +112,14 @@ kith_status kithi_options_read(const char *text, const kith_option *options, siz
             return KITH_E_OPTION;
     }
     return KITH_OK;
+}
+
+kith_status kithi_options_read(const char *text, const kith_option *options, size_t option_count,
+                               kithi_kind_resolver resolve, uint64_t *values) {
+    bool given[KITHI_OPTIONS_MAX];
+    size_t unknown;
+    kith_status status = kithi_options_read_known(text, options, option_count, resolve, values, given, &unknown);
+    return status == KITH_OK && unknown > 0 ? KITH_E_OPTION : status;
 }
 
 bool kithi_options_valid(const kith_option *options, size_t option_count, const uint64_t *values) {

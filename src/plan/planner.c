@@ -178,6 +178,7 @@ static kith_status plan_best(const kith_filter_spec *spec, kithi_head *head) {
     search s = {spec, head, false, KITH_E_KIND};
     for (size_t i = 0; i < kith_filter_kind_count(); i++) {
         const kithi_kind *kind = kithi_kind_at(i);
+        /* Static kinds only if nothing will be added later. */
         if (!kithi_kind_adds(kind) && (!spec->final || (spec->needs & KITH_CAN_ADD) != 0))
             continue;
         kithi_head trial;
@@ -186,21 +187,13 @@ static kith_status plan_best(const kith_filter_spec *spec, kithi_head *head) {
     return s.found ? KITH_OK : s.refusal;
 }
 
-/* The index of the option that names the inner kind, or the number of options if there is none. */
-static size_t inner_option(const kith_kind_info *info) {
-    size_t i = 0;
-    while (i < info->option_count && strcmp(info->options[i].values, "kind") != 0)
-        i++;
-    return i;
-}
-
 /* Plans every combination of a kind that contains another and its inner kind. `named`, if not NULL, must be one of the
  * two. */
 static kith_status plan_inside(const kithi_kind *named, const kith_filter_spec *spec, kithi_head *head) {
     search s = {spec, head, false, KITH_E_KIND};
     for (size_t i = 0; i < kith_filter_kind_count(); i++) {
         const kithi_kind *outer = kithi_kind_at(i);
-        size_t option = inner_option(&outer->info);
+        size_t option = kithi_kind_inner_option(outer);
         for (size_t j = 0; option < outer->info.option_count && j < kith_filter_kind_count(); j++) {
             const kithi_kind *inner = kithi_kind_at(j);
             bool matches_name = named == NULL || named == outer || named == inner;
@@ -314,7 +307,7 @@ static void describe(const kithi_head *head, const kithi_shape *shape, kith_plan
     made.lines = shape->lines;
     made.max_copies = shape->max_copies;
     made.failure = expected.failure;
-    size_t option = inner_option(&kind->info);
+    size_t option = kithi_kind_inner_option(kind);
     if (option < kind->info.option_count)
         made.inner = kithi_kind_by_id(kind->option(head, (unsigned)option))->info.name;
     kithi_struct_write(plan, &made);

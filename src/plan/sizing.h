@@ -21,7 +21,7 @@
  *
  * KITHI_WHOLE: one array of m bits for all k hashes; `slice` is m. The k hashes of a key are independent and may
  * coincide. With X bits set, a lookup returns true with probability (X/m)^k, so the rate is the mean of that, which is
- * larger than the k-th power of the mean of X/m: by 33% at three keys and 1%. */
+ * larger than the k-th power of the mean of X/m: by 33% for three keys and a rate of 1%. */
 typedef enum kithi_cells_layout { KITHI_SLICES, KITHI_WHOLE } kithi_cells_layout;
 
 double kithi_bloom_rate(unsigned k, uint64_t slice, uint64_t n, kithi_cells_layout layout);

@@ -16,8 +16,8 @@ typedef struct kithi_avx2_block {
     __m256i low, high;
 } kithi_avx2_block;
 
-/* Returns how far to shift a 1 in each word to reach cell `byte * width / 256` of its lane. A cell has 1 <<
- * cell_shift bits. */
+/* Returns how far to shift a 1 in each word to reach cell `byte * cells / 256` of its lane, where `cells` is the number
+ * of cells in a lane. A cell has 1 << cell_shift bits. */
 KITHI_TARGET_AVX2 KITHI_INLINE kithi_avx2_block kithi_avx2_shifts(uint64_t digest, unsigned lanes, int cell_shift) {
     __m128i bytes = _mm_cvtsi64_si128((long long)kithi_word(digest, 0));
     if (lanes == 16) {
@@ -90,7 +90,10 @@ KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_bits_set(uint8_t *block, uint
            kithi_avx2_zeros(_mm256_andnot_si256(low, bits.low), _mm256_andnot_si256(high, bits.high), lanes);
 }
 
-/* ---- blocked_counting: counters of 4 bits ---- */
+/* ---- blocked_counting: counters of 4 bits ----
+ *
+ * A counter at 15 is stuck: it never changes again. No key is added if all its counters are 14 or more
+ * (filters/common/counter_cells.h). */
 
 typedef struct kithi_avx2_counters {
     kithi_avx2_block block;
@@ -144,8 +147,8 @@ KITHI_TARGET_AVX2 KITHI_INLINE void kithi_avx2_change_all(uint8_t *block, const 
     _mm256_storeu_si256(at + 1, kithi_avx2_change(c->block.high, c->ones.high, c->full.high, lanes, by));
 }
 
-/* Adds 1 to the key's counters and sets *zeros to how many of them were 0. Returns false and changes nothing if all
- * are 14 or more. */
+/* Adds 1 to the key's counters that are not stuck and sets *zeros to how many of them were 0. Returns false and changes
+ * nothing if all are 14 or more. */
 KITHI_TARGET_AVX2 KITHI_INLINE bool kithi_avx2_counters_raise(uint8_t *block, uint64_t digest, unsigned lanes,
                                                               unsigned *zeros) {
     kithi_avx2_counters c = kithi_avx2_counters_of(block, digest, lanes);
@@ -160,8 +163,8 @@ KITHI_TARGET_AVX2 KITHI_INLINE bool kithi_avx2_counters_raise(uint8_t *block, ui
     return true;
 }
 
-/* Subtracts 1 from the key's counters and sets *zeros to how many of them became 0. Returns false and changes nothing
- * if one of them is 0. */
+/* Subtracts 1 from the key's counters that are not stuck and sets *zeros to how many of them became 0. Returns false
+ * and changes nothing if one of them is 0. */
 KITHI_TARGET_AVX2 KITHI_INLINE bool kithi_avx2_counters_lower(uint8_t *block, uint64_t digest, unsigned lanes,
                                                               unsigned *zeros) {
     kithi_avx2_counters c = kithi_avx2_counters_of(block, digest, lanes);

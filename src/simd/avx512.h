@@ -93,8 +93,8 @@ KITHI_TARGET_AVX512 KITHI_INLINE void kithi_avx512_change_all(uint8_t *block, co
     _mm512_storeu_si512(block, after);
 }
 
-/* Adds 1 to the key's counters and sets *zeros to how many of them were 0. Returns false and changes nothing if all
- * are 14 or more. */
+/* Adds 1 to the key's counters that are not stuck and sets *zeros to how many of them were 0. Returns false and changes
+ * nothing if all are 14 or more. */
 KITHI_TARGET_AVX512 KITHI_INLINE bool kithi_avx512_counters_raise(uint8_t *block, uint64_t digest, unsigned lanes,
                                                                   unsigned *zeros) {
     kithi_avx512_counters c = kithi_avx512_counters_of(block, digest, lanes);
@@ -107,8 +107,8 @@ KITHI_TARGET_AVX512 KITHI_INLINE bool kithi_avx512_counters_raise(uint8_t *block
     return true;
 }
 
-/* Subtracts 1 from the key's counters and sets *zeros to how many of them became 0. Returns false and changes nothing
- * if one of them is 0. */
+/* Subtracts 1 from the key's counters that are not stuck and sets *zeros to how many of them became 0. Returns false
+ * and changes nothing if one of them is 0. */
 KITHI_TARGET_AVX512 KITHI_INLINE bool kithi_avx512_counters_lower(uint8_t *block, uint64_t digest, unsigned lanes,
                                                                   unsigned *zeros) {
     kithi_avx512_counters c = kithi_avx512_counters_of(block, digest, lanes);

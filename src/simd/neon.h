@@ -148,8 +148,8 @@ KITHI_INLINE void kithi_neon_change_all(uint8_t *block, const kithi_neon_counter
     }
 }
 
-/* Adds 1 to the key's counters and sets *zeros to how many of them were 0. Returns false and changes nothing if all
- * are 14 or more. */
+/* Adds 1 to the key's counters that are not stuck and sets *zeros to how many of them were 0. Returns false and changes
+ * nothing if all are 14 or more. */
 KITHI_INLINE bool kithi_neon_counters_raise(uint8_t *block, uint64_t digest, unsigned lanes, unsigned *zeros) {
     kithi_neon_counters c = kithi_neon_counters_of(block, digest, lanes);
     uint64x2_t lower = vdupq_n_u64(0);
@@ -163,8 +163,8 @@ KITHI_INLINE bool kithi_neon_counters_raise(uint8_t *block, uint64_t digest, uns
     return true;
 }
 
-/* Subtracts 1 from the key's counters and sets *zeros to how many of them became 0. Returns false and changes nothing
- * if one of them is 0. */
+/* Subtracts 1 from the key's counters that are not stuck and sets *zeros to how many of them became 0. Returns false
+ * and changes nothing if one of them is 0. */
 KITHI_INLINE bool kithi_neon_counters_lower(uint8_t *block, uint64_t digest, unsigned lanes, unsigned *zeros) {
     kithi_neon_counters c = kithi_neon_counters_of(block, digest, lanes);
     if (kithi_neon_counters_at(&c, lanes, 0) != 0)

@@ -9,8 +9,8 @@
  *
  * A search reads the nodes of one slot: with load alpha = keys / slots, alpha nodes on average if the key is absent,
  * and 1 + alpha/2 - alpha/(2n) if it is present (Cormen, Leiserson, Rivest, Stein, 11.2). This requires only that two
- * keys share one of m slots with probability about 1/m, that is 2-wise independence, which every family here has or
- * imitates. Nodes store the 64-bit hash value of their key. So a search compares keys only if the hash values are
+ * keys share one of m slots with probability about 1/m, which 2-wise independence guarantees; every family here has or
+ * imitates it. Nodes store the 64-bit hash value of their key. So a search compares keys only if the hash values are
  * equal, which almost never happens for an absent key, and growth relinks nodes without hashing again.
  *
  * Entries never move: a node stays at its address from the put to the removal of its key, even when the table grows.
@@ -20,12 +20,12 @@
  * capacity at creation and never changes, so chains get longer. This is for experiments, and for users who prefer
  * slower operations to an occasional pause for growth.
  *
- * In the worst case all keys are in one chain. Anyone who knows the function, or can choose keys after observing it,
- * can cause this with any family but siphash. Keys that were chosen before the function was drawn cannot: with a random
- * function, the fullest of n slots at load 1 has about log n / log log n keys. xxh3 behaves like this, and siphash does
- * so even against an attacker. (One exception among byte strings: a string of 4 bytes and the same string followed by
- * four zero bytes are the same word and share a slot.) 2-wise independence alone guarantees only O(sqrt(n)) keys in the
- * fullest slot.
+ * In the worst case all keys are in one chain. Anyone who knows the function can cause this. With any family but
+ * siphash, so can anyone who observes the table (its timing or its order) and then chooses keys. Keys that were chosen
+ * before the function was drawn do not cause it: with a random function, the fullest of n slots at load 1 has about log
+ * n / log log n keys. xxh3 behaves like this, and siphash does so even against an attacker. (One exception among byte
+ * strings: a string of 4 bytes and the same string followed by four zero bytes are the same word and share a slot.)
+ * 2-wise independence alone guarantees only O(sqrt(n)) keys in the fullest slot.
  *
  *   load 100     A slot has 8 bytes and a node 32 to 48. Fewer slots would save little memory. More slots would save
  *                little time: an absent key costs 1 node at load 1, and 1/2 node at load 1/2.

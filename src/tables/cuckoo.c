@@ -12,9 +12,10 @@
  * unlikely: each growth reduces the load by a third, and well below the threshold the probability that new functions
  * fail is of order 1/count.
  *
- * The worst case of a put without a rebuild is KITHI_CUCKOO_SEARCH_MAX buckets read. Once per slots / STALE_SHARE
- * removals at most, it also makes a pass over the table to refresh the marks. The worst case of a put with rebuilds is
- * KITHI_CUCKOO_SEARCH_MAX buckets read per key and rebuild, and REHASHES_MAX + GROWTHS_MAX rebuilds.
+ * The worst case of a put without a rebuild is KITHI_CUCKOO_SEARCH_MAX buckets read (for a walk: `max` steps, and as
+ * many to undo them). At most once per `slots / STALE_SHARE` removals, it also makes a pass over the table to refresh
+ * the marks. The worst case of a put with rebuilds is KITHI_CUCKOO_SEARCH_MAX buckets read per key and rebuild, and
+ * REHASHES_MAX + GROWTHS_MAX rebuilds.
  *
  * The table is also rebuilt 1.5 times as large when its load exceeds the option `load`. The defaults stay below the
  * thresholds at which insertion fails (in brackets):
@@ -41,29 +42,31 @@
 #define STALE_SHARE 4
 
 static const kith_option OPTIONS[] = {
-    [KITHI_CUCKOO_LAYOUT] = {"layout", "one|two", "one", "one table for all functions, or one part for each"},
-    [KITHI_CUCKOO_D] = {"d", "2..4", "2", "number of hash functions: buckets that a key may be in"},
-    [KITHI_CUCKOO_B] = {"b", "1..8", "4", "slots per bucket"},
-    [KITHI_CUCKOO_INSERT] = {"insert", "auto|search|walk", "auto",
-                             "how a slot is freed for a new key; auto: walk for d = 2 and b = 1, else search"},
-    [KITHI_CUCKOO_LOAD] = {"load", "0..100", "0",
-                           "grow when this percentage of slots is used; 0: a default that depends on d and b"},
-    [KITHI_CUCKOO_MAX] = {"max", "default|auto|50..65535", "default",
-                          "steps of a walk; auto: 6 log(slots) / log(1 + delta/2) with slots = (2 + delta) keys, for "
-                          "d = 2, b = 1 and a load below 50"},
-    [KITHI_CUCKOO_START] = {"start", "first|second|random", "first", "bucket of the new key in which a walk starts"},
-    [KITHI_CUCKOO_EVICT] =
-        {"evict", "last|first", "last",
-         "a walk evicts an entry if all buckets of the new key are full, or if the first it tries is"},
+    [KITHI_CUCKOO_OPTION_LAYOUT] = {"layout", "one|two", "one", "one table for all functions, or one part for each"},
+    [KITHI_CUCKOO_OPTION_D] = {"d", "2..4", "2", "number of hash functions: buckets that a key may be in"},
+    [KITHI_CUCKOO_OPTION_B] = {"b", "1..8", "4", "slots per bucket"},
+    [KITHI_CUCKOO_OPTION_INSERT] = {"insert", "auto|search|walk", "auto",
+                                    "how a slot is freed for a new key; auto: walk for d = 2 and b = 1, else search"},
+    [KITHI_CUCKOO_OPTION_LOAD] = {"load", "0..100", "0",
+                                  "grow when this percentage of slots is used; 0: a default that depends on d and b"},
+    [KITHI_CUCKOO_OPTION_MAX] =
+        {"max", "default|auto|50..65535", "default",
+         "steps of a walk; auto: 6 log(slots) / log(1 + delta/2) with slots = (2 + delta) keys, for "
+         "d = 2, b = 1 and a load below 50"},
+    [KITHI_CUCKOO_OPTION_START] = {"start", "first|second|random", "first",
+                                   "bucket of the new key in which a walk starts"},
+    [KITHI_CUCKOO_OPTION_EVICT] = {"evict", "last|first", "last",
+                                   "last: a walk evicts an entry only if all buckets of the new key are full; first: "
+                                   "if the one where it starts is"},
 };
 static_assert(sizeof OPTIONS / sizeof *OPTIONS <= KITHI_OPTIONS_MAX, "options");
 
 /* ---- sizes ---- */
 
 static double load_max(const kith_table *t) {
-    uint64_t d = t->options[KITHI_CUCKOO_D], b = t->options[KITHI_CUCKOO_B];
-    if (t->options[KITHI_CUCKOO_LOAD] != 0)
-        return (double)t->options[KITHI_CUCKOO_LOAD] / 100;
+    uint64_t d = t->options[KITHI_CUCKOO_OPTION_D], b = t->options[KITHI_CUCKOO_OPTION_B];
+    if (t->options[KITHI_CUCKOO_OPTION_LOAD] != 0)
+        return (double)t->options[KITHI_CUCKOO_OPTION_LOAD] / 100;
     if (b == 1)
         return d == 2 ? 0.45 : 0.85;
     return d == 2 && b == 2 ? 0.85 : 0.95;
@@ -73,19 +76,20 @@ static double load_max(const kith_table *t) {
  * and more. */
 static bool options_agree(const kith_table *t) {
     const uint64_t *o = t->options;
-    bool of_walk = o[KITHI_CUCKOO_MAX] != KITHI_CUCKOO_MAX_DEFAULT || o[KITHI_CUCKOO_START] != KITHI_CUCKOO_FIRST ||
-                   o[KITHI_CUCKOO_EVICT] != KITHI_CUCKOO_EVICT_LAST;
-    if (of_walk && o[KITHI_CUCKOO_INSERT] == KITHI_CUCKOO_SEARCH)
+    bool of_walk = o[KITHI_CUCKOO_OPTION_MAX] != KITHI_CUCKOO_MAX_DEFAULT ||
+                   o[KITHI_CUCKOO_OPTION_START] != KITHI_CUCKOO_START_FIRST ||
+                   o[KITHI_CUCKOO_OPTION_EVICT] != KITHI_CUCKOO_EVICT_LAST;
+    if (of_walk && o[KITHI_CUCKOO_OPTION_INSERT] == KITHI_CUCKOO_INSERT_SEARCH)
         return false;
-    return o[KITHI_CUCKOO_MAX] != KITHI_CUCKOO_MAX_AUTO ||
-           (o[KITHI_CUCKOO_D] == 2 && o[KITHI_CUCKOO_B] == 1 && load_max(t) < 0.5);
+    return o[KITHI_CUCKOO_OPTION_MAX] != KITHI_CUCKOO_MAX_AUTO ||
+           (o[KITHI_CUCKOO_OPTION_D] == 2 && o[KITHI_CUCKOO_OPTION_B] == 1 && load_max(t) < 0.5);
 }
 
 static uint64_t buckets_for(const kith_table *t, uint64_t keys) {
     double load = load_max(t);
-    if (t->options[KITHI_CUCKOO_LOAD] == 0 && load > RESERVED_LOAD)
+    if (t->options[KITHI_CUCKOO_OPTION_LOAD] == 0 && load > RESERVED_LOAD)
         load = RESERVED_LOAD;
-    double buckets = ceil((double)keys / load / (double)t->options[KITHI_CUCKOO_B]) + 1;
+    double buckets = ceil((double)keys / load / (double)t->options[KITHI_CUCKOO_OPTION_B]) + 1;
     return buckets < BUCKETS_MIN ? BUCKETS_MIN : buckets > (double)BUCKETS_MAX ? 2 * BUCKETS_MAX : (uint64_t)buckets;
 }
 
@@ -145,8 +149,8 @@ static kith_status draw_functions(const kith_table *t, uint64_t seed, kithi_cuck
 
 /* Sets the fields of *c that do not need memory. */
 static kith_status lay_out(const kith_table *t, uint64_t buckets, kithi_cuckoo *c, uint64_t *body_bytes) {
-    unsigned d = (unsigned)t->options[KITHI_CUCKOO_D], b = (unsigned)t->options[KITHI_CUCKOO_B];
-    bool partitioned = t->options[KITHI_CUCKOO_LAYOUT] == KITHI_CUCKOO_TWO;
+    unsigned d = (unsigned)t->options[KITHI_CUCKOO_OPTION_D], b = (unsigned)t->options[KITHI_CUCKOO_OPTION_B];
+    bool partitioned = t->options[KITHI_CUCKOO_OPTION_LAYOUT] == KITHI_CUCKOO_LAYOUT_PARTS;
     *c = (kithi_cuckoo){
         .buckets = buckets,
         .d = d,
@@ -182,7 +186,7 @@ static kith_status allocate_scratch(const kith_table *t, kithi_cuckoo *c) {
 
 /* Creates an empty table in *c. On failure nothing stays allocated. */
 static kith_status make(kith_table *t, uint64_t buckets, kithi_cuckoo *c) {
-    unsigned d = (unsigned)t->options[KITHI_CUCKOO_D];
+    unsigned d = (unsigned)t->options[KITHI_CUCKOO_OPTION_D];
     uint64_t body_bytes;
     kith_status status = lay_out(t, (buckets + d - 1) / d * d, c, &body_bytes);
     if (status == KITH_OK)
@@ -315,8 +319,8 @@ static bool put_first(kith_table *t, const kithi_cuckoo *c, const kithi_key *key
     return true;
 }
 
-/* Clears all marks and sets those that are needed. Marks of removed keys make lookups slower, so put calls this once
- * stale marks may be a quarter of the slots. */
+/* Clears all marks and sets those that are needed. Marks of removed keys make lookups slower, so put calls this as soon
+ * as more than a quarter of the slots may have stale marks. */
 static void refresh_marks(const kith_table *t, kithi_cuckoo *c) {
     for (uint64_t slot = 0; slot < slots_of(c); slot++)
         c->tags[slot] &= 0x7f;
@@ -340,7 +344,7 @@ static kith_status put(kith_table *t, const kithi_key *key, uint64_t value, bool
         return KITH_OK;
     }
     kith_status status = KITH_OK;
-    if (t->options[KITHI_CUCKOO_EVICT] == KITHI_CUCKOO_EVICT_LAST && put_first(t, c, key, hash, value, &status))
+    if (t->options[KITHI_CUCKOO_OPTION_EVICT] == KITHI_CUCKOO_EVICT_LAST && put_first(t, c, key, hash, value, &status))
         return status;
     uint8_t record[KITHI_RECORD_MAX];
     if (!kithi_record_make(t, key, value, record))
@@ -436,19 +440,19 @@ static_assert(PARAM_SEED < KITHI_PARAMS, "the parameters fit into a header");
 enum { START_BIT = 40, EVICT_BIT = 44, MAX_BIT = 48 };
 
 static uint64_t pack_options(const uint64_t *options) {
-    uint64_t word = options[KITHI_CUCKOO_START] << START_BIT | options[KITHI_CUCKOO_EVICT] << EVICT_BIT |
-                    options[KITHI_CUCKOO_MAX] << MAX_BIT;
-    for (unsigned i = KITHI_CUCKOO_LAYOUT; i <= KITHI_CUCKOO_LOAD; i++)
+    uint64_t word = options[KITHI_CUCKOO_OPTION_START] << START_BIT | options[KITHI_CUCKOO_OPTION_EVICT] << EVICT_BIT |
+                    options[KITHI_CUCKOO_OPTION_MAX] << MAX_BIT;
+    for (unsigned i = KITHI_CUCKOO_OPTION_LAYOUT; i <= KITHI_CUCKOO_OPTION_LOAD; i++)
         word |= options[i] << (8 * i);
     return word;
 }
 
 static void unpack_options(uint64_t word, uint64_t *options) {
-    for (unsigned i = KITHI_CUCKOO_LAYOUT; i <= KITHI_CUCKOO_LOAD; i++)
+    for (unsigned i = KITHI_CUCKOO_OPTION_LAYOUT; i <= KITHI_CUCKOO_OPTION_LOAD; i++)
         options[i] = word >> (8 * i) & 0xff;
-    options[KITHI_CUCKOO_START] = word >> START_BIT & 0xf;
-    options[KITHI_CUCKOO_EVICT] = word >> EVICT_BIT & 0xf;
-    options[KITHI_CUCKOO_MAX] = word >> MAX_BIT;
+    options[KITHI_CUCKOO_OPTION_START] = word >> START_BIT & 0xf;
+    options[KITHI_CUCKOO_OPTION_EVICT] = word >> EVICT_BIT & 0xf;
+    options[KITHI_CUCKOO_OPTION_MAX] = word >> MAX_BIT;
 }
 
 static uint8_t *image(kith_table *t, kithi_head *head) {
@@ -466,7 +470,7 @@ static kith_status attach(kith_table *t, const kithi_head *head, uint8_t *block)
     unpack_options(head->params[PARAM_OPTIONS], t->options);
     uint64_t buckets = head->params[PARAM_BUCKETS], body_bytes;
     if (!kithi_options_valid(OPTIONS, OPTION_COUNT, t->options) || !options_agree(t) || buckets < BUCKETS_MIN ||
-        buckets % t->options[KITHI_CUCKOO_D] != 0)
+        buckets % t->options[KITHI_CUCKOO_OPTION_D] != 0)
         return KITH_E_CORRUPT;
     kithi_cuckoo *c = kithi_allocate(&t->allocator, sizeof *c);
     if (c == NULL)

@@ -11,12 +11,14 @@
  *
  * Texts describe different walks, which are options here:
  *
- *     max=default     6 log(slots) / log(1 + delta/2) steps with delta = 0.1, at most KITHI_CUCKOO_SEARCH_MAX
+ *     max=default     6 log(slots) / log(1 + delta/2) steps with delta = 0.1, at most
+ *                     KITHI_CUCKOO_SEARCH_MAX and at most the number of buckets
  *     max=auto        the same, rounded up and without that limit, with the delta that the table really has: slots =
  *                     (2 + delta) keys. It has a meaning only for d = 2 and b = 1, and below a load of 1/2
  *     max=N           N steps
- *     start=first     the walk starts in the key's first bucket; or in the second, as in Algorithm 3 of some lecture
- *                     notes, or in a random one
+ *     start=first     the walk starts in the key's first bucket
+ *     start=second    in its second bucket
+ *     start=random    in a random one of its buckets
  *     evict=last      entries are evicted if all buckets of the key are full; evict=first: if the bucket where the walk
  *                     starts is full, without looking at the others */
 #include "tables/cuckoo_insert.h"
@@ -127,7 +129,7 @@ static bool search(const kith_table *t, const kithi_cuckoo *c, const uint64_t *b
 /* ---- the walk ---- */
 
 uint64_t kithi_cuckoo_walk_max(const kith_table *t, const kithi_cuckoo *c, uint64_t keys) {
-    uint64_t max = t->options[KITHI_CUCKOO_MAX];
+    uint64_t max = t->options[KITHI_CUCKOO_OPTION_MAX];
     double slots = (double)(c->buckets * c->b);
     if (max == KITHI_CUCKOO_MAX_DEFAULT) {
         double steps = 6 * log(slots) / log1p(WALK_DELTA / 2);
@@ -139,7 +141,8 @@ uint64_t kithi_cuckoo_walk_max(const kith_table *t, const kithi_cuckoo *c, uint6
     return (uint64_t)ceil(6 * log(slots) / log1p(delta / 2));
 }
 
-/* Returns another bucket of the key than this one; a random one if there are several. */
+/* Returns the bucket that another function gives the key (which may be the same one); a random one if there are
+ * several. */
 static uint64_t other_bucket(kith_table *t, const kithi_cuckoo *c, const kithi_key *key, uint64_t hash,
                              uint64_t bucket) {
     unsigned i = 0;
@@ -194,25 +197,25 @@ static bool walk(kith_table *t, const kithi_cuckoo *c, uint64_t bucket, const ui
 /* ---- insertion ---- */
 
 static bool uses_walk(const kith_table *t, const kithi_cuckoo *c) {
-    uint64_t how = t->options[KITHI_CUCKOO_INSERT];
-    bool has_walk_option = t->options[KITHI_CUCKOO_MAX] != KITHI_CUCKOO_MAX_DEFAULT ||
-                           t->options[KITHI_CUCKOO_START] != KITHI_CUCKOO_FIRST ||
-                           t->options[KITHI_CUCKOO_EVICT] != KITHI_CUCKOO_EVICT_LAST;
-    return how == KITHI_CUCKOO_WALK ||
+    uint64_t how = t->options[KITHI_CUCKOO_OPTION_INSERT];
+    bool has_walk_option = t->options[KITHI_CUCKOO_OPTION_MAX] != KITHI_CUCKOO_MAX_DEFAULT ||
+                           t->options[KITHI_CUCKOO_OPTION_START] != KITHI_CUCKOO_START_FIRST ||
+                           t->options[KITHI_CUCKOO_OPTION_EVICT] != KITHI_CUCKOO_EVICT_LAST;
+    return how == KITHI_CUCKOO_INSERT_WALK ||
            (how == KITHI_CUCKOO_INSERT_AUTO && (has_walk_option || (c->d == 2 && c->b == 1)));
 }
 
 /* Returns the bucket of the key where a walk starts. */
 static uint64_t start_of(kith_table *t, const kithi_cuckoo *c, const kithi_key *key, uint64_t hash) {
-    uint64_t i = t->options[KITHI_CUCKOO_START];
-    if (i == KITHI_CUCKOO_RANDOM)
+    uint64_t i = t->options[KITHI_CUCKOO_OPTION_START];
+    if (i == KITHI_CUCKOO_START_RANDOM)
         i = kithi_prng_below(&t->prng, c->d);
     return kithi_cuckoo_bucket(c, (unsigned)i, key, hash);
 }
 
 bool kithi_cuckoo_insert(kith_table *t, const kithi_cuckoo *c, const uint8_t *record, uint64_t hash) {
     kithi_key key = kithi_record_key(t, record);
-    if (t->options[KITHI_CUCKOO_EVICT] == KITHI_CUCKOO_EVICT_FIRST)
+    if (t->options[KITHI_CUCKOO_OPTION_EVICT] == KITHI_CUCKOO_EVICT_FIRST)
         return walk(t, c, start_of(t, c, &key, hash), record);
     uint64_t buckets[KITHI_CUCKOO_D_MAX] = {kithi_cuckoo_bucket_at(c, 0, hash)};
     uint64_t bucket = buckets[0], free = kithi_cuckoo_free_slots(c, bucket);

@@ -9,9 +9,10 @@
  * mapped as it is.
  *
  * A mark means that some key whose first bucket is this one is stored in another of its buckets. Keys are divided into
- * b classes, and each class has its own mark, so that most lookups of absent keys end in the first bucket. A mark is
- * set when a key is stored outside its first bucket. It is not cleared when the key is removed, so a mark may be stale
- * but is never missing. When too many may be stale, all marks are recomputed.
+ * b classes, and each class has its own mark (byte i of a bucket has the mark of class i, not of the key in slot i), so
+ * that most lookups of absent keys end in the first bucket. A mark is set when a key is stored outside its first
+ * bucket. It is not cleared when the key is removed or moved back, so a mark may be stale but is never missing. When
+ * too many may be stale, all marks are recomputed.
  *
  *     layout=one   every function maps to all buckets
  *     layout=two   function i maps to part i of d equal parts (two halves for d = 2)
@@ -34,26 +35,27 @@
 
 /* Indices of the table's options. */
 enum {
-    KITHI_CUCKOO_LAYOUT,
-    KITHI_CUCKOO_D,
-    KITHI_CUCKOO_B,
-    KITHI_CUCKOO_INSERT,
-    KITHI_CUCKOO_LOAD,
-    KITHI_CUCKOO_MAX,
-    KITHI_CUCKOO_START,
-    KITHI_CUCKOO_EVICT
+    KITHI_CUCKOO_OPTION_LAYOUT,
+    KITHI_CUCKOO_OPTION_D,
+    KITHI_CUCKOO_OPTION_B,
+    KITHI_CUCKOO_OPTION_INSERT,
+    KITHI_CUCKOO_OPTION_LOAD,
+    KITHI_CUCKOO_OPTION_MAX,
+    KITHI_CUCKOO_OPTION_START,
+    KITHI_CUCKOO_OPTION_EVICT
 };
-enum { KITHI_CUCKOO_ONE, KITHI_CUCKOO_TWO };
-enum { KITHI_CUCKOO_INSERT_AUTO, KITHI_CUCKOO_SEARCH, KITHI_CUCKOO_WALK };
+enum { KITHI_CUCKOO_LAYOUT_ONE, KITHI_CUCKOO_LAYOUT_PARTS };
+enum { KITHI_CUCKOO_INSERT_AUTO, KITHI_CUCKOO_INSERT_SEARCH, KITHI_CUCKOO_INSERT_WALK };
 enum { KITHI_CUCKOO_MAX_DEFAULT, KITHI_CUCKOO_MAX_AUTO };
-enum { KITHI_CUCKOO_FIRST, KITHI_CUCKOO_SECOND, KITHI_CUCKOO_RANDOM };
+enum { KITHI_CUCKOO_START_FIRST, KITHI_CUCKOO_START_SECOND, KITHI_CUCKOO_START_RANDOM };
 enum { KITHI_CUCKOO_EVICT_LAST, KITHI_CUCKOO_EVICT_FIRST };
 
 /* A bucket that the search for a free slot has reached, or a slot on the path of a walk. */
 typedef struct kithi_cuckoo_step {
     uint64_t bucket;
     uint32_t parent; /* queue index of the bucket from which it was reached; not used by a walk */
-    uint8_t slot; /* search: the slot of the parent's bucket whose entry can move to this bucket; walk: in `bucket` */
+    uint8_t slot;    /* search: the slot of the parent's bucket whose entry can move to this bucket; walk: the
+                     slot of `bucket` whose entry was displaced */
 } kithi_cuckoo_step;
 
 typedef struct kithi_cuckoo {
@@ -62,7 +64,7 @@ typedef struct kithi_cuckoo {
     uint8_t *tags;
     uint64_t flip;        /* with xxh3: functions[0]->flip, which kithi_xxh3_word() XORs with a key */
     uint64_t keys_max;    /* the table grows when it has more keys */
-    uint64_t stale_marks; /* upper bound: removals from other than the first bucket since marks were recomputed */
+    uint64_t stale_marks; /* estimate: removals from other than the first bucket since marks were recomputed */
     unsigned d, b;
     bool partitioned; /* layout=two */
     bool one_hash;    /* all buckets come from one hash value, that of functions[0]; the others are NULL */
@@ -73,7 +75,7 @@ typedef struct kithi_cuckoo {
     uint64_t block_bytes;
     kithi_cuckoo_step *queue; /* queue_limit elements; a walk stores its path here */
     uint64_t *visited;        /* hash set of the buckets in the queue, 2 * search_limit slots: bucket + 1, or 0 */
-    uint32_t search_limit;    /* 0 for a read-only table */
+    uint32_t search_limit;    /* the most buckets that a search may visit; 0 for a read-only table */
     uint32_t queue_limit;     /* search_limit, or more if walks may be longer */
 } kithi_cuckoo;
 

@@ -26,8 +26,8 @@
  * odd and the other is divisible by 2^(a+1). But both are between 1 and 2^(a+1) - 1, a contradiction. All steps are
  * less than m, so one subtraction brings a position back into range.
  *
- * The average number of slots read, at load a, if the hash is random or 5-wise independent (Pagh, Pagh, Ruzic 2007;
- * with 2-wise functions linear can be worse):
+ * The average number of slots read, at load a, if the hash is random. (For linear, 5-wise independence is enough for a
+ * constant average at a fixed load: Pagh, Pagh, Ruzic 2007. With 2-wise functions it can be worse.)
  *
  *     sequence    absent key               present key
  *     double      1/(1-a)                  (1/a) ln(1/(1-a))       like uniform hashing (Guibas and Szemeredi 1978)
@@ -38,17 +38,17 @@
  * Quadratic is the default: at load 3/4 it reads 4.6 slots for an absent key, where double reads 4.0 and linear 8.3
  * (measured with 2^17 slots).
  *
- * Growth: with grow=yes the array doubles when one more key would make it fuller than `load` percent. At the default,
- * 75, an absent key costs the 4.6, 4.0 or 8.3 slots above just before growth. With grow=no the size never changes,
- * `load` is ignored, and a search has three results: found, absent, full. A put returns KITH_E_FULL if every slot has
- * another key.
+ * Growth: with grow=yes the array doubles when one more key would make it fuller than `load` percent. Just before
+ * growth at the default, 75, a search for an absent key reads the 4.6, 4.0 or 8.3 slots given above.
+ * With grow=no the size never changes, `load` is ignored, and a search has three results: found, absent, full. A put
+ * returns KITH_E_FULL if every slot has another key.
  *
  * Removal leaves a tombstone (control 1), which searches skip and puts reuse. (Linear probing could instead move later
  * keys back. That would be extra code for one of the sequences, and would hash a whole run of keys per removal.) When
  * there are more than (m - count) / 2 tombstones, they are swept. So at least half of the slots without a key are
- * empty: with 1 - a' >= (1 - a)/2, tombstones cost a search at most a factor of 2 (4 for absent keys with linear). A
- * sweep visits m slots and happens after more than (m - count)/2 removals, which is 2/(1-a) slots per removal,
- * amortised: about the cost of a search.
+ * empty: let a' be the load if tombstones count as keys; then 1 - a' >= (1 - a)/2, so tombstones cost a search at most
+ * a factor of 2 (4 for absent keys with linear). A sweep visits m slots and happens after more than (m - count)/2
+ * removals, which is 2/(1-a) slots per removal, amortised: about the cost of a search.
  *
  * The sweep needs no memory and cannot fail. First, tombstones become empty, and all keys become "waiting" (control 1).
  * Then each waiting key goes to the first slot of its sequence that is empty or has a waiting key, and is settled: its

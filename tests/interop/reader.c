@@ -444,7 +444,7 @@ static bool verify_layer(const filter *outer, const uint8_t *block, uint64_t byt
 static void layers_verify(const filter *f) {
     const uint64_t *p = f->parameter;
     require((p[0] >= 1 && p[0] <= 5) || p[0] == 7, "kind of the layers out of range");
-    require(p[1] >= 1 && p[1] <= 16, "growth out of range");
+    require(p[1] >= 1 && p[1] <= 32768, "growth out of range");
     require(p[2] >= 1 && p[2] <= 64, "number of layers out of range");
     require(p[3] >= 1 && p[3] <= f->capacity, "capacity of the first layer out of range");
     require(f->body_bytes >= DIRECTORY_ENTRIES * 8, "the body is shorter than the directory");

@@ -322,7 +322,7 @@ TEST(malformed_specs_give_the_right_error_and_allocate_nothing) {
         {"counting", "k=65"},
         {"blocked_counting", "lanes=32"},
         {"layers", "growth=0"},
-        {"layers", "growth=17"},
+        {"layers", "growth=32769"},
         {"layers", "inner=no"},
         {"layers", "inner="},
         {"layers", "inner=layers"},

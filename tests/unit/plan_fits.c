@@ -24,7 +24,7 @@ static const struct {
     uint16_t kind_id;
     kithi_fit fit;
 } LAYOUTS[] = {
-    {"overlap", "overlap", NULL, 5, {.place_slots = 2, .windows = true, .code_bits = 1}},
+    {"overlap", "overlap", NULL, 5, {.place_slots = 2, .windows = true, .window_bits = 1}},
     {"cuckoo b=2", "cuckoo", "b=2", 4, {.place_slots = 2}},
     {"cuckoo b=4", "cuckoo", "b=4", 4, {.place_slots = 4}},
     {"cuckoo b=8", "cuckoo", "b=8", 4, {.place_slots = 8}},

@@ -55,7 +55,7 @@ KITHI_INLINE unsigned kithi_counter(const uint8_t *counters, uint64_t c, unsigne
     return bits >> shift & kithi_counter_top(width);
 }
 
-/* Adds `change`, as an unsigned number, to the counter. The result must be in the range of the counter. */
+/* Adds `change` to the counter, modulo 2^32, so 0u - 1 subtracts 1. The result must be in the range of the counter. */
 KITHI_INLINE void kithi_counter_change(uint8_t *counters, uint64_t c, unsigned width, unsigned change) {
     if (width == 4) {
         counters[c / 2] = (uint8_t)(counters[c / 2] + (change << (c % 2 * 4)));
@@ -158,8 +158,8 @@ typedef struct kithi_tally {
     uint64_t sum;   /* sum of all counters that are not stuck */
 } kithi_tally;
 
-/* Tallies counters from … to - 1. The body consists of whole words, so the words that contain `from` and `to` can be
- * read. */
+/* Tallies the counters `from` … `to` - 1. The body consists of whole words, so the words that contain `from` and `to` -
+ * 1 can be read. */
 static inline kithi_tally kithi_counters_tally(const kith_filter *f, uint64_t from, uint64_t to, unsigned width) {
     kithi_tally t = {0, 0, 0};
     for (uint64_t c = from; c < to && width != 4; c++) {

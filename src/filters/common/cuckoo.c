@@ -67,7 +67,7 @@ kith_status kithi_cf_choose(kithi_fit fit, const kithi_request *request, unsigne
         return was_simple && fits_without ? KITH_E_OPTION : KITH_E_TOO_LARGE;
     }
     double slots = (double)size.regions * (double)kithi_fit_region_slots(&fit, size.half);
-    if (log2(slots) + size.slot_bits - fit.code_bits > DIGEST_BITS)
+    if (log2(slots) + size.slot_bits - fit.window_bits > DIGEST_BITS)
         return KITH_E_DIGEST_BITS;
     head->params[KITHI_SLOT_BITS] = size.slot_bits;
     head->params[KITHI_HALF] = size.half;
@@ -75,20 +75,19 @@ kith_status kithi_cf_choose(kithi_fit fit, const kithi_request *request, unsigne
     return KITH_OK;
 }
 
-kith_status kithi_cf_shape(kithi_fit fit, const kithi_head *head, kithi_shape *shape) {
-    kithi_cf_geometry g = kithi_cf_decode(head).cf;
-    uint64_t slot_bits = g.slot_bits, half = g.half, regions = g.regions;
-    if (slot_bits > 32 || half == 0 || half >= REGION_SLOTS_MAX || regions == 0)
+kith_status kithi_cf_shape(kithi_fit fit, const kithi_cf_geometry *g, kithi_shape *shape) {
+    uint64_t slot_bits = g->slot_bits, half = g->half, regions = g->regions;
+    if (slot_bits > KITHI_SLOT_BITS_MAX || half == 0 || half >= REGION_SLOTS_MAX || regions == 0)
         return KITH_E_CORRUPT;
     uint64_t region_slots = kithi_fit_region_slots(&fit, half), cells, body_bytes;
     if (region_slots > REGION_SLOTS_MAX || !kithi_mul(regions, region_slots, &cells) ||
-        !kithi_mul(regions, kithi_cf_stride(&g, region_slots), &body_bytes) || body_bytes > UINT64_C(1) << 62)
+        !kithi_mul(regions, kithi_cf_stride(g, region_slots), &body_bytes) || body_bytes > UINT64_C(1) << 62)
         return KITH_E_CORRUPT;
     shape->body_bytes = body_bytes;
     shape->cells = cells;
     shape->cell_bits = (unsigned)slot_bits;
     shape->hashes = 0;
-    shape->fingerprint_bits = (unsigned)slot_bits - fit.code_bits;
+    shape->fingerprint_bits = (unsigned)slot_bits - fit.window_bits;
     shape->lines = 2;
     shape->capabilities = KITHI_CF_CAPABILITIES;
     return KITH_OK;

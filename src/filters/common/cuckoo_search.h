@@ -6,8 +6,8 @@
  * always preferred. Windows gain nothing from this, so overlap prefers the first.
  *
  * The search is breadth-first and starts from the two places of the new key. It examines the entries of a place. Each
- * entry can move to its other place and, in overlap, to the other slot of its own window. If there is an empty slot,
- * the chain is complete; otherwise that place is added to the queue.
+ * entry can move to its other place and, in overlap, to the other slot of its own window. If the place to which an
+ * entry can move has an empty slot, the chain is complete; otherwise that place is added to the queue.
  *
  *     queue   | place | place | … each with the slot from which it was reached and the queue index of that slot's place
  *
@@ -118,9 +118,8 @@ typedef struct kithi_search_end {
 
 /* Examines the entries of place `at` of the queue. Returns true and sets *end if one of them can move to an empty slot.
  * Otherwise queues the places to which they can move. */
-KITHI_INLINE bool kithi_search_expand(const kithi_cf_layout *layout, const kith_filter *f,
-                                      const kithi_cf_constants *constants, const uint8_t *region, kithi_search *s,
-                                      uint32_t at, uint32_t *tail, const kithi_search_targets *targets,
+KITHI_INLINE bool kithi_search_expand(const kithi_cf_layout *layout, const kith_filter *f, const uint8_t *region,
+                                      kithi_search *s, uint32_t at, uint32_t *tail, const kithi_search_targets *targets,
                                       kithi_search_end *end) {
     unsigned slots = layout->place_slots(&f->geometry.cf);
     uint32_t here = s->queue[at].first;
@@ -129,7 +128,7 @@ KITHI_INLINE bool kithi_search_expand(const kithi_cf_layout *layout, const kith_
             continue;
         for (unsigned which = targets->own[i] == here; which < 2; which++) {
             uint32_t first = which == 0 ? targets->own[i] : targets->other[i];
-            unsigned empty = kithi_cf_empty_slot(f, constants, region, first, slots);
+            unsigned empty = kithi_cf_empty_slot(f, region, first, slots);
             if (empty < slots) {
                 *end = (kithi_search_end){here + i, first, first + empty};
                 return true;
@@ -140,12 +139,12 @@ KITHI_INLINE bool kithi_search_expand(const kithi_cf_layout *layout, const kith_
     return false;
 }
 
-/* Moves every entry of the chain by one, from `end`, which was reached from place `at` of the queue, back to a place
- * of the new key. Returns the slot that became free there. */
+/* Moves every entry of the chain to the slot of the next one, beginning with the entry at `end`, which is in place `at`
+ * of the queue, and ending in a place of the new key. Returns the slot that became free there. */
 static inline uint32_t kithi_search_shift(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
                                           const kithi_search *s, uint32_t at, kithi_search_end end) {
     for (;;) {
-        uint64_t fingerprint = kithi_cf_get(f, region, end.via) >> layout->code_bits;
+        uint64_t fingerprint = kithi_cf_get(f, region, end.via) >> layout->window_bits;
         kithi_cf_set(f, region, end.to, kithi_cf_code(layout, fingerprint, end.to - end.first));
         kithi_search_item item = s->queue[at];
         if (item.parent == KITHI_NO_PARENT)
@@ -166,8 +165,7 @@ static inline void kithi_search_reset(const kithi_cf_layout *layout, kithi_searc
 
 /* Searches breadth-first from the two places, within the limit of `s`, and moves the entries of the chain that it
  * finds. Sets *freed to the slot that became free. */
-KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_filter *f,
-                                           const kithi_cf_constants *constants, uint8_t *region,
+KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
                                            const uint32_t roots[2], kithi_search *s, uint32_t *freed) {
     kithi_search_targets targets[2]; /* of places at and at + 1 of the queue, alternating */
     kithi_search_end end;
@@ -181,7 +179,7 @@ KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_f
         bool next_is_known = at == 0 || at + 1 < tail; /* the place after this one is in the queue already */
         if (at != 0 && next_is_known)
             kithi_search_find_targets(layout, f, region, s->queue[at + 1].first, &targets[(at + 1) % 2]);
-        if (kithi_search_expand(layout, f, constants, region, s, at, &tail, &targets[at % 2], &end)) {
+        if (kithi_search_expand(layout, f, region, s, at, &tail, &targets[at % 2], &end)) {
             *freed = kithi_search_shift(layout, f, region, s, at, end);
             status = KITH_OK;
             break;
@@ -195,17 +193,16 @@ KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_f
 }
 
 /* Frees one of the slots of `candidates`, which are all taken, by moving other entries, and stores the code there. */
-static inline kith_status kithi_cf_free_and_store(const kithi_cf_layout *layout, kith_filter *f,
-                                                  const kithi_cf_constants *constants, uint8_t *region,
+static inline kith_status kithi_cf_free_and_store(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
                                                   const kithi_candidates *candidates) {
     if (!layout->windows && f->geometry.cf.kicks != 0)
-        return kithi_cf_walk(layout, f, constants, region, candidates);
+        return kithi_cf_walk(layout, f, region, candidates);
     const uint32_t roots[2] = {candidates->slot[0], candidates->slot[candidates->count / 2]};
     uint32_t freed = 0;
     kithi_search *s = f->state;
     for (;;) {
         if (s != NULL) {
-            kith_status status = kithi_search_from(layout, f, constants, region, roots, s, &freed);
+            kith_status status = kithi_search_from(layout, f, region, roots, s, &freed);
             for (unsigned i = 0; i < candidates->count && status == KITH_OK; i++)
                 if (candidates->slot[i] == freed)
                     kithi_cf_set(f, region, freed, candidates->code[i]);
@@ -242,20 +239,20 @@ KITHI_INLINE kith_status kithi_cf_put(const kithi_cf_layout *layout, kith_filter
     }
     if (kithi_cf_matches(f, region, candidates) == candidates->count)
         return KITH_E_COPIES;
-    return kithi_cf_free_and_store(layout, f, NULL, region, candidates);
+    return kithi_cf_free_and_store(layout, f, region, candidates);
 }
 
 /* Stores a key that has no empty candidate slot. KITH_E_COPIES, KITH_E_FULL, KITH_E_MEMORY. */
-static inline kith_status kithi_cf_store_by_moving(const kithi_cf_layout *layout, kith_filter *f,
-                                                   const kithi_cf_constants *constants, uint64_t digest) {
+static inline kith_status kithi_cf_store_by_moving(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest) {
     kithi_candidates candidates;
     uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);
     if (kithi_cf_matches(f, region, &candidates) == candidates.count)
         return KITH_E_COPIES;
-    return kithi_cf_free_and_store(layout, f, constants, region, &candidates);
+    return kithi_cf_free_and_store(layout, f, region, &candidates);
 }
 
-KITHI_INLINE kith_status kithi_cf_add(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest, bool *was_new) {
+KITHI_INLINE kith_status kithi_cf_add_by_slots(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest,
+                                               bool *was_new) {
     kithi_candidates candidates;
     uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);
     unsigned copies = kithi_cf_matches(f, region, &candidates);
@@ -264,8 +261,9 @@ KITHI_INLINE kith_status kithi_cf_add(const kithi_cf_layout *layout, kith_filter
     if (f->head.count >= f->head.capacity)
         return KITH_E_FULL;
     kith_status status = kithi_cf_put(layout, f, region, &candidates);
-    /* There is space elsewhere, so copies of this key (or keys that share its places) have used up what it can
-     * reach. A walk that fails does not show that. */
+    /* The filter is below its capacity, but no chain from the two places ends in an empty slot: copies of this key, or
+     * keys that share its places, have filled what it can reach. A walk that fails does not prove that, so it stays
+     * KITH_E_FULL. */
     if (status == KITH_E_FULL && copies != 0 && f->geometry.cf.kicks == 0)
         return KITH_E_COPIES;
     if (status == KITH_OK) {
@@ -275,7 +273,7 @@ KITHI_INLINE kith_status kithi_cf_add(const kithi_cf_layout *layout, kith_filter
     return status;
 }
 
-static inline kith_status kithi_cf_remove(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest) {
+static inline kith_status kithi_cf_remove_by_slots(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest) {
     kithi_candidates candidates;
     uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);
     for (unsigned i = 0; i < candidates.count && f->head.count > 0; i++) {

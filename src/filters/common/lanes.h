@@ -2,7 +2,7 @@
  * one block, which is the 64 bytes of a cache line.
  *
  *     body     | block 0 | block 1 |  …  |  block B-1  |        block of digest d = high half of (d * B)
- *     block    | lane 0 | lane 1 |  …  | lane L-1 |             lane j = cells j * width … of the block
+ *     block    | lane 0 | lane 1 |  …  | lane L-1 |             lane j = cells j * width … (j + 1) * width - 1
  *
  *     cell in lane j  =  top log2(width) bits of byte j % 8 of word_(j / 8)(d)
  *
@@ -25,11 +25,11 @@
 enum { KITHI_LANES, KITHI_BLOCKS };
 #define KITHI_LANES_PARAMS (1 << KITHI_LANES | 1 << KITHI_BLOCKS | 1 << KITHI_FILL_LIMIT)
 
-#define KITHI_BLOCK_BITS 512
-#define KITHI_BLOCK_BYTES (KITHI_BLOCK_BITS / 8)
+#define KITHI_LANES_BLOCK_BITS 512
+#define KITHI_LANES_BLOCK_BYTES (KITHI_LANES_BLOCK_BITS / 8)
 #define KITHI_BLOCKS_MAX (UINT64_C(1) << 53) /* the most that kithi_blocked_blocks returns; exact in a double */
 
-static_assert(KITHI_BLOCK_BYTES == KITHI_BODY_ALIGNMENT,
+static_assert(KITHI_LANES_BLOCK_BYTES == KITHI_BODY_ALIGNMENT,
               "a block is one cache line because the body is aligned to one");
 
 static const unsigned KITHI_LANE_COUNTS[] = {4, 8, 16};
@@ -85,11 +85,11 @@ static inline bool kithi_lanes_known(uint64_t lanes) {
 static inline kith_status kithi_lanes_shape(const kithi_head *head, unsigned cell_bits, kithi_shape *shape) {
     kithi_geometry g = kithi_lanes_decode(head);
     uint64_t lanes = g.lanes.lanes, blocks = g.lanes.blocks;
-    unsigned block_cells = KITHI_BLOCK_BITS / cell_bits;
+    unsigned block_cells = KITHI_LANES_BLOCK_BITS / cell_bits;
     if (!kithi_lanes_known(lanes) || blocks == 0 || blocks > KITHI_BLOCKS_MAX || g.fill_limit > blocks * block_cells)
         return KITH_E_CORRUPT;
     *shape = (kithi_shape){
-        .body_bytes = blocks * KITHI_BLOCK_BYTES,
+        .body_bytes = blocks * KITHI_LANES_BLOCK_BYTES,
         .cells = blocks * block_cells,
         .cell_bits = cell_bits,
         .hashes = (unsigned)lanes,
@@ -113,7 +113,7 @@ static inline double kithi_lanes_keys(const kith_filter *f, uint64_t fill) {
 /* ---- a key in its block ---- */
 
 KITHI_INLINE uint8_t *kithi_block_of(const kith_filter *f, uint64_t digest) {
-    return f->body + kithi_mulhi(digest, f->geometry.lanes.blocks) * KITHI_BLOCK_BYTES;
+    return f->body + kithi_mulhi(digest, f->geometry.lanes.blocks) * KITHI_LANES_BLOCK_BYTES;
 }
 
 typedef struct kithi_lane_words {
@@ -132,7 +132,7 @@ KITHI_INLINE unsigned kithi_lane_cell(kithi_lane_words words, unsigned width, un
 
 KITHI_INLINE bool kithi_lanes_look(const kith_filter *f, uint64_t digest, kith_look look, void *context,
                                    uint64_t (*value)(const kith_filter *f, uint64_t cell)) {
-    unsigned lanes = (unsigned)f->geometry.lanes.lanes, block_cells = KITHI_BLOCK_BITS / f->shape.cell_bits;
+    unsigned lanes = (unsigned)f->geometry.lanes.lanes, block_cells = KITHI_LANES_BLOCK_BITS / f->shape.cell_bits;
     uint64_t first = kithi_mulhi(digest, f->geometry.lanes.blocks) * block_cells;
     kithi_lane_words words = kithi_lane_words_of(digest, lanes);
     for (unsigned j = 0; j < lanes; j++) {

@@ -25,14 +25,15 @@
 #include "filters/common/bit_cells.h"
 #include "kind.h"
 
-enum { KITHI_K, KITHI_SLICE, KITHI_LAYOUT };
-#define KITHI_SLICES_PARAMS (1 << KITHI_K | 1 << KITHI_SLICE | 1 << KITHI_LAYOUT | 1 << KITHI_FILL_LIMIT)
+enum { KITHI_PARAM_K, KITHI_PARAM_SLICE, KITHI_PARAM_LAYOUT };
+#define KITHI_SLICES_PARAMS                                                                                            \
+    (1 << KITHI_PARAM_K | 1 << KITHI_PARAM_SLICE | 1 << KITHI_PARAM_LAYOUT | 1 << KITHI_FILL_LIMIT)
 
 static inline kithi_geometry kithi_slices_decode(const kithi_head *head) {
-    uint64_t slice = head->params[KITHI_SLICE], layout = head->params[KITHI_LAYOUT];
+    uint64_t slice = head->params[KITHI_PARAM_SLICE], layout = head->params[KITHI_PARAM_LAYOUT];
     return (kithi_geometry){
         .fill_limit = head->params[KITHI_FILL_LIMIT],
-        .slices = {.k = head->params[KITHI_K],
+        .slices = {.k = head->params[KITHI_PARAM_K],
                    .slice = slice,
                    .stride = layout == KITHI_WHOLE ? 0 : slice,
                    .layout = layout},
@@ -42,9 +43,9 @@ static inline kithi_geometry kithi_slices_decode(const kithi_head *head) {
 /* Parameters for `capacity` keys. */
 static inline void kithi_slices_encode(unsigned k, uint64_t slice, kithi_cells_layout layout, uint64_t capacity,
                                        kithi_head *head) {
-    head->params[KITHI_K] = k;
-    head->params[KITHI_SLICE] = slice;
-    head->params[KITHI_LAYOUT] = layout;
+    head->params[KITHI_PARAM_K] = k;
+    head->params[KITHI_PARAM_SLICE] = slice;
+    head->params[KITHI_PARAM_LAYOUT] = layout;
     head->params[KITHI_FILL_LIMIT] = kithi_bloom_fill_limit(k, slice, capacity, layout);
 }
 
@@ -186,15 +187,17 @@ KITHI_INLINE kith_status kithi_slices_change_many(kith_filter *f, const uint64_t
 
 /* Returns whether cell j of a key is the same as one of its cells first … j - 1. Cells in slices never are. */
 KITHI_INLINE bool kithi_slices_repeats(const uint64_t *cells, uint64_t stride, uint64_t first, uint64_t j) {
-    uint64_t i = stride == 0 ? first : j;
+    if (stride != 0)
+        return false;
+    uint64_t i = first;
     while (i < j && cells[i] != cells[j])
         i++;
     return i < j;
 }
 
 /* The loop of add_cells. Calls `change` for every cell of a digest that is in the range. `change` changes the cell and
- * returns whether it was 0. It sets *accepted to true if the cell had a value because of which the digest is accepted
- * (kind.h, add_cells), and otherwise leaves it as it is. Slices outside the range are skipped. */
+ * returns whether it was 0. If the old value of the cell is enough to accept the digest (kind.h, add_cells), it also
+ * sets *accepted to true; it never sets it to false. Slices outside the range are skipped. */
 KITHI_INLINE uint64_t kithi_slices_add_cells(
     kith_filter *f, uint64_t from, uint64_t to, const uint64_t *digests, size_t n, uint64_t *accepted,
     bool (*change)(uint8_t *body, uint64_t cell, bool *accepted, unsigned cell_bits), unsigned cell_bits) {
