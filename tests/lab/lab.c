@@ -155,6 +155,11 @@ static const lab_claim SETTABLE = {.id = "X1",
                                                 LAB_WORD("layout", "two", "one two", "layout")},
                                    .run = with_settings};
 
+static void impossible(lab *l) {
+    with_settings(l);
+    lab_require(l, lab_number(l, "n") >= 100, "too few keys for this experiment");
+}
+
 static lab_result *run_with(const lab_assignment *sets, size_t count, bool quick) {
     const lab_claim *claim = &SETTABLE;
     return lab_run(&claim, 1, (lab_settings){.seed = 1, .quick = quick, .threads = 1, .sets = sets, .set_count = count},
@@ -189,6 +194,18 @@ TEST(values_that_the_claim_does_not_cover_are_shown_and_not_judged) {
     lab_results_free(r, 1);
     r = run_with(BOTH, 2, true);
     CHECK(r->verdict == LAB_IS_SHOWN);
+    lab_results_free(r, 1);
+}
+
+TEST(an_experiment_that_cannot_run_with_values_that_the_claim_does_not_cover_has_not_failed) {
+    lab_claim claim = SETTABLE;
+    const lab_claim *one = &claim;
+    lab_assignment few = {"n", "20"};
+    claim.run = impossible;
+    lab_result *r =
+        lab_run(&one, 1, (lab_settings){.seed = 1, .quick = true, .threads = 1, .sets = &few, .set_count = 1}, &NEVER,
+                quiet, NULL);
+    CHECK(r->verdict == LAB_IS_SHOWN && r->finding_count == 4 && !r->findings[3].holds);
     lab_results_free(r, 1);
 }
 

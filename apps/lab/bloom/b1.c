@@ -145,7 +145,7 @@ const lab_claim lab_B1 = {
     .settings = {LAB_SIZE("filters", 1500, 10000, 30, 1e7, "filters of each size"),
                  LAB_SIZE("log_most", 13, 16, 9, 20, "log2 of the most bits"),
                  LAB_WORD("layout", "both", "both whole slices", "one array for all hashes, or one slice per hash"),
-                 LAB_LIST("load", "0.1,0.3,0.7,1,1.5,2", "0.1,0.3,0.7,1,1.5,2", 0.001, 5, 0.01, 3, "kn/m"),
+                 LAB_LIST("load", "0.1,0.3,0.7,1,1.5,2", "0.1,0.3,0.7,1,1.5,2", 0.001, 3, 0.01, 2, "kn/m"),
                  LAB_WHOLE("k", "7", 1, 30, 1, 20, "hashes per key")},
     .run = run,
 };

@@ -42,7 +42,10 @@ static void measure_shapes(lab *l, uint64_t n, uint64_t filters, uint64_t asked)
         double c = g.is_set ? g.bits[i / g.k_count] : SHAPES[i].bits_per_key;
         unsigned k = g.is_set ? (unsigned)g.ks[i % g.k_count] : SHAPES[i].k;
         bloom_shape shape = bloom_shape_of(n, c * (double)n, k);
-        lab_require(l, shape.slice > 1, "fewer than two bits per slice: set more m_per_n or fewer k");
+        if (k > 2.2 * c) { /* nearly all bits would be set, and no plan has such a filter */
+            lab_find(l, LAB_SHOWN, 0, lab_exact(bloom_limit(c, k)), "m/n = %g, k = %u: the formula only", c, k);
+            continue;
+        }
         lab_estimate rate =
             bloom_measure(l, shape, filters, asked,
                           (bloom_part){0.5 * (double)i / (double)count, 0.5 * (double)(i + 1) / (double)count});

@@ -106,21 +106,20 @@ static void run(lab *l) {
            count = is_set ? d_count * b_count : SHAPE_COUNT;
     for (size_t i = 0; i < count; i++) {
         shape s = is_set ? (shape){(unsigned)ds[i / b_count], (unsigned)bs[i % b_count], 0} : SHAPES[i];
-        if (s.d == 2 && s.b == 1)
-            continue; /* its threshold of 1/2 is not sharp: see C6 */
         lab_sample loads = {0};
         for (uint64_t t = 0; t < tables; t++) {
             lab_sample_add(&loads, load_reached(l, s, slots, exhausted));
             lab_progress(l, ((double)i + (double)(t + 1) / (double)tables) / (double)count);
         }
-        double limit = threshold(s.d, s.b), tolerance = 1 / sqrt((double)slots);
+        bool is_sharp = s.d > 2 || s.b > 1; /* the threshold of 1/2 is not: see C6 */
+        double limit = is_sharp ? threshold(s.d, s.b) : 0.5, tolerance = 1 / sqrt((double)slots);
         if (s.claimed > 0)
             lab_find(l, LAB_AT_LEAST, s.claimed, lab_mean(&loads), "%u functions, b = %u: load, stated by [4]", s.d,
                      s.b);
-        if (slots / s.b < SEARCHED)
+        if (is_sharp && slots / s.b < SEARCHED)
             lab_find(l, LAB_AT_LEAST, limit - tolerance, lab_mean(&loads),
                      "%u functions, b = %u: load, threshold − 1/√m", s.d, s.b);
-        if (limit + tolerance < 1)
+        if (is_sharp && limit + tolerance < 1)
             lab_find(l, LAB_AT_MOST, limit + tolerance, lab_mean(&loads),
                      "%u functions, b = %u: load, threshold + 1/√m", s.d, s.b);
         lab_find(l, LAB_SHOWN, 0, lab_scaled(lab_mean(&loads), 1 / limit),
