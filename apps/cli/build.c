@@ -344,6 +344,17 @@ static void end_stream(building *b) {
         count_and_fail(b, NULL, 0);
 }
 
+/* An option that rounds the number of cells to a power of two may nearly double the file, which its name does not say.
+ * The cost of other options is what the user asked for; kith plan shows it. */
+static void note_rounding(const building *b, const kith_plan *plan) {
+    option_cost costs[16];
+    cost_text text;
+    size_t count = choose_costs(&b->choice, plan, costs, sizeof costs / sizeof *costs);
+    for (size_t i = 0; i < count; i++)
+        if (costs[i].rounds)
+            note("--option %s", text_of_cost(&b->choice, &costs[i], text));
+}
+
 static void finish(building *b) {
     const arguments *a = b->a;
     value_text count, size;
@@ -372,6 +383,8 @@ static void finish(building *b) {
     if (a->verbose && planned)
         note("%s in %s", text_of_keys(b->keys != 0 ? b->keys - left_out : kith_filter_count(b->filter), count),
              text_of_size(plan.file_bytes, size));
+    if (planned && b->like == NULL)
+        note_rounding(b, &plan);
     kith_filter_free(b->filter);
     kith_filter_free(b->like);
 }

@@ -71,6 +71,67 @@ kith_status choose_plan(choice *c, kith_plan *plan) {
     return status;
 }
 
+/* Copies `options` without the one that has `length` characters at `skip`. */
+static void copy_without(const char *options, const char *skip, size_t length, char *text, size_t size) {
+    (void)snprintf(text, size, "%.*s%s", (int)(skip - options), options, skip + length);
+}
+
+static bool is_worse(const kith_filter_spec *spec, const kith_plan *with, const kith_plan *without) {
+    if (spec->capacity == 0)
+        return with->capacity < without->capacity;
+    if (spec->rate == 0)
+        return with->rate > without->rate;
+    return with->file_bytes > without->file_bytes;
+}
+
+static bool is_power_of_two(uint64_t x) {
+    return (x & (x - 1)) == 0;
+}
+
+size_t choose_costs(const choice *c, const kith_plan *plan, option_cost *costs, size_t most) {
+    size_t count = 0;
+    const char *options = c->spec.options != NULL ? c->spec.options : "";
+    for (const char *at = options + strspn(options, " ,"); *at != '\0' && count < most;) {
+        size_t length = strcspn(at, " ,");
+        char rest[1024];
+        option_cost *cost = &costs[count];
+        *cost = (option_cost){.with = *plan, .without = KITH_PLAN_INIT};
+        (void)snprintf(cost->option, sizeof cost->option, "%.*s", (int)length, at);
+        copy_without(options, at, length, rest, sizeof rest);
+        kith_filter_spec spec = c->spec;
+        spec.options = rest;
+        if (strlen(options) < sizeof rest && kith_filter_plan(&spec, &cost->without) == KITH_OK &&
+            is_worse(&spec, plan, &cost->without)) {
+            cost->rounds = is_power_of_two(plan->cells) && !is_power_of_two(cost->without.cells);
+            count++;
+        }
+        at += length;
+        at += strspn(at, " ,");
+    }
+    return count;
+}
+
+const char *text_of_cost(const choice *c, const option_cost *cost, cost_text text) {
+    value_text with, without;
+    char rounded[64] = "";
+    unsigned log2_cells = 0;
+    while (cost->with.cells >> log2_cells > 1)
+        log2_cells++;
+    if (cost->rounds)
+        (void)snprintf(rounded, sizeof rounded, " rounds %s to 2^%u slots",
+                       cost->with.cells > cost->without.cells ? "up" : "down", log2_cells);
+    if (c->spec.capacity == 0)
+        (void)snprintf(text, sizeof(cost_text), "%s%s: a capacity of %s instead of %s", cost->option, rounded,
+                       text_of_count(cost->with.capacity, with), text_of_count(cost->without.capacity, without));
+    else if (c->spec.rate == 0)
+        (void)snprintf(text, sizeof(cost_text), "%s%s: a rate of %s instead of %s", cost->option, rounded,
+                       text_of_rate(cost->with.rate, with), text_of_rate(cost->without.rate, without));
+    else
+        (void)snprintf(text, sizeof(cost_text), "%s%s: %.2f bits per key instead of %.2f", cost->option, rounded,
+                       cost->with.bits_per_key, cost->without.bits_per_key);
+    return text;
+}
+
 void choose_fail(const arguments *a, const choice *c, kith_status status) {
     capability_text needs;
     uint32_t asked = c->spec.needs & ~(uint32_t)KITH_CAN_ADD; /* what the user has asked for */

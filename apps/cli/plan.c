@@ -2,7 +2,8 @@
  *
  * Which kind is best depends on what is given. Given capacity and rate, it is the kind with the fewest bytes; given
  * bytes and rate, the one with the largest capacity; given capacity and bytes, the one with the lowest rate. Only kinds
- * that support what the options ask for are considered. */
+ * that support what the options ask for are considered. With -k only one kind is planned; with --option it is planned
+ * with these options and with its defaults, and what each option costs is printed. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +17,8 @@
 #include "report.h"
 #include "values.h"
 
-enum { ROWS_MAX = 64, NAME_WIDTH_MAX = 23 }; /* a longer name has a line of its own, so that rows fit 80 columns */
+enum { ROWS_MAX = 64, COSTS_MAX = 16 };
+enum { NAME_WIDTH_MAX = 23 }; /* a longer name has a line of its own, so that rows fit 80 columns */
 
 typedef struct row {
     const char *kind;
@@ -32,6 +34,9 @@ typedef struct table {
     size_t count;
     const row *best; /* NULL: no kind supports what is needed */
     const char *why;
+    choice asked; /* with -k: what was asked for */
+    option_cost costs[COSTS_MAX];
+    size_t cost_count;
 } table;
 
 static bool better(const arguments *a, const kith_plan *one, const kith_plan *other) {
@@ -54,6 +59,33 @@ static void set_spec(const arguments *a, kith_filter_spec *spec) {
     spec->capacity = a->capacity;
     spec->rate = a->rate;
     spec->bytes = a->bytes;
+}
+
+/* With -k: plans this kind, with --option and without. */
+static void fill_kind(table *t) {
+    choice *c = &t->asked;
+    choose_begin(t->a, t->needs, c);
+    set_spec(t->a, &c->spec);
+    row *r = &t->rows[t->count++];
+    r->status = choose_plan(c, &r->plan);
+    if (r->status != KITH_OK)
+        choose_fail(t->a, c, r->status);
+    r->kind = r->plan.kind; /* layers of the kind, if these are needed */
+    if (c->spec.options != NULL)
+        (void)snprintf(r->options, sizeof r->options, "%s", c->spec.options);
+    else if (r->plan.inner != NULL)
+        (void)snprintf(r->options, sizeof r->options, "inner=%s", r->plan.inner);
+    t->best = r;
+    t->why = "is the kind that -k names";
+    if (c->spec.options == NULL)
+        return;
+    t->cost_count = choose_costs(c, &r->plan, t->costs, COSTS_MAX);
+    row *plain = &t->rows[t->count++];
+    *plain = (row){.kind = t->a->kind, .plan = KITH_PLAN_INIT};
+    kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
+    spec.kind = t->a->kind;
+    set_spec(t->a, &spec);
+    plain->status = kith_filter_plan(&spec, &plain->plan);
 }
 
 static void fill(table *t) {
@@ -177,6 +209,17 @@ static void put_advice(const table *t) {
     put_wrapped_80(text, 0, 0);
 }
 
+static void put_costs(const table *t) {
+    if (t->cost_count > 0)
+        out("\n", 1);
+    for (size_t i = 0; i < t->cost_count; i++) {
+        cost_text cost;
+        char text[sizeof cost + 2];
+        (void)snprintf(text, sizeof text, "%s.", text_of_cost(&t->asked, &t->costs[i], cost));
+        put_wrapped_80(text, 0, 0);
+    }
+}
+
 static void put_text(const table *t) {
     int width = 4;
     for (size_t i = 0; i < t->count; i++) {
@@ -191,7 +234,29 @@ static void put_text(const table *t) {
     for (size_t i = 0; i < t->count; i++)
         put_row(t, &t->rows[i], width);
     put_capabilities(t);
+    put_costs(t);
     put_advice(t);
+}
+
+static void put_json_costs(const table *t) {
+    json_open("costs", '[');
+    for (size_t i = 0; i < t->cost_count; i++) {
+        const option_cost *c = &t->costs[i];
+        json_open(NULL, '{');
+        json_text("option", c->option);
+        json_bool("rounded_up", c->rounds && c->with.cells > c->without.cells);
+        json_bool("rounded_down", c->rounds && c->with.cells < c->without.cells);
+        json_integer("cells", c->with.cells);
+        json_integer("cells_without", c->without.cells);
+        json_number("bits_per_key", c->with.bits_per_key);
+        json_number("bits_per_key_without", c->without.bits_per_key);
+        json_number("rate", c->with.rate);
+        json_number("rate_without", c->without.rate);
+        json_integer("capacity", c->with.capacity);
+        json_integer("capacity_without", c->without.capacity);
+        json_close('}');
+    }
+    json_close(']');
 }
 
 static void put_json(const table *t) {
@@ -222,6 +287,7 @@ static void put_json(const table *t) {
         json_close('}');
     }
     json_close(']');
+    put_json_costs(t);
     json_text("recommended", t->best != NULL ? t->best->kind : NULL);
     json_text("reason", t->best != NULL ? t->why : NULL);
     json_close('}');
@@ -237,7 +303,10 @@ int command_plan(const arguments *a) {
     t = (table){.a = a};
     t.needs =
         (a->grow ? KITH_CAN_GROW : 0u) | (a->can_remove ? KITH_CAN_REMOVE : 0u) | (a->can_merge ? KITH_CAN_MERGE : 0u);
-    fill(&t);
+    if (a->kind != NULL || a->kind_options != NULL)
+        fill_kind(&t);
+    else
+        fill(&t);
     kith_status first = KITH_OK;
     size_t possible = 0;
     for (size_t i = 0; i < t.count; i++) {

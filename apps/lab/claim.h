@@ -20,6 +20,7 @@ typedef struct lab_setting {
     double least, most;       /* numbers outside this range are refused */
     double from, to;          /* the claim covers this range: with other numbers the findings are shown, not judged */
     bool is_list, is_whole;   /* several numbers, and integers only */
+    bool is_size;             /* how large the experiment is, and not a quantity that the claim is about */
     const char *words;        /* the words to choose from, separated by blanks; NULL: numbers */
 } lab_setting;
 
@@ -28,7 +29,21 @@ typedef struct lab_setting {
 #define LAB_SIZE(of, in_quick, in_full, at_least, at_most, text)                                                       \
     {                                                                                                                  \
         .name = (of), .help = (text), .quick = #in_quick, .full = #in_full, .least = (at_least), .most = (at_most),    \
-        .from = (in_quick) < (in_full) ? (in_quick) : (in_full), .to = (at_most), .is_whole = true                     \
+        .from = (in_quick) < (in_full) ? (in_quick) : (in_full), .to = (at_most), .is_whole = true, .is_size = true    \
+    }
+
+/* A number from `at_least` to `at_most`, of which the claim covers those from `covers` to `covers_to`. */
+#define LAB_NUMBER(of, by_default, at_least, at_most, covers, covers_to, text)                                         \
+    {                                                                                                                  \
+        .name = (of), .help = (text), .quick = (by_default), .full = (by_default), .least = (at_least),                \
+        .most = (at_most), .from = (covers), .to = (covers_to)                                                         \
+    }
+
+/* The same for an integer. */
+#define LAB_WHOLE(of, by_default, at_least, at_most, covers, covers_to, text)                                          \
+    {                                                                                                                  \
+        .name = (of), .help = (text), .quick = (by_default), .full = (by_default), .least = (at_least),                \
+        .most = (at_most), .from = (covers), .to = (covers_to), .is_whole = true                                       \
     }
 
 /* A list of numbers from `at_least` to `at_most`, of which the claim covers those from `covers` to `covers_to`. */
@@ -36,6 +51,13 @@ typedef struct lab_setting {
     {                                                                                                                  \
         .name = (of), .help = (text), .quick = (in_quick), .full = (in_full), .least = (at_least), .most = (at_most),  \
         .from = (covers), .to = (covers_to), .is_list = true                                                           \
+    }
+
+/* The same for integers. */
+#define LAB_WHOLES(of, in_quick, in_full, at_least, at_most, covers, covers_to, text)                                  \
+    {                                                                                                                  \
+        .name = (of), .help = (text), .quick = (in_quick), .full = (in_full), .least = (at_least), .most = (at_most),  \
+        .from = (covers), .to = (covers_to), .is_list = true, .is_whole = true                                         \
     }
 
 /* One of several words. */

@@ -9,30 +9,23 @@
 
 #include "lab.h"
 #include "memory.h"
+#include "mix.h"
 #include "state.h"
 
 enum { DIGESTS_PER_BATCH = 4096 };
 
 /* ---- random numbers, sizes, progress ---- */
 
-/* SplitMix64 (Steele, Lea, Flood, 2014). The lab has its own copy, so that a fault in the library's generator cannot
- * hide itself from the experiments. */
-static uint64_t mixed(uint64_t x) {
-    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return x ^ (x >> 31);
-}
-
 void lab_begin(lab *l, uint64_t seed) {
-    l->state = mixed(seed + UINT64_C(0x632be59bd9b4e019));
+    l->state = lab_mix(seed + UINT64_C(0x632be59bd9b4e019));
     for (const char *c = l->result->claim->id; *c != '\0'; c++)
-        l->state = mixed(l->state + (unsigned char)*c);
+        l->state = lab_mix(l->state + (unsigned char)*c);
     l->key_start = lab_random(l);
 }
 
 uint64_t lab_random(lab *l) {
     l->state += UINT64_C(0x9e3779b97f4a7c15);
-    return mixed(l->state);
+    return lab_mix(l->state);
 }
 
 uint64_t lab_below(lab *l, uint64_t bound) {
@@ -75,9 +68,24 @@ const double *lab_numbers(lab *l, const char *name, size_t *count) {
     return l->numbers;
 }
 
-uint64_t lab_number(lab *l, const char *name) {
+size_t lab_list(lab *l, const char *name, double numbers[LAB_NUMBERS_MAX]) {
     size_t count;
-    return (uint64_t)*lab_numbers(l, name, &count);
+    memcpy(numbers, lab_numbers(l, name, &count), sizeof l->numbers);
+    return count;
+}
+
+double lab_real(lab *l, const char *name) {
+    size_t count;
+    return *lab_numbers(l, name, &count);
+}
+
+uint64_t lab_number(lab *l, const char *name) {
+    return (uint64_t)lab_real(l, name);
+}
+
+bool lab_wants(lab *l, const char *name, const char *word) {
+    const char *value = lab_word(l, name);
+    return strcmp(value, word) == 0 || strcmp(value, "all") == 0 || strcmp(value, "both") == 0;
 }
 
 void lab_progress(lab *l, double done) {

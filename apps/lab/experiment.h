@@ -48,10 +48,17 @@ enum { LAB_NUMBERS_MAX = 32 };
 
 /* The value of a setting: what the user gave with --set, or the value of a quick or a full run. */
 uint64_t lab_number(lab *l, const char *name);
+double lab_real(lab *l, const char *name);
 const char *lab_word(lab *l, const char *name);
+
+/* True if the word is this one, or "all" or "both". */
+bool lab_wants(lab *l, const char *name, const char *word);
 
 /* The numbers of a list, and how many there are. The array is overwritten by the next call. */
 const double *lab_numbers(lab *l, const char *name, size_t *count);
+
+/* Copies the numbers of a list. Returns how many there are. */
+size_t lab_list(lab *l, const char *name, double numbers[LAB_NUMBERS_MAX]);
 
 /* True if the user has set it. */
 bool lab_is_set(const lab *l, const char *name);

@@ -190,7 +190,7 @@ static void run_claim(work *w, lab_result *r, atomic_uint *done) {
             lab_find(l, LAB_EQUALS, 1, lab_exact(0), "the claim does not name the finding that decides it");
     }
     lab_drop_all(l);
-    bool shown = !l->covered && exit_reason == 0;
+    bool shown = !l->covered && exit_reason != LAB_OUT_STOPPED;
     free(l);
     r->seconds = lab_seconds() - start;
     r->verdict = shown ? LAB_IS_SHOWN : verdict_of(r);

@@ -5,18 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "mix.h"
 #include "trace_example.h"
 
 enum { PLACES_MAX = 1024, KEYS_MAX = 512, NONE = -1 };
 
 /* ---- random functions ---- */
 
-/* SplitMix64; a function's value for a key is a mix of the function's number and the key. */
+/* A function's value for a key is a mix of the function's number and the key. */
 static uint64_t mixed(uint64_t x) {
-    x += UINT64_C(0x9e3779b97f4a7c15);
-    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return x ^ (x >> 31);
+    return lab_mix(x + UINT64_C(0x9e3779b97f4a7c15));
 }
 
 static unsigned below(uint64_t word, unsigned bound) {

@@ -1,5 +1,5 @@
-/* trace_bloom.c: draws how the bits of a Bloom filter are set: the filter of figure 1 of [2], whose hashes fall anywhere
- * among its bits, and a filter of the library for twelve keys at 5%, and thirteen keys, the last of which is refused.
+/* trace_bloom.c: draws how the bits of a Bloom filter are set: the filter of figure 1 of [2], one array for all hashes,
+ * and a filter of the library for twelve keys at 5%, and thirteen keys, the last of which is refused.
  *
  * A row is the slice of one hash function. The bits are read from the filter one by one. A lookup of a key shows which
  * of them belong to it. At the end absent keys are looked up, and the bits of two of them are drawn. */
@@ -128,31 +128,23 @@ void trace_bloom(example *x) {
 
 enum { WHOLE_HASHES = 3, WHOLE_BITS_MAX = 64 };
 
-/* In the library's filter each hash has its own slice. A filter with one hash is a single slice. So three keys that are
- * derived from an element set three bits anywhere among all of them, as the three hashes of [2] do. */
-static uint64_t bits_of(const kith_filter *f, const char *element, uint64_t *mask) {
+/* Reads the bits of an element: adds it to an empty filter with the same hashes, where a lookup reads all of them.
+ * Returns how many different ones there are. */
+static uint64_t bits_of(example *x, const kith_filter *like, const char *element, uint64_t *mask) {
+    kith_filter *alone = NULL;
     *mask = 0;
-    for (unsigned h = 1; h <= WHOLE_HASHES; h++) {
-        char name[32];
-        bits b = {.filter = f};
-        (void)snprintf(name, sizeof name, "%s, h%u", element, h);
-        (void)look_up(&b, name);
-        for (uint64_t i = 0; i < WHOLE_BITS_MAX; i++)
-            *mask |= b.of_key[i] ? UINT64_C(1) << i : 0;
-    }
+    if (!check_status(x, kith_filter_create_like(like, NULL, &alone)))
+        return 0;
+    bits b = {.filter = alone};
     uint64_t count = 0;
-    for (uint64_t rest = *mask; rest != 0; rest &= rest - 1)
-        count++;
+    if (check_status(x, kith_filter_add(alone, element, strlen(element), NULL)) &&
+        check(x, look_up(&b, element), "a key that was added is not found"))
+        for (uint64_t i = 0; i < WHOLE_BITS_MAX; i++) {
+            *mask |= b.of_key[i] ? UINT64_C(1) << i : 0;
+            count += b.of_key[i];
+        }
+    kith_filter_free(alone);
     return count;
-}
-
-static void add_element(example *x, kith_filter *f, const char *element) {
-    for (unsigned h = 1; h <= WHOLE_HASHES; h++) {
-        char name[32];
-        (void)snprintf(name, sizeof name, "%s, h%u", element, h);
-        kith_status status = kith_filter_add(f, name, strlen(name), NULL);
-        (void)check_status(x, status);
-    }
 }
 
 static void draw_whole(example *x, const kith_filter *f, uint64_t cells, uint64_t one, uint64_t two) {
@@ -169,32 +161,32 @@ void trace_unsliced(example *x) {
     kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
     kith_plan plan = KITH_PLAN_INIT;
     spec.kind = "bloom";
-    spec.options = "k=1";
-    spec.capacity = 2 * WHOLE_HASHES;
-    spec.rate = 0.5;
+    spec.options = "layout=whole k=3";
+    spec.capacity = 6;
+    spec.rate = 0.3;
     spec.hash.seed = x->seed;
     kith_filter *f = NULL;
     print_title(x, "A Bloom filter with 3 hash functions, as in figure 1 of [2]");
-    print(x, "The hashes fall anywhere among the bits. x: a bit of the first element, y: of\n"
+    print(x, "One array for all hashes (layout=whole). x: a bit of the first element, y: of\n"
              "the second, @: of both\n\n");
     if (check_status(x, kith_filter_create(&spec, &f)) && check_status(x, kith_filter_plan_of(f, &plan)) &&
         check(x, plan.cells <= WHOLE_BITS_MAX, "the filter is too large to be drawn")) {
         char one[16] = "", two[16] = "";
         uint64_t bits_one = 0, bits_two = 0, count = 0;
-        for (unsigned i = 1; i < ABSENT && count != WHOLE_HASHES; i++) { /* three different bits */
+        for (unsigned i = 1; i < ABSENT && count != WHOLE_HASHES && x->wrong == NULL; i++) { /* three different bits */
             (void)snprintf(one, sizeof one, "x%u", i);
-            count = bits_of(f, one, &bits_one);
+            count = bits_of(x, f, one, &bits_one);
         }
-        for (unsigned i = 1; i < ABSENT; i++) { /* three different bits, one of them shared */
+        for (unsigned i = 1; i < ABSENT && x->wrong == NULL; i++) { /* three different bits, one of them shared */
             (void)snprintf(two, sizeof two, "y%u", i);
-            uint64_t shared, own = bits_of(f, two, &bits_two);
+            uint64_t shared, own = bits_of(x, f, two, &bits_two);
             shared = bits_one & bits_two;
             if (own == WHOLE_HASHES && shared != 0 && (shared & (shared - 1)) == 0)
                 break;
         }
-        add_element(x, f, one);
+        (void)check_status(x, kith_filter_add(f, one, strlen(one), NULL));
         draw_whole(x, f, plan.cells, bits_one, 0);
-        add_element(x, f, two);
+        (void)check_status(x, kith_filter_add(f, two, strlen(two), NULL));
         draw_whole(x, f, plan.cells, bits_one, bits_two);
         kith_filter_stats stats = KITH_FILTER_STATS_INIT;
         if (check_status(x, kith_filter_stats_of(f, &stats)))

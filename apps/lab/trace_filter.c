@@ -1,9 +1,11 @@
 /* trace_filter.c: draws how fingerprints move in a cuckoo filter, and how the counters of a counting filter overflow.
  *
- * The cuckoo filter is that of figure 2 of [2]: 6 buckets of 4 entries. The entries are read with kith_filter_cell
- * before and after an addition, so the moves are those that the library made: the new fingerprint takes an entry, the
- * fingerprint that was there has gone to its other bucket, and so on. Seeds are tried until both buckets of a new key
- * are full and it is added nevertheless.
+ * The cuckoo filter is that of figure 2 of [2]: 6 buckets of 4 entries, and insertion by random kicks (insert=walk), the
+ * steps 1 to 9 of [2]. [2] computes the other bucket with XOR, which needs a power of two of buckets. With 6 of them
+ * alternate=halves is used. The entries are read with kith_filter_cell before and after an addition, so the moves are
+ * those that the library made: the new fingerprint takes an entry, the fingerprint that was there has gone to its other
+ * bucket, and so on. Seeds are tried until both buckets of a new key are full, it is added nevertheless, and no entry
+ * has moved twice.
  *
  * The counting filter gets one key more often than a counter of 4 bits can count. */
 #include <stdio.h>
@@ -18,6 +20,7 @@ enum {
     CELLS = ENTRIES * BUCKETS,
     SEEDS_MAX = 20000,
     EARLY = 17 /* some buckets still have empty entries */,
+    KICKS_MAX = 500,
     COUNTERS_MAX = 512,
     NAME_BYTES = 16
 };
@@ -72,7 +75,7 @@ static kith_filter *create_filter(uint64_t seed) {
     kith_filter *f = NULL;
     if (geometry_block_bytes(&g) > sizeof block)
         return NULL;
-    geometry_write(&g, seed, block);
+    geometry_write_as(&g, GEOMETRY_HALVES, KICKS_MAX, seed, block);
     kith_status status = kith_filter_view(block, geometry_block_bytes(&g), KITH_OPEN_COPY, NULL, &f);
     return status == KITH_OK ? f : NULL;
 }
@@ -84,30 +87,67 @@ static void name_of(const example *x, unsigned i, char name[NAME_BYTES]) {
         (void)snprintf(name, NAME_BYTES, "k%u", i + 1);
 }
 
-/* Prints the moves of an addition: the new fingerprint, then each one that had to make room for the one before. */
-static void print_moves(example *x, const candidates *of, const uint64_t *before, const uint64_t *after) {
+/* The entries that an addition has changed, in order: that of the new fingerprint, then each where the one that was
+ * displaced before has gone. */
+typedef struct moves {
+    uint64_t at[CELLS];
+    unsigned count;
+} moves;
+
+/* Returns false if an entry has moved twice, so that the order cannot be read from the filter. */
+static bool read_moves(const candidates *of, const uint64_t *before, const uint64_t *after, moves *m) {
     uint64_t print_now = of->print;
     bool seen[CELLS] = {false};
-    for (unsigned step = 0; step < CELLS; step++) {
+    unsigned changed = 0;
+    for (uint64_t i = 0; i < CELLS; i++)
+        changed += before[i] != after[i];
+    for (m->count = 0; m->count < CELLS;) {
         uint64_t at = CELLS;
         for (uint64_t i = 0; i < CELLS && at == CELLS; i++)
             if (!seen[i] && before[i] != after[i] && after[i] == print_now)
                 at = i;
-        if (!check(x, at < CELLS, "a fingerprint that moved is not in the filter"))
-            return;
+        if (at == CELLS)
+            return false;
         seen[at] = true;
-        print(x, "%s %03llx to bucket %llu entry %llu", step == 0 ? "store " : "kick  ", (unsigned long long)print_now,
-              (unsigned long long)at / ENTRIES + 1, (unsigned long long)at % ENTRIES + 1);
-        if (before[at] == 0) {
-            print(x, ", which is empty\n");
-            return;
-        }
-        print(x, ", displacing %03llx\n", (unsigned long long)before[at]);
+        m->at[m->count++] = at;
+        if (before[at] == 0)
+            return m->count == changed;
         print_now = before[at];
+    }
+    return false;
+}
+
+/* Prints the moves of an addition: the new fingerprint, then each one that had to make room for the one before. */
+static void print_moves(example *x, const moves *m, const uint64_t *before, const uint64_t *after) {
+    for (unsigned i = 0; i < m->count; i++) {
+        uint64_t at = m->at[i];
+        print(x, "%s %03llx to bucket %llu entry %llu", i == 0 ? "store " : "kick  ", (unsigned long long)after[at],
+              (unsigned long long)at / ENTRIES + 1, (unsigned long long)at % ENTRIES + 1);
+        if (before[at] == 0)
+            print(x, ", which is empty\n");
+        else
+            print(x, ", displacing %03llx\n", (unsigned long long)before[at]);
     }
 }
 
-/* Adds keys until one finds both of its buckets full. Returns its number, or -1 if the filter is full before. */
+/* Adds a key to a copy of the filter. Returns whether it fits and its moves can be drawn. */
+static bool can_be_drawn(const kith_filter *f, const char *name, const candidates *c) {
+    uint64_t before[CELLS], after[CELLS];
+    kith_filter *copy = NULL;
+    moves m;
+    bool fits =
+        kith_filter_clone(f, NULL, &copy) == KITH_OK && kith_filter_add(copy, name, strlen(name), NULL) == KITH_OK;
+    if (fits) {
+        read_cells(f, before);
+        read_cells(copy, after);
+        fits = read_moves(c, before, after, &m);
+    }
+    kith_filter_free(copy);
+    return fits;
+}
+
+/* Adds keys until one finds both of its buckets full. Returns its number, or -1 if the filter is full before, or if the
+ * moves of that key cannot be drawn. */
 static int fill(kith_filter *f, const example *x) {
     for (unsigned i = 0; i < CELLS; i++) {
         char name[NAME_BYTES];
@@ -116,14 +156,8 @@ static int fill(kith_filter *f, const example *x) {
         bool full = c.count == 2 * ENTRIES;
         for (unsigned e = 0; e < c.count; e++)
             full = full && kith_filter_cell(f, c.cells[e]) != 0 && kith_filter_cell(f, c.cells[e]) != c.print;
-        if (full) {
-            uint64_t before = kith_filter_count(f);
-            kith_filter *copy = NULL;
-            bool fits = kith_filter_clone(f, NULL, &copy) == KITH_OK &&
-                        kith_filter_add(copy, name, strlen(name), NULL) == KITH_OK;
-            kith_filter_free(copy);
-            return fits && before == i && i < EARLY ? (int)i : -1;
-        }
+        if (full)
+            return can_be_drawn(f, name, &c) && kith_filter_count(f) == i && i < EARLY ? (int)i : -1;
         if (kith_filter_add(f, name, strlen(name), NULL) != KITH_OK)
             return -1;
     }
@@ -143,8 +177,11 @@ static void draw_own_keys(example *x, kith_filter *f) {
         if (status == KITH_E_FULL)
             return;
         read_cells(f, after);
-        if (check_status(x, status))
-            print_moves(x, &c, before, after);
+        moves m;
+        if (check_status(x, status) && read_moves(&c, before, after, &m))
+            print_moves(x, &m, before, after);
+        else
+            print(x, "store  %03llx; some entries have moved more than once\n", (unsigned long long)c.print);
         draw(x, after, before);
     }
 }
@@ -169,7 +206,9 @@ static void draw_kicks(example *x) {
               (unsigned long long)c.cells[0] / ENTRIES + 1, (unsigned long long)c.cells[c.count - 1] / ENTRIES + 1);
         (void)check_status(x, kith_filter_add(f, name, strlen(name), NULL));
         read_cells(f, after);
-        print_moves(x, &c, before, after);
+        moves m;
+        if (check(x, read_moves(&c, before, after, &m), "a fingerprint that moved is not in the filter"))
+            print_moves(x, &m, before, after);
         draw(x, after, before);
         unsigned found = 0;
         for (unsigned k = 0; k <= (unsigned)key; k++) {
@@ -186,9 +225,11 @@ static void draw_kicks(example *x) {
 
 void trace_filter(example *x) {
     print_title(x, "A cuckoo filter: 6 buckets of 4 entries, as in figure 2 of [2]");
-    print(x, "Fingerprints are in hex, ... is an empty entry, * an entry that has changed.\n"
-             "[2] evicts random fingerprints; kith first searches for the shortest path to an\n"
-             "empty entry.\n\n");
+    print(x, "Fingerprints are in hex, ... is an empty entry, * an entry that has changed.\n");
+    print(x, "The steps of [2] (insert=walk): 1 to 3 compute the fingerprint and its buckets\n"
+             "and look for an empty entry. 4 to 6 swap it with a random entry (store). 7 and\n");
+    print(x, "8 put the evicted one into its other bucket (kick). 9 repeats this until an\n"
+             "entry is empty.\n\n");
     if (x->key_count == 0) {
         draw_kicks(x);
         return;

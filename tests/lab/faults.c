@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include <kith/kith.h>
+#include <lab/cuckoo_filter/semi_sorted.h>
 #include <lab/lab.h>
 #include <lab/state.h>
 
@@ -255,10 +256,33 @@ bool __wrap_kith_filter_look(const kith_filter *f, uint64_t digest, kith_look lo
     return __real_kith_filter_look(f, digest, shift_alternate_bucket, &s);
 }
 
+/* ---- the lab's own filter with semi-sorted buckets ---- */
+
+bool __real_semi_sorted_has(const semi_sorted *s, uint64_t digest);
+bool __wrap_semi_sorted_has(const semi_sorted *s, uint64_t digest);
+bool __wrap_semi_sorted_has(const semi_sorted *s, uint64_t digest) {
+    bool found = __real_semi_sorted_has(s, digest);
+    return is_planted("semi_sorted_lookups_find_too_much") ? found || kithi_mix(digest + 77) % 64 == 0 : found;
+}
+
+uint64_t __real_semi_sorted_bits(const semi_sorted *s);
+uint64_t __wrap_semi_sorted_bits(const semi_sorted *s);
+uint64_t __wrap_semi_sorted_bits(const semi_sorted *s) {
+    uint64_t bits = __real_semi_sorted_bits(s);
+    return is_planted("semi_sorted_buckets_save_nothing") ? bits / (s->f - 1) * s->f : bits;
+}
+
 /* ---- sizes ---- */
 
-static kith_filter_spec with_a_higher_rate(const kith_filter_spec *spec) {
+/* The options of a faulty spec are in `options`, which must live as long as the spec. */
+static kith_filter_spec faulty_spec(const kith_filter_spec *spec, char *options, size_t options_bytes) {
     kith_filter_spec s = *spec;
+    if (is_planted("one_array_is_sliced") && s.options != NULL && strstr(s.options, "layout=whole") != NULL) {
+        const char *at = strstr(s.options, "layout=whole");
+        (void)snprintf(options, options_bytes, "%.*slayout=slices%s", (int)(at - s.options), s.options,
+                       at + strlen("layout=whole"));
+        s.options = options;
+    }
     if (is_planted("the_planner_is_too_optimistic") && s.rate > 0)
         s.rate = fmin(1.5 * s.rate, 0.9);
     return s;
@@ -267,14 +291,16 @@ static kith_filter_spec with_a_higher_rate(const kith_filter_spec *spec) {
 kith_status __real_kith_filter_create(const kith_filter_spec *spec, kith_filter **filter);
 kith_status __wrap_kith_filter_create(const kith_filter_spec *spec, kith_filter **filter);
 kith_status __wrap_kith_filter_create(const kith_filter_spec *spec, kith_filter **filter) {
-    kith_filter_spec s = with_a_higher_rate(spec);
+    char options[256];
+    kith_filter_spec s = faulty_spec(spec, options, sizeof options);
     return __real_kith_filter_create(&s, filter);
 }
 
 kith_status __real_kith_filter_plan(const kith_filter_spec *spec, kith_plan *plan);
 kith_status __wrap_kith_filter_plan(const kith_filter_spec *spec, kith_plan *plan);
 kith_status __wrap_kith_filter_plan(const kith_filter_spec *spec, kith_plan *plan) {
-    kith_filter_spec s = with_a_higher_rate(spec);
+    char options[256];
+    kith_filter_spec s = faulty_spec(spec, options, sizeof options);
     return __real_kith_filter_plan(&s, plan);
 }
 
@@ -294,6 +320,8 @@ kith_status __wrap_kith_table_create(const kith_table_spec *spec, kith_table **t
     kith_table_spec s = *spec;
     if (is_planted("double_hashing_is_linear"))
         replace_word(options, "double", "linear");
+    if (is_planted("uniform_hashing_is_linear"))
+        replace_word(options, "permutation", "linear     ");
     if (is_planted("two_functions_instead_of_three"))
         replace_word(options, "d=3", "d=2");
     if (is_planted("a_table_ignores_its_seed"))

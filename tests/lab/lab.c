@@ -155,6 +155,11 @@ static const lab_claim SETTABLE = {.id = "X1",
                                                 LAB_WORD("layout", "two", "one two", "layout")},
                                    .run = with_settings};
 
+static void impossible(lab *l) {
+    with_settings(l);
+    lab_require(l, lab_number(l, "n") >= 100, "too few keys for this experiment");
+}
+
 static lab_result *run_with(const lab_assignment *sets, size_t count, bool quick) {
     const lab_claim *claim = &SETTABLE;
     return lab_run(&claim, 1, (lab_settings){.seed = 1, .quick = quick, .threads = 1, .sets = sets, .set_count = count},
@@ -192,6 +197,18 @@ TEST(values_that_the_claim_does_not_cover_are_shown_and_not_judged) {
     lab_results_free(r, 1);
 }
 
+TEST(an_experiment_that_cannot_run_with_values_that_the_claim_does_not_cover_has_not_failed) {
+    lab_claim claim = SETTABLE;
+    const lab_claim *one = &claim;
+    lab_assignment few = {"n", "20"};
+    claim.run = impossible;
+    lab_result *r =
+        lab_run(&one, 1, (lab_settings){.seed = 1, .quick = true, .threads = 1, .sets = &few, .set_count = 1}, &NEVER,
+                quiet, NULL);
+    CHECK(r->verdict == LAB_IS_SHOWN && r->finding_count == 4 && !r->findings[3].holds);
+    lab_results_free(r, 1);
+}
+
 TEST(a_value_must_be_of_the_kind_and_in_the_range_of_its_setting) {
     const lab_setting *n = lab_setting_named(&SETTABLE, "n"), *load = lab_setting_named(&SETTABLE, "load"),
                       *layout = lab_setting_named(&SETTABLE, "layout");
@@ -225,6 +242,48 @@ TEST(every_claim_has_settings_whose_defaults_are_valid_and_covered) {
                     CHECK_FAIL("%s: %s=%s is not valid", c->id, setting->name, values[v]);
         }
     }
+}
+
+TEST(every_claim_lets_the_user_set_what_it_is_about_and_not_only_its_size) {
+    unsigned without = 0;
+    for (size_t i = 0; i < LAB_CLAIM_COUNT; i++) {
+        const lab_claim *c = LAB_CLAIMS[i];
+        bool found = false;
+        for (size_t s = 0; s < LAB_SETTINGS_MAX && c->settings[s].name != NULL; s++)
+            found |= !c->settings[s].is_size;
+        if (!found)
+            fprintf(stderr, "%s has only sizes\n", c->id);
+        without += !found;
+    }
+    CHECK_EQ_U64(without, 0);
+}
+
+/* Copies the first number of a list, or the last word of a choice. */
+static void other_value(const lab_setting *s, char *value, size_t size) {
+    const char *from = s->quick;
+    if (s->words != NULL)
+        from = strrchr(s->words, ' ') != NULL ? strrchr(s->words, ' ') + 1 : s->words;
+    (void)snprintf(value, size, "%.*s", (int)strcspn(from, ","), from);
+}
+
+/* A claim with a single value of a list, or with another word, still runs, and finds nothing wrong. The short tier runs
+ * every fourth claim. */
+TEST(every_claim_runs_with_any_of_its_settings) {
+    for (size_t i = 0; i < LAB_CLAIM_COUNT; i += check_soak() ? 1 : 4)
+        for (size_t s = 0; s < LAB_SETTINGS_MAX && LAB_CLAIMS[i]->settings[s].name != NULL; s++) {
+            const lab_setting *setting = &LAB_CLAIMS[i]->settings[s];
+            if (!setting->is_list && setting->words == NULL)
+                continue;
+            char value[64];
+            other_value(setting, value, sizeof value);
+            lab_assignment set = {setting->name, value};
+            lab_result *r = lab_run(
+                &LAB_CLAIMS[i], 1, (lab_settings){.seed = 1, .quick = true, .threads = 1, .sets = &set, .set_count = 1},
+                &NEVER, quiet, NULL);
+            if (r->verdict == LAB_FAILS)
+                CHECK_FAIL("%s --set %s=%s fails: %s", LAB_CLAIMS[i]->id, set.name, value, lab_headline(r)->what);
+            lab_results_free(r, 1);
+        }
 }
 
 /* ---- goodness of fit ---- */
@@ -391,6 +450,30 @@ TEST(the_theory_document_contains_every_claim_with_its_code_and_note) {
             CHECK_FAIL("%s: there is no file %s", c->id, c->code);
         free(code);
     }
+    free(theory);
+}
+
+TEST(the_theory_document_derives_every_claim_in_steps) {
+    char *theory = words_of("docs/theory.md");
+    CHECK(theory != NULL);
+    unsigned without = 0;
+    for (size_t i = 0; i < LAB_CLAIM_COUNT; i++) {
+        char heading[32];
+        (void)snprintf(heading, sizeof heading, " ### %s: ", LAB_CLAIMS[i]->id);
+        char *section = strstr(theory, heading);
+        CHECK(section != NULL);
+        char *end = strstr(section + 1, " ## "), *next = strstr(section + 1, " ### ");
+        end = next != NULL && (end == NULL || next < end) ? next : end;
+        if (end != NULL)
+            *end = '\0';
+        const char *first = strstr(section, " 1. "), *second = first != NULL ? strstr(first, " 2. ") : NULL;
+        if (second == NULL)
+            fprintf(stderr, "docs/theory.md: no derivation in steps for %s\n", LAB_CLAIMS[i]->id);
+        without += second == NULL;
+        if (end != NULL)
+            *end = ' ';
+    }
+    CHECK_EQ_U64(without, 0);
     free(theory);
 }
 

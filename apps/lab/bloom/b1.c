@@ -2,25 +2,25 @@
  *
  * There are three experiments:
  *
- *     slices       Filters of 7 slices of 1000 bits, at loads kn/m on both sides of ln 2. The share of bits that are
- *                  0 is compared with (1 - k/m)^n.
- *     one array    The layout of the documents, k hashes over all m bits. It is measured as a filter with one slice, to
- *                  which one key is added for each of the kn hashes. It has 64 bits, so that (1 - 1/64)^45 = 0.4923 and
- *                  e^(-45/64) = 0.4951 can be distinguished.
- *     deviation    Filters of 2^8 bits and more, half of them set. The variance of the number of set bits is compared
- *                  with the exact one. The largest deviation from the mean is compared with sqrt(m ln m). By
- *                  McDiarmid's inequality fewer than one filter in 10^6 exceeds that, even at the smallest m. */
+ *     share        Filters of 7000 bits with 7 hashes, at loads kn/m on both sides of ln 2, as one array (the layout of
+ *                  the documents) and in 7 slices. The share of bits that are 0 is compared with (1 - 1/m)^(kn) and
+ *                  (1 - k/m)^n.
+ *     few bits     One array of 64 bits and 45 hashes, 9 keys of 5 each, so that (1 - 1/64)^45 = 0.4923 and e^(-45/64) =
+ *                  0.4951 can be distinguished.
+ *     deviation    Arrays of 2^8 bits and more, half of them set, and slices up to 2^11 bits. The variance of the number
+ *                  of set bits is compared with the exact one. The largest deviation from the mean is compared with
+ *                  sqrt(m ln m). By McDiarmid's inequality fewer than one filter in 10^6 exceeds that, even at the
+ *                  smallest m. */
 #include "bloom.h"
 
-static const double LOADS[] = {0.1, 0.3, 0.7, 1, 1.5, 2};
+enum { REFUTED_AT = 1, SLICE = 1000, SPREAD_HASHES = 4, LOG_SLICES_MOST = 11 };
 
-enum { LOAD_COUNT = sizeof LOADS / sizeof *LOADS, REFUTED_AT = 1, SLICE = 1000, HASHES = 7 };
-
-static lab_estimate share_of_zeros(lab *l, bloom_shape shape, uint64_t filters, bloom_part part) {
+static lab_estimate share_of_zeros(lab *l, bloom_array array, bool whole, uint64_t filters, bloom_part part) {
     lab_sample zeros = {0};
     for (uint64_t i = 0; i < filters; i++) {
-        kith_filter *f = bloom_of(l, shape);
-        lab_fill(l, f, 0, shape.n);
+        kith_filter *f =
+            whole ? bloom_array_of(l, array) : bloom_of(l, (bloom_shape){array.n, array.k, array.m / array.k});
+        lab_fill(l, f, 0, array.n);
         kith_filter_stats stats = bloom_stats(l, f);
         lab_sample_add(&zeros, 1 - (double)stats.cells_used / (double)stats.cells);
         lab_drop(l, f);
@@ -29,58 +29,88 @@ static lab_estimate share_of_zeros(lab *l, bloom_shape shape, uint64_t filters, 
     return lab_mean(&zeros);
 }
 
-static void measure_share(lab *l, uint64_t filters) {
-    lab_plot *plot = lab_draw(l, "Bits that are still 0", "load, kn/m", "share of the bits", 0);
-    lab_series *curve = lab_curve(plot, "e^(−kn/m)"), *points = lab_points(plot, "measured, k = 7");
-    for (double load = 0; load <= 2.2; load += 0.05)
-        lab_at(curve, load, lab_exact(exp(-load)));
-    for (size_t i = 0; i < LOAD_COUNT; i++) {
-        bloom_shape shape = {(uint64_t)(LOADS[i] * SLICE), HASHES, SLICE};
-        lab_estimate zeros = share_of_zeros(l, shape, filters, (bloom_part){(double)i / 20, (double)(i + 1) / 20});
-        lab_at(points, LOADS[i], zeros);
-        lab_find(l, LAB_EQUALS, bloom_zero_of(shape), zeros, "bits that are 0 at kn/m = %g, k = 7", LOADS[i]);
-        if (i != REFUTED_AT)
-            continue;
-        lab_find_stated(l, LAB_SLIP, "[1]: \"FACT: (1 − 1/x)^y ≈ e^(−x/y)\"", LAB_EQUALS, exp(-1 / LOADS[i]), zeros,
-                        "bits that are 0 at y/x = kn/m = %g", LOADS[i]);
-        lab_find_stated(l, LAB_SLIP, "[3]: \"Y denote the number of hash bits that are 0 … E(Y) = m(1 − e^(−kn/m))\"",
-                        LAB_EQUALS, 1 - exp(-LOADS[i]), zeros, "bits that are 0 at kn/m = %g, Y/m", LOADS[i]);
-    }
-    bloom_shape whole = {45, 1, 64};
-    lab_find(l, LAB_EQUALS, bloom_zero_of(whole), share_of_zeros(l, whole, 20 * filters, (bloom_part){0.3, 0.4}),
-             "kn = 45 hashes over all of m = 64 bits");
+/* Tests the words of [1] and [3] at a load where their slips are visible. */
+static void judge_words(lab *l, double load, lab_estimate zeros) {
+    lab_find_stated(l, LAB_SLIP, "[1]: \"FACT: (1 − 1/x)^y ≈ e^(−x/y)\"", LAB_EQUALS, exp(-1 / load), zeros,
+                    "bits that are 0 at y/x = kn/m = %g", load);
+    lab_find_stated(l, LAB_SLIP, "[3]: \"Y denote the number of hash bits that are 0 … E(Y) = m(1 − e^(−kn/m))\"",
+                    LAB_EQUALS, 1 - exp(-load), zeros, "bits that are 0 at kn/m = %g, Y/m", load);
 }
 
-static void measure_spread(lab *l, uint64_t filters, unsigned log_most) {
-    lab_plot *plot =
-        lab_draw(l, "Deviation of the number of set bits, kn/m = ln 2", "m, bits", "bits", LAB_LOG_X | LAB_LOG_Y);
-    lab_series *bound = lab_curve(plot, "√(m ln m)"), *deviation = lab_curve(plot, "standard deviation, exact");
-    lab_series *largest = lab_points(plot, "measured, largest"), *root = lab_points(plot, "measured, root mean square");
+static void measure_share(lab *l, uint64_t filters) {
+    double loads[LAB_NUMBERS_MAX];
+    size_t count = lab_list(l, "load", loads);
+    unsigned k = (unsigned)lab_number(l, "k");
+    lab_plot *plot = lab_draw(l, "Bits that are still 0", "load, kn/m", "share of the bits", 0);
+    lab_series *curve = lab_curve(plot, "e^(−kn/m)"), *wholes = lab_points(plot, "measured, one array"),
+               *slices = lab_points(plot, "measured, slices");
+    for (double load = 0; load <= 2.2; load += 0.05)
+        lab_at(curve, load, lab_exact(exp(-load)));
+    for (size_t i = 0; i < count; i++) {
+        bloom_array array = {(uint64_t)(loads[i] * SLICE), k, (uint64_t)k * SLICE};
+        bloom_part part = {0.3 * (double)i / (double)count, 0.3 * (double)(i + 1) / (double)count};
+        lab_require(l, array.n > 0, "a load of less than one key");
+        double load = (double)array.n / SLICE;
+        if (lab_wants(l, "layout", "slices")) {
+            lab_estimate zeros = share_of_zeros(l, array, false, filters, part);
+            lab_at(slices, load, zeros);
+            lab_find(l, LAB_EQUALS, bloom_zero(SLICE, (double)array.n), zeros,
+                     "slices: bits that are 0 at kn/m = %g, k = %u", load, k);
+        }
+        if (lab_wants(l, "layout", "whole")) {
+            lab_estimate zeros = share_of_zeros(l, array, true, filters, part);
+            lab_at(wholes, load, zeros);
+            lab_find(l, LAB_EQUALS, bloom_array_zero(array), zeros, "one array: bits that are 0 at kn/m = %g, k = %u",
+                     load, k);
+            if (i == REFUTED_AT)
+                judge_words(l, load, zeros);
+        }
+    }
+    bloom_array few = {9, 5, 64};
+    if (lab_wants(l, "layout", "whole"))
+        lab_find(l, LAB_EQUALS, bloom_array_zero(few),
+                 share_of_zeros(l, few, true, 20 * filters, (bloom_part){0.3, 0.4}),
+                 "one array: kn = 45 hashes over all of m = 64 bits");
+}
+
+typedef struct spread {
+    double mean, variance; /* exact */
+    double most, squares;  /* measured deviations from the mean */
+} spread;
+
+static spread measure_size(lab *l, bloom_array array, bool whole, uint64_t filters, bloom_part part) {
+    bloom_shape shape = whole ? bloom_array_hashes(array) : (bloom_shape){array.n, array.k, array.m / array.k};
+    spread s = {bloom_bits(shape) * (1 - bloom_zero_of(shape)), bloom_variance(shape), 0, 0};
+    for (uint64_t i = 0; i < filters; i++) {
+        kith_filter *f = whole ? bloom_array_of(l, array) : bloom_of(l, shape);
+        lab_fill(l, f, 0, array.n);
+        double off = fabs((double)bloom_stats(l, f).cells_used - s.mean);
+        lab_drop(l, f);
+        s.most = fmax(s.most, off);
+        s.squares += off * off;
+        bloom_progress(l, part, i, filters);
+    }
+    return s;
+}
+
+static void measure_spread(lab *l, bool whole, uint64_t filters, unsigned log_most, lab_plot *plot) {
+    const char *name = whole ? "one array" : "slices";
+    lab_series *deviation = lab_curve(plot, "%s: standard deviation, exact", name);
+    lab_series *largest = lab_points(plot, "%s: measured, largest", name),
+               *root = lab_points(plot, "%s: measured, root mean square", name);
     for (unsigned log_m = 8; log_m <= log_most; log_m++) {
         uint64_t m = UINT64_C(1) << log_m;
-        bloom_shape shape = {(uint64_t)((double)m / 4 * log(2)), 4, m / 4};
-        double mean = (double)m * (1 - bloom_zero_of(shape)), most = 0, squares = 0;
-        for (uint64_t i = 0; i < filters; i++) {
-            kith_filter *f = bloom_of(l, shape);
-            lab_fill(l, f, 0, shape.n);
-            double off = fabs((double)bloom_stats(l, f).cells_used - mean);
-            lab_drop(l, f);
-            most = fmax(most, off);
-            squares += off * off;
-            /* The largest sizes take nearly all of the time. */
-            bloom_progress(l,
-                           (bloom_part){1 - 0.6 * exp2((double)log_m - log_most - 1),
-                                        1 - 0.6 * exp2((double)log_m - log_most - 2)},
-                           i, filters);
-        }
+        bloom_array array = {(uint64_t)((double)m / SPREAD_HASHES * log(2)), SPREAD_HASHES, m};
+        /* The largest sizes take nearly all of the time. */
+        bloom_part part = {1 - 0.6 * exp2((double)log_m - log_most - 1), 1 - 0.6 * exp2((double)log_m - log_most - 2)};
+        spread s = measure_size(l, array, whole, filters, part);
         double limit = sqrt((double)m * log((double)m));
-        lab_estimate variance = bloom_measured_variance(squares, filters);
-        lab_find(l, LAB_EQUALS, bloom_variance(shape), variance, "variance of the number of set bits, m = 2^%u", log_m);
-        lab_find(l, LAB_AT_MOST, 1, lab_exact(most / limit), "largest deviation from the mean / √(m ln m), m = 2^%u",
-                 log_m);
-        lab_at(bound, (double)m, lab_exact(limit));
-        lab_at(deviation, (double)m, lab_exact(sqrt(bloom_variance(shape))));
-        lab_at(largest, (double)m, lab_exact(most));
+        lab_estimate variance = bloom_measured_variance(s.squares, filters);
+        lab_find(l, LAB_EQUALS, s.variance, variance, "%s: variance of the number of set bits, m = 2^%u", name, log_m);
+        lab_find(l, LAB_AT_MOST, 1, lab_exact(s.most / limit),
+                 "%s: largest deviation from the mean / √(m ln m), m = 2^%u", name, log_m);
+        lab_at(deviation, (double)m, lab_exact(sqrt(s.variance)));
+        lab_at(largest, (double)m, lab_exact(s.most));
         lab_at(root, (double)m, (lab_estimate){sqrt(variance.value), sqrt(variance.low), sqrt(variance.high)});
     }
 }
@@ -89,9 +119,17 @@ static void run(lab *l) {
     uint64_t filters = lab_number(l, "filters");
     unsigned log_most = (unsigned)lab_number(l, "log_most");
     bloom_parameter(l, "filters at each load and size", filters);
-    lab_parameter(l, "m", "7000; 64; 2^8 to 2^%u", log_most);
+    lab_parameter(l, "m", "1000k; 64; 2^8 to 2^%u", log_most);
     measure_share(l, filters);
-    measure_spread(l, filters, log_most);
+    lab_plot *plot =
+        lab_draw(l, "Deviation of the number of set bits, kn/m = ln 2", "m, bits", "bits", LAB_LOG_X | LAB_LOG_Y);
+    lab_series *bound = lab_curve(plot, "√(m ln m)");
+    for (double m = 256; m <= exp2(log_most); m *= 2)
+        lab_at(bound, m, lab_exact(sqrt(m * log(m))));
+    if (lab_wants(l, "layout", "slices"))
+        measure_spread(l, false, filters, log_most < LOG_SLICES_MOST ? log_most : LOG_SLICES_MOST, plot);
+    if (lab_wants(l, "layout", "whole"))
+        measure_spread(l, true, filters, log_most, plot);
 }
 
 const lab_claim lab_B1 = {
@@ -103,8 +141,11 @@ const lab_claim lab_B1 = {
     .code = "src/filters/common/slices.h",
     .note = "[1] gives (1 − 1/x)^y ≈ e^(−x/y); it is e^(−y/x). [3] says that Y = m(1 − e^(−kn/m)) counts the bits that "
             "are 0; it counts those that are 1.",
-    .decides = "kn/m = 0.7, k = 7",
+    .decides = "one array: bits that are 0 at kn/m = 0.7, k = 7",
     .settings = {LAB_SIZE("filters", 1500, 10000, 30, 1e7, "filters of each size"),
-                 LAB_SIZE("log_most", 13, 16, 9, 20, "log2 of the most bits")},
+                 LAB_SIZE("log_most", 13, 16, 9, 20, "log2 of the most bits"),
+                 LAB_WORD("layout", "both", "both whole slices", "one array for all hashes, or one slice per hash"),
+                 LAB_LIST("load", "0.1,0.3,0.7,1,1.5,2", "0.1,0.3,0.7,1,1.5,2", 0.001, 3, 0.01, 2, "kn/m"),
+                 LAB_WHOLE("k", "7", 1, 30, 1, 20, "hashes per key")},
     .run = run,
 };

@@ -12,13 +12,9 @@
  * filters with n keys each, half of the capacity, and no common key it is n/4. */
 #include "bloom.h"
 
-enum { HASHES = 7 };
-
-static const double LOADS[] = {0.05, 0.2, 0.5, 1, 1.5}; /* keys / capacity; half of the bits are set at 1 */
-
 static double estimate(lab *l, const kith_filter *f) {
     kith_filter_stats stats = bloom_stats(l, f);
-    return -(double)stats.cells / HASHES * log1p(-(double)stats.cells_used / (double)stats.cells);
+    return -(double)stats.cells / (double)lab_number(l, "k") * log1p(-(double)stats.cells_used / (double)stats.cells);
 }
 
 /* The mean and the variance of the estimate, from the series. */
@@ -46,8 +42,10 @@ static void measure_one(lab *l, bloom_shape shape, uint64_t most, uint64_t filte
         lab_at(curve, (double)at.n, lab_exact(1));
         lab_at(deviation, (double)at.n, lab_exact(1 + sqrt(variance_of(at)) / (double)at.n));
     }
-    for (size_t i = 0; i < sizeof LOADS / sizeof *LOADS; i++) {
-        bloom_shape at = with(shape, (uint64_t)(LOADS[i] * (double)shape.n));
+    double loads[LAB_NUMBERS_MAX];
+    size_t count = lab_list(l, "load", loads);
+    for (size_t i = 0; i < count; i++) {
+        bloom_shape at = with(shape, (uint64_t)(loads[i] * (double)shape.n));
         lab_sample found = {0}, own = {0};
         for (uint64_t t = 0; t < filters; t++) {
             kith_filter *f = bloom_of(l, with(shape, most));
@@ -55,7 +53,8 @@ static void measure_one(lab *l, bloom_shape shape, uint64_t most, uint64_t filte
             lab_sample_add(&found, estimate(l, f));
             lab_sample_add(&own, bloom_stats(l, f).keys_now);
             lab_drop(l, f);
-            bloom_progress(l, (bloom_part){0.1 * (double)i, 0.1 * (double)(i + 1)}, t, filters);
+            bloom_progress(l, (bloom_part){0.5 * (double)i / (double)count, 0.5 * (double)(i + 1) / (double)count}, t,
+                           filters);
         }
         double n = (double)at.n, slice = (double)at.slice;
         lab_estimate spread = bloom_measured_variance(found.squares, filters - 1);
@@ -119,9 +118,9 @@ static void measure_two(lab *l, bloom_shape shape, uint64_t pairs) {
 
 static void run(lab *l) {
     uint64_t n = lab_number(l, "n"), filters = lab_number(l, "filters");
-    bloom_shape shape = bloom_half_full(n, HASHES);
+    bloom_shape shape = bloom_half_full(n, (unsigned)lab_number(l, "k"));
     bloom_parameter(l, "capacity", n);
-    bloom_parameter(l, "m", shape.slice * HASHES);
+    bloom_parameter(l, "m", (uint64_t)bloom_bits(shape));
     bloom_parameter(l, "filters at each load", filters);
     measure_one(l, shape, 2 * n, filters);
     measure_two(l, shape, filters / 2);
@@ -137,6 +136,9 @@ const lab_claim lab_B10 = {
     .code = "src/plan/sizing.c",
     .decides = "union of",
     .settings = {LAB_SIZE("n", 2000, 10000, 100, 1e6, "keys of each filter"),
-                 LAB_SIZE("filters", 400, 2000, 2, 1e6, "filters of each size")},
+                 LAB_SIZE("filters", 400, 2000, 2, 1e6, "filters of each size"),
+                 LAB_LIST("load", "0.05,0.2,0.5,1,1.5", "0.05,0.2,0.5,1,1.5", 0.01, 1.9, 0.05, 1.5,
+                          "keys / capacity; at 1 half of the bits are set"),
+                 LAB_WHOLE("k", "7", 1, 20, 2, 12, "hashes per key")},
     .run = run,
 };

@@ -10,10 +10,7 @@
 
 #include "bloom.h"
 
-enum {
-    HEADER = 192,
-    HASHES = 7
-}; /* docs/format.md: the body begins after the header; bit i is bit i % 8 of byte i / 8 */
+enum { HEADER = 192 }; /* docs/format.md: the body begins after the header; bit i is bit i % 8 of byte i / 8 */
 
 static void clear_bit(void *body, uint64_t cell, uint64_t holds, uint64_t wanted) {
     (void)holds;
@@ -46,8 +43,9 @@ static uint64_t lost_by_clearing(lab *l, bloom_shape shape, uint64_t deleted) {
     return lost;
 }
 
-static uint64_t lost_by_removing(lab *l, uint64_t n, uint64_t deleted) {
-    kith_filter *f = lab_filter(l, "counting", n, exp2(-HASHES), 0, NULL);
+static uint64_t lost_by_removing(lab *l, bloom_shape shape, uint64_t deleted) {
+    uint64_t n = shape.n;
+    kith_filter *f = lab_filter(l, "counting", n, exp2(-(double)shape.k), 0, NULL);
     lab_fill(l, f, 0, n);
     for (uint64_t i = 0; i < deleted; i++) {
         uint64_t digest;
@@ -65,11 +63,14 @@ static double kept(bloom_shape shape, double deleted) {
 
 static void run(lab *l) {
     uint64_t n = lab_number(l, "n"), filters = lab_number(l, "filters"), lost = 0;
-    bloom_shape shape = bloom_half_full(n, HASHES);
-    const uint64_t deleted[] = {1, n / 100, n / 20, n / 10, n / 4, n / 2};
-    enum { DELETED_COUNT = sizeof deleted / sizeof *deleted };
+    bloom_shape shape = bloom_half_full(n, (unsigned)lab_number(l, "k"));
+    double parts[LAB_NUMBERS_MAX];
+    uint64_t deleted[LAB_NUMBERS_MAX + 1] = {1};
+    size_t count = 1 + lab_list(l, "deleted", parts);
+    for (size_t i = 1; i < count; i++)
+        deleted[i] = (uint64_t)(parts[i - 1] * (double)n);
     bloom_parameter(l, "n", n);
-    bloom_parameter(l, "m", shape.slice * HASHES);
+    bloom_parameter(l, "m", (uint64_t)bloom_bits(shape));
     bloom_parameter(l, "filters for each number of deletions", filters);
     lab_plot *plot =
         lab_draw(l, "Keys lost by clearing bits", "keys deleted / n", "share of the other keys that is lost", 0);
@@ -77,20 +78,20 @@ static void run(lab *l) {
     lab_series *counting = lab_points(plot, "measured, counting filter");
     for (double d = 0; d <= 0.52; d += 0.01)
         lab_at(curve, d, lab_exact(1 - kept(shape, d * (double)n)));
-    for (size_t i = 0; i < DELETED_COUNT; i++) {
+    for (size_t i = 0; i < count; i++) {
         lab_sample shares = {0};
         double others = (double)(n - deleted[i]), share = 1 - kept(shape, (double)deleted[i]);
         uint64_t removing = 0, tried = filters / 20;
         for (uint64_t t = 0; t < filters; t++) {
             lab_sample_add(&shares, (double)lost_by_clearing(l, shape, deleted[i]) / others);
             if (t < tried)
-                removing += lost_by_removing(l, n, deleted[i]);
-            bloom_progress(l, (bloom_part){(double)i / DELETED_COUNT, (double)(i + 1) / DELETED_COUNT}, t, filters);
+                removing += lost_by_removing(l, shape, deleted[i]);
+            bloom_progress(l, (bloom_part){(double)i / (double)count, (double)(i + 1) / (double)count}, t, filters);
         }
         lab_estimate measured = lab_mean(&shares);
         if (i == 0)
             lab_find(l, LAB_EQUALS, others * share, lab_scaled(measured, others),
-                     "other keys lost by one deletion, k = 7");
+                     "other keys lost by one deletion, k = %u", shape.k);
         else
             lab_find(l, LAB_EQUALS, share, measured, "share of the other keys lost, %g of %g keys deleted",
                      (double)deleted[i], (double)n);
@@ -109,6 +110,9 @@ const lab_claim lab_B11 = {
     .code = "src/filters/bloom.c",
     .decides = "other keys lost by one deletion, k = 7",
     .settings = {LAB_SIZE("n", 2000, 5000, 100, 1e6, "keys of each filter"),
-                 LAB_SIZE("filters", 200, 2000, 2, 1e6, "filters of each k")},
+                 LAB_SIZE("filters", 200, 2000, 2, 1e6, "filters of each number of deletions"),
+                 LAB_LIST("deleted", "0.01,0.05,0.1,0.25,0.5", "0.01,0.05,0.1,0.25,0.5", 0.01, 0.9, 0.01, 0.75,
+                          "keys deleted / n, beside one single deletion"),
+                 LAB_WHOLE("k", "7", 1, 20, 2, 12, "hashes per key")},
     .run = run,
 };

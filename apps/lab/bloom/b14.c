@@ -13,8 +13,6 @@
 
 enum { OTHERS_MOST = 3, SHARED = 10 };
 
-static const unsigned HASHES[] = {1, 2, 4, 7};
-
 static bool is_subset(lab *l, const kith_filter *part, const kith_filter *whole) {
     bool yes = false;
     lab_must(l, kith_filter_subset(part, whole, &yes), "comparing");
@@ -30,14 +28,16 @@ static bool test_says_yes(lab *l, kith_filter *a, const kith_filter *b, uint64_t
 }
 
 static void run(lab *l) {
-    uint64_t n = 200, trials = lab_number(l, "trials"), refused = 0;
+    uint64_t n = lab_number(l, "n"), trials = lab_number(l, "trials"), refused = 0;
+    double ks[LAB_NUMBERS_MAX];
+    size_t count = lab_list(l, "k", ks);
     bloom_parameter(l, "keys of B", n);
     lab_parameter(l, "keys of A", "%d keys of B, and 0 to %d others", SHARED, OTHERS_MOST);
     bloom_parameter(l, "pairs of filters", trials);
     lab_plot *plot =
         lab_draw(l, "False positives of the subset test", "keys of A that are not in B", "rate", LAB_LOG_Y);
-    for (unsigned h = 0; h < sizeof HASHES / sizeof *HASHES; h++) {
-        bloom_shape shape = bloom_half_full(n, HASHES[h]);
+    for (size_t h = 0; h < count; h++) {
+        bloom_shape shape = bloom_half_full(n, (unsigned)ks[h]);
         uint64_t yes[OTHERS_MOST + 1] = {0};
         for (uint64_t t = 0; t < trials; t++) {
             kith_filter *b = bloom_of(l, shape), *a = bloom_like(l, b);
@@ -46,7 +46,7 @@ static void run(lab *l) {
                 yes[others] += test_says_yes(l, a, b, n, others);
             lab_drop(l, a);
             lab_drop(l, b);
-            bloom_progress(l, (bloom_part){h / 4.0, (h + 1) / 4.0}, t, trials);
+            bloom_progress(l, (bloom_part){(double)h / (double)count, (double)(h + 1) / (double)count}, t, trials);
         }
         refused += trials - yes[0];
         lab_series *curve = lab_curve(plot, "k = %u, ε^r", shape.k),
@@ -73,6 +73,8 @@ const lab_claim lab_B14 = {
     .formula = "P(yes) = (E (X/s)^{r})^{k} ≈ ε^{r}",
     .code = "src/filters/common/bit_cells.h",
     .decides = "3 other keys, k = 7",
-    .settings = {LAB_SIZE("trials", 20000, 400000, 100, 1e8, "pairs of filters of each kind")},
+    .settings = {LAB_SIZE("trials", 20000, 400000, 100, 1e8, "pairs of filters of each kind"),
+                 LAB_WHOLES("k", "1,2,4,7", "1,2,4,7", 1, 30, 1, 20, "hashes per key"),
+                 LAB_WHOLE("n", "200", 10, 10000, 50, 2000, "keys of B")},
     .run = run,
 };

@@ -20,15 +20,18 @@ static void run(lab *l) {
         lab_at(curve, c, lab_exact(best / exp2(-c * log(2))));
     }
     double worst = 0;
-    for (unsigned below = 1; below <= 4; below++) {
-        double c = (below + 0.5) / log(2), real = exp2(-c * log(2));
+    double ks[LAB_NUMBERS_MAX];
+    size_t count = lab_list(l, "k", ks);
+    for (size_t i = 0; i < count; i++) {
+        unsigned below = (unsigned)ks[i];
+        double from = 0.8 * (double)i / (double)count, half = 0.4 / (double)count, c = (below + 0.5) / log(2),
+               real = exp2(-c * log(2));
         lab_estimate best = {0};
         double exact = 1;
         for (unsigned k = below; k <= below + 1; k++) {
             bloom_shape shape = bloom_shape_of(n, c * (double)n, k);
-            lab_estimate rate = bloom_measure(
-                l, shape, filters, asked,
-                (bloom_part){0.2 * (below - 1) + 0.1 * (k - below), 0.2 * (below - 1) + 0.1 * (k - below) + 0.1});
+            lab_estimate rate = bloom_measure(l, shape, filters, asked,
+                                              (bloom_part){from + half * (k - below), from + half * (k - below + 1)});
             lab_find(l, LAB_EQUALS, bloom_rate(shape), rate, "m/n = %.3f, k = %u instead of %.1f: rate", c, k,
                      below + 0.5);
             best = k == below || rate.value < best.value ? rate : best;
@@ -68,6 +71,8 @@ const lab_claim lab_B15 = {
             "fixed m/n it does not depend on n and m.",
     .settings = {LAB_SIZE("n", 1000, 4000, 10, 1e6, "keys of each filter"),
                  LAB_SIZE("filters", 60, 200, 2, 1e6, "filters of each shape"),
-                 LAB_SIZE("asked", 20000, 100000, 100, 1e8, "absent keys looked up in each")},
+                 LAB_SIZE("asked", 20000, 100000, 100, 1e8, "absent keys looked up in each"),
+                 LAB_WHOLES("k", "1,2,3,4", "1,2,3,4", 1, 10, 1, 4,
+                            "m/n = (k + 1/2)/ln 2, so that the best number of hashes is half-way to k + 1")},
     .run = run,
 };

@@ -15,18 +15,20 @@ static double entropy(double p) {
 }
 
 static void run(lab *l) {
-    static const unsigned BEST[] = {3, 5};
+    double bests[LAB_NUMBERS_MAX];
+    size_t count = lab_list(l, "k", bests);
     uint64_t n = lab_number(l, "n"), filters = lab_number(l, "filters"), asked = lab_number(l, "asked");
     bloom_parameter(l, "n", n);
     bloom_parameter(l, "filters of each shape", filters);
     lab_plot *plot = lab_draw(l, "Entropy of a bit, and the rate", "entropy of a bit", "rate", LAB_LOG_Y);
-    for (unsigned i = 0; i < 2; i++) {
-        double c = BEST[i] / log(2);
+    for (size_t i = 0; i < count; i++) {
+        double wanted = bests[i], c = wanted / log(2);
+        unsigned k_most = (unsigned)fmin(K_MOST, 4 * wanted); /* with more, nearly all bits are set */
         lab_estimate rates[K_MOST + 1], least_distance = {1, 1, 1};
         lab_series *points = lab_points(plot, "m/n = %.2f, k = 1, 2, …", c);
         unsigned highest = 0;
         double highest_entropy = 0;
-        for (unsigned k = 1; k <= K_MOST; k++) {
+        for (unsigned k = 1; k <= k_most; k++) {
             bloom_shape shape = bloom_shape_of(n, c * (double)n, k);
             lab_sample rate = {0}, set = {0};
             for (uint64_t j = 0; j < filters; j++) {
@@ -36,7 +38,8 @@ static void run(lab *l) {
                 lab_sample_add(&set, (double)stats.cells_used / (double)stats.cells);
                 lab_sample_add(&rate, (double)lab_count_found(l, f, n, asked) / (double)asked);
                 lab_drop(l, f);
-                lab_progress(l, (i * K_MOST + k - 1 + (double)j / (double)filters) / (2 * K_MOST));
+                lab_progress(l,
+                             ((double)(i * K_MOST + k - 1) + (double)j / (double)filters) / (double)(count * K_MOST));
             }
             rates[k] = lab_mean(&rate);
             lab_estimate share = lab_mean(&set);
@@ -46,15 +49,15 @@ static void run(lab *l) {
                 highest_entropy = entropy(share.value);
                 highest = k;
             }
-            if (k == BEST[i])
+            if (k == (unsigned)wanted)
                 least_distance = (lab_estimate){share.value - 0.5, share.low - 0.5, share.high - 0.5};
         }
         lab_find_stated(l, LAB_MUST, "[3]: \"This gives the maximum entropy and the maximum mutual information\"",
-                        LAB_EQUALS, highest, bloom_lowest(rates, K_MOST),
+                        LAB_EQUALS, highest, bloom_lowest(rates, k_most),
                         "m/n = %.2f: k of the lowest rate, and k of the highest entropy (%.5f bits per bit)", c,
                         highest_entropy);
-        lab_find(l, LAB_EQUALS, BEST[i], lab_exact(highest), "m/n = %.2f: k of the highest entropy is (m/n) ln 2", c);
-        lab_find(l, LAB_EQUALS, 0.5 - bloom_zero_of(bloom_shape_of(n, c * (double)n, BEST[i])), least_distance,
+        lab_find(l, LAB_EQUALS, wanted, lab_exact(highest), "m/n = %.2f: k of the highest entropy is (m/n) ln 2", c);
+        lab_find(l, LAB_EQUALS, 0.5 - bloom_zero_of(bloom_shape_of(n, c * (double)n, (unsigned)wanted)), least_distance,
                  "m/n = %.2f: share of set bits at that k, minus 1/2", c);
     }
 }
@@ -74,6 +77,7 @@ const lab_claim lab_B16 = {
         "p and 1 − p.",
     .settings = {LAB_SIZE("n", 800, 4000, 24, 1e6, "keys of each filter"),
                  LAB_SIZE("filters", 60, 300, 2, 1e6, "filters of each k"),
-                 LAB_SIZE("asked", 8000, 40000, 100, 1e8, "absent keys looked up in each")},
+                 LAB_SIZE("asked", 8000, 40000, 100, 1e8, "absent keys looked up in each"),
+                 LAB_WHOLES("k", "3,5", "3,5", 2, 12, 2, 6, "the best number of hashes; m/n is k/ln 2")},
     .run = run,
 };

@@ -7,8 +7,6 @@
  * again, k(n - 1) bits for one deletion, where a counting filter decrements k counters. */
 #include "bloom.h"
 
-enum { HASHES = 7 };
-
 static bool same_bits(const kith_filter *a, const kith_filter *b, uint64_t cells) {
     for (uint64_t i = 0; i < cells; i++)
         if (kith_filter_cell(a, i) != kith_filter_cell(b, i))
@@ -50,9 +48,9 @@ static uint64_t lost_by_clearing(lab *l, const kith_filter *f, uint64_t n) {
 
 static void run(lab *l) {
     uint64_t n = lab_number(l, "n"), filters = lab_number(l, "filters"), different = 0, lost = 0, still = 0;
-    bloom_shape shape = bloom_half_full(n, HASHES);
+    bloom_shape shape = bloom_half_full(n, (unsigned)lab_number(l, "k"));
     bloom_parameter(l, "n", n);
-    bloom_parameter(l, "k", HASHES);
+    bloom_parameter(l, "k", shape.k);
     bloom_parameter(l, "filters", filters);
     lab_sample cleared = {0};
     for (uint64_t i = 0; i < filters; i++) {
@@ -83,7 +81,7 @@ static void run(lab *l) {
                     (unsigned long long)filters);
     lab_find(l, LAB_EQUALS, bloom_rate(shape), lab_share(still, filters),
              "rebuilt: share of filters that still find the deleted key: the false positive rate");
-    lab_find(l, LAB_EQUALS, (double)(n - 1) * (1 - pow(by_one, HASHES)), lab_mean(&cleared),
+    lab_find(l, LAB_EQUALS, (double)(n - 1) * (1 - pow(by_one, shape.k)), lab_mean(&cleared),
              "cleared instead: other keys lost by one deletion");
     lab_find(l, LAB_SHOWN, 0, lab_exact((double)(n - 1)),
              "bits written by rebuilding / counters decremented by a counting filter, for one deletion");
@@ -99,6 +97,7 @@ const lab_claim lab_B17 = {
     .code = "src/filters/bloom.c",
     .decides = "rebuilt filters that differ",
     .settings = {LAB_SIZE("n", 100, 200, 8, 1e5, "keys of each filter"),
-                 LAB_SIZE("filters", 3000, 40000, 240, 1e7, "filters")},
+                 LAB_SIZE("filters", 3000, 40000, 240, 1e7, "filters"),
+                 LAB_WHOLE("k", "7", 1, 30, 1, 20, "hashes per key")},
     .run = run,
 };

@@ -5,9 +5,7 @@
  * of bits per key. The share of set bits is measured at sizes where (m/n) ln 2 is an integer. */
 #include "bloom.h"
 
-static const double BITS_PER_KEY[] = {4, 6, 8, 10, 12};
-
-enum { SIZE_COUNT = sizeof BITS_PER_KEY / sizeof *BITS_PER_KEY, K_MAX = 24 };
+enum { K_MAX = 40 };
 
 static lab_estimate distance(lab_estimate range, double from) {
     double low = fabs(range.low - from), high = fabs(range.high - from);
@@ -16,9 +14,11 @@ static lab_estimate distance(lab_estimate range, double from) {
 }
 
 static void measure_best(lab *l, uint64_t n, uint64_t filters, uint64_t asked) {
+    double bits[LAB_NUMBERS_MAX];
+    size_t count = lab_list(l, "m_per_n", bits);
     lab_plot *plot = lab_draw(l, "Rate against the share of set bits", "share of set bits", "rate", LAB_LOG_Y);
-    for (size_t i = 0; i < SIZE_COUNT; i++) {
-        double c = BITS_PER_KEY[i], best_k = c * log(2);
+    for (size_t i = 0; i < count; i++) {
+        double c = bits[i], best_k = c * log(2);
         lab_series *curve = lab_curve(plot, "m/n = %g, p^k, k = (m/n) ln(1/(1−p))", c);
         lab_series *points = lab_points(plot, "m/n = %g, measured, k = 1, 2, …", c);
         for (double p = 0.06; p < 0.9; p += 0.02)
@@ -29,7 +29,7 @@ static void measure_best(lab *l, uint64_t n, uint64_t filters, uint64_t asked) {
             uint64_t keys = (n + k / 2) / k * k;
             bloom_shape shape = bloom_shape_of(keys, c * (double)keys, k);
             predicted = bloom_limit(c, k) < bloom_limit(c, predicted) ? k : predicted;
-            double at = ((double)i + (double)(k - 1) / k_most) / SIZE_COUNT;
+            double at = ((double)i + (double)(k - 1) / k_most) / (double)count;
             rates[k] = bloom_measure(l, shape, filters, asked, (bloom_part){0.8 * at, 0.8 * at});
             lab_at(points, 1 - bloom_zero_of(shape), rates[k]);
         }
@@ -72,8 +72,9 @@ const lab_claim lab_B3 = {
     .formula = "k = (m/n) ln 2",
     .code = "src/plan/sizing.c",
     .decides = "best integer k, m/n = 10",
-    .settings = {LAB_SIZE("n", 500, 2000, 24, 1e6, "keys of each filter"),
+    .settings = {LAB_SIZE("n", 500, 2000, 40, 1e6, "keys of each filter"),
                  LAB_SIZE("filters", 100, 500, 2, 1e6, "filters of each shape"),
-                 LAB_SIZE("asked", 6000, 20000, 100, 1e8, "absent keys looked up in each")},
+                 LAB_SIZE("asked", 6000, 20000, 100, 1e8, "absent keys looked up in each"),
+                 LAB_LIST("m_per_n", "4,6,8,10,12", "4,6,8,10,12", 1.5, 28, 2, 16, "bits per key")},
     .run = run,
 };

@@ -9,7 +9,7 @@
 
 #define LAW exp2(-log(2)) /* 0.6185 */
 
-enum { K_MOST = 12, K_OF_BASE = 4, FAR = 100 };
+enum { K_OF_BASE = 4, FAR = 100 };
 
 static lab_estimate power(lab_estimate e, double exponent) {
     return (lab_estimate){pow(e.value, exponent), pow(e.low, exponent), pow(e.high, exponent)};
@@ -50,10 +50,13 @@ static void run(lab *l) {
         lab_at(cut, c, lab_exact(pow(0.61, c)));
     }
     require_refusal(l);
-    for (unsigned k = 1; k <= K_MOST; k++) {
+    double ks[LAB_NUMBERS_MAX];
+    size_t count = lab_list(l, "k", ks);
+    for (size_t i = 0; i < count; i++) {
+        unsigned k = (unsigned)ks[i];
         bloom_shape shape = bloom_half_full(n, k);
-        lab_estimate rate =
-            bloom_measure(l, shape, filters, asked, (bloom_part){(k - 1) / (double)K_MOST, k / (double)K_MOST});
+        lab_estimate rate = bloom_measure(l, shape, filters, asked,
+                                          (bloom_part){(double)i / (double)count, (double)(i + 1) / (double)count});
         lab_at(points, bloom_bits_per_key(shape), rate);
         lab_find(l, LAB_EQUALS, bloom_rate(shape), rate, "m/n = %.2f, k = %u", bloom_bits_per_key(shape), k);
         if (k == K_OF_BASE)
@@ -73,6 +76,8 @@ const lab_claim lab_B4 = {
     .decides = "base: one more bit",
     .settings = {LAB_SIZE("n", 2000, 20000, 10, 1e7, "keys of each filter"),
                  LAB_SIZE("filters", 100, 300, 2, 1e6, "filters of each shape"),
-                 LAB_SIZE("asked", 20000, 200000, 100, 1e8, "absent keys looked up in each")},
+                 LAB_SIZE("asked", 20000, 200000, 100, 1e8, "absent keys looked up in each"),
+                 LAB_WHOLES("k", "1,2,3,4,5,6,7,8,9,10,11,12", "1,2,3,4,5,6,7,8,9,10,11,12", 1, 40, 1, 14,
+                            "hashes; there are k/ln 2 bits per key")},
     .run = run,
 };

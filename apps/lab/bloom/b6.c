@@ -16,8 +16,8 @@ static lab_estimate ratio_of(double bits_per_key, lab_estimate rate) {
 }
 
 static void run(lab *l) {
-    static const double RATES[] = {0.5, WORST, 0.25, 0.1, 0.0625, 0.03, 0.01, 0x1p-8, 0.001, 0x1p-11};
-    enum { RATE_COUNT = sizeof RATES / sizeof *RATES };
+    double wanted[LAB_NUMBERS_MAX];
+    size_t count = lab_list(l, "rate", wanted);
     uint64_t n = lab_number(l, "n"), filters = lab_number(l, "filters"), asked = lab_number(l, "asked");
     bloom_parameter(l, "n", n);
     bloom_parameter(l, "filters at each rate", filters);
@@ -30,24 +30,24 @@ static void run(lab *l) {
         lab_at(least, exp2(log_rate), lab_exact(-log_rate));
         lab_at(bloom, exp2(log_rate), lab_exact(-log_rate / log(2)));
     }
-    for (size_t i = 0; i < RATE_COUNT; i++) {
+    for (size_t i = 0; i < count; i++) {
         lab_sample rates = {0};
         kith_plan plan = KITH_PLAN_INIT;
-        bloom_shape shape = bloom_fewest(n, RATES[i]);
+        bloom_shape shape = bloom_fewest(n, wanted[i]);
         for (uint64_t t = 0; t < filters; t++) {
             kith_filter *f = bloom_of(l, shape);
             lab_must(l, kith_filter_plan_of(f, &plan), "reading the plan");
             lab_fill(l, f, 0, n);
             lab_sample_add(&rates, (double)lab_count_found(l, f, n, asked) / (double)asked);
             lab_drop(l, f);
-            bloom_progress(l, (bloom_part){(double)i / RATE_COUNT, (double)(i + 1) / RATE_COUNT}, t, filters);
+            bloom_progress(l, (bloom_part){(double)i / (double)count, (double)(i + 1) / (double)count}, t, filters);
         }
         lab_estimate rate = lab_mean(&rates), ratio = ratio_of(bloom_bits_per_key(shape), rate);
         lab_find(l, LAB_EQUALS, bloom_bits_per_key(shape) / -log2(bloom_rate(shape)), ratio,
-                 "bits per key / log2(1/ε), ε = %.4g, k = %u", RATES[i], shape.k);
-        lab_find(l, LAB_AT_LEAST, 1 / log(2), ratio, "the same: at least 1/ln 2, ε = %.4g", RATES[i]);
+                 "bits per key / log2(1/ε), ε = %.4g, k = %u", wanted[i], shape.k);
+        lab_find(l, LAB_AT_LEAST, 1 / log(2), ratio, "the same: at least 1/ln 2, ε = %.4g", wanted[i]);
         lab_find(l, LAB_AT_MOST, -1 / log1p(-WORST) / -log2(WORST), ratio,
-                 "the same: at most the largest ratio for an integer k, ε = %.4g", RATES[i]);
+                 "the same: at most the largest ratio for an integer k, ε = %.4g", wanted[i]);
         lab_at(points, rate.value, lab_exact(bloom_bits_per_key(shape)));
         lab_at(files, rate.value, lab_exact(plan.bits_per_key));
     }
@@ -62,6 +62,9 @@ const lab_claim lab_B6 = {
     .decides = "bits per key / log2(1/ε), ε = 0.01, k = 7",
     .settings = {LAB_SIZE("n", 5000, 50000, 10, 1e7, "keys of each filter"),
                  LAB_SIZE("filters", 40, 100, 2, 1e6, "filters of each rate"),
-                 LAB_SIZE("asked", 50000, 500000, 100, 1e8, "absent keys looked up in each")},
+                 LAB_SIZE("asked", 50000, 500000, 100, 1e8, "absent keys looked up in each"),
+                 LAB_LIST("rate", "0.5,0.38196601125,0.25,0.1,1/16,0.03,0.01,1/256,0.001,1/2048",
+                          "0.5,0.38196601125,0.25,0.1,1/16,0.03,0.01,1/256,0.001,1/2048", 1e-6, 0.9, 0.0001, 0.5,
+                          "false positive rates")},
     .run = run,
 };

@@ -68,12 +68,14 @@ static void run(lab *l) {
                              {10, 0.9, lab_number(l, "small_filters")},
                              {1000, 1e-9, lab_number(l, "filters")},
                              {most / 4, 0.3, 2},
-                             {most, 0.01, 2}};
+                             {most, lab_real(l, "rate"), 2}};
     lab_parameter(l, "n", "1, 10, 1000, %llu, %llu", (unsigned long long)most / 4, (unsigned long long)most);
-    lab_parameter(l, "rate", "0.01, 0.9, 10^-9, 0.3, 0.01");
-    lab_plot *plot = lab_draw(l, "Lookups that return true while a filter fills, 1% at capacity", "share of capacity",
+    lab_parameter(l, "rate", "0.01, 0.9, 10^-9, 0.3, %g", lab_real(l, "rate"));
+    lab_plot *plot = lab_draw(l, "Lookups that return true while the largest filter fills", "share of capacity",
                               "share of lookups", LAB_LOG_Y);
     for (size_t k = 0; k < KIND_COUNT; k++) {
+        if (!lab_wants(l, "kind", KINDS[k]))
+            continue;
         tally all = {0};
         for (size_t s = 0; s < SHAPE_COUNT; s++) {
             tally t = {0};
@@ -110,6 +112,8 @@ const lab_claim lab_B7 = {
     .decides = "looked up, bloom",
     .settings = {LAB_SIZE("n", 20000, 400000, 1000, 1e8, "keys of the largest filter"),
                  LAB_SIZE("small_filters", 100, 2000, 1, 1e6, "filters of 1 and of 10 keys"),
-                 LAB_SIZE("filters", 5, 50, 1, 1e6, "filters of 1000 keys")},
+                 LAB_SIZE("filters", 5, 50, 1, 1e6, "filters of 1000 keys"),
+                 LAB_WORD("kind", "all", "all bloom blocked counting blocked_counting", "kind of filter"),
+                 LAB_NUMBER("rate", "0.01", 1e-9, 0.9, 1e-9, 0.9, "rate of the largest filter")},
     .run = run,
 };

@@ -9,7 +9,7 @@
 
 static const char *const KINDS[] = {"bloom", "blocked", "counting", "blocked_counting"};
 
-enum { KIND_COUNT = sizeof KINDS / sizeof *KINDS, HEADER = 192, OVERLAPS = 5 };
+enum { KIND_COUNT = sizeof KINDS / sizeof *KINDS, HEADER = 192 };
 
 /* Counts the cells that differ, plus the bytes after the header that differ. */
 static uint64_t differences(lab *l, kith_filter *a, kith_filter *b) {
@@ -49,17 +49,21 @@ static void run(lab *l) {
     bloom_parameter(l, "n, keys in each set", n);
     bloom_parameter(l, "pairs of filters", pairs);
     bloom_parameter(l, "absent keys looked up in each", asked);
-    bloom_shape shape = bloom_half_full(2 * n, 5);
+    bloom_shape shape = bloom_half_full(2 * n, (unsigned)lab_number(l, "k"));
+    double shared[LAB_NUMBERS_MAX];
+    size_t overlaps = lab_list(l, "overlap", shared);
     lab_plot *plot = lab_draw(l, "False positives of a union, A and B of n keys", "keys in the union / n", "rate", 0);
     lab_series *curve = lab_curve(plot, "a filter of the union"), *points = lab_points(plot, "OR of the filters");
     for (double keys = 1; keys <= 2.01; keys += 0.05)
         lab_at(curve, keys, lab_exact(pow(1 - bloom_zero((double)shape.slice, keys * (double)n), shape.k)));
-    for (unsigned i = 0; i < OVERLAPS; i++) {
-        uint64_t common = n * i / (OVERLAPS - 1), count = 0;
+    for (size_t i = 0; i < overlaps; i++) {
+        uint64_t common = (uint64_t)(shared[i] * (double)n), count = 0;
         lab_sample rates = {0};
         for (uint64_t t = 0; t < pairs; t++) {
             count += compare(l, bloom_of(l, shape), n, common, asked, &rates);
-            bloom_progress(l, (bloom_part){0.16 * i, 0.16 * (i + 1)}, t, pairs);
+            bloom_progress(l,
+                           (bloom_part){0.8 * (double)i / (double)overlaps, 0.8 * (double)(i + 1) / (double)overlaps},
+                           t, pairs);
         }
         double together = (double)(2 * n - common);
         lab_find(l, LAB_EQUALS, 0, lab_exact((double)count), "bits that differ, |A ∩ B| = %g n",
@@ -70,6 +74,8 @@ static void run(lab *l) {
     }
     for (size_t k = 1; k < KIND_COUNT; k++) {
         uint64_t count = 0;
+        if (!lab_wants(l, "kind", KINDS[k]))
+            continue;
         for (uint64_t t = 0; t < pairs / 4; t++) {
             count += compare(l, lab_filter(l, KINDS[k], 2 * n, 0.02, 0, NULL), n, lab_below(l, n + 1), 0, NULL);
             bloom_progress(l, (bloom_part){0.8 + 0.05 * (double)k, 0.85 + 0.05 * (double)k}, t, pairs / 4);
@@ -87,6 +93,11 @@ const lab_claim lab_B8 = {
     .decides = "rate of the union",
     .settings = {LAB_SIZE("n", 1000, 4000, 10, 1e7, "keys of each filter"),
                  LAB_SIZE("pairs", 100, 400, 2, 1e6, "pairs of filters at each overlap"),
-                 LAB_SIZE("asked", 10000, 100000, 100, 1e8, "absent keys looked up in each")},
+                 LAB_SIZE("asked", 10000, 100000, 100, 1e8, "absent keys looked up in each"),
+                 LAB_LIST("overlap", "0,1/4,1/2,3/4,1", "0,1/4,1/2,3/4,1", 0, 1, 0, 1,
+                          "keys that the two sets have in common / n"),
+                 LAB_WHOLE("k", "5", 1, 20, 1, 8, "hashes of the Bloom filters"),
+                 LAB_WORD("kind", "all", "all bloom blocked counting blocked_counting",
+                          "kinds to compare beside bloom, which always runs")},
     .run = run,
 };

@@ -11,8 +11,6 @@
  * is built from the keys that are in both sets; its set bits are a subset of those of the AND. */
 #include "bloom.h"
 
-enum { HASHES = 4, STEPS = 5 };
-
 /* The measured rates. The first PLOTTED of them are in the plot. */
 enum { NEITHER, ONLY_A, ONLY_B, BUILT, PLOTTED, ALONE_A = PLOTTED, ALONE_B, RATE_COUNT };
 
@@ -84,10 +82,13 @@ static void judge(lab *l, const double *predicted, const lab_sample *rates, doub
 static void run(lab *l) {
     uint64_t n = lab_number(l, "n"), pairs = lab_number(l, "pairs"), asked = lab_number(l, "asked"), faults = 0;
     lab_parameter(l, "|A|, |B|", "%llu, %llu", (unsigned long long)(2 * n), (unsigned long long)n);
-    bloom_parameter(l, "k", HASHES);
+    unsigned k = (unsigned)lab_number(l, "k");
+    double overlaps[LAB_NUMBERS_MAX];
+    size_t steps = lab_list(l, "overlap", overlaps);
+    bloom_parameter(l, "k", k);
     bloom_parameter(l, "pairs of filters at each overlap", pairs);
     bloom_parameter(l, "keys in neither looked up in each", asked);
-    bloom_shape shape = bloom_half_full(2 * n, HASHES);
+    bloom_shape shape = bloom_half_full(2 * n, k);
     static const char *const NAMES[] = {"AND, keys in neither", "AND, keys only in A", "AND, keys only in B",
                                         "filter built from A ∩ B"};
     lab_plot *plot = lab_draw(l, "False positives of an intersection, |A| = 2 |B|", "|A ∩ B| / |B|", "rate", LAB_LOG_Y);
@@ -108,19 +109,20 @@ static void run(lab *l) {
     lab_series *points[PLOTTED];
     for (unsigned which = 0; which < PLOTTED; which++)
         points[which] = lab_points(plot, "%s", NAMES[which]);
-    for (unsigned i = 0; i < STEPS; i++) {
-        sets s = {2 * n, n, n * (1 + 2 * i) / 10};
+    for (size_t i = 0; i < steps; i++) {
+        sets s = {2 * n, n, (uint64_t)(overlaps[i] * (double)n)};
+        lab_require(l, s.common > 0 && s.common < n, "an overlap of no key or of all keys: set a larger n");
         lab_sample rates[RATE_COUNT] = {0};
         double predicted[RATE_COUNT], common = (double)s.common / (double)n;
         for (uint64_t t = 0; t < pairs; t++) {
             faults += try_pair(l, shape, s, asked, rates);
-            bloom_progress(l, (bloom_part){i / (double)STEPS, (i + 1) / (double)STEPS}, t, pairs);
+            bloom_progress(l, (bloom_part){(double)i / (double)steps, (double)(i + 1) / (double)steps}, t, pairs);
         }
         predict(shape, s, predicted);
         for (unsigned which = 0; which < PLOTTED; which++)
             if (lab_mean(&rates[which]).low > 0) /* 0 cannot be drawn on a log scale */
                 lab_at(points[which], common, lab_mean(&rates[which]));
-        if (i == STEPS / 2 || i == STEPS - 1) /* where all rates are large enough to be measured */
+        if (common >= 0.5) /* where all rates are large enough to be measured */
             judge(l, predicted, rates, common);
     }
     lab_find(l, LAB_EQUALS, 0, lab_exact((double)faults),
@@ -142,6 +144,9 @@ const lab_claim lab_B9 = {
     .decides = "AND, keys in neither, |A ∩ B| = 0.5",
     .settings = {LAB_SIZE("n", 1000, 4000, 20, 1e7, "keys of B; A has twice as many"),
                  LAB_SIZE("pairs", 200, 400, 2, 1e6, "pairs of filters at each overlap"),
-                 LAB_SIZE("asked", 8000, 40000, 100, 1e8, "absent keys looked up in each")},
+                 LAB_SIZE("asked", 8000, 40000, 100, 1e8, "absent keys looked up in each"),
+                 LAB_LIST("overlap", "0.1,0.3,0.5,0.7,0.9", "0.1,0.3,0.5,0.7,0.9", 0.01, 0.99, 0.05, 0.95,
+                          "keys in both sets / keys of B; from 0.5 on they are judged"),
+                 LAB_WHOLE("k", "4", 1, 20, 2, 6, "hashes")},
     .run = run,
 };

@@ -1,14 +1,19 @@
 /* bloom.h: the functions that the claims about Bloom filters share: filters of a given shape, and formulas for them.
  *
- * The library's Bloom filter consists of k slices of `slice` bits, and a key sets one bit in each slice. So for every
+ * By default the library's Bloom filter consists of k slices of `slice` bits, and a key sets one bit in each slice. So for every
  * n, and not only in the limit, a bit is 0 with probability (1 - 1/slice)^n, the slices are independent, and the
  * false-positive rate is (1 - (1 - 1/slice)^n)^k. With m = k slice its limit is the formula of the documents, (1 -
- * e^(-kn/m))^k. */
+ * e^(-kn/m))^k.
+ *
+ * With layout=whole, the layout of the documents, all k hashes share one array of m bits. A bit is 0 with probability
+ * (1 - 1/m)^(kn). The bits that a lookup reads share one random number X of set bits, so the rate is the mean of
+ * (X/m)^k, which is above the k-th power of the mean of X/m. */
 #ifndef LAB_BLOOM_BLOOM_H
 #define LAB_BLOOM_BLOOM_H
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <lab/experiment.h>
 
@@ -95,24 +100,74 @@ static inline bloom_shape bloom_fewest(uint64_t n, double rate) {
     return best;
 }
 
-/* Creates an empty filter of this shape. The planner chooses the slice by the rate that it promises, which is somewhat
- * above the expected one, so a bisection on the logarithm of the rate searches for a rate whose plan has this slice. */
-static inline kith_filter *bloom_of(lab *l, bloom_shape shape) {
-    char options[32];
-    (void)snprintf(options, sizeof options, "k=%u", shape.k);
+/* Creates an empty filter for n keys with this number of bits. The planner chooses the bits by the rate that it
+ * promises, which is somewhat above the expected one. So a bisection on the logarithm of the rate, from `least` on,
+ * searches for a rate whose plan has them. Most filters have the shape of the one before, so its rate is kept. */
+static inline kith_filter *bloom_search(lab *l, uint64_t n, const char *options, uint64_t bits, double least) {
+    static _Thread_local struct {
+        uint64_t n, bits;
+        char options[48];
+        double rate;
+    } last;
+    if (last.n == n && last.bits == bits && strcmp(last.options, options) == 0)
+        return lab_filter(l, "bloom", n, last.rate, 0, options);
     kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
     kith_plan plan = KITH_PLAN_INIT;
     spec.kind = "bloom";
-    spec.capacity = shape.n;
+    spec.capacity = n;
     spec.options = options;
-    double low = log(bloom_rate(shape)), high = log1p(-0x1p-53); /* too many bits, and too few */
-    for (unsigned step = 0; step < 60 && plan.cells != shape.k * shape.slice; step++) {
+    double low = log(least), high = log1p(-0x1p-53); /* too many bits, and too few */
+    for (unsigned step = 0; step < 60 && plan.cells != bits; step++) {
         spec.rate = exp((low + high) / 2);
         lab_must(l, kith_filter_plan(&spec, &plan), "planning a filter");
-        *(plan.cells > shape.k * shape.slice ? &low : &high) = (low + high) / 2;
+        *(plan.cells > bits ? &low : &high) = (low + high) / 2;
     }
-    lab_require(l, plan.cells == shape.k * shape.slice, "no rate has a filter of this shape");
-    return lab_filter(l, "bloom", shape.n, spec.rate, 0, options);
+    lab_require(l, plan.cells == bits, "no rate has a filter of this shape");
+    last.n = n;
+    last.bits = bits;
+    last.rate = spec.rate;
+    (void)snprintf(last.options, sizeof last.options, "%s", options);
+    return lab_filter(l, "bloom", n, spec.rate, 0, options);
+}
+
+static inline kith_filter *bloom_of(lab *l, bloom_shape shape) {
+    char options[32];
+    (void)snprintf(options, sizeof options, "k=%u", shape.k);
+    return bloom_search(l, shape.n, options, shape.k * shape.slice, bloom_rate(shape));
+}
+
+/* ---- layout=whole ---- */
+
+typedef struct bloom_array {
+    uint64_t n;
+    unsigned k;
+    uint64_t m;
+} bloom_array;
+
+/* The mean and the variance of the number of bits that are 0. It is as if each of the kn hashes were a key of a filter
+ * with one slice. */
+static inline bloom_shape bloom_array_hashes(bloom_array array) {
+    return (bloom_shape){array.n * array.k, 1, array.m};
+}
+
+static inline double bloom_array_zero(bloom_array array) {
+    return bloom_zero_of(bloom_array_hashes(array));
+}
+
+/* The rate, E (X/m)^k: exact for few hashes. For many, the first two terms of its series, whose relative error is of the
+ * order of (k^2/m)^2. */
+static inline double bloom_array_rate(lab *l, bloom_array array) {
+    bloom_shape hashes = bloom_array_hashes(array);
+    if (hashes.n < 4000)
+        return bloom_moment(l, array.m, hashes.n, array.k);
+    double set = 1 - bloom_zero_of(hashes), k = array.k, m = (double)array.m;
+    return pow(set, k) * (1 + k * (k - 1) / 2 * bloom_variance(hashes) / (m * m * set * set));
+}
+
+static inline kith_filter *bloom_array_of(lab *l, bloom_array array) {
+    char options[48];
+    (void)snprintf(options, sizeof options, "layout=whole k=%u", array.k);
+    return bloom_search(l, array.n, options, array.m, bloom_limit((double)array.m / (double)array.n, array.k) / 2);
 }
 
 /* Creates an empty filter with the same shape and hash as f. */
@@ -178,6 +233,20 @@ static inline lab_estimate bloom_measure(lab *l, bloom_shape shape, uint64_t fil
         kith_filter *f = bloom_of(l, shape);
         lab_fill(l, f, 0, shape.n);
         lab_sample_add(&rates, (double)lab_count_found(l, f, shape.n, asked) / (double)asked);
+        lab_drop(l, f);
+        bloom_progress(l, part, i, filters);
+    }
+    return lab_mean(&rates);
+}
+
+/* The same for one array of bits. */
+static inline lab_estimate bloom_array_measure(lab *l, bloom_array array, uint64_t filters, uint64_t asked,
+                                               bloom_part part) {
+    lab_sample rates = {0};
+    for (uint64_t i = 0; i < filters; i++) {
+        kith_filter *f = bloom_array_of(l, array);
+        lab_fill(l, f, 0, array.n);
+        lab_sample_add(&rates, (double)lab_count_found(l, f, array.n, asked) / (double)asked);
         lab_drop(l, f);
         bloom_progress(l, part, i, filters);
     }

@@ -21,9 +21,6 @@ enum { VALUES = 16, TOP = 15, SEEN = 5 }; /* values of 5 and more are counted to
 /* 2^-7: the best k is 7, with ln 2 keys per counter. */
 #define RATE 0.0078125
 
-static const unsigned CROWDED_K[] = {8, 16, 32, 64};
-enum { CROWDED = sizeof CROWDED_K / sizeof *CROWDED_K };
-
 /* P(counter >= t) <= C(n, t)/s^t <= (e n/(s t))^t. */
 static double bound(double mean, unsigned t) {
     return pow(exp(1) * mean / t, t);
@@ -109,6 +106,8 @@ static void small_filters(lab *l) {
 
 static void crowded_filters(lab *l) {
     uint64_t n = 2000, counters = lab_number(l, "counters");
+    double ks[LAB_NUMBERS_MAX];
+    size_t crowded = lab_list(l, "k", ks);
     lab_plot *plot = lab_draw(l, "Stuck counters", "keys per counter", "share of the counters at 15", LAB_LOG_Y);
     lab_series *curve = lab_curve(plot, "P(15 or more), Poisson"), *limit = lab_curve(plot, "(e λ/15)^15");
     lab_series *points = lab_points(plot, "measured");
@@ -119,21 +118,22 @@ static void crowded_filters(lab *l) {
         lab_at(curve, mean, lab_exact(above));
         lab_at(limit, mean, lab_exact(bound(mean, 15)));
     }
-    for (unsigned i = 0; i < CROWDED; i++) {
+    for (size_t i = 0; i < crowded; i++) {
+        unsigned k = (unsigned)ks[i];
         char options[32];
         uint64_t stuck = 0, seen = 0;
         kith_filter_stats stats = KITH_FILTER_STATS_INIT;
-        (void)snprintf(options, sizeof options, "k=%u", CROWDED_K[i]);
-        while (seen < counters / CROWDED) {
+        (void)snprintf(options, sizeof options, "k=%u", k);
+        while (seen < counters / crowded) {
             kith_filter *f = lab_filter(l, "counting", n, 0.38, 0, options);
             lab_fill(l, f, 0, n);
             lab_must(l, kith_filter_stats_of(f, &stats), "reading statistics");
             stuck += stats.stuck;
             seen += stats.cells;
             lab_drop(l, f);
-            lab_progress(l, 0.6 + 0.4 * (i + (double)seen * CROWDED / (double)counters) / CROWDED);
+            lab_progress(l, 0.6 + 0.4 * ((double)i + (double)(seen * crowded) / (double)counters) / (double)crowded);
         }
-        double p = CROWDED_K[i] / (double)stats.cells, mean = (double)n * p;
+        double p = k / (double)stats.cells, mean = (double)n * p;
         lab_estimate share = lab_scaled(lab_count(stuck), 1 / (double)seen);
         lab_find(l, LAB_EQUALS, lab_binomial_above(n, p, TOP - 1), share, "%.2f keys per counter: counters at 15",
                  mean);
@@ -158,6 +158,7 @@ const lab_claim lab_K1 = {
     .decides = "16 or more",
     .settings = {LAB_SIZE("filters", 40, 400, 2, 1e6, "full filters"),
                  LAB_SIZE("small_filters", 2000, 40000, 100, 1e8, "small filters, for the chi-square test"),
-                 LAB_SIZE("counters", 4000000, 80000000, 1000, 1e10, "counters of crowded filters")},
+                 LAB_SIZE("counters", 4000000, 80000000, 1000, 1e10, "counters of crowded filters"),
+                 LAB_WHOLES("k", "8,16,32,64", "8,16,32,64", 1, 64, 4, 64, "counters per key of crowded filters")},
     .run = run,
 };

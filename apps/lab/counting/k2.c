@@ -7,33 +7,37 @@
  * measured. The filters here are therefore as crowded as a plan allows, with 64 counters per key at a rate of 38%:
  * 4.2 keys per counter, p = 4e-5. Filters are independent, and each either has a stuck counter or has none. */
 #include <math.h>
+#include <stdio.h>
 
 #include <lab/experiment.h>
 
-static const uint64_t KEYS[] = {50, 100, 200, 400, 800, 1600};
-enum { SIZES = sizeof KEYS / sizeof *KEYS, TOP = 15 };
+enum { TOP = 15 };
 
 static void run(lab *l) {
     uint64_t adds = lab_number(l, "adds"); /* of each size */
-    lab_parameter(l, "counters per key", "64");
-    lab_parameter(l, "keys per counter", "4.2");
+    double sizes[LAB_NUMBERS_MAX];
+    size_t count = lab_list(l, "n", sizes);
+    unsigned k = (unsigned)lab_number(l, "k");
+    char options[16];
+    (void)snprintf(options, sizeof options, "k=%u", k);
+    lab_parameter(l, "counters per key", "%u", k);
     lab_parameter(l, "keys added for each size", "%llu", (unsigned long long)adds);
     lab_plot *plot =
         lab_draw(l, "Filters with a stuck counter", "counters, m", "share of filters", LAB_LOG_X | LAB_LOG_Y);
     lab_series *upper = lab_curve(plot, "union bound, m p"), *lower = lab_curve(plot, "m p − (m p)²/2");
     lab_series *points = lab_points(plot, "measured");
-    for (unsigned i = 0; i < SIZES; i++) {
-        uint64_t n = KEYS[i], filters = adds / n, with = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t n = (uint64_t)sizes[i], filters = adds / n, with = 0;
         kith_filter_stats stats = KITH_FILTER_STATS_INIT;
         for (uint64_t j = 0; j < filters; j++) {
-            kith_filter *f = lab_filter(l, "counting", n, 0.38, 0, "k=64");
+            kith_filter *f = lab_filter(l, "counting", n, 0.38, 0, options);
             lab_fill(l, f, 0, n);
             lab_must(l, kith_filter_stats_of(f, &stats), "reading statistics");
             with += stats.stuck != 0;
             lab_drop(l, f);
-            lab_progress(l, (i + (double)j / (double)filters) / SIZES);
+            lab_progress(l, ((double)i + (double)j / (double)filters) / (double)count);
         }
-        double m = (double)stats.cells, mp = m * lab_binomial_above(n, 64 / m, TOP - 1);
+        double m = (double)stats.cells, mp = m * lab_binomial_above(n, k / m, TOP - 1);
         lab_estimate share = lab_share(with, filters);
         lab_find(l, LAB_AT_MOST, mp, share, "m = %.0f: union bound", m);
         lab_find(l, LAB_AT_LEAST, mp - mp * mp / 2, share, "m = %.0f: Bonferroni's lower bound", m);
@@ -56,6 +60,9 @@ const lab_claim lab_K2 = {
     .formula = "P(max c ≥ t) ≤ m·(e·ln 2/t)^{t}",
     .code = "src/filters/common/counter_cells.h",
     .decides = "union bound",
-    .settings = {LAB_SIZE("adds", 300000, 4000000, 1000, 1e9, "keys added for each size")},
+    .settings = {LAB_SIZE("adds", 300000, 4000000, 1000, 1e9, "keys added for each size"),
+                 LAB_WHOLES("n", "50,100,200,400,800,1600", "50,100,200,400,800,1600", 10, 100000, 50, 2000,
+                            "keys of each filter"),
+                 LAB_WHOLE("k", "64", 1, 64, 48, 64, "counters per key; with fewer, hardly any counter overflows")},
     .run = run,
 };

@@ -86,7 +86,7 @@ static void add_and_remove(lab *l, const setup *c, uint64_t capacity, uint64_t s
 
 /* Returns how many keys are lost by removing one false positive, the first that is found. */
 static double lost_by_illegal_removal(lab *l, uint64_t n, double *predicted) {
-    kith_filter *f = lab_filter(l, "counting", n, 0.0078125, 0, NULL);
+    kith_filter *f = lab_filter(l, "counting", n, lab_real(l, "rate"), 0, NULL);
     kith_plan plan = KITH_PLAN_INIT;
     lab_must(l, kith_filter_plan_of(f, &plan), "reading the plan");
     lab_fill(l, f, 0, n);
@@ -115,6 +115,8 @@ static void run(lab *l) {
     lab_plot *plot = lab_draw(l, "Keys lost", "removals of keys that were never added", "keys lost", 0);
     for (unsigned i = 0; i < SETUP_COUNT; i++) {
         score s = {0};
+        if (!lab_wants(l, "kind", SETUPS[i].kind))
+            continue;
         for (uint64_t j = 0; j < filters; j++) {
             add_and_remove(l, &SETUPS[i], capacity, i == CROWDED ? steps / 4 : steps, &s);
             lab_progress(l, 0.5 * (i + (double)j / (double)filters) / SETUP_COUNT);
@@ -166,6 +168,8 @@ const lab_claim lab_K3 = {
                  LAB_SIZE("filters", 10, 60, 1, 1e6, "filters of each kind"),
                  LAB_SIZE("rounds", 8, 20, 8, 1000, "adds and removals per unit of capacity"),
                  LAB_SIZE("n", 2000, 5000, 100, 1e6, "keys of filters for illegal removals"),
-                 LAB_SIZE("illegal_filters", 100, 1000, 2, 1e6, "filters for illegal removals")},
+                 LAB_SIZE("illegal_filters", 100, 1000, 2, 1e6, "filters for illegal removals"),
+                 LAB_WORD("kind", "all", "all counting blocked_counting", "kind of filter"),
+                 LAB_NUMBER("rate", "1/128", 1e-4, 0.5, 1e-3, 0.1, "rate of the filters for illegal removals")},
     .run = run,
 };

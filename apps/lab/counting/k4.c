@@ -9,9 +9,30 @@
  * [3] says that counters will not accommodate duplicate items. Its operations are those of a set: insert is S ← S ∪
  * {x}, delete is S ← S − {x}. So after insert, insert, delete the key is not in S, but the filter still finds it. That
  * is what is tested. As a multiset counters do accommodate duplicates, up to 14 copies. */
+#include <stdio.h>
+#include <string.h>
+
 #include <lab/experiment.h>
 
-enum { C = 4, TOP = (1 << C) - 1, ADDS = (1 << C) + 5, CAPACITY = 300, OTHERS = 100 };
+enum { OTHERS = 100 };
+
+/* Counters of c bits: their maximum, how often the key is added, and a capacity that is enough for two copies of the
+ * filter. blocked_counting has only counters of 4 bits. */
+typedef struct width {
+    uint64_t top, adds, capacity;
+    char options[16];
+} width;
+
+static width width_of(lab *l) {
+    unsigned c = (unsigned)lab_number(l, "c");
+    width w = {(UINT64_C(1) << c) - 1, (UINT64_C(1) << c) + 5, 268 + (UINT64_C(2) << c), ""};
+    (void)snprintf(w.options, sizeof w.options, "width=%u", c);
+    return w;
+}
+
+static const char *options_of(const char *kind, const width *w) {
+    return strcmp(kind, "counting") == 0 ? w->options : NULL;
+}
 
 static const char *const KINDS[] = {"counting", "blocked_counting"};
 
@@ -42,9 +63,10 @@ static uint64_t sum_of_cells(const kith_filter *f, uint64_t cells) {
     return sum;
 }
 
-static void add_often(lab *l, kith_filter *f, uint64_t cells, uint64_t key, score *s, lab_series *points) {
+static void add_often(lab *l, kith_filter *f, const width *w, uint64_t cells, uint64_t key, score *s,
+                      lab_series *points) {
     uint64_t digest = kith_filter_digest(f, &key, sizeof key);
-    for (unsigned i = 1; i <= ADDS; i++) {
+    for (uint64_t i = 1; i <= w->adds; i++) {
         uint64_t before = sum_of_cells(f, cells);
         kith_status status = kith_filter_add(f, &key, sizeof key, NULL);
         if (status != KITH_E_COPIES)
@@ -55,12 +77,12 @@ static void add_often(lab *l, kith_filter *f, uint64_t cells, uint64_t key, scor
         lowest now = {0};
         (void)kith_filter_look(f, digest, note_lowest, &now);
         if (points != NULL)
-            lab_at(points, i, lab_exact((double)now.value));
+            lab_at(points, (double)i, lab_exact((double)now.value));
     }
 }
 
-static void add_twice(lab *l, const char *kind, score *s) {
-    kith_filter *f = lab_filter(l, kind, CAPACITY, 0.001, 0, NULL);
+static void add_twice(lab *l, const char *kind, const width *w, score *s) {
+    kith_filter *f = lab_filter(l, kind, w->capacity, 0.001, 0, options_of(kind, w));
     uint64_t key = lab_key(l, OTHERS);
     for (unsigned i = 0; i < 2; i++)
         lab_must(l, kith_filter_add(f, &key, sizeof key, NULL), "adding a key");
@@ -71,12 +93,12 @@ static void add_twice(lab *l, const char *kind, score *s) {
     lab_drop(l, f);
 }
 
-static void once(lab *l, const char *kind, score *s, lab_series *points) {
-    kith_filter *a = lab_filter(l, kind, CAPACITY, 0.001, 0, NULL), *b = NULL;
+static void once(lab *l, const char *kind, const width *w, score *s, lab_series *points) {
+    kith_filter *a = lab_filter(l, kind, w->capacity, 0.001, 0, options_of(kind, w)), *b = NULL;
     kith_filter_stats stats = KITH_FILTER_STATS_INIT;
     uint64_t key = lab_key(l, OTHERS), digest = kith_filter_digest(a, &key, sizeof key);
     lab_must(l, kith_filter_stats_of(a, &stats), "reading statistics");
-    add_often(l, a, stats.cells, key, s, points);
+    add_often(l, a, w, stats.cells, key, s, points);
     lab_must(l, kith_filter_clone(a, NULL, &b), "copying the filter");
     lab_fill(l, a, 0, OTHERS);
     kith_status status = kith_filter_merge(a, b); /* of the same kind, geometry and hash */
@@ -84,7 +106,7 @@ static void once(lab *l, const char *kind, score *s, lab_series *points) {
     lab_must(l, status, "merging");
     lowest merged = {0}, after = {0};
     (void)kith_filter_look(a, digest, note_lowest, &merged);
-    while (s->removed < 2 * (uint64_t)(TOP - 1) && kith_filter_remove(a, &key, sizeof key) == KITH_OK)
+    while (s->removed < 2 * (w->top - 1) && kith_filter_remove(a, &key, sizeof key) == KITH_OK)
         s->removed++;
     (void)kith_filter_look(a, digest, note_lowest, &after);
     s->merged = merged.value;
@@ -96,20 +118,28 @@ static void once(lab *l, const char *kind, score *s, lab_series *points) {
 
 static void run(lab *l) {
     uint64_t filters = lab_number(l, "filters");
-    lab_parameter(l, "c", "%d", C);
+    width w = width_of(l);
+    double top = (double)w.top, adds = (double)w.adds;
+    lab_parameter(l, "c", "%llu", (unsigned long long)lab_number(l, "c"));
     lab_parameter(l, "filters of each kind, other keys in each", "%llu, %d", (unsigned long long)filters, OTHERS);
     lab_plot *plot = lab_draw(l, "One key, added repeatedly", "adds", "its lowest counter", 0);
     lab_series *curve = lab_curve(plot, "copies, up to 2^c − 2");
-    for (unsigned i = 1; i <= ADDS; i++)
-        lab_at(curve, i, lab_exact(i < TOP ? i : TOP - 1));
+    for (double i = 1; i <= adds; i++)
+        lab_at(curve, i, lab_exact(i < top ? i : top - 1));
     for (size_t k = 0; k < sizeof KINDS / sizeof *KINDS; k++) {
-        score least_of = {.copies = ADDS, .refused = ADDS, .merged = TOP, .after_removals = TOP, .removed = 2 * ADDS},
+        if (!lab_wants(l, "kind", KINDS[k]) || (k > 0 && w.top != 15))
+            continue;
+        score least_of = {.copies = w.adds,
+                          .refused = w.adds,
+                          .merged = w.top,
+                          .after_removals = w.top,
+                          .removed = 2 * w.adds},
               sum = {0};
         lab_series *points = lab_points(plot, "%s", KINDS[k]);
         for (uint64_t i = 0; i < filters; i++) {
             score s = {0};
-            once(l, KINDS[k], &s, i == 0 ? points : NULL);
-            add_twice(l, KINDS[k], &s);
+            once(l, KINDS[k], &w, &s, i == 0 ? points : NULL);
+            add_twice(l, KINDS[k], &w, &s);
             sum.found_after_one += s.found_after_one;
             sum.not_found_after_two += s.not_found_after_two;
             least_of.copies = s.copies < least_of.copies ? s.copies : least_of.copies;
@@ -124,15 +154,16 @@ static void run(lab *l) {
             lab_progress(l, ((double)k + (double)i / (double)filters) / 2);
         }
         const char *name = KINDS[k];
-        lab_find(l, LAB_EQUALS, TOP - 1, lab_exact((double)least_of.copies), "%s: copies accepted of %d", name, ADDS);
-        lab_find(l, LAB_EQUALS, ADDS - TOP + 1, lab_exact((double)least_of.refused), "%s: copies refused", name);
+        double merged = 2 * (top - 1);
+        lab_find(l, LAB_EQUALS, top - 1, lab_exact((double)least_of.copies), "%s: copies accepted of %.0f", name, adds);
+        lab_find(l, LAB_EQUALS, adds - top + 1, lab_exact((double)least_of.refused), "%s: copies refused", name);
         lab_find(l, LAB_EQUALS, 0, lab_exact((double)sum.changed), "%s: refused adds that changed a counter", name);
-        lab_find(l, LAB_EQUALS, TOP, lab_exact((double)least_of.merged),
-                 "%s: lowest counter of the key after the merge, with 28 copies", name);
-        lab_find(l, LAB_EQUALS, 2 * (TOP - 1), lab_exact((double)least_of.removed), "%s: copies removed of the 28",
-                 name);
-        lab_find(l, LAB_EQUALS, TOP, lab_exact((double)least_of.after_removals),
-                 "%s: lowest counter of the key after 28 removals", name);
+        lab_find(l, LAB_EQUALS, top, lab_exact((double)least_of.merged),
+                 "%s: lowest counter of the key after the merge, with %.0f copies", name, merged);
+        lab_find(l, LAB_EQUALS, merged, lab_exact((double)least_of.removed), "%s: copies removed of the %.0f", name,
+                 merged);
+        lab_find(l, LAB_EQUALS, top, lab_exact((double)least_of.after_removals),
+                 "%s: lowest counter of the key after %.0f removals", name, merged);
         lab_find(l, LAB_EQUALS, 0, lab_exact((double)sum.lost), "%s: other keys not found, of %llu", name,
                  (unsigned long long)sum.others);
         lab_find_stated(
@@ -159,6 +190,8 @@ const lab_claim lab_K4 = {
         "found. As a multiset they do accommodate duplicates, up to the limit of a counter: 14 copies of a key "
         "here.",
     .decides = "counting: copies accepted",
-    .settings = {LAB_SIZE("filters", 20, 300, 1, 100000, "filters of each kind")},
+    .settings = {LAB_SIZE("filters", 20, 300, 1, 100000, "filters of each kind"),
+                 LAB_WHOLE("c", "4", 2, 8, 2, 8, "bits of a counter (blocked_counting: only 4)"),
+                 LAB_WORD("kind", "all", "all counting blocked_counting", "kind of filter")},
     .run = run,
 };

@@ -34,6 +34,22 @@ static double document_rate(const geometry *g, double load) {
     return -expm1(2 * g->b * load * log1p(-ldexp(1, -(int)g->f)));
 }
 
+/* If the user sets b, f or the load: every combination of them, in filters of about 512 slots. Returns how many, or 0 if
+ * nothing is set. */
+static size_t own_trials(lab *l, trial *own) {
+    double bs[LAB_NUMBERS_MAX], loads[LAB_NUMBERS_MAX];
+    size_t count = 0, b_count = lab_list(l, "b", bs), load_count = lab_list(l, "load", loads);
+    if (!lab_is_set(l, "b") && !lab_is_set(l, "f") && !lab_is_set(l, "load"))
+        return 0;
+    for (size_t i = 0; i < b_count; i++)
+        for (size_t j = 0; j < load_count && count < (size_t)LAB_NUMBERS_MAX * 4; j++) {
+            unsigned b = (unsigned)bs[i] >= 8 ? 8 : (unsigned)bs[i] >= 4 ? 4 : (unsigned)bs[i];
+            b = b == 3 ? 2 : b;
+            own[count++] = (trial){{b, (unsigned)lab_number(l, "f"), 256 / b, 1, false}, loads[j]};
+        }
+    return count;
+}
+
 static void run(lab *l) {
     uint64_t filters = lab_number(l, "filters"), lookups = lab_number(l, "asked");
     lab_parameter(l, "slots", "256 to 1024");
@@ -51,11 +67,15 @@ static void run(lab *l) {
     lab_series *diagonal = lab_curve(all, "equal"), *pairs = lab_points(all, "measured");
     lab_at(diagonal, 0.004, lab_exact(0.004));
     lab_at(diagonal, 0.5, lab_exact(0.5));
-    for (unsigned i = 0; i < TRIAL_COUNT; i++) {
-        const trial *t = &TRIALS[i];
+    trial own[LAB_NUMBERS_MAX * 4];
+    size_t count = own_trials(l, own);
+    bool is_set = count > 0;
+    count = is_set ? count : TRIAL_COUNT;
+    for (size_t i = 0; i < count; i++) {
+        const trial *t = is_set ? &own[i] : &TRIALS[i];
         uint64_t slots = geometry_slots(&t->g), n = (uint64_t)(t->load * (double)slots);
         double predicted = exact_rate(&t->g, (double)n);
-        lab_estimate rate = geometry_rate(l, &t->g, n, filters, lookups, (double)i / TRIAL_COUNT);
+        lab_estimate rate = geometry_rate(l, &t->g, n, filters, lookups, (double)i / (double)count);
         char name[48];
         if (t->g.b == 0)
             (void)snprintf(name, sizeof name, "windows, f = %u, load %.2f", t->g.f, t->load);
@@ -68,7 +88,7 @@ static void run(lab *l) {
         lab_find(l, LAB_AT_MOST, ldexp(slots_compared, -(int)t->g.f), rate, "%s: rate, bound %u/2^f", name,
                  slots_compared);
         lab_at(pairs, predicted, rate);
-        if (i < 4)
+        if (!is_set && i < 4)
             lab_at(points, t->load, rate);
     }
 }
@@ -82,6 +102,10 @@ const lab_claim lab_F1 = {
     .code = "src/plan/fit.c",
     .decides = "load 0.95: rate",
     .settings = {LAB_SIZE("filters", 100, 400, 2, 1e6, "filters of each load"),
-                 LAB_SIZE("asked", 3000, 20000, 100, 1e8, "absent keys looked up in each")},
+                 LAB_SIZE("asked", 3000, 20000, 100, 1e8, "absent keys looked up in each"),
+                 LAB_WHOLES("b", "2,4,8", "2,4,8", 1, 8, 2, 8,
+                            "slots per bucket, 1, 2, 4 or 8 (with f and load: every combination)"),
+                 LAB_WHOLE("f", "8", 4, 32, 5, 12, "bits per fingerprint"),
+                 LAB_LIST("load", "0.25,0.5,0.75", "0.25,0.5,0.75", 0.01, 0.98, 0.05, 0.8, "keys per slot")},
     .run = run,
 };

@@ -15,8 +15,6 @@
 
 enum { LINE_BITS = 512, LINES_MAX = 64, ROUNDS = 5 };
 
-#define RATE 0.001
-
 typedef struct lines {
     unsigned cell_bits, count;
     uint64_t at[LINES_MAX];
@@ -58,7 +56,7 @@ typedef struct times {
 static times time_of(lab *l, const char *kind, uint64_t n) {
     times best = {1e9, 1e9, 1e9};
     for (unsigned round = 0; round < ROUNDS; round++) {
-        kith_filter *f = lab_filter(l, kind, n, RATE, 0, NULL);
+        kith_filter *f = lab_filter(l, kind, n, lab_real(l, "rate"), 0, NULL);
         double start = lab_seconds();
         lab_fill(l, f, 0, n);
         double filled = lab_seconds();
@@ -83,7 +81,7 @@ typedef struct cost {
 static cost measure(lab *l, const char *kind, uint64_t n, uint64_t filters, double done) {
     cost c = {.plan = KITH_PLAN_INIT};
     for (uint64_t i = 0; i < filters; i++) {
-        kith_filter *f = lab_filter(l, kind, n, RATE, 0, NULL);
+        kith_filter *f = lab_filter(l, kind, n, lab_real(l, "rate"), 0, NULL);
         lab_must(l, kith_filter_plan_of(f, &c.plan), "reading the plan");
         lab_fill(l, f, 0, n);
         lab_sample_add(&c.present, lines_of(l, f, c.plan.cell_bits, 0, n));
@@ -96,7 +94,7 @@ static cost measure(lab *l, const char *kind, uint64_t n, uint64_t filters, doub
 
 static void run(lab *l) {
     uint64_t n = lab_number(l, "n"), filters = lab_number(l, "filters"), timed = lab_number(l, "timed");
-    lab_parameter(l, "rate", "%g", RATE);
+    lab_parameter(l, "rate", "%g", lab_real(l, "rate"));
     lab_parameter(l, "n", "%llu", (unsigned long long)n);
     cost bloom = measure(l, "bloom", n, filters, 0), cuckoo = measure(l, "cuckoo", n, filters, 0.4);
     double k = bloom.plan.hashes, slice = (double)bloom.plan.cells / k;
@@ -136,6 +134,7 @@ const lab_claim lab_F10 = {
         "times on this machine are shown.",
     .settings = {LAB_SIZE("n", 2000, 20000, 100, 1e6, "keys of each filter"),
                  LAB_SIZE("filters", 40, 100, 2, 1e5, "filters of each kind"),
-                 LAB_SIZE("timed", 20000, 1000000, 1000, 1e8, "keys of the filters whose time is measured")},
+                 LAB_SIZE("timed", 20000, 1000000, 1000, 1e8, "keys of the filters whose time is measured"),
+                 LAB_NUMBER("rate", "0.001", 1e-9, 0.5, 1e-5, 0.01, "rate of both filters")},
     .run = run,
 };

@@ -29,30 +29,29 @@ static lab_estimate share_that_fits(lab *l, unsigned f, uint64_t slots, uint64_t
 }
 
 static void run(lab *l) {
-    static const unsigned WIDTHS[] = {4, 8, 16, 24};
-    enum { WIDTH_COUNT = sizeof WIDTHS / sizeof *WIDTHS };
+    double widths[LAB_NUMBERS_MAX];
+    size_t width_count = lab_list(l, "f", widths);
     uint64_t slots = lab_number(l, "slots") / 2 * 2, filters = lab_number(l, "filters");
-    size_t load_count;
-    const double *given = lab_numbers(l, "load", &load_count);
     double loads[LAB_NUMBERS_MAX];
-    memcpy(loads, given, sizeof loads);
+    size_t load_count = lab_list(l, "load", loads);
     lab_parameter(l, "slots", "%llu", (unsigned long long)slots);
     lab_parameter(l, "filters of each width and load", "%llu", (unsigned long long)filters);
     lab_plot *plot = lab_draw(l, "Filters that hold all keys, b = 1", "load", "share of filters", 0);
-    lab_series *curve = lab_curve(plot, "cuckoo hashing, exact"), *points[WIDTH_COUNT];
-    for (unsigned w = 0; w < WIDTH_COUNT; w++)
-        points[w] = lab_points(plot, "f = %u", WIDTHS[w]);
+    lab_series *curve = lab_curve(plot, "cuckoo hashing, exact"), *points[LAB_NUMBERS_MAX];
+    for (size_t w = 0; w < width_count; w++)
+        points[w] = lab_points(plot, "f = %.0f", widths[w]);
     for (size_t a = 0; a < load_count; a++) {
         uint64_t n = (uint64_t)(loads[a] * (double)slots + 0.5);
         double exact = probability_all_fit_halves(n, slots);
         lab_at(curve, loads[a], lab_exact(exact));
-        for (unsigned w = 0; w < WIDTH_COUNT; w++) {
-            lab_estimate share =
-                share_that_fits(l, WIDTHS[w], slots, n, filters, ((double)a + w / 4.0) / (double)load_count);
+        for (size_t w = 0; w < width_count; w++) {
+            unsigned f = (unsigned)widths[w];
+            lab_estimate share = share_that_fits(l, f, slots, n, filters,
+                                                 ((double)a + (double)w / (double)width_count) / (double)load_count);
             lab_at(points[w], loads[a], share);
-            lab_find(l, WIDTHS[w] >= 16 ? LAB_EQUALS : LAB_AT_MOST, exact, share,
-                     "f = %u, %llu slots, load %.3g: share of filters that hold all keys, as for cuckoo hashing",
-                     WIDTHS[w], (unsigned long long)slots, loads[a]);
+            lab_find(l, f >= 16 ? LAB_EQUALS : LAB_AT_MOST, exact, share,
+                     "f = %u, %llu slots, load %.3g: share of filters that hold all keys, as for cuckoo hashing", f,
+                     (unsigned long long)slots, loads[a]);
         }
     }
 }
@@ -71,6 +70,7 @@ const lab_claim lab_F11 = {
         "shows why there is no theorem for narrow fingerprints (F7).",
     .settings = {LAB_SIZE("slots", 64, 64, 8, 16000, "slots of each filter"),
                  LAB_LIST("load", "0.3,0.4,0.5", "0.2,0.3,0.4,0.5,0.6", 0.01, 1, 0.01, 1, "loads"),
-                 LAB_SIZE("filters", 4000, 60000, 30, 1e7, "filters of each width and load")},
+                 LAB_SIZE("filters", 4000, 60000, 30, 1e7, "filters of each width and load"),
+                 LAB_WHOLES("f", "4,8,16,24", "4,8,16,24", 4, 32, 4, 32, "bits per fingerprint")},
     .run = run,
 };

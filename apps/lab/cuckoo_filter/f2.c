@@ -12,13 +12,13 @@
 #include "geometry.h"
 
 typedef struct shape {
+    const char *name; /* the value of the setting b */
     unsigned b;
     double load; /* the load that the planner chooses for large filters */
 } shape;
 
-static const shape SHAPES[] = {{2, 0.875}, {4, 0.96}, {8, 0.985}};
-static const double RATES[] = {0.05, 0.02, 0.0078125, 0.003};
-enum { SHAPE_COUNT = sizeof SHAPES / sizeof *SHAPES, RATE_COUNT = sizeof RATES / sizeof *RATES };
+static const shape SHAPES[] = {{"2", 2, 0.875}, {"4", 4, 0.96}, {"8", 8, 0.985}};
+enum { SHAPE_COUNT = sizeof SHAPES / sizeof *SHAPES };
 
 #define ONE_BIT_LESS_RATE 0.0305 /* a rate that b = 4 keeps with one bit less than the formula says */
 
@@ -80,21 +80,23 @@ static void run(lab *l) {
     uint64_t filters = lab_number(l, "filters"), lookups = lab_number(l, "asked");
     lab_parameter(l, "slots, filters of each kind", "4096, %llu", (unsigned long long)filters);
     lab_parameter(l, "absent keys looked up in each", "%llu", (unsigned long long)lookups);
+    double rates[LAB_NUMBERS_MAX];
+    size_t rate_count = lab_list(l, "rate", rates);
     for (unsigned i = 0; i < SHAPE_COUNT; i++) {
         const shape *s = &SHAPES[i];
-        for (unsigned j = 0; j < RATE_COUNT; j++) {
-            unsigned f = document_bits(s->b, RATES[j]), planned_f = 0;
+        for (size_t j = 0; j < rate_count && lab_wants(l, "b", s->name); j++) {
+            unsigned f = document_bits(s->b, rates[j]), planned_f = 0;
             lab_estimate rate = measured_rate(l, s, f, filters, lookups);
-            lab_find(l, LAB_AT_MOST, RATES[j], rate, "b = %u, ε = %.2g%%, f = ⌈log2(2b/ε)⌉ = %u: rate", s->b,
-                     100 * RATES[j], f);
-            double bits = planned_bits(l, s->b, RATES[j], &planned_f);
+            lab_find(l, LAB_AT_MOST, rates[j], rate, "b = %u, ε = %.2g%%, f = ⌈log2(2b/ε)⌉ = %u: rate", s->b,
+                     100 * rates[j], f);
+            double bits = planned_bits(l, s->b, rates[j], &planned_f);
             if (planned_f <= f)
-                lab_find(l, LAB_AT_MOST, planned_bits(l, s->b, RATES[j], &f), lab_exact(bits),
-                         "b = %u, ε = %.2g%%: planned bits per key", s->b, 100 * RATES[j]);
+                lab_find(l, LAB_AT_MOST, planned_bits(l, s->b, rates[j], &f), lab_exact(bits),
+                         "b = %u, ε = %.2g%%: planned bits per key", s->b, 100 * rates[j]);
             else
                 lab_find(l, LAB_SHOWN, 0, lab_exact(bits),
                          "b = %u, ε = %.2g%%: planned bits per key; 10^7 keys need f = %u (see F7)", s->b,
-                         100 * RATES[j], planned_f);
+                         100 * rates[j], planned_f);
         }
     }
     /* At this rate one bit less is not enough, so a planner that uses too few bits fails here. */
@@ -131,6 +133,9 @@ const lab_claim lab_F2 = {
             "(log2(1/ε) + 3)/α, without its constant. With b = 2 the cost is (log2(1/ε) + 2)/0.875.",
     .decides = "b = 4, ε = 2%",
     .settings = {LAB_SIZE("filters", 30, 100, 2, 1e6, "filters of each shape"),
-                 LAB_SIZE("asked", 20000, 100000, 100, 1e8, "absent keys looked up in each")},
+                 LAB_SIZE("asked", 20000, 100000, 100, 1e8, "absent keys looked up in each"),
+                 LAB_LIST("rate", "0.05,0.02,1/128,0.003", "0.05,0.02,1/128,0.003", 1e-5, 0.5, 0.001, 0.1,
+                          "false positive rates"),
+                 LAB_WORD("b", "all", "all 2 4 8", "slots per bucket")},
     .run = run,
 };

@@ -7,6 +7,7 @@
 #include "geometry.h"
 
 typedef struct layout {
+    const char *word; /* the value of the setting `layout` */
     const char *name;
     geometry g;
     unsigned copies;
@@ -14,13 +15,13 @@ typedef struct layout {
 
 /* About 256 slots per region. With 12 bits it is unlikely that another key is in the class of this one. */
 static const layout LAYOUTS[] = {
-    {"b = 1", {1, 12, 128, 1, false}, 2},
-    {"b = 2", {2, 12, 64, 1, false}, 4},
-    {"b = 4", {4, 12, 32, 1, false}, 8},
-    {"b = 8", {8, 12, 16, 1, false}, 16},
-    {"b = 4, simple", {4, 12, 32, 1, true}, 8},
-    {"windows of 2", {0, 12, 128, 1, false}, 4},
-    {"b = 4, 3 regions", {4, 12, 32, 3, false}, 8},
+    {"b1", "b = 1", {1, 12, 128, 1, false}, 2},
+    {"b2", "b = 2", {2, 12, 64, 1, false}, 4},
+    {"b4", "b = 4", {4, 12, 32, 1, false}, 8},
+    {"b8", "b = 8", {8, 12, 16, 1, false}, 16},
+    {"simple", "b = 4, simple", {4, 12, 32, 1, true}, 8},
+    {"windows", "windows of 2", {0, 12, 128, 1, false}, 4},
+    {"regions", "b = 4, 3 regions", {4, 12, 32, 3, false}, 8},
 };
 enum { LAYOUT_COUNT = sizeof LAYOUTS / sizeof *LAYOUTS, COPIES_MAX = 40 };
 
@@ -60,6 +61,8 @@ static void run(lab *l) {
     lab_at(curve, 16, lab_exact(16));
     for (unsigned i = 0; i < LAYOUT_COUNT; i++) {
         const layout *at = &LAYOUTS[i];
+        if (!lab_wants(l, "layout", at->word))
+            continue;
         refusals of_copies = {0}, of_others = {0};
         uint64_t least = COPIES_MAX, most = 0, slots = geometry_slots(&at->g), lost = 0;
         for (uint64_t j = 0; j < filters; j++) {
@@ -99,6 +102,8 @@ const lab_claim lab_F5 = {
     .formula = NULL,
     .code = "src/filters/common/cuckoo_search.h",
     .decides = "b = 4: copies that fit",
-    .settings = {LAB_SIZE("filters", 20, 400, 1, 1e6, "filters of each shape")},
+    .settings = {LAB_SIZE("filters", 20, 400, 1, 1e6, "filters of each shape"),
+                 LAB_WORD("layout", "all", "all b1 b2 b4 b8 simple windows regions",
+                          "slots per bucket, alternate=simple, windows, or 3 regions")},
     .run = run,
 };

@@ -1,8 +1,8 @@
 /* F6: the two buckets of a key are each other's alternate.
  *
  * An entry is moved without its key. Its other bucket is computed from its current bucket and its fingerprint, and from
- * the other bucket the same rule gives the current one. The document uses the XOR with a hash of the fingerprint. The
- * library's alternate=halves uses (H(fingerprint) - bucket) in the other half, which is its own inverse for any number
+ * the other bucket the same rule gives the current one. The documents use the XOR with a hash of the fingerprint,
+ * alternate=xor, which needs a power of two of buckets. The library's alternate=halves uses (H(fingerprint) - bucket) in the other half, which is its own inverse for any number
  * of buckets and never the bucket itself.
  *
  * kith_filter_look shows the slots of both buckets of a digest, and the code that an entry would have there. With
@@ -11,16 +11,23 @@
 #include "geometry.h"
 
 typedef struct layout {
+    const char *word; /* the value of the setting `alternate` */
     const char *name;
     geometry g;
+    bool is_xor; /* alternate=xor */
 } layout;
 
 static const layout LAYOUTS[] = {
-    {"b = 4, halves of 16", {4, 5, 16, 1, false}},        {"b = 2, halves of 23", {2, 5, 23, 1, false}},
-    {"b = 1, halves of 1", {1, 5, 1, 1, false}},          {"b = 4, simple", {4, 5, 16, 1, true}},
-    {"b = 4, simple, 2^f > buckets", {4, 6, 4, 1, true}}, {"windows, halves of 20", {0, 5, 20, 1, false}},
+    {"halves", "b = 4, halves of 16", {4, 5, 16, 1, false}, false},
+    {"halves", "b = 2, halves of 23", {2, 5, 23, 1, false}, false},
+    {"halves", "b = 1, halves of 1", {1, 5, 1, 1, false}, false},
+    {"xor", "b = 4, xor, 32 buckets", {4, 5, 16, 1, false}, true},
+    {"xor", "b = 4, xor, 2^f > buckets", {4, 6, 4, 1, false}, true},
+    {"simple", "b = 4, simple", {4, 5, 16, 1, true}, false},
+    {"simple", "b = 4, simple, 2^f > buckets", {4, 6, 4, 1, true}, false},
+    {"windows", "windows, halves of 20", {0, 5, 20, 1, false}, false},
 };
-enum { LAYOUT_COUNT = sizeof LAYOUTS / sizeof *LAYOUTS };
+enum { LAYOUT_COUNT = sizeof LAYOUTS / sizeof *LAYOUTS, FIRST_SIMPLE = 5 };
 
 typedef struct slots {
     uint64_t cell[16], wanted;
@@ -42,7 +49,7 @@ typedef struct seen {
 
 /* map[first * (2^f) + fingerprint] is the first slot of the other bucket plus 1, or 0 if not seen yet. */
 static void look_at(lab *l, const layout *at, uint64_t per_pair, uint32_t *map, uint64_t *observed, seen *s) {
-    kith_filter *f = geometry_filter(l, &at->g);
+    kith_filter *f = at->is_xor ? geometry_filter_xor(l, &at->g) : geometry_filter(l, &at->g);
     uint64_t codes = UINT64_C(1) << at->g.f, size = geometry_slots(&at->g), pairs = 2 * at->g.half * (codes - 1);
     for (uint64_t i = 0; i < per_pair * pairs; i++) {
         slots of = {.count = 0};
@@ -75,6 +82,8 @@ static void run(lab *l) {
     lab_plot *plot = lab_draw(l, "The alternate of the first bucket", "fingerprint", "first slot of the alternate", 0);
     for (unsigned i = 0; i < LAYOUT_COUNT; i++) {
         const layout *at = &LAYOUTS[i];
+        if (!lab_wants(l, "alternate", at->word))
+            continue;
         seen s = {0};
         uint64_t codes = UINT64_C(1) << at->g.f, size = geometry_slots(&at->g), pairs = 2 * at->g.half * (codes - 1);
         uint32_t *map = lab_take(l, size * codes * sizeof *map);
@@ -87,7 +96,7 @@ static void run(lab *l) {
         lab_find(l, LAB_EQUALS, 0, lab_exact((double)s.one_way), "%s: pairs whose alternate leads to another bucket",
                  at->name);
         lab_find(l, LAB_EQUALS, 0, lab_exact((double)s.same), "%s: pairs that are their own alternate", at->name);
-        if (!at->g.simple)
+        if (!at->g.simple && !at->is_xor)
             lab_find(l, LAB_EQUALS, 0, lab_exact((double)s.same_half), "%s: pairs with both buckets in the same half",
                      at->name);
         uint64_t n = 0;
@@ -97,7 +106,7 @@ static void run(lab *l) {
                 dense[n++] = observed[j];
             }
         lab_find_fit(l, dense, expected, pairs, 1, "%s: fit to a uniform distribution", at->name);
-        if (i == 0 || i == 3) {
+        if (i == 0 || i == FIRST_SIMPLE) {
             lab_series *points = lab_points(plot, "%s", at->name);
             lab_series *curve = at->g.simple ? lab_curve(plot, "bucket XOR fingerprint") : NULL;
             for (uint64_t code = 1; code < codes; code++) {
@@ -122,7 +131,8 @@ const lab_claim lab_F6 = {
         "first bucket again.",
     .formula = "p' = p ⊕ h(φ), p = p' ⊕ h(φ)",
     .code = "src/core/mix.h",
-    .decides = "halves of 16: pairs whose alternate",
-    .settings = {LAB_SIZE("keys", 40, 1000, 1, 1e6, "keys per pair of bucket and fingerprint")},
+    .decides = "xor, 32 buckets: pairs whose alternate",
+    .settings = {LAB_SIZE("keys", 40, 1000, 1, 1e6, "keys per pair of bucket and fingerprint"),
+                 LAB_WORD("alternate", "all", "all halves xor simple windows", "rule for the other bucket")},
     .run = run,
 };

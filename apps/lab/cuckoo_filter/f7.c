@@ -170,6 +170,18 @@ static void run(lab *l) {
         lab_number(l, "slots"); /* slots to fill for each geometry, in at least 30 and at most 1000 filters */
     lab_parameter(l, "slots filled for each geometry", "%llu", (unsigned long long)budget);
     lab_plot *plot = lab_draw(l, "Load at the first refusal", "bits per fingerprint, f", "load", 0);
+    sweep own[LAB_NUMBERS_MAX];
+    if (lab_is_set(l, "b") || lab_is_set(l, "m")) {
+        double sizes[LAB_NUMBERS_MAX];
+        count = (unsigned)lab_list(l, "m", sizes);
+        for (unsigned i = 0; i < count; i++) {
+            const sweep *like = lab_number(l, "b") == 1 ? &FULL[0] : &FULL[3]; /* their widths */
+            own[i] = *like;
+            own[i].b = lab_number(l, "b") == 1 ? 1 : 2;
+            own[i].slots = (uint64_t)sizes[i] / 4 * 4;
+        }
+        sweeps = own;
+    }
     for (unsigned i = 0; i < count; i++) {
         uint64_t filters = budget / sweeps[i].slots;
         filters = filters < 30 ? 30 : filters > 1000 ? 1000 : filters;
@@ -186,6 +198,8 @@ const lab_claim lab_F7 = {
     .formula = "P(refusal) ≥ 1 − (1 − p)^{M·F}, p = P(Bin(n, 1/(M·F)) > 2b)",
     .code = "src/plan/fit.c",
     .decides = "b = 1, 16384 slots, f = 4: mean load",
-    .settings = {LAB_SIZE("slots", 262144, 2097152, 10000, 1e9, "slots to fill for each geometry")},
+    .settings = {LAB_SIZE("slots", 262144, 2097152, 10000, 1e9, "slots to fill for each geometry"),
+                 LAB_WHOLE("b", "1", 1, 2, 1, 2, "slots per bucket (with m, instead of the claim's own shapes)"),
+                 LAB_WHOLES("m", "1024,16384", "1024,16384,131072", 1024, 1e6, 1024, 1e6, "slots of each filter")},
     .run = run,
 };

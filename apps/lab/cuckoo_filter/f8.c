@@ -86,7 +86,10 @@ static void run(lab *l) {
     lab_parameter(l, "b, f", "%d, %d", B, BITS);
     lab_parameter(l, "buckets", "2^%d to 2^%d times %llu", BITS, BITS, (unsigned long long)most);
     lab_parameter(l, "filters of each size", "%llu", (unsigned long long)filters);
-    for (unsigned bits = 4; bits <= 6; bits += 2) {
+    double widths[LAB_NUMBERS_MAX];
+    size_t width_count = lab_list(l, "f", widths);
+    for (size_t i = 0; i < width_count; i++) {
+        unsigned bits = (unsigned)widths[i];
         uint64_t range = UINT64_C(1) << bits;
         for (uint64_t buckets = range; buckets <= 4 * range; buckets *= 4) {
             measure_alternates(l, true, bits, buckets, &farthest, &fewest);
@@ -129,6 +132,8 @@ const lab_claim lab_F8 = {
     .code = "src/filters/cuckoo.c",
     .decides = "simple, 16384 slots, 16 ranges",
     .settings = {LAB_SIZE("filters", 40, 150, 2, 100000, "filters of each size"),
-                 LAB_SIZE("ranges", 16, 64, 1, 1024, "the most ranges")},
+                 LAB_SIZE("ranges", 16, 64, 1, 1024, "the most ranges"),
+                 LAB_WHOLES("f", "4,6", "4,6", 4, 8, 4, 8,
+                            "bits per fingerprint, for the distances between the buckets of a key")},
     .run = run,
 };

@@ -15,8 +15,6 @@
 
 #include "geometry.h"
 
-enum { LEAST = 4, MOST = 14, STEP = 2 };
-
 typedef struct shares {
     lab_sample removed, lost;
     uint64_t lost_several; /* removals that lost more than one key */
@@ -49,20 +47,24 @@ static void one_filter(lab *l, const geometry *g, uint64_t n, uint64_t absent, s
 
 static void run(lab *l) {
     uint64_t filters = lab_number(l, "filters");
-    lab_parameter(l, "b, slots, load", "4, 256, 0.75");
+    double load = lab_real(l, "load");
+    lab_parameter(l, "b, slots, load", "4, 256, %g", load);
     lab_parameter(l, "filters of each f", "%llu", (unsigned long long)filters);
     lab_plot *plot = lab_draw(l, "Keys lost by removing absent keys", "bits per fingerprint, f",
                               "share of attempted removals", LAB_LOG_Y);
     lab_series *curve = lab_curve(plot, "(n/C)(1 − 1/C)^(n−1)"), *points = lab_points(plot, "measured");
-    unsigned most = (unsigned)lab_number(l, "f");
-    for (unsigned bits = LEAST; bits <= most; bits += STEP) {
+    double widths[LAB_NUMBERS_MAX];
+    size_t count = lab_list(l, "f", widths);
+    for (size_t w = 0; w < count; w++) {
+        unsigned bits = (unsigned)widths[w];
         geometry g = {4, bits, 32, 1, false};
-        uint64_t n = geometry_slots(&g) * 3 / 4, absent = bits < 10 ? UINT64_C(200) << (bits / 2) : 12800;
+        uint64_t n = (uint64_t)(load * (double)geometry_slots(&g)),
+                 absent = bits < 10 ? UINT64_C(200) << (bits / 2) : 12800;
         double classes = geometry_classes(&g);
         shares s = {{0}, {0}, 0, 0};
         for (uint64_t i = 0; i < filters; i++) {
             one_filter(l, &g, n, absent, &s);
-            lab_progress(l, ((bits - LEAST) + STEP * (double)i / (double)filters) / (most - LEAST + STEP));
+            lab_progress(l, ((double)w + (double)i / (double)filters) / (double)count);
         }
         double lost = (double)n / classes * pow(1 - 1 / classes, (double)n - 1);
         lab_find(l, LAB_EQUALS, lost, lab_mean(&s.lost), "f = %u: share of removals that lose another key", bits);
@@ -82,7 +84,8 @@ const lab_claim lab_F9 = {
     .formula = "P(lost) = (n/C)·(1 − 1/C)^{n−1}, C = M·(2^{f} − 1)",
     .code = "src/filters/common/cuckoo_search.h",
     .decides = "f = 8: share of removals that lose another key",
-    .settings = {LAB_SIZE("f", 10, 16, 4, 20, "the widest fingerprint, in bits"),
+    .settings = {LAB_WHOLES("f", "4,6,8,10", "4,6,8,10,12,14,16", 4, 32, 4, 20, "bits per fingerprint"),
+                 LAB_NUMBER("load", "0.75", 0.05, 0.95, 0.1, 0.75, "keys per slot"),
                  LAB_SIZE("filters", 40, 300, 2, 1e6, "filters of each f")},
     .run = run,
 };

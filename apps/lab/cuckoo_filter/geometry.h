@@ -72,13 +72,17 @@ static inline uint64_t geometry_block_bytes(const geometry *g) {
     return GEOMETRY_HEADER + body + 8 * ((body + GEOMETRY_CHUNK - 1) / GEOMETRY_CHUNK);
 }
 
-/* Writes the block of an empty filter into memory that is all zero. */
-static inline void geometry_write(const geometry *g, uint64_t seed, uint8_t *block) {
+enum { GEOMETRY_HALVES, GEOMETRY_SIMPLE, GEOMETRY_XOR };
+
+/* Writes the block of an empty filter into memory that is all zero. `max` is the limit of its random walks; 0: it
+ * searches. */
+static inline void geometry_write_as(const geometry *g, unsigned alternate, uint64_t max, uint64_t seed,
+                                     uint8_t *block) {
     static const uint8_t SIGNATURE[8] = {0x8b, 'K', 'I', 'T', 'H', '\r', '\n', 0x1a};
     enum { CAPACITY = 64, RATE = 72, BODY = 96, PARAMETERS = 104 };
     const kith_hash checksum = {KITH_HASH_XXH3, 0, {0}};
     uint64_t body = geometry_body_bytes(g), chunks = (body + GEOMETRY_CHUNK - 1) / GEOMETRY_CHUNK;
-    const uint64_t parameters[] = {g->f + (g->b == 0), g->half, g->regions, g->b, g->simple};
+    const uint64_t parameters[] = {g->f + (g->b == 0), g->half, g->regions, g->b, alternate, max};
     uint8_t *sums = block + GEOMETRY_HEADER + body;
     memcpy(block, SIGNATURE, sizeof SIGNATURE);
     geometry_put(block + 8, 1, 2);
@@ -98,13 +102,27 @@ static inline void geometry_write(const geometry *g, uint64_t seed, uint8_t *blo
     geometry_put(block + 184, kith_digest(&checksum, block, 184), 8);
 }
 
-static inline kith_filter *geometry_filter(lab *l, const geometry *g) {
+static inline kith_filter *geometry_filter_as(lab *l, const geometry *g, unsigned alternate, uint64_t max) {
     uint8_t *block = lab_take(l, geometry_block_bytes(g));
-    geometry_write(g, lab_random(l), block);
+    geometry_write_as(g, alternate, max, lab_random(l), block);
     kith_filter *filter = NULL;
     lab_must(l, kith_filter_view(block, geometry_block_bytes(g), KITH_OPEN_COPY, NULL, &filter), "reading a filter");
     lab_drop(l, block);
     return lab_keep(l, filter);
+}
+
+static inline kith_filter *geometry_filter(lab *l, const geometry *g) {
+    return geometry_filter_as(l, g, g->simple ? GEOMETRY_SIMPLE : GEOMETRY_HALVES, 0);
+}
+
+/* A filter that inserts by random walks of at most `max` kicks. */
+static inline kith_filter *geometry_filter_walk(lab *l, const geometry *g, uint64_t max) {
+    return geometry_filter_as(l, g, g->simple ? GEOMETRY_SIMPLE : GEOMETRY_HALVES, max);
+}
+
+/* A filter with alternate=xor. g->half is a power of two. */
+static inline kith_filter *geometry_filter_xor(lab *l, const geometry *g) {
+    return geometry_filter_as(l, g, GEOMETRY_XOR, 0);
 }
 
 /* Adds the keys first … first + n - 1 until one is refused, because there is no free slot for it or because the slots

@@ -5,6 +5,8 @@
  * number of removals of absent keys is tried. The trace shows each bucket that was read. The maximum is d buckets. At
  * such a load some key needs all d, so the prediction is an equality. The experiment is repeated for one shape with
  * more and more keys: the maximum stays the same. */
+#include <stdio.h>
+
 #include "cuckoo_graph.h"
 
 typedef struct shape {
@@ -70,11 +72,25 @@ static void run(lab *l) {
     uint64_t n = lab_number(l, "n"), n_max = lab_number(l, "n_max");
     lab_parameter(l, "n", "%llu for each shape, 100 … %llu for d = 2, b = 1", (unsigned long long)n,
                   (unsigned long long)n_max);
-    for (unsigned i = 0; i < SHAPE_COUNT; i++) {
-        slots_read r = measure(l, &SHAPES[i], n);
-        lab_find(l, LAB_EQUALS, SHAPES[i].d * SHAPES[i].b, lab_exact((double)r.most),
-                 "%s: maximum number of slots that a lookup or removal reads", SHAPES[i].options);
-        lab_progress(l, 0.5 * (i + 1) / SHAPE_COUNT);
+    shape own[LAB_NUMBERS_MAX];
+    char options[LAB_NUMBERS_MAX][48];
+    const shape *shapes = SHAPES;
+    size_t count = SHAPE_COUNT;
+    if (lab_is_set(l, "d") || lab_is_set(l, "b") || lab_is_set(l, "layout")) {
+        double buckets[LAB_NUMBERS_MAX];
+        count = lab_list(l, "b", buckets);
+        for (size_t i = 0; i < count; i++) {
+            own[i] = (shape){options[i], (unsigned)lab_number(l, "d"), (unsigned)buckets[i]};
+            (void)snprintf(options[i], sizeof options[i], "layout=%s d=%u b=%u", lab_word(l, "layout"), own[i].d,
+                           own[i].b);
+        }
+        shapes = own;
+    }
+    for (size_t i = 0; i < count; i++) {
+        slots_read r = measure(l, &shapes[i], n);
+        lab_find(l, LAB_EQUALS, shapes[i].d * shapes[i].b, lab_exact((double)r.most),
+                 "%s: maximum number of slots that a lookup or removal reads", shapes[i].options);
+        lab_progress(l, 0.5 * (double)(i + 1) / (double)count);
     }
     lab_plot *plot = lab_draw(l, "Slots that a lookup reads (d = 2, b = 1)", "keys", "slots", LAB_LOG_X);
     lab_series *bound = lab_curve(plot, "d · b");
@@ -106,6 +122,10 @@ const lab_claim lab_C1 = {
     .code = "src/tables/cuckoo_find.c",
     .decides = "d=2 b=4",
     .settings = {LAB_SIZE("n", 5000, 100000, 10, 1e7, "keys of each shape"),
-                 LAB_SIZE("n_max", 100000, 2000000, 100, 1e8, "keys of the largest table")},
+                 LAB_SIZE("n_max", 100000, 2000000, 100, 1e8, "keys of the largest table"),
+                 LAB_WORD("layout", "one", "one two",
+                          "one table or two halves (with d and b, instead of eight shapes)"),
+                 LAB_WHOLE("d", "2", 2, 4, 2, 4, "hash functions"),
+                 LAB_WHOLES("b", "1,2,4,8", "1,2,4,8", 1, 8, 1, 8, "slots per bucket")},
     .run = run,
 };

@@ -16,9 +16,7 @@
 
 #include "walks.h"
 
-enum { SIZE_COUNT = 4, PLOTTED_MAX = 40 };
-
-static const uint64_t SIZES[SIZE_COUNT] = {16, 32, 64, 128};
+enum { PLOTTED_MAX = 40 };
 
 typedef struct runs {
     uint64_t prefixes, returning, below_third, below_more;
@@ -59,21 +57,23 @@ static void measure(const walk_path *path, runs *r) {
 
 static void fill_tables(lab *l, uint64_t tables, runs *r) {
     walk_path *path = lab_take(l, sizeof *path);
-    for (uint64_t t = 0; t < SIZE_COUNT * tables; t++) {
-        walks *w = walks_begin(l, SIZES[t % SIZE_COUNT]);
+    double sizes[LAB_NUMBERS_MAX];
+    size_t count = lab_list(l, "m", sizes);
+    for (uint64_t t = 0; t < count * tables; t++) {
+        walks *w = walks_begin(l, (uint64_t)sizes[t % count] / 2 * 2);
         do {
             walks_put(l, w, walks_key(l, w), path);
             measure(path, r);
         } while (!path->failed && w->count < w->slots);
         walks_end(l, w);
         if (t % 16 == 0)
-            lab_progress(l, (double)t / (double)(SIZE_COUNT * tables));
+            lab_progress(l, (double)t / (double)(count * tables));
     }
 }
 
 static void run(lab *l) {
     uint64_t tables = lab_number(l, "tables");
-    lab_parameter(l, "slots", "16, 32, 64, 128");
+    lab_parameter(l, "slots", "%s", lab_word(l, "m"));
     lab_parameter(l, "tables of each size", "%llu", (unsigned long long)tables);
     runs r = {.smallest = 1, .smallest_bad = 1};
     for (unsigned p = 1; p <= PLOTTED_MAX; p++)
@@ -106,6 +106,7 @@ const lab_claim lab_C10 = {
     .formula = "run ≥ p/3",
     .code = "src/tables/cuckoo_insert.c",
     .decides = "prefixes without a run of p/3",
-    .settings = {LAB_SIZE("tables", 3000, 100000, 10, 1e7, "tables of each size")},
+    .settings = {LAB_SIZE("tables", 3000, 100000, 10, 1e7, "tables of each size"),
+                 LAB_WHOLES("m", "16,32,64,128", "16,32,64,128", 8, 128, 8, 128, "slots")},
     .run = run,
 };

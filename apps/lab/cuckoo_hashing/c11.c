@@ -20,9 +20,7 @@
 
 #include "walks.h"
 
-enum { SIZE_COUNT = 5, LOADS = 20, CASES = 4 };
-
-static const uint64_t SIZES[SIZE_COUNT] = {8, 16, 32, 64, 128};
+enum { LOADS = 20, CASES = 4 };
 
 typedef struct tally {
     uint64_t insertions, fails, cases[CASES]; /* none, a, b, c */
@@ -252,14 +250,16 @@ static void draw(lab *l, const tally *t) {
 
 static void run(lab *l) {
     uint64_t tables = lab_number(l, "tables");
-    lab_parameter(l, "slots", "8, 16, 32, 64, 128");
+    double sizes[LAB_NUMBERS_MAX];
+    size_t count = lab_list(l, "m", sizes);
+    lab_parameter(l, "slots", "%s", lab_word(l, "m"));
     lab_parameter(l, "tables of each size", "%llu", (unsigned long long)tables);
     tally t = {0};
     walk_path *walk = lab_take(l, sizeof *walk);
-    for (uint64_t i = 0; i < SIZE_COUNT * tables; i++) {
-        fill_table(l, SIZES[i % SIZE_COUNT], walk, &t);
+    for (uint64_t i = 0; i < count * tables; i++) {
+        fill_table(l, (uint64_t)sizes[i % count] / 2 * 2, walk, &t);
         if (i % 16 == 0)
-            lab_progress(l, 0.7 * (double)i / (double)(SIZE_COUNT * tables));
+            lab_progress(l, 0.7 * (double)i / (double)(count * tables));
     }
     lab_require(l, t.cases[3] > 0, "no insertion fails because both paths have a cycle");
     lab_find(l, LAB_EQUALS, 0, lab_exact((double)t.wrong),
@@ -296,6 +296,8 @@ const lab_claim lab_C11 = {
     .code = "src/tables/cuckoo_insert.c",
     .decides = "3: insertions whose outcome differs",
     .settings = {LAB_SIZE("tables", 2000, 60000, 10, 1e7, "tables of each size that are filled with random keys"),
-                 LAB_SIZE("built", 4000, 40000, 10, 1e7, "insertions constructed for each case")},
+                 LAB_SIZE("built", 4000, 40000, 10, 1e7, "insertions constructed for each case"),
+                 LAB_WHOLES("m", "8,16,32,64,128", "8,16,32,64,128", 8, 128, 8, 128,
+                            "slots of the tables that are filled with random keys")},
     .run = run,
 };

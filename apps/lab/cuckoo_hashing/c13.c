@@ -14,6 +14,7 @@
  * The table `cuckoo` with two slots per bucket is the online version: n keys are inserted into n buckets without a
  * rehash. */
 #include <math.h>
+#include <stdio.h>
 
 #include <lab/experiment.h>
 
@@ -130,13 +131,17 @@ static unsigned optimum(lab *l, graph *g) {
     return k;
 }
 
-/* Inserts n keys into n buckets of two slots. Returns the number of rehashes and growths. */
+/* Inserts n keys into n buckets of b slots, two by default. Returns the number of rehashes and growths. */
 static uint64_t rehashes_of_table(lab *l, uint64_t n) {
     kith_table_spec spec = KITH_TABLE_SPEC_INIT;
     spec.kind = "cuckoo";
     spec.key_bytes = 8;
-    spec.capacity = 2 * (n - 1); /* the table adds one bucket */
-    spec.options = "layout=two d=2 b=2 load=100";
+    uint64_t b = lab_number(l, "b");
+    char options[48];
+    (void)snprintf(options, sizeof options, "layout=%s d=2 b=%llu load=100", lab_word(l, "layout"),
+                   (unsigned long long)b);
+    spec.capacity = b * (n - 1); /* the table adds one bucket */
+    spec.options = options;
     kith_table *table = lab_table(l, &spec);
     uint64_t first = lab_random(l);
     for (uint64_t i = 0; i < n; i++) {
@@ -145,7 +150,7 @@ static uint64_t rehashes_of_table(lab *l, uint64_t n) {
     }
     kith_table_stats stats = KITH_TABLE_STATS_INIT;
     lab_must(l, kith_table_stats_of(table, &stats), "reading the number of rehashes");
-    lab_require(l, stats.growths > 0 || stats.slots == 2 * n, "the table does not have n buckets");
+    lab_require(l, stats.growths > 0 || stats.slots == b * n, "the table does not have n buckets");
     lab_require(l, stats.count == n, "not all keys are in the table");
     lab_drop(l, table);
     return stats.rehashes + stats.growths;
@@ -178,7 +183,8 @@ static void run(lab *l) {
         lab_find(l, LAB_EQUALS, 0, lab_share(others, of), "share of runs in which the optimum is not 2, n = 2^%u",
                  bits);
         lab_find(l, LAB_EQUALS, 0, lab_share(rehashes, of),
-                 "share of tables with two slots per bucket that rehash, n = 2^%u", bits);
+                 "share of tables with %llu slots per bucket that rehash, n = 2^%u",
+                 (unsigned long long)lab_number(l, "b"), bits);
         lab_at(points, ldexp(1, (int)bits), (lab_estimate){mean, mean - off, mean + off}); /* if not 2, it is 1 or 3 */
         lab_at(curve, ldexp(1, (int)bits), lab_exact(2));
         lab_at(online, ldexp(1, (int)bits), lab_exact(log(log(ldexp(1, (int)bits))) / log(2) + 1));
@@ -193,6 +199,8 @@ const lab_claim lab_C13 = {
         "that, with high probability, the fullest bin has a constant number of keys: two.",
     .code = "src/tables/cuckoo_insert.c",
     .decides = "the optimum is not 2, n = 2^12",
-    .settings = {LAB_SIZE("sizes", 3, 5, 1, 5, "number of sizes, from 2^10 on")},
+    .settings = {LAB_SIZE("sizes", 3, 5, 1, 5, "number of sizes, from 2^10 on"),
+                 LAB_WORD("layout", "two", "two one", "of the table: two halves, or one table"),
+                 LAB_WHOLE("b", "2", 1, 8, 2, 8, "slots per bucket of the table")},
     .run = run,
 };

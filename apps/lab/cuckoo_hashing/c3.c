@@ -75,9 +75,11 @@ static void count_from(const adjacency *a, uint32_t from, uint64_t *at_distance)
 }
 
 static void run(lab *l) {
-    uint64_t n = lab_number(l, "n"), m = 6 * n, tables = lab_number(l, "tables");
+    uint64_t n = lab_number(l, "n"), tables = lab_number(l, "tables"),
+             m = (uint64_t)(lab_real(l, "m_per_n") * (double)n / 2) * 2;
+    double c_value = 2 * (double)n / (double)m; /* 1/3 at m = 6n */
     lab_parameter(l, "n", "%llu", (unsigned long long)n);
-    lab_parameter(l, "m", "6n");
+    lab_parameter(l, "m", "%llu", (unsigned long long)m);
     lab_parameter(l, "tables", "%llu", (unsigned long long)tables);
     candidates c = candidates_new(l, m, n);
     adjacency a = adjacency_new(l, &c);
@@ -94,15 +96,14 @@ static void run(lab *l) {
             lab_sample_add(&shares[d], (double)at_distance[d] / (double)(m - 1));
         lab_progress(l, (double)i / (double)tables);
     }
-    lab_plot *plot =
-        lab_draw(l, "Distance between two slots, m = 6n", "distance in keys", "m · probability", LAB_LOG_Y);
-    lab_series *bound = lab_curve(plot, "bound, 3^−d"), *points = lab_points(plot, "measured");
+    lab_plot *plot = lab_draw(l, "Distance between two slots", "distance in keys", "m · probability", LAB_LOG_Y);
+    lab_series *bound = lab_curve(plot, "bound, (2n/m)^d"), *points = lab_points(plot, "measured");
     double M = (double)m;
     lab_find(l, LAB_EQUALS, -M * expm1((double)n * log1p(-2 / (M * M))), lab_mean(&shares[1]),
              "m · P(distance 1), exact");
     for (unsigned d = 1; d <= DISTANCE_MAX; d++) {
-        lab_find(l, LAB_AT_MOST, pow(3, -(double)d), lab_mean(&shares[d]), "m · P(distance %u)", d);
-        lab_at(bound, d, lab_exact(pow(3, -(double)d)));
+        lab_find(l, LAB_AT_MOST, pow(c_value, d), lab_mean(&shares[d]), "m · P(distance %u)", d);
+        lab_at(bound, d, lab_exact(pow(c_value, d)));
         lab_at(points, d, lab_mean(&shares[d]));
     }
 }
@@ -114,7 +115,7 @@ const lab_claim lab_C3 = {
     .formula = "P(d) ≤ 3^{−d}/m",
     .code = "src/tables/cuckoo_slots.h",
     .decides = "m · P(distance 1)",
-    .settings = {LAB_SIZE("n", 500, 2000, 50, 100000, "keys; there are 6n slots"),
-                 LAB_SIZE("tables", 600, 1000, 2, 1e6, "tables")},
+    .settings = {LAB_SIZE("n", 500, 2000, 50, 100000, "keys"), LAB_SIZE("tables", 600, 1000, 2, 1e6, "tables"),
+                 LAB_NUMBER("m_per_n", "6", 2.5, 100, 3, 20, "slots per key")},
     .run = run,
 };

@@ -13,22 +13,19 @@
 #include "cuckoo_graph.h"
 #include "graph_probability.h"
 
-static const uint64_t KEYS[] = {12, 25, 50, 100};
-enum { SIZES = sizeof KEYS / sizeof *KEYS };
-
 static const char OPTIONS[] = "layout=one d=2 b=1 load=100";
 
 /* Returns how many tables have a cycle in their graph. */
-static uint64_t count_cycles(lab *l, uint64_t n, uint64_t tables, double done) {
-    candidates c = candidates_new(l, 6 * n, n);
-    components graph = components_new(l, 6 * n);
+static uint64_t count_cycles(lab *l, uint64_t n, uint64_t m, uint64_t tables, double done, double part) {
+    candidates c = candidates_new(l, m, n);
+    components graph = components_new(l, m);
     uint64_t cycles = 0;
     for (uint64_t i = 0; i < tables; i++) {
         steps s = {0};
-        kith_table_spec spec = steps_spec(6 * n, OPTIONS, &s);
+        kith_table_spec spec = steps_spec(m, OPTIONS, &s);
         spec.seed = lab_random(l) | 1;
         candidates_read(l, &c, &spec);
-        components_clear(&graph, 6 * n);
+        components_clear(&graph, m);
         kith_table *table = steps_table(l, &spec);
         bool cycle = false, overfull = false;
         for (uint64_t j = 0; j < n; j++) {
@@ -41,41 +38,45 @@ static uint64_t count_cycles(lab *l, uint64_t n, uint64_t tables, double done) {
         }
         cycles += cycle;
         lab_drop(l, table);
-        lab_progress(l, done + 0.5 / SIZES * (double)i / (double)tables);
+        lab_progress(l, done + part * (double)i / (double)tables);
     }
     return cycles;
 }
 
 /* Returns how many tables draw new hash functions. */
-static uint64_t count_rehashes(lab *l, uint64_t n, uint64_t tables, double done) {
+static uint64_t count_rehashes(lab *l, uint64_t n, uint64_t m, uint64_t tables, double done, double part) {
     uint64_t rehashed = 0;
     for (uint64_t i = 0; i < tables; i++) {
         steps s = {0};
-        kith_table_spec spec = steps_spec(6 * n, OPTIONS, &s);
+        kith_table_spec spec = steps_spec(m, OPTIONS, &s);
         kith_table *table = steps_table(l, &spec);
         for (uint64_t j = 0; j < n; j++)
             (void)steps_put(l, table, &s, j);
         rehashed += s.rebuilds > 0;
         lab_drop(l, table);
-        lab_progress(l, done + 0.5 / SIZES * (double)i / (double)tables);
+        lab_progress(l, done + part * (double)i / (double)tables);
     }
     return rehashed;
 }
 
 static void run(lab *l) {
-    lab_plot *plot = lab_draw(l, "Tables of m = 6n slots", "keys, n", "share of tables", LAB_LOG_X | LAB_LOG_Y);
+    lab_plot *plot = lab_draw(l, "Tables of n keys", "keys, n", "share of tables", LAB_LOG_X | LAB_LOG_Y);
     lab_series *cycle_curve = lab_curve(plot, "cycle, exact"), *rehash_curve = lab_curve(plot, "rehash, exact");
     lab_series *bound = lab_curve(plot, "bound, 1/2");
     lab_series *cycle_points = lab_points(plot, "cycle"), *rehash_points = lab_points(plot, "rehash");
-    for (unsigned i = 0; i < SIZES; i++) {
-        uint64_t n = KEYS[i], graphs = lab_number(l, "graphs"), tables = lab_number(l, "puts") / n;
+    double keys[LAB_NUMBERS_MAX], slots_per_key = lab_real(l, "m_per_n");
+    size_t count = lab_list(l, "n", keys);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t n = (uint64_t)keys[i], m = (uint64_t)(slots_per_key * keys[i] / 2) * 2;
+        uint64_t graphs = lab_number(l, "graphs"), tables = lab_number(l, "puts") / n;
+        double part = 0.5 / (double)count, done = 2 * part * (double)i;
         char name[48];
         (void)snprintf(name, sizeof name, "tables of %llu keys", (unsigned long long)n);
         lab_parameter(l, name, "%llu for cycles, %llu for rehashes", (unsigned long long)graphs,
                       (unsigned long long)tables);
-        lab_estimate cycles = lab_share(count_cycles(l, n, graphs, (double)i / SIZES), graphs);
-        lab_estimate rehashes = lab_share(count_rehashes(l, n, tables, (i + 0.5) / SIZES), tables);
-        double cycle = 1 - probability_no_cycle(n, 6 * n), rehash = 1 - probability_all_fit(n, 6 * n);
+        lab_estimate cycles = lab_share(count_cycles(l, n, m, graphs, done, part), graphs);
+        lab_estimate rehashes = lab_share(count_rehashes(l, n, m, tables, done + part, part), tables);
+        double cycle = 1 - probability_no_cycle(n, m), rehash = 1 - probability_all_fit(n, m);
         lab_find(l, LAB_AT_MOST, 0.5, cycles, "n = %llu: P(cycle), bound", (unsigned long long)n);
         lab_find(l, LAB_EQUALS, cycle, cycles, "n = %llu: P(cycle), exact", (unsigned long long)n);
         lab_find(l, LAB_EQUALS, rehash, rehashes, "n = %llu: P(rehash), exact", (unsigned long long)n);
@@ -96,6 +97,8 @@ const lab_claim lab_C4 = {
     .code = "src/tables/cuckoo.c",
     .decides = "P(cycle), exact",
     .settings = {LAB_SIZE("graphs", 1000, 15000, 30, 1e7, "graphs of each size"),
-                 LAB_SIZE("puts", 3000000, 40000000, 1000, 1e10, "keys inserted for each size, to count rehashes")},
+                 LAB_SIZE("puts", 3000000, 40000000, 1000, 1e10, "keys inserted for each size, to count rehashes"),
+                 LAB_WHOLES("n", "12,25,50,100", "12,25,50,100", 4, 2000, 8, 1000, "keys"),
+                 LAB_NUMBER("m_per_n", "6", 2, 100, 6, 100, "slots per key")},
     .run = run,
 };

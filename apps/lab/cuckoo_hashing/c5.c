@@ -5,10 +5,10 @@
  * is recorded. With m = 4n (δ = 2) the event is rare, but up to 200 keys it is frequent enough to be counted. The
  * probability for one insertion is the mean over the last quarter of a table's insertions.
  *
- * [4] sets Max = ⌈6 log_(1+δ/2) m⌉. The loop of its algorithm 2 then displaces at most Max keys. The library's own
- * limit is higher, min(m, 6 log m / log 1.05). So the trace is counted: an insertion that displaces more than Max keys
- * has run into the limit of [4] and counts as a rehash. Such walks are rarer than the intervals are wide. So a rehash
- * has the probability that the graph of the table has an overfull component, which is known (graph_probability.h). For
+ * [4] sets Max = ⌈6 log_(1+δ/2) m⌉. The tables run with this limit, max=auto, where δ is that of the keys in the table:
+ * m = (2 + δ)n. Walks that it stops although there is a place are counted with the graph of the table, and shown. They
+ * are rarer than the intervals are wide. So a rehash has the probability that the graph of the table has an overfull
+ * component, which is known (graph_probability.h). For
  * many keys it approaches, from below, the probability of a component with two cycles,
  *
  *     one table   c^2 (3 + 2c) / (24 (1 - c)^3 m)                          (Janson, Knuth, Łuczak, Pittel, 1993)
@@ -40,30 +40,70 @@ static uint64_t slots_of(uint64_t n, double delta) {
     return (uint64_t)ceil((2 + delta) * (double)n / 2) * 2;
 }
 
+/* max=auto has a meaning only if the table grows below a load of 1/2. Finds a load, in percent, and a capacity with which
+ * a table has exactly m slots and does not grow before n keys: a table of one slot per bucket has ⌈capacity/load⌉ + 1
+ * slots, rounded up to an even number. */
+static bool find_capacity(uint64_t n, uint64_t m, unsigned *load, uint64_t *capacity) {
+    for (*load = 49; (double)*load / 100 * (double)m >= (double)n && *load > 0; (*load)--) {
+        double share = (double)*load / 100;
+        for (*capacity = (uint64_t)(share * (double)m); *capacity > 0; (*capacity)--) {
+            uint64_t slots = (uint64_t)ceil((double)*capacity / share) + 1;
+            if (slots + slots % 2 == m)
+                return true;
+            if (slots + 2 < m)
+                break;
+        }
+    }
+    return false;
+}
+
 typedef struct outcome {
-    uint64_t rehashed; /* tables that drew new hash functions, or displaced more than Max keys */
+    uint64_t rehashed; /* tables that drew new hash functions */
     uint64_t late;     /* … for the first time during the last quarter of the insertions */
-    uint64_t stopped;  /* … because of Max */
+    uint64_t stopped;  /* … because of Max, although there was a place */
 } outcome;
+
+/* True if the first n keys of a table with this seed have an overfull component. */
+static bool is_overfull(lab *l, const kith_table_spec *of, candidates *c, const components *graph, uint64_t n) {
+    char options[64];
+    (void)snprintf(options, sizeof options, "%s",
+                   strstr(of->options, "layout=two") != NULL ? "layout=two d=2 b=1 load=100"
+                                                             : "layout=one d=2 b=1 load=100");
+    kith_table_spec spec = steps_spec(c->slots, options, NULL);
+    spec.seed = of->seed;
+    bool overfull = false;
+    candidates_read(l, c, &spec);
+    components_clear(graph, c->slots);
+    for (uint64_t i = 0; i < n; i++)
+        overfull |= components_join(graph, c->first[i], c->second[i]).overfull;
+    return overfull;
+}
 
 static outcome fill(lab *l, const char *layout, uint64_t n, double delta, uint64_t tables, double done, double share) {
     outcome o = {0};
     char options[64];
-    uint64_t m = slots_of(n, delta), max = (uint64_t)ceil(6 * log((double)m) / log1p(delta / 2));
-    (void)snprintf(options, sizeof options, "layout=%s d=2 b=1 insert=walk load=100", layout);
+    uint64_t m = slots_of(n, delta), capacity = 0;
+    unsigned load = 0;
+    lab_require(l, find_capacity(n, m, &load, &capacity), "no table has this number of slots");
+    (void)snprintf(options, sizeof options, "layout=%s d=2 b=1 insert=walk max=auto load=%u", layout, load);
+    candidates c = candidates_new(l, m, n);
+    components graph = components_new(l, m);
     for (uint64_t i = 0; i < tables; i++) {
         steps s = {0};
         kith_table_spec spec = steps_spec(m, options, &s);
-        kith_table *table = steps_table(l, &spec);
+        spec.capacity = capacity;
+        spec.seed = lab_random(l) | 1;
+        kith_table *table = lab_table(l, &spec);
+        kith_table_stats stats = KITH_TABLE_STATS_INIT;
+        lab_must(l, kith_table_stats_of(table, &stats), "reading the number of slots");
+        lab_require(l, stats.slots == m, "a table does not have the requested number of slots");
         bool failed = false;
-        for (uint64_t j = 0; j < n && !failed; j++) {
-            s.moves = 0;
-            bool rebuilt = steps_put(l, table, &s, j) > 0, stopped = !rebuilt && s.moves > max;
-            failed = rebuilt || stopped;
-            o.stopped += stopped;
-            o.late += failed && j >= n - n / 4;
-        }
+        uint64_t j = 0;
+        for (; j < n && !failed; j++)
+            failed = steps_put(l, table, &s, j) > 0;
         o.rehashed += failed;
+        o.late += failed && j > n - n / 4;
+        o.stopped += failed && !is_overfull(l, &spec, &c, &graph, j);
         lab_drop(l, table);
         if (i % 256 == 0)
             lab_progress(l, done + share * (double)i / (double)tables);
@@ -126,8 +166,8 @@ static void measure(lab *l, const layout *y, const double *keys, size_t sizes, d
         lab_find(l, LAB_AT_MOST, bound, one[i], "layout=%s, n = %.0f: P(rehash in one insertion), bound %.3f/n^2", name,
                  N, N * N * bound);
     }
-    lab_find(l, LAB_SHOWN, 0, lab_exact((double)stopped), "layout=%s: insertions that displaced more than Max keys",
-             name);
+    lab_find(l, LAB_SHOWN, 0, lab_exact((double)stopped),
+             "layout=%s: rehashes because of Max, although there was a place", name);
     if (sizes < 2)
         return;
     lab_find(l, LAB_EQUALS, exponent(keys, all_exact, sizes).value, exponent(keys, all, sizes),

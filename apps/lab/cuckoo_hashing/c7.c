@@ -15,13 +15,16 @@
  * dropped.
  *
  * [2] says that a key is dropped when a loop is formed, that is, when a displaced key takes back the place of the new
- * key. So the steps of [2] are followed as it lists them, with two tables and a maximum number of evictions, and the
- * loops after which a key is left over are counted. */
+ * key. Its steps are those of insert=walk with evict=first: the new key takes its place in the first table even if the
+ * one in the second table is free. So loops are counted in tables with these options, and among them those after which
+ * no place is found. kith then draws new functions. To see what dropping a key does, the steps of [2] are also followed
+ * by the lab itself, with two arrays and the same maximum number of evictions. */
+#include <string.h>
+
 #include "cuckoo_graph.h"
 #include "graph_probability.h"
 
-static const uint64_t SLOTS[] = {8, 16, 32, 64};
-enum { SIZES = sizeof SLOTS / sizeof *SLOTS, SLOTS_MAX = 64 };
+enum { SLOTS_MAX = 64 };
 
 typedef struct variant {
     const char *name, *options;
@@ -33,8 +36,9 @@ static const variant VARIANTS[] = {
     {"two halves, search", "layout=two d=2 b=1 insert=search load=100", false},
     {"one table, walk", "layout=one d=2 b=1 insert=walk load=100", true},
     {"two halves, walk", "layout=two d=2 b=1 insert=walk load=100", true},
+    {"two halves, walk of [2]", "layout=two d=2 b=1 insert=walk evict=first max=500 load=100", true},
 };
-enum { VARIANT_COUNT = sizeof VARIANTS / sizeof *VARIANTS };
+enum { VARIANT_COUNT = sizeof VARIANTS / sizeof *VARIANTS, OF_DOCUMENT = VARIANT_COUNT - 1 };
 
 /* What one insertion did, up to its failure. */
 typedef struct insertion {
@@ -60,17 +64,19 @@ static void follow(void *context, kith_step step, uint64_t slot, uint64_t to) {
 
 typedef struct tally {
     uint64_t insertions, failures, wrong;
-    uint64_t lost;     /* keys that are not found after the failure */
-    uint64_t stopped;  /* walks that the limit stopped, above a load of 1/2 */
-    uint64_t returned; /* walks that reached a slot twice and still succeeded */
+    uint64_t lost;             /* keys that are not found after the failure */
+    uint64_t stopped;          /* walks that the limit stopped, above a load of 1/2 */
+    uint64_t returned;         /* walks that reached a slot twice and still succeeded */
+    uint64_t loops, left_over; /* up to a load of 1/2: walks that reached a slot twice, and those that then failed */
 } tally;
 
 /* Fills one table until it fails. Returns how many keys it held. */
 static uint64_t fill(lab *l, const variant *v, candidates *c, const components *graph, tally *t) {
     insertion now = {0};
-    kith_table_spec spec = steps_spec(c->slots, v->options, NULL);
+    kith_table_spec spec = steps_spec(c->slots, VARIANTS[strstr(v->options, "layout=two") != NULL].options, NULL);
     spec.seed = lab_random(l) | 1;
-    candidates_read(l, c, &spec);
+    candidates_read(l, c, &spec); /* with insert=search: evict=first would move the blockers */
+    spec.options = v->options;
     components_clear(graph, c->slots);
     spec.trace = follow;
     spec.trace_context = &now;
@@ -87,6 +93,8 @@ static uint64_t fill(lab *l, const variant *v, candidates *c, const components *
         t->stopped += stopped;
         t->wrong += now.failed != overfull && !stopped;
         t->returned += now.returned && !now.failed;
+        t->loops += 2 * (keys + 1) <= c->slots && (now.returned || now.failed);
+        t->left_over += 2 * (keys + 1) <= c->slots && now.failed;
     }
     for (uint64_t i = 0; i < keys; i++) {
         uint64_t key = lab_key(l, i);
@@ -142,16 +150,17 @@ static void follow_document(lab *l, uint64_t tables, document *d) {
     }
 }
 
+static const char DROPPED[] =
+    "[2]: \"a loop is formed … In this case, after a number of iterations the element without a "
+    "place is just dropped\"";
+
 static void measure_document(lab *l, uint64_t tables) {
     document *d = lab_take(l, sizeof *d);
     follow_document(l, tables, d);
     lab_require(l, d->loops > 0 && d->dropped > 0, "no insertion by the steps of [2] has a loop or drops a key");
-    lab_find_stated(
-        l, LAB_WRONG,
-        "[2]: \"a loop is formed … In this case, after a number of iterations the element without a place is "
-        "just dropped\"",
-        LAB_EQUALS, 1, lab_share(d->dropped_in_loops, d->loops),
-        "by the steps of [2]: share of the %llu loops after which a key is dropped", (unsigned long long)d->loops);
+    lab_find_stated(l, LAB_WRONG, DROPPED, LAB_EQUALS, 1, lab_share(d->dropped_in_loops, d->loops),
+                    "by the steps of [2]: share of the %llu loops after which a key is dropped",
+                    (unsigned long long)d->loops);
     lab_find(l, LAB_EQUALS, (double)d->dropped, lab_exact((double)d->lost),
              "by the steps of [2]: keys that are not found at the end, one for each key dropped");
     lab_drop(l, d);
@@ -160,18 +169,20 @@ static void measure_document(lab *l, uint64_t tables) {
 static void run(lab *l) {
     uint64_t tables = lab_number(l, "tables");
     lab_parameter(l, "tables", "%llu of each size and variant", (unsigned long long)tables);
-    lab_parameter(l, "slots", "8, 16, 32, 64");
+    double sizes[LAB_NUMBERS_MAX];
+    size_t count = lab_list(l, "m", sizes);
+    lab_parameter(l, "slots", "%s", lab_word(l, "m"));
     lab_plot *plot = lab_draw(l, "First failure of a small table", "keys", "share of tables that failed", 0);
     tally sums[VARIANT_COUNT] = {{0}};
-    for (unsigned size = 0; size < SIZES; size++) {
-        uint64_t m = SLOTS[size], failed_at[SLOTS_MAX + 1] = {0};
+    for (size_t size = 0; size < count; size++) {
+        uint64_t m = (uint64_t)sizes[size] / 2 * 2, failed_at[SLOTS_MAX + 1] = {0};
         candidates c = candidates_new(l, m, m + 1);
         components graph = components_new(l, m);
         for (unsigned v = 0; v < VARIANT_COUNT; v++)
             for (uint64_t i = 0; i < tables; i++) {
                 uint64_t held = fill(l, &VARIANTS[v], &c, &graph, &sums[v]);
                 failed_at[held] += v == 0;
-                lab_progress(l, (size + (v + (double)i / (double)tables) / VARIANT_COUNT) / SIZES);
+                lab_progress(l, ((double)size + (v + (double)i / (double)tables) / VARIANT_COUNT) / (double)count);
             }
         lab_series *curve = lab_curve(plot, "exact, m = %llu", (unsigned long long)m);
         lab_series *points = lab_points(plot, "m = %llu, one table, search", (unsigned long long)m);
@@ -191,7 +202,10 @@ static void run(lab *l) {
         lab_find(l, LAB_EQUALS, 0, lab_exact((double)sums[v].wrong),
                  "%s: insertions with the wrong outcome, of %llu (%llu fail)", VARIANTS[v].name,
                  (unsigned long long)sums[v].insertions, (unsigned long long)sums[v].failures);
-        if (VARIANTS[v].walks)
+        if (v == OF_DOCUMENT)
+            lab_find(l, LAB_EQUALS, 0, lab_exact((double)sums[v].stopped),
+                     "%s: walks that were stopped after 500 steps although there was a place", VARIANTS[v].name);
+        else if (VARIANTS[v].walks)
             lab_find(l, LAB_SHOWN, 0, lab_exact((double)sums[v].stopped),
                      "%s: walks above a load of 1/2 that were stopped after m steps", VARIANTS[v].name);
         returned += sums[v].returned;
@@ -204,6 +218,10 @@ static void run(lab *l) {
         "process would continue indefinitely)\"",
         LAB_EQUALS, 0, lab_exact((double)returned),
         "walks that reach a slot twice and still succeed, one table and two halves");
+    lab_find_stated(l, LAB_WRONG, DROPPED, LAB_EQUALS, 1,
+                    lab_share(sums[OF_DOCUMENT].left_over, sums[OF_DOCUMENT].loops),
+                    "%s: share of the %llu loops up to a load of 1/2 after which no place is found",
+                    VARIANTS[OF_DOCUMENT].name, (unsigned long long)sums[OF_DOCUMENT].loops);
     measure_document(l, tables);
 }
 
@@ -220,6 +238,7 @@ const lab_claim lab_C7 = {
             "over, and a table that drops it no longer finds it. kith undoes the walk, draws new functions and keeps "
             "every key.",
     .decides = "two halves, walk: insertions with the wrong outcome",
-    .settings = {LAB_SIZE("tables", 2000, 20000, 30, 1e7, "tables of each size and variant")},
+    .settings = {LAB_SIZE("tables", 2000, 20000, 30, 1e7, "tables of each size and variant"),
+                 LAB_WHOLES("m", "8,16,32,64", "8,16,32,64", 4, 64, 8, 64, "slots")},
     .run = run,
 };

@@ -23,6 +23,7 @@ typedef struct shape {
     double claimed; /* by [4] */
 } shape;
 
+/* The shapes of [4], or those that the user sets. */
 static const shape SHAPES[] = {{3, 1, 0.91}, {2, 2, 0.86}, {4, 4, 0.999}, {3, 8, 0.999}};
 
 enum { SHAPE_COUNT = sizeof SHAPES / sizeof *SHAPES, SEARCHED = 16384 };
@@ -99,26 +100,34 @@ static void run(lab *l) {
         lab_draw(l, "Load at which a table must be rebuilt", "functions times slots per bucket, d·b", "load", 0);
     lab_series *curve = lab_curve(plot, "threshold"), *claimed = lab_curve(plot, "claimed by [4]");
     lab_series *points = lab_points(plot, "measured");
-    for (size_t i = 0; i < SHAPE_COUNT; i++) {
-        shape s = SHAPES[i];
+    bool is_set = lab_is_set(l, "d") || lab_is_set(l, "b");
+    double ds[LAB_NUMBERS_MAX], bs[LAB_NUMBERS_MAX];
+    size_t d_count = lab_list(l, "d", ds), b_count = lab_list(l, "b", bs),
+           count = is_set ? d_count * b_count : SHAPE_COUNT;
+    for (size_t i = 0; i < count; i++) {
+        shape s = is_set ? (shape){(unsigned)ds[i / b_count], (unsigned)bs[i % b_count], 0} : SHAPES[i];
         lab_sample loads = {0};
         for (uint64_t t = 0; t < tables; t++) {
             lab_sample_add(&loads, load_reached(l, s, slots, exhausted));
-            lab_progress(l, ((double)i + (double)(t + 1) / (double)tables) / SHAPE_COUNT);
+            lab_progress(l, ((double)i + (double)(t + 1) / (double)tables) / (double)count);
         }
-        double limit = threshold(s.d, s.b), tolerance = 1 / sqrt((double)slots);
-        lab_find(l, LAB_AT_LEAST, s.claimed, lab_mean(&loads), "%u functions, b = %u: load, stated by [4]", s.d, s.b);
-        if (slots / s.b < SEARCHED)
+        bool is_sharp = s.d > 2 || s.b > 1; /* the threshold of 1/2 is not: see C6 */
+        double limit = is_sharp ? threshold(s.d, s.b) : 0.5, tolerance = 1 / sqrt((double)slots);
+        if (s.claimed > 0)
+            lab_find(l, LAB_AT_LEAST, s.claimed, lab_mean(&loads), "%u functions, b = %u: load, stated by [4]", s.d,
+                     s.b);
+        if (is_sharp && slots / s.b < SEARCHED)
             lab_find(l, LAB_AT_LEAST, limit - tolerance, lab_mean(&loads),
                      "%u functions, b = %u: load, threshold − 1/√m", s.d, s.b);
-        if (limit + tolerance < 1)
+        if (is_sharp && limit + tolerance < 1)
             lab_find(l, LAB_AT_MOST, limit + tolerance, lab_mean(&loads),
                      "%u functions, b = %u: load, threshold + 1/√m", s.d, s.b);
         lab_find(l, LAB_SHOWN, 0, lab_scaled(lab_mean(&loads), 1 / limit),
                  "%u functions, b = %u: load divided by the threshold %.5f", s.d, s.b, limit);
         lab_at(points, s.d * s.b, lab_mean(&loads));
         lab_at(curve, s.d * s.b, lab_exact(limit));
-        lab_at(claimed, s.d * s.b, lab_exact(s.claimed));
+        if (s.claimed > 0)
+            lab_at(claimed, s.d * s.b, lab_exact(s.claimed));
     }
 }
 
@@ -131,6 +140,9 @@ const lab_claim lab_C8 = {
     .code = "src/tables/cuckoo_insert.c",
     .decides = "3 functions, b = 1: load, stated",
     .settings = {LAB_SIZE("slots", 10000, 100000, 64, 1e7, "slots of each table"),
-                 LAB_SIZE("tables", 30, 60, 2, 100000, "tables of each shape")},
+                 LAB_SIZE("tables", 30, 60, 2, 100000, "tables of each shape"),
+                 LAB_WHOLES("d", "2,3,4", "2,3,4", 2, 4, 2, 4,
+                            "hash functions (with b: every pair; by default the four of [4])"),
+                 LAB_WHOLES("b", "1,2,4,8", "1,2,4,8", 1, 8, 1, 8, "slots per bucket")},
     .run = run,
 };

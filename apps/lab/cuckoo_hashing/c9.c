@@ -86,7 +86,8 @@ static uint64_t bin_of(const kith_function *f, uint64_t key, unsigned bits) {
 
 static void throw_all(lab *l, bins *b, bool two) {
     uint64_t n = UINT64_C(1) << b->bits, half = n / 2, first = lab_random(l), coins = 0;
-    kith_function *f = lab_function(l, KITH_FAMILY_XXH3, 0), *g = lab_function(l, KITH_FAMILY_XXH3, 0);
+    kith_family_id family = strcmp(lab_word(l, "family"), "siphash") == 0 ? KITH_FAMILY_SIPHASH : KITH_FAMILY_XXH3;
+    kith_function *f = lab_function(l, family, 0), *g = lab_function(l, family, 0);
     memset(b->balls, 0, n);
     memset(b->with, 0, sizeof b->with);
     b->with[0] = n;
@@ -195,6 +196,7 @@ const lab_claim lab_C9 = {
     .code = "src/tables/chain.c",
     .decides = "two choices, n = 2^16",
     .settings = {LAB_SIZE("sizes", 5, 7, 1, 7, "number of sizes, from 2^8 on"),
-                 LAB_SIZE("runs", 60, 50, 2, 100000, "runs of each size")},
+                 LAB_SIZE("runs", 60, 50, 2, 100000, "runs of each size"),
+                 LAB_WORD("family", "xxh3", "xxh3 siphash", "hash functions that choose the bins")},
     .run = run,
 };

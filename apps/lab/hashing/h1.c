@@ -159,9 +159,12 @@ static void run(lab *l) {
     for (unsigned k = 2; k <= WORDS_MAX; k++)
         lab_at(curve, k, lab_exact(1));
     for (unsigned i = 0; i < TEST_COUNT; i++)
-        run_test(l, &TESTS[i], draws, kept, broken, 0.8 * i / TEST_COUNT);
-    run_bias(l, 2, draws);
-    run_bias(l, 4, draws);
+        if (lab_wants(l, "family", kith_family_name(TESTS[i].family)))
+            run_test(l, &TESTS[i], draws, kept, broken, 0.8 * i / TEST_COUNT);
+    double ks[LAB_NUMBERS_MAX];
+    size_t count = lab_list(l, "k", ks);
+    for (size_t i = 0; i < count && lab_wants(l, "family", "polynomial"); i++)
+        run_bias(l, (unsigned)ks[i], draws);
     draw_excess(l);
 }
 
@@ -178,6 +181,8 @@ const lab_claim lab_H1 = {
         "It achieves at most (1/|T| + 1/p)^k, a relative excess of at most about k|T|/p: 1.7·10^-15 for k = 4 and "
         "|T| = 1000 at p = 2^61 − 1.",
     .decides = "exact",
-    .settings = {LAB_SIZE("draws", 15000, 400000, 1000, 1e8, "functions drawn from each family")},
+    .settings = {LAB_SIZE("draws", 15000, 400000, 1000, 1e8, "functions drawn from each family"),
+                 LAB_WORD("family", "all", "all polynomial multiply_shift tabulation xxh3 siphash", "hash functions"),
+                 LAB_WHOLES("k", "2,4", "2,4", 2, 64, 2, 6, "words in slots 3j of m = 3·2^60, for polynomials")},
     .run = run,
 };

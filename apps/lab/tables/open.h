@@ -11,6 +11,10 @@
  * of 16. There is a simple lower bound for any m: the first slot is uniform, so it is occupied with probability α,
  * and then there is a second probe.
  *
+ * Uniform hashing: sequence=permutation gives every key a random permutation of the slots, so this run meets the
+ * assumption of the claims. Its number of probes is known exactly. It is slow, so its tables have at most
+ * UNIFORM_SLOTS slots; the formula holds for any number.
+ *
  * Linear probing needs more probes than the bound. Knuth's formulas give their exact number.
  *
  * Formulas: with n keys in m slots, uniform hashing needs (m+1)/(m-n+1) probes for an absent key. This is the sum
@@ -49,10 +53,7 @@ typedef struct open_question {
     double (*measure)(lab *l, kith_table *t, steps *s, uint64_t m, uint64_t n);
 } open_question;
 
-/* Up to 15/16. Closer to 1 the mean of linear probing depends on a few long runs, and its interval is too wide. */
-static const double OPEN_LOADS[] = {0.25, 0.5, 0.75, 0.875, 0.9375};
-
-enum { OPEN_LOAD_COUNT = sizeof OPEN_LOADS / sizeof *OPEN_LOADS };
+enum { UNIFORM_SLOTS = 1024 };
 
 static inline lab_estimate open_mean(lab *l, const open_question *q, const char *options, uint64_t m, uint64_t n,
                                      double from, double to) {
@@ -69,42 +70,80 @@ static inline lab_estimate open_mean(lab *l, const open_question *q, const char 
     return lab_mean(&looks);
 }
 
+/* The loads go up to 15/16. Closer to 1 the mean of linear probing depends on a few long runs, and its interval is too
+ * wide. */
 #define OPEN_SETTINGS                                                                                                  \
     {                                                                                                                  \
         LAB_SIZE("tables", 400, 600, 2, 1e6, "tables of each load"),                                                   \
-            LAB_SIZE("slots", 1024, 16384, 16, 1e6, "slots of each table, a power of two")                             \
+            LAB_SIZE("slots", 1024, 16384, 64, 1e6, "slots of each table, rounded down to a power of two"),            \
+            LAB_LIST("load", "0.25,0.5,0.75,0.875,0.9375", "0.25,0.5,0.75,0.875,0.9375", 0.05, 0.98, 0.05, 0.9375,     \
+                     "keys per slot"),                                                                                 \
+            LAB_WORD("sequence", "all", "all permutation double linear quadratic",                                     \
+                     "order in which slots are read; permutation is uniform hashing")                                  \
     }
 
+/* The largest power of two that is at most x. */
+static inline uint64_t open_power_of_two(uint64_t x) {
+    uint64_t power = 1;
+    while (power <= x / 2)
+        power *= 2;
+    return power;
+}
+
+/* Uniform hashing, which the claims assume. */
+static inline void open_uniform(lab *l, const open_question *q, uint64_t m, double load, lab_series *points,
+                                double from, double to) {
+    uint64_t slots = m < UNIFORM_SLOTS ? m : UNIFORM_SLOTS, n = (uint64_t)(load * (double)slots);
+    lab_estimate probes = open_mean(l, q, "sequence=permutation grow=no", slots, n, from, to);
+    lab_at(points, load, probes);
+    lab_find(l, LAB_AT_MOST, q->bound((double)slots, (double)n), probes,
+             "uniform hashing, load %.4g: probes, bound (%llu slots)", load, (unsigned long long)slots);
+    lab_find(l, LAB_EQUALS, q->uniform((double)slots, (double)n), probes,
+             "uniform hashing, load %.4g: probes, exact (%llu slots)", load, (unsigned long long)slots);
+}
+
 static inline void open_run(lab *l, const open_question *q) {
-    uint64_t m = lab_number(l, "slots");
+    uint64_t m = open_power_of_two(lab_number(l, "slots"));
+    double loads[LAB_NUMBERS_MAX];
+    size_t count = lab_list(l, "load", loads);
     lab_parameter(l, "slots", "%llu", (unsigned long long)m);
     lab_parameter(l, "tables", "%llu", (unsigned long long)lab_number(l, "tables"));
     lab_plot *plot = lab_draw(l, q->title, "load α", "probes", LAB_LOG_Y);
     lab_series *bound = lab_curve(plot, "bound"), *knuth = lab_curve(plot, "linear probing (Knuth)");
-    lab_series *doubles = lab_points(plot, "double hashing"), *linears = lab_points(plot, "linear probing");
-    lab_series *quadratics = lab_points(plot, "quadratic probing");
+    lab_series *uniforms = lab_points(plot, "uniform hashing"), *doubles = lab_points(plot, "double hashing");
+    lab_series *linears = lab_points(plot, "linear probing"), *quadratics = lab_points(plot, "quadratic probing");
     for (double n = floor((double)m / 16); n <= (double)m * 15 / 16; n += floor((double)m / 64)) {
         lab_at(bound, n / (double)m, lab_exact(q->bound((double)m, n)));
         lab_at(knuth, n / (double)m, lab_exact(q->linear((double)m, n)));
     }
-    for (unsigned i = 0; i < OPEN_LOAD_COUNT; i++) {
-        uint64_t n = (uint64_t)(OPEN_LOADS[i] * (double)m);
-        double third = 1.0 / 3 / OPEN_LOAD_COUNT, done = 3 * i * third;
-        lab_estimate by_double = open_mean(l, q, "sequence=double grow=no", m, n, done, done + third);
-        lab_estimate by_linear = open_mean(l, q, "sequence=linear grow=no", m, n, done + third, done + 2 * third);
-        lab_at(doubles, OPEN_LOADS[i], by_double);
-        lab_at(linears, OPEN_LOADS[i], by_linear);
-        lab_at(quadratics, OPEN_LOADS[i],
-               open_mean(l, q, "sequence=quadratic grow=no", m, n, done + 2 * third, done + 3 * third));
-        double most = q->bound((double)m, (double)n);
-        lab_find(l, LAB_AT_MOST, most, by_double, "double hashing, load %.4g: probes, bound of uniform hashing",
-                 OPEN_LOADS[i]);
-        lab_find(l, LAB_AT_LEAST, q->least((double)m, (double)n), by_double,
-                 "double hashing, load %.4g: probes, a second one if the first slot is occupied", OPEN_LOADS[i]);
-        lab_find(l, LAB_SHOWN, 0, by_double, "double hashing, load %.4g: probes, uniform hashing needs %.5g",
-                 OPEN_LOADS[i], q->uniform((double)m, (double)n));
-        lab_find(l, LAB_EQUALS, q->linear((double)m, (double)n), by_linear,
-                 "linear probing, load %.4g: probes, Knuth's formula (the bound is %.3g)", OPEN_LOADS[i], most);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t n = (uint64_t)(loads[i] * (double)m);
+        double part = 0.25 / (double)count, done = 4 * (double)i * part, most = q->bound((double)m, (double)n);
+        if (lab_wants(l, "sequence", "permutation"))
+            open_uniform(l, q, m, loads[i], uniforms, done, done + part);
+        if (lab_wants(l, "sequence", "double")) {
+            lab_estimate by_double = open_mean(l, q, "sequence=double grow=no", m, n, done + part, done + 2 * part);
+            lab_at(doubles, loads[i], by_double);
+            lab_find(l, LAB_AT_MOST, most, by_double, "double hashing, load %.4g: probes, bound of uniform hashing",
+                     loads[i]);
+            lab_find(l, LAB_AT_LEAST, q->least((double)m, (double)n), by_double,
+                     "double hashing, load %.4g: probes, a second one if the first slot is occupied", loads[i]);
+            lab_find(l, LAB_SHOWN, 0, by_double, "double hashing, load %.4g: probes, uniform hashing needs %.5g",
+                     loads[i], q->uniform((double)m, (double)n));
+        }
+        if (lab_wants(l, "sequence", "linear")) {
+            lab_estimate by_linear = open_mean(l, q, "sequence=linear grow=no", m, n, done + 2 * part, done + 3 * part);
+            lab_at(linears, loads[i], by_linear);
+            lab_find(l, LAB_EQUALS, q->linear((double)m, (double)n), by_linear,
+                     "linear probing, load %.4g: probes, Knuth's formula (the bound is %.3g)", loads[i], most);
+        }
+        if (lab_wants(l, "sequence", "quadratic")) {
+            lab_estimate by_quadratic =
+                open_mean(l, q, "sequence=quadratic grow=no", m, n, done + 3 * part, done + 4 * part);
+            lab_at(quadratics, loads[i], by_quadratic);
+            lab_find(l, LAB_SHOWN, 0, by_quadratic, "quadratic probing, load %.4g: probes (the bound is %.3g)",
+                     loads[i], most);
+        }
     }
 }
 

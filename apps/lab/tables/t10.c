@@ -13,8 +13,6 @@
 
 #include <lab/experiment.h>
 
-#define RATE 0.01
-
 typedef struct lists {
     uint64_t universe, slice, n;
     unsigned k;
@@ -43,7 +41,8 @@ static double rate_of(lab *l, lists *f) {
 static void run(lab *l) {
     unsigned log_most = (unsigned)lab_number(l, "log_universe");
     uint64_t filters = lab_number(l, "filters");
-    lab_parameter(l, "rate", "%g", RATE);
+    double rate = lab_real(l, "rate");
+    lab_parameter(l, "rate", "%g", rate);
     lab_parameter(l, "filters of each size", "%llu", (unsigned long long)filters);
     lab_plot *plot = lab_draw(l, "Bits, with the functions counted", "universe, U", "bits", LAB_LOG_X | LAB_LOG_Y);
     lab_series *bound = lab_curve(plot, "k U log2 U"), *array = lab_curve(plot, "array, U");
@@ -54,7 +53,7 @@ static void run(lab *l) {
         kith_plan plan = KITH_PLAN_INIT;
         spec.kind = "bloom";
         spec.capacity = f.n;
-        spec.rate = RATE;
+        spec.rate = rate;
         lab_must(l, kith_filter_plan(&spec, &plan), "planning a filter");
         f.k = plan.hashes;
         f.slice = plan.cells / plan.hashes;
@@ -66,7 +65,7 @@ static void run(lab *l) {
             lab_progress(l, (log_universe - 8 + 4 * (double)i / (double)filters) / (log_most - 4));
         }
         double U = (double)f.universe, bits = f.k * U * ceil(log2((double)f.slice));
-        lab_find(l, LAB_AT_MOST, RATE, lab_mean(&rates), "U = 2^%u, n = √U: rate of the filter with listed functions",
+        lab_find(l, LAB_AT_MOST, rate, lab_mean(&rates), "U = 2^%u, n = √U: rate of the filter with listed functions",
                  log_universe);
         lab_find_stated(l, LAB_MUST, "[3]: \"(+O(U log U)) if we consider hash functions\"", LAB_AT_MOST, f.k,
                         lab_exact(bits / (U * log2(U))), "U = 2^%u: bits of the %u functions / (U log2 U), at most k",
@@ -93,6 +92,7 @@ const lab_claim lab_T10 = {
     .code = "src/plan/planner.c",
     .decides = "U = 2^16: bits of the functions / bits of the array",
     .settings = {LAB_SIZE("log_universe", 16, 16, 8, 20, "log2 of the largest universe"),
-                 LAB_SIZE("filters", 60, 200, 2, 1e5, "filters of each size")},
+                 LAB_SIZE("filters", 60, 200, 2, 1e5, "filters of each size"),
+                 LAB_NUMBER("rate", "0.01", 0.0001, 0.5, 0.001, 0.05, "rate of the filters")},
     .run = run,
 };

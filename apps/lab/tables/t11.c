@@ -88,6 +88,8 @@ static void measure_size(lab *l, uint64_t n, double done) {
     lab_find(l, LAB_AT_MOST, 2 * log2((double)n + 1), lab_exact(nodes),
              "tree, n = %llu: nodes visited by a lookup, at most the depth of a red-black tree", (unsigned long long)n);
     for (unsigned i = 0; i < KIND_COUNT; i++) {
+        if (!lab_wants(l, "kind", KINDS[i]))
+            continue;
         steps s = {0};
         kith_table_spec spec = steps_spec(KINDS[i], n, NULL, &s);
         kith_table *table = lab_table(l, &spec);
@@ -134,6 +136,8 @@ static void run(lab *l) {
     for (uint64_t n = 64; n <= most; n *= 16)
         measure_size(l, n, log((double)n / 64) / log((double)most));
     for (unsigned i = 0; i < KIND_COUNT; i++) {
+        if (!lab_wants(l, "kind", KINDS[i]))
+            continue;
         lab_estimate ratio = lab_exact(bits_per_key(l, KINDS[i], most) / TREE_NODE_BITS);
         if (i < 2)
             lab_find_stated(l, LAB_MUST, QUOTE, LAB_AT_MOST, 1, ratio, "%s, n = %llu: bits per key / bits of the tree",
@@ -155,6 +159,7 @@ const lab_claim lab_T11 = {
             "table, and open addressing and cuckoo hashing need fewer bits. A table with chaining needs more bits than "
             "a tree: a node has one pointer less, but there are also the slots.",
     .decides = "cuckoo, n = 16384: steps of a lookup",
-    .settings = {LAB_SIZE("n", 16384, 262144, 64, 1e7, "the most keys")},
+    .settings = {LAB_SIZE("n", 16384, 262144, 64, 1e7, "the most keys"),
+                 LAB_WORD("kind", "all", "all probe cuckoo chain", "the table to compare with the tree")},
     .run = run,
 };

@@ -7,12 +7,12 @@
 
 typedef struct shape {
     double load;
-    uint64_t slots; /* 0: the number that the run uses */
+    uint64_t slots;
 } shape;
 
-static const shape SHAPES[] = {{1, 8}, {4, 4}, {0.25, 0}, {0.5, 0}, {1, 0}, {2, 0}, {4, 0}, {8, 0}};
+static const shape SMALL[] = {{1, 8}, {4, 4}};
 
-enum { SHAPE_COUNT = sizeof SHAPES / sizeof *SHAPES };
+enum { SMALL_COUNT = sizeof SMALL / sizeof *SMALL };
 
 static double predicted(double load, double n) {
     return 1 + load / 2 - load / (2 * n);
@@ -44,13 +44,18 @@ static void run(lab *l) {
     lab_series *small = lab_points(plot, "measured, 4 or 8 slots");
     for (double load = 0.25; load <= 8; load *= 1.1)
         lab_at(curve, load, lab_exact(predicted(load, load * (double)m)));
-    for (unsigned i = 0; i < SHAPE_COUNT; i++) {
-        bool is_small = SHAPES[i].slots != 0;
-        uint64_t slots = is_small ? SHAPES[i].slots : m, n = (uint64_t)(SHAPES[i].load * (double)slots);
-        lab_estimate looks = measure(l, slots, n, is_small ? small_tables : tables, (double)i / SHAPE_COUNT);
-        lab_find(l, LAB_EQUALS, predicted(SHAPES[i].load, (double)n), looks, "nodes visited, load %.2f, n = %llu",
-                 SHAPES[i].load, (unsigned long long)n);
-        lab_at(is_small ? small : points, SHAPES[i].load, looks);
+    double loads[LAB_NUMBERS_MAX];
+    size_t shapes = SMALL_COUNT + lab_list(l, "load", loads);
+    for (size_t i = 0; i < shapes; i++) {
+        bool is_small = i < SMALL_COUNT;
+        shape at = is_small ? SMALL[i] : (shape){loads[i - SMALL_COUNT], m};
+        uint64_t n = (uint64_t)(at.load * (double)at.slots);
+        lab_require(l, n > 0, "a load of less than one key: set more slots");
+        double load = (double)n / (double)at.slots;
+        lab_estimate looks = measure(l, at.slots, n, is_small ? small_tables : tables, (double)i / (double)shapes);
+        lab_find(l, LAB_EQUALS, predicted(load, (double)n), looks, "nodes visited, load %.2f, n = %llu", load,
+                 (unsigned long long)n);
+        lab_at(is_small ? small : points, load, looks);
     }
 }
 
@@ -63,6 +68,8 @@ const lab_claim lab_T2 = {
     .decides = "load 8.00",
     .settings = {LAB_SIZE("slots", 256, 2048, 4, 1e6, "slots of each table"),
                  LAB_SIZE("tables", 150, 500, 2, 1e6, "tables of each load"),
-                 LAB_SIZE("small_tables", 5000, 100000, 2, 1e7, "tables of 8 and 16 keys")},
+                 LAB_SIZE("small_tables", 5000, 100000, 2, 1e7, "tables of 8 and 16 keys"),
+                 LAB_LIST("load", "0.25,0.5,1,2,4,8", "0.25,0.5,1,2,4,8", 0.01, 1000, 0.01, 1000,
+                          "keys per slot of the larger tables")},
     .run = run,
 };

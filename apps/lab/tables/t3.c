@@ -38,7 +38,7 @@ const lab_claim lab_T3 = {
                 "hashing stays within that bound, linear probing does not.",
     .formula = "1/(1 − α)",
     .code = "src/tables/probe.c",
-    .decides = "double hashing, load 0.9375: probes, bound",
+    .decides = "uniform hashing, load 0.9375: probes, bound",
     .settings = OPEN_SETTINGS,
     .run = run,
 };

@@ -50,7 +50,7 @@ const lab_claim lab_T5 = {
                 "Double hashing stays within that bound, linear probing does not.",
     .formula = "(1/α) ln(1/(1 − α))",
     .code = "src/tables/probe.c",
-    .decides = "double hashing, load 0.9375: probes, bound",
+    .decides = "uniform hashing, load 0.9375: probes, bound",
     .settings = OPEN_SETTINGS,
     .run = run,
 };

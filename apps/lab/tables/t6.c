@@ -111,17 +111,23 @@ static lab_estimate longest_mean(lab *l, kith_family_id family, unsigned indepen
 /* Inserts the chosen keys into tables whose functions are drawn afterwards. */
 static void measure_families(lab *l, const uint64_t *keys, uint64_t n, unsigned log_n) {
     double expected = longest_expected(n);
-    lab_find(l, LAB_EQUALS, expected, longest_mean(l, KITH_FAMILY_SIPHASH, 0, keys, n, 0.25),
-             "the same keys, siphash with a random key");
-    lab_find(l, LAB_EQUALS, expected, longest_mean(l, KITH_FAMILY_XXH3, 0, keys, n, 0.3),
-             "the same keys, xxh3 with a random seed");
-    lab_find(l, LAB_AT_MOST, longest_bound((double)n, log_n),
-             longest_mean(l, KITH_FAMILY_POLYNOMIAL, log_n, keys, n, 0.35), "the same keys, a %u-wise polynomial",
-             log_n);
-    lab_find(l, LAB_AT_MOST, longest_bound((double)n, 3), longest_mean(l, KITH_FAMILY_TABULATION, 0, keys, n, 0.4),
-             "the same keys, tabulation (3-wise)");
-    lab_find(l, LAB_AT_MOST, longest_bound((double)n, 2), longest_mean(l, KITH_FAMILY_MULTIPLY_SHIFT, 0, keys, n, 0.45),
-             "the same keys, multiply_shift (2-wise)");
+    if (lab_wants(l, "family", "siphash"))
+        lab_find(l, LAB_EQUALS, expected, longest_mean(l, KITH_FAMILY_SIPHASH, 0, keys, n, 0.25),
+                 "the same keys, siphash with a random key");
+    if (lab_wants(l, "family", "xxh3"))
+        lab_find(l, LAB_EQUALS, expected, longest_mean(l, KITH_FAMILY_XXH3, 0, keys, n, 0.3),
+                 "the same keys, xxh3 with a random seed");
+    if (lab_wants(l, "family", "polynomial"))
+        lab_find(l, LAB_AT_MOST, longest_bound((double)n, log_n),
+                 longest_mean(l, KITH_FAMILY_POLYNOMIAL, log_n, keys, n, 0.35), "the same keys, a %u-wise polynomial",
+                 log_n);
+    if (lab_wants(l, "family", "tabulation"))
+        lab_find(l, LAB_AT_MOST, longest_bound((double)n, 3), longest_mean(l, KITH_FAMILY_TABULATION, 0, keys, n, 0.4),
+                 "the same keys, tabulation (3-wise)");
+    if (lab_wants(l, "family", "multiply_shift"))
+        lab_find(l, LAB_AT_MOST, longest_bound((double)n, 2),
+                 longest_mean(l, KITH_FAMILY_MULTIPLY_SHIFT, 0, keys, n, 0.45),
+                 "the same keys, multiply_shift (2-wise)");
 }
 
 static void run(lab *l) {
@@ -164,6 +170,8 @@ const lab_claim lab_T6 = {
     .decides = "the same keys, siphash with a random key",
     .settings = {LAB_SIZE("tables", 150, 500, 2, 1e6, "tables of each kind"),
                  LAB_SIZE("log_n", 9, 12, 6, 16, "log2 of the number of keys that the adversary chooses"),
-                 LAB_SIZE("log_most", 11, 16, 6, 20, "log2 of the most keys")},
+                 LAB_SIZE("log_most", 11, 16, 6, 20, "log2 of the most keys"),
+                 LAB_WORD("family", "all", "all siphash xxh3 polynomial tabulation multiply_shift",
+                          "hash functions of the tables that get the adversary's keys")},
     .run = run,
 };

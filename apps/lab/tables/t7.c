@@ -18,8 +18,6 @@
 
 enum { LIST_KEYS = 1024, SIZES_PER_DOUBLING = 8, LOG_LEAST = 6 };
 
-#define RATE 0.01
-
 typedef struct kind {
     const char *name;
     double bits_per_key_max;
@@ -119,23 +117,24 @@ static void measure_table(lab *l, lab_plot *plot, const kind *k, double done) {
 }
 
 /* The bits per key of k slices with the fewest bits s each for which (1 - (1 - 1/s)^n)^k, the expected rate, is at most
- * RATE. */
-static double bloom_bits(double n, double k) {
-    return k * ceil(1 / -expm1(log1p(-pow(RATE, 1 / k)) / n)) / n;
+ * `rate`. */
+static double bloom_bits(double rate, double n, double k) {
+    return k * ceil(1 / -expm1(log1p(-pow(rate, 1 / k)) / n)) / n;
 }
 
 static void measure_bloom(lab *l, lab_plot *plot) {
-    lab_series *points = lab_points(plot, "bloom, rate %.0f%%", 100 * RATE);
+    double rate = lab_real(l, "rate");
+    lab_series *points = lab_points(plot, "bloom, rate %g%%", 100 * rate);
     for (uint64_t n = 1000; n <= 1000000; n *= 10) {
         kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
         spec.kind = "bloom";
         spec.capacity = n;
-        spec.rate = RATE;
+        spec.rate = rate;
         kith_plan plan = KITH_PLAN_INIT;
         lab_must(l, kith_filter_plan(&spec, &plan), "planning a filter");
         lab_at(points, (double)n, lab_exact(plan.bits_per_key));
         /* A plan promises the rate of each single filter, so it needs more bits, by a share that falls as 1/√n. */
-        double least = bloom_bits((double)n, plan.hashes), more = (double)plan.cells / (double)n / least - 1;
+        double least = bloom_bits(rate, (double)n, plan.hashes), more = (double)plan.cells / (double)n / least - 1;
         lab_find(l, LAB_AT_LEAST, least, lab_exact((double)plan.cells / (double)n),
                  "bloom: bits per key, n = %llu, independent of U, and those that keep the rate on average",
                  (unsigned long long)n);
@@ -170,6 +169,7 @@ const lab_claim lab_T7 = {
     .code = "src/table.c",
     .decides = "cuckoo: bits per key / log2 U, at worst",
     .settings = {LAB_SIZE("universe", 65536, 1048576, 64, 1e8, "elements of the universe of the array"),
-                 LAB_SIZE("log_most", 16, 20, 7, 22, "log2 of the most keys in a table")},
+                 LAB_SIZE("log_most", 16, 20, 7, 22, "log2 of the most keys in a table"),
+                 LAB_NUMBER("rate", "0.01", 1e-9, 0.5, 0.001, 0.02, "rate of the Bloom filters")},
     .run = run,
 };

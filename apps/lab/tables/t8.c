@@ -176,12 +176,15 @@ static void run(lab *l) {
     for (unsigned i = 0; i < MEASURE_COUNT; i++)
         plots[i] = lab_draw(l, MEASURES[i], "n, keys", "steps", LAB_LOG_X | LAB_LOG_Y);
     for (unsigned k = 0; k < TABLE_COUNT; k++) {
+        if (!lab_wants(l, "kind", TABLES[k].name))
+            continue;
         lab_series *series[MEASURE_COUNT];
         for (unsigned i = 0; i < MEASURE_COUNT; i++)
             series[i] = lab_points(plots[i], "%s", TABLES[k].name);
         run_table(l, &TABLES[k], series, (double)k / TABLE_COUNT);
     }
-    run_bloom(l, lab_points(plots[PRESENT], "bloom"));
+    if (lab_wants(l, "kind", "bloom"))
+        run_bloom(l, lab_points(plots[PRESENT], "bloom"));
 }
 
 const lab_claim lab_T8 = {
@@ -194,6 +197,7 @@ const lab_claim lab_T8 = {
     .code = "src/table.c",
     .decides = "list, n = 768: steps, query of an absent key",
     .settings = {LAB_SIZE("n", 3072, 49152, 96, 1e6, "the most keys in a table"),
-                 LAB_SIZE("tables", 60, 120, 2, 100000, "tables of each size")},
+                 LAB_SIZE("tables", 60, 120, 2, 100000, "tables of each size"),
+                 LAB_WORD("kind", "all", "all list bitset chain probe cuckoo bloom", "the structure")},
     .run = run,
 };
