@@ -115,19 +115,19 @@ def cli(s, *args, data=None):
 def redis_cli_sends_every_command(s):
     for call, want in (
             ("BF.RESERVE b 0.01 1000", "OK"), ("BF.ADD b x", "1"), ("BF.MADD b x y", "0\n1"),
-                       ("BF.INSERT b ITEMS z x", "1\n0"),
+            ("BF.INSERT b ITEMS z x", "1\n0"),
             ("BF.EXISTS b z", "1"), ("BF.MEXISTS b z nothing", "1\n0"), ("BF.CARD b", "3"), ("BF.INFO b ITEMS", "3"),
             ("CF.RESERVE c 1000", "OK"), ("CF.ADD c x", "1"), ("CF.ADDNX c x", "0"), ("CF.INSERT c ITEMS x y", "1\n1"),
             ("CF.INSERTNX c ITEMS y z", "0\n1"), ("CF.EXISTS c z", "1"), ("CF.MEXISTS c z nothing", "1\n0"),
-                       ("CF.COUNT c x", "2"),
+            ("CF.COUNT c x", "2"),
             ("CF.DEL c x", "1"), ("CF.COMPACT c", "OK"),
             ("KITH.RESERVE k blocked 0.01 1000", "OK"), ("KITH.RESERVE l LIKE k", "OK"), ("KITH.ADD k x", "1"),
             ("KITH.MADD l x y", "1\n1"), ("KITH.EXISTS k x", "1"), ("KITH.MEXISTS k x y", "1\n0"),
-                       ("KITH.MERGE m k l", "OK"),
+            ("KITH.MERGE m k l", "OK"),
             ("KITH.INTERSECT i k l", "OK"), ("KITH.COUNT c y", "1"), ("KITH.DEL c y", "1"),
             ("EVAL return{redis.call('BF.EXISTS',KEYS[1],ARGV[1])} 1 b x", "1"),
             ("-3 BF.EXISTS b x", "(true)"), ("-3 CF.DEL c nothing", "(false)"),
-                       ("--no-raw BF.INFO b ITEMS", "1) (integer) 3")):
+            ("--no-raw BF.INFO b ITEMS", "1) (integer) 3")):
         equal(cli(s, *call.split()).decode(), want, call)
     check(cli(s, "BF.RESERVE", "b", "0.01", "1000").startswith(b"ERR item exists"))
     check(b"Number of items deleted\n2\n" in cli(s, "CF.INFO", "c"))
