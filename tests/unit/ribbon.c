@@ -1,0 +1,251 @@
+/* Tests what only fuse does: its size, its construction for any number and any sort of digests, and its attempts. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <math.h>
+
+#include <kith/kith.h>
+
+#include "check.h"
+#include "core/prng.h"
+#include "core/sort.h"
+#include "kind.h"
+#include "handle.h"
+#include "plan/planner.h"
+#include "registry.h"
+#include "unit/memory.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+#define MILLION 1000000
+
+static kith_filter_spec spec_of(double rate, const char *options) {
+    kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
+    spec.kind = "ribbon";
+    spec.rate = rate;
+    spec.options = options;
+    return spec;
+}
+
+static uint64_t *random_digests(uint64_t seed, size_t n) {
+    kithi_prng prng = {seed << 32};
+    uint64_t *digests = malloc((n + 1) * sizeof *digests);
+    CHECK(digests != NULL);
+    for (size_t i = 0; i < n; i++)
+        digests[i] = kithi_prng_next(&prng); /* distinct: the generator is a bijection of its state */
+    return digests;
+}
+
+static kith_filter *built(const kith_filter_spec *spec, const uint64_t *digests, size_t n) {
+    kith_filter *filter = NULL;
+    CHECK_OK(kith_filter_build(spec, digests, n, KITH_BUILD_SET, 1, &filter));
+    CHECK_EQ_U64(kith_filter_has_many(filter, digests, n, NULL), n);
+    CHECK_EQ_U64(kith_filter_count(filter), n);
+    return filter;
+}
+
+static uint64_t file_bytes(kith_filter *filter) {
+    const void *bytes;
+    size_t byte_count;
+    CHECK_OK(kith_filter_bytes(filter, &bytes, &byte_count));
+    return byte_count;
+}
+
+TEST(a_million_keys_need_14_percent_more_than_the_information_or_9_with_4_cells) {
+    static const unsigned BITS[] = {8, 16};
+    for (size_t i = 0; i < LENGTH(BITS); i++) {
+        kith_filter_spec spec = spec_of(ldexp(1, -(int)BITS[i]), NULL);
+        kith_plan three = KITH_PLAN_INIT, four = KITH_PLAN_INIT;
+        spec.capacity = MILLION;
+        CHECK_OK(kith_filter_plan(&spec, &three));
+        spec.options = "arity=4";
+        CHECK_OK(kith_filter_plan(&spec, &four));
+        CHECK(three.fingerprint_bits == BITS[i] && three.bits_per_key <= 1.14 * BITS[i]);
+        CHECK(four.fingerprint_bits == BITS[i] && four.bits_per_key <= 1.09 * BITS[i]);
+        CHECK(three.failure == 0 && four.failure == 0 && three.lines == 3 && four.lines == 4);
+    }
+}
+
+TEST(a_million_keys_have_the_planned_size_and_rate) {
+    static const char *const OPTIONS[] = {"f=8", "f=8 arity=4", "f=16", "f=11", "f=5"};
+    uint64_t *digests = random_digests(1, MILLION), *absent = random_digests(2, MILLION);
+    for (size_t i = 0; i < LENGTH(OPTIONS); i++) {
+        kith_filter_spec spec = spec_of(0.04, OPTIONS[i]);
+        kith_plan plan = KITH_PLAN_INIT;
+        kith_filter *filter = built(&spec, digests, MILLION);
+        spec.capacity = MILLION;
+        CHECK_OK(kith_filter_plan(&spec, &plan));
+        CHECK_EQ_U64(file_bytes(filter), plan.file_bytes);
+        double seen = (double)kith_filter_has_many(filter, absent, MILLION, NULL);
+        double expected = MILLION * plan.expected_rate, spread = 5 * sqrt(expected);
+        if (fabs(seen - expected) > spread || seen > 1.05 * MILLION * plan.rate + spread)
+            CHECK_FAIL("%s: %.0f false positives, %.0f expected", OPTIONS[i], seen, expected);
+        kith_filter_free(filter);
+    }
+    free(digests);
+    free(absent);
+}
+
+/* The planned size: the first attempt of every build succeeds. */
+static void expect_no_failure(size_t n, uint64_t seeds, const char *options) {
+    kith_filter_spec spec = spec_of(0.01, options);
+    kith_plan plan = KITH_PLAN_INIT;
+    spec.capacity = n;
+    CHECK_OK(kith_filter_plan(&spec, &plan));
+    for (uint64_t seed = 0; seed < seeds; seed++) {
+        uint64_t *digests = random_digests(seed + 7, n);
+        kith_filter *filter = built(&spec, digests, n);
+        if (file_bytes(filter) != plan.file_bytes)
+            CHECK_FAIL("n %zu, seed %llu, %s: needed a second attempt", n, (unsigned long long)seed, options);
+        kith_filter_free(filter);
+        free(digests);
+    }
+}
+
+TEST(every_number_of_keys_can_be_built_with_many_seeds) {
+    static const char *const OPTIONS[] = {"arity=3", "arity=4"};
+    uint64_t seeds = check_soak() ? 200 : 4;
+    for (size_t i = 0; i < LENGTH(OPTIONS); i++) {
+        for (size_t n = 1; n <= 300; n++)
+            expect_no_failure(n, seeds, OPTIONS[i]);
+        expect_no_failure(20000, check_soak() ? 200 : 10, OPTIONS[i]);
+        expect_no_failure(MILLION, check_soak() ? 20 : 1, OPTIONS[i]);
+    }
+}
+
+TEST(equal_digests_are_dropped_wherever_they_are) {
+    enum { DISTINCT = 5000, ALL = 3 * DISTINCT };
+    uint64_t *digests = random_digests(3, DISTINCT), *all = malloc(ALL * sizeof *all);
+    CHECK(all != NULL);
+    kith_filter_spec spec = spec_of(0.001, NULL);
+    kith_filter *distinct = built(&spec, digests, DISTINCT), *filter = NULL;
+    for (size_t repeats = 1; repeats <= 2 * DISTINCT;
+         repeats = repeats * 10 < 2 * DISTINCT ? repeats * 10 : repeats * 20) {
+        memcpy(all, digests, DISTINCT * sizeof *all);
+        for (size_t i = 0; i < repeats; i++)
+            all[DISTINCT + i] = digests[i * 7 % DISTINCT];
+        CHECK_OK(kith_filter_build(&spec, all, DISTINCT + repeats, KITH_BUILD_SET, 2, &filter));
+        CHECK_EQ_U64(kith_filter_count(filter), DISTINCT);
+        CHECK_EQ_U64(file_bytes(filter), file_bytes(distinct));
+        const void *one, *other;
+        size_t one_bytes, other_bytes;
+        CHECK_OK(kith_filter_bytes(filter, &one, &one_bytes));
+        CHECK_OK(kith_filter_bytes(distinct, &other, &other_bytes));
+        CHECK(memcmp(one, other, one_bytes) == 0);
+        kith_filter_free(filter);
+    }
+    kith_filter_free(distinct);
+    free(all);
+    free(digests);
+}
+
+/* 4,000,000 keys have four shards. Numbers all belong to the first one, so the build ends with a single shard. */
+TEST(numbers_that_are_no_hashes_can_be_built_too) {
+    enum { N = 4 * MILLION };
+    uint64_t *numbers = malloc(N * sizeof *numbers);
+    CHECK(numbers != NULL);
+    for (uint64_t step = 1; step <= 1 << 20; step <<= 20) {
+        for (uint64_t i = 0; i < N; i++)
+            numbers[i] = i * step;
+        kith_filter_spec spec = spec_of(0.01, NULL);
+        kith_filter *filter = built(&spec, numbers, N);
+        CHECK_OK(kith_filter_check(filter, NULL));
+        kith_filter_free(filter);
+    }
+    for (uint64_t i = 0; i < 300; i++)
+        numbers[i] = i << 55;
+    kith_filter_spec spec = spec_of(0.01, NULL);
+    kith_filter_free(built(&spec, numbers, 300));
+    free(numbers);
+}
+
+TEST(shards_are_filled_by_the_digests_of_their_range_on_any_number_of_threads) {
+    enum { N = 3 * MILLION };
+    uint64_t *digests = random_digests(5, N);
+    kith_filter_spec spec = spec_of(0.01, NULL);
+    kith_plan plan = KITH_PLAN_INIT;
+    kith_filter *filter = built(&spec, digests, N), *other = NULL;
+    CHECK_OK(kith_filter_plan_of(filter, &plan));
+    for (unsigned threads = 2; threads <= 3; threads++) {
+        const void *one, *two;
+        size_t one_bytes, two_bytes;
+        CHECK_OK(kith_filter_build(&spec, digests, N, KITH_BUILD_SET, threads, &other));
+        CHECK_OK(kith_filter_bytes(filter, &one, &one_bytes));
+        CHECK_OK(kith_filter_bytes(other, &two, &two_bytes));
+        CHECK(one_bytes == two_bytes && memcmp(one, two, one_bytes) == 0);
+        kith_filter_free(other);
+    }
+    /* A filter that has cells for more shards than keys: some shards stay empty. */
+    spec.capacity = 100 * (uint64_t)MILLION;
+    kith_filter_free(filter);
+    filter = built(&spec, digests, 30);
+    CHECK_OK(kith_filter_check(filter, NULL));
+    double seen = (double)kith_filter_has_many(filter, digests + 30, MILLION, NULL), rate = ldexp(1, -7);
+    CHECK(fabs(seen - MILLION * rate) < 5 * sqrt(MILLION * rate));
+    kith_filter_free(filter);
+    free(digests);
+}
+
+/* The plans of later attempts: more cells, then a single shard. */
+TEST(a_later_attempt_has_more_cells_and_at_last_a_single_shard) {
+    kith_filter_spec given = spec_of(0.01, NULL), spec;
+    kithi_head head[8];
+    given.capacity = 10 * MILLION;
+    CHECK_OK(kithi_spec_read(&given, &spec));
+    CHECK_OK(kithi_plan_spec(&spec, &head[0]));
+    const kithi_kind *kind = kithi_kind_by_id(head[0].kind_id);
+    CHECK_EQ_U64(kind->regions(&head[0]), 8);
+    for (unsigned attempt = 1; attempt < 8; attempt++) {
+        CHECK_OK(kithi_plan_again(&spec, &head[0], attempt, &head[attempt]));
+        CHECK(head[attempt].capacity == head[0].capacity && head[attempt].rate == head[0].rate);
+        CHECK_EQ_U64(kind->regions(&head[attempt]), attempt < 4 ? 8 : 1);
+        if (attempt != 4)
+            CHECK(head[attempt].body_bytes > head[attempt - 1].body_bytes);
+    }
+    spec.max_bytes = head[0].body_bytes + 100000;
+    CHECK_STATUS(kithi_plan_again(&spec, &head[0], 3, &head[3]), KITH_E_TOO_LARGE);
+}
+
+/* A shard with more digests than cells, and one with two equal digests: neither changes a byte. */
+TEST(a_build_that_fails_says_why_and_changes_nothing) {
+    enum { N = 1000 };
+    kith_filter_spec given = spec_of(0.01, NULL), spec;
+    struct memory memory = {0};
+    kith_allocator allocator = memory_allocator(&memory);
+    given.capacity = N;
+    given.allocator = &allocator;
+    CHECK_OK(kithi_spec_read(&given, &spec));
+    kithi_head head;
+    CHECK_OK(kithi_plan_spec(&spec, &head));
+    kith_filter *filter = NULL;
+    CHECK_OK(kithi_filter_create(&spec, &head, &filter));
+    uint64_t *digests = random_digests(6, 2 * N);
+    CHECK_STATUS(filter->kind->build(filter, 0, digests, 2 * N), KITH_E_FULL);
+    digests[N - 1] = digests[3];
+    CHECK_STATUS(filter->kind->build(filter, 0, digests, N), KITH_E_COPIES);
+    memory.fail_at = memory.calls + 1;
+    CHECK_STATUS(filter->kind->build(filter, 0, digests, N - 1), KITH_E_MEMORY);
+    CHECK_OK(kith_filter_check(filter, NULL)); /* an empty filter is all 0 */
+    CHECK_OK(filter->kind->build(filter, 0, digests, N - 1));
+    kith_filter_free(filter);
+    CHECK(memory.live_blocks == 0);
+    free(digests);
+}
+
+TEST(sorting_sorts) {
+    for (size_t n = 0; n < 70; n++) {
+        uint64_t *numbers = random_digests(9 + n, n), sum = 0;
+        for (size_t i = 0; i < n; i++)
+            sum += numbers[i] >>= i % 3 * 30; /* with repeats */
+        kithi_sort(numbers, n);
+        for (size_t i = 0; i < n; i++)
+            sum -= numbers[i];
+        CHECK_EQ_U64(sum, 0);
+        for (size_t i = 1; i < n; i++)
+            CHECK(numbers[i - 1] <= numbers[i]);
+        free(numbers);
+    }
+}
+
+int main(int argc, char **argv) {
+    return check_main(argc, argv);
+}
