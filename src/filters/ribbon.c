@@ -40,6 +40,10 @@
 #include <math.h>
 
 #include "core/batch.h"
+#ifdef KITHI_HAVE_X86
+#include "simd/avx2.h"
+#include "simd/avx512.h"
+#endif
 
 enum { BITS, SLOTS, STASH = SLOTS + KITHI_RIBBON_LEVELS, SHARDS, SALT };
 
@@ -85,8 +89,8 @@ static kithi_geometry decode(const kithi_head *head) {
         g.slots_at[i] = at;
         at += g.slots[i] / KITHI_RIBBON_BLOCK * g.bits * 8;
     }
-    /* A lookup reads the block after the last one, too. */
-    g.shard_bytes = (at + g.bits * 8 + 63) & ~UINT64_C(63);
+    /* A lookup may read the block after the last one, and up to 7 words more. */
+    g.shard_bytes = (at + g.bits * 8 + 7 * 8 + 63) & ~UINT64_C(63);
     return (kithi_geometry){.ribbon = g};
 }
 
@@ -234,14 +238,25 @@ KITHI_INLINE target find(const kithi_ribbon_geometry *g, const uint8_t *shard, u
     return target_at(g, shard, KITHI_RIBBON_LAST, kithi_ribbon_of(hash, g->starts[KITHI_RIBBON_LAST], bits), bits);
 }
 
-/* Returns the XOR of the slots of a key, with its fingerprint: 0 if the key may be in the set. */
-KITHI_INLINE uint64_t difference(const target *t, unsigned bits) {
-    uint64_t sum = t->fingerprint;
-    for (unsigned j = 0; j < bits; j++) {
-        uint64_t first = kithi_load64(t->block + j * 8), second = kithi_load64(t->block + (bits + j) * 8);
-        sum ^= (uint64_t)__builtin_parityll((first & t->low) ^ (second & t->high)) << j;
-    }
-    return sum;
+/* Returns parities: bit i is that of (word i of `first` AND low) XOR (word i of `second` AND high), for i = 0 … 7. */
+typedef unsigned parities8(const uint8_t *first, const uint8_t *second, uint64_t low, uint64_t high);
+
+KITHI_INLINE unsigned parities_portable(const uint8_t *first, const uint8_t *second, uint64_t low, uint64_t high) {
+    unsigned parities = 0;
+    for (unsigned i = 0; i < 8; i++)
+        parities |= (unsigned)__builtin_parityll((kithi_load64(first + 8 * i) & low) ^
+                                                 (kithi_load64(second + 8 * i) & high))
+                    << i;
+    return parities;
+}
+
+/* Returns the XOR of a key's slots and its fingerprint: 0 if the key may be in the set. Reads words in groups of 8; those
+ * beyond the last bit of a slot are ignored. */
+KITHI_INLINE uint64_t difference(parities8 *parities, const target *t, unsigned bits) {
+    uint64_t sum = 0;
+    for (unsigned j = 0; j < bits; j += 8)
+        sum |= (uint64_t)parities(t->block + 8 * j, t->block + 8 * (bits + j), t->low, t->high) << j;
+    return (sum ^ t->fingerprint) & ((UINT64_C(1) << bits) - 1);
 }
 
 /* Returns whether a digest is in the stash of a shard, by binary search. */
@@ -260,29 +275,31 @@ static bool is_stashed(const kithi_ribbon_geometry *g, const uint8_t *shard, uin
     return false;
 }
 
-static bool has(const kith_filter *f, uint64_t digest) {
+KITHI_INLINE bool has_body(parities8 *parities, const kith_filter *f, uint64_t digest) {
     const kithi_ribbon_geometry *g = &f->geometry.ribbon;
     const uint8_t *shard = shard_of(g, f->body, digest);
     target t = find(g, shard, digest, (unsigned)g->bits);
-    return difference(&t, (unsigned)g->bits) == 0 || (t.level == KITHI_RIBBON_LAST && is_stashed(g, shard, digest));
+    return difference(parities, &t, (unsigned)g->bits) == 0 ||
+           (t.level == KITHI_RIBBON_LAST && is_stashed(g, shard, digest));
 }
 
 #define GROUP 64
 
-/* Looks up a group of at most GROUP digests. Bit i of the result is set if digest i may be in the set. Finding the slots
- * of all digests before the first is read gives the prefetches time to complete. */
-KITHI_INLINE uint64_t has_group(const kithi_ribbon_geometry *g, const uint8_t *body, const uint64_t *digests,
-                                size_t count, unsigned bits) {
+/* Looks up a group of at most GROUP digests. Bit i of the result is set if digest i may be in the set. The blocks of all
+ * of them are prefetched before the first is read. */
+KITHI_INLINE uint64_t has_group(parities8 *parities, const kithi_ribbon_geometry *g, const uint8_t *body,
+                                const uint64_t *digests, size_t count, unsigned bits) {
     target targets[GROUP];
     uint64_t word = 0;
     for (size_t i = 0; i < count; i++) {
         targets[i] = find(g, shard_of(g, body, digests[i]), digests[i], bits);
         for (unsigned at = 0; at < 16 * bits; at += 64)
             __builtin_prefetch(targets[i].block + at);
-        __builtin_prefetch(targets[i].block + 16 * bits - 1);
+        if (bits % 4 != 0)
+            __builtin_prefetch(targets[i].block + 16 * bits - 1);
     }
     for (size_t i = 0; i < count; i++) {
-        bool maybe = difference(&targets[i], bits) == 0;
+        bool maybe = difference(parities, &targets[i], bits) == 0;
         if (targets[i].level == KITHI_RIBBON_LAST && !maybe)
             maybe = is_stashed(g, shard_of(g, body, digests[i]), digests[i]);
         word |= (uint64_t)maybe << i;
@@ -290,12 +307,12 @@ KITHI_INLINE uint64_t has_group(const kithi_ribbon_geometry *g, const uint8_t *b
     return word;
 }
 
-KITHI_INLINE size_t has_many_of_bits(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe,
-                                     unsigned bits) {
+KITHI_INLINE size_t has_many_of_bits(parities8 *parities, const kith_filter *f, const uint64_t *digests, size_t n,
+                                     uint64_t *maybe, unsigned bits) {
     const kithi_ribbon_geometry g = f->geometry.ribbon;
     size_t yes = 0;
     for (size_t at = 0; at < n; at += GROUP) {
-        uint64_t word = has_group(&g, f->body, digests + at, n - at < GROUP ? n - at : GROUP, bits);
+        uint64_t word = has_group(parities, &g, f->body, digests + at, n - at < GROUP ? n - at : GROUP, bits);
         yes += kithi_popcount(word);
         if (maybe != NULL)
             maybe[at / GROUP] = word;
@@ -303,27 +320,43 @@ KITHI_INLINE size_t has_many_of_bits(const kith_filter *f, const uint64_t *diges
     return yes;
 }
 
-KITHI_INLINE size_t has_many(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+KITHI_INLINE size_t has_many_body(parities8 *parities, const kith_filter *f, const uint64_t *digests, size_t n,
+                                  uint64_t *maybe) {
     switch (f->geometry.ribbon.bits) {
-    case 7:
-        return has_many_of_bits(f, digests, n, maybe, 7);
     case 8:
-        return has_many_of_bits(f, digests, n, maybe, 8);
+        return has_many_of_bits(parities, f, digests, n, maybe, 8);
     case 16:
-        return has_many_of_bits(f, digests, n, maybe, 16);
+        return has_many_of_bits(parities, f, digests, n, maybe, 16);
     default:
-        return has_many_of_bits(f, digests, n, maybe, (unsigned)f->geometry.ribbon.bits);
+        return has_many_of_bits(parities, f, digests, n, maybe, (unsigned)f->geometry.ribbon.bits);
     }
 }
 
-static size_t has_many_portable(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return has_many(f, digests, n, maybe);
+static bool has(const kith_filter *f, uint64_t digest) {
+    return has_body(parities_portable, f, digest);
+}
+
+static size_t has_many(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+    return has_many_body(parities_portable, f, digests, n, maybe);
 }
 
 #ifdef KITHI_HAVE_X86
+KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
+    return has_body(kithi_avx2_parities, f, digest);
+}
+
 KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
                                               uint64_t *maybe) {
-    return has_many(f, digests, n, maybe);
+    return has_many_body(kithi_avx2_parities, f, digests, n, maybe);
+}
+
+KITHI_TARGET_AVX512 static bool has_avx512(const kith_filter *f, uint64_t digest) {
+    return has_body(kithi_avx512_parities, f, digest);
+}
+
+KITHI_TARGET_AVX512 static size_t has_many_avx512(const kith_filter *f, const uint64_t *digests, size_t n,
+                                                  uint64_t *maybe) {
+    return has_many_body(kithi_avx512_parities, f, digests, n, maybe);
 }
 #endif
 
@@ -344,7 +377,7 @@ static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *
     const kithi_ribbon_geometry *g = &f->geometry.ribbon;
     const uint8_t *shard = shard_of(g, f->body, digest);
     target t = find(g, shard, digest, (unsigned)g->bits);
-    uint64_t hash = kithi_ribbon_hash(digest, g->salt, t.level), sum = difference(&t, (unsigned)g->bits);
+    uint64_t hash = kithi_ribbon_hash(digest, g->salt, t.level), sum = difference(parities_portable, &t, (unsigned)g->bits);
     kithi_ribbon r = kithi_ribbon_of(hash, g->starts[t.level], (unsigned)g->bits);
     uint64_t first = kithi_mulhi(digest, g->shards) * all_slots(g) + r.start;
     for (unsigned i = 0; i < t.level; i++)
@@ -450,10 +483,10 @@ const kithi_kind kithi_kind_ribbon = {
     .expect = expect,
     .kernels =
         {
-            [KITHI_CPU_PORTABLE] = {has_many_portable, NULL, NULL, has},
+            [KITHI_CPU_PORTABLE] = {has_many, NULL, NULL, has},
 #ifdef KITHI_HAVE_X86
-            [KITHI_CPU_AVX2] = {has_many_avx2, NULL, NULL, has},
-            [KITHI_CPU_AVX512] = {has_many_avx2, NULL, NULL, has},
+            [KITHI_CPU_AVX2] = {has_many_avx2, NULL, NULL, has_avx2},
+            [KITHI_CPU_AVX512] = {has_many_avx512, NULL, NULL, has_avx512},
 #endif
         },
     .build = kithi_ribbon_build,

@@ -254,22 +254,30 @@ static kith_status fill_last(const kithi_ribbon_geometry *g, workspace *w, uint8
 
 /* ---- solve ---- */
 
-/* Computes the slots of a level. Bit j of the 64 slots from `block` on is a word; state[j] has this bit of the slot that
- * was computed last in bit 0, and of the slots after it in the others. */
+/* Computes the slots of a level. state[j] has bit j of the slot that was computed last, in its bit 0, and of the slots
+ * after it. At the beginning of a block these are its words. Blocks that are all 0 are not written: in a filter with
+ * few keys their pages stay untouched. */
 KITHI_INLINE void solve(const uint64_t *rows, const uint32_t *fingerprints, uint64_t slots, unsigned bits,
                         uint8_t *words) {
-    uint64_t state[KITHI_RIBBON_BITS_MAX] = {0};
+    uint64_t state[KITHI_RIBBON_BITS_MAX] = {0}, any = 0;
     for (uint64_t block = slots / KITHI_RIBBON_BLOCK; block-- > 0;) {
-        for (uint64_t i = KITHI_RIBBON_BLOCK; i-- > 0;) {
-            uint64_t slot = block * KITHI_RIBBON_BLOCK + i, row = rows[slot] >> 1;
-            uint32_t fingerprint = fingerprints[slot];
+        const uint64_t *row = rows + block * KITHI_RIBBON_BLOCK;
+        for (unsigned i = 0; i < KITHI_RIBBON_BLOCK; i++)
+            any |= row[i];
+        if (any == 0)
+            continue;
+        any = 0;
+        for (unsigned i = KITHI_RIBBON_BLOCK; i-- > 0;) {
+            uint32_t fingerprint = fingerprints[block * KITHI_RIBBON_BLOCK + i];
             for (unsigned j = 0; j < bits; j++) {
-                uint64_t bit = ((uint64_t)__builtin_parityll(row & state[j]) ^ fingerprint >> j) & 1;
+                uint64_t bit = ((uint64_t)__builtin_parityll(row[i] >> 1 & state[j]) ^ fingerprint >> j) & 1;
                 state[j] = state[j] << 1 | bit;
             }
         }
-        for (unsigned j = 0; j < bits; j++)
+        for (unsigned j = 0; j < bits; j++) {
             kithi_store64(words + (block * bits + j) * 8, state[j]);
+            any |= state[j]; /* the ribbons of the block before reach into this one */
+        }
     }
 }
 
