@@ -69,28 +69,33 @@ static const kith_option OPTIONS[] = {
 
 /* ---- planning ---- */
 
+/* Sets the fields that follow from bits, slots and stash. */
+static void lay_out(kithi_ribbon_geometry *g) {
+    uint64_t at = KITHI_RIBBON_HEAD_BYTES + 8 * g->stash;
+    for (unsigned i = 0; i < KITHI_RIBBON_LEVELS; i++) {
+        g->starts[i] = g->slots[i] != 0 ? g->slots[i] - (KITHI_RIBBON_BLOCK - 1) : 0;
+        g->marks_at[i] = at;
+        if (i != KITHI_RIBBON_LAST)
+            at += (g->slots[i] + 4 * KITHI_RIBBON_BUCKET - 1) / (4 * KITHI_RIBBON_BUCKET);
+    }
+    at = (at + 63) & ~UINT64_C(63);
+    for (unsigned i = 0; i < KITHI_RIBBON_LEVELS; i++) {
+        g->slots_at[i] = at;
+        at += g->slots[i] / KITHI_RIBBON_BLOCK * g->bits * 8;
+    }
+    /* A lookup may read the block after the last one, and up to 7 words more. */
+    g->shard_bytes = (at + g->bits * 8 + 7 * 8 + 63) & ~UINT64_C(63);
+}
+
 static kithi_geometry decode(const kithi_head *head) {
     kithi_ribbon_geometry g = {
         .bits = head->params[BITS],
+        .slots = {head->params[SLOTS], head->params[SLOTS + 1], head->params[SLOTS + 2]},
         .stash = head->params[STASH],
         .shards = head->params[SHARDS],
         .salt = head->params[SALT],
     };
-    uint64_t at = KITHI_RIBBON_HEAD_BYTES + 8 * g.stash;
-    for (unsigned i = 0; i < KITHI_RIBBON_LEVELS; i++) {
-        g.slots[i] = head->params[SLOTS + i];
-        g.starts[i] = g.slots[i] != 0 ? g.slots[i] - (KITHI_RIBBON_BLOCK - 1) : 0;
-        g.marks_at[i] = at;
-        if (i != KITHI_RIBBON_LAST)
-            at += (g.slots[i] + 4 * KITHI_RIBBON_BUCKET - 1) / (4 * KITHI_RIBBON_BUCKET);
-    }
-    at = (at + 63) & ~UINT64_C(63);
-    for (unsigned i = 0; i < KITHI_RIBBON_LEVELS; i++) {
-        g.slots_at[i] = at;
-        at += g.slots[i] / KITHI_RIBBON_BLOCK * g.bits * 8;
-    }
-    /* A lookup may read the block after the last one, and up to 7 words more. */
-    g.shard_bytes = (at + g.bits * 8 + 7 * 8 + 63) & ~UINT64_C(63);
+    lay_out(&g);
     return (kithi_geometry){.ribbon = g};
 }
 
@@ -104,21 +109,20 @@ static double bumped(double n, double load, double unused) {
     return n - n / load * (1 - unused) + sqrt(n) + 24;
 }
 
-/* Chooses the slots of a shard of n keys: one, two or three levels, whichever needs the fewest slots. */
+/* Chooses the slots of a shard of n keys: one, two or three levels, whichever needs the fewest bytes. */
 static void choose_slots(double n, kithi_ribbon_geometry *g) {
     double once = bumped(n, LOAD_0, UNUSED_0), twice = bumped(once, LOAD_1, UNUSED_1);
-    const uint64_t slots[][KITHI_RIBBON_LEVELS] = {
-        {0, 0, whole_blocks(n / LOAD_2)},
-        {whole_blocks(n / LOAD_0), 0, whole_blocks(once / LOAD_2)},
-        {whole_blocks(n / LOAD_0), whole_blocks(once / LOAD_1), whole_blocks(twice / LOAD_2)},
-    };
-    uint64_t best = UINT64_MAX;
-    for (unsigned i = 0; i < sizeof slots / sizeof *slots; i++) {
-        uint64_t sum = slots[i][0] + slots[i][1] + slots[i][2];
-        if (sum < best)
-            for (unsigned level = 0; level < KITHI_RIBBON_LEVELS; level++)
-                g->slots[level] = slots[i][level];
-        best = sum < best ? sum : best;
+    uint64_t first = whole_blocks(n / LOAD_0);
+    kithi_ribbon_geometry tried[3] = {*g, *g, *g};
+    tried[0].slots[KITHI_RIBBON_LAST] = whole_blocks(n / LOAD_2);
+    tried[1].slots[0] = tried[2].slots[0] = first;
+    tried[1].slots[KITHI_RIBBON_LAST] = whole_blocks(once / LOAD_2);
+    tried[2].slots[1] = whole_blocks(once / LOAD_1);
+    tried[2].slots[KITHI_RIBBON_LAST] = whole_blocks(twice / LOAD_2);
+    for (unsigned i = 0; i < 3; i++) {
+        lay_out(&tried[i]);
+        if (i == 0 || tried[i].shard_bytes < g->shard_bytes)
+            *g = tried[i];
     }
 }
 
