@@ -248,9 +248,9 @@ typedef unsigned parities8(const uint8_t *first, const uint8_t *second, uint64_t
 KITHI_INLINE unsigned parities_portable(const uint8_t *first, const uint8_t *second, uint64_t low, uint64_t high) {
     unsigned parities = 0;
     for (unsigned i = 0; i < 8; i++)
-        parities |= (unsigned)__builtin_parityll((kithi_load64(first + 8 * i) & low) ^
-                                                 (kithi_load64(second + 8 * i) & high))
-                    << i;
+        parities |=
+            (unsigned)__builtin_parityll((kithi_load64(first + 8 * i) & low) ^ (kithi_load64(second + 8 * i) & high))
+            << i;
     return parities;
 }
 
@@ -381,7 +381,8 @@ static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *
     const kithi_ribbon_geometry *g = &f->geometry.ribbon;
     const uint8_t *shard = shard_of(g, f->body, digest);
     target t = find(g, shard, digest, (unsigned)g->bits);
-    uint64_t hash = kithi_ribbon_hash(digest, g->salt, t.level), sum = difference(parities_portable, &t, (unsigned)g->bits);
+    uint64_t hash = kithi_ribbon_hash(digest, g->salt, t.level),
+             sum = difference(parities_portable, &t, (unsigned)g->bits);
     kithi_ribbon r = kithi_ribbon_of(hash, g->starts[t.level], (unsigned)g->bits);
     uint64_t first = kithi_mulhi(digest, g->shards) * all_slots(g) + r.start;
     for (unsigned i = 0; i < t.level; i++)
@@ -475,7 +476,7 @@ const kithi_kind kithi_kind_ribbon = {
     .info =
         {
             .name = "ribbon",
-            .summary = "the smallest, but static, and slower than fuse",
+            .summary = "static: built from a complete list of keys; the smallest",
             .capabilities = KITH_CAN_ANY_ORDER,
             .options = OPTIONS,
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,

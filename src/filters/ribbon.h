@@ -7,10 +7,10 @@
 #include "kind.h"
 
 #define KITHI_RIBBON_LEVELS 3
-#define KITHI_RIBBON_LAST 2       /* the level without thresholds */
-#define KITHI_RIBBON_BLOCK 64     /* slots in a block; also the width of a ribbon */
-#define KITHI_RIBBON_BUCKET 128   /* starts that have a threshold in common */
-#define KITHI_RIBBON_BITS_MAX 32  /* the most bits of a fingerprint */
+#define KITHI_RIBBON_LAST 2        /* the level without thresholds */
+#define KITHI_RIBBON_BLOCK 64      /* slots in a block; also the width of a ribbon */
+#define KITHI_RIBBON_BUCKET 128    /* starts that have a threshold in common */
+#define KITHI_RIBBON_BITS_MAX 32   /* the most bits of a fingerprint */
 #define KITHI_RIBBON_HEAD_BYTES 16 /* of a shard: the number of its keys, the number of digests in its stash */
 
 /* One equation: the XOR of the slots start + i for which bit i of `row` is set is `fingerprint`. Bit 0 is set. */

@@ -39,7 +39,7 @@
 #define GROUP_KEYS 512
 
 typedef struct workspace {
-    uint64_t *rows;         /* of each slot of a level: the row of the equation that begins there, or 0 if there is none */
+    uint64_t *rows; /* of each slot of a level: the row of the equation that begins there, or 0 if there is none */
     uint32_t *fingerprints; /* the right sides of these equations */
     uint64_t *hashes;       /* of the keys of level 0, then of the keys of level 2; see also `bumped` */
     uint64_t *more_hashes;  /* of the keys of level 1 */

@@ -178,7 +178,8 @@ static inline void compare_parities(parities *tested) {
         uint64_t low = kithi_prng_next(&prng), high = round % 2 == 0 ? kithi_prng_next(&prng) : 0;
         unsigned want = 0;
         for (unsigned bit = 0; bit < BLOCK_BITS; bit++) {
-            unsigned first = words[1 + bit / 8] >> bit % 8 & 1, second = words[1 + BLOCK_BYTES + bit / 8] >> bit % 8 & 1;
+            unsigned first = words[1 + bit / 8] >> bit % 8 & 1,
+                     second = words[1 + BLOCK_BYTES + bit / 8] >> bit % 8 & 1;
             want ^= (first & (low >> bit % 64 & 1)) << bit / 64 ^ (second & (high >> bit % 64 & 1)) << bit / 64;
         }
         CHECK_EQ_U64(tested(words + 1, words + 1 + BLOCK_BYTES, low, high), want);
