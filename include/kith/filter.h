@@ -8,8 +8,8 @@
  * The promise is about each single filter, not about the average of many. A filter of a cuckoo kind (cuckoo, overlap)
  * or of a static kind (fuse, ribbon) never exceeds the rate. A filter of a Bloom kind (bloom, blocked, counting,
  * blocked_counting) that has reached its capacity exceeds it with a probability of at most 1/200. This holds unless an
- * attacker who knows the hash chooses the keys. kith_filter_stats_of() returns the exact rate of a filter at any time (for layers: computed from
- * the exact rates of the layers as if they were independent).
+ * attacker who knows the hash chooses the keys. kith_filter_stats_of() returns the exact rate of a filter at any time
+ * (for layers: computed from the exact rates of the layers as if they were independent).
  *
  *     kind              deletion   bits per key     cache lines   use it when
  *                                  at 1% / 0.1%     per lookup

@@ -7,11 +7,11 @@
  * keys, also for none.
  *
  * The keys are linear equations over bits, with the slots as unknowns. Sorted by the start of their ribbon, they form a
- * narrow band, which Gaussian elimination solves in linear time (ribbon_build.c). But if there is one slot per key, some
- * ranges have more equations than slots. So 128 consecutive starts, a bucket, have a threshold of 0, 24, 48 or 128. The
- * keys of a bucket whose start is less than the threshold after its beginning are bumped to the next level, a ribbon
- * filter of a few percent of the slots, with another hash function. Level 0 gets more keys than it has slots, which
- * leaves almost none of them unused.
+ * narrow band, which Gaussian elimination solves in linear time (ribbon_build.c). But if there is one slot per key,
+ * some ranges have more equations than slots. So 128 consecutive starts, a bucket, have a threshold of 0, 24, 48 or
+ * 128. The keys of a bucket whose start is less than the threshold after its beginning are bumped to the next level, a
+ * ribbon filter of a few percent of the slots, with another hash function. Level 0 gets more keys than it has slots,
+ * which leaves almost none of them unused.
  *
  *     level 0   1.02 keys per slot: 2.4% of the keys are bumped, 0.5% of the slots are unused
  *     level 1   1 key per slot: 1.1% are bumped, and 1.1% of the slots are unused
@@ -29,10 +29,11 @@
  * Shards are those of fuse, for the same reasons: 2^19.5 to 2^20.5 keys each, with space for 6 standard deviations more
  * than the mean. Construction works in about 30 MB per thread.
  *
- * Attempts. A build fails if a shard gets more keys than it has slots, or if more keys than STASH do not fit at the last
- * level. If the digests are hashes, the probability is less than 10^-9. A plan for build attempt 1 to 3 has 6, 12 and 18%
- * more slots and another hash function. From attempt 4 on there is a single shard with all keys, for digests that are no
- * hashes and all belong to one shard. In attempt 7 the stash has space for all keys, so it cannot fail.
+ * Attempts. A build fails if a shard gets more keys than it has slots, or if the last level refuses more keys than the
+ * stash has space for. If the digests are hashes, the probability is less than 10^-9 per shard. A plan for build
+ * attempt 1 to 3 has 6, 12 and 18% more slots and another hash function. From attempt 4 on there is a single shard with
+ * all keys, for digests that are no hashes and all belong to one shard. In attempt 7 the stash has space for all keys,
+ * so it cannot fail.
  *
  * Parameters: 0 f, 1 … 3 slots of level 0 … 2, 4 digests in the stash, 5 shards, 6 salt. */
 #include "filters/ribbon.h"
@@ -103,8 +104,8 @@ static uint64_t whole_blocks(double slots) {
     return ((uint64_t)ceil(slots) + KITHI_RIBBON_BLOCK - 1) & ~(uint64_t)(KITHI_RIBBON_BLOCK - 1);
 }
 
-/* The most keys that a level bumps, if n keys arrive: their mean plus 6 standard deviations (0.15 sqrt(n), measured) and
- * the loss at the two ends of a level. */
+/* The most keys that a level bumps, if n keys arrive: their mean plus 6 standard deviations (0.15 sqrt(n), measured)
+ * and the loss at the two ends of a level. */
 static double bumped(double n, double load, double unused) {
     return n - n / load * (1 - unused) + sqrt(n) + 24;
 }
@@ -254,8 +255,8 @@ KITHI_INLINE unsigned parities_portable(const uint8_t *first, const uint8_t *sec
     return parities;
 }
 
-/* Returns the XOR of a key's slots and its fingerprint: 0 if the key may be in the set. Reads words in groups of 8; those
- * beyond the last bit of a slot are ignored. */
+/* Returns the XOR of a key's slots and its fingerprint: 0 if the key may be in the set. Reads words in groups of 8;
+ * those beyond the last bit of a slot are ignored. */
 KITHI_INLINE uint64_t difference(parities8 *parities, const target *t, unsigned bits) {
     uint64_t sum = 0;
     for (unsigned j = 0; j < bits; j += 8)
@@ -289,8 +290,8 @@ KITHI_INLINE bool has_body(parities8 *parities, const kith_filter *f, uint64_t d
 
 #define GROUP 64
 
-/* Looks up a group of at most GROUP digests. Bit i of the result is set if digest i may be in the set. The blocks of all
- * of them are prefetched before the first is read. */
+/* Looks up a group of at most GROUP digests. Bit i of the result is set if digest i may be in the set. The blocks of
+ * all of them are prefetched before the first is read. */
 KITHI_INLINE uint64_t has_group(parities8 *parities, const kithi_ribbon_geometry *g, const uint8_t *body,
                                 const uint64_t *digests, size_t count, unsigned bits) {
     target targets[GROUP];
