@@ -39,8 +39,13 @@ uint64_t kith_filter_cell(const kith_filter *f, uint64_t cell) {
 
 /* ---- one key ---- */
 
-static kith_status addable(kith_filter *f) {
-    return kithi_kind_adds(f->kind) ? kithi_filter_writable(f) : KITH_E_UNSUPPORTED;
+/* As kithi_filter_writable(), which is called only if the usual case does not hold. */
+static inline kith_status writable(kith_filter *f) {
+    return f->writable && f->verified && !kithi_filter_busy(f) ? KITH_OK : kithi_filter_writable(f);
+}
+
+static inline kith_status addable(kith_filter *f) {
+    return kithi_kind_adds(f->kind) ? writable(f) : KITH_E_UNSUPPORTED;
 }
 
 kith_status kith_filter_add_digest(kith_filter *f, uint64_t digest, bool *was_new) {
@@ -50,7 +55,7 @@ kith_status kith_filter_add_digest(kith_filter *f, uint64_t digest, bool *was_ne
         return status;
     bool is_new = false;
     f->sealed = false;
-    status = f->kind->add(f, digest, &is_new);
+    status = kithi_add_one(f, digest, &is_new);
     if (status == KITH_OK && was_new != NULL)
         *was_new = is_new;
     return status;
@@ -60,8 +65,8 @@ kith_status kith_filter_add(kith_filter *f, const void *key, size_t key_bytes, b
     return kith_filter_add_digest(f, kith_filter_digest(f, key, key_bytes), was_new);
 }
 
-static kith_status removable(kith_filter *f) {
-    return (f->shape.capabilities & KITH_CAN_REMOVE) != 0 ? kithi_filter_writable(f) : KITH_E_UNSUPPORTED;
+static inline kith_status removable(kith_filter *f) {
+    return (f->shape.capabilities & KITH_CAN_REMOVE) != 0 ? writable(f) : KITH_E_UNSUPPORTED;
 }
 
 kith_status kith_filter_remove_digest(kith_filter *f, uint64_t digest) {
@@ -70,7 +75,7 @@ kith_status kith_filter_remove_digest(kith_filter *f, uint64_t digest) {
     if (status != KITH_OK)
         return status;
     f->sealed = false;
-    return f->kind->remove(f, digest);
+    return kithi_remove_one(f, digest);
 }
 
 kith_status kith_filter_remove(kith_filter *f, const void *key, size_t key_bytes) {

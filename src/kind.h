@@ -36,7 +36,7 @@ typedef struct kithi_shape {
     uint64_t body_bytes; /* a multiple of 64; includes the padding that wide loads of the last cell need */
     uint64_t cells;
     unsigned cell_bits;
-    unsigned hashes; /* this and the next three mean the same as in kith_plan: bits or counters per key */
+    unsigned hashes; /* bits or counters per key. This and the next three mean the same as in kith_plan */
     unsigned fingerprint_bits;
     unsigned lines; /* cache lines that a lookup reads */
     unsigned max_copies;
@@ -63,6 +63,8 @@ typedef struct kithi_kernels {
     kith_status (*add_many)(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done);
     kith_status (*remove_many)(kith_filter *f, const uint64_t *digests, size_t n, size_t *done);
     bool (*has)(const kith_filter *f, uint64_t digest);
+    kith_status (*add)(kith_filter *f, uint64_t digest, bool *was_new); /* as kithi_kind.add */
+    kith_status (*remove)(kith_filter *f, uint64_t digest);             /* as kithi_kind.remove */
 } kithi_kernels;
 
 #define KITHI_BODY_PARTS_MAX 64 /* the most pieces of memory that a body may consist of */
@@ -109,8 +111,8 @@ typedef struct kithi_kind {
      * empty. A digest belongs to region mulhi(digest, regions), and operations on it read and write only that region. A
      * static kind must have regions; if their number is a power of two, a build needs less memory. */
     uint64_t (*regions)(const kithi_head *head);
-    /* For kinds without regions. Adds the digests, but changes only cells from … to - 1 (`from` is a multiple of 512).
-     * Changes neither count nor fill; returns how many of these cells were 0 and no longer are.
+    /* For kinds without regions. Adds the digests, but changes only the cells `from` … `to` - 1 (`from` is a multiple
+     * of 512). Changes neither count nor fill; returns how many of these cells were 0 and no longer are.
      *
      * A digest is accepted if at least one of its cells, in any range, was 0 (kinds of bits) or below the maximum
      * number of copies (kinds of counters). Sets bit i of `accepted`, which is 0 before the call, if digest i has such

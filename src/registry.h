@@ -9,8 +9,8 @@ const kithi_kind *kithi_kind_at(size_t index);
 const kithi_kind *kithi_kind_by_id(uint64_t id);
 const kithi_kind *kithi_kind_by_name(const char *name, size_t length);
 
-/* Returns the index of the option that names an inner kind (its values are "kind"), or the number of options if the
- * kind has none. */
+/* Returns the index of the option that names an inner kind (the one whose `values` is "kind": see kith_option), or the
+ * number of options if the kind has none. */
 size_t kithi_kind_inner_option(const kithi_kind *kind);
 
 /* Reads the values of a kind's options from `text`; NULL means the default of each. A kind that contains another also

@@ -83,8 +83,9 @@ typedef struct kithi_table_kind {
 
     /* As kith_table_next. */
     bool (*next)(const kith_table *t, kith_cursor *cursor, kithi_key *key, uint64_t *value);
-    void (*stats)(const kith_table *t, kith_table_stats *stats); /* sets slots and longest; adds to bytes */
-    const char *(*check)(const kith_table *t);                   /* NULL, or a sentence about the first violation */
+    /* Sets slots and longest (the most slots or nodes that a lookup of a present key reads); adds to bytes. */
+    void (*stats)(const kith_table *t, kith_table_stats *stats);
+    const char *(*check)(const kith_table *t); /* NULL, or a sentence about the first violation */
 
     /* Returns true if the number of slots never changes after creation, so that a saved table must be created again
      * with the same capacity. NULL means that every table grows, or that the size does not depend on the capacity. */

@@ -24,7 +24,7 @@ kith_status kithi_add_many(const kithi_kernels *kernels, kith_filter *f, const u
         return kernels->add_many(f, digests, n, was_new, done);
     for (; *done < n; ++*done) {
         bool is_new = false;
-        kith_status status = f->kind->add(f, digests[*done], &is_new);
+        kith_status status = kithi_add_one(f, digests[*done], &is_new);
         if (status != KITH_OK)
             return status;
         kithi_bitmap_set(was_new, *done, is_new);
@@ -37,7 +37,7 @@ kith_status kithi_remove_many(const kithi_kernels *kernels, kith_filter *f, cons
     if (kernels->remove_many != NULL)
         return kernels->remove_many(f, digests, n, done);
     for (; *done < n; ++*done) {
-        kith_status status = f->kind->remove(f, digests[*done]);
+        kith_status status = kithi_remove_one(f, digests[*done]);
         if (status != KITH_OK)
             return status;
     }

@@ -3,6 +3,7 @@
  * The following defaults are only here. Call these functions instead of those of the record:
  *
  *     kernels of an instruction set    those of KITHI_CPU_PORTABLE
+ *     add, remove                      those of the kind, which are compiled for any processor
  *     has_many, add_many, remove_many  a loop over has, add and remove
  *     look                             has, without reporting a cell
  *     cell                             0
@@ -21,6 +22,16 @@ static inline const kithi_kernels *kithi_kernels_of(const kith_filter *f) {
 
 static inline bool kithi_has(const kith_filter *f, uint64_t digest) {
     return kithi_kernels_of(f)->has(f, digest);
+}
+
+static inline kith_status kithi_add_one(kith_filter *f, uint64_t digest, bool *was_new) {
+    kith_status (*add)(kith_filter *, uint64_t, bool *) = kithi_kernels_of(f)->add;
+    return (add != NULL ? add : f->kind->add)(f, digest, was_new);
+}
+
+static inline kith_status kithi_remove_one(kith_filter *f, uint64_t digest) {
+    kith_status (*remove)(kith_filter *, uint64_t) = kithi_kernels_of(f)->remove;
+    return (remove != NULL ? remove : f->kind->remove)(f, digest);
 }
 
 /* Returns whether keys can be added one by one: false for static kinds. */

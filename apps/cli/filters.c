@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "recipe.h"
+#include "redis_dump.h"
 #include "report.h"
 #include "values.h"
 
@@ -164,6 +165,8 @@ kith_filter *filter_try_open(const char *path, unsigned open_flags, kith_status 
         why = S_ISDIR(st.st_mode) ? text_of_errno(EISDIR) : "is not a regular file";
     else
         *status = kith_filter_open(path, open_flags, NULL, &filter);
+    if (*status == KITH_E_NOT_KITH && redis_dump_is(path))
+        why = "is a dump of a RedisBloom filter: kith push loads it into a server, and no other command uses it";
     if (why == NULL)
         why = *status == KITH_E_NO_FILE            ? text_of_errno(ENOENT)
               : *status == KITH_E_PERMISSION       ? text_of_errno(EACCES)

@@ -8,6 +8,7 @@
 #include "filters.h"
 #include "json.h"
 #include "recipe.h"
+#include "redis_dump.h"
 #include "report.h"
 #include "values.h"
 
@@ -155,11 +156,66 @@ static void put_text(const facts *f) {
         put_note(kith_filter_note_at(f->filter, i));
 }
 
+/* ---- dumps of RedisBloom's filters ---- */
+
+static void put_dump_json(const char *path, const redis_dump *dump, const redis_dump_facts *numbers) {
+    json_open(NULL, '{');
+    json_text("file", path);
+    json_text("dump", dump->type == REDIS_DUMP_BLOOM ? "MBbloom--" : "MBbloomCF");
+    json_integer("items", numbers->items);
+    if (dump->type == REDIS_DUMP_CUCKOO)
+        json_integer("deleted", numbers->deleted);
+    json_integer("filters", numbers->filters);
+    json_integer("data_bytes", numbers->data_bytes);
+    json_integer("chunks", dump->chunk_count);
+    json_integer("file_bytes", dump->byte_count);
+    json_close('}');
+    json_end();
+}
+
+static void put_dump_text(const char *path, const redis_dump *dump, const redis_dump_facts *numbers) {
+    value_text one;
+    char text[160];
+    line("file", path);
+    (void)snprintf(text, sizeof text, "%s of RedisBloom, type %s", redis_dump_name(dump),
+                   dump->type == REDIS_DUMP_BLOOM ? "MBbloom--" : "MBbloomCF");
+    line("dump", text);
+    line("", "kith push loads it into a server; kith cannot look keys up in it");
+    line("items", text_of_integer(numbers->items, one));
+    if (dump->type == REDIS_DUMP_CUCKOO)
+        line("deleted", text_of_integer(numbers->deleted, one));
+    line("filters", text_of_integer(numbers->filters, one));
+    line("data bytes", text_of_integer(numbers->data_bytes, one));
+    line("chunks", text_of_integer(dump->chunk_count, one));
+    line("file bytes", text_of_integer(dump->byte_count, one));
+}
+
+static bool put_dump(const arguments *a, const char *path, bool first) {
+    redis_dump dump;
+    reason_text reason;
+    if (!redis_dump_try_open(path, &dump, reason)) {
+        note("%s: %s", path, reason);
+        return false;
+    }
+    redis_dump_facts numbers = redis_dump_facts_of(&dump);
+    if (a->json) {
+        put_dump_json(path, &dump, &numbers);
+    } else {
+        if (!first)
+            out("\n", 1);
+        put_dump_text(path, &dump, &numbers);
+    }
+    redis_dump_free(&dump);
+    return true;
+}
+
 /* Returns false, after a message on stderr, if the file cannot be read. */
 static bool put_file(const arguments *a, const char *path, bool first) {
     facts f = {.path = path, .plan = KITH_PLAN_INIT, .stats = KITH_FILTER_STATS_INIT};
     kith_status status;
     reason_text reason;
+    if (redis_dump_is(path))
+        return put_dump(a, path, first);
     kith_filter *filter = filter_try_open(path, KITH_OPEN_DEFAULT, &status, reason);
     if (filter == NULL) {
         note("%s: %s", path, reason);
@@ -212,6 +268,13 @@ static bool verify(const arguments *a, const char *path) {
     kith_status status;
     reason_text unreadable;
     const char *reason = unreadable;
+    if (redis_dump_is(path)) {
+        redis_dump dump = {0};
+        bool sound = redis_dump_try_open(path, &dump, unreadable);
+        put_verdict(a, path, sound ? KITH_OK : KITH_E_CORRUPT, sound ? NULL : unreadable);
+        redis_dump_free(&dump);
+        return sound;
+    }
     kith_filter *filter = filter_try_open(path, KITH_OPEN_DEFAULT, &status, unreadable);
     if (filter != NULL) {
         reason = NULL;

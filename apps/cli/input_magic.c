@@ -83,6 +83,7 @@ static bool also_ar(const uint8_t *head, size_t head_bytes) {
 /* If several match, the first is named. */
 static const known KNOWN[] = {
     MAGIC("a kith filter or table file", NULL, 0, "\x8bKITH\r\n", NULL),
+    MAGIC("a dump of a RedisBloom filter", NULL, 0, "\x8bKDUMP\r\n", NULL),
     MAGIC("a ZIP file (or docx, xlsx, jar)", UNPACK, 0, "PK\x03\x04", NULL),
     MAGIC("an empty ZIP file", NULL, 0, "PK\x05\x06", NULL),
     MAGIC("a part of a ZIP file", UNPACK, 0, "PK\x07\x08", NULL),

@@ -76,6 +76,12 @@ typedef struct arguments {
     unsigned threads; /* at least 1; if not given, one per processor, or 1 for uniq */
     const char *cpu;  /* selected before the command runs */
 
+    /* servers */
+    unsigned shards; /* 0: not given */
+    bool replace;
+    const char *password_file;
+    unsigned timeout_seconds; /* 0: not given */
+
     /* lab */
     bool list;
     bool trace, as_printed;

@@ -1,5 +1,5 @@
-/* query.c: `kith query`. Each batch of lines is hashed and looked up with one call; its lines are printed in the order
- * of the input. */
+/* query.c: `kith query`. Each batch of lines is hashed and looked up with one call, in a file or on a server; its lines
+ * are printed in the order of the input. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,12 +11,18 @@
 #include "input_key.h"
 #include "json.h"
 #include "recipe.h"
+#include "redis_address.h"
+#include "redis_query.h"
 #include "report.h"
 #include "values.h"
 
+/* On a server, digests only choose the shard, as in redis_shards.h. */
+static const kith_hash SHARD_HASH = {.id = KITH_HASH_XXH3};
+
 typedef struct query {
     const arguments *a;
-    const kith_filter *filter;
+    const kith_filter *filter; /* NULL: on a server */
+    redis_query *server;       /* NULL: in a file */
     uint64_t lookups;
     uint64_t maybe;
 } query;
@@ -78,7 +84,8 @@ static size_t next_result(const uint64_t *results, size_t i, size_t n, bool want
 /* Returns true if the exit status is decided and no more lookups are needed. */
 static bool look_up(query *q, const uint64_t *digests, const input_record *records, size_t n) {
     uint64_t results[(INPUT_BATCH + 63) / 64];
-    q->maybe += kith_filter_has_many(q->filter, digests, n, results);
+    q->maybe += q->filter != NULL ? kith_filter_has_many(q->filter, digests, n, results)
+                                  : redis_query_has_many(q->server, records, digests, n, results);
     q->lookups += n;
     if (q->a->quiet)
         return chosen(q) > 0;
@@ -113,7 +120,8 @@ static void look_up_keys(query *q) {
         const char *wrong = key_is_line(&a->shape) ? NULL : key_of(&a->shape, &record, buffer, reason, sizeof reason);
         if (wrong != NULL)
             fail("--key %s: %s", a->operands[i], wrong);
-        uint64_t digest = kith_filter_digest(q->filter, record.key, record.key_bytes);
+        uint64_t digest = q->filter != NULL ? kith_filter_digest(q->filter, record.key, record.key_bytes)
+                                            : kith_digest(&SHARD_HASH, record.key, record.key_bytes);
         bool known = look_up(q, &digest, &record, 1);
         free(buffer);
         if (known)
@@ -123,7 +131,7 @@ static void look_up_keys(query *q) {
 
 static void look_up_inputs(query *q) {
     const arguments *a = q->a;
-    feed *f = feed_open("looking up", a->operands + 1, a->operand_count - 1, a, q->filter, NULL);
+    feed *f = feed_open("looking up", a->operands + 1, a->operand_count - 1, a, q->filter, &SHARD_HASH);
     while (feed_next(f))
         if (look_up(q, f->digests, f->records, f->n))
             break;
@@ -144,6 +152,16 @@ static void put_count(const query *q) {
     json_end();
 }
 
+static kith_filter *open_file(arguments *a) {
+    kith_filter *filter = filter_open(a->operands[0], KITH_OPEN_DEFAULT, a);
+    kith_plan plan = KITH_PLAN_INIT;
+    value_text size;
+    if (a->verbose && kith_filter_plan_of(filter, &plan) == KITH_OK)
+        note("up to %s of memory for %s", text_of_size(plan.file_bytes, size), a->operands[0]);
+    recipe_apply(a->operands[0], filter, a);
+    return filter;
+}
+
 int command_query(const arguments *a) {
     if (a->mark && (a->invert || a->count || a->quiet))
         fail("--mark prints every line and cannot be combined with -v, -c or -q");
@@ -151,17 +169,19 @@ int command_query(const arguments *a) {
         fail("--json needs -c");
     if (a->keys_given && a->operand_count < 2)
         fail("--key: no keys given: kith query FILE --key KEY...");
-    kith_filter *filter = filter_open(a->operands[0], KITH_OPEN_DEFAULT, a);
-    kith_plan plan = KITH_PLAN_INIT;
-    value_text size;
-    if (a->verbose && kith_filter_plan_of(filter, &plan) == KITH_OK)
-        note("up to %s of memory for %s", text_of_size(plan.file_bytes, size), a->operands[0]);
     arguments by_recipe = *a;
-    recipe_apply(a->operands[0], filter, &by_recipe);
+    query q = {.a = &by_recipe};
+    redis_address address = {0};
+    kith_filter *filter = NULL;
+    if (redis_is_address(a->operands[0])) {
+        redis_address_read(a->operands[0], &address);
+        q.server = redis_query_open(&address, &by_recipe);
+    } else {
+        q.filter = filter = open_file(&by_recipe);
+    }
     if (by_recipe.shape.fixed_bytes != 0 && !a->count && !a->quiet && out_is_terminal())
         fail("%s: its keys are binary records (--fixed), which are not printed to a terminal; -c counts them",
              a->operands[0]);
-    query q = {.a = &by_recipe, .filter = filter};
     if (a->keys_given)
         look_up_keys(&q);
     else
@@ -169,5 +189,8 @@ int command_query(const arguments *a) {
     if (a->count && !a->quiet)
         put_count(&q);
     kith_filter_free(filter);
+    if (q.server != NULL)
+        redis_query_close(q.server);
+    redis_address_free(&address);
     return chosen(&q) > 0 ? EXIT_FOUND : EXIT_NONE;
 }

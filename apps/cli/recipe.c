@@ -56,6 +56,31 @@ const char *text_of_recipe(uint64_t recipe, recipe_text text) {
     return used > 0 ? text : "raw bytes";
 }
 
+const char *advice_of_recipe(uint64_t recipe, recipe_advice text) {
+    static const struct {
+        unsigned bit;
+        const char *words;
+    } steps[] = {
+        {RECIPE_TRIM, "remove white space at both ends"},
+        {RECIPE_CR_STRIP, "remove a CR at the end"},
+        {RECIPE_CR_KEEP, "keep a CR at the end of a line"},
+        {RECIPE_HEX, "decode it from hex"},
+        {RECIPE_FOLD, "convert ASCII letters to lower case"},
+        {RECIPE_JSON_TYPED, "put a zero byte before JSON numbers"},
+    };
+    size_t used = 0;
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        if ((recipe & steps[i].bit) != 0)
+            used += (size_t)snprintf(text + used, sizeof(recipe_advice) - used, "%s%s", used > 0 ? " and " : "",
+                                     steps[i].words);
+    if (fixed_of(recipe) != 0)
+        used += (size_t)snprintf(text + used, sizeof(recipe_advice) - used, "%suse keys of exactly %" PRIu64 " bytes",
+                                 used > 0 ? " and " : "", fixed_of(recipe));
+    if (used == 0)
+        (void)snprintf(text, sizeof(recipe_advice), "make keys in the same way");
+    return text;
+}
+
 /* Copies a flag from the recipe of the file. An option that the file was built without is an error. */
 static void apply_flag(const char *path, uint64_t recipe, unsigned bit, bool *flag, const char *name) {
     recipe_text built;
@@ -119,8 +144,11 @@ static void check_known(const char *path, uint64_t recipe) {
 }
 
 void recipe_apply(const char *path, const kith_filter *filter, arguments *a) {
+    recipe_apply_bits(path, kith_filter_recipe(filter), a);
+}
+
+void recipe_apply_bits(const char *path, uint64_t recipe, arguments *a) {
     input_shape *shape = &a->shape;
-    uint64_t recipe = kith_filter_recipe(filter);
     check_known(path, recipe);
     apply_flag(path, recipe, RECIPE_FOLD, &shape->fold, "-i");
     apply_flag(path, recipe, RECIPE_TRIM, &shape->trim, "--trim");

@@ -19,12 +19,20 @@ uint64_t recipe_of(const input_shape *shape);
  * or if the recipe has unknown bits. Prints a note if JSON numbers and strings differ and the input is not JSON. */
 void recipe_apply(const char *path, const kith_filter *filter, arguments *a);
 
+/* The same for a recipe that does not come from a file: `path` names where it comes from. */
+void recipe_apply_bits(const char *path, uint64_t recipe, arguments *a);
+
 /* Ends the tool unless the recipe of the filter is exactly that of `shape`. */
 void recipe_require(const char *path, const kith_filter *filter, const input_shape *shape);
 
 /* Writes a recipe as text: "-i --trim", or "raw bytes" for 0. */
 typedef char recipe_text[128];
 const char *text_of_recipe(uint64_t recipe, recipe_text text);
+
+/* Writes what a program must do to a key before it looks it up: "convert ASCII letters to lower case and remove white
+ * space at both ends". */
+typedef char recipe_advice[400];
+const char *advice_of_recipe(uint64_t recipe, recipe_advice text);
 
 /* The notes for a file: --note, and where keys are within a line. They point into `a` and into this struct. */
 enum { RECIPE_NOTES_MAX = 5 };

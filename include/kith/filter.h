@@ -56,9 +56,9 @@ typedef struct kith_filter kith_filter;
  * complete list of keys (kith_filter_build), KITH_E_MEMORY, or KITH_E_ARGUMENT for a malformed spec->hash.
  *
  * Cost: plan.file_bytes of zeroed memory. If an add to a cuckoo kind finds the buckets of its key full, it searches for
- * entries to move. The first search allocates up to 120 KiB, and later ones may enlarge this to 3 MiB. With the option
- * b=1 (buckets of one slot) or alternate=xor (the rule of the original paper for the other bucket, for which all keys
- * are in one region), a search also needs two bits for each slot of the filter. */
+ * entries to move. The first search allocates up to 120 KiB (13 bytes per slot if the filter is small), and later ones
+ * may enlarge this to 3 MiB. With the option b=1 (buckets of one slot) or alternate=xor (the second bucket is computed
+ * as in the original cuckoo filter paper), a search also needs two bits for each slot of the filter. */
 KITH_API KITH_MUST_USE kith_status kith_filter_create(const kith_filter_spec *spec, kith_filter **filter);
 
 /* Creates an empty filter with the kind, options, size, capacity, hash, secret key and recipe of `like`, so that the
@@ -81,9 +81,10 @@ typedef enum kith_build_flags {
     KITH_BUILD_SET = 0,            /* equal digests are one key */
     KITH_BUILD_MULTISET = 1 << 0,  /* each occurrence of a digest is stored as a copy; needs KITH_CAN_COPIES */
     KITH_BUILD_LEAVE_OUT = 1 << 1, /* copies of a key beyond plan.max_copies are left out and counted
-                                      (kith_builder_left_out). A cuckoo kind may have no free slot for a copy before
-                                      that; such a copy is not left out, and the build fails with KITH_E_FULL. Without
-                                      this flag, the build fails with KITH_E_COPIES in both cases */
+                                      (kith_builder_left_out); without this flag the build fails with KITH_E_COPIES.
+                                      If a cuckoo kind has no free slot for a copy within plan.max_copies, the build
+                                      fails in any case: with KITH_E_FULL if this flag is given, otherwise with
+                                      KITH_E_COPIES */
 } kith_build_flags;
 
 /* Builds a filter from n digests (computed by kith_digest() with spec->hash). Either the whole filter is built or
@@ -392,9 +393,10 @@ KITH_API KITH_MUST_USE kith_status kith_filter_set_notes(kith_filter *filter, co
  *   bits and counters  `wanted` is 1; a counter may also hold more. The calls end with the first cell that is 0
  *   cuckoo kinds       one call per slot of both buckets, the first bucket first. `wanted` is the fingerprint of the
  *                      key; in overlap it is fingerprint * 2, plus 1 in the second slot of a window
- *   fuse, ribbon       one call per cell of the key. `wanted` is what this cell must hold so that the XOR of all cells
- *                      of the key is its fingerprint; so either all of them hold it or none does. (A key in the stash
- *                      of a ribbon filter is in the set although none does; there are rarely any) */
+ *   fuse, ribbon       one call per cell of the key. `wanted` is what this cell would have to hold, with the other
+ *                      cells as they are, for their XOR to be the fingerprint of the key. So `holds` equals `wanted` in
+ *                      all of the calls or in none. (A key in the stash of a ribbon filter is in the set although it
+ *                      equals `wanted` in none; there is rarely any) */
 typedef void (*kith_look)(void *context, uint64_t cell, uint64_t holds, uint64_t wanted);
 
 /* Like kith_filter_has_digest(), and calls `look` for every cell that it reads. Slow. */

@@ -72,8 +72,8 @@ KITH_API void kith_digest_packed(const kith_hash *hash, const void *keys, size_t
  * mapped to m slots, the probability that k words fall into k given slots is at most (1/m + 1/p)^k, not exactly 1/m^k.
  *
  * A key of 4 or 8 bytes is used as a word. Any other key is first hashed to a word by XXH3, with a seed that is part of
- * the function. (siphash hashes the whole key instead.) The polynomial family hashes keys of 8 bytes whose word is p or
- * more in the same way. Two keys that are hashed get the same word with probability 2^-64; the independence holds for
+ * the function; in the polynomial family this is also done for keys of 8 bytes whose word is p or more. (siphash hashes
+ * the whole key instead.) Two keys that are hashed get the same word with probability 2^-64; the independence holds for
  * keys with different words. kith_function_draw() expands a 64-bit seed to the state: the independence holds as far as
  * this expansion is random, and siphash has 64 bits of secret. */
 typedef enum kith_family_id {

@@ -11,8 +11,8 @@
  *     kind         a sort of filter: kith/filter.h lists them
  *     Bloom kind   bloom, blocked, counting, blocked_counting; the last two are the counting kinds
  *     cuckoo kind  cuckoo and overlap. A key is in a slot of one of two buckets. In overlap the buckets have two slots
- *                  and overlap: each slot but the last of its half of a region begins one. These buckets are called
- *                  windows
+ *                  and overlap: slots 0 and 1 are one, slots 1 and 2 the next, and so on (docs/format.md has the
+ *                  details). These buckets are called windows
  *     static kind  fuse and ribbon: built from a complete list of keys, and not changed after that
  *     layers       a list of filters of one other kind, the inner kind. It grows by appending a larger one
  *     cell         a bit (bloom, blocked), a counter (counting kinds), a slot (cuckoo kinds) or, in static kinds, one
@@ -144,8 +144,9 @@ typedef struct kith_plan {
  * that there is no free slot, and 10^-8 for the case that too many keys have the same fingerprint and the same two
  * buckets: more of them than slots in these buckets. All this holds for distinct keys that nobody chose to attack the
  * filter. If an option fixes the fingerprint bits (f), the slots per bucket (b) or the counters per key (k), or selects
- * a random walk (insert=walk, or a max other than its default, 500), the planner does not change that, and `failure`
- * may be higher. It is then an estimate; for fingerprints of a few bits it is too low by a factor of about two. */
+ * a random walk (insert=walk, or max, the most entries that a walk may move, with another value than its default, 500),
+ * the planner does not change that, and `failure` may be higher. It is then an estimate; for fingerprints of a few bits
+ * it is too low by a factor of about two. */
 KITH_API KITH_MUST_USE kith_status kith_filter_plan(const kith_filter_spec *spec, kith_plan *plan);
 
 /* An option of a kind, given in spec.options as "name=value". Several are separated by blanks or commas. */

@@ -369,7 +369,7 @@ static bool is_first(kithi_reader *r, unsigned part) {
 }
 
 static kith_status load(kithi_reader *r) {
-    const kithi_spill_entry *entry = &r->c->spill.entries[r->spill];
+    const kithi_spill *entry = &r->c->spill.entries[r->spill];
     memcpy(r->next, entry->starts, sizeof r->next);
     r->at = 0;
     kith_status status = kithi_spill_read(&r->c->spill, r->spill, r->by_part, r->order);

@@ -25,7 +25,7 @@ typedef struct kithi_collection {
     bool borrowed;           /* the digests belong to the caller */
 
     bool spilled; /* `spill` is open; digests in memory come after those in it */
-    kithi_spill spill;
+    kithi_spill_file spill;
 
     bool counted;
     uint64_t keys;    /* distinct digests, or all if repeats are kept */

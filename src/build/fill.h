@@ -16,9 +16,10 @@ typedef struct kithi_fill_options {
  * status code are those of adds in order. */
 kith_status kithi_fill(kith_filter *f, const uint64_t *digests, size_t n, const kithi_fill_options *options);
 
-/* Adds the next piece of the digests. There must be no repeats, or the kind must store copies or ignore repeats. Sets
- * *split if the work was split into parts or ranges. If a split fill fails, the content of the filter is unspecified,
- * and the code may differ from that of adds in order: clear the filter and fill it again with kithi_fill_in_order(). */
+/* Adds the next piece of the digests. Does not drop repeats: they are stored as copies, or ignored by a kind that
+ * stores none. Sets *split if the work was split into parts or ranges. If a split fill fails, the content of the filter
+ * is unspecified, and the code may differ from that of adds in order: clear the filter and fill it again with
+ * kithi_fill_in_order(). */
 kith_status kithi_fill_some(kith_filter *f, const uint64_t *digests, size_t n, const kithi_fill_options *options,
                             bool *split);
 

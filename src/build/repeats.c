@@ -4,8 +4,9 @@
  *              it was set (about 6% of the digests when nothing repeats), the digest may be a repeat: it becomes a
  *              suspect.
  *              Callers that already know the suspects, for example from a filter, pass them in and skip this pass.
- *     pass 2   Every digest is looked up among the suspects. The first occurrence of each suspect is kept, later ones
- *              are dropped. This includes first occurrences that pass 1 took for new: they equal a suspect.
+ *     pass 2   Every digest is looked up among the suspects, not only the suspects themselves: the first occurrence of
+ *              a repeated digest was usually new in pass 1, and only its later occurrences became suspects. The first
+ *              occurrence is kept, later ones are dropped.
  *
  * Pass 2 first checks a second bitmap, of 16 bits per suspect, which about one digest in eight passes. It then
  * prefetches the table slots of all digests of a group that passed. The table of suspects uses open addressing with

@@ -19,35 +19,37 @@ static inline unsigned kithi_spill_part_of(uint64_t digest) {
     return (unsigned)(digest >> 56);
 }
 
-typedef struct kithi_spill_entry {
+/* Where one spill is in the file. */
+typedef struct kithi_spill {
     uint64_t at; /* offset in the file */
     size_t starts[KITHI_SPILL_PARTS + 1];
-} kithi_spill_entry;
-
-typedef struct kithi_spill {
-    kith_allocator allocator;
-    int fd;
-    kithi_spill_entry *entries;
-    size_t count, allocated; /* of entries */
-    uint64_t file_bytes;
 } kithi_spill;
 
+/* The file with all spills. */
+typedef struct kithi_spill_file {
+    kith_allocator allocator;
+    int fd;
+    kithi_spill *entries;
+    size_t count, allocated; /* of entries */
+    uint64_t file_bytes;
+} kithi_spill_file;
+
 /* Creates the file. Fails with KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_NO_SPACE or KITH_E_IO. */
-kith_status kithi_spill_open(kithi_spill *s, const char *folder, const kith_allocator *allocator);
-void kithi_spill_close(kithi_spill *s);
+kith_status kithi_spill_open(kithi_spill_file *s, const char *folder, const kith_allocator *allocator);
+void kithi_spill_close(kithi_spill_file *s);
 
 /* Appends a spill: by_part[starts[p] … starts[p + 1] - 1] are the digests of part p, and `order` has starts[256] bytes.
  * Fails with KITH_E_NO_SPACE, KITH_E_IO or KITH_E_MEMORY; then nothing is appended. */
-kith_status kithi_spill_write(kithi_spill *s, const uint64_t *by_part, const size_t *starts, const uint8_t *order);
+kith_status kithi_spill_write(kithi_spill_file *s, const uint64_t *by_part, const size_t *starts, const uint8_t *order);
 
 /* The number of digests in all spills, and in part p of all spills. */
-uint64_t kithi_spill_total(const kithi_spill *s);
-uint64_t kithi_spill_part_total(const kithi_spill *s, unsigned part);
+uint64_t kithi_spill_total(const kithi_spill_file *s);
+uint64_t kithi_spill_part_total(const kithi_spill_file *s, unsigned part);
 
 /* Reads part p of all spills, kithi_spill_part_total() digests in the order of the input. Fails with KITH_E_IO. */
-kith_status kithi_spill_read_part(const kithi_spill *s, unsigned part, uint64_t *digests);
+kith_status kithi_spill_read_part(const kithi_spill_file *s, unsigned part, uint64_t *digests);
 
 /* Reads one spill as it was written. Fails with KITH_E_IO. */
-kith_status kithi_spill_read(const kithi_spill *s, size_t index, uint64_t *by_part, uint8_t *order);
+kith_status kithi_spill_read(const kithi_spill_file *s, size_t index, uint64_t *by_part, uint8_t *order);
 
 #endif

@@ -94,7 +94,7 @@ SIP_TARGET KITHI_INLINE void SIP_SET(lanes_copy)(SIP_SET(sip) * to, const SIP_SE
     }
 }
 
-/* Absorbs words from … to - 1 of eight keys. */
+/* Absorbs the words `from` … `to` - 1 of eight keys. */
 SIP_TARGET KITHI_INLINE void SIP_SET(lanes_words)(SIP_SET(sip) * s, const uint8_t *const bytes[LANES], size_t from,
                                                   size_t to) {
     uint64_t words[LANES];

@@ -125,12 +125,16 @@ KITHI_INLINE uint64_t set_in(const kithi_block_ops *ops, const kithi_lanes_args 
     return ops->set(kithi_block_of(args->f, args->digest), args->digest, lanes);
 }
 
-static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
+KITHI_INLINE kith_status add_body(const kithi_block_ops *ops, kith_filter *f, uint64_t digest, bool *was_new) {
     if (!kithi_bits_can_add(f))
-        return has_portable(f, digest) ? KITH_OK : KITH_E_FULL;
-    uint64_t set_bits = kithi_by_lanes(set_in, &PORTABLE, (kithi_lanes_args){.f = f, .digest = digest});
+        return kithi_lanes_has(ops, f, digest) ? KITH_OK : KITH_E_FULL;
+    uint64_t set_bits = kithi_by_lanes(set_in, ops, (kithi_lanes_args){.f = f, .digest = digest});
     kithi_bits_count_add(f, (unsigned)set_bits, was_new);
     return KITH_OK;
+}
+
+static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
+    return add_body(&PORTABLE, f, digest, was_new);
 }
 
 KITHI_INLINE uint64_t add_shared_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
@@ -203,6 +207,10 @@ KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
     return kithi_lanes_has(&AVX2, f, digest);
 }
 
+KITHI_TARGET_AVX2 static kith_status add_avx2(kith_filter *f, uint64_t digest, bool *was_new) {
+    return add_body(&AVX2, f, digest, was_new);
+}
+
 KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
                                               uint64_t *maybe) {
     return kithi_lanes_has_many(&AVX2, f, digests, n, maybe);
@@ -219,6 +227,10 @@ KITHI_TARGET_AVX512 static bool has_avx512(const kith_filter *f, uint64_t digest
     return kithi_lanes_has(&AVX512, f, digest);
 }
 
+KITHI_TARGET_AVX512 static kith_status add_avx512(kith_filter *f, uint64_t digest, bool *was_new) {
+    return add_body(&AVX512, f, digest, was_new);
+}
+
 KITHI_TARGET_AVX512 static size_t has_many_avx512(const kith_filter *f, const uint64_t *digests, size_t n,
                                                   uint64_t *maybe) {
     return kithi_lanes_has_many(&AVX512, f, digests, n, maybe);
@@ -233,6 +245,10 @@ static const kithi_block_ops NEON = {.has = kithi_neon_bits_has, .set = kithi_ne
 
 static bool has_neon(const kith_filter *f, uint64_t digest) {
     return kithi_lanes_has(&NEON, f, digest);
+}
+
+static kith_status add_neon(kith_filter *f, uint64_t digest, bool *was_new) {
+    return add_body(&NEON, f, digest, was_new);
 }
 
 static size_t has_many_neon(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
@@ -305,12 +321,12 @@ const kithi_kind kithi_kind_blocked = {
     .regions = kithi_lanes_regions,
     .kernels =
         {
-            [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, NULL, has_portable},
+            [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, NULL, has_portable, NULL, NULL},
 #ifdef KITHI_HAVE_X86
-            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, NULL, has_avx2},
-            [KITHI_CPU_AVX512] = {has_many_avx512, add_many_avx512, NULL, has_avx512},
+            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, NULL, has_avx2, add_avx2, NULL},
+            [KITHI_CPU_AVX512] = {has_many_avx512, add_many_avx512, NULL, has_avx512, add_avx512, NULL},
 #elif defined(KITHI_HAVE_NEON)
-            [KITHI_CPU_NEON] = {has_many_neon, add_many_neon, NULL, has_neon},
+            [KITHI_CPU_NEON] = {has_many_neon, add_many_neon, NULL, has_neon, add_neon, NULL},
 #endif
         },
     .add_shared = add_shared,

@@ -185,9 +185,33 @@ KITHI_INLINE uint64_t remove_in(const kithi_block_ops *ops, const kithi_lanes_ar
     return lower_in(ops, args->writable, args->digest, lanes);
 }
 
+KITHI_INLINE kith_status remove_body(const kithi_block_ops *ops, kith_filter *f, uint64_t digest) {
+    return (kith_status)kithi_by_lanes(remove_in, ops, (kithi_lanes_args){.f = f, .writable = f, .digest = digest});
+}
+
 static kith_status remove_one(kith_filter *f, uint64_t digest) {
-    return (kith_status)kithi_by_lanes(remove_in, &PORTABLE,
-                                       (kithi_lanes_args){.f = f, .writable = f, .digest = digest});
+    return remove_body(&PORTABLE, f, digest);
+}
+
+/* Adds a key with ops->raise; calls add() if that fails, which returns the reason. */
+KITHI_INLINE kith_status raise_in(const kithi_block_ops *ops, kith_filter *f, uint64_t digest, unsigned lanes,
+                                  bool *was_new) {
+    unsigned zeros;
+    if (!kithi_bits_can_add(f) || !ops->raise(kithi_block_of(f, digest), digest, lanes, &zeros))
+        return add(f, digest, was_new);
+    f->head.fill += zeros;
+    f->head.count++;
+    *was_new = zeros != 0;
+    return KITH_OK;
+}
+
+KITHI_INLINE uint64_t add_fast_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+    return raise_in(ops, args->writable, args->digest, lanes, args->was_new);
+}
+
+KITHI_INLINE kith_status add_body(const kithi_block_ops *ops, kith_filter *f, uint64_t digest, bool *was_new) {
+    return (kith_status)kithi_by_lanes(add_fast_in, ops,
+                                       (kithi_lanes_args){.f = f, .writable = f, .digest = digest, .was_new = was_new});
 }
 
 KITHI_INLINE uint64_t add_many_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
@@ -198,17 +222,10 @@ KITHI_INLINE uint64_t add_many_in(const kithi_block_ops *ops, const kithi_lanes_
     for (size_t i = 0; i < args->n; i++) {
         if (args->n - i > KITHI_AHEAD)
             kithi_lanes_prefetch(f, digests[i + KITHI_AHEAD]);
-        unsigned zeros;
         bool is_new;
-        if (kithi_bits_can_add(f) && ops->raise(kithi_block_of(f, digests[i]), digests[i], lanes, &zeros)) {
-            f->head.fill += zeros;
-            f->head.count++;
-            is_new = zeros != 0;
-        } else {
-            kith_status status = add(f, digests[i], &is_new); /* returns the reason */
-            if (status != KITH_OK)
-                return status;
-        }
+        kith_status status = raise_in(ops, f, digests[i], lanes, &is_new);
+        if (status != KITH_OK)
+            return status;
         kithi_bitmap_set(args->bitmap, i, is_new);
         ++*args->done;
     }
@@ -272,6 +289,14 @@ KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
     return kithi_lanes_has(&AVX2, f, digest);
 }
 
+KITHI_TARGET_AVX2 static kith_status add_avx2(kith_filter *f, uint64_t digest, bool *was_new) {
+    return add_body(&AVX2, f, digest, was_new);
+}
+
+KITHI_TARGET_AVX2 static kith_status remove_avx2(kith_filter *f, uint64_t digest) {
+    return remove_body(&AVX2, f, digest);
+}
+
 KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
                                               uint64_t *maybe) {
     return kithi_lanes_has_many(&AVX2, f, digests, n, maybe);
@@ -294,6 +319,14 @@ static const kithi_block_ops AVX512 = {
 
 KITHI_TARGET_AVX512 static bool has_avx512(const kith_filter *f, uint64_t digest) {
     return kithi_lanes_has(&AVX512, f, digest);
+}
+
+KITHI_TARGET_AVX512 static kith_status add_avx512(kith_filter *f, uint64_t digest, bool *was_new) {
+    return add_body(&AVX512, f, digest, was_new);
+}
+
+KITHI_TARGET_AVX512 static kith_status remove_avx512(kith_filter *f, uint64_t digest) {
+    return remove_body(&AVX512, f, digest);
 }
 
 KITHI_TARGET_AVX512 static size_t has_many_avx512(const kith_filter *f, const uint64_t *digests, size_t n,
@@ -319,6 +352,14 @@ static const kithi_block_ops NEON = {
 
 static bool has_neon(const kith_filter *f, uint64_t digest) {
     return kithi_lanes_has(&NEON, f, digest);
+}
+
+static kith_status add_neon(kith_filter *f, uint64_t digest, bool *was_new) {
+    return add_body(&NEON, f, digest, was_new);
+}
+
+static kith_status remove_neon(kith_filter *f, uint64_t digest) {
+    return remove_body(&NEON, f, digest);
 }
 
 static size_t has_many_neon(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
@@ -416,12 +457,14 @@ const kithi_kind kithi_kind_blocked_counting = {
     .regions = kithi_lanes_regions,
     .kernels =
         {
-            [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, remove_many_portable, has_portable},
+            [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, remove_many_portable, has_portable, NULL,
+                                    NULL},
 #ifdef KITHI_HAVE_X86
-            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, remove_many_avx2, has_avx2},
-            [KITHI_CPU_AVX512] = {has_many_avx512, add_many_avx512, remove_many_avx512, has_avx512},
+            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, remove_many_avx2, has_avx2, add_avx2, remove_avx2},
+            [KITHI_CPU_AVX512] = {has_many_avx512, add_many_avx512, remove_many_avx512, has_avx512, add_avx512,
+                                  remove_avx512},
 #elif defined(KITHI_HAVE_NEON)
-            [KITHI_CPU_NEON] = {has_many_neon, add_many_neon, remove_many_neon, has_neon},
+            [KITHI_CPU_NEON] = {has_many_neon, add_many_neon, remove_many_neon, has_neon, add_neon, remove_neon},
 #endif
         },
     .remove = remove_one,

@@ -212,11 +212,11 @@ const kithi_kind kithi_kind_bloom = {
     .add = add,
     .kernels =
         {
-            [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, NULL, has},
-            [KITHI_CPU_NEON] = {has_many_portable, add_many_portable, NULL, has},
+            [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, NULL, has, NULL, NULL},
+            [KITHI_CPU_NEON] = {has_many_portable, add_many_portable, NULL, has, NULL, NULL},
 #ifdef KITHI_HAVE_X86
-            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, NULL, has},
-            [KITHI_CPU_AVX512] = {has_many_avx2, add_many_avx2, NULL, has},
+            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, NULL, has, NULL, NULL},
+            [KITHI_CPU_AVX512] = {has_many_avx2, add_many_avx2, NULL, has, NULL, NULL},
 #endif
         },
     .add_cells = add_cells,

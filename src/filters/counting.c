@@ -369,11 +369,11 @@ const kithi_kind kithi_kind_counting = {
     .add = add,
     .kernels =
         {
-            [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, remove_many_portable, has},
-            [KITHI_CPU_NEON] = {has_many_portable, add_many_portable, remove_many_portable, has},
+            [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, remove_many_portable, has, NULL, NULL},
+            [KITHI_CPU_NEON] = {has_many_portable, add_many_portable, remove_many_portable, has, NULL, NULL},
 #ifdef KITHI_HAVE_X86
-            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, remove_many_avx2, has},
-            [KITHI_CPU_AVX512] = {has_many_avx2, add_many_avx2, remove_many_avx2, has},
+            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, remove_many_avx2, has, NULL, NULL},
+            [KITHI_CPU_AVX512] = {has_many_avx2, add_many_avx2, remove_many_avx2, has, NULL, NULL},
 #endif
         },
     .add_cells = add_cells,

@@ -56,53 +56,6 @@ static const kith_option OPTIONS[] = {
     {"max", "50..10000", "500", "how many entries a random walk may move"},
 };
 
-static uint64_t option(const kithi_head *head, unsigned index) {
-    kithi_cf_geometry g = kithi_cf_decode(head).cf;
-    if (index == 0) /* the index of b in "1|2|4|8" */
-        return (uint64_t)__builtin_ctzll(g.bucket_slots);
-    if (index >= 3)
-        return index == 3 ? (g.kicks != 0 ? WALK : SEARCH) : g.kicks != 0 ? g.kicks : KICKS_DEFAULT;
-    return index == 1 ? g.slot_bits : g.alternate;
-}
-
-static kithi_fit fit_of(const kithi_cf_geometry *g) {
-    return (kithi_fit){
-        .place_slots = (unsigned)g->bucket_slots,
-        .power_of_two = g->alternate != HALVES,
-        .one_region = g->alternate == XOR,
-        .kicks = (unsigned)g->kicks,
-    };
-}
-
-static kith_status choose(const kithi_request *request, kithi_head *head) {
-    kithi_cf_geometry g = {.bucket_slots = UINT64_C(1) << request->options[0], .alternate = request->options[2]};
-    head->params[KITHI_BUCKET_SLOTS] = g.bucket_slots;
-    head->params[KITHI_ALTERNATE] = g.alternate;
-    unsigned slot_bits = (unsigned)request->options[1];
-    uint64_t insert = request->options[3], kicks = request->options[4];
-    if ((slot_bits != 0 && slot_bits < SLOT_BITS_MIN) || (insert == SEARCH && kicks != KICKS_DEFAULT))
-        return KITH_E_OPTION;
-    bool walks = insert == WALK || kicks != KICKS_DEFAULT;
-    head->params[KITHI_KICKS] = g.kicks = walks ? kicks : 0;
-    return kithi_cf_choose(fit_of(&g), request, slot_bits, head);
-}
-
-static kith_status shape(const kithi_head *head, kithi_shape *shape) {
-    kithi_cf_geometry g = kithi_cf_decode(head).cf;
-    uint64_t b = g.bucket_slots;
-    if ((b != 1 && b != 2 && b != 4 && b != 8) || g.alternate > XOR || g.slot_bits < SLOT_BITS_MIN ||
-        (g.alternate != HALVES && (g.half & (g.half - 1)) != 0) || (g.alternate == XOR && g.regions != 1) ||
-        (g.kicks != 0 && (g.kicks < KICKS_MIN || g.kicks > KICKS_MAX)))
-        return KITH_E_CORRUPT;
-    shape->max_copies = (unsigned)(2 * b);
-    return kithi_cf_shape(fit_of(&g), head, shape);
-}
-
-static kithi_expectation expect(const kithi_head *head, uint64_t n) {
-    kithi_cf_geometry g = kithi_cf_decode(head).cf;
-    return kithi_cf_expect(fit_of(&g), (kithi_fit_size){(unsigned)g.slot_bits, g.half, g.regions}, n);
-}
-
 static uint64_t region_slots(const kithi_cf_geometry *g) {
     return 2 * g->half * g->bucket_slots;
 }
@@ -142,9 +95,60 @@ static const kithi_cf_layout LAYOUT = {
     .region_slots = region_slots,
 };
 
+static kithi_geometry decode_head(const kithi_head *head) {
+    return kithi_cf_decode(&LAYOUT, head);
+}
+
+static uint64_t option(const kithi_head *head, unsigned index) {
+    kithi_cf_geometry g = decode_head(head).cf;
+    if (index == 0) /* the index of b in "1|2|4|8" */
+        return (uint64_t)__builtin_ctzll(g.bucket_slots);
+    if (index >= 3)
+        return index == 3 ? (g.kicks != 0 ? WALK : SEARCH) : g.kicks != 0 ? g.kicks : KICKS_DEFAULT;
+    return index == 1 ? g.slot_bits : g.alternate;
+}
+
+static kithi_fit fit_of(const kithi_cf_geometry *g) {
+    return (kithi_fit){
+        .place_slots = (unsigned)g->bucket_slots,
+        .power_of_two = g->alternate != HALVES,
+        .one_region = g->alternate == XOR,
+        .kicks = (unsigned)g->kicks,
+    };
+}
+
+static kith_status choose(const kithi_request *request, kithi_head *head) {
+    kithi_cf_geometry g = {.bucket_slots = UINT64_C(1) << request->options[0], .alternate = request->options[2]};
+    head->params[KITHI_BUCKET_SLOTS] = g.bucket_slots;
+    head->params[KITHI_ALTERNATE] = g.alternate;
+    unsigned slot_bits = (unsigned)request->options[1];
+    uint64_t insert = request->options[3], kicks = request->options[4];
+    if ((slot_bits != 0 && slot_bits < SLOT_BITS_MIN) || (insert == SEARCH && kicks != KICKS_DEFAULT))
+        return KITH_E_OPTION;
+    bool walks = insert == WALK || kicks != KICKS_DEFAULT;
+    head->params[KITHI_KICKS] = g.kicks = walks ? kicks : 0;
+    return kithi_cf_choose(fit_of(&g), request, slot_bits, head);
+}
+
+static kith_status shape(const kithi_head *head, kithi_shape *shape) {
+    kithi_cf_geometry g = decode_head(head).cf;
+    uint64_t b = g.bucket_slots;
+    if ((b != 1 && b != 2 && b != 4 && b != 8) || g.alternate > XOR || g.slot_bits < SLOT_BITS_MIN ||
+        (g.alternate != HALVES && (g.half & (g.half - 1)) != 0) || (g.alternate == XOR && g.regions != 1) ||
+        (g.kicks != 0 && (g.kicks < KICKS_MIN || g.kicks > KICKS_MAX)))
+        return KITH_E_CORRUPT;
+    shape->max_copies = (unsigned)(2 * b);
+    return kithi_cf_shape(fit_of(&g), &g, shape);
+}
+
+static kithi_expectation expect(const kithi_head *head, uint64_t n) {
+    kithi_cf_geometry g = decode_head(head).cf;
+    return kithi_cf_expect(fit_of(&g), (kithi_fit_size){(unsigned)g.slot_bits, g.half, g.regions}, n);
+}
+
 /* ---- verbs: the common bodies, compiled for this layout ---- */
 
-static bool has(const kith_filter *f, uint64_t digest) {
+static bool has_portable(const kith_filter *f, uint64_t digest) {
     return kithi_cf_has(&LAYOUT, f, digest);
 }
 
@@ -182,6 +186,18 @@ static kith_status remove_many_portable(kith_filter *f, const uint64_t *digests,
 }
 
 #ifdef KITHI_HAVE_X86
+KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
+    return kithi_cf_has(&LAYOUT, f, digest);
+}
+
+KITHI_TARGET_AVX2 static kith_status add_avx2(kith_filter *f, uint64_t digest, bool *was_new) {
+    return kithi_cf_add(&LAYOUT, f, digest, was_new);
+}
+
+KITHI_TARGET_AVX2 static kith_status remove_avx2(kith_filter *f, uint64_t digest) {
+    return kithi_cf_remove(&LAYOUT, f, digest);
+}
+
 KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
                                               uint64_t *maybe) {
     return kithi_cf_has_many(&LAYOUT, f, digests, n, maybe);
@@ -221,7 +237,7 @@ const kithi_kind kithi_kind_cuckoo = {
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },
     .choose = choose,
-    .decode = kithi_cf_decode,
+    .decode = decode_head,
     .shape = shape,
     .option = option,
     .expect = expect,
@@ -230,11 +246,12 @@ const kithi_kind kithi_kind_cuckoo = {
     .add = add,
     .kernels =
         {
-            [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, remove_many_portable, has},
-            [KITHI_CPU_NEON] = {has_many_portable, add_many_portable, remove_many_portable, has},
+            [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, remove_many_portable, has_portable, NULL,
+                                    NULL},
+            [KITHI_CPU_NEON] = {has_many_portable, add_many_portable, remove_many_portable, has_portable, NULL, NULL},
 #ifdef KITHI_HAVE_X86
-            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, remove_many_avx2, has},
-            [KITHI_CPU_AVX512] = {has_many_avx2, add_many_avx2, remove_many_avx2, has},
+            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, remove_many_avx2, has_avx2, add_avx2, remove_avx2},
+            [KITHI_CPU_AVX512] = {has_many_avx2, add_many_avx2, remove_many_avx2, has_avx2, add_avx2, remove_avx2},
 #endif
         },
     .regions = kithi_cf_regions,

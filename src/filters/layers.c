@@ -204,7 +204,7 @@ static kith_status add_to_newest(kith_filter *f, uint64_t digest, bool *was_new)
     kith_filter *newest = &kithi_layers_of(f)[kithi_layers_count(f) - 1];
     uint64_t before = newest->head.count;
     newest->sealed = false;
-    kith_status status = newest->kind->add(newest, digest, was_new);
+    kith_status status = kithi_add_one(newest, digest, was_new);
     f->head.count += newest->head.count - before;
     return status;
 }
@@ -239,7 +239,7 @@ static kith_status remove_one(kith_filter *f, uint64_t digest) {
     if (found != 1)
         return found == 0 ? KITH_E_ABSENT : KITH_E_AMBIGUOUS;
     where->sealed = false;
-    kith_status status = where->kind->remove(where, digest);
+    kith_status status = kithi_remove_one(where, digest);
     f->head.count -= status == KITH_OK;
     return status;
 }
@@ -406,10 +406,10 @@ const kithi_kind kithi_kind_layers = {
     .add = add,
     .kernels =
         {
-            [KITHI_CPU_PORTABLE] = {has_many, add_many, remove_many, has},
-            [KITHI_CPU_AVX2] = {has_many, add_many, remove_many, has},
-            [KITHI_CPU_AVX512] = {has_many, add_many, remove_many, has},
-            [KITHI_CPU_NEON] = {has_many, add_many, remove_many, has},
+            [KITHI_CPU_PORTABLE] = {has_many, add_many, remove_many, has, NULL, NULL},
+            [KITHI_CPU_AVX2] = {has_many, add_many, remove_many, has, NULL, NULL},
+            [KITHI_CPU_AVX512] = {has_many, add_many, remove_many, has, NULL, NULL},
+            [KITHI_CPU_NEON] = {has_many, add_many, remove_many, has, NULL, NULL},
         },
     .only_layer = only_layer,
     .remove = remove_one,

@@ -39,30 +39,6 @@ static const kith_option OPTIONS[] = {
 
 static const kithi_fit FIT = {.place_slots = 2, .windows = true, .window_bits = 1};
 
-static uint64_t option(const kithi_head *head, unsigned index) {
-    (void)index;
-    return head->params[KITHI_SLOT_BITS] - 1;
-}
-
-static kith_status choose(const kithi_request *request, kithi_head *head) {
-    unsigned fingerprint_bits = (unsigned)request->options[0];
-    if (fingerprint_bits == 1)
-        return KITH_E_OPTION;
-    return kithi_cf_choose(FIT, request, fingerprint_bits != 0 ? fingerprint_bits + 1 : 0, head);
-}
-
-static kith_status shape(const kithi_head *head, kithi_shape *shape) {
-    if (kithi_cf_decode(head).cf.slot_bits < SLOT_BITS_MIN)
-        return KITH_E_CORRUPT;
-    shape->max_copies = 4;
-    return kithi_cf_shape(FIT, head, shape);
-}
-
-static kithi_expectation expect(const kithi_head *head, uint64_t n) {
-    kithi_cf_geometry g = kithi_cf_decode(head).cf;
-    return kithi_cf_expect(FIT, (kithi_fit_size){(unsigned)g.slot_bits, g.half, g.regions}, n);
-}
-
 static uint64_t region_slots(const kithi_cf_geometry *g) {
     return 2 * (g->half + 1);
 }
@@ -103,9 +79,38 @@ static const kithi_cf_layout LAYOUT = {
     .region_slots = region_slots,
 };
 
+static kithi_geometry decode_head(const kithi_head *head) {
+    return kithi_cf_decode(&LAYOUT, head);
+}
+
+static uint64_t option(const kithi_head *head, unsigned index) {
+    (void)index;
+    return head->params[KITHI_SLOT_BITS] - 1;
+}
+
+static kith_status choose(const kithi_request *request, kithi_head *head) {
+    unsigned fingerprint_bits = (unsigned)request->options[0];
+    if (fingerprint_bits == 1)
+        return KITH_E_OPTION;
+    return kithi_cf_choose(FIT, request, fingerprint_bits != 0 ? fingerprint_bits + 1 : 0, head);
+}
+
+static kith_status shape(const kithi_head *head, kithi_shape *shape) {
+    kithi_cf_geometry g = decode_head(head).cf;
+    if (g.slot_bits < SLOT_BITS_MIN)
+        return KITH_E_CORRUPT;
+    shape->max_copies = 4;
+    return kithi_cf_shape(FIT, &g, shape);
+}
+
+static kithi_expectation expect(const kithi_head *head, uint64_t n) {
+    kithi_cf_geometry g = decode_head(head).cf;
+    return kithi_cf_expect(FIT, (kithi_fit_size){(unsigned)g.slot_bits, g.half, g.regions}, n);
+}
+
 /* ---- verbs: the inline functions of filters/common, compiled for this layout ---- */
 
-static bool has(const kith_filter *f, uint64_t digest) {
+static bool has_portable(const kith_filter *f, uint64_t digest) {
     return kithi_cf_has(&LAYOUT, f, digest);
 }
 
@@ -143,6 +148,18 @@ static kith_status remove_many_portable(kith_filter *f, const uint64_t *digests,
 }
 
 #ifdef KITHI_HAVE_X86
+KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
+    return kithi_cf_has(&LAYOUT, f, digest);
+}
+
+KITHI_TARGET_AVX2 static kith_status add_avx2(kith_filter *f, uint64_t digest, bool *was_new) {
+    return kithi_cf_add(&LAYOUT, f, digest, was_new);
+}
+
+KITHI_TARGET_AVX2 static kith_status remove_avx2(kith_filter *f, uint64_t digest) {
+    return kithi_cf_remove(&LAYOUT, f, digest);
+}
+
 KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
                                               uint64_t *maybe) {
     return kithi_cf_has_many(&LAYOUT, f, digests, n, maybe);
@@ -182,7 +199,7 @@ const kithi_kind kithi_kind_overlap = {
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },
     .choose = choose,
-    .decode = kithi_cf_decode,
+    .decode = decode_head,
     .shape = shape,
     .option = option,
     .expect = expect,
@@ -191,11 +208,12 @@ const kithi_kind kithi_kind_overlap = {
     .add = add,
     .kernels =
         {
-            [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, remove_many_portable, has},
-            [KITHI_CPU_NEON] = {has_many_portable, add_many_portable, remove_many_portable, has},
+            [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, remove_many_portable, has_portable, NULL,
+                                    NULL},
+            [KITHI_CPU_NEON] = {has_many_portable, add_many_portable, remove_many_portable, has_portable, NULL, NULL},
 #ifdef KITHI_HAVE_X86
-            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, remove_many_avx2, has},
-            [KITHI_CPU_AVX512] = {has_many_avx2, add_many_avx2, remove_many_avx2, has},
+            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, remove_many_avx2, has_avx2, add_avx2, remove_avx2},
+            [KITHI_CPU_AVX512] = {has_many_avx2, add_many_avx2, remove_many_avx2, has_avx2, add_avx2, remove_avx2},
 #endif
         },
     .regions = kithi_cf_regions,

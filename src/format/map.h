@@ -42,7 +42,7 @@ void kithi_unmap_file(const uint8_t *bytes, size_t byte_count);
  * KITH_E_MEMORY       get_buffer returned NULL; nothing was read
  * KITH_E_TRUNCATED    the file became shorter while it was read; the buffer is unspecified, as after KITH_E_IO
  * KITH_E_EMPTY, KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_TOO_LARGE, KITH_E_IO
- *                     as above; get_buffer was not called, except that KITH_E_IO can also come from reading
+ *                     as above. get_buffer was not called, unless KITH_E_IO comes from reading the file
  *
  * On failure *byte_count is unchanged. */
 KITH_MUST_USE kith_status kithi_read_file(const char *path, uint8_t *(*get_buffer)(void *ctx, size_t byte_count),

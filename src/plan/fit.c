@@ -4,7 +4,7 @@
  * filters/common/cuckoo_search.h and 80 to 310,000 seeds each. The load reached has a mean that does not depend on the
  * size, a standard deviation of spread / sqrt(slots), and a left tail heavier than that of a normal distribution:
  *
- *     places         mean load   spread     1 in 10^4 of 90,000 to 270,000 regions of 1024 slots failed below
+ *     places         mean load   spread     load below which 1 in 10^4 regions failed (of 1024 slots, 90,000 or more)
  *     windows of 2     0.9650     0.230       0.9336
  *     b = 2            0.8970     0.436       0.8398
  *     b = 4            0.9803     0.190       0.9541
@@ -16,9 +16,9 @@
  * 15% larger and a term for the skew, 0.67 (z^2 - 1) / slots. `overfull_pairs` is the expected number of sets of c + 1
  * keys on one pair of places; it is doubled to account for larger such sets. The estimate was compared with measured
  * probabilities between 10^-1 and 10^-7 at 142 points, with n from 5 to 2000. It was higher at all of them but one, a
- * point with only 7 failures, where it was 12% too low.
- * tests/unit/plan_fits.c repeats the measurement. With b = 1 all failures come from overfull sets of keys of every
- * size; they are estimated as 4 / (1 - load/0.48)^3 times the smallest ones.
+ * point with only 7 failures, where it was 12% too low. tests/unit/plan_fits.c repeats the measurement. With b = 1 all
+ * failures come from overfull sets of keys, of every size. The expected number of all such sets is estimated as 4 / (1
+ * - load/0.48)^3 times that of the smallest ones (3 keys).
  *
  * Random walks. Regions of 2^18 slots were filled with walks of any length, 40 to 400 seeds each, and the share of the
  * walks of more than i kicks was counted in bins of load 0.01 to 0.02 wide, for i from 1 to 2000. It falls like

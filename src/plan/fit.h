@@ -8,9 +8,9 @@
  * The numbers of keys in the regions also differ; they are binomial. In small regions there is another, earlier cause:
  * a few keys share the same few places, most often c + 1 keys on one pair of places that has c slots.
  *
- * Crowding: some of the c + 1 keys on one pair of places have equal fingerprints. Equal fingerprints make the pairs
- * equal, too, which is far more likely than a random coincidence if there are fewer fingerprints than places. More
- * fingerprint bits help against crowding; more slots hardly do.
+ * Crowding: some of the c + 1 keys on one pair of places have equal fingerprints. Two keys with equal fingerprints that
+ * share one place share the other one, too. If there are fewer fingerprints than places, this is far more likely than
+ * that both places coincide by chance. More fingerprint bits help against crowding; more slots hardly do.
  *
  * Let there be P places in each half of a region (the field `half`), R regions and F fingerprints. A place and a
  * fingerprint determine the other place, so each fingerprint has P pairs in a region, and there are R*P*F different

@@ -6,6 +6,7 @@
 #ifndef KITHI_PLAN_GEOMETRY_H
 #define KITHI_PLAN_GEOMETRY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* bloom and counting: k slices of `slice` cells, or one array of `slice` cells for all k hashes. */
@@ -26,9 +27,21 @@ typedef struct kithi_cf_geometry {
     uint64_t slot_bits;
     uint64_t half; /* buckets or windows in one half of a region */
     uint64_t regions;
-    uint64_t bucket_slots; /* cuckoo only, like the rest */
+    uint64_t bucket_slots; /* this and the next two: cuckoo only */
     uint64_t alternate;    /* how the other bucket is computed, see filters/cuckoo.c */
     uint64_t kicks;        /* how many entries a random walk may move; 0: breadth-first search */
+    /* These follow from the parameters. Places are buckets or windows. */
+    uint64_t places; /* in a region */
+    uint64_t stride; /* bytes from one region to the next */
+    uint64_t fingerprint_max;
+    /* True if every place, together with the bits before it in its first byte, fits in a 64-bit word. The fields below
+     * are then for code that handles all slots of a place at once: slot i is bits i * slot_bits … (i + 1) * slot_bits
+     * - 1 of the word. */
+    bool narrow;
+    uint32_t last_shift; /* number of the lowest bit of the last slot */
+    uint64_t low_bits;   /* a mask: the lowest bit of each slot */
+    uint64_t high_bits;  /* a mask: the highest bit of each slot */
+    uint64_t code_steps; /* in each slot: the code that a key has there minus the code that it has in slot 0 */
 } kithi_cf_geometry;
 
 /* fuse. */

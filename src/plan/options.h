@@ -22,8 +22,9 @@ kith_status kithi_options_read_known(const char *text, const kith_option *option
                                      kithi_kind_resolver resolve, uint64_t *values, bool given[KITHI_OPTIONS_MAX],
                                      size_t *unknown);
 
-/* Writes the values as text that kithi_options_read() reads back to them, as snprintf() does: at most `text_bytes`
- * with the terminating zero. Returns the length of the whole text. `kind_name` gives the name of a kind by its id. */
+/* Writes the values as text; kithi_options_read() of this text gives the same values. Like snprintf(), it writes at
+ * most `text_bytes` bytes including the terminating zero, and returns the length of the whole text. `kind_name` gives
+ * the name of a kind by its id. */
 size_t kithi_options_write(const kith_option *options, size_t option_count, const uint64_t *values,
                            const char *(*kind_name)(uint64_t id), char *text, size_t text_bytes);
 

@@ -379,8 +379,8 @@ double kithi_blocked_quantile(unsigned lanes, unsigned lane_cells, uint64_t bloc
      *
      * R is far from normal (crowded blocks have many times as many false positives), and so is its mean over few
      * blocks. A lognormal distribution with the mean, variance and skewness of that mean matches its upper tail
-     * closely: with a target of 1 in 200, simulated filters of 10 to 10^4 keys at rates of 25% to 0.01% exceeded it 1
-     * to 6 times in 1000. */
+     * closely. The quantile of 1 in 1000 leaves a margin: of simulated filters of 10 to 10^4 keys at rates of 25% to
+     * 0.01%, 1 to 6 in 1000 exceeded it, and the promise is 1 in 200. */
     if ((double)n / (double)blocks > 32.0 * lane_cells)
         return 1; /* fewer than one cell in 10^13 is still 0; the limit also bounds the number of terms below */
     block_sums s = sum_blocks(lanes, lane_cells, blocks, n);

@@ -13,8 +13,8 @@
  * fail is of order 1/count.
  *
  * The worst case of a put without a rebuild is KITHI_CUCKOO_SEARCH_MAX buckets read (for a walk: `max` steps, and as
- * many to undo them). Once per slots / STALE_SHARE removals at most, it also makes a pass over the table to refresh the
- * marks. The worst case of a put with rebuilds is KITHI_CUCKOO_SEARCH_MAX buckets read per key and rebuild, and
+ * many to undo them). At most once per `slots / STALE_SHARE` removals, it also makes a pass over the table to refresh
+ * the marks. The worst case of a put with rebuilds is KITHI_CUCKOO_SEARCH_MAX buckets read per key and rebuild, and
  * REHASHES_MAX + GROWTHS_MAX rebuilds.
  *
  * The table is also rebuilt 1.5 times as large when its load exceeds the option `load`. The defaults stay below the

@@ -1,4 +1,5 @@
-/* Checks that every instruction set of this machine gives the results and bytes of single calls, for any batch size. */
+/* Checks that every instruction set of this machine gives the same results and bytes, one by one and in batches
+ * of any size. */
 #include "contract/contract.h"
 
 enum { SIZE_MAX_SMALL = 300, LARGE = 20000, WORDS = LARGE / 64 + 1 };
@@ -29,45 +30,54 @@ static kith_filter *in_batches(const kith_filter_spec *spec, const uint64_t *dig
 
 static kith_filter *one_by_one(const kith_filter_spec *spec, const uint64_t *digests, size_t n, results *a) {
     kith_filter *f = started(spec, digests, n);
-    memset(a, 0, sizeof *a);
     bool adds = (kith_filter_capabilities(f) & KITH_CAN_ADD) != 0;
     for (; adds && a->added < n && a->add == KITH_OK; a->added += a->add == KITH_OK) {
-        uint64_t was_new = 0;
-        a->add = kith_filter_add_many(f, &digests[a->added], 1, &was_new, NULL);
-        a->was_new[a->added / 64] |= was_new << (a->added % 64);
+        bool was_new = false;
+        a->add = kith_filter_add_digest(f, digests[a->added], &was_new);
+        a->was_new[a->added / 64] |= (uint64_t)was_new << (a->added % 64);
     }
     for (size_t i = 0; i < n; i++) {
-        uint64_t maybe;
-        a->yes += kith_filter_has_many(f, &digests[n / 2 + i], 1, &maybe);
-        a->maybe[i / 64] |= maybe << (i % 64);
+        bool maybe = kith_filter_has_digest(f, digests[n / 2 + i]);
+        a->yes += maybe;
+        a->maybe[i / 64] |= (uint64_t)maybe << (i % 64);
     }
     if ((kith_filter_capabilities(f) & KITH_CAN_REMOVE) == 0)
         a->remove = KITH_E_UNSUPPORTED;
     for (; a->removed < n / 2 && a->remove == KITH_OK; a->removed += a->remove == KITH_OK)
-        a->remove = kith_filter_remove_many(f, &digests[a->removed], 1, NULL);
+        a->remove = kith_filter_remove_digest(f, digests[a->removed]);
     return f;
+}
+
+typedef kith_filter *method(const kith_filter_spec *spec, const uint64_t *digests, size_t n, results *a);
+
+static void compare_with(kith_filter *reference, const results *wanted, method *run, const kith_filter_spec *spec,
+                         const uint64_t *digests, size_t n) {
+    static results got;
+    memset(&got, 0, sizeof got);
+    kith_filter *f = run(spec, digests, n, &got);
+    CHECK(got.add == wanted->add && got.added == wanted->added);
+    CHECK(memcmp(got.was_new, wanted->was_new, sizeof got.was_new) == 0);
+    CHECK(got.yes == wanted->yes && memcmp(got.maybe, wanted->maybe, sizeof got.maybe) == 0);
+    CHECK(got.remove == wanted->remove && got.removed == wanted->removed);
+    CHECK(equal_filters(reference, f));
+    kith_filter_free(f);
 }
 
 /* Also beyond the capacity, and with repeats: every seventh digest is repeated. */
 static void compare(const variant *v, const kith_filter_spec *spec, size_t n) {
     static uint64_t digests[2 * LARGE];
-    static results wanted, got;
+    static results wanted;
     for (size_t i = 0; i < 2 * n; i++)
         digests[i] = i % 7 == 6 ? digests[i - 6] : digest_at(5, i);
     CHECK_OK(kith_cpu_use("portable"));
+    memset(&wanted, 0, sizeof wanted);
     kith_filter *reference = one_by_one(spec, digests, n, &wanted);
     for (size_t i = 0; kith_cpu_name(i) != NULL; i++) {
         if (kith_cpu_use(kith_cpu_name(i)) != KITH_OK)
             continue;
         contract_note("%s %s, %s, n = %zu", v->kind, v->options, kith_cpu(), n);
-        memset(&got, 0, sizeof got);
-        kith_filter *f = in_batches(spec, digests, n, &got);
-        CHECK(got.add == wanted.add && got.added == wanted.added);
-        CHECK(memcmp(got.was_new, wanted.was_new, sizeof got.was_new) == 0);
-        CHECK(got.yes == wanted.yes && memcmp(got.maybe, wanted.maybe, sizeof got.maybe) == 0);
-        CHECK(got.remove == wanted.remove && got.removed == wanted.removed);
-        CHECK(equal_filters(reference, f));
-        kith_filter_free(f);
+        compare_with(reference, &wanted, in_batches, spec, digests, n);
+        compare_with(reference, &wanted, one_by_one, spec, digests, n);
     }
     CHECK_OK(kith_cpu_use("auto"));
     kith_filter_free(reference);

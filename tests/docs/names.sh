@@ -18,6 +18,7 @@ has_test() { # GROUP NAME
   table) grep -q "^CHECK($2)" tests/tables/checks.def ;;
   unit) [ -f "tests/unit/$2.c" ] ;;
   cli) [ -f "tests/cli/$2.cases" ] ;;
+  redis) [ -f "tests/redis/$2.py" ] ;;
   interop) [ -f "tests/interop/$2.sh" ] ;;
   lab) grep -q "NAME lab.$2 \|foreach(name .*\b$2\b" tests/CMakeLists.txt ;;
   esac
@@ -48,6 +49,9 @@ for file in *.md docs/*.md; do
     contract.[a-z]* | table.[a-z]* | unit.[a-z]* | cli.[a-z]* | interop.[a-z]* | lab.[a-z]*)
       [[ $word =~ ^[a-z]+\.[a-z0-9_]+$ && ! $word =~ \.(c|h)$ ]] || continue
       check "$file" "$word" has_test "${word%%.*}" "${word#*.}"
+      ;;
+    redis.[a-z]*@redis | redis.[a-z]*@valkey)
+      check "$file" "$word" has_test redis "$(expr "$word" : 'redis\.\(.*\)@')"
       ;;
     esac
   done < <(grep -o '`[^`]*`' "$file" | tr -d '`')

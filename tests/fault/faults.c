@@ -125,7 +125,7 @@ static kith_status remove_each(kith_filter *f, const uint64_t *digests, size_t n
 
 static void plant_in_batches(kithi_kind *kind) {
     for (unsigned cpu = 0; cpu < KITHI_CPU_COUNT; cpu++)
-        kind->kernels[cpu] = (kithi_kernels){has_each, add_each, remove_each, kind->kernels[cpu].has};
+        kind->kernels[cpu] = (kithi_kernels){has_each, add_each, remove_each, kind->kernels[cpu].has, NULL, NULL};
 }
 
 static void plant_has(kithi_kind *kind, bool (*has)(const kith_filter *f, uint64_t digest)) {
@@ -250,6 +250,13 @@ static size_t verb_a_kernel_is_wrong_in_long_batches(const kith_filter *f, const
 }
 static void plant_a_kernel_is_wrong_in_long_batches(kithi_kind *kind) {
     kind->kernels[kithi_cpu_now()].has_many = verb_a_kernel_is_wrong_in_long_batches;
+}
+
+static kith_status verb_a_kernel_adds_another_key(kith_filter *f, uint64_t digest, bool *was_new) {
+    return truth(f)->add(f, kithi_mix(digest) % 64 == 0 ? ~digest : digest, was_new);
+}
+static void plant_a_kernel_adds_another_key(kithi_kind *kind) {
+    kind->kernels[kithi_cpu_now()].add = kithi_kind_adds(kind) ? verb_a_kernel_adds_another_key : NULL;
 }
 
 static uint64_t verb_copies_stop_at_one(const kith_filter *f, uint64_t digest) {
@@ -498,7 +505,7 @@ WRAP(kith_status, kith_filter_build, const kith_filter_spec *spec, const uint64_
     return __real_kith_filter_build(&changed, digests, n, flags, threads, filter);
 }
 
-WRAP(kith_status, kithi_spill_write, kithi_spill *s, const uint64_t *by_part, const size_t *starts,
+WRAP(kith_status, kithi_spill_write, kithi_spill_file *s, const uint64_t *by_part, const size_t *starts,
      const uint8_t *order) {
     static uint8_t sorted[1 << 16];
     size_t n = starts[KITHI_SPILL_PARTS];
@@ -565,6 +572,7 @@ static const fault FAULTS[] = {
     PLANTED(failed_add_changes_a_byte, 0),
     WRAPPED(batch_skips_its_last, 0),
     PLANTED(a_kernel_is_wrong_in_long_batches, 0),
+    PLANTED(a_kernel_adds_another_key, 0),
     WRAPPED(build_skips_its_last, 0),
     WRAPPED(build_counts_repeats, 0),
     WRAPPED(spills_lose_their_order, 0),

@@ -28,6 +28,11 @@ function layer(path,   parts, n) {
     return "front"
 }
 
+# Returns true for the files of the Redis module that know nothing of the server.
+function is_layout(path) {
+    return path ~ /^apps\/redis\/(redisbloom_[a-z]*|murmur)\.[ch]$/
+}
+
 # Returns the file of the project that an include names, or "" for a system header.
 function target(from, name, quoted,   folder) {
     folder = from
@@ -90,6 +95,9 @@ BEGIN {
     if (from ~ /^(apps\/|examples$)/) {
         if (to_layer != "include" && to_layer != from)
             broken("\"" name "\": programs may include only the public headers")
+        # RedisBloom's layouts are tested without a server, so they must not need its API.
+        if (is_layout(FILENAME) && to_layer == from && !is_layout(to))
+            broken("\"" name "\": RedisBloom's layouts may include only the public headers and each other")
         next
     }
     if ((from == "filters" || from == "tables") && to_layer == from) {

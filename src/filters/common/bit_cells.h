@@ -41,8 +41,8 @@ static inline uint64_t kithi_bits_join(uint64_t a, uint64_t b, kithi_bits_how ho
     return how == KITHI_BITS_OR ? a | b : a & b;
 }
 
-/* Counts the bits from … to - 1 that are set in the union of two bodies. Bodies consist of whole words, so the words
- * that contain `from` and `to` - 1 can be read. */
+/* Counts the bits `from` … `to` - 1 that are set in the union of two bodies. Bodies consist of whole words, so the
+ * words that contain `from` and `to` - 1 can be read. */
 static inline uint64_t kithi_bits_in_union(const uint8_t *a, const uint8_t *b, uint64_t from, uint64_t to) {
     uint64_t set = 0;
     for (uint64_t first = from / 64 * 64; first < to; first += 64) {

@@ -158,8 +158,8 @@ typedef struct kithi_tally {
     uint64_t sum;   /* sum of all counters that are not stuck */
 } kithi_tally;
 
-/* Tallies counters from … to - 1. The body consists of whole words, so the words that contain `from` and `to` - 1 can
- * be read. */
+/* Tallies the counters `from` … `to` - 1. The body consists of whole words, so the words that contain `from` and `to` -
+ * 1 can be read. */
 static inline kithi_tally kithi_counters_tally(const kith_filter *f, uint64_t from, uint64_t to, unsigned width) {
     kithi_tally t = {0, 0, 0};
     for (uint64_t c = from; c < to && width != 4; c++) {

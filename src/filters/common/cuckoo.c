@@ -75,14 +75,13 @@ kith_status kithi_cf_choose(kithi_fit fit, const kithi_request *request, unsigne
     return KITH_OK;
 }
 
-kith_status kithi_cf_shape(kithi_fit fit, const kithi_head *head, kithi_shape *shape) {
-    kithi_cf_geometry g = kithi_cf_decode(head).cf;
-    uint64_t slot_bits = g.slot_bits, half = g.half, regions = g.regions;
-    if (slot_bits > 32 || half == 0 || half >= REGION_SLOTS_MAX || regions == 0)
+kith_status kithi_cf_shape(kithi_fit fit, const kithi_cf_geometry *g, kithi_shape *shape) {
+    uint64_t slot_bits = g->slot_bits, half = g->half, regions = g->regions;
+    if (slot_bits > KITHI_SLOT_BITS_MAX || half == 0 || half >= REGION_SLOTS_MAX || regions == 0)
         return KITH_E_CORRUPT;
     uint64_t region_slots = kithi_fit_region_slots(&fit, half), cells, body_bytes;
     if (region_slots > REGION_SLOTS_MAX || !kithi_mul(regions, region_slots, &cells) ||
-        !kithi_mul(regions, kithi_cf_stride(&g, region_slots), &body_bytes) || body_bytes > UINT64_C(1) << 62)
+        !kithi_mul(regions, kithi_cf_stride(g, region_slots), &body_bytes) || body_bytes > UINT64_C(1) << 62)
         return KITH_E_CORRUPT;
     shape->body_bytes = body_bytes;
     shape->cells = cells;

@@ -32,16 +32,9 @@
 enum { KITHI_SLOT_BITS, KITHI_HALF, KITHI_REGIONS, KITHI_BUCKET_SLOTS, KITHI_ALTERNATE, KITHI_KICKS };
 #define KITHI_CF_PARAMS (1 << KITHI_SLOT_BITS | 1 << KITHI_HALF | 1 << KITHI_REGIONS)
 
-static inline kithi_geometry kithi_cf_decode(const kithi_head *head) {
-    return (kithi_geometry){.cf = {.slot_bits = head->params[KITHI_SLOT_BITS],
-                                   .half = head->params[KITHI_HALF],
-                                   .regions = head->params[KITHI_REGIONS],
-                                   .bucket_slots = head->params[KITHI_BUCKET_SLOTS],
-                                   .alternate = head->params[KITHI_ALTERNATE],
-                                   .kicks = head->params[KITHI_KICKS]}};
-}
-
 #define KITHI_CANDIDATES_MAX 16
+#define KITHI_SLOT_BITS_MAX 32
+#define KITHI_HALF_MAX (UINT64_C(1) << 31)
 
 typedef struct kithi_candidates {
     unsigned count;
@@ -89,12 +82,48 @@ static inline uint64_t kithi_cf_stride(const kithi_cf_geometry *g, uint64_t regi
     return (bytes + 63) & ~UINT64_C(63);
 }
 
+/* Sets the fields of *g that are for places as words. */
+static inline void kithi_cf_set_word_fields(const kithi_cf_layout *layout, kithi_cf_geometry *g) {
+    unsigned bits = (unsigned)g->slot_bits, slots = layout->place_slots(g);
+    unsigned unit = layout->windows ? bits : bits * slots; /* bits from one place to the next */
+    unsigned shift_max = 8 - (unit & -unit & 7 ? unit & -unit & 7 : 8);
+    g->narrow = slots * bits + shift_max <= 64;
+    g->last_shift = (slots - 1) * bits;
+    for (unsigned i = 0; i < slots && g->narrow; i++) {
+        g->low_bits |= UINT64_C(1) << (i * bits);
+        g->code_steps |= (uint64_t)kithi_cf_code(layout, 0, i) << (i * bits);
+    }
+    g->high_bits = g->low_bits << (bits - 1);
+}
+
+/* The parameters may be those of a hostile file. What follows from them is computed only if shape() will accept
+ * them. */
+static inline kithi_geometry kithi_cf_decode(const kithi_cf_layout *layout, const kithi_head *head) {
+    kithi_cf_geometry g = {.slot_bits = head->params[KITHI_SLOT_BITS],
+                           .half = head->params[KITHI_HALF],
+                           .regions = head->params[KITHI_REGIONS],
+                           .bucket_slots = head->params[KITHI_BUCKET_SLOTS],
+                           .alternate = head->params[KITHI_ALTERNATE],
+                           .kicks = head->params[KITHI_KICKS]};
+    bool plausible = g.slot_bits > layout->window_bits && g.slot_bits <= KITHI_SLOT_BITS_MAX &&
+                     g.half <= KITHI_HALF_MAX && g.bucket_slots <= KITHI_CANDIDATES_MAX / 2 &&
+                     (layout->windows || g.bucket_slots > 0);
+    if (plausible) {
+        g.places = 2 * g.half;
+        g.stride = kithi_cf_stride(&g, layout->region_slots(&g));
+        g.fingerprint_max = kithi_cf_fingerprint_max(layout, &g);
+        kithi_cf_set_word_fields(layout, &g);
+    }
+    return (kithi_geometry){.cf = g};
+}
+
 static inline uint64_t kithi_cf_regions(const kithi_head *head) {
-    return kithi_cf_decode(head).cf.regions;
+    return head->params[KITHI_REGIONS];
 }
 
 static inline uint8_t *kithi_cf_region(const kithi_cf_layout *layout, const kith_filter *f, uint64_t region) {
-    return f->body + region * kithi_cf_stride(&f->geometry.cf, layout->region_slots(&f->geometry.cf));
+    (void)layout;
+    return f->body + region * f->geometry.cf.stride;
 }
 
 static inline uint32_t kithi_cf_get(const kith_filter *f, const uint8_t *region, uint32_t slot) {
@@ -105,72 +134,29 @@ static inline void kithi_cf_set(const kith_filter *f, uint8_t *region, uint32_t 
     kithi_field_set(region, slot, (unsigned)f->geometry.cf.slot_bits, code);
 }
 
-/* ---- places as words ---- */
+/* ---- places as words, for geometries that are narrow ---- */
 
-/* Constants for code that handles all slots of a place at once, as a 64-bit word. Slot i of the place is bits
- * i * slot_bits … (i + 1) * slot_bits - 1 of the word. They are computed once for a batch. */
-typedef struct kithi_cf_constants {
-    uint8_t *body;
-    /* A copy: stores to slots and bitmaps cannot alias it, so it is not reloaded for every key. */
-    kithi_cf_geometry geometry;
-    uint64_t stride; /* bytes from one region to the next */
-    uint64_t regions;
-    uint64_t places; /* in a region */
-    uint64_t fingerprint_max;
-    unsigned slot_bits;
-    unsigned last_shift; /* number of the lowest bit of the last slot */
-    uint64_t low_bits;   /* a mask: the lowest bit of each slot */
-    uint64_t high_bits;  /* a mask: the highest bit of each slot */
-    uint64_t code_steps; /* in each slot: the code that a key has there minus the code that it has in slot 0 */
-} kithi_cf_constants;
-
-/* Returns false if some place, together with the bits before it in its first byte, does not fit in a word. */
-KITHI_INLINE bool kithi_cf_constants_of(const kithi_cf_layout *layout, const kith_filter *f,
-                                        kithi_cf_constants *constants) {
-    unsigned bits = (unsigned)f->geometry.cf.slot_bits, slots = layout->place_slots(&f->geometry.cf);
-    unsigned unit = layout->windows ? bits : bits * slots; /* bits from one place to the next */
-    unsigned shift_max = 8 - (unit & -unit & 7 ? unit & -unit & 7 : 8);
-    *constants = (kithi_cf_constants){
-        .body = f->body,
-        .geometry = f->geometry.cf,
-        .stride = kithi_cf_stride(&f->geometry.cf, layout->region_slots(&f->geometry.cf)),
-        .regions = f->geometry.cf.regions,
-        .places = 2 * f->geometry.cf.half,
-        .fingerprint_max = kithi_cf_fingerprint_max(layout, &f->geometry.cf),
-        .slot_bits = bits,
-        .last_shift = (slots - 1) * bits,
-    };
-    if (slots * bits + shift_max > 64)
-        return false;
-    for (unsigned i = 0; i < slots; i++) {
-        constants->low_bits |= UINT64_C(1) << (i * bits);
-        constants->code_steps |= (uint64_t)kithi_cf_code(layout, 0, i) << (i * bits);
-    }
-    constants->high_bits = constants->low_bits << (bits - 1);
-    return true;
-}
-
-/* Returns nonzero if a slot of the word is 0. The lowest bit set is then the highest bit of the first such slot; bits
- * above it may be wrong. */
-KITHI_INLINE uint64_t kithi_zero_slots(const kithi_cf_constants *constants, uint64_t slots) {
-    return (slots - constants->low_bits) & ~slots & constants->high_bits;
+/* Marks slots that are 0 by their highest bit; returns 0 if there is none. Only the lowest mark is reliable: it is the
+ * first slot that is 0. Marks above it may be wrong. */
+KITHI_INLINE uint64_t kithi_zero_slots(const kithi_cf_geometry *g, uint64_t slots) {
+    return (slots - g->low_bits) & ~slots & g->high_bits;
 }
 
 /* Returns the highest bit of every slot that is 0, exactly, unlike kithi_zero_slots. */
-KITHI_INLINE uint64_t kithi_all_zero_slots(const kithi_cf_constants *constants, uint64_t slots) {
-    uint64_t below = constants->high_bits - constants->low_bits; /* in each slot, all bits except the highest */
-    return ~(((slots & below) + below) | slots) & constants->high_bits;
+KITHI_INLINE uint64_t kithi_all_zero_slots(const kithi_cf_geometry *g, uint64_t slots) {
+    uint64_t below = g->high_bits - g->low_bits; /* in each slot, all bits except the highest */
+    return ~(((slots & below) + below) | slots) & g->high_bits;
 }
 
 /* Counts the slots whose highest bit is set, by a multiplication that sums them in the last slot. */
-KITHI_INLINE unsigned kithi_count_slots(const kithi_cf_constants *constants, uint64_t highest_bits) {
-    uint64_t sums = (highest_bits >> (constants->slot_bits - 1)) * constants->low_bits;
-    return (unsigned)(sums >> constants->last_shift & ((UINT64_C(1) << constants->slot_bits) - 1));
+KITHI_INLINE unsigned kithi_count_slots(const kithi_cf_geometry *g, uint64_t highest_bits) {
+    uint64_t sums = (highest_bits >> (g->slot_bits - 1)) * g->low_bits;
+    return (unsigned)(sums >> g->last_shift & ((UINT64_C(1) << g->slot_bits) - 1));
 }
 
 /* The slots of the place that begins with this slot. */
-KITHI_INLINE uint64_t kithi_cf_slots(const kithi_cf_constants *constants, const uint8_t *region, uint32_t first) {
-    uint64_t bit = (uint64_t)first * constants->slot_bits;
+KITHI_INLINE uint64_t kithi_cf_slots(const kithi_cf_geometry *g, const uint8_t *region, uint32_t first) {
+    uint64_t bit = (uint64_t)first * g->slot_bits;
     return kithi_load64(region + bit / 8) >> (bit % 8);
 }
 
@@ -179,13 +165,13 @@ KITHI_INLINE uint64_t kithi_cf_slots(const kithi_cf_constants *constants, const 
 /* The region and the candidates of a digest. */
 static inline uint8_t *kithi_cf_locate(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest,
                                        kithi_candidates *candidates) {
-    kithi_place at = kithi_place_of(digest, f->geometry.cf.regions, 2 * f->geometry.cf.half);
-    kithi_cf_candidates(layout, &f->geometry.cf, at.place,
-                        kithi_fingerprint(at, kithi_cf_fingerprint_max(layout, &f->geometry.cf)), candidates);
+    kithi_place at = kithi_place_of(digest, f->geometry.cf.regions, f->geometry.cf.places);
+    kithi_cf_candidates(layout, &f->geometry.cf, at.place, kithi_fingerprint(at, f->geometry.cf.fingerprint_max),
+                        candidates);
     return kithi_cf_region(layout, f, at.region);
 }
 
-static inline bool kithi_cf_has(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest) {
+static inline bool kithi_cf_has_by_slots(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest) {
     kithi_candidates candidates;
     const uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);
     bool found = false;
@@ -250,7 +236,7 @@ KITHI_INLINE void kithi_cf_stats(const kithi_cf_layout *layout, const kith_filte
     for (unsigned m = 1; m <= KITHI_CANDIDATES_MAX; m++)
         occupied += (double)entries[m] / m;
     double combinations = /* of pair and fingerprint: see plan/fit.h */
-        (double)regions * (double)f->geometry.cf.half * (double)kithi_cf_fingerprint_max(layout, &f->geometry.cf);
+        (double)regions * (double)f->geometry.cf.half * (double)f->geometry.cf.fingerprint_max;
     stats->cells_used = f->head.count;
     stats->rate_now = occupied / combinations;
 }
@@ -262,7 +248,7 @@ uint64_t kithi_cf_state_bytes(const kith_filter *f);
 /* choose, shape and expect of the cuckoo kinds. slot_bits 0 means as many as the rate needs. The kind must have
  * checked its additional parameters before it calls kithi_cf_shape. */
 kith_status kithi_cf_choose(kithi_fit fit, const kithi_request *request, unsigned slot_bits, kithi_head *head);
-kith_status kithi_cf_shape(kithi_fit fit, const kithi_head *head, kithi_shape *shape);
+kith_status kithi_cf_shape(kithi_fit fit, const kithi_cf_geometry *g, kithi_shape *shape);
 kithi_expectation kithi_cf_expect(kithi_fit fit, kithi_fit_size size, uint64_t n);
 
 #define KITHI_CF_CAPABILITIES (KITH_CAN_ADD | KITH_CAN_REMOVE | KITH_CAN_COPIES | KITH_CAN_MERGE)

@@ -15,7 +15,8 @@
  * place in the queue can move. `seen` has a bit for each place of a region that was queued, and `tried` has a bit for
  * each slot whose entry was examined: windows overlap, and a slot must not be in a chain twice. These bitmaps and the
  * queue are allocated by the first search and kept in the handle. They take two bits per slot of a region and 12
- * bytes per place that may be queued, 4,096 at first. A search that needs more starts again with eight times as many.
+ * bytes per place that may be queued: all places of a small region, and 4,096 at first of a larger one. A search that
+ * needs more starts again with eight times as many.
  *
  * Everything here is inlined into each kind, with the functions of that kind's layout. */
 #ifndef KITHI_FILTERS_CUCKOO_SEARCH_H
@@ -118,9 +119,8 @@ typedef struct kithi_search_end {
 
 /* Examines the entries of place `at` of the queue. Returns true and sets *end if one of them can move to an empty slot.
  * Otherwise queues the places to which they can move. */
-KITHI_INLINE bool kithi_search_expand(const kithi_cf_layout *layout, const kith_filter *f,
-                                      const kithi_cf_constants *constants, const uint8_t *region, kithi_search *s,
-                                      uint32_t at, uint32_t *tail, const kithi_search_targets *targets,
+KITHI_INLINE bool kithi_search_expand(const kithi_cf_layout *layout, const kith_filter *f, const uint8_t *region,
+                                      kithi_search *s, uint32_t at, uint32_t *tail, const kithi_search_targets *targets,
                                       kithi_search_end *end) {
     unsigned slots = layout->place_slots(&f->geometry.cf);
     uint32_t here = s->queue[at].first;
@@ -129,7 +129,7 @@ KITHI_INLINE bool kithi_search_expand(const kithi_cf_layout *layout, const kith_
             continue;
         for (unsigned which = targets->own[i] == here; which < 2; which++) {
             uint32_t first = which == 0 ? targets->own[i] : targets->other[i];
-            unsigned empty = kithi_cf_empty_slot(f, constants, region, first, slots);
+            unsigned empty = kithi_cf_empty_slot(f, region, first, slots);
             if (empty < slots) {
                 *end = (kithi_search_end){here + i, first, first + empty};
                 return true;
@@ -166,8 +166,7 @@ static inline void kithi_search_reset(const kithi_cf_layout *layout, kithi_searc
 
 /* Searches breadth-first from the two places, within the limit of `s`, and moves the entries of the chain that it
  * finds. Sets *freed to the slot that became free. */
-KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_filter *f,
-                                           const kithi_cf_constants *constants, uint8_t *region,
+KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
                                            const uint32_t roots[2], kithi_search *s, uint32_t *freed) {
     kithi_search_targets targets[2]; /* of places at and at + 1 of the queue, alternating */
     kithi_search_end end;
@@ -181,7 +180,7 @@ KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_f
         bool next_is_known = at == 0 || at + 1 < tail; /* the place after this one is in the queue already */
         if (at != 0 && next_is_known)
             kithi_search_find_targets(layout, f, region, s->queue[at + 1].first, &targets[(at + 1) % 2]);
-        if (kithi_search_expand(layout, f, constants, region, s, at, &tail, &targets[at % 2], &end)) {
+        if (kithi_search_expand(layout, f, region, s, at, &tail, &targets[at % 2], &end)) {
             *freed = kithi_search_shift(layout, f, region, s, at, end);
             status = KITH_OK;
             break;
@@ -195,17 +194,16 @@ KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_f
 }
 
 /* Frees one of the slots of `candidates`, which are all taken, by moving other entries, and stores the code there. */
-static inline kith_status kithi_cf_free_and_store(const kithi_cf_layout *layout, kith_filter *f,
-                                                  const kithi_cf_constants *constants, uint8_t *region,
+static inline kith_status kithi_cf_free_and_store(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
                                                   const kithi_candidates *candidates) {
     if (!layout->windows && f->geometry.cf.kicks != 0)
-        return kithi_cf_walk(layout, f, constants, region, candidates);
+        return kithi_cf_walk(layout, f, region, candidates);
     const uint32_t roots[2] = {candidates->slot[0], candidates->slot[candidates->count / 2]};
     uint32_t freed = 0;
     kithi_search *s = f->state;
     for (;;) {
         if (s != NULL) {
-            kith_status status = kithi_search_from(layout, f, constants, region, roots, s, &freed);
+            kith_status status = kithi_search_from(layout, f, region, roots, s, &freed);
             for (unsigned i = 0; i < candidates->count && status == KITH_OK; i++)
                 if (candidates->slot[i] == freed)
                     kithi_cf_set(f, region, freed, candidates->code[i]);
@@ -213,9 +211,10 @@ static inline kith_status kithi_cf_free_and_store(const kithi_cf_layout *layout,
                 return status;
         }
         uint64_t region_slots = layout->region_slots(&f->geometry.cf);
+        /* Each place is queued at most once, so the queue of a small region is shorter and never gets full. */
+        uint64_t most = region_slots < KITHI_SEARCH_MAX ? region_slots + 1 : KITHI_SEARCH_MAX;
         uint64_t limit = s == NULL ? KITHI_SEARCH_FIRST : 8 * s->limit;
-        kithi_search *larger =
-            kithi_search_new(&f->allocator, region_slots, limit < KITHI_SEARCH_MAX ? limit : KITHI_SEARCH_MAX);
+        kithi_search *larger = kithi_search_new(&f->allocator, region_slots, limit < most ? limit : most);
         if (larger == NULL)
             return KITH_E_MEMORY;
         kithi_cf_detach(f);
@@ -242,20 +241,20 @@ KITHI_INLINE kith_status kithi_cf_put(const kithi_cf_layout *layout, kith_filter
     }
     if (kithi_cf_matches(f, region, candidates) == candidates->count)
         return KITH_E_COPIES;
-    return kithi_cf_free_and_store(layout, f, NULL, region, candidates);
+    return kithi_cf_free_and_store(layout, f, region, candidates);
 }
 
 /* Stores a key that has no empty candidate slot. KITH_E_COPIES, KITH_E_FULL, KITH_E_MEMORY. */
-static inline kith_status kithi_cf_store_by_moving(const kithi_cf_layout *layout, kith_filter *f,
-                                                   const kithi_cf_constants *constants, uint64_t digest) {
+static inline kith_status kithi_cf_store_by_moving(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest) {
     kithi_candidates candidates;
     uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);
     if (kithi_cf_matches(f, region, &candidates) == candidates.count)
         return KITH_E_COPIES;
-    return kithi_cf_free_and_store(layout, f, constants, region, &candidates);
+    return kithi_cf_free_and_store(layout, f, region, &candidates);
 }
 
-KITHI_INLINE kith_status kithi_cf_add(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest, bool *was_new) {
+KITHI_INLINE kith_status kithi_cf_add_by_slots(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest,
+                                               bool *was_new) {
     kithi_candidates candidates;
     uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);
     unsigned copies = kithi_cf_matches(f, region, &candidates);
@@ -276,7 +275,7 @@ KITHI_INLINE kith_status kithi_cf_add(const kithi_cf_layout *layout, kith_filter
     return status;
 }
 
-static inline kith_status kithi_cf_remove(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest) {
+static inline kith_status kithi_cf_remove_by_slots(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest) {
     kithi_candidates candidates;
     uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);
     for (unsigned i = 0; i < candidates.count && f->head.count > 0; i++) {

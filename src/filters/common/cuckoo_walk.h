@@ -19,18 +19,17 @@
 
 #include "filters/common/cuckoo.h"
 
-/* Returns the index within its place of the first empty slot, or `slots` if there is none. `constants` is NULL if a
- * place does not fit in a word. */
-KITHI_INLINE unsigned kithi_cf_empty_slot(const kith_filter *f, const kithi_cf_constants *constants,
-                                          const uint8_t *region, uint32_t first, unsigned slots) {
+/* Returns the index within its place of the first empty slot, or `slots` if there is none. */
+KITHI_INLINE unsigned kithi_cf_empty_slot(const kith_filter *f, const uint8_t *region, uint32_t first, unsigned slots) {
+    const kithi_cf_geometry *g = &f->geometry.cf;
     unsigned i = 0;
-    if (constants == NULL) {
+    if (!g->narrow) {
         while (i < slots && kithi_cf_get(f, region, first + i) != 0)
             i++;
         return i;
     }
-    uint64_t zero = kithi_zero_slots(constants, kithi_cf_slots(constants, region, first));
-    return zero == 0 ? slots : (unsigned)__builtin_ctzll(zero) / constants->slot_bits;
+    uint64_t zero = kithi_zero_slots(g, kithi_cf_slots(g, region, first));
+    return zero == 0 ? slots : (unsigned)__builtin_ctzll(zero) / (unsigned)g->slot_bits;
 }
 
 /* A walk: the code in the hand, and the first slot of the place that it looks at. */
@@ -59,8 +58,7 @@ static inline void kithi_walk_cross(const kithi_cf_layout *layout, const kith_fi
 
 /* Stores the code of `candidates`, whose slots are all taken. Returns KITH_E_FULL, with every byte unchanged, if no
  * free slot is found. For disjoint places only. */
-static inline kith_status kithi_cf_walk(const kithi_cf_layout *layout, kith_filter *f,
-                                        const kithi_cf_constants *constants, uint8_t *region,
+static inline kith_status kithi_cf_walk(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
                                         const kithi_candidates *candidates) {
     unsigned slots = candidates->count / 2;
     uint64_t kicks = f->geometry.cf.kicks;
@@ -74,7 +72,7 @@ static inline kith_status kithi_cf_walk(const kithi_cf_layout *layout, kith_filt
     for (uint64_t i = 0; i < kicks; i++) {
         kithi_walk_swap(f, region, &walk, i, slots);
         kithi_walk_cross(layout, f, &walk, slots);
-        unsigned empty = kithi_cf_empty_slot(f, constants, region, walk.first, slots);
+        unsigned empty = kithi_cf_empty_slot(f, region, walk.first, slots);
         if (empty < slots) {
             kithi_cf_set(f, region, walk.first + empty, walk.code);
             return KITH_OK;

@@ -1,0 +1,65 @@
+/* redis_connection.h: a connection to one server, and the commands that are sent over it. It speaks RESP2 through
+ * hiredis, whose replies the callers use and free (freeReplyObject). */
+#ifndef CLI_REDIS_CONNECTION_H
+#define CLI_REDIS_CONNECTION_H
+
+#include <hiredis/hiredis.h>
+
+#include "options.h"
+#include "redis_address.h"
+
+/* What every connection of a run uses. */
+typedef struct redis_login {
+    const char *user; /* NULL: the default user */
+    char *password;   /* NULL: none */
+    unsigned database;
+    unsigned timeout_seconds; /* for connecting, and for each reply */
+} redis_login;
+
+/* Reads the password from --password-file or the environment variable REDISCLI_AUTH. Ends the tool if the file cannot
+ * be read, or if the address names a user and there is no password. */
+void redis_login_read(const arguments *a, const redis_address *address, redis_login *login);
+void redis_login_free(redis_login *login);
+
+/* A command: its words are bytes in the caller's memory, which must stay there until the command was sent. */
+typedef struct redis_command {
+    const char **words;
+    size_t *bytes;
+    size_t count, room;
+    bool may_repeat; /* running it twice does no harm, so it is sent again after a lost connection */
+    char digits[2][24];
+    size_t numbers; /* how many of `digits` are used */
+} redis_command;
+
+void redis_command_begin(redis_command *c, const char *name); /* a zeroed struct, or one that was used before */
+void redis_command_bytes(redis_command *c, const void *bytes, size_t byte_count);
+void redis_command_text(redis_command *c, const char *text);
+void redis_command_number(redis_command *c, uint64_t number); /* at most two per command */
+void redis_command_free(redis_command *c);
+
+typedef struct redis_connection {
+    char *host;
+    unsigned port;
+    char name[280]; /* HOST:PORT, for messages */
+    const redis_login *login;
+    redisContext *context; /* NULL: not connected */
+    bool sent;             /* the last command may have reached the server */
+    char error[640];       /* why the last call failed */
+} redis_connection;
+
+/* Does not connect yet. */
+redis_connection *redis_connection_new(const char *host, unsigned port, const redis_login *login);
+void redis_connection_free(redis_connection *c);
+
+/* Queues a command, after connecting if there is no connection. Returns false, with c->error, if it cannot connect or
+ * log in. */
+bool redis_connection_queue(redis_connection *c, const redis_command *call);
+
+/* Sends everything that is queued. Returns false, with c->error, if the connection is lost. */
+bool redis_connection_flush(redis_connection *c);
+
+/* Returns the reply to the oldest command that has none yet. Returns NULL, with c->error, if the connection is lost;
+ * then it is closed, and the replies to all other commands are lost, too. */
+redisReply *redis_connection_receive(redis_connection *c);
+
+#endif

@@ -1,0 +1,156 @@
+/* redis_upload.c: puts a filter under a key of a server; see redis_upload.h. */
+#define _GNU_SOURCE
+
+#include "redis_upload.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+
+#include "redis_slots.h"
+#include "report.h"
+
+enum {
+    CHUNK_BYTES = 4 << 20, /* a server accepts at least 1 MiB, by default 512 MiB; a chunk blocks it for milliseconds */
+    LIFE_SECONDS = 3600,   /* of a temporary key, counted from its last chunk */
+};
+
+static redis_upload *incomplete; /* for undo */
+
+/* Runs in the signal handler as well. The server may be in the middle of a chunk: then it drops this with the rest of
+ * the chunk, and the key expires. */
+static void undo(void *context) {
+    (void)context;
+    for (const redis_upload *u = incomplete; u != NULL; u = u->next) {
+        int fd = redis_link_socket(u->link, u->slot);
+        if (fd >= 0)
+            (void)send(fd, u->undo, u->undo_bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+    }
+}
+
+static uint64_t random_word(void) {
+    uint64_t word;
+    if (getrandom(&word, sizeof word, 0) != (ssize_t)sizeof word)
+        fail("cannot read random bytes from the system");
+    return word;
+}
+
+void redis_upload_begin(redis_upload *u, redis_link *link, const char *key, size_t key_bytes) {
+    *u = (redis_upload){.link = link, .key = key, .key_bytes = key_bytes, .slot = redis_slot(key, key_bytes)};
+    u->name = redis_name_beside(key, key_bytes, random_word(), &u->name_bytes);
+    const char *words[] = {"DEL", u->name};
+    const size_t bytes[] = {3, u->name_bytes};
+    int length = redisFormatCommandArgv(&u->undo, 2, words, bytes);
+    if (length < 0)
+        fail("not enough memory");
+    u->undo_bytes = (size_t)length;
+    if (incomplete == NULL)
+        at_failure(undo, NULL);
+    u->next = incomplete;
+    incomplete = u;
+}
+
+static void end(redis_upload *u) {
+    redis_upload **at = &incomplete;
+    while (*at != u)
+        at = &(*at)->next;
+    *at = u->next;
+    if (incomplete == NULL)
+        at_failure_forget();
+    redisFreeCommand(u->undo);
+    free(u->name);
+    *u = (redis_upload){0};
+}
+
+static void expire(redis_upload *u, redis_command *call) {
+    redis_command_begin(call, "EXPIRE");
+    redis_command_bytes(call, u->name, u->name_bytes);
+    redis_command_number(call, LIFE_SECONDS);
+    call->may_repeat = true;
+}
+
+void redis_upload_renew(redis_upload *u) {
+    redis_command call = {0};
+    expire(u, &call);
+    redisReply *reply = redis_link_call(u->link, &call, u->slot);
+    if (reply->type == REDIS_REPLY_INTEGER && reply->integer == 0)
+        fail("%s: the server has removed the temporary key while it was loaded; is it out of memory, and does it evict "
+             "keys?",
+             u->key);
+    if (reply->type != REDIS_REPLY_INTEGER)
+        redis_link_fail(u->link, &call, reply);
+    freeReplyObject(reply);
+    redis_command_free(&call);
+}
+
+void redis_upload_block(redis_upload *u, const void *bytes, size_t byte_count) {
+    redis_command call = {0};
+    progress_begin("sending", byte_count);
+    for (size_t offset = 0; offset < byte_count;) {
+        size_t chunk_bytes = byte_count - offset < CHUNK_BYTES ? byte_count - offset : CHUNK_BYTES;
+        redis_command_begin(&call, "KITH.LOAD");
+        redis_command_bytes(&call, u->name, u->name_bytes);
+        redis_command_number(&call, offset);
+        redis_command_number(&call, byte_count);
+        redis_command_bytes(&call, (const char *)bytes + offset, chunk_bytes);
+        redisReply *reply = redis_link_call(u->link, &call, u->slot);
+        offset += chunk_bytes;
+        if (reply->type != REDIS_REPLY_INTEGER || reply->integer < 0 || (uint64_t)reply->integer != offset)
+            redis_link_fail(u->link, &call, reply);
+        freeReplyObject(reply);
+        redis_upload_renew(u);
+        progress_of("sending", offset);
+    }
+    progress_end();
+    redis_command_free(&call);
+}
+
+void redis_upload_dump(redis_upload *u, const redis_dump *dump) {
+    redis_command call = {0};
+    size_t at = 0;
+    redis_chunk chunk;
+    progress_begin("sending", dump->byte_count);
+    while (redis_dump_next(dump, &at, &chunk)) {
+        redis_command_begin(&call, dump->type == REDIS_DUMP_BLOOM ? "BF.LOADCHUNK" : "CF.LOADCHUNK");
+        redis_command_bytes(&call, u->name, u->name_bytes);
+        redis_command_number(&call, chunk.cursor);
+        redis_command_bytes(&call, chunk.data, chunk.byte_count);
+        redisReply *reply = redis_link_call(u->link, &call, u->slot);
+        if (reply->type != REDIS_REPLY_STATUS)
+            redis_link_fail(u->link, &call, reply);
+        freeReplyObject(reply);
+        redis_upload_renew(u);
+        progress_of("sending", at);
+    }
+    progress_end();
+    redis_command_free(&call);
+}
+
+noreturn void redis_fail_exists(const redis_link *link, const char *key) {
+    fail("%s: the key %s exists; --replace replaces it", redis_link_text(link), key);
+}
+
+/* In one transaction: the temporary key loses its expiry and is renamed. If the key exists and must not be replaced,
+ * the temporary key gets its expiry back. */
+void redis_upload_commit(redis_upload *u, bool replace) {
+    redis_command commands[3] = {{0}};
+    redis_command_begin(&commands[0], "PERSIST");
+    redis_command_bytes(&commands[0], u->name, u->name_bytes);
+    redis_command_begin(&commands[1], replace ? "RENAME" : "RENAMENX");
+    redis_command_bytes(&commands[1], u->name, u->name_bytes);
+    redis_command_bytes(&commands[1], u->key, u->key_bytes);
+    expire(u, &commands[2]);
+    redisReply *reply = redis_link_transaction(u->link, commands, 3, u->slot);
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 3)
+        redis_link_fail(u->link, &commands[1], reply);
+    const redisReply *renamed = reply->element[1];
+    if (renamed->type == REDIS_REPLY_INTEGER && renamed->integer == 0)
+        redis_fail_exists(u->link, u->key);
+    if (renamed->type == REDIS_REPLY_ERROR)
+        redis_link_fail(u->link, &commands[1], renamed);
+    freeReplyObject(reply);
+    for (size_t i = 0; i < 3; i++)
+        redis_command_free(&commands[i]);
+    end(u);
+}

@@ -1,0 +1,341 @@
+/* bf.c: BF.*, on filters without deletion. docs/redis.md describes the commands. */
+#include <stdio.h>
+
+#include "arguments.h"
+#include "commands.h"
+#include "compat.h"
+#include "config.h"
+#include "items.h"
+#include "replicate.h"
+#include "words.h"
+
+#define MOST_CAPACITY (1 << 30)
+#define MOST_EXPANSION 32768
+
+/* What a filter is created with. */
+typedef struct wanted {
+    double rate;
+    long long capacity;
+    long long expansion; /* 0: the filter does not grow */
+    long long growth;    /* the expansion that was asked for, which RedisBloom's layout stores in any case */
+} wanted;
+
+static wanted defaults(void) {
+    return (wanted){config.bf_error_rate, config.bf_initial_size, config.bf_expansion_factor,
+                    config.bf_expansion_factor};
+}
+
+/* Takes over an expansion that was asked for, or that there shall be none. */
+static void set_growth(wanted *w, bool nonscaling) {
+    w->growth = w->expansion;
+    if (nonscaling)
+        w->expansion = 0;
+}
+
+/* RedisBloom lowers rates to this, and so its layout must have them. */
+#define REDISBLOOM_MOST_RATE 0.25
+
+/* The same as create(), in RedisBloom's layout. */
+static value *create_redisbloom(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString *name, const wanted *w) {
+    value *v;
+    char rate[40];
+    bool scaling = w->expansion != 0;
+    kith_status status = compat_create_bloom(w->rate > REDISBLOOM_MOST_RATE ? REDISBLOOM_MOST_RATE : w->rate,
+                                             (uint64_t)w->capacity, (uint32_t)w->growth, scaling,
+                                             keys_must_obey(ctx) ? 0 : (uint64_t)config.max_filter_bytes, &v);
+    if (status != KITH_OK) {
+        (void)items_reply_creation(ctx, status, "could not create filter");
+        return NULL;
+    }
+    keys_set(key, v);
+    (void)server.SignalModifiedKey(ctx, name);
+    (void)snprintf(rate, sizeof rate, "%.17g", w->rate);
+    /* Clients may not give both an expansion and NONSCALING, but they say exactly what was made. */
+    if (scaling || w->growth == 0)
+        (void)server.Replicate(ctx, "BF.RESERVE", "sclcl", name, rate, w->capacity, "EXPANSION", w->growth);
+    else
+        (void)server.Replicate(ctx, "BF.RESERVE", "sclclc", name, rate, w->capacity, "EXPANSION", w->growth,
+                               "NONSCALING");
+    return v;
+}
+
+/* Creates a filter in a key, which is open for writing and empty, and replicates that. Commands of the primary and of
+ * an AOF come from RedisBloom: kith itself sends KITH._CREATE instead. Returns NULL after an error reply. */
+static value *create(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString *name, const wanted *w) {
+    value_creation c = {.capacity = (uint64_t)w->capacity, .rate = w->rate};
+    value *v;
+    if (config.compat == CONFIG_REDISBLOOM || keys_must_obey(ctx))
+        return create_redisbloom(ctx, key, name, w);
+    c.request.expansion = (uint32_t)w->expansion;
+    kith_status status = kith_hash_untrusted(&c.hash);
+    if (status == KITH_OK)
+        status = value_choose_bloom(&c);
+    if (status == KITH_OK)
+        status = value_create(&c, (uint64_t)config.max_filter_bytes, &v);
+    if (status != KITH_OK) {
+        (void)items_reply_creation(ctx, status, "could not create filter");
+        return NULL;
+    }
+    keys_set(key, v);
+    (void)server.SignalModifiedKey(ctx, name);
+    replicate_create(ctx, name, &c);
+    return v;
+}
+
+/* ---- BF.RESERVE ---- */
+
+/* Reads error_rate and capacity. Returns NULL or the reply. */
+static const char *read_required(RedisModuleString **argv, wanted *w) {
+    switch (argument_rate(argv[2], &w->rate)) {
+    case ARGUMENT_BAD:
+        return "ERR bad error rate";
+    case ARGUMENT_RANGE:
+        return "ERR error rate must be in the range (0.000000, 1.000000)";
+    case ARGUMENT_OK:
+        break;
+    }
+    switch (argument_number(argv[3], 1, MOST_CAPACITY, &w->capacity)) {
+    case ARGUMENT_BAD:
+        return "ERR bad capacity";
+    case ARGUMENT_RANGE:
+        return "ERR capacity must be in the range [1, 1073741824]";
+    case ARGUMENT_OK:
+        break;
+    }
+    return NULL;
+}
+
+/* `as_redisbloom`: other words are ignored, and a filter that does not grow may have an expansion. */
+static const char *read_reserve(RedisModuleString **argv, int argc, bool as_redisbloom, wanted *w) {
+    const char *error = read_required(argv, w);
+    bool expansion_given = false, nonscaling = false;
+    for (int i = 4; i < argc && error == NULL; i++) {
+        if (argument_is(argv[i], "NONSCALING")) {
+            nonscaling = true;
+        } else if (!argument_is(argv[i], "EXPANSION")) {
+            error = as_redisbloom ? NULL : "Unknown argument received";
+        } else if (++i == argc) {
+            error = "ERR no expansion";
+        } else {
+            argument_result result = argument_number(argv[i], 0, MOST_EXPANSION, &w->expansion);
+            if (result != ARGUMENT_OK)
+                error = result == ARGUMENT_BAD ? "ERR bad expansion" : "ERR expansion must be in the range [0, 32768]";
+            expansion_given = true;
+        }
+    }
+    if (error == NULL && nonscaling && expansion_given && w->expansion > 0 && !as_redisbloom)
+        error = "Nonscaling filters cannot expand";
+    set_growth(w, nonscaling);
+    return error;
+}
+
+int command_bf_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    wanted w = defaults();
+    const char *error = read_reserve(argv, argc, keys_must_obey(ctx), &w);
+    if (error != NULL)
+        return server.ReplyWithError(ctx, error);
+    RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ | KEY_WRITE);
+    if (server.KeyType(key) != KEY_TYPE_EMPTY) {
+        (void)server.ReplyWithError(ctx, keys_any_value(key, FAMILY_BF, &error) == NULL ? error : "ERR item exists");
+    } else {
+        value *v = create(ctx, key, argv[1], &w);
+        if (v != NULL) {
+            keys_changed(ctx, argv[1], v, "bf.reserve");
+            (void)server.ReplyWithSimpleString(ctx, "OK");
+        }
+    }
+    server.CloseKey(key);
+    return SERVER_OK;
+}
+
+/* ---- BF.ADD, BF.MADD, BF.INSERT ---- */
+
+/* Returns the value of the key, which is created if it does not exist, or NULL after an error reply. */
+static value *value_or_new(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString *name, const wanted *w) {
+    const char *error;
+    value *v = keys_value(key, FAMILY_BF, &error);
+    if (v != NULL)
+        return v;
+    if (server.KeyType(key) == KEY_TYPE_EMPTY)
+        return create(ctx, key, name, w);
+    (void)server.ReplyWithError(ctx, error);
+    return NULL;
+}
+
+int command_bf_add(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    (void)argc;
+    RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ | KEY_WRITE);
+    wanted w = defaults();
+    value *v = value_or_new(ctx, key, argv[1], &w);
+    if (v != NULL) {
+        bool was_new;
+        kith_status status = items_add(ctx, v, argv[2], &was_new);
+        if (was_new) {
+            (void)server.ReplicateVerbatim(ctx);
+            keys_changed(ctx, argv[1], v, "bf.add");
+        }
+        if (status == KITH_OK)
+            (void)server.ReplyWithBool(ctx, was_new);
+        else
+            (void)items_reply_failure(ctx, v, status, FAMILY_BF);
+    }
+    server.CloseKey(key);
+    return SERVER_OK;
+}
+
+static int add_all(RedisModuleCtx *ctx, RedisModuleString *name, const wanted *w, RedisModuleString **items,
+                   size_t count) {
+    items_batch batch = {.name = name, .items = items, .count = count, .command = "BF.MADD", .event = "bf.add"};
+    RedisModuleKey *key = server.OpenKey(ctx, name, KEY_READ | KEY_WRITE);
+    value *v = value_or_new(ctx, key, name, w);
+    if (v != NULL)
+        (void)items_add_all(ctx, v, &batch, FAMILY_BF);
+    server.CloseKey(key);
+    return SERVER_OK;
+}
+
+int command_bf_madd(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    wanted w = defaults();
+    return add_all(ctx, argv[1], &w, argv + 2, (size_t)argc - 2);
+}
+
+/* Reads the options of BF.INSERT. *items is set to the index of the first item, argc if there is none. */
+static const char *read_insert(RedisModuleString **argv, int argc, bool as_redisbloom, wanted *w, bool *may_create,
+                               int *items) {
+    bool expansion_given = false, nonscaling = false;
+    int i = 2;
+    for (word next; i < argc && (next = word_of(argv[i], FAMILY_BF, as_redisbloom)) != WORD_ITEMS; i++) {
+        if (next == WORD_NOCREATE) {
+            *may_create = false;
+        } else if (next == WORD_NONSCALING) {
+            nonscaling = true;
+        } else if (next == WORD_CAPACITY) {
+            if (++i == argc || argument_number(argv[i], 1, MOST_CAPACITY, &w->capacity) != ARGUMENT_OK)
+                return "Bad capacity";
+        } else if (next == WORD_ERROR) {
+            if (++i == argc || argument_rate(argv[i], &w->rate) != ARGUMENT_OK)
+                return "Bad error rate";
+        } else if (next == WORD_EXPANSION) {
+            if (++i == argc || argument_number(argv[i], 0, MOST_EXPANSION, &w->expansion) != ARGUMENT_OK)
+                return "Bad expansion";
+            expansion_given = true;
+        } else {
+            return "Unknown argument received";
+        }
+    }
+    if (nonscaling && expansion_given && w->expansion > 0 && !as_redisbloom)
+        return "Nonscaling filters cannot expand";
+    set_growth(w, nonscaling);
+    *items = i + 1;
+    return NULL;
+}
+
+/* Returns true if the key exists; otherwise replies with an error. */
+static bool exists(RedisModuleCtx *ctx, RedisModuleString *name) {
+    RedisModuleKey *key = server.OpenKey(ctx, name, KEY_READ);
+    if (key == NULL) {
+        (void)server.ReplyWithError(ctx, ERROR_NOT_FOUND);
+        return false;
+    }
+    server.CloseKey(key);
+    return true;
+}
+
+int command_bf_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    wanted w = defaults();
+    bool may_create = true;
+    int items = argc;
+    const char *error = read_insert(argv, argc, keys_must_obey(ctx), &w, &may_create, &items);
+    if (error != NULL)
+        return server.ReplyWithError(ctx, error);
+    if (items >= argc)
+        return server.WrongArity(ctx);
+    if (!may_create && !exists(ctx, argv[1]))
+        return SERVER_OK;
+    return add_all(ctx, argv[1], &w, argv + items, (size_t)(argc - items));
+}
+
+/* ---- reading ---- */
+
+int command_bf_exists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    (void)argc;
+    return items_exists(ctx, argv, FAMILY_BF);
+}
+
+int command_bf_mexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    return items_mexists(ctx, argv, argc, FAMILY_BF);
+}
+
+int command_bf_card(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    (void)argc;
+    RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ);
+    if (key == NULL)
+        return server.ReplyWithLongLong(ctx, 0);
+    const char *error;
+    const value *v = keys_value(key, FAMILY_BF, &error);
+    if (v == NULL)
+        (void)server.ReplyWithError(ctx, error);
+    else
+        (void)server.ReplyWithLongLong(ctx, (long long)value_get_numbers(v).items);
+    server.CloseKey(key);
+    return SERVER_OK;
+}
+
+/* ---- BF.INFO ---- */
+
+enum { CAPACITY, SIZE, FILTERS, ITEMS, EXPANSION, FIELDS };
+
+static const struct {
+    const char *argument, *name;
+} fields[FIELDS] = {{"CAPACITY", "Capacity"},
+                    {"SIZE", "Size"},
+                    {"FILTERS", "Number of filters"},
+                    {"ITEMS", "Number of items inserted"},
+                    {"EXPANSION", "Expansion rate"}};
+
+static void reply_field(RedisModuleCtx *ctx, const value *v, int field) {
+    value_numbers n = value_get_numbers(v);
+    const uint64_t numbers[FIELDS] = {n.capacity, n.size, n.layers, n.items, n.expansion};
+    if (field == EXPANSION && n.expansion == 0)
+        (void)server.ReplyWithNull(ctx);
+    else
+        (void)server.ReplyWithLongLong(ctx, (long long)numbers[field]);
+}
+
+static void reply_one_field(RedisModuleCtx *ctx, const value *v, int field) {
+    if ((server.GetContextFlags(ctx) & CONTEXT_RESP3) != 0) {
+        (void)server.ReplyWithMap(ctx, 1);
+        (void)server.ReplyWithSimpleString(ctx, fields[field].name);
+    } else {
+        (void)server.ReplyWithArray(ctx, 1);
+    }
+    reply_field(ctx, v, field);
+}
+
+int command_bf_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    if (argc > 3)
+        return server.WrongArity(ctx);
+    int field = 0;
+    while (argc == 3 && field < FIELDS && !argument_is(argv[2], fields[field].argument))
+        field++;
+    if (field == FIELDS)
+        return server.ReplyWithError(ctx, "Invalid information value");
+    RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ);
+    if (key == NULL)
+        return server.ReplyWithError(ctx, ERROR_NOT_FOUND);
+    const char *error;
+    const value *v = keys_value(key, FAMILY_BF, &error);
+    if (v == NULL) {
+        (void)server.ReplyWithError(ctx, error);
+    } else if (argc == 3) {
+        reply_one_field(ctx, v, field);
+    } else {
+        (void)server.ReplyWithMap(ctx, FIELDS);
+        for (field = 0; field < FIELDS; field++) {
+            (void)server.ReplyWithSimpleString(ctx, fields[field].name);
+            reply_field(ctx, v, field);
+        }
+    }
+    server.CloseKey(key);
+    return SERVER_OK;
+}

@@ -1,0 +1,342 @@
+/* cf.c: CF.*, on filters with deletion. docs/redis.md describes the commands. */
+#include <stdio.h>
+
+#include "arguments.h"
+#include "commands.h"
+#include "compat.h"
+#include "config.h"
+#include "items.h"
+#include "replicate.h"
+#include "words.h"
+
+#define MOST_CAPACITY (1 << 30)
+
+/* What a filter is created with. */
+typedef struct wanted {
+    long long capacity;
+    long long bucket_size; /* 0: not given */
+    long long max_iterations;
+    long long expansion; /* -1: not given; 0: the filter does not grow */
+    double rate;
+} wanted;
+
+static wanted defaults(void) {
+    return (wanted){config.cf_initial_size, 0, config.cf_max_iterations, -1, config.cf_error_rate};
+}
+
+/* The same as create(), in RedisBloom's layout. */
+static value *create_redisbloom(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString *name, const wanted *w) {
+    value_request r = {
+        .expansion = (uint32_t)(w->expansion >= 0 ? w->expansion : config_cf_expansion(true)),
+        .bucket_size = (uint32_t)(w->bucket_size != 0 ? w->bucket_size : config.cf_bucket_size),
+        .max_iterations = (uint32_t)w->max_iterations,
+    };
+    value *v;
+    kith_status status = compat_create_cuckoo((uint64_t)w->capacity, &r,
+                                              keys_must_obey(ctx) ? 0 : (uint64_t)config.max_filter_bytes, &v);
+    if (status != KITH_OK) {
+        (void)items_reply_creation(ctx, status, "Could not create filter");
+        return NULL;
+    }
+    keys_set(key, v);
+    (void)server.SignalModifiedKey(ctx, name);
+    (void)server.Replicate(ctx, "CF.RESERVE", "slclclcl", name, w->capacity, "BUCKETSIZE", (long long)r.bucket_size,
+                           "MAXITERATIONS", (long long)r.max_iterations, "EXPANSION", (long long)r.expansion);
+    return v;
+}
+
+/* Creates a filter in a key, which is open for writing and empty, and replicates that. Commands of the primary and of
+ * an AOF come from RedisBloom: kith itself sends KITH._CREATE instead. Returns NULL after an error reply. */
+static value *create(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString *name, const wanted *w) {
+    value_creation c = {.capacity = (uint64_t)w->capacity, .rate = w->rate};
+    value *v;
+    if (config.compat == CONFIG_REDISBLOOM || keys_must_obey(ctx))
+        return create_redisbloom(ctx, key, name, w);
+    c.request.expansion = (uint32_t)(w->expansion >= 0 ? w->expansion : config_cf_expansion(false));
+    c.request.bucket_size = (uint32_t)(w->bucket_size != 0 ? w->bucket_size : config.cf_bucket_size);
+    c.request.max_iterations = (uint32_t)w->max_iterations;
+    kith_status status = kith_hash_untrusted(&c.hash);
+    if (status == KITH_OK)
+        status = value_choose_cuckoo(&c, (unsigned)w->bucket_size);
+    if (status == KITH_OK)
+        status = value_create(&c, (uint64_t)config.max_filter_bytes, &v);
+    if (status != KITH_OK) {
+        (void)items_reply_creation(ctx, status, "Could not create filter");
+        return NULL;
+    }
+    keys_set(key, v);
+    (void)server.SignalModifiedKey(ctx, name);
+    replicate_create(ctx, name, &c);
+    return v;
+}
+
+/* ---- CF.RESERVE ---- */
+
+typedef struct option {
+    const char *name;
+    long long least, most;
+    long long *value;
+} option;
+
+static int reply_range(RedisModuleCtx *ctx, const option *o) {
+    char text[128];
+    (void)snprintf(text, sizeof text, "%s: value must be in the range [%lld, %lld]", o->name, o->least, o->most);
+    return server.ReplyWithError(ctx, text);
+}
+
+/* Reads the options of CF.RESERVE. Returns false after an error reply. Commands that may come from RedisBloom are read
+ * as it reads them: other words are ignored, and of an option that is given twice the first counts. */
+static bool read_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, wanted *w) {
+    bool as_redisbloom = keys_must_obey(ctx), given[3] = {false, false, false};
+    const option options[] = {{"BUCKETSIZE", 1, 255, &w->bucket_size},
+                              {"MAXITERATIONS", 1, 65535, &w->max_iterations},
+                              {"EXPANSION", 0, 32768, &w->expansion}};
+    char text[64];
+    if (server.StringToLongLong(argv[2], &w->capacity) != SERVER_OK) {
+        (void)server.ReplyWithError(ctx, "Bad capacity");
+        return false;
+    }
+    for (int i = 3; i < argc; i += 2) {
+        size_t o = 0;
+        while (o < 3 && !argument_is(argv[i], options[o].name))
+            o++;
+        bool is_error = o == 3 && argument_is(argv[i], "ERROR");
+        if (as_redisbloom && (o == 3 || given[o])) {
+            i -= o == 3; /* what follows may be an option */
+            continue;
+        }
+        if (o == 3 && !is_error) {
+            (void)server.ReplyWithError(ctx, "Unknown argument received");
+            return false;
+        }
+        if (i + 1 == argc) {
+            (void)server.WrongArity(ctx);
+            return false;
+        }
+        argument_result result =
+            is_error ? argument_rate(argv[i + 1], &w->rate)
+                     : argument_number(argv[i + 1], options[o].least, options[o].most, options[o].value);
+        if (result == ARGUMENT_OK) {
+            if (!is_error)
+                given[o] = true;
+            continue;
+        }
+        if (is_error) {
+            (void)server.ReplyWithError(ctx, result == ARGUMENT_BAD
+                                                 ? "Bad error rate"
+                                                 : "ERROR: value must be in the range (0.000000, 1.000000)");
+        } else if (result == ARGUMENT_RANGE) {
+            (void)reply_range(ctx, &options[o]);
+        } else {
+            (void)snprintf(text, sizeof text, "Couldn't parse %s", options[o].name);
+            (void)server.ReplyWithError(ctx, text);
+        }
+        return false;
+    }
+    long long bucket_size = w->bucket_size != 0 ? w->bucket_size : config.cf_bucket_size;
+    if (w->capacity < 2 * bucket_size || w->capacity > MOST_CAPACITY) {
+        (void)server.ReplyWithError(ctx, "Capacity must be in the range [2 * BUCKETSIZE, 1073741824]");
+        return false;
+    }
+    return true;
+}
+
+int command_cf_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    wanted w = defaults();
+    const char *error;
+    if (!read_reserve(ctx, argv, argc, &w))
+        return SERVER_OK;
+    RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ | KEY_WRITE);
+    if (server.KeyType(key) != KEY_TYPE_EMPTY) {
+        (void)server.ReplyWithError(ctx, keys_any_value(key, FAMILY_CF, &error) == NULL ? error : "ERR item exists");
+    } else {
+        value *v = create(ctx, key, argv[1], &w);
+        if (v != NULL) {
+            keys_changed(ctx, argv[1], v, "cf.reserve");
+            (void)server.ReplyWithSimpleString(ctx, "OK");
+        }
+    }
+    server.CloseKey(key);
+    return SERVER_OK;
+}
+
+/* ---- CF.ADD, CF.ADDNX, CF.INSERT, CF.INSERTNX ---- */
+
+/* Returns the value of the key, or NULL after an error reply. If the key does not exist, it is created with *w, unless
+ * that is NULL. */
+static value *value_or_new(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString *name, const wanted *w) {
+    const char *error;
+    value *v = keys_value(key, FAMILY_CF, &error);
+    if (v != NULL)
+        return v;
+    bool absent = server.KeyType(key) == KEY_TYPE_EMPTY;
+    if (absent && w != NULL)
+        return create(ctx, key, name, w);
+    (void)server.ReplyWithError(ctx, absent ? ERROR_NOT_FOUND : error);
+    return NULL;
+}
+
+static int add(RedisModuleCtx *ctx, RedisModuleString **argv, bool only_new) {
+    RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ | KEY_WRITE);
+    wanted w = defaults();
+    value *v = value_or_new(ctx, key, argv[1], &w);
+    if (v != NULL) {
+        bool was_new;
+        kith_status status = KITH_OK;
+        bool has = only_new && items_has(v, argv[2]);
+        if (!has)
+            status = items_add(ctx, v, argv[2], &was_new);
+        if (status == KITH_OK && !has) {
+            (void)server.ReplicateVerbatim(ctx);
+            keys_changed(ctx, argv[1], v, "cf.add");
+        }
+        if (status == KITH_OK)
+            (void)server.ReplyWithBool(ctx, !has);
+        else
+            (void)items_reply_failure(ctx, v, status, FAMILY_CF);
+    }
+    server.CloseKey(key);
+    return SERVER_OK;
+}
+
+int command_cf_add(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    (void)argc;
+    return add(ctx, argv, false);
+}
+
+int command_cf_addnx(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    (void)argc;
+    return add(ctx, argv, true);
+}
+
+/* Reads the options of CF.INSERT. Sets *items to the index of the first item. Returns NULL or the reply. */
+static const char *read_insert(RedisModuleString **argv, int argc, bool as_redisbloom, wanted *w, bool *may_create,
+                               int *items) {
+    int i = 2;
+    for (word next; i < argc && (next = word_of(argv[i], FAMILY_CF, as_redisbloom)) != WORD_ITEMS; i++) {
+        if (next == WORD_NOCREATE) {
+            *may_create = false;
+        } else if (next == WORD_CAPACITY) {
+            if (++i == argc || server.StringToLongLong(argv[i], &w->capacity) != SERVER_OK)
+                return "Bad capacity";
+            if (w->capacity < 2 * config.cf_bucket_size || w->capacity > MOST_CAPACITY)
+                return "Capacity must be in the range [cf-bucket-size * 2, 1073741824]";
+        } else if (next == WORD_ERROR) {
+            if (++i == argc || argument_rate(argv[i], &w->rate) != ARGUMENT_OK)
+                return "Bad error rate";
+        } else {
+            return "Unknown argument received";
+        }
+    }
+    *items = i + 1;
+    return NULL;
+}
+
+static int insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, bool only_new) {
+    wanted w = defaults();
+    bool may_create = true;
+    int items = argc;
+    const char *error = read_insert(argv, argc, keys_must_obey(ctx), &w, &may_create, &items);
+    if (error != NULL)
+        return server.ReplyWithError(ctx, error);
+    if (items >= argc)
+        return server.WrongArity(ctx);
+    items_batch batch = {.name = argv[1],
+                         .items = argv + items,
+                         .count = (size_t)(argc - items),
+                         .only_new = only_new,
+                         .full_is_number = true,
+                         .numbers = only_new,
+                         .command = "CF.INSERT",
+                         .words = {"NOCREATE", "ITEMS"},
+                         .event = "cf.add"};
+    RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ | KEY_WRITE);
+    value *v = value_or_new(ctx, key, argv[1], may_create ? &w : NULL);
+    if (v != NULL)
+        (void)items_add_all(ctx, v, &batch, FAMILY_CF);
+    server.CloseKey(key);
+    return SERVER_OK;
+}
+
+int command_cf_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    return insert(ctx, argv, argc, false);
+}
+
+int command_cf_insertnx(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    return insert(ctx, argv, argc, true);
+}
+
+/* ---- reading ---- */
+
+int command_cf_exists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    (void)argc;
+    return items_exists(ctx, argv, FAMILY_CF);
+}
+
+int command_cf_mexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    return items_mexists(ctx, argv, argc, FAMILY_CF);
+}
+
+int command_cf_count(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    (void)argc;
+    return items_count(ctx, argv, FAMILY_CF);
+}
+
+/* ---- CF.DEL and CF.COMPACT ---- */
+
+int command_cf_del(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    (void)argc;
+    return items_delete(ctx, argv, FAMILY_CF, "Not found", "cf.del");
+}
+
+int command_cf_compact(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    (void)argc;
+    RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ | KEY_WRITE);
+    const char *error;
+    value *v = keys_value(key, FAMILY_CF, &error);
+    if (v != NULL) {
+        if (v->state == VALUE_REDISBLOOM) { /* kith's layers have nothing to compact */
+            compat_compact(v);
+            (void)server.ReplicateVerbatim(ctx);
+            keys_changed(ctx, argv[1], v, "cf.compact");
+        }
+        (void)server.ReplyWithSimpleString(ctx, "OK");
+    } else if (server.KeyType(key) == KEY_TYPE_EMPTY)
+        (void)server.ReplyWithError(ctx, "Cuckoo filter was not found");
+    else
+        (void)server.ReplyWithError(ctx, error);
+    server.CloseKey(key);
+    return SERVER_OK;
+}
+
+/* ---- CF.INFO ---- */
+
+static void reply_pair(RedisModuleCtx *ctx, const char *name, uint64_t number) {
+    (void)server.ReplyWithSimpleString(ctx, name);
+    (void)server.ReplyWithLongLong(ctx, (long long)number);
+}
+
+int command_cf_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    (void)argc;
+    RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ);
+    if (key == NULL)
+        return server.ReplyWithError(ctx, ERROR_NOT_FOUND);
+    const char *error;
+    const value *v = keys_value(key, FAMILY_CF, &error);
+    if (v == NULL) {
+        (void)server.ReplyWithError(ctx, error);
+    } else {
+        value_numbers n = value_get_numbers(v);
+        (void)server.ReplyWithMap(ctx, 8);
+        reply_pair(ctx, "Size", n.size);
+        reply_pair(ctx, "Number of buckets", n.buckets);
+        reply_pair(ctx, "Number of filters", n.layers);
+        reply_pair(ctx, "Number of items inserted", n.items);
+        reply_pair(ctx, "Number of items deleted", n.deleted);
+        reply_pair(ctx, "Bucket size", n.bucket_size);
+        reply_pair(ctx, "Expansion rate", n.expansion);
+        reply_pair(ctx, "Max iterations", n.max_iterations);
+    }
+    server.CloseKey(key);
+    return SERVER_OK;
+}

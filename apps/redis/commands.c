@@ -1,0 +1,84 @@
+/* commands.c: registers the commands of commands.def; see commands.h. */
+#include "commands.h"
+
+#include <string.h>
+
+#include "docs.h"
+#include "keys.h"
+
+typedef struct command {
+    family family;
+    const char *name;
+    command_function function;
+    const char *flags;
+    int arity;
+    int last_key;
+    const char *category;
+    const char *complexity;
+    const char *summary;
+    const char *arguments;
+} command;
+
+static const command commands[] = {
+#define COMMAND(family, name, function, flags, arity, last_key, category, complexity, summary, arguments)              \
+    {family, name, function, flags, arity, last_key, category, complexity, summary, arguments},
+#include "commands.def"
+#undef COMMAND
+};
+
+static const command_info_version version = {1, sizeof(command_history), sizeof(command_key_spec),
+                                             sizeof(command_argument)};
+
+/* KITH.RESERVE has a second key only after the word LIKE. */
+static command_key_spec reserve_keys[] = {
+    {.flags = KEY_SPEC_OVERWRITE | KEY_SPEC_INSERT,
+     .begin_type = KEY_SPEC_INDEX,
+     .begin.at.index = 1,
+     .find_type = KEY_SPEC_RANGE,
+     .find.range = {0, 1, 0}},
+    {.flags = KEY_SPEC_READ | KEY_SPEC_ACCESS,
+     .begin_type = KEY_SPEC_KEYWORD,
+     .begin.after = {"LIKE", 2},
+     .find_type = KEY_SPEC_RANGE,
+     .find.range = {0, 1, 0}},
+    {0},
+};
+
+static bool register_one(RedisModuleCtx *ctx, const command *c) {
+    if (server.CreateCommand(ctx, c->name, c->function, c->flags, 1, c->last_key, 1) != SERVER_OK)
+        return false;
+    RedisModuleCommand *made = server.GetCommand(ctx, c->name);
+    docs_arguments arguments;
+    docs_parse(c->arguments, &arguments);
+    command_info info = {
+        .version = &version,
+        .summary = c->summary,
+        .complexity = c->complexity,
+        .since = "0.1.0",
+        .arity = c->arity,
+        .key_specs = c->function == command_kith_reserve ? reserve_keys : NULL,
+        .arguments = arguments.all,
+    };
+    if (made == NULL || server.SetCommandInfo(made, &info) != SERVER_OK)
+        return false;
+    if (server.SetCommandACLCategories != NULL && server.AddACLCategory != NULL)
+        (void)server.SetCommandACLCategories(made, c->category);
+    return true;
+}
+
+static void add_category(RedisModuleCtx *ctx, const char *name) {
+    if (server.AddACLCategory != NULL)
+        (void)server.AddACLCategory(ctx, name); /* fails harmlessly if another module has added it */
+}
+
+const char *commands_register(RedisModuleCtx *ctx, bool only_kith) {
+    add_category(ctx, "kith");
+    if (!only_kith) {
+        add_category(ctx, "bloom");
+        add_category(ctx, "cuckoo");
+    }
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if ((!only_kith || commands[i].family == FAMILY_KITH) && !register_one(ctx, &commands[i]))
+            return commands[i].name;
+    return NULL;
+}

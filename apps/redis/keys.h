@@ -1,0 +1,39 @@
+/* keys.h: opening keys, and what all commands do after a change. */
+#ifndef KITH_REDIS_KEYS_H
+#define KITH_REDIS_KEYS_H
+
+#include "value.h"
+
+/* Registers the data types, without those of RedisBloom if `only_kith`. Returns the name of one that cannot be
+ * registered, or NULL. */
+const char *types_register(RedisModuleCtx *ctx, bool only_kith);
+
+/* Which keys a command works on. */
+typedef enum family {
+    FAMILY_BF,
+    FAMILY_CF,
+    FAMILY_KITH, /* all filters of kith */
+} family;
+
+#define ERROR_LOADING "ERR the filter is being loaded: its last chunk has not arrived yet"
+#define ERROR_NOT_FOUND "ERR not found"
+
+/* Returns the value of an open key, which exists. If it has another type, or is half loaded, returns NULL and sets
+ * *error to the reply. */
+value *keys_value(RedisModuleKey *key, family f, const char **error);
+
+/* Like keys_value(), but returns half-loaded values as well. */
+value *keys_any_value(RedisModuleKey *key, family f, const char **error);
+
+/* Returns true if the command comes from the primary or from an AOF: it must then be carried out as it is, and limits
+ * do not apply. */
+bool keys_must_obey(RedisModuleCtx *ctx);
+
+/* Puts a new value into a key, which is open for writing. The type follows from the value. */
+void keys_set(RedisModuleKey *key, value *v);
+
+/* To be called once per command that changed the value of a key: tells the server, which tells clients that watch or
+ * track the key, and sends the keyspace event. It does not replicate anything. */
+void keys_changed(RedisModuleCtx *ctx, RedisModuleString *name, value *v, const char *event);
+
+#endif

@@ -1,0 +1,555 @@
+/* A list of Bloom filters ("levels"). Each has a larger capacity and half the false-positive rate of the one before, so
+ * that the sum of all rates stays below the requested one. (P. S. Almeida, C. Baquero, N. Preguiça, D. Hutchison,
+ * "Scalable Bloom Filters", 2007.)
+ *
+ *     level   capacity         rate            bits                       bits per item
+ *     0       n                e / 2           floor(n * bpe) up to 64    ceil(ln 2 * bpe),  bpe = -ln(rate) / (ln 2)^2
+ *     1       n * growth       e / 4           …                          …
+ *
+ * A filter that does not scale has one level with rate e. Bit x of a level is bit x % 8 of byte x / 8. The bits of an
+ * item are (a + i * b) mod bits, i = 0, 1, …, where a and b are two hashes of it; they are computed once for all levels.
+ *
+ * An item is added to the newest level, unless some level has it. The number of items is the number of additions that
+ * set a bit.
+ *
+ * Two options come from filters of long ago, which are still found in RDB files: without NOROUND the bits of a new level
+ * are rounded up to a power of two, and its capacity grows accordingly; with ENTRIES_BITS the capacity that is asked for
+ * is the logarithm of the number of bits.
+ *
+ * The dump: all numbers little-endian, no padding.
+ *
+ *     u64 items   u32 levels   u32 options   u32 growth                                                       20 bytes
+ *     per level:  u64 bytes  u64 bits  u64 items  f64 rate  f64 bpe  u32 hashes  u64 capacity  u8 log2_bits   53 bytes
+ *     then, in chunks, the bits of all levels */
+#include "redisbloom_bloom.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "murmur.h"
+#include "redisbloom_bytes.h"
+
+/* ln 2 and its square, as RedisBloom has them: to 15 digits. More digits would give other numbers of bits. */
+#define LN2 0.693147180559945
+#define LN2_SQUARED 0.480453013918201
+#define HEAD_BYTES 20
+#define LEVEL_BYTES 53
+#define RATE_MOST 0.25 /* RedisBloom lowers a higher rate to this */
+#define TIGHTENING 0.5 /* the rate of a level, relative to the one before */
+#define SEED_64 UINT64_C(0xc6a4a7935bd1e995)
+#define SEED_32 UINT32_C(0x9747b28c)
+#define EXPANSION_MOST 32768
+#define BITS_LIMIT 0x1p62 /* more bits than any machine has; far from overflow */
+#define HASHES_MOST 2048  /* the smallest positive double needs 1075 */
+#define KNOWN_OPTIONS (REDISBLOOM_NOROUND | REDISBLOOM_ENTRIES_BITS | REDISBLOOM_FORCE64 | REDISBLOOM_NOSCALING)
+/* Numbers of BF.INFO: the sizes of RedisBloom's own structs. */
+#define INFO_HEAD_BYTES 32
+#define INFO_LEVEL_BYTES 64
+
+struct redisbloom_bloom {
+    kith_allocator allocator;
+    uint64_t items;
+    uint32_t options;
+    uint32_t growth;
+    uint64_t level_count;
+    uint64_t level_slots; /* how many fit into levels[] */
+    redisbloom_bloom_level *levels;
+    uint64_t body_bytes;    /* the bytes of all levels */
+    uint64_t loaded_bytes;  /* how many of them were loaded; equal if the filter is complete */
+    uint64_t wanted_levels; /* between load_begin and load_end */
+};
+
+typedef struct item_hash {
+    uint64_t a, b;
+} item_hash;
+
+static item_hash hash_item(const redisbloom_bloom *f, const void *item, size_t bytes) {
+    item_hash h;
+    if (f->options & REDISBLOOM_FORCE64) {
+        h.a = murmur64(item, bytes, SEED_64);
+        h.b = murmur64(item, bytes, h.a);
+    } else {
+        h.a = murmur32(item, bytes, SEED_32);
+        h.b = murmur32(item, bytes, (uint32_t)h.a);
+    }
+    return h;
+}
+
+static bool level_has(const redisbloom_bloom_level *level, item_hash h) {
+    uint64_t sum = h.a;
+    for (uint64_t i = 0; i < level->hashes; i++, sum += h.b) {
+        uint64_t bit = sum % level->bits;
+        if (!(level->bytes[bit >> 3] >> (bit & 7) & 1))
+            return false;
+    }
+    return true;
+}
+
+static void level_add(redisbloom_bloom_level *level, item_hash h) {
+    uint64_t sum = h.a;
+    for (uint64_t i = 0; i < level->hashes; i++, sum += h.b) {
+        uint64_t bit = sum % level->bits;
+        level->bytes[bit >> 3] |= (unsigned char)(1u << (bit & 7));
+    }
+    level->items++;
+}
+
+static bool has_hash(const redisbloom_bloom *f, item_hash h) {
+    for (uint64_t i = f->level_count; i-- > 0;)
+        if (level_has(&f->levels[i], h))
+            return true;
+    return false;
+}
+
+/* ---- Levels ------------------------------------------------------------------------------------------------------- */
+
+static uint64_t hashes_for(double bits_per_entry) {
+    double hashes = ceil(LN2 * bits_per_entry);
+    return hashes >= 1 && hashes <= HASHES_MOST ? (uint64_t)hashes : 0;
+}
+
+/* Computes all of a level but its bytes. KITH_E_TOO_LARGE if a number of bits like that is not possible. */
+static kith_status plan_level(uint64_t capacity, double rate, uint32_t options, redisbloom_bloom_level *level) {
+    *level = (redisbloom_bloom_level){.capacity = capacity, .rate = rate};
+    level->bits_per_entry = -log(rate) / LN2_SQUARED;
+    level->hashes = hashes_for(level->bits_per_entry);
+    if (capacity == 0 || level->hashes == 0)
+        return KITH_E_TOO_LARGE;
+    double wanted = (double)capacity * level->bits_per_entry;
+    if (options & REDISBLOOM_ENTRIES_BITS) {
+        if (capacity > 61)
+            return KITH_E_TOO_LARGE;
+        level->log2_bits = capacity;
+    } else if (!(wanted < BITS_LIMIT)) {
+        return KITH_E_TOO_LARGE;
+    } else if (options & REDISBLOOM_NOROUND) {
+        level->bits = ((uint64_t)wanted + 63) / 64 * 64;
+    } else {
+        while (UINT64_C(1) << level->log2_bits < (uint64_t)wanted)
+            level->log2_bits++;
+    }
+    if (level->log2_bits > 0) {
+        level->bits = UINT64_C(1) << level->log2_bits;
+        level->capacity = (uint64_t)((double)level->bits / level->bits_per_entry);
+    }
+    level->byte_count = (level->bits + 7) / 8;
+    return KITH_OK;
+}
+
+static uint64_t memory_of(uint64_t level_slots, uint64_t body_bytes) {
+    return sizeof(redisbloom_bloom) + level_slots * sizeof(redisbloom_bloom_level) + body_bytes;
+}
+
+/* Whether the filter may have `level_slots` and `more` bytes of bits. */
+static bool is_within(const redisbloom_bloom *f, uint64_t level_slots, uint64_t more, uint64_t most_bytes) {
+    if (level_slots > SIZE_MAX / 2 / sizeof(redisbloom_bloom_level))
+        return false;
+    uint64_t sum = memory_of(level_slots, f->body_bytes);
+    return sum_add(&sum, more) && sum <= most_bytes && sum <= SIZE_MAX;
+}
+
+static uint64_t slots_for_one_more(const redisbloom_bloom *f) {
+    if (f->level_count < f->level_slots)
+        return f->level_slots;
+    return f->level_slots == 0 ? 1 : 2 * f->level_slots;
+}
+
+/* Makes room for `slots` levels. */
+static kith_status reserve_levels(redisbloom_bloom *f, uint64_t slots) {
+    if (slots == f->level_slots)
+        return KITH_OK;
+    redisbloom_bloom_level *levels = allocate(&f->allocator, slots * sizeof *levels);
+    if (levels == NULL)
+        return KITH_E_MEMORY;
+    if (f->level_count > 0)
+        memcpy(levels, f->levels, (size_t)f->level_count * sizeof *levels);
+    release(&f->allocator, f->levels, f->level_slots * sizeof *levels);
+    f->levels = levels;
+    f->level_slots = slots;
+    return KITH_OK;
+}
+
+/* Appends a level with this plan and all bits 0. */
+static kith_status append_level(redisbloom_bloom *f, const redisbloom_bloom_level *plan, uint64_t most_bytes) {
+    uint64_t slots = slots_for_one_more(f);
+    if (!is_within(f, slots, plan->byte_count, most_bytes))
+        return KITH_E_TOO_LARGE;
+    unsigned char *bytes = allocate(&f->allocator, plan->byte_count);
+    if (bytes == NULL)
+        return KITH_E_MEMORY;
+    kith_status status = reserve_levels(f, slots);
+    if (status != KITH_OK) {
+        release(&f->allocator, bytes, plan->byte_count);
+        return status;
+    }
+    f->levels[f->level_count] = *plan;
+    f->levels[f->level_count++].bytes = bytes;
+    f->body_bytes += plan->byte_count;
+    return KITH_OK;
+}
+
+/* ---- Use ---------------------------------------------------------------------------------------------------------- */
+
+static redisbloom_bloom *new_filter(const kith_allocator *allocator, uint64_t items, uint32_t options,
+                                    uint32_t growth) {
+    kith_allocator a = allocator_or_default(allocator);
+    redisbloom_bloom *f = allocate(&a, sizeof *f);
+    if (f == NULL)
+        return NULL;
+    *f = (redisbloom_bloom){.allocator = a, .items = items, .options = options, .growth = growth};
+    return f;
+}
+
+kith_status redisbloom_bloom_create(double rate, uint64_t capacity, uint32_t expansion, bool scaling,
+                                    uint64_t most_bytes, const kith_allocator *allocator, redisbloom_bloom **filter) {
+    if (!(rate > 0 && rate < 1))
+        return KITH_E_RATE;
+    if (capacity == 0)
+        return KITH_E_CAPACITY;
+    if (expansion > EXPANSION_MOST || (scaling && expansion == 0))
+        return KITH_E_OPTION;
+    if (rate > RATE_MOST)
+        rate = RATE_MOST;
+    uint32_t options = REDISBLOOM_NOROUND | REDISBLOOM_FORCE64 | (scaling ? 0 : REDISBLOOM_NOSCALING);
+    redisbloom_bloom_level plan;
+    kith_status status = plan_level(capacity, scaling ? rate * TIGHTENING : rate, options, &plan);
+    if (status != KITH_OK)
+        return status;
+    redisbloom_bloom *f = new_filter(allocator, 0, options, expansion);
+    if (f == NULL)
+        return KITH_E_MEMORY;
+    status = append_level(f, &plan, most_bytes);
+    if (status != KITH_OK) {
+        redisbloom_bloom_free(f);
+        return status;
+    }
+    f->loaded_bytes = f->body_bytes;
+    *filter = f;
+    return KITH_OK;
+}
+
+void redisbloom_bloom_free(redisbloom_bloom *f) {
+    if (f == NULL)
+        return;
+    for (uint64_t i = 0; i < f->level_count; i++)
+        release(&f->allocator, f->levels[i].bytes, f->levels[i].byte_count);
+    release(&f->allocator, f->levels, f->level_slots * sizeof *f->levels);
+    kith_allocator allocator = f->allocator;
+    release(&allocator, f, sizeof *f);
+}
+
+static kith_status grow(redisbloom_bloom *f, uint64_t most_bytes) {
+    if (f->options & REDISBLOOM_NOSCALING)
+        return KITH_E_FULL;
+    const redisbloom_bloom_level *last = &f->levels[f->level_count - 1];
+    if (last->capacity > UINT64_MAX / f->growth)
+        return KITH_E_TOO_LARGE;
+    redisbloom_bloom_level plan;
+    kith_status status = plan_level(last->capacity * f->growth, last->rate * TIGHTENING, f->options, &plan);
+    if (status == KITH_OK)
+        status = append_level(f, &plan, most_bytes);
+    if (status == KITH_OK)
+        f->loaded_bytes = f->body_bytes;
+    return status;
+}
+
+kith_status redisbloom_bloom_add(redisbloom_bloom *f, const void *item, size_t item_bytes, uint64_t most_bytes,
+                                 bool *was_new) {
+    assert(redisbloom_bloom_is_complete(f));
+    item_hash h = hash_item(f, item, item_bytes);
+    if (has_hash(f, h)) {
+        *was_new = false;
+        return KITH_OK;
+    }
+    const redisbloom_bloom_level *last = &f->levels[f->level_count - 1];
+    if (last->items >= last->capacity) {
+        kith_status status = grow(f, most_bytes);
+        if (status != KITH_OK)
+            return status;
+    }
+    level_add(&f->levels[f->level_count - 1], h);
+    f->items++;
+    *was_new = true;
+    return KITH_OK;
+}
+
+bool redisbloom_bloom_has(const redisbloom_bloom *f, const void *item, size_t item_bytes) {
+    return has_hash(f, hash_item(f, item, item_bytes));
+}
+
+redisbloom_bloom_info redisbloom_bloom_get_info(const redisbloom_bloom *f) {
+    redisbloom_bloom_info info = {.levels = f->level_count,
+                                  .items = f->items,
+                                  .expansion = f->growth,
+                                  .options = f->options,
+                                  .scaling = !(f->options & REDISBLOOM_NOSCALING)};
+    info.size = INFO_HEAD_BYTES + INFO_LEVEL_BYTES * f->level_count + f->body_bytes;
+    for (uint64_t i = 0; i < f->level_count; i++)
+        info.capacity += f->levels[i].capacity;
+    return info;
+}
+
+uint64_t redisbloom_bloom_memory(const redisbloom_bloom *f) {
+    return memory_of(f->level_slots, f->body_bytes);
+}
+
+kith_status redisbloom_bloom_clone(const redisbloom_bloom *f, const kith_allocator *allocator,
+                                   redisbloom_bloom **copy) {
+    redisbloom_bloom *c = new_filter(allocator, f->items, f->options, f->growth);
+    if (c == NULL)
+        return KITH_E_MEMORY;
+    kith_status status = reserve_levels(c, f->level_count);
+    for (uint64_t i = 0; i < f->level_count && status == KITH_OK; i++) {
+        status = append_level(c, &f->levels[i], UINT64_MAX);
+        if (status == KITH_OK)
+            memcpy(c->levels[i].bytes, f->levels[i].bytes, (size_t)f->levels[i].byte_count);
+    }
+    if (status != KITH_OK) {
+        redisbloom_bloom_free(c);
+        return status;
+    }
+    c->loaded_bytes = f->loaded_bytes;
+    *copy = c;
+    return KITH_OK;
+}
+
+redisbloom_bloom *redisbloom_bloom_relocate(redisbloom_bloom *f,
+                                            void *(*move)(void *context, void *memory, size_t bytes), void *context) {
+    void *moved = move(context, f, sizeof *f);
+    if (moved != NULL)
+        f = moved;
+    moved = move(context, f->levels, (size_t)f->level_slots * sizeof *f->levels);
+    if (moved != NULL)
+        f->levels = moved;
+    for (uint64_t i = 0; i < f->level_count; i++) {
+        moved = move(context, f->levels[i].bytes, (size_t)f->levels[i].byte_count);
+        if (moved != NULL)
+            f->levels[i].bytes = moved;
+    }
+    return f;
+}
+
+/* ---- Dumps -------------------------------------------------------------------------------------------------------- */
+
+static unsigned char *put_head(const redisbloom_bloom *f, unsigned char *to) {
+    to = put_bytes(to, f->items, 8);
+    to = put_bytes(to, f->level_count, 4);
+    to = put_bytes(to, f->options, 4);
+    return put_bytes(to, f->growth, 4);
+}
+
+static unsigned char *put_level(const redisbloom_bloom_level *level, unsigned char *to) {
+    to = put_bytes(to, level->byte_count, 8);
+    to = put_bytes(to, level->bits, 8);
+    to = put_bytes(to, level->items, 8);
+    to = put_f64(to, level->rate);
+    to = put_f64(to, level->bits_per_entry);
+    to = put_bytes(to, level->hashes, 4);
+    to = put_bytes(to, level->capacity, 8);
+    return put_bytes(to, level->log2_bits, 1);
+}
+
+static redisbloom_bloom_level get_level(const unsigned char *from) {
+    return (redisbloom_bloom_level){.byte_count = get_u64(from),
+                                    .bits = get_u64(from + 8),
+                                    .items = get_u64(from + 16),
+                                    .rate = get_f64(from + 24),
+                                    .bits_per_entry = get_f64(from + 32),
+                                    .hashes = get_u32(from + 40),
+                                    .capacity = get_u64(from + 44),
+                                    .log2_bits = from[52]};
+}
+
+void redisbloom_bloom_parts(const redisbloom_bloom *f,
+                            void (*part)(void *context, const void *bytes, size_t byte_count), void *context) {
+    unsigned char head[HEAD_BYTES], level[LEVEL_BYTES];
+    put_head(f, head);
+    part(context, head, sizeof head);
+    for (uint64_t i = 0; i < f->level_count; i++) {
+        put_level(&f->levels[i], level);
+        part(context, level, sizeof level);
+    }
+    for (uint64_t i = 0; i < f->level_count; i++)
+        part(context, f->levels[i].bytes, (size_t)f->levels[i].byte_count);
+}
+
+size_t redisbloom_bloom_header_bytes(const redisbloom_bloom *f) {
+    return HEAD_BYTES + LEVEL_BYTES * (size_t)f->level_count;
+}
+
+void redisbloom_bloom_header(const redisbloom_bloom *f, void *header) {
+    unsigned char *to = put_head(f, header);
+    for (uint64_t i = 0; i < f->level_count; i++)
+        to = put_level(&f->levels[i], to);
+}
+
+/* The level that has the byte at *offset; *offset becomes the offset in it. NULL if it is past the end. */
+static redisbloom_bloom_level *level_at(const redisbloom_bloom *f, uint64_t *offset) {
+    for (uint64_t i = 0; i < f->level_count; i++) {
+        if (*offset < f->levels[i].byte_count)
+            return &f->levels[i];
+        *offset -= f->levels[i].byte_count;
+    }
+    return NULL;
+}
+
+uint64_t redisbloom_bloom_chunk(const redisbloom_bloom *f, uint64_t cursor, const void **chunk, size_t *chunk_bytes) {
+    uint64_t offset = cursor - 1;
+    const redisbloom_bloom_level *level = cursor == 0 ? NULL : level_at(f, &offset);
+    if (level == NULL)
+        return 0;
+    uint64_t left = level->byte_count - offset;
+    *chunk = level->bytes + offset;
+    *chunk_bytes = (size_t)(left < REDISBLOOM_CHUNK_BYTES ? left : REDISBLOOM_CHUNK_BYTES);
+    return cursor + *chunk_bytes;
+}
+
+/* Whether a level from outside is one that RedisBloom can have written, and safe to use. Its bytes are not looked at. */
+static bool is_sound(const redisbloom_bloom_level *level) {
+    if (level->bits == 0 || level->bits >= (uint64_t)BITS_LIMIT || level->byte_count != level->bits / 8 ||
+        level->bits % 8 != 0)
+        return false;
+    if (level->log2_bits != 0 && (level->log2_bits > 61 || level->bits != UINT64_C(1) << level->log2_bits))
+        return false;
+    if (!(level->rate > 0 && level->rate < 1) || !(level->bits_per_entry > 0 && level->bits_per_entry < HASHES_MOST))
+        return false;
+    return level->hashes != 0 && level->hashes == hashes_for(level->bits_per_entry) && level->capacity != 0 &&
+           level->items <= level->capacity;
+}
+
+static bool are_sound(uint64_t levels, uint64_t options, uint64_t growth) {
+    if (levels == 0 || (options & ~(uint64_t)KNOWN_OPTIONS) != 0 || growth > UINT32_MAX)
+        return false;
+    return growth != 0 || (options & REDISBLOOM_NOSCALING) != 0;
+}
+
+bool redisbloom_bloom_is_header(const void *header, size_t header_bytes) {
+    if (header_bytes < HEAD_BYTES + LEVEL_BYTES || (header_bytes - HEAD_BYTES) % LEVEL_BYTES != 0)
+        return false;
+    return get_u32((const unsigned char *)header + 8) == (header_bytes - HEAD_BYTES) / LEVEL_BYTES;
+}
+
+/* Checks all levels of a header, and their sums. */
+static kith_status check_levels(const unsigned char *levels, uint64_t count, uint64_t items, uint64_t most_bytes) {
+    uint64_t item_sum = 0, capacity_sum = 0, memory = memory_of(count, 0);
+    bool fits = true;
+    for (uint64_t i = 0; i < count; i++) {
+        redisbloom_bloom_level level = get_level(levels + i * LEVEL_BYTES);
+        if (!is_sound(&level) || !sum_add(&item_sum, level.items) || !sum_add(&capacity_sum, level.capacity))
+            return KITH_E_CORRUPT;
+        fits = fits && sum_add(&memory, level.byte_count);
+    }
+    if (item_sum != items)
+        return KITH_E_CORRUPT;
+    return fits && memory <= most_bytes && memory <= SIZE_MAX ? KITH_OK : KITH_E_TOO_LARGE;
+}
+
+kith_status redisbloom_bloom_load_header(const void *header, size_t header_bytes, uint64_t most_bytes,
+                                         const kith_allocator *allocator, redisbloom_bloom **filter) {
+    const unsigned char *from = header;
+    if (header_bytes < HEAD_BYTES)
+        return KITH_E_TRUNCATED;
+    uint64_t items = get_u64(from), count = get_u32(from + 8), needed = HEAD_BYTES + count * LEVEL_BYTES;
+    uint32_t options = get_u32(from + 12), growth = get_u32(from + 16);
+    if (header_bytes != needed)
+        return header_bytes < needed ? KITH_E_TRUNCATED : KITH_E_TRAILING;
+    if (!are_sound(count, options, growth))
+        return KITH_E_CORRUPT;
+    kith_status status = check_levels(from + HEAD_BYTES, count, items, most_bytes);
+    if (status != KITH_OK)
+        return status;
+    redisbloom_bloom *f = new_filter(allocator, items, options, growth);
+    if (f == NULL)
+        return KITH_E_MEMORY;
+    status = reserve_levels(f, count);
+    for (uint64_t i = 0; i < count && status == KITH_OK; i++) {
+        redisbloom_bloom_level level = get_level(from + HEAD_BYTES + i * LEVEL_BYTES);
+        status = append_level(f, &level, most_bytes);
+    }
+    if (status != KITH_OK) {
+        redisbloom_bloom_free(f);
+        return status;
+    }
+    *filter = f;
+    return KITH_OK;
+}
+
+kith_status redisbloom_bloom_load_chunk(redisbloom_bloom *f, uint64_t cursor, const void *chunk, size_t chunk_bytes) {
+    if (chunk_bytes == 0 || cursor == 0 || redisbloom_bloom_is_complete(f))
+        return KITH_E_ARGUMENT;
+    uint64_t end = cursor - 1;
+    if (end > f->body_bytes)
+        return KITH_E_TRAILING;
+    if (end < chunk_bytes || end - chunk_bytes != f->loaded_bytes)
+        return KITH_E_ARGUMENT;
+    uint64_t offset = f->loaded_bytes;
+    redisbloom_bloom_level *level = level_at(f, &offset);
+    if (chunk_bytes > level->byte_count - offset)
+        return KITH_E_TRAILING;
+    memcpy(level->bytes + offset, chunk, chunk_bytes);
+    f->loaded_bytes = end;
+    return KITH_OK;
+}
+
+uint64_t redisbloom_bloom_loaded(const redisbloom_bloom *f) {
+    return f->loaded_bytes;
+}
+
+bool redisbloom_bloom_is_complete(const redisbloom_bloom *f) {
+    return f->loaded_bytes == f->body_bytes && f->wanted_levels == 0;
+}
+
+/* ---- Fields ------------------------------------------------------------------------------------------------------- */
+
+redisbloom_bloom_fields redisbloom_bloom_get_fields(const redisbloom_bloom *f) {
+    return (redisbloom_bloom_fields){
+        .items = f->items, .levels = f->level_count, .options = f->options, .growth = f->growth};
+}
+
+redisbloom_bloom_level redisbloom_bloom_get_level(const redisbloom_bloom *f, uint64_t index) {
+    assert(index < f->level_count);
+    return f->levels[index];
+}
+
+kith_status redisbloom_bloom_load_begin(const redisbloom_bloom_fields *fields, uint64_t most_bytes,
+                                        const kith_allocator *allocator, redisbloom_bloom **filter) {
+    if (!are_sound(fields->levels, fields->options, fields->growth))
+        return KITH_E_CORRUPT;
+    if (memory_of(1, 0) > most_bytes)
+        return KITH_E_TOO_LARGE;
+    redisbloom_bloom *f = new_filter(allocator, fields->items, (uint32_t)fields->options, (uint32_t)fields->growth);
+    if (f == NULL)
+        return KITH_E_MEMORY;
+    f->wanted_levels = fields->levels;
+    *filter = f;
+    return KITH_OK;
+}
+
+kith_status redisbloom_bloom_load_append(redisbloom_bloom *f, const redisbloom_bloom_level *level,
+                                         uint64_t most_bytes) {
+    if (f->level_count >= f->wanted_levels || !is_sound(level))
+        return KITH_E_CORRUPT;
+    uint64_t slots = slots_for_one_more(f);
+    if (!is_within(f, slots, level->byte_count, most_bytes))
+        return KITH_E_TOO_LARGE;
+    kith_status status = reserve_levels(f, slots);
+    if (status != KITH_OK)
+        return status;
+    f->levels[f->level_count++] = *level;
+    f->body_bytes += level->byte_count;
+    return KITH_OK;
+}
+
+kith_status redisbloom_bloom_load_end(redisbloom_bloom *f) {
+    if (f->level_count < f->wanted_levels)
+        return KITH_E_TRUNCATED;
+    uint64_t items = 0, capacity = 0;
+    for (uint64_t i = 0; i < f->level_count; i++)
+        if (!sum_add(&items, f->levels[i].items) || !sum_add(&capacity, f->levels[i].capacity))
+            return KITH_E_CORRUPT;
+    if (items != f->items)
+        return KITH_E_CORRUPT;
+    f->wanted_levels = 0;
+    f->loaded_bytes = f->body_bytes;
+    return KITH_OK;
+}

@@ -1,0 +1,157 @@
+#!/usr/bin/python3
+"""kith push and kith query with a cluster of three servers: shards are spread over them, and are found while they
+move."""
+import subprocess
+import threading
+
+from server import check, equal, find_program, info, main, test, wait_until
+from tool import Tool
+
+
+class Cluster:
+    """Three primaries, with `replicas` replicas each."""
+
+    def __init__(self, s, replicas=0):
+        self.nodes = [s.start("--cluster-enabled", "yes", "--cluster-node-timeout", "1000")
+                      for _ in range(3 + 3 * replicas)]
+        self.cli = find_program(s.kind, "cli")
+        self.manage("create", *[f"127.0.0.1:{node.port}" for node in self.nodes], "--cluster-replicas", str(replicas))
+        wait_until(lambda: all(b"cluster_state:ok" in node.connect()("CLUSTER INFO") for node in self.nodes),
+                   about="the cluster is up")
+
+    def manage(self, *words):
+        done = subprocess.run([self.cli, "--cluster", *words, "--cluster-yes"], capture_output=True, text=True,
+                              timeout=100)
+        check(done.returncode == 0, done.stdout + done.stderr)
+
+    def address(self, key="k", node=0, scheme="redis+cluster"):
+        return f"{scheme}://127.0.0.1:{self.nodes[node].port}/{key}"
+
+    def keys(self):
+        return [sorted(name.decode() for name in node.connect()("KEYS", "*")) for node in self.nodes]
+
+    def id(self, node):
+        return self.nodes[node].connect()("CLUSTER MYID").decode()
+
+    def reshard(self, source, target, slots):
+        self.manage("reshard", f"127.0.0.1:{self.nodes[0].port}", "--cluster-from", self.id(source), "--cluster-to",
+                    self.id(target), "--cluster-slots", str(slots))
+
+
+@test
+def shards_are_spread_over_all_nodes(s):
+    cluster = Cluster(s)
+    with Tool() as t:
+        t.keys("list", 0, 30000)
+        t.keys("others", 30000, 60000)
+        t("push", "--shards", 16, "list", cluster.address())
+        held = [[name for name in names if name != "k"] for names in cluster.keys()]
+        equal(sum(map(len, held)), 16)
+        check(all(len(names) in (5, 6) for names in held), held)
+        for node in range(3):
+            equal(t("query", "-c", cluster.address(node=node), "list"), b"30000\n")
+        # 30,000 lookups at a rate of 0.1%: 100 is 12 standard deviations above the mean
+        check(int(t("query", "-c", cluster.address(), "others", status=None)) <= 100)
+        t("push", "--shards", 5, "--replace", "list", cluster.address(node=1))
+        equal(sum(map(len, cluster.keys())), 6)
+        equal(t("query", "-c", cluster.address(node=2), "list"), b"30000\n")
+
+
+@test
+def a_filter_goes_to_the_node_of_its_key_and_back(s):
+    cluster = Cluster(s)
+    with Tool() as t:
+        t.keys("list", 0, 2000)
+        t("build", "-o", "f.kith", "list")
+        for key in ("a", "b", "c", "d", "%7Btag%7Dx", "x%7Dy"):
+            t("push", "f.kith", cluster.address(key))
+            t("push", "--replace", "f.kith", cluster.address(key, 1))
+            equal(t("pull", cluster.address(key, 2)), t.read("f.kith"))
+            equal(t("query", "-c", cluster.address(key, 2), "list"), b"2000\n")
+        counts = [len(names) for names in cluster.keys()]
+        equal(sum(counts), 6)
+        check(all(counts), counts)
+        # Without +cluster, the address of the wrong node is an error that says what to write.
+        failed = 0
+        for node in range(3):
+            t("query", "-c", cluster.address("a", node, "redis"), "list", status=None)
+            failed += t.status == 2 and "redis+cluster://" in t.err
+        equal(failed, 2)
+
+
+@test
+def lookups_stay_complete_while_slots_move(s):
+    cluster = Cluster(s)
+    with Tool() as t:
+        t.keys("list", 0, 20000)
+        t("push", "--shards", 24, "list", cluster.address())
+        failures = []
+
+        def reshard():
+            try:
+                for source, target in ((0, 1), (1, 2), (2, 0)):
+                    cluster.reshard(source, target, 3000)
+            except Exception as e:  # shown by the main thread
+                failures.append(e)
+        mover = threading.Thread(target=reshard)
+        mover.start()
+        rounds = 0
+        while mover.is_alive() or rounds == 0:
+            equal(t("query", "-c", cluster.address(node=rounds % 3), "list"), b"20000\n")
+            rounds += 1
+        mover.join()
+        equal(failures, [])
+        equal(t("query", "-c", cluster.address(), "list"), b"20000\n")
+        t("push", "--shards", 24, "--replace", "list", cluster.address())
+        equal(sum(map(len, cluster.keys())), 25)
+
+
+@test
+def a_slot_that_is_being_moved_is_asked_on_both_nodes(s):
+    cluster = Cluster(s)
+    with Tool() as t:
+        t.keys("list", 0, 2000)
+        t("build", "-o", "f.kith", "list")
+        t("push", "f.kith", cluster.address("a"))  # slot 15495, on the last node
+        slot = cluster.nodes[0].connect()("CLUSTER", "KEYSLOT", "a")
+        source, target = cluster.nodes[2], cluster.nodes[0]
+        target.connect()("CLUSTER", "SETSLOT", slot, "IMPORTING", cluster.id(2))
+        source.connect()("CLUSTER", "SETSLOT", slot, "MIGRATING", cluster.id(0))
+        equal(t("query", "-c", cluster.address("a"), "list"), b"2000\n")
+        equal(str(source.connect()("MIGRATE", "127.0.0.1", target.port, "a", 0, 5000)), "OK")
+        # Now the owner of the slot answers ASK.
+        equal(t("query", "-c", cluster.address("a"), "list"), b"2000\n")
+        equal(t("pull", cluster.address("a")), t.read("f.kith"))
+        # Two keys of a slot that is being moved cannot be renamed, so a push waits, and gives up with the reason.
+        t.fails("push", "--timeout", 1, "f.kith", cluster.address("%7Ba%7Dnew"), says=["TRYAGAIN", "gave up after 1 s"])
+
+
+@test
+def a_cluster_that_is_down_is_named(s):
+    cluster = Cluster(s)
+    with Tool() as t:
+        t.keys("list", 0, 3000)
+        t("push", "--shards", 6, "list", cluster.address())
+        cluster.nodes[2].kill()
+        wait_until(lambda: b"cluster_state:fail" in cluster.nodes[1].connect()("CLUSTER INFO"),
+                   about="the cluster is down")
+        t.fails("query", "--timeout", 1, "-c", cluster.address(), "list", says=["CLUSTERDOWN", "gave up after 1 s"])
+        cluster.nodes[1].kill()  # the node of k, slot 7629
+        t.fails("query", "--timeout", 1, "-c", cluster.address(), "list", says=["gave up after 1 s", "cannot connect"])
+
+
+@test
+def lookups_wait_for_a_failover(s):
+    cluster = Cluster(s, replicas=1)
+    with Tool() as t:
+        t.keys("list", 0, 5000)
+        t("push", "--shards", 9, "list", cluster.address())
+        for node in cluster.nodes[:3]:
+            wait_until(lambda: f",offset={info(node.connect(), 'replication')['master_repl_offset']},"
+                       in info(node.connect(), "replication").get("slave0", ""), about="the replica has the shards")
+        cluster.nodes[1].kill()
+        equal(t("query", "-c", cluster.address(), "list"), b"5000\n")
+
+
+if __name__ == "__main__":
+    main()
