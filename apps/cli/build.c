@@ -47,7 +47,7 @@ static void check_like(const arguments *a) {
         {a->kind != NULL, "-k"},     {a->rate != 0, "-p"},          {a->capacity != 0, "-n"},
         {a->bytes != 0, "--bytes"},  {a->grow, "--grow"},           {a->kind_options != NULL, "--option"},
         {a->seed_given, "--seed"},   {a->untrusted, "--untrusted"}, {a->key_file != NULL, "--key-file"},
-        {a->can_remove, "--delete"}, {a->final, "--final"},
+        {a->can_remove, "--delete"}, {a->final, "--final"},         {a->smallest, "--smallest"},
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (others[i].given)

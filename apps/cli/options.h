@@ -30,6 +30,7 @@ typedef struct arguments {
     const char *trace_keys;   /* "key,key" */
     bool grow;
     bool final;
+    bool smallest;
     bool can_remove;
     bool can_merge;
     bool multiset;

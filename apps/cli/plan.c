@@ -104,11 +104,11 @@ static void fill(table *t) {
             t->best = r;
     }
     t->why = why(t->a);
-    bool exchangeable = t->best != NULL && (t->best->plan.capabilities & KITH_CAN_ADD) != 0; /* as in choose.c */
-    for (size_t i = 0; exchangeable && t->a->rate != 0 && i < t->count; i++)
-        if (t->rows[i].status == KITH_OK && choose_faster(&t->best->plan, &t->rows[i].plan, t->needs | KITH_CAN_ADD)) {
+    bool exchangeable = t->best != NULL && t->a->rate != 0 && !t->a->smallest; /* as in choose.c */
+    for (size_t i = 0; exchangeable && i < t->count; i++)
+        if (t->rows[i].status == KITH_OK && choose_faster(&t->best->plan, &t->rows[i].plan, t->needs)) {
+            t->why = choose_faster_why(&t->best->plan);
             t->best = &t->rows[i];
-            t->why = "needs one memory access per lookup and is at most 30% larger than the smallest";
         }
     if (t->best != NULL)
         return;

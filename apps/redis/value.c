@@ -76,13 +76,40 @@ static kith_status choose(value_creation *c, const char *first, const char *seco
     return KITH_OK;
 }
 
+/* The last choice. Planning takes a good part of a millisecond, and most filters of a server are created with the same
+ * settings. Only the server's main thread creates filters. */
+typedef struct last_choice {
+    uint64_t capacity;
+    double rate;
+    uint32_t expansion;
+    char kind[sizeof((value_creation *)NULL)->kind];
+    char options[sizeof((value_creation *)NULL)->options];
+} last_choice;
+
+static kith_status choose_again(value_creation *c, last_choice *last, const char *first, const char *second,
+                                double factor) {
+    if (c->capacity != last->capacity || c->rate != last->rate || c->request.expansion != last->expansion) {
+        kith_status status = choose(c, first, second, factor);
+        if (status != KITH_OK)
+            return status;
+        *last = (last_choice){.capacity = c->capacity, .rate = c->rate, .expansion = c->request.expansion};
+        memcpy(last->kind, c->kind, sizeof c->kind);
+        memcpy(last->options, c->options, sizeof c->options);
+    }
+    memcpy(c->kind, last->kind, sizeof c->kind);
+    memcpy(c->options, last->options, sizeof c->options);
+    return KITH_OK;
+}
+
 kith_status value_choose_bloom(value_creation *c) {
-    return choose(c, "blocked", "bloom", FASTER_IS_LARGER);
+    static last_choice last;
+    return choose_again(c, &last, "blocked", "bloom", FASTER_IS_LARGER);
 }
 
 kith_status value_choose_cuckoo(value_creation *c, unsigned bucket_size) {
+    static last_choice last;
     if (bucket_size == 0)
-        return choose(c, "cuckoo", "overlap", 1);
+        return choose_again(c, &last, "cuckoo", "overlap", 1);
     const char *slots = bucket_size == 1 ? "b=1" : bucket_size == 2 ? "b=2" : bucket_size <= 4 ? "b=4" : "b=8";
     uint64_t bytes;
     return plan(c, "cuckoo", slots, c->kind, sizeof c->kind, c->options, sizeof c->options, &bytes);

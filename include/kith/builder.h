@@ -58,9 +58,9 @@ typedef struct kith_build_limits {
     unsigned threads;      /* at most 256; 0 means 1: the calling thread. With more than one, spec.allocator must be
                               thread-safe */
     uint64_t memory_bytes; /* limit for digests and working memory, without the filter; 0: no limit. Less than 1 MiB
-                              means 1 MiB. If the digests need more, they are written to a temporary file. fuse also
-                              needs 32 bytes per key of a shard (about a million keys) per thread, which are not
-                              limited */
+                              means 1 MiB. If the digests need more, they are written to a temporary file. Static
+                              kinds also need 32 bytes per key of a shard (about a million keys) per thread, which
+                              are not limited */
     const char *folder;    /* folder of the temporary file. The file has no name, so the system deletes it when the
                               builder is freed or the program ends. Required if memory_bytes is given */
     kith_build_progress progress; /* NULL: none */
@@ -132,7 +132,7 @@ KITH_API KITH_MUST_USE kith_status kith_builder_each(kith_builder *builder, kith
 KITH_API KITH_MUST_USE kith_status kith_builder_respec(kith_builder *builder, const kith_filter_spec *spec);
 
 /* Returns how much memory, in bytes, kith_builder_finish() will use in addition to the filter. If most digests are
- * repeats, or for fuse, it may be up to twice that. */
+ * repeats, or for static kinds, it may be up to twice that. */
 KITH_API uint64_t kith_builder_memory(const kith_builder *builder);
 
 /* Returns the filter with the keys that were added so far, for messages about keys that do not fit. There is one if the

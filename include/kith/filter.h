@@ -6,10 +6,10 @@
  * layers, grows, so the rate is a promise.
  *
  * The promise is about each single filter, not about the average of many. A filter of a cuckoo kind (cuckoo, overlap)
- * or of fuse never exceeds the rate. A filter of a Bloom kind (bloom, blocked, counting, blocked_counting) that has
- * reached its capacity exceeds it with a probability of at most 1/200. This holds unless an attacker who knows the hash
- * chooses the keys. kith_filter_stats_of() returns the exact rate of a filter at any time (for layers: computed from
- * the exact rates of the layers as if they were independent).
+ * or of a static kind (fuse, ribbon) never exceeds the rate. A filter of a Bloom kind (bloom, blocked, counting,
+ * blocked_counting) that has reached its capacity exceeds it with a probability of at most 1/200. This holds unless an
+ * attacker who knows the hash chooses the keys. kith_filter_stats_of() returns the exact rate of a filter at any time
+ * (for layers: computed from the exact rates of the layers as if they were independent).
  *
  *     kind              deletion   bits per key     cache lines   use it when
  *                                  at 1% / 0.1%     per lookup
@@ -20,6 +20,7 @@
  *     cuckoo            yes        10.4 / 13.5           2        deletion is needed, rates above 0.2%
  *     overlap           yes        12.7 / 12.7           2        deletion is needed, rates below 0.2%
  *     fuse              no          7.9 / 11.3           3        all keys are known at once, and none is added later
+ *     ribbon            no          7.1 / 10.1        3 / 4      the same, and size matters most
  *     layers            as inner   11.2 / 17.3       per layer    the number of keys is not known beforehand
  *
  * Bits per key are those of kith_filter_plan() for a million keys. k is the number of bits or counters per key. layers
@@ -29,9 +30,9 @@
  * A kith_filter is a handle. It has the same type for all kinds, whether the bytes are on the heap, in a mapped file or
  * in the caller's memory. A call that a kind or a read-only handle does not support returns an error.
  *
- * fuse is a static kind, without KITH_CAN_ADD: kith_filter_build() makes it from a complete list of keys. create(),
- * create_like(), clear(), add() and remove() return KITH_E_UNSUPPORTED. Calls that do not change the set of keys work
- * as for the other kinds.
+ * fuse and ribbon are static kinds, without KITH_CAN_ADD: kith_filter_build() makes them from a complete list of keys.
+ * create(), create_like(), clear(), add() and remove() return KITH_E_UNSUPPORTED. Calls that do not change the set of
+ * keys work as for the other kinds. A ribbon filter takes about twice as long to build as a fuse filter.
  *
  * Threads: calls that take a const filter may run on any number of threads at the same time. A call that takes a
  * non-const filter must be the only one that uses it. With adders (see kith_adder below), several threads can add keys
@@ -97,16 +98,17 @@ typedef enum kith_build_flags {
  * digests than fit in memory see kith/builder.h.
  *
  * A static kind (without KITH_CAN_ADD) can only be made by this call or by a builder. Its bytes do not depend on the
- * order of the digests. If the digests are hashes, the filter is as large as planned. fuse divides the keys into shards
- * of about a million by the high bits of the digest. Digests that are not hashes may nearly all belong to one shard.
- * The filter is then built larger, at most by a third. If that exceeds spec->bytes or spec->max_bytes, the call returns
+ * order of the digests. If the digests are hashes, the filter is as large as planned. The keys are divided into
+ * shards of about a million by the high bits of the digest. Digests that are not hashes may nearly all belong to one
+ * shard. The filter is then built larger, at most by a third. (A ribbon filter of digests that were chosen such that
+ * their hashes collide may have 64 bits more per key.) If that exceeds spec->bytes or spec->max_bytes, the call returns
  * KITH_E_TOO_LARGE.
  *
  * Returns the codes of kith_filter_create() (a static kind is supported here), and KITH_E_FULL, KITH_E_COPIES or
  * KITH_E_TOO_LARGE as kith_filter_add() does. n = 0 with capacity 0 returns KITH_E_CAPACITY. Extra memory while it
  * runs: for a multiset, and for bloom and blocked if the capacity is given, up to 128 MiB in all; otherwise 11 bytes
- * per digest, or up to 50 bytes per digest if most of them are repeats. fuse: 8 bytes per digest (more if there are
- * repeats), and 24 bytes per key of each shard that is being built, one per thread. */
+ * per digest, or up to 50 bytes per digest if most of them are repeats. Static kinds: 8 bytes per digest (more
+ * if there are repeats), and 24 bytes per key of each shard that is being built, one per thread. */
 KITH_API KITH_MUST_USE kith_status kith_filter_build(const kith_filter_spec *spec, const uint64_t *digests, size_t n,
                                                      unsigned flags, unsigned threads, kith_filter **filter);
 
@@ -391,16 +393,17 @@ KITH_API KITH_MUST_USE kith_status kith_filter_set_notes(kith_filter *filter, co
  *   bits and counters  `wanted` is 1; a counter may also hold more. The calls end with the first cell that is 0
  *   cuckoo kinds       one call per slot of both buckets, the first bucket first. `wanted` is the fingerprint of the
  *                      key; in overlap it is fingerprint * 2, plus 1 in the second slot of a window
- *   fuse               one call per cell of the key. `wanted` is what this cell would have to hold, with the other
+ *   fuse, ribbon       one call per cell of the key. `wanted` is what this cell would have to hold, with the other
  *                      cells as they are, for their XOR to be the fingerprint of the key. So `holds` equals `wanted` in
- *                      all of the calls or in none */
+ *                      all of the calls or in none. (A key in the stash of a ribbon filter is in the set although it
+ *                      equals `wanted` in none; there is rarely any) */
 typedef void (*kith_look)(void *context, uint64_t cell, uint64_t holds, uint64_t wanted);
 
 /* Like kith_filter_has_digest(), and calls `look` for every cell that it reads. Slow. */
 KITH_API bool kith_filter_look(const kith_filter *filter, uint64_t digest, kith_look look, void *context);
 
 /* Returns the content of a cell, 0 … cells - 1 of kith_filter_stats, as kith_look gets it in `holds`. 0 means an empty
- * cell, except in fuse, where 0 is a value like any other. */
+ * cell, except in static kinds, where 0 is a value like any other. */
 KITH_API uint64_t kith_filter_cell(const kith_filter *filter, uint64_t cell);
 
 /* ---- bytes ----

@@ -13,10 +13,10 @@
  *     cuckoo kind  cuckoo and overlap. A key is in a slot of one of two buckets. In overlap the buckets have two slots
  *                  and overlap: slots 0 and 1 are one, slots 1 and 2 the next, and so on (docs/format.md has the
  *                  details). These buckets are called windows
- *     static kind  fuse: built from a complete list of keys, and not changed after that
+ *     static kind  fuse and ribbon: built from a complete list of keys, and not changed after that
  *     layers       a list of filters of one other kind, the inner kind. It grows by appending a larger one
- *     cell         a bit (bloom, blocked), a counter (counting kinds), a slot (cuckoo kinds) or, in fuse, one of the
- *                  numbers whose XOR is the fingerprint of a key
+ *     cell         a bit (bloom, blocked), a counter (counting kinds), a slot (cuckoo kinds) or, in static kinds, one
+ *                  of the numbers whose XOR is the fingerprint of a key
  *     block, body  a filter is one block of bytes: header, body (the cells), checksums and notes (docs/format.md)
  *
  *     kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
@@ -85,14 +85,14 @@ typedef struct kith_plan {
     uint32_t capabilities; /* kith_capability bits of this filter (they may depend on options) */
     uint64_t capacity;     /* how many keys fit */
     double rate; /* the promise: spec.rate, or the lowest rate for `capacity` keys in spec.bytes. At capacity, at
-                                  least 199 in 200 filters of a Bloom kind, and all cuckoo, overlap and fuse filters,
+                                  least 199 in 200 filters of a Bloom kind, and all filters of cuckoo and static kinds,
                                   have at most this rate */
     double expected_rate;      /* the mean rate of all filters with `capacity` keys, computed exactly; at most `rate` */
     uint64_t file_bytes;       /* size of the file and of the block in memory: header, body, checksums and notes */
     double bits_per_key;       /* file_bytes * 8 / capacity */
     uint64_t cells;            /* number of bits, counters or slots */
     unsigned cell_bits;        /* bits per cell */
-    unsigned hashes;           /* k: bits or counters per key; 0 for cuckoo kinds and fuse */
+    unsigned hashes;           /* k: bits or counters per key; 0 for cuckoo and static kinds */
     unsigned fingerprint_bits; /* 0 for Bloom kinds */
     unsigned lines;            /* the most cache lines that a lookup reads (layers: per layer). A bucket or window that
                                   crosses the end of a line needs one more, which is not counted */
@@ -131,11 +131,11 @@ typedef struct kith_plan {
  *                       spec->needs
  *   KITH_E_UNSUPPORTED  spec->needs has KITH_CAN_ADD and the kind is static, or layers were given a static inner kind
  *   KITH_E_OPTION       options without a kind, an option that the kind does not have, a value out of range, options
- *                       that exclude each other, or (fuse) fewer fingerprint bits than the rate needs
+ *                       that exclude each other, or (static kinds) fewer fingerprint bits than the rate needs
  *   KITH_E_CAPACITY     neither capacity nor bytes are given
  *   KITH_E_RATE         only the capacity is given, or the rate is NaN, infinite, negative or at least 1
- *   KITH_E_TOO_LARGE    larger than spec->max_bytes or than the address space; too many notes; or (fuse) a rate below
- *                       2^-32
+ *   KITH_E_TOO_LARGE    larger than spec->max_bytes or than the address space; too many notes; or (static kinds) a rate
+ *                       below 2^-32
  *   KITH_E_TOO_SMALL    spec->bytes is too small for one key (or for `capacity` keys at a rate below 1)
  *   KITH_E_DIGEST_BITS  64-bit digests are too short: the bits that select a slot and those of the fingerprint are more
  *                       than 60 together, or capacity / 2^64 is more than a hundredth of the rate

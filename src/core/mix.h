@@ -29,6 +29,13 @@ static inline uint64_t kithi_mix(uint64_t x) {
     return x ^ (x >> 31);
 }
 
+/* The inverse of mix: kithi_unmix(kithi_mix(x)) == x. Its factors are the inverses of those of mix, modulo 2^64. */
+static inline uint64_t kithi_unmix(uint64_t x) {
+    x = (x ^ (x >> 31) ^ (x >> 62)) * UINT64_C(0x319642b2d24d8ec3);
+    x = (x ^ (x >> 27) ^ (x >> 54)) * UINT64_C(0x96de1b173f119089);
+    return x ^ (x >> 30) ^ (x >> 60);
+}
+
 /* Word i of a digest, i = 0, 1, … */
 static inline uint64_t kithi_word(uint64_t digest, uint64_t i) {
     return kithi_mix(digest + (i + 1) * KITHI_GOLDEN);

@@ -337,7 +337,7 @@ const kithi_kind kithi_kind_fuse = {
     .info =
         {
             .name = "fuse",
-            .summary = "the smallest, but static: built from a complete list of keys",
+            .summary = "static: built from a complete list of keys; small, and built fast",
             .capabilities = KITH_CAN_ANY_ORDER,
             .options = OPTIONS,
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,

@@ -55,6 +55,19 @@ typedef struct kithi_fuse_geometry {
     uint64_t shard_bytes; /* the seed, the cells and the padding */
 } kithi_fuse_geometry;
 
+/* ribbon. Levels are 0 … 2. */
+typedef struct kithi_ribbon_geometry {
+    uint64_t bits;     /* f: bits of a fingerprint and of a slot */
+    uint64_t slots[3]; /* of each level of a shard, a multiple of 64; 0: the shard does not have this level */
+    uint64_t stash;    /* digests that a shard has space for beyond its levels */
+    uint64_t shards;
+    uint64_t salt;        /* selects the hash functions */
+    uint64_t starts[3];   /* slots in which the ribbon of a key can begin */
+    uint64_t marks_at[3]; /* offset of the thresholds of a level in its shard, in bytes; not used for level 2 */
+    uint64_t slots_at[3]; /* offset of its slots */
+    uint64_t shard_bytes;
+} kithi_ribbon_geometry;
+
 /* layers. */
 typedef struct kithi_layers_geometry {
     uint64_t inner; /* id of the layers' kind */
@@ -71,6 +84,7 @@ typedef struct kithi_geometry {
         kithi_lanes_geometry lanes;
         kithi_cf_geometry cf;
         kithi_fuse_geometry fuse;
+        kithi_ribbon_geometry ribbon;
         kithi_layers_geometry layers;
     };
 } kithi_geometry;

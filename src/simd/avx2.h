@@ -1,4 +1,4 @@
-/* simd/avx2.h: operations on a block of the blocked kinds with AVX2.
+/* simd/avx2.h: operations on a block of the blocked kinds with AVX2, and parities for ribbon.
  *
  * A block is two vectors of 32 bytes. Each word of a vector can be shifted by its own amount. The bytes of the key's
  * digest words, widened to one per lane, say how far to shift a 1 in each lane: to the key's bit, or to the lowest
@@ -176,6 +176,30 @@ KITHI_TARGET_AVX2 KITHI_INLINE bool kithi_avx2_counters_lower(uint8_t *block, ui
     after.block.high = _mm256_xor_si256(_mm256_and_si256(c.block.high, c.full.high), c.ones.high);
     *zeros = kithi_avx2_counters_zero(&after, lanes); /* those that were 1 */
     return true;
+}
+
+/* ---- ribbon ---- */
+
+/* Returns 8 parities: bit i is that of (word i of `first` AND low) XOR (word i of `second` AND high). After the words
+ * have been folded once, their halves fit in one vector. */
+KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_parities(const uint8_t *first, const uint8_t *second, uint64_t low,
+                                                            uint64_t high) {
+    __m256i half[2], mask_low = _mm256_set1_epi64x((long long)low), mask_high = _mm256_set1_epi64x((long long)high);
+    for (unsigned i = 0; i < 2; i++) {
+        __m256i a = _mm256_and_si256(_mm256_loadu_si256((const __m256i *)(const void *)(first + 32 * i)), mask_low);
+        __m256i b = _mm256_and_si256(_mm256_loadu_si256((const __m256i *)(const void *)(second + 32 * i)), mask_high);
+        __m256i x = _mm256_xor_si256(a, b);
+        half[i] = _mm256_xor_si256(x, _mm256_srli_epi64(x, 32));
+    }
+    __m256i x = _mm256_castps_si256(
+        _mm256_shuffle_ps(_mm256_castsi256_ps(half[0]), _mm256_castsi256_ps(half[1]), _MM_SHUFFLE(2, 0, 2, 0)));
+    x = _mm256_permute4x64_epi64(x, _MM_SHUFFLE(3, 1, 2, 0)); /* the shuffle has left words 0 1 4 5 2 3 6 7 */
+    x = _mm256_xor_si256(x, _mm256_slli_epi32(x, 16));
+    x = _mm256_xor_si256(x, _mm256_slli_epi32(x, 8));
+    x = _mm256_xor_si256(x, _mm256_slli_epi32(x, 4));
+    x = _mm256_xor_si256(x, _mm256_slli_epi32(x, 2));
+    x = _mm256_xor_si256(x, _mm256_slli_epi32(x, 1));
+    return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(x));
 }
 
 #endif

@@ -1,5 +1,5 @@
-/* simd/avx512.h: operations on a block of the blocked kinds with AVX-512. A block is one vector of 64 bytes;
- * otherwise this is the method of simd/avx2.h. */
+/* simd/avx512.h: operations on a block of the blocked kinds with AVX-512, and parities for ribbon. A block is one
+ * vector of 64 bytes; otherwise this is the method of simd/avx2.h. */
 #ifndef KITHI_SIMD_AVX512_H
 #define KITHI_SIMD_AVX512_H
 
@@ -117,6 +117,22 @@ KITHI_TARGET_AVX512 KITHI_INLINE bool kithi_avx512_counters_lower(uint8_t *block
     *zeros = kithi_avx512_counters_at(&c, lanes, 1);
     kithi_avx512_change_all(block, &c, lanes, -1);
     return true;
+}
+
+/* ---- ribbon ---- */
+
+KITHI_TARGET_AVX512 KITHI_INLINE unsigned kithi_avx512_parities(const uint8_t *first, const uint8_t *second,
+                                                                uint64_t low, uint64_t high) {
+    __m512i a = _mm512_and_si512(_mm512_loadu_si512(first), _mm512_set1_epi64((long long)low));
+    __m512i b = _mm512_and_si512(_mm512_loadu_si512(second), _mm512_set1_epi64((long long)high));
+    __m512i x = _mm512_xor_si512(a, b);
+    x = _mm512_xor_si512(x, _mm512_slli_epi64(x, 32));
+    x = _mm512_xor_si512(x, _mm512_slli_epi64(x, 16));
+    x = _mm512_xor_si512(x, _mm512_slli_epi64(x, 8));
+    x = _mm512_xor_si512(x, _mm512_slli_epi64(x, 4));
+    x = _mm512_xor_si512(x, _mm512_slli_epi64(x, 2));
+    x = _mm512_xor_si512(x, _mm512_slli_epi64(x, 1));
+    return (unsigned)_mm512_test_epi64_mask(x, _mm512_set1_epi64(INT64_MIN));
 }
 
 #endif

@@ -56,7 +56,7 @@ typedef struct golden_case {
 /* The kept files are small and cover each kind, the options that change the layout, and both hashes. The others cover
  * what needs many keys (several regions, several checksums, a last checksum over fewer than 65,536 bytes) and the
  * remaining values of options. Some cases set f because they need false positives: with so few keys, the planner would
- * choose more fingerprint bits than the rate needs. */
+ * choose more fingerprint bits than the rate needs. ribbon-stash has a seed with which one key is in the stash. */
 static const golden_case CASES[] = {
     {"example", "bloom", NULL, 2, 0.1, false, 0, 2, 1, true},
     {"bloom", "bloom", NULL, 200, 0.02, false, 0, 200, 1, true},
@@ -74,6 +74,9 @@ static const golden_case CASES[] = {
     {"overlap", "overlap", "f=7", 300, 0.02, false, 0, 250, 1, true},
     {"fuse", "fuse", NULL, 200, 0.02, false, 0, 200, 1, true},
     {"fuse-4", "fuse", "arity=4 f=5", 200, 0.05, true, 0, 150, 1, true},
+    {"ribbon", "ribbon", NULL, 200, 0.02, false, 0, 200, 1, true},
+    {"ribbon-stash", "ribbon", NULL, 54, 0.02, false, 787, 54, 1, true},
+    {"ribbon-levels", "ribbon", "f=3", 1500, 0.2, true, 0, 1500, 1, true},
     {"layers", "layers", "inner=overlap", 40, 0.03, false, 0, 200, 3, true},
     {"recipe", "blocked", NULL, 100, 0.02, false, 0, 100, 1, true},
     {"large-bloom", "bloom", NULL, 200000, 0.01, true, 0, 200000, 1, false},
@@ -88,6 +91,12 @@ static const golden_case CASES[] = {
     {"fuse-bytes", "fuse", "f=8 arity=4", 20000, 0.01, false, 3, 20000, 1, false},
     {"fuse-one", "fuse", NULL, 1, 0.3, false, 0, 1, 1, false},
     {"fuse-sparse", "fuse", NULL, 5000000, 0.05, false, 0, 1, 1, false},
+    {"large-ribbon", "ribbon", NULL, 1600000, 0.01, false, 0, 1500000, 1, false},
+    {"ribbon-byte", "ribbon", "f=8", 20000, 0.01, false, 3, 20000, 1, false},
+    {"ribbon-wide", "ribbon", "f=32", 3000, 0.01, false, 0, 3000, 1, false},
+    {"ribbon-bit", "ribbon", "f=1", 100000, 0.5, true, 0, 100000, 1, false},
+    {"ribbon-one", "ribbon", NULL, 1, 0.3, false, 0, 1, 1, false},
+    {"ribbon-sparse", "ribbon", NULL, 5000000, 0.05, false, 0, 1, 1, false},
     {"counting-2-whole", "counting", "width=2 layout=whole k=7", 300, 0.01, true, 0, 250, 1, false},
     {"counting-5", "counting", "width=5", 300, 0.01, false, 3, 250, 1, false},
     {"counting-8-whole", "counting", "width=8 layout=whole", 20000, 0.01, false, 0, 18000, 1, false},

@@ -81,7 +81,7 @@ uint64_t hi(uint64_t a, uint64_t b) {
     return a1 * b1 + (middle >> 32) + (other >> 32);
 }
 
-static uint64_t lo(uint64_t a, uint64_t b) {
+uint64_t lo(uint64_t a, uint64_t b) {
     return a * b;
 }
 
@@ -89,7 +89,7 @@ uint64_t round_up(uint64_t value, uint64_t to) {
     return (value + to - 1) / to * to;
 }
 
-static bool power_of_two(uint64_t value) {
+bool power_of_two(uint64_t value) {
     return value != 0 && (value & (value - 1)) == 0;
 }
 
@@ -140,7 +140,7 @@ uint64_t mix(uint64_t x) {
     return x ^ x >> 31;
 }
 
-static uint64_t word(uint64_t d, uint64_t i) {
+uint64_t word(uint64_t d, uint64_t i) {
     return mix(d + (i + 1) * GOLDEN_RATIO);
 }
 
@@ -499,6 +499,8 @@ static bool has(const filter *f, uint64_t d) {
         return regions_has(f, d);
     case FUSE:
         return fuse_has(f, d);
+    case RIBBON:
+        return ribbon_has(f, d);
     case LAYERS:
         return each_layer(f, layer_has, &d, NULL);
     case IMAGE:
@@ -525,7 +527,7 @@ static void verify_header(const uint8_t *block, const filter *f) {
     require(load(block + 12, 2) == HEADER_BYTES, "header bytes is not 192");
     require(load(block + 14, 2) <= 1, "unknown flags");
     require(all_zero(block + 16, 16) && all_zero(block + 168, 8), "a reserved byte is not 0");
-    require((f->kind >= BLOOM && f->kind <= FUSE) || is_table(f), "unknown kind");
+    require((f->kind >= BLOOM && f->kind <= RIBBON) || is_table(f), "unknown kind");
     require(f->hash <= 1, "unknown hash");
     if (is_table(f))
         require(all_zero(block + 14, 2) && all_zero(block + 32, 32) && all_zero(block + 72, 8) && f->fill == 0,
@@ -534,8 +536,9 @@ static void verify_header(const uint8_t *block, const filter *f) {
         verify_filter_fields(f);
 
     static const uint8_t used[] = {
-        [BLOOM] = 0x87,  [BLOCKED] = 0x83, [COUNTING] = 0x8f, [CUCKOO] = 0x3f,  [OVERLAP] = 0x07,
-        [LAYERS] = 0x0f, [FUSE] = 0x1f,    [IMAGE] = 0xff,    [ENTRIES] = 0x3f, [BLOCKED_COUNTING] = 0x83};
+        [BLOOM] = 0x87,           [BLOCKED] = 0x83, [COUNTING] = 0x8f, [CUCKOO] = 0x3f, [OVERLAP] = 0x07,
+        [LAYERS] = 0x0f,          [FUSE] = 0x1f,    [RIBBON] = 0x7f,   [IMAGE] = 0xff,  [ENTRIES] = 0x3f,
+        [BLOCKED_COUNTING] = 0x83};
     for (unsigned i = 0; i < PARAMETERS; i++)
         require((used[f->kind] >> i & 1) != 0 || f->parameter[i] == 0, "an unused parameter is not 0");
 }
@@ -629,6 +632,10 @@ static filter verify(const uint8_t *block, uint64_t bytes, const filter *outer) 
     case FUSE:
         require(fuse_body_bytes(&f) == f.body_bytes, wrong_length);
         fuse_verify(&f);
+        break;
+    case RIBBON:
+        require(ribbon_body_bytes(&f) == f.body_bytes, wrong_length);
+        ribbon_verify(&f);
         break;
     case LAYERS:
         layers_verify(&f);

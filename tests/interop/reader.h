@@ -1,4 +1,4 @@
-/* reader.h: what the two files of the reader share. It has no line of libkith. */
+/* reader.h: what the files of the reader share. It has no line of libkith. */
 #ifndef KITH_TESTS_INTEROP_READER_H
 #define KITH_TESTS_INTEROP_READER_H
 
@@ -10,7 +10,19 @@
 #define PARAMETERS 8
 #define GOLDEN_RATIO 0x9e3779b97f4a7c15u
 
-enum kind { BLOOM = 1, BLOCKED, COUNTING, CUCKOO, OVERLAP, LAYERS, BLOCKED_COUNTING, FUSE, IMAGE = 32, ENTRIES = 33 };
+enum kind {
+    BLOOM = 1,
+    BLOCKED,
+    COUNTING,
+    CUCKOO,
+    OVERLAP,
+    LAYERS,
+    BLOCKED_COUNTING,
+    FUSE,
+    RIBBON,
+    IMAGE = 32,
+    ENTRIES = 33
+};
 
 /* A block: a filter or a table. */
 typedef struct filter {
@@ -32,10 +44,19 @@ _Noreturn void fail(const char *what);
 uint64_t load(const uint8_t *at, unsigned bytes);
 bool all_zero(const uint8_t *at, uint64_t bytes);
 uint64_t hi(uint64_t a, uint64_t b);
+uint64_t lo(uint64_t a, uint64_t b);
+bool power_of_two(uint64_t value);
 uint64_t round_up(uint64_t value, uint64_t to);
 uint64_t rotate(uint64_t x, unsigned by);
 uint64_t mix(uint64_t x);
+uint64_t word(uint64_t d, uint64_t i);
 uint64_t siphash_2_4(uint64_t k0, uint64_t k1, const uint8_t *message, size_t bytes);
+
+/* Kind 9. ribbon_body_bytes() checks the parameters; the others need a block whose header, lengths and checksums are
+ * verified. */
+uint64_t ribbon_body_bytes(const filter *f);
+void ribbon_verify(const filter *f);
+bool ribbon_has(const filter *f, uint64_t d);
 
 /* Kinds 32 and 33, of blocks whose header, lengths and checksums are verified. */
 void image_verify(const filter *f);

@@ -13,6 +13,7 @@ static bool runs_here(void) {
 }
 
 BLOCK_TESTS(avx2, KITHI_TARGET_AVX2, runs_here())
+PARITY_TESTS(avx2, KITHI_TARGET_AVX2, runs_here())
 #else
 TEST(avx2_blocks_match_the_scalar_code) {
     SKIP("built without AVX2");

@@ -8,6 +8,7 @@
 #include "simd/avx512.h"
 
 BLOCK_TESTS(avx512, , true)
+PARITY_TESTS(avx512, , true)
 
 int main(int argc, char **argv) {
     return check_main(argc, argv);

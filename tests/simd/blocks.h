@@ -165,6 +165,37 @@ static inline void compare_verbs(const verb *verbs, size_t count) {
             compare_verb(&verbs[i], size);
 }
 
+/* ---- parities ---- */
+
+typedef unsigned parities(const uint8_t *first, const uint8_t *second, uint64_t low, uint64_t high);
+
+static inline void compare_parities(parities *tested) {
+    kithi_prng prng = {8};
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        uint8_t words[2 * BLOCK_BYTES + 1]; /* from an odd address on */
+        for (unsigned i = 0; i < 2; i++)
+            fill_block(words + 1 + i * BLOCK_BYTES, &prng);
+        uint64_t low = kithi_prng_next(&prng), high = round % 2 == 0 ? kithi_prng_next(&prng) : 0;
+        unsigned want = 0;
+        for (unsigned bit = 0; bit < BLOCK_BITS; bit++) {
+            unsigned first = words[1 + bit / 8] >> bit % 8 & 1,
+                     second = words[1 + BLOCK_BYTES + bit / 8] >> bit % 8 & 1;
+            want ^= (first & (low >> bit % 64 & 1)) << bit / 64 ^ (second & (high >> bit % 64 & 1)) << bit / 64;
+        }
+        CHECK_EQ_U64(tested(words + 1, words + 1 + BLOCK_BYTES, low, high), want);
+    }
+}
+
+#define PARITY_TESTS(set, TARGET, condition)                                                                           \
+    TARGET static unsigned set##_parities(const uint8_t *first, const uint8_t *second, uint64_t low, uint64_t high) {  \
+        return kithi_##set##_parities(first, second, low, high);                                                       \
+    }                                                                                                                  \
+    TEST(set##_parities_match_the_scalar_code) {                                                                       \
+        if (!(condition))                                                                                              \
+            SKIP("this processor does not have " #set);                                                                \
+        compare_parities(set##_parities);                                                                              \
+    }
+
 #define BLOCK_VERBS(set, TARGET, lanes)                                                                                \
     TARGET static outcome bits_has_##lanes(uint8_t *block, uint64_t digest) {                                          \
         return (outcome){kithi_##set##_bits_has(block, digest, lanes), 0};                                             \

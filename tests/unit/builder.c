@@ -429,7 +429,7 @@ TEST(an_interrupted_call_is_repeated) {
 }
 
 TEST(every_allocation_may_fail) {
-    static const char *const KINDS[] = {"cuckoo", "blocked", "counting", "layers", "fuse"};
+    static const char *const KINDS[] = {"cuckoo", "blocked", "counting", "layers", "fuse", "ribbon"};
     size_t n = make_digests(KEYS);
     for (size_t k = 0; k < 5; k++) {
         for (int given = 0; given < 2; given++) {
@@ -477,7 +477,7 @@ static bool count_steps(void *context, kith_build_step step, uint64_t done, uint
 }
 
 TEST(a_build_can_be_cancelled_at_every_step) {
-    static const char *const KINDS[] = {"cuckoo", "bloom", "fuse"};
+    static const char *const KINDS[] = {"cuckoo", "bloom", "fuse", "ribbon"};
     size_t n = make_digests(KEYS);
     for (size_t k = 0; k < 3; k++) {
         for (int given = 0; given < 2; given++) {

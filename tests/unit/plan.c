@@ -156,9 +156,10 @@ static bool status_fits(const variant *v, uint64_t n, double rate, kith_status s
     if (option_is_refused(v))
         return status == KITH_E_OPTION;
     if (status == KITH_E_UNSUPPORTED)
-        return strcmp(v->options, "inner=fuse") == 0; /* layers of a static kind */
+        return strcmp(v->options, "inner=fuse") == 0 || strcmp(v->options, "inner=ribbon") == 0; /* static kinds */
     unsigned long bits = strncmp(v->options, "f=", 2) == 0 ? strtoul(v->options + 2, NULL, 10) : 0;
-    if (strcmp(v->kind, "fuse") == 0 && bits != 0 && rate < ldexp(1, -(int)bits))
+    bool is_static = strcmp(v->kind, "fuse") == 0 || strcmp(v->kind, "ribbon") == 0;
+    if (is_static && bits != 0 && rate < ldexp(1, -(int)bits))
         return status == KITH_E_OPTION; /* its rate is 2^-f */
     if (v->is_default && n <= UINT64_C(1) << 38 && rate >= 1e-4)
         return status == KITH_OK;
@@ -586,7 +587,7 @@ TEST(without_a_kind_the_smallest_suitable_one_is_chosen) {
     spec.rate = .001;
     spec.final = true;
     CHECK_OK(plan_of(&spec, &plan));
-    CHECK(strcmp(plan.kind, "fuse") == 0);
+    CHECK(strcmp(plan.kind, "ribbon") == 0);
     spec.needs = KITH_CAN_ADD;
     CHECK_OK(plan_of(&spec, &plan));
     CHECK((plan.capabilities & KITH_CAN_ADD) != 0);

@@ -1,0 +1,354 @@
+/* Construction of one shard of a ribbon filter.
+ *
+ *     sort       The hashes of a level are sorted by the start of their ribbon: first into parts of 1024 starts, then
+ *                each part, in cache, into the groups of its buckets.
+ *     eliminate  Buckets are processed in increasing order, and the groups of a bucket in decreasing order. Each
+ *                equation is reduced by those that were accepted before, until no accepted equation begins at its first
+ *                slot. It is stored there, so every slot has at most one equation that begins at it. If an equation
+ *                reduces to 0 = 1, its group is taken back. The bucket gets the threshold with which this group and
+ *                those before it are bumped: their keys are tried again at the next level.
+ *     solve      When every key has a level or is in the stash, the slots of each level are computed from the last to
+ *                the first. A slot at which no equation begins is 0.
+ *
+ * The groups of a bucket are processed in decreasing order because the ribbons of the first keys compete with those of
+ * the bucket before, which have already been stored.
+ *
+ * The result does not depend on the order of the digests. Whether a group can be accepted depends only on its
+ * equations, as a set. So do the slots at which an equation begins in the end, and the solution in which all other
+ * slots are 0. At the last level, which accepts or refuses single keys, the keys are sorted first.
+ *
+ * Equal digests are always in the same group. All but the first of them reduce to 0 = 0, which other equations rarely
+ * do, so a group is searched for equal digests only then.
+ *
+ * Memory: about 21 bytes per key while it runs. */
+#include "filters/ribbon.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "core/sort.h"
+
+#define PART_STARTS 1024
+#define PART_BUCKETS (PART_STARTS / KITHI_RIBBON_BUCKET)
+#define GROUPS 3 /* of a bucket: those between two thresholds */
+#define PART_GROUPS (PART_BUCKETS * GROUPS)
+#define PART_KEYS 4096 /* a part with more keys, which never happens with hashes, is sorted in place */
+
+/* A larger group is bumped at once. It has at most 80 starts, so at most 143 of its equations are independent. Hashes
+ * never have so many in one group; for other digests this bounds the time that is spent on a group. */
+#define GROUP_KEYS 512
+
+typedef struct workspace {
+    uint64_t *rows; /* of each slot of a level: the row of the equation that begins there, or 0 if there is none */
+    uint32_t *fingerprints; /* the right sides of these equations */
+    uint64_t *hashes;       /* of the keys of level 0; then the digests of those that it bumped */
+    uint64_t *more_hashes;  /* the same for level 1 */
+    size_t *part_ends;
+    uint64_t part[PART_KEYS]; /* the hashes of one part, by group */
+    uint64_t more;            /* length of more_hashes */
+    uint64_t bytes;
+} workspace;
+
+/* The keys that remain after a level: digests, at the beginning of the array that had the hashes of the level. */
+typedef struct keys {
+    uint64_t *digests;
+    size_t count;
+} keys;
+
+static uint64_t slots_before(const kithi_ribbon_geometry *g, unsigned level) {
+    uint64_t slots = 0;
+    for (unsigned i = 0; i < level; i++)
+        slots += g->slots[i];
+    return slots;
+}
+
+static uint64_t part_count(const kithi_ribbon_geometry *g, unsigned level) {
+    return g->starts[level] / PART_STARTS + 1;
+}
+
+static workspace *workspace_open(const kith_filter *f, size_t n) {
+    const kithi_ribbon_geometry *g = &f->geometry.ribbon;
+    uint64_t slots = slots_before(g, KITHI_RIBBON_LEVELS);
+    uint64_t parts = part_count(g, 0) > part_count(g, 1) ? part_count(g, 0) : part_count(g, 1);
+    uint64_t more = slots - g->slots[0] + g->stash;
+    more = n < more ? n : more;
+    uint64_t bytes = sizeof(workspace) + (slots + n + more) * 8 + (parts + 1) * sizeof(size_t) + slots * 4;
+    workspace *w = kithi_allocate(&f->allocator, bytes);
+    if (w == NULL)
+        return NULL;
+    w->bytes = bytes;
+    w->more = more;
+    w->rows = (uint64_t *)(void *)(w + 1);
+    w->hashes = w->rows + slots;
+    w->more_hashes = w->hashes + n;
+    w->part_ends = (size_t *)(void *)(w->more_hashes + more);
+    w->fingerprints = (uint32_t *)(void *)(w->part_ends + parts + 1);
+    return w;
+}
+
+/* ---- eliminate ---- */
+
+typedef enum outcome {
+    ACCEPTED,  /* stored at *slot */
+    REDUNDANT, /* follows from the equations before it */
+    REFUSED,   /* contradicts them */
+} outcome;
+
+/* Reduces an equation and stores it, if that is possible. */
+KITHI_INLINE outcome insert(uint64_t *rows, uint32_t *fingerprints, kithi_ribbon r, uint64_t *slot) {
+    uint64_t at = r.start, row = r.row;
+    uint32_t fingerprint = (uint32_t)r.fingerprint;
+    while (rows[at] != 0) {
+        fingerprint ^= fingerprints[at];
+        row ^= rows[at]; /* both have bit 0 set, so it is clear now */
+        if (row == 0)
+            return fingerprint == 0 ? REDUNDANT : REFUSED;
+        unsigned zeros = (unsigned)__builtin_ctzll(row);
+        row >>= zeros;
+        at += zeros;
+    }
+    rows[at] = row;
+    fingerprints[at] = fingerprint;
+    *slot = at;
+    return ACCEPTED;
+}
+
+/* What a level needs to process its groups. */
+typedef struct elimination {
+    uint64_t *rows; /* of this level */
+    uint32_t *fingerprints;
+    uint64_t starts;
+    unsigned bits;
+    bool repeats; /* two equal digests were found */
+} elimination;
+
+/* Inserts a group. Returns false, and takes it back, if an equation is refused. */
+KITHI_INLINE bool insert_group(elimination *e, const uint64_t *hashes, size_t n) {
+    uint64_t slots[GROUP_KEYS];
+    size_t stored = 0;
+    if (n > GROUP_KEYS)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        outcome o = insert(e->rows, e->fingerprints, kithi_ribbon_of(hashes[i], e->starts, e->bits), &slots[stored]);
+        stored += o == ACCEPTED;
+        for (size_t j = 0; o == REDUNDANT && j < i; j++)
+            e->repeats |= hashes[j] == hashes[i];
+        if (o == REFUSED) {
+            while (stored-- > 0)
+                e->rows[slots[stored]] = e->fingerprints[slots[stored]] = 0;
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The group of a start, in its part. */
+KITHI_INLINE unsigned group_of(uint64_t start) {
+    unsigned bucket = (unsigned)(start % PART_STARTS / KITHI_RIBBON_BUCKET);
+    uint64_t offset = start % KITHI_RIBBON_BUCKET;
+    return bucket * GROUPS + (offset >= kithi_ribbon_threshold(1)) + (offset >= kithi_ribbon_threshold(2));
+}
+
+/* Sorts the hashes of a part by group and sets ends[i] to the end of group i. Returns the sorted hashes. */
+KITHI_INLINE const uint64_t *sort_part(uint64_t *hashes, size_t n, uint64_t starts, uint64_t *sorted,
+                                       size_t ends[PART_GROUPS]) {
+    size_t next[PART_GROUPS + 1] = {0};
+    for (size_t i = 0; i < n; i++)
+        next[group_of(kithi_mulhi(hashes[i], starts)) + 1]++;
+    for (unsigned i = 0; i < PART_GROUPS; i++) {
+        next[i + 1] += next[i];
+        ends[i] = next[i + 1];
+    }
+    if (n > PART_KEYS) {
+        kithi_sort(hashes, n); /* by hash, and therefore by start, and by group */
+        return hashes;
+    }
+    for (size_t i = 0; i < n; i++)
+        sorted[next[group_of(kithi_mulhi(hashes[i], starts))]++] = hashes[i];
+    return sorted;
+}
+
+/* Sorts the hashes of these digests by part. */
+KITHI_INLINE void sort_by_part(const kithi_ribbon_geometry *g, unsigned level, const uint64_t *digests, size_t n,
+                               uint64_t *hashes, size_t *part_ends) {
+    uint64_t parts = part_count(g, level), starts = g->starts[level];
+    memset(part_ends, 0, (parts + 1) * sizeof *part_ends);
+    for (size_t i = 0; i < n; i++)
+        part_ends[kithi_mulhi(kithi_ribbon_hash(digests[i], g->salt, level), starts) / PART_STARTS + 1]++;
+    for (uint64_t i = 0; i < parts; i++)
+        part_ends[i + 1] += part_ends[i];
+    /* part_ends[i] is now where part i begins. After the loop it is where it ends. */
+    for (size_t i = 0; i < n; i++) {
+        uint64_t hash = kithi_ribbon_hash(digests[i], g->salt, level);
+        hashes[part_ends[kithi_mulhi(hash, starts) / PART_STARTS]++] = hash;
+    }
+}
+
+/* Stores keys at level 0 or 1, sets its marks, and replaces *left by the keys that were bumped. `digests` may be those
+ * of *left. `hashes` is an array for as many as there are digests. Returns whether two equal digests were found. */
+static bool fill_level(const kithi_ribbon_geometry *g, workspace *w, unsigned level, const uint64_t *digests,
+                       uint64_t *hashes, uint8_t *marks, keys *left) {
+    elimination e = {.rows = w->rows + slots_before(g, level),
+                     .fingerprints = w->fingerprints + slots_before(g, level),
+                     .starts = g->starts[level],
+                     .bits = (unsigned)g->bits};
+    sort_by_part(g, level, digests, left->count, hashes, w->part_ends);
+    size_t bumped = 0, from = 0;
+    for (uint64_t part = 0; part < part_count(g, level); part++) {
+        size_t ends[PART_GROUPS], n = w->part_ends[part] - from;
+        const uint64_t *sorted = sort_part(hashes + from, n, e.starts, w->part, ends);
+        for (unsigned bucket = 0; bucket < PART_BUCKETS; bucket++) {
+            unsigned first = bucket * GROUPS, mark = GROUPS;
+            size_t begin = first == 0 ? 0 : ends[first - 1];
+            for (; mark > 0; mark--) {
+                size_t group = first + mark - 1 == 0 ? 0 : ends[first + mark - 2];
+                if (!insert_group(&e, sorted + group, ends[first + mark - 1] - group))
+                    break;
+            }
+            if (mark == 0)
+                continue;
+            uint64_t number = part * PART_BUCKETS + bucket;
+            marks[number / 4] |= (uint8_t)(mark << (number % 4 * 2));
+            /* Never overtakes `sorted`, even if that is in `hashes`. */
+            for (size_t i = begin; i < ends[first + mark - 1]; i++)
+                hashes[bumped++] = kithi_ribbon_digest(sorted[i], g->salt, level);
+        }
+        from += n;
+    }
+    *left = (keys){hashes, bumped};
+    return e.repeats;
+}
+
+static bool has_repeats(uint64_t *numbers, size_t n) {
+    kithi_sort(numbers, n);
+    for (size_t i = 1; i < n; i++)
+        if (numbers[i - 1] == numbers[i])
+            return true;
+    return false;
+}
+
+/* Stores keys at the last level, and those that it refuses in the stash. */
+static kith_status fill_last(const kithi_ribbon_geometry *g, workspace *w, uint8_t *shard, keys left) {
+    uint64_t *rows = w->rows + slots_before(g, KITHI_RIBBON_LAST), slot;
+    uint32_t *fingerprints = w->fingerprints + slots_before(g, KITHI_RIBBON_LAST);
+    uint64_t *stash = left.digests; /* at the beginning of the array whose hashes have been used */
+    size_t stashed = 0;
+    for (size_t i = 0; i < left.count; i++)
+        left.digests[i] = kithi_ribbon_hash(left.digests[i], g->salt, KITHI_RIBBON_LAST);
+    if (has_repeats(left.digests, left.count))
+        return KITH_E_COPIES;
+    for (size_t i = 0; i < left.count; i++) {
+        uint64_t hash = left.digests[i];
+        kithi_ribbon r = kithi_ribbon_of(hash, g->starts[KITHI_RIBBON_LAST], (unsigned)g->bits);
+        if (insert(rows, fingerprints, r, &slot) == REFUSED)
+            stash[stashed++] = kithi_ribbon_digest(hash, g->salt, KITHI_RIBBON_LAST);
+    }
+    if (stashed > g->stash)
+        return KITH_E_FULL;
+    kithi_sort(stash, stashed);
+    kithi_store64(shard + 8, stashed);
+    for (size_t i = 0; i < stashed; i++)
+        kithi_store64(shard + KITHI_RIBBON_HEAD_BYTES + 8 * i, stash[i]);
+    return KITH_OK;
+}
+
+/* ---- solve ---- */
+
+/* Computes the slots of a level. state[j] has bit j of the slot that was computed last, in its bit 0, and of the slots
+ * after it. At the beginning of a block these are its words. Blocks that are all 0 are not written: in a filter with
+ * few keys their pages stay untouched. */
+KITHI_INLINE void solve(const uint64_t *rows, const uint32_t *fingerprints, uint64_t slots, unsigned bits,
+                        uint8_t *words) {
+    uint64_t state[KITHI_RIBBON_BITS_MAX] = {0}, any = 0;
+    for (uint64_t block = slots / KITHI_RIBBON_BLOCK; block-- > 0;) {
+        const uint64_t *row = rows + block * KITHI_RIBBON_BLOCK;
+        for (unsigned i = 0; i < KITHI_RIBBON_BLOCK; i++)
+            any |= row[i];
+        if (any == 0)
+            continue;
+        any = 0;
+        for (unsigned i = KITHI_RIBBON_BLOCK; i-- > 0;) {
+            uint32_t fingerprint = fingerprints[block * KITHI_RIBBON_BLOCK + i];
+            for (unsigned j = 0; j < bits; j++) {
+                uint64_t bit = ((uint64_t)__builtin_parityll(row[i] >> 1 & state[j]) ^ fingerprint >> j) & 1;
+                state[j] = state[j] << 1 | bit;
+            }
+        }
+        for (unsigned j = 0; j < bits; j++) {
+            kithi_store64(words + (block * bits + j) * 8, state[j]);
+            any |= state[j]; /* the ribbons of the block before reach into this one */
+        }
+    }
+}
+
+KITHI_INLINE void solve_level(const uint64_t *rows, const uint32_t *fingerprints, uint64_t slots, unsigned bits,
+                              uint8_t *words) {
+    if (bits == 8)
+        solve(rows, fingerprints, slots, 8, words);
+    else if (bits == 16)
+        solve(rows, fingerprints, slots, 16, words);
+    else
+        solve(rows, fingerprints, slots, bits, words);
+}
+
+static void solve_portable(const uint64_t *rows, const uint32_t *fingerprints, uint64_t slots, unsigned bits,
+                           uint8_t *words) {
+    solve_level(rows, fingerprints, slots, bits, words);
+}
+
+#ifdef KITHI_HAVE_X86
+KITHI_TARGET_AVX2 static void solve_avx2(const uint64_t *rows, const uint32_t *fingerprints, uint64_t slots,
+                                         unsigned bits, uint8_t *words) {
+    solve_level(rows, fingerprints, slots, bits, words);
+}
+#endif
+
+static void solve_all(const kithi_ribbon_geometry *g, const workspace *w, uint8_t *shard) {
+    for (unsigned level = 0; level < KITHI_RIBBON_LEVELS; level++) {
+        const uint64_t *rows = w->rows + slots_before(g, level);
+        const uint32_t *fingerprints = w->fingerprints + slots_before(g, level);
+        uint8_t *words = shard + g->slots_at[level];
+#ifdef KITHI_HAVE_X86
+        if (kithi_cpu_now() != KITHI_CPU_PORTABLE) {
+            solve_avx2(rows, fingerprints, g->slots[level], (unsigned)g->bits, words);
+            continue;
+        }
+#endif
+        solve_portable(rows, fingerprints, g->slots[level], (unsigned)g->bits, words);
+    }
+}
+
+/* ---- all of it ---- */
+
+static kith_status fill(const kithi_ribbon_geometry *g, workspace *w, uint8_t *shard, const uint64_t *digests,
+                        size_t n) {
+    keys left = {w->hashes, n};
+    bool repeats = false;
+    if (g->slots[0] != 0)
+        repeats = fill_level(g, w, 0, digests, w->hashes, shard + g->marks_at[0], &left);
+    else
+        memcpy(w->hashes, digests, n * sizeof *digests);
+    /* Keys that were not stored, because they do not fit, may still be equal. */
+    if (!repeats && left.count > w->more)
+        return has_repeats(left.digests, left.count) ? KITH_E_COPIES : KITH_E_FULL;
+    if (!repeats && g->slots[1] != 0)
+        repeats = fill_level(g, w, 1, left.digests, w->more_hashes, shard + g->marks_at[1], &left);
+    return repeats ? KITH_E_COPIES : fill_last(g, w, shard, left);
+}
+
+kith_status kithi_ribbon_build(kith_filter *f, uint64_t region, const uint64_t *digests, size_t n) {
+    const kithi_ribbon_geometry *g = &f->geometry.ribbon;
+    workspace *w = workspace_open(f, n);
+    if (w == NULL)
+        return KITH_E_MEMORY;
+    uint8_t *shard = f->body + region * g->shard_bytes;
+    kith_status status = fill(g, w, shard, digests, n);
+    if (status == KITH_OK) {
+        solve_all(g, w, shard);
+        kithi_store64(shard, n);
+    } else {
+        memset(shard, 0, g->shard_bytes);
+    }
+    kithi_release(&f->allocator, w, w->bytes);
+    return status;
+}
