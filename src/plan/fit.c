@@ -160,7 +160,7 @@ static double crowding(const kithi_fit *fit, double regions, double half, double
     }
     double x = half / top, sum = 0;
     for (unsigned j = 1; j < k; j++)
-        sum += stirling[j] * pow(x, k - j);
+        sum = (sum + stirling[j]) * x;
     return fmin(1, sum * overfull_pairs(k - 1, regions, half, keys));
 }
 
@@ -253,13 +253,15 @@ bool kithi_fit_choose(const kithi_fit *fit, uint64_t n, double rate, unsigned sl
     unsigned from = slot_bits != 0 ? slot_bits : SLOT_BITS_MIN + fit->window_bits;
     unsigned to = slot_bits != 0 ? slot_bits : SLOT_BITS_MAX;
     bool found = false;
-    for (unsigned bits = to; bits >= from; bits--) { /* widest first: its size bounds the search for narrower slots */
+    for (unsigned bits = from; bits <= to; bits++) {
+        if ((double)n / limits_of(fit).planned * bits > best_bits)
+            break; /* fits() would need more bits for these and for wider slots */
         kithi_fit_size trial = {.slot_bits = bits};
         task t = {fit, (double)n, (double)kithi_fit_top(fit, bits), slot_bits != 0};
-        if (!choose_regions(&t, ceil(cells / t.top), best_bits, &trial))
+        if (!choose_regions(&t, ceil(cells / t.top), best_bits + 1, &trial))
             continue;
         double total = (double)trial.regions * (double)kithi_fit_region_slots(fit, trial.half) * bits;
-        if (total < best_bits) {
+        if (total <= best_bits) { /* of slots that need the same space, the widest have the lowest rate */
             best_bits = total;
             *size = trial;
             found = true;
