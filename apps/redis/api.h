@@ -42,6 +42,7 @@ enum {
     MODULE_HANDLES_ASYNC_LOAD = 1 << 2,
 
     /* GetContextFlags() */
+    CONTEXT_REPLICA = 1 << 3,     /* the server is a replica */
     CONTEXT_REPLICATED = 1 << 12, /* the command comes from the primary */
     CONTEXT_LOADING = 1 << 13,    /* the server is loading an RDB file or an AOF */
     CONTEXT_RESP3 = 1 << 22,
@@ -137,8 +138,10 @@ enum {
     KEY_SPEC_RANGE = 2,
 
     KEY_SPEC_READ = 1 << 0,
+    KEY_SPEC_READ_WRITE = 1 << 1,
     KEY_SPEC_OVERWRITE = 1 << 2,
     KEY_SPEC_ACCESS = 1 << 4,
+    KEY_SPEC_UPDATE = 1 << 5,
     KEY_SPEC_INSERT = 1 << 6,
 };
 

@@ -29,6 +29,23 @@ static const command commands[] = {
 static const command_info_version version = {1, sizeof(command_history), sizeof(command_key_spec),
                                              sizeof(command_argument)};
 
+/* What commands do with their keys, for ACL rules like %R~pattern. */
+#define KEYS(key_flags, first, last)                                                                                   \
+    {                                                                                                                  \
+        .flags = (key_flags), .begin_type = KEY_SPEC_INDEX, .begin.at.index = (first), .find_type = KEY_SPEC_RANGE,    \
+        .find.range = {                                                                                                \
+            (last),                                                                                                    \
+            1,                                                                                                         \
+            0                                                                                                          \
+        }                                                                                                              \
+    }
+
+static command_key_spec read_keys[] = {KEYS(KEY_SPEC_READ | KEY_SPEC_ACCESS, 1, 0), {0}};
+static command_key_spec change_keys[] = {KEYS(KEY_SPEC_READ_WRITE | KEY_SPEC_ACCESS | KEY_SPEC_UPDATE, 1, 0), {0}};
+static command_key_spec combine_keys[] = {KEYS(KEY_SPEC_READ_WRITE | KEY_SPEC_ACCESS | KEY_SPEC_UPDATE, 1, 0),
+                                          KEYS(KEY_SPEC_READ | KEY_SPEC_ACCESS, 2, -1),
+                                          {0}};
+
 /* KITH.RESERVE has a second key only after the word LIKE. */
 static command_key_spec reserve_keys[] = {
     {.flags = KEY_SPEC_OVERWRITE | KEY_SPEC_INSERT,
@@ -44,6 +61,14 @@ static command_key_spec reserve_keys[] = {
     {0},
 };
 
+static command_key_spec *key_specs_of(const command *c) {
+    if (c->function == command_kith_reserve)
+        return reserve_keys;
+    if (c->last_key < 0)
+        return combine_keys;
+    return strstr(c->flags, "readonly") != NULL ? read_keys : change_keys;
+}
+
 static bool register_one(RedisModuleCtx *ctx, const command *c) {
     if (server.CreateCommand(ctx, c->name, c->function, c->flags, 1, c->last_key, 1) != SERVER_OK)
         return false;
@@ -56,7 +81,7 @@ static bool register_one(RedisModuleCtx *ctx, const command *c) {
         .complexity = c->complexity,
         .since = "0.1.0",
         .arity = c->arity,
-        .key_specs = c->function == command_kith_reserve ? reserve_keys : NULL,
+        .key_specs = key_specs_of(c),
         .arguments = arguments.all,
     };
     if (made == NULL || server.SetCommandInfo(made, &info) != SERVER_OK)

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include "compat.h"
+#include "config.h"
 #include "memory.h"
 #include "redisbloom_bloom.h"
 #include "redisbloom_cuckoo.h"
@@ -208,6 +209,8 @@ static uint64_t load_chunk(RedisModuleIO *io, value *v) {
 value *compat_load_part(RedisModuleIO *io, bool removes) {
     size_t bytes = 0;
     value *v;
+    if (config.only_kith)
+        return damaged(io, "it has RedisBloom's layout, and kith.so was loaded with the arguments \"bf no\"");
     char *header = server.LoadStringBuffer(io, &bytes);
     if (header == NULL)
         return damaged(io, "its header is missing");

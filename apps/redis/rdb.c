@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "compat_rdb.h"
+#include "config.h"
 #include "memory.h"
 #include "value.h"
 
@@ -86,6 +87,13 @@ static bool load_chunks(RedisModuleIO *io, unsigned char *block, uint64_t receiv
     return true;
 }
 
+/* A half-loaded filter can claim any size, so the limit holds for it, unless it comes from an RDB file or from the
+ * primary. (A complete filter was allowed when it was made, and its bytes are all there.) */
+static bool may_claim(RedisModuleIO *io, uint64_t total) {
+    int flags = server.GetContextFlags(server.GetContextFromIO(io));
+    return (flags & (CONTEXT_LOADING | CONTEXT_REPLICA)) != 0 || total <= (uint64_t)config.max_filter_bytes;
+}
+
 static value *load(RedisModuleIO *io, int encoding_version, bool removes) {
     if (encoding_version != RDB_VERSION)
         return damaged(io, "it was written by a newer version of kith");
@@ -104,8 +112,11 @@ static value *load(RedisModuleIO *io, int encoding_version, bool removes) {
     part.chunks = server.LoadUnsigned(io);
     part.total = server.LoadUnsigned(io);
     part.received = server.LoadUnsigned(io);
-    if (server.IsIOError(io) || part.total == 0 || part.total > MOST_BYTES || part.received > part.total)
+    if (server.IsIOError(io) || part.total == 0 || part.total > MOST_BYTES || part.received > part.total ||
+        part.received == 0)
         return damaged(io, "its sizes are impossible");
+    if (part.received < part.total && !may_claim(io, part.total))
+        return damaged(io, "it is half loaded, and would be larger than kith.max-filter-bytes");
     part.block = memory_allocate((size_t)part.total);
     if (part.block == NULL)
         return damaged(io, "there is no memory for it");

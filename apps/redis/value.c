@@ -243,8 +243,12 @@ static value *copy_part(const value *v) {
         return NULL;
     memcpy(part.block, v->loading.block, (size_t)part.received);
     value *copy = value_of_part(v->removes, &v->request, part);
-    if (copy == NULL)
+    if (copy == NULL) {
         memory_release(part.block, (size_t)part.total);
+        return NULL;
+    }
+    copy->deleted = v->deleted;
+    copy->layers = v->layers;
     return copy;
 }
 

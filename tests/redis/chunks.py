@@ -81,6 +81,37 @@ def chunks_of_every_filter_make_an_equal_filter(s):
 
 
 @test
+def a_copy_of_a_half_loaded_filter_becomes_the_same_filter(s):
+    c = s.connect()
+    c("BF.RESERVE grown 0.01 100")
+    for i in range(20):
+        c("BF.MADD", "grown", *[f"item{i}:{j}" for j in range(100)])
+    data = dump(c, "grown")
+    half = len(data) // 2
+    expect(c, ["KITH.LOAD", "h", 0, len(data), data[:half]], half)
+    expect(c, "COPY h h2", 1)
+    for key in ("h", "h2"):
+        expect(c, ["KITH.LOAD", key, half, len(data), data[half:]], len(data))
+        equal(c("BF.INFO", key), c("BF.INFO grown"))
+        equal(digest(c, key), digest(c, "grown"))
+
+
+@test
+def restoring_a_half_loaded_filter_keeps_to_the_limit(s):
+    c = s.connect()
+    c("BF.RESERVE big 0.01 1000000")
+    data = dump(c, "big")
+    expect(c, ["KITH.LOAD", "half", 0, len(data), data[:1000]], 1000)
+    payload = c("DUMP half")
+    expect(c, ["CONFIG", "SET", "kith.max-filter-bytes", len(data) - 1], OK)
+    expect_error(c, ["RESTORE", "again", 0, payload], "Bad data format")
+    expect(c, ["CONFIG", "SET", "kith.max-filter-bytes", "480mb"], OK)
+    expect(c, ["RESTORE", "again", 0, payload], OK)
+    expect(c, ["KITH.LOAD", "again", 1000, len(data), data[1000:]], len(data))
+    equal(digest(c, "again"), digest(c, "big"))
+
+
+@test
 def a_filter_that_changed_during_a_dump_is_an_error(s):
     c = s.connect()
     workload.populate(c, big=True)

@@ -151,6 +151,39 @@ def filters_like_another_can_be_merged(s):
 
 
 @test
+def reading_needs_only_the_permission_to_read(s):
+    c = s.connect()
+    c("BF.ADD b x")
+    c("CF.ADD k x")
+    c("KITH.RESERVE from bloom 0.01 100")
+    c("KITH.RESERVE to LIKE from")
+    c("KITH.ADD from x")
+    c("ACL SETUSER reader on nopass +@all %R~*")
+    c("ACL SETUSER merger on nopass +@all %RW~to %R~from")
+    reader, merger = s.connect(), s.connect()
+    expect(reader, "AUTH reader any", OK)
+    expect(merger, "AUTH merger any", OK)
+    for command in ("BF.EXISTS b x", "CF.EXISTS k x", "CF.COUNT k x", "KITH.EXISTS b x"):
+        expect(reader, command, 1)
+    for command in ("BF.INFO b", "CF.INFO k", "KITH.STATS b", "BF.SCANDUMP b 0", "KITH.DUMP k 0"):
+        check(isinstance(reader(command), list), command)
+    for command in ("BF.ADD b y", "CF.DEL k x", "KITH.MERGE to from", "KITH.RESERVE new bloom 0.01 100"):
+        expect_error(reader, command, "NOPERM")
+    expect(merger, "KITH.MERGE to from", OK)
+    expect_error(merger, "KITH.MERGE from to", "NOPERM")
+    expect(c, "KITH.EXISTS to x", 1)
+
+
+@test
+def a_filter_has_at_most_64_layers(s):
+    c = s.connect()
+    c("BF.RESERVE b 0.000001 1 EXPANSION 1")
+    for i in range(64):
+        expect(c, f"BF.ADD b item{i}", 1)
+    expect_error(c, "BF.ADD b more", "the most layers (64)")
+
+
+@test
 def filters_that_differ_cannot_be_merged(s):
     c = s.connect()
     c("KITH.RESERVE a blocked 0.01 1000")

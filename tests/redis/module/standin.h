@@ -153,6 +153,16 @@ static inline void standin_log_error(RedisModuleIO *io, const char *level, const
     (void)format;
 }
 
+static inline RedisModuleCtx *standin_context(RedisModuleIO *io) {
+    (void)io;
+    return NULL;
+}
+
+static inline int standin_flags(RedisModuleCtx *ctx) {
+    (void)ctx;
+    return 0;
+}
+
 static inline void standin_rewind(RedisModuleIO *io) {
     io->at = 0;
     io->error = false;
@@ -181,6 +191,8 @@ static inline void standin_begin(bool has_calloc) {
         .LoadStringBuffer = standin_load_bytes,
         .IsIOError = standin_is_error,
         .LogIOError = standin_log_error,
+        .GetContextFromIO = standin_context,
+        .GetContextFlags = standin_flags,
     };
     standin_calls = standin_fail_at = standin_moves = 0;
     standin_may_move = true;
