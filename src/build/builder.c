@@ -210,7 +210,7 @@ static kith_status add_gathered(kith_builder *b) {
 
 static kith_status add_to_stream(kith_builder *b, const uint64_t *digests, size_t n, size_t *done) {
     kith_status status = KITH_OK;
-    if (b->gathered == NULL || (b->gathered_count == 0 && n >= b->gathered_max))
+    if (b->gathered == NULL || (b->gathered_count == 0 && n >= KITHI_FILL_PARTS_MIN)) /* enough to be split */
         return kithi_fill_stream(b->filter, digests, n, b->threads, done);
     while (*done < n && status == KITH_OK) {
         size_t left = n - *done, space = b->gathered_max - b->gathered_count, taken = left < space ? left : space;
