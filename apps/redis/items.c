@@ -128,8 +128,9 @@ int items_reply_failure(RedisModuleCtx *ctx, const value *v, kith_status status,
     char text[300];
     switch (status) {
     case KITH_E_FULL:
-        if (v->removes && value_get_numbers(v).expansion != 0)
-            return server.ReplyWithError(ctx, "Maximum expansions reached");
+        if (value_get_numbers(v).expansion != 0)
+            return server.ReplyWithError(ctx, v->removes ? "Maximum expansions reached"
+                                                         : "ERR the filter is full: a filter has at most 64 layers");
         return server.ReplyWithError(ctx, f == FAMILY_CF ? "Filter is full" : "ERR non scaling filter is full");
     case KITH_E_TOO_LARGE:
         (void)snprintf(text, sizeof text,
