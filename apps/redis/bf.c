@@ -220,15 +220,13 @@ static const char *read_insert(RedisModuleString **argv, int argc, bool as_redis
         } else if (next == WORD_NONSCALING) {
             nonscaling = true;
         } else if (next == WORD_CAPACITY) {
-            if (++i == argc ||
-                argument_number(argv[i], 1, most_capacity(as_redisbloom), &w->capacity) != ARGUMENT_OK)
+            if (++i == argc || argument_number(argv[i], 1, most_capacity(as_redisbloom), &w->capacity) != ARGUMENT_OK)
                 return "Bad capacity";
         } else if (next == WORD_ERROR) {
             if (++i == argc || argument_rate(argv[i], &w->rate) != ARGUMENT_OK)
                 return "Bad error rate";
         } else if (next == WORD_EXPANSION) {
-            if (++i == argc ||
-                argument_number(argv[i], 0, most_expansion(as_redisbloom), &w->expansion) != ARGUMENT_OK)
+            if (++i == argc || argument_number(argv[i], 0, most_expansion(as_redisbloom), &w->expansion) != ARGUMENT_OK)
                 return "Bad expansion";
             expansion_given = true;
         } else {

@@ -37,7 +37,7 @@ typedef struct number {
 } number;
 
 static number numbers[] = {
-#define NUMBER(field, name, fallback, least, most, flags)                                                               \
+#define NUMBER(field, name, fallback, least, most, flags)                                                              \
     {name, &config.field, fallback, least, most, flags, false, 0, 0},
 #define RATE(field, name, fallback)
 #include "config.def"
@@ -115,7 +115,8 @@ static long long get_number(const char *name, void *data) {
     (void)name;
     if (loading)
         return n->fallback;
-    return n->value == &config.cf_expansion_factor ? config_cf_expansion(config.compat == CONFIG_REDISBLOOM) : *n->value;
+    return n->value == &config.cf_expansion_factor ? config_cf_expansion(config.compat == CONFIG_REDISBLOOM)
+                                                   : *n->value;
 }
 
 static int set_number(const char *name, long long value, void *data, RedisModuleString **error) {
@@ -181,8 +182,7 @@ static bool read_bytes(const RedisModuleString *argument, long long *result) {
         n = n * 10 + digit;
     }
     for (size_t i = 0; i < COUNT(units) && digits > 0; i++)
-        if (strlen(units[i].name) == bytes - digits &&
-            strncasecmp(text + digits, units[i].name, bytes - digits) == 0) {
+        if (strlen(units[i].name) == bytes - digits && strncasecmp(text + digits, units[i].name, bytes - digits) == 0) {
             *result = n <= INT64_MAX / units[i].bytes ? n * units[i].bytes : -1;
             return *result >= 0;
         }
