@@ -12,6 +12,16 @@
 #define MOST_CAPACITY (1 << 30)
 #define MOST_EXPANSION 32768
 
+/* The limits of RedisBloom hold for clients. The primary or the AOF may be of a version that had others, and has
+ * carried out the command: what comes from there is refused only if RedisBloom's layout has no room for it. */
+static long long most_capacity(bool as_redisbloom) {
+    return as_redisbloom ? INT64_MAX : MOST_CAPACITY;
+}
+
+static long long most_expansion(bool as_redisbloom) {
+    return as_redisbloom ? UINT32_MAX : MOST_EXPANSION;
+}
+
 /* What a filter is created with. */
 typedef struct wanted {
     double rate;
@@ -85,7 +95,7 @@ static value *create(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString
 /* ---- BF.RESERVE ---- */
 
 /* Reads error_rate and capacity. Returns NULL or the reply. */
-static const char *read_required(RedisModuleString **argv, wanted *w) {
+static const char *read_required(RedisModuleString **argv, bool as_redisbloom, wanted *w) {
     switch (argument_rate(argv[2], &w->rate)) {
     case ARGUMENT_BAD:
         return "ERR bad error rate";
@@ -94,7 +104,7 @@ static const char *read_required(RedisModuleString **argv, wanted *w) {
     case ARGUMENT_OK:
         break;
     }
-    switch (argument_number(argv[3], 1, MOST_CAPACITY, &w->capacity)) {
+    switch (argument_number(argv[3], 1, most_capacity(as_redisbloom), &w->capacity)) {
     case ARGUMENT_BAD:
         return "ERR bad capacity";
     case ARGUMENT_RANGE:
@@ -107,7 +117,7 @@ static const char *read_required(RedisModuleString **argv, wanted *w) {
 
 /* `as_redisbloom`: other words are ignored, and a filter that does not grow may have an expansion. */
 static const char *read_reserve(RedisModuleString **argv, int argc, bool as_redisbloom, wanted *w) {
-    const char *error = read_required(argv, w);
+    const char *error = read_required(argv, as_redisbloom, w);
     bool expansion_given = false, nonscaling = false;
     for (int i = 4; i < argc && error == NULL; i++) {
         if (argument_is(argv[i], "NONSCALING")) {
@@ -117,7 +127,7 @@ static const char *read_reserve(RedisModuleString **argv, int argc, bool as_redi
         } else if (++i == argc) {
             error = "ERR no expansion";
         } else {
-            argument_result result = argument_number(argv[i], 0, MOST_EXPANSION, &w->expansion);
+            argument_result result = argument_number(argv[i], 0, most_expansion(as_redisbloom), &w->expansion);
             if (result != ARGUMENT_OK)
                 error = result == ARGUMENT_BAD ? "ERR bad expansion" : "ERR expansion must be in the range [0, 32768]";
             expansion_given = true;
@@ -210,13 +220,13 @@ static const char *read_insert(RedisModuleString **argv, int argc, bool as_redis
         } else if (next == WORD_NONSCALING) {
             nonscaling = true;
         } else if (next == WORD_CAPACITY) {
-            if (++i == argc || argument_number(argv[i], 1, MOST_CAPACITY, &w->capacity) != ARGUMENT_OK)
+            if (++i == argc || argument_number(argv[i], 1, most_capacity(as_redisbloom), &w->capacity) != ARGUMENT_OK)
                 return "Bad capacity";
         } else if (next == WORD_ERROR) {
             if (++i == argc || argument_rate(argv[i], &w->rate) != ARGUMENT_OK)
                 return "Bad error rate";
         } else if (next == WORD_EXPANSION) {
-            if (++i == argc || argument_number(argv[i], 0, MOST_EXPANSION, &w->expansion) != ARGUMENT_OK)
+            if (++i == argc || argument_number(argv[i], 0, most_expansion(as_redisbloom), &w->expansion) != ARGUMENT_OK)
                 return "Bad expansion";
             expansion_given = true;
         } else {

@@ -24,6 +24,14 @@ static wanted defaults(void) {
     return (wanted){config.cf_initial_size, 0, config.cf_max_iterations, -1, config.cf_error_rate};
 }
 
+/* The limits of RedisBloom hold for clients. The primary or the AOF may be of a version that had others, and has
+ * carried out the command: what comes from there is refused only if RedisBloom's layout has no room for it. */
+static bool is_capacity(RedisModuleCtx *ctx, long long capacity, long long bucket_size) {
+    if (keys_must_obey(ctx))
+        return capacity >= 1;
+    return capacity >= 2 * bucket_size && capacity <= MOST_CAPACITY;
+}
+
 /* The same as create(), in RedisBloom's layout. */
 static value *create_redisbloom(RedisModuleCtx *ctx, RedisModuleKey *key, RedisModuleString *name, const wanted *w) {
     value_request r = {
@@ -32,6 +40,11 @@ static value *create_redisbloom(RedisModuleCtx *ctx, RedisModuleKey *key, RedisM
         .max_iterations = (uint32_t)w->max_iterations,
     };
     value *v;
+    if (!is_capacity(ctx, w->capacity, r.bucket_size)) {
+        (void)server.ReplyWithError(ctx, "ERR Could not create filter: the capacity must be at least 2 * the bucket "
+                                         "size (kith.cf-initial-size and kith.cf-bucket-size)");
+        return NULL;
+    }
     kith_status status = compat_create_cuckoo((uint64_t)w->capacity, &r,
                                               keys_must_obey(ctx) ? 0 : (uint64_t)config.max_filter_bytes, &v);
     if (status != KITH_OK) {
@@ -134,7 +147,7 @@ static bool read_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc
         return false;
     }
     long long bucket_size = w->bucket_size != 0 ? w->bucket_size : config.cf_bucket_size;
-    if (w->capacity < 2 * bucket_size || w->capacity > MOST_CAPACITY) {
+    if (!is_capacity(ctx, w->capacity, bucket_size)) {
         (void)server.ReplyWithError(ctx, "Capacity must be in the range [2 * BUCKETSIZE, 1073741824]");
         return false;
     }
@@ -210,8 +223,9 @@ int command_cf_addnx(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 }
 
 /* Reads the options of CF.INSERT. Sets *items to the index of the first item. Returns NULL or the reply. */
-static const char *read_insert(RedisModuleString **argv, int argc, bool as_redisbloom, wanted *w, bool *may_create,
+static const char *read_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, wanted *w, bool *may_create,
                                int *items) {
+    bool as_redisbloom = keys_must_obey(ctx);
     int i = 2;
     for (word next; i < argc && (next = word_of(argv[i], FAMILY_CF, as_redisbloom)) != WORD_ITEMS; i++) {
         if (next == WORD_NOCREATE) {
@@ -219,7 +233,7 @@ static const char *read_insert(RedisModuleString **argv, int argc, bool as_redis
         } else if (next == WORD_CAPACITY) {
             if (++i == argc || server.StringToLongLong(argv[i], &w->capacity) != SERVER_OK)
                 return "Bad capacity";
-            if (w->capacity < 2 * config.cf_bucket_size || w->capacity > MOST_CAPACITY)
+            if (!is_capacity(ctx, w->capacity, config.cf_bucket_size))
                 return "Capacity must be in the range [cf-bucket-size * 2, 1073741824]";
         } else if (next == WORD_ERROR) {
             if (++i == argc || argument_rate(argv[i], &w->rate) != ARGUMENT_OK)
@@ -236,7 +250,7 @@ static int insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, bool 
     wanted w = defaults();
     bool may_create = true;
     int items = argc;
-    const char *error = read_insert(argv, argc, keys_must_obey(ctx), &w, &may_create, &items);
+    const char *error = read_insert(ctx, argv, argc, &w, &may_create, &items);
     if (error != NULL)
         return server.ReplyWithError(ctx, error);
     if (items >= argc)

@@ -79,8 +79,31 @@ static kith_status combine(value *into, const sources *s, combine_function funct
     return status;
 }
 
+static bool grows(const value *v) {
+    return (kith_filter_capabilities(v->filter) & KITH_CAN_GROW) != 0;
+}
+
+static bool one_grows(const value *into, const sources *s) {
+    for (size_t i = 0; i < s->value_count; i++)
+        if (grows(s->values[i]))
+            return true;
+    return into != NULL && grows(into);
+}
+
+/* Writes why the filters cannot be combined. `done` is "merged" or "intersected". */
+static void explain(const value *into, const sources *s, kith_status status, const char *done, char *text,
+                    size_t text_bytes) {
+    if (status != KITH_E_MEMORY && one_grows(into, s))
+        (void)snprintf(text, text_bytes, "ERR filters that grow cannot be %s", done);
+    else if (status == KITH_E_UNSUPPORTED)
+        (void)snprintf(text, text_bytes, "ERR filters of kind %s cannot be %s",
+                       kith_filter_kind_name(s->values[0]->filter), done);
+    else
+        (void)snprintf(text, text_bytes, "ERR %s", kith_status_text(status));
+}
+
 static int command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, combine_function function,
-                   const char *event) {
+                   const char *event, const char *done) {
     RedisModuleKey *key = server.OpenKey(ctx, argv[1], KEY_READ | KEY_WRITE);
     const char *error = NULL;
     bool absent = server.KeyType(key) == KEY_TYPE_EMPTY;
@@ -93,6 +116,9 @@ static int command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, comb
     error = open_sources(ctx, argv + 2, (size_t)argc - 2, into, &s);
     kith_status status = error == NULL ? combine(into, &s, function, &made) : KITH_OK;
     bool changed = error == NULL && status == KITH_OK && s.value_count > 0;
+    char text[300];
+    if (error == NULL && status != KITH_OK)
+        explain(into, &s, status, done, text, sizeof text);
     close_sources(&s);
     if (changed) {
         if (made != NULL)
@@ -103,16 +129,13 @@ static int command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, comb
     server.CloseKey(key);
     if (error == NULL && status == KITH_OK)
         return server.ReplyWithSimpleString(ctx, "OK");
-    char text[300];
-    if (error == NULL)
-        (void)snprintf(text, sizeof text, "ERR %s", kith_status_text(status));
     return server.ReplyWithError(ctx, error != NULL ? error : text);
 }
 
 int command_kith_merge(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
-    return command(ctx, argv, argc, kith_filter_merge, "kith.merge");
+    return command(ctx, argv, argc, kith_filter_merge, "kith.merge", "merged");
 }
 
 int command_kith_intersect(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
-    return command(ctx, argv, argc, kith_filter_intersect, "kith.intersect");
+    return command(ctx, argv, argc, kith_filter_intersect, "kith.intersect", "intersected");
 }

@@ -2,11 +2,16 @@
  *
  * A setting may be registered under two names, with and without the prefix. While the module is loaded, the server sets
  * every name to its configured value, or to its default if it has none. The default of one name must then not undo the
- * value that was configured for the other, so a default is ignored during that time: `config` has it already. */
+ * value that was configured for the other, so a default is ignored during that time: `config` has it already.
+ *
+ * The server passes on every default, but a configured value only if it differs from what get_number() returns. During
+ * that time get_number() returns the default, so a name for which nothing is passed on was configured to be just that.
+ * This matters where "not set" and "set to the default" differ: config_cf_expansion(). */
 #include "config.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "arguments.h"
 
@@ -27,11 +32,13 @@ typedef struct number {
     long long *value;
     long long fallback, least, most;
     unsigned flags;
-    bool changed;
+    bool given;         /* as an argument, in the configuration, or by CONFIG SET */
+    int names, ignored; /* under how many names it is registered, and for how many of them the default was ignored */
 } number;
 
 static number numbers[] = {
-#define NUMBER(field, name, fallback, least, most, flags) {name, &config.field, fallback, least, most, flags, false},
+#define NUMBER(field, name, fallback, least, most, flags)                                                              \
+    {name, &config.field, fallback, least, most, flags, false, 0, 0},
 #define RATE(field, name, fallback)
 #include "config.def"
 #undef NUMBER
@@ -74,10 +81,8 @@ static void log_large_filters(void) {
 static bool change_number(number *n, long long value) {
     if (value < n->least || value > n->most)
         return false;
-    if (loading && value == n->fallback)
-        return true;
     bool same = *n->value == value;
-    n->changed = true;
+    n->given = true;
     *n->value = value;
     if (n->value == &config.max_filter_bytes && !same)
         log_large_filters();
@@ -106,14 +111,23 @@ static bool change_rate(rate *r, const RedisModuleString *string) {
 /* ---- as the server calls it ---- */
 
 static long long get_number(const char *name, void *data) {
+    const number *n = data;
     (void)name;
-    return *((number *)data)->value;
+    if (loading)
+        return n->fallback;
+    return n->value == &config.cf_expansion_factor ? config_cf_expansion(config.compat == CONFIG_REDISBLOOM)
+                                                   : *n->value;
 }
 
 static int set_number(const char *name, long long value, void *data, RedisModuleString **error) {
     (void)error; /* the server has checked the range, and reports it */
     (void)name;
-    return change_number(data, value) ? SERVER_OK : SERVER_ERROR;
+    number *n = data;
+    if (loading && value == n->fallback) {
+        n->ignored++;
+        return SERVER_OK;
+    }
+    return change_number(n, value) ? SERVER_OK : SERVER_ERROR;
 }
 
 /* The server does not free what this returns, so the string is kept until the next call. */
@@ -151,6 +165,37 @@ static int set_compat(const char *name, int value, void *data, RedisModuleString
 
 /* ---- loading the module ---- */
 
+/* Reads a number of bytes with one of the units of redis.conf, or none. */
+static bool read_bytes(const RedisModuleString *argument, long long *result) {
+    static const struct {
+        const char *name;
+        long long bytes;
+    } units[] = {{"", 1},        {"b", 1},        {"k", 1000},       {"kb", 1 << 10},
+                 {"m", 1000000}, {"mb", 1 << 20}, {"g", 1000000000}, {"gb", 1 << 30}};
+    size_t bytes, digits = 0;
+    const char *text = server.StringPtrLen(argument, &bytes);
+    long long n = 0;
+    for (; digits < bytes && text[digits] >= '0' && text[digits] <= '9'; digits++) {
+        int digit = text[digits] - '0';
+        if (n > (INT64_MAX - digit) / 10)
+            return false;
+        n = n * 10 + digit;
+    }
+    for (size_t i = 0; i < COUNT(units) && digits > 0; i++)
+        if (strlen(units[i].name) == bytes - digits && strncasecmp(text + digits, units[i].name, bytes - digits) == 0) {
+            *result = n <= INT64_MAX / units[i].bytes ? n * units[i].bytes : -1;
+            return *result >= 0;
+        }
+    return false;
+}
+
+static bool read_number(const RedisModuleString *value, number *n) {
+    long long got;
+    bool is_number =
+        n->flags & CONFIG_MEMORY ? read_bytes(value, &got) : server.StringToLongLong(value, &got) == SERVER_OK;
+    return is_number && change_number(n, got);
+}
+
 static bool read_argument(const RedisModuleString *name, const RedisModuleString *value) {
     static const struct {
         const char *old, *now;
@@ -162,10 +207,8 @@ static bool read_argument(const RedisModuleString *name, const RedisModuleString
         if (argument_is(name, older[i].old))
             legacy = older[i].now;
     for (size_t i = 0; i < COUNT(numbers); i++)
-        if (argument_is(name, numbers[i].name) || strcmp(numbers[i].name, legacy) == 0) {
-            long long n;
-            return server.StringToLongLong(value, &n) == SERVER_OK && change_number(&numbers[i], n);
-        }
+        if (argument_is(name, numbers[i].name) || strcmp(numbers[i].name, legacy) == 0)
+            return read_number(value, &numbers[i]);
     for (size_t i = 0; i < COUNT(rates); i++)
         if (argument_is(name, rates[i].name) || strcmp(rates[i].name, legacy) == 0)
             return change_rate(&rates[i], value);
@@ -212,6 +255,7 @@ static bool register_all(RedisModuleCtx *ctx, unsigned extra_flags) {
         if (server.RegisterNumericConfig(ctx, n->name, n->fallback, n->flags | extra_flags, n->least, n->most,
                                          get_number, set_number, NULL, n) != SERVER_OK)
             return false;
+        n->names++;
     }
     for (size_t i = 0; i < COUNT(rates); i++) {
         rate *r = &rates[i];
@@ -236,13 +280,15 @@ bool config_register(RedisModuleCtx *ctx) {
         return false;
     }
     loading = false;
+    for (size_t i = 0; i < COUNT(numbers); i++)
+        numbers[i].given |= numbers[i].ignored < numbers[i].names;
     log_large_filters();
     return true;
 }
 
 long long config_cf_expansion(bool redisbloom) {
     for (size_t i = 0; i < COUNT(numbers); i++)
-        if (numbers[i].value == &config.cf_expansion_factor && redisbloom && !numbers[i].changed)
+        if (numbers[i].value == &config.cf_expansion_factor && redisbloom && !numbers[i].given)
             return 1;
     return config.cf_expansion_factor;
 }

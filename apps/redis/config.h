@@ -33,8 +33,8 @@ bool config_arguments(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
  * configuration says. Logs what is wrong, and returns false, if that fails. */
 bool config_register(RedisModuleCtx *ctx);
 
-/* The expansion of new CF. keys. RedisBloom's default is 1, kith's is 2; the setting counts for both once it was
- * changed. */
+/* The expansion of new CF. keys. RedisBloom's default is 1, kith's is 2; the setting counts for both if it was given,
+ * even if as 2. The server does not pass on a CONFIG SET to the value that CONFIG GET shows, so that is not noticed. */
 long long config_cf_expansion(bool redisbloom);
 
 #endif

@@ -102,6 +102,8 @@ int items_delete(RedisModuleCtx *ctx, RedisModuleString **argv, family f, const 
         }
         if (status == KITH_OK || status == KITH_E_ABSENT)
             (void)server.ReplyWithBool(ctx, status == KITH_OK);
+        else if (status == KITH_E_UNSUPPORTED)
+            (void)server.ReplyWithError(ctx, "ERR this filter does not support deletion");
         else
             (void)items_reply_failure(ctx, v, status, f);
     }
@@ -128,7 +130,7 @@ int items_reply_failure(RedisModuleCtx *ctx, const value *v, kith_status status,
     case KITH_E_FULL:
         if (value_get_numbers(v).expansion != 0)
             return server.ReplyWithError(ctx, v->removes ? "Maximum expansions reached"
-                                                         : "ERR the filter is full: it has the most layers (64)");
+                                                         : "ERR the filter is full: a filter has at most 64 layers");
         return server.ReplyWithError(ctx, f == FAMILY_CF ? "Filter is full" : "ERR non scaling filter is full");
     case KITH_E_TOO_LARGE:
         (void)snprintf(text, sizeof text,
@@ -137,6 +139,9 @@ int items_reply_failure(RedisModuleCtx *ctx, const value *v, kith_status status,
         return server.ReplyWithError(ctx, text);
     case KITH_E_MEMORY:
         return server.ReplyWithError(ctx, "ERR Insufficient memory");
+    case KITH_E_UNSUPPORTED:
+        return server.ReplyWithError(
+            ctx, "ERR items cannot be added to this filter: its kind is built from a complete list of keys");
     case KITH_E_COPIES:
         return server.ReplyWithError(ctx, "ERR the filter stores no more copies of this item");
     case KITH_E_AMBIGUOUS:

@@ -78,10 +78,18 @@ int command_kith_del(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 typedef struct wanted {
     const char *kind; /* NULL: the smallest that is possible */
     char options[100];
-    long long expansion; /* 0: the filter does not grow */
+    long long expansion; /* 0: not given */
+    bool grows;
     bool removes;
     bool trusted;
 } wanted;
+
+/* Whether the argument is meant to be a number, even if it is not a possible one. */
+static bool looks_like_number(const RedisModuleString *argument) {
+    size_t bytes;
+    const char *text = server.StringPtrLen(argument, &bytes);
+    return bytes > 0 && strchr("+-0123456789", text[0]) != NULL && text[0] != 0;
+}
 
 static const char *read_options(RedisModuleString **argv, int argc, wanted *w) {
     for (int i = 5; i < argc; i++) {
@@ -90,9 +98,8 @@ static const char *read_options(RedisModuleString **argv, int argc, wanted *w) {
         } else if (argument_is(argv[i], "REMOVE")) {
             w->removes = true;
         } else if (argument_is(argv[i], "GROW")) {
-            long long n;
-            w->expansion = 2;
-            if (i + 1 < argc && server.StringToLongLong(argv[i + 1], &n) == SERVER_OK &&
+            w->grows = true;
+            if (i + 1 < argc && looks_like_number(argv[i + 1]) &&
                 argument_number(argv[++i], 1, 32768, &w->expansion) != ARGUMENT_OK)
                 return "ERR expansion must be in the range [1, 32768]";
         } else if (argument_is(argv[i], "OPTIONS") && i + 1 < argc) {
@@ -124,10 +131,13 @@ static kith_status choose(const wanted *w, value_creation *c) {
             return status;
         kind = p.kind;
     }
-    bool wrap = w->expansion != 0 && strcmp(kind, "layers") != 0;
+    bool layers = strcmp(kind, "layers") == 0, wrap = w->grows && !layers;
     (void)snprintf(c->kind, sizeof c->kind, "%s", wrap ? "layers" : kind);
     if (wrap)
-        (void)snprintf(c->options, sizeof c->options, "inner=%s growth=%lld %s", kind, w->expansion, w->options);
+        (void)snprintf(c->options, sizeof c->options, "inner=%s growth=%lld %s", kind,
+                       w->expansion != 0 ? w->expansion : 2, w->options);
+    else if (w->expansion != 0)
+        (void)snprintf(c->options, sizeof c->options, "growth=%lld %s", w->expansion, w->options);
     else
         (void)snprintf(c->options, sizeof c->options, "%s", w->options);
     return KITH_OK;

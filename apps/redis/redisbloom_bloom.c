@@ -38,7 +38,6 @@
 #define TIGHTENING 0.5 /* the rate of a level, relative to the one before */
 #define SEED_64 UINT64_C(0xc6a4a7935bd1e995)
 #define SEED_32 UINT32_C(0x9747b28c)
-#define EXPANSION_MOST 32768
 #define BITS_LIMIT 0x1p62 /* more bits than any machine has; far from overflow */
 #define HASHES_MOST 2048  /* the smallest positive double needs 1075 */
 #define KNOWN_OPTIONS (REDISBLOOM_NOROUND | REDISBLOOM_ENTRIES_BITS | REDISBLOOM_FORCE64 | REDISBLOOM_NOSCALING)
@@ -206,7 +205,7 @@ kith_status redisbloom_bloom_create(double rate, uint64_t capacity, uint32_t exp
         return KITH_E_RATE;
     if (capacity == 0)
         return KITH_E_CAPACITY;
-    if (expansion > EXPANSION_MOST || (scaling && expansion == 0))
+    if (scaling && expansion == 0)
         return KITH_E_OPTION;
     if (rate > RATE_MOST)
         rate = RATE_MOST;

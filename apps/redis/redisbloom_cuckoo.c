@@ -172,7 +172,7 @@ kith_status redisbloom_cuckoo_create(uint64_t capacity, uint32_t bucket_size, ui
     if (bucket_size < 1 || bucket_size > BUCKET_SIZE_MOST || max_iterations < 1 || max_iterations > ITERATIONS_MOST ||
         expansion > EXPANSION_MOST)
         return KITH_E_OPTION;
-    if (capacity < 2 * (uint64_t)bucket_size)
+    if (capacity == 0)
         return KITH_E_CAPACITY;
     if (capacity > SLOTS_MOST / 2)
         return KITH_E_TOO_LARGE;

@@ -22,7 +22,8 @@ typedef struct redisbloom_cuckoo redisbloom_cuckoo;
 
 /* Creates a filter with one sub-filter.
  *
- * capacity         at least 2 * bucket_size; the number of buckets is the next power of two from capacity / bucket_size
+ * capacity         at least 1; the number of buckets is the next power of two from capacity / bucket_size, at least 1.
+ *                  RedisBloom refuses less than 2 * bucket_size now, but did not always
  * bucket_size      1 … 255
  * max_iterations   the most kicks of an insertion, 1 … 65535
  * expansion        0 … 32768, rounded up to a power of two: the factor between the sizes of sub-filters; 0: no growth

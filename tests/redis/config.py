@@ -167,5 +167,54 @@ def compat_makes_new_keys_in_the_layout_of_redisbloom(s):
         equal(str(c("TYPE b2")), "kithbloom")
 
 
+def expansion_of_creations(c):
+    """The expansion of a new CF.* key in RedisBloom's layout."""
+    expect(c, "CONFIG SET kith.compat redisbloom", OK)
+    expect(c, "CF.RESERVE c 1000", OK)
+    return dict(zip(*[iter(c("CF.INFO c"))] * 2))["Expansion rate"]
+
+
+@test
+def an_expansion_that_was_given_counts_even_if_it_is_the_default(s):
+    c = s.start().connect()
+    equal(get(c, "cf-expansion-factor"), "2")
+    equal(expansion_of_creations(c), 1)
+    equal(get(c, "cf-expansion-factor"), "1", "with RedisBloom's layout, the default is")
+    for factor in ("2", "4"):
+        c = s.start(module_args=["cf-expansion-factor", factor]).connect()
+        equal(expansion_of_creations(c), int(factor), "given as an argument")
+        equal(get(c, "cf-expansion-factor"), factor)
+        c = s.start("--kith.cf-expansion-factor", factor).connect()
+        equal(expansion_of_creations(c), int(factor), "given in the configuration")
+        equal(get(c, "cf-expansion-factor"), factor)
+    c = s.start(module_args=["compat", "redisbloom"]).connect()
+    equal(get(c, "cf-expansion-factor"), "1")
+    expect(c, "CONFIG SET kith.cf-expansion-factor 2", OK)
+    equal(expansion_of_creations(c), 2, "given by CONFIG SET")
+    expect(c, "CONFIG SET kith.compat kith", OK)
+    equal(get(c, "cf-expansion-factor"), "2")
+    # The configuration comes after the arguments.
+    c = s.start("--kith.cf-expansion-factor", "2", module_args=["cf-expansion-factor", "8"]).connect()
+    equal(expansion_of_creations(c), 2)
+
+
+@test
+def bytes_have_units_in_arguments(s):
+    for text, value in (("100mb", 100 << 20), ("5000", 5000), ("5000b", 5000), ("5k", 5000), ("5KB", 5 << 10),
+                        ("7m", 7000000), ("1g", 1000000000), ("2GB", 2 << 30)):
+        c = s.start(module_args=["max-filter-bytes", text]).connect()
+        equal(get(c, "max-filter-bytes"), str(value), text)
+    for text in ("mb", "", "-1", "1tb", "1 mb", "1mbx", "9223372036854775808", "9223372036854775807k", "4k", "1.5gb"):
+        log = refused(s, ["max-filter-bytes", text or '""'])
+        check("max-filter-bytes" in log, f"{text!r}: {log}")
+
+
+@test
+def a_default_below_the_rule_of_redisbloom_is_named(s):
+    c = s.start(module_args=["compat", "redisbloom", "cf-bucket-size", "255", "cf-initial-size", "2"]).connect()
+    expect_error(c, "CF.ADD c x", "2 * the bucket size")
+    expect(c, "EXISTS c", 0)
+
+
 if __name__ == "__main__":
     main()

@@ -180,7 +180,7 @@ def a_filter_has_at_most_64_layers(s):
     c("BF.RESERVE b 0.000001 1 EXPANSION 1")
     for i in range(64):
         expect(c, f"BF.ADD b item{i}", 1)
-    expect_error(c, "BF.ADD b more", "the most layers (64)")
+    expect_error(c, "BF.ADD b more", "at most 64 layers")
 
 
 @test
@@ -235,6 +235,36 @@ def full_filters_and_too_many_copies_are_named_errors(s):
         c("KITH.RESERVE bits bloom 0.01 10")
         replies = [c("KITH.ADD", "bits", f"i{n}") for n in range(100)]
         check(isinstance(replies[-1], Error) and "full" in replies[-1], repr(replies[-1]))
+
+
+@test
+def grow_with_a_number_is_the_factor_of_layers_too(s):
+    c = s.connect()
+    for key, call in (("z", "layers 0.01 10 GROW 3"), ("y", "bloom 0.01 10 GROW 3")):
+        c("DEL", key)
+        expect(c, f"KITH.RESERVE {key} {call}", OK)
+        check(b"growth=3" in stats(c, key)[b"options"], stats(c, key)[b"options"])
+    for n in ("99999999999999999999", "0", "32769", "-1"):
+        expect_error(c, f"KITH.RESERVE new layers 0.01 10 GROW {n}", "expansion must be in the range [1, 32768]")
+    c("DEL z")
+    expect(c, "KITH.RESERVE z layers 0.01 10 GROW REMOVE OPTIONS inner=cuckoo", OK)
+
+
+@test
+def what_a_filter_cannot_do_is_named(s):
+    c = s.connect()
+    c("DEL b g h new")
+    c("KITH.RESERVE b bloom 0.01 100")
+    c("KITH.RESERVE g bloom 0.01 100 GROW")
+    c("KITH.RESERVE h LIKE g")
+    for key in ("b", "g"):
+        expect_error(c, f"KITH.DEL {key} x", "this filter does not support deletion")
+    for call in ("KITH.MERGE g h", "KITH.MERGE new g h", "KITH.MERGE b g"):
+        expect_error(c, call, "filters that grow cannot be merged")
+    expect_error(c, "KITH.INTERSECT g h", "filters that grow cannot be intersected")
+    c("KITH.RESERVE o overlap 0.01 100")
+    c("KITH.RESERVE p LIKE o")
+    expect_error(c, "KITH.INTERSECT o p", "filters of kind overlap cannot be intersected")
 
 
 if __name__ == "__main__":

@@ -148,5 +148,14 @@ def memory_usage_is_what_kith_plan_says(s):
             c("DEL k")
 
 
+@test
+def a_filter_with_the_most_layers_says_so(s):
+    c = s.start().connect()
+    expect(c, "BF.RESERVE k 0.01 1 EXPANSION 1", OK)
+    errors = [reply for reply in c("BF.MADD", "k", *range(200)) if isinstance(reply, Error)]
+    expect(c, "BF.INFO k FILTERS", [64])
+    check(errors and all("at most 64 layers" in error for error in errors), repr(errors[:1]))
+
+
 if __name__ == "__main__":
     main()

@@ -3,6 +3,7 @@
 and are saved in RedisBloom's format. fixtures/README.md describes the files."""
 import pathlib
 import struct
+import tempfile
 
 from resp import Error, OK
 from server import check, digest, equal, expect, info, main, test, wait_until
@@ -150,6 +151,36 @@ def an_append_only_file_of_commands_makes_the_same_bytes(s):
 @test
 def a_rewritten_append_only_file_makes_the_same_bytes(s):
     append_only(s, "rewritten.aof")
+
+
+@test
+def limits_of_clients_do_not_hold_for_an_append_only_file(s):
+    calls = ("BF.RESERVE capacity 0.2 1073741825 NONSCALING", "BF.ADD capacity x",
+             "BF.RESERVE expansion 0.01 10 EXPANSION 32769", "BF.ADD expansion x",
+             "BF.INSERT both CAPACITY 1073741825 ERROR 0.2 EXPANSION 4294967295 ITEMS x",
+             "CF.RESERVE buckets 1073741825 BUCKETSIZE 4", "CF.ADD buckets x",
+             "CF.INSERT few CAPACITY 3 ITEMS a", "CF.INSERT few CAPACITY 3 ITEMS b", "CF.INSERT few ITEMS c")
+    words = [call.encode().split() for call in calls]
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(b"".join(b"*%d\r\n" % len(call) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in call)
+                            for call in words))
+        file.flush()
+        c = s.start("--appendonly", "yes", files=[("appendonly.aof", file.name)]).connect()
+    equal(c("BF.INFO capacity CAPACITY"), [1073741825])
+    equal(c("BF.INFO capacity EXPANSION"), [None])
+    equal(c("BF.INFO expansion EXPANSION"), [32769])
+    equal(c("BF.INFO both CAPACITY"), [1073741825])
+    equal(c("BF.INFO both EXPANSION"), [4294967295])
+    equal([c(f"BF.EXISTS {key} x") for key in ("capacity", "expansion", "both")], [1, 1, 1])
+    values = dict(zip(*[iter(c("CF.INFO buckets"))] * 2))
+    equal(values["Number of buckets"], 1 << 28)
+    expect(c, "CF.EXISTS buckets x", 1)
+    values = dict(zip(*[iter(c("CF.INFO few"))] * 2))
+    equal([values["Number of buckets"], values["Bucket size"], values["Number of items inserted"]], [1, 2, 3])
+    expect(c, "CF.MEXISTS few a b c", [1, 1, 1])
+    for call in ("BF.RESERVE new 0.2 1073741825 NONSCALING", "BF.RESERVE new 0.01 10 EXPANSION 32769",
+                 "CF.RESERVE new 1073741825 BUCKETSIZE 4", "CF.INSERT new CAPACITY 3 ITEMS a"):
+        check(isinstance(c(call), Error), f"a client may not: {call}")
 
 
 @test

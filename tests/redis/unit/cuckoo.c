@@ -274,7 +274,6 @@ TEST(a_refused_item_changes_nothing) {
 
 TEST(arguments_out_of_range_are_refused) {
     redisbloom_cuckoo *f = NULL;
-    CHECK_STATUS(redisbloom_cuckoo_create(3, 2, 20, 1, UINT64_MAX, NULL, &f), KITH_E_CAPACITY);
     CHECK_STATUS(redisbloom_cuckoo_create(0, 1, 20, 1, UINT64_MAX, NULL, &f), KITH_E_CAPACITY);
     CHECK_STATUS(redisbloom_cuckoo_create(1000, 0, 20, 1, UINT64_MAX, NULL, &f), KITH_E_OPTION);
     CHECK_STATUS(redisbloom_cuckoo_create(1000, 256, 20, 1, UINT64_MAX, NULL, &f), KITH_E_OPTION);
@@ -285,6 +284,10 @@ TEST(arguments_out_of_range_are_refused) {
     CHECK_STATUS(redisbloom_cuckoo_create(UINT64_C(1) << 62, 1, 20, 1, UINT64_MAX, NULL, &f), KITH_E_TOO_LARGE);
     CHECK_STATUS(redisbloom_cuckoo_create(1 << 20, 2, 20, 1, 1 << 20, NULL, &f), KITH_E_TOO_LARGE);
     CHECK(f == NULL);
+    /* A capacity below one bucket still makes one. */
+    CHECK_OK(redisbloom_cuckoo_create(1, 255, 20, 1, UINT64_MAX, NULL, &f));
+    CHECK_EQ_U64(redisbloom_cuckoo_get_info(f).buckets, 1);
+    redisbloom_cuckoo_free(f);
     /* Growth whose size can't be expressed. */
     CHECK_OK(redisbloom_cuckoo_create(2, 1, 1, 32768, UINT64_MAX, NULL, &f));
     kith_status status = KITH_OK;
