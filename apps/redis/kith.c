@@ -131,16 +131,17 @@ static kith_status choose(const wanted *w, value_creation *c) {
             return status;
         kind = p.kind;
     }
-    bool layers = strcmp(kind, "layers") == 0, wrap = w->grows && !layers;
+    bool wrap = w->grows && strcmp(kind, "layers") != 0;
     (void)snprintf(c->kind, sizeof c->kind, "%s", wrap ? "layers" : kind);
+    int bytes;
     if (wrap)
-        (void)snprintf(c->options, sizeof c->options, "inner=%s growth=%lld %s", kind,
-                       w->expansion != 0 ? w->expansion : 2, w->options);
+        bytes = snprintf(c->options, sizeof c->options, "inner=%s growth=%lld %s", kind,
+                         w->expansion != 0 ? w->expansion : 2, w->options);
     else if (w->expansion != 0)
-        (void)snprintf(c->options, sizeof c->options, "growth=%lld %s", w->expansion, w->options);
+        bytes = snprintf(c->options, sizeof c->options, "growth=%lld %s", w->expansion, w->options);
     else
-        (void)snprintf(c->options, sizeof c->options, "%s", w->options);
-    return KITH_OK;
+        bytes = snprintf(c->options, sizeof c->options, "%s", w->options);
+    return bytes < (int)sizeof c->options ? KITH_OK : KITH_E_OPTION;
 }
 
 /* Returns NULL, or the value after creating it and replicating that; *error is set if it is a fixed text. */

@@ -246,6 +246,9 @@ def grow_with_a_number_is_the_factor_of_layers_too(s):
         check(b"growth=3" in stats(c, key)[b"options"], stats(c, key)[b"options"])
     for n in ("99999999999999999999", "0", "32769", "-1"):
         expect_error(c, f"KITH.RESERVE new layers 0.01 10 GROW {n}", "expansion must be in the range [1, 32768]")
+    # Options that do not fit must not be cut off.
+    got = c("KITH.RESERVE", "new", "blocked_counting", "0.01", "10", "GROW", "32768", "OPTIONS", " " * 96 + "x=2")
+    check(isinstance(got, Error), f"{got!r}")
     c("DEL z")
     expect(c, "KITH.RESERVE z layers 0.01 10 GROW REMOVE OPTIONS inner=cuckoo", OK)
 
