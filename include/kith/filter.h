@@ -82,9 +82,9 @@ typedef enum kith_build_flags {
     KITH_BUILD_MULTISET = 1 << 0,  /* each occurrence of a digest is stored as a copy; needs KITH_CAN_COPIES */
     KITH_BUILD_LEAVE_OUT = 1 << 1, /* copies of a key beyond plan.max_copies are left out and counted
                                       (kith_builder_left_out); without this flag the build fails with KITH_E_COPIES.
-                                      If a cuckoo kind has no free slot for a copy within plan.max_copies, the build
-                                      fails in any case: with KITH_E_FULL if this flag is given, otherwise with
-                                      KITH_E_COPIES */
+                                      The flag does not help if a cuckoo kind has no free slot for a copy although the
+                                      key has fewer than plan.max_copies: the build then fails with KITH_E_FULL
+                                      (without the flag: KITH_E_COPIES) */
 } kith_build_flags;
 
 /* Builds a filter from n digests (computed by kith_digest() with spec->hash). Either the whole filter is built or
@@ -98,11 +98,11 @@ typedef enum kith_build_flags {
  * digests than fit in memory see kith/builder.h.
  *
  * A static kind (without KITH_CAN_ADD) can only be made by this call or by a builder. Its bytes do not depend on the
- * order of the digests. If the digests are hashes, the filter is as large as planned. The keys are divided into
- * shards of about a million by the high bits of the digest. Digests that are not hashes may nearly all belong to one
- * shard. The filter is then built larger, at most by a third. (A ribbon filter of digests that were chosen such that
- * their hashes collide may have 64 bits more per key.) If that exceeds spec->bytes or spec->max_bytes, the call returns
- * KITH_E_TOO_LARGE.
+ * order of the digests. If the digests are hashes, the filter is as large as planned. The keys are divided into shards
+ * of about a million by the high bits of the digest. Digests that are not hashes may nearly all belong to one shard.
+ * The filter is then built larger, at most by a third. (One exception: an attacker can choose digests that collide in
+ * the internal hash of ribbon. Such a filter may have up to 64 bits more per key.) If that exceeds spec->bytes or
+ * spec->max_bytes, the call returns KITH_E_TOO_LARGE.
  *
  * Returns the codes of kith_filter_create() (a static kind is supported here), and KITH_E_FULL, KITH_E_COPIES or
  * KITH_E_TOO_LARGE as kith_filter_add() does. n = 0 with capacity 0 returns KITH_E_CAPACITY. Extra memory while it
@@ -346,10 +346,11 @@ KITH_API KITH_MUST_USE kith_status kith_filter_stats_of(const kith_filter *filte
 KITH_API uint64_t kith_filter_memory(const kith_filter *filter);
 
 /* Writes the values of the kind's options to `text`, in the form of spec.options, for example "b=4 f=12
- * alternate=halves insert=search max=500" (slots per bucket, fingerprint bits, how one bucket
- * follows from the other, how a slot is freed for a new key, and the most entries that a random walk moves for that;
- * kith_filter_kind_at() lists the options). Values that the planner chose are written as well. Works like snprintf():
- * writes at most text_bytes bytes with the terminating zero, and returns the length of the whole text. */
+ * alternate=halves insert=search max=500" (slots per bucket, fingerprint bits, how one bucket follows from the other
+ * (halves: each is in one half of a region; simple: XOR with the fingerprint; xor: as in the original paper), how a
+ * slot is freed for a new key, and the most entries that a random walk moves for that; kith_filter_kind_at() lists the
+ * options). Values that the planner chose are written as well. Works like snprintf(): writes at most text_bytes bytes
+ * with the terminating zero, and returns the length of the whole text. */
 KITH_API size_t kith_filter_options(const kith_filter *filter, char *text, size_t text_bytes);
 
 /* Fills in the plan of an existing filter, as kith_filter_plan() would. KITH_E_ARGUMENT: a wrong struct_bytes. */
@@ -395,8 +396,9 @@ KITH_API KITH_MUST_USE kith_status kith_filter_set_notes(kith_filter *filter, co
  *                      key; in overlap it is fingerprint * 2, plus 1 in the second slot of a window
  *   fuse, ribbon       one call per cell of the key. `wanted` is what this cell would have to hold, with the other
  *                      cells as they are, for their XOR to be the fingerprint of the key. So `holds` equals `wanted` in
- *                      all of the calls or in none. (A key in the stash of a ribbon filter is in the set although it
- *                      equals `wanted` in none; there is rarely any) */
+ *                      all of the calls or in none. (The exception are keys in the stash of a ribbon filter, a short
+ *                      and usually empty list of digests that did not fit into its cells: they are in the set, and
+ *                      `holds` differs from `wanted` in all calls) */
 typedef void (*kith_look)(void *context, uint64_t cell, uint64_t holds, uint64_t wanted);
 
 /* Like kith_filter_has_digest(), and calls `look` for every cell that it reads. Slow. */

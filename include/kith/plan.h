@@ -143,10 +143,10 @@ typedef struct kith_plan {
  * plan->failure is at most 10^-9. For cuckoo kinds (and layers of them) it is at most 1.1 * 10^-8: 10^-9 for the case
  * that there is no free slot, and 10^-8 for the case that too many keys have the same fingerprint and the same two
  * buckets: more of them than slots in these buckets. All this holds for distinct keys that nobody chose to attack the
- * filter. If an option fixes the fingerprint bits (f), the slots per bucket (b) or the counters per key (k), or selects
- * a random walk (insert=walk, or max, the most entries that a walk may move, with another value than its default, 500),
- * the planner does not change that, and `failure` may be higher. It is then an estimate; for fingerprints of a few bits
- * it is too low by a factor of about two. */
+ * filter. The planner does not change what an option fixes: the fingerprint bits (f), the slots per bucket (b), the
+ * counters per key (k), or insertion by random walk (insert=walk). A value of max, the most entries that a walk may
+ * move, other than its default of 500 also selects the walk. Then `failure` may be higher. It is then an estimate; for
+ * fingerprints of a few bits it is too low by a factor of about two. */
 KITH_API KITH_MUST_USE kith_status kith_filter_plan(const kith_filter_spec *spec, kith_plan *plan);
 
 /* An option of a kind, given in spec.options as "name=value". Several are separated by blanks or commas. */

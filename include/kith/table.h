@@ -32,7 +32,8 @@ typedef struct kith_table kith_table;
 
 /* A step of an operation, reported to kith_table_spec.trace. For experiments and tests. */
 typedef enum kith_step {
-    KITH_STEP_LOOK,   /* read slot `place`; chain: one node of that slot; cuckoo: the bucket whose first slot it is */
+    KITH_STEP_LOOK,   /* read slot `place`, one node of chain `place` (chain), or the bucket that starts at slot `place`
+                         (cuckoo) */
     KITH_STEP_MOVE,   /* cuckoo: moved the entry of slot `place` to slot `to`. If no free slot is found, entries are
                          moved back, and each of these moves is a step, too */
     KITH_STEP_REHASH, /* drew new hash functions; place and to are 0 */
@@ -82,7 +83,8 @@ KITH_API void kith_table_free(kith_table *table);
 KITH_API KITH_MUST_USE kith_status kith_table_clear(kith_table *table);
 
 /* Grows the table so that it can hold `keys` keys without growing again. (A cuckoo table may still grow if its option
- * `load` is higher than what can be reached with its options d and b.) On failure the table is unchanged:
+ * `load`, the percentage of used slots at which it grows, is higher than what can be reached with its options d and b.)
+ * On failure the table is unchanged:
  *   KITH_E_MEMORY, KITH_E_TOO_LARGE  it cannot grow this far
  *   KITH_E_FULL      the table has a fixed size and fewer slots
  *   KITH_E_READONLY  the table is a mapped file */
