@@ -19,12 +19,12 @@
  * again by adds in order, which determines the status code. A stream (builder.c) cannot be repeated. It therefore gives
  * the threads only so many digests that none of them can be refused, even if each one changes all its cells.
  *
- * Repeats. Equal digests are one key (unless the caller asks for a multiset), and kinds whose bytes depend on the
- * order of the adds must see each key where it first occurs (build/repeats.h). The filter itself finds most new keys
- * cheaply: if an add reports that the key was not there before, the digest is not a repeat. So all digests are added,
- * and only the few that the filter reports as present already are examined. If there are no repeats among them, as in
- * most inputs, the work is done. If there are, the affected range is cleared and filled again without them. Kinds that
- * store no copies ignore a repeat.
+ * Repeats. Equal digests are one key (unless the caller asks for a multiset), and kinds whose bytes depend on the order
+ * of the adds must see each key where it first occurs (build/repeats.h). The filter itself finds most new keys cheaply:
+ * if an add reports that the key was not there before, the digest is not a repeat. So all digests are added, and only
+ * the few that the filter reports as present already are examined. If there are no repeats among them, as in most
+ * inputs, the work is done. If there are, the affected part (or the whole filter) is cleared and filled again without
+ * them. Kinds that store no copies ignore a repeat.
  *
  * Chunks. Sorting by part copies the digests, so it works on one chunk of them at a time. The digests of a chunk have
  * as many bytes as the filter, but at least 8 and at most 128 MiB: enough to use each cache line of the filter several

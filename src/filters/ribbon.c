@@ -2,16 +2,16 @@
  * Succinct Retrieval and Approximate Membership Using Ribbon", 2022: bumped ribbon retrieval).
  *
  * Slots have f bits. A key has a fingerprint of f bits and a ribbon: 64 consecutive slots, of which a random half
- * belongs to the key. The filter is built so that the XOR of the slots of each key is its fingerprint; has() computes
- * this XOR and compares. For an absent key they are equal with probability 2^-f. That is the rate, for any number of
- * keys, also for none.
+ * belongs to the key; the 64-bit mask of that half is the row of the key. The filter is built so that the XOR of the
+ * slots of each key is its fingerprint; has() computes this XOR and compares. For an absent key they are equal with
+ * probability 2^-f. That is the rate, for any number of keys, also for none.
  *
  * The keys are linear equations over bits, with the slots as unknowns. Sorted by the start of their ribbon, they form a
  * narrow band, which Gaussian elimination solves in linear time (ribbon_build.c). But if there is one slot per key,
  * some ranges have more equations than slots. So 128 consecutive starts, a bucket, have a threshold of 0, 24, 48 or
- * 128. The keys of a bucket whose start is less than the threshold after its beginning are bumped to the next level, a
- * ribbon filter of a few percent of the slots, with another hash function. Level 0 gets more keys than it has slots,
- * which leaves almost none of them unused.
+ * 128. A key is bumped to the next level if the distance from the first start of its bucket to its own start is below
+ * the threshold. The next level is a ribbon filter of a few percent of the slots, with another hash function. Level 0
+ * gets more keys than it has slots, which leaves almost none of them unused.
  *
  *     level 0   1.02 keys per slot: 2.4% of the keys are bumped, 0.5% of the slots are unused
  *     level 1   1 key per slot: 1.1% are bumped, and 1.1% of the slots are unused
@@ -23,8 +23,9 @@
  *     marks   the thresholds, 2 bits per bucket; each level begins at a byte
  *     slots   | block of 64 slots | block | …                  block: f words of 64 bits. Word j has bit j of each slot
  *
- * A lookup reads the mark of a bucket and two adjacent blocks, 16 f bytes. XOR of a key's slots is, for each bit j, the
- * parity of the row AND 64 bits of the words j. The marks of 10^6 keys take 2 KB and stay in cache.
+ * A lookup reads the mark of a bucket and two adjacent blocks, 16 f bytes. Bit j of the XOR of a key's slots is the
+ * parity of (row AND w), where w has bit j of the 64 slots of the ribbon: part of word j of the first block and part of
+ * word j of the second. The marks of 10^6 keys take 2 KB and stay in cache.
  *
  * Shards are those of fuse, for the same reasons: 2^19.5 to 2^20.5 keys each, with space for 6 standard deviations more
  * than the mean. Construction works in about 30 MB per thread.

@@ -43,8 +43,8 @@ KITHI_INLINE kithi_ribbon kithi_ribbon_of(uint64_t hash, uint64_t starts, unsign
     return r;
 }
 
-/* The threshold that 2 bits stand for. Keys of a bucket whose start is less than this after the first start of the
- * bucket are not stored at this level. */
+/* The threshold that 2 bits stand for. A key is not stored at this level if the distance from the first start of its
+ * bucket to its own start is below this. */
 static inline uint64_t kithi_ribbon_threshold(unsigned mark) {
     return UINT64_C(0x80301800) >> (8 * mark) & 0xff; /* 0, 24, 48, 128 */
 }

@@ -6,7 +6,8 @@
  *                equation is reduced by those that were accepted before, until no accepted equation begins at its first
  *                slot. It is stored there, so every slot has at most one equation that begins at it. If an equation
  *                reduces to 0 = 1, its group is taken back. The bucket gets the threshold with which this group and
- *                those before it are bumped: their keys are tried again at the next level.
+ *                all groups of lower starts (which have not been tried) are bumped: their keys are tried again at the
+ *                next level.
  *     solve      When every key has a level or is in the stash, the slots of each level are computed from the last to
  *                the first. A slot at which no equation begins is 0.
  *
@@ -14,8 +15,9 @@
  * the bucket before, which have already been stored.
  *
  * The result does not depend on the order of the digests. Whether a group can be accepted depends only on its
- * equations, as a set. So do the slots at which an equation begins in the end, and the solution in which all other
- * slots are 0. At the last level, which accepts or refuses single keys, the keys are sorted first.
+ * equations, as a set. When elimination is finished, the set of slots at which an equation begins also depends only on
+ * the set of accepted equations, and so does the solution in which all other slots are 0. At the last level, which
+ * accepts or refuses single keys, the keys are sorted first.
  *
  * Equal digests are always in the same group. All but the first of them reduce to 0 = 0, which other equations rarely
  * do, so a group is searched for equal digests only then.
@@ -254,9 +256,9 @@ static kith_status fill_last(const kithi_ribbon_geometry *g, workspace *w, uint8
 
 /* ---- solve ---- */
 
-/* Computes the slots of a level. state[j] has bit j of the slot that was computed last, in its bit 0, and of the slots
- * after it. At the beginning of a block these are its words. Blocks that are all 0 are not written: in a filter with
- * few keys their pages stay untouched. */
+/* Computes the slots of a level. If s is the slot that was computed last, bit i of state[j] is bit j of slot s + i. At
+ * the beginning of a block these are its words. Blocks that are all 0 are not written: in a filter with few keys their
+ * pages stay untouched. */
 KITHI_INLINE void solve(const uint64_t *rows, const uint32_t *fingerprints, uint64_t slots, unsigned bits,
                         uint8_t *words) {
     uint64_t state[KITHI_RIBBON_BITS_MAX] = {0}, any = 0;

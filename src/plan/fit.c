@@ -4,7 +4,7 @@
  * filters/common/cuckoo_search.h and 80 to 310,000 seeds each. The load reached has a mean that does not depend on the
  * size, a standard deviation of spread / sqrt(slots), and a left tail heavier than that of a normal distribution:
  *
- *     places         mean load   spread     load below which 1 in 10^4 regions failed (of 1024 slots, 90,000 or more)
+ *     places         mean load   spread     load below which 1 in 10^4 regions failed (90,000 or more of 1024 slots)
  *     windows of 2     0.9650     0.230       0.9336
  *     b = 2            0.8970     0.436       0.8398
  *     b = 4            0.9803     0.190       0.9541

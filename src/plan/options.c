@@ -1,7 +1,7 @@
 /* Parses and checks the options of a kind. The strings in a kith_option are shown by the tools and are also the grammar
  * that is checked here, for example "4..32" or "halves|simple", so that the two cannot diverge. Words may precede a
- * range, as in "auto|2..32". The value of a word is its index, so the range must begin at their number or above. "kind"
- * stands for the name of any filter kind. */
+ * range, as in "auto|2..32". The value of a word is its index, so a range that follows w words must begin at w or
+ * above. "kind" stands for the name of any filter kind. */
 #include "plan/options.h"
 
 #include <assert.h>

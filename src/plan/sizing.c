@@ -56,8 +56,9 @@ static double bloom_slope(unsigned k, double hits) {
  * not counted.
  *
  * Let r be the rate with n keys and a = d log r / d log n. The logarithm of the rate is a concave function of log n, so
- * with x keys the rate is at most r (x/n)^a, and of the first y n keys at most n r/(1 + a) y^(1 + a) change nothing.
- * The count has reached n at the latest when
+ * with x keys the rate is at most r (x/n)^a. Let y n be the number of distinct keys that have been added. The integral
+ * of this bound from 0 to y n says that at most n r/(1 + a) y^(1 + a) of them change nothing. The count has reached n
+ * at the latest when
  *
  *     y = 1 + r/(1 + a) y^(1 + a)
  *
@@ -257,8 +258,8 @@ double kithi_blocked_hit(unsigned lanes, unsigned lane_cells, uint64_t blocks, u
     double keys = (double)n, p = 1 / (double)blocks;
     double miss = 1 - 1 / (double)lane_cells; /* the probability that a key of the block misses a given cell */
     /* If each cell of a lane has a mean of more than 128 keys, the probability that one of 16 cells has 14 or fewer is
-     * below 10^-12, even at half that mean, and a block has less than half with probability e^-1000. The limit also
-     * bounds the sum below to about 3000 terms. */
+     * below 10^-12 even in a block with half the mean number of keys; a block has fewer keys than that with probability
+     * e^-1000. The limit also bounds the sum below to about 3000 terms. */
     if (keys * p > 128.0 * lane_cells)
         return 1;
     double mode = blocks == 1 ? keys : floor((keys + 1) * p);

@@ -19,9 +19,9 @@
  *
  * If r is the saddle point, where e^z z^-N G(z) is least on the positive axis, the integrand is 1 at t = 0 and falls
  * off like a normal density from there, so nothing cancels. The trapezoidal rule converges exponentially for such an
- * integral: with N + 200 points around the circle, or, for large N, with steps of 0.4 standard deviations up to ten of
- * them, its error is far below the rounding errors. tests/unit/whole.c compares the result with the distribution of
- * X. */
+ * integral: with N + 200 points around the circle, or, for large N, with steps of 0.4 standard deviations, out to 10
+ * standard deviations on each side, its error is far below the rounding errors. tests/unit/whole.c compares the result
+ * with the distribution of X. */
 #include <complex.h>
 #include <math.h>
 

@@ -86,8 +86,9 @@ static inline uint64_t kithi_cf_stride(const kithi_cf_geometry *g, uint64_t regi
 static inline void kithi_cf_set_word_fields(const kithi_cf_layout *layout, kithi_cf_geometry *g) {
     unsigned bits = (unsigned)g->slot_bits, slots = layout->place_slots(g);
     unsigned unit = layout->windows ? bits : bits * slots; /* bits from one place to the next */
-    unsigned shift_max = 8 - (unit & -unit & 7 ? unit & -unit & 7 : 8);
-    g->narrow = slots * bits + shift_max <= 64;
+    /* The highest bit of a byte at which a place can begin. */
+    unsigned first_bit_max = 8 - (unit & -unit & 7 ? unit & -unit & 7 : 8);
+    g->narrow = slots * bits + first_bit_max <= 64;
     g->last_shift = (slots - 1) * bits;
     for (unsigned i = 0; i < slots && g->narrow; i++) {
         g->low_bits |= UINT64_C(1) << (i * bits);
