@@ -117,6 +117,14 @@ static const char *read_options(RedisModuleString **argv, int argc, wanted *w) {
     return NULL;
 }
 
+static bool grows_by_itself(const char *kind) {
+    const kith_kind_info *info;
+    for (size_t i = 0; (info = kith_filter_kind_at(i)) != NULL; i++)
+        if (strcmp(info->name, kind) == 0)
+            return (info->capabilities & KITH_CAN_GROW) != 0;
+    return false;
+}
+
 /* Fills in kind and options of a creation. Returns the codes of kith_filter_plan(). */
 static kith_status choose(const wanted *w, value_creation *c) {
     const char *kind = w->kind;
@@ -131,7 +139,7 @@ static kith_status choose(const wanted *w, value_creation *c) {
             return status;
         kind = p.kind;
     }
-    bool wrap = w->grows && strcmp(kind, "layers") != 0;
+    bool wrap = w->grows && !grows_by_itself(kind);
     (void)snprintf(c->kind, sizeof c->kind, "%s", wrap ? "layers" : kind);
     int bytes;
     if (wrap)

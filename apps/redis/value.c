@@ -291,18 +291,10 @@ bool value_is_loading(const value *v) {
     return v->state == VALUE_LOADING || (v->state == VALUE_REDISBLOOM && !compat_is_complete(v));
 }
 
-/* The slots per bucket of a cuckoo kind; 1 for other kinds, whose cells are in no bucket. */
-static uint64_t slots_per_bucket(const kith_filter *filter, const kith_plan *p) {
-    char options[256];
-    const char *kind = p->inner != NULL ? p->inner : p->kind;
-    if (strcmp(kind, "overlap") == 0)
-        return 2;
-    options[0] = ' ';
-    (void)kith_filter_options(filter, options + 1, sizeof options - 1);
-    const char *b = strstr(options, " b=");
-    if (b == NULL)
-        return strcmp(kind, "cuckoo") == 0 ? 4 : 1; /* 4 is the default of cuckoo */
-    return (uint64_t)(b[3] - '0');
+/* The slots per bucket of a cuckoo kind, whose copies of a key fill its two buckets at most; 1 for other kinds, whose
+ * cells are in no bucket. */
+static uint64_t slots_per_bucket(const kith_plan *p) {
+    return p->fingerprint_bits != 0 && p->max_copies > 1 ? p->max_copies / 2 : 1;
 }
 
 value_numbers value_get_numbers(const value *v) {
@@ -320,7 +312,7 @@ value_numbers value_get_numbers(const value *v) {
     };
     kith_plan p = KITH_PLAN_INIT;
     if (kith_filter_plan_of(v->filter, &p) == KITH_OK)
-        n.buckets = p.cells / slots_per_bucket(v->filter, &p);
+        n.buckets = p.cells / slots_per_bucket(&p);
     return n;
 }
 

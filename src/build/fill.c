@@ -17,7 +17,7 @@
  *
  * If everything succeeds, the result is the same as that of adds in order. If anything fails, the filter is filled
  * again by adds in order, which determines the status code. A stream (builder.c) cannot be repeated. It therefore gives
- * the threads only so many digests that none of them can be refused, even if each one changes all its cells.
+ * the threads only as many digests as are certain to be accepted, even if each one changes all its cells.
  *
  * Repeats. Equal digests are one key (unless the caller asks for a multiset), and kinds whose bytes depend on the order
  * of the adds must see each key where it first occurs (build/repeats.h). The filter itself finds most new keys cheaply:

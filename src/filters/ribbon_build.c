@@ -36,8 +36,8 @@
 #define PART_GROUPS (PART_BUCKETS * GROUPS)
 #define PART_KEYS 4096 /* a part with more keys, which never happens with hashes, is sorted in place */
 
-/* A larger group is bumped at once. It has at most 80 starts, so at most 143 of its equations are independent. Hashes
- * never have so many in one group; for other digests this bounds the time that is spent on a group. */
+/* A larger group is bumped at once. It has at most 80 starts, so at most 143 of its equations are independent. Groups
+ * of hashes are never this large; for other digests this bounds the time that is spent on a group. */
 #define GROUP_KEYS 512
 
 typedef struct workspace {

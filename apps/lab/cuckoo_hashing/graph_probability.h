@@ -19,10 +19,10 @@
  * just inside the branch point at u = 1 if that is closer to 0. Sums over equidistant points of a circle converge
  * faster than any power; with 8192 points the relative error is less than 10^-9 for m up to 20000.
  *
- * Two halves. With layout=two a key joins a slot of the first half to one of the second, r = m/2 slots each. There are
- * r^(2n) graphs. Trees that are rooted in the first and in the second half have the generating functions T = x e^U and
- * U = y e^T. Trees have T + U - TU, components with one cycle 1/2 ln 1/(1 - TU): a cycle alternates between the halves.
- * So the share of graphs in which all keys can be placed is
+ * Two halves. With layout=two a key is an edge between a slot of the first half and a slot of the second half, which
+ * have r = m/2 slots each. There are r^(2n) graphs. Trees that are rooted in the first and in the second half have the
+ * generating functions T = x e^U and U = y e^T. Trees have T + U - TU, components with one cycle 1/2 ln 1/(1 - TU): a
+ * cycle alternates between the halves. So the share of graphs in which all keys can be placed is
  *
  *     n! (r!)^2 / (r^(2n) t!)  [x^r y^r] (T + U - TU)^t (1 - TU)^(-1/2)
  *
