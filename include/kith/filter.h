@@ -347,10 +347,10 @@ KITH_API uint64_t kith_filter_memory(const kith_filter *filter);
 
 /* Writes the values of the kind's options to `text`, in the form of spec.options, for example "b=4 f=12
  * alternate=halves insert=search max=500" (slots per bucket, fingerprint bits, how one bucket follows from the other
- * (halves: each is in one half of a region; simple: XOR with the fingerprint; xor: as in the original paper), how a
- * slot is freed for a new key, and the most entries that a random walk moves for that; kith_filter_kind_at() lists the
- * options). Values that the planner chose are written as well. Works like snprintf(): writes at most text_bytes bytes
- * with the terminating zero, and returns the length of the whole text. */
+ * (halves: one has an even number, the other an odd one; simple: XOR with the fingerprint; xor: as in the original
+ * paper), how a slot is freed for a new key, and the most entries that a random walk moves for that;
+ * kith_filter_kind_at() lists the options). Values that the planner chose are written as well. Works like snprintf():
+ * writes at most text_bytes bytes with the terminating zero, and returns the length of the whole text. */
 KITH_API size_t kith_filter_options(const kith_filter *filter, char *text, size_t text_bytes);
 
 /* Fills in the plan of an existing filter, as kith_filter_plan() would. KITH_E_ARGUMENT: a wrong struct_bytes. */
