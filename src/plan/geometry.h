@@ -22,6 +22,14 @@ typedef struct kithi_lanes_geometry {
     uint64_t lanes, blocks;
 } kithi_lanes_geometry;
 
+/* How places divide into words of 64 bits. */
+typedef enum kithi_cf_form {
+    KITHI_ONE_WORD,       /* a place, together with the bits before it in its first byte, fits in one word */
+    KITHI_TWO_WORDS,      /* half a place does */
+    KITHI_TWO_LONG_WORDS, /* half a place fits in a word, but with the bits before it only in nine bytes */
+    KITHI_ANY_WORDS,      /* any number of words, which may be long */
+} kithi_cf_form;
+
 /* cuckoo and overlap (cf: cuckoo filter). */
 typedef struct kithi_cf_geometry {
     uint64_t slot_bits;
@@ -42,7 +50,8 @@ typedef struct kithi_cf_geometry {
     uint32_t word_bits;  /* from one word to the next */
     uint32_t last_byte;  /* a place ends in this byte at the latest, counted from the one in which it begins */
     uint32_t last_shift; /* number of the lowest bit of the last slot of a word */
-    bool narrow;         /* every place, together with the bits before it in its first byte, is in one word */
+    kithi_cf_form form;
+    bool usual;          /* KITHI_ONE_WORD, with kithi_partner as the other place, and rest_shift is 0 */
     uint64_t low_bits;   /* a mask: the lowest bit of each slot of a word */
     uint64_t high_bits;  /* a mask: the highest bit of each slot of a word */
     uint64_t code_steps; /* in each slot: the code that a key has there minus the code that it has in slot 0 */

@@ -312,9 +312,15 @@ static void regions_verify(const filter *f) {
     require(used == f->count, "count is not the number of slots in use");
 }
 
+static uint64_t log2_up(uint64_t x) {
+    uint64_t bits = 0;
+    while (bits < 32 && (uint64_t)1 << bits < x)
+        bits++;
+    return bits;
+}
+
 static uint64_t spread(uint64_t fingerprint) {
-    uint64_t x = fingerprint * 0x9e3779b9u;
-    return (x ^ (x >> 14)) * 0xf3ae6b67u % ((uint64_t)1 << 32);
+    return (fingerprint * 0x9745adbdu ^ fingerprint * 0x2b9c1451u) % ((uint64_t)1 << 32);
 }
 
 static uint64_t partner(const regions *r, uint64_t fingerprint, uint64_t p) {
@@ -325,12 +331,10 @@ static uint64_t partner(const regions *r, uint64_t fingerprint, uint64_t p) {
 static bool regions_has(const filter *f, uint64_t d) {
     regions r = regions_of(f);
     const uint8_t *region = f->body + hi(d, r.R) * r.region_bytes;
-    uint64_t v = lo(d, r.R), w = (v >> 32) * 2 * r.P, s = 32;
-    while (s > 0 && (uint64_t)1 << (32 - s) < r.R)
-        s--;
-    uint64_t fingerprint = 1 + ((v ^ (w >> s)) % ((uint64_t)1 << 32) * r.F >> 32);
+    uint64_t v = lo(d, r.R), w = v >> 32, bits = log2_up(r.R) + log2_up(2 * r.P), t = bits > 32 ? bits - 32 : 0;
+    uint64_t fingerprint = 1 + ((v ^ (w << t)) % ((uint64_t)1 << 32) * r.F >> 32);
     uint64_t place[2];
-    place[0] = w >> 32;
+    place[0] = w * 2 * r.P >> 32;
     place[1] = partner(&r, fingerprint, place[0]);
     if (f->kind == CUCKOO && f->parameter[4] != 0) {
         uint64_t step = f->parameter[4] == 1 ? fingerprint % (2 * r.P) : spread(fingerprint) * 2 * r.P >> 32;

@@ -32,6 +32,7 @@
 enum { KITHI_SLOT_BITS, KITHI_HALF, KITHI_REGIONS, KITHI_BUCKET_SLOTS, KITHI_ALTERNATE, KITHI_KICKS };
 #define KITHI_CF_PARAMS (1 << KITHI_SLOT_BITS | 1 << KITHI_HALF | 1 << KITHI_REGIONS)
 
+#define KITHI_ALTERNATE_PARTNER 0 /* the value of KITHI_ALTERNATE for kithi_partner */
 #define KITHI_CANDIDATES_MAX 16
 #define KITHI_SLOT_BITS_MAX 32
 #define KITHI_HALF_MAX (UINT64_C(1) << 31)
@@ -99,7 +100,14 @@ static inline void kithi_cf_set_word_fields(const kithi_cf_layout *layout, kithi
     g->words = slots / word_slots;
     g->word_bits = word_slots * bits;
     g->last_byte = (slots * bits + first_bit_max - 1) / 8;
-    g->narrow = slots * bits + first_bit_max <= 64;
+    /* A word after the first can begin at any multiple of its width. */
+    unsigned word_bit_max = 8 - (g->word_bits & -g->word_bits & 7 ? g->word_bits & -g->word_bits & 7 : 8);
+    bool is_long = g->word_bits + word_bit_max > 64;
+    g->form = KITHI_ANY_WORDS;
+    if (slots * bits + first_bit_max <= 64)
+        g->form = KITHI_ONE_WORD;
+    else if (g->words == 2)
+        g->form = is_long ? KITHI_TWO_LONG_WORDS : KITHI_TWO_WORDS;
     g->last_shift = (word_slots - 1) * bits;
     for (unsigned i = 0; i < word_slots; i++) {
         g->low_bits |= UINT64_C(1) << (i * bits);
@@ -124,8 +132,9 @@ static inline kithi_geometry kithi_cf_decode(const kithi_cf_layout *layout, cons
         g.places = 2 * g.half;
         g.stride = kithi_cf_stride(&g, layout->region_slots(&g));
         g.fingerprint_max = kithi_cf_fingerprint_max(layout, &g);
-        g.rest_shift = kithi_rest_shift(g.regions);
+        g.rest_shift = kithi_rest_shift(g.regions, g.places);
         kithi_cf_set_word_fields(layout, &g);
+        g.usual = g.form == KITHI_ONE_WORD && g.rest_shift == 0 && g.alternate == KITHI_ALTERNATE_PARTNER;
     }
     return (kithi_geometry){.cf = g};
 }
@@ -167,11 +176,10 @@ KITHI_INLINE unsigned kithi_count_slots(const kithi_cf_geometry *g, uint64_t hig
     return (unsigned)(sums >> g->last_shift & ((UINT64_C(1) << g->slot_bits) - 1));
 }
 
-/* Returns the 64 bits from this bit on. If `narrow` is true, only 57 of them are valid, or more if `bit` is not at the
- * end of a byte. Reads up to 9 bytes; at least 8 follow the last slot of a region. */
-KITHI_INLINE uint64_t kithi_cf_word(const uint8_t *from, uint64_t bit, bool narrow) {
+/* Returns the word that begins at this bit. Reads up to 9 bytes; at least 8 follow the last slot of a region. */
+KITHI_INLINE uint64_t kithi_cf_word(const uint8_t *from, uint64_t bit, kithi_cf_form form) {
     uint64_t low = kithi_load64(from + bit / 8) >> (bit % 8);
-    return narrow ? low : low | (uint64_t)from[bit / 8 + 8] << 1 << (63 - bit % 8);
+    return form <= KITHI_TWO_WORDS ? low : low | (uint64_t)from[bit / 8 + 8] << 1 << (63 - bit % 8);
 }
 
 /* ---- a digest ---- */
