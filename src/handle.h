@@ -19,6 +19,21 @@ kith_status kithi_filter_bind_copy(kith_filter *f, const kith_filter *like, uint
                                    const kith_allocator *allocator);
 void kithi_filter_unbind(kith_filter *f);
 
+/* For a store (store/): makes a filter over a private mapping of a snapshot. The filter is writable and plain (without
+ * the store's mark, which is returned in *mark). Only the header is verified. Unlike after KITH_OPEN_LAZY, the first
+ * change does not verify the body: the store does that before it seals the bytes again. The block stays the caller's.
+ * Returns KITH_E_NOT_STORE if the file is not the snapshot of a store, and the codes of kith_filter_view(). */
+kith_status kithi_filter_open_snapshot(uint8_t *block, uint64_t block_bytes, const kith_allocator *allocator,
+                                       kith_filter **filter, kithi_store_mark *mark);
+
+/* Moves the filter `made` into the handle f, and frees what f held before. */
+void kithi_filter_replace_contents(kith_filter *f, kith_filter *made);
+
+/* Passes the bytes that kith_filter_save() would write to `write`, in pieces, but with this mark in the header. */
+typedef kith_status (*kithi_write_parts)(void *context, const kithi_part *parts, size_t count, bool secret);
+kith_status kithi_filter_write_marked(kith_filter *f, const kithi_store_mark *mark, kithi_write_parts write,
+                                      void *context);
+
 /* Creates an empty filter from a planned header, with the allocator, limit and notes of the spec. Unlike
  * kith_filter_create() it accepts static kinds, which the builder then fills. */
 kith_status kithi_filter_create(const kith_filter_spec *spec, const kithi_head *head, kith_filter **filter);

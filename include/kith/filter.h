@@ -452,11 +452,15 @@ KITH_API KITH_MUST_USE kith_status kith_filter_relocate(kith_filter *filter, kit
 
 typedef enum kith_open_flags {
     KITH_OPEN_DEFAULT = 0,
-    KITH_OPEN_LAZY = 1 << 0, /* open without reading the body: only the header and the notes are verified (and the
+    KITH_OPEN_LAZY = 1 << 0,     /* open without reading the body: only the header and the notes are verified (and the
                                 headers of layers). If the body is damaged, lookups may be wrong, but no call reads or
                                 writes outside the block. The first change, clone(), merge(), intersect(), bytes() and
                                 save() verify the whole body, and return KITH_E_CORRUPT if it is damaged */
-    KITH_OPEN_COPY = 1 << 1, /* copy into memory of the allocator: writable, and independent of the file */
+    KITH_OPEN_COPY = 1 << 1,     /* copy into memory of the allocator: writable, and independent of the file */
+    KITH_OPEN_SNAPSHOT = 1 << 2, /* also open the file of a store (kith/store.h), without its journal: what was added or
+                                    removed since the last checkpoint is missing. The result is a plain filter. If it
+                                    is read-only, bytes(), write() and save() return KITH_E_JOURNAL; clone it first,
+                                    or open it with KITH_OPEN_COPY */
 } kith_open_flags;
 
 /* Opens a read-only filter (a view) over your memory, which must not change until the handle is freed. Nothing is
@@ -465,7 +469,8 @@ typedef enum kith_open_flags {
  * The bytes may come from anywhere: whatever they are, the call returns a status and never crashes.
  *
  * Returns KITH_E_EMPTY, KITH_E_NOT_KITH, KITH_E_VERSION, KITH_E_KIND, KITH_E_TRUNCATED, KITH_E_TRAILING,
- * KITH_E_CORRUPT, KITH_E_MEMORY, or KITH_E_ARGUMENT for unknown flags. */
+ * KITH_E_CORRUPT, KITH_E_MEMORY, KITH_E_ARGUMENT for unknown flags, or KITH_E_JOURNAL if the bytes are the file of a
+ * store: part of its keys may be in its journal, so open it with kith_store_open() (or see KITH_OPEN_SNAPSHOT). */
 KITH_API KITH_MUST_USE kith_status kith_filter_view(const void *bytes, size_t byte_count, unsigned flags,
                                                     const kith_allocator *allocator, kith_filter **filter);
 
