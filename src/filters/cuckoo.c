@@ -137,13 +137,12 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
         (g.alternate != HALVES && (g.half & (g.half - 1)) != 0) || (g.alternate == XOR && g.regions != 1) ||
         (g.kicks != 0 && (g.kicks < KICKS_MIN || g.kicks > KICKS_MAX)))
         return KITH_E_CORRUPT;
-    shape->max_copies = (unsigned)(2 * b);
     return kithi_cf_shape(fit_of(&g), &g, shape);
 }
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     kithi_cf_geometry g = decode_head(head).cf;
-    return kithi_cf_expect(fit_of(&g), (kithi_fit_size){(unsigned)g.slot_bits, g.half, g.regions}, n);
+    return kithi_cf_expect(fit_of(&g), (kithi_fit_size){(unsigned)g.slot_bits, g.half, g.regions, (unsigned)g.stash}, n);
 }
 
 /* ---- verbs: the common bodies, compiled for this layout ---- */

@@ -99,13 +99,12 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
     kithi_cf_geometry g = decode_head(head).cf;
     if (g.slot_bits < SLOT_BITS_MIN)
         return KITH_E_CORRUPT;
-    shape->max_copies = 4;
     return kithi_cf_shape(FIT, &g, shape);
 }
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     kithi_cf_geometry g = decode_head(head).cf;
-    return kithi_cf_expect(FIT, (kithi_fit_size){(unsigned)g.slot_bits, g.half, g.regions}, n);
+    return kithi_cf_expect(FIT, (kithi_fit_size){(unsigned)g.slot_bits, g.half, g.regions, (unsigned)g.stash}, n);
 }
 
 /* ---- verbs: the inline functions of filters/common, compiled for this layout ---- */

@@ -95,18 +95,15 @@ KITHI_INLINE bool kithi_cf_has(const kithi_cf_layout *layout, const kith_filter 
     return kithi_pair_has(g, &pair);
 }
 
-/* Adds a key with these places. A key goes to one of its empty slots, or other entries move to free one. If that fails,
- * kithi_cf_add_by_slots is called to find out which error to return. `g` is f->geometry.cf or a copy of it. */
+/* Adds a key with these places. A key goes to one of its empty slots, or other entries move to free one. At capacity,
+ * kithi_cf_add_by_slots finds out which error to return. `g` is f->geometry.cf or a copy of it. */
 KITHI_INLINE kith_status kithi_cf_add_pair(const kithi_cf_layout *layout, kith_filter *f, const kithi_cf_geometry *g,
                                            const kithi_cf_pair *pair, uint64_t digest, bool *was_new) {
     *was_new = !kithi_pair_has(g, pair);
-    kith_status status = KITH_E_FULL;
-    if (f->head.count < f->head.capacity) {
-        status = kithi_pair_put(layout, g, pair) ? KITH_OK : kithi_cf_store_by_moving(layout, f, digest);
-        f->head.count += status == KITH_OK;
-    }
-    if (status != KITH_OK && status != KITH_E_MEMORY)
-        status = kithi_cf_add_by_slots(layout, f, digest, was_new);
+    if (f->head.count >= f->head.capacity)
+        return kithi_cf_add_by_slots(layout, f, digest, was_new);
+    kith_status status = kithi_pair_put(layout, g, pair) ? KITH_OK : kithi_cf_store_by_moving(layout, f, digest);
+    f->head.count += status == KITH_OK;
     return status;
 }
 
@@ -119,7 +116,10 @@ KITHI_INLINE kith_status kithi_cf_add(const kithi_cf_layout *layout, kith_filter
     return kithi_cf_add_pair(layout, f, g, &pair, digest, was_new);
 }
 
-KITHI_INLINE kith_status kithi_cf_remove_pair(kith_filter *f, const kithi_cf_geometry *g, const kithi_cf_pair *pair) {
+KITHI_INLINE kith_status kithi_cf_remove_pair(const kithi_cf_layout *layout, kith_filter *f, const kithi_cf_geometry *g,
+                                              const kithi_cf_pair *pair, uint64_t digest) {
+    if (f->head.fill != 0 && kithi_cf_remove_stashed(layout, f, digest))
+        return KITH_OK;
     if (f->head.count == 0 || !kithi_pair_remove(g, pair))
         return KITH_E_ABSENT;
     f->head.count--;
@@ -132,7 +132,7 @@ KITHI_INLINE kith_status kithi_cf_remove(const kithi_cf_layout *layout, kith_fil
         return kithi_cf_remove_by_slots(layout, f, digest);
     kithi_cf_pair pair;
     kithi_pair_locate(layout, g, f->body, digest, &pair, false);
-    return kithi_cf_remove_pair(f, g, &pair);
+    return kithi_cf_remove_pair(layout, f, g, &pair, digest);
 }
 
 /* ---- batches ---- */
@@ -203,7 +203,7 @@ KITHI_INLINE kith_status kithi_cf_remove_many(const kithi_cf_layout *layout, kit
     for (size_t i = 0; i < n; i++) {
         kithi_cf_pair *pair = &ahead[i % KITHI_CF_AHEAD];
         kith_status status =
-            narrow ? kithi_cf_remove_pair(f, &g, pair) : kithi_cf_remove_by_slots(layout, f, digests[i]);
+            narrow ? kithi_cf_remove_pair(layout, f, &g, pair, digests[i]) : kithi_cf_remove_by_slots(layout, f, digests[i]);
         if (status != KITH_OK)
             return status;
         ++*done;
