@@ -96,7 +96,8 @@ typedef struct kith_plan {
     unsigned fingerprint_bits; /* 0 for Bloom kinds */
     unsigned lines;            /* the most cache lines that a lookup reads (layers: per layer). A bucket or window that
                                   crosses the end of a line needs one more, which is not counted */
-    unsigned max_copies;       /* how often one key can be stored at most; 1 without KITH_CAN_COPIES */
+    unsigned max_copies;       /* how often one key can be stored; 1 without KITH_CAN_COPIES. Cuckoo kinds store a few
+                                  copies more, until a stash is full: see kith_filter_add() */
     double failure;            /* probability that `capacity` distinct keys do not all fit */
     const char *inner;         /* the kind of the layers (option inner=…); NULL for a kind without an inner kind */
 } kith_plan;
@@ -141,8 +142,9 @@ typedef struct kith_plan {
  *                       than 60 together, or capacity / 2^64 is more than a hundredth of the rate
  *
  * plan->failure is at most 10^-9. For cuckoo kinds (and layers of them) it is at most 1.1 * 10^-8: 10^-9 for the case
- * that there is no free slot, and 10^-8 for the case that too many keys have the same fingerprint and the same two
- * buckets: more of them than slots in these buckets. All this holds for distinct keys that nobody chose to attack the
+ * that there is no free slot, and 10^-8 for the case that a stash overflows. A stash is a short list for keys of which
+ * too many have the same fingerprint and the same two buckets: more of them than slots in these buckets. Each region of
+ * the filter, up to 2^18 slots, has one (cuckoo with insert=walk has none and uses wider fingerprints instead). All this holds for distinct keys that nobody chose to attack the
  * filter. The planner does not change what an option fixes: the fingerprint bits (f), the slots per bucket (b), the
  * counters per key (k), or insertion by random walk (insert=walk). A value of max, the most entries that a walk may
  * move, other than its default of 500 also selects the walk. Then `failure` may be higher. It is then an estimate; for

@@ -23,11 +23,11 @@
  * fingerprint, whichever slot it is in. So the rate is 2 * load / 2^(slot_bits-1), half of what two windows of two
  * slots would have without that bit.
  *
- * The filter takes about (log2(1/rate) + 2) * 1.06 bits per key. A key may be added four times. Five different keys
- * with the same windows and fingerprint do not fit. At a million keys this requires slots of at least 12 bits,
- * whatever the rate, and makes cuckoo with b = 4 smaller above a rate of about 0.2%.
+ * The filter takes about (log2(1/rate) + 2) * 1.06 bits per key. A key may be added four times. More keys with the same
+ * windows and fingerprint, whether copies or different keys, go to the stash of their region
+ * (filters/common/cuckoo_stash.h). Without it, a million keys would need slots of at least 12 bits, whatever the rate.
  *
- * Parameters: 0 bits in a slot, 1 half (windows), 2 regions. */
+ * Parameters: 0 bits in a slot, 1 half (windows), 2 regions, 6 entries in the stash of a region. */
 #include "plan/fit.h"
 #include "filters/common/cuckoo_batch.h"
 
@@ -188,7 +188,7 @@ const kithi_kind kithi_kind_overlap = {
     .info =
         {
             .name = "overlap",
-            .summary = "fingerprints in overlapping windows: supports deletion, smallest at low rates",
+            .summary = "fingerprints in overlapping windows: supports deletion, the smallest that does",
             .capabilities = KITHI_CF_CAPABILITIES,
             .options = OPTIONS,
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,

@@ -52,6 +52,7 @@
  * 34,000, to save one and a half percent of the bytes. */
 #include "plan/fit.h"
 
+#include <assert.h>
 #include <math.h>
 
 #define ROOM_FAILURE_MAX 1e-9
@@ -171,7 +172,7 @@ static void count_crowded_sets(const kithi_fit *fit, double regions, double half
                                double means[EXCESS_MAX]) {
     unsigned c = key_slots(fit);
     double stirling[2 * 8 + EXCESS_MAX + 1] = {1}; /* row 0, then each row in place; b is at most 8 */
-    double x = half / top;
+    double x = half / top, sets = overfull_pairs(c, regions, half, keys);
     for (unsigned k = 1; k <= c + EXCESS_MAX; k++) {
         for (unsigned j = k; j > 0; j--)
             stirling[j] = j * stirling[j] + stirling[j - 1];
@@ -181,59 +182,93 @@ static void count_crowded_sets(const kithi_fit *fit, double regions, double half
         double sum = 0;
         for (unsigned j = 1; j < k; j++)
             sum = (sum + stirling[j]) * x;
-        means[k - c - 1] = sum * overfull_pairs(k - 1, regions, half, keys);
+        means[k - c - 1] = sum * sets;
+        sets *= fmax(0, keys - k) / (k + 1) / regions / half / half; /* sets of one key more */
     }
 }
 
-/* Returns the probability that a region needs more than `stash` entries, times the number of regions. */
-static double overflow(const kithi_fit *fit, double regions, double half, double top, double keys, unsigned stash) {
-    enum { TERMS = 2 * KITHI_FIT_STASH_MAX };
-    double means[EXCESS_MAX], p[TERMS + 1], sets = 0, entries = 0;
+/* The crowding of a filter: means[i - 1] is the expected number of sets of c + i keys in a region, `sets` is their sum
+ * and `entries` the expected number of stash entries that a region needs for them. */
+typedef struct crowding {
+    double regions, means[EXCESS_MAX], sets, entries;
+} crowding;
+
+static crowding crowding_of(const kithi_fit *fit, double regions, double half, double top, double keys) {
+    crowding w = {.regions = regions};
     double load = keys / regions / slots_of(fit, half);
-    if (load >= limits_of(fit).load)
-        return 1;
-    count_crowded_sets(fit, regions, half, top, keys, means);
+    if (load >= limits_of(fit).load) {
+        w.sets = w.entries = INFINITY;
+        return w;
+    }
+    count_crowded_sets(fit, regions, half, top, keys, w.means);
+    double factor = larger_sets(fit, load) / regions;
     for (unsigned i = 0; i < EXCESS_MAX; i++) {
-        means[i] *= larger_sets(fit, load) / regions;
-        sets += means[i];
-        entries += (i + 1) * means[i];
+        w.means[i] *= factor;
+        w.sets += w.means[i];
+        w.entries += (i + 1) * w.means[i];
     }
-    if (regions * sets <= OVERFLOW_MAX)
-        return regions * sets; /* an upper bound for any stash */
-    if (!(entries <= KITHI_FIT_STASH_MAX))
-        return 1;
-    /* p[k]: the region needs k entries (Panjer's recursion). The sum from stash + 1 on has no cancellation. */
-    double sum = 0;
-    p[0] = exp(-sets);
-    for (unsigned k = 1; k <= TERMS; k++) {
-        p[k] = 0;
+    return w;
+}
+
+#define STASHES (KITHI_FIT_STASH_MAX + 1)
+
+/* Sets overflow[s], s = 0 … KITHI_FIT_STASH_MAX, to an upper estimate of the probability that one of the regions needs
+ * more than s entries. */
+static void compute_overflow(const crowding *w, double overflow[STASHES]) {
+    enum { TERMS = 2 * KITHI_FIT_STASH_MAX };
+    double p[TERMS + 1]; /* p[k]: a region needs k entries, by Panjer's recursion */
+    bool too_many = !(w->entries <= KITHI_FIT_STASH_MAX);
+    p[0] = exp(-w->sets);
+    for (unsigned k = 1; k <= TERMS && !too_many; k++) {
+        double sum = 0;
         for (unsigned i = 1; i <= EXCESS_MAX && i <= k; i++)
-            p[k] += i * means[i - 1] * p[k - i] / k;
-        if (k > stash)
-            sum += p[k];
+            sum += i * w->means[i - 1] * p[k - i];
+        p[k] = sum / k;
     }
-    return fmin(1, regions * sum);
+    double sum = 0; /* of the last terms; nothing cancels */
+    for (unsigned k = TERMS; k > 0; k--) {
+        sum += too_many ? 1 : p[k];
+        if (k <= STASHES)
+            overflow[k - 1] = fmin(1, w->regions * sum);
+    }
+}
+
+/* Returns whether the largest stash is large enough. */
+static bool has_stash(const kithi_fit *fit, double regions, double half, double top, double keys) {
+    crowding w = crowding_of(fit, regions, half, top, keys);
+    if (regions * w.sets <= OVERFLOW_MAX || fit->kicks != 0)
+        return regions * w.sets <= OVERFLOW_MAX;
+    /* More than 64 entries are at least 9 sets of at most 8 each. */
+    static_assert(KITHI_FIT_STASH_MAX == 8 * EXCESS_MAX, "9 sets");
+    if (regions * pow(w.sets, 9) <= OVERFLOW_MAX)
+        return true;
+    double overflow[STASHES];
+    compute_overflow(&w, overflow);
+    return overflow[KITHI_FIT_STASH_MAX] <= OVERFLOW_MAX;
 }
 
 double kithi_fit_overflow(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n) {
-    return overflow(fit, (double)size->regions, (double)size->half, (double)kithi_fit_top(fit, size->slot_bits),
-                    (double)n, size->stash);
-}
-
-/* The most entries that a stash may have. */
-static unsigned stash_limit(const kithi_fit *fit) {
-    return fit->kicks != 0 ? 0 : KITHI_FIT_STASH_MAX;
+    crowding w = crowding_of(fit, (double)size->regions, (double)size->half,
+                             (double)kithi_fit_top(fit, size->slot_bits), (double)n);
+    double overflow[STASHES];
+    compute_overflow(&w, overflow);
+    return overflow[size->stash];
 }
 
 /* Returns the smallest stash whose overflow is improbable enough, or the largest one. n keys use at most n - c entries
  * of it. */
 static unsigned choose_stash(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n) {
-    kithi_fit_size trial = *size;
-    uint64_t limit = n > key_slots(fit) ? n - key_slots(fit) : 0;
-    trial.stash = 0;
-    while (trial.stash < stash_limit(fit) && trial.stash < limit && kithi_fit_overflow(fit, &trial, n) > OVERFLOW_MAX)
-        trial.stash++;
-    return trial.stash;
+    uint64_t c = key_slots(fit);
+    if (fit->kicks != 0 || n <= c)
+        return 0;
+    crowding w = crowding_of(fit, (double)size->regions, (double)size->half,
+                             (double)kithi_fit_top(fit, size->slot_bits), (double)n);
+    double overflow[STASHES];
+    compute_overflow(&w, overflow);
+    unsigned stash = 0;
+    while (stash < KITHI_FIT_STASH_MAX && stash < n - c && overflow[stash] > OVERFLOW_MAX)
+        stash++;
+    return stash;
 }
 
 /* The input of the search for a size: the layout, the number of keys, fingerprints 1 … top, and whether any amount of
@@ -247,7 +282,7 @@ typedef struct task {
 static bool fits(const task *t, double regions, double half) {
     return t->keys <= limits_of(t->fit).planned * regions * slots_of(t->fit, half) &&
            room_failure(t->fit, regions, half, t->keys) <= (t->fit->kicks != 0 ? WALK_FAILURE_MAX : ROOM_FAILURE_MAX) &&
-           (t->any_crowding || overflow(t->fit, regions, half, t->top, t->keys, stash_limit(t->fit)) <= OVERFLOW_MAX);
+           (t->any_crowding || has_stash(t->fit, regions, half, t->top, t->keys));
 }
 
 /* Returns the smallest half that fits in this many regions; `limit` is known to fit. */
