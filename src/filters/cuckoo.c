@@ -29,11 +29,12 @@
  * walks: with b = 4 and max = 500, to 0.93.
  *
  * A key may be added 2b times, once for each of its slots. Keys that share both buckets and the fingerprint cannot be
- * distinguished. 2b + 1 different keys of that sort do not fit, and the planner makes f large enough that this does not
- * happen (plan/fit.h).
+ * distinguished. With insert=search, more than 2b of them go to the stash of their region
+ * (filters/common/cuckoo_stash.h). With insert=walk there is no stash, and the planner makes f large enough that this
+ * does not happen (plan/fit.h).
  *
  * Parameters: 0 bits in a slot (f), 1 half, 2 regions, 3 b, 4 alternate (0 halves, 1 simple, 2 xor), 5 max of a walk
- * (0: search). */
+ * (0: search), 6 entries in the stash of a region. */
 #include "plan/fit.h"
 #include "filters/common/cuckoo_batch.h"
 #ifdef KITHI_HAVE_X86
@@ -145,13 +146,13 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
         (g.alternate != HALVES && (g.half & (g.half - 1)) != 0) || (g.alternate == XOR && g.regions != 1) ||
         (g.kicks != 0 && (g.kicks < KICKS_MIN || g.kicks > KICKS_MAX)))
         return KITH_E_CORRUPT;
-    shape->max_copies = (unsigned)(2 * b);
     return kithi_cf_shape(fit_of(&g), &g, shape);
 }
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     kithi_cf_geometry g = decode_head(head).cf;
-    return kithi_cf_expect(fit_of(&g), (kithi_fit_size){(unsigned)g.slot_bits, g.half, g.regions}, n);
+    return kithi_cf_expect(fit_of(&g), (kithi_fit_size){(unsigned)g.slot_bits, g.half, g.regions, (unsigned)g.stash},
+                           n);
 }
 
 /* ---- verbs: the common bodies, compiled for this layout ---- */
@@ -220,12 +221,18 @@ KITHI_TARGET_AVX2 static uint32_t match_words_avx2(const kithi_cf_geometry *g, c
     return kithi_avx2_cf_match_words(g, body, pairs);
 }
 
+KITHI_TARGET_AVX2 static uint32_t match_long_words_avx2(const kithi_cf_geometry *g, const uint8_t *body,
+                                                        const kithi_pairs *pairs) {
+    return kithi_avx2_cf_match_long_words(g, body, pairs);
+}
+
 KITHI_TARGET_AVX2 static uint32_t match_buckets_avx2(const kithi_cf_geometry *g, const uint8_t *body,
                                                      const kithi_pairs *pairs) {
     return kithi_avx2_cf_match_buckets(g, body, pairs);
 }
 
 static const kithi_cf_vectors NARROW_AVX2 = {locate_avx2, match_words_avx2};
+static const kithi_cf_vectors LONG_AVX2 = {locate_avx2, match_long_words_avx2};
 static const kithi_cf_vectors WIDE_AVX2 = {locate_wide_avx2, match_buckets_avx2};
 
 KITHI_TARGET_AVX512 static void locate_avx512(const kithi_cf_geometry *g, const uint64_t *digests, kithi_pairs *pairs) {
@@ -243,7 +250,9 @@ static const kithi_cf_vectors NARROW_AVX512 = {locate_avx512, match_words_avx512
 static const kithi_cf_vectors *vectors_for(const kithi_cf_geometry *g, const kithi_cf_vectors *narrow) {
     if (g->alternate != HALVES || !kithi_cf_fits_vectors(g))
         return NULL;
-    return g->form == KITHI_ONE_WORD ? narrow : g->bucket_slots == 4 ? &WIDE_AVX2 : NULL;
+    if (g->words == 1)
+        return g->form == KITHI_ONE_WORD ? narrow : &LONG_AVX2;
+    return g->bucket_slots == 4 ? &WIDE_AVX2 : NULL;
 }
 
 KITHI_TARGET_AVX2 static size_t has_many_avx512(const kith_filter *f, const uint64_t *digests, size_t n,

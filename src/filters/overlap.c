@@ -24,11 +24,11 @@
  * fingerprint, whichever slot it is in. So the rate is 2 * load / 2^(slot_bits-1), half of what two windows of two
  * slots would have without that bit.
  *
- * The filter takes about (log2(1/rate) + 2) * 1.06 bits per key. A key may be added four times. Five different keys
- * with the same windows and fingerprint do not fit. At a million keys this requires slots of at least 12 bits,
- * whatever the rate, and makes cuckoo with b = 4 smaller above a rate of about 0.2%.
+ * The filter takes about (log2(1/rate) + 2) * 1.06 bits per key. A key may be added four times. More keys with the same
+ * windows and fingerprint, whether copies or different keys, go to the stash of their region
+ * (filters/common/cuckoo_stash.h). Without it, a million keys would need slots of at least 12 bits, whatever the rate.
  *
- * Parameters: 0 bits in a slot, 1 half (windows), 2 regions. */
+ * Parameters: 0 bits in a slot, 1 half (windows), 2 regions, 6 entries in the stash of a region. */
 #include "plan/fit.h"
 #include "filters/common/cuckoo_batch.h"
 #ifdef KITHI_HAVE_X86
@@ -113,13 +113,12 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
     kithi_cf_geometry g = decode_head(head).cf;
     if (g.slot_bits < SLOT_BITS_MIN)
         return KITH_E_CORRUPT;
-    shape->max_copies = 4;
     return kithi_cf_shape(FIT, &g, shape);
 }
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     kithi_cf_geometry g = decode_head(head).cf;
-    return kithi_cf_expect(FIT, (kithi_fit_size){(unsigned)g.slot_bits, g.half, g.regions}, n);
+    return kithi_cf_expect(FIT, (kithi_fit_size){(unsigned)g.slot_bits, g.half, g.regions, (unsigned)g.stash}, n);
 }
 
 /* ---- verbs: the inline functions of filters/common, compiled for this layout ---- */
@@ -179,6 +178,11 @@ KITHI_TARGET_AVX2 static uint32_t match_avx2(const kithi_cf_geometry *g, const u
     return kithi_avx2_cf_match_words(g, body, pairs);
 }
 
+KITHI_TARGET_AVX2 static uint32_t match_long_avx2(const kithi_cf_geometry *g, const uint8_t *body,
+                                                  const kithi_pairs *pairs) {
+    return kithi_avx2_cf_match_long_words(g, body, pairs);
+}
+
 KITHI_TARGET_AVX512 static void locate_avx512(const kithi_cf_geometry *g, const uint64_t *digests, kithi_pairs *pairs) {
     kithi_avx512_cf_locate(g, digests, pairs, KITHI_CF_WINDOWS);
 }
@@ -188,23 +192,23 @@ KITHI_TARGET_AVX512 static uint32_t match_avx512(const kithi_cf_geometry *g, con
     return kithi_avx512_cf_match_words(g, body, pairs);
 }
 
-static const kithi_cf_vectors VECTORS_AVX2 = {locate_avx2, match_avx2};
-static const kithi_cf_vectors VECTORS_AVX512 = {locate_avx512, match_avx512};
+static const kithi_cf_vectors NARROW_AVX2 = {locate_avx2, match_avx2};
+static const kithi_cf_vectors NARROW_AVX512 = {locate_avx512, match_avx512};
+static const kithi_cf_vectors LONG_AVX2 = {locate_avx2, match_long_avx2};
 
-static bool has_vectors(const kithi_cf_geometry *g) {
-    return g->form == KITHI_ONE_WORD && kithi_cf_fits_vectors(g);
+static inline size_t has_many_by(const kithi_cf_vectors *narrow, const kith_filter *f, const uint64_t *digests,
+                                 size_t n, uint64_t *maybe) {
+    if (!kithi_cf_fits_vectors(&f->geometry.cf))
+        return has_many_portable(f, digests, n, maybe);
+    return kithi_cf_has_groups(f->geometry.cf.form == KITHI_ONE_WORD ? narrow : &LONG_AVX2, f, digests, n, maybe);
 }
 
-KITHI_TARGET_AVX2 static size_t has_many_avx512(const kith_filter *f, const uint64_t *digests, size_t n,
-                                                uint64_t *maybe) {
-    return has_vectors(&f->geometry.cf) ? kithi_cf_has_groups(&VECTORS_AVX512, f, digests, n, maybe)
-                                        : kithi_cf_has_many(&LAYOUT, f, digests, n, maybe);
+static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+    return has_many_by(&NARROW_AVX2, f, digests, n, maybe);
 }
 
-KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
-                                              uint64_t *maybe) {
-    return has_vectors(&f->geometry.cf) ? kithi_cf_has_groups(&VECTORS_AVX2, f, digests, n, maybe)
-                                        : kithi_cf_has_many(&LAYOUT, f, digests, n, maybe);
+static size_t has_many_avx512(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+    return has_many_by(&NARROW_AVX512, f, digests, n, maybe);
 }
 
 KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
@@ -235,7 +239,7 @@ const kithi_kind kithi_kind_overlap = {
     .info =
         {
             .name = "overlap",
-            .summary = "fingerprints in overlapping windows: supports deletion, smallest at low rates",
+            .summary = "fingerprints in overlapping windows: supports deletion, the smallest that does",
             .capabilities = KITHI_CF_CAPABILITIES,
             .options = OPTIONS,
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,

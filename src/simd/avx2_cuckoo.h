@@ -5,7 +5,7 @@
  *
  * Then the slots of each place are compared with the key's code:
  *
- *     kithi_avx2_cf_match_words    places of up to 64 bits. The places of four keys fill a vector, one in each word, and
+ *     kithi_avx2_cf_match_words    places of one word, up to 64 bits. The places of four keys fill a vector, one in each word, and
  *                                  kithi_zero_slots of filters/common/cuckoo.h is computed in all words at once
  *     kithi_avx2_cf_match_buckets  buckets of four slots of 17 to 32 bits. The two buckets of one key are loaded, and a
  *                                  shuffle moves the bytes of each slot into a lane of its own
@@ -99,9 +99,10 @@ KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_load4(const uint8_t *body, con
     return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
 }
 
-/* Returns a mask of the digests of the group for which a slot holds the key's code. */
-KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_cf_match_words(const kithi_cf_geometry *g, const uint8_t *body,
-                                                                  const kithi_pairs *pairs) {
+/* Returns a mask of the digests of the group for which a slot holds the key's code. If `is_long` is true, the places
+ * have one word, whose last bits may be in the ninth byte: it is loaded a second time, from the second byte on. */
+KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_cf_match_one_word(const kithi_cf_geometry *g, const uint8_t *body,
+                                                                     const kithi_pairs *pairs, bool is_long) {
     __m256i low_bits = kithi_avx2_all(g->low_bits), high_bits = kithi_avx2_all(g->high_bits);
     uint32_t missing = 0;
     for (unsigned i = KITHI_PAIRS; i > 0; i -= 4) {
@@ -110,6 +111,10 @@ KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_cf_match_words(const kithi_cf
         for (unsigned j = 0; j < 2; j++) {
             __m256i shift = _mm256_load_si256((const __m256i *)(const void *)(pairs->shift[j] + i - 4));
             __m256i slots = _mm256_srlv_epi64(kithi_avx2_load4(body, pairs->at[j] + i - 4), shift);
+            if (is_long) {
+                __m256i later = kithi_avx2_load4(body + 1, pairs->at[j] + i - 4);
+                slots = _mm256_or_si256(slots, _mm256_sllv_epi64(later, _mm256_sub_epi64(kithi_avx2_all(8), shift)));
+            }
             __m256i x = _mm256_xor_si256(slots, codes);
             zero = _mm256_or_si256(zero, _mm256_andnot_si256(x, _mm256_sub_epi64(x, low_bits)));
         }
@@ -118,6 +123,16 @@ KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_cf_match_words(const kithi_cf
         missing = missing << 4 | (uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(none));
     }
     return ~missing;
+}
+
+KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_cf_match_words(const kithi_cf_geometry *g, const uint8_t *body,
+                                                                  const kithi_pairs *pairs) {
+    return kithi_avx2_cf_match_one_word(g, body, pairs, false);
+}
+
+KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_cf_match_long_words(const kithi_cf_geometry *g, const uint8_t *body,
+                                                                       const kithi_pairs *pairs) {
+    return kithi_avx2_cf_match_one_word(g, body, pairs, true);
 }
 
 /* Returns a mask of the bytes that are not 0. */

@@ -2,7 +2,7 @@
  * the comparison of slots with a loop over single slots.
  *
  * PAIR_TESTS(set, TARGET, condition) defines the tests of an instruction set, after its header was included. The tests
- * are skipped if `condition` is false. WIDE_PAIR_TESTS does the same for buckets of more than 64 bits. */
+ * are skipped if `condition` is false. WIDE_PAIR_TESTS does the same for places that are not in one word of 8 bytes. */
 #ifndef KITH_TESTS_SIMD_PAIRS_H
 #define KITH_TESTS_SIMD_PAIRS_H
 
@@ -44,7 +44,7 @@ static uint64_t expected_bit(const kithi_cf_layout *layout, const kithi_cf_geome
 /* Compares places and codes of random digests. */
 static void check_locate(const kithi_cf_layout *layout, const kithi_cf_geometry *g, locate_pairs *locate) {
     kithi_prng prng = {g->slot_bits + 100 * g->half + 7 * g->regions};
-    bool is_wide = g->form != KITHI_ONE_WORD;
+    bool is_wide = g->words > 1;
     for (unsigned round = 0; round < 20; round++) {
         uint64_t digests[KITHI_PAIRS];
         kithi_pairs pairs;
@@ -76,7 +76,7 @@ static bool slot_matches(const kithi_cf_layout *layout, const kithi_cf_geometry 
         for (unsigned slot = 0; slot < layout->place_slots(g); slot++) {
             uint64_t bit = pairs->at[j][i] * 8 + pairs->shift[j][i] + slot * g->slot_bits;
             uint64_t value = kithi_load64(body + bit / 8) >> (bit % 8) & ((UINT64_C(1) << g->slot_bits) - 1);
-            unsigned shift = g->form == KITHI_ONE_WORD ? slot * (unsigned)g->slot_bits : 0;
+            unsigned shift = g->words == 1 ? slot * (unsigned)g->slot_bits : 0;
             found |= value == (pairs->codes[i] >> shift & ((UINT64_C(1) << g->slot_bits) - 1));
         }
     return found;
@@ -98,16 +98,16 @@ static void check_match(const kithi_cf_layout *layout, const kithi_cf_geometry *
                 pairs.at[j][i] = kithi_prng_below(&prng, BODY_BYTES);
                 /* Wide buckets begin at bit 0 if their number is even. */
                 pairs.shift[j][i] =
-                    g->form == KITHI_ONE_WORD ? g->slot_bits * kithi_prng_below(&prng, 8) % 8 : j * (g->place_bits % 8);
+                    g->words == 1 ? g->slot_bits * kithi_prng_below(&prng, 8) % 8 : j * (g->place_bits % 8);
             }
-            if (g->form == KITHI_ONE_WORD && !layout->windows)
+            if (g->words == 1 && !layout->windows)
                 pairs.shift[0][i] = pairs.shift[1][i] = g->place_bits * kithi_prng_below(&prng, 8) % 8;
             uint64_t bit = pairs.at[word >> 63][i] * 8 + pairs.shift[word >> 63][i] + slot * g->slot_bits;
             uint64_t value = kithi_load64(body + bit / 8) >> (bit % 8);
             value ^= (word >> 32 & 3) == 0 ? UINT64_C(1) << kithi_prng_below(&prng, g->slot_bits) : 0;
             value &= (UINT64_C(1) << g->slot_bits) - 1;
             /* A window of random codes: the code of one slot, and another one in the other slot. */
-            pairs.codes[i] = value * (g->form == KITHI_ONE_WORD ? g->low_bits : 1);
+            pairs.codes[i] = value * (g->words == 1 ? g->low_bits : 1);
             if (layout->windows)
                 pairs.codes[i] ^= kithi_prng_below(&prng, 4) << (slot == 0 ? g->slot_bits : 0);
         }
@@ -130,11 +130,12 @@ static const uint64_t PAIR_SIZES[][2] = {{16384, 1}, {1, 1},           {23, 3}, 
                                          {997, 64},  {32768, 1 << 20}, {20001, 4000037}, {1 << 29, 1}};
 enum { PAIR_SIZE_COUNT = sizeof PAIR_SIZES / sizeof *PAIR_SIZES };
 
-static inline void check_pairs(const kithi_cf_layout *layout, unsigned bits, unsigned slots, bool is_wide,
+/* Checks geometries of KITHI_ONE_WORD if `long_words` is 0, otherwise all others that have this number of words. */
+static inline void check_pairs(const kithi_cf_layout *layout, unsigned bits, unsigned slots, unsigned long_words,
                                locate_pairs *locate, match_pairs *match) {
     for (size_t i = 0; i < PAIR_SIZE_COUNT; i++) {
         kithi_cf_geometry g = pair_geometry(layout, bits, slots, PAIR_SIZES[i][0], PAIR_SIZES[i][1]);
-        if ((g.form != KITHI_ONE_WORD) != is_wide)
+        if ((g.form == KITHI_ONE_WORD ? 0 : g.words) != long_words)
             return;
         check_locate(layout, &g, locate);
         if (i == 0)
@@ -159,22 +160,30 @@ static inline void check_pairs(const kithi_cf_layout *layout, unsigned bits, uns
             SKIP("this processor does not have the instructions");                                                     \
         for (unsigned bits = 3; bits <= 32; bits++) {                                                                  \
             for (unsigned slots = 1; slots <= 8; slots *= 2)                                                           \
-                check_pairs(&BUCKETS, bits, slots, false, set##_locate_buckets, set##_match_words);                    \
-            check_pairs(&WINDOWS, bits, 2, false, set##_locate_windows, set##_match_words);                            \
+                check_pairs(&BUCKETS, bits, slots, 0, set##_locate_buckets, set##_match_words);                        \
+            check_pairs(&WINDOWS, bits, 2, 0, set##_locate_windows, set##_match_words);                                \
         }                                                                                                              \
     }
 
+/* After PAIR_TESTS. */
 #define WIDE_PAIR_TESTS(set, TARGET, condition)                                                                        \
     PAIR_FUNCTION(set, TARGET, locate_wide, KITHI_CF_WIDE_BUCKETS)                                                     \
     TARGET static uint32_t set##_match_buckets(const kithi_cf_geometry *g, const uint8_t *body,                        \
                                                const kithi_pairs *pairs) {                                             \
         return kithi_##set##_cf_match_buckets(g, body, pairs);                                                         \
     }                                                                                                                  \
+    TARGET static uint32_t set##_match_long_words(const kithi_cf_geometry *g, const uint8_t *body,                     \
+                                                  const kithi_pairs *pairs) {                                          \
+        return kithi_##set##_cf_match_long_words(g, body, pairs);                                                      \
+    }                                                                                                                  \
     TEST(set##_finds_the_wide_slots_of_the_scalar_code) {                                                              \
         if (!(condition))                                                                                              \
             SKIP("this processor does not have the instructions");                                                     \
-        for (unsigned bits = 17; bits <= 32; bits++)                                                                   \
-            check_pairs(&BUCKETS, bits, 4, true, set##_locate_wide, set##_match_buckets);                              \
+        for (unsigned bits = 17; bits <= 32; bits++) {                                                                 \
+            check_pairs(&BUCKETS, bits, 4, 2, set##_locate_wide, set##_match_buckets);                                 \
+            check_pairs(&BUCKETS, bits, 2, 1, set##_locate_buckets, set##_match_long_words);                           \
+            check_pairs(&WINDOWS, bits, 2, 1, set##_locate_windows, set##_match_long_words);                           \
+        }                                                                                                              \
     }
 
 #endif

@@ -1,7 +1,7 @@
 /* filters/common/cuckoo.h: the code that the cuckoo kinds share: fingerprints in packed slots, and how to find them.
  *
  *     body    | region 0 | region 1 |  …  | region R-1 |
- *     region  | slot 0 | slot 1 | … (slot_bits each, packed) | 8 spare bytes or more, to a multiple of 64 |
+ *     region  | slot 0 | slot 1 | … (slot_bits each, packed) | zeros, to a multiple of 64 bytes | stash |
  *
  * cf stands for cuckoo filter. A place is a bucket of cuckoo or a window of overlap. A region has 2 * half places. Those
  * with even numbers are one half, the others are the other half, and a key usually has one in each (not with
@@ -15,7 +15,9 @@
  * that ends in an empty slot, where each entry can move to the slot of the next one. Nothing moves until the chain is
  * found, so a failed search leaves every byte unchanged. The search visits each slot of the region at most once
  * (filters/common/cuckoo_search.h). cuckoo can use a random walk instead, which is undone if it fails
- * (filters/common/cuckoo_walk.h).
+ * (filters/common/cuckoo_walk.h). If the search fails because too many keys have the same places and the same
+ * fingerprint, the new key or an older one of them goes to the stash of the region (filters/common/cuckoo_stash.h).
+ * Lookups do not read the stash.
  *
  * A kind defines where the two places of a key are and which code it has there, and converts a slot and its code back
  * to a place and a fingerprint. decode must accept any code in any slot, because a lazily opened body may hold
@@ -28,9 +30,9 @@
 #include "core/mix.h"
 #include "kind.h"
 
-/* Parameters of the cuckoo kinds. Only cuckoo has the last three. */
-enum { KITHI_SLOT_BITS, KITHI_HALF, KITHI_REGIONS, KITHI_BUCKET_SLOTS, KITHI_ALTERNATE, KITHI_KICKS };
-#define KITHI_CF_PARAMS (1 << KITHI_SLOT_BITS | 1 << KITHI_HALF | 1 << KITHI_REGIONS)
+/* Parameters of the cuckoo kinds. Only cuckoo has KITHI_BUCKET_SLOTS, KITHI_ALTERNATE and KITHI_KICKS. */
+enum { KITHI_SLOT_BITS, KITHI_HALF, KITHI_REGIONS, KITHI_BUCKET_SLOTS, KITHI_ALTERNATE, KITHI_KICKS, KITHI_STASH };
+#define KITHI_CF_PARAMS (1 << KITHI_SLOT_BITS | 1 << KITHI_HALF | 1 << KITHI_REGIONS | 1 << KITHI_STASH)
 
 #define KITHI_ALTERNATE_PARTNER 0 /* the value of KITHI_ALTERNATE for kithi_partner */
 #define KITHI_CANDIDATES_MAX 16
@@ -81,9 +83,11 @@ static inline void kithi_cf_candidates(const kithi_cf_layout *layout, const kith
     }
 }
 
-/* Bytes from one region to the next. A region has at most 2^31 slots of 32 bits, so nothing overflows. */
+/* Bytes from one region to the next. The last slot is followed by at least 8 bytes of its region, because slots are
+ * loaded and stored as words of 8 bytes. A region has at most 2^31 slots of 32 bits, so nothing overflows. */
 static inline uint64_t kithi_cf_stride(const kithi_cf_geometry *g, uint64_t region_slots) {
-    uint64_t bytes = (region_slots * g->slot_bits + 7) / 8 + 8;
+    uint64_t stash_bytes = g->stash * sizeof(uint64_t);
+    uint64_t bytes = (region_slots * g->slot_bits + 7) / 8 + (stash_bytes > 8 ? stash_bytes : 8);
     return (bytes + 63) & ~UINT64_C(63);
 }
 
@@ -124,13 +128,15 @@ static inline kithi_geometry kithi_cf_decode(const kithi_cf_layout *layout, cons
                            .regions = head->params[KITHI_REGIONS],
                            .bucket_slots = head->params[KITHI_BUCKET_SLOTS],
                            .alternate = head->params[KITHI_ALTERNATE],
-                           .kicks = head->params[KITHI_KICKS]};
+                           .kicks = head->params[KITHI_KICKS],
+                           .stash = head->params[KITHI_STASH]};
     bool plausible = g.slot_bits > layout->window_bits && g.slot_bits <= KITHI_SLOT_BITS_MAX &&
                      g.half <= KITHI_HALF_MAX && g.bucket_slots <= KITHI_CANDIDATES_MAX / 2 &&
-                     (layout->windows || g.bucket_slots > 0);
+                     (layout->windows || g.bucket_slots > 0) && g.stash <= KITHI_FIT_STASH_MAX;
     if (plausible) {
         g.places = 2 * g.half;
         g.stride = kithi_cf_stride(&g, layout->region_slots(&g));
+        g.stash_at = g.stride - g.stash * sizeof(uint64_t);
         g.fingerprint_max = kithi_cf_fingerprint_max(layout, &g);
         g.rest_shift = kithi_rest_shift(g.regions, g.places);
         kithi_cf_set_word_fields(layout, &g);
@@ -193,15 +199,6 @@ static inline uint8_t *kithi_cf_locate(const kithi_cf_layout *layout, const kith
     return kithi_cf_region(layout, f, at.region);
 }
 
-static inline bool kithi_cf_has_by_slots(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest) {
-    kithi_candidates candidates;
-    const uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);
-    bool found = false;
-    for (unsigned i = 0; i < candidates.count; i++)
-        found |= kithi_cf_get(f, region, candidates.slot[i]) == candidates.code[i];
-    return found;
-}
-
 static inline bool kithi_cf_look(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest, kith_look look,
                                  void *context) {
     kithi_candidates candidates;
@@ -230,12 +227,6 @@ static inline unsigned kithi_cf_matches(const kith_filter *f, const uint8_t *reg
     return matches;
 }
 
-static inline uint64_t kithi_cf_copies(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest) {
-    kithi_candidates candidates;
-    const uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);
-    return kithi_cf_matches(f, region, &candidates);
-}
-
 /* Sets rate_now to the exact rate, in one pass over the slots. */
 KITHI_INLINE void kithi_cf_stats(const kithi_cf_layout *layout, const kith_filter *f, kith_filter_stats *stats) {
     uint64_t region_slots = layout->region_slots(&f->geometry.cf), regions = f->geometry.cf.regions;
@@ -259,7 +250,7 @@ KITHI_INLINE void kithi_cf_stats(const kithi_cf_layout *layout, const kith_filte
         occupied += (double)entries[m] / m;
     double combinations = /* of pair and fingerprint: see plan/fit.h */
         (double)regions * (double)f->geometry.cf.half * (double)f->geometry.cf.fingerprint_max;
-    stats->cells_used = f->head.count;
+    stats->cells_used = f->head.count > f->head.fill ? f->head.count - f->head.fill : 0; /* the others are in stashes */
     stats->rate_now = occupied / combinations;
 }
 

@@ -138,14 +138,11 @@ KITHI_INLINE bool kithi_cf_has(const kithi_cf_layout *layout, const kith_filter 
 /* Adds a key that has no empty candidate slot, or returns why it cannot be added. */
 KITHI_OUTLINE kith_status kithi_cf_add_by_moving(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest,
                                                  bool is_new, bool *was_new) {
-    kith_status status = KITH_E_FULL;
+    if (f->head.count >= f->head.capacity)
+        return kithi_cf_add_by_slots(layout, f, digest, was_new); /* finds out which error to return */
+    kith_status status = kithi_cf_store_by_moving(layout, f, digest);
+    f->head.count += status == KITH_OK;
     *was_new = is_new;
-    if (f->head.count < f->head.capacity) {
-        status = kithi_cf_store_by_moving(layout, f, digest);
-        f->head.count += status == KITH_OK;
-    }
-    if (status != KITH_OK && status != KITH_E_MEMORY)
-        status = kithi_cf_add_by_slots(layout, f, digest, was_new); /* finds out which error to return */
     return status;
 }
 
@@ -178,8 +175,10 @@ KITHI_INLINE kith_status kithi_cf_add(const kithi_cf_layout *layout, kith_filter
     return kithi_cf_add_pair(layout, f, g, &pair, digest, was_new, KITHI_ONE_WORD);
 }
 
-KITHI_INLINE kith_status kithi_cf_remove_pair(kith_filter *f, const kithi_cf_geometry *g, const kithi_cf_pair *pair,
-                                              kithi_cf_form form) {
+KITHI_INLINE kith_status kithi_cf_remove_pair(const kithi_cf_layout *layout, kith_filter *f, const kithi_cf_geometry *g,
+                                              const kithi_cf_pair *pair, uint64_t digest, kithi_cf_form form) {
+    if (f->head.fill != 0 && kithi_cf_remove_stashed(layout, f, digest))
+        return KITH_OK;
     if (f->head.count == 0 || !kithi_pair_remove(g, pair, form))
         return KITH_E_ABSENT;
     f->head.count--;
@@ -190,7 +189,7 @@ KITHI_OUTLINE kith_status kithi_cf_remove_unusual(const kithi_cf_layout *layout,
     const kithi_cf_geometry *g = &f->geometry.cf;
     kithi_cf_pair pair;
     kithi_pair_locate(layout, g, f->body, digest, &pair, false, false);
-    return kithi_cf_remove_pair(f, g, &pair, KITHI_ANY_WORDS);
+    return kithi_cf_remove_pair(layout, f, g, &pair, digest, KITHI_ANY_WORDS);
 }
 
 KITHI_INLINE kith_status kithi_cf_remove(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest) {
@@ -199,7 +198,7 @@ KITHI_INLINE kith_status kithi_cf_remove(const kithi_cf_layout *layout, kith_fil
         return kithi_cf_remove_unusual(layout, f, digest);
     kithi_cf_pair pair;
     kithi_pair_locate(layout, g, f->body, digest, &pair, false, true);
-    return kithi_cf_remove_pair(f, g, &pair, KITHI_ONE_WORD);
+    return kithi_cf_remove_pair(layout, f, g, &pair, digest, KITHI_ONE_WORD);
 }
 
 /* ---- batches ---- */
@@ -350,7 +349,7 @@ KITHI_INLINE kith_status kithi_cf_remove_pairs(const kithi_cf_layout *layout, ki
     kithi_cf_begin(layout, &g, body, digests, n, ahead);
     for (size_t i = 0; i < n; i++) {
         kithi_cf_pair *pair = &ahead[i % KITHI_CF_AHEAD];
-        kith_status status = kithi_cf_remove_pair(f, &g, pair, form);
+        kith_status status = kithi_cf_remove_pair(layout, f, &g, pair, digests[i], form);
         if (status != KITH_OK)
             return status;
         ++*done;
