@@ -111,6 +111,8 @@ KITHI_INLINE kith_status kithi_cf_add_pair(const kithi_cf_layout *layout, kith_f
 }
 
 KITHI_INLINE kith_status kithi_cf_add(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest, bool *was_new) {
+    bool ignored;
+    was_new = was_new != NULL ? was_new : &ignored;
     const kithi_cf_geometry *g = &f->geometry.cf;
     if (!g->narrow)
         return kithi_cf_add_by_slots(layout, f, digest, was_new);
