@@ -126,11 +126,19 @@ static inline kith_status model_operate(struct model *m, kith_store *store, uint
     kithi_record_type type = removes ? KITHI_RECORD_REMOVE : KITHI_RECORD_ADD;
     model_log(m, type, digests, n, in_batch ? UINT64_MAX : m->sequence + model_records(n));
     kith_status status;
+    done = 0;
     if (n == 1)
         status = removes ? kith_store_remove_digest(store, digests[0]) : kith_store_add_digest(store, digests[0], NULL);
     else
         status = removes ? kith_store_remove_many(store, digests, n, &done)
                          : kith_store_add_many(store, digests, n, NULL, &done);
+    if (kithi_outcome_varies(status)) { /* only the digests before have been added or removed */
+        struct model_call *c = &m->calls[m->call_count - 1];
+        c->n = done;
+        c->sequence = in_batch ? UINT64_MAX : m->sequence + model_records(done);
+        if (done == 0)
+            m->call_count--;
+    }
     return status;
 }
 
