@@ -40,6 +40,17 @@ static kith_status replace_snapshot(kith_store *s, kith_filter *filter, const ki
     return kithi_filter_write_marked(filter, mark, write_snapshot, s);
 }
 
+/* A replacement has failed, and what it did was undone. But if it was the sync of the folder that failed, the disk may
+ * have the new file: it would appear after a power cut, with an empty journal in place of the one that is in use, or
+ * with other content. The undone names must be durable before the store goes on. Returns `status`. */
+static kith_status settle_names(kith_store *s, kith_status status) {
+    int error = errno;
+    if (s->files->sync_folder(s->files->context, s->folder) != 0)
+        (void)kithi_store_fail(s, status);
+    errno = error;
+    return status;
+}
+
 static kith_status replace_journal(kith_store *s, const kithi_journal_head *head, const kith_filter *filter) {
     uint8_t bytes[KITHI_JOURNAL_HEADER_BYTES];
     kithi_part part = {bytes, sizeof bytes};
@@ -59,7 +70,7 @@ kith_status kithi_store_start_journal(kith_store *s, uint64_t base) {
         /* Some file systems cannot undo a replacement whose last step has failed. */
         bool is_old = s->files->is_named(s->files->context, s->now.journal.file, s->folder, s->journal_name) == 1;
         errno = error;
-        return is_old ? status : kithi_store_fail(s, status);
+        return is_old ? settle_names(s, status) : kithi_store_fail(s, status);
     }
     kithi_journal started = s->now.journal;
     status = kithi_files_open(s->files, s->folder, s->journal_name, true, &started.file);
@@ -155,6 +166,14 @@ kith_status kithi_store_checkpoint_if_due(kith_store *s) {
 
 /* ---- other content ---- */
 
+/* The same for a snapshot with other content. If it could not be undone, the store must not go on either. */
+static kith_status settle_replaced(kith_store *s, kith_status status) {
+    int error = errno;
+    bool is_old = s->files->is_named(s->files->context, s->now.file, s->folder, s->name) == 1;
+    errno = error;
+    return is_old ? settle_names(s, status) : kithi_store_fail(s, status);
+}
+
 kith_status kith_store_replace(kith_store *s, kith_filter *filter) {
     assert(s != NULL && filter != NULL);
     kith_status status = kithi_store_writable(s);
@@ -169,7 +188,7 @@ kith_status kith_store_replace(kith_store *s, kith_filter *filter) {
     mark.sequence = s->now.end.sequence + 1;
     status = replace_snapshot(s, filter, &mark);
     if (status != KITH_OK)
-        return status;
+        return settle_replaced(s, status);
     status = map_new_snapshot(s);
     if (status != KITH_OK)
         return kithi_store_fail(s, status);
@@ -190,7 +209,7 @@ kith_status kith_store_close_plain(kith_store *s) {
     if (status == KITH_OK)
         status = replace_snapshot(s, s->now.filter, &plain);
     if (status != KITH_OK)
-        return status;
+        return settle_replaced(s, status);
     if (s->files->remove(s->files->context, s->folder, s->journal_name) != 0)
         return kithi_store_fail(s, kithi_status_from_errno(errno)); /* the file is not a store any more */
     kithi_store_free(s);

@@ -162,12 +162,14 @@ static kith_status replace_file(void *context, int folder, const char *name, con
     return kithi_replace_file_at(folder, name, like, parts, count, secret);
 }
 
-static int remove_file(void *context, int folder, const char *name) {
+/* Some file systems cannot sync folders and report that. Names are then as durable as they can be. */
+static int sync_folder(void *context, int folder) {
     (void)context;
-    if (unlinkat(folder, name, 0) != 0)
-        return -1;
-    bool synced = fsync(folder) == 0 || errno == EINVAL || errno == EOPNOTSUPP || errno == ENOSYS;
-    return synced ? 0 : -1;
+    return fsync(folder) == 0 || errno == EINVAL || errno == EOPNOTSUPP || errno == ENOSYS ? 0 : -1;
+}
+
+static int remove_file(void *context, int folder, const char *name) {
+    return unlinkat(folder, name, 0) == 0 ? sync_folder(context, folder) : -1;
 }
 
 /* MAP_NORESERVE: only the pages that are written need memory, so the kernel must not refuse a large file. */
@@ -209,6 +211,7 @@ const kithi_files kithi_files_system = {
     .is_named = is_named,
     .replace = replace_file,
     .remove = remove_file,
+    .sync_folder = sync_folder,
     .map = map_file,
     .unmap = unmap_file,
     .now_ms = now_ms,

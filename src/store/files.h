@@ -42,6 +42,7 @@ typedef struct kithi_files {
     kith_status (*replace)(void *context, int folder, const char *name, const char *like, const kithi_part *parts,
                            size_t count, bool secret);
     int (*remove)(void *context, int folder, const char *name); /* and syncs the folder */
+    int (*sync_folder)(void *context, int folder);
 
     /* Maps a file of this size privately: the memory can be written, and the file does not change. NULL on failure. */
     uint8_t *(*map)(void *context, int file, size_t byte_count);

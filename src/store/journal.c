@@ -202,7 +202,7 @@ static kith_status look_for_proof(kithi_journal *j, const kithi_position *at) {
     return KITH_OK;
 }
 
-kith_status kithi_journal_scan(kithi_journal *j, kithi_position *at) {
+kith_status kithi_journal_scan(kithi_journal *j, kithi_position *at, uint64_t *synced) {
     kithi_position here = *at, committed = *at;
     for (;;) {
         kithi_record r;
@@ -214,8 +214,10 @@ kith_status kithi_journal_scan(kithi_journal *j, kithi_position *at) {
             return status;
         if (!found)
             break;
-        if ((r.flags & KITHI_RECORD_OPEN) == 0)
+        if ((r.flags & KITHI_RECORD_OPEN) == 0) {
             committed = here;
+            *synced = r.synced;
+        }
     }
     *at = committed;
     return KITH_OK;
@@ -235,6 +237,21 @@ kith_status kithi_journal_reaches(kithi_journal *j, const kithi_position *at, bo
 }
 
 /* ---- writing ---- */
+
+kith_status kithi_journal_rewrite(kithi_journal *j, uint64_t from, uint64_t to) {
+    kith_status status = KITH_OK;
+    kithi_journal_forget(j);
+    while (from < to && status == KITH_OK) {
+        size_t wanted = to - from < KITHI_JOURNAL_WINDOW_BYTES ? (size_t)(to - from) : KITHI_JOURNAL_WINDOW_BYTES, got;
+        status = kithi_files_read(j->files, j->file, j->window, wanted, from, &got);
+        if (status == KITH_OK && got < wanted)
+            status = KITH_E_IO;
+        if (status == KITH_OK)
+            status = kithi_files_write(j->files, j->file, j->window, got, from);
+        from += got;
+    }
+    return status;
+}
 
 kith_status kithi_journal_append(kithi_journal *j, kithi_position *at, uint64_t synced, kithi_record_type type,
                                  unsigned flags, const uint64_t *digests, size_t count) {

@@ -23,6 +23,7 @@ typedef struct kithi_image {
     kithi_journal journal; /* journal.file is negative if it is not open */
     kithi_position end;    /* after the last complete batch of the journal, up to which the filter is current */
     uint64_t tail_bytes;   /* bytes of the journal after that */
+    uint64_t proven_bytes; /* the journal up to this offset was synced by the process that wrote it */
 } kithi_image;
 
 struct kith_store {

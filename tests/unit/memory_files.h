@@ -458,6 +458,15 @@ static inline int disk_remove(void *context, int folder, const char *name) {
     return good ? 0 : -1;
 }
 
+static inline int disk_sync_folder(void *context, int folder) {
+    (void)folder;
+    struct disk *d = context;
+    bool dying, good = disk_begin(d, DISK_SYNC_FOLDER, &dying);
+    if (good || (dying && disk_random(d) % 2))
+        disk_sync_names(d);
+    return good ? 0 : -1;
+}
+
 static inline uint8_t *disk_map(void *context, int file, size_t byte_count) {
     struct disk *d = context;
     struct disk_file *f = disk_file_of(d, file);
@@ -493,9 +502,26 @@ static inline int disk_random_bytes(void *context, void *bytes, size_t byte_coun
 }
 
 static inline kithi_files disk_files(struct disk *d) {
-    return (kithi_files){d,           disk_open_folder, disk_open,     disk_lock,   disk_close,       disk_size,
-                         disk_read,   disk_write,       disk_truncate, disk_sync,   disk_is_named,    disk_replace,
-                         disk_remove, disk_map,         disk_unmap,    disk_now_ms, disk_random_bytes};
+    return (kithi_files){
+        .context = d,
+        .open_folder = disk_open_folder,
+        .open = disk_open,
+        .lock = disk_lock,
+        .close = disk_close,
+        .size = disk_size,
+        .read = disk_read,
+        .write = disk_write,
+        .truncate = disk_truncate,
+        .sync = disk_sync,
+        .is_named = disk_is_named,
+        .replace = disk_replace,
+        .remove = disk_remove,
+        .sync_folder = disk_sync_folder,
+        .map = disk_map,
+        .unmap = disk_unmap,
+        .now_ms = disk_now_ms,
+        .random = disk_random_bytes,
+    };
 }
 
 /* ---- the disk ---- */
@@ -567,6 +593,14 @@ static inline void disk_lose(struct disk *d, struct disk_file *f) {
     f->now = disk_copy(&f->durable);
 }
 
+/* The process was killed, and another can start: nothing is lost. */
+static inline void disk_restart(struct disk *d) {
+    d->dead = false;
+    d->hit = DISK_NONE;
+    d->operations = d->die_at = d->fail_at = 0;
+    d->failed_sync_file = -1;
+}
+
 /* The power is off, and on again. All handles must have been closed. */
 static inline void disk_power_cut(struct disk *d) {
     for (size_t i = 0; i < d->rename_count; i++)
@@ -578,10 +612,7 @@ static inline void disk_power_cut(struct disk *d) {
         if (d->files[i].used)
             disk_lose(d, &d->files[i]);
     disk_collect(d);
-    d->dead = false;
-    d->hit = DISK_NONE;
-    d->operations = d->die_at = d->fail_at = 0;
-    d->failed_sync_file = -1;
+    disk_restart(d);
 }
 
 #endif

@@ -423,6 +423,35 @@ TEST(readers_follow_the_writer) {
     remove_folder(&f);
 }
 
+/* A record that a reader has seen can be lost when the writer's machine loses power, and another may take its place. */
+TEST(a_reader_notices_that_a_record_was_replaced) {
+    struct folder f = fresh_folder();
+    kith_store *store = created(in(&f, "x"), "cuckoo", NULL);
+    add_numbers(store, 100, 103);
+    CHECK_OK(kith_store_close(store));
+    kith_store *reader = opened(in(&f, "x"), KITH_STORE_READ);
+    struct stat st;
+    CHECK(stat(in(&f, "x-journal"), &st) == 0);
+    CHECK(truncate(in(&f, "x-journal"), st.st_size - 48) == 0);
+    bool changed;
+    CHECK_OK(kith_store_refresh(reader, &changed)); /* the journal is shorter than what was read */
+    CHECK(changed);
+    CHECK_EQ_U64(info(reader).sequence, 2);
+    CHECK(!has_number(reader, 102));
+    for (uint64_t other = 200; other < 205; other++) { /* and a record of the same size in the same place */
+        store = opened(in(&f, "x"), KITH_STORE_WRITE);
+        add_numbers(store, other, other + 1);
+        CHECK_OK(kith_store_close(store));
+        CHECK_OK(kith_store_refresh(reader, &changed));
+        CHECK(changed);
+        CHECK(has_number(reader, other) && !has_number(reader, other - 1));
+        CHECK_EQ_U64(kith_filter_count(kith_store_filter(reader)), KEYS / 2 + 3);
+        CHECK(truncate(in(&f, "x-journal"), st.st_size - 48) == 0);
+    }
+    CHECK_OK(kith_store_close(reader));
+    remove_folder(&f);
+}
+
 TEST(creating_over_a_store_replaces_its_content) {
     struct folder f = fresh_folder();
     kith_store *store = created(in(&f, "x"), "cuckoo", NULL);

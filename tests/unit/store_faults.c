@@ -55,7 +55,7 @@ static void forget_failed(size_t calls, size_t digests, bool unknown) {
 }
 
 /* Makes random calls. Returns the status of closing the store. A call that the system fails is followed by others. */
-static kith_status make_calls(kith_store *store, uint64_t seed) {
+static kith_status make_calls(kith_store *store, uint64_t seed, bool may_fail) {
     uint64_t random = seed;
     for (unsigned i = 0; i < STEPS; i++) {
         size_t calls = m.call_count, digests = m.digest_count;
@@ -66,6 +66,7 @@ static kith_status make_calls(kith_store *store, uint64_t seed) {
             CHECK_STATUS(status, KITH_E_READONLY);
         if (is_outcome(status)) /* also if a checkpoint after it has failed */
             continue;
+        CHECK(may_fail);
         if (store->in_batch)
             status = kith_store_rollback(store);
         bool unknown = kithi_store_writable(store) != KITH_OK && !was_readonly;
@@ -98,6 +99,12 @@ static void compare(uint64_t before, const char *what) {
         CHECK_FAIL("%s: other content at sequence %" PRIu64, what, got);
     CHECK_OK(kith_store_verify(store));
     CHECK_OK(kith_store_close(store));
+    /* What a new process has found and closed is durable. */
+    disk_power_cut(&disk);
+    CHECK_OK(kithi_store_open_with(&files, PATH, KITH_STORE_READ, NULL, &store));
+    if (store_sequence(store) != got || !model_equals(&m, store))
+        CHECK_FAIL("%s: sequence %" PRIu64 " was found, but was not durable", what, got);
+    CHECK_OK(kith_store_close(store));
 }
 
 /* Runs the calls with operation number `n` failing. Returns false if there is no such operation. */
@@ -114,10 +121,10 @@ static bool run_with_fault(unsigned variant, uint64_t n, int error, bool for_eve
     CHECK_OK(kithi_store_create_with(&files, PATH, filter, &options, &store));
     for (uint64_t digest = 1; digest < 8; digest++)
         CHECK_OK(kith_store_add_digest(store, splitmix_mix(digest), NULL));
-    kith_filter_free(filter);
     kith_filter *copy;
     CHECK_OK(kith_filter_clone(kith_store_filter(store), NULL, &copy));
     model_init(&m, copy, store_sequence(store));
+    m.empty = filter;
     CHECK_OK(kith_store_close(store));
     uint64_t before = m.sequence;
 
@@ -129,7 +136,7 @@ static bool run_with_fault(unsigned variant, uint64_t n, int error, bool for_eve
     bool harmless = error == EINTR || error == DISK_SHORT;
     kith_status status = kithi_store_open_with(&files, PATH, KITH_STORE_WRITE, &options, &store);
     if (status == KITH_OK)
-        status = make_calls(store, 77 + n % 3);
+        status = make_calls(store, 77 + n % 3, !harmless);
     else
         CHECK(disk.hit != DISK_NONE && !harmless);
     if (harmless)
@@ -275,6 +282,172 @@ TEST(nothing_succeeds_after_a_failed_sync) {
         }
 }
 
+TEST(a_failed_append_leaves_the_journal_as_it_was) {
+    for (unsigned kind = 0; kind < 3; kind++) { /* a record, several records, a batch */
+        for (uint64_t n = 1;; n++) {
+            disk_init(&disk, n);
+            kithi_files files = disk_files(&disk);
+            kith_filter *filter = empty_filter(1);
+            kith_store *store;
+            static uint64_t digests[20000];
+            for (size_t i = 0; i < sizeof digests / sizeof *digests; i++)
+                digests[i] = splitmix_mix(i);
+            kith_store_options options = KITH_STORE_OPTIONS_INIT;
+            options.sync = KITH_SYNC_BATCH;
+            options.sync_operations = UINT64_MAX;
+            CHECK_OK(kithi_store_create_with(&files, PATH, filter, &options, &store));
+            CHECK_OK(kith_store_add_digest(store, 1, NULL));
+            const struct disk_bytes *journal = &disk.files[disk_find(disk.names, "x-journal")->file].now;
+            size_t before = journal->n;
+            if (kind == 2)
+                CHECK_OK(kith_store_begin(store));
+            disk.operations = 0;
+            disk.fail_at = n;
+            disk.fail_with = ENOSPC;
+            kith_status status = kind == 0 ? kith_store_add_digest(store, digests[0], NULL)
+                                           : kith_store_add_many(store, digests, 20000, NULL, NULL);
+            bool was_hit = disk.hit != DISK_NONE;
+            if (was_hit) {
+                CHECK_STATUS(status, KITH_E_NO_SPACE);
+                CHECK_EQ_U64(journal->n, before);
+                CHECK_EQ_U64(kith_filter_count(kith_store_filter(store)), 1);
+            }
+            disk.fail_at = 0;
+            CHECK(is_outcome(kith_store_add_digest(store, digests[1], NULL))); /* the store works as before */
+            if (kind == 2)
+                CHECK_OK(kith_store_rollback(store));
+            CHECK_OK(kith_store_close(store));
+            kith_filter_free(filter);
+            disk_free(&disk);
+            if (!was_hit)
+                break;
+        }
+    }
+}
+
+/* ---- what is due ---- */
+
+static kith_store_info info_of(const kith_store *store) {
+    kith_store_info info = KITH_STORE_INFO_INIT;
+    CHECK_OK(kith_store_info_of(store, &info));
+    return info;
+}
+
+static kith_store *new_store(const kithi_files *files, const kith_store_options *options) {
+    kith_filter *filter = empty_filter(2);
+    kith_store *store;
+    CHECK_OK(kithi_store_create_with(files, PATH, filter, options, &store));
+    kith_filter_free(filter);
+    return store;
+}
+
+TEST(syncs_happen_when_they_are_due) {
+    disk_init(&disk, 1);
+    kithi_files files = disk_files(&disk);
+    kith_store_options options = KITH_STORE_OPTIONS_INIT;
+    options.sync = KITH_SYNC_BATCH;
+    options.sync_operations = 4;
+    kith_store *store = new_store(&files, &options);
+    for (uint64_t i = 1; i <= 10; i++) {
+        CHECK_OK(kith_store_add_digest(store, splitmix_mix(1), NULL));
+        CHECK_EQ_U64(info_of(store).synced, i / 4 * 4);
+        CHECK(kith_store_durable(store) == (i % 4 == 0));
+    }
+    CHECK_OK(kith_store_tick(store));
+    CHECK_EQ_U64(info_of(store).synced, 8);
+    CHECK_OK(kith_store_sync(store));
+    CHECK_EQ_U64(info_of(store).synced, 10);
+    uint64_t digests[4] = {splitmix_mix(1), splitmix_mix(1), splitmix_mix(1), splitmix_mix(1)};
+    CHECK_OK(kith_store_add_many(store, digests, 4, NULL, NULL));
+    CHECK(kith_store_durable(store));
+    CHECK_OK(kith_store_close(store));
+
+    options.sync = KITH_SYNC_INTERVAL;
+    options.sync_ms = 100;
+    disk.clock_ms = 5000;
+    store = new_store(&files, &options);
+    CHECK_OK(kith_store_add_digest(store, splitmix_mix(1), NULL));
+    CHECK(!kith_store_durable(store));
+    disk.clock_ms += 99;
+    CHECK_OK(kith_store_tick(store));
+    CHECK(!kith_store_durable(store));
+    disk.clock_ms += 1;
+    CHECK_OK(kith_store_tick(store));
+    CHECK(kith_store_durable(store));
+    disk.clock_ms += 1000;
+    CHECK_OK(kith_store_add_digest(store, splitmix_mix(1), NULL)); /* the interval begins with this operation */
+    CHECK(!kith_store_durable(store));
+    disk.clock_ms += 100;
+    CHECK_OK(kith_store_add_digest(store, splitmix_mix(1), NULL));
+    CHECK(kith_store_durable(store));
+    CHECK_OK(kith_store_close(store));
+    disk_free(&disk);
+}
+
+TEST(checkpoints_happen_when_they_are_due) {
+    disk_init(&disk, 1);
+    kithi_files files = disk_files(&disk);
+    kith_store_options options = KITH_STORE_OPTIONS_INIT;
+    options.checkpoint_bytes = 64 + 3 * 48; /* three records are not too large */
+    options.close_bytes = 64 + 48;
+    kith_store *store = new_store(&files, &options);
+    uint64_t sequence = store_sequence(store);
+    for (uint64_t i = 1; i <= 10; i++) {
+        CHECK_OK(kith_store_add_digest(store, splitmix_mix(1), NULL));
+        CHECK_EQ_U64(info_of(store).snapshot_sequence, sequence + i / 4 * 4);
+    }
+    CHECK_OK(kith_store_close(store)); /* two records are too large for a store that is closed */
+    CHECK_OK(kithi_store_open_with(&files, PATH, KITH_STORE_WRITE, &options, &store));
+    CHECK_EQ_U64(info_of(store).snapshot_sequence, sequence + 10);
+    CHECK_OK(kith_store_add_digest(store, splitmix_mix(1), NULL));
+    CHECK_OK(kith_store_close(store)); /* one is not */
+    CHECK_OK(kithi_store_open_with(&files, PATH, KITH_STORE_WRITE, &options, &store));
+    CHECK_EQ_U64(info_of(store).snapshot_sequence, sequence + 10);
+
+    /* A checkpoint that fails does not fail the add, and is not tried again at once. */
+    disk.fail_with = ENOSPC;
+    unsigned attempts = 0;
+    for (uint64_t i = 1; i <= 14; i++) {
+        disk.fail_at = disk.operations + 3; /* append, sync, map for the verification */
+        disk.hit = DISK_NONE;
+        CHECK_OK(kith_store_add_digest(store, splitmix_mix(1), NULL));
+        attempts += disk.hit != DISK_NONE;
+        disk.fail_at = 0;
+    }
+    CHECK_EQ_U64(attempts, 3); /* after 4, 8 and 16 records, of which there was one */
+    CHECK_STATUS(info_of(store).checkpoint, KITH_E_NO_SPACE);
+    CHECK_EQ_U64(info_of(store).snapshot_sequence, sequence + 10);
+    CHECK_OK(kith_store_checkpoint(store));
+    CHECK_OK(kith_store_close(store));
+
+    options = (kith_store_options)KITH_STORE_OPTIONS_INIT;
+    options.checkpoint_ms = 1000;
+    store = new_store(&files, &options);
+    sequence = store_sequence(store);
+    disk.clock_ms += 2000;
+    CHECK_OK(kith_store_tick(store)); /* nothing to write */
+    CHECK_EQ_U64(info_of(store).journal_bytes, 64);
+    CHECK_OK(kith_store_add_digest(store, splitmix_mix(1), NULL));
+    CHECK_EQ_U64(info_of(store).snapshot_sequence, sequence + 1);
+    CHECK_OK(kith_store_add_digest(store, splitmix_mix(1), NULL));
+    disk.clock_ms += 999;
+    CHECK_OK(kith_store_tick(store));
+    CHECK_EQ_U64(info_of(store).snapshot_sequence, sequence + 1);
+    disk.clock_ms += 1;
+    CHECK_OK(kith_store_tick(store));
+    CHECK_EQ_U64(info_of(store).snapshot_sequence, sequence + 2);
+    /* the same is true inside a batch, after it */
+    CHECK_OK(kith_store_begin(store));
+    disk.clock_ms += 1000;
+    CHECK_OK(kith_store_add_digest(store, splitmix_mix(1), NULL));
+    CHECK_OK(kith_store_tick(store));
+    CHECK_EQ_U64(info_of(store).snapshot_sequence, sequence + 2);
+    CHECK_OK(kith_store_commit(store));
+    CHECK_EQ_U64(info_of(store).snapshot_sequence, sequence + 4);
+    CHECK_OK(kith_store_close(store));
+    disk_free(&disk);
+}
+
 /* ---- damage in the snapshot ---- */
 
 TEST(a_checkpoint_of_a_damaged_snapshot_is_refused) {
@@ -388,7 +561,7 @@ TEST(an_add_beyond_the_limit_is_not_repeated) {
     disk_init(&disk, 1);
     kithi_files files = disk_files(&disk);
     kith_filter *filter = empty_filter(0);
-    for (unsigned many = 0; many < 2; many++)
+    for (unsigned many = 0; many < 20; many++)
         for (unsigned mode = 0; mode < 2; mode++) {
             kith_store_options options = KITH_STORE_OPTIONS_INIT;
             options.sync = (kith_store_sync_mode)mode;
@@ -400,7 +573,7 @@ TEST(an_add_beyond_the_limit_is_not_repeated) {
                 digests[i] = splitmix_mix(i + 1);
             size_t added = 0;
             kith_status status = KITH_OK;
-            if (many)
+            if (many % 2)
                 status = kith_store_add_many(store, digests, 500, NULL, &added);
             else
                 for (; added < 500 && status == KITH_OK; added += status == KITH_OK)
@@ -409,7 +582,14 @@ TEST(an_add_beyond_the_limit_is_not_repeated) {
             CHECK(added > 20 && added < 500);
             CHECK_STATUS(kith_store_add_digest(store, digests[added], NULL), KITH_E_TOO_LARGE);
             CHECK_EQ_U64(kith_filter_count(kith_store_filter(store)), added);
-            CHECK_OK(kith_store_close(store));
+            CHECK(mode != KITH_SYNC_CALL || kith_store_durable(store));
+            if (mode == KITH_SYNC_CALL) {
+                disk.die_at = disk.operations + 1;
+                (void)kith_store_close(store);
+                disk_power_cut(&disk);
+            } else {
+                CHECK_OK(kith_store_close(store));
+            }
             CHECK_OK(kithi_store_open_with(&files, PATH, KITH_STORE_WRITE, NULL, &store));
             CHECK_EQ_U64(kith_filter_count(kith_store_filter(store)), added);
             for (size_t i = 0; i < added; i++)

@@ -241,6 +241,21 @@ TEST(a_batch_without_its_end_is_ignored) {
     CHECK_EQ_U64(journal_bytes()->n, 64 + 3 * RECORD_BYTES);
 }
 
+/* Returns the last record but one as it was before it was written, once. */
+static int64_t read_too_early(void *context, int file, void *bytes, size_t byte_count, uint64_t offset) {
+    static unsigned calls;
+    int64_t got = disk_read(context, file, bytes, byte_count, offset);
+    if (offset == 64 && calls++ == 0)
+        memset((uint8_t *)bytes + (KEYS - 2) * RECORD_BYTES, 0, RECORD_BYTES);
+    return got;
+}
+
+TEST(a_reader_looks_twice_before_it_reports_damage) {
+    make_store(KITH_SYNC_CALL);
+    files.read = read_too_early;
+    check_has(KITH_STORE_READ, KEYS, 0);
+}
+
 /* In the worst case each offset looks like a large record: the search for a proof gives up in a bounded time. */
 TEST(a_forged_journal_does_not_cost_more_than_it_has_bytes) {
     make_store(KITH_SYNC_CALL);

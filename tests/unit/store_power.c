@@ -93,8 +93,22 @@ static void run(uint64_t seed, struct result *result) {
             m.durable = m.sequence;
         CHECK_EQ_U64(disk_open_handles(&d), 0);
         CHECK_EQ_U64(d.maps, 0);
-        result->cuts++; /* the power may also fail after the store was closed */
         result->hits[d.hit]++;
+        bool was_killed = splitmix_next(&random) % 4 == 0;
+        if (was_killed) {
+            /* The process was killed. The next one finds everything that was written, and may say that it is durable:
+             * then it is. */
+            disk_restart(&d);
+            store = open_at_last(&d, &files, &options, &random, result);
+            CHECK(kith_store_durable(store));
+            uint64_t found = store_sequence(store);
+            CHECK(found >= m.durable);
+            m.durable = found;
+            d.die_at = 1;
+            d.operations = 0;
+            (void)kith_store_close(store);
+        }
+        result->cuts++; /* the power may also fail after the store was closed */
         disk_power_cut(&d);
 
         store = open_at_last(&d, &files, &options, &random, result);
