@@ -269,6 +269,10 @@ TEST(nothing_succeeds_after_a_failed_sync) {
             CHECK_EQ_U64(info.sequence, durable);
             for (uint64_t key = 1; key < 5; key++)
                 CHECK(kith_filter_has_digest(kith_store_filter(store), splitmix_mix(key)) == (key <= durable));
+            kith_store *reader; /* for other processes, too */
+            CHECK_OK(kithi_store_open_with(&files, PATH, KITH_STORE_READ, NULL, &reader));
+            CHECK_EQ_U64(store_sequence(reader), durable);
+            CHECK_OK(kith_store_close(reader));
             CHECK_STATUS(kith_store_close(store), KITH_E_IO);
             CHECK_EQ_U64(disk.syncs_after_failure, 0);
             disk.failed_sync_file = -1;

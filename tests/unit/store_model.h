@@ -11,7 +11,7 @@
 #include "store/store.h"
 #include "unit/memory_files.h"
 
-enum { MODEL_CALLS = 512, MODEL_DIGESTS = 1 << 15, MODEL_KEYS = 60 };
+enum { MODEL_CALLS = 512, MODEL_DIGESTS = 1 << 18, MODEL_KEYS = 60 };
 
 struct model_call {
     kithi_record_type type;
