@@ -3,7 +3,10 @@
 
 #include "unit/small_filter.h"
 
+#include "core/bits.h"
+#include "core/hash.h"
 #include "folder.h"
+#include "format/format.h"
 #include "splitmix.h"
 
 #define EACH_KIND_THAT_ADDS(variable)                                                                                  \
@@ -173,6 +176,78 @@ TEST(a_plain_file_is_not_a_store) {
     remove_folder(&f);
 }
 
+/* The header of a snapshot with a correct checksum, but a mark that no store has. */
+TEST(marks_that_no_store_has_are_refused) {
+    static const struct {
+        uint16_t flags;
+        uint8_t id;
+        uint64_t sequence;
+        kith_status status;
+    } cases[] = {
+        {2, 1, 0, KITH_E_JOURNAL},
+        {2, 1, KITHI_SEQUENCE_MAX, KITH_E_JOURNAL},
+        {2, 1, KITHI_SEQUENCE_MAX + 1, KITH_E_CORRUPT},
+        {2, 0, 0, KITH_E_CORRUPT}, /* no id */
+        {0, 1, 0, KITH_E_CORRUPT}, /* an id, but not a store */
+        {0, 0, 1, KITH_E_CORRUPT}, /* a sequence number, but not a store */
+        {4, 0, 0, KITH_E_CORRUPT},
+        {0, 0, 0, KITH_OK},
+    };
+    EACH_KIND(kind) {
+        kith_filter *filter = new_filter(kind, NULL), *opened_filter;
+        const void *bytes;
+        size_t byte_count;
+        CHECK_OK(kith_filter_bytes(filter, &bytes, &byte_count));
+        uint8_t *copy = malloc(byte_count);
+        CHECK(copy != NULL);
+        for (size_t i = 0; i < LENGTH(cases); i++) {
+            memcpy(copy, bytes, byte_count);
+            kithi_store16(copy + 14, cases[i].flags);
+            copy[20] = cases[i].id;
+            kithi_store64(copy + 168, cases[i].sequence);
+            kithi_store64(copy + 184, kithi_checksum(copy, 184));
+            CHECK_STATUS(kith_filter_view(copy, byte_count, 0, NULL, &opened_filter), cases[i].status);
+            if (cases[i].status == KITH_OK)
+                kith_filter_free(opened_filter);
+        }
+        free(copy);
+        kith_filter_free(filter);
+    }
+    /* a layer cannot be one, whatever the flags */
+    kith_filter *layers = new_filter("layers", NULL), *none;
+    const void *bytes;
+    size_t byte_count;
+    CHECK_OK(kith_filter_bytes(layers, &bytes, &byte_count));
+    uint8_t *copy = malloc(byte_count);
+    CHECK(copy != NULL);
+    memcpy(copy, bytes, byte_count);
+    kithi_store_mark mark = {.is_store = true, .id = {1}};
+    kithi_header_set_mark(copy + 192 + 512, &mark); /* after the header and the directory */
+    kithi_head head;
+    CHECK_OK(kithi_header_read(copy, byte_count, &head));
+    kithi_block_seal(copy, &head);
+    CHECK_STATUS(kith_filter_view(copy, byte_count, 0, NULL, &none), KITH_E_CORRUPT);
+    CHECK_STATUS(kith_filter_view(copy, byte_count, KITH_OPEN_SNAPSHOT, NULL, &none), KITH_E_CORRUPT);
+    free(copy);
+    kith_filter_free(layers);
+    /* a table cannot be one either */
+    struct folder f = fresh_folder();
+    kith_table_spec spec = KITH_TABLE_SPEC_INIT;
+    kith_table *table;
+    spec.kind = "cuckoo";
+    CHECK_OK(kith_table_create(&spec, &table));
+    CHECK_OK(kith_table_save(table, in(&f, "t")));
+    kith_table_free(table);
+    uint8_t header[192];
+    FILE *file = fopen(in(&f, "t"), "r+b");
+    CHECK(file != NULL && fread(header, 1, sizeof header, file) == sizeof header);
+    kithi_header_set_mark(header, &mark);
+    CHECK(fseek(file, 0, SEEK_SET) == 0 && fwrite(header, 1, sizeof header, file) == sizeof header);
+    CHECK(fclose(file) == 0);
+    CHECK_STATUS(kith_table_open(in(&f, "t"), 0, NULL, &table), KITH_E_CORRUPT);
+    remove_folder(&f);
+}
+
 TEST(static_kinds_cannot_be_stores) {
     struct folder f = fresh_folder();
     EACH_KIND(kind) {
@@ -192,7 +267,9 @@ TEST(removals_and_failures_are_repeated) {
     EACH_KIND_THAT_ADDS(kind) {
         kith_filter *model = new_filter(kind, NULL);
         bool removes = (kith_filter_capabilities(model) & KITH_CAN_REMOVE) != 0;
-        kith_store *store = created(in(&f, kind), kind, NULL);
+        kith_store_options options = KITH_STORE_OPTIONS_INIT;
+        options.sync = KITH_SYNC_BATCH;
+        kith_store *store = created(in(&f, kind), kind, &options);
         uint64_t state = 1;
         unsigned failures = 0;
         for (unsigned step = 0; step < 400; step++) {

@@ -42,7 +42,8 @@ static inline void model_log(struct model *m, kithi_record_type type, const uint
                              uint64_t sequence) {
     CHECK(m->call_count < MODEL_CALLS && n <= MODEL_DIGESTS - m->digest_count);
     m->calls[m->call_count++] = (struct model_call){type, m->digest_count, n, sequence, false};
-    memcpy(m->digests + m->digest_count, digests, n * sizeof *digests);
+    if (n > 0)
+        memcpy(m->digests + m->digest_count, digests, n * sizeof *digests);
     m->digest_count += n;
 }
 
