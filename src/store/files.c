@@ -134,15 +134,15 @@ static int64_t read_file(void *context, int file, void *bytes, size_t byte_count
 }
 
 /* A write beyond RLIMIT_FSIZE raises SIGXFSZ, which kills a process that does not handle it. */
-static bool size_is_allowed(uint64_t bytes) {
+static uint64_t size_limit(void *context) {
+    (void)context;
     struct rlimit limit;
-    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
+    bool is_limited = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    return is_limited ? (uint64_t)limit.rlim_cur : UINT64_MAX;
 }
 
 static int64_t write_file(void *context, int file, const void *bytes, size_t byte_count, uint64_t offset) {
     (void)context;
-    if (!size_is_allowed(offset + byte_count))
-        return fail(-1, EFBIG);
     return pwrite(file, bytes, byte_count < TRANSFER_BYTES_MAX ? byte_count : TRANSFER_BYTES_MAX, (off_t)offset);
 }
 
@@ -214,6 +214,7 @@ const kithi_files kithi_files_system = {
     .sync_folder = sync_folder,
     .map = map_file,
     .unmap = unmap_file,
+    .size_limit = size_limit,
     .now_ms = now_ms,
     .random = random_bytes,
 };

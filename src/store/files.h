@@ -48,6 +48,8 @@ typedef struct kithi_files {
     uint8_t *(*map)(void *context, int file, size_t byte_count);
     void (*unmap)(void *context, uint8_t *bytes, size_t byte_count); /* keeps errno */
 
+    /* The size that a file may have at most; writing beyond it would kill the process. */
+    uint64_t (*size_limit)(void *context);
     uint64_t (*now_ms)(void *context); /* a clock that never goes back */
     int (*random)(void *context, void *bytes, size_t byte_count);
 } kithi_files;

@@ -95,6 +95,7 @@ kith_status kithi_journal_open(kithi_journal *j) {
     if (j->head.base > KITHI_SEQUENCE_MAX)
         return KITH_E_CORRUPT;
     j->start = (kithi_position){KITHI_JOURNAL_HEADER_BYTES, j->head.base, checksum, AT_HEADER_CHECKSUM};
+    j->size_limit = j->files->size_limit(j->files->context);
     kithi_journal_forget(j);
     return KITH_OK;
 }
@@ -258,6 +259,10 @@ kith_status kithi_journal_append(kithi_journal *j, kithi_position *at, uint64_t 
     assert(count <= KITHI_RECORD_DIGESTS_MAX && synced <= at->sequence);
     uint8_t *bytes = j->window;
     size_t byte_count = record_bytes(count);
+    if (byte_count > j->size_limit || at->offset > j->size_limit - byte_count) {
+        errno = EFBIG;
+        return KITH_E_NO_SPACE;
+    }
     kithi_journal_forget(j);
     kithi_store64(bytes + AT_PREVIOUS, at->previous);
     kithi_store64(bytes + AT_SEQUENCE, at->sequence + 1);

@@ -60,6 +60,7 @@ typedef struct kithi_journal {
     int file;
     kithi_journal_head head;
     kithi_position start; /* after the header */
+    uint64_t size_limit;  /* the file must not become larger */
     uint8_t *window;      /* KITHI_JOURNAL_WINDOW_BYTES of memory for reading and writing */
     uint64_t window_at;   /* bytes window_at … window_at + window_filled - 1 of the file are in the window */
     size_t window_filled;

@@ -30,6 +30,14 @@
 
 kith_status kithi_store_apply(kith_filter *filter, kithi_record_type type, const uint64_t *digests, size_t n,
                               uint64_t *was_new, size_t *done) {
+    if (n == 1 && type == KITHI_RECORD_ADD) { /* faster than a batch */
+        bool is_new = false;
+        kith_status status = kith_filter_add_digest(filter, *digests, &is_new);
+        *done = status == KITH_OK;
+        if (status == KITH_OK && was_new != NULL)
+            *was_new = is_new;
+        return status;
+    }
     return type == KITHI_RECORD_ADD ? kith_filter_add_many(filter, digests, n, was_new, done)
                                     : kith_filter_remove_many(filter, digests, n, done);
 }

@@ -81,6 +81,7 @@ struct disk {
     int lock_handle;           /* negative: nobody holds the lock */
     uint64_t random;
     uint64_t clock_ms;
+    uint64_t size_limit;
     bool renames_stay; /* a replacement cannot be undone if the sync of the folder fails */
 
     uint64_t operations, die_at, fail_at;
@@ -487,6 +488,10 @@ static inline void disk_unmap(void *context, uint8_t *bytes, size_t byte_count) 
     free(bytes);
 }
 
+static inline uint64_t disk_size_limit(void *context) {
+    return ((struct disk *)context)->size_limit;
+}
+
 static inline uint64_t disk_now_ms(void *context) {
     return ((struct disk *)context)->clock_ms;
 }
@@ -519,6 +524,7 @@ static inline kithi_files disk_files(struct disk *d) {
         .sync_folder = disk_sync_folder,
         .map = disk_map,
         .unmap = disk_unmap,
+        .size_limit = disk_size_limit,
         .now_ms = disk_now_ms,
         .random = disk_random_bytes,
     };
@@ -535,6 +541,7 @@ static inline void disk_init(struct disk *d, uint64_t seed) {
     d->lock_handle = -1;
     d->failed_sync_file = -1;
     d->random = seed;
+    d->size_limit = UINT64_MAX;
 }
 
 static inline void disk_free(struct disk *d) {

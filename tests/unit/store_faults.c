@@ -329,6 +329,26 @@ TEST(a_failed_append_leaves_the_journal_as_it_was) {
     }
 }
 
+/* A journal that may not grow further is full, and nothing else has changed. */
+TEST(a_limit_on_the_size_of_files_is_kept) {
+    disk_init(&disk, 1);
+    kithi_files files = disk_files(&disk);
+    kith_filter *filter = empty_filter(2);
+    kith_store *store;
+    disk.size_limit = 64 + 2 * 48 + 47;
+    CHECK_OK(kithi_store_create_with(&files, PATH, filter, NULL, &store));
+    CHECK_OK(kith_store_add_digest(store, splitmix_mix(1), NULL));
+    CHECK_OK(kith_store_add_digest(store, splitmix_mix(2), NULL));
+    CHECK_STATUS(kith_store_add_digest(store, splitmix_mix(3), NULL), KITH_E_NO_SPACE);
+    CHECK(errno == EFBIG);
+    CHECK(!kith_filter_has_digest(kith_store_filter(store), splitmix_mix(3)));
+    CHECK_OK(kith_store_checkpoint(store)); /* which empties the journal */
+    CHECK_OK(kith_store_add_digest(store, splitmix_mix(3), NULL));
+    CHECK_OK(kith_store_close(store));
+    kith_filter_free(filter);
+    disk_free(&disk);
+}
+
 /* ---- what is due ---- */
 
 static kith_store_info info_of(const kith_store *store) {
