@@ -310,3 +310,73 @@ kith_status kith_store_create(const char *path, kith_filter *filter, const kith_
                               kith_store **store) {
     return kithi_store_create_with(&kithi_files_system, path, filter, options, store);
 }
+
+static void close_plain(const kith_store *s, kithi_image *image) {
+    int error = errno;
+    kith_filter_free(image->filter);
+    if (image->map != NULL)
+        s->files->unmap(s->files->context, image->map, image->map_bytes);
+    s->files->close(s->files->context, image->file);
+    errno = error;
+}
+
+/* Maps the plain file at the path of the store and opens a filter over it. On success the caller must call
+ * close_plain(). */
+static kith_status open_plain(const kith_store *s, kithi_image *image) {
+    *image = (kithi_image){.file = -1};
+    uint64_t file_bytes;
+    kith_status status = kithi_files_open(s->files, s->folder, s->name, false, &image->file);
+    if (status != KITH_OK)
+        return status;
+    if (s->files->size(s->files->context, image->file, &file_bytes) != 0)
+        status = kithi_status_from_errno(errno);
+    else if (file_bytes == 0)
+        status = KITH_E_EMPTY;
+    else if (file_bytes > PTRDIFF_MAX)
+        status = KITH_E_TOO_LARGE;
+    if (status == KITH_OK) {
+        image->map_bytes = (size_t)file_bytes;
+        image->map = s->files->map(s->files->context, image->file, image->map_bytes);
+        if (image->map == NULL)
+            status = kithi_status_from_errno(errno);
+        else
+            status = kith_filter_view(image->map, image->map_bytes, 0, &s->allocator, &image->filter);
+    }
+    if (status == KITH_OK && !kithi_kind_adds(image->filter->kind))
+        status = KITH_E_UNSUPPORTED;
+    if (status != KITH_OK)
+        close_plain(s, image);
+    return status;
+}
+
+kith_status kithi_store_convert_with(const kithi_files *files, const char *path, const kith_store_options *options,
+                                     kith_store **store) {
+    assert(path != NULL && store != NULL);
+    kith_store *s;
+    kithi_image plain;
+    kith_status status = kithi_store_new(files, path, options, &s);
+    if (status != KITH_OK)
+        return status;
+    status = open_plain(s, &plain); /* before locking: no lock file is created next to a file that is not a filter */
+    if (status == KITH_OK) {
+        close_plain(s, &plain);
+        status = kithi_store_lock(s);
+    }
+    if (status == KITH_OK)
+        status = open_plain(s, &plain);
+    if (status == KITH_OK) {
+        status = create_files(s, plain.filter);
+        close_plain(s, &plain);
+    }
+    if (status == KITH_OK)
+        status = kithi_store_recover(s);
+    if (status != KITH_OK)
+        kithi_store_free(s);
+    else
+        *store = s;
+    return status;
+}
+
+kith_status kith_store_convert(const char *path, const kith_store_options *options, kith_store **store) {
+    return kithi_store_convert_with(&kithi_files_system, path, options, store);
+}

@@ -109,6 +109,8 @@ kith_status kithi_store_checkpoint_if_due(kith_store *s);
 
 kith_status kithi_store_create_with(const kithi_files *files, const char *path, kith_filter *filter,
                                     const kith_store_options *options, kith_store **store);
+kith_status kithi_store_convert_with(const kithi_files *files, const char *path, const kith_store_options *options,
+                                     kith_store **store);
 kith_status kithi_store_open_with(const kithi_files *files, const char *path, unsigned flags,
                                   const kith_store_options *options, kith_store **store);
 

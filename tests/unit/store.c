@@ -155,9 +155,18 @@ TEST(a_plain_file_is_not_a_store) {
     CHECK_STATUS(kith_store_open(in(&f, "x"), 0, &options, &store), KITH_E_ARGUMENT);
 
     /* made into a store */
-    CHECK_OK(kith_store_create(in(&f, "x"), filter, NULL, &store));
+    CHECK_STATUS(kith_store_convert(in(&f, "none"), NULL, &store), KITH_E_NO_FILE);
+    CHECK(make_file(in(&f, "other"), 300, 1, 0600));
+    CHECK_STATUS(kith_store_convert(in(&f, "other"), NULL, &store), KITH_E_NOT_KITH);
+    CHECK(access(in(&f, "other-lock"), F_OK) != 0);
+    CHECK(chmod(in(&f, "x"), 0640) == 0);
+    CHECK_OK(kith_store_convert(in(&f, "x"), NULL, &store));
     check_same(store, filter);
+    struct stat st; /* whoever may not read the filter may not read the journal */
+    CHECK(stat(in(&f, "x-journal"), &st) == 0 && (st.st_mode & 0777) == 0640);
+    CHECK(stat(in(&f, "x"), &st) == 0 && (st.st_mode & 0777) == 0640);
     CHECK_OK(kith_store_close(store));
+    CHECK_STATUS(kith_store_convert(in(&f, "x"), NULL, &store), KITH_E_JOURNAL);
     CHECK_STATUS(kith_filter_open(in(&f, "x"), 0, NULL, &filter), KITH_E_JOURNAL);
 
     /* and back */
@@ -257,6 +266,8 @@ TEST(static_kinds_cannot_be_stores) {
         kith_store *store;
         CHECK_STATUS(kith_store_create(in(&f, kind), filter, NULL, &store), KITH_E_UNSUPPORTED);
         CHECK(access(in(&f, kind), F_OK) != 0);
+        CHECK_OK(kith_filter_save(filter, in(&f, kind)));
+        CHECK_STATUS(kith_store_convert(in(&f, kind), NULL, &store), KITH_E_UNSUPPORTED);
         kith_filter_free(filter);
     }
     remove_folder(&f);

@@ -199,6 +199,46 @@ TEST(creation_is_all_or_nothing) {
     kith_filter_free(fresh);
 }
 
+/* Every operation of turning a plain file into a store: afterwards it is one or the other, with the same keys. */
+TEST(conversion_is_all_or_nothing) {
+    static struct disk d;
+    kith_filter *filter = small_filter();
+    for (uint64_t key = 0; key < 5; key++)
+        CHECK_OK(kith_filter_add(filter, &key, sizeof key, NULL));
+    kithi_part part;
+    CHECK_OK(kith_filter_bytes(filter, &part.bytes, &part.byte_count));
+    for (unsigned fails = 0; fails < 2; fails++)
+        for (uint64_t seed = 1; seed <= (check_soak() ? 200 : 10); seed++)
+            for (uint64_t n = 1;; n++) {
+                disk_init(&d, splitmix_mix(seed * 1000 + n));
+                kithi_files files = disk_files(&d);
+                CHECK_OK(disk_replace(&d, 0, PATH, NULL, &part, 1, false));
+                kith_store *store = NULL;
+                d.operations = 0;
+                d.fail_with = EIO;
+                *(fails ? &d.fail_at : &d.die_at) = n;
+                kith_status converted = kithi_store_convert_with(&files, PATH, NULL, &store);
+                bool was_hit = d.hit != DISK_NONE;
+                CHECK(was_hit || converted == KITH_OK);
+                d.fail_at = 0;
+                if (converted == KITH_OK)
+                    (void)kith_store_close(store);
+                CHECK_EQ_U64(disk_open_handles(&d), 0);
+                CHECK_EQ_U64(d.maps, 0);
+                disk_power_cut(&d);
+                kith_status status = kithi_store_open_with(&files, PATH, KITH_STORE_READ, NULL, &store);
+                CHECK(status == KITH_OK || (status == KITH_E_NOT_STORE && converted != KITH_OK));
+                if (status != KITH_OK)
+                    CHECK_OK(kithi_store_convert_with(&files, PATH, NULL, &store));
+                CHECK_EQ_U64(kith_filter_count(kith_store_filter(store)), 5);
+                CHECK_OK(kith_store_close(store));
+                disk_free(&d);
+                if (!was_hit)
+                    break;
+            }
+    kith_filter_free(filter);
+}
+
 /* Every operation of a checkpoint, and of making the store plain. */
 TEST(checkpoints_are_all_or_nothing) {
     static struct disk d;
