@@ -105,8 +105,8 @@ static kith_status bind_layer(const kith_filter *f, const kith_filter *like, uns
      * as the file is long. */
     kithi_head head;
     if (kithi_header_read(block, block_bytes, &head) != KITH_OK || head.kind_id != f->geometry.layers.inner ||
-        head.recipe != 0 || head.notes_bytes != 0 || !kithi_hash_equal(&head.hash, &f->head.hash) ||
-        !is_plausible(&f->head, i, &head))
+        head.recipe != 0 || head.notes_bytes != 0 || head.store.is_store ||
+        !kithi_hash_equal(&head.hash, &f->head.hash) || !is_plausible(&f->head, i, &head))
         return KITH_E_CORRUPT;
     kith_status status = kithi_filter_bind(handle, block, block_bytes, flags, &f->allocator);
     return status == KITH_OK || status == KITH_E_MEMORY ? status : KITH_E_CORRUPT;

@@ -24,7 +24,7 @@ enum {
     AT_KIND = 10,
     AT_HEADER_BYTES = 12,
     AT_FLAGS = 14,
-    AT_RESERVED_16 = 16, /* 16 bytes, 0 */
+    AT_STORE_ID = 16, /* 16 bytes */
     AT_HASH = 32,
     AT_RECIPE = 34, /* 6 bytes */
     AT_SEED = 40,
@@ -35,15 +35,16 @@ enum {
     AT_FILL = 88,
     AT_BODY_BYTES = 96,
     AT_PARAMS = 104,
-    AT_RESERVED = 168,
+    AT_SEQUENCE = 168,
     AT_BODY_CHECKSUM = 176,
     AT_HEADER_CHECKSUM = 184,
 };
-static_assert(AT_PARAMS + 8 * KITHI_PARAMS == AT_RESERVED, "the reserved bytes follow the parameters");
+static_assert(AT_PARAMS + 8 * KITHI_PARAMS == AT_SEQUENCE, "the sequence number follows the parameters");
+static_assert(AT_STORE_ID + KITHI_STORE_ID_BYTES == AT_HASH, "the hash follows the store id");
 static_assert(AT_HEADER_CHECKSUM + 8 == KITHI_HEADER_BYTES, "the header's checksum is its last field");
 static_assert(KITHI_HEADER_BYTES % KITHI_BODY_ALIGNMENT == 0, "the body is aligned in the file");
 
-enum { FLAG_NOTES = 1 << 0 };
+enum { FLAG_NOTES = 1 << 0, FLAG_STORE = 1 << 1 };
 
 static uint64_t checksum_count(uint64_t body_bytes) {
     return body_bytes / KITHI_CHECKED_BYTES + (body_bytes % KITHI_CHECKED_BYTES != 0);
@@ -68,7 +69,9 @@ static void write_header(uint8_t *block, const kithi_head *head, uint64_t body_c
     kithi_store16(block + AT_VERSION, KITHI_FORMAT_VERSION);
     kithi_store16(block + AT_KIND, head->kind_id);
     kithi_store16(block + AT_HEADER_BYTES, KITHI_HEADER_BYTES);
-    kithi_store16(block + AT_FLAGS, head->notes_bytes != 0 ? FLAG_NOTES : 0);
+    kithi_store16(block + AT_FLAGS,
+                  (uint16_t)((head->notes_bytes != 0 ? FLAG_NOTES : 0) | (head->store.is_store ? FLAG_STORE : 0)));
+    memcpy(block + AT_STORE_ID, head->store.id, sizeof head->store.id);
     kithi_store16(block + AT_HASH, (uint16_t)head->hash.id);
     for (unsigned i = 0; i < AT_SEED - AT_RECIPE; i++)
         block[AT_RECIPE + i] = (uint8_t)(head->recipe >> (8 * i));
@@ -83,8 +86,17 @@ static void write_header(uint8_t *block, const kithi_head *head, uint64_t body_c
     kithi_store64(block + AT_BODY_BYTES, head->body_bytes);
     for (size_t i = 0; i < KITHI_PARAMS; i++)
         kithi_store64(block + AT_PARAMS + 8 * i, head->params[i]);
+    kithi_store64(block + AT_SEQUENCE, head->store.sequence);
     kithi_store64(block + AT_BODY_CHECKSUM, body_checksum);
     kithi_store64(block + AT_HEADER_CHECKSUM, kithi_checksum(block, AT_HEADER_CHECKSUM));
+}
+
+void kithi_header_set_mark(uint8_t *header, const kithi_store_mark *mark) {
+    uint16_t other_flags = kithi_load16(header + AT_FLAGS) & (uint16_t)~FLAG_STORE;
+    kithi_store16(header + AT_FLAGS, (uint16_t)(other_flags | (mark->is_store ? FLAG_STORE : 0)));
+    memcpy(header + AT_STORE_ID, mark->id, sizeof mark->id);
+    kithi_store64(header + AT_SEQUENCE, mark->sequence);
+    kithi_store64(header + AT_HEADER_CHECKSUM, kithi_checksum(header, AT_HEADER_CHECKSUM));
 }
 
 void kithi_parts_seal(uint8_t *header, const kithi_part *body, uint8_t *checksums, const kithi_head *head) {
@@ -142,11 +154,12 @@ kith_status kithi_header_read(const uint8_t *bytes, uint64_t byte_count, kithi_h
     if (byte_count < KITHI_HEADER_BYTES)
         return KITH_E_TRUNCATED;
     if (kithi_load64(bytes + AT_HEADER_CHECKSUM) != kithi_checksum(bytes, AT_HEADER_CHECKSUM) ||
-        kithi_load16(bytes + AT_HEADER_BYTES) != KITHI_HEADER_BYTES || !zero_between(bytes, AT_RESERVED_16, AT_HASH) ||
-        !zero_between(bytes, AT_RESERVED, AT_BODY_CHECKSUM))
+        kithi_load16(bytes + AT_HEADER_BYTES) != KITHI_HEADER_BYTES)
         return KITH_E_CORRUPT;
     uint16_t flags = kithi_load16(bytes + AT_FLAGS);
-    if ((flags & ~FLAG_NOTES) != 0)
+    bool is_store = (flags & FLAG_STORE) != 0, has_id = !zero_between(bytes, AT_STORE_ID, AT_HASH);
+    if ((flags & ~(FLAG_NOTES | FLAG_STORE)) != 0 || is_store != has_id ||
+        kithi_load64(bytes + AT_SEQUENCE) > (is_store ? KITHI_SEQUENCE_MAX : 0))
         return KITH_E_CORRUPT;
 
     uint16_t hash_id = kithi_load16(bytes + AT_HASH);
@@ -160,7 +173,9 @@ kith_status kithi_header_read(const uint8_t *bytes, uint64_t byte_count, kithi_h
         .fill = kithi_load64(bytes + AT_FILL),
         .body_bytes = kithi_load64(bytes + AT_BODY_BYTES),
         .recipe = recipe_read(bytes),
+        .store = {.is_store = is_store, .sequence = kithi_load64(bytes + AT_SEQUENCE)},
     };
+    memcpy(head->store.id, bytes + AT_STORE_ID, sizeof head->store.id);
     memcpy(head->hash.key, bytes + AT_KEY, sizeof head->hash.key);
     uint64_t rate_bits = kithi_load64(bytes + AT_RATE);
     memcpy(&head->rate, &rate_bits, sizeof head->rate);

@@ -16,6 +16,15 @@
 #define KITHI_CHECKED_BYTES 65536
 #define KITHI_FORMAT_VERSION 1
 #define KITHI_PARAMS 8
+#define KITHI_STORE_ID_BYTES 16
+#define KITHI_SEQUENCE_MAX (UINT64_C(1) << 62)
+
+/* Says that a file is the snapshot of a store (kith/store.h): the newest operations may be in its journal. */
+typedef struct kithi_store_mark {
+    bool is_store; /* if false, the other fields are 0 */
+    uint8_t id[KITHI_STORE_ID_BYTES];
+    uint64_t sequence; /* of the last journal record that the file includes */
+} kithi_store_mark;
 
 /* The header, decoded. */
 typedef struct kithi_head {
@@ -24,11 +33,13 @@ typedef struct kithi_head {
     uint64_t capacity;
     double rate;
     uint64_t count;
-    uint64_t fill; /* number of nonzero cells; 0 for kinds that do not count them */
+    /* Not next to `count`: gcc would update both by one vector addition, which takes longer than two. */
     uint64_t body_bytes;
+    uint64_t fill; /* number of nonzero cells; 0 for kinds that do not count them */
     uint64_t params[KITHI_PARAMS];
     uint64_t recipe;      /* how a program turned its input into keys; at most KITHI_RECIPE_MAX */
     uint64_t notes_bytes; /* size of the notes after the checksums (notes.h); 0: no notes */
+    kithi_store_mark store;
 } kithi_head;
 
 #define KITHI_RECIPE_MAX ((UINT64_C(1) << 48) - 1)
@@ -42,6 +53,9 @@ void kithi_block_seal(uint8_t *block, const kithi_head *head);
 /* The same for a body that consists of several pieces of memory, `body`, with head->body_bytes bytes in total. The
  * header is written to `header` and the checksums to `checksums`. */
 void kithi_parts_seal(uint8_t *header, const kithi_part *body, uint8_t *checksums, const kithi_head *head);
+
+/* Changes the mark in a sealed header, and the header's checksum. */
+void kithi_header_set_mark(uint8_t *header, const kithi_store_mark *mark);
 
 /* Reads and verifies the header: signature, version, reserved bytes, checksum, hash. `byte_count` is the size of
  * the file, which may differ from what the header says.

@@ -144,11 +144,23 @@ uint64_t word(uint64_t d, uint64_t i) {
     return mix(d + (i + 1) * GOLDEN_RATIO);
 }
 
+#define PROBE_FACTOR 0xf1357aea2e62a9c5u
+
+static uint64_t probe(uint64_t d, uint64_t i) {
+    for (uint64_t power = 0; power <= i; power++)
+        d *= PROBE_FACTOR;
+    return d;
+}
+
+static uint64_t lane(uint64_t d, unsigned i) {
+    return i == 0 ? lo(d, GOLDEN_RATIO) : hi(d, PROBE_FACTOR) ^ lo(d, PROBE_FACTOR);
+}
+
 /* ---- the body of each kind: its length, which follows from the parameters, its verification, and a lookup ---- */
 
 static uint64_t cell_of(const filter *f, uint64_t d, uint64_t i) {
     uint64_t slice = f->parameter[1];
-    return f->parameter[2] == 1 ? hi(word(d, i), slice) : i * slice + hi(word(d, i), slice);
+    return f->parameter[2] == 1 ? hi(probe(d, i), slice) : i * slice + hi(probe(d, i), slice);
 }
 
 /* Kinds 1 and 3: cells of 1 bit, or counters. Layout 1 is a single slice. */
@@ -227,7 +239,7 @@ static bool blocked_has(const filter *f, unsigned cell_bits, uint64_t d) {
         width_log2++;
     const uint8_t *block = f->body + hi(d, f->parameter[1]) * 64;
     for (unsigned j = 0; j < lanes; j++) {
-        unsigned byte = word(d, j / 8) >> (8 * (j % 8)) & 0xff;
+        unsigned byte = lane(d, j / 8) >> (8 * (j % 8)) & 0xff;
         if (load_bits(block, (j * width + (byte >> (8 - width_log2))) * cell_bits, cell_bits) == 0)
             return false;
     }
@@ -296,26 +308,26 @@ static uint64_t regions_body_bytes(const filter *f) {
 }
 
 static uint64_t spread(uint64_t fingerprint) {
-    uint64_t x = fingerprint * GOLDEN_RATIO;
-    return (x ^ (x >> 32)) * 0x39f142ac756edbf3u;
+    uint64_t x = fingerprint * 0x9e3779b9u;
+    return (x ^ (x >> 14)) * 0xf3ae6b67u % ((uint64_t)1 << 32);
 }
 
 static uint64_t partner(const regions *r, uint64_t fingerprint, uint64_t p) {
-    uint64_t H = hi(spread(fingerprint), r->P);
-    return p < r->P ? r->P + (H + r->P - p) % r->P : (H + r->P - (p - r->P)) % r->P;
+    uint64_t H = spread(fingerprint) * 2 * r->P >> 32 | 1;
+    return (H + 2 * r->P - p) % (2 * r->P);
 }
 
 static uint64_t other_place(const filter *f, const regions *r, uint64_t fingerprint, uint64_t p) {
     if (f->kind == OVERLAP || f->parameter[4] == 0)
         return partner(r, fingerprint, p);
-    uint64_t s = f->parameter[4] == 1 ? fingerprint % (2 * r->P) : hi(spread(fingerprint), 2 * r->P);
+    uint64_t s = f->parameter[4] == 1 ? fingerprint % (2 * r->P) : spread(fingerprint) * 2 * r->P >> 32;
     return p ^ (s == 0 ? 1 : s);
 }
 
 /* Whether a slot of place p holds a key with this fingerprint. */
 static bool place_holds(const filter *f, const regions *r, const uint8_t *region, uint64_t fingerprint, uint64_t p) {
     uint64_t b = f->kind == CUCKOO ? f->parameter[3] : 2;
-    uint64_t first = f->kind == CUCKOO ? p * b : p + (p >= r->P);
+    uint64_t first = f->kind == CUCKOO ? p * b : p / 2 + p % 2 * (r->P + 1);
     for (uint64_t s = 0; s < b; s++) {
         uint64_t code = f->kind == CUCKOO ? fingerprint : 2 * fingerprint + s;
         if (load_bits(region, (first + s) * r->slot_bits, r->slot_bits) == code)
@@ -371,8 +383,10 @@ static void regions_verify(const filter *f) {
 static bool regions_has(const filter *f, uint64_t d) {
     regions r = regions_of(f);
     const uint8_t *region = f->body + hi(d, r.R) * r.region_bytes;
-    uint64_t fingerprint = 1 + hi(lo(lo(d, r.R), 2 * r.P), r.F);
-    uint64_t p = hi(lo(d, r.R), 2 * r.P);
+    uint64_t v = lo(d, r.R), w = (v >> 32) * 2 * r.P, s = 32;
+    while (s > 0 && (uint64_t)1 << (32 - s) < r.R)
+        s--;
+    uint64_t fingerprint = 1 + ((v ^ (w >> s)) % ((uint64_t)1 << 32) * r.F >> 32), p = w >> 32;
     return place_holds(f, &r, region, fingerprint, p) ||
            place_holds(f, &r, region, fingerprint, other_place(f, &r, fingerprint, p));
 }
