@@ -6,7 +6,8 @@
  *     golden_tables --save NAME FILE           creates a table and saves it
  *     golden_tables --expected NAME            prints one line per key for many keys: the key in hexadecimal, a space,
  *                                              and its value, or "no" if the key is not in the table
- *     golden_tables --tamper FROM FOLDER       for each line "AT BIT" of standard input: copies the file to FOLDER/AT,
+ *     golden_tables --tamper FROM FOLDER       for each line "AT BIT" of standard input: copies the file (of a table or
+ *                                              of a filter without notes) to FOLDER/AT,
  *                                              flips this bit of byte AT and recomputes all checksums; prints "opened"
  *                                              or "refused": whether the library opens it
  *
@@ -28,12 +29,15 @@ enum {
 
 /* Offsets in a header. */
 enum {
+    KIND_AT = 10,
     BODY_BYTES_AT = 96,
     BUCKETS_AT = 104 + 8 * 5,
     OPTION_B_AT = 104 + 8 * 6 + 2,
     BODY_CHECKSUM_AT = 176,
     HEADER_CHECKSUM_AT = 184,
 };
+
+enum { TABLE_KINDS = 32 }; /* the first kind that is a table */
 
 /* ---- the tables ---- */
 
@@ -319,7 +323,12 @@ static void tamper_one(const text *from, size_t body_bytes, size_t at, unsigned 
     write_file(to, &file);
     free(file.at);
     kith_table *table = NULL;
-    puts(kith_table_open(to, KITH_OPEN_DEFAULT, NULL, &table) == KITH_OK ? "opened" : "refused");
+    kith_filter *filter = NULL;
+    kith_status status = number_at(from, KIND_AT, 2) < TABLE_KINDS
+                             ? kith_filter_open(to, KITH_OPEN_DEFAULT, NULL, &filter)
+                             : kith_table_open(to, KITH_OPEN_DEFAULT, NULL, &table);
+    puts(status == KITH_OK ? "opened" : "refused");
+    kith_filter_free(filter);
     kith_table_free(table);
 }
 
