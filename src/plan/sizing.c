@@ -216,8 +216,13 @@ bool kithi_bloom_choose(uint64_t n, double rate, unsigned given_k, kithi_counts 
     for (unsigned trial = 1; trial <= KITHI_BLOOM_K_MAX && given_k == 0; trial++) {
         hashing h = hashing_of(trial, n, layout);
         uint64_t fewest = kithi_bloom_cells(*k, *slice, layout);
-        if (*slice != 0 && h.slices * floor(expected_slice(trial, h.hashes, rate)) > (double)fewest)
+        double bound = h.slices * floor(expected_slice(trial, h.hashes, rate));
+        if (*slice != 0 && bound > (double)fewest) {
+            /* Beyond the ideal k the bound only rises, apart from rounding, which does not matter at this size. */
+            if (trial > ideal && n >= 100 && bound > 2 * (double)fewest)
+                break;
             continue;
+        }
         uint64_t trial_slice = kithi_bloom_slice(trial, n, rate, counts, layout);
         uint64_t cells = kithi_bloom_cells(trial, trial_slice, layout);
         if (trial_slice != 0 && (*slice == 0 || cells < fewest || (cells == fewest && trial < *k))) {
