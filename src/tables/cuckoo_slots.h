@@ -65,10 +65,10 @@ typedef struct kithi_cuckoo {
     uint64_t flip;        /* with xxh3: functions[0]->flip, which kithi_xxh3_word() XORs with a key */
     uint64_t keys_max;    /* the table grows when it has more keys */
     uint64_t stale_marks; /* estimate: removals from other than the first bucket since marks were recomputed */
+    uint64_t stale_max;   /* marks are recomputed when more may be stale */
     unsigned d, b;
     bool partitioned; /* layout=two */
     bool one_hash;    /* all buckets come from one hash value, that of functions[0]; the others are NULL */
-    bool plain;       /* lookups have a fast path: see cuckoo_find.c */
     kith_function *functions[KITHI_CUCKOO_D_MAX];
     uint64_t seed; /* of the functions */
     uint8_t *block;
@@ -78,6 +78,10 @@ typedef struct kithi_cuckoo {
     uint32_t search_limit;    /* the most buckets that a search may visit; 0 for a read-only table */
     uint32_t queue_limit;     /* search_limit, or more if walks may be longer */
 } kithi_cuckoo;
+
+static inline uint64_t kithi_cuckoo_slots(const kithi_cuckoo *c) {
+    return c->buckets * c->b;
+}
 
 /* ---- the buckets of a key ---- */
 
@@ -114,8 +118,9 @@ static inline uint64_t kithi_cuckoo_tag_bits(const kithi_cuckoo *c, uint64_t has
     return c->one_hash ? hash : kithi_mix(hash);
 }
 
-static inline uint8_t kithi_cuckoo_tag(uint64_t tag_bits) {
-    return (uint8_t)((tag_bits & 0x7f) + ((tag_bits & 0x7f) == 0));
+static inline uint32_t kithi_cuckoo_tag(uint64_t tag_bits) {
+    uint32_t tag = (uint32_t)tag_bits & 0x7f;
+    return tag + (tag == 0);
 }
 
 static inline unsigned kithi_cuckoo_class(uint64_t tag_bits, unsigned b) {
@@ -141,7 +146,7 @@ static inline uint64_t kithi_cuckoo_tags(const kithi_cuckoo *c, uint64_t bucket,
 /* Returns a word in which the top bit of byte i < b is set if tag i equals `tag`. This is exact: no byte of `differ`
  * reaches 128, so the subtraction never borrows from the next byte. For b <= 4 it uses 32 bits, which takes fewer
  * instructions. */
-static inline uint64_t kithi_cuckoo_equal(uint64_t tags, unsigned b, uint8_t tag) {
+static inline uint64_t kithi_cuckoo_equal(uint64_t tags, unsigned b, uint32_t tag) {
     if (b <= 4) {
         uint32_t marks = (uint32_t)KITHI_CUCKOO_MARKS, differ = ((uint32_t)tags & ~marks) ^ tag * (marks >> 7);
         return (marks - differ) & (marks >> (32 - 8 * b));
