@@ -1,35 +1,66 @@
 /* Lookups in a cuckoo table. A lookup reads the tags of the first bucket and the records whose tag matches. If the
- * bucket has a mark for the key's class, it then does the same in the other buckets. The most common tables use
+ * bucket has a mark for the key's class, it then does the same in the other buckets. Tables whose keys are words use
  * cuckoo_words.c instead.
  *
  * Batches work in passes over a group of keys, so that many lookups wait for memory at the same time: the first pass
  * prefetches one cache line of tags per key, the next ones the records whose tag matches. */
 #include "tables/cuckoo_find.h"
 
+/* There is one body for lookups, inlined twice: with the shape of plain tables as constants, and with any other
+ * shape. */
+#define INLINE static inline __attribute__((always_inline))
+
+typedef struct shape {
+    unsigned d, b, record_bytes;
+    bool plain; /* see kithi_cuckoo */
+} shape;
+
+static const shape PLAIN = {KITHI_CUCKOO_PLAIN_D, KITHI_CUCKOO_PLAIN_B, KITHI_RECORD_MAX, true};
+
+static inline shape shape_of(const kith_table *t) {
+    const kithi_cuckoo *c = t->state;
+    return (shape){c->d, c->b, t->record_bytes, false};
+}
+
 /* ---- one key ---- */
 
-static uint64_t find_hashed(const kith_table *t, const kithi_key *key, uint64_t hash) {
+INLINE uint64_t bucket_of(const kithi_cuckoo *c, unsigned i, const kithi_key *key, uint64_t hash, shape s) {
+    if (s.plain)
+        return kithi_mulhi(i == 0 ? hash : kithi_cuckoo_second(hash), c->buckets);
+    return kithi_cuckoo_bucket(c, i, key, hash);
+}
+
+INLINE uint64_t tag_bits_of(const kithi_cuckoo *c, uint64_t hash, shape s) {
+    return s.plain ? hash : kithi_cuckoo_tag_bits(c, hash);
+}
+
+INLINE bool slot_has(const kith_table *t, const kithi_cuckoo *c, uint64_t slot, const kithi_key *key, shape s) {
+    return kithi_record_is(t, c->records + slot * s.record_bytes, key);
+}
+
+INLINE uint64_t find_in(const kith_table *t, const kithi_key *key, uint64_t hash, shape s) {
     const kithi_cuckoo *c = t->state;
-    uint64_t tag_bits = kithi_cuckoo_tag_bits(c, hash);
-    for (unsigned i = 0; i < c->d; i++) {
-        uint64_t bucket = kithi_cuckoo_bucket(c, i, key, hash);
-        uint64_t tags = kithi_cuckoo_tags(c, bucket, c->b);
-        kithi_trace(t, KITH_STEP_LOOK, bucket * c->b, 0);
-        for (uint64_t equal = kithi_cuckoo_equal(tags, c->b, kithi_cuckoo_tag(tag_bits)); equal != 0;
+    uint64_t tag_bits = tag_bits_of(c, hash, s);
+    for (unsigned i = 0; i < s.d; i++) {
+        uint64_t bucket = bucket_of(c, i, key, hash, s);
+        uint64_t tags = kithi_cuckoo_tags(c, bucket, s.b);
+        kithi_trace(t, KITH_STEP_LOOK, bucket * s.b, 0);
+        for (uint64_t equal = kithi_cuckoo_equal(tags, s.b, kithi_cuckoo_tag(tag_bits)); equal != 0;
              equal &= equal - 1) {
-            uint64_t slot = bucket * c->b + kithi_cuckoo_slot(equal);
-            if (kithi_record_is(t, c->records + slot * t->record_bytes, key))
+            uint64_t slot = bucket * s.b + kithi_cuckoo_slot(equal);
+            if (slot_has(t, c, slot, key, s))
                 return slot;
         }
-        if (i == 0 && !kithi_cuckoo_marked(tags, tag_bits, c->b))
+        if (i == 0 && !kithi_cuckoo_marked(tags, tag_bits, s.b))
             break;
     }
     return KITHI_CUCKOO_NO_SLOT;
 }
 
 uint64_t kithi_cuckoo_find(const kith_table *t, const kithi_key *key, uint64_t *hash) {
-    *hash = kithi_cuckoo_hash(t->state, key);
-    return find_hashed(t, key, *hash);
+    const kithi_cuckoo *c = t->state;
+    *hash = kithi_cuckoo_hash(c, key);
+    return c->plain ? find_in(t, key, *hash, PLAIN) : find_in(t, key, *hash, shape_of(t));
 }
 
 bool kithi_cuckoo_get(const kith_table *t, const kithi_key *key, uint64_t *value) {
@@ -49,53 +80,58 @@ enum { ABSENT, LOOK, SLOT_0 };
 
 /* Looks for a slot of a bucket whose tag matches, and prefetches its record. `more` says whether there are more buckets
  * to look in. */
-static inline uint64_t candidate(const kith_table *t, const kithi_cuckoo *c, uint64_t bucket, uint64_t tags,
-                                 uint64_t tag_bits, bool more) {
-    uint64_t equal = kithi_cuckoo_equal(tags, c->b, kithi_cuckoo_tag(tag_bits));
+INLINE uint64_t candidate(const kithi_cuckoo *c, uint64_t bucket, uint64_t tags, uint64_t tag_bits, bool more,
+                          shape s) {
+    uint64_t equal = kithi_cuckoo_equal(tags, s.b, kithi_cuckoo_tag(tag_bits));
     if (equal == 0)
         return more ? LOOK : ABSENT;
-    uint64_t slot = bucket * c->b + kithi_cuckoo_slot(equal);
-    __builtin_prefetch(c->records + slot * t->record_bytes);
+    uint64_t slot = bucket * s.b + kithi_cuckoo_slot(equal);
+    __builtin_prefetch(c->records + slot * s.record_bytes);
     return SLOT_0 + slot;
 }
 
-uint64_t kithi_cuckoo_get_group(const kith_table *t, const kithi_key *keys, size_t n, uint64_t *values) {
+INLINE uint64_t get_group_in(const kith_table *t, const kithi_key *keys, size_t n, uint64_t *values, shape s) {
     const kithi_cuckoo *c = t->state;
     uint64_t hashes[KITHI_GROUP], candidates[KITHI_GROUP], found = 0;
     size_t later[KITHI_GROUP], later_count = 0;
     for (size_t i = 0; i < n; i++) {
         hashes[i] = kithi_cuckoo_hash(c, &keys[i]);
-        __builtin_prefetch(c->tags + kithi_cuckoo_bucket_at(c, 0, hashes[i]) * c->b);
+        __builtin_prefetch(c->tags + bucket_of(c, 0, &keys[i], hashes[i], s) * s.b);
     }
     for (size_t i = 0; i < n; i++) {
-        uint64_t bucket = kithi_cuckoo_bucket_at(c, 0, hashes[i]), tag_bits = kithi_cuckoo_tag_bits(c, hashes[i]);
-        uint64_t tags = kithi_cuckoo_tags(c, bucket, c->b);
-        candidates[i] = candidate(t, c, bucket, tags, tag_bits, kithi_cuckoo_marked(tags, tag_bits, c->b));
+        uint64_t bucket = bucket_of(c, 0, &keys[i], hashes[i], s), tag_bits = tag_bits_of(c, hashes[i], s);
+        uint64_t tags = kithi_cuckoo_tags(c, bucket, s.b);
+        candidates[i] = candidate(c, bucket, tags, tag_bits, kithi_cuckoo_marked(tags, tag_bits, s.b), s);
         if (candidates[i] == LOOK) {
             later[later_count++] = i;
-            __builtin_prefetch(c->tags + kithi_cuckoo_bucket(c, 1, &keys[i], hashes[i]) * c->b);
+            __builtin_prefetch(c->tags + bucket_of(c, 1, &keys[i], hashes[i], s) * s.b);
         }
     }
     for (size_t j = 0; j < later_count; j++) {
         size_t i = later[j];
-        uint64_t bucket = kithi_cuckoo_bucket(c, 1, &keys[i], hashes[i]);
+        uint64_t bucket = bucket_of(c, 1, &keys[i], hashes[i], s);
         candidates[i] =
-            candidate(t, c, bucket, kithi_cuckoo_tags(c, bucket, c->b), kithi_cuckoo_tag_bits(c, hashes[i]), c->d > 2);
+            candidate(c, bucket, kithi_cuckoo_tags(c, bucket, s.b), tag_bits_of(c, hashes[i], s), s.d > 2, s);
     }
     for (size_t i = 0; i < n; i++) {
         if (candidates[i] == ABSENT)
             continue;
         uint64_t slot = candidates[i] - SLOT_0;
-        if (candidates[i] == LOOK || !kithi_record_is(t, c->records + slot * t->record_bytes, &keys[i])) {
-            slot = find_hashed(t, &keys[i], hashes[i]);
+        if (candidates[i] == LOOK || !slot_has(t, c, slot, &keys[i], s)) {
+            slot = find_in(t, &keys[i], hashes[i], s);
             if (slot == KITHI_CUCKOO_NO_SLOT)
                 continue;
         }
         found |= UINT64_C(1) << i;
         if (values != NULL)
-            values[i] = kithi_record_value(t, c->records + slot * t->record_bytes);
+            values[i] = kithi_record_value(t, c->records + slot * s.record_bytes);
     }
     return found;
+}
+
+uint64_t kithi_cuckoo_get_group(const kith_table *t, const kithi_key *keys, size_t n, uint64_t *values) {
+    const kithi_cuckoo *c = t->state;
+    return c->plain ? get_group_in(t, keys, n, values, PLAIN) : get_group_in(t, keys, n, values, shape_of(t));
 }
 
 void kithi_cuckoo_prefetch(const kith_table *t, const kithi_key *key) {

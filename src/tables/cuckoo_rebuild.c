@@ -115,6 +115,8 @@ static kith_status lay_out(const kith_table *t, uint64_t buckets, kithi_cuckoo *
         .partitioned = t->options[KITHI_CUCKOO_OPTION_LAYOUT] == KITHI_CUCKOO_LAYOUT_PARTS,
         .one_hash = t->family == KITH_FAMILY_XXH3 || t->family == KITH_FAMILY_SIPHASH,
     };
+    c->plain = c->d == KITHI_CUCKOO_PLAIN_D && c->b == KITHI_CUCKOO_PLAIN_B && !c->partitioned && c->one_hash &&
+               t->record_bytes == KITHI_RECORD_MAX;
     if (buckets > BUCKETS_MAX || !body_bytes_of(buckets, c->b, t->record_bytes, body_bytes) ||
         !kithi_block_bytes(*body_bytes, &c->block_bytes))
         return KITH_E_TOO_LARGE;
@@ -181,12 +183,22 @@ kith_status kithi_cuckoo_make_over(const kith_table *t, uint64_t buckets, uint64
 
 /* ---- rebuilding ---- */
 
+/* Stores a record if its first bucket has a free slot, which is what nearly all keys find in a table that is not almost
+ * full. Returns false if there is none, or if the option `evict` asks for another order. */
+static inline bool insert_first(const kith_table *t, const kithi_cuckoo *c, const uint8_t *record, uint64_t hash) {
+    uint64_t bucket = kithi_cuckoo_bucket_at(c, 0, hash), free = kithi_cuckoo_free_slots(c, bucket);
+    if (free == 0 || t->options[KITHI_CUCKOO_OPTION_EVICT] != KITHI_CUCKOO_EVICT_LAST)
+        return false;
+    unsigned slot = kithi_cuckoo_slot(free);
+    kithi_cuckoo_set_tag(c, bucket, slot, kithi_cuckoo_tag_bits(c, hash));
+    kithi_record_copy(t, kithi_cuckoo_record(t, c, bucket, slot), record);
+    return true;
+}
+
 /* Inserts all records of one table into another. Works on groups of GROUP records, so that the buckets of the whole
- * group are prefetched before the first record is inserted. Nearly all keys of a growing table find a free slot in their
- * first bucket. */
+ * group are prefetched before the first record is inserted. */
 static bool insert_all(kith_table *t, const kithi_cuckoo *from, const kithi_cuckoo *to) {
     enum { GROUP = 16 };
-    bool first_is_best = t->options[KITHI_CUCKOO_OPTION_EVICT] == KITHI_CUCKOO_EVICT_LAST;
     uint64_t hashes[GROUP], next = 0, end = kithi_cuckoo_slots(from);
     const uint8_t *records[GROUP];
     for (;;) {
@@ -203,13 +215,9 @@ static bool insert_all(kith_table *t, const kithi_cuckoo *from, const kithi_cuck
         }
         if (n == 0)
             return true;
-        for (unsigned i = 0; i < n; i++) {
-            uint64_t bucket = kithi_cuckoo_bucket_at(to, 0, hashes[i]), free = kithi_cuckoo_free_slots(to, bucket);
-            if (free != 0 && first_is_best)
-                kithi_cuckoo_set(t, to, bucket, kithi_cuckoo_slot(free), hashes[i], records[i]);
-            else if (!kithi_cuckoo_insert(t, to, records[i], hashes[i]))
+        for (unsigned i = 0; i < n; i++)
+            if (!insert_first(t, to, records[i], hashes[i]) && !kithi_cuckoo_insert(t, to, records[i], hashes[i]))
                 return false;
-        }
     }
 }
 
@@ -278,7 +286,7 @@ kith_status kithi_cuckoo_put_absent(kith_table *t, const uint8_t *record, uint64
     } else {
         if (c->stale_marks > c->stale_max)
             refresh_marks(t, c);
-        if (!kithi_cuckoo_insert(t, c, record, hash))
+        if (!insert_first(t, c, record, hash) && !kithi_cuckoo_insert(t, c, record, hash))
             status = kithi_cuckoo_rebuild(t, c->buckets, record);
     }
     t->count += status == KITH_OK;

@@ -33,6 +33,10 @@
 #define KITHI_CUCKOO_D_MAX 4
 #define KITHI_CUCKOO_B_MAX 8
 
+/* The defaults, for which there is faster code. */
+#define KITHI_CUCKOO_PLAIN_D 2
+#define KITHI_CUCKOO_PLAIN_B 8
+
 /* Indices of the table's options. */
 enum {
     KITHI_CUCKOO_OPTION_LAYOUT,
@@ -68,7 +72,8 @@ typedef struct kithi_cuckoo {
     uint64_t stale_max;   /* marks are recomputed when more may be stale */
     unsigned d, b;
     bool partitioned; /* layout=two */
-    bool one_hash;    /* all buckets come from one hash value, that of functions[0]; the others are NULL */
+    bool plain;    /* d and b as below, layout=one, one_hash, and keys of 16 bytes or byte strings: see cuckoo_find.c */
+    bool one_hash; /* all buckets come from one hash value, that of functions[0]; the others are NULL */
     kith_function *functions[KITHI_CUCKOO_D_MAX];
     uint64_t seed; /* of the functions */
     uint8_t *block;
