@@ -72,7 +72,7 @@ typedef struct kithi_cuckoo {
     uint64_t stale_max;   /* marks are recomputed when more may be stale */
     unsigned d, b;
     bool partitioned; /* layout=two */
-    bool plain;    /* d and b as below, layout=one, one_hash, and keys of 16 bytes or byte strings: see cuckoo_find.c */
+    bool plain;    /* default d, b and layout, one_hash, and keys of 16 bytes or byte strings: see cuckoo_find.c */
     bool one_hash; /* all buckets come from one hash value, that of functions[0]; the others are NULL */
     kith_function *functions[KITHI_CUCKOO_D_MAX];
     uint64_t seed; /* of the functions */
