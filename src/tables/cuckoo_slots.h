@@ -72,8 +72,8 @@ typedef struct kithi_cuckoo {
     uint64_t stale_max;   /* marks are recomputed when more may be stale */
     unsigned d, b;
     bool partitioned; /* layout=two */
-    bool plain;    /* default d, b and layout, one_hash, and keys of 16 bytes or byte strings: see cuckoo_find.c */
-    bool one_hash; /* all buckets come from one hash value, that of functions[0]; the others are NULL */
+    bool plain;       /* default d, b and layout, one_hash, and keys of 16 bytes or byte strings: see cuckoo_find.c */
+    bool one_hash;    /* all buckets come from one hash value, that of functions[0]; the others are NULL */
     kith_function *functions[KITHI_CUCKOO_D_MAX];
     uint64_t seed; /* of the functions */
     uint8_t *block;
@@ -148,16 +148,17 @@ static inline uint64_t kithi_cuckoo_tags(const kithi_cuckoo *c, uint64_t bucket,
     return b == 4 ? kithi_load32(tags) : kithi_load64(tags);
 }
 
-/* Returns a word in which the top bit of byte i < b is set if tag i equals `tag`. This is exact: no byte of `differ`
- * reaches 128, so the subtraction never borrows from the next byte. For b <= 4 it uses 32 bits, which takes fewer
- * instructions. */
+/* Returns a word in which the top bit of byte i < b is set if tag i equals `tag`. This is exact: every byte of `differ`
+ * is at least 128, so the subtraction never borrows from the next byte, and only 128 itself falls below 128. For b <= 4
+ * it uses 32 bits, which takes fewer instructions. */
 static inline uint64_t kithi_cuckoo_equal(uint64_t tags, unsigned b, uint32_t tag) {
     if (b <= 4) {
-        uint32_t marks = (uint32_t)KITHI_CUCKOO_MARKS, differ = ((uint32_t)tags & ~marks) ^ tag * (marks >> 7);
-        return (marks - differ) & (marks >> (32 - 8 * b));
+        uint32_t ones = (uint32_t)KITHI_CUCKOO_ONES, marks = (uint32_t)KITHI_CUCKOO_MARKS;
+        uint32_t differ = ((uint32_t)tags ^ tag * ones) | marks;
+        return ~(differ - ones) & (marks >> (32 - 8 * b));
     }
-    uint64_t differ = (tags & ~KITHI_CUCKOO_MARKS) ^ (tag * KITHI_CUCKOO_ONES);
-    return (KITHI_CUCKOO_MARKS - differ) & (KITHI_CUCKOO_MARKS >> (64 - 8 * b));
+    uint64_t differ = (tags ^ tag * KITHI_CUCKOO_ONES) | KITHI_CUCKOO_MARKS;
+    return ~(differ - KITHI_CUCKOO_ONES) & (KITHI_CUCKOO_MARKS >> (64 - 8 * b));
 }
 
 /* Returns the first slot in the result of kithi_cuckoo_equal() or kithi_cuckoo_free_slots(). */

@@ -136,21 +136,24 @@ INLINE kith_status put_hashed(kith_table *t, uint64_t word, uint64_t hash, uint6
     const kithi_cuckoo *c = t->state;
     uint64_t bucket = first_of(c, hash);
     prefetch_records(c, bucket);
-    uint64_t tags = kithi_cuckoo_tags(c, bucket, B);
-    uint64_t equal = kithi_cuckoo_equal(tags, B, kithi_cuckoo_tag(hash)), free = kithi_cuckoo_equal(tags, B, 0);
-    uint8_t *record = record_of(c, bucket, equal != 0 ? equal : free);
-    if (equal != 0 ? kithi_load64(record) != word
-                   : free == 0 || kithi_cuckoo_marked(tags, hash, B) || t->count >= c->keys_max ||
-                         c->stale_marks > c->stale_max)
-        return put_any(t, word, hash, value, was_new);
-    if (was_new != NULL)
-        *was_new = equal == 0;
-    kithi_store64(record + 8, value);
-    if (equal == 0) {
-        kithi_store64(record, word);
-        kithi_cuckoo_set_tag(c, bucket, kithi_cuckoo_slot(free), hash);
-        t->count++;
+    uint64_t tags = kithi_cuckoo_tags(c, bucket, B), equal = kithi_cuckoo_equal(tags, B, kithi_cuckoo_tag(hash));
+    if (equal != 0) {
+        uint8_t *record = record_of(c, bucket, equal);
+        if (__builtin_expect(kithi_load64(record) != word, 0))
+            return put_any(t, word, hash, value, was_new);
+        kithi_store64(record + 8, value);
+        if (was_new != NULL)
+            *was_new = false;
+        return KITH_OK;
     }
+    uint64_t free = kithi_cuckoo_equal(tags, B, 0);
+    if (free == 0 || kithi_cuckoo_marked(tags, hash, B) || t->count >= c->keys_max || c->stale_marks > c->stale_max)
+        return put_any(t, word, hash, value, was_new);
+    make_record(record_of(c, bucket, free), word, value);
+    kithi_cuckoo_set_tag(c, bucket, kithi_cuckoo_slot(free), hash);
+    t->count++;
+    if (was_new != NULL)
+        *was_new = true;
     return KITH_OK;
 }
 
