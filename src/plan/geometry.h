@@ -32,8 +32,8 @@ typedef struct kithi_cf_geometry {
     uint64_t kicks;        /* how many entries a random walk may move; 0: breadth-first search */
     uint64_t stash;        /* entries that the stash of a region has space for */
     /* These follow from the parameters. Places are buckets or windows. */
-    uint64_t places; /* in a region */
-    uint64_t stride; /* bytes from one region to the next */
+    uint64_t places;   /* in a region */
+    uint64_t stride;   /* bytes from one region to the next */
     uint64_t stash_at; /* offset of the stash in its region, in bytes */
     uint64_t fingerprint_max;
     uint64_t rest_shift; /* see core/mix.h */

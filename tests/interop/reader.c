@@ -273,10 +273,8 @@ typedef struct regions {
 } regions;
 
 static regions regions_of(const filter *f) {
-    regions r = {.slot_bits = (unsigned)f->parameter[0],
-                 .P = f->parameter[1],
-                 .R = f->parameter[2],
-                 .S = f->parameter[6]};
+    regions r = {
+        .slot_bits = (unsigned)f->parameter[0], .P = f->parameter[1], .R = f->parameter[2], .S = f->parameter[6]};
     if (f->kind == CUCKOO) {
         r.F = ((uint64_t)1 << r.slot_bits) - 1;
         r.slots = 2 * r.P * f->parameter[3];
