@@ -267,8 +267,10 @@ static unsigned fill_and_empty(size_t l, uint64_t seed) {
 
 TEST(every_key_is_found_while_a_region_fills_up_and_empties) {
     unsigned moved = 0;
-    EACH_LAYOUT(l)
-    for (uint64_t seed = 0; seed < (check_soak() ? 500 : 5); seed++) moved += fill_and_empty(l, 100 * l + seed);
+    EACH_LAYOUT(l) {
+        for (uint64_t seed = 0; seed < (check_soak() ? 500 : 5); seed++)
+            moved += fill_and_empty(l, 100 * l + seed);
+    }
     CHECK(moved > 20);
 }
 
