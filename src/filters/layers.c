@@ -217,8 +217,7 @@ static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
     if (in_older && !stores_copies)
         return KITH_OK;
     const kithi_shape *newest = &kithi_layers_of(f)[kithi_layers_count(f) - 1].shape;
-    if (stores_copies &&
-        copies(f, digest) >= (newest->copies_limit != 0 ? newest->copies_limit : f->shape.max_copies))
+    if (stores_copies && copies(f, digest) >= (newest->copies_limit != 0 ? newest->copies_limit : f->shape.max_copies))
         return KITH_E_COPIES;
     bool is_new = false;
     kith_status status = add_to_newest(f, digest, &is_new);

@@ -64,9 +64,9 @@
 
 /* The loads of a layout. */
 typedef struct load_limits {
-    double load, spread; /* mean and spread of the load at which a region fails */
-    double planned;      /* the highest load that plans use */
-    double a, s;         /* of the exponent g of random walks, see above */
+    double load, spread;       /* mean and spread of the load at which a region fails */
+    double planned;            /* the highest load that plans use */
+    double a, s;               /* of the exponent g of random walks, see above */
     unsigned fingerprint_bits; /* the fewest that plans use */
 } load_limits;
 
@@ -149,8 +149,9 @@ static double room_failure(const kithi_fit *fit, double regions, double half, do
     double overload = regions * erfc(z / sqrt(2)) / 2;
     double failure = overload + larger_sets(fit, load) * overfull_pairs(c, regions, half, keys);
     if (fit->kicks != 0)
-        failure += kithi_fit_walk_failure(fit, load + 5 * deviation, keys) +
-                   larger_sets(fit, load) * overfull_pairs(c - 1, regions, half, keys) * exp(fit->kicks * log1p(-1.0 / c));
+        failure +=
+            kithi_fit_walk_failure(fit, load + 5 * deviation, keys) +
+            larger_sets(fit, load) * overfull_pairs(c - 1, regions, half, keys) * exp(fit->kicks * log1p(-1.0 / c));
     return fmin(1, failure);
 }
 
@@ -388,7 +389,8 @@ bool kithi_fit_choose(const kithi_fit *fit, uint64_t n, double rate, unsigned sl
         task t = {fit, (double)n, (double)kithi_fit_top(fit, bits), 0, slot_bits != 0};
         if (!choose_regions_and_stash(&t, ceil(cells / t.top), best_bits, n, &trial))
             continue;
-        best_bits = total_bits(fit, &trial); /* of sizes with equally many bits, the widest slots have the lowest rate */
+        best_bits =
+            total_bits(fit, &trial); /* of sizes with equally many bits, the widest slots have the lowest rate */
         *size = trial;
         found = true;
     }

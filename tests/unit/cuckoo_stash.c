@@ -17,9 +17,9 @@ static const struct {
     uint16_t kind_id;
     uint64_t b, alternate, slot_bits;
 } LAYOUTS[] = {
-    {"overlap", 5, 0, 0, SLOT_BITS},     {"overlap, wide", 5, 0, 0, 31}, /* places do not fit in a word */
-    {"cuckoo b=1", 4, 1, 0, SLOT_BITS},  {"cuckoo b=2", 4, 2, 0, SLOT_BITS}, {"cuckoo b=4", 4, 4, 0, SLOT_BITS},
-    {"cuckoo b=8", 4, 8, 0, SLOT_BITS},  {"cuckoo, wide", 4, 4, 0, 20},      {"cuckoo simple", 4, 4, 1, SLOT_BITS},
+    {"overlap", 5, 0, 0, SLOT_BITS},    {"overlap, wide", 5, 0, 0, 31}, /* places do not fit in a word */
+    {"cuckoo b=1", 4, 1, 0, SLOT_BITS}, {"cuckoo b=2", 4, 2, 0, SLOT_BITS}, {"cuckoo b=4", 4, 4, 0, SLOT_BITS},
+    {"cuckoo b=8", 4, 8, 0, SLOT_BITS}, {"cuckoo, wide", 4, 4, 0, 20},      {"cuckoo simple", 4, 4, 1, SLOT_BITS},
     {"cuckoo xor", 4, 4, 2, SLOT_BITS},
 };
 
@@ -267,8 +267,10 @@ static unsigned fill_and_empty(size_t l, uint64_t seed) {
 
 TEST(every_key_is_found_while_a_region_fills_up_and_empties) {
     unsigned moved = 0;
-    EACH_LAYOUT(l) for (uint64_t seed = 0; seed < (check_soak() ? 500 : 5); seed++)
-        moved += fill_and_empty(l, 100 * l + seed);
+    EACH_LAYOUT(l) {
+        for (uint64_t seed = 0; seed < (check_soak() ? 500 : 5); seed++)
+            moved += fill_and_empty(l, 100 * l + seed);
+    }
     CHECK(moved > 20);
 }
 
@@ -360,13 +362,13 @@ TEST(a_block_whose_stash_no_adds_could_have_left_is_refused) {
         CHECK_OK(try_block(s, &head));
         uint64_t place = first >> 32, fingerprint = first & UINT32_MAX;
         const uint64_t BAD[] = {
-            fingerprint,                                    /* place 0, or a twin that is missing */
-            place << 32,                                    /* fingerprint 0 */
-            place << 32 | (fingerprint_max + 1),            /* one too large */
-            (uint64_t)2 * HALF << 32 | fingerprint,         /* a place after the last */
+            fingerprint,                            /* place 0, or a twin that is missing */
+            place << 32,                            /* fingerprint 0 */
+            place << 32 | (fingerprint_max + 1),    /* one too large */
+            (uint64_t)2 * HALF << 32 | fingerprint, /* a place after the last */
             UINT64_MAX,
-            first ^ 1,                                      /* no twin in a slot */
-            0,                                              /* an unused entry before the others */
+            first ^ 1, /* no twin in a slot */
+            0,         /* an unused entry before the others */
         };
         for (size_t i = 0; i < LENGTH(BAD); i++) {
             if (BAD[i] == first)
