@@ -5,9 +5,9 @@
  *     view, open (open.c) ---- bind -------'
  *
  * The handle holds the decoded header. Its count and fill are current; the header in the block is outdated until the
- * filter is sealed. Bytes from outside enter only through bind, which validates them (only the header with
- * KITH_OPEN_LAZY; kithi_filter_verify() then validates the body before it is changed or copied). Files, views and the
- * inner blocks of layers are all opened with it. */
+ * filter is sealed. Bytes from outside enter only through bind, which validates them (with KITH_OPEN_LAZY only the
+ * header, the notes and the headers of layers; kithi_filter_verify() then validates the body before it is changed or
+ * copied). Files, views and the inner blocks of layers are all opened with it. */
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
@@ -31,6 +31,7 @@ static void set_up(kith_filter *f, const kithi_kind *kind, const kithi_head *hea
     f->head = *head;
     f->geometry = kind->decode(head);
     f->shape = *shape;
+    kithi_verbs_bind(f);
     f->block = block;
     f->body = block + KITHI_HEADER_BYTES;
     f->allocator = *allocator;
@@ -122,6 +123,7 @@ void kithi_filter_seal(kith_filter *f) {
         f->kind->seal(f);
     kithi_block_seal(f->block, &f->head);
     f->sealed = true;
+    atomic_store_explicit(&f->changing, false, memory_order_relaxed);
 }
 
 const char *kithi_filter_check(const kith_filter *f) {
@@ -195,7 +197,7 @@ static kith_status finish_handle(kith_status status, const kith_allocator *alloc
     return status;
 }
 
-/* Creates an empty filter. The caller writes its notes, head->notes_bytes of them. */
+/* Creates an empty filter. Its block has space for head->notes_bytes bytes of notes, which the caller writes. */
 static kith_status create_from_head(const kithi_head *head, const kith_allocator *given, kith_filter **filter) {
     kith_allocator allocator = kithi_allocator_or_default(given);
     kith_filter *f;

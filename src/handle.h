@@ -8,8 +8,8 @@
 /* The memory of the block belongs to the caller. If a call fails there is nothing to unbind.
  *
  * init        binds f to a zeroed block, as an empty filter with header `head`
- * bind        binds f to a block that holds a filter; its bytes may be hostile. Verifies everything, or only the header
- *             with KITH_OPEN_LAZY
+ * bind        binds f to a block that holds a filter; its bytes may be hostile. Verifies everything or, with
+ *             KITH_OPEN_LAZY, only the header, the notes and the headers of layers
  * bind_copy   binds f to a block into which the body of `like` was copied. The header comes from the handle `like`,
  *             because the one in its block may be outdated */
 kith_status kithi_filter_init(kith_filter *f, const kithi_head *head, uint8_t *block, const kith_allocator *allocator);
@@ -42,8 +42,8 @@ kith_status kithi_filter_create(const kith_filter_spec *spec, const kithi_head *
  * is verified before its first change, because sealing the changed filter would give damaged bytes valid checksums. */
 kith_status kithi_filter_writable(kith_filter *f);
 
-/* Returns KITH_E_CORRUPT if the checksums of a lazily opened body are wrong, those of inner blocks included. Reads the
- * whole body unless f->verified is set. */
+/* Returns KITH_E_CORRUPT if a checksum of a lazily opened body, or of a block inside it, is wrong, or if an invariant
+ * of the body is violated. Reads the whole body unless f->verified is set. */
 kith_status kithi_filter_verify(const kith_filter *f);
 
 /* Writes header and checksums of the current state into the block. */

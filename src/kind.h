@@ -40,6 +40,9 @@ typedef struct kithi_shape {
     unsigned fingerprint_bits;
     unsigned lines; /* cache lines that a lookup reads */
     unsigned max_copies;
+    /* layers: how many copies of a key all layers together store at most. 0 means max_copies. It is higher for kinds
+     * that take keys with equal fingerprints for copies of one key, because several layers may have such keys. */
+    unsigned copies_limit;
     uint32_t capabilities;
 } kithi_shape;
 
@@ -48,14 +51,16 @@ typedef struct kithi_expectation {
     double failure; /* probability that n distinct keys do not all fit */
 } kithi_expectation;
 
-/* The functions that are compiled once per instruction set: has, and the batches, which do what a loop over has, add
- * and remove would do. Each is a small wrapper around a KITHI_INLINE function, so the compiler can use the shift,
+/* The functions that are compiled once per instruction set: those for one key, and the batches, which do what a loop
+ * over has, add and remove would do. Only `has` is required, and only for KITHI_CPU_PORTABLE: verbs.h has a default for
+ * each of the others. Each is a small wrapper around a KITHI_INLINE function, so the compiler can use the shift,
  * multiplication and bit-count instructions of that set. Where vectors are faster, the kind calls functions of simd/.
- * Without vectors AVX-512 gains nothing over AVX2, so such a kind uses its AVX2 functions for both. */
+ * Without vectors AVX-512 gains nothing over AVX2, so such a kind uses its AVX2 functions for both.
+ *
+ * A handle has a copy of the record for the instruction set that is in use when it is bound, with all defaults filled
+ * in (verbs.h), so that a call on one key is one jump. */
 typedef struct kithi_kernels {
-    /* Only `has` is required, and only for KITHI_CPU_PORTABLE. verbs.h has a default for each of the others.
-     *
-     * Returns the number of digests that may be in the set. Sets bit i of the bitmap `maybe` to whether digest i is one
+    /* Returns the number of digests that may be in the set. Sets bit i of the bitmap `maybe` to whether digest i is one
      * of them. `maybe` may be NULL; otherwise each of its words is written. */
     size_t (*has_many)(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe);
     /* Stops at the first digest that fails. *done must be 0 before the call, and is then the number of digests before
@@ -65,6 +70,7 @@ typedef struct kithi_kernels {
     bool (*has)(const kith_filter *f, uint64_t digest);
     kith_status (*add)(kith_filter *f, uint64_t digest, bool *was_new); /* as kithi_kind.add */
     kith_status (*remove)(kith_filter *f, uint64_t digest);             /* as kithi_kind.remove */
+    uint64_t (*copies)(const kith_filter *f, uint64_t digest);          /* as kithi_kind.copies */
 } kithi_kernels;
 
 #define KITHI_BODY_PARTS_MAX 64 /* the most pieces of memory that a body may consist of */
@@ -91,7 +97,7 @@ typedef struct kithi_kind {
     kithi_kernels kernels[KITHI_CPU_COUNT];
 
     /* A kind has exactly one of the next two: `add`, or `build` if it is static. */
-    kith_status (*add)(kith_filter *f, uint64_t digest, bool *was_new); /* was_new is never NULL here */
+    kith_status (*add)(kith_filter *f, uint64_t digest, bool *was_new); /* was_new may be NULL */
     /* Static kinds: builds region `region` of an empty filter from all the digests that belong to it. The result must
      * not depend on their order. Runs on several threads at once, for different regions of one filter, so it must not
      * change anything outside the bytes of the region. (The caller sets head.count.)
@@ -104,10 +110,10 @@ typedef struct kithi_kind {
      *   KITH_E_MEMORY */
     kith_status (*build)(kith_filter *f, uint64_t region, const uint64_t *digests, size_t n);
 
-    /* All others may be NULL. That means that the kind does not support the operation, that there is nothing to do, or
-     * that verbs.h has a default.
-     *
-     * Returns the number of regions. Regions are ranges of the body of equal size that share no byte and are all 0 when
+    /* ---- All others may be NULL. That means that the kind does not support the operation, that there is nothing to
+     * do, or that verbs.h has a default. ---- */
+
+    /* Returns the number of regions. Regions are ranges of the body of equal size that share no byte and are all 0 when
      * empty. A digest belongs to region mulhi(digest, regions), and operations on it read and write only that region. A
      * static kind must have regions; if their number is a power of two, a build needs less memory. */
     uint64_t (*regions)(const kithi_head *head);
@@ -152,7 +158,8 @@ typedef struct kithi_kind {
      * detach   frees `state`
      * verify   returns KITH_E_CORRUPT if a checksum inside the body is wrong. Called for a lazily opened body
      *          before it is changed or copied
-     * seal     writes what the handles hold back into the body, before checksums are computed
+     * seal     writes count, fill and checksums of inner filters, which only their handles have, into the body, before
+     *          its checksums are computed
      * parts    sets `parts` to the pieces of memory that the body consists of, in order, and returns how many there
      *          are: at least 1, at most KITHI_BODY_PARTS_MAX. The first is at `body`. Only a filter that is writable
      *          and verified has more than one; the bytes in `block` between the first piece and the notes are then
@@ -180,6 +187,7 @@ typedef enum kithi_backing {
 
 struct kith_filter {
     const kithi_kind *kind;
+    kithi_kernels verbs; /* see verbs.h; call them through its functions */
     kithi_head head;
     kithi_geometry geometry; /* decode(&head) */
     kithi_shape shape;
@@ -190,6 +198,10 @@ struct kith_filter {
     bool writable;
     bool sealed;   /* header and checksums in the block are up to date */
     bool verified; /* the body matches its checksums, or was created in this process */
+    /* True only if keys can be added and removed without checking or setting anything else first: the filter is
+     * writable, verified and not sealed, and no adder is open. The first change sets it; sealing the filter and opening
+     * an adder clear it. Atomic because an add on another thread than the adder's reads it. */
+    atomic_bool changing;
     kith_allocator allocator;
     uint64_t max_bytes; /* kith_filter_limit; 0: none */
     void *state;        /* the kind's own; freed by detach */

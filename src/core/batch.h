@@ -9,10 +9,37 @@
 /* How many digests ahead a batch prefetches: enough to cover a cache miss (about 100 ns) at 4 ns per key. */
 #define KITHI_AHEAD 32
 
+/* The places and codes of a group of digests that each have two places (cuckoo kinds), for vector code. */
+#define KITHI_PAIRS 32
+
+typedef struct kithi_pairs {
+    _Alignas(64) uint64_t at[2][KITHI_PAIRS]; /* offset in the body of the byte in which a place begins */
+    uint64_t shift[2][KITHI_PAIRS];           /* the bit of that byte at which it begins */
+    uint64_t codes[KITHI_PAIRS];              /* in each slot of a place: the code that the key has there */
+} kithi_pairs;
+
+/* What the places are. Words: see plan/geometry.h. */
+typedef enum kithi_cf_places {
+    KITHI_CF_BUCKETS,      /* KITHI_ONE_WORD */
+    KITHI_CF_WIDE_BUCKETS, /* of four slots of 17 bits or more; sorted if place_bits % 8 is not 0: at[0] is
+                              the bucket with the even number */
+    KITHI_CF_WINDOWS,      /* KITHI_ONE_WORD */
+} kithi_cf_places;
+
 /* Sets bit i of a bitmap that was all 0 to `value`; `bitmap` may be NULL. */
 static inline void kithi_bitmap_set(uint64_t *bitmap, size_t i, bool value) {
     if (bitmap != NULL)
         bitmap[i / 64] |= (uint64_t)value << (i % 64);
+}
+
+/* Sets the bits at … at + n - 1 of a bitmap, which were all 0, to those of `word`. n is at most 64, and the bits of
+ * `word` beyond the first n are 0. `bitmap` may be NULL. */
+static inline void kithi_bitmap_set_word(uint64_t *bitmap, size_t at, uint64_t word, size_t n) {
+    if (bitmap == NULL)
+        return;
+    bitmap[at / 64] |= word << (at % 64);
+    if (at % 64 + n > 64)
+        bitmap[at / 64 + 1] |= word >> (64 - at % 64);
 }
 
 #endif

@@ -5,13 +5,12 @@
  * other and the fingerprint, so an entry can be moved without knowing its key. filters/common/cuckoo.h describes
  * regions and moves.
  *
- *     region  | bucket 0 | bucket 1 | … | bucket half-1 | bucket half | … | bucket 2*half-1 |
- *               left half                                 right half
+ *     region  | bucket 0 | bucket 1 | … | bucket 2*half-1 |
  *     bucket  | slot | slot | … b of them        code: the fingerprint, 1 … 2^f - 1; 0 is an empty slot
  *
- *     alternate=halves   one bucket is in each half. Counted within their halves, the two numbers add up to
- *                        H(fingerprint), modulo half, so each follows from the other (kithi_partner). It works for any
- *                        even number of buckets, and the two buckets are never the same
+ *     alternate=halves   one bucket has an even number and the other an odd one. The two numbers add up to
+ *                        H(fingerprint), which is odd, modulo 2*half, so each follows from the other (kithi_partner).
+ *                        It works for any even number of buckets, and the two buckets are never the same
  *     alternate=simple   the other bucket of bucket p is p XOR fingerprint (Eppstein, "Cuckoo Filter: Simplification
  *                        and Analysis", 2016). It needs no hash, but the number of buckets in a region must be a power
  *                        of two of at most 2^f
@@ -30,15 +29,20 @@
  * walks: with b = 4 and max = 500, to 0.93.
  *
  * A key may be added 2b times, once for each of its slots. Keys that share both buckets and the fingerprint cannot be
- * distinguished. 2b + 1 different keys of that sort do not fit, and the planner makes f large enough that this does not
- * happen (plan/fit.h).
+ * distinguished. With insert=search, more than 2b of them go to the stash of their region
+ * (filters/common/cuckoo_stash.h). With insert=walk there is no stash, and the planner makes f large enough that this
+ * does not happen (plan/fit.h).
  *
  * Parameters: 0 bits in a slot (f), 1 half, 2 regions, 3 b, 4 alternate (0 halves, 1 simple, 2 xor), 5 max of a walk
- * (0: search). */
+ * (0: search), 6 entries in the stash of a region. */
 #include "plan/fit.h"
 #include "filters/common/cuckoo_batch.h"
+#ifdef KITHI_HAVE_X86
+#include "simd/avx2_cuckoo.h"
+#include "simd/avx512_cuckoo.h"
+#endif
 
-enum { HALVES, SIMPLE, XOR };
+enum { HALVES = KITHI_ALTERNATE_PARTNER, SIMPLE, XOR };
 enum { AUTO, SEARCH, WALK };
 
 #define SLOT_BITS_MIN 4
@@ -61,14 +65,17 @@ static uint64_t region_slots(const kithi_cf_geometry *g) {
 }
 
 static inline uint64_t other_bucket(const kithi_cf_geometry *g, uint64_t bucket, uint64_t fingerprint) {
-    uint64_t half = g->half;
     if (g->alternate == HALVES)
-        return kithi_partner(bucket, fingerprint, half);
+        return kithi_partner(bucket, fingerprint, g->places);
     if (g->alternate == XOR)
-        return kithi_xor_partner(bucket, fingerprint, 2 * half);
+        return kithi_xor_partner(bucket, fingerprint, g->places);
     /* With fewer than 2^f buckets the low bits of the fingerprint may all be 0; 1 keeps the two buckets distinct. */
-    uint64_t step = fingerprint & (2 * half - 1);
+    uint64_t step = fingerprint & (g->places - 1);
     return bucket ^ (step != 0 ? step : 1);
+}
+
+static inline uint64_t first_bit(const kithi_cf_geometry *g, uint64_t bucket) {
+    return bucket * g->place_bits;
 }
 
 static inline unsigned place_slots(const kithi_cf_geometry *g) {
@@ -90,6 +97,8 @@ static inline bool decode(const kithi_cf_geometry *g, uint32_t slot, uint32_t co
 
 static const kithi_cf_layout LAYOUT = {
     .place_slots = place_slots,
+    .other = other_bucket,
+    .first_bit = first_bit,
     .first_slots = first_slots,
     .decode = decode,
     .region_slots = region_slots,
@@ -137,13 +146,13 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
         (g.alternate != HALVES && (g.half & (g.half - 1)) != 0) || (g.alternate == XOR && g.regions != 1) ||
         (g.kicks != 0 && (g.kicks < KICKS_MIN || g.kicks > KICKS_MAX)))
         return KITH_E_CORRUPT;
-    shape->max_copies = (unsigned)(2 * b);
     return kithi_cf_shape(fit_of(&g), &g, shape);
 }
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     kithi_cf_geometry g = decode_head(head).cf;
-    return kithi_cf_expect(fit_of(&g), (kithi_fit_size){(unsigned)g.slot_bits, g.half, g.regions}, n);
+    return kithi_cf_expect(fit_of(&g), (kithi_fit_size){(unsigned)g.slot_bits, g.half, g.regions, (unsigned)g.stash},
+                           n);
 }
 
 /* ---- verbs: the common bodies, compiled for this layout ---- */
@@ -198,9 +207,66 @@ KITHI_TARGET_AVX2 static kith_status remove_avx2(kith_filter *f, uint64_t digest
     return kithi_cf_remove(&LAYOUT, f, digest);
 }
 
+KITHI_TARGET_AVX2 static void locate_avx2(const kithi_cf_geometry *g, const uint64_t *digests, kithi_pairs *pairs) {
+    kithi_avx2_cf_locate(g, digests, pairs, KITHI_CF_BUCKETS);
+}
+
+KITHI_TARGET_AVX2 static void locate_wide_avx2(const kithi_cf_geometry *g, const uint64_t *digests,
+                                               kithi_pairs *pairs) {
+    kithi_avx2_cf_locate(g, digests, pairs, KITHI_CF_WIDE_BUCKETS);
+}
+
+KITHI_TARGET_AVX2 static uint32_t match_words_avx2(const kithi_cf_geometry *g, const uint8_t *body,
+                                                   const kithi_pairs *pairs) {
+    return kithi_avx2_cf_match_words(g, body, pairs);
+}
+
+KITHI_TARGET_AVX2 static uint32_t match_long_words_avx2(const kithi_cf_geometry *g, const uint8_t *body,
+                                                        const kithi_pairs *pairs) {
+    return kithi_avx2_cf_match_long_words(g, body, pairs);
+}
+
+KITHI_TARGET_AVX2 static uint32_t match_buckets_avx2(const kithi_cf_geometry *g, const uint8_t *body,
+                                                     const kithi_pairs *pairs) {
+    return kithi_avx2_cf_match_buckets(g, body, pairs);
+}
+
+static const kithi_cf_vectors NARROW_AVX2 = {locate_avx2, match_words_avx2};
+static const kithi_cf_vectors LONG_AVX2 = {locate_avx2, match_long_words_avx2};
+static const kithi_cf_vectors WIDE_AVX2 = {locate_wide_avx2, match_buckets_avx2};
+
+KITHI_TARGET_AVX512 static void locate_avx512(const kithi_cf_geometry *g, const uint64_t *digests, kithi_pairs *pairs) {
+    kithi_avx512_cf_locate(g, digests, pairs, KITHI_CF_BUCKETS);
+}
+
+KITHI_TARGET_AVX512 static uint32_t match_words_avx512(const kithi_cf_geometry *g, const uint8_t *body,
+                                                       const kithi_pairs *pairs) {
+    return kithi_avx512_cf_match_words(g, body, pairs);
+}
+
+static const kithi_cf_vectors NARROW_AVX512 = {locate_avx512, match_words_avx512};
+
+/* Returns the vector code for a geometry, or NULL if there is none. */
+static const kithi_cf_vectors *vectors_for(const kithi_cf_geometry *g, const kithi_cf_vectors *narrow) {
+    if (g->alternate != HALVES || !kithi_cf_fits_vectors(g))
+        return NULL;
+    if (g->words == 1)
+        return g->form == KITHI_ONE_WORD ? narrow : &LONG_AVX2;
+    return g->bucket_slots == 4 ? &WIDE_AVX2 : NULL;
+}
+
+KITHI_TARGET_AVX2 static size_t has_many_avx512(const kith_filter *f, const uint64_t *digests, size_t n,
+                                                uint64_t *maybe) {
+    const kithi_cf_vectors *vectors = vectors_for(&f->geometry.cf, &NARROW_AVX512);
+    return vectors != NULL ? kithi_cf_has_groups(vectors, f, digests, n, maybe)
+                           : kithi_cf_has_many(&LAYOUT, f, digests, n, maybe);
+}
+
 KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
                                               uint64_t *maybe) {
-    return kithi_cf_has_many(&LAYOUT, f, digests, n, maybe);
+    const kithi_cf_vectors *vectors = vectors_for(&f->geometry.cf, &NARROW_AVX2);
+    return vectors != NULL ? kithi_cf_has_groups(vectors, f, digests, n, maybe)
+                           : kithi_cf_has_many(&LAYOUT, f, digests, n, maybe);
 }
 
 KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
@@ -247,11 +313,13 @@ const kithi_kind kithi_kind_cuckoo = {
     .kernels =
         {
             [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, remove_many_portable, has_portable, NULL,
-                                    NULL},
-            [KITHI_CPU_NEON] = {has_many_portable, add_many_portable, remove_many_portable, has_portable, NULL, NULL},
+                                    NULL, NULL},
+            [KITHI_CPU_NEON] = {has_many_portable, add_many_portable, remove_many_portable, has_portable, NULL, NULL,
+                                NULL},
 #ifdef KITHI_HAVE_X86
-            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, remove_many_avx2, has_avx2, add_avx2, remove_avx2},
-            [KITHI_CPU_AVX512] = {has_many_avx2, add_many_avx2, remove_many_avx2, has_avx2, add_avx2, remove_avx2},
+            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, remove_many_avx2, has_avx2, add_avx2, remove_avx2, NULL},
+            [KITHI_CPU_AVX512] = {has_many_avx512, add_many_avx2, remove_many_avx2, has_avx2, add_avx2, remove_avx2,
+                                  NULL},
 #endif
         },
     .regions = kithi_cf_regions,

@@ -24,8 +24,9 @@
  *
  * Removing. If exactly one layer returns true for the key, the copy is removed from that layer. If two do, one of
  * them may be a false positive, and removing from it would damage another key, so the result is KITH_E_AMBIGUOUS. For
- * keys added once this happens at the filter's rate; it always happens for keys with copies in two layers. A key may
- * have at most as many copies in total as one layer can store.
+ * keys added once this happens at the filter's rate; it always happens for keys with copies in two layers. The number
+ * of copies of a key in all layers together is limited, so that adds of a single key do not let the filter grow forever
+ * (kithi_shape.copies_limit).
  *
  * Options of the inner kind may be given as well (inner=cuckoo b=2) and hold for every layer.
  *
@@ -196,7 +197,7 @@ static uint64_t cell(const kith_filter *f, uint64_t number) {
 static uint64_t copies(const kith_filter *f, uint64_t digest) {
     uint64_t sum = 0;
     for (unsigned i = 0; i < kithi_layers_count(f); i++)
-        sum += kithi_layers_of(f)[i].kind->copies(&kithi_layers_of(f)[i], digest);
+        sum += kithi_copies(&kithi_layers_of(f)[i], digest);
     return sum;
 }
 
@@ -215,7 +216,9 @@ static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
     bool stores_copies = (f->shape.capabilities & KITH_CAN_COPIES) != 0;
     if (in_older && !stores_copies)
         return KITH_OK;
-    if (stores_copies && copies(f, digest) >= f->shape.max_copies)
+    const kithi_shape *newest = &kithi_layers_of(f)[kithi_layers_count(f) - 1].shape;
+    if (stores_copies &&
+        copies(f, digest) >= (newest->copies_limit != 0 ? newest->copies_limit : f->shape.max_copies))
         return KITH_E_COPIES;
     bool is_new = false;
     kith_status status = add_to_newest(f, digest, &is_new);
@@ -228,7 +231,7 @@ static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
         in_older = find(f, digest, kithi_layers_count(f) - 1, 1, &where) != 0;
         status = add_to_newest(f, digest, &is_new);
     }
-    if (status == KITH_OK)
+    if (status == KITH_OK && was_new != NULL)
         *was_new = is_new && !in_older;
     return status;
 }
@@ -256,7 +259,7 @@ static size_t drop_found(const kith_filter *f, unsigned end, const uint64_t *dig
         for (size_t j = 0; j < count; j++)
             searched[j] = digests[left[j]];
         const kith_filter *layer = &kithi_layers_of(f)[i];
-        (void)kithi_has_many(kithi_kernels_of(layer), layer, searched, count, found);
+        (void)kithi_has_many(layer, searched, count, found);
         size_t kept = 0;
         for (size_t j = 0; j < count; j++) {
             left[kept] = left[j];
@@ -317,8 +320,7 @@ static kith_status add_many(kith_filter *f, const uint64_t *digests, size_t n, u
         kith_filter *newest = &kithi_layers_of(f)[kithi_layers_count(f) - 1];
         uint64_t before = newest->head.count;
         newest->sealed = false;
-        kith_status status =
-            kithi_add_many(kithi_kernels_of(newest), newest, absent_digests, count, absent_new, &added);
+        kith_status status = kithi_add_many(newest, absent_digests, count, absent_new, &added);
         f->head.count += newest->head.count - before;
         for (size_t j = 0; j < added; j++)
             kithi_bitmap_set(was_new, *done + left[j], kith_bitmap_get(absent_new, j));
@@ -406,10 +408,10 @@ const kithi_kind kithi_kind_layers = {
     .add = add,
     .kernels =
         {
-            [KITHI_CPU_PORTABLE] = {has_many, add_many, remove_many, has, NULL, NULL},
-            [KITHI_CPU_AVX2] = {has_many, add_many, remove_many, has, NULL, NULL},
-            [KITHI_CPU_AVX512] = {has_many, add_many, remove_many, has, NULL, NULL},
-            [KITHI_CPU_NEON] = {has_many, add_many, remove_many, has, NULL, NULL},
+            [KITHI_CPU_PORTABLE] = {has_many, add_many, remove_many, has, NULL, NULL, NULL},
+            [KITHI_CPU_AVX2] = {has_many, add_many, remove_many, has, NULL, NULL, NULL},
+            [KITHI_CPU_AVX512] = {has_many, add_many, remove_many, has, NULL, NULL, NULL},
+            [KITHI_CPU_NEON] = {has_many, add_many, remove_many, has, NULL, NULL, NULL},
         },
     .only_layer = only_layer,
     .remove = remove_one,

@@ -18,7 +18,7 @@ enum {
 };
 
 #define KITHI_LAYERS_GROWTH_MAX 32768
-#define KITHI_LAYERS_INNER_OPTIONS_MAX 8 /* the most options that an inner kind may have */
+#define KITHI_LAYERS_INNER_OPTIONS_MAX 8 /* inner options that the two parameters have space for */
 
 /* Returns how many bytes the block of a layer takes in the body, padding included. */
 static inline uint64_t kithi_layers_padded(uint64_t block_bytes) {

@@ -7,11 +7,12 @@
  *
  *     half       | slot 0 | slot 1 | slot 2 | …                    half + 1 slots, `half` windows
  *     windows     [ 0            ]
- *                          [ 1            ]
- *                                   [ 2  …
- *     region     | left half | right half |                        windows half … 2*half-1 are in the right half
+ *                          [ 2            ]
+ *                                   [ 4  …
+ *     region     | left half | right half |                        the right half has windows 1, 3, 5, …
  *
- * The other window of a key is in the other half (kithi_partner), so the two windows of a key never overlap.
+ * One window of a key has an even number and the other an odd one (kithi_partner). They are in different halves, so
+ * they never overlap.
  *
  * A slot is in two windows, so an entry must say which one it belongs to. Its lowest bit is 0 in the first slot of its
  * window and 1 in the second.
@@ -23,13 +24,17 @@
  * fingerprint, whichever slot it is in. So the rate is 2 * load / 2^(slot_bits-1), half of what two windows of two
  * slots would have without that bit.
  *
- * The filter takes about (log2(1/rate) + 2) * 1.06 bits per key. A key may be added four times. Five different keys
- * with the same windows and fingerprint do not fit. At a million keys this requires slots of at least 12 bits,
- * whatever the rate, and makes cuckoo with b = 4 smaller above a rate of about 0.2%.
+ * The filter takes about (log2(1/rate) + 2) * 1.06 bits per key. A key may be added four times. More keys with the same
+ * windows and fingerprint, whether copies or different keys, go to the stash of their region
+ * (filters/common/cuckoo_stash.h). Without it, a million keys would need slots of at least 12 bits, whatever the rate.
  *
- * Parameters: 0 bits in a slot, 1 half (windows), 2 regions. */
+ * Parameters: 0 bits in a slot, 1 half (windows), 2 regions, 6 entries in the stash of a region. */
 #include "plan/fit.h"
 #include "filters/common/cuckoo_batch.h"
+#ifdef KITHI_HAVE_X86
+#include "simd/avx2_cuckoo.h"
+#include "simd/avx512_cuckoo.h"
+#endif
 
 #define SLOT_BITS_MIN 3
 
@@ -48,15 +53,22 @@ static inline unsigned place_slots(const kithi_cf_geometry *g) {
     return 2;
 }
 
-/* The left half has one slot more than windows, so slot numbers in the right half are one higher than window
- * numbers. */
 static inline uint32_t first_slot(const kithi_cf_geometry *g, uint64_t window) {
-    return (uint32_t)(window + (window >= g->half));
+    uint64_t right_half = -(window & 1) & (g->half + 1); /* a branch would be unpredictable */
+    return (uint32_t)((window >> 1) + right_half);
+}
+
+static inline uint64_t first_bit(const kithi_cf_geometry *g, uint64_t window) {
+    return first_slot(g, window) * g->slot_bits;
+}
+
+static inline uint64_t other_window(const kithi_cf_geometry *g, uint64_t window, uint64_t fingerprint) {
+    return kithi_partner(window, fingerprint, g->places);
 }
 
 static inline void first_slots(const kithi_cf_geometry *g, uint64_t window, uint64_t fingerprint, uint32_t first[2]) {
     first[0] = first_slot(g, window);
-    first[1] = first_slot(g, kithi_partner(window, fingerprint, g->half));
+    first[1] = first_slot(g, other_window(g, window, fingerprint));
 }
 
 static inline bool decode(const kithi_cf_geometry *g, uint32_t slot, uint32_t code, uint64_t *window,
@@ -65,7 +77,7 @@ static inline bool decode(const kithi_cf_geometry *g, uint32_t slot, uint32_t co
     uint64_t right = slot > half; /* each half has half + 1 slots */
     uint64_t offset = slot - right * (half + 1);
     uint64_t second = code & 1;
-    *window = offset - second + right * half;
+    *window = 2 * (offset - second) + right;
     *fingerprint = code >> 1;
     return *fingerprint != 0 && offset >= second && offset - second < half;
 }
@@ -74,6 +86,8 @@ static const kithi_cf_layout LAYOUT = {
     .windows = true,
     .window_bits = 1,
     .place_slots = place_slots,
+    .other = other_window,
+    .first_bit = first_bit,
     .first_slots = first_slots,
     .decode = decode,
     .region_slots = region_slots,
@@ -99,13 +113,12 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
     kithi_cf_geometry g = decode_head(head).cf;
     if (g.slot_bits < SLOT_BITS_MIN)
         return KITH_E_CORRUPT;
-    shape->max_copies = 4;
     return kithi_cf_shape(FIT, &g, shape);
 }
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     kithi_cf_geometry g = decode_head(head).cf;
-    return kithi_cf_expect(FIT, (kithi_fit_size){(unsigned)g.slot_bits, g.half, g.regions}, n);
+    return kithi_cf_expect(FIT, (kithi_fit_size){(unsigned)g.slot_bits, g.half, g.regions, (unsigned)g.stash}, n);
 }
 
 /* ---- verbs: the inline functions of filters/common, compiled for this layout ---- */
@@ -156,9 +169,46 @@ KITHI_TARGET_AVX2 static kith_status remove_avx2(kith_filter *f, uint64_t digest
     return kithi_cf_remove(&LAYOUT, f, digest);
 }
 
-KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
-                                              uint64_t *maybe) {
-    return kithi_cf_has_many(&LAYOUT, f, digests, n, maybe);
+KITHI_TARGET_AVX2 static void locate_avx2(const kithi_cf_geometry *g, const uint64_t *digests, kithi_pairs *pairs) {
+    kithi_avx2_cf_locate(g, digests, pairs, KITHI_CF_WINDOWS);
+}
+
+KITHI_TARGET_AVX2 static uint32_t match_avx2(const kithi_cf_geometry *g, const uint8_t *body,
+                                             const kithi_pairs *pairs) {
+    return kithi_avx2_cf_match_words(g, body, pairs);
+}
+
+KITHI_TARGET_AVX2 static uint32_t match_long_avx2(const kithi_cf_geometry *g, const uint8_t *body,
+                                                  const kithi_pairs *pairs) {
+    return kithi_avx2_cf_match_long_words(g, body, pairs);
+}
+
+KITHI_TARGET_AVX512 static void locate_avx512(const kithi_cf_geometry *g, const uint64_t *digests, kithi_pairs *pairs) {
+    kithi_avx512_cf_locate(g, digests, pairs, KITHI_CF_WINDOWS);
+}
+
+KITHI_TARGET_AVX512 static uint32_t match_avx512(const kithi_cf_geometry *g, const uint8_t *body,
+                                                 const kithi_pairs *pairs) {
+    return kithi_avx512_cf_match_words(g, body, pairs);
+}
+
+static const kithi_cf_vectors NARROW_AVX2 = {locate_avx2, match_avx2};
+static const kithi_cf_vectors NARROW_AVX512 = {locate_avx512, match_avx512};
+static const kithi_cf_vectors LONG_AVX2 = {locate_avx2, match_long_avx2};
+
+static inline size_t has_many_by(const kithi_cf_vectors *narrow, const kith_filter *f, const uint64_t *digests,
+                                 size_t n, uint64_t *maybe) {
+    if (!kithi_cf_fits_vectors(&f->geometry.cf))
+        return has_many_portable(f, digests, n, maybe);
+    return kithi_cf_has_groups(f->geometry.cf.form == KITHI_ONE_WORD ? narrow : &LONG_AVX2, f, digests, n, maybe);
+}
+
+static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+    return has_many_by(&NARROW_AVX2, f, digests, n, maybe);
+}
+
+static size_t has_many_avx512(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+    return has_many_by(&NARROW_AVX512, f, digests, n, maybe);
 }
 
 KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
@@ -189,7 +239,7 @@ const kithi_kind kithi_kind_overlap = {
     .info =
         {
             .name = "overlap",
-            .summary = "fingerprints in overlapping windows: supports deletion, smallest at low rates",
+            .summary = "fingerprints in overlapping windows: supports deletion, the smallest that does",
             .capabilities = KITHI_CF_CAPABILITIES,
             .options = OPTIONS,
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
@@ -205,12 +255,15 @@ const kithi_kind kithi_kind_overlap = {
     .kernels =
         {
             [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, remove_many_portable, has_portable, NULL,
-                                    NULL},
-            [KITHI_CPU_NEON] = {has_many_portable, add_many_portable, remove_many_portable, has_portable, NULL, NULL},
+                                    NULL, NULL},
+            [KITHI_CPU_NEON] = {has_many_portable, add_many_portable, remove_many_portable, has_portable, NULL, NULL,
+                                NULL},
 #ifdef KITHI_HAVE_X86
             /* `has` is that of any processor: compiled for AVX2 it takes a third longer (gcc 12, Zen). */
-            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, remove_many_avx2, has_portable, add_avx2, remove_avx2},
-            [KITHI_CPU_AVX512] = {has_many_avx2, add_many_avx2, remove_many_avx2, has_portable, add_avx2, remove_avx2},
+            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, remove_many_avx2, has_portable, add_avx2, remove_avx2,
+                                NULL},
+            [KITHI_CPU_AVX512] = {has_many_avx512, add_many_avx2, remove_many_avx2, has_portable, add_avx2, remove_avx2,
+                                  NULL},
 #endif
         },
     .regions = kithi_cf_regions,

@@ -144,11 +144,23 @@ uint64_t word(uint64_t d, uint64_t i) {
     return mix(d + (i + 1) * GOLDEN_RATIO);
 }
 
+#define PROBE_FACTOR 0xf1357aea2e62a9c5u
+
+static uint64_t probe(uint64_t d, uint64_t i) {
+    for (uint64_t power = 0; power <= i; power++)
+        d *= PROBE_FACTOR;
+    return d;
+}
+
+static uint64_t lane(uint64_t d, unsigned i) {
+    return i == 0 ? lo(d, GOLDEN_RATIO) : hi(d, PROBE_FACTOR) ^ lo(d, PROBE_FACTOR);
+}
+
 /* ---- the body of each kind: its length, which follows from the parameters, its verification, and a lookup ---- */
 
 static uint64_t cell_of(const filter *f, uint64_t d, uint64_t i) {
     uint64_t slice = f->parameter[1];
-    return f->parameter[2] == 1 ? hi(word(d, i), slice) : i * slice + hi(word(d, i), slice);
+    return f->parameter[2] == 1 ? hi(probe(d, i), slice) : i * slice + hi(probe(d, i), slice);
 }
 
 /* Kinds 1 and 3: cells of 1 bit, or counters. Layout 1 is a single slice. */
@@ -227,7 +239,7 @@ static bool blocked_has(const filter *f, unsigned cell_bits, uint64_t d) {
         width_log2++;
     const uint8_t *block = f->body + hi(d, f->parameter[1]) * 64;
     for (unsigned j = 0; j < lanes; j++) {
-        unsigned byte = word(d, j / 8) >> (8 * (j % 8)) & 0xff;
+        unsigned byte = lane(d, j / 8) >> (8 * (j % 8)) & 0xff;
         if (load_bits(block, (j * width + (byte >> (8 - width_log2))) * cell_bits, cell_bits) == 0)
             return false;
     }
@@ -257,11 +269,12 @@ static void blocked_counters_verify(const filter *f) {
 /* Kinds 4 and 5. */
 typedef struct regions {
     unsigned slot_bits;
-    uint64_t R, P, F, slots, region_bytes;
+    uint64_t R, P, F, S, slots, region_bytes;
 } regions;
 
 static regions regions_of(const filter *f) {
-    regions r = {.slot_bits = (unsigned)f->parameter[0], .P = f->parameter[1], .R = f->parameter[2]};
+    regions r = {
+        .slot_bits = (unsigned)f->parameter[0], .P = f->parameter[1], .R = f->parameter[2], .S = f->parameter[6]};
     if (f->kind == CUCKOO) {
         r.F = ((uint64_t)1 << r.slot_bits) - 1;
         r.slots = 2 * r.P * f->parameter[3];
@@ -269,7 +282,7 @@ static regions regions_of(const filter *f) {
         r.F = ((uint64_t)1 << (r.slot_bits - 1)) - 1;
         r.slots = 2 * (r.P + 1);
     }
-    r.region_bytes = round_up((r.slots * r.slot_bits + 7) / 8 + 8, 64);
+    r.region_bytes = round_up((r.slots * r.slot_bits + 7) / 8 + (r.S > 1 ? 8 * r.S : 8), 64);
     return r;
 }
 
@@ -286,14 +299,71 @@ static uint64_t regions_body_bytes(const filter *f) {
         require(p[0] >= 3 && p[0] <= 32, "slot_bits out of range");
         require(p[1] >= 1 && p[1] <= most / 2 - 1, "P out of range");
     }
+    require(p[6] <= 64 && (p[6] == 0 || f->kind == OVERLAP || p[5] == 0), "S out of range");
     uint64_t region_bytes = regions_of(f).region_bytes;
     require(p[2] >= 1 && p[2] <= ((uint64_t)1 << 62) / region_bytes, "R out of range");
     return p[2] * region_bytes;
 }
 
+static uint64_t log2_up(uint64_t x) {
+    uint64_t bits = 0;
+    while (bits < 32 && (uint64_t)1 << bits < x)
+        bits++;
+    return bits;
+}
+
+static uint64_t spread(uint64_t fingerprint) {
+    return (fingerprint * 0x9745adbdu ^ fingerprint * 0x2b9c1451u) % ((uint64_t)1 << 32);
+}
+
+static uint64_t partner(const regions *r, uint64_t fingerprint, uint64_t p) {
+    uint64_t H = spread(fingerprint) * 2 * r->P >> 32 | 1;
+    return (H + 2 * r->P - p) % (2 * r->P);
+}
+
+static uint64_t other_place(const filter *f, const regions *r, uint64_t fingerprint, uint64_t p) {
+    if (f->kind == OVERLAP || f->parameter[4] == 0)
+        return partner(r, fingerprint, p);
+    uint64_t s = f->parameter[4] == 1 ? fingerprint % (2 * r->P) : spread(fingerprint) * 2 * r->P >> 32;
+    return p ^ (s == 0 ? 1 : s);
+}
+
+/* Whether a slot of place p holds a key with this fingerprint. */
+static bool place_holds(const filter *f, const regions *r, const uint8_t *region, uint64_t fingerprint, uint64_t p) {
+    uint64_t b = f->kind == CUCKOO ? f->parameter[3] : 2;
+    uint64_t first = f->kind == CUCKOO ? p * b : p / 2 + p % 2 * (r->P + 1);
+    for (uint64_t s = 0; s < b; s++) {
+        uint64_t code = f->kind == CUCKOO ? fingerprint : 2 * fingerprint + s;
+        if (load_bits(region, (first + s) * r->slot_bits, r->slot_bits) == code)
+            return true;
+    }
+    return false;
+}
+
+/* Returns the number of entries. */
+static uint64_t stash_verify(const filter *f, const regions *r, const uint8_t *region) {
+    const uint8_t *stash = region + r->region_bytes - 8 * r->S;
+    uint64_t entries = 0, before = 0;
+    for (uint64_t i = 0; i < r->S; i++) {
+        uint64_t entry = load(stash + 8 * i, 8), p = entry >> 32, fingerprint = entry & 0xffffffff;
+        if (entry == 0)
+            continue;
+        require(entries == i, "an entry of a stash follows an unused one");
+        require(entry >= before, "the entries of a stash are not in order");
+        require(p < 2 * r->P && fingerprint >= 1 && fingerprint <= r->F, "an entry of a stash is out of range");
+        uint64_t other = other_place(f, r, fingerprint, p);
+        require(p < other, "an entry of a stash has the larger of two places");
+        require(place_holds(f, r, region, fingerprint, p) || place_holds(f, r, region, fingerprint, other),
+                "no slot has a key of the class of an entry in a stash");
+        before = entry;
+        entries++;
+    }
+    return entries;
+}
+
 static void regions_verify(const filter *f) {
     regions r = regions_of(f);
-    uint64_t used = 0;
+    uint64_t used = 0, stashed = 0;
     for (uint64_t region = 0; region < r.R; region++) {
         const uint8_t *at = f->body + region * r.region_bytes;
         for (uint64_t s = 0; s < r.slots; s++) {
@@ -306,43 +376,21 @@ static void regions_verify(const filter *f) {
                         "a slot has the code of a window that is not in its half");
             }
         }
-        for (uint64_t bit = r.slots * r.slot_bits; bit < r.region_bytes * 8; bit++)
+        for (uint64_t bit = r.slots * r.slot_bits; bit < (r.region_bytes - 8 * r.S) * 8; bit++)
             require(load_bits(at, bit, 1) == 0, "a bit after the last slot of a region is set");
+        stashed += stash_verify(f, &r, at);
     }
-    require(used == f->count, "count is not the number of slots in use");
-}
-
-static uint64_t spread(uint64_t fingerprint) {
-    uint64_t x = fingerprint * GOLDEN_RATIO;
-    return (x ^ (x >> 32)) * 0x39f142ac756edbf3u;
-}
-
-static uint64_t partner(const regions *r, uint64_t fingerprint, uint64_t p) {
-    uint64_t H = hi(spread(fingerprint), r->P);
-    return p < r->P ? r->P + (H + r->P - p) % r->P : (H + r->P - (p - r->P)) % r->P;
+    require(stashed == f->fill, "fill is not the number of entries in stashes");
+    require(used + stashed == f->count, "count is not the number of entries in slots and stashes");
 }
 
 static bool regions_has(const filter *f, uint64_t d) {
     regions r = regions_of(f);
     const uint8_t *region = f->body + hi(d, r.R) * r.region_bytes;
-    uint64_t fingerprint = 1 + hi(lo(lo(d, r.R), 2 * r.P), r.F);
-    uint64_t place[2];
-    place[0] = hi(lo(d, r.R), 2 * r.P);
-    place[1] = partner(&r, fingerprint, place[0]);
-    if (f->kind == CUCKOO && f->parameter[4] != 0) {
-        uint64_t s = f->parameter[4] == 1 ? fingerprint % (2 * r.P) : hi(spread(fingerprint), 2 * r.P);
-        place[1] = place[0] ^ (s == 0 ? 1 : s);
-    }
-    for (unsigned i = 0; i < 2; i++) {
-        uint64_t b = f->kind == CUCKOO ? f->parameter[3] : 2;
-        uint64_t first = f->kind == CUCKOO ? place[i] * b : place[i] + (place[i] >= r.P);
-        for (uint64_t s = 0; s < b; s++) {
-            uint64_t code = f->kind == CUCKOO ? fingerprint : 2 * fingerprint + s;
-            if (load_bits(region, (first + s) * r.slot_bits, r.slot_bits) == code)
-                return true;
-        }
-    }
-    return false;
+    uint64_t v = lo(d, r.R), w = v >> 32, bits = log2_up(r.R) + log2_up(2 * r.P), t = bits > 32 ? bits - 32 : 0;
+    uint64_t fingerprint = 1 + ((v ^ (w << t)) % ((uint64_t)1 << 32) * r.F >> 32), p = w * 2 * r.P >> 32;
+    return place_holds(f, &r, region, fingerprint, p) ||
+           place_holds(f, &r, region, fingerprint, other_place(f, &r, fingerprint, p));
 }
 
 /* Kind 8. */
@@ -519,7 +567,7 @@ static void verify_filter_fields(const filter *f) {
     require(f->capacity >= 1, "capacity 0");
     require(isfinite(f->rate) && f->rate > 0 && f->rate < 1, "rate out of range");
     require(f->count <= f->capacity, "more keys than the capacity");
-    require(f->kind <= COUNTING || f->kind == BLOCKED_COUNTING || f->fill == 0, "fill is not 0, and the kind has none");
+    require(f->kind <= OVERLAP || f->kind == BLOCKED_COUNTING || f->fill == 0, "fill is not 0, and the kind has none");
 }
 
 static void verify_header(const uint8_t *block, const filter *f) {
@@ -536,7 +584,7 @@ static void verify_header(const uint8_t *block, const filter *f) {
         verify_filter_fields(f);
 
     static const uint8_t used[] = {
-        [BLOOM] = 0x87,           [BLOCKED] = 0x83, [COUNTING] = 0x8f, [CUCKOO] = 0x3f, [OVERLAP] = 0x07,
+        [BLOOM] = 0x87,           [BLOCKED] = 0x83, [COUNTING] = 0x8f, [CUCKOO] = 0x7f, [OVERLAP] = 0x47,
         [LAYERS] = 0x0f,          [FUSE] = 0x1f,    [RIBBON] = 0x7f,   [IMAGE] = 0xff,  [ENTRIES] = 0x3f,
         [BLOCKED_COUNTING] = 0x83};
     for (unsigned i = 0; i < PARAMETERS; i++)

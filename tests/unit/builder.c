@@ -25,9 +25,9 @@
 
 enum {
     SPILLS = 52428,  /* digests that fit into the smallest memory limit */
-    KEYS = 120000,   /* three spills */
-    PARTS = 700000,  /* with the limit below: three spills, filled by parts on several threads */
-    LIMIT = 6000000, /* bytes */
+    KEYS = 80000,    /* two spills and a rest in memory */
+    PARTS = 400000,  /* with the limit below: two spills and a rest, filled by parts on several threads */
+    LIMIT = 3500000, /* bytes */
 };
 
 static struct {
@@ -217,6 +217,34 @@ TEST(repeats_do_not_fill_the_memory) {
     CHECK_EQ_U64(kith_filter_count(f), SPILLS / 2);
     kith_builder_free(b);
     kith_filter_free(f);
+}
+
+TEST(a_streaming_builder_keeps_its_memory_limit_when_it_gets_many_digests_at_once) {
+    enum { COUNT = 2000000 };
+    uint64_t *many = malloc(COUNT * sizeof *many);
+    CHECK(many != NULL);
+    for (size_t i = 0; i < COUNT; i++)
+        many[i] = kithi_mix(i + 1);
+    for (unsigned threads = 1; threads <= 2; threads++) {
+        for (uint64_t limit = (uint64_t)1 << 20; limit <= (uint64_t)8 << 20; limit *= 8) {
+            struct memory memory = {0};
+            kith_allocator allocator = memory_allocator(&memory);
+            kith_filter_spec spec = spec_of("blocked", COUNT);
+            kith_build_limits limits = small_limits();
+            spec.allocator = &allocator;
+            limits.memory_bytes = limit;
+            limits.threads = threads;
+            kith_builder *b = NULL;
+            kith_filter *f = NULL;
+            CHECK_OK(kith_builder_open(&spec, KITH_BUILD_SET, &limits, &b));
+            CHECK_OK(kith_builder_add_many(b, many, COUNT, NULL));
+            CHECK_OK(kith_builder_finish(b, &f));
+            kith_builder_free(b);
+            CHECK(memory.peak_bytes <= kith_filter_memory(f) + limit);
+            kith_filter_free(f);
+        }
+    }
+    free(many);
 }
 
 static kith_status append(void *context, const uint64_t *piece, size_t n) {
@@ -431,7 +459,7 @@ TEST(an_interrupted_call_is_repeated) {
 TEST(every_allocation_may_fail) {
     static const char *const KINDS[] = {"cuckoo", "blocked", "counting", "layers", "fuse", "ribbon"};
     size_t n = make_digests(KEYS);
-    for (size_t k = 0; k < 5; k++) {
+    for (size_t k = 0; k < sizeof KINDS / sizeof *KINDS; k++) {
         for (int given = 0; given < 2; given++) {
             struct memory memory = {0};
             kith_allocator allocator = memory_allocator(&memory);
@@ -479,7 +507,7 @@ static bool count_steps(void *context, kith_build_step step, uint64_t done, uint
 TEST(a_build_can_be_cancelled_at_every_step) {
     static const char *const KINDS[] = {"cuckoo", "bloom", "fuse", "ribbon"};
     size_t n = make_digests(KEYS);
-    for (size_t k = 0; k < 3; k++) {
+    for (size_t k = 0; k < sizeof KINDS / sizeof *KINDS; k++) {
         for (int given = 0; given < 2; given++) {
             struct memory memory = {0};
             kith_allocator allocator = memory_allocator(&memory);

@@ -2,9 +2,10 @@
  * for a full filter, too). Their body is an array of bits that are only ever set.
  *
  * `count` is the number of keys that set at least one new bit. A filter is full when `count` reaches the capacity, or
- * when more bits are set than the fill limit, a parameter. Random keys exceed it before they reach the capacity in only
- * one of 10^9 filters, so the limit stops keys that were chosen to set more bits than random ones.
- * A key for which has() already returns true changes nothing and is never refused. */
+ * when more bits are set than the fill limit, a parameter. It stops keys that were chosen to set more bits than random
+ * ones: as many random keys as the capacity exceed it in only one of 10^9 filters. In large filters it is often reached
+ * before `count` reaches the capacity, because new keys that are false positives are not counted. A key for which has()
+ * already returns true changes nothing and is never refused. */
 #ifndef KITHI_FILTERS_BIT_CELLS_H
 #define KITHI_FILTERS_BIT_CELLS_H
 
@@ -23,16 +24,33 @@ static inline bool kithi_bits_full(const kith_filter *f, uint64_t fill) {
     return fill > f->geometry.fill_limit;
 }
 
-/* Updates count and fill after an add that set `set_bits` new bits. */
+/* Updates count and fill after an add that set `set_bits` new bits. `was_new` may be NULL. */
 static inline void kithi_bits_count_add(kith_filter *f, unsigned set_bits, bool *was_new) {
-    *was_new = set_bits != 0;
-    f->head.count += *was_new;
+    if (was_new != NULL)
+        *was_new = set_bits != 0;
+    f->head.count += set_bits != 0;
     f->head.fill += set_bits;
+}
+
+/* What an add returns if kithi_bits_can_add() is false: only a key that is in the filter already may be added. */
+static inline kith_status kithi_bits_add_to_full(bool has, bool *was_new) {
+    if (was_new != NULL)
+        *was_new = false;
+    return has ? KITH_OK : KITH_E_FULL;
 }
 
 /* Returns whether a key that changes bits may still be added. */
 static inline bool kithi_bits_can_add(const kith_filter *f) {
     return f->head.count < f->head.capacity && !kithi_bits_full(f, f->head.fill);
+}
+
+/* Returns how many of the next n digests are added at once without exceeding a limit, whatever they are. Each sets at
+ * most `hashes` bits. */
+static inline size_t kithi_bits_safe(const kith_filter *f, uint64_t hashes, size_t n) {
+    uint64_t limit = f->geometry.fill_limit, safe = f->head.capacity - f->head.count;
+    uint64_t below_limit = limit > f->head.fill ? (limit - f->head.fill) / hashes : 0;
+    safe = below_limit < safe ? below_limit : safe;
+    return safe < n ? (size_t)safe : n;
 }
 
 typedef enum kithi_bits_how { KITHI_BITS_OR, KITHI_BITS_AND } kithi_bits_how;

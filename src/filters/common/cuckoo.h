@@ -1,21 +1,23 @@
 /* filters/common/cuckoo.h: the code that the cuckoo kinds share: fingerprints in packed slots, and how to find them.
  *
  *     body    | region 0 | region 1 |  …  | region R-1 |
- *     region  | slot 0 | slot 1 | … (slot_bits each, packed) | 8 spare bytes or more, to a multiple of 64 |
+ *     region  | slot 0 | slot 1 | … (slot_bits each, packed) | zeros, to a multiple of 64 bytes | stash |
  *
- * cf stands for cuckoo filter. A place is a bucket of cuckoo or a window of overlap. A region has 2 * half places, and
- * a key usually has one in each half (not with alternate=simple and alternate=xor of cuckoo). The digest of a key gives
- * its region, its first place there and its fingerprint. A place and a fingerprint determine the candidates of the key:
- * the slots in which it may be stored, and the code that it has in each of them. Code 0 is an empty slot. has() returns
- * true when one of the candidate slots holds its code. Regions share no byte, not even in 8-byte loads and stores, so
- * threads can build them independently. A region has at most 2^18 slots, which keeps a search in
- * cache (more only with b = 1 or alternate=xor).
+ * cf stands for cuckoo filter. A place is a bucket of cuckoo or a window of overlap. A region has 2 * half places. Those
+ * with even numbers are one half, the others are the other half, and a key usually has one in each (not with
+ * alternate=simple and alternate=xor of cuckoo). The digest of a key gives its region, its first place there and its
+ * fingerprint. A place and a fingerprint determine the candidates of the key: the slots in which it may be stored, and
+ * the code that it has in each of them. Code 0 is an empty slot. has() returns true when one of the candidate slots
+ * holds its code. Regions share no byte, not even in 8-byte loads and stores, so threads can build them independently.
+ * A region has at most 2^18 slots, which keeps a search in cache (more only with b = 1 or alternate=xor).
  *
  * If all candidate slots of a new key are taken, a breadth-first search from them finds the shortest chain of entries
  * that ends in an empty slot, where each entry can move to the slot of the next one. Nothing moves until the chain is
  * found, so a failed search leaves every byte unchanged. The search visits each slot of the region at most once
  * (filters/common/cuckoo_search.h). cuckoo can use a random walk instead, which is undone if it fails
- * (filters/common/cuckoo_walk.h).
+ * (filters/common/cuckoo_walk.h). If the search fails because too many keys have the same places and the same
+ * fingerprint, the new key or an older one of them goes to the stash of the region (filters/common/cuckoo_stash.h).
+ * Lookups do not read the stash.
  *
  * A kind defines where the two places of a key are and which code it has there, and converts a slot and its code back
  * to a place and a fingerprint. decode must accept any code in any slot, because a lazily opened body may hold
@@ -28,10 +30,11 @@
 #include "core/mix.h"
 #include "kind.h"
 
-/* Parameters of the cuckoo kinds. Only cuckoo has the last three. */
-enum { KITHI_SLOT_BITS, KITHI_HALF, KITHI_REGIONS, KITHI_BUCKET_SLOTS, KITHI_ALTERNATE, KITHI_KICKS };
-#define KITHI_CF_PARAMS (1 << KITHI_SLOT_BITS | 1 << KITHI_HALF | 1 << KITHI_REGIONS)
+/* Parameters of the cuckoo kinds. Only cuckoo has KITHI_BUCKET_SLOTS, KITHI_ALTERNATE and KITHI_KICKS. */
+enum { KITHI_SLOT_BITS, KITHI_HALF, KITHI_REGIONS, KITHI_BUCKET_SLOTS, KITHI_ALTERNATE, KITHI_KICKS, KITHI_STASH };
+#define KITHI_CF_PARAMS (1 << KITHI_SLOT_BITS | 1 << KITHI_HALF | 1 << KITHI_REGIONS | 1 << KITHI_STASH)
 
+#define KITHI_ALTERNATE_PARTNER 0 /* the value of KITHI_ALTERNATE for kithi_partner */
 #define KITHI_CANDIDATES_MAX 16
 #define KITHI_SLOT_BITS_MAX 32
 #define KITHI_HALF_MAX (UINT64_C(1) << 31)
@@ -47,6 +50,10 @@ typedef struct kithi_cf_layout {
     /* Number of bits (0 or 1) below the fingerprint in a code; they hold the index of the slot in its place. */
     unsigned window_bits;
     unsigned (*place_slots)(const kithi_cf_geometry *g);
+    /* The other place for this fingerprint. */
+    uint64_t (*other)(const kithi_cf_geometry *g, uint64_t place, uint64_t fingerprint);
+    /* The bit of its region at which a place begins. */
+    uint64_t (*first_bit)(const kithi_cf_geometry *g, uint64_t place);
     /* Sets `first` to the first slot of a place and the first slot of the other place for this fingerprint. */
     void (*first_slots)(const kithi_cf_geometry *g, uint64_t place, uint64_t fingerprint, uint32_t first[2]);
     /* Returns false for a code that no key can have in that slot. */
@@ -76,9 +83,11 @@ static inline void kithi_cf_candidates(const kithi_cf_layout *layout, const kith
     }
 }
 
-/* Bytes from one region to the next. A region has at most 2^31 slots of 32 bits, so nothing overflows. */
+/* Bytes from one region to the next. The last slot is followed by at least 8 bytes of its region, because slots are
+ * loaded and stored as words of 8 bytes. A region has at most 2^31 slots of 32 bits, so nothing overflows. */
 static inline uint64_t kithi_cf_stride(const kithi_cf_geometry *g, uint64_t region_slots) {
-    uint64_t bytes = (region_slots * g->slot_bits + 7) / 8 + 8;
+    uint64_t stash_bytes = g->stash * sizeof(uint64_t);
+    uint64_t bytes = (region_slots * g->slot_bits + 7) / 8 + (stash_bytes > 8 ? stash_bytes : 8);
     return (bytes + 63) & ~UINT64_C(63);
 }
 
@@ -88,9 +97,23 @@ static inline void kithi_cf_set_word_fields(const kithi_cf_layout *layout, kithi
     unsigned unit = layout->windows ? bits : bits * slots; /* bits from one place to the next */
     /* The highest bit of a byte at which a place can begin. */
     unsigned first_bit_max = 8 - (unit & -unit & 7 ? unit & -unit & 7 : 8);
-    g->narrow = slots * bits + first_bit_max <= 64;
-    g->last_shift = (slots - 1) * bits;
-    for (unsigned i = 0; i < slots && g->narrow; i++) {
+    unsigned word_slots = slots;
+    while (word_slots * bits > 64)
+        word_slots /= 2;
+    g->place_bits = layout->windows ? 0 : unit;
+    g->words = slots / word_slots;
+    g->word_bits = word_slots * bits;
+    g->last_byte = (slots * bits + first_bit_max - 1) / 8;
+    /* A word after the first can begin at any multiple of its width. */
+    unsigned word_bit_max = 8 - (g->word_bits & -g->word_bits & 7 ? g->word_bits & -g->word_bits & 7 : 8);
+    bool is_long = g->word_bits + word_bit_max > 64;
+    g->form = KITHI_ANY_WORDS;
+    if (slots * bits + first_bit_max <= 64)
+        g->form = KITHI_ONE_WORD;
+    else if (g->words == 2)
+        g->form = is_long ? KITHI_TWO_LONG_WORDS : KITHI_TWO_WORDS;
+    g->last_shift = (word_slots - 1) * bits;
+    for (unsigned i = 0; i < word_slots; i++) {
         g->low_bits |= UINT64_C(1) << (i * bits);
         g->code_steps |= (uint64_t)kithi_cf_code(layout, 0, i) << (i * bits);
     }
@@ -105,15 +128,19 @@ static inline kithi_geometry kithi_cf_decode(const kithi_cf_layout *layout, cons
                            .regions = head->params[KITHI_REGIONS],
                            .bucket_slots = head->params[KITHI_BUCKET_SLOTS],
                            .alternate = head->params[KITHI_ALTERNATE],
-                           .kicks = head->params[KITHI_KICKS]};
+                           .kicks = head->params[KITHI_KICKS],
+                           .stash = head->params[KITHI_STASH]};
     bool plausible = g.slot_bits > layout->window_bits && g.slot_bits <= KITHI_SLOT_BITS_MAX &&
                      g.half <= KITHI_HALF_MAX && g.bucket_slots <= KITHI_CANDIDATES_MAX / 2 &&
-                     (layout->windows || g.bucket_slots > 0);
+                     (layout->windows || g.bucket_slots > 0) && g.stash <= KITHI_FIT_STASH_MAX;
     if (plausible) {
         g.places = 2 * g.half;
         g.stride = kithi_cf_stride(&g, layout->region_slots(&g));
+        g.stash_at = g.stride - g.stash * sizeof(uint64_t);
         g.fingerprint_max = kithi_cf_fingerprint_max(layout, &g);
+        g.rest_shift = kithi_rest_shift(g.regions, g.places);
         kithi_cf_set_word_fields(layout, &g);
+        g.usual = g.form == KITHI_ONE_WORD && g.rest_shift == 0 && g.alternate == KITHI_ALTERNATE_PARTNER;
     }
     return (kithi_geometry){.cf = g};
 }
@@ -135,7 +162,7 @@ static inline void kithi_cf_set(const kith_filter *f, uint8_t *region, uint32_t 
     kithi_field_set(region, slot, (unsigned)f->geometry.cf.slot_bits, code);
 }
 
-/* ---- places as words, for geometries that are narrow ---- */
+/* ---- places as words ---- */
 
 /* Marks slots that are 0 by their highest bit; returns 0 if there is none. Only the lowest mark is reliable: it is the
  * first slot that is 0. Marks above it may be wrong. */
@@ -155,10 +182,10 @@ KITHI_INLINE unsigned kithi_count_slots(const kithi_cf_geometry *g, uint64_t hig
     return (unsigned)(sums >> g->last_shift & ((UINT64_C(1) << g->slot_bits) - 1));
 }
 
-/* The slots of the place that begins with this slot. */
-KITHI_INLINE uint64_t kithi_cf_slots(const kithi_cf_geometry *g, const uint8_t *region, uint32_t first) {
-    uint64_t bit = (uint64_t)first * g->slot_bits;
-    return kithi_load64(region + bit / 8) >> (bit % 8);
+/* Returns the word that begins at this bit. Reads up to 9 bytes; at least 8 follow the last slot of a region. */
+KITHI_INLINE uint64_t kithi_cf_word(const uint8_t *from, uint64_t bit, kithi_cf_form form) {
+    uint64_t low = kithi_load64(from + bit / 8) >> (bit % 8);
+    return form <= KITHI_TWO_WORDS ? low : low | (uint64_t)from[bit / 8 + 8] << 1 << (63 - bit % 8);
 }
 
 /* ---- a digest ---- */
@@ -166,19 +193,10 @@ KITHI_INLINE uint64_t kithi_cf_slots(const kithi_cf_geometry *g, const uint8_t *
 /* The region and the candidates of a digest. */
 static inline uint8_t *kithi_cf_locate(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest,
                                        kithi_candidates *candidates) {
-    kithi_place at = kithi_place_of(digest, f->geometry.cf.regions, f->geometry.cf.places);
-    kithi_cf_candidates(layout, &f->geometry.cf, at.place, kithi_fingerprint(at, f->geometry.cf.fingerprint_max),
-                        candidates);
+    const kithi_cf_geometry *g = &f->geometry.cf;
+    kithi_place at = kithi_place_of(digest, g->regions, g->places, (unsigned)g->rest_shift);
+    kithi_cf_candidates(layout, g, at.place, kithi_fingerprint(at, g->fingerprint_max), candidates);
     return kithi_cf_region(layout, f, at.region);
-}
-
-static inline bool kithi_cf_has_by_slots(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest) {
-    kithi_candidates candidates;
-    const uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);
-    bool found = false;
-    for (unsigned i = 0; i < candidates.count; i++)
-        found |= kithi_cf_get(f, region, candidates.slot[i]) == candidates.code[i];
-    return found;
 }
 
 static inline bool kithi_cf_look(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest, kith_look look,
@@ -209,12 +227,6 @@ static inline unsigned kithi_cf_matches(const kith_filter *f, const uint8_t *reg
     return matches;
 }
 
-static inline uint64_t kithi_cf_copies(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest) {
-    kithi_candidates candidates;
-    const uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);
-    return kithi_cf_matches(f, region, &candidates);
-}
-
 /* Sets rate_now to the exact rate, in one pass over the slots. */
 KITHI_INLINE void kithi_cf_stats(const kithi_cf_layout *layout, const kith_filter *f, kith_filter_stats *stats) {
     uint64_t region_slots = layout->region_slots(&f->geometry.cf), regions = f->geometry.cf.regions;
@@ -238,7 +250,7 @@ KITHI_INLINE void kithi_cf_stats(const kithi_cf_layout *layout, const kith_filte
         occupied += (double)entries[m] / m;
     double combinations = /* of pair and fingerprint: see plan/fit.h */
         (double)regions * (double)f->geometry.cf.half * (double)f->geometry.cf.fingerprint_max;
-    stats->cells_used = f->head.count;
+    stats->cells_used = f->head.count > f->head.fill ? f->head.count - f->head.fill : 0; /* the others are in stashes */
     stats->rate_now = occupied / combinations;
 }
 
