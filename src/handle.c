@@ -2,7 +2,7 @@
  *
  *     create, create_like ---- init -------.
  *     clone ------------------ bind_copy --+--> kith_filter --- bytes, save ---> sealed block
- *     view, open ------------- bind -------'
+ *     view, open (open.c) ---- bind -------'
  *
  * The handle holds the decoded header. Its count and fill are current; the header in the block is outdated until the
  * filter is sealed. Bytes from outside enter only through bind, which validates them (with KITH_OPEN_LAZY only the
@@ -171,14 +171,12 @@ static uint8_t *notes_section(const kith_filter *f) {
 
 /* ---- creating and freeing ---- */
 
-/* Allocates a handle and, if `block` is not NULL, a block for it. */
+/* Allocates a handle and a block for it. */
 static kith_status new_handle(const kith_allocator *allocator, uint64_t block_bytes, kith_filter **handle,
                               uint8_t **block) {
     *handle = kithi_allocate(allocator, sizeof **handle);
     if (*handle == NULL)
         return KITH_E_MEMORY;
-    if (block == NULL)
-        return KITH_OK;
     *block = kithi_allocate(allocator, block_bytes);
     if (*block == NULL) {
         kithi_release(allocator, *handle, sizeof **handle);
@@ -569,83 +567,7 @@ kith_status kith_filter_relocate(kith_filter *f, kith_move move, void *context) 
     return KITH_OK;
 }
 
-static bool flags_known(unsigned flags) {
-    return (flags & ~(unsigned)(KITH_OPEN_LAZY | KITH_OPEN_COPY | KITH_OPEN_SNAPSHOT)) == 0;
-}
-
-/* Drops the mark of a store's snapshot. The header in the block still has it, so it must be written again. */
-static void make_plain(kith_filter *f) {
-    f->head.store = (kithi_store_mark){.is_store = false};
-    f->sealed = false;
-}
-
-/* Binds a new handle to `block`; `backing` says who owns the block. */
-static kith_status bind_handle(uint8_t *block, uint64_t block_bytes, unsigned flags, kithi_backing backing,
-                               const kith_allocator *allocator, kith_filter **filter) {
-    kith_filter *f;
-    kith_status status = new_handle(allocator, 0, &f, NULL);
-    if (status != KITH_OK)
-        return status;
-    status = kithi_filter_bind(f, block, block_bytes, flags, allocator);
-    if (status == KITH_OK) {
-        f->backing = backing;
-        f->writable = backing == KITHI_BACKING_HEAP;
-        if (f->writable && f->head.store.is_store)
-            make_plain(f);
-    }
-    return finish_handle(status, allocator, f, NULL, 0, filter);
-}
-
-kith_status kithi_filter_open_snapshot(uint8_t *block, uint64_t block_bytes, const kith_allocator *allocator,
-                                       kith_filter **filter, kithi_store_mark *mark) {
-    kith_filter *f;
-    unsigned flags = KITH_OPEN_LAZY | KITH_OPEN_SNAPSHOT;
-    kith_status status = bind_handle(block, block_bytes, flags, KITHI_BACKING_VIEW, allocator, &f);
-    if (status != KITH_OK)
-        return status;
-    if (!f->head.store.is_store) {
-        kith_filter_free(f);
-        return KITH_E_NOT_STORE;
-    }
-    *mark = f->head.store;
-    make_plain(f);
-    f->writable = true;
-    f->verified = true;
-    *filter = f;
-    return KITH_OK;
-}
-
-kith_status kith_filter_view(const void *bytes, size_t byte_count, unsigned flags, const kith_allocator *given,
-                             kith_filter **filter) {
-    assert(filter != NULL && (bytes != NULL || byte_count == 0));
-    if (!flags_known(flags))
-        return KITH_E_ARGUMENT;
-    if (byte_count == 0)
-        return KITH_E_EMPTY;
-    kith_allocator allocator = kithi_allocator_or_default(given);
-    if ((flags & KITH_OPEN_COPY) == 0) {
-        /* A viewed handle is not writable, so nothing is written through the pointer. */
-        return bind_handle((uint8_t *)(uintptr_t)bytes, byte_count, flags, KITHI_BACKING_VIEW, &allocator, filter);
-    }
-    uint8_t *copy = kithi_allocate(&allocator, byte_count);
-    if (copy == NULL)
-        return KITH_E_MEMORY;
-    memcpy(copy, bytes, byte_count);
-    kith_status status = bind_handle(copy, byte_count, flags, KITHI_BACKING_HEAP, &allocator, filter);
-    if (status != KITH_OK)
-        kithi_release(&allocator, copy, byte_count);
-    return status;
-}
-
-kith_status kith_filter_adopt(void *bytes, size_t byte_count, unsigned flags, const kith_allocator *allocator,
-                              kith_filter **filter) {
-    assert(filter != NULL && allocator != NULL && (bytes != NULL || byte_count == 0));
-    if ((flags & ~(unsigned)KITH_OPEN_LAZY) != 0)
-        return KITH_E_ARGUMENT;
-    if (byte_count == 0)
-        return KITH_E_EMPTY;
-    return bind_handle(bytes, byte_count, flags, KITHI_BACKING_HEAP, allocator, filter);
-}
+/* ---- memory ---- */
 
 uint64_t kith_filter_memory(const kith_filter *f) {
     assert(f != NULL);
@@ -655,34 +577,4 @@ uint64_t kith_filter_memory(const kith_filter *f) {
     if (f->kind->state_bytes != NULL)
         bytes += f->kind->state_bytes(f);
     return bytes;
-}
-
-static kith_status open_copy(const char *path, unsigned flags, const kith_allocator *allocator, kith_filter **filter) {
-    uint8_t *block;
-    size_t byte_count;
-    kith_status status = kithi_read_block(path, allocator, &block, &byte_count);
-    if (status != KITH_OK)
-        return status;
-    status = bind_handle(block, byte_count, flags, KITHI_BACKING_HEAP, allocator, filter);
-    if (status != KITH_OK)
-        kithi_release(allocator, block, byte_count);
-    return status;
-}
-
-kith_status kith_filter_open(const char *path, unsigned flags, const kith_allocator *given, kith_filter **filter) {
-    assert(path != NULL && filter != NULL);
-    if (!flags_known(flags))
-        return KITH_E_ARGUMENT;
-    kith_allocator allocator = kithi_allocator_or_default(given);
-    if ((flags & KITH_OPEN_COPY) != 0)
-        return open_copy(path, flags, &allocator, filter);
-    const uint8_t *bytes;
-    size_t byte_count;
-    kith_status status = kithi_map_file(path, &bytes, &byte_count);
-    if (status != KITH_OK)
-        return status;
-    status = bind_handle((uint8_t *)(uintptr_t)bytes, byte_count, flags, KITHI_BACKING_MAP, &allocator, filter);
-    if (status != KITH_OK)
-        kithi_unmap_file(bytes, byte_count);
-    return status;
 }

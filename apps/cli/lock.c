@@ -185,19 +185,10 @@ static bool is_absent(const char *path) {
     return lstat(path, &st) != 0 && (errno == ENOENT || errno == ENAMETOOLONG);
 }
 
-/* Returns whether the file is a store. Another kith may make it one before this one gets the lock. */
-static bool is_a_store(const char *path) {
-    kith_filter *filter;
-    kith_status status = kith_filter_open(path, KITH_OPEN_LAZY, NULL, &filter);
-    if (status == KITH_OK)
-        kith_filter_free(filter);
-    return status == KITH_E_JOURNAL;
-}
-
 static int take_lock(const char *path, const arguments *a, bool only_if_shared) {
     if (strcmp(path, "-") == 0 || filter_is_stream(path))
         return LOCK_NONE;
-    if (a->no_lock && !is_a_store(path))
+    if (a->no_lock && !store_is(path))
         return LOCK_NONE;
     path_text target;
     lock_text lock_path;
@@ -217,9 +208,9 @@ static int take_lock(const char *path, const arguments *a, bool only_if_shared) 
             (void)close(fd);
             continue;
         }
-        if (!is_a_store(path))
+        if (!store_is(path))
             return fd;
-        (void)close(fd); /* the store takes the lock itself */
+        (void)close(fd); /* another kith has made it a store, which takes the lock itself */
         if (store_hold(path, a) != NULL)
             return LOCK_OF_STORE;
     }

@@ -75,8 +75,7 @@ static kith_status wait_for(attempt call, const char *path, kith_filter *filter,
     }
 }
 
-/* Returns whether the file is marked as a store. */
-static bool is_store(const char *path) {
+bool store_is(const char *path) {
     kith_filter *filter;
     kith_status status = kith_filter_open(path, KITH_OPEN_LAZY, NULL, &filter);
     if (status == KITH_OK)
@@ -85,7 +84,7 @@ static bool is_store(const char *path) {
 }
 
 kith_store *store_hold(const char *path, const arguments *a) {
-    if (!is_store(path))
+    if (!store_is(path))
         return NULL;
     kith_status status = wait_for(try_open, path, NULL, a, &held.store);
     if (status == KITH_E_NOT_STORE || status == KITH_E_NO_FILE)
@@ -131,7 +130,7 @@ int command_store(const arguments *a) {
     const char *path = a->operands[0];
     filter_check_input(path);
     filter_check_output(path);
-    if (is_store(path))
+    if (store_is(path))
         fail("%s: is a store already", path);
     kith_store *store;
     kith_status status = wait_for(try_convert, path, NULL, a, &store);

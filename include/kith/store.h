@@ -217,7 +217,8 @@ KITH_API bool kith_store_has(const kith_store *store, const void *key, size_t ke
  * codes of kith_store_open(). */
 KITH_API KITH_MUST_USE kith_status kith_store_refresh(kith_store *store, bool *changed);
 
-/* Returns whether every operation that was acknowledged is durable: false if some are only written. */
+/* Returns whether every operation that this handle has acknowledged is durable: false if some are only written, or if
+ * the store became read-only by a failure. A reader acknowledges nothing: true. */
 KITH_API bool kith_store_durable(const kith_store *store);
 
 /* Verifies every page of the snapshot file, and the invariants of the filter in memory. Returns KITH_OK, KITH_E_CORRUPT,
@@ -227,7 +228,7 @@ KITH_API KITH_MUST_USE kith_status kith_store_verify(const kith_store *store);
 typedef struct kith_store_info {
     size_t struct_bytes;        /* sizeof(kith_store_info): set by KITH_STORE_INFO_INIT */
     uint64_t sequence;          /* of the last journal record; each record has the next number */
-    uint64_t synced;            /* highest sequence number that is durable */
+    uint64_t synced;            /* highest sequence number that is durable; 0 for a reader, which cannot know */
     uint64_t snapshot_sequence; /* of the last record that the snapshot includes */
     uint64_t generation;        /* number of journals that this store has had */
     uint64_t journal_bytes;     /* size of the journal */

@@ -478,7 +478,7 @@ bool kith_store_has(const kith_store *s, const void *key, size_t key_bytes) {
 
 bool kith_store_durable(const kith_store *s) {
     assert(s != NULL);
-    return s->failure == KITH_OK && s->synced.offset == s->now.end.offset;
+    return !s->is_writer || (s->failure == KITH_OK && s->synced.offset == s->now.end.offset);
 }
 
 kith_status kith_store_info_of(const kith_store *s, kith_store_info *info) {

@@ -345,8 +345,49 @@ TEST(a_limit_on_the_size_of_files_is_kept) {
     CHECK_OK(kith_store_checkpoint(store)); /* which empties the journal */
     CHECK_OK(kith_store_add_digest(store, splitmix_mix(3), NULL));
     CHECK_OK(kith_store_close(store));
+    disk.size_limit = 10;
+    CHECK_OK(kithi_store_open_with(&files, PATH, KITH_STORE_WRITE, NULL, &store));
+    CHECK_STATUS(kith_store_add_digest(store, splitmix_mix(4), NULL), KITH_E_NO_SPACE);
+    CHECK_OK(kith_store_close(store));
     kith_filter_free(filter);
     disk_free(&disk);
+}
+
+/* A refresh that fails leaves the reader as it was; the next one works. */
+TEST(a_refresh_may_fail) {
+    kith_filter *filter = empty_filter(1);
+    for (unsigned after_checkpoint = 0; after_checkpoint < 2; after_checkpoint++)
+        for (uint64_t n = 1;; n++) {
+            disk_init(&disk, n);
+            kithi_files files = disk_files(&disk);
+            kith_store *store, *reader;
+            CHECK_OK(kithi_store_create_with(&files, PATH, filter, NULL, &store));
+            CHECK_OK(kith_store_add_digest(store, splitmix_mix(1), NULL));
+            CHECK_OK(kithi_store_open_with(&files, PATH, KITH_STORE_READ, NULL, &reader));
+            CHECK_OK(kith_store_add_digest(store, splitmix_mix(2), NULL));
+            if (after_checkpoint)
+                CHECK_OK(kith_store_checkpoint(store));
+            disk.operations = 0;
+            disk.hit = DISK_NONE;
+            disk.fail_at = n;
+            disk.fail_with = EIO;
+            bool changed;
+            kith_status status = kith_store_refresh(reader, &changed);
+            bool was_hit = disk.hit != DISK_NONE;
+            disk.fail_at = 0;
+            CHECK_STATUS(status, was_hit ? KITH_E_IO : KITH_OK);
+            CHECK_EQ_U64(kith_filter_count(kith_store_filter(reader)), was_hit ? 1 : 2);
+            CHECK_OK(kith_store_refresh(reader, &changed));
+            CHECK(changed == was_hit);
+            CHECK_EQ_U64(kith_filter_count(kith_store_filter(reader)), 2);
+            CHECK_OK(kith_store_close(reader));
+            CHECK_OK(kith_store_close(store));
+            CHECK_EQ_U64(disk_open_handles(&disk), 0);
+            disk_free(&disk);
+            if (!was_hit)
+                break;
+        }
+    kith_filter_free(filter);
 }
 
 /* ---- what is due ---- */

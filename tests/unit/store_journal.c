@@ -104,6 +104,34 @@ TEST(every_damaged_byte_of_the_header_is_noticed) {
     }
 }
 
+/* With a correct checksum. */
+TEST(headers_that_no_writer_writes_are_refused) {
+    static const struct {
+        size_t at;
+        uint64_t value;
+    } cases[] = {{8, UINT64_C(0x00410001)}, {8, UINT64_C(0x100400001)}, {48, 1}, {40, KITHI_SEQUENCE_MAX + 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        make_store(KITH_SYNC_CALL);
+        kithi_store64(journal_bytes()->at + cases[i].at, cases[i].value);
+        kithi_store64(journal_bytes()->at + 56, kithi_checksum(journal_bytes()->at, 56));
+        CHECK_STATUS(opens(KITH_STORE_WRITE), KITH_E_CORRUPT);
+    }
+}
+
+/* Reads of less than the window are those that write records again: they find the file shorter. */
+static int64_t read_nothing(void *context, int file, void *bytes, size_t byte_count, uint64_t offset) {
+    bool is_rewrite = offset >= 64 && byte_count < KITHI_JOURNAL_WINDOW_BYTES;
+    return is_rewrite ? 0 : disk_read(context, file, bytes, byte_count, offset);
+}
+
+TEST(a_journal_that_shrinks_while_it_is_recovered_is_an_error) {
+    make_store(KITH_SYNC_CALL);
+    files.read = read_nothing;
+    CHECK_STATUS(opens(KITH_STORE_WRITE), KITH_E_IO);
+    files.read = disk_read;
+    check_has(KITH_STORE_WRITE, KEYS, 0);
+}
+
 /* Each record but the last has a successor that says that it was synced. */
 TEST(damage_to_a_synced_record_is_an_error) {
     make_store(KITH_SYNC_CALL);
