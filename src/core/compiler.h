@@ -6,6 +6,13 @@
  * set. */
 #define KITHI_INLINE static inline __attribute__((always_inline))
 
+/* A value of a struct type. kith/reader.h, which includes this, is also compiled as C++. */
+#ifdef __cplusplus
+#define KITHI_VALUE(type, ...) (type{__VA_ARGS__})
+#else
+#define KITHI_VALUE(type, ...) ((type){__VA_ARGS__})
+#endif
+
 /* KITHI_TARGET_… compiles a function for that instruction set, whatever the rest of the library is compiled for. */
 #if !defined(KITH_NO_SIMD) && defined(__x86_64__)
 #define KITHI_HAVE_X86 1
