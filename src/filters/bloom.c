@@ -29,6 +29,7 @@
 #include <math.h>
 
 #include "plan/sizing.h"
+#include "filters/bloom_lookup.h"
 #include "filters/common/slices.h"
 
 static const kith_option OPTIONS[] = {
@@ -47,8 +48,7 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
 }
 
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
-    kith_status status = kithi_slices_shape(head, 1, 0, shape);
-    shape->max_copies = 1;
+    kith_status status = kithi_bloom_shape(head, shape);
     shape->capabilities = KITHI_BITS_CAPABILITIES;
     return status;
 }
@@ -62,20 +62,15 @@ static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     return (kithi_expectation){kithi_bloom_rate((unsigned)g.k, g.slice, n, kithi_slices_layout(&g)), 0};
 }
 
-static inline bool used(const uint8_t *body, uint64_t bit, unsigned cell_bits) {
-    (void)cell_bits;
-    return body[bit / 8] >> (bit % 8) & 1;
-}
-
 static bool has(const kith_filter *f, uint64_t digest) {
-    return kithi_slices_has(f, digest, used, 1);
+    return kithi_bloom_has(&f->geometry, f->body, digest);
 }
 
 static inline kith_status add_at(kith_filter *f, const uint64_t *bits, bool *was_new, unsigned cell_bits) {
     (void)cell_bits;
     uint64_t k = f->geometry.slices.k, i = 0;
     if (!kithi_bits_can_add(f)) {
-        while (i < k && used(f->body, bits[i], 1))
+        while (i < k && kithi_bit(f->body, bits[i]))
             i++;
         return i == k ? KITH_OK : KITH_E_FULL;
     }
@@ -96,7 +91,7 @@ static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
 }
 
 KITHI_INLINE size_t has_many_body(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return kithi_slices_has_many(f, digests, n, maybe, used, 1);
+    return kithi_slices_has_many(f, digests, n, maybe, kithi_bloom_used, 1);
 }
 
 KITHI_INLINE kith_status add_many_body(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
@@ -126,7 +121,8 @@ KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_
 #endif
 
 static inline bool set_cell(uint8_t *body, uint64_t bit, bool *accepted, unsigned cell_bits) {
-    bool was_clear = !used(body, bit, cell_bits);
+    (void)cell_bits;
+    bool was_clear = !kithi_bit(body, bit);
     body[bit / 8] |= (uint8_t)(1u << (bit % 8));
     *accepted |= was_clear;
     return was_clear;
@@ -192,7 +188,7 @@ static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *
 }
 
 const kithi_kind kithi_kind_bloom = {
-    .id = 1,
+    .id = KITHI_BLOOM_ID,
     .params = KITHI_SLICES_PARAMS,
     .info =
         {

@@ -9,6 +9,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* How the cells of bloom and counting are laid out: see plan/sizing.h. */
+typedef enum kithi_cells_layout { KITHI_SLICES, KITHI_WHOLE } kithi_cells_layout;
+
+#define KITHI_BLOOM_K_MAX 64 /* the most cells per key: see kithi_bloom_choose() */
+
 /* bloom and counting: k slices of `slice` cells, or one array of `slice` cells for all k hashes. */
 typedef struct kithi_slices_geometry {
     uint64_t k, slice;

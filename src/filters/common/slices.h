@@ -23,22 +23,8 @@
 #include "core/mix.h"
 #include "plan/sizing.h"
 #include "filters/common/bit_cells.h"
+#include "filters/common/slices_lookup.h"
 #include "kind.h"
-
-enum { KITHI_PARAM_K, KITHI_PARAM_SLICE, KITHI_PARAM_LAYOUT };
-#define KITHI_SLICES_PARAMS                                                                                            \
-    (1 << KITHI_PARAM_K | 1 << KITHI_PARAM_SLICE | 1 << KITHI_PARAM_LAYOUT | 1 << KITHI_FILL_LIMIT)
-
-static inline kithi_geometry kithi_slices_decode(const kithi_head *head) {
-    uint64_t slice = head->params[KITHI_PARAM_SLICE], layout = head->params[KITHI_PARAM_LAYOUT];
-    return (kithi_geometry){
-        .fill_limit = head->params[KITHI_FILL_LIMIT],
-        .slices = {.k = head->params[KITHI_PARAM_K],
-                   .slice = slice,
-                   .stride = layout == KITHI_WHOLE ? 0 : slice,
-                   .layout = layout},
-    };
-}
 
 /* Parameters for `capacity` keys. */
 static inline void kithi_slices_encode(unsigned k, uint64_t slice, kithi_cells_layout layout, uint64_t capacity,
@@ -53,48 +39,11 @@ static inline kithi_cells_layout kithi_slices_layout(const kithi_slices_geometry
     return g->layout == KITHI_WHOLE ? KITHI_WHOLE : KITHI_SLICES;
 }
 
-/* The shape of cells of `cell_bits` bits (1 to 8), followed by at least `spare_bytes`. The kind adds max_copies and
- * capabilities. */
-static inline kith_status kithi_slices_shape(const kithi_head *head, unsigned cell_bits, unsigned spare_bytes,
-                                             kithi_shape *shape) {
-    kithi_geometry g = kithi_slices_decode(head);
-    uint64_t cells, k = g.slices.k;
-    if (k < 1 || k > KITHI_BLOOM_K_MAX || g.slices.slice == 0 || g.slices.layout > KITHI_WHOLE ||
-        !kithi_mul(g.slices.layout == KITHI_WHOLE ? 1 : k, g.slices.slice, &cells) || cells > UINT64_C(1) << 62 ||
-        g.fill_limit > cells)
-        return KITH_E_CORRUPT;
-    uint64_t bytes = cells / 8 * cell_bits + (cells % 8 * cell_bits + 7) / 8 + spare_bytes;
-    uint64_t lines = (bytes + 63) / 64;
-    *shape = (kithi_shape){
-        .body_bytes = lines * 64,
-        .cells = cells,
-        .cell_bits = cell_bits,
-        .hashes = (unsigned)k,
-        .lines = (unsigned)(lines < k ? lines : k),
-    };
-    return KITH_OK;
-}
-
-/* The key's cell number i. */
-static inline uint64_t kithi_slice_cell(uint64_t slice, uint64_t stride, uint64_t digest, uint64_t i) {
-    return i * stride + kithi_mulhi(kithi_word(digest, i), slice);
-}
-
 /* Writes the k cells of a key to `cells`. */
 KITHI_INLINE void kithi_slice_cells(const kith_filter *f, uint64_t digest, uint64_t *cells) {
     uint64_t k = f->geometry.slices.k, slice = f->geometry.slices.slice, stride = f->geometry.slices.stride;
     for (uint64_t i = 0; i < k; i++)
         cells[i] = kithi_slice_cell(slice, stride, digest, i);
-}
-
-/* Returns whether a key has all its cells in use. */
-KITHI_INLINE bool kithi_slices_has(const kith_filter *f, uint64_t digest,
-                                   bool (*used)(const uint8_t *body, uint64_t cell, unsigned cell_bits),
-                                   unsigned cell_bits) {
-    uint64_t i = 0, k = f->geometry.slices.k, slice = f->geometry.slices.slice, stride = f->geometry.slices.stride;
-    while (i < k && used(f->body, kithi_slice_cell(slice, stride, digest, i), cell_bits))
-        i++;
-    return i == k;
 }
 
 KITHI_INLINE bool kithi_slices_look(const kith_filter *f, uint64_t digest, kith_look look, void *context,
@@ -116,8 +65,7 @@ KITHI_INLINE bool kithi_slices_look(const kith_filter *f, uint64_t digest, kith_
 #define KITHI_SLICE_GROUP 256
 
 KITHI_INLINE size_t kithi_slices_has_group(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe,
-                                           bool (*used)(const uint8_t *body, uint64_t cell, unsigned cell_bits),
-                                           unsigned cell_bits) {
+                                           kithi_slices_used *used, unsigned cell_bits) {
     uint64_t k = f->geometry.slices.k, slice = f->geometry.slices.slice, stride = f->geometry.slices.stride;
     uint64_t cells[KITHI_SLICE_GROUP];
     uint16_t left[KITHI_SLICE_GROUP]; /* indices of digests whose cells were all in use so far */
@@ -144,8 +92,7 @@ KITHI_INLINE size_t kithi_slices_has_group(const kith_filter *f, const uint64_t 
 }
 
 KITHI_INLINE size_t kithi_slices_has_many(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe,
-                                          bool (*used)(const uint8_t *body, uint64_t cell, unsigned cell_bits),
-                                          unsigned cell_bits) {
+                                          kithi_slices_used *used, unsigned cell_bits) {
     size_t yes = 0;
     for (size_t from = 0; from < n; from += KITHI_SLICE_GROUP) {
         size_t group = n - from < KITHI_SLICE_GROUP ? n - from : KITHI_SLICE_GROUP;
