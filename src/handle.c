@@ -5,9 +5,9 @@
  *     view, open ------------- bind -------'
  *
  * The handle holds the decoded header. Its count and fill are current; the header in the block is outdated until the
- * filter is sealed. Bytes from outside enter only through bind, which validates them (only the header with
- * KITH_OPEN_LAZY; kithi_filter_verify() then validates the body before it is changed or copied). Files, views and the
- * inner blocks of layers are all opened with it. */
+ * filter is sealed. Bytes from outside enter only through bind, which validates them (with KITH_OPEN_LAZY only the
+ * header, the notes and the headers of layers; kithi_filter_verify() then validates the body before it is changed or
+ * copied). Files, views and the inner blocks of layers are all opened with it. */
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
@@ -56,6 +56,7 @@ kith_status kithi_filter_init(kith_filter *f, const kithi_head *head, uint8_t *b
 kith_status kithi_filter_bind_copy(kith_filter *f, const kith_filter *like, uint8_t *block,
                                    const kith_allocator *allocator) {
     set_up(f, like->kind, &like->head, &like->shape, block, allocator);
+    f->head.store = (kithi_store_mark){.is_store = false}; /* the copy of a store's snapshot is a plain filter */
     f->writable = true;
     f->verified = true;
     return f->kind->attach != NULL ? f->kind->attach(f, like, KITH_OPEN_DEFAULT) : KITH_OK;
@@ -78,6 +79,8 @@ kith_status kithi_filter_bind(kith_filter *f, uint8_t *block, uint64_t block_byt
         status = kithi_sizes_check(&head, shape.body_bytes, block_bytes);
     if (status != KITH_OK)
         return status;
+    if (head.store.is_store && (flags & KITH_OPEN_SNAPSHOT) == 0)
+        return KITH_E_JOURNAL;
     bool lazy = (flags & KITH_OPEN_LAZY) != 0;
     status = lazy ? KITH_OK : kithi_body_verify(block, &head);
     if (status == KITH_OK && head.notes_bytes != 0)
@@ -185,7 +188,7 @@ static kith_status finish_handle(kith_status status, const kith_allocator *alloc
     return status;
 }
 
-/* Creates an empty filter. The caller writes its notes, head->notes_bytes of them. */
+/* Creates an empty filter. Its block has space for head->notes_bytes bytes of notes, which the caller writes. */
 static kith_status create_from_head(const kithi_head *head, const kith_allocator *given, kith_filter **filter) {
     kith_allocator allocator = kithi_allocator_or_default(given);
     kith_filter *f;
@@ -237,6 +240,7 @@ static kith_status create_empty(const kith_filter *like, uint64_t held, uint64_t
     uint64_t block_bytes;
     head.count = 0;
     head.fill = 0;
+    head.store = (kithi_store_mark){.is_store = false};
     kith_status status = like->kind->fresh != NULL ? like->kind->fresh(&head) : KITH_OK;
     if (status != KITH_OK)
         return status;
@@ -294,8 +298,7 @@ kith_status kith_filter_clone(const kith_filter *from, const kith_allocator *giv
     return clone_resizing_notes(from, from->head.notes_bytes, &allocator, filter);
 }
 
-/* Moves the filter `made` into the handle f, and frees what f held before. */
-static void replace_contents(kith_filter *f, kith_filter *made) {
+void kithi_filter_replace_contents(kith_filter *f, kith_filter *made) {
     kith_filter old = *f;
     *f = *made;
     *made = old;
@@ -343,7 +346,7 @@ kith_status kith_filter_clear(kith_filter *f) {
         return status;
     if (notes_bytes != 0)
         memcpy(notes_section(empty), notes_section(f), (size_t)notes_bytes);
-    replace_contents(f, empty);
+    kithi_filter_replace_contents(f, empty);
     return KITH_OK;
 }
 
@@ -387,7 +390,7 @@ kith_status kith_filter_set_notes(kith_filter *f, const kith_note *notes, size_t
         memset(notes_section(copy), 0, (size_t)notes_bytes);
         kithi_notes_write(notes_section(copy), notes, count);
     }
-    replace_contents(f, copy); /* frees the old block last: `notes` may point into it */
+    kithi_filter_replace_contents(f, copy); /* frees the old block last: `notes` may point into it */
     return KITH_OK;
 }
 
@@ -397,6 +400,8 @@ kith_status kith_filter_set_notes(kith_filter *f, const kith_note *notes, size_t
 static kith_status verify_for_output(kith_filter *f) {
     if (kithi_filter_busy(f))
         return KITH_E_BUSY;
+    if (f->head.store.is_store)
+        return KITH_E_JOURNAL; /* a read-only snapshot: its bytes without its journal would not be the store */
     kith_status status = kithi_filter_verify(f);
     f->verified = status == KITH_OK;
     return status;
@@ -407,7 +412,7 @@ static kith_status join(kith_filter *f) {
     kith_filter *joined;
     kith_status status = clone_resizing_notes(f, f->head.notes_bytes, &f->allocator, &joined);
     if (status == KITH_OK)
-        replace_contents(f, joined);
+        kithi_filter_replace_contents(f, joined);
     return status;
 }
 
@@ -425,8 +430,9 @@ kith_status kith_filter_bytes(kith_filter *f, const void **bytes, size_t *byte_c
     return KITH_OK;
 }
 
-/* The most pieces of memory that a filter consists of: header, body, checksums and notes. */
-#define PARTS_MAX (KITHI_BODY_PARTS_MAX + 3)
+/* The most pieces of memory that a filter consists of: header, body, checksums and notes; one more if the header is
+ * replaced. */
+#define PARTS_MAX (KITHI_BODY_PARTS_MAX + 4)
 
 /* The filter as its file has it, in pieces. The block of a filter whose body has several parts has no space for all
  * checksums; they are then in memory of their own. */
@@ -484,6 +490,25 @@ kith_status kith_filter_save(kith_filter *f, const char *path) {
     return status;
 }
 
+kith_status kithi_filter_write_marked(kith_filter *f, const kithi_store_mark *mark, kithi_write_parts write,
+                                      void *context) {
+    pieces p;
+    kith_status status = open_pieces(f, true, &p);
+    if (status != KITH_OK)
+        return status;
+    uint8_t header[KITHI_HEADER_BYTES];
+    memcpy(header, p.part[0].bytes, sizeof header);
+    kithi_header_set_mark(header, mark);
+    memmove(p.part + 1, p.part, p.count * sizeof *p.part);
+    p.count++;
+    p.part[0] = (kithi_part){header, sizeof header};
+    p.part[1].bytes = (const uint8_t *)p.part[1].bytes + sizeof header;
+    p.part[1].byte_count -= sizeof header;
+    status = write(context, p.part, p.count, f->head.hash.id == KITH_HASH_SIPHASH);
+    close_pieces(f, &p);
+    return status;
+}
+
 uint64_t kith_filter_file_bytes(const kith_filter *f) {
     assert(f != NULL);
     return kithi_filter_file_bytes(f);
@@ -535,7 +560,13 @@ kith_status kith_filter_relocate(kith_filter *f, kith_move move, void *context) 
 }
 
 static bool flags_known(unsigned flags) {
-    return (flags & ~(unsigned)(KITH_OPEN_LAZY | KITH_OPEN_COPY)) == 0;
+    return (flags & ~(unsigned)(KITH_OPEN_LAZY | KITH_OPEN_COPY | KITH_OPEN_SNAPSHOT)) == 0;
+}
+
+/* Drops the mark of a store's snapshot. The header in the block still has it, so it must be written again. */
+static void make_plain(kith_filter *f) {
+    f->head.store = (kithi_store_mark){.is_store = false};
+    f->sealed = false;
 }
 
 /* Binds a new handle to `block`; `backing` says who owns the block. */
@@ -549,8 +580,29 @@ static kith_status bind_handle(uint8_t *block, uint64_t block_bytes, unsigned fl
     if (status == KITH_OK) {
         f->backing = backing;
         f->writable = backing == KITHI_BACKING_HEAP;
+        if (f->writable && f->head.store.is_store)
+            make_plain(f);
     }
     return finish_handle(status, allocator, f, NULL, 0, filter);
+}
+
+kith_status kithi_filter_open_snapshot(uint8_t *block, uint64_t block_bytes, const kith_allocator *allocator,
+                                       kith_filter **filter, kithi_store_mark *mark) {
+    kith_filter *f;
+    unsigned flags = KITH_OPEN_LAZY | KITH_OPEN_SNAPSHOT;
+    kith_status status = bind_handle(block, block_bytes, flags, KITHI_BACKING_VIEW, allocator, &f);
+    if (status != KITH_OK)
+        return status;
+    if (!f->head.store.is_store) {
+        kith_filter_free(f);
+        return KITH_E_NOT_STORE;
+    }
+    *mark = f->head.store;
+    make_plain(f);
+    f->writable = true;
+    f->verified = true;
+    *filter = f;
+    return KITH_OK;
 }
 
 kith_status kith_filter_view(const void *bytes, size_t byte_count, unsigned flags, const kith_allocator *given,

@@ -8,8 +8,8 @@
 /* The memory of the block belongs to the caller. If a call fails there is nothing to unbind.
  *
  * init        binds f to a zeroed block, as an empty filter with header `head`
- * bind        binds f to a block that holds a filter; its bytes may be hostile. Verifies everything, or only the header
- *             with KITH_OPEN_LAZY
+ * bind        binds f to a block that holds a filter; its bytes may be hostile. Verifies everything or, with
+ *             KITH_OPEN_LAZY, only the header, the notes and the headers of layers
  * bind_copy   binds f to a block into which the body of `like` was copied. The header comes from the handle `like`,
  *             because the one in its block may be outdated */
 kith_status kithi_filter_init(kith_filter *f, const kithi_head *head, uint8_t *block, const kith_allocator *allocator);
@@ -19,6 +19,21 @@ kith_status kithi_filter_bind_copy(kith_filter *f, const kith_filter *like, uint
                                    const kith_allocator *allocator);
 void kithi_filter_unbind(kith_filter *f);
 
+/* For a store (store/): makes a filter over a private mapping of a snapshot. The filter is writable and plain (without
+ * the store's mark, which is returned in *mark). Only the header is verified. Unlike after KITH_OPEN_LAZY, the first
+ * change does not verify the body: the store does that before it seals the bytes again. The block stays the caller's.
+ * Returns KITH_E_NOT_STORE if the file is not the snapshot of a store, and the codes of kith_filter_view(). */
+kith_status kithi_filter_open_snapshot(uint8_t *block, uint64_t block_bytes, const kith_allocator *allocator,
+                                       kith_filter **filter, kithi_store_mark *mark);
+
+/* Moves the filter `made` into the handle f, and frees what f held before. */
+void kithi_filter_replace_contents(kith_filter *f, kith_filter *made);
+
+/* Passes the bytes that kith_filter_save() would write to `write`, in pieces, but with this mark in the header. */
+typedef kith_status (*kithi_write_parts)(void *context, const kithi_part *parts, size_t count, bool secret);
+kith_status kithi_filter_write_marked(kith_filter *f, const kithi_store_mark *mark, kithi_write_parts write,
+                                      void *context);
+
 /* Creates an empty filter from a planned header, with the allocator, limit and notes of the spec. Unlike
  * kith_filter_create() it accepts static kinds, which the builder then fills. */
 kith_status kithi_filter_create(const kith_filter_spec *spec, const kithi_head *head, kith_filter **filter);
@@ -27,8 +42,8 @@ kith_status kithi_filter_create(const kith_filter_spec *spec, const kithi_head *
  * is verified before its first change, because sealing the changed filter would give damaged bytes valid checksums. */
 kith_status kithi_filter_writable(kith_filter *f);
 
-/* Returns KITH_E_CORRUPT if the checksums of a lazily opened body are wrong, those of inner blocks included. Reads the
- * whole body unless f->verified is set. */
+/* Returns KITH_E_CORRUPT if a checksum of a lazily opened body, or of a block inside it, is wrong, or if an invariant
+ * of the body is violated. Reads the whole body unless f->verified is set. */
 kith_status kithi_filter_verify(const kith_filter *f);
 
 /* Writes header and checksums of the current state into the block. */

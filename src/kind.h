@@ -36,14 +36,13 @@ typedef struct kithi_expectation {
     double failure; /* probability that n distinct keys do not all fit */
 } kithi_expectation;
 
-/* The functions that are compiled once per instruction set: has, and the batches, which do what a loop over has, add
- * and remove would do. Each is a small wrapper around a KITHI_INLINE function, so the compiler can use the shift,
- * multiplication and bit-count instructions of that set. Where vectors are faster, the kind calls functions of simd/.
- * Without vectors AVX-512 gains nothing over AVX2, so such a kind uses its AVX2 functions for both. */
+/* The functions that are compiled once per instruction set: has, add and remove, and the batches, which do what a loop
+ * over these would do. Only `has` is required, and only for KITHI_CPU_PORTABLE: verbs.h has a default for each of the
+ * others. Each is a small wrapper around a KITHI_INLINE function, so the compiler can use the shift, multiplication and
+ * bit-count instructions of that set. Where vectors are faster, the kind calls functions of simd/. Without vectors
+ * AVX-512 gains nothing over AVX2, so such a kind uses its AVX2 functions for both. */
 typedef struct kithi_kernels {
-    /* Only `has` is required, and only for KITHI_CPU_PORTABLE. verbs.h has a default for each of the others.
-     *
-     * Returns the number of digests that may be in the set. Sets bit i of the bitmap `maybe` to whether digest i is one
+    /* Returns the number of digests that may be in the set. Sets bit i of the bitmap `maybe` to whether digest i is one
      * of them. `maybe` may be NULL; otherwise each of its words is written. */
     size_t (*has_many)(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe);
     /* Stops at the first digest that fails. *done must be 0 before the call, and is then the number of digests before
@@ -92,10 +91,10 @@ typedef struct kithi_kind {
      *   KITH_E_MEMORY */
     kith_status (*build)(kith_filter *f, uint64_t region, const uint64_t *digests, size_t n);
 
-    /* All others may be NULL. That means that the kind does not support the operation, that there is nothing to do, or
-     * that verbs.h has a default.
-     *
-     * Returns the number of regions. Regions are ranges of the body of equal size that share no byte and are all 0 when
+    /* ---- All others may be NULL. That means that the kind does not support the operation, that there is nothing to
+     * do, or that verbs.h has a default. ---- */
+
+    /* Returns the number of regions. Regions are ranges of the body of equal size that share no byte and are all 0 when
      * empty. A digest belongs to region mulhi(digest, regions), and operations on it read and write only that region. A
      * static kind must have regions; if their number is a power of two, a build needs less memory. */
     uint64_t (*regions)(const kithi_head *head);
@@ -141,7 +140,8 @@ typedef struct kithi_kind {
      * detach   frees `state`
      * verify   returns KITH_E_CORRUPT if a checksum inside the body is wrong. Called for a lazily opened body
      *          before it is changed or copied
-     * seal     writes what the handles hold back into the body, before checksums are computed
+     * seal     writes count, fill and checksums of inner filters, which only their handles have, into the body, before
+     *          its checksums are computed
      * parts    sets `parts` to the pieces of memory that the body consists of, in order, and returns how many there
      *          are: at least 1, at most KITHI_BODY_PARTS_MAX. The first is at `body`. Only a filter that is writable
      *          and verified has more than one; the bytes in `block` between the first piece and the notes are then

@@ -21,7 +21,7 @@
  */
 #define KITHI_RECORD_MAX 24
 
-/* kith_key with a pointer to bytes. */
+/* Like kith_key, but `bytes` is a pointer to uint8_t instead of void. */
 typedef struct kithi_key {
     const uint8_t *bytes;
     size_t byte_count;
@@ -110,7 +110,7 @@ struct kith_table {
     uint64_t options[KITHI_OPTIONS_MAX];
     kith_family_id family;
     unsigned independence;
-    kithi_prng prng; /* the seeds of hash functions are drawn from it */
+    kithi_prng prng; /* the seeds of hash functions and the choices of random walks are drawn from it */
     kith_table_trace trace;
     void *trace_context;
     kithi_arena arena; /* memory of byte strings and nodes */

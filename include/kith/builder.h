@@ -59,8 +59,8 @@ typedef struct kith_build_limits {
                               thread-safe */
     uint64_t memory_bytes; /* limit for digests and working memory, without the filter; 0: no limit. Less than 1 MiB
                               means 1 MiB. If the digests need more, they are written to a temporary file. Static
-                              kinds also need 32 bytes per key of a shard (about a million keys) per thread, which
-                              are not limited */
+                              kinds also need memory that is not limited: for the shard that each thread is building
+                              (about a million keys) 32 bytes per key, of which 8 are its digest */
     const char *folder;    /* folder of the temporary file. The file has no name, so the system deletes it when the
                               builder is freed or the program ends. Required if memory_bytes is given */
     kith_build_progress progress; /* NULL: none */
@@ -72,13 +72,14 @@ typedef struct kith_build_limits {
 
 /* Opens a builder for a filter of this spec. If spec->capacity is 0 (and does not follow from bytes and rate), the
  * filter is sized for the number of distinct digests, or of all digests for a multiset. What the spec points to (kind,
- * options, notes, allocator) must stay valid until the builder is freed. limits may be NULL. Flags are kith_build_flags
- * (kith/filter.h).
+ * options, notes, allocator), and limits->folder, must stay valid until the builder is freed. limits may be NULL. Flags
+ * are kith_build_flags (kith/filter.h).
  *
- * A builder works in one of two ways. If the capacity is given (or follows from bytes and rate), and the kind has
- * KITH_CAN_ADD but not KITH_CAN_COPIES, it streams: it creates the filter immediately and adds digests to it as they
- * come. It then stores no digests, except for up to 2^20 (8 MiB) if it uses several threads. Otherwise it collects: it
- * stores all digests, and kith_builder_finish() makes the filter.
+ * A builder works in one of two ways. If the capacity is given (or follows from bytes and rate), and keys can be added
+ * to the kind but no copies of a key (it has KITH_CAN_ADD but not KITH_CAN_COPIES: see kith/plan.h), it streams: it
+ * creates the filter immediately and adds digests to it as they come. It then stores no digests, except for up to 2^20
+ * (8 MiB) if it uses several threads. Otherwise it collects: it stores all digests, and kith_builder_finish() makes the
+ * filter.
  *
  * Returns the codes of kith_filter_plan() if the spec is invalid whatever the number of keys will be; KITH_E_ARGUMENT
  * for an unknown flag, a memory limit without a folder, or malformed limits or hash; KITH_E_MEMORY. */
@@ -151,7 +152,7 @@ KITH_API uint64_t kith_builder_left_out(const kith_builder *builder);
  * kith_builder_respec() and call kith_builder_finish() again.
  *
  * Returns the codes of kith_filter_create() (a static kind is supported here), KITH_E_FULL, KITH_E_COPIES or
- * KITH_E_TOO_LARGE as kith_filter_add() does, KITH_E_CAPACITY if there are no keys and no capacity is given,
+ * KITH_E_TOO_LARGE as kith_filter_add() does, KITH_E_CAPACITY if there are no keys and only the rate is given,
  * KITH_E_CANCELLED, and the codes for the temporary file (see kith_builder_add_many). */
 KITH_API KITH_MUST_USE kith_status kith_builder_finish(kith_builder *builder, kith_filter **filter);
 

@@ -1,9 +1,10 @@
-/* kith/cpu.h: choose the instruction set that lookups and batches use.
+/* kith/cpu.h: choose the instruction set that filters use.
  *
- * kith_filter_has(), has_many(), add_many(), remove_many() and, with SipHash, kith_digest_many() and
- * kith_digest_packed() have versions for some of the instruction sets below, and otherwise use "portable". The first of
- * these calls selects the best instruction set that the processor supports. Results and the bytes of filters do not
- * depend on it, so a program need not choose. The calls of this header are for tests and measurements. */
+ * kith_filter_has(), kith_filter_add(), kith_filter_remove(), their batches (_many), building a ribbon filter and, with
+ * SipHash, kith_digest_many() and kith_digest_packed() have versions for some of the instruction sets below, and
+ * otherwise use "portable". The first of these calls selects the best instruction set that the processor supports.
+ * Results and the bytes of filters do not depend on it, so a program need not choose. The calls of this header are for
+ * tests and measurements. */
 #ifndef KITH_CPU_H
 #define KITH_CPU_H
 

@@ -82,9 +82,9 @@ typedef enum kith_build_flags {
     KITH_BUILD_MULTISET = 1 << 0,  /* each occurrence of a digest is stored as a copy; needs KITH_CAN_COPIES */
     KITH_BUILD_LEAVE_OUT = 1 << 1, /* copies of a key beyond plan.max_copies are left out and counted
                                       (kith_builder_left_out); without this flag the build fails with KITH_E_COPIES.
-                                      The flag does not help if a cuckoo kind has no free slot for a copy although the
-                                      key has fewer than plan.max_copies: the build then fails with KITH_E_FULL
-                                      (without the flag: KITH_E_COPIES) */
+                                      A cuckoo kind may have no free slot for a copy before the key has
+                                      plan.max_copies copies. Such a copy is not left out: the build fails, with
+                                      KITH_E_FULL (without this flag: with KITH_E_COPIES) */
 } kith_build_flags;
 
 /* Builds a filter from n digests (computed by kith_digest() with spec->hash). Either the whole filter is built or
@@ -105,10 +105,10 @@ typedef enum kith_build_flags {
  * spec->max_bytes, the call returns KITH_E_TOO_LARGE.
  *
  * Returns the codes of kith_filter_create() (a static kind is supported here), and KITH_E_FULL, KITH_E_COPIES or
- * KITH_E_TOO_LARGE as kith_filter_add() does. n = 0 with capacity 0 returns KITH_E_CAPACITY. Extra memory while it
- * runs: for a multiset, and for bloom and blocked if the capacity is given, up to 128 MiB in all; otherwise 11 bytes
- * per digest, or up to 50 bytes per digest if most of them are repeats. Static kinds: 8 bytes per digest (more
- * if there are repeats), and 24 bytes per key of each shard that is being built, one per thread. */
+ * KITH_E_TOO_LARGE as kith_filter_add() does. If n is 0 and only the rate is given, it returns KITH_E_CAPACITY. Extra
+ * memory while it runs: for a multiset, and for bloom and blocked if the capacity is given, up to 140 MiB in all;
+ * otherwise 11 bytes per digest, or up to 50 bytes per digest if most of them are repeats. Static kinds: 8 bytes per
+ * digest (more if there are repeats), and 24 bytes per key of each shard that is being built, one per thread. */
 KITH_API KITH_MUST_USE kith_status kith_filter_build(const kith_filter_spec *spec, const uint64_t *digests, size_t n,
                                                      unsigned flags, unsigned threads, kith_filter **filter);
 
@@ -126,10 +126,11 @@ KITH_API void kith_filter_free(kith_filter *filter);
  * limited.
  *
  * The limit also holds for kith_filter_create_like(), and for kith_filter_clear() if it must allocate a new block for
- * the first layer. (In a forged file, the header can claim a first layer that is larger than the whole file.)
- * kith_filter_clone() and kith_filter_create_like() pass the limit on to the new filter. The limit belongs to the
- * handle and is not saved: a filter created with spec.max_bytes has that limit, and an opened filter has none until
- * this call. Set one before you add to a file that you do not trust. */
+ * the first layer. This matters for files that you do not trust: the header of a forged file can claim a first layer
+ * that is larger than the whole file, and without a limit these two calls would allocate it. kith_filter_clone() and
+ * kith_filter_create_like() pass the limit on to the new filter. The limit belongs to the handle and is not saved: a
+ * filter created with spec.max_bytes has that limit, and an opened filter has none until this call. Set one before you
+ * add to a file that you do not trust. */
 KITH_API void kith_filter_limit(kith_filter *filter, uint64_t max_bytes);
 
 /* Removes all keys. Size, options, hash, secret key, recipe and notes stay. layers keep their first layer and free the
@@ -147,8 +148,8 @@ KITH_API KITH_MUST_USE kith_status kith_filter_clear(kith_filter *filter);
  *
  * Returns KITH_OK, after which kith_filter_has() returns true for this key, or
  *   KITH_E_FULL         the filter is full; see below
- *   KITH_E_COPIES       this key is stored plan.max_copies times already; or (cuckoo kinds) it is stored already, and
- *                       there is no free slot for another copy
+ *   KITH_E_COPIES       this key is stored plan.max_copies times already; or (cuckoo kinds, except with insert=walk) it
+ *                       is stored already, and there is no free slot for another copy
  *   KITH_E_UNSUPPORTED  the kind is static: it can only be built from a complete list of keys (kith_filter_build)
  *   KITH_E_MEMORY       no memory to search for a free slot (cuckoo kinds) or for a new layer (layers)
  *   KITH_E_TOO_LARGE    (layers) a new layer would exceed the limit of kith_filter_limit()
@@ -260,9 +261,9 @@ KITH_API KITH_MUST_USE kith_status kith_adder_add_many(kith_adder *adder, const 
 /* Returns unused capacity to the filter and frees the adder. NULL is allowed.
  *
  * Free a filter only after all its adders are closed. Freeing it earlier is a programming error: open adders would use
- * freed memory. A thread that cannot join the threads of the adders may wait until a call like kith_filter_bytes() no
- * longer returns KITH_E_BUSY. From then on, a kith_adder_close() that has not returned yet in another thread no longer
- * uses the filter or its allocator. */
+ * freed memory. If you cannot join the threads of the adders, repeat a call like kith_filter_bytes() until it returns
+ * something other than KITH_E_BUSY. Then you may free the filter, even if a kith_adder_close() in another thread has
+ * not returned yet: it has finished with the filter and its allocator. */
 KITH_API void kith_adder_close(kith_adder *adder);
 
 /* ---- two filters ----
@@ -346,11 +347,9 @@ KITH_API KITH_MUST_USE kith_status kith_filter_stats_of(const kith_filter *filte
 KITH_API uint64_t kith_filter_memory(const kith_filter *filter);
 
 /* Writes the values of the kind's options to `text`, in the form of spec.options, for example "b=4 f=12
- * alternate=halves insert=search max=500" (slots per bucket, fingerprint bits, how one bucket follows from the other
- * (halves: each is in one half of a region; simple: XOR with the fingerprint; xor: as in the original paper), how a
- * slot is freed for a new key, and the most entries that a random walk moves for that; kith_filter_kind_at() lists the
- * options). Values that the planner chose are written as well. Works like snprintf(): writes at most text_bytes bytes
- * with the terminating zero, and returns the length of the whole text. */
+ * alternate=halves insert=search max=500". kith_filter_kind_at() lists the options of a kind with their meanings.
+ * Values that the planner chose are written as well. Works like snprintf(): writes at most text_bytes bytes with the
+ * terminating zero, and returns the length of the whole text. */
 KITH_API size_t kith_filter_options(const kith_filter *filter, char *text, size_t text_bytes);
 
 /* Fills in the plan of an existing filter, as kith_filter_plan() would. KITH_E_ARGUMENT: a wrong struct_bytes. */
@@ -453,11 +452,15 @@ KITH_API KITH_MUST_USE kith_status kith_filter_relocate(kith_filter *filter, kit
 
 typedef enum kith_open_flags {
     KITH_OPEN_DEFAULT = 0,
-    KITH_OPEN_LAZY = 1 << 0, /* open without reading the body: only the header and the notes are verified (and the
+    KITH_OPEN_LAZY = 1 << 0,     /* open without reading the body: only the header and the notes are verified (and the
                                 headers of layers). If the body is damaged, lookups may be wrong, but no call reads or
                                 writes outside the block. The first change, clone(), merge(), intersect(), bytes() and
                                 save() verify the whole body, and return KITH_E_CORRUPT if it is damaged */
-    KITH_OPEN_COPY = 1 << 1, /* copy into memory of the allocator: writable, and independent of the file */
+    KITH_OPEN_COPY = 1 << 1,     /* copy into memory of the allocator: writable, and independent of the file */
+    KITH_OPEN_SNAPSHOT = 1 << 2, /* also open the file of a store (kith/store.h), without its journal: what was added or
+                                    removed since the last checkpoint is missing. The result is a plain filter. If it
+                                    is read-only, bytes(), write() and save() return KITH_E_JOURNAL; clone it first,
+                                    or open it with KITH_OPEN_COPY */
 } kith_open_flags;
 
 /* Opens a read-only filter (a view) over your memory, which must not change until the handle is freed. Nothing is
@@ -466,7 +469,8 @@ typedef enum kith_open_flags {
  * The bytes may come from anywhere: whatever they are, the call returns a status and never crashes.
  *
  * Returns KITH_E_EMPTY, KITH_E_NOT_KITH, KITH_E_VERSION, KITH_E_KIND, KITH_E_TRUNCATED, KITH_E_TRAILING,
- * KITH_E_CORRUPT, KITH_E_MEMORY, or KITH_E_ARGUMENT for unknown flags. */
+ * KITH_E_CORRUPT, KITH_E_MEMORY, KITH_E_ARGUMENT for unknown flags, or KITH_E_JOURNAL if the bytes are the file of a
+ * store: part of its keys may be in its journal, so open it with kith_store_open() (or see KITH_OPEN_SNAPSHOT). */
 KITH_API KITH_MUST_USE kith_status kith_filter_view(const void *bytes, size_t byte_count, unsigned flags,
                                                     const kith_allocator *allocator, kith_filter **filter);
 

@@ -7,8 +7,8 @@
  * Use the default, XXH3, if nobody else chooses the keys: row ids, names of your own files, measurements. Use SipHash
  * if an attacker may choose keys. With a known hash, an attacker can choose keys that fill a filter, or keys that are
  * false positives. A secret key does not protect against everything: a key that was found to be a false positive
- * remains one until the filter is rebuilt with another secret key, and whoever can read the file can read the secret
- * key. */
+ * remains one as long as the keys that cause it are in the filter, unless the filter is rebuilt with another secret
+ * key, and whoever can read the file can read the secret key. */
 #ifndef KITH_HASH_H
 #define KITH_HASH_H
 
@@ -72,10 +72,11 @@ KITH_API void kith_digest_packed(const kith_hash *hash, const void *keys, size_t
  * mapped to m slots, the probability that k words fall into k given slots is at most (1/m + 1/p)^k, not exactly 1/m^k.
  *
  * A key of 4 or 8 bytes is used as a word. Any other key is first hashed to a word by XXH3, with a seed that is part of
- * the function; in the polynomial family this is also done for keys of 8 bytes whose word is p or more. (siphash hashes
- * the whole key instead.) Two keys that are hashed get the same word with probability 2^-64; the independence holds for
- * keys with different words. kith_function_draw() expands a 64-bit seed to the state: the independence holds as far as
- * this expansion is random, and siphash has 64 bits of secret. */
+ * the function; in the polynomial family this is also done for keys of 8 bytes whose word is p or more. (There are two
+ * exceptions: siphash hashes the whole key, and in the family xxh3 this word is already the value.) Two keys that are
+ * hashed get the same word with probability 2^-64; the independence holds for keys with different words.
+ * kith_function_draw() expands a 64-bit seed to the state: the independence holds as far as this expansion is random,
+ * and siphash has 64 bits of secret. */
 typedef enum kith_family_id {
     KITH_FAMILY_XXH3 = 0,
     KITH_FAMILY_SIPHASH = 1,

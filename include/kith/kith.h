@@ -10,6 +10,7 @@
 #include <kith/hash.h>
 #include <kith/plan.h>
 #include <kith/status.h>
+#include <kith/store.h>
 #include <kith/table.h>
 
 #endif

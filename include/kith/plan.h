@@ -4,8 +4,8 @@
  * of bytes. Give any two in a kith_filter_spec, and kith_filter_plan() computes the third and describes the filter.
  * kith_filter_create() and kith_filter_build() take the same spec and make what the plan says: file_bytes is the exact
  * size of the saved file and of the block in memory. There are two exceptions. A filter that grows starts with this
- * size. A static filter may be up to a third larger if it is built, against the rules, from numbers that are not hashes
- * (see kith_filter_build).
+ * size. A static filter may be larger if it is built, against the rules, from numbers that are not hashes
+ * (kith_filter_build says by how much).
  *
  * Words that the headers of filters use:
  *     kind         a sort of filter: kith/filter.h lists them
@@ -94,8 +94,9 @@ typedef struct kith_plan {
     unsigned cell_bits;        /* bits per cell */
     unsigned hashes;           /* k: bits or counters per key; 0 for cuckoo and static kinds */
     unsigned fingerprint_bits; /* 0 for Bloom kinds */
-    unsigned lines;            /* the most cache lines that a lookup reads (layers: per layer). A bucket or window that
-                                  crosses the end of a line needs one more, which is not counted */
+    unsigned lines;            /* about how many cache lines a lookup reads (layers: per layer). One more is read if a
+                                  bucket, window or cell crosses the end of a line; small tables that stay in cache
+                                  are not counted */
     unsigned max_copies;       /* how often one key can be stored at most; 1 without KITH_CAN_COPIES */
     double failure;            /* probability that `capacity` distinct keys do not all fit */
     const char *inner;         /* the kind of the layers (option inner=…); NULL for a kind without an inner kind */
@@ -104,8 +105,8 @@ typedef struct kith_plan {
 #define KITH_PLAN_INIT                                                                                                 \
     { sizeof(kith_plan), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
-/* Fills in `plan` from any two of spec->capacity, spec->rate and spec->bytes. Allocates nothing. Takes less than a
- * millisecond or, if spec->bytes is given, a few milliseconds for each kind that is tried.
+/* Fills in `plan` from any two of spec->capacity, spec->rate and spec->bytes. Allocates nothing. Takes at most a few
+ * milliseconds or, if spec->bytes is given, up to about 0.1 s for each kind that is tried.
  *
  *   capacity, rate     finds the fewest bytes that keep the rate
  *   capacity, bytes    finds the lowest rate that those bytes keep
@@ -143,9 +144,9 @@ typedef struct kith_plan {
  * plan->failure is at most 10^-9. For cuckoo kinds (and layers of them) it is at most 1.1 * 10^-8: 10^-9 for the case
  * that there is no free slot, and 10^-8 for the case that too many keys have the same fingerprint and the same two
  * buckets: more of them than slots in these buckets. All this holds for distinct keys that nobody chose to attack the
- * filter. The planner does not change what an option fixes: the fingerprint bits (f), the slots per bucket (b), the
- * counters per key (k), or insertion by random walk (insert=walk). A value of max, the most entries that a walk may
- * move, other than its default of 500 also selects the walk. Then `failure` may be higher. It is then an estimate; for
+ * filter. The planner does not change what an option fixes: the fingerprint bits (f), the counters per key (k), or
+ * insertion by random walk (insert=walk, or a value of max, the most entries that a walk may move, other than its
+ * default of 500). If one of these options is given, `failure` may be higher, and it is only an estimate: with
  * fingerprints of a few bits it is too low by a factor of about two. */
 KITH_API KITH_MUST_USE kith_status kith_filter_plan(const kith_filter_spec *spec, kith_plan *plan);
 

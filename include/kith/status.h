@@ -3,9 +3,9 @@
  * Every call that can fail returns a kith_status. 0 (KITH_OK) is success. After any other status the object and any
  * file are exactly as they were before the call. There are three exceptions. Calls for many keys (_many,
  * kith_builder_add_keys) keep the keys before the one that failed. On some file systems, a save that fails in its very
- * last step may already have replaced the file (kith_filter_save). After a failed kith_builder_finish() no digests can
- * be added. Results are returned through the last arguments, and are written only on success, unless the description of
- * the call says otherwise.
+ * last step may already have replaced the file (kith_filter_save). After a failed kith_builder_finish() or
+ * kith_builder_each() no digests can be added. Results are returned through the last arguments, and are written only on
+ * success, unless the description of the call says otherwise.
  *
  * A status reports bad data or a failure of the system, not a programming error. It is a programming error to pass
  * NULL for an object, a spec (the struct that describes what to create), a path or a pointer to a result, unless the
@@ -38,11 +38,14 @@ extern "C" {
     X(2, E_KIND,                                                                                                       \
       "unknown kind, a table instead of a filter or the reverse, or no kind has all the capabilities that are needed") \
     X(3, E_OPTION,                                                                                                     \
-      "this kind does not have this option, it is given twice, its value is out of range, or it contradicts another "  \
-      "option")                                                                                                        \
+      "this kind does not have this option, it is given twice or without a kind, its value is out of range or too "    \
+      "small for the rate, or it contradicts another option")                                                          \
     X(4, E_CAPACITY, "the capacity must be at least one key")                                                          \
     X(5, E_RATE, "the rate must be greater than 0 and less than 1")                                                    \
-    X(6, E_TOO_LARGE, "too large for the limit on bytes, or for the address space of this machine")                    \
+    X(6, E_TOO_LARGE,                                                                                                  \
+      "a limit is exceeded: the bytes that are allowed, the address space of this machine, the size of the notes, "    \
+      "the "                                                                                                           \
+      "universe of a bitset, or 32 fingerprint bits of a static kind")                                                 \
     X(7, E_TOO_SMALL, "no filter of this kind fits into this number of bytes")                                         \
     X(8, E_DIGEST_BITS, "64-bit digests are too short for this many keys at this rate")                                \
     X(9, E_MEMORY, "out of memory")                                                                                    \
@@ -53,8 +56,8 @@ extern "C" {
     X(14, E_AMBIGUOUS,                                                                                                 \
       "more than one layer may contain this key; removing it could remove another key; nothing was removed")           \
     X(15, E_UNSUPPORTED,                                                                                               \
-      "this kind of filter, or this processor, cannot do that (a static kind can only be built from a complete list "  \
-      "of keys)")                                                                                                      \
+      "this kind, this builder or this processor cannot do that (a static kind can only be built from a complete "     \
+      "list of keys)")                                                                                                 \
     X(16, E_MISMATCH, "the two filters differ in kind, size, hash, seed, secret key or key recipe")                    \
     X(17, E_READONLY, "the object is read-only")                                                                       \
     X(18, E_BUSY, "the filter has open adders")                                                                        \
@@ -68,8 +71,14 @@ extern "C" {
     X(26, E_PERMISSION, "permission denied")                                                                           \
     X(27, E_NO_SPACE, "no space left for the file; an existing file is unchanged")                                     \
     X(28, E_IO, "input/output error (see errno)")                                                                      \
-    X(29, E_KEY, "the key has the wrong size for this table, or is outside its universe")                              \
-    X(30, E_CANCELLED, "cancelled by the caller's progress function")
+    X(29, E_KEY,                                                                                                       \
+      "the key has the wrong size for this table, or is outside its universe, or a value was given to a bitset")       \
+    X(30, E_CANCELLED, "cancelled by the caller's progress function")                                                  \
+    X(31, E_JOURNAL,                                                                                                   \
+      "the file is a store, which is opened together with its journal (kith_store_open); or that journal is missing, " \
+      "or does not belong to the file")                                                                                \
+    X(32, E_LOCKED, "another process or handle has the store open for writing")                                        \
+    X(33, E_NOT_STORE, "the file is a plain filter, not a store")
 
 typedef enum kith_status {
 #define KITH_STATUS_ENUM(number, name, sentence) KITH_##name = number,

@@ -218,12 +218,13 @@ KITH_API KITH_MUST_USE kith_status kith_table_save(kith_table *table, const char
  * (without KITH_OPEN_COPY) only the header is verified: if the body is damaged, lookups may return wrong results, but
  * no call reads outside the file.
  *
- * Entries are always verified and read into memory, and the table is writable, whatever the flags. A table of fixed
- * size gets the capacity that the saved table was created with. A forged file may therefore ask for much memory: if you
- * do not trust the file, pass an allocator that has a limit. The new table gets new hash functions, from a random seed
- * of the system, so whoever wrote the file cannot make its keys collide. Opening takes time proportional to the number
- * of entries for every kind, even for forged files (a probe table of fixed size takes longer the fuller it is). While a
- * list or a chain table is opened, a temporary hash set of 36 bytes per key detects repeated keys.
+ * Entries are always verified and read into memory, and the table is writable, whatever the flags. A probe or chain
+ * table with grow=no gets the capacity that the saved table was created with, and a bitset its universe. A forged file
+ * may therefore ask for much memory: if you do not trust the file, pass an allocator that has a limit. The new table
+ * gets new hash functions, from a random seed of the system, so whoever wrote the file cannot make its keys collide.
+ * Opening takes time proportional to the number of entries for every kind, even for forged files (a probe table of
+ * fixed size takes longer the fuller it is). While a list or a chain table is opened, a temporary hash set of 36 bytes
+ * per key detects repeated keys.
  *
  * Returns KITH_OK or
  *   KITH_E_ARGUMENT   unknown flags

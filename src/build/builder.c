@@ -37,13 +37,14 @@ struct kith_builder {
     unsigned threads;
     uint64_t left_out;
     bool ended;    /* no more digests can be added */
-    bool finished; /* the filter was returned; nothing is left but the handle */
+    bool finished; /* the filter was returned; the builder can only be freed */
 
     kith_filter *filter; /* if the builder streams; otherwise NULL */
     /* The filter of a finish() that failed with KITH_E_FULL or KITH_E_COPIES, for kith_builder_partial(). */
     kith_filter *refused;
     uint64_t *gathered; /* on several threads: digests that are not in the filter yet */
     size_t gathered_count, gathered_max;
+    size_t piece_max; /* if the builder streams: how many digests may be split into parts at a time */
 
     kithi_collection collection;
 };
@@ -115,11 +116,14 @@ static kith_status create_filter(const kith_builder *b, kith_filter **filter) {
 
 /* Gathered digests may use a third of the memory limit. Splitting them into parts allocates copies of them. */
 static kith_status start_stream(kith_builder *b, uint64_t memory_bytes) {
-    uint64_t most = memory_bytes == 0 ? GATHERED_MAX : memory_bytes / 3 / sizeof *b->gathered;
-    most = most < GATHERED_MAX ? most : GATHERED_MAX;
+    uint64_t piece = memory_bytes / 3 / sizeof *b->gathered;
+    b->piece_max = memory_bytes == 0 || piece > SIZE_MAX ? SIZE_MAX : (size_t)piece;
+    if (b->piece_max < KITHI_FILL_PARTS_MIN)
+        b->threads = 1; /* so few are never split */
+    size_t most = b->piece_max < GATHERED_MAX ? b->piece_max : GATHERED_MAX;
     kith_status status = KITH_OK;
-    if (b->threads > 1 && most >= KITHI_FILL_PARTS_MIN) {
-        b->gathered_max = (size_t)most;
+    if (b->threads > 1) {
+        b->gathered_max = most;
         b->gathered = kithi_allocate(&b->allocator, most * sizeof *b->gathered);
         status = b->gathered != NULL ? KITH_OK : KITH_E_MEMORY;
     }
@@ -210,10 +214,15 @@ static kith_status add_gathered(kith_builder *b) {
 
 static kith_status add_to_stream(kith_builder *b, const uint64_t *digests, size_t n, size_t *done) {
     kith_status status = KITH_OK;
-    if (b->gathered == NULL || (b->gathered_count == 0 && n >= KITHI_FILL_PARTS_MIN)) /* enough to be split */
-        return kithi_fill_stream(b->filter, digests, n, b->threads, done);
     while (*done < n && status == KITH_OK) {
-        size_t left = n - *done, space = b->gathered_max - b->gathered_count, taken = left < space ? left : space;
+        size_t left = n - *done;
+        if (b->threads == 1 || (b->gathered_count == 0 && left >= KITHI_FILL_PARTS_MIN)) { /* enough to be split */
+            size_t added, piece = b->threads == 1 || left < b->piece_max ? left : b->piece_max;
+            status = kithi_fill_stream(b->filter, digests + *done, piece, b->threads, &added);
+            *done += added;
+            continue;
+        }
+        size_t space = b->gathered_max - b->gathered_count, taken = left < space ? left : space;
         memcpy(b->gathered + b->gathered_count, digests + *done, taken * sizeof *digests);
         b->gathered_count += taken;
         *done += taken;

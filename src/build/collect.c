@@ -6,8 +6,8 @@
  *     at the end   If there is a spill, the digests in memory are spilled, too. Then each part is read from all spills
  *                  and searched for repeats.
  *
- * Repeats within a spill are dropped before it is written. So the size of the file depends on the number of distinct
- * digests, not on how often one of them is repeated, and parts have nearly equal sizes.
+ * Repeats within a spill are dropped before it is written. So the file has a digest at most once per spill, however
+ * often it is repeated, and parts have nearly equal sizes.
  *
  * To find out which digests of a part are first occurrences, the part with its repeats is compared with the part
  * without them, which is the list of first occurrences in order. Both are read in parallel: a digest that equals the

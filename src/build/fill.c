@@ -186,7 +186,8 @@ static kith_status fill_chunks(part_job *w, const kith_allocator *allocator, con
     return KITH_OK;
 }
 
-/* Returns KITH_E_FULL if the filter has more keys or more used cells than adds in order would have accepted. */
+/* Returns KITH_E_FULL if adds in order may have refused a key. (They may also have accepted all keys; the caller then
+ * adds them again in order.) */
 static kith_status check_limits(const kith_filter *f) {
     bool too_full = f->kind->full != NULL && f->kind->full(f, f->head.fill);
     return f->head.count > f->head.capacity || too_full ? KITH_E_FULL : KITH_OK;

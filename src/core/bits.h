@@ -38,6 +38,11 @@ static inline uint32_t kithi_load32(const uint8_t *from) {
     return KITHI_LITTLE32(x);
 }
 
+static inline void kithi_store32(uint8_t *to, uint32_t x) {
+    x = KITHI_LITTLE32(x);
+    memcpy(to, &x, sizeof x);
+}
+
 static inline uint64_t kithi_load64(const uint8_t *from) {
     uint64_t x;
     memcpy(&x, from, sizeof x);

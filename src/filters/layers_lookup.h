@@ -113,8 +113,9 @@ static inline double kithi_bits_of_rate(double x) {
 static inline bool kithi_layers_fits(const kithi_head *head, unsigned i, const kithi_head *layer) {
     uint64_t capacity;
     return layer->kind_id == head->params[KITHI_LAYERS_INNER] && layer->recipe == 0 && layer->notes_bytes == 0 &&
-           kithi_hash_is_same(&layer->hash, &head->hash) && kithi_layers_capacity(head, i, &capacity) &&
-           layer->capacity == capacity && layer->rate > 0 && layer->rate <= kithi_layers_rate(head, i) * (1 + 1e-9) &&
+           !layer->store.is_store && kithi_hash_is_same(&layer->hash, &head->hash) &&
+           kithi_layers_capacity(head, i, &capacity) && layer->capacity == capacity && layer->rate > 0 &&
+           layer->rate <= kithi_layers_rate(head, i) * (1 + 1e-9) &&
            (double)layer->body_bytes * 8 >= 0.9 * (double)layer->capacity * kithi_bits_of_rate(layer->rate);
 }
 

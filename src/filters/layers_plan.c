@@ -18,7 +18,8 @@ uint64_t kithi_layers_inner_option(const kithi_layers_geometry *g, unsigned inde
     return g->inner_options[index / 4] >> 16 * (index % 4) & 0xffff;
 }
 
-/* Sets `options` to those of the layers. KITH_E_CORRUPT if the parameters of a hostile file have other values. */
+/* Sets `options` to those of the layers. Returns KITH_E_CORRUPT if the parameters, which may come from a hostile file,
+ * are not valid options of the inner kind. */
 static kith_status inner_options(const kithi_layers_geometry *g, const kithi_kind *inner,
                                  uint64_t options[KITHI_OPTIONS_MAX]) {
     kith_status status = kithi_kind_options(inner, NULL, options);

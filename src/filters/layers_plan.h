@@ -5,7 +5,7 @@
 #include "filters/layers_lookup.h"
 #include "kind.h"
 
-#define KITHI_LAYERS_INNER_OPTIONS_MAX 8 /* the most options that an inner kind may have */
+#define KITHI_LAYERS_INNER_OPTIONS_MAX 8 /* inner options that the two parameters have space for */
 
 void kithi_layers_encode(const kithi_layers_geometry *g, kithi_head *head);
 

@@ -19,8 +19,8 @@
  *     stash     digests, sorted
  *
  *     body    | shard 0 | shard 1 | …                          a digest belongs to shard mulhi(digest, shards)
- *     shard   | keys, stashed: 8 bytes each | stash | marks of level 0, 1 | to 64 | slots of level 0, 1, 2 | padding |
- *     marks   the thresholds, 2 bits per bucket; each level begins at a byte
+ *     shard   | keys, stashed: 8 bytes each | stash | marks of level 0, 1 | zeros | slots of level 0, 1, 2 | padding |
+ *     marks   the thresholds, 2 bits per bucket; each level begins at a byte. Zeros up to a multiple of 64 bytes follow
  *     slots   | block of 64 slots | block | …                  block: f words of 64 bits. Word j has bit j of each slot
  *
  * A lookup reads the mark of a bucket and two adjacent blocks, 16 f bytes. Bit j of the XOR of a key's slots is the
@@ -54,7 +54,7 @@
 #define LAST_ATTEMPT 7
 
 /* Keys per slot, and the share of the slots that is unused then: measured with ribbons of 64 slots, buckets of 128
- * starts and thresholds of 24 and 48. */
+ * starts and thresholds of 24 and 48 (UNUSED_1 is 1.1%, and a margin, because level 1 has few keys). */
 #define LOAD_0 1.02
 #define UNUSED_0 0.0048
 #define LOAD_1 1.0
@@ -71,8 +71,8 @@ static uint64_t whole_blocks(double slots) {
     return ((uint64_t)ceil(slots) + KITHI_RIBBON_BLOCK - 1) & ~(uint64_t)(KITHI_RIBBON_BLOCK - 1);
 }
 
-/* The most keys that a level bumps, if n keys arrive: their mean plus 6 standard deviations (0.15 sqrt(n), measured)
- * and the loss at the two ends of a level. */
+/* The most keys that a level bumps, if n keys arrive: their mean, plus sqrt(n), which is a little more than 6 standard
+ * deviations (one is 0.15 sqrt(n), measured), plus 24 for the loss at the two ends of a level. */
 static double bumped(double n, double load, double unused) {
     return n - n / load * (1 - unused) + sqrt(n) + 24;
 }
@@ -285,8 +285,8 @@ static void stats(const kith_filter *f, kith_filter_stats *stats) {
     }
 }
 
-/* Returns whether the marks of a level, and the bits up to the next one, are 0 from its first unused bucket on. */
-static bool marks_end(const kithi_ribbon_geometry *g, const uint8_t *shard, unsigned level, uint64_t end) {
+/* Returns whether all bits from the end of the mark of the last bucket to offset `end` are 0. */
+static bool spare_marks_are_zero(const kithi_ribbon_geometry *g, const uint8_t *shard, unsigned level, uint64_t end) {
     uint64_t buckets = (g->starts[level] + KITHI_RIBBON_BUCKET - 1) / KITHI_RIBBON_BUCKET;
     bool zero = true;
     for (uint64_t i = buckets; i < (end - g->marks_at[level]) * 4; i++)
@@ -306,7 +306,7 @@ static const char *check_shard(const kithi_ribbon_geometry *g, const uint8_t *sh
             return "the digests of a stash are not in increasing order";
     if (!kithi_is_zero(stash + 8 * stashed, 8 * (g->stash - stashed)))
         return "a byte after the last digest of a stash is not zero";
-    if (!marks_end(g, shard, 0, g->marks_at[1]) || !marks_end(g, shard, 1, g->slots_at[0]))
+    if (!spare_marks_are_zero(g, shard, 0, g->marks_at[1]) || !spare_marks_are_zero(g, shard, 1, g->slots_at[0]))
         return "a threshold that belongs to no bucket is not zero";
     uint64_t end = g->slots_at[KITHI_RIBBON_LAST] + g->slots[KITHI_RIBBON_LAST] / KITHI_RIBBON_BLOCK * g->bits * 8;
     if (!kithi_is_zero(shard + end, g->shard_bytes - end))

@@ -11,8 +11,9 @@
  *     solve      When every key has a level or is in the stash, the slots of each level are computed from the last to
  *                the first. A slot at which no equation begins is 0.
  *
- * The groups of a bucket are processed in decreasing order because the ribbons of the first keys compete with those of
- * the bucket before, which have already been stored.
+ * A group consists of the keys of a bucket whose starts are between two thresholds: starts 0 to 23, 24 to 47 and 48 to
+ * 127 of the bucket. The groups of a bucket are processed in decreasing order because the ribbons of the first keys
+ * compete with those of the bucket before, which have already been stored.
  *
  * The result does not depend on the order of the digests. Whether a group can be accepted depends only on its
  * equations, as a set. When elimination is finished, the set of slots at which an equation begins also depends only on
@@ -32,7 +33,7 @@
 
 #define PART_STARTS 1024
 #define PART_BUCKETS (PART_STARTS / KITHI_RIBBON_BUCKET)
-#define GROUPS 3 /* of a bucket: those between two thresholds */
+#define GROUPS 3 /* per bucket */
 #define PART_GROUPS (PART_BUCKETS * GROUPS)
 #define PART_KEYS 4096 /* a part with more keys, which never happens with hashes, is sorted in place */
 

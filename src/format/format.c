@@ -20,7 +20,9 @@ static void write_header(uint8_t *block, const kithi_head *head, uint64_t body_c
     kithi_store16(block + KITHI_AT_VERSION, KITHI_FORMAT_VERSION);
     kithi_store16(block + KITHI_AT_KIND, head->kind_id);
     kithi_store16(block + KITHI_AT_HEADER_BYTES, KITHI_HEADER_BYTES);
-    kithi_store16(block + KITHI_AT_FLAGS, head->notes_bytes != 0 ? KITHI_FLAG_NOTES : 0);
+    kithi_store16(block + KITHI_AT_FLAGS, (uint16_t)((head->notes_bytes != 0 ? KITHI_FLAG_NOTES : 0) |
+                                                     (head->store.is_store ? KITHI_FLAG_STORE : 0)));
+    memcpy(block + KITHI_AT_STORE_ID, head->store.id, sizeof head->store.id);
     kithi_store16(block + KITHI_AT_HASH, (uint16_t)head->hash.id);
     for (unsigned i = 0; i < KITHI_AT_SEED - KITHI_AT_RECIPE; i++)
         block[KITHI_AT_RECIPE + i] = (uint8_t)(head->recipe >> (8 * i));
@@ -35,8 +37,17 @@ static void write_header(uint8_t *block, const kithi_head *head, uint64_t body_c
     kithi_store64(block + KITHI_AT_BODY_BYTES, head->body_bytes);
     for (size_t i = 0; i < KITHI_PARAMS; i++)
         kithi_store64(block + KITHI_AT_PARAMS + 8 * i, head->params[i]);
+    kithi_store64(block + KITHI_AT_SEQUENCE, head->store.sequence);
     kithi_store64(block + KITHI_AT_BODY_CHECKSUM, body_checksum);
     kithi_store64(block + KITHI_AT_HEADER_CHECKSUM, kithi_checksum(block, KITHI_AT_HEADER_CHECKSUM));
+}
+
+void kithi_header_set_mark(uint8_t *header, const kithi_store_mark *mark) {
+    uint16_t other_flags = kithi_load16(header + KITHI_AT_FLAGS) & (uint16_t)~KITHI_FLAG_STORE;
+    kithi_store16(header + KITHI_AT_FLAGS, (uint16_t)(other_flags | (mark->is_store ? KITHI_FLAG_STORE : 0)));
+    memcpy(header + KITHI_AT_STORE_ID, mark->id, sizeof mark->id);
+    kithi_store64(header + KITHI_AT_SEQUENCE, mark->sequence);
+    kithi_store64(header + KITHI_AT_HEADER_CHECKSUM, kithi_checksum(header, KITHI_AT_HEADER_CHECKSUM));
 }
 
 void kithi_parts_seal(uint8_t *header, const kithi_part *body, uint8_t *checksums, const kithi_head *head) {

@@ -12,6 +12,9 @@ void kithi_block_seal(uint8_t *block, const kithi_head *head);
  * header is written to `header` and the checksums to `checksums`. */
 void kithi_parts_seal(uint8_t *header, const kithi_part *body, uint8_t *checksums, const kithi_head *head);
 
+/* Changes the mark in a sealed header, and the header's checksum. */
+void kithi_header_set_mark(uint8_t *header, const kithi_store_mark *mark);
+
 /* Reads and verifies the header: signature, version, reserved bytes, checksum, hash. `byte_count` is the size of
  * the file, which may differ from what the header says.
  *

@@ -16,6 +16,15 @@
 #define KITHI_CHECKED_BYTES 65536
 #define KITHI_FORMAT_VERSION 1
 #define KITHI_PARAMS 8
+#define KITHI_STORE_ID_BYTES 16
+#define KITHI_SEQUENCE_MAX (UINT64_C(1) << 62)
+
+/* Says that a file is the snapshot of a store (kith/store.h): the newest operations may be in its journal. */
+typedef struct kithi_store_mark {
+    bool is_store; /* if false, the other fields are 0 */
+    uint8_t id[KITHI_STORE_ID_BYTES];
+    uint64_t sequence; /* of the last journal record that the file includes */
+} kithi_store_mark;
 
 /* The header, decoded. */
 typedef struct kithi_head {
@@ -29,6 +38,7 @@ typedef struct kithi_head {
     uint64_t params[KITHI_PARAMS];
     uint64_t recipe;      /* how a program turned its input into keys; at most KITHI_RECIPE_MAX */
     uint64_t notes_bytes; /* size of the notes after the checksums (notes.h); 0: no notes */
+    kithi_store_mark store;
 } kithi_head;
 
 #define KITHI_RECIPE_MAX ((UINT64_C(1) << 48) - 1)
@@ -44,7 +54,7 @@ enum {
     KITHI_AT_KIND = 10,
     KITHI_AT_HEADER_BYTES = 12,
     KITHI_AT_FLAGS = 14,
-    KITHI_AT_RESERVED_16 = 16, /* 16 bytes, 0 */
+    KITHI_AT_STORE_ID = 16, /* 16 bytes */
     KITHI_AT_HASH = 32,
     KITHI_AT_RECIPE = 34, /* 6 bytes */
     KITHI_AT_SEED = 40,
@@ -55,15 +65,16 @@ enum {
     KITHI_AT_FILL = 88,
     KITHI_AT_BODY_BYTES = 96,
     KITHI_AT_PARAMS = 104,
-    KITHI_AT_RESERVED = 168,
+    KITHI_AT_SEQUENCE = 168,
     KITHI_AT_BODY_CHECKSUM = 176,
     KITHI_AT_HEADER_CHECKSUM = 184
 };
-static_assert(KITHI_AT_PARAMS + 8 * KITHI_PARAMS == KITHI_AT_RESERVED, "the reserved bytes follow the parameters");
+static_assert(KITHI_AT_PARAMS + 8 * KITHI_PARAMS == KITHI_AT_SEQUENCE, "the sequence number follows the parameters");
+static_assert(KITHI_AT_STORE_ID + KITHI_STORE_ID_BYTES == KITHI_AT_HASH, "the hash follows the store id");
 static_assert(KITHI_AT_HEADER_CHECKSUM + 8 == KITHI_HEADER_BYTES, "the header's checksum is its last field");
 static_assert(KITHI_HEADER_BYTES % KITHI_BODY_ALIGNMENT == 0, "the body is aligned in the file");
 
-enum { KITHI_FLAG_NOTES = 1 << 0 };
+enum { KITHI_FLAG_NOTES = 1 << 0, KITHI_FLAG_STORE = 1 << 1 };
 
 /* The notes: see format/notes.h. */
 #define KITHI_NOTES_MAX 64 /* few, because each name is compared with all others */

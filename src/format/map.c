@@ -1,7 +1,8 @@
 /* Opens and examines a file, then maps it or reads it into memory.
  *
- * A filter is its bytes, so opening one needs only one mmap. This file adds the checks that mmap does not make: that it
- * is a regular file, that it is not empty (mapping 0 bytes fails with EINVAL), and that its size fits a size_t.
+ * A filter is its bytes, so opening one needs only one mmap. The code here adds the checks that mmap does not make:
+ * that the path names a regular file, that the file is not empty (mapping 0 bytes fails with EINVAL), and that its size
+ * fits a size_t.
  *
  *   open     O_NONBLOCK, because opening a FIFO that has no writer would block forever; no effect on regular files
  *   fstat    on the descriptor, not the path, so that the file that was examined is the one that is mapped

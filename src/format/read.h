@@ -110,12 +110,13 @@ static inline kith_status kithi_head_read(const uint8_t *bytes, uint64_t byte_co
     if (byte_count < KITHI_HEADER_BYTES)
         return KITH_E_TRUNCATED;
     if (!kithi_checksum_holds(kithi_load64(bytes + KITHI_AT_HEADER_CHECKSUM), bytes, KITHI_AT_HEADER_CHECKSUM) ||
-        kithi_load16(bytes + KITHI_AT_HEADER_BYTES) != KITHI_HEADER_BYTES ||
-        !kithi_is_zero(bytes + KITHI_AT_RESERVED_16, KITHI_AT_HASH - KITHI_AT_RESERVED_16) ||
-        !kithi_is_zero(bytes + KITHI_AT_RESERVED, KITHI_AT_BODY_CHECKSUM - KITHI_AT_RESERVED))
+        kithi_load16(bytes + KITHI_AT_HEADER_BYTES) != KITHI_HEADER_BYTES)
         return KITH_E_CORRUPT;
     uint16_t flags = kithi_load16(bytes + KITHI_AT_FLAGS);
-    if ((flags & ~KITHI_FLAG_NOTES) != 0)
+    bool is_store = (flags & KITHI_FLAG_STORE) != 0;
+    bool has_id = !kithi_is_zero(bytes + KITHI_AT_STORE_ID, KITHI_STORE_ID_BYTES);
+    if ((flags & ~(KITHI_FLAG_NOTES | KITHI_FLAG_STORE)) != 0 || is_store != has_id ||
+        kithi_load64(bytes + KITHI_AT_SEQUENCE) > (is_store ? KITHI_SEQUENCE_MAX : 0))
         return KITH_E_CORRUPT;
 
     uint16_t hash_id = kithi_load16(bytes + KITHI_AT_HASH);
@@ -131,6 +132,9 @@ static inline kith_status kithi_head_read(const uint8_t *bytes, uint64_t byte_co
     head->fill = kithi_load64(bytes + KITHI_AT_FILL);
     head->body_bytes = kithi_load64(bytes + KITHI_AT_BODY_BYTES);
     head->recipe = kithi_recipe_read(bytes);
+    head->store.is_store = is_store;
+    head->store.sequence = kithi_load64(bytes + KITHI_AT_SEQUENCE);
+    memcpy(head->store.id, bytes + KITHI_AT_STORE_ID, sizeof head->store.id);
     uint64_t rate_bits = kithi_load64(bytes + KITHI_AT_RATE);
     memcpy(&head->rate, &rate_bits, sizeof head->rate);
     for (size_t i = 0; i < KITHI_PARAMS; i++)

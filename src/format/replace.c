@@ -104,6 +104,14 @@ struct content {
     size_t count;
     size_t byte_count; /* of all parts */
     bool secret;
+    const char *like; /* file whose access rights a new file gets; NULL: none */
+};
+
+/* The file whose access rights the new file gets: the old file, or the one that content.like names. */
+struct model {
+    bool exists;
+    int fd; /* negative: not open */
+    struct stat st;
 };
 
 static void close_quietly(int fd) {
@@ -177,7 +185,7 @@ static bool examine(struct target *t, int entry, bool *is_link) {
     return true;
 }
 
-static bool find_target(const char *path, struct target *t) {
+static bool find_target(int start, const char *path, struct target *t) {
     size_t path_bytes = strlen(path);
     t->folder = -1;
     t->exists = false;
@@ -189,7 +197,7 @@ static bool find_target(const char *path, struct target *t) {
 
     for (int links = 0; links <= LINKS_MAX; links++) {
         int from = t->folder;
-        t->folder = open_folder(from < 0 ? AT_FDCWD : from, t->path, &t->name);
+        t->folder = open_folder(from < 0 ? start : from, t->path, &t->name);
         if (from >= 0)
             close_quietly(from);
         if (t->folder < 0)
@@ -341,18 +349,27 @@ static mode_t narrowed_mode(const struct stat *old, const struct stat *now) {
     return owner << 6 | group << 3 | other;
 }
 
-/* Opens the old file, to read its access list and to lock it. *old is negative if the file may not be read. The lock
+/* Opens the old file, to read its access list and to lock it. m->fd is negative if the file may not be read. The lock
  * tells other saves that the file is in use while it has the temporary name. If someone else holds a lock on it, that
- * has the same effect. */
-static bool open_old(const struct target *t, int *old) {
-    *old = -1;
-    if (!t->exists)
+ * has the same effect. If there is no old file, opens the file `like` instead, without locking it. */
+static bool open_model(const struct target *t, const char *like, struct model *m) {
+    *m = (struct model){.exists = t->exists, .fd = -1};
+    if (t->exists)
+        m->st = t->old;
+    const char *name = t->exists ? t->name : like;
+    if (name == NULL)
         return true;
-    *old = openat(t->folder, t->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (*old < 0)
-        return errno == EACCES || errno == EPERM;
-    (void)flock(*old, LOCK_EX | LOCK_NB);
-    return true;
+    m->fd = openat(t->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (t->exists) {
+        if (m->fd < 0)
+            return errno == EACCES || errno == EPERM;
+        (void)flock(m->fd, LOCK_EX | LOCK_NB);
+        return true;
+    }
+    if (m->fd < 0)
+        return errno == ENOENT;
+    m->exists = true;
+    return fstat(m->fd, &m->st) == 0;
 }
 
 /* Reads the old file's access list. *acl_bytes is its size; 0: there is none; negative: it could not be determined. */
@@ -384,21 +401,21 @@ static bool set_mode(int fd, mode_t mode) {
     return (now.st_mode & 0777 & ~mode) == 0 || fail(EPERM);
 }
 
-static bool set_access(int fd, int old, const struct target *t, bool secret) {
+static bool set_access(int fd, const struct model *m, bool secret) {
     struct stat now;
-    if (!t->exists)
+    if (!m->exists)
         return !secret || set_mode(fd, 0600);
-    if (!keep_owner(fd, &t->old, &now))
+    if (!keep_owner(fd, &m->st, &now))
         return false;
     if (secret)
         return set_mode(fd, 0600);
 
     unsigned char acl[ACL_BYTES_MAX];
     ssize_t acl_bytes;
-    if (!read_acl(old, acl, &acl_bytes))
+    if (!read_acl(m->fd, acl, &acl_bytes))
         return false;
-    mode_t mode = narrowed_mode(&t->old, &now);
-    bool list_fits = now.st_uid == t->old.st_uid && now.st_gid == t->old.st_gid;
+    mode_t mode = narrowed_mode(&m->st, &now);
+    bool list_fits = now.st_uid == m->st.st_uid && now.st_gid == m->st.st_gid;
     if (acl_bytes != 0 && !(acl_bytes > 0 && list_fits)) {
         /* Permission bits alone cannot express the list, so only the owner keeps access. */
         mode &= 0700;
@@ -490,15 +507,15 @@ static bool publish(const struct target *t, const char *temp, const struct stat 
     return true;
 }
 
-/* Steps 2 to 10. `old` is the descriptor of the old file; negative: not open. */
-static bool replace_opened(const struct target *t, int old, const struct content *content) {
+/* Steps 2 to 10. */
+static bool replace_opened(const struct target *t, const struct model *m, const struct content *content) {
     temp_name temp;
     struct stat fresh;
-    int fd = create_temp(t, t->exists || content->secret ? 0600 : 0666, temp);
+    int fd = create_temp(t, m->exists || content->secret ? 0600 : 0666, temp);
     if (fd < 0)
         return false;
-    bool written = set_access(fd, old, t, content->secret) && reserve(fd, content->byte_count) &&
-                   write_all(fd, content) && fstat(fd, &fresh) == 0 && fsync(fd) == 0;
+    bool written = set_access(fd, m, content->secret) && reserve(fd, content->byte_count) && write_all(fd, content) &&
+                   fstat(fd, &fresh) == 0 && fsync(fd) == 0;
     /* close may fail and therefore comes before the exchange. A second descriptor keeps the lock until after it. */
     int lock = written ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
     if (lock < 0)
@@ -516,30 +533,53 @@ static bool replace_opened(const struct target *t, int old, const struct content
 }
 
 static bool replace(const struct target *t, const struct content *content) {
-    int old;
+    struct model m;
     if (!size_is_allowed(content->byte_count))
         return false;
     remove_leftovers(t);
-    if (!open_old(t, &old))
-        return false;
-    bool replaced = replace_opened(t, old, content);
-    if (old >= 0)
-        close_quietly(old);
+    bool replaced = open_model(t, content->like, &m) && replace_opened(t, &m, content);
+    if (m.fd >= 0)
+        close_quietly(m.fd);
     return replaced;
 }
 
-kith_status kithi_replace_file_parts(const char *path, const kithi_part *parts, size_t count, bool secret) {
+static kith_status replace_from(int start, const char *path, const char *like, const kithi_part *parts, size_t count,
+                                bool secret) {
     assert(path && (parts || count == 0));
-    struct content content = {parts, count, 0, secret};
+    struct content content = {parts, count, 0, secret, like};
     for (size_t i = 0; i < count; i++) {
         assert((parts[i].bytes || parts[i].byte_count == 0) && parts[i].byte_count <= PTRDIFF_MAX - content.byte_count);
         content.byte_count += parts[i].byte_count;
     }
     struct target t;
-    bool replaced = find_target(path, &t) && replace(&t, &content);
+    bool replaced = find_target(start, path, &t) && replace(&t, &content);
     if (t.folder >= 0)
         close_quietly(t.folder);
     return replaced ? KITH_OK : kithi_status_from_errno(errno);
+}
+
+kith_status kithi_replace_file_parts(const char *path, const kithi_part *parts, size_t count, bool secret) {
+    return replace_from(AT_FDCWD, path, NULL, parts, count, secret);
+}
+
+kith_status kithi_replace_file_at(int folder, const char *name, const char *like, const kithi_part *parts, size_t count,
+                                  bool secret) {
+    return replace_from(folder, name, like, parts, count, secret);
+}
+
+kith_status kithi_find_target(const char *path, int *folder, char *name, size_t name_bytes) {
+    struct target t;
+    bool found = find_target(AT_FDCWD, path, &t);
+    if (found && strlen(t.name) >= name_bytes)
+        found = fail(ENAMETOOLONG);
+    if (found) {
+        memcpy(name, t.name, strlen(t.name) + 1);
+        *folder = t.folder;
+        return KITH_OK;
+    }
+    if (t.folder >= 0)
+        close_quietly(t.folder);
+    return kithi_status_from_errno(errno);
 }
 
 kith_status kithi_replace_file(const char *path, const void *bytes, size_t byte_count, bool secret) {

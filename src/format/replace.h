@@ -53,6 +53,17 @@
  * stack. */
 KITH_MUST_USE kith_status kithi_replace_file(const char *path, const void *bytes, size_t byte_count, bool secret);
 
+/* Follows the symbolic links of `path` as above. On success sets *folder to a new descriptor of the folder of the file
+ * and copies its name there to `name`. The file need not exist. Returns KITH_E_IO with ENAMETOOLONG if the name does not
+ * fit, and the codes above. */
+KITH_MUST_USE kith_status kithi_find_target(const char *path, int *folder, char *name, size_t name_bytes);
+
+/* The same as kithi_replace_file() for a name in an open folder. If there is no file of this name yet, the new one gets
+ * owner, group, permission bits and access list of the file `like` in the same folder, if `like` is not NULL and
+ * exists. */
+KITH_MUST_USE kith_status kithi_replace_file_at(int folder, const char *name, const char *like, const kithi_part *parts,
+                                                size_t count, bool secret);
+
 /* The same with the bytes of `count` parts, one after the other. */
 KITH_MUST_USE kith_status kithi_replace_file_parts(const char *path, const kithi_part *parts, size_t count,
                                                    bool secret);

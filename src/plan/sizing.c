@@ -64,7 +64,8 @@ static double bloom_slope(unsigned k, double hits) {
  *
  * and the rate is y^a times as high by then: 1.008 at a rate of 1%, 1.07 at 10%. (At high rates the bound r (x/n)^a is
  * too high and there may be no such y.) The filter also refuses keys when it reaches the fill limit. On average that
- * happens at y = keys(limit)/n, `guarded` below. In large filters this limit is reached first. */
+ * happens when as many keys have been added as set `limit` cells on average. `guarded` below is this number divided by
+ * n. In large filters this limit is reached first. */
 static double growth_until_full(double rate, double slope, unsigned lanes, uint64_t slice, double n, moments fill,
                                 kithi_counts counts) {
     if (counts == KITHI_COUNTS_ALL)
@@ -110,8 +111,8 @@ double kithi_bloom_quantile(unsigned k, uint64_t slice, uint64_t n, kithi_counts
     double cells = (double)h.slices * (double)slice;
     moments fill = fill_moments(h.slices, slice, 1, h.hashes);
     double high = fill.mean + DEVIATIONS * sqrt(fill.variance) + 0.5;
-    /* h hashes set at most h cells of a slice. No filter exceeds this bound, and with few keys most filters come close
-     * to it. */
+    /* h.hashes hashes set at most h.hashes cells of a slice. No filter exceeds this bound, and with few keys most
+     * filters come close to it. */
     double bound = fmin(1, exp(k * log(h.hashes / (double)slice)));
     if (high >= cells)
         return bound;
@@ -258,8 +259,8 @@ double kithi_blocked_hit(unsigned lanes, unsigned lane_cells, uint64_t blocks, u
     double keys = (double)n, p = 1 / (double)blocks;
     double miss = 1 - 1 / (double)lane_cells; /* the probability that a key of the block misses a given cell */
     /* If each cell of a lane has a mean of more than 128 keys, the probability that one of 16 cells has 14 or fewer is
-     * below 10^-12 even in a block with half the mean number of keys; a block has fewer keys than that with probability
-     * e^-1000. The limit also bounds the sum below to about 3000 terms. */
+     * below 10^-12 even in a block with half the mean number of keys; a block has fewer keys than that with a
+     * probability below e^-150. The limit also bounds the sum below to about 3000 terms. */
     if (keys * p > 128.0 * lane_cells)
         return 1;
     double mode = blocks == 1 ? keys : floor((keys + 1) * p);
@@ -380,8 +381,8 @@ double kithi_blocked_quantile(unsigned lanes, unsigned lane_cells, uint64_t bloc
      *
      * R is far from normal (crowded blocks have many times as many false positives), and so is its mean over few
      * blocks. A lognormal distribution with the mean, variance and skewness of that mean matches its upper tail
-     * closely. The quantile of 1 in 1000 leaves a margin: of simulated filters of 10 to 10^4 keys at rates of 25% to
-     * 0.01%, 1 to 6 in 1000 exceeded it, and the promise is 1 in 200. */
+     * closely. The quantile of 1 in 1000 leaves a margin: of full filters of 10 to 10^4 keys at rates of 25% to 0.01%,
+     * 0 to 1.5 in 1000 exceeded it, and the promise is 1 in 200. */
     if ((double)n / (double)blocks > 32.0 * lane_cells)
         return 1; /* fewer than one cell in 10^13 is still 0; the limit also bounds the number of terms below */
     block_sums s = sum_blocks(lanes, lane_cells, blocks, n);

@@ -90,11 +90,11 @@ uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, d
 /* ---- Fill limit ----
  *
  * Returns the largest number of set cells that is plausible after n keys: the mean plus 6 standard deviations, rounded
- * up. Fewer than one filter of honest keys in 10^9 exceeds it, so more set cells mean that keys were chosen to fill the
- * filter. There are `blocks` blocks of `lanes` lanes of `lane_cells` cells, and each key hits one cell in every lane of
- * one block. (A plain Bloom filter is one block whose slices are the lanes.) Mean and deviation are exact. The lanes of
- * a block fill together, which makes the deviation of a blocked filter larger than that of the same number of
- * independent lanes, by 1% (4 lanes of 128) to 65% (16 of 8). */
+ * up. Of filters with n honest keys, fewer than one in 10^9 exceed it. So more set cells mean that more than n distinct
+ * keys were added, or that keys were chosen to fill the filter. There are `blocks` blocks of `lanes` lanes of
+ * `lane_cells` cells, and each key hits one cell in every lane of one block. (A plain Bloom filter is one block whose
+ * slices are the lanes.) Mean and deviation are exact. The lanes of a block fill together, which makes the deviation of
+ * a blocked filter larger than that of the same number of independent lanes, by 1% (4 of 128) to 65% (16 of 8). */
 uint64_t kithi_fill_limit(unsigned lanes, uint64_t lane_cells, uint64_t blocks, uint64_t n);
 
 /* The same for the layouts of a Bloom filter. */

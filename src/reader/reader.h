@@ -110,6 +110,8 @@ static inline kith_status kithi_reader_check(const uint8_t *block, uint64_t bloc
     }
     if (status == KITH_OK)
         status = kithi_sizes_check(head, shape.body_bytes, block_bytes);
+    if (status == KITH_OK && head->store.is_store)
+        status = KITH_E_JOURNAL;
     if (status == KITH_OK && head->notes_bytes != 0)
         status = kithi_notes_check(block + block_bytes - head->notes_bytes, head->notes_bytes);
     return status;
@@ -169,8 +171,8 @@ static inline kith_status kithi_reader_walk(const uint8_t *block, uint64_t block
  * of them. This call does not read the body; kith_reader_verify() does.
  *
  * Returns what kith_filter_view() of the library returns with KITH_OPEN_LAZY: KITH_OK, KITH_E_EMPTY, KITH_E_NOT_KITH,
- * KITH_E_VERSION, KITH_E_KIND (also for a table), KITH_E_TRUNCATED, KITH_E_TRAILING or KITH_E_CORRUPT. Also
- * KITH_E_TOO_LARGE, if there are more than KITH_READER_LAYERS layers. If it fails, *reader is unchanged. */
+ * KITH_E_VERSION, KITH_E_KIND (also for a table), KITH_E_TRUNCATED, KITH_E_TRAILING, KITH_E_JOURNAL
+ * (the file of a store, kith/store.h: some of its keys may be in its journal) or KITH_E_CORRUPT. Also KITH_E_TOO_LARGE, if there are more than KITH_READER_LAYERS layers. If it fails, *reader is unchanged. */
 KITH_MUST_USE static inline kith_status kith_reader_open(const void *bytes, size_t byte_count, kith_reader *reader) {
     const uint8_t *block = (const uint8_t *)bytes;
     kith_status status = kithi_reader_walk(block, byte_count, NULL);

@@ -38,10 +38,10 @@
  * Quadratic is the default: at load 3/4 it reads 4.6 slots for an absent key, where double reads 4.0 and linear 8.3
  * (measured with 2^17 slots).
  *
- * Growth: with grow=yes the array doubles when one more key would make it fuller than `load` percent. Just before
- * growth at the default, 75, a search for an absent key reads the 4.6, 4.0 or 8.3 slots given above.
- * With grow=no the size never changes, `load` is ignored, and a search has three results: found, absent, full. A put
- * returns KITH_E_FULL if every slot has another key.
+ * Growth: with grow=yes the array about doubles (exactly, unless sequence=linear) when one more key would make it
+ * fuller than `load` percent. Just before growth at the default, 75, a search for an absent key reads the 4.6, 4.0 or
+ * 8.3 slots given above. With grow=no the size never changes, `load` is ignored, and a search has three results: found,
+ * absent, full. A put returns KITH_E_FULL if every slot has another key.
  *
  * Removal leaves a tombstone (control 1), which searches skip and puts reuse. (Linear probing could instead move later
  * keys back. That would be extra code for one of the sequences, and would hash a whole run of keys per removal.) When

@@ -219,6 +219,34 @@ TEST(repeats_do_not_fill_the_memory) {
     kith_filter_free(f);
 }
 
+TEST(a_streaming_builder_keeps_its_memory_limit_when_it_gets_many_digests_at_once) {
+    enum { COUNT = 2000000 };
+    uint64_t *many = malloc(COUNT * sizeof *many);
+    CHECK(many != NULL);
+    for (size_t i = 0; i < COUNT; i++)
+        many[i] = kithi_mix(i + 1);
+    for (unsigned threads = 1; threads <= 2; threads++) {
+        for (uint64_t limit = (uint64_t)1 << 20; limit <= (uint64_t)8 << 20; limit *= 8) {
+            struct memory memory = {0};
+            kith_allocator allocator = memory_allocator(&memory);
+            kith_filter_spec spec = spec_of("blocked", COUNT);
+            kith_build_limits limits = small_limits();
+            spec.allocator = &allocator;
+            limits.memory_bytes = limit;
+            limits.threads = threads;
+            kith_builder *b = NULL;
+            kith_filter *f = NULL;
+            CHECK_OK(kith_builder_open(&spec, KITH_BUILD_SET, &limits, &b));
+            CHECK_OK(kith_builder_add_many(b, many, COUNT, NULL));
+            CHECK_OK(kith_builder_finish(b, &f));
+            kith_builder_free(b);
+            CHECK(memory.peak_bytes <= kith_filter_memory(f) + limit);
+            kith_filter_free(f);
+        }
+    }
+    free(many);
+}
+
 static kith_status append(void *context, const uint64_t *piece, size_t n) {
     size_t *at = context;
     for (size_t i = 0; i < n; i++, ++*at)

@@ -62,6 +62,7 @@ BEGIN {
     allowed["registry"] = "include core format plan kind.h kinds.def registry"
     allowed["front"] = "include core format plan kind.h kinds.def registry front"
     allowed["build"] = "include core format plan kind.h registry front build"
+    allowed["store"] = "include core format plan kind.h registry front store"
     for (i = 1; i < ARGC; i++) {
         sub(/^\.\//, "", ARGV[i])
         known[ARGV[i]] = 1

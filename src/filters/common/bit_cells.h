@@ -2,9 +2,10 @@
  * for a full filter, too). Their body is an array of bits that are only ever set.
  *
  * `count` is the number of keys that set at least one new bit. A filter is full when `count` reaches the capacity, or
- * when more bits are set than the fill limit, a parameter. Random keys exceed it before they reach the capacity in only
- * one of 10^9 filters, so the limit stops keys that were chosen to set more bits than random ones.
- * A key for which has() already returns true changes nothing and is never refused. */
+ * when more bits are set than the fill limit, a parameter. It stops keys that were chosen to set more bits than random
+ * ones: as many random keys as the capacity exceed it in only one of 10^9 filters. In large filters it is often reached
+ * before `count` reaches the capacity, because new keys that are false positives are not counted. A key for which has()
+ * already returns true changes nothing and is never refused. */
 #ifndef KITHI_FILTERS_BIT_CELLS_H
 #define KITHI_FILTERS_BIT_CELLS_H
 

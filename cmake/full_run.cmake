@@ -1,0 +1,33 @@
+# Which presets run which tests in the full run, `./dev test` without arguments: those with the label full:<preset>.
+#
+#   statistics   dev alone. A measured rate or load needs a large sample, and a sanitizer finds nothing in the last
+#                million keys that it does not find in the first thousand.
+#   everything   asan-ubsan, which checks more than dev; also dev, if the test is quick or if it takes a smaller sample
+#   else         under a sanitizer (it is `sampled`). The contract checks also run in nosimd, with full samples.
+#
+# `./dev test` fails if a test of any of its presets has no preset that runs it.
+
+# Labels the tests of the current folder. A folder that adds tests calls this after the last one. It reads these
+# lists of names: slow, statistics, sampled.
+function(label_full_run)
+  get_property(tests DIRECTORY PROPERTY TESTS)
+  foreach(test ${tests})
+    set(presets dev)
+    if(NOT test IN_LIST statistics)
+      list(APPEND presets asan-ubsan)
+      if(test IN_LIST slow AND NOT test IN_LIST sampled)
+        list(REMOVE_ITEM presets dev)
+      endif()
+    endif()
+    if(test MATCHES "^contract\\.")
+      list(APPEND presets nosimd)
+    endif()
+    label_test(${test} ${presets})
+  endforeach()
+endfunction()
+
+function(label_test test) # PRESET…
+  foreach(preset ${ARGN})
+    set_property(TEST ${test} APPEND PROPERTY LABELS full:${preset})
+  endforeach()
+endfunction()

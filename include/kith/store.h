@@ -1,0 +1,247 @@
+/* kith/store.h: a filter file that takes changes one by one and survives crashes.
+ *
+ * A plain filter file is replaced as a whole by kith_filter_save(). A store is a filter file, the snapshot, together with
+ * a journal of the operations since then. An add appends a few bytes to the journal, whatever the size of the filter.
+ * A checkpoint writes a new snapshot and starts a new journal.
+ *
+ *     FILE            the snapshot: the bytes of a filter, with a mark that it belongs to a store
+ *     FILE-journal    the operations since the snapshot: digests, never keys
+ *     FILE-lock       an empty file that the writer locks; it is never renamed or removed
+ *
+ *     kith_store *store;
+ *     kith_status status = kith_store_create("seen.kith", filter, NULL, &store);
+ *     if (status == KITH_OK)
+ *         status = kith_store_add(store, "a key", 5, NULL); // OK: the key survives a power cut
+ *     ...
+ *     status = kith_store_close(store);
+ *
+ * Order. An operation is appended to the journal, synced, applied to the filter in memory and then acknowledged: the call
+ * returns. If sync is not KITH_SYNC_CALL, a call may return before its operation is synced. The operation is then only
+ * written: it survives the end of the process, but not a power cut. kith_store_durable() tells the two apart.
+ *
+ * Recovery. kith_store_open() maps the snapshot and repeats the operations in the journal. Every operation that was
+ * acknowledged as durable is there, no operation is there twice, and of a batch all operations are there or none. The
+ * outcome of an operation depends only on the filter and the digest. So an operation that failed (for example with
+ * KITH_E_FULL) fails again when it is repeated. This is as durable as fsync is: a disk that reports data as written when
+ * it is not can lose it.
+ *
+ * There are no hidden threads. Syncs and checkpoints that are due happen inside calls for this store. A program that may
+ * be idle for longer than its interval must call kith_store_tick() from time to time.
+ *
+ * One writer at a time: a second one gets KITH_E_LOCKED. Any number of readers (KITH_STORE_READ), also in other
+ * processes, see the state at the time of opening, and newer operations after kith_store_refresh().
+ *
+ * Failures. A call that fails leaves the store as it was, with one exception: if a sync of the journal fails, nobody can
+ * know what is on the disk. The sync is not repeated, because the second one may succeed although the data is lost.
+ * The store becomes read-only: kith_store_info.failure says why, all later changes return KITH_E_READONLY, and
+ * kith_store_close() returns the failure. What was acknowledged as durable before is still on the disk. After KITH_E_IO,
+ * KITH_E_NO_SPACE, KITH_E_PERMISSION and KITH_E_NO_FILE, errno holds the reason.
+ *
+ * A damaged snapshot. Opening verifies only the header of the snapshot, so that it takes the same time for any size.
+ * Lookups in a damaged body may be wrong, as with KITH_OPEN_LAZY. A checkpoint verifies every page of the old snapshot
+ * before it writes the new one. If it finds damage, it returns KITH_E_CORRUPT, and the old snapshot and the journal stay
+ * as they are. kith_store_verify() checks at any time.
+ *
+ * Threads: calls that take a const store may run on any number of threads at the same time. A call that takes a
+ * non-const store must be the only one that uses it. */
+#ifndef KITH_STORE_H
+#define KITH_STORE_H
+
+#include <kith/filter.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct kith_store kith_store;
+
+typedef enum kith_store_flags {
+    KITH_STORE_WRITE = 0,     /* open for reading and writing; takes the lock */
+    KITH_STORE_READ = 1 << 0, /* only read: takes no lock and changes no file */
+} kith_store_flags;
+
+/* When operations are synced to the disk. In every mode, kith_store_sync(), kith_store_commit() and kith_store_close()
+ * sync everything that was written before. */
+typedef enum kith_store_sync_mode {
+    KITH_SYNC_CALL = 0,     /* before each call returns: success means durable */
+    KITH_SYNC_BATCH = 1,    /* when sync_operations operations are not synced yet; they are durable together */
+    KITH_SYNC_INTERVAL = 2, /* sync_ms milliseconds after the first operation that is not synced; this is checked at
+                               each call that changes the store, and by kith_store_tick() */
+} kith_store_sync_mode;
+
+/* How a store works. Initialise with KITH_STORE_OPTIONS_INIT. NULL instead of a pointer to it means the defaults. A
+ * field that is 0 has its default. A program that was compiled with an older header has a smaller struct_bytes; it is
+ * accepted. */
+typedef struct kith_store_options {
+    size_t struct_bytes;       /* sizeof(kith_store_options): set by KITH_STORE_OPTIONS_INIT */
+    kith_store_sync_mode sync; /* default: KITH_SYNC_CALL */
+    uint64_t sync_operations;  /* for KITH_SYNC_BATCH; default: 1000 */
+    uint64_t sync_ms;          /* for KITH_SYNC_INTERVAL; default: 1000 */
+    uint64_t checkpoint_bytes; /* a checkpoint is due when the journal is larger; default: 64 MiB */
+    uint64_t checkpoint_ms;    /* a checkpoint is also due this long after the last one (or after opening), if there
+                                  were operations since; default: never */
+    uint64_t close_bytes;      /* kith_store_close() makes a checkpoint if the journal is larger; default: 4 MiB */
+    uint64_t max_bytes;        /* the filter must not grow beyond this size: kith_filter_limit(); default: no limit */
+    const kith_allocator *allocator; /* NULL: the C library's */
+} kith_store_options;
+
+#define KITH_STORE_OPTIONS_INIT                                                                                        \
+    { sizeof(kith_store_options), KITH_SYNC_CALL, 0, 0, 0, 0, 0, 0, 0 }
+
+/* A value for checkpoint_bytes and close_bytes: never. */
+#define KITH_STORE_NEVER UINT64_MAX
+
+/* ---- opening and closing ---- */
+
+/* Creates a store that contains the keys of `filter`, and opens it for writing. The filter itself is only read (its
+ * checksums may be updated, as by kith_filter_save()), and still belongs to you.
+ *
+ * A file at `path` is replaced: by the same rules as kith_filter_save() if it is a plain file. If it is a store, it
+ * continues to be that store with other content; its journal is retired, and readers see the new content after a
+ * refresh. A crash leaves either the old content or the new one.
+ *
+ * Returns KITH_E_UNSUPPORTED if the filter is of a static kind, KITH_E_LOCKED if the store is open for writing,
+ * KITH_E_JOURNAL if there is a file FILE-journal that is not a journal of kith, KITH_E_RANDOM, KITH_E_ARGUMENT for
+ * malformed options, and the codes of kith_filter_save(). */
+KITH_API KITH_MUST_USE kith_status kith_store_create(const char *path, kith_filter *filter,
+                                                     const kith_store_options *options, kith_store **store);
+
+/* Opens a store and recovers it: maps the snapshot, repeats the operations in the journal and, unless it is opened for
+ * reading, cuts off what an interrupted writer has left behind. Flags are kith_store_flags.
+ *
+ * Returns
+ *   KITH_E_NOT_STORE  the file is a plain filter (kith_store_create makes a store of it)
+ *   KITH_E_LOCKED     another process or handle has the store open for writing
+ *   KITH_E_JOURNAL    the journal is missing, belongs to another store, or begins after the snapshot ends. Without it,
+ *                     keys are missing. kith_filter_open() with KITH_OPEN_SNAPSHOT reads the snapshot alone
+ *   KITH_E_CORRUPT    a record of the journal that had been synced is damaged, or a header is. No file is changed
+ *   KITH_E_TOO_LARGE  the operations in the journal need more than options->max_bytes
+ *   KITH_E_ARGUMENT   unknown flags, or malformed options
+ * and the codes of kith_filter_open(). KITH_E_IO with errno EINVAL: FILE-lock is not an empty regular file.
+ *
+ * Cost: a few system calls, and about as long as the operations in the journal took. Memory: the pages of the snapshot
+ * that these operations change. */
+KITH_API KITH_MUST_USE kith_status kith_store_open(const char *path, unsigned flags, const kith_store_options *options,
+                                                   kith_store **store);
+
+/* Syncs what is not synced yet, makes a checkpoint if the journal is larger than options.close_bytes, and frees the
+ * store, also if it returns a failure. A batch that was not committed is rolled back. NULL is allowed.
+ *
+ * Returns KITH_OK if every operation is durable. After any other status of a sync, operations since the last successful
+ * sync may be lost. If only the checkpoint failed, its status is returned although every operation is durable in the
+ * journal. */
+KITH_API kith_status kith_store_close(kith_store *store);
+
+/* ---- changing ----
+ *
+ * These calls return the codes of the calls of the same name in kith/filter.h, with the same meaning, and
+ *   KITH_E_READONLY   the store was opened for reading, or a sync has failed before (kith_store_info.failure)
+ *   KITH_E_NO_SPACE, KITH_E_IO   the journal could not be extended. If even the incomplete record could not be removed,
+ *                     the store is read-only from then on. After a failed sync it always is */
+
+/* Adds a key. With KITH_SYNC_CALL, KITH_OK means that the key is durable; see kith_store_durable(). */
+KITH_API KITH_MUST_USE kith_status kith_store_add(kith_store *store, const void *key, size_t key_bytes, bool *was_new);
+KITH_API KITH_MUST_USE kith_status kith_store_add_digest(kith_store *store, uint64_t digest, bool *was_new);
+
+/* Removes one copy of a key. Remove ONLY keys that were added, as with kith_filter_remove(). */
+KITH_API KITH_MUST_USE kith_status kith_store_remove(kith_store *store, const void *key, size_t key_bytes);
+KITH_API KITH_MUST_USE kith_status kith_store_remove_digest(kith_store *store, uint64_t digest);
+
+/* Adds or removes digests one after the other and stops at the first that fails, like kith_filter_add_many() and
+ * kith_filter_remove_many(). The call is one batch: after a crash, all of its operations are there or none. */
+KITH_API KITH_MUST_USE kith_status kith_store_add_many(kith_store *store, const uint64_t *digests, size_t n,
+                                                       uint64_t *was_new, size_t *done);
+KITH_API KITH_MUST_USE kith_status kith_store_remove_many(kith_store *store, const uint64_t *digests, size_t n,
+                                                          size_t *done);
+
+/* Makes one batch of all operations from kith_store_begin() to kith_store_commit(): after a crash all of them are there
+ * or none. Within the batch, operations are written and applied immediately, so lookups in this handle see them;
+ * other processes see them after the commit. kith_store_commit() syncs, in every mode.
+ *
+ * kith_store_rollback() undoes the operations since kith_store_begin(). It reads the snapshot and the journal again, so
+ * it takes as long as opening the store.
+ *
+ * kith_store_begin() returns KITH_E_BUSY if a batch is open, and the other two return KITH_E_ARGUMENT if none is. If a
+ * commit fails, the batch is rolled back. If a rollback fails (KITH_E_MEMORY, KITH_E_IO), the store becomes read-only,
+ * and lookups may still see operations of the batch; the files do not contain them. */
+KITH_API KITH_MUST_USE kith_status kith_store_begin(kith_store *store);
+KITH_API KITH_MUST_USE kith_status kith_store_commit(kith_store *store);
+KITH_API KITH_MUST_USE kith_status kith_store_rollback(kith_store *store);
+
+/* ---- syncs and checkpoints ---- */
+
+/* Syncs all operations. When it returns KITH_OK, they are durable. Returns KITH_E_BUSY inside a batch. */
+KITH_API KITH_MUST_USE kith_status kith_store_sync(kith_store *store);
+
+/* Does what is due: a sync (KITH_SYNC_INTERVAL) and a checkpoint (options.checkpoint_bytes, checkpoint_ms). Calls that
+ * change the store do the same, but a checkpoint that fails there does not fail the call: its status is in
+ * kith_store_info, and the next attempt is made when the journal or the time has grown by the same amount again. */
+KITH_API KITH_MUST_USE kith_status kith_store_tick(kith_store *store);
+
+/* Writes a new snapshot and starts a new journal, unless there were no operations since the last checkpoint.
+ *
+ * Returns KITH_E_CORRUPT if the old snapshot is damaged, KITH_E_BUSY inside a batch, and the codes of
+ * kith_filter_save(). After a failure the store can be used as before. Cost: reads the old snapshot, writes a new one.
+ * Memory that the changed pages needed is free afterwards. */
+KITH_API KITH_MUST_USE kith_status kith_store_checkpoint(kith_store *store);
+
+/* Replaces the whole content of the store by the keys of `filter`, which may be of another kind, and starts a new
+ * journal. A crash leaves either the old content or the new one. The codes are those of kith_store_create(). */
+KITH_API KITH_MUST_USE kith_status kith_store_replace(kith_store *store, kith_filter *filter);
+
+/* Writes the content as a plain filter file, removes the journal and, on success, frees the store. On failure the store
+ * stays open, and is as it was. (If only the removal of the journal fails, the file is plain already. The journal that
+ * is left behind does no harm: plain files have none.) The codes are those of kith_store_checkpoint(). */
+KITH_API KITH_MUST_USE kith_status kith_store_close_plain(kith_store *store);
+
+/* ---- reading ---- */
+
+/* Returns the filter, for all calls that take a const filter: lookups, statistics, notes. The pointer stays the same
+ * until the store is closed; calls that change the store change this filter. */
+KITH_API const kith_filter *kith_store_filter(const kith_store *store);
+
+/* Returns true if the key may be in the set: kith_filter_has() of that filter. */
+KITH_API bool kith_store_has(const kith_store *store, const void *key, size_t key_bytes);
+
+/* For a store opened with KITH_STORE_READ: applies the operations that the writer has committed since, whether they are
+ * synced or not, or opens the store again if there was a checkpoint. *changed (may be NULL) is set to whether anything
+ * was new. On failure the store is as before. Returns KITH_OK for a writer, whose state is always current. Otherwise the
+ * codes of kith_store_open(). */
+KITH_API KITH_MUST_USE kith_status kith_store_refresh(kith_store *store, bool *changed);
+
+/* Returns whether every operation that was acknowledged is durable: false if some are only written. */
+KITH_API bool kith_store_durable(const kith_store *store);
+
+/* Verifies every page of the snapshot file, and the invariants of the filter in memory. Returns KITH_OK, KITH_E_CORRUPT,
+ * KITH_E_MEMORY or KITH_E_IO. The records of the journal have been verified when they were read. */
+KITH_API KITH_MUST_USE kith_status kith_store_verify(const kith_store *store);
+
+typedef struct kith_store_info {
+    size_t struct_bytes;        /* sizeof(kith_store_info): set by KITH_STORE_INFO_INIT */
+    uint64_t sequence;          /* of the last journal record; each record has the next number */
+    uint64_t synced;            /* highest sequence number that is durable */
+    uint64_t snapshot_sequence; /* of the last record that the snapshot includes */
+    uint64_t generation;        /* number of journals that this store has had */
+    uint64_t journal_bytes;     /* size of the journal */
+    uint64_t snapshot_bytes;    /* size of the snapshot */
+    uint64_t cut_bytes;         /* bytes at the end of the journal that were not valid when it was opened. They were
+                                     never acknowledged as durable. A writer has cut them off */
+    kith_status failure;        /* KITH_OK, or the failure that made the store read-only */
+    kith_status checkpoint;     /* the status of the last checkpoint that was due; KITH_OK if there was none */
+    unsigned char id[16];       /* a random number that snapshot and journal have in common */
+} kith_store_info;
+
+#define KITH_STORE_INFO_INIT                                                                                           \
+    {                                                                                                                  \
+        sizeof(kith_store_info), 0, 0, 0, 0, 0, 0, 0, KITH_OK, KITH_OK, {                                              \
+            0                                                                                                          \
+        }                                                                                                              \
+    }
+
+/* Fills in `info`. Returns KITH_OK, or KITH_E_ARGUMENT for a wrong struct_bytes. */
+KITH_API KITH_MUST_USE kith_status kith_store_info_of(const kith_store *store, kith_store_info *info);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,293 @@
+/* Writes the snapshots of a store and starts its journals.
+ *
+ * A checkpoint, with the files after each step:
+ *
+ *                                            FILE            FILE-journal
+ *                                            snapshot 10     base 10, records 11 … 15
+ *     verify every page of the snapshot
+ *     replace FILE                           snapshot 15     base 10, records 11 … 15
+ *     map the new file
+ *     replace FILE-journal                   snapshot 15     base 15, no records
+ *
+ * Each replacement is atomic and durable when it returns (format/replace.c). In between, all records of the journal are
+ * in the snapshot; whoever opens the store skips them. So a crash at any point leaves a store with all operations, and
+ * none of them is applied twice.
+ *
+ * Why verify: only the header of the snapshot was verified when it was opened. Without this, damage in the old file
+ * would get valid checksums in the new one. The pages are read from the file, not from the private map, in which the
+ * operations have changed some of them.
+ *
+ * A new store writes its journal first and its snapshot after that: a file that is marked as a store always has a
+ * journal. A journal next to a plain file means nothing. */
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "format/errno_status.h"
+#include "handle.h"
+#include "store/store.h"
+#include "verbs.h"
+
+/* ---- files ---- */
+
+static kith_status write_snapshot(void *context, const kithi_part *parts, size_t count, bool secret) {
+    kith_store *s = context;
+    return s->files->replace(s->files->context, s->folder, s->name, NULL, parts, count, secret);
+}
+
+/* Replaces FILE by the bytes of a filter. */
+static kith_status replace_snapshot(kith_store *s, kith_filter *filter, const kithi_store_mark *mark) {
+    return kithi_filter_write_marked(filter, mark, write_snapshot, s);
+}
+
+static kith_status replace_journal(kith_store *s, const kithi_journal_head *head, const kith_filter *filter) {
+    uint8_t bytes[KITHI_JOURNAL_HEADER_BYTES];
+    kithi_part part = {bytes, sizeof bytes};
+    kithi_journal_head_write(bytes, head);
+    /* Whoever may not read the snapshot may not read the digests either. */
+    bool secret = filter->head.hash.id == KITH_HASH_SIPHASH;
+    return s->files->replace(s->files->context, s->folder, s->journal_name, s->name, &part, 1, secret);
+}
+
+kith_status kithi_store_start_journal(kith_store *s, uint64_t base) {
+    kithi_journal_head head = s->now.journal.head;
+    head.generation++;
+    head.base = base;
+    kith_status status = replace_journal(s, &head, s->now.filter);
+    if (status != KITH_OK) {
+        int error = errno;
+        /* Some file systems cannot undo a replacement whose last step has failed. */
+        bool is_old = s->files->is_named(s->files->context, s->now.journal.file, s->folder, s->journal_name) == 1;
+        errno = error;
+        return is_old ? status : kithi_store_fail(s, status);
+    }
+    kithi_journal started = s->now.journal;
+    status = kithi_files_open(s->files, s->folder, s->journal_name, true, &started.file);
+    if (status != KITH_OK)
+        return kithi_store_fail(s, status);
+    status = kithi_journal_open(&started);
+    if (status != KITH_OK) {
+        s->files->close(s->files->context, started.file);
+        return kithi_store_fail(s, status);
+    }
+    s->files->close(s->files->context, s->now.journal.file);
+    s->now.journal = started;
+    s->now.end = s->synced = started.start;
+    s->unsynced_operations = 0;
+    return KITH_OK;
+}
+
+/* Maps the snapshot that was just written, in place of the old one. On failure nothing has changed. */
+static kith_status map_new_snapshot(kith_store *s) {
+    kithi_image image = s->now;
+    kith_status status = kithi_files_open(s->files, s->folder, s->name, false, &image.file);
+    if (status != KITH_OK)
+        return status;
+    status = kithi_image_map(s, image.file, &image);
+    if (status != KITH_OK) {
+        s->files->close(s->files->context, image.file);
+        return status;
+    }
+    kithi_store_adopt(s, &image);
+    return KITH_OK;
+}
+
+/* ---- checkpoints ---- */
+
+static kith_status verify_snapshot(const kith_store *s) {
+    uint8_t *map = s->files->map(s->files->context, s->now.file, s->now.map_bytes);
+    if (map == NULL)
+        return kithi_status_from_errno(errno);
+    kith_filter *view;
+    kith_status status = kith_filter_view(map, s->now.map_bytes, KITH_OPEN_SNAPSHOT, &s->allocator, &view);
+    if (status == KITH_OK)
+        kith_filter_free(view);
+    s->files->unmap(s->files->context, map, s->now.map_bytes);
+    return status;
+}
+
+kith_status kith_store_verify(const kith_store *s) {
+    assert(s != NULL);
+    kith_status status = verify_snapshot(s);
+    if (status == KITH_OK && kithi_filter_check(s->now.filter) != NULL)
+        status = KITH_E_CORRUPT;
+    return status;
+}
+
+static kith_status checkpoint(kith_store *s) {
+    kithi_store_mark mark = s->now.mark;
+    mark.sequence = s->now.end.sequence;
+    kith_status status = verify_snapshot(s);
+    if (status == KITH_OK)
+        status = replace_snapshot(s, s->now.filter, &mark);
+    if (status == KITH_OK)
+        status = map_new_snapshot(s);
+    return status == KITH_OK ? kithi_store_start_journal(s, mark.sequence) : status;
+}
+
+kith_status kith_store_checkpoint(kith_store *s) {
+    assert(s != NULL);
+    kith_status status = kithi_store_writable(s);
+    if (status != KITH_OK)
+        return status;
+    if (s->in_batch)
+        return KITH_E_BUSY;
+    if (s->now.end.offset > s->now.journal.start.offset)
+        status = checkpoint(s);
+    s->checkpoint_ms = s->files->now_ms(s->files->context);
+    s->checkpoint_bytes = s->options.checkpoint_bytes;
+    if (status != KITH_OK && s->now.end.offset <= KITH_STORE_NEVER - s->options.checkpoint_bytes)
+        s->checkpoint_bytes += s->now.end.offset;
+    return status;
+}
+
+kith_status kithi_store_checkpoint_if_due(kith_store *s) {
+    if (s->in_batch || s->failure != KITH_OK || s->now.end.offset == s->now.journal.start.offset)
+        return KITH_OK;
+    bool is_due = s->now.end.offset > s->checkpoint_bytes ||
+                  (s->options.checkpoint_ms != 0 &&
+                   s->files->now_ms(s->files->context) - s->checkpoint_ms >= s->options.checkpoint_ms);
+    if (!is_due)
+        return KITH_OK;
+    s->checkpoint_status = kith_store_checkpoint(s);
+    return s->checkpoint_status;
+}
+
+/* ---- other content ---- */
+
+kith_status kith_store_replace(kith_store *s, kith_filter *filter) {
+    assert(s != NULL && filter != NULL);
+    kith_status status = kithi_store_writable(s);
+    if (status != KITH_OK)
+        return status;
+    if (s->in_batch)
+        return KITH_E_BUSY;
+    if (!kithi_kind_adds(filter->kind))
+        return KITH_E_UNSUPPORTED;
+    /* A sequence number that no record has: all records of the journal are older than the new content. */
+    kithi_store_mark mark = s->now.mark;
+    mark.sequence = s->now.end.sequence + 1;
+    status = replace_snapshot(s, filter, &mark);
+    if (status != KITH_OK)
+        return status;
+    status = map_new_snapshot(s);
+    if (status != KITH_OK)
+        return kithi_store_fail(s, status);
+    status = kithi_store_start_journal(s, mark.sequence);
+    /* The next record of the old journal would have a number that the snapshot contains. */
+    return status == KITH_OK ? KITH_OK : kithi_store_fail(s, status);
+}
+
+kith_status kith_store_close_plain(kith_store *s) {
+    assert(s != NULL);
+    static const kithi_store_mark plain = {.is_store = false};
+    kith_status status = kithi_store_writable(s);
+    if (status != KITH_OK)
+        return status;
+    if (s->in_batch)
+        return KITH_E_BUSY;
+    status = verify_snapshot(s);
+    if (status == KITH_OK)
+        status = replace_snapshot(s, s->now.filter, &plain);
+    if (status != KITH_OK)
+        return status;
+    if (s->files->remove(s->files->context, s->folder, s->journal_name) != 0)
+        return kithi_store_fail(s, kithi_status_from_errno(errno)); /* the file is not a store any more */
+    kithi_store_free(s);
+    return KITH_OK;
+}
+
+/* ---- creating ---- */
+
+/* Returns KITH_E_JOURNAL if the name of the journal belongs to a file that kith did not write. *exists says whether
+ * there is a file. */
+static kith_status check_journal_name(const kith_store *s, bool *exists) {
+    int file;
+    uint8_t bytes[KITHI_JOURNAL_HEADER_BYTES];
+    size_t got;
+    kith_status status = kithi_files_open(s->files, s->folder, s->journal_name, false, &file);
+    *exists = status == KITH_OK;
+    if (status == KITH_E_NO_FILE)
+        return KITH_OK;
+    if (status != KITH_OK)
+        return status;
+    status = kithi_files_read(s->files, file, bytes, sizeof bytes, 0, &got);
+    if (status == KITH_OK && got > 0 && !kithi_is_journal(bytes, got))
+        status = KITH_E_JOURNAL;
+    s->files->close(s->files->context, file);
+    return status;
+}
+
+static kith_status create_files(kith_store *s, kith_filter *filter) {
+    kithi_store_mark mark = {.is_store = true};
+    bool journal_exists;
+    kith_status status = check_journal_name(s, &journal_exists);
+    if (status != KITH_OK)
+        return status;
+    if (s->files->random(s->files->context, mark.id, sizeof mark.id) != 0)
+        return KITH_E_RANDOM;
+    mark.id[0] |= 1; /* an id is never all zeros */
+    kithi_journal_head head = {.generation = 1};
+    memcpy(head.id, mark.id, sizeof head.id);
+    status = replace_journal(s, &head, filter);
+    if (status != KITH_OK)
+        return status;
+    status = replace_snapshot(s, filter, &mark);
+    if (status != KITH_OK && !journal_exists) {
+        int error = errno;
+        (void)s->files->remove(s->files->context, s->folder, s->journal_name);
+        errno = error;
+    }
+    return status;
+}
+
+/* Returns whether opening a store failed because there is none, or one whose files are of no use. */
+static bool is_no_store(kith_status status) {
+    switch (status) {
+    case KITH_E_NO_FILE:
+    case KITH_E_NOT_STORE:
+    case KITH_E_EMPTY:
+    case KITH_E_NOT_KITH:
+    case KITH_E_VERSION:
+    case KITH_E_KIND:
+    case KITH_E_TRUNCATED:
+    case KITH_E_TRAILING:
+    case KITH_E_CORRUPT:
+    case KITH_E_JOURNAL:
+        return true;
+    default:
+        return false;
+    }
+}
+
+kith_status kithi_store_create_with(const kithi_files *files, const char *path, kith_filter *filter,
+                                    const kith_store_options *options, kith_store **store) {
+    assert(path != NULL && filter != NULL && store != NULL);
+    if (!kithi_kind_adds(filter->kind))
+        return KITH_E_UNSUPPORTED;
+    kith_store *s;
+    kith_status status = kithi_store_new(files, path, options, &s);
+    if (status != KITH_OK)
+        return status;
+    status = kithi_store_lock(s);
+    if (status == KITH_OK) {
+        status = kithi_store_recover(s);
+        if (status == KITH_OK) {
+            status = kith_store_replace(s, filter);
+        } else if (is_no_store(status)) {
+            status = create_files(s, filter);
+            if (status == KITH_OK)
+                status = kithi_store_recover(s);
+        }
+    }
+    if (status != KITH_OK)
+        kithi_store_free(s);
+    else
+        *store = s;
+    return status;
+}
+
+kith_status kith_store_create(const char *path, kith_filter *filter, const kith_store_options *options,
+                              kith_store **store) {
+    return kithi_store_create_with(&kithi_files_system, path, filter, options, store);
+}

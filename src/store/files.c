@@ -1,0 +1,264 @@
+/* The file operations of a store on the files of the system, and loops around short and interrupted calls.
+ *
+ * A store has three files in one folder: NAME, NAME-journal and NAME-lock. They are opened relative to a descriptor of
+ * the folder, so that the store still finds them if the program changes its working directory or somebody renames the
+ * folder.
+ *
+ * The lock is an flock: the kernel releases it however the process ends, and no other part of the process can release it
+ * by closing a descriptor. It is on a separate file because a checkpoint replaces NAME. The lock file is never removed,
+ * because one process could lock the removed file while another creates and locks a new one. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#define _FILE_OFFSET_BITS 64
+
+#include "store/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "format/errno_status.h"
+#include "format/replace.h"
+
+enum { TRANSFER_BYTES_MAX = 1 << 30 }; /* Linux shortens transfers to 2 GiB - 4 KiB, others reject more than INT_MAX */
+
+static void close_file(void *context, int file) {
+    (void)context;
+    int error = errno;
+    (void)close(file);
+    errno = error;
+}
+
+static int fail(int file, int error) {
+    if (file >= 0)
+        (void)close(file);
+    errno = error;
+    return -1;
+}
+
+static int open_folder(void *context, const char *path, char name[KITHI_FILE_NAME_BYTES]) {
+    (void)context;
+    int folder;
+    return kithi_find_target(path, &folder, name, KITHI_FILE_NAME_BYTES) == KITH_OK ? folder : -1;
+}
+
+static int open_file(void *context, int folder, const char *name, bool writable) {
+    (void)context;
+    struct stat st;
+    /* O_NONBLOCK: opening a FIFO without a writer would block */
+    int file = openat(folder, name, (writable ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (file < 0)
+        return -1;
+    if (fstat(file, &st) != 0)
+        return fail(file, errno);
+    return S_ISREG(st.st_mode) ? file : fail(file, S_ISDIR(st.st_mode) ? EISDIR : EINVAL);
+}
+
+static bool is_named_file(int file, int folder, const char *name) {
+    struct stat own, named;
+    return fstat(file, &own) == 0 && fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+           own.st_dev == named.st_dev && own.st_ino == named.st_ino;
+}
+
+static int is_named(void *context, int file, int folder, const char *name) {
+    (void)context;
+    return is_named_file(file, folder, name);
+}
+
+/* Users who can only read the data file must not be able to block its writers. Errors are ignored: some file systems
+ * have no owners or modes. */
+static void settle_access(int lock, int folder, const char *beside) {
+    struct stat data;
+    bool exists = fstatat(folder, beside, &data, 0) == 0;
+    if (!exists && fstat(lock, &data) != 0)
+        return;
+    if (exists && fchown(lock, data.st_uid, data.st_gid) != 0 && fchown(lock, (uid_t)-1, data.st_gid) != 0)
+        data.st_mode &= ~(mode_t)S_IWGRP; /* another group */
+    mode_t writers = data.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH);
+    (void)fchmod(lock, S_IRUSR | S_IWUSR | writers | writers << 1);
+}
+
+static int open_lock(int folder, const char *name, const char *beside) {
+    for (;;) {
+        /* First without O_CREAT, which Linux refuses for an existing file of another user in a shared folder. */
+        int lock = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        if (lock >= 0 || (errno != ENOENT && errno != EINTR))
+            return lock;
+        lock = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (lock >= 0)
+            settle_access(lock, folder, beside);
+        if (lock >= 0 || (errno != EEXIST && errno != EINTR))
+            return lock;
+    }
+}
+
+static int lock_file(void *context, int folder, const char *name, const char *beside) {
+    (void)context;
+    for (;;) {
+        struct stat st;
+        int lock = open_lock(folder, name, beside);
+        if (lock < 0)
+            return errno == ELOOP || errno == EISDIR || errno == ENXIO ? fail(-1, EINVAL) : -1;
+        if (fstat(lock, &st) != 0)
+            return fail(lock, errno);
+        if (!S_ISREG(st.st_mode) || st.st_size != 0)
+            return fail(lock, EINVAL);
+        while (flock(lock, LOCK_EX | LOCK_NB) != 0)
+            if (errno != EINTR)
+                return fail(lock, errno);
+        if (is_named_file(lock, folder, name))
+            return lock;
+        (void)close(lock); /* somebody has removed the file that was just locked */
+    }
+}
+
+static int file_size(void *context, int file, uint64_t *bytes) {
+    (void)context;
+    struct stat st;
+    if (fstat(file, &st) != 0)
+        return -1;
+    *bytes = (uint64_t)st.st_size;
+    return 0;
+}
+
+static int64_t read_file(void *context, int file, void *bytes, size_t byte_count, uint64_t offset) {
+    (void)context;
+    return pread(file, bytes, byte_count < TRANSFER_BYTES_MAX ? byte_count : TRANSFER_BYTES_MAX, (off_t)offset);
+}
+
+/* A write beyond RLIMIT_FSIZE raises SIGXFSZ, which kills a process that does not handle it. */
+static bool size_is_allowed(uint64_t bytes) {
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
+}
+
+static int64_t write_file(void *context, int file, const void *bytes, size_t byte_count, uint64_t offset) {
+    (void)context;
+    if (!size_is_allowed(offset + byte_count))
+        return fail(-1, EFBIG);
+    return pwrite(file, bytes, byte_count < TRANSFER_BYTES_MAX ? byte_count : TRANSFER_BYTES_MAX, (off_t)offset);
+}
+
+static int truncate_file(void *context, int file, uint64_t bytes) {
+    (void)context;
+    return ftruncate(file, (off_t)bytes);
+}
+
+static int sync_file(void *context, int file, bool only_data) {
+    (void)context;
+    return only_data ? fdatasync(file) : fsync(file);
+}
+
+static kith_status replace_file(void *context, int folder, const char *name, const char *like, const kithi_part *parts,
+                                size_t count, bool secret) {
+    (void)context;
+    return kithi_replace_file_at(folder, name, like, parts, count, secret);
+}
+
+static int remove_file(void *context, int folder, const char *name) {
+    (void)context;
+    if (unlinkat(folder, name, 0) != 0)
+        return -1;
+    bool synced = fsync(folder) == 0 || errno == EINVAL || errno == EOPNOTSUPP || errno == ENOSYS;
+    return synced ? 0 : -1;
+}
+
+/* MAP_NORESERVE: only the pages that are written need memory, so the kernel must not refuse a large file. */
+static uint8_t *map_file(void *context, int file, size_t byte_count) {
+    (void)context;
+    void *bytes = mmap(NULL, byte_count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file, 0);
+    return bytes == MAP_FAILED ? NULL : bytes;
+}
+
+static void unmap_file(void *context, uint8_t *bytes, size_t byte_count) {
+    (void)context;
+    int error = errno;
+    (void)munmap(bytes, byte_count);
+    errno = error;
+}
+
+static uint64_t now_ms(void *context) {
+    (void)context;
+    struct timespec now = {0, 0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static int random_bytes(void *context, void *bytes, size_t byte_count) {
+    (void)context;
+    return getrandom(bytes, byte_count, 0) == (ssize_t)byte_count ? 0 : -1;
+}
+
+const kithi_files kithi_files_system = {
+    .open_folder = open_folder,
+    .open = open_file,
+    .lock = lock_file,
+    .close = close_file,
+    .size = file_size,
+    .read = read_file,
+    .write = write_file,
+    .truncate = truncate_file,
+    .sync = sync_file,
+    .is_named = is_named,
+    .replace = replace_file,
+    .remove = remove_file,
+    .map = map_file,
+    .unmap = unmap_file,
+    .now_ms = now_ms,
+    .random = random_bytes,
+};
+
+kith_status kithi_files_write(const kithi_files *files, int file, const void *bytes, size_t byte_count,
+                              uint64_t offset) {
+    const uint8_t *at = bytes;
+    while (byte_count > 0) {
+        int64_t written = files->write(files->context, file, at, byte_count, offset);
+        if (written > 0) {
+            at += written;
+            offset += (uint64_t)written;
+            byte_count -= (size_t)written;
+        } else if (written == 0) {
+            errno = EIO;
+            return KITH_E_IO;
+        } else if (errno != EINTR) {
+            return kithi_status_from_errno(errno);
+        }
+    }
+    return KITH_OK;
+}
+
+kith_status kithi_files_read(const kithi_files *files, int file, void *bytes, size_t byte_count, uint64_t offset,
+                             size_t *got) {
+    *got = 0;
+    while (*got < byte_count) {
+        int64_t now = files->read(files->context, file, (uint8_t *)bytes + *got, byte_count - *got, offset + *got);
+        if (now == 0)
+            break;
+        if (now > 0)
+            *got += (size_t)now;
+        else if (errno != EINTR)
+            return kithi_status_from_errno(errno);
+    }
+    return KITH_OK;
+}
+
+kith_status kithi_files_truncate(const kithi_files *files, int file, uint64_t bytes) {
+    while (files->truncate(files->context, file, bytes) != 0)
+        if (errno != EINTR)
+            return kithi_status_from_errno(errno);
+    return KITH_OK;
+}
+
+kith_status kithi_files_open(const kithi_files *files, int folder, const char *name, bool writable, int *file) {
+    do
+        *file = files->open(files->context, folder, name, writable);
+    while (*file < 0 && errno == EINTR);
+    return *file < 0 ? kithi_status_from_errno(errno) : KITH_OK;
+}

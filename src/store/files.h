@@ -1,0 +1,71 @@
+/* store/files.h: the file operations of a store, behind a table of functions. The tests replace the table by files in
+ * memory that fail, or lose everything that was not synced, at any operation.
+ *
+ * Files and folders are numbers like file descriptors, at least 0. Unless a comment says otherwise, a function returns
+ * -1 on failure, with the reason in errno. Functions may return EINTR, and reads and writes may be short: the helpers at
+ * the end of this file retry. A failed sync must never be retried (see replace.c). */
+#ifndef KITHI_STORE_FILES_H
+#define KITHI_STORE_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <kith/status.h>
+
+#include "core/part.h"
+
+#define KITHI_FILE_NAME_BYTES 256 /* NAME_MAX and the terminating zero */
+
+typedef struct kithi_files {
+    void *context;
+
+    /* Follows symbolic links (format/replace.h), opens the folder of the last name, and copies that name. */
+    int (*open_folder)(void *context, const char *path, char name[KITHI_FILE_NAME_BYTES]);
+    /* Opens an existing regular file; does not follow links. EINVAL: not a regular file. */
+    int (*open)(void *context, int folder, const char *name, bool writable);
+    /* Opens the lock file, creates it if it does not exist, and locks it without waiting. A new lock file can be opened
+     * by exactly the users who can write the file `beside`. EWOULDBLOCK: somebody else holds the lock. EINVAL: it is
+     * not an empty regular file, so it is not a lock file. */
+    int (*lock)(void *context, int folder, const char *name, const char *beside);
+    void (*close)(void *context, int file); /* files, folders and locks; keeps errno */
+
+    int (*size)(void *context, int file, uint64_t *bytes);
+    int64_t (*read)(void *context, int file, void *bytes, size_t byte_count, uint64_t offset);
+    int64_t (*write)(void *context, int file, const void *bytes, size_t byte_count, uint64_t offset);
+    int (*truncate)(void *context, int file, uint64_t bytes);
+    int (*sync)(void *context, int file, bool only_data); /* fdatasync or fsync */
+    /* Returns 1 if `name` still refers to this open file, 0 if it refers to another or to none. */
+    int (*is_named)(void *context, int file, int folder, const char *name);
+
+    /* Replaces or creates a file atomically and durably; see kithi_replace_file_at(). */
+    kith_status (*replace)(void *context, int folder, const char *name, const char *like, const kithi_part *parts,
+                           size_t count, bool secret);
+    int (*remove)(void *context, int folder, const char *name); /* and syncs the folder */
+
+    /* Maps a file of this size privately: the memory can be written, and the file does not change. NULL on failure. */
+    uint8_t *(*map)(void *context, int file, size_t byte_count);
+    void (*unmap)(void *context, uint8_t *bytes, size_t byte_count); /* keeps errno */
+
+    uint64_t (*now_ms)(void *context); /* a clock that never goes back */
+    int (*random)(void *context, void *bytes, size_t byte_count);
+} kithi_files;
+
+/* The files of the system. */
+extern const kithi_files kithi_files_system;
+
+/* Writes all bytes, in spite of short writes and EINTR. Some of them may be written when it fails. */
+KITH_MUST_USE kith_status kithi_files_write(const kithi_files *files, int file, const void *bytes, size_t byte_count,
+                                            uint64_t offset);
+
+/* Reads up to byte_count bytes, in spite of short reads and EINTR. *got is less only at the end of the file. */
+KITH_MUST_USE kith_status kithi_files_read(const kithi_files *files, int file, void *bytes, size_t byte_count,
+                                           uint64_t offset, size_t *got);
+
+KITH_MUST_USE kith_status kithi_files_truncate(const kithi_files *files, int file, uint64_t bytes);
+
+/* Like files->open, but returns a status: KITH_E_NO_FILE and so on. */
+KITH_MUST_USE kith_status kithi_files_open(const kithi_files *files, int folder, const char *name, bool writable,
+                                           int *file);
+
+#endif

@@ -1,0 +1,260 @@
+/* Reads and writes the records of a journal.
+ *
+ *     offset    header                          record
+ *     0         signature                       checksum of the rest of the record, XOR the checksum of the header
+ *     8         version, header bytes, 0        checksum of the previous record (of the header, for the first record)
+ *     16        store id                        sequence number
+ *     24                                        highest sequence number that was synced when this record was written
+ *     32        generation                      u8 type, u8 flags, u16 0, u32 number of digests
+ *     40        base                            digests
+ *     48        0
+ *     56        checksum of the bytes before
+ *
+ * A crash can leave anything after the last sync: missing bytes, zeros, half a record, and even a whole record after a
+ * damaged one, because the system writes pages in any order. None of that was acknowledged as durable, so a writer cuts
+ * it off. Damage to a record that had been synced looks the same at first. The difference shows in the records after it:
+ * each says up to which sequence number the journal had been synced when it was written. If a valid record further on
+ * says that the damaged one was synced, cutting would lose acknowledged keys, and the result is KITH_E_CORRUPT.
+ *
+ * The checksum of the header is part of every record's checksum, so records that belong to another journal (in blocks
+ * that the file system has used before) are never valid in this one. Each record also contains the checksum of its
+ * predecessor. A reader that has followed the journal up to some record can tell in this way whether the writer has cut
+ * that record off and written another in its place. */
+#include "store/journal.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "core/bits.h"
+#include "core/hash.h"
+#include "format/errno_status.h"
+
+static const uint8_t SIGNATURE[8] = {0x8b, 'K', 'J', 'N', 'L', '\r', '\n', 0x1a};
+
+enum {
+    JOURNAL_VERSION = 1,
+    AT_VERSION = 8,
+    AT_HEADER_BYTES = 10,
+    AT_ZERO_12 = 12,
+    AT_ID = 16,
+    AT_GENERATION = 32,
+    AT_BASE = 40,
+    AT_ZERO_48 = 48,
+    AT_HEADER_CHECKSUM = 56,
+};
+
+enum {
+    AT_CHECKSUM = 0,
+    AT_PREVIOUS = 8,
+    AT_SEQUENCE = 16,
+    AT_SYNCED = 24,
+    AT_TYPE = 32,
+    AT_FLAGS = 33,
+    AT_ZERO_34 = 34,
+    AT_COUNT = 36,
+};
+
+/* ---- header ---- */
+
+void kithi_journal_head_write(uint8_t bytes[KITHI_JOURNAL_HEADER_BYTES], const kithi_journal_head *head) {
+    memset(bytes, 0, KITHI_JOURNAL_HEADER_BYTES);
+    memcpy(bytes, SIGNATURE, sizeof SIGNATURE);
+    kithi_store16(bytes + AT_VERSION, JOURNAL_VERSION);
+    kithi_store16(bytes + AT_HEADER_BYTES, KITHI_JOURNAL_HEADER_BYTES);
+    memcpy(bytes + AT_ID, head->id, sizeof head->id);
+    kithi_store64(bytes + AT_GENERATION, head->generation);
+    kithi_store64(bytes + AT_BASE, head->base);
+    kithi_store64(bytes + AT_HEADER_CHECKSUM, kithi_checksum(bytes, AT_HEADER_CHECKSUM));
+}
+
+bool kithi_is_journal(const uint8_t *bytes, size_t byte_count) {
+    return byte_count >= sizeof SIGNATURE && memcmp(bytes, SIGNATURE, sizeof SIGNATURE) == 0;
+}
+
+kith_status kithi_journal_open(kithi_journal *j) {
+    uint8_t bytes[KITHI_JOURNAL_HEADER_BYTES];
+    size_t got;
+    kith_status status = kithi_files_read(j->files, j->file, bytes, sizeof bytes, 0, &got);
+    if (status != KITH_OK)
+        return status;
+    if (!kithi_is_journal(bytes, got))
+        return KITH_E_JOURNAL;
+    if (got < sizeof bytes)
+        return KITH_E_CORRUPT;
+    if (kithi_load16(bytes + AT_VERSION) != JOURNAL_VERSION)
+        return KITH_E_VERSION;
+    uint64_t checksum = kithi_load64(bytes + AT_HEADER_CHECKSUM);
+    if (checksum != kithi_checksum(bytes, AT_HEADER_CHECKSUM) ||
+        kithi_load16(bytes + AT_HEADER_BYTES) != KITHI_JOURNAL_HEADER_BYTES || kithi_load32(bytes + AT_ZERO_12) != 0 ||
+        kithi_load64(bytes + AT_ZERO_48) != 0)
+        return KITH_E_CORRUPT;
+    memcpy(j->head.id, bytes + AT_ID, sizeof j->head.id);
+    j->head.generation = kithi_load64(bytes + AT_GENERATION);
+    j->head.base = kithi_load64(bytes + AT_BASE);
+    if (j->head.base > KITHI_SEQUENCE_MAX)
+        return KITH_E_CORRUPT;
+    j->start = (kithi_position){KITHI_JOURNAL_HEADER_BYTES, j->head.base, checksum, AT_HEADER_CHECKSUM};
+    kithi_journal_forget(j);
+    return KITH_OK;
+}
+
+/* ---- reading ---- */
+
+void kithi_journal_forget(kithi_journal *j) {
+    j->window_filled = 0;
+}
+
+/* Returns the bytes of the file from `offset` on, at least `wanted` of them unless the file ends before. */
+static kith_status look_at(kithi_journal *j, uint64_t offset, size_t wanted, const uint8_t **bytes, size_t *available) {
+    if (offset < j->window_at || offset - j->window_at > j->window_filled ||
+        j->window_filled - (offset - j->window_at) < wanted) {
+        j->window_filled = 0;
+        j->window_at = offset;
+        kith_status status =
+            kithi_files_read(j->files, j->file, j->window, KITHI_JOURNAL_WINDOW_BYTES, offset, &j->window_filled);
+        if (status != KITH_OK) {
+            j->window_filled = 0;
+            return status;
+        }
+    }
+    *bytes = j->window + (offset - j->window_at);
+    *available = j->window_filled - (size_t)(offset - j->window_at);
+    return KITH_OK;
+}
+
+/* Decodes what a record says before its checksum is verified. Returns false if no record can begin like this. */
+static bool decode(const uint8_t *bytes, kithi_record *r) {
+    *r = (kithi_record){
+        .type = (kithi_record_type)bytes[AT_TYPE],
+        .flags = bytes[AT_FLAGS],
+        .checksum = kithi_load64(bytes + AT_CHECKSUM),
+        .previous = kithi_load64(bytes + AT_PREVIOUS),
+        .sequence = kithi_load64(bytes + AT_SEQUENCE),
+        .synced = kithi_load64(bytes + AT_SYNCED),
+        .count = kithi_load32(bytes + AT_COUNT),
+        .digests = bytes + KITHI_RECORD_HEADER_BYTES,
+    };
+    if (kithi_load16(bytes + AT_ZERO_34) != 0 || r->synced >= r->sequence || r->count > KITHI_RECORD_DIGESTS_MAX)
+        return false;
+    if (r->type == KITHI_RECORD_COMMIT)
+        return r->flags == 0 && r->count == 0;
+    return (r->type == KITHI_RECORD_ADD || r->type == KITHI_RECORD_REMOVE) &&
+           r->flags <= (KITHI_RECORD_OPEN | KITHI_RECORD_CONTINUES) && r->count > 0;
+}
+
+static size_t record_bytes(size_t count) {
+    return KITHI_RECORD_HEADER_BYTES + 8 * count;
+}
+
+static uint64_t record_checksum(const kithi_journal *j, const uint8_t *bytes, size_t byte_count) {
+    return kithi_checksum(bytes + AT_PREVIOUS, byte_count - AT_PREVIOUS) ^ j->start.previous;
+}
+
+/* Sets *found to whether a valid record begins at `offset`. *hashed, if not NULL, is increased by the bytes that were
+ * read to find out. */
+static kith_status read_record(kithi_journal *j, uint64_t offset, kithi_record *r, bool *found, uint64_t *hashed) {
+    const uint8_t *bytes;
+    size_t available;
+    *found = false;
+    kith_status status = look_at(j, offset, KITHI_RECORD_HEADER_BYTES, &bytes, &available);
+    if (status != KITH_OK || available < KITHI_RECORD_HEADER_BYTES || !decode(bytes, r))
+        return status;
+    size_t byte_count = record_bytes(r->count);
+    status = look_at(j, offset, byte_count, &bytes, &available);
+    if (status != KITH_OK || available < byte_count)
+        return status;
+    r->digests = bytes + KITHI_RECORD_HEADER_BYTES;
+    *found = r->checksum == record_checksum(j, bytes, byte_count);
+    if (hashed != NULL)
+        *hashed += byte_count;
+    return KITH_OK;
+}
+
+kith_status kithi_journal_next(kithi_journal *j, kithi_position *at, kithi_record *r, bool *found) {
+    kith_status status = read_record(j, at->offset, r, found, NULL);
+    *found = *found && r->sequence == at->sequence + 1 && r->previous == at->previous;
+    if (status == KITH_OK && *found)
+        *at = (kithi_position){at->offset + record_bytes(r->count), r->sequence, r->checksum, at->offset};
+    return status;
+}
+
+/* There is no record in place at `at`. Returns KITH_E_CORRUPT if a later record says that there was one, and that it was
+ * synced. Records have multiples of 8 bytes, so it looks at every eighth offset.
+ *
+ * Bytes that look like the beginning of a large record cost 64 KiB of hashing each. A forged file could have one at
+ * every offset, so the search gives up after a bounded effort, and reports damage. What a crash leaves behind costs far
+ * less: less than the file has bytes. */
+static kith_status look_for_proof(kithi_journal *j, const kithi_position *at) {
+    uint64_t file_bytes, hashed = 0;
+    if (j->files->size(j->files->context, j->file, &file_bytes) != 0)
+        return kithi_status_from_errno(errno);
+    for (uint64_t offset = at->offset; offset < file_bytes; offset += 8) {
+        kithi_record r;
+        bool found;
+        kith_status status = read_record(j, offset, &r, &found, &hashed);
+        if (status != KITH_OK)
+            return status;
+        if ((found && r.sequence > at->sequence + 1 && r.synced > at->sequence) ||
+            hashed > 16 * (file_bytes + KITHI_RECORD_BYTES_MAX))
+            return KITH_E_CORRUPT;
+    }
+    return KITH_OK;
+}
+
+kith_status kithi_journal_scan(kithi_journal *j, kithi_position *at) {
+    kithi_position here = *at, committed = *at;
+    for (;;) {
+        kithi_record r;
+        bool found;
+        kith_status status = kithi_journal_next(j, &here, &r, &found);
+        if (status == KITH_OK && !found)
+            status = look_for_proof(j, &here);
+        if (status != KITH_OK)
+            return status;
+        if (!found)
+            break;
+        if ((r.flags & KITHI_RECORD_OPEN) == 0)
+            committed = here;
+    }
+    *at = committed;
+    return KITH_OK;
+}
+
+kith_status kithi_journal_reaches(kithi_journal *j, const kithi_position *at, bool *same) {
+    uint64_t file_bytes;
+    uint8_t checksum[8];
+    size_t got;
+    *same = false;
+    if (j->files->size(j->files->context, j->file, &file_bytes) != 0)
+        return kithi_status_from_errno(errno);
+    kith_status status = kithi_files_read(j->files, j->file, checksum, sizeof checksum, at->previous_at, &got);
+    *same = status == KITH_OK && file_bytes >= at->offset && got == sizeof checksum &&
+            kithi_load64(checksum) == at->previous;
+    return status;
+}
+
+/* ---- writing ---- */
+
+kith_status kithi_journal_append(kithi_journal *j, kithi_position *at, uint64_t synced, kithi_record_type type,
+                                 unsigned flags, const uint64_t *digests, size_t count) {
+    assert(count <= KITHI_RECORD_DIGESTS_MAX && synced <= at->sequence);
+    uint8_t *bytes = j->window;
+    size_t byte_count = record_bytes(count);
+    kithi_journal_forget(j);
+    kithi_store64(bytes + AT_PREVIOUS, at->previous);
+    kithi_store64(bytes + AT_SEQUENCE, at->sequence + 1);
+    kithi_store64(bytes + AT_SYNCED, synced);
+    bytes[AT_TYPE] = (uint8_t)type;
+    bytes[AT_FLAGS] = (uint8_t)flags;
+    kithi_store16(bytes + AT_ZERO_34, 0);
+    kithi_store32(bytes + AT_COUNT, (uint32_t)count);
+    for (size_t i = 0; i < count; i++)
+        kithi_store64(bytes + KITHI_RECORD_HEADER_BYTES + 8 * i, digests[i]);
+    uint64_t checksum = record_checksum(j, bytes, byte_count);
+    kithi_store64(bytes + AT_CHECKSUM, checksum);
+    kith_status status = kithi_files_write(j->files, j->file, bytes, byte_count, at->offset);
+    if (status == KITH_OK)
+        *at = (kithi_position){at->offset + byte_count, at->sequence + 1, checksum, at->offset};
+    return status;
+}

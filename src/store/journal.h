@@ -1,0 +1,98 @@
+/* store/journal.h: the journal of a store, a file of checksummed records. docs/format.md is the specification.
+ *
+ *     0        64
+ *     | header | record | record | …
+ *
+ *     header   signature, version, store id, generation, base (sequence number before the first record), checksum
+ *     record   checksum, checksum of the previous record, sequence number, highest sequence number that was already
+ *              synced, type, flags, number of digests; then the digests
+ *
+ * A record is valid if its own checksum is correct. It is in place if it is also the successor of the one before: its
+ * sequence number is the next one, and it contains the checksum of its predecessor. */
+#ifndef KITHI_STORE_JOURNAL_H
+#define KITHI_STORE_JOURNAL_H
+
+#include "core/alloc.h"
+#include "format/format.h"
+#include "store/files.h"
+
+#define KITHI_JOURNAL_HEADER_BYTES 64
+#define KITHI_RECORD_HEADER_BYTES 40
+#define KITHI_RECORD_DIGESTS_MAX 8192 /* 64 KiB: a bound for the memory and the time that a forged record can cost */
+#define KITHI_RECORD_BYTES_MAX (KITHI_RECORD_HEADER_BYTES + 8 * KITHI_RECORD_DIGESTS_MAX)
+#define KITHI_JOURNAL_WINDOW_BYTES (4 * (size_t)KITHI_RECORD_BYTES_MAX)
+
+typedef struct kithi_journal_head {
+    uint8_t id[KITHI_STORE_ID_BYTES];
+    uint64_t generation; /* how many journals this store has had, from 1 */
+    uint64_t base;
+} kithi_journal_head;
+
+typedef enum kithi_record_type {
+    KITHI_RECORD_ADD = 1,
+    KITHI_RECORD_REMOVE = 2,
+    KITHI_RECORD_COMMIT = 3, /* ends a batch; has no digests */
+} kithi_record_type;
+
+typedef enum kithi_record_flags {
+    KITHI_RECORD_OPEN = 1 << 0,      /* the batch continues: without a later record without this flag, ignore it */
+    KITHI_RECORD_CONTINUES = 1 << 1, /* more digests of the same call: ignored if one of the call has failed before */
+} kithi_record_flags;
+
+typedef struct kithi_record {
+    kithi_record_type type;
+    unsigned flags;
+    uint64_t checksum, previous, sequence, synced;
+    size_t count;
+    const uint8_t *digests; /* little-endian */
+} kithi_record;
+
+/* A place between two records. */
+typedef struct kithi_position {
+    uint64_t offset;
+    uint64_t sequence;    /* of the record before it */
+    uint64_t previous;    /* checksum of the record before it, or of the header */
+    uint64_t previous_at; /* where in the file that checksum is */
+} kithi_position;
+
+typedef struct kithi_journal {
+    const kithi_files *files;
+    int file;
+    kithi_journal_head head;
+    kithi_position start; /* after the header */
+    uint8_t *window;      /* KITHI_JOURNAL_WINDOW_BYTES of memory for reading and writing */
+    uint64_t window_at;   /* bytes window_at … window_at + window_filled - 1 of the file are in the window */
+    size_t window_filled;
+} kithi_journal;
+
+/* Writes the header of a journal to `bytes`. */
+void kithi_journal_head_write(uint8_t bytes[KITHI_JOURNAL_HEADER_BYTES], const kithi_journal_head *head);
+
+/* Returns true if a file that begins with these bytes is a journal, of whatever version and condition. */
+bool kithi_is_journal(const uint8_t *bytes, size_t byte_count);
+
+/* Reads and verifies the header of j->file, and sets j->head and j->start. Fails with KITH_E_JOURNAL if it is not a
+ * journal, with KITH_E_VERSION or KITH_E_CORRUPT. */
+kith_status kithi_journal_open(kithi_journal *j);
+
+/* Forgets what was read: the file may have changed. */
+void kithi_journal_forget(kithi_journal *j);
+
+/* Reads the record at *at. If it is valid and in place, sets *found and *record, whose digests stay valid until the next
+ * call, and moves *at past it. Otherwise *found is false. Fails only if the file cannot be read. */
+kith_status kithi_journal_next(kithi_journal *j, kithi_position *at, kithi_record *record, bool *found);
+
+/* Moves *at to the end of the last complete batch after it. Everything after that place was never acknowledged as
+ * durable, and a writer may cut it off. Returns KITH_E_CORRUPT if a later record proves that a record that is not valid
+ * had been synced. */
+kith_status kithi_journal_scan(kithi_journal *j, kithi_position *at);
+
+/* Sets *same to whether the file still has the record (or header) that ends at this place. */
+kith_status kithi_journal_reaches(kithi_journal *j, const kithi_position *at, bool *same);
+
+/* Writes a record of up to KITHI_RECORD_DIGESTS_MAX digests at *at, and moves *at past it. On failure *at is unchanged,
+ * but some bytes may have been written. */
+kith_status kithi_journal_append(kithi_journal *j, kithi_position *at, uint64_t synced, kithi_record_type type,
+                                 unsigned flags, const uint64_t *digests, size_t count);
+
+#endif

@@ -1,0 +1,283 @@
+/* Opens the snapshot and the journal of a store, and applies the journal to the snapshot in memory.
+ *
+ *     FILE             mapped privately ---> filter
+ *     FILE-journal     | header | 1 | 2 | 3 | 4 | 5 | half a record
+ *                                       ^snapshot   ^end: up to here the records are complete and are applied
+ *
+ * The snapshot contains all operations up to its sequence number; records up to that number are skipped. So it does not
+ * matter whether a checkpoint that was interrupted has already started the new journal.
+ *
+ * A checkpoint replaces the snapshot first and the journal after that. A reader that opens both while this happens can
+ * get the old snapshot and the new journal, which begins after the snapshot ends. It then opens both again. A snapshot
+ * that is opened after a journal was seen is never older than that journal, unless somebody has put an old copy of the
+ * file there: then the journal does not belong to the file.
+ *
+ * The journal is read twice. The first pass finds the end of the last complete batch, the second applies the records. */
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "core/bits.h"
+#include "format/errno_status.h"
+#include "handle.h"
+#include "store/store.h"
+
+/* How often a reader tries again when the writer changes the files under it. Each attempt fails only if the writer has
+ * made a checkpoint or cut off a record since the attempt began. */
+#define ATTEMPTS_MAX 1000
+
+/* ---- applying records ---- */
+
+kith_status kithi_store_apply(kith_filter *filter, kithi_record_type type, const uint64_t *digests, size_t n,
+                              uint64_t *was_new, size_t *done) {
+    return type == KITHI_RECORD_ADD ? kith_filter_add_many(filter, digests, n, was_new, done)
+                                    : kith_filter_remove_many(filter, digests, n, done);
+}
+
+/* Repeats the operations of a record. *stopped says whether an operation of the same call has failed: the operations
+ * after it were not applied then, and are not applied now. */
+static kith_status repeat(kith_filter *filter, const kithi_record *r, bool *stopped) {
+    if ((r->flags & KITHI_RECORD_CONTINUES) == 0)
+        *stopped = false;
+    for (size_t at = 0; at < r->count && !*stopped;) {
+        uint64_t digests[256];
+        size_t n = 0, done;
+        for (; n < sizeof digests / sizeof *digests && at < r->count; at++)
+            digests[n++] = kithi_load64(r->digests + 8 * at);
+        kith_status status = kithi_store_apply(filter, r->type, digests, n, NULL, &done);
+        if (status == KITH_E_UNSUPPORTED)
+            return KITH_E_CORRUPT; /* a writer does not write such a record */
+        if (kithi_outcome_varies(status))
+            return status;
+        *stopped = status != KITH_OK;
+    }
+    return KITH_OK;
+}
+
+/* Applies the records from *at up to `to`, which a scan has found, except those that the snapshot contains.
+ * KITH_E_CANCELLED: a record is no longer there; a reader must begin again. */
+static kith_status replay(kithi_image *image, kithi_position *at, const kithi_position *to) {
+    bool stopped = false;
+    while (at->offset < to->offset) {
+        kithi_record r;
+        bool found;
+        kith_status status = kithi_journal_next(&image->journal, at, &r, &found);
+        if (status == KITH_OK && !found)
+            return KITH_E_CANCELLED;
+        if (status == KITH_OK && r.sequence > image->mark.sequence)
+            status = repeat(image->filter, &r, &stopped);
+        if (status != KITH_OK)
+            return status;
+    }
+    return KITH_OK;
+}
+
+/* A reader may read a record while it is being written, and in the same read a later record that says that the first
+ * was synced. A second look then sees the first record complete. */
+static kith_status scan(const kith_store *s, kithi_journal *journal, kithi_position *at) {
+    kith_status status = kithi_journal_scan(journal, at);
+    if (status != KITH_E_CORRUPT || s->is_writer)
+        return status;
+    kithi_journal_forget(journal);
+    return kithi_journal_scan(journal, at);
+}
+
+/* ---- files ---- */
+
+static void close_file(const kith_store *s, int *file) {
+    if (*file >= 0)
+        s->files->close(s->files->context, *file);
+    *file = -1;
+}
+
+kith_status kithi_image_map(const kith_store *s, int file, kithi_image *image) {
+    uint64_t file_bytes;
+    if (s->files->size(s->files->context, file, &file_bytes) != 0)
+        return kithi_status_from_errno(errno);
+    if (file_bytes == 0)
+        return KITH_E_EMPTY;
+    if (file_bytes > PTRDIFF_MAX)
+        return KITH_E_TOO_LARGE;
+    image->map_bytes = (size_t)file_bytes;
+    image->map = s->files->map(s->files->context, file, image->map_bytes);
+    if (image->map == NULL)
+        return kithi_status_from_errno(errno);
+    kith_status status =
+        kithi_filter_open_snapshot(image->map, image->map_bytes, &s->allocator, &image->filter, &image->mark);
+    if (status != KITH_OK) {
+        s->files->unmap(s->files->context, image->map, image->map_bytes);
+        image->map = NULL;
+        return status;
+    }
+    kith_filter_limit(image->filter, s->options.max_bytes);
+    return KITH_OK;
+}
+
+void kithi_image_unmap(const kith_store *s, kithi_image *image) {
+    int error = errno;
+    if (image->map == NULL)
+        return;
+    kith_filter_free(image->filter);
+    s->files->unmap(s->files->context, image->map, image->map_bytes);
+    image->map = NULL;
+    image->filter = NULL;
+    errno = error;
+}
+
+static void close_image(const kith_store *s, kithi_image *image) {
+    kithi_image_unmap(s, image);
+    close_file(s, &image->file);
+    close_file(s, &image->journal.file);
+}
+
+static kith_status open_snapshot(const kith_store *s, kithi_image *image) {
+    kith_status status = kithi_files_open(s->files, s->folder, s->name, false, &image->file);
+    if (status == KITH_OK)
+        status = kithi_image_map(s, image->file, image);
+    return status;
+}
+
+static kith_status open_journal(const kith_store *s, kithi_image *image) {
+    kithi_journal *j = &image->journal;
+    kith_status status = kithi_files_open(s->files, s->folder, s->journal_name, s->is_writer, &j->file);
+    if (status == KITH_E_NO_FILE)
+        return KITH_E_JOURNAL;
+    if (status == KITH_OK)
+        status = kithi_journal_open(j);
+    if (status == KITH_OK && memcmp(j->head.id, image->mark.id, sizeof j->head.id) != 0)
+        status = KITH_E_JOURNAL;
+    return status;
+}
+
+/* Opens a snapshot and a journal that belong together. */
+static kith_status open_pair(const kith_store *s, kithi_image *image) {
+    uint64_t seen_base = 0;
+    for (unsigned attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+        *image = (kithi_image){.file = -1, .journal = {.files = s->files, .file = -1, .window = s->window}};
+        kith_status status = open_snapshot(s, image);
+        if (status == KITH_OK && image->mark.sequence < seen_base)
+            status = KITH_E_JOURNAL;
+        if (status == KITH_OK)
+            status = open_journal(s, image);
+        if (status == KITH_OK && image->journal.head.base <= image->mark.sequence)
+            return KITH_OK;
+        close_image(s, image);
+        if (status != KITH_OK)
+            return status;
+        seen_base = image->journal.head.base;
+    }
+    return KITH_E_JOURNAL;
+}
+
+static kith_status load_once(const kith_store *s, kithi_image *image) {
+    kith_status status = open_pair(s, image);
+    if (status != KITH_OK)
+        return status;
+    uint64_t journal_bytes = 0;
+    kithi_position at = image->journal.start;
+    image->end = at;
+    status = scan(s, &image->journal, &image->end);
+    if (status == KITH_OK)
+        status = replay(image, &at, &image->end);
+    if (status == KITH_OK && s->files->size(s->files->context, image->journal.file, &journal_bytes) != 0)
+        status = kithi_status_from_errno(errno);
+    if (status != KITH_OK)
+        close_image(s, image);
+    image->tail_bytes = journal_bytes > image->end.offset ? journal_bytes - image->end.offset : 0;
+    return status;
+}
+
+kith_status kithi_store_load(kith_store *s, kithi_image *image) {
+    kith_status status = KITH_E_CANCELLED;
+    for (unsigned attempt = 0; attempt < ATTEMPTS_MAX && status == KITH_E_CANCELLED; attempt++)
+        status = load_once(s, image);
+    return status == KITH_E_CANCELLED ? KITH_E_IO : status;
+}
+
+/* Puts the filter of `image` at the address of the filter of the store, and exchanges the maps. */
+static void exchange_maps(kith_store *s, kithi_image *image) {
+    kithi_image *now = &s->now;
+    uint8_t *old_map = now->map;
+    size_t old_bytes = now->map_bytes;
+    if (now->filter != NULL)
+        kithi_filter_replace_contents(now->filter, image->filter);
+    else
+        now->filter = image->filter;
+    now->map = image->map;
+    now->map_bytes = image->map_bytes;
+    now->mark = image->mark;
+    if (old_map != NULL)
+        s->files->unmap(s->files->context, old_map, old_bytes);
+    image->filter = NULL;
+    image->map = NULL;
+}
+
+void kithi_store_adopt(kith_store *s, kithi_image *image) {
+    exchange_maps(s, image);
+    if (image->file != s->now.file)
+        close_file(s, &s->now.file);
+    if (image->journal.file != s->now.journal.file)
+        close_file(s, &s->now.journal.file);
+    s->now.file = image->file;
+    s->now.journal = image->journal;
+    s->now.end = image->end;
+    s->now.tail_bytes = image->tail_bytes;
+}
+
+kith_status kithi_store_reload(kith_store *s, const kithi_position *to) {
+    kithi_image image = s->now;
+    kithi_position at = s->now.journal.start;
+    kith_status status = kithi_image_map(s, s->now.file, &image);
+    if (status != KITH_OK)
+        return status;
+    kithi_journal_forget(&image.journal);
+    status = replay(&image, &at, to);
+    if (status != KITH_OK) {
+        kithi_image_unmap(s, &image);
+        return status == KITH_E_CANCELLED ? KITH_E_IO : status;
+    }
+    image.end = *to;
+    kithi_store_adopt(s, &image);
+    return KITH_OK;
+}
+
+/* ---- following the writer ---- */
+
+/* Applies what the writer has appended to the journal that is open. */
+static kith_status follow(kith_store *s) {
+    kithi_position at = s->now.end, to = at;
+    kithi_journal_forget(&s->now.journal);
+    kith_status status = scan(s, &s->now.journal, &to);
+    if (status == KITH_OK && to.offset > at.offset) {
+        status = replay(&s->now, &at, &to);
+        if (status == KITH_OK)
+            s->now.end = to;
+        else if (kithi_store_reload(s, &s->now.end) != KITH_OK)
+            (void)kithi_store_fail(s, status); /* some of the operations have been applied */
+    }
+    return status;
+}
+
+kith_status kith_store_refresh(kith_store *s, bool *changed) {
+    assert(s != NULL);
+    kithi_position before = s->now.end;
+    uint64_t generation = s->now.journal.head.generation;
+    kith_status status = KITH_OK;
+    if (!s->is_writer) {
+        bool same = s->files->is_named(s->files->context, s->now.journal.file, s->folder, s->journal_name) == 1;
+        if (same)
+            status = kithi_journal_reaches(&s->now.journal, &before, &same);
+        if (status == KITH_OK && same)
+            status = follow(s);
+        if ((status == KITH_OK && !same) || status == KITH_E_CANCELLED) {
+            kithi_image image;
+            status = kithi_store_load(s, &image);
+            if (status == KITH_OK)
+                kithi_store_adopt(s, &image);
+        }
+    }
+    if (status == KITH_OK && changed != NULL)
+        *changed = before.sequence != s->now.end.sequence || before.previous != s->now.end.previous ||
+                   generation != s->now.journal.head.generation;
+    return status;
+}

@@ -1,0 +1,496 @@
+/* The verbs of a store.
+ *
+ *     add:     append a record  ->  sync, if it is due  ->  apply to the filter in memory  ->  return
+ *
+ * The journal comes first, so that whatever was acknowledged can be repeated. What remains is to keep the journal and
+ * the filter equal when a step fails:
+ *
+ *     append fails     the bytes that were written are cut off; the filter has not changed
+ *     sync fails       the disk may or may not have the record. The journal is cut back to its last synced state, so that
+ *                      nobody finds records in the cache of the system that are not on the disk; the store is read-only
+ *     apply fails      FULL, COPIES, ABSENT, AMBIGUOUS: this follows from the filter and the digest, so the record stays,
+ *                      and fails again whenever it is repeated.
+ *                      MEMORY, TOO_LARGE: repeated in another process, it might succeed. The record is cut off; if it
+ *                      had several digests, those that were applied are written again
+ *
+ * Inside a batch (kith_store_begin) operations are appended and applied without a sync. The commit record makes them
+ * count. Until then they are cut off on a rollback, and the filter is loaded again without them. */
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "core/structs.h"
+#include "format/errno_status.h"
+#include "store/store.h"
+#include "verbs.h"
+
+#define SYNC_OPERATIONS 1000
+#define SYNC_MS 1000
+#define CHECKPOINT_BYTES (UINT64_C(64) << 20) /* repeating that many operations takes about a second */
+#define CLOSE_BYTES (UINT64_C(4) << 20)       /* and this takes some 50 ms, for a program that opens the store often */
+
+/* ---- opening and closing ---- */
+
+static kith_status read_options(const kith_store_options *given, kith_store_options *o) {
+    static const kith_store_options defaults = KITH_STORE_OPTIONS_INIT;
+    if (!kithi_struct_read(o, sizeof *o, given != NULL ? given : &defaults) || (unsigned)o->sync > KITH_SYNC_INTERVAL)
+        return KITH_E_ARGUMENT;
+    o->sync_operations = o->sync_operations != 0 ? o->sync_operations : SYNC_OPERATIONS;
+    o->sync_ms = o->sync_ms != 0 ? o->sync_ms : SYNC_MS;
+    o->checkpoint_bytes = o->checkpoint_bytes != 0 ? o->checkpoint_bytes : CHECKPOINT_BYTES;
+    o->close_bytes = o->close_bytes != 0 ? o->close_bytes : CLOSE_BYTES;
+    return KITH_OK;
+}
+
+static bool join_names(char *to, const char *name, const char *ending) {
+    size_t name_bytes = strlen(name), ending_bytes = strlen(ending) + 1;
+    if (name_bytes + ending_bytes > KITHI_FILE_NAME_BYTES)
+        return false;
+    memcpy(to, name, name_bytes);
+    memcpy(to + name_bytes, ending, ending_bytes);
+    return true;
+}
+
+kith_status kithi_store_new(const kithi_files *files, const char *path, const kith_store_options *given,
+                            kith_store **store) {
+    kith_store_options options;
+    kith_status status = read_options(given, &options);
+    if (status != KITH_OK)
+        return status;
+    kith_allocator allocator = kithi_allocator_or_default(options.allocator);
+    kith_store *s = kithi_allocate(&allocator, sizeof *s);
+    if (s == NULL)
+        return KITH_E_MEMORY;
+    s->allocator = allocator;
+    s->options = options;
+    s->options.allocator = NULL; /* the caller's struct need not outlive this call */
+    s->files = files;
+    s->folder = s->lock = s->now.file = s->now.journal.file = -1;
+    s->checkpoint_bytes = options.checkpoint_bytes;
+    s->checkpoint_ms = files->now_ms(files->context);
+    s->window = kithi_allocate(&allocator, KITHI_JOURNAL_WINDOW_BYTES);
+    if (s->window == NULL)
+        status = KITH_E_MEMORY;
+    if (status == KITH_OK) {
+        do
+            s->folder = files->open_folder(files->context, path, s->name);
+        while (s->folder < 0 && errno == EINTR);
+        if (s->folder < 0)
+            status = kithi_status_from_errno(errno);
+        else if (!join_names(s->journal_name, s->name, "-journal")) {
+            errno = ENAMETOOLONG;
+            status = KITH_E_IO;
+        }
+    }
+    if (status != KITH_OK)
+        kithi_store_free(s);
+    else
+        *store = s;
+    return status;
+}
+
+kith_status kithi_store_lock(kith_store *s) {
+    char lock_name[KITHI_FILE_NAME_BYTES];
+    (void)join_names(lock_name, s->name, "-lock"); /* shorter than the name of the journal */
+    do
+        s->lock = s->files->lock(s->files->context, s->folder, lock_name, s->name);
+    while (s->lock < 0 && errno == EINTR);
+    if (s->lock < 0)
+        return errno == EWOULDBLOCK ? KITH_E_LOCKED : kithi_status_from_errno(errno);
+    s->is_writer = true;
+    return KITH_OK;
+}
+
+void kithi_store_free(kith_store *s) {
+    int error = errno;
+    kithi_image_unmap(s, &s->now);
+    int *files[] = {&s->now.file, &s->now.journal.file, &s->lock, &s->folder};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (*files[i] >= 0)
+            s->files->close(s->files->context, *files[i]);
+    kith_allocator allocator = s->allocator;
+    kithi_release(&allocator, s->window, KITHI_JOURNAL_WINDOW_BYTES);
+    kithi_release(&allocator, s, sizeof *s);
+    errno = error;
+}
+
+kith_status kithi_store_recover(kith_store *s) {
+    kithi_image image;
+    kith_status status = kithi_store_load(s, &image);
+    if (status != KITH_OK)
+        return status;
+    kithi_store_adopt(s, &image);
+    s->cut_bytes = s->now.tail_bytes;
+    if (s->now.tail_bytes > 0)
+        status = kithi_files_truncate(s->files, s->now.journal.file, s->now.end.offset);
+    /* Records that an earlier process has written may be only in the cache of the system. Later records will say that
+     * they are synced, and the caller may see their keys. */
+    if (status == KITH_OK && s->files->sync(s->files->context, s->now.journal.file, false) != 0)
+        status = kithi_status_from_errno(errno);
+    s->synced = s->now.end;
+    /* Without a sync, the records that the snapshot contains can be lost. Numbers must not be used twice. */
+    if (status == KITH_OK && s->now.end.sequence < s->now.mark.sequence)
+        status = kithi_store_start_journal(s, s->now.mark.sequence);
+    return status;
+}
+
+/* Returns an error if the file is not a store, before a lock file is created next to it. */
+static kith_status check_is_store(kith_store *s) {
+    kithi_image image = {.file = -1};
+    kith_status status = kithi_files_open(s->files, s->folder, s->name, false, &image.file);
+    if (status != KITH_OK)
+        return status;
+    status = kithi_image_map(s, image.file, &image);
+    if (status == KITH_OK)
+        kithi_image_unmap(s, &image);
+    s->files->close(s->files->context, image.file);
+    return status;
+}
+
+kith_status kithi_store_open_with(const kithi_files *files, const char *path, unsigned flags,
+                                  const kith_store_options *options, kith_store **store) {
+    assert(path != NULL && store != NULL);
+    if ((flags & ~(unsigned)KITH_STORE_READ) != 0)
+        return KITH_E_ARGUMENT;
+    kith_store *s;
+    kith_status status = kithi_store_new(files, path, options, &s);
+    if (status != KITH_OK)
+        return status;
+    if ((flags & KITH_STORE_READ) != 0) {
+        kithi_image image;
+        status = kithi_store_load(s, &image);
+        if (status == KITH_OK)
+            kithi_store_adopt(s, &image);
+        s->cut_bytes = s->now.tail_bytes;
+    } else {
+        status = check_is_store(s);
+        if (status == KITH_OK)
+            status = kithi_store_lock(s);
+        if (status == KITH_OK)
+            status = kithi_store_recover(s);
+    }
+    if (status != KITH_OK)
+        kithi_store_free(s);
+    else
+        *store = s;
+    return status;
+}
+
+kith_status kith_store_open(const char *path, unsigned flags, const kith_store_options *options, kith_store **store) {
+    return kithi_store_open_with(&kithi_files_system, path, flags, options, store);
+}
+
+kith_status kith_store_close(kith_store *s) {
+    if (s == NULL)
+        return KITH_OK;
+    kith_status status = s->failure;
+    if (s->is_writer && status == KITH_OK) {
+        if (s->in_batch) { /* the filter is freed anyway, so it need not be loaded again */
+            s->in_batch = false;
+            status = kithi_files_truncate(s->files, s->now.journal.file, s->batch.offset);
+            s->now.end = s->batch;
+        }
+        if (status == KITH_OK)
+            status = kithi_store_sync(s);
+        if (status == KITH_OK && s->now.end.offset > s->options.close_bytes)
+            status = kith_store_checkpoint(s);
+    }
+    kithi_store_free(s);
+    return status;
+}
+
+/* ---- sync ---- */
+
+kith_status kithi_store_fail(kith_store *s, kith_status status) {
+    s->failure = status;
+    return status;
+}
+
+static void mark_synced(kith_store *s) {
+    s->synced = s->now.end;
+    s->unsynced_operations = 0;
+}
+
+kith_status kithi_store_sync(kith_store *s) {
+    if (s->synced.offset == s->now.end.offset)
+        return KITH_OK;
+    if (s->files->sync(s->files->context, s->now.journal.file, true) == 0) {
+        mark_synced(s);
+        return KITH_OK;
+    }
+    int error = errno;
+    kith_status status = kithi_store_fail(s, kithi_status_from_errno(error));
+    /* Now show only what is durable: in the file, for other processes, and in memory. If that fails as well, nothing
+     * better can be done. */
+    if (kithi_files_truncate(s->files, s->now.journal.file, s->synced.offset) == KITH_OK)
+        (void)kithi_store_reload(s, &s->synced);
+    s->in_batch = false;
+    errno = error;
+    return status;
+}
+
+kith_status kith_store_sync(kith_store *s) {
+    assert(s != NULL);
+    kith_status status = kithi_store_writable(s);
+    if (status != KITH_OK)
+        return status;
+    return s->in_batch ? KITH_E_BUSY : kithi_store_sync(s);
+}
+
+static bool sync_is_due(const kith_store *s) {
+    switch (s->options.sync) {
+    case KITH_SYNC_CALL:
+        return true;
+    case KITH_SYNC_BATCH:
+        return s->unsynced_operations >= s->options.sync_operations;
+    default:
+        return s->unsynced_operations > 0 &&
+               s->files->now_ms(s->files->context) - s->unsynced_since_ms >= s->options.sync_ms;
+    }
+}
+
+static void count_unsynced(kith_store *s, size_t n) {
+    if (s->unsynced_operations == 0 && s->options.sync == KITH_SYNC_INTERVAL)
+        s->unsynced_since_ms = s->files->now_ms(s->files->context);
+    s->unsynced_operations += n;
+}
+
+kith_status kith_store_tick(kith_store *s) {
+    assert(s != NULL);
+    if (!s->is_writer)
+        return KITH_OK;
+    kith_status status = kithi_store_writable(s);
+    if (status != KITH_OK || s->in_batch)
+        return status;
+    if (s->options.sync == KITH_SYNC_INTERVAL && sync_is_due(s))
+        status = kithi_store_sync(s);
+    return status == KITH_OK ? kithi_store_checkpoint_if_due(s) : status;
+}
+
+/* ---- operations ---- */
+
+/* Cuts the journal back to `to`. If that fails, the store is read-only. */
+static kith_status cut(kith_store *s, const kithi_position *to) {
+    kith_status status = kithi_files_truncate(s->files, s->now.journal.file, to->offset);
+    if (status != KITH_OK)
+        return kithi_store_fail(s, status);
+    s->now.end = *to;
+    return KITH_OK;
+}
+
+/* Appends the operations of one call as one record, or as a batch of several. On failure what was written is cut off. */
+static kith_status append(kith_store *s, kithi_record_type type, const uint64_t *digests, size_t n) {
+    kithi_position start = s->now.end, at = start;
+    bool is_batch = s->in_batch || n > KITHI_RECORD_DIGESTS_MAX;
+    kith_status status = KITH_OK;
+    for (size_t done = 0; done < n && status == KITH_OK;) {
+        size_t count = n - done < KITHI_RECORD_DIGESTS_MAX ? n - done : KITHI_RECORD_DIGESTS_MAX;
+        unsigned flags = (is_batch ? KITHI_RECORD_OPEN : 0u) | (done > 0 ? KITHI_RECORD_CONTINUES : 0u);
+        status = kithi_journal_append(&s->now.journal, &at, s->synced.sequence, type, flags, digests + done, count);
+        done += count;
+    }
+    if (status == KITH_OK && is_batch && !s->in_batch)
+        status = kithi_journal_append(&s->now.journal, &at, s->synced.sequence, KITHI_RECORD_COMMIT, 0, NULL, 0);
+    if (status == KITH_OK) {
+        s->now.end = at;
+        return KITH_OK;
+    }
+    int error = errno;
+    (void)cut(s, &start);
+    errno = error;
+    return status;
+}
+
+/* The last call has failed for lack of memory after `done` of its operations were applied, so that it could end
+ * differently when it is repeated. Replaces its records, which begin at `start`, by one for those operations. */
+static kith_status withdraw(kith_store *s, const kithi_position *start, kithi_record_type type, const uint64_t *digests,
+                            size_t n, size_t done) {
+    bool was_synced = s->synced.offset > start->offset;
+    kith_status status = cut(s, start);
+    if (was_synced)
+        s->synced = *start;
+    else
+        s->unsynced_operations -= n;
+    if (status == KITH_OK && done > 0) {
+        status = append(s, type, digests, done);
+        count_unsynced(s, done);
+    }
+    if (status == KITH_OK && was_synced) {
+        if (s->files->sync(s->files->context, s->now.journal.file, false) == 0)
+            mark_synced(s);
+        else
+            status = kithi_status_from_errno(errno);
+    }
+    return status == KITH_OK ? KITH_OK : kithi_store_fail(s, status);
+}
+
+static kith_status operate(kith_store *s, kithi_record_type type, const uint64_t *digests, size_t n, uint64_t *was_new,
+                           size_t *done) {
+    *done = 0;
+    kith_status status = kithi_store_writable(s);
+    uint32_t needed = type == KITHI_RECORD_ADD ? KITH_CAN_ADD : KITH_CAN_REMOVE;
+    if (status == KITH_OK && (s->now.filter->shape.capabilities & needed) == 0)
+        status = KITH_E_UNSUPPORTED;
+    if (status != KITH_OK || n == 0)
+        return status;
+    kithi_position start = s->now.end;
+    status = append(s, type, digests, n);
+    if (status != KITH_OK)
+        return status;
+    count_unsynced(s, n);
+    if (!s->in_batch && sync_is_due(s))
+        status = kithi_store_sync(s);
+    if (status != KITH_OK)
+        return status;
+    status = kithi_store_apply(s->now.filter, type, digests, n, was_new, done);
+    if (kithi_outcome_varies(status)) {
+        kith_status withdrawn = withdraw(s, &start, type, digests, n, *done);
+        if (withdrawn != KITH_OK)
+            return withdrawn;
+    }
+    int error = errno;
+    (void)kithi_store_checkpoint_if_due(s);
+    errno = error;
+    return status;
+}
+
+kith_status kith_store_add_digest(kith_store *s, uint64_t digest, bool *was_new) {
+    assert(s != NULL);
+    size_t done;
+    uint64_t bit = 0;
+    kith_status status = operate(s, KITHI_RECORD_ADD, &digest, 1, &bit, &done);
+    if (status == KITH_OK && was_new != NULL)
+        *was_new = bit != 0;
+    return status;
+}
+
+kith_status kith_store_add(kith_store *s, const void *key, size_t key_bytes, bool *was_new) {
+    assert(s != NULL);
+    return kith_store_add_digest(s, kith_filter_digest(s->now.filter, key, key_bytes), was_new);
+}
+
+kith_status kith_store_remove_digest(kith_store *s, uint64_t digest) {
+    assert(s != NULL);
+    size_t done;
+    return operate(s, KITHI_RECORD_REMOVE, &digest, 1, NULL, &done);
+}
+
+kith_status kith_store_remove(kith_store *s, const void *key, size_t key_bytes) {
+    assert(s != NULL);
+    return kith_store_remove_digest(s, kith_filter_digest(s->now.filter, key, key_bytes));
+}
+
+kith_status kith_store_add_many(kith_store *s, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done) {
+    assert(s != NULL && (digests != NULL || n == 0));
+    size_t added;
+    if (was_new != NULL && n != 0)
+        memset(was_new, 0, (n / 64 + (n % 64 != 0)) * sizeof *was_new);
+    kith_status status = operate(s, KITHI_RECORD_ADD, digests, n, was_new, &added);
+    if (done != NULL)
+        *done = added;
+    return status;
+}
+
+kith_status kith_store_remove_many(kith_store *s, const uint64_t *digests, size_t n, size_t *done) {
+    assert(s != NULL && (digests != NULL || n == 0));
+    size_t removed;
+    kith_status status = operate(s, KITHI_RECORD_REMOVE, digests, n, NULL, &removed);
+    if (done != NULL)
+        *done = removed;
+    return status;
+}
+
+/* ---- batches ---- */
+
+kith_status kith_store_begin(kith_store *s) {
+    assert(s != NULL);
+    kith_status status = kithi_store_writable(s);
+    if (status != KITH_OK || s->in_batch)
+        return status != KITH_OK ? status : KITH_E_BUSY;
+    s->in_batch = true;
+    s->batch = s->now.end;
+    return KITH_OK;
+}
+
+static kith_status roll_back(kith_store *s) {
+    s->in_batch = false;
+    if (s->now.end.offset == s->batch.offset)
+        return KITH_OK;
+    kith_status status = cut(s, &s->batch);
+    if (status == KITH_OK) {
+        status = kithi_store_reload(s, &s->batch);
+        if (status != KITH_OK)
+            (void)kithi_store_fail(s, status);
+    }
+    return status;
+}
+
+kith_status kith_store_rollback(kith_store *s) {
+    assert(s != NULL);
+    kith_status status = kithi_store_writable(s);
+    if (status != KITH_OK)
+        return status;
+    return s->in_batch ? roll_back(s) : KITH_E_ARGUMENT;
+}
+
+kith_status kith_store_commit(kith_store *s) {
+    assert(s != NULL);
+    kith_status status = kithi_store_writable(s);
+    if (status != KITH_OK)
+        return status;
+    if (!s->in_batch)
+        return KITH_E_ARGUMENT;
+    if (s->now.end.offset > s->batch.offset) {
+        kithi_position at = s->now.end;
+        status = kithi_journal_append(&s->now.journal, &at, s->synced.sequence, KITHI_RECORD_COMMIT, 0, NULL, 0);
+        if (status != KITH_OK) {
+            int error = errno;
+            (void)roll_back(s);
+            errno = error;
+            return status;
+        }
+        s->now.end = at;
+    }
+    s->in_batch = false;
+    status = kithi_store_sync(s);
+    if (status == KITH_OK)
+        (void)kithi_store_checkpoint_if_due(s);
+    return status;
+}
+
+/* ---- reading ---- */
+
+const kith_filter *kith_store_filter(const kith_store *s) {
+    assert(s != NULL);
+    return s->now.filter;
+}
+
+bool kith_store_has(const kith_store *s, const void *key, size_t key_bytes) {
+    assert(s != NULL);
+    return kith_filter_has(s->now.filter, key, key_bytes);
+}
+
+bool kith_store_durable(const kith_store *s) {
+    assert(s != NULL);
+    return s->failure == KITH_OK && s->synced.offset == s->now.end.offset;
+}
+
+kith_status kith_store_info_of(const kith_store *s, kith_store_info *info) {
+    assert(s != NULL && info != NULL);
+    if (!kithi_struct_valid(info, sizeof *info))
+        return KITH_E_ARGUMENT;
+    kith_store_info made;
+    memset(&made, 0, sizeof made);
+    made.sequence = s->now.end.sequence;
+    made.synced = s->synced.sequence;
+    made.snapshot_sequence = s->now.mark.sequence;
+    made.generation = s->now.journal.head.generation;
+    made.journal_bytes = s->now.end.offset;
+    made.snapshot_bytes = s->now.map_bytes;
+    made.cut_bytes = s->cut_bytes;
+    made.failure = s->failure;
+    made.checkpoint = s->checkpoint_status;
+    memcpy(made.id, s->now.mark.id, sizeof made.id);
+    kithi_struct_write(info, &made);
+    return KITH_OK;
+}

@@ -1,0 +1,114 @@
+/* store/store.h: what the files of the store share. See include/kith/store.h for the contract.
+ *
+ *     load.c         opens snapshot and journal, and repeats the operations: open, refresh, rollback
+ *     store.c        the verbs: append, sync, apply
+ *     checkpoint.c   writes snapshots and starts journals: create, checkpoint, replace, close_plain
+ *     journal.c      the records
+ *     files.c        the file operations */
+#ifndef KITHI_STORE_STORE_H
+#define KITHI_STORE_STORE_H
+
+#include <kith/store.h>
+
+#include "kind.h"
+#include "store/journal.h"
+
+/* A snapshot in memory and the journal that belongs to it. */
+typedef struct kithi_image {
+    int file;     /* the snapshot; negative: not open */
+    uint8_t *map; /* the snapshot, mapped privately. Operations change only this memory */
+    size_t map_bytes;
+    kith_filter *filter; /* over the map */
+    kithi_store_mark mark;
+    kithi_journal journal; /* journal.file is negative if it is not open */
+    kithi_position end;    /* after the last complete batch of the journal, up to which the filter is current */
+    uint64_t tail_bytes;   /* bytes of the journal after that */
+} kithi_image;
+
+struct kith_store {
+    kith_allocator allocator;
+    kith_store_options options; /* with the defaults filled in */
+    const kithi_files *files;
+    bool is_writer;
+    int folder;
+    int lock; /* negative: not locked, because this is a reader */
+    char name[KITHI_FILE_NAME_BYTES];
+    char journal_name[KITHI_FILE_NAME_BYTES];
+    uint8_t *window; /* of the journal */
+    kithi_image now;
+    kithi_position synced; /* the journal is synced up to here */
+    bool in_batch;
+    kithi_position batch; /* where the open batch begins */
+    kith_status failure;  /* why the store is read-only; KITH_OK: it is not */
+    kith_status checkpoint_status;
+    uint64_t cut_bytes;
+    uint64_t unsynced_operations;
+    uint64_t unsynced_since_ms;
+    uint64_t checkpoint_ms;    /* time of the last checkpoint or attempt */
+    uint64_t checkpoint_bytes; /* a checkpoint is due when the journal is larger */
+};
+
+/* ---- load.c ---- */
+
+/* Opens snapshot and journal and applies the journal. On failure nothing is open. A reader may find the files of two
+ * generations; it then opens both again. */
+kith_status kithi_store_load(kith_store *s, kithi_image *image);
+
+/* Makes `image` the state of the store and closes what was open before. s->now.filter stays at its address. */
+void kithi_store_adopt(kith_store *s, kithi_image *image);
+
+/* Maps the snapshot that is open again, and applies the journal up to `to`. On failure nothing has changed. */
+kith_status kithi_store_reload(kith_store *s, const kithi_position *to);
+
+/* Maps the file `file` and makes a filter over it. On failure nothing is mapped. Does not set image->file. */
+kith_status kithi_image_map(const kith_store *s, int file, kithi_image *image);
+void kithi_image_unmap(const kith_store *s, kithi_image *image);
+
+/* Adds or removes digests one after the other until one fails; *done is the number before that one. */
+kith_status kithi_store_apply(kith_filter *filter, kithi_record_type type, const uint64_t *digests, size_t n,
+                              uint64_t *was_new, size_t *done);
+
+/* Returns whether the outcome of an operation depended on this process and not only on the filter and the digest. Such
+ * an operation must not stay in the journal: it could have another outcome when it is repeated. */
+static inline bool kithi_outcome_varies(kith_status status) {
+    return status == KITH_E_MEMORY || status == KITH_E_TOO_LARGE;
+}
+
+/* ---- store.c ---- */
+
+/* Allocates a store, and opens its folder; sets no image. */
+kith_status kithi_store_new(const kithi_files *files, const char *path, const kith_store_options *options,
+                            kith_store **store);
+kith_status kithi_store_lock(kith_store *s);
+void kithi_store_free(kith_store *s); /* closes all files; writes nothing */
+
+/* Opens the files of a locked store, cuts off what an interrupted writer has left, and syncs the journal. */
+kith_status kithi_store_recover(kith_store *s);
+
+kith_status kithi_store_sync(kith_store *s);
+
+/* Makes the store read-only. Returns `status`. */
+kith_status kithi_store_fail(kith_store *s, kith_status status);
+
+/* Returns KITH_OK, or KITH_E_READONLY if the store may not be changed. */
+static inline kith_status kithi_store_writable(const kith_store *s) {
+    return s->is_writer && s->failure == KITH_OK ? KITH_OK : KITH_E_READONLY;
+}
+
+/* ---- checkpoint.c ---- */
+
+/* Starts a new journal after sequence number `base`. On failure the old journal is still in use, or the store is
+ * read-only. */
+kith_status kithi_store_start_journal(kith_store *s, uint64_t base);
+
+/* Makes a checkpoint if one is due, and remembers its status. */
+kith_status kithi_store_checkpoint_if_due(kith_store *s);
+
+/* ---- the public calls, with other files than those of the system ---- */
+
+kith_status kithi_store_create_with(const kithi_files *files, const char *path, kith_filter *filter,
+                                    const kith_store_options *options, kith_store **store);
+kith_status kithi_store_open_with(const kithi_files *files, const char *path, unsigned flags,
+                                  const kith_store_options *options, kith_store **store);
+
+#endif
