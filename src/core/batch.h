@@ -9,6 +9,15 @@
 /* How many digests ahead a batch prefetches: enough to cover a cache miss (about 100 ns) at 4 ns per key. */
 #define KITHI_AHEAD 32
 
+/* The places and codes of a group of digests that each have two places (cuckoo kinds), for vector code. */
+#define KITHI_PAIRS 32
+
+typedef struct kithi_pairs {
+    _Alignas(64) uint64_t at[2][KITHI_PAIRS]; /* offset in the body of the byte in which a place begins */
+    uint64_t shift[2][KITHI_PAIRS];           /* the bit of that byte at which it begins */
+    uint64_t codes[KITHI_PAIRS];              /* in each slot of a place: the code that the key has there */
+} kithi_pairs;
+
 /* Sets bit i of a bitmap that was all 0 to `value`; `bitmap` may be NULL. */
 static inline void kithi_bitmap_set(uint64_t *bitmap, size_t i, bool value) {
     if (bitmap != NULL)

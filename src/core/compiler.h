@@ -13,6 +13,9 @@
 #define KITHI_VALUE(type, ...) ((type){__VA_ARGS__})
 #endif
 
+/* A function for the rare case of a caller that must stay small. */
+#define KITHI_OUTLINE static __attribute__((noinline, unused))
+
 /* KITHI_TARGET_… compiles a function for that instruction set, whatever the rest of the library is compiled for. */
 #if !defined(KITH_NO_SIMD) && defined(__x86_64__)
 #define KITHI_HAVE_X86 1

@@ -1,14 +1,23 @@
 /* core/mix.h: turns a digest into places (buckets or windows), fingerprints and probe words, for all kinds.
  *
  *     digest d (64 bits, uniform)
- *        |-- high half of (d * regions)                              region: sorted digests visit them in order
- *        |     '-- high half of (low half of that product * places)  place in the region
- *        |           '-- high half of (low half of that product * F) fingerprint - 1; F is their number
- *        '-- mix(d + golden), mix(d + 2 golden), …                   probe words: cells of Bloom and counting kinds
+ *        |-- d * regions          128 bits: the high half is the region, so sorted digests visit the regions in order
+ *        |     |-- bits 32 … 63 of the low half, * places      64 bits: the high half is the place in the region
+ *        |     '-- bits 0 … 31 of the low half, XOR the bits of the previous product that follow the place
+ *        |           '-- * F      64 bits: the high half is the fingerprint - 1; F is the number of fingerprints
+ *        '-- mix(d + golden), mix(d + 2 golden), …             probe words: cells of Bloom and counting kinds
  *
- * Region, place and fingerprint are the digits of d / 2^64 in a mixed-radix system. They are independent of each other
- * and as uniform as the digest as long as the product of the bases is small compared with 2^64. The planner ensures
- * that (KITH_E_DIGEST_BITS).
+ * All products but the first have factors of 32 bits, because vectors of 64-bit words can multiply only those at full
+ * speed. Multiplying a number of 32 bits leaves fewer than 32 bits for what comes after it:
+ *
+ *     d * regions     with r = log2(regions): of the 64 bits below the region, the lowest r depend on those above
+ *     … * places      with p = log2(places): of the 32 bits below the place, the highest 32 - p are still uniform
+ *
+ * The fingerprint uses the lowest 32 bits of the first product. The XOR with the second one, shifted so that its first
+ * bit below the place meets the highest bit that is not free, makes 32 or 64 - r - p bits of them uniform, whichever is
+ * less. So region, place and fingerprint are independent and as uniform as the digest if they need at most 60 bits
+ * together. The planner ensures that (KITH_E_DIGEST_BITS). One in 2^32 / places values of a place is more likely than
+ * the others, which a test could find only with 2^28 places or more that are not a power of two.
  *
  * The probe words mix all 64 bits, so they are independent of the place, whatever the number of places. mix is the
  * finaliser of SplitMix64 (variant 13 of David Stafford's search): a bijection in which every input bit flips every
@@ -22,6 +31,11 @@
 
 /* 2^64 / golden ratio, odd: the increment of SplitMix64. */
 #define KITHI_GOLDEN UINT64_C(0x9e3779b97f4a7c15)
+
+/* The constants of kithi_spread. */
+#define KITHI_SPREAD_FIRST UINT32_C(0x9e3779b9)
+#define KITHI_SPREAD_SECOND UINT32_C(0xf3ae6b67)
+#define KITHI_SPREAD_FOLD 14
 
 static inline uint64_t kithi_mix(uint64_t x) {
     x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -44,53 +58,60 @@ static inline uint64_t kithi_word(uint64_t digest, uint64_t i) {
 typedef struct kithi_place {
     uint64_t region;
     uint64_t place;
-    uint64_t rest; /* the rest of the digest, for the fingerprint */
+    uint64_t rest; /* 32 bits for the fingerprint */
 } kithi_place;
 
-static inline kithi_place kithi_place_of(uint64_t digest, uint64_t regions, uint64_t places) {
+/* Returns how far the second product is shifted: by 32 - r bits, r = log2(regions), rounded up. */
+static inline unsigned kithi_rest_shift(uint64_t regions) {
+    unsigned shift = 32;
+    while (shift > 0 && UINT64_C(1) << (32 - shift) < regions)
+        shift--;
+    return shift;
+}
+
+/* `places` is at most 2^32, and `rest_shift` is kithi_rest_shift(regions). */
+static inline kithi_place kithi_place_of(uint64_t digest, uint64_t regions, uint64_t places, unsigned rest_shift) {
     kithi_place at;
-    at.region = kithi_mul_wide(digest, regions, &at.rest);
-    at.place = kithi_mul_wide(at.rest, places, &at.rest);
+    uint64_t below_region;
+    at.region = kithi_mul_wide(digest, regions, &below_region);
+    uint64_t product = (below_region >> 32) * places;
+    at.place = product >> 32;
+    at.rest = (uint32_t)(below_region ^ (product >> rest_shift));
     return at;
 }
 
 /* Returns a fingerprint in 1 … top; `top` is F above. */
 static inline uint64_t kithi_fingerprint(kithi_place at, uint64_t top) {
-    return 1 + kithi_mulhi(at.rest, top);
+    return 1 + (at.rest * top >> 32);
 }
 
-/* Spreads a fingerprint over 64 bits. With a single multiplication the words of consecutive fingerprints would differ
- * by a constant, and the graph of the places would be full of short cycles. Folding the word and multiplying a second
- * time avoids that. The second factor is the best of 60 million that were tried: if there are only 7, 15 or 31
- * fingerprints, the smallest distance between two of their words is 0.65, 0.51 or 0.24 times what it would be if they
- * were evenly spaced. Filters with narrow slots are therefore not more crowded than the planner expects. */
+/* Spreads a fingerprint over 32 bits. With a single multiplication the words of consecutive fingerprints would differ
+ * by a constant, and the graph of the places would be full of short cycles. Folding the product and multiplying a
+ * second time avoids that. The second factor is the best of 300 million that were tried: if there are only 7, 15 or 31
+ * fingerprints, the smallest distance between two of their words is 0.67, 0.53 or 0.13 times what it would be if they
+ * were evenly spaced, and few sums of two words are nearly equal, which would make a cycle of four places. Filters with
+ * narrow slots are therefore not more crowded than the planner expects. */
 static inline uint64_t kithi_spread(uint64_t fingerprint) {
-    uint64_t spread = fingerprint * KITHI_GOLDEN;
-    return (spread ^ (spread >> 32)) * UINT64_C(0x39f142ac756edbf3);
+    uint64_t spread = fingerprint * KITHI_SPREAD_FIRST;
+    return (uint32_t)((spread ^ (spread >> KITHI_SPREAD_FOLD)) * KITHI_SPREAD_SECOND);
 }
 
-/* Returns the other candidate place of a fingerprint, among 2 * half places. It is always in the other half, and the
- * function is its own inverse.
+/* Returns the other candidate place of a fingerprint. `places` is even; one candidate is always even and the other odd,
+ * and the function is its own inverse.
  *
- *     p < half:  half + (H - p) mod half        p = half + j:  (H - j) mod half        H = H(fingerprint) < half
+ *     other = (H - place) mod places        H = H(fingerprint) < places, odd
  *
- * Counted from the beginning of their halves, the two places add up to H, modulo half. `half` need not be a power of
- * two.
- *
- * The two places always differ (a plain (H - p) mod B has fixed points). This lets small filters reach their capacity:
- * see the failure formulas in plan/fit.h. */
-static inline uint64_t kithi_partner(uint64_t place, uint64_t fingerprint, uint64_t half) {
-    uint64_t h = kithi_mulhi(kithi_spread(fingerprint), half);
-    uint64_t right = -(uint64_t)(place >= half); /* all ones or 0; a branch on it would be unpredictable */
-    uint64_t other = h - (place - (right & half));
-    other += half & -(other >> 63);
-    return other + (half & ~right);
+ * `places` need not be a power of two. The two places always differ (with an H that may be even there are fixed
+ * points). This lets small filters reach their capacity: see the failure formulas in plan/fit.h. */
+static inline uint64_t kithi_partner(uint64_t place, uint64_t fingerprint, uint64_t places) {
+    uint64_t other = (kithi_spread(fingerprint) * places >> 32 | 1) - place;
+    return other + (places & -(other >> 63)); /* a branch on the sign would be unpredictable */
 }
 
 /* Partial-key hashing as Fan et al. describe it: the other place is place XOR H(fingerprint), among a power of two of
  * places. H is not 0, so that the two places always differ here, too. */
 static inline uint64_t kithi_xor_partner(uint64_t place, uint64_t fingerprint, uint64_t places) {
-    uint64_t step = kithi_mulhi(kithi_spread(fingerprint), places);
+    uint64_t step = kithi_spread(fingerprint) * places >> 32;
     return place ^ (step != 0 ? step : 1);
 }
 

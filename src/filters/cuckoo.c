@@ -5,13 +5,12 @@
  * other and the fingerprint, so an entry can be moved without knowing its key. filters/common/cuckoo.h describes
  * regions and moves.
  *
- *     region  | bucket 0 | bucket 1 | … | bucket half-1 | bucket half | … | bucket 2*half-1 |
- *               left half                                 right half
+ *     region  | bucket 0 | bucket 1 | … | bucket 2*half-1 |
  *     bucket  | slot | slot | … b of them        code: the fingerprint, 1 … 2^f - 1; 0 is an empty slot
  *
- *     alternate=halves   one bucket is in each half. Counted within their halves, the two numbers add up to
- *                        H(fingerprint), modulo half, so each follows from the other (kithi_partner). It works for any
- *                        even number of buckets, and the two buckets are never the same
+ *     alternate=halves   one bucket has an even number and the other an odd one. The two numbers add up to
+ *                        H(fingerprint), which is odd, modulo 2*half, so each follows from the other (kithi_partner).
+ *                        It works for any even number of buckets, and the two buckets are never the same
  *     alternate=simple   the other bucket of bucket p is p XOR fingerprint (Eppstein, "Cuckoo Filter: Simplification
  *                        and Analysis", 2016). It needs no hash, but the number of buckets in a region must be a power
  *                        of two of at most 2^f
@@ -37,6 +36,9 @@
  * (0: search). */
 #include "plan/fit.h"
 #include "filters/common/cuckoo_batch.h"
+#ifdef KITHI_HAVE_X86
+#include "simd/avx2_cuckoo.h"
+#endif
 
 enum { HALVES, SIMPLE, XOR };
 enum { AUTO, SEARCH, WALK };
@@ -61,14 +63,17 @@ static uint64_t region_slots(const kithi_cf_geometry *g) {
 }
 
 static inline uint64_t other_bucket(const kithi_cf_geometry *g, uint64_t bucket, uint64_t fingerprint) {
-    uint64_t half = g->half;
-    if (g->alternate == HALVES)
-        return kithi_partner(bucket, fingerprint, half);
+    if (__builtin_expect(g->alternate == HALVES, 1))
+        return kithi_partner(bucket, fingerprint, g->places);
     if (g->alternate == XOR)
-        return kithi_xor_partner(bucket, fingerprint, 2 * half);
+        return kithi_xor_partner(bucket, fingerprint, g->places);
     /* With fewer than 2^f buckets the low bits of the fingerprint may all be 0; 1 keeps the two buckets distinct. */
-    uint64_t step = fingerprint & (2 * half - 1);
+    uint64_t step = fingerprint & (g->places - 1);
     return bucket ^ (step != 0 ? step : 1);
+}
+
+static inline uint64_t first_bit(const kithi_cf_geometry *g, uint64_t bucket) {
+    return bucket * g->place_bits;
 }
 
 static inline unsigned place_slots(const kithi_cf_geometry *g) {
@@ -90,6 +95,8 @@ static inline bool decode(const kithi_cf_geometry *g, uint32_t slot, uint32_t co
 
 static const kithi_cf_layout LAYOUT = {
     .place_slots = place_slots,
+    .other = other_bucket,
+    .first_bit = first_bit,
     .first_slots = first_slots,
     .decode = decode,
     .region_slots = region_slots,
@@ -198,8 +205,21 @@ KITHI_TARGET_AVX2 static kith_status remove_avx2(kith_filter *f, uint64_t digest
     return kithi_cf_remove(&LAYOUT, f, digest);
 }
 
+KITHI_TARGET_AVX2 static void locate_avx2(const kithi_cf_geometry *g, const uint64_t *digests, kithi_pairs *pairs) {
+    kithi_avx2_cf_locate(g, digests, pairs, false);
+}
+
+KITHI_TARGET_AVX2 static uint32_t match_words_avx2(const kithi_cf_geometry *g, const uint8_t *body,
+                                                   const kithi_pairs *pairs) {
+    return kithi_avx2_cf_match_words(g, body, pairs);
+}
+
+static const kithi_cf_vectors WORDS_AVX2 = {locate_avx2, match_words_avx2};
+
 KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
                                               uint64_t *maybe) {
+    if (f->geometry.cf.narrow && f->geometry.cf.alternate == HALVES && kithi_cf_fits_vectors(&f->geometry.cf))
+        return kithi_cf_has_groups(&WORDS_AVX2, f, digests, n, maybe);
     return kithi_cf_has_many(&LAYOUT, f, digests, n, maybe);
 }
 

@@ -7,11 +7,12 @@
  *
  *     half       | slot 0 | slot 1 | slot 2 | …                    half + 1 slots, `half` windows
  *     windows     [ 0            ]
- *                          [ 1            ]
- *                                   [ 2  …
- *     region     | left half | right half |                        windows half … 2*half-1 are in the right half
+ *                          [ 2            ]
+ *                                   [ 4  …
+ *     region     | left half | right half |                        the right half has windows 1, 3, 5, …
  *
- * The other window of a key is in the other half (kithi_partner), so the two windows of a key never overlap.
+ * One window of a key has an even number and the other an odd one (kithi_partner). They are in different halves, so
+ * they never overlap.
  *
  * A slot is in two windows, so an entry must say which one it belongs to. Its lowest bit is 0 in the first slot of its
  * window and 1 in the second.
@@ -30,6 +31,9 @@
  * Parameters: 0 bits in a slot, 1 half (windows), 2 regions. */
 #include "plan/fit.h"
 #include "filters/common/cuckoo_batch.h"
+#ifdef KITHI_HAVE_X86
+#include "simd/avx2_cuckoo.h"
+#endif
 
 #define SLOT_BITS_MIN 3
 
@@ -48,15 +52,22 @@ static inline unsigned place_slots(const kithi_cf_geometry *g) {
     return 2;
 }
 
-/* The left half has one slot more than windows, so slot numbers in the right half are one higher than window
- * numbers. */
 static inline uint32_t first_slot(const kithi_cf_geometry *g, uint64_t window) {
-    return (uint32_t)(window + (window >= g->half));
+    uint64_t right_half = -(window & 1) & (g->half + 1); /* a branch would be unpredictable */
+    return (uint32_t)((window >> 1) + right_half);
+}
+
+static inline uint64_t first_bit(const kithi_cf_geometry *g, uint64_t window) {
+    return first_slot(g, window) * g->slot_bits;
+}
+
+static inline uint64_t other_window(const kithi_cf_geometry *g, uint64_t window, uint64_t fingerprint) {
+    return kithi_partner(window, fingerprint, g->places);
 }
 
 static inline void first_slots(const kithi_cf_geometry *g, uint64_t window, uint64_t fingerprint, uint32_t first[2]) {
     first[0] = first_slot(g, window);
-    first[1] = first_slot(g, kithi_partner(window, fingerprint, g->half));
+    first[1] = first_slot(g, other_window(g, window, fingerprint));
 }
 
 static inline bool decode(const kithi_cf_geometry *g, uint32_t slot, uint32_t code, uint64_t *window,
@@ -65,7 +76,7 @@ static inline bool decode(const kithi_cf_geometry *g, uint32_t slot, uint32_t co
     uint64_t right = slot > half; /* each half has half + 1 slots */
     uint64_t offset = slot - right * (half + 1);
     uint64_t second = code & 1;
-    *window = offset - second + right * half;
+    *window = 2 * (offset - second) + right;
     *fingerprint = code >> 1;
     return *fingerprint != 0 && offset >= second && offset - second < half;
 }
@@ -74,6 +85,8 @@ static const kithi_cf_layout LAYOUT = {
     .windows = true,
     .window_bits = 1,
     .place_slots = place_slots,
+    .other = other_window,
+    .first_bit = first_bit,
     .first_slots = first_slots,
     .decode = decode,
     .region_slots = region_slots,
@@ -156,8 +169,21 @@ KITHI_TARGET_AVX2 static kith_status remove_avx2(kith_filter *f, uint64_t digest
     return kithi_cf_remove(&LAYOUT, f, digest);
 }
 
+KITHI_TARGET_AVX2 static void locate_avx2(const kithi_cf_geometry *g, const uint64_t *digests, kithi_pairs *pairs) {
+    kithi_avx2_cf_locate(g, digests, pairs, true);
+}
+
+KITHI_TARGET_AVX2 static uint32_t match_avx2(const kithi_cf_geometry *g, const uint8_t *body,
+                                             const kithi_pairs *pairs) {
+    return kithi_avx2_cf_match_words(g, body, pairs);
+}
+
+static const kithi_cf_vectors VECTORS_AVX2 = {locate_avx2, match_avx2};
+
 KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
                                               uint64_t *maybe) {
+    if (f->geometry.cf.narrow && kithi_cf_fits_vectors(&f->geometry.cf))
+        return kithi_cf_has_groups(&VECTORS_AVX2, f, digests, n, maybe);
     return kithi_cf_has_many(&LAYOUT, f, digests, n, maybe);
 }
 

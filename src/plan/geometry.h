@@ -30,7 +30,7 @@ typedef struct kithi_lanes_geometry {
 /* cuckoo and overlap (cf: cuckoo filter). */
 typedef struct kithi_cf_geometry {
     uint64_t slot_bits;
-    uint64_t half; /* buckets or windows in one half of a region */
+    uint64_t half; /* half the number of buckets or windows in a region: those with an even number */
     uint64_t regions;
     uint64_t bucket_slots; /* this and the next two: cuckoo only */
     uint64_t alternate;    /* how the other bucket is computed, see filters/cuckoo.c */
@@ -39,13 +39,17 @@ typedef struct kithi_cf_geometry {
     uint64_t places; /* in a region */
     uint64_t stride; /* bytes from one region to the next */
     uint64_t fingerprint_max;
-    /* True if every place, together with the bits before it in its first byte, fits in a 64-bit word. The fields below
-     * are then for code that handles all slots of a place at once: slot i is bits i * slot_bits … (i + 1) * slot_bits
-     * - 1 of the word. */
-    bool narrow;
-    uint32_t last_shift; /* number of the lowest bit of the last slot */
-    uint64_t low_bits;   /* a mask: the lowest bit of each slot */
-    uint64_t high_bits;  /* a mask: the highest bit of each slot */
+    uint64_t rest_shift; /* see core/mix.h */
+    uint64_t place_bits; /* from one bucket to the next; 0 for windows */
+    /* Code that handles several slots at once divides a place into words. Each has as many slots as fit in 64 bits:
+     * slot i of a word is bits i * slot_bits … (i + 1) * slot_bits - 1. */
+    uint32_t words;      /* in a place */
+    uint32_t word_bits;  /* from one word to the next */
+    uint32_t last_byte;  /* a place ends in this byte at the latest, counted from the one in which it begins */
+    uint32_t last_shift; /* number of the lowest bit of the last slot of a word */
+    bool narrow;         /* every place, together with the bits before it in its first byte, is in one word */
+    uint64_t low_bits;   /* a mask: the lowest bit of each slot of a word */
+    uint64_t high_bits;  /* a mask: the highest bit of each slot of a word */
     uint64_t code_steps; /* in each slot: the code that a key has there minus the code that it has in slot 0 */
 } kithi_cf_geometry;
 

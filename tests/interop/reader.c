@@ -313,32 +313,35 @@ static void regions_verify(const filter *f) {
 }
 
 static uint64_t spread(uint64_t fingerprint) {
-    uint64_t x = fingerprint * GOLDEN_RATIO;
-    return (x ^ (x >> 32)) * 0x39f142ac756edbf3u;
+    uint64_t x = fingerprint * 0x9e3779b9u;
+    return (x ^ (x >> 14)) * 0xf3ae6b67u % ((uint64_t)1 << 32);
 }
 
 static uint64_t partner(const regions *r, uint64_t fingerprint, uint64_t p) {
-    uint64_t H = hi(spread(fingerprint), r->P);
-    return p < r->P ? r->P + (H + r->P - p) % r->P : (H + r->P - (p - r->P)) % r->P;
+    uint64_t H = spread(fingerprint) * 2 * r->P >> 32 | 1;
+    return (H + 2 * r->P - p) % (2 * r->P);
 }
 
 static bool regions_has(const filter *f, uint64_t d) {
     regions r = regions_of(f);
     const uint8_t *region = f->body + hi(d, r.R) * r.region_bytes;
-    uint64_t fingerprint = 1 + hi(lo(lo(d, r.R), 2 * r.P), r.F);
+    uint64_t v = lo(d, r.R), w = (v >> 32) * 2 * r.P, s = 32;
+    while (s > 0 && (uint64_t)1 << (32 - s) < r.R)
+        s--;
+    uint64_t fingerprint = 1 + ((v ^ (w >> s)) % ((uint64_t)1 << 32) * r.F >> 32);
     uint64_t place[2];
-    place[0] = hi(lo(d, r.R), 2 * r.P);
+    place[0] = w >> 32;
     place[1] = partner(&r, fingerprint, place[0]);
     if (f->kind == CUCKOO && f->parameter[4] != 0) {
-        uint64_t s = f->parameter[4] == 1 ? fingerprint % (2 * r.P) : hi(spread(fingerprint), 2 * r.P);
-        place[1] = place[0] ^ (s == 0 ? 1 : s);
+        uint64_t step = f->parameter[4] == 1 ? fingerprint % (2 * r.P) : spread(fingerprint) * 2 * r.P >> 32;
+        place[1] = place[0] ^ (step == 0 ? 1 : step);
     }
     for (unsigned i = 0; i < 2; i++) {
         uint64_t b = f->kind == CUCKOO ? f->parameter[3] : 2;
-        uint64_t first = f->kind == CUCKOO ? place[i] * b : place[i] + (place[i] >= r.P);
-        for (uint64_t s = 0; s < b; s++) {
-            uint64_t code = f->kind == CUCKOO ? fingerprint : 2 * fingerprint + s;
-            if (load_bits(region, (first + s) * r.slot_bits, r.slot_bits) == code)
+        uint64_t first = f->kind == CUCKOO ? place[i] * b : place[i] / 2 + place[i] % 2 * (r.P + 1);
+        for (uint64_t j = 0; j < b; j++) {
+            uint64_t code = f->kind == CUCKOO ? fingerprint : 2 * fingerprint + j;
+            if (load_bits(region, (first + j) * r.slot_bits, r.slot_bits) == code)
                 return true;
         }
     }

@@ -25,9 +25,9 @@
 
 enum {
     SPILLS = 52428,  /* digests that fit into the smallest memory limit */
-    KEYS = 120000,   /* three spills */
-    PARTS = 700000,  /* with the limit below: three spills, filled by parts on several threads */
-    LIMIT = 6000000, /* bytes */
+    KEYS = 80000,    /* two spills and a rest in memory */
+    PARTS = 400000,  /* with the limit below: two spills and a rest, filled by parts on several threads */
+    LIMIT = 3500000, /* bytes */
 };
 
 static struct {
@@ -459,7 +459,7 @@ TEST(an_interrupted_call_is_repeated) {
 TEST(every_allocation_may_fail) {
     static const char *const KINDS[] = {"cuckoo", "blocked", "counting", "layers", "fuse", "ribbon"};
     size_t n = make_digests(KEYS);
-    for (size_t k = 0; k < 5; k++) {
+    for (size_t k = 0; k < sizeof KINDS / sizeof *KINDS; k++) {
         for (int given = 0; given < 2; given++) {
             struct memory memory = {0};
             kith_allocator allocator = memory_allocator(&memory);
@@ -507,7 +507,7 @@ static bool count_steps(void *context, kith_build_step step, uint64_t done, uint
 TEST(a_build_can_be_cancelled_at_every_step) {
     static const char *const KINDS[] = {"cuckoo", "bloom", "fuse", "ribbon"};
     size_t n = make_digests(KEYS);
-    for (size_t k = 0; k < 3; k++) {
+    for (size_t k = 0; k < sizeof KINDS / sizeof *KINDS; k++) {
         for (int given = 0; given < 2; given++) {
             struct memory memory = {0};
             kith_allocator allocator = memory_allocator(&memory);

@@ -52,16 +52,21 @@ static double rate_of_blocks(const kith_filter *f, const kith_plan *plan) {
     return sum * (double)block / (double)plan->cells;
 }
 
-/* Region, place and fingerprint of a digest are its digits in these bases (core/mix.h), so evenly spaced digests have
- * each combination once. */
+/* One digest for each combination of place and fingerprint: core/mix.h, backwards. With one region the upper half of the
+ * digest determines the place, and the lower half is XORed with the place to give the fingerprint. */
 static double rate_of_slots(const kith_filter *f, const kith_plan *plan) {
-    const uint64_t *params = f->head.params;
-    uint64_t all = params[2] * 2 * params[1] * ((UINT64_C(1) << plan->fingerprint_bits) - 1), yes = 0;
-    for (uint64_t i = 0; i < all; i++) {
-        long double at = ((long double)i + 0.5L) / (long double)all;
-        yes += kith_filter_has_digest(f, (uint64_t)(at * 0x1p64L));
+    CHECK_EQ_U64(f->head.params[2], 1);
+    uint64_t places = 2 * f->head.params[1], fingerprints = (UINT64_C(1) << plan->fingerprint_bits) - 1, yes = 0;
+    for (uint64_t place = 0; place < places; place++) {
+        uint64_t high = (place << 32 | UINT32_MAX / 2) / places;
+        for (uint64_t i = 0; i < fingerprints; i++) {
+            uint64_t rest = (i << 32 | UINT32_MAX / 2) / fingerprints, digest = high << 32 | (rest ^ place);
+            kithi_place at = kithi_place_of(digest, 1, places, kithi_rest_shift(1));
+            CHECK(at.place == place && kithi_fingerprint(at, fingerprints) == 1 + i);
+            yes += kith_filter_has_digest(f, digest);
+        }
     }
-    return (double)yes / (double)all;
+    return (double)yes / (double)(places * fingerprints);
 }
 
 static void expect_rate(const char *kind, const char *options,

@@ -87,7 +87,7 @@ static double marks_above(const kith_filter *f) {
             for (uint64_t j = 0; j < p[0]; j++)
                 marks += j * p[1] + kithi_mulhi(kithi_word(keys[i], j), p[1]) >= FOUR_G;
         } else {
-            uint64_t cell = kithi_place_of(keys[i], p[KITHI_REGIONS], 2 * p[KITHI_HALF]).region;
+            uint64_t cell = kithi_mulhi(keys[i], p[KITHI_REGIONS]);
             marks += (cell + 1) * (f->shape.cells / p[KITHI_REGIONS]) > FOUR_G;
         }
     }

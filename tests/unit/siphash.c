@@ -149,7 +149,7 @@ TEST(places_are_uniform_for_every_range) {
         CHECK(cells <= CELLS_MAX);
         memset(counts, 0, sizeof counts);
         for (uint64_t i = 0; i < THROWS_A_CELL * cells; i++) {
-            kithi_place at = kithi_place_of(digest_of(i), regions, places);
+            kithi_place at = kithi_place_of(digest_of(i), regions, places, kithi_rest_shift(regions));
             CHECK(at.region < regions && at.place < places);
             counts[at.region * places + at.place]++;
         }
@@ -168,7 +168,7 @@ TEST(fingerprint_and_place_are_independent) {
         CHECK(cells <= CELLS_MAX);
         memset(counts, 0, sizeof counts);
         for (uint64_t i = 0; i < THROWS_A_CELL * cells; i++) {
-            kithi_place at = kithi_place_of(digest_of(i), regions, places);
+            kithi_place at = kithi_place_of(digest_of(i), regions, places, kithi_rest_shift(regions));
             uint64_t fingerprint = kithi_fingerprint(at, top);
             CHECK(fingerprint >= 1 && fingerprint <= top);
             counts[(at.region * places + at.place) * top + fingerprint - 1]++;
@@ -225,24 +225,61 @@ TEST(one_flipped_bit_of_a_digest_flips_half_of_a_word) {
             CHECK(abs((int)flips[in][out] - ROUNDS / 2) < 157);
 }
 
-TEST(the_partner_is_in_the_other_half_and_the_function_is_its_own_inverse) {
+/* Region, place and fingerprint need 60 bits of the digest. The last bits of the fingerprint are then the last that are
+ * independent of the place. */
+TEST(long_fingerprints_are_independent_of_the_place) {
+    typedef struct shape {
+        uint64_t regions, places;
+        unsigned fingerprint_bits;
+    } shape;
+    static const shape SHAPES[] = {{1, 65536, 32},       {4, 65536, 32},
+                                   {5, 65534, 32},       {4096, 65536, 32},
+                                   {4096, 262144, 30},   {5000, 262142, 29},
+                                   {1 << 20, 65536, 24}, {1000003, 65534, 24},
+                                   {1 << 24, 65536, 20}, {1, UINT64_C(1) << 28, 32}};
+    enum { LOW_BITS = 6, HIGH_BITS = 4, PLACE_BITS = 4, CELLS = 1 << (LOW_BITS + HIGH_BITS) };
+    for (size_t s = 0; s < LENGTH(SHAPES); s++) {
+        uint64_t regions = SHAPES[s].regions, places = SHAPES[s].places;
+        unsigned f = SHAPES[s].fingerprint_bits;
+        kithi_prng prng = {s};
+        /* The last bits of the fingerprint against the first ones of the place, and against the last ones. */
+        for (unsigned end = 0; end < 2; end++) {
+            memset(counts, 0, sizeof counts);
+            for (uint64_t i = 0; i < THROWS_A_CELL * CELLS; i++) {
+                kithi_place at = kithi_place_of(kithi_prng_next(&prng), regions, places, kithi_rest_shift(regions));
+                uint64_t fingerprint = kithi_fingerprint(at, UINT64_C(1) << f) - 1;
+                uint64_t part = end == 0 ? at.place * (1 << PLACE_BITS) / places : at.place % (1 << PLACE_BITS);
+                counts[fingerprint % (1 << LOW_BITS) << HIGH_BITS | part]++;
+            }
+            double deviations = chi_deviations(counts, CELLS, THROWS_A_CELL);
+            if (!(fabs(deviations) < 5))
+                CHECK_FAIL("%" PRIu64 " x %" PRIu64 ", f = %u: chi-square %.1f deviations off", regions, places, f,
+                           deviations);
+        }
+    }
+}
+
+static void check_partner(uint64_t place, uint64_t fingerprint, uint64_t places) {
+    uint64_t partner = kithi_partner(place, fingerprint, places);
+    CHECK(partner < places && partner % 2 != place % 2);
+    CHECK_EQ_U64(kithi_partner(partner, fingerprint, places), place);
+}
+
+TEST(one_of_two_partners_is_even_and_the_function_is_its_own_inverse) {
     kithi_prng prng = {3};
     for (uint64_t half = 1; half <= 2000; half++) {
         for (unsigned i = 0; i < 20; i++) {
             uint64_t fingerprint = 1 + kithi_prng_below(&prng, UINT32_MAX);
-            uint64_t place = i == 0 ? 0 : i == 1 ? 2 * half - 1 : i == 2 ? half : kithi_prng_below(&prng, 2 * half);
-            uint64_t partner = kithi_partner(place, fingerprint, half);
-            CHECK(partner < 2 * half && (partner < half) != (place < half));
-            CHECK_EQ_U64(kithi_partner(partner, fingerprint, half), place);
+            check_partner(i == 0   ? 0
+                          : i == 1 ? 2 * half - 1
+                                   : kithi_prng_below(&prng, 2 * half),
+                          fingerprint, 2 * half);
         }
     }
     for (uint64_t half = 1; half <= 60; half++) /* small values exhaustively */
         for (uint64_t fingerprint = 1; fingerprint < 32; fingerprint++)
-            for (uint64_t place = 0; place < 2 * half; place++) {
-                uint64_t partner = kithi_partner(place, fingerprint, half);
-                CHECK(partner < 2 * half && (partner < half) != (place < half));
-                CHECK_EQ_U64(kithi_partner(partner, fingerprint, half), place);
-            }
+            for (uint64_t place = 0; place < 2 * half; place++)
+                check_partner(place, fingerprint, 2 * half);
 }
 
 int main(int argc, char **argv) {

@@ -53,7 +53,7 @@ BEGIN {
     allowed["core"] = "include core"
     allowed["format"] = "include core format"
     allowed["plan"] = "include core format plan"
-    allowed["simd"] = "include core simd"
+    allowed["simd"] = "include core format plan simd"
     allowed["kind.h"] = "include core format plan kinds.def kind.h"
     allowed["filters/common"] = "include core format plan kind.h filters/common"
     allowed["tables/common"] = "include core format plan kind.h tables/common"

@@ -47,6 +47,12 @@ typedef struct seen {
     uint64_t pairs, contradictions, one_way, same, same_half;
 } seen;
 
+/* Returns 0 or 1: the half of the region to which a slot belongs. Buckets with even numbers are one half and those with
+ * odd numbers the other; windows that begin in the first half of the slots are one half. */
+static uint64_t half_of(const layout *at, uint64_t slot) {
+    return at->g.b != 0 ? slot / at->g.b % 2 : slot / (at->g.half + 1);
+}
+
 /* map[first * (2^f) + fingerprint] is the first slot of the other bucket plus 1, or 0 if not seen yet. */
 static void look_at(lab *l, const layout *at, uint64_t per_pair, uint32_t *map, uint64_t *observed, seen *s) {
     kith_filter *f = at->is_xor ? geometry_filter_xor(l, &at->g) : geometry_filter(l, &at->g);
@@ -71,7 +77,7 @@ static void look_at(lab *l, const layout *at, uint64_t per_pair, uint32_t *map, 
             s->pairs++;
             s->one_way += map[(other - 1) * codes + code] != first + 1;
             s->same += other - 1 == first;
-            s->same_half += (other - 1 < size / 2) == (first < size / 2);
+            s->same_half += half_of(at, other - 1) == half_of(at, first);
         }
     lab_drop(l, f);
 }

@@ -3,13 +3,13 @@
  *     body    | region 0 | region 1 |  …  | region R-1 |
  *     region  | slot 0 | slot 1 | … (slot_bits each, packed) | 8 spare bytes or more, to a multiple of 64 |
  *
- * cf stands for cuckoo filter. A place is a bucket of cuckoo or a window of overlap. A region has 2 * half places, and
- * a key usually has one in each half (not with alternate=simple and alternate=xor of cuckoo). The digest of a key gives
- * its region, its first place there and its fingerprint. A place and a fingerprint determine the candidates of the key:
- * the slots in which it may be stored, and the code that it has in each of them. Code 0 is an empty slot. has() returns
- * true when one of the candidate slots holds its code. Regions share no byte, not even in 8-byte loads and stores, so
- * threads can build them independently. A region has at most 2^18 slots, which keeps a search in
- * cache (more only with b = 1 or alternate=xor).
+ * cf stands for cuckoo filter. A place is a bucket of cuckoo or a window of overlap. A region has 2 * half places. Those
+ * with even numbers are one half, the others are the other half, and a key usually has one in each (not with
+ * alternate=simple and alternate=xor of cuckoo). The digest of a key gives its region, its first place there and its
+ * fingerprint. A place and a fingerprint determine the candidates of the key: the slots in which it may be stored, and
+ * the code that it has in each of them. Code 0 is an empty slot. has() returns true when one of the candidate slots
+ * holds its code. Regions share no byte, not even in 8-byte loads and stores, so threads can build them independently.
+ * A region has at most 2^18 slots, which keeps a search in cache (more only with b = 1 or alternate=xor).
  *
  * If all candidate slots of a new key are taken, a breadth-first search from them finds the shortest chain of entries
  * that ends in an empty slot, where each entry can move to the slot of the next one. Nothing moves until the chain is
@@ -47,6 +47,10 @@ typedef struct kithi_cf_layout {
     /* Number of bits (0 or 1) below the fingerprint in a code; they hold the index of the slot in its place. */
     unsigned window_bits;
     unsigned (*place_slots)(const kithi_cf_geometry *g);
+    /* The other place for this fingerprint. */
+    uint64_t (*other)(const kithi_cf_geometry *g, uint64_t place, uint64_t fingerprint);
+    /* The bit of its region at which a place begins. */
+    uint64_t (*first_bit)(const kithi_cf_geometry *g, uint64_t place);
     /* Sets `first` to the first slot of a place and the first slot of the other place for this fingerprint. */
     void (*first_slots)(const kithi_cf_geometry *g, uint64_t place, uint64_t fingerprint, uint32_t first[2]);
     /* Returns false for a code that no key can have in that slot. */
@@ -88,9 +92,16 @@ static inline void kithi_cf_set_word_fields(const kithi_cf_layout *layout, kithi
     unsigned unit = layout->windows ? bits : bits * slots; /* bits from one place to the next */
     /* The highest bit of a byte at which a place can begin. */
     unsigned first_bit_max = 8 - (unit & -unit & 7 ? unit & -unit & 7 : 8);
+    unsigned word_slots = slots;
+    while (word_slots * bits > 64)
+        word_slots /= 2;
+    g->place_bits = layout->windows ? 0 : unit;
+    g->words = slots / word_slots;
+    g->word_bits = word_slots * bits;
+    g->last_byte = (slots * bits + first_bit_max - 1) / 8;
     g->narrow = slots * bits + first_bit_max <= 64;
-    g->last_shift = (slots - 1) * bits;
-    for (unsigned i = 0; i < slots && g->narrow; i++) {
+    g->last_shift = (word_slots - 1) * bits;
+    for (unsigned i = 0; i < word_slots; i++) {
         g->low_bits |= UINT64_C(1) << (i * bits);
         g->code_steps |= (uint64_t)kithi_cf_code(layout, 0, i) << (i * bits);
     }
@@ -113,6 +124,7 @@ static inline kithi_geometry kithi_cf_decode(const kithi_cf_layout *layout, cons
         g.places = 2 * g.half;
         g.stride = kithi_cf_stride(&g, layout->region_slots(&g));
         g.fingerprint_max = kithi_cf_fingerprint_max(layout, &g);
+        g.rest_shift = kithi_rest_shift(g.regions);
         kithi_cf_set_word_fields(layout, &g);
     }
     return (kithi_geometry){.cf = g};
@@ -135,7 +147,7 @@ static inline void kithi_cf_set(const kith_filter *f, uint8_t *region, uint32_t 
     kithi_field_set(region, slot, (unsigned)f->geometry.cf.slot_bits, code);
 }
 
-/* ---- places as words, for geometries that are narrow ---- */
+/* ---- places as words ---- */
 
 /* Marks slots that are 0 by their highest bit; returns 0 if there is none. Only the lowest mark is reliable: it is the
  * first slot that is 0. Marks above it may be wrong. */
@@ -155,10 +167,11 @@ KITHI_INLINE unsigned kithi_count_slots(const kithi_cf_geometry *g, uint64_t hig
     return (unsigned)(sums >> g->last_shift & ((UINT64_C(1) << g->slot_bits) - 1));
 }
 
-/* The slots of the place that begins with this slot. */
-KITHI_INLINE uint64_t kithi_cf_slots(const kithi_cf_geometry *g, const uint8_t *region, uint32_t first) {
-    uint64_t bit = (uint64_t)first * g->slot_bits;
-    return kithi_load64(region + bit / 8) >> (bit % 8);
+/* Returns the 64 bits from this bit on. If `narrow` is true, only 57 of them are valid, or more if `bit` is not at the
+ * end of a byte. Reads up to 9 bytes; at least 8 follow the last slot of a region. */
+KITHI_INLINE uint64_t kithi_cf_word(const uint8_t *from, uint64_t bit, bool narrow) {
+    uint64_t low = kithi_load64(from + bit / 8) >> (bit % 8);
+    return narrow ? low : low | (uint64_t)from[bit / 8 + 8] << 1 << (63 - bit % 8);
 }
 
 /* ---- a digest ---- */
@@ -166,9 +179,9 @@ KITHI_INLINE uint64_t kithi_cf_slots(const kithi_cf_geometry *g, const uint8_t *
 /* The region and the candidates of a digest. */
 static inline uint8_t *kithi_cf_locate(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest,
                                        kithi_candidates *candidates) {
-    kithi_place at = kithi_place_of(digest, f->geometry.cf.regions, f->geometry.cf.places);
-    kithi_cf_candidates(layout, &f->geometry.cf, at.place, kithi_fingerprint(at, f->geometry.cf.fingerprint_max),
-                        candidates);
+    const kithi_cf_geometry *g = &f->geometry.cf;
+    kithi_place at = kithi_place_of(digest, g->regions, g->places, (unsigned)g->rest_shift);
+    kithi_cf_candidates(layout, g, at.place, kithi_fingerprint(at, g->fingerprint_max), candidates);
     return kithi_cf_region(layout, f, at.region);
 }
 

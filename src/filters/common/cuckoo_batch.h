@@ -1,10 +1,10 @@
 /* filters/common/cuckoo_batch.h: has, add and remove of the cuckoo kinds, for one key and for batches.
  *
- * The slots of a place are loaded as one word. The slots are adjacent, so one load suffices if they have at most
- * 64 bits in total, including up to 7 bits of another place before them: for b = 4, slots of up to 16 bits; for
- * windows, slots of up to 28 bits, and of 32, where no window begins within a byte. Arithmetic on that word
- * (kithi_zero_slots) compares all slots with the key's code, or finds the empty ones, in parallel. Places that do not
- * fit in a word are handled slot by slot (kithi_cf_…_by_slots). */
+ * The slots of a place are adjacent and are loaded as one word of 64 bits, or as two or four words if they do not fit.
+ * Arithmetic on a word (kithi_zero_slots) compares all its slots with the key's code, or finds the empty ones, in
+ * parallel. A place is narrow if it is in one word together with up to 7 bits of another place before it: for b = 4,
+ * slots of up to 16 bits; for windows, slots of up to 28 bits, and of 32, where no window begins within a byte. Other
+ * places are wide. The functions below that have a parameter `wide` are compiled for both. */
 #ifndef KITHI_FILTERS_CUCKOO_BATCH_H
 #define KITHI_FILTERS_CUCKOO_BATCH_H
 
@@ -15,94 +15,128 @@
 
 /* The pair of places of a key, for access as words. */
 typedef struct kithi_cf_pair {
-    uint8_t *at[2];    /* where the word that contains the place begins */
-    uint32_t shift[2]; /* the bit of that word at which the place begins */
+    uint8_t *at[2];    /* the byte in which the place begins */
+    uint32_t shift[2]; /* the bit of that byte at which it begins */
     uint64_t codes;    /* in each slot of a word: the code that the key has there */
 } kithi_cf_pair;
 
 /* Finds the places of a digest; prefetches them if `ahead` is true. */
 KITHI_INLINE void kithi_pair_locate(const kithi_cf_layout *layout, const kithi_cf_geometry *g, uint8_t *body,
                                     uint64_t digest, kithi_cf_pair *pair, bool ahead) {
-    kithi_place at = kithi_place_of(digest, g->regions, g->places);
+    kithi_place at = kithi_place_of(digest, g->regions, g->places, (unsigned)g->rest_shift);
     uint64_t fingerprint = kithi_fingerprint(at, g->fingerprint_max);
-    uint32_t first[2];
-    layout->first_slots(g, at.place, fingerprint, first);
+    uint64_t place[2] = {at.place, layout->other(g, at.place, fingerprint)};
     pair->codes = kithi_cf_code(layout, fingerprint, 0) * g->low_bits + g->code_steps;
     uint8_t *region = body + at.region * g->stride;
     for (unsigned i = 0; i < 2; i++) {
-        uint64_t bit = first[i] * g->slot_bits;
+        uint64_t bit = layout->first_bit(g, place[i]);
         pair->at[i] = region + bit / 8;
         pair->shift[i] = bit % 8;
         if (ahead) {
             __builtin_prefetch(pair->at[i]);
-            __builtin_prefetch(pair->at[i] + 7); /* one place in ten crosses a cache line */
+            __builtin_prefetch(pair->at[i] + g->last_byte); /* one place in ten crosses a cache line */
         }
     }
 }
 
-KITHI_INLINE uint64_t kithi_pair_slots(const kithi_cf_pair *pair, unsigned i) {
-    return kithi_load64(pair->at[i]) >> pair->shift[i];
+KITHI_INLINE unsigned kithi_pair_words(const kithi_cf_geometry *g, bool wide) {
+    return wide ? g->words : 1;
 }
 
-KITHI_INLINE bool kithi_pair_has(const kithi_cf_geometry *g, const kithi_cf_pair *pair) {
-    return (kithi_zero_slots(g, kithi_pair_slots(pair, 0) ^ pair->codes) |
-            kithi_zero_slots(g, kithi_pair_slots(pair, 1) ^ pair->codes)) != 0;
+/* The slots of word `word` of place i. */
+KITHI_INLINE uint64_t kithi_pair_slots(const kithi_cf_geometry *g, const kithi_cf_pair *pair, unsigned i, unsigned word,
+                                       bool wide) {
+    return kithi_cf_word(pair->at[i], pair->shift[i] + (wide ? word * g->word_bits : 0), !wide);
 }
 
-/* XORs the key's code into the first slot of place i that `zero` (from kithi_zero_slots) indicates. This stores the
- * code in an empty slot, and empties a slot that holds it. */
-KITHI_INLINE void kithi_pair_toggle(const kithi_cf_geometry *g, const kithi_cf_pair *pair, unsigned i, uint64_t zero) {
-    unsigned low = (unsigned)__builtin_ctzll(zero) - ((unsigned)g->slot_bits - 1);
-    uint64_t slot = ((UINT64_C(1) << g->slot_bits) - 1) << low;
-    kithi_store64(pair->at[i], kithi_load64(pair->at[i]) ^ (pair->codes & slot) << pair->shift[i]);
+KITHI_INLINE bool kithi_pair_has(const kithi_cf_geometry *g, const kithi_cf_pair *pair, bool wide) {
+    uint64_t zero = 0;
+    for (unsigned word = 0; word < kithi_pair_words(g, wide); word++)
+        for (unsigned i = 0; i < 2; i++)
+            zero |= kithi_zero_slots(g, kithi_pair_slots(g, pair, i, word, wide) ^ pair->codes);
+    return zero != 0;
+}
+
+/* Slots of a place that are 0, or hold the key's code: a word of the place, and the highest bits of those slots of it.
+ * Only the lowest one counts. */
+typedef struct kithi_pair_hit {
+    unsigned word;
+    uint64_t zero;
+} kithi_pair_hit;
+
+/* XORs the key's code into the first slot of a hit. This stores the code in an empty slot, and empties a slot that
+ * holds it. */
+KITHI_INLINE void kithi_pair_toggle(const kithi_cf_geometry *g, const kithi_cf_pair *pair, unsigned i,
+                                    kithi_pair_hit hit, bool wide) {
+    unsigned low = (unsigned)__builtin_ctzll(hit.zero) - ((unsigned)g->slot_bits - 1);
+    uint64_t slot = (UINT64_C(1) << g->slot_bits) - 1;
+    if (!wide) {
+        uint64_t code = (pair->codes & slot << low) << pair->shift[i];
+        kithi_store64(pair->at[i], kithi_load64(pair->at[i]) ^ code);
+        return;
+    }
+    uint64_t bit = pair->shift[i] + hit.word * g->word_bits + low;
+    uint8_t *at = pair->at[i] + bit / 8;
+    kithi_store64(at, kithi_load64(at) ^ (pair->codes >> low & slot) << (bit % 8));
 }
 
 /* Stores the key's code in an empty slot; returns false if there is none. */
-KITHI_INLINE bool kithi_pair_put(const kithi_cf_layout *layout, const kithi_cf_geometry *g, const kithi_cf_pair *pair) {
-    uint64_t zero[2];
-    unsigned empty[2];
+KITHI_INLINE bool kithi_pair_put(const kithi_cf_layout *layout, const kithi_cf_geometry *g, const kithi_cf_pair *pair,
+                                 bool wide) {
+    kithi_pair_hit hit[2] = {{0, 0}, {0, 0}};
+    unsigned empty[2] = {0, 0};
     for (unsigned i = 0; i < 2; i++) {
-        zero[i] = kithi_all_zero_slots(g, kithi_pair_slots(pair, i));
-        empty[i] = kithi_count_slots(g, zero[i]);
+        for (unsigned word = kithi_pair_words(g, wide); word-- > 0;) {
+            uint64_t zero = kithi_all_zero_slots(g, kithi_pair_slots(g, pair, i, word, wide));
+            empty[i] += kithi_count_slots(g, zero);
+            hit[i] = zero != 0 || !wide ? (kithi_pair_hit){word, zero} : hit[i];
+        }
     }
-    if ((zero[0] | zero[1]) == 0)
+    if ((hit[0].zero | hit[1].zero) == 0)
         return false;
     unsigned i = kithi_cf_prefers_second(layout, empty);
-    kithi_pair_toggle(g, pair, i, zero[i]);
+    kithi_pair_toggle(g, pair, i, hit[i], wide);
     return true;
 }
 
 /* Removes the first occurrence of the key's code; returns false if there is none. */
-KITHI_INLINE bool kithi_pair_remove(const kithi_cf_geometry *g, const kithi_cf_pair *pair) {
+KITHI_INLINE bool kithi_pair_remove(const kithi_cf_geometry *g, const kithi_cf_pair *pair, bool wide) {
     for (unsigned i = 0; i < 2; i++) {
-        uint64_t zero = kithi_zero_slots(g, kithi_pair_slots(pair, i) ^ pair->codes);
-        if (zero == 0)
-            continue;
-        kithi_pair_toggle(g, pair, i, zero);
-        return true;
+        for (unsigned word = 0; word < kithi_pair_words(g, wide); word++) {
+            uint64_t zero = kithi_zero_slots(g, kithi_pair_slots(g, pair, i, word, wide) ^ pair->codes);
+            if (zero == 0)
+                continue;
+            kithi_pair_toggle(g, pair, i, (kithi_pair_hit){word, zero}, wide);
+            return true;
+        }
     }
     return false;
 }
 
 /* ---- one key ---- */
 
-KITHI_INLINE bool kithi_cf_has(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest) {
-    const kithi_cf_geometry *g = &f->geometry.cf;
-    if (!g->narrow || layout->windows) /* four slots are compared faster one by one */
-        return kithi_cf_has_by_slots(layout, f, digest);
+KITHI_INLINE bool kithi_cf_has_pair(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest, bool wide) {
     kithi_cf_pair pair;
-    kithi_pair_locate(layout, g, f->body, digest, &pair, false);
-    return kithi_pair_has(g, &pair);
+    kithi_pair_locate(layout, &f->geometry.cf, f->body, digest, &pair, false);
+    return kithi_pair_has(&f->geometry.cf, &pair, wide);
+}
+
+KITHI_OUTLINE bool kithi_cf_has_wide(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest) {
+    return kithi_cf_has_pair(layout, f, digest, true);
+}
+
+KITHI_INLINE bool kithi_cf_has(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest) {
+    return f->geometry.cf.narrow ? kithi_cf_has_pair(layout, f, digest, false) : kithi_cf_has_wide(layout, f, digest);
 }
 
 /* Adds a key with these places. A key goes to one of its empty slots, or other entries move to free one. If that fails,
  * kithi_cf_add_by_slots is called to find out which error to return. `g` is f->geometry.cf or a copy of it. */
 KITHI_INLINE kith_status kithi_cf_add_pair(const kithi_cf_layout *layout, kith_filter *f, const kithi_cf_geometry *g,
-                                           const kithi_cf_pair *pair, uint64_t digest, bool *was_new) {
-    *was_new = !kithi_pair_has(g, pair);
+                                           const kithi_cf_pair *pair, uint64_t digest, bool *was_new, bool wide) {
+    *was_new = !kithi_pair_has(g, pair, wide);
     kith_status status = KITH_E_FULL;
     if (f->head.count < f->head.capacity) {
-        status = kithi_pair_put(layout, g, pair) ? KITH_OK : kithi_cf_store_by_moving(layout, f, digest);
+        status = kithi_pair_put(layout, g, pair, wide) ? KITH_OK : kithi_cf_store_by_moving(layout, f, digest);
         f->head.count += status == KITH_OK;
     }
     if (status != KITH_OK && status != KITH_E_MEMORY)
@@ -110,29 +144,43 @@ KITHI_INLINE kith_status kithi_cf_add_pair(const kithi_cf_layout *layout, kith_f
     return status;
 }
 
+KITHI_OUTLINE kith_status kithi_cf_add_wide(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest,
+                                            bool *was_new) {
+    kithi_cf_pair pair;
+    kithi_pair_locate(layout, &f->geometry.cf, f->body, digest, &pair, false);
+    return kithi_cf_add_pair(layout, f, &f->geometry.cf, &pair, digest, was_new, true);
+}
+
 KITHI_INLINE kith_status kithi_cf_add(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest, bool *was_new) {
     const kithi_cf_geometry *g = &f->geometry.cf;
     if (!g->narrow)
-        return kithi_cf_add_by_slots(layout, f, digest, was_new);
+        return kithi_cf_add_wide(layout, f, digest, was_new);
     kithi_cf_pair pair;
     kithi_pair_locate(layout, g, f->body, digest, &pair, false);
-    return kithi_cf_add_pair(layout, f, g, &pair, digest, was_new);
+    return kithi_cf_add_pair(layout, f, g, &pair, digest, was_new, false);
 }
 
-KITHI_INLINE kith_status kithi_cf_remove_pair(kith_filter *f, const kithi_cf_geometry *g, const kithi_cf_pair *pair) {
-    if (f->head.count == 0 || !kithi_pair_remove(g, pair))
+KITHI_INLINE kith_status kithi_cf_remove_pair(kith_filter *f, const kithi_cf_geometry *g, const kithi_cf_pair *pair,
+                                              bool wide) {
+    if (f->head.count == 0 || !kithi_pair_remove(g, pair, wide))
         return KITH_E_ABSENT;
     f->head.count--;
     return KITH_OK;
 }
 
+KITHI_OUTLINE kith_status kithi_cf_remove_wide(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest) {
+    kithi_cf_pair pair;
+    kithi_pair_locate(layout, &f->geometry.cf, f->body, digest, &pair, false);
+    return kithi_cf_remove_pair(f, &f->geometry.cf, &pair, true);
+}
+
 KITHI_INLINE kith_status kithi_cf_remove(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest) {
     const kithi_cf_geometry *g = &f->geometry.cf;
     if (!g->narrow)
-        return kithi_cf_remove_by_slots(layout, f, digest);
+        return kithi_cf_remove_wide(layout, f, digest);
     kithi_cf_pair pair;
     kithi_pair_locate(layout, g, f->body, digest, &pair, false);
-    return kithi_cf_remove_pair(f, g, &pair);
+    return kithi_cf_remove_pair(f, g, &pair, false);
 }
 
 /* ---- batches ---- */
@@ -141,29 +189,26 @@ KITHI_INLINE kith_status kithi_cf_remove(const kithi_cf_layout *layout, kith_fil
  * key. `ahead` holds the places of the next digests; this locates those of the first ones. */
 KITHI_INLINE void kithi_cf_begin(const kithi_cf_layout *layout, const kithi_cf_geometry *g, uint8_t *body,
                                  const uint64_t *digests, size_t n, kithi_cf_pair *ahead) {
-    for (size_t i = 0; i < n && i < KITHI_CF_AHEAD && g->narrow; i++)
+    for (size_t i = 0; i < n && i < KITHI_CF_AHEAD; i++)
         kithi_pair_locate(layout, g, body, digests[i], &ahead[i], true);
 }
 
-KITHI_INLINE size_t kithi_cf_has_many(const kithi_cf_layout *layout, const kith_filter *f, const uint64_t *digests,
-                                      size_t n, uint64_t *maybe) {
+KITHI_INLINE size_t kithi_cf_has_pairs(const kithi_cf_layout *layout, const kith_filter *f, const uint64_t *digests,
+                                       size_t n, uint64_t *maybe, bool wide) {
     const kithi_cf_geometry g = f->geometry.cf;
     uint8_t *body = f->body;
-    bool narrow = g.narrow;
     kithi_cf_pair ahead[KITHI_CF_AHEAD];
     size_t yes = 0;
     kithi_cf_begin(layout, &g, body, digests, n, ahead);
     for (size_t from = 0; from < n; from += 64) {
         size_t count = n - from < 64 ? n - from : 64;
         uint64_t word = 0;
-        for (size_t i = 0; i < count && narrow; i++) {
+        for (size_t i = 0; i < count; i++) {
             kithi_cf_pair *pair = &ahead[i % KITHI_CF_AHEAD];
-            word |= (uint64_t)kithi_pair_has(&g, pair) << i;
+            word |= (uint64_t)kithi_pair_has(&g, pair, wide) << i;
             if (n - from - i > KITHI_CF_AHEAD)
                 kithi_pair_locate(layout, &g, body, digests[from + i + KITHI_CF_AHEAD], pair, true);
         }
-        for (size_t i = 0; i < count && !narrow; i++)
-            word |= (uint64_t)kithi_cf_has_by_slots(layout, f, digests[from + i]) << i;
         if (maybe != NULL)
             maybe[from / 64] = word;
         yes += kithi_popcount(word);
@@ -171,23 +216,110 @@ KITHI_INLINE size_t kithi_cf_has_many(const kithi_cf_layout *layout, const kith_
     return yes;
 }
 
-KITHI_INLINE kith_status kithi_cf_add_many(const kithi_cf_layout *layout, kith_filter *f, const uint64_t *digests,
-                                           size_t n, uint64_t *was_new, size_t *done) {
+KITHI_INLINE size_t kithi_cf_has_many(const kithi_cf_layout *layout, const kith_filter *f, const uint64_t *digests,
+                                      size_t n, uint64_t *maybe) {
+    return f->geometry.cf.narrow ? kithi_cf_has_pairs(layout, f, digests, n, maybe, false)
+                                 : kithi_cf_has_pairs(layout, f, digests, n, maybe, true);
+}
+
+/* Vector code for lookups in groups of KITHI_PAIRS digests: see simd/avx2_cuckoo.h. */
+typedef struct kithi_cf_vectors {
+    void (*locate)(const kithi_cf_geometry *g, const uint64_t *digests, kithi_pairs *pairs);
+    uint32_t (*match)(const kithi_cf_geometry *g, const uint8_t *body, const kithi_pairs *pairs);
+} kithi_cf_vectors;
+
+/* Returns whether all factors of products have 32 bits. They do, unless a file says something extravagant. */
+static inline bool kithi_cf_fits_vectors(const kithi_cf_geometry *g) {
+    return g->regions <= UINT32_MAX && g->stride <= UINT32_MAX && g->places < UINT64_C(1) << 31;
+}
+
+/* Bodies up to this size are looked up without prefetching: reading them from the second-level cache costs less than
+ * the instructions. */
+#define KITHI_CF_PREFETCH_BYTES (UINT64_C(1) << 18)
+
+/* Locates the next `count` digests, at most KITHI_PAIRS. */
+static inline void kithi_cf_locate_group(const kithi_cf_vectors *vectors, const kithi_cf_geometry *g,
+                                         const uint8_t *body, const uint64_t *digests, size_t count, kithi_pairs *pairs,
+                                         bool prefetch) {
+    uint64_t padded[KITHI_PAIRS] = {0};
+    if (count < KITHI_PAIRS) {
+        memcpy(padded, digests, count * sizeof *digests);
+        digests = padded;
+    }
+    vectors->locate(g, digests, pairs);
+    for (unsigned i = 0; i < KITHI_PAIRS && prefetch; i++)
+        for (unsigned j = 0; j < 2; j++) {
+            __builtin_prefetch(body + pairs->at[j][i]);
+            __builtin_prefetch(body + pairs->at[j][i] + g->last_byte); /* one place in ten crosses a cache line */
+        }
+}
+
+/* Like kithi_cf_has_many. While one group is compared, the places of the next one are on their way to the cache. */
+static inline size_t kithi_cf_has_groups(const kithi_cf_vectors *vectors, const kith_filter *f, const uint64_t *digests,
+                                         size_t n, uint64_t *maybe) {
+    const kithi_cf_geometry *g = &f->geometry.cf;
+    bool prefetch = f->head.body_bytes > KITHI_CF_PREFETCH_BYTES;
+    kithi_pairs pairs[2];
+    size_t yes = 0, left = n;
+    if (n == 0)
+        return 0;
+    kithi_cf_locate_group(vectors, g, f->body, digests, left < KITHI_PAIRS ? left : KITHI_PAIRS, &pairs[0], prefetch);
+    for (size_t i = 0; i < n; i += KITHI_PAIRS) {
+        left = n - i;
+        if (left > KITHI_PAIRS) {
+            size_t next = left - KITHI_PAIRS < KITHI_PAIRS ? left - KITHI_PAIRS : KITHI_PAIRS;
+            kithi_cf_locate_group(vectors, g, f->body, digests + i + KITHI_PAIRS, next,
+                                  &pairs[(i / KITHI_PAIRS + 1) % 2], prefetch);
+        }
+        uint64_t found = vectors->match(g, f->body, &pairs[i / KITHI_PAIRS % 2]);
+        if (left < KITHI_PAIRS)
+            found &= (UINT64_C(1) << left) - 1;
+        if (maybe != NULL)
+            maybe[i / 64] = i % 64 == 0 ? found : maybe[i / 64] | found << (i % 64);
+        yes += kithi_popcount(found);
+    }
+    return yes;
+}
+
+KITHI_INLINE kith_status kithi_cf_add_pairs(const kithi_cf_layout *layout, kith_filter *f, const uint64_t *digests,
+                                            size_t n, uint64_t *was_new, size_t *done, bool wide) {
     const kithi_cf_geometry g = f->geometry.cf;
     uint8_t *body = f->body;
-    bool narrow = g.narrow;
     kithi_cf_pair ahead[KITHI_CF_AHEAD];
     kithi_cf_begin(layout, &g, body, digests, n, ahead);
     for (size_t i = 0; i < n; i++) {
         kithi_cf_pair *pair = &ahead[i % KITHI_CF_AHEAD];
         bool is_new;
-        kith_status status = narrow ? kithi_cf_add_pair(layout, f, &g, pair, digests[i], &is_new)
-                                    : kithi_cf_add_by_slots(layout, f, digests[i], &is_new);
+        kith_status status = kithi_cf_add_pair(layout, f, &g, pair, digests[i], &is_new, wide);
         if (status != KITH_OK)
             return status;
         kithi_bitmap_set(was_new, i, is_new);
         ++*done;
-        if (narrow && n - i > KITHI_CF_AHEAD)
+        if (n - i > KITHI_CF_AHEAD)
+            kithi_pair_locate(layout, &g, body, digests[i + KITHI_CF_AHEAD], pair, true);
+    }
+    return KITH_OK;
+}
+
+KITHI_INLINE kith_status kithi_cf_add_many(const kithi_cf_layout *layout, kith_filter *f, const uint64_t *digests,
+                                           size_t n, uint64_t *was_new, size_t *done) {
+    return f->geometry.cf.narrow ? kithi_cf_add_pairs(layout, f, digests, n, was_new, done, false)
+                                 : kithi_cf_add_pairs(layout, f, digests, n, was_new, done, true);
+}
+
+KITHI_INLINE kith_status kithi_cf_remove_pairs(const kithi_cf_layout *layout, kith_filter *f, const uint64_t *digests,
+                                               size_t n, size_t *done, bool wide) {
+    const kithi_cf_geometry g = f->geometry.cf;
+    uint8_t *body = f->body;
+    kithi_cf_pair ahead[KITHI_CF_AHEAD];
+    kithi_cf_begin(layout, &g, body, digests, n, ahead);
+    for (size_t i = 0; i < n; i++) {
+        kithi_cf_pair *pair = &ahead[i % KITHI_CF_AHEAD];
+        kith_status status = kithi_cf_remove_pair(f, &g, pair, wide);
+        if (status != KITH_OK)
+            return status;
+        ++*done;
+        if (n - i > KITHI_CF_AHEAD)
             kithi_pair_locate(layout, &g, body, digests[i + KITHI_CF_AHEAD], pair, true);
     }
     return KITH_OK;
@@ -195,22 +327,8 @@ KITHI_INLINE kith_status kithi_cf_add_many(const kithi_cf_layout *layout, kith_f
 
 KITHI_INLINE kith_status kithi_cf_remove_many(const kithi_cf_layout *layout, kith_filter *f, const uint64_t *digests,
                                               size_t n, size_t *done) {
-    const kithi_cf_geometry g = f->geometry.cf;
-    uint8_t *body = f->body;
-    bool narrow = g.narrow;
-    kithi_cf_pair ahead[KITHI_CF_AHEAD];
-    kithi_cf_begin(layout, &g, body, digests, n, ahead);
-    for (size_t i = 0; i < n; i++) {
-        kithi_cf_pair *pair = &ahead[i % KITHI_CF_AHEAD];
-        kith_status status =
-            narrow ? kithi_cf_remove_pair(f, &g, pair) : kithi_cf_remove_by_slots(layout, f, digests[i]);
-        if (status != KITH_OK)
-            return status;
-        ++*done;
-        if (narrow && n - i > KITHI_CF_AHEAD)
-            kithi_pair_locate(layout, &g, body, digests[i + KITHI_CF_AHEAD], pair, true);
-    }
-    return KITH_OK;
+    return f->geometry.cf.narrow ? kithi_cf_remove_pairs(layout, f, digests, n, done, false)
+                                 : kithi_cf_remove_pairs(layout, f, digests, n, done, true);
 }
 
 #endif

@@ -22,14 +22,13 @@
 /* Returns the index within its place of the first empty slot, or `slots` if there is none. */
 KITHI_INLINE unsigned kithi_cf_empty_slot(const kith_filter *f, const uint8_t *region, uint32_t first, unsigned slots) {
     const kithi_cf_geometry *g = &f->geometry.cf;
-    unsigned i = 0;
-    if (!g->narrow) {
-        while (i < slots && kithi_cf_get(f, region, first + i) != 0)
-            i++;
-        return i;
+    uint64_t bit = first * g->slot_bits;
+    for (unsigned word = 0; word < g->words; word++) {
+        uint64_t zero = kithi_zero_slots(g, kithi_cf_word(region, bit + word * g->word_bits, g->narrow));
+        if (zero != 0)
+            return (word * g->word_bits + (unsigned)__builtin_ctzll(zero)) / (unsigned)g->slot_bits;
     }
-    uint64_t zero = kithi_zero_slots(g, kithi_cf_slots(g, region, first));
-    return zero == 0 ? slots : (unsigned)__builtin_ctzll(zero) / (unsigned)g->slot_bits;
+    return slots;
 }
 
 /* A walk: the code in the hand, and the first slot of the place that it looks at. */
