@@ -8,7 +8,7 @@
 
 #include <immintrin.h>
 
-#include "core/batch.h"
+#include "core/compiler.h"
 #include "core/mix.h"
 
 typedef struct kithi_avx2_block {

@@ -5,7 +5,7 @@
 
 #include <immintrin.h>
 
-#include "core/batch.h"
+#include "core/compiler.h"
 #include "core/mix.h"
 
 /* Returns a block with a 1 at the lowest bit of each cell of the key. A cell has 1 << cell_shift bits. */

@@ -13,50 +13,6 @@
 /* How many digests ahead a batch prefetches: half of KITHI_AHEAD, because each digest has two cache lines. */
 #define KITHI_CF_AHEAD (KITHI_AHEAD / 2)
 
-/* The pair of places of a key, for access as words. */
-typedef struct kithi_cf_pair {
-    uint8_t *at[2];    /* the byte in which the place begins */
-    uint32_t shift[2]; /* the bit of that byte at which it begins */
-    uint64_t codes;    /* in each slot of a word: the code that the key has there */
-} kithi_cf_pair;
-
-/* Finds the places of a digest; prefetches them if `ahead` is true. */
-KITHI_INLINE void kithi_pair_locate(const kithi_cf_layout *layout, const kithi_cf_geometry *g, uint8_t *body,
-                                    uint64_t digest, kithi_cf_pair *pair, bool ahead) {
-    kithi_place at = kithi_place_of(digest, g->regions, g->places, (unsigned)g->rest_shift);
-    uint64_t fingerprint = kithi_fingerprint(at, g->fingerprint_max);
-    uint64_t place[2] = {at.place, layout->other(g, at.place, fingerprint)};
-    pair->codes = kithi_cf_code(layout, fingerprint, 0) * g->low_bits + g->code_steps;
-    uint8_t *region = body + at.region * g->stride;
-    for (unsigned i = 0; i < 2; i++) {
-        uint64_t bit = layout->first_bit(g, place[i]);
-        pair->at[i] = region + bit / 8;
-        pair->shift[i] = bit % 8;
-        if (ahead) {
-            __builtin_prefetch(pair->at[i]);
-            __builtin_prefetch(pair->at[i] + g->last_byte); /* one place in ten crosses a cache line */
-        }
-    }
-}
-
-KITHI_INLINE unsigned kithi_pair_words(const kithi_cf_geometry *g, bool wide) {
-    return wide ? g->words : 1;
-}
-
-/* The slots of word `word` of place i. */
-KITHI_INLINE uint64_t kithi_pair_slots(const kithi_cf_geometry *g, const kithi_cf_pair *pair, unsigned i, unsigned word,
-                                       bool wide) {
-    return kithi_cf_word(pair->at[i], pair->shift[i] + (wide ? word * g->word_bits : 0), !wide);
-}
-
-KITHI_INLINE bool kithi_pair_has(const kithi_cf_geometry *g, const kithi_cf_pair *pair, bool wide) {
-    uint64_t zero = 0;
-    for (unsigned word = 0; word < kithi_pair_words(g, wide); word++)
-        for (unsigned i = 0; i < 2; i++)
-            zero |= kithi_zero_slots(g, kithi_pair_slots(g, pair, i, word, wide) ^ pair->codes);
-    return zero != 0;
-}
-
 /* Slots of a place that are 0, or hold the key's code: a word of the place, and the highest bits of those slots of it.
  * Only the lowest one counts. */
 typedef struct kithi_pair_hit {
@@ -114,20 +70,6 @@ KITHI_INLINE bool kithi_pair_remove(const kithi_cf_geometry *g, const kithi_cf_p
 }
 
 /* ---- one key ---- */
-
-KITHI_INLINE bool kithi_cf_has_pair(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest, bool wide) {
-    kithi_cf_pair pair;
-    kithi_pair_locate(layout, &f->geometry.cf, f->body, digest, &pair, false);
-    return kithi_pair_has(&f->geometry.cf, &pair, wide);
-}
-
-KITHI_OUTLINE bool kithi_cf_has_wide(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest) {
-    return kithi_cf_has_pair(layout, f, digest, true);
-}
-
-KITHI_INLINE bool kithi_cf_has(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest) {
-    return f->geometry.cf.narrow ? kithi_cf_has_pair(layout, f, digest, false) : kithi_cf_has_wide(layout, f, digest);
-}
 
 /* Adds a key with these places. A key goes to one of its empty slots, or other entries move to free one. If that fails,
  * kithi_cf_add_by_slots is called to find out which error to return. `g` is f->geometry.cf or a copy of it. */
