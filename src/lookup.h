@@ -43,7 +43,10 @@ typedef struct kithi_lookup {
      * `capabilities`, and `max_copies` of some kinds, are left 0: the kind's shape() in kind.h sets them. */
     kith_status (*shape)(const kithi_head *head, kithi_shape *shape);
     /* Returns whether a digest may be in the set. The body has the size that shape() computed, but its bytes may be
-     * hostile. NULL for a kind that consists of filters of another kind. */
+     * hostile. NULL for a kind that consists of filters of another kind.
+     *
+     * kith_reader_has() compiles kithi_<kind>_has() into its callers if that is KITHI_INLINE. This is for the shortest
+     * ones; the others are static inline, and are all in one function, which it calls. */
     bool (*has)(const kithi_geometry *g, const uint8_t *body, uint64_t digest);
 
     /* The next three are NULL for kinds that do not consist of filters of another kind.

@@ -4,6 +4,7 @@
 #define KITHI_FILTERS_BLOCKED_COUNTING_LOOKUP_H
 
 #include "filters/common/lanes_lookup.h"
+#include "simd/native.h"
 
 #define KITHI_BLOCKED_COUNTING_ID 7
 #define KITHI_BLOCK_COUNTERS (KITHI_LANES_BLOCK_BITS / KITHI_COUNTER_BITS)
@@ -30,22 +31,16 @@ KITHI_INLINE bool kithi_blocked_counting_block_has(const uint8_t *block, uint64_
 }
 
 /* A lookup with the instructions that the compiler may use. */
-#if defined(KITHI_HAVE_X86) && defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) &&               \
-    defined(__AVX512VL__)
-#include "simd/avx512.h"
-#define KITHI_BLOCKED_COUNTING_BLOCK_HAS kithi_avx512_counters_has
-#elif defined(KITHI_HAVE_X86) && defined(__AVX2__)
-#include "simd/avx2.h"
-#define KITHI_BLOCKED_COUNTING_BLOCK_HAS kithi_avx2_counters_has
-#elif defined(KITHI_HAVE_NEON)
-#include "simd/neon.h"
-#define KITHI_BLOCKED_COUNTING_BLOCK_HAS kithi_neon_counters_has
+static inline bool kithi_blocked_counting_has(const kithi_geometry *g, const uint8_t *body, uint64_t digest) {
+#if defined(KITHI_NATIVE_AVX512)
+    return kithi_lanes_has(kithi_avx512_counters_has, g, body, digest);
+#elif defined(KITHI_NATIVE_AVX2)
+    return kithi_lanes_has(kithi_avx2_counters_has, g, body, digest);
+#elif defined(KITHI_NATIVE_NEON)
+    return kithi_lanes_has(kithi_neon_counters_has, g, body, digest);
 #else
-#define KITHI_BLOCKED_COUNTING_BLOCK_HAS kithi_blocked_counting_block_has
+    return kithi_lanes_has(kithi_blocked_counting_block_has, g, body, digest);
 #endif
-
-KITHI_INLINE bool kithi_blocked_counting_has(const kithi_geometry *g, const uint8_t *body, uint64_t digest) {
-    return kithi_lanes_has(KITHI_BLOCKED_COUNTING_BLOCK_HAS, g, body, digest);
 }
 
 static const kithi_lookup kithi_lookup_blocked_counting = {

@@ -4,6 +4,7 @@
 #define KITHI_FILTERS_BLOCKED_LOOKUP_H
 
 #include "filters/common/lanes_lookup.h"
+#include "simd/native.h"
 
 #define KITHI_BLOCKED_ID 2
 
@@ -32,22 +33,16 @@ KITHI_INLINE bool kithi_blocked_block_has(const uint8_t *block, uint64_t digest,
 }
 
 /* A lookup with the instructions that the compiler may use. */
-#if defined(KITHI_HAVE_X86) && defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) &&               \
-    defined(__AVX512VL__)
-#include "simd/avx512.h"
-#define KITHI_BLOCKED_BLOCK_HAS kithi_avx512_bits_has
-#elif defined(KITHI_HAVE_X86) && defined(__AVX2__)
-#include "simd/avx2.h"
-#define KITHI_BLOCKED_BLOCK_HAS kithi_avx2_bits_has
-#elif defined(KITHI_HAVE_NEON)
-#include "simd/neon.h"
-#define KITHI_BLOCKED_BLOCK_HAS kithi_neon_bits_has
-#else
-#define KITHI_BLOCKED_BLOCK_HAS kithi_blocked_block_has
-#endif
-
 KITHI_INLINE bool kithi_blocked_has(const kithi_geometry *g, const uint8_t *body, uint64_t digest) {
-    return kithi_lanes_has(KITHI_BLOCKED_BLOCK_HAS, g, body, digest);
+#if defined(KITHI_NATIVE_AVX512)
+    return kithi_lanes_has(kithi_avx512_bits_has, g, body, digest);
+#elif defined(KITHI_NATIVE_AVX2)
+    return kithi_lanes_has(kithi_avx2_bits_has, g, body, digest);
+#elif defined(KITHI_NATIVE_NEON)
+    return kithi_lanes_has(kithi_neon_bits_has, g, body, digest);
+#else
+    return kithi_lanes_has(kithi_blocked_block_has, g, body, digest);
+#endif
 }
 
 static const kithi_lookup kithi_lookup_blocked = {

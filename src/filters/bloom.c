@@ -63,7 +63,7 @@ static kithi_expectation expect(const kithi_head *head, uint64_t n) {
 }
 
 static bool has(const kith_filter *f, uint64_t digest) {
-    return kithi_bloom_has(&f->geometry, f->body, digest);
+    return kithi_slices_has(&f->geometry.slices, f->body, digest, kithi_bloom_used, 1);
 }
 
 static inline kith_status add_at(kith_filter *f, const uint64_t *bits, bool *was_new, unsigned cell_bits) {

@@ -18,7 +18,7 @@ KITHI_INLINE bool kithi_bloom_used(const uint8_t *body, uint64_t bit, unsigned c
     return kithi_bit(body, bit);
 }
 
-KITHI_INLINE bool kithi_bloom_has(const kithi_geometry *g, const uint8_t *body, uint64_t digest) {
+static inline bool kithi_bloom_has(const kithi_geometry *g, const uint8_t *body, uint64_t digest) {
     return kithi_slices_has(&g->slices, body, digest, kithi_bloom_used, 1);
 }
 

@@ -162,7 +162,7 @@ KITHI_INLINE unsigned least_at(const kith_filter *f, const uint64_t *counters, u
 }
 
 static bool has(const kith_filter *f, uint64_t digest) {
-    return kithi_counting_has(&f->geometry, f->body, digest);
+    return kithi_counting_has_inline(&f->geometry.slices, f->body, digest);
 }
 
 static uint64_t copies(const kith_filter *f, uint64_t digest) {

@@ -33,11 +33,14 @@ KITHI_INLINE bool kithi_counting_used(const uint8_t *body, uint64_t c, unsigned 
     return kithi_counter(body, c, width) != 0;
 }
 
-KITHI_INLINE bool kithi_counting_has(const kithi_geometry *g, const uint8_t *body, uint64_t digest) {
-    unsigned width = (unsigned)g->slices.width;
-    return width == KITHI_COUNTER_BITS
-               ? kithi_slices_has(&g->slices, body, digest, kithi_counting_used, KITHI_COUNTER_BITS)
-               : kithi_slices_has(&g->slices, body, digest, kithi_counting_used, width);
+KITHI_INLINE bool kithi_counting_has_inline(const kithi_slices_geometry *g, const uint8_t *body, uint64_t digest) {
+    unsigned width = (unsigned)g->width;
+    return width == KITHI_COUNTER_BITS ? kithi_slices_has(g, body, digest, kithi_counting_used, KITHI_COUNTER_BITS)
+                                       : kithi_slices_has(g, body, digest, kithi_counting_used, width);
+}
+
+static inline bool kithi_counting_has(const kithi_geometry *g, const uint8_t *body, uint64_t digest) {
+    return kithi_counting_has_inline(&g->slices, body, digest);
 }
 
 static const kithi_lookup kithi_lookup_counting = {

@@ -125,7 +125,7 @@ static uint64_t regions(const kithi_head *head) {
 #define PREFETCH_MIN ((uint64_t)2 << 20) /* bytes; a smaller body is in cache, where prefetching only costs time */
 
 static bool has(const kith_filter *f, uint64_t digest) {
-    return kithi_fuse_has(&f->geometry, f->body, digest);
+    return kithi_fuse_has_inline(&f->geometry.fuse, f->body, digest);
 }
 
 #define GROUP 64

@@ -110,13 +110,16 @@ KITHI_INLINE uint64_t kithi_fuse_difference(const kithi_fuse_geometry *g, const 
     return sum;
 }
 
-KITHI_INLINE bool kithi_fuse_has(const kithi_geometry *geometry, const uint8_t *body, uint64_t digest) {
-    const kithi_fuse_geometry *g = &geometry->fuse;
+KITHI_INLINE bool kithi_fuse_has_inline(const kithi_fuse_geometry *g, const uint8_t *body, uint64_t digest) {
     const uint8_t *shard = kithi_fuse_shard(g, body, digest), *cells = shard + KITHI_FUSE_SEED_BYTES;
     uint64_t hash = kithi_fuse_hash(digest, kithi_load64(shard));
     unsigned cell_bits = (unsigned)g->cell_bits;
     return (g->arity == 3 ? kithi_fuse_difference(g, cells, hash, 3, cell_bits)
                           : kithi_fuse_difference(g, cells, hash, 4, cell_bits)) == 0;
+}
+
+static inline bool kithi_fuse_has(const kithi_geometry *g, const uint8_t *body, uint64_t digest) {
+    return kithi_fuse_has_inline(&g->fuse, body, digest);
 }
 
 static const kithi_lookup kithi_lookup_fuse = {

@@ -73,7 +73,7 @@ static inline kith_status kithi_overlap_shape(const kithi_head *head, kithi_shap
     return kithi_cf_shape(&kithi_overlap_layout, &g, shape);
 }
 
-KITHI_INLINE bool kithi_overlap_has(const kithi_geometry *g, const uint8_t *body, uint64_t digest) {
+static inline bool kithi_overlap_has(const kithi_geometry *g, const uint8_t *body, uint64_t digest) {
     return kithi_cf_has(&kithi_overlap_layout, &g->cf, body, digest);
 }
 

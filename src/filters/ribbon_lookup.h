@@ -5,9 +5,7 @@
 
 #include "core/mix.h"
 #include "lookup.h"
-#if defined(KITHI_HAVE_X86) && defined(__AVX2__)
-#include "simd/avx2.h"
-#endif
+#include "simd/native.h"
 
 #define KITHI_RIBBON_ID 9
 
@@ -209,11 +207,13 @@ KITHI_INLINE bool kithi_ribbon_has_with(kithi_parities8 *parities, const kithi_r
 }
 
 /* A lookup with the instructions that the compiler may use. */
-static inline bool kithi_ribbon_has(const kithi_geometry *geometry, const uint8_t *body, uint64_t digest) {
-#if defined(KITHI_HAVE_X86) && defined(__AVX2__)
-    return kithi_ribbon_has_with(kithi_avx2_parities, &geometry->ribbon, body, digest);
+static inline bool kithi_ribbon_has(const kithi_geometry *g, const uint8_t *body, uint64_t digest) {
+#if defined(KITHI_NATIVE_AVX512)
+    return kithi_ribbon_has_with(kithi_avx512_parities, &g->ribbon, body, digest);
+#elif defined(KITHI_NATIVE_AVX2)
+    return kithi_ribbon_has_with(kithi_avx2_parities, &g->ribbon, body, digest);
 #else
-    return kithi_ribbon_has_with(kithi_ribbon_parities, &geometry->ribbon, body, digest);
+    return kithi_ribbon_has_with(kithi_ribbon_parities, &g->ribbon, body, digest);
 #endif
 }
 

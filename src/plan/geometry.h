@@ -43,10 +43,13 @@ typedef struct kithi_cf_geometry {
     uint64_t place_bits; /* from one bucket to the next; 0 for windows */
     /* Code that handles several slots at once divides a place into words. Each has as many slots as fit in 64 bits:
      * slot i of a word is bits i * slot_bits … (i + 1) * slot_bits - 1. */
-    uint32_t words;      /* in a place */
-    uint32_t word_bits;  /* from one word to the next */
-    uint32_t last_byte;  /* a place ends in this byte at the latest, counted from the one in which it begins */
-    uint32_t last_shift; /* number of the lowest bit of the last slot of a word */
+    uint32_t words;       /* in a place */
+    uint32_t word_bits;   /* from one word to the next */
+    uint32_t last_byte;   /* a place ends in this byte at the latest, counted from the one in which it begins */
+    uint32_t last_shift;  /* number of the lowest bit of the last slot of a word */
+    uint32_t place_bytes; /* from one bucket to the next, if `plain` */
+    bool
+        plain; /* narrow buckets that begin at a byte, and the usual way to compute the other one: the fastest lookup */
     bool narrow;         /* every place, together with the bits before it in its first byte, is in one word */
     uint64_t low_bits;   /* a mask: the lowest bit of each slot of a word */
     uint64_t high_bits;  /* a mask: the highest bit of each slot of a word */

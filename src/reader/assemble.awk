@@ -2,7 +2,8 @@
 # usage: awk -v root=SOURCE_TREE -f assemble.awk SOURCE_TREE/src/kinds.def
 #
 # The include "lookups.h" stands for the headers filters/<kind>_lookup.h of all kinds, in the order of kinds.def, and for
-# the macro KITHI_KINDS(X), which is X(kind) for each of them. A header is inserted once. If it is included inside a
+# the macros KITHI_KINDS(X), which is X(kind) for each of them, and KITHI_INLINE_KINDS(X), which is X(kind) for those whose
+# kithi_<kind>_has() is KITHI_INLINE. A header is inserted once. If it is included inside a
 # condition, it is inserted there and again where it is needed next, because the condition may be false; the include
 # guards of the parts remain, so that it is compiled once.
 
@@ -19,11 +20,15 @@ function put(line) {
     print line
 }
 
-function lookups(   i, list) {
+function lookups(   i, all, inlined) {
     for (i = 1; i <= kinds; i++) insert("src/filters/" kind[i] "_lookup.h", 0)
-    for (i = 1; i <= kinds; i++) list = list " X(" kind[i] ")"
+    for (i = 1; i <= kinds; i++) {
+        all = all " X(" kind[i] ")"
+        if (("kithi_" kind[i] "_has") in inline) inlined = inlined " X(" kind[i] ")"
+    }
     put("")
-    put("#define KITHI_KINDS(X)" list)
+    put("#define KITHI_KINDS(X)" all)
+    put("#define KITHI_INLINE_KINDS(X)" inlined)
     put("")
 }
 
@@ -45,6 +50,12 @@ function insert(path, conditional,   line, name, depth, result) {
     while ((result = (getline line < (root "/" path))) > 0) {
         if (line ~ /^[ ]*#[ ]*if/) depth++
         if (line ~ /^[ ]*#[ ]*endif/) depth--
+        if (line ~ /^KITHI_INLINE bool kithi_[a-z_]*_has\(/) {
+            name = line
+            sub(/^KITHI_INLINE bool /, "", name)
+            sub(/\(.*/, "", name)
+            inline[name] = 1
+        }
         name = included(line)
         if (name == "src/lookups.h") lookups()
         else if (name != "") insert(name, conditional || depth > 1) # depth 1 is the include guard

@@ -74,7 +74,8 @@ typedef struct kith_reader {
 
     const uint8_t *block;
     uint64_t body_bytes;
-    unsigned kind; /* of the parts: KITHI_READER_… */
+    unsigned kind;      /* KITHI_READER_… if the filter has one part; otherwise KITHI_READER_KINDS */
+    unsigned part_kind; /* of the parts */
     unsigned part_count;
     kithi_reader_part part[KITH_READER_LAYERS];
 } kith_reader;
@@ -128,7 +129,8 @@ static inline kith_status kithi_reader_add_part(kith_reader *reader, unsigned i,
     part->body = block + KITHI_HEADER_BYTES;
     part->body_bytes = head->body_bytes;
     part->geometry = kithi_reader_lookups[kind]->decode(head);
-    reader->kind = kind;
+    reader->kind = i == 0 ? kind : KITHI_READER_KINDS;
+    reader->part_kind = kind;
     reader->part_count = i + 1;
     return KITH_OK;
 }
@@ -200,32 +202,36 @@ static inline uint64_t kith_reader_digest(const kith_reader *reader, const void 
 
 /* ---- lookups ---- */
 
-/* Returns whether a part may contain the digest. The kind is a predictable branch, and the code of each kind is
- * compiled into it. */
+/* Returns whether a part may contain the digest. */
 KITHI_INLINE bool kithi_reader_part_has(unsigned kind, const kithi_reader_part *part, uint64_t digest) {
     switch (kind) {
-#define KITHI_READER_HAS(name)                                                                                         \
+#define KITHI_READER_CASE(name)                                                                                        \
     case KITHI_READER_##name:                                                                                          \
         return kithi_lookup_##name.has != NULL && kithi_lookup_##name.has(&part->geometry, part->body, digest);
-        KITHI_KINDS(KITHI_READER_HAS)
-#undef KITHI_READER_HAS
+        KITHI_KINDS(KITHI_READER_CASE)
+#undef KITHI_READER_CASE
     default:
         return false;
     }
 }
 
-static inline bool kithi_reader_older_has(const kith_reader *reader, uint64_t digest) {
-    for (unsigned i = reader->part_count - 1; i-- > 0;)
-        if (kithi_reader_part_has(reader->kind, &reader->part[i], digest))
+KITHI_OUTLINE bool kithi_reader_parts_have(const kith_reader *reader, uint64_t digest) {
+    for (unsigned i = reader->part_count; i-- > 0;)
+        if (kithi_reader_part_has(reader->part_kind, &reader->part[i], digest))
             return true;
     return false;
 }
 
 /* Returns false if the key with this digest is not in the set, and true if it is, or, with the probability reader.rate,
- * if it is not. The result is that of kith_filter_has_digest(). In a filter of layers, the newest is searched first. */
+ * if it is not. The result is that of kith_filter_has_digest(). In a filter of layers, the newest is searched first.
+ * The lookups of the fastest kinds are compiled into the caller; the others are a call. */
 KITHI_INLINE bool kith_reader_has(const kith_reader *reader, uint64_t digest) {
-    return kithi_reader_part_has(reader->kind, &reader->part[reader->part_count - 1], digest) ||
-           (reader->part_count > 1 && kithi_reader_older_has(reader, digest));
+#define KITHI_READER_TEST(name)                                                                                        \
+    if (reader->kind == KITHI_READER_##name)                                                                           \
+        return kithi_##name##_has(&reader->part[0].geometry, reader->part[0].body, digest);
+    KITHI_INLINE_KINDS(KITHI_READER_TEST)
+#undef KITHI_READER_TEST
+    return kithi_reader_parts_have(reader, digest);
 }
 
 #endif

@@ -63,6 +63,8 @@ static inline void kithi_cf_set_word_fields(const kithi_cf_layout *layout, kithi
     g->last_byte = (slots * bits + first_bit_max - 1) / 8;
     g->narrow = slots * bits + first_bit_max <= 64;
     g->last_shift = (word_slots - 1) * bits;
+    g->place_bytes = unit / 8;
+    g->plain = !layout->windows && g->narrow && unit % 8 == 0 && g->alternate == 0;
     for (unsigned i = 0; i < word_slots; i++) {
         g->low_bits |= UINT64_C(1) << (i * bits);
         g->code_steps |= (uint64_t)kithi_cf_code(layout, 0, i) << (i * bits);
@@ -192,6 +194,17 @@ KITHI_OUTLINE bool kithi_cf_has_wide(const kithi_cf_layout *layout, const kithi_
 KITHI_INLINE bool kithi_cf_has(const kithi_cf_layout *layout, const kithi_cf_geometry *g, const uint8_t *body,
                                uint64_t digest) {
     return g->narrow ? kithi_cf_has_pair(layout, g, body, digest, false) : kithi_cf_has_wide(layout, g, body, digest);
+}
+
+/* The same for geometries that are plain: nothing is shifted, and no option is read. */
+KITHI_INLINE bool kithi_cf_has_plain(const kithi_cf_geometry *g, const uint8_t *body, uint64_t digest) {
+    kithi_place at = kithi_place_of(digest, g->regions, g->places, (unsigned)g->rest_shift);
+    uint64_t fingerprint = kithi_fingerprint(at, g->fingerprint_max), codes = fingerprint * g->low_bits;
+    uint64_t other = kithi_partner(at.place, fingerprint, g->places);
+    const uint8_t *region = body + at.region * g->stride;
+    uint64_t first = kithi_load64(region + at.place * g->place_bytes) ^ codes;
+    uint64_t second = kithi_load64(region + other * g->place_bytes) ^ codes;
+    return (kithi_zero_slots(g, first) | kithi_zero_slots(g, second)) != 0;
 }
 
 #endif
