@@ -73,10 +73,10 @@ static kith_filter *create_filter(uint64_t seed) {
     const geometry g = {ENTRIES, 12, BUCKETS / 2, 1, false};
     uint8_t block[1024] = {0};
     kith_filter *f = NULL;
-    if (geometry_block_bytes(&g) > sizeof block)
+    if (geometry_block_bytes(&g, 0) > sizeof block)
         return NULL;
-    geometry_write_as(&g, GEOMETRY_HALVES, KICKS_MAX, seed, block);
-    kith_status status = kith_filter_view(block, geometry_block_bytes(&g), KITH_OPEN_COPY, NULL, &f);
+    geometry_write_as(&g, GEOMETRY_HALVES, KICKS_MAX, 0, seed, block);
+    kith_status status = kith_filter_view(block, geometry_block_bytes(&g, 0), KITH_OPEN_COPY, NULL, &f);
     return status == KITH_OK ? f : NULL;
 }
 

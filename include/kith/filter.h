@@ -17,8 +17,8 @@
  *     blocked           no         10.1 / 15.8           1        speed matters most
  *     counting          yes        38.4 / 57.6           k        the classic filter with deletion
  *     blocked_counting  yes        45.8 / 77.9           1        deletion is needed and speed matters
- *     cuckoo            yes        10.4 / 13.5           2        deletion is needed, rates above 0.2%
- *     overlap           yes        12.7 / 12.7           2        deletion is needed, rates below 0.2%
+ *     cuckoo            yes        10.4 / 13.5           2        deletion is needed, and faster adds than in overlap
+ *     overlap           yes         9.5 / 12.7           2        deletion is needed, and size matters most
  *     fuse              no          7.9 / 11.3           3        all keys are known at once, and none is added later
  *     ribbon            no          7.1 / 10.1        3 / 4      the same, and size matters most
  *     layers            as inner   11.2 / 17.3       per layer    the number of keys is not known beforehand
@@ -80,7 +80,7 @@ KITH_API KITH_MUST_USE kith_status kith_filter_clone(const kith_filter *from, co
 typedef enum kith_build_flags {
     KITH_BUILD_SET = 0,            /* equal digests are one key */
     KITH_BUILD_MULTISET = 1 << 0,  /* each occurrence of a digest is stored as a copy; needs KITH_CAN_COPIES */
-    KITH_BUILD_LEAVE_OUT = 1 << 1, /* copies of a key beyond plan.max_copies are left out and counted
+    KITH_BUILD_LEAVE_OUT = 1 << 1, /* copies of a key that the filter cannot store are left out and counted
                                       (kith_builder_left_out); without this flag the build fails with KITH_E_COPIES.
                                       A cuckoo kind may have no free slot for a copy before the key has
                                       plan.max_copies copies. Such a copy is not left out: the build fails, with
@@ -148,8 +148,9 @@ KITH_API KITH_MUST_USE kith_status kith_filter_clear(kith_filter *filter);
  *
  * Returns KITH_OK, after which kith_filter_has() returns true for this key, or
  *   KITH_E_FULL         the filter is full; see below
- *   KITH_E_COPIES       this key is stored plan.max_copies times already; or (cuckoo kinds, except with insert=walk) it
- *                       is stored already, and there is no free slot for another copy
+ *   KITH_E_COPIES       this key is stored plan.max_copies times already; or (cuckoo kinds) it is stored already, there
+ *                       is no free slot for another copy, and the stash is full (insert=walk has no stash, and returns
+ *                       KITH_E_FULL instead)
  *   KITH_E_UNSUPPORTED  the kind is static: it can only be built from a complete list of keys (kith_filter_build)
  *   KITH_E_MEMORY       no memory to search for a free slot (cuckoo kinds) or for a new layer (layers)
  *   KITH_E_TOO_LARGE    (layers) a new layer would exceed the limit of kith_filter_limit()
@@ -167,7 +168,9 @@ KITH_API KITH_MUST_USE kith_status kith_filter_clear(kith_filter *filter);
  * capacity this happens with probability plan.failure; it may happen earlier if few keys have many copies.
  *
  * Adding a key twice: bloom and blocked ignore the second add. Cuckoo and counting kinds store a second copy, and each
- * kith_filter_remove() removes one. *was_new (may be NULL) is set on success to whether kith_filter_has() was false
+ * kith_filter_remove() removes one. A cuckoo kind cannot tell copies of a key from different keys with the same
+ * fingerprint and the same two buckets. It has a short list for those that do not fit in these buckets, the stash. It
+ * therefore stores plan.max_copies copies of a key, and further ones until the stash is full. *was_new (may be NULL) is set on success to whether kith_filter_has() was false
  * before. Cost: one hash, then 1 cache line (blocked, blocked_counting), 2 (cuckoo, overlap) or k (bloom, counting). If
  * both buckets of the key are full, which is common near the capacity, a cuckoo kind also searches for a free slot. */
 KITH_API KITH_MUST_USE kith_status kith_filter_add(kith_filter *filter, const void *key, size_t key_bytes,

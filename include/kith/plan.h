@@ -97,7 +97,8 @@ typedef struct kith_plan {
     unsigned lines;            /* about how many cache lines a lookup reads (layers: per layer). One more is read if a
                                   bucket, window or cell crosses the end of a line; small tables that stay in cache
                                   are not counted */
-    unsigned max_copies;       /* how often one key can be stored at most; 1 without KITH_CAN_COPIES */
+    unsigned max_copies;       /* how often one key can be stored; 1 without KITH_CAN_COPIES. Cuckoo kinds store a few
+                                  copies more, until a stash is full: see kith_filter_add() */
     double failure;            /* probability that `capacity` distinct keys do not all fit */
     const char *inner;         /* the kind of the layers (option inner=…); NULL for a kind without an inner kind */
 } kith_plan;
@@ -142,12 +143,14 @@ typedef struct kith_plan {
  *                       than 60 together, or capacity / 2^64 is more than a hundredth of the rate
  *
  * plan->failure is at most 10^-9. For cuckoo kinds (and layers of them) it is at most 1.1 * 10^-8: 10^-9 for the case
- * that there is no free slot, and 10^-8 for the case that too many keys have the same fingerprint and the same two
- * buckets: more of them than slots in these buckets. All this holds for distinct keys that nobody chose to attack the
- * filter. The planner does not change what an option fixes: the fingerprint bits (f), the counters per key (k), or
- * insertion by random walk (insert=walk, or a value of max, the most entries that a walk may move, other than its
- * default of 500). If one of these options is given, `failure` may be higher, and it is only an estimate: with
- * fingerprints of a few bits it is too low by a factor of about two. */
+ * that there is no free slot, and 10^-8 for the case that a stash overflows. A stash is a short list for keys of which
+ * too many have the same fingerprint and the same two buckets: more of them than slots in these buckets. Each region of
+ * the filter, up to 2^18 slots, has one (cuckoo with insert=walk has none and uses wider fingerprints instead). All
+ * this holds for distinct keys that nobody chose to attack the filter. The planner does not change what an option
+ * fixes: the fingerprint bits (f), the counters per key (k), or insertion by random walk (insert=walk, or a value of
+ * max, the most entries that a walk may move, other than its default of 500). If one of these options is given,
+ * `failure` may be higher, and it is only an estimate: with fingerprints of a few bits it is too low by a factor of
+ * about two. */
 KITH_API KITH_MUST_USE kith_status kith_filter_plan(const kith_filter_spec *spec, kith_plan *plan);
 
 /* An option of a kind, given in spec.options as "name=value". Several are separated by blanks or commas. */

@@ -29,11 +29,12 @@
  * walks: with b = 4 and max = 500, to 0.93.
  *
  * A key may be added 2b times, once for each of its slots. Keys that share both buckets and the fingerprint cannot be
- * distinguished. 2b + 1 different keys of that sort do not fit, and the planner makes f large enough that this does not
- * happen (plan/fit.h).
+ * distinguished. With insert=search, more than 2b of them go to the stash of their region
+ * (filters/common/cuckoo_stash.h). With insert=walk there is no stash, and the planner makes f large enough that this
+ * does not happen (plan/fit.h).
  *
  * Parameters: 0 bits in a slot (f), 1 half, 2 regions, 3 b, 4 alternate (0 halves, 1 simple, 2 xor), 5 max of a walk
- * (0: search). */
+ * (0: search), 6 entries in the stash of a region. */
 #include "plan/fit.h"
 #include "filters/common/cuckoo_batch.h"
 #include "filters/cuckoo_lookup.h"
@@ -93,7 +94,8 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     kithi_cf_geometry g = kithi_cuckoo_decode_head(head).cf;
-    return kithi_cf_expect(fit_of(&g), (kithi_fit_size){(unsigned)g.slot_bits, g.half, g.regions}, n);
+    return kithi_cf_expect(fit_of(&g), (kithi_fit_size){(unsigned)g.slot_bits, g.half, g.regions, (unsigned)g.stash},
+                           n);
 }
 
 /* ---- verbs: the common bodies, compiled for this layout ---- */

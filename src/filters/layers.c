@@ -24,8 +24,9 @@
  *
  * Removing. If exactly one layer returns true for the key, the copy is removed from that layer. If two do, one of
  * them may be a false positive, and removing from it would damage another key, so the result is KITH_E_AMBIGUOUS. For
- * keys added once this happens at the filter's rate; it always happens for keys with copies in two layers. A key may
- * have at most as many copies in total as one layer can store.
+ * keys added once this happens at the filter's rate; it always happens for keys with copies in two layers. The number
+ * of copies of a key in all layers together is limited, so that adds of a single key do not let the filter grow forever
+ * (kithi_shape.copies_limit).
  *
  * Options of the inner kind may be given as well (inner=cuckoo b=2) and hold for every layer.
  *
@@ -205,7 +206,8 @@ static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
     bool stores_copies = (f->shape.capabilities & KITH_CAN_COPIES) != 0;
     if (in_older && !stores_copies)
         return KITH_OK;
-    if (stores_copies && copies(f, digest) >= f->shape.max_copies)
+    const kithi_shape *newest = &kithi_layers_of(f)[kithi_layers_count(f) - 1].shape;
+    if (stores_copies && copies(f, digest) >= (newest->copies_limit != 0 ? newest->copies_limit : f->shape.max_copies))
         return KITH_E_COPIES;
     bool is_new = false;
     kith_status status = add_to_newest(f, digest, &is_new);

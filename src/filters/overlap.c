@@ -24,11 +24,11 @@
  * fingerprint, whichever slot it is in. So the rate is 2 * load / 2^(slot_bits-1), half of what two windows of two
  * slots would have without that bit.
  *
- * The filter takes about (log2(1/rate) + 2) * 1.06 bits per key. A key may be added four times. Five different keys
- * with the same windows and fingerprint do not fit. At a million keys this requires slots of at least 12 bits,
- * whatever the rate, and makes cuckoo with b = 4 smaller above a rate of about 0.2%.
+ * The filter takes about (log2(1/rate) + 2) * 1.06 bits per key. A key may be added four times. More keys with the same
+ * windows and fingerprint, whether copies or different keys, go to the stash of their region
+ * (filters/common/cuckoo_stash.h). Without it, a million keys would need slots of at least 12 bits, whatever the rate.
  *
- * Parameters: 0 bits in a slot, 1 half (windows), 2 regions. */
+ * Parameters: 0 bits in a slot, 1 half (windows), 2 regions, 6 entries in the stash of a region. */
 #include "plan/fit.h"
 #include "filters/common/cuckoo_batch.h"
 #include "filters/overlap_lookup.h"
@@ -62,7 +62,7 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     kithi_cf_geometry g = kithi_overlap_decode_head(head).cf;
-    return kithi_cf_expect(FIT, (kithi_fit_size){(unsigned)g.slot_bits, g.half, g.regions}, n);
+    return kithi_cf_expect(FIT, (kithi_fit_size){(unsigned)g.slot_bits, g.half, g.regions, (unsigned)g.stash}, n);
 }
 
 /* ---- verbs: the inline functions of filters/common, compiled for this layout ---- */
@@ -159,7 +159,7 @@ const kithi_kind kithi_kind_overlap = {
     .info =
         {
             .name = "overlap",
-            .summary = "fingerprints in overlapping windows: supports deletion, smallest at low rates",
+            .summary = "fingerprints in overlapping windows: supports deletion, the smallest that does",
             .capabilities = KITHI_CF_CAPABILITIES,
             .options = OPTIONS,
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,

@@ -20,6 +20,16 @@
  * failures come from overfull sets of keys, of every size. The expected number of all such sets is estimated as 4 / (1
  * - load/0.48)^3 times that of the smallest ones (3 keys).
  *
+ * Few fingerprints. Regions of 2^14 slots were filled until a stash of 64 entries overflowed, with 60 seeds each. The
+ * mean load does not depend on the width of the fingerprints, down to 4 bits (windows: 0.9641; b = 8: 0.9979), 5 bits
+ * (b = 4: 0.9801) or 6 bits (b = 2: 0.8968). One bit less costs 0.001 to 0.003 of load, so plans do not use fewer bits
+ * unless an option asks for them. With b = 2 and 4 bits, one region in ten fails below the planned load.
+ *
+ * Entries in stashes. Regions of 2,600 to 26,000 slots at the planned load needed 1.2 to 1.7 times as many entries as
+ * there are sets of c + 1 keys with equal fingerprints (windows and b = 2, 5 and 6 bits), because there are also larger
+ * sets that overlap in some places. Their expected number is doubled for that. With b = 1 they needed 4 to 7 times as
+ * many, and the estimate has the same factor as that of room failures. tests/unit/plan_fits.c repeats the measurement.
+ *
  * Random walks. Regions of 2^18 slots were filled with walks of any length, 40 to 400 seeds each, and the share of the
  * walks of more than i kicks was counted in bins of load 0.01 to 0.02 wide, for i from 1 to 2000. It falls like
  * e^(-g i), with an exponent g that decreases to 0 at the load where regions fail. If the load is lower than that by x,
@@ -42,13 +52,13 @@
  * 34,000, to save one and a half percent of the bytes. */
 #include "plan/fit.h"
 
+#include <assert.h>
 #include <math.h>
 
 #define ROOM_FAILURE_MAX 1e-9
 #define WALK_FAILURE_MAX 9e-7
-#define CROWDING_MAX 1e-8
+#define OVERFLOW_MAX 1e-8
 #define SLOT_BITS_MAX 32
-#define SLOT_BITS_MIN 4
 #define REGION_SLOTS (UINT64_C(1) << 18)
 #define HALF_MAX (UINT64_C(1) << 29)
 
@@ -57,20 +67,21 @@ typedef struct load_limits {
     double load, spread; /* mean and spread of the load at which a region fails */
     double planned;      /* the highest load that plans use */
     double a, s;         /* of the exponent g of random walks, see above */
+    unsigned fingerprint_bits; /* the fewest that plans use */
 } load_limits;
 
 static load_limits limits_of(const kithi_fit *fit) {
     if (fit->windows)
-        return (load_limits){0.9646, 0.230, 0.945, 0, 0};
+        return (load_limits){0.9646, 0.230, 0.945, 0, 0, 4};
     switch (fit->place_slots) {
     case 1:
-        return (load_limits){0.48, 1, 0.4, 2.8, 0};
+        return (load_limits){0.48, 1, 0.4, 2.8, 0, 6};
     case 2:
-        return (load_limits){0.8967, 0.436, 0.875, 3, 0.215};
+        return (load_limits){0.8967, 0.436, 0.875, 3, 0.215, 6};
     case 4:
-        return (load_limits){0.9800, 0.190, 0.96, 4, 0.085};
+        return (load_limits){0.9800, 0.190, 0.96, 4, 0.085, 5};
     default:
-        return (load_limits){0.9976, 0.067, 0.985, 8, 0.057};
+        return (load_limits){0.9976, 0.067, 0.985, 8, 0.057, 4};
     }
 }
 
@@ -115,6 +126,12 @@ double kithi_fit_walk_failure(const kithi_fit *fit, double load, double keys) {
     return fmin(1, keys * exp(-(double)fit->kicks * fails.a * x * x / (x + fails.s)));
 }
 
+/* Returns the factor by which the expected number of the smallest overfull sets is multiplied to account for larger
+ * ones; `load` is below the one at which regions fail. */
+static double larger_sets(const kithi_fit *fit, double load) {
+    return fit->place_slots > 1 ? 2 : 4 / pow(1 - load / limits_of(fit).load, 3);
+}
+
 static double room_failure(const kithi_fit *fit, double regions, double half, double keys) {
     unsigned c = key_slots(fit);
     if (keys <= c)
@@ -124,17 +141,16 @@ static double room_failure(const kithi_fit *fit, double regions, double half, do
     double share = keys / regions, load = share / slots;
     if (load >= fails.load)
         return 1;
-    double larger_sets = fit->place_slots > 1 ? 2 : 4 / pow(1 - load / fails.load, 3);
     /* Solves load = fails.load - z * deviation - skew * (z^2 - 1) for z. The deviation has two independent parts: that
      * of the load at which a region fails, and that of the number of its keys, which is binomial. */
     double skew = 0.67 / slots;
     double deviation = hypot(1.15 * fails.spread / sqrt(slots), sqrt(share * (1 - 1 / regions)) / slots);
     double z = (sqrt(deviation * deviation + 4 * skew * (fails.load + skew - load)) - deviation) / (2 * skew);
     double overload = regions * erfc(z / sqrt(2)) / 2;
-    double failure = overload + larger_sets * overfull_pairs(c, regions, half, keys);
+    double failure = overload + larger_sets(fit, load) * overfull_pairs(c, regions, half, keys);
     if (fit->kicks != 0)
         failure += kithi_fit_walk_failure(fit, load + 5 * deviation, keys) +
-                   larger_sets * overfull_pairs(c - 1, regions, half, keys) * exp(fit->kicks * log1p(-1.0 / c));
+                   larger_sets(fit, load) * overfull_pairs(c - 1, regions, half, keys) * exp(fit->kicks * log1p(-1.0 / c));
     return fmin(1, failure);
 }
 
@@ -142,31 +158,117 @@ double kithi_fit_room_failure(const kithi_fit *fit, const kithi_fit_size *size, 
     return room_failure(fit, (double)size->regions, (double)size->half, (double)n);
 }
 
-/* Estimates the expected number of sets of k = c + 1 keys on one pair of places, some of them with equal fingerprints.
- * Keys with equal fingerprints that share one place always share the other one, too. Stirling's number S(k, j) counts
- * how k keys can be divided into j groups of equal fingerprint:
+#define EXCESS_MAX 8 /* sets of more than c + 8 keys are too rare to matter */
+
+/* Sets means[i - 1] to M(i) of fit.h, i = 1 … EXCESS_MAX. Keys with equal fingerprints that share one place always share
+ * the other one, too. Stirling's number S(k, j) counts how k = c + i keys can be divided into j groups of equal
+ * fingerprint:
  *
- *     overfull_pairs * sum over j of S(k, j) x^(k - j)        x = half / top
+ *     M(i) = overfull_pairs * sum over j < k of S(k, j) x^(k - j)        x = half / top
  *
- * The term j = k, where all fingerprints differ, is already counted by room_failure(). The rest is crowding. If x > 1,
- * most of it is the term j = 1. */
-static double crowding(const kithi_fit *fit, double regions, double half, double top, double keys) {
-    unsigned k = key_slots(fit) + 1;
-    double stirling[2 * 8 + 2] = {1}; /* row 0, then each row in place; b is at most 8 */
-    for (unsigned row = 1; row <= k; row++) {
-        for (unsigned j = row; j > 0; j--)
+ * The term j = k, where all fingerprints differ, is already counted by room_failure(). If x > 1, most of the sum is the
+ * term j = 1. */
+static void count_crowded_sets(const kithi_fit *fit, double regions, double half, double top, double keys,
+                               double means[EXCESS_MAX]) {
+    unsigned c = key_slots(fit);
+    double stirling[2 * 8 + EXCESS_MAX + 1] = {1}; /* row 0, then each row in place; b is at most 8 */
+    double x = half / top, sets = overfull_pairs(c, regions, half, keys);
+    for (unsigned k = 1; k <= c + EXCESS_MAX; k++) {
+        for (unsigned j = k; j > 0; j--)
             stirling[j] = j * stirling[j] + stirling[j - 1];
         stirling[0] = 0;
+        if (k <= c)
+            continue;
+        double sum = 0;
+        for (unsigned j = 1; j < k; j++)
+            sum = (sum + stirling[j]) * x;
+        means[k - c - 1] = sum * sets;
+        sets *= fmax(0, keys - k) / (k + 1) / regions / half / half; /* sets of one key more */
     }
-    double x = half / top, sum = 0;
-    for (unsigned j = 1; j < k; j++)
-        sum = (sum + stirling[j]) * x;
-    return fmin(1, sum * overfull_pairs(k - 1, regions, half, keys));
 }
 
-double kithi_fit_crowding(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n) {
-    return crowding(fit, (double)size->regions, (double)size->half, (double)kithi_fit_top(fit, size->slot_bits),
-                    (double)n);
+/* The crowding of a filter: means[i - 1] is the expected number of sets of c + i keys in a region, `sets` is their sum
+ * and `entries` the expected number of stash entries that a region needs for them. */
+typedef struct crowding {
+    double regions, means[EXCESS_MAX], sets, entries;
+} crowding;
+
+static crowding crowding_of(const kithi_fit *fit, double regions, double half, double top, double keys) {
+    crowding w = {.regions = regions};
+    double load = keys / regions / slots_of(fit, half);
+    if (load >= limits_of(fit).load) {
+        w.sets = w.entries = INFINITY;
+        return w;
+    }
+    count_crowded_sets(fit, regions, half, top, keys, w.means);
+    double factor = larger_sets(fit, load) / regions;
+    for (unsigned i = 0; i < EXCESS_MAX; i++) {
+        w.means[i] *= factor;
+        w.sets += w.means[i];
+        w.entries += (i + 1) * w.means[i];
+    }
+    return w;
+}
+
+#define STASHES (KITHI_FIT_STASH_MAX + 1)
+
+/* Sets overflow[s], s = 0 … KITHI_FIT_STASH_MAX, to an upper estimate of the probability that one of the regions needs
+ * more than s entries. */
+static void compute_overflow(const crowding *w, double overflow[STASHES]) {
+    enum { TERMS = 2 * KITHI_FIT_STASH_MAX };
+    double p[TERMS + 1]; /* p[k]: a region needs k entries, by Panjer's recursion */
+    bool too_many = !(w->entries <= KITHI_FIT_STASH_MAX);
+    p[0] = exp(-w->sets);
+    for (unsigned k = 1; k <= TERMS && !too_many; k++) {
+        double sum = 0;
+        for (unsigned i = 1; i <= EXCESS_MAX && i <= k; i++)
+            sum += i * w->means[i - 1] * p[k - i];
+        p[k] = sum / k;
+    }
+    double sum = 0; /* of the last terms; nothing cancels */
+    for (unsigned k = TERMS; k > 0; k--) {
+        sum += too_many ? 1 : p[k];
+        if (k <= STASHES)
+            overflow[k - 1] = fmin(1, w->regions * sum);
+    }
+}
+
+/* Returns whether the largest stash is large enough. */
+static bool has_stash(const kithi_fit *fit, double regions, double half, double top, double keys) {
+    crowding w = crowding_of(fit, regions, half, top, keys);
+    if (regions * w.sets <= OVERFLOW_MAX || fit->kicks != 0)
+        return regions * w.sets <= OVERFLOW_MAX;
+    /* More than 64 entries are at least 9 sets of at most 8 each. */
+    static_assert(KITHI_FIT_STASH_MAX == 8 * EXCESS_MAX, "9 sets");
+    if (regions * pow(w.sets, 9) <= OVERFLOW_MAX)
+        return true;
+    double overflow[STASHES];
+    compute_overflow(&w, overflow);
+    return overflow[KITHI_FIT_STASH_MAX] <= OVERFLOW_MAX;
+}
+
+double kithi_fit_overflow(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n) {
+    crowding w = crowding_of(fit, (double)size->regions, (double)size->half,
+                             (double)kithi_fit_top(fit, size->slot_bits), (double)n);
+    double overflow[STASHES];
+    compute_overflow(&w, overflow);
+    return overflow[size->stash];
+}
+
+/* Returns the smallest stash whose overflow is improbable enough, or the largest one. n keys use at most n - c entries
+ * of it. */
+static unsigned choose_stash(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n) {
+    uint64_t c = key_slots(fit);
+    if (fit->kicks != 0 || n <= c)
+        return 0;
+    crowding w = crowding_of(fit, (double)size->regions, (double)size->half,
+                             (double)kithi_fit_top(fit, size->slot_bits), (double)n);
+    double overflow[STASHES];
+    compute_overflow(&w, overflow);
+    unsigned stash = 0;
+    while (stash < KITHI_FIT_STASH_MAX && stash < n - c && overflow[stash] > OVERFLOW_MAX)
+        stash++;
+    return stash;
 }
 
 /* The input of the search for a size: the layout, the number of keys, fingerprints 1 … top, and whether any amount of
@@ -180,7 +282,7 @@ typedef struct task {
 static bool fits(const task *t, double regions, double half) {
     return t->keys <= limits_of(t->fit).planned * regions * slots_of(t->fit, half) &&
            room_failure(t->fit, regions, half, t->keys) <= (t->fit->kicks != 0 ? WALK_FAILURE_MAX : ROOM_FAILURE_MAX) &&
-           (t->any_crowding || crowding(t->fit, regions, half, t->top, t->keys) <= CROWDING_MAX);
+           (t->any_crowding || has_stash(t->fit, regions, half, t->top, t->keys));
 }
 
 /* Returns the smallest half that fits in this many regions; `limit` is known to fit. */
@@ -250,7 +352,7 @@ bool kithi_fit_choose(const kithi_fit *fit, uint64_t n, double rate, unsigned sl
      * rounding errors. */
     double cells = (double)n / rate * (1 + 1e-12);
     double best_bits = 0x1p62;
-    unsigned from = slot_bits != 0 ? slot_bits : SLOT_BITS_MIN + fit->window_bits;
+    unsigned from = slot_bits != 0 ? slot_bits : limits_of(fit).fingerprint_bits + fit->window_bits;
     unsigned to = slot_bits != 0 ? slot_bits : SLOT_BITS_MAX;
     bool found = false;
     for (unsigned bits = from; bits <= to; bits++) {
@@ -260,7 +362,9 @@ bool kithi_fit_choose(const kithi_fit *fit, uint64_t n, double rate, unsigned sl
         task t = {fit, (double)n, (double)kithi_fit_top(fit, bits), slot_bits != 0};
         if (!choose_regions(&t, ceil(cells / t.top), best_bits + 1, &trial))
             continue;
-        double total = (double)trial.regions * (double)kithi_fit_region_slots(fit, trial.half) * bits;
+        trial.stash = choose_stash(fit, &trial, n);
+        double total = (double)trial.regions *
+                       ((double)kithi_fit_region_slots(fit, trial.half) * bits + 64 * fmax(1, trial.stash));
         if (total <= best_bits) { /* of slots that need the same space, the widest have the lowest rate */
             best_bits = total;
             *size = trial;

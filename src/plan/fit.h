@@ -10,7 +10,9 @@
  *
  * Crowding: some of the c + 1 keys on one pair of places have equal fingerprints. Two keys with equal fingerprints that
  * share one place share the other one, too. If there are fewer fingerprints than places, this is far more likely than
- * that both places coincide by chance. More fingerprint bits help against crowding; more slots hardly do.
+ * that both places coincide by chance. More fingerprint bits help against crowding; more slots hardly do. But few keys
+ * are concerned, and each region has a stash for them (filters/common/cuckoo_stash.h), so with an exhaustive search an
+ * add fails only if the stash of its region is full. How many entries the stashes need is computed below.
  *
  * Let there be P places in each half of a region (the field `half`), R regions and F fingerprints. A place and a
  * fingerprint determine the other place, so each fingerprint has P pairs in a region, and there are R*P*F different
@@ -22,12 +24,23 @@
  * this bound.
  *
  * A random walk may also fail because it is too short. Its length has an exponential tail, whose exponent depends on
- * the load and was measured (plan/fit.c). */
+ * the load and was measured (plan/fit.c). Filters with random walks have no stash.
+ *
+ * The size of a stash. Let M(i) be the expected number of sets of c + i keys that have the same pair of places, at
+ * least two of them with equal fingerprints. If all keys of such a set have the same fingerprint, which is the most
+ * likely case in large regions, M(i) is (n choose c + i) / (R P F)^(c + i - 1). Such a set needs i entries of a stash.
+ * Sets are rare and nearly independent, so the number of entries that a region needs is a compound Poisson variable:
+ * the sum over i = 1, 2, … of i times a Poisson variable of mean M(i) / R. Larger sets contain smaller ones, which are
+ * counted again; the estimate errs on the safe side. The stash has the smallest number of entries such that the
+ * probability that one of the R regions needs more is at most 10^-8. With slots of 9 bits in windows, n = 10^8 needs
+ * 0.0025 entries on average in all regions together, and a stash of two entries per region is enough. */
 #ifndef KITHI_PLAN_FIT_H
 #define KITHI_PLAN_FIT_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "plan/geometry.h"
 
 /* A layout of the slots. */
 typedef struct kithi_fit {
@@ -44,6 +57,7 @@ typedef struct kithi_fit_size {
     unsigned slot_bits;
     uint64_t half; /* places in half a region */
     uint64_t regions;
+    unsigned stash; /* entries of the stash of a region */
 } kithi_fit_size;
 
 /* Returns the number of slots in a region. */
@@ -53,18 +67,19 @@ uint64_t kithi_fit_region_slots(const kithi_fit *fit, uint64_t half);
 uint64_t kithi_fit_top(const kithi_fit *fit, unsigned slot_bits);
 
 /* The expected rate with n keys, and upper estimates of the probabilities that n distinct keys do not fit for lack of
- * room or because of crowding. */
+ * room, or because of crowding that exceeds the stash of a region. */
 double kithi_fit_rate(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n);
 double kithi_fit_room_failure(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n);
-double kithi_fit_crowding(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n);
+double kithi_fit_overflow(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n);
 
 /* An upper estimate of the probability that one of `keys` random walks at this load exceeds fit->kicks; part of the
  * room failure. */
 double kithi_fit_walk_failure(const kithi_fit *fit, double load, double keys);
 
 /* Finds the size with the fewest bits in total such that n/(R P F) is at most `rate`, the probability of a room failure
- * at most 10^-9 (for random walks 9 * 10^-7) and that of crowding at most 10^-8. If slot_bits is not 0, slots have that
- * width and any amount of crowding is accepted. Returns false if no such size is smaller than 2^62 bits. */
+ * at most 10^-9 (for random walks 9 * 10^-7) and that of an overflow at most 10^-8. If slot_bits is not 0, slots have
+ * that width, and the largest stash is chosen if none is large enough. Returns false if no such size is smaller than
+ * 2^62 bits. */
 bool kithi_fit_choose(const kithi_fit *fit, uint64_t n, double rate, unsigned slot_bits, kithi_fit_size *size);
 
 #endif

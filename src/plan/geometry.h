@@ -27,6 +27,8 @@ typedef struct kithi_lanes_geometry {
     uint64_t lanes, blocks;
 } kithi_lanes_geometry;
 
+#define KITHI_FIT_STASH_MAX 64 /* entries of a stash; it is a list that is searched from its beginning */
+
 /* cuckoo and overlap (cf: cuckoo filter). */
 typedef struct kithi_cf_geometry {
     uint64_t slot_bits;
@@ -35,9 +37,11 @@ typedef struct kithi_cf_geometry {
     uint64_t bucket_slots; /* this and the next two: cuckoo only */
     uint64_t alternate;    /* how the other bucket is computed, see filters/cuckoo.c */
     uint64_t kicks;        /* how many entries a random walk may move; 0: breadth-first search */
+    uint64_t stash;        /* entries that the stash of a region has space for */
     /* These follow from the parameters. Places are buckets or windows. */
-    uint64_t places; /* in a region */
-    uint64_t stride; /* bytes from one region to the next */
+    uint64_t places;   /* in a region */
+    uint64_t stride;   /* bytes from one region to the next */
+    uint64_t stash_at; /* offset of the stash in its region, in bytes */
     uint64_t fingerprint_max;
     uint64_t rest_shift; /* see core/mix.h */
     uint64_t place_bits; /* from one bucket to the next; 0 for windows */

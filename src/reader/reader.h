@@ -129,7 +129,7 @@ static inline kith_status kithi_reader_add_part(kith_reader *reader, unsigned i,
     part->body = block + KITHI_HEADER_BYTES;
     part->body_bytes = head->body_bytes;
     part->geometry = kithi_reader_lookups[kind]->decode(head);
-    reader->kind = i == 0 ? kind : KITHI_READER_KINDS;
+    reader->kind = i == 0 ? kind : (unsigned)KITHI_READER_KINDS;
     reader->part_kind = kind;
     reader->part_count = i + 1;
     return KITH_OK;

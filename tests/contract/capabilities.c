@@ -53,6 +53,11 @@ static void try_copies(kith_filter *f, const kith_plan *plan) {
         CHECK_EQ_U64(kith_filter_copies(f, k.bytes, sizeof k.bytes), i);
         CHECK_EQ_U64(kith_filter_count(f), i);
     }
+    /* Only kinds with fingerprints may store a few copies more. */
+    uint64_t more = 0;
+    while (plan->fingerprint_bits != 0 && more < 100 && kith_filter_add(f, k.bytes, sizeof k.bytes, NULL) == KITH_OK)
+        CHECK_EQ_U64(kith_filter_copies(f, k.bytes, sizeof k.bytes), plan->max_copies + ++more);
+    CHECK_EQ_U64(kith_filter_count(f), plan->max_copies + more);
     snapshot before = snapshot_of(f);
     kith_status want = can(plan, KITH_CAN_COPIES) ? KITH_E_COPIES : KITH_OK;
     CHECK_STATUS(kith_filter_add(f, k.bytes, sizeof k.bytes, NULL), want);

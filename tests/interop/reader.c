@@ -257,11 +257,14 @@ static void blocked_counters_verify(const filter *f) {
 /* Kinds 4 and 5. */
 typedef struct regions {
     unsigned slot_bits;
-    uint64_t R, P, F, slots, region_bytes;
+    uint64_t R, P, F, S, slots, region_bytes;
 } regions;
 
 static regions regions_of(const filter *f) {
-    regions r = {.slot_bits = (unsigned)f->parameter[0], .P = f->parameter[1], .R = f->parameter[2]};
+    regions r = {.slot_bits = (unsigned)f->parameter[0],
+                 .P = f->parameter[1],
+                 .R = f->parameter[2],
+                 .S = f->parameter[6]};
     if (f->kind == CUCKOO) {
         r.F = ((uint64_t)1 << r.slot_bits) - 1;
         r.slots = 2 * r.P * f->parameter[3];
@@ -269,7 +272,7 @@ static regions regions_of(const filter *f) {
         r.F = ((uint64_t)1 << (r.slot_bits - 1)) - 1;
         r.slots = 2 * (r.P + 1);
     }
-    r.region_bytes = round_up((r.slots * r.slot_bits + 7) / 8 + 8, 64);
+    r.region_bytes = round_up((r.slots * r.slot_bits + 7) / 8 + (r.S > 1 ? 8 * r.S : 8), 64);
     return r;
 }
 
@@ -286,30 +289,10 @@ static uint64_t regions_body_bytes(const filter *f) {
         require(p[0] >= 3 && p[0] <= 32, "slot_bits out of range");
         require(p[1] >= 1 && p[1] <= most / 2 - 1, "P out of range");
     }
+    require(p[6] <= 64 && (p[6] == 0 || f->kind == OVERLAP || p[5] == 0), "S out of range");
     uint64_t region_bytes = regions_of(f).region_bytes;
     require(p[2] >= 1 && p[2] <= ((uint64_t)1 << 62) / region_bytes, "R out of range");
     return p[2] * region_bytes;
-}
-
-static void regions_verify(const filter *f) {
-    regions r = regions_of(f);
-    uint64_t used = 0;
-    for (uint64_t region = 0; region < r.R; region++) {
-        const uint8_t *at = f->body + region * r.region_bytes;
-        for (uint64_t s = 0; s < r.slots; s++) {
-            uint64_t code = load_bits(at, s * r.slot_bits, r.slot_bits);
-            used += code != 0;
-            if (f->kind == OVERLAP && code != 0) {
-                uint64_t in_half = s % (r.P + 1);
-                require(code >= 2, "a slot holds fingerprint 0");
-                require(code % 2 == 1 ? in_half > 0 : in_half < r.P,
-                        "a slot has the code of a window that is not in its half");
-            }
-        }
-        for (uint64_t bit = r.slots * r.slot_bits; bit < r.region_bytes * 8; bit++)
-            require(load_bits(at, bit, 1) == 0, "a bit after the last slot of a region is set");
-    }
-    require(used == f->count, "count is not the number of slots in use");
 }
 
 static uint64_t spread(uint64_t fingerprint) {
@@ -322,30 +305,78 @@ static uint64_t partner(const regions *r, uint64_t fingerprint, uint64_t p) {
     return (H + 2 * r->P - p) % (2 * r->P);
 }
 
+static uint64_t other_place(const filter *f, const regions *r, uint64_t fingerprint, uint64_t p) {
+    if (f->kind == OVERLAP || f->parameter[4] == 0)
+        return partner(r, fingerprint, p);
+    uint64_t s = f->parameter[4] == 1 ? fingerprint % (2 * r->P) : spread(fingerprint) * 2 * r->P >> 32;
+    return p ^ (s == 0 ? 1 : s);
+}
+
+/* Whether a slot of place p holds a key with this fingerprint. */
+static bool place_holds(const filter *f, const regions *r, const uint8_t *region, uint64_t fingerprint, uint64_t p) {
+    uint64_t b = f->kind == CUCKOO ? f->parameter[3] : 2;
+    uint64_t first = f->kind == CUCKOO ? p * b : p / 2 + p % 2 * (r->P + 1);
+    for (uint64_t s = 0; s < b; s++) {
+        uint64_t code = f->kind == CUCKOO ? fingerprint : 2 * fingerprint + s;
+        if (load_bits(region, (first + s) * r->slot_bits, r->slot_bits) == code)
+            return true;
+    }
+    return false;
+}
+
+/* Returns the number of entries. */
+static uint64_t stash_verify(const filter *f, const regions *r, const uint8_t *region) {
+    const uint8_t *stash = region + r->region_bytes - 8 * r->S;
+    uint64_t entries = 0, before = 0;
+    for (uint64_t i = 0; i < r->S; i++) {
+        uint64_t entry = load(stash + 8 * i, 8), p = entry >> 32, fingerprint = entry & 0xffffffff;
+        if (entry == 0)
+            continue;
+        require(entries == i, "an entry of a stash follows an unused one");
+        require(entry >= before, "the entries of a stash are not in order");
+        require(p < 2 * r->P && fingerprint >= 1 && fingerprint <= r->F, "an entry of a stash is out of range");
+        uint64_t other = other_place(f, r, fingerprint, p);
+        require(p < other, "an entry of a stash has the larger of two places");
+        require(place_holds(f, r, region, fingerprint, p) || place_holds(f, r, region, fingerprint, other),
+                "no slot has a key of the class of an entry in a stash");
+        before = entry;
+        entries++;
+    }
+    return entries;
+}
+
+static void regions_verify(const filter *f) {
+    regions r = regions_of(f);
+    uint64_t used = 0, stashed = 0;
+    for (uint64_t region = 0; region < r.R; region++) {
+        const uint8_t *at = f->body + region * r.region_bytes;
+        for (uint64_t s = 0; s < r.slots; s++) {
+            uint64_t code = load_bits(at, s * r.slot_bits, r.slot_bits);
+            used += code != 0;
+            if (f->kind == OVERLAP && code != 0) {
+                uint64_t in_half = s % (r.P + 1);
+                require(code >= 2, "a slot holds fingerprint 0");
+                require(code % 2 == 1 ? in_half > 0 : in_half < r.P,
+                        "a slot has the code of a window that is not in its half");
+            }
+        }
+        for (uint64_t bit = r.slots * r.slot_bits; bit < (r.region_bytes - 8 * r.S) * 8; bit++)
+            require(load_bits(at, bit, 1) == 0, "a bit after the last slot of a region is set");
+        stashed += stash_verify(f, &r, at);
+    }
+    require(stashed == f->fill, "fill is not the number of entries in stashes");
+    require(used + stashed == f->count, "count is not the number of entries in slots and stashes");
+}
+
 static bool regions_has(const filter *f, uint64_t d) {
     regions r = regions_of(f);
     const uint8_t *region = f->body + hi(d, r.R) * r.region_bytes;
     uint64_t v = lo(d, r.R), w = (v >> 32) * 2 * r.P, s = 32;
     while (s > 0 && (uint64_t)1 << (32 - s) < r.R)
         s--;
-    uint64_t fingerprint = 1 + ((v ^ (w >> s)) % ((uint64_t)1 << 32) * r.F >> 32);
-    uint64_t place[2];
-    place[0] = w >> 32;
-    place[1] = partner(&r, fingerprint, place[0]);
-    if (f->kind == CUCKOO && f->parameter[4] != 0) {
-        uint64_t step = f->parameter[4] == 1 ? fingerprint % (2 * r.P) : spread(fingerprint) * 2 * r.P >> 32;
-        place[1] = place[0] ^ (step == 0 ? 1 : step);
-    }
-    for (unsigned i = 0; i < 2; i++) {
-        uint64_t b = f->kind == CUCKOO ? f->parameter[3] : 2;
-        uint64_t first = f->kind == CUCKOO ? place[i] * b : place[i] / 2 + place[i] % 2 * (r.P + 1);
-        for (uint64_t j = 0; j < b; j++) {
-            uint64_t code = f->kind == CUCKOO ? fingerprint : 2 * fingerprint + j;
-            if (load_bits(region, (first + j) * r.slot_bits, r.slot_bits) == code)
-                return true;
-        }
-    }
-    return false;
+    uint64_t fingerprint = 1 + ((v ^ (w >> s)) % ((uint64_t)1 << 32) * r.F >> 32), p = w >> 32;
+    return place_holds(f, &r, region, fingerprint, p) ||
+           place_holds(f, &r, region, fingerprint, other_place(f, &r, fingerprint, p));
 }
 
 /* Kind 8. */
@@ -522,7 +553,7 @@ static void verify_filter_fields(const filter *f) {
     require(f->capacity >= 1, "capacity 0");
     require(isfinite(f->rate) && f->rate > 0 && f->rate < 1, "rate out of range");
     require(f->count <= f->capacity, "more keys than the capacity");
-    require(f->kind <= COUNTING || f->kind == BLOCKED_COUNTING || f->fill == 0, "fill is not 0, and the kind has none");
+    require(f->kind <= OVERLAP || f->kind == BLOCKED_COUNTING || f->fill == 0, "fill is not 0, and the kind has none");
 }
 
 static void verify_header(const uint8_t *block, const filter *f) {

@@ -97,6 +97,7 @@ static kithi_head head_for(size_t layout, const kithi_fit_size *size, uint64_t n
     if (!LAYOUTS[layout].fit.windows)
         head.params[KITHI_BUCKET_SLOTS] = LAYOUTS[layout].fit.place_slots;
     head.params[KITHI_KICKS] = LAYOUTS[layout].fit.kicks;
+    head.params[KITHI_STASH] = size->stash;
     return head;
 }
 
@@ -133,7 +134,7 @@ static uint64_t refusals(size_t layout, const kithi_fit_size *size, uint64_t n, 
 }
 
 static double formula(size_t layout, uint64_t regions, uint64_t half, uint64_t n) {
-    kithi_fit_size size = {SLOT_BITS, half, regions};
+    kithi_fit_size size = {SLOT_BITS, half, regions, 0};
     return kithi_fit_room_failure(&LAYOUTS[layout].fit, &size, n);
 }
 
@@ -163,7 +164,7 @@ TEST(the_expected_room_failure_is_an_upper_bound_of_the_measured_one) {
                     continue;
                 last_half = half;
                 uint64_t trials = adds_max / n < trials_max ? adds_max / n : trials_max;
-                kithi_fit_size size = {SLOT_BITS, half, regions};
+                kithi_fit_size size = {SLOT_BITS, half, regions, 0};
                 uint64_t failed = refusals(layout, &size, n, trials, KITH_E_FULL);
                 double load = (double)n / (double)(regions * kithi_fit_region_slots(&LAYOUTS[layout].fit, half));
                 printf(
@@ -183,28 +184,32 @@ TEST(keys_up_to_the_slots_of_two_places_always_fit) {
     for (size_t layout = 0; layout < LENGTH(LAYOUTS); layout++) {
         uint64_t slots = 2 * LAYOUTS[layout].fit.place_slots;
         for (uint64_t half = 1; half <= 20; half++) {
-            kithi_fit_size size = {SLOT_BITS, half, 1};
+            kithi_fit_size size = {SLOT_BITS, half, 1, 0};
             CHECK(kithi_fit_room_failure(&LAYOUTS[layout].fit, &size, slots) == 0);
             CHECK_EQ_U64(refusals(layout, &size, slots, UNDER_SANITIZER ? 100 : 1000, KITH_E_FULL), 0);
         }
     }
 }
 
-/* The same for crowding: narrow fingerprints and plenty of free slots. */
-TEST(the_expected_crowding_is_an_upper_bound_of_the_measured_one) {
+/* The same for crowding, with stashes of several sizes: narrow fingerprints and plenty of free slots. */
+TEST(the_expected_overflow_is_an_upper_bound_of_the_measured_one) {
     static const struct {
         size_t layout;
         unsigned slot_bits;
         uint64_t half, n;
-    } POINTS[] = {{0, 4, 100, 180}, {0, 5, 60, 100}, {1, 4, 30, 60}, {1, 4, 60, 150}, {2, 4, 4, 30}, {2, 4, 8, 60}};
+        unsigned stash;
+    } POINTS[] = {{0, 4, 100, 180, 0}, {0, 5, 60, 100, 0},   {0, 4, 300, 540, 1}, {0, 5, 800, 1500, 1},
+                  {0, 4, 600, 1100, 2}, {0, 4, 1000, 1850, 4}, {1, 4, 30, 60, 0},   {1, 4, 60, 150, 0},
+                  {1, 5, 500, 1600, 1}, {1, 4, 200, 500, 2},   {2, 4, 4, 30, 0},    {2, 4, 8, 60, 0},
+                  {2, 4, 30, 225, 1}};
     uint64_t trials = check_soak() ? 200000 : UNDER_SANITIZER ? 500 : 5000;
     for (size_t i = 0; i < LENGTH(POINTS); i++) {
-        kithi_fit_size size = {POINTS[i].slot_bits, POINTS[i].half, 1};
+        kithi_fit_size size = {POINTS[i].slot_bits, POINTS[i].half, 1, POINTS[i].stash};
         uint64_t crowded = refusals(POINTS[i].layout, &size, POINTS[i].n, trials, KITH_E_COPIES);
-        double expected = kithi_fit_crowding(&LAYOUTS[POINTS[i].layout].fit, &size, POINTS[i].n);
+        double expected = kithi_fit_overflow(&LAYOUTS[POINTS[i].layout].fit, &size, POINTS[i].n);
         printf("%-10s %u-bit slots, half %" PRIu64 ", %" PRIu64
-               " keys: crowding %.5f expected at most, %.5f measured\n",
-               LAYOUTS[POINTS[i].layout].name, size.slot_bits, size.half, POINTS[i].n, expected,
+               " keys, stash of %u: overflow %.5f expected at most, %.5f measured\n",
+               LAYOUTS[POINTS[i].layout].name, size.slot_bits, size.half, POINTS[i].n, size.stash, expected,
                (double)crowded / (double)trials);
         double bound = expected * (double)trials;
         CHECK((double)crowded <= bound + 4 * sqrt(bound) + 1);

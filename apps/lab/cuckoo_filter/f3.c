@@ -270,8 +270,8 @@ static void run(lab *l) {
         lab_find(l, LAB_EQUALS, SEMI_SORTED_CODES, lab_exact(coded_nibbles(l)),
                  "four sorted numbers of 4 bits that have a code of 12 bits instead of 16");
     }
-    /* The planner also keeps too many keys from sharing a fingerprint (F7). This needs wide fingerprints if buckets are
-     * small. */
+    /* Planned fingerprints have a whole number of bits, so they are smaller at every rate only below a lower one. They
+     * do not grow with n: keys that share their fingerprint with too many others go to a stash (F7). */
     for (unsigned i = 0; i < LAYOUT_COUNT && !LAYOUTS[i].sorted; i++)
         for (uint64_t n = 10000; n <= 100000000 && lab_wants(l, "layout", LAYOUTS[i].word); n *= 10000)
             lab_find(l, LAB_SHOWN, 0, lab_exact(planned_crossing(l, &LAYOUTS[i], n)),

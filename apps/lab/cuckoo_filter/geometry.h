@@ -5,6 +5,9 @@
  * filters whose blocks are written here, byte by byte as docs/format.md describes them (kinds 4 and 5). Their capacity
  * is the number of their slots.
  *
+ * They have no stash, unless the experiment is about it: with a stash, keys of one class that do not fit in its slots are
+ * not refused until the stash is full.
+ *
  * A key's *class* is the pair of its buckets together with its fingerprint. A filter cannot tell keys of one class
  * apart. For kind `overlap`, read window for bucket. */
 #ifndef LAB_GEOMETRY_H
@@ -61,28 +64,29 @@ static inline void geometry_put(uint8_t *at, uint64_t value, unsigned bytes) {
 
 enum { GEOMETRY_HEADER = 192, GEOMETRY_CHUNK = 65536 };
 
-static inline uint64_t geometry_body_bytes(const geometry *g) {
+static inline uint64_t geometry_body_bytes(const geometry *g, uint64_t stash) {
     unsigned slot_bits = g->f + (g->b == 0);
-    return g->regions * (((geometry_region_slots(g) * slot_bits + 7) / 8 + 8 + 63) / 64 * 64);
+    uint64_t after_slots = stash > 1 ? 8 * stash : 8;
+    return g->regions * (((geometry_region_slots(g) * slot_bits + 7) / 8 + after_slots + 63) / 64 * 64);
 }
 
 /* The size of the block of an empty filter. */
-static inline uint64_t geometry_block_bytes(const geometry *g) {
-    uint64_t body = geometry_body_bytes(g);
+static inline uint64_t geometry_block_bytes(const geometry *g, uint64_t stash) {
+    uint64_t body = geometry_body_bytes(g, stash);
     return GEOMETRY_HEADER + body + 8 * ((body + GEOMETRY_CHUNK - 1) / GEOMETRY_CHUNK);
 }
 
 enum { GEOMETRY_HALVES, GEOMETRY_SIMPLE, GEOMETRY_XOR };
 
 /* Writes the block of an empty filter into memory that is all zero. `max` is the limit of its random walks; 0: it
- * searches. */
-static inline void geometry_write_as(const geometry *g, unsigned alternate, uint64_t max, uint64_t seed,
+ * searches. `stash` is the number of entries for which each of its stashes has space. */
+static inline void geometry_write_as(const geometry *g, unsigned alternate, uint64_t max, uint64_t stash, uint64_t seed,
                                      uint8_t *block) {
     static const uint8_t SIGNATURE[8] = {0x8b, 'K', 'I', 'T', 'H', '\r', '\n', 0x1a};
     enum { CAPACITY = 64, RATE = 72, BODY = 96, PARAMETERS = 104 };
     const kith_hash checksum = {KITH_HASH_XXH3, 0, {0}};
-    uint64_t body = geometry_body_bytes(g), chunks = (body + GEOMETRY_CHUNK - 1) / GEOMETRY_CHUNK;
-    const uint64_t parameters[] = {g->f + (g->b == 0), g->half, g->regions, g->b, alternate, max};
+    uint64_t body = geometry_body_bytes(g, stash), chunks = (body + GEOMETRY_CHUNK - 1) / GEOMETRY_CHUNK;
+    const uint64_t parameters[] = {g->f + (g->b == 0), g->half, g->regions, g->b, alternate, max, stash};
     uint8_t *sums = block + GEOMETRY_HEADER + body;
     memcpy(block, SIGNATURE, sizeof SIGNATURE);
     geometry_put(block + 8, 1, 2);
@@ -102,27 +106,34 @@ static inline void geometry_write_as(const geometry *g, unsigned alternate, uint
     geometry_put(block + 184, kith_digest(&checksum, block, 184), 8);
 }
 
-static inline kith_filter *geometry_filter_as(lab *l, const geometry *g, unsigned alternate, uint64_t max) {
-    uint8_t *block = lab_take(l, geometry_block_bytes(g));
-    geometry_write_as(g, alternate, max, lab_random(l), block);
+static inline kith_filter *geometry_filter_as(lab *l, const geometry *g, unsigned alternate, uint64_t max,
+                                              uint64_t stash) {
+    uint64_t block_bytes = geometry_block_bytes(g, stash);
+    uint8_t *block = lab_take(l, block_bytes);
+    geometry_write_as(g, alternate, max, stash, lab_random(l), block);
     kith_filter *filter = NULL;
-    lab_must(l, kith_filter_view(block, geometry_block_bytes(g), KITH_OPEN_COPY, NULL, &filter), "reading a filter");
+    lab_must(l, kith_filter_view(block, block_bytes, KITH_OPEN_COPY, NULL, &filter), "reading a filter");
     lab_drop(l, block);
     return lab_keep(l, filter);
 }
 
 static inline kith_filter *geometry_filter(lab *l, const geometry *g) {
-    return geometry_filter_as(l, g, g->simple ? GEOMETRY_SIMPLE : GEOMETRY_HALVES, 0);
+    return geometry_filter_as(l, g, g->simple ? GEOMETRY_SIMPLE : GEOMETRY_HALVES, 0, 0);
+}
+
+/* A filter with a stash of this many entries in each region, at most 64. */
+static inline kith_filter *geometry_filter_stash(lab *l, const geometry *g, uint64_t stash) {
+    return geometry_filter_as(l, g, g->simple ? GEOMETRY_SIMPLE : GEOMETRY_HALVES, 0, stash);
 }
 
 /* A filter that inserts by random walks of at most `max` kicks. */
 static inline kith_filter *geometry_filter_walk(lab *l, const geometry *g, uint64_t max) {
-    return geometry_filter_as(l, g, g->simple ? GEOMETRY_SIMPLE : GEOMETRY_HALVES, max);
+    return geometry_filter_as(l, g, g->simple ? GEOMETRY_SIMPLE : GEOMETRY_HALVES, max, 0);
 }
 
 /* A filter with alternate=xor. g->half is a power of two. */
 static inline kith_filter *geometry_filter_xor(lab *l, const geometry *g) {
-    return geometry_filter_as(l, g, GEOMETRY_XOR, 0);
+    return geometry_filter_as(l, g, GEOMETRY_XOR, 0, 0);
 }
 
 /* Adds the keys first … first + n - 1 until one is refused, because there is no free slot for it or because the slots

@@ -6,9 +6,9 @@
 #include "core/mix.h"
 #include "lookup.h"
 
-/* Parameters of the cuckoo kinds. Only cuckoo has the last three. */
-enum { KITHI_SLOT_BITS, KITHI_HALF, KITHI_REGIONS, KITHI_BUCKET_SLOTS, KITHI_ALTERNATE, KITHI_KICKS };
-#define KITHI_CF_PARAMS (1 << KITHI_SLOT_BITS | 1 << KITHI_HALF | 1 << KITHI_REGIONS)
+/* Parameters of the cuckoo kinds. Only cuckoo has KITHI_BUCKET_SLOTS, KITHI_ALTERNATE and KITHI_KICKS. */
+enum { KITHI_SLOT_BITS, KITHI_HALF, KITHI_REGIONS, KITHI_BUCKET_SLOTS, KITHI_ALTERNATE, KITHI_KICKS, KITHI_STASH };
+#define KITHI_CF_PARAMS (1 << KITHI_SLOT_BITS | 1 << KITHI_HALF | 1 << KITHI_REGIONS | 1 << KITHI_STASH)
 
 #define KITHI_CANDIDATES_MAX 16
 #define KITHI_SLOT_BITS_MAX 32
@@ -42,9 +42,11 @@ static inline uint32_t kithi_cf_code(const kithi_cf_layout *layout, uint64_t fin
     return (uint32_t)(fingerprint << layout->window_bits) + (layout->window_bits != 0 ? slot_of_place : 0);
 }
 
-/* Bytes from one region to the next. A region has at most 2^31 slots of 32 bits, so nothing overflows. */
+/* Bytes from one region to the next. The last slot is followed by at least 8 bytes of its region, because slots are
+ * loaded and stored as words of 8 bytes. A region has at most 2^31 slots of 32 bits, so nothing overflows. */
 static inline uint64_t kithi_cf_stride(const kithi_cf_geometry *g, uint64_t region_slots) {
-    uint64_t bytes = (region_slots * g->slot_bits + 7) / 8 + 8;
+    uint64_t stash_bytes = g->stash * sizeof(uint64_t);
+    uint64_t bytes = (region_slots * g->slot_bits + 7) / 8 + (stash_bytes > 8 ? stash_bytes : 8);
     return (bytes + 63) & ~UINT64_C(63);
 }
 
@@ -84,12 +86,14 @@ static inline kithi_geometry kithi_cf_decode(const kithi_cf_layout *layout, cons
     g->bucket_slots = head->params[KITHI_BUCKET_SLOTS];
     g->alternate = head->params[KITHI_ALTERNATE];
     g->kicks = head->params[KITHI_KICKS];
+    g->stash = head->params[KITHI_STASH];
     bool plausible = g->slot_bits > layout->window_bits && g->slot_bits <= KITHI_SLOT_BITS_MAX &&
                      g->half <= KITHI_HALF_MAX && g->bucket_slots <= KITHI_CANDIDATES_MAX / 2 &&
-                     (layout->windows || g->bucket_slots > 0);
+                     (layout->windows || g->bucket_slots > 0) && g->stash <= KITHI_FIT_STASH_MAX;
     if (plausible) {
         g->places = 2 * g->half;
         g->stride = kithi_cf_stride(g, layout->region_slots(g));
+        g->stash_at = g->stride - g->stash * sizeof(uint64_t);
         g->fingerprint_max = kithi_cf_fingerprint_max(layout, g);
         g->rest_shift = kithi_rest_shift(g->regions);
         kithi_cf_set_word_fields(layout, g);
@@ -102,7 +106,8 @@ static inline kith_status kithi_cf_shape(const kithi_cf_layout *layout, const ki
                                          kithi_shape *shape) {
     memset(shape, 0, sizeof *shape);
     uint64_t slot_bits = g->slot_bits, half = g->half, regions = g->regions;
-    if (slot_bits > KITHI_SLOT_BITS_MAX || half == 0 || half >= KITHI_REGION_SLOTS_MAX || regions == 0)
+    if (slot_bits > KITHI_SLOT_BITS_MAX || half == 0 || half >= KITHI_REGION_SLOTS_MAX || regions == 0 ||
+        g->stash > (g->kicks != 0 ? 0 : KITHI_FIT_STASH_MAX))
         return KITH_E_CORRUPT;
     uint64_t region_slots = layout->region_slots(g), cells, body_bytes;
     if (region_slots > KITHI_REGION_SLOTS_MAX || !kithi_mul(regions, region_slots, &cells) ||
@@ -115,6 +120,7 @@ static inline kith_status kithi_cf_shape(const kithi_cf_layout *layout, const ki
     shape->fingerprint_bits = (unsigned)slot_bits - layout->window_bits;
     shape->lines = 2;
     shape->max_copies = 2 * layout->place_slots(g);
+    shape->copies_limit = 2 * shape->max_copies + (unsigned)g->stash;
     return KITH_OK;
 }
 

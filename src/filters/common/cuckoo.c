@@ -17,23 +17,42 @@ uint64_t kithi_cf_state_bytes(const kith_filter *f) {
     return s != NULL ? s->bytes : 0;
 }
 
-/* Returns whether all bits between the last slot of a region and the next region are 0. */
-static bool spare_is_clear(const kith_filter *f, const uint8_t *region, uint64_t region_slots, uint64_t stride) {
+/* Returns whether all bits between the last slot of a region and its stash are 0. */
+static bool spare_is_clear(const kith_filter *f, const uint8_t *region, uint64_t region_slots) {
     uint64_t first_bit = region_slots * f->geometry.cf.slot_bits;
     uint8_t any = 0;
     if (first_bit % 8 != 0)
         any = (uint8_t)(region[first_bit / 8] >> (first_bit % 8));
-    for (uint64_t at = (first_bit + 7) / 8; at < stride; at++)
+    for (uint64_t at = (first_bit + 7) / 8; at < f->geometry.cf.stash_at; at++)
         any |= region[at];
     return any == 0;
 }
 
+/* Checks the stash of a region whose slots are valid. */
+static const char *check_stash(const kithi_cf_layout *layout, const kith_filter *f, const uint8_t *region) {
+    const kithi_cf_geometry *g = &f->geometry.cf;
+    uint64_t used = kithi_stash_used(g, region);
+    for (uint64_t i = used; i < g->stash; i++)
+        if (kithi_stash_get(g, region, i) != 0)
+            return "a stash has an entry after an unused one";
+    for (uint64_t i = 0; i < used; i++) {
+        uint64_t entry = kithi_stash_get(g, region, i);
+        kithi_candidates candidates;
+        if (!kithi_stash_candidates(layout, g, entry, &candidates))
+            return "a stash has an entry that no key can have";
+        if (i > 0 && kithi_stash_get(g, region, i - 1) > entry)
+            return "the entries of a stash are not in increasing order";
+        if (kithi_cf_matches(f, region, &candidates) == 0)
+            return "an entry of a stash has no twin in a slot";
+    }
+    return NULL;
+}
+
 const char *kithi_cf_check(const kithi_cf_layout *layout, const kith_filter *f) {
     uint64_t region_slots = layout->region_slots(&f->geometry.cf);
-    uint64_t stride = kithi_cf_stride(&f->geometry.cf, region_slots);
-    uint64_t used = 0;
+    uint64_t used = 0, stashed = 0;
     for (uint64_t r = 0; r < f->geometry.cf.regions; r++) {
-        const uint8_t *region = f->body + r * stride;
+        const uint8_t *region = kithi_cf_region(layout, f, r);
         for (uint64_t slot = 0; slot < region_slots; slot++) {
             uint32_t code = kithi_cf_get(f, region, (uint32_t)slot);
             uint64_t place, fingerprint;
@@ -41,12 +60,16 @@ const char *kithi_cf_check(const kithi_cf_layout *layout, const kith_filter *f) 
                 return "a slot holds a code that no key can have there";
             used += code != 0;
         }
-        if (!spare_is_clear(f, region, region_slots, stride))
+        if (!spare_is_clear(f, region, region_slots))
             return "a bit after the last slot of a region is set";
+        const char *broken = check_stash(layout, f, region);
+        if (broken != NULL)
+            return broken;
+        stashed += kithi_stash_used(&f->geometry.cf, region);
     }
-    if (f->head.fill != 0)
-        return "the header has a fill, which this kind does not use";
-    return used == f->head.count ? NULL : "the number of slots in use is not the count of keys";
+    if (stashed != f->head.fill)
+        return "the number of entries in the stashes is not the fill";
+    return used + stashed == f->head.count ? NULL : "the number of entries is not the count of keys";
 }
 
 /* ---- planning ---- */
@@ -71,12 +94,13 @@ kith_status kithi_cf_choose(kithi_fit fit, const kithi_request *request, unsigne
     head->params[KITHI_SLOT_BITS] = size.slot_bits;
     head->params[KITHI_HALF] = size.half;
     head->params[KITHI_REGIONS] = size.regions;
+    head->params[KITHI_STASH] = size.stash;
     return KITH_OK;
 }
 
 kithi_expectation kithi_cf_expect(kithi_fit fit, kithi_fit_size size, uint64_t n) {
     return (kithi_expectation){
         kithi_fit_rate(&fit, &size, n),
-        fmin(1, kithi_fit_room_failure(&fit, &size, n) + kithi_fit_crowding(&fit, &size, n)),
+        fmin(1, kithi_fit_room_failure(&fit, &size, n) + kithi_fit_overflow(&fit, &size, n)),
     };
 }

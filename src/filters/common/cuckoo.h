@@ -1,7 +1,7 @@
 /* filters/common/cuckoo.h: the code that the cuckoo kinds share: fingerprints in packed slots, and how to find them.
  *
  *     body    | region 0 | region 1 |  …  | region R-1 |
- *     region  | slot 0 | slot 1 | … (slot_bits each, packed) | 8 spare bytes or more, to a multiple of 64 |
+ *     region  | slot 0 | slot 1 | … (slot_bits each, packed) | zeros, to a multiple of 64 bytes | stash |
  *
  * cf stands for cuckoo filter. A place is a bucket of cuckoo or a window of overlap. A region has 2 * half places. Those
  * with even numbers are one half, the others are the other half, and a key usually has one in each (not with
@@ -15,7 +15,9 @@
  * that ends in an empty slot, where each entry can move to the slot of the next one. Nothing moves until the chain is
  * found, so a failed search leaves every byte unchanged. The search visits each slot of the region at most once
  * (filters/common/cuckoo_search.h). cuckoo can use a random walk instead, which is undone if it fails
- * (filters/common/cuckoo_walk.h).
+ * (filters/common/cuckoo_walk.h). If the search fails because too many keys have the same places and the same
+ * fingerprint, the new key or an older one of them goes to the stash of the region (filters/common/cuckoo_stash.h).
+ * Lookups do not read the stash.
  *
  * A kind defines where the two places of a key are and which code it has there, and converts a slot and its code back
  * to a place and a fingerprint. decode must accept any code in any slot, because a lazily opened body may hold
@@ -118,12 +120,6 @@ static inline unsigned kithi_cf_matches(const kith_filter *f, const uint8_t *reg
     return matches;
 }
 
-static inline uint64_t kithi_cf_copies(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest) {
-    kithi_candidates candidates;
-    const uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);
-    return kithi_cf_matches(f, region, &candidates);
-}
-
 /* Sets rate_now to the exact rate, in one pass over the slots. */
 KITHI_INLINE void kithi_cf_stats(const kithi_cf_layout *layout, const kith_filter *f, kith_filter_stats *stats) {
     uint64_t region_slots = layout->region_slots(&f->geometry.cf), regions = f->geometry.cf.regions;
@@ -147,7 +143,7 @@ KITHI_INLINE void kithi_cf_stats(const kithi_cf_layout *layout, const kith_filte
         occupied += (double)entries[m] / m;
     double combinations = /* of pair and fingerprint: see plan/fit.h */
         (double)regions * (double)f->geometry.cf.half * (double)f->geometry.cf.fingerprint_max;
-    stats->cells_used = f->head.count;
+    stats->cells_used = f->head.count > f->head.fill ? f->head.count - f->head.fill : 0; /* the others are in stashes */
     stats->rate_now = occupied / combinations;
 }
 

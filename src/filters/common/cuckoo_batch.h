@@ -71,18 +71,15 @@ KITHI_INLINE bool kithi_pair_remove(const kithi_cf_geometry *g, const kithi_cf_p
 
 /* ---- one key ---- */
 
-/* Adds a key with these places. A key goes to one of its empty slots, or other entries move to free one. If that fails,
- * kithi_cf_add_by_slots is called to find out which error to return. `g` is f->geometry.cf or a copy of it. */
+/* Adds a key with these places. A key goes to one of its empty slots, or other entries move to free one. At capacity,
+ * kithi_cf_add_by_slots finds out which error to return. `g` is f->geometry.cf or a copy of it. */
 KITHI_INLINE kith_status kithi_cf_add_pair(const kithi_cf_layout *layout, kith_filter *f, const kithi_cf_geometry *g,
                                            const kithi_cf_pair *pair, uint64_t digest, bool *was_new, bool wide) {
     *was_new = !kithi_pair_has(g, pair, wide);
-    kith_status status = KITH_E_FULL;
-    if (f->head.count < f->head.capacity) {
-        status = kithi_pair_put(layout, g, pair, wide) ? KITH_OK : kithi_cf_store_by_moving(layout, f, digest);
-        f->head.count += status == KITH_OK;
-    }
-    if (status != KITH_OK && status != KITH_E_MEMORY)
-        status = kithi_cf_add_by_slots(layout, f, digest, was_new);
+    if (f->head.count >= f->head.capacity)
+        return kithi_cf_add_by_slots(layout, f, digest, was_new);
+    kith_status status = kithi_pair_put(layout, g, pair, wide) ? KITH_OK : kithi_cf_store_by_moving(layout, f, digest);
+    f->head.count += status == KITH_OK;
     return status;
 }
 
@@ -102,8 +99,10 @@ KITHI_INLINE kith_status kithi_cf_add(const kithi_cf_layout *layout, kith_filter
     return kithi_cf_add_pair(layout, f, g, &pair, digest, was_new, false);
 }
 
-KITHI_INLINE kith_status kithi_cf_remove_pair(kith_filter *f, const kithi_cf_geometry *g, const kithi_cf_pair *pair,
-                                              bool wide) {
+KITHI_INLINE kith_status kithi_cf_remove_pair(const kithi_cf_layout *layout, kith_filter *f, const kithi_cf_geometry *g,
+                                              const kithi_cf_pair *pair, uint64_t digest, bool wide) {
+    if (f->head.fill != 0 && kithi_cf_remove_stashed(layout, f, digest))
+        return KITH_OK;
     if (f->head.count == 0 || !kithi_pair_remove(g, pair, wide))
         return KITH_E_ABSENT;
     f->head.count--;
@@ -113,7 +112,7 @@ KITHI_INLINE kith_status kithi_cf_remove_pair(kith_filter *f, const kithi_cf_geo
 KITHI_OUTLINE kith_status kithi_cf_remove_wide(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest) {
     kithi_cf_pair pair;
     kithi_pair_locate(layout, &f->geometry.cf, f->body, digest, &pair, false);
-    return kithi_cf_remove_pair(f, &f->geometry.cf, &pair, true);
+    return kithi_cf_remove_pair(layout, f, &f->geometry.cf, &pair, digest, true);
 }
 
 KITHI_INLINE kith_status kithi_cf_remove(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest) {
@@ -122,7 +121,7 @@ KITHI_INLINE kith_status kithi_cf_remove(const kithi_cf_layout *layout, kith_fil
         return kithi_cf_remove_wide(layout, f, digest);
     kithi_cf_pair pair;
     kithi_pair_locate(layout, g, f->body, digest, &pair, false);
-    return kithi_cf_remove_pair(f, g, &pair, false);
+    return kithi_cf_remove_pair(layout, f, g, &pair, digest, false);
 }
 
 /* ---- batches ---- */
@@ -257,7 +256,7 @@ KITHI_INLINE kith_status kithi_cf_remove_pairs(const kithi_cf_layout *layout, ki
     kithi_cf_begin(layout, &g, body, digests, n, ahead);
     for (size_t i = 0; i < n; i++) {
         kithi_cf_pair *pair = &ahead[i % KITHI_CF_AHEAD];
-        kith_status status = kithi_cf_remove_pair(f, &g, pair, wide);
+        kith_status status = kithi_cf_remove_pair(layout, f, &g, pair, digests[i], wide);
         if (status != KITH_OK)
             return status;
         ++*done;

@@ -18,6 +18,11 @@
  * bytes per place that may be queued: all places of a small region, and 4,096 at first of a larger one. A search that
  * needs more starts again with eight times as many.
  *
+ * The stash. A search fails if every entry that it can reach is in a full set of slots. If a slot of the new key holds
+ * its code already, the key goes to the stash. Otherwise the search looks for an entry that has a twin, that is, another
+ * entry with the same places and the same fingerprint, moves it to the stash, and the chain that leads to it ends there
+ * instead of in an empty slot. If no entry has a twin, or if the stash is full, the add fails.
+ *
  * Everything here is inlined into each kind, with the functions of that kind's layout. */
 #ifndef KITHI_FILTERS_CUCKOO_SEARCH_H
 #define KITHI_FILTERS_CUCKOO_SEARCH_H
@@ -25,6 +30,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "filters/common/cuckoo_stash.h"
 #include "filters/common/cuckoo_walk.h"
 
 typedef struct kithi_search_item {
@@ -164,10 +170,41 @@ static inline void kithi_search_reset(const kithi_cf_layout *layout, kithi_searc
     }
 }
 
+/* After a search that found no empty slot: moves an entry that has a twin to the stash, and the chain that leads to it.
+ * Sets *freed to the slot that became free. Returns KITH_E_FULL if there is no such entry or the stash is full.
+ *
+ * The queue item at which a slot is met first is the one from which its entry was examined, so its chain does not
+ * contain that slot. */
+static inline kith_status kithi_search_evict(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
+                                             const kithi_search *s, uint32_t tail, uint32_t *freed) {
+    const kithi_cf_geometry *g = &f->geometry.cf;
+    unsigned slots = layout->place_slots(g);
+    if (kithi_stash_is_full(g, region))
+        return KITH_E_FULL;
+    for (uint32_t at = 0; at < tail; at++) {
+        kithi_search_item item = s->queue[at];
+        for (uint32_t slot = item.first; slot < item.first + slots; slot++) {
+            kithi_candidates candidates;
+            if (!kithi_cf_candidates_of_entry(layout, f, slot, kithi_cf_get(f, region, slot), &candidates) ||
+                kithi_cf_matches(f, region, &candidates) < 2)
+                continue;
+            kithi_stash_add(g, region, kithi_stash_entry(layout, g, &candidates));
+            f->head.fill++;
+            *freed = slot;
+            if (item.parent != KITHI_NO_PARENT)
+                *freed = kithi_search_shift(layout, f, region, s, item.parent,
+                                            (kithi_search_end){item.via, item.first, slot});
+            return KITH_OK;
+        }
+    }
+    return KITH_E_FULL;
+}
+
 /* Searches breadth-first from the two places, within the limit of `s`, and moves the entries of the chain that it
- * finds. Sets *freed to the slot that became free. */
+ * finds. Sets *freed to the slot that became free. If there is no chain to an empty slot and `evict` is true, one to an
+ * entry that can go to the stash will do. */
 KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
-                                           const uint32_t roots[2], kithi_search *s, uint32_t *freed) {
+                                           const uint32_t roots[2], bool evict, kithi_search *s, uint32_t *freed) {
     kithi_search_targets targets[2]; /* of places at and at + 1 of the queue, alternating */
     kithi_search_end end;
     uint32_t tail = 0;
@@ -189,13 +226,16 @@ KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_f
             kithi_search_find_targets(layout, f, region, s->queue[at + 1].first, &targets[(at + 1) % 2]);
     }
     s->was_full = tail == s->limit;
+    if (status != KITH_OK && evict && (!s->was_full || s->limit == KITHI_SEARCH_MAX))
+        status = kithi_search_evict(layout, f, region, s, tail, freed);
     kithi_search_reset(layout, s, tail, layout->place_slots(&f->geometry.cf));
     return status;
 }
 
-/* Frees one of the slots of `candidates`, which are all taken, by moving other entries, and stores the code there. */
+/* Frees one of the slots of `candidates`, which are all taken, by moving other entries, and stores the code there. If
+ * `evict` is true, one of these entries may go to the stash. */
 static inline kith_status kithi_cf_free_and_store(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
-                                                  const kithi_candidates *candidates) {
+                                                  const kithi_candidates *candidates, bool evict) {
     if (!layout->windows && f->geometry.cf.kicks != 0)
         return kithi_cf_walk(layout, f, region, candidates);
     const uint32_t roots[2] = {candidates->slot[0], candidates->slot[candidates->count / 2]};
@@ -203,7 +243,7 @@ static inline kith_status kithi_cf_free_and_store(const kithi_cf_layout *layout,
     kithi_search *s = f->state;
     for (;;) {
         if (s != NULL) {
-            kith_status status = kithi_search_from(layout, f, region, roots, s, &freed);
+            kith_status status = kithi_search_from(layout, f, region, roots, evict, s, &freed);
             for (unsigned i = 0; i < candidates->count && status == KITH_OK; i++)
                 if (candidates->slot[i] == freed)
                     kithi_cf_set(f, region, freed, candidates->code[i]);
@@ -227,6 +267,25 @@ KITHI_INLINE bool kithi_cf_prefers_second(const kithi_cf_layout *layout, const u
     return layout->windows ? empty[0] == 0 : empty[1] > empty[0];
 }
 
+/* Stores an entry whose candidate slots are all taken: in a slot that other entries leave or, if there is none, in the
+ * stash. KITH_E_COPIES, KITH_E_FULL, KITH_E_MEMORY. */
+static inline kith_status kithi_cf_make_room(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
+                                             const kithi_candidates *candidates) {
+    const kithi_cf_geometry *g = &f->geometry.cf;
+    unsigned twins = kithi_cf_matches(f, region, candidates);
+    if (twins < candidates->count) {
+        kith_status status = kithi_cf_free_and_store(layout, f, region, candidates, twins == 0);
+        /* A walk that fails does not prove that there is no free slot. */
+        if (status != KITH_E_FULL || twins == 0 || g->kicks != 0)
+            return status;
+    }
+    if (kithi_stash_is_full(g, region))
+        return KITH_E_COPIES;
+    kithi_stash_add(g, region, kithi_stash_entry(layout, g, candidates));
+    f->head.fill++;
+    return KITH_OK;
+}
+
 /* Stores an entry in the region, moving others if necessary. KITH_E_COPIES, KITH_E_FULL, KITH_E_MEMORY. */
 KITHI_INLINE kith_status kithi_cf_put(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
                                       const kithi_candidates *candidates) {
@@ -239,18 +298,14 @@ KITHI_INLINE kith_status kithi_cf_put(const kithi_cf_layout *layout, kith_filter
             return KITH_OK;
         }
     }
-    if (kithi_cf_matches(f, region, candidates) == candidates->count)
-        return KITH_E_COPIES;
-    return kithi_cf_free_and_store(layout, f, region, candidates);
+    return kithi_cf_make_room(layout, f, region, candidates);
 }
 
 /* Stores a key that has no empty candidate slot. KITH_E_COPIES, KITH_E_FULL, KITH_E_MEMORY. */
 static inline kith_status kithi_cf_store_by_moving(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest) {
     kithi_candidates candidates;
     uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);
-    if (kithi_cf_matches(f, region, &candidates) == candidates.count)
-        return KITH_E_COPIES;
-    return kithi_cf_free_and_store(layout, f, region, &candidates);
+    return kithi_cf_make_room(layout, f, region, &candidates);
 }
 
 KITHI_INLINE kith_status kithi_cf_add_by_slots(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest,
@@ -258,16 +313,11 @@ KITHI_INLINE kith_status kithi_cf_add_by_slots(const kithi_cf_layout *layout, ki
     kithi_candidates candidates;
     uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);
     unsigned copies = kithi_cf_matches(f, region, &candidates);
-    if (copies == candidates.count)
+    if (copies == candidates.count && kithi_stash_is_full(&f->geometry.cf, region))
         return KITH_E_COPIES;
     if (f->head.count >= f->head.capacity)
         return KITH_E_FULL;
     kith_status status = kithi_cf_put(layout, f, region, &candidates);
-    /* The filter is below its capacity, but no chain from the two places ends in an empty slot: copies of this key, or
-     * keys that share its places, have filled what it can reach. A walk that fails does not prove that, so it stays
-     * KITH_E_FULL. */
-    if (status == KITH_E_FULL && copies != 0 && f->geometry.cf.kicks == 0)
-        return KITH_E_COPIES;
     if (status == KITH_OK) {
         f->head.count++;
         *was_new = copies == 0;
@@ -275,9 +325,33 @@ KITHI_INLINE kith_status kithi_cf_add_by_slots(const kithi_cf_layout *layout, ki
     return status;
 }
 
+static inline uint64_t kithi_cf_copies(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest) {
+    kithi_candidates candidates;
+    const uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);
+    unsigned in_slots = kithi_cf_matches(f, region, &candidates);
+    if (in_slots == 0)
+        return 0;
+    const kithi_cf_geometry *g = &f->geometry.cf;
+    return in_slots + kithi_stash_count(g, region, kithi_stash_entry(layout, g, &candidates));
+}
+
+/* Removes a key from the stash of its region, if it is there. */
+static inline bool kithi_cf_remove_stashed(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest) {
+    kithi_candidates candidates;
+    uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);
+    const kithi_cf_geometry *g = &f->geometry.cf;
+    if (!kithi_stash_remove(g, region, kithi_stash_entry(layout, g, &candidates)))
+        return false;
+    f->head.fill--;
+    f->head.count--;
+    return true;
+}
+
 static inline kith_status kithi_cf_remove_by_slots(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest) {
     kithi_candidates candidates;
     uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);
+    if (f->head.fill != 0 && kithi_cf_remove_stashed(layout, f, digest))
+        return KITH_OK;
     for (unsigned i = 0; i < candidates.count && f->head.count > 0; i++) {
         if (kithi_cf_get(f, region, candidates.slot[i]) == candidates.code[i]) {
             kithi_cf_set(f, region, candidates.slot[i], 0);
@@ -302,6 +376,15 @@ static inline kith_status kithi_cf_put_all(const kithi_cf_layout *layout, kith_f
             if (status != KITH_OK)
                 return status;
         }
+        for (uint64_t i = 0; i < from->geometry.cf.stash; i++) {
+            kithi_candidates candidates = {0};
+            uint64_t entry = kithi_stash_get(&from->geometry.cf, source, i);
+            if (!kithi_stash_candidates(layout, &from->geometry.cf, entry, &candidates))
+                continue;
+            kith_status status = kithi_cf_put(layout, into, to, &candidates);
+            if (status != KITH_OK)
+                return status;
+        }
     }
     return KITH_OK;
 }
@@ -313,11 +396,14 @@ static inline kith_status kithi_cf_merge(const kithi_cf_layout *layout, kith_fil
     if (before == NULL)
         return KITH_E_MEMORY;
     memcpy(before, into->body, (size_t)into->head.body_bytes);
+    uint64_t fill = into->head.fill;
     kith_status status = kithi_cf_put_all(layout, into, from);
-    if (status == KITH_OK)
+    if (status == KITH_OK) {
         into->head.count += from->head.count;
-    else
+    } else {
         memcpy(into->body, before, (size_t)into->head.body_bytes);
+        into->head.fill = fill;
+    }
     kithi_release(&into->allocator, before, into->head.body_bytes);
     return status;
 }

@@ -1,0 +1,97 @@
+/* filters/common/cuckoo_stash.h: the stash of a region, a short list of entries that do not fit in its slots (after
+ * Kirsch, Mitzenmacher, Wieder, "More Robust Hashing: Cuckoo Hashing with a Stash", 2009).
+ *
+ * Keys with the same two places and the same fingerprint have the same c candidate slots. If there are c + 1 of them,
+ * they do not fit, however many slots of the region are empty. Wider fingerprints would make this less likely, at the
+ * price of a bit for every key; the stash costs a few words per region (plan/fit.h says how many).
+ *
+ *     region  | slots | zeros, if any | entry 0 | entry 1 | … | entry g->stash - 1 |        8 bytes each
+ *     entry   (the smaller of the two places) * 2^32 + fingerprint; in increasing order, then 0 for unused entries
+ *
+ * Lookups do not read the stash, because of this invariant: if the stash has an entry, then a slot has an entry with
+ * the same places and the same fingerprint. A lookup that should find the one finds the other.
+ *
+ *     add      moves only an entry to the stash that has such a twin in a slot
+ *     search   moves an entry between its own candidate slots, so the twin stays
+ *     remove   takes the entry in the stash, if there is one, before the one in the slot
+ *
+ * head.fill is the number of entries in all stashes, so a remove reads the stash only if it may have an entry. The
+ * handles of threads that build a filter together count only the entries that they add themselves. They add, but they
+ * never remove. */
+#ifndef KITHI_FILTERS_CUCKOO_STASH_H
+#define KITHI_FILTERS_CUCKOO_STASH_H
+
+#include "filters/common/cuckoo.h"
+
+static inline uint8_t *kithi_stash_word(const kithi_cf_geometry *g, uint8_t *region, uint64_t i) {
+    return region + g->stash_at + i * sizeof(uint64_t);
+}
+
+static inline uint64_t kithi_stash_get(const kithi_cf_geometry *g, const uint8_t *region, uint64_t i) {
+    return kithi_load64(region + g->stash_at + i * sizeof(uint64_t));
+}
+
+/* Returns the number of entries: those before the first 0. */
+static inline uint64_t kithi_stash_used(const kithi_cf_geometry *g, const uint8_t *region) {
+    uint64_t used = 0;
+    while (used < g->stash && kithi_stash_get(g, region, used) != 0)
+        used++;
+    return used;
+}
+
+static inline bool kithi_stash_is_full(const kithi_cf_geometry *g, const uint8_t *region) {
+    return g->stash == 0 || kithi_stash_get(g, region, g->stash - 1) != 0;
+}
+
+/* Returns the entry that a key with these candidates has in a stash. */
+static inline uint64_t kithi_stash_entry(const kithi_cf_layout *layout, const kithi_cf_geometry *g,
+                                         const kithi_candidates *candidates) {
+    uint64_t place[2], fingerprint = 0;
+    for (unsigned i = 0; i < 2; i++) {
+        unsigned first = i * candidates->count / 2;
+        (void)layout->decode(g, candidates->slot[first], candidates->code[first], &place[i], &fingerprint);
+    }
+    return (place[0] < place[1] ? place[0] : place[1]) << 32 | fingerprint;
+}
+
+/* Sets *candidates to those of an entry. Returns false for a number that is the entry of no key. */
+static inline bool kithi_stash_candidates(const kithi_cf_layout *layout, const kithi_cf_geometry *g, uint64_t entry,
+                                          kithi_candidates *candidates) {
+    uint64_t place = entry >> 32, fingerprint = entry & UINT32_MAX;
+    if (place >= g->places || fingerprint == 0 || fingerprint > g->fingerprint_max)
+        return false;
+    kithi_cf_candidates(layout, g, place, fingerprint, candidates);
+    return kithi_stash_entry(layout, g, candidates) == entry;
+}
+
+/* Returns how many times the stash has this entry. */
+static inline uint64_t kithi_stash_count(const kithi_cf_geometry *g, const uint8_t *region, uint64_t entry) {
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < g->stash; i++)
+        count += kithi_stash_get(g, region, i) == entry;
+    return count;
+}
+
+/* Adds an entry to a stash that is not full. */
+static inline void kithi_stash_add(const kithi_cf_geometry *g, uint8_t *region, uint64_t entry) {
+    uint64_t i = kithi_stash_used(g, region);
+    for (; i > 0 && kithi_stash_get(g, region, i - 1) > entry; i--)
+        kithi_store64(kithi_stash_word(g, region, i), kithi_stash_get(g, region, i - 1));
+    kithi_store64(kithi_stash_word(g, region, i), entry);
+}
+
+/* Removes one of these entries; returns false if there is none. */
+static inline bool kithi_stash_remove(const kithi_cf_geometry *g, uint8_t *region, uint64_t entry) {
+    uint64_t i = 0;
+    while (i < g->stash && kithi_stash_get(g, region, i) != entry)
+        i++;
+    if (i == g->stash)
+        return false;
+    for (; i < g->stash; i++) {
+        uint64_t next = i + 1 < g->stash ? kithi_stash_get(g, region, i + 1) : 0;
+        kithi_store64(kithi_stash_word(g, region, i), next);
+    }
+    return true;
+}
+
+#endif
