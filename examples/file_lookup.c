@@ -1,7 +1,7 @@
 /* file_lookup: looks up keys in a filter file without the library: kith/reader.h is all that it includes of kith.
  *
- * Prints "maybe" or "no" for each key given, or for each line of standard input if there is none. It compiles as C11 and
- * as C++17:
+ * Prints "maybe" or "no" for each key given, or for each line of standard input if there is none. It compiles as C11
+ * and as C++17:
  *
  *     kith build -o words.kith words.txt
  *     cc -O3 -march=native file_lookup.c -o file_lookup

@@ -1,5 +1,5 @@
-/* filters/blocked_counting_lookup.h: lookups in blocked_counting. See blocked_counting.c for the idea and the layout, and lookup.h for the rules of
- * this header. */
+/* filters/blocked_counting_lookup.h: lookups in blocked_counting. See blocked_counting.c for the idea and the layout,
+ * and lookup.h for the rules of this header. */
 #ifndef KITHI_FILTERS_BLOCKED_COUNTING_LOOKUP_H
 #define KITHI_FILTERS_BLOCKED_COUNTING_LOOKUP_H
 

@@ -1,5 +1,5 @@
-/* filters/blocked_lookup.h: lookups in blocked. See blocked.c for the idea and the layout, and lookup.h for the rules of
- * this header. */
+/* filters/blocked_lookup.h: lookups in blocked. See blocked.c for the idea and the layout, and lookup.h for the rules
+ * of this header. */
 #ifndef KITHI_FILTERS_BLOCKED_LOOKUP_H
 #define KITHI_FILTERS_BLOCKED_LOOKUP_H
 

@@ -1,5 +1,5 @@
-/* filters/counting_lookup.h: lookups in counting. See counting.c for the idea and the layout, and lookup.h for the rules
- * of this header. */
+/* filters/counting_lookup.h: lookups in counting. See counting.c for the idea and the layout, and lookup.h for the
+ * rules of this header. */
 #ifndef KITHI_FILTERS_COUNTING_LOOKUP_H
 #define KITHI_FILTERS_COUNTING_LOOKUP_H
 

@@ -1,5 +1,5 @@
-/* filters/cuckoo_lookup.h: the layout of cuckoo, and lookups. See cuckoo.c for the idea, and lookup.h for the rules of this
- * header. */
+/* filters/cuckoo_lookup.h: the layout of cuckoo, and lookups. See cuckoo.c for the idea, and lookup.h for the rules of
+ * this header. */
 #ifndef KITHI_FILTERS_CUCKOO_LOOKUP_H
 #define KITHI_FILTERS_CUCKOO_LOOKUP_H
 

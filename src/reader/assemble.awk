@@ -1,8 +1,8 @@
 # Assembles kith/reader.h: prints src/reader/reader.h with every header of kith that it includes in its place.
 # usage: awk -v root=SOURCE_TREE -f assemble.awk SOURCE_TREE/src/kinds.def
 #
-# The include "lookups.h" stands for the headers filters/<kind>_lookup.h of all kinds, in the order of kinds.def, and for
-# the macros KITHI_KINDS(X), which is X(kind) for each of them, and KITHI_INLINE_KINDS(X), which is X(kind) for those whose
+# The include "lookups.h" stands for the headers filters/<kind>_lookup.h of all kinds, in the order of kinds.def, and
+# for two macros: KITHI_KINDS(X) is X(kind) for each of them, and KITHI_INLINE_KINDS(X) is X(kind) for those whose
 # kithi_<kind>_has() is KITHI_INLINE. A header is inserted once. If it is included inside a
 # condition, it is inserted there and again where it is needed next, because the condition may be false; the include
 # guards of the parts remain, so that it is compiled once.

@@ -1,7 +1,7 @@
 /* kith/reader.h: looks up keys in a kith filter, as one header that needs no library.
  *
- * The build of kith assembles this file from the lookup code of every filter kind (src/reader in kith's source tree), so
- * the results are those of the library. Copy it into a program that only reads filters: a browser, a firmware, the
+ * The build of kith assembles this file from the lookup code of every filter kind (src/reader in kith's source tree),
+ * so the results are those of the library. Copy it into a program that only reads filters: a browser, a firmware, the
  * runtime of another language. It also saves the cost of a call in loops that look up one key after the other.
  *
  *     kith_reader reader;
@@ -11,8 +11,8 @@
  *         bool maybe = kith_reader_has(&reader, digest);
  *     }
  *
- * `bytes` is a whole file, or what kith_filter_bytes() returns, at any address. A reader points into it: keep it, and do
- * not change it, as long as the reader is used. A reader owns nothing, so there is no call to close it. No function
+ * `bytes` is a whole file, or what kith_filter_bytes() returns, at any address. A reader points into it: keep it, and
+ * do not change it, as long as the reader is used. A reader owns nothing, so there is no call to close it. No function
  * allocates memory. All but kith_reader_open() may be called on any number of threads.
  *
  * The header is C11 and C++17, for gcc and clang. It uses the vector instructions for which the program is compiled
@@ -173,8 +173,9 @@ static inline kith_status kithi_reader_walk(const uint8_t *block, uint64_t block
  * of them. This call does not read the body; kith_reader_verify() does.
  *
  * Returns what kith_filter_view() of the library returns with KITH_OPEN_LAZY: KITH_OK, KITH_E_EMPTY, KITH_E_NOT_KITH,
- * KITH_E_VERSION, KITH_E_KIND (also for a table), KITH_E_TRUNCATED, KITH_E_TRAILING, KITH_E_JOURNAL
- * (the file of a store, kith/store.h: some of its keys may be in its journal) or KITH_E_CORRUPT. Also KITH_E_TOO_LARGE, if there are more than KITH_READER_LAYERS layers. If it fails, *reader is unchanged. */
+ * KITH_E_VERSION, KITH_E_KIND (also for a table), KITH_E_TRUNCATED, KITH_E_TRAILING, KITH_E_JOURNAL (the file of a
+ * store, kith/store.h: some of its keys may be in its journal) or KITH_E_CORRUPT. Also KITH_E_TOO_LARGE, if there are
+ * more than KITH_READER_LAYERS layers. If it fails, *reader is unchanged. */
 KITH_MUST_USE static inline kith_status kith_reader_open(const void *bytes, size_t byte_count, kith_reader *reader) {
     const uint8_t *block = (const uint8_t *)bytes;
     kith_status status = kithi_reader_walk(block, byte_count, NULL);

@@ -1,5 +1,6 @@
 /* simd/native.h: the vector code of the instruction set for which a file is compiled, for kith/reader.h. (The library
- * itself chooses one at run time.) Defines KITHI_NATIVE_AVX512, KITHI_NATIVE_AVX2 or KITHI_NATIVE_NEON, or none of them. */
+ * itself chooses one at run time.) Defines KITHI_NATIVE_AVX512, KITHI_NATIVE_AVX2 or KITHI_NATIVE_NEON, or none of
+ * them. */
 #ifndef KITHI_SIMD_NATIVE_H
 #define KITHI_SIMD_NATIVE_H
 

@@ -11,6 +11,7 @@
 
 #include "check.h"
 #include "core/hash.h"
+#include "format/format.h"
 #include "golden/files.h"
 #include "splitmix.h"
 
@@ -211,6 +212,90 @@ static void forged_layers_agree(const char *name, bytes file) {
 
 TEST(forged_layers_are_refused_like_by_the_library) {
     each_file(forged_layers_agree);
+}
+
+/* Forges all capacities, so that the layers have too few bits for their keys. */
+static void forge_capacities(bytes file, uint64_t factor) {
+    kithi_head outer, layer;
+    CHECK_OK(kithi_header_read(file.at, file.count, &outer));
+    kithi_inner_block block = {0, 0};
+    uint8_t *body = file.at + HEADER_BYTES;
+    for (unsigned i = 0; kithi_layers_block(&outer, body, i, &block) == KITH_OK; i++) {
+        CHECK_OK(kithi_header_read(body + block.at, block.bytes, &layer));
+        layer.capacity *= factor;
+        kithi_block_seal(body + block.at, &layer);
+    }
+    outer.capacity *= factor;
+    outer.params[KITHI_LAYERS_FIRST_CAPACITY] *= factor;
+    kithi_block_seal(file.at, &outer);
+}
+
+TEST(layers_that_are_too_small_for_their_capacity_are_refused) {
+    char path[PATH_BYTES_MAX];
+    text original = read_file(golden_path("layers", path));
+    for (uint64_t factor = 1; factor <= 32; factor *= 2) {
+        bytes file = bytes_of(original.at, original.used);
+        forge_capacities(file, factor);
+        kith_status status = compare("too small layers", file, true);
+        CHECK_STATUS(status, factor == 1 ? KITH_OK : status);
+        CHECK(factor < 32 || status == KITH_E_CORRUPT);
+        free(file.at);
+    }
+    free(original.at);
+}
+
+/* A filter of one layer, which is a golden file. */
+static bytes layers_of(const char *name) {
+    char path[PATH_BYTES_MAX];
+    text inner = read_file(golden_path(name, path));
+    kithi_head layer, head;
+    CHECK_OK(kithi_header_read((const uint8_t *)inner.at, inner.used, &layer));
+    memset(&head, 0, sizeof head);
+    head.kind_id = KITHI_LAYERS_ID;
+    head.hash = layer.hash;
+    head.capacity = layer.capacity;
+    head.count = layer.count;
+    head.rate = 2 * layer.rate;
+    head.body_bytes = KITHI_LAYERS_DIRECTORY_BYTES + kithi_layers_padded(inner.used);
+    head.params[KITHI_LAYERS_INNER] = layer.kind_id;
+    head.params[KITHI_LAYERS_GROWTH] = 2;
+    head.params[KITHI_LAYERS_COUNT] = 1;
+    head.params[KITHI_LAYERS_FIRST_CAPACITY] = layer.capacity;
+    uint64_t block_bytes;
+    CHECK(kithi_block_bytes(head.body_bytes, &block_bytes));
+    bytes file = {calloc(1, (size_t)block_bytes), (size_t)block_bytes};
+    CHECK(file.at != NULL);
+    kithi_store64(file.at + HEADER_BYTES, inner.used);
+    memcpy(file.at + HEADER_BYTES + KITHI_LAYERS_DIRECTORY_BYTES, inner.at, inner.used);
+    kithi_block_seal(file.at, &head);
+    free(inner.at);
+    return file;
+}
+
+TEST(only_kinds_that_accept_keys_can_be_layers) {
+    static const struct {
+        const char *name;
+        kith_status want;
+    } CASES[] = {
+        {"bloom", KITH_OK},       {"blocked", KITH_OK},       {"counting-3", KITH_OK},    {"cuckoo-simple", KITH_OK},
+        {"fuse", KITH_E_CORRUPT}, {"ribbon", KITH_E_CORRUPT}, {"layers", KITH_E_CORRUPT},
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        bytes file = layers_of(CASES[i].name);
+        CHECK_STATUS(compare(CASES[i].name, file, true), CASES[i].want);
+        free(file.at);
+    }
+}
+
+TEST(verify_compares_the_checksums_of_layers) {
+    bytes file = layers_of("bloom");
+    kithi_head head;
+    CHECK_OK(kithi_header_read(file.at, file.count, &head));
+    uint8_t *layer = file.at + HEADER_BYTES + KITHI_LAYERS_DIRECTORY_BYTES;
+    layer[HEADER_BYTES] ^= 1;
+    kithi_block_seal(file.at, &head); /* the outer checksums are right again */
+    CHECK_STATUS(compare("a damaged layer", file, true), KITH_E_CORRUPT);
+    free(file.at);
 }
 
 TEST(a_store_is_refused_like_by_the_library) {

@@ -1,5 +1,5 @@
-/* filters/common/slices_lookup.h: the parameters of bloom and counting, and lookups. See filters/common/slices.h for the
- * layout, and lookup.h for the rules of this header. */
+/* filters/common/slices_lookup.h: the parameters of bloom and counting, and lookups. See filters/common/slices.h for
+ * the layout, and lookup.h for the rules of this header. */
 #ifndef KITHI_FILTERS_SLICES_LOOKUP_H
 #define KITHI_FILTERS_SLICES_LOOKUP_H
 
