@@ -57,6 +57,7 @@ kith_status kith_adder_open(kith_filter *f, kith_adder **adder) {
     lock(f);
     if (!kithi_filter_busy(f)) {
         f->sealed = false;
+        atomic_store_explicit(&f->changing, false, memory_order_relaxed);
         atomic_store(&f->shared_count, f->head.count);
         atomic_store(&f->shared_fill, f->head.fill);
     }

@@ -39,43 +39,59 @@ uint64_t kith_filter_cell(const kith_filter *f, uint64_t cell) {
 
 /* ---- one key ---- */
 
-/* As kithi_filter_writable(), which is called only if the usual case does not hold. */
-static inline kith_status writable(kith_filter *f) {
-    return f->writable && f->verified && !kithi_filter_busy(f) ? KITH_OK : kithi_filter_writable(f);
+/* True if the filter can be changed at once. Otherwise start_change() decides. */
+static inline bool changing(const kith_filter *f) {
+    bool yes = atomic_load_explicit(&f->changing, memory_order_relaxed);
+    assert(!yes || (f->writable && f->verified && !f->sealed && !kithi_filter_busy(f)));
+    return __builtin_expect(yes, 1);
 }
 
-static inline kith_status addable(kith_filter *f) {
-    return kithi_kind_adds(f->kind) ? writable(f) : KITH_E_UNSUPPORTED;
+/* Called before a change, with whether the kind supports it. */
+static kith_status start_change(kith_filter *f, bool supported) {
+    kith_status status = supported ? kithi_filter_writable(f) : KITH_E_UNSUPPORTED;
+    if (status == KITH_OK) {
+        f->sealed = false;
+        atomic_store_explicit(&f->changing, true, memory_order_relaxed);
+    }
+    return status;
 }
 
-kith_status kith_filter_add_digest(kith_filter *f, uint64_t digest, bool *was_new) {
-    assert(f != NULL);
-    kith_status status = addable(f);
-    if (status != KITH_OK)
-        return status;
+static inline kith_status start_adding(kith_filter *f) {
+    return changing(f) ? KITH_OK : start_change(f, kithi_kind_adds(f->kind));
+}
+
+static inline kith_status start_removing(kith_filter *f) {
+    bool supported = (f->shape.capabilities & KITH_CAN_REMOVE) != 0;
+    return changing(f) && supported ? KITH_OK : start_change(f, supported);
+}
+
+static __attribute__((noinline)) kith_status add_and_tell(kith_filter *f, uint64_t digest, bool *was_new) {
     bool is_new = false;
-    f->sealed = false;
-    status = kithi_add_one(f, digest, &is_new);
+    kith_status status = start_adding(f);
+    if (status == KITH_OK)
+        status = kithi_add_one(f, digest, &is_new);
     if (status == KITH_OK && was_new != NULL)
         *was_new = is_new;
     return status;
+}
+
+/* What needs registers across a call is in add_and_tell(): here it would make every add save these registers. Filters of
+ * a static kind are never `changing`. */
+kith_status kith_filter_add_digest(kith_filter *f, uint64_t digest, bool *was_new) {
+    assert(f != NULL);
+    if (__builtin_expect(was_new != NULL, 0) || !changing(f))
+        return add_and_tell(f, digest, was_new);
+    return kithi_add_one(f, digest, NULL);
 }
 
 kith_status kith_filter_add(kith_filter *f, const void *key, size_t key_bytes, bool *was_new) {
     return kith_filter_add_digest(f, kith_filter_digest(f, key, key_bytes), was_new);
 }
 
-static inline kith_status removable(kith_filter *f) {
-    return (f->shape.capabilities & KITH_CAN_REMOVE) != 0 ? writable(f) : KITH_E_UNSUPPORTED;
-}
-
 kith_status kith_filter_remove_digest(kith_filter *f, uint64_t digest) {
     assert(f != NULL);
-    kith_status status = removable(f);
-    if (status != KITH_OK)
-        return status;
-    f->sealed = false;
-    return kithi_remove_one(f, digest);
+    kith_status status = start_removing(f);
+    return status == KITH_OK ? kithi_remove_one(f, digest) : status;
 }
 
 kith_status kith_filter_remove(kith_filter *f, const void *key, size_t key_bytes) {
@@ -94,7 +110,7 @@ bool kith_filter_has(const kith_filter *f, const void *key, size_t key_bytes) {
 uint64_t kith_filter_copies(const kith_filter *f, const void *key, size_t key_bytes) {
     uint64_t digest = kith_filter_digest(f, key, key_bytes);
     if ((f->shape.capabilities & KITH_CAN_COPIES) != 0)
-        return f->kind->copies(f, digest);
+        return kithi_copies(f, digest);
     return kithi_has(f, digest);
 }
 
@@ -102,7 +118,7 @@ uint64_t kith_filter_copies(const kith_filter *f, const void *key, size_t key_by
 
 size_t kith_filter_has_many(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
     assert(f != NULL && (digests != NULL || n == 0));
-    return kithi_has_many(kithi_kernels_of(f), f, digests, n, maybe);
+    return kithi_has_many(f, digests, n, maybe);
 }
 
 /* ---- many digests, on several threads ---- */
@@ -153,11 +169,9 @@ kith_status kith_filter_add_many(kith_filter *f, const uint64_t *digests, size_t
     assert(f != NULL && (digests != NULL || n == 0));
     clear_bitmap(was_new, n);
     size_t added = 0;
-    kith_status status = addable(f);
-    if (status == KITH_OK) {
-        f->sealed = false;
-        status = kithi_add_many(kithi_kernels_of(f), f, digests, n, was_new, &added);
-    }
+    kith_status status = start_adding(f);
+    if (status == KITH_OK)
+        status = kithi_add_many(f, digests, n, was_new, &added);
     if (done != NULL)
         *done = added;
     return status;
@@ -166,11 +180,9 @@ kith_status kith_filter_add_many(kith_filter *f, const uint64_t *digests, size_t
 kith_status kith_filter_remove_many(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
     assert(f != NULL && (digests != NULL || n == 0));
     size_t removed = 0;
-    kith_status status = removable(f);
-    if (status == KITH_OK) {
-        f->sealed = false;
-        status = kithi_remove_many(kithi_kernels_of(f), f, digests, n, &removed);
-    }
+    kith_status status = start_removing(f);
+    if (status == KITH_OK)
+        status = kithi_remove_many(f, digests, n, &removed);
     if (done != NULL)
         *done = removed;
     return status;

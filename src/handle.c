@@ -32,6 +32,7 @@ static void set_up(kith_filter *f, const kithi_kind *kind, const kithi_head *hea
     f->head = *head;
     f->geometry = kind->decode(head);
     f->shape = *shape;
+    kithi_verbs_bind(f);
     f->block = block;
     f->body = block + KITHI_HEADER_BYTES;
     f->allocator = *allocator;
@@ -113,6 +114,7 @@ void kithi_filter_seal(kith_filter *f) {
         f->kind->seal(f);
     kithi_block_seal(f->block, &f->head);
     f->sealed = true;
+    atomic_store_explicit(&f->changing, false, memory_order_relaxed);
 }
 
 const char *kithi_filter_check(const kith_filter *f) {

@@ -36,11 +36,14 @@ typedef struct kithi_expectation {
     double failure; /* probability that n distinct keys do not all fit */
 } kithi_expectation;
 
-/* The functions that are compiled once per instruction set: has, add and remove, and the batches, which do what a loop
- * over these would do. Only `has` is required, and only for KITHI_CPU_PORTABLE: verbs.h has a default for each of the
- * others. Each is a small wrapper around a KITHI_INLINE function, so the compiler can use the shift, multiplication and
- * bit-count instructions of that set. Where vectors are faster, the kind calls functions of simd/. Without vectors
- * AVX-512 gains nothing over AVX2, so such a kind uses its AVX2 functions for both. */
+/* The functions that are compiled once per instruction set: those for one key, and the batches, which do what a loop
+ * over has, add and remove would do. Only `has` is required, and only for KITHI_CPU_PORTABLE: verbs.h has a default for
+ * each of the others. Each is a small wrapper around a KITHI_INLINE function, so the compiler can use the shift,
+ * multiplication and bit-count instructions of that set. Where vectors are faster, the kind calls functions of simd/.
+ * Without vectors AVX-512 gains nothing over AVX2, so such a kind uses its AVX2 functions for both.
+ *
+ * A handle has a copy of the record for the instruction set that is in use when it is bound, with all defaults filled
+ * in (verbs.h), so that a call on one key is one jump. */
 typedef struct kithi_kernels {
     /* Returns the number of digests that may be in the set. Sets bit i of the bitmap `maybe` to whether digest i is one
      * of them. `maybe` may be NULL; otherwise each of its words is written. */
@@ -52,6 +55,7 @@ typedef struct kithi_kernels {
     bool (*has)(const kith_filter *f, uint64_t digest);
     kith_status (*add)(kith_filter *f, uint64_t digest, bool *was_new); /* as kithi_kind.add */
     kith_status (*remove)(kith_filter *f, uint64_t digest);             /* as kithi_kind.remove */
+    uint64_t (*copies)(const kith_filter *f, uint64_t digest);          /* as kithi_kind.copies */
 } kithi_kernels;
 
 #define KITHI_BODY_PARTS_MAX 64 /* the most pieces of memory that a body may consist of */
@@ -78,7 +82,7 @@ typedef struct kithi_kind {
     kithi_kernels kernels[KITHI_CPU_COUNT];
 
     /* A kind has exactly one of the next two: `add`, or `build` if it is static. */
-    kith_status (*add)(kith_filter *f, uint64_t digest, bool *was_new); /* was_new is never NULL here */
+    kith_status (*add)(kith_filter *f, uint64_t digest, bool *was_new); /* was_new may be NULL */
     /* Static kinds: builds region `region` of an empty filter from all the digests that belong to it. The result must
      * not depend on their order. Runs on several threads at once, for different regions of one filter, so it must not
      * change anything outside the bytes of the region. (The caller sets head.count.)
@@ -169,6 +173,7 @@ typedef enum kithi_backing {
 
 struct kith_filter {
     const kithi_kind *kind;
+    kithi_kernels verbs; /* see verbs.h; call them through its functions */
     kithi_head head;
     kithi_geometry geometry; /* decode(&head) */
     kithi_shape shape;
@@ -179,6 +184,10 @@ struct kith_filter {
     bool writable;
     bool sealed;   /* header and checksums in the block are up to date */
     bool verified; /* the body matches its checksums, or was created in this process */
+    /* True only if keys can be added and removed without checking or setting anything else first: the filter is
+     * writable, verified and not sealed, and no adder is open. The first change sets it; sealing the filter and opening
+     * an adder clear it. Atomic because an add on another thread than the adder's reads it. */
+    atomic_bool changing;
     kith_allocator allocator;
     uint64_t max_bytes; /* kith_filter_limit; 0: none */
     void *state;        /* the kind's own; freed by detach */

@@ -344,8 +344,9 @@ static kith_status verify_file(const uint8_t *bytes, size_t byte_count, bool laz
     if (head->kind_id != IMAGE_ID && head->kind_id != ENTRIES_ID)
         return KITH_E_KIND;
     uint64_t block_bytes;
-    if (head->recipe != 0 || head->notes_bytes != 0 || head->store.is_store || head->body_bytes < KITHI_BODY_ALIGNMENT ||
-        head->body_bytes % KITHI_BODY_ALIGNMENT != 0 || !kithi_block_bytes(head->body_bytes, &block_bytes))
+    if (head->recipe != 0 || head->notes_bytes != 0 || head->store.is_store ||
+        head->body_bytes < KITHI_BODY_ALIGNMENT || head->body_bytes % KITHI_BODY_ALIGNMENT != 0 ||
+        !kithi_block_bytes(head->body_bytes, &block_bytes))
         return KITH_E_CORRUPT;
     if (byte_count != block_bytes)
         return byte_count < block_bytes ? KITH_E_TRUNCATED : KITH_E_TRAILING;

@@ -3,13 +3,10 @@
 
 #include "core/batch.h"
 
-size_t kithi_has_many(const kithi_kernels *kernels, const kith_filter *f, const uint64_t *digests, size_t n,
-                      uint64_t *maybe) {
-    if (kernels->has_many != NULL)
-        return kernels->has_many(f, digests, n, maybe);
+static size_t has_each(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
     size_t yes = 0;
     for (size_t i = 0; i < n; i++) {
-        bool has = kernels->has(f, digests[i]);
+        bool has = kithi_has(f, digests[i]);
         if (maybe != NULL && i % 64 == 0)
             maybe[i / 64] = 0;
         kithi_bitmap_set(maybe, i, has);
@@ -18,10 +15,7 @@ size_t kithi_has_many(const kithi_kernels *kernels, const kith_filter *f, const 
     return yes;
 }
 
-kith_status kithi_add_many(const kithi_kernels *kernels, kith_filter *f, const uint64_t *digests, size_t n,
-                           uint64_t *was_new, size_t *done) {
-    if (kernels->add_many != NULL)
-        return kernels->add_many(f, digests, n, was_new, done);
+static kith_status add_each(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done) {
     for (; *done < n; ++*done) {
         bool is_new = false;
         kith_status status = kithi_add_one(f, digests[*done], &is_new);
@@ -32,16 +26,33 @@ kith_status kithi_add_many(const kithi_kernels *kernels, kith_filter *f, const u
     return KITH_OK;
 }
 
-kith_status kithi_remove_many(const kithi_kernels *kernels, kith_filter *f, const uint64_t *digests, size_t n,
-                              size_t *done) {
-    if (kernels->remove_many != NULL)
-        return kernels->remove_many(f, digests, n, done);
+static kith_status remove_each(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
     for (; *done < n; ++*done) {
         kith_status status = kithi_remove_one(f, digests[*done]);
         if (status != KITH_OK)
             return status;
     }
     return KITH_OK;
+}
+
+void kithi_verbs_bind(kith_filter *f) {
+    const kithi_kind *kind = f->kind;
+    kithi_kernels *verbs = &f->verbs;
+    *verbs = kind->kernels[kithi_cpu_now()];
+    if (verbs->has == NULL)
+        *verbs = kind->kernels[KITHI_CPU_PORTABLE];
+    if (verbs->add == NULL)
+        verbs->add = kind->add;
+    if (verbs->remove == NULL)
+        verbs->remove = kind->remove;
+    if (verbs->copies == NULL)
+        verbs->copies = kind->copies;
+    if (verbs->has_many == NULL)
+        verbs->has_many = has_each;
+    if (verbs->add_many == NULL)
+        verbs->add_many = add_each;
+    if (verbs->remove_many == NULL)
+        verbs->remove_many = remove_each;
 }
 
 bool kithi_look(const kith_filter *f, uint64_t digest, kith_look look, void *context) {

@@ -1,10 +1,10 @@
 /* kith/cpu.h: choose the instruction set that filters use.
  *
- * kith_filter_has(), kith_filter_add(), kith_filter_remove(), their batches (_many), building a ribbon filter and, with
- * SipHash, kith_digest_many() and kith_digest_packed() have versions for some of the instruction sets below, and
- * otherwise use "portable". The first of these calls selects the best instruction set that the processor supports.
- * Results and the bytes of filters do not depend on it, so a program need not choose. The calls of this header are for
- * tests and measurements. */
+ * The calls that look up, add and remove keys, building a ribbon filter and, with SipHash, kith_digest_many() and
+ * kith_digest_packed() have versions for some of the instruction sets below, and otherwise use "portable". The best
+ * instruction set that the processor supports is selected when the first filter is created or opened. Results and the
+ * bytes of filters do not depend on it, so a program need not choose. The calls of this header are for tests and
+ * measurements. */
 #ifndef KITH_CPU_H
 #define KITH_CPU_H
 
@@ -21,7 +21,8 @@ KITH_API const char *kith_cpu(void);
  * those that this processor does not support, or NULL if there are fewer. */
 KITH_API const char *kith_cpu_name(size_t index);
 
-/* Selects an instruction set by name, or the best one with "auto". It applies to all threads, from their next call on.
+/* Selects an instruction set by name, or the best one with "auto". It applies to all threads, for filters that are
+ * created or opened after this call; a filter keeps the instruction set that it was created or opened with.
  *
  * Returns KITH_OK, or
  *   KITH_E_ARGUMENT     there is no instruction set of this name

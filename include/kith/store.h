@@ -106,6 +106,14 @@ typedef struct kith_store_options {
 KITH_API KITH_MUST_USE kith_status kith_store_create(const char *path, kith_filter *filter,
                                                      const kith_store_options *options, kith_store **store);
 
+/* Turns the plain filter file at `path` into a store, and opens it for writing. The file is verified completely.
+ *
+ * Unlike kith_filter_open() and kith_store_create(), this holds the lock from before the file is read, so that no change
+ * of another program that takes the lock is lost. Returns KITH_E_JOURNAL if the file is a store already, and the codes of
+ * kith_filter_open() and kith_store_create(). */
+KITH_API KITH_MUST_USE kith_status kith_store_convert(const char *path, const kith_store_options *options,
+                                                      kith_store **store);
+
 /* Opens a store and recovers it: maps the snapshot, repeats the operations in the journal and, unless it is opened for
  * reading, cuts off what an interrupted writer has left behind. Flags are kith_store_flags.
  *

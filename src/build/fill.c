@@ -49,18 +49,17 @@
 
 /* ---- adds in order ---- */
 
-static kith_status add_in_order(const kithi_kernels *kernels, kith_filter *f, const uint64_t *digests, size_t n,
-                                uint64_t *left_out, size_t *done) {
+static kith_status add_in_order(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *left_out, size_t *done) {
     *done = 0;
     for (;;) {
         size_t added = 0;
-        kith_status status = kithi_add_many(kernels, f, digests + *done, n - *done, NULL, &added);
+        kith_status status = kithi_add_many(f, digests + *done, n - *done, NULL, &added);
         *done += added;
         if (status != KITH_E_COPIES || left_out == NULL)
             return status;
         /* A cuckoo kind returns KITH_E_COPIES also for fewer copies than its maximum, if other keys have taken the
          * slots. Such copies are not left out, because a larger filter could store them. */
-        if (f->kind->copies(f, digests[*done]) < f->shape.max_copies)
+        if (kithi_copies(f, digests[*done]) < f->shape.max_copies)
             return KITH_E_FULL;
         ++*left_out;
         ++*done;
@@ -70,7 +69,7 @@ static kith_status add_in_order(const kithi_kernels *kernels, kith_filter *f, co
 kith_status kithi_fill_in_order(kith_filter *f, const uint64_t *digests, size_t n, const kithi_fill_options *options,
                                 size_t *done) {
     f->sealed = false;
-    return add_in_order(kithi_kernels_of(f), f, digests, n, options->leave_out ? options->left_out : NULL, done);
+    return add_in_order(f, digests, n, options->leave_out ? options->left_out : NULL, done);
 }
 
 /* ---- without repeats ---- */
@@ -88,11 +87,10 @@ typedef struct byte_range {
 /* Adds all digests, in the hope that there are no repeats. Sets bit i of `firsts` if digest i was not in the filter
  * before. Stops early, with a code other than KITH_OK, if an add fails, or with KITH_E_COPIES if too many digests may
  * be repeats. */
-static kith_status add_assuming_no_repeats(const kithi_kernels *kernels, kith_filter *f, const uint64_t *digests,
-                                           size_t n, uint64_t *firsts) {
+static kith_status add_assuming_no_repeats(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *firsts) {
     for (size_t at = 0; at < n; at += BATCH) {
         size_t count = n - at < BATCH ? n - at : BATCH, done = 0;
-        kith_status status = kithi_add_many(kernels, f, digests + at, count, firsts + at / 64, &done);
+        kith_status status = kithi_add_many(f, digests + at, count, firsts + at / 64, &done);
         size_t suspects = count;
         for (size_t i = 0; i < (count + 63) / 64; i++)
             suspects -= kithi_popcount(firsts[at / 64 + i]);
@@ -109,14 +107,14 @@ static kith_status clear(kith_filter *f, byte_range range) {
     return KITH_OK;
 }
 
-static kith_status add_without_repeats(const kithi_kernels *kernels, kith_filter *f, byte_range range,
-                                       const uint64_t *digests, size_t n, uint64_t *left_out) {
+static kith_status add_without_repeats(kith_filter *f, byte_range range, const uint64_t *digests, size_t n,
+                                       uint64_t *left_out) {
     if (n == 0)
         return KITH_OK;
     uint64_t count = f->head.count, fill = f->head.fill, firsts_bytes = ((uint64_t)n + 63) / 64 * 8;
     uint64_t *firsts = kithi_allocate(&f->allocator, firsts_bytes), *copy = NULL;
     size_t kept = 0, done = 0;
-    kith_status added = firsts != NULL ? add_assuming_no_repeats(kernels, f, digests, n, firsts) : KITH_E_MEMORY;
+    kith_status added = firsts != NULL ? add_assuming_no_repeats(f, digests, n, firsts) : KITH_E_MEMORY;
     bool all_added = added == KITH_OK;
     bool enough_memory = added != KITH_E_MEMORY &&
                          kithi_drop_repeats(&f->allocator, digests, n, all_added ? firsts : NULL, &copy, &kept);
@@ -130,7 +128,7 @@ static kith_status add_without_repeats(const kithi_kernels *kernels, kith_filter
         f->head.count = count;
         f->head.fill = fill;
         f->sealed = false;
-        status = add_in_order(kernels, f, copy != NULL ? copy : digests, kept, left_out, &done);
+        status = add_in_order(f, copy != NULL ? copy : digests, kept, left_out, &done);
     }
     kithi_release(&f->allocator, copy, (uint64_t)n * sizeof *copy); /* cannot overflow: as large as `digests` */
     return status;
@@ -139,7 +137,6 @@ static kith_status add_without_repeats(const kithi_kernels *kernels, kith_filter
 /* ---- parts ---- */
 
 typedef struct part_job {
-    const kithi_kernels *kernels;
     kith_filter *handles; /* one per thread */
     kith_status *statuses;
     uint64_t *left_out; /* one per thread; NULL: copies are not left out */
@@ -165,9 +162,9 @@ static void fill_parts(void *context, unsigned thread) {
         size_t n = w->starts[p + 1] - w->starts[p], done = 0;
         uint64_t *left_out = w->left_out != NULL ? &w->left_out[thread] : NULL;
         if (w->drop_repeats)
-            w->statuses[thread] = add_without_repeats(w->kernels, mine, range_of(w, mine, p), digests, n, left_out);
+            w->statuses[thread] = add_without_repeats(mine, range_of(w, mine, p), digests, n, left_out);
         else
-            w->statuses[thread] = add_in_order(w->kernels, mine, digests, n, left_out, &done);
+            w->statuses[thread] = add_in_order(mine, digests, n, left_out, &done);
     }
 }
 
@@ -229,7 +226,6 @@ static kith_status fill_by_parts(kith_filter *f, const uint64_t *digests, size_t
     uint64_t handles_bytes = threads * sizeof(kith_filter), statuses_bytes = threads * sizeof(kith_status);
     uint64_t left_out[KITHI_THREADS_MAX] = {0};
     part_job w = {
-        .kernels = kithi_kernels_of(f),
         .handles = kithi_allocate(allocator, handles_bytes),
         .statuses = kithi_allocate(allocator, statuses_bytes),
         .left_out = options->leave_out ? left_out : NULL,
@@ -397,8 +393,7 @@ kith_status kithi_fill(kith_filter *f, const uint64_t *digests, size_t n, const 
     if (options->leave_out)
         *options->left_out = 0;
     f->sealed = false;
-    return add_without_repeats(kithi_kernels_of(f), f, (byte_range){NULL, 0}, digests, n,
-                               options->leave_out ? options->left_out : NULL);
+    return add_without_repeats(f, (byte_range){NULL, 0}, digests, n, options->leave_out ? options->left_out : NULL);
 }
 
 /* ---- streams ---- */

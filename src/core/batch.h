@@ -24,4 +24,14 @@ static inline void kithi_bitmap_set(uint64_t *bitmap, size_t i, bool value) {
         bitmap[i / 64] |= (uint64_t)value << (i % 64);
 }
 
+/* Sets the bits at … at + n - 1 of a bitmap, which were all 0, to those of `word`. n is at most 64, and the bits of
+ * `word` beyond the first n are 0. `bitmap` may be NULL. */
+static inline void kithi_bitmap_set_word(uint64_t *bitmap, size_t at, uint64_t word, size_t n) {
+    if (bitmap == NULL)
+        return;
+    bitmap[at / 64] |= word << (at % 64);
+    if (at % 64 + n > 64)
+        bitmap[at / 64 + 1] |= word >> (64 - at % 64);
+}
+
 #endif

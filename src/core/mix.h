@@ -1,11 +1,13 @@
-/* core/mix.h: turns a digest into places (buckets or windows), fingerprints and probe words, for all kinds.
+/* core/mix.h: turns a digest into places (buckets or windows), fingerprints and further words, for all kinds.
  *
  *     digest d (64 bits, uniform)
  *        |-- d * regions          128 bits: the high half is the region, so sorted digests visit the regions in order
  *        |     |-- bits 32 … 63 of the low half, * places      64 bits: the high half is the place in the region
  *        |     '-- bits 0 … 31 of the low half, XOR the bits of the previous product that follow the place
  *        |           '-- * F      64 bits: the high half is the fingerprint - 1; F is the number of fingerprints
- *        '-- mix(d + golden), mix(d + 2 golden), …             probe words: cells of Bloom and counting kinds
+ *        |-- d * M, d * M^2, d * M^3, … modulo 2^64                  probe words: cells of bloom and counting
+ *        |-- d * golden modulo 2^64; both halves of d * M, XORed     lane words: cells of the blocked kinds
+ *        '-- mix(d + golden), mix(d + 2 golden), …                   words: of ribbon, of tables, of searches
  *
  * All products but the first have factors of 32 bits, because vectors of 64-bit words can multiply only those at full
  * speed. Multiplying a number of 32 bits leaves fewer than 32 bits for what comes after it:
@@ -19,11 +21,16 @@
  * together. The planner ensures that (KITH_E_DIGEST_BITS). One in 2^32 / places values of a place is more likely than
  * the others, which a test could find only with 2^28 places or more that are not a power of two.
  *
- * The probe words mix all 64 bits, so they are independent of the place, whatever the number of places. mix is the
- * finaliser of SplitMix64 (variant 13 of David Stafford's search): a bijection in which every input bit flips every
- * output bit with probability near 1/2. Word i of a digest is the i-th output of a SplitMix64 generator started at the
- * digest, so no two probes of a key share structure. With double hashing they would: a + i*b raises the rate by 7% at a
- * hundred keys. */
+ * Probe words and lane words are as cheap as possible, because computing them is most of the work of a lookup in cache:
+ * a digest is uniform already, so one multiplication per word is enough. Probe word i is the i-th output of a
+ * multiplicative congruential generator started at the digest. Its high bits, the only ones that kinds use, depend on
+ * all lower bits of the digest, and each word moves others of them to the top. So the cells of a key are as good as
+ * independent: simulated rates agree with those of independent cells to within 0.2% from ten keys on. With double
+ * hashing they would not be: a + i*b raises the rate by 7% at a hundred keys and by 59% at ten.
+ *
+ * Words mix all 64 bits, so they may be used whole. mix is the finaliser of SplitMix64 (variant 13 of David Stafford's
+ * search): a bijection in which every input bit flips every output bit with probability near 1/2. Word i of a digest is
+ * the i-th output of a SplitMix64 generator started at the digest. */
 #ifndef KITHI_CORE_MIX_H
 #define KITHI_CORE_MIX_H
 
@@ -53,6 +60,28 @@ static inline uint64_t kithi_unmix(uint64_t x) {
 /* Word i of a digest, i = 0, 1, … */
 static inline uint64_t kithi_word(uint64_t digest, uint64_t i) {
     return kithi_mix(digest + (i + 1) * KITHI_GOLDEN);
+}
+
+/* M above, the factor of the probe words: the 64-bit multiplier of Steele and Vigna ("Computationally easy, spectrally good
+ * multipliers for congruential pseudorandom number generators", 2022). Two probes of a key, up to 63 words apart, are
+ * the coordinates of a point of a plane lattice of 2^64 points whose shortest vector is at least 2^29.5 long; 2^32 would
+ * be ideal. */
+#define KITHI_PROBE UINT64_C(0xf1357aea2e62a9c5)
+
+/* The probe word that follows `word`. The first one, probe word 0, follows the digest. Use only its high bits, by
+ * kithi_mulhi(): the low bits of all probe words depend only on the low bits of the digest. */
+static inline uint64_t kithi_next_probe(uint64_t word) {
+    return word * KITHI_PROBE;
+}
+
+/* Lane word 0 or 1 of a digest. All their bytes can be used. Word 0 is a bijection of the digest, which needs one
+ * multiplication. Two such words would not do: the low byte of each depends only on the low byte of the digest. So word
+ * 1 also takes the high half of its product. */
+static inline uint64_t kithi_lane_word(uint64_t digest, unsigned i) {
+    if (i == 0)
+        return digest * KITHI_GOLDEN;
+    uint64_t low, high = kithi_mul_wide(digest, KITHI_PROBE, &low);
+    return high ^ low;
 }
 
 typedef struct kithi_place {

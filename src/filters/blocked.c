@@ -9,7 +9,7 @@
  *     block    |..1.....|.....1..|1.......|…|.......1|          lane j = bits j * width … (j+1) * width - 1
  *               lane 0   lane 1   lane 2       lane 7           width = 128, 64 or 32
  *
- *     bit in lane j  =  top log2(width) bits of byte j % 8 of word_(j / 8)(d)
+ *     bit in lane j  =  top log2(width) bits of byte j % 8 of lane word j / 8 of d
  *
  * Code that does not depend on what a cell is, and is shared with blocked_counting, is in filters/common/lanes.h.
  *
@@ -97,19 +97,35 @@ KITHI_INLINE unsigned block_add_shared(uint8_t *block, uint64_t digest, bool com
  * Each has one inline function (…_in or …_body), which is compiled for every instruction set and for 4, 8 and 16
  * lanes. */
 
+KITHI_INLINE uint64_t set_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+    return ops->set(kithi_block_of(args->f, args->digest), args->digest, lanes);
+}
+
+/* Sets the bits of n keys, at most 64. Bit i of the result tells whether key i changed a bit. Adds the number of bits
+ * that changed to *fill. `prefetch` is as in kithi_lanes_has_some(). */
+KITHI_INLINE uint64_t set_some(const kithi_block_ops *ops, uint8_t *body, uint64_t blocks, const uint64_t *digests,
+                               size_t n, size_t prefetch, unsigned lanes, uint64_t *fill) {
+    uint64_t changed = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (prefetch != 0)
+            __builtin_prefetch(body + kithi_mulhi(digests[i + prefetch], blocks) * KITHI_LANES_BLOCK_BYTES);
+        uint8_t *block = body + kithi_mulhi(digests[i], blocks) * KITHI_LANES_BLOCK_BYTES;
+        unsigned set_bits = ops->set(block, digests[i], lanes);
+        *fill += set_bits;
+        changed |= (uint64_t)(set_bits != 0) << i;
+    }
+    return changed;
+}
+
 static const kithi_block_ops PORTABLE = {.has = kithi_blocked_block_has, .set = block_set};
 
 static bool has_portable(const kith_filter *f, uint64_t digest) {
     return kithi_lanes_has(PORTABLE.has, &f->geometry, f->body, digest);
 }
 
-KITHI_INLINE uint64_t set_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
-    return ops->set(kithi_block_of(args->f, args->digest), args->digest, lanes);
-}
-
 KITHI_INLINE kith_status add_body(const kithi_block_ops *ops, kith_filter *f, uint64_t digest, bool *was_new) {
-    if (!kithi_bits_can_add(f))
-        return kithi_lanes_has(ops->has, &f->geometry, f->body, digest) ? KITH_OK : KITH_E_FULL;
+    if (__builtin_expect(!kithi_bits_can_add(f), 0))
+        return kithi_bits_add_to_full(kithi_lanes_has(ops->has, &f->geometry, f->body, digest), was_new);
     uint64_t set_bits = kithi_by_lanes(set_in, ops, (kithi_lanes_args){.f = f, .digest = digest});
     kithi_bits_count_add(f, (unsigned)set_bits, was_new);
     return KITH_OK;
@@ -135,8 +151,11 @@ KITHI_INLINE uint64_t add_many_in(const kithi_block_ops *ops, const kithi_lanes_
     kith_filter *f = args->writable;
     const uint64_t *digests = args->digests;
     size_t n = args->n, *done = args->done;
-    for (size_t i = 0; i < n && i < KITHI_AHEAD; i++)
-        kithi_lanes_prefetch(f, digests[i]);
+    uint8_t *body = f->body;
+    uint64_t blocks = f->geometry.lanes.blocks;
+    bool near = kithi_lanes_near(f);
+    if (!near)
+        kithi_lanes_prefetch_first(f, digests, n);
     while (*done < n) {
         uint64_t limit = f->geometry.fill_limit, safe = f->head.capacity - f->head.count;
         uint64_t below_limit = limit > f->head.fill ? (limit - f->head.fill) / lanes : 0;
@@ -150,18 +169,18 @@ KITHI_INLINE uint64_t add_many_in(const kithi_block_ops *ops, const kithi_lanes_
             kithi_bitmap_set(args->bitmap, (*done)++, is_new);
             continue;
         }
-        uint64_t count = 0, fill = 0;
-        for (size_t i = *done; i < to; i++) {
-            if (n - i > KITHI_AHEAD)
-                kithi_lanes_prefetch(f, digests[i + KITHI_AHEAD]);
-            unsigned set_bits = ops->set(kithi_block_of(f, digests[i]), digests[i], lanes);
-            count += set_bits != 0;
-            fill += set_bits;
-            kithi_bitmap_set(args->bitmap, i, set_bits != 0);
+        uint64_t added = 0, fill = 0;
+        while (*done < to) {
+            size_t count = to - *done < 64 ? to - *done : 64;
+            bool ahead = !near && count == 64 && n - *done >= 64 + KITHI_AHEAD;
+            uint64_t is_new = ahead ? set_some(ops, body, blocks, digests + *done, 64, KITHI_AHEAD, lanes, &fill)
+                                    : set_some(ops, body, blocks, digests + *done, count, 0, lanes, &fill);
+            added += kithi_popcount(is_new);
+            kithi_bitmap_set_word(args->bitmap, *done, is_new, count);
+            *done += count;
         }
-        f->head.count += count;
+        f->head.count += added;
         f->head.fill += fill;
-        *done = to;
     }
     return KITH_OK;
 }
@@ -303,12 +322,12 @@ const kithi_kind kithi_kind_blocked = {
     .regions = kithi_lanes_regions,
     .kernels =
         {
-            [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, NULL, has_portable, NULL, NULL},
+            [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, NULL, has_portable, NULL, NULL, NULL},
 #ifdef KITHI_HAVE_X86
-            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, NULL, has_avx2, add_avx2, NULL},
-            [KITHI_CPU_AVX512] = {has_many_avx512, add_many_avx512, NULL, has_avx512, add_avx512, NULL},
+            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, NULL, has_avx2, add_avx2, NULL, NULL},
+            [KITHI_CPU_AVX512] = {has_many_avx512, add_many_avx512, NULL, has_avx512, add_avx512, NULL, NULL},
 #elif defined(KITHI_HAVE_NEON)
-            [KITHI_CPU_NEON] = {has_many_neon, add_many_neon, NULL, has_neon, add_neon, NULL},
+            [KITHI_CPU_NEON] = {has_many_neon, add_many_neon, NULL, has_neon, add_neon, NULL, NULL},
 #endif
         },
     .add_shared = add_shared,

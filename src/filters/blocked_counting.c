@@ -9,7 +9,7 @@
  *     block    |0010000020000100|0000001000200001|…|0100|       lane j = counters j * width … (j+1) * width - 1
  *                    lane 0           lane 1                    width = 32, 16 or 8
  *
- *     counter in lane j  =  top log2(width) bits of byte j % 8 of word_(j / 8)(d)
+ *     counter in lane j  =  top log2(width) bits of byte j % 8 of lane word j / 8 of d
  *
  * With 8 lanes a lane is one 64-bit word, with 16 lanes one 32-bit word, with 4 lanes two 64-bit words. As long as no
  * counter is stuck, adding a key adds 1 << 4 * i to one word of each lane, where i is the number of the counter in that
@@ -147,7 +147,8 @@ KITHI_INLINE uint64_t add_in(const kithi_block_ops *ops, const kithi_lanes_args 
         return status;
     f->head.fill += change_all(block, words, kithi_counter_raise, lanes);
     f->head.count++;
-    *args->was_new = before == 0;
+    if (args->was_new != NULL)
+        *args->was_new = before == 0;
     return KITH_OK;
 }
 
@@ -185,7 +186,8 @@ KITHI_INLINE kith_status raise_in(const kithi_block_ops *ops, kith_filter *f, ui
         return add(f, digest, was_new);
     f->head.fill += zeros;
     f->head.count++;
-    *was_new = zeros != 0;
+    if (was_new != NULL)
+        *was_new = zeros != 0;
     return KITH_OK;
 }
 
@@ -443,13 +445,13 @@ const kithi_kind kithi_kind_blocked_counting = {
     .kernels =
         {
             [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, remove_many_portable, has_portable, NULL,
-                                    NULL},
+                                    NULL, NULL},
 #ifdef KITHI_HAVE_X86
-            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, remove_many_avx2, has_avx2, add_avx2, remove_avx2},
+            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, remove_many_avx2, has_avx2, add_avx2, remove_avx2, NULL},
             [KITHI_CPU_AVX512] = {has_many_avx512, add_many_avx512, remove_many_avx512, has_avx512, add_avx512,
-                                  remove_avx512},
+                                  remove_avx512, NULL},
 #elif defined(KITHI_HAVE_NEON)
-            [KITHI_CPU_NEON] = {has_many_neon, add_many_neon, remove_many_neon, has_neon, add_neon, remove_neon},
+            [KITHI_CPU_NEON] = {has_many_neon, add_many_neon, remove_many_neon, has_neon, add_neon, remove_neon, NULL},
 #endif
         },
     .remove = remove_one,

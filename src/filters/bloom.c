@@ -6,18 +6,18 @@
  *     |<---- slice 0 ---->|<---- slice 1 ---->|  …  |<--- slice k-1 --->|
  *      ........1...........  ..1................      ...............1....
  *
- *     bit i of digest d  =  i * slice + high half of (word_i(d) * slice)
+ *     bit i of digest d  =  i * slice + high half of (probe word i of d * slice)
  *
  * With slices, the k positions of a key are distinct for every m, tiny or above 2^32, without comparing them. The
  * formula for the rate is then exact for every n (plan/sizing.h). It is not exact when positions may coincide: the
  * usual formula is 25% too low for three keys and a rate of 1%. Compared with positions over all m bits, slices
  * multiply the rate by about 1 + 0.35 k^2/m: 2% at a hundred keys and nothing at ten thousand. Each position is
- * computed from its own word (core/mix.h), not as a + i*b.
+ * computed from its own probe word (core/mix.h), not as a + i*b.
  *
  * With layout=whole, all k hashes share one array of m bits, as the textbooks draw it. The positions of a key may
  * coincide, and the key then sets fewer than k bits:
  *
- *     bit i of digest d  =  high half of (word_i(d) * m)
+ *     bit i of digest d  =  high half of (probe word i of d * m)
  *
  * A filter with X of m bits set has a rate of (X/m)^k. The planner computes the exact mean of that (plan/whole_rate.c).
  *
@@ -62,32 +62,53 @@ static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     return (kithi_expectation){kithi_bloom_rate((unsigned)g.k, g.slice, n, kithi_slices_layout(&g)), 0};
 }
 
-static bool has(const kith_filter *f, uint64_t digest) {
+/* Sets a bit; returns whether it was 0. */
+KITHI_INLINE bool set(uint8_t *body, uint64_t bit) {
+    uint8_t *word = body + bit / 64 * 8;
+    uint64_t before = kithi_load64(word), mask = UINT64_C(1) << (bit % 64);
+    kithi_store64(word, before | mask);
+    return (before & mask) == 0;
+}
+
+KITHI_INLINE bool has_body(const kith_filter *f, uint64_t digest) {
     return kithi_slices_has(&f->geometry.slices, f->body, digest, kithi_bloom_used, 1);
 }
 
-static inline kith_status add_at(kith_filter *f, const uint64_t *bits, bool *was_new, unsigned cell_bits) {
-    (void)cell_bits;
-    uint64_t k = f->geometry.slices.k, i = 0;
-    if (!kithi_bits_can_add(f)) {
-        while (i < k && kithi_bit(f->body, bits[i]))
-            i++;
-        return i == k ? KITH_OK : KITH_E_FULL;
-    }
+KITHI_INLINE kith_status add_body(kith_filter *f, uint64_t digest, bool *was_new) {
+    if (__builtin_expect(!kithi_bits_can_add(f), 0))
+        return kithi_bits_add_to_full(has_body(f, digest), was_new);
+    uint64_t slice = f->geometry.slices.slice, stride = f->geometry.slices.stride;
+    uint8_t *body = f->body;
+    kithi_probe probe = kithi_probe_start(digest);
     unsigned set_bits = 0;
-    for (; i < k; i++) {
-        uint8_t mask = (uint8_t)(1u << (bits[i] % 8));
-        set_bits += (f->body[bits[i] / 8] & mask) == 0;
-        f->body[bits[i] / 8] |= mask;
-    }
+    for (uint64_t left = f->geometry.slices.k; left > 0; left--)
+        set_bits += set(body, kithi_probe_cell(&probe, slice, stride));
     kithi_bits_count_add(f, set_bits, was_new);
     return KITH_OK;
 }
 
+KITHI_INLINE kith_status add_at(kith_filter *f, const uint64_t *bits, bool *was_new, unsigned cell_bits) {
+    (void)cell_bits;
+    uint64_t k = f->geometry.slices.k, i = 0;
+    uint8_t *body = f->body;
+    if (!kithi_bits_can_add(f)) {
+        while (i < k && kithi_bloom_used(body, bits[i], 1))
+            i++;
+        return kithi_bits_add_to_full(i == k, was_new);
+    }
+    unsigned set_bits = 0;
+    for (; i < k; i++)
+        set_bits += set(body, bits[i]);
+    kithi_bits_count_add(f, set_bits, was_new);
+    return KITH_OK;
+}
+
+static bool has(const kith_filter *f, uint64_t digest) {
+    return has_body(f, digest);
+}
+
 static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
-    uint64_t bits[KITHI_BLOOM_K_MAX];
-    kithi_slice_cells(f, digest, bits);
-    return add_at(f, bits, was_new, 1);
+    return add_body(f, digest, was_new);
 }
 
 KITHI_INLINE size_t has_many_body(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
@@ -109,6 +130,14 @@ static kith_status add_many_portable(kith_filter *f, const uint64_t *digests, si
 }
 
 #ifdef KITHI_HAVE_X86
+KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
+    return has_body(f, digest);
+}
+
+KITHI_TARGET_AVX2 static kith_status add_avx2(kith_filter *f, uint64_t digest, bool *was_new) {
+    return add_body(f, digest, was_new);
+}
+
 KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
                                               uint64_t *maybe) {
     return has_many_body(f, digests, n, maybe);
@@ -122,8 +151,7 @@ KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_
 
 static inline bool set_cell(uint8_t *body, uint64_t bit, bool *accepted, unsigned cell_bits) {
     (void)cell_bits;
-    bool was_clear = !kithi_bit(body, bit);
-    body[bit / 8] |= (uint8_t)(1u << (bit % 8));
+    bool was_clear = set(body, bit);
     *accepted |= was_clear;
     return was_clear;
 }
@@ -136,8 +164,9 @@ static uint64_t add_cells(kith_filter *f, uint64_t from, uint64_t to, const uint
 static unsigned add_shared(kith_filter *f, uint64_t digest, bool commit) {
     unsigned set_bits = 0;
     kithi_slices_geometry g = f->geometry.slices;
+    kithi_probe probe = kithi_probe_start(digest);
     for (uint64_t i = 0; i < g.k; i++) {
-        uint64_t bit = kithi_slice_cell(g.slice, g.stride, digest, i);
+        uint64_t bit = kithi_probe_cell(&probe, g.slice, g.stride);
         uint8_t mask = (uint8_t)(1u << (bit % 8));
         uint8_t before = __atomic_load_n(&f->body[bit / 8], __ATOMIC_RELAXED);
         if (commit && (before & mask) == 0)
@@ -150,8 +179,9 @@ static unsigned add_shared(kith_filter *f, uint64_t digest, bool commit) {
 static void prefetch(const void *filter, uint64_t digest) {
     const kith_filter *f = filter;
     kithi_slices_geometry g = f->geometry.slices;
+    kithi_probe probe = kithi_probe_start(digest);
     for (uint64_t i = 0; i < g.k; i++)
-        __builtin_prefetch(f->body + kithi_slice_cell(g.slice, g.stride, digest, i) / 8, 1);
+        __builtin_prefetch(f->body + kithi_probe_cell(&probe, g.slice, g.stride) / 8, 1);
 }
 
 static double keys_at(const kith_filter *f, uint64_t fill) {
@@ -208,11 +238,11 @@ const kithi_kind kithi_kind_bloom = {
     .add = add,
     .kernels =
         {
-            [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, NULL, has, NULL, NULL},
-            [KITHI_CPU_NEON] = {has_many_portable, add_many_portable, NULL, has, NULL, NULL},
+            [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, NULL, has, NULL, NULL, NULL},
+            [KITHI_CPU_NEON] = {has_many_portable, add_many_portable, NULL, has, NULL, NULL, NULL},
 #ifdef KITHI_HAVE_X86
-            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, NULL, has, NULL, NULL},
-            [KITHI_CPU_AVX512] = {has_many_avx2, add_many_avx2, NULL, has, NULL, NULL},
+            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, NULL, has_avx2, add_avx2, NULL, NULL},
+            [KITHI_CPU_AVX512] = {has_many_avx2, add_many_avx2, NULL, has_avx2, add_avx2, NULL, NULL},
 #endif
         },
     .add_cells = add_cells,

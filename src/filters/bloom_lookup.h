@@ -13,9 +13,10 @@ static inline kith_status kithi_bloom_shape(const kithi_head *head, kithi_shape 
     return status;
 }
 
+/* Reads words: a test of a bit in a word takes fewer instructions than in a byte. */
 KITHI_INLINE bool kithi_bloom_used(const uint8_t *body, uint64_t bit, unsigned cell_bits) {
     (void)cell_bits;
-    return kithi_bit(body, bit);
+    return kithi_load64(body + bit / 64 * 8) >> (bit % 64) & 1;
 }
 
 static inline bool kithi_bloom_has(const kithi_geometry *g, const uint8_t *body, uint64_t digest) {

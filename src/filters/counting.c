@@ -161,16 +161,6 @@ KITHI_INLINE unsigned least_at(const kith_filter *f, const uint64_t *counters, u
     return min;
 }
 
-static bool has(const kith_filter *f, uint64_t digest) {
-    return kithi_counting_has_inline(&f->geometry.slices, f->body, digest);
-}
-
-static uint64_t copies(const kith_filter *f, uint64_t digest) {
-    uint64_t counters[KITHI_BLOOM_K_MAX];
-    kithi_slice_cells(f, digest, counters);
-    return least_at(f, counters, width_of(f));
-}
-
 KITHI_INLINE kith_status add_at(kith_filter *f, const uint64_t *counters, bool *was_new, unsigned width) {
     unsigned before = least_at(f, counters, width);
     kith_status status = kithi_counters_can_add(f, before, width);
@@ -180,7 +170,8 @@ KITHI_INLINE kith_status add_at(kith_filter *f, const uint64_t *counters, bool *
         if (!kithi_slices_repeats(counters, f->geometry.slices.stride, 0, i))
             f->head.fill += kithi_counter_raise(f->body, counters[i], width);
     f->head.count++;
-    *was_new = before == 0;
+    if (was_new != NULL)
+        *was_new = before == 0;
     return KITH_OK;
 }
 
@@ -196,21 +187,33 @@ KITHI_INLINE kith_status remove_at(kith_filter *f, const uint64_t *counters, boo
     return KITH_OK;
 }
 
-static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
+/* Each verb is compiled twice: for the default width, and for a width that is known at run time. */
+
+KITHI_INLINE bool has_body(const kith_filter *f, uint64_t digest) {
+    return kithi_counting_has_inline(&f->geometry.slices, f->body, digest);
+}
+
+KITHI_INLINE kith_status add_body(kith_filter *f, uint64_t digest, bool *was_new) {
     uint64_t counters[KITHI_BLOOM_K_MAX];
     kithi_slice_cells(f, digest, counters);
     return width_of(f) == KITHI_COUNTER_BITS ? add_at(f, counters, was_new, KITHI_COUNTER_BITS)
                                              : add_at(f, counters, was_new, width_of(f));
 }
 
-static kith_status remove_one(kith_filter *f, uint64_t digest) {
+KITHI_INLINE kith_status remove_body(kith_filter *f, uint64_t digest) {
     uint64_t counters[KITHI_BLOOM_K_MAX];
     kithi_slice_cells(f, digest, counters);
     return width_of(f) == KITHI_COUNTER_BITS ? remove_at(f, counters, NULL, KITHI_COUNTER_BITS)
                                              : remove_at(f, counters, NULL, width_of(f));
 }
 
-/* Batches are compiled twice: for the default width, and for a width that is known at run time. */
+KITHI_INLINE uint64_t copies_body(const kith_filter *f, uint64_t digest) {
+    uint64_t counters[KITHI_BLOOM_K_MAX];
+    kithi_slice_cells(f, digest, counters);
+    return width_of(f) == KITHI_COUNTER_BITS ? least_at(f, counters, KITHI_COUNTER_BITS)
+                                             : least_at(f, counters, width_of(f));
+}
+
 KITHI_INLINE size_t has_many_body(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
     return width_of(f) == KITHI_COUNTER_BITS
                ? kithi_slices_has_many(f, digests, n, maybe, kithi_counting_used, KITHI_COUNTER_BITS)
@@ -230,6 +233,22 @@ KITHI_INLINE kith_status remove_many_body(kith_filter *f, const uint64_t *digest
                : kithi_slices_change_many(f, digests, n, NULL, done, remove_at, width_of(f));
 }
 
+static bool has(const kith_filter *f, uint64_t digest) {
+    return has_body(f, digest);
+}
+
+static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
+    return add_body(f, digest, was_new);
+}
+
+static kith_status remove_one(kith_filter *f, uint64_t digest) {
+    return remove_body(f, digest);
+}
+
+static uint64_t copies(const kith_filter *f, uint64_t digest) {
+    return copies_body(f, digest);
+}
+
 static size_t has_many_portable(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
     return has_many_body(f, digests, n, maybe);
 }
@@ -244,6 +263,22 @@ static kith_status remove_many_portable(kith_filter *f, const uint64_t *digests,
 }
 
 #ifdef KITHI_HAVE_X86
+KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
+    return has_body(f, digest);
+}
+
+KITHI_TARGET_AVX2 static kith_status add_avx2(kith_filter *f, uint64_t digest, bool *was_new) {
+    return add_body(f, digest, was_new);
+}
+
+KITHI_TARGET_AVX2 static kith_status remove_avx2(kith_filter *f, uint64_t digest) {
+    return remove_body(f, digest);
+}
+
+KITHI_TARGET_AVX2 static uint64_t copies_avx2(const kith_filter *f, uint64_t digest) {
+    return copies_body(f, digest);
+}
+
 KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
                                               uint64_t *maybe) {
     return has_many_body(f, digests, n, maybe);
@@ -352,11 +387,13 @@ const kithi_kind kithi_kind_counting = {
     .add = add,
     .kernels =
         {
-            [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, remove_many_portable, has, NULL, NULL},
-            [KITHI_CPU_NEON] = {has_many_portable, add_many_portable, remove_many_portable, has, NULL, NULL},
+            [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, remove_many_portable, has, NULL, NULL, NULL},
+            [KITHI_CPU_NEON] = {has_many_portable, add_many_portable, remove_many_portable, has, NULL, NULL, NULL},
 #ifdef KITHI_HAVE_X86
-            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, remove_many_avx2, has, NULL, NULL},
-            [KITHI_CPU_AVX512] = {has_many_avx2, add_many_avx2, remove_many_avx2, has, NULL, NULL},
+            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, remove_many_avx2, has_avx2, add_avx2, remove_avx2,
+                                copies_avx2},
+            [KITHI_CPU_AVX512] = {has_many_avx2, add_many_avx2, remove_many_avx2, has_avx2, add_avx2, remove_avx2,
+                                  copies_avx2},
 #endif
         },
     .add_cells = add_cells,

@@ -213,11 +213,13 @@ const kithi_kind kithi_kind_cuckoo = {
     .kernels =
         {
             [KITHI_CPU_PORTABLE] = {has_many_portable, add_many_portable, remove_many_portable, has_portable, NULL,
-                                    NULL},
-            [KITHI_CPU_NEON] = {has_many_portable, add_many_portable, remove_many_portable, has_portable, NULL, NULL},
+                                    NULL, NULL},
+            [KITHI_CPU_NEON] = {has_many_portable, add_many_portable, remove_many_portable, has_portable, NULL, NULL,
+                                NULL},
 #ifdef KITHI_HAVE_X86
-            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, remove_many_avx2, has_avx2, add_avx2, remove_avx2},
-            [KITHI_CPU_AVX512] = {has_many_avx2, add_many_avx2, remove_many_avx2, has_avx2, add_avx2, remove_avx2},
+            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, remove_many_avx2, has_avx2, add_avx2, remove_avx2, NULL},
+            [KITHI_CPU_AVX512] = {has_many_avx2, add_many_avx2, remove_many_avx2, has_avx2, add_avx2, remove_avx2,
+                                  NULL},
 #endif
         },
     .regions = kithi_cf_regions,

@@ -291,10 +291,10 @@ const kithi_kind kithi_kind_fuse = {
     .expect = expect,
     .kernels =
         {
-            [KITHI_CPU_PORTABLE] = {has_many_portable, NULL, NULL, has, NULL, NULL},
+            [KITHI_CPU_PORTABLE] = {has_many_portable, NULL, NULL, has, NULL, NULL, NULL},
 #ifdef KITHI_HAVE_X86
-            [KITHI_CPU_AVX2] = {has_many_avx2, NULL, NULL, has, NULL, NULL},
-            [KITHI_CPU_AVX512] = {has_many_avx2, NULL, NULL, has, NULL, NULL},
+            [KITHI_CPU_AVX2] = {has_many_avx2, NULL, NULL, has, NULL, NULL, NULL},
+            [KITHI_CPU_AVX512] = {has_many_avx2, NULL, NULL, has, NULL, NULL, NULL},
 #endif
         },
     .build = kithi_fuse_build,

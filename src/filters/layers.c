@@ -187,7 +187,7 @@ static uint64_t cell(const kith_filter *f, uint64_t number) {
 static uint64_t copies(const kith_filter *f, uint64_t digest) {
     uint64_t sum = 0;
     for (unsigned i = 0; i < kithi_layers_count(f); i++)
-        sum += kithi_layers_of(f)[i].kind->copies(&kithi_layers_of(f)[i], digest);
+        sum += kithi_copies(&kithi_layers_of(f)[i], digest);
     return sum;
 }
 
@@ -220,7 +220,7 @@ static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
         in_older = find(f, digest, kithi_layers_count(f) - 1, 1, &where) != 0;
         status = add_to_newest(f, digest, &is_new);
     }
-    if (status == KITH_OK)
+    if (status == KITH_OK && was_new != NULL)
         *was_new = is_new && !in_older;
     return status;
 }
@@ -248,7 +248,7 @@ static size_t drop_found(const kith_filter *f, unsigned end, const uint64_t *dig
         for (size_t j = 0; j < count; j++)
             searched[j] = digests[left[j]];
         const kith_filter *layer = &kithi_layers_of(f)[i];
-        (void)kithi_has_many(kithi_kernels_of(layer), layer, searched, count, found);
+        (void)kithi_has_many(layer, searched, count, found);
         size_t kept = 0;
         for (size_t j = 0; j < count; j++) {
             left[kept] = left[j];
@@ -309,8 +309,7 @@ static kith_status add_many(kith_filter *f, const uint64_t *digests, size_t n, u
         kith_filter *newest = &kithi_layers_of(f)[kithi_layers_count(f) - 1];
         uint64_t before = newest->head.count;
         newest->sealed = false;
-        kith_status status =
-            kithi_add_many(kithi_kernels_of(newest), newest, absent_digests, count, absent_new, &added);
+        kith_status status = kithi_add_many(newest, absent_digests, count, absent_new, &added);
         f->head.count += newest->head.count - before;
         for (size_t j = 0; j < added; j++)
             kithi_bitmap_set(was_new, *done + left[j], kith_bitmap_get(absent_new, j));
@@ -400,10 +399,10 @@ const kithi_kind kithi_kind_layers = {
     .add = add,
     .kernels =
         {
-            [KITHI_CPU_PORTABLE] = {has_many, add_many, remove_many, has, NULL, NULL},
-            [KITHI_CPU_AVX2] = {has_many, add_many, remove_many, has, NULL, NULL},
-            [KITHI_CPU_AVX512] = {has_many, add_many, remove_many, has, NULL, NULL},
-            [KITHI_CPU_NEON] = {has_many, add_many, remove_many, has, NULL, NULL},
+            [KITHI_CPU_PORTABLE] = {has_many, add_many, remove_many, has, NULL, NULL, NULL},
+            [KITHI_CPU_AVX2] = {has_many, add_many, remove_many, has, NULL, NULL, NULL},
+            [KITHI_CPU_AVX512] = {has_many, add_many, remove_many, has, NULL, NULL, NULL},
+            [KITHI_CPU_NEON] = {has_many, add_many, remove_many, has, NULL, NULL, NULL},
         },
     .only_layer = only_layer,
     .remove = remove_one,

@@ -15,23 +15,30 @@ typedef struct kithi_avx2_block {
     __m256i low, high;
 } kithi_avx2_block;
 
+/* For 8 lanes: returns how far to shift a 1 in each lane to reach the key's cell there, one byte per lane. */
+KITHI_TARGET_AVX2 KITHI_INLINE __m128i kithi_avx2_shifts_8(uint64_t digest, int cell_shift) {
+    uint64_t each = 64 - (UINT64_C(1) << cell_shift);
+    return _mm_cvtsi64_si128((long long)(kithi_lane_word(digest, 0) >> 2 & UINT64_C(0x0101010101010101) * each));
+}
+
 /* Returns how far to shift a 1 in each word to reach cell `byte * cells / 256` of its lane, where `cells` is the number
  * of cells in a lane. A cell has 1 << cell_shift bits. */
 KITHI_TARGET_AVX2 KITHI_INLINE kithi_avx2_block kithi_avx2_shifts(uint64_t digest, unsigned lanes, int cell_shift) {
-    __m128i bytes = _mm_cvtsi64_si128((long long)kithi_word(digest, 0));
+    if (lanes == 8) {
+        __m256i all = _mm256_broadcastq_epi64(kithi_avx2_shifts_8(digest, cell_shift));
+        /* Byte j goes to the lowest byte of word j; an index that is negative gives 0. */
+        return KITHI_VALUE(kithi_avx2_block, _mm256_shuffle_epi8(all, _mm256_setr_epi64x(-256, -255, -254, -253)),
+                           _mm256_shuffle_epi8(all, _mm256_setr_epi64x(-252, -251, -250, -249)));
+    }
+    __m128i bytes = _mm_cvtsi64_si128((long long)kithi_lane_word(digest, 0));
     if (lanes == 16) {
-        __m128i more = _mm_cvtsi64_si128((long long)kithi_word(digest, 1));
+        __m128i more = _mm_cvtsi64_si128((long long)kithi_lane_word(digest, 1));
         return KITHI_VALUE(
             kithi_avx2_block,
             _mm256_slli_epi32(_mm256_srli_epi32(_mm256_cvtepu8_epi32(bytes), 3 + cell_shift), cell_shift),
             _mm256_slli_epi32(_mm256_srli_epi32(_mm256_cvtepu8_epi32(more), 3 + cell_shift), cell_shift));
     }
     __m256i first = _mm256_cvtepu8_epi64(bytes);
-    if (lanes == 8) {
-        __m256i second = _mm256_cvtepu8_epi64(_mm_srli_si128(bytes, 4));
-        return KITHI_VALUE(kithi_avx2_block, _mm256_slli_epi64(_mm256_srli_epi64(first, 2 + cell_shift), cell_shift),
-                           _mm256_slli_epi64(_mm256_srli_epi64(second, 2 + cell_shift), cell_shift));
-    }
     __m256i shift = _mm256_slli_epi64(_mm256_srli_epi64(first, 1 + cell_shift), cell_shift);
     __m256i odd = _mm256_set_epi64x(64, 0, 64, 0);
     return KITHI_VALUE(kithi_avx2_block, _mm256_sub_epi64(_mm256_permute4x64_epi64(shift, 0x50), odd),
@@ -78,16 +85,27 @@ KITHI_TARGET_AVX2 KITHI_INLINE bool kithi_avx2_bits_has(const uint8_t *block, ui
     return _mm256_testz_si256(missing, missing) != 0;
 }
 
-/* Sets the key's bits; returns how many of them were 0. */
-KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_bits_set(uint8_t *block, uint64_t digest, unsigned lanes) {
-    kithi_avx2_block bits = kithi_avx2_bits_of(digest, lanes);
-    __m256i *at = (__m256i *)(void *)block;
+/* Sets the bits of the block that are set in `bits`. Returns a mask with the same number of bits, 2 or 4, for each word
+ * of the block: ones if the word has changed. */
+KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_bits_or(uint8_t *block, kithi_avx2_block bits, unsigned lanes) {
+    __m256i *at = (__m256i *)(void *)block, zero = _mm256_setzero_si256();
     __m256i low = _mm256_loadu_si256(at), high = _mm256_loadu_si256(at + 1);
+    __m256i new_low = _mm256_andnot_si256(low, bits.low), new_high = _mm256_andnot_si256(high, bits.high);
     _mm256_storeu_si256(at, _mm256_or_si256(low, bits.low));
     _mm256_storeu_si256(at + 1, _mm256_or_si256(high, bits.high));
-    /* At most one bit of a word is new. */
-    return kithi_avx2_words(lanes) -
-           kithi_avx2_zeros(_mm256_andnot_si256(low, bits.low), _mm256_andnot_si256(high, bits.high), lanes);
+    __m256i same_low = lanes == 16 ? _mm256_cmpeq_epi32(new_low, zero) : _mm256_cmpeq_epi64(new_low, zero);
+    __m256i same_high = lanes == 16 ? _mm256_cmpeq_epi32(new_high, zero) : _mm256_cmpeq_epi64(new_high, zero);
+    return ~(uint32_t)_mm256_movemask_epi8(_mm256_packs_epi32(same_low, same_high));
+}
+
+/* Returns how many words have changed, and so how many bits: at most one bit of a word is the key's. */
+KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_bits_changed(uint32_t mask, unsigned lanes) {
+    return kithi_popcount(mask) / (lanes == 16 ? 2 : 4);
+}
+
+/* Sets the key's bits; returns how many of them were 0. */
+KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_bits_set(uint8_t *block, uint64_t digest, unsigned lanes) {
+    return kithi_avx2_bits_changed(kithi_avx2_bits_or(block, kithi_avx2_bits_of(digest, lanes), lanes), lanes);
 }
 
 /* ---- blocked_counting: counters of 4 bits ----

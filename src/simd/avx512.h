@@ -10,9 +10,9 @@
 
 /* Returns a block with a 1 at the lowest bit of each cell of the key. A cell has 1 << cell_shift bits. */
 KITHI_TARGET_AVX512 KITHI_INLINE __m512i kithi_avx512_ones(uint64_t digest, unsigned lanes, unsigned cell_shift) {
-    long long word = (long long)kithi_word(digest, 0);
+    long long word = (long long)kithi_lane_word(digest, 0);
     if (lanes == 16) {
-        __m512i bytes = _mm512_cvtepu8_epi32(_mm_set_epi64x((long long)kithi_word(digest, 1), word));
+        __m512i bytes = _mm512_cvtepu8_epi32(_mm_set_epi64x((long long)kithi_lane_word(digest, 1), word));
         return _mm512_sllv_epi32(_mm512_set1_epi32(1),
                                  _mm512_slli_epi32(_mm512_srli_epi32(bytes, 3 + cell_shift), cell_shift));
     }

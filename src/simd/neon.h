@@ -17,9 +17,9 @@ typedef struct kithi_neon_block {
  * down to the beginning of a cell; for cells of 1 bit the rounding costs nothing. */
 KITHI_INLINE kithi_neon_block kithi_neon_ones(uint64_t digest, unsigned lanes, unsigned cell_bits) {
     kithi_neon_block ones;
-    uint16x8_t bytes = vmovl_u8(vcreate_u8(kithi_word(digest, 0)));
+    uint16x8_t bytes = vmovl_u8(vcreate_u8(kithi_lane_word(digest, 0)));
     if (lanes == 16) {
-        uint16x8_t more = vmovl_u8(vcreate_u8(kithi_word(digest, 1)));
+        uint16x8_t more = vmovl_u8(vcreate_u8(kithi_lane_word(digest, 1)));
         uint32x4_t one = vdupq_n_u32(1), cells = vdupq_n_u32(0u - cell_bits);
         uint32x4_t byte[4] = {vmovl_u16(vget_low_u16(bytes)), vmovl_u16(vget_high_u16(bytes)),
                               vmovl_u16(vget_low_u16(more)), vmovl_u16(vget_high_u16(more))};

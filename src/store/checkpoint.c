@@ -40,6 +40,17 @@ static kith_status replace_snapshot(kith_store *s, kith_filter *filter, const ki
     return kithi_filter_write_marked(filter, mark, write_snapshot, s);
 }
 
+/* A replacement has failed, and what it did was undone. But if it was the sync of the folder that failed, the disk may
+ * have the new file: it would appear after a power cut, with an empty journal in place of the one that is in use, or
+ * with other content. The undone names must be durable before the store goes on. Returns `status`. */
+static kith_status settle_names(kith_store *s, kith_status status) {
+    int error = errno;
+    if (s->files->sync_folder(s->files->context, s->folder) != 0)
+        (void)kithi_store_fail(s, status);
+    errno = error;
+    return status;
+}
+
 static kith_status replace_journal(kith_store *s, const kithi_journal_head *head, const kith_filter *filter) {
     uint8_t bytes[KITHI_JOURNAL_HEADER_BYTES];
     kithi_part part = {bytes, sizeof bytes};
@@ -59,7 +70,7 @@ kith_status kithi_store_start_journal(kith_store *s, uint64_t base) {
         /* Some file systems cannot undo a replacement whose last step has failed. */
         bool is_old = s->files->is_named(s->files->context, s->now.journal.file, s->folder, s->journal_name) == 1;
         errno = error;
-        return is_old ? status : kithi_store_fail(s, status);
+        return is_old ? settle_names(s, status) : kithi_store_fail(s, status);
     }
     kithi_journal started = s->now.journal;
     status = kithi_files_open(s->files, s->folder, s->journal_name, true, &started.file);
@@ -155,6 +166,14 @@ kith_status kithi_store_checkpoint_if_due(kith_store *s) {
 
 /* ---- other content ---- */
 
+/* The same for a snapshot with other content. If it could not be undone, the store must not go on either. */
+static kith_status settle_replaced(kith_store *s, kith_status status) {
+    int error = errno;
+    bool is_old = s->files->is_named(s->files->context, s->now.file, s->folder, s->name) == 1;
+    errno = error;
+    return is_old ? settle_names(s, status) : kithi_store_fail(s, status);
+}
+
 kith_status kith_store_replace(kith_store *s, kith_filter *filter) {
     assert(s != NULL && filter != NULL);
     kith_status status = kithi_store_writable(s);
@@ -169,7 +188,7 @@ kith_status kith_store_replace(kith_store *s, kith_filter *filter) {
     mark.sequence = s->now.end.sequence + 1;
     status = replace_snapshot(s, filter, &mark);
     if (status != KITH_OK)
-        return status;
+        return settle_replaced(s, status);
     status = map_new_snapshot(s);
     if (status != KITH_OK)
         return kithi_store_fail(s, status);
@@ -190,7 +209,7 @@ kith_status kith_store_close_plain(kith_store *s) {
     if (status == KITH_OK)
         status = replace_snapshot(s, s->now.filter, &plain);
     if (status != KITH_OK)
-        return status;
+        return settle_replaced(s, status);
     if (s->files->remove(s->files->context, s->folder, s->journal_name) != 0)
         return kithi_store_fail(s, kithi_status_from_errno(errno)); /* the file is not a store any more */
     kithi_store_free(s);
@@ -290,4 +309,74 @@ kith_status kithi_store_create_with(const kithi_files *files, const char *path, 
 kith_status kith_store_create(const char *path, kith_filter *filter, const kith_store_options *options,
                               kith_store **store) {
     return kithi_store_create_with(&kithi_files_system, path, filter, options, store);
+}
+
+static void close_plain(const kith_store *s, kithi_image *image) {
+    int error = errno;
+    kith_filter_free(image->filter);
+    if (image->map != NULL)
+        s->files->unmap(s->files->context, image->map, image->map_bytes);
+    s->files->close(s->files->context, image->file);
+    errno = error;
+}
+
+/* Maps the plain file at the path of the store and opens a filter over it. On success the caller must call
+ * close_plain(). */
+static kith_status open_plain(const kith_store *s, kithi_image *image) {
+    *image = (kithi_image){.file = -1};
+    uint64_t file_bytes;
+    kith_status status = kithi_files_open(s->files, s->folder, s->name, false, &image->file);
+    if (status != KITH_OK)
+        return status;
+    if (s->files->size(s->files->context, image->file, &file_bytes) != 0)
+        status = kithi_status_from_errno(errno);
+    else if (file_bytes == 0)
+        status = KITH_E_EMPTY;
+    else if (file_bytes > PTRDIFF_MAX)
+        status = KITH_E_TOO_LARGE;
+    if (status == KITH_OK) {
+        image->map_bytes = (size_t)file_bytes;
+        image->map = s->files->map(s->files->context, image->file, image->map_bytes);
+        if (image->map == NULL)
+            status = kithi_status_from_errno(errno);
+        else
+            status = kith_filter_view(image->map, image->map_bytes, 0, &s->allocator, &image->filter);
+    }
+    if (status == KITH_OK && !kithi_kind_adds(image->filter->kind))
+        status = KITH_E_UNSUPPORTED;
+    if (status != KITH_OK)
+        close_plain(s, image);
+    return status;
+}
+
+kith_status kithi_store_convert_with(const kithi_files *files, const char *path, const kith_store_options *options,
+                                     kith_store **store) {
+    assert(path != NULL && store != NULL);
+    kith_store *s;
+    kithi_image plain;
+    kith_status status = kithi_store_new(files, path, options, &s);
+    if (status != KITH_OK)
+        return status;
+    status = open_plain(s, &plain); /* before locking: no lock file is created next to a file that is not a filter */
+    if (status == KITH_OK) {
+        close_plain(s, &plain);
+        status = kithi_store_lock(s);
+    }
+    if (status == KITH_OK)
+        status = open_plain(s, &plain);
+    if (status == KITH_OK) {
+        status = create_files(s, plain.filter);
+        close_plain(s, &plain);
+    }
+    if (status == KITH_OK)
+        status = kithi_store_recover(s);
+    if (status != KITH_OK)
+        kithi_store_free(s);
+    else
+        *store = s;
+    return status;
+}
+
+kith_status kith_store_convert(const char *path, const kith_store_options *options, kith_store **store) {
+    return kithi_store_convert_with(&kithi_files_system, path, options, store);
 }

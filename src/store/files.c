@@ -134,15 +134,15 @@ static int64_t read_file(void *context, int file, void *bytes, size_t byte_count
 }
 
 /* A write beyond RLIMIT_FSIZE raises SIGXFSZ, which kills a process that does not handle it. */
-static bool size_is_allowed(uint64_t bytes) {
+static uint64_t size_limit(void *context) {
+    (void)context;
     struct rlimit limit;
-    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
+    bool is_limited = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    return is_limited ? (uint64_t)limit.rlim_cur : UINT64_MAX;
 }
 
 static int64_t write_file(void *context, int file, const void *bytes, size_t byte_count, uint64_t offset) {
     (void)context;
-    if (!size_is_allowed(offset + byte_count))
-        return fail(-1, EFBIG);
     return pwrite(file, bytes, byte_count < TRANSFER_BYTES_MAX ? byte_count : TRANSFER_BYTES_MAX, (off_t)offset);
 }
 
@@ -162,12 +162,14 @@ static kith_status replace_file(void *context, int folder, const char *name, con
     return kithi_replace_file_at(folder, name, like, parts, count, secret);
 }
 
-static int remove_file(void *context, int folder, const char *name) {
+/* Some file systems cannot sync folders and report that. Names are then as durable as they can be. */
+static int sync_folder(void *context, int folder) {
     (void)context;
-    if (unlinkat(folder, name, 0) != 0)
-        return -1;
-    bool synced = fsync(folder) == 0 || errno == EINVAL || errno == EOPNOTSUPP || errno == ENOSYS;
-    return synced ? 0 : -1;
+    return fsync(folder) == 0 || errno == EINVAL || errno == EOPNOTSUPP || errno == ENOSYS ? 0 : -1;
+}
+
+static int remove_file(void *context, int folder, const char *name) {
+    return unlinkat(folder, name, 0) == 0 ? sync_folder(context, folder) : -1;
 }
 
 /* MAP_NORESERVE: only the pages that are written need memory, so the kernel must not refuse a large file. */
@@ -209,8 +211,10 @@ const kithi_files kithi_files_system = {
     .is_named = is_named,
     .replace = replace_file,
     .remove = remove_file,
+    .sync_folder = sync_folder,
     .map = map_file,
     .unmap = unmap_file,
+    .size_limit = size_limit,
     .now_ms = now_ms,
     .random = random_bytes,
 };

@@ -42,11 +42,14 @@ typedef struct kithi_files {
     kith_status (*replace)(void *context, int folder, const char *name, const char *like, const kithi_part *parts,
                            size_t count, bool secret);
     int (*remove)(void *context, int folder, const char *name); /* and syncs the folder */
+    int (*sync_folder)(void *context, int folder);
 
     /* Maps a file of this size privately: the memory can be written, and the file does not change. NULL on failure. */
     uint8_t *(*map)(void *context, int file, size_t byte_count);
     void (*unmap)(void *context, uint8_t *bytes, size_t byte_count); /* keeps errno */
 
+    /* The size that a file may have at most; writing beyond it would kill the process. */
+    uint64_t (*size_limit)(void *context);
     uint64_t (*now_ms)(void *context); /* a clock that never goes back */
     int (*random)(void *context, void *bytes, size_t byte_count);
 } kithi_files;

@@ -95,6 +95,7 @@ kith_status kithi_journal_open(kithi_journal *j) {
     if (j->head.base > KITHI_SEQUENCE_MAX)
         return KITH_E_CORRUPT;
     j->start = (kithi_position){KITHI_JOURNAL_HEADER_BYTES, j->head.base, checksum, AT_HEADER_CHECKSUM};
+    j->size_limit = j->files->size_limit(j->files->context);
     kithi_journal_forget(j);
     return KITH_OK;
 }
@@ -202,7 +203,7 @@ static kith_status look_for_proof(kithi_journal *j, const kithi_position *at) {
     return KITH_OK;
 }
 
-kith_status kithi_journal_scan(kithi_journal *j, kithi_position *at) {
+kith_status kithi_journal_scan(kithi_journal *j, kithi_position *at, uint64_t *synced) {
     kithi_position here = *at, committed = *at;
     for (;;) {
         kithi_record r;
@@ -214,8 +215,10 @@ kith_status kithi_journal_scan(kithi_journal *j, kithi_position *at) {
             return status;
         if (!found)
             break;
-        if ((r.flags & KITHI_RECORD_OPEN) == 0)
+        if ((r.flags & KITHI_RECORD_OPEN) == 0) {
             committed = here;
+            *synced = r.synced;
+        }
     }
     *at = committed;
     return KITH_OK;
@@ -236,11 +239,30 @@ kith_status kithi_journal_reaches(kithi_journal *j, const kithi_position *at, bo
 
 /* ---- writing ---- */
 
+kith_status kithi_journal_rewrite(kithi_journal *j, uint64_t from, uint64_t to) {
+    kith_status status = KITH_OK;
+    kithi_journal_forget(j);
+    while (from < to && status == KITH_OK) {
+        size_t wanted = to - from < KITHI_JOURNAL_WINDOW_BYTES ? (size_t)(to - from) : KITHI_JOURNAL_WINDOW_BYTES, got;
+        status = kithi_files_read(j->files, j->file, j->window, wanted, from, &got);
+        if (status == KITH_OK && got < wanted)
+            status = KITH_E_IO;
+        if (status == KITH_OK)
+            status = kithi_files_write(j->files, j->file, j->window, got, from);
+        from += got;
+    }
+    return status;
+}
+
 kith_status kithi_journal_append(kithi_journal *j, kithi_position *at, uint64_t synced, kithi_record_type type,
                                  unsigned flags, const uint64_t *digests, size_t count) {
     assert(count <= KITHI_RECORD_DIGESTS_MAX && synced <= at->sequence);
     uint8_t *bytes = j->window;
     size_t byte_count = record_bytes(count);
+    if (byte_count > j->size_limit || at->offset > j->size_limit - byte_count) {
+        errno = EFBIG;
+        return KITH_E_NO_SPACE;
+    }
     kithi_journal_forget(j);
     kithi_store64(bytes + AT_PREVIOUS, at->previous);
     kithi_store64(bytes + AT_SEQUENCE, at->sequence + 1);

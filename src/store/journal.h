@@ -60,6 +60,7 @@ typedef struct kithi_journal {
     int file;
     kithi_journal_head head;
     kithi_position start; /* after the header */
+    uint64_t size_limit;  /* the file must not become larger */
     uint8_t *window;      /* KITHI_JOURNAL_WINDOW_BYTES of memory for reading and writing */
     uint64_t window_at;   /* bytes window_at … window_at + window_filled - 1 of the file are in the window */
     size_t window_filled;
@@ -82,10 +83,14 @@ void kithi_journal_forget(kithi_journal *j);
  * call, and moves *at past it. Otherwise *found is false. Fails only if the file cannot be read. */
 kith_status kithi_journal_next(kithi_journal *j, kithi_position *at, kithi_record *record, bool *found);
 
-/* Moves *at to the end of the last complete batch after it. Everything after that place was never acknowledged as
- * durable, and a writer may cut it off. Returns KITH_E_CORRUPT if a later record proves that a record that is not valid
+/* Moves *at to the end of the last complete batch after it, and sets *synced to the highest sequence number that the
+ * records before that place say to be synced. Everything after that place was never acknowledged as durable, and a
+ * writer may cut it off. Returns KITH_E_CORRUPT if a later record proves that a record that is not valid
  * had been synced. */
-kith_status kithi_journal_scan(kithi_journal *j, kithi_position *at);
+kith_status kithi_journal_scan(kithi_journal *j, kithi_position *at, uint64_t *synced);
+
+/* Writes the bytes from `from` up to `to` again, as they are. */
+kith_status kithi_journal_rewrite(kithi_journal *j, uint64_t from, uint64_t to);
 
 /* Sets *same to whether the file still has the record (or header) that ends at this place. */
 kith_status kithi_journal_reaches(kithi_journal *j, const kithi_position *at, bool *same);

@@ -30,6 +30,14 @@
 
 kith_status kithi_store_apply(kith_filter *filter, kithi_record_type type, const uint64_t *digests, size_t n,
                               uint64_t *was_new, size_t *done) {
+    if (n == 1 && type == KITHI_RECORD_ADD) { /* faster than a batch */
+        bool is_new = false;
+        kith_status status = kith_filter_add_digest(filter, *digests, &is_new);
+        *done = status == KITH_OK;
+        if (status == KITH_OK && was_new != NULL)
+            *was_new = is_new;
+        return status;
+    }
     return type == KITHI_RECORD_ADD ? kith_filter_add_many(filter, digests, n, was_new, done)
                                     : kith_filter_remove_many(filter, digests, n, done);
 }
@@ -55,11 +63,14 @@ static kith_status repeat(kith_filter *filter, const kithi_record *r, bool *stop
 }
 
 /* Applies the records from *at up to `to`, which a scan has found, except those that the snapshot contains.
+ * Sets image->proven_bytes to the end of record number `synced`.
  * KITH_E_CANCELLED: a record is no longer there; a reader must begin again. */
-static kith_status replay(kithi_image *image, kithi_position *at, const kithi_position *to) {
+static kith_status replay(kithi_image *image, kithi_position *at, const kithi_position *to, uint64_t synced) {
     bool stopped = false;
     while (at->offset < to->offset) {
         kithi_record r;
+        if (at->sequence <= synced)
+            image->proven_bytes = at->offset;
         bool found;
         kith_status status = kithi_journal_next(&image->journal, at, &r, &found);
         if (status == KITH_OK && !found)
@@ -74,12 +85,12 @@ static kith_status replay(kithi_image *image, kithi_position *at, const kithi_po
 
 /* A reader may read a record while it is being written, and in the same read a later record that says that the first
  * was synced. A second look then sees the first record complete. */
-static kith_status scan(const kith_store *s, kithi_journal *journal, kithi_position *at) {
-    kith_status status = kithi_journal_scan(journal, at);
+static kith_status scan(const kith_store *s, kithi_journal *journal, kithi_position *at, uint64_t *synced) {
+    kith_status status = kithi_journal_scan(journal, at, synced);
     if (status != KITH_E_CORRUPT || s->is_writer)
         return status;
     kithi_journal_forget(journal);
-    return kithi_journal_scan(journal, at);
+    return kithi_journal_scan(journal, at, synced);
 }
 
 /* ---- files ---- */
@@ -173,12 +184,13 @@ static kith_status load_once(const kith_store *s, kithi_image *image) {
     kith_status status = open_pair(s, image);
     if (status != KITH_OK)
         return status;
-    uint64_t journal_bytes = 0;
+    uint64_t journal_bytes = 0, synced = 0;
     kithi_position at = image->journal.start;
     image->end = at;
-    status = scan(s, &image->journal, &image->end);
+    image->proven_bytes = at.offset;
+    status = scan(s, &image->journal, &image->end, &synced);
     if (status == KITH_OK)
-        status = replay(image, &at, &image->end);
+        status = replay(image, &at, &image->end, synced);
     if (status == KITH_OK && s->files->size(s->files->context, image->journal.file, &journal_bytes) != 0)
         status = kithi_status_from_errno(errno);
     if (status != KITH_OK)
@@ -222,6 +234,7 @@ void kithi_store_adopt(kith_store *s, kithi_image *image) {
     s->now.journal = image->journal;
     s->now.end = image->end;
     s->now.tail_bytes = image->tail_bytes;
+    s->now.proven_bytes = image->proven_bytes;
 }
 
 kith_status kithi_store_reload(kith_store *s, const kithi_position *to) {
@@ -231,7 +244,7 @@ kith_status kithi_store_reload(kith_store *s, const kithi_position *to) {
     if (status != KITH_OK)
         return status;
     kithi_journal_forget(&image.journal);
-    status = replay(&image, &at, to);
+    status = replay(&image, &at, to, 0);
     if (status != KITH_OK) {
         kithi_image_unmap(s, &image);
         return status == KITH_E_CANCELLED ? KITH_E_IO : status;
@@ -246,10 +259,11 @@ kith_status kithi_store_reload(kith_store *s, const kithi_position *to) {
 /* Applies what the writer has appended to the journal that is open. */
 static kith_status follow(kith_store *s) {
     kithi_position at = s->now.end, to = at;
+    uint64_t synced;
     kithi_journal_forget(&s->now.journal);
-    kith_status status = scan(s, &s->now.journal, &to);
+    kith_status status = scan(s, &s->now.journal, &to, &synced);
     if (status == KITH_OK && to.offset > at.offset) {
-        status = replay(&s->now, &at, &to);
+        status = replay(&s->now, &at, &to, 0);
         if (status == KITH_OK)
             s->now.end = to;
         else if (kithi_store_reload(s, &s->now.end) != KITH_OK)

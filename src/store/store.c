@@ -124,8 +124,14 @@ kith_status kithi_store_recover(kith_store *s) {
     if (s->now.tail_bytes > 0)
         status = kithi_files_truncate(s->files, s->now.journal.file, s->now.end.offset);
     /* Records that an earlier process has written may be only in the cache of the system. Later records will say that
-     * they are synced, and the caller may see their keys. */
+     * they are synced, so they must be. A sync alone is not enough: if one has failed before, the system may believe
+     * that the pages are on the disk. Writing them again makes it forget that. */
+    if (status == KITH_OK)
+        status = kithi_journal_rewrite(&s->now.journal, s->now.proven_bytes, s->now.end.offset);
     if (status == KITH_OK && s->files->sync(s->files->context, s->now.journal.file, false) != 0)
+        status = kithi_status_from_errno(errno);
+    /* The names that were found must be durable before anything relies on them; see settle_names() in checkpoint.c. */
+    if (status == KITH_OK && s->files->sync_folder(s->files->context, s->folder) != 0)
         status = kithi_status_from_errno(errno);
     s->synced = s->now.end;
     /* Without a sync, the records that the snapshot contains can be lost. Numbers must not be used twice. */

@@ -23,6 +23,7 @@ typedef struct kithi_image {
     kithi_journal journal; /* journal.file is negative if it is not open */
     kithi_position end;    /* after the last complete batch of the journal, up to which the filter is current */
     uint64_t tail_bytes;   /* bytes of the journal after that */
+    uint64_t proven_bytes; /* the journal up to this offset was synced by the process that wrote it */
 } kithi_image;
 
 struct kith_store {
@@ -108,6 +109,8 @@ kith_status kithi_store_checkpoint_if_due(kith_store *s);
 
 kith_status kithi_store_create_with(const kithi_files *files, const char *path, kith_filter *filter,
                                     const kith_store_options *options, kith_store **store);
+kith_status kithi_store_convert_with(const kithi_files *files, const char *path, const kith_store_options *options,
+                                     kith_store **store);
 kith_status kithi_store_open_with(const kithi_files *files, const char *path, unsigned flags,
                                   const kith_store_options *options, kith_store **store);
 

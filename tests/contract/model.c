@@ -73,7 +73,9 @@ static void take_away(model *m, size_t i, key k) {
 static void operate(model *m, unsigned add_percent) {
     size_t i = (size_t)draw(&m->state, UNIVERSE);
     key k = key_at(1, i);
-    bool watched = draw(&m->state, SNAPSHOT_EVERY) == 0;
+    /* Copies of a filter that has grown a lot take long, so there are fewer of them. */
+    uint64_t grown = kith_filter_capacity(m->f) / (16 * CAPACITY) + 1;
+    bool watched = draw(&m->state, SNAPSHOT_EVERY * (grown < 64 ? grown : 64)) == 0;
     uint64_t refusals = m->refusals;
     if (watched)
         m->before = snapshot_of(m->f);

@@ -125,7 +125,7 @@ static kith_status remove_each(kith_filter *f, const uint64_t *digests, size_t n
 
 static void plant_in_batches(kithi_kind *kind) {
     for (unsigned cpu = 0; cpu < KITHI_CPU_COUNT; cpu++)
-        kind->kernels[cpu] = (kithi_kernels){has_each, add_each, remove_each, kind->kernels[cpu].has, NULL, NULL};
+        kind->kernels[cpu] = (kithi_kernels){has_each, add_each, remove_each, kind->kernels[cpu].has, NULL, NULL, NULL};
 }
 
 static void plant_has(kithi_kind *kind, bool (*has)(const kith_filter *f, uint64_t digest)) {
@@ -176,7 +176,8 @@ HAS(has_allocates, {
 
 ADD(was_new_is_always_true, {
     kith_status status = truth(f)->add(f, digest, was_new);
-    *was_new = true;
+    if (was_new != NULL)
+        *was_new = true;
     return status;
 })
 ADD(count_drifts, {

@@ -25,6 +25,7 @@
 #include "core/mix.h"
 #include "format/format.h"
 #include "golden/files.h"
+#include "probe_word.h"
 
 #define ANSWERS FOLDER "answers.txt"
 #define FORMAT_PAGE KITH_SOURCE_DIR "/docs/format.md"
@@ -285,9 +286,9 @@ static void append_digests(text *out, const text *file, const golden_case *c) {
         uint64_t digest = kith_digest(&hash, key, key_of(c, key_index, key));
         append(out, "%s  digest  %016" PRIx64 "\n", key, digest);
         for (uint64_t i = 0; i < k; i++) {
-            uint64_t word = kithi_word(digest, i);
+            uint64_t word = probe_word(digest, i);
             uint64_t in_slice = kithi_mulhi(word, slice);
-            append(out, "     word(%" PRIu64 ") %016" PRIx64 "  ", i, word);
+            append(out, "     probe(%" PRIu64 ") %016" PRIx64 "  ", i, word);
             append(out, "bit %" PRIu64 " * %" PRIu64 " + %" PRIu64, i, slice, in_slice);
             append(out, " = %" PRIu64 "\n", i * slice + in_slice);
         }

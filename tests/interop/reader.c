@@ -144,11 +144,23 @@ uint64_t word(uint64_t d, uint64_t i) {
     return mix(d + (i + 1) * GOLDEN_RATIO);
 }
 
+#define PROBE_FACTOR 0xf1357aea2e62a9c5u
+
+static uint64_t probe(uint64_t d, uint64_t i) {
+    for (uint64_t power = 0; power <= i; power++)
+        d *= PROBE_FACTOR;
+    return d;
+}
+
+static uint64_t lane(uint64_t d, unsigned i) {
+    return i == 0 ? lo(d, GOLDEN_RATIO) : hi(d, PROBE_FACTOR) ^ lo(d, PROBE_FACTOR);
+}
+
 /* ---- the body of each kind: its length, which follows from the parameters, its verification, and a lookup ---- */
 
 static uint64_t cell_of(const filter *f, uint64_t d, uint64_t i) {
     uint64_t slice = f->parameter[1];
-    return f->parameter[2] == 1 ? hi(word(d, i), slice) : i * slice + hi(word(d, i), slice);
+    return f->parameter[2] == 1 ? hi(probe(d, i), slice) : i * slice + hi(probe(d, i), slice);
 }
 
 /* Kinds 1 and 3: cells of 1 bit, or counters. Layout 1 is a single slice. */
@@ -227,7 +239,7 @@ static bool blocked_has(const filter *f, unsigned cell_bits, uint64_t d) {
         width_log2++;
     const uint8_t *block = f->body + hi(d, f->parameter[1]) * 64;
     for (unsigned j = 0; j < lanes; j++) {
-        unsigned byte = word(d, j / 8) >> (8 * (j % 8)) & 0xff;
+        unsigned byte = lane(d, j / 8) >> (8 * (j % 8)) & 0xff;
         if (load_bits(block, (j * width + (byte >> (8 - width_log2))) * cell_bits, cell_bits) == 0)
             return false;
     }

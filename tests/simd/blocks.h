@@ -32,10 +32,10 @@ static unsigned log2_of(unsigned power) {
     return log;
 }
 
-/* Returns the key's cell in lane j: the top log2(width) bits of byte j % 8 of word_(j / 8). */
+/* Returns the key's cell in lane j: the top log2(width) bits of byte j % 8 of lane word j / 8. */
 static unsigned cell_of(uint64_t digest, unsigned lanes, unsigned bits, unsigned j) {
     unsigned width = BLOCK_BITS / bits / lanes;
-    unsigned byte = (unsigned)(kithi_word(digest, j / 8) >> (j % 8 * 8)) & 0xff;
+    unsigned byte = (unsigned)(kithi_lane_word(digest, j / 8) >> (j % 8 * 8)) & 0xff;
     return j * width + (byte >> (8 - log2_of(width)));
 }
 

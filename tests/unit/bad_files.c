@@ -143,7 +143,7 @@ TEST(a_file_of_another_format_is_not_kith) {
 TEST(unknown_flags_are_refused) {
     kith_filter *filter = NULL;
     make_block("bloom", NULL);
-    CHECK_STATUS(kith_filter_view(block, block_bytes, 4, NULL, &filter), KITH_E_ARGUMENT);
+    CHECK_STATUS(kith_filter_view(block, block_bytes, 8, NULL, &filter), KITH_E_ARGUMENT);
     CHECK_STATUS(kith_filter_open("/dev/null", 0x80000000u, NULL, &filter), KITH_E_ARGUMENT);
     CHECK_STATUS(kith_filter_view(NULL, 0, 0, NULL, &filter), KITH_E_EMPTY);
     CHECK(filter == NULL);

@@ -18,6 +18,7 @@
 #include "filters/common/cuckoo.h"
 #include "kind.h"
 #include "folder.h"
+#include "probe_word.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 #define FOUR_G (UINT64_C(1) << 32)
@@ -85,7 +86,7 @@ static double marks_above(const kith_filter *f) {
             marks += kithi_mulhi(keys[i], p[1]) * (512 / f->shape.cell_bits) >= FOUR_G ? (double)p[0] : 0;
         } else if (f->shape.fingerprint_bits == 0) { /* bloom, counting: one cell per slice, anywhere in it */
             for (uint64_t j = 0; j < p[0]; j++)
-                marks += j * p[1] + kithi_mulhi(kithi_word(keys[i], j), p[1]) >= FOUR_G;
+                marks += j * p[1] + kithi_mulhi(probe_word(keys[i], j), p[1]) >= FOUR_G;
         } else {
             uint64_t cell = kithi_mulhi(keys[i], p[KITHI_REGIONS]);
             marks += (cell + 1) * (f->shape.cells / p[KITHI_REGIONS]) > FOUR_G;

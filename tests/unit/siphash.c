@@ -6,6 +6,7 @@
 #include "core/hash.h"
 #include "core/mix.h"
 #include "core/prng.h"
+#include "probe_word.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
@@ -188,6 +189,38 @@ TEST(words_of_a_digest_are_independent_of_each_other) {
             for (uint64_t i = 0; i < THROWS_A_CELL * SIDE * SIDE; i++) {
                 uint64_t digest = digest_of(i);
                 counts[kithi_mulhi(kithi_word(digest, a), SIDE) * SIDE + kithi_mulhi(kithi_word(digest, b), SIDE)]++;
+            }
+            CHECK(fabs(chi_deviations(counts, SIDE * SIDE, THROWS_A_CELL)) < 5);
+        }
+    }
+}
+
+TEST(probe_words_of_a_digest_are_independent_of_each_other) {
+    enum { SIDE = 37, WORDS = 9 };
+    for (uint64_t a = 0; a < WORDS; a++) {
+        for (uint64_t b = 0; b < a; b++) {
+            memset(counts, 0, sizeof counts);
+            for (uint64_t i = 0; i < THROWS_A_CELL * SIDE * SIDE; i++) {
+                uint64_t digest = digest_of(i);
+                counts[kithi_mulhi(probe_word(digest, a), SIDE) * SIDE + kithi_mulhi(probe_word(digest, b), SIDE)]++;
+            }
+            CHECK(fabs(chi_deviations(counts, SIDE * SIDE, THROWS_A_CELL)) < 5);
+        }
+    }
+}
+
+/* The top 5 bits of every two of the 16 bytes, which are the cells in two of 16 lanes, and of each byte and the high
+ * bits of the digest, which select the block. */
+TEST(bytes_of_lane_words_are_independent_of_each_other_and_of_the_block) {
+    enum { SIDE = 32, BYTES = 16 };
+    for (unsigned a = 0; a <= BYTES; a++) {
+        for (unsigned b = 0; b < a && b < BYTES; b++) {
+            memset(counts, 0, sizeof counts);
+            for (uint64_t i = 0; i < THROWS_A_CELL * SIDE * SIDE; i++) {
+                uint64_t digest = digest_of(i);
+                uint64_t of_a = a == BYTES ? digest >> 56 : kithi_lane_word(digest, a / 8) >> (a % 8 * 8) & 0xff;
+                uint64_t of_b = kithi_lane_word(digest, b / 8) >> (b % 8 * 8) & 0xff;
+                counts[of_a / 8 * SIDE + of_b / 8]++;
             }
             CHECK(fabs(chi_deviations(counts, SIDE * SIDE, THROWS_A_CELL)) < 5);
         }

@@ -3,7 +3,10 @@
 
 #include "unit/small_filter.h"
 
+#include "core/bits.h"
+#include "core/hash.h"
 #include "folder.h"
+#include "format/format.h"
 #include "splitmix.h"
 
 #define EACH_KIND_THAT_ADDS(variable)                                                                                  \
@@ -152,9 +155,18 @@ TEST(a_plain_file_is_not_a_store) {
     CHECK_STATUS(kith_store_open(in(&f, "x"), 0, &options, &store), KITH_E_ARGUMENT);
 
     /* made into a store */
-    CHECK_OK(kith_store_create(in(&f, "x"), filter, NULL, &store));
+    CHECK_STATUS(kith_store_convert(in(&f, "none"), NULL, &store), KITH_E_NO_FILE);
+    CHECK(make_file(in(&f, "other"), 300, 1, 0600));
+    CHECK_STATUS(kith_store_convert(in(&f, "other"), NULL, &store), KITH_E_NOT_KITH);
+    CHECK(access(in(&f, "other-lock"), F_OK) != 0);
+    CHECK(chmod(in(&f, "x"), 0640) == 0);
+    CHECK_OK(kith_store_convert(in(&f, "x"), NULL, &store));
     check_same(store, filter);
+    struct stat st; /* whoever may not read the filter may not read the journal */
+    CHECK(stat(in(&f, "x-journal"), &st) == 0 && (st.st_mode & 0777) == 0640);
+    CHECK(stat(in(&f, "x"), &st) == 0 && (st.st_mode & 0777) == 0640);
     CHECK_OK(kith_store_close(store));
+    CHECK_STATUS(kith_store_convert(in(&f, "x"), NULL, &store), KITH_E_JOURNAL);
     CHECK_STATUS(kith_filter_open(in(&f, "x"), 0, NULL, &filter), KITH_E_JOURNAL);
 
     /* and back */
@@ -173,6 +185,78 @@ TEST(a_plain_file_is_not_a_store) {
     remove_folder(&f);
 }
 
+/* The header of a snapshot with a correct checksum, but a mark that no store has. */
+TEST(marks_that_no_store_has_are_refused) {
+    static const struct {
+        uint16_t flags;
+        uint8_t id;
+        uint64_t sequence;
+        kith_status status;
+    } cases[] = {
+        {2, 1, 0, KITH_E_JOURNAL},
+        {2, 1, KITHI_SEQUENCE_MAX, KITH_E_JOURNAL},
+        {2, 1, KITHI_SEQUENCE_MAX + 1, KITH_E_CORRUPT},
+        {2, 0, 0, KITH_E_CORRUPT}, /* no id */
+        {0, 1, 0, KITH_E_CORRUPT}, /* an id, but not a store */
+        {0, 0, 1, KITH_E_CORRUPT}, /* a sequence number, but not a store */
+        {4, 0, 0, KITH_E_CORRUPT},
+        {0, 0, 0, KITH_OK},
+    };
+    EACH_KIND(kind) {
+        kith_filter *filter = new_filter(kind, NULL), *opened_filter;
+        const void *bytes;
+        size_t byte_count;
+        CHECK_OK(kith_filter_bytes(filter, &bytes, &byte_count));
+        uint8_t *copy = malloc(byte_count);
+        CHECK(copy != NULL);
+        for (size_t i = 0; i < LENGTH(cases); i++) {
+            memcpy(copy, bytes, byte_count);
+            kithi_store16(copy + 14, cases[i].flags);
+            copy[20] = cases[i].id;
+            kithi_store64(copy + 168, cases[i].sequence);
+            kithi_store64(copy + 184, kithi_checksum(copy, 184));
+            CHECK_STATUS(kith_filter_view(copy, byte_count, 0, NULL, &opened_filter), cases[i].status);
+            if (cases[i].status == KITH_OK)
+                kith_filter_free(opened_filter);
+        }
+        free(copy);
+        kith_filter_free(filter);
+    }
+    /* a layer cannot be one, whatever the flags */
+    kith_filter *layers = new_filter("layers", NULL), *none;
+    const void *bytes;
+    size_t byte_count;
+    CHECK_OK(kith_filter_bytes(layers, &bytes, &byte_count));
+    uint8_t *copy = malloc(byte_count);
+    CHECK(copy != NULL);
+    memcpy(copy, bytes, byte_count);
+    kithi_store_mark mark = {.is_store = true, .id = {1}};
+    kithi_header_set_mark(copy + 192 + 512, &mark); /* after the header and the directory */
+    kithi_head head;
+    CHECK_OK(kithi_header_read(copy, byte_count, &head));
+    kithi_block_seal(copy, &head);
+    CHECK_STATUS(kith_filter_view(copy, byte_count, 0, NULL, &none), KITH_E_CORRUPT);
+    CHECK_STATUS(kith_filter_view(copy, byte_count, KITH_OPEN_SNAPSHOT, NULL, &none), KITH_E_CORRUPT);
+    free(copy);
+    kith_filter_free(layers);
+    /* a table cannot be one either */
+    struct folder f = fresh_folder();
+    kith_table_spec spec = KITH_TABLE_SPEC_INIT;
+    kith_table *table;
+    spec.kind = "cuckoo";
+    CHECK_OK(kith_table_create(&spec, &table));
+    CHECK_OK(kith_table_save(table, in(&f, "t")));
+    kith_table_free(table);
+    uint8_t header[192];
+    FILE *file = fopen(in(&f, "t"), "r+b");
+    CHECK(file != NULL && fread(header, 1, sizeof header, file) == sizeof header);
+    kithi_header_set_mark(header, &mark);
+    CHECK(fseek(file, 0, SEEK_SET) == 0 && fwrite(header, 1, sizeof header, file) == sizeof header);
+    CHECK(fclose(file) == 0);
+    CHECK_STATUS(kith_table_open(in(&f, "t"), 0, NULL, &table), KITH_E_CORRUPT);
+    remove_folder(&f);
+}
+
 TEST(static_kinds_cannot_be_stores) {
     struct folder f = fresh_folder();
     EACH_KIND(kind) {
@@ -182,6 +266,8 @@ TEST(static_kinds_cannot_be_stores) {
         kith_store *store;
         CHECK_STATUS(kith_store_create(in(&f, kind), filter, NULL, &store), KITH_E_UNSUPPORTED);
         CHECK(access(in(&f, kind), F_OK) != 0);
+        CHECK_OK(kith_filter_save(filter, in(&f, kind)));
+        CHECK_STATUS(kith_store_convert(in(&f, kind), NULL, &store), KITH_E_UNSUPPORTED);
         kith_filter_free(filter);
     }
     remove_folder(&f);
@@ -192,7 +278,9 @@ TEST(removals_and_failures_are_repeated) {
     EACH_KIND_THAT_ADDS(kind) {
         kith_filter *model = new_filter(kind, NULL);
         bool removes = (kith_filter_capabilities(model) & KITH_CAN_REMOVE) != 0;
-        kith_store *store = created(in(&f, kind), kind, NULL);
+        kith_store_options options = KITH_STORE_OPTIONS_INIT;
+        options.sync = KITH_SYNC_BATCH;
+        kith_store *store = created(in(&f, kind), kind, &options);
         uint64_t state = 1;
         unsigned failures = 0;
         for (unsigned step = 0; step < 400; step++) {
@@ -420,6 +508,35 @@ TEST(readers_follow_the_writer) {
         kith_filter_free(other);
         kith_filter_free(model);
     }
+    remove_folder(&f);
+}
+
+/* A record that a reader has seen can be lost when the writer's machine loses power, and another may take its place. */
+TEST(a_reader_notices_that_a_record_was_replaced) {
+    struct folder f = fresh_folder();
+    kith_store *store = created(in(&f, "x"), "cuckoo", NULL);
+    add_numbers(store, 100, 103);
+    CHECK_OK(kith_store_close(store));
+    kith_store *reader = opened(in(&f, "x"), KITH_STORE_READ);
+    struct stat st;
+    CHECK(stat(in(&f, "x-journal"), &st) == 0);
+    CHECK(truncate(in(&f, "x-journal"), st.st_size - 48) == 0);
+    bool changed;
+    CHECK_OK(kith_store_refresh(reader, &changed)); /* the journal is shorter than what was read */
+    CHECK(changed);
+    CHECK_EQ_U64(info(reader).sequence, 2);
+    CHECK(!has_number(reader, 102));
+    for (uint64_t other = 200; other < 205; other++) { /* and a record of the same size in the same place */
+        store = opened(in(&f, "x"), KITH_STORE_WRITE);
+        add_numbers(store, other, other + 1);
+        CHECK_OK(kith_store_close(store));
+        CHECK_OK(kith_store_refresh(reader, &changed));
+        CHECK(changed);
+        CHECK(has_number(reader, other) && !has_number(reader, other - 1));
+        CHECK_EQ_U64(kith_filter_count(kith_store_filter(reader)), KEYS / 2 + 3);
+        CHECK(truncate(in(&f, "x-journal"), st.st_size - 48) == 0);
+    }
+    CHECK_OK(kith_store_close(reader));
     remove_folder(&f);
 }
 

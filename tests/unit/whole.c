@@ -8,6 +8,7 @@
 #include "core/prng.h"
 #include "handle.h"
 #include "plan/sizing.h"
+#include "probe_word.h"
 #include "registry.h"
 #include "unit/plans.h"
 
@@ -233,7 +234,7 @@ TEST(chosen_keys_meet_the_fill_limit_before_the_capacity) {
     while (status == KITH_OK) {
         uint64_t digest = kithi_prng_next(&prng), k = f->geometry.slices.k, fresh = 0, cells[64];
         for (uint64_t i = 0; i < k; i++) {
-            cells[i] = kithi_mulhi(kithi_word(digest, i), f->geometry.slices.slice);
+            cells[i] = kithi_mulhi(probe_word(digest, i), f->geometry.slices.slice);
             fresh += kith_filter_cell(f, cells[i]) == 0;
         }
         if (fresh == k)

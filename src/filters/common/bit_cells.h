@@ -22,11 +22,19 @@ static inline bool kithi_bits_full(const kith_filter *f, uint64_t fill) {
     return fill > f->geometry.fill_limit;
 }
 
-/* Updates count and fill after an add that set `set_bits` new bits. */
+/* Updates count and fill after an add that set `set_bits` new bits. `was_new` may be NULL. */
 static inline void kithi_bits_count_add(kith_filter *f, unsigned set_bits, bool *was_new) {
-    *was_new = set_bits != 0;
-    f->head.count += *was_new;
+    if (was_new != NULL)
+        *was_new = set_bits != 0;
+    f->head.count += set_bits != 0;
     f->head.fill += set_bits;
+}
+
+/* What an add returns if kithi_bits_can_add() is false: only a key that is in the filter already may be added. */
+static inline kith_status kithi_bits_add_to_full(bool has, bool *was_new) {
+    if (was_new != NULL)
+        *was_new = false;
+    return has ? KITH_OK : KITH_E_FULL;
 }
 
 /* Returns whether a key that changes bits may still be added. */

@@ -9,12 +9,6 @@
 /* Index of the parameter that holds the fill limit, in the Bloom and counting kinds. */
 #define KITHI_FILL_LIMIT (KITHI_PARAMS - 1)
 
-/* ---- bits ---- */
-
-KITHI_INLINE bool kithi_bit(const uint8_t *body, uint64_t bit) {
-    return body[bit / 8] >> (bit % 8) & 1;
-}
-
 /* ---- counters: see filters/common/counter_cells.h ---- */
 
 /* The default width, and what follows from it. */

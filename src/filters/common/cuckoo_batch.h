@@ -91,6 +91,8 @@ KITHI_OUTLINE kith_status kithi_cf_add_wide(const kithi_cf_layout *layout, kith_
 }
 
 KITHI_INLINE kith_status kithi_cf_add(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest, bool *was_new) {
+    bool ignored;
+    was_new = was_new != NULL ? was_new : &ignored;
     const kithi_cf_geometry *g = &f->geometry.cf;
     if (!g->narrow)
         return kithi_cf_add_wide(layout, f, digest, was_new);

@@ -4,7 +4,7 @@
  *     body     | block 0 | block 1 |  …  |  block B-1  |        block of digest d = high half of (d * B)
  *     block    | lane 0 | lane 1 |  …  | lane L-1 |             lane j = cells j * width … (j + 1) * width - 1
  *
- *     cell in lane j  =  top log2(width) bits of byte j % 8 of word_(j / 8)(d)
+ *     cell in lane j  =  top log2(width) bits of byte j % 8 of lane word j / 8 of d
  *
  * Cells are numbered from the least significant bits of byte 0, bytes of a word from its least significant byte. Each
  * lane uses a whole byte of the word rather than just the bits it needs, so that vector instructions compute the mask
@@ -115,45 +115,62 @@ typedef struct kithi_lanes_args {
 
 typedef uint64_t kithi_lanes_verb(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes);
 
-/* Calls `verb` with the filter's number of lanes as a constant, so that its body is compiled three times. This must
- * be a switch: in a chain of conditions gcc shares the loads of the last two cases, and add of blocked takes 12%
- * longer. */
+/* Calls `verb` with the filter's number of lanes as a constant, so that its body is compiled three times. The usual
+ * number comes first and without a jump: a verb on one key is so short that each jump taken counts. */
 KITHI_INLINE uint64_t kithi_by_lanes(kithi_lanes_verb *verb, const kithi_block_ops *ops, kithi_lanes_args args) {
-    switch (args.f->geometry.lanes.lanes) {
-    case 4:
-        return verb(ops, &args, 4);
-    case 8:
+    uint64_t lanes = args.f->geometry.lanes.lanes;
+    if (__builtin_expect(lanes == 8, 1))
         return verb(ops, &args, 8);
-    default:
-        return verb(ops, &args, 16);
-    }
+    return lanes == 4 ? verb(ops, &args, 4) : verb(ops, &args, 16);
 }
 
 KITHI_INLINE void kithi_lanes_prefetch(const void *f, uint64_t digest) {
     __builtin_prefetch(kithi_block_of(f, digest));
 }
 
-/* A body of at most this many bytes stays in the core's own cache. Prefetching it would make a lookup a sixth
+/* A body of at most this many bytes stays in the core's own caches. Prefetching it would make a lookup a sixth
  * slower. */
 #define KITHI_NEAR_BYTES (256 << 10)
+
+KITHI_INLINE bool kithi_lanes_near(const kith_filter *f) {
+    return f->head.body_bytes <= KITHI_NEAR_BYTES;
+}
+
+/* Prefetches the blocks of the first digests of a batch. */
+KITHI_INLINE void kithi_lanes_prefetch_first(const kith_filter *f, const uint64_t *digests, size_t n) {
+    for (size_t i = 0; i < n && i < KITHI_AHEAD; i++)
+        kithi_lanes_prefetch(f, digests[i]);
+}
+
+/* Looks up n digests, at most 64. If `prefetch` is not 0, there are at least n + prefetch digests, and the block of the
+ * key that is `prefetch` keys ahead is prefetched. */
+KITHI_INLINE uint64_t kithi_lanes_has_some(const kithi_block_ops *ops, const uint8_t *body, uint64_t blocks,
+                                           const uint64_t *digests, size_t n, size_t prefetch, unsigned lanes) {
+    uint64_t word = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (prefetch != 0)
+            __builtin_prefetch(body + kithi_mulhi(digests[i + prefetch], blocks) * KITHI_LANES_BLOCK_BYTES);
+        const uint8_t *block = body + kithi_mulhi(digests[i], blocks) * KITHI_LANES_BLOCK_BYTES;
+        word |= (uint64_t)ops->has(block, digests[i], lanes) << i;
+    }
+    return word;
+}
 
 KITHI_INLINE uint64_t kithi_lanes_has_many_in(const kithi_block_ops *ops, const kithi_lanes_args *args,
                                               unsigned lanes) {
     const kith_filter *f = args->f;
-    const uint64_t *digests = args->digests;
+    const uint8_t *body = f->body;
+    uint64_t blocks = f->geometry.lanes.blocks;
     size_t n = args->n, yes = 0;
-    bool near = f->head.body_bytes <= KITHI_NEAR_BYTES;
-    for (size_t i = 0; i < n && i < KITHI_AHEAD && !near; i++)
-        kithi_lanes_prefetch(f, digests[i]);
+    bool near = kithi_lanes_near(f);
+    if (!near)
+        kithi_lanes_prefetch_first(f, args->digests, n);
     for (size_t from = 0; from < n; from += 64) {
-        size_t count = n - from < 64 ? n - from : 64;
-        uint64_t word = 0;
-        for (size_t i = 0; i < count; i++) {
-            uint64_t digest = digests[from + i];
-            if (!near && n - from - i > KITHI_AHEAD)
-                kithi_lanes_prefetch(f, digests[from + i + KITHI_AHEAD]);
-            word |= (uint64_t)ops->has(kithi_block_of(f, digest), digest, lanes) << i;
-        }
+        const uint64_t *digests = args->digests + from;
+        size_t left = n - from, count = left < 64 ? left : 64;
+        bool ahead = !near && left >= 64 + KITHI_AHEAD;
+        uint64_t word = ahead ? kithi_lanes_has_some(ops, body, blocks, digests, 64, KITHI_AHEAD, lanes)
+                              : kithi_lanes_has_some(ops, body, blocks, digests, count, 0, lanes);
         if (args->bitmap != NULL)
             args->bitmap[from / 64] = word;
         yes += kithi_popcount(word);

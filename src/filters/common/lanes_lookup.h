@@ -58,7 +58,7 @@ typedef struct kithi_lane_words {
 } kithi_lane_words;
 
 KITHI_INLINE kithi_lane_words kithi_lane_words_of(uint64_t digest, unsigned lanes) {
-    return KITHI_VALUE(kithi_lane_words, {kithi_word(digest, 0), lanes > 8 ? kithi_word(digest, 1) : 0});
+    return KITHI_VALUE(kithi_lane_words, {kithi_lane_word(digest, 0), lanes > 8 ? kithi_lane_word(digest, 1) : 0});
 }
 
 /* The index within the block of the cell in lane j. */

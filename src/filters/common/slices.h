@@ -3,7 +3,7 @@
  *     layout=slices   the cells are k slices of equal length, and the key's i-th cell is in slice i
  *     layout=whole    all k hashes share one array of m cells, and may coincide
  *
- *     cell i of digest d  =  i * stride + high half of (word_i(d) * slice)
+ *     cell i of digest d  =  i * stride + high half of (probe word i of d * slice)
  *
  * One array is a slice of m cells with a stride of 0, so the same code serves both layouts.
  *
@@ -42,15 +42,17 @@ static inline kithi_cells_layout kithi_slices_layout(const kithi_slices_geometry
 /* Writes the k cells of a key to `cells`. */
 KITHI_INLINE void kithi_slice_cells(const kith_filter *f, uint64_t digest, uint64_t *cells) {
     uint64_t k = f->geometry.slices.k, slice = f->geometry.slices.slice, stride = f->geometry.slices.stride;
+    kithi_probe probe = kithi_probe_start(digest);
     for (uint64_t i = 0; i < k; i++)
-        cells[i] = kithi_slice_cell(slice, stride, digest, i);
+        cells[i] = kithi_probe_cell(&probe, slice, stride);
 }
 
 KITHI_INLINE bool kithi_slices_look(const kith_filter *f, uint64_t digest, kith_look look, void *context,
                                     uint64_t (*value)(const kith_filter *f, uint64_t cell)) {
     kithi_slices_geometry g = f->geometry.slices;
+    kithi_probe probe = kithi_probe_start(digest);
     for (uint64_t i = 0; i < g.k; i++) {
-        uint64_t cell = kithi_slice_cell(g.slice, g.stride, digest, i), holds = value(f, cell);
+        uint64_t cell = kithi_probe_cell(&probe, g.slice, g.stride), holds = value(f, cell);
         look(context, cell, holds, 1);
         if (holds == 0)
             return false;
@@ -64,22 +66,35 @@ KITHI_INLINE bool kithi_slices_look(const kith_filter *f, uint64_t digest, kith_
  * misses in flight as the processor can. */
 #define KITHI_SLICE_GROUP 256
 
+/* A body of at most this many bytes stays in the core's own caches, so a batch neither prefetches nor proceeds in
+ * rounds. */
+#define KITHI_SLICES_NEAR_BYTES (512 << 10)
+
+KITHI_INLINE bool kithi_slices_near(const kith_filter *f) {
+    return f->head.body_bytes <= KITHI_SLICES_NEAR_BYTES;
+}
+
 KITHI_INLINE size_t kithi_slices_has_group(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe,
                                            kithi_slices_used *used, unsigned cell_bits) {
     uint64_t k = f->geometry.slices.k, slice = f->geometry.slices.slice, stride = f->geometry.slices.stride;
-    uint64_t cells[KITHI_SLICE_GROUP];
+    uint64_t cells[KITHI_SLICE_GROUP], words[KITHI_SLICE_GROUP];
     uint16_t left[KITHI_SLICE_GROUP]; /* indices of digests whose cells were all in use so far */
     size_t count = n;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         left[i] = (uint16_t)i;
+        words[i] = digests[i];
+    }
     for (uint64_t round = 0; round < k && count > 0; round++) {
         for (size_t i = 0; i < count; i++) {
-            cells[i] = kithi_slice_cell(slice, stride, digests[left[i]], round);
+            kithi_probe probe = {.word = words[i], .first = round * stride};
+            cells[i] = kithi_probe_cell(&probe, slice, stride);
+            words[i] = probe.word;
             __builtin_prefetch(f->body + cells[i] * cell_bits / 8);
         }
         size_t kept = 0;
         for (size_t i = 0; i < count; i++) {
             left[kept] = left[i];
+            words[kept] = words[i];
             kept += used(f->body, cells[i], cell_bits);
         }
         count = kept;
@@ -91,8 +106,25 @@ KITHI_INLINE size_t kithi_slices_has_group(const kith_filter *f, const uint64_t 
     return count;
 }
 
+KITHI_INLINE size_t kithi_slices_has_each(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe,
+                                          kithi_slices_used *used, unsigned cell_bits) {
+    size_t yes = 0;
+    for (size_t from = 0; from < n; from += 64) {
+        size_t count = n - from < 64 ? n - from : 64;
+        uint64_t word = 0;
+        for (size_t i = 0; i < count; i++)
+            word |= (uint64_t)kithi_slices_has(&f->geometry.slices, f->body, digests[from + i], used, cell_bits) << i;
+        if (maybe != NULL)
+            maybe[from / 64] = word;
+        yes += kithi_popcount(word);
+    }
+    return yes;
+}
+
 KITHI_INLINE size_t kithi_slices_has_many(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe,
                                           kithi_slices_used *used, unsigned cell_bits) {
+    if (kithi_slices_near(f))
+        return kithi_slices_has_each(f, digests, n, maybe, used, cell_bits);
     size_t yes = 0;
     for (size_t from = 0; from < n; from += KITHI_SLICE_GROUP) {
         size_t group = n - from < KITHI_SLICE_GROUP ? n - from : KITHI_SLICE_GROUP;
@@ -113,11 +145,12 @@ KITHI_INLINE kith_status kithi_slices_change_many(kith_filter *f, const uint64_t
     uint64_t k = f->geometry.slices.k;
     size_t group_max = CELLS / k < GROUP_MAX ? CELLS / k : GROUP_MAX;
     uint64_t cells[CELLS];
+    bool near = kithi_slices_near(f);
     for (size_t from = 0; from < n; from += group_max) {
         size_t group = n - from < group_max ? n - from : group_max;
         for (size_t i = 0; i < group; i++) {
             kithi_slice_cells(f, digests[from + i], cells + i * k);
-            for (uint64_t j = 0; j < k; j++)
+            for (uint64_t j = 0; j < k && !near; j++)
                 __builtin_prefetch(f->body + cells[i * k + j] * cell_bits / 8, 1);
         }
         for (size_t i = 0; i < group; i++) {
@@ -156,10 +189,11 @@ KITHI_INLINE uint64_t kithi_slices_add_cells(
         uint64_t cells[KITHI_SLICES_AHEAD][KITHI_BLOOM_K_MAX];
         size_t group = n - at < KITHI_SLICES_AHEAD ? n - at : KITHI_SLICES_AHEAD;
         for (size_t i = 0; i < group; i++) {
-            for (uint64_t j = first; j <= last; j++) {
-                cells[i][j] = kithi_slice_cell(slice, stride, digests[at + i], j);
+            kithi_probe probe = kithi_probe_start(digests[at + i]);
+            for (uint64_t j = 0; j <= last; j++)
+                cells[i][j] = kithi_probe_cell(&probe, slice, stride);
+            for (uint64_t j = first; j <= last; j++)
                 __builtin_prefetch(f->body + cells[i][j] * cell_bits / 8, 1);
-            }
         }
         for (size_t i = 0; i < group; i++) {
             bool is_accepted = false;

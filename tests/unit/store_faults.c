@@ -1,0 +1,633 @@
+/* A store when the system fails: every file operation and every allocation in turn, once and from then on, also while
+ * the store is opened. A call that fails has changed nothing. What was durable stays durable. After a failed sync of the
+ * journal no call returns success. */
+#define _GNU_SOURCE
+
+#include "unit/store_model.h"
+
+#include <kith/kith.h>
+
+#include "unit/memory.h"
+
+#define PATH "x"
+
+static struct disk disk;
+static struct model m;
+
+static const char *const KINDS[] = {"layers", "cuckoo", "bloom"};
+static const char *const OPTIONS[] = {"inner=counting growth=1", NULL, NULL};
+enum { VARIANTS = 3, STEPS = 40 };
+
+/* Plans each variant only once, because planning takes longer than a run. */
+static kith_filter *empty_filter(unsigned variant) {
+    static kith_filter *made[VARIANTS];
+    kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
+    kith_filter *filter;
+    if (made[variant] != NULL) {
+        CHECK_OK(kith_filter_clone(made[variant], NULL, &filter));
+        return filter;
+    }
+    spec.kind = KINDS[variant];
+    spec.options = OPTIONS[variant];
+    spec.capacity = 20;
+    spec.rate = .01;
+    CHECK_OK(kith_filter_create(&spec, &filter));
+    CHECK_OK(kith_filter_clone(filter, NULL, &made[variant]));
+    return filter;
+}
+
+static kith_store_options options_for(unsigned variant, const kith_allocator *allocator) {
+    kith_store_options options = KITH_STORE_OPTIONS_INIT;
+    options.sync = (kith_store_sync_mode)variant;
+    options.sync_operations = 5;
+    options.checkpoint_bytes = 700;
+    options.close_bytes = 200;
+    options.allocator = allocator;
+    return options;
+}
+
+/* Drops the calls that have failed from the log, unless their outcome is not known. */
+static void forget_failed(size_t calls, size_t digests, bool unknown) {
+    if (!unknown) {
+        m.call_count = calls;
+        m.digest_count = digests;
+    }
+}
+
+/* Makes random calls. Returns the status of closing the store. A call that the system fails is followed by others. */
+static kith_status make_calls(kith_store *store, uint64_t seed, bool may_fail) {
+    uint64_t random = seed;
+    for (unsigned i = 0; i < STEPS; i++) {
+        size_t calls = m.call_count, digests = m.digest_count;
+        uint64_t sequence = m.sequence;
+        bool was_readonly = kithi_store_writable(store) != KITH_OK;
+        kith_status status = model_step(&m, store, &random, &disk);
+        if (was_readonly)
+            CHECK_STATUS(status, KITH_E_READONLY);
+        if (is_outcome(status)) /* also if a checkpoint after it has failed */
+            continue;
+        CHECK(may_fail);
+        if (store->in_batch)
+            status = kith_store_rollback(store);
+        bool unknown = kithi_store_writable(store) != KITH_OK && !was_readonly;
+        CHECK(unknown || was_readonly || store_sequence(store) >= sequence);
+        forget_failed(calls, digests, unknown || (!was_readonly && store_sequence(store) != sequence));
+        if (!unknown && !was_readonly) {
+            m.sequence = store_sequence(store);
+            if (kith_store_durable(store))
+                m.durable = m.sequence;
+        }
+    }
+    bool failed = store->failure != KITH_OK;
+    kith_status status = kith_store_close(store);
+    CHECK(!failed || status != KITH_OK);
+    return status;
+}
+
+/* Opens the store without failures and compares it with the model. */
+static void compare(uint64_t before, const char *what) {
+    kithi_files files = disk_files(&disk);
+    kith_store *store;
+    kith_status status = kithi_store_open_with(&files, PATH, KITH_STORE_WRITE, NULL, &store);
+    if (status != KITH_OK)
+        CHECK_FAIL("%s: opening returns %s", what, kith_status_name(status));
+    uint64_t got = store_sequence(store);
+    if (got < m.durable || !model_is_boundary(&m, before, got))
+        CHECK_FAIL("%s: sequence %" PRIu64 ", durable was %" PRIu64, what, got, m.durable);
+    model_advance(&m, got);
+    if (!model_equals(&m, store))
+        CHECK_FAIL("%s: other content at sequence %" PRIu64, what, got);
+    CHECK_OK(kith_store_verify(store));
+    CHECK_OK(kith_store_close(store));
+    /* What a new process has found and closed is durable. */
+    disk_power_cut(&disk);
+    CHECK_OK(kithi_store_open_with(&files, PATH, KITH_STORE_READ, NULL, &store));
+    if (store_sequence(store) != got || !model_equals(&m, store))
+        CHECK_FAIL("%s: sequence %" PRIu64 " was found, but was not durable", what, got);
+    CHECK_OK(kith_store_close(store));
+}
+
+/* Runs the calls with operation number `n` failing. Returns false if there is no such operation. */
+static bool run_with_fault(unsigned variant, uint64_t n, int error, bool for_ever, bool cut_after, unsigned *hits) {
+    char what[128];
+    (void)snprintf(what, sizeof what, "variant %u, operation %" PRIu64 ", error %d%s", variant, n, error,
+                   for_ever ? ", for ever" : "");
+    disk_init(&disk, n);
+    disk.renames_stay = n % 2;
+    kithi_files files = disk_files(&disk);
+    kith_store_options options = options_for(variant, NULL);
+    kith_filter *filter = empty_filter(variant);
+    kith_store *store;
+    CHECK_OK(kithi_store_create_with(&files, PATH, filter, &options, &store));
+    for (uint64_t digest = 1; digest < 8; digest++)
+        CHECK_OK(kith_store_add_digest(store, splitmix_mix(digest), NULL));
+    kith_filter *copy;
+    CHECK_OK(kith_filter_clone(kith_store_filter(store), NULL, &copy));
+    model_init(&m, copy, store_sequence(store));
+    m.empty = filter;
+    CHECK_OK(kith_store_close(store));
+    uint64_t before = m.sequence;
+
+    disk.operations = 0;
+    disk.hit = DISK_NONE;
+    disk.fail_at = n;
+    disk.fail_with = error;
+    disk.fails_for_ever = for_ever;
+    bool harmless = error == EINTR || error == DISK_SHORT;
+    kith_status status = kithi_store_open_with(&files, PATH, KITH_STORE_WRITE, &options, &store);
+    if (status == KITH_OK)
+        status = make_calls(store, 77 + n % 3, !harmless);
+    else
+        CHECK(disk.hit != DISK_NONE && !harmless);
+    if (harmless)
+        CHECK_OK(status);
+    CHECK_EQ_U64(disk_open_handles(&disk), 0);
+    CHECK_EQ_U64(disk.maps, 0);
+    bool was_hit = disk.hit != DISK_NONE;
+    hits[disk.hit]++;
+    if (disk.failed_sync_file >= 0 && disk.syncs_after_failure > 0)
+        CHECK_FAIL("%s: a failed sync was repeated", what);
+    disk.fail_at = 0;
+    disk.failed_sync_file = -1;
+    if (cut_after)
+        disk_power_cut(&disk);
+    compare(before, what);
+    model_free(&m);
+    disk_free(&disk);
+    return was_hit;
+}
+
+TEST(every_file_operation_may_fail) {
+    static const int errors[] = {EIO, ENOSPC, EINTR, DISK_SHORT};
+    unsigned hits[DISK_OPERATIONS] = {0};
+    uint64_t runs = 0;
+    for (unsigned variant = 0; variant < VARIANTS; variant++)
+        for (size_t e = 0; e < sizeof errors / sizeof *errors; e++)
+            for (unsigned mode = 0; mode < 4; mode++) {
+                if ((errors[e] == EINTR) && (mode & 1))
+                    continue; /* for ever interrupted: never returns */
+                uint64_t step = check_soak() ? 1 : 3, misses = 0;
+                for (uint64_t n = 1 + mode % step; misses < 4; n += step, runs++)
+                    misses = run_with_fault(variant, n, errors[e], mode & 1, mode & 2, hits) ? 0 : misses + 1;
+            }
+    printf("        %" PRIu64 " runs\n", runs);
+    for (unsigned i = DISK_OPEN_FOLDER; i < DISK_OPERATIONS; i++)
+        if (i != DISK_RANDOM && i != DISK_UNLINK)
+            CHECK(hits[i] > 0);
+}
+
+/* ---- creating and making plain ---- */
+
+TEST(a_failed_creation_leaves_the_old_file) {
+    kith_filter *old = empty_filter(1), *fresh = empty_filter(2);
+    for (unsigned over_store = 0; over_store < 2; over_store++)
+        for (uint64_t n = 1;; n++) {
+            disk_init(&disk, n);
+            kithi_files files = disk_files(&disk);
+            kith_store *store = NULL;
+            if (over_store) {
+                CHECK_OK(kithi_store_create_with(&files, PATH, old, NULL, &store));
+                CHECK_OK(kith_store_add_digest(store, splitmix_mix(5), NULL));
+                CHECK_OK(kith_store_close(store));
+            }
+            disk.operations = 0;
+            disk.hit = DISK_NONE;
+            disk.fail_at = n;
+            disk.fail_with = ENOSPC;
+            kith_status status = kithi_store_create_with(&files, PATH, fresh, NULL, &store);
+            disk_operation hit = disk.hit;
+            disk.fail_at = 0;
+            if (status == KITH_OK)
+                CHECK_OK(kith_store_close(store));
+            CHECK_EQ_U64(disk_open_handles(&disk), 0);
+            kith_status opened = kithi_store_open_with(&files, PATH, KITH_STORE_WRITE, NULL, &store);
+            if (opened == KITH_OK) {
+                const char *kind = kith_filter_kind_name(kith_store_filter(store));
+                CHECK(strcmp(kind, KINDS[2]) == 0 || (over_store && status != KITH_OK));
+                if (strcmp(kind, KINDS[1]) == 0)
+                    CHECK(kith_filter_has_digest(kith_store_filter(store), splitmix_mix(5)));
+                CHECK_OK(kith_store_close(store));
+            } else {
+                CHECK_STATUS(opened, KITH_E_NO_FILE);
+                CHECK(!over_store && status != KITH_OK);
+                CHECK(disk_find(disk.names, "x-journal")->file < 0 || hit == DISK_UNLINK);
+            }
+            disk_free(&disk);
+            if (hit == DISK_NONE)
+                break;
+        }
+    kith_filter_free(old);
+    kith_filter_free(fresh);
+}
+
+/* ---- a failed sync ---- */
+
+TEST(nothing_succeeds_after_a_failed_sync) {
+    for (unsigned mode = 0; mode < 3; mode++)
+        for (unsigned in_batch = 0; in_batch < 2; in_batch++) {
+            disk_init(&disk, mode);
+            kithi_files files = disk_files(&disk);
+            kith_store_options options = options_for(mode, NULL);
+            options.checkpoint_bytes = options.close_bytes = KITH_STORE_NEVER;
+            kith_filter *filter = empty_filter(1), *plain;
+            kith_store *store;
+            CHECK_OK(kithi_store_create_with(&files, PATH, filter, &options, &store));
+            CHECK_OK(kith_store_add_digest(store, splitmix_mix(1), NULL));
+            CHECK_OK(kith_store_sync(store));
+            CHECK_OK(kith_filter_clone(kith_store_filter(store), NULL, &plain));
+            uint64_t synced = store_sequence(store);
+            /* the next sync fails, and only that one */
+            if (in_batch)
+                CHECK_OK(kith_store_begin(store));
+            kith_status status = KITH_OK;
+            for (uint64_t key = 2; key < 5 && status == KITH_OK; key++) {
+                bool fails = !in_batch && mode == KITH_SYNC_CALL && key == 4;
+                disk.fail_at = fails ? disk.operations + 2 : 0; /* append, sync */
+                disk.fail_with = EIO;
+                status = kith_store_add_digest(store, splitmix_mix(key), NULL);
+            }
+            if (status == KITH_OK) {
+                disk.fail_at = disk.operations + (in_batch ? 2 : 1);
+                status = in_batch ? kith_store_commit(store) : kith_store_sync(store);
+            }
+            CHECK_STATUS(status, KITH_E_IO);
+            CHECK(disk.hit == DISK_SYNC);
+            disk.fail_at = 0;
+            CHECK_STATUS(kith_store_sync(store), KITH_E_READONLY);
+            CHECK_STATUS(kith_store_tick(store), KITH_E_READONLY);
+            CHECK_STATUS(kith_store_checkpoint(store), KITH_E_READONLY);
+            CHECK_STATUS(kith_store_add_digest(store, 9, NULL), KITH_E_READONLY);
+            CHECK_STATUS(kith_store_begin(store), KITH_E_READONLY);
+            CHECK_STATUS(kith_store_commit(store), KITH_E_READONLY);
+            CHECK_STATUS(kith_store_replace(store, filter), KITH_E_READONLY);
+            CHECK(!kith_store_durable(store));
+            kith_store_info info = KITH_STORE_INFO_INIT;
+            CHECK_OK(kith_store_info_of(store, &info));
+            CHECK_STATUS(info.failure, KITH_E_IO);
+            /* what can be seen is what is durable */
+            uint64_t durable = mode == KITH_SYNC_CALL && !in_batch ? synced + 2 : synced;
+            CHECK_EQ_U64(info.sequence, durable);
+            for (uint64_t key = 1; key < 5; key++)
+                CHECK(kith_filter_has_digest(kith_store_filter(store), splitmix_mix(key)) == (key <= durable));
+            kith_store *reader; /* for other processes, too */
+            CHECK_OK(kithi_store_open_with(&files, PATH, KITH_STORE_READ, NULL, &reader));
+            CHECK_EQ_U64(store_sequence(reader), durable);
+            CHECK_OK(kith_store_close(reader));
+            CHECK_STATUS(kith_store_close(store), KITH_E_IO);
+            CHECK_EQ_U64(disk.syncs_after_failure, 0);
+            disk.failed_sync_file = -1;
+            disk_power_cut(&disk);
+            CHECK_OK(kithi_store_open_with(&files, PATH, KITH_STORE_WRITE, NULL, &store));
+            CHECK(store_sequence(store) >= durable);
+            CHECK_OK(kith_store_close(store));
+            kith_filter_free(filter);
+            kith_filter_free(plain);
+            disk_free(&disk);
+        }
+}
+
+TEST(a_failed_append_leaves_the_journal_as_it_was) {
+    for (unsigned kind = 0; kind < 3; kind++) { /* a record, several records, a batch */
+        for (uint64_t n = 1;; n++) {
+            disk_init(&disk, n);
+            kithi_files files = disk_files(&disk);
+            kith_filter *filter = empty_filter(1);
+            kith_store *store;
+            static uint64_t digests[20000];
+            for (size_t i = 0; i < sizeof digests / sizeof *digests; i++)
+                digests[i] = splitmix_mix(i);
+            kith_store_options options = KITH_STORE_OPTIONS_INIT;
+            options.sync = KITH_SYNC_BATCH;
+            options.sync_operations = UINT64_MAX;
+            CHECK_OK(kithi_store_create_with(&files, PATH, filter, &options, &store));
+            CHECK_OK(kith_store_add_digest(store, 1, NULL));
+            const struct disk_bytes *journal = &disk.files[disk_find(disk.names, "x-journal")->file].now;
+            size_t before = journal->n;
+            if (kind == 2)
+                CHECK_OK(kith_store_begin(store));
+            disk.operations = 0;
+            disk.fail_at = n;
+            disk.fail_with = ENOSPC;
+            kith_status status = kind == 0 ? kith_store_add_digest(store, digests[0], NULL)
+                                           : kith_store_add_many(store, digests, 20000, NULL, NULL);
+            bool was_hit = disk.hit != DISK_NONE;
+            if (was_hit) {
+                CHECK_STATUS(status, KITH_E_NO_SPACE);
+                CHECK_EQ_U64(journal->n, before);
+                CHECK_EQ_U64(kith_filter_count(kith_store_filter(store)), 1);
+            }
+            disk.fail_at = 0;
+            CHECK(is_outcome(kith_store_add_digest(store, digests[1], NULL))); /* the store works as before */
+            if (kind == 2)
+                CHECK_OK(kith_store_rollback(store));
+            CHECK_OK(kith_store_close(store));
+            kith_filter_free(filter);
+            disk_free(&disk);
+            if (!was_hit)
+                break;
+        }
+    }
+}
+
+/* A journal that may not grow further is full, and nothing else has changed. */
+TEST(a_limit_on_the_size_of_files_is_kept) {
+    disk_init(&disk, 1);
+    kithi_files files = disk_files(&disk);
+    kith_filter *filter = empty_filter(2);
+    kith_store *store;
+    disk.size_limit = 64 + 2 * 48 + 47;
+    CHECK_OK(kithi_store_create_with(&files, PATH, filter, NULL, &store));
+    CHECK_OK(kith_store_add_digest(store, splitmix_mix(1), NULL));
+    CHECK_OK(kith_store_add_digest(store, splitmix_mix(2), NULL));
+    CHECK_STATUS(kith_store_add_digest(store, splitmix_mix(3), NULL), KITH_E_NO_SPACE);
+    CHECK(errno == EFBIG);
+    CHECK(!kith_filter_has_digest(kith_store_filter(store), splitmix_mix(3)));
+    CHECK_OK(kith_store_checkpoint(store)); /* which empties the journal */
+    CHECK_OK(kith_store_add_digest(store, splitmix_mix(3), NULL));
+    CHECK_OK(kith_store_close(store));
+    kith_filter_free(filter);
+    disk_free(&disk);
+}
+
+/* ---- what is due ---- */
+
+static kith_store_info info_of(const kith_store *store) {
+    kith_store_info info = KITH_STORE_INFO_INIT;
+    CHECK_OK(kith_store_info_of(store, &info));
+    return info;
+}
+
+static kith_store *new_store(const kithi_files *files, const kith_store_options *options) {
+    kith_filter *filter = empty_filter(2);
+    kith_store *store;
+    CHECK_OK(kithi_store_create_with(files, PATH, filter, options, &store));
+    kith_filter_free(filter);
+    return store;
+}
+
+TEST(syncs_happen_when_they_are_due) {
+    disk_init(&disk, 1);
+    kithi_files files = disk_files(&disk);
+    kith_store_options options = KITH_STORE_OPTIONS_INIT;
+    options.sync = KITH_SYNC_BATCH;
+    options.sync_operations = 4;
+    kith_store *store = new_store(&files, &options);
+    for (uint64_t i = 1; i <= 10; i++) {
+        CHECK_OK(kith_store_add_digest(store, splitmix_mix(1), NULL));
+        CHECK_EQ_U64(info_of(store).synced, i / 4 * 4);
+        CHECK(kith_store_durable(store) == (i % 4 == 0));
+    }
+    CHECK_OK(kith_store_tick(store));
+    CHECK_EQ_U64(info_of(store).synced, 8);
+    CHECK_OK(kith_store_sync(store));
+    CHECK_EQ_U64(info_of(store).synced, 10);
+    uint64_t digests[4] = {splitmix_mix(1), splitmix_mix(1), splitmix_mix(1), splitmix_mix(1)};
+    CHECK_OK(kith_store_add_many(store, digests, 4, NULL, NULL));
+    CHECK(kith_store_durable(store));
+    CHECK_OK(kith_store_close(store));
+
+    options.sync = KITH_SYNC_INTERVAL;
+    options.sync_ms = 100;
+    disk.clock_ms = 5000;
+    store = new_store(&files, &options);
+    CHECK_OK(kith_store_add_digest(store, splitmix_mix(1), NULL));
+    CHECK(!kith_store_durable(store));
+    disk.clock_ms += 99;
+    CHECK_OK(kith_store_tick(store));
+    CHECK(!kith_store_durable(store));
+    disk.clock_ms += 1;
+    CHECK_OK(kith_store_tick(store));
+    CHECK(kith_store_durable(store));
+    disk.clock_ms += 1000;
+    CHECK_OK(kith_store_add_digest(store, splitmix_mix(1), NULL)); /* the interval begins with this operation */
+    CHECK(!kith_store_durable(store));
+    disk.clock_ms += 100;
+    CHECK_OK(kith_store_add_digest(store, splitmix_mix(1), NULL));
+    CHECK(kith_store_durable(store));
+    CHECK_OK(kith_store_close(store));
+    disk_free(&disk);
+}
+
+TEST(checkpoints_happen_when_they_are_due) {
+    disk_init(&disk, 1);
+    kithi_files files = disk_files(&disk);
+    kith_store_options options = KITH_STORE_OPTIONS_INIT;
+    options.checkpoint_bytes = 64 + 3 * 48; /* three records are not too large */
+    options.close_bytes = 64 + 48;
+    kith_store *store = new_store(&files, &options);
+    uint64_t sequence = store_sequence(store);
+    for (uint64_t i = 1; i <= 10; i++) {
+        CHECK_OK(kith_store_add_digest(store, splitmix_mix(1), NULL));
+        CHECK_EQ_U64(info_of(store).snapshot_sequence, sequence + i / 4 * 4);
+    }
+    CHECK_OK(kith_store_close(store)); /* two records are too large for a store that is closed */
+    CHECK_OK(kithi_store_open_with(&files, PATH, KITH_STORE_WRITE, &options, &store));
+    CHECK_EQ_U64(info_of(store).snapshot_sequence, sequence + 10);
+    CHECK_OK(kith_store_add_digest(store, splitmix_mix(1), NULL));
+    CHECK_OK(kith_store_close(store)); /* one is not */
+    CHECK_OK(kithi_store_open_with(&files, PATH, KITH_STORE_WRITE, &options, &store));
+    CHECK_EQ_U64(info_of(store).snapshot_sequence, sequence + 10);
+
+    /* A checkpoint that fails does not fail the add, and is not tried again at once. */
+    disk.fail_with = ENOSPC;
+    unsigned attempts = 0;
+    for (uint64_t i = 1; i <= 14; i++) {
+        disk.fail_at = disk.operations + 3; /* append, sync, map for the verification */
+        disk.hit = DISK_NONE;
+        CHECK_OK(kith_store_add_digest(store, splitmix_mix(1), NULL));
+        attempts += disk.hit != DISK_NONE;
+        disk.fail_at = 0;
+    }
+    CHECK_EQ_U64(attempts, 3); /* after 4, 8 and 16 records, of which there was one */
+    CHECK_STATUS(info_of(store).checkpoint, KITH_E_NO_SPACE);
+    CHECK_EQ_U64(info_of(store).snapshot_sequence, sequence + 10);
+    CHECK_OK(kith_store_checkpoint(store));
+    CHECK_OK(kith_store_close(store));
+
+    options = (kith_store_options)KITH_STORE_OPTIONS_INIT;
+    options.checkpoint_ms = 1000;
+    store = new_store(&files, &options);
+    sequence = store_sequence(store);
+    disk.clock_ms += 2000;
+    CHECK_OK(kith_store_tick(store)); /* nothing to write */
+    CHECK_EQ_U64(info_of(store).journal_bytes, 64);
+    CHECK_OK(kith_store_add_digest(store, splitmix_mix(1), NULL));
+    CHECK_EQ_U64(info_of(store).snapshot_sequence, sequence + 1);
+    CHECK_OK(kith_store_add_digest(store, splitmix_mix(1), NULL));
+    disk.clock_ms += 999;
+    CHECK_OK(kith_store_tick(store));
+    CHECK_EQ_U64(info_of(store).snapshot_sequence, sequence + 1);
+    disk.clock_ms += 1;
+    CHECK_OK(kith_store_tick(store));
+    CHECK_EQ_U64(info_of(store).snapshot_sequence, sequence + 2);
+    /* the same is true inside a batch, after it */
+    CHECK_OK(kith_store_begin(store));
+    disk.clock_ms += 1000;
+    CHECK_OK(kith_store_add_digest(store, splitmix_mix(1), NULL));
+    CHECK_OK(kith_store_tick(store));
+    CHECK_EQ_U64(info_of(store).snapshot_sequence, sequence + 2);
+    CHECK_OK(kith_store_commit(store));
+    CHECK_EQ_U64(info_of(store).snapshot_sequence, sequence + 4);
+    CHECK_OK(kith_store_close(store));
+    disk_free(&disk);
+}
+
+/* ---- damage in the snapshot ---- */
+
+TEST(a_checkpoint_of_a_damaged_snapshot_is_refused) {
+    for (unsigned variant = 0; variant < VARIANTS; variant++) {
+        disk_init(&disk, 1);
+        kithi_files files = disk_files(&disk);
+        kith_filter *filter = empty_filter(variant), *full = NULL;
+        for (uint64_t key = 0; key < 15; key++)
+            CHECK_OK(kith_filter_add(filter, &key, sizeof key, NULL));
+        kith_store *store;
+        CHECK_OK(kithi_store_create_with(&files, PATH, filter, NULL, &store));
+        CHECK_OK(kith_store_close(store));
+        struct disk_bytes *snapshot = &disk.files[disk_find(disk.names, PATH)->file].now;
+        uint64_t body_bytes = filter->head.body_bytes;
+        for (uint64_t at = 192; at < 192 + body_bytes; at += 1 + body_bytes / 97) {
+            snapshot = &disk.files[disk_find(disk.names, PATH)->file].now;
+            snapshot->at[at] ^= 4;
+            kith_status status = kithi_store_open_with(&files, PATH, KITH_STORE_WRITE, NULL, &store);
+            if (status != KITH_OK) { /* headers of layers are verified when the store is opened */
+                CHECK_STATUS(status, KITH_E_CORRUPT);
+                snapshot->at[at] ^= 4;
+                continue;
+            }
+            CHECK_OK(kith_store_verify(store) == KITH_E_CORRUPT ? KITH_OK : KITH_E_IO);
+            kith_status added = kith_store_add_digest(store, splitmix_mix(at), NULL);
+            CHECK(is_outcome(added));
+            struct disk_bytes before = disk_copy(snapshot);
+            int file = disk_find(disk.names, PATH)->file, journal = disk_find(disk.names, "x-journal")->file;
+            CHECK_STATUS(kith_store_checkpoint(store), KITH_E_CORRUPT);
+            CHECK_STATUS(kith_store_close_plain(store), KITH_E_CORRUPT);
+            CHECK(disk_find(disk.names, PATH)->file == file && disk_find(disk.names, "x-journal")->file == journal);
+            CHECK(snapshot->n == before.n && memcmp(snapshot->at, before.at, before.n) == 0);
+            free(before.at);
+            CHECK_OK(kith_store_close(store));
+            /* without the damage the checkpoint works, and nothing was lost */
+            snapshot->at[at] ^= 4;
+            CHECK_OK(kithi_store_open_with(&files, PATH, KITH_STORE_WRITE, NULL, &store));
+            CHECK_OK(kith_store_verify(store));
+            CHECK_OK(kith_store_checkpoint(store));
+            for (uint64_t key = 0; key < 15; key++)
+                CHECK(kith_store_has(store, &key, sizeof key));
+            CHECK_OK(kith_store_replace(store, filter));
+            CHECK_OK(kith_store_close(store));
+        }
+        kith_filter_free(filter);
+        kith_filter_free(full);
+        disk_free(&disk);
+    }
+}
+
+/* ---- memory ---- */
+
+/* Every allocation fails, once or from then on. A call that fails for lack of memory has not happened. */
+TEST(every_allocation_may_fail) {
+    uint64_t runs = 0;
+    for (unsigned variant = 0; variant < VARIANTS; variant++)
+        for (unsigned for_ever = 0; for_ever < 2; for_ever++)
+            for (uint64_t n = 1, missed = 0; missed < 5; n++, runs++) {
+                struct memory memory = {0};
+                kith_allocator allocator = memory_allocator(&memory);
+                disk_init(&disk, 1);
+                kithi_files files = disk_files(&disk);
+                kith_store_options options = options_for(variant, &allocator);
+                kith_filter *filter = empty_filter(variant);
+                kith_store *store = NULL;
+                model_init(&m, filter, 0);
+                CHECK_OK(kith_filter_clone(filter, NULL, &m.empty));
+                memory.fail_at = n;
+                kith_status status = kithi_store_create_with(&files, PATH, filter, &options, &store);
+                bool created = status == KITH_OK;
+                if (!created)
+                    CHECK_STATUS(status, KITH_E_MEMORY);
+                uint64_t before = 0;
+                if (created) {
+                    uint64_t random = 5;
+                    for (unsigned i = 0; i < STEPS; i++) {
+                        size_t calls = m.call_count, digests = m.digest_count;
+                        uint64_t sequence = m.sequence;
+                        if (for_ever && memory.calls >= n) /* the struct knows only one failure at a time */
+                            memory.fail_at = memory.calls + 1;
+                        status = model_step(&m, store, &random, &disk);
+                        if (is_outcome(status))
+                            continue;
+                        CHECK(status == KITH_E_MEMORY || status == KITH_E_READONLY);
+                        if (store->in_batch)
+                            (void)!kith_store_rollback(store);
+                        bool unknown = kithi_store_writable(store) != KITH_OK;
+                        forget_failed(calls, digests, unknown || store_sequence(store) != sequence);
+                        if (unknown)
+                            break;
+                        m.sequence = store_sequence(store);
+                        if (kith_store_durable(store))
+                            m.durable = m.sequence;
+                    }
+                    (void)kith_store_close(store);
+                }
+                missed = memory.calls < n ? missed + 1 : 0;
+                CHECK_EQ_U64(memory.live_blocks, 0);
+                CHECK_EQ_U64(disk_open_handles(&disk), 0);
+                CHECK_EQ_U64(disk.maps, 0);
+                if (created)
+                    compare(before, "memory");
+                model_free(&m);
+                disk_free(&disk);
+            }
+    printf("        %" PRIu64 " runs\n", runs);
+}
+
+/* Growth beyond the limit is refused, and must not happen when the journal is repeated without a limit. */
+TEST(an_add_beyond_the_limit_is_not_repeated) {
+    disk_init(&disk, 1);
+    kithi_files files = disk_files(&disk);
+    kith_filter *filter = empty_filter(0);
+    for (unsigned many = 0; many < 20; many++)
+        for (unsigned mode = 0; mode < 2; mode++) {
+            kith_store_options options = KITH_STORE_OPTIONS_INIT;
+            options.sync = (kith_store_sync_mode)mode;
+            options.max_bytes = 4 * kith_filter_file_bytes(filter);
+            kith_store *store;
+            CHECK_OK(kithi_store_create_with(&files, PATH, filter, &options, &store));
+            uint64_t digests[500];
+            for (size_t i = 0; i < 500; i++)
+                digests[i] = splitmix_mix(i + 1);
+            size_t added = 0;
+            kith_status status = KITH_OK;
+            if (many % 2)
+                status = kith_store_add_many(store, digests, 500, NULL, &added);
+            else
+                for (; added < 500 && status == KITH_OK; added += status == KITH_OK)
+                    status = kith_store_add_digest(store, digests[added], NULL);
+            CHECK_STATUS(status, KITH_E_TOO_LARGE);
+            CHECK(added > 20 && added < 500);
+            CHECK_STATUS(kith_store_add_digest(store, digests[added], NULL), KITH_E_TOO_LARGE);
+            CHECK_EQ_U64(kith_filter_count(kith_store_filter(store)), added);
+            CHECK(mode != KITH_SYNC_CALL || kith_store_durable(store));
+            if (mode == KITH_SYNC_CALL) {
+                disk.die_at = disk.operations + 1;
+                (void)kith_store_close(store);
+                disk_power_cut(&disk);
+            } else {
+                CHECK_OK(kith_store_close(store));
+            }
+            CHECK_OK(kithi_store_open_with(&files, PATH, KITH_STORE_WRITE, NULL, &store));
+            CHECK_EQ_U64(kith_filter_count(kith_store_filter(store)), added);
+            for (size_t i = 0; i < added; i++)
+                CHECK(kith_filter_has_digest(kith_store_filter(store), digests[i]));
+            CHECK_OK(kith_store_close(store));
+            /* a limit below what the journal needs */
+            options.max_bytes = 1;
+            CHECK_STATUS(kithi_store_open_with(&files, PATH, KITH_STORE_WRITE, &options, &store), KITH_E_TOO_LARGE);
+            CHECK_EQ_U64(disk_open_handles(&disk), 0);
+        }
+    kith_filter_free(filter);
+    disk_free(&disk);
+}
+
+int main(int argc, char **argv) {
+    return check_main(argc, argv);
+}

@@ -1,0 +1,202 @@
+/* Stores that several processes use: kill -9 at random moments, a second writer, readers beside a writer. */
+#define _GNU_SOURCE
+
+#include "check.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include <kith/kith.h>
+
+#include "folder.h"
+#include "splitmix.h"
+
+/* What the processes share. */
+struct shared {
+    _Atomic uint64_t acknowledged; /* keys 0 … acknowledged - 1 are durable */
+    _Atomic bool is_ready, stop;
+};
+
+static struct shared *share(void) {
+    struct shared *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(s != MAP_FAILED);
+    return s;
+}
+
+static void pause_us(uint64_t us) {
+    struct timespec t = {(time_t)(us / 1000000), (long)(us % 1000000 * 1000)};
+    while (nanosleep(&t, &t) != 0) {
+    }
+}
+
+static const char *adding_kind(uint64_t i) {
+    for (;; i++) {
+        const kith_kind_info *kind = kith_filter_kind_at((size_t)(i % kith_filter_kind_count()));
+        if (kind->capabilities & KITH_CAN_ADD)
+            return kind->name;
+    }
+}
+
+static void create(const char *path, const char *kind, uint64_t capacity) {
+    kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
+    kith_filter *filter;
+    kith_store *store;
+    spec.kind = kind;
+    spec.capacity = capacity;
+    spec.rate = .001;
+    CHECK_OK(kith_filter_create(&spec, &filter));
+    CHECK_OK(kith_store_create(path, filter, NULL, &store));
+    CHECK_OK(kith_store_close(store));
+    kith_filter_free(filter);
+}
+
+/* A writer process: adds keys one by one or in batches until it is killed. */
+static int write_keys(const char *path, struct shared *shared, uint64_t seed, uint64_t most) {
+    kith_store_options options = KITH_STORE_OPTIONS_INIT;
+    kith_store *store;
+    options.checkpoint_bytes = 2000; /* many checkpoints, so that kills hit them, too */
+    if (kith_store_open(path, KITH_STORE_WRITE, &options, &store) != KITH_OK)
+        return 1;
+    atomic_store(&shared->is_ready, true);
+    uint64_t random = seed, key = atomic_load(&shared->acknowledged);
+    while (key < most && !atomic_load(&shared->stop)) {
+        uint64_t n = splitmix_next(&random) % 3 == 0 ? 1 + splitmix_next(&random) % 9 : 1, digests[16];
+        kith_status status;
+        if (n == 1) {
+            status = kith_store_add(store, &key, sizeof key, NULL);
+        } else {
+            for (uint64_t i = 0; i < n; i++) {
+                uint64_t k = key + i;
+                digests[i] = kith_filter_digest(kith_store_filter(store), &k, sizeof k);
+            }
+            status = kith_store_add_many(store, digests, n, NULL, NULL);
+        }
+        if (status != KITH_OK)
+            return 2;
+        key += n;
+        atomic_store(&shared->acknowledged, key);
+    }
+    return kith_store_close(store) == KITH_OK ? 0 : 3;
+}
+
+TEST(kill_9_loses_nothing_that_was_acknowledged) {
+    uint64_t cycles = check_soak() ? 100000 : 60, keys = 0, random = 1, per_store = 20;
+    struct folder f = fresh_folder();
+    struct shared *shared = share();
+    enum { MOST = 4000 };
+    for (uint64_t cycle = 0; cycle < cycles; cycle++) {
+        const char *path = in(&f, "x");
+        if (cycle % per_store == 0) {
+            create(path, adding_kind(cycle / per_store), MOST + 16);
+            atomic_store(&shared->acknowledged, 0);
+        }
+        atomic_store(&shared->is_ready, false);
+        (void)fflush(NULL);
+        pid_t child = fork();
+        CHECK(child >= 0);
+        if (child == 0)
+            _exit(write_keys(path, shared, cycle, MOST));
+        if (splitmix_next(&random) % 4 != 0) /* otherwise the kill may come while the store is opened */
+            for (unsigned i = 0; i < 100000 && !atomic_load(&shared->is_ready); i++)
+                pause_us(20);
+        pause_us(splitmix_next(&random) % 4000);
+        int status;
+        (void)kill(child, SIGKILL);
+        CHECK(waitpid(child, &status, 0) == child);
+        if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
+            CHECK_FAIL("cycle %" PRIu64 ": the writer failed at step %d", cycle, WEXITSTATUS(status));
+
+        kith_store *store;
+        CHECK_OK(kith_store_open(path, cycle % 2 ? KITH_STORE_READ : KITH_STORE_WRITE, NULL, &store));
+        uint64_t acknowledged = atomic_load(&shared->acknowledged);
+        for (uint64_t key = 0; key < acknowledged; key++)
+            if (!kith_store_has(store, &key, sizeof key))
+                CHECK_FAIL("cycle %" PRIu64 ": key %" PRIu64 " of %" PRIu64 " is lost", cycle, key, acknowledged);
+        /* The last call may have been written without being acknowledged. The next writer would add its keys again. */
+        uint64_t count = kith_filter_count(kith_store_filter(store));
+        CHECK(count <= acknowledged + 10);
+        for (uint64_t key = acknowledged; key < acknowledged + 10; key++)
+            if (kith_store_has(store, &key, sizeof key) && count > acknowledged)
+                atomic_store(&shared->acknowledged, key + 1);
+        CHECK_OK(kith_store_verify(store));
+        CHECK_OK(kith_store_close(store));
+        keys += acknowledged;
+        if (atomic_load(&shared->acknowledged) >= MOST)
+            cycle += per_store - 1 - cycle % per_store; /* full: begin another */
+    }
+    printf("        %" PRIu64 " cycles, %" PRIu64 " acknowledged keys found: 0 lost, 0 refused opens\n", cycles, keys);
+    CHECK(keys > cycles);
+    (void)munmap(shared, sizeof *shared);
+    remove_folder(&f);
+}
+
+TEST(the_lock_of_a_killed_writer_is_free) {
+    struct folder f = fresh_folder();
+    struct shared *shared = share();
+    const char *path = in(&f, "x");
+    create(path, adding_kind(0), UINT64_C(10000000));
+    (void)fflush(NULL);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0)
+        _exit(write_keys(path, shared, 1, UINT64_MAX));
+    while (!atomic_load(&shared->is_ready))
+        pause_us(100);
+    kith_store *store = NULL;
+    CHECK_STATUS(kith_store_open(path, KITH_STORE_WRITE, NULL, &store), KITH_E_LOCKED);
+    CHECK_OK(kith_store_open(path, KITH_STORE_READ, NULL, &store));
+    CHECK_OK(kith_store_close(store));
+    (void)kill(child, SIGKILL);
+    (void)waitpid(child, NULL, 0);
+    CHECK_OK(kith_store_open(path, KITH_STORE_WRITE, NULL, &store));
+    CHECK_OK(kith_store_close(store));
+    (void)munmap(shared, sizeof *shared);
+    remove_folder(&f);
+}
+
+TEST(readers_beside_a_writer_see_whole_states) {
+    struct folder f = fresh_folder();
+    for (size_t i = 0; i < kith_filter_kind_count(); i++) {
+        if ((kith_filter_kind_at(i)->capabilities & KITH_CAN_ADD) == 0)
+            continue;
+        uint64_t most = check_soak() ? 50000 : 300, refreshes = 0, seen = 0;
+        struct shared *shared = share();
+        const char *path = in(&f, kith_filter_kind_at(i)->name);
+        create(path, kith_filter_kind_at(i)->name, most + 16);
+        (void)fflush(NULL);
+        pid_t child = fork();
+        CHECK(child >= 0);
+        if (child == 0)
+            _exit(write_keys(path, shared, i, most));
+        kith_store *reader;
+        CHECK_OK(kith_store_open(path, KITH_STORE_READ, NULL, &reader));
+        do {
+            bool changed;
+            uint64_t acknowledged = atomic_load(&shared->acknowledged);
+            CHECK_OK(kith_store_refresh(reader, &changed));
+            refreshes += changed;
+            for (uint64_t key = seen; key < acknowledged; key++)
+                CHECK(kith_store_has(reader, &key, sizeof key));
+            seen = acknowledged;
+            /* a new reader sees the same */
+            kith_store *second;
+            CHECK_OK(kith_store_open(path, KITH_STORE_READ, NULL, &second));
+            for (uint64_t key = 0; key < acknowledged; key++)
+                CHECK(kith_store_has(second, &key, sizeof key));
+            CHECK_OK(kith_store_close(second));
+        } while (seen < most);
+        int status;
+        CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        CHECK(refreshes > 1);
+        CHECK_OK(kith_store_verify(reader));
+        CHECK_OK(kith_store_close(reader));
+        (void)munmap(shared, sizeof *shared);
+    }
+    remove_folder(&f);
+}
+
+int main(int argc, char **argv) {
+    return check_main(argc, argv);
+}
