@@ -44,9 +44,11 @@ size_t heap_bytes() {
     return info.uordblks + info.hblkhd;
 }
 
-// The operations that are measured, in the order of the columns.
-const char *const COLUMNS[] = {"put", "get present", "get absent", "many present", "many absent", "remove"};
-constexpr size_t COLUMN_COUNT = 6;
+// The operations that are measured, in the order of the columns. "put growing" starts with an empty table without a
+// known capacity; all others with one that has space for all keys.
+const char *const COLUMNS[] = {"put",         "get present", "get absent", "many present",
+                               "many absent", "remove",      "put growing"};
+constexpr size_t COLUMN_COUNT = 7;
 
 struct Keys {
     std::vector<uint64_t> present, shuffled, absent;
@@ -121,6 +123,15 @@ void kith_round(const char *kind, const Keys &keys, Row &row) {
         for (uint64_t key : keys.shuffled)
             if (kith_table_remove(table, &key, 8, nullptr) != KITH_OK)
                 fail("kith_table_remove");
+    });
+    kith_table_free(table);
+    spec.capacity = 0;
+    if (kith_table_create(&spec, &table) != KITH_OK)
+        fail("kith_table_create");
+    time_column(row, 6, n, [&] {
+        for (size_t i = 0; i < n; i++)
+            if (kith_table_put(table, &keys.present[i], 8, i, nullptr) != KITH_OK)
+                fail("kith_table_put");
     });
     kith_table_free(table);
 }
@@ -240,6 +251,11 @@ template <typename Table> void peer_round(const Keys &keys, Row &row) {
     time_column(row, 5, n, [&] {
         for (uint64_t key : keys.shuffled)
             table.remove(key);
+    });
+    Table growing(0);
+    time_column(row, 6, n, [&] {
+        for (size_t i = 0; i < n; i++)
+            growing.put(keys.present[i], i);
     });
 }
 

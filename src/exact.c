@@ -117,14 +117,17 @@ static kith_status rebuild_filter(kith_exact *s) {
     }
 }
 
+/* The table looks the key up before it stores it, so the filter is not asked. The digest is computed first, because the
+ * key may be a pointer into the table itself. */
 kith_status kith_exact_add(kith_exact *s, const void *key, size_t key_bytes, bool *was_new) {
     assert(s != NULL);
-    bool is_new = false;
-    if (!kith_exact_has(s, key, key_bytes)) {
-        kith_status status = kith_table_put(s->table, key, key_bytes, 0, &is_new);
-        if (status != KITH_OK)
-            return status;
-        status = kith_filter_add(s->filter, key, key_bytes, NULL);
+    uint64_t digest = kith_filter_digest(s->filter, key, key_bytes);
+    bool is_new;
+    kith_status status = kith_table_put(s->table, key, key_bytes, 0, &is_new);
+    if (status != KITH_OK)
+        return status;
+    if (is_new) {
+        status = kith_filter_add_many(s->filter, &digest, 1, NULL, NULL);
         if (status == KITH_E_FULL || status == KITH_E_COPIES)
             status = rebuild_filter(s);
         if (status != KITH_OK) {

@@ -127,7 +127,6 @@ kith_status kith_table_create(const kith_table_spec *given, kith_table **table) 
         kithi_table_drop(made);
         return status;
     }
-    made->has_words = made->has_words && made->trace == NULL;
     *table = made;
     return KITH_OK;
 }
@@ -163,12 +162,26 @@ static bool key_fits(const kith_table *t, size_t key_bytes) {
     return t->key_bytes != 0 ? key_bytes == t->key_bytes : (uint64_t)key_bytes <= KITHI_TABLE_KEY_MAX;
 }
 
-kith_status kith_table_put(kith_table *t, const void *key, size_t key_bytes, uint64_t value, bool *was_new) {
-    assert(t != NULL && (key != NULL || key_bytes == 0));
+/* If the table has functions for words, and the key has the right size, sets *word and returns true. */
+static inline bool read_word(const kith_table *t, const void *key, size_t key_bytes, uint64_t *word) {
+    if (t->words == NULL || key_bytes != t->key_bytes)
+        return false;
+    *word = key_bytes == 8 ? kithi_load64(key) : kithi_load32(key);
+    return true;
+}
+
+/* The next three functions begin with the most common case, words of 8 bytes. What is done for other keys is in functions
+ * of their own, so that this case needs no stack frame. */
+
+__attribute__((noinline)) static kith_status put_any(kith_table *t, const void *key, size_t key_bytes, uint64_t value,
+                                                     bool *was_new) {
     if (!key_fits(t, key_bytes) || (value != 0 && !t->kind->takes_values))
         return KITH_E_KEY;
     if (t->readonly)
         return KITH_E_READONLY;
+    uint64_t word;
+    if (read_word(t, key, key_bytes, &word))
+        return t->words->put(t, word, value, was_new);
     kithi_key k = {key, key_bytes};
     bool is_new;
     kith_status status = t->kind->put(t, &k, value, &is_new);
@@ -177,10 +190,18 @@ kith_status kith_table_put(kith_table *t, const void *key, size_t key_bytes, uin
     return status;
 }
 
-/* Not inlined, so that the fast path of kith_table_get needs no stack frame. */
+kith_status kith_table_put(kith_table *t, const void *key, size_t key_bytes, uint64_t value, bool *was_new) {
+    assert(t != NULL && (key != NULL || key_bytes == 0));
+    if (key_bytes == 8 && t->words_8 != NULL && !t->readonly)
+        return t->words_8->put(t, kithi_load64(key), value, was_new);
+    return put_any(t, key, key_bytes, value, was_new);
+}
+
 __attribute__((noinline)) static bool get_any(const kith_table *t, const void *key, size_t key_bytes, uint64_t *value) {
+    uint64_t word, found;
+    if (read_word(t, key, key_bytes, &word))
+        return t->words->get(t, word, value);
     kithi_key k = {key, key_bytes};
-    uint64_t found;
     if (!key_fits(t, key_bytes) || !t->kind->get(t, &k, &found))
         return false;
     if (value != NULL)
@@ -190,13 +211,36 @@ __attribute__((noinline)) static bool get_any(const kith_table *t, const void *k
 
 bool kith_table_get(const kith_table *t, const void *key, size_t key_bytes, uint64_t *value) {
     assert(t != NULL && (key != NULL || key_bytes == 0));
-    if (key_bytes == 8 && t->has_words)
-        return t->kind->get_word(t, kithi_load64(key), value);
+    if (key_bytes == 8 && t->words_8 != NULL)
+        return t->words_8->get(t, kithi_load64(key), value);
     return get_any(t, key, key_bytes, value);
 }
 
 bool kith_table_has(const kith_table *t, const void *key, size_t key_bytes) {
     return kith_table_get(t, key, key_bytes, NULL);
+}
+
+__attribute__((noinline)) static kith_status remove_any(kith_table *t, const void *key, size_t key_bytes,
+                                                        uint64_t *value) {
+    if (t->readonly)
+        return KITH_E_READONLY;
+    if (!key_fits(t, key_bytes))
+        return KITH_E_ABSENT;
+    uint64_t word, found;
+    if (read_word(t, key, key_bytes, &word))
+        return t->words->remove(t, word, value);
+    kithi_key k = {key, key_bytes};
+    kith_status status = t->kind->remove(t, &k, &found);
+    if (status == KITH_OK && value != NULL)
+        *value = found;
+    return status;
+}
+
+kith_status kith_table_remove(kith_table *t, const void *key, size_t key_bytes, uint64_t *value) {
+    assert(t != NULL && (key != NULL || key_bytes == 0));
+    if (key_bytes == 8 && t->words_8 != NULL && !t->readonly)
+        return t->words_8->remove(t, kithi_load64(key), value);
+    return remove_any(t, key, key_bytes, value);
 }
 
 kith_status kith_table_find(const kith_table *t, const void *key, size_t key_bytes, kith_find_outcome *outcome,
@@ -209,20 +253,6 @@ kith_status kith_table_find(const kith_table *t, const void *key, size_t key_byt
     kithi_key k = {key, key_bytes};
     *outcome = t->kind->find(t, &k, index);
     return KITH_OK;
-}
-
-kith_status kith_table_remove(kith_table *t, const void *key, size_t key_bytes, uint64_t *value) {
-    assert(t != NULL && (key != NULL || key_bytes == 0));
-    if (t->readonly)
-        return KITH_E_READONLY;
-    if (!key_fits(t, key_bytes))
-        return KITH_E_ABSENT;
-    kithi_key k = {key, key_bytes};
-    uint64_t found;
-    kith_status status = t->kind->remove(t, &k, &found);
-    if (status == KITH_OK && value != NULL)
-        *value = found;
-    return status;
 }
 
 /* ---- many keys ---- */
@@ -259,23 +289,41 @@ static uint64_t get_each(const kith_table *t, const kithi_key *keys, size_t n, u
     return found;
 }
 
+/* Reads n keys from index `from` on as words. Returns false if this table has no functions for words, or if one of the
+ * keys has another size. */
+static bool read_words(const kith_table *t, const kith_keys *keys, size_t from, size_t n, uint64_t *words) {
+    for (size_t i = 0; i < n; i++) {
+        kithi_key key = key_at(t, keys, from + i);
+        if (!read_word(t, key.bytes, key.byte_count, &words[i]))
+            return false;
+    }
+    return true;
+}
+
+/* Does what kithi_table_kind.get_group does, for keys of any size and any kind. */
+static uint64_t get_keys(const kith_table *t, const kith_keys *keys, size_t from, size_t n, uint64_t *values) {
+    kithi_key group[KITHI_GROUP];
+    bool fit = true;
+    for (size_t i = 0; i < n; i++) {
+        group[i] = key_at(t, keys, from + i);
+        fit = fit && key_fits(t, group[i].byte_count);
+    }
+    bool grouped = fit && t->kind->get_group != NULL && t->trace == NULL;
+    return grouped ? t->kind->get_group(t, group, n, values) : get_each(t, group, n, values);
+}
+
 size_t kith_table_get_many(const kith_table *t, const kith_keys *keys, uint64_t *values, uint64_t *found) {
     assert(t != NULL && keys != NULL && keys_valid(t, keys));
     size_t hits = 0;
     for (size_t from = 0; from < keys->n; from += KITHI_GROUP) {
-        kithi_key group[KITHI_GROUP];
+        uint64_t words[KITHI_GROUP];
         size_t n = keys->n - from < KITHI_GROUP ? keys->n - from : KITHI_GROUP;
-        bool fit = true;
-        for (size_t i = 0; i < n; i++) {
-            group[i] = key_at(t, keys, from + i);
-            fit = fit && key_fits(t, group[i].byte_count);
-        }
-        bool grouped = fit && t->kind->get_group != NULL && t->trace == NULL;
         uint64_t *into = values != NULL ? values + from : NULL;
-        uint64_t word = grouped ? t->kind->get_group(t, group, n, into) : get_each(t, group, n, into);
+        uint64_t present = read_words(t, keys, from, n, words) ? t->words->get_group(t, words, n, into)
+                                                               : get_keys(t, keys, from, n, into);
         if (found != NULL)
-            found[from / KITHI_GROUP] = word;
-        hits += kithi_popcount(word);
+            found[from / KITHI_GROUP] = present;
+        hits += kithi_popcount(present);
     }
     return hits;
 }
@@ -284,22 +332,41 @@ size_t kith_table_has_many(const kith_table *t, const kith_keys *keys, uint64_t 
     return kith_table_get_many(t, keys, NULL, found);
 }
 
+/* Does what kithi_table_words.put_group does, for keys of any size and any kind, and prefetches AHEAD keys ahead. */
+static kith_status put_keys(kith_table *t, const kith_keys *keys, size_t from, size_t n, const uint64_t *values,
+                            size_t *done) {
+    for (size_t i = 0; i < n; i++) {
+        if (keys->n - from - i > AHEAD) {
+            kithi_key ahead = key_at(t, keys, from + i + AHEAD);
+            prefetch(t, &ahead);
+        }
+        kithi_key key = key_at(t, keys, from + i);
+        kith_status status = kith_table_put(t, key.bytes, key.byte_count, values != NULL ? values[i] : 0, NULL);
+        if (status != KITH_OK) {
+            *done = i;
+            return status;
+        }
+    }
+    *done = n;
+    return KITH_OK;
+}
+
 kith_status kith_table_put_many(kith_table *t, const kith_keys *keys, const uint64_t *values, size_t *done) {
     assert(t != NULL && keys != NULL && keys_valid(t, keys));
     kith_status status = KITH_OK;
-    size_t i = 0;
-    for (; i < keys->n; i++) {
-        if (keys->n - i > AHEAD) {
-            kithi_key ahead = key_at(t, keys, i + AHEAD);
-            prefetch(t, &ahead);
-        }
-        kithi_key key = key_at(t, keys, i);
-        status = kith_table_put(t, key.bytes, key.byte_count, values != NULL ? values[i] : 0, NULL);
-        if (status != KITH_OK)
-            break;
+    size_t from = 0;
+    while (from < keys->n && status == KITH_OK) {
+        uint64_t words[KITHI_GROUP];
+        size_t n = keys->n - from < KITHI_GROUP ? keys->n - from : KITHI_GROUP, put;
+        const uint64_t *of_group = values != NULL ? values + from : NULL;
+        if (!t->readonly && read_words(t, keys, from, n, words))
+            status = t->words->put_group(t, words, of_group, n, &put);
+        else
+            status = put_keys(t, keys, from, n, of_group, &put);
+        from += put;
     }
     if (done != NULL)
-        *done = i;
+        *done = from;
     return status;
 }
 

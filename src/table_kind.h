@@ -72,13 +72,11 @@ typedef struct kithi_table_kind {
      * slots of its probe sequence. */
     kith_find_outcome (*find)(const kith_table *t, const kithi_key *key, uint64_t *index);
 
-    /* Optional (may be NULL). The last two are not called for a table that has a trace.
+    /* Optional (may be NULL). get_group is not called for a table that has a trace.
      * prefetch   prefetches the cache lines that an operation on this key will read
-     * get_word   get for a table of 8-byte keys in which has_words is set; value may be NULL
      * get_group  get for n <= KITHI_GROUP keys; bit i of the result is set if key i is in the table, and then values[i]
      *            is written, unless values is NULL */
     void (*prefetch)(const kith_table *t, const kithi_key *key);
-    bool (*get_word)(const kith_table *t, uint64_t word, uint64_t *value);
     uint64_t (*get_group)(const kith_table *t, const kithi_key *keys, size_t n, uint64_t *values);
 
     /* As kith_table_next. */
@@ -102,8 +100,27 @@ typedef struct kithi_table_kind {
     kith_status (*attach)(kith_table *t, const kithi_head *head, uint8_t *block);
 } kithi_table_kind;
 
+/* Faster functions for tables whose keys have 4 or 8 bytes: keys are passed as words (kithi_key_word). A kind that has
+ * them for a table calls kithi_table_use_words(). They do the same as the functions of the kind with these names, leave
+ * the same bytes in the table, and are not called for a table that has a trace. `value` and `was_new` may be NULL.
+ *
+ *     get_group   as above; `values` may be NULL
+ *     put_group   puts n <= KITHI_GROUP keys in order, with the value 0 if `values` is NULL; stops at the first that
+ *                 fails, and sets *done to the number of keys before it */
+typedef struct kithi_table_words {
+    bool (*get)(const kith_table *t, uint64_t word, uint64_t *value);
+    kith_status (*put)(kith_table *t, uint64_t word, uint64_t value, bool *was_new);
+    kith_status (*remove)(kith_table *t, uint64_t word, uint64_t *value);
+    uint64_t (*get_group)(const kith_table *t, const uint64_t *words, size_t n, uint64_t *values);
+    kith_status (*put_group)(kith_table *t, const uint64_t *words, const uint64_t *values, size_t n, size_t *done);
+} kithi_table_words;
+
 struct kith_table {
     const kithi_table_kind *kind;
+    const kithi_table_words *words;   /* NULL: none */
+    const kithi_table_words *words_8; /* the same if keys have 8 bytes, otherwise NULL */
+    void *state;                      /* belongs to the kind */
+    uint64_t count;
     kith_allocator allocator;
     unsigned key_bytes;
     unsigned record_bytes;
@@ -114,14 +131,11 @@ struct kith_table {
     kith_table_trace trace;
     void *trace_context;
     kithi_arena arena; /* memory of byte strings and nodes */
-    bool has_words;    /* set by the kind: get_word may be called */
     bool readonly;     /* the block is a mapped file */
     const uint8_t *map;
     size_t map_bytes;
     uint64_t capacity; /* from the spec */
-    uint64_t count;
     uint64_t rehashes, growths;
-    void *state; /* belongs to the kind */
 };
 
 /* Returns the registered kind with this id, or NULL. */
@@ -137,6 +151,12 @@ bool kithi_table_family_valid(kith_family_id family, unsigned independence);
 bool kithi_table_key_bytes_valid(const kithi_table_kind *kind, unsigned key_bytes);
 
 unsigned kithi_table_record_bytes(unsigned key_bytes);
+
+/* Called by a kind when it creates the state of a table. `words` may be NULL. */
+static inline void kithi_table_use_words(kith_table *t, const kithi_table_words *words) {
+    t->words = t->trace == NULL ? words : NULL;
+    t->words_8 = t->key_bytes == 8 ? t->words : NULL;
+}
 
 static inline void kithi_trace(const kith_table *t, kith_step step, uint64_t place, uint64_t to) {
     if (__builtin_expect(t->trace != NULL, 0))

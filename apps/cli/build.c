@@ -7,6 +7,7 @@
 #endif
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@
 #include "lock.h"
 #include "recipe.h"
 #include "report.h"
+#include "stores.h"
 #include "values.h"
 
 #define RATE_DEFAULT 0.001
@@ -61,6 +63,8 @@ static void check_output(const arguments *a) {
     if (a->output == NULL)
         fail("-o FILE is missing: the file to write the filter to");
     filter_check_output(a->output);
+    if (a->as_store && (strcmp(a->output, "-") == 0 || filter_is_stream(a->output)))
+        fail("%s: --store: a store must be a file", a->output);
     if (stat(a->output, &target) != 0)
         return;
     for (size_t i = 0; i < a->operand_count; i++)
@@ -70,7 +74,7 @@ static void check_output(const arguments *a) {
 }
 
 static void begin(building *b, arguments *a) {
-    *b = (building){.a = a, .lock = -1};
+    *b = (building){.a = a, .lock = LOCK_NONE};
     check_output(a);
     recipe_notes_of(a, &b->notes);
     if (a->like != NULL) {
@@ -85,10 +89,12 @@ static void begin(building *b, arguments *a) {
             fail("--multiset: filters of kind %s do not store copies", kith_filter_kind_name(b->like));
         return;
     }
+    if (a->final && a->as_store)
+        fail("--final and --store contradict each other: nothing is added to a final filter");
     if (a->final && a->grow)
         fail("--final and --grow contradict each other: nothing is added to a final filter, so it need not grow");
-    uint32_t needs = (a->grow ? KITH_CAN_GROW | KITH_CAN_ADD : 0u) | (a->multiset ? KITH_CAN_COPIES : 0u) |
-                     (a->can_remove ? KITH_CAN_REMOVE : 0u);
+    uint32_t needs = (a->grow ? KITH_CAN_GROW | KITH_CAN_ADD : 0u) | (a->as_store ? KITH_CAN_ADD : 0u) |
+                     (a->multiset ? KITH_CAN_COPIES : 0u) | (a->can_remove ? KITH_CAN_REMOVE : 0u);
     choose_begin(a, needs, &b->choice);
     kith_filter_spec *spec = &b->choice.spec;
     spec->hash = hash_asked(a);
@@ -376,9 +382,15 @@ static void finish(building *b) {
              text_of_size(plan.file_bytes, size), text_of_size(a->bytes, most));
     /* build does not read the file that it replaces, so it locks the file only now, and other commands need not wait
      * while it reads keys. */
-    if (b->lock < 0)
+    if (b->lock == LOCK_NONE && !a->as_store)
         b->lock = lock_acquire_for_save(a->output, a);
-    filter_save(b->filter, a->output);
+    if (a->as_store && store_held(a->output) == NULL) {
+        lock_release(b->lock); /* the store takes the lock itself */
+        b->lock = LOCK_NONE;
+        store_create(a->output, b->filter, a);
+    } else {
+        filter_save(b->filter, a->output);
+    }
     lock_release(b->lock);
     if (a->verbose && planned)
         note("%s in %s", text_of_keys(b->keys != 0 ? b->keys - left_out : kith_filter_count(b->filter), count),
@@ -386,7 +398,7 @@ static void finish(building *b) {
     if (planned && b->like == NULL)
         note_rounding(b, &plan);
     kith_filter_free(b->filter);
-    kith_filter_free(b->like);
+    filter_close(b->like);
 }
 
 int command_build(const arguments *a) {

@@ -1,7 +1,10 @@
 /* change.c: `kith add` and `kith remove`, which change the keys of a filter file.
  *
  * The file is read into memory, changed there, and replaced as a whole when all keys have been added or removed. If
- * anything fails before that, the file is unchanged. */
+ * anything fails before that, the file is unchanged.
+ *
+ * If the file is a store, the keys are appended to its journal instead, as one batch. The commit at the end makes them
+ * count; without it, the next writer cuts them off. */
 #include <math.h>
 
 #include <kith/filter.h>
@@ -14,13 +17,15 @@
 #include "lock.h"
 #include "recipe.h"
 #include "report.h"
+#include "stores.h"
 #include "values.h"
 
 typedef struct change {
     const arguments *a; /* with the recipe of the file */
     const char *path;
-    int lock; /* without it, one of two simultaneous changes would be lost */
-    kith_filter *filter;
+    int lock;                 /* without it, one of two simultaneous changes would be lost */
+    kith_store *store;        /* NULL: the file is plain */
+    kith_filter *filter;      /* of the store: only read it */
     uint64_t keys;            /* added or removed */
     uint64_t copies_left_out; /* copies that the filter cannot store */
     uint64_t known;           /* left out by --new-only */
@@ -28,17 +33,25 @@ typedef struct change {
 
 static change begin(arguments *a) {
     change c = {.a = a, .path = a->operands[0]};
-    kith_filter_free(filter_open(c.path, KITH_OPEN_LAZY,
-                                 a)); /* before locking: no lock file is created next to a file that is not a filter */
+    filter_close(filter_open(c.path, KITH_OPEN_LAZY,
+                             a)); /* before locking: no lock file is created next to a file that is not a filter */
     filter_check_output(c.path);
     c.lock = lock_acquire(c.path, a);
-    c.filter = filter_open(c.path, KITH_OPEN_COPY, a);
-    filter_limit(c.filter, a, 0);
+    c.store = store_held(c.path);
+    if (c.store != NULL) {
+        c.filter = (kith_filter *)(uintptr_t)kith_store_filter(c.store);
+        kith_status status = kith_store_begin(c.store);
+        if (status != KITH_OK)
+            fail_status(c.path, status);
+    } else {
+        c.filter = filter_open(c.path, KITH_OPEN_COPY, a);
+        filter_limit(c.filter, a, 0);
+    }
     filter_check_adds(c.path, c.filter);
     recipe_apply(c.path, c.filter, a);
     kith_plan plan = KITH_PLAN_INIT;
     value_text size;
-    if (a->verbose && kith_filter_plan_of(c.filter, &plan) == KITH_OK)
+    if (a->verbose && c.store == NULL && kith_filter_plan_of(c.filter, &plan) == KITH_OK)
         note("%s of memory for %s", text_of_size(plan.file_bytes, size), c.path);
     return c;
 }
@@ -48,12 +61,20 @@ static void finish(change *c, const char *done) {
     if (c->copies_left_out > 0)
         note("left out %s cop%s, because the filter cannot store more copies of one key",
              text_of_integer(c->copies_left_out, count), c->copies_left_out > 1 ? "ies" : "y");
-    filter_save(c->filter, c->path);
+    if (c->store == NULL) {
+        filter_save(c->filter, c->path);
+    } else {
+        hold_signals();
+        kith_status status = kith_store_commit(c->store);
+        if (status != KITH_OK)
+            fail_status(c->path, status);
+    }
     if (c->a->verbose && c->known > 0)
         note("%s already in the filter", text_of_keys(c->known, count));
     if (c->a->verbose)
         note("%s %s", text_of_keys(c->keys, count), done);
-    kith_filter_free(c->filter);
+    if (c->store == NULL)
+        kith_filter_free(c->filter);
     lock_release(c->lock);
 }
 
@@ -75,12 +96,22 @@ static noreturn void fail_full(const change *c) {
          text_of_integer(held, in));
 }
 
+static kith_status add_many(change *c, const uint64_t *values, size_t n, size_t *done) {
+    return c->store != NULL ? kith_store_add_many(c->store, values, n, NULL, done)
+                            : kith_filter_add_many(c->filter, values, n, NULL, done);
+}
+
+static kith_status remove_many(change *c, const uint64_t *values, size_t n, size_t *done) {
+    return c->store != NULL ? kith_store_remove_many(c->store, values, n, done)
+                            : kith_filter_remove_many(c->filter, values, n, done);
+}
+
 static void add(change *c, const uint64_t *values, size_t n) {
     uint64_t before = kith_filter_count(c->filter);
     size_t done = 0;
     while (done < n) {
         size_t added;
-        kith_status status = kith_filter_add_many(c->filter, values + done, n - done, NULL, &added);
+        kith_status status = add_many(c, values + done, n - done, &added);
         done += added;
         if (status == KITH_E_COPIES) {
             c->copies_left_out++;
@@ -117,7 +148,8 @@ static void add_distinct(change *c, kith_builder *builder) {
     uint64_t keys;
     kith_status status = kith_builder_count(builder, &keys);
     if (status == KITH_OK) {
-        filter_limit(c->filter, c->a, build_held(builder, c->a));
+        if (c->store == NULL)
+            filter_limit(c->filter, c->a, build_held(builder, c->a));
         status = kith_builder_each(builder, add_piece, c);
     }
     build_check(status);
@@ -169,7 +201,7 @@ int command_remove(const arguments *a) {
     feed *f = feed_open("removing", a->operands + 1, a->operand_count - 1, c.a, c.filter, NULL);
     while (feed_next(f)) {
         size_t done;
-        kith_status status = kith_filter_remove_many(c.filter, f->digests, f->n, &done);
+        kith_status status = remove_many(&c, f->digests, f->n, &done);
         key_text key;
         if (status == KITH_E_ABSENT)
             fail("%s: record %llu, '%s', is not in the filter; nothing was removed", c.path,

@@ -67,7 +67,7 @@ static int combine(const arguments *a, const verb *v) {
     filter_check_output(a->output);
     for (size_t i = 0; i < a->operand_count; i++)
         filter_check_input(a->operands[i]);
-    int lock = -1;
+    int lock = LOCK_NONE;
     if (access(a->output, F_OK) == 0)
         lock = lock_acquire(a->output, a); /* before the operands are opened: OUT may be one of them */
     const char *first = a->operands[0];
@@ -80,9 +80,9 @@ static int combine(const arguments *a, const verb *v) {
         kith_status status = v->apply(into, from);
         if (status != KITH_OK)
             fail_apply(v, first, into, path, from, status);
-        kith_filter_free(from);
+        filter_close(from);
     }
-    if (lock < 0)
+    if (lock == LOCK_NONE)
         lock = lock_acquire_for_save(a->output, a);
     filter_save(into, a->output);
     lock_release(lock);
@@ -192,7 +192,7 @@ int command_compare(const arguments *a) {
                                          : second_in_first                  ? "the second may be a subset of the first"
                                                                             : "neither is a subset of the other");
     }
-    kith_filter_free(fa);
-    kith_filter_free(fb);
+    filter_close(fa);
+    filter_close(fb);
     return EXIT_FOUND;
 }

@@ -16,6 +16,7 @@
 #include "recipe.h"
 #include "redis_dump.h"
 #include "report.h"
+#include "stores.h"
 #include "values.h"
 
 /* ---- the hash ---- */
@@ -153,6 +154,60 @@ void filter_check_output(const char *path) {
     check_folder(path, exists);
 }
 
+/* The stores that are open for reading, with their filters. */
+static struct reading {
+    kith_filter *filter;
+    kith_store *store;
+} reading[8];
+
+static struct reading *reading_of(const kith_filter *filter) {
+    for (size_t i = 0; i < sizeof reading / sizeof *reading; i++)
+        if (reading[i].filter == filter)
+            return &reading[i];
+    return NULL;
+}
+
+const kith_store *filter_store(const kith_filter *filter) {
+    const struct reading *r = reading_of(filter);
+    return r == NULL ? NULL : r->store;
+}
+
+void filter_close(kith_filter *filter) {
+    struct reading *r = filter == NULL ? NULL : reading_of(filter);
+    if (r == NULL) {
+        kith_filter_free(filter);
+        return;
+    }
+    (void)kith_store_close(r->store); /* a reader has nothing to lose */
+    *r = (struct reading){NULL, NULL};
+}
+
+/* Opens a store for reading. Unless KITH_OPEN_LAZY is given, everything is verified, as for a plain file. */
+static kith_status open_store(const char *path, unsigned open_flags, kith_filter **filter) {
+    kith_store *held = store_held(path), *store = held;
+    struct reading *r = reading_of(NULL);
+    if (r == NULL)
+        return KITH_E_MEMORY;
+    kith_status status = held != NULL ? KITH_OK : kith_store_open(path, KITH_STORE_READ, NULL, &store);
+    if (status != KITH_OK)
+        return status;
+    if ((open_flags & KITH_OPEN_LAZY) == 0)
+        status = kith_store_verify(store);
+    /* A store that is held may change while the filter is in use, so it is copied. */
+    bool copy = held != NULL || (open_flags & KITH_OPEN_COPY) != 0;
+    if (status == KITH_OK && copy)
+        status = kith_filter_clone(kith_store_filter(store), NULL, filter);
+    if (status == KITH_OK && !copy) {
+        *r = (struct reading){(kith_filter *)(uintptr_t)kith_store_filter(store), store};
+        *filter = r->filter;
+    } else if (held == NULL) {
+        int error = errno;
+        (void)kith_store_close(store);
+        errno = error;
+    }
+    return status;
+}
+
 kith_filter *filter_try_open(const char *path, unsigned open_flags, kith_status *status, reason_text reason) {
     struct stat st;
     kith_filter *filter = NULL;
@@ -165,6 +220,12 @@ kith_filter *filter_try_open(const char *path, unsigned open_flags, kith_status 
         why = S_ISDIR(st.st_mode) ? text_of_errno(EISDIR) : "is not a regular file";
     else
         *status = kith_filter_open(path, open_flags, NULL, &filter);
+    if (*status == KITH_E_JOURNAL) {
+        *status = open_store(path, open_flags, &filter);
+        if (*status == KITH_E_JOURNAL)
+            why = "is a store, but its journal (the file of this name with -journal at the end) is missing or does not "
+                  "belong to it";
+    }
     if (*status == KITH_E_NOT_KITH && redis_dump_is(path))
         why = "is a dump of a RedisBloom filter: kith push loads it into a server, and no other command uses it";
     if (why == NULL)
@@ -242,7 +303,13 @@ void filter_save(kith_filter *filter, const char *path) {
     }
     hold_signals();
     errno = 0;
-    kith_status status = kith_filter_save(filter, path);
+    kith_store *store = store_held(path);
+    kith_status status = store != NULL ? kith_store_replace(store, filter) : kith_filter_save(filter, path);
+    if (store != NULL && status == KITH_E_UNSUPPORTED)
+        fail(
+            "%s: is a store, and nothing can be added to a filter of kind %s (kith checkpoint --plain makes it a plain "
+            "file)",
+            path, kith_filter_kind_name(filter));
     if (status != KITH_OK)
         fail_status(path, status);
 }

@@ -6,6 +6,7 @@
 #include <stdnoreturn.h>
 
 #include <kith/filter.h>
+#include <kith/store.h>
 
 #include "options.h"
 
@@ -28,10 +29,19 @@ void filter_check_output(const char *path);
 typedef char reason_text[256];
 kith_filter *filter_try_open(const char *path, unsigned open_flags, kith_status *status, reason_text reason);
 
-/* Opens a file, or ends the tool. With KITH_OPEN_COPY its size must be within the memory limit. */
+/* Opens a file, or ends the tool. With KITH_OPEN_COPY its size must be within the memory limit. A store is opened
+ * together with its journal. */
 kith_filter *filter_open(const char *path, unsigned open_flags, const arguments *a);
 
-/* Replaces a file as a whole, or ends the tool and leaves it unchanged. From then on signals are delayed
+/* Frees a filter that filter_open() or filter_try_open() returned. NULL is allowed. */
+void filter_close(kith_filter *filter);
+
+/* Returns the store that an open filter belongs to, or NULL if it was opened from a plain file or with
+ * KITH_OPEN_COPY. */
+const kith_store *filter_store(const kith_filter *filter);
+
+/* Replaces a file as a whole, or ends the tool and leaves it unchanged. A store stays a store, with this content; the
+ * lock must be held (lock.h). From then on signals are delayed
  * (hold_signals). "-" is stdout. stdout and streams are written directly and must not be a terminal. */
 void filter_save(kith_filter *filter, const char *path);
 

@@ -27,6 +27,26 @@ static const char *text_of_options(const kith_filter *filter, options_text text)
     return text;
 }
 
+static bool store_info(const facts *f, kith_store_info *info) {
+    const kith_store *store = filter_store(f->filter);
+    *info = (kith_store_info)KITH_STORE_INFO_INIT;
+    return store != NULL && kith_store_info_of(store, info) == KITH_OK;
+}
+
+static void put_store_json(const facts *f) {
+    kith_store_info info;
+    if (!store_info(f, &info))
+        return;
+    json_open("store", '{');
+    json_integer("sequence", info.sequence);
+    json_integer("snapshot_sequence", info.snapshot_sequence);
+    json_integer("generation", info.generation);
+    json_integer("snapshot_bytes", info.snapshot_bytes);
+    json_integer("journal_bytes", info.journal_bytes);
+    json_integer("incomplete_bytes", info.cut_bytes);
+    json_close('}');
+}
+
 static void put_json(const facts *f) {
     const kith_plan *plan = &f->plan;
     const kith_filter_stats *stats = &f->stats;
@@ -65,6 +85,7 @@ static void put_json(const facts *f) {
     for (size_t i = 0; i < kith_filter_note_count(f->filter); i++)
         json_text(kith_filter_note_at(f->filter, i).name, kith_filter_note_at(f->filter, i).value);
     json_close('}');
+    put_store_json(f);
     json_close('}');
     json_end();
 }
@@ -105,6 +126,23 @@ static void put_note(kith_note note) {
                 *c = '?';
     }
     line(name, value);
+}
+
+static void put_store_text(const facts *f) {
+    kith_store_info info;
+    value_text one, two;
+    char text[160];
+    if (!store_info(f, &info))
+        return;
+    (void)snprintf(text, sizeof text, "journal of %s bytes with %s record%s", text_of_integer(info.journal_bytes, one),
+                   text_of_integer(info.sequence - info.snapshot_sequence, two),
+                   info.sequence - info.snapshot_sequence == 1 ? "" : "s");
+    line("store", text);
+    if (info.cut_bytes > 0) {
+        (void)snprintf(text, sizeof text, "and %s bytes of an interrupted or running change, which do not count",
+                       text_of_integer(info.cut_bytes, one));
+        line("", text);
+    }
 }
 
 static void put_text(const facts *f) {
@@ -150,6 +188,7 @@ static void put_text(const facts *f) {
         line("seed", text);
     capability_text can;
     line("can", text_of_abilities(plan->capabilities, can));
+    put_store_text(f);
     recipe_text recipe;
     line("recipe", text_of_recipe(kith_filter_recipe(f->filter), recipe));
     for (size_t i = 0; i < kith_filter_note_count(f->filter); i++)
@@ -235,7 +274,7 @@ static bool put_file(const arguments *a, const char *path, bool first) {
             out("\n", 1);
         put_text(&f);
     }
-    kith_filter_free(filter);
+    filter_close(filter);
     return true;
 }
 
@@ -283,7 +322,7 @@ static bool verify(const arguments *a, const char *path) {
             reason = kith_status_text(status);
     }
     put_verdict(a, path, status, reason);
-    kith_filter_free(filter);
+    filter_close(filter);
     return status == KITH_OK;
 }
 

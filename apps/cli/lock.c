@@ -27,6 +27,7 @@
 
 #include "filters.h"
 #include "report.h"
+#include "stores.h"
 
 #define ENDING "-lock"
 #define LINKS_MAX 40 /* the kernel follows the same number in one path */
@@ -184,24 +185,43 @@ static bool is_absent(const char *path) {
     return lstat(path, &st) != 0 && (errno == ENOENT || errno == ENAMETOOLONG);
 }
 
+/* Returns whether the file is a store. Another kith may make it one before this one gets the lock. */
+static bool is_a_store(const char *path) {
+    kith_filter *filter;
+    kith_status status = kith_filter_open(path, KITH_OPEN_LAZY, NULL, &filter);
+    if (status == KITH_OK)
+        kith_filter_free(filter);
+    return status == KITH_E_JOURNAL;
+}
+
 static int take_lock(const char *path, const arguments *a, bool only_if_shared) {
-    if (a->no_lock || strcmp(path, "-") == 0 || filter_is_stream(path))
-        return -1;
+    if (strcmp(path, "-") == 0 || filter_is_stream(path))
+        return LOCK_NONE;
+    if (a->no_lock && !is_a_store(path))
+        return LOCK_NONE;
     path_text target;
     lock_text lock_path;
+    if (store_hold(path, a) != NULL)
+        return LOCK_OF_STORE;
     find_target(path, target);
     (void)snprintf(lock_path, sizeof lock_path, "%s" ENDING, target);
     if (only_if_shared && is_absent(target) && is_absent(lock_path))
-        return -1;
+        return LOCK_NONE;
     for (;;) {
         int fd = open_must(path, lock_path, target);
         int error = wait_for_lock(fd, path, lock_path);
         if (error != 0)
             fail("%s: cannot lock the lock file %s: %s (if no other kith writes %s at the same time, use --no-lock)",
                  path, lock_path, text_of_errno(error), path);
-        if (is_named(fd, lock_path))
+        if (!is_named(fd, lock_path)) {
+            (void)close(fd);
+            continue;
+        }
+        if (!is_a_store(path))
             return fd;
-        (void)close(fd);
+        (void)close(fd); /* the store takes the lock itself */
+        if (store_hold(path, a) != NULL)
+            return LOCK_OF_STORE;
     }
 }
 
@@ -214,6 +234,8 @@ int lock_acquire_for_save(const char *path, const arguments *a) {
 }
 
 void lock_release(int lock) {
-    if (lock >= 0)
+    if (lock == LOCK_OF_STORE)
+        store_release();
+    else if (lock >= 0)
         (void)close(lock);
 }

@@ -37,6 +37,8 @@ typedef struct arguments {
     bool new_only;
     const char *like;
     bool no_lock;
+    bool as_store;
+    bool plain;
     uint64_t seed;
     bool seed_given; /* because 0 is a valid seed */
     bool untrusted;

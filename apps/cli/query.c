@@ -188,7 +188,7 @@ int command_query(const arguments *a) {
         look_up_inputs(&q);
     if (a->count && !a->quiet)
         put_count(&q);
-    kith_filter_free(filter);
+    filter_close(filter);
     if (q.server != NULL)
         redis_query_close(q.server);
     redis_address_free(&address);

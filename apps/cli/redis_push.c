@@ -95,7 +95,7 @@ static void push_file(const arguments *a, const char *path, const redis_address 
     redis_shards_remove(&before.shards, NULL, link);
     redis_shards_free(&before.shards);
     redis_link_close(link);
-    kith_filter_free(filter);
+    filter_close(filter);
     redis_dump_free(&dump);
 }
 

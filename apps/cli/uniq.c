@@ -568,7 +568,7 @@ int command_uniq(const arguments *given) {
         seen_free(w.seen);
     if (w.readers != NULL)
         seen_free(w.readers);
-    kith_filter_free(w.drop);
+    filter_close(w.drop);
     kith_filter_free(w.filter);
     kith_filter_free(w.again);
     return w.lines_out > 0 ? EXIT_FOUND : EXIT_NONE;

@@ -14,7 +14,7 @@
  *     list      compares with every key         there are only a few keys, or as a baseline
  *
  * load is the number of keys divided by the number of slots. d, sequence and the like are options of a kind:
- * kith_table_kind_at() lists them. In a cuckoo table a key is in one of d buckets of b slots (default 4).
+ * kith_table_kind_at() lists them. In a cuckoo table a key is in one of d buckets of b slots (default 8).
  *
  * Threads: any number of threads may call functions that take a const table at the same time. A call that takes a
  * non-const table must not run concurrently with any other call on the same table. */

@@ -82,7 +82,7 @@ typedef struct byte_range {
 } byte_range;
 
 #define BATCH 4096                /* digests; after each batch, give up if too many may be repeats */
-#define SUSPECTS_MAX (BATCH / 16) /* per batch: more than the false positives of any useful filter */
+#define SUSPECTS_MAX (BATCH / 16) /* per batch; a filter of a higher rate is not asked for repeats */
 
 /* Adds all digests, in the hope that there are no repeats. Sets bit i of `firsts` if digest i was not in the filter
  * before. Stops early, with a code other than KITH_OK, if an add fails, or with KITH_E_COPIES if too many digests may
@@ -114,7 +114,11 @@ static kith_status add_without_repeats(kith_filter *f, byte_range range, const u
     uint64_t count = f->head.count, fill = f->head.fill, firsts_bytes = ((uint64_t)n + 63) / 64 * 8;
     uint64_t *firsts = kithi_allocate(&f->allocator, firsts_bytes), *copy = NULL;
     size_t kept = 0, done = 0;
-    kith_status added = firsts != NULL ? add_assuming_no_repeats(f, digests, n, firsts) : KITH_E_MEMORY;
+    kith_status added = KITH_E_MEMORY;
+    if (firsts != NULL)
+        added = f->kind->expect(&f->head, f->head.capacity).rate <= (double)SUSPECTS_MAX / BATCH
+                    ? add_assuming_no_repeats(f, digests, n, firsts)
+                    : KITH_E_COPIES;
     bool all_added = added == KITH_OK;
     bool enough_memory = added != KITH_E_MEMORY &&
                          kithi_drop_repeats(&f->allocator, digests, n, all_added ? firsts : NULL, &copy, &kept);

@@ -1,25 +1,21 @@
 /* core/mix.h: turns a digest into places (buckets or windows), fingerprints and further words, for all kinds.
  *
  *     digest d (64 bits, uniform)
- *        |-- d * regions          128 bits: the high half is the region, so sorted digests visit the regions in order
- *        |     |-- bits 32 … 63 of the low half, * places      64 bits: the high half is the place in the region
- *        |     '-- bits 0 … 31 of the low half, XOR the bits of the previous product that follow the place
- *        |           '-- * F      64 bits: the high half is the fingerprint - 1; F is the number of fingerprints
- *        |-- d * M, d * M^2, d * M^3, … modulo 2^64                  probe words: cells of bloom and counting
- *        |-- d * golden modulo 2^64; both halves of d * M, XORed     lane words: cells of the blocked kinds
- *        '-- mix(d + golden), mix(d + 2 golden), …                   words: of ribbon, of tables, of searches
+ *        |-- d * regions      128 bits: the high half is the region, so sorted digests visit the regions in order
+ *        |     |-- bits 32 … 63 of the low half, * places             the high half is the place in the region
+ *        |     '-- bits 0 … 31 of the low half XOR bits 32 … 63, * F  the high half is the fingerprint - 1
+ *        |-- d * M, d * M^2, d * M^3, … modulo 2^64                   probe words: cells of bloom and counting
+ *        |-- d * golden modulo 2^64; both halves of d * M, XORed      lane words: cells of the blocked kinds
+ *        '-- mix(d + golden), mix(d + 2 golden), …                    words: of ribbon, of tables, of searches
  *
- * All products but the first have factors of 32 bits, because vectors of 64-bit words can multiply only those at full
- * speed. Multiplying a number of 32 bits leaves fewer than 32 bits for what comes after it:
- *
- *     d * regions     with r = log2(regions): of the 64 bits below the region, the lowest r depend on those above
- *     … * places      with p = log2(places): of the 32 bits below the place, the highest 32 - p are still uniform
- *
- * The fingerprint uses the lowest 32 bits of the first product. The XOR with the second one, shifted so that its first
- * bit below the place meets the highest bit that is not free, makes 32 or 64 - r - p bits of them uniform, whichever is
- * less. So region, place and fingerprint are independent and as uniform as the digest if they need at most 60 bits
- * together. The planner ensures that (KITH_E_DIGEST_BITS). One in 2^32 / places values of a place is more likely than
- * the others, which a test could find only with 2^28 places or more that are not a power of two.
+ * F is the number of fingerprints. All products but the first have factors of 32 bits, because vectors of 64-bit words
+ * can multiply only those at full speed. Let r = log2(regions) and p = log2(places). Of the 64 bits below the region,
+ * the lowest r depend on those above them. Of the 32 bits that give the place, the lowest 32 - p are still uniform when
+ * the place is known. The XOR puts these on top of the r bits. If r + p > 32, they are too few for that and are shifted
+ * to the highest of the r bits (kithi_rest_shift). So region, place and fingerprint are independent and as uniform as
+ * the digest if they need at most 60 bits together. The planner ensures that (KITH_E_DIGEST_BITS). The probabilities of
+ * two places differ by a factor of up to 1 + places / 2^32 if their number is not a power of two. Such regions have at
+ * most 2^28 places, for which that is 1.06.
  *
  * Probe words and lane words are as cheap as possible, because computing them is most of the work of a lookup in cache:
  * a digest is uniform already, so one multiplication per word is enough. Probe word i is the i-th output of a
@@ -39,10 +35,9 @@
 /* 2^64 / golden ratio, odd: the increment of SplitMix64. */
 #define KITHI_GOLDEN UINT64_C(0x9e3779b97f4a7c15)
 
-/* The constants of kithi_spread. */
-#define KITHI_SPREAD_FIRST UINT32_C(0x9e3779b9)
-#define KITHI_SPREAD_SECOND UINT32_C(0xf3ae6b67)
-#define KITHI_SPREAD_FOLD 14
+/* The factors of kithi_spread. */
+#define KITHI_SPREAD_A UINT32_C(0x9745adbd)
+#define KITHI_SPREAD_B UINT32_C(0x2b9c1451)
 
 static inline uint64_t kithi_mix(uint64_t x) {
     x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -90,22 +85,24 @@ typedef struct kithi_place {
     uint64_t rest; /* 32 bits for the fingerprint */
 } kithi_place;
 
-/* Returns how far the second product is shifted: by 32 - r bits, r = log2(regions), rounded up. */
-static inline unsigned kithi_rest_shift(uint64_t regions) {
-    unsigned shift = 32;
-    while (shift > 0 && UINT64_C(1) << (32 - shift) < regions)
-        shift--;
-    return shift;
+/* Returns r + p - 32, both rounded up, or 0 if that is negative. */
+static inline unsigned kithi_rest_shift(uint64_t regions, uint64_t places) {
+    unsigned bits = 0;
+    for (unsigned r = 0; r < 32 && UINT64_C(1) << r < regions; r++)
+        bits++;
+    for (unsigned p = 0; p < 32 && UINT64_C(1) << p < places; p++)
+        bits++;
+    return bits > 32 ? bits - 32 : 0;
 }
 
-/* `places` is at most 2^32, and `rest_shift` is kithi_rest_shift(regions). */
+/* `places` is at most 2^32, and `rest_shift` is kithi_rest_shift(regions, places). */
 static inline kithi_place kithi_place_of(uint64_t digest, uint64_t regions, uint64_t places, unsigned rest_shift) {
     kithi_place at;
-    uint64_t below_region;
-    at.region = kithi_mul_wide(digest, regions, &below_region);
-    uint64_t product = (below_region >> 32) * places;
-    at.place = product >> 32;
-    at.rest = (uint32_t)(below_region ^ (product >> rest_shift));
+    uint64_t low;
+    at.region = kithi_mul_wide(digest, regions, &low);
+    uint64_t high = low >> 32;
+    at.place = high * places >> 32;
+    at.rest = (uint32_t)(low ^ high << rest_shift);
     return at;
 }
 
@@ -114,15 +111,14 @@ static inline uint64_t kithi_fingerprint(kithi_place at, uint64_t top) {
     return 1 + (at.rest * top >> 32);
 }
 
-/* Spreads a fingerprint over 32 bits. With a single multiplication the words of consecutive fingerprints would differ
- * by a constant, and the graph of the places would be full of short cycles. Folding the product and multiplying a
- * second time avoids that. The second factor is the best of 300 million that were tried: if there are only 7, 15 or 31
- * fingerprints, the smallest distance between two of their words is 0.67, 0.53 or 0.13 times what it would be if they
- * were evenly spaced, and few sums of two words are nearly equal, which would make a cycle of four places. Filters with
- * narrow slots are therefore not more crowded than the planner expects. */
+/* Spreads a fingerprint over 32 bits. The products of consecutive fingerprints with one factor differ by a constant, and
+ * the graph of the places would be full of short cycles; the XOR of two products does not have this property. The
+ * factors are the best of 30 million pairs that were tried: if there are only 7, 15 or 31 fingerprints, the smallest
+ * distance between two of their words is 0.56, 0.41 or 0.30 times what it would be if they were evenly spaced, and few
+ * sums of two words are nearly equal, which would make a cycle of four places. Filters with narrow slots are therefore
+ * not more crowded than the planner expects. */
 static inline uint64_t kithi_spread(uint64_t fingerprint) {
-    uint64_t spread = fingerprint * KITHI_SPREAD_FIRST;
-    return (uint32_t)((spread ^ (spread >> KITHI_SPREAD_FOLD)) * KITHI_SPREAD_SECOND);
+    return (uint32_t)(fingerprint * KITHI_SPREAD_A ^ fingerprint * KITHI_SPREAD_B);
 }
 
 /* Returns the other candidate place of a fingerprint. `places` is even; one candidate is always even and the other odd,
@@ -133,8 +129,9 @@ static inline uint64_t kithi_spread(uint64_t fingerprint) {
  * `places` need not be a power of two. The two places always differ (with an H that may be even there are fixed
  * points). This lets small filters reach their capacity: see the failure formulas in plan/fit.h. */
 static inline uint64_t kithi_partner(uint64_t place, uint64_t fingerprint, uint64_t places) {
-    uint64_t other = (kithi_spread(fingerprint) * places >> 32 | 1) - place;
-    return other + (places & -(other >> 63)); /* a branch on the sign would be unpredictable */
+    uint64_t sum = kithi_spread(fingerprint) * places >> 32 | 1;
+    uint64_t other = sum - place, wrapped = other + places;
+    return sum < place ? wrapped : other;
 }
 
 /* Partial-key hashing as Fan et al. describe it: the other place is place XOR H(fingerprint), among a power of two of

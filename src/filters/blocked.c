@@ -157,10 +157,7 @@ KITHI_INLINE uint64_t add_many_in(const kithi_block_ops *ops, const kithi_lanes_
     if (!near)
         kithi_lanes_prefetch_first(f, digests, n);
     while (*done < n) {
-        uint64_t limit = f->geometry.fill_limit, safe = f->head.capacity - f->head.count;
-        uint64_t below_limit = limit > f->head.fill ? (limit - f->head.fill) / lanes : 0;
-        safe = below_limit < safe ? below_limit : safe;
-        size_t to = safe < n - *done ? *done + (size_t)safe : n;
+        size_t to = *done + kithi_bits_safe(f, lanes, n - *done);
         if (to == *done) {
             bool is_new = false;
             kith_status status = add(f, digests[*done], &is_new);

@@ -40,6 +40,7 @@
 #include "filters/cuckoo_lookup.h"
 #ifdef KITHI_HAVE_X86
 #include "simd/avx2_cuckoo.h"
+#include "simd/avx512_cuckoo.h"
 #endif
 
 enum { AUTO, SEARCH, WALK };
@@ -101,7 +102,7 @@ static kithi_expectation expect(const kithi_head *head, uint64_t n) {
 /* ---- verbs: the common bodies, compiled for this layout ---- */
 
 static bool has_portable(const kith_filter *f, uint64_t digest) {
-    return kithi_cuckoo_has(&f->geometry, f->body, digest);
+    return kithi_cf_has(&kithi_cuckoo_layout, &f->geometry.cf, f->body, digest);
 }
 
 static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {
@@ -139,7 +140,7 @@ static kith_status remove_many_portable(kith_filter *f, const uint64_t *digests,
 
 #ifdef KITHI_HAVE_X86
 KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
-    return kithi_cuckoo_has(&f->geometry, f->body, digest);
+    return kithi_cf_has(&kithi_cuckoo_layout, &f->geometry.cf, f->body, digest);
 }
 
 KITHI_TARGET_AVX2 static kith_status add_avx2(kith_filter *f, uint64_t digest, bool *was_new) {
@@ -151,7 +152,12 @@ KITHI_TARGET_AVX2 static kith_status remove_avx2(kith_filter *f, uint64_t digest
 }
 
 KITHI_TARGET_AVX2 static void locate_avx2(const kithi_cf_geometry *g, const uint64_t *digests, kithi_pairs *pairs) {
-    kithi_avx2_cf_locate(g, digests, pairs, false);
+    kithi_avx2_cf_locate(g, digests, pairs, KITHI_CF_BUCKETS);
+}
+
+KITHI_TARGET_AVX2 static void locate_wide_avx2(const kithi_cf_geometry *g, const uint64_t *digests,
+                                               kithi_pairs *pairs) {
+    kithi_avx2_cf_locate(g, digests, pairs, KITHI_CF_WIDE_BUCKETS);
 }
 
 KITHI_TARGET_AVX2 static uint32_t match_words_avx2(const kithi_cf_geometry *g, const uint8_t *body,
@@ -159,14 +165,52 @@ KITHI_TARGET_AVX2 static uint32_t match_words_avx2(const kithi_cf_geometry *g, c
     return kithi_avx2_cf_match_words(g, body, pairs);
 }
 
-static const kithi_cf_vectors WORDS_AVX2 = {locate_avx2, match_words_avx2};
+KITHI_TARGET_AVX2 static uint32_t match_long_words_avx2(const kithi_cf_geometry *g, const uint8_t *body,
+                                                        const kithi_pairs *pairs) {
+    return kithi_avx2_cf_match_long_words(g, body, pairs);
+}
+
+KITHI_TARGET_AVX2 static uint32_t match_buckets_avx2(const kithi_cf_geometry *g, const uint8_t *body,
+                                                     const kithi_pairs *pairs) {
+    return kithi_avx2_cf_match_buckets(g, body, pairs);
+}
+
+static const kithi_cf_vectors NARROW_AVX2 = {locate_avx2, match_words_avx2};
+static const kithi_cf_vectors LONG_AVX2 = {locate_avx2, match_long_words_avx2};
+static const kithi_cf_vectors WIDE_AVX2 = {locate_wide_avx2, match_buckets_avx2};
+
+KITHI_TARGET_AVX512 static void locate_avx512(const kithi_cf_geometry *g, const uint64_t *digests, kithi_pairs *pairs) {
+    kithi_avx512_cf_locate(g, digests, pairs, KITHI_CF_BUCKETS);
+}
+
+KITHI_TARGET_AVX512 static uint32_t match_words_avx512(const kithi_cf_geometry *g, const uint8_t *body,
+                                                       const kithi_pairs *pairs) {
+    return kithi_avx512_cf_match_words(g, body, pairs);
+}
+
+static const kithi_cf_vectors NARROW_AVX512 = {locate_avx512, match_words_avx512};
+
+/* Returns the vector code for a geometry, or NULL if there is none. */
+static const kithi_cf_vectors *vectors_for(const kithi_cf_geometry *g, const kithi_cf_vectors *narrow) {
+    if (g->alternate != KITHI_CUCKOO_HALVES || !kithi_cf_fits_vectors(g))
+        return NULL;
+    if (g->words == 1)
+        return g->form == KITHI_ONE_WORD ? narrow : &LONG_AVX2;
+    return g->bucket_slots == 4 ? &WIDE_AVX2 : NULL;
+}
+
+KITHI_TARGET_AVX2 static size_t has_many_avx512(const kith_filter *f, const uint64_t *digests, size_t n,
+                                                uint64_t *maybe) {
+    const kithi_cf_vectors *vectors = vectors_for(&f->geometry.cf, &NARROW_AVX512);
+    return vectors != NULL ? kithi_cf_has_groups(vectors, f, digests, n, maybe)
+                           : kithi_cf_has_many(&kithi_cuckoo_layout, f, digests, n, maybe);
+}
 
 KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
                                               uint64_t *maybe) {
-    if (f->geometry.cf.narrow && f->geometry.cf.alternate == KITHI_CUCKOO_HALVES &&
-        kithi_cf_fits_vectors(&f->geometry.cf))
-        return kithi_cf_has_groups(&WORDS_AVX2, f, digests, n, maybe);
-    return kithi_cf_has_many(&kithi_cuckoo_layout, f, digests, n, maybe);
+    const kithi_cf_vectors *vectors = vectors_for(&f->geometry.cf, &NARROW_AVX2);
+    return vectors != NULL ? kithi_cf_has_groups(vectors, f, digests, n, maybe)
+                           : kithi_cf_has_many(&kithi_cuckoo_layout, f, digests, n, maybe);
 }
 
 KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
@@ -218,7 +262,7 @@ const kithi_kind kithi_kind_cuckoo = {
                                 NULL},
 #ifdef KITHI_HAVE_X86
             [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, remove_many_avx2, has_avx2, add_avx2, remove_avx2, NULL},
-            [KITHI_CPU_AVX512] = {has_many_avx2, add_many_avx2, remove_many_avx2, has_avx2, add_avx2, remove_avx2,
+            [KITHI_CPU_AVX512] = {has_many_avx512, add_many_avx2, remove_many_avx2, has_avx2, add_avx2, remove_avx2,
                                   NULL},
 #endif
         },

@@ -1,5 +1,5 @@
-/* filters/cuckoo_lookup.h: the layout of cuckoo, and lookups. See cuckoo.c for the idea, and lookup.h for the rules of
- * this header. */
+/* filters/cuckoo_lookup.h: the layout of cuckoo, and lookups. See cuckoo.c for the idea, and lookup.h for the rules of this
+ * header. */
 #ifndef KITHI_FILTERS_CUCKOO_LOOKUP_H
 #define KITHI_FILTERS_CUCKOO_LOOKUP_H
 
@@ -9,7 +9,7 @@
 #define KITHI_CUCKOO_PARAMS (KITHI_CF_PARAMS | 1 << KITHI_BUCKET_SLOTS | 1 << KITHI_ALTERNATE | 1 << KITHI_KICKS)
 
 /* How the other bucket is computed: see cuckoo.c. */
-enum { KITHI_CUCKOO_HALVES, KITHI_CUCKOO_SIMPLE, KITHI_CUCKOO_XOR };
+enum { KITHI_CUCKOO_HALVES = KITHI_ALTERNATE_PARTNER, KITHI_CUCKOO_SIMPLE, KITHI_CUCKOO_XOR };
 
 #define KITHI_CUCKOO_SLOT_BITS_MIN 4
 
@@ -21,7 +21,7 @@ static inline uint64_t kithi_cuckoo_region_slots(const kithi_cf_geometry *g) {
 }
 
 static inline uint64_t kithi_cuckoo_other_bucket(const kithi_cf_geometry *g, uint64_t bucket, uint64_t fingerprint) {
-    if (__builtin_expect(g->alternate == KITHI_CUCKOO_HALVES, 1))
+    if (g->alternate == KITHI_CUCKOO_HALVES)
         return kithi_partner(bucket, fingerprint, g->places);
     if (g->alternate == KITHI_CUCKOO_XOR)
         return kithi_xor_partner(bucket, fingerprint, g->places);
@@ -81,12 +81,8 @@ static inline kith_status kithi_cuckoo_shape(const kithi_head *head, kithi_shape
     return kithi_cf_shape(&kithi_cuckoo_layout, &g, shape);
 }
 
-KITHI_OUTLINE bool kithi_cuckoo_has_any(const kithi_cf_geometry *g, const uint8_t *body, uint64_t digest) {
-    return kithi_cf_has(&kithi_cuckoo_layout, g, body, digest);
-}
-
 KITHI_INLINE bool kithi_cuckoo_has(const kithi_geometry *g, const uint8_t *body, uint64_t digest) {
-    return g->cf.plain ? kithi_cf_has_plain(&g->cf, body, digest) : kithi_cuckoo_has_any(&g->cf, body, digest);
+    return kithi_cf_has(&kithi_cuckoo_layout, &g->cf, body, digest);
 }
 
 static const kithi_lookup kithi_lookup_cuckoo = {

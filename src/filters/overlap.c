@@ -34,6 +34,7 @@
 #include "filters/overlap_lookup.h"
 #ifdef KITHI_HAVE_X86
 #include "simd/avx2_cuckoo.h"
+#include "simd/avx512_cuckoo.h"
 #endif
 
 static const kith_option OPTIONS[] = {
@@ -114,7 +115,7 @@ KITHI_TARGET_AVX2 static kith_status remove_avx2(kith_filter *f, uint64_t digest
 }
 
 KITHI_TARGET_AVX2 static void locate_avx2(const kithi_cf_geometry *g, const uint64_t *digests, kithi_pairs *pairs) {
-    kithi_avx2_cf_locate(g, digests, pairs, true);
+    kithi_avx2_cf_locate(g, digests, pairs, KITHI_CF_WINDOWS);
 }
 
 KITHI_TARGET_AVX2 static uint32_t match_avx2(const kithi_cf_geometry *g, const uint8_t *body,
@@ -122,13 +123,37 @@ KITHI_TARGET_AVX2 static uint32_t match_avx2(const kithi_cf_geometry *g, const u
     return kithi_avx2_cf_match_words(g, body, pairs);
 }
 
-static const kithi_cf_vectors VECTORS_AVX2 = {locate_avx2, match_avx2};
+KITHI_TARGET_AVX2 static uint32_t match_long_avx2(const kithi_cf_geometry *g, const uint8_t *body,
+                                                  const kithi_pairs *pairs) {
+    return kithi_avx2_cf_match_long_words(g, body, pairs);
+}
 
-KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
-                                              uint64_t *maybe) {
-    if (f->geometry.cf.narrow && kithi_cf_fits_vectors(&f->geometry.cf))
-        return kithi_cf_has_groups(&VECTORS_AVX2, f, digests, n, maybe);
-    return kithi_cf_has_many(&kithi_overlap_layout, f, digests, n, maybe);
+KITHI_TARGET_AVX512 static void locate_avx512(const kithi_cf_geometry *g, const uint64_t *digests, kithi_pairs *pairs) {
+    kithi_avx512_cf_locate(g, digests, pairs, KITHI_CF_WINDOWS);
+}
+
+KITHI_TARGET_AVX512 static uint32_t match_avx512(const kithi_cf_geometry *g, const uint8_t *body,
+                                                 const kithi_pairs *pairs) {
+    return kithi_avx512_cf_match_words(g, body, pairs);
+}
+
+static const kithi_cf_vectors NARROW_AVX2 = {locate_avx2, match_avx2};
+static const kithi_cf_vectors NARROW_AVX512 = {locate_avx512, match_avx512};
+static const kithi_cf_vectors LONG_AVX2 = {locate_avx2, match_long_avx2};
+
+static inline size_t has_many_by(const kithi_cf_vectors *narrow, const kith_filter *f, const uint64_t *digests,
+                                 size_t n, uint64_t *maybe) {
+    if (!kithi_cf_fits_vectors(&f->geometry.cf))
+        return has_many_portable(f, digests, n, maybe);
+    return kithi_cf_has_groups(f->geometry.cf.form == KITHI_ONE_WORD ? narrow : &LONG_AVX2, f, digests, n, maybe);
+}
+
+static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+    return has_many_by(&NARROW_AVX2, f, digests, n, maybe);
+}
+
+static size_t has_many_avx512(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
+    return has_many_by(&NARROW_AVX512, f, digests, n, maybe);
 }
 
 KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
@@ -182,7 +207,7 @@ const kithi_kind kithi_kind_overlap = {
             /* `has` is that of any processor: compiled for AVX2 it takes a third longer (gcc 12, Zen). */
             [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, remove_many_avx2, has_portable, add_avx2, remove_avx2,
                                 NULL},
-            [KITHI_CPU_AVX512] = {has_many_avx2, add_many_avx2, remove_many_avx2, has_portable, add_avx2, remove_avx2,
+            [KITHI_CPU_AVX512] = {has_many_avx512, add_many_avx2, remove_many_avx2, has_portable, add_avx2, remove_avx2,
                                   NULL},
 #endif
         },

@@ -1,5 +1,5 @@
-/* filters/overlap_lookup.h: the layout of overlap, and lookups. See overlap.c for the idea, and lookup.h for the rules
- * of this header. */
+/* filters/overlap_lookup.h: the layout of overlap, and lookups. See overlap.c for the idea, and lookup.h for the rules of this
+ * header. */
 #ifndef KITHI_FILTERS_OVERLAP_LOOKUP_H
 #define KITHI_FILTERS_OVERLAP_LOOKUP_H
 

@@ -52,7 +52,6 @@
  * 34,000, to save one and a half percent of the bytes. */
 #include "plan/fit.h"
 
-#include <assert.h>
 #include <math.h>
 
 #define ROOM_FAILURE_MAX 1e-9
@@ -61,6 +60,7 @@
 #define SLOT_BITS_MAX 32
 #define REGION_SLOTS (UINT64_C(1) << 18)
 #define HALF_MAX (UINT64_C(1) << 29)
+#define ODD_HALF_MAX (UINT64_C(1) << 27) /* if it is not a power of two: see core/mix.h */
 
 /* The loads of a layout. */
 typedef struct load_limits {
@@ -233,18 +233,16 @@ static void compute_overflow(const crowding *w, double overflow[STASHES]) {
     }
 }
 
-/* Returns whether the largest stash is large enough. */
-static bool has_stash(const kithi_fit *fit, double regions, double half, double top, double keys) {
+/* Returns whether a stash of this size is large enough. */
+static bool is_large_enough(unsigned stash, const kithi_fit *fit, double regions, double half, double top,
+                            double keys) {
     crowding w = crowding_of(fit, regions, half, top, keys);
-    if (regions * w.sets <= OVERFLOW_MAX || fit->kicks != 0)
-        return regions * w.sets <= OVERFLOW_MAX;
-    /* More than 64 entries are at least 9 sets of at most 8 each. */
-    static_assert(KITHI_FIT_STASH_MAX == 8 * EXCESS_MAX, "9 sets");
-    if (regions * pow(w.sets, 9) <= OVERFLOW_MAX)
+    /* More than s entries are more than s / EXCESS_MAX sets. */
+    if (regions * pow(w.sets, stash / EXCESS_MAX + 1) <= OVERFLOW_MAX)
         return true;
     double overflow[STASHES];
     compute_overflow(&w, overflow);
-    return overflow[KITHI_FIT_STASH_MAX] <= OVERFLOW_MAX;
+    return overflow[stash] <= OVERFLOW_MAX;
 }
 
 double kithi_fit_overflow(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n) {
@@ -271,18 +269,19 @@ static unsigned choose_stash(const kithi_fit *fit, const kithi_fit_size *size, u
     return stash;
 }
 
-/* The input of the search for a size: the layout, the number of keys, fingerprints 1 … top, and whether any amount of
- * crowding is accepted. */
+/* The input of the search for a size: the layout, the number of keys, fingerprints 1 … top, the size of a stash, and
+ * whether any amount of crowding is accepted. */
 typedef struct task {
     const kithi_fit *fit;
     double keys, top;
+    unsigned stash;
     bool any_crowding;
 } task;
 
 static bool fits(const task *t, double regions, double half) {
     return t->keys <= limits_of(t->fit).planned * regions * slots_of(t->fit, half) &&
            room_failure(t->fit, regions, half, t->keys) <= (t->fit->kicks != 0 ? WALK_FAILURE_MAX : ROOM_FAILURE_MAX) &&
-           (t->any_crowding || has_stash(t->fit, regions, half, t->top, t->keys));
+           (t->any_crowding || is_large_enough(t->stash, t->fit, regions, half, t->top, t->keys));
 }
 
 /* Returns the smallest half that fits in this many regions; `limit` is known to fit. */
@@ -310,7 +309,7 @@ static uint64_t power_of_two_from(uint64_t x) {
 static uint64_t half_limit(const kithi_fit *fit, unsigned slot_bits) {
     uint64_t limit = fit->windows ? REGION_SLOTS / 2 - 1 : REGION_SLOTS / 2 / fit->place_slots;
     if (fit->place_slots == 1 || fit->one_region)
-        limit = HALF_MAX / fit->place_slots;
+        limit = (fit->power_of_two ? HALF_MAX : ODD_HALF_MAX) / fit->place_slots;
     if (fit->power_of_two && !fit->one_region && limit > UINT64_C(1) << (slot_bits - 1))
         limit = UINT64_C(1) << (slot_bits - 1);
     return limit;
@@ -347,6 +346,33 @@ static bool choose_regions(const task *t, double places, double bits, kithi_fit_
     return true;
 }
 
+/* The bits of slots and stashes; one word is there without a stash, too. */
+static double total_bits(const kithi_fit *fit, const kithi_fit_size *size) {
+    return (double)size->regions *
+           ((double)kithi_fit_region_slots(fit, size->half) * size->slot_bits + 64 * fmax(1, size->stash));
+}
+
+/* A filter of at most this many slots may be smaller with a smaller stash and a few slots more, because these also make
+ * crowding less likely. (In a larger filter a stash is less than 2% of the bits.) */
+#define TRADED_SLOTS (UINT64_C(1) << 12)
+
+/* Chooses regions and stash for *size, whose slot_bits are set. Returns false if that takes more than `bits` bits. */
+static bool choose_regions_and_stash(task *t, double places, double bits, uint64_t n, kithi_fit_size *size) {
+    t->stash = t->fit->kicks != 0 ? 0 : KITHI_FIT_STASH_MAX;
+    if (!choose_regions(t, places, bits + 1, size))
+        return false;
+    size->stash = choose_stash(t->fit, size, n);
+    bool is_small = size->regions * kithi_fit_region_slots(t->fit, size->half) <= TRADED_SLOTS && !t->any_crowding;
+    for (t->stash = size->stash; t->stash > 0 && is_small;) {
+        t->stash--;
+        kithi_fit_size trial = {.slot_bits = size->slot_bits, .stash = t->stash};
+        if (choose_regions(t, places, total_bits(t->fit, size), &trial) &&
+            total_bits(t->fit, &trial) < total_bits(t->fit, size))
+            *size = trial;
+    }
+    return total_bits(t->fit, size) <= bits;
+}
+
 bool kithi_fit_choose(const kithi_fit *fit, uint64_t n, double rate, unsigned slot_bits, kithi_fit_size *size) {
     /* With this many (pair, fingerprint) cells the rate is kept whatever the keys are (fit.h). The factor makes up for
      * rounding errors. */
@@ -359,17 +385,12 @@ bool kithi_fit_choose(const kithi_fit *fit, uint64_t n, double rate, unsigned sl
         if ((double)n / limits_of(fit).planned * bits > best_bits)
             break; /* fits() would need more bits for these and for wider slots */
         kithi_fit_size trial = {.slot_bits = bits};
-        task t = {fit, (double)n, (double)kithi_fit_top(fit, bits), slot_bits != 0};
-        if (!choose_regions(&t, ceil(cells / t.top), best_bits + 1, &trial))
+        task t = {fit, (double)n, (double)kithi_fit_top(fit, bits), 0, slot_bits != 0};
+        if (!choose_regions_and_stash(&t, ceil(cells / t.top), best_bits, n, &trial))
             continue;
-        trial.stash = choose_stash(fit, &trial, n);
-        double total = (double)trial.regions *
-                       ((double)kithi_fit_region_slots(fit, trial.half) * bits + 64 * fmax(1, trial.stash));
-        if (total <= best_bits) { /* of slots that need the same space, the widest have the lowest rate */
-            best_bits = total;
-            *size = trial;
-            found = true;
-        }
+        best_bits = total_bits(fit, &trial); /* of sizes with equally many bits, the widest slots have the lowest rate */
+        *size = trial;
+        found = true;
     }
     return found;
 }

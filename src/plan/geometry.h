@@ -22,10 +22,20 @@ typedef struct kithi_slices_geometry {
     uint64_t width;  /* bits in a counter; only counting sets it */
 } kithi_slices_geometry;
 
+#define KITHI_BLOCKS_MAX (UINT64_C(1) << 53) /* the largest number of blocks; exact in a double */
+
 /* blocked and blocked_counting: a key has one cell in each lane of one block. */
 typedef struct kithi_lanes_geometry {
     uint64_t lanes, blocks;
 } kithi_lanes_geometry;
+
+/* How places divide into words of 64 bits. */
+typedef enum kithi_cf_form {
+    KITHI_ONE_WORD,       /* a place, together with the bits before it in its first byte, fits in one word */
+    KITHI_TWO_WORDS,      /* half a place does */
+    KITHI_TWO_LONG_WORDS, /* half a place fits in a word, but with the bits before it only in nine bytes */
+    KITHI_ANY_WORDS,      /* any number of words, which may be long */
+} kithi_cf_form;
 
 #define KITHI_FIT_STASH_MAX 64 /* entries of a stash; it is a list that is searched from its beginning */
 
@@ -47,14 +57,12 @@ typedef struct kithi_cf_geometry {
     uint64_t place_bits; /* from one bucket to the next; 0 for windows */
     /* Code that handles several slots at once divides a place into words. Each has as many slots as fit in 64 bits:
      * slot i of a word is bits i * slot_bits … (i + 1) * slot_bits - 1. */
-    uint32_t words;       /* in a place */
-    uint32_t word_bits;   /* from one word to the next */
-    uint32_t last_byte;   /* a place ends in this byte at the latest, counted from the one in which it begins */
-    uint32_t last_shift;  /* number of the lowest bit of the last slot of a word */
-    uint32_t place_bytes; /* from one bucket to the next, if `plain` */
-    bool
-        plain; /* narrow buckets that begin at a byte, and the usual way to compute the other one: the fastest lookup */
-    bool narrow;         /* every place, together with the bits before it in its first byte, is in one word */
+    uint32_t words;      /* in a place */
+    uint32_t word_bits;  /* from one word to the next */
+    uint32_t last_byte;  /* a place ends in this byte at the latest, counted from the one in which it begins */
+    uint32_t last_shift; /* number of the lowest bit of the last slot of a word */
+    kithi_cf_form form;
+    bool usual;          /* KITHI_ONE_WORD, with kithi_partner as the other place, and rest_shift is 0 */
     uint64_t low_bits;   /* a mask: the lowest bit of each slot of a word */
     uint64_t high_bits;  /* a mask: the highest bit of each slot of a word */
     uint64_t code_steps; /* in each slot: the code that a key has there minus the code that it has in slot 0 */

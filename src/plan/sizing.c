@@ -143,9 +143,8 @@ static bool keeps_rate(const search *s, uint64_t x) {
  * bracket the result, and bisection finds it. */
 static uint64_t smallest_that_keeps_rate(const search *s, uint64_t start, uint64_t most) {
     uint64_t x = start < 1 ? 1 : start > most ? most : start;
-    double power = 0.7 * s->k;
+    double power = 0.7 * s->k, quantile = s->quantile_at(s, x);
     for (unsigned step = 0; step < 4; step++) {
-        double quantile = s->quantile_at(s, x);
         double to = ceil((double)x * fmin(4, fmax(0.25, pow(quantile / s->rate, 1 / power))));
         uint64_t next = to < 1 ? 1 : to >= (double)most ? most : (uint64_t)to;
         if (next == x || !(quantile > 0 && quantile < 1))
@@ -155,20 +154,23 @@ static uint64_t smallest_that_keeps_rate(const search *s, uint64_t start, uint64
         if (slope > 0.1 && slope < 200)
             power = slope;
         x = next;
+        quantile = next_quantile;
     }
-    uint64_t low = x, high = x; /* low does not keep the rate (or is 0), high does */
-    if (keeps_rate(s, x)) {
-        for (uint64_t step = 1; low > 0 && keeps_rate(s, low); step *= 2) {
+    uint64_t low = x, high = x, step = 1; /* low does not keep the rate (or is 0), high does */
+    if (quantile <= s->rate) {
+        do {
             high = low;
             low = low > step ? low - step : 0;
-        }
+            step *= 2;
+        } while (low > 0 && keeps_rate(s, low));
     } else {
-        for (uint64_t step = 1; !keeps_rate(s, high); step *= 2) {
+        do {
             if (high == most)
                 return 0;
             low = high;
             high = most - high > step ? high + step : most;
-        }
+            step *= 2;
+        } while (!keeps_rate(s, high));
     }
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
@@ -215,8 +217,13 @@ bool kithi_bloom_choose(uint64_t n, double rate, unsigned given_k, kithi_counts 
     for (unsigned trial = 1; trial <= KITHI_BLOOM_K_MAX && given_k == 0; trial++) {
         hashing h = hashing_of(trial, n, layout);
         uint64_t fewest = kithi_bloom_cells(*k, *slice, layout);
-        if (*slice != 0 && h.slices * floor(expected_slice(trial, h.hashes, rate)) > (double)fewest)
+        double bound = h.slices * floor(expected_slice(trial, h.hashes, rate));
+        if (*slice != 0 && bound > (double)fewest) {
+            /* Beyond the ideal k the bound only rises, apart from rounding, which does not matter at this size. */
+            if (trial > ideal && n >= 100 && bound > 2 * (double)fewest)
+                break;
             continue;
+        }
         uint64_t trial_slice = kithi_bloom_slice(trial, n, rate, counts, layout);
         uint64_t cells = kithi_bloom_cells(trial, trial_slice, layout);
         if (trial_slice != 0 && (*slice == 0 || cells < fewest || (cells == fewest && trial < *k))) {
@@ -241,6 +248,11 @@ static double lanes_power(double x, unsigned lanes) {
     for (; lanes > 1; lanes /= 2)
         x *= x;
     return x;
+}
+
+/* fmax(0, x) for numbers; fmax is a call. */
+static inline double not_negative(double x) {
+    return x > 0 ? x : 0;
 }
 
 /* Returns the probability that a given cell of a lane is hit `hits` times or more by the x keys of its block; `clear`
@@ -309,9 +321,9 @@ static inline void add_block(block_sums *sums, unsigned lanes, double w, const d
                              double weight) {
     double zeros = z[0], zeros2 = (w - 1) / w * z[1] + z[0] / w;
     double zeros3 = (w - 1) * (w - 2) / (w * w) * z[2] + 3 * (w - 1) / (w * w) * z[1] + z[0] / (w * w);
-    double r = weight * lanes_power(fmax(0, 1 - zeros), lanes);
-    double r2 = weight * lanes_power(fmax(0, 1 - 2 * zeros + zeros2), lanes);
-    double r3 = weight * lanes_power(fmax(0, 1 - 3 * zeros + 3 * zeros2 - zeros3), lanes);
+    double r = weight * lanes_power(not_negative(1 - zeros), lanes);
+    double r2 = weight * lanes_power(not_negative(1 - 2 * zeros + zeros2), lanes);
+    double r3 = weight * lanes_power(not_negative(1 - 3 * zeros + 3 * zeros2 - zeros3), lanes);
     sums->weight += weight;
     sums->r += r;
     sums->r2 += r2;
@@ -406,10 +418,13 @@ static double blocked_quantile_at(const search *s, uint64_t blocks) {
     return kithi_blocked_quantile(s->k, s->lane_cells, blocks, s->n, s->counts);
 }
 
-uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, double rate, kithi_counts counts) {
-    double start = expected_slice(lanes, (double)n, rate) / lane_cells, most = 0x1p53;
+uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, double rate, kithi_counts counts,
+                              uint64_t most) {
+    double start = expected_slice(lanes, (double)n, rate) / lane_cells;
     search s = {blocked_quantile_at, lanes, lane_cells, n, rate, counts, KITHI_SLICES};
-    return smallest_that_keeps_rate(&s, start < most ? (uint64_t)start : (uint64_t)most, (uint64_t)most);
+    if (most == 0 || (most < KITHI_BLOCKS_MAX && !keeps_rate(&s, most)))
+        return 0;
+    return smallest_that_keeps_rate(&s, start < (double)most ? (uint64_t)start : most, most);
 }
 
 static uint64_t fill_limit(unsigned lanes, uint64_t lane_cells, uint64_t blocks, double hashes) {

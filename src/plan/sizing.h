@@ -84,8 +84,10 @@ double kithi_blocked_hit(unsigned lanes, unsigned lane_cells, uint64_t blocks, u
  * have more keys than others. */
 double kithi_blocked_quantile(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, kithi_counts counts);
 
-/* Returns the smallest number of blocks whose quantile is at most `rate`, or 0 if that is more than 2^53. */
-uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, double rate, kithi_counts counts);
+/* Returns the smallest number of blocks whose quantile is at most `rate`, or 0 if that is more than `most`. Whether it
+ * is more takes a small part of the time that the search takes. */
+uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, double rate, kithi_counts counts,
+                              uint64_t most);
 
 /* ---- Fill limit ----
  *

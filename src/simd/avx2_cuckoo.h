@@ -5,7 +5,7 @@
  *
  * Then the slots of each place are compared with the key's code:
  *
- *     kithi_avx2_cf_match_words    places of up to 64 bits. The places of four keys fill a vector, one in each word, and
+ *     kithi_avx2_cf_match_words    places of one word, up to 64 bits. The places of four keys fill a vector, one in each word, and
  *                                  kithi_zero_slots of filters/common/cuckoo.h is computed in all words at once
  *     kithi_avx2_cf_match_buckets  buckets of four slots of 17 to 32 bits. The two buckets of one key are loaded, and a
  *                                  shuffle moves the bytes of each slot into a lane of its own
@@ -28,7 +28,7 @@ KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_all(uint64_t x) {
 /* Returns the bit offset of each place in its region. */
 KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_cf_bits(const kithi_cf_geometry *g, __m256i place, bool windows) {
     if (!windows)
-        return _mm256_mul_epu32(place, kithi_avx2_all(g->slot_bits * g->bucket_slots));
+        return _mm256_mul_epu32(place, kithi_avx2_all(g->place_bits));
     __m256i is_right = _mm256_sub_epi64(_mm256_setzero_si256(), _mm256_and_si256(place, kithi_avx2_all(1)));
     __m256i right_half = _mm256_and_si256(is_right, kithi_avx2_all(g->half + 1));
     __m256i slot = _mm256_add_epi64(_mm256_srli_epi64(place, 1), right_half);
@@ -47,7 +47,8 @@ KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_cf_codes(const kithi_cf_geomet
 
 /* Finds the places and codes of KITHI_PAIRS digests. */
 KITHI_TARGET_AVX2 KITHI_INLINE void kithi_avx2_cf_locate(const kithi_cf_geometry *g, const uint64_t *digests,
-                                                         kithi_pairs *pairs, bool windows) {
+                                                         kithi_pairs *pairs, kithi_cf_places are) {
+    bool windows = are == KITHI_CF_WINDOWS;
     __m256i regions = kithi_avx2_all(g->regions), places = kithi_avx2_all(g->places);
     __m256i one = kithi_avx2_all(1), seven = kithi_avx2_all(7);
     __m128i rest_shift = _mm_cvtsi32_si128((int)g->rest_shift);
@@ -59,26 +60,34 @@ KITHI_TARGET_AVX2 KITHI_INLINE void kithi_avx2_cf_locate(const kithi_cf_geometry
             high = _mm256_add_epi64(_mm256_mul_epu32(high, regions), _mm256_srli_epi64(low, 32));
             region_at = _mm256_mul_epu32(_mm256_srli_epi64(high, 32), kithi_avx2_all(g->stride));
         }
-        __m256i product = _mm256_mul_epu32(high, places), place = _mm256_srli_epi64(product, 32);
-        __m256i rest = _mm256_xor_si256(low, _mm256_srl_epi64(product, rest_shift));
+        __m256i place = _mm256_srli_epi64(_mm256_mul_epu32(high, places), 32);
+        __m256i rest = _mm256_xor_si256(low, _mm256_sll_epi64(high, rest_shift));
         __m256i scaled = _mm256_mul_epu32(rest, kithi_avx2_all(g->fingerprint_max));
         __m256i fingerprint = _mm256_add_epi64(_mm256_srli_epi64(scaled, 32), one);
 
-        __m256i spread = _mm256_mul_epu32(fingerprint, kithi_avx2_all(KITHI_SPREAD_FIRST));
-        spread = _mm256_xor_si256(spread, _mm256_srli_epi64(spread, KITHI_SPREAD_FOLD));
-        spread = _mm256_mul_epu32(spread, kithi_avx2_all(KITHI_SPREAD_SECOND));
+        __m256i spread = _mm256_xor_si256(_mm256_mul_epu32(fingerprint, kithi_avx2_all(KITHI_SPREAD_A)),
+                                          _mm256_mul_epu32(fingerprint, kithi_avx2_all(KITHI_SPREAD_B)));
         __m256i sum = _mm256_or_si256(_mm256_srli_epi64(_mm256_mul_epu32(spread, places), 32), one);
         __m256i other = _mm256_sub_epi64(sum, place);
         /* Of the two the smaller is the one that is not negative, because places < 2^31. */
         other = _mm256_min_epu32(other, _mm256_add_epi64(other, places));
 
+        if (are == KITHI_CF_WIDE_BUCKETS && g->place_bits % 8 != 0) {
+            __m256d odd = _mm256_castsi256_pd(_mm256_slli_epi64(place, 63)); /* blendv looks at the sign */
+            __m256d a = _mm256_castsi256_pd(place), b = _mm256_castsi256_pd(other);
+            place = _mm256_castpd_si256(_mm256_blendv_pd(a, b, odd));
+            other = _mm256_castpd_si256(_mm256_blendv_pd(b, a, odd));
+        }
         __m256i bit[2] = {kithi_avx2_cf_bits(g, place, windows), kithi_avx2_cf_bits(g, other, windows)};
         for (unsigned j = 0; j < 2; j++) {
             __m256i at = _mm256_add_epi64(region_at, _mm256_srli_epi64(bit[j], 3));
             _mm256_store_si256((__m256i *)(void *)(pairs->at[j] + i), at);
-            _mm256_store_si256((__m256i *)(void *)(pairs->shift[j] + i), _mm256_and_si256(bit[j], seven));
+            if (are != KITHI_CF_WIDE_BUCKETS)
+                _mm256_store_si256((__m256i *)(void *)(pairs->shift[j] + i), _mm256_and_si256(bit[j], seven));
         }
-        _mm256_store_si256((__m256i *)(void *)(pairs->codes + i), kithi_avx2_cf_codes(g, fingerprint, windows));
+        if (are != KITHI_CF_WIDE_BUCKETS)
+            fingerprint = kithi_avx2_cf_codes(g, fingerprint, windows);
+        _mm256_store_si256((__m256i *)(void *)(pairs->codes + i), fingerprint);
     }
 }
 
@@ -90,9 +99,10 @@ KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_load4(const uint8_t *body, con
     return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
 }
 
-/* Returns a mask of the digests of the group for which a slot holds the key's code. */
-KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_cf_match_words(const kithi_cf_geometry *g, const uint8_t *body,
-                                                                  const kithi_pairs *pairs) {
+/* Returns a mask of the digests of the group for which a slot holds the key's code. If `is_long` is true, the places
+ * have one word, whose last bits may be in the ninth byte: it is loaded a second time, from the second byte on. */
+KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_cf_match_one_word(const kithi_cf_geometry *g, const uint8_t *body,
+                                                                     const kithi_pairs *pairs, bool is_long) {
     __m256i low_bits = kithi_avx2_all(g->low_bits), high_bits = kithi_avx2_all(g->high_bits);
     uint32_t missing = 0;
     for (unsigned i = KITHI_PAIRS; i > 0; i -= 4) {
@@ -101,6 +111,10 @@ KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_cf_match_words(const kithi_cf
         for (unsigned j = 0; j < 2; j++) {
             __m256i shift = _mm256_load_si256((const __m256i *)(const void *)(pairs->shift[j] + i - 4));
             __m256i slots = _mm256_srlv_epi64(kithi_avx2_load4(body, pairs->at[j] + i - 4), shift);
+            if (is_long) {
+                __m256i later = kithi_avx2_load4(body + 1, pairs->at[j] + i - 4);
+                slots = _mm256_or_si256(slots, _mm256_sllv_epi64(later, _mm256_sub_epi64(kithi_avx2_all(8), shift)));
+            }
             __m256i x = _mm256_xor_si256(slots, codes);
             zero = _mm256_or_si256(zero, _mm256_andnot_si256(x, _mm256_sub_epi64(x, low_bits)));
         }
@@ -109,6 +123,94 @@ KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_cf_match_words(const kithi_cf
         missing = missing << 4 | (uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(none));
     }
     return ~missing;
+}
+
+KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_cf_match_words(const kithi_cf_geometry *g, const uint8_t *body,
+                                                                  const kithi_pairs *pairs) {
+    return kithi_avx2_cf_match_one_word(g, body, pairs, false);
+}
+
+KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_cf_match_long_words(const kithi_cf_geometry *g, const uint8_t *body,
+                                                                       const kithi_pairs *pairs) {
+    return kithi_avx2_cf_match_one_word(g, body, pairs, true);
+}
+
+/* Returns a mask of the bytes that are not 0. */
+KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_nonzero_bytes(const uint8_t *bytes) {
+    __m256i x = _mm256_load_si256((const __m256i *)(const void *)bytes);
+    return ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(x, _mm256_setzero_si256()));
+}
+
+KITHI_TARGET_AVX2 KITHI_INLINE __m128i kithi_avx2_load16(const uint8_t *from) {
+    return _mm_loadu_si128((const __m128i *)(const void *)from);
+}
+
+/* Returns the shuffle that moves the bytes of slots to the lanes of a vector. `first_bits` are the first bits of the
+ * slots, and `byte_of_slot` has for each byte of a lane its distance from the first byte of the slot. */
+KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_cf_shuffle(__m256i first_bits, __m256i byte_of_slot) {
+    __m256i first_bytes = _mm256_mullo_epi32(_mm256_srli_epi32(first_bits, 3), _mm256_set1_epi32(0x01010101));
+    return _mm256_add_epi32(first_bytes, byte_of_slot);
+}
+
+/* Both buckets of a key in one vector, a slot in each lane of 32 bits: for widths at which no slot, with the bits before
+ * it in its first byte, takes more. A bucket with an even number begins at bit 0 of a byte, and one with an odd number
+ * at bit place_bits % 8. */
+KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_cf_match_lanes32(const kithi_cf_geometry *g, const uint8_t *body,
+                                                                    const kithi_pairs *pairs) {
+    int bits = (int)g->slot_bits, odd = (int)(g->place_bits % 8);
+    __m256i first = _mm256_setr_epi32(0, bits, 2 * bits, 3 * bits, odd, odd + bits, odd + 2 * bits, odd + 3 * bits);
+    __m256i shuffle = kithi_avx2_cf_shuffle(first, _mm256_set1_epi32(0x03020100));
+    __m256i shift = _mm256_and_si256(first, _mm256_set1_epi32(7));
+    __m256i mask = _mm256_set1_epi32((int)g->fingerprint_max);
+    _Alignas(32) uint8_t found[KITHI_PAIRS];
+    for (unsigned i = 0; i < KITHI_PAIRS; i++) {
+        __m128i even = kithi_avx2_load16(body + pairs->at[0][i]);
+        __m256i x = _mm256_inserti128_si256(_mm256_castsi128_si256(even), kithi_avx2_load16(body + pairs->at[1][i]), 1);
+        x = _mm256_and_si256(_mm256_srlv_epi32(_mm256_shuffle_epi8(x, shuffle), shift), mask);
+        __m256i equal = _mm256_cmpeq_epi32(x, _mm256_set1_epi32((int)pairs->codes[i]));
+        found[i] = (uint8_t)_mm256_movemask_ps(_mm256_castsi256_ps(equal));
+    }
+    return kithi_avx2_nonzero_bytes(found);
+}
+
+/* Loads a bucket, moves each slot to a lane of 64 bits and shifts it until it ends with the lane. */
+KITHI_TARGET_AVX2 KITHI_INLINE __m256 kithi_avx2_cf_slots64(const uint8_t *bucket, __m256i shuffle, __m256i shift) {
+    __m256i x = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(kithi_avx2_load16(bucket)), shuffle);
+    return _mm256_castsi256_ps(_mm256_sllv_epi64(x, shift));
+}
+
+/* The same for any width. A slot is moved to a lane of 64 bits first. Its 32 bits at most are then in the upper half of
+ * that lane, and the upper halves of both buckets fill one vector. */
+KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_cf_match_lanes64(const kithi_cf_geometry *g, const uint8_t *body,
+                                                                    const kithi_pairs *pairs) {
+    int bits = (int)g->slot_bits;
+    __m256i byte_of_slot = _mm256_set1_epi64x(0x0706050403020100), to_end = kithi_avx2_all(64 - g->slot_bits);
+    __m256i shuffle[2], shift[2];
+    for (unsigned j = 0; j < 2; j++) {
+        __m256i first = _mm256_setr_epi32(0, 0, bits, bits, 2 * bits, 2 * bits, 3 * bits, 3 * bits);
+        first = _mm256_add_epi32(first, _mm256_set1_epi32(j == 0 ? 0 : (int)(g->place_bits % 8)));
+        shuffle[j] = kithi_avx2_cf_shuffle(first, byte_of_slot);
+        shift[j] = _mm256_sub_epi64(to_end, _mm256_and_si256(first, kithi_avx2_all(7)));
+    }
+    __m128i to_low = _mm_cvtsi32_si128(32 - bits);
+    _Alignas(32) uint8_t found[KITHI_PAIRS];
+    for (unsigned i = 0; i < KITHI_PAIRS; i++) {
+        __m256 even = kithi_avx2_cf_slots64(body + pairs->at[0][i], shuffle[0], shift[0]);
+        __m256 odd = kithi_avx2_cf_slots64(body + pairs->at[1][i], shuffle[1], shift[1]);
+        __m256i x = _mm256_castps_si256(_mm256_shuffle_ps(even, odd, _MM_SHUFFLE(3, 1, 3, 1)));
+        __m256i equal = _mm256_cmpeq_epi32(_mm256_srl_epi32(x, to_low), _mm256_set1_epi32((int)pairs->codes[i]));
+        found[i] = (uint8_t)_mm256_movemask_ps(_mm256_castsi256_ps(equal));
+    }
+    return kithi_avx2_nonzero_bytes(found);
+}
+
+/* Like kithi_avx2_cf_match_words, for KITHI_CF_WIDE_BUCKETS. The last bit of a byte at which a slot can begin is
+ * 8 - gcd(8, slot_bits). */
+KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_cf_match_buckets(const kithi_cf_geometry *g, const uint8_t *body,
+                                                                    const kithi_pairs *pairs) {
+    unsigned bits = (unsigned)g->slot_bits, divisor = bits & -bits;
+    return bits + 8 - (divisor < 8 ? divisor : 8) <= 32 ? kithi_avx2_cf_match_lanes32(g, body, pairs)
+                                                        : kithi_avx2_cf_match_lanes64(g, body, pairs);
 }
 
 #endif

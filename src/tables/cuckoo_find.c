@@ -1,11 +1,6 @@
 /* Lookups in a cuckoo table. A lookup reads the tags of the first bucket and the records whose tag matches. If the
- * bucket has a mark for the key's class, it then does the same in the other buckets.
- *
- * While a processor waits for memory, it executes a limited number of further instructions (256 or more). The speed of
- * consecutive lookups depends on how many of them fit into that window, so lookups should have few instructions. The
- * most common tables (8-byte keys, xxh3, default options) therefore have a fast path, called plain here. An alternative
- * without tags, which compares all eight keys of both buckets, took 0.8 of the time for present keys but more than
- * twice the time for absent ones.
+ * bucket has a mark for the key's class, it then does the same in the other buckets. Tables whose keys are words use
+ * cuckoo_words.c instead.
  *
  * Batches work in passes over a group of keys, so that many lookups wait for memory at the same time: the first pass
  * prefetches one cache line of tags per key, the next ones the records whose tag matches. */
@@ -17,25 +12,17 @@
 
 typedef struct shape {
     unsigned d, b, record_bytes;
-    bool plain; /* 8-byte keys, xxh3, layout=one */
+    bool plain; /* see kithi_cuckoo */
 } shape;
 
-static const shape PLAIN = {KITHI_CUCKOO_PLAIN_D, KITHI_CUCKOO_PLAIN_B, 16, true};
+static const shape PLAIN = {KITHI_CUCKOO_PLAIN_D, KITHI_CUCKOO_PLAIN_B, KITHI_RECORD_MAX, true};
 
 static inline shape shape_of(const kith_table *t) {
     const kithi_cuckoo *c = t->state;
     return (shape){c->d, c->b, t->record_bytes, false};
 }
 
-/* ---- lookup ---- */
-
-INLINE uint64_t hash_key(const kithi_cuckoo *c, const kithi_key *key, shape s) {
-    return s.plain ? kithi_xxh3_word(c->flip, kithi_load64(key->bytes)) : kithi_cuckoo_hash(c, key);
-}
-
-INLINE uint64_t tag_bits_of(const kithi_cuckoo *c, uint64_t hash, shape s) {
-    return s.plain ? hash : kithi_cuckoo_tag_bits(c, hash);
-}
+/* ---- one key ---- */
 
 INLINE uint64_t bucket_of(const kithi_cuckoo *c, unsigned i, const kithi_key *key, uint64_t hash, shape s) {
     if (s.plain)
@@ -43,12 +30,14 @@ INLINE uint64_t bucket_of(const kithi_cuckoo *c, unsigned i, const kithi_key *ke
     return kithi_cuckoo_bucket(c, i, key, hash);
 }
 
-INLINE bool slot_has(const kith_table *t, const kithi_cuckoo *c, uint64_t slot, const kithi_key *key, shape s) {
-    const uint8_t *record = c->records + slot * s.record_bytes;
-    return s.plain ? memcmp(record, key->bytes, 8) == 0 : kithi_record_is(t, record, key);
+INLINE uint64_t tag_bits_of(const kithi_cuckoo *c, uint64_t hash, shape s) {
+    return s.plain ? hash : kithi_cuckoo_tag_bits(c, hash);
 }
 
-/* Returns the key's slot, or KITHI_CUCKOO_NO_SLOT. */
+INLINE bool slot_has(const kith_table *t, const kithi_cuckoo *c, uint64_t slot, const kithi_key *key, shape s) {
+    return kithi_record_is(t, c->records + slot * s.record_bytes, key);
+}
+
 INLINE uint64_t find_in(const kith_table *t, const kithi_key *key, uint64_t hash, shape s) {
     const kithi_cuckoo *c = t->state;
     uint64_t tag_bits = tag_bits_of(c, hash, s);
@@ -70,12 +59,8 @@ INLINE uint64_t find_in(const kith_table *t, const kithi_key *key, uint64_t hash
 
 uint64_t kithi_cuckoo_find(const kith_table *t, const kithi_key *key, uint64_t *hash) {
     const kithi_cuckoo *c = t->state;
-    if (c->plain) {
-        *hash = hash_key(c, key, PLAIN);
-        return find_in(t, key, *hash, PLAIN);
-    }
     *hash = kithi_cuckoo_hash(c, key);
-    return find_in(t, key, *hash, shape_of(t));
+    return c->plain ? find_in(t, key, *hash, PLAIN) : find_in(t, key, *hash, shape_of(t));
 }
 
 bool kithi_cuckoo_get(const kith_table *t, const kithi_key *key, uint64_t *value) {
@@ -84,34 +69,6 @@ bool kithi_cuckoo_get(const kith_table *t, const kithi_key *key, uint64_t *value
     if (slot == KITHI_CUCKOO_NO_SLOT)
         return false;
     *value = kithi_record_value(t, c->records + slot * t->record_bytes);
-    return true;
-}
-
-/* The slow path of get_word: the first matching tag belongs to another key, or no tag matches but the bucket is
- * marked. */
-__attribute__((noinline)) static bool get_rest(const kith_table *t, uint64_t word, uint64_t hash, uint64_t *value) {
-    const kithi_cuckoo *c = t->state;
-    uint8_t bytes[8];
-    kithi_store64(bytes, word);
-    kithi_key key = {bytes, sizeof bytes};
-    uint64_t slot = find_in(t, &key, hash, PLAIN);
-    if (slot != KITHI_CUCKOO_NO_SLOT && value != NULL)
-        *value = kithi_load64(c->records + slot * PLAIN.record_bytes + 8);
-    return slot != KITHI_CUCKOO_NO_SLOT;
-}
-
-bool kithi_cuckoo_get_word(const kith_table *t, uint64_t word, uint64_t *value) {
-    const kithi_cuckoo *c = t->state;
-    uint64_t hash = kithi_xxh3_word(c->flip, word), bucket = kithi_mulhi(hash, c->buckets);
-    uint64_t tags = kithi_cuckoo_tags(c, bucket, PLAIN.b);
-    uint64_t equal = kithi_cuckoo_equal(tags, PLAIN.b, kithi_cuckoo_tag(hash));
-    if (equal == 0)
-        return kithi_cuckoo_marked(tags, hash, PLAIN.b) && get_rest(t, word, hash, value);
-    const uint8_t *record = c->records + (bucket * PLAIN.b + kithi_cuckoo_slot(equal)) * PLAIN.record_bytes;
-    if (__builtin_expect(kithi_load64(record) != word, 0))
-        return get_rest(t, word, hash, value);
-    if (value != NULL)
-        *value = kithi_load64(record + 8);
     return true;
 }
 
@@ -138,7 +95,7 @@ INLINE uint64_t get_group_in(const kith_table *t, const kithi_key *keys, size_t 
     uint64_t hashes[KITHI_GROUP], candidates[KITHI_GROUP], found = 0;
     size_t later[KITHI_GROUP], later_count = 0;
     for (size_t i = 0; i < n; i++) {
-        hashes[i] = hash_key(c, &keys[i], s);
+        hashes[i] = kithi_cuckoo_hash(c, &keys[i]);
         __builtin_prefetch(c->tags + bucket_of(c, 0, &keys[i], hashes[i], s) * s.b);
     }
     for (size_t i = 0; i < n; i++) {

@@ -4,17 +4,12 @@
 
 #include "tables/cuckoo_slots.h"
 
-/* d and b of the tables that have get_word. They also have 8-byte keys, xxh3 and layout=one. */
-#define KITHI_CUCKOO_PLAIN_D 2
-#define KITHI_CUCKOO_PLAIN_B 4
-
 #define KITHI_CUCKOO_NO_SLOT UINT64_MAX
 
 /* Returns the key's slot, or KITHI_CUCKOO_NO_SLOT. Sets *hash to the key's hash value in both cases. */
 uint64_t kithi_cuckoo_find(const kith_table *t, const kithi_key *key, uint64_t *hash);
 
 bool kithi_cuckoo_get(const kith_table *t, const kithi_key *key, uint64_t *value);
-bool kithi_cuckoo_get_word(const kith_table *t, uint64_t word, uint64_t *value);
 uint64_t kithi_cuckoo_get_group(const kith_table *t, const kithi_key *keys, size_t n, uint64_t *values);
 void kithi_cuckoo_prefetch(const kith_table *t, const kithi_key *key);
 

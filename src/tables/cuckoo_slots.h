@@ -33,6 +33,10 @@
 #define KITHI_CUCKOO_D_MAX 4
 #define KITHI_CUCKOO_B_MAX 8
 
+/* The defaults, for which there is faster code. */
+#define KITHI_CUCKOO_PLAIN_D 2
+#define KITHI_CUCKOO_PLAIN_B 8
+
 /* Indices of the table's options. */
 enum {
     KITHI_CUCKOO_OPTION_LAYOUT,
@@ -65,10 +69,11 @@ typedef struct kithi_cuckoo {
     uint64_t flip;        /* with xxh3: functions[0]->flip, which kithi_xxh3_word() XORs with a key */
     uint64_t keys_max;    /* the table grows when it has more keys */
     uint64_t stale_marks; /* estimate: removals from other than the first bucket since marks were recomputed */
+    uint64_t stale_max;   /* marks are recomputed when more may be stale */
     unsigned d, b;
     bool partitioned; /* layout=two */
+    bool plain;       /* default d, b and layout, one_hash, and keys of 16 bytes or byte strings: see cuckoo_find.c */
     bool one_hash;    /* all buckets come from one hash value, that of functions[0]; the others are NULL */
-    bool plain;       /* lookups have a fast path: see cuckoo_find.c */
     kith_function *functions[KITHI_CUCKOO_D_MAX];
     uint64_t seed; /* of the functions */
     uint8_t *block;
@@ -78,6 +83,10 @@ typedef struct kithi_cuckoo {
     uint32_t search_limit;    /* the most buckets that a search may visit; 0 for a read-only table */
     uint32_t queue_limit;     /* search_limit, or more if walks may be longer */
 } kithi_cuckoo;
+
+static inline uint64_t kithi_cuckoo_slots(const kithi_cuckoo *c) {
+    return c->buckets * c->b;
+}
 
 /* ---- the buckets of a key ---- */
 
@@ -114,8 +123,9 @@ static inline uint64_t kithi_cuckoo_tag_bits(const kithi_cuckoo *c, uint64_t has
     return c->one_hash ? hash : kithi_mix(hash);
 }
 
-static inline uint8_t kithi_cuckoo_tag(uint64_t tag_bits) {
-    return (uint8_t)((tag_bits & 0x7f) + ((tag_bits & 0x7f) == 0));
+static inline uint32_t kithi_cuckoo_tag(uint64_t tag_bits) {
+    uint32_t tag = (uint32_t)tag_bits & 0x7f;
+    return tag + (tag == 0);
 }
 
 static inline unsigned kithi_cuckoo_class(uint64_t tag_bits, unsigned b) {
@@ -138,16 +148,17 @@ static inline uint64_t kithi_cuckoo_tags(const kithi_cuckoo *c, uint64_t bucket,
     return b == 4 ? kithi_load32(tags) : kithi_load64(tags);
 }
 
-/* Returns a word in which the top bit of byte i < b is set if tag i equals `tag`. This is exact: no byte of `differ`
- * reaches 128, so the subtraction never borrows from the next byte. For b <= 4 it uses 32 bits, which takes fewer
- * instructions. */
-static inline uint64_t kithi_cuckoo_equal(uint64_t tags, unsigned b, uint8_t tag) {
+/* Returns a word in which the top bit of byte i < b is set if tag i equals `tag`. This is exact: every byte of `differ`
+ * is at least 128, so the subtraction never borrows from the next byte, and only 128 itself falls below 128. For b <= 4
+ * it uses 32 bits, which takes fewer instructions. */
+static inline uint64_t kithi_cuckoo_equal(uint64_t tags, unsigned b, uint32_t tag) {
     if (b <= 4) {
-        uint32_t marks = (uint32_t)KITHI_CUCKOO_MARKS, differ = ((uint32_t)tags & ~marks) ^ tag * (marks >> 7);
-        return (marks - differ) & (marks >> (32 - 8 * b));
+        uint32_t ones = (uint32_t)KITHI_CUCKOO_ONES, marks = (uint32_t)KITHI_CUCKOO_MARKS;
+        uint32_t differ = ((uint32_t)tags ^ tag * ones) | marks;
+        return ~(differ - ones) & (marks >> (32 - 8 * b));
     }
-    uint64_t differ = (tags & ~KITHI_CUCKOO_MARKS) ^ (tag * KITHI_CUCKOO_ONES);
-    return (KITHI_CUCKOO_MARKS - differ) & (KITHI_CUCKOO_MARKS >> (64 - 8 * b));
+    uint64_t differ = (tags ^ tag * KITHI_CUCKOO_ONES) | KITHI_CUCKOO_MARKS;
+    return ~(differ - KITHI_CUCKOO_ONES) & (KITHI_CUCKOO_MARKS >> (64 - 8 * b));
 }
 
 /* Returns the first slot in the result of kithi_cuckoo_equal() or kithi_cuckoo_free_slots(). */

@@ -57,7 +57,8 @@ typedef struct golden_case {
 /* The kept files are small and cover each kind, the options that change the layout, and both hashes. The others cover
  * what needs many keys (several regions, several checksums, a last checksum over fewer than 65,536 bytes) and the
  * remaining values of options. Some cases set f because they need false positives: with so few keys, the planner would
- * choose more fingerprint bits than the rate needs. ribbon-stash has a seed with which one key is in the stash. */
+ * choose more fingerprint bits than the rate needs. ribbon-stash has a seed with which one key is in the stash;
+ * overlap-stash and cuckoo-stash have as many copies of two keys as make this happen. */
 static const golden_case CASES[] = {
     {"example", "bloom", NULL, 2, 0.1, false, 0, 2, 1, true},
     {"bloom", "bloom", NULL, 200, 0.02, false, 0, 200, 1, true},
@@ -72,7 +73,9 @@ static const golden_case CASES[] = {
     {"cuckoo-b2", "cuckoo", "b=2 f=7", 256, 0.02, false, 0, 200, 1, true},
     {"cuckoo-simple", "cuckoo", "alternate=simple", 200, 0.02, false, 0, 150, 1, true},
     {"cuckoo-xor-walk", "cuckoo", "alternate=xor insert=walk f=8", 240, 0.1, false, 0, 220, 1, true},
+    {"cuckoo-stash", "cuckoo", "b=2 f=5", 200, 0.9, false, 0, 150, 1, true},
     {"overlap", "overlap", "f=7", 300, 0.02, false, 0, 250, 1, true},
+    {"overlap-stash", "overlap", "f=2", 500, 0.9, false, 0, 400, 1, true},
     {"fuse", "fuse", NULL, 200, 0.02, false, 0, 200, 1, true},
     {"fuse-4", "fuse", "arity=4 f=5", 200, 0.05, true, 0, 150, 1, true},
     {"ribbon", "ribbon", NULL, 200, 0.02, false, 0, 200, 1, true},
@@ -139,7 +142,8 @@ static size_t absent_key(size_t i, char *key) {
     return (size_t)snprintf(key, KEY_BYTES_MAX, "absent-%zu", i);
 }
 
-/* Adds the keys in order. If the kind stores copies, adds keys 0, 5, … 20 a second time. If it supports deletion,
+/* Adds the keys in order. If the kind stores copies, adds keys 0, 5, … 20 a second time; if the name of the case says
+ * that there is a stash, adds key 0 four more times and key 1 twice. If it supports deletion,
  * removes keys 3, 8, 13, … and adds every second of those again. Sets member[i] (member may be NULL) to whether key i
  * must be found. Removing a key from layers may return KITH_E_AMBIGUOUS; that key is still in the filter. */
 static void fill(const golden_case *c, kith_filter *filter, bool *member) {
@@ -153,6 +157,8 @@ static void fill(const golden_case *c, kith_filter *filter, bool *member) {
     if ((capabilities & KITH_CAN_COPIES) != 0)
         for (size_t i = 0; i < c->keys && i <= 20; i += 5)
             CHECK_OK(kith_filter_add(filter, key, key_of(c, i, key), NULL));
+    for (size_t i = 0; (capabilities & KITH_CAN_COPIES) != 0 && strstr(c->name, "-stash") != NULL && i < 6; i++)
+        CHECK_OK(kith_filter_add(filter, key, key_of(c, i % 4 == 1, key), NULL));
     if ((capabilities & KITH_CAN_REMOVE) == 0)
         return;
     for (size_t i = 3; i < c->keys; i += 5) {
@@ -209,6 +215,8 @@ static kith_filter *make(const golden_case *c, bool *member) {
     kith_filter_stats stats = KITH_FILTER_STATS_INIT;
     CHECK_OK(kith_filter_stats_of(filter, &stats));
     CHECK_EQ_U64(stats.layers, c->layers);
+    if ((plan.capabilities & KITH_CAN_COPIES) != 0 && strstr(c->name, "-stash") != NULL)
+        CHECK(stats.cells_used < stats.count); /* the others are in the stash */
     return filter;
 }
 

@@ -273,10 +273,8 @@ typedef struct regions {
 } regions;
 
 static regions regions_of(const filter *f) {
-    regions r = {.slot_bits = (unsigned)f->parameter[0],
-                 .P = f->parameter[1],
-                 .R = f->parameter[2],
-                 .S = f->parameter[6]};
+    regions r = {
+        .slot_bits = (unsigned)f->parameter[0], .P = f->parameter[1], .R = f->parameter[2], .S = f->parameter[6]};
     if (f->kind == CUCKOO) {
         r.F = ((uint64_t)1 << r.slot_bits) - 1;
         r.slots = 2 * r.P * f->parameter[3];
@@ -307,9 +305,15 @@ static uint64_t regions_body_bytes(const filter *f) {
     return p[2] * region_bytes;
 }
 
+static uint64_t log2_up(uint64_t x) {
+    uint64_t bits = 0;
+    while (bits < 32 && (uint64_t)1 << bits < x)
+        bits++;
+    return bits;
+}
+
 static uint64_t spread(uint64_t fingerprint) {
-    uint64_t x = fingerprint * 0x9e3779b9u;
-    return (x ^ (x >> 14)) * 0xf3ae6b67u % ((uint64_t)1 << 32);
+    return (fingerprint * 0x9745adbdu ^ fingerprint * 0x2b9c1451u) % ((uint64_t)1 << 32);
 }
 
 static uint64_t partner(const regions *r, uint64_t fingerprint, uint64_t p) {
@@ -383,10 +387,8 @@ static void regions_verify(const filter *f) {
 static bool regions_has(const filter *f, uint64_t d) {
     regions r = regions_of(f);
     const uint8_t *region = f->body + hi(d, r.R) * r.region_bytes;
-    uint64_t v = lo(d, r.R), w = (v >> 32) * 2 * r.P, s = 32;
-    while (s > 0 && (uint64_t)1 << (32 - s) < r.R)
-        s--;
-    uint64_t fingerprint = 1 + ((v ^ (w >> s)) % ((uint64_t)1 << 32) * r.F >> 32), p = w >> 32;
+    uint64_t v = lo(d, r.R), w = v >> 32, bits = log2_up(r.R) + log2_up(2 * r.P), t = bits > 32 ? bits - 32 : 0;
+    uint64_t fingerprint = 1 + ((v ^ (w << t)) % ((uint64_t)1 << 32) * r.F >> 32), p = w * 2 * r.P >> 32;
     return place_holds(f, &r, region, fingerprint, p) ||
            place_holds(f, &r, region, fingerprint, other_place(f, &r, fingerprint, p));
 }
@@ -582,7 +584,7 @@ static void verify_header(const uint8_t *block, const filter *f) {
         verify_filter_fields(f);
 
     static const uint8_t used[] = {
-        [BLOOM] = 0x87,           [BLOCKED] = 0x83, [COUNTING] = 0x8f, [CUCKOO] = 0x3f, [OVERLAP] = 0x07,
+        [BLOOM] = 0x87,           [BLOCKED] = 0x83, [COUNTING] = 0x8f, [CUCKOO] = 0x7f, [OVERLAP] = 0x47,
         [LAYERS] = 0x0f,          [FUSE] = 0x1f,    [RIBBON] = 0x7f,   [IMAGE] = 0xff,  [ENTRIES] = 0x3f,
         [BLOCKED_COUNTING] = 0x83};
     for (unsigned i = 0; i < PARAMETERS; i++)

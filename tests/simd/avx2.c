@@ -1,10 +1,12 @@
-/* avx2.c: tests src/simd/avx2.h, on processors that have AVX2. */
+/* avx2.c: tests src/simd/avx2.h and avx2_cuckoo.h, on processors that have AVX2. */
 #include "check.h"
 #include "core/cpu.h"
 
 #ifdef KITHI_HAVE_X86
 #include "simd/avx2.h"
+#include "simd/avx2_cuckoo.h"
 #include "simd/blocks.h"
+#include "simd/pairs.h"
 
 static bool runs_here(void) {
     bool runs = kith_cpu_use("avx2") == KITH_OK;
@@ -14,6 +16,8 @@ static bool runs_here(void) {
 
 BLOCK_TESTS(avx2, KITHI_TARGET_AVX2, runs_here())
 PARITY_TESTS(avx2, KITHI_TARGET_AVX2, runs_here())
+PAIR_TESTS(avx2, KITHI_TARGET_AVX2, runs_here())
+WIDE_PAIR_TESTS(avx2, KITHI_TARGET_AVX2, runs_here())
 #else
 TEST(avx2_blocks_match_the_scalar_code) {
     SKIP("built without AVX2");

@@ -1,14 +1,17 @@
-/* avx512.c: tests src/simd/avx512.h with the intrinsics of simde/immintrin.h, so that the test runs on any processor.
- * */
+/* avx512.c: tests src/simd/avx512.h and avx512_cuckoo.h with the intrinsics of simde/immintrin.h, so that the test runs
+ * on any processor. */
 #include "core/cpu.h"
 #include "simd/blocks.h"
+#include "simd/pairs.h"
 
 #undef KITHI_TARGET_AVX512
 #define KITHI_TARGET_AVX512
 #include "simd/avx512.h"
+#include "simd/avx512_cuckoo.h"
 
 BLOCK_TESTS(avx512, , true)
 PARITY_TESTS(avx512, , true)
+PAIR_TESTS(avx512, , true)
 
 int main(int argc, char **argv) {
     return check_main(argc, argv);

@@ -42,7 +42,7 @@ static void plant_in(kith_table *t) {
         armed->plant(&faulty_kinds[i]);
     }
     t->kind = &faulty_kinds[i];
-    t->has_words = false; /* so that all lookups call get */
+    t->words = t->words_8 = NULL; /* so that all calls go to the functions of the kind */
 }
 
 /* Returns the original record of a faulty one. */

@@ -60,7 +60,7 @@ static void check_content(kith_table *t, const subject *s, model *m) {
 }
 
 static void save_and_open(const subject *s, kith_family_id family) {
-    uint64_t n = keys_of(s, s->scans ? 100 : 2000), state = 9;
+    uint64_t n = keys_of(s, s->scans ? 100 : 600), state = 9;
     const char *path = file_named("t.kith"), *again = file_named("again.kith");
     model m = model_new(s, n);
     kith_table *saved = used_table(s, family, &m, n), *opened = NULL;

@@ -4,18 +4,19 @@
 
 enum {
     OPERATIONS = 1000000, /* per kind with default options, over all its key sizes; ten times as many in soak */
-    FEWER_SINGLES = 10,
-    FEWER_PAIRS = 50,
+    FEWER_SINGLES = 40,
+    FEWER_PAIRS = 200,
     FEWER_SCANS = 20,
-    KEYS = 20000,
+    KEYS = 20000, /* with default options */
+    FEWER_KEYS = 5000,
     SCANNED_KEYS = 150,
     PHASES = 10,
 };
 
 /* Alternates phases of mostly puts and mostly removals, so that the table fills and empties. After each phase
  * everything is compared. */
-static void agree(const subject *s, uint64_t operations, uint64_t seed) {
-    uint64_t n = keys_of(s, s->scans ? SCANNED_KEYS : KEYS), state = seed;
+static void agree(const subject *s, uint64_t operations, uint64_t keys, uint64_t seed) {
+    uint64_t n = keys_of(s, s->scans ? SCANNED_KEYS : keys), state = seed;
     kith_table_spec spec = spec_for(s, s->fixed ? n * 2 / 3 + 1 : n);
     if (spec.capacity > n)
         spec.capacity = n;
@@ -39,15 +40,15 @@ static void agree(const subject *s, uint64_t operations, uint64_t seed) {
     kith_table_free(t);
 }
 
-static void agree_all(variety which, uint64_t operations) {
-    EACH_SUBJECT(s, which) agree(&s, operations / (s.scans && !check_soak() ? FEWER_SCANS : 1), 61);
+static void agree_all(variety which, uint64_t operations, uint64_t keys) {
+    EACH_SUBJECT(s, which) agree(&s, operations / (s.scans && !check_soak() ? FEWER_SCANS : 1), keys, 61);
 }
 
 void operations_agree_with_a_model(void) {
     uint64_t operations = scaled(OPERATIONS);
-    agree_all(DEFAULTS, operations / 4 + 1); /* four key sizes */
-    agree_all(SINGLES, operations / FEWER_SINGLES);
-    agree_all(PAIRS, operations / FEWER_PAIRS);
+    agree_all(DEFAULTS, operations / 4 + 1, KEYS); /* four key sizes */
+    agree_all(SINGLES, operations / FEWER_SINGLES, FEWER_KEYS);
+    agree_all(PAIRS, operations / FEWER_PAIRS, FEWER_KEYS);
 }
 
 void results_tell_whether_the_key_was_present(void) {

@@ -53,15 +53,15 @@ static double rate_of_blocks(const kith_filter *f, const kith_plan *plan) {
 }
 
 /* One digest for each combination of place and fingerprint: core/mix.h, backwards. With one region the upper half of the
- * digest determines the place, and the lower half is XORed with the place to give the fingerprint. */
+ * digest determines the place, and the XOR of the two halves the fingerprint. */
 static double rate_of_slots(const kith_filter *f, const kith_plan *plan) {
     CHECK_EQ_U64(f->head.params[2], 1);
     uint64_t places = 2 * f->head.params[1], fingerprints = (UINT64_C(1) << plan->fingerprint_bits) - 1, yes = 0;
     for (uint64_t place = 0; place < places; place++) {
         uint64_t high = (place << 32 | UINT32_MAX / 2) / places;
         for (uint64_t i = 0; i < fingerprints; i++) {
-            uint64_t rest = (i << 32 | UINT32_MAX / 2) / fingerprints, digest = high << 32 | (rest ^ place);
-            kithi_place at = kithi_place_of(digest, 1, places, kithi_rest_shift(1));
+            uint64_t rest = (i << 32 | UINT32_MAX / 2) / fingerprints, digest = high << 32 | (rest ^ high);
+            kithi_place at = kithi_place_of(digest, 1, places, kithi_rest_shift(1, places));
             CHECK(at.place == place && kithi_fingerprint(at, fingerprints) == 1 + i);
             yes += kith_filter_has_digest(f, digest);
         }

@@ -107,7 +107,8 @@ TEST(the_slice_is_the_smallest_that_keeps_the_rate) {
                     CHECK(kithi_bloom_rate(k, slice, KEYS[i], layout) <= RATES[r]);
                 }
                 for (unsigned lanes = 4; lanes <= 16; lanes *= 2) {
-                    uint64_t blocks = kithi_blocked_blocks(lanes, 128 / lanes, KEYS[i], RATES[r], counts);
+                    uint64_t blocks =
+                        kithi_blocked_blocks(lanes, 128 / lanes, KEYS[i], RATES[r], counts, KITHI_BLOCKS_MAX);
                     CHECK(blocks != 0);
                     CHECK(kithi_blocked_quantile(lanes, 128 / lanes, blocks, KEYS[i], counts) <= RATES[r]);
                     CHECK(blocks == 1 ||
@@ -135,7 +136,7 @@ TEST(the_promise_for_single_filters_costs_little_at_many_keys) {
             uint64_t middle = low + (high - low) / 2;
             *(kithi_blocked_rate(8, 64, middle, n) <= rate ? &high : &low) = middle;
         }
-        uint64_t blocks = kithi_blocked_blocks(8, 64, n, rate, KITHI_COUNTS_CHANGES);
+        uint64_t blocks = kithi_blocked_blocks(8, 64, n, rate, KITHI_COUNTS_CHANGES, KITHI_BLOCKS_MAX);
         double blocked_more = (double)(blocks - high) * 512 / (double)n;
         printf("n = %" PRIu64 ", 0.1%%: bloom needs %.4f bits per key more, blocked %.4f\n", n, more, blocked_more);
         CHECK(more >= 0 && more <= PRICES[i].bloom && blocked_more >= 0 && blocked_more <= PRICES[i].blocked);

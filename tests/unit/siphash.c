@@ -150,7 +150,7 @@ TEST(places_are_uniform_for_every_range) {
         CHECK(cells <= CELLS_MAX);
         memset(counts, 0, sizeof counts);
         for (uint64_t i = 0; i < THROWS_A_CELL * cells; i++) {
-            kithi_place at = kithi_place_of(digest_of(i), regions, places, kithi_rest_shift(regions));
+            kithi_place at = kithi_place_of(digest_of(i), regions, places, kithi_rest_shift(regions, places));
             CHECK(at.region < regions && at.place < places);
             counts[at.region * places + at.place]++;
         }
@@ -169,7 +169,7 @@ TEST(fingerprint_and_place_are_independent) {
         CHECK(cells <= CELLS_MAX);
         memset(counts, 0, sizeof counts);
         for (uint64_t i = 0; i < THROWS_A_CELL * cells; i++) {
-            kithi_place at = kithi_place_of(digest_of(i), regions, places, kithi_rest_shift(regions));
+            kithi_place at = kithi_place_of(digest_of(i), regions, places, kithi_rest_shift(regions, places));
             uint64_t fingerprint = kithi_fingerprint(at, top);
             CHECK(fingerprint >= 1 && fingerprint <= top);
             counts[(at.region * places + at.place) * top + fingerprint - 1]++;
@@ -279,7 +279,8 @@ TEST(long_fingerprints_are_independent_of_the_place) {
         for (unsigned end = 0; end < 2; end++) {
             memset(counts, 0, sizeof counts);
             for (uint64_t i = 0; i < THROWS_A_CELL * CELLS; i++) {
-                kithi_place at = kithi_place_of(kithi_prng_next(&prng), regions, places, kithi_rest_shift(regions));
+                kithi_place at =
+                    kithi_place_of(kithi_prng_next(&prng), regions, places, kithi_rest_shift(regions, places));
                 uint64_t fingerprint = kithi_fingerprint(at, UINT64_C(1) << f) - 1;
                 uint64_t part = end == 0 ? at.place * (1 << PLACE_BITS) / places : at.place % (1 << PLACE_BITS);
                 counts[fingerprint % (1 << LOW_BITS) << HIGH_BITS | part]++;

@@ -42,6 +42,15 @@ static inline bool kithi_bits_can_add(const kith_filter *f) {
     return f->head.count < f->head.capacity && !kithi_bits_full(f, f->head.fill);
 }
 
+/* Returns how many of the next n digests are added at once without exceeding a limit, whatever they are. Each sets at
+ * most `hashes` bits. */
+static inline size_t kithi_bits_safe(const kith_filter *f, uint64_t hashes, size_t n) {
+    uint64_t limit = f->geometry.fill_limit, safe = f->head.capacity - f->head.count;
+    uint64_t below_limit = limit > f->head.fill ? (limit - f->head.fill) / hashes : 0;
+    safe = below_limit < safe ? below_limit : safe;
+    return safe < n ? (size_t)safe : n;
+}
+
 typedef enum kithi_bits_how { KITHI_BITS_OR, KITHI_BITS_AND } kithi_bits_how;
 
 static inline uint64_t kithi_bits_join(uint64_t a, uint64_t b, kithi_bits_how how) {

@@ -10,6 +10,7 @@
 enum { KITHI_SLOT_BITS, KITHI_HALF, KITHI_REGIONS, KITHI_BUCKET_SLOTS, KITHI_ALTERNATE, KITHI_KICKS, KITHI_STASH };
 #define KITHI_CF_PARAMS (1 << KITHI_SLOT_BITS | 1 << KITHI_HALF | 1 << KITHI_REGIONS | 1 << KITHI_STASH)
 
+#define KITHI_ALTERNATE_PARTNER 0 /* the value of KITHI_ALTERNATE for kithi_partner */
 #define KITHI_CANDIDATES_MAX 16
 #define KITHI_SLOT_BITS_MAX 32
 #define KITHI_HALF_MAX (UINT64_C(1) << 31)
@@ -63,10 +64,15 @@ static inline void kithi_cf_set_word_fields(const kithi_cf_layout *layout, kithi
     g->words = slots / word_slots;
     g->word_bits = word_slots * bits;
     g->last_byte = (slots * bits + first_bit_max - 1) / 8;
-    g->narrow = slots * bits + first_bit_max <= 64;
+    /* A word after the first can begin at any multiple of its width. */
+    unsigned word_bit_max = 8 - (g->word_bits & -g->word_bits & 7 ? g->word_bits & -g->word_bits & 7 : 8);
+    bool is_long = g->word_bits + word_bit_max > 64;
+    g->form = KITHI_ANY_WORDS;
+    if (slots * bits + first_bit_max <= 64)
+        g->form = KITHI_ONE_WORD;
+    else if (g->words == 2)
+        g->form = is_long ? KITHI_TWO_LONG_WORDS : KITHI_TWO_WORDS;
     g->last_shift = (word_slots - 1) * bits;
-    g->place_bytes = unit / 8;
-    g->plain = !layout->windows && g->narrow && unit % 8 == 0 && g->alternate == 0;
     for (unsigned i = 0; i < word_slots; i++) {
         g->low_bits |= UINT64_C(1) << (i * bits);
         g->code_steps |= (uint64_t)kithi_cf_code(layout, 0, i) << (i * bits);
@@ -95,8 +101,9 @@ static inline kithi_geometry kithi_cf_decode(const kithi_cf_layout *layout, cons
         g->stride = kithi_cf_stride(g, layout->region_slots(g));
         g->stash_at = g->stride - g->stash * sizeof(uint64_t);
         g->fingerprint_max = kithi_cf_fingerprint_max(layout, g);
-        g->rest_shift = kithi_rest_shift(g->regions);
+        g->rest_shift = kithi_rest_shift(g->regions, g->places);
         kithi_cf_set_word_fields(layout, g);
+        g->usual = g->form == KITHI_ONE_WORD && g->rest_shift == 0 && g->alternate == KITHI_ALTERNATE_PARTNER;
     }
     return geometry;
 }
@@ -132,11 +139,10 @@ KITHI_INLINE uint64_t kithi_zero_slots(const kithi_cf_geometry *g, uint64_t slot
     return (slots - g->low_bits) & ~slots & g->high_bits;
 }
 
-/* Returns the 64 bits from this bit on. If `narrow` is true, only 57 of them are valid, or more if `bit` is not at the
- * end of a byte. Reads up to 9 bytes; at least 8 follow the last slot of a region. */
-KITHI_INLINE uint64_t kithi_cf_word(const uint8_t *from, uint64_t bit, bool narrow) {
+/* Returns the word that begins at this bit. Reads up to 9 bytes; at least 8 follow the last slot of a region. */
+KITHI_INLINE uint64_t kithi_cf_word(const uint8_t *from, uint64_t bit, kithi_cf_form form) {
     uint64_t low = kithi_load64(from + bit / 8) >> (bit % 8);
-    return narrow ? low : low | (uint64_t)from[bit / 8 + 8] << 1 << (63 - bit % 8);
+    return form <= KITHI_TWO_WORDS ? low : low | (uint64_t)from[bit / 8 + 8] << 1 << (63 - bit % 8);
 }
 
 /* The pair of places of a key, for access as words. */
@@ -146,13 +152,14 @@ typedef struct kithi_cf_pair {
     uint64_t codes;    /* in each slot of a word: the code that the key has there */
 } kithi_cf_pair;
 
-/* Finds the places of a digest; prefetches them if `ahead` is true. */
+/* Finds the places of a digest; prefetches them if `ahead` is true. `usual` may be true if g->usual is. */
 KITHI_INLINE void kithi_pair_locate(const kithi_cf_layout *layout, const kithi_cf_geometry *g, uint8_t *body,
-                                    uint64_t digest, kithi_cf_pair *pair, bool ahead) {
-    kithi_place at = kithi_place_of(digest, g->regions, g->places, (unsigned)g->rest_shift);
+                                    uint64_t digest, kithi_cf_pair *pair, bool ahead, bool usual) {
+    kithi_place at = kithi_place_of(digest, g->regions, g->places, usual ? 0 : (unsigned)g->rest_shift);
     uint64_t fingerprint = kithi_fingerprint(at, g->fingerprint_max);
-    uint64_t place[2] = {at.place, layout->other(g, at.place, fingerprint)};
-    pair->codes = kithi_cf_code(layout, fingerprint, 0) * g->low_bits + g->code_steps;
+    uint64_t place[2] = {at.place, usual ? kithi_partner(at.place, fingerprint, g->places)
+                                         : layout->other(g, at.place, fingerprint)};
+    pair->codes = (fingerprint << layout->window_bits) * g->low_bits + (layout->windows ? g->code_steps : 0);
     uint8_t *region = body + at.region * g->stride;
     for (unsigned i = 0; i < 2; i++) {
         uint64_t bit = layout->first_bit(g, place[i]);
@@ -165,52 +172,40 @@ KITHI_INLINE void kithi_pair_locate(const kithi_cf_layout *layout, const kithi_c
     }
 }
 
-KITHI_INLINE unsigned kithi_pair_words(const kithi_cf_geometry *g, bool wide) {
-    return wide ? g->words : 1;
+KITHI_INLINE unsigned kithi_pair_words(const kithi_cf_geometry *g, kithi_cf_form form) {
+    return form == KITHI_ONE_WORD ? 1 : form == KITHI_ANY_WORDS ? g->words : 2;
 }
 
 /* The slots of word `word` of place i. */
 KITHI_INLINE uint64_t kithi_pair_slots(const kithi_cf_geometry *g, const kithi_cf_pair *pair, unsigned i, unsigned word,
-                                       bool wide) {
-    return kithi_cf_word(pair->at[i], pair->shift[i] + (wide ? word * g->word_bits : 0), !wide);
+                                       kithi_cf_form form) {
+    return kithi_cf_word(pair->at[i], pair->shift[i] + word * g->word_bits, form);
 }
 
-KITHI_INLINE bool kithi_pair_has(const kithi_cf_geometry *g, const kithi_cf_pair *pair, bool wide) {
+KITHI_INLINE bool kithi_pair_has(const kithi_cf_geometry *g, const kithi_cf_pair *pair, kithi_cf_form form) {
     uint64_t zero = 0;
-    for (unsigned word = 0; word < kithi_pair_words(g, wide); word++)
+    for (unsigned word = 0; word < kithi_pair_words(g, form); word++)
         for (unsigned i = 0; i < 2; i++)
-            zero |= kithi_zero_slots(g, kithi_pair_slots(g, pair, i, word, wide) ^ pair->codes);
+            zero |= kithi_zero_slots(g, kithi_pair_slots(g, pair, i, word, form) ^ pair->codes);
     return zero != 0;
 }
 
-/* ---- lookups ---- */
+/* ---- lookups: nothing is written to the body ---- */
 
-KITHI_INLINE bool kithi_cf_has_pair(const kithi_cf_layout *layout, const kithi_cf_geometry *g, const uint8_t *body,
-                                    uint64_t digest, bool wide) {
+KITHI_OUTLINE bool kithi_cf_has_unusual(const kithi_cf_layout *layout, const kithi_cf_geometry *g, const uint8_t *body,
+                                        uint64_t digest) {
     kithi_cf_pair pair;
-    kithi_pair_locate(layout, g, (uint8_t *)(uintptr_t)body, digest, &pair, false); /* nothing is written to it */
-    return kithi_pair_has(g, &pair, wide);
-}
-
-KITHI_OUTLINE bool kithi_cf_has_wide(const kithi_cf_layout *layout, const kithi_cf_geometry *g, const uint8_t *body,
-                                     uint64_t digest) {
-    return kithi_cf_has_pair(layout, g, body, digest, true);
+    kithi_pair_locate(layout, g, (uint8_t *)(uintptr_t)body, digest, &pair, false, false);
+    return kithi_pair_has(g, &pair, KITHI_ANY_WORDS);
 }
 
 KITHI_INLINE bool kithi_cf_has(const kithi_cf_layout *layout, const kithi_cf_geometry *g, const uint8_t *body,
                                uint64_t digest) {
-    return g->narrow ? kithi_cf_has_pair(layout, g, body, digest, false) : kithi_cf_has_wide(layout, g, body, digest);
-}
-
-/* The same for geometries that are plain: nothing is shifted, and no option is read. */
-KITHI_INLINE bool kithi_cf_has_plain(const kithi_cf_geometry *g, const uint8_t *body, uint64_t digest) {
-    kithi_place at = kithi_place_of(digest, g->regions, g->places, (unsigned)g->rest_shift);
-    uint64_t fingerprint = kithi_fingerprint(at, g->fingerprint_max), codes = fingerprint * g->low_bits;
-    uint64_t other = kithi_partner(at.place, fingerprint, g->places);
-    const uint8_t *region = body + at.region * g->stride;
-    uint64_t first = kithi_load64(region + at.place * g->place_bytes) ^ codes;
-    uint64_t second = kithi_load64(region + other * g->place_bytes) ^ codes;
-    return (kithi_zero_slots(g, first) | kithi_zero_slots(g, second)) != 0;
+    if (!g->usual)
+        return kithi_cf_has_unusual(layout, g, body, digest);
+    kithi_cf_pair pair;
+    kithi_pair_locate(layout, g, (uint8_t *)(uintptr_t)body, digest, &pair, false, true);
+    return kithi_pair_has(g, &pair, KITHI_ONE_WORD);
 }
 
 #endif

@@ -2,9 +2,9 @@
  *
  * The slots of a place are adjacent and are loaded as one word of 64 bits, or as two or four words if they do not fit.
  * Arithmetic on a word (kithi_zero_slots) compares all its slots with the key's code, or finds the empty ones, in
- * parallel. A place is narrow if it is in one word together with up to 7 bits of another place before it: for b = 4,
- * slots of up to 16 bits; for windows, slots of up to 28 bits, and of 32, where no window begins within a byte. Other
- * places are wide. The functions below that have a parameter `wide` are compiled for both. */
+ * parallel. A place is in one word if it fits there with the up to 7 bits of another place before it: for b = 4, slots
+ * of up to 16 bits; for windows, slots of up to 28 bits, and of 32, where no window begins within a byte. The functions
+ * below that have a parameter `form` are compiled for each way to divide a place into words. */
 #ifndef KITHI_FILTERS_CUCKOO_BATCH_H
 #define KITHI_FILTERS_CUCKOO_BATCH_H
 
@@ -23,10 +23,10 @@ typedef struct kithi_pair_hit {
 /* XORs the key's code into the first slot of a hit. This stores the code in an empty slot, and empties a slot that
  * holds it. */
 KITHI_INLINE void kithi_pair_toggle(const kithi_cf_geometry *g, const kithi_cf_pair *pair, unsigned i,
-                                    kithi_pair_hit hit, bool wide) {
+                                    kithi_pair_hit hit, kithi_cf_form form) {
     unsigned low = (unsigned)__builtin_ctzll(hit.zero) - ((unsigned)g->slot_bits - 1);
     uint64_t slot = (UINT64_C(1) << g->slot_bits) - 1;
-    if (!wide) {
+    if (form == KITHI_ONE_WORD) {
         uint64_t code = (pair->codes & slot << low) << pair->shift[i];
         kithi_store64(pair->at[i], kithi_load64(pair->at[i]) ^ code);
         return;
@@ -38,92 +38,108 @@ KITHI_INLINE void kithi_pair_toggle(const kithi_cf_geometry *g, const kithi_cf_p
 
 /* Stores the key's code in an empty slot; returns false if there is none. */
 KITHI_INLINE bool kithi_pair_put(const kithi_cf_layout *layout, const kithi_cf_geometry *g, const kithi_cf_pair *pair,
-                                 bool wide) {
+                                 kithi_cf_form form) {
     kithi_pair_hit hit[2] = {{0, 0}, {0, 0}};
     unsigned empty[2] = {0, 0};
     for (unsigned i = 0; i < 2; i++) {
-        for (unsigned word = kithi_pair_words(g, wide); word-- > 0;) {
-            uint64_t zero = kithi_all_zero_slots(g, kithi_pair_slots(g, pair, i, word, wide));
+        for (unsigned word = kithi_pair_words(g, form); word-- > 0;) {
+            uint64_t zero = kithi_all_zero_slots(g, kithi_pair_slots(g, pair, i, word, form));
             empty[i] += kithi_count_slots(g, zero);
-            hit[i] = zero != 0 || !wide ? (kithi_pair_hit){word, zero} : hit[i];
+            hit[i] = zero != 0 || form == KITHI_ONE_WORD ? (kithi_pair_hit){word, zero} : hit[i];
         }
     }
     if ((hit[0].zero | hit[1].zero) == 0)
         return false;
     unsigned i = kithi_cf_prefers_second(layout, empty);
-    kithi_pair_toggle(g, pair, i, hit[i], wide);
+    kithi_pair_toggle(g, pair, i, hit[i], form);
     return true;
 }
 
 /* Removes the first occurrence of the key's code; returns false if there is none. */
-KITHI_INLINE bool kithi_pair_remove(const kithi_cf_geometry *g, const kithi_cf_pair *pair, bool wide) {
+KITHI_INLINE bool kithi_pair_remove(const kithi_cf_geometry *g, const kithi_cf_pair *pair, kithi_cf_form form) {
     for (unsigned i = 0; i < 2; i++) {
-        for (unsigned word = 0; word < kithi_pair_words(g, wide); word++) {
-            uint64_t zero = kithi_zero_slots(g, kithi_pair_slots(g, pair, i, word, wide) ^ pair->codes);
+        for (unsigned word = 0; word < kithi_pair_words(g, form); word++) {
+            uint64_t zero = kithi_zero_slots(g, kithi_pair_slots(g, pair, i, word, form) ^ pair->codes);
             if (zero == 0)
                 continue;
-            kithi_pair_toggle(g, pair, i, (kithi_pair_hit){word, zero}, wide);
+            kithi_pair_toggle(g, pair, i, (kithi_pair_hit){word, zero}, form);
             return true;
         }
     }
     return false;
 }
 
-/* ---- one key ---- */
+/* ---- one key ----
+ *
+ * The usual case is in the function itself; what only some filters need is in another one, which keeps the first small
+ * and without a stack frame. */
 
-/* Adds a key with these places. A key goes to one of its empty slots, or other entries move to free one. At capacity,
- * kithi_cf_add_by_slots finds out which error to return. `g` is f->geometry.cf or a copy of it. */
-KITHI_INLINE kith_status kithi_cf_add_pair(const kithi_cf_layout *layout, kith_filter *f, const kithi_cf_geometry *g,
-                                           const kithi_cf_pair *pair, uint64_t digest, bool *was_new, bool wide) {
-    *was_new = !kithi_pair_has(g, pair, wide);
+/* Adds a key that has no empty candidate slot, or returns why it cannot be added. */
+KITHI_OUTLINE kith_status kithi_cf_add_by_moving(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest,
+                                                 bool is_new, bool *was_new) {
     if (f->head.count >= f->head.capacity)
-        return kithi_cf_add_by_slots(layout, f, digest, was_new);
-    kith_status status = kithi_pair_put(layout, g, pair, wide) ? KITH_OK : kithi_cf_store_by_moving(layout, f, digest);
+        return kithi_cf_add_by_slots(layout, f, digest, was_new); /* finds out which error to return */
+    kith_status status = kithi_cf_store_by_moving(layout, f, digest);
     f->head.count += status == KITH_OK;
+    *was_new = is_new;
     return status;
 }
 
-KITHI_OUTLINE kith_status kithi_cf_add_wide(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest,
-                                            bool *was_new) {
+/* Adds a key with these places. `g` is f->geometry.cf or a copy of it. */
+KITHI_INLINE kith_status kithi_cf_add_pair(const kithi_cf_layout *layout, kith_filter *f, const kithi_cf_geometry *g,
+                                           const kithi_cf_pair *pair, uint64_t digest, bool *was_new,
+                                           kithi_cf_form form) {
+    bool is_new = !kithi_pair_has(g, pair, form);
+    if (f->head.count >= f->head.capacity || !kithi_pair_put(layout, g, pair, form))
+        return kithi_cf_add_by_moving(layout, f, digest, is_new, was_new);
+    f->head.count++;
+    *was_new = is_new;
+    return KITH_OK;
+}
+
+KITHI_OUTLINE kith_status kithi_cf_add_unusual(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest,
+                                               bool *was_new) {
+    const kithi_cf_geometry *g = &f->geometry.cf;
     kithi_cf_pair pair;
-    kithi_pair_locate(layout, &f->geometry.cf, f->body, digest, &pair, false);
-    return kithi_cf_add_pair(layout, f, &f->geometry.cf, &pair, digest, was_new, true);
+    kithi_pair_locate(layout, g, f->body, digest, &pair, false, false);
+    return kithi_cf_add_pair(layout, f, g, &pair, digest, was_new, KITHI_ANY_WORDS);
 }
 
 KITHI_INLINE kith_status kithi_cf_add(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest, bool *was_new) {
     bool ignored;
     was_new = was_new != NULL ? was_new : &ignored;
     const kithi_cf_geometry *g = &f->geometry.cf;
-    if (!g->narrow)
-        return kithi_cf_add_wide(layout, f, digest, was_new);
+    if (!g->usual)
+        return kithi_cf_add_unusual(layout, f, digest, was_new);
     kithi_cf_pair pair;
-    kithi_pair_locate(layout, g, f->body, digest, &pair, false);
-    return kithi_cf_add_pair(layout, f, g, &pair, digest, was_new, false);
+    kithi_pair_locate(layout, g, f->body, digest, &pair, false, true);
+    return kithi_cf_add_pair(layout, f, g, &pair, digest, was_new, KITHI_ONE_WORD);
 }
 
 KITHI_INLINE kith_status kithi_cf_remove_pair(const kithi_cf_layout *layout, kith_filter *f, const kithi_cf_geometry *g,
-                                              const kithi_cf_pair *pair, uint64_t digest, bool wide) {
+                                              const kithi_cf_pair *pair, uint64_t digest, kithi_cf_form form) {
     if (f->head.fill != 0 && kithi_cf_remove_stashed(layout, f, digest))
         return KITH_OK;
-    if (f->head.count == 0 || !kithi_pair_remove(g, pair, wide))
+    if (f->head.count == 0 || !kithi_pair_remove(g, pair, form))
         return KITH_E_ABSENT;
     f->head.count--;
     return KITH_OK;
 }
 
-KITHI_OUTLINE kith_status kithi_cf_remove_wide(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest) {
+KITHI_OUTLINE kith_status kithi_cf_remove_unusual(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest) {
+    const kithi_cf_geometry *g = &f->geometry.cf;
     kithi_cf_pair pair;
-    kithi_pair_locate(layout, &f->geometry.cf, f->body, digest, &pair, false);
-    return kithi_cf_remove_pair(layout, f, &f->geometry.cf, &pair, digest, true);
+    kithi_pair_locate(layout, g, f->body, digest, &pair, false, false);
+    return kithi_cf_remove_pair(layout, f, g, &pair, digest, KITHI_ANY_WORDS);
 }
 
 KITHI_INLINE kith_status kithi_cf_remove(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest) {
     const kithi_cf_geometry *g = &f->geometry.cf;
-    if (!g->narrow)
-        return kithi_cf_remove_wide(layout, f, digest);
+    if (!g->usual)
+        return kithi_cf_remove_unusual(layout, f, digest);
     kithi_cf_pair pair;
-    kithi_pair_locate(layout, g, f->body, digest, &pair, false);
-    return kithi_cf_remove_pair(layout, f, g, &pair, digest, false);
+    kithi_pair_locate(layout, g, f->body, digest, &pair, false, true);
+    return kithi_cf_remove_pair(layout, f, g, &pair, digest, KITHI_ONE_WORD);
 }
 
 /* ---- batches ---- */
@@ -133,11 +149,11 @@ KITHI_INLINE kith_status kithi_cf_remove(const kithi_cf_layout *layout, kith_fil
 KITHI_INLINE void kithi_cf_begin(const kithi_cf_layout *layout, const kithi_cf_geometry *g, uint8_t *body,
                                  const uint64_t *digests, size_t n, kithi_cf_pair *ahead) {
     for (size_t i = 0; i < n && i < KITHI_CF_AHEAD; i++)
-        kithi_pair_locate(layout, g, body, digests[i], &ahead[i], true);
+        kithi_pair_locate(layout, g, body, digests[i], &ahead[i], true, false);
 }
 
 KITHI_INLINE size_t kithi_cf_has_pairs(const kithi_cf_layout *layout, const kith_filter *f, const uint64_t *digests,
-                                       size_t n, uint64_t *maybe, bool wide) {
+                                       size_t n, uint64_t *maybe, kithi_cf_form form) {
     const kithi_cf_geometry g = f->geometry.cf;
     uint8_t *body = f->body;
     kithi_cf_pair ahead[KITHI_CF_AHEAD];
@@ -148,9 +164,9 @@ KITHI_INLINE size_t kithi_cf_has_pairs(const kithi_cf_layout *layout, const kith
         uint64_t word = 0;
         for (size_t i = 0; i < count; i++) {
             kithi_cf_pair *pair = &ahead[i % KITHI_CF_AHEAD];
-            word |= (uint64_t)kithi_pair_has(&g, pair, wide) << i;
+            word |= (uint64_t)kithi_pair_has(&g, pair, form) << i;
             if (n - from - i > KITHI_CF_AHEAD)
-                kithi_pair_locate(layout, &g, body, digests[from + i + KITHI_CF_AHEAD], pair, true);
+                kithi_pair_locate(layout, &g, body, digests[from + i + KITHI_CF_AHEAD], pair, true, false);
         }
         if (maybe != NULL)
             maybe[from / 64] = word;
@@ -161,8 +177,16 @@ KITHI_INLINE size_t kithi_cf_has_pairs(const kithi_cf_layout *layout, const kith
 
 KITHI_INLINE size_t kithi_cf_has_many(const kithi_cf_layout *layout, const kith_filter *f, const uint64_t *digests,
                                       size_t n, uint64_t *maybe) {
-    return f->geometry.cf.narrow ? kithi_cf_has_pairs(layout, f, digests, n, maybe, false)
-                                 : kithi_cf_has_pairs(layout, f, digests, n, maybe, true);
+    switch (f->geometry.cf.form) {
+    case KITHI_ONE_WORD:
+        return kithi_cf_has_pairs(layout, f, digests, n, maybe, KITHI_ONE_WORD);
+    case KITHI_TWO_WORDS:
+        return kithi_cf_has_pairs(layout, f, digests, n, maybe, KITHI_TWO_WORDS);
+    case KITHI_TWO_LONG_WORDS:
+        return kithi_cf_has_pairs(layout, f, digests, n, maybe, KITHI_TWO_LONG_WORDS);
+    default:
+        return kithi_cf_has_pairs(layout, f, digests, n, maybe, KITHI_ANY_WORDS);
+    }
 }
 
 /* Vector code for lookups in groups of KITHI_PAIRS digests: see simd/avx2_cuckoo.h. */
@@ -225,7 +249,7 @@ static inline size_t kithi_cf_has_groups(const kithi_cf_vectors *vectors, const 
 }
 
 KITHI_INLINE kith_status kithi_cf_add_pairs(const kithi_cf_layout *layout, kith_filter *f, const uint64_t *digests,
-                                            size_t n, uint64_t *was_new, size_t *done, bool wide) {
+                                            size_t n, uint64_t *was_new, size_t *done, kithi_cf_form form) {
     const kithi_cf_geometry g = f->geometry.cf;
     uint8_t *body = f->body;
     kithi_cf_pair ahead[KITHI_CF_AHEAD];
@@ -233,45 +257,61 @@ KITHI_INLINE kith_status kithi_cf_add_pairs(const kithi_cf_layout *layout, kith_
     for (size_t i = 0; i < n; i++) {
         kithi_cf_pair *pair = &ahead[i % KITHI_CF_AHEAD];
         bool is_new;
-        kith_status status = kithi_cf_add_pair(layout, f, &g, pair, digests[i], &is_new, wide);
+        kith_status status = kithi_cf_add_pair(layout, f, &g, pair, digests[i], &is_new, form);
         if (status != KITH_OK)
             return status;
         kithi_bitmap_set(was_new, i, is_new);
         ++*done;
         if (n - i > KITHI_CF_AHEAD)
-            kithi_pair_locate(layout, &g, body, digests[i + KITHI_CF_AHEAD], pair, true);
+            kithi_pair_locate(layout, &g, body, digests[i + KITHI_CF_AHEAD], pair, true, false);
     }
     return KITH_OK;
 }
 
 KITHI_INLINE kith_status kithi_cf_add_many(const kithi_cf_layout *layout, kith_filter *f, const uint64_t *digests,
                                            size_t n, uint64_t *was_new, size_t *done) {
-    return f->geometry.cf.narrow ? kithi_cf_add_pairs(layout, f, digests, n, was_new, done, false)
-                                 : kithi_cf_add_pairs(layout, f, digests, n, was_new, done, true);
+    switch (f->geometry.cf.form) {
+    case KITHI_ONE_WORD:
+        return kithi_cf_add_pairs(layout, f, digests, n, was_new, done, KITHI_ONE_WORD);
+    case KITHI_TWO_WORDS:
+        return kithi_cf_add_pairs(layout, f, digests, n, was_new, done, KITHI_TWO_WORDS);
+    case KITHI_TWO_LONG_WORDS:
+        return kithi_cf_add_pairs(layout, f, digests, n, was_new, done, KITHI_TWO_LONG_WORDS);
+    default:
+        return kithi_cf_add_pairs(layout, f, digests, n, was_new, done, KITHI_ANY_WORDS);
+    }
 }
 
 KITHI_INLINE kith_status kithi_cf_remove_pairs(const kithi_cf_layout *layout, kith_filter *f, const uint64_t *digests,
-                                               size_t n, size_t *done, bool wide) {
+                                               size_t n, size_t *done, kithi_cf_form form) {
     const kithi_cf_geometry g = f->geometry.cf;
     uint8_t *body = f->body;
     kithi_cf_pair ahead[KITHI_CF_AHEAD];
     kithi_cf_begin(layout, &g, body, digests, n, ahead);
     for (size_t i = 0; i < n; i++) {
         kithi_cf_pair *pair = &ahead[i % KITHI_CF_AHEAD];
-        kith_status status = kithi_cf_remove_pair(layout, f, &g, pair, digests[i], wide);
+        kith_status status = kithi_cf_remove_pair(layout, f, &g, pair, digests[i], form);
         if (status != KITH_OK)
             return status;
         ++*done;
         if (n - i > KITHI_CF_AHEAD)
-            kithi_pair_locate(layout, &g, body, digests[i + KITHI_CF_AHEAD], pair, true);
+            kithi_pair_locate(layout, &g, body, digests[i + KITHI_CF_AHEAD], pair, true, false);
     }
     return KITH_OK;
 }
 
 KITHI_INLINE kith_status kithi_cf_remove_many(const kithi_cf_layout *layout, kith_filter *f, const uint64_t *digests,
                                               size_t n, size_t *done) {
-    return f->geometry.cf.narrow ? kithi_cf_remove_pairs(layout, f, digests, n, done, false)
-                                 : kithi_cf_remove_pairs(layout, f, digests, n, done, true);
+    switch (f->geometry.cf.form) {
+    case KITHI_ONE_WORD:
+        return kithi_cf_remove_pairs(layout, f, digests, n, done, KITHI_ONE_WORD);
+    case KITHI_TWO_WORDS:
+        return kithi_cf_remove_pairs(layout, f, digests, n, done, KITHI_TWO_WORDS);
+    case KITHI_TWO_LONG_WORDS:
+        return kithi_cf_remove_pairs(layout, f, digests, n, done, KITHI_TWO_LONG_WORDS);
+    default:
+        return kithi_cf_remove_pairs(layout, f, digests, n, done, KITHI_ANY_WORDS);
+    }
 }
 
 #endif

@@ -336,7 +336,7 @@ static inline uint64_t kithi_cf_copies(const kithi_cf_layout *layout, const kith
 }
 
 /* Removes a key from the stash of its region, if it is there. */
-static inline bool kithi_cf_remove_stashed(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest) {
+KITHI_OUTLINE bool kithi_cf_remove_stashed(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest) {
     kithi_candidates candidates;
     uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);
     const kithi_cf_geometry *g = &f->geometry.cf;
@@ -345,21 +345,6 @@ static inline bool kithi_cf_remove_stashed(const kithi_cf_layout *layout, kith_f
     f->head.fill--;
     f->head.count--;
     return true;
-}
-
-static inline kith_status kithi_cf_remove_by_slots(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest) {
-    kithi_candidates candidates;
-    uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);
-    if (f->head.fill != 0 && kithi_cf_remove_stashed(layout, f, digest))
-        return KITH_OK;
-    for (unsigned i = 0; i < candidates.count && f->head.count > 0; i++) {
-        if (kithi_cf_get(f, region, candidates.slot[i]) == candidates.code[i]) {
-            kithi_cf_set(f, region, candidates.slot[i], 0);
-            f->head.count--;
-            return KITH_OK;
-        }
-    }
-    return KITH_E_ABSENT;
 }
 
 static inline kith_status kithi_cf_put_all(const kithi_cf_layout *layout, kith_filter *into, const kith_filter *from) {

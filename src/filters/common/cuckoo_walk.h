@@ -24,7 +24,7 @@ KITHI_INLINE unsigned kithi_cf_empty_slot(const kith_filter *f, const uint8_t *r
     const kithi_cf_geometry *g = &f->geometry.cf;
     uint64_t bit = first * g->slot_bits;
     for (unsigned word = 0; word < g->words; word++) {
-        uint64_t zero = kithi_zero_slots(g, kithi_cf_word(region, bit + word * g->word_bits, g->narrow));
+        uint64_t zero = kithi_zero_slots(g, kithi_cf_word(region, bit + word * g->word_bits, g->form));
         if (zero != 0)
             return (word * g->word_bits + (unsigned)__builtin_ctzll(zero)) / (unsigned)g->slot_bits;
     }

@@ -32,19 +32,23 @@ static inline uint64_t kithi_lanes_option(const kithi_head *head, unsigned index
  * i + 1 means KITHI_LANE_COUNTS[i], and 0 (auto) means the number of lanes that needs the fewest blocks. */
 static inline kith_status kithi_lanes_choose(uint64_t given, unsigned block_cells, uint64_t capacity, double rate,
                                              kithi_counts counts, kithi_head *head) {
-    uint64_t best_blocks = UINT64_MAX;
-    unsigned best_lanes = 0;
-    for (uint64_t i = 0; i < KITHI_LANE_COUNTS_COUNT; i++) {
+    /* Usually the best number of lanes is tried first, and for the others it is enough to see that they need more blocks
+     * than it. Of several that need the same number, the smallest is used. */
+    size_t first = given != 0 ? (size_t)given - 1 : rate > 0.018 ? 0 : rate > 0.00015 ? 1 : 2;
+    unsigned best_lanes = KITHI_LANE_COUNTS[first];
+    uint64_t best_blocks =
+        kithi_blocked_blocks(best_lanes, block_cells / best_lanes, capacity, rate, counts, KITHI_BLOCKS_MAX);
+    for (size_t i = 0; i < KITHI_LANE_COUNTS_COUNT && given == 0; i++) {
         unsigned lanes = KITHI_LANE_COUNTS[i];
-        if (given != 0 && given != i + 1)
-            continue;
-        uint64_t blocks = kithi_blocked_blocks(lanes, block_cells / lanes, capacity, rate, counts);
-        if (blocks != 0 && blocks < best_blocks) {
+        uint64_t most = best_blocks == 0 ? KITHI_BLOCKS_MAX : best_blocks - (lanes > best_lanes);
+        uint64_t blocks =
+            i == first ? 0 : kithi_blocked_blocks(lanes, block_cells / lanes, capacity, rate, counts, most);
+        if (blocks != 0) {
             best_blocks = blocks;
             best_lanes = lanes;
         }
     }
-    if (best_blocks == UINT64_MAX)
+    if (best_blocks == 0)
         return KITH_E_TOO_LARGE;
     head->params[KITHI_LANES] = best_lanes;
     head->params[KITHI_BLOCKS] = best_blocks;

@@ -12,7 +12,6 @@ enum { KITHI_LANES, KITHI_BLOCKS };
 
 #define KITHI_LANES_BLOCK_BITS 512
 #define KITHI_LANES_BLOCK_BYTES (KITHI_LANES_BLOCK_BITS / 8)
-#define KITHI_BLOCKS_MAX (UINT64_C(1) << 53) /* the most that kithi_blocked_blocks returns; exact in a double */
 
 static_assert(KITHI_LANES_BLOCK_BYTES == KITHI_BODY_ALIGNMENT,
               "a block is one cache line because the body is aligned to one");

@@ -62,25 +62,32 @@ KITHI_INLINE uint64_t kithi_probe_cell(kithi_probe *probe, uint64_t slice, uint6
 /* Returns whether a cell is in use. */
 typedef bool kithi_slices_used(const uint8_t *body, uint64_t cell, unsigned cell_bits);
 
+/* Returns whether the key's next `count` cells, a constant, are in use. */
+KITHI_INLINE bool kithi_slices_has_some(const uint8_t *body, kithi_probe *probe, kithi_slices_geometry g,
+                                        kithi_slices_used *used, unsigned cell_bits, unsigned count) {
+    unsigned all = 1;
+#pragma GCC unroll 4
+    for (unsigned i = 0; i < count; i++)
+        all &= used(body, kithi_probe_cell(probe, g.slice, g.stride), cell_bits);
+    return all != 0;
+}
+
 /* Returns whether a key has all its cells in use. Reads the cells in groups of four and stops after a group that has an
  * unused cell. Stopping after each cell would read fewer, but when it stops is unpredictable, and a branch
  * misprediction costs more than the cells of a group. */
-KITHI_INLINE bool kithi_slices_has(const kithi_slices_geometry *g, const uint8_t *body, uint64_t digest,
+KITHI_INLINE bool kithi_slices_has(const kithi_slices_geometry *slices, const uint8_t *body, uint64_t digest,
                                    kithi_slices_used *used, unsigned cell_bits) {
-    enum { GROUP = 4 };
-    uint64_t left = g->k, slice = g->slice, stride = g->stride;
+    kithi_slices_geometry g = *slices;
     kithi_probe probe = kithi_probe_start(digest);
-    unsigned all = 1;
-    for (; left >= GROUP; left -= GROUP) {
-#pragma GCC unroll 4
-        for (unsigned i = 0; i < GROUP; i++)
-            all &= used(body, kithi_probe_cell(&probe, slice, stride), cell_bits);
-        if (all == 0)
+    for (uint64_t groups = g.k / 4; groups > 0; groups--)
+        if (!kithi_slices_has_some(body, &probe, g, used, cell_bits, 4))
             return false;
-    }
-    for (; left > 0; left--)
-        all &= used(body, kithi_probe_cell(&probe, slice, stride), cell_bits);
-    return all != 0;
+    bool all = true;
+    if ((g.k & 2) != 0)
+        all = kithi_slices_has_some(body, &probe, g, used, cell_bits, 2);
+    if ((g.k & 1) != 0)
+        all &= kithi_slices_has_some(body, &probe, g, used, cell_bits, 1);
+    return all;
 }
 
 #endif

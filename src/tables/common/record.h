@@ -35,19 +35,21 @@ static inline kithi_key kithi_record_key(const kith_table *t, const uint8_t *rec
 }
 
 static inline bool kithi_record_is(const kith_table *t, const uint8_t *record, const kithi_key *key) {
-    if (t->key_bytes == 8) /* the common case: a constant size, so no call */
+    if (t->key_bytes == 8) /* constant sizes need no call */
         return memcmp(record, key->bytes, 8) == 0;
+    if (t->key_bytes == 16)
+        return memcmp(record, key->bytes, 16) == 0;
     kithi_key own = kithi_record_key(t, record);
     return own.byte_count == key->byte_count &&
            (own.byte_count == 0 || memcmp(own.bytes, key->bytes, own.byte_count) == 0);
 }
 
-/* Copies a record. The common size, 16 bytes, is a constant, so that it needs no call. */
+/* Copies a record. Both sizes are constants, so that no call is needed. */
 static inline void kithi_record_copy(const kith_table *t, uint8_t *to, const uint8_t *from) {
     if (t->record_bytes == 16)
         memcpy(to, from, 16);
     else
-        memcpy(to, from, t->record_bytes);
+        memcpy(to, from, KITHI_RECORD_MAX);
 }
 
 /* Writes a record and copies a byte string into the arena. Returns false if there is no memory. */
@@ -57,9 +59,11 @@ static inline bool kithi_record_make(kith_table *t, const kithi_key *key, uint64
         kithi_store64(record + 8, value);
         return true;
     }
-    memset(record, 0, t->record_bytes);
-    if (t->key_bytes != 0) {
-        memcpy(record, key->bytes, key->byte_count);
+    memset(record, 0, 16); /* a key of 4 bytes does not fill its place */
+    if (t->key_bytes == 4) {
+        memcpy(record, key->bytes, 4);
+    } else if (t->key_bytes == 16) {
+        memcpy(record, key->bytes, 16);
     } else {
         uint8_t *bytes = NULL;
         uint64_t length = key->byte_count;

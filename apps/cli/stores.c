@@ -1,0 +1,172 @@
+/* stores.c: opens stores for the commands; `kith store` and `kith checkpoint`.
+ *
+ * The library locks FILE-lock itself while a store is open for writing, so the tool must not lock it as well. It only
+ * waits: the library does not, because it has no hidden threads and no signal handlers. */
+#define _GNU_SOURCE
+
+#include "stores.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "commands.h"
+#include "filters.h"
+#include "report.h"
+#include "values.h"
+
+#define WAIT_MS 20         /* between two attempts to open a store that is locked */
+#define SILENT_ATTEMPTS 50 /* before the message: a second */
+
+static struct held {
+    const char *path;
+    kith_store *store;
+} held;
+
+static kith_store_options options_of(const arguments *a) {
+    kith_store_options options = KITH_STORE_OPTIONS_INIT;
+    options.max_bytes = a->memory;
+    return options;
+}
+
+static noreturn void fail_store(const char *path, kith_status status) {
+    if (status == KITH_E_JOURNAL)
+        fail("%s: is a store, but its journal, %s-journal, is missing or does not belong to it", path, path);
+    if (status == KITH_E_CORRUPT)
+        fail("%s: the store is damaged: a record of its journal that had been written to disk, or a header; nothing "
+             "was changed",
+             path);
+    if (status == KITH_E_IO && errno == EINVAL)
+        fail("%s: %s-lock exists, but is not a lock file of kith (move it away)", path, path);
+    fail_status(path, status);
+}
+
+typedef kith_status (*attempt)(const char *path, kith_filter *filter, const kith_store_options *options,
+                               kith_store **store);
+
+static kith_status try_open(const char *path, kith_filter *filter, const kith_store_options *options,
+                            kith_store **store) {
+    (void)filter;
+    return kith_store_open(path, KITH_STORE_WRITE, options, store);
+}
+
+static kith_status try_convert(const char *path, kith_filter *filter, const kith_store_options *options,
+                               kith_store **store) {
+    (void)filter;
+    return kith_store_convert(path, options, store);
+}
+
+/* Repeats the call until no other process has the store open for writing. */
+static kith_status wait_for(attempt call, const char *path, kith_filter *filter, const arguments *a,
+                            kith_store **store) {
+    kith_store_options options = options_of(a);
+    if (a->no_lock)
+        fail("%s: --no-lock: a store cannot be changed without its lock", path);
+    for (unsigned attempts = 0;; attempts++) {
+        errno = 0;
+        kith_status status = call(path, filter, &options, store);
+        if (status != KITH_E_LOCKED)
+            return status;
+        if (attempts == SILENT_ATTEMPTS)
+            note("waiting for another kith that is writing %s (%s-lock is locked)", path, path);
+        struct timespec pause = {0, WAIT_MS * 1000000L};
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
+/* Returns whether the file is marked as a store. */
+static bool is_store(const char *path) {
+    kith_filter *filter;
+    kith_status status = kith_filter_open(path, KITH_OPEN_LAZY, NULL, &filter);
+    if (status == KITH_OK)
+        kith_filter_free(filter);
+    return status == KITH_E_JOURNAL;
+}
+
+kith_store *store_hold(const char *path, const arguments *a) {
+    if (!is_store(path))
+        return NULL;
+    kith_status status = wait_for(try_open, path, NULL, a, &held.store);
+    if (status == KITH_E_NOT_STORE || status == KITH_E_NO_FILE)
+        return NULL; /* it was a store until now */
+    if (status != KITH_OK)
+        fail_store(path, status);
+    held.path = path;
+    return held.store;
+}
+
+kith_store *store_held(const char *path) {
+    return held.store != NULL && strcmp(path, held.path) == 0 ? held.store : NULL;
+}
+
+static void close_must(const char *path, kith_store *store) {
+    errno = 0;
+    kith_status status = kith_store_close(store);
+    if (status != KITH_OK)
+        fail_store(path, status);
+}
+
+void store_release(void) {
+    kith_store *store = held.store;
+    held.store = NULL;
+    if (store != NULL)
+        close_must(held.path, store);
+}
+
+void store_create(const char *path, kith_filter *filter, const arguments *a) {
+    kith_store *store;
+    hold_signals();
+    kith_status status = wait_for(kith_store_create, path, filter, a, &store);
+    if (status == KITH_E_JOURNAL)
+        fail("%s: %s-journal exists, but is not a journal of kith (move it away)", path, path);
+    if (status != KITH_OK)
+        fail_store(path, status);
+    close_must(path, store);
+}
+
+/* ---- commands ---- */
+
+int command_store(const arguments *a) {
+    const char *path = a->operands[0];
+    filter_check_input(path);
+    filter_check_output(path);
+    if (is_store(path))
+        fail("%s: is a store already", path);
+    kith_store *store;
+    kith_status status = wait_for(try_convert, path, NULL, a, &store);
+    if (status == KITH_E_UNSUPPORTED)
+        fail("%s: nothing can be added to a filter of this kind, so it cannot be a store", path);
+    if (status == KITH_E_JOURNAL)
+        fail("%s: %s-journal exists, but is not a journal of kith (move it away)", path, path);
+    if (status != KITH_OK)
+        fail_store(path, status);
+    close_must(path, store);
+    return EXIT_FOUND;
+}
+
+static noreturn void fail_checkpoint(const char *path, kith_status status) {
+    if (status == KITH_E_CORRUPT)
+        fail("%s: the file is damaged; it and its journal are unchanged (kith verify shows the damage)", path);
+    fail_status(path, status);
+}
+
+int command_checkpoint(const arguments *a) {
+    const char *path = a->operands[0];
+    filter_check_input(path);
+    filter_check_output(path);
+    kith_store *store;
+    kith_status status = wait_for(try_open, path, NULL, a, &store);
+    if (status == KITH_E_NOT_STORE)
+        fail("%s: is not a store (kith store makes it one)", path);
+    if (status != KITH_OK)
+        fail_store(path, status);
+    hold_signals();
+    errno = 0;
+    status = a->plain ? kith_store_close_plain(store) : kith_store_checkpoint(store);
+    if (status != KITH_OK)
+        fail_checkpoint(path, status);
+    if (!a->plain)
+        close_must(path, store);
+    return EXIT_FOUND;
+}

@@ -1,0 +1,24 @@
+/* stores.h: filter files that are stores (kith/store.h): snapshot, journal and lock. The commands use them through
+ * filters.h and lock.h, which call these functions. */
+#ifndef CLI_STORES_H
+#define CLI_STORES_H
+
+#include <kith/store.h>
+
+#include "options.h"
+
+/* If the file is a store, opens it for writing, holds it and returns it. If another process is writing it, waits; after
+ * one second it prints a message on stderr. Returns NULL if there is no file, or if it is not a store. Ends the tool if
+ * the store cannot be opened, and with --no-lock. A command holds one store at most. */
+kith_store *store_hold(const char *path, const arguments *a);
+
+/* Returns the store that is held, if it was opened with this path; otherwise NULL. */
+kith_store *store_held(const char *path);
+
+/* Closes the store that is held. Ends the tool with an error if its last operations are not durable. */
+void store_release(void);
+
+/* Creates a store with the keys of the filter, and closes it. Waits for other writers. */
+void store_create(const char *path, kith_filter *filter, const arguments *a);
+
+#endif

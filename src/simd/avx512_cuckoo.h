@@ -1,0 +1,95 @@
+/* simd/avx512_cuckoo.h: lookups of the cuckoo kinds with AVX-512, for places of up to 64 bits: the method of
+ * simd/avx2_cuckoo.h, with eight digests per vector. */
+#ifndef KITHI_SIMD_AVX512_CUCKOO_H
+#define KITHI_SIMD_AVX512_CUCKOO_H
+
+#include <immintrin.h>
+
+#include "core/batch.h"
+#include "core/cpu.h"
+#include "core/mix.h"
+#include "plan/geometry.h"
+
+KITHI_TARGET_AVX512 KITHI_INLINE __m512i kithi_avx512_all(uint64_t x) {
+    return _mm512_set1_epi64((long long)x);
+}
+
+/* Returns the bit offset of each place in its region. */
+KITHI_TARGET_AVX512 KITHI_INLINE __m512i kithi_avx512_cf_bits(const kithi_cf_geometry *g, __m512i place, bool windows) {
+    if (!windows)
+        return _mm512_mul_epu32(place, kithi_avx512_all(g->place_bits));
+    __mmask8 is_right = _mm512_test_epi64_mask(place, kithi_avx512_all(1));
+    __m512i slot = _mm512_srli_epi64(place, 1);
+    slot = _mm512_mask_add_epi64(slot, is_right, slot, kithi_avx512_all(g->half + 1));
+    return _mm512_mul_epu32(slot, kithi_avx512_all(g->slot_bits));
+}
+
+/* Finds the places and codes of KITHI_PAIRS digests. */
+KITHI_TARGET_AVX512 KITHI_INLINE void kithi_avx512_cf_locate(const kithi_cf_geometry *g, const uint64_t *digests,
+                                                             kithi_pairs *pairs, kithi_cf_places are) {
+    bool windows = are == KITHI_CF_WINDOWS;
+    __m512i regions = kithi_avx512_all(g->regions), places = kithi_avx512_all(g->places);
+    __m512i one = kithi_avx512_all(1), seven = kithi_avx512_all(7);
+    __m128i rest_shift = _mm_cvtsi32_si128((int)g->rest_shift);
+    for (size_t i = 0; i < KITHI_PAIRS; i += 8) {
+        __m512i digest = _mm512_loadu_si512(digests + i);
+        __m512i low = digest, high = _mm512_srli_epi64(digest, 32), region_at = _mm512_setzero_si512();
+        if (g->regions > 1) {
+            low = _mm512_mul_epu32(digest, regions);
+            high = _mm512_add_epi64(_mm512_mul_epu32(high, regions), _mm512_srli_epi64(low, 32));
+            region_at = _mm512_mul_epu32(_mm512_srli_epi64(high, 32), kithi_avx512_all(g->stride));
+        }
+        __m512i place = _mm512_srli_epi64(_mm512_mul_epu32(high, places), 32);
+        __m512i rest = _mm512_xor_si512(low, _mm512_sll_epi64(high, rest_shift));
+        __m512i scaled = _mm512_mul_epu32(rest, kithi_avx512_all(g->fingerprint_max));
+        __m512i fingerprint = _mm512_add_epi64(_mm512_srli_epi64(scaled, 32), one);
+
+        __m512i spread = _mm512_xor_si512(_mm512_mul_epu32(fingerprint, kithi_avx512_all(KITHI_SPREAD_A)),
+                                          _mm512_mul_epu32(fingerprint, kithi_avx512_all(KITHI_SPREAD_B)));
+        __m512i sum = _mm512_or_si512(_mm512_srli_epi64(_mm512_mul_epu32(spread, places), 32), one);
+        __m512i other = _mm512_sub_epi64(sum, place);
+        other = _mm512_min_epu64(other, _mm512_add_epi64(other, places)); /* the one that is not negative */
+
+        __m512i bit[2] = {kithi_avx512_cf_bits(g, place, windows), kithi_avx512_cf_bits(g, other, windows)};
+        for (unsigned j = 0; j < 2; j++) {
+            _mm512_store_si512(pairs->at[j] + i, _mm512_add_epi64(region_at, _mm512_srli_epi64(bit[j], 3)));
+            _mm512_store_si512(pairs->shift[j] + i, _mm512_and_si512(bit[j], seven));
+        }
+        __m512i code = windows ? _mm512_slli_epi64(fingerprint, 1) : fingerprint;
+        __m512i codes = _mm512_mullo_epi64(code, kithi_avx512_all(g->low_bits));
+        _mm512_store_si512(pairs->codes + i,
+                           windows ? _mm512_add_epi64(codes, kithi_avx512_all(g->code_steps)) : codes);
+    }
+}
+
+KITHI_TARGET_AVX512 KITHI_INLINE __m512i kithi_avx512_load8(const uint8_t *body, const uint64_t *at) {
+    __m128i words[4];
+    for (unsigned i = 0; i < 4; i++) {
+        __m128i low = _mm_loadl_epi64((const __m128i *)(const void *)(body + at[2 * i]));
+        const double *high = (const double *)(const void *)(body + at[2 * i + 1]);
+        words[i] = _mm_castpd_si128(_mm_loadh_pd(_mm_castsi128_pd(low), high));
+    }
+    __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(words[0]), words[1], 1);
+    __m256i high = _mm256_inserti128_si256(_mm256_castsi128_si256(words[2]), words[3], 1);
+    return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+}
+
+/* Returns a mask of the digests of the group for which a slot holds the key's code. */
+KITHI_TARGET_AVX512 KITHI_INLINE uint32_t kithi_avx512_cf_match_words(const kithi_cf_geometry *g, const uint8_t *body,
+                                                                      const kithi_pairs *pairs) {
+    __m512i low_bits = kithi_avx512_all(g->low_bits), high_bits = kithi_avx512_all(g->high_bits);
+    uint32_t found = 0;
+    for (unsigned i = KITHI_PAIRS; i > 0; i -= 8) {
+        __m512i codes = _mm512_load_si512(pairs->codes + i - 8), zero = _mm512_setzero_si512();
+        for (unsigned j = 0; j < 2; j++) {
+            __m512i shift = _mm512_load_si512(pairs->shift[j] + i - 8);
+            __m512i slots = _mm512_srlv_epi64(kithi_avx512_load8(body, pairs->at[j] + i - 8), shift);
+            __m512i x = _mm512_xor_si512(slots, codes);
+            zero = _mm512_or_si512(zero, _mm512_andnot_si512(x, _mm512_sub_epi64(x, low_bits)));
+        }
+        found = found << 8 | (uint32_t)_mm512_test_epi64_mask(zero, high_bits);
+    }
+    return found;
+}
+
+#endif

@@ -1,0 +1,294 @@
+/* Creates and rebuilds cuckoo tables.
+ *
+ * A table is rebuilt 1.5 times as large when its load exceeds the option `load`. With xxh3 and siphash it keeps its
+ * function. A bucket is the high half of hash * buckets, so it is monotone in the hash value, and entries that are in
+ * their first bucket keep their order: the new table is filled nearly from its first to its last cache line. With another
+ * function, each entry would go to a random cache line. The other families draw new functions, because their theorems
+ * are about functions that are drawn independently of the keys.
+ *
+ * If an insertion fails, the table is rebuilt with newly drawn functions: first up to REHASHES_MAX times at the same
+ * size, then up to GROWTHS_MAX times, each time 1.5 times as large as before. The old memory is freed when all keys are
+ * in the new one. If all rebuilds fail, put returns KITH_E_FULL and the table is unchanged. That is very unlikely: each
+ * growth reduces the load by a third, and well below the threshold the probability that new functions fail is of order
+ * 1/count.
+ *
+ * The default loads stay below the thresholds at which insertion fails (in brackets):
+ *
+ *     45%   d = 2, b = 1 (0.5)
+ *     85%   d = 2, b = 2 (0.897); d > 2, b = 1 (0.918 and more)
+ *     95%   all others (0.980 and more)
+ *
+ * Unless the option `load` is given, slots for a capacity that is known in advance (capacity, reserve) are allocated
+ * for a load of at most RESERVED_LOAD: the last keys up to 95% cost many moves, and fewer keys would be in their first
+ * bucket. */
+#include "tables/cuckoo_rebuild.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "format/format.h"
+#include "tables/cuckoo_insert.h"
+
+#define REHASHES_MAX 3
+#define GROWTHS_MAX 8
+#define BUCKETS_MAX (UINT64_C(1) << 56)
+#define RESERVED_LOAD 0.80
+#define STALE_SHARE 4
+
+/* ---- sizes ---- */
+
+double kithi_cuckoo_load_max(const kith_table *t) {
+    uint64_t d = t->options[KITHI_CUCKOO_OPTION_D], b = t->options[KITHI_CUCKOO_OPTION_B];
+    if (t->options[KITHI_CUCKOO_OPTION_LOAD] != 0)
+        return (double)t->options[KITHI_CUCKOO_OPTION_LOAD] / 100;
+    if (b == 1)
+        return d == 2 ? 0.45 : 0.85;
+    return d == 2 && b == 2 ? 0.85 : 0.95;
+}
+
+uint64_t kithi_cuckoo_buckets_for(const kith_table *t, uint64_t keys) {
+    double load = kithi_cuckoo_load_max(t);
+    if (t->options[KITHI_CUCKOO_OPTION_LOAD] == 0 && load > RESERVED_LOAD)
+        load = RESERVED_LOAD;
+    double buckets = ceil((double)keys / load / (double)t->options[KITHI_CUCKOO_OPTION_B]) + 1;
+    return buckets < KITHI_CUCKOO_BUCKETS_MIN ? KITHI_CUCKOO_BUCKETS_MIN
+           : buckets > (double)BUCKETS_MAX    ? 2 * BUCKETS_MAX
+                                              : (uint64_t)buckets;
+}
+
+/* Computes the size of the body: records, tags, and at least 8 more bytes, because tags are loaded eight at a time.
+ * Returns false on overflow. */
+static bool body_bytes_of(uint64_t buckets, unsigned b, unsigned record_bytes, uint64_t *bytes) {
+    uint64_t slots;
+    if (!kithi_mul(buckets, b, &slots) || !kithi_mul(slots, record_bytes + 1, bytes) ||
+        !kithi_add(*bytes, 8 + KITHI_BODY_ALIGNMENT - 1, bytes))
+        return false;
+    *bytes -= *bytes % KITHI_BODY_ALIGNMENT;
+    return true;
+}
+
+uint64_t kithi_cuckoo_body_bytes(const kith_table *t, const kithi_cuckoo *c) {
+    uint64_t bytes = 0;
+    bool fits = body_bytes_of(c->buckets, c->b, t->record_bytes, &bytes);
+    assert(fits);
+    (void)fits;
+    return bytes;
+}
+
+/* ---- creating ---- */
+
+static void release_functions(kithi_cuckoo *c) {
+    for (unsigned i = 0; i < KITHI_CUCKOO_D_MAX; i++) {
+        kith_function_free(c->functions[i]);
+        c->functions[i] = NULL;
+    }
+}
+
+void kithi_cuckoo_release(const kith_table *t, kithi_cuckoo *c) {
+    release_functions(c);
+    if (!t->readonly)
+        kithi_release(&t->allocator, c->block, c->block_bytes);
+    kithi_release(&t->allocator, c->queue, c->queue_limit * sizeof *c->queue);
+    kithi_release(&t->allocator, c->visited, 2 * c->search_limit * sizeof *c->visited);
+}
+
+static kith_status draw_functions(const kith_table *t, uint64_t seed, kithi_cuckoo *c) {
+    c->seed = seed;
+    for (unsigned i = 0; i < (c->one_hash ? 1 : c->d); i++) {
+        kith_status status =
+            kith_function_draw(t->family, t->independence, kithi_word(seed, i), &t->allocator, &c->functions[i]);
+        if (status != KITH_OK) {
+            release_functions(c);
+            return status;
+        }
+    }
+    c->flip = c->functions[0]->flip;
+    return KITH_OK;
+}
+
+/* Sets the fields of *c that do not need memory. */
+static kith_status lay_out(const kith_table *t, uint64_t buckets, kithi_cuckoo *c, uint64_t *body_bytes) {
+    *c = (kithi_cuckoo){
+        .buckets = buckets,
+        .d = (unsigned)t->options[KITHI_CUCKOO_OPTION_D],
+        .b = (unsigned)t->options[KITHI_CUCKOO_OPTION_B],
+        .partitioned = t->options[KITHI_CUCKOO_OPTION_LAYOUT] == KITHI_CUCKOO_LAYOUT_PARTS,
+        .one_hash = t->family == KITH_FAMILY_XXH3 || t->family == KITH_FAMILY_SIPHASH,
+    };
+    c->plain = c->d == KITHI_CUCKOO_PLAIN_D && c->b == KITHI_CUCKOO_PLAIN_B && !c->partitioned && c->one_hash &&
+               t->record_bytes == KITHI_RECORD_MAX;
+    if (buckets > BUCKETS_MAX || !body_bytes_of(buckets, c->b, t->record_bytes, body_bytes) ||
+        !kithi_block_bytes(*body_bytes, &c->block_bytes))
+        return KITH_E_TOO_LARGE;
+    c->keys_max = (uint64_t)((double)kithi_cuckoo_slots(c) * kithi_cuckoo_load_max(t));
+    c->stale_max = kithi_cuckoo_slots(c) / STALE_SHARE;
+    return KITH_OK;
+}
+
+static void set_block(const kith_table *t, kithi_cuckoo *c, uint8_t *block) {
+    c->block = block;
+    c->records = block + KITHI_HEADER_BYTES;
+    c->tags = c->records + kithi_cuckoo_slots(c) * t->record_bytes;
+}
+
+static kith_status allocate_scratch(const kith_table *t, kithi_cuckoo *c) {
+    c->search_limit = (uint32_t)(c->buckets < KITHI_CUCKOO_SEARCH_MAX ? c->buckets : KITHI_CUCKOO_SEARCH_MAX);
+    /* The longest walk: max=auto increases with the number of keys. */
+    uint64_t slots = kithi_cuckoo_slots(c);
+    uint64_t keys = c->keys_max + 1 < slots / 2 ? c->keys_max + 1 : (slots - 1) / 2;
+    uint64_t walk_max = kithi_cuckoo_walk_max(t, c, keys);
+    c->queue_limit = walk_max > c->search_limit ? (uint32_t)walk_max : c->search_limit;
+    c->queue = kithi_allocate(&t->allocator, c->queue_limit * sizeof *c->queue);
+    c->visited = kithi_allocate(&t->allocator, 2 * c->search_limit * sizeof *c->visited);
+    return c->queue != NULL && c->visited != NULL ? KITH_OK : KITH_E_MEMORY;
+}
+
+kith_status kithi_cuckoo_make(const kith_table *t, uint64_t buckets, uint64_t seed, kithi_cuckoo *c) {
+    unsigned d = (unsigned)t->options[KITHI_CUCKOO_OPTION_D];
+    uint64_t body_bytes;
+    kith_status status = lay_out(t, (buckets + d - 1) / d * d, c, &body_bytes);
+    if (status == KITH_OK)
+        status = draw_functions(t, seed, c);
+    if (status != KITH_OK)
+        return status;
+    uint8_t *block = kithi_allocate(&t->allocator, c->block_bytes);
+    status = block != NULL ? allocate_scratch(t, c) : KITH_E_MEMORY;
+    c->block = block;
+    if (status != KITH_OK) {
+        kithi_cuckoo_release(t, c);
+        return status;
+    }
+    set_block(t, c, block);
+    return KITH_OK;
+}
+
+/* The parameters may have any value, so the size that follows from them must be that of the body. */
+kith_status kithi_cuckoo_make_over(const kith_table *t, uint64_t buckets, uint64_t seed, const kithi_head *head,
+                                   uint8_t *block, kithi_cuckoo *c) {
+    uint64_t body_bytes;
+    if (buckets < KITHI_CUCKOO_BUCKETS_MIN || buckets % t->options[KITHI_CUCKOO_OPTION_D] != 0 ||
+        lay_out(t, buckets, c, &body_bytes) != KITH_OK || body_bytes != head->body_bytes ||
+        head->count > kithi_cuckoo_slots(c))
+        return KITH_E_CORRUPT;
+    kith_status status = draw_functions(t, seed, c);
+    if (status == KITH_OK && !t->readonly)
+        status = allocate_scratch(t, c);
+    if (status != KITH_OK) {
+        kithi_cuckoo_release(t, c);
+        return status;
+    }
+    set_block(t, c, block);
+    return KITH_OK;
+}
+
+/* ---- rebuilding ---- */
+
+/* Stores a record if its first bucket has a free slot, which is what nearly all keys find in a table that is not almost
+ * full. Returns false if there is none, or if the option `evict` asks for another order. */
+static inline bool insert_first(const kith_table *t, const kithi_cuckoo *c, const uint8_t *record, uint64_t hash) {
+    uint64_t bucket = kithi_cuckoo_bucket_at(c, 0, hash), free = kithi_cuckoo_free_slots(c, bucket);
+    if (free == 0 || t->options[KITHI_CUCKOO_OPTION_EVICT] != KITHI_CUCKOO_EVICT_LAST)
+        return false;
+    unsigned slot = kithi_cuckoo_slot(free);
+    kithi_cuckoo_set_tag(c, bucket, slot, kithi_cuckoo_tag_bits(c, hash));
+    kithi_record_copy(t, kithi_cuckoo_record(t, c, bucket, slot), record);
+    return true;
+}
+
+/* Inserts all records of one table into another. Works on groups of GROUP records, so that the buckets of the whole
+ * group are prefetched before the first record is inserted. */
+static bool insert_all(kith_table *t, const kithi_cuckoo *from, const kithi_cuckoo *to) {
+    enum { GROUP = 16 };
+    uint64_t hashes[GROUP], next = 0, end = kithi_cuckoo_slots(from);
+    const uint8_t *records[GROUP];
+    for (;;) {
+        unsigned n = 0;
+        for (; n < GROUP && next < end; next++) {
+            if ((from->tags[next] & 0x7f) == 0)
+                continue;
+            records[n] = from->records + next * t->record_bytes;
+            kithi_key key = kithi_record_key(t, records[n]);
+            hashes[n] = kithi_cuckoo_hash(to, &key);
+            uint64_t bucket = kithi_cuckoo_bucket_at(to, 0, hashes[n++]);
+            __builtin_prefetch(to->tags + bucket * to->b, 1);
+            __builtin_prefetch(kithi_cuckoo_record(t, to, bucket, 0), 1);
+        }
+        if (n == 0)
+            return true;
+        for (unsigned i = 0; i < n; i++)
+            if (!insert_first(t, to, records[i], hashes[i]) && !kithi_cuckoo_insert(t, to, records[i], hashes[i]))
+                return false;
+    }
+}
+
+static bool insert_extra(kith_table *t, const kithi_cuckoo *c, const uint8_t *record) {
+    kithi_key key = kithi_record_key(t, record);
+    return kithi_cuckoo_insert(t, c, record, kithi_cuckoo_hash(c, &key));
+}
+
+kith_status kithi_cuckoo_rebuild(kith_table *t, uint64_t buckets, const uint8_t *extra) {
+    kithi_cuckoo *old = t->state;
+    uint64_t rehashes = t->rehashes, growths = t->growths, slots = kithi_cuckoo_slots(old);
+    for (unsigned attempt = 0; attempt < REHASHES_MAX + GROWTHS_MAX; attempt++) {
+        if (attempt >= REHASHES_MAX)
+            buckets += buckets / 2;
+        bool keeps_function = attempt == 0 && buckets > old->buckets && old->one_hash;
+        kithi_cuckoo fresh;
+        kith_status status =
+            kithi_cuckoo_make(t, buckets, keeps_function ? old->seed : kithi_prng_next(&t->prng), &fresh);
+        if (status != KITH_OK) {
+            t->rehashes = rehashes;
+            t->growths = growths;
+            return status;
+        }
+        bool larger = fresh.buckets > old->buckets && (attempt == 0 || attempt >= REHASHES_MAX);
+        if (larger) {
+            /* `slots`: of the attempt before, or of the old table */
+            kithi_table_grown(t, slots, kithi_cuckoo_slots(&fresh));
+            slots = kithi_cuckoo_slots(&fresh);
+        } else {
+            kithi_trace(t, KITH_STEP_REHASH, 0, 0);
+            t->rehashes++;
+        }
+        if (insert_all(t, old, &fresh) && (extra == NULL || insert_extra(t, &fresh, extra))) {
+            kithi_cuckoo_release(t, old);
+            *old = fresh;
+            return KITH_OK;
+        }
+        kithi_cuckoo_release(t, &fresh);
+    }
+    t->rehashes = rehashes;
+    t->growths = growths;
+    return KITH_E_FULL;
+}
+
+/* ---- storing ---- */
+
+/* Clears all marks and sets those that are needed. Marks of removed keys make lookups slower, so a new key is stored
+ * only after this if more than a quarter of the slots may have stale marks. */
+static void refresh_marks(const kith_table *t, kithi_cuckoo *c) {
+    for (uint64_t slot = 0; slot < kithi_cuckoo_slots(c); slot++)
+        c->tags[slot] &= 0x7f;
+    for (uint64_t slot = 0; slot < kithi_cuckoo_slots(c); slot++) {
+        if ((c->tags[slot] & 0x7f) == 0)
+            continue;
+        kithi_key key = kithi_record_key(t, c->records + slot * t->record_bytes);
+        kithi_cuckoo_mark(c, slot / c->b, kithi_cuckoo_hash(c, &key));
+    }
+    c->stale_marks = 0;
+}
+
+kith_status kithi_cuckoo_put_absent(kith_table *t, const uint8_t *record, uint64_t hash) {
+    kithi_cuckoo *c = t->state;
+    kith_status status = KITH_OK;
+    if (t->count >= c->keys_max) {
+        status = kithi_cuckoo_rebuild(t, c->buckets + c->buckets / 2, record);
+    } else {
+        if (c->stale_marks > c->stale_max)
+            refresh_marks(t, c);
+        if (!insert_first(t, c, record, hash) && !kithi_cuckoo_insert(t, c, record, hash))
+            status = kithi_cuckoo_rebuild(t, c->buckets, record);
+    }
+    t->count += status == KITH_OK;
+    return status;
+}

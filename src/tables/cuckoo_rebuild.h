@@ -1,0 +1,38 @@
+/* tables/cuckoo_rebuild.h: creates cuckoo tables, and rebuilds them in new memory, larger or with new functions. */
+#ifndef KITHI_TABLES_CUCKOO_REBUILD_H
+#define KITHI_TABLES_CUCKOO_REBUILD_H
+
+#include "tables/cuckoo_slots.h"
+
+#define KITHI_CUCKOO_BUCKETS_MIN 4
+
+/* Returns the load above which the table grows: the option `load`, or the default for its d and b. */
+double kithi_cuckoo_load_max(const kith_table *t);
+
+/* Returns the number of buckets to allocate for this many keys. */
+uint64_t kithi_cuckoo_buckets_for(const kith_table *t, uint64_t keys);
+
+/* Returns the size of the body: records, tags and padding. */
+uint64_t kithi_cuckoo_body_bytes(const kith_table *t, const kithi_cuckoo *c);
+
+/* Creates an empty table of at least `buckets` buckets in *c, with functions drawn from `seed`. On failure nothing stays
+ * allocated. */
+kith_status kithi_cuckoo_make(const kith_table *t, uint64_t buckets, uint64_t seed, kithi_cuckoo *c);
+
+/* The same over the block of an image, whose bytes may come from an attacker. KITH_E_CORRUPT: the size or the count in
+ * the header cannot belong to this number of buckets. */
+kith_status kithi_cuckoo_make_over(const kith_table *t, uint64_t buckets, uint64_t seed, const kithi_head *head,
+                                   uint8_t *block, kithi_cuckoo *c);
+
+/* Frees everything that *c points to, except a mapped block. */
+void kithi_cuckoo_release(const kith_table *t, kithi_cuckoo *c);
+
+/* Moves all keys, and `extra` unless it is NULL, into a new table of at least `buckets` buckets. On failure the table is
+ * unchanged. */
+kith_status kithi_cuckoo_rebuild(kith_table *t, uint64_t buckets, const uint8_t *extra);
+
+/* Stores a record whose key is not in the table, and rebuilds the table if necessary. `hash` is the key's hash value. On
+ * failure the table is unchanged. */
+kith_status kithi_cuckoo_put_absent(kith_table *t, const uint8_t *record, uint64_t hash);
+
+#endif

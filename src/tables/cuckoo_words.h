@@ -1,0 +1,10 @@
+/* tables/cuckoo_words.h: the faster functions of table_kind.h for cuckoo tables whose keys are words. */
+#ifndef KITHI_TABLES_CUCKOO_WORDS_H
+#define KITHI_TABLES_CUCKOO_WORDS_H
+
+#include "tables/cuckoo_slots.h"
+
+/* Returns the functions for this table, or NULL if its options or its family have none. */
+const kithi_table_words *kithi_cuckoo_words(const kith_table *t);
+
+#endif
