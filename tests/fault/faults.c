@@ -92,7 +92,7 @@ const kithi_kind *__wrap_kithi_kind_by_name(const char *name, size_t length) {
 static size_t has_each(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
     size_t yes = 0;
     for (size_t i = 0; i < n; i++) {
-        bool has = kithi_kernels_of(f)->has(f, digests[i]);
+        bool has = kithi_has(f, digests[i]);
         if (maybe != NULL && i % 64 == 0)
             maybe[i / 64] = 0;
         if (maybe != NULL)
