@@ -102,7 +102,7 @@ static kithi_expectation expect(const kithi_head *head, uint64_t n) {
 /* ---- verbs: the common bodies, compiled for this layout ---- */
 
 static bool has_portable(const kith_filter *f, uint64_t digest) {
-    return kithi_cf_has(&kithi_cuckoo_layout, &f->geometry.cf, f->body, digest);
+    return kithi_cuckoo_has(&f->geometry, f->body, digest);
 }
 
 static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {
@@ -140,7 +140,7 @@ static kith_status remove_many_portable(kith_filter *f, const uint64_t *digests,
 
 #ifdef KITHI_HAVE_X86
 KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
-    return kithi_cf_has(&kithi_cuckoo_layout, &f->geometry.cf, f->body, digest);
+    return kithi_cuckoo_has(&f->geometry, f->body, digest);
 }
 
 KITHI_TARGET_AVX2 static kith_status add_avx2(kith_filter *f, uint64_t digest, bool *was_new) {

@@ -81,8 +81,12 @@ static inline kith_status kithi_cuckoo_shape(const kithi_head *head, kithi_shape
     return kithi_cf_shape(&kithi_cuckoo_layout, &g, shape);
 }
 
+KITHI_OUTLINE bool kithi_cuckoo_has_any(const kithi_cf_geometry *g, const uint8_t *body, uint64_t digest) {
+    return kithi_cf_has(&kithi_cuckoo_layout, g, body, digest);
+}
+
 KITHI_INLINE bool kithi_cuckoo_has(const kithi_geometry *g, const uint8_t *body, uint64_t digest) {
-    return kithi_cf_has(&kithi_cuckoo_layout, &g->cf, body, digest);
+    return g->cf.plain ? kithi_cf_has_plain(&g->cf, body, digest) : kithi_cuckoo_has_any(&g->cf, body, digest);
 }
 
 static const kithi_lookup kithi_lookup_cuckoo = {

@@ -62,10 +62,12 @@ typedef struct kithi_cf_geometry {
     uint32_t last_byte;  /* a place ends in this byte at the latest, counted from the one in which it begins */
     uint32_t last_shift; /* number of the lowest bit of the last slot of a word */
     kithi_cf_form form;
-    bool usual;          /* KITHI_ONE_WORD, with kithi_partner as the other place, and rest_shift is 0 */
-    uint64_t low_bits;   /* a mask: the lowest bit of each slot of a word */
-    uint64_t high_bits;  /* a mask: the highest bit of each slot of a word */
-    uint64_t code_steps; /* in each slot: the code that a key has there minus the code that it has in slot 0 */
+    bool plain;           /* usual, and every place begins at a byte: nothing needs to be shifted */
+    uint32_t place_bytes; /* from one place to the next, if `plain` */
+    bool usual;           /* KITHI_ONE_WORD, with kithi_partner as the other place, and rest_shift is 0 */
+    uint64_t low_bits;    /* a mask: the lowest bit of each slot of a word */
+    uint64_t high_bits;   /* a mask: the highest bit of each slot of a word */
+    uint64_t code_steps;  /* in each slot: the code that a key has there minus the code that it has in slot 0 */
 } kithi_cf_geometry;
 
 /* fuse. */

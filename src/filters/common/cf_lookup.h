@@ -61,6 +61,7 @@ static inline void kithi_cf_set_word_fields(const kithi_cf_layout *layout, kithi
     while (word_slots * bits > 64)
         word_slots /= 2;
     g->place_bits = layout->windows ? 0 : unit;
+    g->place_bytes = unit / 8;
     g->words = slots / word_slots;
     g->word_bits = word_slots * bits;
     g->last_byte = (slots * bits + first_bit_max - 1) / 8;
@@ -104,6 +105,7 @@ static inline kithi_geometry kithi_cf_decode(const kithi_cf_layout *layout, cons
         g->rest_shift = kithi_rest_shift(g->regions, g->places);
         kithi_cf_set_word_fields(layout, g);
         g->usual = g->form == KITHI_ONE_WORD && g->rest_shift == 0 && g->alternate == KITHI_ALTERNATE_PARTNER;
+        g->plain = g->usual && g->place_bits != 0 && g->place_bits % 8 == 0;
     }
     return geometry;
 }
@@ -206,6 +208,17 @@ KITHI_INLINE bool kithi_cf_has(const kithi_cf_layout *layout, const kithi_cf_geo
     kithi_cf_pair pair;
     kithi_pair_locate(layout, g, (uint8_t *)(uintptr_t)body, digest, &pair, false, true);
     return kithi_pair_has(g, &pair, KITHI_ONE_WORD);
+}
+
+/* The same for geometries that are plain. */
+KITHI_INLINE bool kithi_cf_has_plain(const kithi_cf_geometry *g, const uint8_t *body, uint64_t digest) {
+    kithi_place at = kithi_place_of(digest, g->regions, g->places, 0);
+    uint64_t fingerprint = kithi_fingerprint(at, g->fingerprint_max), codes = fingerprint * g->low_bits;
+    uint64_t other = kithi_partner(at.place, fingerprint, g->places);
+    const uint8_t *region = body + at.region * g->stride;
+    uint64_t first = kithi_load64(region + at.place * g->place_bytes) ^ codes;
+    uint64_t second = kithi_load64(region + other * g->place_bytes) ^ codes;
+    return (kithi_zero_slots(g, first) | kithi_zero_slots(g, second)) != 0;
 }
 
 #endif
