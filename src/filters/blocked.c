@@ -101,10 +101,11 @@ KITHI_INLINE uint64_t set_in(const kithi_block_ops *ops, const kithi_lanes_args 
     return ops->set(kithi_block_of(args->f, args->digest), args->digest, lanes);
 }
 
-/* Sets the bits of n keys, at most 64. Bit i of the result tells whether key i changed a bit. Adds the number of bits
- * that changed to *fill. `prefetch` is as in kithi_lanes_has_some(). */
+/* As kithi_block_ops.set_many. */
 KITHI_INLINE uint64_t set_some(const kithi_block_ops *ops, uint8_t *body, uint64_t blocks, const uint64_t *digests,
                                size_t n, size_t prefetch, unsigned lanes, uint64_t *fill) {
+    if (ops->set_many != NULL)
+        return ops->set_many(body, blocks, digests, n, prefetch, lanes, fill);
     uint64_t changed = 0;
     for (size_t i = 0; i < n; i++) {
         if (prefetch != 0)
@@ -199,7 +200,8 @@ static kith_status add_many_portable(kith_filter *f, const uint64_t *digests, si
 }
 
 #ifdef KITHI_HAVE_X86
-static const kithi_block_ops AVX2 = {.has = kithi_avx2_bits_has, .set = kithi_avx2_bits_set};
+static const kithi_block_ops AVX2 = {
+    .has = kithi_avx2_bits_has, .set = kithi_avx2_bits_set, .set_many = kithi_avx2_bits_set_many};
 
 KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
     return kithi_lanes_has(AVX2.has, &f->geometry, f->body, digest);

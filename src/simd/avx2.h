@@ -108,6 +108,38 @@ KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_bits_set(uint8_t *block, uint
     return kithi_avx2_bits_changed(kithi_avx2_bits_or(block, kithi_avx2_bits_of(digest, lanes), lanes), lanes);
 }
 
+/* Sets the bits of n keys, at most 64. Bit i of the result tells whether key i changed a bit. Adds the number of bits
+ * that changed to *fill. If `prefetch` is not 0, there are at least n + prefetch digests, and the block of the key that
+ * is `prefetch` keys ahead is prefetched. Counting in a vector takes less time than counting for each key. */
+KITHI_TARGET_AVX2 KITHI_INLINE uint64_t kithi_avx2_bits_set_many(uint8_t *body, uint64_t blocks,
+                                                                 const uint64_t *digests, size_t n, size_t prefetch,
+                                                                 unsigned lanes, uint64_t *fill) {
+    __m256i zero = _mm256_setzero_si256(), same = zero; /* minus the number of words that have not changed */
+    uint64_t changed = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (prefetch != 0)
+            __builtin_prefetch(body + kithi_mulhi(digests[i + prefetch], blocks) * 64);
+        __m256i *at = (__m256i *)(void *)(body + kithi_mulhi(digests[i], blocks) * 64);
+        kithi_avx2_block bits = kithi_avx2_bits_of(digests[i], lanes);
+        __m256i low = _mm256_loadu_si256(at), high = _mm256_loadu_si256(at + 1);
+        __m256i new_low = _mm256_andnot_si256(low, bits.low), new_high = _mm256_andnot_si256(high, bits.high);
+        __m256i any = _mm256_or_si256(new_low, new_high);
+        _mm256_storeu_si256(at, _mm256_or_si256(low, bits.low));
+        _mm256_storeu_si256(at + 1, _mm256_or_si256(high, bits.high));
+        changed |= (uint64_t)(_mm256_testz_si256(any, any) == 0) << i;
+        __m256i same_low = lanes == 16 ? _mm256_cmpeq_epi32(new_low, zero) : _mm256_cmpeq_epi64(new_low, zero);
+        __m256i same_high = lanes == 16 ? _mm256_cmpeq_epi32(new_high, zero) : _mm256_cmpeq_epi64(new_high, zero);
+        same = _mm256_add_epi32(same, _mm256_add_epi32(same_low, same_high));
+    }
+    int32_t counts[8];
+    _mm256_storeu_si256((__m256i *)(void *)counts, same);
+    int64_t unchanged = 0; /* words of 64 bits count twice, once in each half */
+    for (unsigned i = 0; i < 8; i++)
+        unchanged -= counts[i];
+    *fill += n * kithi_avx2_words(lanes) - (uint64_t)unchanged / (lanes == 16 ? 1 : 2);
+    return changed;
+}
+
 /* ---- blocked_counting: counters of 4 bits ----
  *
  * A counter at 15 is stuck: it never changes again. No key is added if all its counters are 14 or more

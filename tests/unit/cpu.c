@@ -3,6 +3,7 @@
 
 #include "check.h"
 #include "core/cpu.h"
+#include "kind.h"
 
 enum { THREADS = 4, ASKED = 1000 };
 
@@ -57,6 +58,27 @@ TEST(the_default_is_the_best_supported_instruction_set) {
 #elif defined(__AARCH64EL__)
     CHECK(strcmp(kith_cpu(), "neon") == 0);
 #endif
+}
+
+TEST(a_filter_keeps_the_instruction_set_that_it_was_created_with) {
+    kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
+    spec.kind = "blocked";
+    spec.capacity = 100;
+    spec.rate = 0.01;
+    kith_filter *before, *after;
+    CHECK_OK(kith_cpu_use("auto"));
+    const kithi_cpu best = kithi_cpu_now();
+    CHECK_OK(kith_filter_create(&spec, &before));
+    CHECK_OK(kith_cpu_use("portable"));
+    CHECK_OK(kith_filter_create(&spec, &after));
+    CHECK(before->verbs.has == before->kind->kernels[best].has);
+    CHECK(after->verbs.has == after->kind->kernels[KITHI_CPU_PORTABLE].has);
+    CHECK_OK(kith_filter_add_digest(before, 1, NULL));
+    CHECK_OK(kith_filter_add_digest(after, 1, NULL));
+    CHECK(kith_filter_has_digest(before, 1) && kith_filter_has_digest(after, 1));
+    CHECK_OK(kith_cpu_use("auto"));
+    kith_filter_free(before);
+    kith_filter_free(after);
 }
 
 int main(int argc, char **argv) {

@@ -96,6 +96,10 @@ typedef struct kithi_block_ops {
     kithi_block_has *has;
     /* blocked. Sets the key's bits; returns how many of them were 0. */
     unsigned (*set)(uint8_t *block, uint64_t digest, unsigned lanes);
+    /* blocked. Sets the bits of n keys, at most 64. Bit i of the result tells whether key i changed a bit. Adds the
+     * number of bits that changed to *fill. `prefetch` is as in kithi_lanes_has_some(). NULL: a loop over `set`. */
+    uint64_t (*set_many)(uint8_t *body, uint64_t blocks, const uint64_t *digests, size_t n, size_t prefetch,
+                         unsigned lanes, uint64_t *fill);
     /* blocked_counting. raise adds 1 to each of the key's counters and sets *zeros to how many of them were 0; lower
      * subtracts 1 and sets *zeros to how many of them became 0. Counters at 15 stay. They return false and change
      * nothing if the key already has all the copies that it may have (raise), or if one of its counters is 0

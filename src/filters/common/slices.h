@@ -8,7 +8,8 @@
  * One array is a slice of m cells with a stride of 0, so the same code serves both layouts.
  *
  * Each of a key's k cells is in a different cache line, so a batch is limited by memory latency unless it prefetches.
- * Batches therefore prefetch for a whole group of keys before they read the first cell:
+ * Batches on a body that is not in the core's own caches therefore prefetch for a whole group of keys before they read
+ * the first cell:
  *
  *     has_many               in rounds. Round i prefetches the i-th cells of all keys that are still candidates,
  *                            then reads them and keeps the keys whose cell is in use. An absent key costs two cache
