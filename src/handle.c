@@ -15,6 +15,7 @@
 #include "core/hash.h"
 #include "format/map.h"
 #include "format/notes.h"
+#include "format/read.h"
 #include "format/replace.h"
 #include "kind.h"
 #include "registry.h"
@@ -71,30 +72,20 @@ kith_status kithi_filter_bind(kith_filter *f, uint8_t *block, uint64_t block_byt
     const kithi_kind *kind = kithi_kind_by_id(head.kind_id);
     if (kind == NULL)
         return KITH_E_KIND;
-    bool rate_valid = head.rate > 0 && head.rate < 1; /* false for NaN */
-    if (!rate_valid || head.capacity == 0)
-        return KITH_E_CORRUPT;
-    for (unsigned i = 0; i < KITHI_PARAMS; i++)
-        if ((kind->params >> i & 1) == 0 && head.params[i] != 0)
-            return KITH_E_CORRUPT;
     kithi_shape shape;
-    status = kind->shape(&head, &shape);
+    status = kithi_head_check(&head, kind->params);
+    if (status == KITH_OK)
+        status = kind->shape(&head, &shape);
+    if (status == KITH_OK)
+        status = kithi_sizes_check(&head, shape.body_bytes, block_bytes);
     if (status != KITH_OK)
         return status;
-    uint64_t expected_bytes;
-    if (shape.body_bytes != head.body_bytes || !kithi_block_bytes(head.body_bytes, &expected_bytes))
-        return KITH_E_CORRUPT;
-    expected_bytes += head.notes_bytes;
-    if (block_bytes < expected_bytes)
-        return KITH_E_TRUNCATED;
-    if (block_bytes > expected_bytes)
-        return KITH_E_TRAILING;
     if (head.store.is_store && (flags & KITH_OPEN_SNAPSHOT) == 0)
         return KITH_E_JOURNAL;
     bool lazy = (flags & KITH_OPEN_LAZY) != 0;
     status = lazy ? KITH_OK : kithi_body_verify(block, &head);
     if (status == KITH_OK && head.notes_bytes != 0)
-        status = kithi_notes_verify(block + expected_bytes - head.notes_bytes, head.notes_bytes);
+        status = kithi_notes_verify(block + block_bytes - head.notes_bytes, head.notes_bytes);
     if (status != KITH_OK)
         return status;
     set_up(f, kind, &head, &shape, block, allocator);
@@ -250,13 +241,14 @@ static kith_status create_empty(const kith_filter *like, uint64_t held, uint64_t
     head.count = 0;
     head.fill = 0;
     head.store = (kithi_store_mark){.is_store = false};
-    if (like->kind->fresh != NULL)
-        like->kind->fresh(&head);
+    kith_status status = like->kind->fresh != NULL ? like->kind->fresh(&head) : KITH_OK;
+    if (status != KITH_OK)
+        return status;
     head.notes_bytes = notes_bytes;
     if (!kithi_block_bytes(head.body_bytes, &block_bytes) ||
         !kithi_filter_may_take(like, held, block_bytes + notes_bytes))
         return KITH_E_TOO_LARGE;
-    kith_status status = create_from_head(&head, allocator, filter);
+    status = create_from_head(&head, allocator, filter);
     if (status == KITH_OK)
         (*filter)->max_bytes = like->max_bytes;
     return status;

@@ -20,8 +20,8 @@
 #include "core/alloc.h"
 #include "core/cpu.h"
 #include "plan/options.h"
-#include "plan/geometry.h"
 #include "format/format.h"
+#include "lookup.h"
 
 /* What the planner wants from a kind. */
 typedef struct kithi_request {
@@ -30,21 +30,6 @@ typedef struct kithi_request {
     const uint64_t *options; /* one value per option of the kind, then those of its inner kind: see registry.h */
     unsigned attempt;        /* 0 for a plan; how many builds have failed with KITH_E_FULL before this one */
 } kithi_request;
-
-/* What follows from the parameters of a filter. */
-typedef struct kithi_shape {
-    uint64_t body_bytes; /* a multiple of 64; includes the padding that wide loads of the last cell need */
-    uint64_t cells;
-    unsigned cell_bits;
-    unsigned hashes; /* bits or counters per key. This and the next three mean the same as in kith_plan */
-    unsigned fingerprint_bits;
-    unsigned lines; /* cache lines that a lookup reads */
-    unsigned max_copies;
-    /* layers: how many copies of a key all layers together store at most. 0 means max_copies. It is higher for kinds
-     * that take keys with equal fingerprints for copies of one key, because several layers may have such keys. */
-    unsigned copies_limit;
-    uint32_t capabilities;
-} kithi_shape;
 
 typedef struct kithi_expectation {
     double rate;    /* expected rate with n keys */
@@ -148,7 +133,8 @@ typedef struct kithi_kind {
 
     /* For kinds whose body is not an array of cells, or whose handle needs additional memory (`state`).
      *
-     * fresh    changes the header of a filter to that of an empty one of the same kind. body_bytes may change
+     * fresh    changes the header of a filter to that of an empty one of the same kind. body_bytes may change. Returns
+     *          KITH_E_CORRUPT if a lazily opened header is not that of a filter that could have been planned
      * clear    empties the filter without a new block. Returns false if it cannot; the caller then creates an empty
      *          filter with the header that `fresh` gives
      * init     writes the body of an empty filter, if that is not all zeros, and creates its `state`; attach is not
@@ -166,7 +152,7 @@ typedef struct kithi_kind {
      *          unused. Without this hook the body is one piece
      * relocate after the block has moved to f->block: updates what points into it, and calls `move` for the memory that
      *          the kind has allocated for pieces of the body */
-    void (*fresh)(kithi_head *head);
+    kith_status (*fresh)(kithi_head *head);
     bool (*clear)(kith_filter *f);
     kith_status (*init)(kith_filter *f);
     kith_status (*attach)(kith_filter *f, const kith_filter *like, unsigned flags);

@@ -86,6 +86,13 @@ static inline unsigned kithi_popcount(uint64_t x) {
     return (unsigned)__builtin_popcountll(x);
 }
 
+static inline bool kithi_is_zero(const uint8_t *bytes, uint64_t byte_count) {
+    uint8_t any = 0;
+    for (uint64_t i = 0; i < byte_count; i++)
+        any |= bytes[i];
+    return any == 0;
+}
+
 /* Checked arithmetic: returns false if the result does not fit; *out is then unspecified. */
 static inline bool kithi_mul(uint64_t a, uint64_t b, uint64_t *out) {
     return !__builtin_mul_overflow(a, b, out);

@@ -6,6 +6,13 @@
  * set. */
 #define KITHI_INLINE static inline __attribute__((always_inline))
 
+/* A value of a struct type. kith/reader.h, which includes this, is also compiled as C++. */
+#ifdef __cplusplus
+#define KITHI_VALUE(type, ...) (type{__VA_ARGS__})
+#else
+#define KITHI_VALUE(type, ...) ((type){__VA_ARGS__})
+#endif
+
 /* A function for the rare case of a caller that must stay small. */
 #define KITHI_OUTLINE static __attribute__((noinline, unused))
 

@@ -30,6 +30,7 @@
  * rate is one half. So keys that an attacker may choose need siphash even more than in bloom.
  *
  * Parameters: 0 lanes, 1 blocks, 7 fill limit. The body is blocks * 64 bytes without padding. */
+#include "filters/blocked_lookup.h"
 #include "filters/common/lanes.h"
 #ifdef KITHI_HAVE_X86
 #include "simd/avx2.h"
@@ -48,8 +49,7 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
 }
 
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
-    kith_status status = kithi_lanes_shape(head, 1, shape);
-    shape->max_copies = 1;
+    kith_status status = kithi_blocked_shape(head, shape);
     shape->capabilities = KITHI_BITS_CAPABILITIES;
     return status;
 }
@@ -62,31 +62,13 @@ static kithi_expectation expect(const kithi_head *head, uint64_t n) {
 
 /* ---- a key in its block ---- */
 
-KITHI_INLINE unsigned bit_of(kithi_lane_words words, unsigned lanes, unsigned j) {
-    return kithi_lane_cell(words, KITHI_LANES_BLOCK_BITS / lanes, j);
-}
-
-/* Tests one lane after the other, without stopping early. The alternative, a mask of eight words, is no faster unless
- * vectors can shift each lane by a different amount, which baseline x86-64 cannot. The loop is unrolled, so every index
- * except that of the bit is a constant. */
-KITHI_INLINE bool block_has(const uint8_t *block, uint64_t digest, unsigned lanes) {
-    kithi_lane_words words = kithi_lane_words_of(digest, lanes);
-    uint64_t present = 1;
-#pragma GCC unroll 16
-    for (unsigned j = 0; j < lanes; j++) {
-        unsigned bit = bit_of(words, lanes, j);
-        present &= kithi_load64(block + bit / 64 * 8) >> (bit % 64);
-    }
-    return present != 0;
-}
-
 /* Sets the key's bits; returns how many of them were 0. */
 KITHI_INLINE unsigned block_set(uint8_t *block, uint64_t digest, unsigned lanes) {
     kithi_lane_words words = kithi_lane_words_of(digest, lanes);
     unsigned set_bits = 0;
 #pragma GCC unroll 16
     for (unsigned j = 0; j < lanes; j++) {
-        unsigned bit = bit_of(words, lanes, j);
+        unsigned bit = kithi_blocked_bit(words, lanes, j);
         uint8_t *word = block + bit / 64 * 8;
         uint64_t before = kithi_load64(word);
         set_bits += (before >> (bit % 64) & 1) == 0;
@@ -100,7 +82,7 @@ KITHI_INLINE unsigned block_add_shared(uint8_t *block, uint64_t digest, bool com
     kithi_lane_words words = kithi_lane_words_of(digest, lanes);
     unsigned set_bits = 0;
     for (unsigned j = 0; j < lanes; j++) {
-        unsigned bit = bit_of(words, lanes, j);
+        unsigned bit = kithi_blocked_bit(words, lanes, j);
         uint8_t mask = (uint8_t)(1u << (bit % 8));
         uint8_t before = __atomic_load_n(&block[bit / 8], __ATOMIC_RELAXED);
         if (commit && (before & mask) == 0)
@@ -136,15 +118,15 @@ KITHI_INLINE uint64_t set_some(const kithi_block_ops *ops, uint8_t *body, uint64
     return changed;
 }
 
-static const kithi_block_ops PORTABLE = {.has = block_has, .set = block_set};
+static const kithi_block_ops PORTABLE = {.has = kithi_blocked_block_has, .set = block_set};
 
 static bool has_portable(const kith_filter *f, uint64_t digest) {
-    return kithi_lanes_has(&PORTABLE, f, digest);
+    return kithi_lanes_has(PORTABLE.has, &f->geometry, f->body, digest);
 }
 
 KITHI_INLINE kith_status add_body(const kithi_block_ops *ops, kith_filter *f, uint64_t digest, bool *was_new) {
     if (__builtin_expect(!kithi_bits_can_add(f), 0))
-        return kithi_bits_add_to_full(kithi_lanes_has(ops, f, digest), was_new);
+        return kithi_bits_add_to_full(kithi_lanes_has(ops->has, &f->geometry, f->body, digest), was_new);
     uint64_t set_bits = kithi_by_lanes(set_in, ops, (kithi_lanes_args){.f = f, .digest = digest});
     kithi_bits_count_add(f, (unsigned)set_bits, was_new);
     return KITH_OK;
@@ -222,7 +204,7 @@ static const kithi_block_ops AVX2 = {
     .has = kithi_avx2_bits_has, .set = kithi_avx2_bits_set, .set_many = kithi_avx2_bits_set_many};
 
 KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
-    return kithi_lanes_has(&AVX2, f, digest);
+    return kithi_lanes_has(AVX2.has, &f->geometry, f->body, digest);
 }
 
 KITHI_TARGET_AVX2 static kith_status add_avx2(kith_filter *f, uint64_t digest, bool *was_new) {
@@ -242,7 +224,7 @@ KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_
 static const kithi_block_ops AVX512 = {.has = kithi_avx512_bits_has, .set = kithi_avx512_bits_set};
 
 KITHI_TARGET_AVX512 static bool has_avx512(const kith_filter *f, uint64_t digest) {
-    return kithi_lanes_has(&AVX512, f, digest);
+    return kithi_lanes_has(AVX512.has, &f->geometry, f->body, digest);
 }
 
 KITHI_TARGET_AVX512 static kith_status add_avx512(kith_filter *f, uint64_t digest, bool *was_new) {
@@ -262,7 +244,7 @@ KITHI_TARGET_AVX512 static kith_status add_many_avx512(kith_filter *f, const uin
 static const kithi_block_ops NEON = {.has = kithi_neon_bits_has, .set = kithi_neon_bits_set};
 
 static bool has_neon(const kith_filter *f, uint64_t digest) {
-    return kithi_lanes_has(&NEON, f, digest);
+    return kithi_lanes_has(NEON.has, &f->geometry, f->body, digest);
 }
 
 static kith_status add_neon(kith_filter *f, uint64_t digest, bool *was_new) {
@@ -318,7 +300,7 @@ static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *
 }
 
 const kithi_kind kithi_kind_blocked = {
-    .id = 2,
+    .id = KITHI_BLOCKED_ID,
     .params = KITHI_LANES_PARAMS,
     .info =
         {

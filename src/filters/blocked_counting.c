@@ -44,6 +44,7 @@
 #include <math.h>
 
 #include "filters/common/counter_cells.h"
+#include "filters/blocked_counting_lookup.h"
 #include "filters/common/lanes.h"
 #ifdef KITHI_HAVE_X86
 #include "simd/avx2.h"
@@ -52,8 +53,6 @@
 #include "simd/neon.h"
 #endif
 
-#define BLOCK_COUNTERS (KITHI_LANES_BLOCK_BITS / KITHI_COUNTER_BITS)
-
 static const double RATE_MAX = 0.5;
 
 static const kith_option OPTIONS[] = {
@@ -61,20 +60,19 @@ static const kith_option OPTIONS[] = {
 };
 
 static kith_status choose(const kithi_request *request, kithi_head *head) {
-    return kithi_lanes_choose(request->options[0], BLOCK_COUNTERS, request->capacity, fmin(request->rate, RATE_MAX),
-                              KITHI_COUNTS_ALL, head);
+    return kithi_lanes_choose(request->options[0], KITHI_BLOCK_COUNTERS, request->capacity,
+                              fmin(request->rate, RATE_MAX), KITHI_COUNTS_ALL, head);
 }
 
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
-    kith_status status = kithi_lanes_shape(head, KITHI_COUNTER_BITS, shape);
-    shape->max_copies = KITHI_COUNTER_COPIES;
+    kith_status status = kithi_blocked_counting_shape(head, shape);
     shape->capabilities = KITHI_COUNTERS_CAPABILITIES;
     return status;
 }
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     kithi_lanes_geometry g = kithi_lanes_decode(head).lanes;
-    unsigned lanes = (unsigned)g.lanes, width = BLOCK_COUNTERS / lanes;
+    unsigned lanes = (unsigned)g.lanes, width = KITHI_BLOCK_COUNTERS / lanes;
     uint64_t blocks = g.blocks;
     double refused =
         n > KITHI_COUNTER_COPIES ? kithi_blocked_hit(lanes, width, blocks, n - 1, KITHI_COUNTER_COPIES) : 0;
@@ -83,27 +81,12 @@ static kithi_expectation expect(const kithi_head *head, uint64_t n) {
 
 /* ---- a key in its block ---- */
 
-KITHI_INLINE unsigned counter_of(kithi_lane_words words, unsigned lanes, unsigned j) {
-    return kithi_lane_cell(words, BLOCK_COUNTERS / lanes, j);
-}
-
-/* Without branches: all counters are in one cache line, so stopping early would save no cache miss and cost branch
- * mispredictions. counter + 15 has bit 4 set if and only if the counter is not 0. */
-KITHI_INLINE bool block_has(const uint8_t *block, uint64_t digest, unsigned lanes) {
-    kithi_lane_words words = kithi_lane_words_of(digest, lanes);
-    unsigned present = KITHI_COUNTER_TOP + 1;
-#pragma GCC unroll 16
-    for (unsigned j = 0; j < lanes; j++)
-        present &= kithi_counter(block, counter_of(words, lanes, j), KITHI_COUNTER_BITS) + KITHI_COUNTER_TOP;
-    return present != 0;
-}
-
 /* Returns the least counter of the key. */
 KITHI_INLINE unsigned least_of(const uint8_t *block, kithi_lane_words words, unsigned lanes) {
     unsigned least = KITHI_COUNTER_TOP;
 #pragma GCC unroll 16
     for (unsigned j = 0; j < lanes; j++) {
-        unsigned value = kithi_counter(block, counter_of(words, lanes, j), KITHI_COUNTER_BITS);
+        unsigned value = kithi_counter(block, kithi_blocked_counter(words, lanes, j), KITHI_COUNTER_BITS);
         least = value < least ? value : least;
     }
     return least;
@@ -115,7 +98,7 @@ KITHI_INLINE unsigned change_all(uint8_t *block, kithi_lane_words words,
     unsigned zeros = 0;
 #pragma GCC unroll 16
     for (unsigned j = 0; j < lanes; j++)
-        zeros += change(block, counter_of(words, lanes, j), KITHI_COUNTER_BITS);
+        zeros += change(block, kithi_blocked_counter(words, lanes, j), KITHI_COUNTER_BITS);
     return zeros;
 }
 
@@ -140,7 +123,8 @@ KITHI_INLINE bool block_lower(uint8_t *block, uint64_t digest, unsigned lanes, u
  * Each has one inline function (…_in or …_body), which is compiled for every instruction set and for 4, 8 and 16
  * lanes. */
 
-static const kithi_block_ops PORTABLE = {.has = block_has, .raise = block_raise, .lower = block_lower};
+static const kithi_block_ops PORTABLE = {
+    .has = kithi_blocked_counting_block_has, .raise = block_raise, .lower = block_lower};
 
 KITHI_INLINE uint64_t copies_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
     (void)ops;
@@ -264,7 +248,7 @@ KITHI_INLINE kith_status remove_many_body(const kithi_block_ops *ops, kith_filte
 }
 
 static bool has_portable(const kith_filter *f, uint64_t digest) {
-    return kithi_lanes_has(&PORTABLE, f, digest);
+    return kithi_lanes_has(PORTABLE.has, &f->geometry, f->body, digest);
 }
 
 static size_t has_many_portable(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
@@ -288,7 +272,7 @@ static const kithi_block_ops AVX2 = {
 };
 
 KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
-    return kithi_lanes_has(&AVX2, f, digest);
+    return kithi_lanes_has(AVX2.has, &f->geometry, f->body, digest);
 }
 
 KITHI_TARGET_AVX2 static kith_status add_avx2(kith_filter *f, uint64_t digest, bool *was_new) {
@@ -320,7 +304,7 @@ static const kithi_block_ops AVX512 = {
 };
 
 KITHI_TARGET_AVX512 static bool has_avx512(const kith_filter *f, uint64_t digest) {
-    return kithi_lanes_has(&AVX512, f, digest);
+    return kithi_lanes_has(AVX512.has, &f->geometry, f->body, digest);
 }
 
 KITHI_TARGET_AVX512 static kith_status add_avx512(kith_filter *f, uint64_t digest, bool *was_new) {
@@ -353,7 +337,7 @@ static const kithi_block_ops NEON = {
 };
 
 static bool has_neon(const kith_filter *f, uint64_t digest) {
-    return kithi_lanes_has(&NEON, f, digest);
+    return kithi_lanes_has(NEON.has, &f->geometry, f->body, digest);
 }
 
 static kith_status add_neon(kith_filter *f, uint64_t digest, bool *was_new) {
@@ -380,7 +364,8 @@ static kith_status remove_many_neon(kith_filter *f, const uint64_t *digests, siz
 /* ---- statistics ---- */
 
 static kithi_tally lane_tally(const kith_filter *f, uint64_t block, uint64_t lane) {
-    uint64_t width = BLOCK_COUNTERS / f->geometry.lanes.lanes, first = block * BLOCK_COUNTERS + lane * width;
+    uint64_t width = KITHI_BLOCK_COUNTERS / f->geometry.lanes.lanes,
+             first = block * KITHI_BLOCK_COUNTERS + lane * width;
     return kithi_counters_tally(f, first, first + width, KITHI_COUNTER_BITS);
 }
 
@@ -392,7 +377,7 @@ static void stats(const kith_filter *f, kith_filter_stats *stats) {
         for (uint64_t lane = 0; lane < lanes; lane++) {
             kithi_tally t = lane_tally(f, block, lane);
             stats->stuck += t.stuck;
-            rate *= (double)(t.used * lanes) / BLOCK_COUNTERS;
+            rate *= (double)(t.used * lanes) / KITHI_BLOCK_COUNTERS;
         }
         sum += rate;
     }
@@ -438,7 +423,7 @@ static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *
 }
 
 const kithi_kind kithi_kind_blocked_counting = {
-    .id = 7,
+    .id = KITHI_BLOCKED_COUNTING_ID,
     .params = KITHI_LANES_PARAMS,
     .info =
         {

@@ -29,6 +29,7 @@
 #include <math.h>
 
 #include "plan/sizing.h"
+#include "filters/bloom_lookup.h"
 #include "filters/common/slices.h"
 
 static const kith_option OPTIONS[] = {
@@ -47,8 +48,7 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
 }
 
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
-    kith_status status = kithi_slices_shape(head, 1, 0, shape);
-    shape->max_copies = 1;
+    kith_status status = kithi_bloom_shape(head, shape);
     shape->capabilities = KITHI_BITS_CAPABILITIES;
     return status;
 }
@@ -62,12 +62,6 @@ static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     return (kithi_expectation){kithi_bloom_rate((unsigned)g.k, g.slice, n, kithi_slices_layout(&g)), 0};
 }
 
-/* Reads words: a test of a bit in a word takes fewer instructions than in a byte. */
-KITHI_INLINE bool used(const uint8_t *body, uint64_t bit, unsigned cell_bits) {
-    (void)cell_bits;
-    return kithi_load64(body + bit / 64 * 8) >> (bit % 64) & 1;
-}
-
 /* Sets a bit; returns whether it was 0. */
 KITHI_INLINE bool set(uint8_t *body, uint64_t bit) {
     uint8_t *word = body + bit / 64 * 8;
@@ -77,7 +71,7 @@ KITHI_INLINE bool set(uint8_t *body, uint64_t bit) {
 }
 
 KITHI_INLINE bool has_body(const kith_filter *f, uint64_t digest) {
-    return kithi_slices_has(f, digest, used, 1);
+    return kithi_slices_has(&f->geometry.slices, f->body, digest, kithi_bloom_used, 1);
 }
 
 /* Sets the bits of a key; returns how many of them were 0. Unrolled, because the loop itself would be a sixth of the
@@ -118,7 +112,7 @@ static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
 }
 
 KITHI_INLINE size_t has_many_body(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return kithi_slices_has_many(f, digests, n, maybe, used, 1);
+    return kithi_slices_has_many(f, digests, n, maybe, kithi_bloom_used, 1);
 }
 
 KITHI_INLINE void prefetch_all(const uint8_t *body, kithi_slices_geometry g, uint64_t digest) {
@@ -265,7 +259,7 @@ static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *
 }
 
 const kithi_kind kithi_kind_bloom = {
-    .id = 1,
+    .id = KITHI_BLOOM_ID,
     .params = KITHI_SLICES_PARAMS,
     .info =
         {

@@ -42,6 +42,7 @@
 #include "plan/sizing.h"
 #include "filters/common/counter_cells.h"
 #include "filters/common/slices.h"
+#include "filters/counting_lookup.h"
 
 #define FAILURE_MAX 1e-9
 
@@ -54,16 +55,8 @@ static const kith_option OPTIONS[] = {
     {"width", "2..8", "4", "bits in a counter; a key can be added 2^width - 2 times"},
 };
 
-enum { KITHI_WIDTH = KITHI_PARAM_LAYOUT + 1, WIDTH_MIN = 2, WIDTH_MAX = 8 };
-
-static kithi_geometry decode(const kithi_head *head) {
-    kithi_geometry g = kithi_slices_decode(head);
-    g.slices.width = head->params[KITHI_WIDTH] != 0 ? head->params[KITHI_WIDTH] : KITHI_COUNTER_BITS;
-    return g;
-}
-
 static uint64_t option(const kithi_head *head, unsigned index) {
-    kithi_slices_geometry g = decode(head).slices;
+    kithi_slices_geometry g = kithi_counting_decode(head).slices;
     return index == 0 ? g.k : index == 1 ? g.layout : g.width;
 }
 
@@ -95,7 +88,7 @@ static double failure_of(const kithi_slices_geometry *g, uint64_t n) {
 }
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
-    kithi_slices_geometry g = decode(head).slices;
+    kithi_slices_geometry g = kithi_counting_decode(head).slices;
     return (kithi_expectation){kithi_bloom_rate((unsigned)g.k, g.slice, n, kithi_slices_layout(&g)), failure_of(&g, n)};
 }
 
@@ -149,23 +142,13 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
 }
 
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
-    uint64_t width = decode(head).slices.width;
-    /* Each width has one encoding, so the default is stored as 0 and never as 4. */
-    if (width < WIDTH_MIN || width > WIDTH_MAX || head->params[KITHI_WIDTH] == KITHI_COUNTER_BITS)
-        return KITH_E_CORRUPT;
-    unsigned spare_bytes = width == KITHI_COUNTER_BITS ? 0 : 1; /* docs/format.md requires it */
-    kith_status status = kithi_slices_shape(head, (unsigned)width, spare_bytes, shape);
-    shape->max_copies = kithi_counter_top((unsigned)width) - 1;
+    kith_status status = kithi_counting_shape(head, shape);
     shape->capabilities = KITHI_COUNTERS_CAPABILITIES;
     return status;
 }
 
 static unsigned width_of(const kith_filter *f) {
     return (unsigned)f->geometry.slices.width;
-}
-
-static inline bool used(const uint8_t *body, uint64_t c, unsigned width) {
-    return kithi_counter(body, c, width) != 0;
 }
 
 /* Returns the least of a key's counters. */
@@ -207,8 +190,7 @@ KITHI_INLINE kith_status remove_at(kith_filter *f, const uint64_t *counters, boo
 /* Each verb is compiled twice: for the default width, and for a width that is known at run time. */
 
 KITHI_INLINE bool has_body(const kith_filter *f, uint64_t digest) {
-    return width_of(f) == KITHI_COUNTER_BITS ? kithi_slices_has(f, digest, used, KITHI_COUNTER_BITS)
-                                             : kithi_slices_has(f, digest, used, width_of(f));
+    return kithi_counting_has_inline(&f->geometry.slices, f->body, digest);
 }
 
 KITHI_INLINE kith_status add_body(kith_filter *f, uint64_t digest, bool *was_new) {
@@ -233,8 +215,9 @@ KITHI_INLINE uint64_t copies_body(const kith_filter *f, uint64_t digest) {
 }
 
 KITHI_INLINE size_t has_many_body(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return width_of(f) == KITHI_COUNTER_BITS ? kithi_slices_has_many(f, digests, n, maybe, used, KITHI_COUNTER_BITS)
-                                             : kithi_slices_has_many(f, digests, n, maybe, used, width_of(f));
+    return width_of(f) == KITHI_COUNTER_BITS
+               ? kithi_slices_has_many(f, digests, n, maybe, kithi_counting_used, KITHI_COUNTER_BITS)
+               : kithi_slices_has_many(f, digests, n, maybe, kithi_counting_used, width_of(f));
 }
 
 KITHI_INLINE kith_status add_many_body(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
@@ -384,8 +367,8 @@ static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *
 }
 
 const kithi_kind kithi_kind_counting = {
-    .id = 3,
-    .params = KITHI_SLICES_PARAMS | 1 << KITHI_WIDTH,
+    .id = KITHI_COUNTING_ID,
+    .params = KITHI_COUNTING_PARAMS,
     .info =
         {
             .name = "counting",
@@ -395,7 +378,7 @@ const kithi_kind kithi_kind_counting = {
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },
     .choose = choose,
-    .decode = decode,
+    .decode = kithi_counting_decode,
     .shape = shape,
     .option = option,
     .expect = expect,

@@ -37,18 +37,13 @@
  * (0: search), 6 entries in the stash of a region. */
 #include "plan/fit.h"
 #include "filters/common/cuckoo_batch.h"
+#include "filters/cuckoo_lookup.h"
 #ifdef KITHI_HAVE_X86
 #include "simd/avx2_cuckoo.h"
 #include "simd/avx512_cuckoo.h"
 #endif
 
-enum { HALVES = KITHI_ALTERNATE_PARTNER, SIMPLE, XOR };
 enum { AUTO, SEARCH, WALK };
-
-#define SLOT_BITS_MIN 4
-
-/* The range of `max`, and its default, which is that of the original paper. */
-enum { KICKS_MIN = 50, KICKS_MAX = 10000, KICKS_DEFAULT = 500 };
 
 static const kith_option OPTIONS[] = {
     {"b", "1|2|4|8", "4", "slots in a bucket"},
@@ -60,68 +55,20 @@ static const kith_option OPTIONS[] = {
     {"max", "50..10000", "500", "how many entries a random walk may move"},
 };
 
-static uint64_t region_slots(const kithi_cf_geometry *g) {
-    return 2 * g->half * g->bucket_slots;
-}
-
-static inline uint64_t other_bucket(const kithi_cf_geometry *g, uint64_t bucket, uint64_t fingerprint) {
-    if (g->alternate == HALVES)
-        return kithi_partner(bucket, fingerprint, g->places);
-    if (g->alternate == XOR)
-        return kithi_xor_partner(bucket, fingerprint, g->places);
-    /* With fewer than 2^f buckets the low bits of the fingerprint may all be 0; 1 keeps the two buckets distinct. */
-    uint64_t step = fingerprint & (g->places - 1);
-    return bucket ^ (step != 0 ? step : 1);
-}
-
-static inline uint64_t first_bit(const kithi_cf_geometry *g, uint64_t bucket) {
-    return bucket * g->place_bits;
-}
-
-static inline unsigned place_slots(const kithi_cf_geometry *g) {
-    return (unsigned)g->bucket_slots;
-}
-
-static inline void first_slots(const kithi_cf_geometry *g, uint64_t bucket, uint64_t fingerprint, uint32_t first[2]) {
-    uint64_t b = g->bucket_slots;
-    first[0] = (uint32_t)(bucket * b);
-    first[1] = (uint32_t)(other_bucket(g, bucket, fingerprint) * b);
-}
-
-static inline bool decode(const kithi_cf_geometry *g, uint32_t slot, uint32_t code, uint64_t *bucket,
-                          uint64_t *fingerprint) {
-    *bucket = slot / g->bucket_slots;
-    *fingerprint = code;
-    return true;
-}
-
-static const kithi_cf_layout LAYOUT = {
-    .place_slots = place_slots,
-    .other = other_bucket,
-    .first_bit = first_bit,
-    .first_slots = first_slots,
-    .decode = decode,
-    .region_slots = region_slots,
-};
-
-static kithi_geometry decode_head(const kithi_head *head) {
-    return kithi_cf_decode(&LAYOUT, head);
-}
-
 static uint64_t option(const kithi_head *head, unsigned index) {
-    kithi_cf_geometry g = decode_head(head).cf;
+    kithi_cf_geometry g = kithi_cuckoo_decode_head(head).cf;
     if (index == 0) /* the index of b in "1|2|4|8" */
         return (uint64_t)__builtin_ctzll(g.bucket_slots);
     if (index >= 3)
-        return index == 3 ? (g.kicks != 0 ? WALK : SEARCH) : g.kicks != 0 ? g.kicks : KICKS_DEFAULT;
+        return index == 3 ? (g.kicks != 0 ? WALK : SEARCH) : g.kicks != 0 ? g.kicks : KITHI_KICKS_DEFAULT;
     return index == 1 ? g.slot_bits : g.alternate;
 }
 
 static kithi_fit fit_of(const kithi_cf_geometry *g) {
     return (kithi_fit){
         .place_slots = (unsigned)g->bucket_slots,
-        .power_of_two = g->alternate != HALVES,
-        .one_region = g->alternate == XOR,
+        .power_of_two = g->alternate != KITHI_CUCKOO_HALVES,
+        .one_region = g->alternate == KITHI_CUCKOO_XOR,
         .kicks = (unsigned)g->kicks,
     };
 }
@@ -132,25 +79,22 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     head->params[KITHI_ALTERNATE] = g.alternate;
     unsigned slot_bits = (unsigned)request->options[1];
     uint64_t insert = request->options[3], kicks = request->options[4];
-    if ((slot_bits != 0 && slot_bits < SLOT_BITS_MIN) || (insert == SEARCH && kicks != KICKS_DEFAULT))
+    if ((slot_bits != 0 && slot_bits < KITHI_CUCKOO_SLOT_BITS_MIN) ||
+        (insert == SEARCH && kicks != KITHI_KICKS_DEFAULT))
         return KITH_E_OPTION;
-    bool walks = insert == WALK || kicks != KICKS_DEFAULT;
+    bool walks = insert == WALK || kicks != KITHI_KICKS_DEFAULT;
     head->params[KITHI_KICKS] = g.kicks = walks ? kicks : 0;
     return kithi_cf_choose(fit_of(&g), request, slot_bits, head);
 }
 
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
-    kithi_cf_geometry g = decode_head(head).cf;
-    uint64_t b = g.bucket_slots;
-    if ((b != 1 && b != 2 && b != 4 && b != 8) || g.alternate > XOR || g.slot_bits < SLOT_BITS_MIN ||
-        (g.alternate != HALVES && (g.half & (g.half - 1)) != 0) || (g.alternate == XOR && g.regions != 1) ||
-        (g.kicks != 0 && (g.kicks < KICKS_MIN || g.kicks > KICKS_MAX)))
-        return KITH_E_CORRUPT;
-    return kithi_cf_shape(fit_of(&g), &g, shape);
+    kith_status status = kithi_cuckoo_shape(head, shape);
+    shape->capabilities = KITHI_CF_CAPABILITIES;
+    return status;
 }
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
-    kithi_cf_geometry g = decode_head(head).cf;
+    kithi_cf_geometry g = kithi_cuckoo_decode_head(head).cf;
     return kithi_cf_expect(fit_of(&g), (kithi_fit_size){(unsigned)g.slot_bits, g.half, g.regions, (unsigned)g.stash},
                            n);
 }
@@ -158,53 +102,53 @@ static kithi_expectation expect(const kithi_head *head, uint64_t n) {
 /* ---- verbs: the common bodies, compiled for this layout ---- */
 
 static bool has_portable(const kith_filter *f, uint64_t digest) {
-    return kithi_cf_has(&LAYOUT, f, digest);
+    return kithi_cuckoo_has(&f->geometry, f->body, digest);
 }
 
 static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {
-    return kithi_cf_look(&LAYOUT, f, digest, report, context);
+    return kithi_cf_look(&kithi_cuckoo_layout, f, digest, report, context);
 }
 
 static uint64_t cell(const kith_filter *f, uint64_t number) {
-    return kithi_cf_cell(&LAYOUT, f, number);
+    return kithi_cf_cell(&kithi_cuckoo_layout, f, number);
 }
 
 static uint64_t copies(const kith_filter *f, uint64_t digest) {
-    return kithi_cf_copies(&LAYOUT, f, digest);
+    return kithi_cf_copies(&kithi_cuckoo_layout, f, digest);
 }
 
 static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
-    return kithi_cf_add(&LAYOUT, f, digest, was_new);
+    return kithi_cf_add(&kithi_cuckoo_layout, f, digest, was_new);
 }
 
 static kith_status remove_one(kith_filter *f, uint64_t digest) {
-    return kithi_cf_remove(&LAYOUT, f, digest);
+    return kithi_cf_remove(&kithi_cuckoo_layout, f, digest);
 }
 
 static size_t has_many_portable(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return kithi_cf_has_many(&LAYOUT, f, digests, n, maybe);
+    return kithi_cf_has_many(&kithi_cuckoo_layout, f, digests, n, maybe);
 }
 
 static kith_status add_many_portable(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
                                      size_t *done) {
-    return kithi_cf_add_many(&LAYOUT, f, digests, n, was_new, done);
+    return kithi_cf_add_many(&kithi_cuckoo_layout, f, digests, n, was_new, done);
 }
 
 static kith_status remove_many_portable(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
-    return kithi_cf_remove_many(&LAYOUT, f, digests, n, done);
+    return kithi_cf_remove_many(&kithi_cuckoo_layout, f, digests, n, done);
 }
 
 #ifdef KITHI_HAVE_X86
 KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
-    return kithi_cf_has(&LAYOUT, f, digest);
+    return kithi_cuckoo_has(&f->geometry, f->body, digest);
 }
 
 KITHI_TARGET_AVX2 static kith_status add_avx2(kith_filter *f, uint64_t digest, bool *was_new) {
-    return kithi_cf_add(&LAYOUT, f, digest, was_new);
+    return kithi_cf_add(&kithi_cuckoo_layout, f, digest, was_new);
 }
 
 KITHI_TARGET_AVX2 static kith_status remove_avx2(kith_filter *f, uint64_t digest) {
-    return kithi_cf_remove(&LAYOUT, f, digest);
+    return kithi_cf_remove(&kithi_cuckoo_layout, f, digest);
 }
 
 KITHI_TARGET_AVX2 static void locate_avx2(const kithi_cf_geometry *g, const uint64_t *digests, kithi_pairs *pairs) {
@@ -248,7 +192,7 @@ static const kithi_cf_vectors NARROW_AVX512 = {locate_avx512, match_words_avx512
 
 /* Returns the vector code for a geometry, or NULL if there is none. */
 static const kithi_cf_vectors *vectors_for(const kithi_cf_geometry *g, const kithi_cf_vectors *narrow) {
-    if (g->alternate != HALVES || !kithi_cf_fits_vectors(g))
+    if (g->alternate != KITHI_CUCKOO_HALVES || !kithi_cf_fits_vectors(g))
         return NULL;
     if (g->words == 1)
         return g->form == KITHI_ONE_WORD ? narrow : &LONG_AVX2;
@@ -259,41 +203,41 @@ KITHI_TARGET_AVX2 static size_t has_many_avx512(const kith_filter *f, const uint
                                                 uint64_t *maybe) {
     const kithi_cf_vectors *vectors = vectors_for(&f->geometry.cf, &NARROW_AVX512);
     return vectors != NULL ? kithi_cf_has_groups(vectors, f, digests, n, maybe)
-                           : kithi_cf_has_many(&LAYOUT, f, digests, n, maybe);
+                           : kithi_cf_has_many(&kithi_cuckoo_layout, f, digests, n, maybe);
 }
 
 KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
                                               uint64_t *maybe) {
     const kithi_cf_vectors *vectors = vectors_for(&f->geometry.cf, &NARROW_AVX2);
     return vectors != NULL ? kithi_cf_has_groups(vectors, f, digests, n, maybe)
-                           : kithi_cf_has_many(&LAYOUT, f, digests, n, maybe);
+                           : kithi_cf_has_many(&kithi_cuckoo_layout, f, digests, n, maybe);
 }
 
 KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
                                                    size_t *done) {
-    return kithi_cf_add_many(&LAYOUT, f, digests, n, was_new, done);
+    return kithi_cf_add_many(&kithi_cuckoo_layout, f, digests, n, was_new, done);
 }
 
 KITHI_TARGET_AVX2 static kith_status remove_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
-    return kithi_cf_remove_many(&LAYOUT, f, digests, n, done);
+    return kithi_cf_remove_many(&kithi_cuckoo_layout, f, digests, n, done);
 }
 #endif
 
 static kith_status merge(kith_filter *into, const kith_filter *from) {
-    return kithi_cf_merge(&LAYOUT, into, from);
+    return kithi_cf_merge(&kithi_cuckoo_layout, into, from);
 }
 
 static void stats(const kith_filter *f, kith_filter_stats *stats) {
-    kithi_cf_stats(&LAYOUT, f, stats);
+    kithi_cf_stats(&kithi_cuckoo_layout, f, stats);
 }
 
 static const char *check(const kith_filter *f) {
-    return kithi_cf_check(&LAYOUT, f);
+    return kithi_cf_check(&kithi_cuckoo_layout, f);
 }
 
 const kithi_kind kithi_kind_cuckoo = {
-    .id = 4,
-    .params = KITHI_CF_PARAMS | 1 << KITHI_BUCKET_SLOTS | 1 << KITHI_ALTERNATE | 1 << KITHI_KICKS,
+    .id = KITHI_CUCKOO_ID,
+    .params = KITHI_CUCKOO_PARAMS,
     .info =
         {
             .name = "cuckoo",
@@ -303,7 +247,7 @@ const kithi_kind kithi_kind_cuckoo = {
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },
     .choose = choose,
-    .decode = decode_head,
+    .decode = kithi_cuckoo_decode_head,
     .shape = shape,
     .option = option,
     .expect = expect,

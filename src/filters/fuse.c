@@ -37,14 +37,9 @@
 
 #include "core/batch.h"
 
-enum { CELL_BITS, ARITY, SEGMENT, SEGMENTS, SHARDS };
-
-#define CELL_BITS_MIN 4
-#define CELL_BITS_MAX 32
-#define SHARD_KEYS_MAX 1482910              /* 2^20.5 */
-#define SHARD_CELLS_MAX (UINT64_C(1) << 32) /* construction has 32-bit cell numbers */
-#define DIGEST_BITS 60                      /* at most this many bits select a cell and determine the fingerprint */
-#define SPREAD 6.0                          /* standard deviations that a shard has space for */
+#define SHARD_KEYS_MAX 1482910 /* 2^20.5 */
+#define DIGEST_BITS 60         /* at most this many bits select a cell and determine the fingerprint */
+#define SPREAD 6.0             /* standard deviations that a shard has space for */
 
 static const kith_option OPTIONS[] = {
     {"f", "0..32", "0", "fingerprint bits, 4 or more; 0: as many as the rate needs"},
@@ -52,26 +47,6 @@ static const kith_option OPTIONS[] = {
 };
 
 /* ---- planning ---- */
-
-static kithi_geometry decode(const kithi_head *head) {
-    kithi_fuse_geometry g = {
-        .cell_bits = head->params[CELL_BITS],
-        .arity = head->params[ARITY],
-        .segment = head->params[SEGMENT],
-        .segments = head->params[SEGMENTS],
-        .shards = head->params[SHARDS],
-    };
-    g.starts = g.segments * g.segment;
-    /* A load of the last cell reads 8 bytes from its first byte on. */
-    g.shard_bytes =
-        (KITHI_FUSE_SEED_BYTES + (kithi_fuse_shard_cells(&g) * g.cell_bits + 7) / 8 + 7 + 63) & ~UINT64_C(63);
-    return (kithi_geometry){.fuse = g};
-}
-
-/* The longest segment whose offsets use different bits of the hash (fuse.h). */
-static uint64_t segment_max(uint64_t arity) {
-    return arity == 3 ? UINT64_C(1) << 18 : UINT64_C(1) << 14;
-}
 
 /* Segment length and number of cells for n keys: the formulas that Graf and Lemire found by experiment. Shorter
  * segments are better in cache and for large n, longer ones for small n. */
@@ -86,8 +61,8 @@ static void choose_segments(double n, kithi_fuse_geometry *g) {
         cells_per_key = fmax(1.075, 0.77 + 0.305 * log(6e5) / log(n));
     }
     g->segment = (uint64_t)exp2(fmax(log2_segment, 0));
-    if (g->segment > segment_max(g->arity))
-        g->segment = segment_max(g->arity);
+    if (g->segment > kithi_fuse_segment_max(g->arity))
+        g->segment = kithi_fuse_segment_max(g->arity);
     uint64_t all = (uint64_t)ceil(round(n * cells_per_key) / (double)g->segment);
     g->segments = all > g->arity ? all - (g->arity - 1) : 1;
 }
@@ -103,87 +78,54 @@ static double shard_keys(const kithi_request *request, uint64_t shards) {
 static kith_status choose(const kithi_request *request, kithi_head *head) {
     kithi_fuse_geometry g = {.cell_bits = request->options[0], .arity = 3 + request->options[1], .shards = 1};
     bool given = g.cell_bits != 0;
-    if (given && (g.cell_bits < CELL_BITS_MIN || ldexp(1, -(int)g.cell_bits) > request->rate))
+    if (given && (g.cell_bits < KITHI_FUSE_CELL_BITS_MIN || ldexp(1, -(int)g.cell_bits) > request->rate))
         return KITH_E_OPTION;
     if (!given)
-        g.cell_bits = CELL_BITS_MIN;
+        g.cell_bits = KITHI_FUSE_CELL_BITS_MIN;
     while (ldexp(1, -(int)g.cell_bits) > request->rate)
-        if (++g.cell_bits > CELL_BITS_MAX)
+        if (++g.cell_bits > KITHI_FUSE_CELL_BITS_MAX)
             return KITH_E_TOO_LARGE;
     while (request->attempt < 4 && request->capacity / g.shards > SHARD_KEYS_MAX)
         g.shards *= 2;
     double keys = shard_keys(request, g.shards);
-    if (keys > 0.8 * (double)SHARD_CELLS_MAX)
+    if (keys > 0.8 * (double)KITHI_FUSE_SHARD_CELLS_MAX)
         return KITH_E_TOO_LARGE;
     choose_segments(keys, &g);
     if (log2((double)kithi_fuse_shard_cells(&g)) + log2((double)g.shards) + (double)g.cell_bits > DIGEST_BITS)
         return KITH_E_DIGEST_BITS;
-    head->params[CELL_BITS] = g.cell_bits;
-    head->params[ARITY] = g.arity;
-    head->params[SEGMENT] = g.segment;
-    head->params[SEGMENTS] = g.segments;
-    head->params[SHARDS] = g.shards;
+    head->params[KITHI_FUSE_CELL_BITS] = g.cell_bits;
+    head->params[KITHI_FUSE_ARITY] = g.arity;
+    head->params[KITHI_FUSE_SEGMENT] = g.segment;
+    head->params[KITHI_FUSE_SEGMENTS] = g.segments;
+    head->params[KITHI_FUSE_SHARDS] = g.shards;
     return KITH_OK;
 }
 
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
-    kithi_fuse_geometry g = decode(head).fuse;
-    bool valid = g.cell_bits >= CELL_BITS_MIN && g.cell_bits <= CELL_BITS_MAX && (g.arity == 3 || g.arity == 4) &&
-                 g.segment >= 1 && g.segment <= segment_max(g.arity) && (g.segment & (g.segment - 1)) == 0 &&
-                 g.segments >= 1 && g.segments < SHARD_CELLS_MAX && kithi_fuse_shard_cells(&g) < SHARD_CELLS_MAX &&
-                 g.shards >= 1 && (g.shards & (g.shards - 1)) == 0;
-    uint64_t cells, body_bytes;
-    if (!valid || !kithi_mul(g.shards, kithi_fuse_shard_cells(&g), &cells) ||
-        !kithi_mul(g.shards, g.shard_bytes, &body_bytes) || body_bytes > UINT64_C(1) << 62)
-        return KITH_E_CORRUPT;
-    *shape = (kithi_shape){
-        .body_bytes = body_bytes,
-        .cells = cells,
-        .cell_bits = (unsigned)g.cell_bits,
-        .fingerprint_bits = (unsigned)g.cell_bits,
-        .lines = (unsigned)g.arity,
-        .max_copies = 1,
-        .capabilities = KITH_CAN_ANY_ORDER,
-    };
-    return KITH_OK;
+    kith_status status = kithi_fuse_shape(head, shape);
+    shape->capabilities = KITH_CAN_ANY_ORDER;
+    return status;
 }
 
 static uint64_t option(const kithi_head *head, unsigned index) {
-    return index == 0 ? head->params[CELL_BITS] : head->params[ARITY] - 3;
+    return index == 0 ? head->params[KITHI_FUSE_CELL_BITS] : head->params[KITHI_FUSE_ARITY] - 3;
 }
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     (void)n;
-    return (kithi_expectation){ldexp(1, -(int)head->params[CELL_BITS]), 0};
+    return (kithi_expectation){ldexp(1, -(int)head->params[KITHI_FUSE_CELL_BITS]), 0};
 }
 
 static uint64_t regions(const kithi_head *head) {
-    return head->params[SHARDS];
+    return head->params[KITHI_FUSE_SHARDS];
 }
 
 /* ---- lookups ---- */
 
 #define PREFETCH_MIN ((uint64_t)2 << 20) /* bytes; a smaller body is in cache, where prefetching only costs time */
 
-KITHI_INLINE const uint8_t *shard_of(const kithi_fuse_geometry *g, const uint8_t *body, uint64_t digest) {
-    return body + kithi_mulhi(digest, g->shards) * g->shard_bytes;
-}
-
-/* Returns the XOR of the fingerprint and the cells of this hash: 0 if it may be in the set. */
-KITHI_INLINE uint64_t difference(const kithi_fuse_geometry *g, const uint8_t *cells, uint64_t hash, unsigned arity,
-                                 unsigned cell_bits) {
-    uint64_t at[KITHI_FUSE_ARITY_MAX], sum = kithi_fuse_cells(g, hash, arity, cell_bits, at);
-    for (unsigned i = 0; i < arity; i++)
-        sum ^= kithi_fuse_get(cells, at[i], cell_bits);
-    return sum;
-}
-
 static bool has(const kith_filter *f, uint64_t digest) {
-    const kithi_fuse_geometry *g = &f->geometry.fuse;
-    const uint8_t *shard = shard_of(g, f->body, digest), *cells = shard + KITHI_FUSE_SEED_BYTES;
-    uint64_t hash = kithi_fuse_hash(digest, kithi_load64(shard));
-    unsigned cell_bits = (unsigned)g->cell_bits;
-    return (g->arity == 3 ? difference(g, cells, hash, 3, cell_bits) : difference(g, cells, hash, 4, cell_bits)) == 0;
+    return kithi_fuse_has_inline(&f->geometry.fuse, f->body, digest);
 }
 
 #define GROUP 64
@@ -193,9 +135,9 @@ KITHI_INLINE uint64_t has_group(const kithi_fuse_geometry *g, const uint8_t *bod
                                 size_t count, unsigned arity, unsigned cell_bits, bool one_shard) {
     uint64_t word = 0;
     for (size_t i = 0; i < count; i++) {
-        const uint8_t *shard = one_shard ? body : shard_of(g, body, digests[i]);
+        const uint8_t *shard = one_shard ? body : kithi_fuse_shard(g, body, digests[i]);
         uint64_t hash = kithi_fuse_hash(digests[i], kithi_load64(shard));
-        uint64_t miss = difference(g, shard + KITHI_FUSE_SEED_BYTES, hash, arity, cell_bits);
+        uint64_t miss = kithi_fuse_difference(g, shard + KITHI_FUSE_SEED_BYTES, hash, arity, cell_bits);
         word |= (uint64_t)(miss == 0) << i;
     }
     return word;
@@ -207,7 +149,7 @@ KITHI_INLINE uint64_t has_group_prefetched(const kithi_fuse_geometry *g, const u
     const uint8_t *cells[GROUP];
     uint64_t hashes[GROUP], word = 0;
     for (size_t i = 0; i < count; i++) {
-        const uint8_t *shard = shard_of(g, body, digests[i]);
+        const uint8_t *shard = kithi_fuse_shard(g, body, digests[i]);
         uint64_t at[KITHI_FUSE_ARITY_MAX];
         hashes[i] = kithi_fuse_hash(digests[i], kithi_load64(shard));
         cells[i] = shard + KITHI_FUSE_SEED_BYTES;
@@ -216,7 +158,7 @@ KITHI_INLINE uint64_t has_group_prefetched(const kithi_fuse_geometry *g, const u
             __builtin_prefetch(cells[i] + at[j] * cell_bits / 8);
     }
     for (size_t i = 0; i < count; i++)
-        word |= (uint64_t)(difference(g, cells[i], hashes[i], arity, cell_bits) == 0) << i;
+        word |= (uint64_t)(kithi_fuse_difference(g, cells[i], hashes[i], arity, cell_bits) == 0) << i;
     return word;
 }
 
@@ -275,10 +217,10 @@ KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64
  * So either all cells of a digest have their wanted value or none has. */
 static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {
     const kithi_fuse_geometry *g = &f->geometry.fuse;
-    const uint8_t *shard = shard_of(g, f->body, digest), *cells = shard + KITHI_FUSE_SEED_BYTES;
+    const uint8_t *shard = kithi_fuse_shard(g, f->body, digest), *cells = shard + KITHI_FUSE_SEED_BYTES;
     unsigned arity = (unsigned)g->arity, cell_bits = (unsigned)g->cell_bits;
     uint64_t at[KITHI_FUSE_ARITY_MAX], hash = kithi_fuse_hash(digest, kithi_load64(shard));
-    uint64_t sum = difference(g, cells, hash, arity, cell_bits);
+    uint64_t sum = kithi_fuse_difference(g, cells, hash, arity, cell_bits);
     (void)kithi_fuse_cells(g, hash, arity, cell_bits, at);
     uint64_t first = kithi_mulhi(digest, g->shards) * kithi_fuse_shard_cells(g);
     for (unsigned i = 0; i < arity; i++) {
@@ -332,8 +274,8 @@ static const char *check(const kith_filter *f) {
 }
 
 const kithi_kind kithi_kind_fuse = {
-    .id = 8,
-    .params = 1 << CELL_BITS | 1 << ARITY | 1 << SEGMENT | 1 << SEGMENTS | 1 << SHARDS,
+    .id = KITHI_FUSE_ID,
+    .params = KITHI_FUSE_PARAMS,
     .info =
         {
             .name = "fuse",
@@ -343,7 +285,7 @@ const kithi_kind kithi_kind_fuse = {
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },
     .choose = choose,
-    .decode = decode,
+    .decode = kithi_fuse_decode,
     .shape = shape,
     .option = option,
     .expect = expect,

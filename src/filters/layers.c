@@ -65,26 +65,18 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     return kithi_layers_first_body(head, &head->body_bytes);
 }
 
-/* Checks the header. The shape is that of the first layer; attach() adds the cells of the others, and checks the sizes
- * of the layers, which are in the directory. */
+/* Checks the header; attach() checks the directory and the layers. The shape is that of the first layer as it is
+ * planned. attach() takes it from the layer itself instead, because a lazily opened header may have options with which
+ * no layer can be planned; check() refuses it. */
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
-    kithi_layers_geometry g = kithi_layers_decode(head).layers;
-    const kithi_kind *inner = kithi_kind_by_id(g.inner);
-    if (inner == NULL || inner->id == KITHI_LAYERS_ID || !kithi_kind_adds(inner) || g.growth < 1 ||
-        g.growth > KITHI_LAYERS_GROWTH_MAX || g.count < 1 || g.count > KITHI_LAYERS_MAX || g.first_capacity == 0 ||
-        g.first_capacity > head->capacity || head->body_bytes < KITHI_LAYERS_DIRECTORY_BYTES + KITHI_HEADER_BYTES ||
-        head->body_bytes % 64 != 0)
-        return KITH_E_CORRUPT;
+    const kithi_kind *inner = kithi_kind_by_id(kithi_layers_inner_kind(head));
     kithi_head first;
-    kithi_shape inside;
-    kith_status status = kithi_layers_plan(head, 0, &first);
-    if (status == KITH_OK)
-        status = inner->shape(&first, &inside);
-    if (status != KITH_OK)
+    kithi_shape inside = {.capabilities = 0};
+    kith_status status = kithi_layers_shape(head, shape);
+    if (status != KITH_OK || inner == NULL || !kithi_kind_adds(inner))
         return KITH_E_CORRUPT;
-    *shape = inside;
-    shape->body_bytes = head->body_bytes;
-    shape->capabilities = KITH_CAN_ADD | KITH_CAN_GROW | (inside.capabilities & (KITH_CAN_REMOVE | KITH_CAN_COPIES));
+    if (kithi_layers_plan(head, 0, &first) == KITH_OK && inner->shape(&first, &inside) == KITH_OK)
+        kithi_layers_set_shape(head->body_bytes, &inside, shape);
     return KITH_OK;
 }
 
@@ -129,14 +121,12 @@ static void seal(kith_filter *f) {
         kithi_filter_seal(&kithi_layers_of(f)[i]);
 }
 
-static void fresh(kithi_head *head) {
+static kith_status fresh(kithi_head *head) {
     kithi_layers_geometry g = kithi_layers_decode(head).layers;
     g.count = 1;
     kithi_layers_encode(&g, head);
     head->capacity = g.first_capacity;
-    kith_status status = kithi_layers_first_body(head, &head->body_bytes);
-    assert(status == KITH_OK);
-    (void)status;
+    return kithi_layers_first_body(head, &head->body_bytes) == KITH_OK ? KITH_OK : KITH_E_CORRUPT;
 }
 
 static kith_filter *only_layer(kith_filter *f) {
@@ -362,6 +352,9 @@ static void stats(const kith_filter *f, kith_filter_stats *stats) {
 
 static const char *check(const kith_filter *f) {
     uint64_t count = 0, capacity = 0;
+    kithi_head first;
+    if (kithi_layers_plan(&f->head, 0, &first) != KITH_OK)
+        return "no layer can be planned with the options in the header";
     for (unsigned i = 0; i < kithi_layers_count(f); i++) {
         const kith_filter *layer = &kithi_layers_of(f)[i];
         const char *broken = kithi_filter_check(layer);
@@ -387,8 +380,7 @@ static const char *check(const kith_filter *f) {
 
 const kithi_kind kithi_kind_layers = {
     .id = KITHI_LAYERS_ID,
-    .params = 1 << KITHI_LAYERS_INNER | 1 << KITHI_LAYERS_GROWTH | 1 << KITHI_LAYERS_COUNT |
-              1 << KITHI_LAYERS_FIRST_CAPACITY | 3 << KITHI_LAYERS_INNER_OPTIONS,
+    .params = KITHI_LAYERS_PARAMS,
     .info =
         {
             .name = "layers",

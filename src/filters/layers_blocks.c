@@ -19,7 +19,6 @@
 #include "filters/layers_blocks.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -79,21 +78,6 @@ kith_status kithi_layers_init(kith_filter *f) {
     return KITH_OK;
 }
 
-/* Returns whether the header of layer i is plausible. New layers are sized by what the headers say: a small forged file
- * whose layers claim to hold far more keys than they have bits for would become a huge filter when it grows. So
- *
- *   capacity   must be that of layer i, from which the capacities of later layers follow;
- *   rate       must be at most the share of layer i (plus rounding error), because otherwise the sum is not bounded;
- *   body       must have at least 0.9 * capacity * log2(1/rate) bits. No filter of that capacity, of any kind, keeps
- *              that rate with fewer than capacity * log2(1/rate) bits (Carter, Floyd, Gill, Markowsky, Wegman, 1978).
- *              The factor 0.9 allows plans that keep their rate only on average. */
-static bool is_plausible(const kithi_head *outer, unsigned i, const kithi_head *layer) {
-    uint64_t capacity;
-    return kithi_layers_capacity(outer, i, &capacity) && layer->capacity == capacity &&
-           layer->rate <= kithi_layers_rate(outer, i) * (1 + 1e-9) &&
-           (double)layer->body_bytes * 8 >= 0.9 * (double)layer->capacity * -log2(layer->rate);
-}
-
 static kith_status bind_layer(const kith_filter *f, const kith_filter *like, unsigned flags, unsigned i, uint8_t *block,
                               uint64_t block_bytes, kith_filter *handle) {
     if (like != NULL) {
@@ -101,15 +85,17 @@ static kith_status bind_layer(const kith_filter *f, const kith_filter *like, uns
         handle->sealed = kithi_layers_of(like)[i].sealed; /* header and checksums were copied as well */
         return status;
     }
-    /* The kind is checked before the layer is bound. Otherwise layers nested in layers could make the recursion as deep
-     * as the file is long. */
     kithi_head head;
-    if (kithi_header_read(block, block_bytes, &head) != KITH_OK || head.kind_id != f->geometry.layers.inner ||
-        head.recipe != 0 || head.notes_bytes != 0 || head.store.is_store ||
-        !kithi_hash_equal(&head.hash, &f->head.hash) || !is_plausible(&f->head, i, &head))
+    if (kithi_header_read(block, block_bytes, &head) != KITH_OK || !kithi_layers_fits(&f->head, i, &head))
         return KITH_E_CORRUPT;
     kith_status status = kithi_filter_bind(handle, block, block_bytes, flags, &f->allocator);
     return status == KITH_OK || status == KITH_E_MEMORY ? status : KITH_E_CORRUPT;
+}
+
+void kithi_layers_set_shape(uint64_t body_bytes, const kithi_shape *layer, kithi_shape *shape) {
+    *shape = *layer;
+    shape->body_bytes = body_bytes;
+    shape->capabilities = KITH_CAN_ADD | KITH_CAN_GROW | (layer->capabilities & (KITH_CAN_REMOVE | KITH_CAN_COPIES));
 }
 
 kith_status kithi_layers_attach(kith_filter *f, const kith_filter *like, unsigned flags) {
@@ -117,24 +103,16 @@ kith_status kithi_layers_attach(kith_filter *f, const kith_filter *like, unsigne
     kithi_layers *layers = new_handles(f, count);
     if (layers == NULL)
         return KITH_E_MEMORY;
-    kith_status status = KITH_OK;
-    uint64_t offset = KITHI_LAYERS_DIRECTORY_BYTES;
-    while (layers->in_block < count && status == KITH_OK) {
+    kithi_inner_block block = {0, 0};
+    kith_status status = kithi_layers_block(&f->head, f->body, 0, &block);
+    while (status == KITH_OK) {
         unsigned i = layers->in_block;
-        uint64_t block_bytes =
-            like != NULL ? kithi_layers_of(like)[i].block_bytes : kithi_load64(f->body + 8 * (size_t)i);
-        uint64_t left = f->head.body_bytes - offset;
-        if (block_bytes < KITHI_HEADER_BYTES || block_bytes > left || kithi_layers_padded(block_bytes) > left) {
-            status = KITH_E_CORRUPT;
-            break;
-        }
-        status = bind_layer(f, like, flags, i, f->body + offset, block_bytes, &layers->layer[i]);
+        status = bind_layer(f, like, flags, i, f->body + block.at, block.bytes, &layers->layer[i]);
         layers->in_block += status == KITH_OK;
-        offset += kithi_layers_padded(block_bytes);
+        if (status == KITH_OK)
+            status = kithi_layers_block(&f->head, f->body, layers->in_block, &block);
     }
-    if (status == KITH_OK && offset != f->head.body_bytes)
-        status = KITH_E_CORRUPT;
-    if (status != KITH_OK) {
+    if (status != KITH_E_ABSENT) { /* no layer is left */
         for (unsigned i = 0; i < layers->in_block; i++)
             release_layer(f, layers, i);
         release_handles(f, layers);
@@ -142,6 +120,7 @@ kith_status kithi_layers_attach(kith_filter *f, const kith_filter *like, unsigne
     }
     layers->in_block_bytes = f->head.body_bytes;
     f->state = layers;
+    kithi_layers_set_shape(f->head.body_bytes, &layers->layer[0].shape, &f->shape);
     f->shape.cells = 0;
     for (unsigned i = 0; i < count; i++) {
         layers->layer[i].backing = KITHI_BACKING_INNER;

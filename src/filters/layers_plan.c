@@ -1,18 +1,9 @@
-/* The parameters of layers, and the capacity, rate and header of each layer; see layers.c for the formulas. */
+/* The header of each layer, and the options of the layers; see layers.c for the formulas. */
 #include "filters/layers_plan.h"
 
 #include "core/bits.h"
 #include "registry.h"
 #include "plan/planner.h"
-
-kithi_geometry kithi_layers_decode(const kithi_head *head) {
-    return (kithi_geometry){.layers = {.inner = head->params[KITHI_LAYERS_INNER],
-                                       .growth = head->params[KITHI_LAYERS_GROWTH],
-                                       .count = head->params[KITHI_LAYERS_COUNT],
-                                       .first_capacity = head->params[KITHI_LAYERS_FIRST_CAPACITY],
-                                       .inner_options = {head->params[KITHI_LAYERS_INNER_OPTIONS],
-                                                         head->params[KITHI_LAYERS_INNER_OPTIONS + 1]}}};
-}
 
 void kithi_layers_encode(const kithi_layers_geometry *g, kithi_head *head) {
     head->params[KITHI_LAYERS_INNER] = g->inner;
@@ -43,20 +34,6 @@ static kith_status inner_options(const kithi_layers_geometry *g, const kithi_kin
         options[i] = value - 1;
     }
     return kithi_options_valid(inner->info.options, inner->info.option_count, options) ? KITH_OK : KITH_E_CORRUPT;
-}
-
-bool kithi_layers_capacity(const kithi_head *head, unsigned i, uint64_t *capacity) {
-    kithi_layers_geometry g = kithi_layers_decode(head).layers;
-    *capacity = g.first_capacity;
-    for (unsigned j = 0; j < i; j++)
-        if (!kithi_mul(*capacity, g.growth, capacity))
-            return false;
-    return true;
-}
-
-double kithi_layers_rate(const kithi_head *head, unsigned i) {
-    static const double SHARE = 0.60792710185402662866; /* 6/pi^2 */
-    return head->rate * SHARE / ((double)(i + 1) * (double)(i + 1));
 }
 
 kith_status kithi_layers_plan(const kithi_head *head, unsigned i, kithi_head *layer) {

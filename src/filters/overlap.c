@@ -31,71 +31,17 @@
  * Parameters: 0 bits in a slot, 1 half (windows), 2 regions, 6 entries in the stash of a region. */
 #include "plan/fit.h"
 #include "filters/common/cuckoo_batch.h"
+#include "filters/overlap_lookup.h"
 #ifdef KITHI_HAVE_X86
 #include "simd/avx2_cuckoo.h"
 #include "simd/avx512_cuckoo.h"
 #endif
-
-#define SLOT_BITS_MIN 3
 
 static const kith_option OPTIONS[] = {
     {"f", "0..31", "0", "fingerprint bits, 2 or more, without the window bit; 0: as many as the rate needs"},
 };
 
 static const kithi_fit FIT = {.place_slots = 2, .windows = true, .window_bits = 1};
-
-static uint64_t region_slots(const kithi_cf_geometry *g) {
-    return 2 * (g->half + 1);
-}
-
-static inline unsigned place_slots(const kithi_cf_geometry *g) {
-    (void)g;
-    return 2;
-}
-
-static inline uint32_t first_slot(const kithi_cf_geometry *g, uint64_t window) {
-    uint64_t right_half = -(window & 1) & (g->half + 1); /* a branch would be unpredictable */
-    return (uint32_t)((window >> 1) + right_half);
-}
-
-static inline uint64_t first_bit(const kithi_cf_geometry *g, uint64_t window) {
-    return first_slot(g, window) * g->slot_bits;
-}
-
-static inline uint64_t other_window(const kithi_cf_geometry *g, uint64_t window, uint64_t fingerprint) {
-    return kithi_partner(window, fingerprint, g->places);
-}
-
-static inline void first_slots(const kithi_cf_geometry *g, uint64_t window, uint64_t fingerprint, uint32_t first[2]) {
-    first[0] = first_slot(g, window);
-    first[1] = first_slot(g, other_window(g, window, fingerprint));
-}
-
-static inline bool decode(const kithi_cf_geometry *g, uint32_t slot, uint32_t code, uint64_t *window,
-                          uint64_t *fingerprint) {
-    uint64_t half = g->half;
-    uint64_t right = slot > half; /* each half has half + 1 slots */
-    uint64_t offset = slot - right * (half + 1);
-    uint64_t second = code & 1;
-    *window = 2 * (offset - second) + right;
-    *fingerprint = code >> 1;
-    return *fingerprint != 0 && offset >= second && offset - second < half;
-}
-
-static const kithi_cf_layout LAYOUT = {
-    .windows = true,
-    .window_bits = 1,
-    .place_slots = place_slots,
-    .other = other_window,
-    .first_bit = first_bit,
-    .first_slots = first_slots,
-    .decode = decode,
-    .region_slots = region_slots,
-};
-
-static kithi_geometry decode_head(const kithi_head *head) {
-    return kithi_cf_decode(&LAYOUT, head);
-}
 
 static uint64_t option(const kithi_head *head, unsigned index) {
     (void)index;
@@ -110,54 +56,53 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
 }
 
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
-    kithi_cf_geometry g = decode_head(head).cf;
-    if (g.slot_bits < SLOT_BITS_MIN)
-        return KITH_E_CORRUPT;
-    return kithi_cf_shape(FIT, &g, shape);
+    kith_status status = kithi_overlap_shape(head, shape);
+    shape->capabilities = KITHI_CF_CAPABILITIES;
+    return status;
 }
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
-    kithi_cf_geometry g = decode_head(head).cf;
+    kithi_cf_geometry g = kithi_overlap_decode_head(head).cf;
     return kithi_cf_expect(FIT, (kithi_fit_size){(unsigned)g.slot_bits, g.half, g.regions, (unsigned)g.stash}, n);
 }
 
 /* ---- verbs: the inline functions of filters/common, compiled for this layout ---- */
 
 static bool has_portable(const kith_filter *f, uint64_t digest) {
-    return kithi_cf_has(&LAYOUT, f, digest);
+    return kithi_cf_has(&kithi_overlap_layout, &f->geometry.cf, f->body, digest);
 }
 
 static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {
-    return kithi_cf_look(&LAYOUT, f, digest, report, context);
+    return kithi_cf_look(&kithi_overlap_layout, f, digest, report, context);
 }
 
 static uint64_t cell(const kith_filter *f, uint64_t number) {
-    return kithi_cf_cell(&LAYOUT, f, number);
+    return kithi_cf_cell(&kithi_overlap_layout, f, number);
 }
 
 static uint64_t copies(const kith_filter *f, uint64_t digest) {
-    return kithi_cf_copies(&LAYOUT, f, digest);
+    return kithi_cf_copies(&kithi_overlap_layout, f, digest);
 }
 
 static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
-    return kithi_cf_add(&LAYOUT, f, digest, was_new);
+    return kithi_cf_add(&kithi_overlap_layout, f, digest, was_new);
 }
 
 static kith_status remove_one(kith_filter *f, uint64_t digest) {
-    return kithi_cf_remove(&LAYOUT, f, digest);
+    return kithi_cf_remove(&kithi_overlap_layout, f, digest);
 }
 
 static size_t has_many_portable(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return kithi_cf_has_many(&LAYOUT, f, digests, n, maybe);
+    return kithi_cf_has_many(&kithi_overlap_layout, f, digests, n, maybe);
 }
 
 static kith_status add_many_portable(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
                                      size_t *done) {
-    return kithi_cf_add_many(&LAYOUT, f, digests, n, was_new, done);
+    return kithi_cf_add_many(&kithi_overlap_layout, f, digests, n, was_new, done);
 }
 
 static kith_status remove_many_portable(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
-    return kithi_cf_remove_many(&LAYOUT, f, digests, n, done);
+    return kithi_cf_remove_many(&kithi_overlap_layout, f, digests, n, done);
 }
 
 #ifdef KITHI_HAVE_X86
@@ -166,11 +111,11 @@ KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
 }
 
 KITHI_TARGET_AVX2 static kith_status add_avx2(kith_filter *f, uint64_t digest, bool *was_new) {
-    return kithi_cf_add(&LAYOUT, f, digest, was_new);
+    return kithi_cf_add(&kithi_overlap_layout, f, digest, was_new);
 }
 
 KITHI_TARGET_AVX2 static kith_status remove_avx2(kith_filter *f, uint64_t digest) {
-    return kithi_cf_remove(&LAYOUT, f, digest);
+    return kithi_cf_remove(&kithi_overlap_layout, f, digest);
 }
 
 KITHI_TARGET_AVX2 static void locate_avx2(const kithi_cf_geometry *g, const uint64_t *digests, kithi_pairs *pairs) {
@@ -217,29 +162,29 @@ static size_t has_many_avx512(const kith_filter *f, const uint64_t *digests, siz
 
 KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
                                                    size_t *done) {
-    return kithi_cf_add_many(&LAYOUT, f, digests, n, was_new, done);
+    return kithi_cf_add_many(&kithi_overlap_layout, f, digests, n, was_new, done);
 }
 
 KITHI_TARGET_AVX2 static kith_status remove_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, size_t *done) {
-    return kithi_cf_remove_many(&LAYOUT, f, digests, n, done);
+    return kithi_cf_remove_many(&kithi_overlap_layout, f, digests, n, done);
 }
 #endif
 
 static kith_status merge(kith_filter *into, const kith_filter *from) {
-    return kithi_cf_merge(&LAYOUT, into, from);
+    return kithi_cf_merge(&kithi_overlap_layout, into, from);
 }
 
 static void stats(const kith_filter *f, kith_filter_stats *stats) {
-    kithi_cf_stats(&LAYOUT, f, stats);
+    kithi_cf_stats(&kithi_overlap_layout, f, stats);
 }
 
 static const char *check(const kith_filter *f) {
-    return kithi_cf_check(&LAYOUT, f);
+    return kithi_cf_check(&kithi_overlap_layout, f);
 }
 
 const kithi_kind kithi_kind_overlap = {
-    .id = 5,
-    .params = KITHI_CF_PARAMS,
+    .id = KITHI_OVERLAP_ID,
+    .params = KITHI_OVERLAP_PARAMS,
     .info =
         {
             .name = "overlap",
@@ -249,7 +194,7 @@ const kithi_kind kithi_kind_overlap = {
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },
     .choose = choose,
-    .decode = decode_head,
+    .decode = kithi_overlap_decode_head,
     .shape = shape,
     .option = option,
     .expect = expect,

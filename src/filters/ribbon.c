@@ -47,14 +47,10 @@
 #include "simd/avx512.h"
 #endif
 
-enum { BITS, SLOTS, STASH = SLOTS + KITHI_RIBBON_LEVELS, SHARDS, SALT };
-
 #define SHARD_KEYS_MAX 1482910 /* 2^20.5 */
-#define SLOTS_MAX (UINT64_C(1) << 40)
-#define SALT_MAX 15
-#define DIGEST_BITS 60 /* at most this many bits select a start and determine the fingerprint */
-#define SPREAD 6.0     /* standard deviations that a shard has space for */
-#define STASH_KEYS 6   /* fills the first 64 bytes of a shard */
+#define DIGEST_BITS 60         /* at most this many bits select a start and determine the fingerprint */
+#define SPREAD 6.0             /* standard deviations that a shard has space for */
+#define STASH_KEYS 6           /* fills the first 64 bytes of a shard */
 #define LAST_ATTEMPT 7
 
 /* Keys per slot, and the share of the slots that is unused then: measured with ribbons of 64 slots, buckets of 128
@@ -70,36 +66,6 @@ static const kith_option OPTIONS[] = {
 };
 
 /* ---- planning ---- */
-
-/* Sets the fields that follow from bits, slots and stash. */
-static void lay_out(kithi_ribbon_geometry *g) {
-    uint64_t at = KITHI_RIBBON_HEAD_BYTES + 8 * g->stash;
-    for (unsigned i = 0; i < KITHI_RIBBON_LEVELS; i++) {
-        g->starts[i] = g->slots[i] != 0 ? g->slots[i] - (KITHI_RIBBON_BLOCK - 1) : 0;
-        g->marks_at[i] = at;
-        if (i != KITHI_RIBBON_LAST)
-            at += (g->slots[i] + 4 * KITHI_RIBBON_BUCKET - 1) / (4 * KITHI_RIBBON_BUCKET);
-    }
-    at = (at + 63) & ~UINT64_C(63);
-    for (unsigned i = 0; i < KITHI_RIBBON_LEVELS; i++) {
-        g->slots_at[i] = at;
-        at += g->slots[i] / KITHI_RIBBON_BLOCK * g->bits * 8;
-    }
-    /* A lookup may read the block after the last one, and up to 7 words more. */
-    g->shard_bytes = (at + g->bits * 8 + 7 * 8 + 63) & ~UINT64_C(63);
-}
-
-static kithi_geometry decode(const kithi_head *head) {
-    kithi_ribbon_geometry g = {
-        .bits = head->params[BITS],
-        .slots = {head->params[SLOTS], head->params[SLOTS + 1], head->params[SLOTS + 2]},
-        .stash = head->params[STASH],
-        .shards = head->params[SHARDS],
-        .salt = head->params[SALT],
-    };
-    lay_out(&g);
-    return (kithi_geometry){.ribbon = g};
-}
 
 static uint64_t whole_blocks(double slots) {
     return ((uint64_t)ceil(slots) + KITHI_RIBBON_BLOCK - 1) & ~(uint64_t)(KITHI_RIBBON_BLOCK - 1);
@@ -122,14 +88,10 @@ static void choose_slots(double n, kithi_ribbon_geometry *g) {
     tried[2].slots[1] = whole_blocks(once / LOAD_1);
     tried[2].slots[KITHI_RIBBON_LAST] = whole_blocks(twice / LOAD_2);
     for (unsigned i = 0; i < 3; i++) {
-        lay_out(&tried[i]);
+        kithi_ribbon_lay_out(&tried[i]);
         if (i == 0 || tried[i].shard_bytes < g->shard_bytes)
             *g = tried[i];
     }
-}
-
-static uint64_t all_slots(const kithi_ribbon_geometry *g) {
-    return g->slots[0] + g->slots[1] + g->slots[2];
 }
 
 /* The number of keys that each shard must have slots for. */
@@ -153,167 +115,69 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     while (request->attempt < 4 && request->capacity / g.shards > SHARD_KEYS_MAX)
         g.shards *= 2;
     double keys = shard_keys(request, g.shards);
-    if (keys > 0.8 * (double)SLOTS_MAX)
+    if (keys > 0.8 * (double)KITHI_RIBBON_SLOTS_MAX)
         return KITH_E_TOO_LARGE;
     choose_slots(keys, &g);
-    if (log2((double)all_slots(&g)) + log2((double)g.shards) + (double)g.bits > DIGEST_BITS)
+    if (log2((double)kithi_ribbon_all_slots(&g)) + log2((double)g.shards) + (double)g.bits > DIGEST_BITS)
         return KITH_E_DIGEST_BITS;
     if (request->attempt >= LAST_ATTEMPT)
         g.stash = request->capacity > STASH_KEYS ? request->capacity : STASH_KEYS;
-    head->params[BITS] = g.bits;
+    head->params[KITHI_RIBBON_BITS] = g.bits;
     for (unsigned i = 0; i < KITHI_RIBBON_LEVELS; i++)
-        head->params[SLOTS + i] = g.slots[i];
-    head->params[STASH] = g.stash;
-    head->params[SHARDS] = g.shards;
-    head->params[SALT] = request->attempt;
+        head->params[KITHI_RIBBON_SLOTS + i] = g.slots[i];
+    head->params[KITHI_RIBBON_STASH] = g.stash;
+    head->params[KITHI_RIBBON_SHARDS] = g.shards;
+    head->params[KITHI_RIBBON_SALT] = request->attempt;
     return KITH_OK;
 }
 
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
-    kithi_ribbon_geometry g = decode(head).ribbon;
-    bool valid = g.bits >= 1 && g.bits <= KITHI_RIBBON_BITS_MAX && g.stash <= SLOTS_MAX && g.salt <= SALT_MAX &&
-                 g.shards >= 1 && (g.shards & (g.shards - 1)) == 0 && g.slots[KITHI_RIBBON_LAST] != 0 &&
-                 (g.slots[0] != 0 || g.slots[1] == 0);
-    for (unsigned i = 0; i < KITHI_RIBBON_LEVELS; i++)
-        valid = valid && g.slots[i] <= SLOTS_MAX && g.slots[i] % KITHI_RIBBON_BLOCK == 0;
-    uint64_t cells, body_bytes;
-    if (!valid || !kithi_mul(g.shards, all_slots(&g), &cells) || !kithi_mul(g.shards, g.shard_bytes, &body_bytes) ||
-        body_bytes > UINT64_C(1) << 62)
-        return KITH_E_CORRUPT;
-    *shape = (kithi_shape){
-        .body_bytes = body_bytes,
-        .cells = cells,
-        .cell_bits = (unsigned)g.bits,
-        .fingerprint_bits = (unsigned)g.bits,
-        .lines = (unsigned)(1 + (16 * g.bits + 63) / 64),
-        .max_copies = 1,
-        .capabilities = KITH_CAN_ANY_ORDER,
-    };
-    return KITH_OK;
+    kith_status status = kithi_ribbon_shape(head, shape);
+    shape->capabilities = KITH_CAN_ANY_ORDER;
+    return status;
 }
 
 static uint64_t option(const kithi_head *head, unsigned index) {
     (void)index;
-    return head->params[BITS];
+    return head->params[KITHI_RIBBON_BITS];
 }
 
 static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     (void)n;
-    return (kithi_expectation){ldexp(1, -(int)head->params[BITS]), 0};
+    return (kithi_expectation){ldexp(1, -(int)head->params[KITHI_RIBBON_BITS]), 0};
 }
 
 static uint64_t regions(const kithi_head *head) {
-    return head->params[SHARDS];
+    return head->params[KITHI_RIBBON_SHARDS];
 }
 
 /* ---- lookups ---- */
-
-KITHI_INLINE const uint8_t *shard_of(const kithi_ribbon_geometry *g, const uint8_t *body, uint64_t digest) {
-    return body + kithi_mulhi(digest, g->shards) * g->shard_bytes;
-}
-
-/* Where to look for a digest. */
-typedef struct target {
-    const uint8_t *block; /* the first of two blocks */
-    uint64_t low, high;   /* the row, shifted to its place in the first and in the second block */
-    uint64_t fingerprint;
-    unsigned level;
-} target;
-
-KITHI_INLINE target target_at(const kithi_ribbon_geometry *g, const uint8_t *shard, unsigned level, kithi_ribbon r,
-                              unsigned bits) {
-    unsigned offset = (unsigned)(r.start % KITHI_RIBBON_BLOCK);
-    return (target){
-        .block = shard + g->slots_at[level] + r.start / KITHI_RIBBON_BLOCK * bits * 8,
-        .low = r.row << offset,
-        .high = r.row >> 1 >> (KITHI_RIBBON_BLOCK - 1 - offset),
-        .fingerprint = r.fingerprint,
-        .level = level,
-    };
-}
-
-/* Finds the level of a digest, that is the first one that does not bump it. */
-KITHI_INLINE target find(const kithi_ribbon_geometry *g, const uint8_t *shard, uint64_t digest, unsigned bits) {
-    for (unsigned level = 0; level < KITHI_RIBBON_LAST && g->slots[level] != 0; level++) {
-        kithi_ribbon r = kithi_ribbon_of(kithi_ribbon_hash(digest, g->salt, level), g->starts[level], bits);
-        unsigned mark = kithi_ribbon_mark(shard + g->marks_at[level], r.start / KITHI_RIBBON_BUCKET);
-        if (r.start % KITHI_RIBBON_BUCKET >= kithi_ribbon_threshold(mark))
-            return target_at(g, shard, level, r, bits);
-    }
-    uint64_t hash = kithi_ribbon_hash(digest, g->salt, KITHI_RIBBON_LAST);
-    return target_at(g, shard, KITHI_RIBBON_LAST, kithi_ribbon_of(hash, g->starts[KITHI_RIBBON_LAST], bits), bits);
-}
-
-/* Returns parities: bit i is that of (word i of `first` AND low) XOR (word i of `second` AND high), for i = 0 … 7. */
-typedef unsigned parities8(const uint8_t *first, const uint8_t *second, uint64_t low, uint64_t high);
-
-KITHI_INLINE unsigned parities_portable(const uint8_t *first, const uint8_t *second, uint64_t low, uint64_t high) {
-    unsigned parities = 0;
-    for (unsigned i = 0; i < 8; i++)
-        parities |=
-            (unsigned)__builtin_parityll((kithi_load64(first + 8 * i) & low) ^ (kithi_load64(second + 8 * i) & high))
-            << i;
-    return parities;
-}
-
-/* Returns the XOR of a key's slots and its fingerprint: 0 if the key may be in the set. Reads words in groups of 8;
- * those beyond the last bit of a slot are ignored. */
-KITHI_INLINE uint64_t difference(parities8 *parities, const target *t, unsigned bits) {
-    uint64_t sum = 0;
-    for (unsigned j = 0; j < bits; j += 8)
-        sum |= (uint64_t)parities(t->block + 8 * j, t->block + 8 * (bits + j), t->low, t->high) << j;
-    return (sum ^ t->fingerprint) & ((UINT64_C(1) << bits) - 1);
-}
-
-/* Returns whether a digest is in the stash of a shard, by binary search. */
-static bool is_stashed(const kithi_ribbon_geometry *g, const uint8_t *shard, uint64_t digest) {
-    uint64_t low = 0, high = kithi_load64(shard + 8);
-    high = high < g->stash ? high : g->stash; /* a damaged file may have any number there */
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2, found = kithi_load64(shard + KITHI_RIBBON_HEAD_BYTES + 8 * middle);
-        if (found == digest)
-            return true;
-        if (found < digest)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return false;
-}
-
-KITHI_INLINE bool has_body(parities8 *parities, const kith_filter *f, uint64_t digest) {
-    const kithi_ribbon_geometry *g = &f->geometry.ribbon;
-    const uint8_t *shard = shard_of(g, f->body, digest);
-    target t = find(g, shard, digest, (unsigned)g->bits);
-    return difference(parities, &t, (unsigned)g->bits) == 0 ||
-           (t.level == KITHI_RIBBON_LAST && is_stashed(g, shard, digest));
-}
 
 #define GROUP 64
 
 /* Looks up a group of at most GROUP digests. Bit i of the result is set if digest i may be in the set. The blocks of
  * all of them are prefetched before the first is read. */
-KITHI_INLINE uint64_t has_group(parities8 *parities, const kithi_ribbon_geometry *g, const uint8_t *body,
+KITHI_INLINE uint64_t has_group(kithi_parities8 *parities, const kithi_ribbon_geometry *g, const uint8_t *body,
                                 const uint64_t *digests, size_t count, unsigned bits) {
-    target targets[GROUP];
+    kithi_ribbon_target targets[GROUP];
     uint64_t word = 0;
     for (size_t i = 0; i < count; i++) {
-        targets[i] = find(g, shard_of(g, body, digests[i]), digests[i], bits);
+        targets[i] = kithi_ribbon_find(g, kithi_ribbon_shard(g, body, digests[i]), digests[i], bits);
         for (unsigned at = 0; at < 16 * bits; at += 64)
             __builtin_prefetch(targets[i].block + at);
         if (bits % 4 != 0)
             __builtin_prefetch(targets[i].block + 16 * bits - 1);
     }
     for (size_t i = 0; i < count; i++) {
-        bool maybe = difference(parities, &targets[i], bits) == 0;
+        bool maybe = kithi_ribbon_difference(parities, &targets[i], bits) == 0;
         if (targets[i].level == KITHI_RIBBON_LAST && !maybe)
-            maybe = is_stashed(g, shard_of(g, body, digests[i]), digests[i]);
+            maybe = kithi_ribbon_is_stashed(g, kithi_ribbon_shard(g, body, digests[i]), digests[i]);
         word |= (uint64_t)maybe << i;
     }
     return word;
 }
 
-KITHI_INLINE size_t has_many_of_bits(parities8 *parities, const kith_filter *f, const uint64_t *digests, size_t n,
+KITHI_INLINE size_t has_many_of_bits(kithi_parities8 *parities, const kith_filter *f, const uint64_t *digests, size_t n,
                                      uint64_t *maybe, unsigned bits) {
     const kithi_ribbon_geometry g = f->geometry.ribbon;
     size_t yes = 0;
@@ -326,7 +190,7 @@ KITHI_INLINE size_t has_many_of_bits(parities8 *parities, const kith_filter *f, 
     return yes;
 }
 
-KITHI_INLINE size_t has_many_body(parities8 *parities, const kith_filter *f, const uint64_t *digests, size_t n,
+KITHI_INLINE size_t has_many_body(kithi_parities8 *parities, const kith_filter *f, const uint64_t *digests, size_t n,
                                   uint64_t *maybe) {
     switch (f->geometry.ribbon.bits) {
     case 8:
@@ -339,16 +203,16 @@ KITHI_INLINE size_t has_many_body(parities8 *parities, const kith_filter *f, con
 }
 
 static bool has(const kith_filter *f, uint64_t digest) {
-    return has_body(parities_portable, f, digest);
+    return kithi_ribbon_has_with(kithi_ribbon_parities, &f->geometry.ribbon, f->body, digest);
 }
 
 static size_t has_many(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return has_many_body(parities_portable, f, digests, n, maybe);
+    return has_many_body(kithi_ribbon_parities, f, digests, n, maybe);
 }
 
 #ifdef KITHI_HAVE_X86
 KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
-    return has_body(kithi_avx2_parities, f, digest);
+    return kithi_ribbon_has_with(kithi_avx2_parities, &f->geometry.ribbon, f->body, digest);
 }
 
 KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
@@ -357,7 +221,7 @@ KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64
 }
 
 KITHI_TARGET_AVX512 static bool has_avx512(const kith_filter *f, uint64_t digest) {
-    return has_body(kithi_avx512_parities, f, digest);
+    return kithi_ribbon_has_with(kithi_avx512_parities, &f->geometry.ribbon, f->body, digest);
 }
 
 KITHI_TARGET_AVX512 static size_t has_many_avx512(const kith_filter *f, const uint64_t *digests, size_t n,
@@ -381,12 +245,12 @@ static uint64_t slot_of(const kithi_ribbon_geometry *g, const uint8_t *shard, un
  * either all slots of a digest have their wanted value or none has. */
 static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {
     const kithi_ribbon_geometry *g = &f->geometry.ribbon;
-    const uint8_t *shard = shard_of(g, f->body, digest);
-    target t = find(g, shard, digest, (unsigned)g->bits);
+    const uint8_t *shard = kithi_ribbon_shard(g, f->body, digest);
+    kithi_ribbon_target t = kithi_ribbon_find(g, shard, digest, (unsigned)g->bits);
     uint64_t hash = kithi_ribbon_hash(digest, g->salt, t.level),
-             sum = difference(parities_portable, &t, (unsigned)g->bits);
+             sum = kithi_ribbon_difference(kithi_ribbon_parities, &t, (unsigned)g->bits);
     kithi_ribbon r = kithi_ribbon_of(hash, g->starts[t.level], (unsigned)g->bits);
-    uint64_t first = kithi_mulhi(digest, g->shards) * all_slots(g) + r.start;
+    uint64_t first = kithi_mulhi(digest, g->shards) * kithi_ribbon_all_slots(g) + r.start;
     for (unsigned i = 0; i < t.level; i++)
         first += g->slots[i];
     for (unsigned i = 0; i < KITHI_RIBBON_BLOCK; i++) {
@@ -395,14 +259,14 @@ static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *
         uint64_t holds = slot_of(g, shard, t.level, r.start + i);
         report(context, first + i, holds, holds ^ sum);
     }
-    return sum == 0 || (t.level == KITHI_RIBBON_LAST && is_stashed(g, shard, digest));
+    return sum == 0 || (t.level == KITHI_RIBBON_LAST && kithi_ribbon_is_stashed(g, shard, digest));
 }
 
 static uint64_t cell(const kith_filter *f, uint64_t number) {
     const kithi_ribbon_geometry *g = &f->geometry.ribbon;
-    const uint8_t *shard = f->body + number / all_slots(g) * g->shard_bytes;
+    const uint8_t *shard = f->body + number / kithi_ribbon_all_slots(g) * g->shard_bytes;
     unsigned level = 0;
-    for (number %= all_slots(g); number >= g->slots[level]; level++)
+    for (number %= kithi_ribbon_all_slots(g); number >= g->slots[level]; level++)
         number -= g->slots[level];
     return slot_of(g, shard, level, number);
 }
@@ -412,20 +276,13 @@ static void stats(const kith_filter *f, kith_filter_stats *stats) {
     stats->rate_now = ldexp(1, -(int)g->bits);
     for (uint64_t i = 0; i < g->shards; i++) {
         const uint8_t *words = f->body + i * g->shard_bytes + g->slots_at[0];
-        for (uint64_t block = 0; block < all_slots(g) / KITHI_RIBBON_BLOCK; block++) {
+        for (uint64_t block = 0; block < kithi_ribbon_all_slots(g) / KITHI_RIBBON_BLOCK; block++) {
             uint64_t used = 0;
             for (unsigned j = 0; j < g->bits; j++)
                 used |= kithi_load64(words + (block * g->bits + j) * 8);
             stats->cells_used += kithi_popcount(used);
         }
     }
-}
-
-static bool all_zero(const uint8_t *bytes, uint64_t byte_count) {
-    uint8_t any = 0;
-    for (uint64_t i = 0; i < byte_count; i++)
-        any |= bytes[i];
-    return any == 0;
 }
 
 /* Returns whether all bits from the end of the mark of the last bucket to offset `end` are 0. */
@@ -439,7 +296,7 @@ static bool spare_marks_are_zero(const kithi_ribbon_geometry *g, const uint8_t *
 
 static const char *check_shard(const kithi_ribbon_geometry *g, const uint8_t *shard) {
     uint64_t keys = kithi_load64(shard), stashed = kithi_load64(shard + 8);
-    if (keys == 0 && !all_zero(shard, g->shard_bytes))
+    if (keys == 0 && !kithi_is_zero(shard, g->shard_bytes))
         return "a shard without keys has a byte that is not zero";
     if (stashed > g->stash || stashed > keys)
         return "a stash has more digests than it has space for, or than its shard has keys";
@@ -447,12 +304,12 @@ static const char *check_shard(const kithi_ribbon_geometry *g, const uint8_t *sh
     for (uint64_t i = 1; i < stashed; i++)
         if (kithi_load64(stash + 8 * i - 8) >= kithi_load64(stash + 8 * i))
             return "the digests of a stash are not in increasing order";
-    if (!all_zero(stash + 8 * stashed, 8 * (g->stash - stashed)))
+    if (!kithi_is_zero(stash + 8 * stashed, 8 * (g->stash - stashed)))
         return "a byte after the last digest of a stash is not zero";
     if (!spare_marks_are_zero(g, shard, 0, g->marks_at[1]) || !spare_marks_are_zero(g, shard, 1, g->slots_at[0]))
         return "a threshold that belongs to no bucket is not zero";
     uint64_t end = g->slots_at[KITHI_RIBBON_LAST] + g->slots[KITHI_RIBBON_LAST] / KITHI_RIBBON_BLOCK * g->bits * 8;
-    if (!all_zero(shard + end, g->shard_bytes - end))
+    if (!kithi_is_zero(shard + end, g->shard_bytes - end))
         return "a byte after the last slot of a shard is not zero";
     return NULL;
 }
@@ -473,8 +330,8 @@ static const char *check(const kith_filter *f) {
 }
 
 const kithi_kind kithi_kind_ribbon = {
-    .id = 9,
-    .params = (1 << (SALT + 1)) - 1,
+    .id = KITHI_RIBBON_ID,
+    .params = KITHI_RIBBON_PARAMS,
     .info =
         {
             .name = "ribbon",
@@ -484,7 +341,7 @@ const kithi_kind kithi_kind_ribbon = {
             .option_count = sizeof OPTIONS / sizeof *OPTIONS,
         },
     .choose = choose,
-    .decode = decode,
+    .decode = kithi_ribbon_decode,
     .shape = shape,
     .option = option,
     .expect = expect,

@@ -1,51 +1,9 @@
-/* format/format.h: the block of bytes that holds a filter or a table. docs/format.md is the specification, this is its
- * implementation.
- *
- *     0            192                                 192 + body_bytes
- *     | header     | body (a multiple of 64 bytes)     | one checksum for each 64 KiB of body | notes, if any |
- */
+/* format/format.h: writes and reads the block of bytes that holds a filter or a table. format/head.h describes it. */
 #ifndef KITHI_FORMAT_FORMAT_H
 #define KITHI_FORMAT_FORMAT_H
 
-#include <kith/hash.h>
-
 #include "core/part.h"
-
-#define KITHI_HEADER_BYTES 192
-#define KITHI_BODY_ALIGNMENT 64
-#define KITHI_CHECKED_BYTES 65536
-#define KITHI_FORMAT_VERSION 1
-#define KITHI_PARAMS 8
-#define KITHI_STORE_ID_BYTES 16
-#define KITHI_SEQUENCE_MAX (UINT64_C(1) << 62)
-
-/* Says that a file is the snapshot of a store (kith/store.h): the newest operations may be in its journal. */
-typedef struct kithi_store_mark {
-    bool is_store; /* if false, the other fields are 0 */
-    uint8_t id[KITHI_STORE_ID_BYTES];
-    uint64_t sequence; /* of the last journal record that the file includes */
-} kithi_store_mark;
-
-/* The header, decoded. */
-typedef struct kithi_head {
-    uint16_t kind_id;
-    kith_hash hash;
-    uint64_t capacity;
-    double rate;
-    uint64_t count;
-    /* Not next to `count`: gcc would update both by one vector addition, which takes longer than two. */
-    uint64_t body_bytes;
-    uint64_t fill; /* number of nonzero cells; 0 for kinds that do not count them */
-    uint64_t params[KITHI_PARAMS];
-    uint64_t recipe;      /* how a program turned its input into keys; at most KITHI_RECIPE_MAX */
-    uint64_t notes_bytes; /* size of the notes after the checksums (notes.h); 0: no notes */
-    kithi_store_mark store;
-} kithi_head;
-
-#define KITHI_RECIPE_MAX ((UINT64_C(1) << 48) - 1)
-
-/* Computes the size of header, body and checksums, without notes. Returns false if body_bytes is more than 2^62. */
-bool kithi_block_bytes(uint64_t body_bytes, uint64_t *block_bytes);
+#include "format/head.h"
 
 /* Writes the header and the checksums around the body, which is already in the block. Does not touch the notes. */
 void kithi_block_seal(uint8_t *block, const kithi_head *head);

@@ -6,12 +6,7 @@
 
 #include "core/bits.h"
 #include "core/hash.h"
-
-enum { AT_CHECKSUM = 0, AT_CONTENT_BYTES = 8, AT_CONTENT = KITHI_NOTES_HEADER_BYTES };
-
-static uint64_t section_bytes_for(uint64_t content_bytes) {
-    return AT_CONTENT + (content_bytes + 7) / 8 * 8;
-}
+#include "format/read.h"
 
 static bool name_occurs(const char *name, const kith_note *notes, size_t count) {
     for (size_t i = 0; i < count; i++)
@@ -32,7 +27,7 @@ kith_status kithi_notes_measure(const kith_note *notes, size_t count, uint64_t *
         if (content_bytes > KITHI_NOTES_CONTENT_MAX)
             return KITH_E_TOO_LARGE;
     }
-    *section_bytes = content_bytes == 0 ? 0 : section_bytes_for(content_bytes);
+    *section_bytes = content_bytes == 0 ? 0 : kithi_notes_bytes_for(content_bytes);
     return KITH_OK;
 }
 
@@ -43,61 +38,22 @@ static uint8_t *put_string(uint8_t *to, const char *text) {
 }
 
 void kithi_notes_write(uint8_t *section, const kith_note *notes, size_t count) {
-    uint8_t *to = section + AT_CONTENT;
+    uint8_t *to = section + KITHI_NOTES_AT_CONTENT;
     for (size_t i = 0; i < count; i++)
         to = put_string(put_string(to, notes[i].name), notes[i].value);
-    uint64_t content_bytes = (uint64_t)(to - (section + AT_CONTENT));
-    kithi_store64(section + AT_CONTENT_BYTES, content_bytes);
-    size_t checked_bytes = (size_t)section_bytes_for(content_bytes) - AT_CONTENT_BYTES;
-    kithi_store64(section + AT_CHECKSUM, kithi_checksum(section + AT_CONTENT_BYTES, checked_bytes));
-}
-
-uint64_t kithi_notes_claimed_bytes(const uint8_t *section) {
-    uint64_t content_bytes = kithi_load64(section + AT_CONTENT_BYTES);
-    if (content_bytes == 0 || content_bytes > KITHI_NOTES_CONTENT_MAX)
-        return 0;
-    return section_bytes_for(content_bytes);
-}
-
-/* Returns a pointer to the byte after the string, or NULL if the string does not end before `end`. */
-static const char *after_string(const char *at, const char *end) {
-    const char *nul = memchr(at, '\0', (size_t)(end - at));
-    return nul == NULL ? NULL : nul + 1;
-}
-
-static bool strings_are_valid(const char *content, const char *end) {
-    unsigned count = 0;
-    for (const char *at = content; at < end;) {
-        const char *name = at, *value = after_string(at, end);
-        if (value == NULL || *name == '\0' || value == end || ++count > KITHI_NOTES_MAX)
-            return false;
-        at = after_string(value, end);
-        if (at == NULL)
-            return false;
-        for (const char *earlier = content; earlier < name;) {
-            if (strcmp(earlier, name) == 0)
-                return false;
-            earlier = after_string(after_string(earlier, end), end);
-        }
-    }
-    return true;
+    uint64_t content_bytes = (uint64_t)(to - (section + KITHI_NOTES_AT_CONTENT));
+    kithi_store64(section + KITHI_NOTES_AT_CONTENT_BYTES, content_bytes);
+    size_t checked_bytes = (size_t)kithi_notes_bytes_for(content_bytes) - KITHI_NOTES_AT_CONTENT_BYTES;
+    kithi_store64(section + KITHI_NOTES_AT_CHECKSUM,
+                  kithi_checksum(section + KITHI_NOTES_AT_CONTENT_BYTES, checked_bytes));
 }
 
 kith_status kithi_notes_verify(const uint8_t *section, uint64_t section_bytes) {
-    if (section_bytes < KITHI_NOTES_HEADER_BYTES || kithi_notes_claimed_bytes(section) != section_bytes)
-        return KITH_E_CORRUPT;
-    size_t checked_bytes = (size_t)section_bytes - AT_CONTENT_BYTES;
-    if (kithi_load64(section + AT_CHECKSUM) != kithi_checksum(section + AT_CONTENT_BYTES, checked_bytes))
-        return KITH_E_CORRUPT;
-    const uint8_t *end = section + AT_CONTENT + kithi_load64(section + AT_CONTENT_BYTES);
-    for (const uint8_t *padding = end; padding < section + section_bytes; padding++)
-        if (*padding != 0)
-            return KITH_E_CORRUPT;
-    return strings_are_valid((const char *)section + AT_CONTENT, (const char *)end) ? KITH_OK : KITH_E_CORRUPT;
+    return kithi_notes_check(section, section_bytes);
 }
 
 static const char *content_end(const uint8_t *section) {
-    return (const char *)section + AT_CONTENT + kithi_load64(section + AT_CONTENT_BYTES);
+    return (const char *)section + KITHI_NOTES_AT_CONTENT + kithi_load64(section + KITHI_NOTES_AT_CONTENT_BYTES);
 }
 
 static const char *next_note(const char *at) {
@@ -109,14 +65,14 @@ size_t kithi_notes_count(const uint8_t *section) {
     size_t count = 0;
     if (section == NULL)
         return 0;
-    for (const char *at = (const char *)section + AT_CONTENT; at < content_end(section); at = next_note(at))
+    for (const char *at = (const char *)section + KITHI_NOTES_AT_CONTENT; at < content_end(section); at = next_note(at))
         count++;
     return count;
 }
 
 kith_note kithi_notes_at(const uint8_t *section, size_t index) {
     assert(index < kithi_notes_count(section));
-    const char *at = (const char *)section + AT_CONTENT;
+    const char *at = (const char *)section + KITHI_NOTES_AT_CONTENT;
     while (index-- > 0)
         at = next_note(at);
     return (kith_note){at, at + strlen(at) + 1};

@@ -10,9 +10,7 @@
 
 #include <kith/plan.h>
 
-#define KITHI_NOTES_MAX 64 /* few, because each name is compared with all others */
-#define KITHI_NOTES_CONTENT_MAX 65536
-#define KITHI_NOTES_HEADER_BYTES 16 /* the checksum and the number of content bytes */
+#include "format/head.h"
 
 /* Computes the size of the section for these notes; 0 if there are none. Fails with KITH_E_ARGUMENT if a name is empty
  * or occurs twice, and with KITH_E_TOO_LARGE for more than KITHI_NOTES_MAX notes or KITHI_NOTES_CONTENT_MAX bytes. */
@@ -20,10 +18,6 @@ kith_status kithi_notes_measure(const kith_note *notes, size_t count, uint64_t *
 
 /* Writes the section. It must have the size that kithi_notes_measure() computed for these notes, and be zeroed. */
 void kithi_notes_write(uint8_t *section, const kith_note *notes, size_t count);
-
-/* Returns the size of a section according to its first KITHI_NOTES_HEADER_BYTES bytes, or 0 if that size is not
- * valid. */
-uint64_t kithi_notes_claimed_bytes(const uint8_t *section);
 
 /* Verifies the checksum, strings and padding of a section of exactly this many bytes, which may be hostile. Fails with
  * KITH_E_CORRUPT. */

@@ -40,6 +40,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "plan/geometry.h"
+
 /* A layout of the slots. */
 typedef struct kithi_fit {
     unsigned place_slots; /* slots per place: b, or 2 for windows */
@@ -49,8 +51,6 @@ typedef struct kithi_fit {
     unsigned kicks;       /* how many entries a random walk may move; 0: an exhaustive search */
     unsigned window_bits; /* bits of a slot that do not belong to the fingerprint */
 } kithi_fit;
-
-#define KITHI_FIT_STASH_MAX 64 /* entries of a stash; it is a list that is searched from its beginning */
 
 /* The size that kithi_fit_choose() found. */
 typedef struct kithi_fit_size {

@@ -9,6 +9,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* How the cells of bloom and counting are laid out: see plan/sizing.h. */
+typedef enum kithi_cells_layout { KITHI_SLICES, KITHI_WHOLE } kithi_cells_layout;
+
+#define KITHI_BLOOM_K_MAX 64 /* the most cells per key: see kithi_bloom_choose() */
+
 /* bloom and counting: k slices of `slice` cells, or one array of `slice` cells for all k hashes. */
 typedef struct kithi_slices_geometry {
     uint64_t k, slice;
@@ -16,6 +21,8 @@ typedef struct kithi_slices_geometry {
     uint64_t layout; /* a kithi_cells_layout */
     uint64_t width;  /* bits in a counter; only counting sets it */
 } kithi_slices_geometry;
+
+#define KITHI_BLOCKS_MAX (UINT64_C(1) << 53) /* the largest number of blocks; exact in a double */
 
 /* blocked and blocked_counting: a key has one cell in each lane of one block. */
 typedef struct kithi_lanes_geometry {
@@ -29,6 +36,8 @@ typedef enum kithi_cf_form {
     KITHI_TWO_LONG_WORDS, /* half a place fits in a word, but with the bits before it only in nine bytes */
     KITHI_ANY_WORDS,      /* any number of words, which may be long */
 } kithi_cf_form;
+
+#define KITHI_FIT_STASH_MAX 64 /* entries of a stash; it is a list that is searched from its beginning */
 
 /* cuckoo and overlap (cf: cuckoo filter). */
 typedef struct kithi_cf_geometry {
@@ -53,10 +62,12 @@ typedef struct kithi_cf_geometry {
     uint32_t last_byte;  /* a place ends in this byte at the latest, counted from the one in which it begins */
     uint32_t last_shift; /* number of the lowest bit of the last slot of a word */
     kithi_cf_form form;
-    bool usual;          /* KITHI_ONE_WORD, with kithi_partner as the other place, and rest_shift is 0 */
-    uint64_t low_bits;   /* a mask: the lowest bit of each slot of a word */
-    uint64_t high_bits;  /* a mask: the highest bit of each slot of a word */
-    uint64_t code_steps; /* in each slot: the code that a key has there minus the code that it has in slot 0 */
+    bool plain;           /* usual, and every place begins at a byte: nothing needs to be shifted */
+    uint32_t place_bytes; /* from one place to the next, if `plain` */
+    bool usual;           /* KITHI_ONE_WORD, with kithi_partner as the other place, and rest_shift is 0 */
+    uint64_t low_bits;    /* a mask: the lowest bit of each slot of a word */
+    uint64_t high_bits;   /* a mask: the highest bit of each slot of a word */
+    uint64_t code_steps;  /* in each slot: the code that a key has there minus the code that it has in slot 0 */
 } kithi_cf_geometry;
 
 /* fuse. */

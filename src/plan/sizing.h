@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "plan/geometry.h"
+
 /* ---- Bloom filters with k hashes per key, in two layouts ----
  *
  * KITHI_SLICES: k slices of `slice` bits; each key sets one bit per slice. Slices are independent, and a key misses a
@@ -22,8 +24,6 @@
  * KITHI_WHOLE: one array of m bits for all k hashes; `slice` is m. The k hashes of a key are independent and may
  * coincide. With X bits set, a lookup returns true with probability (X/m)^k, so the rate is the mean of that, which is
  * larger than the k-th power of the mean of X/m: by 33% for three keys and a rate of 1%. */
-typedef enum kithi_cells_layout { KITHI_SLICES, KITHI_WHOLE } kithi_cells_layout;
-
 double kithi_bloom_rate(unsigned k, uint64_t slice, uint64_t n, kithi_cells_layout layout);
 
 /* The exact rate of KITHI_WHOLE, with a relative error of about 10^-12 for all m and n (plan/whole_rate.c). */
@@ -52,7 +52,6 @@ uint64_t kithi_bloom_slice(unsigned k, uint64_t n, double rate, kithi_counts cou
 /* Finds the k and slice with the fewest cells whose quantile is at most `rate`. If `given_k` is not 0, that k is used.
  * Returns false if the filter would be larger than 2^62 cells. KITHI_BLOOM_K_MAX is the best k for a rate of 2^-64, the
  * probability that two digests are equal. */
-#define KITHI_BLOOM_K_MAX 64
 bool kithi_bloom_choose(uint64_t n, double rate, unsigned given_k, kithi_counts counts, kithi_cells_layout layout,
                         unsigned *k, uint64_t *slice);
 
@@ -84,8 +83,6 @@ double kithi_blocked_hit(unsigned lanes, unsigned lane_cells, uint64_t blocks, u
 /* Returns the quantile of the rate of a filter whose count is n (lane_cells at least 4). It accounts for blocks that
  * have more keys than others. */
 double kithi_blocked_quantile(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, kithi_counts counts);
-
-#define KITHI_BLOCKS_MAX (UINT64_C(1) << 53) /* the largest number of blocks; exact in a double */
 
 /* Returns the smallest number of blocks whose quantile is at most `rate`, or 0 if that is more than `most`. Whether it
  * is more takes a small part of the time that the search takes. */

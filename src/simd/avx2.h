@@ -8,8 +8,7 @@
 
 #include <immintrin.h>
 
-#include "core/batch.h"
-#include "core/cpu.h"
+#include "core/compiler.h"
 #include "core/mix.h"
 
 typedef struct kithi_avx2_block {
@@ -28,21 +27,22 @@ KITHI_TARGET_AVX2 KITHI_INLINE kithi_avx2_block kithi_avx2_shifts(uint64_t diges
     if (lanes == 8) {
         __m256i all = _mm256_broadcastq_epi64(kithi_avx2_shifts_8(digest, cell_shift));
         /* Byte j goes to the lowest byte of word j; an index that is negative gives 0. */
-        return (kithi_avx2_block){_mm256_shuffle_epi8(all, _mm256_setr_epi64x(-256, -255, -254, -253)),
-                                  _mm256_shuffle_epi8(all, _mm256_setr_epi64x(-252, -251, -250, -249))};
+        return KITHI_VALUE(kithi_avx2_block, _mm256_shuffle_epi8(all, _mm256_setr_epi64x(-256, -255, -254, -253)),
+                           _mm256_shuffle_epi8(all, _mm256_setr_epi64x(-252, -251, -250, -249)));
     }
     __m128i bytes = _mm_cvtsi64_si128((long long)kithi_lane_word(digest, 0));
     if (lanes == 16) {
         __m128i more = _mm_cvtsi64_si128((long long)kithi_lane_word(digest, 1));
-        return (kithi_avx2_block){
+        return KITHI_VALUE(
+            kithi_avx2_block,
             _mm256_slli_epi32(_mm256_srli_epi32(_mm256_cvtepu8_epi32(bytes), 3 + cell_shift), cell_shift),
-            _mm256_slli_epi32(_mm256_srli_epi32(_mm256_cvtepu8_epi32(more), 3 + cell_shift), cell_shift)};
+            _mm256_slli_epi32(_mm256_srli_epi32(_mm256_cvtepu8_epi32(more), 3 + cell_shift), cell_shift));
     }
     __m256i first = _mm256_cvtepu8_epi64(bytes);
     __m256i shift = _mm256_slli_epi64(_mm256_srli_epi64(first, 1 + cell_shift), cell_shift);
     __m256i odd = _mm256_set_epi64x(64, 0, 64, 0);
-    return (kithi_avx2_block){_mm256_sub_epi64(_mm256_permute4x64_epi64(shift, 0x50), odd),
-                              _mm256_sub_epi64(_mm256_permute4x64_epi64(shift, 0xfa), odd)};
+    return KITHI_VALUE(kithi_avx2_block, _mm256_sub_epi64(_mm256_permute4x64_epi64(shift, 0x50), odd),
+                       _mm256_sub_epi64(_mm256_permute4x64_epi64(shift, 0xfa), odd));
 }
 
 /* Returns 1 << shift in each word, or 0 where the shift exceeds the word. */
@@ -74,7 +74,7 @@ KITHI_INLINE unsigned kithi_avx2_words(unsigned lanes) {
 /* Returns a block in which only the key's bits are set. */
 KITHI_TARGET_AVX2 KITHI_INLINE kithi_avx2_block kithi_avx2_bits_of(uint64_t digest, unsigned lanes) {
     kithi_avx2_block shifts = kithi_avx2_shifts(digest, lanes, 0);
-    return (kithi_avx2_block){kithi_avx2_ones(shifts.low, lanes), kithi_avx2_ones(shifts.high, lanes)};
+    return KITHI_VALUE(kithi_avx2_block, kithi_avx2_ones(shifts.low, lanes), kithi_avx2_ones(shifts.high, lanes));
 }
 
 KITHI_TARGET_AVX2 KITHI_INLINE bool kithi_avx2_bits_has(const uint8_t *block, uint64_t digest, unsigned lanes) {
@@ -161,9 +161,8 @@ KITHI_TARGET_AVX2 KITHI_INLINE kithi_avx2_counters kithi_avx2_counters_of(const 
     const __m256i *at = (const __m256i *)(const void *)block;
     kithi_avx2_block shifts = kithi_avx2_shifts(digest, lanes, 2);
     __m256i low = kithi_avx2_ones(shifts.low, lanes), high = kithi_avx2_ones(shifts.high, lanes);
-    return (kithi_avx2_counters){{_mm256_loadu_si256(at), _mm256_loadu_si256(at + 1)},
-                                 {low, high},
-                                 {kithi_avx2_times_15(low, lanes), kithi_avx2_times_15(high, lanes)}};
+    return KITHI_VALUE(kithi_avx2_counters, {_mm256_loadu_si256(at), _mm256_loadu_si256(at + 1)}, {low, high},
+                       {kithi_avx2_times_15(low, lanes), kithi_avx2_times_15(high, lanes)});
 }
 
 /* Returns how many of the key's counters are 0. Words without a counter of the key compare as 0 too and are

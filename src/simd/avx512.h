@@ -5,8 +5,7 @@
 
 #include <immintrin.h>
 
-#include "core/batch.h"
-#include "core/cpu.h"
+#include "core/compiler.h"
 #include "core/mix.h"
 
 /* Returns a block with a 1 at the lowest bit of each cell of the key. A cell has 1 << cell_shift bits. */
@@ -59,7 +58,7 @@ KITHI_TARGET_AVX512 KITHI_INLINE kithi_avx512_counters kithi_avx512_counters_of(
     __m512i ones = kithi_avx512_ones(digest, lanes, 2);
     __m512i full = lanes == 16 ? _mm512_sub_epi32(_mm512_slli_epi32(ones, 4), ones)
                                : _mm512_sub_epi64(_mm512_slli_epi64(ones, 4), ones);
-    return (kithi_avx512_counters){_mm512_loadu_si512(block), ones, full};
+    return KITHI_VALUE(kithi_avx512_counters, _mm512_loadu_si512(block), ones, full);
 }
 
 /* Returns how many of the key's counters equal `at`, which is 0 or 1. */

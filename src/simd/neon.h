@@ -5,7 +5,7 @@
 
 #include <arm_neon.h>
 
-#include "core/batch.h"
+#include "core/compiler.h"
 #include "core/mix.h"
 
 typedef struct kithi_neon_block {

@@ -1,27 +1,14 @@
-/* Bytes from anywhere, given to kith_filter_view; what opens is put through every verb.
- *
- * The first byte of the input says how. Bits 0 and 1 are the flags of opening. Bits 2 and 3:
- *
- *     0   the rest is the file as it is
- *     1   the rest is 16 words of header fields and a body; both are sealed, so that checksums do not stop the fuzzer
- *     2   likewise, and the length of the body that the header states is the input's, too
- *     3   a good filter of a kind, capacity and number of keys that the input chooses, then edits of it (two bytes of
- *         offset, one of XOR), then sealed: what an attacker who knows the format would do */
+/* Bytes from anywhere, given to kith_filter_view; what opens is put through every verb. blocks.h makes the
+ * bytes. */
 #include <stdlib.h>
 #include <string.h>
 
 #include <kith/kith.h>
 
-#include "core/bits.h"
-#include "core/hash.h"
 #include "core/prng.h"
-#include "format/format.h"
+#include "fuzz/blocks.h"
 
-enum { PLAIN, SEALED, LYING, EDITED };
-enum { FIELDS = 16, MEMORY_MAX = 1 << 22 };
-
-/* Offsets in the header: docs/format.md. */
-enum { AT_BODY_BYTES = 96, AT_BODY_CHECKSUM = 176, AT_CHECKSUM = 184 };
+enum { MEMORY_MAX = 1 << 22 };
 
 /* Memory is bounded, so that what a file asks for beyond reason is refused at once, and counted. */
 static size_t live_bytes;
@@ -135,125 +122,8 @@ static void try_bytes(const uint8_t *bytes, size_t byte_count, unsigned flags) {
         abort();
 }
 
-/* The fields of a header from the input's words; what is missing is 0. */
-static kithi_head read_head(const uint8_t *input, size_t byte_count) {
-    uint64_t words[FIELDS] = {0};
-    for (size_t i = 0; i < FIELDS && 8 * (i + 1) <= byte_count; i++)
-        words[i] = kithi_load64(input + 8 * i);
-    kithi_head head = {
-        .kind_id = (uint16_t)words[0],
-        .hash = {.id = (kith_hash_id)(words[1] & 1)},
-        .capacity = words[2],
-        .count = words[4],
-        .fill = words[5],
-        .body_bytes = words[6],
-    };
-    if (head.hash.id == KITH_HASH_XXH3)
-        head.hash.seed = words[7];
-    memcpy(&head.rate, &words[3], sizeof head.rate);
-    memcpy(head.params, &words[8], sizeof head.params);
-    return head;
-}
-
-static void seal_header(uint8_t *block) {
-    kithi_store64(block + AT_CHECKSUM, kithi_checksum(block, AT_CHECKSUM));
-}
-
-static void try_sealed(const uint8_t *input, size_t byte_count, unsigned flags, bool lying) {
-    kithi_head head = read_head(input, byte_count);
-    size_t used = byte_count < 8 * FIELDS ? byte_count : 8 * FIELDS;
-    uint64_t stated_bytes = head.body_bytes, block_bytes = 0;
-    head.body_bytes = (byte_count - used) & ~(uint64_t)63;
-    if (!kithi_block_bytes(head.body_bytes, &block_bytes))
-        return;
-    uint8_t *block = calloc(1, (size_t)block_bytes);
-    if (block == NULL)
-        return;
-    if (head.body_bytes != 0)
-        memcpy(block + KITHI_HEADER_BYTES, input + used, (size_t)head.body_bytes);
-    kithi_block_seal(block, &head);
-    if (lying) {
-        kithi_store64(block + AT_BODY_BYTES, stated_bytes);
-        seal_header(block);
-    }
-    try_bytes(block, (size_t)block_bytes, flags);
-    free(block);
-}
-
-static void try_edited(const uint8_t *input, size_t byte_count, unsigned flags) {
-    enum { CHOICES = 4, EDIT_BYTES = 3 };
-    static const char *const INNER[] = {"inner=blocked", "inner=overlap", "inner=counting growth=1", "inner=bloom",
-                                        "inner=blocked_counting"};
-    if (byte_count < CHOICES)
-        return;
-    kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
-    kith_filter *filter = NULL;
-    const void *bytes;
-    size_t block_bytes;
-    spec.kind = kith_filter_kind_at(input[0] % kith_filter_kind_count())->name;
-    spec.capacity = 1 + input[1] % 64u;
-    spec.rate = 0.5 / (1 + input[2]);
-    static const kith_note notes[] = {{"note", "text"}, {"field", "3"}};
-    spec.notes = notes;
-    spec.note_count = input[1] >> 6 & 2;
-    spec.recipe = input[1];
-    if (strcmp(spec.kind, "layers") == 0)
-        spec.options = INNER[input[2] % (sizeof INNER / sizeof *INNER)];
-    kith_status status = kith_filter_create(&spec, &filter);
-    if (status == KITH_E_UNSUPPORTED) { /* a static kind */
-        uint64_t digests[64];
-        for (uint64_t key = 0; key < spec.capacity; key++)
-            digests[key] = kith_digest(&spec.hash, &key, sizeof key);
-        size_t n = input[3] < spec.capacity ? input[3] : (size_t)spec.capacity;
-        status = kith_filter_build(&spec, digests, n, KITH_BUILD_SET, 1, &filter);
-    } else if (status == KITH_OK) {
-        for (uint64_t key = 0; key < input[3]; key++)
-            sink += (uint64_t)kith_filter_add(filter, &key, sizeof key, NULL);
-    }
-    if (status != KITH_OK)
-        return;
-    if (kith_filter_bytes(filter, &bytes, &block_bytes) != KITH_OK)
-        abort();
-    uint8_t *block = malloc(block_bytes);
-    if (block == NULL)
-        abort();
-    memcpy(block, bytes, block_bytes);
-    kith_filter_free(filter);
-
-    uint64_t body_bytes = kithi_load64(block + AT_BODY_BYTES);
-    for (size_t at = CHOICES; at + EDIT_BYTES <= byte_count; at += EDIT_BYTES) {
-        size_t offset = kithi_load16(input + at);
-        if (offset < block_bytes)
-            block[offset] ^= input[at + 2];
-    }
-    uint8_t *checksums = block + KITHI_HEADER_BYTES + body_bytes;
-    if (body_bytes <= KITHI_CHECKED_BYTES) { /* else only the header is sealed */
-        kithi_store64(checksums, kithi_checksum(block + KITHI_HEADER_BYTES, (size_t)body_bytes));
-        kithi_store64(block + AT_BODY_CHECKSUM, kithi_checksum(checksums, 8));
-    }
-    seal_header(block);
-    try_bytes(block, block_bytes, flags);
-    free(block);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    if (size == 0)
-        return 0;
-    unsigned flags = data[0] & 3;
-    switch (data[0] >> 2 & 3) {
-    case PLAIN:
-        try_bytes(data + 1, size - 1, flags);
-        break;
-    case SEALED:
-        try_sealed(data + 1, size - 1, flags, false);
-        break;
-    case LYING:
-        try_sealed(data + 1, size - 1, flags, true);
-        break;
-    case EDITED:
-        try_edited(data + 1, size - 1, flags);
-        break;
-    }
+    fuzz_block(data, size, try_bytes);
     return 0;
 }

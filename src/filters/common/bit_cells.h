@@ -11,10 +11,8 @@
 
 #include "core/mix.h"
 #include "plan/sizing.h"
+#include "filters/common/cells_lookup.h"
 #include "kind.h"
-
-/* Index of the parameter that holds the fill limit, in the Bloom and counting kinds. */
-#define KITHI_FILL_LIMIT (KITHI_PARAMS - 1)
 
 /* What bloom and blocked can do. */
 #define KITHI_BITS_CAPABILITIES                                                                                        \

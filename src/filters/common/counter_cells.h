@@ -28,32 +28,10 @@
 
 #include "filters/common/bit_cells.h"
 
-/* The default width, and what follows from it. */
-#define KITHI_COUNTER_BITS 4
-#define KITHI_COUNTER_TOP 15
-#define KITHI_COUNTER_COPIES (KITHI_COUNTER_TOP - 1)
-
 #define KITHI_COUNTERS_CAPABILITIES                                                                                    \
     (KITH_CAN_ADD | KITH_CAN_REMOVE | KITH_CAN_COPIES | KITH_CAN_MERGE | KITH_CAN_ANY_ORDER)
 
-/* ---- one counter ----
- *
- * 4-bit counters never cross a byte. A counter of another width may be in two bytes. The second byte is touched only
- * then, because it may belong to another thread (kind.h, add_cells). Callers pass a constant width where they can. */
-
-KITHI_INLINE unsigned kithi_counter_top(unsigned width) {
-    return (1u << width) - 1;
-}
-
-KITHI_INLINE unsigned kithi_counter(const uint8_t *counters, uint64_t c, unsigned width) {
-    if (width == 4)
-        return counters[c / 2] >> (c % 2 * 4) & KITHI_COUNTER_TOP;
-    const uint8_t *at = counters + c * width / 8;
-    unsigned shift = (unsigned)(c * width % 8), bits = at[0];
-    if (shift + width > 8)
-        bits |= (unsigned)at[1] << 8;
-    return bits >> shift & kithi_counter_top(width);
-}
+/* ---- one counter ---- */
 
 /* Adds `change` to the counter, modulo 2^32, so 0u - 1 subtracts 1. The result must be in the range of the counter. */
 KITHI_INLINE void kithi_counter_change(uint8_t *counters, uint64_t c, unsigned width, unsigned change) {

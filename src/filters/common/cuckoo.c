@@ -74,9 +74,8 @@ const char *kithi_cf_check(const kithi_cf_layout *layout, const kith_filter *f) 
 
 /* ---- planning ---- */
 
-/* Slot numbers within a region have 32 bits. The bits that select a slot of the filter and a fingerprint must
+/* The bits that select a slot of the filter and a fingerprint must
  * together fit in 60 bits of the digest. */
-#define REGION_SLOTS_MAX (UINT64_C(1) << 31)
 #define DIGEST_BITS 60
 
 kith_status kithi_cf_choose(kithi_fit fit, const kithi_request *request, unsigned slot_bits, kithi_head *head) {
@@ -96,27 +95,6 @@ kith_status kithi_cf_choose(kithi_fit fit, const kithi_request *request, unsigne
     head->params[KITHI_HALF] = size.half;
     head->params[KITHI_REGIONS] = size.regions;
     head->params[KITHI_STASH] = size.stash;
-    return KITH_OK;
-}
-
-kith_status kithi_cf_shape(kithi_fit fit, const kithi_cf_geometry *g, kithi_shape *shape) {
-    uint64_t slot_bits = g->slot_bits, half = g->half, regions = g->regions;
-    if (slot_bits > KITHI_SLOT_BITS_MAX || half == 0 || half >= REGION_SLOTS_MAX || regions == 0 ||
-        g->stash > (g->kicks != 0 ? 0 : KITHI_FIT_STASH_MAX))
-        return KITH_E_CORRUPT;
-    uint64_t region_slots = kithi_fit_region_slots(&fit, half), cells, body_bytes;
-    if (region_slots > REGION_SLOTS_MAX || !kithi_mul(regions, region_slots, &cells) ||
-        !kithi_mul(regions, kithi_cf_stride(g, region_slots), &body_bytes) || body_bytes > UINT64_C(1) << 62)
-        return KITH_E_CORRUPT;
-    shape->body_bytes = body_bytes;
-    shape->cells = cells;
-    shape->cell_bits = (unsigned)slot_bits;
-    shape->hashes = 0;
-    shape->fingerprint_bits = (unsigned)slot_bits - fit.window_bits;
-    shape->lines = 2;
-    shape->max_copies = 2 * fit.place_slots;
-    shape->copies_limit = 2 * shape->max_copies + (unsigned)g->stash;
-    shape->capabilities = KITHI_CF_CAPABILITIES;
     return KITH_OK;
 }
 

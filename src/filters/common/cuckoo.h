@@ -28,47 +28,14 @@
 #include "plan/fit.h"
 #include "core/batch.h"
 #include "core/mix.h"
+#include "filters/common/cf_lookup.h"
 #include "kind.h"
-
-/* Parameters of the cuckoo kinds. Only cuckoo has KITHI_BUCKET_SLOTS, KITHI_ALTERNATE and KITHI_KICKS. */
-enum { KITHI_SLOT_BITS, KITHI_HALF, KITHI_REGIONS, KITHI_BUCKET_SLOTS, KITHI_ALTERNATE, KITHI_KICKS, KITHI_STASH };
-#define KITHI_CF_PARAMS (1 << KITHI_SLOT_BITS | 1 << KITHI_HALF | 1 << KITHI_REGIONS | 1 << KITHI_STASH)
-
-#define KITHI_ALTERNATE_PARTNER 0 /* the value of KITHI_ALTERNATE for kithi_partner */
-#define KITHI_CANDIDATES_MAX 16
-#define KITHI_SLOT_BITS_MAX 32
-#define KITHI_HALF_MAX (UINT64_C(1) << 31)
 
 typedef struct kithi_candidates {
     unsigned count;
     uint32_t slot[KITHI_CANDIDATES_MAX];
     uint32_t code[KITHI_CANDIDATES_MAX];
 } kithi_candidates;
-
-typedef struct kithi_cf_layout {
-    bool windows; /* places are windows, one beginning at each slot; otherwise they are disjoint buckets */
-    /* Number of bits (0 or 1) below the fingerprint in a code; they hold the index of the slot in its place. */
-    unsigned window_bits;
-    unsigned (*place_slots)(const kithi_cf_geometry *g);
-    /* The other place for this fingerprint. */
-    uint64_t (*other)(const kithi_cf_geometry *g, uint64_t place, uint64_t fingerprint);
-    /* The bit of its region at which a place begins. */
-    uint64_t (*first_bit)(const kithi_cf_geometry *g, uint64_t place);
-    /* Sets `first` to the first slot of a place and the first slot of the other place for this fingerprint. */
-    void (*first_slots)(const kithi_cf_geometry *g, uint64_t place, uint64_t fingerprint, uint32_t first[2]);
-    /* Returns false for a code that no key can have in that slot. */
-    bool (*decode)(const kithi_cf_geometry *g, uint32_t slot, uint32_t code, uint64_t *place, uint64_t *fingerprint);
-    uint64_t (*region_slots)(const kithi_cf_geometry *g);
-} kithi_cf_layout;
-
-/* The largest fingerprint. */
-static inline uint64_t kithi_cf_fingerprint_max(const kithi_cf_layout *layout, const kithi_cf_geometry *g) {
-    return (UINT64_C(1) << (g->slot_bits - layout->window_bits)) - 1;
-}
-
-static inline uint32_t kithi_cf_code(const kithi_cf_layout *layout, uint64_t fingerprint, unsigned slot_of_place) {
-    return (uint32_t)(fingerprint << layout->window_bits) + (layout->window_bits != 0 ? slot_of_place : 0);
-}
 
 static inline void kithi_cf_candidates(const kithi_cf_layout *layout, const kithi_cf_geometry *g, uint64_t place,
                                        uint64_t fingerprint, kithi_candidates *candidates) {
@@ -81,68 +48,6 @@ static inline void kithi_cf_candidates(const kithi_cf_layout *layout, const kith
         candidates->slot[slots + i] = first[1] + i;
         candidates->code[i] = candidates->code[slots + i] = kithi_cf_code(layout, fingerprint, i);
     }
-}
-
-/* Bytes from one region to the next. The last slot is followed by at least 8 bytes of its region, because slots are
- * loaded and stored as words of 8 bytes. A region has at most 2^31 slots of 32 bits, so nothing overflows. */
-static inline uint64_t kithi_cf_stride(const kithi_cf_geometry *g, uint64_t region_slots) {
-    uint64_t stash_bytes = g->stash * sizeof(uint64_t);
-    uint64_t bytes = (region_slots * g->slot_bits + 7) / 8 + (stash_bytes > 8 ? stash_bytes : 8);
-    return (bytes + 63) & ~UINT64_C(63);
-}
-
-/* Sets the fields of *g that are for places as words. */
-static inline void kithi_cf_set_word_fields(const kithi_cf_layout *layout, kithi_cf_geometry *g) {
-    unsigned bits = (unsigned)g->slot_bits, slots = layout->place_slots(g);
-    unsigned unit = layout->windows ? bits : bits * slots; /* bits from one place to the next */
-    /* The highest bit of a byte at which a place can begin. */
-    unsigned first_bit_max = 8 - (unit & -unit & 7 ? unit & -unit & 7 : 8);
-    unsigned word_slots = slots;
-    while (word_slots * bits > 64)
-        word_slots /= 2;
-    g->place_bits = layout->windows ? 0 : unit;
-    g->words = slots / word_slots;
-    g->word_bits = word_slots * bits;
-    g->last_byte = (slots * bits + first_bit_max - 1) / 8;
-    /* A word after the first can begin at any multiple of its width. */
-    unsigned word_bit_max = 8 - (g->word_bits & -g->word_bits & 7 ? g->word_bits & -g->word_bits & 7 : 8);
-    bool is_long = g->word_bits + word_bit_max > 64;
-    g->form = KITHI_ANY_WORDS;
-    if (slots * bits + first_bit_max <= 64)
-        g->form = KITHI_ONE_WORD;
-    else if (g->words == 2)
-        g->form = is_long ? KITHI_TWO_LONG_WORDS : KITHI_TWO_WORDS;
-    g->last_shift = (word_slots - 1) * bits;
-    for (unsigned i = 0; i < word_slots; i++) {
-        g->low_bits |= UINT64_C(1) << (i * bits);
-        g->code_steps |= (uint64_t)kithi_cf_code(layout, 0, i) << (i * bits);
-    }
-    g->high_bits = g->low_bits << (bits - 1);
-}
-
-/* The parameters may be those of a hostile file. What follows from them is computed only if shape() will accept
- * them. */
-static inline kithi_geometry kithi_cf_decode(const kithi_cf_layout *layout, const kithi_head *head) {
-    kithi_cf_geometry g = {.slot_bits = head->params[KITHI_SLOT_BITS],
-                           .half = head->params[KITHI_HALF],
-                           .regions = head->params[KITHI_REGIONS],
-                           .bucket_slots = head->params[KITHI_BUCKET_SLOTS],
-                           .alternate = head->params[KITHI_ALTERNATE],
-                           .kicks = head->params[KITHI_KICKS],
-                           .stash = head->params[KITHI_STASH]};
-    bool plausible = g.slot_bits > layout->window_bits && g.slot_bits <= KITHI_SLOT_BITS_MAX &&
-                     g.half <= KITHI_HALF_MAX && g.bucket_slots <= KITHI_CANDIDATES_MAX / 2 &&
-                     (layout->windows || g.bucket_slots > 0) && g.stash <= KITHI_FIT_STASH_MAX;
-    if (plausible) {
-        g.places = 2 * g.half;
-        g.stride = kithi_cf_stride(&g, layout->region_slots(&g));
-        g.stash_at = g.stride - g.stash * sizeof(uint64_t);
-        g.fingerprint_max = kithi_cf_fingerprint_max(layout, &g);
-        g.rest_shift = kithi_rest_shift(g.regions, g.places);
-        kithi_cf_set_word_fields(layout, &g);
-        g.usual = g.form == KITHI_ONE_WORD && g.rest_shift == 0 && g.alternate == KITHI_ALTERNATE_PARTNER;
-    }
-    return (kithi_geometry){.cf = g};
 }
 
 static inline uint64_t kithi_cf_regions(const kithi_head *head) {
@@ -164,12 +69,6 @@ static inline void kithi_cf_set(const kith_filter *f, uint8_t *region, uint32_t 
 
 /* ---- places as words ---- */
 
-/* Marks slots that are 0 by their highest bit; returns 0 if there is none. Only the lowest mark is reliable: it is the
- * first slot that is 0. Marks above it may be wrong. */
-KITHI_INLINE uint64_t kithi_zero_slots(const kithi_cf_geometry *g, uint64_t slots) {
-    return (slots - g->low_bits) & ~slots & g->high_bits;
-}
-
 /* Returns the highest bit of every slot that is 0, exactly, unlike kithi_zero_slots. */
 KITHI_INLINE uint64_t kithi_all_zero_slots(const kithi_cf_geometry *g, uint64_t slots) {
     uint64_t below = g->high_bits - g->low_bits; /* in each slot, all bits except the highest */
@@ -180,12 +79,6 @@ KITHI_INLINE uint64_t kithi_all_zero_slots(const kithi_cf_geometry *g, uint64_t 
 KITHI_INLINE unsigned kithi_count_slots(const kithi_cf_geometry *g, uint64_t highest_bits) {
     uint64_t sums = (highest_bits >> (g->slot_bits - 1)) * g->low_bits;
     return (unsigned)(sums >> g->last_shift & ((UINT64_C(1) << g->slot_bits) - 1));
-}
-
-/* Returns the word that begins at this bit. Reads up to 9 bytes; at least 8 follow the last slot of a region. */
-KITHI_INLINE uint64_t kithi_cf_word(const uint8_t *from, uint64_t bit, kithi_cf_form form) {
-    uint64_t low = kithi_load64(from + bit / 8) >> (bit % 8);
-    return form <= KITHI_TWO_WORDS ? low : low | (uint64_t)from[bit / 8 + 8] << 1 << (63 - bit % 8);
 }
 
 /* ---- a digest ---- */
@@ -258,10 +151,8 @@ const char *kithi_cf_check(const kithi_cf_layout *layout, const kith_filter *f);
 void kithi_cf_detach(kith_filter *f);
 uint64_t kithi_cf_state_bytes(const kith_filter *f);
 
-/* choose, shape and expect of the cuckoo kinds. slot_bits 0 means as many as the rate needs. The kind must have
- * checked its additional parameters before it calls kithi_cf_shape. */
+/* choose and expect of the cuckoo kinds. slot_bits 0 means as many as the rate needs. */
 kith_status kithi_cf_choose(kithi_fit fit, const kithi_request *request, unsigned slot_bits, kithi_head *head);
-kith_status kithi_cf_shape(kithi_fit fit, const kithi_cf_geometry *g, kithi_shape *shape);
 kithi_expectation kithi_cf_expect(kithi_fit fit, kithi_fit_size size, uint64_t n);
 
 #define KITHI_CF_CAPABILITIES (KITH_CAN_ADD | KITH_CAN_REMOVE | KITH_CAN_COPIES | KITH_CAN_MERGE)

@@ -13,51 +13,6 @@
 /* How many digests ahead a batch prefetches: half of KITHI_AHEAD, because each digest has two cache lines. */
 #define KITHI_CF_AHEAD (KITHI_AHEAD / 2)
 
-/* The pair of places of a key, for access as words. */
-typedef struct kithi_cf_pair {
-    uint8_t *at[2];    /* the byte in which the place begins */
-    uint32_t shift[2]; /* the bit of that byte at which it begins */
-    uint64_t codes;    /* in each slot of a word: the code that the key has there */
-} kithi_cf_pair;
-
-/* Finds the places of a digest; prefetches them if `ahead` is true. `usual` may be true if g->usual is. */
-KITHI_INLINE void kithi_pair_locate(const kithi_cf_layout *layout, const kithi_cf_geometry *g, uint8_t *body,
-                                    uint64_t digest, kithi_cf_pair *pair, bool ahead, bool usual) {
-    kithi_place at = kithi_place_of(digest, g->regions, g->places, usual ? 0 : (unsigned)g->rest_shift);
-    uint64_t fingerprint = kithi_fingerprint(at, g->fingerprint_max);
-    uint64_t place[2] = {at.place, usual ? kithi_partner(at.place, fingerprint, g->places)
-                                         : layout->other(g, at.place, fingerprint)};
-    pair->codes = (fingerprint << layout->window_bits) * g->low_bits + (layout->windows ? g->code_steps : 0);
-    uint8_t *region = body + at.region * g->stride;
-    for (unsigned i = 0; i < 2; i++) {
-        uint64_t bit = layout->first_bit(g, place[i]);
-        pair->at[i] = region + bit / 8;
-        pair->shift[i] = bit % 8;
-        if (ahead) {
-            __builtin_prefetch(pair->at[i]);
-            __builtin_prefetch(pair->at[i] + g->last_byte); /* one place in ten crosses a cache line */
-        }
-    }
-}
-
-KITHI_INLINE unsigned kithi_pair_words(const kithi_cf_geometry *g, kithi_cf_form form) {
-    return form == KITHI_ONE_WORD ? 1 : form == KITHI_ANY_WORDS ? g->words : 2;
-}
-
-/* The slots of word `word` of place i. */
-KITHI_INLINE uint64_t kithi_pair_slots(const kithi_cf_geometry *g, const kithi_cf_pair *pair, unsigned i, unsigned word,
-                                       kithi_cf_form form) {
-    return kithi_cf_word(pair->at[i], pair->shift[i] + word * g->word_bits, form);
-}
-
-KITHI_INLINE bool kithi_pair_has(const kithi_cf_geometry *g, const kithi_cf_pair *pair, kithi_cf_form form) {
-    uint64_t zero = 0;
-    for (unsigned word = 0; word < kithi_pair_words(g, form); word++)
-        for (unsigned i = 0; i < 2; i++)
-            zero |= kithi_zero_slots(g, kithi_pair_slots(g, pair, i, word, form) ^ pair->codes);
-    return zero != 0;
-}
-
 /* Slots of a place that are 0, or hold the key's code: a word of the place, and the highest bits of those slots of it.
  * Only the lowest one counts. */
 typedef struct kithi_pair_hit {
@@ -118,22 +73,6 @@ KITHI_INLINE bool kithi_pair_remove(const kithi_cf_geometry *g, const kithi_cf_p
  *
  * The usual case is in the function itself; what only some filters need is in another one, which keeps the first small
  * and without a stack frame. */
-
-KITHI_OUTLINE bool kithi_cf_has_unusual(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest) {
-    const kithi_cf_geometry *g = &f->geometry.cf;
-    kithi_cf_pair pair;
-    kithi_pair_locate(layout, g, f->body, digest, &pair, false, false);
-    return kithi_pair_has(g, &pair, KITHI_ANY_WORDS);
-}
-
-KITHI_INLINE bool kithi_cf_has(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest) {
-    const kithi_cf_geometry *g = &f->geometry.cf;
-    if (!g->usual)
-        return kithi_cf_has_unusual(layout, f, digest);
-    kithi_cf_pair pair;
-    kithi_pair_locate(layout, g, f->body, digest, &pair, false, true);
-    return kithi_pair_has(g, &pair, KITHI_ONE_WORD);
-}
 
 /* Adds a key that has no empty candidate slot, or returns why it cannot be added. */
 KITHI_OUTLINE kith_status kithi_cf_add_by_moving(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest,

@@ -14,25 +14,11 @@
 #ifndef KITHI_FILTERS_LANES_H
 #define KITHI_FILTERS_LANES_H
 
-#include <assert.h>
-
 #include "core/batch.h"
 #include "core/mix.h"
 #include "plan/sizing.h"
 #include "filters/common/bit_cells.h"
-
-/* Indices of the parameters of every blocked kind, in addition to KITHI_FILL_LIMIT. */
-enum { KITHI_LANES, KITHI_BLOCKS };
-#define KITHI_LANES_PARAMS (1 << KITHI_LANES | 1 << KITHI_BLOCKS | 1 << KITHI_FILL_LIMIT)
-
-#define KITHI_LANES_BLOCK_BITS 512
-#define KITHI_LANES_BLOCK_BYTES (KITHI_LANES_BLOCK_BITS / 8)
-
-static_assert(KITHI_LANES_BLOCK_BYTES == KITHI_BODY_ALIGNMENT,
-              "a block is one cache line because the body is aligned to one");
-
-static const unsigned KITHI_LANE_COUNTS[] = {4, 8, 16};
-#define KITHI_LANE_COUNTS_COUNT (sizeof KITHI_LANE_COUNTS / sizeof *KITHI_LANE_COUNTS)
+#include "filters/common/lanes_lookup.h"
 
 /* The value of the option "lanes": the index of the number of lanes in "auto|4|8|16". */
 static inline uint64_t kithi_lanes_option(const kithi_head *head, unsigned index) {
@@ -41,13 +27,6 @@ static inline uint64_t kithi_lanes_option(const kithi_head *head, unsigned index
 }
 
 /* ---- sizes ---- */
-
-static inline kithi_geometry kithi_lanes_decode(const kithi_head *head) {
-    return (kithi_geometry){
-        .fill_limit = head->params[KITHI_FILL_LIMIT],
-        .lanes = {.lanes = head->params[KITHI_LANES], .blocks = head->params[KITHI_BLOCKS]},
-    };
-}
 
 /* Chooses parameters that keep the rate, for blocks of `block_cells` cells. `given` is the value of the option "lanes":
  * i + 1 means KITHI_LANE_COUNTS[i], and 0 (auto) means the number of lanes that needs the fewest blocks. */
@@ -77,30 +56,6 @@ static inline kith_status kithi_lanes_choose(uint64_t given, unsigned block_cell
     return KITH_OK;
 }
 
-static inline bool kithi_lanes_known(uint64_t lanes) {
-    for (size_t i = 0; i < KITHI_LANE_COUNTS_COUNT; i++)
-        if (KITHI_LANE_COUNTS[i] == lanes)
-            return true;
-    return false;
-}
-
-/* Sets all fields of *shape except max_copies and capabilities, which the kind sets. */
-static inline kith_status kithi_lanes_shape(const kithi_head *head, unsigned cell_bits, kithi_shape *shape) {
-    kithi_geometry g = kithi_lanes_decode(head);
-    uint64_t lanes = g.lanes.lanes, blocks = g.lanes.blocks;
-    unsigned block_cells = KITHI_LANES_BLOCK_BITS / cell_bits;
-    if (!kithi_lanes_known(lanes) || blocks == 0 || blocks > KITHI_BLOCKS_MAX || g.fill_limit > blocks * block_cells)
-        return KITH_E_CORRUPT;
-    *shape = (kithi_shape){
-        .body_bytes = blocks * KITHI_LANES_BLOCK_BYTES,
-        .cells = blocks * block_cells,
-        .cell_bits = cell_bits,
-        .hashes = (unsigned)lanes,
-        .lines = 1,
-    };
-    return KITH_OK;
-}
-
 static inline uint64_t kithi_lanes_regions(const kithi_head *head) {
     return kithi_lanes_decode(head).lanes.blocks;
 }
@@ -117,20 +72,6 @@ static inline double kithi_lanes_keys(const kith_filter *f, uint64_t fill) {
 
 KITHI_INLINE uint8_t *kithi_block_of(const kith_filter *f, uint64_t digest) {
     return f->body + kithi_mulhi(digest, f->geometry.lanes.blocks) * KITHI_LANES_BLOCK_BYTES;
-}
-
-typedef struct kithi_lane_words {
-    uint64_t at[2];
-} kithi_lane_words;
-
-KITHI_INLINE kithi_lane_words kithi_lane_words_of(uint64_t digest, unsigned lanes) {
-    return (kithi_lane_words){{kithi_lane_word(digest, 0), lanes > 8 ? kithi_lane_word(digest, 1) : 0}};
-}
-
-/* The index within the block of the cell in lane j. */
-KITHI_INLINE unsigned kithi_lane_cell(kithi_lane_words words, unsigned width, unsigned j) {
-    unsigned byte = (unsigned)(words.at[j / 8] >> (j % 8 * 8)) & 0xff;
-    return j * width + byte * width / 256;
 }
 
 KITHI_INLINE bool kithi_lanes_look(const kith_filter *f, uint64_t digest, kith_look look, void *context,
@@ -152,7 +93,7 @@ KITHI_INLINE bool kithi_lanes_look(const kith_filter *f, uint64_t digest, kith_l
 /* What a blocked kind does to one block, with the instructions of one instruction set. A kind fills in the functions
  * that it needs. `lanes` is a constant in every call. */
 typedef struct kithi_block_ops {
-    bool (*has)(const uint8_t *block, uint64_t digest, unsigned lanes);
+    kithi_block_has *has;
     /* blocked. Sets the key's bits; returns how many of them were 0. */
     unsigned (*set)(uint8_t *block, uint64_t digest, unsigned lanes);
     /* blocked. Sets the bits of n keys, at most 64. Bit i of the result tells whether key i changed a bit. Adds the
@@ -189,14 +130,6 @@ KITHI_INLINE uint64_t kithi_by_lanes(kithi_lanes_verb *verb, const kithi_block_o
     if (__builtin_expect(lanes == 8, 1))
         return verb(ops, &args, 8);
     return lanes == 4 ? verb(ops, &args, 4) : verb(ops, &args, 16);
-}
-
-KITHI_INLINE uint64_t kithi_lanes_has_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
-    return ops->has(kithi_block_of(args->f, args->digest), args->digest, lanes);
-}
-
-KITHI_INLINE bool kithi_lanes_has(const kithi_block_ops *ops, const kith_filter *f, uint64_t digest) {
-    return kithi_by_lanes(kithi_lanes_has_in, ops, (kithi_lanes_args){.f = f, .digest = digest}) != 0;
 }
 
 KITHI_INLINE void kithi_lanes_prefetch(const void *f, uint64_t digest) {

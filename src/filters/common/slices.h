@@ -24,22 +24,8 @@
 #include "core/mix.h"
 #include "plan/sizing.h"
 #include "filters/common/bit_cells.h"
+#include "filters/common/slices_lookup.h"
 #include "kind.h"
-
-enum { KITHI_PARAM_K, KITHI_PARAM_SLICE, KITHI_PARAM_LAYOUT };
-#define KITHI_SLICES_PARAMS                                                                                            \
-    (1 << KITHI_PARAM_K | 1 << KITHI_PARAM_SLICE | 1 << KITHI_PARAM_LAYOUT | 1 << KITHI_FILL_LIMIT)
-
-static inline kithi_geometry kithi_slices_decode(const kithi_head *head) {
-    uint64_t slice = head->params[KITHI_PARAM_SLICE], layout = head->params[KITHI_PARAM_LAYOUT];
-    return (kithi_geometry){
-        .fill_limit = head->params[KITHI_FILL_LIMIT],
-        .slices = {.k = head->params[KITHI_PARAM_K],
-                   .slice = slice,
-                   .stride = layout == KITHI_WHOLE ? 0 : slice,
-                   .layout = layout},
-    };
-}
 
 /* Parameters for `capacity` keys. */
 static inline void kithi_slices_encode(unsigned k, uint64_t slice, kithi_cells_layout layout, uint64_t capacity,
@@ -54,82 +40,12 @@ static inline kithi_cells_layout kithi_slices_layout(const kithi_slices_geometry
     return g->layout == KITHI_WHOLE ? KITHI_WHOLE : KITHI_SLICES;
 }
 
-/* The shape of cells of `cell_bits` bits (1 to 8), followed by at least `spare_bytes`. The kind adds max_copies and
- * capabilities. */
-static inline kith_status kithi_slices_shape(const kithi_head *head, unsigned cell_bits, unsigned spare_bytes,
-                                             kithi_shape *shape) {
-    kithi_geometry g = kithi_slices_decode(head);
-    uint64_t cells, k = g.slices.k;
-    if (k < 1 || k > KITHI_BLOOM_K_MAX || g.slices.slice == 0 || g.slices.layout > KITHI_WHOLE ||
-        !kithi_mul(g.slices.layout == KITHI_WHOLE ? 1 : k, g.slices.slice, &cells) || cells > UINT64_C(1) << 62 ||
-        g.fill_limit > cells)
-        return KITH_E_CORRUPT;
-    uint64_t bytes = cells / 8 * cell_bits + (cells % 8 * cell_bits + 7) / 8 + spare_bytes;
-    uint64_t lines = (bytes + 63) / 64;
-    *shape = (kithi_shape){
-        .body_bytes = lines * 64,
-        .cells = cells,
-        .cell_bits = cell_bits,
-        .hashes = (unsigned)k,
-        .lines = (unsigned)(lines < k ? lines : k),
-    };
-    return KITH_OK;
-}
-
-/* Goes through the cells of a key, one after the other. */
-typedef struct kithi_probe {
-    uint64_t word;  /* probe word of the last cell */
-    uint64_t first; /* first cell of the next slice */
-} kithi_probe;
-
-KITHI_INLINE kithi_probe kithi_probe_start(uint64_t digest) {
-    return (kithi_probe){.word = digest, .first = 0};
-}
-
-KITHI_INLINE uint64_t kithi_probe_cell(kithi_probe *probe, uint64_t slice, uint64_t stride) {
-    probe->word = kithi_next_probe(probe->word);
-    uint64_t cell = probe->first + kithi_mulhi(probe->word, slice);
-    probe->first += stride;
-    return cell;
-}
-
 /* Writes the k cells of a key to `cells`. */
 KITHI_INLINE void kithi_slice_cells(const kith_filter *f, uint64_t digest, uint64_t *cells) {
     uint64_t k = f->geometry.slices.k, slice = f->geometry.slices.slice, stride = f->geometry.slices.stride;
     kithi_probe probe = kithi_probe_start(digest);
     for (uint64_t i = 0; i < k; i++)
         cells[i] = kithi_probe_cell(&probe, slice, stride);
-}
-
-/* Returns whether a cell is in use. */
-typedef bool kithi_slices_used(const uint8_t *body, uint64_t cell, unsigned cell_bits);
-
-/* Returns whether the key's next `count` cells, a constant, are in use. */
-KITHI_INLINE bool kithi_slices_has_some(const uint8_t *body, kithi_probe *probe, kithi_slices_geometry g,
-                                        kithi_slices_used *used, unsigned cell_bits, unsigned count) {
-    unsigned all = 1;
-#pragma GCC unroll 4
-    for (unsigned i = 0; i < count; i++)
-        all &= used(body, kithi_probe_cell(probe, g.slice, g.stride), cell_bits);
-    return all != 0;
-}
-
-/* Returns whether a key has all its cells in use. Reads the cells in groups of four and stops after a group that has an
- * unused cell. Stopping after each cell would read fewer, but when it stops is unpredictable, and a branch
- * misprediction costs more than the cells of a group. */
-KITHI_INLINE bool kithi_slices_has(const kith_filter *f, uint64_t digest, kithi_slices_used *used, unsigned cell_bits) {
-    kithi_slices_geometry g = f->geometry.slices;
-    const uint8_t *body = f->body;
-    kithi_probe probe = kithi_probe_start(digest);
-    for (uint64_t groups = g.k / 4; groups > 0; groups--)
-        if (!kithi_slices_has_some(body, &probe, g, used, cell_bits, 4))
-            return false;
-    bool all = true;
-    if ((g.k & 2) != 0)
-        all = kithi_slices_has_some(body, &probe, g, used, cell_bits, 2);
-    if ((g.k & 1) != 0)
-        all &= kithi_slices_has_some(body, &probe, g, used, cell_bits, 1);
-    return all;
 }
 
 KITHI_INLINE bool kithi_slices_look(const kith_filter *f, uint64_t digest, kith_look look, void *context,
@@ -198,7 +114,7 @@ KITHI_INLINE size_t kithi_slices_has_each(const kith_filter *f, const uint64_t *
         size_t count = n - from < 64 ? n - from : 64;
         uint64_t word = 0;
         for (size_t i = 0; i < count; i++)
-            word |= (uint64_t)kithi_slices_has(f, digests[from + i], used, cell_bits) << i;
+            word |= (uint64_t)kithi_slices_has(&f->geometry.slices, f->body, digests[from + i], used, cell_bits) << i;
         if (maybe != NULL)
             maybe[from / 64] = word;
         yes += kithi_popcount(word);

@@ -1,0 +1,31 @@
+/* filters/bloom_lookup.h: lookups in bloom. See bloom.c for the idea and the layout, and lookup.h for the rules of this
+ * header. */
+#ifndef KITHI_FILTERS_BLOOM_LOOKUP_H
+#define KITHI_FILTERS_BLOOM_LOOKUP_H
+
+#include "filters/common/slices_lookup.h"
+
+#define KITHI_BLOOM_ID 1
+
+static inline kith_status kithi_bloom_shape(const kithi_head *head, kithi_shape *shape) {
+    kith_status status = kithi_slices_shape(head, 1, 0, shape);
+    shape->max_copies = 1;
+    return status;
+}
+
+/* Reads words: a test of a bit in a word takes fewer instructions than in a byte. */
+KITHI_INLINE bool kithi_bloom_used(const uint8_t *body, uint64_t bit, unsigned cell_bits) {
+    (void)cell_bits;
+    return kithi_load64(body + bit / 64 * 8) >> (bit % 64) & 1;
+}
+
+static inline bool kithi_bloom_has(const kithi_geometry *g, const uint8_t *body, uint64_t digest) {
+    return kithi_slices_has(&g->slices, body, digest, kithi_bloom_used, 1);
+}
+
+static const kithi_lookup kithi_lookup_bloom = {
+    KITHI_BLOOM_ID, KITHI_SLICES_PARAMS, true, kithi_slices_decode, kithi_bloom_shape, kithi_bloom_has, NULL, NULL,
+    NULL,
+};
+
+#endif

@@ -1,0 +1,36 @@
+/* filters/common/cells_lookup.h: how the cells of the Bloom and counting kinds are read. lookup.h has the rules of this
+ * header. */
+#ifndef KITHI_FILTERS_CELLS_LOOKUP_H
+#define KITHI_FILTERS_CELLS_LOOKUP_H
+
+#include "core/bits.h"
+#include "lookup.h"
+
+/* Index of the parameter that holds the fill limit, in the Bloom and counting kinds. */
+#define KITHI_FILL_LIMIT (KITHI_PARAMS - 1)
+
+/* ---- counters: see filters/common/counter_cells.h ---- */
+
+/* The default width, and what follows from it. */
+#define KITHI_COUNTER_BITS 4
+#define KITHI_COUNTER_TOP 15
+#define KITHI_COUNTER_COPIES (KITHI_COUNTER_TOP - 1)
+
+/* 4-bit counters never cross a byte. A counter of another width may be in two bytes. The second byte is touched only
+ * then, because it may belong to another thread (kind.h, add_cells). Callers pass a constant width where they can. */
+
+KITHI_INLINE unsigned kithi_counter_top(unsigned width) {
+    return (1u << width) - 1;
+}
+
+KITHI_INLINE unsigned kithi_counter(const uint8_t *counters, uint64_t c, unsigned width) {
+    if (width == 4)
+        return counters[c / 2] >> (c % 2 * 4) & KITHI_COUNTER_TOP;
+    const uint8_t *at = counters + c * width / 8;
+    unsigned shift = (unsigned)(c * width % 8), bits = at[0];
+    if (shift + width > 8)
+        bits |= (unsigned)at[1] << 8;
+    return bits >> shift & kithi_counter_top(width);
+}
+
+#endif

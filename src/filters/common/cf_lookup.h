@@ -1,0 +1,224 @@
+/* filters/common/cf_lookup.h: the parameters of the cuckoo kinds, where the places of a digest are, and lookups. See
+ * filters/common/cuckoo.h for the layout, and lookup.h for the rules of this header. */
+#ifndef KITHI_FILTERS_CF_LOOKUP_H
+#define KITHI_FILTERS_CF_LOOKUP_H
+
+#include "core/mix.h"
+#include "lookup.h"
+
+/* Parameters of the cuckoo kinds. Only cuckoo has KITHI_BUCKET_SLOTS, KITHI_ALTERNATE and KITHI_KICKS. */
+enum { KITHI_SLOT_BITS, KITHI_HALF, KITHI_REGIONS, KITHI_BUCKET_SLOTS, KITHI_ALTERNATE, KITHI_KICKS, KITHI_STASH };
+#define KITHI_CF_PARAMS (1 << KITHI_SLOT_BITS | 1 << KITHI_HALF | 1 << KITHI_REGIONS | 1 << KITHI_STASH)
+
+#define KITHI_ALTERNATE_PARTNER 0 /* the value of KITHI_ALTERNATE for kithi_partner */
+#define KITHI_CANDIDATES_MAX 16
+#define KITHI_SLOT_BITS_MAX 32
+#define KITHI_HALF_MAX (UINT64_C(1) << 31)
+#define KITHI_REGION_SLOTS_MAX (UINT64_C(1) << 31) /* slot numbers within a region have 32 bits */
+
+typedef struct kithi_cf_layout {
+    bool windows; /* places are windows, one beginning at each slot; otherwise they are disjoint buckets */
+    /* Number of bits (0 or 1) below the fingerprint in a code; they hold the index of the slot in its place. */
+    unsigned window_bits;
+    unsigned (*place_slots)(const kithi_cf_geometry *g);
+    /* The other place for this fingerprint. */
+    uint64_t (*other)(const kithi_cf_geometry *g, uint64_t place, uint64_t fingerprint);
+    /* The bit of its region at which a place begins. */
+    uint64_t (*first_bit)(const kithi_cf_geometry *g, uint64_t place);
+    /* Sets `first` to the first slot of a place and the first slot of the other place for this fingerprint. */
+    void (*first_slots)(const kithi_cf_geometry *g, uint64_t place, uint64_t fingerprint, uint32_t first[2]);
+    /* Returns false for a code that no key can have in that slot. */
+    bool (*decode)(const kithi_cf_geometry *g, uint32_t slot, uint32_t code, uint64_t *place, uint64_t *fingerprint);
+    uint64_t (*region_slots)(const kithi_cf_geometry *g);
+} kithi_cf_layout;
+
+/* ---- sizes ---- */
+
+/* The largest fingerprint. */
+static inline uint64_t kithi_cf_fingerprint_max(const kithi_cf_layout *layout, const kithi_cf_geometry *g) {
+    return (UINT64_C(1) << (g->slot_bits - layout->window_bits)) - 1;
+}
+
+static inline uint32_t kithi_cf_code(const kithi_cf_layout *layout, uint64_t fingerprint, unsigned slot_of_place) {
+    return (uint32_t)(fingerprint << layout->window_bits) + (layout->window_bits != 0 ? slot_of_place : 0);
+}
+
+/* Bytes from one region to the next. The last slot is followed by at least 8 bytes of its region, because slots are
+ * loaded and stored as words of 8 bytes. A region has at most 2^31 slots of 32 bits, so nothing overflows. */
+static inline uint64_t kithi_cf_stride(const kithi_cf_geometry *g, uint64_t region_slots) {
+    uint64_t stash_bytes = g->stash * sizeof(uint64_t);
+    uint64_t bytes = (region_slots * g->slot_bits + 7) / 8 + (stash_bytes > 8 ? stash_bytes : 8);
+    return (bytes + 63) & ~UINT64_C(63);
+}
+
+/* Sets the fields of *g that are for places as words. */
+static inline void kithi_cf_set_word_fields(const kithi_cf_layout *layout, kithi_cf_geometry *g) {
+    unsigned bits = (unsigned)g->slot_bits, slots = layout->place_slots(g);
+    unsigned unit = layout->windows ? bits : bits * slots; /* bits from one place to the next */
+    /* The highest bit of a byte at which a place can begin. */
+    unsigned first_bit_max = 8 - (unit & -unit & 7 ? unit & -unit & 7 : 8);
+    unsigned word_slots = slots;
+    while (word_slots * bits > 64)
+        word_slots /= 2;
+    g->place_bits = layout->windows ? 0 : unit;
+    g->place_bytes = unit / 8;
+    g->words = slots / word_slots;
+    g->word_bits = word_slots * bits;
+    g->last_byte = (slots * bits + first_bit_max - 1) / 8;
+    /* A word after the first can begin at any multiple of its width. */
+    unsigned word_bit_max = 8 - (g->word_bits & -g->word_bits & 7 ? g->word_bits & -g->word_bits & 7 : 8);
+    bool is_long = g->word_bits + word_bit_max > 64;
+    g->form = KITHI_ANY_WORDS;
+    if (slots * bits + first_bit_max <= 64)
+        g->form = KITHI_ONE_WORD;
+    else if (g->words == 2)
+        g->form = is_long ? KITHI_TWO_LONG_WORDS : KITHI_TWO_WORDS;
+    g->last_shift = (word_slots - 1) * bits;
+    for (unsigned i = 0; i < word_slots; i++) {
+        g->low_bits |= UINT64_C(1) << (i * bits);
+        g->code_steps |= (uint64_t)kithi_cf_code(layout, 0, i) << (i * bits);
+    }
+    g->high_bits = g->low_bits << (bits - 1);
+}
+
+/* The parameters may be those of a hostile file. What follows from them is computed only if shape() will accept
+ * them. */
+static inline kithi_geometry kithi_cf_decode(const kithi_cf_layout *layout, const kithi_head *head) {
+    kithi_geometry geometry;
+    memset(&geometry, 0, sizeof geometry);
+    kithi_cf_geometry *g = &geometry.cf;
+    g->slot_bits = head->params[KITHI_SLOT_BITS];
+    g->half = head->params[KITHI_HALF];
+    g->regions = head->params[KITHI_REGIONS];
+    g->bucket_slots = head->params[KITHI_BUCKET_SLOTS];
+    g->alternate = head->params[KITHI_ALTERNATE];
+    g->kicks = head->params[KITHI_KICKS];
+    g->stash = head->params[KITHI_STASH];
+    bool plausible = g->slot_bits > layout->window_bits && g->slot_bits <= KITHI_SLOT_BITS_MAX &&
+                     g->half <= KITHI_HALF_MAX && g->bucket_slots <= KITHI_CANDIDATES_MAX / 2 &&
+                     (layout->windows || g->bucket_slots > 0) && g->stash <= KITHI_FIT_STASH_MAX;
+    if (plausible) {
+        g->places = 2 * g->half;
+        g->stride = kithi_cf_stride(g, layout->region_slots(g));
+        g->stash_at = g->stride - g->stash * sizeof(uint64_t);
+        g->fingerprint_max = kithi_cf_fingerprint_max(layout, g);
+        g->rest_shift = kithi_rest_shift(g->regions, g->places);
+        kithi_cf_set_word_fields(layout, g);
+        g->usual = g->form == KITHI_ONE_WORD && g->rest_shift == 0 && g->alternate == KITHI_ALTERNATE_PARTNER;
+        g->plain = g->usual && g->place_bits != 0 && g->place_bits % 8 == 0;
+    }
+    return geometry;
+}
+
+/* The kind must have checked its additional parameters. */
+static inline kith_status kithi_cf_shape(const kithi_cf_layout *layout, const kithi_cf_geometry *g,
+                                         kithi_shape *shape) {
+    memset(shape, 0, sizeof *shape);
+    uint64_t slot_bits = g->slot_bits, half = g->half, regions = g->regions;
+    if (slot_bits > KITHI_SLOT_BITS_MAX || half == 0 || half >= KITHI_REGION_SLOTS_MAX || regions == 0 ||
+        g->stash > (g->kicks != 0 ? 0 : KITHI_FIT_STASH_MAX))
+        return KITH_E_CORRUPT;
+    uint64_t region_slots = layout->region_slots(g), cells, body_bytes;
+    if (region_slots > KITHI_REGION_SLOTS_MAX || !kithi_mul(regions, region_slots, &cells) ||
+        !kithi_mul(regions, kithi_cf_stride(g, region_slots), &body_bytes) || body_bytes > UINT64_C(1) << 62)
+        return KITH_E_CORRUPT;
+    shape->body_bytes = body_bytes;
+    shape->cells = cells;
+    shape->cell_bits = (unsigned)slot_bits;
+    shape->hashes = 0;
+    shape->fingerprint_bits = (unsigned)slot_bits - layout->window_bits;
+    shape->lines = 2;
+    shape->max_copies = 2 * layout->place_slots(g);
+    shape->copies_limit = 2 * shape->max_copies + (unsigned)g->stash;
+    return KITH_OK;
+}
+
+/* ---- places as words: see filters/common/cuckoo_batch.h ---- */
+
+/* Marks slots that are 0 by their highest bit; returns 0 if there is none. Only the lowest mark is reliable: it is the
+ * first slot that is 0. Marks above it may be wrong. */
+KITHI_INLINE uint64_t kithi_zero_slots(const kithi_cf_geometry *g, uint64_t slots) {
+    return (slots - g->low_bits) & ~slots & g->high_bits;
+}
+
+/* Returns the word that begins at this bit. Reads up to 9 bytes; at least 8 follow the last slot of a region. */
+KITHI_INLINE uint64_t kithi_cf_word(const uint8_t *from, uint64_t bit, kithi_cf_form form) {
+    uint64_t low = kithi_load64(from + bit / 8) >> (bit % 8);
+    return form <= KITHI_TWO_WORDS ? low : low | (uint64_t)from[bit / 8 + 8] << 1 << (63 - bit % 8);
+}
+
+/* The pair of places of a key, for access as words. */
+typedef struct kithi_cf_pair {
+    uint8_t *at[2];    /* the byte in which the place begins */
+    uint32_t shift[2]; /* the bit of that byte at which it begins */
+    uint64_t codes;    /* in each slot of a word: the code that the key has there */
+} kithi_cf_pair;
+
+/* Finds the places of a digest; prefetches them if `ahead` is true. `usual` may be true if g->usual is. */
+KITHI_INLINE void kithi_pair_locate(const kithi_cf_layout *layout, const kithi_cf_geometry *g, uint8_t *body,
+                                    uint64_t digest, kithi_cf_pair *pair, bool ahead, bool usual) {
+    kithi_place at = kithi_place_of(digest, g->regions, g->places, usual ? 0 : (unsigned)g->rest_shift);
+    uint64_t fingerprint = kithi_fingerprint(at, g->fingerprint_max);
+    uint64_t place[2] = {at.place, usual ? kithi_partner(at.place, fingerprint, g->places)
+                                         : layout->other(g, at.place, fingerprint)};
+    pair->codes = (fingerprint << layout->window_bits) * g->low_bits + (layout->windows ? g->code_steps : 0);
+    uint8_t *region = body + at.region * g->stride;
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t bit = layout->first_bit(g, place[i]);
+        pair->at[i] = region + bit / 8;
+        pair->shift[i] = bit % 8;
+        if (ahead) {
+            __builtin_prefetch(pair->at[i]);
+            __builtin_prefetch(pair->at[i] + g->last_byte); /* one place in ten crosses a cache line */
+        }
+    }
+}
+
+KITHI_INLINE unsigned kithi_pair_words(const kithi_cf_geometry *g, kithi_cf_form form) {
+    return form == KITHI_ONE_WORD ? 1 : form == KITHI_ANY_WORDS ? g->words : 2;
+}
+
+/* The slots of word `word` of place i. */
+KITHI_INLINE uint64_t kithi_pair_slots(const kithi_cf_geometry *g, const kithi_cf_pair *pair, unsigned i, unsigned word,
+                                       kithi_cf_form form) {
+    return kithi_cf_word(pair->at[i], pair->shift[i] + word * g->word_bits, form);
+}
+
+KITHI_INLINE bool kithi_pair_has(const kithi_cf_geometry *g, const kithi_cf_pair *pair, kithi_cf_form form) {
+    uint64_t zero = 0;
+    for (unsigned word = 0; word < kithi_pair_words(g, form); word++)
+        for (unsigned i = 0; i < 2; i++)
+            zero |= kithi_zero_slots(g, kithi_pair_slots(g, pair, i, word, form) ^ pair->codes);
+    return zero != 0;
+}
+
+/* ---- lookups: nothing is written to the body ---- */
+
+KITHI_OUTLINE bool kithi_cf_has_unusual(const kithi_cf_layout *layout, const kithi_cf_geometry *g, const uint8_t *body,
+                                        uint64_t digest) {
+    kithi_cf_pair pair;
+    kithi_pair_locate(layout, g, (uint8_t *)(uintptr_t)body, digest, &pair, false, false);
+    return kithi_pair_has(g, &pair, KITHI_ANY_WORDS);
+}
+
+KITHI_INLINE bool kithi_cf_has(const kithi_cf_layout *layout, const kithi_cf_geometry *g, const uint8_t *body,
+                               uint64_t digest) {
+    if (!g->usual)
+        return kithi_cf_has_unusual(layout, g, body, digest);
+    kithi_cf_pair pair;
+    kithi_pair_locate(layout, g, (uint8_t *)(uintptr_t)body, digest, &pair, false, true);
+    return kithi_pair_has(g, &pair, KITHI_ONE_WORD);
+}
+
+/* The same for geometries that are plain. */
+KITHI_INLINE bool kithi_cf_has_plain(const kithi_cf_geometry *g, const uint8_t *body, uint64_t digest) {
+    kithi_place at = kithi_place_of(digest, g->regions, g->places, 0);
+    uint64_t fingerprint = kithi_fingerprint(at, g->fingerprint_max), codes = fingerprint * g->low_bits;
+    uint64_t other = kithi_partner(at.place, fingerprint, g->places);
+    const uint8_t *region = body + at.region * g->stride;
+    uint64_t first = kithi_load64(region + at.place * g->place_bytes) ^ codes;
+    uint64_t second = kithi_load64(region + other * g->place_bytes) ^ codes;
+    return (kithi_zero_slots(g, first) | kithi_zero_slots(g, second)) != 0;
+}
+
+#endif

@@ -1,0 +1,128 @@
+/* filters/layers_lookup.h: the parameters of layers, where the layers are in the body, and which headers they may have.
+ * See layers.c for the idea and the layout, and lookup.h for the rules of this header. */
+#ifndef KITHI_FILTERS_LAYERS_LOOKUP_H
+#define KITHI_FILTERS_LAYERS_LOOKUP_H
+
+#include "core/bits.h"
+#include "core/digest.h"
+#include "lookup.h"
+
+#define KITHI_LAYERS_ID 6
+#define KITHI_LAYERS_MAX 64
+#define KITHI_LAYERS_DIRECTORY_BYTES (8 * KITHI_LAYERS_MAX)
+#define KITHI_LAYERS_GROWTH_MAX 32768
+
+/* The indices of the parameters. */
+enum {
+    KITHI_LAYERS_INNER,
+    KITHI_LAYERS_GROWTH,
+    KITHI_LAYERS_COUNT,
+    KITHI_LAYERS_FIRST_CAPACITY,
+    KITHI_LAYERS_INNER_OPTIONS /* two of them */
+};
+#define KITHI_LAYERS_PARAMS ((1 << (KITHI_LAYERS_INNER_OPTIONS + 2)) - 1)
+
+static inline kithi_geometry kithi_layers_decode(const kithi_head *head) {
+    kithi_geometry geometry;
+    memset(&geometry, 0, sizeof geometry);
+    kithi_layers_geometry *g = &geometry.layers;
+    g->inner = head->params[KITHI_LAYERS_INNER];
+    g->growth = head->params[KITHI_LAYERS_GROWTH];
+    g->count = head->params[KITHI_LAYERS_COUNT];
+    g->first_capacity = head->params[KITHI_LAYERS_FIRST_CAPACITY];
+    for (unsigned i = 0; i < 2; i++)
+        g->inner_options[i] = head->params[KITHI_LAYERS_INNER_OPTIONS + i];
+    return geometry;
+}
+
+/* Checks the header, except for the kind of the layers. Sets only body_bytes: everything else depends on the layers. */
+static inline kith_status kithi_layers_shape(const kithi_head *head, kithi_shape *shape) {
+    kithi_layers_geometry g = kithi_layers_decode(head).layers;
+    memset(shape, 0, sizeof *shape);
+    if (g.inner == KITHI_LAYERS_ID || g.growth < 1 || g.growth > KITHI_LAYERS_GROWTH_MAX || g.count < 1 ||
+        g.count > KITHI_LAYERS_MAX || g.first_capacity == 0 || g.first_capacity > head->capacity ||
+        head->body_bytes < KITHI_LAYERS_DIRECTORY_BYTES + KITHI_HEADER_BYTES || head->body_bytes % 64 != 0)
+        return KITH_E_CORRUPT;
+    shape->body_bytes = head->body_bytes;
+    return KITH_OK;
+}
+
+static inline uint64_t kithi_layers_inner_kind(const kithi_head *head) {
+    return head->params[KITHI_LAYERS_INNER];
+}
+
+/* Returns how many bytes the block of a layer takes in the body, padding included. */
+static inline uint64_t kithi_layers_padded(uint64_t block_bytes) {
+    return (block_bytes + 63) & ~UINT64_C(63);
+}
+
+/* Reads the directory: see inner_block in lookup.h. */
+static inline kith_status kithi_layers_block(const kithi_head *head, const uint8_t *body, unsigned i,
+                                             kithi_inner_block *block) {
+    block->at = i == 0 ? KITHI_LAYERS_DIRECTORY_BYTES : block->at + kithi_layers_padded(block->bytes);
+    uint64_t left = head->body_bytes - block->at;
+    if (i == head->params[KITHI_LAYERS_COUNT])
+        return left == 0 ? KITH_E_ABSENT : KITH_E_CORRUPT;
+    block->bytes = kithi_load64(body + 8 * (size_t)i);
+    if (block->bytes < KITHI_HEADER_BYTES || block->bytes > left || kithi_layers_padded(block->bytes) > left)
+        return KITH_E_CORRUPT;
+    return KITH_OK;
+}
+
+/* Sets *capacity to that of layer i; returns false if it is 2^64 or more. */
+static inline bool kithi_layers_capacity(const kithi_head *head, unsigned i, uint64_t *capacity) {
+    *capacity = head->params[KITHI_LAYERS_FIRST_CAPACITY];
+    for (unsigned j = 0; j < i; j++)
+        if (!kithi_mul(*capacity, head->params[KITHI_LAYERS_GROWTH], capacity))
+            return false;
+    return true;
+}
+
+/* The rate that layer i is planned for. */
+static inline double kithi_layers_rate(const kithi_head *head, unsigned i) {
+    const double share = 0.60792710185402662866; /* 6/pi^2 */
+    return head->rate * share / ((double)(i + 1) * (double)(i + 1));
+}
+
+/* Returns log2(1/x), 0 < x < 1, rounded up to a multiple of 2^-20. It is computed bit by bit, because a program that
+ * includes kith/reader.h need not link the mathematical library. */
+static inline double kithi_bits_of_rate(double x) {
+    double bits = 0;
+    for (; x < 1; x *= 2)
+        bits++;
+    for (unsigned i = 1; i <= 20; i++) {
+        x *= x;
+        if (x >= 2) {
+            x /= 2;
+            bits -= 1.0 / (1u << i);
+        }
+    }
+    return bits;
+}
+
+/* Returns whether `layer` may be the header of layer i. Its kind is checked before the layer is opened: otherwise
+ * layers nested in layers could make the recursion as deep as the file is long. New layers are sized by what the
+ * headers say: a small forged file whose layers claim to hold far more keys than they have bits for would become a huge
+ * filter when it grows. So
+ *
+ *   capacity   must be that of layer i, from which the capacities of later layers follow;
+ *   rate       must be at most the share of layer i (plus rounding error), because otherwise the sum is not bounded;
+ *   body       must have at least 0.9 * capacity * log2(1/rate) bits. No filter of that capacity, of any kind, keeps
+ *              that rate with fewer than capacity * log2(1/rate) bits (Carter, Floyd, Gill, Markowsky, Wegman, 1978).
+ *              The factor 0.9 allows plans that keep their rate only on average. */
+static inline bool kithi_layers_fits(const kithi_head *head, unsigned i, const kithi_head *layer) {
+    uint64_t capacity;
+    return layer->kind_id == head->params[KITHI_LAYERS_INNER] && layer->recipe == 0 && layer->notes_bytes == 0 &&
+           !layer->store.is_store && kithi_hash_is_same(&layer->hash, &head->hash) &&
+           kithi_layers_capacity(head, i, &capacity) && layer->capacity == capacity && layer->rate > 0 &&
+           layer->rate <= kithi_layers_rate(head, i) * (1 + 1e-9) &&
+           (double)layer->body_bytes * 8 >= 0.9 * (double)layer->capacity * kithi_bits_of_rate(layer->rate);
+}
+
+static const kithi_lookup kithi_lookup_layers = {
+    KITHI_LAYERS_ID,         KITHI_LAYERS_PARAMS, true,
+    kithi_layers_decode,     kithi_layers_shape,  NULL,
+    kithi_layers_inner_kind, kithi_layers_block,  kithi_layers_fits,
+};
+
+#endif

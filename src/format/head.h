@@ -1,0 +1,105 @@
+/* format/head.h: the block of bytes that holds a filter or a table. docs/format.md is the specification; this header,
+ * format/read.h and format/format.c are its implementation.
+ *
+ *     0            192                                 192 + body_bytes
+ *     | header     | body (a multiple of 64 bytes)     | one checksum for each 64 KiB of body | notes, if any |
+ */
+#ifndef KITHI_FORMAT_HEAD_H
+#define KITHI_FORMAT_HEAD_H
+
+#include <assert.h>
+
+#include <kith/hash.h>
+
+#define KITHI_HEADER_BYTES 192
+#define KITHI_BODY_ALIGNMENT 64
+#define KITHI_CHECKED_BYTES 65536
+#define KITHI_FORMAT_VERSION 1
+#define KITHI_PARAMS 8
+#define KITHI_STORE_ID_BYTES 16
+#define KITHI_SEQUENCE_MAX (UINT64_C(1) << 62)
+
+/* Says that a file is the snapshot of a store (kith/store.h): the newest operations may be in its journal. */
+typedef struct kithi_store_mark {
+    bool is_store; /* if false, the other fields are 0 */
+    uint8_t id[KITHI_STORE_ID_BYTES];
+    uint64_t sequence; /* of the last journal record that the file includes */
+} kithi_store_mark;
+
+/* The header, decoded. */
+typedef struct kithi_head {
+    uint16_t kind_id;
+    kith_hash hash;
+    uint64_t capacity;
+    double rate;
+    uint64_t count;
+    /* Not next to `count`: gcc would update both by one vector addition, which takes longer than two. */
+    uint64_t body_bytes;
+    uint64_t fill; /* number of nonzero cells; 0 for kinds that do not count them */
+    uint64_t params[KITHI_PARAMS];
+    uint64_t recipe;      /* how a program turned its input into keys; at most KITHI_RECIPE_MAX */
+    uint64_t notes_bytes; /* size of the notes after the checksums (notes.h); 0: no notes */
+    kithi_store_mark store;
+} kithi_head;
+
+#define KITHI_RECIPE_MAX ((UINT64_C(1) << 48) - 1)
+
+/* The first byte is above 127 and the signature contains both line endings, so a transfer in text mode breaks it
+ * visibly. */
+static const uint8_t KITHI_SIGNATURE[8] = {0x8b, 'K', 'I', 'T', 'H', '\r', '\n', 0x1a};
+
+/* Where the fields of the header are. */
+enum {
+    KITHI_AT_SIGNATURE = 0,
+    KITHI_AT_VERSION = 8,
+    KITHI_AT_KIND = 10,
+    KITHI_AT_HEADER_BYTES = 12,
+    KITHI_AT_FLAGS = 14,
+    KITHI_AT_STORE_ID = 16, /* 16 bytes */
+    KITHI_AT_HASH = 32,
+    KITHI_AT_RECIPE = 34, /* 6 bytes */
+    KITHI_AT_SEED = 40,
+    KITHI_AT_KEY = 48,
+    KITHI_AT_CAPACITY = 64,
+    KITHI_AT_RATE = 72,
+    KITHI_AT_COUNT = 80,
+    KITHI_AT_FILL = 88,
+    KITHI_AT_BODY_BYTES = 96,
+    KITHI_AT_PARAMS = 104,
+    KITHI_AT_SEQUENCE = 168,
+    KITHI_AT_BODY_CHECKSUM = 176,
+    KITHI_AT_HEADER_CHECKSUM = 184
+};
+static_assert(KITHI_AT_PARAMS + 8 * KITHI_PARAMS == KITHI_AT_SEQUENCE, "the sequence number follows the parameters");
+static_assert(KITHI_AT_STORE_ID + KITHI_STORE_ID_BYTES == KITHI_AT_HASH, "the hash follows the store id");
+static_assert(KITHI_AT_HEADER_CHECKSUM + 8 == KITHI_HEADER_BYTES, "the header's checksum is its last field");
+static_assert(KITHI_HEADER_BYTES % KITHI_BODY_ALIGNMENT == 0, "the body is aligned in the file");
+
+enum { KITHI_FLAG_NOTES = 1 << 0, KITHI_FLAG_STORE = 1 << 1 };
+
+/* The notes: see format/notes.h. */
+#define KITHI_NOTES_MAX 64 /* few, because each name is compared with all others */
+#define KITHI_NOTES_CONTENT_MAX 65536
+#define KITHI_NOTES_HEADER_BYTES 16 /* the checksum and the number of content bytes */
+
+enum { KITHI_NOTES_AT_CHECKSUM = 0, KITHI_NOTES_AT_CONTENT_BYTES = 8, KITHI_NOTES_AT_CONTENT = 16 };
+
+static inline uint64_t kithi_checksum_count(uint64_t body_bytes) {
+    return body_bytes / KITHI_CHECKED_BYTES + (body_bytes % KITHI_CHECKED_BYTES != 0);
+}
+
+/* How many bytes of the body checksum i covers. */
+static inline size_t kithi_checked_bytes(uint64_t body_bytes, uint64_t i) {
+    uint64_t left = body_bytes - i * KITHI_CHECKED_BYTES;
+    return (size_t)(left < KITHI_CHECKED_BYTES ? left : KITHI_CHECKED_BYTES);
+}
+
+/* Computes the size of header, body and checksums, without notes. Returns false if body_bytes is more than 2^62. */
+static inline bool kithi_block_bytes(uint64_t body_bytes, uint64_t *block_bytes) {
+    if (body_bytes > UINT64_C(1) << 62)
+        return false;
+    *block_bytes = KITHI_HEADER_BYTES + body_bytes + 8 * kithi_checksum_count(body_bytes);
+    return true;
+}
+
+#endif

@@ -1,0 +1,78 @@
+# Assembles kith/reader.h: prints src/reader/reader.h with every header of kith that it includes in its place.
+# usage: awk -v root=SOURCE_TREE -f assemble.awk SOURCE_TREE/src/kinds.def
+#
+# The include "lookups.h" stands for the headers filters/<kind>_lookup.h of all kinds, in the order of kinds.def, and
+# for two macros: KITHI_KINDS(X) is X(kind) for each of them, and KITHI_INLINE_KINDS(X) is X(kind) for those whose
+# kithi_<kind>_has() is KITHI_INLINE. A header is inserted once. If it is included inside a
+# condition, it is inserted there and again where it is needed next, because the condition may be false; the include
+# guards of the parts remain, so that it is compiled once.
+
+function fail(text) {
+    print "assemble.awk: " text > "/dev/stderr"
+    failed = 1
+    exit 1
+}
+
+# Prints a line, but never two empty lines in a row.
+function put(line) {
+    if (line == "" && empty) return
+    empty = line == ""
+    print line
+}
+
+function lookups(   i, all, inlined) {
+    for (i = 1; i <= kinds; i++) insert("src/filters/" kind[i] "_lookup.h", 0)
+    for (i = 1; i <= kinds; i++) {
+        all = all " X(" kind[i] ")"
+        if (("kithi_" kind[i] "_has") in inline) inlined = inlined " X(" kind[i] ")"
+    }
+    put("")
+    put("#define KITHI_KINDS(X)" all)
+    put("#define KITHI_INLINE_KINDS(X)" inlined)
+    put("")
+}
+
+# Returns the path of an included file of kith, or "" for a system header.
+function included(line,   name) {
+    if (line !~ /^[ ]*#[ ]*include[ ]*["<]/) return ""
+    name = line
+    sub(/^[^"<]*["<]/, "", name)
+    sub(/[">].*/, "", name)
+    if (line ~ /</) return name ~ /^kith\// ? "include/" name : ""
+    return "src/" name
+}
+
+# Prints a file. `conditional` is 1 if the include is inside a condition.
+function insert(path, conditional,   line, name, depth, result) {
+    if (path in inserted) return
+    if (!conditional) inserted[path] = 1
+    depth = 0
+    while ((result = (getline line < (root "/" path))) > 0) {
+        if (line ~ /^[ ]*#[ ]*if/) depth++
+        if (line ~ /^[ ]*#[ ]*endif/) depth--
+        if (line ~ /^KITHI_INLINE bool kithi_[a-z_]*_has\(/) {
+            name = line
+            sub(/^KITHI_INLINE bool /, "", name)
+            sub(/\(.*/, "", name)
+            inline[name] = 1
+        }
+        name = included(line)
+        if (name == "src/lookups.h") lookups()
+        else if (name != "") insert(name, conditional || depth > 1) # depth 1 is the include guard
+        else put(line)
+    }
+    if (result < 0) fail("cannot read " path)
+    close(root "/" path)
+}
+
+/^KIND\(/ {
+    sub(/^KIND\(/, "")
+    sub(/\).*/, "")
+    kind[++kinds] = $0
+}
+
+END {
+    if (failed) exit 1
+    if (kinds == 0) fail("there are no kinds in " FILENAME)
+    insert("src/reader/reader.h", 0)
+}

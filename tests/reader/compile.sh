@@ -1,0 +1,81 @@
+#!/bin/sh
+# Compiles kith/reader.h alone, in each language and with each of its macros, and compares the results of programs that
+# use it with those of the library.
+# usage: compile.sh BUILD_DIR SOURCE_DIR GOLDEN CC CXX INCLUDE…
+set -eu
+build=$1 source=$2 golden=$3 cc=$4 cxx=$5
+shift 5
+includes=
+for folder in "$@"; do includes="$includes -isystem $folder"; done
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+fail() { echo "reader.compile: $*" >&2; exit 1; }
+command -v "$cxx" >/dev/null || fail "$cxx is not installed"
+
+# The header is copied, so that nothing else of kith is found.
+mkdir -p "$tmp/alone/kith"
+cp "$build/include/kith/reader.h" "$tmp/alone/kith/"
+strict="-Wall -Wextra -Wpedantic -Werror"
+printf '#include <kith/reader.h>\n#include <kith/reader.h>\nint kith_test_unit;\n' >"$tmp/unit.c"
+
+vectors="none"
+case $(uname -m) in x86_64) vectors="none -mavx2 -mavx512f,-mavx512bw,-mavx512dq,-mavx512vl" ;; esac
+count=0
+for macro in none -DKITH_READER_NO_HASH -DKITH_NO_SIMD -DKITH_READER_LAYERS=1; do
+  for vector in $vectors; do
+    flags="-O1 -I$tmp/alone $includes $strict"
+    [ "$macro" = none ] || flags="$flags $macro"
+    [ "$vector" = none ] || flags="$flags $(echo "$vector" | tr , ' ')"
+    "$cc" -std=c11 $flags -c -x c "$tmp/unit.c" -o "$tmp/unit.o" || fail "C11 with $macro, $vector"
+    "$cxx" -std=c++17 $flags -c -x c++ "$tmp/unit.c" -o "$tmp/unit.o" || fail "C++17 with $macro, $vector"
+    count=$((count + 2))
+  done
+done
+cp "$source/examples/file_lookup.c" "$tmp/lookup.c"
+programs=
+build_one() { # NAME COMPILER FLAG…
+  name=$1 compiler=$2
+  shift 2
+  "$compiler" "$@" -I"$tmp/alone" $includes $strict "$tmp/lookup.c" -o "$tmp/$name" || fail "$name"
+  if nm -u "$tmp/$name" | grep -q ' kith'; then fail "$name needs the library"; fi
+  programs="$programs $name"
+}
+build_one c11 "$cc" -std=c11 -O0
+build_one native "$cc" -std=c11 -O3 -march=native
+build_one plain "$cc" -std=c11 -O2 -DKITH_NO_SIMD
+build_one cxx17 "$cxx" -std=c++17 -O2 -x c++
+if "$cc" -m32 -x c - -o "$tmp/trial" <<'END' 2>/dev/null && "$tmp/trial"; then
+#include <stdio.h>
+int main(void) { return 0; }
+END
+  build_one m32 "$cc" -std=c11 -O2 -m32
+fi
+
+# Kept files, and larger ones that the tests of the file format create.
+i=0
+while [ $i -lt 3000 ]; do
+  echo "key-$i"
+  echo "absent-$i"
+  i=$((i + 1))
+done >"$tmp/keys"
+files=0
+for name in $(cd "$source/tests/golden" && ls *.kith) $("$golden" --list-made); do
+  case $name in
+  table-*) continue ;;
+  large-fuse | large-ribbon | *-sparse) continue ;; # slow to make; smaller ones cover their layout
+  *.kith) file=$source/tests/golden/$name ;;
+  *)
+    file=$tmp/made.kith
+    rm -f "$file"
+    "$golden" --save "$name" "$file"
+    ;;
+  esac
+  "$golden" --answers "$file" <"$tmp/keys" | sed 's/^yes$/maybe/' >"$tmp/want"
+  for program in $programs; do
+    "$tmp/$program" "$file" <"$tmp/keys" >"$tmp/got"
+    cmp -s "$tmp/want" "$tmp/got" || fail "$program gives other results for $name than the library"
+  done
+  files=$((files + 1))
+done
+[ $files -ge 30 ] || fail "only $files files"
+echo "$count ways to compile it; the programs$programs agree with the library on $files files"
