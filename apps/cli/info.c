@@ -172,8 +172,8 @@ static void put_text(const facts *f) {
     line(plan->hashes > 0 ? "hashes" : "fingerprint bits", text);
     (void)snprintf(text, sizeof text, "%u cache line%s per lookup", plan->lines, plan->lines == 1 ? "" : "s");
     line("lines", text);
-    (void)snprintf(text, sizeof text, "%s%u of one key", plan->fingerprint_bits != 0 && plan->max_copies > 1 ? "at least " : "",
-                   plan->max_copies);
+    (void)snprintf(text, sizeof text, "%s%u of one key",
+                   plan->fingerprint_bits != 0 && plan->max_copies > 1 ? "at least " : "", plan->max_copies);
     line("max copies", text);
     if (stats->stuck > 0)
         (void)snprintf(text, sizeof text, "%s counters at their maximum, which removals do not decrease",

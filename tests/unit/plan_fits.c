@@ -216,6 +216,24 @@ TEST(the_expected_overflow_is_an_upper_bound_of_the_measured_one) {
     }
 }
 
+/* Without a stash, 10^8 keys would need 14.8 bits per key at both rates. */
+TEST(overlap_takes_as_many_bits_per_key_for_a_billion_keys_as_for_100000) {
+    static const struct { double rate, bits_max; } GOALS[] = {{.001, 12.75}, {.01, 9.6}, {.03, 7.45}};
+    for (size_t i = 0; i < LENGTH(GOALS); i++) {
+        for (uint64_t n = 100000; n <= 1000000000; n *= 10) {
+            kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
+            kith_plan plan = KITH_PLAN_INIT;
+            spec.kind = "overlap";
+            spec.capacity = n;
+            spec.rate = GOALS[i].rate;
+            CHECK_OK(kith_filter_plan(&spec, &plan));
+            if (plan.bits_per_key > GOALS[i].bits_max || plan.failure > 1.1e-8)
+                CHECK_FAIL("rate %g, n %" PRIu64 ": %.3f bits per key, failure %g", spec.rate, n, plan.bits_per_key,
+                           plan.failure);
+        }
+    }
+}
+
 int main(int argc, char **argv) {
     return check_main(argc, argv);
 }
