@@ -107,7 +107,7 @@ static kith_status remove_many_portable(kith_filter *f, const uint64_t *digests,
 
 #ifdef KITHI_HAVE_X86
 KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
-    return kithi_cf_has(&LAYOUT, f, digest);
+    return kithi_cf_has(&kithi_overlap_layout, &f->geometry.cf, f->body, digest);
 }
 
 KITHI_TARGET_AVX2 static kith_status add_avx2(kith_filter *f, uint64_t digest, bool *was_new) {
