@@ -3,17 +3,7 @@
 #include <unistd.h>
 
 #include "contract/contract.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SLOW_BUILD true
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define SLOW_BUILD true
-#endif
-#endif
-#ifndef SLOW_BUILD
-#define SLOW_BUILD false
-#endif
+#include "sanitizer.h"
 
 enum {
     VARIANTS_MAX = 256,
@@ -55,7 +45,7 @@ _Noreturn void contract_fail(const char *file, int line, const char *format, ...
 uint64_t scaled(uint64_t operations) {
     if (only_kind != NULL)
         operations /= FAULT_SHRINKS;
-    else if (SLOW_BUILD)
+    else if (UNDER_SANITIZER)
         operations /= SANITIZER_SHRINKS;
     else if (check_soak())
         operations *= SOAK_GROWS;
