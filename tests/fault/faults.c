@@ -265,6 +265,8 @@ static uint64_t verb_copies_stop_at_one(const kith_filter *f, uint64_t digest) {
 }
 static void plant_copies_stop_at_one(kithi_kind *kind) {
     kind->copies = verb_copies_stop_at_one;
+    for (size_t cpu = 0; cpu < KITHI_CPU_COUNT; cpu++)
+        kind->kernels[cpu].copies = NULL;
 }
 
 static unsigned verb_shared_adds_are_not_counted(kith_filter *f, uint64_t digest, bool commit) {
