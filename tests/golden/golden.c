@@ -73,7 +73,7 @@ static const golden_case CASES[] = {
     {"cuckoo-b2", "cuckoo", "b=2 f=7", 256, 0.02, false, 0, 200, 1, true},
     {"cuckoo-simple", "cuckoo", "alternate=simple", 200, 0.02, false, 0, 150, 1, true},
     {"cuckoo-xor-walk", "cuckoo", "alternate=xor insert=walk f=8", 240, 0.1, false, 0, 220, 1, true},
-    {"cuckoo-stash", "cuckoo", "b=2 f=5", 200, 0.9, false, 0, 150, 1, true},
+    {"cuckoo-stash", "cuckoo", "b=2 f=4", 200, 0.9, false, 0, 150, 1, true},
     {"overlap", "overlap", "f=7", 300, 0.02, false, 0, 250, 1, true},
     {"overlap-stash", "overlap", "f=2", 500, 0.9, false, 0, 400, 1, true},
     {"fuse", "fuse", NULL, 200, 0.02, false, 0, 200, 1, true},
