@@ -111,12 +111,12 @@ static inline uint64_t kithi_fingerprint(kithi_place at, uint64_t top) {
     return 1 + (at.rest * top >> 32);
 }
 
-/* Spreads a fingerprint over 32 bits. The products of consecutive fingerprints with one factor differ by a constant, and
- * the graph of the places would be full of short cycles; the XOR of two products does not have this property. The
+/* Spreads a fingerprint over 32 bits. The products of consecutive fingerprints with one factor differ by a constant,
+ * and the graph of the places would be full of short cycles; the XOR of two products does not have this property. The
  * factors are the best of 30 million pairs that were tried: if there are only 7, 15 or 31 fingerprints, the smallest
  * distance between two of their words is 0.56, 0.41 or 0.30 times what it would be if they were evenly spaced, and few
- * sums of two words are nearly equal, which would make a cycle of four places. Filters with narrow slots are therefore
- * not more crowded than the planner expects. */
+ * sums of two words are nearly equal, which would make a cycle of four places. So even with narrow slots it is not more
+ * likely than the planner expects that too many keys share both places (plan/fit.h). */
 static inline uint64_t kithi_spread(uint64_t fingerprint) {
     return (uint32_t)(fingerprint * KITHI_SPREAD_A ^ fingerprint * KITHI_SPREAD_B);
 }

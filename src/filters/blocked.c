@@ -94,8 +94,8 @@ KITHI_INLINE unsigned block_add_shared(uint8_t *block, uint64_t digest, bool com
 
 /* ---- verbs ----
  *
- * Each has one inline function (…_in or …_body), which is compiled for every instruction set and for 4, 8 and 16
- * lanes. */
+ * The inline functions (…_in, …_body) are compiled for 4, 8 and 16 lanes, and those that use `ops` for every
+ * instruction set. */
 
 KITHI_INLINE uint64_t set_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
     return ops->set(kithi_block_of(args->f, args->digest), args->digest, lanes);

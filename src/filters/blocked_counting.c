@@ -120,8 +120,8 @@ KITHI_INLINE bool block_lower(uint8_t *block, uint64_t digest, unsigned lanes, u
 
 /* ---- verbs ----
  *
- * Each has one inline function (…_in or …_body), which is compiled for every instruction set and for 4, 8 and 16
- * lanes. */
+ * The inline functions (…_in, …_body) are compiled for 4, 8 and 16 lanes, and those that use `ops` for every
+ * instruction set. */
 
 static const kithi_block_ops PORTABLE = {
     .has = kithi_blocked_counting_block_has, .raise = block_raise, .lower = block_lower};
@@ -136,7 +136,7 @@ static uint64_t copies(const kith_filter *f, uint64_t digest) {
 }
 
 /* KITH_E_COPIES comes before KITH_E_FULL, so the counters are read even if the filter is full. */
-KITHI_INLINE uint64_t add_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+KITHI_INLINE uint64_t add_or_reason_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
     (void)ops;
     kith_filter *f = args->writable;
     uint8_t *block = kithi_block_of(f, args->digest);
@@ -153,11 +153,11 @@ KITHI_INLINE uint64_t add_in(const kithi_block_ops *ops, const kithi_lanes_args 
 }
 
 static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
-    return (kith_status)kithi_by_lanes(add_in, &PORTABLE,
+    return (kith_status)kithi_by_lanes(add_or_reason_in, &PORTABLE,
                                        (kithi_lanes_args){.f = f, .writable = f, .digest = digest, .was_new = was_new});
 }
 
-KITHI_INLINE kith_status lower_in(const kithi_block_ops *ops, kith_filter *f, uint64_t digest, unsigned lanes) {
+KITHI_INLINE kith_status remove_key_in(const kithi_block_ops *ops, kith_filter *f, uint64_t digest, unsigned lanes) {
     unsigned zeros;
     if (f->head.count == 0 || !ops->lower(kithi_block_of(f, digest), digest, lanes, &zeros))
         return KITH_E_ABSENT;
@@ -167,7 +167,7 @@ KITHI_INLINE kith_status lower_in(const kithi_block_ops *ops, kith_filter *f, ui
 }
 
 KITHI_INLINE uint64_t remove_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
-    return lower_in(ops, args->writable, args->digest, lanes);
+    return remove_key_in(ops, args->writable, args->digest, lanes);
 }
 
 KITHI_INLINE kith_status remove_body(const kithi_block_ops *ops, kith_filter *f, uint64_t digest) {
@@ -179,8 +179,8 @@ static kith_status remove_one(kith_filter *f, uint64_t digest) {
 }
 
 /* Adds a key with ops->raise; calls add() if that fails, which returns the reason. */
-KITHI_INLINE kith_status raise_in(const kithi_block_ops *ops, kith_filter *f, uint64_t digest, unsigned lanes,
-                                  bool *was_new) {
+KITHI_INLINE kith_status add_key_in(const kithi_block_ops *ops, kith_filter *f, uint64_t digest, unsigned lanes,
+                                    bool *was_new) {
     unsigned zeros;
     if (!kithi_bits_can_add(f) || !ops->raise(kithi_block_of(f, digest), digest, lanes, &zeros))
         return add(f, digest, was_new);
@@ -191,12 +191,12 @@ KITHI_INLINE kith_status raise_in(const kithi_block_ops *ops, kith_filter *f, ui
     return KITH_OK;
 }
 
-KITHI_INLINE uint64_t add_fast_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
-    return raise_in(ops, args->writable, args->digest, lanes, args->was_new);
+KITHI_INLINE uint64_t add_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+    return add_key_in(ops, args->writable, args->digest, lanes, args->was_new);
 }
 
 KITHI_INLINE kith_status add_body(const kithi_block_ops *ops, kith_filter *f, uint64_t digest, bool *was_new) {
-    return (kith_status)kithi_by_lanes(add_fast_in, ops,
+    return (kith_status)kithi_by_lanes(add_in, ops,
                                        (kithi_lanes_args){.f = f, .writable = f, .digest = digest, .was_new = was_new});
 }
 
@@ -209,7 +209,7 @@ KITHI_INLINE uint64_t add_many_in(const kithi_block_ops *ops, const kithi_lanes_
         if (args->n - i > KITHI_AHEAD)
             kithi_lanes_prefetch(f, digests[i + KITHI_AHEAD]);
         bool is_new;
-        kith_status status = raise_in(ops, f, digests[i], lanes, &is_new);
+        kith_status status = add_key_in(ops, f, digests[i], lanes, &is_new);
         if (status != KITH_OK)
             return status;
         kithi_bitmap_set(args->bitmap, i, is_new);
@@ -226,7 +226,7 @@ KITHI_INLINE uint64_t remove_many_in(const kithi_block_ops *ops, const kithi_lan
     for (size_t i = 0; i < args->n; i++) {
         if (args->n - i > KITHI_AHEAD)
             kithi_lanes_prefetch(f, digests[i + KITHI_AHEAD]);
-        kith_status status = lower_in(ops, f, digests[i], lanes);
+        kith_status status = remove_key_in(ops, f, digests[i], lanes);
         if (status != KITH_OK)
             return status;
         ++*args->done;

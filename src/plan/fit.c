@@ -4,7 +4,7 @@
  * filters/common/cuckoo_search.h and 80 to 310,000 seeds each. The load reached has a mean that does not depend on the
  * size, a standard deviation of spread / sqrt(slots), and a left tail heavier than that of a normal distribution:
  *
- *     places         mean load   spread     load below which 1 in 10^4 regions failed (90,000 or more of 1024 slots)
+ *     places         mean load   spread     load below which 1 in 10^4 regions of 1024 slots failed (of 90,000 or more)
  *     windows of 2     0.9650     0.230       0.9336
  *     b = 2            0.8970     0.436       0.8398
  *     b = 4            0.9803     0.190       0.9541
@@ -31,10 +31,10 @@
  * many, and the estimate has the same factor as that of room failures. tests/unit/plan_fits.c repeats the measurement.
  *
  * Random walks. Regions of 2^18 slots were filled with walks of any length, 40 to 400 seeds each, and the share of the
- * walks of more than i kicks was counted in bins of load 0.01 to 0.02 wide, for i from 1 to 2000. It falls like
- * e^(-g i), with an exponent g that decreases to 0 at the load where regions fail. If the load is lower than that by x,
- * the exponent is estimated as g = a x^2 / (x + s), which is at most the measured one at 29 loads (b = 4: 0.0092 at
- * 0.965, 0.041 at 0.945, 0.15 at 0.905, 0.49 at 0.81):
+ * walks of more than i kicks was counted in bins of load 0.01 to 0.02 wide, for i from 1 to 2000. It falls like e^(-g
+ * i), with an exponent g that decreases to 0 at the load where regions fail. If the load is lower than that by x, the
+ * exponent is estimated as g = a x^2 / (x + s), which at each of the 29 measured loads is at most the measured exponent
+ * (measured for b = 4: 0.0092 at 0.965, 0.041 at 0.945, 0.15 at 0.905, 0.49 at 0.81):
  *
  *     b        1       2       4       8
  *     a        2.8     3       4       8

@@ -67,7 +67,8 @@ typedef struct kithi_cf_geometry {
     bool usual;           /* KITHI_ONE_WORD, with kithi_partner as the other place, and rest_shift is 0 */
     uint64_t low_bits;    /* a mask: the lowest bit of each slot of a word */
     uint64_t high_bits;   /* a mask: the highest bit of each slot of a word */
-    uint64_t code_steps;  /* in each slot: the code that a key has there minus the code that it has in slot 0 */
+    uint64_t code_steps;  /* in each slot: the code (filters/common/cuckoo.h) that a key has there minus the code that
+                             it has in slot 0; not 0 only in overlap */
 } kithi_cf_geometry;
 
 /* fuse. */

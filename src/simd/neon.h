@@ -20,29 +20,29 @@ KITHI_INLINE kithi_neon_block kithi_neon_ones(uint64_t digest, unsigned lanes, u
     uint16x8_t bytes = vmovl_u8(vcreate_u8(kithi_lane_word(digest, 0)));
     if (lanes == 16) {
         uint16x8_t more = vmovl_u8(vcreate_u8(kithi_lane_word(digest, 1)));
-        uint32x4_t one = vdupq_n_u32(1), cells = vdupq_n_u32(0u - cell_bits);
+        uint32x4_t one = vdupq_n_u32(1), cell_mask = vdupq_n_u32(0u - cell_bits);
         uint32x4_t byte[4] = {vmovl_u16(vget_low_u16(bytes)), vmovl_u16(vget_high_u16(bytes)),
                               vmovl_u16(vget_low_u16(more)), vmovl_u16(vget_high_u16(more))};
         for (unsigned i = 0; i < 4; i++) {
-            uint32x4_t shift = vandq_u32(vshrq_n_u32(byte[i], 3), cells);
+            uint32x4_t shift = vandq_u32(vshrq_n_u32(byte[i], 3), cell_mask);
             ones.part[i] = vreinterpretq_u64_u32(vshlq_u32(one, vreinterpretq_s32_u32(shift)));
         }
         return ones;
     }
-    uint64x2_t one = vdupq_n_u64(1), cells = vdupq_n_u64(0 - (uint64_t)cell_bits);
+    uint64x2_t one = vdupq_n_u64(1), cell_mask = vdupq_n_u64(0 - (uint64_t)cell_bits);
     uint32x4_t low = vmovl_u16(vget_low_u16(bytes)), high = vmovl_u16(vget_high_u16(bytes));
     if (lanes == 8) {
         uint64x2_t byte[4] = {vmovl_u32(vget_low_u32(low)), vmovl_u32(vget_high_u32(low)),
                               vmovl_u32(vget_low_u32(high)), vmovl_u32(vget_high_u32(high))};
         for (unsigned i = 0; i < 4; i++)
-            ones.part[i] = vshlq_u64(one, vreinterpretq_s64_u64(vandq_u64(vshrq_n_u64(byte[i], 2), cells)));
+            ones.part[i] = vshlq_u64(one, vreinterpretq_s64_u64(vandq_u64(vshrq_n_u64(byte[i], 2), cell_mask)));
         return ones;
     }
     uint64x2_t pair[2] = {vmovl_u32(vget_low_u32(low)), vmovl_u32(vget_high_u32(low))};
     int64x2_t odd = vcombine_s64(vcreate_s64(0), vcreate_s64(64));
     for (unsigned i = 0; i < 4; i++) {
         uint64x2_t byte = i % 2 == 0 ? vdupq_laneq_u64(pair[i / 2], 0) : vdupq_laneq_u64(pair[i / 2], 1);
-        uint64x2_t shift = vandq_u64(vshrq_n_u64(byte, 1), cells);
+        uint64x2_t shift = vandq_u64(vshrq_n_u64(byte, 1), cell_mask);
         /* A shift by 64 or more gives 0; a negative shift is a shift to the right and gives 0 too. */
         ones.part[i] = vshlq_u64(one, vsubq_s64(vreinterpretq_s64_u64(shift), odd));
     }

@@ -44,18 +44,21 @@ static inline uint32_t kithi_cf_code(const kithi_cf_layout *layout, uint64_t fin
 }
 
 /* Bytes from one region to the next. The last slot is followed by at least 8 bytes of its region, because slots are
- * loaded and stored as words of 8 bytes. A region has at most 2^31 slots of 32 bits, so nothing overflows. */
+ * loaded and stored as words of 8 bytes. There are at most 2^35 slots of 32 bits, even before shape() has checked the
+ * parameters, so nothing overflows. */
 static inline uint64_t kithi_cf_stride(const kithi_cf_geometry *g, uint64_t region_slots) {
     uint64_t stash_bytes = g->stash * sizeof(uint64_t);
     uint64_t bytes = (region_slots * g->slot_bits + 7) / 8 + (stash_bytes > 8 ? stash_bytes : 8);
     return (bytes + 63) & ~UINT64_C(63);
 }
 
-/* Sets the fields of *g that are for places as words. */
+/* Sets the fields of *g for code that loads the slots of a place as words of 64 bits: `place_bits` and those after it.
+ * */
 static inline void kithi_cf_set_word_fields(const kithi_cf_layout *layout, kithi_cf_geometry *g) {
     unsigned bits = (unsigned)g->slot_bits, slots = layout->place_slots(g);
     unsigned unit = layout->windows ? bits : bits * slots; /* bits from one place to the next */
-    /* The highest bit of a byte at which a place can begin. */
+    /* The highest bit of a byte at which a place can begin. Places begin at multiples of `unit` bits, and so within a
+     * byte at multiples of the largest power of two that divides it. */
     unsigned first_bit_max = 8 - (unit & -unit & 7 ? unit & -unit & 7 : 8);
     unsigned word_slots = slots;
     while (word_slots * bits > 64)
@@ -81,8 +84,8 @@ static inline void kithi_cf_set_word_fields(const kithi_cf_layout *layout, kithi
     g->high_bits = g->low_bits << (bits - 1);
 }
 
-/* The parameters may be those of a hostile file. What follows from them is computed only if shape() will accept
- * them. */
+/* The parameters may be those of a hostile file. What follows from them is computed only if they are small enough for
+ * the computation; shape() refuses more. */
 static inline kithi_geometry kithi_cf_decode(const kithi_cf_layout *layout, const kithi_head *head) {
     kithi_geometry geometry;
     memset(&geometry, 0, sizeof geometry);
@@ -135,8 +138,8 @@ static inline kith_status kithi_cf_shape(const kithi_cf_layout *layout, const ki
 
 /* ---- places as words: see filters/common/cuckoo_batch.h ---- */
 
-/* Marks slots that are 0 by their highest bit; returns 0 if there is none. Only the lowest mark is reliable: it is the
- * first slot that is 0. Marks above it may be wrong. */
+/* Returns a word in which the highest bit of each slot that is 0 is set. Only the lowest set bit is reliable: it
+ * belongs to the first slot that is 0. Those above it may be wrong. */
 KITHI_INLINE uint64_t kithi_zero_slots(const kithi_cf_geometry *g, uint64_t slots) {
     return (slots - g->low_bits) & ~slots & g->high_bits;
 }

@@ -11,12 +11,12 @@
  *
  *     queue   | place | place | … each with the slot from which it was reached and the queue index of that slot's place
  *
- * Before the entries of one place are examined, the search prefetches the places to which the entries of the next
- * place in the queue can move. `seen` has a bit for each place of a region that was queued, and `tried` has a bit for
- * each slot whose entry was examined: windows overlap, and a slot must not be in a chain twice. These bitmaps and the
- * queue are allocated by the first search and kept in the handle. They take two bits per slot of a region and 12
- * bytes per place that may be queued: all places of a small region, and 4,096 at first of a larger one. A search that
- * needs more starts again with eight times as many.
+ * Before the entries of one place are examined, the search prefetches the places to which the entries of the next place
+ * in the queue can move. `seen` has a bit for each place of a region that was queued, and `tried` has a bit for each
+ * slot whose entry was examined: windows overlap, and a slot must not be in a chain twice. These bitmaps and the queue
+ * are allocated by the first search and kept in the handle. They take two bits per slot of a region and 12 bytes per
+ * element of the queue. The queue of a small region has space for all its places; that of a larger one has space for
+ * 4,096 at first, and a search that needs more starts again with eight times as many.
  *
  * The stash. A search fails if every entry that it can reach is in a full set of slots. If a slot of the new key holds
  * its code already, the key goes to the stash. Otherwise the search looks for an entry that has a twin, that is, another

@@ -101,8 +101,8 @@ typedef struct kithi_block_ops {
     uint64_t (*set_many)(uint8_t *body, uint64_t blocks, const uint64_t *digests, size_t n, size_t prefetch,
                          unsigned lanes, uint64_t *fill);
     /* blocked_counting. raise adds 1 to each of the key's counters and sets *zeros to how many of them were 0; lower
-     * subtracts 1 and sets *zeros to how many of them became 0. Counters at 15 stay. They return false and change
-     * nothing if the key already has all the copies that it may have (raise), or if one of its counters is 0
+     * subtracts 1 and sets *zeros to how many of them became 0. Counters at 15 stay. raise and lower return false and
+     * change nothing if the key already has all the copies that it may have (raise), or if one of its counters is 0
      * (lower). */
     bool (*raise)(uint8_t *block, uint64_t digest, unsigned lanes, unsigned *zeros);
     bool (*lower)(uint8_t *block, uint64_t digest, unsigned lanes, unsigned *zeros);
