@@ -2,9 +2,9 @@
  *
  * The calls that look up, add and remove keys, building a ribbon filter and, with SipHash, kith_digest_many() and
  * kith_digest_packed() have versions for some of the instruction sets below, and otherwise use "portable". The best
- * instruction set that the processor supports is selected when the first filter is created or opened. Results and the
- * bytes of filters do not depend on it, so a program need not choose. The calls of this header are for tests and
- * measurements. */
+ * instruction set that the processor supports is selected when one of them is needed first. Results and the bytes of
+ * filters do not depend on it, so a program need not choose. The calls of this header are for tests and measurements.
+ * */
 #ifndef KITH_CPU_H
 #define KITH_CPU_H
 
@@ -21,8 +21,9 @@ KITH_API const char *kith_cpu(void);
  * those that this processor does not support, or NULL if there are fewer. */
 KITH_API const char *kith_cpu_name(size_t index);
 
-/* Selects an instruction set by name, or the best one with "auto". It applies to all threads, for filters that are
- * created or opened after this call; a filter keeps the instruction set that it was created or opened with.
+/* Selects an instruction set by name, or the best one with "auto". It applies to all threads: to digests that are
+ * computed after this call, and to filters that are created or opened after it. A filter keeps the instruction set that
+ * it was created or opened with.
  *
  * Returns KITH_OK, or
  *   KITH_E_ARGUMENT     there is no instruction set of this name

@@ -1,10 +1,11 @@
 /* kith/status.h: the status codes.
  *
  * Every call that can fail returns a kith_status. 0 (KITH_OK) is success. After any other status the object and any
- * file are exactly as they were before the call. There are three exceptions. Calls for many keys (_many,
+ * file are exactly as they were before the call. There are four exceptions. Calls for many keys (_many,
  * kith_builder_add_keys) keep the keys before the one that failed. On some file systems, a save that fails in its very
  * last step may already have replaced the file (kith_filter_save). After a failed kith_builder_finish() or
- * kith_builder_each() no digests can be added. Results are returned through the last arguments, and are written only on
+ * kith_builder_each() no digests can be added. A store records failed operations in its journal, and a failure of the
+ * disk may make it read-only (kith/store.h). Results are returned through the last arguments, and are written only on
  * success, unless the description of the call says otherwise.
  *
  * A status reports bad data or a failure of the system, not a programming error. It is a programming error to pass
@@ -58,9 +59,10 @@ extern "C" {
     X(15, E_UNSUPPORTED,                                                                                               \
       "this kind, this builder or this processor cannot do that (a static kind can only be built from a complete "     \
       "list of keys)")                                                                                                 \
-    X(16, E_MISMATCH, "the two filters differ in kind, size, hash, seed, secret key or key recipe")                    \
+    X(16, E_MISMATCH,                                                                                                  \
+      "the two filters differ in kind, options, size, capacity, rate, hash, seed, secret key or key recipe")           \
     X(17, E_READONLY, "the object is read-only")                                                                       \
-    X(18, E_BUSY, "the filter has open adders")                                                                        \
+    X(18, E_BUSY, "the filter has open adders, or the store an open batch")                                            \
     X(19, E_EMPTY, "the file is empty")                                                                                \
     X(20, E_NOT_KITH, "not a kith file: it does not begin with kith's signature")                                      \
     X(21, E_VERSION, "the file was written in a format version that this library does not know")                       \

@@ -31,11 +31,13 @@
  * One writer at a time: a second one gets KITH_E_LOCKED. Any number of readers (KITH_STORE_READ), also in other
  * processes, see the state at the time of opening, and newer operations after kith_store_refresh().
  *
- * Failures. A call that fails leaves the store as it was, with one exception: if a sync of the journal fails, nobody can
- * know what is on the disk. The sync is not repeated, because the second one may succeed although the data is lost.
- * The store becomes read-only: kith_store_info.failure says why, all later changes return KITH_E_READONLY, and
- * kith_store_close() returns the failure. What was acknowledged as durable before is still on the disk. After KITH_E_IO,
- * KITH_E_NO_SPACE, KITH_E_PERMISSION and KITH_E_NO_FILE, errno holds the reason.
+ * Failures. A call that fails leaves the store as it was, except that calls for many keys keep the operations before
+ * the one that failed, and that a failed commit rolls its batch back. If it is no longer certain what is on the disk,
+ * because a sync of the journal failed, or because a rollback or the replacement of a file could be neither completed
+ * nor undone, the store becomes read-only. (A failed sync is not repeated, because the second one may succeed although
+ * the data is lost.) Then kith_store_info.failure says why, all later changes return KITH_E_READONLY, and
+ * kith_store_close() returns the failure. What was acknowledged as durable before is still on the disk. After
+ * KITH_E_IO, KITH_E_NO_SPACE, KITH_E_PERMISSION and KITH_E_NO_FILE, errno holds the reason.
  *
  * A damaged snapshot. Opening verifies only the header of the snapshot, so that it takes the same time for any size.
  * Lookups in a damaged body may be wrong, as with KITH_OPEN_LAZY. A checkpoint verifies every page of the old snapshot
@@ -108,9 +110,9 @@ KITH_API KITH_MUST_USE kith_status kith_store_create(const char *path, kith_filt
 
 /* Turns the plain filter file at `path` into a store, and opens it for writing. The file is verified completely.
  *
- * Unlike kith_filter_open() and kith_store_create(), this holds the lock from before the file is read, so that no change
- * of another program that takes the lock is lost. Returns KITH_E_JOURNAL if the file is a store already, and the codes of
- * kith_filter_open() and kith_store_create(). */
+ * Unlike kith_filter_open() followed by kith_store_create(), this call takes the lock before it reads the file, so that
+ * no change of another program that takes the lock is lost. Returns KITH_E_JOURNAL if the file is a store already, and
+ * the codes of kith_filter_open() and kith_store_create(). */
 KITH_API KITH_MUST_USE kith_status kith_store_convert(const char *path, const kith_store_options *options,
                                                       kith_store **store);
 
@@ -118,7 +120,7 @@ KITH_API KITH_MUST_USE kith_status kith_store_convert(const char *path, const ki
  * reading, cuts off what an interrupted writer has left behind. Flags are kith_store_flags.
  *
  * Returns
- *   KITH_E_NOT_STORE  the file is a plain filter (kith_store_create makes a store of it)
+ *   KITH_E_NOT_STORE  the file is a plain filter (kith_store_convert makes a store of it)
  *   KITH_E_LOCKED     another process or handle has the store open for writing
  *   KITH_E_JOURNAL    the journal is missing, belongs to another store, or begins after the snapshot ends. Without it,
  *                     keys are missing. kith_filter_open() with KITH_OPEN_SNAPSHOT reads the snapshot alone
@@ -189,7 +191,8 @@ KITH_API KITH_MUST_USE kith_status kith_store_tick(kith_store *store);
 /* Writes a new snapshot and starts a new journal, unless there were no operations since the last checkpoint.
  *
  * Returns KITH_E_CORRUPT if the old snapshot is damaged, KITH_E_BUSY inside a batch, and the codes of
- * kith_filter_save(). After a failure the store can be used as before. Cost: reads the old snapshot, writes a new one.
+ * kith_filter_save(). After a failure the store can be used as before, unless the new journal could be neither put in
+ * place nor removed; then it is read-only (kith_store_info.failure). Cost: reads the old snapshot, writes a new one.
  * Memory that the changed pages needed is free afterwards. */
 KITH_API KITH_MUST_USE kith_status kith_store_checkpoint(kith_store *store);
 

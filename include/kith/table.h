@@ -212,7 +212,7 @@ KITH_API KITH_MUST_USE kith_status kith_table_check(const kith_table *table, con
  * entries also needs temporary memory of the size of the file. */
 KITH_API KITH_MUST_USE kith_status kith_table_save(kith_table *table, const char *path);
 
-/* Opens a file that kith_table_save() wrote. `flags` are the kith_open_flags of kith/filter.h.
+/* Opens a file that kith_table_save() wrote. `flags` may be KITH_OPEN_LAZY and KITH_OPEN_COPY of kith/filter.h.
  *
  * An image is mapped and read-only, or, with KITH_OPEN_COPY, read into memory and writable. With KITH_OPEN_LAZY
  * (without KITH_OPEN_COPY) only the header is verified: if the body is damaged, lookups may return wrong results, but

@@ -19,9 +19,10 @@
  * (for example -march=native), and does not choose any at run time. These macros, defined before it is included, change
  * it; they must be the same in all files that pass a kith_reader to each other:
  *
- *     KITH_READER_NO_HASH   do not include <xxhash.h> (of xxHash, which is a header only here). There is then no
- *                           kith_reader_digest() and no kith_reader_verify(), and kith_reader_open() does not compare
- *                           the checksum of the header. The program hashes keys itself, as reader.hash says
+ *     KITH_READER_NO_HASH   do not include <xxhash.h>. (Otherwise that header of xxHash is needed, but not its library.)
+ *                           There is then no kith_reader_digest() and no kith_reader_verify(), and kith_reader_open()
+ *                           does not compare the checksums of the header and of the notes. The program hashes keys
+ *                           itself, as reader.hash says
  *     KITH_READER_LAYERS    the most layers of a filter of kind "layers", 64 by default. A filter with more cannot be
  *                           opened. With 1, a kith_reader takes about 300 bytes instead of about 12 KB
  *     KITH_NO_SIMD          use no vector instructions
@@ -168,9 +169,9 @@ static inline kith_status kithi_reader_walk(const uint8_t *block, uint64_t block
     return status == KITH_E_ABSENT ? KITH_OK : status; /* KITH_E_ABSENT: there is no further block */
 }
 
-/* Opens a filter for lookups. Checks the header, every size and, in a filter of layers, the directory and the header of
- * each layer. The bytes may come from anywhere: whatever they are, this call and kith_reader_has() read nothing outside
- * of them. This call does not read the body; kith_reader_verify() does.
+/* Opens a filter for lookups. Checks the header, the notes, every size and, in a filter of layers, the directory and
+ * the header of each layer. The bytes may come from anywhere: whatever they are, this call and kith_reader_has() read
+ * nothing outside of them. This call does not read the body; kith_reader_verify() does.
  *
  * Returns what kith_filter_view() of the library returns with KITH_OPEN_LAZY: KITH_OK, KITH_E_EMPTY, KITH_E_NOT_KITH,
  * KITH_E_VERSION, KITH_E_KIND (also for a table), KITH_E_TRUNCATED, KITH_E_TRAILING, KITH_E_JOURNAL (the file of a
@@ -223,9 +224,9 @@ KITHI_OUTLINE bool kithi_reader_parts_have(const kith_reader *reader, uint64_t d
     return false;
 }
 
-/* Returns false if the key with this digest is not in the set, and true if it is, or, with the probability reader.rate,
- * if it is not. The result is that of kith_filter_has_digest(). In a filter of layers, the newest is searched first.
- * The lookups of the fastest kinds are compiled into the caller; the others are a call. */
+/* Returns false if the key with this digest is not in the set, and true if it is, or, with a probability of at most
+ * reader.rate, if it is not. The result is that of kith_filter_has_digest(). In a filter of layers, the newest is
+ * searched first. The lookups of the fastest kinds are compiled into the caller; the others are a call. */
 KITHI_INLINE bool kith_reader_has(const kith_reader *reader, uint64_t digest) {
 #define KITHI_READER_TEST(name)                                                                                        \
     if (reader->kind == KITHI_READER_##name)                                                                           \

@@ -44,7 +44,7 @@ def populate(c, big=False):
     names = sorted({call.split()[1] for call in calls})
     if big:
         c("BF.RESERVE bf:big 0.001 10000000 NONSCALING")
-        c("CF.RESERVE cf:big 14000000 EXPANSION 0")
+        c("CF.RESERVE cf:big 16000000 EXPANSION 0")
         c("BF.MADD", "bf:big", *batch)
         c("CF.INSERT", "cf:big", "ITEMS", *batch)
         names += ["bf:big", "cf:big"]
