@@ -59,6 +59,7 @@
 #define OVERFLOW_MAX 1e-8
 #define SLOT_BITS_MAX 32
 #define REGION_SLOTS (UINT64_C(1) << 18)
+#define REGIONS_MAX 0x1p52 /* the search for their number computes with whole doubles */
 #define HALF_MAX (UINT64_C(1) << 29)
 #define ODD_HALF_MAX (UINT64_C(1) << 27) /* if it is not a power of two: see core/mix.h */
 
@@ -331,6 +332,8 @@ static bool choose_regions(const task *t, double places, double bits, kithi_fit_
         low = high;
         high *= 2;
     }
+    if (high > REGIONS_MAX)
+        return false;
     while (high - low > 1) {
         double middle = floor((low + high) / 2);
         if (middle * largest >= places && fits(t, middle, largest))
