@@ -16,12 +16,14 @@
 /* What the processes share. */
 struct shared {
     _Atomic uint64_t acknowledged; /* keys 0 … acknowledged - 1 are durable */
+    _Atomic uint64_t may_write;    /* the writer waits before it adds this key; UINT64_MAX: it never waits */
     _Atomic bool is_ready, stop;
 };
 
 static struct shared *share(void) {
     struct shared *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     CHECK(s != MAP_FAILED);
+    atomic_store(&s->may_write, UINT64_MAX);
     return s;
 }
 
@@ -62,6 +64,8 @@ static int write_keys(const char *path, struct shared *shared, uint64_t seed, ui
     atomic_store(&shared->is_ready, true);
     uint64_t random = seed, key = atomic_load(&shared->acknowledged);
     while (key < most && !atomic_load(&shared->stop)) {
+        while (key >= atomic_load(&shared->may_write))
+            pause_us(20);
         uint64_t n = splitmix_next(&random) % 3 == 0 ? 1 + splitmix_next(&random) % 9 : 1, digests[16];
         kith_status status;
         if (n == 1) {
@@ -165,6 +169,7 @@ TEST(readers_beside_a_writer_see_whole_states) {
         struct shared *shared = share();
         const char *path = in(&f, kith_filter_kind_at(i)->name);
         create(path, kith_filter_kind_at(i)->name, most + 16);
+        atomic_store(&shared->may_write, most / 4);
         (void)fflush(NULL);
         pid_t child = fork();
         CHECK(child >= 0);
@@ -180,6 +185,8 @@ TEST(readers_beside_a_writer_see_whole_states) {
             for (uint64_t key = seen; key < acknowledged; key++)
                 CHECK(kith_store_has(reader, &key, sizeof key));
             seen = acknowledged;
+            if (seen >= atomic_load(&shared->may_write)) /* so that there are at least four states to see */
+                atomic_fetch_add(&shared->may_write, most / 4);
             /* a new reader sees the same */
             kith_store *second;
             CHECK_OK(kith_store_open(path, KITH_STORE_READ, NULL, &second));

@@ -74,19 +74,21 @@ const char *kithi_cf_check(const kithi_cf_layout *layout, const kith_filter *f) 
 
 /* ---- planning ---- */
 
-/* The bits that select a slot of the filter and a fingerprint must
- * together fit in 60 bits of the digest. */
+/* The bits that select a slot of the filter and a fingerprint must together fit in 60 bits of the digest. */
 #define DIGEST_BITS 60
+#define FEW_KEYS 1000
 
 kith_status kithi_cf_choose(kithi_fit fit, const kithi_request *request, unsigned slot_bits, kithi_head *head) {
     kithi_fit_size size;
     if (!kithi_fit_choose(&fit, request->capacity, request->rate, slot_bits, &size)) {
         /* With alternate=simple, regions of at most 2^f buckets may be too small to hold their keys reliably, however
-         * many regions there are. */
-        bool was_simple = fit.power_of_two && !fit.one_region;
-        fit.power_of_two = fit.one_region = false;
-        bool fits_without = kithi_fit_choose(&fit, request->capacity, request->rate, slot_bits, &size);
-        return was_simple && fits_without ? KITH_E_OPTION : KITH_E_TOO_LARGE;
+         * few keys there are. The option is then to blame, and otherwise the number of keys. */
+        uint64_t few = request->capacity < FEW_KEYS ? request->capacity : FEW_KEYS;
+        bool too_small =
+            fit.power_of_two && !fit.one_region && !kithi_fit_choose(&fit, few, request->rate, slot_bits, &size);
+        fit.power_of_two = false;
+        return too_small && kithi_fit_choose(&fit, few, request->rate, slot_bits, &size) ? KITH_E_OPTION
+                                                                                         : KITH_E_TOO_LARGE;
     }
     double slots = (double)size.regions * (double)kithi_fit_region_slots(&fit, size.half);
     if (log2(slots) + size.slot_bits - fit.window_bits > DIGEST_BITS)
