@@ -7,9 +7,9 @@
  * There are two sorts of kinds. Most accept keys one after the other: they have `add` and KITH_CAN_ADD. A static kind
  * is built from a complete list of keys: it has `build` and `regions` instead, and a filter of it never changes.
  *
- * A kind need not check that the handle is writable, hash keys, compare geometries, write files or verify checksums.
- * It must leave body, count and fill unchanged when a call fails, and it must treat the body as hostile, because a
- * lazily opened file may contain anything: no index may be taken from the body unchecked. */
+ * A kind need not check that the handle is writable, hash keys, compare geometries, write files or verify checksums. It
+ * must leave body, count and fill (kithi_head) unchanged when a call fails, and it must treat the body as hostile,
+ * because a lazily opened file may contain anything: no index may be taken from the body unchecked. */
 #ifndef KITHI_KIND_H
 #define KITHI_KIND_H
 
@@ -167,7 +167,7 @@ typedef struct kithi_kind {
 typedef enum kithi_backing {
     KITHI_BACKING_HEAP,
     KITHI_BACKING_MAP,   /* a file, read-only */
-    KITHI_BACKING_VIEW,  /* the caller's memory, read-only */
+    KITHI_BACKING_VIEW,  /* the caller's memory; read-only, except for the snapshot of a store */
     KITHI_BACKING_INNER, /* owned by the filter that this one is a layer of */
 } kithi_backing;
 
@@ -183,7 +183,7 @@ struct kith_filter {
     kithi_backing backing;
     bool writable;
     bool sealed;   /* header and checksums in the block are up to date */
-    bool verified; /* the body matches its checksums, or was created in this process */
+    bool verified; /* the body matches its checksums, or was created in this process, or the store will check it */
     /* True only if keys can be added and removed without checking or setting anything else first: the filter is
      * writable, verified and not sealed, and no adder is open. The first change sets it; sealing the filter and opening
      * an adder clear it. Atomic because an add on another thread than the adder's reads it. */

@@ -2,7 +2,7 @@
  *
  * The following defaults are only here. Call these functions instead of those of the record:
  *
- *     kernels of an instruction set    those of KITHI_CPU_PORTABLE
+ *     an instruction set without has   all functions of KITHI_CPU_PORTABLE; otherwise only the defaults below
  *     add, remove, copies              those of the kind, which are compiled for any processor
  *     has_many, add_many, remove_many  a loop over has, add and remove
  *     look                             has, without reporting a cell

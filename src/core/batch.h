@@ -20,10 +20,10 @@ typedef struct kithi_pairs {
 
 /* What the places are. Words: see plan/geometry.h. */
 typedef enum kithi_cf_places {
-    KITHI_CF_BUCKETS,      /* KITHI_ONE_WORD */
+    KITHI_CF_BUCKETS,      /* of one word, which may be long */
     KITHI_CF_WIDE_BUCKETS, /* of four slots of 17 bits or more; sorted if place_bits % 8 is not 0: at[0] is
                               the bucket with the even number */
-    KITHI_CF_WINDOWS,      /* KITHI_ONE_WORD */
+    KITHI_CF_WINDOWS,      /* of one word, which may be long */
 } kithi_cf_places;
 
 /* Sets bit i of a bitmap that was all 0 to `value`; `bitmap` may be NULL. */

@@ -6,23 +6,24 @@
  *        |     '-- bits 0 … 31 of the low half XOR bits 32 … 63, * F  the high half is the fingerprint - 1
  *        |-- d * M, d * M^2, d * M^3, … modulo 2^64                   probe words: cells of bloom and counting
  *        |-- d * golden modulo 2^64; both halves of d * M, XORed      lane words: cells of the blocked kinds
- *        '-- mix(d + golden), mix(d + 2 golden), …                    words: of ribbon, of tables, of searches
+ *        '-- mix(d + golden), mix(d + 2 golden), …                    words: of ribbon, of tables, of random walks
  *
- * F is the number of fingerprints. All products but the first have factors of 32 bits, because vectors of 64-bit words
- * can multiply only those at full speed. Let r = log2(regions) and p = log2(places). Of the 64 bits below the region,
- * the lowest r depend on those above them. Of the 32 bits that give the place, the lowest 32 - p are still uniform when
- * the place is known. The XOR puts these on top of the r bits. If r + p > 32, they are too few for that and are shifted
- * to the highest of the r bits (kithi_rest_shift). So region, place and fingerprint are independent and as uniform as
- * the digest if they need at most 60 bits together. The planner ensures that (KITH_E_DIGEST_BITS). The probabilities of
- * two places differ by a factor of up to 1 + places / 2^32 if their number is not a power of two. Such regions have at
- * most 2^28 places, for which that is 1.06.
+ * F is the number of fingerprints. The products for place and fingerprint have factors of 32 bits, because vectors of
+ * 64-bit words can multiply only those at full speed. Let r = log2(regions) and p = log2(places). Of the 64 bits of the
+ * low half, the lowest r are not independent of the others. Of the 32 bits that give the place, the lowest 32 - p are
+ * still uniform when the place is known. The XOR combines the dependent bits with these. If there are fewer of these
+ * than dependent ones (r + p > 32), they are shifted left, so that they cover the highest of the r bits
+ * (kithi_rest_shift). So region, place and fingerprint are independent and as uniform as the digest if they need at
+ * most 60 bits together. The planner ensures that (KITH_E_DIGEST_BITS). The probabilities of two places differ by a
+ * factor of up to 1 + places / 2^32 if their number is not a power of two. Such regions have at most 2^28 places, for
+ * which that is 1.06.
  *
  * Probe words and lane words are as cheap as possible, because computing them is most of the work of a lookup in cache:
  * a digest is uniform already, so one multiplication per word is enough. Probe word i is the i-th output of a
  * multiplicative congruential generator started at the digest. Its high bits, the only ones that kinds use, depend on
- * all lower bits of the digest, and each word moves others of them to the top. So the cells of a key are as good as
- * independent: simulated rates agree with those of independent cells to within 0.2% from ten keys on. With double
- * hashing they would not be: a + i*b raises the rate by 7% at a hundred keys and by 59% at ten.
+ * all lower bits of the digest, and in each word other bits of the digest have the most influence on them. So the cells
+ * of a key are as good as independent: simulated rates agree with those of independent cells to within 0.2% from ten
+ * keys on. With double hashing they would not be: a + i*b raises the rate by 7% at a hundred keys and by 59% at ten.
  *
  * Words mix all 64 bits, so they may be used whole. mix is the finaliser of SplitMix64 (variant 13 of David Stafford's
  * search): a bijection in which every input bit flips every output bit with probability near 1/2. Word i of a digest is
@@ -114,9 +115,9 @@ static inline uint64_t kithi_fingerprint(kithi_place at, uint64_t top) {
 /* Spreads a fingerprint over 32 bits. The products of consecutive fingerprints with one factor differ by a constant,
  * and the graph of the places would be full of short cycles; the XOR of two products does not have this property. The
  * factors are the best of 30 million pairs that were tried: if there are only 7, 15 or 31 fingerprints, the smallest
- * distance between two of their words is 0.56, 0.41 or 0.30 times what it would be if they were evenly spaced, and few
- * sums of two words are nearly equal, which would make a cycle of four places. So even with narrow slots it is not more
- * likely than the planner expects that too many keys share both places (plan/fit.h). */
+ * distance between two results is 0.56, 0.41 or 0.30 times what it would be if they were evenly spaced. Two pairs of
+ * results with nearly equal sums would make a cycle of four places; there are few such pairs. So even with narrow slots
+ * it is not more likely than the planner expects that too many keys share both places (plan/fit.h). */
 static inline uint64_t kithi_spread(uint64_t fingerprint) {
     return (uint32_t)(fingerprint * KITHI_SPREAD_A ^ fingerprint * KITHI_SPREAD_B);
 }

@@ -27,7 +27,8 @@
  * with all keys. It can be built from any distinct digests, even from numbers that are not hashes and all belong to one
  * shard: the hash within a shard is a bijection of the digest that depends on the seed.
  *
- * The seed of a shard without keys is 0, and so are its cells. fuse.h says how a hash becomes cells and fingerprint.
+ * The seed of a shard without keys is 0, and so are its cells. fuse_lookup.h says how a hash becomes cells and
+ * fingerprint.
  *
  * Parameters: 0 f, 1 cells per key, 2 cells in a segment, 3 segments (without the last 2 or 3, in which the first cell
  * of a key never is), 4 shards. */

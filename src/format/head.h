@@ -35,7 +35,7 @@ typedef struct kithi_head {
     uint64_t count;
     /* Not next to `count`: gcc would update both by one vector addition, which takes longer than two. */
     uint64_t body_bytes;
-    uint64_t fill; /* number of nonzero cells; 0 for kinds that do not count them */
+    uint64_t fill; /* number of nonzero cells (Bloom and counting kinds) or of stash entries (cuckoo kinds); else 0 */
     uint64_t params[KITHI_PARAMS];
     uint64_t recipe;      /* how a program turned its input into keys; at most KITHI_RECIPE_MAX */
     uint64_t notes_bytes; /* size of the notes after the checksums (notes.h); 0: no notes */

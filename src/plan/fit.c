@@ -26,9 +26,10 @@
  * unless an option asks for them. With b = 2 and 4 bits, one region in ten fails below the planned load.
  *
  * Entries in stashes. Regions of 2,600 to 26,000 slots at the planned load needed 1.2 to 1.7 times as many entries as
- * there are sets of c + 1 keys with equal fingerprints (windows and b = 2, 5 and 6 bits), because there are also larger
- * sets that overlap in some places. Their expected number is doubled for that. With b = 1 they needed 4 to 7 times as
- * many, and the estimate has the same factor as that of room failures. tests/unit/plan_fits.c repeats the measurement.
+ * there are sets of c + 1 keys with equal fingerprints (windows and b = 2, 5 and 6 bits), because keys on different
+ * pairs that have one place in common can be too many together, too. The expected number of crowded sets is doubled for
+ * that (larger_sets). With b = 1 they needed 4 to 7 times as many, and the estimate has the same factor as that of room
+ * failures. tests/unit/plan_fits.c repeats the measurement.
  *
  * Random walks. Regions of 2^18 slots were filled with walks of any length, 40 to 400 seeds each, and the share of the
  * walks of more than i kicks was counted in bins of load 0.01 to 0.02 wide, for i from 1 to 2000. It falls like e^(-g
@@ -104,8 +105,8 @@ static unsigned key_slots(const kithi_fit *fit) {
 }
 
 double kithi_fit_rate(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n) {
-    double cells = (double)size->regions * (double)size->half * (double)kithi_fit_top(fit, size->slot_bits);
-    return -expm1((double)n * log1p(-1 / cells));
+    double combinations = (double)size->regions * (double)size->half * (double)kithi_fit_top(fit, size->slot_bits);
+    return -expm1((double)n * log1p(-1 / combinations));
 }
 
 /* Returns the expected number of sets of c + 1 keys that have the same pair of places, if all fingerprints were
@@ -318,7 +319,7 @@ static uint64_t half_limit(const kithi_fit *fit, unsigned slot_bits) {
 }
 
 /* Chooses the number of regions and their size, such that the left halves of all regions have at least `places` places
- * together. Returns false if that takes `bits` bits or more. */
+ * together. Returns false if that certainly takes `bits` bits or more; the caller compares the exact size. */
 static bool choose_regions(const task *t, double places, double bits, kithi_fit_size *size) {
     uint64_t limit = half_limit(t->fit, size->slot_bits);
     double largest = (double)limit, region_bits = slots_of(t->fit, largest) * size->slot_bits;
@@ -350,7 +351,7 @@ static bool choose_regions(const task *t, double places, double bits, kithi_fit_
     return true;
 }
 
-/* The bits of slots and stashes; one word is there without a stash, too. */
+/* The bits of slots and stashes. A region without a stash has 8 bytes of padding in its place (kithi_cf_stride). */
 static double total_bits(const kithi_fit *fit, const kithi_fit_size *size) {
     return (double)size->regions *
            ((double)kithi_fit_region_slots(fit, size->half) * size->slot_bits + 64 * fmax(1, size->stash));
@@ -378,9 +379,9 @@ static bool choose_regions_and_stash(task *t, double places, double bits, uint64
 }
 
 bool kithi_fit_choose(const kithi_fit *fit, uint64_t n, double rate, unsigned slot_bits, kithi_fit_size *size) {
-    /* With this many (pair, fingerprint) cells the rate is kept whatever the keys are (fit.h). The factor makes up for
-     * rounding errors. */
-    double cells = (double)n / rate * (1 + 1e-12);
+    /* With this many combinations of a pair and a fingerprint the rate is kept whatever the keys are (fit.h). The
+     * factor makes up for rounding errors. */
+    double combinations = (double)n / rate * (1 + 1e-12);
     double best_bits = 0x1p62;
     unsigned from = slot_bits != 0 ? slot_bits : limits_of(fit).fingerprint_bits + fit->window_bits;
     unsigned to = slot_bits != 0 ? slot_bits : SLOT_BITS_MAX;
@@ -390,7 +391,7 @@ bool kithi_fit_choose(const kithi_fit *fit, uint64_t n, double rate, unsigned sl
             break; /* fits() would need more bits for these and for wider slots */
         kithi_fit_size trial = {.slot_bits = bits};
         task t = {fit, (double)n, (double)kithi_fit_top(fit, bits), 0, slot_bits != 0};
-        if (!choose_regions_and_stash(&t, ceil(cells / t.top), best_bits, n, &trial))
+        if (!choose_regions_and_stash(&t, ceil(combinations / t.top), best_bits, n, &trial))
             continue;
         best_bits =
             total_bits(fit, &trial); /* of sizes with equally many bits, the widest slots have the lowest rate */

@@ -4,9 +4,10 @@
  * There are two reasons why a new key cannot be stored, and a third one for random walks (below).
  *
  * No room: no sequence of moves frees a slot for it. In large regions that happens at a sharply defined load. The load
- * at which a region of m slots fails is normally distributed around a mean slightly below the threshold of its layout.
- * The numbers of keys in the regions also differ; they are binomial. In small regions there is another, earlier cause:
- * a few keys share the same few places, most often c + 1 keys on one pair of places that has c slots.
+ * at which a region of m slots fails is nearly normally distributed (with a heavier left tail: fit.c) around a mean
+ * slightly below the threshold of its layout. The numbers of keys in the regions also differ; they are binomial. In
+ * small regions there is another, earlier cause: a few keys share the same few places, most often c + 1 keys on one
+ * pair of places that has c slots.
  *
  * Crowding: some of the c + 1 keys on one pair of places have equal fingerprints. Two keys with equal fingerprints that
  * share one place share the other one, too. If there are fewer fingerprints than places, this is far more likely than

@@ -119,7 +119,7 @@ static inline kith_status kithi_reader_check(const uint8_t *block, uint64_t bloc
     return status;
 }
 
-/* Adds a filter that can be looked up to the reader, unless that is NULL. */
+/* Makes a filter part i of the reader. Does nothing if `reader` is NULL. */
 static inline kith_status kithi_reader_add_part(kith_reader *reader, unsigned i, unsigned kind, const kithi_head *head,
                                                 const uint8_t *block) {
     if (i >= KITH_READER_LAYERS)

@@ -1,8 +1,9 @@
 /* simd/avx2.h: operations on a block of the blocked kinds with AVX2, and parities for ribbon.
  *
  * A block is two vectors of 32 bytes. Each word of a vector can be shifted by its own amount. The bytes of the key's
- * digest words, widened to one per lane, say how far to shift a 1 in each lane: to the key's bit, or to the lowest
- * bit of its counter. A lane of 128 bits is two words of 64; the 1 is shifted out of one of them, which leaves 0. */
+ * lane words (core/mix.h), widened to one per lane, say how far to shift a 1 in each lane: to the key's bit, or to the
+ * lowest bit of its counter. A lane of 128 bits is two words of 64; the 1 is shifted out of one of them, which leaves
+ * 0. */
 #ifndef KITHI_SIMD_AVX2_H
 #define KITHI_SIMD_AVX2_H
 

@@ -26,8 +26,8 @@ KITHI_TARGET_AVX512 KITHI_INLINE __m512i kithi_avx512_cf_bits(const kithi_cf_geo
 
 /* Finds the places and codes of KITHI_PAIRS digests. */
 KITHI_TARGET_AVX512 KITHI_INLINE void kithi_avx512_cf_locate(const kithi_cf_geometry *g, const uint64_t *digests,
-                                                             kithi_pairs *pairs, kithi_cf_places are) {
-    bool windows = are == KITHI_CF_WINDOWS;
+                                                             kithi_pairs *pairs, kithi_cf_places form) {
+    bool windows = form == KITHI_CF_WINDOWS;
     __m512i regions = kithi_avx512_all(g->regions), places = kithi_avx512_all(g->places);
     __m512i one = kithi_avx512_all(1), seven = kithi_avx512_all(7);
     __m128i rest_shift = _mm_cvtsi32_si128((int)g->rest_shift);
@@ -56,7 +56,9 @@ KITHI_TARGET_AVX512 KITHI_INLINE void kithi_avx512_cf_locate(const kithi_cf_geom
             _mm512_store_si512(pairs->shift[j] + i, _mm512_and_si512(bit[j], seven));
         }
         __m512i code = windows ? _mm512_slli_epi64(fingerprint, 1) : fingerprint;
-        __m512i codes = _mm512_mullo_epi64(code, kithi_avx512_all(g->low_bits));
+        __m512i low_part = _mm512_mul_epu32(code, kithi_avx512_all(g->low_bits));
+        __m512i high_part = _mm512_slli_epi64(_mm512_mul_epu32(code, kithi_avx512_all(g->low_bits >> 32)), 32);
+        __m512i codes = _mm512_add_epi64(low_part, high_part);
         _mm512_store_si512(pairs->codes + i,
                            windows ? _mm512_add_epi64(codes, kithi_avx512_all(g->code_steps)) : codes);
     }

@@ -13,8 +13,8 @@ typedef struct kithi_neon_block {
 } kithi_neon_block;
 
 /* Returns a block with a 1 at the lowest bit of each cell of the key. A cell has 1 or 4 bits. The intrinsics shift
- * right only by constants, so a byte of the digest word is shifted to a bit position in the lane and then rounded
- * down to the beginning of a cell; for cells of 1 bit the rounding costs nothing. */
+ * right only by constants, so a byte of the lane word (core/mix.h) is shifted to a bit position in the lane and then
+ * rounded down to the beginning of a cell; for cells of 1 bit the rounding costs nothing. */
 KITHI_INLINE kithi_neon_block kithi_neon_ones(uint64_t digest, unsigned lanes, unsigned cell_bits) {
     kithi_neon_block ones;
     uint16x8_t bytes = vmovl_u8(vcreate_u8(kithi_lane_word(digest, 0)));

@@ -41,8 +41,8 @@ static kith_status replace_snapshot(kith_store *s, kith_filter *filter, const ki
 }
 
 /* A replacement has failed, and what it did was undone. But if it was the sync of the folder that failed, the disk may
- * have the new file: it would appear after a power cut, with an empty journal in place of the one that is in use, or
- * with other content. The undone names must be durable before the store goes on. Returns `status`. */
+ * have the new file. After a power cut it could appear: an empty journal instead of the one in use, or a snapshot with
+ * other content. The undone names must be durable before the store goes on. Returns `status`. */
 static kith_status settle_names(kith_store *s, kith_status status) {
     int error = errno;
     if (s->files->sync_folder(s->files->context, s->folder) != 0)
@@ -166,7 +166,8 @@ kith_status kithi_store_checkpoint_if_due(kith_store *s) {
 
 /* ---- other content ---- */
 
-/* The same for a snapshot with other content. If it could not be undone, the store must not go on either. */
+/* Like settle_names(), after FILE could not be replaced by a snapshot to which the journal does not belong. If FILE is
+ * the new file all the same, the store becomes read-only. */
 static kith_status settle_replaced(kith_store *s, kith_status status) {
     int error = errno;
     bool is_old = s->files->is_named(s->files->context, s->now.file, s->folder, s->name) == 1;

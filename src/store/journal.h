@@ -35,8 +35,8 @@ typedef enum kithi_record_type {
 } kithi_record_type;
 
 typedef enum kithi_record_flags {
-    KITHI_RECORD_OPEN = 1 << 0,      /* the batch continues: without a later record without this flag, ignore it */
-    KITHI_RECORD_CONTINUES = 1 << 1, /* more digests of the same call: ignored if one of the call has failed before */
+    KITHI_RECORD_OPEN = 1 << 0,      /* part of a batch: applied only if a later record without this flag ends it */
+    KITHI_RECORD_CONTINUES = 1 << 1, /* more digests of the same call: ignored if an earlier one has failed */
 } kithi_record_flags;
 
 typedef struct kithi_record {
@@ -84,9 +84,9 @@ void kithi_journal_forget(kithi_journal *j);
 kith_status kithi_journal_next(kithi_journal *j, kithi_position *at, kithi_record *record, bool *found);
 
 /* Moves *at to the end of the last complete batch after it, and sets *synced to the highest sequence number that the
- * records before that place say to be synced. Everything after that place was never acknowledged as durable, and a
- * writer may cut it off. Returns KITH_E_CORRUPT if a later record proves that a record that is not valid
- * had been synced. */
+ * records before that place say to be synced (if there is such a batch). Everything after that place was never
+ * acknowledged as durable, and a writer may cut it off. Returns KITH_E_CORRUPT if a later record proves that a record
+ * that is not valid had been synced. */
 kith_status kithi_journal_scan(kithi_journal *j, kithi_position *at, uint64_t *synced);
 
 /* Writes the bytes from `from` up to `to` again, as they are. */

@@ -206,8 +206,8 @@ kith_status kithi_store_load(kith_store *s, kithi_image *image) {
     return status == KITH_E_CANCELLED ? KITH_E_IO : status;
 }
 
-/* Puts the filter of `image` at the address of the filter of the store, and exchanges the maps. */
-static void exchange_maps(kith_store *s, kithi_image *image) {
+/* Puts the filter of `image` at the address of the filter of the store, takes over its map, and unmaps the old one. */
+static void take_map(kith_store *s, kithi_image *image) {
     kithi_image *now = &s->now;
     uint8_t *old_map = now->map;
     size_t old_bytes = now->map_bytes;
@@ -225,7 +225,7 @@ static void exchange_maps(kith_store *s, kithi_image *image) {
 }
 
 void kithi_store_adopt(kith_store *s, kithi_image *image) {
-    exchange_maps(s, image);
+    take_map(s, image);
     if (image->file != s->now.file)
         close_file(s, &s->now.file);
     if (image->journal.file != s->now.journal.file)

@@ -27,7 +27,7 @@
 #define SYNC_OPERATIONS 1000
 #define SYNC_MS 1000
 #define CHECKPOINT_BYTES (UINT64_C(64) << 20) /* repeating that many operations takes about a second */
-#define CLOSE_BYTES (UINT64_C(4) << 20)       /* and this takes some 50 ms, for a program that opens the store often */
+#define CLOSE_BYTES (UINT64_C(4) << 20) /* a larger journal is folded in on close, so that opening takes some 50 ms */
 
 /* ---- opening and closing ---- */
 
@@ -134,7 +134,8 @@ kith_status kithi_store_recover(kith_store *s) {
     if (status == KITH_OK && s->files->sync_folder(s->files->context, s->folder) != 0)
         status = kithi_status_from_errno(errno);
     s->synced = s->now.end;
-    /* Without a sync, the records that the snapshot contains can be lost. Numbers must not be used twice. */
+    /* A checkpoint does not sync the old journal, so after a power cut the journal may end before the snapshot does.
+     * Then a new one begins after the snapshot; otherwise sequence numbers would be used twice. */
     if (status == KITH_OK && s->now.end.sequence < s->now.mark.sequence)
         status = kithi_store_start_journal(s, s->now.mark.sequence);
     return status;
@@ -308,7 +309,8 @@ static kith_status append(kith_store *s, kithi_record_type type, const uint64_t 
 }
 
 /* The last call has failed for lack of memory after `done` of its operations were applied, so that it could end
- * differently when it is repeated. Replaces its records, which begin at `start`, by one for those operations. */
+ * differently when it is repeated. Replaces its records, which begin at `start`, by records of those operations only.
+ * */
 static kith_status withdraw(kith_store *s, const kithi_position *start, kithi_record_type type, const uint64_t *digests,
                             size_t n, size_t done) {
     bool was_synced = s->synced.offset > start->offset;

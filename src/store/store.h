@@ -1,7 +1,7 @@
 /* store/store.h: what the files of the store share. See include/kith/store.h for the contract.
  *
- *     load.c         opens snapshot and journal, and repeats the operations: open, refresh, rollback
- *     store.c        the verbs: append, sync, apply
+ *     load.c         maps snapshots, reads journals and repeats their operations: load, reload, apply, refresh
+ *     store.c        the verbs: open, close, append, sync, batches
  *     checkpoint.c   writes snapshots and starts journals: create, checkpoint, replace, close_plain
  *     journal.c      the records
  *     files.c        the file operations */
@@ -58,7 +58,8 @@ kith_status kithi_store_load(kith_store *s, kithi_image *image);
 /* Makes `image` the state of the store and closes what was open before. s->now.filter stays at its address. */
 void kithi_store_adopt(kith_store *s, kithi_image *image);
 
-/* Maps the snapshot that is open again, and applies the journal up to `to`. On failure nothing has changed. */
+/* Maps the open snapshot once more, from its file, and applies the journal up to `to`. On failure nothing has changed.
+ * */
 kith_status kithi_store_reload(kith_store *s, const kithi_position *to);
 
 /* Maps the file `file` and makes a filter over it. On failure nothing is mapped. Does not set image->file. */

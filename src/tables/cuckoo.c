@@ -9,7 +9,7 @@
  *     cuckoo_find.c      lookups
  *     cuckoo_insert.c    inserts a new key, and moves others to free a slot for it
  *     cuckoo_rebuild.c   grows the table, and draws new functions if an insertion fails
- *     cuckoo_words.c     all of this for the most common tables: keys of 4 or 8 bytes, default options
+ *     cuckoo_words.c     get, put and remove for the most common tables: keys of 4 or 8 bytes
  *     cuckoo.c           options, and the functions of table_kind.h for all other tables
  *
  * The worst case of a put without a rebuild is KITHI_CUCKOO_SEARCH_MAX buckets read (for a walk: `max` steps, and as

@@ -16,7 +16,7 @@
  *
  *     45%   d = 2, b = 1 (0.5)
  *     85%   d = 2, b = 2 (0.897); d > 2, b = 1 (0.918 and more)
- *     95%   all others (0.980 and more)
+ *     95%   all others (0.959 and more)
  *
  * Unless the option `load` is given, slots for a capacity that is known in advance (capacity, reserve) are allocated
  * for a load of at most RESERVED_LOAD: the last keys up to 95% cost many moves, and fewer keys would be in their first
@@ -264,8 +264,8 @@ kith_status kithi_cuckoo_rebuild(kith_table *t, uint64_t buckets, const uint8_t 
 
 /* ---- storing ---- */
 
-/* Clears all marks and sets those that are needed. Marks of removed keys make lookups slower, so a new key is stored
- * only after this if more than a quarter of the slots may have stale marks. */
+/* Clears all marks and sets those that are needed. Marks of removed keys make lookups slower, so this is done before a
+ * new key is stored, if more than a quarter of the slots may have stale marks. */
 static void refresh_marks(const kith_table *t, kithi_cuckoo *c) {
     for (uint64_t slot = 0; slot < kithi_cuckoo_slots(c); slot++)
         c->tags[slot] &= 0x7f;

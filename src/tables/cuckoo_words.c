@@ -1,6 +1,6 @@
-/* Cuckoo tables whose keys are words: 4 or 8 bytes, with xxh3 or siphash and the default options. These are the most
- * common tables. The code is that of cuckoo_find.c and cuckoo.c with constants for everything that such a table knows
- * beforehand. Results and bytes are the same.
+/* Cuckoo tables whose keys are words: 4 or 8 bytes, with xxh3 or siphash and the default d, b, layout and evict. These
+ * are the most common tables. The code is that of cuckoo_find.c and cuckoo.c with constants for everything that such a
+ * table knows beforehand. Results and bytes are the same.
  *
  * While a processor waits for memory, it executes a limited number of further instructions (256 or more). The speed of
  * consecutive lookups depends on how many of them fit into that window, so a lookup should have few instructions.

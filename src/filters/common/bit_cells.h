@@ -3,9 +3,9 @@
  *
  * `count` is the number of keys that set at least one new bit. A filter is full when `count` reaches the capacity, or
  * when more bits are set than the fill limit, a parameter. It stops keys that were chosen to set more bits than random
- * ones: as many random keys as the capacity exceed it in only one of 10^9 filters. In large filters it is often reached
- * before `count` reaches the capacity, because new keys that are false positives are not counted. A key for which has()
- * already returns true changes nothing and is never refused. */
+ * ones: adding `capacity` random keys exceeds it in only one of 10^9 filters. But `count` does not count new keys that
+ * are false positives, so more than `capacity` keys may be added, and in large filters the fill limit often stops them
+ * first. A key for which has() already returns true changes nothing and is never refused. */
 #ifndef KITHI_FILTERS_BIT_CELLS_H
 #define KITHI_FILTERS_BIT_CELLS_H
 

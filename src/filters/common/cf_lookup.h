@@ -52,8 +52,8 @@ static inline uint64_t kithi_cf_stride(const kithi_cf_geometry *g, uint64_t regi
     return (bytes + 63) & ~UINT64_C(63);
 }
 
-/* Sets the fields of *g for code that loads the slots of a place as words of 64 bits: `place_bits` and those after it.
- * */
+/* Sets the fields of *g for code that loads the slots of a place as words of 64 bits: `place_bits` and those after it,
+ * except `usual` and `plain`. */
 static inline void kithi_cf_set_word_fields(const kithi_cf_layout *layout, kithi_cf_geometry *g) {
     unsigned bits = (unsigned)g->slot_bits, slots = layout->place_slots(g);
     unsigned unit = layout->windows ? bits : bits * slots; /* bits from one place to the next */

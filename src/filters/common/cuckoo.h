@@ -20,8 +20,8 @@
  * Lookups do not read the stash.
  *
  * A kind defines where the two places of a key are and which code it has there, and converts a slot and its code back
- * to a place and a fingerprint. decode must accept any code in any slot, because a lazily opened body may hold
- * anything. */
+ * to a place and a fingerprint. The layout's function `decode` is called with any code in any slot, because a lazily
+ * opened body may hold anything; it returns false for a code that no key can have there. */
 #ifndef KITHI_FILTERS_CUCKOO_H
 #define KITHI_FILTERS_CUCKOO_H
 

@@ -13,8 +13,8 @@
 /* How many digests ahead a batch prefetches: half of KITHI_AHEAD, because each digest has two cache lines. */
 #define KITHI_CF_AHEAD (KITHI_AHEAD / 2)
 
-/* Slots of a place that are 0, or hold the key's code: a word of the place, and the highest bits of those slots of it.
- * Only the lowest one counts. */
+/* What was searched for in a place: `word` is the index of a word of the place, and `zero` has the highest bit of each
+ * slot of that word that was found (empty, or holding the key's code). Only the lowest set bit is used. */
 typedef struct kithi_pair_hit {
     unsigned word;
     uint64_t zero;
@@ -78,7 +78,7 @@ KITHI_INLINE bool kithi_pair_remove(const kithi_cf_geometry *g, const kithi_cf_p
 KITHI_OUTLINE kith_status kithi_cf_add_by_moving(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest,
                                                  bool is_new, bool *was_new) {
     if (f->head.count >= f->head.capacity)
-        return kithi_cf_add_by_slots(layout, f, digest, was_new); /* finds out which error to return */
+        return kithi_cf_refusal(layout, f, digest);
     kith_status status = kithi_cf_store_by_moving(layout, f, digest);
     f->head.count += status == KITH_OK;
     *was_new = is_new;
@@ -200,7 +200,7 @@ static inline bool kithi_cf_fits_vectors(const kithi_cf_geometry *g) {
     return g->regions <= UINT32_MAX && g->stride <= UINT32_MAX && g->places < UINT64_C(1) << 31;
 }
 
-/* Bodies up to this size are looked up without prefetching: reading them from the second-level cache costs less than
+/* Vector lookups in bodies up to this size do not prefetch: reading them from the second-level cache costs less than
  * the instructions. */
 #define KITHI_CF_PREFETCH_BYTES (UINT64_C(1) << 18)
 

@@ -18,8 +18,8 @@
  * element of the queue. The queue of a small region has space for all its places; that of a larger one has space for
  * 4,096 at first, and a search that needs more starts again with eight times as many.
  *
- * The stash. A search fails if every entry that it can reach is in a full set of slots. If a slot of the new key holds
- * its code already, the key goes to the stash. Otherwise the search looks for an entry that has a twin, that is, another
+ * The stash. A search fails if no entry that it can reach can move to an empty slot. If a slot of the new key holds its
+ * code already, the key goes to the stash. Otherwise the search looks for an entry that has a twin, that is, another
  * entry with the same places and the same fingerprint, moves it to the stash, and the chain that leads to it ends there
  * instead of in an empty slot. If no entry has a twin, or if the stash is full, the add fails.
  *
@@ -170,11 +170,12 @@ static inline void kithi_search_reset(const kithi_cf_layout *layout, kithi_searc
     }
 }
 
-/* After a search that found no empty slot: moves an entry that has a twin to the stash, and the chain that leads to it.
- * Sets *freed to the slot that became free. Returns KITH_E_FULL if there is no such entry or the stash is full.
+/* After a search that found no empty slot: moves an entry that has a twin to the stash, and then each entry of the
+ * chain that leads to it to the next slot. Sets *freed to the slot that became free. Returns KITH_E_FULL if there is no
+ * such entry or the stash is full.
  *
- * The queue item at which a slot is met first is the one from which its entry was examined, so its chain does not
- * contain that slot. */
+ * The loop meets a slot first at the queue item from which the search examined the entry of the slot. The chain to that
+ * item does not contain the slot. */
 static inline kith_status kithi_search_evict(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
                                              const kithi_search *s, uint32_t tail, uint32_t *freed) {
     const kithi_cf_geometry *g = &f->geometry.cf;
@@ -308,21 +309,13 @@ static inline kith_status kithi_cf_store_by_moving(const kithi_cf_layout *layout
     return kithi_cf_make_room(layout, f, region, &candidates);
 }
 
-KITHI_INLINE kith_status kithi_cf_add_by_slots(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest,
-                                               bool *was_new) {
+/* Returns why a filter at its capacity refuses this key. */
+KITHI_INLINE kith_status kithi_cf_refusal(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest) {
     kithi_candidates candidates;
     uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);
-    unsigned copies = kithi_cf_matches(f, region, &candidates);
-    if (copies == candidates.count && kithi_stash_is_full(&f->geometry.cf, region))
-        return KITH_E_COPIES;
-    if (f->head.count >= f->head.capacity)
-        return KITH_E_FULL;
-    kith_status status = kithi_cf_put(layout, f, region, &candidates);
-    if (status == KITH_OK) {
-        f->head.count++;
-        *was_new = copies == 0;
-    }
-    return status;
+    bool no_more_copies =
+        kithi_cf_matches(f, region, &candidates) == candidates.count && kithi_stash_is_full(&f->geometry.cf, region);
+    return no_more_copies ? KITH_E_COPIES : KITH_E_FULL;
 }
 
 static inline uint64_t kithi_cf_copies(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest) {

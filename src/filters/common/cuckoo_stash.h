@@ -15,9 +15,9 @@
  *     search   moves an entry between its own candidate slots, so the twin stays
  *     remove   takes the entry in the stash, if there is one, before the one in the slot
  *
- * head.fill is the number of entries in all stashes, so a remove reads the stash only if it may have an entry. The
- * handles of threads that build a filter together count only the entries that they add themselves. They add, but they
- * never remove. */
+ * head.fill is the number of entries in all stashes, so a remove reads the stash only if it may have an entry. When
+ * several threads build a filter, the handle of each counts only the entries that it added itself, so its fill may be 0
+ * although a stash is in use. This is harmless, because a build never removes. */
 #ifndef KITHI_FILTERS_CUCKOO_STASH_H
 #define KITHI_FILTERS_CUCKOO_STASH_H
 

@@ -61,7 +61,7 @@ KITHI_INLINE bool kithi_slices_look(const kith_filter *f, uint64_t digest, kith_
     return true;
 }
 
-/* How many digests add_cells prefetches together; each has several cache lines. */
+/* How many digests add_cells, and add_many of bloom, prefetch together; each has several cache lines. */
 #define KITHI_SLICES_AHEAD 32
 /* How many digests has_many looks up together. Even after a few rounds enough of them remain to keep as many cache
  * misses in flight as the processor can. */
