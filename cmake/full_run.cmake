@@ -3,7 +3,8 @@
 #   statistics   dev alone. A measured rate or load needs a large sample, and a sanitizer finds nothing in the last
 #                million keys that it does not find in the first thousand.
 #   everything   asan-ubsan, which checks more than dev; also dev, if the test is quick or if it takes a smaller sample
-#   else         under a sanitizer (it is `sampled`). The contract checks also run in nosimd, with full samples.
+#   else         under a sanitizer (it is `sampled`). Contract checks, except statistics, also run in nosimd, with full
+#                samples.
 #
 # `./dev test` fails if a test of any of its presets has no preset that runs it.
 
@@ -19,7 +20,7 @@ function(label_full_run)
         list(REMOVE_ITEM presets dev)
       endif()
     endif()
-    if(test MATCHES "^contract\\.")
+    if(test MATCHES "^contract\\." AND NOT test IN_LIST statistics)
       list(APPEND presets nosimd)
     endif()
     label_test(${test} ${presets})

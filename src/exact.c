@@ -1,9 +1,9 @@
 /* An exact set: a table with a filter in front of it, so that most lookups of absent keys do not read the table.
  *
- * The table is authoritative and changes first. A new key is added to the table, then to the filter. If the filter is
- * full, or has too many keys with the same fingerprint and place, it is rebuilt from the keys in the table, twice as
- * large and with another seed. If that fails, the key is removed from the table again. A removal first removes the key
- * from the table, which knows whether the key was present, and only then from the filter. */
+ * The table is authoritative: an add and a removal change it first. A new key is added to the table, then to the
+ * filter. If the filter is full, or has too many keys with the same fingerprint and place, it is rebuilt from the keys
+ * in the table, twice as large and with another seed. If that fails, the key is removed from the table again. A removal
+ * first removes the key from the table, which knows whether the key was present, and only then from the filter. */
 #include <kith/exact.h>
 
 #include <assert.h>

@@ -75,8 +75,8 @@ static __attribute__((noinline)) kith_status add_and_tell(kith_filter *f, uint64
     return status;
 }
 
-/* What needs registers across a call is in add_and_tell(): here it would make every add save these registers. Filters of
- * a static kind are never `changing`. */
+/* Code that needs a value after a call is in add_and_tell(), which is not inlined: here it would make every add save
+ * and restore registers. Static kinds need no test, because their filters are never `changing`. */
 kith_status kith_filter_add_digest(kith_filter *f, uint64_t digest, bool *was_new) {
     assert(f != NULL);
     if (__builtin_expect(was_new != NULL, 0) || !changing(f))

@@ -20,9 +20,10 @@ kith_status kithi_filter_bind_copy(kith_filter *f, const kith_filter *like, uint
 void kithi_filter_unbind(kith_filter *f);
 
 /* For a store (store/): makes a filter over a private mapping of a snapshot. The filter is writable and plain (without
- * the store's mark, which is returned in *mark). Only the header is verified. Unlike after KITH_OPEN_LAZY, the first
- * change does not verify the body: the store does that before it seals the bytes again. The block stays the caller's.
- * Returns KITH_E_NOT_STORE if the file is not the snapshot of a store, and the codes of kith_filter_view(). */
+ * the store's mark, which is returned in *mark). Only what KITH_OPEN_LAZY verifies is verified. Unlike after
+ * KITH_OPEN_LAZY, the first change does not verify the body: the store does that before it seals the bytes again. The
+ * block stays the caller's. Returns KITH_E_NOT_STORE if the file is not the snapshot of a store, and the codes of
+ * kith_filter_view(). */
 kith_status kithi_filter_open_snapshot(uint8_t *block, uint64_t block_bytes, const kith_allocator *allocator,
                                        kith_filter **filter, kithi_store_mark *mark);
 

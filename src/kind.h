@@ -141,7 +141,8 @@ typedef struct kithi_kind {
      *          called for a new filter
      * attach   creates `state` for a block that is in place. It sees hostile bytes and returns KITH_E_CORRUPT and the
      *          like. `flags` are kith_open_flags; `like`, if not NULL, is the filter that the block was copied from
-     * detach   frees `state`
+     * detach   frees `state`. A kind with regions may use `state` only as scratch memory that an add allocates if it is
+     *          NULL: a build on several threads copies the handle, sets `state` to NULL and detaches each copy
      * verify   returns KITH_E_CORRUPT if a checksum inside the body is wrong. Called for a lazily opened body
      *          before it is changed or copied
      * seal     writes count, fill and checksums of inner filters, which only their handles have, into the body, before

@@ -24,8 +24,9 @@ typedef struct kithi_shape {
     unsigned fingerprint_bits;
     unsigned lines; /* cache lines that a lookup reads */
     unsigned max_copies;
-    /* layers: how many copies of a key all layers together store at most. 0 means max_copies. It is higher for kinds
-     * that take keys with equal fingerprints for copies of one key, because several layers may have such keys. */
+    /* Set by a kind that can be a layer, and read by `layers`: how many copies of a key all layers together store at
+     * most. 0 means max_copies. It is higher for kinds that take keys with equal fingerprints for copies of one key,
+     * because several layers may have such keys. */
     unsigned copies_limit;
     uint32_t capabilities;
 } kithi_shape;

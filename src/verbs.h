@@ -2,7 +2,8 @@
  *
  * The following defaults are only here. Call these functions instead of those of the record:
  *
- *     an instruction set without has   all functions of KITHI_CPU_PORTABLE; otherwise only the defaults below
+ *     no `has` for this instruction set    all functions of KITHI_CPU_PORTABLE. If there is a `has`, the functions that
+ *                                          are missing beside it are those below, and not the portable ones
  *     add, remove, copies              those of the kind, which are compiled for any processor
  *     has_many, add_many, remove_many  a loop over has, add and remove
  *     look                             has, without reporting a cell

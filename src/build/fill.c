@@ -245,7 +245,7 @@ static kith_status fill_by_parts(kith_filter *f, const uint64_t *digests, size_t
             w.handles[t] = *f;
             w.handles[t].head.count = 0;
             w.handles[t].head.fill = 0;
-            w.handles[t].state = NULL; /* scratch memory for adds; each handle allocates its own */
+            w.handles[t].state = NULL; /* each handle allocates its own; see `detach` in kind.h */
         }
         status = fill_chunks(&w, allocator, digests, n, threads);
         kith_status sum = sum_handles(f, &w, threads, options->left_out);

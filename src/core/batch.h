@@ -19,12 +19,13 @@ typedef struct kithi_pairs {
 } kithi_pairs;
 
 /* What the places are. Words: see plan/geometry.h. */
-typedef enum kithi_cf_places {
+typedef enum kithi_place_type {
     KITHI_CF_BUCKETS,      /* of one word, which may be long */
-    KITHI_CF_WIDE_BUCKETS, /* of four slots of 17 bits or more; sorted if place_bits % 8 is not 0: at[0] is
-                              the bucket with the even number */
+    KITHI_CF_WIDE_BUCKETS, /* of four slots of 17 bits or more. If place_bits % 8 is not 0, at[0] is the bucket with
+                              the even number and at[1] the other. `shift` is not set, and a code is only the
+                              fingerprint */
     KITHI_CF_WINDOWS,      /* of one word, which may be long */
-} kithi_cf_places;
+} kithi_place_type;
 
 /* Sets bit i of a bitmap that was all 0 to `value`; `bitmap` may be NULL. */
 static inline void kithi_bitmap_set(uint64_t *bitmap, size_t i, bool value) {

@@ -9,14 +9,13 @@
  *        '-- mix(d + golden), mix(d + 2 golden), …                    words: of ribbon, of tables, of random walks
  *
  * F is the number of fingerprints. The products for place and fingerprint have factors of 32 bits, because vectors of
- * 64-bit words can multiply only those at full speed. Let r = log2(regions) and p = log2(places). Of the 64 bits of the
- * low half, the lowest r are not independent of the others. Of the 32 bits that give the place, the lowest 32 - p are
- * still uniform when the place is known. The XOR combines the dependent bits with these. If there are fewer of these
- * than dependent ones (r + p > 32), they are shifted left, so that they cover the highest of the r bits
- * (kithi_rest_shift). So region, place and fingerprint are independent and as uniform as the digest if they need at
- * most 60 bits together. The planner ensures that (KITH_E_DIGEST_BITS). The probabilities of two places differ by a
- * factor of up to 1 + places / 2^32 if their number is not a power of two. Such regions have at most 2^28 places, for
- * which that is 1.06.
+ * 64-bit words can multiply only those at full speed. Let r = log2(regions) and p = log2(places). The lowest r bits of
+ * the low half are tied: they depend on the others. Of bits 32 … 63, which give the place, the lowest 32 - p are free:
+ * uniform even if the place is known. The XOR puts the free bits over the tied ones. If there are fewer free than tied
+ * bits (r + p > 32), the free bits are shifted left, to cover the highest of the tied ones (kithi_rest_shift). So
+ * region, place and fingerprint are independent and as uniform as the digest if they need at most 60 bits together. The
+ * planner ensures that (KITH_E_DIGEST_BITS). The probabilities of two places differ by a factor of up to 1 + places /
+ * 2^32 if their number is not a power of two. Such regions have at most 2^28 places, for which that is 1.06.
  *
  * Probe words and lane words are as cheap as possible, because computing them is most of the work of a lookup in cache:
  * a digest is uniform already, so one multiplication per word is enough. Probe word i is the i-th output of a
@@ -112,12 +111,12 @@ static inline uint64_t kithi_fingerprint(kithi_place at, uint64_t top) {
     return 1 + (at.rest * top >> 32);
 }
 
-/* Spreads a fingerprint over 32 bits. The products of consecutive fingerprints with one factor differ by a constant,
- * and the graph of the places would be full of short cycles; the XOR of two products does not have this property. The
- * factors are the best of 30 million pairs that were tried: if there are only 7, 15 or 31 fingerprints, the smallest
- * distance between two results is 0.56, 0.41 or 0.30 times what it would be if they were evenly spaced. Two pairs of
- * results with nearly equal sums would make a cycle of four places; there are few such pairs. So even with narrow slots
- * it is not more likely than the planner expects that too many keys share both places (plan/fit.h). */
+/* Spreads a fingerprint over 32 bits. A single product would not do: the results of consecutive fingerprints would
+ * differ by a constant, and the graph of the places would be full of short cycles. The XOR of two products has no such
+ * constant. The factors are the best of 30 million pairs that were tried: if there are only 7, 15 or 31 fingerprints,
+ * the smallest distance between two results is 0.56, 0.41 or 0.30 times what it would be if they were evenly spaced.
+ * Two pairs of results with nearly equal sums would make a cycle of four places; there are few such pairs. So even with
+ * narrow slots it is not more likely than the planner expects that too many keys share both places (plan/fit.h). */
 static inline uint64_t kithi_spread(uint64_t fingerprint) {
     return (uint32_t)(fingerprint * KITHI_SPREAD_A ^ fingerprint * KITHI_SPREAD_B);
 }

@@ -6,7 +6,7 @@
  *     |<---- slice 0 ---->|<---- slice 1 ---->|  …  |<--- slice k-1 --->|
  *      ........1...........  ..1................      ...............1....
  *
- *     bit i of digest d  =  i * slice + high half of (probe word i of d * slice)
+ *     bit i of digest d  =  i * slice + high half of (slice * probe word i of d)
  *
  * With slices, the k positions of a key are distinct for every m, tiny or above 2^32, without comparing them. The
  * formula for the rate is then exact for every n (plan/sizing.h). It is not exact when positions may coincide: the
@@ -17,13 +17,13 @@
  * With layout=whole, all k hashes share one array of m bits, as the textbooks draw it. The positions of a key may
  * coincide, and the key then sets fewer than k bits:
  *
- *     bit i of digest d  =  high half of (probe word i of d * m)
+ *     bit i of digest d  =  high half of (m * probe word i of d)
  *
  * A filter with X of m bits set has a rate of (X/m)^k. The planner computes the exact mean of that (plan/whole_rate.c).
  *
  * Bits are numbered from the least significant bit of byte 0. The same set of keys gives the same bytes in any order,
- * so union is OR. With m and k chosen by the planner half of the bits are set at capacity, and a lookup of an absent
- * key reads two bits on average.
+ * so union is OR. With m and k chosen by the planner half of the bits are set at capacity, and for an absent key two
+ * bits on average must be read to find one that is 0 (has() reads four at a time).
  *
  * Parameters: 0 k, 1 bits in a slice (m for one array), 2 layout (0 slices, 1 whole), 7 fill limit. */
 #include <math.h>

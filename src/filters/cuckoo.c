@@ -29,7 +29,7 @@
  * walks: with b = 4 and max = 500, to 0.93.
  *
  * A key may be added 2b times, once for each of its slots. Keys that share both buckets and the fingerprint cannot be
- * distinguished. With insert=search, more than 2b of them go to the stash of their region
+ * distinguished. With insert=search, those beyond the first 2b go to the stash of their region
  * (filters/common/cuckoo_stash.h). With insert=walk there is no stash, and the planner makes f large enough that this
  * does not happen (plan/fit.h).
  *

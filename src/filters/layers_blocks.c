@@ -112,7 +112,7 @@ kith_status kithi_layers_attach(kith_filter *f, const kith_filter *like, unsigne
         if (status == KITH_OK)
             status = kithi_layers_block(&f->head, f->body, layers->in_block, &block);
     }
-    if (status != KITH_E_ABSENT) { /* no layer is left */
+    if (status != KITH_E_ABSENT) { /* KITH_E_ABSENT: no layer is left; anything else is an error */
         for (unsigned i = 0; i < layers->in_block; i++)
             release_layer(f, layers, i);
         release_handles(f, layers);

@@ -19,7 +19,8 @@
  *     stash     digests, sorted
  *
  *     body    | shard 0 | shard 1 | …                          a digest belongs to shard mulhi(digest, shards)
- *     shard   | keys, stashed: 8 bytes each | stash | marks of level 0, 1 | zeros | slots of level 0, 1, 2 | padding |
+ *     shard   | 2 counts, 8 bytes each | stash | marks of level 0, 1 | zeros | slots of level 0, 1, 2 | padding |
+ *     counts  the number of keys, and the number of digests in the stash
  *     marks   the thresholds, 2 bits per bucket; each level begins at a byte. Zeros up to a multiple of 64 bytes follow
  *     slots   | block of 64 slots | block | …                  block: f words of 64 bits. Word j has bit j of each slot
  *

@@ -5,7 +5,7 @@
 #include "filters/ribbon_lookup.h"
 #include "kind.h"
 
-/* The digest of a hash. */
+/* The inverse of kithi_ribbon_hash(): the digest that has this hash at this level. */
 static inline uint64_t kithi_ribbon_digest(uint64_t hash, uint64_t salt, unsigned level) {
     return kithi_unmix(hash) - (salt * KITHI_RIBBON_LEVELS + level + 1) * KITHI_GOLDEN;
 }

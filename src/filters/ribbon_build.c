@@ -257,9 +257,9 @@ static kith_status fill_last(const kithi_ribbon_geometry *g, workspace *w, uint8
 
 /* ---- solve ---- */
 
-/* Computes the slots of a level. If s is the slot that was computed last, bit i of state[j] is bit j of slot s + i. At
- * the beginning of a block these are its words. Blocks that are all 0 are not written: in a filter with few keys their
- * pages stay untouched. */
+/* Computes the slots of a level. If s is the slot that was computed last, bit i of state[j] is bit j of slot s + i.
+ * When s is the first slot of a block, these are the words of the block. Blocks that are all 0 are not written: in a
+ * filter with few keys their pages stay untouched. */
 KITHI_INLINE void solve(const uint64_t *rows, const uint32_t *fingerprints, uint64_t slots, unsigned bits,
                         uint8_t *words) {
     uint64_t state[KITHI_RIBBON_BITS_MAX] = {0}, any = 0;

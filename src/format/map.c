@@ -14,8 +14,8 @@
  * filter differ from the file.
  *
  * The kernel guarantees zeros from the end of the file to the end of its last page, and SIGBUS for whole pages past the
- * end, which appear when a file is truncated while it is mapped. The library therefore never truncates a file it wrote
- * (replace.c), and other files can be read into memory instead. */
+ * end, which appear when a file is truncated while it is mapped. The library therefore never truncates the file of a
+ * filter or table (replace.c), and other files can be read into memory instead. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

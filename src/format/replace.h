@@ -1,8 +1,9 @@
 /* format/replace.h: replaces a file atomically.
  *
- * Every file that this library saves is written this way (only the temporary file of a builder, build/spill.c, is not).
- * A file is never changed in place: a process that has the old file open or mapped keeps the complete old file until it
- * closes it, and a process that opens the name sees the complete old file or the complete new one. */
+ * Every file that this library saves is written this way, except for the temporary file of a builder (build/spill.c)
+ * and the journal of a store (store/journal.c). A file is never changed in place: a process that has the old file open
+ * or mapped keeps the complete old file until it closes it, and a process that opens the name sees the complete old
+ * file or the complete new one. */
 #ifndef KITHI_FORMAT_REPLACE_H
 #define KITHI_FORMAT_REPLACE_H
 
@@ -64,7 +65,7 @@ KITH_MUST_USE kith_status kithi_find_target(const char *path, int *folder, char 
 KITH_MUST_USE kith_status kithi_replace_file_at(int folder, const char *name, const char *like, const kithi_part *parts,
                                                 size_t count, bool secret);
 
-/* The same with the bytes of `count` parts, one after the other. */
+/* Like kithi_replace_file(), with the bytes of `count` parts, one after the other. */
 KITH_MUST_USE kith_status kithi_replace_file_parts(const char *path, const kithi_part *parts, size_t count,
                                                    bool secret);
 

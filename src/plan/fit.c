@@ -240,7 +240,8 @@ static void compute_overflow(const crowding *w, double overflow[STASHES]) {
 static bool is_large_enough(unsigned stash, const kithi_fit *fit, double regions, double half, double top,
                             double keys) {
     crowding w = crowding_of(fit, regions, half, top, keys);
-    /* More than s entries are more than s / EXCESS_MAX sets. */
+    /* A set needs at most EXCESS_MAX entries, so more than s entries take at least m = s / EXCESS_MAX + 1 sets. A
+     * Poisson variable of mean `sets` is m or more with a probability of at most sets^m. */
     if (regions * pow(w.sets, stash / EXCESS_MAX + 1) <= OVERFLOW_MAX)
         return true;
     double overflow[STASHES];
@@ -318,12 +319,12 @@ static uint64_t half_limit(const kithi_fit *fit, unsigned slot_bits) {
     return limit;
 }
 
-/* Chooses the number of regions and their size, such that the left halves of all regions have at least `places` places
- * together. Returns false if that certainly takes `bits` bits or more; the caller compares the exact size. */
-static bool choose_regions(const task *t, double places, double bits, kithi_fit_size *size) {
+/* Chooses the number of regions and their size, such that regions * half is at least `pairs`. Returns false if that
+ * certainly takes `bits` bits or more; the caller compares the exact size. */
+static bool choose_regions(const task *t, double pairs, double bits, kithi_fit_size *size) {
     uint64_t limit = half_limit(t->fit, size->slot_bits);
     double largest = (double)limit, region_bits = slots_of(t->fit, largest) * size->slot_bits;
-    double low = 0, high = fmax(1, ceil(places / largest));
+    double low = 0, high = fmax(1, ceil(pairs / largest));
     if (t->fit->one_region && (high > 1 || !fits(t, 1, largest)))
         return false;
     /* Finds the fewest regions of the largest size that fit, by doubling and then bisection. */
@@ -337,7 +338,7 @@ static bool choose_regions(const task *t, double places, double bits, kithi_fit_
         return false;
     while (high - low > 1) {
         double middle = floor((low + high) / 2);
-        if (middle * largest >= places && fits(t, middle, largest))
+        if (middle * largest >= pairs && fits(t, middle, largest))
             high = middle;
         else
             low = middle;
@@ -345,7 +346,7 @@ static bool choose_regions(const task *t, double places, double bits, kithi_fit_
     if ((high - 1) * region_bits >= bits)
         return false;
     size->regions = (uint64_t)high;
-    size->half = (uint64_t)fmax((double)smallest_half(t, high, limit), ceil(places / high));
+    size->half = (uint64_t)fmax((double)smallest_half(t, high, limit), ceil(pairs / high));
     if (t->fit->power_of_two)
         size->half = power_of_two_from(size->half); /* the limit is a power of two, too */
     return true;
@@ -362,16 +363,16 @@ static double total_bits(const kithi_fit *fit, const kithi_fit_size *size) {
 #define TRADED_SLOTS (UINT64_C(1) << 12)
 
 /* Chooses regions and stash for *size, whose slot_bits are set. Returns false if that takes more than `bits` bits. */
-static bool choose_regions_and_stash(task *t, double places, double bits, uint64_t n, kithi_fit_size *size) {
+static bool choose_regions_and_stash(task *t, double pairs, double bits, uint64_t n, kithi_fit_size *size) {
     t->stash = t->fit->kicks != 0 ? 0 : KITHI_FIT_STASH_MAX;
-    if (!choose_regions(t, places, bits + 1, size))
+    if (!choose_regions(t, pairs, bits + 1, size))
         return false;
     size->stash = choose_stash(t->fit, size, n);
     bool is_small = size->regions * kithi_fit_region_slots(t->fit, size->half) <= TRADED_SLOTS && !t->any_crowding;
     for (t->stash = size->stash; t->stash > 0 && is_small;) {
         t->stash--;
         kithi_fit_size trial = {.slot_bits = size->slot_bits, .stash = t->stash};
-        if (choose_regions(t, places, total_bits(t->fit, size), &trial) &&
+        if (choose_regions(t, pairs, total_bits(t->fit, size), &trial) &&
             total_bits(t->fit, &trial) < total_bits(t->fit, size))
             *size = trial;
     }

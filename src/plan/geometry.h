@@ -17,7 +17,7 @@ typedef enum kithi_cells_layout { KITHI_SLICES, KITHI_WHOLE } kithi_cells_layout
 /* bloom and counting: k slices of `slice` cells, or one array of `slice` cells for all k hashes. */
 typedef struct kithi_slices_geometry {
     uint64_t k, slice;
-    uint64_t stride; /* from one slice to the next; 0 for one array */
+    uint64_t stride; /* cells from one slice to the next; 0 for one array */
     uint64_t layout; /* a kithi_cells_layout */
     uint64_t width;  /* bits in a counter; only counting sets it */
 } kithi_slices_geometry;
@@ -56,7 +56,8 @@ typedef struct kithi_cf_geometry {
     uint64_t rest_shift; /* see core/mix.h */
     uint64_t place_bits; /* from one bucket to the next; 0 for windows */
     /* Code that handles several slots at once divides a place into words. Each has as many slots as fit in 64 bits:
-     * slot i of a word is bits i * slot_bits … (i + 1) * slot_bits - 1. */
+     * slot i of a word is bits i * slot_bits … (i + 1) * slot_bits - 1. A word is long if, with the bits before it in
+     * its first byte, it takes nine bytes. */
     uint32_t words;      /* in a place */
     uint32_t word_bits;  /* from one word to the next */
     uint32_t last_byte;  /* a place ends in this byte at the latest, counted from the one in which it begins */

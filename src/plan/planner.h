@@ -4,7 +4,8 @@
 
 #include "kind.h"
 
-/* Plans a filter of this kind, capacity and rate. `options` has one value per option of the kind. */
+/* Plans a filter of this kind, capacity and rate. `options` is as in kithi_request: one value per option of the kind,
+ * then those of its inner kind. */
 kith_status kithi_plan(const kithi_kind *kind, const uint64_t *options, uint64_t capacity, double rate,
                        kithi_head *head, kithi_shape *shape);
 

@@ -84,8 +84,8 @@ double kithi_blocked_hit(unsigned lanes, unsigned lane_cells, uint64_t blocks, u
  * have more keys than others. */
 double kithi_blocked_quantile(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, kithi_counts counts);
 
-/* Returns the smallest number of blocks whose quantile is at most `rate`, or 0 if that is more than `most`. Whether it
- * is more takes a small part of the time that the search takes. */
+/* Returns the smallest number of blocks whose quantile is at most `rate`, or 0 if that is more than `most`. To find out
+ * that it is more takes one evaluation, a small part of the time of the search. */
 uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, double rate, kithi_counts counts,
                               uint64_t most);
 
@@ -96,7 +96,8 @@ uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, d
  * keys were added, or that keys were chosen to fill the filter. There are `blocks` blocks of `lanes` lanes of
  * `lane_cells` cells, and each key hits one cell in every lane of one block. (A plain Bloom filter is one block whose
  * slices are the lanes.) Mean and deviation are exact. The lanes of a block fill together, which makes the deviation of
- * a blocked filter larger than that of the same number of independent lanes, by 1% (4 of 128) to 65% (16 of 8). */
+ * a blocked filter larger than that of the same number of independent lanes, by 1% (4 lanes of 128 cells) to 65% (16
+ * lanes of 8 cells). */
 uint64_t kithi_fill_limit(unsigned lanes, uint64_t lane_cells, uint64_t blocks, uint64_t n);
 
 /* The same for the layouts of a Bloom filter. */

@@ -1,4 +1,4 @@
-# Assembles kith/reader.h: prints src/reader/reader.h with every header of kith that it includes in its place.
+# Assembles kith/reader.h: prints src/reader/reader.h with each #include of a kith header replaced by that header.
 # usage: awk -v root=SOURCE_TREE -f assemble.awk SOURCE_TREE/src/kinds.def
 #
 # The include "lookups.h" stands for the headers filters/<kind>_lookup.h of all kinds, in the order of kinds.def, and

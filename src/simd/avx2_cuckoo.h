@@ -5,8 +5,10 @@
  *
  * Then the slots of each place are compared with the key's code:
  *
- *     kithi_avx2_cf_match_words    places of one word, up to 64 bits. The places of four keys fill a vector, one in each word, and
- *                                  kithi_zero_slots of filters/common/cf_lookup.h is computed in all words at once
+ *     kithi_avx2_cf_match_words    places of one word that is not long (plan/geometry.h). The places of four keys fill
+ *                                  a vector, one in each word, and kithi_zero_slots of filters/common/cf_lookup.h is
+ *                                  computed in all words at once
+ *     kithi_avx2_cf_match_long_words    the same for long words
  *     kithi_avx2_cf_match_buckets  buckets of four slots of 17 to 32 bits. The two buckets of one key are loaded, and a
  *                                  shuffle moves the bytes of each slot into a lane of its own
  *
@@ -47,8 +49,8 @@ KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_cf_codes(const kithi_cf_geomet
 
 /* Finds the places and codes of KITHI_PAIRS digests. */
 KITHI_TARGET_AVX2 KITHI_INLINE void kithi_avx2_cf_locate(const kithi_cf_geometry *g, const uint64_t *digests,
-                                                         kithi_pairs *pairs, kithi_cf_places form) {
-    bool windows = form == KITHI_CF_WINDOWS;
+                                                         kithi_pairs *pairs, kithi_place_type type) {
+    bool windows = type == KITHI_CF_WINDOWS;
     __m256i regions = kithi_avx2_all(g->regions), places = kithi_avx2_all(g->places);
     __m256i one = kithi_avx2_all(1), seven = kithi_avx2_all(7);
     __m128i rest_shift = _mm_cvtsi32_si128((int)g->rest_shift);
@@ -72,7 +74,7 @@ KITHI_TARGET_AVX2 KITHI_INLINE void kithi_avx2_cf_locate(const kithi_cf_geometry
         /* Of the two the smaller is the one that is not negative, because places < 2^31. */
         other = _mm256_min_epu32(other, _mm256_add_epi64(other, places));
 
-        if (form == KITHI_CF_WIDE_BUCKETS && g->place_bits % 8 != 0) {       /* the bucket with the even number first */
+        if (type == KITHI_CF_WIDE_BUCKETS && g->place_bits % 8 != 0) {       /* the bucket with the even number first */
             __m256d odd = _mm256_castsi256_pd(_mm256_slli_epi64(place, 63)); /* blendv looks at the sign */
             __m256d a = _mm256_castsi256_pd(place), b = _mm256_castsi256_pd(other);
             place = _mm256_castpd_si256(_mm256_blendv_pd(a, b, odd));
@@ -82,10 +84,10 @@ KITHI_TARGET_AVX2 KITHI_INLINE void kithi_avx2_cf_locate(const kithi_cf_geometry
         for (unsigned j = 0; j < 2; j++) {
             __m256i at = _mm256_add_epi64(region_at, _mm256_srli_epi64(bit[j], 3));
             _mm256_store_si256((__m256i *)(void *)(pairs->at[j] + i), at);
-            if (form != KITHI_CF_WIDE_BUCKETS)
+            if (type != KITHI_CF_WIDE_BUCKETS)
                 _mm256_store_si256((__m256i *)(void *)(pairs->shift[j] + i), _mm256_and_si256(bit[j], seven));
         }
-        if (form != KITHI_CF_WIDE_BUCKETS)
+        if (type != KITHI_CF_WIDE_BUCKETS)
             fingerprint = kithi_avx2_cf_codes(g, fingerprint, windows);
         _mm256_store_si256((__m256i *)(void *)(pairs->codes + i), fingerprint);
     }

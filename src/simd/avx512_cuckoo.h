@@ -1,5 +1,5 @@
-/* simd/avx512_cuckoo.h: lookups of the cuckoo kinds with AVX-512, for places of up to 64 bits: the method of
- * simd/avx2_cuckoo.h, with eight digests per vector. */
+/* simd/avx512_cuckoo.h: lookups of the cuckoo kinds with AVX-512, for places of one word that is not long
+ * (plan/geometry.h): the method of simd/avx2_cuckoo.h, with eight digests per vector. */
 #ifndef KITHI_SIMD_AVX512_CUCKOO_H
 #define KITHI_SIMD_AVX512_CUCKOO_H
 
@@ -26,8 +26,8 @@ KITHI_TARGET_AVX512 KITHI_INLINE __m512i kithi_avx512_cf_bits(const kithi_cf_geo
 
 /* Finds the places and codes of KITHI_PAIRS digests. */
 KITHI_TARGET_AVX512 KITHI_INLINE void kithi_avx512_cf_locate(const kithi_cf_geometry *g, const uint64_t *digests,
-                                                             kithi_pairs *pairs, kithi_cf_places form) {
-    bool windows = form == KITHI_CF_WINDOWS;
+                                                             kithi_pairs *pairs, kithi_place_type type) {
+    bool windows = type == KITHI_CF_WINDOWS;
     __m512i regions = kithi_avx512_all(g->regions), places = kithi_avx512_all(g->places);
     __m512i one = kithi_avx512_all(1), seven = kithi_avx512_all(7);
     __m128i rest_shift = _mm_cvtsi32_si128((int)g->rest_shift);

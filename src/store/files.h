@@ -22,7 +22,8 @@ typedef struct kithi_files {
 
     /* Follows symbolic links (format/replace.h), opens the folder of the last name, and copies that name. */
     int (*open_folder)(void *context, const char *path, char name[KITHI_FILE_NAME_BYTES]);
-    /* Opens an existing regular file; does not follow links. EINVAL: not a regular file. */
+    /* Opens an existing regular file; does not follow links. EISDIR: a folder. ELOOP: a link. EINVAL: another file that
+     * is not regular. */
     int (*open)(void *context, int folder, const char *name, bool writable);
     /* Opens the lock file, creates it if it does not exist, and locks it without waiting. A new lock file can be opened
      * by exactly the users who can write the file `beside`. EWOULDBLOCK: somebody else holds the lock. EINVAL: it is

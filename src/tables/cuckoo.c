@@ -12,9 +12,10 @@
  *     cuckoo_words.c     get, put and remove for the most common tables: keys of 4 or 8 bytes
  *     cuckoo.c           options, and the functions of table_kind.h for all other tables
  *
- * The worst case of a put without a rebuild is KITHI_CUCKOO_SEARCH_MAX buckets read (for a walk: `max` steps, and as
- * many to undo them). At most once per quarter of the slots removed, it also makes a pass over the table to refresh the
- * marks. The worst case of a put with rebuilds is KITHI_CUCKOO_SEARCH_MAX buckets read per key and rebuild. */
+ * The worst case of a put without a rebuild is KITHI_CUCKOO_SEARCH_MAX buckets read (for a walk: `max` steps; a walk
+ * that fails also undoes them, and a rebuild follows). It may also make a pass over the table to refresh the marks, but
+ * only after more removals than a quarter of the number of slots. The worst case of a put with rebuilds is
+ * KITHI_CUCKOO_SEARCH_MAX buckets read per key and rebuild. */
 #include "format/format.h"
 #include "tables/cuckoo_find.h"
 #include "tables/cuckoo_rebuild.h"

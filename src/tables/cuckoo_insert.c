@@ -7,7 +7,8 @@
  *                     of its buckets and may displace a third entry there, and so on, for at most `max` steps. If
  *                     there is no free slot by then, all moves are undone.
  *
- * The default is the walk for d = 2 and b = 1, for which it was analysed, and the search for all others.
+ * insert=auto is the walk for d = 2 and b = 1, for which it was analysed, and whenever an option of walks (max, start,
+ * evict) is given; otherwise it is the search.
  *
  * Texts describe different walks, which are options here:
  *

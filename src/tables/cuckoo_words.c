@@ -71,8 +71,10 @@ NOINLINE uint8_t *find_any(const kithi_cuckoo *c, uint64_t word, uint64_t hash) 
     return record == NULL && kithi_cuckoo_marked(tags, hash, B) ? find_second(c, word, hash) : record;
 }
 
-/* In get, put and remove the most common path is inlined and needs no stack frame. The rest is in functions of their own:
- * the first tag that matches belongs to another key, or no tag matches but the bucket is marked. */
+/* In get, put and remove the most common path is inlined and needs no stack frame. The rest is in functions of their
+ * own. For get that is: the first tag that matches belongs to another key, or no tag matches but the bucket is marked.
+ * For put also: a full bucket, a table that must grow, stale marks. For remove: every key that is not at the first tag
+ * that matches. */
 
 NOINLINE bool get_second(const kithi_cuckoo *c, uint64_t word, uint64_t hash, uint64_t *value) {
     const uint8_t *record = find_second(c, word, hash);

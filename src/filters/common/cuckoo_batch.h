@@ -1,10 +1,11 @@
 /* filters/common/cuckoo_batch.h: has, add and remove of the cuckoo kinds, for one key and for batches.
  *
- * The slots of a place are adjacent and are loaded as one word of 64 bits, or as two or four words if they do not fit.
- * Arithmetic on a word (kithi_zero_slots) compares all its slots with the key's code, or finds the empty ones, in
- * parallel. A place is in one word if it fits there with the up to 7 bits of another place before it: for b = 4, slots
- * of up to 16 bits; for windows, slots of up to 28 bits, and of 32, where no window begins within a byte. The functions
- * below that have a parameter `form` are compiled for each way to divide a place into words. */
+ * The slots of a place are adjacent and are loaded as one word of 64 bits (or nine bytes, if only the bits before it do
+ * not fit), or as two or four words if they do not fit. Arithmetic on a word (kithi_zero_slots) compares all its slots
+ * with the key's code, or finds the empty ones, in parallel. A place is in one word if it fits there with the up to 7
+ * bits of another place before it: for b = 4, slots of up to 16 bits; for windows, slots of up to 28 bits, and of 32,
+ * where no window begins within a byte. The functions below that have a parameter `form` are compiled for each way to
+ * divide a place into words. */
 #ifndef KITHI_FILTERS_CUCKOO_BATCH_H
 #define KITHI_FILTERS_CUCKOO_BATCH_H
 
@@ -13,8 +14,8 @@
 /* How many digests ahead a batch prefetches: half of KITHI_AHEAD, because each digest has two cache lines. */
 #define KITHI_CF_AHEAD (KITHI_AHEAD / 2)
 
-/* What was searched for in a place: `word` is the index of a word of the place, and `zero` has the highest bit of each
- * slot of that word that was found (empty, or holding the key's code). Only the lowest set bit is used. */
+/* What a search in a place has found (empty slots, or slots with the key's code): `word` is the index of a word of the
+ * place, and `zero` has the highest bit of each slot found there. Only the lowest set bit is used. */
 typedef struct kithi_pair_hit {
     unsigned word;
     uint64_t zero;
@@ -195,7 +196,8 @@ typedef struct kithi_cf_vectors {
     uint32_t (*match)(const kithi_cf_geometry *g, const uint8_t *body, const kithi_pairs *pairs);
 } kithi_cf_vectors;
 
-/* Returns whether all factors of products have 32 bits. They do, unless a file says something extravagant. */
+/* Returns whether the factors of all multiplications in the vector code fit in 32 bits. They do, unless a file says
+ * something extravagant. */
 static inline bool kithi_cf_fits_vectors(const kithi_cf_geometry *g) {
     return g->regions <= UINT32_MAX && g->stride <= UINT32_MAX && g->places < UINT64_C(1) << 31;
 }

@@ -174,8 +174,8 @@ static inline void kithi_search_reset(const kithi_cf_layout *layout, kithi_searc
  * chain that leads to it to the next slot. Sets *freed to the slot that became free. Returns KITH_E_FULL if there is no
  * such entry or the stash is full.
  *
- * The loop meets a slot first at the queue item from which the search examined the entry of the slot. The chain to that
- * item does not contain the slot. */
+ * In overlap a slot is in two places, so the loop may come to it twice. The first time is at the queue item at which
+ * the search examined its entry, and the chain that leads to that item does not use the slot. */
 static inline kith_status kithi_search_evict(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
                                              const kithi_search *s, uint32_t tail, uint32_t *freed) {
     const kithi_cf_geometry *g = &f->geometry.cf;

@@ -3,7 +3,7 @@
  *     layout=slices   the cells are k slices of equal length, and the key's i-th cell is in slice i
  *     layout=whole    all k hashes share one array of m cells, and may coincide
  *
- *     cell i of digest d  =  i * stride + high half of (probe word i of d * slice)
+ *     cell i of digest d  =  i * stride + high half of (slice * probe word i of d)
  *
  * One array is a slice of m cells with a stride of 0, so the same code serves both layouts.
  *
