@@ -42,6 +42,7 @@ void require(bool holds, const char *why);
 _Noreturn void fail(const char *what);
 
 uint64_t load(const uint8_t *at, unsigned bytes);
+uint64_t load_bits(const uint8_t *at, uint64_t first, unsigned width);
 bool all_zero(const uint8_t *at, uint64_t bytes);
 uint64_t hi(uint64_t a, uint64_t b);
 uint64_t lo(uint64_t a, uint64_t b);
@@ -51,6 +52,11 @@ uint64_t rotate(uint64_t x, unsigned by);
 uint64_t mix(uint64_t x);
 uint64_t word(uint64_t d, uint64_t i);
 uint64_t siphash_2_4(uint64_t k0, uint64_t k1, const uint8_t *message, size_t bytes);
+
+/* Kinds 4 and 5, in the same way as kind 9. */
+uint64_t regions_body_bytes(const filter *f);
+void regions_verify(const filter *f);
+bool regions_has(const filter *f, uint64_t d);
 
 /* Kind 9. ribbon_body_bytes() checks the parameters; the others need a block whose header, lengths and checksums are
  * verified. */
