@@ -31,6 +31,21 @@ typedef struct kithi_request {
     unsigned attempt;        /* 0 for a plan; how many builds have failed with KITH_E_FULL before this one */
 } kithi_request;
 
+/* What is known about the content of a page of a body, the bytes that one checksum covers. */
+typedef enum kithi_page {
+    KITHI_PAGE_GOOD = 0,   /* its checksum is right */
+    KITHI_PAGE_UNSURE = 1, /* its checksum is lost */
+    KITHI_PAGE_BAD = 2,    /* its checksum is wrong, or the file ends before it does */
+} kithi_page;
+
+/* The damage to a body that a repair works on (salvage.h). */
+typedef struct kithi_damage {
+    const uint8_t *page; /* a kithi_page for each page */
+    uint64_t pages;
+    uint64_t keys_at_risk; /* result: at most this many keys may no longer be found. UINT64_MAX: not known */
+    struct kithi_salvage *whole; /* for the layers inside the body */
+} kithi_damage;
+
 typedef struct kithi_expectation {
     double rate;    /* expected rate with n keys */
     double failure; /* probability that n distinct keys do not all fit */
@@ -151,6 +166,11 @@ typedef struct kithi_kind {
      *          are: at least 1, at most KITHI_BODY_PARTS_MAX. The first is at `body`. Only a filter that is writable
      *          and verified has more than one; the bytes in `block` between the first piece and the notes are then
      *          unused. Without this hook the body is one piece
+     * salvage  for a repair: changes a body with damaged pages so that its invariants hold and as few keys as possible
+     *          are lost. The handle has no `state`. If no key is lost, count and fill stay those of the undamaged
+     *          filter, so that no add that follows is refused that would have been accepted. Returns KITH_E_CORRUPT
+     *          if nothing can be saved. Without this hook the damaged pages stay as they are
+     * recount  after salvage and the adds that followed: sets count and fill to what the body says
      * relocate after the block has moved to f->block: updates what points into it, and calls `move` for the memory that
      *          the kind has allocated for pieces of the body */
     kith_status (*fresh)(kithi_head *head);
@@ -162,6 +182,8 @@ typedef struct kithi_kind {
     kith_status (*verify)(const kith_filter *f);
     void (*seal)(kith_filter *f);
     size_t (*parts)(const kith_filter *f, kithi_part parts[KITHI_BODY_PARTS_MAX]);
+    kith_status (*salvage)(kith_filter *f, kithi_damage *damage);
+    void (*recount)(kith_filter *f);
     void (*relocate)(kith_filter *f, kith_move move, void *context);
 } kithi_kind;
 

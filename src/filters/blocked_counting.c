@@ -410,6 +410,14 @@ static const char *check(const kith_filter *f) {
     return NULL;
 }
 
+static kith_status salvage(kith_filter *f, kithi_damage *damage) {
+    return kithi_cells_salvage(f, damage, KITHI_COUNTER_BITS);
+}
+
+static void recount(kith_filter *f) {
+    f->head.fill = kithi_counters_tally(f, 0, f->shape.cells, KITHI_COUNTER_BITS).used;
+}
+
 static uint64_t cell(const kith_filter *f, uint64_t number) {
     return kithi_counter(f->body, number, KITHI_COUNTER_BITS);
 }
@@ -460,4 +468,6 @@ const kithi_kind kithi_kind_blocked_counting = {
     .merge = merge,
     .stats = stats,
     .check = check,
+    .salvage = salvage,
+    .recount = recount,
 };

@@ -295,4 +295,6 @@ const kithi_kind kithi_kind_bloom = {
     .subset = kithi_bits_subset,
     .stats = stats,
     .check = kithi_bits_check,
+    .salvage = kithi_bits_salvage,
+    .recount = kithi_bits_recount,
 };

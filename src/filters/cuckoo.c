@@ -235,6 +235,14 @@ static const char *check(const kith_filter *f) {
     return kithi_cf_check(&kithi_cuckoo_layout, f);
 }
 
+static kith_status salvage(kith_filter *f, kithi_damage *damage) {
+    return kithi_cf_salvage(&kithi_cuckoo_layout, f, damage);
+}
+
+static void recount(kith_filter *f) {
+    kithi_cf_recount(&kithi_cuckoo_layout, f);
+}
+
 const kithi_kind kithi_kind_cuckoo = {
     .id = KITHI_CUCKOO_ID,
     .params = KITHI_CUCKOO_PARAMS,
@@ -272,6 +280,8 @@ const kithi_kind kithi_kind_cuckoo = {
     .merge = merge,
     .stats = stats,
     .check = check,
+    .salvage = salvage,
+    .recount = recount,
     .detach = kithi_cf_detach,
     .state_bytes = kithi_cf_state_bytes,
 };

@@ -418,5 +418,7 @@ const kithi_kind kithi_kind_layers = {
     .verify = verify,
     .seal = seal,
     .parts = kithi_layers_parts,
+    .salvage = kithi_layers_salvage,
+    .recount = kithi_layers_recount,
     .relocate = kithi_layers_relocate,
 };

@@ -182,6 +182,14 @@ static const char *check(const kith_filter *f) {
     return kithi_cf_check(&kithi_overlap_layout, f);
 }
 
+static kith_status salvage(kith_filter *f, kithi_damage *damage) {
+    return kithi_cf_salvage(&kithi_overlap_layout, f, damage);
+}
+
+static void recount(kith_filter *f) {
+    kithi_cf_recount(&kithi_overlap_layout, f);
+}
+
 const kithi_kind kithi_kind_overlap = {
     .id = KITHI_OVERLAP_ID,
     .params = KITHI_OVERLAP_PARAMS,
@@ -219,6 +227,8 @@ const kithi_kind kithi_kind_overlap = {
     .merge = merge,
     .stats = stats,
     .check = check,
+    .salvage = salvage,
+    .recount = recount,
     .detach = kithi_cf_detach,
     .state_bytes = kithi_cf_state_bytes,
 };

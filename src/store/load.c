@@ -42,9 +42,7 @@ kith_status kithi_store_apply(kith_filter *filter, kithi_record_type type, const
                                     : kith_filter_remove_many(filter, digests, n, done);
 }
 
-/* Repeats the operations of a record. *stopped says whether an operation of the same call has failed: the operations
- * after it were not applied then, and are not applied now. */
-static kith_status repeat(kith_filter *filter, const kithi_record *r, bool *stopped) {
+kith_status kithi_store_repeat(kith_filter *filter, const kithi_record *r, bool *stopped) {
     if ((r->flags & KITHI_RECORD_CONTINUES) == 0)
         *stopped = false;
     for (size_t at = 0; at < r->count && !*stopped;) {
@@ -76,7 +74,7 @@ static kith_status replay(kithi_image *image, kithi_position *at, const kithi_po
         if (status == KITH_OK && !found)
             return KITH_E_CANCELLED;
         if (status == KITH_OK && r.sequence > image->mark.sequence)
-            status = repeat(image->filter, &r, &stopped);
+            status = kithi_store_repeat(image->filter, &r, &stopped);
         if (status != KITH_OK)
             return status;
     }

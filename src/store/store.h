@@ -2,12 +2,14 @@
  *
  *     load.c         maps snapshots, reads journals and repeats their operations: load, reload, apply, refresh
  *     store.c        the verbs: open, close, append, sync, batches
+ *     repair.c       saves what can be saved of damaged files: kith/repair.h
  *     checkpoint.c   writes snapshots and starts journals: create, checkpoint, replace, close_plain
  *     journal.c      the records
  *     files.c        the file operations */
 #ifndef KITHI_STORE_STORE_H
 #define KITHI_STORE_STORE_H
 
+#include <kith/repair.h>
 #include <kith/store.h>
 
 #include "kind.h"
@@ -71,6 +73,10 @@ void kithi_image_unmap(const kith_store *s, kithi_image *image);
 kith_status kithi_store_apply(kith_filter *filter, kithi_record_type type, const uint64_t *digests, size_t n,
                               uint64_t *was_new, size_t *done);
 
+/* Repeats the operations of a record. *stopped says whether an operation of the same call has failed: the operations
+ * after it were not applied then, and are not applied now. */
+kith_status kithi_store_repeat(kith_filter *filter, const kithi_record *r, bool *stopped);
+
 /* Returns whether the outcome of an operation depended on this process and not only on the filter and the digest. Such
  * an operation must not stay in the journal: it could have another outcome when it is repeated. */
 static inline bool kithi_outcome_varies(kith_status status) {
@@ -115,5 +121,8 @@ kith_status kithi_store_convert_with(const kithi_files *files, const char *path,
                                      kith_store **store);
 kith_status kithi_store_open_with(const kithi_files *files, const char *path, unsigned flags,
                                   const kith_store_options *options, kith_store **store);
+/* `budget`: see kithi_salvage. */
+kith_status kithi_repair_with(const kithi_files *files, const char *path, uint64_t budget,
+                              const kith_allocator *allocator, kith_repair_report *report, kith_filter **filter);
 
 #endif

@@ -9,6 +9,8 @@
 #ifndef KITHI_FILTERS_BIT_CELLS_H
 #define KITHI_FILTERS_BIT_CELLS_H
 
+#include <string.h>
+
 #include "core/mix.h"
 #include "plan/sizing.h"
 #include "filters/common/cells_lookup.h"
@@ -159,6 +161,60 @@ static inline const char *kithi_bits_check(const kith_filter *f) {
     if ((f->head.count == 0) != (f->head.fill == 0) || f->head.count > f->head.fill)
         return "the count of keys does not agree with the number of bits set";
     return NULL;
+}
+
+/* ---- repair ---- */
+
+/* Sets bits `from` … `to` - 1 of the body to 1 or, if `set` is false, to 0. */
+static inline void kithi_bits_write(uint8_t *body, uint64_t from, uint64_t to, bool set) {
+    while (from < to) {
+        if (from % 8 == 0 && to - from >= 8) {
+            memset(body + from / 8, set ? 0xff : 0, (size_t)((to - from) / 8));
+            from += (to - from) / 8 * 8;
+            continue;
+        }
+        uint8_t bit = (uint8_t)(1u << (from % 8));
+        body[from / 8] = (uint8_t)(set ? body[from / 8] | bit : body[from / 8] & ~bit);
+        from++;
+    }
+}
+
+/* Sets every cell of `width` bits that has a bit in a damaged page to its largest value. No key that was there is
+ * lost; others are found more often. Counters with that value are stuck, so removals do not change them. A page whose
+ * checksum is lost stays as it is: it is probably right, and setting all of them would make the filter useless, as it is
+ * if all pages are damaged. */
+static inline kith_status kithi_cells_salvage(kith_filter *f, kithi_damage *damage, unsigned width) {
+    uint64_t end = f->shape.cells * width, bad = 0;
+    for (uint64_t i = 0; i < damage->pages; i++)
+        bad += damage->page[i] == KITHI_PAGE_BAD;
+    if (bad == damage->pages)
+        return KITH_E_CORRUPT;
+    for (uint64_t i = 0; i < damage->pages; i++) {
+        if (damage->page[i] == KITHI_PAGE_UNSURE)
+            damage->keys_at_risk = UINT64_MAX;
+        if (damage->page[i] != KITHI_PAGE_BAD)
+            continue;
+        uint64_t from = 8 * KITHI_CHECKED_BYTES * i;
+        uint64_t to = from + 8 * (uint64_t)kithi_checked_bytes(f->head.body_bytes, i);
+        from = from / width * width;
+        to = (to + width - 1) / width * width;
+        kithi_bits_write(f->body, from, to < end ? to : end, true);
+    }
+    kithi_bits_write(f->body, end, 8 * f->head.body_bytes, false);
+    return KITH_OK;
+}
+
+static inline kith_status kithi_bits_salvage(kith_filter *f, kithi_damage *damage) {
+    return kithi_cells_salvage(f, damage, 1);
+}
+
+static inline void kithi_bits_recount(kith_filter *f) {
+    f->head.fill = kithi_bits_count(f, f, KITHI_BITS_OR);
+    uint64_t most = f->head.fill < f->head.capacity ? f->head.fill : f->head.capacity;
+    if (f->head.count == 0 && f->head.fill != 0)
+        f->head.count = 1;
+    if (f->head.count > most)
+        f->head.count = most;
 }
 
 #endif

@@ -148,6 +148,8 @@ KITHI_INLINE void kithi_cf_stats(const kithi_cf_layout *layout, const kith_filte
 }
 
 const char *kithi_cf_check(const kithi_cf_layout *layout, const kith_filter *f);
+kith_status kithi_cf_salvage(const kithi_cf_layout *layout, kith_filter *f, kithi_damage *damage);
+void kithi_cf_recount(const kithi_cf_layout *layout, kith_filter *f);
 void kithi_cf_detach(kith_filter *f);
 uint64_t kithi_cf_state_bytes(const kith_filter *f);
 
