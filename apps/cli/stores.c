@@ -32,10 +32,12 @@ static kith_store_options options_of(const arguments *a) {
 
 static noreturn void fail_store(const char *path, kith_status status) {
     if (status == KITH_E_JOURNAL)
-        fail("%s: is a store, but its journal, %s-journal, is missing or does not belong to it", path, path);
+        fail("%s: is a store, but its journal, %s-journal, is missing or does not belong to it (kith repair saves the "
+             "rest)",
+             path, path);
     if (status == KITH_E_CORRUPT)
         fail("%s: the store is damaged: a record of its journal that had been written to disk, or a header; nothing "
-             "was changed",
+             "was changed (kith repair saves what it can)",
              path);
     if (status == KITH_E_IO && errno == EINVAL)
         fail("%s: %s-lock exists, but is not a lock file of kith (move it away)", path, path);
@@ -124,14 +126,7 @@ void store_create(const char *path, kith_filter *filter, const arguments *a) {
     close_must(path, store);
 }
 
-/* ---- commands ---- */
-
-int command_store(const arguments *a) {
-    const char *path = a->operands[0];
-    filter_check_input(path);
-    filter_check_output(path);
-    if (store_is(path))
-        fail("%s: is a store already", path);
+void store_convert(const char *path, const arguments *a, bool and_back) {
     kith_store *store;
     kith_status status = wait_for(try_convert, path, NULL, a, &store);
     if (status == KITH_E_UNSUPPORTED)
@@ -140,13 +135,31 @@ int command_store(const arguments *a) {
         fail("%s: %s-journal exists, but is not a journal of kith (move it away)", path, path);
     if (status != KITH_OK)
         fail_store(path, status);
-    close_must(path, store);
+    if (!and_back) {
+        close_must(path, store);
+        return;
+    }
+    errno = 0;
+    status = kith_store_close_plain(store);
+    if (status != KITH_OK)
+        fail_status(path, status);
+}
+
+/* ---- commands ---- */
+
+int command_store(const arguments *a) {
+    const char *path = a->operands[0];
+    filter_check_input(path);
+    filter_check_output(path);
+    if (store_is(path))
+        fail("%s: is a store already", path);
+    store_convert(path, a, false);
     return EXIT_FOUND;
 }
 
 static noreturn void fail_checkpoint(const char *path, kith_status status) {
     if (status == KITH_E_CORRUPT)
-        fail("%s: the file is damaged; it and its journal are unchanged (kith verify shows the damage)", path);
+        fail("%s: the file is damaged; it and its journal are unchanged (kith repair saves what it can)", path);
     fail_status(path, status);
 }
 

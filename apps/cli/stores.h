@@ -24,4 +24,8 @@ void store_release(void);
 /* Creates a store with the keys of the filter, and closes it. Waits for other writers. */
 void store_create(const char *path, kith_filter *filter, const arguments *a);
 
+/* Turns a plain file into a store; waits for other writers. With `and_back`, into a plain file again, which removes the
+ * journal that was left next to it. */
+void store_convert(const char *path, const arguments *a, bool and_back);
+
 #endif
