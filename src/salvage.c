@@ -101,8 +101,8 @@ static uint64_t checksum_stored(const pages *p, uint64_t i) {
 }
 
 static bool checksums_hold(const pages *p) {
-    return p->checksums_present == p->count && kithi_checksum(p->checksums, (size_t)(8 * p->count)) ==
-                                                   kithi_load64(p->block + KITHI_AT_BODY_CHECKSUM);
+    return p->checksums_present == p->count &&
+           kithi_checksum(p->checksums, (size_t)(8 * p->count)) == kithi_load64(p->block + KITHI_AT_BODY_CHECKSUM);
 }
 
 /* Compares every page with its checksum. Of a page that is not all there, the missing bytes are 0; it is damaged unless
@@ -259,8 +259,9 @@ kith_status kithi_salvage_body(uint8_t *block, uint64_t block_bytes, uint64_t pr
     kith_status status = kithi_head_check(head, kind->params);
     if (status == KITH_OK)
         status = kind->shape(head, &shape);
-    if (status == KITH_OK && (shape.body_bytes != head->body_bytes || !kithi_block_bytes(head->body_bytes, &expected_bytes) ||
-                              expected_bytes + head->notes_bytes != block_bytes))
+    if (status == KITH_OK &&
+        (shape.body_bytes != head->body_bytes || !kithi_block_bytes(head->body_bytes, &expected_bytes) ||
+         expected_bytes + head->notes_bytes != block_bytes))
         status = KITH_E_CORRUPT;
     if (status != KITH_OK)
         return status;

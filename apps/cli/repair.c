@@ -95,12 +95,14 @@ static void describe_journal(const work *w, line_text line) {
         FINDING(line, "missing: all changes since the last checkpoint are lost");
         return;
     case KITH_JOURNAL_FOREIGN:
-        FINDING(line, "%s-journal belongs to another store, or is not a journal: all changes since the last checkpoint "
-                      "are lost",
+        FINDING(line,
+                "%s-journal belongs to another store, or is not a journal: all changes since the last checkpoint "
+                "are lost",
                 w->from);
         return;
     case KITH_JOURNAL_UNREADABLE:
-        FINDING(line, "its header is damaged, or of an unknown version: all changes since the last checkpoint are lost");
+        FINDING(line,
+                "its header is damaged, or of an unknown version: all changes since the last checkpoint are lost");
         return;
     default:
         break;
@@ -261,9 +263,10 @@ static void replace_damaged(const work *w, int lock) {
              "replaced",
              w->from, w->from);
     filter_save(w->filter, w->from);
-    lock_release(lock); /* the store takes the lock itself */
     if (w->report.is_store)
-        store_convert(w->from, w->a, w->a->plain);
+        store_convert(w->from, w->a, w->a->plain, lock);
+    else
+        lock_release(lock);
 }
 
 static void write_result(const work *w, int lock) {
@@ -274,7 +277,7 @@ static void write_result(const work *w, int lock) {
     }
     lock_release(lock);
     if (w->report.is_store && !w->a->plain && is_file) {
-        store_create(w->to, w->filter, w->a);
+        store_create(w->to, w->filter, w->a, LOCK_NONE);
         return;
     }
     lock = lock_acquire_for_save(w->to, w->a);

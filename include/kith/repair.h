@@ -31,46 +31,48 @@ extern "C" {
 #endif
 
 typedef enum kith_repair_journal {
-    KITH_JOURNAL_NONE = 0,    /* a plain file has no journal */
-    KITH_JOURNAL_SOUND = 1,   /* all records were applied; the header may have been restored */
-    KITH_JOURNAL_DAMAGED = 2, /* some records are missing: records_lost */
-    KITH_JOURNAL_MISSING = 3, /* there is no file FILE-journal. All operations since the last checkpoint are lost */
-    KITH_JOURNAL_FOREIGN = 4, /* FILE-journal belongs to another store, or is not a journal; it was not used */
+    KITH_JOURNAL_NONE = 0,       /* a plain file has no journal */
+    KITH_JOURNAL_SOUND = 1,      /* all records were applied; the header may have been restored */
+    KITH_JOURNAL_DAMAGED = 2,    /* some records are missing: records_lost */
+    KITH_JOURNAL_MISSING = 3,    /* there is no file FILE-journal. All operations since the last checkpoint are lost */
+    KITH_JOURNAL_FOREIGN = 4,    /* FILE-journal belongs to another store, or is not a journal; it was not used */
     KITH_JOURNAL_UNREADABLE = 5, /* its header is damaged beyond repair, or of an unknown version; it was not used */
 } kith_repair_journal;
 
 /* What kith_repair() has found and done. */
 typedef struct kith_repair_report {
-    size_t struct_bytes;   /* sizeof(kith_repair_report): set by KITH_REPAIR_REPORT_INIT */
-    bool is_store;         /* the file is the snapshot of a store */
-    bool is_whole;         /* nothing is lost: the result is what was there before the damage */
-    bool may_miss_keys;    /* some keys may no longer be found: the promise of no false negatives does not hold */
-    bool header_restored;  /* of the file: one byte was wrong */
-    bool checksums_restored; /* of the file */
-    bool notes_lost;       /* the notes of the file were damaged, and are removed */
-    uint64_t missing_bytes; /* by which the file is too short */
-    uint64_t extra_bytes;   /* after its end, which were ignored */
+    size_t struct_bytes;       /* sizeof(kith_repair_report): set by KITH_REPAIR_REPORT_INIT */
+    bool is_store;             /* the file is the snapshot of a store */
+    bool is_whole;             /* nothing is lost: the result is what was there before the damage */
+    bool may_miss_keys;        /* some keys may no longer be found: the promise of no false negatives does not hold */
+    bool header_restored;      /* of the file: one byte was wrong */
+    bool checksums_restored;   /* of the file */
+    bool notes_lost;           /* the notes of the file were damaged, and are removed */
+    uint64_t missing_bytes;    /* by which the file is too short */
+    uint64_t extra_bytes;      /* after its end, which were ignored */
     uint64_t unreadable_bytes; /* of file and journal, which the disk could not read; they count as damaged */
-    uint64_t pages;         /* pages of the body */
+    uint64_t pages;            /* pages of the body */
     uint64_t pages_damaged;
     uint64_t pages_restored; /* those of them that have their old content again */
     uint64_t pages_unsure;   /* those whose checksum is lost; they are kept, and may be damaged */
     uint64_t keys_at_risk;   /* because of damaged pages at most this many keys are lost. UINT64_MAX: not known */
     kith_repair_journal journal;
     bool journal_header_restored;
-    uint64_t records;        /* of the journal that were applied */
-    uint64_t records_lost;   /* that are damaged or missing, and were not in the snapshot */
+    uint64_t records;             /* of the journal that were applied */
+    uint64_t records_lost;        /* that are damaged or missing, and were not in the snapshot */
     uint64_t operations_lost_max; /* bound for the number of operations in them; UINT64_MAX if there is none */
-    uint64_t tail_bytes;     /* at the end of the journal, which are no valid records. Nothing proves that they were ever
+    uint64_t tail_bytes;   /* at the end of the journal, which are no valid records. Nothing proves that they were ever
                                 acknowledged as durable: an interrupted writer leaves such bytes */
-    uint64_t adds_refused;   /* adds of the journal that did not fit, and that are not found; some may have failed before
+    uint64_t adds_refused; /* adds of the journal that did not fit, and that are not found; some may have failed before
                                 the damage, too */
     uint64_t removals_skipped;
 } kith_repair_report;
 
 #define KITH_REPAIR_REPORT_INIT                                                                                        \
-    { sizeof(kith_repair_report), false, false, false, false, false, false, 0, 0, 0, 0, 0, 0, 0, 0, KITH_JOURNAL_NONE,  \
-      false, 0, 0, 0, 0, 0, 0 }
+    {                                                                                                                  \
+        sizeof(kith_repair_report), false, false, false, false, false, false, 0, 0, 0, 0, 0, 0, 0, 0,                  \
+            KITH_JOURNAL_NONE, false, 0, 0, 0, 0, 0, 0                                                                 \
+    }
 
 /* Reads the file at `path`, and FILE-journal if it is a store, and makes a filter of what can be saved. The filter is in
  * memory, can be changed, and is not the snapshot of a store. No file is changed. A file that is not damaged gives the

@@ -301,7 +301,7 @@ kith_status kithi_store_create_with(const kithi_files *files, const char *path, 
         }
     }
     if (status != KITH_OK)
-        kithi_store_free(s);
+        kithi_store_abandon(s);
     else
         *store = s;
     return status;
@@ -372,7 +372,7 @@ kith_status kithi_store_convert_with(const kithi_files *files, const char *path,
     if (status == KITH_OK)
         status = kithi_store_recover(s);
     if (status != KITH_OK)
-        kithi_store_free(s);
+        kithi_store_abandon(s);
     else
         *store = s;
     return status;

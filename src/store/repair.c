@@ -412,10 +412,8 @@ kith_status kithi_repair_with(const kithi_files *files, const char *path, uint64
     kith_store_options options = KITH_STORE_OPTIONS_INIT;
     options.allocator = &allocator;
     repair r = {.allocator = &allocator, .budget = budget, .patient = {files, 0}};
-    r.files = (kithi_files){.context = &r.patient,
-                            .read = read_patiently,
-                            .size = size_patiently,
-                            .size_limit = size_limit_patiently};
+    r.files = (kithi_files){
+        .context = &r.patient, .read = read_patiently, .size = size_patiently, .size_limit = size_limit_patiently};
     kith_status status = kithi_store_new(files, path, &options, &r.s);
     if (status != KITH_OK)
         return status;

@@ -33,7 +33,8 @@
 
 static kith_status read_options(const kith_store_options *given, kith_store_options *o) {
     static const kith_store_options defaults = KITH_STORE_OPTIONS_INIT;
-    if (!kithi_struct_read(o, sizeof *o, given != NULL ? given : &defaults) || (unsigned)o->sync > KITH_SYNC_INTERVAL)
+    if (!kithi_struct_read(o, sizeof *o, given != NULL ? given : &defaults) || (unsigned)o->sync > KITH_SYNC_INTERVAL ||
+        o->lock < 0)
         return KITH_E_ARGUMENT;
     o->sync_operations = o->sync_operations != 0 ? o->sync_operations : SYNC_OPERATIONS;
     o->sync_ms = o->sync_ms != 0 ? o->sync_ms : SYNC_MS;
@@ -90,6 +91,11 @@ kith_status kithi_store_new(const kithi_files *files, const char *path, const ki
 }
 
 kith_status kithi_store_lock(kith_store *s) {
+    if (s->options.lock != 0) {
+        s->lock = s->options.lock - 1;
+        s->is_writer = true;
+        return KITH_OK;
+    }
     char lock_name[KITHI_FILE_NAME_BYTES];
     (void)join_names(lock_name, s->name, "-lock"); /* shorter than the name of the journal */
     do
@@ -112,6 +118,12 @@ void kithi_store_free(kith_store *s) {
     kithi_release(&allocator, s->window, KITHI_JOURNAL_WINDOW_BYTES);
     kithi_release(&allocator, s, sizeof *s);
     errno = error;
+}
+
+void kithi_store_abandon(kith_store *s) {
+    if (s->options.lock != 0)
+        s->lock = -1;
+    kithi_store_free(s);
 }
 
 kith_status kithi_store_recover(kith_store *s) {
@@ -177,7 +189,7 @@ kith_status kithi_store_open_with(const kithi_files *files, const char *path, un
             status = kithi_store_recover(s);
     }
     if (status != KITH_OK)
-        kithi_store_free(s);
+        kithi_store_abandon(s);
     else
         *store = s;
     return status;

@@ -89,7 +89,8 @@ static inline bool kithi_outcome_varies(kith_status status) {
 kith_status kithi_store_new(const kithi_files *files, const char *path, const kith_store_options *options,
                             kith_store **store);
 kith_status kithi_store_lock(kith_store *s);
-void kithi_store_free(kith_store *s); /* closes all files; writes nothing */
+void kithi_store_free(kith_store *s);    /* closes all files; writes nothing */
+void kithi_store_abandon(kith_store *s); /* the same after a failed open: a lock of the caller stays open */
 
 /* Opens the files of a locked store, cuts off what an interrupted writer has left, and syncs the journal. */
 kith_status kithi_store_recover(kith_store *s);

@@ -251,7 +251,7 @@ TEST(kinds_of_cells_lose_no_key_of_a_damaged_page) {
     static const struct {
         const char *kind, *options;
     } tries[] = {{"bloom", NULL},    {"bloom", "layout=whole"}, {"blocked", NULL},
-                 {"counting", NULL}, {"counting", "width=3"},    {"blocked_counting", NULL}};
+                 {"counting", NULL}, {"counting", "width=3"},   {"blocked_counting", NULL}};
     enum { MANY = 100000 };
     uint64_t random = 1;
     for (size_t i = 0; i < LENGTH(tries); i++) {
@@ -385,7 +385,8 @@ TEST(removals_are_not_repeated_after_a_loss) {
 }
 
 TEST(a_batch_without_its_end_is_not_applied) {
-    for (unsigned step = 0; step < 3; step++) { /* committed; the commit is damaged; the same, and another add follows */
+    for (unsigned step = 0; step < 3;
+         step++) { /* committed; the commit is damaged; the same, and another add follows */
         new_disk();
         kith_filter *model = make_store("bloom", N);
         kith_store *store;
