@@ -42,7 +42,7 @@ typedef enum kithi_page {
 typedef struct kithi_damage {
     const uint8_t *page; /* a kithi_page for each page */
     uint64_t pages;
-    uint64_t keys_at_risk; /* result: at most this many keys may no longer be found. UINT64_MAX: not known */
+    uint64_t keys_at_risk;       /* result: at most this many keys may no longer be found. UINT64_MAX: not known */
     struct kithi_salvage *whole; /* for the layers inside the body */
 } kithi_damage;
 

@@ -42,7 +42,7 @@
  * A damaged snapshot. Opening verifies only the header of the snapshot, so that it takes the same time for any size.
  * Lookups in a damaged body may be wrong, as with KITH_OPEN_LAZY. A checkpoint verifies every page of the old snapshot
  * before it writes the new one. If it finds damage, it returns KITH_E_CORRUPT, and the old snapshot and the journal stay
- * as they are. kith_store_verify() checks at any time.
+ * as they are. kith_store_verify() checks at any time. kith/repair.h saves what can be saved of a damaged store.
  *
  * Threads: calls that take a const store may run on any number of threads at the same time. A call that takes a
  * non-const store must be the only one that uses it. */
