@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <time.h>
 
@@ -177,6 +178,35 @@ TEST(the_lock_of_a_killed_writer_is_free) {
     CHECK_OK(kith_store_open(path, KITH_STORE_WRITE, NULL, &store));
     CHECK_OK(kith_store_close(store));
     (void)munmap(shared, sizeof *shared);
+    remove_folder(&f);
+}
+
+TEST(a_lock_of_the_caller_is_taken_over) {
+    struct folder f = fresh_folder();
+    const char *path = in(&f, "x"), *lock_path = in(&f, "x-lock");
+    create(path, adding_kind(0), 100);
+    int lock = open(lock_path, O_RDWR | O_CLOEXEC);
+    CHECK(lock >= 0 && flock(lock, LOCK_EX) == 0);
+    kith_store_options options = KITH_STORE_OPTIONS_INIT;
+    kith_store *store = NULL;
+    CHECK_STATUS(kith_store_open(path, KITH_STORE_WRITE, NULL, &store), KITH_E_LOCKED);
+    options.lock = -1;
+    CHECK_STATUS(kith_store_open(path, KITH_STORE_WRITE, &options, &store), KITH_E_ARGUMENT);
+    options.lock = lock + 1;
+    /* a failure: the lock is still the caller's */
+    CHECK_STATUS(kith_store_open(in(&f, "absent"), KITH_STORE_WRITE, &options, &store), KITH_E_NO_FILE);
+    CHECK_STATUS(kith_store_convert(path, &options, &store), KITH_E_JOURNAL);
+    CHECK(fcntl(lock, F_GETFD) >= 0);
+    CHECK_STATUS(kith_store_open(path, KITH_STORE_WRITE, NULL, &store), KITH_E_LOCKED);
+    /* success: it belongs to the store */
+    CHECK_OK(kith_store_open(path, KITH_STORE_WRITE, &options, &store));
+    uint64_t key = 1;
+    CHECK_OK(kith_store_add(store, &key, sizeof key, NULL));
+    CHECK_OK(kith_store_close(store));
+    CHECK(fcntl(lock, F_GETFD) < 0);
+    CHECK_OK(kith_store_open(path, KITH_STORE_WRITE, NULL, &store));
+    CHECK(kith_store_has(store, &key, sizeof key));
+    CHECK_OK(kith_store_close(store));
     remove_folder(&f);
 }
 
