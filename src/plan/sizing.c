@@ -250,7 +250,7 @@ static double lanes_power(double x, unsigned lanes) {
     return x;
 }
 
-/* fmax(0, x) for numbers; fmax is a call. */
+/* Returns fmax(0, x) if x is not NaN. The compiler makes fmax itself a function call, which is slower. */
 static inline double not_negative(double x) {
     return x > 0 ? x : 0;
 }
