@@ -44,7 +44,8 @@ typedef struct kithi_lookup {
     /* Copies the parameters into a struct with names. It does not check them: head->params may hold anything. */
     kithi_geometry (*decode)(const kithi_head *head);
     /* Computes sizes from head->params, which may come from a hostile file. KITH_E_CORRUPT if they are out of range.
-     * `capabilities`, and `max_copies` of some kinds, are left 0: the kind's shape() in kind.h sets them. */
+     * `capabilities` is left 0: the kind's shape() in kind.h sets it. A kind that consists of filters of another kind
+     * sets only `body_bytes`. */
     kith_status (*shape)(const kithi_head *head, kithi_shape *shape);
     /* Returns whether a digest may be in the set. The body has the size that shape() computed, but its bytes may be
      * hostile. NULL for a kind that consists of filters of another kind.

@@ -138,10 +138,10 @@ KITHI_INLINE void kithi_lanes_prefetch(const void *f, uint64_t digest) {
 
 /* A body of at most this many bytes stays in the core's own caches. Prefetching it would make a lookup a sixth
  * slower. */
-#define KITHI_NEAR_BYTES (256 << 10)
+#define KITHI_LANES_CACHED_BYTES (256 << 10)
 
-KITHI_INLINE bool kithi_lanes_near(const kith_filter *f) {
-    return f->head.body_bytes <= KITHI_NEAR_BYTES;
+KITHI_INLINE bool kithi_lanes_in_cache(const kith_filter *f) {
+    return f->head.body_bytes <= KITHI_LANES_CACHED_BYTES;
 }
 
 /* Prefetches the blocks of the first digests of a batch. */
@@ -170,13 +170,13 @@ KITHI_INLINE uint64_t kithi_lanes_has_many_in(const kithi_block_ops *ops, const 
     const uint8_t *body = f->body;
     uint64_t blocks = f->geometry.lanes.blocks;
     size_t n = args->n, yes = 0;
-    bool near = kithi_lanes_near(f);
-    if (!near)
+    bool in_cache = kithi_lanes_in_cache(f);
+    if (!in_cache)
         kithi_lanes_prefetch_first(f, args->digests, n);
     for (size_t from = 0; from < n; from += 64) {
         const uint64_t *digests = args->digests + from;
         size_t left = n - from, count = left < 64 ? left : 64;
-        bool ahead = !near && left >= 64 + KITHI_AHEAD;
+        bool ahead = !in_cache && left >= 64 + KITHI_AHEAD;
         uint64_t word = ahead ? kithi_lanes_has_some(ops, body, blocks, digests, 64, KITHI_AHEAD, lanes)
                               : kithi_lanes_has_some(ops, body, blocks, digests, count, 0, lanes);
         if (args->bitmap != NULL)
