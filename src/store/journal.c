@@ -184,8 +184,8 @@ kith_status kithi_journal_next(kithi_journal *j, kithi_position *at, kithi_recor
  * synced. Records have multiples of 8 bytes, so it looks at every eighth offset.
  *
  * Bytes that look like the beginning of a large record cost 64 KiB of hashing each. A forged file could have one at
- * every offset, so the search gives up after a bounded effort, and reports damage. What a crash leaves behind costs far
- * less: less than the file has bytes. */
+ * every offset, so the search gives up after a bounded effort, and reports damage. What a crash leaves behind is far
+ * below that bound: it takes less hashing than the file has bytes. */
 static kith_status look_for_proof(kithi_journal *j, const kithi_position *at) {
     uint64_t file_bytes, hashed = 0;
     if (j->files->size(j->files->context, j->file, &file_bytes) != 0)

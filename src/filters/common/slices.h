@@ -5,7 +5,9 @@
  *
  *     cell i of digest d  =  i * stride + high half of (slice * probe word i of d)
  *
- * One array is a slice of m cells with a stride of 0, so the same code serves both layouts.
+ * Here `slice` is the number of cells in a slice, `stride` the number of cells from one slice to the next, and probe
+ * words are 64-bit words that core/mix.h computes from the digest. One array is a slice of m cells with a stride of 0,
+ * so the same code serves both layouts.
  *
  * Each of a key's k cells is in a different cache line, so a batch is limited by memory latency unless it prefetches.
  * Batches on a body that is not in the core's own caches therefore prefetch for a whole group of keys before they read
