@@ -170,8 +170,8 @@ static inline bool read_word(const kith_table *t, const void *key, size_t key_by
     return true;
 }
 
-/* The next three functions begin with the most common case, words of 8 bytes. What is done for other keys is in functions
- * of their own, so that this case needs no stack frame. */
+/* kith_table_put(), kith_table_get() and kith_table_remove() begin with the most common case, words of 8 bytes. All
+ * other cases are in put_any(), get_any() and remove_any(), so that this one needs no stack frame. */
 
 __attribute__((noinline)) static kith_status put_any(kith_table *t, const void *key, size_t key_bytes, uint64_t value,
                                                      bool *was_new) {

@@ -68,7 +68,7 @@ static double bloom_slope(unsigned k, double hits) {
  * divided by n. In large filters this limit is reached first. */
 static double growth_until_full(double rate, double slope, unsigned lanes, uint64_t slice, double n, moments fill,
                                 kithi_counts counts) {
-    if (counts == KITHI_COUNTS_ALL)
+    if (counts == KITHI_COUNTS_ALL_KEYS)
         return 1;
     double cells = (double)lanes * (double)slice, limit = fill.mean + GUARD * sqrt(fill.variance) + lanes;
     double guarded = limit < cells ? log1p(-limit / cells) / log1p(-1 / (double)slice) / n : INFINITY;
@@ -250,7 +250,7 @@ static double lanes_power(double x, unsigned lanes) {
     return x;
 }
 
-/* fmax(0, x) for numbers; fmax is a call. */
+/* Returns fmax(0, x) if x is not NaN. The compiler makes fmax itself a function call, which is slower. */
 static inline double not_negative(double x) {
     return x > 0 ? x : 0;
 }

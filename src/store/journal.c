@@ -185,8 +185,8 @@ kith_status kithi_journal_next(kithi_journal *j, kithi_position *at, kithi_recor
 /* Records have multiples of 8 bytes, so it looks at every eighth offset.
  *
  * Bytes that look like the beginning of a large record cost 64 KiB of hashing each. A forged file could have one at
- * every offset, so the search gives up after a bounded effort. What a crash leaves behind costs far less: less than the
- * file has bytes. */
+ * every offset, so the search gives up after a bounded effort. What a crash leaves behind is far below that bound: it
+ * takes less hashing than the file has bytes. */
 kith_status kithi_journal_find(kithi_journal *j, kithi_search_state *at, kithi_record *r, bool *found) {
     uint64_t file_bytes;
     *found = false;

@@ -97,10 +97,10 @@ typedef struct kithi_search_state {
  * read. */
 kith_status kithi_journal_find(kithi_journal *j, kithi_search_state *at, kithi_record *record, bool *found);
 
-/* Moves *at to the end of the last complete batch after it, and sets *synced to the highest sequence number that the
- * records before that place say to be synced (if there is such a batch). Everything after that place was never
- * acknowledged as durable, and a writer may cut it off. Returns KITH_E_CORRUPT if a later record proves that a record
- * that is not valid had been synced. */
+/* Moves *at to the end of the last complete batch after it (a record outside of a batch counts as one). Sets *synced to
+ * the highest sequence number that was synced according to the records before that place. If there is no complete
+ * batch, both are unchanged. Everything after that place was never acknowledged as durable, and a writer may cut it
+ * off. Returns KITH_E_CORRUPT if a later record proves that a record that is not valid had been synced. */
 kith_status kithi_journal_scan(kithi_journal *j, kithi_position *at, uint64_t *synced);
 
 /* Writes the bytes from `from` up to `to` again, as they are. */

@@ -23,8 +23,8 @@ typedef struct kithi_image {
     kith_filter *filter; /* over the map */
     kithi_store_mark mark;
     kithi_journal journal; /* journal.file is negative if it is not open */
-    kithi_position end;    /* after the last record that is applied to the filter: the end of the last complete batch
-                              or, in a writer, of the open one */
+    kithi_position end;    /* after the last record that is applied to the filter. A writer also applies the records of
+                              its open batch; all others apply only complete batches */
     uint64_t tail_bytes;   /* bytes of the journal after that */
     uint64_t proven_bytes; /* the journal up to this offset was synced by the process that wrote it */
 } kithi_image;

@@ -142,8 +142,8 @@ uint64_t kithi_cuckoo_walk_max(const kith_table *t, const kithi_cuckoo *c, uint6
     return (uint64_t)ceil(6 * log(slots) / log1p(delta / 2));
 }
 
-/* Returns the bucket that another function gives the key (which may be the same one); a random one if there are
- * several. */
+/* Returns the bucket of the key by a function other than the one that gave `bucket`: a random one if d > 2. It may be
+ * the same bucket. */
 static uint64_t other_bucket(kith_table *t, const kithi_cuckoo *c, const kithi_key *key, uint64_t hash,
                              uint64_t bucket) {
     unsigned i = 0;

@@ -10,6 +10,8 @@
  *                                              of a filter without notes) to FOLDER/AT,
  *                                              flips this bit of byte AT and recomputes all checksums; prints "opened"
  *                                              or "refused": whether the library opens it
+ *     golden_tables --damage FROM FOLDER       for each line "AT" of standard input: copies the file to
+ *                                              FOLDER/with-byte-AT-changed with another byte there
  *
  * golden.c says when files may be remade. The commands after --make are for tests/interop, where a second reader,
  * written from docs/format.md, is compared with the library. */
@@ -344,6 +346,19 @@ static void tamper(const char *path, const char *folder) {
     free(from.at);
 }
 
+static void damage(const char *path, const char *folder) {
+    text file = read_file(path);
+    size_t at;
+    while (scanf("%zu", &at) == 1) {
+        char to[PATH_BYTES_MAX];
+        CHECK(snprintf(to, sizeof to, "%s/with-byte-%zu-changed", folder, at) < (int)sizeof to && at < file.used);
+        file.at[at]++;
+        write_file(to, &file);
+        file.at[at]--;
+    }
+    free(file.at);
+}
+
 static bool run_command(int argc, char **argv) {
     const char *command = argv[1];
     const table_case *named = argc >= 3 ? case_named(argv[2]) : NULL;
@@ -361,6 +376,8 @@ static bool run_command(int argc, char **argv) {
         print_expected(named);
     else if (strcmp(command, "--tamper") == 0 && argc == 4)
         tamper(argv[2], argv[3]);
+    else if (strcmp(command, "--damage") == 0 && argc == 4)
+        damage(argv[2], argv[3]);
     else
         return false;
     return true;

@@ -245,7 +245,7 @@ TEST(the_numbers_in_the_file_header_are_right) {
     CHECK(planned(NULL, 1000000, .01).failure < 1e-55);
     CHECK(planned("lanes=4", 1000000, .5).failure < 3.2e-22);
     CHECK_EQ_U64(planned(NULL, 1000000, .9).file_bytes, planned(NULL, 1000000, .5).file_bytes);
-    uint64_t blocks = kithi_blocked_blocks(4, 32, 1000000, .9, KITHI_COUNTS_ALL, KITHI_BLOCKS_MAX);
+    uint64_t blocks = kithi_blocked_blocks(4, 32, 1000000, .9, KITHI_COUNTS_ALL_KEYS, KITHI_BLOCKS_MAX);
     double refused = kithi_blocked_hit(4, 32, blocks, 1000000, 14);
     CHECK(fabs(1e6 / (double)blocks - 116) < 1 && 1e6 * refused < 1e-10 && 17e6 * refused > 1e-9);
 }
@@ -254,7 +254,7 @@ TEST(the_numbers_in_the_file_header_are_right) {
 static double spread(unsigned lanes, double rate) {
     const uint64_t n = 1000000;
     unsigned width = BLOCK_COUNTERS / lanes;
-    uint64_t blocks = kithi_blocked_blocks(lanes, width, n, rate, KITHI_COUNTS_ALL, KITHI_BLOCKS_MAX),
+    uint64_t blocks = kithi_blocked_blocks(lanes, width, n, rate, KITHI_COUNTS_ALL_KEYS, KITHI_BLOCKS_MAX),
              slice = blocks * width;
     double mean = (double)lanes * (double)slice * -expm1((double)n * log1p(-1 / (double)slice));
     return ((double)kithi_fill_limit(lanes, width, blocks, n) - mean) /

@@ -1,11 +1,12 @@
 /* filters/common/bit_cells.h: the code that bloom and blocked share (the counting kinds use its fill limit and its test
- * for a full filter, too). Their body is an array of bits that are only ever set.
+ * for a full filter, too). Their body is an array of bits. Adding keys only sets bits; an intersection clears some.
  *
- * `count` is the number of keys that set at least one new bit. A filter is full when `count` reaches the capacity, or
- * when more bits are set than the fill limit, a parameter. It stops keys that were chosen to set more bits than random
- * ones: adding `capacity` random keys exceeds it in only one of 10^9 filters. But `count` does not count new keys that
- * are false positives, so more than `capacity` keys may be added, and in large filters the fill limit often stops them
- * first. A key for which has() already returns true changes nothing and is never refused. */
+ * `count` is the number of keys that set at least one new bit (after a union or an intersection: an estimate of it). A
+ * filter is full when `count` reaches the capacity, or when more bits are set than the fill limit, which is a
+ * parameter. The fill limit is for keys that somebody has chosen to set more bits than random ones do: `capacity`
+ * random keys exceed it in only one of 10^9 filters. A new key that is a false positive does not increase `count`, so
+ * more than `capacity` keys may be added before `count` reaches the capacity. A large filter often reaches the fill
+ * limit before that. A key for which has() already returns true changes nothing and is never refused. */
 #ifndef KITHI_FILTERS_BIT_CELLS_H
 #define KITHI_FILTERS_BIT_CELLS_H
 
@@ -44,8 +45,8 @@ static inline bool kithi_bits_can_add(const kith_filter *f) {
     return f->head.count < f->head.capacity && !kithi_bits_full(f, f->head.fill);
 }
 
-/* Returns how many of the next n digests are added at once without exceeding a limit, whatever they are. Each sets at
- * most `hashes` bits. */
+/* Returns how many of the next n digests can be added without checking the limits in between: whatever they are, they
+ * do not exceed one. Each sets at most `hashes` bits. */
 static inline size_t kithi_bits_safe(const kith_filter *f, uint64_t hashes, size_t n) {
     uint64_t limit = f->geometry.fill_limit, safe = f->head.capacity - f->head.count;
     uint64_t below_limit = limit > f->head.fill ? (limit - f->head.fill) / hashes : 0;
