@@ -168,8 +168,8 @@ void operations_agree_with_an_exact_multiset(void) {
         kith_filter_spec spec;
         if (!planned(v, CAPACITY, 2e-3, &spec, &m.plan))
             continue;
-        uint64_t operations = is_default && check_soak() ? SOAK_OPERATIONS
-                                                         : scaled(is_default ? OPERATIONS : VARIANT_OPERATIONS);
+        uint64_t operations =
+            is_default && check_soak() ? SOAK_OPERATIONS : scaled(is_default ? OPERATIONS : VARIANT_OPERATIONS);
         if (can(&m.plan, KITH_CAN_ADD)) {
             m.f = created(&spec);
             agree_online(&m, operations);

@@ -466,8 +466,7 @@ static void read_fixed(const input_shape *shape, size_t file) {
         size_t n = text.n - at < shape->fixed_bytes ? text.n - at : shape->fixed_bytes;
         slice record = {text.at + at, n};
         line++;
-        if (n < shape->fixed_bytes ? !take(shape, false, 0, record, file, line)
-                                   : !take_line(shape, record, file, line))
+        if (n < shape->fixed_bytes ? !take(shape, false, 0, record, file, line) : !take_line(shape, record, file, line))
             return;
     }
 }

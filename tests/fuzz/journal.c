@@ -170,12 +170,18 @@ static bool read_at(size_t at, seen_record *r) {
     const uint8_t *b = journal + at;
     if (journal_bytes < at + RECORD_BYTES)
         return false;
-    *r = (seen_record){kithi_load64(b), kithi_load64(b + 8), kithi_load64(b + 16), kithi_load64(b + 24),
-                       b[32],           b[33],               kithi_load32(b + 36), 0};
+    *r = (seen_record){kithi_load64(b),
+                       kithi_load64(b + 8),
+                       kithi_load64(b + 16),
+                       kithi_load64(b + 24),
+                       b[32],
+                       b[33],
+                       kithi_load32(b + 36),
+                       0};
     if (b[34] != 0 || b[35] != 0 || r->synced >= r->sequence || r->count > (journal_bytes - at - RECORD_BYTES) / 8)
         return false;
-    bool sensible = r->type == 3 ? r->flags == 0 && r->count == 0
-                                 : r->type >= 1 && r->type <= 2 && r->flags <= 3 && r->count >= 1;
+    bool sensible =
+        r->type == 3 ? r->flags == 0 && r->count == 0 : r->type >= 1 && r->type <= 2 && r->flags <= 3 && r->count >= 1;
     r->bytes = RECORD_BYTES + 8 * (size_t)r->count;
     return sensible && r->checksum == (kithi_checksum(b + 8, r->bytes - 8) ^ kithi_load64(journal + 56));
 }

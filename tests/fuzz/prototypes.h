@@ -37,8 +37,8 @@ static inline kith_filter_spec prototype_spec(const char *kind, const char *opti
         uint64_t capacity;
         double rate;
         kith_hash_id hash;
-    } SHAPES[PROTOTYPE_SHAPES] = {{50, .02, KITH_HASH_XXH3}, {1, .1, KITH_HASH_XXH3}, {12, .3, KITH_HASH_XXH3},
-                                  {30, 1e-4, KITH_HASH_SIPHASH}};
+    } SHAPES[PROTOTYPE_SHAPES] = {
+        {50, .02, KITH_HASH_XXH3}, {1, .1, KITH_HASH_XXH3}, {12, .3, KITH_HASH_XXH3}, {30, 1e-4, KITH_HASH_SIPHASH}};
     static const kith_note NOTES[] = {{"note", "text"}, {"field", "3"}};
     kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
     spec.kind = kind;

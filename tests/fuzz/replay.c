@@ -35,11 +35,12 @@ const char *fuzz_fault = "";
 static input inputs[FILES_MAX];
 static size_t input_count;
 
-/* The input that is being run, in memory that both processes share. */
-static struct latest {
+typedef struct shared_input {
     size_t n;
     uint8_t bytes[INPUT_BYTES_MAX];
-} *latest;
+} shared_input;
+
+static shared_input *latest; /* the input that is being run, in memory that both processes share */
 
 static void die(const char *what, const char *name) {
     fprintf(stderr, "%s: %s\n", name, what);

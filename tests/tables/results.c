@@ -3,8 +3,8 @@
 #include "tables/tables.h"
 
 enum {
-    OPERATIONS = 1000000, /* per kind with default options, over all its key sizes; in soak: */
-    SOAK_OPERATIONS = 100000000, /* for each key size */
+    OPERATIONS = 1000000,        /* per kind with default options, over all its key sizes */
+    SOAK_OPERATIONS = 100000000, /* in soak: per kind and key size */
     FEWER_SINGLES = 40,
     FEWER_PAIRS = 200,
     FEWER_SCANS = 20,
@@ -48,8 +48,8 @@ static void agree_all(variety which, uint64_t operations, uint64_t keys) {
 static void agree_in_soak(void) {
     EACH_SUBJECT(s, DEFAULTS) {
         agree(&s, SOAK_OPERATIONS, KEYS, 61);
-        printf("shows: table %s, keys of %u bytes (0: any): %d operations agree with an exact dictionary\n",
-               s.v->kind, s.key_bytes, SOAK_OPERATIONS);
+        printf("shows: table %s, keys of %u bytes (0: any): %d operations agree with an exact dictionary\n", s.v->kind,
+               s.key_bytes, SOAK_OPERATIONS);
     }
 }
 
