@@ -403,6 +403,8 @@ kith_status kith_table_stats_of(const kith_table *t, kith_table_stats *stats) {
     made.rehashes = t->rehashes;
     made.growths = t->growths;
     t->kind->stats(t, &made);
+    if (t->count == 0)
+        made.longest = 0; /* kinds return a bound that does not depend on the number of keys */
     made.load = made.slots != 0 ? (double)t->count / (double)made.slots : 0;
     kithi_struct_write(stats, &made);
     return KITH_OK;
