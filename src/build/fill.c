@@ -103,7 +103,7 @@ static kith_status add_assuming_no_repeats(kith_filter *f, const uint64_t *diges
 static kith_status clear(kith_filter *f, byte_range range) {
     if (range.bytes == 0)
         return kith_filter_clear(f);
-    memset(range.at, 0, range.bytes);
+    memset(range.at, 0, (size_t)range.bytes);
     return KITH_OK;
 }
 
