@@ -41,7 +41,7 @@ int main(void) {
         memcpy(input + 25, &rate, sizeof rate);
         for (unsigned j = 0; j < 8; j++)
             write_word(input + 65 + 8 * j, splitmix_next(&state) >> (splitmix_next(&state) % 64));
-        LLVMFuzzerTestOneInput(input, 1 + FIELDS_BYTES + splitmix_next(&state) % 300);
+        LLVMFuzzerTestOneInput(input, 1 + FIELDS_BYTES + (size_t)(splitmix_next(&state) % 300));
     }
     printf("%d inputs\n", EDITED_INPUTS + FIELD_INPUTS);
     return 0;
