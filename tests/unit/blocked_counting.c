@@ -226,7 +226,9 @@ TEST(the_keys_of_every_plan_fit) {
         }
     }
     printf("at most %.2g\n", worst);
-    CHECK(worst > 1e-11 && worst < 1e-9); /* the lower bound shows that the grid contains the worst case */
+    CHECK(worst < 1e-9);
+    if (SIZE_MAX > UINT32_MAX) /* else the largest plans are refused */
+        CHECK(worst > 1e-11);  /* the grid contains the worst case */
 }
 
 TEST(the_numbers_in_the_file_header_are_right) {
