@@ -116,6 +116,7 @@ static kith_status add_without_repeats(kith_filter *f, byte_range range, const u
     size_t kept = 0, done = 0;
     kith_status added = KITH_E_MEMORY;
     if (firsts != NULL)
+        /* NOLINTNEXTLINE(bugprone-integer-division): SUSPECTS_MAX is a whole number */
         added = f->kind->expect(&f->head, f->head.capacity).rate <= (double)SUSPECTS_MAX / BATCH
                     ? add_assuming_no_repeats(f, digests, n, firsts)
                     : KITH_E_COPIES;
