@@ -159,7 +159,8 @@ kith_status kith_table_reserve(kith_table *t, uint64_t keys) {
 /* ---- one key ---- */
 
 static bool key_fits(const kith_table *t, size_t key_bytes) {
-    return t->key_bytes != 0 ? key_bytes == t->key_bytes : (uint64_t)key_bytes <= KITHI_TABLE_KEY_MAX;
+    uint64_t bytes = key_bytes; /* always at most the maximum where size_t has 32 bits */
+    return t->key_bytes != 0 ? bytes == t->key_bytes : bytes <= KITHI_TABLE_KEY_MAX;
 }
 
 /* If the table has functions for words, and the key has the right size, sets *word and returns true. */

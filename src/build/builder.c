@@ -138,7 +138,7 @@ static kith_status open_builder(const kith_filter_spec *spec, const kithi_head *
     kith_status status = read_limits(given, &limits);
     if (status != KITH_OK)
         return status;
-    kith_allocator allocator = like != NULL ? like->allocator : kithi_allocator_or_default(spec->allocator);
+    kith_allocator allocator = spec != NULL ? kithi_allocator_or_default(spec->allocator) : like->allocator;
     kith_builder *b = kithi_allocate(&allocator, sizeof *b);
     if (b == NULL)
         return KITH_E_MEMORY;

@@ -106,7 +106,7 @@ static kith_status add_assuming_no_repeats(kith_filter *f, const uint64_t *diges
 static kith_status clear(kith_filter *f, byte_range range) {
     if (range.bytes == 0)
         return kith_filter_clear(f);
-    memset(range.at, 0, range.bytes);
+    memset(range.at, 0, (size_t)range.bytes);
     return KITH_OK;
 }
 
@@ -119,6 +119,7 @@ static kith_status add_without_repeats(kith_filter *f, byte_range range, const u
     size_t kept = 0, done = 0;
     kith_status added = KITH_E_MEMORY;
     if (firsts != NULL)
+        /* NOLINTNEXTLINE(bugprone-integer-division): SUSPECTS_MAX is a whole number */
         added = f->kind->expect(&f->head, f->head.capacity).rate <= (double)SUSPECTS_MAX / BATCH
                     ? add_assuming_no_repeats(f, digests, n, firsts)
                     : KITH_E_COPIES;

@@ -70,7 +70,7 @@ static bool add_suspect(const kith_allocator *allocator, suspects *s, uint64_t d
         if (larger == NULL)
             return false;
         if (s->count != 0)
-            memcpy(larger, s->digests, s->count * sizeof *larger);
+            memcpy(larger, s->digests, (size_t)s->count * sizeof *larger);
         kithi_release(allocator, s->digests, s->capacity * sizeof *larger);
         s->digests = larger;
         s->capacity = capacity;

@@ -381,6 +381,7 @@ static void stats(const kith_filter *f, kith_filter_stats *stats) {
         for (uint64_t lane = 0; lane < lanes; lane++) {
             kithi_tally t = lane_tally(f, block, lane);
             stats->stuck += t.stuck;
+            /* NOLINTNEXTLINE(bugprone-integer-division): the number of counters is a whole number */
             rate *= (double)(t.used * lanes) / KITHI_BLOCK_COUNTERS;
         }
         sum += rate;

@@ -72,6 +72,7 @@ static double poisson_tail(double mean, unsigned least) {
         sum += term;
         term *= mean / i;
     }
+    /* cppcheck-suppress invalidFunctionArg ; the loop adds at least its first term, 1 */
     return fmin(1, exp(log_term + log(sum)));
 }
 

@@ -204,8 +204,8 @@ kith_status kithi_fuse_build(kith_filter *f, uint64_t region, const uint64_t *di
         if (status == KITH_E_COPIES || (try > 1 && n > w.cells))
             break;
         if (try > 1) {
-            memset(w.xors, 0, w.cells * sizeof *w.xors);
-            memset(w.counts, 0, w.cells);
+            memset(w.xors, 0, (size_t)w.cells * sizeof *w.xors);
+            memset(w.counts, 0, (size_t)w.cells);
         }
         uint64_t seed = kithi_fuse_seed(try);
         sort_hashes(g, digests, n, seed, w.hashes);

@@ -177,7 +177,7 @@ KITHI_INLINE const uint64_t *sort_part(uint64_t *hashes, size_t n, uint64_t star
 KITHI_INLINE void sort_by_part(const kithi_ribbon_geometry *g, unsigned level, const uint64_t *digests, size_t n,
                                uint64_t *hashes, size_t *part_ends) {
     uint64_t parts = part_count(g, level), starts = g->starts[level];
-    memset(part_ends, 0, (parts + 1) * sizeof *part_ends);
+    memset(part_ends, 0, (size_t)(parts + 1) * sizeof *part_ends);
     for (size_t i = 0; i < n; i++)
         part_ends[kithi_mulhi(kithi_ribbon_hash(digests[i], g->salt, level), starts) / PART_STARTS + 1]++;
     for (uint64_t i = 0; i < parts; i++)
@@ -353,7 +353,7 @@ kith_status kithi_ribbon_build(kith_filter *f, uint64_t region, const uint64_t *
         solve_all(g, w, shard);
         kithi_store64(shard, n);
     } else {
-        memset(shard, 0, g->shard_bytes);
+        memset(shard, 0, (size_t)g->shard_bytes);
     }
     kithi_release(&f->allocator, w, w->bytes);
     return status;

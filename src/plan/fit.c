@@ -242,6 +242,7 @@ static bool is_large_enough(unsigned stash, const kithi_fit *fit, double regions
     crowding w = crowding_of(fit, regions, half, top, keys);
     /* A set needs at most EXCESS_MAX entries, so more than s entries take at least m = s / EXCESS_MAX + 1 sets. A
      * Poisson variable of mean `sets` is m or more with a probability of at most sets^m. */
+    /* NOLINTNEXTLINE(bugprone-integer-division): m is a whole number */
     if (regions * pow(w.sets, stash / EXCESS_MAX + 1) <= OVERFLOW_MAX)
         return true;
     double overflow[STASHES];

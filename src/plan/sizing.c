@@ -44,6 +44,7 @@ static moments fill_moments(unsigned lanes, uint64_t lane_cells, uint64_t blocks
     double apart = expm1(keys * log1p(-square));
     double together = expm1(keys * log1p(((double)blocks - 1) * square));
     double variance = cells * zero * (hit - zero * apart + zero * (cells * apart + w * (l - 1) * (together - apart)));
+    /* cppcheck-suppress ignoredReturnValue ; it initialises the second member */
     return (moments){cells * hit, fmax(0, variance)};
 }
 

@@ -47,6 +47,7 @@ static bool join_names(char *to, const char *name, const char *ending) {
     size_t name_bytes = strlen(name), ending_bytes = strlen(ending) + 1;
     if (name_bytes + ending_bytes > KITHI_FILE_NAME_BYTES)
         return false;
+    /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): the next line adds the end */
     memcpy(to, name, name_bytes);
     memcpy(to + name_bytes, ending, ending_bytes);
     return true;

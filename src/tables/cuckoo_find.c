@@ -108,6 +108,7 @@ INLINE uint64_t get_group_in(const kith_table *t, const kithi_key *keys, size_t 
         }
     }
     for (size_t j = 0; j < later_count; j++) {
+        /* cppcheck-suppress uninitvar ; the loop above set the first later_count elements */
         size_t i = later[j];
         uint64_t bucket = bucket_of(c, 1, &keys[i], hashes[i], s);
         candidates[i] =

@@ -70,7 +70,7 @@ static bool visit(const kithi_cuckoo *c, uint32_t *tail, uint64_t bucket, uint32
 static void clear_visited(const kithi_cuckoo *c, uint32_t tail) {
     uint64_t size = visited_size(c);
     if (tail > c->search_limit / 8) {
-        memset(c->visited, 0, size * sizeof *c->visited);
+        memset(c->visited, 0, (size_t)size * sizeof *c->visited);
         return;
     }
     /* Linear probing: each bucket is in the run of used slots that starts at its hash, so clearing these runs clears

@@ -267,7 +267,8 @@ TEST(golden_images_have_marks) {
             continue;
         char path[PATH_BYTES_MAX];
         text file = read_file(golden_path(c->name, path));
-        uint64_t slots = number_at(&file, BUCKETS_AT, 8) * number_at(&file, OPTION_B_AT, 1), marks = 0;
+        size_t slots = (size_t)(number_at(&file, BUCKETS_AT, 8) * number_at(&file, OPTION_B_AT, 1));
+        uint64_t marks = 0;
         size_t tags = HEADER_BYTES + slots * (c->key_bytes == 16 ? 24 : 16);
         CHECK(tags + slots <= file.used);
         for (size_t slot = 0; slot < slots; slot++)

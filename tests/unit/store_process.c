@@ -76,7 +76,7 @@ static int write_keys(const char *path, struct shared *shared, uint64_t seed, ui
                 uint64_t k = key + i;
                 digests[i] = kith_filter_digest(kith_store_filter(store), &k, sizeof k);
             }
-            status = kith_store_add_many(store, digests, n, NULL, NULL);
+            status = kith_store_add_many(store, digests, (size_t)n, NULL, NULL);
         }
         if (status != KITH_OK)
             return 2;

@@ -110,6 +110,7 @@ KITHI_OUTLINE kith_status kithi_cf_add_unusual(const kithi_cf_layout *layout, ki
 
 KITHI_INLINE kith_status kithi_cf_add(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest, bool *was_new) {
     bool ignored;
+    /* cppcheck-suppress uninitvar ; only the address is used */
     was_new = was_new != NULL ? was_new : &ignored;
     const kithi_cf_geometry *g = &f->geometry.cf;
     if (!g->usual)

@@ -146,7 +146,7 @@ KITHI_INLINE kith_status kithi_slices_change_many(kith_filter *f, const uint64_t
     enum { CELLS = 512, GROUP_MAX = 64 }; /* cells and digests to prefetch together */
     static_assert(CELLS >= KITHI_BLOOM_K_MAX, "a group has at least one digest");
     uint64_t k = f->geometry.slices.k;
-    size_t group_max = CELLS / k < GROUP_MAX ? CELLS / k : GROUP_MAX;
+    size_t group_max = (size_t)(CELLS / k < GROUP_MAX ? CELLS / k : GROUP_MAX);
     uint64_t cells[CELLS];
     bool in_cache = kithi_slices_in_cache(f);
     for (size_t from = 0; from < n; from += group_max) {
