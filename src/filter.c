@@ -193,7 +193,7 @@ kith_status kith_filter_remove_many(kith_filter *f, const uint64_t *digests, siz
 /* ---- two filters ---- */
 
 /* Returns whether both filters turn input into keys in the same way, use the same cells for a key, and have the same
- * capacity. */
+ * capacity and rate. */
 static bool same_geometry(const kith_filter *a, const kith_filter *b) {
     return a->kind == b->kind && a->head.recipe == b->head.recipe && a->head.capacity == b->head.capacity &&
            a->head.rate == b->head.rate && a->head.body_bytes == b->head.body_bytes &&

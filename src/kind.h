@@ -211,8 +211,8 @@ struct kith_filter {
     bool sealed;   /* header and checksums in the block are up to date */
     bool verified; /* the body matches its checksums, or was created in this process, or the store will check it */
     /* True only if keys can be added and removed without checking or setting anything else first: the filter is
-     * writable, verified and not sealed, and no adder is open. The first change sets it; sealing the filter and opening
-     * an adder clear it. Atomic because one thread may open an adder while another calls kith_filter_add(). */
+     * writable, verified and not sealed, and no adder is open. The first add or removal sets it; sealing the filter and
+     * opening an adder clear it. Atomic because one thread may open an adder while another calls kith_filter_add(). */
     atomic_bool changing;
     kith_allocator allocator;
     uint64_t max_bytes; /* kith_filter_limit; 0: none */

@@ -50,9 +50,9 @@ typedef struct kithi_lookup {
     /* Returns whether a digest may be in the set. The body has the size that shape() computed, but its bytes may be
      * hostile. NULL for a kind that consists of filters of another kind.
      *
-     * If kithi_<kind>_has() is KITHI_INLINE, kith_reader_has() contains it, and so does every caller of that function.
-     * Only the shortest ones are. If it is static inline, kith_reader_has() calls another function, which contains the
-     * lookups of all kinds. */
+     * If kithi_<kind>_has() is KITHI_INLINE, it is compiled into kith_reader_has(), and so into every caller of that
+     * function. Only the kinds with the shortest lookups declare it so. The others declare it static inline, and
+     * kith_reader_has() calls another function, which contains the lookups of all kinds. */
     bool (*has)(const kithi_geometry *g, const uint8_t *body, uint64_t digest);
 
     /* The next three are NULL for kinds that do not consist of filters of another kind.

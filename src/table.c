@@ -53,6 +53,8 @@ static const kithi_table_kind *kind_named(const char *name) {
 
 /* ---- creating and freeing ---- */
 
+/* Sets *seed to the seed in the spec. If that is 0, draws a new secret hash key and uses its first 8 bytes, which are
+ * random, as the seed. */
 static kith_status seed_of(const kith_table_spec *spec, uint64_t *seed) {
     *seed = spec->seed;
     if (*seed != 0)

@@ -10,9 +10,10 @@
  * that reads several cache lines per digest prefetches correspondingly fewer digests. */
 #define KITHI_AHEAD 32
 
-/* For the vector code of the cuckoo kinds: where the two places (buckets or windows) of each digest of a group are, and
- * which codes to look for there. The code of a key is what a slot that holds the key contains: its fingerprint, and in
- * windows a bit that says which slot of the window it is (filters/common/cuckoo.h). */
+/* For the vector code of the cuckoo kinds: where the two places of each digest of a group are, and which codes to look
+ * for there. A place is a bucket or, in the kind overlap, a window: two neighbouring slots. Neighbouring windows share
+ * a slot. The code of a key is what a slot that holds the key contains: its fingerprint and, in windows, a bit that is
+ * 0 in the first slot of the key's window and 1 in the second (filters/overlap.c). */
 #define KITHI_PAIRS 32
 
 typedef struct kithi_pairs {
@@ -21,13 +22,14 @@ typedef struct kithi_pairs {
     uint64_t codes[KITHI_PAIRS];              /* a place that has the code of the key in every slot */
 } kithi_pairs;
 
-/* What a place of a cuckoo filter (cf) is. A word is what code loads at once, at most 64 bits; a long word is in nine
- * bytes (kithi_cf_form in plan/geometry.h). */
+/* What a place of a cuckoo filter (cf) is. A word is at most 64 bits that are loaded together. It is long if it begins
+ * in the middle of a byte and extends over nine bytes (kithi_cf_form in plan/geometry.h). */
 typedef enum kithi_place_type {
     KITHI_CF_BUCKETS,      /* a bucket that is one word, long or not */
-    KITHI_CF_WIDE_BUCKETS, /* a bucket of four slots of 17 bits or more. If place_bits % 8 is not 0, at[0] is the bucket
-                              with the even number and at[1] the other. `shift` is not set, and codes[i] is only the
-                              fingerprint */
+    KITHI_CF_WIDE_BUCKETS, /* a bucket of four slots of 17 bits or more, which is more than one word. `shift` is not
+                              set, and codes[i] is only the fingerprint. If the bits of a bucket are not whole bytes,
+                              only the buckets with an even number begin at a byte. at[0] is then the key's bucket
+                              with the even number, and at[1] that with the odd number */
     KITHI_CF_WINDOWS,      /* a window, which is one word, long or not */
 } kithi_place_type;
 

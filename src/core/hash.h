@@ -1,4 +1,4 @@
-/* core/hash.h: the digest functions and the checksum behind <kith/hash.h>. */
+/* core/hash.h: the checksum of the file format, and checks of a kith_hash (<kith/hash.h>). */
 #ifndef KITHI_CORE_HASH_H
 #define KITHI_CORE_HASH_H
 

@@ -15,12 +15,13 @@
  * region, only 64 - r bits of the low half are random: its lowest r bits follow from the others (if the number of
  * regions is a power of two, they are 0). The fingerprint cannot use these r bits as they are. The place uses only the
  * highest p of bits 32 … 63: the lowest 32 - p of them are random even if the place is known. The XOR combines these
- * random bits with the r bits that are not random. If r + p > 32, there are fewer than r of them. They are then shifted
- * left, to the highest of the r bits (kithi_rest_shift).
+ * random bits with the r bits that are not random. If r + p > 32, there are fewer random bits than that: 32 - p < r.
+ * The random bits are then shifted left, so that they combine with the highest of the r bits (kithi_rest_shift).
  *
  * So region, place and fingerprint are independent and as uniform as the digest if they need at most 60 bits together.
- * The planner ensures that (KITH_E_DIGEST_BITS). The probabilities of two places differ by a factor of up to 1 + places
- * / 2^32 if their number is not a power of two. Such regions have at most 2^28 places, for which that is 1.06.
+ * Cuckoo filters that need more are not planned (KITH_E_DIGEST_BITS from kithi_cf_choose()). The probabilities of two
+ * places differ by a factor of up to 1 + places / 2^32 if their number is not a power of two. Such regions have at most
+ * 2^28 places, for which that is 1.06.
  *
  * Probe words and lane words are as cheap as possible, because computing them is most of the work of a lookup in cache:
  * a digest is uniform already, so one multiplication per word is enough. Probe word i is the i-th output of a
@@ -121,9 +122,9 @@ static inline uint64_t kithi_fingerprint(kithi_place at, uint64_t top) {
  * differ by a constant, and the graph of the places would be full of short cycles. The XOR of two products has no such
  * constant. The factors are the best of 30 million pairs that were tried: if there are only 7, 15 or 31 fingerprints,
  * the smallest distance between two results is 0.56, 0.41 or 0.30 times what it would be if they were evenly spaced.
- * There are also few pairs of results whose sum is nearly that of another pair; four such fingerprints make a cycle of
- * four places. So even if slots are narrow, keys do not share the same few places more often than the planner expects
- * (plan/fit.h). */
+ * There are also few pairs of results whose sum is nearly that of another pair: because of kithi_partner(), keys with
+ * four such fingerprints make a cycle of four places. So even if slots are narrow, keys do not share the same few
+ * places more often than the planner expects (plan/fit.h). */
 static inline uint64_t kithi_spread(uint64_t fingerprint) {
     return (uint32_t)(fingerprint * KITHI_SPREAD_A ^ fingerprint * KITHI_SPREAD_B);
 }

@@ -6,6 +6,8 @@
  *     SIP_TARGET      the attribute of functions for the set
  *     SIP_WIDE        the number of 64-bit words in a register
  *
+ * and, for all sets, LANES (8, the number of keys) and HAVE_SHUFFLE (only if there is __builtin_shufflevector).
+ *
  * It uses the compiler's vector types, exactly as wide as a register, because the compiler keeps wider ones in memory.
  * The compiler lowers vectors function by function, before it inlines. Each function must therefore be marked for its
  * instruction set, which is why this file is included twice like a template. With AVX2 each round works on two

@@ -95,7 +95,7 @@ static inline kith_status kithi_notes_bytes_read(const uint8_t *bytes, uint64_t 
     return head->notes_bytes != 0 ? KITH_OK : KITH_E_CORRUPT;
 }
 
-/* kithi_header_read() of format/format.h. */
+/* Does what format/format.h says of kithi_header_read(), which calls it. */
 static inline kith_status kithi_head_read(const uint8_t *bytes, uint64_t byte_count, kithi_head *head) {
     if (byte_count == 0)
         return KITH_E_EMPTY;
@@ -168,7 +168,7 @@ static inline kith_status kithi_sizes_check(const kithi_head *head, uint64_t bod
 }
 
 #ifndef KITH_READER_NO_HASH
-/* kithi_body_verify() of format/format.h. */
+/* Does what format/format.h says of kithi_body_verify(), which calls it. */
 static inline kith_status kithi_body_check(const uint8_t *block, uint64_t body_bytes) {
     const uint8_t *body = block + KITHI_HEADER_BYTES;
     const uint8_t *checksums = body + body_bytes;

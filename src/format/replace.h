@@ -37,11 +37,11 @@
  * to the caller or to the folder's owner. Other hard links to the old file keep the old bytes.
  *
  * Access. A replaced file keeps its owner, group, permission bits and POSIX access list. Set-id bits are dropped, and
- * other extended attributes are not copied. Only write permission for the folder is needed: even a file of mode 0444 is
- * replaced. If the caller may not give the file to the old owner or group, the file belongs to the caller and the
- * permission bits are reduced so that nobody gains access. A new file gets mode 0666 minus the umask, as from open(2).
- * `secret` is for bytes that contain a key: such a file has mode 0600 from its first byte on, whatever the mode of the
- * file that it replaces.
+ * other extended attributes are not copied. The caller needs permission to read and write the folder, but none for the
+ * old file: even a file of mode 0444 is replaced. If the caller may not give the file to the old owner or group, the
+ * file belongs to the caller and the permission bits are reduced so that nobody gains access. A new file gets mode 0666
+ * minus the umask, as from open(2). `secret` is for bytes that contain a key: such a file has mode 0600 from its first
+ * byte on, whatever the mode of the file that it replaces.
  *
  * Temporary files. A killed process or a power cut can leave a file ".NAME.kith-xxxxxx" next to the target: the
  * unfinished new file or the displaced old one. Each x is a letter a to z or a digit 2 to 7, and NAME is truncated to
@@ -54,9 +54,9 @@
  * stack. */
 KITH_MUST_USE kith_status kithi_replace_file(const char *path, const void *bytes, size_t byte_count, bool secret);
 
-/* Follows the symbolic links of `path` as above. On success sets *folder to a new descriptor of the folder of the file
- * and copies its name there to `name`. The file need not exist. Returns KITH_E_IO with ENAMETOOLONG if the name does not
- * fit, and the codes above. */
+/* Follows the symbolic links of `path` as above, to a file that need not exist. On success sets *folder to a new
+ * descriptor of the folder that the file is in, and copies the name of the file in this folder to `name`. Returns
+ * KITH_E_IO with ENAMETOOLONG if the name does not fit, and the codes above. */
 KITH_MUST_USE kith_status kithi_find_target(const char *path, int *folder, char *name, size_t name_bytes);
 
 /* The same as kithi_replace_file() for a name in an open folder. If there is no file of this name yet, the new one gets

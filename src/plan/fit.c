@@ -163,8 +163,8 @@ double kithi_fit_room_failure(const kithi_fit *fit, const kithi_fit_size *size, 
 
 #define EXCESS_MAX 8 /* sets of more than c + 8 keys are too rare to matter */
 
-/* Sets means[i - 1] to M(i) of fit.h, i = 1 … EXCESS_MAX. Keys with equal fingerprints that share one place always share
- * the other one, too. Stirling's number S(k, j) counts how k = c + i keys can be divided into j groups of equal
+/* Sets means[i - 1] to M(i) of fit.h, i = 1 … EXCESS_MAX. Keys with equal fingerprints that share one place always
+ * share the other one, too. Stirling's number S(k, j) counts how k = c + i keys can be divided into j groups of equal
  * fingerprint:
  *
  *     M(i) = overfull_pairs * sum over j < k of S(k, j) x^(k - j)        x = half / top
@@ -324,8 +324,9 @@ static uint64_t half_limit(const kithi_fit *fit, unsigned slot_bits) {
     return limit;
 }
 
-/* Chooses the number of regions and their size, such that regions * half is at least `pairs`. Returns false if that
- * certainly takes `bits` bits or more; the caller compares the exact size. */
+/* Chooses the number of regions and their size, such that regions * half is at least `pairs`. Returns false if there is
+ * no such size, or if a lower bound of its bits is already `bits` or more. If the result is true, the exact number of
+ * bits may still be more than that; the caller computes it. */
 static bool choose_regions(const task *t, double pairs, double bits, kithi_fit_size *size) {
     uint64_t limit = half_limit(t->fit, size->slot_bits);
     double largest = (double)limit, region_bits = slots_of(t->fit, largest) * size->slot_bits;
@@ -410,8 +411,8 @@ typedef struct smallest {
     bool found;
 } smallest;
 
-/* Replaces *best by a size with slots of this width if that is smaller, or as small with wider slots, which have a lower
- * rate. */
+/* Replaces *best by a size with slots of this width if that is smaller, or as small with wider slots, which have a
+ * lower rate. */
 static void try_width(task *t, unsigned width, double combinations, uint64_t n, smallest *best) {
     kithi_fit_size size = {.slot_bits = width};
     t->top = (double)kithi_fit_top(t->fit, width);
@@ -432,7 +433,8 @@ bool kithi_fit_choose(const kithi_fit *fit, uint64_t n, double rate, unsigned sl
     unsigned first = expected_width(fit, (double)n, combinations, from, to);
     task t = {.fit = fit, .keys = (double)n, .any_crowding = slot_bits != 0};
     smallest best = {.bits = 0x1p62};
-    /* The others are soon seen to need more bits. */
+    /* The first width tried is probably the best. try_width() then rejects most other widths early, because they need
+     * more bits than that one. */
     for (unsigned width = first; width <= to; width++)
         try_width(&t, width, combinations, n, &best);
     for (unsigned width = first; width > from; width--)

@@ -68,8 +68,8 @@ typedef struct kithi_cf_geometry {
     bool usual;           /* KITHI_ONE_WORD, with kithi_partner as the other place, and rest_shift is 0 */
     uint64_t low_bits;    /* a mask: the lowest bit of each slot of a word */
     uint64_t high_bits;   /* a mask: the highest bit of each slot of a word */
-    uint64_t code_steps;  /* a word; in each slot, what must be added to the code that a key has in the first slot of a
-                             place to get its code in this slot (filters/common/cuckoo.h); 0 except in overlap */
+    uint64_t code_steps;  /* a word. Its slot i holds the code of a key in slot i of a place minus its code in slot 0: 0
+                             and 1 in overlap, otherwise 0. See core/batch.h for codes */
 } kithi_cf_geometry;
 
 /* fuse. */
@@ -83,7 +83,8 @@ typedef struct kithi_fuse_geometry {
     uint64_t shard_bytes; /* the seed, the cells and the padding */
 } kithi_fuse_geometry;
 
-/* ribbon. Levels are 0 … 2. */
+/* ribbon. A shard has up to three levels, 0 … 2. A key that does not fit in a level is stored in the next one or, after
+ * the last, in the stash. The marks of a level say which keys are not in it (filters/ribbon.c). */
 typedef struct kithi_ribbon_geometry {
     uint64_t bits;     /* f: bits of a fingerprint and of a slot */
     uint64_t slots[3]; /* of each level of a shard, a multiple of 64; 0: the shard does not have this level */
@@ -91,7 +92,7 @@ typedef struct kithi_ribbon_geometry {
     uint64_t shards;
     uint64_t salt;        /* selects the hash functions */
     uint64_t starts[3];   /* slots in which the ribbon of a key can begin */
-    uint64_t marks_at[3]; /* offset of the thresholds of a level in its shard, in bytes; not used for level 2 */
+    uint64_t marks_at[3]; /* offset of the marks of a level in its shard, in bytes; level 2 has none */
     uint64_t slots_at[3]; /* offset of its slots */
     uint64_t shard_bytes;
 } kithi_ribbon_geometry;

@@ -10,9 +10,9 @@
 /* Looks up the value of an option whose values are "kind". Returns false if there is no such kind. */
 typedef bool (*kithi_kind_resolver)(const char *name, size_t length, uint64_t *value);
 
-/* Sets values[i] for options[i] from `text` (NULL: no options given) or from its default. The value of a word is its
- * index in the list of words. Fails with KITH_E_OPTION if a name is unknown or occurs twice, or a value is missing or
- * out of range. */
+/* Sets values[i] for options[i] from `text` (NULL: no options given) or from its default. If the value is one of
+ * several words, like "halves|simple" (see kith_option), values[i] is the index of the word. Fails with KITH_E_OPTION
+ * if a name is unknown or occurs twice, or a value is missing or out of range. */
 kith_status kithi_options_read(const char *text, const kith_option *options, size_t option_count,
                                kithi_kind_resolver resolve, uint64_t *values);
 

@@ -198,7 +198,7 @@ static kith_status plan_inside(const kithi_kind *named, const kith_filter_spec *
             const kithi_kind *inner = kithi_kind_at(j);
             bool matches_name = named == NULL || named == outer || named == inner;
             /* A static kind cannot be inside another. If the caller names one and needs growth, it is tried all the
-             * same, because its failure is the right status code. */
+             * same, so that the result is KITH_E_UNSUPPORTED and not KITH_E_KIND. */
             bool can_be_inner = kithi_kind_adds(inner) || (named == inner && (spec->needs & KITH_CAN_GROW) != 0);
             if (!matches_name || !can_be_inner)
                 continue;

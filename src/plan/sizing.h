@@ -84,8 +84,8 @@ double kithi_blocked_hit(unsigned lanes, unsigned lane_cells, uint64_t blocks, u
  * have more keys than others. */
 double kithi_blocked_quantile(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, kithi_counts counts);
 
-/* Returns the smallest number of blocks whose quantile is at most `rate`, or 0 if that is more than `most`. To find out
- * that it is more takes one evaluation, a small part of the time of the search. */
+/* Returns the smallest number of blocks whose quantile is at most `rate`, or 0 if that is more than `most`. In that
+ * case there is no search: one evaluation of the quantile is enough, unless `most` is KITHI_BLOCKS_MAX. */
 uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, double rate, kithi_counts counts,
                               uint64_t most);
 
