@@ -1,11 +1,13 @@
 /* The builder: makes a filter from a complete list of digests.
  *
- * A builder works in one of two ways. If the kind ignores duplicates and the capacity is given, it streams: the filter
- * is created when the builder is opened, and digests are added to it directly. Otherwise it collects all digests first.
+ * A builder works in one of two ways. If the kind ignores duplicates and the capacity is given (or follows from bytes
+ * and rate), it streams: the filter is created when the builder is opened, and digests are added to it directly.
+ * Otherwise it collects all digests first.
  *
  *     kith_builder_add_many ---> streaming: adds to the filter
  *                         '----> collecting: build/collect.c, in memory and on disk
- *     kith_builder_finish   ---> collecting: count the keys, if they determine the capacity; create; build/fill.c
+ *     kith_builder_finish   ---> collecting: counts the keys, if the capacity is not known or if they are on disk; then
+ *                                creates the filter and fills it (build/fill.c; static kinds: build/static.c)
  *
  * A streaming builder with several threads gathers digests before it adds them, because splitting the work among
  * threads is faster only for many digests at a time. */
@@ -283,28 +285,29 @@ kith_status kith_builder_count(kith_builder *b, uint64_t *keys) {
 kith_status kith_builder_each(kith_builder *b, kith_build_take take, void *context) {
     assert(b != NULL && take != NULL);
     uint64_t keys;
-    kithi_reader reader;
+    kithi_collection_reader reader;
     kith_status status = kith_builder_count(b, &keys);
     if (status == KITH_OK && kithi_collection_may_have_repeats(&b->collection))
         status = kithi_collection_compact(&b->collection);
     if (status == KITH_OK)
-        status = kithi_reader_open(&reader, &b->collection);
+        status = kithi_collection_reader_open(&reader, &b->collection);
     if (status != KITH_OK)
         return status;
     const uint64_t *digests;
     size_t n = 1;
     while (status == KITH_OK && n > 0) {
-        status = kithi_reader_next(&reader, &digests, &n);
+        status = kithi_collection_reader_next(&reader, &digests, &n);
         if (status == KITH_OK && n > 0)
             status = take(context, digests, n);
     }
-    kithi_reader_close(&reader);
+    kithi_collection_reader_close(&reader);
     return status;
 }
 
 uint64_t kith_builder_memory(const kith_builder *b) {
     assert(b != NULL);
     const kithi_collection *c = &b->collection;
+    /* 3: the gathered digests, their copy by part, and as much for other working memory: see start_stream(). */
     uint64_t held = sizeof *b + 3 * b->gathered_max * sizeof *b->gathered;
     size_t digests = c->spilled ? c->count_max : c->allocated > c->count ? c->allocated : c->count;
     return held + (uint64_t)digests * KITHI_COLLECT_BYTES + c->firsts_words * sizeof *c->firsts;
@@ -326,9 +329,9 @@ uint64_t kith_builder_left_out(const kith_builder *b) {
 static kith_status fill_pieces(kith_builder *b, kith_filter *f, const kithi_fill_options *options, bool in_order,
                                bool *split) {
     kithi_collection *c = &b->collection;
-    kithi_reader reader;
+    kithi_collection_reader reader;
     uint64_t filled = 0, total = c->spilled ? c->keys : c->count;
-    kith_status status = kithi_reader_open(&reader, c);
+    kith_status status = kithi_collection_reader_open(&reader, c);
     if (status != KITH_OK)
         return status;
     for (;;) {
@@ -337,14 +340,14 @@ static kith_status fill_pieces(kith_builder *b, kith_filter *f, const kithi_fill
         if (!kithi_report_progress(c, KITH_BUILD_FILLING, filled, total))
             status = KITH_E_CANCELLED;
         if (status == KITH_OK)
-            status = kithi_reader_next(&reader, &digests, &n);
+            status = kithi_collection_reader_next(&reader, &digests, &n);
         if (status != KITH_OK || n == 0)
             break;
         status = in_order ? kithi_fill_in_order(f, digests, n, options, &done)
                           : kithi_fill_some(f, digests, n, options, split);
         filled += n;
     }
-    kithi_reader_close(&reader);
+    kithi_collection_reader_close(&reader);
     return status;
 }
 

@@ -78,7 +78,7 @@ static bool count_in_memory(const kithi_collection *c, uint64_t *keys) {
     uint64_t by_part_bytes = (uint64_t)n * sizeof *c->digests, starts_bytes = (part_count + 1) * sizeof(size_t);
     uint64_t *by_part = kithi_allocate(&c->allocator, by_part_bytes);
     size_t *starts = kithi_allocate(&c->allocator, starts_bytes);
-    /* There is no filter yet whose regions could be divided, so KITHI_PARTS_MAX equal ranges of digests are. */
+    /* There is no filter yet that has regions, so KITHI_PARTS_MAX ranges of digests of equal size take their place. */
     kithi_part_map parts = kithi_part_map_of(KITHI_PARTS_MAX, part_count);
     bool enough_memory =
         by_part != NULL && starts != NULL &&
@@ -337,8 +337,8 @@ bool kithi_collection_may_have_repeats(const kithi_collection *c) {
 
 /* ---- reading ---- */
 
-kith_status kithi_reader_open(kithi_reader *r, kithi_collection *c) {
-    *r = (kithi_reader){.c = c};
+kith_status kithi_collection_reader_open(kithi_collection_reader *r, kithi_collection *c) {
+    *r = (kithi_collection_reader){.c = c};
     if (!c->spilled)
         return KITH_OK;
     for (size_t i = 0; i < c->spill.count; i++) {
@@ -353,11 +353,11 @@ kith_status kithi_reader_open(kithi_reader *r, kithi_collection *c) {
     r->order = kithi_allocate(&c->allocator, r->spill_max);
     if (r->piece != NULL && r->by_part != NULL && r->order != NULL)
         return KITH_OK;
-    kithi_reader_close(r);
+    kithi_collection_reader_close(r);
     return KITH_E_MEMORY;
 }
 
-void kithi_reader_close(kithi_reader *r) {
+void kithi_collection_reader_close(kithi_collection_reader *r) {
     kithi_release(&r->c->allocator, r->piece, (uint64_t)r->piece_max * sizeof *r->piece);
     kithi_release(&r->c->allocator, r->by_part, (uint64_t)r->spill_max * sizeof *r->by_part);
     kithi_release(&r->c->allocator, r->order, r->spill_max);
@@ -366,13 +366,13 @@ void kithi_reader_close(kithi_reader *r) {
     r->order = NULL;
 }
 
-static bool is_first(kithi_reader *r, unsigned part) {
+static bool is_first(kithi_collection_reader *r, unsigned part) {
     const kithi_collection *c = r->c;
     uint64_t bit = r->next_bit[part]++;
     return c->firsts == NULL || (c->firsts[c->firsts_begin[part] + bit / 64] >> (bit % 64) & 1) != 0;
 }
 
-static kith_status load(kithi_reader *r) {
+static kith_status load(kithi_collection_reader *r) {
     const kithi_spill *entry = &r->c->spill.entries[r->spill];
     memcpy(r->next, entry->starts, sizeof r->next);
     r->at = 0;
@@ -381,7 +381,7 @@ static kith_status load(kithi_reader *r) {
     return status;
 }
 
-kith_status kithi_reader_next(kithi_reader *r, const uint64_t **digests, size_t *n) {
+kith_status kithi_collection_reader_next(kithi_collection_reader *r, const uint64_t **digests, size_t *n) {
     kithi_collection *c = r->c;
     *n = 0;
     if (!c->spilled) {

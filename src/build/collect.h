@@ -8,8 +8,9 @@
 #include "build/spill.h"
 
 /* Memory per digest in memory while digests are collected, in bytes: the digest, a copy sorted by part, its byte of
- * `order`, and 3 to find repeats. Finding the repeats of a part needs up to 42 bytes per digest of that part
- * (build/repeats.h), and each thread searches one of the 256 parts at a time, so 3 is enough for up to 18 threads. */
+ * `order`, and 3 to find repeats. Finding the repeats of a part needs up to 42 bytes per digest of that part: 8 for the
+ * copy and 34 for the rest (build/repeats.h). Each thread searches one of the 256 parts at a time, so 3 is enough for
+ * up to 18 threads. */
 #define KITHI_COLLECT_BYTES 20
 
 typedef struct kithi_collection {
@@ -52,7 +53,7 @@ kith_status kithi_collection_count(kithi_collection *c);
 /* Drops the repeats in memory. The digests must not be borrowed. Fails with KITH_E_MEMORY. */
 kith_status kithi_collection_compact(kithi_collection *c);
 
-/* True if kithi_reader_next() may return repeats that are still to be dropped. (False if repeats are kept.) */
+/* True if kithi_collection_reader_next() may return repeats that are still to be dropped. False if repeats are kept. */
 bool kithi_collection_may_have_repeats(const kithi_collection *c);
 
 /* Calls the progress function of the builder's user, if there is one. Returns false if it asks to stop. */
@@ -60,7 +61,7 @@ bool kithi_report_progress(const kithi_collection *c, kith_build_step step, uint
 
 /* Reads the digests in the order of the input, in pieces. Digests in memory are returned with their repeats. Digests on
  * disk are returned without repeats, unless keep_repeats is set. */
-typedef struct kithi_reader {
+typedef struct kithi_collection_reader {
     kithi_collection *c;
     uint64_t *piece;   /* what next() returns */
     uint64_t *by_part; /* the current spill: digests and order */
@@ -70,13 +71,13 @@ typedef struct kithi_reader {
     size_t next[KITHI_SPILL_PARTS];       /* of each part: index in by_part of its next digest */
     uint64_t next_bit[KITHI_SPILL_PARTS]; /* of each part: number of that digest's bit in the part's bitmap */
     bool loaded;                          /* by_part and order hold spill number `spill` */
-} kithi_reader;
+} kithi_collection_reader;
 
 /* Digests on disk must have been counted with kithi_collection_count(). Fails with KITH_E_MEMORY. */
-kith_status kithi_reader_open(kithi_reader *r, kithi_collection *c);
-void kithi_reader_close(kithi_reader *r);
+kith_status kithi_collection_reader_open(kithi_collection_reader *r, kithi_collection *c);
+void kithi_collection_reader_close(kithi_collection_reader *r);
 
 /* *n is 0 at the end. Fails with KITH_E_IO. */
-kith_status kithi_reader_next(kithi_reader *r, const uint64_t **digests, size_t *n);
+kith_status kithi_collection_reader_next(kithi_collection_reader *r, const uint64_t **digests, size_t *n);
 
 #endif

@@ -25,7 +25,7 @@
  * if an add reports that the key was not there before, the digest is not a repeat. So all digests are added, and only
  * the few that the filter reports as present already are examined. If there are no repeats among them, as in most
  * inputs, the work is done. If there are, the affected part (or the whole filter) is cleared and filled again without
- * them. Kinds that store no copies ignore a repeat.
+ * them. When a filter is filled by ranges, repeats are dropped first. Kinds that store no copies ignore a repeat.
  *
  * Chunks. Sorting by part copies the digests, so it works on one chunk of them at a time. The digests of a chunk have
  * as many bytes as the filter, but at least 8 and at most 128 MiB: enough to use each cache line of the filter several
@@ -83,8 +83,8 @@ typedef struct byte_range {
 } byte_range;
 
 #define BATCH 4096 /* digests; after each batch, give up if too many may be repeats */
-/* Digests of a batch that the filter may report as present. If its rate is above SUSPECTS_MAX / BATCH, there would be
- * more even without repeats, so the filter is not used to find them. */
+/* Give up if the filter reports more digests of a batch than this as present. A filter with a rate above SUSPECTS_MAX /
+ * BATCH would do so even without repeats, so it is not used to find repeats. */
 #define SUSPECTS_MAX (BATCH / 16)
 
 /* Adds all digests, in the hope that there are no repeats. Sets bit i of `firsts` if digest i was not in the filter
@@ -192,8 +192,8 @@ static kith_status fill_chunks(part_job *w, const kith_allocator *allocator, con
 }
 
 /* While parts or ranges are filled, no thread knows the count and fill of the whole filter. Returns KITH_E_FULL if one
- * of them now exceeds its limit. Even then adds in order might refuse no key, so the caller fills the filter again by
- * adds in order. */
+ * of them now exceeds its limit. Even then adds in order might refuse no key: they check the fill before each add, so
+ * the last key may bring it above its limit. So the caller fills the filter again by adds in order. */
 static kith_status check_limits(const kith_filter *f) {
     bool too_full = f->kind->full != NULL && f->kind->full(f, f->head.fill);
     return f->head.count > f->head.capacity || too_full ? KITH_E_FULL : KITH_OK;

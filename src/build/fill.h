@@ -7,23 +7,23 @@
 
 typedef struct kithi_fill_options {
     unsigned threads;   /* at least 1 */
-    bool drop_repeats;  /* add only the first of equal digests; false if there are none, or if copies are wanted */
+    bool drop_repeats;  /* add only the first of equal digests; each function says whether it must be true */
     bool leave_out;     /* skip copies beyond the kind's maximum; otherwise they fail with KITH_E_COPIES */
     uint64_t *left_out; /* incremented for each copy that is skipped */
 } kithi_fill_options;
 
-/* Fills an empty filter from the complete list of its digests, which may contain repeats. On failure the filter and the
- * status code are those of adds in order. */
+/* Fills an empty filter from the complete list of its digests and drops repeats; options->drop_repeats must be true. On
+ * failure the filter and the status code are those of adds in order. */
 kith_status kithi_fill(kith_filter *f, const uint64_t *digests, size_t n, const kithi_fill_options *options);
 
-/* Adds the next piece of the digests. Does not drop repeats: they are stored as copies, or ignored by a kind that
- * stores none. Sets *split if the work was split into parts or ranges. If a split fill fails, the content of the filter
- * is unspecified, and the code may differ from that of adds in order: clear the filter and fill it again with
- * kithi_fill_in_order(). */
+/* Adds the next piece of the digests. options->drop_repeats must be false: repeats are stored as copies, or ignored by
+ * a kind that stores none. Sets *split if the work was split into parts or ranges. If a split fill fails, the content
+ * of the filter is unspecified, and the code may differ from that of adds in order: clear the filter and fill it again
+ * with kithi_fill_in_order(). */
 kith_status kithi_fill_some(kith_filter *f, const uint64_t *digests, size_t n, const kithi_fill_options *options,
                             bool *split);
 
-/* The same, one add after the other. Sets *done to the number of digests that were added or left out. */
+/* The same, one add after the other (never split). Sets *done to the number of digests that were added or left out. */
 kith_status kithi_fill_in_order(kith_filter *f, const uint64_t *digests, size_t n, const kithi_fill_options *options,
                                 size_t *done);
 

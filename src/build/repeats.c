@@ -8,8 +8,9 @@
  *              a repeated digest was usually new in pass 1, and only its later occurrences became suspects. The first
  *              occurrence is kept, later ones are dropped.
  *
- * Pass 2 first checks a second bitmap, of 16 bits per suspect, in which the bit of about one digest in eight is set.
- * For these digests of a group it then prefetches their table slots and looks them up. The table of suspects uses open
+ * Pass 2 first checks a second bitmap, of 16 bits per suspect, in which each suspect has set its bit. When nothing
+ * repeats, about one digest in eight passes: the suspects, 6%, and another 6% that have the same bit as a suspect. For
+ * these digests of a group it then prefetches their table slots and looks them up. The table of suspects uses open
  * addressing with linear probing and is at most half full. An empty slot holds 0, so the digest 0 is kept in an extra
  * slot after the last one. */
 #include "build/repeats.h"

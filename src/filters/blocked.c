@@ -28,10 +28,10 @@
  * that length. The standard deviation is larger, because all lanes of a crowded block are crowded together: at a
  * million keys by 1% with 4 lanes, 4% with 8, and 11% to 17% with 16. The fill limit is the number of set bits above
  * which the filter is full: the mean at capacity plus 6 standard deviations. kithi_fill_limit uses the larger standard
- * deviation. With that of a Bloom filter, the limit of 16 lanes would be only 5.1 of the larger ones above the mean.
- * The fill limit applies to the total only. Somebody who knows the hash can crowd some blocks and leave the others
- * empty, and if half of the blocks are full the rate is one half. So keys that an attacker may choose need siphash even
- * more than in bloom.
+ * deviation. With that of a Bloom filter, which is too small, the limit of a filter with 16 lanes would be only 5.1 of
+ * its real standard deviations above the mean. The fill limit applies to the total only. Somebody who knows the hash
+ * can crowd some blocks and leave the others empty, and if half of the blocks are full the rate is one half. So keys
+ * that an attacker may choose need siphash even more than in bloom.
  *
  * Parameters: 0 lanes, 1 blocks, 7 fill limit. The body is blocks * 64 bytes without padding. */
 #include "filters/blocked_lookup.h"
@@ -49,7 +49,7 @@ static const kith_option OPTIONS[] = {
 
 static kith_status choose(const kithi_request *request, kithi_head *head) {
     return kithi_lanes_choose(request->options[0], KITHI_LANES_BLOCK_BITS, request->capacity, request->rate,
-                              KITHI_COUNTS_CHANGING_KEYS, head);
+                              KITHI_COUNTS_NEW_KEYS, head);
 }
 
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {

@@ -41,7 +41,7 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     unsigned k, given = (unsigned)request->options[0];
     uint64_t slice;
     kithi_cells_layout layout = (kithi_cells_layout)request->options[1];
-    if (!kithi_bloom_choose(request->capacity, request->rate, given, KITHI_COUNTS_CHANGING_KEYS, layout, &k, &slice))
+    if (!kithi_bloom_choose(request->capacity, request->rate, given, KITHI_COUNTS_NEW_KEYS, layout, &k, &slice))
         return KITH_E_TOO_LARGE;
     kithi_slices_encode(k, slice, layout, request->capacity, head);
     return KITH_OK;

@@ -8,8 +8,10 @@
  *     |<---- slice 0 ---->|<---- slice 1 ---->|  …  |<--- slice k-1 --->|
  *      000010002001000F0030  0020010000010004000      00301000000020000100
  *
- * So the rate is that of bloom, and the filter is four times as large. (Every key is counted, so the planner need not
- * allow for keys that change nothing, as it does for bloom, and uses slightly fewer cells.)
+ * So the rate is that of bloom, and the filter is four times as large. (It has slightly fewer cells than bloom has
+ * bits. bloom does not count a new key that is a false positive, because it sets no bit. So it accepts more distinct
+ * keys than its capacity, and the planner allows for them. Here every key is counted.)
+ *
  * filters/common/counter_cells.h describes the counters: saturation, and how many copies of a key can be added.
  *
  * With layout=whole, all k hashes share one array of counters, as in bloom. A counter that several hashes of a key hit
@@ -26,10 +28,11 @@
  * which is 10^-86 at a million keys and 1% with 4 bits (c = 14). It would matter only with one counter per key, which
  * bloom uses above a rate of 38.2% (where k = 1 and k = 2 need the same space): at 90%, one in 80 filters of a million
  * keys would refuse one of them. So rates above 38% are planned as 38%: k = 2, lambda = 0.96. With more than 10^13
- * keys, or with counters of 2 or 3 bits, the failure can be above 10^-9 even so. Then the slices are lengthened until
- * it is not (a k that is given is kept, and its failure accepted), and the k that needs the fewest counters in total is
- * chosen. That is why 2 bits do not pay. At a million keys and 1%, width=3 takes 29 bits per key, width=4 takes 38, and
- * width=2, which refuses a key as soon as two others share each of its counters, takes 52.
+ * keys, or with counters of 2 or 3 bits, the failure can be above 10^-9 even so. For each k the planner then lengthens
+ * the slices until the failure is at most 10^-9, and it uses the k that needs the fewest counters in total. (If k is
+ * given as an option, the slices are not lengthened, and the failure is accepted.) That is why 2 bits do not pay. At a
+ * million keys and 1%, width=3 takes 29 bits per key, width=4 takes 38, and width=2, which refuses a key as soon as two
+ * others share each of its counters, takes 52.
  *
  * Invariants. Every successful add or remove changes one counter of each slice by 1, unless that counter is stuck. So
  * the counters of a slice without a stuck counter add up to the count, even after removals of keys that were never
@@ -162,7 +165,8 @@ KITHI_INLINE unsigned least_at(const kith_filter *f, const uint64_t *counters, u
     return min;
 }
 
-/* add_at() and remove_at() change each counter once, even if several hashes of the key hit it (layout=whole). */
+/* add_at() and remove_at() change each counter once, even if several hashes of the key hit it (layout=whole): counter i
+ * is skipped if it is the same as one of the counters 0 … i - 1 of the key. */
 KITHI_INLINE kith_status add_at(kith_filter *f, const uint64_t *counters, bool *was_new, unsigned width) {
     unsigned before = least_at(f, counters, width);
     kith_status status = kithi_counters_can_add(f, before, width);

@@ -15,7 +15,8 @@
  *                        It works for any even number of buckets, and the two buckets are never the same
  *     alternate=simple   the other bucket of bucket p is p XOR fingerprint (Eppstein, "Cuckoo Filter: Simplification
  *                        and Analysis", 2016). It needs no hash, but the number of buckets in a region must be a power
- *                        of two of at most 2^f
+ *                        of two of at most 2^f. If it is 2^i with i < f, the low i bits of the fingerprint are used, or
+ *                        1 if they are all 0
  *     alternate=xor      the other bucket of bucket p is p XOR H(fingerprint), the rule of the original paper. There is
  *                        one region, and its number of buckets must be a power of two: the filter is up to twice as
  *                        large as the keys need, and its rate is lower by the same factor
@@ -26,9 +27,9 @@
  *
  * The rate is 2b * load / 2^f. b = 4 is the default and is planned to a load of 0.96. b = 2 has half the rate of b = 4
  * for the same f, so its fingerprints are one bit shorter for the same rate, but it is planned to a load of 0.875.
- * b = 8 needs fingerprints that are one bit longer and gains one or two percent of load. b = 1 stays below a load of
- * one half and needs far more space to fill reliably. A walk is planned to a lower load, from measured lengths of
- * walks: with b = 4 and max = 500, to 0.93.
+ * b = 8 needs fingerprints that are one bit longer and is planned to a load of 0.985. b = 1 stays below a load of one
+ * half and needs far more space to fill reliably. A walk is planned to a lower load, from measured lengths of walks:
+ * with b = 4 and max = 500, to 0.93.
  *
  * A key may be added 2b times, once for each of its slots. Keys that share both buckets and the fingerprint cannot be
  * distinguished. With insert=search, those beyond the first 2b go to the stash of their region
@@ -177,7 +178,8 @@ KITHI_TARGET_AVX2 static uint32_t match_buckets_avx2(const kithi_cf_geometry *g,
     return kithi_avx2_cf_match_buckets(g, body, pairs);
 }
 
-/* For buckets of one word, of one long word (plan/geometry.h), and of more than one word (KITHI_CF_WIDE_BUCKETS). */
+/* For buckets of one word, of one long word, and of more than one word (KITHI_CF_WIDE_BUCKETS). A long word can take
+ * nine bytes, because it need not begin at a byte (plan/geometry.h). */
 static const kithi_cf_vectors ONE_WORD_AVX2 = {locate_avx2, match_words_avx2};
 static const kithi_cf_vectors LONG_WORD_AVX2 = {locate_avx2, match_long_words_avx2};
 static const kithi_cf_vectors WIDE_BUCKETS_AVX2 = {locate_wide_avx2, match_buckets_avx2};
@@ -203,6 +205,8 @@ static const kithi_cf_vectors *vectors_for(const kithi_cf_geometry *g, const kit
     return g->bucket_slots == 4 ? &WIDE_BUCKETS_AVX2 : NULL;
 }
 
+/* Compiled for AVX2: without vectors AVX-512 gains nothing (kind.h), and the functions in `vectors` have their own
+ * target. */
 KITHI_TARGET_AVX2 static size_t has_many_avx512(const kith_filter *f, const uint64_t *digests, size_t n,
                                                 uint64_t *maybe) {
     const kithi_cf_vectors *vectors = vectors_for(&f->geometry.cf, &ONE_WORD_AVX512);

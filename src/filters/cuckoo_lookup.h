@@ -8,12 +8,14 @@
 #define KITHI_CUCKOO_ID 4
 #define KITHI_CUCKOO_PARAMS (KITHI_CF_PARAMS | 1 << KITHI_BUCKET_SLOTS | 1 << KITHI_ALTERNATE | 1 << KITHI_KICKS)
 
-/* How the other bucket is computed: see cuckoo.c. */
+/* How the other bucket is computed: see cuckoo.c. Code that cuckoo shares with overlap, which has only the first rule,
+ * calls that one KITHI_ALTERNATE_PARTNER. */
 enum { KITHI_CUCKOO_HALVES = KITHI_ALTERNATE_PARTNER, KITHI_CUCKOO_SIMPLE, KITHI_CUCKOO_XOR };
 
 #define KITHI_CUCKOO_SLOT_BITS_MIN 4
 
-/* The range of `max`, and its default, which is that of the original paper. */
+/* The range of the option `max`, the number of entries that a random walk may move, and its default, which is that of
+ * the original paper. */
 enum { KITHI_KICKS_MIN = 50, KITHI_KICKS_MAX = 10000, KITHI_KICKS_DEFAULT = 500 };
 
 static inline uint64_t kithi_cuckoo_region_slots(const kithi_cf_geometry *g) {
@@ -80,7 +82,8 @@ static inline kith_status kithi_cuckoo_shape(const kithi_head *head, kithi_shape
     return kithi_cf_shape(&kithi_cuckoo_layout, &g, shape);
 }
 
-/* For geometries that are not plain (plan/geometry.h). */
+/* For geometries that are not plain. In a plain one, every bucket begins at a byte and is one word, so that its lookup
+ * needs the fewest instructions (plan/geometry.h). */
 KITHI_OUTLINE bool kithi_cuckoo_has_general(const kithi_cf_geometry *g, const uint8_t *body, uint64_t digest) {
     return kithi_cf_has(&kithi_cuckoo_layout, g, body, digest);
 }

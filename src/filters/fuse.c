@@ -49,8 +49,8 @@ static const kith_option OPTIONS[] = {
 
 /* ---- planning ---- */
 
-/* Segment length and number of cells for n keys: the formulas that Graf and Lemire found by experiment. Shorter
- * segments are better in cache and for large n, longer ones for small n. */
+/* Segment length and number of cells for n keys: the formulas that Graf and Lemire found by experiment. The length
+ * grows more slowly than n, so a larger shard has more segments. */
 static void choose_segments(double n, kithi_fuse_geometry *g) {
     n = n > 2 ? n : 2;
     double log2_segment, cells_per_key;

@@ -16,10 +16,11 @@
  *
  * If some keys cannot be peeled, each of their cells has two or more of them, and the shard is tried again with the
  * next seed. Equal digests can never be peeled, so a shard that was built has none, and it is enough to look for them
- * after a failure. Measured with the sizes of fuse.c, a second seed is needed with 3 cells per key for at most 6% of
- * the sets of any size; with 4 cells per key for up to a third of the sets of 3 to 10 keys; and with either for none of
- * 15 sets of 10^6 keys. TRIES seeds in a row fail with a probability below 10^-30. The result does not depend on the
- * order of the digests: the XORs do not, and the queue is filled in the order of the cells.
+ * after a failure. How often a second seed is needed was measured with the sizes of fuse.c. With 3 cells per key it is
+ * needed for at most 6% of the sets of keys, whatever their size. With 4 cells per key it is needed for up to a third
+ * of the sets of 3 to 10 keys. Of 15 sets of 10^6 keys, none needed it, with 3 or with 4 cells. TRIES seeds in a row
+ * fail with a probability below 10^-30. The result does not depend on the order of the digests: the XORs do not, and
+ * the queue is filled in the order of the cells.
  *
  * Memory: about 24 bytes per key while it runs. */
 #include "filters/fuse.h"

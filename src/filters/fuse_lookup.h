@@ -72,8 +72,9 @@ static inline uint64_t kithi_fuse_hash(uint64_t digest, uint64_t seed) {
  *
  * hash * starts / 2^64 is a number with an integer and a fractional part. The integer part is the first cell, and the
  * fingerprint is the first bits of the fraction: they are independent. The offsets in the other segments come from the
- * low bits of the hash. In a shard of 2^20 keys with 8-bit fingerprints, these are other bits of the hash than those
- * that determine the first cell and the fingerprint. */
+ * low bits of the hash. The first cell and the fingerprint depend mainly on its high bits: in a shard of 2^20 keys with
+ * 8-bit fingerprints, on the highest 28. With 3 cells per key the offsets use none of these bits; with 4 cells per key
+ * they use four of them. */
 KITHI_INLINE uint64_t kithi_fuse_cells(const kithi_fuse_geometry *g, uint64_t hash, unsigned arity, unsigned cell_bits,
                                        uint64_t *at) {
     uint64_t rest, mask = g->segment - 1;

@@ -57,8 +57,8 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     kithi_layers_geometry g = {
         .inner = request->options[0], .growth = request->options[1], .count = 1, .first_capacity = request->capacity};
     for (unsigned i = 0; i + OPTION_COUNT < KITHI_OPTIONS_MAX; i++) {
-        uint64_t value = request->options[OPTION_COUNT + i];
-        assert(value <= 0xffff); /* no option has larger values */
+        uint64_t value = request->options[OPTION_COUNT + i]; /* 1 + the value, or 0 if not given: see registry.h */
+        assert(value <= 0xffff);                             /* no option has larger values */
         g.inner_options[i / 4] |= value << 16 * (i % 4);
     }
     kithi_layers_encode(&g, head);

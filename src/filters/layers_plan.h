@@ -9,7 +9,7 @@
 
 void kithi_layers_encode(const kithi_layers_geometry *g, kithi_head *head);
 
-/* Returns the value of option `index` of the inner kind + 1, or 0 if it was not given. */
+/* Returns 1 + the value of option `index` of the inner kind, or 0 if the option was not given. */
 uint64_t kithi_layers_inner_option(const kithi_layers_geometry *g, unsigned index);
 
 /* The header that layer i of this filter has when it is empty. */

@@ -145,7 +145,8 @@ static const kithi_cf_vectors ONE_WORD_AVX2 = {locate_avx2, match_avx2};
 static const kithi_cf_vectors ONE_WORD_AVX512 = {locate_avx512, match_avx512};
 static const kithi_cf_vectors LONG_WORD_AVX2 = {locate_avx2, match_long_avx2};
 
-/* `one_word` is the vector code for windows of one word that is not long (plan/geometry.h). */
+/* `one_word` is the vector code for windows of one word that is not long. A long word can take nine bytes, because it
+ * need not begin at a byte (plan/geometry.h). */
 static inline size_t has_many_by(const kithi_cf_vectors *one_word, const kith_filter *f, const uint64_t *digests,
                                  size_t n, uint64_t *maybe) {
     if (!kithi_cf_fits_vectors(&f->geometry.cf))

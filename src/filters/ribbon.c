@@ -30,7 +30,7 @@
  * word j of the second. The marks of 10^6 keys take 2 KB and stay in cache.
  *
  * Shards are those of fuse, for the same reasons: 2^19.5 to 2^20.5 keys each, with space for 6 standard deviations more
- * than the mean. Construction works in about 30 MB per thread.
+ * than the mean. Construction works in 15 to 31 MB per thread.
  *
  * Attempts. A build fails if a shard gets more keys than it has slots, or if the last level refuses more keys than the
  * stash has space for. If the digests are hashes, the probability is less than 10^-9 per shard. A plan for build

@@ -44,7 +44,7 @@
 #define GROUP_KEYS 512
 
 typedef struct workspace {
-    uint64_t *rows; /* of each slot of a level: the row of the equation that begins there, or 0 if there is none */
+    uint64_t *rows; /* of each slot, level after level: the row of the equation that begins there; 0: there is none */
     uint32_t *fingerprints; /* the right sides of these equations */
     uint64_t *hashes;       /* of the keys of level 0; then the digests of those that it bumped */
     uint64_t *more_hashes;  /* the same for level 1 */
@@ -189,8 +189,9 @@ KITHI_INLINE void sort_by_part(const kithi_ribbon_geometry *g, unsigned level, c
     }
 }
 
-/* Stores keys at level 0 or 1, sets its marks, and replaces *left by the keys that were bumped. `digests` may be those
- * of *left. `hashes` is an array for as many as there are digests. Returns whether two equal digests were found. */
+/* Stores left->count keys at level 0 or 1, sets its marks, and replaces *left by the keys that were bumped. `digests`
+ * are the digests of these keys; they may be in the array of *left. `hashes` is another array of at least this length.
+ * Returns whether two equal digests were found. */
 static bool fill_level(const kithi_ribbon_geometry *g, workspace *w, unsigned level, const uint64_t *digests,
                        uint64_t *hashes, uint8_t *marks, keys *left) {
     elimination e = {.rows = w->rows + slots_before(g, level),
