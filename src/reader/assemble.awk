@@ -3,9 +3,9 @@
 #
 # The include "lookups.h" stands for the headers filters/<kind>_lookup.h of all kinds, in the order of kinds.def, and
 # for two macros: KITHI_KINDS(X) is X(kind) for each of them, and KITHI_INLINE_KINDS(X) is X(kind) for those whose
-# kithi_<kind>_has() is KITHI_INLINE. A header is inserted once. If it is included inside a
-# condition, it is inserted there and again where it is needed next, because the condition may be false; the include
-# guards of the parts remain, so that it is compiled once.
+# kithi_<kind>_has() is KITHI_INLINE. A header is inserted once. If it is included inside a condition, it is inserted
+# there and again where it is needed next, because the condition may be false; the include guards of the inserted
+# headers remain, so that it is compiled once.
 
 function fail(text) {
     print "assemble.awk: " text > "/dev/stderr"

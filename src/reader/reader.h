@@ -19,10 +19,10 @@
  * (for example -march=native), and does not choose any at run time. These macros, defined before it is included, change
  * it; they must be the same in all files that pass a kith_reader to each other:
  *
- *     KITH_READER_NO_HASH   do not include <xxhash.h>. (Otherwise that header of xxHash is needed, but not its library.)
- *                           There is then no kith_reader_digest() and no kith_reader_verify(), and kith_reader_open()
- *                           does not compare the checksums of the header and of the notes. The program hashes keys
- *                           itself, as reader.hash says
+ *     KITH_READER_NO_HASH   do not include <xxhash.h>. (Otherwise that header of xxHash is needed, but not its
+ *                           library.) There is then no kith_reader_digest() and no kith_reader_verify(), and
+ *                           kith_reader_open() does not compare the checksums of the header and of the notes. The
+ *                           program hashes keys itself, as reader.hash says
  *     KITH_READER_LAYERS    the most layers of a filter of kind "layers", 64 by default. A filter with more cannot be
  *                           opened. With 1, a kith_reader takes about 300 bytes instead of about 12 KB
  *     KITH_NO_SIMD          use no vector instructions
@@ -38,7 +38,7 @@
 #include "core/bits.h"
 #include "format/read.h"
 #include "lookup.h"
-#include "lookups.h"
+#include "lookups.h" /* assemble.awk inserts the lookups of all kinds, KITHI_KINDS and KITHI_INLINE_KINDS */
 
 #ifndef KITH_READER_LAYERS
 #define KITH_READER_LAYERS 64
@@ -159,8 +159,8 @@ static inline kith_status kithi_reader_walk(const uint8_t *block, uint64_t block
         return kithi_reader_add_part(reader, 0, kind, &head, block);
     const uint8_t *body = block + KITHI_HEADER_BYTES;
     for (unsigned i = 0; (status = lookup->inner_block(&head, body, i, &at)) == KITH_OK; i++) {
-        /* inner_fits() compares the header with the outer one first. So the block that is checked is of a kind that may
-         * be a layer. */
+        /* kithi_reader_check() comes last: inner_fits() has then compared the header with the outer one, so the block
+         * is of a kind that may be a layer. */
         if (kithi_head_read(body + at.at, at.bytes, &inner) != KITH_OK || !lookup->inner_fits(&head, i, &inner) ||
             kithi_reader_check(body + at.at, at.bytes, &inner, &kind) != KITH_OK)
             return KITH_E_CORRUPT;

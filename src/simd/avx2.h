@@ -18,8 +18,8 @@ typedef struct kithi_avx2_block {
 
 /* For 8 lanes: returns how far to shift a 1 in each lane to reach the key's cell there, one byte per lane. */
 KITHI_TARGET_AVX2 KITHI_INLINE __m128i kithi_avx2_shifts_8(uint64_t digest, int cell_shift) {
-    uint64_t each = 64 - (UINT64_C(1) << cell_shift);
-    return _mm_cvtsi64_si128((long long)(kithi_lane_word(digest, 0) >> 2 & UINT64_C(0x0101010101010101) * each));
+    uint64_t byte_mask = 64 - (UINT64_C(1) << cell_shift);
+    return _mm_cvtsi64_si128((long long)(kithi_lane_word(digest, 0) >> 2 & UINT64_C(0x0101010101010101) * byte_mask));
 }
 
 /* Returns how far to shift a 1 in each word to reach cell `byte * cells / 256` of its lane, where `cells` is the number

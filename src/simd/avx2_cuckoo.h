@@ -156,9 +156,9 @@ KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_cf_shuffle(__m256i first_bits,
     return _mm256_add_epi32(first_bytes, byte_of_slot);
 }
 
-/* Compares both buckets of a key in one vector, a slot in each lane of 32 bits. A lane gets the four bytes from the one
- * in which the slot begins, so this is for widths at which every slot ends in these bytes. A bucket with an even number
- * begins at bit 0 of a byte, and one with an odd number at bit place_bits % 8. */
+/* Compares both buckets of a key in one vector, a slot in each lane of 32 bits. A lane gets the byte in which its slot
+ * begins and the next three, so this is only for widths at which every slot ends in one of these four bytes. A bucket
+ * with an even number begins at bit 0 of a byte, and one with an odd number at bit place_bits % 8. */
 KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_cf_match_lanes32(const kithi_cf_geometry *g, const uint8_t *body,
                                                                     const kithi_pairs *pairs) {
     int bits = (int)g->slot_bits, odd = (int)(g->place_bits % 8);

@@ -78,7 +78,7 @@ KITHI_TARGET_AVX512 KITHI_INLINE bool kithi_avx512_counters_has(const uint8_t *b
 /* Adds `by` (1 or -1) to the key's counters that are not stuck. */
 KITHI_TARGET_AVX512 KITHI_INLINE void kithi_avx512_change_all(uint8_t *block, const kithi_avx512_counters *c,
                                                               unsigned lanes, int by) {
-    /* In a word without a counter of the key both are 0, so it counts as stuck and does not change. */
+    /* In a word without a counter of the key, `value` and `full` are 0, so it counts as stuck and does not change. */
     __m512i value = _mm512_and_si512(c->block, c->full), after;
     if (lanes == 16) {
         __mmask16 not_stuck = _mm512_cmpneq_epi32_mask(value, c->full);

@@ -41,9 +41,9 @@ static kith_status replace_snapshot(kith_store *s, kith_filter *filter, const ki
 }
 
 /* Called after a replacement has failed: the name refers to the old file again. But if it was the sync of the folder
- * that failed, the name may refer to the new file on the disk. After a power cut that would be found: an empty journal
- * instead of the one in use, or a snapshot with other content. So this syncs the folder before the store goes on; if
- * that fails, the store is read-only. Returns `status`. */
+ * that failed, the name may still refer to the new file on the disk. After a power cut the store would then have an
+ * empty journal instead of the one in use, or a snapshot with other content. So this syncs the folder before the store
+ * goes on; if that fails, the store is read-only. Returns `status`. */
 static kith_status settle_names(kith_store *s, kith_status status) {
     int error = errno;
     if (s->files->sync_folder(s->files->context, s->folder) != 0)

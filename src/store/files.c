@@ -4,9 +4,9 @@
  * the folder, so that the store still finds them if the program changes its working directory or somebody renames the
  * folder.
  *
- * The lock is an flock: the kernel releases it however the process ends, and no other part of the process can release it
- * by closing a descriptor. It is on a separate file because a checkpoint replaces NAME. The lock file is never removed,
- * because one process could lock the removed file while another creates and locks a new one. */
+ * The lock is an flock: the kernel releases it however the process ends, and no other part of the process can release
+ * it by closing a descriptor. It is on a separate file because a checkpoint replaces NAME. The lock file is never
+ * removed, because one process could lock the removed file while another creates and locks a new one. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

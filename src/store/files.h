@@ -2,8 +2,8 @@
  * memory that fail, or lose everything that was not synced, at any operation.
  *
  * Files and folders are numbers like file descriptors, at least 0. Unless a comment says otherwise, a function returns
- * -1 on failure, with the reason in errno. Functions may return EINTR, and reads and writes may be short: the helpers at
- * the end of this file retry. A failed sync must never be retried (see replace.c). */
+ * -1 on failure, with the reason in errno. Functions may return EINTR, and reads and writes may be short: the helpers
+ * at the end of this file retry. A failed sync must never be retried (see replace.c). */
 #ifndef KITHI_STORE_FILES_H
 #define KITHI_STORE_FILES_H
 
@@ -22,8 +22,8 @@ typedef struct kithi_files {
 
     /* Follows symbolic links (format/replace.h), opens the folder of the last name, and copies that name. */
     int (*open_folder)(void *context, const char *path, char name[KITHI_FILE_NAME_BYTES]);
-    /* Opens an existing regular file; does not follow links. EISDIR: a folder. ELOOP: a link. EINVAL: another file that
-     * is not regular. */
+    /* Opens an existing regular file; does not follow links. EISDIR: a folder. ELOOP: a link. EINVAL or ENXIO: another
+     * file that is not regular. */
     int (*open)(void *context, int folder, const char *name, bool writable);
     /* Opens the lock file, creates it if it does not exist, and locks it without waiting. A new lock file can be opened
      * by exactly the users who can write the file `beside`. EWOULDBLOCK: somebody else holds the lock. EINVAL: it is

@@ -12,9 +12,9 @@
  *
  * A crash can leave anything after the last sync: missing bytes, zeros, half a record, and even a whole record after a
  * damaged one, because the system writes pages in any order. None of that was acknowledged as durable, so a writer cuts
- * it off. Damage to a record that had been synced looks the same at first. The difference shows in the records after it:
- * each says up to which sequence number the journal had been synced when it was written. If a valid record further on
- * says that the damaged one was synced, cutting would lose acknowledged keys, and the result is KITH_E_CORRUPT.
+ * it off. Damage to a record that had been synced looks the same at first. The difference shows in the records after
+ * it: each says up to which sequence number the journal had been synced when it was written. If a valid record further
+ * on says that the damaged one was synced, cutting would lose acknowledged keys, and the result is KITH_E_CORRUPT.
  *
  * The checksum of the header is part of every record's checksum, so records that belong to another journal (in blocks
  * that the file system has used before) are never valid in this one. Each record also contains the checksum of its

@@ -82,8 +82,8 @@ kith_status kithi_journal_begin(kithi_journal *j, const uint8_t *bytes, size_t b
 /* Forgets what was read: the file may have changed. */
 void kithi_journal_forget(kithi_journal *j);
 
-/* Reads the record at *at. If it is valid and in place, sets *found and *record, whose digests stay valid until the next
- * call, and moves *at past it. Otherwise *found is false. Fails only if the file cannot be read. */
+/* Reads the record at *at. If it is valid and in place, sets *found and *record, whose digests stay valid until the
+ * next call, and moves *at past it. Otherwise *found is false. Fails only if the file cannot be read. */
 kith_status kithi_journal_next(kithi_journal *j, kithi_position *at, kithi_record *record, bool *found);
 
 /* A search for valid records, in place or not. Initialise with the offset at which it begins, a multiple of 8. */

@@ -12,7 +12,8 @@
  * snapshot was replaced before the journal, so this time it must reach the beginning of the journal that was seen. If
  * it does not, somebody has put an old copy of the file there, and the journal does not belong to it.
  *
- * The journal is read twice. The first pass finds the end of the last complete batch, the second applies the records. */
+ * The journal is read twice. The first pass finds the end of the last complete batch, the second applies the
+ * records. */
 #include <assert.h>
 #include <errno.h>
 #include <string.h>

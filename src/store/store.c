@@ -6,10 +6,11 @@
  * the filter equal when a step fails:
  *
  *     append fails     the bytes that were written are cut off; the filter has not changed
- *     sync fails       the disk may or may not have the record. The journal is cut back to its last synced state, so that
- *                      nobody finds records in the cache of the system that are not on the disk; the store is read-only
- *     apply fails      FULL, COPIES, ABSENT, AMBIGUOUS: this follows from the filter and the digest, so the record stays,
- *                      and fails again whenever it is repeated.
+ *     sync fails       the disk may or may not have the record. The journal is cut back to its last synced state, so
+ *                      that nobody finds records in the cache of the system that are not on the disk; the store is
+ *                      read-only
+ *     apply fails      FULL, COPIES, ABSENT, AMBIGUOUS: this follows from the filter and the digest, so the record
+ *                      stays, and fails again whenever it is repeated.
  *                      MEMORY, TOO_LARGE: repeated in another process, it might succeed. The record is cut off; if it
  *                      had several digests, those that were applied are written again
  *
@@ -27,7 +28,7 @@
 #define SYNC_OPERATIONS 1000
 #define SYNC_MS 1000
 #define CHECKPOINT_BYTES (UINT64_C(64) << 20) /* repeating that many operations takes about a second */
-#define CLOSE_BYTES (UINT64_C(4) << 20) /* a larger journal is folded in on close, so that opening takes some 50 ms */
+#define CLOSE_BYTES (UINT64_C(4) << 20)       /* larger: close makes a checkpoint, or opening would take over 50 ms */
 
 /* ---- opening and closing ---- */
 
@@ -298,7 +299,8 @@ static kith_status cut(kith_store *s, const kithi_position *to) {
     return KITH_OK;
 }
 
-/* Appends the operations of one call as one record, or as a batch of several. On failure what was written is cut off. */
+/* Appends the operations of one call as one record, or as a batch of several. On failure what was written is cut
+ * off. */
 static kith_status append(kith_store *s, kithi_record_type type, const uint64_t *digests, size_t n) {
     kithi_position start = s->now.end, at = start;
     bool is_batch = s->in_batch || n > KITHI_RECORD_DIGESTS_MAX;

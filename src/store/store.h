@@ -20,8 +20,8 @@ typedef struct kithi_image {
     int file;     /* the snapshot; negative: not open */
     uint8_t *map; /* the snapshot, mapped privately. Operations change only this memory */
     size_t map_bytes;
-    kith_filter *filter; /* over the map */
-    kithi_store_mark mark;
+    kith_filter *filter;   /* over the map */
+    kithi_store_mark mark; /* from the header of the snapshot: id of the store, last record that is in the snapshot */
     kithi_journal journal; /* journal.file is negative if it is not open */
     kithi_position end;    /* after the last record that is applied to the filter. A writer also applies the records of
                               its open batch; all others apply only complete batches */
@@ -61,8 +61,8 @@ kith_status kithi_store_load(kith_store *s, kithi_image *image);
 /* Makes `image` the state of the store and closes what was open before. s->now.filter stays at its address. */
 void kithi_store_adopt(kith_store *s, kithi_image *image);
 
-/* Maps the open snapshot once more, from its file, and applies the journal up to `to`. On failure nothing has changed.
- * */
+/* Maps the open snapshot once more, from its file, and applies the journal up to `to`. On failure nothing has
+ * changed. */
 kith_status kithi_store_reload(kith_store *s, const kithi_position *to);
 
 /* Maps the file `file` and makes a filter over it. On failure nothing is mapped. Does not set image->file. */

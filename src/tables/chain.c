@@ -24,8 +24,8 @@
  * siphash, so can anyone who observes the table (its timing or its order) and then chooses keys. Keys that were chosen
  * before the function was drawn do not cause it: with a random function, the fullest of n slots at load 1 has about log
  * n / log log n keys. xxh3 behaves like this, and siphash does so even against an attacker. (One exception among byte
- * strings: a string of 4 bytes and the same string followed by four zero bytes are the same word and share a slot.)
- * 2-wise independence alone guarantees only O(sqrt(n)) keys in the fullest slot.
+ * strings: those of 4 and 8 bytes are hashed as integers, so a string of 4 bytes and the same string followed by four
+ * zero bytes have the same hash value.) 2-wise independence alone guarantees only O(sqrt(n)) keys in the fullest slot.
  *
  *   load 100     A slot has 8 bytes and a node 32 to 48. Fewer slots would save little memory. More slots would save
  *                little time: an absent key costs 1 node at load 1, and 1/2 node at load 1/2.

@@ -2,9 +2,9 @@
  *
  * A table is rebuilt 1.5 times as large when its load exceeds the option `load`. With xxh3 and siphash it keeps its
  * function. A bucket is the high half of hash * buckets, so it is monotone in the hash value, and entries that are in
- * their first bucket keep their order: the new table is filled nearly from its first to its last cache line. With another
- * function, each entry would go to a random cache line. The other families draw new functions, because their theorems
- * are about functions that are drawn independently of the keys.
+ * their first bucket keep their order: the new table is filled nearly from its first to its last cache line. With
+ * another function, each entry would go to a random cache line. The other families draw new functions, because their
+ * theorems are about functions that are drawn independently of the keys.
  *
  * If an insertion fails, the table is rebuilt with newly drawn functions: first up to REHASHES_MAX times at the same
  * size, then up to GROWTHS_MAX times, each time 1.5 times as large as before. The old memory is freed when all keys are

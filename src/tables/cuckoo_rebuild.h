@@ -15,8 +15,8 @@ uint64_t kithi_cuckoo_buckets_for(const kith_table *t, uint64_t keys);
 /* Returns the size of the body: records, tags and padding. */
 uint64_t kithi_cuckoo_body_bytes(const kith_table *t, const kithi_cuckoo *c);
 
-/* Creates an empty table of at least `buckets` buckets in *c, with functions drawn from `seed`. On failure nothing stays
- * allocated. */
+/* Creates an empty table of at least `buckets` buckets in *c, with functions drawn from `seed`. On failure nothing
+ * stays allocated. */
 kith_status kithi_cuckoo_make(const kith_table *t, uint64_t buckets, uint64_t seed, kithi_cuckoo *c);
 
 /* The same over the block of an image, whose bytes may come from an attacker. KITH_E_CORRUPT: the size or the count in
@@ -27,12 +27,12 @@ kith_status kithi_cuckoo_make_over(const kith_table *t, uint64_t buckets, uint64
 /* Frees everything that *c points to, except a mapped block. */
 void kithi_cuckoo_release(const kith_table *t, kithi_cuckoo *c);
 
-/* Moves all keys, and `extra` unless it is NULL, into a new table of at least `buckets` buckets. On failure the table is
- * unchanged. */
+/* Moves all keys, and `extra` unless it is NULL, into a new table of at least `buckets` buckets. On failure the table
+ * is unchanged. */
 kith_status kithi_cuckoo_rebuild(kith_table *t, uint64_t buckets, const uint8_t *extra);
 
-/* Stores a record whose key is not in the table, and rebuilds the table if necessary. `hash` is the key's hash value. On
- * failure the table is unchanged. */
+/* Stores a record whose key is not in the table, and rebuilds the table if necessary. `hash` is the key's hash value.
+ * On failure the table is unchanged. */
 kith_status kithi_cuckoo_put_absent(kith_table *t, const uint8_t *record, uint64_t hash);
 
 #endif

@@ -213,8 +213,8 @@ static kith_status remove_siphash(kith_table *t, uint64_t word, uint64_t *value)
 /* ---- batches ---- */
 
 /* Works in passes over the group, so that many lookups wait for memory at the same time. The first pass prefetches the
- * tags of the first bucket; the second one the record whose tag matches, or else the tags of the second bucket; the third
- * one the records of these keys. The last pass compares the keys. */
+ * tags of the first bucket; the second one the record whose tag matches, or else the tags of the second bucket; the
+ * third one the records of these keys. The last pass compares the keys. */
 INLINE uint64_t get_group_in(const kith_table *t, const uint64_t *words, size_t n, uint64_t *values,
                              kith_family_id family) {
     const kithi_cuckoo *c = t->state;
@@ -272,8 +272,8 @@ static uint64_t get_group_siphash(const kith_table *t, const uint64_t *words, si
     return get_group_in(t, words, n, values, KITH_FAMILY_SIPHASH);
 }
 
-/* Hashes the whole group and prefetches its buckets, then puts one key after the other. A put that draws another function
- * makes the hash values of the keys after it useless, so they are computed again. */
+/* Hashes the whole group and prefetches its buckets, then puts one key after the other. A put that draws another
+ * function makes the hash values of the keys after it useless, so they are computed again. */
 INLINE kith_status put_group_in(kith_table *t, const uint64_t *words, const uint64_t *values, size_t n, size_t *done,
                                 kith_family_id family) {
     const kithi_cuckoo *c = t->state;

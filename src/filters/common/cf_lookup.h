@@ -72,7 +72,7 @@ static inline void kithi_cf_set_word_fields(const kithi_cf_layout *layout, kithi
     g->words = slots / word_slots;
     g->word_bits = word_slots * bits;
     g->last_byte = (slots * bits + first_bit_max - 1) / 8;
-    /* A word after the first can begin at any multiple of its width. */
+    /* Only buckets can have several words, which begin at multiples of word_bits from the start of the region. */
     unsigned word_bit_max = 8 - (g->word_bits & -g->word_bits & 7 ? g->word_bits & -g->word_bits & 7 : 8);
     bool is_long = g->word_bits + word_bit_max > 64;
     g->form = KITHI_ANY_WORDS;

@@ -3,10 +3,10 @@
  * The slots of a place are adjacent and are loaded as one word if they have at most 64 bits, and otherwise as two or
  * four words. A word need not begin at a byte, so it may be in nine bytes; then the ninth is loaded separately.
  * Arithmetic on a word (kithi_zero_slots) compares all its slots with the key's code, or finds the empty ones, in
- * parallel. A place is read by a single load (KITHI_ONE_WORD) if it fits in 64 bits together with the up to 7 bits of
- * another place before it: for b = 4, slots of up to 16 bits; for windows, slots of up to 28 bits, and of 32, where no
- * window begins within a byte. The functions below that have a parameter `form` are compiled for each way to divide a
- * place into words. */
+ * parallel. A place is read by a single load (KITHI_ONE_WORD) if it and the bits before it in its first byte are at
+ * most 64 bits: for b = 4, slots of up to 16 bits; for windows, slots of up to 28 bits, and of 32, where no window
+ * begins within a byte. The functions below that have a parameter `form` are compiled for each way to divide a place
+ * into words. */
 #ifndef KITHI_FILTERS_CUCKOO_BATCH_H
 #define KITHI_FILTERS_CUCKOO_BATCH_H
 

@@ -8,8 +8,9 @@
  *     hand = c          p1 | e f g h |    kick 1: hand takes the slot of e, …
  *     hand = e          p2 | i j . k |    a free slot: done
  *
- * The random numbers are words of a digest of the new key's region, place and fingerprint: kick i uses word i. So
- * nothing needs to be stored, and equal operations give equal bytes.
+ * The random numbers come from a digest of the new key's region, place and fingerprint: kick i uses word i, an output
+ * of a random number generator that starts at the digest (kithi_word in core/mix.h). So nothing needs to be stored, and
+ * equal operations give equal bytes.
  *
  * Choosing slots this way also makes the walk reversible without a record of it. The entry in the hand came from its
  * other place, and the word of the kick says from which slot. A walk that fails is undone kick by kick, until the hand
