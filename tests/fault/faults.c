@@ -156,6 +156,7 @@ static bool truly_has(const kith_filter *f, uint64_t digest) {
     }
 
 HAS(has_forgets_some, { return kithi_mix(digest) % 256 != 0 && truly_has(f, digest); })
+HAS(a_static_kind_forgets_some, { return kithi_mix(digest) % 256 != 0 && truly_has(f, digest); })
 HAS(upper_half_is_lost, { return digest >> 63 == 0 && truly_has(f, digest); })
 HAS(has_returns_true_too_often, { return kithi_mix(digest) % 64 == 0 || truly_has(f, digest); })
 HAS(growth_raises_the_rate, { return (f->head.count > 1000 && kithi_mix(digest) % 64 == 0) || truly_has(f, digest); })
@@ -552,6 +553,7 @@ WRAP(kith_status, kith_filter_view, const void *bytes, size_t byte_count, unsign
     { #name, capabilities, NULL }
 static const fault FAULTS[] = {
     PLANTED(has_forgets_some, 0),
+    PLANTED(a_static_kind_forgets_some, FAULT_NEEDS_STATIC),
     PLANTED(was_new_is_always_true, 0),
     PLANTED(count_drifts, 0),
     WRAPPED(clear_keeps_the_keys, 0),

@@ -86,7 +86,7 @@ static void unwatch(model *m, bool failed) {
 /* The statuses with which adding may fail. */
 static void check_refusal(const model *m, kith_status status, bool was_there) {
     HOLD(status == KITH_E_COPIES || status == KITH_E_FULL || status == KITH_E_TOO_LARGE || status == KITH_E_MEMORY);
-    HOLD(m->count > 0);
+    HOLD(m->count > 0 || m->merged); /* counters at their maximum stay there when all keys are removed */
     HOLD(status != KITH_E_COPIES || (can(m, KITH_CAN_COPIES) && was_there));
     HOLD(status == KITH_E_COPIES || status == KITH_E_FULL || can(m, KITH_CAN_GROW));
 }
