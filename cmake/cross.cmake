@@ -7,7 +7,8 @@ set(CMAKE_SYSTEM_NAME Linux)
 if(KITH_CROSS STREQUAL "valgrind")
   set(CMAKE_SYSTEM_PROCESSOR ${CMAKE_HOST_SYSTEM_PROCESSOR})
   set(CMAKE_C_COMPILER gcc)
-  set(CMAKE_CROSSCOMPILING_EMULATOR valgrind --quiet --error-exitcode=99 --leak-check=full)
+  set(CMAKE_CROSSCOMPILING_EMULATOR valgrind --quiet --error-exitcode=99 --leak-check=full
+    --suppressions=${CMAKE_CURRENT_LIST_DIR}/../tests/valgrind.supp)
   return()
 endif()
 

@@ -88,6 +88,7 @@ static const char *name_of_id(uint64_t id) {
 
 size_t kithi_kind_options_text(const kithi_head *head, char *text, size_t text_bytes) {
     const kithi_kind *kind = kithi_kind_by_id(head->kind_id);
+    assert(kind != NULL); /* a filter has this header */
     kith_option options[KITHI_OPTIONS_MAX];
     uint64_t values[KITHI_OPTIONS_MAX];
     size_t count = kind->info.option_count, inner = kithi_kind_inner_option(kind);
@@ -96,7 +97,9 @@ size_t kithi_kind_options_text(const kithi_head *head, char *text, size_t text_b
         values[i] = kind->option(head, i);
     }
     if (inner < count) {
-        const kith_kind_info *inside = &kithi_kind_by_id(values[inner])->info;
+        const kithi_kind *inner_kind = kithi_kind_by_id(values[inner]);
+        assert(inner_kind != NULL);
+        const kith_kind_info *inside = &inner_kind->info;
         for (unsigned j = 0; j < inside->option_count; j++) {
             uint64_t value = kind->option(head, (unsigned)kind->info.option_count + j);
             if (value == 0)

@@ -173,7 +173,7 @@ static int save_past_the_limit(const struct folder *f) {
 
 /* In a separate mount namespace, so that the small disk disappears with the child. */
 static int save_on_a_small_disk(const struct folder *f) {
-    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) != 0 ||
         mount("tmpfs", f->path, "tmpfs", 0, "size=64k") != 0)
         return CHILD_SKIPPED;
     return save_too_much(in(f, "x"));

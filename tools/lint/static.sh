@@ -10,12 +10,12 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 flags="-std=c11 -Iinclude -Isrc"
+off=clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling # .clang-tidy says why
 
 one() { # CHECK FILE
   case $1 in
   clang-tidy) clang-tidy --quiet "$2" -- $flags ;;
-  clang-analyzer) clang-tidy --quiet --checks='-*,clang-analyzer-*,-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling' \
-      "$2" -- $flags ;;
+  clang-analyzer) clang-tidy --quiet --checks="-*,clang-analyzer-*,-$off" "$2" -- $flags ;;
   gcc-analyzer) gcc $flags -fanalyzer -Werror -c "$2" -o /dev/null ;;
   esac
 }
