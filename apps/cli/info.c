@@ -71,6 +71,7 @@ static void put_json(const facts *f) {
     json_integer("fingerprint_bits", plan->fingerprint_bits);
     json_integer("lines", plan->lines);
     json_integer("max_copies", plan->max_copies);
+    json_integer("search_slots", plan->search_slots);
     json_integer("stuck", stats->stuck);
     json_integer("layers", stats->layers);
     json_text("hash", f->hash.id == KITH_HASH_SIPHASH ? "siphash" : "xxh3");
