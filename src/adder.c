@@ -8,8 +8,8 @@
  *
  *     head.count      fixed while adders are open
  *     shared_count    head.count + what the adders have reserved or used
- *     shared_fill     head.fill + the bits that adders have set, reported before each reservation; compared with the
- *                     fill limit, which stops keys that were chosen to set many bits
+ *     shared_fill     head.fill + the bits that adders have set, reported before each reservation. An adder gets no
+ *                     more capacity once this exceeds the fill limit: an attacker may choose keys that set many bits
  *
  * The first adder to open copies count and fill out of the header, and the last one to close writes them back. A spin
  * lock around opening and closing ensures that there is exactly one first and one last.

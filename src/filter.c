@@ -39,7 +39,8 @@ uint64_t kith_filter_cell(const kith_filter *f, uint64_t cell) {
 
 /* ---- one key ---- */
 
-/* True if the filter can be changed at once. Otherwise start_change() decides. */
+/* True if a change needs no checks: start_change() has succeeded before, and the filter was not sealed and no adder was
+ * opened since then (kith_filter.changing). */
 static inline bool changing(const kith_filter *f) {
     bool yes = atomic_load_explicit(&f->changing, memory_order_relaxed);
     assert(!yes || (f->writable && f->verified && !f->sealed && !kithi_filter_busy(f)));
@@ -65,7 +66,7 @@ static inline kith_status start_removing(kith_filter *f) {
     return changing(f) && supported ? KITH_OK : start_change(f, supported);
 }
 
-static __attribute__((noinline)) kith_status add_and_tell(kith_filter *f, uint64_t digest, bool *was_new) {
+static __attribute__((noinline)) kith_status add_slow_path(kith_filter *f, uint64_t digest, bool *was_new) {
     bool is_new = false;
     kith_status status = start_adding(f);
     if (status == KITH_OK)
@@ -75,12 +76,13 @@ static __attribute__((noinline)) kith_status add_and_tell(kith_filter *f, uint64
     return status;
 }
 
-/* Code that needs a value after a call is in add_and_tell(), which is not inlined: here it would make every add save
- * and restore registers. Static kinds need no test, because their filters are never `changing`. */
+/* The fast path returns the result of its last call unchanged, so it need not save registers or use a stack frame. All
+ * that must be done after a call is in add_slow_path(), which is therefore not inlined. Static kinds need no test,
+ * because their filters are never `changing`. */
 kith_status kith_filter_add_digest(kith_filter *f, uint64_t digest, bool *was_new) {
     assert(f != NULL);
     if (__builtin_expect(was_new != NULL, 0) || !changing(f))
-        return add_and_tell(f, digest, was_new);
+        return add_slow_path(f, digest, was_new);
     return kithi_add_one(f, digest, NULL);
 }
 

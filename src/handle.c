@@ -2,7 +2,7 @@
  *
  *     create, create_like ---- init -------.
  *     clone ------------------ bind_copy --+--> kith_filter --- bytes, save ---> sealed block
- *     view, open (open.c) ---- bind -------'
+ *     view, adopt, open ------ bind -------'     (these three: open.c)
  *
  * The handle holds the decoded header. Its count and fill are current; the header in the block is outdated until the
  * filter is sealed. Bytes from outside enter only through bind, which validates them (with KITH_OPEN_LAZY only the

@@ -1,8 +1,8 @@
 /* kind.h: the contract between a filter kind and the rest of the library.
  *
- * A kind is a file in filters/ that ends with one const kithi_kind (large kinds have several files), and one line in
- * kinds.def. The rest of the library (public functions, file format, planner) knows a kind only through this record. A
- * kind knows only its parameters, its body and 64-bit digests.
+ * A kind is a file in filters/ that ends with one const kithi_kind (large kinds have several files), a header with its
+ * lookup (lookup.h), and one line in kinds.def. The rest of the library (public functions, file format, planner) knows
+ * a kind only through this record. A kind knows only its parameters, its body and 64-bit digests.
  *
  * There are two sorts of kinds. Most accept keys one after the other: they have `add` and KITH_CAN_ADD. A static kind
  * is built from a complete list of keys: it has `build` and `regions` instead, and a filter of it never changes.
@@ -30,6 +30,21 @@ typedef struct kithi_request {
     const uint64_t *options; /* one value per option of the kind, then those of its inner kind: see registry.h */
     unsigned attempt;        /* 0 for a plan; how many builds have failed with KITH_E_FULL before this one */
 } kithi_request;
+
+/* What is known about the content of a page of a body, the bytes that one checksum covers. */
+typedef enum kithi_page {
+    KITHI_PAGE_GOOD = 0,   /* its checksum is right */
+    KITHI_PAGE_UNSURE = 1, /* its checksum is lost */
+    KITHI_PAGE_BAD = 2,    /* its checksum is wrong, or the file ends before it does */
+} kithi_page;
+
+/* The damage to a body that a repair works on (salvage.h). */
+typedef struct kithi_damage {
+    const uint8_t *page; /* a kithi_page for each page */
+    uint64_t pages;
+    uint64_t keys_at_risk;       /* result: at most this many keys may no longer be found. UINT64_MAX: not known */
+    struct kithi_salvage *whole; /* for the layers inside the body */
+} kithi_damage;
 
 typedef struct kithi_expectation {
     double rate;    /* expected rate with n keys */
@@ -108,10 +123,12 @@ typedef struct kithi_kind {
     /* For kinds without regions. Adds the digests, but changes only the cells `from` … `to` - 1 (`from` is a multiple
      * of 512). Changes neither count nor fill; returns how many of these cells were 0 and no longer are.
      *
-     * A digest is accepted if at least one of its cells, in any range, was 0 (kinds of bits) or below the maximum
-     * number of copies (kinds of counters). Sets bit i of `accepted`, which is 0 before the call, if digest i has such
-     * a cell in this range. Calls for different ranges may run on different threads. The cells after all ranges do not
-     * depend on the order of the digests; which digests are accepted does, so they must be in input order. */
+     * Kinds whose cells are bits accept a digest if at least one of its cells was 0. Kinds whose cells are counters
+     * accept it if at least one of its cells was below the maximum number of copies. The call sets bit i of `accepted`,
+     * which is 0 before, if it has seen such a cell of digest i in its range. The caller combines the bitmaps of all
+     * ranges by OR. Calls for different ranges may run on different threads. The order of the digests does not matter
+     * for the final values of the cells, but it determines which digests are accepted, so they must be in input
+     * order. */
     uint64_t (*add_cells)(kith_filter *f, uint64_t from, uint64_t to, const uint64_t *digests, size_t n,
                           uint64_t *accepted);
     kith_filter *(*only_layer)(kith_filter *f); /* for layers: the layer, if there is only one; otherwise NULL */
@@ -137,23 +154,29 @@ typedef struct kithi_kind {
     /* For kinds whose body is not an array of cells, or whose handle needs additional memory (`state`).
      *
      * fresh    changes the header of a filter to that of an empty one of the same kind. body_bytes may change. Returns
-     *          KITH_E_CORRUPT if a lazily opened header is not that of a filter that could have been planned
+     *          KITH_E_CORRUPT if no empty filter can have these parameters; they may come from a hostile file
      * clear    empties the filter without a new block. Returns false if it cannot; the caller then creates an empty
      *          filter with the header that `fresh` gives
      * init     writes the body of an empty filter, if that is not all zeros, and creates its `state`; attach is not
      *          called for a new filter
      * attach   creates `state` for a block that is in place. It sees hostile bytes and returns KITH_E_CORRUPT and the
      *          like. `flags` are kith_open_flags; `like`, if not NULL, is the filter that the block was copied from
-     * detach   frees `state`. A kind with regions may use `state` only as scratch memory that an add allocates if it is
-     *          NULL: a build on several threads copies the handle, sets `state` to NULL and detaches each copy
+     * detach   frees `state`. A build on several threads gives each thread a copy of the handle whose `state` is NULL,
+     *          and detaches the copies at the end. In kinds with regions `state` may therefore be only scratch memory,
+     *          which an add allocates if it is NULL
      * verify   returns KITH_E_CORRUPT if a checksum inside the body is wrong. Called for a lazily opened body
      *          before it is changed or copied
-     * seal     writes count, fill and checksums of inner filters, which only their handles have, into the body, before
-     *          its checksums are computed
+     * seal     seals the filters inside the body, because only their handles have the current count and fill. The
+     *          caller then computes the checksums of the body
      * parts    sets `parts` to the pieces of memory that the body consists of, in order, and returns how many there
      *          are: at least 1, at most KITHI_BODY_PARTS_MAX. The first is at `body`. Only a filter that is writable
      *          and verified has more than one; the bytes in `block` between the first piece and the notes are then
      *          unused. Without this hook the body is one piece
+     * salvage  for a repair: changes a body with damaged pages so that its invariants hold and as few keys as possible
+     *          are lost. The handle has no `state`. If no key is lost, count and fill stay those of the undamaged
+     *          filter, so that no add that follows is refused that would have been accepted. Returns KITH_E_CORRUPT
+     *          if nothing can be saved. Without this hook the damaged pages stay as they are
+     * recount  after salvage and the adds that followed: sets count and fill to what the body says
      * relocate after the block has moved to f->block: updates what points into it, and calls `move` for the memory that
      *          the kind has allocated for pieces of the body */
     kith_status (*fresh)(kithi_head *head);
@@ -165,6 +188,8 @@ typedef struct kithi_kind {
     kith_status (*verify)(const kith_filter *f);
     void (*seal)(kith_filter *f);
     size_t (*parts)(const kith_filter *f, kithi_part parts[KITHI_BODY_PARTS_MAX]);
+    kith_status (*salvage)(kith_filter *f, kithi_damage *damage);
+    void (*recount)(kith_filter *f);
     void (*relocate)(kith_filter *f, kith_move move, void *context);
 } kithi_kind;
 
@@ -190,7 +215,7 @@ struct kith_filter {
     bool verified; /* the body matches its checksums, or was created in this process, or the store will check it */
     /* True only if keys can be added and removed without checking or setting anything else first: the filter is
      * writable, verified and not sealed, and no adder is open. The first change sets it; sealing the filter and opening
-     * an adder clear it. Atomic because an add on another thread than the adder's reads it. */
+     * an adder clear it. Atomic because one thread may open an adder while another calls kith_filter_add(). */
     atomic_bool changing;
     kith_allocator allocator;
     uint64_t max_bytes; /* kith_filter_limit; 0: none */

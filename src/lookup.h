@@ -1,4 +1,4 @@
-/* lookup.h: what kith/reader.h needs of a filter kind, and kind.h shares with it.
+/* lookup.h: the part of a filter kind that reads a block, for kind.h and for kith/reader.h.
  *
  * Each kind has a header filters/<kind>_lookup.h with the part of it that reads a block: the names of its parameters,
  * the sizes that follow from them, and has(). The header ends with one const kithi_lookup of the name
@@ -24,14 +24,14 @@ typedef struct kithi_shape {
     unsigned fingerprint_bits;
     unsigned lines; /* cache lines that a lookup reads */
     unsigned max_copies;
-    /* Set by a kind that can be a layer, and read by `layers`: how many copies of a key all layers together store at
-     * most. 0 means max_copies. It is higher for kinds that take keys with equal fingerprints for copies of one key,
-     * because several layers may have such keys. */
+    /* The most copies of a key that all layers of a filter of kind `layers` may store together; 0 means max_copies. The
+     * cuckoo kinds set a higher number, because they cannot distinguish copies of a key from other keys with the same
+     * places and fingerprint, and there may be such keys in every layer. */
     unsigned copies_limit;
     uint32_t capabilities;
 } kithi_shape;
 
-/* Where a filter is that is inside the body of another. */
+/* The position of an inner filter in the body that contains it. */
 typedef struct kithi_inner_block {
     uint64_t at; /* offset in the body */
     uint64_t bytes;
@@ -44,13 +44,15 @@ typedef struct kithi_lookup {
     /* Copies the parameters into a struct with names. It does not check them: head->params may hold anything. */
     kithi_geometry (*decode)(const kithi_head *head);
     /* Computes sizes from head->params, which may come from a hostile file. KITH_E_CORRUPT if they are out of range.
-     * `capabilities`, and `max_copies` of some kinds, are left 0: the kind's shape() in kind.h sets them. */
+     * `capabilities` is left 0: the kind's shape() in kind.h sets it. A kind that consists of filters of another kind
+     * sets only `body_bytes`. */
     kith_status (*shape)(const kithi_head *head, kithi_shape *shape);
     /* Returns whether a digest may be in the set. The body has the size that shape() computed, but its bytes may be
      * hostile. NULL for a kind that consists of filters of another kind.
      *
-     * kith_reader_has() compiles kithi_<kind>_has() into its callers if that is KITHI_INLINE. This is for the shortest
-     * ones; the others are static inline, and are all in one function, which it calls. */
+     * If kithi_<kind>_has() is KITHI_INLINE, kith_reader_has() contains it, and so does every caller of that function.
+     * Only the shortest ones are. If it is static inline, kith_reader_has() calls another function, which contains the
+     * lookups of all kinds. */
     bool (*has)(const kithi_geometry *g, const uint8_t *body, uint64_t digest);
 
     /* The next three are NULL for kinds that do not consist of filters of another kind.

@@ -1,8 +1,9 @@
-/* Opens filters from bytes that come from outside: views of the caller's memory, blocks that a filter adopts, and files.
+/* Opens filters from bytes that come from outside: views of the caller's memory, blocks that a filter adopts, and
+ * files.
  *
  * All of them bind a handle to the bytes (handle.c), which validates them. They differ in who owns the memory and in
- * whether the filter may be changed. The file of a store (store/) is refused, because part of its keys may be in its
- * journal, unless the caller says that it knows. */
+ * whether the filter may be changed. The snapshot of a store (store/) is refused without KITH_OPEN_SNAPSHOT, because
+ * some of its keys may be only in its journal. */
 #include <assert.h>
 #include <string.h>
 
@@ -14,7 +15,8 @@ static bool flags_known(unsigned flags) {
     return (flags & ~(unsigned)(KITH_OPEN_LAZY | KITH_OPEN_COPY | KITH_OPEN_SNAPSHOT)) == 0;
 }
 
-/* Drops the mark of a store's snapshot. The header in the block still has it, so it must be written again. */
+/* Makes a plain filter of a store's snapshot: clears the mark (kithi_store_mark) in the decoded header. The header in
+ * the block still has the mark, so the block is no longer sealed. */
 static void make_plain(kith_filter *f) {
     f->head.store = (kithi_store_mark){.is_store = false};
     f->sealed = false;

@@ -159,7 +159,8 @@ kith_status kith_table_reserve(kith_table *t, uint64_t keys) {
 /* ---- one key ---- */
 
 static bool key_fits(const kith_table *t, size_t key_bytes) {
-    return t->key_bytes != 0 ? key_bytes == t->key_bytes : (uint64_t)key_bytes <= KITHI_TABLE_KEY_MAX;
+    uint64_t bytes = key_bytes; /* always at most the maximum where size_t has 32 bits */
+    return t->key_bytes != 0 ? bytes == t->key_bytes : bytes <= KITHI_TABLE_KEY_MAX;
 }
 
 /* If the table has functions for words, and the key has the right size, sets *word and returns true. */
@@ -170,8 +171,8 @@ static inline bool read_word(const kith_table *t, const void *key, size_t key_by
     return true;
 }
 
-/* The next three functions begin with the most common case, words of 8 bytes. What is done for other keys is in functions
- * of their own, so that this case needs no stack frame. */
+/* kith_table_put(), kith_table_get() and kith_table_remove() begin with the most common case, words of 8 bytes. All
+ * other cases are in put_any(), get_any() and remove_any(), so that this one needs no stack frame. */
 
 __attribute__((noinline)) static kith_status put_any(kith_table *t, const void *key, size_t key_bytes, uint64_t value,
                                                      bool *was_new) {
@@ -403,6 +404,8 @@ kith_status kith_table_stats_of(const kith_table *t, kith_table_stats *stats) {
     made.rehashes = t->rehashes;
     made.growths = t->growths;
     t->kind->stats(t, &made);
+    if (t->count == 0)
+        made.longest = 0; /* kinds return a bound that does not depend on the number of keys */
     made.load = made.slots != 0 ? (double)t->count / (double)made.slots : 0;
     kithi_struct_write(stats, &made);
     return KITH_OK;

@@ -123,8 +123,8 @@ static kith_status save_entries(const kith_table *t, kithi_head *head, const cha
 
 kith_status kith_table_save(kith_table *t, const char *path) {
     assert(t != NULL && path != NULL);
-    bool secret = t->family == KITH_FAMILY_SIPHASH;
-    if (t->readonly) /* unchanged since it was opened */
+    bool secret = t->family == KITH_FAMILY_SIPHASH; /* the file contains its key: see kithi_replace_file() */
+    if (t->readonly)                                /* unchanged since it was opened */
         return kithi_replace_file(path, t->map, t->map_bytes, secret);
     kithi_head head = head_of(t);
     if (!saved_as_image(t))

@@ -1,9 +1,9 @@
 /* verbs.h: calls the verbs (has, add, remove, …) of a kind, with defaults for those that a kind may leave out.
  *
- * The following defaults are only here. Call these functions instead of those of the record:
+ * Call the functions below and not those of the record, which may be NULL. A handle uses the kernels of its kind for
+ * the instruction set in use or, if `has` is NULL there, those for KITHI_CPU_PORTABLE. The two are not mixed: each
+ * function that is NULL in the kernels that are used, or in the record, is replaced by a default:
  *
- *     no `has` for this instruction set    all functions of KITHI_CPU_PORTABLE. If there is a `has`, the functions that
- *                                          are missing beside it are those below, and not the portable ones
  *     add, remove, copies              those of the kind, which are compiled for any processor
  *     has_many, add_many, remove_many  a loop over has, add and remove
  *     look                             has, without reporting a cell
@@ -54,6 +54,7 @@ static inline kith_status kithi_remove_many(kith_filter *f, const uint64_t *dige
     return f->verbs.remove_many(f, digests, n, done);
 }
 
+/* Like kithi_has(), but calls `look` for each cell that the lookup reads: see kith_filter_look(). */
 bool kithi_look(const kith_filter *f, uint64_t digest, kith_look look, void *context);
 uint64_t kithi_cell(const kith_filter *f, uint64_t cell);
 void kithi_stats(const kith_filter *f, kith_filter_stats *stats);

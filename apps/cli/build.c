@@ -385,13 +385,11 @@ static void finish(building *b) {
     if (b->lock == LOCK_NONE && !a->as_store)
         b->lock = lock_acquire_for_save(a->output, a);
     if (a->as_store && store_held(a->output) == NULL) {
-        lock_release(b->lock); /* the store takes the lock itself */
-        b->lock = LOCK_NONE;
-        store_create(a->output, b->filter, a);
+        store_create(a->output, b->filter, a, b->lock);
     } else {
         filter_save(b->filter, a->output);
+        lock_release(b->lock);
     }
-    lock_release(b->lock);
     if (a->verbose && planned)
         note("%s in %s", text_of_keys(b->keys != 0 ? b->keys - left_out : kith_filter_count(b->filter), count),
              text_of_size(plan.file_bytes, size));

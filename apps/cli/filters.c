@@ -224,7 +224,7 @@ kith_filter *filter_try_open(const char *path, unsigned open_flags, kith_status 
         *status = open_store(path, open_flags, &filter);
         if (*status == KITH_E_JOURNAL)
             why = "is a store, but its journal (the file of this name with -journal at the end) is missing or does not "
-                  "belong to it";
+                  "belong to it (kith repair saves the rest)";
     }
     if (*status == KITH_E_NOT_KITH && redis_dump_is(path))
         why = "is a dump of a RedisBloom filter: kith push loads it into a server, and no other command uses it";

@@ -43,9 +43,11 @@
 
 #include "input_key.h"
 
+#ifndef BLOCK_BYTES /* the fuzz target of the readers uses small blocks */
 #define BLOCK_BYTES ((size_t)256 << 10)
 #define RECORDS_MAX ((size_t)16 << 10)
 #define RECORD_MAX ((size_t)4 << 20)
+#endif
 
 static size_t less(size_t offset, size_t by) {
     return offset > by ? offset - by : 0;

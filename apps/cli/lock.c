@@ -185,6 +185,25 @@ static bool is_absent(const char *path) {
     return lstat(path, &st) != 0 && (errno == ENOENT || errno == ENAMETOOLONG);
 }
 
+/* Waits for the lock on the lock file, and returns its descriptor. */
+static int lock_must(const char *path, const char *lock_path, const char *target) {
+    for (;;) {
+        int fd = open_must(path, lock_path, target);
+        int error = wait_for_lock(fd, path, lock_path);
+        if (error != 0)
+            fail("%s: cannot lock the lock file %s: %s (if no other kith writes %s at the same time, use --no-lock)",
+                 path, lock_path, text_of_errno(error), path);
+        if (is_named(fd, lock_path))
+            return fd;
+        (void)close(fd);
+    }
+}
+
+static void find_lock(const char *path, path_text target, lock_text lock_path) {
+    find_target(path, target);
+    (void)snprintf(lock_path, sizeof(lock_text), "%s" ENDING, target);
+}
+
 static int take_lock(const char *path, const arguments *a, bool only_if_shared) {
     if (strcmp(path, "-") == 0 || filter_is_stream(path))
         return LOCK_NONE;
@@ -194,26 +213,26 @@ static int take_lock(const char *path, const arguments *a, bool only_if_shared) 
     lock_text lock_path;
     if (store_hold(path, a) != NULL)
         return LOCK_OF_STORE;
-    find_target(path, target);
-    (void)snprintf(lock_path, sizeof lock_path, "%s" ENDING, target);
+    find_lock(path, target, lock_path);
     if (only_if_shared && is_absent(target) && is_absent(lock_path))
         return LOCK_NONE;
     for (;;) {
-        int fd = open_must(path, lock_path, target);
-        int error = wait_for_lock(fd, path, lock_path);
-        if (error != 0)
-            fail("%s: cannot lock the lock file %s: %s (if no other kith writes %s at the same time, use --no-lock)",
-                 path, lock_path, text_of_errno(error), path);
-        if (!is_named(fd, lock_path)) {
-            (void)close(fd);
-            continue;
-        }
+        int fd = lock_must(path, lock_path, target);
         if (!store_is(path))
             return fd;
         (void)close(fd); /* another kith has made it a store, which takes the lock itself */
         if (store_hold(path, a) != NULL)
             return LOCK_OF_STORE;
     }
+}
+
+int lock_acquire_damaged(const char *path, const arguments *a, bool will_replace) {
+    path_text target;
+    lock_text lock_path;
+    find_lock(path, target, lock_path);
+    if (a->no_lock || (!will_replace && access(lock_path, R_OK | W_OK) != 0))
+        return LOCK_NONE;
+    return lock_must(path, lock_path, target);
 }
 
 int lock_acquire(const char *path, const arguments *a) {

@@ -29,6 +29,10 @@ int lock_acquire(const char *path, const arguments *a);
  * file. */
 int lock_acquire_for_save(const char *path, const arguments *a);
 
+/* Locks a file that may be a damaged store, without opening it. If it will not be replaced, and the lock file does not
+ * exist or may not be opened, nothing is locked. */
+int lock_acquire_damaged(const char *path, const arguments *a, bool will_replace);
+
 void lock_release(int lock);
 
 #endif

@@ -128,6 +128,8 @@ static void pull_redisbloom(const pull *p, redis_dump_type type) {
     /* The checksum of the end needs room that is not in the dump yet, so the check comes first. */
     check_unchanged(p, name, &dump);
     int lock = lock_acquire_for_save(p->output, p->a);
+    if (lock == LOCK_OF_STORE)
+        fail("%s: is a store, and a dump of a RedisBloom filter cannot be one; give another -o FILE", p->output);
     redis_dump_save(&dump, p->output);
     lock_release(lock);
     redis_dump_free(&dump);

@@ -1,11 +1,20 @@
-/* state.c: checks the options of `kith uniq --state` against the state file; see state.h. */
+/* state.c: the state file of `kith uniq --state`; see state.h. */
+#define _GNU_SOURCE
+
 #include "state.h"
 
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "filters.h"
+#include "lock.h"
+#include "recipe.h"
 #include "report.h"
+#include "stores.h"
 #include "values.h"
+
+/* ---- the options of this run and of the first one ---- */
 
 static void check_capacity(const arguments *a, const kith_filter *state) {
     uint64_t capacity = kith_filter_capacity(state);
@@ -66,8 +75,72 @@ static void check_hash(const arguments *a, const kith_filter *state) {
         fail("%s: it was created without --untrusted; omit it, or use another file", a->state);
 }
 
-void state_check(const arguments *a, const kith_filter *state) {
+static void check(const arguments *a, const kith_filter *state) {
     check_capacity(a, state);
     check_rate(a, state);
     check_hash(a, state);
+}
+
+/* ---- the file ---- */
+
+/* Returns true in the first run, which needs -p to create the state. */
+static bool is_absent(const arguments *a) {
+    if (access(a->state, F_OK) == 0 || errno != ENOENT)
+        return false;
+    if (a->rate == 0)
+        fail("%s: no such file; give -p RATE to create it", a->state);
+    return true;
+}
+
+void state_open(uniq_state *s, arguments *a) {
+    *s = (uniq_state){.lock = LOCK_NONE};
+    if (strcmp(a->state, "-") == 0)
+        fail("--state -: the state must be a file, not standard output");
+    if (filter_is_stream(a->state))
+        filter_check_input(a->state); /* ends the tool: a state must be readable later */
+    filter_check_output(a->state);
+    (void)is_absent(a); /* checked before locking: no lock file is created if the run cannot start */
+    s->lock = lock_acquire(a->state, a);
+    s->exists = !is_absent(a);
+    if (!s->exists)
+        return;
+    s->store = a->field_changed ? NULL : store_held(a->state); /* notes are not written to a journal */
+    if (s->store != NULL)
+        s->filter = (kith_filter *)(uintptr_t)kith_store_filter(s->store);
+    else
+        s->filter = filter_open(a->state, KITH_OPEN_COPY, a);
+    filter_check_adds(a->state, s->filter);
+    recipe_apply(a->state, s->filter, a);
+    recipe_same_place(a->state, s->filter, a);
+    check(a, s->filter);
+    kith_status status = s->store != NULL ? kith_store_begin(s->store) : KITH_OK;
+    if (status != KITH_OK)
+        fail_status(a->state, status);
+}
+
+static void create(const uniq_state *s, kith_filter *filter, const arguments *a) {
+    if (access(a->state, F_OK) == 0) /* other commands create a new file without locking it */
+        fail("%s: another program created it in the meantime; it is left unchanged, without the lines of this run",
+             a->state);
+    if (a->no_lock)
+        filter_save(filter, a->state);
+    else
+        store_create(a->state, filter, a, s->lock);
+}
+
+void state_save(const uniq_state *s, kith_filter *filter, const arguments *a) {
+    if (!s->exists) {
+        create(s, filter, a);
+        return;
+    }
+    if (s->store != NULL) {
+        hold_signals();
+        errno = 0;
+        kith_status status = kith_store_commit(s->store);
+        if (status != KITH_OK)
+            fail_status(a->state, status);
+    } else {
+        filter_save(filter, a->state);
+    }
+    lock_release(s->lock);
 }

@@ -13,6 +13,7 @@
 
 #include "commands.h"
 #include "filters.h"
+#include "lock.h"
 #include "report.h"
 #include "values.h"
 
@@ -32,10 +33,12 @@ static kith_store_options options_of(const arguments *a) {
 
 static noreturn void fail_store(const char *path, kith_status status) {
     if (status == KITH_E_JOURNAL)
-        fail("%s: is a store, but its journal, %s-journal, is missing or does not belong to it", path, path);
+        fail("%s: is a store, but its journal, %s-journal, is missing or does not belong to it (kith repair saves the "
+             "rest)",
+             path, path);
     if (status == KITH_E_CORRUPT)
         fail("%s: the store is damaged: a record of its journal that had been written to disk, or a header; nothing "
-             "was changed",
+             "was changed (kith repair saves what it can)",
              path);
     if (status == KITH_E_IO && errno == EINVAL)
         fail("%s: %s-lock exists, but is not a lock file of kith (move it away)", path, path);
@@ -57,10 +60,12 @@ static kith_status try_convert(const char *path, kith_filter *filter, const kith
     return kith_store_convert(path, options, store);
 }
 
-/* Repeats the call until no other process has the store open for writing. */
-static kith_status wait_for(attempt call, const char *path, kith_filter *filter, const arguments *a,
+/* Repeats the call until no other process has the store open for writing. `lock` is a descriptor of the lock file that is
+ * locked already, or negative. */
+static kith_status wait_for(attempt call, const char *path, kith_filter *filter, const arguments *a, int lock,
                             kith_store **store) {
     kith_store_options options = options_of(a);
+    options.lock = lock >= 0 ? lock + 1 : 0;
     if (a->no_lock)
         fail("%s: --no-lock: a store cannot be changed without its lock", path);
     for (unsigned attempts = 0;; attempts++) {
@@ -86,7 +91,7 @@ bool store_is(const char *path) {
 kith_store *store_hold(const char *path, const arguments *a) {
     if (!store_is(path))
         return NULL;
-    kith_status status = wait_for(try_open, path, NULL, a, &held.store);
+    kith_status status = wait_for(try_open, path, NULL, a, LOCK_NONE, &held.store);
     if (status == KITH_E_NOT_STORE || status == KITH_E_NO_FILE)
         return NULL; /* it was a store until now */
     if (status != KITH_OK)
@@ -113,15 +118,34 @@ void store_release(void) {
         close_must(held.path, store);
 }
 
-void store_create(const char *path, kith_filter *filter, const arguments *a) {
+void store_create(const char *path, kith_filter *filter, const arguments *a, int lock) {
     kith_store *store;
     hold_signals();
-    kith_status status = wait_for(kith_store_create, path, filter, a, &store);
+    kith_status status = wait_for(kith_store_create, path, filter, a, lock, &store);
     if (status == KITH_E_JOURNAL)
         fail("%s: %s-journal exists, but is not a journal of kith (move it away)", path, path);
     if (status != KITH_OK)
         fail_store(path, status);
     close_must(path, store);
+}
+
+void store_convert(const char *path, const arguments *a, bool and_back, int lock) {
+    kith_store *store;
+    kith_status status = wait_for(try_convert, path, NULL, a, lock, &store);
+    if (status == KITH_E_UNSUPPORTED)
+        fail("%s: nothing can be added to a filter of this kind, so it cannot be a store", path);
+    if (status == KITH_E_JOURNAL)
+        fail("%s: %s-journal exists, but is not a journal of kith (move it away)", path, path);
+    if (status != KITH_OK)
+        fail_store(path, status);
+    if (!and_back) {
+        close_must(path, store);
+        return;
+    }
+    errno = 0;
+    status = kith_store_close_plain(store);
+    if (status != KITH_OK)
+        fail_status(path, status);
 }
 
 /* ---- commands ---- */
@@ -132,21 +156,13 @@ int command_store(const arguments *a) {
     filter_check_output(path);
     if (store_is(path))
         fail("%s: is a store already", path);
-    kith_store *store;
-    kith_status status = wait_for(try_convert, path, NULL, a, &store);
-    if (status == KITH_E_UNSUPPORTED)
-        fail("%s: nothing can be added to a filter of this kind, so it cannot be a store", path);
-    if (status == KITH_E_JOURNAL)
-        fail("%s: %s-journal exists, but is not a journal of kith (move it away)", path, path);
-    if (status != KITH_OK)
-        fail_store(path, status);
-    close_must(path, store);
+    store_convert(path, a, false, LOCK_NONE);
     return EXIT_FOUND;
 }
 
 static noreturn void fail_checkpoint(const char *path, kith_status status) {
     if (status == KITH_E_CORRUPT)
-        fail("%s: the file is damaged; it and its journal are unchanged (kith verify shows the damage)", path);
+        fail("%s: the file is damaged; it and its journal are unchanged (kith repair saves what it can)", path);
     fail_status(path, status);
 }
 
@@ -155,7 +171,7 @@ int command_checkpoint(const arguments *a) {
     filter_check_input(path);
     filter_check_output(path);
     kith_store *store;
-    kith_status status = wait_for(try_open, path, NULL, a, &store);
+    kith_status status = wait_for(try_open, path, NULL, a, LOCK_NONE, &store);
     if (status == KITH_E_NOT_STORE)
         fail("%s: is not a store (kith store makes it one)", path);
     if (status != KITH_OK)

@@ -21,7 +21,12 @@ kith_store *store_held(const char *path);
 /* Closes the store that is held. Ends the tool with an error if its last operations are not durable. */
 void store_release(void);
 
-/* Creates a store with the keys of the filter, and closes it. Waits for other writers. */
-void store_create(const char *path, kith_filter *filter, const arguments *a);
+/* Creates a store with the keys of the filter, and closes it. `lock` is what lock_acquire() has returned for this path;
+ * it is released. LOCK_NONE: the function locks the store itself, and waits for other writers. */
+void store_create(const char *path, kith_filter *filter, const arguments *a, int lock);
+
+/* Turns a plain file into a store. With `and_back`, into a plain file again, which removes the journal that was left next
+ * to it. `lock` is as above. */
+void store_convert(const char *path, const arguments *a, bool and_back, int lock);
 
 #endif

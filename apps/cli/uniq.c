@@ -17,10 +17,7 @@
  * that does not fit into --memory, the kind that kith plan recommends. The smallest kinds, which store copies, are ten
  * times slower near their capacity: 20 million keys at a rate of 1e-6 took 3.5 s instead of 0.35 s, which made uniq -p
  * slower than exact uniq. Without -n, it is a kind that grows, starting with a capacity of 2^20 keys (2 MiB at a rate
- * of 0.1%). A filter in --state may be of any kind; for kinds that would store repeats as copies, see add_unknown.
- *
- * The state is saved after all lines are written. If they cannot be written, or anything else fails, the file is
- * unchanged, and the next run treats those lines as new. */
+ * of 0.1%). A filter in --state may be of any kind; for kinds that would store repeats as copies, see add_unknown. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -40,7 +37,6 @@
 #include "filters.h"
 #include "full.h"
 #include "input_key.h"
-#include "lock.h"
 #include "recipe.h"
 #include "report.h"
 #include "seen.h"
@@ -62,9 +58,8 @@ typedef struct work {
     uint64_t readers_marked; /* records processed before it was full; valid once readers_full is set */
 
     kith_filter *filter, *again; /* -p */
+    uniq_state state;            /* where the filter is kept */
     const char *filter_name;
-    bool from_file; /* the filter is the state of earlier runs */
-    int lock;       /* on that file; -1: none */
 } work;
 
 /* ---- the hash ----
@@ -255,14 +250,14 @@ static kith_plan plan_must(const kith_filter *filter, const char *name) {
 }
 
 static noreturn void fail_full(const work *w, const kith_filter *filter) {
-    full_cause cause = full_because(filter, w->from_file ? UINT64_MAX : w->lines_in);
+    full_cause cause = full_because(filter, w->state.exists ? UINT64_MAX : w->lines_in);
     if (cause != FULL_OVERFLOW)
         fail_no_overflow(w->filter_name, filter, cause);
     value_text limit, given;
     uint64_t capacity = kith_filter_capacity(filter);
     const char *keys = capacity == 1 ? "key" : "keys";
     text_of_integer(capacity, limit);
-    if (w->from_file)
+    if (w->state.exists)
         fail(
             "%s: more than %s distinct %s, its capacity. Start another state with a larger -n, or without -n to let it "
             "grow.",
@@ -288,12 +283,45 @@ static bool is_repeat(batch_set *r, const uint64_t *batch, size_t place) {
     return false;
 }
 
+/* Adds to a filter or, if it is that of a store, to the store. */
+static kith_status add_many(const work *w, kith_filter *filter, const uint64_t *digests, size_t n, uint64_t *was_new,
+                            size_t *done) {
+    return filter == w->filter && w->state.store != NULL
+               ? kith_store_add_many(w->state.store, digests, n, was_new, done)
+               : kith_filter_add_many(filter, digests, n, was_new, done);
+}
+
+static kith_status remove_many(const work *w, kith_filter *filter, const uint64_t *digests, size_t n) {
+    return filter == w->filter && w->state.store != NULL ? kith_store_remove_many(w->state.store, digests, n, NULL)
+                                                         : kith_filter_remove_many(filter, digests, n, NULL);
+}
+
+/* Adds the keys that are not in the filter of a store, for kinds that ignore repeats. The others would only make the
+ * journal longer. */
+static kith_status add_to_journal(const work *w, const uint64_t *digests, size_t n, uint64_t *was_new) {
+    uint64_t known[BITMAP_WORDS], added[BITMAP_WORDS], unknown[INPUT_BATCH];
+    size_t places[INPUT_BATCH], count = 0, done;
+    kith_filter_has_many(w->filter, digests, n, known);
+    memset(was_new, 0, (n + 63) / 64 * sizeof *was_new);
+    for (size_t i = 0; i < n; i++) {
+        unknown[count] = digests[i];
+        places[count] = i;
+        count += !kith_bitmap_get(known, i);
+    }
+    kith_status status = kith_store_add_many(w->state.store, unknown, count, added, &done);
+    for (size_t i = 0; i < done; i++)
+        if (kith_bitmap_get(added, i))
+            was_new[places[i] / 64] |= UINT64_C(1) << (places[i] % 64);
+    return status;
+}
+
 /* Adds the keys that are not in the filter, for kinds that would store a repeat as another copy. Looking up and adding
  * one key at a time is five times slower than a batch, in which the memory latencies of many keys overlap. So the whole
  * batch is looked up, repeats within it are left out, and the remaining keys are added with one call. One of these may
  * still be found when it is added, as a false positive caused by an earlier key of the batch; the copy that was then
  * stored is removed again. The result is the same as for adding one key at a time. */
-static kith_status add_unknown(kith_filter *filter, const uint64_t *digests, size_t n, uint64_t *was_new) {
+static kith_status add_unknown(const work *w, kith_filter *filter, const uint64_t *digests, size_t n,
+                               uint64_t *was_new) {
     uint64_t known[BITMAP_WORDS], added[BITMAP_WORDS], unknown[INPUT_BATCH], copies[INPUT_BATCH];
     size_t places[INPUT_BATCH], count = 0;
     batch_set seen_here = {{0}};
@@ -308,7 +336,7 @@ static kith_status add_unknown(kith_filter *filter, const uint64_t *digests, siz
     }
     for (size_t at = 0; at < count;) {
         size_t done, copy_count = 0;
-        kith_status status = kith_filter_add_many(filter, unknown + at, count - at, added, &done);
+        kith_status status = add_many(w, filter, unknown + at, count - at, added, &done);
         for (size_t i = 0; i < done; i++) {
             size_t place = places[at + i];
             if (kith_bitmap_get(added, i))
@@ -317,7 +345,7 @@ static kith_status add_unknown(kith_filter *filter, const uint64_t *digests, siz
                 copies[copy_count++] = unknown[at + i];
         }
         at += done;
-        kith_status removed = kith_filter_remove_many(filter, copies, copy_count, NULL);
+        kith_status removed = remove_many(w, filter, copies, copy_count);
         if (removed != KITH_OK)
             return removed;
         if (status == KITH_E_COPIES)
@@ -331,12 +359,12 @@ static kith_status add_unknown(kith_filter *filter, const uint64_t *digests, siz
 }
 
 /* Adds one by one: for layers of a kind that stores copies, from which a copy cannot always be removed again. */
-static kith_status add_each(kith_filter *filter, const uint64_t *digests, size_t n, uint64_t *was_new) {
+static kith_status add_each(const work *w, kith_filter *filter, const uint64_t *digests, size_t n, uint64_t *was_new) {
     memset(was_new, 0, (n + 63) / 64 * sizeof *was_new);
     for (size_t i = 0; i < n; i++) {
         if (kith_filter_has_many(filter, &digests[i], 1, NULL) != 0)
             continue;
-        kith_status status = kith_filter_add_many(filter, &digests[i], 1, NULL, NULL);
+        kith_status status = add_many(w, filter, &digests[i], 1, NULL, NULL);
         if (status != KITH_OK)
             return status;
         was_new[i / 64] |= UINT64_C(1) << (i % 64);
@@ -346,9 +374,12 @@ static kith_status add_each(kith_filter *filter, const uint64_t *digests, size_t
 
 static void add_new(const work *w, kith_filter *filter, const uint64_t *digests, size_t n, uint64_t *was_new) {
     uint32_t can = kith_filter_capabilities(filter);
-    kith_status status = (can & KITH_CAN_COPIES) == 0 ? kith_filter_add_many(filter, digests, n, was_new, NULL)
-                         : (can & KITH_CAN_GROW) == 0 ? add_unknown(filter, digests, n, was_new)
-                                                      : add_each(filter, digests, n, was_new);
+    bool in_store = filter == w->filter && w->state.store != NULL;
+    kith_status status = (can & KITH_CAN_COPIES) != 0 && (can & KITH_CAN_GROW) != 0
+                             ? add_each(w, filter, digests, n, was_new)
+                         : (can & KITH_CAN_COPIES) != 0 ? add_unknown(w, filter, digests, n, was_new)
+                         : in_store                     ? add_to_journal(w, digests, n, was_new)
+                                                        : kith_filter_add_many(filter, digests, n, was_new, NULL);
     if (status == KITH_E_FULL)
         fail_full(w, filter);
     if (status == KITH_E_TOO_LARGE)
@@ -423,50 +454,12 @@ static kith_filter *new_filter(const arguments *a, const kith_hash *hash) {
     return filter;
 }
 
-/* Returns true in the first run, which needs -p to create the state. */
-static bool state_is_absent(const arguments *a) {
-    if (access(a->state, F_OK) == 0 || errno != ENOENT)
-        return false;
-    if (a->rate == 0)
-        fail("%s: no such file; give -p RATE to create it", a->state);
-    return true;
-}
-
-/* Opens the state of earlier runs; returns NULL in the first run. It stays locked until the end, so that of two
- * simultaneous runs the second waits and no keys are lost. If the state cannot be saved, the tool ends before the first
- * line is printed. */
-static kith_filter *open_state(arguments *a, int *lock) {
-    if (strcmp(a->state, "-") == 0)
-        fail("--state -: the state must be a file, not standard output");
-    if (filter_is_stream(a->state))
-        filter_check_input(a->state); /* ends the tool: a state must be readable later */
-    filter_check_output(a->state);
-    (void)state_is_absent(a); /* checked before locking: no lock file is created if the run cannot start */
-    *lock = lock_acquire(a->state, a);
-    if (state_is_absent(a))
-        return NULL;
-    kith_filter *filter = filter_open(a->state, KITH_OPEN_COPY, a);
-    filter_check_adds(a->state, filter);
-    recipe_apply(a->state, filter, a);
-    recipe_same_place(a->state, filter, a);
-    state_check(a, filter);
-    return filter;
-}
-
-/* Other commands create a new file without locking it, so it may exist by now. */
-static void save_state(const work *w) {
-    if (!w->from_file && access(w->a->state, F_OK) == 0)
-        fail("%s: another program created it in the meantime; it is left unchanged, without the lines of this run",
-             w->a->state);
-    filter_save(w->filter, w->a->state);
-}
-
 static void begin_filter(work *w, arguments *a) {
     w->filter_name = a->state != NULL ? a->state : "the filter";
     if (a->state != NULL)
-        w->filter = open_state(a, &w->lock);
-    w->from_file = w->filter != NULL;
-    if (!w->from_file) {
+        state_open(&w->state, a);
+    w->filter = w->state.filter;
+    if (!w->state.exists) {
         kith_hash hash = a->state != NULL ? hash_asked(a) : secret_hash(a);
         w->filter = new_filter(a, &hash);
     }
@@ -525,7 +518,7 @@ static void begin_drop(work *w) {
 int command_uniq(const arguments *given) {
     check(given);
     arguments by_recipe = *given, *a = &by_recipe;
-    work w = {.a = a, .lock = -1};
+    work w = {.a = a};
     bool exact = a->rate == 0 && a->state == NULL;
     if (exact)
         begin_exact(&w);
@@ -562,14 +555,14 @@ int command_uniq(const arguments *given) {
     feed_close(f);
     out_flush();
     if (a->state != NULL)
-        save_state(&w);
-    lock_release(w.lock);
+        state_save(&w.state, w.filter, a);
     if (w.seen != NULL)
         seen_free(w.seen);
     if (w.readers != NULL)
         seen_free(w.readers);
     filter_close(w.drop);
-    kith_filter_free(w.filter);
+    if (w.state.store == NULL)
+        kith_filter_free(w.filter);
     kith_filter_free(w.again);
     return w.lines_out > 0 ? EXIT_FOUND : EXIT_NONE;
 }

@@ -9,6 +9,7 @@
 #include <kith/filter.h>
 #include <kith/hash.h>
 #include <kith/plan.h>
+#include <kith/repair.h>
 #include <kith/status.h>
 #include <kith/store.h>
 #include <kith/table.h>

@@ -42,7 +42,7 @@
  * A damaged snapshot. Opening verifies only the header of the snapshot, so that it takes the same time for any size.
  * Lookups in a damaged body may be wrong, as with KITH_OPEN_LAZY. A checkpoint verifies every page of the old snapshot
  * before it writes the new one. If it finds damage, it returns KITH_E_CORRUPT, and the old snapshot and the journal stay
- * as they are. kith_store_verify() checks at any time.
+ * as they are. kith_store_verify() checks at any time. kith/repair.h saves what can be saved of a damaged store.
  *
  * Threads: calls that take a const store may run on any number of threads at the same time. A call that takes a
  * non-const store must be the only one that uses it. */
@@ -85,10 +85,13 @@ typedef struct kith_store_options {
     uint64_t close_bytes;      /* kith_store_close() makes a checkpoint if the journal is larger; default: 4 MiB */
     uint64_t max_bytes;        /* the filter must not grow beyond this size: kith_filter_limit(); default: no limit */
     const kith_allocator *allocator; /* NULL: the C library's */
+    int lock; /* a descriptor of FILE-lock, plus 1, if the caller has locked that file already with flock(LOCK_EX): the
+                 store is then not locked once more. On success the descriptor belongs to the store, which closes it; on
+                 failure it is still the caller's. Default: the store opens and locks the file itself */
 } kith_store_options;
 
 #define KITH_STORE_OPTIONS_INIT                                                                                        \
-    { sizeof(kith_store_options), KITH_SYNC_CALL, 0, 0, 0, 0, 0, 0, 0 }
+    { sizeof(kith_store_options), KITH_SYNC_CALL, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* A value for checkpoint_bytes and close_bytes: never. */
 #define KITH_STORE_NEVER UINT64_MAX

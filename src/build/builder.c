@@ -35,16 +35,16 @@ struct kith_builder {
     const kith_filter *like; /* create a filter like this one; NULL: create it from the spec */
     unsigned flags;
     unsigned threads;
-    uint64_t left_out;
-    bool ended;    /* no more digests can be added */
-    bool finished; /* the filter was returned; the builder can only be freed */
+    uint64_t left_out; /* copies that KITH_BUILD_LEAVE_OUT has skipped */
+    bool ended;        /* no more digests can be added */
+    bool finished;     /* the filter was returned; the builder can only be freed */
 
     kith_filter *filter; /* if the builder streams; otherwise NULL */
     /* The filter of a finish() that failed with KITH_E_FULL or KITH_E_COPIES, for kith_builder_partial(). */
     kith_filter *refused;
     uint64_t *gathered; /* on several threads: digests that are not in the filter yet */
     size_t gathered_count, gathered_max;
-    size_t piece_max; /* if the builder streams: how many digests may be split into parts at a time */
+    size_t piece_max; /* if the builder streams, on several threads: the most digests for one kithi_fill_stream() */
 
     kithi_collection collection;
 };
@@ -114,7 +114,8 @@ static kith_status create_filter(const kith_builder *b, kith_filter **filter) {
                            : kithi_filter_create(&b->spec, &b->head, filter);
 }
 
-/* Gathered digests may use a third of the memory limit. Splitting them into parts allocates copies of them. */
+/* One call of kithi_fill_stream() gets at most as many digests as fit in a third of the memory limit, whether they are
+ * gathered or the caller's: sorting them by part copies them, and the copy and other working memory count as well. */
 static kith_status start_stream(kith_builder *b, uint64_t memory_bytes) {
     uint64_t piece = memory_bytes / 3 / sizeof *b->gathered;
     b->piece_max = memory_bytes == 0 || piece > SIZE_MAX ? SIZE_MAX : (size_t)piece;
@@ -137,7 +138,7 @@ static kith_status open_builder(const kith_filter_spec *spec, const kithi_head *
     kith_status status = read_limits(given, &limits);
     if (status != KITH_OK)
         return status;
-    kith_allocator allocator = like != NULL ? like->allocator : kithi_allocator_or_default(spec->allocator);
+    kith_allocator allocator = spec != NULL ? kithi_allocator_or_default(spec->allocator) : like->allocator;
     kith_builder *b = kithi_allocate(&allocator, sizeof *b);
     if (b == NULL)
         return KITH_E_MEMORY;
@@ -284,7 +285,7 @@ kith_status kith_builder_each(kith_builder *b, kith_build_take take, void *conte
     uint64_t keys;
     kithi_reader reader;
     kith_status status = kith_builder_count(b, &keys);
-    if (status == KITH_OK && kithi_collection_repeats(&b->collection))
+    if (status == KITH_OK && kithi_collection_may_have_repeats(&b->collection))
         status = kithi_collection_compact(&b->collection);
     if (status == KITH_OK)
         status = kithi_reader_open(&reader, &b->collection);
@@ -351,7 +352,7 @@ static kith_status fill(kith_builder *b, kith_filter *f) {
     kithi_collection *c = &b->collection;
     kithi_fill_options options = {
         .threads = b->threads,
-        .drop_repeats = kithi_collection_repeats(c) && (f->shape.capabilities & KITH_CAN_COPIES) != 0,
+        .drop_repeats = kithi_collection_may_have_repeats(c) && (f->shape.capabilities & KITH_CAN_COPIES) != 0,
         .leave_out = (b->flags & KITH_BUILD_LEAVE_OUT) != 0,
         .left_out = &b->left_out,
     };

@@ -1,4 +1,5 @@
-/* Collects digests.
+/* Collects digests. They belong to 256 parts by their highest byte (build/spill.h), so equal digests are in the same
+ * part.
  *
  *     in memory    | digest | digest | …               count <= count_max
  *     when full    Sort by part and drop repeats within each part. If a quarter or more were repeats, continue to
@@ -8,6 +9,8 @@
  *
  * Repeats within a spill are dropped before it is written. So the file has a digest at most once per spill, however
  * often it is repeated, and parts have nearly equal sizes.
+ *
+ * If repeats are to be kept (for a multiset), none are searched for or dropped: a full memory is always spilled.
  *
  * To find out which digests of a part are first occurrences, the part with its repeats is compared with the part
  * without them, which is the list of first occurrences in order. Both are read in parallel: a digest that equals the
@@ -75,6 +78,7 @@ static bool count_in_memory(const kithi_collection *c, uint64_t *keys) {
     uint64_t by_part_bytes = (uint64_t)n * sizeof *c->digests, starts_bytes = (part_count + 1) * sizeof(size_t);
     uint64_t *by_part = kithi_allocate(&c->allocator, by_part_bytes);
     size_t *starts = kithi_allocate(&c->allocator, starts_bytes);
+    /* There is no filter yet whose regions could be divided, so KITHI_PARTS_MAX equal ranges of digests are. */
     kithi_part_map parts = kithi_part_map_of(KITHI_PARTS_MAX, part_count);
     bool enough_memory =
         by_part != NULL && starts != NULL &&
@@ -327,7 +331,7 @@ kith_status kithi_collection_compact(kithi_collection *c) {
     return KITH_OK;
 }
 
-bool kithi_collection_repeats(const kithi_collection *c) {
+bool kithi_collection_may_have_repeats(const kithi_collection *c) {
     return !c->spilled && !c->keep_repeats && !(c->counted && c->keys == c->count);
 }
 

@@ -7,8 +7,9 @@
 
 #include "build/spill.h"
 
-/* The most memory per digest, in bytes: the digest, a copy sorted by part, its byte of `order`, and 3 to find
- * repeats. */
+/* Memory per digest in memory while digests are collected, in bytes: the digest, a copy sorted by part, its byte of
+ * `order`, and 3 to find repeats. Finding the repeats of a part needs up to 42 bytes per digest of that part
+ * (build/repeats.h), and each thread searches one of the 256 parts at a time, so 3 is enough for up to 18 threads. */
 #define KITHI_COLLECT_BYTES 20
 
 typedef struct kithi_collection {
@@ -52,7 +53,7 @@ kith_status kithi_collection_count(kithi_collection *c);
 kith_status kithi_collection_compact(kithi_collection *c);
 
 /* True if kithi_reader_next() may return repeats that are still to be dropped. (False if repeats are kept.) */
-bool kithi_collection_repeats(const kithi_collection *c);
+bool kithi_collection_may_have_repeats(const kithi_collection *c);
 
 /* Calls the progress function of the builder's user, if there is one. Returns false if it asks to stop. */
 bool kithi_report_progress(const kithi_collection *c, kith_build_step step, uint64_t done, uint64_t total);

@@ -7,17 +7,18 @@
  *     digests  ->  sort by part  ->  add part by part, without repeats
  *
  * Ranges. In bloom and counting a key has cells all over the body, so there are no parts. Instead, each thread has a
- * range of the cells, and processes all digests, but changes only the cells in its range (kind.h, add_cells). Cells
- * are bits that are set or counters that are incremented, so they do not depend on the order. What depends on it, the
- * number of keys that count towards the capacity, follows from the bitmaps that the threads return: bit i of
- * `accepted` is set if a cell of digest i in this range makes it an accepted one. Each range processes the digests in
- * order, so every digest finds its cells as it would find them in adds in order.
+ * range of the cells. It processes all digests, in order, but changes only the cells in its range (kind.h, add_cells).
+ * So each cell has the same value when a digest comes to it as in adds in order, and the same value at the end. The
+ * count must also be that of adds in order: they count a digest if one of its cells lets them accept it (kind.h). Each
+ * thread returns a bitmap, `accepted`, of the digests that have such a cell in its range. A digest is counted if its
+ * bit is set in the bitmap of any thread.
  *
  * Layers. As long as a filter of kind layers has one layer, that layer is filled.
  *
  * If everything succeeds, the result is the same as that of adds in order. If anything fails, the filter is filled
  * again by adds in order, which determines the status code. A stream (builder.c) cannot be repeated. It therefore gives
- * the threads only as many digests as are certain to be accepted, even if each one changes all its cells.
+ * the threads so few digests that none can be refused: count and fill stay within their limits even if every digest is
+ * a new key and changes all its cells.
  *
  * Repeats. Equal digests are one key (unless the caller asks for a multiset), and kinds whose bytes depend on the order
  * of the adds must see each key where it first occurs (build/repeats.h). The filter itself finds most new keys cheaply:
@@ -40,7 +41,7 @@
 #include "build/repeats.h"
 #include "verbs.h"
 
-#define CHUNK_MIN ((size_t)1 << 20) /* digests: 8 MiB are enough for one pass over the parts */
+#define CHUNK_MIN ((size_t)1 << 20) /* digests (8 MiB): 2,048 for each of 512 parts, the most that there are */
 #define CHUNK_MAX ((size_t)1 << 24)
 #define PARTS_MIN_BODY ((uint64_t)2 << 20) /* bytes; a smaller body fits in cache completely or nearly so */
 #define PART_BYTES ((uint64_t)128 << 10)   /* with its digests, half of an L2 cache; 64 and 256 KiB are as fast */
@@ -81,8 +82,10 @@ typedef struct byte_range {
     uint64_t bytes;
 } byte_range;
 
-#define BATCH 4096                /* digests; after each batch, give up if too many may be repeats */
-#define SUSPECTS_MAX (BATCH / 16) /* per batch; a filter of a higher rate is not asked for repeats */
+#define BATCH 4096 /* digests; after each batch, give up if too many may be repeats */
+/* Digests of a batch that the filter may report as present. If its rate is above SUSPECTS_MAX / BATCH, there would be
+ * more even without repeats, so the filter is not used to find them. */
+#define SUSPECTS_MAX (BATCH / 16)
 
 /* Adds all digests, in the hope that there are no repeats. Sets bit i of `firsts` if digest i was not in the filter
  * before. Stops early, with a code other than KITH_OK, if an add fails, or with KITH_E_COPIES if too many digests may
@@ -103,7 +106,7 @@ static kith_status add_assuming_no_repeats(kith_filter *f, const uint64_t *diges
 static kith_status clear(kith_filter *f, byte_range range) {
     if (range.bytes == 0)
         return kith_filter_clear(f);
-    memset(range.at, 0, range.bytes);
+    memset(range.at, 0, (size_t)range.bytes);
     return KITH_OK;
 }
 
@@ -116,6 +119,7 @@ static kith_status add_without_repeats(kith_filter *f, byte_range range, const u
     size_t kept = 0, done = 0;
     kith_status added = KITH_E_MEMORY;
     if (firsts != NULL)
+        /* NOLINTNEXTLINE(bugprone-integer-division): SUSPECTS_MAX is a whole number */
         added = f->kind->expect(&f->head, f->head.capacity).rate <= (double)SUSPECTS_MAX / BATCH
                     ? add_assuming_no_repeats(f, digests, n, firsts)
                     : KITH_E_COPIES;
@@ -187,8 +191,9 @@ static kith_status fill_chunks(part_job *w, const kith_allocator *allocator, con
     return KITH_OK;
 }
 
-/* Returns KITH_E_FULL if adds in order may have refused a key. (They may also have accepted all keys; the caller then
- * adds them again in order.) */
+/* While parts or ranges are filled, no thread knows the count and fill of the whole filter. Returns KITH_E_FULL if one
+ * of them now exceeds its limit. Even then adds in order might refuse no key, so the caller fills the filter again by
+ * adds in order. */
 static kith_status check_limits(const kith_filter *f) {
     bool too_full = f->kind->full != NULL && f->kind->full(f, f->head.fill);
     return f->head.count > f->head.capacity || too_full ? KITH_E_FULL : KITH_OK;

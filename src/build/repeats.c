@@ -8,10 +8,10 @@
  *              a repeated digest was usually new in pass 1, and only its later occurrences became suspects. The first
  *              occurrence is kept, later ones are dropped.
  *
- * Pass 2 first checks a second bitmap, of 16 bits per suspect, which about one digest in eight passes. It then
- * prefetches the table slots of all digests of a group that passed. The table of suspects uses open addressing with
- * linear probing and is at most half full. An empty slot holds 0, so the digest 0 is kept in an extra slot after the
- * last one. */
+ * Pass 2 first checks a second bitmap, of 16 bits per suspect, in which the bit of about one digest in eight is set.
+ * For these digests of a group it then prefetches their table slots and looks them up. The table of suspects uses open
+ * addressing with linear probing and is at most half full. An empty slot holds 0, so the digest 0 is kept in an extra
+ * slot after the last one. */
 #include "build/repeats.h"
 
 #include <stdatomic.h>
@@ -70,7 +70,7 @@ static bool add_suspect(const kith_allocator *allocator, suspects *s, uint64_t d
         if (larger == NULL)
             return false;
         if (s->count != 0)
-            memcpy(larger, s->digests, s->count * sizeof *larger);
+            memcpy(larger, s->digests, (size_t)s->count * sizeof *larger);
         kithi_release(allocator, s->digests, s->capacity * sizeof *larger);
         s->digests = larger;
         s->capacity = capacity;

@@ -4,8 +4,8 @@
  *     digests  ->  plan  ->  sort by part  ->  build each region
  *                                  ->  if two are equal: drop repeats in each part, plan for the rest, build again
  *
- * Most lists have no repeats, and a build that succeeds has shown that (kind.h). So repeats are dropped only if a build
- * finds two equal digests, or if there are more digests than the capacity.
+ * Most lists have no repeats, and a build succeeds only if there are none (kind.h). So repeats are dropped only if a
+ * build finds two equal digests, or if there are more digests than the capacity.
  *
  * Both parts and regions divide the 64-bit digests into ranges of equal size, in increasing order. If the number of
  * regions divides the number of parts, each region consists of whole parts. Otherwise the digests within each part are

@@ -1,4 +1,5 @@
-/* core/alloc.h: memory from the caller's allocator. This is the only part of the library that calls malloc. */
+/* core/alloc.h: memory from the caller's allocator. This is the only part of the library that calls calloc and
+ * free. */
 #ifndef KITHI_CORE_ALLOC_H
 #define KITHI_CORE_ALLOC_H
 

@@ -9,20 +9,26 @@
  *        '-- mix(d + golden), mix(d + 2 golden), …                    words: of ribbon, of tables, of random walks
  *
  * F is the number of fingerprints. The products for place and fingerprint have factors of 32 bits, because vectors of
- * 64-bit words can multiply only those at full speed. Let r = log2(regions) and p = log2(places). The lowest r bits of
- * the low half are tied: they depend on the others. Of bits 32 … 63, which give the place, the lowest 32 - p are free:
- * uniform even if the place is known. The XOR puts the free bits over the tied ones. If there are fewer free than tied
- * bits (r + p > 32), the free bits are shifted left, to cover the highest of the tied ones (kithi_rest_shift). So
- * region, place and fingerprint are independent and as uniform as the digest if they need at most 60 bits together. The
- * planner ensures that (KITH_E_DIGEST_BITS). The probabilities of two places differ by a factor of up to 1 + places /
- * 2^32 if their number is not a power of two. Such regions have at most 2^28 places, for which that is 1.06.
+ * 64-bit words can multiply only those at full speed.
+ *
+ * The XOR makes the fingerprint independent of region and place. Let r = log2(regions) and p = log2(places). Given the
+ * region, only 64 - r bits of the low half are random: its lowest r bits follow from the others (if the number of
+ * regions is a power of two, they are 0). The fingerprint cannot use these r bits as they are. The place uses only the
+ * highest p of bits 32 … 63: the lowest 32 - p of them are random even if the place is known. The XOR combines these
+ * random bits with the r bits that are not random. If r + p > 32, there are fewer than r of them. They are then shifted
+ * left, to the highest of the r bits (kithi_rest_shift).
+ *
+ * So region, place and fingerprint are independent and as uniform as the digest if they need at most 60 bits together.
+ * The planner ensures that (KITH_E_DIGEST_BITS). The probabilities of two places differ by a factor of up to 1 + places
+ * / 2^32 if their number is not a power of two. Such regions have at most 2^28 places, for which that is 1.06.
  *
  * Probe words and lane words are as cheap as possible, because computing them is most of the work of a lookup in cache:
  * a digest is uniform already, so one multiplication per word is enough. Probe word i is the i-th output of a
  * multiplicative congruential generator started at the digest. Its high bits, the only ones that kinds use, depend on
- * all lower bits of the digest, and in each word other bits of the digest have the most influence on them. So the cells
- * of a key are as good as independent: simulated rates agree with those of independent cells to within 0.2% from ten
- * keys on. With double hashing they would not be: a + i*b raises the rate by 7% at a hundred keys and by 59% at ten.
+ * all lower bits of the digest. Which bits of the digest have the most influence on them is different in each word. So
+ * the cells of a key are as good as independent: simulated rates agree with those of independent cells to within 0.2%
+ * from ten keys on. With double hashing they would not be: a + i*b raises the rate by 7% at a hundred keys and by 59%
+ * at ten.
  *
  * Words mix all 64 bits, so they may be used whole. mix is the finaliser of SplitMix64 (variant 13 of David Stafford's
  * search): a bijection in which every input bit flips every output bit with probability near 1/2. Word i of a digest is
@@ -57,10 +63,10 @@ static inline uint64_t kithi_word(uint64_t digest, uint64_t i) {
     return kithi_mix(digest + (i + 1) * KITHI_GOLDEN);
 }
 
-/* M above, the factor of the probe words: the 64-bit multiplier of Steele and Vigna ("Computationally easy, spectrally good
- * multipliers for congruential pseudorandom number generators", 2022). Two probes of a key, up to 63 words apart, are
- * the coordinates of a point of a plane lattice of 2^64 points whose shortest vector is at least 2^29.5 long; 2^32 would
- * be ideal. */
+/* M above, the factor of the probe words: the 64-bit multiplier of Steele and Vigna ("Computationally easy, spectrally
+ * good multipliers for congruential pseudorandom number generators", 2022). Two probes of a key, up to 63 words apart,
+ * are the coordinates of a point of a plane lattice of 2^64 points whose shortest vector is at least 2^29.5 long; 2^32
+ * would be ideal. */
 #define KITHI_PROBE UINT64_C(0xf1357aea2e62a9c5)
 
 /* The probe word that follows `word`. The first one, probe word 0, follows the digest. Use only its high bits, by
@@ -115,8 +121,9 @@ static inline uint64_t kithi_fingerprint(kithi_place at, uint64_t top) {
  * differ by a constant, and the graph of the places would be full of short cycles. The XOR of two products has no such
  * constant. The factors are the best of 30 million pairs that were tried: if there are only 7, 15 or 31 fingerprints,
  * the smallest distance between two results is 0.56, 0.41 or 0.30 times what it would be if they were evenly spaced.
- * Two pairs of results with nearly equal sums would make a cycle of four places; there are few such pairs. So even with
- * narrow slots it is not more likely than the planner expects that too many keys share both places (plan/fit.h). */
+ * There are also few pairs of results whose sum is nearly that of another pair; four such fingerprints make a cycle of
+ * four places. So even if slots are narrow, keys do not share the same few places more often than the planner expects
+ * (plan/fit.h). */
 static inline uint64_t kithi_spread(uint64_t fingerprint) {
     return (uint32_t)(fingerprint * KITHI_SPREAD_A ^ fingerprint * KITHI_SPREAD_B);
 }

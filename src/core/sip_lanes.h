@@ -108,28 +108,28 @@ SIP_TARGET KITHI_INLINE void SIP_SET(lanes_words)(SIP_SET(sip) * s, const uint8_
 
 /* Absorbs keys of different lengths. A lane whose key has ended has its state saved in `ended`, and then continues with
  * the words of the longest key, so that it never reads outside a key. */
-SIP_TARGET KITHI_INLINE void SIP_SET(lanes_mixed)(SIP_SET(sip) * s, const kith_key *const of[LANES],
+SIP_TARGET KITHI_INLINE void SIP_SET(lanes_mixed)(SIP_SET(sip) * s, const kith_key *const key_of[LANES],
                                                   const uint8_t *bytes[LANES]) {
     SIP_SET(sip) ended = *s;
     uint64_t words[LANES], mask[LANES];
-    const kith_key *longest = of[0];
+    const kith_key *longest = key_of[0];
     for (unsigned lane = 1; lane < LANES; lane++)
-        if (of[lane]->byte_count > longest->byte_count)
-            longest = of[lane];
+        if (key_of[lane]->byte_count > longest->byte_count)
+            longest = key_of[lane];
     size_t most = longest->byte_count / 8;
     for (size_t w = 0; w <= most; w++) {
         size_t next_end = most;
         for (unsigned lane = 0; lane < LANES; lane++) {
-            size_t end = of[lane]->byte_count / 8;
+            size_t end = key_of[lane]->byte_count / 8;
             next_end = end >= w && end < next_end ? end : next_end;
         }
         SIP_SET(lanes_words)(s, bytes, w, next_end);
         w = next_end;
         for (unsigned lane = 0; lane < LANES; lane++) {
-            bool ends = of[lane]->byte_count / 8 == w;
+            bool ends = key_of[lane]->byte_count / 8 == w;
             mask[lane] = 0 - (uint64_t)ends;
             if (ends) {
-                words[lane] = kithi_sip_last(of[lane]->bytes, of[lane]->byte_count);
+                words[lane] = kithi_sip_last(key_of[lane]->bytes, key_of[lane]->byte_count);
                 bytes[lane] = longest->bytes;
             } else
                 words[lane] = w < most ? kithi_load64(bytes[lane] + 8 * w) : 0;
@@ -146,11 +146,11 @@ SIP_TARGET static void SIP_SET(sip_eight)(const uint8_t secret[16], const kith_k
     SIP_SET(lanes) none = {0};
     SIP_SET(sip) s;
     uint64_t k0 = kithi_load64(secret), k1 = kithi_load64(secret + 8), words[LANES];
-    const kith_key *of[LANES];
+    const kith_key *key_of[LANES];
     const uint8_t *bytes[LANES];
     for (unsigned lane = 0; lane < LANES; lane++) {
-        of[lane] = &keys[chosen[lane]];
-        bytes[lane] = of[lane]->bytes;
+        key_of[lane] = &keys[chosen[lane]];
+        bytes[lane] = key_of[lane]->bytes;
     }
 #pragma GCC unroll 2
     for (unsigned p = 0; p < SIP_PARTS; p++) {
@@ -160,12 +160,12 @@ SIP_TARGET static void SIP_SET(sip_eight)(const uint8_t secret[16], const kith_k
         s.v3[p] = none + (k1 ^ KITHI_SIP_V3);
     }
     if (equal) {
-        SIP_SET(lanes_words)(&s, bytes, 0, of[0]->byte_count / 8);
+        SIP_SET(lanes_words)(&s, bytes, 0, key_of[0]->byte_count / 8);
         for (unsigned lane = 0; lane < LANES; lane++)
-            words[lane] = kithi_sip_last(bytes[lane], of[lane]->byte_count);
+            words[lane] = kithi_sip_last(bytes[lane], key_of[lane]->byte_count);
         SIP_SET(lanes_absorb)(&s, words);
     } else
-        SIP_SET(lanes_mixed)(&s, of, bytes);
+        SIP_SET(lanes_mixed)(&s, key_of, bytes);
 #pragma GCC unroll 2
     for (unsigned p = 0; p < SIP_PARTS; p++)
         s.v2[p] ^= 0xff;

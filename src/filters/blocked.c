@@ -11,23 +11,27 @@
  *
  *     bit in lane j  =  top log2(width) bits of byte j % 8 of lane word j / 8 of d
  *
+ * Lane words 0 and 1 are 64-bit hashes of the digest (kithi_lane_word in core/mix.h).
+ *
  * Code that does not depend on what a cell is, and is shared with blocked_counting, is in filters/common/lanes.h.
  *
- * What blocking costs. Some blocks get more keys than others. The extra false positives of crowded blocks outweigh
- * what the emptier ones save. The planner computes mean, variance and skewness of this effect from exact binomial
- * sums (plan/sizing.h) and adds enough blocks for individual filters to keep the rate. At a million keys this takes
- * 10.1 bits per key at 1%, compared with 9.6 for bloom; 15.8 compared with 14.4 at 0.1%; 23.1 compared with 19.2 at
- * 0.01%. The planner tries 4, 8 and 16 lanes and uses the number that needs the fewest blocks: 4 above a rate of
- * 1.85%, 16 below 0.016%, and 8 in between. (2 lanes would need fewer blocks above 14%, a rate that is hardly ever
- * used; 32 lanes never do, down to 0.001%.)
+ * What blocking costs. Some blocks get more keys than others. The extra false positives of crowded blocks outweigh what
+ * the emptier ones save. The rate of a filter depends on how its keys happen to be distributed. The planner computes
+ * mean, variance and skewness of this rate from exact binomial sums (plan/sizing.h). It uses enough blocks to keep the
+ * rate not only on average, but in nearly every filter. At a million keys this takes 10.1 bits per key at 1%, compared
+ * with 9.6 for bloom; 15.8 compared with 14.4 at 0.1%; 23.1 compared with 19.2 at 0.01%. The planner tries 4, 8 and 16
+ * lanes and uses the number that needs the fewest blocks: 4 above a rate of 1.85%, 16 below 0.016%, and 8 in between.
+ * (2 lanes would need fewer blocks above 14%, a rate that is hardly ever used; 32 lanes never do, down to 0.001%.)
  *
  * Fill. In lane j, a key hits one of the blocks * width cells of all blocks, all equally likely. So the mean number of
  * bits set, and the estimate of the number of keys from it, are exactly those of a Bloom filter with `lanes` slices of
  * that length. The standard deviation is larger, because all lanes of a crowded block are crowded together: at a
- * million keys by 1% with 4 lanes, 4% with 8, and 11% to 17% with 16. kithi_fill_limit allows for that; otherwise the
- * fill limit of 16 lanes would be at 5.1 standard deviations instead of 6. The fill limit applies to the total only.
- * Somebody who knows the hash can crowd some blocks and leave the others empty, and if half of the blocks are full the
- * rate is one half. So keys that an attacker may choose need siphash even more than in bloom.
+ * million keys by 1% with 4 lanes, 4% with 8, and 11% to 17% with 16. The fill limit is the number of set bits above
+ * which the filter is full: the mean at capacity plus 6 standard deviations. kithi_fill_limit uses the larger standard
+ * deviation. With that of a Bloom filter, the limit of 16 lanes would be only 5.1 of the larger ones above the mean.
+ * The fill limit applies to the total only. Somebody who knows the hash can crowd some blocks and leave the others
+ * empty, and if half of the blocks are full the rate is one half. So keys that an attacker may choose need siphash even
+ * more than in bloom.
  *
  * Parameters: 0 lanes, 1 blocks, 7 fill limit. The body is blocks * 64 bytes without padding. */
 #include "filters/blocked_lookup.h"
@@ -45,7 +49,7 @@ static const kith_option OPTIONS[] = {
 
 static kith_status choose(const kithi_request *request, kithi_head *head) {
     return kithi_lanes_choose(request->options[0], KITHI_LANES_BLOCK_BITS, request->capacity, request->rate,
-                              KITHI_COUNTS_CHANGES, head);
+                              KITHI_COUNTS_CHANGING_KEYS, head);
 }
 
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
@@ -94,8 +98,8 @@ KITHI_INLINE unsigned block_add_shared(uint8_t *block, uint64_t digest, bool com
 
 /* ---- verbs ----
  *
- * The inline functions (…_in, …_body) are compiled for 4, 8 and 16 lanes, and those that use `ops` for every
- * instruction set. */
+ * A function …_in is compiled for 4, 8 and 16 lanes. A function …_body calls one for the number of lanes of the filter
+ * (kithi_by_lanes). Both are compiled for each instruction set, unless they ignore `ops`. */
 
 KITHI_INLINE uint64_t set_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
     return ops->set(kithi_block_of(args->f, args->digest), args->digest, lanes);
@@ -146,16 +150,16 @@ static unsigned add_shared(kith_filter *f, uint64_t digest, bool commit) {
                                     (kithi_lanes_args){.f = f, .digest = digest, .commit = commit});
 }
 
-/* A digest sets at most one bit per lane, so the first `safe` digests cannot exceed the capacity or the fill limit
- * and are added without checking. Near a limit, add() is called for each digest. */
+/* A digest sets at most one bit per lane, so the digests before `to` cannot exceed the capacity or the fill limit and
+ * are added without checking. Near a limit, add() is called for each digest. */
 KITHI_INLINE uint64_t add_many_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
     kith_filter *f = args->writable;
     const uint64_t *digests = args->digests;
     size_t n = args->n, *done = args->done;
     uint8_t *body = f->body;
     uint64_t blocks = f->geometry.lanes.blocks;
-    bool near = kithi_lanes_near(f);
-    if (!near)
+    bool in_cache = kithi_lanes_in_cache(f);
+    if (!in_cache)
         kithi_lanes_prefetch_first(f, digests, n);
     while (*done < n) {
         size_t to = *done + kithi_bits_safe(f, lanes, n - *done);
@@ -170,7 +174,7 @@ KITHI_INLINE uint64_t add_many_in(const kithi_block_ops *ops, const kithi_lanes_
         uint64_t added = 0, fill = 0;
         while (*done < to) {
             size_t count = to - *done < 64 ? to - *done : 64;
-            bool ahead = !near && count == 64 && n - *done >= 64 + KITHI_AHEAD;
+            bool ahead = !in_cache && count == 64 && n - *done >= 64 + KITHI_AHEAD;
             uint64_t is_new = ahead ? set_some(ops, body, blocks, digests + *done, 64, KITHI_AHEAD, lanes, &fill)
                                     : set_some(ops, body, blocks, digests + *done, count, 0, lanes, &fill);
             added += kithi_popcount(is_new);
@@ -337,4 +341,6 @@ const kithi_kind kithi_kind_blocked = {
     .subset = kithi_bits_subset,
     .stats = stats,
     .check = kithi_bits_check,
+    .salvage = kithi_bits_salvage,
+    .recount = kithi_bits_recount,
 };

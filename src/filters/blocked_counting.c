@@ -11,6 +11,8 @@
  *
  *     counter in lane j  =  top log2(width) bits of byte j % 8 of lane word j / 8 of d
  *
+ * Lane words 0 and 1 are 64-bit hashes of the digest (kithi_lane_word in core/mix.h).
+ *
  * With 8 lanes a lane is one 64-bit word, with 16 lanes one 32-bit word, with 4 lanes two 64-bit words. As long as no
  * counter is stuck, adding a key adds 1 << 4 * i to one word of each lane, where i is the number of the counter in that
  * word, and removing it subtracts the same. filters/common/counter_cells.h describes the counters: saturation, and how
@@ -27,9 +29,10 @@
  *
  *     failure = n * sum over N of P(N) P(Binomial(N, 1/width) >= 14)^lanes         (N others in the block)
  *
- * which is 10^-55 at a million keys and 1%. At a rate of 90% a block would have 116 keys, and the bound, 10^-10 at a
- * million keys, would be too high from 17 million keys on. So rates above 50% are planned as 50%: n * 3.2 * 10^-28
- * with 4 lanes, less with more lanes, and under 10^-9 for as many keys as 64-bit digests allow.
+ * which is 10^-55 at a million keys and 1%. It should be below 10^-9. At a rate of 90% a block would have 116 keys, and
+ * the bound would be 10^-10 at a million keys and above 10^-9 from 17 million keys on. So rates above 50% are planned
+ * as 50%. The bound is then n * 3.2 * 10^-28 with 4 lanes, less with more lanes, and below 10^-9 for as many keys as
+ * 64-bit digests allow.
  *
  * Fill. As in blocked, the mean and the estimate of the number of keys are those of counting with `lanes` slices of
  * blocks * width cells. The standard deviation is larger, by 2% to 4% with 4 lanes, 16% to 19% with 8, and 65% with
@@ -61,7 +64,7 @@ static const kith_option OPTIONS[] = {
 
 static kith_status choose(const kithi_request *request, kithi_head *head) {
     return kithi_lanes_choose(request->options[0], KITHI_BLOCK_COUNTERS, request->capacity,
-                              fmin(request->rate, RATE_MAX), KITHI_COUNTS_ALL, head);
+                              fmin(request->rate, RATE_MAX), KITHI_COUNTS_ALL_KEYS, head);
 }
 
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
@@ -120,8 +123,8 @@ KITHI_INLINE bool block_lower(uint8_t *block, uint64_t digest, unsigned lanes, u
 
 /* ---- verbs ----
  *
- * The inline functions (…_in, …_body) are compiled for 4, 8 and 16 lanes, and those that use `ops` for every
- * instruction set. */
+ * A function …_in is compiled for 4, 8 and 16 lanes. A function …_body calls one for the number of lanes of the filter
+ * (kithi_by_lanes). Both are compiled for each instruction set, unless they ignore `ops`. */
 
 static const kithi_block_ops PORTABLE = {
     .has = kithi_blocked_counting_block_has, .raise = block_raise, .lower = block_lower};
@@ -135,8 +138,9 @@ static uint64_t copies(const kith_filter *f, uint64_t digest) {
     return kithi_by_lanes(copies_in, &PORTABLE, (kithi_lanes_args){.f = f, .digest = digest});
 }
 
-/* KITH_E_COPIES comes before KITH_E_FULL, so the counters are read even if the filter is full. */
-KITHI_INLINE uint64_t add_or_reason_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
+/* Adds a key, or returns the reason why it cannot be added. KITH_E_COPIES comes before KITH_E_FULL, so the counters are
+ * read even if the filter is full. */
+KITHI_INLINE uint64_t add_with_reason_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
     (void)ops;
     kith_filter *f = args->writable;
     uint8_t *block = kithi_block_of(f, args->digest);
@@ -153,7 +157,7 @@ KITHI_INLINE uint64_t add_or_reason_in(const kithi_block_ops *ops, const kithi_l
 }
 
 static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
-    return (kith_status)kithi_by_lanes(add_or_reason_in, &PORTABLE,
+    return (kith_status)kithi_by_lanes(add_with_reason_in, &PORTABLE,
                                        (kithi_lanes_args){.f = f, .writable = f, .digest = digest, .was_new = was_new});
 }
 
@@ -377,6 +381,7 @@ static void stats(const kith_filter *f, kith_filter_stats *stats) {
         for (uint64_t lane = 0; lane < lanes; lane++) {
             kithi_tally t = lane_tally(f, block, lane);
             stats->stuck += t.stuck;
+            /* NOLINTNEXTLINE(bugprone-integer-division): the number of counters is a whole number */
             rate *= (double)(t.used * lanes) / KITHI_BLOCK_COUNTERS;
         }
         sum += rate;
@@ -408,6 +413,14 @@ static const char *check(const kith_filter *f) {
     if (keys_known && keys != f->head.count)
         return "the counters do not add up to the count of keys";
     return NULL;
+}
+
+static kith_status salvage(kith_filter *f, kithi_damage *damage) {
+    return kithi_cells_salvage(f, damage, KITHI_COUNTER_BITS);
+}
+
+static void recount(kith_filter *f) {
+    f->head.fill = kithi_counters_tally(f, 0, f->shape.cells, KITHI_COUNTER_BITS).used;
 }
 
 static uint64_t cell(const kith_filter *f, uint64_t number) {
@@ -460,4 +473,6 @@ const kithi_kind kithi_kind_blocked_counting = {
     .merge = merge,
     .stats = stats,
     .check = check,
+    .salvage = salvage,
+    .recount = recount,
 };

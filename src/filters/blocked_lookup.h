@@ -48,13 +48,13 @@ KITHI_INLINE bool kithi_blocked_has(const kithi_geometry *g, const uint8_t *body
 static const kithi_lookup kithi_lookup_blocked = {
     KITHI_BLOCKED_ID,
     KITHI_LANES_PARAMS,
-    true,
+    true, /* adds */
     kithi_lanes_decode,
     kithi_blocked_shape,
     kithi_blocked_has,
-    NULL,
-    NULL,
-    NULL,
+    NULL, /* inner_kind */
+    NULL, /* inner_block */
+    NULL, /* inner_fits */
 };
 
 #endif

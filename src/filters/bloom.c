@@ -8,11 +8,11 @@
  *
  *     bit i of digest d  =  i * slice + high half of (slice * probe word i of d)
  *
- * With slices, the k positions of a key are distinct for every m, tiny or above 2^32, without comparing them. The
- * formula for the rate is then exact for every n (plan/sizing.h). It is not exact when positions may coincide: the
- * usual formula is 25% too low for three keys and a rate of 1%. Compared with positions over all m bits, slices
- * multiply the rate by about 1 + 0.35 k^2/m: 2% at a hundred keys and nothing at ten thousand. Each position is
- * computed from its own probe word (core/mix.h), not as a + i*b.
+ * With slices, the k positions of a key are distinct, because they are in different slices. This holds for every m, and
+ * the positions need not be compared. The formula for the rate is then exact for every n (plan/sizing.h). It is not
+ * exact when positions may coincide: the usual formula is 25% too low for three keys and a rate of 1%. Compared with
+ * positions over all m bits, slices multiply the rate by about 1 + 0.35 k^2/m: 2% at a hundred keys and nothing at ten
+ * thousand. Each position is computed from its own probe word (core/mix.h), not as a + i*b.
  *
  * With layout=whole, all k hashes share one array of m bits, as the textbooks draw it. The positions of a key may
  * coincide, and the key then sets fewer than k bits:
@@ -41,7 +41,7 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     unsigned k, given = (unsigned)request->options[0];
     uint64_t slice;
     kithi_cells_layout layout = (kithi_cells_layout)request->options[1];
-    if (!kithi_bloom_choose(request->capacity, request->rate, given, KITHI_COUNTS_CHANGES, layout, &k, &slice))
+    if (!kithi_bloom_choose(request->capacity, request->rate, given, KITHI_COUNTS_CHANGING_KEYS, layout, &k, &slice))
         return KITH_E_TOO_LARGE;
     kithi_slices_encode(k, slice, layout, request->capacity, head);
     return KITH_OK;
@@ -126,10 +126,10 @@ KITHI_INLINE void add_run(kith_filter *f, const uint64_t *digests, size_t n, uin
     kithi_slices_geometry g = f->geometry.slices;
     uint8_t *body = f->body;
     uint64_t count = 0, fill = 0;
-    bool near = kithi_slices_near(f);
+    bool in_cache = kithi_slices_in_cache(f);
     for (size_t from = 0; from < n; from += KITHI_SLICES_AHEAD) {
         size_t group = n - from < KITHI_SLICES_AHEAD ? n - from : KITHI_SLICES_AHEAD;
-        for (size_t i = 0; i < group && !near; i++)
+        for (size_t i = 0; i < group && !in_cache; i++)
             prefetch_all(body, g, digests[from + i]);
         uint64_t is_new = 0;
         for (size_t i = 0; i < group; i++) {
@@ -295,4 +295,6 @@ const kithi_kind kithi_kind_bloom = {
     .subset = kithi_bits_subset,
     .stats = stats,
     .check = kithi_bits_check,
+    .salvage = kithi_bits_salvage,
+    .recount = kithi_bits_recount,
 };

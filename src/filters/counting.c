@@ -72,6 +72,7 @@ static double poisson_tail(double mean, unsigned least) {
         sum += term;
         term *= mean / i;
     }
+    /* cppcheck-suppress invalidFunctionArg ; the loop adds at least its first term, 1 */
     return fmin(1, exp(log_term + log(sum)));
 }
 
@@ -114,7 +115,7 @@ static bool choose_reliable(uint64_t n, double rate, kithi_slices_geometry *g) {
     for (unsigned k = 1; k <= KITHI_BLOOM_K_MAX; k++) {
         kithi_slices_geometry trial = *g;
         trial.k = k;
-        trial.slice = kithi_bloom_slice(k, n, rate, KITHI_COUNTS_ALL, layout);
+        trial.slice = kithi_bloom_slice(k, n, rate, KITHI_COUNTS_ALL_KEYS, layout);
         if (trial.slice != 0)
             trial.slice = reliable_slice(trial, n);
         if (trial.slice == 0 || kithi_bloom_cells(k, trial.slice, layout) >= fewest)
@@ -131,7 +132,7 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     kithi_cells_layout layout = kithi_slices_layout(&g);
     uint64_t n = request->capacity;
     double rate = fmin(request->rate, RATE_MAX);
-    if (!kithi_bloom_choose(n, rate, given, KITHI_COUNTS_ALL, layout, &k, &g.slice))
+    if (!kithi_bloom_choose(n, rate, given, KITHI_COUNTS_ALL_KEYS, layout, &k, &g.slice))
         return KITH_E_TOO_LARGE;
     g.k = k;
     if (given == 0 && failure_of(&g, n) > FAILURE_MAX && !choose_reliable(n, rate, &g))
@@ -161,13 +162,14 @@ KITHI_INLINE unsigned least_at(const kith_filter *f, const uint64_t *counters, u
     return min;
 }
 
+/* add_at() and remove_at() change each counter once, even if several hashes of the key hit it (layout=whole). */
 KITHI_INLINE kith_status add_at(kith_filter *f, const uint64_t *counters, bool *was_new, unsigned width) {
     unsigned before = least_at(f, counters, width);
     kith_status status = kithi_counters_can_add(f, before, width);
     if (status != KITH_OK)
         return status;
     for (uint64_t i = 0; i < f->geometry.slices.k; i++)
-        if (!kithi_slices_repeats(counters, f->geometry.slices.stride, 0, i))
+        if (!kithi_slices_is_duplicate(counters, f->geometry.slices.stride, 0, i))
             f->head.fill += kithi_counter_raise(f->body, counters[i], width);
     f->head.count++;
     if (was_new != NULL)
@@ -181,7 +183,7 @@ KITHI_INLINE kith_status remove_at(kith_filter *f, const uint64_t *counters, boo
     if (status != KITH_OK)
         return status;
     for (uint64_t i = 0; i < f->geometry.slices.k; i++)
-        if (!kithi_slices_repeats(counters, f->geometry.slices.stride, 0, i))
+        if (!kithi_slices_is_duplicate(counters, f->geometry.slices.stride, 0, i))
             f->head.fill -= kithi_counter_lower(f->body, counters[i], width);
     f->head.count--;
     return KITH_OK;
@@ -358,6 +360,14 @@ static const char *check(const kith_filter *f) {
     return NULL;
 }
 
+static kith_status salvage(kith_filter *f, kithi_damage *damage) {
+    return kithi_cells_salvage(f, damage, width_of(f));
+}
+
+static void recount(kith_filter *f) {
+    f->head.fill = kithi_counters_tally(f, 0, f->shape.cells, width_of(f)).used;
+}
+
 static uint64_t cell(const kith_filter *f, uint64_t number) {
     return kithi_counter(f->body, number, width_of(f));
 }
@@ -403,4 +413,6 @@ const kithi_kind kithi_kind_counting = {
     .merge = merge,
     .stats = stats,
     .check = check,
+    .salvage = salvage,
+    .recount = recount,
 };

@@ -5,8 +5,10 @@
  * other and the fingerprint, so an entry can be moved without knowing its key. filters/common/cuckoo.h describes
  * regions and moves.
  *
- *     region  | bucket 0 | bucket 1 | … | bucket 2*half-1 |
- *     bucket  | slot | slot | … b of them        code: the fingerprint, 1 … 2^f - 1; 0 is an empty slot
+ *     region  | bucket 0 | bucket 1 | … | bucket 2*half-1 |      half: half the number of buckets
+ *     bucket  | slot | slot | … b of them                        code in a slot: the fingerprint, 1 … 2^f - 1; 0: empty
+ *
+ * Code that cuckoo shares with overlap calls a bucket a place, because overlap has windows instead.
  *
  *     alternate=halves   one bucket has an even number and the other an odd one. The two numbers add up to
  *                        H(fingerprint), which is odd, modulo 2*half, so each follows from the other (kithi_partner).
@@ -33,8 +35,8 @@
  * (filters/common/cuckoo_stash.h). With insert=walk there is no stash, and the planner makes f large enough that this
  * does not happen (plan/fit.h).
  *
- * Parameters: 0 bits in a slot (f), 1 half, 2 regions, 3 b, 4 alternate (0 halves, 1 simple, 2 xor), 5 max of a walk
- * (0: search), 6 entries in the stash of a region. */
+ * Parameters: 0 bits in a slot (f), 1 half the buckets of a region, 2 regions, 3 b, 4 alternate (0 halves, 1 simple, 2
+ * xor), 5 max of a walk (0: search), 6 entries in the stash of a region. */
 #include "plan/fit.h"
 #include "filters/common/cuckoo_batch.h"
 #include "filters/cuckoo_lookup.h"
@@ -180,9 +182,10 @@ KITHI_TARGET_AVX2 static uint32_t match_buckets_avx2(const kithi_cf_geometry *g,
     return kithi_avx2_cf_match_buckets(g, body, pairs);
 }
 
-static const kithi_cf_vectors NARROW_AVX2 = {locate_avx2, match_words_avx2};
-static const kithi_cf_vectors LONG_AVX2 = {locate_avx2, match_long_words_avx2};
-static const kithi_cf_vectors WIDE_AVX2 = {locate_wide_avx2, match_buckets_avx2};
+/* For buckets of one word, of one long word (plan/geometry.h), and of more than one word (KITHI_CF_WIDE_BUCKETS). */
+static const kithi_cf_vectors ONE_WORD_AVX2 = {locate_avx2, match_words_avx2};
+static const kithi_cf_vectors LONG_WORD_AVX2 = {locate_avx2, match_long_words_avx2};
+static const kithi_cf_vectors WIDE_BUCKETS_AVX2 = {locate_wide_avx2, match_buckets_avx2};
 
 KITHI_TARGET_AVX512 static void locate_avx512(const kithi_cf_geometry *g, const uint64_t *digests, kithi_pairs *pairs) {
     kithi_avx512_cf_locate(g, digests, pairs, KITHI_CF_BUCKETS);
@@ -193,27 +196,28 @@ KITHI_TARGET_AVX512 static uint32_t match_words_avx512(const kithi_cf_geometry *
     return kithi_avx512_cf_match_words(g, body, pairs);
 }
 
-static const kithi_cf_vectors NARROW_AVX512 = {locate_avx512, match_words_avx512};
+static const kithi_cf_vectors ONE_WORD_AVX512 = {locate_avx512, match_words_avx512};
 
-/* Returns the vector code for a geometry, or NULL if there is none. */
-static const kithi_cf_vectors *vectors_for(const kithi_cf_geometry *g, const kithi_cf_vectors *narrow) {
+/* Returns the vector code for a geometry, or NULL if there is none. `one_word` is that for buckets of one word that is
+ * not long; AVX2 and AVX-512 have different ones. */
+static const kithi_cf_vectors *vectors_for(const kithi_cf_geometry *g, const kithi_cf_vectors *one_word) {
     if (g->alternate != KITHI_CUCKOO_HALVES || !kithi_cf_fits_vectors(g))
         return NULL;
     if (g->words == 1)
-        return g->form == KITHI_ONE_WORD ? narrow : &LONG_AVX2;
-    return g->bucket_slots == 4 ? &WIDE_AVX2 : NULL;
+        return g->form == KITHI_ONE_WORD ? one_word : &LONG_WORD_AVX2;
+    return g->bucket_slots == 4 ? &WIDE_BUCKETS_AVX2 : NULL;
 }
 
 KITHI_TARGET_AVX2 static size_t has_many_avx512(const kith_filter *f, const uint64_t *digests, size_t n,
                                                 uint64_t *maybe) {
-    const kithi_cf_vectors *vectors = vectors_for(&f->geometry.cf, &NARROW_AVX512);
+    const kithi_cf_vectors *vectors = vectors_for(&f->geometry.cf, &ONE_WORD_AVX512);
     return vectors != NULL ? kithi_cf_has_groups(vectors, f, digests, n, maybe)
                            : kithi_cf_has_many(&kithi_cuckoo_layout, f, digests, n, maybe);
 }
 
 KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
                                               uint64_t *maybe) {
-    const kithi_cf_vectors *vectors = vectors_for(&f->geometry.cf, &NARROW_AVX2);
+    const kithi_cf_vectors *vectors = vectors_for(&f->geometry.cf, &ONE_WORD_AVX2);
     return vectors != NULL ? kithi_cf_has_groups(vectors, f, digests, n, maybe)
                            : kithi_cf_has_many(&kithi_cuckoo_layout, f, digests, n, maybe);
 }
@@ -238,6 +242,14 @@ static void stats(const kith_filter *f, kith_filter_stats *stats) {
 
 static const char *check(const kith_filter *f) {
     return kithi_cf_check(&kithi_cuckoo_layout, f);
+}
+
+static kith_status salvage(kith_filter *f, kithi_damage *damage) {
+    return kithi_cf_salvage(&kithi_cuckoo_layout, f, damage);
+}
+
+static void recount(kith_filter *f) {
+    kithi_cf_recount(&kithi_cuckoo_layout, f);
 }
 
 const kithi_kind kithi_kind_cuckoo = {
@@ -278,6 +290,8 @@ const kithi_kind kithi_kind_cuckoo = {
     .merge = merge,
     .stats = stats,
     .check = check,
+    .salvage = salvage,
+    .recount = recount,
     .detach = kithi_cf_detach,
     .state_bytes = kithi_cf_state_bytes,
 };

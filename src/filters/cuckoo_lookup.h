@@ -1,5 +1,5 @@
-/* filters/cuckoo_lookup.h: the layout of cuckoo, and lookups. See cuckoo.c for the idea, and lookup.h for the rules of this
- * header. */
+/* filters/cuckoo_lookup.h: the layout of cuckoo, and lookups. See cuckoo.c for the idea, and lookup.h for the rules of
+ * this header. */
 #ifndef KITHI_FILTERS_CUCKOO_LOOKUP_H
 #define KITHI_FILTERS_CUCKOO_LOOKUP_H
 
@@ -52,10 +52,9 @@ static inline bool kithi_cuckoo_decode(const kithi_cf_geometry *g, uint32_t slot
     return true;
 }
 
-/* In the order of kithi_cf_layout. */
 static const kithi_cf_layout kithi_cuckoo_layout = {
-    false,
-    0,
+    false, /* windows */
+    0,     /* window_bits */
     kithi_cuckoo_place_slots,
     kithi_cuckoo_other_bucket,
     kithi_cuckoo_first_bit,
@@ -81,24 +80,25 @@ static inline kith_status kithi_cuckoo_shape(const kithi_head *head, kithi_shape
     return kithi_cf_shape(&kithi_cuckoo_layout, &g, shape);
 }
 
-KITHI_OUTLINE bool kithi_cuckoo_has_any(const kithi_cf_geometry *g, const uint8_t *body, uint64_t digest) {
+/* For geometries that are not plain (plan/geometry.h). */
+KITHI_OUTLINE bool kithi_cuckoo_has_general(const kithi_cf_geometry *g, const uint8_t *body, uint64_t digest) {
     return kithi_cf_has(&kithi_cuckoo_layout, g, body, digest);
 }
 
 KITHI_INLINE bool kithi_cuckoo_has(const kithi_geometry *g, const uint8_t *body, uint64_t digest) {
-    return g->cf.plain ? kithi_cf_has_plain(&g->cf, body, digest) : kithi_cuckoo_has_any(&g->cf, body, digest);
+    return g->cf.plain ? kithi_cf_has_plain(&g->cf, body, digest) : kithi_cuckoo_has_general(&g->cf, body, digest);
 }
 
 static const kithi_lookup kithi_lookup_cuckoo = {
     KITHI_CUCKOO_ID,
     KITHI_CUCKOO_PARAMS,
-    true,
+    true, /* adds */
     kithi_cuckoo_decode_head,
     kithi_cuckoo_shape,
     kithi_cuckoo_has,
-    NULL,
-    NULL,
-    NULL,
+    NULL, /* inner_kind */
+    NULL, /* inner_block */
+    NULL, /* inner_fits */
 };
 
 #endif

@@ -3,8 +3,8 @@
  *     sort    The hashes are sorted by their highest bits, that is roughly by the segment of their first cell. All
  *             cells of a key are within a few segments, so the next step moves through memory in one direction and
  *             stays in cache.
- *     count   Each cell gets the number of its keys, the XOR of their hashes and the XOR of the positions (0, 1, 2, …)
- *             that it has among the cells of each key.
+ *     count   Each cell gets the number of its keys and the XOR of their hashes. It also gets the XOR of its positions:
+ *             its position for a key is i if it is cell number i of that key (0, 1, 2 or 3).
  *     peel    In a cell that has only one key, the two XORs are the hash of that key and its position. The key is
  *             removed from all its cells and appended to the list of peeled keys. This may leave other cells with only
  *             one key, which are peeled in turn. Such cells wait in a queue: with a stack, each step would wait for the
@@ -204,8 +204,8 @@ kith_status kithi_fuse_build(kith_filter *f, uint64_t region, const uint64_t *di
         if (status == KITH_E_COPIES || (try > 1 && n > w.cells))
             break;
         if (try > 1) {
-            memset(w.xors, 0, w.cells * sizeof *w.xors);
-            memset(w.counts, 0, w.cells);
+            memset(w.xors, 0, (size_t)w.cells * sizeof *w.xors);
+            memset(w.counts, 0, (size_t)w.cells);
         }
         uint64_t seed = kithi_fuse_seed(try);
         sort_hashes(g, digests, n, seed, w.hashes);

@@ -23,7 +23,8 @@ static inline uint64_t kithi_fuse_shard_cells(const kithi_fuse_geometry *g) {
     return (g->segments + g->arity - 1) * g->segment;
 }
 
-/* The longest segment whose offsets use different bits of the hash (kithi_fuse_cells). */
+/* The longest segment. An offset in it has at most 18 or 14 bits, so the offsets of a key's cells are different bits of
+ * the hash (kithi_fuse_cells). */
 static inline uint64_t kithi_fuse_segment_max(uint64_t arity) {
     return arity == 3 ? UINT64_C(1) << 18 : UINT64_C(1) << 14;
 }
@@ -123,7 +124,15 @@ static inline bool kithi_fuse_has(const kithi_geometry *g, const uint8_t *body, 
 }
 
 static const kithi_lookup kithi_lookup_fuse = {
-    KITHI_FUSE_ID, KITHI_FUSE_PARAMS, false, kithi_fuse_decode, kithi_fuse_shape, kithi_fuse_has, NULL, NULL, NULL,
+    KITHI_FUSE_ID,
+    KITHI_FUSE_PARAMS,
+    false, /* adds */
+    kithi_fuse_decode,
+    kithi_fuse_shape,
+    kithi_fuse_has,
+    NULL, /* inner_kind */
+    NULL, /* inner_block */
+    NULL, /* inner_fits */
 };
 
 #endif

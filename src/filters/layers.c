@@ -65,9 +65,9 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     return kithi_layers_first_body(head, &head->body_bytes);
 }
 
-/* Checks the header; attach() checks the directory and the layers. The shape is that of the first layer as it is
- * planned. attach() takes it from the layer itself instead, because a lazily opened header may have options with which
- * no layer can be planned; check() refuses it. */
+/* Checks the header; attach() checks the directory and the layers. Sets the shape to that of a newly planned first
+ * layer, if it can be planned. The header of a lazily opened file may have options with which it cannot. That is not an
+ * error here: attach() sets the shape to that of the first layer in the file, and check() reports the options. */
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
     const kithi_kind *inner = kithi_kind_by_id(kithi_layers_inner_kind(head));
     kithi_head first;
@@ -428,5 +428,7 @@ const kithi_kind kithi_kind_layers = {
     .verify = verify,
     .seal = seal,
     .parts = kithi_layers_parts,
+    .salvage = kithi_layers_salvage,
+    .recount = kithi_layers_recount,
     .relocate = kithi_layers_relocate,
 };

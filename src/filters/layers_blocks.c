@@ -251,7 +251,7 @@ void kithi_layers_relocate(kith_filter *f, kith_move move, void *context) {
     uint64_t offset = KITHI_LAYERS_DIRECTORY_BYTES;
     for (unsigned i = 0; i < kithi_layers_count(f); i++) {
         kith_filter *layer = &layers->layer[i];
-        size_t body_at = (size_t)(layer->body - layer->block), padded = kithi_layers_padded(layer->block_bytes);
+        size_t body_at = (size_t)(layer->body - layer->block), padded = (size_t)kithi_layers_padded(layer->block_bytes);
         if (i < layers->in_block) {
             layer->block = f->body + offset;
             offset += padded;

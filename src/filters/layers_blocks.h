@@ -35,5 +35,7 @@ bool kithi_layers_clear(kith_filter *f);
 uint64_t kithi_layers_state_bytes(const kith_filter *f);
 size_t kithi_layers_parts(const kith_filter *f, kithi_part parts[KITHI_BODY_PARTS_MAX]);
 void kithi_layers_relocate(kith_filter *f, kith_move move, void *context);
+kith_status kithi_layers_salvage(kith_filter *f, kithi_damage *damage); /* these two are in layers_salvage.c */
+void kithi_layers_recount(kith_filter *f);
 
 #endif

@@ -35,7 +35,8 @@ static inline kithi_geometry kithi_layers_decode(const kithi_head *head) {
     return geometry;
 }
 
-/* Checks the header, except for the kind of the layers. Sets only body_bytes: everything else depends on the layers. */
+/* Checks the header. Does not check that the kind of the layers exists, only that it is not `layers`. Sets only
+ * body_bytes: everything else depends on the layers. */
 static inline kith_status kithi_layers_shape(const kithi_head *head, kithi_shape *shape) {
     kithi_layers_geometry g = kithi_layers_decode(head).layers;
     memset(shape, 0, sizeof *shape);
@@ -120,8 +121,8 @@ static inline bool kithi_layers_fits(const kithi_head *head, unsigned i, const k
 }
 
 static const kithi_lookup kithi_lookup_layers = {
-    KITHI_LAYERS_ID,         KITHI_LAYERS_PARAMS, true,
-    kithi_layers_decode,     kithi_layers_shape,  NULL,
+    KITHI_LAYERS_ID,         KITHI_LAYERS_PARAMS, true, /* adds */
+    kithi_layers_decode,     kithi_layers_shape,  NULL, /* has */
     kithi_layers_inner_kind, kithi_layers_block,  kithi_layers_fits,
 };
 

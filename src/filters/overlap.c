@@ -20,9 +20,9 @@
  *     code = fingerprint * 2 + (1 in the second slot of its window)     fingerprint 1 … 2^(slot_bits-1) - 1
  *
  * Code 0 is an empty slot; code 1 is never written. The first slot of a half never holds a second-slot code, and the
- * last slot never holds a first-slot code. An entry matches exactly one combination of a pair of windows and a
- * fingerprint, whichever slot it is in. So the rate is 2 * load / 2^(slot_bits-1), half of what two windows of two
- * slots would have without that bit.
+ * last slot never holds a first-slot code. A lookup compares each of the key's four slots with the code that the key
+ * would have there. About half of the entries in them belong to the slot's other window and differ in the lowest bit.
+ * So the rate is 2 * load / 2^(slot_bits-1); without that bit it would be twice as high.
  *
  * The filter takes about (log2(1/rate) + 2) * 1.06 bits per key. A key may be added four times. More keys with the same
  * windows and fingerprint, whether copies or different keys, go to the stash of their region
@@ -146,23 +146,25 @@ KITHI_TARGET_AVX512 static uint32_t match_avx512(const kithi_cf_geometry *g, con
     return kithi_avx512_cf_match_words(g, body, pairs);
 }
 
-static const kithi_cf_vectors NARROW_AVX2 = {locate_avx2, match_avx2};
-static const kithi_cf_vectors NARROW_AVX512 = {locate_avx512, match_avx512};
-static const kithi_cf_vectors LONG_AVX2 = {locate_avx2, match_long_avx2};
+static const kithi_cf_vectors ONE_WORD_AVX2 = {locate_avx2, match_avx2};
+static const kithi_cf_vectors ONE_WORD_AVX512 = {locate_avx512, match_avx512};
+static const kithi_cf_vectors LONG_WORD_AVX2 = {locate_avx2, match_long_avx2};
 
-static inline size_t has_many_by(const kithi_cf_vectors *narrow, const kith_filter *f, const uint64_t *digests,
+/* `one_word` is the vector code for windows of one word that is not long (plan/geometry.h). */
+static inline size_t has_many_by(const kithi_cf_vectors *one_word, const kith_filter *f, const uint64_t *digests,
                                  size_t n, uint64_t *maybe) {
     if (!kithi_cf_fits_vectors(&f->geometry.cf))
         return has_many_portable(f, digests, n, maybe);
-    return kithi_cf_has_groups(f->geometry.cf.form == KITHI_ONE_WORD ? narrow : &LONG_AVX2, f, digests, n, maybe);
+    return kithi_cf_has_groups(f->geometry.cf.form == KITHI_ONE_WORD ? one_word : &LONG_WORD_AVX2, f, digests, n,
+                               maybe);
 }
 
 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return has_many_by(&NARROW_AVX2, f, digests, n, maybe);
+    return has_many_by(&ONE_WORD_AVX2, f, digests, n, maybe);
 }
 
 static size_t has_many_avx512(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
-    return has_many_by(&NARROW_AVX512, f, digests, n, maybe);
+    return has_many_by(&ONE_WORD_AVX512, f, digests, n, maybe);
 }
 
 KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
@@ -185,6 +187,14 @@ static void stats(const kith_filter *f, kith_filter_stats *stats) {
 
 static const char *check(const kith_filter *f) {
     return kithi_cf_check(&kithi_overlap_layout, f);
+}
+
+static kith_status salvage(kith_filter *f, kithi_damage *damage) {
+    return kithi_cf_salvage(&kithi_overlap_layout, f, damage);
+}
+
+static void recount(kith_filter *f) {
+    kithi_cf_recount(&kithi_overlap_layout, f);
 }
 
 const kithi_kind kithi_kind_overlap = {
@@ -225,6 +235,8 @@ const kithi_kind kithi_kind_overlap = {
     .merge = merge,
     .stats = stats,
     .check = check,
+    .salvage = salvage,
+    .recount = recount,
     .detach = kithi_cf_detach,
     .state_bytes = kithi_cf_state_bytes,
 };

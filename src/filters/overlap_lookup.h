@@ -1,5 +1,5 @@
-/* filters/overlap_lookup.h: the layout of overlap, and lookups. See overlap.c for the idea, and lookup.h for the rules of this
- * header. */
+/* filters/overlap_lookup.h: the layout of overlap, and lookups. See overlap.c for the idea, and lookup.h for the rules
+ * of this header. */
 #ifndef KITHI_FILTERS_OVERLAP_LOOKUP_H
 #define KITHI_FILTERS_OVERLAP_LOOKUP_H
 
@@ -49,10 +49,9 @@ static inline bool kithi_overlap_decode(const kithi_cf_geometry *g, uint32_t slo
     return *fingerprint != 0 && offset >= second && offset - second < half;
 }
 
-/* In the order of kithi_cf_layout. */
 static const kithi_cf_layout kithi_overlap_layout = {
-    true,
-    1,
+    true, /* windows */
+    1,    /* window_bits */
     kithi_overlap_place_slots,
     kithi_overlap_other_window,
     kithi_overlap_first_bit,
@@ -80,13 +79,13 @@ static inline bool kithi_overlap_has(const kithi_geometry *g, const uint8_t *bod
 static const kithi_lookup kithi_lookup_overlap = {
     KITHI_OVERLAP_ID,
     KITHI_OVERLAP_PARAMS,
-    true,
+    true, /* adds */
     kithi_overlap_decode_head,
     kithi_overlap_shape,
     kithi_overlap_has,
-    NULL,
-    NULL,
-    NULL,
+    NULL, /* inner_kind */
+    NULL, /* inner_block */
+    NULL, /* inner_fits */
 };
 
 #endif

@@ -8,10 +8,11 @@
  *
  * The keys are linear equations over bits, with the slots as unknowns. Sorted by the start of their ribbon, they form a
  * narrow band, which Gaussian elimination solves in linear time (ribbon_build.c). But if there is one slot per key,
- * some ranges have more equations than slots. So 128 consecutive starts, a bucket, have a threshold of 0, 24, 48 or
- * 128. A key is bumped to the next level if the distance from the first start of its bucket to its own start is below
- * the threshold. The next level is a ribbon filter of a few percent of the slots, with another hash function. Level 0
- * gets more keys than it has slots, which leaves almost none of them unused.
+ * some ranges have more equations than slots. So some keys are bumped to the next level, a ribbon filter of a few
+ * percent of the slots, with another hash function. The slots in which a ribbon can start are divided into buckets of
+ * 128. Each bucket has a threshold of 0, 24, 48 or 128, and a key is bumped if the distance from the beginning of the
+ * bucket to the start of its ribbon is below the threshold. Level 0 gets more keys than it has slots, so that almost no
+ * slot is unused.
  *
  *     level 0   1.02 keys per slot: 2.4% of the keys are bumped, 0.5% of the slots are unused
  *     level 1   1 key per slot: 1.1% are bumped, and 1.1% of the slots are unused

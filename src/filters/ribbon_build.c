@@ -1,5 +1,8 @@
 /* Construction of one shard of a ribbon filter.
  *
+ * The keys of a bucket are in three groups, by the thresholds between which their starts are: starts 0 to 23, 24 to 47
+ * and 48 to 127 of the bucket.
+ *
  *     sort       The hashes of a level are sorted by the start of their ribbon: first into parts of 1024 starts, then
  *                each part, in cache, into the groups of its buckets.
  *     eliminate  Buckets are processed in increasing order, and the groups of a bucket in decreasing order. Each
@@ -11,9 +14,8 @@
  *     solve      When every key has a level or is in the stash, the slots of each level are computed from the last to
  *                the first. A slot at which no equation begins is 0.
  *
- * A group consists of the keys of a bucket whose starts are between two thresholds: starts 0 to 23, 24 to 47 and 48 to
- * 127 of the bucket. The groups of a bucket are processed in decreasing order because the ribbons of the first keys
- * compete with those of the bucket before, which have already been stored.
+ * The groups of a bucket are processed in decreasing order because the ribbons of the first keys compete with those of
+ * the bucket before, which have already been stored.
  *
  * The result does not depend on the order of the digests. Whether a group can be accepted depends only on its
  * equations, as a set. When elimination is finished, the set of slots at which an equation begins also depends only on
@@ -175,7 +177,7 @@ KITHI_INLINE const uint64_t *sort_part(uint64_t *hashes, size_t n, uint64_t star
 KITHI_INLINE void sort_by_part(const kithi_ribbon_geometry *g, unsigned level, const uint64_t *digests, size_t n,
                                uint64_t *hashes, size_t *part_ends) {
     uint64_t parts = part_count(g, level), starts = g->starts[level];
-    memset(part_ends, 0, (parts + 1) * sizeof *part_ends);
+    memset(part_ends, 0, (size_t)(parts + 1) * sizeof *part_ends);
     for (size_t i = 0; i < n; i++)
         part_ends[kithi_mulhi(kithi_ribbon_hash(digests[i], g->salt, level), starts) / PART_STARTS + 1]++;
     for (uint64_t i = 0; i < parts; i++)
@@ -212,7 +214,8 @@ static bool fill_level(const kithi_ribbon_geometry *g, workspace *w, unsigned le
                 continue;
             uint64_t number = part * PART_BUCKETS + bucket;
             marks[number / 4] |= (uint8_t)(mark << (number % 4 * 2));
-            /* Never overtakes `sorted`, even if that is in `hashes`. */
+            /* `sorted` may be in `hashes`. Each hash is read before it is overwritten, because no more keys have been
+             * bumped than hashes have been read. */
             for (size_t i = begin; i < ends[first + mark - 1]; i++)
                 hashes[bumped++] = kithi_ribbon_digest(sorted[i], g->salt, level);
         }
@@ -279,7 +282,7 @@ KITHI_INLINE void solve(const uint64_t *rows, const uint32_t *fingerprints, uint
         }
         for (unsigned j = 0; j < bits; j++) {
             kithi_store64(words + (block * bits + j) * 8, state[j]);
-            any |= state[j]; /* the ribbons of the block before reach into this one */
+            any |= state[j]; /* if not 0, the next block is not skipped, because it must shift these bits out */
         }
     }
 }
@@ -350,7 +353,7 @@ kith_status kithi_ribbon_build(kith_filter *f, uint64_t region, const uint64_t *
         solve_all(g, w, shard);
         kithi_store64(shard, n);
     } else {
-        memset(shard, 0, g->shard_bytes);
+        memset(shard, 0, (size_t)g->shard_bytes);
     }
     kithi_release(&f->allocator, w, w->bytes);
     return status;

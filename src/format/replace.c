@@ -237,6 +237,7 @@ static size_t write_name_stem(const char *target_name, temp_name name) {
             shown--;
     }
     name[0] = '.';
+    /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): the next line adds the end */
     memcpy(name + 1, target_name, shown);
     memcpy(name + 1 + shown, NAME_MARK, sizeof NAME_MARK);
     return 1 + shown + sizeof NAME_MARK - 1;

@@ -292,6 +292,7 @@ static bool is_large_enough(unsigned stash, const kithi_fit *fit, double regions
     crowding w = crowding_of(fit, regions, half, top, keys);
     /* A set needs at most EXCESS_MAX entries, so more than s entries take at least m = s / EXCESS_MAX + 1 sets. A
      * Poisson variable of mean `sets` is m or more with a probability of at most sets^m. */
+    /* NOLINTNEXTLINE(bugprone-integer-division): m is a whole number */
     if (regions * pow(w.sets, stash / EXCESS_MAX + 1) <= OVERFLOW_MAX)
         return true;
     double overflow[STASHES];
@@ -315,6 +316,8 @@ static unsigned choose_stash(const kithi_fit *fit, const kithi_fit_size *size, u
         return 0;
     crowding w = crowding_of(fit, (double)size->regions, (double)size->half,
                              (double)kithi_fit_top(fit, size->slot_bits), (double)n);
+    if (w.regions * w.sets <= OVERFLOW_MAX)
+        return 0; /* the probability of any set is at most its mean */
     double overflow[STASHES];
     compute_overflow(&w, overflow);
     unsigned stash = 0;
@@ -338,9 +341,11 @@ static bool fits(const task *t, double regions, double half) {
            (t->any_crowding || is_large_enough(t->stash, t->fit, regions, half, t->top, t->keys));
 }
 
-/* Returns the smallest half that fits in this many regions; `limit` is known to fit. */
-static uint64_t smallest_half(const task *t, double regions, uint64_t limit) {
-    uint64_t low = 0, high = limit;
+/* Returns the smallest half from `least` on that fits in this many regions; `limit` is known to fit. */
+static uint64_t smallest_half(const task *t, double regions, uint64_t least, uint64_t limit) {
+    if (least >= limit || fits(t, regions, (double)least))
+        return least;
+    uint64_t low = least, high = limit;
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
         if (fits(t, regions, (double)middle))
@@ -374,6 +379,8 @@ static uint64_t half_limit(const kithi_fit *fit, unsigned slot_bits) {
 static bool choose_regions(const task *t, double pairs, double bits, kithi_fit_size *size) {
     uint64_t limit = half_limit(t->fit, size->slot_bits);
     double largest = (double)limit, region_bits = slots_of(t->fit, largest) * size->slot_bits;
+    if (slots_of(t->fit, pairs) * size->slot_bits >= bits)
+        return false;
     double low = 0, high = fmax(1, ceil(pairs / largest));
     if (t->fit->one_region && (high > 1 || !fits(t, 1, largest)))
         return false;
@@ -393,10 +400,11 @@ static bool choose_regions(const task *t, double pairs, double bits, kithi_fit_s
         else
             low = middle;
     }
-    if ((high - 1) * region_bits >= bits)
+    double least = fmax(1, ceil(pairs / high));
+    if (fmax((high - 1) * region_bits, high * slots_of(t->fit, least) * size->slot_bits) >= bits)
         return false;
     size->regions = (uint64_t)high;
-    size->half = (uint64_t)fmax((double)smallest_half(t, high, limit), ceil(pairs / high));
+    size->half = smallest_half(t, high, (uint64_t)least, limit);
     if (t->fit->power_of_two)
         size->half = power_of_two_from(size->half); /* the limit is a power of two, too */
     return true;
@@ -429,25 +437,57 @@ static bool choose_regions_and_stash(task *t, double pairs, double bits, uint64_
     return total_bits(t->fit, size) <= bits;
 }
 
+/* Returns the width at which the smallest size is to be expected: there are at least n / planned slots, and enough to
+ * give `combinations` combinations of a pair and a fingerprint. */
+static unsigned expected_width(const kithi_fit *fit, double n, double combinations, unsigned from, unsigned to) {
+    unsigned best = from;
+    double best_bits = INFINITY;
+    for (unsigned width = from; width <= to; width++) {
+        double pairs = ceil(combinations / (double)kithi_fit_top(fit, width));
+        double bits = width * fmax(n / limits_of(fit).planned, slots_of(fit, pairs));
+        if (bits <= best_bits) {
+            best = width;
+            best_bits = bits;
+        }
+    }
+    return best;
+}
+
+/* The smallest size so far. */
+typedef struct smallest {
+    kithi_fit_size size;
+    double bits;
+    bool found;
+} smallest;
+
+/* Replaces *best by a size with slots of this width if that is smaller, or as small with wider slots, which have a lower
+ * rate. */
+static void try_width(task *t, unsigned width, double combinations, uint64_t n, smallest *best) {
+    kithi_fit_size size = {.slot_bits = width};
+    t->top = (double)kithi_fit_top(t->fit, width);
+    if (t->keys / limits_of(t->fit).planned * width > best->bits ||
+        !choose_regions_and_stash(t, ceil(combinations / t->top), best->bits, n, &size))
+        return;
+    double bits = total_bits(t->fit, &size);
+    if (!best->found || bits < best->bits || width > best->size.slot_bits)
+        *best = (smallest){size, bits, true};
+}
+
 bool kithi_fit_choose(const kithi_fit *fit, uint64_t n, double rate, unsigned slot_bits, kithi_fit_size *size) {
     /* With this many combinations of a pair and a fingerprint the rate is kept whatever the keys are (fit.h). The
      * factor makes up for rounding errors. */
     double combinations = (double)n / rate * (1 + 1e-12);
-    double best_bits = 0x1p62;
     unsigned from = slot_bits != 0 ? slot_bits : limits_of(fit).fingerprint_bits + fit->window_bits;
     unsigned to = slot_bits != 0 ? slot_bits : SLOT_BITS_MAX;
-    bool found = false;
-    for (unsigned bits = from; bits <= to; bits++) {
-        if ((double)n / limits_of(fit).planned * bits > best_bits)
-            break; /* fits() would need more bits for these and for wider slots */
-        kithi_fit_size trial = {.slot_bits = bits};
-        task t = {fit, (double)n, (double)kithi_fit_top(fit, bits), 0, slot_bits != 0};
-        if (!choose_regions_and_stash(&t, ceil(combinations / t.top), best_bits, n, &trial))
-            continue;
-        best_bits =
-            total_bits(fit, &trial); /* of sizes with equally many bits, the widest slots have the lowest rate */
-        *size = trial;
-        found = true;
-    }
-    return found;
+    unsigned first = expected_width(fit, (double)n, combinations, from, to);
+    task t = {.fit = fit, .keys = (double)n, .any_crowding = slot_bits != 0};
+    smallest best = {.bits = 0x1p62};
+    /* The others are soon seen to need more bits. */
+    for (unsigned width = first; width <= to; width++)
+        try_width(&t, width, combinations, n, &best);
+    for (unsigned width = first; width > from; width--)
+        try_width(&t, width - 1, combinations, n, &best);
+    if (best.found)
+        *size = best.size;
+    return best.found;
 }

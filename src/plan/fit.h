@@ -1,8 +1,9 @@
 /* plan/fit.h: how many slots a cuckoo filter needs so that n fingerprints fit.
  *
- * A place is a bucket, or a window of overlapping slots. A key has a pair of places, one with an even and one with an
- * odd number; these are the two halves of the places of its region. There are two reasons why a new key cannot be
- * stored, and a third one: the search or random walk for a free slot is too short (below).
+ * A place is a bucket, or a window of overlapping slots. The places of a region with even numbers are one half of it,
+ * those with odd numbers are the other half. A key has a pair of places, one in each half. (With alternate=simple and
+ * alternate=xor of cuckoo both may be in the same half; the formulas are used for these, too.) There are two reasons
+ * why a new key cannot be stored, and a third one: the search or random walk for a free slot is too short (below).
  *
  * No room: no sequence of moves frees a slot for it. In large regions that happens at a sharply defined load. The load
  * at which a region of m slots fails is nearly normally distributed (with a heavier left tail: fit.c) around a mean

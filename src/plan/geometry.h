@@ -29,12 +29,15 @@ typedef struct kithi_lanes_geometry {
     uint64_t lanes, blocks;
 } kithi_lanes_geometry;
 
-/* How places divide into words of 64 bits. */
+/* Code that handles several slots of a place at once loads them as a word. If a place has more than 64 bits, it is
+ * halved until each part has at most 64: these are its words. Slot i of a word is bits i * slot_bits … (i + 1) *
+ * slot_bits - 1. A word can begin in the middle of a byte. If its bits and those before it in its first byte are more
+ * than 64, the word is long: it is in nine bytes, and one load of 8 bytes is not enough. */
 typedef enum kithi_cf_form {
-    KITHI_ONE_WORD,       /* a place, together with the bits before it in its first byte, fits in one word */
-    KITHI_TWO_WORDS,      /* half a place does */
-    KITHI_TWO_LONG_WORDS, /* half a place fits in a word, but with the bits before it only in nine bytes */
-    KITHI_ANY_WORDS,      /* any number of words, which may be long */
+    KITHI_ONE_WORD,       /* a place is one word, which is never long */
+    KITHI_TWO_WORDS,      /* a place is two words, which are never long */
+    KITHI_TWO_LONG_WORDS, /* a place is two words, which may be long */
+    KITHI_ANY_WORDS,      /* all other cases: any number of words, which may be long */
 } kithi_cf_form;
 
 #define KITHI_FIT_STASH_MAX 64 /* entries of a stash; it is a list that is searched from its beginning */
@@ -59,21 +62,18 @@ typedef struct kithi_cf_geometry {
     uint64_t fingerprint_max;
     uint64_t rest_shift; /* see core/mix.h */
     uint64_t place_bits; /* from one bucket to the next; 0 for windows */
-    /* Code that handles several slots at once divides a place into words. Each has as many slots as fit in 64 bits:
-     * slot i of a word is bits i * slot_bits … (i + 1) * slot_bits - 1. A word is long if, with the bits before it in
-     * its first byte, it takes nine bytes. */
-    uint32_t words;      /* in a place */
+    uint32_t words;      /* in a place: see kithi_cf_form */
     uint32_t word_bits;  /* from one word to the next */
     uint32_t last_byte;  /* a place ends in this byte at the latest, counted from the one in which it begins */
     uint32_t last_shift; /* number of the lowest bit of the last slot of a word */
     kithi_cf_form form;
-    bool plain;           /* usual, and every place begins at a byte: nothing needs to be shifted */
+    bool plain;           /* `usual` is true, and every place begins at a byte: nothing needs to be shifted */
     uint32_t place_bytes; /* from one place to the next, if `plain` */
     bool usual;           /* KITHI_ONE_WORD, with kithi_partner as the other place, and rest_shift is 0 */
     uint64_t low_bits;    /* a mask: the lowest bit of each slot of a word */
     uint64_t high_bits;   /* a mask: the highest bit of each slot of a word */
-    uint64_t code_steps;  /* in each slot: the code (filters/common/cuckoo.h) that a key has there minus the code that
-                             it has in slot 0; not 0 only in overlap */
+    uint64_t code_steps;  /* a word; in each slot, what must be added to the code that a key has in the first slot of a
+                             place to get its code in this slot (filters/common/cuckoo.h); 0 except in overlap */
 } kithi_cf_geometry;
 
 /* fuse. */
@@ -102,7 +102,7 @@ typedef struct kithi_ribbon_geometry {
 
 /* layers. */
 typedef struct kithi_layers_geometry {
-    uint64_t inner; /* id of the layers' kind */
+    uint64_t inner; /* id of the kind that every layer has */
     uint64_t growth, count, first_capacity;
     /* The options of the inner kind that hold for every layer, 16 bits each, option 0 in the lowest bits: value + 1, or
      * 0 if the option was not given. */

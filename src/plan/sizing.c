@@ -44,6 +44,7 @@ static moments fill_moments(unsigned lanes, uint64_t lane_cells, uint64_t blocks
     double apart = expm1(keys * log1p(-square));
     double together = expm1(keys * log1p(((double)blocks - 1) * square));
     double variance = cells * zero * (hit - zero * apart + zero * (cells * apart + w * (l - 1) * (together - apart)));
+    /* cppcheck-suppress ignoredReturnValue ; it initialises the second member */
     return (moments){cells * hit, fmax(0, variance)};
 }
 
@@ -68,7 +69,7 @@ static double bloom_slope(unsigned k, double hits) {
  * divided by n. In large filters this limit is reached first. */
 static double growth_until_full(double rate, double slope, unsigned lanes, uint64_t slice, double n, moments fill,
                                 kithi_counts counts) {
-    if (counts == KITHI_COUNTS_ALL)
+    if (counts == KITHI_COUNTS_ALL_KEYS)
         return 1;
     double cells = (double)lanes * (double)slice, limit = fill.mean + GUARD * sqrt(fill.variance) + lanes;
     double guarded = limit < cells ? log1p(-limit / cells) / log1p(-1 / (double)slice) / n : INFINITY;
@@ -250,7 +251,7 @@ static double lanes_power(double x, unsigned lanes) {
     return x;
 }
 
-/* fmax(0, x) for numbers; fmax is a call. */
+/* Returns fmax(0, x) if x is not NaN. The compiler makes fmax itself a function call, which is slower. */
 static inline double not_negative(double x) {
     return x > 0 ? x : 0;
 }

@@ -36,12 +36,12 @@ double kithi_whole_power(unsigned k, uint64_t m, double q);
 
 /* What a filter counts towards its capacity.
  *
- * KITHI_COUNTS_CHANGES: only keys that change a bit are counted. Some of the first n distinct keys are false positives
- * and change nothing, so the filter accepts more than n of them before its count is n. Its rate is then slightly higher
- * than with n keys.
+ * KITHI_COUNTS_CHANGING_KEYS: only keys that change a bit are counted. Some of the first n distinct keys are false
+ * positives and change nothing, so the filter accepts more than n of them before its count is n. Its rate is then
+ * slightly higher than with n keys.
  *
- * KITHI_COUNTS_ALL: every key is counted. */
-typedef enum kithi_counts { KITHI_COUNTS_CHANGES, KITHI_COUNTS_ALL } kithi_counts;
+ * KITHI_COUNTS_ALL_KEYS: every key is counted. */
+typedef enum kithi_counts { KITHI_COUNTS_CHANGING_KEYS, KITHI_COUNTS_ALL_KEYS } kithi_counts;
 
 /* Returns the quantile of the rate of a filter whose count is n. */
 double kithi_bloom_quantile(unsigned k, uint64_t slice, uint64_t n, kithi_counts counts, kithi_cells_layout layout);

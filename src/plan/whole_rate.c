@@ -84,6 +84,7 @@ static shares shares_at(const terms *t, double r) {
     }
     for (unsigned j = 1; j <= t->k; j++)
         s.of[j] /= sum;
+    /* cppcheck-suppress invalidFunctionArg ; k is at least 1, and the term of the largest share is 1 */
     s.log_g = most + log(sum) - t->k * log(t->m);
     return s;
 }

@@ -119,7 +119,8 @@ static inline kith_status kithi_reader_check(const uint8_t *block, uint64_t bloc
     return status;
 }
 
-/* Makes a filter part i of the reader. Does nothing if `reader` is NULL. */
+/* Sets part i of the reader to the filter with this header. If `reader` is NULL, only checks that i is not too
+ * large. */
 static inline kith_status kithi_reader_add_part(kith_reader *reader, unsigned i, unsigned kind, const kithi_head *head,
                                                 const uint8_t *block) {
     if (i >= KITH_READER_LAYERS)
@@ -158,7 +159,8 @@ static inline kith_status kithi_reader_walk(const uint8_t *block, uint64_t block
         return kithi_reader_add_part(reader, 0, kind, &head, block);
     const uint8_t *body = block + KITHI_HEADER_BYTES;
     for (unsigned i = 0; (status = lookup->inner_block(&head, body, i, &at)) == KITH_OK; i++) {
-        /* The header is compared with the outer one first. Its kind is therefore known when the block is checked. */
+        /* inner_fits() compares the header with the outer one first. So the block that is checked is of a kind that may
+         * be a layer. */
         if (kithi_head_read(body + at.at, at.bytes, &inner) != KITH_OK || !lookup->inner_fits(&head, i, &inner) ||
             kithi_reader_check(body + at.at, at.bytes, &inner, &kind) != KITH_OK)
             return KITH_E_CORRUPT;
@@ -184,12 +186,12 @@ KITH_MUST_USE static inline kith_status kith_reader_open(const void *bytes, size
 }
 
 #ifndef KITH_READER_NO_HASH
-/* Reads the whole filter and compares all checksums. Returns KITH_OK, or KITH_E_CORRUPT if the bytes are damaged. Until
- * then a lookup in damaged bytes may return a wrong result. (The library also compares the counts in the header with
- * the body when it opens a filter. Lookups do not use these counts.) */
+/* Reads the whole filter and compares all checksums. Returns KITH_OK, or KITH_E_CORRUPT if the bytes are damaged. A
+ * lookup in damaged bytes may return a wrong result. (The library also compares the counts in the header with the body
+ * when it opens a filter. Lookups do not use these counts.) */
 KITH_MUST_USE static inline kith_status kith_reader_verify(const kith_reader *reader) {
     kith_status status = kithi_body_check(reader->block, reader->body_bytes);
-    /* The outer checksums cover the layers, but not whether their own checksums are right. */
+    /* The outer checksums are those of all bytes, but a layer may have been written with wrong checksums of its own. */
     for (unsigned i = 0; i < reader->part_count && status == KITH_OK; i++)
         if (reader->part[i].body != reader->block + KITHI_HEADER_BYTES)
             status = kithi_body_check(reader->part[i].body - KITHI_HEADER_BYTES, reader->part[i].body_bytes);
@@ -224,9 +226,10 @@ KITHI_OUTLINE bool kithi_reader_parts_have(const kith_reader *reader, uint64_t d
     return false;
 }
 
-/* Returns false if the key with this digest is not in the set, and true if it is, or, with a probability of at most
- * reader.rate, if it is not. The result is that of kith_filter_has_digest(). In a filter of layers, the newest is
- * searched first. The lookups of the fastest kinds are compiled into the caller; the others are a call. */
+/* Returns true if the key with this digest is in the set. If it is not, the result is false or, with a probability of
+ * at most reader.rate, true (a false positive). The result is that of kith_filter_has_digest(). In a filter of layers,
+ * the newest is searched first. The lookups of the fastest kinds are compiled into the caller; the others are a
+ * call. */
 KITHI_INLINE bool kith_reader_has(const kith_reader *reader, uint64_t digest) {
 #define KITHI_READER_TEST(name)                                                                                        \
     if (reader->kind == KITHI_READER_##name)                                                                           \

@@ -86,8 +86,8 @@ KITHI_TARGET_AVX2 KITHI_INLINE bool kithi_avx2_bits_has(const uint8_t *block, ui
     return _mm256_testz_si256(missing, missing) != 0;
 }
 
-/* Sets the bits of the block that are set in `bits`. Returns a mask with the same number of bits, 2 or 4, for each word
- * of the block: ones if the word has changed. */
+/* Sets the bits of the block that are set in `bits`. Returns a mask of the words that have changed, in which each word
+ * of the block has 2 bits (16 lanes) or 4 bits. */
 KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_bits_or(uint8_t *block, kithi_avx2_block bits, unsigned lanes) {
     __m256i *at = (__m256i *)(void *)block, zero = _mm256_setzero_si256();
     __m256i low = _mm256_loadu_si256(at), high = _mm256_loadu_si256(at + 1);

@@ -27,7 +27,8 @@ KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_all(uint64_t x) {
     return _mm256_set1_epi64x((long long)x);
 }
 
-/* Returns the bit offset of each place in its region. */
+/* Returns the bit offset of each place in its region. Windows with even numbers are in the left half of the region,
+ * those with odd numbers in the right one: see kithi_overlap_first_slot(). */
 KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_cf_bits(const kithi_cf_geometry *g, __m256i place, bool windows) {
     if (!windows)
         return _mm256_mul_epu32(place, kithi_avx2_all(g->place_bits));
@@ -71,7 +72,8 @@ KITHI_TARGET_AVX2 KITHI_INLINE void kithi_avx2_cf_locate(const kithi_cf_geometry
                                           _mm256_mul_epu32(fingerprint, kithi_avx2_all(KITHI_SPREAD_B)));
         __m256i sum = _mm256_or_si256(_mm256_srli_epi64(_mm256_mul_epu32(spread, places), 32), one);
         __m256i other = _mm256_sub_epi64(sum, place);
-        /* Of the two the smaller is the one that is not negative, because places < 2^31. */
+        /* If sum < place, sum - place is negative, which is a large unsigned number, and sum - place + places is the
+         * result. So in both cases it is the smaller of the two (places < 2^31). */
         other = _mm256_min_epu32(other, _mm256_add_epi64(other, places));
 
         if (type == KITHI_CF_WIDE_BUCKETS && g->place_bits % 8 != 0) {       /* the bucket with the even number first */
@@ -101,8 +103,8 @@ KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_load4(const uint8_t *body, con
     return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
 }
 
-/* Returns a mask of the digests of the group for which a slot holds the key's code. If `is_long` is true, the places
- * have one word, whose last bits may be in the ninth byte: it is loaded a second time, from the second byte on. */
+/* Returns a mask of the digests of the group for which a slot holds the key's code. Each place has one word. If
+ * `is_long` is true, the last bits of the word may be in a ninth byte, so a second load begins one byte later. */
 KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_cf_match_one_word(const kithi_cf_geometry *g, const uint8_t *body,
                                                                      const kithi_pairs *pairs, bool is_long) {
     __m256i low_bits = kithi_avx2_all(g->low_bits), high_bits = kithi_avx2_all(g->high_bits);
@@ -154,9 +156,9 @@ KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_cf_shuffle(__m256i first_bits,
     return _mm256_add_epi32(first_bytes, byte_of_slot);
 }
 
-/* Both buckets of a key in one vector, a slot in each lane of 32 bits: for widths at which no slot, with the bits before
- * it in its first byte, takes more. A bucket with an even number begins at bit 0 of a byte, and one with an odd number
- * at bit place_bits % 8. */
+/* Compares both buckets of a key in one vector, a slot in each lane of 32 bits. A lane gets the four bytes from the one
+ * in which the slot begins, so this is for widths at which every slot ends in these bytes. A bucket with an even number
+ * begins at bit 0 of a byte, and one with an odd number at bit place_bits % 8. */
 KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_cf_match_lanes32(const kithi_cf_geometry *g, const uint8_t *body,
                                                                     const kithi_pairs *pairs) {
     int bits = (int)g->slot_bits, odd = (int)(g->place_bits % 8);
@@ -175,7 +177,7 @@ KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_cf_match_lanes32(const kithi_
     return kithi_avx2_nonzero_bytes(found);
 }
 
-/* Loads a bucket, moves each slot to a lane of 64 bits and shifts it until it ends with the lane. */
+/* Loads a bucket, moves each slot to a lane of 64 bits and shifts it left, to the highest bits of the lane. */
 KITHI_TARGET_AVX2 KITHI_INLINE __m256 kithi_avx2_cf_slots64(const uint8_t *bucket, __m256i shuffle, __m256i shift) {
     __m256i x = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(kithi_avx2_load16(bucket)), shuffle);
     return _mm256_castsi256_ps(_mm256_sllv_epi64(x, shift));

@@ -40,9 +40,10 @@ static kith_status replace_snapshot(kith_store *s, kith_filter *filter, const ki
     return kithi_filter_write_marked(filter, mark, write_snapshot, s);
 }
 
-/* A replacement has failed, and what it did was undone. But if it was the sync of the folder that failed, the disk may
- * have the new file. After a power cut it could appear: an empty journal instead of the one in use, or a snapshot with
- * other content. The undone names must be durable before the store goes on. Returns `status`. */
+/* Called after a replacement has failed: the name refers to the old file again. But if it was the sync of the folder
+ * that failed, the name may refer to the new file on the disk. After a power cut that would be found: an empty journal
+ * instead of the one in use, or a snapshot with other content. So this syncs the folder before the store goes on; if
+ * that fails, the store is read-only. Returns `status`. */
 static kith_status settle_names(kith_store *s, kith_status status) {
     int error = errno;
     if (s->files->sync_folder(s->files->context, s->folder) != 0)
@@ -55,7 +56,8 @@ static kith_status replace_journal(kith_store *s, const kithi_journal_head *head
     uint8_t bytes[KITHI_JOURNAL_HEADER_BYTES];
     kithi_part part = {bytes, sizeof bytes};
     kithi_journal_head_write(bytes, head);
-    /* Whoever may not read the snapshot may not read the digests either. */
+    /* The snapshot has mode 0600 if it contains a secret key. Users who cannot read it must not read the digests
+     * either, so the journal has the same mode. */
     bool secret = filter->head.hash.id == KITH_HASH_SIPHASH;
     return s->files->replace(s->files->context, s->folder, s->journal_name, s->name, &part, 1, secret);
 }
@@ -166,8 +168,8 @@ kith_status kithi_store_checkpoint_if_due(kith_store *s) {
 
 /* ---- other content ---- */
 
-/* Like settle_names(), after FILE could not be replaced by a snapshot to which the journal does not belong. If FILE is
- * the new file all the same, the store becomes read-only. */
+/* Like settle_names(), for a new FILE to which the journal does not belong: other content, or a plain file. If the
+ * replacement has failed but could not be undone, FILE is the new file, and the store becomes read-only. */
 static kith_status settle_replaced(kith_store *s, kith_status status) {
     int error = errno;
     bool is_old = s->files->is_named(s->files->context, s->now.file, s->folder, s->name) == 1;
@@ -194,7 +196,8 @@ kith_status kith_store_replace(kith_store *s, kith_filter *filter) {
     if (status != KITH_OK)
         return kithi_store_fail(s, status);
     status = kithi_store_start_journal(s, mark.sequence);
-    /* The next record of the old journal would have a number that the snapshot contains. */
+    /* Without a new journal the store cannot go on: the next record in the old one would get the sequence number of the
+     * snapshot, and whoever opens the store would skip it. */
     return status == KITH_OK ? KITH_OK : kithi_store_fail(s, status);
 }
 
@@ -301,7 +304,7 @@ kith_status kithi_store_create_with(const kithi_files *files, const char *path, 
         }
     }
     if (status != KITH_OK)
-        kithi_store_free(s);
+        kithi_store_abandon(s);
     else
         *store = s;
     return status;
@@ -312,7 +315,7 @@ kith_status kith_store_create(const char *path, kith_filter *filter, const kith_
     return kithi_store_create_with(&kithi_files_system, path, filter, options, store);
 }
 
-static void close_plain(const kith_store *s, kithi_image *image) {
+static void close_plain_file(const kith_store *s, kithi_image *image) {
     int error = errno;
     kith_filter_free(image->filter);
     if (image->map != NULL)
@@ -322,8 +325,8 @@ static void close_plain(const kith_store *s, kithi_image *image) {
 }
 
 /* Maps the plain file at the path of the store and opens a filter over it. On success the caller must call
- * close_plain(). */
-static kith_status open_plain(const kith_store *s, kithi_image *image) {
+ * close_plain_file(). */
+static kith_status open_plain_file(const kith_store *s, kithi_image *image) {
     *image = (kithi_image){.file = -1};
     uint64_t file_bytes;
     kith_status status = kithi_files_open(s->files, s->folder, s->name, false, &image->file);
@@ -346,7 +349,7 @@ static kith_status open_plain(const kith_store *s, kithi_image *image) {
     if (status == KITH_OK && !kithi_kind_adds(image->filter->kind))
         status = KITH_E_UNSUPPORTED;
     if (status != KITH_OK)
-        close_plain(s, image);
+        close_plain_file(s, image);
     return status;
 }
 
@@ -358,21 +361,22 @@ kith_status kithi_store_convert_with(const kithi_files *files, const char *path,
     kith_status status = kithi_store_new(files, path, options, &s);
     if (status != KITH_OK)
         return status;
-    status = open_plain(s, &plain); /* before locking: no lock file is created next to a file that is not a filter */
+    /* Before locking: no lock file is created next to a file that is not a filter. */
+    status = open_plain_file(s, &plain);
     if (status == KITH_OK) {
-        close_plain(s, &plain);
+        close_plain_file(s, &plain);
         status = kithi_store_lock(s);
     }
     if (status == KITH_OK)
-        status = open_plain(s, &plain);
+        status = open_plain_file(s, &plain);
     if (status == KITH_OK) {
         status = create_files(s, plain.filter);
-        close_plain(s, &plain);
+        close_plain_file(s, &plain);
     }
     if (status == KITH_OK)
         status = kithi_store_recover(s);
     if (status != KITH_OK)
-        kithi_store_free(s);
+        kithi_store_abandon(s);
     else
         *store = s;
     return status;

@@ -80,7 +80,7 @@ static void settle_access(int lock, int folder, const char *beside) {
     if (!exists && fstat(lock, &data) != 0)
         return;
     if (exists && fchown(lock, data.st_uid, data.st_gid) != 0 && fchown(lock, (uid_t)-1, data.st_gid) != 0)
-        data.st_mode &= ~(mode_t)S_IWGRP; /* another group */
+        data.st_mode &= ~(mode_t)S_IWGRP; /* the lock file has another group than the data file */
     mode_t writers = data.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH);
     (void)fchmod(lock, S_IRUSR | S_IWUSR | writers | writers << 1);
 }

@@ -76,11 +76,13 @@ kith_status kithi_journal_open(kithi_journal *j) {
     uint8_t bytes[KITHI_JOURNAL_HEADER_BYTES];
     size_t got;
     kith_status status = kithi_files_read(j->files, j->file, bytes, sizeof bytes, 0, &got);
-    if (status != KITH_OK)
-        return status;
-    if (!kithi_is_journal(bytes, got))
+    return status == KITH_OK ? kithi_journal_begin(j, bytes, got) : status;
+}
+
+kith_status kithi_journal_begin(kithi_journal *j, const uint8_t *bytes, size_t byte_count) {
+    if (!kithi_is_journal(bytes, byte_count))
         return KITH_E_JOURNAL;
-    if (got < sizeof bytes)
+    if (byte_count < KITHI_JOURNAL_HEADER_BYTES)
         return KITH_E_CORRUPT;
     if (kithi_load16(bytes + AT_VERSION) != JOURNAL_VERSION)
         return KITH_E_VERSION;
@@ -180,27 +182,43 @@ kith_status kithi_journal_next(kithi_journal *j, kithi_position *at, kithi_recor
     return status;
 }
 
-/* There is no record in place at `at`. Returns KITH_E_CORRUPT if a later record says that there was one, and that it was
- * synced. Records have multiples of 8 bytes, so it looks at every eighth offset.
+/* Records have multiples of 8 bytes, so it looks at every eighth offset.
  *
  * Bytes that look like the beginning of a large record cost 64 KiB of hashing each. A forged file could have one at
- * every offset, so the search gives up after a bounded effort, and reports damage. What a crash leaves behind costs far
- * less: less than the file has bytes. */
-static kith_status look_for_proof(kithi_journal *j, const kithi_position *at) {
-    uint64_t file_bytes, hashed = 0;
+ * every offset, so the search gives up after a bounded effort. What a crash leaves behind is far below that bound: it
+ * takes less hashing than the file has bytes. */
+kith_status kithi_journal_find(kithi_journal *j, kithi_search_state *at, kithi_record *r, bool *found) {
+    uint64_t file_bytes;
+    *found = false;
     if (j->files->size(j->files->context, j->file, &file_bytes) != 0)
         return kithi_status_from_errno(errno);
-    for (uint64_t offset = at->offset; offset < file_bytes; offset += 8) {
-        kithi_record r;
-        bool found;
-        kith_status status = read_record(j, offset, &r, &found, &hashed);
+    for (; at->offset < file_bytes; at->offset += 8) {
+        kith_status status = read_record(j, at->offset, r, found, &at->hashed);
         if (status != KITH_OK)
             return status;
-        if ((found && r.sequence > at->sequence + 1 && r.synced > at->sequence) ||
-            hashed > 16 * (file_bytes + KITHI_RECORD_BYTES_MAX))
+        if (*found) {
+            at->offset += record_bytes(r->count);
+            return KITH_OK;
+        }
+        if (at->hashed > 16 * (file_bytes + KITHI_RECORD_BYTES_MAX))
             return KITH_E_CORRUPT;
     }
     return KITH_OK;
+}
+
+/* There is no record in place at `at`. Returns KITH_E_CORRUPT if a later record says that there was one, and that it was
+ * synced. */
+static kith_status look_for_proof(kithi_journal *j, const kithi_position *at) {
+    kithi_search_state search = {.offset = at->offset};
+    for (;;) {
+        kithi_record r;
+        bool found;
+        kith_status status = kithi_journal_find(j, &search, &r, &found);
+        if (status != KITH_OK || !found)
+            return status;
+        if (r.sequence > at->sequence + 1 && r.synced > at->sequence)
+            return KITH_E_CORRUPT;
+    }
 }
 
 kith_status kithi_journal_scan(kithi_journal *j, kithi_position *at, uint64_t *synced) {

@@ -76,6 +76,9 @@ bool kithi_is_journal(const uint8_t *bytes, size_t byte_count);
  * journal, with KITH_E_VERSION or KITH_E_CORRUPT. */
 kith_status kithi_journal_open(kithi_journal *j);
 
+/* The same with these bytes as the beginning of the file. */
+kith_status kithi_journal_begin(kithi_journal *j, const uint8_t *bytes, size_t byte_count);
+
 /* Forgets what was read: the file may have changed. */
 void kithi_journal_forget(kithi_journal *j);
 
@@ -83,10 +86,21 @@ void kithi_journal_forget(kithi_journal *j);
  * call, and moves *at past it. Otherwise *found is false. Fails only if the file cannot be read. */
 kith_status kithi_journal_next(kithi_journal *j, kithi_position *at, kithi_record *record, bool *found);
 
-/* Moves *at to the end of the last complete batch after it, and sets *synced to the highest sequence number that the
- * records before that place say to be synced (if there is such a batch). Everything after that place was never
- * acknowledged as durable, and a writer may cut it off. Returns KITH_E_CORRUPT if a later record proves that a record
- * that is not valid had been synced. */
+/* A search for valid records, in place or not. Initialise with the offset at which it begins, a multiple of 8. */
+typedef struct kithi_search_state {
+    uint64_t offset;
+    uint64_t hashed; /* bytes that were hashed so far */
+} kithi_search_state;
+
+/* Finds the next valid record, and moves at->offset past it. *found is false if there is none. The digests stay valid
+ * until the next call. Returns KITH_E_CORRUPT if the search would take too long, and fails if the file cannot be
+ * read. */
+kith_status kithi_journal_find(kithi_journal *j, kithi_search_state *at, kithi_record *record, bool *found);
+
+/* Moves *at to the end of the last complete batch after it (a record outside of a batch counts as one). Sets *synced to
+ * the highest sequence number that was synced according to the records before that place. If there is no complete
+ * batch, both are unchanged. Everything after that place was never acknowledged as durable, and a writer may cut it
+ * off. Returns KITH_E_CORRUPT if a later record proves that a record that is not valid had been synced. */
 kith_status kithi_journal_scan(kithi_journal *j, kithi_position *at, uint64_t *synced);
 
 /* Writes the bytes from `from` up to `to` again, as they are. */

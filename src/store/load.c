@@ -8,9 +8,9 @@
  * matter whether a checkpoint that was interrupted has already started the new journal.
  *
  * A checkpoint replaces the snapshot first and the journal after that. A reader that opens both while this happens can
- * get the old snapshot and the new journal, which begins after the snapshot ends. It then opens both again. A snapshot
- * that is opened after a journal was seen is never older than that journal, unless somebody has put an old copy of the
- * file there: then the journal does not belong to the file.
+ * get the old snapshot and the new journal, which begins after the snapshot ends. It then opens both again. The
+ * snapshot was replaced before the journal, so this time it must reach the beginning of the journal that was seen. If
+ * it does not, somebody has put an old copy of the file there, and the journal does not belong to it.
  *
  * The journal is read twice. The first pass finds the end of the last complete batch, the second applies the records. */
 #include <assert.h>
@@ -42,9 +42,7 @@ kith_status kithi_store_apply(kith_filter *filter, kithi_record_type type, const
                                     : kith_filter_remove_many(filter, digests, n, done);
 }
 
-/* Repeats the operations of a record. *stopped says whether an operation of the same call has failed: the operations
- * after it were not applied then, and are not applied now. */
-static kith_status repeat(kith_filter *filter, const kithi_record *r, bool *stopped) {
+kith_status kithi_store_repeat(kith_filter *filter, const kithi_record *r, bool *stopped) {
     if ((r->flags & KITHI_RECORD_CONTINUES) == 0)
         *stopped = false;
     for (size_t at = 0; at < r->count && !*stopped;) {
@@ -76,15 +74,16 @@ static kith_status replay(kithi_image *image, kithi_position *at, const kithi_po
         if (status == KITH_OK && !found)
             return KITH_E_CANCELLED;
         if (status == KITH_OK && r.sequence > image->mark.sequence)
-            status = repeat(image->filter, &r, &stopped);
+            status = kithi_store_repeat(image->filter, &r, &stopped);
         if (status != KITH_OK)
             return status;
     }
     return KITH_OK;
 }
 
-/* A reader may read a record while it is being written, and in the same read a later record that says that the first
- * was synced. A second look then sees the first record complete. */
+/* A writer may append records while a reader reads the file. One read may then return a record that was not complete
+ * yet, and after it a later record, which says that the first one was synced. That looks like damage, so a reader scans
+ * a second time: by then the first record is complete. */
 static kith_status scan(const kith_store *s, kithi_journal *journal, kithi_position *at, uint64_t *synced) {
     kith_status status = kithi_journal_scan(journal, at, synced);
     if (status != KITH_E_CORRUPT || s->is_writer)

@@ -33,7 +33,8 @@
 
 static kith_status read_options(const kith_store_options *given, kith_store_options *o) {
     static const kith_store_options defaults = KITH_STORE_OPTIONS_INIT;
-    if (!kithi_struct_read(o, sizeof *o, given != NULL ? given : &defaults) || (unsigned)o->sync > KITH_SYNC_INTERVAL)
+    if (!kithi_struct_read(o, sizeof *o, given != NULL ? given : &defaults) || (unsigned)o->sync > KITH_SYNC_INTERVAL ||
+        o->lock < 0)
         return KITH_E_ARGUMENT;
     o->sync_operations = o->sync_operations != 0 ? o->sync_operations : SYNC_OPERATIONS;
     o->sync_ms = o->sync_ms != 0 ? o->sync_ms : SYNC_MS;
@@ -46,6 +47,7 @@ static bool join_names(char *to, const char *name, const char *ending) {
     size_t name_bytes = strlen(name), ending_bytes = strlen(ending) + 1;
     if (name_bytes + ending_bytes > KITHI_FILE_NAME_BYTES)
         return false;
+    /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): the next line adds the end */
     memcpy(to, name, name_bytes);
     memcpy(to + name_bytes, ending, ending_bytes);
     return true;
@@ -90,6 +92,11 @@ kith_status kithi_store_new(const kithi_files *files, const char *path, const ki
 }
 
 kith_status kithi_store_lock(kith_store *s) {
+    if (s->options.lock != 0) {
+        s->lock = s->options.lock - 1;
+        s->is_writer = true;
+        return KITH_OK;
+    }
     char lock_name[KITHI_FILE_NAME_BYTES];
     (void)join_names(lock_name, s->name, "-lock"); /* shorter than the name of the journal */
     do
@@ -112,6 +119,12 @@ void kithi_store_free(kith_store *s) {
     kithi_release(&allocator, s->window, KITHI_JOURNAL_WINDOW_BYTES);
     kithi_release(&allocator, s, sizeof *s);
     errno = error;
+}
+
+void kithi_store_abandon(kith_store *s) {
+    if (s->options.lock != 0)
+        s->lock = -1;
+    kithi_store_free(s);
 }
 
 kith_status kithi_store_recover(kith_store *s) {
@@ -177,7 +190,7 @@ kith_status kithi_store_open_with(const kithi_files *files, const char *path, un
             status = kithi_store_recover(s);
     }
     if (status != KITH_OK)
-        kithi_store_free(s);
+        kithi_store_abandon(s);
     else
         *store = s;
     return status;
@@ -308,9 +321,9 @@ static kith_status append(kith_store *s, kithi_record_type type, const uint64_t 
     return status;
 }
 
-/* The last call has failed for lack of memory after `done` of its operations were applied, so that it could end
- * differently when it is repeated. Replaces its records, which begin at `start`, by records of those operations only.
- * */
+/* The last call has failed for lack of memory, or at the limit of bytes, after `done` of its operations were applied,
+ * so that it could end differently when it is repeated. Replaces its records, which begin at `start`, by records of
+ * those operations only. */
 static kith_status withdraw(kith_store *s, const kithi_position *start, kithi_record_type type, const uint64_t *digests,
                             size_t n, size_t done) {
     bool was_synced = s->synced.offset > start->offset;

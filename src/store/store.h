@@ -2,12 +2,14 @@
  *
  *     load.c         maps snapshots, reads journals and repeats their operations: load, reload, apply, refresh
  *     store.c        the verbs: open, close, append, sync, batches
+ *     repair.c       saves what can be saved of damaged files: kith/repair.h
  *     checkpoint.c   writes snapshots and starts journals: create, checkpoint, replace, close_plain
  *     journal.c      the records
  *     files.c        the file operations */
 #ifndef KITHI_STORE_STORE_H
 #define KITHI_STORE_STORE_H
 
+#include <kith/repair.h>
 #include <kith/store.h>
 
 #include "kind.h"
@@ -21,8 +23,8 @@ typedef struct kithi_image {
     kith_filter *filter; /* over the map */
     kithi_store_mark mark;
     kithi_journal journal; /* journal.file is negative if it is not open */
-    kithi_position end;    /* after the last record that is applied to the filter: the end of the last complete batch
-                              or, in a writer, of the open one */
+    kithi_position end;    /* after the last record that is applied to the filter. A writer also applies the records of
+                              its open batch; all others apply only complete batches */
     uint64_t tail_bytes;   /* bytes of the journal after that */
     uint64_t proven_bytes; /* the journal up to this offset was synced by the process that wrote it */
 } kithi_image;
@@ -71,6 +73,10 @@ void kithi_image_unmap(const kith_store *s, kithi_image *image);
 kith_status kithi_store_apply(kith_filter *filter, kithi_record_type type, const uint64_t *digests, size_t n,
                               uint64_t *was_new, size_t *done);
 
+/* Repeats the operations of a record. *stopped says whether an operation of the same call has failed: the operations
+ * after it were not applied then, and are not applied now. */
+kith_status kithi_store_repeat(kith_filter *filter, const kithi_record *r, bool *stopped);
+
 /* Returns whether the outcome of an operation depended on this process and not only on the filter and the digest. Such
  * an operation must not stay in the journal: it could have another outcome when it is repeated. */
 static inline bool kithi_outcome_varies(kith_status status) {
@@ -83,7 +89,8 @@ static inline bool kithi_outcome_varies(kith_status status) {
 kith_status kithi_store_new(const kithi_files *files, const char *path, const kith_store_options *options,
                             kith_store **store);
 kith_status kithi_store_lock(kith_store *s);
-void kithi_store_free(kith_store *s); /* closes all files; writes nothing */
+void kithi_store_free(kith_store *s);    /* closes all files; writes nothing */
+void kithi_store_abandon(kith_store *s); /* the same after a failed open: a lock of the caller stays open */
 
 /* Opens the files of a locked store, cuts off what an interrupted writer has left, and syncs the journal. */
 kith_status kithi_store_recover(kith_store *s);
@@ -115,5 +122,8 @@ kith_status kithi_store_convert_with(const kithi_files *files, const char *path,
                                      kith_store **store);
 kith_status kithi_store_open_with(const kithi_files *files, const char *path, unsigned flags,
                                   const kith_store_options *options, kith_store **store);
+/* `budget`: see kithi_salvage. */
+kith_status kithi_repair_with(const kithi_files *files, const char *path, uint64_t budget,
+                              const kith_allocator *allocator, kith_repair_report *report, kith_filter **filter);
 
 #endif

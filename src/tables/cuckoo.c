@@ -12,10 +12,10 @@
  *     cuckoo_words.c     get, put and remove for the most common tables: keys of 4 or 8 bytes
  *     cuckoo.c           options, and the functions of table_kind.h for all other tables
  *
- * The worst case of a put without a rebuild is KITHI_CUCKOO_SEARCH_MAX buckets read (for a walk: `max` steps; a walk
- * that fails also undoes them, and a rebuild follows). It may also make a pass over the table to refresh the marks, but
- * only after more removals than a quarter of the number of slots. The worst case of a put with rebuilds is
- * KITHI_CUCKOO_SEARCH_MAX buckets read per key and rebuild. */
+ * A put reads at most KITHI_CUCKOO_SEARCH_MAX buckets or, with a walk, makes at most `max` steps. If that frees no
+ * slot, a walk is undone, and the table is rebuilt; a rebuild does at most the same work for each key. A put may also
+ * make a pass over the table to refresh the marks, but only after more removals than a quarter of the number of
+ * slots. */
 #include "format/format.h"
 #include "tables/cuckoo_find.h"
 #include "tables/cuckoo_rebuild.h"
@@ -175,7 +175,7 @@ static const char *check(const kith_table *t) {
     return count == t->count ? NULL : "the number of used slots differs from the number of keys";
 }
 
-/* ---- images ---- */
+/* ---- images: tables as one block of bytes (table_kind.h) ---- */
 
 enum { PARAM_BUCKETS = KITHI_TABLE_PARAMS, PARAM_OPTIONS, PARAM_SEED };
 static_assert(PARAM_SEED < KITHI_PARAMS, "the parameters fit into a header");

@@ -1,6 +1,6 @@
 /* Lookups in a cuckoo table. A lookup reads the tags of the first bucket and the records whose tag matches. If the
- * bucket has a mark for the key's class, it then does the same in the other buckets. Tables whose keys are words use
- * cuckoo_words.c instead.
+ * bucket has a mark for the key's class (cuckoo_slots.h), it then does the same in the other buckets. Tables whose keys
+ * are words use cuckoo_words.c instead.
  *
  * Batches work in passes over a group of keys, so that many lookups wait for memory at the same time: the first pass
  * prefetches one cache line of tags per key, the next ones the records whose tag matches. */
@@ -108,6 +108,7 @@ INLINE uint64_t get_group_in(const kith_table *t, const kithi_key *keys, size_t 
         }
     }
     for (size_t j = 0; j < later_count; j++) {
+        /* cppcheck-suppress uninitvar ; the loop above set the first later_count elements */
         size_t i = later[j];
         uint64_t bucket = bucket_of(c, 1, &keys[i], hashes[i], s);
         candidates[i] =

@@ -70,7 +70,7 @@ static bool visit(const kithi_cuckoo *c, uint32_t *tail, uint64_t bucket, uint32
 static void clear_visited(const kithi_cuckoo *c, uint32_t tail) {
     uint64_t size = visited_size(c);
     if (tail > c->search_limit / 8) {
-        memset(c->visited, 0, size * sizeof *c->visited);
+        memset(c->visited, 0, (size_t)size * sizeof *c->visited);
         return;
     }
     /* Linear probing: each bucket is in the run of used slots that starts at its hash, so clearing these runs clears
@@ -142,8 +142,8 @@ uint64_t kithi_cuckoo_walk_max(const kith_table *t, const kithi_cuckoo *c, uint6
     return (uint64_t)ceil(6 * log(slots) / log1p(delta / 2));
 }
 
-/* Returns the bucket that another function gives the key (which may be the same one); a random one if there are
- * several. */
+/* Returns the bucket of the key by a function other than the one that gave `bucket`: a random one if d > 2. It may be
+ * the same bucket. */
 static uint64_t other_bucket(kith_table *t, const kithi_cuckoo *c, const kithi_key *key, uint64_t hash,
                              uint64_t bucket) {
     unsigned i = 0;

@@ -162,7 +162,7 @@ kith_status kithi_cuckoo_make(const kith_table *t, uint64_t buckets, uint64_t se
     return KITH_OK;
 }
 
-/* The parameters may have any value, so the size that follows from them must be that of the body. */
+/* The parameters may have any value, so this checks that the size that follows from them is that of the body. */
 kith_status kithi_cuckoo_make_over(const kith_table *t, uint64_t buckets, uint64_t seed, const kithi_head *head,
                                    uint8_t *block, kithi_cuckoo *c) {
     uint64_t body_bytes;
@@ -243,7 +243,7 @@ kith_status kithi_cuckoo_rebuild(kith_table *t, uint64_t buckets, const uint8_t 
         }
         bool larger = fresh.buckets > old->buckets && (attempt == 0 || attempt >= REHASHES_MAX);
         if (larger) {
-            /* `slots`: of the attempt before, or of the old table */
+            /* `slots` is that of the old table or, if an earlier attempt was larger already, of that attempt. */
             kithi_table_grown(t, slots, kithi_cuckoo_slots(&fresh));
             slots = kithi_cuckoo_slots(&fresh);
         } else {

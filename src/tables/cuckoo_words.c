@@ -239,6 +239,7 @@ INLINE uint64_t get_group_in(const kith_table *t, const uint64_t *words, size_t 
         }
     }
     for (size_t j = 0; j < later_count; j++) {
+        /* cppcheck-suppress uninitvar ; the loop above set the first later_count elements */
         size_t i = later[j];
         uint64_t bucket = second_of(c, hashes[i]);
         uint64_t equal = kithi_cuckoo_equal(kithi_cuckoo_tags(c, bucket, B), B, kithi_cuckoo_tag(hashes[i]));

@@ -15,10 +15,10 @@
  *     double      p_i = p_0 + i s          (mod m)    steps s, s, s, …        m a power of two, s odd, from h as well
  *     permutation p_i = P_h(i)                                                m a power of two
  *
- * P_h stands for a random permutation of the slots per key, which analyses call uniform hashing. It adds numbers drawn
- * from h modulo m and, as a Feistel network does, changes one half of the bits by a function of the other half, in
- * twelve rounds. Each of these steps is invertible. There are at most 2^64 such permutations, and each probe costs some
- * seventy multiplications: this is for experiments.
+ * P_h is a pseudorandom permutation of the slots that h selects. Analyses call it uniform hashing if each key has its
+ * own random permutation. P_h has twelve rounds. A round adds a number drawn from h, modulo m, and then changes each
+ * half of the bits by a function of the other half, as a Feistel network does. Each of these steps is invertible. There
+ * are at most 2^64 such permutations, and each probe costs some seventy multiplications: this is for experiments.
  *
  * Each sequence is a permutation of all slots, so a search that has made m steps has read every slot. For linear this
  * is obvious. Double: an odd s has an inverse mod 2^a, so i s = j s implies i = j. Quadratic: let i(i+1)/2 = j(j+1)/2

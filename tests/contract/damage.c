@@ -221,7 +221,7 @@ void lazy_open_of_damaged_bytes_is_memory_safe(void) {
             continue;
         snapshot s = snapshot_of(f);
         guarded memory = guarded_room(s.byte_count);
-        uint64_t rounds = s.byte_count > 65536 ? 10 : scaled(v->options[0] == '\0' ? 3000 : 300);
+        uint64_t rounds = s.byte_count > 65536 ? 10 : scaled(v->options[0] == '\0' ? 1500 : 150);
         for (uint64_t seed = 0; seed < rounds; seed++) {
             note_seed(seed);
             uint64_t state = seed;

@@ -143,7 +143,7 @@ void damaged_notes_are_refused(void) {
         uint64_t notes_bytes;
         CHECK_OK(kithi_notes_measure(NOTES, NOTE_COUNT, &notes_bytes));
         for (unsigned flags = 0; flags <= KITH_OPEN_LAZY; flags++) {
-            for (size_t at = s.byte_count - notes_bytes; at < s.byte_count; at++) {
+            for (size_t at = s.byte_count - (size_t)notes_bytes; at < s.byte_count; at++) {
                 for (unsigned bit = 0; bit < 8; bit++) {
                     s.bytes[at] ^= (uint8_t)(1u << bit);
                     kith_status status = kith_filter_view(s.bytes, s.byte_count, flags, NULL, &none);

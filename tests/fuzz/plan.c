@@ -5,20 +5,12 @@
  *     1        which of capacity, rate and bytes are given (bits 0 to 2), max_bytes (bit 3), needs (bit 4)
  *     2 … 33   capacity, rate, bytes, max_bytes: words as they are
  *     34 …     the options' text, if any */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include <kith/kith.h>
 
 #include "core/bits.h"
+#include "fuzz/target.h"
 
 enum { FIXED_BYTES = 34, TEXT_MAX = 100, CREATED_BYTES_MAX = 1 << 20 };
-
-static void hold(bool condition) {
-    if (!condition)
-        abort();
-}
 
 /* The errors that kith/plan.h names. */
 static bool is_refusal(kith_status status) {
@@ -39,15 +31,15 @@ static bool is_refusal(kith_status status) {
 }
 
 static void check_plan(const kith_filter_spec *spec, const kith_plan *plan) {
-    hold(plan->capacity > 0 && plan->rate > 0 && plan->rate < 1);
-    hold(plan->expected_rate > 0 && plan->expected_rate <= plan->rate);
-    hold(plan->failure >= 0 && plan->failure <= 1);
-    hold(plan->cells > 0 && plan->cell_bits > 0 && plan->lines > 0 && plan->max_copies > 0);
-    hold((plan->capabilities & spec->needs) == spec->needs);
-    hold(spec->capacity == 0 || plan->capacity == spec->capacity);
-    hold(spec->rate == 0 || plan->rate == spec->rate);
-    hold(spec->bytes == 0 || plan->file_bytes <= spec->bytes);
-    hold(spec->max_bytes == 0 || plan->file_bytes <= spec->max_bytes);
+    HOLD(plan->capacity > 0 && plan->rate > 0 && plan->rate < 1);
+    HOLD(plan->expected_rate > 0 && plan->expected_rate <= plan->rate);
+    HOLD(plan->failure >= 0 && plan->failure <= 1);
+    HOLD(plan->cells > 0 && plan->cell_bits > 0 && plan->lines > 0 && plan->max_copies > 0);
+    HOLD((plan->capabilities & spec->needs) == spec->needs);
+    HOLD(spec->capacity == 0 || plan->capacity == spec->capacity);
+    HOLD(spec->rate == 0 || plan->rate == spec->rate);
+    HOLD(spec->bytes == 0 || plan->file_bytes <= spec->bytes);
+    HOLD(spec->max_bytes == 0 || plan->file_bytes <= spec->max_bytes);
 }
 
 static void check_filter(const kith_filter_spec *spec, const kith_plan *plan) {
@@ -55,22 +47,21 @@ static void check_filter(const kith_filter_spec *spec, const kith_plan *plan) {
     const void *bytes;
     size_t byte_count;
     if ((plan->capabilities & KITH_CAN_ADD) != 0) {
-        hold(kith_filter_create(spec, &filter) == KITH_OK);
-        hold(kith_filter_add(filter, "key", 3, NULL) == KITH_OK);
+        HOLD(kith_filter_create(spec, &filter) == KITH_OK);
+        HOLD(kith_filter_add(filter, "key", 3, NULL) == KITH_OK);
     } else {
         uint64_t digest = kith_digest(&spec->hash, "key", 3);
-        hold(kith_filter_create(spec, &filter) == KITH_E_UNSUPPORTED);
-        hold(kith_filter_build(spec, &digest, 1, KITH_BUILD_SET, 1, &filter) == KITH_OK);
+        HOLD(kith_filter_create(spec, &filter) == KITH_E_UNSUPPORTED);
+        HOLD(kith_filter_build(spec, &digest, 1, KITH_BUILD_SET, 1, &filter) == KITH_OK);
     }
-    hold(kith_filter_has(filter, "key", 3));
-    hold(kith_filter_bytes(filter, &bytes, &byte_count) == KITH_OK && byte_count == plan->file_bytes);
-    hold(kith_filter_view(bytes, byte_count, KITH_OPEN_DEFAULT, NULL, &view) == KITH_OK);
-    hold(kith_filter_has(view, "key", 3));
+    HOLD(kith_filter_has(filter, "key", 3));
+    HOLD(kith_filter_bytes(filter, &bytes, &byte_count) == KITH_OK && byte_count == plan->file_bytes);
+    HOLD(kith_filter_view(bytes, byte_count, KITH_OPEN_DEFAULT, NULL, &view) == KITH_OK);
+    HOLD(kith_filter_has(view, "key", 3));
     kith_filter_free(view);
     kith_filter_free(filter);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < FIXED_BYTES)
         return 0;
@@ -101,7 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     spec.final = (data[1] & 32) != 0;
     kith_status status = kith_filter_plan(&spec, &plan);
     if (status != KITH_OK) {
-        hold(is_refusal(status));
+        HOLD(is_refusal(status));
         return 0;
     }
     check_plan(&spec, &plan);

@@ -10,6 +10,8 @@
  *                                              of a filter without notes) to FOLDER/AT,
  *                                              flips this bit of byte AT and recomputes all checksums; prints "opened"
  *                                              or "refused": whether the library opens it
+ *     golden_tables --damage FROM FOLDER       for each line "AT" of standard input: copies the file to
+ *                                              FOLDER/with-byte-AT-changed with another byte there
  *
  * golden.c says when files may be remade. The commands after --make are for tests/interop, where a second reader,
  * written from docs/format.md, is compared with the library. */
@@ -265,7 +267,8 @@ TEST(golden_images_have_marks) {
             continue;
         char path[PATH_BYTES_MAX];
         text file = read_file(golden_path(c->name, path));
-        uint64_t slots = number_at(&file, BUCKETS_AT, 8) * number_at(&file, OPTION_B_AT, 1), marks = 0;
+        size_t slots = (size_t)(number_at(&file, BUCKETS_AT, 8) * number_at(&file, OPTION_B_AT, 1));
+        uint64_t marks = 0;
         size_t tags = HEADER_BYTES + slots * (c->key_bytes == 16 ? 24 : 16);
         CHECK(tags + slots <= file.used);
         for (size_t slot = 0; slot < slots; slot++)
@@ -344,6 +347,19 @@ static void tamper(const char *path, const char *folder) {
     free(from.at);
 }
 
+static void damage(const char *path, const char *folder) {
+    text file = read_file(path);
+    size_t at;
+    while (scanf("%zu", &at) == 1) {
+        char to[PATH_BYTES_MAX];
+        CHECK(snprintf(to, sizeof to, "%s/with-byte-%zu-changed", folder, at) < (int)sizeof to && at < file.used);
+        file.at[at]++;
+        write_file(to, &file);
+        file.at[at]--;
+    }
+    free(file.at);
+}
+
 static bool run_command(int argc, char **argv) {
     const char *command = argv[1];
     const table_case *named = argc >= 3 ? case_named(argv[2]) : NULL;
@@ -361,6 +377,8 @@ static bool run_command(int argc, char **argv) {
         print_expected(named);
     else if (strcmp(command, "--tamper") == 0 && argc == 4)
         tamper(argv[2], argv[3]);
+    else if (strcmp(command, "--damage") == 0 && argc == 4)
+        damage(argv[2], argv[3]);
     else
         return false;
     return true;

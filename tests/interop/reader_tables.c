@@ -294,7 +294,9 @@ void entries_verify(const filter *f) {
     require(all_zero(end, f->body_bytes - options_bytes - entries_bytes), "a byte after the last entry is not 0");
 
     require(f->count <= entries_bytes, "more keys than there are bytes"); /* an entry has at least one byte */
-    entry *entries = calloc((size_t)f->count + 1, sizeof *entries);
+    static entry *entries; /* freed by the next call if this one refuses the file */
+    free(entries);
+    entries = calloc((size_t)f->count + 1, sizeof *entries);
     if (entries == NULL)
         fail("no memory");
     for (uint64_t i = 0; i < f->count; i++) {
@@ -308,6 +310,7 @@ void entries_verify(const filter *f) {
     for (uint64_t i = 1; i < f->count; i++)
         require(compare_entries(&entries[i - 1], &entries[i]) != 0, "a key is stored twice");
     free(entries);
+    entries = NULL;
 }
 
 bool entries_get(const filter *f, const uint8_t *key, size_t key_bytes, uint64_t *value) {

@@ -293,12 +293,14 @@ static void run_changed(const lab_claim *claim, const lab_setting *changed) {
 }
 
 /* A claim with a single value of a list, or with another word, still runs, and finds nothing wrong. The short tier tries
- * every fourth claim. A sanitizer sees every claim at least once. */
+ * every fourth claim. A sanitizer sees every claim once, with its own settings. */
 TEST(every_claim_runs_with_any_of_its_settings) {
     for (size_t i = 0; i < LAB_CLAIM_COUNT; i++) {
         const lab_claim *claim = LAB_CLAIMS[i];
-        if (UNDER_SANITIZER)
+        if (UNDER_SANITIZER) {
             run_changed(claim, NULL);
+            continue;
+        }
         for (size_t s = 0; s < LAB_SETTINGS_MAX && claim->settings[s].name != NULL; s++)
             if ((check_soak() || i % 4 == 0) && (claim->settings[s].is_list || claim->settings[s].words != NULL))
                 run_changed(claim, &claim->settings[s]);

@@ -13,9 +13,10 @@
 #include "core/hash.h"
 #include "format/format.h"
 #include "golden/files.h"
+#include "sanitizer.h"
 #include "splitmix.h"
 
-enum { LOOKUPS = 200, KEYS = 300 };
+enum { LOOKUPS = UNDER_SANITIZER ? 70 : 200, KEYS = UNDER_SANITIZER ? 20 : 300 };
 
 /* A file in memory of exactly its size, so that a sanitizer finds what is read outside of it. */
 typedef struct bytes {

@@ -1,16 +1,18 @@
 #!/bin/sh
-# Compiles kith/reader.h alone, in each language and with each of its macros, and compares the results of programs that
-# use it with those of the library.
-# usage: compile.sh BUILD_DIR SOURCE_DIR GOLDEN CC CXX INCLUDE…
+# Compiles kith/reader.h alone, with gcc, g++ and (if it is installed) clang, and with each of its macros, and compares
+# the results of programs that use it with those of the library.
+# usage: compile.sh BUILD_DIR SOURCE_DIR GOLDEN INCLUDE…
 set -eu
-build=$1 source=$2 golden=$3 cc=$4 cxx=$5
-shift 5
+build=$1 source=$2 golden=$3
+shift 3
 includes=
 for folder in "$@"; do includes="$includes -isystem $folder"; done
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 fail() { echo "reader.compile: $*" >&2; exit 1; }
-command -v "$cxx" >/dev/null || fail "$cxx is not installed"
+c_compilers=gcc
+if command -v clang >/dev/null; then c_compilers="gcc clang"; fi
+command -v g++ >/dev/null || fail "g++ is not installed"
 
 # The header is copied, so that nothing else of kith is found.
 mkdir -p "$tmp/alone/kith"
@@ -26,9 +28,12 @@ for macro in none -DKITH_READER_NO_HASH -DKITH_NO_SIMD -DKITH_READER_LAYERS=1; d
     flags="-O1 -I$tmp/alone $includes $strict"
     [ "$macro" = none ] || flags="$flags $macro"
     [ "$vector" = none ] || flags="$flags $(echo "$vector" | tr , ' ')"
-    "$cc" -std=c11 $flags -c -x c "$tmp/unit.c" -o "$tmp/unit.o" || fail "C11 with $macro, $vector"
-    "$cxx" -std=c++17 $flags -c -x c++ "$tmp/unit.c" -o "$tmp/unit.o" || fail "C++17 with $macro, $vector"
-    count=$((count + 2))
+    for cc in $c_compilers; do
+      "$cc" -std=c11 $flags -c -x c "$tmp/unit.c" -o "$tmp/unit.o" || fail "$cc with $macro, $vector"
+      count=$((count + 1))
+    done
+    g++ -std=c++17 $flags -c -x c++ "$tmp/unit.c" -o "$tmp/unit.o" || fail "g++ with $macro, $vector"
+    count=$((count + 1))
   done
 done
 cp "$source/examples/file_lookup.c" "$tmp/lookup.c"
@@ -40,24 +45,21 @@ build_one() { # NAME COMPILER FLAG…
   if nm -u "$tmp/$name" | grep -q ' kith'; then fail "$name needs the library"; fi
   programs="$programs $name"
 }
-build_one c11 "$cc" -std=c11 -O0
-build_one native "$cc" -std=c11 -O3 -march=native
-build_one plain "$cc" -std=c11 -O2 -DKITH_NO_SIMD
-build_one cxx17 "$cxx" -std=c++17 -O2 -x c++
-if "$cc" -m32 -x c - -o "$tmp/trial" <<'END' 2>/dev/null && "$tmp/trial"; then
+for cc in $c_compilers; do
+  build_one $cc-c11 $cc -std=c11 -O0
+  build_one $cc-native $cc -std=c11 -O3 -march=native
+  build_one $cc-plain $cc -std=c11 -O2 -DKITH_NO_SIMD
+done
+build_one cxx17 g++ -std=c++17 -O2 -x c++
+if gcc -m32 -x c - -o "$tmp/trial" <<'END' 2>/dev/null && "$tmp/trial"; then
 #include <stdio.h>
 int main(void) { return 0; }
 END
-  build_one m32 "$cc" -std=c11 -O2 -m32
+  build_one m32 gcc -std=c11 -O2 -m32
 fi
 
 # Kept files, and larger ones that the tests of the file format create.
-i=0
-while [ $i -lt 3000 ]; do
-  echo "key-$i"
-  echo "absent-$i"
-  i=$((i + 1))
-done >"$tmp/keys"
+seq 0 2999 | sed 's/.*/key-&\nabsent-&/' >"$tmp/keys"
 files=0
 for name in $(cd "$source/tests/golden" && ls *.kith) $("$golden" --list-made); do
   case $name in

@@ -5,6 +5,7 @@ import subprocess
 import time
 
 from fake import Proxy
+from resp import Error
 from server import ROOT, check, equal, find_program, main, test, wait_until
 from tool import KITH, Tool
 
@@ -49,6 +50,24 @@ def a_file_of_many_chunks_comes_back(s):
         t("push", "f.kith", address(s.server))
         equal(t("pull", address(s.server)), t.read("f.kith"))
         equal(t("query", "-c", address(s.server), "list"), b"1000\n")
+
+
+@test
+def a_store_is_pushed_with_its_journal(s):
+    with Tool() as t:
+        t.keys("list", 0, 1000)
+        t.keys("more", 1000, 1100)
+        t("build", "--store", "-o", "f.kith", "-k", "bloom", "-n", "2000", "-p", "1e-9", "list")
+        t("add", "f.kith", "more")
+        t("push", "f.kith", address(s.server))
+        equal(t("query", "-c", address(s.server), "list", "more"), b"1100\n")
+        # its bytes alone would miss the keys of the journal, so the server refuses them
+        c, data = s.connect(), t.read("f.kith")
+        got = c("KITH.LOAD", "bytes", 0, len(data), data)
+        check(isinstance(got, Error) and "store" in str(got), repr(got))
+        equal(c("EXISTS", "bytes"), 0)
+        t("pull", address(s.server), "-o", "f.kith")
+        equal(t("query", "-c", "f.kith", "list", "more"), b"1100\n")
 
 
 @test

@@ -134,10 +134,12 @@ void stats_are_correct(void) {
         memory_init(&memory);
         spec.allocator = &memory.allocator;
         kith_table *t = made(&spec);
+        CHECK_EQ_U64(table_stats(t).longest, 0);
         model m = model_new(&s, n);
         for (uint64_t i = 0; i < 4 * n; i++) {
             model_step(&m, t, &state, i < 2 * n ? 60 : 20);
             kith_table_stats stats = table_stats(t);
+            CHECK((stats.longest == 0) == (stats.count == 0));
             CHECK_EQ_U64(stats.count, m.count);
             CHECK_EQ_U64(stats.bytes, memory.live_bytes);
             CHECK(stats.slots != 0);

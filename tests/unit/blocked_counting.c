@@ -79,20 +79,20 @@ TEST(adding_a_key_adds_its_block_to_the_words_and_removing_subtracts_it) {
         kith_filter *f = created(LANES[i], 1000, .01), *lone;
         CHECK_OK(kith_filter_create_like(f, NULL, &lone));
         kithi_prng prng = {10 + i};
-        uint8_t *before = malloc(f->head.body_bytes);
+        uint8_t *before = malloc((size_t)f->head.body_bytes);
         CHECK(before != NULL);
         for (unsigned key = 0; key < 500; key++) {
             uint64_t digest = kithi_prng_next(&prng);
             CHECK_OK(kith_filter_clear(lone));
             add_copies(lone, digest, 1);
-            memcpy(before, f->body, f->head.body_bytes);
+            memcpy(before, f->body, (size_t)f->head.body_bytes);
             add_copies(f, digest, 1);
             for (uint64_t at = 0; at < f->head.body_bytes; at += 8)
                 CHECK_EQ_U64(kithi_load64(f->body + at), kithi_load64(before + at) + kithi_load64(lone->body + at));
             if (key % 2 == 0)
                 continue;
             CHECK_OK(kith_filter_remove_many(f, &digest, 1, NULL));
-            CHECK(memcmp(before, f->body, f->head.body_bytes) == 0);
+            CHECK(memcmp(before, f->body, (size_t)f->head.body_bytes) == 0);
         }
         free(before);
         kith_filter_free(lone);
@@ -226,7 +226,9 @@ TEST(the_keys_of_every_plan_fit) {
         }
     }
     printf("at most %.2g\n", worst);
-    CHECK(worst > 1e-11 && worst < 1e-9); /* the lower bound shows that the grid contains the worst case */
+    CHECK(worst < 1e-9);
+    if (SIZE_MAX > UINT32_MAX) /* else the largest plans are refused */
+        CHECK(worst > 1e-11);  /* the grid contains the worst case */
 }
 
 TEST(the_numbers_in_the_file_header_are_right) {
@@ -245,7 +247,7 @@ TEST(the_numbers_in_the_file_header_are_right) {
     CHECK(planned(NULL, 1000000, .01).failure < 1e-55);
     CHECK(planned("lanes=4", 1000000, .5).failure < 3.2e-22);
     CHECK_EQ_U64(planned(NULL, 1000000, .9).file_bytes, planned(NULL, 1000000, .5).file_bytes);
-    uint64_t blocks = kithi_blocked_blocks(4, 32, 1000000, .9, KITHI_COUNTS_ALL, KITHI_BLOCKS_MAX);
+    uint64_t blocks = kithi_blocked_blocks(4, 32, 1000000, .9, KITHI_COUNTS_ALL_KEYS, KITHI_BLOCKS_MAX);
     double refused = kithi_blocked_hit(4, 32, blocks, 1000000, 14);
     CHECK(fabs(1e6 / (double)blocks - 116) < 1 && 1e6 * refused < 1e-10 && 17e6 * refused > 1e-9);
 }
@@ -254,7 +256,7 @@ TEST(the_numbers_in_the_file_header_are_right) {
 static double spread(unsigned lanes, double rate) {
     const uint64_t n = 1000000;
     unsigned width = BLOCK_COUNTERS / lanes;
-    uint64_t blocks = kithi_blocked_blocks(lanes, width, n, rate, KITHI_COUNTS_ALL, KITHI_BLOCKS_MAX),
+    uint64_t blocks = kithi_blocked_blocks(lanes, width, n, rate, KITHI_COUNTS_ALL_KEYS, KITHI_BLOCKS_MAX),
              slice = blocks * width;
     double mean = (double)lanes * (double)slice * -expm1((double)n * log1p(-1 / (double)slice));
     return ((double)kithi_fill_limit(lanes, width, blocks, n) - mean) /

@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <fcntl.h>
-#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <kith/builder.h>
@@ -21,6 +21,7 @@
 #include "check.h"
 #include "core/mix.h"
 #include "folder.h"
+#include "sanitizer.h"
 #include "unit/memory.h"
 
 enum {
@@ -39,28 +40,32 @@ static bool fails(void) {
     return ++fault.calls == fault.fail_at;
 }
 
-static ssize_t forward(long call, int fd, void *memory, size_t bytes, off_t at) {
+/* preadv64 and pwritev64 are not replaced, and take 64-bit offsets on every processor. */
+typedef ssize_t transfer(int fd, const struct iovec *parts, int count, off64_t at);
+
+static ssize_t forward(transfer *system, int fd, void *memory, size_t bytes, off64_t at) {
     if (fails()) {
         errno = fault.error;
         return -1;
     }
-    return syscall(call, fd, memory, bytes, at);
+    struct iovec part = {memory, bytes};
+    return system(fd, &part, 1, at);
 }
 
 ssize_t pwrite(int fd, const void *memory, size_t bytes, off_t at) {
-    return forward(SYS_pwrite64, fd, (void *)(uintptr_t)memory, bytes, at);
+    return forward(pwritev64, fd, (void *)(uintptr_t)memory, bytes, at);
 }
 
 ssize_t pwrite64(int fd, const void *memory, size_t bytes, off64_t at) {
-    return forward(SYS_pwrite64, fd, (void *)(uintptr_t)memory, bytes, at);
+    return forward(pwritev64, fd, (void *)(uintptr_t)memory, bytes, at);
 }
 
 ssize_t pread(int fd, void *memory, size_t bytes, off_t at) {
-    return forward(SYS_pread64, fd, memory, bytes, at);
+    return forward(preadv64, fd, memory, bytes, at);
 }
 
 ssize_t pread64(int fd, void *memory, size_t bytes, off64_t at) {
-    return forward(SYS_pread64, fd, memory, bytes, at);
+    return forward(preadv64, fd, memory, bytes, at);
 }
 
 /* ---- digests with repeats, near and far ---- */
@@ -146,6 +151,8 @@ TEST(the_bytes_depend_neither_on_the_memory_limit_nor_on_the_threads) {
         kith_filter *wanted = added(&spec, PARTS);
         for (unsigned threads = 1; threads <= 3; threads += 2) {
             for (int limited = 0; limited < 2; limited++) {
+                if (UNDER_SANITIZER && (threads == 1 || !limited))
+                    continue;
                 kith_build_limits limits = small_limits();
                 limits.threads = threads;
                 limits.memory_bytes = limited ? LIMIT : 0;

@@ -26,7 +26,7 @@ static void random_lengths(const kith_hash *hash, size_t n, size_t longest, bool
     kithi_prng prng = {seed};
     for (size_t i = 0; i < n; i++) {
         bool longer = some_longer && kithi_prng_below(&prng, 16) == 0;
-        size_t bytes = kithi_prng_below(&prng, (longer ? 40 * longest : longest) + 1);
+        size_t bytes = (size_t)kithi_prng_below(&prng, (longer ? 40 * longest : longest) + 1);
         uint8_t *key = bytes != 0 ? malloc(bytes) : NULL;
         CHECK(bytes == 0 || key != NULL);
         for (size_t b = 0; b < bytes; b++)

@@ -338,7 +338,7 @@ static inline int64_t disk_read(void *context, int file, void *bytes, size_t byt
     if (!disk_begin(d, DISK_READ, &dying)) {
         if (dying || d->dead || d->fail_with != DISK_SHORT)
             return -1;
-        n = n > 1 ? 1 + disk_random(d) % (n - 1) : n;
+        n = n > 1 ? 1 + (size_t)(disk_random(d) % (n - 1)) : n;
     }
     if (n > 0)
         memcpy(bytes, f->now.at + offset, n);

@@ -62,7 +62,7 @@ static void check_range(kith_filter *filter, const uint8_t *expected, uint8_t *b
     struct sink sink = {.bytes = buffer};
     CHECK_OK(kith_filter_write(filter, offset, byte_count, take, &sink));
     CHECK_EQ_U64(sink.used, byte_count);
-    CHECK(memcmp(buffer, expected + offset, byte_count) == 0);
+    CHECK(memcmp(buffer, expected + offset, (size_t)byte_count) == 0);
 }
 
 TEST(write_passes_every_range_of_the_bytes) {
@@ -96,7 +96,7 @@ TEST(write_refuses_a_range_past_the_end_and_stops_when_the_receiver_fails) {
     draw();
     kith_filter *filter = grown(OPTIONS[0], KEYS, NULL);
     uint64_t whole = kith_filter_file_bytes(filter);
-    struct sink sink = {.bytes = malloc(whole), .fail_at = 3};
+    struct sink sink = {.bytes = malloc((size_t)whole), .fail_at = 3};
     CHECK(sink.bytes != NULL);
     CHECK_STATUS(kith_filter_write(filter, 0, whole + 1, take, &sink), KITH_E_ARGUMENT);
     CHECK_STATUS(kith_filter_write(filter, whole + 1, 0, take, &sink), KITH_E_ARGUMENT);
@@ -114,7 +114,7 @@ TEST(write_without_memory_for_the_checksums_fails_and_leaks_nothing) {
     kith_allocator allocator = memory_allocator(&memory);
     kith_filter *filter = grown(OPTIONS[0], KEYS, &allocator);
     uint64_t blocks = memory.live_blocks;
-    struct sink sink = {.bytes = malloc(kith_filter_file_bytes(filter))};
+    struct sink sink = {.bytes = malloc((size_t)kith_filter_file_bytes(filter))};
     CHECK(sink.bytes != NULL);
     memory.fail_at = memory.calls + 1;
     CHECK_STATUS(kith_filter_write(filter, 0, kith_filter_file_bytes(filter), take, &sink), KITH_E_MEMORY);

@@ -76,7 +76,7 @@ TEST(few_keys_exceed_the_promise_at_most_once_in_200_filters_exactly) {
             for (unsigned given = 0; given <= 12; given = given < 4 ? given + 1 : given + 4) {
                 unsigned k;
                 uint64_t slice;
-                CHECK(kithi_bloom_choose(n, RATES[r], given, KITHI_COUNTS_ALL, KITHI_SLICES, &k, &slice));
+                CHECK(kithi_bloom_choose(n, RATES[r], given, KITHI_COUNTS_ALL_KEYS, KITHI_SLICES, &k, &slice));
                 if (k > 18)
                     continue;
                 double share = above(k, slice, n, RATES[r]);
@@ -91,7 +91,7 @@ TEST(few_keys_exceed_the_promise_at_most_once_in_200_filters_exactly) {
 TEST(the_slice_is_the_smallest_that_keeps_the_rate) {
     static const uint64_t KEYS[] = {1, 2, 5, 100, 10000, 1000000, 1000000000000};
     static const double RATES[] = {0.999, 0.5, 0.1, 0.01, 1e-3, 1e-9};
-    for (unsigned counts = KITHI_COUNTS_CHANGES; counts <= KITHI_COUNTS_ALL; counts++)
+    for (unsigned counts = KITHI_COUNTS_CHANGING_KEYS; counts <= KITHI_COUNTS_ALL_KEYS; counts++)
         for (size_t i = 0; i < LENGTH(KEYS); i++)
             for (size_t r = 0; r < LENGTH(RATES); r++) {
                 for (unsigned both = 0; both < 14; both++) {
@@ -130,13 +130,13 @@ TEST(the_promise_for_single_filters_costs_little_at_many_keys) {
         double mean = 10 * -1 / expm1(log(-expm1(log_hit)) / (double)n) / (double)n;
         unsigned k;
         uint64_t slice, low = 1, high = n;
-        CHECK(kithi_bloom_choose(n, rate, 10, KITHI_COUNTS_CHANGES, KITHI_SLICES, &k, &slice));
+        CHECK(kithi_bloom_choose(n, rate, 10, KITHI_COUNTS_CHANGING_KEYS, KITHI_SLICES, &k, &slice));
         double more = (double)(k * slice) / (double)n - mean;
         while (high - low > 1) { /* the number of blocks by the expected rate */
             uint64_t middle = low + (high - low) / 2;
             *(kithi_blocked_rate(8, 64, middle, n) <= rate ? &high : &low) = middle;
         }
-        uint64_t blocks = kithi_blocked_blocks(8, 64, n, rate, KITHI_COUNTS_CHANGES, KITHI_BLOCKS_MAX);
+        uint64_t blocks = kithi_blocked_blocks(8, 64, n, rate, KITHI_COUNTS_CHANGING_KEYS, KITHI_BLOCKS_MAX);
         double blocked_more = (double)(blocks - high) * 512 / (double)n;
         printf("n = %" PRIu64 ", 0.1%%: bloom needs %.4f bits per key more, blocked %.4f\n", n, more, blocked_more);
         CHECK(more >= 0 && more <= PRICES[i].bloom && blocked_more >= 0 && blocked_more <= PRICES[i].blocked);

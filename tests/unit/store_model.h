@@ -120,7 +120,7 @@ static inline bool store_removes(const kith_store *store) {
 static inline kith_status model_operate(struct model *m, kith_store *store, uint64_t *random, bool in_batch) {
     static uint64_t digests[10000];
     uint64_t choice = splitmix_next(random) % 64;
-    size_t n = choice == 0 ? 9000 : choice < 16 ? 1 + splitmix_next(random) % 20 : 1, done;
+    size_t n = choice == 0 ? 9000 : choice < 16 ? 1 + (size_t)(splitmix_next(random) % 20) : 1, done;
     for (size_t i = 0; i < n; i++)
         digests[i] = model_digest(random);
     bool removes = store_removes(store) && splitmix_next(random) % 3 == 0;

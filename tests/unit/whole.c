@@ -126,7 +126,7 @@ TEST(few_keys_exceed_the_promise_at_most_once_in_200_filters_exactly) {
             for (unsigned given = 0; given <= 16; given = given < 4 ? given + 1 : given + 4) {
                 unsigned k;
                 uint64_t m;
-                CHECK(kithi_bloom_choose(n, RATES[r], given, KITHI_COUNTS_ALL, KITHI_WHOLE, &k, &m));
+                CHECK(kithi_bloom_choose(n, RATES[r], given, KITHI_COUNTS_ALL_KEYS, KITHI_WHOLE, &k, &m));
                 if (m > SET_MAX)
                     continue;
                 occupancy((unsigned)m, k * n, with);

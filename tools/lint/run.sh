@@ -1,5 +1,5 @@
 #!/bin/sh
-# The checks of `./dev lint`. Exits with 1 if one of them finds something.
+# The checks of `./dev lint`. Exits with 1 if one of them finds something. --full adds the slow ones of static.sh.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 failed=0
@@ -60,4 +60,5 @@ if clang-format --version 2>/dev/null | grep -q 'version 14\.'; then
 else
   echo "lint: clang-format 14 is not installed: the layout is not checked" >&2
 fi
+tools/lint/static.sh "$@" || failed=1
 exit $failed

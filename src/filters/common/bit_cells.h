@@ -1,13 +1,16 @@
 /* filters/common/bit_cells.h: the code that bloom and blocked share (the counting kinds use its fill limit and its test
- * for a full filter, too). Their body is an array of bits that are only ever set.
+ * for a full filter, too). Their body is an array of bits. Adding keys only sets bits; an intersection clears some.
  *
- * `count` is the number of keys that set at least one new bit. A filter is full when `count` reaches the capacity, or
- * when more bits are set than the fill limit, a parameter. It stops keys that were chosen to set more bits than random
- * ones: adding `capacity` random keys exceeds it in only one of 10^9 filters. But `count` does not count new keys that
- * are false positives, so more than `capacity` keys may be added, and in large filters the fill limit often stops them
- * first. A key for which has() already returns true changes nothing and is never refused. */
+ * `count` is the number of keys that set at least one new bit (after a union or an intersection: an estimate of it). A
+ * filter is full when `count` reaches the capacity, or when more bits are set than the fill limit, which is a
+ * parameter. The fill limit is for keys that somebody has chosen to set more bits than random ones do: `capacity`
+ * random keys exceed it in only one of 10^9 filters. A new key that is a false positive does not increase `count`, so
+ * more than `capacity` keys may be added before `count` reaches the capacity. A large filter often reaches the fill
+ * limit before that. A key for which has() already returns true changes nothing and is never refused. */
 #ifndef KITHI_FILTERS_BIT_CELLS_H
 #define KITHI_FILTERS_BIT_CELLS_H
+
+#include <string.h>
 
 #include "core/mix.h"
 #include "plan/sizing.h"
@@ -42,8 +45,8 @@ static inline bool kithi_bits_can_add(const kith_filter *f) {
     return f->head.count < f->head.capacity && !kithi_bits_full(f, f->head.fill);
 }
 
-/* Returns how many of the next n digests are added at once without exceeding a limit, whatever they are. Each sets at
- * most `hashes` bits. */
+/* Returns how many of the next n digests can be added without checking the limits in between: whatever they are, they
+ * do not exceed one. Each sets at most `hashes` bits. */
 static inline size_t kithi_bits_safe(const kith_filter *f, uint64_t hashes, size_t n) {
     uint64_t limit = f->geometry.fill_limit, safe = f->head.capacity - f->head.count;
     uint64_t below_limit = limit > f->head.fill ? (limit - f->head.fill) / hashes : 0;
@@ -159,6 +162,60 @@ static inline const char *kithi_bits_check(const kith_filter *f) {
     if ((f->head.count == 0) != (f->head.fill == 0) || f->head.count > f->head.fill)
         return "the count of keys does not agree with the number of bits set";
     return NULL;
+}
+
+/* ---- repair ---- */
+
+/* Sets bits `from` … `to` - 1 of the body to 1 or, if `set` is false, to 0. */
+static inline void kithi_bits_write(uint8_t *body, uint64_t from, uint64_t to, bool set) {
+    while (from < to) {
+        if (from % 8 == 0 && to - from >= 8) {
+            memset(body + from / 8, set ? 0xff : 0, (size_t)((to - from) / 8));
+            from += (to - from) / 8 * 8;
+            continue;
+        }
+        uint8_t bit = (uint8_t)(1u << (from % 8));
+        body[from / 8] = (uint8_t)(set ? body[from / 8] | bit : body[from / 8] & ~bit);
+        from++;
+    }
+}
+
+/* Sets every cell of `width` bits that has a bit in a damaged page to its largest value. No key that was there is
+ * lost; others are found more often. Counters with that value are stuck, so removals do not change them. A page whose
+ * checksum is lost stays as it is: it is probably right, and setting all of them would make the filter useless, as it is
+ * if all pages are damaged. */
+static inline kith_status kithi_cells_salvage(kith_filter *f, kithi_damage *damage, unsigned width) {
+    uint64_t end = f->shape.cells * width, bad = 0;
+    for (uint64_t i = 0; i < damage->pages; i++)
+        bad += damage->page[i] == KITHI_PAGE_BAD;
+    if (bad == damage->pages)
+        return KITH_E_CORRUPT;
+    for (uint64_t i = 0; i < damage->pages; i++) {
+        if (damage->page[i] == KITHI_PAGE_UNSURE)
+            damage->keys_at_risk = UINT64_MAX;
+        if (damage->page[i] != KITHI_PAGE_BAD)
+            continue;
+        uint64_t from = 8 * KITHI_CHECKED_BYTES * i;
+        uint64_t to = from + 8 * (uint64_t)kithi_checked_bytes(f->head.body_bytes, i);
+        from = from / width * width;
+        to = (to + width - 1) / width * width;
+        kithi_bits_write(f->body, from, to < end ? to : end, true);
+    }
+    kithi_bits_write(f->body, end, 8 * f->head.body_bytes, false);
+    return KITH_OK;
+}
+
+static inline kith_status kithi_bits_salvage(kith_filter *f, kithi_damage *damage) {
+    return kithi_cells_salvage(f, damage, 1);
+}
+
+static inline void kithi_bits_recount(kith_filter *f) {
+    f->head.fill = kithi_bits_count(f, f, KITHI_BITS_OR);
+    uint64_t most = f->head.fill < f->head.capacity ? f->head.fill : f->head.capacity;
+    if (f->head.count == 0 && f->head.fill != 0)
+        f->head.count = 1;
+    if (f->head.count > most)
+        f->head.count = most;
 }
 
 #endif

@@ -13,8 +13,8 @@
 
 /* The default width, and what follows from it. */
 #define KITHI_COUNTER_BITS 4
-#define KITHI_COUNTER_TOP 15
-#define KITHI_COUNTER_COPIES (KITHI_COUNTER_TOP - 1)
+#define KITHI_COUNTER_TOP 15                         /* the largest value */
+#define KITHI_COUNTER_COPIES (KITHI_COUNTER_TOP - 1) /* how many times a key may be added */
 
 /* 4-bit counters never cross a byte. A counter of another width may be in two bytes. The second byte is touched only
  * then, because it may belong to another thread (kind.h, add_cells). Callers pass a constant width where they can. */

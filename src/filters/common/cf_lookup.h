@@ -1,16 +1,20 @@
 /* filters/common/cf_lookup.h: the parameters of the cuckoo kinds, where the places of a digest are, and lookups. See
- * filters/common/cuckoo.h for the layout, and lookup.h for the rules of this header. */
+ * filters/common/cuckoo.h for the layout and what places and codes are, plan/geometry.h for the fields of
+ * kithi_cf_geometry, and lookup.h for the rules of this header. */
 #ifndef KITHI_FILTERS_CF_LOOKUP_H
 #define KITHI_FILTERS_CF_LOOKUP_H
 
 #include "core/mix.h"
 #include "lookup.h"
 
-/* Parameters of the cuckoo kinds. Only cuckoo has KITHI_BUCKET_SLOTS, KITHI_ALTERNATE and KITHI_KICKS. */
+/* Indices of the parameters of the cuckoo kinds. KITHI_HALF is half the number of places in a region. Only cuckoo has
+ * KITHI_BUCKET_SLOTS, KITHI_ALTERNATE (how the other bucket is computed) and KITHI_KICKS (how many entries a random
+ * walk may move). */
 enum { KITHI_SLOT_BITS, KITHI_HALF, KITHI_REGIONS, KITHI_BUCKET_SLOTS, KITHI_ALTERNATE, KITHI_KICKS, KITHI_STASH };
 #define KITHI_CF_PARAMS (1 << KITHI_SLOT_BITS | 1 << KITHI_HALF | 1 << KITHI_REGIONS | 1 << KITHI_STASH)
 
-#define KITHI_ALTERNATE_PARTNER 0 /* the value of KITHI_ALTERNATE for kithi_partner */
+/* The value of KITHI_ALTERNATE if kithi_partner() (core/mix.h) computes the other place; always in overlap. */
+#define KITHI_ALTERNATE_PARTNER 0
 #define KITHI_CANDIDATES_MAX 16
 #define KITHI_SLOT_BITS_MAX 32
 #define KITHI_HALF_MAX (UINT64_C(1) << 31)
@@ -57,8 +61,8 @@ static inline uint64_t kithi_cf_stride(const kithi_cf_geometry *g, uint64_t regi
 static inline void kithi_cf_set_word_fields(const kithi_cf_layout *layout, kithi_cf_geometry *g) {
     unsigned bits = (unsigned)g->slot_bits, slots = layout->place_slots(g);
     unsigned unit = layout->windows ? bits : bits * slots; /* bits from one place to the next */
-    /* The highest bit of a byte at which a place can begin. Places begin at multiples of `unit` bits, and so within a
-     * byte at multiples of the largest power of two that divides it. */
+    /* The last of the bits 0 … 7 of a byte at which a place can begin. Places begin at multiples of `unit` bits, and so
+     * within a byte at multiples of the largest power of two that divides it. */
     unsigned first_bit_max = 8 - (unit & -unit & 7 ? unit & -unit & 7 : 8);
     unsigned word_slots = slots;
     while (word_slots * bits > 64)
@@ -85,7 +89,7 @@ static inline void kithi_cf_set_word_fields(const kithi_cf_layout *layout, kithi
 }
 
 /* The parameters may be those of a hostile file. What follows from them is computed only if they are small enough for
- * the computation; shape() refuses more. */
+ * the computation. shape() has stricter limits. */
 static inline kithi_geometry kithi_cf_decode(const kithi_cf_layout *layout, const kithi_head *head) {
     kithi_geometry geometry;
     memset(&geometry, 0, sizeof geometry);
@@ -132,6 +136,8 @@ static inline kith_status kithi_cf_shape(const kithi_cf_layout *layout, const ki
     shape->fingerprint_bits = (unsigned)slot_bits - layout->window_bits;
     shape->lines = 2;
     shape->max_copies = 2 * layout->place_slots(g);
+    /* Even if one layer is full of other keys with the same places and fingerprint, max_copies + stash of them, a key
+     * can be added max_copies times. */
     shape->copies_limit = 2 * shape->max_copies + (unsigned)g->stash;
     return KITH_OK;
 }
@@ -157,7 +163,8 @@ typedef struct kithi_cf_pair {
     uint64_t codes;    /* in each slot of a word: the code that the key has there */
 } kithi_cf_pair;
 
-/* Finds the places of a digest; prefetches them if `ahead` is true. `usual` may be true if g->usual is. */
+/* Finds the places of a digest; prefetches them if `ahead` is true. If g->usual is true, callers may pass true for
+ * `usual`, which makes it faster; otherwise they must pass false. */
 KITHI_INLINE void kithi_pair_locate(const kithi_cf_layout *layout, const kithi_cf_geometry *g, uint8_t *body,
                                     uint64_t digest, kithi_cf_pair *pair, bool ahead, bool usual) {
     kithi_place at = kithi_place_of(digest, g->regions, g->places, usual ? 0 : (unsigned)g->rest_shift);

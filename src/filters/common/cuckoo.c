@@ -81,8 +81,9 @@ const char *kithi_cf_check(const kithi_cf_layout *layout, const kith_filter *f) 
 kith_status kithi_cf_choose(kithi_fit fit, const kithi_request *request, unsigned slot_bits, kithi_head *head) {
     kithi_fit_size size;
     if (!kithi_fit_choose(&fit, request->capacity, request->rate, slot_bits, &size)) {
-        /* With alternate=simple, regions of at most 2^f buckets may be too small to hold their keys reliably, however
-         * few keys there are. The option is then to blame, and otherwise the number of keys. */
+        /* Either there are too many keys (KITH_E_TOO_LARGE), or alternate=simple makes it impossible (KITH_E_OPTION):
+         * its regions have at most 2^f buckets, which may be too few to hold their keys reliably. The latter is the
+         * case if even a few keys do not fit with this option, but fit without it. */
         uint64_t few = request->capacity < FEW_KEYS ? request->capacity : FEW_KEYS;
         bool too_small =
             fit.power_of_two && !fit.one_region && !kithi_fit_choose(&fit, few, request->rate, slot_bits, &size);
@@ -100,6 +101,7 @@ kith_status kithi_cf_choose(kithi_fit fit, const kithi_request *request, unsigne
     return KITH_OK;
 }
 
+/* The keys do not all fit if no slot can be freed for one of them, or if the stash of a region is full. */
 kithi_expectation kithi_cf_expect(kithi_fit fit, kithi_fit_size size, uint64_t n) {
     return (kithi_expectation){
         kithi_fit_rate(&fit, &size, n),

@@ -1,15 +1,16 @@
 /* filters/common/cuckoo.h: the code that the cuckoo kinds share: fingerprints in packed slots, and how to find them.
  *
  *     body    | region 0 | region 1 |  …  | region R-1 |
- *     region  | slot 0 | slot 1 | … (slot_bits each, packed) | zeros, to a multiple of 64 bytes | stash |
+ *     region  | slot 0 | slot 1 | … (slot_bits each, packed) | zeros | stash |        a multiple of 64 bytes in all
  *
- * cf stands for cuckoo filter. A place is a bucket of cuckoo or a window of overlap. A region has 2 * half places. Those
- * with even numbers are one half, the others are the other half, and a key usually has one in each (not with
- * alternate=simple and alternate=xor of cuckoo). The digest of a key gives its region, its first place there and its
- * fingerprint. A place and a fingerprint determine the candidates of the key: the slots in which it may be stored, and
- * the code that it has in each of them. Code 0 is an empty slot. has() returns true when one of the candidate slots
- * holds its code. Regions share no byte, not even in 8-byte loads and stores, so threads can build them independently.
- * A region has at most 2^18 slots, which keeps a search in cache (more only with b = 1 or alternate=xor).
+ * cf stands for cuckoo filter. A place is a bucket of cuckoo or a window of overlap. A region has 2 * half places. The
+ * places with even numbers are one half, and those with odd numbers are the other. A key has one place in each half
+ * (except in cuckoo with alternate=simple or alternate=xor, where both may be in the same half). The digest of a key
+ * gives its region, its first place there and its fingerprint. A place and a fingerprint determine the candidates of
+ * the key: the slots in which it may be stored, and the code that it has in each of them. Code 0 is an empty slot.
+ * has() returns true when one of the candidate slots holds its code. Regions share no byte, not even in 8-byte loads
+ * and stores, so threads can build them independently. A region has at most 2^18 slots, which keeps a search in cache
+ * (more only with b = 1 or alternate=xor).
  *
  * If all candidate slots of a new key are taken, a breadth-first search from them finds the shortest chain of entries
  * that ends in an empty slot, where each entry can move to the slot of the next one. Nothing moves until the chain is
@@ -120,7 +121,7 @@ static inline unsigned kithi_cf_matches(const kith_filter *f, const uint8_t *reg
     return matches;
 }
 
-/* Sets rate_now to the exact rate, in one pass over the slots. */
+/* Sets rate_now to the exact rate, in one pass over the slots, and cells_used. */
 KITHI_INLINE void kithi_cf_stats(const kithi_cf_layout *layout, const kith_filter *f, kith_filter_stats *stats) {
     uint64_t region_slots = layout->region_slots(&f->geometry.cf), regions = f->geometry.cf.regions;
     /* entries[m]: number of entries with m - 1 others that have the same places and the same fingerprint */
@@ -141,13 +142,15 @@ KITHI_INLINE void kithi_cf_stats(const kithi_cf_layout *layout, const kith_filte
     double occupied = 0;
     for (unsigned m = 1; m <= KITHI_CANDIDATES_MAX; m++)
         occupied += (double)entries[m] / m;
-    double combinations = /* of pair and fingerprint: see plan/fit.h */
-        (double)regions * (double)f->geometry.cf.half * (double)f->geometry.cf.fingerprint_max;
+    /* The number of combinations of a pair of places and a fingerprint: see plan/fit.h. */
+    double combinations = (double)regions * (double)f->geometry.cf.half * (double)f->geometry.cf.fingerprint_max;
     stats->cells_used = f->head.count > f->head.fill ? f->head.count - f->head.fill : 0; /* the others are in stashes */
     stats->rate_now = occupied / combinations;
 }
 
 const char *kithi_cf_check(const kithi_cf_layout *layout, const kith_filter *f);
+kith_status kithi_cf_salvage(const kithi_cf_layout *layout, kith_filter *f, kithi_damage *damage);
+void kithi_cf_recount(const kithi_cf_layout *layout, kith_filter *f);
 void kithi_cf_detach(kith_filter *f);
 uint64_t kithi_cf_state_bytes(const kith_filter *f);
 

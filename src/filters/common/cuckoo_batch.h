@@ -1,11 +1,12 @@
 /* filters/common/cuckoo_batch.h: has, add and remove of the cuckoo kinds, for one key and for batches.
  *
- * The slots of a place are adjacent and are loaded as one word of 64 bits (or nine bytes, if only the bits before it do
- * not fit), or as two or four words if they do not fit. Arithmetic on a word (kithi_zero_slots) compares all its slots
- * with the key's code, or finds the empty ones, in parallel. A place is in one word if it fits there with the up to 7
- * bits of another place before it: for b = 4, slots of up to 16 bits; for windows, slots of up to 28 bits, and of 32,
- * where no window begins within a byte. The functions below that have a parameter `form` are compiled for each way to
- * divide a place into words. */
+ * The slots of a place are adjacent and are loaded as one word if they have at most 64 bits, and otherwise as two or
+ * four words. A word need not begin at a byte, so it may be in nine bytes; then the ninth is loaded separately.
+ * Arithmetic on a word (kithi_zero_slots) compares all its slots with the key's code, or finds the empty ones, in
+ * parallel. A place is read by a single load (KITHI_ONE_WORD) if it fits in 64 bits together with the up to 7 bits of
+ * another place before it: for b = 4, slots of up to 16 bits; for windows, slots of up to 28 bits, and of 32, where no
+ * window begins within a byte. The functions below that have a parameter `form` are compiled for each way to divide a
+ * place into words. */
 #ifndef KITHI_FILTERS_CUCKOO_BATCH_H
 #define KITHI_FILTERS_CUCKOO_BATCH_H
 
@@ -75,7 +76,8 @@ KITHI_INLINE bool kithi_pair_remove(const kithi_cf_geometry *g, const kithi_cf_p
  * The usual case is in the function itself; what only some filters need is in another one, which keeps the first small
  * and without a stack frame. */
 
-/* Adds a key that has no empty candidate slot, or returns why it cannot be added. */
+/* Adds a key that has no empty candidate slot, or returns why it cannot be added. Also called if the filter is at its
+ * capacity, whether a slot is empty or not. */
 KITHI_OUTLINE kith_status kithi_cf_add_by_moving(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest,
                                                  bool is_new, bool *was_new) {
     if (f->head.count >= f->head.capacity)
@@ -108,6 +110,7 @@ KITHI_OUTLINE kith_status kithi_cf_add_unusual(const kithi_cf_layout *layout, ki
 
 KITHI_INLINE kith_status kithi_cf_add(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest, bool *was_new) {
     bool ignored;
+    /* cppcheck-suppress uninitvar ; only the address is used */
     was_new = was_new != NULL ? was_new : &ignored;
     const kithi_cf_geometry *g = &f->geometry.cf;
     if (!g->usual)
@@ -190,7 +193,8 @@ KITHI_INLINE size_t kithi_cf_has_many(const kithi_cf_layout *layout, const kith_
     }
 }
 
-/* Vector code for lookups in groups of KITHI_PAIRS digests: see simd/avx2_cuckoo.h. */
+/* Vector code for lookups in groups of KITHI_PAIRS digests: see simd/avx2_cuckoo.h. kithi_pairs has the places and
+ * codes of such a group (core/batch.h). */
 typedef struct kithi_cf_vectors {
     void (*locate)(const kithi_cf_geometry *g, const uint64_t *digests, kithi_pairs *pairs);
     uint32_t (*match)(const kithi_cf_geometry *g, const uint8_t *body, const kithi_pairs *pairs);

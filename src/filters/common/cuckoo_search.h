@@ -1,5 +1,5 @@
-/* filters/common/cuckoo_search.h: add, remove and merge of the cuckoo kinds, and the search for a free slot. See
- * filters/common/cuckoo.h for the layout.
+/* filters/common/cuckoo_search.h: the search of the cuckoo kinds for a free slot, the use of the stash, and merge. See
+ * filters/common/cuckoo.h for the layout, and cuckoo_batch.h for has, add and remove.
  *
  * Choice of place. A new key goes to the bucket with more empty slots, or to the first if they are equal. At a load
  * of 0.95 with b = 4, one add in twelve then finds both buckets full, instead of one in eight if the first bucket is
@@ -27,9 +27,9 @@
  * bitmaps than on anything else.
  *
  * The stash. If a search that was not cut fails, no entry that it can reach can move to an empty slot. If a slot of the
- * new key holds its code already, the key goes to the stash. Otherwise the search looks for an entry that has a twin,
- * that is, another entry with the same places and the same fingerprint, moves it to the stash, and the chain that leads
- * to it ends there instead of in an empty slot. If no entry has a twin, or if the stash is full, the add fails.
+ * new key holds its code already, the key goes to the stash. Otherwise one of the entries that the search has reached
+ * goes to the stash: one that has a twin, that is, another entry with the same places and the same fingerprint. Its slot
+ * is then the end of a chain, in place of an empty slot. If no entry has a twin, or if the stash is full, the add fails.
  *
  * Everything here is inlined into each kind, with the functions of that kind's layout. */
 #ifndef KITHI_FILTERS_CUCKOO_SEARCH_H
@@ -226,8 +226,9 @@ static inline void kithi_search_reset(const kithi_cf_layout *layout, kithi_searc
  * chain that leads to it to the next slot. Sets *freed to the slot that became free. Returns KITH_E_FULL if there is no
  * such entry or the stash is full.
  *
- * In overlap a slot is in two places, so the loop may come to it twice. The first time is at the queue item at which
- * the search examined its entry, and the chain that leads to that item does not use the slot. */
+ * A chain must not use the slot in which it ends. In overlap a slot is in two places, so the loop may come to it twice,
+ * but returns at the first place if the entry has a twin. That is also the place at which the search examined the
+ * entry. The entries of the chain that leads there were examined before it, so they are in other slots. */
 static inline kith_status kithi_search_evict(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
                                              const kithi_search *s, uint32_t tail, uint32_t *freed) {
     const kithi_cf_geometry *g = &f->geometry.cf;
@@ -254,8 +255,8 @@ static inline kith_status kithi_search_evict(const kithi_cf_layout *layout, kith
 }
 
 /* Searches breadth-first from the two places, within the limit of `s`, and moves the entries of the chain that it
- * finds. Sets *freed to the slot that became free. If there is no chain to an empty slot and `evict` is true, one to an
- * entry that can go to the stash will do (but not if the search was cut, because then the slots are too full, rather
+ * finds. Sets *freed to the slot that became free. If no chain ends in an empty slot and `evict` is true, a chain may
+ * end at an entry that goes to the stash (but not if the search was cut, because then the slots are too full, rather
  * than crowded). */
 KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
                                            const uint32_t roots[2], bool evict, kithi_search *memory, uint32_t *freed) {

@@ -11,7 +11,7 @@
  * Lookups do not read the stash, because of this invariant: if the stash has an entry, then a slot has an entry with
  * the same places and the same fingerprint. A lookup that should find the one finds the other.
  *
- *     add      moves only an entry to the stash that has such a twin in a slot
+ *     add      moves an entry to the stash only if it has such a twin in a slot
  *     search   moves an entry between its own candidate slots, so the twin stays
  *     remove   takes the entry in the stash, if there is one, before the one in the slot
  *

@@ -6,9 +6,10 @@
  *
  *     cell in lane j  =  top log2(width) bits of byte j % 8 of lane word j / 8 of d
  *
- * Cells are numbered from the least significant bits of byte 0, bytes of a word from its least significant byte. Each
- * lane uses a whole byte of the word rather than just the bits it needs, so that vector instructions compute the mask
- * of a block in three steps: widen bytes to lanes, shift right by a constant, shift 1 left by the result.
+ * Lane words 0 and 1 are 64-bit words that core/mix.h computes from the digest. Cells are numbered from the least
+ * significant bits of byte 0, bytes of a word from its least significant byte. Each lane uses a whole byte of the word
+ * rather than just the bits it needs, so that vector instructions compute the mask of a block in three steps: widen
+ * bytes to lanes, shift right by a constant, shift 1 left by the result.
  *
  * Verbs are compiled once for each number of lanes (kithi_by_lanes), so every index except the cell's is a constant. */
 #ifndef KITHI_FILTERS_LANES_H
@@ -29,11 +30,13 @@ static inline uint64_t kithi_lanes_option(const kithi_head *head, unsigned index
 /* ---- sizes ---- */
 
 /* Chooses parameters that keep the rate, for blocks of `block_cells` cells. `given` is the value of the option "lanes":
- * i + 1 means KITHI_LANE_COUNTS[i], and 0 (auto) means the number of lanes that needs the fewest blocks. */
+ * i + 1 means KITHI_LANE_COUNTS[i], and 0 (auto) means the number of lanes that needs the fewest blocks. `counts` says
+ * which keys count towards the capacity (plan/sizing.h). */
 static inline kith_status kithi_lanes_choose(uint64_t given, unsigned block_cells, uint64_t capacity, double rate,
                                              kithi_counts counts, kithi_head *head) {
-    /* Usually the best number of lanes is tried first, and for the others it is enough to see that they need more blocks
-     * than it. Of several that need the same number, the smallest is used. */
+    /* `first` is usually the best number of lanes. It is tried first because it takes little time to find out that the
+     * others need more blocks (kithi_blocked_blocks). If several need equally many blocks, the fewest lanes are
+     * used. */
     size_t first = given != 0 ? (size_t)given - 1 : rate > 0.018 ? 0 : rate > 0.00015 ? 1 : 2;
     unsigned best_lanes = KITHI_LANE_COUNTS[first];
     uint64_t best_blocks =
@@ -138,10 +141,10 @@ KITHI_INLINE void kithi_lanes_prefetch(const void *f, uint64_t digest) {
 
 /* A body of at most this many bytes stays in the core's own caches. Prefetching it would make a lookup a sixth
  * slower. */
-#define KITHI_NEAR_BYTES (256 << 10)
+#define KITHI_LANES_CACHED_BYTES (256 << 10)
 
-KITHI_INLINE bool kithi_lanes_near(const kith_filter *f) {
-    return f->head.body_bytes <= KITHI_NEAR_BYTES;
+KITHI_INLINE bool kithi_lanes_in_cache(const kith_filter *f) {
+    return f->head.body_bytes <= KITHI_LANES_CACHED_BYTES;
 }
 
 /* Prefetches the blocks of the first digests of a batch. */
@@ -170,13 +173,13 @@ KITHI_INLINE uint64_t kithi_lanes_has_many_in(const kithi_block_ops *ops, const 
     const uint8_t *body = f->body;
     uint64_t blocks = f->geometry.lanes.blocks;
     size_t n = args->n, yes = 0;
-    bool near = kithi_lanes_near(f);
-    if (!near)
+    bool in_cache = kithi_lanes_in_cache(f);
+    if (!in_cache)
         kithi_lanes_prefetch_first(f, args->digests, n);
     for (size_t from = 0; from < n; from += 64) {
         const uint64_t *digests = args->digests + from;
         size_t left = n - from, count = left < 64 ? left : 64;
-        bool ahead = !near && left >= 64 + KITHI_AHEAD;
+        bool ahead = !in_cache && left >= 64 + KITHI_AHEAD;
         uint64_t word = ahead ? kithi_lanes_has_some(ops, body, blocks, digests, 64, KITHI_AHEAD, lanes)
                               : kithi_lanes_has_some(ops, body, blocks, digests, count, 0, lanes);
         if (args->bitmap != NULL)

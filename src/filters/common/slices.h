@@ -5,7 +5,9 @@
  *
  *     cell i of digest d  =  i * stride + high half of (slice * probe word i of d)
  *
- * One array is a slice of m cells with a stride of 0, so the same code serves both layouts.
+ * Here `slice` is the number of cells in a slice, `stride` the number of cells from one slice to the next, and probe
+ * words are 64-bit words that core/mix.h computes from the digest. One array is a slice of m cells with a stride of 0,
+ * so the same code serves both layouts.
  *
  * Each of a key's k cells is in a different cache line, so a batch is limited by memory latency unless it prefetches.
  * Batches on a body that is not in the core's own caches therefore prefetch for a whole group of keys before they read
@@ -69,10 +71,10 @@ KITHI_INLINE bool kithi_slices_look(const kith_filter *f, uint64_t digest, kith_
 
 /* A body of at most this many bytes stays in the core's own caches, so a batch neither prefetches nor proceeds in
  * rounds. */
-#define KITHI_SLICES_NEAR_BYTES (512 << 10)
+#define KITHI_SLICES_CACHED_BYTES (512 << 10)
 
-KITHI_INLINE bool kithi_slices_near(const kith_filter *f) {
-    return f->head.body_bytes <= KITHI_SLICES_NEAR_BYTES;
+KITHI_INLINE bool kithi_slices_in_cache(const kith_filter *f) {
+    return f->head.body_bytes <= KITHI_SLICES_CACHED_BYTES;
 }
 
 KITHI_INLINE size_t kithi_slices_has_group(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe,
@@ -124,7 +126,7 @@ KITHI_INLINE size_t kithi_slices_has_each(const kith_filter *f, const uint64_t *
 
 KITHI_INLINE size_t kithi_slices_has_many(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe,
                                           kithi_slices_used *used, unsigned cell_bits) {
-    if (kithi_slices_near(f))
+    if (kithi_slices_in_cache(f))
         return kithi_slices_has_each(f, digests, n, maybe, used, cell_bits);
     size_t yes = 0;
     for (size_t from = 0; from < n; from += KITHI_SLICE_GROUP) {
@@ -144,14 +146,14 @@ KITHI_INLINE kith_status kithi_slices_change_many(kith_filter *f, const uint64_t
     enum { CELLS = 512, GROUP_MAX = 64 }; /* cells and digests to prefetch together */
     static_assert(CELLS >= KITHI_BLOOM_K_MAX, "a group has at least one digest");
     uint64_t k = f->geometry.slices.k;
-    size_t group_max = CELLS / k < GROUP_MAX ? CELLS / k : GROUP_MAX;
+    size_t group_max = (size_t)(CELLS / k < GROUP_MAX ? CELLS / k : GROUP_MAX);
     uint64_t cells[CELLS];
-    bool near = kithi_slices_near(f);
+    bool in_cache = kithi_slices_in_cache(f);
     for (size_t from = 0; from < n; from += group_max) {
         size_t group = n - from < group_max ? n - from : group_max;
         for (size_t i = 0; i < group; i++) {
             kithi_slice_cells(f, digests[from + i], cells + i * k);
-            for (uint64_t j = 0; j < k && !near; j++)
+            for (uint64_t j = 0; j < k && !in_cache; j++)
                 __builtin_prefetch(f->body + cells[i * k + j] * cell_bits / 8, 1);
         }
         for (size_t i = 0; i < group; i++) {
@@ -167,7 +169,7 @@ KITHI_INLINE kith_status kithi_slices_change_many(kith_filter *f, const uint64_t
 }
 
 /* Returns whether cell j of a key is the same as one of its cells first … j - 1. Cells in slices never are. */
-KITHI_INLINE bool kithi_slices_repeats(const uint64_t *cells, uint64_t stride, uint64_t first, uint64_t j) {
+KITHI_INLINE bool kithi_slices_is_duplicate(const uint64_t *cells, uint64_t stride, uint64_t first, uint64_t j) {
     if (stride != 0)
         return false;
     uint64_t i = first;
@@ -199,7 +201,7 @@ KITHI_INLINE uint64_t kithi_slices_add_cells(
         for (size_t i = 0; i < group; i++) {
             bool is_accepted = false;
             for (uint64_t j = first; j <= last; j++)
-                if (cells[i][j] >= from && cells[i][j] < to && !kithi_slices_repeats(cells[i], stride, first, j))
+                if (cells[i][j] >= from && cells[i][j] < to && !kithi_slices_is_duplicate(cells[i], stride, first, j))
                     fill += change(f->body, cells[i][j], &is_accepted, cell_bits);
             accepted[(at + i) / 64] |= (uint64_t)is_accepted << ((at + i) % 64);
         }

@@ -44,7 +44,7 @@ static inline kith_status kithi_slices_shape(const kithi_head *head, unsigned ce
 
 /* Goes through the cells of a key, one after the other. */
 typedef struct kithi_probe {
-    uint64_t word;  /* probe word of the last cell */
+    uint64_t word;  /* probe word of the cell that was computed last; at first the digest */
     uint64_t first; /* first cell of the next slice */
 } kithi_probe;
 

@@ -1,0 +1,99 @@
+/* kith/repair.h: saves what can be saved of a damaged filter file or store.
+ *
+ *     kith_repair_report report = KITH_REPAIR_REPORT_INIT;
+ *     kith_filter *filter;
+ *     if (kith_repair("damaged.kith", NULL, &report, &filter) == KITH_OK)
+ *         status = kith_filter_save(filter, "repaired.kith"); // report says what is missing in it
+ *
+ * The file has a checksum for each page of 64 KiB of the filter's body, so it is known which pages are damaged.
+ *
+ *   restored exactly   a header with one wrong byte, a page with one flipped bit (in the first four such pages), a page
+ *                      that had only zeros, and the checksums, if the pages that they belong to are sound
+ *   Bloom kinds,       Every cell of a damaged page is set to its largest value. No key is lost, but other keys are
+ *   counting kinds     found more often: kith_filter_stats.rate_now. Keys can be added only if the filter is not too full
+ *                      because of this. If all pages are damaged, nothing can be saved
+ *   cuckoo, overlap    The entries of a damaged page are kept as they are. Those in bytes that are wrong are lost: these
+ *                      keys are no longer found. keys_at_risk bounds their number
+ *   fuse, ribbon       A damaged page is kept as it is. A key is found only if every part of it is intact; keys_at_risk
+ *                      is the number of all keys. Build the filter again, if you have the keys
+ *   layers             Each layer is repaired as a filter of its kind. A layer of which nothing can be saved becomes empty
+ *
+ * Of a store, the valid records of the journal are applied, including those after a damaged one. Records that are missing
+ * are counted. The keys that they added may be lost. Once something is lost, removals are not repeated: a removal of a
+ * key that is not there would remove another key. The keys that they removed are then still found. */
+#ifndef KITH_REPAIR_H
+#define KITH_REPAIR_H
+
+#include <kith/filter.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum kith_repair_journal {
+    KITH_JOURNAL_NONE = 0,       /* a plain file has no journal */
+    KITH_JOURNAL_SOUND = 1,      /* all records were applied; the header may have been restored */
+    KITH_JOURNAL_DAMAGED = 2,    /* some records are missing: records_lost */
+    KITH_JOURNAL_MISSING = 3,    /* there is no file FILE-journal. All operations since the last checkpoint are lost */
+    KITH_JOURNAL_FOREIGN = 4,    /* FILE-journal belongs to another store, or is not a journal; it was not used */
+    KITH_JOURNAL_UNREADABLE = 5, /* its header is damaged beyond repair, or of an unknown version; it was not used */
+} kith_repair_journal;
+
+/* What kith_repair() has found and done. */
+typedef struct kith_repair_report {
+    size_t struct_bytes;       /* sizeof(kith_repair_report): set by KITH_REPAIR_REPORT_INIT */
+    bool is_store;             /* the file is the snapshot of a store */
+    bool is_whole;             /* nothing is lost: the result is what was there before the damage */
+    bool may_miss_keys;        /* some keys may no longer be found: the promise of no false negatives does not hold */
+    bool header_restored;      /* of the file: one byte was wrong */
+    bool checksums_restored;   /* of the file */
+    bool notes_lost;           /* the notes of the file were damaged, and are removed */
+    uint64_t missing_bytes;    /* by which the file is too short */
+    uint64_t extra_bytes;      /* after its end, which were ignored */
+    uint64_t unreadable_bytes; /* of file and journal, which the disk could not read; they count as damaged */
+    uint64_t pages;            /* pages of the body */
+    uint64_t pages_damaged;
+    uint64_t pages_restored; /* those of them that have their old content again */
+    uint64_t pages_unsure;   /* those whose checksum is lost; they are kept, and may be damaged */
+    uint64_t keys_at_risk;   /* because of damaged pages at most this many keys are lost. UINT64_MAX: not known */
+    kith_repair_journal journal;
+    bool journal_header_restored;
+    uint64_t records;             /* of the journal that were applied */
+    uint64_t records_lost;        /* that are damaged or missing, and were not in the snapshot */
+    uint64_t operations_lost_max; /* bound for the number of operations in them; UINT64_MAX if there is none */
+    uint64_t tail_bytes;   /* at the end of the journal, which are no valid records. Nothing proves that they were ever
+                                acknowledged as durable: an interrupted writer leaves such bytes */
+    uint64_t adds_refused; /* adds of the journal that did not fit, and that are not found; some may have failed before
+                                the damage, too */
+    uint64_t removals_skipped;
+} kith_repair_report;
+
+#define KITH_REPAIR_REPORT_INIT                                                                                        \
+    {                                                                                                                  \
+        sizeof(kith_repair_report), false, false, false, false, false, false, 0, 0, 0, 0, 0, 0, 0, 0,                  \
+            KITH_JOURNAL_NONE, false, 0, 0, 0, 0, 0, 0                                                                 \
+    }
+
+/* Reads the file at `path`, and FILE-journal if it is a store, and makes a filter of what can be saved. The filter is in
+ * memory, can be changed, and is not the snapshot of a store. No file is changed. A file that is not damaged gives the
+ * filter that kith_filter_open() or kith_store_open() gives.
+ *
+ * The store must not be open for writing while it is read. No lock is taken, because none can be where a broken disk is
+ * mounted read-only.
+ *
+ * KITH_OK does not mean that nothing is lost: read the report, above all is_whole and may_miss_keys. Otherwise
+ *   KITH_E_CORRUPT    nothing can be saved: the header is damaged, or every page, or what remains is not valid
+ *   KITH_E_TRUNCATED  less than a quarter of the file is there
+ *   KITH_E_EMPTY, KITH_E_NOT_KITH, KITH_E_VERSION, KITH_E_KIND
+ *   KITH_E_MEMORY     file and filter are in memory at the same time
+ *   KITH_E_ARGUMENT   report->struct_bytes is not valid
+ *   KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO: the file cannot be opened
+ *
+ * Cost: reads the file once. The search for a flipped bit takes about three seconds for each of up to four pages. */
+KITH_API KITH_MUST_USE kith_status kith_repair(const char *path, const kith_allocator *allocator,
+                                               kith_repair_report *report, kith_filter **filter);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

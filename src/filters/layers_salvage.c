@@ -1,0 +1,121 @@
+/* Repairs the body of a filter of layers of which some pages are damaged. Each layer is a block with its own header and
+ * checksums, which are more precise than those of the whole body, so each layer is repaired on its own.
+ *
+ *     directory   if its page is damaged: the sizes of the layers follow from the plan
+ *     header      if it is damaged beyond repair: a new one from the plan. Its count is what is missing in the sum
+ *     body        as for a filter of the inner kind. If nothing of it can be saved, the layer becomes empty */
+#include <string.h>
+
+#include "core/bits.h"
+#include "filters/layers_blocks.h"
+#include "filters/layers_plan.h"
+#include "salvage.h"
+
+static uint64_t sum_of(uint64_t a, uint64_t b) {
+    uint64_t sum;
+    return kithi_add(a, b, &sum) ? sum : UINT64_MAX;
+}
+
+/* Writes the sizes of the layers, which follow from the plan, into the directory. Returns false if they do not add up to
+ * the size of the body. */
+static bool restore_directory(kith_filter *f) {
+    uint64_t at = KITHI_LAYERS_DIRECTORY_BYTES, block_bytes;
+    memset(f->body, 0, KITHI_LAYERS_DIRECTORY_BYTES);
+    for (unsigned i = 0; i < f->geometry.layers.count; i++) {
+        kithi_head planned;
+        if (kithi_layers_plan(&f->head, i, &planned) != KITH_OK ||
+            !kithi_block_bytes(planned.body_bytes, &block_bytes) || block_bytes > f->head.body_bytes - at ||
+            kithi_layers_padded(block_bytes) > f->head.body_bytes - at)
+            return false;
+        kithi_store64(f->body + 8 * (size_t)i, block_bytes);
+        at += kithi_layers_padded(block_bytes);
+    }
+    return at == f->head.body_bytes;
+}
+
+static bool has_size(const kithi_head *head, uint64_t block_bytes) {
+    uint64_t expected_bytes;
+    return kithi_block_bytes(head->body_bytes, &expected_bytes) && expected_bytes == block_bytes;
+}
+
+/* Reads the header of layer i, or makes it from the plan. */
+static kith_status salvage_header(const kith_filter *f, unsigned i, uint8_t *block, uint64_t block_bytes,
+                                  kithi_head *head, kithi_salvage *s) {
+    uint8_t header[KITHI_HEADER_BYTES];
+    if (kithi_salvage_header(block, block_bytes, header, head, s) == KITH_OK && kithi_layers_fits(&f->head, i, head) &&
+        has_size(head, block_bytes)) {
+        memcpy(block, header, sizeof header);
+        return KITH_OK;
+    }
+    s->header_lost = true;
+    kith_status status = kithi_layers_plan(&f->head, i, head);
+    return status != KITH_OK || has_size(head, block_bytes) ? status : KITH_E_CORRUPT;
+}
+
+/* Makes layer i empty. */
+static void clear_layer(uint8_t *block, kithi_head *head) {
+    memset(block + KITHI_HEADER_BYTES, 0, (size_t)head->body_bytes);
+    head->count = head->fill = 0;
+    kithi_block_seal(block, head);
+}
+
+/* Returns how many keys the headers that can be read do not account for. */
+static uint64_t keys_missing(const kith_filter *f) {
+    uint64_t known = 0;
+    kithi_inner_block block = {0, 0};
+    for (unsigned i = 0; kithi_layers_block(&f->head, f->body, i, &block) == KITH_OK; i++) {
+        kithi_head head;
+        uint8_t header[KITHI_HEADER_BYTES];
+        kithi_salvage ignored = {.allocator = &f->allocator};
+        if (kithi_salvage_header(f->body + block.at, block.bytes, header, &head, &ignored) == KITH_OK)
+            known = sum_of(known, head.count);
+    }
+    return f->head.count > known ? f->head.count - known : 0;
+}
+
+kith_status kithi_layers_salvage(kith_filter *f, kithi_damage *damage) {
+    if (damage->page[0] != KITHI_PAGE_GOOD && !restore_directory(f))
+        return KITH_E_CORRUPT;
+    uint64_t count = 0, missing = keys_missing(f);
+    unsigned saved = 0, i = 0;
+    kithi_inner_block block = {0, 0};
+    kith_status status = kithi_layers_block(&f->head, f->body, 0, &block);
+    for (; status == KITH_OK; status = kithi_layers_block(&f->head, f->body, ++i, &block)) {
+        uint8_t *bytes = f->body + block.at;
+        kithi_head head;
+        kithi_salvage s = {.allocator = &f->allocator, .budget = damage->whole->budget};
+        status = salvage_header(f, i, bytes, block.bytes, &head, &s);
+        if (status != KITH_OK)
+            return status;
+        if (s.header_lost)
+            head.count = missing < head.capacity ? missing : head.capacity;
+        uint64_t before = head.count;
+        status = kithi_salvage_body(bytes, block.bytes, block.bytes, &head, &s);
+        if (status == KITH_E_CORRUPT) {
+            clear_layer(bytes, &head);
+            /* Kinds that do not store copies do not count a key that was a false positive, and did not add it. */
+            s.keys_at_risk = (f->shape.capabilities & KITH_CAN_COPIES) != 0 ? before : UINT64_MAX;
+        } else if (status != KITH_OK) {
+            return status;
+        } else {
+            saved++;
+        }
+        memset(bytes + block.bytes, 0, (size_t)(kithi_layers_padded(block.bytes) - block.bytes));
+        damage->whole->budget = s.budget;
+        damage->keys_at_risk = sum_of(damage->keys_at_risk, s.keys_at_risk);
+        count = sum_of(count, head.count);
+    }
+    if (status != KITH_E_ABSENT || saved == 0)
+        return KITH_E_CORRUPT;
+    f->head.count = count;
+    return KITH_OK;
+}
+
+void kithi_layers_recount(kith_filter *f) {
+    f->head.count = 0;
+    for (unsigned i = 0; i < kithi_layers_count(f); i++) {
+        kith_filter *layer = &kithi_layers_of(f)[i];
+        kithi_filter_recount(layer);
+        f->head.count = sum_of(f->head.count, layer->head.count);
+    }
+}

@@ -1,0 +1,293 @@
+/* Makes the best of a damaged block; see salvage.h.
+ *
+ * The body has a checksum for each page of 64 KiB, and the header has the checksum of these checksums. So it is known
+ * which pages are damaged, and a guess at their old content can be tested: if the checksum is right, so is the guess
+ * (a wrong one passes with probability 2^-64).
+ *
+ *     header       one wrong byte is found by trying all 255 other values of each of the 192 bytes
+ *     checksums    if the header's checksum of them is wrong, and the checksums of some pages too, each of these pages
+ *                  may be right and its checksum wrong: all combinations are tried, up to 2^SUBSETS_MAX
+ *     pages        all zeros, as in a filter that is nearly empty; one flipped bit
+ *
+ * What is still damaged then is left to the kind: its function `salvage` changes the pages so that the filter is valid
+ * again. Kinds of bits and counters lose no key, but find other keys more often. */
+#include "salvage.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "core/bits.h"
+#include "core/hash.h"
+#include "format/notes.h"
+#include "format/read.h"
+#include "registry.h"
+#include "verbs.h"
+
+#define SUBSETS_MAX 10
+
+/* ---- header ---- */
+
+static bool header_holds(const uint8_t *header) {
+    return kithi_checksum(header, KITHI_AT_HEADER_CHECKSUM) == kithi_load64(header + KITHI_AT_HEADER_CHECKSUM);
+}
+
+/* Tries every other value of every byte. */
+static bool restore_byte(uint8_t *header) {
+    for (unsigned at = 0; at < KITHI_HEADER_BYTES; at++) {
+        uint8_t was = header[at];
+        for (unsigned change = 1; change < 256; change++) {
+            header[at] = (uint8_t)(was ^ change);
+            if (header_holds(header))
+                return true;
+        }
+        header[at] = was;
+    }
+    return false;
+}
+
+static void drop_notes(uint8_t *header) {
+    uint16_t flags = kithi_load16(header + KITHI_AT_FLAGS);
+    kithi_store16(header + KITHI_AT_FLAGS, (uint16_t)(flags & ~KITHI_FLAG_NOTES));
+    kithi_store64(header + KITHI_AT_HEADER_CHECKSUM, kithi_checksum(header, KITHI_AT_HEADER_CHECKSUM));
+}
+
+kith_status kithi_salvage_header(const uint8_t *bytes, uint64_t byte_count, uint8_t header[KITHI_HEADER_BYTES],
+                                 kithi_head *head, kithi_salvage *s) {
+    kith_status status = kithi_header_read(bytes, byte_count, head);
+    if (byte_count < KITHI_HEADER_BYTES)
+        return status;
+    memcpy(header, bytes, KITHI_HEADER_BYTES);
+    if (!header_holds(header)) {
+        if (!restore_byte(header))
+            return status;
+        s->header_restored = true;
+    }
+    bool has_notes = (kithi_load16(header + KITHI_AT_FLAGS) & KITHI_FLAG_NOTES) != 0;
+    drop_notes(header);
+    status = kithi_header_read(header, KITHI_HEADER_BYTES, head);
+    uint64_t notes_at;
+    if (status != KITH_OK || !has_notes || !kithi_block_bytes(head->body_bytes, &notes_at))
+        return status;
+    s->notes_lost = true; /* unless they are found now */
+    if (byte_count < notes_at || byte_count - notes_at < KITHI_NOTES_HEADER_BYTES)
+        return KITH_OK;
+    uint64_t notes_bytes = kithi_notes_claimed_bytes(bytes + notes_at);
+    if (notes_bytes != 0 && notes_bytes <= byte_count - notes_at &&
+        kithi_notes_verify(bytes + notes_at, notes_bytes) == KITH_OK) {
+        head->notes_bytes = notes_bytes;
+        s->notes_lost = false;
+    }
+    return KITH_OK;
+}
+
+/* ---- pages ---- */
+
+typedef struct pages {
+    uint8_t *block;
+    uint8_t *body;
+    const kithi_head *head;
+    uint64_t count;
+    uint64_t checksums_present; /* the file ends after this many */
+    uint8_t *checksums;         /* in the block */
+    uint8_t *state;             /* a kithi_page for each page */
+} pages;
+
+static uint64_t checksum_of(const pages *p, uint64_t i) {
+    return kithi_checksum(p->body + i * KITHI_CHECKED_BYTES, kithi_checked_bytes(p->head->body_bytes, i));
+}
+
+static uint64_t checksum_stored(const pages *p, uint64_t i) {
+    return kithi_load64(p->checksums + 8 * i);
+}
+
+static bool checksums_hold(const pages *p) {
+    return p->checksums_present == p->count &&
+           kithi_checksum(p->checksums, (size_t)(8 * p->count)) == kithi_load64(p->block + KITHI_AT_BODY_CHECKSUM);
+}
+
+/* Compares every page with its checksum. Of a page that is not all there, the missing bytes are 0; it is damaged unless
+ * they were 0 before. */
+static void compare_pages(pages *p, uint64_t body_present) {
+    for (uint64_t i = 0; i < p->count; i++) {
+        bool is_there = i * KITHI_CHECKED_BYTES + kithi_checked_bytes(p->head->body_bytes, i) <= body_present;
+        if (i < p->checksums_present)
+            p->state[i] = checksum_of(p, i) == checksum_stored(p, i) ? KITHI_PAGE_GOOD : KITHI_PAGE_BAD;
+        else
+            p->state[i] = is_there ? KITHI_PAGE_UNSURE : KITHI_PAGE_BAD;
+    }
+}
+
+/* The checksum of the checksums is wrong. Tries for every set of pages that do not match whether these pages are right
+ * and their checksums are wrong. */
+static bool restore_checksums(pages *p) {
+    uint64_t conflict[SUBSETS_MAX], stored[SUBSETS_MAX], computed[SUBSETS_MAX];
+    unsigned conflicts = 0;
+    uint64_t unsure = 0;
+    for (uint64_t i = 0; i < p->count; i++) {
+        unsure += p->state[i] == KITHI_PAGE_UNSURE;
+        if (p->state[i] != KITHI_PAGE_BAD)
+            continue;
+        if (conflicts == SUBSETS_MAX || i >= p->checksums_present)
+            return false;
+        conflict[conflicts] = i;
+        stored[conflicts] = checksum_stored(p, i);
+        computed[conflicts++] = checksum_of(p, i);
+    }
+    for (uint64_t i = p->checksums_present; i < p->count; i++)
+        kithi_store64(p->checksums + 8 * i, checksum_of(p, i));
+    p->checksums_present = p->count;
+    for (unsigned set = 0; set < 1u << conflicts; set++) {
+        for (unsigned i = 0; i < conflicts; i++)
+            kithi_store64(p->checksums + 8 * conflict[i], (set >> i & 1) != 0 ? computed[i] : stored[i]);
+        if (!checksums_hold(p))
+            continue;
+        for (unsigned i = 0; i < conflicts; i++)
+            p->state[conflict[i]] = (set >> i & 1) != 0 ? KITHI_PAGE_GOOD : KITHI_PAGE_BAD;
+        for (uint64_t i = 0; i < p->count && unsure > 0; i++)
+            if (p->state[i] == KITHI_PAGE_UNSURE)
+                p->state[i] = KITHI_PAGE_GOOD;
+        return true;
+    }
+    for (unsigned i = 0; i < conflicts; i++)
+        kithi_store64(p->checksums + 8 * conflict[i], stored[i]);
+    return false;
+}
+
+static bool find_flipped_bit(uint8_t *page, size_t page_bytes, uint64_t checksum, uint64_t *budget) {
+    uint64_t cost = 8 * (uint64_t)page_bytes * page_bytes;
+    if (cost > *budget)
+        return false;
+    *budget -= cost;
+    for (size_t bit = 0; bit < 8 * page_bytes; bit++) {
+        page[bit / 8] = (uint8_t)(page[bit / 8] ^ 1u << (bit % 8));
+        if (kithi_checksum(page, page_bytes) == checksum)
+            return true;
+        page[bit / 8] = (uint8_t)(page[bit / 8] ^ 1u << (bit % 8));
+    }
+    return false;
+}
+
+/* Zeros are tested without changing the page, which is kept if it cannot be restored. */
+static bool was_zero(size_t page_bytes, uint64_t checksum) {
+    static const uint8_t zeros[KITHI_CHECKED_BYTES];
+    return kithi_checksum(zeros, page_bytes) == checksum;
+}
+
+static bool restore_page(pages *p, uint64_t i, uint64_t *budget) {
+    uint8_t *page = p->body + i * KITHI_CHECKED_BYTES;
+    size_t page_bytes = kithi_checked_bytes(p->head->body_bytes, i);
+    if (i >= p->checksums_present)
+        return false;
+    if (was_zero(page_bytes, checksum_stored(p, i))) {
+        memset(page, 0, page_bytes);
+        return true;
+    }
+    return find_flipped_bit(page, page_bytes, checksum_stored(p, i), budget);
+}
+
+static void count_pages(const pages *p, uint64_t *damaged, uint64_t *unsure) {
+    *damaged = *unsure = 0;
+    for (uint64_t i = 0; i < p->count; i++) {
+        *damaged += p->state[i] == KITHI_PAGE_BAD;
+        *unsure += p->state[i] == KITHI_PAGE_UNSURE;
+    }
+}
+
+/* ---- the body ---- */
+
+/* A handle with everything that a kind's salvage() and recount() need, and nothing to free. */
+static kith_filter bare_handle(const kithi_kind *kind, const kithi_head *head, const kithi_shape *shape, uint8_t *block,
+                               const kith_allocator *allocator) {
+    kith_filter f;
+    memset(&f, 0, sizeof f);
+    f.kind = kind;
+    f.head = *head;
+    f.geometry = kind->decode(head);
+    f.shape = *shape;
+    f.block = block;
+    f.body = block + KITHI_HEADER_BYTES;
+    f.allocator = *allocator;
+    return f;
+}
+
+static kith_status salvage_by_kind(pages *p, const kithi_kind *kind, const kithi_shape *shape, kithi_head *head,
+                                   kithi_salvage *s) {
+    kithi_damage damage = {p->state, p->count, 0, s};
+    if (kind->salvage == NULL) {
+        s->keys_at_risk = head->count;
+        return KITH_OK;
+    }
+    kith_filter f = bare_handle(kind, head, shape, p->block, s->allocator);
+    kith_status status = kind->salvage(&f, &damage);
+    head->count = f.head.count;
+    head->fill = f.head.fill;
+    s->keys_at_risk = damage.keys_at_risk;
+    return status;
+}
+
+/* Finds the damaged pages, restores those that can be, and leaves the others to the kind. */
+static kith_status salvage_pages(pages *p, uint64_t body_present, const kithi_kind *kind, const kithi_shape *shape,
+                                 kithi_head *head, kithi_salvage *s) {
+    compare_pages(p, body_present);
+    if (!checksums_hold(p))
+        s->checksums_restored = restore_checksums(p);
+    s->pages = p->count;
+    count_pages(p, &s->pages_damaged, &s->pages_unsure);
+    for (uint64_t i = 0; i < p->count; i++)
+        if (p->state[i] == KITHI_PAGE_BAD && restore_page(p, i, &s->budget)) {
+            p->state[i] = KITHI_PAGE_GOOD;
+            s->pages_restored++;
+        }
+    bool is_whole = s->pages_damaged == s->pages_restored && s->pages_unsure == 0;
+    kith_status status = is_whole ? KITH_OK : salvage_by_kind(p, kind, shape, head, s);
+    if (status == KITH_OK && s->header_lost && kind->recount != NULL) {
+        kith_filter f = bare_handle(kind, head, shape, p->block, s->allocator);
+        kind->recount(&f);
+        head->count = f.head.count;
+        head->fill = f.head.fill;
+    }
+    return status;
+}
+
+kith_status kithi_salvage_body(uint8_t *block, uint64_t block_bytes, uint64_t present, kithi_head *head,
+                               kithi_salvage *s) {
+    const kithi_kind *kind = kithi_kind_by_id(head->kind_id);
+    kithi_shape shape;
+    uint64_t expected_bytes;
+    if (kind == NULL)
+        return KITH_E_KIND;
+    kith_status status = kithi_head_check(head, kind->params);
+    if (status == KITH_OK)
+        status = kind->shape(head, &shape);
+    if (status == KITH_OK &&
+        (shape.body_bytes != head->body_bytes || !kithi_block_bytes(head->body_bytes, &expected_bytes) ||
+         expected_bytes + head->notes_bytes != block_bytes))
+        status = KITH_E_CORRUPT;
+    if (status != KITH_OK)
+        return status;
+    uint64_t body_end = KITHI_HEADER_BYTES + head->body_bytes, count = kithi_checksum_count(head->body_bytes);
+    uint64_t body_present = present > KITHI_HEADER_BYTES ? present - KITHI_HEADER_BYTES : 0;
+    uint64_t checksums_present = present > body_end ? (present - body_end) / 8 : 0;
+    pages p = {
+        .block = block,
+        .body = block + KITHI_HEADER_BYTES,
+        .head = head,
+        .count = count,
+        .checksums_present = checksums_present < count ? checksums_present : count,
+        .checksums = block + body_end,
+        .state = kithi_allocate(s->allocator, count + 1),
+    };
+    if (p.state == NULL)
+        return KITH_E_MEMORY;
+    status = salvage_pages(&p, body_present, kind, &shape, head, s);
+    kithi_release(s->allocator, p.state, count + 1);
+    if (status == KITH_OK)
+        kithi_block_seal(block, head);
+    return status;
+}
+
+void kithi_filter_recount(kith_filter *f) {
+    if (f->kind->recount != NULL)
+        f->kind->recount(f);
+    f->sealed = false;
+}

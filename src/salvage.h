@@ -1,0 +1,45 @@
+/* salvage.h: makes the best of a damaged block, for kith_repair() (store/repair.c) and for the layers of a filter. */
+#ifndef KITHI_SALVAGE_H
+#define KITHI_SALVAGE_H
+
+#include "kind.h"
+
+/* The search for a flipped bit in a page of 64 KiB hashes 2^35 bytes, which takes about three seconds. */
+#define KITHI_SALVAGE_BUDGET (UINT64_C(1) << 37)
+
+/* What was found in a block, and what could be done about it. Initialise with the allocator and the budget. */
+typedef struct kithi_salvage {
+    const kith_allocator *allocator;
+    uint64_t budget; /* the search for flipped bits may hash this many bytes more */
+    bool header_restored;
+    bool header_lost; /* of a layer: it was made again from its plan */
+    bool checksums_restored;
+    bool notes_lost;
+    uint64_t pages;
+    uint64_t pages_damaged;  /* those whose content was wrong or missing */
+    uint64_t pages_restored; /* those of them that have their old content again */
+    uint64_t pages_unsure;   /* those whose checksum is lost; they stay as they are */
+    uint64_t keys_at_risk;   /* at most this many keys may no longer be found. UINT64_MAX: not known */
+} kithi_salvage;
+
+/* Reads a header of which one byte may be wrong. The right header is written to `header`, and decoded. `bytes` is what
+ * there is of the block. If the notes are damaged, the decoded header says that there are none. Fails with the codes of
+ * kithi_header_read(). */
+kith_status kithi_salvage_header(const uint8_t *bytes, uint64_t byte_count, uint8_t header[KITHI_HEADER_BYTES],
+                                 kithi_head *head, kithi_salvage *s);
+
+/* Repairs the body of a block, and seals the block. It begins with the right header, of which `head` is the decoded
+ * form, and has the size that follows from it, block_bytes. The bytes from `present` on are missing, and are 0. The notes
+ * must be sound.
+ *
+ * If the kind can do that, no key is lost, and count and fill in the header stay as they were. They then differ from the
+ * body, so the caller must bind the block with KITH_OPEN_LAZY, and call kithi_filter_recount() after it has added keys.
+ *
+ * Fails with KITH_E_KIND, with KITH_E_CORRUPT if nothing can be saved, and with KITH_E_MEMORY. */
+kith_status kithi_salvage_body(uint8_t *block, uint64_t block_bytes, uint64_t present, kithi_head *head,
+                               kithi_salvage *s);
+
+/* Sets count and fill of a handle to what the body says. */
+void kithi_filter_recount(kith_filter *f);
+
+#endif

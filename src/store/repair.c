@@ -1,0 +1,439 @@
+/* Saves what can be saved of a damaged file or store; see kith/repair.h.
+ *
+ *     1   read the file, with zeros for what the disk cannot read
+ *     2   repair header and body (salvage.c)
+ *     3   apply the journal, if the file is a store: all valid records that are newer than the file, in order
+ *     4   count what the body has now, and check all invariants
+ *
+ * Which records of the journal count. A batch that was interrupted must not be applied, but the record that ended a
+ * batch may be the damaged one. Every writer cuts off the records of a batch that was not completed before it writes
+ * others. So a record counts if a later one is not part of a batch, or says that it was synced, which happens only at
+ * the end of a batch.
+ *
+ * A header of the journal that is damaged in more than one byte can be made again: the first record contains its
+ * checksum. Store id and base follow from the file and from that record, and the generation is found by trying. */
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "core/bits.h"
+#include "core/hash.h"
+#include "core/structs.h"
+#include "format/errno_status.h"
+#include "handle.h"
+#include "salvage.h"
+#include "store/store.h"
+#include "verbs.h"
+
+#define READ_BYTES 65536        /* at a time */
+#define SECTOR_BYTES 4096       /* what a disk that cannot read a range is asked for instead */
+#define SHARE_MIN 4             /* at least 1/SHARE_MIN of the file must be there: a bound for the memory */
+#define GENERATIONS_MAX 1000000 /* tried for a lost header of a journal: a second */
+
+/* ---- files that cannot be read in places ---- */
+
+typedef struct patient {
+    const kithi_files *inner;
+    uint64_t unreadable_bytes;
+} patient;
+
+/* Reads like the table behind it, but what cannot be read because of a disk error is 0. */
+static int64_t read_patiently(void *context, int file, void *bytes, size_t byte_count, uint64_t offset) {
+    patient *p = context;
+    int64_t got = p->inner->read(p->inner->context, file, bytes, byte_count, offset);
+    if (got >= 0 || errno != EIO)
+        return got;
+    size_t part = SECTOR_BYTES - (size_t)(offset % SECTOR_BYTES);
+    part = part < byte_count ? part : byte_count;
+    got = part < byte_count ? p->inner->read(p->inner->context, file, bytes, part, offset) : -1;
+    if (got >= 0 || errno != EIO)
+        return got;
+    uint64_t file_bytes;
+    if (p->inner->size(p->inner->context, file, &file_bytes) != 0)
+        return -1;
+    if (offset >= file_bytes)
+        return 0;
+    part = part < file_bytes - offset ? part : (size_t)(file_bytes - offset);
+    memset(bytes, 0, part);
+    p->unreadable_bytes += part;
+    return (int64_t)part;
+}
+
+static int size_patiently(void *context, int file, uint64_t *bytes) {
+    patient *p = context;
+    return p->inner->size(p->inner->context, file, bytes);
+}
+
+static uint64_t size_limit_patiently(void *context) {
+    patient *p = context;
+    return p->inner->size_limit(p->inner->context);
+}
+
+typedef struct repair {
+    kith_store *s; /* for its names, its folder and its window */
+    patient patient;
+    kithi_files files; /* reads patiently; has no other functions than those above */
+    const kith_allocator *allocator;
+    uint64_t budget; /* of kithi_salvage */
+    kith_repair_report report;
+    kithi_store_mark mark;
+    kith_filter *filter;
+    bool is_exact; /* the filter is what it was when the operations of the journal were applied for the first time */
+    bool stopped;  /* for kithi_store_repeat() */
+} repair;
+
+/* ---- the file ---- */
+
+static kith_status read_file(repair *r, uint8_t **bytes, uint64_t *byte_count) {
+    const kith_store *s = r->s;
+    int file;
+    kith_status status = kithi_files_open(s->files, s->folder, s->name, false, &file);
+    if (status != KITH_OK)
+        return status;
+    uint64_t size = 0;
+    size_t got = 0;
+    *bytes = NULL;
+    if (s->files->size(s->files->context, file, &size) != 0)
+        status = kithi_status_from_errno(errno);
+    else if (size == 0)
+        status = KITH_E_EMPTY;
+    else if (size > PTRDIFF_MAX || (*bytes = kithi_allocate(r->allocator, size)) == NULL)
+        status = KITH_E_MEMORY;
+    for (uint64_t at = 0; status == KITH_OK && at < size; at += got) {
+        size_t wanted = size - at < READ_BYTES ? (size_t)(size - at) : READ_BYTES;
+        status = kithi_files_read(&r->files, file, *bytes + at, wanted, at, &got);
+        if (status == KITH_OK && got == 0)
+            status = KITH_E_IO; /* it became shorter while it was read */
+    }
+    s->files->close(s->files->context, file);
+    if (status != KITH_OK)
+        kithi_release(r->allocator, *bytes, size);
+    *byte_count = size;
+    return status;
+}
+
+/* Gives the block the size that follows from its header: cuts off what is too much, and adds zeros for what is missing.
+ * `header` is the right one. */
+static kith_status resize(repair *r, uint8_t **bytes, uint64_t byte_count, const uint8_t *header,
+                          uint64_t block_bytes) {
+    r->report.missing_bytes = block_bytes > byte_count ? block_bytes - byte_count : 0;
+    r->report.extra_bytes = byte_count > block_bytes ? byte_count - block_bytes : 0;
+    if (block_bytes / SHARE_MIN > byte_count)
+        return KITH_E_TRUNCATED;
+    if (block_bytes != byte_count) {
+        uint8_t *block = kithi_allocate(r->allocator, block_bytes);
+        if (block == NULL)
+            return KITH_E_MEMORY;
+        memcpy(block, *bytes, (size_t)(byte_count < block_bytes ? byte_count : block_bytes));
+        kithi_release(r->allocator, *bytes, byte_count);
+        *bytes = block;
+    }
+    memcpy(*bytes, header, KITHI_HEADER_BYTES);
+    return KITH_OK;
+}
+
+/* Binds a handle to the repaired block, which then belongs to it. */
+static kith_status bind(repair *r, uint8_t *block, uint64_t block_bytes) {
+    kith_filter *f = kithi_allocate(r->allocator, sizeof *f);
+    if (f == NULL)
+        return KITH_E_MEMORY;
+    kith_status status = kithi_filter_bind(f, block, block_bytes, KITH_OPEN_LAZY | KITH_OPEN_SNAPSHOT, r->allocator);
+    if (status != KITH_OK) {
+        kithi_release(r->allocator, f, sizeof *f);
+        return status;
+    }
+    f->backing = KITHI_BACKING_HEAP;
+    f->writable = true;
+    f->verified = true; /* finish() checks it */
+    f->sealed = false;
+    r->mark = f->head.store;
+    f->head.store = (kithi_store_mark){.is_store = false};
+    r->filter = f;
+    return KITH_OK;
+}
+
+static kith_status repair_file(repair *r) {
+    uint8_t *bytes, header[KITHI_HEADER_BYTES];
+    uint64_t byte_count, block_bytes;
+    kithi_head head;
+    kithi_salvage found = {.allocator = r->allocator, .budget = r->budget};
+    kith_status status = read_file(r, &bytes, &byte_count);
+    if (status != KITH_OK)
+        return status;
+    status = kithi_salvage_header(bytes, byte_count, header, &head, &found);
+    if (status == KITH_OK && !kithi_block_bytes(head.body_bytes, &block_bytes))
+        status = KITH_E_CORRUPT;
+    if (status == KITH_OK) {
+        block_bytes += head.notes_bytes;
+        status = resize(r, &bytes, byte_count, header, block_bytes);
+        if (status == KITH_OK) {
+            uint64_t present = byte_count < block_bytes ? byte_count : block_bytes;
+            byte_count = block_bytes;
+            status = kithi_salvage_body(bytes, block_bytes, present, &head, &found);
+        }
+    }
+    if (status == KITH_OK)
+        status = bind(r, bytes, block_bytes);
+    if (status != KITH_OK)
+        kithi_release(r->allocator, bytes, byte_count);
+    r->report.is_store = r->mark.is_store;
+    r->report.header_restored = found.header_restored;
+    r->report.checksums_restored = found.checksums_restored;
+    r->report.notes_lost = found.notes_lost;
+    r->report.pages = found.pages;
+    r->report.pages_damaged = found.pages_damaged;
+    r->report.pages_restored = found.pages_restored;
+    r->report.pages_unsure = found.pages_unsure;
+    r->report.keys_at_risk = found.keys_at_risk;
+    r->is_exact = found.pages_damaged == found.pages_restored && found.pages_unsure == 0;
+    return status;
+}
+
+/* ---- the header of the journal ---- */
+
+static bool try_header(kithi_journal *j, const uint8_t *header) {
+    return kithi_journal_begin(j, header, KITHI_JOURNAL_HEADER_BYTES) == KITH_OK;
+}
+
+static bool restore_byte(kithi_journal *j, uint8_t *header) {
+    for (unsigned at = 0; at < KITHI_JOURNAL_HEADER_BYTES; at++) {
+        uint8_t was = header[at];
+        for (unsigned change = 1; change < 256; change++) {
+            header[at] = (uint8_t)(was ^ change);
+            if (try_header(j, header))
+                return true;
+        }
+        header[at] = was;
+    }
+    return false;
+}
+
+/* Makes the header again from the first record, whose field `previous` is the checksum of the header. */
+static kith_status remake_header(const repair *r, kithi_journal *j, bool *found) {
+    kithi_position start = {.offset = KITHI_JOURNAL_HEADER_BYTES};
+    kithi_record first;
+    uint8_t checksum[8], header[KITHI_JOURNAL_HEADER_BYTES];
+    size_t got;
+    *found = false;
+    kith_status status =
+        kithi_files_read(j->files, j->file, checksum, sizeof checksum, KITHI_JOURNAL_HEADER_BYTES + 8, &got);
+    if (status != KITH_OK || got < sizeof checksum)
+        return status;
+    j->start.previous = start.previous = kithi_load64(checksum);
+    kithi_search_state search = {.offset = start.offset};
+    status = kithi_journal_find(j, &search, &first, found);
+    if (status != KITH_OK || !*found || first.previous != start.previous) {
+        *found = false;
+        return status == KITH_E_CORRUPT ? KITH_OK : status;
+    }
+    kithi_journal_head head = {.base = first.sequence - 1};
+    memcpy(head.id, r->mark.id, sizeof head.id);
+    *found = false;
+    for (head.generation = 1; head.generation <= GENERATIONS_MAX && !*found; head.generation++) {
+        kithi_journal_head_write(header, &head);
+        *found = kithi_load64(header + KITHI_JOURNAL_HEADER_BYTES - 8) == start.previous;
+    }
+    *found = *found && try_header(j, header);
+    return KITH_OK;
+}
+
+/* Opens the journal, and restores its header if necessary. Sets report.journal, to KITH_JOURNAL_SOUND if its records can
+ * be read. */
+static kith_status open_journal(repair *r, kithi_journal *j) {
+    const kith_store *s = r->s;
+    uint8_t header[KITHI_JOURNAL_HEADER_BYTES];
+    size_t got;
+    kith_status status = kithi_files_open(s->files, s->folder, s->journal_name, false, &j->file);
+    if (status == KITH_E_NO_FILE) {
+        r->report.journal = KITH_JOURNAL_MISSING;
+        return KITH_OK;
+    }
+    if (status == KITH_OK)
+        status = kithi_files_read(j->files, j->file, header, sizeof header, 0, &got);
+    if (status != KITH_OK)
+        return status;
+    bool found = got == sizeof header && try_header(j, header);
+    if (!found && got == sizeof header) {
+        found = restore_byte(j, header);
+        if (!found)
+            status = remake_header(r, j, &found);
+        r->report.journal_header_restored = found;
+    }
+    if (status != KITH_OK)
+        return status;
+    r->report.journal = KITH_JOURNAL_SOUND;
+    if (!found)
+        r->report.journal = got > 0 && !kithi_is_journal(header, got) ? KITH_JOURNAL_FOREIGN : KITH_JOURNAL_UNREADABLE;
+    else if (memcmp(j->head.id, r->mark.id, sizeof j->head.id) != 0)
+        r->report.journal = KITH_JOURNAL_FOREIGN;
+    return KITH_OK;
+}
+
+/* ---- records ---- */
+
+/* Applies a record to a filter that is not what it was when the record was written. Operations that failed then may
+ * succeed now, and the other way round, so each is tried. */
+static kith_status apply_inexact(repair *r, const kithi_record *record) {
+    bool may_remove = r->report.keys_at_risk == 0 && r->report.records_lost == 0;
+    for (size_t i = 0; i < record->count; i++) {
+        uint64_t digest = kithi_load64(record->digests + 8 * i);
+        kith_status status = KITH_OK;
+        if (record->type == KITHI_RECORD_ADD)
+            status = kith_filter_add_digest(r->filter, digest, NULL);
+        else if (may_remove)
+            status = kith_filter_remove_many(r->filter, &digest, 1, NULL);
+        else
+            r->report.removals_skipped++;
+        if (kithi_outcome_varies(status))
+            return status;
+        if (status == KITH_E_UNSUPPORTED)
+            return KITH_E_CORRUPT;
+        if (record->type == KITHI_RECORD_ADD && status != KITH_OK && !kithi_has(r->filter, digest))
+            r->report.adds_refused++;
+    }
+    return KITH_OK;
+}
+
+/* Finds the next record that is newer than number `after`. */
+static kith_status next_newer(kithi_journal *j, kithi_search_state *at, uint64_t after, kithi_record *record,
+                              bool *found) {
+    kith_status status;
+    do
+        status = kithi_journal_find(j, at, record, found);
+    while (status == KITH_OK && *found && record->sequence <= after);
+    if (status != KITH_E_CORRUPT)
+        return status;
+    *found = false; /* the rest of the journal is not worth the effort */
+    return KITH_OK;
+}
+
+/* Sets *last to the number of the last record that counts, and report.tail_bytes to what follows it. */
+static kith_status find_last(repair *r, kithi_journal *j, uint64_t *last) {
+    kithi_search_state at = {.offset = KITHI_JOURNAL_HEADER_BYTES};
+    kithi_record record;
+    uint64_t seen = 0, end = KITHI_JOURNAL_HEADER_BYTES, file_bytes;
+    bool found = true;
+    *last = j->head.base > r->mark.sequence ? j->head.base : r->mark.sequence;
+    while (found) {
+        kith_status status = next_newer(j, &at, seen, &record, &found);
+        if (status != KITH_OK)
+            return status;
+        if (!found)
+            break;
+        seen = record.sequence;
+        uint64_t proven = (record.flags & KITHI_RECORD_OPEN) != 0 ? record.synced : record.sequence;
+        if (proven > *last)
+            *last = proven;
+        if (seen <= *last)
+            end = at.offset;
+    }
+    if (r->files.size(r->files.context, j->file, &file_bytes) != 0)
+        return kithi_status_from_errno(errno);
+    r->report.tail_bytes = file_bytes > end ? file_bytes - end : 0;
+    return KITH_OK;
+}
+
+/* Notes that the records `from` … `to` - 1 are missing, and that `bytes` bytes of the journal are there in their place
+ * (UINT64_MAX: it is not known how many there were). */
+static void lose(repair *r, uint64_t from, uint64_t to, uint64_t bytes) {
+    uint64_t headers = (to - from) * KITHI_RECORD_HEADER_BYTES;
+    r->report.records_lost += to - from;
+    r->is_exact = false;
+    if (bytes == UINT64_MAX || r->report.operations_lost_max == UINT64_MAX)
+        r->report.operations_lost_max = UINT64_MAX;
+    else
+        r->report.operations_lost_max += bytes > headers ? (bytes - headers) / 8 : 0;
+}
+
+static kith_status apply_journal(repair *r, kithi_journal *j) {
+    uint64_t last, expected = r->mark.sequence + 1, end = KITHI_JOURNAL_HEADER_BYTES;
+    kithi_search_state at = {.offset = KITHI_JOURNAL_HEADER_BYTES};
+    kithi_record record;
+    kith_status status = find_last(r, j, &last);
+    if (status == KITH_OK && j->head.base >= expected) { /* the file is older than the journal */
+        lose(r, expected, j->head.base + 1, UINT64_MAX);
+        expected = j->head.base + 1;
+    }
+    while (status == KITH_OK) {
+        bool found;
+        uint64_t before = at.offset;
+        status = next_newer(j, &at, expected - 1, &record, &found);
+        if (status != KITH_OK || !found || record.sequence > last)
+            break;
+        uint64_t record_at = at.offset - KITHI_RECORD_HEADER_BYTES - 8 * (uint64_t)record.count;
+        if (record.sequence > expected)
+            lose(r, expected, record.sequence, record_at - before);
+        expected = record.sequence + 1;
+        end = at.offset;
+        r->report.records++;
+        status = r->is_exact ? kithi_store_repeat(r->filter, &record, &r->stopped) : apply_inexact(r, &record);
+    }
+    if (status == KITH_OK && expected <= last) {
+        uint64_t file_bytes = end + r->report.tail_bytes;
+        lose(r, expected, last + 1, file_bytes - end);
+    }
+    return status;
+}
+
+static kith_status repair_journal(repair *r) {
+    kithi_journal j = {.files = &r->files, .file = -1, .window = r->s->window};
+    kith_status status = open_journal(r, &j);
+    if (status == KITH_OK && r->report.journal == KITH_JOURNAL_SOUND) {
+        status = apply_journal(r, &j);
+        if (r->report.records_lost > 0)
+            r->report.journal = KITH_JOURNAL_DAMAGED;
+    }
+    if (j.file >= 0)
+        r->s->files->close(r->s->files->context, j.file);
+    return status;
+}
+
+/* ---- */
+
+static void conclude(kith_repair_report *report, bool is_exact, uint64_t unreadable_bytes) {
+    bool journal_lost = report->journal > KITH_JOURNAL_SOUND;
+    report->unreadable_bytes = unreadable_bytes;
+    report->is_whole = is_exact && !journal_lost && !report->notes_lost;
+    report->may_miss_keys = report->keys_at_risk > 0 || journal_lost || report->adds_refused > 0;
+}
+
+static kith_status finish(repair *r) {
+    if (!r->is_exact)
+        kithi_filter_recount(r->filter);
+    return kithi_filter_check(r->filter) == NULL ? KITH_OK : KITH_E_CORRUPT;
+}
+
+kith_status kithi_repair_with(const kithi_files *files, const char *path, uint64_t budget, const kith_allocator *given,
+                              kith_repair_report *report, kith_filter **filter) {
+    assert(path != NULL && report != NULL && filter != NULL);
+    if (!kithi_struct_valid(report, sizeof *report))
+        return KITH_E_ARGUMENT;
+    kith_allocator allocator = kithi_allocator_or_default(given);
+    kith_store_options options = KITH_STORE_OPTIONS_INIT;
+    options.allocator = &allocator;
+    repair r = {.allocator = &allocator, .budget = budget, .patient = {files, 0}};
+    r.files = (kithi_files){
+        .context = &r.patient, .read = read_patiently, .size = size_patiently, .size_limit = size_limit_patiently};
+    kith_status status = kithi_store_new(files, path, &options, &r.s);
+    if (status != KITH_OK)
+        return status;
+    status = repair_file(&r);
+    if (status == KITH_OK && r.mark.is_store)
+        status = repair_journal(&r);
+    if (status == KITH_OK)
+        status = finish(&r);
+    kithi_store_free(r.s);
+    if (status != KITH_OK) {
+        kith_filter_free(r.filter);
+        return status;
+    }
+    conclude(&r.report, r.is_exact, r.patient.unreadable_bytes);
+    kithi_struct_write(report, &r.report);
+    *filter = r.filter;
+    return KITH_OK;
+}
+
+kith_status kith_repair(const char *path, const kith_allocator *allocator, kith_repair_report *report,
+                        kith_filter **filter) {
+    return kithi_repair_with(&kithi_files_system, path, KITHI_SALVAGE_BUDGET, allocator, report, filter);
+}

@@ -1,0 +1,23 @@
+/* A closing quote may be followed by anything; numbers and strings of JSON have the same keys. */
+#include "cli/input_json.h"
+#include "cli/input_key.h"
+#include "fuzz/faults/faults.h"
+
+key_quotes __real_key_quotes_of(const char *line, size_t line_bytes, char delim);
+key_quotes __wrap_key_quotes_of(const char *line, size_t line_bytes, char delim);
+key_quotes __wrap_key_quotes_of(const char *line, size_t line_bytes, char delim) {
+    key_quotes quotes = __real_key_quotes_of(line, line_bytes, delim);
+    return quotes == KEY_QUOTES_BROKEN && is_planted("accepts_broken_quotes") ? KEY_QUOTES_CLOSED : quotes;
+}
+
+const char *__real_json_key(const char *name, input_record *record, bool *is_number, char *room, char *reason,
+                            size_t reason_bytes);
+const char *__wrap_json_key(const char *name, input_record *record, bool *is_number, char *room, char *reason,
+                            size_t reason_bytes);
+const char *__wrap_json_key(const char *name, input_record *record, bool *is_number, char *room, char *reason,
+                            size_t reason_bytes) {
+    const char *wrong = __real_json_key(name, record, is_number, room, reason, reason_bytes);
+    if (wrong == NULL && is_planted("numbers_are_strings"))
+        *is_number = false;
+    return wrong;
+}

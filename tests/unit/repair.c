@@ -1,0 +1,622 @@
+/* Tests of kith/repair.h on files in memory: what is damaged is restored, or the report says what is missing. */
+#define _GNU_SOURCE
+
+#include "unit/store_model.h"
+
+#include "unit/memory.h"
+#include "unit/small_filter.h"
+
+#include "core/bits.h"
+#include "format/head.h"
+#include "salvage.h"
+#include "splitmix.h"
+
+#define PATH "x"
+#define JOURNAL "x-journal"
+
+static struct disk disk;
+static kithi_files files;
+
+/* ---- files ---- */
+
+static void new_disk(void) {
+    disk_free(&disk);
+    disk_init(&disk, 1);
+    files = disk_files(&disk);
+}
+
+static struct disk_bytes *bytes_of(const char *name) {
+    return &disk.files[disk_find(disk.names, name)->file].now;
+}
+
+static void put_file(const char *name, const void *bytes, size_t n) {
+    int file = disk_find(disk.names, name)->file;
+    if (file < 0)
+        disk_set(disk.names, name, file = disk_new_file(&disk));
+    disk_resize(&disk.files[file].now, n);
+    memcpy(disk.files[file].now.at, bytes, n);
+}
+
+static void put_filter(kith_filter *filter) {
+    const void *bytes;
+    size_t n;
+    CHECK_OK(kith_filter_bytes(filter, &bytes, &n));
+    put_file(PATH, bytes, n);
+}
+
+/* A copy of a file, to damage it again and again. */
+static struct disk_bytes kept(const char *name) {
+    return disk_copy(bytes_of(name));
+}
+
+static void put_back(const char *name, const struct disk_bytes *bytes) {
+    put_file(name, bytes->at, bytes->n);
+}
+
+static void flip(const char *name, uint64_t at, uint8_t mask) {
+    bytes_of(name)->at[at] ^= mask;
+}
+
+/* ---- filters ---- */
+
+static kith_filter *filter_of(const char *kind, const char *options, uint64_t capacity, uint64_t n) {
+    kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
+    spec.kind = kind;
+    spec.options = options;
+    spec.capacity = capacity;
+    spec.rate = .01;
+    return filter_of_numbers(&spec, n);
+}
+
+static uint64_t missing(const kith_filter *filter, uint64_t n) {
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < n; i++)
+        count += !kith_filter_has(filter, &i, sizeof i);
+    return count;
+}
+
+static bool same(kith_filter *a, kith_filter *b) {
+    const void *bytes_a, *bytes_b;
+    size_t n_a, n_b;
+    CHECK_OK(kith_filter_bytes(a, &bytes_a, &n_a));
+    CHECK_OK(kith_filter_bytes(b, &bytes_b, &n_b));
+    return n_a == n_b && memcmp(bytes_a, bytes_b, n_a) == 0;
+}
+
+static kith_repair_report report;
+
+/* Repairs the file, and checks that nothing is left open and that the result is sound. NULL: nothing can be saved. */
+static kith_filter *repaired(uint64_t budget) {
+    kith_filter *filter = NULL;
+    const char *broken = NULL;
+    report = (kith_repair_report)KITH_REPAIR_REPORT_INIT;
+    kith_status status = kithi_repair_with(&files, PATH, budget, NULL, &report, &filter);
+    CHECK_EQ_U64(disk_open_handles(&disk), 0);
+    if (status == KITH_OK)
+        CHECK_OK(kith_filter_check(filter, &broken));
+    return status == KITH_OK ? filter : NULL;
+}
+
+/* Repairs the file, and checks that the result is `want`, and that the report says so. */
+static void check_whole(kith_filter *want) {
+    kith_filter *got = repaired(KITHI_SALVAGE_BUDGET);
+    CHECK(got != NULL && report.is_whole && !report.may_miss_keys);
+    CHECK(same(got, want));
+    kith_filter_free(got);
+}
+
+/* ---- stores ---- */
+
+/* A store with the keys 0 … n / 2 - 1 in its snapshot, and a record for each of the others. */
+static kith_filter *make_store(const char *kind, uint64_t n) {
+    kith_filter *model = filter_of(kind, NULL, 4 * n, n / 2);
+    kith_store *store;
+    CHECK_OK(kithi_store_create_with(&files, PATH, model, NULL, &store));
+    for (uint64_t i = n / 2; i < n; i++) {
+        CHECK_OK(kith_store_add(store, &i, sizeof i, NULL));
+        CHECK_OK(kith_filter_add(model, &i, sizeof i, NULL));
+    }
+    CHECK_OK(kith_store_close(store));
+    return model;
+}
+
+enum { N = 24, RECORD_BYTES = KITHI_RECORD_HEADER_BYTES + 8 };
+
+static uint64_t record_at(uint64_t record) { /* from 1 */
+    return KITHI_JOURNAL_HEADER_BYTES + (record - 1) * RECORD_BYTES;
+}
+
+#define EACH_KIND_THAT_ADDS(variable)                                                                                  \
+    EACH_KIND(variable)                                                                                                \
+    if (kith_filter_kind_at(kind_)->capabilities & KITH_CAN_ADD)
+
+/* ---- the file ---- */
+
+TEST(sound_files_come_back_as_they_are) {
+    EACH_KIND(kind) {
+        new_disk();
+        kith_filter *filter = new_filter(kind, NULL);
+        put_filter(filter);
+        check_whole(filter);
+        CHECK(!report.is_store && report.pages_damaged == 0 && report.journal == KITH_JOURNAL_NONE);
+        kith_filter_free(filter);
+    }
+    EACH_KIND_THAT_ADDS(kind) {
+        new_disk();
+        kith_filter *model = make_store(kind, N);
+        check_whole(model);
+        CHECK(report.is_store && report.journal == KITH_JOURNAL_SOUND);
+        CHECK_EQ_U64(report.records, N / 2);
+        kith_filter_free(model);
+    }
+}
+
+TEST(a_wrong_byte_of_the_header_is_restored) {
+    new_disk();
+    kith_filter *filter = new_filter("cuckoo", NULL);
+    put_filter(filter);
+    for (uint64_t at = 0; at < KITHI_HEADER_BYTES; at++) {
+        flip(PATH, at, (uint8_t)(at * 37 | 1));
+        check_whole(filter);
+        CHECK(report.header_restored);
+        flip(PATH, at, (uint8_t)(at * 37 | 1));
+    }
+    flip(PATH, 30, 1);
+    flip(PATH, 90, 1);
+    CHECK(repaired(0) == NULL);
+    kith_filter_free(filter);
+}
+
+TEST(a_flipped_bit_of_the_body_is_restored) {
+    EACH_KIND(kind) {
+        new_disk();
+        kith_filter *filter = new_filter(kind, NULL);
+        put_filter(filter);
+        uint64_t body_bytes = kithi_load64(bytes_of(PATH)->at + KITHI_AT_BODY_BYTES);
+        for (uint64_t at = 0; at < body_bytes; at += 1 + body_bytes / 50) {
+            flip(PATH, KITHI_HEADER_BYTES + at, (uint8_t)(1u << at % 8));
+            check_whole(filter);
+            CHECK_EQ_U64(report.pages_restored, 1);
+            flip(PATH, KITHI_HEADER_BYTES + at, (uint8_t)(1u << at % 8));
+        }
+        kith_filter_free(filter);
+    }
+}
+
+TEST(a_page_of_zeros_is_restored) {
+    new_disk();
+    kith_filter *filter = filter_of("bloom", NULL, 500, 0);
+    put_filter(filter);
+    for (uint64_t at = KITHI_HEADER_BYTES + 10; at < KITHI_HEADER_BYTES + 40; at++)
+        flip(PATH, at, 0x55);
+    check_whole(filter);
+    kith_filter_free(filter);
+}
+
+TEST(damaged_or_missing_checksums_are_restored) {
+    new_disk();
+    kith_filter *filter = filter_of("blocked", NULL, 300000, 1000);
+    put_filter(filter);
+    struct disk_bytes whole = kept(PATH);
+    uint64_t body_end = KITHI_HEADER_BYTES + kithi_load64(whole.at + KITHI_AT_BODY_BYTES);
+    uint64_t pages = (whole.n - body_end) / 8;
+    CHECK(pages > 4);
+    for (uint64_t i = 0; i < 8 * pages; i += 5) {
+        flip(PATH, body_end + i, 0xff);
+        check_whole(filter);
+        CHECK(report.checksums_restored);
+    }
+    for (uint64_t cut = 0; cut <= 8 * pages; cut++) {
+        put_back(PATH, &whole);
+        disk_resize(bytes_of(PATH), body_end + cut);
+        check_whole(filter);
+        CHECK_EQ_U64(report.missing_bytes, 8 * pages - cut);
+    }
+    disk_resize(bytes_of(PATH), whole.n + 100);
+    check_whole(filter);
+    free(whole.at);
+    kith_filter_free(filter);
+}
+
+TEST(damaged_notes_are_removed) {
+    kith_note note = {"made by", "a test"};
+    new_disk();
+    kith_filter *filter = new_filter("bloom", NULL), *plain = new_filter("bloom", NULL);
+    CHECK_OK(kith_filter_set_notes(filter, &note, 1));
+    put_filter(filter);
+    size_t whole = bytes_of(PATH)->n;
+    check_whole(filter);
+    for (size_t at = whole - 30; at < whole; at++) {
+        flip(PATH, at, 0x81);
+        kith_filter *got = repaired(0);
+        CHECK(got != NULL && same(got, plain) && report.notes_lost && !report.is_whole && !report.may_miss_keys);
+        kith_filter_free(got);
+        flip(PATH, at, 0x81);
+    }
+    disk_resize(bytes_of(PATH), whole - 1);
+    kith_filter_free(repaired(0));
+    CHECK(report.notes_lost);
+    kith_filter_free(filter);
+    kith_filter_free(plain);
+}
+
+/* Fills page `page` of the body with random bytes. */
+static void destroy_page(uint64_t page, uint64_t from, uint64_t to, uint64_t *random) {
+    uint64_t body_bytes = kithi_load64(bytes_of(PATH)->at + KITHI_AT_BODY_BYTES);
+    for (uint64_t at = page * KITHI_CHECKED_BYTES + from; at < page * KITHI_CHECKED_BYTES + to && at < body_bytes; at++)
+        bytes_of(PATH)->at[KITHI_HEADER_BYTES + at] = (uint8_t)splitmix_next(random);
+}
+
+TEST(kinds_of_cells_lose_no_key_of_a_damaged_page) {
+    static const struct {
+        const char *kind, *options;
+    } tries[] = {{"bloom", NULL},    {"bloom", "layout=whole"}, {"blocked", NULL},
+                 {"counting", NULL}, {"counting", "width=3"},   {"blocked_counting", NULL}};
+    enum { MANY = 100000 };
+    uint64_t random = 1;
+    for (size_t i = 0; i < LENGTH(tries); i++) {
+        new_disk();
+        kith_filter *filter = filter_of(tries[i].kind, tries[i].options, MANY, MANY);
+        put_filter(filter);
+        destroy_page(1, 0, KITHI_CHECKED_BYTES, &random);
+        kith_filter *got = repaired(0);
+        CHECK(got != NULL && !report.is_whole && !report.may_miss_keys);
+        CHECK_EQ_U64(report.pages_damaged, 1);
+        CHECK_EQ_U64(report.keys_at_risk, 0);
+        CHECK_EQ_U64(missing(got, MANY), 0);
+        CHECK_EQ_U64(kith_filter_count(got), kith_filter_count(filter));
+        kith_filter_stats stats = KITH_FILTER_STATS_INIT;
+        CHECK_OK(kith_filter_stats_of(got, &stats));
+        CHECK(stats.rate_now > .01 && stats.rate_now < .7);
+        kith_filter_free(got);
+        kith_filter_free(filter);
+    }
+}
+
+TEST(cuckoo_kinds_lose_at_most_the_keys_at_risk) {
+    static const char *const kinds[] = {"cuckoo", "overlap"};
+    enum { MANY = 100000 };
+    uint64_t random = 1;
+    for (size_t i = 0; i < LENGTH(kinds); i++) {
+        new_disk();
+        kith_filter *filter = filter_of(kinds[i], NULL, MANY, MANY);
+        put_filter(filter);
+        destroy_page(0, 1000, 3000, &random);
+        kith_filter *got = repaired(0);
+        CHECK(got != NULL && !report.is_whole && report.may_miss_keys);
+        uint64_t lost = missing(got, MANY);
+        CHECK(lost > 500 && lost < 3000 && lost <= report.keys_at_risk && report.keys_at_risk < MANY);
+        kith_filter_free(got);
+        kith_filter_free(filter);
+    }
+}
+
+/* Repairs a filter of layers of which no page of a layer is damaged. The page that has the damage is not restored as a
+ * whole, but nothing of it is lost. */
+static void check_layers(kith_filter *want) {
+    kith_filter *got = repaired(0);
+    CHECK(got != NULL && !report.may_miss_keys && same(got, want));
+    kith_filter_free(got);
+}
+
+TEST(layers_are_repaired_one_by_one) {
+    static const char *const inner[] = {"inner=blocked", "inner=cuckoo", "inner=counting"};
+    enum { MANY = 3000 };
+    uint64_t random = 3;
+    for (size_t i = 0; i < LENGTH(inner); i++) {
+        new_disk();
+        kith_filter *filter = filter_of("layers", inner[i], 50, MANY);
+        put_filter(filter);
+        struct disk_bytes whole = kept(PATH);
+        const uint8_t *body = whole.at + KITHI_HEADER_BYTES;
+        unsigned layers = 0;
+        uint64_t at = 512;
+        for (; kithi_load64(body + 8 * layers) != 0; layers++) {
+            uint64_t layer_bytes = kithi_load64(body + 8 * layers), keys = kithi_load64(body + at + KITHI_AT_COUNT);
+            /* its header: made again from the plan */
+            for (uint64_t j = 0; j < KITHI_HEADER_BYTES; j++)
+                bytes_of(PATH)->at[KITHI_HEADER_BYTES + at + j] = (uint8_t)splitmix_next(&random);
+            check_layers(filter);
+            put_back(PATH, &whole);
+            /* its body: the other layers lose nothing */
+            destroy_page(0, at + KITHI_HEADER_BYTES, at + layer_bytes - 8, &random);
+            kith_filter *got = repaired(0);
+            CHECK(got != NULL && !report.is_whole && report.may_miss_keys);
+            if (i == 0) /* keys that were false positives were not counted */
+                CHECK_EQ_U64(report.keys_at_risk, UINT64_MAX);
+            else
+                CHECK(report.keys_at_risk > 0 && report.keys_at_risk <= keys);
+            CHECK(missing(got, MANY) <= report.keys_at_risk);
+            kith_filter_free(got);
+            put_back(PATH, &whole);
+            at += (layer_bytes + 63) / 64 * 64;
+        }
+        CHECK(layers > 3);
+        destroy_page(0, 0, 512, &random); /* the directory: the sizes of the layers follow from the plan */
+        check_layers(filter);
+        free(whole.at);
+        kith_filter_free(filter);
+    }
+}
+
+/* ---- the journal ---- */
+
+TEST(a_damaged_record_is_the_only_one_that_is_lost) {
+    EACH_KIND_THAT_ADDS(kind) {
+        for (uint64_t record = 1; record <= N / 2; record++) {
+            new_disk();
+            kith_filter *model = make_store(kind, N);
+            flip(JOURNAL, record_at(record) + 41, 1);
+            kith_filter *got = repaired(0);
+            uint64_t lost = N / 2 + record - 1;
+            CHECK(got != NULL);
+            for (uint64_t i = 0; i < N; i++)
+                CHECK(i == lost || kith_filter_has(got, &i, sizeof i));
+            bool is_last = record == N / 2; /* nothing proves that it had been synced */
+            CHECK_EQ_U64(report.tail_bytes, is_last ? RECORD_BYTES : 0);
+            CHECK_EQ_U64(report.records, N / 2 - 1);
+            CHECK_EQ_U64(report.records_lost, is_last ? 0 : 1);
+            CHECK_EQ_U64(report.operations_lost_max, is_last ? 0 : 1);
+            CHECK(report.may_miss_keys == !is_last && report.is_whole == is_last);
+            kith_filter_free(got);
+            kith_filter_free(model);
+        }
+    }
+}
+
+TEST(removals_are_not_repeated_after_a_loss) {
+    new_disk();
+    kith_filter *model = make_store("cuckoo", N);
+    kith_store *store;
+    CHECK_OK(kithi_store_open_with(&files, PATH, KITH_STORE_WRITE, NULL, &store));
+    for (uint64_t i = 0; i < N; i += 2)
+        CHECK_OK(kith_store_remove(store, &i, sizeof i));
+    CHECK_OK(kith_store_close(store));
+    kith_filter *got = repaired(0);
+    CHECK(report.is_whole);
+    CHECK_EQ_U64(kith_filter_count(got), N / 2);
+    kith_filter_free(got);
+    flip(JOURNAL, record_at(3), 1);
+    got = repaired(0);
+    CHECK_EQ_U64(report.removals_skipped, N / 2);
+    CHECK_EQ_U64(kith_filter_count(got), N - 1);
+    kith_filter_free(got);
+    kith_filter_free(model);
+}
+
+TEST(a_batch_without_its_end_is_not_applied) {
+    for (unsigned step = 0; step < 3;
+         step++) { /* committed; the commit is damaged; the same, and another add follows */
+        new_disk();
+        kith_filter *model = make_store("bloom", N);
+        kith_store *store;
+        uint64_t key = 100, other = 200;
+        CHECK_OK(kithi_store_open_with(&files, PATH, KITH_STORE_WRITE, NULL, &store));
+        CHECK_OK(kith_store_begin(store));
+        CHECK_OK(kith_store_add(store, &key, sizeof key, NULL));
+        CHECK_OK(kith_store_commit(store));
+        if (step == 2)
+            CHECK_OK(kith_store_add(store, &other, sizeof other, NULL));
+        CHECK_OK(kith_store_close(store));
+        if (step > 0)
+            flip(JOURNAL, record_at(N / 2 + 2) + 20, 1); /* the commit record */
+        kith_filter *got = repaired(0);
+        CHECK(kith_filter_has(got, &key, sizeof key) == (step != 1));
+        CHECK(kith_filter_has(got, &other, sizeof other) == (step == 2));
+        CHECK_EQ_U64(report.records_lost, step == 2);
+        CHECK_EQ_U64(report.operations_lost_max, 0);
+        kith_filter_free(got);
+        kith_filter_free(model);
+    }
+}
+
+TEST(the_header_of_the_journal_is_restored) {
+    new_disk();
+    kith_filter *model = make_store("cuckoo", N);
+    struct disk_bytes whole = kept(JOURNAL);
+    for (uint64_t at = 0; at < KITHI_JOURNAL_HEADER_BYTES; at++) {
+        flip(JOURNAL, at, 0x42);
+        check_whole(model);
+        CHECK(report.journal_header_restored);
+        put_back(JOURNAL, &whole);
+    }
+    memset(bytes_of(JOURNAL)->at, 0, KITHI_JOURNAL_HEADER_BYTES);
+    check_whole(model);
+    CHECK(report.journal_header_restored);
+    flip(JOURNAL, record_at(1) + 8, 1); /* and the first record, too: nothing else has the checksum of the header */
+    kith_filter *got = repaired(0);
+    CHECK(got != NULL && report.journal == KITH_JOURNAL_FOREIGN && report.may_miss_keys);
+    CHECK_EQ_U64(kith_filter_count(got), N / 2);
+    kith_filter_free(got);
+    put_back(JOURNAL, &whole);
+    memset(bytes_of(JOURNAL)->at + 20, 0, 10);
+    flip(JOURNAL, record_at(1) + 8, 1);
+    kith_filter_free(repaired(0));
+    CHECK(report.journal == KITH_JOURNAL_UNREADABLE);
+    free(whole.at);
+    kith_filter_free(model);
+}
+
+TEST(a_missing_or_foreign_journal_is_reported) {
+    new_disk();
+    kith_filter *first = make_store("cuckoo", N);
+    struct disk_bytes journal = kept(JOURNAL), snapshot = kept(PATH);
+    kith_filter *got;
+    new_disk();
+    disk.random = 2; /* another id */
+    kith_filter *second = make_store("cuckoo", N);
+    put_back(JOURNAL, &journal);
+    got = repaired(0);
+    CHECK(got != NULL && report.journal == KITH_JOURNAL_FOREIGN && report.may_miss_keys && !report.is_whole);
+    CHECK_EQ_U64(missing(got, N / 2), 0);
+    CHECK_EQ_U64(report.records, 0);
+    kith_filter_free(got);
+    disk_set(disk.names, JOURNAL, -1);
+    got = repaired(0);
+    CHECK(got != NULL && report.journal == KITH_JOURNAL_MISSING && report.may_miss_keys && !report.is_whole);
+    kith_filter_free(got);
+    put_file(JOURNAL, "something else that is longer than the header of a journal, and no journal", 70);
+    got = repaired(0);
+    CHECK(got != NULL && report.journal == KITH_JOURNAL_FOREIGN);
+    kith_filter_free(got);
+    free(journal.at);
+    free(snapshot.at);
+    kith_filter_free(first);
+    kith_filter_free(second);
+}
+
+TEST(an_old_copy_of_the_file_misses_the_records_in_between) {
+    new_disk();
+    kith_filter *model = make_store("cuckoo", N);
+    struct disk_bytes old = kept(PATH);
+    kith_store *store;
+    uint64_t key = 100;
+    CHECK_OK(kithi_store_open_with(&files, PATH, KITH_STORE_WRITE, NULL, &store));
+    CHECK_OK(kith_store_checkpoint(store));
+    CHECK_OK(kith_store_add(store, &key, sizeof key, NULL));
+    CHECK_OK(kith_store_close(store));
+    put_back(PATH, &old);
+    kith_filter *got = repaired(0);
+    CHECK(got != NULL && report.journal == KITH_JOURNAL_DAMAGED && report.may_miss_keys);
+    CHECK_EQ_U64(report.records_lost, N / 2);
+    CHECK_EQ_U64(report.operations_lost_max, UINT64_MAX);
+    CHECK_EQ_U64(report.records, 1);
+    CHECK(kith_filter_has(got, &key, sizeof key));
+    kith_filter_free(got);
+    free(old.at);
+    kith_filter_free(model);
+}
+
+/* ---- failures ---- */
+
+TEST(what_the_disk_cannot_read_counts_as_damaged) {
+    new_disk();
+    kith_filter *filter = filter_of("bloom", NULL, 300000, 1000);
+    put_filter(filter);
+    disk.operations = 0;
+    kith_filter_free(repaired(0));
+    uint64_t operations = disk.operations, seen = 0;
+    for (uint64_t at = 1; at <= operations; at++) {
+        disk.operations = 0;
+        disk.fail_at = at;
+        disk.fail_with = EIO;
+        disk.hit = DISK_NONE;
+        disk.fails_for_ever = false;
+        kith_filter *got = repaired(0);
+        CHECK(got != NULL || disk.hit != DISK_READ);
+        if (got != NULL)
+            CHECK_EQ_U64(missing(got, 1000), 0);
+        kith_filter_free(got);
+        seen += disk.hit == DISK_READ;
+    }
+    CHECK(seen > 3);
+    kith_filter_free(filter);
+}
+
+TEST(every_allocation_may_fail) {
+    static const char *const kinds[] = {"bloom", "cuckoo", "layers"};
+    for (size_t i = 0; i < LENGTH(kinds); i++) {
+        new_disk();
+        kith_filter *model = make_store(kinds[i], N);
+        flip(PATH, KITHI_HEADER_BYTES + 9, 0xff);
+        disk_resize(bytes_of(PATH), bytes_of(PATH)->n + 8);
+        kith_status status = KITH_E_MEMORY;
+        for (uint64_t at = 1; status == KITH_E_MEMORY; at++) {
+            struct memory m = {.fail_at = at};
+            kith_allocator allocator = memory_allocator(&m);
+            kith_filter *got = NULL;
+            report = (kith_repair_report)KITH_REPAIR_REPORT_INIT;
+            status = kithi_repair_with(&files, PATH, 0, &allocator, &report, &got);
+            CHECK(at > 3 || status == KITH_E_MEMORY);
+            if (status == KITH_OK)
+                kith_filter_free(got);
+            CHECK_EQ_U64(m.live_blocks, 0);
+            CHECK_EQ_U64(disk_open_handles(&disk), 0);
+        }
+        kith_filter_free(model);
+    }
+}
+
+TEST(a_report_of_the_wrong_size_is_refused) {
+    kith_repair_report bad = KITH_REPAIR_REPORT_INIT;
+    kith_filter *filter;
+    bad.struct_bytes = 1;
+    CHECK_STATUS(kith_repair("nowhere", NULL, &bad, &filter), KITH_E_ARGUMENT);
+    bad.struct_bytes = sizeof bad;
+    CHECK_STATUS(kith_repair("/nowhere/at/all", NULL, &bad, &filter), KITH_E_NO_FILE);
+}
+
+/* Damages a file in up to three places, or truncates it. */
+static void damage(const char *name, uint64_t *random) {
+    struct disk_bytes *b = bytes_of(name);
+    for (uint64_t i = 0; i <= splitmix_next(random) % 3; i++) {
+        uint64_t at = splitmix_next(random) % b->n, bytes = 1 + splitmix_next(random) % 200;
+        uint64_t how = splitmix_next(random) % 5;
+        bytes = bytes < b->n - at ? bytes : b->n - at;
+        if (how == 0)
+            b->at[at] ^= (uint8_t)(1u << splitmix_next(random) % 8);
+        else if (how == 1)
+            memset(b->at + at, 0, bytes);
+        else if (how == 2 && splitmix_next(random) % 4 == 0)
+            disk_resize(b, at + 1);
+        else
+            for (uint64_t j = 0; j < bytes; j++)
+                b->at[at + j] = (uint8_t)splitmix_next(random);
+    }
+}
+
+/* Whatever is damaged: the result is sound, and the report does not promise too much. */
+TEST(the_report_never_promises_too_much) {
+    enum { MANY = 3000, ROUNDS_OF_KIND = 60 };
+    uint64_t random = 7, whole = 0, exact = 0, part = 0, none = 0;
+    uint64_t rounds = check_soak() ? 100 * ROUNDS_OF_KIND : ROUNDS_OF_KIND;
+    EACH_KIND(kind) {
+        bool adds = (kith_filter_kind_at(kind_)->capabilities & KITH_CAN_ADD) != 0;
+        new_disk();
+        kith_filter *model = adds ? make_store(kind, MANY) : filter_of(kind, NULL, MANY, MANY);
+        if (!adds)
+            put_filter(model);
+        struct disk_bytes file = kept(PATH), journal = {NULL, 0};
+        if (adds)
+            journal = kept(JOURNAL);
+        for (uint64_t round = 0; round < rounds; round++) {
+            put_back(PATH, &file);
+            if (adds)
+                put_back(JOURNAL, &journal);
+            if (!adds || round % 3 != 0)
+                damage(PATH, &random);
+            if (adds && round % 3 != 1)
+                damage(JOURNAL, &random);
+            kith_filter *got = repaired(0);
+            if (got == NULL) {
+                none++;
+                continue;
+            }
+            /* Nothing says that records at the end of a journal were there, if it is shorter now. */
+            uint64_t unseen = adds ? (journal.n - bytes_of(JOURNAL)->n + report.tail_bytes) / RECORD_BYTES + 1 : 0;
+            uint64_t lost = missing(got, MANY);
+            if (report.is_whole && unseen <= 1)
+                CHECK(same(got, model));
+            whole += report.is_whole;
+            exact += !report.is_whole && !report.may_miss_keys;
+            part += report.may_miss_keys;
+            if (!report.may_miss_keys)
+                CHECK(lost <= unseen);
+            if (report.journal <= KITH_JOURNAL_DAMAGED && report.keys_at_risk != UINT64_MAX)
+                CHECK(lost <= report.keys_at_risk + report.records_lost + report.adds_refused + unseen);
+            kith_filter_free(got);
+        }
+        free(file.at);
+        free(journal.at);
+        kith_filter_free(model);
+    }
+    printf("        %" PRIu64 " whole, %" PRIu64 " with all keys, %" PRIu64 " in part, %" PRIu64 " not at all\n", whole,
+           exact, part, none);
+    CHECK(whole > 0 && part > 0 && none > 0);
+}
+
+int main(int argc, char **argv) {
+    int result = check_main(argc, argv);
+    disk_free(&disk);
+    return result;
+}
