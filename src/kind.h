@@ -93,6 +93,9 @@ typedef struct kithi_kind {
     uint64_t (*option)(const kithi_head *head, unsigned index);
     /* Rate and failure probability of n keys in a filter with these (valid) parameters. */
     kithi_expectation (*expect)(const kithi_head *head, uint64_t n);
+    /* The most slots that one add to a filter with these (valid) parameters visits in search of a free one. NULL for a
+     * kind that does not search. */
+    uint64_t (*search_slots)(const kithi_head *head);
 
     kithi_kernels kernels[KITHI_CPU_COUNT];
 

@@ -71,6 +71,7 @@ static void put_json(const facts *f) {
     json_integer("fingerprint_bits", plan->fingerprint_bits);
     json_integer("lines", plan->lines);
     json_integer("max_copies", plan->max_copies);
+    json_integer("search_slots", plan->search_slots);
     json_integer("stuck", stats->stuck);
     json_integer("layers", stats->layers);
     json_text("hash", f->hash.id == KITH_HASH_SIPHASH ? "siphash" : "xxh3");
@@ -175,6 +176,10 @@ static void put_text(const facts *f) {
     (void)snprintf(text, sizeof text, "%s%u of one key",
                    plan->fingerprint_bits != 0 && plan->max_copies > 1 ? "at least " : "", plan->max_copies);
     line("max copies", text);
+    if (plan->search_slots > 0) {
+        (void)snprintf(text, sizeof text, "at most %s visited by an add", text_of_integer(plan->search_slots, one));
+        line("search slots", text);
+    }
     if (stats->stuck > 0)
         (void)snprintf(text, sizeof text, "%s counters at their maximum, which removals do not decrease",
                        text_of_integer(stats->stuck, one));

@@ -207,6 +207,12 @@ static void put_advice(const table *t) {
         "for a temporary file.",
         text_of_size(r->plan.file_bytes, size), text_of_size(r->plan.capacity * 20, digests));
     put_wrapped_80(text, 0, 0);
+    if (r->plan.search_slots == 0)
+        return;
+    value_text slots;
+    (void)snprintf(text, sizeof text, "An add that has to move entries to free a slot visits at most %s slots.",
+                   text_of_integer(r->plan.search_slots, slots));
+    put_wrapped_80(text, 0, 0);
 }
 
 static void put_costs(const table *t) {
@@ -282,6 +288,7 @@ static void put_json(const table *t) {
             json_integer("lines", r->plan.lines);
             json_integer("max_copies", r->plan.max_copies);
             json_number("failure", r->plan.failure);
+            json_integer("search_slots", r->plan.search_slots);
             json_text("can", text_of_capabilities(r->plan.capabilities, " ", can));
         }
         json_close('}');

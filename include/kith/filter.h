@@ -56,9 +56,9 @@ typedef struct kith_filter kith_filter;
  * complete list of keys (kith_filter_build), KITH_E_MEMORY, or KITH_E_ARGUMENT for a malformed spec->hash.
  *
  * Cost: plan.file_bytes of zeroed memory. If an add to a cuckoo kind finds the buckets of its key full, it searches for
- * entries to move. The first search allocates up to 120 KiB (13 bytes per slot if the filter is small), and later ones
- * may enlarge this to 3 MiB. With the option b=1 (buckets of one slot) or alternate=xor (the second bucket is computed
- * as in the original cuckoo filter paper), a search also needs two bits for each slot of the filter. */
+ * entries to move. The first search allocates up to 160 KiB (13 bytes per slot if the filter is small), which later ones
+ * use again. With the option b=1 (buckets of one slot) or alternate=xor (the second bucket is computed as in the
+ * original cuckoo filter paper) it allocates up to 448 KiB. */
 KITH_API KITH_MUST_USE kith_status kith_filter_create(const kith_filter_spec *spec, kith_filter **filter);
 
 /* Creates an empty filter with the kind, options, size, capacity, hash, secret key and recipe of `like`, so that the
@@ -164,7 +164,7 @@ KITH_API KITH_MUST_USE kith_status kith_filter_clear(kith_filter *filter);
  * is true already. A Bloom kind is also full when more of its cells are used than `capacity` distinct keys would
  * normally use. There are two causes. bloom and blocked do not count a new key that is a false positive, so more keys
  * may have been added than the count says. Or an attacker chose the keys; then keys_now of kith_filter_stats is far
- * above the count. A cuckoo kind is also full when there is no free slot for the key. For distinct keys up to the
+ * above the count. A cuckoo kind is also full when it finds no free slot for the key. For distinct keys up to the
  * capacity this happens with probability plan.failure; it may happen earlier if few keys have many copies. layers are
  * full only when there are 64 of them, or when 64-bit digests or the address space are too small for another one.
  *
@@ -173,7 +173,9 @@ KITH_API KITH_MUST_USE kith_status kith_filter_clear(kith_filter *filter);
  * fingerprint and the same two buckets. It has a short list for those that do not fit in these buckets, the stash. It
  * therefore stores plan.max_copies copies of a key, and further ones until the stash is full. *was_new (may be NULL) is set on success to whether kith_filter_has() was false
  * before. Cost: one hash, then 1 cache line (blocked, blocked_counting), 2 (cuckoo, overlap) or k (bloom, counting). If
- * both buckets of the key are full, which is common near the capacity, a cuckoo kind also searches for a free slot. */
+ * both buckets of the key are full, which is common near the capacity, a cuckoo kind also searches for a free slot. The
+ * search visits at most plan.search_slots slots, whatever the keys are: it takes microseconds for keys that nobody
+ * chose, and less than a millisecond if it fails. */
 KITH_API KITH_MUST_USE kith_status kith_filter_add(kith_filter *filter, const void *key, size_t key_bytes,
                                                    bool *was_new);
 

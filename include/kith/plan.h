@@ -101,10 +101,13 @@ typedef struct kith_plan {
                                   copies more, until a stash is full: see kith_filter_add() */
     double failure;            /* probability that `capacity` distinct keys do not all fit */
     const char *inner;         /* the kind of the layers (option inner=…); NULL for a kind without an inner kind */
+    uint64_t search_slots;     /* the most slots that one add visits when it has to move entries to free a slot: at most
+                                  16,384 or, for a random walk, max * b; 0 for kinds that do not search. For layers,
+                                  the number of the newest layer */
 } kith_plan;
 
 #define KITH_PLAN_INIT                                                                                                 \
-    { sizeof(kith_plan), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+    { sizeof(kith_plan), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Fills in `plan` from any two of spec->capacity, spec->rate and spec->bytes. Allocates nothing. Takes at most a few
  * milliseconds or, if spec->bytes is given, up to about 0.1 s for each kind that is tried.
@@ -143,7 +146,7 @@ typedef struct kith_plan {
  *                       than 60 together, or capacity / 2^64 is more than a hundredth of the rate
  *
  * plan->failure is at most 10^-9. For cuckoo kinds (and layers of them) it is at most 1.1 * 10^-8: 10^-9 for the case
- * that there is no free slot, and 10^-8 for the case that a stash overflows. A stash is a short list for keys of which
+ * that no free slot is found, and 10^-8 for the case that a stash overflows. A stash is a short list for keys of which
  * too many have the same fingerprint and the same two buckets: more of them than slots in these buckets. Each region of
  * the filter, up to 2^18 slots, has one (cuckoo with insert=walk has none and uses wider fingerprints instead). All
  * this holds for distinct keys that nobody chose to attack the filter. The planner does not change what an option

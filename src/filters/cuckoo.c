@@ -102,6 +102,11 @@ static kithi_expectation expect(const kithi_head *head, uint64_t n) {
                            n);
 }
 
+static uint64_t search_slots(const kithi_head *head) {
+    kithi_cf_geometry g = kithi_cuckoo_decode_head(head).cf;
+    return kithi_cf_search_slots(&kithi_cuckoo_layout, &g);
+}
+
 /* ---- verbs: the common bodies, compiled for this layout ---- */
 
 static bool has_portable(const kith_filter *f, uint64_t digest) {
@@ -267,6 +272,7 @@ const kithi_kind kithi_kind_cuckoo = {
     .shape = shape,
     .option = option,
     .expect = expect,
+    .search_slots = search_slots,
     .look = look,
     .cell = cell,
     .add = add,

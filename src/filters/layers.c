@@ -107,6 +107,15 @@ static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     return sum;
 }
 
+static uint64_t search_slots(const kithi_head *head) {
+    kithi_layers_geometry g = kithi_layers_decode(head).layers;
+    const kithi_kind *inner = kithi_kind_by_id(g.inner);
+    kithi_head newest;
+    if (inner->search_slots == NULL || kithi_layers_plan(head, (unsigned)g.count - 1, &newest) != KITH_OK)
+        return 0;
+    return inner->search_slots(&newest);
+}
+
 /* The outer checksums cover the inner blocks, but a forged file may have correct outer checksums over inner blocks
  * whose own checksums are wrong. Such a block would be copied as it is into every file that is saved later. */
 static kith_status verify(const kith_filter *f) {
@@ -394,6 +403,7 @@ const kithi_kind kithi_kind_layers = {
     .shape = shape,
     .option = option,
     .expect = expect,
+    .search_slots = search_slots,
     .look = look,
     .cell = cell,
     .add = add,

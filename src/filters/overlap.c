@@ -66,6 +66,11 @@ static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     return kithi_cf_expect(FIT, (kithi_fit_size){(unsigned)g.slot_bits, g.half, g.regions, (unsigned)g.stash}, n);
 }
 
+static uint64_t search_slots(const kithi_head *head) {
+    kithi_cf_geometry g = kithi_overlap_decode_head(head).cf;
+    return kithi_cf_search_slots(&kithi_overlap_layout, &g);
+}
+
 /* ---- verbs: the inline functions of filters/common, compiled for this layout ---- */
 
 static bool has_portable(const kith_filter *f, uint64_t digest) {
@@ -209,6 +214,7 @@ const kithi_kind kithi_kind_overlap = {
     .shape = shape,
     .option = option,
     .expect = expect,
+    .search_slots = search_slots,
     .look = look,
     .cell = cell,
     .add = add,

@@ -1,8 +1,9 @@
 /* Sizes cuckoo filters by the formulas of fit.h. Their constants were measured as follows.
  *
  * Regions of 2^10 to 2^18 slots were filled until a key could not be placed, with the search of
- * filters/common/cuckoo_search.h and 80 to 310,000 seeds each. The load reached has a mean that does not depend on the
- * size, a standard deviation of spread / sqrt(slots), and a left tail heavier than that of a normal distribution:
+ * filters/common/cuckoo_search.h, but without its bound, and 80 to 310,000 seeds each. The load reached has a mean that
+ * does not depend on the size, a standard deviation of spread / sqrt(slots), and a left tail heavier than that of a
+ * normal distribution:
  *
  *     places         mean load   spread     load below which 1 in 10^4 regions of 1024 slots failed (of 90,000 or more)
  *     windows of 2     0.9650     0.230       0.9336
@@ -48,9 +49,23 @@
  * times the probability that the walk misses that entry each time, is added. tests/unit/plan_fits.c compares the sum
  * with measured probabilities.
  *
+ * Bounded searches. A search visits at most KITHI_FIT_SEARCH_SLOTS slots, so it may fail although a free slot can be
+ * reached. Regions of 2^18 slots were filled to loads between the planned one and the one at which regions fail, and the
+ * share of new keys whose search examined more than i places was counted, 240,000 to 1,000,000 keys at each of 24
+ * loads. It falls like e^(-g i), too, and g is estimated by the same formula, a x^2 / (x + s), which is at most the
+ * measured exponent at all of them (measured for windows: 0.0098 at 0.945, 0.0071 at 0.948, 0.0034 at 0.954, 0.0008 at
+ * 0.96). x is the distance from the load at which regions fail or, for b = 2, from 0.8952:
+ *
+ *     places   b = 1   b = 2   b = 4   b = 8     windows
+ *     a        2.8     43      6.5     12        1.05
+ *     s        0       1       0.022   0.00115   0.0268
+ *
+ * For windows this term is 10^-10 at the planned load with n = 10^8, and 10^-9 with 10^9. Regions of more keys than the
+ * average contribute most of it: 6 to 7 standard deviations more, which is a load of 0.957.
+ *
  * Large filters are not planned for these maximum loads but for the lower ones in limits_of(), at which a search is
- * still short: windows at a load of 0.945 searched 6 slots on average and at most 3,400; at 0.96 they searched 22 and
- * 34,000, to save one and a half percent of the bytes. */
+ * still short: the adds that fill windows to a load of 0.945 examined 6 slots on average and at most 3,400; up to a load
+ * of 0.96 they would examine 22 and 34,000, to save one and a half percent of the bytes. */
 #include "plan/fit.h"
 
 #include <math.h>
@@ -64,26 +79,32 @@
 #define HALF_MAX (UINT64_C(1) << 29)
 #define ODD_HALF_MAX (UINT64_C(1) << 27) /* if it is not a power of two: see core/mix.h */
 
+/* g = a x^2 / (x + s), where x is the distance of the load from `load`: see above. */
+typedef struct exponent {
+    double load, a, s;
+} exponent;
+
 /* The loads of a layout. */
 typedef struct load_limits {
     double load, spread;       /* mean and spread of the load at which a region fails */
     double planned;            /* the highest load that plans use */
     double a, s;               /* of the exponent g of random walks, see above */
+    exponent search;           /* of bounded searches */
     unsigned fingerprint_bits; /* the fewest that plans use */
 } load_limits;
 
 static load_limits limits_of(const kithi_fit *fit) {
     if (fit->windows)
-        return (load_limits){0.9646, 0.230, 0.945, 0, 0, 4};
+        return (load_limits){0.9646, 0.230, 0.945, 0, 0, {0.9646, 1.05, 0.0268}, 4};
     switch (fit->place_slots) {
     case 1:
-        return (load_limits){0.48, 1, 0.4, 2.8, 0, 6};
+        return (load_limits){0.48, 1, 0.4, 2.8, 0, {0.48, 2.8, 0}, 6};
     case 2:
-        return (load_limits){0.8967, 0.436, 0.875, 3, 0.215, 6};
+        return (load_limits){0.8967, 0.436, 0.875, 3, 0.215, {0.8952, 43, 1}, 6};
     case 4:
-        return (load_limits){0.9800, 0.190, 0.96, 4, 0.085, 5};
+        return (load_limits){0.9800, 0.190, 0.96, 4, 0.085, {0.9800, 6.5, 0.022}, 5};
     default:
-        return (load_limits){0.9976, 0.067, 0.985, 8, 0.057, 4};
+        return (load_limits){0.9976, 0.067, 0.985, 8, 0.057, {0.9976, 12, 0.00115}, 4};
     }
 }
 
@@ -134,6 +155,35 @@ static double larger_sets(const kithi_fit *fit, double load) {
     return fit->place_slots > 1 ? 2 : 4 / pow(1 - load / limits_of(fit).load, 3);
 }
 
+double kithi_fit_search_tail(const kithi_fit *fit, double load, double places) {
+    exponent e = limits_of(fit).search;
+    double x = e.load - load;
+    return x <= 0 ? 1 : exp(-places * e.a * x * x / (x + e.s));
+}
+
+/* Returns the expected number of searches that reach their bound, while n keys are added, in all regions together. The
+ * load of a region when its last key is added is normally distributed, with this mean and deviation. The sum is over
+ * the number k of deviations by which it is above the mean; regions below it contribute nothing. */
+static double search_failure(const kithi_fit *fit, double regions, double half, double load, double deviation) {
+    const double step = 0.5, k_max = 14;
+    double places = (double)(KITHI_FIT_SEARCH_SLOTS / fit->place_slots), slots = slots_of(fit, half), sum = 0;
+    if (2 * half <= places || fit->kicks != 0)
+        return 0;
+    exponent e = limits_of(fit).search;
+    for (double k = 0; k < k_max; k += step) {
+        double x = e.load - load - k * deviation;
+        if (x <= 0)
+            return sum + regions * erfc((k - step) / sqrt(2)) / 2;
+        double slope = e.a * x * (x + 2 * e.s) / ((x + e.s) * (x + e.s)); /* of g */
+        /* Only the last keys of a region matter: 1 / (slope * places) is the difference in load at which the probability
+         * is lower by a factor of e. */
+        double last_keys = fmin(load * slots, slots / (slope * places));
+        double density = exp(-k * k / 2) / sqrt(2 * acos(-1));
+        sum += regions * step * density * fmin(1, last_keys * kithi_fit_search_tail(fit, e.load - x, places));
+    }
+    return sum;
+}
+
 static double room_failure(const kithi_fit *fit, double regions, double half, double keys) {
     unsigned c = key_slots(fit);
     if (keys <= c)
@@ -149,7 +199,8 @@ static double room_failure(const kithi_fit *fit, double regions, double half, do
     double deviation = hypot(1.15 * fails.spread / sqrt(slots), sqrt(share * (1 - 1 / regions)) / slots);
     double z = (sqrt(deviation * deviation + 4 * skew * (fails.load + skew - load)) - deviation) / (2 * skew);
     double overload = regions * erfc(z / sqrt(2)) / 2;
-    double failure = overload + larger_sets(fit, load) * overfull_pairs(c, regions, half, keys);
+    double failure = overload + larger_sets(fit, load) * overfull_pairs(c, regions, half, keys) +
+                     search_failure(fit, regions, half, load, deviation);
     if (fit->kicks != 0)
         failure +=
             kithi_fit_walk_failure(fit, load + 5 * deviation, keys) +

@@ -3,7 +3,8 @@
  * A place is a bucket, or a window: two neighbouring slots. Neighbouring windows share a slot. The places of a region
  * with even numbers are one half of it, those with odd numbers are the other half. A key has a pair of places, one in
  * each half. (With alternate=simple and alternate=xor of cuckoo both may be in the same half; the formulas are used for
- * these, too.) There are two reasons why a new key cannot be stored, and a third one for random walks (below).
+ * these, too.) There are two reasons why a new key cannot be stored, and a third one: the search or random walk for a
+ * free slot is too short (below).
  *
  * No room: no sequence of moves frees a slot for it. In large regions that happens at a sharply defined load. The load
  * at which a region of m slots fails is nearly normally distributed (with a heavier left tail: fit.c) around a mean
@@ -14,8 +15,8 @@
  * Crowding: some of the c + 1 keys on one pair of places have equal fingerprints. Two keys with equal fingerprints that
  * share one place share the other one, too. If there are fewer fingerprints than places, this is far more likely than
  * that both places coincide by chance. More fingerprint bits help against crowding; more slots hardly do. But few keys
- * are concerned, and each region has a stash for them (filters/common/cuckoo_stash.h), so with an exhaustive search an
- * add fails only if the stash of its region is full. How many entries the stashes need is computed below.
+ * are concerned, and each region has a stash for them (filters/common/cuckoo_stash.h), so crowding makes an
+ * add fail only if the stash of its region is full. How many entries the stashes need is computed below.
  *
  * Let there be P places in each half of a region (the field `half`), R regions and F fingerprints. A place and a
  * fingerprint determine the other place, so each fingerprint has P pairs in a region, and there are R*P*F different
@@ -25,6 +26,10 @@
  *
  * n keys occupy at most n combinations, so no filter has a rate above n/(R P F), whatever the keys. Sizes are chosen by
  * this bound.
+ *
+ * In a large region a search may also fail because it visits at most KITHI_FIT_SEARCH_SLOTS slots. The number of slots
+ * that a search needs has an exponential tail, whose exponent depends on the load and was measured (plan/fit.c). The
+ * expected number of searches that are too short is part of the probability that there is no room.
  *
  * A random walk may also fail because it is too short. Its length has an exponential tail, whose exponent depends on
  * the load and was measured (plan/fit.c). Filters with random walks have no stash.
@@ -51,7 +56,7 @@ typedef struct kithi_fit {
     bool windows;         /* neighbouring places share a slot */
     bool power_of_two;    /* 2 * half must be a power of two, and at most 2^slot_bits unless there is one region */
     bool one_region;      /* all keys are in one region */
-    unsigned kicks;       /* how many entries a random walk may move; 0: an exhaustive search */
+    unsigned kicks;       /* how many entries a random walk may move; 0: a breadth-first search */
     unsigned window_bits; /* bits of a slot that do not belong to the fingerprint */
 } kithi_fit;
 
@@ -78,6 +83,10 @@ double kithi_fit_overflow(const kithi_fit *fit, const kithi_fit_size *size, uint
 /* An upper estimate of the probability that one of `keys` random walks at this load exceeds fit->kicks; part of the
  * room failure. */
 double kithi_fit_walk_failure(const kithi_fit *fit, double load, double keys);
+
+/* An upper estimate of the share of the adds at this load whose search examines more than this many places, in a large
+ * region. */
+double kithi_fit_search_tail(const kithi_fit *fit, double load, double places);
 
 /* Finds the size with the fewest bits in total such that n/(R P F) is at most `rate`, the probability of a room failure
  * at most 10^-9 (for random walks 9 * 10^-7) and that of an overflow at most 10^-8. If slot_bits is not 0, slots have

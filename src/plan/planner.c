@@ -307,6 +307,7 @@ static void describe(const kithi_head *head, const kithi_shape *shape, kith_plan
     made.lines = shape->lines;
     made.max_copies = shape->max_copies;
     made.failure = expected.failure;
+    made.search_slots = kind->search_slots != NULL ? kind->search_slots(head) : 0;
     size_t option = kithi_kind_inner_option(kind);
     if (option < kind->info.option_count)
         made.inner = kithi_kind_by_id(kind->option(head, (unsigned)option))->info.name;

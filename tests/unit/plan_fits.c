@@ -81,8 +81,12 @@ TEST(filters_of_1000_keys_take_their_capacity) {
     fill_all(1000, 1000, check_soak() ? 20000 : UNDER_SANITIZER ? 50 : 600);
 }
 
+TEST(filters_of_100000_keys_take_their_capacity) {
+    fill_all(100000, 100000, check_soak() ? 200 : 8);
+}
+
 TEST(filters_of_a_million_keys_take_their_capacity) {
-    fill_all(1000000, 1000000, check_soak() ? 20 : 1);
+    fill_all(1000000, 1000000, check_soak() ? 20 : 2);
 }
 
 /* ---- the formula ---- */

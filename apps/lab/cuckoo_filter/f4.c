@@ -1,7 +1,7 @@
 /* F4: how full a cuckoo filter gets before it refuses a key.
  *
- * The library's search finds a free slot whenever one can be reached, so the mean load at the first refusal is the
- * threshold of random graphs (geometry.h). With b = 1 the step is not sharp: a graph with half as many edges as
+ * In filters of up to GEOMETRY_SEARCHED_SLOTS slots, the library's search finds a free slot whenever one can be reached,
+ * so the mean load at the first refusal is the threshold of random graphs (geometry.h). With b = 1 the step is not sharp: a graph with half as many edges as
  * vertices has no overfull component with probability √(2/3) in the limit. At a finite size the deviation from that is
  * of order slots^(-1/3), so the share is shown and not tested. Fingerprints have 20 bits, so that equal fingerprints
  * have no effect.
@@ -79,7 +79,7 @@ const lab_claim lab_F4 = {
     .formula = "α = x/(2b·Q(x, b)), x·Q(x, b) = 2b·Q(x, b + 1)",
     .code = "src/filters/common/cuckoo_search.h",
     .decides = "b = 4: mean load, threshold",
-    .settings = {LAB_SIZE("slots", 8192, 32768, 64, 1e7, "slots of each filter"),
+    .settings = {LAB_SIZE("slots", 8192, 16384, 64, 16384, "slots of each filter"),
                  LAB_SIZE("filters", 40, 200, 2, 1e6, "filters of each shape"),
                  LAB_WORD("b", "all", "all 1 2 4 8", "slots per bucket"),
                  LAB_WHOLE("f", "20", 4, 32, 14, 32, "bits per fingerprint")},

@@ -175,9 +175,10 @@ static void loads(lab *l, const sweep *s, uint64_t filters, lab_plot *plot, doub
                      "b = %u, %llu slots, f = %u: entries in the stash, keys beyond 2b in their classes", s->b,
                      (unsigned long long)s->slots, g.f);
         }
-        /* With b = 1 filters stop somewhat below or above one half for any f, so only b = 2 is compared. */
+        /* With b = 1 filters stop somewhat below or above one half for any f, so only b = 2 is compared. Filters whose
+         * searches are bounded stop somewhat below the threshold. */
         if (i == WIDTHS - 1 && s->b == 2)
-            lab_find(l, LAB_EQUALS, threshold, load,
+            lab_find(l, s->slots <= GEOMETRY_SEARCHED_SLOTS ? LAB_EQUALS : LAB_AT_MOST, threshold, load,
                      "b = %u, %llu slots, f = %u: mean load at the first refusal, threshold", s->b,
                      (unsigned long long)s->slots, g.f);
         lab_at(points, g.f, load);

@@ -10,7 +10,8 @@
  *     P(n keys can be added) <= P(binomial(n, 1/R) <= S)^R
  *
  * Summed over n, this bounds the mean load at the first refusal. alternate=halves, which uses a hash, has one graph of
- * all buckets and loses nothing. The library's plans for alternate=simple therefore use a wide fingerprint or many
+ * all buckets and loses nothing. (In filters of more than GEOMETRY_SEARCHED_SLOTS slots it loses a little for another
+ * reason, which is not about the hash: searches are bounded. There it must still exceed the bound for simple.) The library's plans for alternate=simple therefore use a wide fingerprint or many
  * regions. */
 #include <math.h>
 
@@ -112,7 +113,11 @@ static void run(lab *l) {
         double slots = (double)(ranges * RANGE_SLOTS), top = ranges == 1 ? threshold : load_bound(ranges);
         lab_estimate with_hash = load_reached(l, false, ranges, filters);
         lab_estimate without = load_reached(l, true, ranges, filters);
-        lab_find(l, LAB_EQUALS, threshold, with_hash, "halves, %.0f slots: load at the first refusal", slots);
+        if (slots <= GEOMETRY_SEARCHED_SLOTS)
+            lab_find(l, LAB_EQUALS, threshold, with_hash, "halves, %.0f slots: load at the first refusal", slots);
+        else
+            lab_find(l, LAB_AT_LEAST, top, with_hash, "halves, %.0f slots: load at the first refusal, bound for simple",
+                     slots);
         lab_find(l, ranges == 1 ? LAB_EQUALS : LAB_AT_MOST, top, without,
                  "simple, %.0f slots, %llu range%s: load at the first refusal", slots, (unsigned long long)ranges,
                  ranges == 1 ? "" : "s");

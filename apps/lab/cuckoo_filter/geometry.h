@@ -25,6 +25,10 @@ typedef struct geometry {
     bool simple; /* alternate=simple */
 } geometry;
 
+/* The library searches regions of up to this many slots completely before it refuses a key. In larger ones a search
+ * visits no more slots than this, and gives up at slightly lower loads (kith_plan.search_slots). */
+#define GEOMETRY_SEARCHED_SLOTS 16384
+
 static inline uint64_t geometry_region_slots(const geometry *g) {
     return g->b != 0 ? 2 * g->half * g->b : 2 * (g->half + 1);
 }

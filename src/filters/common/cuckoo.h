@@ -14,8 +14,8 @@
  *
  * If all candidate slots of a new key are taken, a breadth-first search from them finds the shortest chain of entries
  * that ends in an empty slot, where each entry can move to the slot of the next one. Nothing moves until the chain is
- * found, so a failed search leaves every byte unchanged. The search visits each slot of the region at most once
- * (filters/common/cuckoo_search.h). cuckoo can use a random walk instead, which is undone if it fails
+ * found, so a failed search leaves every byte unchanged. The search visits each slot of the region at most once, and at
+ * most KITHI_FIT_SEARCH_SLOTS slots (filters/common/cuckoo_search.h). cuckoo can use a random walk instead, which is undone if it fails
  * (filters/common/cuckoo_walk.h). If the search fails because too many keys have the same places and the same
  * fingerprint, the new key or an older one of them goes to the stash of the region (filters/common/cuckoo_stash.h).
  * Lookups do not read the stash.
@@ -157,6 +157,14 @@ uint64_t kithi_cf_state_bytes(const kith_filter *f);
 /* choose and expect of the cuckoo kinds. slot_bits 0 means as many as the rate needs. */
 kith_status kithi_cf_choose(kithi_fit fit, const kithi_request *request, unsigned slot_bits, kithi_head *head);
 kithi_expectation kithi_cf_expect(kithi_fit fit, kithi_fit_size size, uint64_t n);
+
+/* search_slots of the cuckoo kinds. */
+static inline uint64_t kithi_cf_search_slots(const kithi_cf_layout *layout, const kithi_cf_geometry *g) {
+    uint64_t region_slots = layout->region_slots(g);
+    if (g->kicks != 0) /* each move is to another place, whose slots the walk looks at */
+        return g->kicks * layout->place_slots(g);
+    return region_slots < KITHI_FIT_SEARCH_SLOTS ? region_slots : KITHI_FIT_SEARCH_SLOTS;
+}
 
 #define KITHI_CF_CAPABILITIES (KITH_CAN_ADD | KITH_CAN_REMOVE | KITH_CAN_COPIES | KITH_CAN_MERGE)
 

@@ -12,16 +12,24 @@
  *     queue   | place | place | … each with the slot from which it was reached and the queue index of that slot's place
  *
  * Before the entries of one place are examined, the search prefetches the places to which the entries of the next place
- * in the queue can move. `seen` has a bit for each place of a region that was queued, and `tried` has a bit for each
- * slot whose entry was examined: windows overlap, and a slot must not be in a chain twice. These bitmaps and the queue
- * are allocated by the first search and kept in the handle. They take two bits per slot of a region and 12 bytes per
- * element of the queue. The queue of a small region has space for all its places; that of a larger one has space for
- * 4,096 at first, and a search that needs more starts again with eight times as many.
+ * in the queue can move. Two sets of slots are kept: `seen` has the first slot of every place that was queued, and
+ * `tried` has every slot whose entry was examined, because windows overlap, and a slot must not be in a chain twice.
  *
- * The stash. A search fails if no entry that it can reach can move to an empty slot. If a slot of the new key holds its
- * code already, the key goes to the stash. Otherwise one of the entries that the search has reached goes to the stash:
- * one that has a twin, that is, another entry with the same places and the same fingerprint. Its slot is then the end
- * of a chain, in place of an empty slot. If no entry has a twin, or if the stash is full, the add fails.
+ * The bound. A search visits at most KITHI_FIT_SEARCH_SLOTS slots: the queue has space for the places with that many
+ * slots, and a place that does not fit in it is not visited. So an add that fails takes less than a millisecond, even if
+ * an attacker fills a region completely. A search that was cut in this way proves nothing about the slots that it has
+ * not seen. plan/fit.h computes how improbable that is up to the capacity of a filter. Smaller regions are searched
+ * completely.
+ *
+ * The memory for this is allocated by the first search and kept in the handle. The queue takes 12 bytes per place. The
+ * two sets are bitmaps of one bit per slot of the region. A region of more than 2^18 slots (only with b = 1 or
+ * alternate=xor) has a hash table instead, because the first searches would spend more time on the page faults of large
+ * bitmaps than on anything else.
+ *
+ * The stash. If a search that was not cut fails, no entry that it can reach can move to an empty slot. If a slot of the
+ * new key holds its code already, the key goes to the stash. Otherwise one of the entries that the search has reached
+ * goes to the stash: one that has a twin, that is, another entry with the same places and the same fingerprint. Its slot
+ * is then the end of a chain, in place of an empty slot. If no entry has a twin, or if the stash is full, the add fails.
  *
  * Everything here is inlined into each kind, with the functions of that kind's layout. */
 #ifndef KITHI_FILTERS_CUCKOO_SEARCH_H
@@ -40,49 +48,87 @@ typedef struct kithi_search_item {
 } kithi_search_item;
 
 typedef struct kithi_search {
-    uint64_t region_slots;
-    uint64_t limit;
+    uint64_t limit; /* the number of places that the queue has space for */
     kithi_search_item *queue;
-    uint64_t *seen;
+    uint64_t *seen; /* bitmaps; NULL if there is a hash table */
     uint64_t *tried;
-    uint64_t bytes; /* size of this allocation; the arrays follow the struct */
-    bool was_full;  /* the last search reached the limit */
+    uint64_t *table;
+    uint64_t table_mask;
+    uint64_t bytes;    /* size of this allocation; the arrays follow the struct */
+    uint32_t round;    /* number of the current search, in the entries of the hash table */
+    uint32_t examined; /* the number of places whose entries the last search examined */
+    uint32_t longest;  /* the most places that one search has queued; this and `examined` are for tests */
+    bool was_cut;      /* the last search may have found places for which the queue had no space */
 } kithi_search;
 static_assert(sizeof(kithi_search) % sizeof(uint64_t) == 0, "the arrays after it are aligned");
 
-/* The number of places that a search queues before it gives up. That is all places of a region, except with
- * b = 1 or alternate=xor, where a single region may be larger. */
-#define KITHI_SEARCH_MAX (UINT64_C(1) << 18)
-#define KITHI_SEARCH_FIRST 4096
+/* Regions of more slots than this have a hash table instead of bitmaps. */
+#define KITHI_SEARCH_BITMAP_SLOTS (UINT64_C(1) << 18)
 
 #define KITHI_NO_PARENT UINT32_MAX
 
-/* Allocates a search that can queue `limit` places. */
-static inline kithi_search *kithi_search_new(const kith_allocator *allocator, uint64_t region_slots, uint64_t limit) {
-    uint64_t words = region_slots / 64 + 1;
-    uint64_t bytes = sizeof(kithi_search) + 16 * words + sizeof(kithi_search_item) * limit;
+/* Allocates what a search in a region needs. If a region has fewer places than the bound, the queue has space for one
+ * more than these, so that it never gets full. */
+static inline kithi_search *kithi_search_new(const kithi_cf_layout *layout, const kithi_cf_geometry *g,
+                                             const kith_allocator *allocator) {
+    uint64_t bound = KITHI_FIT_SEARCH_SLOTS / layout->place_slots(g), region_slots = layout->region_slots(g);
+    uint64_t limit = g->places < bound ? g->places + 1 : bound;
+    uint64_t words = region_slots / 64 + 1, entries = 0;
+    if (region_slots > KITHI_SEARCH_BITMAP_SLOTS) {
+        /* At most half full with the places and, for windows, twice as many slots. */
+        for (entries = 1; entries < 2 * limit * (layout->windows ? 3 : 1);)
+            entries *= 2;
+        words = 0;
+    }
+    uint64_t bitmaps = layout->windows ? 2 : 1;
+    uint64_t bytes = sizeof(kithi_search) + 8 * (bitmaps * words + entries) + sizeof(kithi_search_item) * limit;
     kithi_search *s = kithi_allocate(allocator, bytes);
     if (s == NULL)
         return NULL;
-    s->region_slots = region_slots;
+    uint64_t *sets = (uint64_t *)(s + 1);
+    s->round = 1;
     s->limit = limit;
     s->bytes = bytes;
-    s->seen = (uint64_t *)(s + 1);
-    s->tried = s->seen + words;
-    s->queue = (kithi_search_item *)(s->tried + words);
+    s->seen = words != 0 ? sets : NULL;
+    s->tried = words != 0 && layout->windows ? sets + words : NULL;
+    s->table = words != 0 ? NULL : sets;
+    s->table_mask = entries - 1;
+    s->queue = (kithi_search_item *)(sets + bitmaps * words + entries);
     return s;
 }
 
-/* Sets the bit; returns whether it was clear. */
-KITHI_INLINE bool kithi_search_mark(uint64_t *bits, uint32_t slot) {
+/* Adds `key` to a hash table; returns whether it was new. An entry has the number of its search in the high bits, so
+ * those of earlier searches need not be removed: they count as empty. */
+KITHI_OUTLINE bool kithi_search_insert(uint64_t *table, uint64_t mask, uint32_t round, uint64_t key) {
+    uint64_t entry = (uint64_t)round << 32 | key;
+    for (uint64_t i = kithi_mix(key);; i++) {
+        uint64_t *at = &table[i & mask];
+        if (*at == entry)
+            return false;
+        if (*at >> 32 != round) {
+            *at = entry;
+            return true;
+        }
+    }
+}
+
+typedef enum kithi_search_set { KITHI_SEEN, KITHI_TRIED } kithi_search_set;
+
+/* Adds a slot to a set; returns whether it was new. */
+KITHI_INLINE bool kithi_search_mark(const kithi_search *s, kithi_search_set set, uint32_t slot) {
+    if (s->table != NULL)
+        return kithi_search_insert(s->table, s->table_mask, s->round,
+                                   2 * (uint64_t)slot + set); /* slot numbers have 31 bits */
+    uint64_t *word = (set == KITHI_SEEN ? s->seen : s->tried) + slot / 64;
     uint64_t bit = UINT64_C(1) << (slot % 64);
-    bool was_clear = (bits[slot / 64] & bit) == 0;
-    bits[slot / 64] |= bit;
+    bool was_clear = (*word & bit) == 0;
+    *word |= bit;
     return was_clear;
 }
 
-KITHI_INLINE void kithi_search_queue(kithi_search *s, uint32_t *tail, uint32_t first, uint32_t parent, uint32_t via) {
-    if (*tail < s->limit && kithi_search_mark(s->seen, first))
+KITHI_INLINE void kithi_search_queue(const kithi_search *s, uint32_t *tail, uint32_t first, uint32_t parent,
+                                     uint32_t via) {
+    if (*tail < s->limit && kithi_search_mark(s, KITHI_SEEN, first))
         s->queue[(*tail)++] = (kithi_search_item){first, parent, via};
 }
 
@@ -102,17 +148,18 @@ typedef struct kithi_search_targets {
 } kithi_search_targets;
 
 /* Computes the targets of the place that begins with slot `first`, and prefetches them. */
-KITHI_INLINE void kithi_search_find_targets(const kithi_cf_layout *layout, const kith_filter *f, const uint8_t *region,
-                                            uint32_t first, kithi_search_targets *targets) {
-    unsigned slots = layout->place_slots(&f->geometry.cf);
+KITHI_INLINE void kithi_search_find_targets(const kithi_cf_layout *layout, const kithi_cf_geometry *g,
+                                            const uint8_t *region, uint32_t first, kithi_search_targets *targets) {
+    unsigned slots = layout->place_slots(g);
     for (unsigned i = 0; i < slots; i++) {
         uint64_t place, fingerprint;
         uint32_t to[2] = {first, first}; /* an entry with an invalid code cannot move */
-        if (layout->decode(&f->geometry.cf, first + i, kithi_cf_get(f, region, first + i), &place, &fingerprint))
-            layout->first_slots(&f->geometry.cf, place, fingerprint, to);
+        uint32_t code = (uint32_t)kithi_field_get(region, first + i, (unsigned)g->slot_bits);
+        if (layout->decode(g, first + i, code, &place, &fingerprint))
+            layout->first_slots(g, place, fingerprint, to);
         targets->own[i] = to[0];
         targets->other[i] = to[1];
-        __builtin_prefetch(region + (uint64_t)to[1] * f->geometry.cf.slot_bits / 8);
+        __builtin_prefetch(region + (uint64_t)to[1] * g->slot_bits / 8);
     }
 }
 
@@ -125,17 +172,17 @@ typedef struct kithi_search_end {
 
 /* Examines the entries of place `at` of the queue. Returns true and sets *end if one of them can move to an empty slot.
  * Otherwise queues the places to which they can move. */
-KITHI_INLINE bool kithi_search_expand(const kithi_cf_layout *layout, const kith_filter *f, const uint8_t *region,
-                                      kithi_search *s, uint32_t at, uint32_t *tail, const kithi_search_targets *targets,
-                                      kithi_search_end *end) {
-    unsigned slots = layout->place_slots(&f->geometry.cf);
+KITHI_INLINE bool kithi_search_expand(const kithi_cf_layout *layout, const kithi_cf_geometry *g, const uint8_t *region,
+                                      const kithi_search *s, uint32_t at, uint32_t *tail,
+                                      const kithi_search_targets *targets, kithi_search_end *end) {
+    unsigned slots = layout->place_slots(g);
     uint32_t here = s->queue[at].first;
     for (unsigned i = 0; i < slots; i++) {
-        if (targets->own[i] == targets->other[i] || (layout->windows && !kithi_search_mark(s->tried, here + i)))
+        if (targets->own[i] == targets->other[i] || (layout->windows && !kithi_search_mark(s, KITHI_TRIED, here + i)))
             continue;
         for (unsigned which = targets->own[i] == here; which < 2; which++) {
             uint32_t first = which == 0 ? targets->own[i] : targets->other[i];
-            unsigned empty = kithi_cf_empty_slot(f, region, first, slots);
+            unsigned empty = kithi_cf_empty_slot(g, region, first, slots);
             if (empty < slots) {
                 *end = (kithi_search_end){here + i, first, first + empty};
                 return true;
@@ -161,12 +208,17 @@ static inline uint32_t kithi_search_shift(const kithi_cf_layout *layout, kith_fi
     }
 }
 
+/* Empties the sets, after a search that queued `tail` places. */
 static inline void kithi_search_reset(const kithi_cf_layout *layout, kithi_search *s, uint32_t tail, unsigned slots) {
-    for (uint32_t i = 0; i < tail; i++) {
+    for (uint32_t i = 0; i < tail && s->table == NULL; i++) {
         uint32_t first = s->queue[i].first;
         s->seen[first / 64] = 0;
         for (unsigned j = 0; j < slots && layout->windows; j++)
             s->tried[(first + j) / 64] = 0;
+    }
+    if (s->table != NULL && ++s->round == 0) { /* after 2^32 searches the numbers begin again */
+        memset(s->table, 0, (s->table_mask + 1) * sizeof *s->table);
+        s->round = 1;
     }
 }
 
@@ -204,64 +256,65 @@ static inline kith_status kithi_search_evict(const kithi_cf_layout *layout, kith
 
 /* Searches breadth-first from the two places, within the limit of `s`, and moves the entries of the chain that it
  * finds. Sets *freed to the slot that became free. If no chain ends in an empty slot and `evict` is true, a chain may
- * end at an entry that goes to the stash. */
+ * end at an entry that goes to the stash (but not if the search was cut, because then the slots are too full, rather
+ * than crowded). */
 KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
-                                           const uint32_t roots[2], bool evict, kithi_search *s, uint32_t *freed) {
+                                           const uint32_t roots[2], bool evict, kithi_search *memory, uint32_t *freed) {
+    /* Copies, which stores to the queue and to the sets cannot alias. */
+    const kithi_cf_geometry g = f->geometry.cf;
+    const kithi_search s = *memory;
     kithi_search_targets targets[2]; /* of places at and at + 1 of the queue, alternating */
     kithi_search_end end;
     uint32_t tail = 0;
     for (unsigned i = 0; i < 2; i++) {
-        kithi_search_queue(s, &tail, roots[i], KITHI_NO_PARENT, 0);
-        kithi_search_find_targets(layout, f, region, roots[i], &targets[i]);
+        kithi_search_queue(&s, &tail, roots[i], KITHI_NO_PARENT, 0);
+        kithi_search_find_targets(layout, &g, region, roots[i], &targets[i]);
     }
     kith_status status = KITH_E_FULL;
-    for (uint32_t at = 0; at < tail; at++) {
+    uint32_t at = 0;
+    for (; at < tail; at++) {
         bool next_is_known = at == 0 || at + 1 < tail; /* the place after this one is in the queue already */
         if (at != 0 && next_is_known)
-            kithi_search_find_targets(layout, f, region, s->queue[at + 1].first, &targets[(at + 1) % 2]);
-        if (kithi_search_expand(layout, f, region, s, at, &tail, &targets[at % 2], &end)) {
-            *freed = kithi_search_shift(layout, f, region, s, at, end);
+            kithi_search_find_targets(layout, &g, region, s.queue[at + 1].first, &targets[(at + 1) % 2]);
+        if (kithi_search_expand(layout, &g, region, &s, at, &tail, &targets[at % 2], &end)) {
+            *freed = kithi_search_shift(layout, f, region, &s, at, end);
             status = KITH_OK;
             break;
         }
         if (!next_is_known && at + 1 < tail) /* it has just been queued */
-            kithi_search_find_targets(layout, f, region, s->queue[at + 1].first, &targets[(at + 1) % 2]);
+            kithi_search_find_targets(layout, &g, region, s.queue[at + 1].first, &targets[(at + 1) % 2]);
     }
-    s->was_full = tail == s->limit;
-    if (status != KITH_OK && evict && (!s->was_full || s->limit == KITHI_SEARCH_MAX))
-        status = kithi_search_evict(layout, f, region, s, tail, freed);
-    kithi_search_reset(layout, s, tail, layout->place_slots(&f->geometry.cf));
+    assert(tail <= s.limit);
+    memory->examined = at + (status == KITH_OK);
+    memory->longest = tail > s.longest ? tail : s.longest;
+    memory->was_cut = tail == s.limit;
+    if (status != KITH_OK && evict && tail < s.limit)
+        status = kithi_search_evict(layout, f, region, memory, tail, freed);
+    kithi_search_reset(layout, memory, tail, layout->place_slots(&g));
     return status;
 }
 
 /* Frees one of the slots of `candidates`, which are all taken, by moving other entries, and stores the code there. If
- * `evict` is true, one of these entries may go to the stash. */
+ * `evict` is true, one of these entries may go to the stash. If it returns KITH_E_FULL, it sets *proven to whether no
+ * moves at all would free a slot. */
 static inline kith_status kithi_cf_free_and_store(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
-                                                  const kithi_candidates *candidates, bool evict) {
+                                                  const kithi_candidates *candidates, bool evict, bool *proven) {
+    *proven = false;
     if (!layout->windows && f->geometry.cf.kicks != 0)
         return kithi_cf_walk(layout, f, region, candidates);
+    if (f->state == NULL)
+        f->state = kithi_search_new(layout, &f->geometry.cf, &f->allocator);
+    kithi_search *s = f->state;
+    if (s == NULL)
+        return KITH_E_MEMORY;
     const uint32_t roots[2] = {candidates->slot[0], candidates->slot[candidates->count / 2]};
     uint32_t freed = 0;
-    kithi_search *s = f->state;
-    for (;;) {
-        if (s != NULL) {
-            kith_status status = kithi_search_from(layout, f, region, roots, evict, s, &freed);
-            for (unsigned i = 0; i < candidates->count && status == KITH_OK; i++)
-                if (candidates->slot[i] == freed)
-                    kithi_cf_set(f, region, freed, candidates->code[i]);
-            if (status == KITH_OK || !s->was_full || s->limit == KITHI_SEARCH_MAX)
-                return status;
-        }
-        uint64_t region_slots = layout->region_slots(&f->geometry.cf);
-        /* Each place is queued at most once, so the queue of a small region is shorter and never gets full. */
-        uint64_t most = region_slots < KITHI_SEARCH_MAX ? region_slots + 1 : KITHI_SEARCH_MAX;
-        uint64_t limit = s == NULL ? KITHI_SEARCH_FIRST : 8 * s->limit;
-        kithi_search *larger = kithi_search_new(&f->allocator, region_slots, limit < most ? limit : most);
-        if (larger == NULL)
-            return KITH_E_MEMORY;
-        kithi_cf_detach(f);
-        f->state = s = larger;
-    }
+    kith_status status = kithi_search_from(layout, f, region, roots, evict, s, &freed);
+    for (unsigned i = 0; i < candidates->count && status == KITH_OK; i++)
+        if (candidates->slot[i] == freed)
+            kithi_cf_set(f, region, freed, candidates->code[i]);
+    *proven = !s->was_cut;
+    return status;
 }
 
 /* Returns whether a new entry goes to the second of its two places, which have this many empty slots. */
@@ -276,9 +329,9 @@ static inline kith_status kithi_cf_make_room(const kithi_cf_layout *layout, kith
     const kithi_cf_geometry *g = &f->geometry.cf;
     unsigned twins = kithi_cf_matches(f, region, candidates);
     if (twins < candidates->count) {
-        kith_status status = kithi_cf_free_and_store(layout, f, region, candidates, twins == 0);
-        /* A walk that fails does not prove that there is no free slot. */
-        if (status != KITH_E_FULL || twins == 0 || g->kicks != 0)
+        bool proven;
+        kith_status status = kithi_cf_free_and_store(layout, f, region, candidates, twins == 0, &proven);
+        if (status != KITH_E_FULL || twins == 0 || !proven)
             return status;
     }
     if (kithi_stash_is_full(g, region))

@@ -21,8 +21,8 @@
 #include "filters/common/cuckoo.h"
 
 /* Returns the index within its place of the first empty slot, or `slots` if there is none. */
-KITHI_INLINE unsigned kithi_cf_empty_slot(const kith_filter *f, const uint8_t *region, uint32_t first, unsigned slots) {
-    const kithi_cf_geometry *g = &f->geometry.cf;
+KITHI_INLINE unsigned kithi_cf_empty_slot(const kithi_cf_geometry *g, const uint8_t *region, uint32_t first,
+                                          unsigned slots) {
     uint64_t bit = first * g->slot_bits;
     for (unsigned word = 0; word < g->words; word++) {
         uint64_t zero = kithi_zero_slots(g, kithi_cf_word(region, bit + word * g->word_bits, g->form));
@@ -72,7 +72,7 @@ static inline kith_status kithi_cf_walk(const kithi_cf_layout *layout, kith_filt
     for (uint64_t i = 0; i < kicks; i++) {
         kithi_walk_swap(f, region, &walk, i, slots);
         kithi_walk_cross(layout, f, &walk, slots);
-        unsigned empty = kithi_cf_empty_slot(f, region, walk.first, slots);
+        unsigned empty = kithi_cf_empty_slot(&f->geometry.cf, region, walk.first, slots);
         if (empty < slots) {
             kithi_cf_set(f, region, walk.first + empty, walk.code);
             return KITH_OK;
