@@ -165,21 +165,21 @@ double kithi_fit_search_tail(const kithi_fit *fit, double load, double places) {
  * load of a region when its last key is added is normally distributed, with this mean and deviation. The sum is over
  * the number k of deviations by which it is above the mean; regions below it contribute nothing. */
 static double search_failure(const kithi_fit *fit, double regions, double half, double load, double deviation) {
-    const double step = 0.5, k_max = 14;
+    enum { K_MAX = 14 };
     double places = (double)(KITHI_FIT_SEARCH_SLOTS / fit->place_slots), slots = slots_of(fit, half), sum = 0;
     if (2 * half <= places || fit->kicks != 0)
         return 0;
     exponent e = limits_of(fit).search;
-    for (double k = 0; k < k_max; k += step) {
-        double x = e.load - load - k * deviation;
+    for (unsigned i = 0; i < K_MAX; i++) { /* smaller steps change the sum by less than a factor of two */
+        double k = i, x = e.load - load - k * deviation;
         if (x <= 0)
-            return sum + regions * erfc((k - step) / sqrt(2)) / 2;
+            return sum + regions * erfc((k - 0.5) / sqrt(2)) / 2;
         double slope = e.a * x * (x + 2 * e.s) / ((x + e.s) * (x + e.s)); /* of g */
         /* Only the last keys of a region matter: 1 / (slope * places) is the difference in load at which the probability
          * is lower by a factor of e. */
         double last_keys = fmin(load * slots, slots / (slope * places));
         double density = exp(-k * k / 2) / sqrt(2 * acos(-1));
-        sum += regions * step * density * fmin(1, last_keys * kithi_fit_search_tail(fit, e.load - x, places));
+        sum += regions * density * fmin(1, last_keys * kithi_fit_search_tail(fit, e.load - x, places));
     }
     return sum;
 }
