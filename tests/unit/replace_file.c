@@ -428,7 +428,7 @@ TEST(exceeding_the_file_size_limit_returns_an_error_without_a_signal) {
 /* In a separate mount namespace, so that the small disk disappears with the child. */
 static int save_on_a_full_disk(const struct folder *f) {
     static uint8_t megabyte[1 << 20];
-    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) != 0 ||
         mount("tmpfs", f->path, "tmpfs", 0, "size=64k") != 0)
         return CHILD_SKIPPED;
     if (!make_old(in(f, "x")))
