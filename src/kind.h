@@ -178,13 +178,16 @@ typedef enum kithi_backing {
     KITHI_BACKING_INNER, /* owned by the filter that this one is a layer of */
 } kithi_backing;
 
+#define KITHI_CROWDING_STEPS 16
+
 /* When blocked kinds look for crowded blocks: see filters/common/crowding.h. */
 typedef struct kithi_crowding {
     uint64_t next; /* the count at which an add looks next, at most the capacity; 0 if that is not known */
     uint64_t gap;  /* the difference of two such counts; 0 if `watch` has not been called */
-    double cells;  /* a block with more cells in use is suspect */
     double rate;   /* a filter with a higher rate is crowded */
     bool off;      /* never look: the handle of a thread that fills a part of the body */
+    /* A block with more than cells[i] cells in use is suspect, if the count is at most (i + 1) / 16 of the capacity. */
+    uint16_t cells[KITHI_CROWDING_STEPS];
 } kithi_crowding;
 
 struct kith_filter {

@@ -72,8 +72,12 @@ static inline void kithi_crowding_begin(kith_filter *f) {
     if (f->crowding.gap != 0)
         return;
     uint64_t blocks = f->geometry.lanes.blocks, gap = blocks / KITHI_LOOK_GAPS;
-    f->crowding.cells = kithi_blocked_cells((unsigned)f->geometry.lanes.lanes, kithi_crowding_lane_cells(f), blocks,
-                                            f->head.capacity, KITHI_CROWDED_DEVIATIONS);
+    for (unsigned i = 0; i < KITHI_CROWDING_STEPS; i++) {
+        double n = (double)f->head.capacity * (i + 1) / KITHI_CROWDING_STEPS;
+        f->crowding.cells[i] = (uint16_t)kithi_blocked_cells((unsigned)f->geometry.lanes.lanes,
+                                                             kithi_crowding_lane_cells(f), blocks, n,
+                                                             KITHI_CROWDED_DEVIATIONS);
+    }
     f->crowding.gap = gap > KITHI_LOOK_GAP_MIN ? gap : KITHI_LOOK_GAP_MIN;
 }
 
@@ -120,12 +124,14 @@ static inline bool kithi_crowding_in_sample(const kith_filter *f, uint64_t count
     return sum > KITHI_LOOK_SAMPLE * f->crowding.rate;
 }
 
-/* Returns whether there is a reason for a pass over the body, before *digest is added to `count` keys. */
-static inline bool kithi_crowding_own(const kith_filter *f, uint64_t digest, bool shared,
+/* Returns whether the block of this digest is suspect if the filter has `count` keys. */
+static inline bool kithi_crowding_own(const kith_filter *f, uint64_t digest, uint64_t count, bool shared,
                                       const kithi_crowding_ops *ops) {
     uint8_t copy[KITHI_LANES_BLOCK_BYTES];
     uint64_t block = kithi_mulhi(digest, f->geometry.lanes.blocks);
-    return ops->used(kithi_crowding_block(f, f, block, shared, copy)) > f->crowding.cells;
+    double step = KITHI_CROWDING_STEPS * ((double)count / (double)f->head.capacity);
+    unsigned i = step < KITHI_CROWDING_STEPS ? (unsigned)step : KITHI_CROWDING_STEPS - 1;
+    return ops->used(kithi_crowding_block(f, f, block, shared, copy)) > f->crowding.cells[i];
 }
 
 static inline bool kithi_crowding_is_sampled(const kith_filter *f, uint64_t count) {
@@ -135,7 +141,7 @@ static inline bool kithi_crowding_is_sampled(const kith_filter *f, uint64_t coun
 /* As kithi_kind.crowded. */
 static inline bool kithi_crowding_look(const kith_filter *f, const uint64_t *digest, uint64_t count, bool shared,
                                        const kithi_crowding_ops *ops) {
-    bool suspect = digest == NULL || kithi_crowding_own(f, *digest, shared, ops) ||
+    bool suspect = digest == NULL || kithi_crowding_own(f, *digest, count, shared, ops) ||
                    (kithi_crowding_is_sampled(f, count) && kithi_crowding_in_sample(f, count, shared, ops));
     return suspect && kithi_crowding_rate(f, f, shared, ops) > f->crowding.rate;
 }
@@ -156,7 +162,7 @@ KITHI_OUTLINE bool kithi_lanes_may_add(kith_filter *f, uint64_t digest, const ki
         kithi_crowding_begin(f);
         uint64_t since = count % f->crowding.gap;
         if (since == 0 && count != 0) {
-            if (kithi_crowding_is_sampled(f, count) || kithi_crowding_own(f, digest, false, ops))
+            if (kithi_crowding_is_sampled(f, count) || kithi_crowding_own(f, digest, count, false, ops))
                 kithi_crowding_watch(f, ops);
             if (kithi_crowding_look(f, &digest, count, false, ops))
                 return false;
