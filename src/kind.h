@@ -210,7 +210,7 @@ struct kith_filter {
     kith_allocator allocator;
     uint64_t max_bytes; /* kith_filter_limit; 0: none */
     kithi_crowding crowding;
-    void *state;        /* the kind's own; freed by detach */
+    void *state; /* the kind's own; freed by detach */
     /* Shared adds: see adder.c. `adders` is the lock bit and, above it, the number of open adders. */
     atomic_uint adders;
     _Atomic uint64_t shared_count;

@@ -25,9 +25,8 @@
  * bits set, and the estimate of the number of keys from it, are exactly those of a Bloom filter with `lanes` slices of
  * that length. The standard deviation is larger, because all lanes of a crowded block are crowded together: at a
  * million keys by 1% with 4 lanes, 4% with 8, and 11% to 17% with 16. kithi_fill_limit allows for that; otherwise the
- * fill limit of 16 lanes would be at 5.1 standard deviations instead of 6. The fill limit applies to the total only.
- * Somebody who knows the hash can crowd some blocks and leave the others empty, and if half of the blocks are full the
- * rate is one half. So keys that an attacker may choose need siphash even more than in bloom.
+ * fill limit of 16 lanes would be at 5.1 standard deviations instead of 6. The fill limit applies to the total only;
+ * filters/common/crowding.h stops keys that were chosen to crowd some blocks.
  *
  * Parameters: 0 lanes, 1 blocks, 7 fill limit. The body is blocks * 64 bytes without padding. */
 #include "filters/blocked_lookup.h"
@@ -306,8 +305,7 @@ KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_
     return add_many_body(&AVX2, f, digests, n, was_new, done);
 }
 
-static const kithi_block_ops AVX512 = {
-    .has = kithi_avx512_bits_has, .set = kithi_avx512_bits_set};
+static const kithi_block_ops AVX512 = {.has = kithi_avx512_bits_has, .set = kithi_avx512_bits_set};
 
 KITHI_TARGET_AVX512 static bool has_avx512(const kith_filter *f, uint64_t digest) {
     return kithi_lanes_has(AVX512.has, &f->geometry, f->body, digest);

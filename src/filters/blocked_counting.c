@@ -33,7 +33,7 @@
  *
  * Fill. As in blocked, the mean and the estimate of the number of keys are those of counting with `lanes` slices of
  * blocks * width cells. The standard deviation is larger, by 2% to 4% with 4 lanes, 16% to 19% with 8, and 65% with
- * 16. The fill limit applies to the total only, so keys that an attacker may choose need siphash, as in blocked.
+ * 16. As in blocked, filters/common/crowding.h stops keys that were chosen to crowd some blocks.
  *
  * Invariants. Every successful add or remove changes one counter of each lane of one block by 1, unless that counter
  * is stuck. So in a block, all lanes that have no stuck counter have the same sum, which is the number of keys in that

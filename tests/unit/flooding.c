@@ -201,10 +201,11 @@ TEST(keys_for_one_place_of_a_table_need_its_seed) {
         choose(kind, keys);
         cost honest = cost_of(kind, SEED, others), known = cost_of(kind, SEED, keys);
         cost secret = cost_of(kind, SECRET_SEED, keys);
-        printf("%s: looks per lookup %.2f, rebuilds %llu for random keys; %.2f, %llu for chosen ones; %.2f, %llu with a "
-               "secret seed\n",
-               kind, honest.looks, (unsigned long long)honest.rebuilds, known.looks, (unsigned long long)known.rebuilds,
-               secret.looks, (unsigned long long)secret.rebuilds);
+        printf(
+            "%s: looks per lookup %.2f, rebuilds %llu for random keys; %.2f, %llu for chosen ones; %.2f, %llu with a "
+            "secret seed\n",
+            kind, honest.looks, (unsigned long long)honest.rebuilds, known.looks, (unsigned long long)known.rebuilds,
+            secret.looks, (unsigned long long)secret.rebuilds);
         works += known.looks >= 8 * honest.looks; /* not for a kind that reads a fixed number of buckets */
         CHECK(secret.looks <= 1.25 * honest.looks && secret.rebuilds == honest.rebuilds);
     }

@@ -33,9 +33,9 @@ typedef struct scheme {
 } scheme;
 
 static const scheme SCHEMES[] = {
-    {"spread", 1, true, true},          {"crowd 0.9", 0.9, false, false},   {"crowd 0.8", 0.8, false, true},
-    {"crowd 0.7", 0.7, false, false},   {"crowd 0.5", 0.5, false, true},    {"crowd 0.25", 0.25, false, true},
-    {"crowd 0.1", 0.1, false, false},   {"crowd 0.02", 0.02, false, false}, {"fill 0.5", 0.5, true, false},
+    {"spread", 1, true, true},        {"crowd 0.9", 0.9, false, false},   {"crowd 0.8", 0.8, false, true},
+    {"crowd 0.7", 0.7, false, false}, {"crowd 0.5", 0.5, false, true},    {"crowd 0.25", 0.25, false, true},
+    {"crowd 0.1", 0.1, false, false}, {"crowd 0.02", 0.02, false, false}, {"fill 0.5", 0.5, true, false},
 };
 #define SCHEME_COUNT (sizeof SCHEMES / sizeof *SCHEMES)
 
