@@ -60,6 +60,8 @@ kith_status kith_adder_open(kith_filter *f, kith_adder **adder) {
         atomic_store_explicit(&f->changing, false, memory_order_relaxed);
         atomic_store(&f->shared_count, f->head.count);
         atomic_store(&f->shared_fill, f->head.fill);
+        if (f->kind->watch != NULL)
+            f->kind->watch(f);
     }
     atomic_fetch_add_explicit(&f->adders, KITHI_ADDERS_ONE, memory_order_relaxed);
     unlock(f);
@@ -72,12 +74,15 @@ static void report_bits(kith_adder *a) {
     a->set_bits = 0;
 }
 
-/* Reserves capacity for more keys. Returns false if there is none left, or if more bits are set than the fill limit
- * allows. */
-static bool reserve_capacity(kith_adder *a) {
+/* Reserves capacity for more keys, of which this digest is the first. Returns false if there is none left, if more bits
+ * are set than the fill limit allows, or if the filter is crowded. */
+static bool reserve_capacity(kith_adder *a, uint64_t digest) {
     kith_filter *f = a->filter;
     report_bits(a);
     if (f->kind->full(f, atomic_load_explicit(&f->shared_fill, memory_order_relaxed)))
+        return false;
+    if (f->kind->crowded != NULL &&
+        f->kind->crowded(f, &digest, atomic_load_explicit(&f->shared_count, memory_order_relaxed), true))
         return false;
     uint64_t taken = atomic_load_explicit(&f->shared_count, memory_order_relaxed);
     uint64_t reserved;
@@ -96,7 +101,7 @@ static bool reserve_capacity(kith_adder *a) {
 
 static kith_status add_shared(kith_adder *a, uint64_t digest, bool *was_new) {
     kith_filter *f = a->filter;
-    if (a->left == 0 && !reserve_capacity(a)) {
+    if (a->left == 0 && !reserve_capacity(a, digest)) {
         *was_new = false;
         return f->kind->add_shared(f, digest, false) == 0 ? KITH_OK : KITH_E_FULL;
     }
@@ -151,6 +156,7 @@ void kith_adder_close(kith_adder *a) {
     if (atomic_load_explicit(&f->adders, memory_order_relaxed) == KITHI_ADDERS_ONE + KITHI_ADDERS_LOCK) {
         f->head.count = atomic_load(&f->shared_count);
         f->head.fill = atomic_load(&f->shared_fill);
+        f->crowding.next = 0;
     }
     kithi_release(&f->allocator, a, sizeof *a);
     atomic_fetch_sub_explicit(&f->adders, KITHI_ADDERS_ONE + KITHI_ADDERS_LOCK, memory_order_release);

@@ -142,6 +142,12 @@ typedef struct kithi_kind {
     void (*prefetch)(const void *f, uint64_t digest); /* prefetches what add_shared uses */
     /* Returns whether this many nonzero cells exceed the fill limit, so that no new key may be added. */
     bool (*full)(const kith_filter *f, uint64_t fill);
+    /* Blocked kinds, whose keys can be chosen to crowd some blocks (filters/common/crowding.h). `watch` must be called
+     * before `crowded`. `crowded` returns whether the filter is crowded, so that no new key may be added: after a pass
+     * over the body if digest is NULL, otherwise only if a look before adding *digest to `count` keys finds a reason for
+     * that. With `shared`, other threads may set bits at the same time. */
+    void (*watch)(kith_filter *f);
+    bool (*crowded)(const kith_filter *f, const uint64_t *digest, uint64_t count, bool shared);
     kith_status (*merge)(kith_filter *into, const kith_filter *from);
     kith_status (*intersect)(kith_filter *into, const kith_filter *from);
     bool (*subset)(const kith_filter *part, const kith_filter *whole);
@@ -200,6 +206,18 @@ typedef enum kithi_backing {
     KITHI_BACKING_INNER, /* owned by the filter that this one is a layer of */
 } kithi_backing;
 
+#define KITHI_CROWDING_STEPS 16
+
+/* When blocked kinds look for crowded blocks: see filters/common/crowding.h. */
+typedef struct kithi_crowding {
+    uint64_t next; /* the count at which an add looks next, at most the capacity; 0 if that is not known */
+    uint64_t gap;  /* the difference of two such counts; 0 if `watch` has not been called */
+    double rate;   /* a filter with a higher rate is crowded */
+    bool off;      /* never look: the handle of a thread that fills a part of the body */
+    /* A block with more than cells[i] cells in use is suspect, if the count is at most (i + 1) / 16 of the capacity. */
+    uint16_t cells[KITHI_CROWDING_STEPS];
+} kithi_crowding;
+
 struct kith_filter {
     const kithi_kind *kind;
     kithi_kernels verbs; /* see verbs.h; call them through its functions */
@@ -219,7 +237,8 @@ struct kith_filter {
     atomic_bool changing;
     kith_allocator allocator;
     uint64_t max_bytes; /* kith_filter_limit; 0: none */
-    void *state;        /* the kind's own; freed by detach */
+    kithi_crowding crowding;
+    void *state; /* the kind's own; freed by detach */
     /* Shared adds: see adder.c. `adders` is the lock bit and, above it, the number of open adders. */
     atomic_uint adders;
     _Atomic uint64_t shared_count;

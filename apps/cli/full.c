@@ -13,7 +13,11 @@
  * slope dF/dN is k z.
  *
  * Chosen keys that always set k new bits reach half load with 0.72 N keys. The difference is 0.28 N, which is more than
- * six standard deviations from about a hundred keys on. */
+ * six standard deviations from about a hundred keys on.
+ *
+ * In a blocked filter, keys can also be chosen to crowd some blocks. They set few bits, but raise the rate: the library
+ * refuses them when it is 1.25 times the promised one or more. Random keys exceed the promised rate by a few percent
+ * before they are refused. */
 #include "full.h"
 
 #include <math.h>
@@ -52,6 +56,10 @@ static bool keys_explain_bits(const kith_filter_stats *stats, unsigned hashes) {
     return stats->keys_now - false_positives - (double)stats->count <= 6 * sqrt(variance);
 }
 
+static bool is_crowded(const kith_filter_stats *stats) {
+    return stats->rate_now > 1.2 * stats->rate;
+}
+
 full_cause full_because(const kith_filter *filter, uint64_t offered) {
     uint32_t can = kith_filter_capabilities(filter);
     uint64_t capacity = kith_filter_capacity(filter);
@@ -66,7 +74,7 @@ full_cause full_because(const kith_filter *filter, uint64_t offered) {
     if ((can & KITH_CAN_COPIES) != 0 || offered <= capacity)
         return FULL_CHOSEN;
     kith_filter_stats stats = stats_must(filter);
-    return keys_explain_bits(&stats, hashes) ? FULL_OVERFLOW : FULL_CHOSEN;
+    return keys_explain_bits(&stats, hashes) && !is_crowded(&stats) ? FULL_OVERFLOW : FULL_CHOSEN;
 }
 
 void fail_no_overflow(const char *name, const kith_filter *filter, full_cause cause) {
@@ -79,6 +87,14 @@ void fail_no_overflow(const char *name, const kith_filter *filter, full_cause ca
              "it, "
              "fill some buckets. Use -k counting for copies, --untrusted for keys that others choose.",
              name, count, text_of_integer(kith_filter_capacity(filter), capacity));
+    kith_filter_stats stats = stats_must(filter);
+    if (is_crowded(&stats)) {
+        value_text rate_now, rate;
+        fail("%s: after %s its false positive rate is %s, not %s as promised, so these keys were probably chosen to "
+             "crowd "
+             "parts of it. Use --untrusted, which hashes with a secret key.",
+             name, count, text_of_rate(stats.rate_now, rate_now), text_of_rate(stats.rate, rate));
+    }
     fail(
         "%s: %s set as many bits as about %s random keys would, so these keys were probably chosen to overfill it. Use "
         "--untrusted, which hashes with a secret key.",

@@ -3,7 +3,7 @@
  * The library refuses keys at the capacity, or earlier if more bits are set than that many keys should set. The second
  * case has two causes that look the same from outside. Either more distinct keys were added than the capacity (Bloom
  * filters do not count a new key that is a false positive, so their count stays below it), or an attacker chose keys
- * that set more bits than usual. The statistics of the filter distinguish the two. */
+ * that set more bits than usual, or that crowd some blocks. The statistics of the filter distinguish the two. */
 #ifndef CLI_FULL_H
 #define CLI_FULL_H
 
@@ -13,7 +13,7 @@
 
 typedef enum full_cause {
     FULL_OVERFLOW, /* more distinct keys were added than the capacity */
-    FULL_CHOSEN,   /* more bits are set than the keys explain, by six standard deviations */
+    FULL_CHOSEN,   /* more bits are set than the keys explain, by six standard deviations; or some blocks are crowded */
     FULL_CROWDED,  /* a kind with slots: below its capacity, but the slots of one key are occupied */
     FULL_GROWN,    /* a kind that grows has the maximum number of layers */
 } full_cause;

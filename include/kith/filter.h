@@ -164,7 +164,9 @@ KITH_API KITH_MUST_USE kith_status kith_filter_clear(kith_filter *filter);
  * is true already. A Bloom kind is also full when more of its cells are used than `capacity` distinct keys would
  * normally use. There are two causes. bloom and blocked do not count a new key that is a false positive, so more keys
  * may have been added than the count says. Or an attacker chose the keys; then keys_now of kith_filter_stats is far
- * above the count. A cuckoo kind is also full when it finds no free slot for the key. For distinct keys up to the
+ * above the count. A blocked kind is also full when keys were chosen to crowd some of its blocks, so that rate_now is
+ * more than 1.25 times what honest keys reach (docs/security.md; fewer than one in 10^9 honest filters). A cuckoo kind
+ * is also full when it finds no free slot for the key. For distinct keys up to the
  * capacity this happens with probability plan.failure; it may happen earlier if few keys have many copies. layers are
  * full only when there are 64 of them, or when 64-bit digests or the address space are too small for another one.
  *
@@ -289,6 +291,7 @@ KITH_API void kith_adder_close(kith_adder *adder);
  *                  union is not known; the count becomes an estimate, at most the capacity.)
  *                  Other kinds: the counts add up to more than the capacity, or (cuckoo kinds) there is no free slot
  *                  for a key.
+ *                  Blocked kinds: keys were chosen to crowd some blocks (see kith_filter_add).
  *   KITH_E_COPIES  cuckoo kinds: a key would have more copies than the filter can store
  *   KITH_E_MEMORY  cuckoo kinds, which work on a copy */
 KITH_API KITH_MUST_USE kith_status kith_filter_merge(kith_filter *into, const kith_filter *from);

@@ -367,6 +367,8 @@ static kith_status fill(kith_builder *b, kith_filter *f) {
     }
     bool split = false;
     kith_status status = fill_pieces(b, f, &options, false, &split);
+    if (split && status == KITH_OK && kithi_fill_crowded(f))
+        status = KITH_E_FULL;
     /* Work that is split may fail where adds in order succeed, or with another code, so repeat it in order. */
     bool refused = status == KITH_E_FULL || status == KITH_E_COPIES || status == KITH_E_MEMORY;
     if (!split || !refused)
@@ -422,6 +424,8 @@ kith_status kith_builder_finish(kith_builder *b, kith_filter **filter) {
     if (b->filter != NULL) {
         bool go_on = kithi_report_progress(&b->collection, KITH_BUILD_READING, b->filter->head.count, 0);
         status = go_on ? add_gathered(b) : KITH_E_CANCELLED;
+        if (status == KITH_OK && kithi_fill_crowded(b->filter))
+            status = KITH_E_FULL;
         made = b->filter;
         b->filter = status == KITH_OK ? NULL : b->filter;
     } else {

@@ -15,10 +15,10 @@
  *
  * Layers. As long as a filter of kind layers has one layer, that layer is filled.
  *
- * If everything succeeds, the result is the same as that of adds in order. If anything fails, the filter is filled
- * again by adds in order, which determines the status code. A stream (builder.c) cannot be repeated. It therefore gives
- * the threads so few digests that none can be refused: count and fill stay within their limits even if every digest is
- * a new key and changes all its cells.
+ * If everything succeeds, the result is the same as that of adds in order. If anything fails, or if the filter turns
+ * out to be crowded (kithi_fill_crowded), it is filled again by adds in order, which determines the status code. A
+ * stream (builder.c) cannot be repeated. It therefore gives the threads so few digests that none can be refused: count
+ * and fill stay within their limits even if every digest is a new key and changes all its cells.
  *
  * Repeats. Equal digests are one key (unless the caller asks for a multiset), and kinds whose bytes depend on the order
  * of the adds must see each key where it first occurs (build/repeats.h). The filter itself finds most new keys cheaply:
@@ -135,6 +135,7 @@ static kith_status add_without_repeats(kith_filter *f, byte_range range, const u
     if (status == KITH_OK) {
         f->head.count = count;
         f->head.fill = fill;
+        f->crowding.next = 0;
         f->sealed = false;
         status = add_in_order(f, copy != NULL ? copy : digests, kept, left_out, &done);
     }
@@ -209,6 +210,7 @@ static kith_status sum_handles(kith_filter *f, part_job *w, unsigned threads, ui
         if (f->kind->detach != NULL)
             f->kind->detach(&w->handles[t]);
     }
+    f->crowding.next = 0;
     return check_limits(f);
 }
 
@@ -250,6 +252,7 @@ static kith_status fill_by_parts(kith_filter *f, const uint64_t *digests, size_t
             w.handles[t] = *f;
             w.handles[t].head.count = 0;
             w.handles[t].head.fill = 0;
+            w.handles[t].crowding = (kithi_crowding){.off = true}; /* other threads change the rest of the body */
             w.handles[t].state = NULL; /* each handle allocates its own; see `detach` in kind.h */
         }
         status = fill_chunks(&w, allocator, digests, n, threads);
@@ -353,6 +356,14 @@ static kith_filter *innermost(kith_filter *f) {
     return inner != NULL ? inner : f;
 }
 
+bool kithi_fill_crowded(kith_filter *f) {
+    kith_filter *inner = innermost(f);
+    if (inner->kind->crowded == NULL)
+        return false;
+    inner->kind->watch(inner);
+    return inner->kind->crowded(inner, NULL, 0, false);
+}
+
 /* Fills by parts or by ranges, if that is faster. Returns false if it is not, and changes nothing. */
 static bool fill_split(kith_filter *f, const uint64_t *digests, size_t n, const kithi_fill_options *options,
                        kith_status *status) {
@@ -393,7 +404,7 @@ kith_status kithi_fill(kith_filter *f, const uint64_t *digests, size_t n, const 
     assert(options->drop_repeats);
     kith_status status = KITH_OK;
     bool split = fill_split(f, digests, n, options, &status);
-    if (split && status == KITH_OK)
+    if (split && status == KITH_OK && !kithi_fill_crowded(f))
         return KITH_OK;
     if (split)
         status = kith_filter_clear(f);

@@ -27,6 +27,10 @@ kith_status kithi_fill_some(kith_filter *f, const uint64_t *digests, size_t n, c
 kith_status kithi_fill_in_order(kith_filter *f, const uint64_t *digests, size_t n, const kithi_fill_options *options,
                                 size_t *done);
 
+/* Returns whether some blocks are crowded (filters/common/crowding.h), after a pass over the body. Fills that are split
+ * do not look for that, so the caller must do it in the end, and then treat it like KITH_E_FULL. */
+bool kithi_fill_crowded(kith_filter *f);
+
 /* Adds digests to a filter of a kind that stores no copies. Like kith_filter_add_many() it stops at the first digest
  * that fails, and sets *done to the number before it. */
 kith_status kithi_fill_stream(kith_filter *f, const uint64_t *digests, size_t n, unsigned threads, size_t *done);

@@ -29,13 +29,14 @@
  * million keys by 1% with 4 lanes, 4% with 8, and 11% to 17% with 16. The fill limit is the number of set bits above
  * which the filter is full: the mean at capacity plus 6 standard deviations. kithi_fill_limit uses the larger standard
  * deviation. With that of a Bloom filter, which is too small, the limit of a filter with 16 lanes would be only 5.1 of
- * its real standard deviations above the mean. The fill limit applies to the total only. Somebody who knows the hash
- * can crowd some blocks and leave the others empty, and if half of the blocks are full the rate is one half. So keys
- * that an attacker may choose need siphash even more than in bloom.
+ * its real standard deviations above the mean. The fill limit applies to the total only;
+ * filters/common/crowding.h stops keys that were chosen to crowd some blocks.
  *
  * Parameters: 0 lanes, 1 blocks, 7 fill limit. The body is blocks * 64 bytes without padding. */
 #include "filters/blocked_lookup.h"
+#include "filters/common/crowding.h"
 #include "filters/common/lanes.h"
+#include "verbs.h"
 #ifdef KITHI_HAVE_X86
 #include "simd/avx2.h"
 #include "simd/avx512.h"
@@ -96,6 +97,60 @@ KITHI_INLINE unsigned block_add_shared(uint8_t *block, uint64_t digest, bool com
     return set_bits;
 }
 
+/* ---- crowded blocks ---- */
+
+KITHI_INLINE unsigned used_body(const uint8_t *block) {
+    unsigned used = 0;
+    for (unsigned i = 0; i < KITHI_LANES_BLOCK_BYTES; i += 8)
+        used += kithi_popcount(kithi_load64(block + i));
+    return used;
+}
+
+/* A lane is two words, one word or half of one. */
+KITHI_INLINE double rate_body(const uint8_t *block, unsigned lanes) {
+    double rate = 1;
+    for (unsigned at = 0; at < KITHI_LANES_BLOCK_BYTES; at += 8) {
+        uint64_t word = kithi_load64(block + at);
+        unsigned set = kithi_popcount(word), upper = kithi_popcount(word >> 32);
+        if (lanes == 16)
+            set = (set - upper) * upper;
+        else if (lanes == 4)
+            set += kithi_popcount(kithi_load64(block + (at += 8)));
+        rate *= (double)set;
+    }
+    return rate * (lanes == 8 ? 0x1p-48 : lanes == 4 ? 0x1p-28 : 0x1p-80); /* width^-lanes */
+}
+
+static unsigned used_portable(const uint8_t *block) {
+    return used_body(block);
+}
+
+static double rate_portable(const uint8_t *block, unsigned lanes) {
+    return rate_body(block, lanes);
+}
+
+static const kithi_crowding_ops CROWDING = {used_portable, rate_portable, KITHI_COUNTS_NEW_KEYS};
+
+#ifdef KITHI_HAVE_X86
+KITHI_TARGET_AVX2 static unsigned used_avx2(const uint8_t *block) {
+    return used_body(block);
+}
+
+KITHI_TARGET_AVX2 static double rate_avx2(const uint8_t *block, unsigned lanes) {
+    return rate_body(block, lanes);
+}
+
+static const kithi_crowding_ops CROWDING_AVX2 = {used_avx2, rate_avx2, KITHI_COUNTS_NEW_KEYS};
+#endif
+
+static void watch(kith_filter *f) {
+    kithi_crowding_watch(f, &CROWDING);
+}
+
+static bool crowded(const kith_filter *f, const uint64_t *digest, uint64_t count, bool shared) {
+    return kithi_crowding_look(f, digest, count, shared, &CROWDING);
+}
+
 /* ---- verbs ----
  *
  * A function …_in is compiled for 4, 8 and 16 lanes. A function …_body calls one for the number of lanes of the filter
@@ -128,16 +183,34 @@ static bool has_portable(const kith_filter *f, uint64_t digest) {
     return kithi_lanes_has(PORTABLE.has, &f->geometry, f->body, digest);
 }
 
-KITHI_INLINE kith_status add_body(const kithi_block_ops *ops, kith_filter *f, uint64_t digest, bool *was_new) {
-    if (__builtin_expect(!kithi_bits_can_add(f), 0))
-        return kithi_bits_add_to_full(kithi_lanes_has(ops->has, &f->geometry, f->body, digest), was_new);
+/* Adds a key without checking. */
+KITHI_INLINE kith_status add_in_lanes(const kithi_block_ops *ops, kith_filter *f, uint64_t digest, bool *was_new) {
     uint64_t set_bits = kithi_by_lanes(set_in, ops, (kithi_lanes_args){.f = f, .digest = digest});
     kithi_bits_count_add(f, (unsigned)set_bits, was_new);
     return KITH_OK;
 }
 
+/* The same with 8 lanes, the usual number. With code for the others beside it, gcc gives the function a stack frame,
+ * so that is in a function of its own. */
+KITHI_INLINE kith_status add_in_8(const kithi_block_ops *ops, kith_filter *f, uint64_t digest, bool *was_new) {
+    kithi_bits_count_add(f, ops->set(kithi_block_of(f, digest), digest, 8), was_new);
+    return KITH_OK;
+}
+
+/* Adds a key if kithi_lanes_can_add() is false: the filter is full, or a look is due. That is rare, so portable code is
+ * fast enough, except for the look. */
+KITHI_OUTLINE kith_status add_or_refuse(kith_filter *f, uint64_t digest, bool *was_new,
+                                        const kithi_crowding_ops *crowding) {
+    bool has = has_portable(f, digest);
+    if (has || !kithi_lanes_may_add(f, digest, crowding))
+        return kithi_bits_add_to_full(has, was_new);
+    return add_in_lanes(&PORTABLE, f, digest, was_new);
+}
+
 static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
-    return add_body(&PORTABLE, f, digest, was_new);
+    if (__builtin_expect(!kithi_lanes_can_add(f), 0))
+        return add_or_refuse(f, digest, was_new, &CROWDING);
+    return add_in_lanes(&PORTABLE, f, digest, was_new);
 }
 
 KITHI_INLINE uint64_t add_shared_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
@@ -151,7 +224,7 @@ static unsigned add_shared(kith_filter *f, uint64_t digest, bool commit) {
 }
 
 /* A digest sets at most one bit per lane, so the digests before `to` cannot exceed the capacity or the fill limit and
- * are added without checking. Near a limit, add() is called for each digest. */
+ * are added without checking. Near a limit, and when a look at the blocks is due, digests are added one by one. */
 KITHI_INLINE uint64_t add_many_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
     kith_filter *f = args->writable;
     const uint64_t *digests = args->digests;
@@ -162,10 +235,10 @@ KITHI_INLINE uint64_t add_many_in(const kithi_block_ops *ops, const kithi_lanes_
     if (!in_cache)
         kithi_lanes_prefetch_first(f, digests, n);
     while (*done < n) {
-        size_t to = *done + kithi_bits_safe(f, lanes, n - *done);
+        size_t to = *done + kithi_lanes_safe(f, lanes, n - *done);
         if (to == *done) {
             bool is_new = false;
-            kith_status status = add(f, digests[*done], &is_new);
+            kith_status status = kithi_add_one(f, digests[*done], &is_new);
             if (status != KITH_OK)
                 return status;
             kithi_bitmap_set(args->bitmap, (*done)++, is_new);
@@ -205,14 +278,25 @@ static kith_status add_many_portable(kith_filter *f, const uint64_t *digests, si
 
 #ifdef KITHI_HAVE_X86
 static const kithi_block_ops AVX2 = {
-    .has = kithi_avx2_bits_has, .set = kithi_avx2_bits_set, .set_many = kithi_avx2_bits_set_many};
+    .has = kithi_avx2_bits_has,
+    .set = kithi_avx2_bits_set,
+    .set_many = kithi_avx2_bits_set_many,
+};
 
 KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
     return kithi_lanes_has(AVX2.has, &f->geometry, f->body, digest);
 }
 
+KITHI_TARGET_AVX2 KITHI_OUTLINE kith_status add_in_lanes_avx2(kith_filter *f, uint64_t digest, bool *was_new) {
+    return add_in_lanes(&AVX2, f, digest, was_new);
+}
+
 KITHI_TARGET_AVX2 static kith_status add_avx2(kith_filter *f, uint64_t digest, bool *was_new) {
-    return add_body(&AVX2, f, digest, was_new);
+    if (__builtin_expect(!kithi_lanes_can_add(f), 0))
+        return add_or_refuse(f, digest, was_new, &CROWDING_AVX2);
+    if (__builtin_expect(f->geometry.lanes.lanes != 8, 0))
+        return add_in_lanes_avx2(f, digest, was_new);
+    return add_in_8(&AVX2, f, digest, was_new);
 }
 
 KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
@@ -231,8 +315,16 @@ KITHI_TARGET_AVX512 static bool has_avx512(const kith_filter *f, uint64_t digest
     return kithi_lanes_has(AVX512.has, &f->geometry, f->body, digest);
 }
 
+KITHI_TARGET_AVX512 KITHI_OUTLINE kith_status add_in_lanes_avx512(kith_filter *f, uint64_t digest, bool *was_new) {
+    return add_in_lanes(&AVX512, f, digest, was_new);
+}
+
 KITHI_TARGET_AVX512 static kith_status add_avx512(kith_filter *f, uint64_t digest, bool *was_new) {
-    return add_body(&AVX512, f, digest, was_new);
+    if (__builtin_expect(!kithi_lanes_can_add(f), 0))
+        return add_or_refuse(f, digest, was_new, &CROWDING_AVX2);
+    if (__builtin_expect(f->geometry.lanes.lanes != 8, 0))
+        return add_in_lanes_avx512(f, digest, was_new);
+    return add_in_8(&AVX512, f, digest, was_new);
 }
 
 KITHI_TARGET_AVX512 static size_t has_many_avx512(const kith_filter *f, const uint64_t *digests, size_t n,
@@ -252,7 +344,9 @@ static bool has_neon(const kith_filter *f, uint64_t digest) {
 }
 
 static kith_status add_neon(kith_filter *f, uint64_t digest, bool *was_new) {
-    return add_body(&NEON, f, digest, was_new);
+    if (__builtin_expect(!kithi_lanes_can_add(f), 0))
+        return add_or_refuse(f, digest, was_new, &CROWDING);
+    return add_in_lanes(&NEON, f, digest, was_new);
 }
 
 static size_t has_many_neon(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe) {
@@ -266,28 +360,13 @@ static kith_status add_many_neon(kith_filter *f, const uint64_t *digests, size_t
 
 /* ---- statistics and two filters ---- */
 
-/* The false positive rate, in the union of two filters, of keys that select this block. */
-static double block_rate(const uint8_t *a, const uint8_t *b, unsigned lanes) {
-    unsigned width = KITHI_LANES_BLOCK_BITS / lanes;
-    double rate = 1;
-    for (unsigned lane = 0; lane < KITHI_LANES_BLOCK_BITS; lane += width)
-        rate *= (double)kithi_bits_in_union(a, b, lane, lane + width) / width;
-    return rate;
-}
-
-/* The exact rate of the union of two filters: the mean over their blocks. */
 static double rate_of(const kith_filter *a, const kith_filter *b) {
-    uint64_t blocks = a->geometry.lanes.blocks;
-    double sum = 0;
-    for (uint64_t i = 0; i < blocks; i++) {
-        uint64_t at = i * KITHI_LANES_BLOCK_BYTES;
-        sum += block_rate(a->body + at, b->body + at, (unsigned)a->geometry.lanes.lanes);
-    }
-    return sum / (double)blocks;
+    return kithi_crowding_rate(a, b, false, &CROWDING);
 }
 
 static kith_status merge(kith_filter *into, const kith_filter *from) {
-    return kithi_bits_merge(into, from, kithi_lanes_keys, rate_of);
+    kithi_crowding_watch(into, &CROWDING);
+    return kithi_bits_merge(into, from, kithi_lanes_keys, rate_of, into->crowding.rate);
 }
 
 static kith_status intersect(kith_filter *into, const kith_filter *from) {
@@ -336,6 +415,8 @@ const kithi_kind kithi_kind_blocked = {
     .add_shared = add_shared,
     .prefetch = kithi_lanes_prefetch,
     .full = kithi_bits_full,
+    .watch = watch,
+    .crowded = crowded,
     .merge = merge,
     .intersect = intersect,
     .subset = kithi_bits_subset,

@@ -36,7 +36,7 @@
  *
  * Fill. As in blocked, the mean and the estimate of the number of keys are those of counting with `lanes` slices of
  * blocks * width cells. The standard deviation is larger, by 2% to 4% with 4 lanes, 16% to 19% with 8, and 65% with
- * 16. The fill limit applies to the total only, so keys that an attacker may choose need siphash, as in blocked.
+ * 16. As in blocked, filters/common/crowding.h stops keys that were chosen to crowd some blocks.
  *
  * Invariants. Every successful add or remove changes one counter of each lane of one block by 1, unless that counter
  * is stuck. So in a block, all lanes that have no stuck counter have the same sum, which is the number of keys in that
@@ -48,6 +48,7 @@
 
 #include "filters/common/counter_cells.h"
 #include "filters/blocked_counting_lookup.h"
+#include "filters/common/crowding.h"
 #include "filters/common/lanes.h"
 #ifdef KITHI_HAVE_X86
 #include "simd/avx2.h"
@@ -121,6 +122,43 @@ KITHI_INLINE bool block_lower(uint8_t *block, uint64_t digest, unsigned lanes, u
     return true;
 }
 
+/* ---- crowded blocks ---- */
+
+static unsigned used_of(const uint8_t *block) {
+    unsigned used = 0;
+    for (unsigned i = 0; i < KITHI_LANES_BLOCK_BYTES; i += 8)
+        used += kithi_counters_used(kithi_load64(block + i));
+    return used;
+}
+
+/* A lane is two words, one word or half of one. */
+static double rate_of(const uint8_t *block, unsigned lanes) {
+    unsigned width = KITHI_BLOCK_COUNTERS / lanes;
+    double rate = 1;
+    for (unsigned at = 0; at < KITHI_LANES_BLOCK_BYTES; at += 8) {
+        uint64_t word = kithi_load64(block + at);
+        if (lanes == 16) {
+            rate *= (double)kithi_counters_used(word & UINT32_MAX) * kithi_counters_used(word >> 32) / (width * width);
+            continue;
+        }
+        unsigned used = kithi_counters_used(word);
+        if (lanes == 4)
+            used += kithi_counters_used(kithi_load64(block + (at += 8)));
+        rate *= (double)used / width;
+    }
+    return rate;
+}
+
+static const kithi_crowding_ops CROWDING = {used_of, rate_of, KITHI_COUNTS_ALL_KEYS};
+
+static void watch(kith_filter *f) {
+    kithi_crowding_watch(f, &CROWDING);
+}
+
+static bool crowded(const kith_filter *f, const uint64_t *digest, uint64_t count, bool shared) {
+    return kithi_crowding_look(f, digest, count, shared, &CROWDING);
+}
+
 /* ---- verbs ----
  *
  * A function …_in is compiled for 4, 8 and 16 lanes. A function …_body calls one for the number of lanes of the filter
@@ -146,9 +184,10 @@ KITHI_INLINE uint64_t add_with_reason_in(const kithi_block_ops *ops, const kithi
     uint8_t *block = kithi_block_of(f, args->digest);
     kithi_lane_words words = kithi_lane_words_of(args->digest, lanes);
     unsigned before = least_of(block, words, lanes);
-    kith_status status = kithi_counters_can_add(f, before, KITHI_COUNTER_BITS);
-    if (status != KITH_OK)
-        return status;
+    if (before >= KITHI_COUNTER_COPIES)
+        return KITH_E_COPIES;
+    if (!kithi_lanes_can_add(f) && !kithi_lanes_may_add(f, args->digest, &CROWDING))
+        return KITH_E_FULL;
     f->head.fill += change_all(block, words, kithi_counter_raise, lanes);
     f->head.count++;
     if (args->was_new != NULL)
@@ -167,6 +206,7 @@ KITHI_INLINE kith_status remove_key_in(const kithi_block_ops *ops, kith_filter *
         return KITH_E_ABSENT;
     f->head.fill -= zeros;
     f->head.count--;
+    kithi_lanes_removed(f);
     return KITH_OK;
 }
 
@@ -186,7 +226,7 @@ static kith_status remove_one(kith_filter *f, uint64_t digest) {
 KITHI_INLINE kith_status add_key_in(const kithi_block_ops *ops, kith_filter *f, uint64_t digest, unsigned lanes,
                                     bool *was_new) {
     unsigned zeros;
-    if (!kithi_bits_can_add(f) || !ops->raise(kithi_block_of(f, digest), digest, lanes, &zeros))
+    if (!kithi_lanes_can_add(f) || !ops->raise(kithi_block_of(f, digest), digest, lanes, &zeros))
         return add(f, digest, was_new);
     f->head.fill += zeros;
     f->head.count++;
@@ -374,20 +414,9 @@ static kithi_tally lane_tally(const kith_filter *f, uint64_t block, uint64_t lan
 }
 
 static void stats(const kith_filter *f, kith_filter_stats *stats) {
-    uint64_t lanes = f->geometry.lanes.lanes, blocks = f->geometry.lanes.blocks;
-    double sum = 0;
-    for (uint64_t block = 0; block < blocks; block++) {
-        double rate = 1; /* false positive rate of keys that select this block */
-        for (uint64_t lane = 0; lane < lanes; lane++) {
-            kithi_tally t = lane_tally(f, block, lane);
-            stats->stuck += t.stuck;
-            /* NOLINTNEXTLINE(bugprone-integer-division): the number of counters is a whole number */
-            rate *= (double)(t.used * lanes) / KITHI_BLOCK_COUNTERS;
-        }
-        sum += rate;
-    }
+    stats->stuck = kithi_counters_tally(f, 0, f->shape.cells, KITHI_COUNTER_BITS).stuck;
     stats->keys_now = kithi_lanes_keys(f, f->head.fill);
-    stats->rate_now = sum / (double)blocks;
+    stats->rate_now = kithi_crowding_rate(f, f, false, &CROWDING);
 }
 
 static const char *check(const kith_filter *f) {
@@ -428,6 +457,9 @@ static uint64_t cell(const kith_filter *f, uint64_t number) {
 }
 
 static kith_status merge(kith_filter *into, const kith_filter *from) {
+    if (kithi_crowding_in_union(into, from, &CROWDING))
+        return KITH_E_FULL;
+    into->crowding.next = 0;
     return kithi_counters_merge(into, from, KITHI_COUNTER_BITS);
 }
 
@@ -469,6 +501,8 @@ const kithi_kind kithi_kind_blocked_counting = {
         },
     .remove = remove_one,
     .full = kithi_bits_full,
+    .watch = watch,
+    .crowded = crowded,
     .copies = copies,
     .merge = merge,
     .stats = stats,

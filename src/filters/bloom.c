@@ -242,7 +242,7 @@ static double rate_of(const kith_filter *a, const kith_filter *b) {
 }
 
 static kith_status merge(kith_filter *into, const kith_filter *from) {
-    return kithi_bits_merge(into, from, keys_at, rate_of);
+    return kithi_bits_merge(into, from, keys_at, rate_of, 1);
 }
 
 static kith_status intersect(kith_filter *into, const kith_filter *from) {

@@ -367,25 +367,28 @@ static block_sums sum_blocks(unsigned lanes, unsigned lane_cells, uint64_t block
     return sums;
 }
 
-/* Returns how many standard deviations above its mean the 1-in-1000 quantile of a lognormal distribution of this
- * skewness is. For a very large skewness the result would decrease again; then the largest result is returned. */
-static double lognormal_quantile(double skewness) {
+/* Returns how many standard deviations above its mean a quantile of a lognormal distribution of this skewness is, where
+ * `deviations` is the same for a normal distribution. For a very large skewness the result would decrease again; then
+ * the largest result is returned. */
+static double lognormal_quantile(double skewness, double deviations) {
     if (fabs(skewness) < 1e-6)
-        return DEVIATIONS;
+        return deviations;
     /* t^2 = exp(sigma^2) - 1 has  t^3 + 3 t = skewness. */
     double half = fabs(skewness) / 2, root = cbrt(half + sqrt(half * half + 1)), t = root - 1 / root;
     double square = log1p(t * t), sigma = sqrt(square);
     if (skewness < 0)
-        return -expm1(-DEVIATIONS * sigma - square / 2) / t;
-    if (sigma > DEVIATIONS / 2) {
-        sigma = DEVIATIONS / 2;
+        return -expm1(-deviations * sigma - square / 2) / t;
+    if (sigma > deviations / 2) {
+        sigma = deviations / 2;
         square = sigma * sigma;
         t = sqrt(expm1(square));
     }
-    return expm1(DEVIATIONS * sigma - square / 2) / t;
+    return expm1(deviations * sigma - square / 2) / t;
 }
 
-double kithi_blocked_quantile(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, kithi_counts counts) {
+/* Returns the quantile of the rate of a blocked filter whose count is n; `deviations` says which one. */
+static double blocked_quantile(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, kithi_counts counts,
+                               double deviations) {
     /* The rate of a filter is the mean of R over its blocks. The blocks share n keys, so a block with more keys leaves
      * fewer for the others. To first order this removes the part of R that is linear in N. The mean over the blocks
      * therefore varies like the mean of the same number of independent
@@ -409,10 +412,29 @@ double kithi_blocked_quantile(unsigned lanes, unsigned lane_cells, uint64_t bloc
                    (mean * mean * mean + 3 * mean * beta * beta * d2 + beta * beta * beta * d3);
     double quantile = mean;
     if (variance > 1e-12 * mean * mean) /* otherwise it is only rounding error */
-        quantile += lognormal_quantile(third / (variance * sqrt(variance * b))) * sqrt(variance / b);
+        quantile += lognormal_quantile(third / (variance * sqrt(variance * b)), deviations) * sqrt(variance / b);
     double slope = blocks > 1 ? fmax(0, beta * mean_keys / mean) : bloom_slope(lanes, mean_keys / lane_cells);
     moments fill = fill_moments(lanes, lane_cells, blocks, (double)n);
     return fmin(1, quantile * growth_until_full(mean, slope, lanes, lane_cells * blocks, (double)n, fill, counts));
+}
+
+double kithi_blocked_quantile(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, kithi_counts counts) {
+    return blocked_quantile(lanes, lane_cells, blocks, n, counts, DEVIATIONS);
+}
+
+double kithi_blocked_rate_limit(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, kithi_counts counts) {
+    return blocked_quantile(lanes, lane_cells, blocks, n, counts, GUARD);
+}
+
+double kithi_blocked_cells(unsigned lanes, unsigned lane_cells, uint64_t blocks, double keys, double deviations) {
+    /* The number N of keys in a block is binomial. With q = 1/blocks and a_i = 1 - i/w, z_i = E a_i^N = (1 - q i/w)^n is
+     * the probability that i given cells of a lane are 0, and square = E a_1^(2N). Given N, lanes are independent. */
+    double w = lane_cells, q = 1 / (double)blocks;
+    double z1 = exp(keys * log1p(-q / w)), z2 = w > 2 ? exp(keys * log1p(-2 * q / w)) : 0;
+    double square = exp(keys * log1p(-q * (2 - 1 / w) / w));
+    double inside = lanes * (w * z1 + w * (w - 1) * z2 - w * w * square);
+    double between = lanes * w * (lanes * w) * (square - z1 * z1);
+    return lanes * w * (1 - z1) + deviations * sqrt(fmax(0, inside + between));
 }
 
 static double blocked_quantile_at(const search *s, uint64_t blocks) {

@@ -84,6 +84,15 @@ double kithi_blocked_hit(unsigned lanes, unsigned lane_cells, uint64_t blocks, u
  * have more keys than others. */
 double kithi_blocked_quantile(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, kithi_counts counts);
 
+/* Returns the largest rate that is plausible for a filter whose count is n: of filters with honest keys, about one in
+ * 10^9 exceeds it. It is the quantile at 6 standard deviations of a normal distribution, computed in the same way as
+ * kithi_blocked_quantile(). A higher rate means that keys were chosen to crowd some blocks. */
+double kithi_blocked_rate_limit(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, kithi_counts counts);
+
+/* Returns the number of cells in use of a block that is `deviations` standard deviations above the mean of all blocks,
+ * in a filter with this many keys. */
+double kithi_blocked_cells(unsigned lanes, unsigned lane_cells, uint64_t blocks, double keys, double deviations);
+
 /* Returns the smallest number of blocks whose quantile is at most `rate`, or 0 if that is more than `most`. In that
  * case there is no search: one evaluation of the quantile is enough, unless `most` is KITHI_BLOCKS_MAX. */
 uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, double rate, kithi_counts counts,

@@ -90,6 +90,7 @@ static inline void kithi_bits_combine(kith_filter *into, const kith_filter *from
                       kithi_bits_join(kithi_load64(into->body + at), kithi_load64(from->body + at), how));
     into->head.fill = fill;
     into->head.count = count;
+    into->crowding.next = 0;
 }
 
 /* Rounds an estimate to a count that is possible: from `low` to `high`, at most `fill`, and not 0 if a bit is set. */
@@ -103,20 +104,23 @@ static inline uint64_t kithi_bits_clamp(double keys, uint64_t low, uint64_t high
     return keys < (double)high ? (uint64_t)(keys + 0.5) : high;
 }
 
-/* Union. keys_at(f, fill) is the kind's estimate of the number of keys, rate_of(a, b) the exact rate of the union.
+/* Union. keys_at(f, fill) is the kind's estimate of the number of keys, rate_of(a, b) the exact rate of the union. A
+ * rate above rate_max means that keys were chosen to crowd some blocks (1: there are no blocks).
  *
  * It is not known how many keys the two filters have in common, nor therefore how many the union has. So the rate
  * decides: the merge is refused if the rate of the union would be above the promised one. But if the counts add up to
- * at most the capacity, and the union is within the fill limit, the merge is never refused, because the keys of `from`
- * could also be added one by one. Nor is it refused if the union is equal to one of the two filters. */
+ * at most the capacity, and the union is within the fill limit and not crowded, the merge is never refused, because the
+ * keys of `from` could also be added one by one. Nor is it refused if the union is equal to one of the two filters. */
 static inline kith_status kithi_bits_merge(kith_filter *into, const kith_filter *from,
                                            double (*keys_at)(const kith_filter *f, uint64_t fill),
-                                           double (*rate_of)(const kith_filter *a, const kith_filter *b)) {
+                                           double (*rate_of)(const kith_filter *a, const kith_filter *b),
+                                           double rate_max) {
     uint64_t fill = kithi_bits_count(into, from, KITHI_BITS_OR);
     uint64_t a = into->head.count, b = from->head.count;
     bool sum_fits = b <= into->head.capacity - a && !kithi_bits_full(into, fill);
     bool nothing_new = fill == into->head.fill || fill == from->head.fill;
-    if (!sum_fits && !nothing_new && rate_of(into, from) > into->head.rate)
+    double allowed = sum_fits ? rate_max : into->head.rate;
+    if (!nothing_new && allowed < 1 && rate_of(into, from) > allowed)
         return KITH_E_FULL;
     uint64_t most = b < into->head.capacity - a ? a + b : into->head.capacity;
     uint64_t count = kithi_bits_clamp(keys_at(into, fill), a > b ? a : b, most, fill);

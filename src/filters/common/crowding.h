@@ -1,0 +1,195 @@
+/* filters/common/crowding.h: refuses keys that were chosen to crowd some blocks of a blocked filter.
+ *
+ * The fill limit (filters/common/bit_cells.h) watches the sum of all cells in use. In a blocked filter that is not
+ * enough: somebody who knows the hash can put all cells into some of the blocks. If half of the blocks are full, the
+ * rate is one half, and the sum is still that of an honest filter. What matters is the rate itself, which is the mean of
+ * the blocks' rates. A filter is crowded if its rate is above
+ *
+ *     KITHI_CROWDED * kithi_blocked_rate_limit()
+ *
+ * Honest keys exceed the second factor in about one of 10^9 filters, and the margin of a quarter covers the
+ * approximations in it. A crowded filter accepts no new keys: KITH_E_FULL.
+ *
+ * To compute the rate takes a pass over the body, so it is done only for a reason. Whenever the count is a multiple of
+ * `gap`, the add of a new key looks for one first:
+ *
+ *     every look        Is the key's own block fuller than the mean of a filter with that many keys by more than 4
+ *                       standard deviations? (The count is rounded up to a sixteenth of the capacity.) Of 10^4 honest
+ *                       blocks fewer than one is. Keys that fill some blocks far more than others are seen here.
+ *     every 16th look   Is the mean rate of 32 blocks above the limit? The count selects them. Keys that fill most
+ *                       blocks a little more are seen here, and so is a crowded filter by a key in any other block.
+ *
+ * The result depends only on the bytes of the filter and on the digest, so it is the same for every instruction set, for
+ * a copy of the filter, and when a journal is replayed. Nothing is stored. As the count does not change when a key is
+ * refused, the same key is refused again. The rate never falls when keys are added, so a filter that is not crowded in
+ * the end never was, and a build needs no looks, but one pass in the end.
+ *
+ * Cost. The count at which the next look is due takes the place of the capacity in the test that every add makes anyway,
+ * so an add that does not look takes no additional instruction. Let B be the number of blocks. gap is B/64, at least
+ * 128. A look takes about 300 instructions, one of 16 about 2000 more, and a pass over the body 50 B. Honest keys cause
+ * one pass or none before the filter is full. While a filter is attacked, each look may cause a pass.
+ *
+ * What the attacker gains. Until the next look gap keys can be added. A key that makes a block full adds most to the
+ * sum of the blocks' rates, 1 - (1 - 1/(cells in a lane))^lanes, which is 0.12 in blocked and 0.40 in blocked_counting
+ * with 8 lanes. So in a large filter the rate exceeds the limit by at most 0.2% or 0.6%, if the attacker's key is the
+ * one that looks. tests/unit/pollution.c has measurements for 10^5 keys: at most 1.5 times the honest rate. The looks
+ * are no secret: somebody who knows the hash and the exact count can prepare a harmless key for each of them. A secret
+ * key of the hash prevents that; see docs/security.md. */
+#ifndef KITHI_FILTERS_CROWDING_H
+#define KITHI_FILTERS_CROWDING_H
+
+#include "filters/common/bit_cells.h"
+#include "filters/common/lanes_lookup.h"
+
+#define KITHI_CROWDED 1.25
+#define KITHI_CROWDED_DEVIATIONS 4
+#define KITHI_LOOK_GAP_MIN 128
+#define KITHI_LOOK_GAPS 64 /* looks while B keys are added */
+#define KITHI_LOOK_SAMPLE 32
+#define KITHI_LOOKS_PER_SAMPLE 16
+
+/* What the cells of a block are. */
+typedef struct kithi_crowding_ops {
+    unsigned (*used)(const uint8_t *block);               /* the number of cells in use */
+    double (*rate)(const uint8_t *block, unsigned lanes); /* the rate of keys that select this block */
+    kithi_counts counts;
+} kithi_crowding_ops;
+
+/* Reads a block, or the union of the same block of two filters; with `shared`, while other threads set bits in it. */
+static inline const uint8_t *kithi_crowding_block(const kith_filter *f, const kith_filter *with, uint64_t block,
+                                                  bool shared, uint8_t copy[KITHI_LANES_BLOCK_BYTES]) {
+    const uint8_t *a = f->body + block * KITHI_LANES_BLOCK_BYTES, *b = with->body + block * KITHI_LANES_BLOCK_BYTES;
+    if (a == b && !shared)
+        return a;
+    for (unsigned i = 0; i < KITHI_LANES_BLOCK_BYTES; i++)
+        copy[i] = shared ? __atomic_load_n(a + i, __ATOMIC_RELAXED) : a[i] | b[i];
+    return copy;
+}
+
+static inline unsigned kithi_crowding_lane_cells(const kith_filter *f) {
+    return KITHI_LANES_BLOCK_BITS / f->shape.cell_bits / (unsigned)f->geometry.lanes.lanes;
+}
+
+/* Sets gap and cells, if they are not set. */
+static inline void kithi_crowding_begin(kith_filter *f) {
+    if (f->crowding.gap != 0)
+        return;
+    uint64_t blocks = f->geometry.lanes.blocks, gap = blocks / KITHI_LOOK_GAPS;
+    for (unsigned i = 0; i < KITHI_CROWDING_STEPS; i++) {
+        double n = (double)f->head.capacity * (i + 1) / KITHI_CROWDING_STEPS;
+        f->crowding.cells[i] = (uint16_t)kithi_blocked_cells(
+            (unsigned)f->geometry.lanes.lanes, kithi_crowding_lane_cells(f), blocks, n, KITHI_CROWDED_DEVIATIONS);
+    }
+    f->crowding.gap = gap > KITHI_LOOK_GAP_MIN ? gap : KITHI_LOOK_GAP_MIN;
+}
+
+/* Sets all limits, if they are not set. That takes some 30 microseconds, so an add does it only for the first sample or
+ * pass. As kithi_kind.watch. */
+static inline void kithi_crowding_watch(kith_filter *f, const kithi_crowding_ops *ops) {
+    kithi_crowding_begin(f);
+    if (f->crowding.rate != 0)
+        return;
+    double rate = kithi_blocked_rate_limit((unsigned)f->geometry.lanes.lanes, kithi_crowding_lane_cells(f),
+                                           f->geometry.lanes.blocks, f->head.capacity, ops->counts);
+    f->crowding.rate = KITHI_CROWDED * (rate > f->head.rate ? rate : f->head.rate);
+}
+
+/* The exact rate of the union of two filters: the mean over their blocks. */
+static inline double kithi_crowding_rate(const kith_filter *f, const kith_filter *with, bool shared,
+                                         const kithi_crowding_ops *ops) {
+    unsigned lanes = (unsigned)f->geometry.lanes.lanes;
+    uint64_t blocks = f->geometry.lanes.blocks;
+    uint8_t copy[KITHI_LANES_BLOCK_BYTES];
+    double sum = 0;
+    for (uint64_t i = 0; i < blocks; i++)
+        sum += ops->rate(kithi_crowding_block(f, with, i, shared, copy), lanes);
+    return sum / (double)blocks;
+}
+
+/* Returns whether the union of two filters is crowded. */
+static inline bool kithi_crowding_in_union(kith_filter *into, const kith_filter *from, const kithi_crowding_ops *ops) {
+    kithi_crowding_watch(into, ops);
+    return kithi_crowding_rate(into, from, false, ops) > into->crowding.rate;
+}
+
+/* ---- looks ---- */
+
+static inline bool kithi_crowding_in_sample(const kith_filter *f, uint64_t count, bool shared,
+                                            const kithi_crowding_ops *ops) {
+    unsigned lanes = (unsigned)f->geometry.lanes.lanes;
+    uint8_t copy[KITHI_LANES_BLOCK_BYTES];
+    double sum = 0;
+    for (uint64_t i = 0; i < KITHI_LOOK_SAMPLE; i++) {
+        uint64_t block = kithi_mulhi(kithi_word(count, i), f->geometry.lanes.blocks);
+        sum += ops->rate(kithi_crowding_block(f, f, block, shared, copy), lanes);
+    }
+    return sum > KITHI_LOOK_SAMPLE * f->crowding.rate;
+}
+
+/* Returns whether the block of this digest is suspect if the filter has `count` keys. */
+static inline bool kithi_crowding_own(const kith_filter *f, uint64_t digest, uint64_t count, bool shared,
+                                      const kithi_crowding_ops *ops) {
+    uint8_t copy[KITHI_LANES_BLOCK_BYTES];
+    uint64_t block = kithi_mulhi(digest, f->geometry.lanes.blocks);
+    double step = KITHI_CROWDING_STEPS * ((double)count / (double)f->head.capacity);
+    unsigned i = step < KITHI_CROWDING_STEPS ? (unsigned)step : KITHI_CROWDING_STEPS - 1;
+    return ops->used(kithi_crowding_block(f, f, block, shared, copy)) > f->crowding.cells[i];
+}
+
+static inline bool kithi_crowding_is_sampled(const kith_filter *f, uint64_t count) {
+    return count / f->crowding.gap % KITHI_LOOKS_PER_SAMPLE == 0;
+}
+
+/* As kithi_kind.crowded. */
+static inline bool kithi_crowding_look(const kith_filter *f, const uint64_t *digest, uint64_t count, bool shared,
+                                       const kithi_crowding_ops *ops) {
+    bool suspect = digest == NULL || kithi_crowding_own(f, *digest, count, shared, ops) ||
+                   (kithi_crowding_is_sampled(f, count) && kithi_crowding_in_sample(f, count, shared, ops));
+    return suspect && kithi_crowding_rate(f, f, shared, ops) > f->crowding.rate;
+}
+
+/* ---- adding ---- */
+
+/* Returns whether a new key may be added without a look. */
+static inline bool kithi_lanes_can_add(const kith_filter *f) {
+    return f->head.count < f->crowding.next && !kithi_bits_full(f, f->head.fill);
+}
+
+/* Returns whether this new key may be added, after kithi_lanes_can_add() was false. */
+KITHI_OUTLINE bool kithi_lanes_may_add(kith_filter *f, uint64_t digest, const kithi_crowding_ops *ops) {
+    if (!kithi_bits_can_add(f))
+        return false;
+    uint64_t count = f->head.count, next = f->head.capacity;
+    if (!f->crowding.off) {
+        kithi_crowding_begin(f);
+        uint64_t since = count % f->crowding.gap;
+        if (since == 0 && count != 0) {
+            if (kithi_crowding_is_sampled(f, count) || kithi_crowding_own(f, digest, count, false, ops))
+                kithi_crowding_watch(f, ops);
+            if (kithi_crowding_look(f, &digest, count, false, ops))
+                return false;
+        }
+        if (next - count > f->crowding.gap - since)
+            next = count + f->crowding.gap - since;
+    }
+    f->crowding.next = next;
+    return true;
+}
+
+/* Returns how many of the next n digests can be added without a look and without exceeding a limit, whatever they are.
+ * Each uses at most `lanes` cells. */
+static inline size_t kithi_lanes_safe(const kith_filter *f, uint64_t lanes, size_t n) {
+    uint64_t limit = f->geometry.fill_limit, count = f->head.count, fill = f->head.fill;
+    uint64_t safe = f->crowding.next > count ? f->crowding.next - count : 0;
+    uint64_t below_limit = limit > fill ? (limit - fill) / lanes : 0;
+    safe = below_limit < safe ? below_limit : safe;
+    return safe < n ? (size_t)safe : n;
+}
+
+/* After a removal: if the count has fallen below the last look, the next one is due sooner. */
+static inline void kithi_lanes_removed(kith_filter *f) {
+    if (f->crowding.next - f->head.count > f->crowding.gap)
+        f->crowding.next = 0;
+}
+
+#endif

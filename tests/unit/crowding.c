@@ -1,0 +1,266 @@
+/* Tests the guard of the blocked kinds against crowded blocks (filters/common/crowding.h): whichever way chosen keys come
+ * in, it stops them, and honest keys never meet it. tests/unit/pollution.c measures attacks of several forms. */
+#include <kith/kith.h>
+
+#include "check.h"
+#include "core/prng.h"
+#include "kind.h"
+#include "sanitizer.h"
+#include "registry.h"
+
+#define N 20000
+#define RATE 0.01
+
+static kith_filter *created(const kith_filter_spec *spec) {
+    kith_filter *f;
+    CHECK_OK(kith_filter_create(spec, &f));
+    return f;
+}
+
+static kith_filter_spec spec_of(const kithi_kind *kind, uint64_t capacity, double rate) {
+    kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
+    spec.kind = kind->info.name;
+    spec.capacity = capacity;
+    spec.rate = rate;
+    return spec;
+}
+
+static const kithi_kind *by_name(const char *name) {
+    return kithi_kind_by_name(name, strlen(name));
+}
+
+/* Calls `test` for each kind that has the guard. */
+static void each_guarded(void (*test)(const kithi_kind *kind)) {
+    size_t guarded = 0;
+    for (size_t i = 0; i < kith_filter_kind_count(); i++) {
+        const kithi_kind *kind = by_name(kith_filter_kind_at(i)->name);
+        if (kind->crowded == NULL)
+            continue;
+        guarded++;
+        test(kind);
+    }
+    CHECK(guarded != 0);
+}
+
+/* Digests of the first quarter of the blocks, or of an eighth of them. */
+static uint64_t *chosen(size_t n, uint64_t seed, unsigned shift) {
+    uint64_t *digests = malloc(n * sizeof *digests);
+    CHECK(digests != NULL);
+    kithi_prng prng = {seed};
+    for (size_t i = 0; i < n; i++)
+        digests[i] = kithi_prng_next(&prng) >> shift;
+    return digests;
+}
+
+static double rate_now(const kith_filter *f) {
+    kith_filter_stats stats = KITH_FILTER_STATS_INIT;
+    CHECK_OK(kith_filter_stats_of(f, &stats));
+    return stats.rate_now;
+}
+
+static void expect_kept(const kith_filter *f, const char *how) {
+    printf("%s, %s: rate x %.2f with %llu keys\n", f->kind->info.name, how, rate_now(f) / RATE,
+           (unsigned long long)kith_filter_count(f));
+    CHECK(rate_now(f) <= 2 * RATE);
+}
+
+static bool same_bytes(kith_filter *a, kith_filter *b) {
+    const void *x, *y;
+    size_t x_bytes, y_bytes;
+    CHECK_OK(kith_filter_bytes(a, &x, &x_bytes));
+    CHECK_OK(kith_filter_bytes(b, &y, &y_bytes));
+    return x_bytes == y_bytes && memcmp(x, y, x_bytes) == 0;
+}
+
+static size_t add_until_refused(kith_filter *f, const uint64_t *digests, size_t n) {
+    size_t i = 0;
+    kith_status status = KITH_OK;
+    while (i < n && (status = kith_filter_add_digest(f, digests[i], NULL)) == KITH_OK)
+        i++;
+    CHECK_STATUS(status, KITH_E_FULL);
+    return i;
+}
+
+static void single_adds(const kithi_kind *kind) {
+    kith_filter_spec spec = spec_of(kind, N, RATE);
+    uint64_t *digests = chosen(N, 1, 2);
+    kith_filter *f = created(&spec), *copy, *many;
+    size_t added = add_until_refused(f, digests, N), done;
+    expect_kept(f, "single adds");
+    CHECK(added < N * 3 / 4);
+    for (size_t i = 0; i < added; i++)
+        CHECK(kith_filter_has_digest(f, digests[i]));
+    /* The refusal follows from the bytes, so a copy refuses the same key, and nothing has changed. */
+    CHECK_OK(kith_filter_clone(f, NULL, &copy));
+    CHECK_STATUS(kith_filter_add_digest(copy, digests[added], NULL), KITH_E_FULL);
+    CHECK_STATUS(kith_filter_add_digest(f, digests[added], NULL), KITH_E_FULL);
+    CHECK(same_bytes(f, copy));
+    kith_filter_free(copy);
+    for (size_t i = 0; kith_cpu_name(i) != NULL; i++) {
+        if (kith_cpu_use(kith_cpu_name(i)) != KITH_OK)
+            continue;
+        many = created(&spec);
+        CHECK_STATUS(kith_filter_add_many(many, digests, N, NULL, &done), KITH_E_FULL);
+        CHECK_EQ_U64(done, added);
+        CHECK(same_bytes(f, many));
+        kith_filter_free(many);
+    }
+    CHECK_OK(kith_cpu_use("auto"));
+    /* An empty filter starts again. */
+    CHECK_OK(kith_filter_clear(f));
+    CHECK_EQ_U64(add_until_refused(f, digests, N), added);
+    free(digests);
+    kith_filter_free(f);
+}
+
+TEST(a_crowded_filter_refuses_new_keys_for_every_instruction_set) {
+    each_guarded(single_adds);
+}
+
+static void removals(const kithi_kind *kind) {
+    if ((kind->info.capabilities & KITH_CAN_REMOVE) == 0)
+        return;
+    kith_filter_spec spec = spec_of(kind, N, RATE);
+    uint64_t *digests = chosen(N, 1, 2);
+    kith_filter *f = created(&spec);
+    size_t added = add_until_refused(f, digests, N);
+    for (size_t i = 0; i < added / 2; i++)
+        CHECK_OK(kith_filter_remove_digest(f, digests[i]));
+    size_t again = 0;
+    while (kith_filter_add_digest(f, digests[again], NULL) == KITH_OK)
+        again++;
+    CHECK(again > 0 && again <= added / 2 + 1);
+    expect_kept(f, "after removals");
+    free(digests);
+    kith_filter_free(f);
+}
+
+TEST(after_removals_a_filter_accepts_keys_until_it_is_crowded_again) {
+    each_guarded(removals);
+}
+
+static void shared(const kithi_kind *kind) {
+    if ((kind->info.capabilities & KITH_CAN_SHARE) == 0)
+        return;
+    kith_filter_spec spec = spec_of(kind, N, RATE);
+    uint64_t *digests = chosen(N, 1, 3);
+    kith_filter *f = created(&spec);
+    kith_adder *adder;
+    size_t done;
+    CHECK_OK(kith_adder_open(f, &adder));
+    CHECK_STATUS(kith_adder_add_many(adder, digests, N, NULL, &done), KITH_E_FULL);
+    kith_adder_close(adder);
+    expect_kept(f, "an adder");
+    free(digests);
+    kith_filter_free(f);
+}
+
+TEST(adders_are_refused) {
+    each_guarded(shared);
+}
+
+static void merges(const kithi_kind *kind) {
+    if ((kind->info.capabilities & KITH_CAN_MERGE) == 0)
+        return;
+    kith_filter_spec spec = spec_of(kind, N, RATE);
+    uint64_t *digests = chosen(N / 2, 1, 3);
+    kith_filter *a = created(&spec), *b = created(&spec), *before;
+    CHECK_OK(kith_filter_add_many(a, digests, N / 8, NULL, NULL));
+    CHECK_OK(kith_filter_add_many(b, digests + N / 8, N / 8, NULL, NULL));
+    CHECK_OK(kith_filter_clone(a, NULL, &before));
+    CHECK_STATUS(kith_filter_merge(a, b), KITH_E_FULL);
+    CHECK(same_bytes(a, before));
+    free(digests);
+    kith_filter_free(a);
+    kith_filter_free(b);
+    kith_filter_free(before);
+}
+
+TEST(a_merge_that_would_crowd_a_filter_is_refused) {
+    each_guarded(merges);
+}
+
+static void builds(const kithi_kind *kind) {
+    size_t n = 300000; /* enough that a build is split */
+    kith_filter_spec spec = spec_of(kind, n, RATE);
+    uint64_t *digests = chosen(n, 1, 2);
+    for (unsigned threads = 1; threads <= 2; threads++) {
+        kith_filter *f = NULL;
+        CHECK_STATUS(kith_filter_build(&spec, digests, n, KITH_BUILD_SET, threads, &f), KITH_E_FULL);
+        kith_build_limits limits = KITH_BUILD_LIMITS_INIT;
+        limits.threads = threads;
+        kith_builder *builder;
+        CHECK_OK(kith_builder_open(&spec, KITH_BUILD_SET, &limits, &builder));
+        kith_status status = kith_builder_add_many(builder, digests, n, NULL);
+        CHECK_STATUS(status == KITH_OK ? kith_builder_finish(builder, &f) : status, KITH_E_FULL);
+        kith_builder_free(builder);
+    }
+    free(digests);
+}
+
+TEST(a_build_from_chosen_keys_is_refused_on_any_number_of_threads) {
+    each_guarded(builds);
+}
+
+static void layers(const kithi_kind *kind) {
+    kith_filter_spec spec = spec_of(kind, N, RATE);
+    char options[64];
+    snprintf(options, sizeof options, "inner=%s", kind->info.name);
+    spec.kind = "layers";
+    spec.options = options;
+    uint64_t *digests = chosen(N, 1, 2);
+    kith_filter *f = created(&spec);
+    for (size_t i = 0; i < N; i++)
+        CHECK_OK(kith_filter_add_digest(f, digests[i], NULL));
+    expect_kept(f, options);
+    CHECK(kith_filter_capacity(f) > N);
+    free(digests);
+    kith_filter_free(f);
+}
+
+TEST(layers_grow_when_one_is_crowded) {
+    each_guarded(layers);
+}
+
+/* ---- honest keys ---- */
+
+/* The guard compares a rate with 1.25 times a limit that about one of 10^9 honest filters exceeds. So filters that are
+ * full of random keys must all be below 1 / 1.25 of what the guard tolerates. The looks are not relied on here: every
+ * filter is examined as a whole. */
+static void honest(const kithi_kind *kind) {
+    static const uint64_t SIZES[] = {1, 2, 3, 10, 30, 100, 300, 1000, 3000, 10000};
+    static const double RATES[] = {0.3, 0.1, 0.01, 1e-3, 1e-4, 1e-6};
+    double worst = 0;
+    uint64_t filters = 0;
+    for (size_t i = 0; i < sizeof SIZES / sizeof *SIZES; i++)
+        for (size_t r = 0; r < sizeof RATES / sizeof *RATES; r++) {
+            kith_filter_spec spec = spec_of(kind, SIZES[i], RATES[r]);
+            kith_filter *f = created(&spec);
+            uint64_t seeds = (check_soak() ? 10000000 : UNDER_SANITIZER ? 2000 : 100000) / (SIZES[i] + 200);
+            for (uint64_t seed = 1; seed <= seeds; seed++) {
+                kithi_prng prng = {seed};
+                kith_status status = KITH_OK;
+                CHECK_OK(kith_filter_clear(f));
+                while (kith_filter_count(f) < SIZES[i] && status == KITH_OK)
+                    status = kith_filter_add_digest(f, kithi_prng_next(&prng), NULL);
+                /* Keys that are false positives are not counted, so the fill limit may be reached first. */
+                CHECK(status == KITH_OK || (status == KITH_E_FULL && kind->full(f, f->head.fill)));
+                kind->watch(f);
+                double rate = rate_now(f) / f->crowding.rate;
+                worst = rate > worst ? rate : worst;
+                filters++;
+            }
+            kith_filter_free(f);
+        }
+    printf("%s: of %llu full filters, the highest rate is %.3f of the tolerated one\n", kind->info.name,
+           (unsigned long long)filters, worst);
+    CHECK(worst <= 1 / 1.25);
+}
+
+TEST(honest_filters_are_never_crowded) {
+    each_guarded(honest);
+}
+
+int main(int argc, char **argv) {
+    return check_main(argc, argv);
+}
