@@ -166,7 +166,7 @@ double kithi_fit_search_tail(const kithi_fit *fit, double load, double places) {
  * the number k of deviations by which it is above the mean; regions below it contribute nothing. */
 static double search_failure(const kithi_fit *fit, double regions, double half, double load, double deviation) {
     enum { K_MAX = 14 };
-    double places = (double)(KITHI_FIT_SEARCH_SLOTS / fit->place_slots), slots = slots_of(fit, half), sum = 0;
+    double places = (double)KITHI_FIT_SEARCH_SLOTS / fit->place_slots, slots = slots_of(fit, half), sum = 0;
     if (2 * half <= places || fit->kicks != 0)
         return 0;
     exponent e = limits_of(fit).search;
