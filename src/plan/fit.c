@@ -51,10 +51,11 @@
  *
  * Bounded searches. A search visits at most KITHI_FIT_SEARCH_SLOTS slots, so it may fail although a free slot can be
  * reached. Regions of 2^18 slots were filled to loads between the planned one and the one at which regions fail, and the
- * share of new keys whose search examined more than i places was counted, 240,000 to 1,000,000 keys at each of 24
- * loads. It falls like e^(-g i), too, and g is estimated by the same formula, a x^2 / (x + s), which is at most the
- * measured exponent at all of them (measured for windows: 0.0098 at 0.945, 0.0071 at 0.948, 0.0034 at 0.954, 0.0008 at
- * 0.96). x is the distance from the load at which regions fail or, for b = 2, from 0.8952:
+ * share of new keys whose search examined more than i places was counted, with 60,000 (b = 1) to 1,000,000 keys at each
+ * of 25 loads. It falls like e^(-g i), too, and g is estimated by the same formula, a x^2 / (x + s), with constants at
+ * which it is at most the measured exponent, within the accuracy of the measurement (measured for windows: 0.0098 at
+ * 0.945, 0.0071 at 0.948, 0.0034 at 0.954, 0.0008 at 0.96). x is the distance from the load at which regions fail or,
+ * for b = 2, from 0.8952:
  *
  *     places   b = 1   b = 2   b = 4   b = 8     windows
  *     a        2.8     43      6.5     12        1.05
@@ -166,7 +167,7 @@ double kithi_fit_search_tail(const kithi_fit *fit, double load, double places) {
  * the number k of deviations by which it is above the mean; regions below it contribute nothing. */
 static double search_failure(const kithi_fit *fit, double regions, double half, double load, double deviation) {
     enum { K_MAX = 14 };
-    double places = (double)(KITHI_FIT_SEARCH_SLOTS / fit->place_slots), slots = slots_of(fit, half), sum = 0;
+    double places = (double)KITHI_FIT_SEARCH_SLOTS / fit->place_slots, slots = slots_of(fit, half), sum = 0;
     if (2 * half <= places || fit->kicks != 0)
         return 0;
     exponent e = limits_of(fit).search;
