@@ -53,7 +53,8 @@ static inline bool kithi_notes_strings_are_valid(const char *content, const char
         for (const char *earlier = content; earlier < name;) {
             if (strcmp(earlier, name) == 0)
                 return false;
-            earlier = kithi_after_string(kithi_after_string(earlier, end), end);
+            earlier += strlen(earlier) + 1; /* its name; the strings before `at` were found to have an end */
+            earlier += strlen(earlier) + 1; /* its value */
         }
     }
     return true;
