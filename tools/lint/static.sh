@@ -16,7 +16,8 @@ one() { # CHECK FILE
   case $1 in
   clang-tidy) clang-tidy --quiet "$2" -- $flags ;;
   clang-analyzer) clang-tidy --quiet --checks="-*,clang-analyzer-*,-$off" "$2" -- $flags ;;
-  gcc-analyzer) gcc $flags -fanalyzer -Werror -c "$2" -o /dev/null ;;
+  # gcc 12 loses track of a variable that memcpy reads as a word, and takes it for uninitialised. MSan finds those.
+  gcc-analyzer) gcc $flags -fanalyzer -Wno-analyzer-use-of-uninitialized-value -Werror -c "$2" -o /dev/null ;;
   esac
 }
 
