@@ -141,8 +141,26 @@ bool filter_is_stream(const char *path) {
     return strcmp(path, "-") != 0 && stat(path, &st) == 0 && (S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode));
 }
 
+static noreturn void fail_terminal(void) {
+    fail("a filter is binary and is not written to a terminal; use -o FILE or a pipe");
+}
+
+/* Returns true if `path` is a terminal; /dev/stdout may be one. */
+static bool is_terminal(const char *path) {
+    struct stat st;
+    if (stat(path, &st) != 0 || !S_ISCHR(st.st_mode))
+        return false;
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    bool found = fd >= 0 && isatty(fd);
+    if (fd >= 0)
+        (void)close(fd);
+    return found;
+}
+
 void filter_check_output(const char *path) {
     struct stat st;
+    if (strcmp(path, "-") == 0 ? out_is_terminal() : is_terminal(path))
+        fail_terminal();
     if (strcmp(path, "-") == 0 || filter_is_stream(path))
         return;
     bool exists = stat(path, &st) == 0;
@@ -258,13 +276,7 @@ static const void *bytes_must(kith_filter *filter, const char *path, size_t *byt
     return bytes;
 }
 
-static noreturn void fail_terminal(void) {
-    fail("a filter is binary and is not written to a terminal; use -o FILE or a pipe");
-}
-
 static void put_bytes(kith_filter *filter) {
-    if (out_is_terminal())
-        fail_terminal();
     size_t byte_count;
     const void *bytes = bytes_must(filter, "stdout", &byte_count);
     out(bytes, byte_count);
@@ -275,8 +287,6 @@ static void write_stream(kith_filter *filter, const char *path) {
     int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0)
         fail_errno(path);
-    if (isatty(fd))
-        fail_terminal();
     size_t left;
     const char *bytes = bytes_must(filter, path, &left);
     while (left > 0) {

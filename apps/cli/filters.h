@@ -21,7 +21,7 @@ void filter_check_input(const char *path);
 bool filter_is_stream(const char *path);
 
 /* Ends the tool if it is clear that a file cannot be written to `path`, before any work is done that could not be
- * saved. Read-only files are not replaced. "-" and streams are allowed. */
+ * saved. Read-only files are not replaced. "-" and streams are allowed, but not terminals. */
 void filter_check_output(const char *path);
 
 /* Opens a file, for commands that continue if that fails. Returns NULL, with the status and a sentence in `reason`, if
