@@ -217,7 +217,7 @@ static inline void kithi_search_reset(const kithi_cf_layout *layout, kithi_searc
             s->tried[(first + j) / 64] = 0;
     }
     if (s->table != NULL && ++s->round == 0) { /* after 2^32 searches the numbers begin again */
-        memset(s->table, 0, (s->table_mask + 1) * sizeof *s->table);
+        memset(s->table, 0, (size_t)(s->table_mask + 1) * sizeof *s->table);
         s->round = 1;
     }
 }
