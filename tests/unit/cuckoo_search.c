@@ -71,20 +71,20 @@ static uint64_t planned_slots(const kith_filter *f) {
  * how many were accepted. */
 static uint64_t attack(kith_filter *f, kithi_prng *prng, unsigned refusals) {
     uint64_t accepted = 0;
-    uint8_t *before = malloc(f->head.body_bytes);
+    uint8_t *before = malloc((size_t)f->head.body_bytes);
     CHECK(before != NULL);
     for (unsigned refused = 0; refused < refusals;) {
         uint64_t digest = kithi_prng_next(prng) / f->geometry.cf.regions;
         kithi_head head = f->head;
         if (refused > 0 && refused < 5)
-            memcpy(before, f->body, f->head.body_bytes);
+            memcpy(before, f->body, (size_t)f->head.body_bytes);
         kith_status status = kith_filter_add_digest(f, digest, NULL);
         accepted += status == KITH_OK;
         if (status == KITH_OK)
             continue;
         CHECK(status == KITH_E_FULL || status == KITH_E_COPIES);
         CHECK(head.count == f->head.count && head.fill == f->head.fill);
-        CHECK(refused == 0 || refused >= 5 || memcmp(before, f->body, f->head.body_bytes) == 0);
+        CHECK(refused == 0 || refused >= 5 || memcmp(before, f->body, (size_t)f->head.body_bytes) == 0);
         refused++;
     }
     free(before);
@@ -174,7 +174,7 @@ TEST(searches_with_a_hash_table_give_the_same_bytes_as_searches_with_bitmaps) {
         }
         const kithi_search *s = hashed->state;
         CHECK(s->table != NULL && s->round > 0 && s->round < UINT32_MAX - 1000);
-        CHECK(memcmp(bitmap->body, hashed->body, bitmap->head.body_bytes) == 0);
+        CHECK(memcmp(bitmap->body, hashed->body, (size_t)bitmap->head.body_bytes) == 0);
         kith_filter_free(bitmap);
         kith_filter_free(hashed);
     }
@@ -183,7 +183,7 @@ TEST(searches_with_a_hash_table_give_the_same_bytes_as_searches_with_bitmaps) {
 TEST(every_key_of_a_full_region_is_found_and_removed) {
     EACH_LAYOUT(l) {
         kith_filter *f = new_filter(l, 1, SLOT_BITS);
-        uint64_t *in = malloc((l->slots + 200) * sizeof *in), n = 0;
+        uint64_t *in = malloc((size_t)(l->slots + 200) * sizeof *in), n = 0;
         CHECK(in != NULL);
         kithi_prng prng = {4};
         for (unsigned refused = 0; refused < 50;) {
@@ -193,8 +193,8 @@ TEST(every_key_of_a_full_region_is_found_and_removed) {
             else
                 refused++;
         }
-        CHECK_EQ_U64(kith_filter_has_many(f, in, n, NULL), n);
-        CHECK_OK(kith_filter_remove_many(f, in, n, NULL));
+        CHECK_EQ_U64(kith_filter_has_many(f, in, (size_t)n, NULL), n);
+        CHECK_OK(kith_filter_remove_many(f, in, (size_t)n, NULL));
         CHECK(kith_filter_count(f) == 0 && f->head.fill == 0);
         free(in);
         kith_filter_free(f);

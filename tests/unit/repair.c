@@ -556,7 +556,7 @@ static void damage(const char *name, uint64_t *random) {
         if (how == 0)
             b->at[at] ^= (uint8_t)(1u << splitmix_next(random) % 8);
         else if (how == 1)
-            memset(b->at + at, 0, bytes);
+            memset(b->at + at, 0, (size_t)bytes);
         else if (how == 2 && splitmix_next(random) % 4 == 0)
             disk_resize(b, at + 1);
         else
