@@ -52,8 +52,9 @@ static inline uint64_t tape_word(tape *t) {
 
 /* ---- variants ---- */
 
-/* Writes variant number `index` of a kind, "name=value" with one value of one of its options: each word, and of a range
- * the ends, the second value and the middle. Returns false if there are not so many. */
+/* Writes variant number `index` of a kind: "name=value", with one value of one of its options. If the values are words,
+ * each word gives a variant. A range gives four: both ends, the second value and the middle. Returns false if the kind
+ * has no variant with this number. */
 static inline bool fuzz_variant(const kith_kind_info *info, size_t index, char *text, size_t text_bytes) {
     for (size_t i = 0; i < info->option_count; i++) {
         const kith_option *option = &info->options[i];
