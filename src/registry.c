@@ -122,3 +122,8 @@ size_t kith_filter_kind_count(void) {
 const kith_kind_info *kith_filter_kind_at(size_t index) {
     return index < KIND_COUNT ? &KINDS[index]->info : NULL;
 }
+
+const kith_kind_info *kith_filter_kind_named(const char *name) {
+    const kithi_kind *kind = kithi_kind_by_name(name, strlen(name));
+    return kind != NULL ? &kind->info : NULL;
+}

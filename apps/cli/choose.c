@@ -9,15 +9,8 @@
 #include "report.h"
 #include "values.h"
 
-static const kith_kind_info *kind_named(const char *name) {
-    for (size_t i = 0; i < kith_filter_kind_count(); i++)
-        if (strcmp(kith_filter_kind_at(i)->name, name) == 0)
-            return kith_filter_kind_at(i);
-    return NULL;
-}
-
 const kith_kind_info *kind_must(const char *name) {
-    const kith_kind_info *kind = kind_named(name);
+    const kith_kind_info *kind = kith_filter_kind_named(name);
     if (kind != NULL)
         return kind;
     const char *names[64];
@@ -152,7 +145,7 @@ void choose_fail(const arguments *a, const choice *c, kith_status status) {
                  text_of_capabilities(asked, ", ", needs));
         fail("no kind supports all of: %s", text_of_capabilities(asked, ", ", needs));
     case KITH_E_OPTION: {
-        const kith_kind_info *kind = c->spec.kind != NULL ? kind_named(c->spec.kind) : NULL;
+        const kith_kind_info *kind = c->spec.kind != NULL ? kith_filter_kind_named(c->spec.kind) : NULL;
         char known[512] = "";
         size_t used = 0;
         for (size_t i = 0; kind != NULL && i < kind->option_count && used < sizeof known; i++)

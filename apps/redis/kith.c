@@ -118,11 +118,8 @@ static const char *read_options(RedisModuleString **argv, int argc, wanted *w) {
 }
 
 static bool grows_by_itself(const char *kind) {
-    const kith_kind_info *info;
-    for (size_t i = 0; (info = kith_filter_kind_at(i)) != NULL; i++)
-        if (strcmp(info->name, kind) == 0)
-            return (info->capabilities & KITH_CAN_GROW) != 0;
-    return false;
+    const kith_kind_info *info = kith_filter_kind_named(kind);
+    return info != NULL && (info->capabilities & KITH_CAN_GROW) != 0;
 }
 
 /* Fills in kind and options of a creation. Returns the codes of kith_filter_plan(). */

@@ -181,6 +181,9 @@ KITH_API size_t kith_filter_kind_count(void);
  * constant and valid as long as the library is loaded. */
 KITH_API const kith_kind_info *kith_filter_kind_at(size_t index);
 
+/* Returns the kind of this name in the same way, or NULL if there is none. */
+KITH_API const kith_kind_info *kith_filter_kind_named(const char *name);
+
 #ifdef __cplusplus
 }
 #endif

@@ -172,6 +172,14 @@ static bool status_fits(const variant *v, uint64_t n, double rate, kith_status s
     return status == KITH_OK || status == KITH_E_TOO_LARGE || status == KITH_E_DIGEST_BITS;
 }
 
+TEST(kinds_are_found_by_name) {
+    for (size_t i = 0; i < kith_filter_kind_count(); i++)
+        CHECK(kith_filter_kind_named(kith_filter_kind_at(i)->name) == kith_filter_kind_at(i));
+    CHECK(kith_filter_kind_named("nope") == NULL);
+    CHECK(kith_filter_kind_named("bloo") == NULL);
+    CHECK(kith_filter_kind_named("") == NULL);
+}
+
 TEST(capacity_and_rate_give_a_plan_or_the_right_error) {
     static const double RATES[] = {0, DBL_TRUE_MIN, 1e-300, 1e-12,    1e-4,     .01, .25, .5, .999, 1,
                                    2, -1,           NAN,    INFINITY, -INFINITY};

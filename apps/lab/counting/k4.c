@@ -30,8 +30,13 @@ static width width_of(lab *l) {
     return w;
 }
 
+/* The counters of a kind without the option `width` have 4 bits. */
 static const char *options_of(const char *kind, const width *w) {
-    return strcmp(kind, "counting") == 0 ? w->options : NULL;
+    const kith_kind_info *info = kith_filter_kind_named(kind);
+    for (size_t i = 0; i < info->option_count; i++)
+        if (strcmp(info->options[i].name, "width") == 0)
+            return w->options;
+    return NULL;
 }
 
 static const char *const KINDS[] = {"counting", "blocked_counting"};
