@@ -68,7 +68,7 @@ static inline bool check_soak(void) {
     do {                                                                                                               \
         kith_status check_got = (got), check_want = (want);                                                            \
         if (check_got != check_want)                                                                                   \
-            CHECK_FAIL("%s answers %s, not %s", #got, kith_status_name(check_got), kith_status_name(check_want));      \
+            CHECK_FAIL("%s returns %s, not %s", #got, kith_status_name(check_got), kith_status_name(check_want));      \
     } while (0)
 
 #define CHECK_OK(got) CHECK_STATUS(got, KITH_OK)

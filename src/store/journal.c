@@ -221,27 +221,6 @@ static kith_status look_for_proof(kithi_journal *j, const kithi_position *at) {
     }
 }
 
-kith_status kithi_journal_scan(kithi_journal *j, kithi_position *at, uint64_t *synced) {
-    kithi_position here = *at, committed = *at;
-    for (;;) {
-        kithi_record r;
-        bool found;
-        kith_status status = kithi_journal_next(j, &here, &r, &found);
-        if (status == KITH_OK && !found)
-            status = look_for_proof(j, &here);
-        if (status != KITH_OK)
-            return status;
-        if (!found)
-            break;
-        if ((r.flags & KITHI_RECORD_OPEN) == 0) {
-            committed = here;
-            *synced = r.synced;
-        }
-    }
-    *at = committed;
-    return KITH_OK;
-}
-
 kith_status kithi_journal_reaches(kithi_journal *j, const kithi_position *at, bool *same) {
     uint64_t file_bytes;
     uint8_t checksum[8];
@@ -253,6 +232,44 @@ kith_status kithi_journal_reaches(kithi_journal *j, const kithi_position *at, bo
     *same = status == KITH_OK && file_bytes >= at->offset && got == sizeof checksum &&
             kithi_load64(checksum) == at->previous;
     return status;
+}
+
+/* A later record proves that the one at *at was synced. Either that one is damaged, or it was not there yet when it was
+ * read: a writer may append records while a reader reads them, and one read may even return a later record and not yet
+ * the one before it. The proof was read after that, so the record is complete now. Reads it again, like
+ * kithi_journal_next(). */
+static kith_status read_again(kithi_journal *j, kithi_position *at, kithi_record *r) {
+    bool found, same;
+    kithi_journal_forget(j);
+    kith_status status = kithi_journal_next(j, at, r, &found);
+    if (status != KITH_OK || found)
+        return status;
+    status = kithi_journal_reaches(j, at, &same);
+    return status != KITH_OK ? status : same ? KITH_E_CORRUPT : KITH_E_CANCELLED;
+}
+
+kith_status kithi_journal_scan(kithi_journal *j, kithi_position *at, uint64_t *synced) {
+    kithi_position here = *at, committed = *at;
+    for (;;) {
+        kithi_record r;
+        bool found;
+        kith_status status = kithi_journal_next(j, &here, &r, &found);
+        if (status == KITH_OK && !found) {
+            status = look_for_proof(j, &here);
+            if (status == KITH_OK)
+                break;
+            if (status == KITH_E_CORRUPT)
+                status = read_again(j, &here, &r);
+        }
+        if (status != KITH_OK)
+            return status;
+        if ((r.flags & KITHI_RECORD_OPEN) == 0) {
+            committed = here;
+            *synced = r.synced;
+        }
+    }
+    *at = committed;
+    return KITH_OK;
 }
 
 /* ---- writing ---- */

@@ -82,17 +82,6 @@ static kith_status replay(kithi_image *image, kithi_position *at, const kithi_po
     return KITH_OK;
 }
 
-/* A writer may append records while a reader reads the file. One read may then return a record that was not complete
- * yet, and after it a later record, which says that the first one was synced. That looks like damage, so a reader scans
- * a second time: by then the first record is complete. */
-static kith_status scan(const kith_store *s, kithi_journal *journal, kithi_position *at, uint64_t *synced) {
-    kith_status status = kithi_journal_scan(journal, at, synced);
-    if (status != KITH_E_CORRUPT || s->is_writer)
-        return status;
-    kithi_journal_forget(journal);
-    return kithi_journal_scan(journal, at, synced);
-}
-
 /* ---- files ---- */
 
 static void close_file(const kith_store *s, int *file) {
@@ -188,7 +177,7 @@ static kith_status load_once(const kith_store *s, kithi_image *image) {
     kithi_position at = image->journal.start;
     image->end = at;
     image->proven_bytes = at.offset;
-    status = scan(s, &image->journal, &image->end, &synced);
+    status = kithi_journal_scan(&image->journal, &image->end, &synced);
     if (status == KITH_OK)
         status = replay(image, &at, &image->end, synced);
     if (status == KITH_OK && s->files->size(s->files->context, image->journal.file, &journal_bytes) != 0)
@@ -261,7 +250,7 @@ static kith_status follow(kith_store *s) {
     kithi_position at = s->now.end, to = at;
     uint64_t synced;
     kithi_journal_forget(&s->now.journal);
-    kith_status status = scan(s, &s->now.journal, &to, &synced);
+    kith_status status = kithi_journal_scan(&s->now.journal, &to, &synced);
     if (status == KITH_OK && to.offset > at.offset) {
         status = replay(&s->now, &at, &to, 0);
         if (status == KITH_OK)

@@ -284,6 +284,73 @@ TEST(a_reader_looks_twice_before_it_reports_damage) {
     check_has(KITH_STORE_READ, KEYS, 0);
 }
 
+/* A reader beside a writer. What the reader reads ends at `visible`, and each time it asks for the size of a file after
+ * it has read records, the writer has gone on: `go_on` is called. */
+static uint64_t visible;
+static bool has_read;
+static void (*go_on)(void);
+
+static int64_t read_visible(void *context, int file, void *bytes, size_t byte_count, uint64_t offset) {
+    has_read = offset >= 64;
+    if (has_read)
+        byte_count = offset >= visible ? 0 : offset + byte_count > visible ? (size_t)(visible - offset) : byte_count;
+    return disk_read(context, file, bytes, byte_count, offset);
+}
+
+static int size_later(void *context, int file, uint64_t *bytes) {
+    if (has_read)
+        go_on();
+    return disk_size(context, file, bytes);
+}
+
+static void write_four_records(void) {
+    visible += 4 * RECORD_BYTES;
+}
+
+TEST(a_reader_of_a_journal_that_grows_sees_no_damage) {
+    make_store(KITH_SYNC_CALL);
+    visible = 64 + RECORD_BYTES;
+    go_on = write_four_records;
+    has_read = false;
+    files.read = read_visible;
+    files.size = size_later;
+    check_has(KITH_STORE_READ, KEYS, 0);
+}
+
+static kith_store *writer;
+
+static void do_nothing(void) {}
+
+static void write_something_else(void) {
+    has_read = false;
+    go_on = do_nothing;
+    CHECK_OK(kith_store_rollback(writer));
+    for (uint64_t key = 3; key < KEYS; key++)
+        CHECK_OK(kith_store_add(writer, &key, sizeof key, NULL));
+}
+
+/* The reader has read the records of a batch, which is then rolled back, and other records take their place. */
+TEST(a_reader_of_a_journal_that_was_cut_begins_again) {
+    make_store(KITH_SYNC_CALL);
+    disk_resize(journal_bytes(), 64 + 3 * RECORD_BYTES);
+    CHECK_OK(kithi_store_open_with(&files, PATH, KITH_STORE_WRITE, NULL, &writer));
+    CHECK_OK(kith_store_begin(writer));
+    for (uint64_t key = 100; key < 105; key++)
+        CHECK_OK(kith_store_add(writer, &key, sizeof key, NULL));
+    visible = UINT64_MAX / 2;
+    go_on = write_something_else;
+    has_read = false;
+    kithi_files readers = files;
+    readers.read = read_visible;
+    readers.size = size_later;
+    kith_store *reader;
+    CHECK_OK(kithi_store_open_with(&readers, PATH, KITH_STORE_READ, NULL, &reader));
+    CHECK_EQ_U64(kith_filter_count(kith_store_filter(reader)), KEYS);
+    CHECK(!kith_store_has(reader, &(uint64_t){100}, sizeof(uint64_t)));
+    CHECK_OK(kith_store_close(reader));
+    CHECK_OK(kith_store_close(writer));
+}
+
 /* In the worst case each offset looks like a large record: the search for a proof gives up in a bounded time. */
 TEST(a_forged_journal_does_not_cost_more_than_it_has_bytes) {
     make_store(KITH_SYNC_CALL);
