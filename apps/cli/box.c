@@ -50,15 +50,17 @@ static void run_in_box(const box_job *job, pid_t tool, int out) {
     message m = {0};
     const char *why_not = "";
     settle(tool);
+    if (dup2(out, STDOUT_FILENO) < 0)
+        _exit(1);
     job->prepare(job->context);
-    int error = box_close(out, &why_not);
+    int error = box_close(&why_not);
     if (error > 0)
         m.error = error;
     else if (error < 0)
         (void)snprintf(m.open_because, sizeof m.open_because, "%s", why_not);
     if (m.error == 0)
         job->work(job->context, m.result);
-    ssize_t written = write(out, &m, sizeof m);
+    ssize_t written = write(STDOUT_FILENO, &m, sizeof m);
     _exit(written == (ssize_t)sizeof m ? 0 : 1);
 }
 
@@ -113,10 +115,11 @@ box_end box_run(const box_job *job) {
     /* If SIGCHLD is ignored, which a parent can pass on, nobody can wait for a process. */
     struct sigaction plain = {.sa_handler = SIG_DFL};
     (void)sigaction(SIGCHLD, &plain, NULL);
-    if (pipe2(ends, O_CLOEXEC) != 0) {
+    broken.number = box_make();
+    if (broken.number == 0 && pipe2(ends, O_CLOEXEC) != 0)
         broken.number = errno;
+    if (broken.number != 0)
         return broken;
-    }
     pid_t tool = getpid(), process = fork();
     if (process == 0) {
         (void)close(ends[0]);

@@ -4,8 +4,8 @@
  * kills it (seccomp). So if a file could make the code that reads it run code of its own, that code could not open files,
  * use the network or start programs; it could only report a wrong result for this one file.
  *
- *     tool         fork -------------------------------------> read the result, wait
- *     process      prepare() -> the box closes -> work() -> write the result, exit
+ *     tool         fork ------------------------------------------> read the result, wait
+ *     process      prepare() -> the box closes -> work() -> write the result to a pipe, exit
  *
  * The box needs Linux and libseccomp. Under a sanitizer there is none, because sanitizers make system calls of their own. */
 #ifndef CLI_BOX_H
@@ -49,8 +49,11 @@ box_end box_run_open(const box_job *job, const char *why);
 
 /* ---- box_seccomp.c, or box_none.c where there is no libseccomp ---- */
 
-/* Closes the box around this process, which may only write to the descriptor `out` from then on. Returns 0, an errno if
- * something went wrong, or -1 with a sentence in *why_not if the system does not support it. */
-int box_close(int out, const char **why_not);
+/* Makes the list of allowed calls, once, before the first process is started. Returns 0 or an errno. */
+int box_make(void);
+
+/* Closes the box around this process, which may only write to stdout from then on. Returns 0, an errno if something went
+ * wrong, or -1 with a sentence in *why_not if the system does not support it. */
+int box_close(const char **why_not);
 
 #endif

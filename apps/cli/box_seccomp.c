@@ -15,10 +15,11 @@
 #include <seccomp.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 typedef enum rule_test {
     ALWAYS,
-    ONLY_OUT,  /* only to the descriptor of the result */
+    ONLY_OUT,  /* only to stdout, which is the pipe for the result */
     NO_CODE,   /* no memory that can be executed */
     ONLY_OPEN, /* only of an open file, not of a path */
 } rule_test;
@@ -49,13 +50,13 @@ static const struct rule {
 };
 _Static_assert(sizeof RULES / sizeof *RULES <= 15, "SECURITY.md says that there are at most 15");
 
-static int allow(scmp_filter_ctx filter, const struct rule *r, int out) {
+static int allow(scmp_filter_ctx filter, const struct rule *r) {
     if (r->call < 0)
         return 0;
     struct scmp_arg_cmp test = {0};
     switch (r->test) {
     case ONLY_OUT:
-        test = SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)out);
+        test = SCMP_A0(SCMP_CMP_EQ, STDOUT_FILENO);
         break;
     case NO_CODE:
         test = SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0);
@@ -87,20 +88,28 @@ static int unsupported(int error, const char **why_not) {
     }
 }
 
-int box_close(int out, const char **why_not) {
+static scmp_filter_ctx made; /* NULL: not yet */
+
+int box_make(void) {
+    if (made != NULL)
+        return 0;
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL); /* the thread, and there is only one */
     if (filter == NULL)
         return ENOMEM;
     /* The functions return negative errno values; with this attribute, seccomp_load() returns those of the system. */
     int error = -seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1);
     for (size_t i = 0; error == 0 && i < sizeof RULES / sizeof *RULES; i++)
-        error = -allow(filter, &RULES[i], out);
+        error = -allow(filter, &RULES[i]);
     if (error == 0)
-        error = -seccomp_load(filter);
-    if (error > 0)
-        error = unsupported(error, why_not);
-    seccomp_release(filter);
+        made = filter;
+    else
+        seccomp_release(filter);
     return error;
+}
+
+int box_close(const char **why_not) {
+    int error = -seccomp_load(made);
+    return error > 0 ? unsupported(error, why_not) : 0;
 }
 
 const char *box_missing(void) {

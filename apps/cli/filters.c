@@ -1,5 +1,6 @@
 /* filters.c: opens, checks and saves filters for the commands; see filters.h. */
 #define _GNU_SOURCE
+#define _FILE_OFFSET_BITS 64
 
 #include "filters.h"
 

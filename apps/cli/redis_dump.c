@@ -4,6 +4,7 @@
  *     | header   | cursor u64, length u64, data | cursor u64, length u64, data | …       | checksum u64 |
  */
 #define _GNU_SOURCE
+#define _FILE_OFFSET_BITS 64
 
 #include "redis_dump.h"
 
