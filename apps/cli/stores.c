@@ -85,6 +85,8 @@ static kith_status wait_for(attempt call, const char *path, kith_filter *filter,
 bool store_is(const char *path, const arguments *a) {
     kith_filter *filter;
     unsigned flags = KITH_OPEN_LAZY | (a->no_mmap ? KITH_OPEN_COPY : 0);
+    if (access(path, F_OK) == 0)
+        filter_check_memory(path, a);
     kith_status status = kith_filter_open(path, flags, NULL, &filter);
     if (status == KITH_OK)
         kith_filter_free(filter);
@@ -92,8 +94,6 @@ bool store_is(const char *path, const arguments *a) {
 }
 
 kith_store *store_hold(const char *path, const arguments *a) {
-    if (access(path, F_OK) == 0)
-        filter_check_memory(path, a);
     if (!store_is(path, a))
         return NULL;
     kith_status status = wait_for(try_open, path, NULL, a, LOCK_NONE, &held.store);
@@ -158,7 +158,6 @@ void store_convert(const char *path, const arguments *a, bool and_back, int lock
 int command_store(const arguments *a) {
     const char *path = a->operands[0];
     filter_check_input(path);
-    filter_check_memory(path, a);
     filter_check_output(path);
     if (store_is(path, a))
         fail("%s: is a store already", path);

@@ -71,6 +71,14 @@ static void set(verdict *v, kith_status status, const char *reason) {
     (void)snprintf(v->reason, sizeof v->reason, "%s", reason);
 }
 
+/* A crash is a fault of kith that this file shows. Other signals come from outside: SIGKILL if memory is short. */
+static void judge_signal(int number, verdict *v) {
+    bool is_crash = number == SIGSEGV || number == SIGILL || number == SIGFPE || number == SIGABRT || number == SIGTRAP;
+    v->status = is_crash ? KITH_E_CORRUPT : KITH_E_IO;
+    (void)snprintf(v->reason, sizeof v->reason, "the process that read the file was killed by signal %d (%s)%s", number,
+                   strsignal(number), is_crash ? "; do not use the file, and please report it" : "");
+}
+
 /* Makes a verdict from how the process has ended. */
 static void judge(const box_end *end, verdict *v) {
     switch (end->how) {
@@ -83,15 +91,10 @@ static void judge(const box_end *end, verdict *v) {
             "and please report it (kith help verify)");
         break;
     case BOX_SIGNALLED:
-        if (end->number == SIGBUS) {
-            set(v, KITH_E_TRUNCATED, "the file became shorter, or the disk failed, while it was read (--no-mmap copes)");
-            break;
-        }
-        v->status = KITH_E_CORRUPT;
-        (void)snprintf(v->reason, sizeof v->reason,
-                       "the process that read the file was killed by signal %d (%s); do not use the file, and please "
-                       "report it",
-                       end->number, strsignal(end->number));
+        if (end->number == SIGBUS)
+            set(v, KITH_E_TRUNCATED, "the file became shorter, or the disk failed, while it was read (try --no-mmap)");
+        else
+            judge_signal(end->number, v);
         break;
     case BOX_BROKEN:
         v->status = KITH_E_IO;
