@@ -24,29 +24,31 @@ typedef enum rule_test {
     ONLY_OPEN, /* only of an open file, not of a path */
 } rule_test;
 
+#ifdef __s390__
+#define MMAP_TEST ALWAYS /* the arguments of this call are in memory, where a filter cannot see them */
+#else
+#define MMAP_TEST NO_CODE
+#endif
+
 static const struct rule {
     int call; /* negative: this system has no such call */
     rule_test test;
 } RULES[] = {
-    {SCMP_SYS(pread64), ALWAYS},
-    {SCMP_SYS(fstat), ALWAYS},
-    {SCMP_SYS(fstat64), ALWAYS},
-    {SCMP_SYS(newfstatat), ONLY_OPEN}, /* what fstat() of glibc calls */
-    {SCMP_SYS(close), ALWAYS},
-    {SCMP_SYS(brk), ALWAYS},
-#ifdef __s390__
-    {SCMP_SYS(mmap), ALWAYS}, /* its arguments are in memory, where a filter cannot see them */
-#else
-    {SCMP_SYS(mmap), NO_CODE},
-#endif
-    {SCMP_SYS(mmap2), NO_CODE},
-    {SCMP_SYS(mremap), ALWAYS},
-    {SCMP_SYS(munmap), ALWAYS},
-    {SCMP_SYS(madvise), ALWAYS},
-    {SCMP_SYS(clock_gettime), ALWAYS},
-    {SCMP_SYS(clock_gettime64), ALWAYS},
-    {SCMP_SYS(write), ONLY_OUT},
-    {SCMP_SYS(exit_group), ALWAYS},
+    {SCMP_SYS(pread64), ALWAYS},         /* what is in the files */
+    {SCMP_SYS(fstat), ALWAYS},           /* their sizes */
+    {SCMP_SYS(fstat64), ALWAYS},         /* the same on 32-bit systems */
+    {SCMP_SYS(newfstatat), ONLY_OPEN},   /* the same, as glibc does it */
+    {SCMP_SYS(close), ALWAYS},           /* files */
+    {SCMP_SYS(brk), ALWAYS},             /* memory */
+    {SCMP_SYS(mmap), MMAP_TEST},         /* memory and files */
+    {SCMP_SYS(mmap2), NO_CODE},          /* the same on 32-bit systems */
+    {SCMP_SYS(mremap), ALWAYS},          /* memory that grows */
+    {SCMP_SYS(munmap), ALWAYS},          /* memory and files */
+    {SCMP_SYS(madvise), ALWAYS},         /* memory that some allocators give back */
+    {SCMP_SYS(clock_gettime), ALWAYS},   /* only where reading the clock is a system call */
+    {SCMP_SYS(clock_gettime64), ALWAYS}, /* the same on 32-bit systems */
+    {SCMP_SYS(write), ONLY_OUT},         /* the result */
+    {SCMP_SYS(exit_group), ALWAYS},      /* the end */
 };
 _Static_assert(sizeof RULES / sizeof *RULES <= 15, "SECURITY.md says that there are at most 15");
 

@@ -335,8 +335,8 @@ static kith_status open_store(filter_files *f, unsigned open_flags, const argume
 
 /* Says why the files could not be read. `error` is the errno of the failed call. */
 static void explain(const filter_files *f, kith_status status, int error, reason_text reason) {
-    const char *why = status == KITH_E_NO_FILE           ? text_of_errno(ENOENT)
-                      : status == KITH_E_PERMISSION      ? text_of_errno(EACCES)
+    const char *why = status == KITH_E_NO_FILE            ? text_of_errno(ENOENT)
+                      : status == KITH_E_PERMISSION       ? text_of_errno(EACCES)
                       : status == KITH_E_IO && error != 0 ? text_of_errno(error)
                                                           : kith_status_text(status);
     if (f->refused != NULL)

@@ -82,8 +82,7 @@ static const char *read_file(int fd, const arguments *a, redis_dump *dump, reaso
     if (dump->bytes == NULL)
         return kith_status_text(KITH_E_MEMORY);
     while (dump->byte_count < dump->room) {
-        ssize_t got =
-            pread(fd, dump->bytes + dump->byte_count, dump->room - dump->byte_count, (off_t)dump->byte_count);
+        ssize_t got = pread(fd, dump->bytes + dump->byte_count, dump->room - dump->byte_count, (off_t)dump->byte_count);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)

@@ -98,7 +98,8 @@ static void judge(const box_end *end, verdict *v) {
         break;
     case BOX_BROKEN:
         v->status = KITH_E_IO;
-        (void)snprintf(v->reason, sizeof v->reason, "cannot run a process to read it: %s (--no-box reads it without one)",
+        (void)snprintf(v->reason, sizeof v->reason,
+                       "cannot run a process to read it: %s (--no-box reads it without one)",
                        end->number != 0 ? strerror(end->number) : "it ended without a result");
         break;
     }

@@ -117,8 +117,7 @@ static kith_status read_all(int fd, uint8_t *buffer, size_t byte_count) {
     return KITH_OK;
 }
 
-kith_status kithi_read_fd(int fd, uint8_t *(*get_buffer)(void *ctx, size_t byte_count), void *ctx,
-                          size_t *byte_count) {
+kith_status kithi_read_fd(int fd, uint8_t *(*get_buffer)(void *ctx, size_t byte_count), void *ctx, size_t *byte_count) {
     assert(get_buffer && byte_count);
     size_t size;
     kith_status status = size_of(fd, &size);

@@ -94,10 +94,10 @@ int __wrap_pipe2(int *ends, int flags) {
 int __real_seccomp_load(void *filter);
 int __wrap_seccomp_load(void *filter);
 int __wrap_seccomp_load(void *filter) {
-    return is_planted("no_seccomp")          ? -ENOSYS
-           : is_planted("forbids_seccomp")   ? -EPERM
+    return is_planted("no_seccomp")         ? -ENOSYS
+           : is_planted("forbids_seccomp")  ? -EPERM
            : is_planted("no_kernel_memory") ? -ENOMEM
-                                             : __real_seccomp_load(filter);
+                                            : __real_seccomp_load(filter);
 }
 #endif
 
