@@ -43,7 +43,7 @@ typedef struct kithi_damage {
     const uint8_t *page; /* a kithi_page for each page */
     uint64_t pages;
     uint64_t keys_at_risk;       /* result: at most this many keys may no longer be found. UINT64_MAX: not known */
-    struct kithi_salvage *whole; /* for the layers inside the body */
+    struct kithi_salvage *whole; /* the repair of the whole block. The layers in it share its budget (salvage.h) */
 } kithi_damage;
 
 typedef struct kithi_expectation {
@@ -143,9 +143,10 @@ typedef struct kithi_kind {
     /* Returns whether this many nonzero cells exceed the fill limit, so that no new key may be added. */
     bool (*full)(const kith_filter *f, uint64_t fill);
     /* Blocked kinds, whose keys can be chosen to crowd some blocks (filters/common/crowding.h). `watch` must be called
-     * before `crowded`. `crowded` returns whether the filter is crowded, so that no new key may be added: after a pass
-     * over the body if digest is NULL, otherwise only if a look before adding *digest to `count` keys finds a reason for
-     * that. With `shared`, other threads may set bits at the same time. */
+     * before `crowded`. `crowded` returns whether the filter is crowded, so that no new key may be added. If `digest`
+     * is NULL, it makes a pass over the body to find out. Otherwise it is called before *digest is added to a filter of
+     * `count` keys: it looks at a few blocks, and makes the pass only if it finds a reason there. With `shared`, other
+     * threads may set bits at the same time. */
     void (*watch)(kith_filter *f);
     bool (*crowded)(const kith_filter *f, const uint64_t *digest, uint64_t count, bool shared);
     kith_status (*merge)(kith_filter *into, const kith_filter *from);

@@ -15,7 +15,7 @@
  * region, only 64 - r bits of the low half are random: its lowest r bits follow from the others (if the number of
  * regions is a power of two, they are 0). The fingerprint cannot use these r bits as they are. The place uses only the
  * highest p of bits 32 … 63: the lowest 32 - p of them are random even if the place is known. The XOR combines these
- * random bits with the r bits that are not random. If r + p > 32, there are fewer random bits than that: 32 - p < r.
+ * random bits with the r bits that are not random. If r + p > 32, there are fewer than r of these random bits: 32 - p.
  * The random bits are then shifted left, so that they combine with the highest of the r bits (kithi_rest_shift).
  *
  * So region, place and fingerprint are independent and as uniform as the digest if they need at most 60 bits together.

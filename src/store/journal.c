@@ -206,8 +206,8 @@ kith_status kithi_journal_find(kithi_journal *j, kithi_search_state *at, kithi_r
     return KITH_OK;
 }
 
-/* There is no record in place at `at`. Returns KITH_E_CORRUPT if a later record says that there was one, and that it was
- * synced. */
+/* There is no record in place at `at`. Returns KITH_E_CORRUPT if a later record says that there was one, and that it
+ * was synced. */
 static kith_status look_for_proof(kithi_journal *j, const kithi_position *at) {
     kithi_search_state search = {.offset = at->offset};
     for (;;) {

@@ -184,10 +184,10 @@ static inline void kithi_bits_write(uint8_t *body, uint64_t from, uint64_t to, b
     }
 }
 
-/* Sets every cell of `width` bits that has a bit in a damaged page to its largest value. No key that was there is
- * lost; others are found more often. Counters with that value are stuck, so removals do not change them. A page whose
- * checksum is lost stays as it is: it is probably right, and setting all of them would make the filter useless, as it is
- * if all pages are damaged. */
+/* Sets every cell of `width` bits that has a bit in a damaged page to its largest value. No key that was there is lost;
+ * others are found more often. Counters with that value are stuck, so removals do not change them. A page whose
+ * checksum is lost stays as it is, because it is probably right. (If its cells were set, too, a file without checksums
+ * would become a filter that returns true for every key.) If all pages are damaged, nothing can be saved. */
 static inline kith_status kithi_cells_salvage(kith_filter *f, kithi_damage *damage, unsigned width) {
     uint64_t end = f->shape.cells * width, bad = 0;
     for (uint64_t i = 0; i < damage->pages; i++)

@@ -16,9 +16,9 @@
  * `tried` has every slot whose entry was examined, because windows overlap, and a slot must not be in a chain twice.
  *
  * The bound. A search visits at most KITHI_FIT_SEARCH_SLOTS slots: the queue has space for the places with that many
- * slots, and a place that does not fit in it is not visited. So an add that fails takes less than a millisecond, even if
- * an attacker fills a region completely. A search that was cut in this way proves nothing about the slots that it has
- * not seen. plan/fit.h computes how improbable that is up to the capacity of a filter. Smaller regions are searched
+ * slots, and a place that does not fit in it is not visited. So an add that fails takes less than a millisecond, even
+ * if an attacker fills a region completely. A search that was cut in this way proves nothing about the slots that it
+ * has not seen. plan/fit.h computes how improbable that is up to the capacity of a filter. Smaller regions are searched
  * completely.
  *
  * The memory for this is allocated by the first search and kept in the handle. The queue takes 12 bytes per place. The
@@ -28,8 +28,9 @@
  *
  * The stash. If a search that was not cut fails, no entry that it can reach can move to an empty slot. If a slot of the
  * new key holds its code already, the key goes to the stash. Otherwise one of the entries that the search has reached
- * goes to the stash: one that has a twin, that is, another entry with the same places and the same fingerprint. Its slot
- * is then the end of a chain, in place of an empty slot. If no entry has a twin, or if the stash is full, the add fails.
+ * goes to the stash: one that has a twin, that is, another entry with the same places and the same fingerprint. Its
+ * slot is then the end of a chain, in place of an empty slot. If no entry has a twin, or if the stash is full, the add
+ * fails.
  *
  * Everything here is inlined into each kind, with the functions of that kind's layout. */
 #ifndef KITHI_FILTERS_CUCKOO_SEARCH_H
@@ -75,7 +76,8 @@ static inline kithi_search *kithi_search_new(const kithi_cf_layout *layout, cons
     uint64_t limit = g->places < bound ? g->places + 1 : bound;
     uint64_t words = region_slots / 64 + 1, entries = 0;
     if (region_slots > KITHI_SEARCH_BITMAP_SLOTS) {
-        /* At most half full with the places and, for windows, twice as many slots. */
+        /* The table is at most half full. It holds the places in the queue and, for windows, the slots whose entries
+         * were examined, at most two per place. */
         for (entries = 1; entries < 2 * limit * (layout->windows ? 3 : 1);)
             entries *= 2;
         words = 0;
