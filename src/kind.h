@@ -212,8 +212,8 @@ typedef enum kithi_backing {
 /* When blocked kinds look for crowded blocks: see filters/common/crowding.h. */
 typedef struct kithi_crowding {
     uint64_t next; /* the count at which an add looks next, at most the capacity; 0 if that is not known */
-    uint64_t gap;  /* the difference of two such counts; 0 if `watch` has not been called */
-    double rate;   /* a filter with a higher rate is crowded */
+    uint64_t gap;  /* the difference of two such counts; 0 if it and `cells` are not set yet */
+    double rate;   /* a filter with a higher rate is crowded; 0 if `watch` has not been called */
     bool off;      /* never look: the handle of a thread that fills a part of the body */
     /* A block with more than cells[i] cells in use is suspect, if the count is at most (i + 1) / 16 of the capacity. */
     uint16_t cells[KITHI_CROWDING_STEPS];

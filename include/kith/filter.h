@@ -449,7 +449,7 @@ typedef kith_status (*kith_write)(void *context, const void *bytes, size_t byte_
  *
  * Returns KITH_E_ARGUMENT if the range ends after kith_filter_file_bytes(), the code of `write`, and the codes of
  * kith_filter_save() that are not about files. Cost: as kith_filter_bytes(); if the filter has layers in separate
- * blocks, every call whose range includes the header or checksums makes a pass over the body. */
+ * blocks, every call whose range is not entirely in the body makes a pass over the body. */
 KITH_API KITH_MUST_USE kith_status kith_filter_write(kith_filter *filter, uint64_t offset, uint64_t byte_count,
                                                      kith_write write, void *context);
 

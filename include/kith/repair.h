@@ -7,9 +7,9 @@
  *
  * The file has a checksum for each page of 64 KiB of the filter's body, so it is known which pages are damaged.
  *
- *   restored exactly   a header with one wrong byte, a page that had only zeros, a page with one flipped bit (only the
- *                      first four of the other damaged pages are searched for one), and the checksums, if the pages
- *                      that they belong to are sound
+ *   restored exactly   a header with one wrong byte, a page that had only zeros, a page with one flipped bit, and the
+ *                      checksums, if the pages that they belong to are sound. Only the first four damaged pages that
+ *                      did not have only zeros are searched for a flipped bit (more, if they are shorter)
  *   Bloom kinds,       Every cell of a damaged page is set to its largest value. No key is lost, but other keys are
  *   counting kinds     found more often: kith_filter_stats.rate_now. Keys can be added only if the filter is not too
  *                      full because of this. If all pages are damaged, nothing can be saved

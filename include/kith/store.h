@@ -102,8 +102,8 @@ typedef struct kith_store_options {
  * checksums may be updated, as by kith_filter_save()), and still belongs to you.
  *
  * A file at `path` is replaced: by the same rules as kith_filter_save() if it is a plain file. If it is a store, it
- * continues to be that store with other content; its journal is retired, and readers see the new content after a
- * refresh. A crash leaves either the old content or the new one.
+ * continues to be that store with other content: its journal is replaced by an empty one, and readers see the new
+ * content after a refresh. A crash leaves either the old content or the new one.
  *
  * Returns KITH_E_UNSUPPORTED if the filter is of a static kind, KITH_E_LOCKED if the store is open for writing,
  * KITH_E_JOURNAL if there is a file FILE-journal that is not a journal of kith, KITH_E_RANDOM, KITH_E_ARGUMENT for
@@ -148,7 +148,7 @@ KITH_API kith_status kith_store_close(kith_store *store);
 /* ---- changing ----
  *
  * These calls return the codes of the calls of the same name in kith/filter.h, with the same meaning, and
- *   KITH_E_READONLY   the store was opened for reading, or a sync has failed before (kith_store_info.failure)
+ *   KITH_E_READONLY   the store was opened for reading, or has become read-only by a failure (kith_store_info.failure)
  *   KITH_E_NO_SPACE, KITH_E_IO   the journal could not be extended. If even the incomplete record could not be removed,
  *                     the store is read-only from then on. After a failed sync it always is */
 
@@ -208,9 +208,12 @@ KITH_API KITH_MUST_USE kith_status kith_store_checkpoint(kith_store *store);
  * kith_store_create(). */
 KITH_API KITH_MUST_USE kith_status kith_store_replace(kith_store *store, kith_filter *filter);
 
-/* Writes the content as a plain filter file, removes the journal and, on success, frees the store. On failure the store
- * stays open, and is as it was. (If only the removal of the journal fails, the file is plain already. The journal that
- * is left behind does no harm: plain files have none.) The codes are those of kith_store_checkpoint(). */
+/* Writes the content as a plain filter file, removes the journal and, on success, frees the store. The codes are those
+ * of kith_store_checkpoint().
+ *
+ * On failure the store stays open and is as it was. It becomes read-only in two cases: if the replacement of the file
+ * can be neither completed nor undone, or if only the removal of the journal fails. In the second case the file is a
+ * plain filter already, and a journal that is left behind does no harm: nobody reads it. */
 KITH_API KITH_MUST_USE kith_status kith_store_close_plain(kith_store *store);
 
 /* ---- reading ---- */
@@ -224,9 +227,9 @@ KITH_API bool kith_store_has(const kith_store *store, const void *key, size_t ke
 
 /* For a store opened with KITH_STORE_READ: applies the operations that the writer has committed since, whether they are
  * synced or not, or opens the store again if there was a checkpoint. *changed (may be NULL) is set to whether anything
- * was new. On failure the store is as before. (If its files cannot be loaded again then, lookups may see some of the
- * new operations, and kith_store_info.failure is set.) Returns KITH_OK for a writer, whose state is always current.
- * Otherwise the codes of kith_store_open(). */
+ * was new. On failure the store is as before. There is one exception: if some of the new operations were applied, and
+ * the state before them could not be loaded again, lookups may see these operations, and kith_store_info.failure is
+ * set. Returns KITH_OK for a writer, whose state is always current. Otherwise the codes of kith_store_open(). */
 KITH_API KITH_MUST_USE kith_status kith_store_refresh(kith_store *store, bool *changed);
 
 /* Returns whether every operation that this handle has acknowledged is durable: false if some are only written, or if
@@ -234,7 +237,8 @@ KITH_API KITH_MUST_USE kith_status kith_store_refresh(kith_store *store, bool *c
 KITH_API bool kith_store_durable(const kith_store *store);
 
 /* Verifies every page of the snapshot file, and the invariants of the filter in memory. Returns KITH_OK,
- * KITH_E_CORRUPT, KITH_E_MEMORY or KITH_E_IO. The records of the journal have been verified when they were read. */
+ * KITH_E_CORRUPT, KITH_E_MEMORY or KITH_E_IO; if the header of the file was damaged after the store was opened, also
+ * the other codes of kith_filter_view(). The records of the journal have been verified when they were read. */
 KITH_API KITH_MUST_USE kith_status kith_store_verify(const kith_store *store);
 
 typedef struct kith_store_info {

@@ -27,10 +27,10 @@
  * unless an option asks for them. With b = 2 and 4 bits, one region in ten fails below the planned load.
  *
  * Entries in stashes. Regions of 2,600 to 26,000 slots at the planned load needed 1.2 to 1.7 times as many entries as
- * there are sets of c + 1 keys with equal fingerprints (windows and b = 2, 5 and 6 bits), because keys on different
- * pairs that have one place in common can be too many together, too. The expected number of crowded sets is doubled for
- * that (larger_sets). With b = 1 they needed 4 to 7 times as many, and the estimate has the same factor as that of room
- * failures. tests/unit/plan_fits.c repeats the measurement.
+ * there are sets of c + 1 keys with equal fingerprints. (Measured with windows and with b = 2, for fingerprints of 5
+ * and of 6 bits.) The reason is that keys on different pairs can also be too many, if the pairs have one place in
+ * common. The expected number of crowded sets is doubled for that (larger_sets). With b = 1 they needed 4 to 7 times as
+ * many, and the estimate has the same factor as that of room failures. tests/unit/plan_fits.c repeats the measurement.
  *
  * Random walks. Regions of 2^18 slots were filled with walks of any length, 40 to 400 seeds each, and the share of the
  * walks of more than i kicks was counted in bins of load 0.01 to 0.02 wide, for i from 1 to 2000. It falls like e^(-g
