@@ -142,11 +142,11 @@ typedef struct kithi_kind {
     void (*prefetch)(const void *f, uint64_t digest); /* prefetches what add_shared uses */
     /* Returns whether this many nonzero cells exceed the fill limit, so that no new key may be added. */
     bool (*full)(const kith_filter *f, uint64_t fill);
-    /* Blocked kinds, whose keys can be chosen to crowd some blocks (filters/common/crowding.h). `watch` must be called
-     * before `crowded`. `crowded` returns whether the filter is crowded, so that no new key may be added. If `digest`
-     * is NULL, it makes a pass over the body to find out. Otherwise it is called before *digest is added to a filter of
-     * `count` keys: it looks at a few blocks, and makes the pass only if it finds a reason there. With `shared`, other
-     * threads may set bits at the same time. */
+    /* Blocked kinds, whose keys can be chosen to crowd some blocks (filters/common/crowding.h). `watch` computes the
+     * limits that `crowded` compares with, and must be called before it. `crowded` returns whether the filter is
+     * crowded, so that no new key may be added. If `digest` is NULL, it makes a pass over the body to find out.
+     * Otherwise it is called before *digest is added to a filter of `count` keys: it looks at a few blocks, and makes
+     * the pass only if it finds a reason there. With `shared`, other threads may set bits at the same time. */
     void (*watch)(kith_filter *f);
     bool (*crowded)(const kith_filter *f, const uint64_t *digest, uint64_t count, bool shared);
     kith_status (*merge)(kith_filter *into, const kith_filter *from);
@@ -181,8 +181,8 @@ typedef struct kithi_kind {
      *          unused. Without this hook the body is one piece
      * salvage  for a repair: changes a body with damaged pages so that its invariants hold and as few keys as possible
      *          are lost. The handle has no `state`. If no key is lost, count and fill stay those of the undamaged
-     *          filter, so that no add that follows is refused that would have been accepted. Returns KITH_E_CORRUPT
-     *          if nothing can be saved. Without this hook the damaged pages stay as they are
+     *          filter, so that no later add is refused because of the repair. Returns KITH_E_CORRUPT if nothing can be
+     *          saved. Without this hook the damaged pages stay as they are
      * recount  after salvage and the adds that followed: sets count and fill to what the body says
      * relocate after the block has moved to f->block: updates what points into it, and calls `move` for the memory that
      *          the kind has allocated for pieces of the body */

@@ -80,11 +80,11 @@ KITH_API KITH_MUST_USE kith_status kith_filter_clone(const kith_filter *from, co
 typedef enum kith_build_flags {
     KITH_BUILD_SET = 0,            /* equal digests are one key */
     KITH_BUILD_MULTISET = 1 << 0,  /* each occurrence of a digest is stored as a copy; needs KITH_CAN_COPIES */
-    KITH_BUILD_LEAVE_OUT = 1 << 1, /* if a key has plan.max_copies copies or more, and the filter cannot store another
-                                      one, that copy is left out and counted (kith_builder_left_out). Without this
-                                      flag the build fails with KITH_E_COPIES. In a cuckoo kind, other keys may have
-                                      taken the slots of a key that has fewer copies. Then nothing is left out: the
-                                      build fails with KITH_E_FULL (without this flag: with KITH_E_COPIES) */
+    KITH_BUILD_LEAVE_OUT = 1 << 1, /* a copy that the filter cannot store is left out and counted
+                                      (kith_builder_left_out), if the filter has plan.max_copies copies of the key
+                                      or more. If it has fewer, because other keys have taken the slots of the key
+                                      (cuckoo kinds), the build fails with KITH_E_FULL. Without this flag the build
+                                      fails with KITH_E_COPIES in both cases */
 } kith_build_flags;
 
 /* Builds a filter from n digests (computed by kith_digest() with spec->hash). Either the whole filter is built or

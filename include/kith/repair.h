@@ -8,15 +8,16 @@
  * The file has a checksum for each page of 64 KiB of the filter's body, so it is known which pages are damaged.
  *
  *   restored exactly   a header with one wrong byte, a page that had only zeros, a page with one flipped bit, and the
- *                      checksums, if the pages that they belong to are sound. Only the first four damaged pages that
- *                      did not have only zeros are searched for a flipped bit (more, if they are shorter)
+ *                      checksums, if the pages that they belong to are sound. The search for a flipped bit is slow, so
+ *                      only the first four damaged pages are searched. Pages that had only zeros do not count, and
+ *                      pages of less than 64 KiB count less
  *   Bloom kinds,       Every cell of a damaged page is set to its largest value. No key is lost, but other keys are
  *   counting kinds     found more often: kith_filter_stats.rate_now. Keys can be added only if the filter is not too
  *                      full because of this. If all pages are damaged, nothing can be saved
  *   cuckoo, overlap    The entries of a damaged page are kept as they are. Those in bytes that are wrong are lost:
  *                      these keys are no longer found. keys_at_risk bounds their number
- *   fuse, ribbon       A damaged page is kept as it is. A key is found only if every part of it is intact; keys_at_risk
- *                      is the number of all keys. Build the filter again, if you have the keys
+ *   fuse, ribbon       A damaged page is kept as it is. A key is found only if all bits that its lookup reads are
+ *                      intact; keys_at_risk is the number of all keys. Build the filter again, if you have the keys
  *   layers             Each layer is repaired as a filter of its kind. A layer of which nothing can be saved becomes
  *                      empty
  *

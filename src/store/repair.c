@@ -7,8 +7,8 @@
  *
  * Which records of the journal count. A batch that was interrupted must not be applied, but the record that ended a
  * batch may be the damaged one. Every writer cuts off the records of a batch that was not completed before it writes
- * others. So a record counts if it, or a later one, is not part of a batch, or if a later one says that it was synced,
- * which happens only at the end of a batch.
+ * others, and syncs only at the end of a batch. So a record without KITHI_RECORD_OPEN proves that it and all records
+ * before it count. A record with this flag proves it only for the records that were synced when it was written.
  *
  * A header of the journal that is damaged in more than one byte can be made again: the first record contains its
  * checksum. Store id and base follow from the file and from that record, and the generation is found by trying. */
@@ -334,8 +334,8 @@ static kith_status find_last(repair *r, kithi_journal *j, uint64_t *last) {
     return KITH_OK;
 }
 
-/* Notes that the records `from` … `to` - 1 are missing, and that `bytes` bytes of the journal are there in their place
- * (UINT64_MAX: it is not known how many there were). */
+/* Adds the records `from` … `to` - 1, which are missing, to the report. `bytes` is the number of bytes of the journal
+ * that are there in their place (UINT64_MAX: it is not known how many there were). */
 static void lose(repair *r, uint64_t from, uint64_t to, uint64_t bytes) {
     uint64_t headers = (to - from) * KITHI_RECORD_HEADER_BYTES;
     r->report.records_lost += to - from;
