@@ -5,8 +5,8 @@
  * (a wrong one passes with probability 2^-64).
  *
  *     header       one wrong byte is found by trying all 255 other values of each of the 192 bytes
- *     checksums    if the header's checksum of them is wrong, and the checksums of some pages too, each of these pages
- *                  may be right and its checksum wrong: all combinations are tried, up to 2^SUBSETS_MAX
+ *     checksums    if the header's checksum of them is wrong, some of them are damaged. So where a page does not match
+ *                  its checksum, either of the two may be right. All combinations are tried, up to 2^SUBSETS_MAX
  *     pages        all zeros, as in a filter that is nearly empty; one flipped bit
  *
  * What is still damaged then is left to the kind: its function `salvage` changes the pages so that the filter is valid

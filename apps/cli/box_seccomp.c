@@ -58,13 +58,13 @@ static int allow(scmp_filter_ctx filter, const struct rule *r) {
     struct scmp_arg_cmp test = {0};
     switch (r->test) {
     case ONLY_OUT:
-        test = SCMP_A0(SCMP_CMP_EQ, STDOUT_FILENO);
+        test = SCMP_A0(SCMP_CMP_EQ, STDOUT_FILENO, 0);
         break;
     case NO_CODE:
         test = SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0);
         break;
     case ONLY_OPEN:
-        test = SCMP_A3(SCMP_CMP_EQ, AT_EMPTY_PATH);
+        test = SCMP_A3(SCMP_CMP_EQ, AT_EMPTY_PATH, 0);
         break;
     case ALWAYS:
         break;

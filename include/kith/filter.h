@@ -56,8 +56,8 @@ typedef struct kith_filter kith_filter;
  * complete list of keys (kith_filter_build), KITH_E_MEMORY, or KITH_E_ARGUMENT for a malformed spec->hash.
  *
  * Cost: plan.file_bytes of zeroed memory. If an add to a cuckoo kind finds the buckets of its key full, it searches for
- * entries to move. The first search allocates up to 160 KiB (13 bytes per slot if the filter is small), which later ones
- * use again. With the option b=1 (buckets of one slot) or alternate=xor (the second bucket is computed as in the
+ * entries to move. The first search allocates up to 160 KiB (13 bytes per slot if the filter is small), which later
+ * ones use again. With the option b=1 (buckets of one slot) or alternate=xor (the second bucket is computed as in the
  * original cuckoo filter paper) it allocates up to 448 KiB. */
 KITH_API KITH_MUST_USE kith_status kith_filter_create(const kith_filter_spec *spec, kith_filter **filter);
 
@@ -80,11 +80,11 @@ KITH_API KITH_MUST_USE kith_status kith_filter_clone(const kith_filter *from, co
 typedef enum kith_build_flags {
     KITH_BUILD_SET = 0,            /* equal digests are one key */
     KITH_BUILD_MULTISET = 1 << 0,  /* each occurrence of a digest is stored as a copy; needs KITH_CAN_COPIES */
-    KITH_BUILD_LEAVE_OUT = 1 << 1, /* copies of a key that the filter cannot store are left out and counted
-                                      (kith_builder_left_out); without this flag the build fails with KITH_E_COPIES.
-                                      A cuckoo kind may have no free slot for a copy before the key has
-                                      plan.max_copies copies. Such a copy is not left out: the build fails, with
-                                      KITH_E_FULL (without this flag: with KITH_E_COPIES) */
+    KITH_BUILD_LEAVE_OUT = 1 << 1, /* a copy that the filter cannot store is left out and counted
+                                      (kith_builder_left_out), if the filter has plan.max_copies copies of the key
+                                      or more. If it has fewer, because other keys have taken the slots of the key
+                                      (cuckoo kinds), the build fails with KITH_E_FULL. Without this flag the build
+                                      fails with KITH_E_COPIES in both cases */
 } kith_build_flags;
 
 /* Builds a filter from n digests (computed by kith_digest() with spec->hash). Either the whole filter is built or
@@ -165,19 +165,19 @@ KITH_API KITH_MUST_USE kith_status kith_filter_clear(kith_filter *filter);
  * normally use. There are two causes. bloom and blocked do not count a new key that is a false positive, so more keys
  * may have been added than the count says. Or an attacker chose the keys; then keys_now of kith_filter_stats is far
  * above the count. A blocked kind is also full when keys were chosen to crowd some of its blocks, so that rate_now is
- * more than 1.25 times what honest keys reach (docs/security.md; fewer than one in 10^9 honest filters). A cuckoo kind
- * is also full when it finds no free slot for the key. For distinct keys up to the
- * capacity this happens with probability plan.failure; it may happen earlier if few keys have many copies. layers are
- * full only when there are 64 of them, or when 64-bit digests or the address space are too small for another one.
+ * more than 1.25 times what honest keys reach (docs/security.md). With honest keys that happens in fewer than one of
+ * 10^9 filters. A cuckoo kind is also full when it finds no free slot for the key. For distinct keys up to the capacity
+ * this happens with probability plan.failure; it may happen earlier if few keys have many copies. layers are full only
+ * when there are 64 of them, or when 64-bit digests or the address space are too small for another one.
  *
  * Adding a key twice: bloom and blocked ignore the second add. Cuckoo and counting kinds store a second copy, and each
  * kith_filter_remove() removes one. A cuckoo kind cannot tell copies of a key from different keys with the same
  * fingerprint and the same two buckets. It has a short list for those that do not fit in these buckets, the stash. It
- * therefore stores plan.max_copies copies of a key, and further ones until the stash is full. *was_new (may be NULL) is set on success to whether kith_filter_has() was false
- * before. Cost: one hash, then 1 cache line (blocked, blocked_counting), 2 (cuckoo, overlap) or k (bloom, counting). If
- * both buckets of the key are full, which is common near the capacity, a cuckoo kind also searches for a free slot. The
- * search visits at most plan.search_slots slots, whatever the keys are: it takes microseconds for keys that nobody
- * chose, and less than a millisecond if it fails. */
+ * therefore stores plan.max_copies copies of a key, and further ones until the stash is full. *was_new (may be NULL) is
+ * set on success to whether kith_filter_has() was false before. Cost: one hash, then 1 cache line (blocked,
+ * blocked_counting), 2 (cuckoo, overlap) or k (bloom, counting). If both buckets of the key are full, which is common
+ * near the capacity, a cuckoo kind also searches for a free slot. The search visits at most plan.search_slots slots,
+ * whatever the keys are: it takes microseconds for keys that nobody chose, and less than a millisecond if it fails. */
 KITH_API KITH_MUST_USE kith_status kith_filter_add(kith_filter *filter, const void *key, size_t key_bytes,
                                                    bool *was_new);
 
@@ -289,8 +289,8 @@ KITH_API void kith_adder_close(kith_adder *adder);
  *   KITH_E_FULL    bloom and blocked: the union would be full (see kith_filter_add), and its rate, computed
  *                  from its bits, is above the promise. (The sets may have keys in common, so the number of keys in the
  *                  union is not known; the count becomes an estimate, at most the capacity.)
- *                  Other kinds: the counts add up to more than the capacity, or (cuckoo kinds) there is no free slot
- *                  for a key.
+ *                  Other kinds: the counts add up to more than the capacity; or (counting kinds) more counters would
+ *                  be in use than `capacity` keys normally use; or (cuckoo kinds) there is no free slot for a key.
  *                  Blocked kinds: keys were chosen to crowd some blocks (see kith_filter_add).
  *   KITH_E_COPIES  cuckoo kinds: a key would have more copies than the filter can store
  *   KITH_E_MEMORY  cuckoo kinds, which work on a copy */
@@ -335,9 +335,8 @@ typedef struct kith_filter_stats {
     double rate;         /* the promise */
     double rate_now;     /* the exact rate now: the share of all digests for which has() returns true (layers: computed
                             from the exact rates of the layers as if they were independent) */
-    double
-        keys_now; /* Bloom kinds, and layers of them: number of keys, estimated from the cells that are used; other kinds:
-                            `count` */
+    double keys_now;     /* Bloom kinds, and layers of them: number of keys, estimated from the cells that are used;
+                            other kinds: `count` */
     uint64_t cells;      /* number of bits, counters or slots; of all layers */
     uint64_t cells_used; /* number of cells that are not 0 */
     double load;         /* cells_used / cells */
@@ -385,8 +384,8 @@ KITH_API KITH_MUST_USE kith_status kith_filter_check(const kith_filter *filter, 
 /* Returns the recipe that the filter was created with. */
 KITH_API uint64_t kith_filter_recipe(const kith_filter *filter);
 
-/* Return the number of notes, and note `index` (0 … count - 1). Strings are valid until the filter is changed or freed,
- * or kith_filter_bytes() joins its layers. */
+/* Return the number of notes, and note `index` (0 … count - 1). Strings are valid until the filter is changed,
+ * relocated or freed, or kith_filter_bytes() joins its layers. */
 KITH_API size_t kith_filter_note_count(const kith_filter *filter);
 KITH_API kith_note kith_filter_note_at(const kith_filter *filter, size_t index);
 
@@ -426,7 +425,7 @@ KITH_API uint64_t kith_filter_cell(const kith_filter *filter, uint64_t cell);
  * until kith_filter_bytes() joins them. */
 
 /* Sets *bytes and *byte_count to the block of the filter, and updates its checksums before. The block is valid until
- * the next call that changes or frees the filter.
+ * the next call that changes, relocates or frees the filter.
  *
  * If the filter has grown, its layers are joined: they are copied into one new block, which the filter uses from then
  * on. While they are copied, both the old and the new blocks are allocated. Later calls copy nothing until the filter
@@ -450,7 +449,7 @@ typedef kith_status (*kith_write)(void *context, const void *bytes, size_t byte_
  *
  * Returns KITH_E_ARGUMENT if the range ends after kith_filter_file_bytes(), the code of `write`, and the codes of
  * kith_filter_save() that are not about files. Cost: as kith_filter_bytes(); if the filter has layers in separate
- * blocks, every call whose range includes the header or checksums makes a pass over the body. */
+ * blocks, every call whose range is not entirely in the body makes a pass over the body. */
 KITH_API KITH_MUST_USE kith_status kith_filter_write(kith_filter *filter, uint64_t offset, uint64_t byte_count,
                                                      kith_write write, void *context);
 

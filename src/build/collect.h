@@ -7,10 +7,10 @@
 
 #include "build/spill.h"
 
-/* Memory per digest in memory while digests are collected, in bytes: the digest, a copy sorted by part, its byte of
- * `order`, and 3 to find repeats. Finding the repeats of a part needs up to 42 bytes per digest of that part: 8 for the
- * copy and 34 for the rest (build/repeats.h). Each thread searches one of the 256 parts at a time, so 3 is enough for
- * up to 18 threads. */
+/* Bytes of memory for each digest that is not on disk: 8 for the digest, 8 for a copy sorted by part, 1 for its part in
+ * the array `order` of a spill (build/spill.h), and 3 to find repeats. Finding the repeats of a part needs up to 42
+ * bytes per digest of that part: 8 for the copy and 34 for the rest (build/repeats.h). Each thread searches one of the
+ * 256 parts at a time, so 3 is enough for up to 18 threads. */
 #define KITHI_COLLECT_BYTES 20
 
 typedef struct kithi_collection {

@@ -189,9 +189,9 @@ KITHI_INLINE void sort_by_part(const kithi_ribbon_geometry *g, unsigned level, c
     }
 }
 
-/* Stores left->count keys at level 0 or 1, sets its marks, and replaces *left by the keys that were bumped. `digests`
- * are the digests of these keys; they may be in the array of *left. `hashes` is another array of at least this length.
- * Returns whether two equal digests were found. */
+/* Stores left->count keys, whose digests are `digests`, at level 0 or 1, and sets the marks of the level. `hashes` is
+ * an array of at least this length, other than `digests`. It gets the hashes of the keys and, at the end, the digests
+ * of the keys that were bumped; *left is set to these. Returns whether two equal digests were found. */
 static bool fill_level(const kithi_ribbon_geometry *g, workspace *w, unsigned level, const uint64_t *digests,
                        uint64_t *hashes, uint8_t *marks, keys *left) {
     elimination e = {.rows = w->rows + slots_before(g, level),

@@ -1,5 +1,5 @@
 /* format/read.h: reads and checks the header, the checksums and the notes of a block, as inline functions: for
- * format.c, notes.c and handle.c, and for kith/reader.h. It is written in the common subset of C11 and C++17.
+ * format.c, notes.c, handle.c and salvage.c, and for kith/reader.h. It is in the common subset of C11 and C++17.
  *
  * With KITH_READER_NO_HASH, which only programs that include kith/reader.h define, there is no XXH3: checksums are not
  * compared. */

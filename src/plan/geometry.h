@@ -42,8 +42,8 @@ typedef enum kithi_cf_form {
 
 #define KITHI_FIT_STASH_MAX 64 /* entries of a stash; it is a list that is searched from its beginning */
 
-/* The most slots that the search for a free slot visits: see filters/common/cuckoo_search.h, and plan/fit.c for why this
- * is enough. A multiple of the slots in a bucket. */
+/* The most slots that the search for a free slot visits: see filters/common/cuckoo_search.h, and plan/fit.c for why
+ * this is enough. A multiple of the slots in a bucket. */
 #define KITHI_FIT_SEARCH_SLOTS 16384
 
 /* cuckoo and overlap (cf: cuckoo filter). */

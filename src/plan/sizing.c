@@ -427,8 +427,9 @@ double kithi_blocked_rate_limit(unsigned lanes, unsigned lane_cells, uint64_t bl
 }
 
 double kithi_blocked_cells(unsigned lanes, unsigned lane_cells, uint64_t blocks, double keys, double deviations) {
-    /* The number N of keys in a block is binomial. With q = 1/blocks and a_i = 1 - i/w, z_i = E a_i^N = (1 - q i/w)^n is
-     * the probability that i given cells of a lane are 0, and square = E a_1^(2N). Given N, lanes are independent. */
+    /* The number N of keys in a block is binomial. With q = 1/blocks and a_i = 1 - i/w, z_i = E a_i^N = (1 - q i/w)^n
+     * is the probability that i given cells of a lane are 0, and square = E a_1^(2N). Given N, lanes are
+     * independent. */
     double w = lane_cells, q = 1 / (double)blocks;
     double z1 = exp(keys * log1p(-q / w)), z2 = w > 2 ? exp(keys * log1p(-2 * q / w)) : 0;
     double square = exp(keys * log1p(-q * (2 - 1 / w) / w));

@@ -227,7 +227,7 @@ static inline void kithi_cf_locate_group(const kithi_cf_vectors *vectors, const 
         }
 }
 
-/* Like kithi_cf_has_many. While one group is compared, the places of the next one are on their way to the cache. */
+/* Like kithi_cf_has_many. The places of the next group are prefetched before a group is compared. */
 static inline size_t kithi_cf_has_groups(const kithi_cf_vectors *vectors, const kith_filter *f, const uint64_t *digests,
                                          size_t n, uint64_t *maybe) {
     const kithi_cf_geometry *g = &f->geometry.cf;

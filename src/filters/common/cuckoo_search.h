@@ -16,9 +16,9 @@
  * `tried` has every slot whose entry was examined, because windows overlap, and a slot must not be in a chain twice.
  *
  * The bound. A search visits at most KITHI_FIT_SEARCH_SLOTS slots: the queue has space for the places with that many
- * slots, and a place that does not fit in it is not visited. So an add that fails takes less than a millisecond, even if
- * an attacker fills a region completely. A search that was cut in this way proves nothing about the slots that it has
- * not seen. plan/fit.h computes how improbable that is up to the capacity of a filter. Smaller regions are searched
+ * slots, and a place that does not fit in it is not visited. So an add that fails takes less than a millisecond, even
+ * if an attacker fills a region completely. A search that was cut in this way proves nothing about the slots that it
+ * has not seen. plan/fit.h computes how improbable that is up to the capacity of a filter. Smaller regions are searched
  * completely.
  *
  * The memory for this is allocated by the first search and kept in the handle. The queue takes 12 bytes per place. The
@@ -28,8 +28,9 @@
  *
  * The stash. If a search that was not cut fails, no entry that it can reach can move to an empty slot. If a slot of the
  * new key holds its code already, the key goes to the stash. Otherwise one of the entries that the search has reached
- * goes to the stash: one that has a twin, that is, another entry with the same places and the same fingerprint. Its slot
- * is then the end of a chain, in place of an empty slot. If no entry has a twin, or if the stash is full, the add fails.
+ * goes to the stash: one that has a twin, that is, another entry with the same places and the same fingerprint. Its
+ * slot is then the end of a chain, in place of an empty slot. If no entry has a twin, or if the stash is full, the add
+ * fails.
  *
  * Everything here is inlined into each kind, with the functions of that kind's layout. */
 #ifndef KITHI_FILTERS_CUCKOO_SEARCH_H
@@ -75,7 +76,8 @@ static inline kithi_search *kithi_search_new(const kithi_cf_layout *layout, cons
     uint64_t limit = g->places < bound ? g->places + 1 : bound;
     uint64_t words = region_slots / 64 + 1, entries = 0;
     if (region_slots > KITHI_SEARCH_BITMAP_SLOTS) {
-        /* At most half full with the places and, for windows, twice as many slots. */
+        /* The table is at most half full. It holds the places in the queue and, for windows, the slots whose entries
+         * were examined, at most two per place. */
         for (entries = 1; entries < 2 * limit * (layout->windows ? 3 : 1);)
             entries *= 2;
         words = 0;
@@ -226,9 +228,9 @@ static inline void kithi_search_reset(const kithi_cf_layout *layout, kithi_searc
  * chain that leads to it to the next slot. Sets *freed to the slot that became free. Returns KITH_E_FULL if there is no
  * such entry or the stash is full.
  *
- * A chain must not use the slot in which it ends. All its other slots are in earlier places of the queue. The loop
- * returns at the first place that has an entry with a twin, so that entry is in no earlier place (although in overlap a
- * slot is in two places). */
+ * The slot in which a chain ends must not be in the chain a second time. It is not: the other slots of the chain are in
+ * places that are earlier in the queue, and the loop returns at the first place that contains an entry with a twin. (In
+ * overlap, where a slot is in two places, an earlier place could otherwise contain the same slot.) */
 static inline kith_status kithi_search_evict(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
                                              const kithi_search *s, uint32_t tail, uint32_t *freed) {
     const kithi_cf_geometry *g = &f->geometry.cf;
