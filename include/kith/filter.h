@@ -498,11 +498,18 @@ KITH_API KITH_MUST_USE kith_status kith_filter_adopt(void *bytes, size_t byte_co
 /* Opens a file. The file is mapped, and the filter is read-only, unless KITH_OPEN_COPY is given. Cost: one sequential
  * read of the file, or only of its headers and notes with KITH_OPEN_LAZY. If save() replaces the file while it is open,
  * this handle keeps the old content. If another program changes a mapped file in place, lookups may be wrong. If it
- * truncates the file, lookups raise SIGBUS. Use KITH_OPEN_COPY where that can happen.
+ * truncates the file, lookups raise SIGBUS. Use KITH_OPEN_COPY where that can happen: then the file is read once, into
+ * memory of its size, and a file that becomes shorter while it is read gives KITH_E_TRUNCATED.
  *
  * Returns KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO, KITH_E_TOO_LARGE, and the codes of kith_filter_view(). */
 KITH_API KITH_MUST_USE kith_status kith_filter_open(const char *path, unsigned flags, const kith_allocator *allocator,
                                                     kith_filter **filter);
+
+/* Like kith_filter_open(), for a regular file that is open for reading: for programs that have given up the right to open
+ * files when they read one (seccomp, Capsicum, pledge). The descriptor still belongs to you, and its offset does not
+ * matter and does not change. You may close it as soon as the call returns. */
+KITH_API KITH_MUST_USE kith_status kith_filter_open_fd(int fd, unsigned flags, const kith_allocator *allocator,
+                                                       kith_filter **filter);
 
 /* Writes the filter to a file, completely or not at all. It writes a temporary file in the same folder, syncs it,
  * exchanges it atomically with the old file, syncs the folder, and deletes the old file. If `path` is a symbolic link,

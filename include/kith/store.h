@@ -42,7 +42,8 @@
  * A damaged snapshot. Opening verifies only the header of the snapshot, so that it takes the same time for any size.
  * Lookups in a damaged body may be wrong, as with KITH_OPEN_LAZY. A checkpoint verifies every page of the old snapshot
  * before it writes the new one. If it finds damage, it returns KITH_E_CORRUPT, and the old snapshot and the journal
- * stay as they are. kith_store_verify() checks at any time. kith/repair.h saves what can be saved of a damaged store.
+ * stay as they are. kith_store_verify() checks at any time. With options.no_map, opening verifies everything.
+ * kith/repair.h saves what can be saved of a damaged store.
  *
  * Threads: calls that take a const store may run on any number of threads at the same time. A call that takes a
  * non-const store must be the only one that uses it. */
@@ -88,10 +89,15 @@ typedef struct kith_store_options {
     int lock; /* a descriptor of FILE-lock, plus 1, if the caller has locked that file already with flock(LOCK_EX): the
                  store is then not locked once more. On success the descriptor belongs to the store, which closes it; on
                  failure it is still the caller's. Default: the store opens and locks the file itself */
+    bool no_map; /* read the snapshot into memory and verify it, instead of mapping it: for files that somebody else may
+                    truncate, which would raise SIGBUS in a map (network file systems, folders of other users). Costs a
+                    read of the whole file, and memory of its size, each time that the snapshot is opened; during a
+                    checkpoint and a rollback, the old and the new one are in memory. KITH_E_TRUNCATED: the file became
+                    shorter while it was read. Default: false */
 } kith_store_options;
 
 #define KITH_STORE_OPTIONS_INIT                                                                                        \
-    { sizeof(kith_store_options), KITH_SYNC_CALL, 0, 0, 0, 0, 0, 0, 0, 0 }
+    { sizeof(kith_store_options), KITH_SYNC_CALL, 0, 0, 0, 0, 0, 0, 0, 0, false }
 
 /* A value for checkpoint_bytes and close_bytes: never. */
 #define KITH_STORE_NEVER UINT64_MAX
@@ -137,6 +143,19 @@ KITH_API KITH_MUST_USE kith_status kith_store_convert(const char *path, const ki
  * that these operations change. */
 KITH_API KITH_MUST_USE kith_status kith_store_open(const char *path, unsigned flags, const kith_store_options *options,
                                                    kith_store **store);
+
+/* Like kith_store_open() with KITH_STORE_READ, for two regular files that are open for reading: the snapshot FILE, and
+ * FILE-journal. For programs that have given up the right to open files when they read them, as
+ * kith_filter_open_fd(). options->lock must be 0.
+ *
+ * On success the descriptors belong to the store, which closes them. On failure they are still yours. `journal` may be -1
+ * if there is none; the result is KITH_E_JOURNAL then, if the snapshot is sound.
+ *
+ * Open FILE before FILE-journal. If FILE has been replaced after that, a checkpoint may have come in between, and the
+ * result is KITH_E_JOURNAL: open both again. kith_store_refresh() applies what the writer has appended to this journal; it
+ * does not see what happens after the next checkpoint. */
+KITH_API KITH_MUST_USE kith_status kith_store_open_fd(int snapshot, int journal, const kith_store_options *options,
+                                                      kith_store **store);
 
 /* Syncs what is not synced yet, makes a checkpoint if the journal is larger than options.close_bytes, and frees the
  * store, also if it returns a failure. A batch that was not committed is rolled back. NULL is allowed.
@@ -238,7 +257,8 @@ KITH_API bool kith_store_durable(const kith_store *store);
 
 /* Verifies every page of the snapshot file, and the invariants of the filter in memory. Returns KITH_OK,
  * KITH_E_CORRUPT, KITH_E_MEMORY or KITH_E_IO; if the header of the file was damaged after the store was opened, also
- * the other codes of kith_filter_view(). The records of the journal have been verified when they were read. */
+ * the other codes of kith_filter_view(). The records of the journal have been verified when they were read, and with
+ * options.no_map so has the snapshot, which is not read again. */
 KITH_API KITH_MUST_USE kith_status kith_store_verify(const kith_store *store);
 
 typedef struct kith_store_info {
