@@ -67,7 +67,8 @@ typedef enum kith_store_flags {
  * sync everything that was written before. */
 typedef enum kith_store_sync_mode {
     KITH_SYNC_CALL = 0,     /* before each call returns: success means durable */
-    KITH_SYNC_BATCH = 1,    /* when sync_operations operations are not synced yet; they are durable together */
+    KITH_SYNC_BATCH = 1,    /* when sync_operations operations are not synced yet: one sync for all of them. (The
+                               batches of kith_store_begin() are something else) */
     KITH_SYNC_INTERVAL = 2, /* sync_ms milliseconds after the first operation that is not synced; this is checked at
                                each call that changes the store, and by kith_store_tick() */
 } kith_store_sync_mode;

@@ -228,9 +228,9 @@ static inline void kithi_search_reset(const kithi_cf_layout *layout, kithi_searc
  * chain that leads to it to the next slot. Sets *freed to the slot that became free. Returns KITH_E_FULL if there is no
  * such entry or the stash is full.
  *
- * The slot in which a chain ends must not be in the chain a second time. It is not: the other slots of the chain are in
- * places that are earlier in the queue, and the loop returns at the first place that contains an entry with a twin. (In
- * overlap, where a slot is in two places, an earlier place could otherwise contain the same slot.) */
+ * The slot in which a chain ends must not be in the chain a second time. In overlap, where a slot is in two places, an
+ * earlier place of the chain might contain it. But then the loop would have found its entry in that place, which is
+ * earlier in the queue, and would have returned there. */
 static inline kith_status kithi_search_evict(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
                                              const kithi_search *s, uint32_t tail, uint32_t *freed) {
     const kithi_cf_geometry *g = &f->geometry.cf;
