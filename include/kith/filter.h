@@ -81,12 +81,12 @@ KITH_API KITH_MUST_USE kith_status kith_filter_clone(const kith_filter *from, co
 typedef enum kith_build_flags {
     KITH_BUILD_SET = 0,            /* equal digests are one key */
     KITH_BUILD_MULTISET = 1 << 0,  /* each occurrence of a digest is stored as a copy; needs KITH_CAN_COPIES */
-    KITH_BUILD_LEAVE_OUT = 1 << 1, /* leave out copies beyond plan.max_copies that the filter cannot store, and count
-                                      them (kith_builder_left_out). Without this flag the first such copy fails the
-                                      build with KITH_E_COPIES. In cuckoo kinds, other keys may take the slots of a
-                                      key, so that a copy does not fit although the key has fewer than max_copies.
-                                      Such a copy is not left out: the build fails with KITH_E_FULL, or without this
-                                      flag with KITH_E_COPIES */
+    KITH_BUILD_LEAVE_OUT = 1 << 1, /* if the filter cannot store another copy of a key of which it has plan.max_copies
+                                      or more, leave this copy out, and count it (kith_builder_left_out). Without this
+                                      flag the build fails with KITH_E_COPIES. A cuckoo kind may have no slot for a copy
+                                      of a key of which it has fewer than max_copies, because other keys take the
+                                      slots. Such a copy is not left out: the build fails with KITH_E_FULL, or without
+                                      this flag with KITH_E_COPIES */
 } kith_build_flags;
 
 /* Builds a filter from n digests (computed by kith_digest() with spec->hash). Either the whole filter is built or
@@ -468,8 +468,8 @@ typedef enum kith_open_flags {
     KITH_OPEN_DEFAULT = 0,
     KITH_OPEN_LAZY = 1 << 0,     /* open without reading the body: only the header and the notes are verified (and the
                                 headers of layers). If the body is damaged, lookups may be wrong, but no call reads or
-                                writes outside the block. The first change, clone(), merge(), intersect(), bytes() and
-                                save() verify the whole body, and return KITH_E_CORRUPT if it is damaged */
+                                writes outside the block. The first change, clone(), merge(), intersect(), bytes(),
+                                write() and save() verify the whole body, and return KITH_E_CORRUPT if it is damaged */
     KITH_OPEN_COPY = 1 << 1,     /* copy into memory of the allocator: writable, and independent of the file */
     KITH_OPEN_SNAPSHOT = 1 << 2, /* also open the file of a store (kith/store.h), without its journal: what was added or
                                     removed since the last checkpoint is missing. The result is a plain filter. If it
@@ -507,9 +507,9 @@ KITH_API KITH_MUST_USE kith_status kith_filter_adopt(void *bytes, size_t byte_co
 KITH_API KITH_MUST_USE kith_status kith_filter_open(const char *path, unsigned flags, const kith_allocator *allocator,
                                                     kith_filter **filter);
 
-/* Like kith_filter_open(), for a regular file that is open for reading: for programs that have given up the right to open
- * files when they read one (seccomp, Capsicum, pledge). The descriptor still belongs to you, and its offset does not
- * matter and does not change. You may close it as soon as the call returns. */
+/* Like kith_filter_open(), for a regular file that is open for reading: for programs that have given up the right to
+ * open files when they read one (seccomp, Capsicum, pledge). The descriptor still belongs to you, and its offset does
+ * not matter and does not change. You may close it as soon as the call returns. */
 KITH_API KITH_MUST_USE kith_status kith_filter_open_fd(int fd, unsigned flags, const kith_allocator *allocator,
                                                        kith_filter **filter);
 

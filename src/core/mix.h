@@ -125,10 +125,10 @@ static inline uint64_t kithi_fingerprint(kithi_place at, uint64_t top) {
  * the smallest distance between two results is 0.56, 0.41 or 0.30 times what it would be if they were evenly spaced.
  *
  * It also matters that few pairs of results have nearly the same sum. Nearly equal sums may be equal after they are
- * scaled to the number of places: H(a) + H(c) = H(b) + H(d) in kithi_partner() below. Then the partner for a of some
- * place, the partner of that one for b, and so on for c and d, lead back to the first place, and keys with these four
- * fingerprints can share four places. With the factors chosen here, keys do not share the same few places more often
- * than the planner expects (plan/fit.h), even if slots are narrow. */
+ * scaled to the number of places: H(a) + H(c) = H(b) + H(d) in kithi_partner() below. Then four steps lead from a place
+ * back to itself: from each place to its partner, with the fingerprint a in the first step, b in the second, then c and
+ * d. So keys with these four fingerprints can share four places. With the factors chosen here, keys do not share the
+ * same few places more often than the planner expects (plan/fit.h), even if slots are narrow. */
 static inline uint64_t kithi_spread(uint64_t fingerprint) {
     return (uint32_t)(fingerprint * KITHI_SPREAD_A ^ fingerprint * KITHI_SPREAD_B);
 }

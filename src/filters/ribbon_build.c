@@ -335,7 +335,7 @@ static kith_status fill(const kithi_ribbon_geometry *g, workspace *w, uint8_t *s
         repeats = fill_level(g, w, 0, digests, w->hashes, shard + g->marks_at[0], &left);
     else
         memcpy(w->hashes, digests, n * sizeof *digests);
-    /* Keys that were not stored, because they do not fit, may still be equal. */
+    /* There are more keys left than can be stored. The reason may be that some of them are equal. */
     if (!repeats && left.count > w->more)
         return has_repeats(left.digests, left.count) ? KITH_E_COPIES : KITH_E_FULL;
     if (!repeats && g->slots[1] != 0)

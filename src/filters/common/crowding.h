@@ -27,8 +27,9 @@
  *
  * Cost. The count at which the next look is due takes the place of the capacity in the test that every add makes
  * anyway, so an add that does not look takes no additional instruction. Let B be the number of blocks. gap is B/64, at
- * least 128. A look takes about 300 instructions, one of 16 about 2000 more, and a pass over the body 50 B. Honest keys
- * cause one pass or none before the filter is full. While a filter is attacked, each look may cause a pass.
+ * least 128. A look takes about 300 instructions, and every 16th look about 2000 more. A pass over the body takes about
+ * 50 instructions per block. Honest keys cause one pass or none before the filter is full. While a filter is attacked,
+ * each look may cause a pass.
  *
  * What the attacker gains. Between two looks, gap keys can be added. One key raises the rate of its block most if it
  * uses the last unused cell of each lane: from (1 - 1/w)^lanes, where w is the number of cells in a lane, to 1. With 8
