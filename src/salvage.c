@@ -105,8 +105,8 @@ static bool checksums_hold(const pages *p) {
            kithi_checksum(p->checksums, (size_t)(8 * p->count)) == kithi_load64(p->block + KITHI_AT_BODY_CHECKSUM);
 }
 
-/* Compares every page with its checksum. Of a page that is not all there, the missing bytes are 0; it is damaged unless
- * they were 0 before. */
+/* Compares every page with its checksum. If the file ends before the checksum, the page is bad if a byte of it is
+ * missing, and otherwise unsure. */
 static void compare_pages(pages *p, uint64_t body_present) {
     for (uint64_t i = 0; i < p->count; i++) {
         bool is_there = i * KITHI_CHECKED_BYTES + kithi_checked_bytes(p->head->body_bytes, i) <= body_present;

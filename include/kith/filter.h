@@ -65,8 +65,9 @@ KITH_API KITH_MUST_USE kith_status kith_filter_create(const kith_filter_spec *sp
  * two can be merged. (For layers: with the size and capacity of the first layer.) Notes are not copied. `allocator` is
  * as in kith_filter_spec.
  *
- * Returns KITH_E_UNSUPPORTED for a static kind, KITH_E_MEMORY, or KITH_E_TOO_LARGE if the filter would exceed the limit
- * of `like` (kith_filter_limit). */
+ * Returns KITH_E_UNSUPPORTED for a static kind, KITH_E_MEMORY, KITH_E_TOO_LARGE if the filter would exceed the limit of
+ * `like` (kith_filter_limit), or KITH_E_CORRUPT (layers) if `like` was opened with KITH_OPEN_LAZY and no layer can have
+ * the options in its header. */
 KITH_API KITH_MUST_USE kith_status kith_filter_create_like(const kith_filter *like, const kith_allocator *allocator,
                                                            kith_filter **filter);
 
@@ -80,11 +81,12 @@ KITH_API KITH_MUST_USE kith_status kith_filter_clone(const kith_filter *from, co
 typedef enum kith_build_flags {
     KITH_BUILD_SET = 0,            /* equal digests are one key */
     KITH_BUILD_MULTISET = 1 << 0,  /* each occurrence of a digest is stored as a copy; needs KITH_CAN_COPIES */
-    KITH_BUILD_LEAVE_OUT = 1 << 1, /* a copy that the filter cannot store is left out and counted
-                                      (kith_builder_left_out), if the filter has plan.max_copies copies of the key
-                                      or more. If it has fewer, because other keys have taken the slots of the key
-                                      (cuckoo kinds), the build fails with KITH_E_FULL. Without this flag the build
-                                      fails with KITH_E_COPIES in both cases */
+    KITH_BUILD_LEAVE_OUT = 1 << 1, /* if the filter cannot store another copy of a key of which it has plan.max_copies
+                                      or more, leave this copy out, and count it (kith_builder_left_out). Without this
+                                      flag the build fails with KITH_E_COPIES. A cuckoo kind may have no slot for a copy
+                                      of a key of which it has fewer than max_copies, because other keys take the
+                                      slots. Such a copy is not left out: the build fails with KITH_E_FULL, or without
+                                      this flag with KITH_E_COPIES */
 } kith_build_flags;
 
 /* Builds a filter from n digests (computed by kith_digest() with spec->hash). Either the whole filter is built or
@@ -293,7 +295,7 @@ KITH_API void kith_adder_close(kith_adder *adder);
  *                  be in use than `capacity` keys normally use; or (cuckoo kinds) there is no free slot for a key.
  *                  Blocked kinds: keys were chosen to crowd some blocks (see kith_filter_add).
  *   KITH_E_COPIES  cuckoo kinds: a key would have more copies than the filter can store
- *   KITH_E_MEMORY  cuckoo kinds, which work on a copy */
+ *   KITH_E_MEMORY  cuckoo kinds, which need memory for a copy of `into`, to restore it if the merge fails */
 KITH_API KITH_MUST_USE kith_status kith_filter_merge(kith_filter *into, const kith_filter *from);
 
 /* Keeps in `into` only the bits that are set in both filters. has() still returns true for every key that is in both
@@ -466,8 +468,8 @@ typedef enum kith_open_flags {
     KITH_OPEN_DEFAULT = 0,
     KITH_OPEN_LAZY = 1 << 0,     /* open without reading the body: only the header and the notes are verified (and the
                                 headers of layers). If the body is damaged, lookups may be wrong, but no call reads or
-                                writes outside the block. The first change, clone(), merge(), intersect(), bytes() and
-                                save() verify the whole body, and return KITH_E_CORRUPT if it is damaged */
+                                writes outside the block. The first change, clone(), merge(), intersect(), bytes(),
+                                write() and save() verify the whole body, and return KITH_E_CORRUPT if it is damaged */
     KITH_OPEN_COPY = 1 << 1,     /* copy into memory of the allocator: writable, and independent of the file */
     KITH_OPEN_SNAPSHOT = 1 << 2, /* also open the file of a store (kith/store.h), without its journal: what was added or
                                     removed since the last checkpoint is missing. The result is a plain filter. If it
@@ -505,9 +507,9 @@ KITH_API KITH_MUST_USE kith_status kith_filter_adopt(void *bytes, size_t byte_co
 KITH_API KITH_MUST_USE kith_status kith_filter_open(const char *path, unsigned flags, const kith_allocator *allocator,
                                                     kith_filter **filter);
 
-/* Like kith_filter_open(), for a regular file that is open for reading: for programs that have given up the right to open
- * files when they read one (seccomp, Capsicum, pledge). The descriptor still belongs to you, and its offset does not
- * matter and does not change. You may close it as soon as the call returns. */
+/* Like kith_filter_open(), for a regular file that is open for reading: for programs that have given up the right to
+ * open files when they read one (seccomp, Capsicum, pledge). The descriptor still belongs to you, and its offset does
+ * not matter and does not change. You may close it as soon as the call returns. */
 KITH_API KITH_MUST_USE kith_status kith_filter_open_fd(int fd, unsigned flags, const kith_allocator *allocator,
                                                        kith_filter **filter);
 

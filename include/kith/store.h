@@ -67,7 +67,8 @@ typedef enum kith_store_flags {
  * sync everything that was written before. */
 typedef enum kith_store_sync_mode {
     KITH_SYNC_CALL = 0,     /* before each call returns: success means durable */
-    KITH_SYNC_BATCH = 1,    /* when sync_operations operations are not synced yet; they are durable together */
+    KITH_SYNC_BATCH = 1,    /* when sync_operations operations are not synced yet: one sync for all of them. (The
+                               batches of kith_store_begin() are something else) */
     KITH_SYNC_INTERVAL = 2, /* sync_ms milliseconds after the first operation that is not synced; this is checked at
                                each call that changes the store, and by kith_store_tick() */
 } kith_store_sync_mode;
@@ -148,12 +149,13 @@ KITH_API KITH_MUST_USE kith_status kith_store_open(const char *path, unsigned fl
  * FILE-journal. For programs that have given up the right to open files when they read them, as
  * kith_filter_open_fd(). options->lock must be 0.
  *
- * On success the descriptors belong to the store, which closes them. On failure they are still yours. `journal` may be -1
- * if there is none; the result is KITH_E_JOURNAL then, if the snapshot is sound.
+ * On success the descriptors belong to the store, which closes them. On failure they are still yours. `journal` may be
+ * -1 if there is none; the result is KITH_E_JOURNAL then, if the snapshot is sound.
  *
- * Open FILE before FILE-journal. If FILE has been replaced after that, a checkpoint may have come in between, and the
- * result is KITH_E_JOURNAL: open both again. kith_store_refresh() applies what the writer has appended to this journal; it
- * does not see what happens after the next checkpoint. */
+ * Open FILE before FILE-journal. If the writer makes a checkpoint after you have opened the one and before you open the
+ * other, the journal may be too new for the snapshot, and the result is KITH_E_JOURNAL. So if the result is
+ * KITH_E_JOURNAL and the name FILE now refers to another file, open both again. kith_store_refresh() applies what the
+ * writer has appended to this journal; it does not see what happens after the next checkpoint. */
 KITH_API KITH_MUST_USE kith_status kith_store_open_fd(int snapshot, int journal, const kith_store_options *options,
                                                       kith_store **store);
 

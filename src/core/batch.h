@@ -29,8 +29,9 @@ typedef enum kithi_place_type {
     KITHI_CF_BUCKETS,      /* a bucket that is one word, long or not */
     KITHI_CF_WIDE_BUCKETS, /* a bucket of four slots of 17 bits or more, which is more than one word. `shift` is not
                               set, and codes[i] is only the fingerprint. If the bits of a bucket are not whole bytes,
-                              only the buckets with an even number begin at a byte. at[0] is then the key's bucket
-                              with the even number, and at[1] that with the odd number */
+                              only the buckets with an even number begin at a byte. One of a key's buckets has an
+                              even number and the other an odd one (kithi_partner in core/mix.h); at[0] is then the
+                              even one, and at[1] the odd one */
     KITHI_CF_WINDOWS,      /* a window, which is one word, long or not */
 } kithi_place_type;
 

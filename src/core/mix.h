@@ -123,9 +123,12 @@ static inline uint64_t kithi_fingerprint(kithi_place at, uint64_t top) {
  * differ by a constant, and the graph of the places would be full of short cycles. The XOR of two products has no such
  * constant. The factors are the best of 30 million pairs that were tried: if there are only 7, 15 or 31 fingerprints,
  * the smallest distance between two results is 0.56, 0.41 or 0.30 times what it would be if they were evenly spaced.
- * There are also few pairs of results whose sum is nearly that of another pair. Four such fingerprints, used in turn by
- * kithi_partner(), lead from a place back to it: keys with these fingerprints can share four places. So even if slots
- * are narrow, keys do not share the same few places more often than the planner expects (plan/fit.h). */
+ *
+ * It also matters that few pairs of results have nearly the same sum. Nearly equal sums may be equal after they are
+ * scaled to the number of places: H(a) + H(c) = H(b) + H(d) in kithi_partner() below. Then four steps lead from a place
+ * back to itself: from each place to its partner, with the fingerprint a in the first step, b in the second, then c and
+ * d. So keys with these four fingerprints can share four places. With the factors chosen here, keys do not share the
+ * same few places more often than the planner expects (plan/fit.h), even if slots are narrow. */
 static inline uint64_t kithi_spread(uint64_t fingerprint) {
     return (uint32_t)(fingerprint * KITHI_SPREAD_A ^ fingerprint * KITHI_SPREAD_B);
 }

@@ -1,5 +1,5 @@
 /* Repairs the body of a filter of layers of which some pages are damaged. Each layer is a block with its own header and
- * checksums, which are more precise than those of the whole body, so each layer is repaired on its own.
+ * checksums, and is repaired with these: a page of the whole body may contain bytes of several layers.
  *
  *     directory   if its page is damaged: the sizes of the layers follow from the plan
  *     header      if it is damaged beyond repair: a new one from the plan. Its count is the number of keys that the

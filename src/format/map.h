@@ -8,8 +8,8 @@
  * All functions follow symbolic links, accept only regular files, and may be called from any thread. After KITH_E_IO,
  * KITH_E_PERMISSION and KITH_E_NO_FILE errno holds the reason.
  *
- * The functions with _fd at the end of their names take a file that is open for reading instead of its path. They read it
- * from its beginning, do not move its offset and do not close it. */
+ * The functions with _fd at the end of their names take a file that is open for reading instead of its path. They read
+ * it from its beginning, do not move its offset and do not close it. */
 #ifndef KITHI_FORMAT_MAP_H
 #define KITHI_FORMAT_MAP_H
 

@@ -49,7 +49,7 @@ typedef enum kithi_cf_form {
 /* cuckoo and overlap (cf: cuckoo filter). */
 typedef struct kithi_cf_geometry {
     uint64_t slot_bits;
-    uint64_t half; /* half the number of buckets or windows in a region: those with an even number */
+    uint64_t half; /* places (buckets or windows) with an even number in a region; as many have an odd number */
     uint64_t regions;
     uint64_t bucket_slots; /* this and the next two: cuckoo only */
     uint64_t alternate;    /* how the other bucket is computed, see filters/cuckoo.c */

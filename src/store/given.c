@@ -1,8 +1,8 @@
 /* The files of a store whose caller has opened them: kith_store_open_fd().
  *
- * The rest of the store opens files by name, and may do so several times: a reader begins again when the writer cuts off a
- * record while it reads. So this is a table of files (files.h) like that of the system, in which the two names stand for
- * the two descriptors, and closing one of these does nothing until the store itself is closed. */
+ * The rest of the store opens files by name, and may do so several times: a reader begins again when the writer cuts
+ * off a record while it reads. So this is a table of files (files.h) like that of the system, in which the two names
+ * stand for the two descriptors, and closing one of these does nothing until the store itself is closed. */
 #define _FILE_OFFSET_BITS 64
 
 #include <assert.h>

@@ -334,8 +334,8 @@ static kith_status find_last(repair *r, kithi_journal *j, uint64_t *last) {
     return KITH_OK;
 }
 
-/* Adds the records `from` … `to` - 1, which are missing, to the report. `bytes` is the number of bytes of the journal
- * that are there in their place (UINT64_MAX: it is not known how many there were). */
+/* Adds the records `from` … `to` - 1, which are lost, to the report. `bytes` is the size of the damaged range of the
+ * journal in which they were; it bounds the number of their operations. UINT64_MAX: there is no such range. */
 static void lose(repair *r, uint64_t from, uint64_t to, uint64_t bytes) {
     uint64_t headers = (to - from) * KITHI_RECORD_HEADER_BYTES;
     r->report.records_lost += to - from;

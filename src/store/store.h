@@ -121,8 +121,8 @@ static inline kith_status kithi_store_writable(const kith_store *s) {
 
 /* ---- given.c ---- */
 
-/* Returns a table of files in which the empty name is the snapshot, and any other name is the journal (negative: there is
- * none). For readers only. */
+/* Returns a table of files in which the empty name is the snapshot, and any other name is the journal (negative: there
+ * is none). For readers only. */
 const kithi_files *kithi_given_open(kithi_given *given, int snapshot, int journal);
 void kithi_given_close(const kithi_given *given); /* does nothing unless is_owned */
 

@@ -137,7 +137,8 @@ static inline kith_status kithi_cf_shape(const kithi_cf_layout *layout, const ki
     shape->lines = 2;
     shape->max_copies = 2 * layout->place_slots(g);
     /* Other keys with the same places and fingerprint count as copies of a key, and one layer can store max_copies +
-     * stash of them. Even if it does, the key can be added max_copies times. */
+     * stash of them. The limit is higher than that by max_copies, so that the key itself can then still be added
+     * max_copies times. */
     shape->copies_limit = 2 * shape->max_copies + (unsigned)g->stash;
     return KITH_OK;
 }

@@ -27,16 +27,17 @@
  *
  * Cost. The count at which the next look is due takes the place of the capacity in the test that every add makes
  * anyway, so an add that does not look takes no additional instruction. Let B be the number of blocks. gap is B/64, at
- * least 128. A look takes about 300 instructions, one of 16 about 2000 more, and a pass over the body 50 B. Honest keys
- * cause one pass or none before the filter is full. While a filter is attacked, each look may cause a pass.
+ * least 128. A look takes about 300 instructions, and every 16th look about 2000 more. A pass over the body takes about
+ * 50 instructions per block. Honest keys cause one pass or none before the filter is full. While a filter is attacked,
+ * each look may cause a pass.
  *
  * What the attacker gains. Between two looks, gap keys can be added. One key raises the rate of its block most if it
  * uses the last unused cell of each lane: from (1 - 1/w)^lanes, where w is the number of cells in a lane, to 1. With 8
- * lanes that is a rise of 0.12 in blocked and of 0.40 in blocked_counting. In a large filter gap is B/64. So if the
- * attacker's key is the one that looks, the rate, which is the mean of B blocks, is at most 0.12/64 = 0.002 or
- * 0.40/64 = 0.006 above the limit. tests/unit/pollution.c has measurements for 10^5 keys: at most 1.5 times the honest
- * rate. The looks are no secret: somebody who knows the hash and the exact count can prepare a harmless key for each of
- * them. A secret key of the hash prevents that; see docs/security.md. */
+ * lanes that is a rise of 0.12 in blocked and of 0.40 in blocked_counting. In a large filter gap is B/64. So if the key
+ * that is added at each look is one of the attacker's, the rate, which is the mean of B blocks, is at most 0.12/64 =
+ * 0.002 or 0.40/64 = 0.006 above the limit. tests/unit/pollution.c has measurements for 10^5 keys: at most 1.5 times
+ * the honest rate. The looks are no secret: somebody who knows the hash and the exact count can prepare a harmless key
+ * for each of them. A secret key of the hash prevents that; see docs/security.md. */
 #ifndef KITHI_FILTERS_CROWDING_H
 #define KITHI_FILTERS_CROWDING_H
 
