@@ -94,7 +94,7 @@ double kithi_blocked_rate_limit(unsigned lanes, unsigned lane_cells, uint64_t bl
 double kithi_blocked_cells(unsigned lanes, unsigned lane_cells, uint64_t blocks, double keys, double deviations);
 
 /* Returns the smallest number of blocks whose quantile is at most `rate`, or 0 if that is more than `most`. In that
- * case there is no search: one evaluation of the quantile is enough, unless `most` is KITHI_BLOCKS_MAX. */
+ * case there is no search: at most one evaluation of the quantile is needed, unless `most` is KITHI_BLOCKS_MAX. */
 uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, double rate, kithi_counts counts,
                               uint64_t most);
 
