@@ -142,10 +142,11 @@ typedef struct kithi_kind {
     void (*prefetch)(const void *f, uint64_t digest); /* prefetches what add_shared uses */
     /* Returns whether this many nonzero cells exceed the fill limit, so that no new key may be added. */
     bool (*full)(const kith_filter *f, uint64_t fill);
-    /* Blocked kinds, whose keys can be chosen to crowd some blocks (filters/common/crowding.h). `watch` must be called
-     * before `crowded`. `crowded` returns whether the filter is crowded, so that no new key may be added: after a pass
-     * over the body if digest is NULL, otherwise only if a look before adding *digest to `count` keys finds a reason for
-     * that. With `shared`, other threads may set bits at the same time. */
+    /* Blocked kinds, whose keys can be chosen to crowd some blocks (filters/common/crowding.h). `crowded` returns whether
+     * the filter is crowded, so that no new key may be added: after a pass over the body if digest is NULL, otherwise
+     * only if a look before adding *digest to `count` keys finds a reason for that. With `shared`, other threads may set
+     * bits at the same time. `watch` computes the limits and must be called before. With digest NULL, `crowded` may be
+     * called without it: false is then certain, but true is not. */
     void (*watch)(kith_filter *f);
     bool (*crowded)(const kith_filter *f, const uint64_t *digest, uint64_t count, bool shared);
     kith_status (*merge)(kith_filter *into, const kith_filter *from);

@@ -8,6 +8,8 @@
  *              a repeated digest was usually new in pass 1, and only its later occurrences became suspects. The first
  *              occurrence is kept, later ones are dropped.
  *
+ * Up to SUSPECTS_FEW suspects are compared with all digests instead, before pass 2: usually none occurs twice.
+ *
  * Pass 2 first checks a second bitmap, of 16 bits per suspect, in which each suspect has set its bit. When nothing
  * repeats, about one digest in eight passes: the suspects, 6%, and another 6% that have the same bit as a suspect. For
  * these digests of a group it then prefetches their table slots and looks them up. The table of suspects uses open
@@ -22,6 +24,8 @@
 #include "core/parallel.h"
 
 enum { AHEAD = 32, GROUP = 256 };
+
+#define SUSPECTS_FEW 8 /* as many comparisons take half the time of pass 2 */
 
 typedef struct bitmap {
     uint8_t *bytes;
@@ -203,6 +207,20 @@ static bool keep_firsts(const kith_allocator *allocator, const uint64_t *digests
     return true;
 }
 
+/* Returns whether one of the suspects occurs twice. This takes a comparison per digest and suspect, but no hashes, so it
+ * is faster than pass 2 for few suspects. Usually none occurs twice. */
+static bool any_repeats(const uint64_t *digests, size_t n, const suspects *s) {
+    bool any = false;
+    for (uint64_t i = 0; i < s->count && !any; i++) {
+        uint64_t suspect = s->digests[i];
+        size_t count = 0;
+        for (size_t j = 0; j < n; j++)
+            count += digests[j] == suspect;
+        any = count > 1;
+    }
+    return any;
+}
+
 bool kithi_drop_repeats(const kith_allocator *allocator, const uint64_t *digests, size_t n, const uint64_t *firsts,
                         uint64_t **copy, size_t *kept) {
     suspects s = {NULL, 0, 0};
@@ -211,7 +229,7 @@ bool kithi_drop_repeats(const kith_allocator *allocator, const uint64_t *digests
     *kept = n;
     bool enough_memory = firsts != NULL ? suspects_from_bitmap(allocator, digests, n, firsts, &s)
                                         : find_suspects(allocator, digests, n, &s);
-    if (enough_memory && s.count > 0) {
+    if (enough_memory && s.count > 0 && (s.count > SUSPECTS_FEW || any_repeats(digests, n, &s))) {
         enough_memory = table_new(allocator, &s, &t);
         if (enough_memory) {
             enough_memory = keep_firsts(allocator, digests, n, &t, copy, kept);

@@ -111,11 +111,13 @@ KITHI_INLINE double rate_body(const uint8_t *block, unsigned lanes) {
     double rate = 1;
     for (unsigned at = 0; at < KITHI_LANES_BLOCK_BYTES; at += 8) {
         uint64_t word = kithi_load64(block + at);
-        unsigned set = kithi_popcount(word), upper = kithi_popcount(word >> 32);
-        if (lanes == 16)
+        unsigned set = kithi_popcount(word);
+        if (lanes == 16) {
+            unsigned upper = kithi_popcount(word >> 32);
             set = (set - upper) * upper;
-        else if (lanes == 4)
+        } else if (lanes == 4) {
             set += kithi_popcount(kithi_load64(block + (at += 8)));
+        }
         rate *= (double)set;
     }
     return rate * (lanes == 8 ? 0x1p-48 : lanes == 4 ? 0x1p-28 : 0x1p-80); /* width^-lanes */
