@@ -88,6 +88,9 @@ typedef struct kithi_kind {
     kithi_geometry (*decode)(const kithi_head *head);
     /* Computes sizes from head->params, which may come from a hostile file. KITH_E_CORRUPT if they are out of range. */
     kith_status (*shape)(const kithi_head *head, kithi_shape *shape);
+    /* For a kind that consists of filters of another kind. Its shape() sets only body_bytes and capabilities. This sets
+     * the rest, for a newly planned filter with these (valid) parameters; for others, init and attach do. */
+    kith_status (*inner_shape)(const kithi_head *head, kithi_shape *shape);
     /* The value of option `index` of a filter of these (valid) parameters, as kithi_kind_options() encodes it. May be
      * NULL for a kind without options. */
     uint64_t (*option)(const kithi_head *head, unsigned index);
