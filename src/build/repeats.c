@@ -1,4 +1,6 @@
-/* Finds repeated digests in two passes, using about one byte per digest instead of a hash table of all of them.
+/* Finds repeated digests in two passes, using about one byte per digest instead of a hash table of all of them. (For up
+ * to DIGESTS_FEW digests, the bitmap of pass 1 has 64 bits per digest: it still fits in the L1 cache, and fewer than 1%
+ * of the digests become suspects.)
  *
  *     pass 1   Each digest sets one bit in a bitmap of 8 bits per digest. If the bit was clear, the digest is new. If
  *              it was set (about 6% of the digests when nothing repeats), the digest may be a repeat: it becomes a
@@ -25,6 +27,7 @@
 
 enum { AHEAD = 32, GROUP = 256 };
 
+#define DIGESTS_FEW 4096
 #define SUSPECTS_FEW 8 /* as many comparisons take half the time of pass 2 */
 
 typedef struct bitmap {
@@ -70,7 +73,7 @@ static inline void bit_set(bitmap *b, uint64_t bit) {
 
 static bool add_suspect(const kith_allocator *allocator, suspects *s, uint64_t digest) {
     if (s->count == s->capacity) {
-        uint64_t capacity = s->capacity == 0 ? 1024 : 2 * s->capacity;
+        uint64_t capacity = s->capacity == 0 ? 64 : 2 * s->capacity;
         uint64_t *larger = kithi_allocate(allocator, capacity * sizeof *larger);
         if (larger == NULL)
             return false;
@@ -86,11 +89,12 @@ static bool add_suspect(const kith_allocator *allocator, suspects *s, uint64_t d
 
 static bool find_suspects(const kith_allocator *allocator, const uint64_t *digests, size_t n, suspects *s) {
     bitmap seen;
-    if (!bitmap_new(allocator, 8 * (uint64_t)n, &seen))
+    bool few = n <= DIGESTS_FEW;
+    if (!bitmap_new(allocator, (few ? 64 : 8) * (uint64_t)n, &seen))
         return false;
     bool enough_memory = true;
     for (size_t i = 0; i < n && enough_memory; i++) {
-        if (n - i > AHEAD)
+        if (!few && n - i > AHEAD)
             __builtin_prefetch(&seen.bytes[bit_of(&seen, digests[i + AHEAD]) / 8], 1);
         uint64_t bit = bit_of(&seen, digests[i]);
         if (bit_get(&seen, bit))

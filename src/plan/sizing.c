@@ -509,17 +509,35 @@ static double blocked_quantile_at(const search *s, uint64_t blocks) {
     return is_close ? kithi_blocked_quantile(s->k, s->lane_cells, blocks, s->n, s->counts) : rough;
 }
 
+/* Returns a lower bound of kithi_blocked_rate(), which needs no sum over N. By inclusion and exclusion the rate is the
+ * sum of (-1)^j (lanes choose j) E a^(jN), where a^N is the probability that a given cell of the block is still 0, and
+ * E a^(jN) = (1 - (1 - a^j)/blocks)^n. The sum loses digits, so a generous bound of its error is subtracted: it is of
+ * use only for high rates. */
+static double least_blocked_rate(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n) {
+    double sum = 1, sign_choose = 1, power = 1, error = 1e-12;
+    for (unsigned j = 1; j <= lanes; j++) {
+        sign_choose *= -(double)(lanes - j + 1) / j;
+        power *= 1 - 1 / (double)lane_cells;
+        error *= 2;
+        sum += sign_choose * exp((double)n * log1p(-(1 - power) / (double)blocks));
+    }
+    return sum - error;
+}
+
 uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, double rate, kithi_counts counts,
                               uint64_t most) {
-    /* A Bloom filter of `lanes` slices with as many cells as `start` blocks has the expected rate `rate`. A blocked
+    /* A Bloom filter of `lanes` slices with as many cells as `bound` blocks has the expected rate `rate`. A blocked
      * filter of that size has a higher one, by Jensen's inequality: its rate is the mean of (1 - z)^lanes over the
-     * blocks, where z is the share of cells that are still 0. So more than `start` blocks are needed. (The factor makes
+     * blocks, where z is the share of cells that are still 0. So more than `bound` blocks are needed. (The factor makes
      * up for rounding errors.) */
-    double start = expected_slice(lanes, (double)n, rate) / lane_cells;
-    if (start > (double)most * (1 + 1e-9))
+    double bound = expected_slice(lanes, (double)n, rate) / lane_cells;
+    if (most == 0 || bound > (double)most * (1 + 1e-9))
         return 0;
+    /* How many more depends on the number of keys per block. The factor is typical for 1000 keys, where the search takes
+     * a large part of the time of a build. */
+    double start = bound * (1 + (2 + 0.4 * lanes) * bound / (double)n);
     search s = {blocked_quantile_at, lanes, lane_cells, n, rate, counts, KITHI_SLICES};
-    if (most == 0 || (most < KITHI_BLOCKS_MAX && !keeps_rate(&s, most)))
+    if (most < KITHI_BLOCKS_MAX && (least_blocked_rate(lanes, lane_cells, most, n) > rate || !keeps_rate(&s, most)))
         return 0;
     return smallest_that_keeps_rate(&s, start < (double)most ? (uint64_t)start : most, most);
 }
