@@ -199,6 +199,9 @@ static double search_failure(const kithi_fit *fit, double regions, double half, 
     if (2 * half <= places || fit->kicks != 0)
         return 0;
     exponent e = limits_of(fit).search;
+    double fullest = load + (K_MAX - 1) * deviation;
+    if (fullest < e.load && kithi_fit_search_tail(fit, fullest, places) == 0)
+        return 0;                          /* as are all terms of the sum; most sizes that are tried are that large */
     for (unsigned i = 0; i < K_MAX; i++) { /* smaller steps change the sum by less than a factor of two */
         double k = i, x = e.load - load - k * deviation;
         if (x <= 0)
@@ -371,19 +374,11 @@ static bool fits(const task *t, double regions, double half) {
            (t->any_crowding || is_large_enough(t->stash, t->fit, regions, half, t->top, &t->keys));
 }
 
-/* Returns the smallest half from `least` on that fits in this many regions; `limit` is known to fit. It is usually
- * close to `least`: steps of doubling size bracket it, and bisection finds it. */
+/* Returns the smallest half from `least` on that fits in this many regions; `limit` is known to fit. */
 static uint64_t smallest_half(const task *t, double regions, uint64_t least, uint64_t limit) {
     if (least >= limit || fits(t, regions, (double)least))
         return least;
     uint64_t low = least, high = limit;
-    for (uint64_t step = 1; high - low > step; step *= 2) {
-        if (fits(t, regions, (double)(low + step))) {
-            high = low + step;
-            break;
-        }
-        low += step;
-    }
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
         if (fits(t, regions, (double)middle))
