@@ -15,6 +15,9 @@
  * in the queue can move. Two sets of slots are kept: `seen` has the first slot of every place that was queued, and
  * `tried` has every slot whose entry was examined, because windows overlap, and a slot must not be in a chain twice.
  *
+ * In overlap, a search without these sets comes first (filters/common/window_search.h). It finds most chains, and they
+ * are the ones that this search would find.
+ *
  * The bound. A search visits at most KITHI_FIT_SEARCH_SLOTS slots: the queue has space for the places with that many
  * slots, and a place that does not fit in it is not visited. So an add that fails takes less than a millisecond, even if
  * an attacker fills a region completely. A search that was cut in this way proves nothing about the slots that it has
@@ -40,6 +43,7 @@
 
 #include "filters/common/cuckoo_stash.h"
 #include "filters/common/cuckoo_walk.h"
+#include "filters/common/window_search.h"
 
 typedef struct kithi_search_item {
     uint32_t first;  /* first slot of the place */
@@ -54,11 +58,12 @@ typedef struct kithi_search {
     uint64_t *tried;
     uint64_t *table;
     uint64_t table_mask;
-    uint64_t bytes;    /* size of this allocation; the arrays follow the struct */
-    uint32_t round;    /* number of the current search, in the entries of the hash table */
-    uint32_t examined; /* the number of places whose entries the last search examined */
-    uint32_t longest;  /* the most places that one search has queued; this and `examined` are for tests */
-    bool was_cut;      /* the last search may have found places for which the queue had no space */
+    uint64_t bytes;        /* size of this allocation; the arrays follow the struct */
+    uint32_t window_items; /* the number of items that kithi_window_find() may queue */
+    uint32_t round;        /* number of the current search, in the entries of the hash table */
+    uint32_t examined;     /* the number of places whose entries the last search examined */
+    uint32_t longest;      /* the most places that one search has queued; this and `examined` are for tests */
+    bool was_cut;          /* the last search may have found places for which the queue had no space */
 } kithi_search;
 static_assert(sizeof(kithi_search) % sizeof(uint64_t) == 0, "the arrays after it are aligned");
 
@@ -94,7 +99,16 @@ static inline kithi_search *kithi_search_new(const kithi_cf_layout *layout, cons
     s->table = words != 0 ? NULL : sets;
     s->table_mask = entries - 1;
     s->queue = (kithi_search_item *)(sets + bitmaps * words + entries);
+    if (layout->windows && g->form == KITHI_ONE_WORD)
+        s->window_items = limit < KITHI_WINDOW_ITEMS ? (uint32_t)limit : KITHI_WINDOW_ITEMS;
     return s;
+}
+
+/* Returns the memory for searches, which is allocated when it is needed first; NULL if there is not enough. */
+static inline kithi_search *kithi_search_of(const kithi_cf_layout *layout, kith_filter *f) {
+    if (f->state == NULL)
+        f->state = kithi_search_new(layout, &f->geometry.cf, &f->allocator);
+    return f->state;
 }
 
 /* Adds `key` to a hash table; returns whether it was new. An entry has the number of its search in the high bits, so
@@ -302,9 +316,7 @@ static inline kith_status kithi_cf_free_and_store(const kithi_cf_layout *layout,
     *proven = false;
     if (!layout->windows && f->geometry.cf.kicks != 0)
         return kithi_cf_walk(layout, f, region, candidates);
-    if (f->state == NULL)
-        f->state = kithi_search_new(layout, &f->geometry.cf, &f->allocator);
-    kithi_search *s = f->state;
+    kithi_search *s = kithi_search_of(layout, f);
     if (s == NULL)
         return KITH_E_MEMORY;
     const uint32_t roots[2] = {candidates->slot[0], candidates->slot[candidates->count / 2]};
@@ -322,11 +334,28 @@ KITHI_INLINE bool kithi_cf_prefers_second(const kithi_cf_layout *layout, const u
     return layout->windows ? empty[0] == 0 : empty[1] > empty[0];
 }
 
+/* Like kithi_cf_free_and_store, but gives up early, which proves nothing. */
+static inline bool kithi_cf_store_in_windows(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
+                                             const kithi_candidates *candidates) {
+    const kithi_search *s = kithi_search_of(layout, f);
+    if (s == NULL)
+        return false;
+    static_assert(sizeof(kithi_search_item) >= sizeof(kithi_window_item), "one queue has the memory of the other");
+    kithi_window_item *queue = (kithi_window_item *)(void *)s->queue;
+    kithi_window_end end;
+    if (!kithi_window_find(&f->geometry.cf, region, candidates->slot, queue, s->window_items, &end))
+        return false;
+    kithi_window_shift(f, region, candidates, queue, end);
+    return true;
+}
+
 /* Stores an entry whose candidate slots are all taken: in a slot that other entries leave or, if there is none, in the
  * stash. KITH_E_COPIES, KITH_E_FULL, KITH_E_MEMORY. */
 static inline kith_status kithi_cf_make_room(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
                                              const kithi_candidates *candidates) {
     const kithi_cf_geometry *g = &f->geometry.cf;
+    if (layout->windows && kithi_cf_store_in_windows(layout, f, region, candidates))
+        return KITH_OK;
     unsigned twins = kithi_cf_matches(f, region, candidates);
     if (twins < candidates->count) {
         bool proven;
