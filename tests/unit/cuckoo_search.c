@@ -195,8 +195,8 @@ TEST(searches_of_windows_give_the_same_bytes_as_general_searches) {
         uint64_t slots;
         unsigned slot_bits;
         bool one_word;
-    } CASES[] = {{4, 13, true},       {8, 13, true},       {64, NARROW, true},   {1 << 10, NARROW, true},
-                 {1 << 12, 13, true}, {1 << 16, 13, true}, {1 << 13, 28, true},  {1 << 13, 29, false},
+    } CASES[] = {{4, 13, true},       {8, 13, true},       {64, NARROW, true},     {1 << 10, NARROW, true},
+                 {1 << 12, 13, true}, {1 << 16, 13, true}, {1 << 13, 28, true},    {1 << 13, 29, false},
                  {1 << 13, 32, true}, {1 << 10, 3, true},  {1 << 16, NARROW, true}};
     for (size_t i = 0; i < LENGTH(CASES); i++) {
         layout l = {"overlap", 5, 0, 0, CASES[i].slots};

@@ -99,16 +99,9 @@ static inline kithi_search *kithi_search_new(const kithi_cf_layout *layout, cons
     s->table = words != 0 ? NULL : sets;
     s->table_mask = entries - 1;
     s->queue = (kithi_search_item *)(sets + bitmaps * words + entries);
-    if (layout->windows && g->form == KITHI_ONE_WORD)
+    if (kithi_window_fits(layout, g))
         s->window_items = limit < KITHI_WINDOW_ITEMS ? (uint32_t)limit : KITHI_WINDOW_ITEMS;
     return s;
-}
-
-/* Returns the memory for searches, which is allocated when it is needed first; NULL if there is not enough. */
-static inline kithi_search *kithi_search_of(const kithi_cf_layout *layout, kith_filter *f) {
-    if (f->state == NULL)
-        f->state = kithi_search_new(layout, &f->geometry.cf, &f->allocator);
-    return f->state;
 }
 
 /* Adds `key` to a hash table; returns whether it was new. An entry has the number of its search in the high bits, so
@@ -316,7 +309,9 @@ static inline kith_status kithi_cf_free_and_store(const kithi_cf_layout *layout,
     *proven = false;
     if (!layout->windows && f->geometry.cf.kicks != 0)
         return kithi_cf_walk(layout, f, region, candidates);
-    kithi_search *s = kithi_search_of(layout, f);
+    if (f->state == NULL)
+        f->state = kithi_search_new(layout, &f->geometry.cf, &f->allocator);
+    kithi_search *s = f->state;
     if (s == NULL)
         return KITH_E_MEMORY;
     const uint32_t roots[2] = {candidates->slot[0], candidates->slot[candidates->count / 2]};
@@ -334,30 +329,31 @@ KITHI_INLINE bool kithi_cf_prefers_second(const kithi_cf_layout *layout, const u
     return layout->windows ? empty[0] == 0 : empty[1] > empty[0];
 }
 
-/* Like kithi_cf_free_and_store, but gives up early, which proves nothing. */
-static inline bool kithi_cf_store_in_windows(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
+/* Like kithi_cf_free_and_store, for windows. Returns false if a short search is not enough, which proves nothing. */
+static inline bool kithi_cf_store_in_windows(const kith_filter *f, uint8_t *region,
                                              const kithi_candidates *candidates) {
-    const kithi_search *s = kithi_search_of(layout, f);
-    if (s == NULL)
+    const kithi_search *s = f->state;
+    if (s == NULL) /* the first search allocates the memory: kithi_cf_free_and_store */
         return false;
     static_assert(sizeof(kithi_search_item) >= sizeof(kithi_window_item), "one queue has the memory of the other");
     kithi_window_item *queue = (kithi_window_item *)(void *)s->queue;
     kithi_window_end end;
     if (!kithi_window_find(&f->geometry.cf, region, candidates->slot, queue, s->window_items, &end))
         return false;
-    kithi_window_shift(f, region, candidates, queue, end);
+    kithi_window_shift(&f->geometry.cf, region, candidates, queue, end);
     return true;
 }
 
 /* Stores an entry whose candidate slots are all taken: in a slot that other entries leave or, if there is none, in the
- * stash. KITH_E_COPIES, KITH_E_FULL, KITH_E_MEMORY. */
+ * stash. `is_new` may be true only if none of these slots holds the entry's code. KITH_E_COPIES, KITH_E_FULL,
+ * KITH_E_MEMORY. */
 static inline kith_status kithi_cf_make_room(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
-                                             const kithi_candidates *candidates) {
+                                             const kithi_candidates *candidates, bool is_new) {
     const kithi_cf_geometry *g = &f->geometry.cf;
-    if (layout->windows && kithi_cf_store_in_windows(layout, f, region, candidates))
-        return KITH_OK;
-    unsigned twins = kithi_cf_matches(f, region, candidates);
+    unsigned twins = is_new ? 0 : kithi_cf_matches(f, region, candidates);
     if (twins < candidates->count) {
+        if (layout->windows && kithi_cf_store_in_windows(f, region, candidates))
+            return KITH_OK;
         bool proven;
         kith_status status = kithi_cf_free_and_store(layout, f, region, candidates, twins == 0, &proven);
         if (status != KITH_E_FULL || twins == 0 || !proven)
@@ -382,14 +378,15 @@ KITHI_INLINE kith_status kithi_cf_put(const kithi_cf_layout *layout, kith_filter
             return KITH_OK;
         }
     }
-    return kithi_cf_make_room(layout, f, region, candidates);
+    return kithi_cf_make_room(layout, f, region, candidates, false);
 }
 
-/* Stores a key that has no empty candidate slot. KITH_E_COPIES, KITH_E_FULL, KITH_E_MEMORY. */
-static inline kith_status kithi_cf_store_by_moving(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest) {
+/* Stores a key that has no empty candidate slot. For `is_new` and the status see kithi_cf_make_room. */
+static inline kith_status kithi_cf_store_by_moving(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest,
+                                                   bool is_new) {
     kithi_candidates candidates;
     uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);
-    return kithi_cf_make_room(layout, f, region, &candidates);
+    return kithi_cf_make_room(layout, f, region, &candidates, is_new);
 }
 
 /* Returns why a filter at its capacity refuses this key. */
