@@ -59,10 +59,10 @@ typedef struct kithi_search {
     uint64_t *table;
     uint64_t table_mask;
     uint64_t bytes;        /* size of this allocation; the arrays follow the struct */
-    uint32_t window_items; /* the number of items that kithi_window_find() may queue */
+    uint32_t window_items; /* the number of items that kithi_window_find() may queue; 0: it finds nothing */
     uint32_t round;        /* number of the current search, in the entries of the hash table */
     uint32_t examined;     /* the number of places whose entries the last search examined */
-    uint32_t longest;      /* the most places that one search has queued; this and `examined` are for tests */
+    uint32_t longest;      /* the most places that one search has queued; for tests */
     bool was_cut;          /* the last search may have found places for which the queue had no space */
 } kithi_search;
 static_assert(sizeof(kithi_search) % sizeof(uint64_t) == 0, "the arrays after it are aligned");
@@ -301,6 +301,17 @@ KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_f
     return status;
 }
 
+/* Sets the limit of the next short searches after a general search, which started because a short one had reached its
+ * limit. If the general search was long, the limit rises. If it was short, repeated entries had filled the queue of the
+ * short one, as they do among many copies of keys. Then the limit falls, and the next ones give up sooner. */
+static inline void kithi_search_adapt(kithi_search *s) {
+    uint64_t most = s->limit < KITHI_WINDOW_ITEMS ? s->limit : KITHI_WINDOW_ITEMS;
+    uint64_t items = (uint64_t)KITHI_WINDOW_ITEMS_PER_PLACE * s->examined;
+    items = items < KITHI_WINDOW_ITEMS_MIN ? KITHI_WINDOW_ITEMS_MIN : items;
+    if (s->window_items != 0)
+        s->window_items = (uint32_t)(items < most ? items : most);
+}
+
 /* Frees one of the slots of `candidates`, which are all taken, by moving other entries, and stores the code there. If
  * `evict` is true, one of these entries may go to the stash. If it returns KITH_E_FULL, it sets *proven to whether no
  * moves at all would free a slot. */
@@ -317,6 +328,7 @@ static inline kith_status kithi_cf_free_and_store(const kithi_cf_layout *layout,
     const uint32_t roots[2] = {candidates->slot[0], candidates->slot[candidates->count / 2]};
     uint32_t freed = 0;
     kith_status status = kithi_search_from(layout, f, region, roots, evict, s, &freed);
+    kithi_search_adapt(s);
     for (unsigned i = 0; i < candidates->count && status == KITH_OK; i++)
         if (candidates->slot[i] == freed)
             kithi_cf_set(f, region, freed, candidates->code[i]);

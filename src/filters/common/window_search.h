@@ -37,8 +37,11 @@ typedef uint64_t kithi_window_item;
 #define KITHI_WINDOW_INDEX (UINT64_C(1) << 33)
 #define KITHI_WINDOW_NEW_KEY (UINT32_MAX >> 1)
 
-/* The most items that are queued. None of the 175,000 searches that fill a filter with 10^6 keys needs more. */
+/* The most items that are queued. None of the 175,000 searches that fill a filter with 10^6 keys needs more. Without
+ * repeated entries, a search that examines a place queues four to five items (see kithi_search_adapt). */
 #define KITHI_WINDOW_ITEMS 4096
+#define KITHI_WINDOW_ITEMS_MIN 64
+#define KITHI_WINDOW_ITEMS_PER_PLACE 8
 
 #define KITHI_WINDOW_ROOTS 4   /* the slots of a new key */
 #define KITHI_WINDOW_TARGETS 3 /* the most items that one entry adds to the queue */
