@@ -102,18 +102,25 @@ static inline bool kithi_add(uint64_t a, uint64_t b, uint64_t *out) {
     return !__builtin_add_overflow(a, b, out);
 }
 
-/* Field `index` of a packed array with fields of `width` (1 … 57) bits. Reads and writes the 8 bytes that start at the
- * field's first byte, so the array must be followed by 7 bytes of padding. */
-static inline uint64_t kithi_field_get(const uint8_t *array, uint64_t index, unsigned width) {
-    uint64_t bit = index * width;
+/* The field of `width` (1 … 57) bits that begins at bit `bit` of an array. Reads and writes the 8 bytes that start at
+ * the field's first byte, so the array must be followed by 7 bytes of padding. */
+static inline uint64_t kithi_bits_get(const uint8_t *array, uint64_t bit, unsigned width) {
     return (kithi_load64(array + (bit >> 3)) >> (bit & 7)) & ((UINT64_C(1) << width) - 1);
 }
 
-static inline void kithi_field_set(uint8_t *array, uint64_t index, unsigned width, uint64_t value) {
-    uint64_t bit = index * width;
+static inline void kithi_bits_set(uint8_t *array, uint64_t bit, unsigned width, uint64_t value) {
     uint8_t *at = array + (bit >> 3);
     uint64_t mask = ((UINT64_C(1) << width) - 1) << (bit & 7);
     kithi_store64(at, (kithi_load64(at) & ~mask) | (value << (bit & 7)));
+}
+
+/* Field `index` of a packed array of such fields. */
+static inline uint64_t kithi_field_get(const uint8_t *array, uint64_t index, unsigned width) {
+    return kithi_bits_get(array, index * width, width);
+}
+
+static inline void kithi_field_set(uint8_t *array, uint64_t index, unsigned width, uint64_t value) {
+    kithi_bits_set(array, index * width, width, value);
 }
 
 #endif

@@ -7,6 +7,7 @@
 #include "check.h"
 #include "core/prng.h"
 #include "filters/common/cuckoo_search.h"
+#include "filters/overlap_lookup.h"
 #include "handle.h"
 #include "registry.h"
 #include "sanitizer.h"
@@ -180,6 +181,67 @@ TEST(searches_with_a_hash_table_give_the_same_bytes_as_searches_with_bitmaps) {
     }
 }
 
+/* Makes all searches of f general ones, without a search of windows before them. */
+static void search_generally(kith_filter *f) {
+    f->state = kithi_search_new(&kithi_overlap_layout, &f->geometry.cf, &f->allocator);
+    CHECK(f->state != NULL);
+    ((kithi_search *)f->state)->window_items = 0;
+}
+
+/* Compares two filters that get the same keys; in one of them, all searches are general. There are many ways to reach
+ * the same entry in narrow slots, in small regions and among copies; then short searches must give up early. A window
+ * of slots of 29 bits is not one word. */
+TEST(searches_of_windows_give_the_same_bytes_as_general_searches) {
+    static const struct {
+        uint64_t slots;
+        unsigned slot_bits, copies;
+        bool one_word;
+    } CASES[] = {
+        {4, 13, 1, true},       {8, 13, 1, true},        {64, NARROW, 1, true},      {1 << 10, NARROW, 1, true},
+        {1 << 10, 3, 1, true},  {1 << 12, 13, 1, true},  {1 << 13, 28, 1, true},     {1 << 13, 29, 1, false},
+        {1 << 13, 32, 1, true}, {1 << 16, 13, 1, true},  {1 << 13, 13, 2, true},     {1 << 13, 13, 3, true},
+        {1 << 13, 13, 6, true}, {1 << 13, 29, 2, false}, {1 << 16, NARROW, 1, true},
+    };
+    for (size_t i = 0; i < LENGTH(CASES); i++) {
+        layout l = {"overlap", 5, 0, 0, CASES[i].slots};
+        kith_filter *windows = new_filter(&l, 1, CASES[i].slot_bits), *general = new_filter(&l, 1, CASES[i].slot_bits);
+        search_generally(general);
+        kithi_prng prng = {i};
+        uint64_t short_searches = 0, searches = 0, digest = 0;
+        for (unsigned n = 0, refused = 0; refused < (CASES[i].copies == 1 ? 10 : 2000); n++) {
+            if (n % CASES[i].copies == 0)
+                digest = kithi_prng_next(&prng);
+            kithi_search *s[2] = {windows->state, general->state};
+            for (unsigned j = 0; j < 2; j++)
+                if (s[j] != NULL)
+                    s[j]->examined = 0;
+            kith_status status = kith_filter_add_digest(general, digest, NULL);
+            CHECK_STATUS(kith_filter_add_digest(windows, digest, NULL), status);
+            CHECK_EQ_U64(windows->head.fill, general->head.fill);
+            s[0] = windows->state;
+            bool searched = s[1]->examined != 0 && status == KITH_OK;
+            searches += searched;
+            short_searches += searched && s[0]->examined == 0;
+            refused += status != KITH_OK;
+        }
+        CHECK(memcmp(windows->body, general->body, (size_t)windows->head.body_bytes) == 0);
+        const kithi_search *s = windows->state;
+        printf("  %6" PRIu64 " slots of %2u bits, %2u copies: %5" PRIu64 " of %5" PRIu64
+               " searches were short; at the end their limit is %4u\n",
+               CASES[i].slots, CASES[i].slot_bits, CASES[i].copies, short_searches, searches, s->window_items);
+        if (!CASES[i].one_word)
+            CHECK(short_searches == 0 && s->window_items == 0);
+        else if (CASES[i].slots >= 1 << 12 && CASES[i].copies <= 3)
+            CHECK(short_searches > searches / 2 && short_searches < searches);
+        if (CASES[i].slots == 1 << 16)
+            CHECK_EQ_U64(s->window_items, KITHI_WINDOW_ITEMS);
+        if (CASES[i].copies > 2)
+            CHECK(s->window_items < 1024);
+        kith_filter_free(windows);
+        kith_filter_free(general);
+    }
+}
+
 TEST(every_key_of_a_full_region_is_found_and_removed) {
     EACH_LAYOUT(l) {
         kith_filter *f = new_filter(l, 1, SLOT_BITS);
@@ -253,7 +315,7 @@ TEST(long_searches_are_as_rare_as_the_formula_says) {
             for (uint64_t n = 0; n < to; n++) {
                 kithi_search *s = f->state;
                 if (s != NULL)
-                    s->examined = 0;
+                    s->examined = s->window_items = 0; /* searches of windows are not counted */
                 CHECK_OK(kith_filter_add_digest(f, kithi_prng_next(&prng), NULL));
                 s = f->state;
                 for (unsigned j = 0; j < 2 && n >= from; j++)

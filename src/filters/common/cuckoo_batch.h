@@ -82,7 +82,7 @@ KITHI_OUTLINE kith_status kithi_cf_add_by_moving(const kithi_cf_layout *layout, 
                                                  bool is_new, bool *was_new) {
     if (f->head.count >= f->head.capacity)
         return kithi_cf_refusal(layout, f, digest);
-    kith_status status = kithi_cf_store_by_moving(layout, f, digest);
+    kith_status status = kithi_cf_store_by_moving(layout, f, digest, is_new);
     f->head.count += status == KITH_OK;
     *was_new = is_new;
     return status;

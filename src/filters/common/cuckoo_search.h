@@ -15,6 +15,9 @@
  * in the queue can move. The set `seen` has the first slot of every place that was queued. In overlap there is another
  * set, `tried`, of the slots whose entries were examined: windows overlap, and a slot must not be in a chain twice.
  *
+ * In overlap, a search without these sets comes first (filters/common/window_search.h). It finds most chains, and they
+ * are the ones that this search would find.
+ *
  * The bound. A search visits at most KITHI_FIT_SEARCH_SLOTS slots: the queue has space for the places with that many
  * slots, and a place that does not fit in it is not visited. So an add that fails takes less than a millisecond, even
  * if an attacker fills a region completely. A search that was cut in this way proves nothing about the slots that it
@@ -41,6 +44,7 @@
 
 #include "filters/common/cuckoo_stash.h"
 #include "filters/common/cuckoo_walk.h"
+#include "filters/common/window_search.h"
 
 typedef struct kithi_search_item {
     uint32_t first;  /* first slot of the place */
@@ -55,11 +59,12 @@ typedef struct kithi_search {
     uint64_t *tried;
     uint64_t *table;
     uint64_t table_mask;
-    uint64_t bytes;    /* size of this allocation; the arrays follow the struct */
-    uint32_t round;    /* number of the current search, in the entries of the hash table */
-    uint32_t examined; /* the number of places whose entries the last search examined */
-    uint32_t longest;  /* the most places that one search has queued; this and `examined` are for tests */
-    bool was_cut;      /* the last search may have found places for which the queue had no space */
+    uint64_t bytes;        /* size of this allocation; the arrays follow the struct */
+    uint32_t window_items; /* the number of items that kithi_window_find() may queue; 0: it finds nothing */
+    uint32_t round;        /* number of the current search, in the entries of the hash table */
+    uint32_t examined;     /* the number of places whose entries the last search examined */
+    uint32_t longest;      /* the most places that one search has queued; for tests */
+    bool was_cut;          /* the last search may have found places for which the queue had no space */
 } kithi_search;
 static_assert(sizeof(kithi_search) % sizeof(uint64_t) == 0, "the arrays after it are aligned");
 
@@ -96,6 +101,8 @@ static inline kithi_search *kithi_search_new(const kithi_cf_layout *layout, cons
     s->table = words != 0 ? NULL : sets;
     s->table_mask = entries - 1;
     s->queue = (kithi_search_item *)(sets + bitmaps * words + entries);
+    if (kithi_window_fits(layout, g))
+        s->window_items = limit < KITHI_WINDOW_ITEMS ? (uint32_t)limit : KITHI_WINDOW_ITEMS;
     return s;
 }
 
@@ -296,6 +303,17 @@ KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_f
     return status;
 }
 
+/* Sets the limit of the next short searches after a general search, which started because a short one had reached its
+ * limit. If the general search was long, the limit rises. If it was short, repeated entries had filled the queue of the
+ * short one, as they do among many copies of keys. Then the limit falls, and the next ones give up sooner. */
+static inline void kithi_search_adapt(kithi_search *s) {
+    uint64_t most = s->limit < KITHI_WINDOW_ITEMS ? s->limit : KITHI_WINDOW_ITEMS;
+    uint64_t items = (uint64_t)KITHI_WINDOW_ITEMS_PER_PLACE * s->examined;
+    items = items < KITHI_WINDOW_ITEMS_MIN ? KITHI_WINDOW_ITEMS_MIN : items;
+    if (s->window_items != 0)
+        s->window_items = (uint32_t)(items < most ? items : most);
+}
+
 /* Frees one of the slots of `candidates`, which are all taken, by moving other entries, and stores the code there. If
  * `evict` is true, one of these entries may go to the stash. If it returns KITH_E_FULL, *proven says whether the search
  * was complete, so that it is certain that no sequence of moves frees a slot. */
@@ -312,6 +330,7 @@ static inline kith_status kithi_cf_free_and_store(const kithi_cf_layout *layout,
     const uint32_t roots[2] = {candidates->slot[0], candidates->slot[candidates->count / 2]};
     uint32_t freed = 0;
     kith_status status = kithi_search_from(layout, f, region, roots, evict, s, &freed);
+    kithi_search_adapt(s);
     for (unsigned i = 0; i < candidates->count && status == KITH_OK; i++)
         if (candidates->slot[i] == freed)
             kithi_cf_set(f, region, freed, candidates->code[i]);
@@ -324,13 +343,31 @@ KITHI_INLINE bool kithi_cf_prefers_second(const kithi_cf_layout *layout, const u
     return layout->windows ? empty[0] == 0 : empty[1] > empty[0];
 }
 
-/* Stores an entry whose candidate slots are all taken: in a slot that other entries leave or, if there is none, in the
- * stash. KITH_E_COPIES, KITH_E_FULL, KITH_E_MEMORY. */
-static inline kith_status kithi_cf_make_room(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
+/* Like kithi_cf_free_and_store, for windows. Returns false if a short search is not enough, which proves nothing. */
+static inline bool kithi_cf_store_in_windows(const kith_filter *f, uint8_t *region,
                                              const kithi_candidates *candidates) {
+    const kithi_search *s = f->state;
+    if (s == NULL) /* the first search allocates the memory: kithi_cf_free_and_store */
+        return false;
+    static_assert(sizeof(kithi_search_item) >= sizeof(kithi_window_item), "one queue has the memory of the other");
+    kithi_window_item *queue = (kithi_window_item *)(void *)s->queue;
+    kithi_window_end end;
+    if (!kithi_window_find(&f->geometry.cf, region, candidates->slot, queue, s->window_items, &end))
+        return false;
+    kithi_window_shift(&f->geometry.cf, region, candidates, queue, end);
+    return true;
+}
+
+/* Stores an entry whose candidate slots are all taken: in a slot that other entries leave or, if there is none, in the
+ * stash. `is_new` may be true only if none of these slots holds the entry's code. KITH_E_COPIES, KITH_E_FULL,
+ * KITH_E_MEMORY. */
+static inline kith_status kithi_cf_make_room(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
+                                             const kithi_candidates *candidates, bool is_new) {
     const kithi_cf_geometry *g = &f->geometry.cf;
-    unsigned twins = kithi_cf_matches(f, region, candidates);
+    unsigned twins = is_new ? 0 : kithi_cf_matches(f, region, candidates);
     if (twins < candidates->count) {
+        if (layout->windows && kithi_cf_store_in_windows(f, region, candidates))
+            return KITH_OK;
         bool proven;
         kith_status status = kithi_cf_free_and_store(layout, f, region, candidates, twins == 0, &proven);
         if (status != KITH_E_FULL || twins == 0 || !proven)
@@ -355,14 +392,15 @@ KITHI_INLINE kith_status kithi_cf_put(const kithi_cf_layout *layout, kith_filter
             return KITH_OK;
         }
     }
-    return kithi_cf_make_room(layout, f, region, candidates);
+    return kithi_cf_make_room(layout, f, region, candidates, false);
 }
 
-/* Stores a key that has no empty candidate slot. KITH_E_COPIES, KITH_E_FULL, KITH_E_MEMORY. */
-static inline kith_status kithi_cf_store_by_moving(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest) {
+/* Stores a key that has no empty candidate slot. For `is_new` and the status see kithi_cf_make_room. */
+static inline kith_status kithi_cf_store_by_moving(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest,
+                                                   bool is_new) {
     kithi_candidates candidates;
     uint8_t *region = kithi_cf_locate(layout, f, digest, &candidates);
-    return kithi_cf_make_room(layout, f, region, &candidates);
+    return kithi_cf_make_room(layout, f, region, &candidates, is_new);
 }
 
 /* Returns why a filter at its capacity refuses this key. */

@@ -1,0 +1,124 @@
+/* filters/common/window_search.h: the search of overlap for a free slot, as long as it is short. See filters/overlap.c
+ * for windows, and filters/common/cuckoo_search.h for the general search, which follows if this one finds nothing.
+ *
+ * Most searches are short: of those that fill a filter to its capacity, 60% examine at most two windows. The sets of
+ * the general search would cost more than such a search itself, so this one has none. It examines the same entries in
+ * the same order, except that it may examine an entry twice, if there are two ways to reach it.
+ *
+ * Repeated entries do not change the result. Nothing moves during a search, so an entry that could not move to an empty
+ * slot the first time cannot do so the second time, and the slots to which it leads are in the queue already. So the
+ * first empty slot that is found, and the chain that leads to it, are those of the general search. Repeated entries
+ * only take space in the queue. When the queue is full, the general search starts from the beginning.
+ *
+ * The queue holds entries and not windows, because one of the two entries of a window has been examined already if the
+ * window overlaps the one from which it was reached:
+ *
+ *     slot     |   s-1   |    s    |   s+1   |
+ *                         [ window s        ]     The entry in slot s is examined as one of window s,
+ *               [ window s-1       ]              but belongs to window s-1: of that, only slot s-1 is queued.
+ *
+ * A slot is named by the bit of the region at which it begins. Slot numbers would have to be multiplied by slot_bits
+ * before every load, and a short search takes as long as its loads and multiplications that wait for each other.
+ *
+ * Everything here is compiled into overlap.c. It is for geometries for which kithi_window_fits() returns true. */
+#ifndef KITHI_FILTERS_WINDOW_SEARCH_H
+#define KITHI_FILTERS_WINDOW_SEARCH_H
+
+#include "filters/common/cuckoo.h"
+
+/* An item of the queue: an entry to examine. It is queued because another entry could move to its slot.
+ *
+ *     bits 0 … 31   its slot
+ *     bit 32        1 if that is the second slot of the window of the other entry
+ *     bits 33 …     queue index of the other entry, or KITHI_WINDOW_NEW_KEY */
+typedef uint64_t kithi_window_item;
+
+#define KITHI_WINDOW_SECOND (UINT64_C(1) << 32)
+#define KITHI_WINDOW_INDEX (UINT64_C(1) << 33)
+#define KITHI_WINDOW_NEW_KEY (UINT32_MAX >> 1)
+
+/* The most items that are queued. None of the 175,000 searches that fill a filter with 10^6 keys needs more. Without
+ * repeated entries, a search that examines a place queues four to five items (see kithi_search_adapt). */
+#define KITHI_WINDOW_ITEMS 4096
+#define KITHI_WINDOW_ITEMS_MIN 64
+#define KITHI_WINDOW_ITEMS_PER_PLACE 8
+
+#define KITHI_WINDOW_ROOTS 4   /* the slots of a new key */
+#define KITHI_WINDOW_TARGETS 3 /* the most items that one entry adds to the queue */
+
+/* The end of a chain: the entry with queue index `at` can move to `slot`, which is empty. `second` is 1 if that is the
+ * second slot of its window, otherwise 0. */
+typedef struct kithi_window_end {
+    uint32_t at, slot, second;
+} kithi_window_end;
+
+/* Windows must be read by a single load, and the bits of a region must have numbers of 32 bits. */
+static inline bool kithi_window_fits(const kithi_cf_layout *layout, const kithi_cf_geometry *g) {
+    return layout->windows && g->form == KITHI_ONE_WORD && layout->region_slots(g) * g->slot_bits <= UINT32_MAX;
+}
+
+/* Searches from the slots of a new key, which are all taken. `queue` has space for `limit` items. Returns false if it
+ * finds no empty slot, although there may be one. */
+KITHI_OUTLINE bool kithi_window_find(const kithi_cf_geometry *g, const uint8_t *region,
+                                     const uint32_t roots[KITHI_WINDOW_ROOTS], kithi_window_item *queue, uint64_t limit,
+                                     kithi_window_end *end) {
+    const uint64_t slot_bits = g->slot_bits, half = g->half;
+    const uint64_t half_bits = half * slot_bits, right_half = half_bits + slot_bits;    /* where it begins */
+    const uint64_t first = (UINT64_C(1) << slot_bits) - 1, second = first << slot_bits; /* masks */
+    if (limit < KITHI_WINDOW_ROOTS + KITHI_WINDOW_TARGETS)
+        return false;
+    kithi_window_item *tail = queue, *const last = queue + limit - KITHI_WINDOW_TARGETS;
+    for (unsigned i = 0; i < KITHI_WINDOW_ROOTS; i++)
+        *tail++ = roots[i] * slot_bits + i % 2 * KITHI_WINDOW_SECOND + KITHI_WINDOW_NEW_KEY * KITHI_WINDOW_INDEX;
+    /* Every entry adds at least two items, so the queue does not become empty. */
+    for (uint64_t from = 0; tail <= last; from += KITHI_WINDOW_INDEX) {
+        uint64_t item = *queue++, slot = (uint32_t)item;
+        uint64_t code = kithi_cf_word(region, slot, KITHI_ONE_WORD) & first;
+        uint64_t is_second = code & 1, fingerprint = code >> 1, step = -is_second & slot_bits;
+        uint64_t own = slot - step; /* where the entry's window begins */
+        uint64_t own_in_half = own - (slot > half_bits ? right_half : 0);
+        if (fingerprint == 0 || own_in_half >= half_bits) /* no key has this code in this slot */
+            return false;
+
+        /* The other slot of the entry's window. If the entry was reached as one of that window, this slot is not empty,
+         * and it is in the queue already. */
+        uint64_t beside = own + slot_bits - step;
+        if ((kithi_cf_word(region, beside, KITHI_ONE_WORD) & first) == 0) {
+            *end = (kithi_window_end){(uint32_t)(from / KITHI_WINDOW_INDEX), (uint32_t)beside, 1 - (uint32_t)is_second};
+            return true;
+        }
+        *tail = beside + (1 - is_second) * KITHI_WINDOW_SECOND + from;
+        tail += (is_second ^ item / KITHI_WINDOW_SECOND) & 1;
+
+        /* The entry's other window: kithi_partner(), for windows that are numbered within their half. */
+        uint64_t sum = (kithi_spread(fingerprint) * half >> 32) * slot_bits;
+        uint64_t other = sum + right_half - own + (sum < own_in_half ? half_bits : 0);
+        uint64_t slots = kithi_cf_word(region, other, KITHI_ONE_WORD);
+        if ((slots & first) == 0 || (slots & second) == 0) {
+            uint32_t to_second = (slots & first) != 0;
+            *end = (kithi_window_end){(uint32_t)(from / KITHI_WINDOW_INDEX), (uint32_t)(other + to_second * slot_bits),
+                                      to_second};
+            return true;
+        }
+        tail[0] = other + from;
+        tail[1] = other + from + (slot_bits + KITHI_WINDOW_SECOND);
+        tail += 2;
+    }
+    return false;
+}
+
+/* Moves the entry at the end of the chain to the empty slot, the entry before it in the chain to the slot that became
+ * free, and so on. Stores the new key in the slot that is free at last. */
+static inline void kithi_window_shift(const kithi_cf_geometry *g, uint8_t *region, const kithi_candidates *candidates,
+                                      const kithi_window_item *queue, kithi_window_end end) {
+    unsigned slot_bits = (unsigned)g->slot_bits;
+    while (end.at != KITHI_WINDOW_NEW_KEY) {
+        kithi_window_item item = queue[end.at];
+        uint64_t code = kithi_bits_get(region, (uint32_t)item, slot_bits);
+        kithi_bits_set(region, end.slot, slot_bits, (code & ~UINT64_C(1)) | end.second);
+        end = (kithi_window_end){(uint32_t)(item / KITHI_WINDOW_INDEX), (uint32_t)item, item / KITHI_WINDOW_SECOND & 1};
+    }
+    kithi_bits_set(region, end.slot, slot_bits, candidates->code[end.second]);
+}
+
+#endif
