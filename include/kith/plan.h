@@ -103,8 +103,9 @@ typedef struct kith_plan {
     const char *inner;         /* the kind of the layers (option inner=…); NULL for a kind without an inner kind */
     uint64_t search_slots;     /* the most slots that one add visits when it has to move entries to free a slot: at most
                                   16,384 or, for a random walk, the entries that it may move (option max) times the
-                                  slots in a bucket (option b); 0 for kinds that do not search. For layers, the number
-                                  of the newest layer */
+                                  slots in a bucket (option b); 0 for kinds that do not search. overlap may first visit
+                                  4,096 slots in a short search that finds nothing; they are not counted. For layers,
+                                  the number of the newest layer */
 } kith_plan;
 
 #define KITH_PLAN_INIT                                                                                                 \

@@ -19,7 +19,8 @@
  * are the ones that this search would find.
  *
  * The bound. A search visits at most KITHI_FIT_SEARCH_SLOTS slots: the queue has space for the places with that many
- * slots, and a place that does not fit in it is not visited. So an add that fails takes less than a millisecond, even
+ * slots, and a place that does not fit in it is not visited. (In overlap, a short search that found nothing has visited
+ * at most KITHI_WINDOW_ITEMS slots before.) So an add that fails takes less than a millisecond, even
  * if an attacker fills a region completely. A search that was cut in this way proves nothing about the slots that it
  * has not seen. plan/fit.h computes how improbable that is up to the capacity of a filter. Smaller regions are searched
  * completely.
