@@ -30,6 +30,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/uninterrupted.h"
 #include "format/errno_status.h"
 
 enum { READ_BYTES_MAX = 1 << 30 }; /* Linux shortens a read to 2 GiB - 4 KiB, other systems reject more than INT_MAX */
@@ -61,7 +62,7 @@ static kith_status size_of(int fd, size_t *byte_count) {
 
 /* *fd is open only if the result is KITH_OK. */
 static kith_status open_regular(const char *path, int *fd, size_t *byte_count) {
-    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    *fd = kithi_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
     if (*fd < 0)
         return kithi_status_from_errno(errno);
     kith_status status = size_of(*fd, byte_count);
