@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "report.h"
+#include "uninterrupted.h"
 
 enum {
     SIGNATURE_BYTES = 8,
@@ -57,7 +58,7 @@ bool redis_dump_is(const char *path) {
     struct stat st;
     if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) /* reading from a pipe would take its bytes away */
         return false;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open_fully(path, O_RDONLY | O_CLOEXEC, 0);
     bool is = fd >= 0 && read(fd, head, sizeof head) == sizeof head && memcmp(head, SIGNATURE, sizeof head) == 0;
     if (fd >= 0)
         (void)close(fd);
@@ -67,7 +68,7 @@ bool redis_dump_is(const char *path) {
 /* Reads the file into dump->bytes. Returns NULL, or what is wrong. */
 static const char *read_file(const char *path, redis_dump *dump) {
     struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open_fully(path, O_RDONLY | O_CLOEXEC, 0);
     if (fd < 0)
         return text_of_errno(errno);
     const char *wrong = fstat(fd, &st) != 0 ? text_of_errno(errno) : NULL;
@@ -245,14 +246,14 @@ static void replace(const redis_dump *dump, const char *path) {
     if (close(fd) != 0 || rename(temporary, target) != 0)
         fail_errno(path);
     at_failure_forget();
-    int folder_fd = open(in, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int folder_fd = open_fully(in, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (folder_fd < 0 || fsync(folder_fd) != 0)
         fail_errno(path);
     (void)close(folder_fd);
 }
 
 static void write_stream(const redis_dump *dump, const char *path) {
-    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    int fd = open_fully(path, O_WRONLY | O_CLOEXEC | O_NOCTTY, 0);
     if (fd < 0)
         fail_errno(path);
     if (isatty(fd))

@@ -13,6 +13,7 @@
 
 #include "commands.h"
 #include "filters.h"
+#include "leftovers.h"
 #include "lock.h"
 #include "report.h"
 #include "values.h"
@@ -82,9 +83,14 @@ static kith_status wait_for(attempt call, const char *path, kith_filter *filter,
 
 bool store_is(const char *path) {
     kith_filter *filter;
+    errno = 0;
     kith_status status = kith_filter_open(path, KITH_OPEN_LAZY, NULL, &filter);
     if (status == KITH_OK)
         kith_filter_free(filter);
+    /* A store that is taken for a plain file would be replaced by one, although its journal has more keys. */
+    bool is_other = errno == EISDIR || errno == EINVAL; /* a folder, a device */
+    if (status == KITH_E_MEMORY || (status == KITH_E_IO && !is_other))
+        fail_status(path, status);
     return status == KITH_E_JOURNAL;
 }
 
@@ -142,6 +148,7 @@ void store_convert(const char *path, const arguments *a, bool and_back, int lock
         close_must(path, store);
         return;
     }
+    leftovers_check();
     errno = 0;
     status = kith_store_close_plain(store);
     if (status != KITH_OK)
