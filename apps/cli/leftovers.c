@@ -37,7 +37,7 @@ static struct watched {
     struct stat st; /* of that file */
 } watched[WATCHED];
 static bool is_watching;
-static path_text folder;
+static path_text given, folder;
 static struct timespec since;
 
 static void watch(struct watched *w) {
@@ -55,6 +55,7 @@ void leftovers_watch(const char *path) {
     path_text real, copy;
     if (realpath(path, real) == NULL && (size_t)snprintf(real, sizeof real, "%s", path) >= sizeof real)
         return; /* no save will accept it */
+    (void)snprintf(given, sizeof given, "%s", path);
     (void)snprintf(copy, sizeof copy, "%s", real);
     (void)snprintf(folder, sizeof folder, "%s", dirname(copy));
     for (size_t i = 0; i < WATCHED; i++) {
@@ -131,7 +132,7 @@ static bool is_left(const struct watched *w) {
     if (w->old < 0)
         return false;
     if (fstat(w->old, &now) != 0)
-        fail_errno(w->path);
+        fail_errno(given);
     if (now.st_nlink < w->st.st_nlink)
         return false;
     return lstat(w->path, &named) != 0 || !is_file(&named, &w->st);
@@ -145,7 +146,7 @@ void leftovers_check(void) {
     const char *left = any ? find(is_old, &is_read) : NULL;
     if (left != NULL || !is_read) {
         is_watching = false; /* the message says it already */
-        fail("%s: everything was written, but the system did not remove the old file, which is now %s", watched[0].path,
+        fail("%s: everything was written, but the system did not remove the old file, which is now %s", given,
              left != NULL ? left : "a hidden file in the same folder");
     }
     for (size_t i = 0; i < WATCHED && is_watching; i++)

@@ -65,6 +65,7 @@ static bool fails(call c) {
         return false;
     int none = 0;
     (void)atomic_compare_exchange_strong(&faults->hit, &none, (int)c + 1);
+    atomic_store(&faults->renames_before_failure, atomic_load(&faults->renames));
     if (call_properties[c] & UNLINKS)
         atomic_store(&faults->unlink_failed, true);
     errno = faults->error;
@@ -239,8 +240,8 @@ int __wrap_fdatasync(int fd) {
 /* ---- names ---- */
 
 static int count_rename(int renamed) {
-    if (renamed == 0 && atomic_load(&is_armed) && atomic_load(&faults->hit) == 0)
-        atomic_fetch_add(&faults->renames_before_hit, 1);
+    if (renamed == 0 && atomic_load(&is_armed))
+        (void)atomic_fetch_add(&faults->renames, 1);
     return renamed;
 }
 

@@ -38,10 +38,10 @@ typedef struct calls {
     uint64_t at; /* the number of the call that fails, from 1; 0: none */
     bool stays;  /* all later ones fail, too */
 
-    _Atomic uint64_t seen;        /* calls counted */
-    _Atomic uint64_t made[CALLS]; /* all calls */
-    _Atomic int hit;              /* the call that failed first, plus 1 */
-    _Atomic unsigned renames_before_hit;
+    _Atomic uint64_t seen;                            /* calls counted */
+    _Atomic uint64_t made[CALLS];                     /* all calls */
+    _Atomic int hit;                                  /* the call that failed first, plus 1 */
+    _Atomic unsigned renames, renames_before_failure; /* of files, in all and before the last call that failed */
     atomic_bool unlink_failed, sync_failed, sync_repeated;
     dev_t sync_device;
     ino_t sync_inode;
