@@ -28,7 +28,7 @@
 #include "splitmix.h"
 
 enum { STORE = 1, THREADS = 2, SLOW = 4, TIMED = 8, SECONDS = 16, SEVERAL = 32, SALVAGES = 64 };
-enum { LARGE_LINES = 60000, SECONDS_SAMPLE = 8, SLOW_FACTOR = 20, SHOWN_MAX = 4 };
+enum { LARGE_LINES = 60000, SECONDS_SAMPLE = 8, SECONDS_STEP = 30, SLOW_FACTOR = 20, SHOWN_MAX = 4 };
 
 typedef struct scene {
     const char *name, *preparation, *command, *target;
@@ -257,7 +257,8 @@ static bool harmless(const mode *m) {
 static void check_others(const trial *t, const files *a, const files *b, const char *what) {
     for (size_t i = 0; i < a->count; i++)
         if (!is_beside_target(t->s, a->of[i].name) && !is_temporary(a->of[i].name) &&
-            !(is_of_demo(a->of[i].name) && t->got.status == t->expected->status) &&
+            !(is_of_demo(a->of[i].name) &&
+              (t->got.status == t->expected->status || atomic_load(&faults->unlink_failed))) &&
             !same_content(&a->of[i], files_find(b, a->of[i].name)))
             broke(t, what, a->of[i].name);
 }
@@ -450,10 +451,13 @@ static void try_scene(const scene *s, const mode *m, uint64_t step) {
     for (size_t c = 0; c < CALLS; c++)
         all += (call_properties[c] & m->which) == m->which ? r->made[c] : 0;
     broken_here = 0;
-    if (s->kinds & SECONDS)
-        step = all / SECONDS_SAMPLE + 1;
+    uint64_t first = 0;
+    if (s->kinds & SECONDS) { /* nearly all of its calls write a line of a list; the others come after them */
+        first = all > SECONDS_SAMPLE * SECONDS_STEP ? all - SECONDS_SAMPLE * SECONDS_STEP : 0;
+        step = SECONDS_STEP;
+    }
     uint64_t seed = splitmix_mix((uint64_t)(s - SCENES) * 1000 + (uint64_t)m->which * 2 + m->stays);
-    for (uint64_t n = 1 + seed % step; n <= all; n += step) {
+    for (uint64_t n = first + 1 + seed % step; n <= all; n += step) {
         try_call(&t, n);
         if (atomic_load(&faults->hit) == 0 && !(s->kinds & THREADS))
             broke(&t, "the call was not made", "");
