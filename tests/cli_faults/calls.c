@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -303,6 +304,12 @@ WRAP(int, madvise, (void *at, size_t bytes, int advice), (at, bytes, advice), -1
 WRAP(int, getrlimit64, (__rlimit_resource_t resource, struct rlimit64 *limit), (resource, limit), -1)
 WRAP(long, sysconf, (int name), (name), -1)
 WRAP(int, pipe, (int *ends), (ends), -1)
+WRAP(int, pipe2, (int *ends, int flags), (ends, flags), -1)
+WRAP(int, dup2, (int from, int to), (from, to), -1)
+WRAP(pid_t, fork, (void), (), -1)
+WRAP(int, prctl, (int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d), (option, a, b, c, d),
+     -1)
+WRAP(int, setrlimit, (__rlimit_resource_t resource, const struct rlimit *limit), (resource, limit), -1)
 WRAP(int, poll, (struct pollfd * files, nfds_t n, int ms), (files, n, ms), -1)
 WRAP(int, nanosleep, (const struct timespec *time, struct timespec *left), (time, left), -1)
 WRAP(pid_t, waitpid, (pid_t process, int *status, int flags), (process, status, flags), -1)
@@ -313,6 +320,24 @@ WRAP(int, posix_spawnp,
 WRAP(int, pthread_create,
      (pthread_t * thread, const pthread_attr_t *attributes, void *(*start)(void *context), void *context),
      (thread, attributes, start, context), EAGAIN)
+
+/* libseccomp 2.5 reads through a null pointer when memory is missing, so only the calls themselves fail. They are weak,
+ * because a build without the library has none of them. */
+extern void *__real_seccomp_init(uint32_t action) __attribute__((weak));
+extern int __real_seccomp_load(const void *filter) __attribute__((weak));
+void *__wrap_seccomp_init(uint32_t action);
+int __wrap_seccomp_load(const void *filter);
+void *__wrap_seccomp_init(uint32_t action) {
+    return fails(CALL_seccomp_init) ? NULL : __real_seccomp_init(action);
+}
+int __wrap_seccomp_load(const void *filter) {
+    if (fails(CALL_seccomp_load))
+        return -faults->error;
+    bool was_armed = atomic_exchange(&is_armed, false);
+    int result = __real_seccomp_load(filter);
+    atomic_store(&is_armed, was_armed);
+    return result;
+}
 
 /* Random bytes are the same in every run, so that the files can be compared. Those of temporary names (6 bytes) are
  * drawn apart: a save that tries another name must not change the keys and ids that are drawn after it. */
