@@ -20,7 +20,7 @@
 
 enum { WORDS_MAX = 40, SECONDS_MAX = 60, CPU_SECONDS_MAX = 20 };
 
-int kith_main(int argc, char **argv); /* main() of the tool */
+int tool_main(int argc, char **argv); /* main() of the tool */
 
 static struct folder here;
 static int out_file, err_file;
@@ -174,7 +174,7 @@ static void become_tool(char **words, int word_count, const char *input, bool ar
         _exit(99);
     (void)close(in);
     calls_arm(armed);
-    int status = kith_main(word_count, words);
+    int status = tool_main(word_count, words);
     calls_arm(false);
     exit(status);
 }

@@ -226,6 +226,14 @@ CALL(filter_view, return kith_filter_view(at->block, at->block_bytes, KITH_OPEN_
 CALL(filter_adopt, kith_status status = kith_filter_adopt(at->block, at->block_bytes, 0, &at->allocator, &at->filter);
      if (status == KITH_OK) at->block = NULL; return status;)
 CALL(filter_open, return kith_filter_open(path_of("plain"), KITH_OPEN_COPY, &at->allocator, &at->filter);)
+static int opened(const char *name) {
+    int fd = open(path_of(name), O_RDONLY | O_CLOEXEC);
+    CHECK(fd >= 0);
+    return fd;
+}
+CALL(filter_open_fd, int fd = opened("plain");
+     kith_status status = kith_filter_open_fd(fd, KITH_OPEN_COPY, &at->allocator, &at->filter); (void)close(fd);
+     return status;)
 CALL(filter_save, return kith_filter_save(at->grown, path_of("plain"));)
 CALL(filter_bytes, const void *bytes; size_t n; return kith_filter_bytes(at->grown, &bytes, &n);)
 
@@ -280,6 +288,16 @@ CALL(store_convert, kith_store_options options = store_options();
      return kith_store_convert(path_of("plain"), &options, &at->made_store);)
 CALL(store_open, kith_store_options options = store_options();
      return kith_store_open(path_of("store"), KITH_STORE_READ, &options, &at->made_store);)
+static kith_status try_store_open_fd(void) {
+    kith_store_options options = store_options();
+    int file = opened("store"), journal = opened("store-journal");
+    kith_status status = kith_store_open_fd(file, journal, &options, &at->made_store);
+    if (status != KITH_OK) { /* on success they belong to the store */
+        (void)close(file);
+        (void)close(journal);
+    }
+    return status;
+}
 CALL(store_add, return kith_store_add(at->store, "key", 3, NULL);)
 CALL(store_add_digest, return kith_store_add_digest(at->store, digest_of(2000), NULL);)
 CALL(store_add_many, uint64_t digest = digest_of(2000); return kith_store_add_many(at->store, &digest, 1, NULL, NULL);)
@@ -301,29 +319,18 @@ static const struct {
 } CALLS[] = {
 #define LISTED(name)                                                                                                   \
     { "kith_" #name, try_##name }
-    LISTED(filter_create),     LISTED(filter_create_like),
-    LISTED(filter_clone),      LISTED(filter_build),
-    LISTED(filter_add),        LISTED(filter_add_digest),
-    LISTED(filter_add_many),   LISTED(filter_clear),
-    LISTED(filter_set_notes),  LISTED(filter_merge),
-    LISTED(filter_view),       LISTED(filter_adopt),
-    LISTED(filter_open),       LISTED(filter_save),
-    LISTED(filter_bytes),      LISTED(filter_write),
-    LISTED(adder_open),        LISTED(table_create),
-    LISTED(table_put),         LISTED(table_put_many),
-    LISTED(table_reserve),     LISTED(table_open),
-    LISTED(table_save),        LISTED(exact_create),
-    LISTED(exact_add),         LISTED(function_draw),
-    LISTED(builder_open),      LISTED(builder_open_like),
-    LISTED(builder_add_many),  LISTED(builder_add_keys),
-    LISTED(builder_count),     LISTED(builder_each),
-    LISTED(builder_finish),    LISTED(store_create),
-    LISTED(store_convert),     LISTED(store_open),
-    LISTED(store_add),         LISTED(store_add_digest),
-    LISTED(store_add_many),    LISTED(store_refresh),
-    LISTED(store_replace),     LISTED(store_rollback),
-    LISTED(store_checkpoint),  LISTED(store_verify),
-    LISTED(store_close_plain), LISTED(repair),
+    LISTED(filter_create),     LISTED(filter_create_like), LISTED(filter_clone),      LISTED(filter_build),
+    LISTED(filter_add),        LISTED(filter_add_digest),  LISTED(filter_add_many),   LISTED(filter_clear),
+    LISTED(filter_set_notes),  LISTED(filter_merge),       LISTED(filter_view),       LISTED(filter_adopt),
+    LISTED(filter_open),       LISTED(filter_open_fd),     LISTED(filter_save),       LISTED(filter_bytes),
+    LISTED(filter_write),      LISTED(adder_open),         LISTED(table_create),      LISTED(table_put),
+    LISTED(table_put_many),    LISTED(table_reserve),      LISTED(table_open),        LISTED(table_save),
+    LISTED(exact_create),      LISTED(exact_add),          LISTED(function_draw),     LISTED(builder_open),
+    LISTED(builder_open_like), LISTED(builder_add_many),   LISTED(builder_add_keys),  LISTED(builder_count),
+    LISTED(builder_each),      LISTED(builder_finish),     LISTED(store_create),      LISTED(store_convert),
+    LISTED(store_open),        LISTED(store_open_fd),      LISTED(store_add),         LISTED(store_add_digest),
+    LISTED(store_add_many),    LISTED(store_refresh),      LISTED(store_replace),     LISTED(store_rollback),
+    LISTED(store_checkpoint),  LISTED(store_verify),       LISTED(store_close_plain), LISTED(repair),
 };
 
 /* Makes the call once more. A store that was created, but not opened, is opened now. */
