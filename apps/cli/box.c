@@ -60,8 +60,13 @@ static void run_in_box(const box_job *job, pid_t tool, int out) {
         (void)snprintf(m.open_because, sizeof m.open_because, "%s", why_not);
     if (m.error == 0)
         job->work(job->context, m.result);
-    ssize_t written = write(STDOUT_FILENO, &m, sizeof m);
-    _exit(written == (ssize_t)sizeof m ? 0 : 1);
+    for (size_t sent = 0; sent < sizeof m;) {
+        ssize_t written = write(STDOUT_FILENO, (const char *)&m + sent, sizeof m - sent);
+        if (written < 0 && errno != EINTR)
+            _exit(1);
+        sent += written > 0 ? (size_t)written : 0;
+    }
+    _exit(0);
 }
 
 /* ---- the tool ---- */

@@ -163,7 +163,7 @@ static double run(int word_count, const char *const *words) {
     double start = seconds_now();
     char **copy = allocate((size_t)word_count * sizeof *copy);
     for (int i = 0; i < word_count; i++)
-        copy[i] = strdup(words[i]);
+        copy[i] = strcpy(allocate(strlen(words[i]) + 1), words[i]);
     (void)run_words(word_count, copy);
     double seconds = seconds_now() - start;
     heed_signals();
@@ -226,16 +226,21 @@ static void compare_with_grep(double kith_seconds) {
     }
     char count[64];
     size_t used = 0;
-    for (ssize_t got = 1; got > 0 && used + 1 < sizeof count; used += got > 0 ? (size_t)got : 0)
+    for (ssize_t got = 1; (got > 0 || (got < 0 && errno == EINTR)) && used + 1 < sizeof count;) {
         got = read(output, count + used, sizeof count - 1 - used);
+        used += got > 0 ? (size_t)got : 0;
+    }
     count[used] = '\0';
     (void)close(output);
     int status = 0;
-    (void)waitpid(grep_process, &status, 0);
+    pid_t ended;
+    do
+        ended = waitpid(grep_process, &status, 0);
+    while (ended < 0 && errno == EINTR);
     double seconds = seconds_now() - start;
     grep_process = 0;
     at_failure_forget();
-    bool counted = WIFEXITED(status) && WEXITSTATUS(status) <= 1; /* 1: nothing found */
+    bool counted = ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) <= 1; /* 1: nothing found */
     if (!counted) {
         out_text("There is no time to compare with: grep failed.\n");
         return;

@@ -14,10 +14,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "leftovers.h"
 #include "recipe.h"
 #include "redis_dump.h"
 #include "report.h"
 #include "stores.h"
+#include "uninterrupted.h"
 #include "values.h"
 
 #define OPEN_ATTEMPTS 1000 /* each fails only if a checkpoint was made since it began */
@@ -46,7 +48,7 @@ static bool key_of_hex(const char *digits, uint8_t *key) {
 
 static void key_read(const char *path, uint8_t *key) {
     char bytes[2 * KITH_KEY_BYTES + 3]; /* hex digits, CR LF, and one more to detect a longer file */
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open_fully(path, O_RDONLY | O_CLOEXEC, 0);
     if (fd < 0)
         fail_errno(path);
     size_t used = 0;
@@ -165,7 +167,7 @@ static bool is_terminal(const char *path) {
     struct stat st;
     if (stat(path, &st) != 0 || !S_ISCHR(st.st_mode))
         return false;
-    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int fd = open_fully(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
     bool found = fd >= 0 && isatty(fd);
     if (fd >= 0)
         (void)close(fd);
@@ -185,6 +187,7 @@ void filter_check_output(const char *path) {
     if (exists && ((st.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)) == 0 || access(path, W_OK) != 0))
         fail("%s: is read-only; to let kith replace it, run chmod +w", path);
     check_folder(path, exists);
+    leftovers_watch(path);
 }
 
 /* ---- reading ---- */
@@ -409,7 +412,7 @@ static void put_bytes(kith_filter *filter) {
 }
 
 static void write_stream(kith_filter *filter, const char *path) {
-    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    int fd = open_fully(path, O_WRONLY | O_CLOEXEC | O_NOCTTY, 0);
     if (fd < 0)
         fail_errno(path);
     size_t left;
@@ -423,7 +426,7 @@ static void write_stream(kith_filter *filter, const char *path) {
         bytes += written;
         left -= (size_t)written;
     }
-    if (close(fd) != 0)
+    if (close(fd) != 0 && errno != EINTR) /* after EINTR it is closed */
         fail_errno(path);
 }
 

@@ -36,6 +36,7 @@
 #include <unistd.h>
 
 #include "report.h"
+#include "uninterrupted.h"
 
 #define PACKED_ROOM ((size_t)128 << 10)
 #define GRACE_MS 1
@@ -131,7 +132,7 @@ static bool open_file(source *s, const char *path) {
         s->fd = STDIN_FILENO;
     } else {
         s->name = path;
-        s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+        s->fd = open_fully(path, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0);
         if (s->fd < 0)
             return set_reason_errno(s);
     }

@@ -186,6 +186,8 @@ static const char *gzip_step(unpacker *u, stream *s) {
     int result = inflate(z, Z_NO_FLUSH);
     s->in_bytes -= (size_t)((const char *)z->next_in - s->in);
     s->out_bytes -= (size_t)((char *)z->next_out - s->out);
+    if (result == Z_MEM_ERROR)
+        return "not enough memory";
     if (result == Z_STREAM_END)
         u->inside = false;
     else if (result != Z_OK && result != Z_BUF_ERROR)
@@ -221,6 +223,8 @@ static const char *zstd_step(unpacker *u, stream *s) {
     s->out_bytes -= out.pos;
     if (ZSTD_getErrorCode(result) == ZSTD_error_frameParameter_windowTooLarge)
         return "the zstd archive needs a window of more than 128 MiB: decompress it first, with zstd -d --long=31";
+    if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation)
+        return "not enough memory";
     if (ZSTD_isError(result))
         return damaged(u, ZSTD_getErrorName(result));
     u->inside = result != 0;
@@ -340,6 +344,9 @@ static bool lz4_again(unpacker *u) {
 static const char *lz4_step(unpacker *u, stream *s) {
     size_t used = s->in_bytes, made = s->out_bytes;
     size_t result = LZ4F_decompress(u->state.lz4, s->out, &made, s->in, &used, NULL);
+    /* The library exports the names of its errors, but not their numbers. */
+    if (LZ4F_isError(result) && strcmp(LZ4F_getErrorName(result), "ERROR_allocation_failed") == 0)
+        return "not enough memory";
     if (LZ4F_isError(result))
         return damaged(u, LZ4F_getErrorName(result));
     s->in_bytes -= used;

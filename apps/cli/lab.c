@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/random.h>
 
 #include <lab/lab.h>
 #include <lab/printed.h>
@@ -18,6 +17,7 @@
 #include "lab_settings.h"
 #include "lab_table.h"
 #include "report.h"
+#include "uninterrupted.h"
 
 enum { PROGRESS_TOTAL = 1000 };
 
@@ -59,7 +59,7 @@ static choice chosen(const arguments *a) {
 
 static uint64_t seed_of(const arguments *a) {
     uint32_t fresh = 0; /* 32 bits only, because people type it */
-    if (a->seed == 0 && getrandom(&fresh, sizeof fresh, 0) != (ssize_t)sizeof fresh)
+    if (a->seed == 0 && !random_fully(&fresh, sizeof fresh))
         fail("cannot read random bytes from the system: give a seed with --seed");
     return a->seed != 0 ? a->seed : (uint64_t)fresh + 1;
 }

@@ -28,6 +28,7 @@
 #include "filters.h"
 #include "report.h"
 #include "stores.h"
+#include "uninterrupted.h"
 
 #define ENDING "-lock"
 #define LINKS_MAX 40 /* the kernel follows the same number in one path */
@@ -54,7 +55,7 @@ static bool link_is_trusted(const char *path, const struct stat *link) {
 static bool follow(const char *path, path_text target) {
     struct stat st;
     path_text text;
-    int entry = open(target, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    int entry = open_fully(target, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
     if (entry < 0 && errno == ENOENT)
         return false;
     if (entry < 0 || fstat(entry, &st) != 0)
@@ -109,10 +110,10 @@ static void settle_access(int fd, const char *target) {
 static int open_lock_file(const char *lock_path, const char *target) {
     for (;;) {
         /* First without O_CREAT, which Linux refuses for an existing file of another user in a shared folder. */
-        int fd = open(lock_path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        int fd = open_fully(lock_path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
         if (fd >= 0 || errno != ENOENT)
             return fd;
-        fd = open(lock_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        fd = open_fully(lock_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd >= 0)
             settle_access(fd, target);
         if (fd >= 0 || errno != EEXIST)
@@ -158,12 +159,14 @@ static void set_alarm(bool on) {
 
 /* Returns 0, or the errno if the file cannot be locked. */
 static int wait_for_lock(int fd, const char *path, const char *lock_path) {
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-        return 0;
-    if (errno != EWOULDBLOCK)
-        return errno;
+    int error;
+    do
+        error = flock(fd, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+    while (error == EINTR);
+    if (error != EWOULDBLOCK)
+        return error;
     set_alarm(true);
-    int error = flock(fd, LOCK_EX) == 0 ? 0 : errno;
+    error = flock(fd, LOCK_EX) == 0 ? 0 : errno;
     set_alarm(false);
     if (error == EINTR)
         note("waiting for another kith that is writing %s (%s is locked)", path, lock_path);
@@ -176,8 +179,14 @@ static int wait_for_lock(int fd, const char *path, const char *lock_path) {
  * must continue with the same new file. */
 static bool is_named(int fd, const char *lock_path) {
     struct stat locked, named;
-    return fstat(fd, &locked) == 0 && lstat(lock_path, &named) == 0 && locked.st_dev == named.st_dev &&
-           locked.st_ino == named.st_ino;
+    if (fstat(fd, &locked) != 0)
+        fail_errno(lock_path);
+    if (lstat(lock_path, &named) != 0) {
+        if (errno != ENOENT)
+            fail_errno(lock_path);
+        return false;
+    }
+    return locked.st_dev == named.st_dev && locked.st_ino == named.st_ino;
 }
 
 static bool is_absent(const char *path) {

@@ -7,6 +7,7 @@
 
 #include "commands.h"
 #include "help.h"
+#include "leftovers.h"
 #include "report.h"
 
 static int version(void) {
@@ -56,6 +57,7 @@ int main(int argc, char **argv) {
     if (argc < 2)
         fail("no command given: kith COMMAND [OPTION]... (kith help lists the commands)");
     int status = run_words(argc - 1, argv + 1);
+    leftovers_check();
     out_flush();
     return status;
 }

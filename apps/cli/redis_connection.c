@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "report.h"
+#include "uninterrupted.h"
 
 enum { TIMEOUT_DEFAULT = 30, PASSWORD_BYTES_MAX = 4096 };
 
@@ -21,7 +22,7 @@ enum { TIMEOUT_DEFAULT = 30, PASSWORD_BYTES_MAX = 4096 };
 
 /* Returns the first line of the file. */
 static char *password_of_file(const char *path) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open_fully(path, O_RDONLY | O_CLOEXEC, 0);
     if (fd < 0)
         fail_errno(path);
     char *text = allocate(PASSWORD_BYTES_MAX + 1);

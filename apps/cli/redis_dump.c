@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "report.h"
+#include "uninterrupted.h"
 
 enum {
     SIGNATURE_BYTES = 8,
@@ -62,7 +63,7 @@ bool redis_dump_is(const char *path) {
     struct stat st;
     if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) /* reading from a pipe would take its bytes away */
         return false;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open_fully(path, O_RDONLY | O_CLOEXEC, 0);
     bool is = fd >= 0 && redis_dump_is_fd(fd);
     if (fd >= 0)
         (void)close(fd);
@@ -146,7 +147,7 @@ bool redis_dump_read(int fd, const arguments *a, redis_dump *dump, reason_text r
 }
 
 bool redis_dump_try_open(const char *path, const arguments *a, redis_dump *dump, reason_text reason) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open_fully(path, O_RDONLY | O_CLOEXEC, 0);
     if (fd < 0) {
         *dump = (redis_dump){0};
         (void)snprintf(reason, sizeof(reason_text), "%s", text_of_errno(errno));
@@ -263,14 +264,14 @@ static void replace(const redis_dump *dump, const char *path) {
     if (close(fd) != 0 || rename(temporary, target) != 0)
         fail_errno(path);
     at_failure_forget();
-    int folder_fd = open(in, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int folder_fd = open_fully(in, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (folder_fd < 0 || fsync(folder_fd) != 0)
         fail_errno(path);
     (void)close(folder_fd);
 }
 
 static void write_stream(const redis_dump *dump, const char *path) {
-    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    int fd = open_fully(path, O_WRONLY | O_CLOEXEC | O_NOCTTY, 0);
     if (fd < 0)
         fail_errno(path);
     if (isatty(fd))

@@ -14,6 +14,7 @@
 #include "commands.h"
 #include "filters.h"
 #include "json.h"
+#include "leftovers.h"
 #include "lock.h"
 #include "report.h"
 #include "stores.h"
@@ -263,6 +264,7 @@ static void replace_damaged(const work *w, int lock) {
              "replaced",
              w->from, w->from);
     filter_save(w->filter, w->from);
+    leftovers_check();
     if (w->report.is_store)
         store_convert(w->from, w->a, w->a->plain, lock);
     else

@@ -16,6 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "leftovers.h"
+
 enum {
     UNDOS_MAX = 8,
     OUT_BYTES =
@@ -132,7 +134,7 @@ void report_command(const char *name) {
 }
 
 /* Uses a single write, so that lines of several processes do not mix. */
-static void print_message(const char *format, va_list arguments) {
+static void print_message(const char *format, va_list arguments, const char *leftover) {
     char line[4096];
     int used = command_name != NULL ? snprintf(line, sizeof line, "kith %s: ", command_name)
                                     : snprintf(line, sizeof line, "kith: ");
@@ -140,6 +142,10 @@ static void print_message(const char *format, va_list arguments) {
     int more = vsnprintf(line + at, sizeof line - at, format, arguments);
     if (more > 0)
         at += (size_t)more;
+    if (leftover != NULL && at < sizeof line) {
+        more = snprintf(line + at, sizeof line - at, " (the temporary file %s could not be removed)", leftover);
+        at += more > 0 ? (size_t)more : 0;
+    }
     if (at > sizeof line - 1)
         at = sizeof line - 1;
     /* A file name may contain a newline, but an error is always one line. */
@@ -157,7 +163,7 @@ void fail(const char *format, ...) {
     va_start(arguments, format);
     failing = true;
     out_flush();
-    print_message(format, arguments);
+    print_message(format, arguments, leftovers_find());
     va_end(arguments);
     finish(EXIT_ERROR);
 }
@@ -166,7 +172,7 @@ void note(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     out_flush();
-    print_message(format, arguments);
+    print_message(format, arguments, NULL);
     va_end(arguments);
 }
 

@@ -14,6 +14,7 @@
 
 #include "commands.h"
 #include "filters.h"
+#include "leftovers.h"
 #include "lock.h"
 #include "report.h"
 #include "values.h"
@@ -87,9 +88,14 @@ bool store_is(const char *path, const arguments *a) {
     unsigned flags = KITH_OPEN_LAZY | (a->no_mmap ? KITH_OPEN_COPY : 0);
     if (access(path, F_OK) == 0)
         filter_check_memory(path, a);
+    errno = 0;
     kith_status status = kith_filter_open(path, flags, NULL, &filter);
     if (status == KITH_OK)
         kith_filter_free(filter);
+    /* A store that is taken for a plain file would be replaced by one, although its journal has more keys. */
+    bool is_other = errno == EISDIR || errno == EINVAL; /* a folder, a device */
+    if (status == KITH_E_MEMORY || (status == KITH_E_IO && !is_other))
+        fail_status(path, status);
     return status == KITH_E_JOURNAL;
 }
 
@@ -147,6 +153,7 @@ void store_convert(const char *path, const arguments *a, bool and_back, int lock
         close_must(path, store);
         return;
     }
+    leftovers_check();
     errno = 0;
     status = kith_store_close_plain(store);
     if (status != KITH_OK)

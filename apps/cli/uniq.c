@@ -28,7 +28,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "choose.h"
@@ -41,6 +40,7 @@
 #include "report.h"
 #include "seen.h"
 #include "state.h"
+#include "uninterrupted.h"
 #include "values.h"
 
 #define FIRST_LAYER_KEYS ((uint64_t)1 << 20)
@@ -86,7 +86,7 @@ static kith_hash secret_hash(const arguments *a) {
 /* The hash for the exact set. It affects only the speed, so a random seed of the faster hash is enough. */
 static kith_hash random_hash(const arguments *a) {
     kith_hash hash = hash_asked(a);
-    if (!hash_given(a) && getrandom(&hash.seed, sizeof hash.seed, 0) != (ssize_t)sizeof hash.seed)
+    if (!hash_given(a) && !random_fully(&hash.seed, sizeof hash.seed))
         fail("cannot read random bytes from the system");
     return hash;
 }

@@ -106,6 +106,8 @@ void lab_require(lab *l, bool holds, const char *what) {
 void lab_must(lab *l, kith_status status, const char *doing) {
     if (status == KITH_OK)
         return;
+    if (status == KITH_E_MEMORY) /* which says nothing about the claim */
+        lab_no_memory(doing);
     lab_find(l, LAB_EQUALS, 0, lab_exact((double)status), "%s: %s", doing, kith_status_text(status));
     longjmp(l->out, LAB_OUT_BROKEN);
 }

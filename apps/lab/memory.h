@@ -3,6 +3,10 @@
 #define LAB_MEMORY_H
 
 #include <stddef.h>
+#include <stdnoreturn.h>
+
+/* Ends the tool with an error: memory was missing for this. */
+noreturn void lab_no_memory(const char *doing);
 
 void *lab_more(void *block, size_t bytes); /* realloc() that never returns NULL */
 char *lab_copy(const char *text);          /* strdup() that never returns NULL */

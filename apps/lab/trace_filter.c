@@ -69,15 +69,16 @@ static void draw(example *x, const uint64_t *cells, const uint64_t *before) {
 }
 
 /* Creates a filter of 6 buckets of 4 entries of 12 bits. The planner has none that can be filled completely. */
-static kith_filter *create_filter(uint64_t seed) {
+/* Returns NULL, and has recorded why, if there is no filter. */
+static kith_filter *create_filter(example *x, uint64_t seed) {
     const geometry g = {ENTRIES, 12, BUCKETS / 2, 1, false};
     uint8_t block[1024] = {0};
     kith_filter *f = NULL;
-    if (geometry_block_bytes(&g, 0) > sizeof block)
+    if (!check(x, geometry_block_bytes(&g, 0) <= sizeof block, "a filter of 6 buckets is too large"))
         return NULL;
     geometry_write_as(&g, GEOMETRY_HALVES, KICKS_MAX, 0, seed, block);
     kith_status status = kith_filter_view(block, geometry_block_bytes(&g, 0), KITH_OPEN_COPY, NULL, &f);
-    return status == KITH_OK ? f : NULL;
+    return check_status(x, status) ? f : NULL;
 }
 
 static void name_of(const example *x, unsigned i, char name[NAME_BYTES]) {
@@ -131,12 +132,16 @@ static void print_moves(example *x, const moves *m, const uint64_t *before, cons
 }
 
 /* Adds a key to a copy of the filter. Returns whether it fits and its moves can be drawn. */
-static bool can_be_drawn(const kith_filter *f, const char *name, const candidates *c) {
+static bool can_be_drawn(example *x, const kith_filter *f, const char *name, const candidates *c) {
     uint64_t before[CELLS], after[CELLS];
     kith_filter *copy = NULL;
     moves m;
-    bool fits =
-        kith_filter_clone(f, NULL, &copy) == KITH_OK && kith_filter_add(copy, name, strlen(name), NULL) == KITH_OK;
+    kith_status status = kith_filter_clone(f, NULL, &copy);
+    if (status == KITH_OK)
+        status = kith_filter_add(copy, name, strlen(name), NULL);
+    bool fits = status == KITH_OK;
+    if (status == KITH_E_MEMORY)
+        (void)check_status(x, status);
     if (fits) {
         read_cells(f, before);
         read_cells(copy, after);
@@ -148,7 +153,7 @@ static bool can_be_drawn(const kith_filter *f, const char *name, const candidate
 
 /* Adds keys until one finds both of its buckets full. Returns its number, or -1 if the filter is full before, or if the
  * moves of that key cannot be drawn. */
-static int fill(kith_filter *f, const example *x) {
+static int fill(kith_filter *f, example *x) {
     for (unsigned i = 0; i < CELLS; i++) {
         char name[NAME_BYTES];
         name_of(x, i, name);
@@ -157,9 +162,13 @@ static int fill(kith_filter *f, const example *x) {
         for (unsigned e = 0; e < c.count; e++)
             full = full && kith_filter_cell(f, c.cells[e]) != 0 && kith_filter_cell(f, c.cells[e]) != c.print;
         if (full)
-            return can_be_drawn(f, name, &c) && kith_filter_count(f) == i && i < EARLY ? (int)i : -1;
-        if (kith_filter_add(f, name, strlen(name), NULL) != KITH_OK)
+            return can_be_drawn(x, f, name, &c) && kith_filter_count(f) == i && i < EARLY ? (int)i : -1;
+        kith_status status = kith_filter_add(f, name, strlen(name), NULL);
+        if (status != KITH_OK) {
+            if (status == KITH_E_MEMORY)
+                (void)check_status(x, status);
             return -1;
+        }
     }
     return -1;
 }
@@ -188,12 +197,14 @@ static void draw_own_keys(example *x, kith_filter *f) {
 
 static void draw_kicks(example *x) {
     for (uint64_t i = 0; i < SEEDS_MAX; i++) {
-        kith_filter *f = create_filter(x->seed * SEEDS_MAX + i);
-        if (!check(x, f != NULL, "a filter of 6 buckets cannot be created"))
+        kith_filter *f = create_filter(x, x->seed * SEEDS_MAX + i);
+        if (f == NULL)
             return;
         int key = fill(f, x);
         if (key < 0) {
             kith_filter_free(f);
+            if (x->wrong != NULL)
+                return;
             continue;
         }
         char name[NAME_BYTES];
@@ -234,8 +245,8 @@ void trace_filter(example *x) {
         draw_kicks(x);
         return;
     }
-    kith_filter *f = create_filter(x->seed);
-    if (check(x, f != NULL, "a filter of 6 buckets cannot be created"))
+    kith_filter *f = create_filter(x, x->seed);
+    if (f != NULL)
         draw_own_keys(x, f);
     kith_filter_free(f);
 }

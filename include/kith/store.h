@@ -114,7 +114,9 @@ typedef struct kith_store_options {
  *
  * Returns KITH_E_UNSUPPORTED if the filter is of a static kind, KITH_E_LOCKED if the store is open for writing,
  * KITH_E_JOURNAL if there is a file FILE-journal that is not a journal of kith, KITH_E_RANDOM, KITH_E_ARGUMENT for
- * malformed options, and the codes of kith_filter_save(). */
+ * malformed options, and the codes of kith_filter_save(). A failure leaves the old file, unless the new files were
+ * written and only could not be opened (KITH_E_MEMORY, KITH_E_IO): then the new store is complete, and
+ * kith_store_open() opens it. */
 KITH_API KITH_MUST_USE kith_status kith_store_create(const char *path, kith_filter *filter,
                                                      const kith_store_options *options, kith_store **store);
 
@@ -162,8 +164,9 @@ KITH_API KITH_MUST_USE kith_status kith_store_open_fd(int snapshot, int journal,
 /* Syncs what is not synced yet, makes a checkpoint if the journal is larger than options.close_bytes, and frees the
  * store, also if it returns a failure. A batch that was not committed is rolled back. NULL is allowed.
  *
- * Returns KITH_OK if every operation is durable. If a sync failed, operations since the last successful one may be
- * lost. If only the checkpoint failed, its status is returned although every operation is durable in the journal. */
+ * Returns KITH_OK if every operation is durable, and for a reader. If a sync failed, operations since the last
+ * successful one may be lost. If only the checkpoint failed, its status is returned although every operation is durable
+ * in the journal. */
 KITH_API kith_status kith_store_close(kith_store *store);
 
 /* ---- changing ----
@@ -249,8 +252,9 @@ KITH_API bool kith_store_has(const kith_store *store, const void *key, size_t ke
 /* For a store opened with KITH_STORE_READ: applies the operations that the writer has committed since, whether they are
  * synced or not, or opens the store again if there was a checkpoint. *changed (may be NULL) is set to whether anything
  * was new. On failure the store is as before. There is one exception: if some of the new operations were applied, and
- * the state before them could not be loaded again, lookups may see these operations, and kith_store_info.failure is
- * set. Returns KITH_OK for a writer, whose state is always current. Otherwise the codes of kith_store_open(). */
+ * the state before them could not be loaded again, lookups may see these operations, and kith_store_info.failure is set
+ * until a refresh succeeds; it opens both files again. Returns KITH_OK for a writer, whose state is always current.
+ * Otherwise the codes of kith_store_open(). */
 KITH_API KITH_MUST_USE kith_status kith_store_refresh(kith_store *store, bool *changed);
 
 /* Returns whether every operation that this handle has acknowledged is durable: false if some are only written, or if
@@ -273,7 +277,7 @@ typedef struct kith_store_info {
     uint64_t snapshot_bytes;    /* size of the snapshot */
     uint64_t cut_bytes;         /* bytes at the end of the journal that were not valid when it was opened. They were
                                      never acknowledged as durable. A writer has cut them off */
-    kith_status failure;        /* KITH_OK, or the failure that made the store read-only */
+    kith_status failure;        /* KITH_OK, or the failure that made the store read-only; see also kith_store_refresh */
     kith_status checkpoint;     /* the status of the last checkpoint that was due; KITH_OK if there was none */
     unsigned char id[16];       /* a random number that snapshot and journal have in common */
 } kith_store_info;

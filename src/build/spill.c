@@ -13,21 +13,25 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/uninterrupted.h"
 #include "format/errno_status.h"
 
 static int open_without_name(const char *folder) {
 #ifdef O_TMPFILE
-    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    int fd = kithi_openat(AT_FDCWD, folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (fd >= 0 || (errno != EISDIR && errno != EOPNOTSUPP && errno != EINVAL))
         return fd;
 #endif
     char path[4096];
-    int length = snprintf(path, sizeof path, "%s/kith-XXXXXX", folder);
-    if (length < 0 || (size_t)length >= sizeof path) {
-        errno = ENOENT;
-        return -1;
-    }
-    int made = mkostemp(path, O_CLOEXEC);
+    int made;
+    do {
+        int length = snprintf(path, sizeof path, "%s/kith-XXXXXX", folder);
+        if (length < 0 || (size_t)length >= sizeof path) {
+            errno = ENOENT;
+            return -1;
+        }
+        made = mkostemp(path, O_CLOEXEC);
+    } while (made < 0 && errno == EINTR);
     if (made >= 0)
         (void)unlink(path);
     return made;

@@ -30,6 +30,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/uninterrupted.h"
 #include "format/errno_status.h"
 
 enum { READ_BYTES_MAX = 1 << 30 }; /* Linux shortens a read to 2 GiB - 4 KiB, other systems reject more than INT_MAX */
@@ -55,7 +56,7 @@ static kith_status size_of(int fd, size_t *byte_count) {
 
 kith_status kithi_open_file(const char *path, int *fd) {
     assert(path && fd);
-    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    *fd = kithi_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
     return *fd < 0 ? kithi_status_from_errno(errno) : KITH_OK;
 }
 

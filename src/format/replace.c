@@ -64,13 +64,12 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "core/uninterrupted.h"
 #include "format/errno_status.h"
 
 enum {
@@ -152,7 +151,7 @@ static int open_folder(int from, char *path, const char **name) {
         *slash = '\0';
         folder = path;
     }
-    return openat(from, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return kithi_openat(from, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 }
 
 static bool link_is_trusted(int folder, const struct stat *link) {
@@ -204,7 +203,7 @@ static bool find_target(int start, const char *path, struct target *t) {
             return false;
         if (*t->name == '\0')
             return fail(EISDIR);
-        int entry = openat(t->folder, t->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        int entry = kithi_openat(t->folder, t->name, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
         if (entry < 0)
             return errno == ENOENT;
         bool is_link = false;
@@ -246,7 +245,7 @@ static size_t write_name_stem(const char *target_name, temp_name name) {
 static bool choose_name(const char *target_name, temp_name name) {
     static_assert(sizeof NAME_LETTERS == 32 + 1, "five bits per letter, without bias");
     unsigned char random[NAME_RANDOM_BYTES];
-    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+    if (!kithi_random(random, sizeof random))
         return false;
     char *end = name + write_name_stem(target_name, name);
     for (size_t i = 0; i < sizeof random; i++)
@@ -259,12 +258,12 @@ static bool choose_name(const char *target_name, temp_name name) {
  * its file to the owner of the file that it replaces, so that owner's files count as ours, too. */
 static void remove_leftover(const struct target *t, const char *name) {
     struct stat st;
-    int fd = openat(t->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int fd = kithi_openat(t->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
     if (fd < 0)
         return;
     bool ours = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
                 (st.st_uid == geteuid() || (t->exists && st.st_uid == t->old.st_uid));
-    if (ours && flock(fd, LOCK_SH | LOCK_NB) == 0 && is_named(t, name, &st))
+    if (ours && kithi_flock(fd, LOCK_SH | LOCK_NB) == 0 && is_named(t, name, &st))
         unlink_quietly(t->folder, name);
     close_quietly(fd);
 }
@@ -292,7 +291,7 @@ static void remove_leftovers(const struct target *t) {
  * locked it first: it has removed the file or is about to. */
 static bool claim(const struct target *t, int fd, const char *name) {
     struct stat st;
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+    if (kithi_flock(fd, LOCK_EX | LOCK_NB) != 0)
         return errno != EWOULDBLOCK;
     return fstat(fd, &st) != 0 || is_named(t, name, &st);
 }
@@ -301,8 +300,8 @@ static int create_temp(const struct target *t, mode_t mode, temp_name name) {
     for (int tries = 0; tries < NAME_TRIES; tries++) {
         if (!choose_name(t->name, name))
             return -1;
-        int fd = openat(t->folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-        if (fd < 0 && errno != EEXIST && errno != EINTR)
+        int fd = kithi_openat(t->folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+        if (fd < 0 && errno != EEXIST)
             return -1;
         if (fd >= 0 && claim(t, fd, name))
             return fd;
@@ -360,11 +359,11 @@ static bool open_model(const struct target *t, const char *like, struct model *m
     const char *name = t->exists ? t->name : like;
     if (name == NULL)
         return true;
-    m->fd = openat(t->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    m->fd = kithi_openat(t->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
     if (t->exists) {
         if (m->fd < 0)
             return errno == EACCES || errno == EPERM;
-        (void)flock(m->fd, LOCK_EX | LOCK_NB);
+        (void)kithi_flock(m->fd, LOCK_EX | LOCK_NB);
         return true;
     }
     if (m->fd < 0)
@@ -476,15 +475,15 @@ static bool exchange(const struct target *t, const char *temp) {
 #endif
 }
 
-/* Undoes the exchange or rename of step 8, unless the name refers to another process's file by now. */
+/* Undoes the exchange or rename of step 8, unless the name refers to another process's file by now. If the exchange
+ * cannot be undone, the name keeps the new file, and the old one is removed: the temporary name must be free. */
 static void undo_publish(const struct target *t, const char *temp, const struct stat *fresh, bool displaced) {
     int error = errno;
     bool is_ours = is_named(t, t->name, fresh);
-    if (displaced && is_ours)
-        (void)renameat(t->folder, temp, t->folder, t->name);
-    else if (displaced)
+    bool restored = displaced && is_ours && renameat(t->folder, temp, t->folder, t->name) == 0;
+    if (displaced && !restored)
         (void)unlinkat(t->folder, temp, 0);
-    else if (is_ours && !t->exists)
+    else if (!displaced && is_ours && !t->exists)
         (void)unlinkat(t->folder, t->name, 0);
     errno = error;
 }

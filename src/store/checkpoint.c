@@ -243,29 +243,6 @@ static kith_status check_journal_name(const kith_store *s, bool *exists) {
     return status;
 }
 
-static kith_status create_files(kith_store *s, kith_filter *filter) {
-    kithi_store_mark mark = {.is_store = true};
-    bool journal_exists;
-    kith_status status = check_journal_name(s, &journal_exists);
-    if (status != KITH_OK)
-        return status;
-    if (s->files->random(s->files->context, mark.id, sizeof mark.id) != 0)
-        return KITH_E_RANDOM;
-    mark.id[0] |= 1; /* an id is never all zeros */
-    kithi_journal_head head = {.generation = 1};
-    memcpy(head.id, mark.id, sizeof head.id);
-    status = replace_journal(s, &head, filter);
-    if (status != KITH_OK)
-        return status;
-    status = replace_snapshot(s, filter, &mark);
-    if (status != KITH_OK && !journal_exists) {
-        int error = errno;
-        (void)s->files->remove(s->files->context, s->folder, s->journal_name);
-        errno = error;
-    }
-    return status;
-}
-
 /* Returns whether opening a store failed because there is none, or one whose files are of no use. */
 static bool is_no_store(kith_status status) {
     switch (status) {
@@ -283,6 +260,44 @@ static bool is_no_store(kith_status status) {
     default:
         return false;
     }
+}
+
+/* Returns whether FILE may be the snapshot of this store: also if that cannot be determined. */
+static bool may_be_snapshot(const kith_store *s, const kithi_store_mark *mark) {
+    kithi_image image = {.file = -1};
+    kith_status status = kithi_files_open(s->files, s->folder, s->name, false, &image.file);
+    if (status != KITH_OK)
+        return !is_no_store(status);
+    status = kithi_image_map(s, image.file, &image);
+    bool is_it = status == KITH_OK ? memcmp(image.mark.id, mark->id, sizeof mark->id) == 0 : !is_no_store(status);
+    kithi_image_unmap(s, &image);
+    s->files->close(s->files->context, image.file);
+    return is_it;
+}
+
+static kith_status create_files(kith_store *s, kith_filter *filter) {
+    kithi_store_mark mark = {.is_store = true};
+    bool journal_exists;
+    kith_status status = check_journal_name(s, &journal_exists);
+    if (status != KITH_OK)
+        return status;
+    if (s->files->random(s->files->context, mark.id, sizeof mark.id) != 0)
+        return KITH_E_RANDOM;
+    mark.id[0] |= 1; /* an id is never all zeros */
+    kithi_journal_head head = {.generation = 1};
+    memcpy(head.id, mark.id, sizeof head.id);
+    status = replace_journal(s, &head, filter);
+    if (status != KITH_OK)
+        return status;
+    status = replace_snapshot(s, filter, &mark);
+    if (status != KITH_OK && !journal_exists) {
+        int error = errno;
+        /* If the replacement has failed in its last step and could not be undone, FILE needs this journal. */
+        if (!may_be_snapshot(s, &mark))
+            (void)s->files->remove(s->files->context, s->folder, s->journal_name);
+        errno = error;
+    }
+    return status;
 }
 
 kith_status kithi_store_create_with(const kithi_files *files, const char *path, kith_filter *filter,

@@ -16,14 +16,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "core/uninterrupted.h"
 #include "format/errno_status.h"
 #include "format/replace.h"
 
@@ -53,7 +52,8 @@ static int open_file(void *context, int folder, const char *name, bool writable)
     (void)context;
     struct stat st;
     /* O_NONBLOCK: opening a FIFO without a writer would block */
-    int file = openat(folder, name, (writable ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    int flags = (writable ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+    int file = kithi_openat(folder, name, flags, 0);
     if (file < 0)
         return -1;
     if (fstat(file, &st) != 0)
@@ -61,15 +61,19 @@ static int open_file(void *context, int folder, const char *name, bool writable)
     return S_ISREG(st.st_mode) ? file : fail(file, S_ISDIR(st.st_mode) ? EISDIR : EINVAL);
 }
 
-static bool is_named_file(int file, int folder, const char *name) {
+/* Returns 1 if the name refers to the file, 0 if not, and -1 with errno if that could not be determined. */
+static int check_name(int file, int folder, const char *name) {
     struct stat own, named;
-    return fstat(file, &own) == 0 && fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-           own.st_dev == named.st_dev && own.st_ino == named.st_ino;
+    if (fstat(file, &own) != 0)
+        return -1;
+    if (fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT ? 0 : -1;
+    return own.st_dev == named.st_dev && own.st_ino == named.st_ino;
 }
 
 static int is_named(void *context, int file, int folder, const char *name) {
     (void)context;
-    return is_named_file(file, folder, name);
+    return check_name(file, folder, name) == 1;
 }
 
 /* Users who can only read the data file must not be able to block its writers. Errors are ignored: some file systems
@@ -88,13 +92,13 @@ static void settle_access(int lock, int folder, const char *beside) {
 static int open_lock(int folder, const char *name, const char *beside) {
     for (;;) {
         /* First without O_CREAT, which Linux refuses for an existing file of another user in a shared folder. */
-        int lock = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-        if (lock >= 0 || (errno != ENOENT && errno != EINTR))
+        int lock = kithi_openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
+        if (lock >= 0 || errno != ENOENT)
             return lock;
-        lock = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        lock = kithi_openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (lock >= 0)
             settle_access(lock, folder, beside);
-        if (lock >= 0 || (errno != EEXIST && errno != EINTR))
+        if (lock >= 0 || errno != EEXIST)
             return lock;
     }
 }
@@ -110,11 +114,13 @@ static int lock_file(void *context, int folder, const char *name, const char *be
             return fail(lock, errno);
         if (!S_ISREG(st.st_mode) || st.st_size != 0)
             return fail(lock, EINVAL);
-        while (flock(lock, LOCK_EX | LOCK_NB) != 0)
-            if (errno != EINTR)
-                return fail(lock, errno);
-        if (is_named_file(lock, folder, name))
+        if (kithi_flock(lock, LOCK_EX | LOCK_NB) != 0)
+            return fail(lock, errno);
+        int named = check_name(lock, folder, name);
+        if (named == 1)
             return lock;
+        if (named < 0)
+            return fail(lock, errno);
         (void)close(lock); /* somebody has removed the file that was just locked */
     }
 }
@@ -195,7 +201,7 @@ static uint64_t now_ms(void *context) {
 
 static int random_bytes(void *context, void *bytes, size_t byte_count) {
     (void)context;
-    return getrandom(bytes, byte_count, 0) == (ssize_t)byte_count ? 0 : -1;
+    return kithi_random(bytes, byte_count) ? 0 : -1;
 }
 
 const kithi_files kithi_files_system = {

@@ -311,7 +311,10 @@ kith_status kith_store_refresh(kith_store *s, bool *changed) {
     uint64_t generation = s->now.journal.head.generation;
     kith_status status = KITH_OK;
     if (!s->is_writer) {
-        bool same = s->files->is_named(s->files->context, s->now.journal.file, s->folder, s->journal_name) == 1;
+        /* After a refresh that could be neither completed nor undone, some operations are applied, and must not be
+         * applied again. */
+        bool same = s->failure == KITH_OK &&
+                    s->files->is_named(s->files->context, s->now.journal.file, s->folder, s->journal_name) == 1;
         if (same)
             status = kithi_journal_reaches(&s->now.journal, &before, &same);
         if (status == KITH_OK && same)
@@ -319,8 +322,10 @@ kith_status kith_store_refresh(kith_store *s, bool *changed) {
         if ((status == KITH_OK && !same) || status == KITH_E_CANCELLED) {
             kithi_image image;
             status = kithi_store_load(s, &image);
-            if (status == KITH_OK)
+            if (status == KITH_OK) {
                 kithi_store_adopt(s, &image);
+                s->failure = KITH_OK;
+            }
         }
     }
     if (status == KITH_OK && changed != NULL)

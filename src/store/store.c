@@ -231,7 +231,7 @@ kith_status kith_store_open(const char *path, unsigned flags, const kith_store_o
 kith_status kith_store_close(kith_store *s) {
     if (s == NULL)
         return KITH_OK;
-    kith_status status = s->failure;
+    kith_status status = s->is_writer ? s->failure : KITH_OK; /* a reader has nothing to lose */
     if (s->is_writer && status == KITH_OK) {
         if (s->in_batch) { /* the filter is freed anyway, so it need not be loaded again */
             s->in_batch = false;

@@ -3,6 +3,7 @@
 #ifndef KITH_TESTS_UNIT_MEMORY_H
 #define KITH_TESTS_UNIT_MEMORY_H
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 struct memory {
     uint64_t calls;      /* calls of allocate */
     uint64_t fail_at;    /* the number of the call that fails, from 1; 0: none */
+    bool stays;          /* all later calls fail, too */
     uint64_t most_bytes; /* the most bytes that may be allocated; 0: no limit */
     uint64_t live_bytes;
     uint64_t live_blocks;
@@ -19,7 +21,7 @@ struct memory {
 
 static inline void *memory_allocate(void *context, size_t bytes, size_t alignment) {
     struct memory *m = context;
-    if (++m->calls == m->fail_at)
+    if (++m->calls == m->fail_at || (m->stays && m->fail_at != 0 && m->calls > m->fail_at))
         return NULL;
     if (m->most_bytes != 0 && bytes > m->most_bytes - m->live_bytes)
         return NULL;

@@ -354,6 +354,12 @@ TEST(a_limit_on_the_size_of_files_is_kept) {
     disk_free(&disk);
 }
 
+static kith_store_info info_of(const kith_store *store) {
+    kith_store_info info = KITH_STORE_INFO_INIT;
+    CHECK_OK(kith_store_info_of(store, &info));
+    return info;
+}
+
 /* A refresh that fails leaves the reader as it was; the next one works. */
 TEST(a_refresh_may_fail) {
     kith_filter *filter = empty_filter(1);
@@ -391,13 +397,43 @@ TEST(a_refresh_may_fail) {
     kith_filter_free(filter);
 }
 
-/* ---- what is due ---- */
-
-static kith_store_info info_of(const kith_store *store) {
-    kith_store_info info = KITH_STORE_INFO_INIT;
-    CHECK_OK(kith_store_info_of(store, &info));
-    return info;
+/* A refresh that has applied some operations when memory runs out, and has no memory to undo them, must not apply them
+ * twice later: removing a copy twice would lose a key. */
+TEST(a_refresh_without_memory_applies_nothing_twice) {
+    struct memory memory = {0};
+    kith_allocator allocator = memory_allocator(&memory);
+    kith_store_options options = KITH_STORE_OPTIONS_INIT;
+    options.allocator = &allocator;
+    disk_init(&disk, 1);
+    kithi_files files = disk_files(&disk);
+    kith_filter *filter = empty_filter(0); /* layers of counting filters, for 20 keys */
+    kith_store *store, *reader;
+    CHECK_OK(kithi_store_create_with(&files, PATH, filter, NULL, &store));
+    for (uint64_t i = 0; i < 2; i++)
+        CHECK_OK(kith_store_add_digest(store, splitmix_mix(1), NULL));
+    CHECK_OK(kithi_store_open_with(&files, PATH, KITH_STORE_READ, &options, &reader));
+    CHECK_OK(kith_store_remove_digest(store, splitmix_mix(1)));
+    for (uint64_t i = 2; i < 30; i++) /* a second layer is needed */
+        CHECK_OK(kith_store_add_digest(store, splitmix_mix(i), NULL));
+    memory.fail_at = memory.calls + 1;
+    memory.stays = true;
+    CHECK_STATUS(kith_store_refresh(reader, NULL), KITH_E_MEMORY);
+    CHECK_STATUS(kith_store_refresh(reader, NULL), KITH_E_MEMORY);
+    CHECK_STATUS(info_of(reader).failure, KITH_E_MEMORY);
+    memory.fail_at = 0;
+    CHECK_OK(kith_store_refresh(reader, NULL));
+    CHECK_OK(info_of(reader).failure);
+    CHECK_EQ_U64(kith_filter_count(kith_store_filter(reader)), kith_filter_count(kith_store_filter(store)));
+    for (uint64_t i = 1; i < 30; i++)
+        CHECK(kith_filter_has_digest(kith_store_filter(reader), splitmix_mix(i)));
+    CHECK_OK(kith_store_close(reader));
+    CHECK_OK(kith_store_close(store));
+    CHECK_EQ_U64(memory.live_blocks, 0);
+    kith_filter_free(filter);
+    disk_free(&disk);
 }
+
+/* ---- what is due ---- */
 
 static kith_store *new_store(const kithi_files *files, const kith_store_options *options) {
     kith_filter *filter = empty_filter(2);

@@ -59,11 +59,14 @@ static bool write_all(int fd, const lab_text *content) {
 /* Returns 0 or an errno value. */
 static int write_temporary(const char *path, const lab_text *content) {
     (void)unlink(path); /* left by a run that had the same process id and was killed */
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    int fd;
+    do
+        fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    while (fd < 0 && errno == EINTR);
     if (fd < 0)
         return errno;
     int error = write_all(fd, content) ? 0 : errno;
-    if (close(fd) != 0 && error == 0)
+    if (close(fd) != 0 && errno != EINTR && error == 0) /* after EINTR it is closed, and was synced before */
         error = errno;
     return error;
 }

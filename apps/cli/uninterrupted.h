@@ -1,0 +1,32 @@
+/* uninterrupted.h: system calls that are repeated if a signal interrupts them before they have done anything.
+ *
+ * The tool's own handlers restart them (SA_RESTART), but SIGALRM does not (lock.c), and some file systems return EINTR
+ * whatever the handler says. */
+#ifndef CLI_UNINTERRUPTED_H
+#define CLI_UNINTERRUPTED_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <sys/random.h>
+#include <sys/types.h>
+
+/* open(2). The mode is ignored unless the flags say that a file is created. */
+static inline int open_fully(const char *path, int flags, mode_t mode) {
+    int fd;
+    do
+        fd = open(path, flags, mode);
+    while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+/* Fills in at most 256 random bytes. Returns false if the system has none. */
+static inline bool random_fully(void *bytes, size_t byte_count) {
+    ssize_t got;
+    do
+        got = getrandom(bytes, byte_count, 0);
+    while (got < 0 && errno == EINTR);
+    return got == (ssize_t)byte_count;
+}
+
+#endif

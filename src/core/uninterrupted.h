@@ -1,0 +1,44 @@
+/* core/uninterrupted.h: system calls that are repeated if a signal interrupts them.
+ *
+ * A program that handles signals without SA_RESTART gets EINTR from calls that can block: opening a file on a network
+ * file system or a FIFO, locking, drawing the first random bytes after the system has started. Nothing has happened
+ * then, and the call can be repeated. fsync and close are different, and are never repeated (format/replace.c).
+ *
+ * The file that includes this header must define _GNU_SOURCE and _FILE_OFFSET_BITS first. */
+#ifndef KITHI_CORE_UNINTERRUPTED_H
+#define KITHI_CORE_UNINTERRUPTED_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/types.h>
+
+/* Opens a file. The mode is ignored unless the flags say that a file is created. */
+static inline int kithi_openat(int folder, const char *path, int flags, mode_t mode) {
+    int fd;
+    do
+        fd = openat(folder, path, flags, mode);
+    while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+static inline int kithi_flock(int fd, int operation) {
+    int locked;
+    do
+        locked = flock(fd, operation);
+    while (locked != 0 && errno == EINTR);
+    return locked;
+}
+
+/* Fills in at most 256 bytes, which the kernel provides all at once. Returns false with errno if it has none. */
+static inline bool kithi_random(void *bytes, size_t byte_count) {
+    ssize_t got;
+    do
+        got = getrandom(bytes, byte_count, 0);
+    while (got < 0 && errno == EINTR);
+    return got == (ssize_t)byte_count;
+}
+
+#endif
