@@ -264,10 +264,11 @@ static kith_status follow(kith_store *s) {
 kith_status kith_store_refresh(kith_store *s, bool *changed) {
     assert(s != NULL);
     kithi_position before = s->now.end;
-    uint64_t generation = s->now.journal.head.generation;
     kith_status status = KITH_OK;
     if (!s->is_writer) {
-        bool same = s->files->is_named(s->files->context, s->now.journal.file, s->folder, s->journal_name) == 1;
+        /* A refresh that failed may have applied some of the records already. */
+        bool same = s->failure == KITH_OK &&
+                    s->files->is_named(s->files->context, s->now.journal.file, s->folder, s->journal_name) == 1;
         if (same)
             status = kithi_journal_reaches(&s->now.journal, &before, &same);
         if (status == KITH_OK && same)
@@ -275,12 +276,14 @@ kith_status kith_store_refresh(kith_store *s, bool *changed) {
         if ((status == KITH_OK && !same) || status == KITH_E_CANCELLED) {
             kithi_image image;
             status = kithi_store_load(s, &image);
-            if (status == KITH_OK)
+            if (status == KITH_OK) {
                 kithi_store_adopt(s, &image);
+                s->failure = KITH_OK;
+            }
         }
     }
+    /* The checksum of the last record depends on all records before it and on the generation of the journal. */
     if (status == KITH_OK && changed != NULL)
-        *changed = before.sequence != s->now.end.sequence || before.previous != s->now.end.previous ||
-                   generation != s->now.journal.head.generation;
+        *changed = before.sequence != s->now.end.sequence || before.previous != s->now.end.previous;
     return status;
 }
