@@ -109,6 +109,10 @@ TEST(notes_that_fill_the_limit_leave_nothing_for_a_filter) {
     CHECK_STATUS(plan_of(&spec, &plan), KITH_E_TOO_SMALL);
     spec.bytes = notes_bytes + 1;
     CHECK_STATUS(plan_of(&spec, &plan), KITH_E_TOO_SMALL);
+    static const kith_note NAMELESS[] = {{"", "x"}};
+    spec.bytes = all;
+    spec.notes = NAMELESS;
+    CHECK_STATUS(plan_of(&spec, &plan), KITH_E_ARGUMENT);
 }
 
 TEST(malformed_structs_and_recipes_are_refused) {

@@ -158,6 +158,11 @@ TEST(at_the_largest_size_every_number_of_hashes_is_tried) {
     CHECK(kithi_bloom_quantile(9, most, high, KITHI_COUNTS_ALL_KEYS, KITHI_SLICES) > rate);
     CHECK_EQ_U64(kithi_blocked_blocks(8, 64, UINT64_MAX / 2, rate, KITHI_COUNTS_ALL_KEYS, KITHI_BLOCKS_MAX), 0);
     CHECK_EQ_U64(kithi_blocked_blocks(8, 64, 1000, rate, KITHI_COUNTS_ALL_KEYS, 0), 0);
+    for (uint64_t n = 20; n < 2000; n += 20) { /* no more blocks than needed, and one less */
+        uint64_t blocks = kithi_blocked_blocks(8, 64, n, rate, KITHI_COUNTS_ALL_KEYS, KITHI_BLOCKS_MAX);
+        CHECK_EQ_U64(kithi_blocked_blocks(8, 64, n, rate, KITHI_COUNTS_ALL_KEYS, blocks), blocks);
+        CHECK_EQ_U64(kithi_blocked_blocks(8, 64, n, rate, KITHI_COUNTS_ALL_KEYS, blocks - 1), 0);
+    }
 }
 
 /* The formulas where one key fills everything, or nothing is there. */
