@@ -16,7 +16,6 @@
 #include "kind.h"
 #include "registry.h"
 #include "unit/small_filter.h"
-#include "verbs.h"
 
 static const kithi_kind *kind_named(const char *name) {
     const kithi_kind *kind = kithi_kind_by_name(name, strlen(name));
@@ -274,23 +273,6 @@ TEST(a_ribbon_filter_with_an_irregular_shard_is_refused) {
         *marks = 0;
     }
     free_forgery(&x);
-}
-
-/* A kind that checks nothing more gets one check for free: without keys the body is zero. */
-TEST(a_kind_without_a_check_has_a_default_one) {
-    kith_filter *filter = new_filter("bloom", NULL);
-    kithi_kind kind = *filter->kind;
-    const kithi_kind *real = filter->kind;
-    kind.check = NULL;
-    filter->kind = &kind;
-    CHECK(kithi_check(filter) == NULL);
-    filter->head.count = 0;
-    const char *broken = kithi_check(filter);
-    CHECK(broken != NULL && strcmp(broken, "the filter has no keys, but its body is not zero") == 0);
-    memset(filter->body, 0, (size_t)filter->head.body_bytes);
-    CHECK(kithi_check(filter) == NULL);
-    filter->kind = real;
-    kith_filter_free(filter);
 }
 
 /* ---- headers and notes ---- */

@@ -40,8 +40,8 @@ PARTS = {
     "journal": [(r"src/store/(journal|load)\.c", r".*")],
 }
 
-# Code that runs only on processors with this flag in /proc/cpuinfo. Elsewhere it is not counted. (tests/simd tests it on
-# any processor, but not as it is compiled into the library.)
+# Code that runs only on processors with this flag in /proc/cpuinfo. Elsewhere it is not counted. (tests/simd tests it
+# on any processor, but not as it is compiled into the library.)
 PROCESSORS = {"src/simd/avx2": "avx2", "src/simd/avx512": "avx512bw"}
 
 
@@ -96,7 +96,8 @@ def foreign_files(paths):
             flags = set(file.read().split())
     except OSError:
         return []
-    return [path for path in paths for prefix, flag in PROCESSORS.items() if path.startswith(prefix) and flag not in flags]
+    missing = tuple(prefix for prefix, flag in PROCESSORS.items() if flag not in flags)
+    return [path for path in paths if path.startswith(missing)]
 
 
 def function_at(functions, number):
