@@ -323,18 +323,15 @@ def run_test(program, test, seconds):
         return passed, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def try_mutant(library, mutant, tests, limits, folder):
-    """Returns the name of the test that killed it, or None."""
-    with open(os.path.join(ROOT, mutant.path), encoding="utf-8") as file:
-        text = file.read()
-    path = os.path.join(folder, mutant.path)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(mutant.apply(text))
+def try_text(library, path, text, tests, limits, folder):
+    """Returns the first test that fails if the file `path` has this text, or None."""
+    copy = os.path.join(folder, path)
+    with open(copy, "w", encoding="utf-8") as file:
+        file.write(text)
     try:
-        objects = [library.compile(source, folder) for source in sorted(library.users[mutant.path])]
+        objects = [library.compile(source, folder) for source in sorted(library.users[path])]
     finally:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+        shutil.copyfile(os.path.join(ROOT, path), copy)
     programs = {}
     for test in tests:
         name = test.split()[0]
@@ -416,16 +413,24 @@ def main():
             shutil.copytree(os.path.join(ROOT, "src"), os.path.join(folder, "src"))
             folders.put(folder)
 
-        def try_one(mutant):
+        def try_one(path, mutant):
+            """Tries a mutant of a file or, if it is None, the file as it is."""
+            with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+                text = file.read()
             folder = folders.get()
             try:
-                tests = sorted(subjects[mutant.path], key=lambda test: times[test])
-                return mutant, try_mutant(library, mutant, tests, limits, folder)
+                tests = sorted(subjects[path], key=lambda test: times[test])
+                return try_text(library, path, mutant.apply(text) if mutant else text, tests, limits, folder)
             finally:
                 folders.put(folder)
 
+        for path in sorted({mutant.path for mutant in chosen}):
+            failing = try_one(path, None)
+            if failing:
+                sys.exit(f"mutants: {failing} fails although {path} is unchanged")
         counts = {}  # file -> [killed, survived, equivalent]
-        for mutant, killer in pool.map(try_one, chosen):
+        killers = pool.map(lambda mutant: try_one(mutant.path, mutant), chosen)
+        for mutant, killer in zip(chosen, killers):
             count = counts.setdefault(mutant.path, [0, 0, 0])
             place = f"{mutant.path}:{mutant.line}: {mutant.key().split(' ', 1)[1]}"
             if killer:
