@@ -314,6 +314,23 @@ TEST(a_reader_opens_both_files_again_after_a_checkpoint) {
     check_all_closed();
 }
 
+/* Nobody replaces the old copy by a newer one, so the second look at it is enough. */
+TEST(an_old_copy_of_the_snapshot_does_not_belong_to_the_journal) {
+    new_disk();
+    kith_store *store = new_store(&files);
+    struct disk_bytes old = disk_copy(bytes_of(PATH));
+    CHECK_OK(kith_store_checkpoint(store));
+    CHECK_OK(kith_store_close(store));
+    disk_resize(bytes_of(PATH), 0);
+    disk_put(bytes_of(PATH), old.at, old.n, 0);
+    free(old.at);
+    kithi_files counted = unreliable_files();
+    opens = 0;
+    CHECK_STATUS(open_for_reading(&counted, &store), KITH_E_JOURNAL);
+    CHECK_EQ_U64(opens, 3); /* snapshot, journal, snapshot */
+    check_all_closed();
+}
+
 int main(int argc, char **argv) {
     int result = check_main(argc, argv);
     disk_free(&disk);
