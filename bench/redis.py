@@ -33,6 +33,7 @@ def parse_arguments():
     parser.add_argument("--keys", default="1e6,1e8", help="sizes of the filters (default: 1e6,1e8)")
     parser.add_argument("--grow-to", type=float, default=1e8,
                         help="keys to which a filter grows from 1e6 (default: 1e8; 0: none)")
+    parser.add_argument("--huge-pages", action="store_true", help="load the module with huge-pages-from 32mb")
     parser.add_argument("--json", help="also write all figures to this file")
     return parser.parse_args()
 
@@ -45,6 +46,8 @@ class Bench:
     def __init__(self, options):
         self.options = options
         self.server = Server(options.server, os.path.abspath(options.module))
+        if options.huge_pages:
+            self.server.module_args = ["huge-pages-from", "32mb"]
         self.server.start()
         self.c = self.server.connect()
         self.figures = {}

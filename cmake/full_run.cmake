@@ -2,7 +2,8 @@
 #
 #   statistics   dev alone. A measured rate or load needs a large sample, and a sanitizer finds nothing in the last
 #                million keys that it does not find in the first thousand.
-#   foreign      dev alone. What the test checks runs in a browser or a compiler, which have no sanitizer.
+#   foreign      dev alone. What the test checks runs in a browser, a compiler or the second reader of tests/interop, or
+#                is the time that an optimised program takes.
 #   everything   asan-ubsan, which checks more than dev; also dev, if the test is quick or if it takes a smaller sample
 #   else         under a sanitizer (it is `sampled`). Contract checks, except statistics and those of code that has no
 #                SIMD kernels (`portable`), also run in nosimd, with full samples.

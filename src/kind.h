@@ -43,7 +43,7 @@ typedef struct kithi_damage {
     const uint8_t *page; /* a kithi_page for each page */
     uint64_t pages;
     uint64_t keys_at_risk;       /* result: at most this many keys may no longer be found. UINT64_MAX: not known */
-    struct kithi_salvage *whole; /* for the layers inside the body */
+    struct kithi_salvage *whole; /* the repair of the whole block. The layers in it share its budget (salvage.h) */
 } kithi_damage;
 
 typedef struct kithi_expectation {
@@ -142,10 +142,11 @@ typedef struct kithi_kind {
     void (*prefetch)(const void *f, uint64_t digest); /* prefetches what add_shared uses */
     /* Returns whether this many nonzero cells exceed the fill limit, so that no new key may be added. */
     bool (*full)(const kith_filter *f, uint64_t fill);
-    /* Blocked kinds, whose keys can be chosen to crowd some blocks (filters/common/crowding.h). `watch` must be called
-     * before `crowded`. `crowded` returns whether the filter is crowded, so that no new key may be added: after a pass
-     * over the body if digest is NULL, otherwise only if a look before adding *digest to `count` keys finds a reason for
-     * that. With `shared`, other threads may set bits at the same time. */
+    /* Blocked kinds, whose keys can be chosen to crowd some blocks (filters/common/crowding.h). `watch` computes the
+     * limits that `crowded` compares with, and must be called before it. `crowded` returns whether the filter is
+     * crowded, so that no new key may be added. If `digest` is NULL, it makes a pass over the body to find out.
+     * Otherwise it is called before *digest is added to a filter of `count` keys: it looks at a few blocks, and makes
+     * the pass only if it finds a reason there. With `shared`, other threads may set bits at the same time. */
     void (*watch)(kith_filter *f);
     bool (*crowded)(const kith_filter *f, const uint64_t *digest, uint64_t count, bool shared);
     kith_status (*merge)(kith_filter *into, const kith_filter *from);
@@ -180,8 +181,8 @@ typedef struct kithi_kind {
      *          unused. Without this hook the body is one piece
      * salvage  for a repair: changes a body with damaged pages so that its invariants hold and as few keys as possible
      *          are lost. The handle has no `state`. If no key is lost, count and fill stay those of the undamaged
-     *          filter, so that no add that follows is refused that would have been accepted. Returns KITH_E_CORRUPT
-     *          if nothing can be saved. Without this hook the damaged pages stay as they are
+     *          filter, so that no later add is refused because of the repair. Returns KITH_E_CORRUPT if nothing can be
+     *          saved. Without this hook the damaged pages stay as they are
      * recount  after salvage and the adds that followed: sets count and fill to what the body says
      * relocate after the block has moved to f->block: updates what points into it, and calls `move` for the memory that
      *          the kind has allocated for pieces of the body */
@@ -211,8 +212,8 @@ typedef enum kithi_backing {
 /* When blocked kinds look for crowded blocks: see filters/common/crowding.h. */
 typedef struct kithi_crowding {
     uint64_t next; /* the count at which an add looks next, at most the capacity; 0 if that is not known */
-    uint64_t gap;  /* the difference of two such counts; 0 if `watch` has not been called */
-    double rate;   /* a filter with a higher rate is crowded */
+    uint64_t gap;  /* the difference of two such counts; 0 if it and `cells` are not set yet */
+    double rate;   /* a filter with a higher rate is crowded; 0 if `watch` has not been called */
     bool off;      /* never look: the handle of a thread that fills a part of the body */
     /* A block with more than cells[i] cells in use is suspect, if the count is at most (i + 1) / 16 of the capacity. */
     uint16_t cells[KITHI_CROWDING_STEPS];

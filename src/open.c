@@ -92,10 +92,10 @@ kith_status kith_filter_adopt(void *bytes, size_t byte_count, unsigned flags, co
     return bind_handle(bytes, byte_count, flags, KITHI_BACKING_HEAP, allocator, filter);
 }
 
-static kith_status open_copy(const char *path, unsigned flags, const kith_allocator *allocator, kith_filter **filter) {
+static kith_status open_copy(int fd, unsigned flags, const kith_allocator *allocator, kith_filter **filter) {
     uint8_t *block;
     size_t byte_count;
-    kith_status status = kithi_read_block(path, allocator, &block, &byte_count);
+    kith_status status = kithi_read_block_fd(fd, allocator, &block, &byte_count);
     if (status != KITH_OK)
         return status;
     status = bind_handle(block, byte_count, flags, KITHI_BACKING_HEAP, allocator, filter);
@@ -104,20 +104,36 @@ static kith_status open_copy(const char *path, unsigned flags, const kith_alloca
     return status;
 }
 
-kith_status kith_filter_open(const char *path, unsigned flags, const kith_allocator *given, kith_filter **filter) {
-    assert(path != NULL && filter != NULL);
+static kith_status open_map(int fd, unsigned flags, const kith_allocator *allocator, kith_filter **filter) {
+    const uint8_t *bytes;
+    size_t byte_count;
+    kith_status status = kithi_map_fd(fd, &bytes, &byte_count);
+    if (status != KITH_OK)
+        return status;
+    status = bind_handle((uint8_t *)(uintptr_t)bytes, byte_count, flags, KITHI_BACKING_MAP, allocator, filter);
+    if (status != KITH_OK)
+        kithi_unmap_file(bytes, byte_count);
+    return status;
+}
+
+kith_status kith_filter_open_fd(int fd, unsigned flags, const kith_allocator *given, kith_filter **filter) {
+    assert(filter != NULL);
     if (!flags_known(flags))
         return KITH_E_ARGUMENT;
     kith_allocator allocator = kithi_allocator_or_default(given);
-    if ((flags & KITH_OPEN_COPY) != 0)
-        return open_copy(path, flags, &allocator, filter);
-    const uint8_t *bytes;
-    size_t byte_count;
-    kith_status status = kithi_map_file(path, &bytes, &byte_count);
+    return (flags & KITH_OPEN_COPY) != 0 ? open_copy(fd, flags, &allocator, filter)
+                                         : open_map(fd, flags, &allocator, filter);
+}
+
+kith_status kith_filter_open(const char *path, unsigned flags, const kith_allocator *allocator, kith_filter **filter) {
+    assert(path != NULL && filter != NULL);
+    if (!flags_known(flags))
+        return KITH_E_ARGUMENT;
+    int fd;
+    kith_status status = kithi_open_file(path, &fd);
     if (status != KITH_OK)
         return status;
-    status = bind_handle((uint8_t *)(uintptr_t)bytes, byte_count, flags, KITHI_BACKING_MAP, &allocator, filter);
-    if (status != KITH_OK)
-        kithi_unmap_file(bytes, byte_count);
+    status = kith_filter_open_fd(fd, flags, allocator, filter);
+    kithi_close_file(fd);
     return status;
 }

@@ -5,8 +5,8 @@
  * (a wrong one passes with probability 2^-64).
  *
  *     header       one wrong byte is found by trying all 255 other values of each of the 192 bytes
- *     checksums    if the header's checksum of them is wrong, and the checksums of some pages too, each of these pages
- *                  may be right and its checksum wrong: all combinations are tried, up to 2^SUBSETS_MAX
+ *     checksums    if the header's checksum of them is wrong, some of them are damaged. So where a page does not match
+ *                  its checksum, either of the two may be right. All combinations are tried, up to 2^SUBSETS_MAX
  *     pages        all zeros, as in a filter that is nearly empty; one flipped bit
  *
  * What is still damaged then is left to the kind: its function `salvage` changes the pages so that the filter is valid
@@ -105,8 +105,8 @@ static bool checksums_hold(const pages *p) {
            kithi_checksum(p->checksums, (size_t)(8 * p->count)) == kithi_load64(p->block + KITHI_AT_BODY_CHECKSUM);
 }
 
-/* Compares every page with its checksum. Of a page that is not all there, the missing bytes are 0; it is damaged unless
- * they were 0 before. */
+/* Compares every page with its checksum. If the file ends before the checksum, the page is bad if a byte of it is
+ * missing, and otherwise unsure. */
 static void compare_pages(pages *p, uint64_t body_present) {
     for (uint64_t i = 0; i < p->count; i++) {
         bool is_there = i * KITHI_CHECKED_BYTES + kithi_checked_bytes(p->head->body_bytes, i) <= body_present;

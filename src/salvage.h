@@ -29,11 +29,12 @@ kith_status kithi_salvage_header(const uint8_t *bytes, uint64_t byte_count, uint
                                  kithi_head *head, kithi_salvage *s);
 
 /* Repairs the body of a block, and seals the block. It begins with the right header, of which `head` is the decoded
- * form, and has the size that follows from it, block_bytes. The bytes from `present` on are missing, and are 0. The notes
- * must be sound.
+ * form, and has the size that follows from it, block_bytes. The bytes from `present` on are missing, and are 0. The
+ * notes must be sound.
  *
- * If the kind can do that, no key is lost, and count and fill in the header stay as they were. They then differ from the
- * body, so the caller must bind the block with KITH_OPEN_LAZY, and call kithi_filter_recount() after it has added keys.
+ * Some kinds can repair a body without losing a key. Count and fill in the header then stay as they were, and differ
+ * from the body. So the caller must bind the block with KITH_OPEN_LAZY, and call kithi_filter_recount() after it has
+ * added keys.
  *
  * Fails with KITH_E_KIND, with KITH_E_CORRUPT if nothing can be saved, and with KITH_E_MEMORY. */
 kith_status kithi_salvage_body(uint8_t *block, uint64_t block_bytes, uint64_t present, kithi_head *head,

@@ -33,7 +33,7 @@ typedef struct change {
 
 static change begin(arguments *a) {
     change c = {.a = a, .path = a->operands[0]};
-    if (!store_is(c.path)) /* before locking: no lock file is created next to a file that is not a filter */
+    if (!store_is(c.path, a)) /* before locking: no lock file is created next to a file that is not a filter */
         filter_close(filter_open(c.path, KITH_OPEN_LAZY, a));
     filter_check_output(c.path);
     c.lock = lock_acquire(c.path, a);

@@ -1,5 +1,6 @@
 /* filters.c: opens, checks and saves filters for the commands; see filters.h. */
 #define _GNU_SOURCE
+#define _FILE_OFFSET_BITS 64
 
 #include "filters.h"
 
@@ -18,6 +19,8 @@
 #include "report.h"
 #include "stores.h"
 #include "values.h"
+
+#define OPEN_ATTEMPTS 1000 /* each fails only if a checkpoint was made since it began */
 
 /* ---- the hash ---- */
 
@@ -88,13 +91,20 @@ kith_hash hash_asked(const arguments *a) {
 
 /* ---- files ---- */
 
-void memory_check(const arguments *a, uint64_t needed, const char *what_for) {
-    if (needed <= a->memory)
-        return;
+bool memory_suffices(const arguments *a, uint64_t needed, reason_text reason) {
     value_text need, limit;
-    fail("%s needs %s of memory; the limit is %s (%s)", what_for, text_of_size(needed, need),
-         text_of_size(a->memory, limit),
-         a->memory_given ? "--memory" : "half of the machine's memory; --memory changes it");
+    if (needed <= a->memory)
+        return true;
+    (void)snprintf(reason, sizeof(reason_text), "needs %s of memory; the limit is %s (%s)", text_of_size(needed, need),
+                   text_of_size(a->memory, limit),
+                   a->memory_given ? "--memory" : "half of the machine's memory; --memory changes it");
+    return false;
+}
+
+void memory_check(const arguments *a, uint64_t needed, const char *what_for) {
+    reason_text reason;
+    if (!memory_suffices(a, needed, reason))
+        fail("%s %s", what_for, reason);
 }
 
 void filter_limit(kith_filter *filter, const arguments *a, uint64_t held) {
@@ -120,6 +130,11 @@ static uint64_t bytes_of_input(const char *path) {
 
 void filter_check_input(const char *path) {
     (void)bytes_of_input(path);
+}
+
+void filter_check_memory(const char *path, const arguments *a) {
+    if (a->no_mmap)
+        memory_check(a, bytes_of_input(path), path);
 }
 
 /* Checks the folder in which the file would be replaced. If the path is a symbolic link, that is the folder of its
@@ -172,6 +187,84 @@ void filter_check_output(const char *path) {
     check_folder(path, exists);
 }
 
+/* ---- reading ---- */
+
+static kith_status status_of_errno(int error) {
+    switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+        return KITH_E_NO_FILE;
+    case EACCES:
+    case EPERM:
+        return KITH_E_PERMISSION;
+    case ENOMEM:
+        return KITH_E_MEMORY;
+    default:
+        return KITH_E_IO;
+    }
+}
+
+/* Opens a regular file for reading. EISDIR: a folder; EINVAL: another file that is not regular. */
+static int open_regular(const char *path, int more_flags) {
+    struct stat st;
+    int fd;
+    do
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | more_flags);
+    while (fd < 0 && errno == EINTR);
+    if (fd >= 0 && fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)) {
+        (void)close(fd);
+        errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
+        return -1;
+    }
+    return fd;
+}
+
+/* The journal is next to the file itself, not next to a link to it. */
+static int open_journal(const char *path) {
+    char real[PATH_MAX], journal[PATH_MAX + sizeof "-journal"];
+    if (realpath(path, real) == NULL)
+        return -1;
+    (void)snprintf(journal, sizeof journal, "%s-journal", real);
+    return open_regular(journal, O_NOFOLLOW);
+}
+
+/* Returns true if the path refers to another file than the one that is open. */
+static bool was_replaced(int fd, const char *path) {
+    struct stat own, named;
+    return fstat(fd, &own) == 0 && stat(path, &named) == 0 &&
+           (own.st_dev != named.st_dev || own.st_ino != named.st_ino);
+}
+
+filter_files filter_files_open(const char *path) {
+    struct stat st;
+    filter_files f = {.path = path, .file = -1, .journal = -1};
+    if (strcmp(path, "-") == 0)
+        f.refused = "a filter must be a file, not standard input";
+    else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        f.refused = S_ISDIR(st.st_mode) ? text_of_errno(EISDIR) : "is not a regular file";
+    /* If a checkpoint has replaced the file before the journal was opened, they may not belong together. */
+    for (unsigned attempt = 0; f.refused == NULL && attempt < OPEN_ATTEMPTS; attempt++) {
+        filter_files_close(&f);
+        f.file = open_regular(path, 0);
+        f.error = f.file < 0 ? errno : 0;
+        if (f.file < 0)
+            break;
+        f.journal = open_journal(path);
+        f.journal_error = f.journal < 0 ? errno : 0;
+        if (!was_replaced(f.file, path))
+            break;
+    }
+    return f;
+}
+
+void filter_files_close(filter_files *f) {
+    if (f->file >= 0)
+        (void)close(f->file);
+    if (f->journal >= 0)
+        (void)close(f->journal);
+    f->file = f->journal = -1;
+}
+
 /* The stores that are open for reading, with their filters. */
 static struct reading {
     kith_filter *filter;
@@ -200,13 +293,27 @@ void filter_close(kith_filter *filter) {
     *r = (struct reading){NULL, NULL};
 }
 
+/* Opens the store of the two files. On success they belong to the store. */
+static kith_status open_store_files(filter_files *f, const arguments *a, kith_store **store) {
+    kith_store_options options = KITH_STORE_OPTIONS_INIT;
+    options.no_map = a->no_mmap;
+    if (f->journal < 0 && f->journal_error != ENOENT) {
+        errno = f->journal_error;
+        return status_of_errno(errno);
+    }
+    kith_status status = kith_store_open_fd(f->file, f->journal, &options, store);
+    if (status == KITH_OK)
+        f->file = f->journal = -1;
+    return status;
+}
+
 /* Opens a store for reading. Unless KITH_OPEN_LAZY is given, everything is verified, as for a plain file. */
-static kith_status open_store(const char *path, unsigned open_flags, kith_filter **filter) {
-    kith_store *held = store_held(path), *store = held;
+static kith_status open_store(filter_files *f, unsigned open_flags, const arguments *a, kith_filter **filter) {
+    kith_store *held = store_held(f->path), *store = held;
     struct reading *r = reading_of(NULL);
     if (r == NULL)
         return KITH_E_MEMORY;
-    kith_status status = held != NULL ? KITH_OK : kith_store_open(path, KITH_STORE_READ, NULL, &store);
+    kith_status status = held != NULL ? KITH_OK : open_store_files(f, a, &store);
     if (status != KITH_OK)
         return status;
     if ((open_flags & KITH_OPEN_LAZY) == 0)
@@ -226,43 +333,61 @@ static kith_status open_store(const char *path, unsigned open_flags, kith_filter
     return status;
 }
 
-kith_filter *filter_try_open(const char *path, unsigned open_flags, kith_status *status, reason_text reason) {
-    struct stat st;
-    kith_filter *filter = NULL;
-    const char *why = NULL;
-    *status = KITH_E_IO;
-    errno = 0;
-    if (strcmp(path, "-") == 0)
-        why = "a filter must be a file, not standard input";
-    else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-        why = S_ISDIR(st.st_mode) ? text_of_errno(EISDIR) : "is not a regular file";
-    else
-        *status = kith_filter_open(path, open_flags, NULL, &filter);
-    if (*status == KITH_E_JOURNAL) {
-        *status = open_store(path, open_flags, &filter);
-        if (*status == KITH_E_JOURNAL)
-            why = "is a store, but its journal (the file of this name with -journal at the end) is missing or does not "
-                  "belong to it (kith repair saves the rest)";
-    }
-    if (*status == KITH_E_NOT_KITH && redis_dump_is(path))
+/* Says why the files could not be read. `error` is the errno of the failed call. */
+static void explain(const filter_files *f, kith_status status, int error, reason_text reason) {
+    const char *why = status == KITH_E_NO_FILE            ? text_of_errno(ENOENT)
+                      : status == KITH_E_PERMISSION       ? text_of_errno(EACCES)
+                      : status == KITH_E_IO && error != 0 ? text_of_errno(error)
+                                                          : kith_status_text(status);
+    if (f->refused != NULL)
+        why = f->refused;
+    if (status == KITH_E_JOURNAL)
+        why = "is a store, but its journal (the file of this name with -journal at the end) is missing or does not "
+              "belong to it (kith repair saves the rest)";
+    if (status == KITH_E_NOT_KITH && redis_dump_is_fd(f->file))
         why = "is a dump of a RedisBloom filter: kith push loads it into a server, and no other command uses it";
-    if (why == NULL)
-        why = *status == KITH_E_NO_FILE            ? text_of_errno(ENOENT)
-              : *status == KITH_E_PERMISSION       ? text_of_errno(EACCES)
-              : *status == KITH_E_IO && errno != 0 ? text_of_errno(errno)
-                                                   : kith_status_text(*status);
     (void)snprintf(reason, sizeof(reason_text), "%s%s", why,
-                   *status == KITH_E_VERSION ? "; a newer kith may be able to read it" : "");
+                   status == KITH_E_VERSION ? "; a newer kith may be able to read it" : "");
+}
+
+/* With --no-mmap, a file is not read if that needs more memory than allowed. */
+static bool fits_memory(const filter_files *f, const arguments *a, reason_text reason) {
+    struct stat st;
+    return !a->no_mmap || f->file < 0 || fstat(f->file, &st) != 0 || memory_suffices(a, (uint64_t)st.st_size, reason);
+}
+
+kith_filter *filter_files_read(filter_files *f, unsigned open_flags, const arguments *a, kith_status *status,
+                               reason_text reason) {
+    kith_filter *filter = NULL;
+    *status = KITH_E_TOO_LARGE;
+    if (!fits_memory(f, a, reason))
+        return NULL;
+    errno = f->error;
+    *status = f->file < 0 ? status_of_errno(f->error) : KITH_OK;
+    if (*status == KITH_OK)
+        *status = kith_filter_open_fd(f->file, open_flags | (a->no_mmap ? KITH_OPEN_COPY : 0), NULL, &filter);
+    if (*status == KITH_E_JOURNAL)
+        *status = open_store(f, open_flags, a, &filter);
+    if (filter == NULL)
+        explain(f, *status, errno, reason);
+    return filter;
+}
+
+kith_filter *filter_try_open(const char *path, unsigned open_flags, const arguments *a, kith_status *status,
+                             reason_text reason) {
+    filter_files files = filter_files_open(path);
+    kith_filter *filter = filter_files_read(&files, open_flags, a, status, reason);
+    filter_files_close(&files);
     return filter;
 }
 
 kith_filter *filter_open(const char *path, unsigned open_flags, const arguments *a) {
     uint64_t bytes = bytes_of_input(path);
-    if (open_flags & KITH_OPEN_COPY)
+    if ((open_flags & KITH_OPEN_COPY) != 0 || a->no_mmap)
         memory_check(a, bytes, path);
     kith_status status;
     reason_text reason;
-    kith_filter *filter = filter_try_open(path, open_flags, &status, reason);
+    kith_filter *filter = filter_try_open(path, open_flags, a, &status, reason);
     if (filter == NULL)
         fail("%s: %s", path, reason);
     return filter;

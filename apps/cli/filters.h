@@ -24,12 +24,34 @@ bool filter_is_stream(const char *path);
  * saved. Read-only files are not replaced. "-" and streams are allowed, but not terminals. */
 void filter_check_output(const char *path);
 
-/* Opens a file, for commands that continue if that fails. Returns NULL, with the status and a sentence in `reason`, if
- * it cannot be opened. */
-typedef char reason_text[256];
-kith_filter *filter_try_open(const char *path, unsigned open_flags, kith_status *status, reason_text reason);
+/* With --no-mmap, ends the tool unless the file fits into the memory limit. */
+void filter_check_memory(const char *path, const arguments *a);
 
-/* Opens a file, or ends the tool. With KITH_OPEN_COPY its size must be within the memory limit. A store is opened
+/* The files of a filter, open: FILE and, in case that it is a store, FILE-journal. */
+typedef struct filter_files {
+    const char *path;
+    int file, journal;        /* negative: not open */
+    int error, journal_error; /* why: an errno */
+    const char *refused;      /* not NULL: the file is not regular, or is "-"; a sentence */
+} filter_files;
+
+/* Opens the files, and reads nothing. */
+filter_files filter_files_open(const char *path);
+
+/* Opens the filter, without opening a file. Returns NULL, with the status and a sentence in `reason`, if that fails. With
+ * --no-mmap the files are read into memory, otherwise they are mapped. */
+typedef char reason_text[256];
+kith_filter *filter_files_read(filter_files *f, unsigned open_flags, const arguments *a, kith_status *status,
+                               reason_text reason);
+
+/* Closes the files that the filter does not need. */
+void filter_files_close(filter_files *f);
+
+/* Opens a filter, for commands that continue if that fails. All of the above. */
+kith_filter *filter_try_open(const char *path, unsigned open_flags, const arguments *a, kith_status *status,
+                             reason_text reason);
+
+/* Opens a file, or ends the tool. With KITH_OPEN_COPY or --no-mmap its size must be within the memory limit. A store is opened
  * together with its journal. */
 kith_filter *filter_open(const char *path, unsigned open_flags, const arguments *a);
 
@@ -44,6 +66,10 @@ const kith_store *filter_store(const kith_filter *filter);
  * lock must be held (lock.h). From then on signals are delayed
  * (hold_signals). "-" is stdout. stdout and streams are written directly and must not be a terminal. */
 void filter_save(kith_filter *filter, const char *path);
+
+/* Returns whether `needed` bytes are within the memory limit. If not, `reason` is what to say after the name of the
+ * file. */
+bool memory_suffices(const arguments *a, uint64_t needed, reason_text reason);
 
 /* Ends the tool unless `needed` bytes are within the memory limit. */
 void memory_check(const arguments *a, uint64_t needed, const char *what_for);

@@ -1,5 +1,5 @@
-/* info.c: `kith info` and `kith verify`. In both, text and JSON use the same names. The secret key of a filter is never
- * read here, so it cannot be shown. */
+/* info.c: `kith info`. Text and JSON use the same names. The secret key of a filter is never read here, so it cannot be
+ * shown. */
 #include <stdio.h>
 
 #include <kith/filter.h>
@@ -238,7 +238,7 @@ static void put_dump_text(const char *path, const redis_dump *dump, const redis_
 static bool put_dump(const arguments *a, const char *path, bool first) {
     redis_dump dump;
     reason_text reason;
-    if (!redis_dump_try_open(path, &dump, reason)) {
+    if (!redis_dump_try_open(path, a, &dump, reason)) {
         note("%s: %s", path, reason);
         return false;
     }
@@ -261,7 +261,7 @@ static bool put_file(const arguments *a, const char *path, bool first) {
     reason_text reason;
     if (redis_dump_is(path))
         return put_dump(a, path, first);
-    kith_filter *filter = filter_try_open(path, KITH_OPEN_DEFAULT, &status, reason);
+    kith_filter *filter = filter_try_open(path, KITH_OPEN_DEFAULT, a, &status, reason);
     if (filter == NULL) {
         note("%s: %s", path, reason);
         return false;
@@ -289,52 +289,4 @@ int command_info(const arguments *a) {
     for (size_t i = 0; i < a->operand_count; i++)
         shown += put_file(a, a->operands[i], shown == 0);
     return shown == a->operand_count ? EXIT_FOUND : EXIT_ERROR;
-}
-
-/* ---- verify ---- */
-
-static void put_verdict(const arguments *a, const char *path, kith_status status, const char *reason) {
-    if (a->json) {
-        json_open(NULL, '{');
-        json_text("file", path);
-        json_bool("sound", status == KITH_OK);
-        json_text("status", kith_status_name(status));
-        json_text("reason", reason);
-        json_close('}');
-        json_end();
-    } else if (status == KITH_OK) {
-        out_text("%s: sound\n", path);
-    }
-    if (status != KITH_OK)
-        note("%s: %s", path, reason);
-}
-
-static bool verify(const arguments *a, const char *path) {
-    kith_status status;
-    reason_text unreadable;
-    const char *reason = unreadable;
-    if (redis_dump_is(path)) {
-        redis_dump dump = {0};
-        bool sound = redis_dump_try_open(path, &dump, unreadable);
-        put_verdict(a, path, sound ? KITH_OK : KITH_E_CORRUPT, sound ? NULL : unreadable);
-        redis_dump_free(&dump);
-        return sound;
-    }
-    kith_filter *filter = filter_try_open(path, KITH_OPEN_DEFAULT, &status, unreadable);
-    if (filter != NULL) {
-        reason = NULL;
-        status = kith_filter_check(filter, &reason);
-        if (status != KITH_OK && reason == NULL)
-            reason = kith_status_text(status);
-    }
-    put_verdict(a, path, status, reason);
-    filter_close(filter);
-    return status == KITH_OK;
-}
-
-int command_verify(const arguments *a) {
-    size_t sound = 0;
-    for (size_t i = 0; i < a->operand_count; i++)
-        sound += verify(a, a->operands[i]);
-    return sound == a->operand_count ? EXIT_FOUND : EXIT_ERROR;
 }

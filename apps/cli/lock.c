@@ -207,7 +207,7 @@ static void find_lock(const char *path, path_text target, lock_text lock_path) {
 static int take_lock(const char *path, const arguments *a, bool only_if_shared) {
     if (strcmp(path, "-") == 0 || filter_is_stream(path))
         return LOCK_NONE;
-    if (a->no_lock && !store_is(path))
+    if (a->no_lock && !store_is(path, a))
         return LOCK_NONE;
     path_text target;
     lock_text lock_path;
@@ -218,7 +218,7 @@ static int take_lock(const char *path, const arguments *a, bool only_if_shared) 
         return LOCK_NONE;
     for (;;) {
         int fd = lock_must(path, lock_path, target);
-        if (!store_is(path))
+        if (!store_is(path, a))
             return fd;
         (void)close(fd); /* another kith has made it a store, which takes the lock itself */
         if (store_hold(path, a) != NULL)

@@ -37,6 +37,8 @@ typedef struct arguments {
     bool new_only;
     const char *like;
     bool no_lock;
+    bool no_mmap;
+    bool no_box;
     bool as_store;
     bool plain;
     uint64_t seed;

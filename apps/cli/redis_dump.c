@@ -4,6 +4,7 @@
  *     | header   | cursor u64, length u64, data | cursor u64, length u64, data | …       | checksum u64 |
  */
 #define _GNU_SOURCE
+#define _FILE_OFFSET_BITS 64
 
 #include "redis_dump.h"
 
@@ -52,41 +53,45 @@ static uint64_t checksum(const char *bytes, size_t byte_count) {
 
 /* ---- reading ---- */
 
-bool redis_dump_is(const char *path) {
+bool redis_dump_is_fd(int fd) {
     char head[SIGNATURE_BYTES];
+    return pread(fd, head, sizeof head, 0) == sizeof head && memcmp(head, SIGNATURE, sizeof head) == 0;
+}
+
+bool redis_dump_is(const char *path) {
     struct stat st;
     if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) /* reading from a pipe would take its bytes away */
         return false;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    bool is = fd >= 0 && read(fd, head, sizeof head) == sizeof head && memcmp(head, SIGNATURE, sizeof head) == 0;
+    bool is = fd >= 0 && redis_dump_is_fd(fd);
     if (fd >= 0)
         (void)close(fd);
     return is;
 }
 
-/* Reads the file into dump->bytes. Returns NULL, or what is wrong. */
-static const char *read_file(const char *path, redis_dump *dump) {
+/* Reads the file into dump->bytes. Returns NULL, or what is wrong; this may be `reason`. Does not end the tool, because
+ * kith verify calls this where it may not print. */
+static const char *read_file(int fd, const arguments *a, redis_dump *dump, reason_text reason) {
     struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    if (fstat(fd, &st) != 0)
         return text_of_errno(errno);
-    const char *wrong = fstat(fd, &st) != 0 ? text_of_errno(errno) : NULL;
-    if (wrong == NULL) {
-        dump->room = (size_t)st.st_size;
-        dump->bytes = allocate(dump->room);
-    }
-    while (wrong == NULL && dump->byte_count < dump->room) {
-        ssize_t got = read(fd, dump->bytes + dump->byte_count, dump->room - dump->byte_count);
+    if (!memory_suffices(a, (uint64_t)st.st_size, reason))
+        return reason;
+    dump->room = (size_t)st.st_size;
+    dump->bytes = malloc(dump->room != 0 ? dump->room : 1);
+    if (dump->bytes == NULL)
+        return kith_status_text(KITH_E_MEMORY);
+    while (dump->byte_count < dump->room) {
+        ssize_t got = pread(fd, dump->bytes + dump->byte_count, dump->room - dump->byte_count, (off_t)dump->byte_count);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            wrong = text_of_errno(errno);
+            return text_of_errno(errno);
         if (got == 0)
             break; /* the file has become shorter; the header says how long it should be */
-        dump->byte_count += got > 0 ? (size_t)got : 0;
+        dump->byte_count += (size_t)got;
     }
-    (void)close(fd);
-    return wrong;
+    return NULL;
 }
 
 bool redis_dump_next(const redis_dump *dump, size_t *at, redis_chunk *chunk) {
@@ -127,16 +132,29 @@ static const char *check(redis_dump *dump) {
                                                                    : NULL;
 }
 
-bool redis_dump_try_open(const char *path, redis_dump *dump, reason_text reason) {
+bool redis_dump_read(int fd, const arguments *a, redis_dump *dump, reason_text reason) {
     *dump = (redis_dump){0};
-    const char *wrong = read_file(path, dump);
+    const char *wrong = read_file(fd, a, dump, reason);
     if (wrong == NULL)
         wrong = check(dump);
     if (wrong == NULL)
         return true;
-    (void)snprintf(reason, sizeof(reason_text), "%s", wrong);
+    if (wrong != reason)
+        (void)snprintf(reason, sizeof(reason_text), "%s", wrong);
     redis_dump_free(dump);
     return false;
+}
+
+bool redis_dump_try_open(const char *path, const arguments *a, redis_dump *dump, reason_text reason) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        *dump = (redis_dump){0};
+        (void)snprintf(reason, sizeof(reason_text), "%s", text_of_errno(errno));
+        return false;
+    }
+    bool sound = redis_dump_read(fd, a, dump, reason);
+    (void)close(fd);
+    return sound;
 }
 
 void redis_dump_free(redis_dump *dump) {

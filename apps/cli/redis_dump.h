@@ -28,9 +28,12 @@ typedef struct redis_chunk {
 
 /* Returns true if the file begins like a dump file. */
 bool redis_dump_is(const char *path);
+bool redis_dump_is_fd(int fd); /* a regular file that is open for reading */
 
-/* Reads a whole dump file and checks everything. Returns false, with a sentence in `reason`, if it is damaged. */
-bool redis_dump_try_open(const char *path, redis_dump *dump, reason_text reason);
+/* Reads a whole dump file into memory and checks everything. Returns false, with a sentence in `reason`, if it is damaged
+ * or larger than the memory limit. */
+bool redis_dump_try_open(const char *path, const arguments *a, redis_dump *dump, reason_text reason);
+bool redis_dump_read(int fd, const arguments *a, redis_dump *dump, reason_text reason); /* of an open file */
 
 /* Sets *chunk to the chunk at position *at, and moves *at to the next one. Begin with *at = 0. Returns false at the
  * end. */

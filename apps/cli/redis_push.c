@@ -79,7 +79,7 @@ static void push_file(const arguments *a, const char *path, const redis_address 
         if (status != KITH_OK)
             fail_status(path, status);
         redis_note_recipe(path, kith_filter_recipe(filter));
-    } else if (!redis_dump_try_open(path, &dump, reason)) {
+    } else if (!redis_dump_try_open(path, a, &dump, reason)) {
         fail("%s: %s", path, reason);
     }
     redis_link *link = redis_link_open(address, a);

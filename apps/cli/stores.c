@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "commands.h"
 #include "filters.h"
@@ -28,6 +29,7 @@ static struct held {
 static kith_store_options options_of(const arguments *a) {
     kith_store_options options = KITH_STORE_OPTIONS_INIT;
     options.max_bytes = a->memory;
+    options.no_map = a->no_mmap;
     return options;
 }
 
@@ -80,16 +82,19 @@ static kith_status wait_for(attempt call, const char *path, kith_filter *filter,
     }
 }
 
-bool store_is(const char *path) {
+bool store_is(const char *path, const arguments *a) {
     kith_filter *filter;
-    kith_status status = kith_filter_open(path, KITH_OPEN_LAZY, NULL, &filter);
+    unsigned flags = KITH_OPEN_LAZY | (a->no_mmap ? KITH_OPEN_COPY : 0);
+    if (access(path, F_OK) == 0)
+        filter_check_memory(path, a);
+    kith_status status = kith_filter_open(path, flags, NULL, &filter);
     if (status == KITH_OK)
         kith_filter_free(filter);
     return status == KITH_E_JOURNAL;
 }
 
 kith_store *store_hold(const char *path, const arguments *a) {
-    if (!store_is(path))
+    if (!store_is(path, a))
         return NULL;
     kith_status status = wait_for(try_open, path, NULL, a, LOCK_NONE, &held.store);
     if (status == KITH_E_NOT_STORE || status == KITH_E_NO_FILE)
@@ -154,7 +159,7 @@ int command_store(const arguments *a) {
     const char *path = a->operands[0];
     filter_check_input(path);
     filter_check_output(path);
-    if (store_is(path))
+    if (store_is(path, a))
         fail("%s: is a store already", path);
     store_convert(path, a, false, LOCK_NONE);
     return EXIT_FOUND;
@@ -169,6 +174,7 @@ static noreturn void fail_checkpoint(const char *path, kith_status status) {
 int command_checkpoint(const arguments *a) {
     const char *path = a->operands[0];
     filter_check_input(path);
+    filter_check_memory(path, a);
     filter_check_output(path);
     kith_store *store;
     kith_status status = wait_for(try_open, path, NULL, a, LOCK_NONE, &store);

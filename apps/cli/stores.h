@@ -7,8 +7,9 @@
 
 #include "options.h"
 
-/* Returns whether the file is marked as a store. Reads only its header. */
-bool store_is(const char *path);
+/* Returns whether the file is marked as a store. Reads only its header, or, with --no-mmap, the whole file;
+ * ends the tool if it is larger than the memory limit then. */
+bool store_is(const char *path, const arguments *a);
 
 /* If the file is a store, opens it for writing, holds it and returns it. If another process is writing it, waits; after
  * one second it prints a message on stderr. Returns NULL if there is no file, or if it is not a store. Ends the tool if

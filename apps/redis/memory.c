@@ -1,7 +1,8 @@
 /* memory.c: an allocator for kith over the server's.
  *
  * The server's memory is aligned to 16 bytes, and filters need 64. So 64 bytes more are allocated, and the byte before
- * the aligned address holds its distance from the start of the allocation (1 … 64):
+ * the aligned address holds its distance from the start of the allocation (1 … 64), and a bit that is set if the kernel
+ * was asked for huge pages:
  *
  *     | unused … distance | the block, aligned to 64 … |
  *     ^ server.Free()      ^ what the filter has
@@ -12,42 +13,63 @@
  * the server for as long as it takes to write to all of these pages. */
 #include "memory.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "api.h"
+#include "config.h"
 
 #define ALIGNMENT ((uintptr_t)64)
 
 /* Below this size, clearing costs less than a system call and the page faults after it. */
 #define MADVISE_BYTES ((size_t)1 << 20)
 
-static void clear(unsigned char *memory, size_t bytes) {
+#define HUGE_PAGES 0x80 /* in the byte before the block */
+
+/* Gives the kernel an advice for the whole pages of this memory. *first and *last are set to their ends. */
+static bool advise(unsigned char *memory, size_t bytes, int advice, unsigned char **first, unsigned char **last) {
     long page_bytes = sysconf(_SC_PAGESIZE);
-    if (bytes >= MADVISE_BYTES && page_bytes > 0) {
-        uintptr_t page = (uintptr_t)page_bytes;
-        uintptr_t start = (uintptr_t)memory, end = start + bytes;
-        uintptr_t first = (start + page - 1) & ~(page - 1), last = end & ~(page - 1);
-        /* It fails for locked and for huge pages, for example. */
-        if (madvise(memory + (first - start), last - first, MADV_DONTNEED) == 0) {
-            memset(memory, 0, first - start);
-            memset(memory + (last - start), 0, end - last);
-            return;
-        }
-    }
-    memset(memory, 0, bytes);
+    uintptr_t page = page_bytes > 0 ? (uintptr_t)page_bytes : bytes;
+    uintptr_t start = (uintptr_t)memory, end = start + bytes;
+    uintptr_t from = (start + page - 1) / page * page, to = end / page * page;
+    *first = memory + (from - start);
+    *last = *first + (to > from ? to - from : 0);
+    return to > from && madvise(*first, to - from, advice) == 0;
 }
 
-static unsigned char *align(unsigned char *base) {
+static void clear(unsigned char *memory, size_t bytes) {
+    unsigned char *first, *last;
+    /* It fails for locked pages, for example. */
+    if (bytes >= MADVISE_BYTES && advise(memory, bytes, MADV_DONTNEED, &first, &last)) {
+        memset(memory, 0, (size_t)(first - memory));
+        memset(last, 0, (size_t)(memory + bytes - last));
+    } else {
+        memset(memory, 0, bytes);
+    }
+}
+
+/* `base` has room for `bytes` after the aligned address. */
+static unsigned char *align(unsigned char *base, size_t bytes, bool wants_huge_pages) {
     uintptr_t distance = ALIGNMENT - (uintptr_t)base % ALIGNMENT;
+    unsigned char *first, *last;
     base[distance - 1] = (unsigned char)distance;
+    if (wants_huge_pages && advise(base + distance, bytes, MADV_HUGEPAGE, &first, &last))
+        base[distance - 1] |= HUGE_PAGES;
     return base + distance;
 }
 
-static unsigned char *base_of(unsigned char *memory) {
-    return memory - memory[-1];
+static size_t distance_of(const unsigned char *memory) {
+    return memory[-1] & (HUGE_PAGES - 1);
+}
+
+/* The server may use the memory for other things afterwards, and those must not get huge pages. */
+static void stop_huge_pages(unsigned char *memory, size_t bytes) {
+    unsigned char *first, *last;
+    if (memory[-1] & HUGE_PAGES)
+        (void)advise(memory, bytes, MADV_NOHUGEPAGE, &first, &last);
 }
 
 /* Zeroed memory with the server's alignment, or NULL. */
@@ -64,25 +86,28 @@ void *memory_allocate(size_t bytes) {
     if (bytes > SIZE_MAX / 2)
         return NULL;
     unsigned char *base = allocate_zeroed(bytes + ALIGNMENT);
-    return base == NULL ? NULL : align(base);
+    long long from = config.huge_pages_from;
+    return base == NULL ? NULL : align(base, bytes, from > 0 && bytes >= (unsigned long long)from);
 }
 
 void memory_release(void *memory, size_t bytes) {
-    (void)bytes;
-    if (memory != NULL)
-        server.Free(base_of(memory));
+    if (memory == NULL)
+        return;
+    stop_huge_pages(memory, bytes);
+    server.Free((unsigned char *)memory - distance_of(memory));
 }
 
 void *memory_move(void *defrag_context, void *memory, size_t bytes) {
     unsigned char *old = memory;
-    size_t old_distance = old[-1];
-    unsigned char *base = server.DefragAlloc(defrag_context, base_of(old));
+    size_t old_distance = distance_of(old);
+    bool has_huge_pages = old[-1] & HUGE_PAGES;
+    unsigned char *base = server.DefragAlloc(defrag_context, old - old_distance);
     if (base == NULL)
         return memory;
     unsigned char *now = base + old_distance; /* where the server has copied the block to */
     unsigned char *aligned = base + (ALIGNMENT - (uintptr_t)base % ALIGNMENT);
     memmove(aligned, now, bytes);
-    return align(base);
+    return align(base, bytes, has_huge_pages);
 }
 
 static void *allocate(void *context, size_t bytes, size_t alignment) {

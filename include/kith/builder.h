@@ -137,10 +137,10 @@ KITH_API KITH_MUST_USE kith_status kith_builder_respec(kith_builder *builder, co
 KITH_API uint64_t kith_builder_memory(const kith_builder *builder);
 
 /* Returns the filter with the keys that were added so far, for messages about keys that do not fit. There is one if the
- * builder streams, or after kith_builder_finish() has returned KITH_E_FULL or KITH_E_COPIES; otherwise returns NULL.
- * A builder that streams on several threads may have taken digests that it has not yet added to the filter: *left and
- * *left_count are set to them (*left_count is 0 if there are none). All of this is valid until the next call with this
- * builder. */
+ * builder streams, or after kith_builder_finish() has returned KITH_E_FULL or KITH_E_COPIES for a kind that is not
+ * static; otherwise returns NULL. A builder that streams on several threads may have taken digests that it has not yet
+ * added to the filter: *left and *left_count are set to them (*left_count is 0 if there are none). All of this is valid
+ * until the next call with this builder. */
 KITH_API const kith_filter *kith_builder_partial(const kith_builder *builder, const uint64_t **left,
                                                  size_t *left_count);
 

@@ -23,10 +23,9 @@ typedef struct kith_exact kith_exact;
  * `filter` describes the filter. Its kind must support removal (NULL: the smallest kind that does). Its capacity is the
  * initial one; when the filter is full, it is replaced by a larger one with the same rate (filter->bytes is the size of
  * the first one only). What filter->kind, options and notes point to must stay valid until the set is freed. If
- * filter->bytes is 0, a capacity of 0 means
- * 1024 and a rate of 0 means 1%. `table` describes the table, and so which keys can be added. Either may be NULL: then
- * the filter has a rate of 1%, and the table is of the default kind with byte strings as keys. Returns the codes of
- * kith_filter_create() and kith_table_create(). */
+ * filter->bytes is 0, a capacity of 0 means 1024 and a rate of 0 means 1%. `table` describes the table, and so which
+ * keys can be added. Either may be NULL: then the filter has a rate of 1%, and the table is of the default kind with
+ * byte strings as keys. Returns the codes of kith_filter_create() and kith_table_create(). */
 KITH_API KITH_MUST_USE kith_status kith_exact_create(const kith_filter_spec *filter, const kith_table_spec *table,
                                                      kith_exact **set);
 

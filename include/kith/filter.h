@@ -56,8 +56,8 @@ typedef struct kith_filter kith_filter;
  * complete list of keys (kith_filter_build), KITH_E_MEMORY, or KITH_E_ARGUMENT for a malformed spec->hash.
  *
  * Cost: plan.file_bytes of zeroed memory. If an add to a cuckoo kind finds the buckets of its key full, it searches for
- * entries to move. The first search allocates up to 160 KiB (13 bytes per slot if the filter is small), which later ones
- * use again. With the option b=1 (buckets of one slot) or alternate=xor (the second bucket is computed as in the
+ * entries to move. The first search allocates up to 160 KiB (13 bytes per slot if the filter is small), which later
+ * ones use again. With the option b=1 (buckets of one slot) or alternate=xor (the second bucket is computed as in the
  * original cuckoo filter paper) it allocates up to 448 KiB. */
 KITH_API KITH_MUST_USE kith_status kith_filter_create(const kith_filter_spec *spec, kith_filter **filter);
 
@@ -65,8 +65,9 @@ KITH_API KITH_MUST_USE kith_status kith_filter_create(const kith_filter_spec *sp
  * two can be merged. (For layers: with the size and capacity of the first layer.) Notes are not copied. `allocator` is
  * as in kith_filter_spec.
  *
- * Returns KITH_E_UNSUPPORTED for a static kind, KITH_E_MEMORY, or KITH_E_TOO_LARGE if the filter would exceed the limit
- * of `like` (kith_filter_limit). */
+ * Returns KITH_E_UNSUPPORTED for a static kind, KITH_E_MEMORY, KITH_E_TOO_LARGE if the filter would exceed the limit of
+ * `like` (kith_filter_limit), or KITH_E_CORRUPT (layers) if `like` was opened with KITH_OPEN_LAZY and no layer can have
+ * the options in its header. */
 KITH_API KITH_MUST_USE kith_status kith_filter_create_like(const kith_filter *like, const kith_allocator *allocator,
                                                            kith_filter **filter);
 
@@ -80,11 +81,12 @@ KITH_API KITH_MUST_USE kith_status kith_filter_clone(const kith_filter *from, co
 typedef enum kith_build_flags {
     KITH_BUILD_SET = 0,            /* equal digests are one key */
     KITH_BUILD_MULTISET = 1 << 0,  /* each occurrence of a digest is stored as a copy; needs KITH_CAN_COPIES */
-    KITH_BUILD_LEAVE_OUT = 1 << 1, /* copies of a key that the filter cannot store are left out and counted
-                                      (kith_builder_left_out); without this flag the build fails with KITH_E_COPIES.
-                                      A cuckoo kind may have no free slot for a copy before the key has
-                                      plan.max_copies copies. Such a copy is not left out: the build fails, with
-                                      KITH_E_FULL (without this flag: with KITH_E_COPIES) */
+    KITH_BUILD_LEAVE_OUT = 1 << 1, /* if the filter cannot store another copy of a key of which it has plan.max_copies
+                                      or more, leave this copy out, and count it (kith_builder_left_out). Without this
+                                      flag the build fails with KITH_E_COPIES. A cuckoo kind may have no slot for a copy
+                                      of a key of which it has fewer than max_copies, because other keys take the
+                                      slots. Such a copy is not left out: the build fails with KITH_E_FULL, or without
+                                      this flag with KITH_E_COPIES */
 } kith_build_flags;
 
 /* Builds a filter from n digests (computed by kith_digest() with spec->hash). Either the whole filter is built or
@@ -165,19 +167,19 @@ KITH_API KITH_MUST_USE kith_status kith_filter_clear(kith_filter *filter);
  * normally use. There are two causes. bloom and blocked do not count a new key that is a false positive, so more keys
  * may have been added than the count says. Or an attacker chose the keys; then keys_now of kith_filter_stats is far
  * above the count. A blocked kind is also full when keys were chosen to crowd some of its blocks, so that rate_now is
- * more than 1.25 times what honest keys reach (docs/security.md; fewer than one in 10^9 honest filters). A cuckoo kind
- * is also full when it finds no free slot for the key. For distinct keys up to the
- * capacity this happens with probability plan.failure; it may happen earlier if few keys have many copies. layers are
- * full only when there are 64 of them, or when 64-bit digests or the address space are too small for another one.
+ * more than 1.25 times what honest keys reach (docs/security.md). With honest keys that happens in fewer than one of
+ * 10^9 filters. A cuckoo kind is also full when it finds no free slot for the key. For distinct keys up to the capacity
+ * this happens with probability plan.failure; it may happen earlier if few keys have many copies. layers are full only
+ * when there are 64 of them, or when 64-bit digests or the address space are too small for another one.
  *
  * Adding a key twice: bloom and blocked ignore the second add. Cuckoo and counting kinds store a second copy, and each
  * kith_filter_remove() removes one. A cuckoo kind cannot tell copies of a key from different keys with the same
  * fingerprint and the same two buckets. It has a short list for those that do not fit in these buckets, the stash. It
- * therefore stores plan.max_copies copies of a key, and further ones until the stash is full. *was_new (may be NULL) is set on success to whether kith_filter_has() was false
- * before. Cost: one hash, then 1 cache line (blocked, blocked_counting), 2 (cuckoo, overlap) or k (bloom, counting). If
- * both buckets of the key are full, which is common near the capacity, a cuckoo kind also searches for a free slot. The
- * search visits at most plan.search_slots slots, whatever the keys are: it takes microseconds for keys that nobody
- * chose, and less than a millisecond if it fails. */
+ * therefore stores plan.max_copies copies of a key, and further ones until the stash is full. *was_new (may be NULL) is
+ * set on success to whether kith_filter_has() was false before. Cost: one hash, then 1 cache line (blocked,
+ * blocked_counting), 2 (cuckoo, overlap) or k (bloom, counting). If both buckets of the key are full, which is common
+ * near the capacity, a cuckoo kind also searches for a free slot. The search visits at most plan.search_slots slots,
+ * whatever the keys are: it takes microseconds for keys that nobody chose, and less than a millisecond if it fails. */
 KITH_API KITH_MUST_USE kith_status kith_filter_add(kith_filter *filter, const void *key, size_t key_bytes,
                                                    bool *was_new);
 
@@ -289,11 +291,11 @@ KITH_API void kith_adder_close(kith_adder *adder);
  *   KITH_E_FULL    bloom and blocked: the union would be full (see kith_filter_add), and its rate, computed
  *                  from its bits, is above the promise. (The sets may have keys in common, so the number of keys in the
  *                  union is not known; the count becomes an estimate, at most the capacity.)
- *                  Other kinds: the counts add up to more than the capacity, or (cuckoo kinds) there is no free slot
- *                  for a key.
+ *                  Other kinds: the counts add up to more than the capacity; or (counting kinds) more counters would
+ *                  be in use than `capacity` keys normally use; or (cuckoo kinds) there is no free slot for a key.
  *                  Blocked kinds: keys were chosen to crowd some blocks (see kith_filter_add).
  *   KITH_E_COPIES  cuckoo kinds: a key would have more copies than the filter can store
- *   KITH_E_MEMORY  cuckoo kinds, which work on a copy */
+ *   KITH_E_MEMORY  cuckoo kinds, which need memory for a copy of `into`, to restore it if the merge fails */
 KITH_API KITH_MUST_USE kith_status kith_filter_merge(kith_filter *into, const kith_filter *from);
 
 /* Keeps in `into` only the bits that are set in both filters. has() still returns true for every key that is in both
@@ -335,9 +337,8 @@ typedef struct kith_filter_stats {
     double rate;         /* the promise */
     double rate_now;     /* the exact rate now: the share of all digests for which has() returns true (layers: computed
                             from the exact rates of the layers as if they were independent) */
-    double
-        keys_now; /* Bloom kinds, and layers of them: number of keys, estimated from the cells that are used; other kinds:
-                            `count` */
+    double keys_now;     /* Bloom kinds, and layers of them: number of keys, estimated from the cells that are used;
+                            other kinds: `count` */
     uint64_t cells;      /* number of bits, counters or slots; of all layers */
     uint64_t cells_used; /* number of cells that are not 0 */
     double load;         /* cells_used / cells */
@@ -385,8 +386,8 @@ KITH_API KITH_MUST_USE kith_status kith_filter_check(const kith_filter *filter, 
 /* Returns the recipe that the filter was created with. */
 KITH_API uint64_t kith_filter_recipe(const kith_filter *filter);
 
-/* Return the number of notes, and note `index` (0 … count - 1). Strings are valid until the filter is changed or freed,
- * or kith_filter_bytes() joins its layers. */
+/* Return the number of notes, and note `index` (0 … count - 1). Strings are valid until the filter is changed,
+ * relocated or freed, or kith_filter_bytes() joins its layers. */
 KITH_API size_t kith_filter_note_count(const kith_filter *filter);
 KITH_API kith_note kith_filter_note_at(const kith_filter *filter, size_t index);
 
@@ -426,7 +427,7 @@ KITH_API uint64_t kith_filter_cell(const kith_filter *filter, uint64_t cell);
  * until kith_filter_bytes() joins them. */
 
 /* Sets *bytes and *byte_count to the block of the filter, and updates its checksums before. The block is valid until
- * the next call that changes or frees the filter.
+ * the next call that changes, relocates or frees the filter.
  *
  * If the filter has grown, its layers are joined: they are copied into one new block, which the filter uses from then
  * on. While they are copied, both the old and the new blocks are allocated. Later calls copy nothing until the filter
@@ -450,7 +451,7 @@ typedef kith_status (*kith_write)(void *context, const void *bytes, size_t byte_
  *
  * Returns KITH_E_ARGUMENT if the range ends after kith_filter_file_bytes(), the code of `write`, and the codes of
  * kith_filter_save() that are not about files. Cost: as kith_filter_bytes(); if the filter has layers in separate
- * blocks, every call whose range includes the header or checksums makes a pass over the body. */
+ * blocks, every call whose range is not entirely in the body makes a pass over the body. */
 KITH_API KITH_MUST_USE kith_status kith_filter_write(kith_filter *filter, uint64_t offset, uint64_t byte_count,
                                                      kith_write write, void *context);
 
@@ -467,8 +468,8 @@ typedef enum kith_open_flags {
     KITH_OPEN_DEFAULT = 0,
     KITH_OPEN_LAZY = 1 << 0,     /* open without reading the body: only the header and the notes are verified (and the
                                 headers of layers). If the body is damaged, lookups may be wrong, but no call reads or
-                                writes outside the block. The first change, clone(), merge(), intersect(), bytes() and
-                                save() verify the whole body, and return KITH_E_CORRUPT if it is damaged */
+                                writes outside the block. The first change, clone(), merge(), intersect(), bytes(),
+                                write() and save() verify the whole body, and return KITH_E_CORRUPT if it is damaged */
     KITH_OPEN_COPY = 1 << 1,     /* copy into memory of the allocator: writable, and independent of the file */
     KITH_OPEN_SNAPSHOT = 1 << 2, /* also open the file of a store (kith/store.h), without its journal: what was added or
                                     removed since the last checkpoint is missing. The result is a plain filter. If it
@@ -499,11 +500,18 @@ KITH_API KITH_MUST_USE kith_status kith_filter_adopt(void *bytes, size_t byte_co
 /* Opens a file. The file is mapped, and the filter is read-only, unless KITH_OPEN_COPY is given. Cost: one sequential
  * read of the file, or only of its headers and notes with KITH_OPEN_LAZY. If save() replaces the file while it is open,
  * this handle keeps the old content. If another program changes a mapped file in place, lookups may be wrong. If it
- * truncates the file, lookups raise SIGBUS. Use KITH_OPEN_COPY where that can happen.
+ * truncates the file, lookups raise SIGBUS. Use KITH_OPEN_COPY where that can happen: then the file is read once, into
+ * memory of its size, and a file that becomes shorter while it is read gives KITH_E_TRUNCATED.
  *
  * Returns KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_IO, KITH_E_TOO_LARGE, and the codes of kith_filter_view(). */
 KITH_API KITH_MUST_USE kith_status kith_filter_open(const char *path, unsigned flags, const kith_allocator *allocator,
                                                     kith_filter **filter);
+
+/* Like kith_filter_open(), for a regular file that is open for reading: for programs that have given up the right to
+ * open files when they read one (seccomp, Capsicum, pledge). The descriptor still belongs to you, and its offset does
+ * not matter and does not change. You may close it as soon as the call returns. */
+KITH_API KITH_MUST_USE kith_status kith_filter_open_fd(int fd, unsigned flags, const kith_allocator *allocator,
+                                                       kith_filter **filter);
 
 /* Writes the filter to a file, completely or not at all. It writes a temporary file in the same folder, syncs it,
  * exchanges it atomically with the old file, syncs the folder, and deletes the old file. If `path` is a symbolic link,

@@ -73,10 +73,10 @@ KITH_API void kith_digest_packed(const kith_hash *hash, const void *keys, size_t
  *
  * A key of 4 or 8 bytes is used as a word. Any other key is first hashed to a word by XXH3, with a seed that is part of
  * the function; in the polynomial family this is also done for keys of 8 bytes whose word is p or more. (There are two
- * exceptions: siphash hashes the whole key, and in the family xxh3 this word is already the value.) Two keys that are
- * hashed get the same word with probability 2^-64; the independence holds for keys with different words.
- * kith_function_draw() expands a 64-bit seed to the state: the independence holds as far as this expansion is random,
- * and siphash has 64 bits of secret. */
+ * exceptions. siphash hashes such a key as a whole. In the family xxh3 this word is the value: the function is not
+ * applied to it.) Two keys that are hashed get the same word with probability 2^-64; the independence holds for keys
+ * with different words. kith_function_draw() expands a 64-bit seed to the state: the independence holds as far as this
+ * expansion is random, and siphash has 64 bits of secret. */
 typedef enum kith_family_id {
     KITH_FAMILY_XXH3 = 0,
     KITH_FAMILY_SIPHASH = 1,

@@ -102,8 +102,9 @@ typedef struct kith_plan {
     double failure;            /* probability that `capacity` distinct keys do not all fit */
     const char *inner;         /* the kind of the layers (option inner=…); NULL for a kind without an inner kind */
     uint64_t search_slots;     /* the most slots that one add visits when it has to move entries to free a slot: at most
-                                  16,384 or, for a random walk, max * b; 0 for kinds that do not search. For layers,
-                                  the number of the newest layer */
+                                  16,384 or, for a random walk, the entries that it may move (option max) times the
+                                  slots in a bucket (option b); 0 for kinds that do not search. For layers, the number
+                                  of the newest layer */
 } kith_plan;
 
 #define KITH_PLAN_INIT                                                                                                 \
@@ -146,14 +147,14 @@ typedef struct kith_plan {
  *                       than 60 together, or capacity / 2^64 is more than a hundredth of the rate
  *
  * plan->failure is at most 10^-9. For cuckoo kinds (and layers of them) it is at most 1.1 * 10^-8: 10^-9 for the case
- * that no free slot is found, and 10^-8 for the case that a stash overflows. A stash is a short list for keys of which
- * too many have the same fingerprint and the same two buckets: more of them than slots in these buckets. Each region of
- * the filter, up to 2^18 slots, has one (cuckoo with insert=walk has none and uses wider fingerprints instead). All
- * this holds for distinct keys that nobody chose to attack the filter. The planner does not change what an option
- * fixes: the fingerprint bits (f), the counters per key (k), or insertion by random walk. (A walk is selected by
- * insert=walk, or by any max other than its default of 500; max is the number of entries that a walk may move.) If one
- * of these options is given, `failure` may be higher, and it is only an estimate: with fingerprints of a few bits it is
- * too low by a factor of about two. */
+ * that no free slot is found, and 10^-8 for the case that a stash overflows. If more keys have the same fingerprint and
+ * the same two buckets than these buckets have slots, those that do not fit are stored in a short list, the stash. Each
+ * region of the filter, up to 2^18 slots, has one (cuckoo with insert=walk has none and uses wider fingerprints
+ * instead). All this holds for distinct keys that nobody chose to attack the filter. The planner does not change what
+ * an option fixes: the fingerprint bits (f), the counters per key (k), or insertion by random walk. (A walk is selected
+ * by insert=walk, or by any max other than its default of 500; max is the number of entries that a walk may move.) If
+ * one of these options is given, `failure` may be higher, and it is only an estimate: with fingerprints of a few bits
+ * it is too low by a factor of about two. */
 KITH_API KITH_MUST_USE kith_status kith_filter_plan(const kith_filter_spec *spec, kith_plan *plan);
 
 /* An option of a kind, given in spec.options as "name=value". Several are separated by blanks or commas. */

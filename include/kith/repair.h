@@ -7,20 +7,23 @@
  *
  * The file has a checksum for each page of 64 KiB of the filter's body, so it is known which pages are damaged.
  *
- *   restored exactly   a header with one wrong byte, a page with one flipped bit (in the first four such pages), a page
- *                      that had only zeros, and the checksums, if the pages that they belong to are sound
+ *   restored exactly   a header with one wrong byte, a page that had only zeros, a page with one flipped bit, and the
+ *                      checksums, if the pages that they belong to are sound. The search for a flipped bit is slow, so
+ *                      only the first four damaged pages are searched. Pages that had only zeros do not count, and
+ *                      pages of less than 64 KiB count less
  *   Bloom kinds,       Every cell of a damaged page is set to its largest value. No key is lost, but other keys are
- *   counting kinds     found more often: kith_filter_stats.rate_now. Keys can be added only if the filter is not too full
- *                      because of this. If all pages are damaged, nothing can be saved
- *   cuckoo, overlap    The entries of a damaged page are kept as they are. Those in bytes that are wrong are lost: these
- *                      keys are no longer found. keys_at_risk bounds their number
- *   fuse, ribbon       A damaged page is kept as it is. A key is found only if every part of it is intact; keys_at_risk
- *                      is the number of all keys. Build the filter again, if you have the keys
- *   layers             Each layer is repaired as a filter of its kind. A layer of which nothing can be saved becomes empty
+ *   counting kinds     found more often: kith_filter_stats.rate_now. Keys can be added only if the filter is not too
+ *                      full because of this. If all pages are damaged, nothing can be saved
+ *   cuckoo, overlap    The entries of a damaged page are kept as they are. Those in bytes that are wrong are lost:
+ *                      these keys are no longer found. keys_at_risk bounds their number
+ *   fuse, ribbon       A damaged page is kept as it is. A key is found only if all bits that its lookup reads are
+ *                      intact; keys_at_risk is the number of all keys. Build the filter again, if you have the keys
+ *   layers             Each layer is repaired as a filter of its kind. A layer of which nothing can be saved becomes
+ *                      empty
  *
- * Of a store, the valid records of the journal are applied, including those after a damaged one. Records that are missing
- * are counted. The keys that they added may be lost. Once something is lost, removals are not repeated: a removal of a
- * key that is not there would remove another key. The keys that they removed are then still found. */
+ * Of a store, the valid records of the journal are applied, including those after a damaged one. Records that are
+ * missing are counted. The keys that they added may be lost. Once something is lost, removals are not repeated: a
+ * removal of a key that is not there would remove another key. The keys that they removed are then still found. */
 #ifndef KITH_REPAIR_H
 #define KITH_REPAIR_H
 
@@ -74,9 +77,9 @@ typedef struct kith_repair_report {
             KITH_JOURNAL_NONE, false, 0, 0, 0, 0, 0, 0                                                                 \
     }
 
-/* Reads the file at `path`, and FILE-journal if it is a store, and makes a filter of what can be saved. The filter is in
- * memory, can be changed, and is not the snapshot of a store. No file is changed. A file that is not damaged gives the
- * filter that kith_filter_open() or kith_store_open() gives.
+/* Reads the file at `path`, and FILE-journal if it is a store, and makes a filter of what can be saved. The filter is
+ * in memory, can be changed, and is not the snapshot of a store. No file is changed. A file that is not damaged gives
+ * the filter that kith_filter_open() or kith_store_open() gives.
  *
  * The store must not be open for writing while it is read. No lock is taken, because none can be where a broken disk is
  * mounted read-only.

@@ -1,8 +1,8 @@
 /* kith/store.h: a filter file that takes changes one by one and survives crashes.
  *
- * A plain filter file is replaced as a whole by kith_filter_save(). A store is a filter file, the snapshot, together with
- * a journal of the operations since then. An add appends a few bytes to the journal, whatever the size of the filter.
- * A checkpoint writes a new snapshot and starts a new journal.
+ * A plain filter file is replaced as a whole by kith_filter_save(). A store is a filter file, the snapshot, together
+ * with a journal of the operations since then. An add appends a few bytes to the journal, whatever the size of the
+ * filter. A checkpoint writes a new snapshot and starts a new journal.
  *
  *     FILE            the snapshot: the bytes of a filter, with a mark that it belongs to a store
  *     FILE-journal    the operations since the snapshot: digests, never keys
@@ -15,18 +15,18 @@
  *     ...
  *     status = kith_store_close(store);
  *
- * Order. An operation is appended to the journal, synced, applied to the filter in memory and then acknowledged: the call
- * returns. If sync is not KITH_SYNC_CALL, a call may return before its operation is synced. The operation is then only
- * written: it survives the end of the process, but not a power cut. kith_store_durable() tells the two apart.
+ * Order. An operation is appended to the journal, synced, applied to the filter in memory and then acknowledged: the
+ * call returns. If sync is not KITH_SYNC_CALL, a call may return before its operation is synced. The operation is then
+ * only written: it survives the end of the process, but not a power cut. kith_store_durable() tells the two apart.
  *
  * Recovery. kith_store_open() maps the snapshot and repeats the operations in the journal. Every operation that was
  * acknowledged as durable is there, no operation is there twice, and of a batch all operations are there or none. The
  * outcome of an operation depends only on the filter and the digest. So an operation that failed (for example with
- * KITH_E_FULL) fails again when it is repeated. This is as durable as fsync is: a disk that reports data as written when
- * it is not can lose it.
+ * KITH_E_FULL) fails again when it is repeated. This is as durable as fsync is: a disk that reports data as written
+ * when it is not can lose it.
  *
- * There are no hidden threads. Syncs and checkpoints that are due happen inside calls for this store. A program that may
- * be idle for longer than its interval must call kith_store_tick() from time to time.
+ * There are no hidden threads. Syncs and checkpoints that are due happen inside calls for this store. A program that
+ * may be idle for longer than its interval must call kith_store_tick() from time to time.
  *
  * One writer at a time: a second one gets KITH_E_LOCKED. Any number of readers (KITH_STORE_READ), also in other
  * processes, see the state at the time of opening, and newer operations after kith_store_refresh().
@@ -41,8 +41,9 @@
  *
  * A damaged snapshot. Opening verifies only the header of the snapshot, so that it takes the same time for any size.
  * Lookups in a damaged body may be wrong, as with KITH_OPEN_LAZY. A checkpoint verifies every page of the old snapshot
- * before it writes the new one. If it finds damage, it returns KITH_E_CORRUPT, and the old snapshot and the journal stay
- * as they are. kith_store_verify() checks at any time. kith/repair.h saves what can be saved of a damaged store.
+ * before it writes the new one. If it finds damage, it returns KITH_E_CORRUPT, and the old snapshot and the journal
+ * stay as they are. kith_store_verify() checks at any time. With options.no_map, opening verifies everything.
+ * kith/repair.h saves what can be saved of a damaged store.
  *
  * Threads: calls that take a const store may run on any number of threads at the same time. A call that takes a
  * non-const store must be the only one that uses it. */
@@ -66,7 +67,8 @@ typedef enum kith_store_flags {
  * sync everything that was written before. */
 typedef enum kith_store_sync_mode {
     KITH_SYNC_CALL = 0,     /* before each call returns: success means durable */
-    KITH_SYNC_BATCH = 1,    /* when sync_operations operations are not synced yet; they are durable together */
+    KITH_SYNC_BATCH = 1,    /* when sync_operations operations are not synced yet: one sync for all of them. (The
+                               batches of kith_store_begin() are something else) */
     KITH_SYNC_INTERVAL = 2, /* sync_ms milliseconds after the first operation that is not synced; this is checked at
                                each call that changes the store, and by kith_store_tick() */
 } kith_store_sync_mode;
@@ -88,10 +90,15 @@ typedef struct kith_store_options {
     int lock; /* a descriptor of FILE-lock, plus 1, if the caller has locked that file already with flock(LOCK_EX): the
                  store is then not locked once more. On success the descriptor belongs to the store, which closes it; on
                  failure it is still the caller's. Default: the store opens and locks the file itself */
+    bool no_map; /* read the snapshot into memory and verify it, instead of mapping it: for files that somebody else may
+                    truncate, which would raise SIGBUS in a map (network file systems, folders of other users). Costs a
+                    read of the whole file, and memory of its size, each time that the snapshot is opened; during a
+                    checkpoint and a rollback, the old and the new one are in memory. KITH_E_TRUNCATED: the file became
+                    shorter while it was read. Default: false */
 } kith_store_options;
 
 #define KITH_STORE_OPTIONS_INIT                                                                                        \
-    { sizeof(kith_store_options), KITH_SYNC_CALL, 0, 0, 0, 0, 0, 0, 0, 0 }
+    { sizeof(kith_store_options), KITH_SYNC_CALL, 0, 0, 0, 0, 0, 0, 0, 0, false }
 
 /* A value for checkpoint_bytes and close_bytes: never. */
 #define KITH_STORE_NEVER UINT64_MAX
@@ -102,8 +109,8 @@ typedef struct kith_store_options {
  * checksums may be updated, as by kith_filter_save()), and still belongs to you.
  *
  * A file at `path` is replaced: by the same rules as kith_filter_save() if it is a plain file. If it is a store, it
- * continues to be that store with other content; its journal is retired, and readers see the new content after a
- * refresh. A crash leaves either the old content or the new one.
+ * continues to be that store with other content: its journal is replaced by an empty one, and readers see the new
+ * content after a refresh. A crash leaves either the old content or the new one.
  *
  * Returns KITH_E_UNSUPPORTED if the filter is of a static kind, KITH_E_LOCKED if the store is open for writing,
  * KITH_E_JOURNAL if there is a file FILE-journal that is not a journal of kith, KITH_E_RANDOM, KITH_E_ARGUMENT for
@@ -125,8 +132,9 @@ KITH_API KITH_MUST_USE kith_status kith_store_convert(const char *path, const ki
  * Returns
  *   KITH_E_NOT_STORE  the file is a plain filter (kith_store_convert makes a store of it)
  *   KITH_E_LOCKED     another process or handle has the store open for writing
- *   KITH_E_JOURNAL    the journal is missing, belongs to another store, or begins after the snapshot ends. Without it,
- *                     keys are missing. kith_filter_open() with KITH_OPEN_SNAPSHOT reads the snapshot alone
+ *   KITH_E_JOURNAL    the journal is missing, belongs to another store, or lacks the first operations after the
+ *                     snapshot, so that keys would be missing. kith_filter_open() with KITH_OPEN_SNAPSHOT reads the
+ *                     snapshot alone
  *   KITH_E_CORRUPT    a record of the journal that had been synced is damaged, or a header is. No file is changed
  *   KITH_E_TOO_LARGE  the operations in the journal need more than options->max_bytes
  *   KITH_E_ARGUMENT   unknown flags, or malformed options
@@ -137,18 +145,31 @@ KITH_API KITH_MUST_USE kith_status kith_store_convert(const char *path, const ki
 KITH_API KITH_MUST_USE kith_status kith_store_open(const char *path, unsigned flags, const kith_store_options *options,
                                                    kith_store **store);
 
+/* Like kith_store_open() with KITH_STORE_READ, for two regular files that are open for reading: the snapshot FILE, and
+ * FILE-journal. For programs that have given up the right to open files when they read them, as
+ * kith_filter_open_fd(). options->lock must be 0.
+ *
+ * On success the descriptors belong to the store, which closes them. On failure they are still yours. `journal` may be
+ * -1 if there is none; the result is KITH_E_JOURNAL then, if the snapshot is sound.
+ *
+ * Open FILE before FILE-journal. If the writer makes a checkpoint after you have opened the one and before you open the
+ * other, the journal may be too new for the snapshot, and the result is KITH_E_JOURNAL. So if the result is
+ * KITH_E_JOURNAL and the name FILE now refers to another file, open both again. kith_store_refresh() applies what the
+ * writer has appended to this journal; it does not see what happens after the next checkpoint. */
+KITH_API KITH_MUST_USE kith_status kith_store_open_fd(int snapshot, int journal, const kith_store_options *options,
+                                                      kith_store **store);
+
 /* Syncs what is not synced yet, makes a checkpoint if the journal is larger than options.close_bytes, and frees the
  * store, also if it returns a failure. A batch that was not committed is rolled back. NULL is allowed.
  *
- * Returns KITH_OK if every operation is durable. After any other status of a sync, operations since the last successful
- * sync may be lost. If only the checkpoint failed, its status is returned although every operation is durable in the
- * journal. */
+ * Returns KITH_OK if every operation is durable. If a sync failed, operations since the last successful one may be
+ * lost. If only the checkpoint failed, its status is returned although every operation is durable in the journal. */
 KITH_API kith_status kith_store_close(kith_store *store);
 
 /* ---- changing ----
  *
  * These calls return the codes of the calls of the same name in kith/filter.h, with the same meaning, and
- *   KITH_E_READONLY   the store was opened for reading, or a sync has failed before (kith_store_info.failure)
+ *   KITH_E_READONLY   the store was opened for reading, or has become read-only by a failure (kith_store_info.failure)
  *   KITH_E_NO_SPACE, KITH_E_IO   the journal could not be extended. If even the incomplete record could not be removed,
  *                     the store is read-only from then on. After a failed sync it always is */
 
@@ -181,14 +202,18 @@ KITH_API KITH_MUST_USE kith_status kith_store_begin(kith_store *store);
 KITH_API KITH_MUST_USE kith_status kith_store_commit(kith_store *store);
 KITH_API KITH_MUST_USE kith_status kith_store_rollback(kith_store *store);
 
-/* ---- syncs and checkpoints ---- */
+/* ---- syncs and checkpoints ----
+ *
+ * These calls return KITH_E_READONLY if the store was opened for reading (kith_store_tick() then does nothing and
+ * returns KITH_OK), or if it has become read-only by a failure. */
 
 /* Syncs all operations. When it returns KITH_OK, they are durable. Returns KITH_E_BUSY inside a batch. */
 KITH_API KITH_MUST_USE kith_status kith_store_sync(kith_store *store);
 
 /* Does what is due: a sync (KITH_SYNC_INTERVAL) and a checkpoint (options.checkpoint_bytes, checkpoint_ms). Calls that
  * change the store do the same, but a checkpoint that fails there does not fail the call: its status is in
- * kith_store_info, and the next attempt is made when the journal or the time has grown by the same amount again. */
+ * kith_store_info, and the next attempt is made when the journal has grown by another checkpoint_bytes, or after
+ * another checkpoint_ms. */
 KITH_API KITH_MUST_USE kith_status kith_store_tick(kith_store *store);
 
 /* Writes a new snapshot and starts a new journal, unless there were no operations since the last checkpoint.
@@ -200,12 +225,16 @@ KITH_API KITH_MUST_USE kith_status kith_store_tick(kith_store *store);
 KITH_API KITH_MUST_USE kith_status kith_store_checkpoint(kith_store *store);
 
 /* Replaces the whole content of the store by the keys of `filter`, which may be of another kind, and starts a new
- * journal. A crash leaves either the old content or the new one. The codes are those of kith_store_create(). */
+ * journal. A crash leaves either the old content or the new one. Returns KITH_E_BUSY inside a batch, and the codes of
+ * kith_store_create(). */
 KITH_API KITH_MUST_USE kith_status kith_store_replace(kith_store *store, kith_filter *filter);
 
-/* Writes the content as a plain filter file, removes the journal and, on success, frees the store. On failure the store
- * stays open, and is as it was. (If only the removal of the journal fails, the file is plain already. The journal that
- * is left behind does no harm: plain files have none.) The codes are those of kith_store_checkpoint(). */
+/* Writes the content as a plain filter file, removes the journal and, on success, frees the store. The codes are those
+ * of kith_store_checkpoint().
+ *
+ * On failure the store stays open and is as it was. It becomes read-only in two cases: if the replacement of the file
+ * can be neither completed nor undone, or if only the removal of the journal fails. In the second case the file is a
+ * plain filter already, and a journal that is left behind does no harm: nobody reads it. */
 KITH_API KITH_MUST_USE kith_status kith_store_close_plain(kith_store *store);
 
 /* ---- reading ---- */
@@ -219,16 +248,19 @@ KITH_API bool kith_store_has(const kith_store *store, const void *key, size_t ke
 
 /* For a store opened with KITH_STORE_READ: applies the operations that the writer has committed since, whether they are
  * synced or not, or opens the store again if there was a checkpoint. *changed (may be NULL) is set to whether anything
- * was new. On failure the store is as before. Returns KITH_OK for a writer, whose state is always current. Otherwise the
- * codes of kith_store_open(). */
+ * was new. On failure the store is as before. There is one exception: if some of the new operations were applied, and
+ * the state before them could not be loaded again, lookups may see these operations, and kith_store_info.failure is
+ * set. Returns KITH_OK for a writer, whose state is always current. Otherwise the codes of kith_store_open(). */
 KITH_API KITH_MUST_USE kith_status kith_store_refresh(kith_store *store, bool *changed);
 
 /* Returns whether every operation that this handle has acknowledged is durable: false if some are only written, or if
  * the store became read-only by a failure. A reader acknowledges nothing: true. */
 KITH_API bool kith_store_durable(const kith_store *store);
 
-/* Verifies every page of the snapshot file, and the invariants of the filter in memory. Returns KITH_OK, KITH_E_CORRUPT,
- * KITH_E_MEMORY or KITH_E_IO. The records of the journal have been verified when they were read. */
+/* Verifies every page of the snapshot file, and the invariants of the filter in memory. Returns KITH_OK,
+ * KITH_E_CORRUPT, KITH_E_MEMORY or KITH_E_IO; if the header of the file was damaged after the store was opened, also
+ * the other codes of kith_filter_view(). The records of the journal have been verified when they were read, and with
+ * options.no_map so has the snapshot, which is not read again. */
 KITH_API KITH_MUST_USE kith_status kith_store_verify(const kith_store *store);
 
 typedef struct kith_store_info {

@@ -7,10 +7,14 @@
 
 #include "build/spill.h"
 
-/* Memory per digest in memory while digests are collected, in bytes: the digest, a copy sorted by part, its byte of
- * `order`, and 3 to find repeats. Finding the repeats of a part needs up to 42 bytes per digest of that part: 8 for the
- * copy and 34 for the rest (build/repeats.h). Each thread searches one of the 256 parts at a time, so 3 is enough for
- * up to 18 threads. */
+/* Bytes of memory for each digest that is not on disk:
+ *
+ *     8   the digest
+ *     8   a copy, sorted by part
+ *     1   the number of its part, in the array `order` of a spill (build/spill.h)
+ *     3   to find repeats. In the part that a thread is searching, that takes up to 42 bytes per digest: 8 for a copy
+ *         and 34 for the rest (build/repeats.h). A part has one in 256 of the digests, so 18 threads need 18 * 42 /
+ *         256 < 3 bytes per digest of all parts. More threads may need more */
 #define KITHI_COLLECT_BYTES 20
 
 typedef struct kithi_collection {

@@ -193,8 +193,8 @@ static kith_status fill_chunks(part_job *w, const kith_allocator *allocator, con
 }
 
 /* While parts or ranges are filled, no thread knows the count and fill of the whole filter. Returns KITH_E_FULL if one
- * of them now exceeds its limit. Even then adds in order might refuse no key: they check the fill before each add, so
- * the last key may bring it above its limit. So the caller fills the filter again by adds in order. */
+ * of them now exceeds its limit. The caller then fills the filter again by adds in order, which may succeed: they check
+ * the fill only before each add, so the last key is accepted even if it brings the fill above its limit. */
 static kith_status check_limits(const kith_filter *f) {
     bool too_full = f->kind->full != NULL && f->kind->full(f, f->head.fill);
     return f->head.count > f->head.capacity || too_full ? KITH_E_FULL : KITH_OK;
@@ -434,7 +434,9 @@ kith_status kithi_fill_stream(kith_filter *f, const uint64_t *digests, size_t n,
     *done = 0;
     while (*done < n && status == KITH_OK) {
         size_t left = n - *done, safe = threads > 1 ? count_never_refused(innermost(f), left) : 0;
-        safe = chunk_of(innermost(f), safe, false); /* the next round sees how many cells these have really changed */
+        /* At most one chunk at a time: most digests change fewer cells than count_never_refused() assumes, and the next
+         * round begins with the true fill. */
+        safe = chunk_of(innermost(f), safe, false);
         if (fill_split(f, digests + *done, safe, &options, &status) && status == KITH_OK) {
             *done += safe;
             continue;

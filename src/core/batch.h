@@ -6,8 +6,9 @@
 #include "core/bits.h"
 #include "core/compiler.h"
 
-/* How many cache lines ahead a batch prefetches: enough to cover a cache miss (about 100 ns) at 4 ns per key. A kind
- * that reads several cache lines per digest prefetches correspondingly fewer digests. */
+/* How many cache lines ahead a batch prefetches: enough to cover a cache miss (about 100 ns) at 4 ns per key. The
+ * cuckoo kinds, and the adders of bloom, need several cache lines per digest and prefetch correspondingly fewer
+ * digests. Kinds that prefetch for a whole group of digests before they read the first have their own constants. */
 #define KITHI_AHEAD 32
 
 /* For the vector code of the cuckoo kinds: where the two places of each digest of a group are, and which codes to look
@@ -19,17 +20,18 @@
 typedef struct kithi_pairs {
     _Alignas(64) uint64_t at[2][KITHI_PAIRS]; /* offset in the body of the byte in which a place begins */
     uint64_t shift[2][KITHI_PAIRS];           /* the bit of that byte at which it begins */
-    uint64_t codes[KITHI_PAIRS];              /* a place that has the code of the key in every slot */
+    uint64_t codes[KITHI_PAIRS];              /* a word: its slot i is the code of the key in slot i of a place */
 } kithi_pairs;
 
-/* What a place of a cuckoo filter (cf) is. A word is at most 64 bits that are loaded together. It is long if it begins
- * in the middle of a byte and extends over nine bytes (kithi_cf_form in plan/geometry.h). */
+/* What a place of a cuckoo filter (cf) is. A word is up to 64 bits of adjacent slots. It may begin in the middle of a
+ * byte; if it then extends over nine bytes, it is long, and takes two loads (kithi_cf_form in plan/geometry.h). */
 typedef enum kithi_place_type {
     KITHI_CF_BUCKETS,      /* a bucket that is one word, long or not */
     KITHI_CF_WIDE_BUCKETS, /* a bucket of four slots of 17 bits or more, which is more than one word. `shift` is not
                               set, and codes[i] is only the fingerprint. If the bits of a bucket are not whole bytes,
-                              only the buckets with an even number begin at a byte. at[0] is then the key's bucket
-                              with the even number, and at[1] that with the odd number */
+                              only the buckets with an even number begin at a byte. One of a key's buckets has an
+                              even number and the other an odd one (kithi_partner in core/mix.h); at[0] is then the
+                              even one, and at[1] the odd one */
     KITHI_CF_WINDOWS,      /* a window, which is one word, long or not */
 } kithi_place_type;
 

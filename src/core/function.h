@@ -2,7 +2,8 @@
  * explains the families.
  *
  * A table kind draws a function with kith_function_draw(t->family, t->independence, kithi_prng_next(&t->prng),
- * &t->allocator, &f). For a polynomial both 0 and 2 mean 2-wise, so a table passes its independence unchanged. */
+ * &t->allocator, &f). (cuckoo may need several functions, and derives their seeds from one such number.) For a
+ * polynomial both 0 and 2 mean 2-wise, so a table passes its independence unchanged. */
 #ifndef KITHI_CORE_FUNCTION_H
 #define KITHI_CORE_FUNCTION_H
 

@@ -15,8 +15,9 @@
  * region, only 64 - r bits of the low half are random: its lowest r bits follow from the others (if the number of
  * regions is a power of two, they are 0). The fingerprint cannot use these r bits as they are. The place uses only the
  * highest p of bits 32 … 63: the lowest 32 - p of them are random even if the place is known. The XOR combines these
- * random bits with the r bits that are not random. If r + p > 32, there are fewer random bits than that: 32 - p < r.
- * The random bits are then shifted left, so that they combine with the highest of the r bits (kithi_rest_shift).
+ * random bits with the r bits that are not random. If r + p > 32, there are fewer than r of these random bits: 32 - p.
+ * The random bits are then shifted left (kithi_rest_shift), so that they combine with the highest of the r bits, on
+ * which the fingerprint depends most.
  *
  * So region, place and fingerprint are independent and as uniform as the digest if they need at most 60 bits together.
  * Cuckoo filters that need more are not planned (KITH_E_DIGEST_BITS from kithi_cf_choose()). The probabilities of two
@@ -122,9 +123,12 @@ static inline uint64_t kithi_fingerprint(kithi_place at, uint64_t top) {
  * differ by a constant, and the graph of the places would be full of short cycles. The XOR of two products has no such
  * constant. The factors are the best of 30 million pairs that were tried: if there are only 7, 15 or 31 fingerprints,
  * the smallest distance between two results is 0.56, 0.41 or 0.30 times what it would be if they were evenly spaced.
- * There are also few pairs of results whose sum is nearly that of another pair: because of kithi_partner(), keys with
- * four such fingerprints make a cycle of four places. So even if slots are narrow, keys do not share the same few
- * places more often than the planner expects (plan/fit.h). */
+ *
+ * It also matters that few pairs of results have nearly the same sum. Nearly equal sums may be equal after they are
+ * scaled to the number of places: H(a) + H(c) = H(b) + H(d) in kithi_partner() below. Then four steps lead from a place
+ * back to itself: from each place to its partner, with the fingerprint a in the first step, b in the second, then c and
+ * d. So keys with these four fingerprints can share four places. With the factors chosen here, keys do not share the
+ * same few places more often than the planner expects (plan/fit.h), even if slots are narrow. */
 static inline uint64_t kithi_spread(uint64_t fingerprint) {
     return (uint32_t)(fingerprint * KITHI_SPREAD_A ^ fingerprint * KITHI_SPREAD_B);
 }

@@ -190,15 +190,15 @@ KITHI_INLINE kith_status add_in_lanes(const kithi_block_ops *ops, kith_filter *f
     return KITH_OK;
 }
 
-/* The same with 8 lanes, the usual number. With code for the others beside it, gcc gives the function a stack frame,
- * so that is in a function of its own. */
+/* The same with 8 lanes, the usual number. Code for the other numbers of lanes would make gcc give this function a
+ * stack frame, so it is in a separate function. */
 KITHI_INLINE kith_status add_in_8(const kithi_block_ops *ops, kith_filter *f, uint64_t digest, bool *was_new) {
     kithi_bits_count_add(f, ops->set(kithi_block_of(f, digest), digest, 8), was_new);
     return KITH_OK;
 }
 
-/* Adds a key if kithi_lanes_can_add() is false: the filter is full, or a look is due. That is rare, so portable code is
- * fast enough, except for the look. */
+/* Adds a key if kithi_lanes_can_add() is false: the filter is full, or a look for crowded blocks is due
+ * (filters/common/crowding.h). That is rare, so portable code is fast enough, except for the look. */
 KITHI_OUTLINE kith_status add_or_refuse(kith_filter *f, uint64_t digest, bool *was_new,
                                         const kithi_crowding_ops *crowding) {
     bool has = has_portable(f, digest);

@@ -36,8 +36,9 @@
  *
  * Invariants. Every successful add or remove changes one counter of each slice by 1, unless that counter is stuck. So
  * the counters of a slice without a stuck counter add up to the count, even after removals of keys that were never
- * added. In one array there is no such rule: a key has 1 to k different counters, so a key that was never added may take
- * away more or fewer than the key that it is mistaken for has added.
+ * added. In one array a key has 1 to k different counters, so their sum is not the count. It need not even be from
+ * count to k * count: a key that is removed but was never added may have more or fewer counters than the keys that were
+ * added.
  *
  * Parameters: 0 k, 1 counters in a slice (in the array, with layout=whole), 2 layout (0 slices, 1 whole), 3 width (0: 4
  * bits), 7 fill limit. */

@@ -23,9 +23,9 @@
  * standard deviations, which a shard exceeds with probability 10^-9. Even then it usually fits, because peeling still
  * works with a few percent more keys.
  *
- * Attempts. A plan for build attempt 1 to 3 has 6, 12 and 18% more cells. From attempt 4 on there is a single shard
- * with all keys. It can be built from any distinct digests, even from numbers that are not hashes and all belong to one
- * shard: the hash within a shard is a bijection of the digest that depends on the seed.
+ * Attempts. A plan for build attempt 1 to 3 has 1/16, 1/8 and 3/16 more cells. From attempt 4 on there is a single
+ * shard with all keys. It can be built from any distinct digests, even from numbers that are not hashes and all belong
+ * to one shard: the hash within a shard is a bijection of the digest that depends on the seed.
  *
  * The seed of a shard without keys is 0, and so are its cells. fuse_lookup.h says how a hash becomes cells and
  * fingerprint.

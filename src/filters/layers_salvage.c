@@ -1,8 +1,9 @@
 /* Repairs the body of a filter of layers of which some pages are damaged. Each layer is a block with its own header and
- * checksums, which are more precise than those of the whole body, so each layer is repaired on its own.
+ * checksums, and is repaired with these: a page of the whole body may contain bytes of several layers.
  *
  *     directory   if its page is damaged: the sizes of the layers follow from the plan
- *     header      if it is damaged beyond repair: a new one from the plan. Its count is what is missing in the sum
+ *     header      if it is damaged beyond repair: a new one from the plan. Its count is the number of keys that the
+ *                 other headers do not account for
  *     body        as for a filter of the inner kind. If nothing of it can be saved, the layer becomes empty */
 #include <string.h>
 
@@ -16,8 +17,8 @@ static uint64_t sum_of(uint64_t a, uint64_t b) {
     return kithi_add(a, b, &sum) ? sum : UINT64_MAX;
 }
 
-/* Writes the sizes of the layers, which follow from the plan, into the directory. Returns false if they do not add up to
- * the size of the body. */
+/* Writes the sizes of the layers, which follow from the plan, into the directory. Returns false if they do not add up
+ * to the size of the body. */
 static bool restore_directory(kith_filter *f) {
     uint64_t at = KITHI_LAYERS_DIRECTORY_BYTES, block_bytes;
     memset(f->body, 0, KITHI_LAYERS_DIRECTORY_BYTES);
@@ -93,7 +94,8 @@ kith_status kithi_layers_salvage(kith_filter *f, kithi_damage *damage) {
         status = kithi_salvage_body(bytes, block.bytes, block.bytes, &head, &s);
         if (status == KITH_E_CORRUPT) {
             clear_layer(bytes, &head);
-            /* Kinds that do not store copies do not count a key that was a false positive, and did not add it. */
+            /* Without copies, the count is no bound: a key that was a false positive of this layer was neither counted
+             * nor added, and is lost with the layer, too. */
             s.keys_at_risk = (f->shape.capabilities & KITH_CAN_COPIES) != 0 ? before : UINT64_MAX;
         } else if (status != KITH_OK) {
             return status;

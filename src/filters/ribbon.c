@@ -34,9 +34,9 @@
  *
  * Attempts. A build fails if a shard gets more keys than it has slots, or if the last level refuses more keys than the
  * stash has space for. If the digests are hashes, the probability is less than 10^-9 per shard. A plan for build
- * attempt 1 to 3 has 6, 12 and 18% more slots and another hash function. From attempt 4 on there is a single shard with
- * all keys, for digests that are no hashes and all belong to one shard. In attempt 7 the stash has space for all keys,
- * so it cannot fail.
+ * attempt 1 to 3 has 1/16, 1/8 and 3/16 more slots and another hash function. From attempt 4 on there is a single shard
+ * with all keys, for digests that are no hashes and all belong to one shard. In attempt 7 the stash has space for all
+ * keys, so it cannot fail.
  *
  * Parameters: 0 f, 1 … 3 slots of level 0 … 2, 4 digests in the stash, 5 shards, 6 salt. */
 #include "filters/ribbon.h"

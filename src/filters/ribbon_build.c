@@ -189,9 +189,9 @@ KITHI_INLINE void sort_by_part(const kithi_ribbon_geometry *g, unsigned level, c
     }
 }
 
-/* Stores left->count keys at level 0 or 1, sets its marks, and replaces *left by the keys that were bumped. `digests`
- * are the digests of these keys; they may be in the array of *left. `hashes` is another array of at least this length.
- * Returns whether two equal digests were found. */
+/* Stores left->count keys, whose digests are `digests`, at level 0 or 1, and sets the marks of the level. `hashes` is
+ * an array of at least this length, other than `digests`. It gets the hashes of the keys and, at the end, the digests
+ * of the keys that were bumped; *left is set to these. Returns whether two equal digests were found. */
 static bool fill_level(const kithi_ribbon_geometry *g, workspace *w, unsigned level, const uint64_t *digests,
                        uint64_t *hashes, uint8_t *marks, keys *left) {
     elimination e = {.rows = w->rows + slots_before(g, level),
@@ -238,7 +238,7 @@ static bool has_repeats(uint64_t *numbers, size_t n) {
 static kith_status fill_last(const kithi_ribbon_geometry *g, workspace *w, uint8_t *shard, keys left) {
     uint64_t *rows = w->rows + slots_before(g, KITHI_RIBBON_LAST), slot;
     uint32_t *fingerprints = w->fingerprints + slots_before(g, KITHI_RIBBON_LAST);
-    uint64_t *stash = left.digests; /* at the beginning of the array whose hashes have been used */
+    uint64_t *stash = left.digests; /* overwrites hashes after they have been inserted */
     size_t stashed = 0;
     for (size_t i = 0; i < left.count; i++)
         left.digests[i] = kithi_ribbon_hash(left.digests[i], g->salt, KITHI_RIBBON_LAST);
@@ -335,7 +335,7 @@ static kith_status fill(const kithi_ribbon_geometry *g, workspace *w, uint8_t *s
         repeats = fill_level(g, w, 0, digests, w->hashes, shard + g->marks_at[0], &left);
     else
         memcpy(w->hashes, digests, n * sizeof *digests);
-    /* Keys that were not stored, because they do not fit, may still be equal. */
+    /* There are more keys left than can be stored. The reason may be that some of them are equal. */
     if (!repeats && left.count > w->more)
         return has_repeats(left.digests, left.count) ? KITH_E_COPIES : KITH_E_FULL;
     if (!repeats && g->slots[1] != 0)

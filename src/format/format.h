@@ -15,12 +15,12 @@ void kithi_parts_seal(uint8_t *header, const kithi_part *body, uint8_t *checksum
 /* Changes the mark in a sealed header, and the header's checksum. */
 void kithi_header_set_mark(uint8_t *header, const kithi_store_mark *mark);
 
-/* Reads and verifies the header: signature, version, reserved bytes, checksum, hash. `byte_count` is the size of
- * the file, which may differ from what the header says.
+/* Reads and verifies the header: signature, version, checksum, flags, mark of a store, hash. `byte_count` is the size
+ * of the file, which may differ from what the header says.
  *
- * If the header says that notes follow, head->notes_bytes is their size as they state it, or the smallest possible size
- * if `bytes` ends before them. The caller must verify the fields whose meaning depends on the kind: capacity, rate,
- * parameters, body size.
+ * If the header says that notes follow, head->notes_bytes is their size as they state it. If `bytes` ends before the
+ * header of the notes does, it is the size of that header, and the caller finds that the file is truncated. The caller
+ * must verify the fields whose meaning depends on the kind: capacity, rate, parameters, body size.
  *
  * Fails with KITH_E_EMPTY, KITH_E_NOT_KITH, KITH_E_TRUNCATED, KITH_E_VERSION or KITH_E_CORRUPT. */
 kith_status kithi_header_read(const uint8_t *bytes, uint64_t byte_count, kithi_head *head);

@@ -34,12 +34,6 @@
 
 enum { READ_BYTES_MAX = 1 << 30 }; /* Linux shortens a read to 2 GiB - 4 KiB, other systems reject more than INT_MAX */
 
-static void close_quietly(int fd) {
-    int error = errno;
-    (void)close(fd);
-    errno = error;
-}
-
 static kith_status refuse(int error) {
     errno = error;
     return kithi_status_from_errno(error);
@@ -59,31 +53,40 @@ static kith_status size_of(int fd, size_t *byte_count) {
     return KITH_OK;
 }
 
-/* *fd is open only if the result is KITH_OK. */
-static kith_status open_regular(const char *path, int *fd, size_t *byte_count) {
+kith_status kithi_open_file(const char *path, int *fd) {
+    assert(path && fd);
     *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (*fd < 0)
-        return kithi_status_from_errno(errno);
-    kith_status status = size_of(*fd, byte_count);
-    if (status != KITH_OK)
-        close_quietly(*fd);
-    return status;
+    return *fd < 0 ? kithi_status_from_errno(errno) : KITH_OK;
 }
 
-kith_status kithi_map_file(const char *path, const uint8_t **bytes, size_t *byte_count) {
-    assert(path && bytes && byte_count);
-    int fd;
+void kithi_close_file(int fd) {
+    int error = errno;
+    (void)close(fd);
+    errno = error;
+}
+
+kith_status kithi_map_fd(int fd, const uint8_t **bytes, size_t *byte_count) {
+    assert(bytes && byte_count);
     size_t size;
-    kith_status status = open_regular(path, &fd, &size);
+    kith_status status = size_of(fd, &size);
     if (status != KITH_OK)
         return status;
     void *map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
-    close_quietly(fd);
     if (map == MAP_FAILED)
         return kithi_status_from_errno(errno);
     *bytes = map;
     *byte_count = size;
     return KITH_OK;
+}
+
+kith_status kithi_map_file(const char *path, const uint8_t **bytes, size_t *byte_count) {
+    int fd;
+    kith_status status = kithi_open_file(path, &fd);
+    if (status != KITH_OK)
+        return status;
+    status = kithi_map_fd(fd, bytes, byte_count);
+    kithi_close_file(fd);
+    return status;
 }
 
 void kithi_unmap_file(const uint8_t *bytes, size_t byte_count) {
@@ -98,10 +101,12 @@ void kithi_unmap_file(const uint8_t *bytes, size_t byte_count) {
 }
 
 static kith_status read_all(int fd, uint8_t *buffer, size_t byte_count) {
+    off_t at = 0;
     while (byte_count > 0) {
-        ssize_t got = read(fd, buffer, byte_count < READ_BYTES_MAX ? byte_count : READ_BYTES_MAX);
+        ssize_t got = pread(fd, buffer, byte_count < READ_BYTES_MAX ? byte_count : READ_BYTES_MAX, at);
         if (got > 0) {
             buffer += got;
+            at += got;
             byte_count -= (size_t)got;
         } else if (got == 0) {
             return KITH_E_TRUNCATED;
@@ -112,19 +117,27 @@ static kith_status read_all(int fd, uint8_t *buffer, size_t byte_count) {
     return KITH_OK;
 }
 
-kith_status kithi_read_file(const char *path, uint8_t *(*get_buffer)(void *ctx, size_t byte_count), void *ctx,
-                            size_t *byte_count) {
-    assert(path && get_buffer && byte_count);
-    int fd;
+kith_status kithi_read_fd(int fd, uint8_t *(*get_buffer)(void *ctx, size_t byte_count), void *ctx, size_t *byte_count) {
+    assert(get_buffer && byte_count);
     size_t size;
-    kith_status status = open_regular(path, &fd, &size);
+    kith_status status = size_of(fd, &size);
     if (status != KITH_OK)
         return status;
     uint8_t *buffer = get_buffer(ctx, size);
     status = buffer ? read_all(fd, buffer, size) : KITH_E_MEMORY;
-    close_quietly(fd);
     if (status == KITH_OK)
         *byte_count = size;
+    return status;
+}
+
+kith_status kithi_read_file(const char *path, uint8_t *(*get_buffer)(void *ctx, size_t byte_count), void *ctx,
+                            size_t *byte_count) {
+    int fd;
+    kith_status status = kithi_open_file(path, &fd);
+    if (status != KITH_OK)
+        return status;
+    status = kithi_read_fd(fd, get_buffer, ctx, byte_count);
+    kithi_close_file(fd);
     return status;
 }
 
@@ -141,12 +154,21 @@ static uint8_t *allocate_block(void *ctx, size_t byte_count) {
     return t->block;
 }
 
+/* Returns `status`. Gives the block to the caller, or, if the file could not be read, releases it. */
+static kith_status finish_block(kith_status status, const block_request *t, uint8_t **bytes) {
+    if (status == KITH_OK)
+        *bytes = t->block;
+    else
+        kithi_release(t->allocator, t->block, t->byte_count);
+    return status;
+}
+
 kith_status kithi_read_block(const char *path, const kith_allocator *allocator, uint8_t **bytes, size_t *byte_count) {
     block_request t = {allocator, NULL, 0};
-    kith_status status = kithi_read_file(path, allocate_block, &t, byte_count);
-    if (status == KITH_OK)
-        *bytes = t.block;
-    else
-        kithi_release(allocator, t.block, t.byte_count);
-    return status;
+    return finish_block(kithi_read_file(path, allocate_block, &t, byte_count), &t, bytes);
+}
+
+kith_status kithi_read_block_fd(int fd, const kith_allocator *allocator, uint8_t **bytes, size_t *byte_count) {
+    block_request t = {allocator, NULL, 0};
+    return finish_block(kithi_read_fd(fd, allocate_block, &t, byte_count), &t, bytes);
 }

@@ -6,7 +6,10 @@
  * never truncated: a new file takes the name, and the old one continues to exist while it is mapped.
  *
  * All functions follow symbolic links, accept only regular files, and may be called from any thread. After KITH_E_IO,
- * KITH_E_PERMISSION and KITH_E_NO_FILE errno holds the reason. */
+ * KITH_E_PERMISSION and KITH_E_NO_FILE errno holds the reason.
+ *
+ * The functions with _fd at the end of their names take a file that is open for reading instead of its path. They read
+ * it from its beginning, do not move its offset and do not close it. */
 #ifndef KITHI_FORMAT_MAP_H
 #define KITHI_FORMAT_MAP_H
 
@@ -16,6 +19,10 @@
 #include <kith/status.h>
 
 #include "core/alloc.h"
+
+/* Opens a file for reading. Whether it is regular is checked by the functions below. */
+KITH_MUST_USE kith_status kithi_open_file(const char *path, int *fd);
+void kithi_close_file(int fd); /* preserves errno */
 
 /* Maps the whole file, read-only. Cost: a few system calls; pages are read when they are first accessed.
  *
@@ -31,6 +38,7 @@
  *
  * On failure *bytes and *byte_count are unchanged. */
 KITH_MUST_USE kith_status kithi_map_file(const char *path, const uint8_t **bytes, size_t *byte_count);
+KITH_MUST_USE kith_status kithi_map_fd(int fd, const uint8_t **bytes, size_t *byte_count);
 
 /* Unmaps what kithi_map_file() returned. Does nothing if `bytes` is NULL. Preserves errno. */
 void kithi_unmap_file(const uint8_t *bytes, size_t byte_count);
@@ -47,10 +55,14 @@ void kithi_unmap_file(const uint8_t *bytes, size_t byte_count);
  * On failure *byte_count is unchanged. */
 KITH_MUST_USE kith_status kithi_read_file(const char *path, uint8_t *(*get_buffer)(void *ctx, size_t byte_count),
                                           void *ctx, size_t *byte_count);
+KITH_MUST_USE kith_status kithi_read_fd(int fd, uint8_t *(*get_buffer)(void *ctx, size_t byte_count), void *ctx,
+                                        size_t *byte_count);
 
 /* Like kithi_read_file(), but into a block from the allocator, which the caller must release. On failure nothing is
  * allocated. */
 KITH_MUST_USE kith_status kithi_read_block(const char *path, const kith_allocator *allocator, uint8_t **bytes,
                                            size_t *byte_count);
+KITH_MUST_USE kith_status kithi_read_block_fd(int fd, const kith_allocator *allocator, uint8_t **bytes,
+                                              size_t *byte_count);
 
 #endif

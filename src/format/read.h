@@ -1,5 +1,5 @@
 /* format/read.h: reads and checks the header, the checksums and the notes of a block, as inline functions: for
- * format.c, notes.c and handle.c, and for kith/reader.h. It is written in the common subset of C11 and C++17.
+ * format.c, notes.c, handle.c and salvage.c, and for kith/reader.h. It is in the common subset of C11 and C++17.
  *
  * With KITH_READER_NO_HASH, which only programs that include kith/reader.h define, there is no XXH3: checksums are not
  * compared. */
@@ -83,8 +83,8 @@ static inline uint64_t kithi_recipe_read(const uint8_t *bytes) {
     return recipe;
 }
 
-/* Reads the size of the notes, which follow the checksums. If the file ends before them, uses the smallest possible
- * size. KITH_E_CORRUPT if the size is not valid. */
+/* Reads the size of the notes, which follow the checksums. If the file ends before the header of the notes does, uses
+ * the size of that header. KITH_E_CORRUPT if the size is not valid. */
 static inline kith_status kithi_notes_bytes_read(const uint8_t *bytes, uint64_t byte_count, kithi_head *head) {
     uint64_t notes_at;
     if (!kithi_block_bytes(head->body_bytes, &notes_at))

@@ -5,13 +5,13 @@
  * does not depend on the size, a standard deviation of spread / sqrt(slots), and a left tail heavier than that of a
  * normal distribution:
  *
- *     places         mean load   spread     load below which 1 in 10^4 regions of 1024 slots failed (of 90,000 or more)
+ *     places         mean load   spread     load below which 1 in 10^4 regions of 1024 slots failed
  *     windows of 2     0.9650     0.230       0.9336
  *     b = 2            0.8970     0.436       0.8398
  *     b = 4            0.9803     0.190       0.9541
  *     b = 8            0.9978     0.067       0.9854
  *
- * The means in limits_of() are slightly lower.
+ * The last column comes from 90,000 regions or more. The means in limits_of() are slightly lower.
  *
  * The probability that there is no room is estimated as the sum of two terms. `overload` is a normal tail with a spread
  * 15% larger and a term for the skew, 0.67 (z^2 - 1) / slots. `overfull_pairs` is the expected number of sets of c + 1
@@ -27,10 +27,10 @@
  * unless an option asks for them. With b = 2 and 4 bits, one region in ten fails below the planned load.
  *
  * Entries in stashes. Regions of 2,600 to 26,000 slots at the planned load needed 1.2 to 1.7 times as many entries as
- * there are sets of c + 1 keys with equal fingerprints (windows and b = 2, 5 and 6 bits), because keys on different
- * pairs that have one place in common can be too many together, too. The expected number of crowded sets is doubled for
- * that (larger_sets). With b = 1 they needed 4 to 7 times as many, and the estimate has the same factor as that of room
- * failures. tests/unit/plan_fits.c repeats the measurement.
+ * there are sets of c + 1 keys with equal fingerprints. (Measured with windows and with b = 2, for fingerprints of 5
+ * and of 6 bits.) The reason is that keys on different pairs can also be too many, if the pairs have one place in
+ * common. The expected number of crowded sets is doubled for that (larger_sets). With b = 1 they needed 4 to 7 times as
+ * many, and the estimate has the same factor as that of room failures. tests/unit/plan_fits.c repeats the measurement.
  *
  * Random walks. Regions of 2^18 slots were filled with walks of any length, 40 to 400 seeds each, and the share of the
  * walks of more than i kicks was counted in bins of load 0.01 to 0.02 wide, for i from 1 to 2000. It falls like e^(-g
@@ -50,12 +50,12 @@
  * with measured probabilities.
  *
  * Bounded searches. A search visits at most KITHI_FIT_SEARCH_SLOTS slots, so it may fail although a free slot can be
- * reached. Regions of 2^18 slots were filled to loads between the planned one and the one at which regions fail, and the
- * share of new keys whose search examined more than i places was counted, with 60,000 (b = 1) to 1,000,000 keys at each
- * of 25 loads. It falls like e^(-g i), too, and g is estimated by the same formula, a x^2 / (x + s), with constants at
- * which it is at most the measured exponent, within the accuracy of the measurement (measured for windows: 0.0098 at
- * 0.945, 0.0071 at 0.948, 0.0034 at 0.954, 0.0008 at 0.96). x is the distance from the load at which regions fail or,
- * for b = 2, from 0.8952:
+ * reached. Regions of 2^18 slots were filled to loads between the planned one and the one at which regions fail, and
+ * the share of new keys whose search examined more than i places was counted, with 60,000 (b = 1) to 1,000,000 keys at
+ * each of 25 loads. It falls like e^(-g i), too, and g is estimated by the same formula, a x^2 / (x + s), with
+ * constants at which it is at most the measured exponent, within the accuracy of the measurement (measured for windows:
+ * 0.0098 at 0.945, 0.0071 at 0.948, 0.0034 at 0.954, 0.0008 at 0.96). x is the distance from the load at which regions
+ * fail or, for b = 2, from 0.8952:
  *
  *     places   b = 1   b = 2   b = 4   b = 8     windows
  *     a        2.8     43      6.5     12        1.05
@@ -65,8 +65,8 @@
  * average contribute most of it: 6 to 7 standard deviations more, which is a load of 0.957.
  *
  * Large filters are not planned for these maximum loads but for the lower ones in limits_of(), at which a search is
- * still short: the adds that fill windows to a load of 0.945 examined 6 slots on average and at most 3,400; up to a load
- * of 0.96 they would examine 22 and 34,000, to save one and a half percent of the bytes. */
+ * still short: the adds that fill windows to a load of 0.945 examined 6 slots on average and at most 3,400; up to a
+ * load of 0.96 they would examine 22 and 34,000, to save one and a half percent of the bytes. */
 #include "plan/fit.h"
 
 #include <math.h>
@@ -176,8 +176,8 @@ static double search_failure(const kithi_fit *fit, double regions, double half, 
         if (x <= 0)
             return sum + regions * erfc((k - 0.5) / sqrt(2)) / 2;
         double slope = e.a * x * (x + 2 * e.s) / ((x + e.s) * (x + e.s)); /* of g */
-        /* Only the last keys of a region matter: 1 / (slope * places) is the difference in load at which the probability
-         * is lower by a factor of e. */
+        /* Only the last keys of a region matter: 1 / (slope * places) is the difference in load at which the
+         * probability is lower by a factor of e. */
         double last_keys = fmin(load * slots, slots / (slope * places));
         double density = exp(-k * k / 2) / sqrt(2 * acos(-1));
         sum += regions * density * fmin(1, last_keys * kithi_fit_search_tail(fit, e.load - x, places));

@@ -3,8 +3,8 @@
  * A place is a bucket, or a window: two neighbouring slots. Neighbouring windows share a slot. The places of a region
  * with even numbers are one half of it, those with odd numbers are the other half. A key has a pair of places, one in
  * each half. (With alternate=simple and alternate=xor of cuckoo both may be in the same half; the formulas are used for
- * these, too.) There are two reasons why a new key cannot be stored, and a third one: the search or random walk for a
- * free slot is too short (below).
+ * these, too.) There are three reasons why a new key cannot be stored. There is no room, or there is crowding, as
+ * described next. Or the search or random walk for a free slot is too short, as described after the rate.
  *
  * No room: no sequence of moves frees a slot for it. In large regions that happens at a sharply defined load. The load
  * at which a region of m slots fails is nearly normally distributed (with a heavier left tail: fit.c) around a mean

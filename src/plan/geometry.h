@@ -42,14 +42,14 @@ typedef enum kithi_cf_form {
 
 #define KITHI_FIT_STASH_MAX 64 /* entries of a stash; it is a list that is searched from its beginning */
 
-/* The most slots that the search for a free slot visits: see filters/common/cuckoo_search.h, and plan/fit.c for why this
- * is enough. A multiple of the slots in a bucket. */
+/* The most slots that the search for a free slot visits: see filters/common/cuckoo_search.h, and plan/fit.c for why
+ * this is enough. A multiple of the slots in a bucket. */
 #define KITHI_FIT_SEARCH_SLOTS 16384
 
 /* cuckoo and overlap (cf: cuckoo filter). */
 typedef struct kithi_cf_geometry {
     uint64_t slot_bits;
-    uint64_t half; /* half the number of buckets or windows in a region: those with an even number */
+    uint64_t half; /* places (buckets or windows) with an even number in a region; as many have an odd number */
     uint64_t regions;
     uint64_t bucket_slots; /* this and the next two: cuckoo only */
     uint64_t alternate;    /* how the other bucket is computed, see filters/cuckoo.c */

@@ -64,9 +64,10 @@ static double bloom_slope(unsigned k, double hits) {
  *     y = 1 + r/(1 + a) y^(1 + a)
  *
  * and the rate is y^a times as high by then: 1.008 at a rate of 1%, 1.07 at 10%. (At high rates the bound r (x/n)^a is
- * too high and there may be no such y.) The filter also refuses keys when it reaches the fill limit. That happens after
- * about as many keys as are needed for the expected number of set cells to be `limit`. `guarded` below is this number
- * divided by n. In large filters this limit is reached first. */
+ * too high and there may be no such y.) The filter also refuses keys when it exceeds the fill limit. The last key that
+ * is accepted may exceed it by a few cells, so `limit` below is higher by one cell per lane. It is reached after about
+ * as many keys as are needed for the expected number of set cells to be `limit`. `guarded` below is this number divided
+ * by n. In large filters this limit is reached first. */
 static double growth_until_full(double rate, double slope, unsigned lanes, uint64_t slice, double n, moments fill,
                                 kithi_counts counts) {
     if (counts == KITHI_COUNTS_ALL_KEYS)
@@ -427,8 +428,9 @@ double kithi_blocked_rate_limit(unsigned lanes, unsigned lane_cells, uint64_t bl
 }
 
 double kithi_blocked_cells(unsigned lanes, unsigned lane_cells, uint64_t blocks, double keys, double deviations) {
-    /* The number N of keys in a block is binomial. With q = 1/blocks and a_i = 1 - i/w, z_i = E a_i^N = (1 - q i/w)^n is
-     * the probability that i given cells of a lane are 0, and square = E a_1^(2N). Given N, lanes are independent. */
+    /* The number N of keys in a block is binomial. With q = 1/blocks and a_i = 1 - i/w, z_i = E a_i^N = (1 - q i/w)^n
+     * is the probability that i given cells of a lane are 0, and square = E a_1^(2N). Given N, lanes are
+     * independent. */
     double w = lane_cells, q = 1 / (double)blocks;
     double z1 = exp(keys * log1p(-q / w)), z2 = w > 2 ? exp(keys * log1p(-2 * q / w)) : 0;
     double square = exp(keys * log1p(-q * (2 - 1 / w) / w));

@@ -93,8 +93,9 @@ double kithi_blocked_rate_limit(unsigned lanes, unsigned lane_cells, uint64_t bl
  * in a filter with this many keys. */
 double kithi_blocked_cells(unsigned lanes, unsigned lane_cells, uint64_t blocks, double keys, double deviations);
 
-/* Returns the smallest number of blocks whose quantile is at most `rate`, or 0 if that is more than `most`. In that
- * case there is no search: one evaluation of the quantile is enough, unless `most` is KITHI_BLOCKS_MAX. */
+/* Returns the smallest number of blocks whose quantile is at most `rate`, or 0 if that is more than `most`. If `most`
+ * is less than KITHI_BLOCKS_MAX, the result 0 takes little time: one evaluation of the quantile, for `most` blocks, and
+ * no search. */
 uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, double rate, kithi_counts counts,
                               uint64_t most);
 

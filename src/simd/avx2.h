@@ -22,8 +22,9 @@ KITHI_TARGET_AVX2 KITHI_INLINE __m128i kithi_avx2_shifts_8(uint64_t digest, int 
     return _mm_cvtsi64_si128((long long)(kithi_lane_word(digest, 0) >> 2 & UINT64_C(0x0101010101010101) * byte_mask));
 }
 
-/* Returns how far to shift a 1 in each word to reach cell `byte * cells / 256` of its lane, where `cells` is the number
- * of cells in a lane. A cell has 1 << cell_shift bits. */
+/* Returns how far to shift a 1 in each word to reach the key's cell in that lane. The number of this cell in the lane
+ * is byte * cells / 256, where `byte` is the byte of the lane words that belongs to the lane, and `cells` is how many
+ * cells a lane has. A cell has 1 << cell_shift bits. */
 KITHI_TARGET_AVX2 KITHI_INLINE kithi_avx2_block kithi_avx2_shifts(uint64_t digest, unsigned lanes, int cell_shift) {
     if (lanes == 8) {
         __m256i all = _mm256_broadcastq_epi64(kithi_avx2_shifts_8(digest, cell_shift));

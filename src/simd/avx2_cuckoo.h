@@ -183,8 +183,8 @@ KITHI_TARGET_AVX2 KITHI_INLINE __m256 kithi_avx2_cf_slots64(const uint8_t *bucke
     return _mm256_castsi256_ps(_mm256_sllv_epi64(x, shift));
 }
 
-/* The same for any width. A slot is moved to a lane of 64 bits first. It has at most 32 bits, so it is then in the
- * upper half of that lane, and the upper halves of both buckets fill one vector. */
+/* Like kithi_avx2_cf_match_lanes32, for any width. A slot is moved to a lane of 64 bits first. It has at most 32 bits,
+ * so it is then in the upper half of that lane, and the upper halves of both buckets fill one vector. */
 KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_cf_match_lanes64(const kithi_cf_geometry *g, const uint8_t *body,
                                                                     const kithi_pairs *pairs) {
     int bits = (int)g->slot_bits;

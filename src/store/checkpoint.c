@@ -108,6 +108,8 @@ static kith_status map_new_snapshot(kith_store *s) {
 /* ---- checkpoints ---- */
 
 static kith_status verify_snapshot(const kith_store *s) {
+    if (s->options.no_map) /* verified when it was read, and all that follows comes from those bytes */
+        return KITH_OK;
     uint8_t *map = s->files->map(s->files->context, s->now.file, s->now.map_bytes);
     if (map == NULL)
         return kithi_status_from_errno(errno);
@@ -319,7 +321,7 @@ static void close_plain_file(const kith_store *s, kithi_image *image) {
     int error = errno;
     kith_filter_free(image->filter);
     if (image->map != NULL)
-        s->files->unmap(s->files->context, image->map, image->map_bytes);
+        kithi_snapshot_free(s, image->map, image->map_bytes);
     s->files->close(s->files->context, image->file);
     errno = error;
 }
@@ -328,23 +330,14 @@ static void close_plain_file(const kith_store *s, kithi_image *image) {
  * close_plain_file(). */
 static kith_status open_plain_file(const kith_store *s, kithi_image *image) {
     *image = (kithi_image){.file = -1};
-    uint64_t file_bytes;
     kith_status status = kithi_files_open(s->files, s->folder, s->name, false, &image->file);
     if (status != KITH_OK)
         return status;
-    if (s->files->size(s->files->context, image->file, &file_bytes) != 0)
-        status = kithi_status_from_errno(errno);
-    else if (file_bytes == 0)
-        status = KITH_E_EMPTY;
-    else if (file_bytes > PTRDIFF_MAX)
-        status = KITH_E_TOO_LARGE;
+    uint8_t *bytes;
+    status = kithi_snapshot_bytes(s, image->file, &bytes, &image->map_bytes);
     if (status == KITH_OK) {
-        image->map_bytes = (size_t)file_bytes;
-        image->map = s->files->map(s->files->context, image->file, image->map_bytes);
-        if (image->map == NULL)
-            status = kithi_status_from_errno(errno);
-        else
-            status = kith_filter_view(image->map, image->map_bytes, 0, &s->allocator, &image->filter);
+        image->map = bytes;
+        status = kith_filter_view(image->map, image->map_bytes, 0, &s->allocator, &image->filter);
     }
     if (status == KITH_OK && !kithi_kind_adds(image->filter->kind))
         status = KITH_E_UNSUPPORTED;

@@ -206,8 +206,8 @@ kith_status kithi_journal_find(kithi_journal *j, kithi_search_state *at, kithi_r
     return KITH_OK;
 }
 
-/* There is no record in place at `at`. Returns KITH_E_CORRUPT if a later record says that there was one, and that it was
- * synced. */
+/* There is no record in place at `at`. Returns KITH_E_CORRUPT if a later record says that there was one, and that it
+ * was synced. */
 static kith_status look_for_proof(kithi_journal *j, const kithi_position *at) {
     kithi_search_state search = {.offset = at->offset};
     for (;;) {
@@ -234,10 +234,11 @@ kith_status kithi_journal_reaches(kithi_journal *j, const kithi_position *at, bo
     return status;
 }
 
-/* A later record proves that the one at *at was synced. Either that one is damaged, or it was not there yet when it was
- * read: a writer may append records while a reader reads them, and one read may even return a later record and not yet
- * the one before it. The proof was read after that, so the record is complete now. Reads it again, like
- * kithi_journal_next(). */
+/* There was no valid record at *at, but a later record proves that one was synced there. Either it is damaged, or it
+ * was read too early: a writer may append records while a reader reads them, and one read may even return a later
+ * record and not yet the one before it. But the record was synced before the later one was written, so it is complete
+ * now. Reads it again, like kithi_journal_next(). Returns KITH_E_CORRUPT if it is damaged, or KITH_E_CANCELLED if the
+ * writer has cut off the record before it. */
 static kith_status read_again(kithi_journal *j, kithi_position *at, kithi_record *r) {
     bool found, same;
     kithi_journal_forget(j);

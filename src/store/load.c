@@ -90,7 +90,20 @@ static void close_file(const kith_store *s, int *file) {
     *file = -1;
 }
 
-kith_status kithi_image_map(const kith_store *s, int file, kithi_image *image) {
+static kith_status read_bytes(const kith_store *s, int file, uint8_t **bytes, size_t byte_count) {
+    size_t got;
+    *bytes = kithi_allocate(&s->allocator, byte_count);
+    if (*bytes == NULL)
+        return KITH_E_MEMORY;
+    kith_status status = kithi_files_read(s->files, file, *bytes, byte_count, 0, &got);
+    if (status == KITH_OK && got < byte_count)
+        status = KITH_E_TRUNCATED; /* it became shorter after its size was read */
+    if (status != KITH_OK)
+        kithi_release(&s->allocator, *bytes, byte_count);
+    return status;
+}
+
+kith_status kithi_snapshot_bytes(const kith_store *s, int file, uint8_t **bytes, size_t *byte_count) {
     uint64_t file_bytes;
     if (s->files->size(s->files->context, file, &file_bytes) != 0)
         return kithi_status_from_errno(errno);
@@ -98,14 +111,45 @@ kith_status kithi_image_map(const kith_store *s, int file, kithi_image *image) {
         return KITH_E_EMPTY;
     if (file_bytes > PTRDIFF_MAX)
         return KITH_E_TOO_LARGE;
-    image->map_bytes = (size_t)file_bytes;
-    image->map = s->files->map(s->files->context, file, image->map_bytes);
-    if (image->map == NULL)
-        return kithi_status_from_errno(errno);
+    *byte_count = (size_t)file_bytes;
+    if (s->options.no_map)
+        return read_bytes(s, file, bytes, *byte_count);
+    *bytes = s->files->map(s->files->context, file, *byte_count);
+    return *bytes == NULL ? kithi_status_from_errno(errno) : KITH_OK;
+}
+
+void kithi_snapshot_free(const kith_store *s, uint8_t *bytes, size_t byte_count) {
+    if (s->options.no_map)
+        kithi_release(&s->allocator, bytes, byte_count);
+    else
+        s->files->unmap(s->files->context, bytes, byte_count);
+}
+
+/* Opens the filter in the bytes of a snapshot. With options.no_map also verifies its body; a mapped body is not read. */
+static kith_status open_bytes(const kith_store *s, kithi_image *image) {
+    kith_filter *verified;
     kith_status status =
         kithi_filter_open_snapshot(image->map, image->map_bytes, &s->allocator, &image->filter, &image->mark);
+    if (status != KITH_OK || !s->options.no_map)
+        return status;
+    status = kith_filter_view(image->map, image->map_bytes, KITH_OPEN_SNAPSHOT, &s->allocator, &verified);
+    if (status == KITH_OK)
+        kith_filter_free(verified);
+    else
+        kith_filter_free(image->filter);
+    return status;
+}
+
+kith_status kithi_image_map(const kith_store *s, int file, kithi_image *image) {
+    image->map = NULL;
+    kith_status status = kithi_snapshot_bytes(s, file, &image->map, &image->map_bytes);
     if (status != KITH_OK) {
-        s->files->unmap(s->files->context, image->map, image->map_bytes);
+        image->map = NULL;
+        return status;
+    }
+    status = open_bytes(s, image);
+    if (status != KITH_OK) {
+        kithi_snapshot_free(s, image->map, image->map_bytes);
         image->map = NULL;
         return status;
     }
@@ -118,7 +162,7 @@ void kithi_image_unmap(const kith_store *s, kithi_image *image) {
     if (image->map == NULL)
         return;
     kith_filter_free(image->filter);
-    s->files->unmap(s->files->context, image->map, image->map_bytes);
+    kithi_snapshot_free(s, image->map, image->map_bytes);
     image->map = NULL;
     image->filter = NULL;
     errno = error;
@@ -208,7 +252,7 @@ static void take_map(kith_store *s, kithi_image *image) {
     now->map_bytes = image->map_bytes;
     now->mark = image->mark;
     if (old_map != NULL)
-        s->files->unmap(s->files->context, old_map, old_bytes);
+        kithi_snapshot_free(s, old_map, old_bytes);
     image->filter = NULL;
     image->map = NULL;
 }

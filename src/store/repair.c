@@ -7,8 +7,8 @@
  *
  * Which records of the journal count. A batch that was interrupted must not be applied, but the record that ended a
  * batch may be the damaged one. Every writer cuts off the records of a batch that was not completed before it writes
- * others. So a record counts if a later one is not part of a batch, or says that it was synced, which happens only at
- * the end of a batch.
+ * others, and syncs only at the end of a batch. So a record without KITHI_RECORD_OPEN proves that it and all records
+ * before it count. A record with this flag proves it only for the records that were synced when it was written.
  *
  * A header of the journal that is damaged in more than one byte can be made again: the first record contains its
  * checksum. Store id and base follow from the file and from that record, and the generation is found by trying. */
@@ -26,18 +26,19 @@
 #include "verbs.h"
 
 #define READ_BYTES 65536        /* at a time */
-#define SECTOR_BYTES 4096       /* what a disk that cannot read a range is asked for instead */
+#define SECTOR_BYTES 4096       /* after a read error, a range is read in pieces of this size */
 #define SHARE_MIN 4             /* at least 1/SHARE_MIN of the file must be there: a bound for the memory */
 #define GENERATIONS_MAX 1000000 /* tried for a lost header of a journal: a second */
 
 /* ---- files that cannot be read in places ---- */
 
+/* The context of a table of file operations that does not give up at a disk error. */
 typedef struct patient {
-    const kithi_files *inner;
+    const kithi_files *inner; /* the table that it calls */
     uint64_t unreadable_bytes;
 } patient;
 
-/* Reads like the table behind it, but what cannot be read because of a disk error is 0. */
+/* Reads like the inner table, but what cannot be read because of a disk error is 0. */
 static int64_t read_patiently(void *context, int file, void *bytes, size_t byte_count, uint64_t offset) {
     patient *p = context;
     int64_t got = p->inner->read(p->inner->context, file, bytes, byte_count, offset);
@@ -237,8 +238,8 @@ static kith_status remake_header(const repair *r, kithi_journal *j, bool *found)
     return KITH_OK;
 }
 
-/* Opens the journal, and restores its header if necessary. Sets report.journal, to KITH_JOURNAL_SOUND if its records can
- * be read. */
+/* Opens the journal, and restores its header if necessary. Sets report.journal, to KITH_JOURNAL_SOUND if its records
+ * can be read. */
 static kith_status open_journal(repair *r, kithi_journal *j) {
     const kith_store *s = r->s;
     uint8_t header[KITHI_JOURNAL_HEADER_BYTES];
@@ -333,8 +334,8 @@ static kith_status find_last(repair *r, kithi_journal *j, uint64_t *last) {
     return KITH_OK;
 }
 
-/* Notes that the records `from` … `to` - 1 are missing, and that `bytes` bytes of the journal are there in their place
- * (UINT64_MAX: it is not known how many there were). */
+/* Adds the records `from` … `to` - 1, which are lost, to the report. `bytes` is the size of the damaged range of the
+ * journal in which they were; it bounds the number of their operations. UINT64_MAX: there is no such range. */
 static void lose(repair *r, uint64_t from, uint64_t to, uint64_t bytes) {
     uint64_t headers = (to - from) * KITHI_RECORD_HEADER_BYTES;
     r->report.records_lost += to - from;

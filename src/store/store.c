@@ -74,7 +74,7 @@ kith_status kithi_store_new(const kithi_files *files, const char *path, const ki
     s->window = kithi_allocate(&allocator, KITHI_JOURNAL_WINDOW_BYTES);
     if (s->window == NULL)
         status = KITH_E_MEMORY;
-    if (status == KITH_OK) {
+    if (status == KITH_OK && path != NULL) {
         do
             s->folder = files->open_folder(files->context, path, s->name);
         while (s->folder < 0 && errno == EINTR);
@@ -116,6 +116,7 @@ void kithi_store_free(kith_store *s) {
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (*files[i] >= 0)
             s->files->close(s->files->context, *files[i]);
+    kithi_given_close(&s->given);
     kith_allocator allocator = s->allocator;
     kithi_release(&allocator, s->window, KITHI_JOURNAL_WINDOW_BYTES);
     kithi_release(&allocator, s, sizeof *s);
@@ -168,6 +169,38 @@ static kith_status check_is_store(kith_store *s) {
     return status;
 }
 
+/* Opens snapshot and journal for reading. On failure the store is freed. */
+static kith_status open_reader(kith_store *s, kith_store **store) {
+    kithi_image image;
+    kith_status status = kithi_store_load(s, &image);
+    if (status != KITH_OK) {
+        kithi_store_abandon(s);
+        return status;
+    }
+    kithi_store_adopt(s, &image);
+    s->cut_bytes = s->now.tail_bytes;
+    *store = s;
+    return KITH_OK;
+}
+
+kith_status kith_store_open_fd(int snapshot, int journal, const kith_store_options *options, kith_store **store) {
+    assert(snapshot >= 0 && store != NULL);
+    kith_store *s;
+    kith_status status = kithi_store_new(&kithi_files_system, NULL, options, &s);
+    if (status != KITH_OK)
+        return status;
+    if (s->options.lock != 0) {
+        kithi_store_abandon(s);
+        return KITH_E_ARGUMENT;
+    }
+    s->files = kithi_given_open(&s->given, snapshot, journal);
+    (void)join_names(s->journal_name, s->name, "-journal");
+    status = open_reader(s, store);
+    if (status == KITH_OK)
+        s->given.is_owned = true;
+    return status;
+}
+
 kith_status kithi_store_open_with(const kithi_files *files, const char *path, unsigned flags,
                                   const kith_store_options *options, kith_store **store) {
     assert(path != NULL && store != NULL);
@@ -177,19 +210,13 @@ kith_status kithi_store_open_with(const kithi_files *files, const char *path, un
     kith_status status = kithi_store_new(files, path, options, &s);
     if (status != KITH_OK)
         return status;
-    if ((flags & KITH_STORE_READ) != 0) {
-        kithi_image image;
-        status = kithi_store_load(s, &image);
-        if (status == KITH_OK)
-            kithi_store_adopt(s, &image);
-        s->cut_bytes = s->now.tail_bytes;
-    } else {
-        status = check_is_store(s);
-        if (status == KITH_OK)
-            status = kithi_store_lock(s);
-        if (status == KITH_OK)
-            status = kithi_store_recover(s);
-    }
+    if ((flags & KITH_STORE_READ) != 0)
+        return open_reader(s, store);
+    status = check_is_store(s);
+    if (status == KITH_OK)
+        status = kithi_store_lock(s);
+    if (status == KITH_OK)
+        status = kithi_store_recover(s);
     if (status != KITH_OK)
         kithi_store_abandon(s);
     else

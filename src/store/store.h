@@ -5,7 +5,8 @@
  *     repair.c       saves what can be saved of damaged files: kith/repair.h
  *     checkpoint.c   writes snapshots and starts journals: create, checkpoint, replace, close_plain
  *     journal.c      the records
- *     files.c        the file operations */
+ *     files.c        the file operations
+ *     given.c        the same on two files that the caller has opened */
 #ifndef KITHI_STORE_STORE_H
 #define KITHI_STORE_STORE_H
 
@@ -18,7 +19,7 @@
 /* A snapshot in memory and the journal that belongs to it. */
 typedef struct kithi_image {
     int file;     /* the snapshot; negative: not open */
-    uint8_t *map; /* the snapshot, mapped privately. Operations change only this memory */
+    uint8_t *map; /* the snapshot, from kithi_snapshot_bytes(). Operations change only this memory */
     size_t map_bytes;
     kith_filter *filter;   /* over the map */
     kithi_store_mark mark; /* from the header of the snapshot: id of the store, last record that is in the snapshot */
@@ -29,13 +30,21 @@ typedef struct kithi_image {
     uint64_t proven_bytes; /* the journal up to this offset was synced by the process that wrote it */
 } kithi_image;
 
+/* Two files that the caller of kith_store_open_fd() has opened, behind a table of files in which they have names. */
+typedef struct kithi_given {
+    kithi_files files;
+    int snapshot, journal;
+    bool is_owned; /* they are closed with the store */
+} kithi_given;
+
 struct kith_store {
     kith_allocator allocator;
     kith_store_options options; /* with the defaults filled in */
     const kithi_files *files;
+    kithi_given given; /* only of kith_store_open_fd() */
     bool is_writer;
-    int folder;
-    int lock; /* negative: not locked, because this is a reader */
+    int folder; /* negative: there is none, because the files are given */
+    int lock;   /* negative: not locked, because this is a reader */
     char name[KITHI_FILE_NAME_BYTES];
     char journal_name[KITHI_FILE_NAME_BYTES];
     uint8_t *window; /* of the journal */
@@ -65,6 +74,11 @@ void kithi_store_adopt(kith_store *s, kithi_image *image);
  * changed. */
 kith_status kithi_store_reload(kith_store *s, const kithi_position *to);
 
+/* The whole content of a file, in memory that can be written without changing the file: a private map, or, with
+ * options.no_map, memory of the allocator. On failure nothing is allocated. */
+kith_status kithi_snapshot_bytes(const kith_store *s, int file, uint8_t **bytes, size_t *byte_count);
+void kithi_snapshot_free(const kith_store *s, uint8_t *bytes, size_t byte_count); /* keeps errno */
+
 /* Maps the file `file` and makes a filter over it. On failure nothing is mapped. Does not set image->file. */
 kith_status kithi_image_map(const kith_store *s, int file, kithi_image *image);
 void kithi_image_unmap(const kith_store *s, kithi_image *image);
@@ -85,7 +99,7 @@ static inline bool kithi_outcome_varies(kith_status status) {
 
 /* ---- store.c ---- */
 
-/* Allocates a store, and opens its folder; sets no image. */
+/* Allocates a store, and opens its folder unless `path` is NULL; sets no image. */
 kith_status kithi_store_new(const kithi_files *files, const char *path, const kith_store_options *options,
                             kith_store **store);
 kith_status kithi_store_lock(kith_store *s);
@@ -104,6 +118,13 @@ kith_status kithi_store_fail(kith_store *s, kith_status status);
 static inline kith_status kithi_store_writable(const kith_store *s) {
     return s->is_writer && s->failure == KITH_OK ? KITH_OK : KITH_E_READONLY;
 }
+
+/* ---- given.c ---- */
+
+/* Returns a table of files in which the empty name is the snapshot, and any other name is the journal (negative: there
+ * is none). For readers only. */
+const kithi_files *kithi_given_open(kithi_given *given, int snapshot, int journal);
+void kithi_given_close(const kithi_given *given); /* does nothing unless is_owned */
 
 /* ---- checkpoint.c ---- */
 

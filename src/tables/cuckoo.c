@@ -26,7 +26,8 @@ static const kith_option OPTIONS[] = {
     [KITHI_CUCKOO_OPTION_D] = {"d", "2..4", "2", "number of hash functions: buckets that a key may be in"},
     [KITHI_CUCKOO_OPTION_B] = {"b", "1..8", "8", "slots per bucket"},
     [KITHI_CUCKOO_OPTION_INSERT] = {"insert", "auto|search|walk", "auto",
-                                    "how a slot is freed for a new key; auto: walk for d = 2 and b = 1, else search"},
+                                    "how a slot is freed for a new key; auto: walk for d = 2 and b = 1, or with an "
+                                    "option of a walk, else search"},
     [KITHI_CUCKOO_OPTION_LOAD] = {"load", "0..100", "0",
                                   "grow when this percentage of slots is used; 0: a default that depends on d and b"},
     [KITHI_CUCKOO_OPTION_MAX] =

@@ -1,6 +1,6 @@
 /* Lookups in a cuckoo table. A lookup reads the tags of the first bucket and the records whose tag matches. If the
- * bucket has a mark for the key's class (cuckoo_slots.h), it then does the same in the other buckets. Tables whose keys
- * are words use cuckoo_words.c instead.
+ * bucket has a mark for the key's class (cuckoo_slots.h), it then does the same in the other buckets. Most tables whose
+ * keys are words use cuckoo_words.c instead.
  *
  * Batches work in passes over a group of keys, so that many lookups wait for memory at the same time: the first pass
  * prefetches one cache line of tags per key, the next ones the records whose tag matches. */

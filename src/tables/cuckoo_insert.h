@@ -8,7 +8,7 @@
  * with this limit failed at a load below 97.7%. */
 #define KITHI_CUCKOO_SEARCH_MAX 16384
 
-/* Returns the number of steps that a walk may make in this table of that many keys. */
+/* Returns the number of steps that a walk may make when the table has this many keys. */
 uint64_t kithi_cuckoo_walk_max(const kith_table *t, const kithi_cuckoo *c, uint64_t keys);
 
 /* Inserts a record whose key is not in the table; `hash` is the key's hash value. Returns false if no slot could be

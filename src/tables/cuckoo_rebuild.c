@@ -19,8 +19,8 @@
  *     95%   all others (0.959 and more)
  *
  * Unless the option `load` is given, slots for a capacity that is known in advance (capacity, reserve) are allocated
- * for a load of at most RESERVED_LOAD: the last keys up to 95% cost many moves, and fewer keys would be in their first
- * bucket. */
+ * for a load of at most RESERVED_LOAD: to fill the slots up to 95% takes many moves, and fewer keys are then in their
+ * first bucket. */
 #include "tables/cuckoo_rebuild.h"
 
 #include <assert.h>

@@ -15,7 +15,7 @@
  *     double      p_i = p_0 + i s          (mod m)    steps s, s, s, …        m a power of two, s odd, from h as well
  *     permutation p_i = P_h(i)                                                m a power of two
  *
- * P_h is a pseudorandom permutation of the slots that h selects. Analyses call it uniform hashing if each key has its
+ * P_h is a pseudorandom permutation of all slots, selected by h. Analyses call it uniform hashing if each key has its
  * own random permutation. P_h has twelve rounds. A round adds a number drawn from h, modulo m, and then changes each
  * half of the bits by a function of the other half, as a Feistel network does. Each of these steps is invertible. There
  * are at most 2^64 such permutations, and each probe costs some seventy multiplications: this is for experiments.

@@ -56,16 +56,16 @@ static void compare_lookups(const char *name, const kith_filter *filter, lookups
 
 /* Opens the same bytes with the reader and with the library. Returns the status of both. */
 static kith_status compare(const char *name, bytes b, lookups which) {
+    static uint8_t untouched[sizeof reader];
     kith_filter *filter = NULL;
-    memset(&reader, 0x5a, sizeof reader);
+    memset(untouched, 0x5a, sizeof untouched);
+    memcpy(&reader, untouched, sizeof reader);
     kith_status got = kith_reader_open(b.at, b.count, &reader);
     kith_status want = kith_filter_view(b.at, b.count, KITH_OPEN_LAZY, NULL, &filter);
     if (got != want)
         CHECK_FAIL("%s: the reader returns %s, the library %s", name, kith_status_name(got), kith_status_name(want));
     if (got != KITH_OK) {
-        const uint8_t *raw = (const uint8_t *)&reader;
-        for (size_t i = 0; i < sizeof reader; i++)
-            CHECK(raw[i] == 0x5a);
+        CHECK(memcmp(&reader, untouched, sizeof reader) == 0);
         return got;
     }
     CHECK_EQ_U64(reader.count, kith_filter_count(filter));
@@ -207,7 +207,7 @@ static void forged_layers_agree(const char *name, bytes file) {
             (void)compare(name, file, SOME_LOOKUPS);
         }
         kithi_store64(directory + 8 * i, before);
-        if (i < layers)
+        if (i == 0 || i + 1 == layers) /* those between are validated like the last */
             forge_header(name, file, at);
         at += (size_t)(before + 63) / 64 * 64;
     }

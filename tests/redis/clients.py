@@ -42,7 +42,7 @@ def copy_in_chunks(commands, source, target):
 
 @test
 def python_bf(s):
-    bf = redis.Redis(port=s.server.port).bf()
+    bf = redis.Redis("127.0.0.1", port=s.server.port).bf()
     check(bf.create("b", 0.01, 1000, expansion=4))
     check(bf.create("fixed", 0.01, 3, noScale=True))
     equal(bf.add("b", "x"), 1)
@@ -74,7 +74,7 @@ def python_bf(s):
 
 @test
 def python_cf(s):
-    cf = redis.Redis(port=s.server.port).cf()
+    cf = redis.Redis("127.0.0.1", port=s.server.port).cf()
     check(cf.create("c", 1000, expansion=2, bucket_size=4, max_iterations=30))
     equal(cf.add("c", "x"), 1)
     equal(cf.addnx("c", "x"), 0)
@@ -97,7 +97,7 @@ def python_cf(s):
 
 @test
 def python_pipelines(s):
-    pipe = redis.Redis(port=s.server.port).pipeline()
+    pipe = redis.Redis("127.0.0.1", port=s.server.port).pipeline()
     pipe.execute_command("BF.RESERVE", "p", 0.01, 100)
     for item in "abca":
         pipe.execute_command("BF.ADD", "p", item)

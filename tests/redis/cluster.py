@@ -214,16 +214,19 @@ def no_acknowledged_write_is_lost_when_a_primary_is_killed(s):
                 except (OSError, Lost):
                     client.drop(port)
 
-    for number in range(30):
+    number = 0
+    while min(map(len, acknowledged.values())) < 30:  # on a busy machine some need longer than WAIT does
+        check(number < 300, "the replicas do not acknowledge writes")
         write(number)
+        number += 1
     # The writer goes on while the primary of the middle slots dies in the middle of a round.
     killed = cluster.primaries[1]
     moment = rng.uniform(0.0, 0.05)
     killer = threading.Timer(moment, killed.kill)
     killer.start()
-    replica, number = cluster.replicas[1], 30
+    replica, before = cluster.replicas[1], number
     r = replica.connect()
-    while number < 32 or info(r, "replication")["role"] != "master":  # each write waits for the failover, if it has to
+    while number < before + 2 or info(r, "replication")["role"] != "master":  # each write waits for the failover, if it has to
         write(number)
         number += 1
     killer.join()
@@ -231,7 +234,6 @@ def no_acknowledged_write_is_lost_when_a_primary_is_killed(s):
     fresh = Client([node.port for node in cluster.nodes if node.alive()])
     total = 0
     for key in keys:
-        check(len(acknowledged[key]) >= 30, f"{key}: {len(acknowledged[key])} acknowledged writes")
         found = fresh(f"{key[:2].upper()}.MEXISTS", key, *acknowledged[key])
         lost = [item for item, reply in zip(acknowledged[key], found) if reply != 1]
         check(not lost, f"{key}: {len(lost)} acknowledged writes are lost, such as {lost[:3]}")

@@ -8,7 +8,7 @@ from server import check, equal, expect, expect_error, info, main, test
 
 DEFAULTS = {"bf-error-rate": "0.01", "bf-initial-size": "100", "bf-expansion-factor": "2", "cf-bucket-size": "2",
             "cf-initial-size": "1024", "cf-max-iterations": "20", "cf-max-expansions": "32", "cf-error-rate": "0.01",
-            "max-filter-bytes": str(480 << 20), "compat": "kith"}
+            "max-filter-bytes": str(480 << 20), "huge-pages-from": "0", "compat": "kith"}
 
 
 def get(c, name):
@@ -53,6 +53,7 @@ def values_out_of_range_are_refused(s):
                          ("cf-bucket-size", ["0", "256", "x"]), ("cf-initial-size", ["0", str(2**30 + 1)]),
                          ("cf-max-iterations", ["0", "65536"]), ("cf-expansion-factor", ["-1", "32769"]),
                          ("cf-max-expansions", ["0", "65537"]), ("max-filter-bytes", ["0", "-1", "x"]),
+                         ("huge-pages-from", ["-1", "x"]),
                          ("compat", ["x", "", "yes"])):
         before = get(c, name)
         for value in values:

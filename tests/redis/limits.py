@@ -34,6 +34,33 @@ def reservations_above_the_cap_are_refused_before_they_cost_memory(s):
     expect(c, "BF.RESERVE fits 0.01 100000000 NONSCALING", OK)
 
 
+def huge_page_mappings(server):
+    """The number of mappings of the server that are marked for huge pages."""
+    with open(f"/proc/{server.process.pid}/smaps", encoding="ascii", errors="replace") as f:
+        return sum("hg" in line.split() for line in f if line.startswith("VmFlags:"))
+
+
+@test
+def huge_pages_are_used_for_large_filters_if_they_are_asked_for(s):
+    if not os.path.exists("/sys/kernel/mm/transparent_hugepage/enabled"):
+        return
+    server = s.start(module_args=["huge-pages-from", "32mb"])
+    c = server.connect()
+    equal(c("CONFIG", "GET", "kith.huge-pages-from"), [b"kith.huge-pages-from", str(32 * MIB).encode()])
+    expect(c, "BF.RESERVE small 0.01 10000000 NONSCALING", OK)
+    equal(huge_page_mappings(server), 0)
+    expect(c, "BF.RESERVE large 0.01 100000000 NONSCALING", OK)
+    check(huge_page_mappings(server) > 0, "the large filter has no huge pages")
+    items = [f"i{i}" for i in range(1000)]
+    equal(c("BF.MADD", "large", *items), [1] * len(items))
+    equal(c("BF.MEXISTS", "large", *items), [1] * len(items))
+    expect(c, "DEL large", 1)
+    equal(huge_page_mappings(server), 0)
+    expect(c, "CONFIG SET kith.huge-pages-from 0", OK)
+    expect(c, "BF.RESERVE large 0.01 100000000 NONSCALING", OK)
+    equal(huge_page_mappings(server), 0)
+
+
 @test
 def growth_stops_at_the_cap_with_a_named_error(s):
     server = s.start(memory_bytes=4 * GIB)

@@ -6,7 +6,7 @@ import time
 
 from fake import Proxy
 from resp import Error
-from server import ROOT, check, equal, find_program, main, test, wait_until
+from server import ROOT, check, equal, main, test, wait_until
 from tool import KITH, Tool
 
 KINDS = {
@@ -327,19 +327,6 @@ def the_examples_of_the_manual_work(s):
                     t(*line.replace("localhost", f"127.0.0.1:{s.server.port}").split()[1:])
                     ran += 1
         check(ran >= 6, f"only {ran} examples")
-
-
-@test
-def the_lines_of_the_readme_work(s):
-    text = (ROOT / "README.md").read_text().split("## Redis and Valkey", 1)[1]
-    lines = text.split("```sh\n", 1)[1].split("```", 1)[0].splitlines()
-    equal(len(lines), 3)
-    check(lines[0].startswith("redis-server --loadmodule") and lines[0].endswith("kith.so"), lines[0])
-    replaced = [line.replace("redis-cli", f"{find_program(s.kind, 'cli')} -p {s.server.port}")
-                .replace("Redis()", f"Redis(port={s.server.port})").replace("python3", "/usr/bin/python3")
-                for line in lines[1:]]
-    output = [subprocess.run(line, shell=True, capture_output=True, text=True).stdout for line in replaced]
-    equal(output, ["1\n", "1\n"])
 
 
 if __name__ == "__main__":

@@ -465,6 +465,7 @@ TEST(an_interrupted_call_is_repeated) {
 
 TEST(every_allocation_may_fail) {
     static const char *const KINDS[] = {"cuckoo", "blocked", "counting", "layers", "fuse", "ribbon"};
+    uint64_t step = UNDER_SANITIZER ? 311 : 97;
     size_t n = make_digests(KEYS);
     for (size_t k = 0; k < sizeof KINDS / sizeof *KINDS; k++) {
         for (int given = 0; given < 2; given++) {
@@ -477,7 +478,7 @@ TEST(every_allocation_may_fail) {
             CHECK_OK(build(&spec, &limits, n, &f));
             kith_filter_free(f);
             uint64_t calls = memory.calls;
-            for (uint64_t i = 1; i <= calls; i += i < 20 || calls - i < 20 ? 1 : 97) {
+            for (uint64_t i = 1; i <= calls; i += i < 20 || calls - i < 20 ? 1 : step) {
                 memory.calls = 0;
                 memory.fail_at = i;
                 f = NULL;

@@ -82,17 +82,17 @@ static bool has_bytes(kith_filter *filter, const uint8_t *want, size_t want_byte
 }
 
 TEST(the_rate_is_kept_and_no_key_lost_at_each_of_ten_layers_from_1000_to_a_million_keys) {
+    unsigned layers = UNDER_SANITIZER ? 7 : LAYERS; /* 127,000 keys */
     draw(1);
     for (size_t k = 0; k < LENGTH(INNER); k++) {
         kith_filter *filter = new_layers(INNER[k], 2, FIRST, RATE, NULL);
         size_t at = 0;
         double worst = 0;
-        for (unsigned layer = 1; layer <= LAYERS; layer++) {
+        for (unsigned layer = 1; layer <= layers; layer++) {
             fill_up(filter, &at);
             CHECK_EQ_U64(layers_of(filter), layer);
             CHECK_EQ_U64(kith_filter_capacity(filter), FIRST * ((UINT64_C(1) << layer) - 1));
-            if (!UNDER_SANITIZER || layer % 5 == 0)
-                CHECK_EQ_U64(kith_filter_has_many(filter, keys, at, NULL), at);
+            CHECK_EQ_U64(kith_filter_has_many(filter, keys, at, NULL), at);
             double measured = (double)kith_filter_has_many(filter, probes, PROBES, NULL) / PROBES;
             /* Four standard deviations of the number of false positives. */
             double bound = RATE + 4 * sqrt(RATE / PROBES);
@@ -104,14 +104,14 @@ TEST(the_rate_is_kept_and_no_key_lost_at_each_of_ten_layers_from_1000_to_a_milli
             CHECK(stats.rate == RATE && stats.rate_now <= RATE * 1.05);
             CHECK(fabs(stats.rate_now - measured) <= 6 * sqrt(RATE / PROBES));
             CHECK(stats.count == kith_filter_count(filter) && fabs(stats.keys_now / (double)stats.count - 1) < .1);
-            if (layer < LAYERS) { /* the next key makes the filter grow */
+            if (layer < layers) { /* the next key makes the filter grow */
                 while (kith_filter_capacity(filter) == kith_filter_count(filter)) {
                     CHECK(at < KEYS_MAX);
                     CHECK_OK(kith_filter_add_many(filter, &keys[at++], 1, NULL, NULL));
                 }
             }
         }
-        CHECK(kith_filter_count(filter) >= 1000000);
+        CHECK(kith_filter_count(filter) >= (UNDER_SANITIZER ? 120000 : 1000000));
         CHECK_OK(kith_filter_check(filter, NULL));
         kith_filter_stats stats = KITH_FILTER_STATS_INIT;
         CHECK_OK(kith_filter_stats_of(filter, &stats));

@@ -1,7 +1,7 @@
 /* Tests of kithi_map_file, kithi_unmap_file and kithi_read_file: the bytes of a file, or the right error.
  *
- * read is defined here and forwarded to the kernel, so that it can be shortened, interrupted and made to fail: the
- * library is linked into the executable and calls this one. */
+ * pread64, which is what the library's pread is called with 64-bit offsets, is defined here and forwarded to preadv64, so
+ * that it can be shortened, interrupted and made to fail: the library is linked into the executable and calls this one. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -9,7 +9,7 @@
 
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
+#include <sys/uio.h>
 
 #include "check.h"
 #include "format/map.h"
@@ -28,7 +28,7 @@ static struct {
     unsigned made;
 } fault;
 
-ssize_t read(int fd, void *bytes, size_t byte_count) {
+ssize_t pread64(int fd, void *bytes, size_t byte_count, off64_t offset) {
     if (fault.armed) {
         if (++fault.made == fault.at) {
             errno = fault.error;
@@ -37,7 +37,8 @@ ssize_t read(int fd, void *bytes, size_t byte_count) {
         if (fault.most != 0 && byte_count > fault.most)
             byte_count = fault.most;
     }
-    return syscall(SYS_read, fd, bytes, byte_count);
+    struct iovec part = {bytes, byte_count};
+    return preadv64(fd, &part, 1, offset);
 }
 
 /* The buffer, and what happens to the file when its size is known. */

@@ -15,7 +15,7 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-enum { THREADS = 4, KEYS = UNDER_SANITIZER ? 40000 : 200000, CHUNK = 100 };
+enum { THREADS = 4, KEYS = UNDER_SANITIZER ? 20000 : 100000, CHUNK = 100 };
 
 static const struct {
     const char *kind, *options;

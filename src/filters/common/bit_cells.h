@@ -1,5 +1,6 @@
-/* filters/common/bit_cells.h: the code that bloom and blocked share (the counting kinds use its fill limit and its test
- * for a full filter, too). Their body is an array of bits. Adding keys only sets bits; an intersection clears some.
+/* filters/common/bit_cells.h: the code that bloom and blocked share (the counting kinds use its fill limit, its tests
+ * for a full filter and its repair, too). Their body is an array of bits. Adding keys only sets bits; an intersection
+ * clears some.
  *
  * `count` is the number of keys that set at least one new bit (after a union or an intersection: an estimate of it). A
  * filter is full when `count` reaches the capacity, or when more bits are set than the fill limit, which is a
@@ -45,8 +46,8 @@ static inline bool kithi_bits_can_add(const kith_filter *f) {
     return f->head.count < f->head.capacity && !kithi_bits_full(f, f->head.fill);
 }
 
-/* Returns how many of the next n digests can be added without checking the limits in between: whatever they are, they
- * do not exceed one. Each sets at most `hashes` bits. */
+/* Returns how many of the next n digests can be added without checking the capacity and the fill limit in between:
+ * whatever these digests are, neither is exceeded. Each sets at most `hashes` bits. */
 static inline size_t kithi_bits_safe(const kith_filter *f, uint64_t hashes, size_t n) {
     uint64_t limit = f->geometry.fill_limit, safe = f->head.capacity - f->head.count;
     uint64_t below_limit = limit > f->head.fill ? (limit - f->head.fill) / hashes : 0;
@@ -184,10 +185,10 @@ static inline void kithi_bits_write(uint8_t *body, uint64_t from, uint64_t to, b
     }
 }
 
-/* Sets every cell of `width` bits that has a bit in a damaged page to its largest value. No key that was there is
- * lost; others are found more often. Counters with that value are stuck, so removals do not change them. A page whose
- * checksum is lost stays as it is: it is probably right, and setting all of them would make the filter useless, as it is
- * if all pages are damaged. */
+/* Sets every cell of `width` bits that has a bit in a damaged page to its largest value. No key that was there is lost;
+ * others are found more often. Counters with that value are stuck, so removals do not change them. A page whose
+ * checksum is lost stays as it is, because it is probably right. (If its cells were set, too, a file without checksums
+ * would become a filter that returns true for every key.) If all pages are damaged, nothing can be saved. */
 static inline kith_status kithi_cells_salvage(kith_filter *f, kithi_damage *damage, unsigned width) {
     uint64_t end = f->shape.cells * width, bad = 0;
     for (uint64_t i = 0; i < damage->pages; i++)

@@ -136,8 +136,9 @@ static inline kith_status kithi_cf_shape(const kithi_cf_layout *layout, const ki
     shape->fingerprint_bits = (unsigned)slot_bits - layout->window_bits;
     shape->lines = 2;
     shape->max_copies = 2 * layout->place_slots(g);
-    /* Even if one layer is full of other keys with the same places and fingerprint, max_copies + stash of them, a key
-     * can be added max_copies times. */
+    /* Other keys with the same places and fingerprint count as copies of a key, and one layer can store max_copies +
+     * stash of them. The limit is higher than that by max_copies, so that the key itself can then still be added
+     * max_copies times. */
     shape->copies_limit = 2 * shape->max_copies + (unsigned)g->stash;
     return KITH_OK;
 }

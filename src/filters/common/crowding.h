@@ -2,39 +2,42 @@
  *
  * The fill limit (filters/common/bit_cells.h) watches the sum of all cells in use. In a blocked filter that is not
  * enough: somebody who knows the hash can put all cells into some of the blocks. If half of the blocks are full, the
- * rate is one half, and the sum is still that of an honest filter. What matters is the rate itself, which is the mean of
- * the blocks' rates. A filter is crowded if its rate is above
+ * rate is one half, and the sum is still that of an honest filter. What matters is the rate itself, which is the mean
+ * of the blocks' rates. A filter is crowded if its rate is above
  *
- *     KITHI_CROWDED * kithi_blocked_rate_limit()
+ *     KITHI_CROWDED * the larger of kithi_blocked_rate_limit() and the promised rate
  *
- * Honest keys exceed the second factor in about one of 10^9 filters, and the margin of a quarter covers the
+ * Honest keys exceed the second factor in at most about one of 10^9 filters, and the margin of a quarter covers the
  * approximations in it. A crowded filter accepts no new keys: KITH_E_FULL.
  *
- * To compute the rate takes a pass over the body, so it is done only for a reason. Whenever the count is a multiple of
- * `gap`, the add of a new key looks for one first:
+ * To compute the rate takes a pass over the body, so it is done only if there is a reason to suspect crowding. Whenever
+ * the count is a multiple of `gap`, the add of a new key first looks at a few blocks for such a reason:
  *
  *     every look        Is the key's own block fuller than the mean of a filter with that many keys by more than 4
  *                       standard deviations? (The count is rounded up to a sixteenth of the capacity.) Of 10^4 honest
  *                       blocks fewer than one is. Keys that fill some blocks far more than others are seen here.
  *     every 16th look   Is the mean rate of 32 blocks above the limit? The count selects them. Keys that fill most
- *                       blocks a little more are seen here, and so is a crowded filter by a key in any other block.
+ *                       blocks a little more are seen here. So is a filter that is crowded already, even if the
+ *                       block of the new key is not.
  *
- * The result depends only on the bytes of the filter and on the digest, so it is the same for every instruction set, for
- * a copy of the filter, and when a journal is replayed. Nothing is stored. As the count does not change when a key is
- * refused, the same key is refused again. The rate never falls when keys are added, so a filter that is not crowded in
- * the end never was, and a build needs no looks, but one pass in the end.
+ * The result depends only on the bytes of the filter and on the digest, so it is the same for every instruction set,
+ * for a copy of the filter, and when a journal is replayed. Nothing is stored. As the count does not change when a key
+ * is refused, the same key is refused again. The rate never falls when keys are added, so a filter that is not crowded
+ * in the end never was, and a build needs no looks, but one pass in the end.
  *
- * Cost. The count at which the next look is due takes the place of the capacity in the test that every add makes anyway,
- * so an add that does not look takes no additional instruction. Let B be the number of blocks. gap is B/64, at least
- * 128. A look takes about 300 instructions, one of 16 about 2000 more, and a pass over the body 50 B. Honest keys cause
- * one pass or none before the filter is full. While a filter is attacked, each look may cause a pass.
+ * Cost. The count at which the next look is due takes the place of the capacity in the test that every add makes
+ * anyway, so an add that does not look takes no additional instruction. Let B be the number of blocks. gap is B/64, at
+ * least 128. A look takes about 300 instructions, and every 16th look about 2000 more. A pass over the body takes about
+ * 50 instructions per block. Honest keys cause one pass or none before the filter is full. While a filter is attacked,
+ * each look may cause a pass.
  *
- * What the attacker gains. Until the next look gap keys can be added. A key that makes a block full adds most to the
- * sum of the blocks' rates, 1 - (1 - 1/(cells in a lane))^lanes, which is 0.12 in blocked and 0.40 in blocked_counting
- * with 8 lanes. So in a large filter the rate exceeds the limit by at most 0.2% or 0.6%, if the attacker's key is the
- * one that looks. tests/unit/pollution.c has measurements for 10^5 keys: at most 1.5 times the honest rate. The looks
- * are no secret: somebody who knows the hash and the exact count can prepare a harmless key for each of them. A secret
- * key of the hash prevents that; see docs/security.md. */
+ * What the attacker gains. Between two looks, gap keys can be added. One key raises the rate of its block most if it
+ * uses the last unused cell of each lane: from (1 - 1/w)^lanes, where w is the number of cells in a lane, to 1. With 8
+ * lanes that is a rise of 0.12 in blocked and of 0.40 in blocked_counting. In a large filter gap is B/64. So if the key
+ * that is added at each look is one of the attacker's, the rate, which is the mean of B blocks, is at most 0.12/64 =
+ * 0.002 or 0.40/64 = 0.006 above the limit. tests/unit/pollution.c has measurements for 10^5 keys: at most 1.5 times
+ * the honest rate. The looks are no secret: somebody who knows the hash and the exact count can prepare a harmless key
+ * for each of them. A secret key of the hash prevents that; see docs/security.md. */
 #ifndef KITHI_FILTERS_CROWDING_H
 #define KITHI_FILTERS_CROWDING_H
 

@@ -15,10 +15,10 @@
  * If all candidate slots of a new key are taken, a breadth-first search from them finds the shortest chain of entries
  * that ends in an empty slot, where each entry can move to the slot of the next one. Nothing moves until the chain is
  * found, so a failed search leaves every byte unchanged. The search visits each slot of the region at most once, and at
- * most KITHI_FIT_SEARCH_SLOTS slots (filters/common/cuckoo_search.h). cuckoo can use a random walk instead, which is undone if it fails
- * (filters/common/cuckoo_walk.h). If the search fails because too many keys have the same places and the same
- * fingerprint, the new key or an older one of them goes to the stash of the region (filters/common/cuckoo_stash.h).
- * Lookups do not read the stash.
+ * most KITHI_FIT_SEARCH_SLOTS slots (filters/common/cuckoo_search.h). cuckoo can use a random walk instead, which is
+ * undone if it fails (filters/common/cuckoo_walk.h). If the search fails because too many keys have the same places and
+ * the same fingerprint, the new key or an older one of them goes to the stash of the region
+ * (filters/common/cuckoo_stash.h). Lookups do not read the stash.
  *
  * A kind defines where the two places of a key are and which code it has there, and converts a slot and its code back
  * to a place and a fingerprint. The layout's function `decode` is called with any code in any slot, because a lazily

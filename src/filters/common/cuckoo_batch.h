@@ -4,9 +4,9 @@
  * four words. A word need not begin at a byte, so it may be in nine bytes; then the ninth is loaded separately.
  * Arithmetic on a word (kithi_zero_slots) compares all its slots with the key's code, or finds the empty ones, in
  * parallel. A place is read by a single load (KITHI_ONE_WORD) if it and the bits before it in its first byte are at
- * most 64 bits: for b = 4, slots of up to 16 bits; for windows, slots of up to 28 bits, and of 32, where no window
- * begins within a byte. The functions below that have a parameter `form` are compiled for each way to divide a place
- * into words. */
+ * most 64 bits. With b = 4 this holds for slots of up to 16 bits. With windows it holds for slots of up to 28 bits, and
+ * for slots of 32 bits, because each of these begins at bit 0 of a byte. The functions below that have a parameter
+ * `form` are compiled for each way to divide a place into words. */
 #ifndef KITHI_FILTERS_CUCKOO_BATCH_H
 #define KITHI_FILTERS_CUCKOO_BATCH_H
 
@@ -227,7 +227,7 @@ static inline void kithi_cf_locate_group(const kithi_cf_vectors *vectors, const 
         }
 }
 
-/* Like kithi_cf_has_many. While one group is compared, the places of the next one are on their way to the cache. */
+/* Like kithi_cf_has_many. The places of the next group are prefetched before a group is compared. */
 static inline size_t kithi_cf_has_groups(const kithi_cf_vectors *vectors, const kith_filter *f, const uint64_t *digests,
                                          size_t n, uint64_t *maybe) {
     const kithi_cf_geometry *g = &f->geometry.cf;

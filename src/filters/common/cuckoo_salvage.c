@@ -39,8 +39,8 @@ static uint8_t *region_of(const body *b, uint64_t region) {
     return kithi_cf_region(b->layout, b->f, region);
 }
 
-/* Clears the codes of a region that no key can have. Adds to *used the number of slots in use, and to *good those of them
- * that are certainly right. */
+/* Clears the codes of a region that no key can have. Adds to *used the number of slots in use, and to *good those of
+ * them that are certainly right. */
 static void clear_invalid(const body *b, uint64_t r, uint64_t *used, uint64_t *good) {
     uint8_t *region = region_of(b, r);
     const kithi_cf_geometry *g = &b->f->geometry.cf;

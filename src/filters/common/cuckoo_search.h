@@ -12,24 +12,25 @@
  *     queue   | place | place | … each with the slot from which it was reached and the queue index of that slot's place
  *
  * Before the entries of one place are examined, the search prefetches the places to which the entries of the next place
- * in the queue can move. Two sets of slots are kept: `seen` has the first slot of every place that was queued, and
- * `tried` has every slot whose entry was examined, because windows overlap, and a slot must not be in a chain twice.
+ * in the queue can move. The set `seen` has the first slot of every place that was queued. In overlap there is another
+ * set, `tried`, of the slots whose entries were examined: windows overlap, and a slot must not be in a chain twice.
  *
  * The bound. A search visits at most KITHI_FIT_SEARCH_SLOTS slots: the queue has space for the places with that many
- * slots, and a place that does not fit in it is not visited. So an add that fails takes less than a millisecond, even if
- * an attacker fills a region completely. A search that was cut in this way proves nothing about the slots that it has
- * not seen. plan/fit.h computes how improbable that is up to the capacity of a filter. Smaller regions are searched
+ * slots, and a place that does not fit in it is not visited. So an add that fails takes less than a millisecond, even
+ * if an attacker fills a region completely. A search that was cut in this way proves nothing about the slots that it
+ * has not seen. plan/fit.h computes how improbable that is up to the capacity of a filter. Smaller regions are searched
  * completely.
  *
- * The memory for this is allocated by the first search and kept in the handle. The queue takes 12 bytes per place. The
- * two sets are bitmaps of one bit per slot of the region. A region of more than 2^18 slots (only with b = 1 or
+ * The memory for this is allocated by the first search and kept in the handle. The queue takes 12 bytes per place. Each
+ * set is a bitmap of one bit per slot of the region. A region of more than 2^18 slots (only with b = 1 or
  * alternate=xor) has a hash table instead, because the first searches would spend more time on the page faults of large
  * bitmaps than on anything else.
  *
  * The stash. If a search that was not cut fails, no entry that it can reach can move to an empty slot. If a slot of the
  * new key holds its code already, the key goes to the stash. Otherwise one of the entries that the search has reached
- * goes to the stash: one that has a twin, that is, another entry with the same places and the same fingerprint. Its slot
- * is then the end of a chain, in place of an empty slot. If no entry has a twin, or if the stash is full, the add fails.
+ * goes to the stash: one that has a twin, that is, another entry with the same places and the same fingerprint. Its
+ * slot is then the end of a chain, in place of an empty slot. If no entry has a twin, or if the stash is full, the add
+ * fails.
  *
  * Everything here is inlined into each kind, with the functions of that kind's layout. */
 #ifndef KITHI_FILTERS_CUCKOO_SEARCH_H
@@ -75,7 +76,8 @@ static inline kithi_search *kithi_search_new(const kithi_cf_layout *layout, cons
     uint64_t limit = g->places < bound ? g->places + 1 : bound;
     uint64_t words = region_slots / 64 + 1, entries = 0;
     if (region_slots > KITHI_SEARCH_BITMAP_SLOTS) {
-        /* At most half full with the places and, for windows, twice as many slots. */
+        /* The table is at most half full. It holds the places in the queue and, for windows, the slots whose entries
+         * were examined, at most two per place. */
         for (entries = 1; entries < 2 * limit * (layout->windows ? 3 : 1);)
             entries *= 2;
         words = 0;
@@ -226,9 +228,9 @@ static inline void kithi_search_reset(const kithi_cf_layout *layout, kithi_searc
  * chain that leads to it to the next slot. Sets *freed to the slot that became free. Returns KITH_E_FULL if there is no
  * such entry or the stash is full.
  *
- * A chain must not use the slot in which it ends. All its other slots are in earlier places of the queue. The loop
- * returns at the first place that has an entry with a twin, so that entry is in no earlier place (although in overlap a
- * slot is in two places). */
+ * The slot in which a chain ends must not be in the chain a second time. In overlap, where a slot is in two places, an
+ * earlier place of the chain might contain it. But then the loop would have found its entry in that place, which is
+ * earlier in the queue, and would have returned there. */
 static inline kith_status kithi_search_evict(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
                                              const kithi_search *s, uint32_t tail, uint32_t *freed) {
     const kithi_cf_geometry *g = &f->geometry.cf;
@@ -256,8 +258,8 @@ static inline kith_status kithi_search_evict(const kithi_cf_layout *layout, kith
 
 /* Searches breadth-first from the two places, within the limit of `s`, and moves the entries of the chain that it
  * finds. Sets *freed to the slot that became free. If no chain ends in an empty slot and `evict` is true, a chain may
- * end at an entry that goes to the stash (but not if the search was cut, because then the slots are too full, rather
- * than crowded). */
+ * end at an entry that goes to the stash. (Not if the search was cut: then the region has too few empty slots. The stash
+ * is only for keys with equal places and fingerprints.) */
 KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
                                            const uint32_t roots[2], bool evict, kithi_search *memory, uint32_t *freed) {
     /* Copies, which stores to the queue and to the sets cannot alias. */
@@ -295,8 +297,8 @@ KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_f
 }
 
 /* Frees one of the slots of `candidates`, which are all taken, by moving other entries, and stores the code there. If
- * `evict` is true, one of these entries may go to the stash. If it returns KITH_E_FULL, it sets *proven to whether no
- * moves at all would free a slot. */
+ * `evict` is true, one of these entries may go to the stash. If it returns KITH_E_FULL, *proven says whether the search
+ * was complete, so that it is certain that no sequence of moves frees a slot. */
 static inline kith_status kithi_cf_free_and_store(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
                                                   const kithi_candidates *candidates, bool evict, bool *proven) {
     *proven = false;

@@ -1,0 +1,63 @@
+/* The files of a store whose caller has opened them: kith_store_open_fd().
+ *
+ * The rest of the store opens files by name, and may do so several times: a reader begins again when the writer cuts
+ * off a record while it reads. So this is a table of files (files.h) like that of the system, in which the two names
+ * stand for the two descriptors, and closing one of these does nothing until the store itself is closed. */
+#define _FILE_OFFSET_BITS 64
+
+#include <assert.h>
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "store/store.h"
+
+static int open_given(void *context, int folder, const char *name, bool writable) {
+    const kithi_given *given = context;
+    assert(!writable);
+    (void)folder, (void)writable;
+    int file = name[0] == '\0' ? given->snapshot : given->journal;
+    struct stat st;
+    if (file < 0)
+        errno = ENOENT;
+    if (file < 0 || fstat(file, &st) != 0)
+        return -1;
+    if (S_ISREG(st.st_mode))
+        return file;
+    errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
+    return -1;
+}
+
+static void close_given(void *context, int file) {
+    (void)context, (void)file;
+}
+
+/* A journal that a checkpoint has replaced is followed nevertheless: nothing more will be appended to it. */
+static int is_named(void *context, int file, int folder, const char *name) {
+    (void)context, (void)file, (void)folder, (void)name;
+    return 1;
+}
+
+/* Nothing is written, and asking the system is one more call that a sandbox would have to allow. */
+static uint64_t no_limit(void *context) {
+    (void)context;
+    return UINT64_MAX;
+}
+
+const kithi_files *kithi_given_open(kithi_given *given, int snapshot, int journal) {
+    given->snapshot = snapshot;
+    given->journal = journal;
+    given->files = kithi_files_system; /* its functions do not use the context */
+    given->files.context = given;
+    given->files.open = open_given;
+    given->files.close = close_given;
+    given->files.is_named = is_named;
+    given->files.size_limit = no_limit;
+    return &given->files;
+}
+
+void kithi_given_close(const kithi_given *given) {
+    if (!given->is_owned)
+        return;
+    kithi_files_system.close(NULL, given->snapshot);
+    kithi_files_system.close(NULL, given->journal);
+}

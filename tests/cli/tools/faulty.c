@@ -1,0 +1,131 @@
+/* faulty.c: the tool with a planted fault.
+ *
+ *     faulty FAULT COMMAND…     runs kith COMMAND… with this fault
+ *
+ * The linker replaces the calls that are named __wrap_ here; see tests/CMakeLists.txt. */
+#define _GNU_SOURCE
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <kith/filter.h>
+
+int tool_main(int argc, char **argv); /* main.c of the tool */
+
+static const char *fault = "";
+
+static bool is_planted(const char *name) {
+    return strcmp(fault, name) == 0;
+}
+
+/* ---- what a file could make the code that reads it do ---- */
+
+static void touch_page_after_end(int fd) {
+    struct stat st;
+    long page = sysconf(_SC_PAGESIZE);
+    if (fstat(fd, &st) != 0)
+        return;
+    size_t end = ((size_t)st.st_size / (size_t)page + 1) * (size_t)page;
+    volatile char *bytes = mmap(NULL, end + (size_t)page, PROT_READ, MAP_SHARED, fd, 0);
+    if (bytes != MAP_FAILED)
+        (void)bytes[end];
+}
+
+static void misbehave(int fd) {
+    static volatile char *volatile nowhere; /* NULL, which the compiler cannot know */
+    struct stat st;
+    if (is_planted("opens"))
+        (void)open("/etc/passwd", O_RDONLY);
+    else if (is_planted("connects"))
+        (void)socket(AF_INET, SOCK_STREAM, 0);
+    else if (is_planted("starts_a_program"))
+        (void)execl("/bin/true", "true", (char *)NULL);
+    else if (is_planted("starts_a_process"))
+        (void)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+    else if (is_planted("prints"))
+        (void)!write(STDERR_FILENO, "x: sound\n", 9);
+    else if (is_planted("makes_code"))
+        (void)mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    else if (is_planted("kills"))
+        (void)kill(getppid(), SIGKILL);
+    else if (is_planted("looks_around"))
+        (void)syscall(SYS_newfstatat, AT_FDCWD, "/etc/passwd", &st, 0);
+    else if (is_planted("crashes"))
+        *nowhere = 1;
+    else if (is_planted("reads_past_the_end"))
+        touch_page_after_end(fd);
+    else if (is_planted("ends_early"))
+        _exit(0);
+}
+
+kith_status __real_kith_filter_open_fd(int fd, unsigned flags, const kith_allocator *allocator, kith_filter **filter);
+kith_status __wrap_kith_filter_open_fd(int fd, unsigned flags, const kith_allocator *allocator, kith_filter **filter);
+kith_status __wrap_kith_filter_open_fd(int fd, unsigned flags, const kith_allocator *allocator, kith_filter **filter) {
+    misbehave(fd);
+    return __real_kith_filter_open_fd(fd, flags, allocator, filter);
+}
+
+/* ---- systems that are short of something ---- */
+
+pid_t __real_fork(void);
+pid_t __wrap_fork(void);
+pid_t __wrap_fork(void) {
+    errno = EAGAIN;
+    return is_planted("no_process") ? -1 : __real_fork();
+}
+
+int __real_pipe2(int *ends, int flags);
+int __wrap_pipe2(int *ends, int flags);
+int __wrap_pipe2(int *ends, int flags) {
+    errno = EMFILE;
+    return is_planted("no_pipe") ? -1 : __real_pipe2(ends, flags);
+}
+
+#ifdef TOOL_HAS_BOX
+int __real_seccomp_load(void *filter);
+int __wrap_seccomp_load(void *filter);
+int __wrap_seccomp_load(void *filter) {
+    return is_planted("no_seccomp")         ? -ENOSYS
+           : is_planted("forbids_seccomp")  ? -EPERM
+           : is_planted("no_kernel_memory") ? -ENOMEM
+                                            : __real_seccomp_load(filter);
+}
+#endif
+
+/* ---- file systems ---- */
+
+void *__real_mmap64(void *at, size_t bytes, int protection, int flags, int fd, off64_t offset);
+void *__wrap_mmap64(void *at, size_t bytes, int protection, int flags, int fd, off64_t offset);
+void *__wrap_mmap64(void *at, size_t bytes, int protection, int flags, int fd, off64_t offset) {
+    errno = ENODEV;
+    return fd >= 0 && is_planted("no_map") ? MAP_FAILED : __real_mmap64(at, bytes, protection, flags, fd, offset);
+}
+
+/* Every file becomes shorter after its size was read. */
+int __real_fstat64(int fd, struct stat64 *st);
+int __wrap_fstat64(int fd, struct stat64 *st);
+int __wrap_fstat64(int fd, struct stat64 *st) {
+    int result = __real_fstat64(fd, st);
+    if (result == 0 && S_ISREG(st->st_mode) && is_planted("shrinks"))
+        st->st_size += 1;
+    return result;
+}
+
+int main(int argc, char **argv) {
+    if (argc < 3) {
+        fputs("usage: faulty FAULT COMMAND...\n", stderr);
+        return 3;
+    }
+    fault = argv[1];
+    argv[1] = argv[0];
+    return tool_main(argc - 1, argv + 1);
+}
