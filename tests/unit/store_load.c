@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "store/store.h"
+#include "unit/memory.h"
 #include "unit/memory_files.h"
 
 #define PATH "x"
@@ -90,6 +91,62 @@ TEST(a_snapshot_that_does_not_fit_into_memory_is_an_error) {
     kith_store *store;
     CHECK_STATUS(open_for_reading(&giant, &store), KITH_E_TOO_LARGE);
     check_all_closed();
+}
+
+/* ---- without a map ---- */
+
+static kith_status open_without_map(const kithi_files *how, struct memory *memory, kith_store **store) {
+    kith_store_options options = KITH_STORE_OPTIONS_INIT;
+    kith_allocator allocator = memory_allocator(memory);
+    options.no_map = true;
+    options.allocator = &allocator;
+    kith_status status = kithi_store_open_with(how, PATH, KITH_STORE_READ, &options, store);
+    CHECK_EQ_U64(disk.maps, 0);
+    if (status == KITH_OK) {
+        check_keys(*store, KEYS);
+        CHECK_OK(kith_store_close(*store));
+    }
+    check_all_closed();
+    CHECK_EQ_U64(memory->live_blocks, 0);
+    return status;
+}
+
+static int64_t read_less_of_the_snapshot(void *context, int file, void *bytes, size_t byte_count, uint64_t offset) {
+    bool is_snapshot = disk_file_of(context, file) == &disk.files[disk_find(disk.names, PATH)->file];
+    return is_snapshot && offset > 100 ? 0 : disk_read(context, file, bytes, is_snapshot ? 150 : byte_count, offset);
+}
+
+/* A snapshot that is read instead of mapped is verified completely. */
+TEST(a_snapshot_can_be_read_instead_of_mapped) {
+    new_disk();
+    CHECK_OK(kith_store_close(new_store(&files)));
+    kith_store *store;
+    struct memory memory = {.fail_at = 0};
+    CHECK_OK(open_without_map(&files, &memory, &store));
+    for (uint64_t n = memory.calls; n > 0; n--) {
+        memory = (struct memory){.fail_at = n};
+        CHECK_STATUS(open_without_map(&files, &memory, &store), KITH_E_MEMORY);
+    }
+    memory = (struct memory){.fail_at = 0};
+    for (uint64_t n = 1;; n++) {
+        disk_restart(&disk);
+        disk.fail_at = n;
+        disk.fail_with = EIO;
+        kith_status status = open_without_map(&files, &memory, &store);
+        CHECK_STATUS(status, disk.hit == DISK_NONE ? KITH_OK : KITH_E_IO);
+        if (status == KITH_OK)
+            break;
+    }
+    disk_restart(&disk);
+    kithi_files shorter = files;
+    shorter.read = read_less_of_the_snapshot;
+    CHECK_STATUS(open_without_map(&shorter, &memory, &store), KITH_E_TRUNCATED);
+    bytes_of(PATH)->at[KITHI_HEADER_BYTES] ^= 1;
+    CHECK_STATUS(open_without_map(&files, &memory, &store), KITH_E_CORRUPT);
+    CHECK_OK(open_for_reading(&files, &store)); /* a mapped body is not verified */
+    CHECK_OK(kith_store_close(store));
+    bytes_of(PATH)->at[0] ^= 1;
+    CHECK_STATUS(open_without_map(&files, &memory, &store), KITH_E_NOT_KITH);
 }
 
 /* The n-th operation fails, for every n. An error that was found with the help of a failed read would be a guess. */
