@@ -266,6 +266,19 @@ TEST(every_open_draws_new_functions) {
     remove_folder(&folder);
 }
 
+TEST(more_entries_than_a_table_of_fixed_size_has_slots_are_refused) {
+    struct folder folder = fresh_folder();
+    static uint64_t keys[KEYS];
+    const char *path = in(&folder, "table");
+    kith_table *table = NULL;
+    honest_keys(keys, KEYS);
+    write_entries(path, &(file_spec){"probe", 2, 8, "grow=no", KEYS / 2}, 5, keys, KEYS);
+    CHECK_STATUS(kith_table_open(path, KITH_OPEN_DEFAULT, NULL, &table), KITH_E_CORRUPT);
+    CHECK(table == NULL);
+    CHECK(unlink(path) == 0);
+    remove_folder(&folder);
+}
+
 TEST(without_random_bytes_a_table_that_needs_new_functions_is_not_opened) {
     struct folder folder = fresh_folder();
     static uint64_t keys[KEYS];
