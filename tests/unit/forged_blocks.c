@@ -161,6 +161,7 @@ static void check_refused(forgery *x, const char *reason) {
     kith_filter_free(x->filter);
     CHECK_STATUS(kith_filter_view(x->block, x->block_bytes, KITH_OPEN_DEFAULT, NULL, &x->filter), KITH_E_CORRUPT);
     open_forgery(x);
+    CHECK_STATUS(kithi_filter_verify(x->filter), KITH_E_CORRUPT); /* before it is changed or copied */
 }
 
 static void free_forgery(forgery *x) {
