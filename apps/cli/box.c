@@ -88,7 +88,7 @@ static int wait_for(pid_t process, int *status) {
 }
 
 static box_end end_of(const box_job *job, pid_t process, int in) {
-    message m;
+    message m = {0};
     int status;
     box_end end = {.how = BOX_BROKEN};
     bool is_complete = read_message(in, &m);

@@ -74,6 +74,13 @@ void kithi_collect_borrow(kithi_collection *c, const uint64_t *digests, size_t n
 
 static bool count_in_memory(const kithi_collection *c, uint64_t *keys) {
     size_t n = c->count, total = 0;
+    if (n <= PART_DIGESTS) { /* one part, which need not be copied */
+        uint64_t *copy;
+        bool enough_memory = kithi_drop_repeats(&c->allocator, c->digests, n, NULL, &copy, &total);
+        kithi_release(&c->allocator, copy, (uint64_t)n * sizeof *copy);
+        *keys = total;
+        return enough_memory;
+    }
     unsigned part_count = (unsigned)(n / PART_DIGESTS + 1 < KITHI_PARTS_MAX ? n / PART_DIGESTS + 1 : KITHI_PARTS_MAX);
     uint64_t by_part_bytes = (uint64_t)n * sizeof *c->digests, starts_bytes = (part_count + 1) * sizeof(size_t);
     uint64_t *by_part = kithi_allocate(&c->allocator, by_part_bytes);

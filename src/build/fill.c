@@ -120,9 +120,8 @@ static kith_status add_without_repeats(kith_filter *f, byte_range range, const u
     kith_status added = KITH_E_MEMORY;
     if (firsts != NULL)
         /* NOLINTNEXTLINE(bugprone-integer-division): SUSPECTS_MAX is a whole number */
-        added = f->kind->expect(&f->head, f->head.capacity).rate <= (double)SUSPECTS_MAX / BATCH
-                    ? add_assuming_no_repeats(f, digests, n, firsts)
-                    : KITH_E_COPIES;
+        added = f->head.rate <= (double)SUSPECTS_MAX / BATCH ? add_assuming_no_repeats(f, digests, n, firsts)
+                                                             : KITH_E_COPIES;
     bool all_added = added == KITH_OK;
     bool enough_memory = added != KITH_E_MEMORY &&
                          kithi_drop_repeats(&f->allocator, digests, n, all_added ? firsts : NULL, &copy, &kept);
@@ -358,7 +357,8 @@ static kith_filter *innermost(kith_filter *f) {
 
 bool kithi_fill_crowded(kith_filter *f) {
     kith_filter *inner = innermost(f);
-    if (inner->kind->crowded == NULL)
+    /* In small filters `watch` takes longer than the pass, and nearly all filters do not need it. */
+    if (inner->kind->crowded == NULL || !inner->kind->crowded(inner, NULL, 0, false))
         return false;
     inner->kind->watch(inner);
     return inner->kind->crowded(inner, NULL, 0, false);

@@ -1,4 +1,6 @@
-/* Finds repeated digests in two passes, using about one byte per digest instead of a hash table of all of them.
+/* Finds repeated digests in two passes, using about one byte per digest instead of a hash table of all of them. (For up
+ * to DIGESTS_FEW digests, the bitmap of pass 1 has 64 bits per digest: it still fits in the L1 cache, and fewer than 1%
+ * of the digests become suspects.)
  *
  *     pass 1   Each digest sets one bit in a bitmap of 8 bits per digest. If the bit was clear, the digest is new. If
  *              it was set (about 6% of the digests when nothing repeats), the digest may be a repeat: it becomes a
@@ -7,6 +9,8 @@
  *     pass 2   Every digest is looked up among the suspects, not only the suspects themselves: the first occurrence of
  *              a repeated digest was usually new in pass 1, and only its later occurrences became suspects. The first
  *              occurrence is kept, later ones are dropped.
+ *
+ * Up to SUSPECTS_FEW suspects are compared with all digests instead, before pass 2: usually none occurs twice.
  *
  * Pass 2 first checks a second bitmap, of 16 bits per suspect, in which each suspect has set its bit. When nothing
  * repeats, about one digest in eight passes: the suspects, 6%, and another 6% that have the same bit as a suspect. For
@@ -22,6 +26,9 @@
 #include "core/parallel.h"
 
 enum { AHEAD = 32, GROUP = 256 };
+
+#define DIGESTS_FEW 4096
+#define SUSPECTS_FEW 8 /* as many comparisons take half the time of pass 2 */
 
 typedef struct bitmap {
     uint8_t *bytes;
@@ -66,7 +73,7 @@ static inline void bit_set(bitmap *b, uint64_t bit) {
 
 static bool add_suspect(const kith_allocator *allocator, suspects *s, uint64_t digest) {
     if (s->count == s->capacity) {
-        uint64_t capacity = s->capacity == 0 ? 1024 : 2 * s->capacity;
+        uint64_t capacity = s->capacity == 0 ? 64 : 2 * s->capacity;
         uint64_t *larger = kithi_allocate(allocator, capacity * sizeof *larger);
         if (larger == NULL)
             return false;
@@ -82,11 +89,12 @@ static bool add_suspect(const kith_allocator *allocator, suspects *s, uint64_t d
 
 static bool find_suspects(const kith_allocator *allocator, const uint64_t *digests, size_t n, suspects *s) {
     bitmap seen;
-    if (!bitmap_new(allocator, 8 * (uint64_t)n, &seen))
+    bool few = n <= DIGESTS_FEW;
+    if (!bitmap_new(allocator, (few ? 64 : 8) * (uint64_t)n, &seen))
         return false;
     bool enough_memory = true;
     for (size_t i = 0; i < n && enough_memory; i++) {
-        if (n - i > AHEAD)
+        if (!few && n - i > AHEAD)
             __builtin_prefetch(&seen.bytes[bit_of(&seen, digests[i + AHEAD]) / 8], 1);
         uint64_t bit = bit_of(&seen, digests[i]);
         if (bit_get(&seen, bit))
@@ -203,6 +211,20 @@ static bool keep_firsts(const kith_allocator *allocator, const uint64_t *digests
     return true;
 }
 
+/* Returns whether one of the suspects occurs twice. This takes a comparison per digest and suspect, but no hashes, so it
+ * is faster than pass 2 for few suspects. Usually none occurs twice. */
+static bool any_repeats(const uint64_t *digests, size_t n, const suspects *s) {
+    bool any = false;
+    for (uint64_t i = 0; i < s->count && !any; i++) {
+        uint64_t suspect = s->digests[i];
+        size_t count = 0;
+        for (size_t j = 0; j < n; j++)
+            count += digests[j] == suspect;
+        any = count > 1;
+    }
+    return any;
+}
+
 bool kithi_drop_repeats(const kith_allocator *allocator, const uint64_t *digests, size_t n, const uint64_t *firsts,
                         uint64_t **copy, size_t *kept) {
     suspects s = {NULL, 0, 0};
@@ -211,7 +233,7 @@ bool kithi_drop_repeats(const kith_allocator *allocator, const uint64_t *digests
     *kept = n;
     bool enough_memory = firsts != NULL ? suspects_from_bitmap(allocator, digests, n, firsts, &s)
                                         : find_suspects(allocator, digests, n, &s);
-    if (enough_memory && s.count > 0) {
+    if (enough_memory && s.count > 0 && (s.count > SUSPECTS_FEW || any_repeats(digests, n, &s))) {
         enough_memory = table_new(allocator, &s, &t);
         if (enough_memory) {
             enough_memory = keep_firsts(allocator, digests, n, &t, copy, kept);

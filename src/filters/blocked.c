@@ -111,11 +111,13 @@ KITHI_INLINE double rate_body(const uint8_t *block, unsigned lanes) {
     double rate = 1;
     for (unsigned at = 0; at < KITHI_LANES_BLOCK_BYTES; at += 8) {
         uint64_t word = kithi_load64(block + at);
-        unsigned set = kithi_popcount(word), upper = kithi_popcount(word >> 32);
-        if (lanes == 16)
+        unsigned set = kithi_popcount(word);
+        if (lanes == 16) {
+            unsigned upper = kithi_popcount(word >> 32);
             set = (set - upper) * upper;
-        else if (lanes == 4)
+        } else if (lanes == 4) {
             set += kithi_popcount(kithi_load64(block + (at += 8)));
+        }
         rate *= (double)set;
     }
     return rate * (lanes == 8 ? 0x1p-48 : lanes == 4 ? 0x1p-28 : 0x1p-80); /* width^-lanes */
@@ -143,12 +145,21 @@ KITHI_TARGET_AVX2 static double rate_avx2(const uint8_t *block, unsigned lanes) 
 static const kithi_crowding_ops CROWDING_AVX2 = {used_avx2, rate_avx2, KITHI_COUNTS_NEW_KEYS};
 #endif
 
+/* For passes over the body. */
+static const kithi_crowding_ops *crowding_now(void) {
+#ifdef KITHI_HAVE_X86
+    if (kithi_cpu_now() != KITHI_CPU_PORTABLE)
+        return &CROWDING_AVX2;
+#endif
+    return &CROWDING;
+}
+
 static void watch(kith_filter *f) {
     kithi_crowding_watch(f, &CROWDING);
 }
 
 static bool crowded(const kith_filter *f, const uint64_t *digest, uint64_t count, bool shared) {
-    return kithi_crowding_look(f, digest, count, shared, &CROWDING);
+    return kithi_crowding_look(f, digest, count, shared, crowding_now());
 }
 
 /* ---- verbs ----
@@ -361,7 +372,7 @@ static kith_status add_many_neon(kith_filter *f, const uint64_t *digests, size_t
 /* ---- statistics and two filters ---- */
 
 static double rate_of(const kith_filter *a, const kith_filter *b) {
-    return kithi_crowding_rate(a, b, false, &CROWDING);
+    return kithi_crowding_rate(a, b, false, crowding_now());
 }
 
 static kith_status merge(kith_filter *into, const kith_filter *from) {

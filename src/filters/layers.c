@@ -65,19 +65,28 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
     return kithi_layers_first_body(head, &head->body_bytes);
 }
 
-/* Checks the header; attach() checks the directory and the layers. Sets the shape to that of a newly planned first
- * layer, if it can be planned. The header of a lazily opened file may have options with which it cannot. That is not an
- * error here: attach() sets the shape to that of the first layer in the file, and check() reports the options. */
+/* Checks the header; attach() checks the directory and the layers. To plan a layer takes long, so what depends on the
+ * layers is set later: by inner_shape() for a plan, by init() and attach() for a filter. The header of a lazily opened
+ * file may have options with which no layer can be planned. That is not an error here: check() reports it. */
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
     const kithi_kind *inner = kithi_kind_by_id(kithi_layers_inner_kind(head));
-    kithi_head first;
-    kithi_shape inside = {.capabilities = 0};
     kith_status status = kithi_layers_shape(head, shape);
     if (status != KITH_OK || inner == NULL || !kithi_kind_adds(inner))
         return KITH_E_CORRUPT;
-    if (kithi_layers_plan(head, 0, &first) == KITH_OK && inner->shape(&first, &inside) == KITH_OK)
-        kithi_layers_set_shape(head->body_bytes, &inside, shape);
+    shape->capabilities =
+        KITH_CAN_ADD | KITH_CAN_GROW | (inner->info.capabilities & (KITH_CAN_REMOVE | KITH_CAN_COPIES));
     return KITH_OK;
+}
+
+static kith_status inner_shape(const kithi_head *head, kithi_shape *shape) {
+    kithi_head first;
+    kithi_shape inside;
+    kith_status status = kithi_layers_plan(head, 0, &first);
+    if (status == KITH_OK)
+        status = kithi_kind_by_id(first.kind_id)->shape(&first, &inside);
+    if (status == KITH_OK)
+        kithi_layers_set_shape(&inside, shape);
+    return status;
 }
 
 static uint64_t option(const kithi_head *head, unsigned index) {
@@ -401,6 +410,7 @@ const kithi_kind kithi_kind_layers = {
     .choose = choose,
     .decode = kithi_layers_decode,
     .shape = shape,
+    .inner_shape = inner_shape,
     .option = option,
     .expect = expect,
     .search_slots = search_slots,

@@ -56,6 +56,14 @@ static void enter_in_directory(kith_filter *f, unsigned i, uint64_t block_bytes)
     kithi_store64(f->body + 8 * (size_t)i, block_bytes);
 }
 
+void kithi_layers_set_shape(const kithi_shape *layer, kithi_shape *shape) {
+    uint64_t body_bytes = shape->body_bytes;
+    uint32_t capabilities = shape->capabilities;
+    *shape = *layer;
+    shape->body_bytes = body_bytes;
+    shape->capabilities = capabilities;
+}
+
 kith_status kithi_layers_init(kith_filter *f) {
     kithi_head layer;
     kith_status status = kithi_layers_plan(&f->head, 0, &layer);
@@ -71,6 +79,7 @@ kith_status kithi_layers_init(kith_filter *f) {
         return status;
     }
     first->backing = KITHI_BACKING_INNER;
+    kithi_layers_set_shape(&first->shape, &f->shape);
     enter_in_directory(f, 0, first->block_bytes);
     layers->in_block = 1;
     layers->in_block_bytes = f->head.body_bytes;
@@ -90,12 +99,6 @@ static kith_status bind_layer(const kith_filter *f, const kith_filter *like, uns
         return KITH_E_CORRUPT;
     kith_status status = kithi_filter_bind(handle, block, block_bytes, flags, &f->allocator);
     return status == KITH_OK || status == KITH_E_MEMORY ? status : KITH_E_CORRUPT;
-}
-
-void kithi_layers_set_shape(uint64_t body_bytes, const kithi_shape *layer, kithi_shape *shape) {
-    *shape = *layer;
-    shape->body_bytes = body_bytes;
-    shape->capabilities = KITH_CAN_ADD | KITH_CAN_GROW | (layer->capabilities & (KITH_CAN_REMOVE | KITH_CAN_COPIES));
 }
 
 kith_status kithi_layers_attach(kith_filter *f, const kith_filter *like, unsigned flags) {
@@ -120,7 +123,7 @@ kith_status kithi_layers_attach(kith_filter *f, const kith_filter *like, unsigne
     }
     layers->in_block_bytes = f->head.body_bytes;
     f->state = layers;
-    kithi_layers_set_shape(f->head.body_bytes, &layers->layer[0].shape, &f->shape);
+    kithi_layers_set_shape(&layers->layer[0].shape, &f->shape);
     f->shape.cells = 0;
     for (unsigned i = 0; i < count; i++) {
         layers->layer[i].backing = KITHI_BACKING_INNER;

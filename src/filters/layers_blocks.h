@@ -24,8 +24,8 @@ static inline unsigned kithi_layers_count(const kith_filter *f) {
  * handle would be exceeded, or KITH_E_MEMORY; the filter is then unchanged. */
 kith_status kithi_layers_grow(kith_filter *f);
 
-/* Sets *shape to that of a filter with a body of this size whose first layer has the shape `layer`. */
-void kithi_layers_set_shape(uint64_t body_bytes, const kithi_shape *layer, kithi_shape *shape);
+/* Sets what shape() leaves open (inner_shape in kind.h), for a filter whose first layer has the shape `layer`. */
+void kithi_layers_set_shape(const kithi_shape *layer, kithi_shape *shape);
 
 /* The functions of these names in kithi_kind. */
 kith_status kithi_layers_init(kith_filter *f);

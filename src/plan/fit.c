@@ -70,6 +70,7 @@
 #include "plan/fit.h"
 
 #include <math.h>
+#include <string.h>
 
 #define ROOM_FAILURE_MAX 1e-9
 #define WALK_FAILURE_MAX 9e-7
@@ -131,14 +132,41 @@ double kithi_fit_rate(const kithi_fit *fit, const kithi_fit_size *size, uint64_t
     return -expm1((double)n * log1p(-1 / combinations));
 }
 
-/* Returns the expected number of sets of c + 1 keys that have the same pair of places, if all fingerprints were
- * different. */
-static double overfull_pairs(unsigned c, double regions, double half, double keys) {
-    if (keys <= c)
-        return 0;
-    double log_sets = 0; /* of (keys choose c + 1) */
-    for (unsigned i = 0; i <= c; i++)
-        log_sets += log((keys - i) / (i + 1));
+#define EXCESS_MAX 8                 /* sets of more than c + 8 keys are too rare to matter */
+#define SET_MAX (2 * 8 + EXCESS_MAX) /* keys in the largest of them; b is at most 8 */
+
+/* A number of keys, and what the formulas need of it for every size that is tried. */
+typedef struct key_count {
+    double n;
+    double log_sets;                          /* the logarithm of (n choose c + 1) */
+    double log_smaller_sets;                  /* of (n choose c) */
+    double stirling[EXCESS_MAX][SET_MAX + 1]; /* [i - 1][j]: S(c + i, j), see count_crowded_sets() */
+} key_count;
+
+static double log_choose(double n, unsigned k) {
+    double sum = 0;
+    for (unsigned i = 0; i < k && n >= k; i++)
+        sum += log((n - i) / (i + 1));
+    return n >= k ? sum : -INFINITY;
+}
+
+static key_count count_keys(const kithi_fit *fit, double n) {
+    unsigned c = key_slots(fit);
+    key_count keys = {.n = n, .log_sets = log_choose(n, c + 1), .log_smaller_sets = log_choose(n, c)};
+    double row[SET_MAX + 1] = {1};
+    for (unsigned k = 1; k <= c + EXCESS_MAX; k++) {
+        for (unsigned j = k; j > 0; j--)
+            row[j] = j * row[j] + row[j - 1];
+        row[0] = 0;
+        if (k > c)
+            memcpy(keys.stirling[k - c - 1], row, sizeof row);
+    }
+    return keys;
+}
+
+/* Returns the expected number of sets of keys that have the same pair of places, if all fingerprints were different.
+ * There are e^log_sets sets of c + 1 keys. */
+static double overfull_pairs(unsigned c, double regions, double half, double log_sets) {
     return exp(log_sets - c * log(regions) - 2 * c * log(half));
 }
 
@@ -171,6 +199,9 @@ static double search_failure(const kithi_fit *fit, double regions, double half, 
     if (2 * half <= places || fit->kicks != 0)
         return 0;
     exponent e = limits_of(fit).search;
+    double fullest = load + (K_MAX - 1) * deviation;
+    if (fullest < e.load && kithi_fit_search_tail(fit, fullest, places) == 0)
+        return 0;                          /* as are all terms of the sum; most sizes that are tried are that large */
     for (unsigned i = 0; i < K_MAX; i++) { /* smaller steps change the sum by less than a factor of two */
         double k = i, x = e.load - load - k * deviation;
         if (x <= 0)
@@ -185,13 +216,13 @@ static double search_failure(const kithi_fit *fit, double regions, double half, 
     return sum;
 }
 
-static double room_failure(const kithi_fit *fit, double regions, double half, double keys) {
+static double room_failure(const kithi_fit *fit, double regions, double half, const key_count *keys) {
     unsigned c = key_slots(fit);
-    if (keys <= c)
+    if (keys->n <= c)
         return 0; /* any j <= c keys have at least c candidate slots together */
     load_limits fails = limits_of(fit);
     double slots = slots_of(fit, half);
-    double share = keys / regions, load = share / slots;
+    double share = keys->n / regions, load = share / slots;
     if (load >= fails.load)
         return 1;
     /* Solves load = fails.load - z * deviation - skew * (z^2 - 1) for z. The deviation has two independent parts: that
@@ -200,20 +231,19 @@ static double room_failure(const kithi_fit *fit, double regions, double half, do
     double deviation = hypot(1.15 * fails.spread / sqrt(slots), sqrt(share * (1 - 1 / regions)) / slots);
     double z = (sqrt(deviation * deviation + 4 * skew * (fails.load + skew - load)) - deviation) / (2 * skew);
     double overload = regions * erfc(z / sqrt(2)) / 2;
-    double failure = overload + larger_sets(fit, load) * overfull_pairs(c, regions, half, keys) +
+    double failure = overload + larger_sets(fit, load) * overfull_pairs(c, regions, half, keys->log_sets) +
                      search_failure(fit, regions, half, load, deviation);
     if (fit->kicks != 0)
-        failure +=
-            kithi_fit_walk_failure(fit, load + 5 * deviation, keys) +
-            larger_sets(fit, load) * overfull_pairs(c - 1, regions, half, keys) * exp(fit->kicks * log1p(-1.0 / c));
+        failure += kithi_fit_walk_failure(fit, load + 5 * deviation, keys->n) +
+                   larger_sets(fit, load) * overfull_pairs(c - 1, regions, half, keys->log_smaller_sets) *
+                       exp(fit->kicks * log1p(-1.0 / c));
     return fmin(1, failure);
 }
 
 double kithi_fit_room_failure(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n) {
-    return room_failure(fit, (double)size->regions, (double)size->half, (double)n);
+    key_count keys = count_keys(fit, (double)n);
+    return room_failure(fit, (double)size->regions, (double)size->half, &keys);
 }
-
-#define EXCESS_MAX 8 /* sets of more than c + 8 keys are too rare to matter */
 
 /* Sets means[i - 1] to M(i) of fit.h, i = 1 … EXCESS_MAX. Keys with equal fingerprints that share one place always
  * share the other one, too. Stirling's number S(k, j) counts how k = c + i keys can be divided into j groups of equal
@@ -223,22 +253,17 @@ double kithi_fit_room_failure(const kithi_fit *fit, const kithi_fit_size *size, 
  *
  * The term j = k, where all fingerprints differ, is already counted by room_failure(). If x > 1, most of the sum is the
  * term j = 1. */
-static void count_crowded_sets(const kithi_fit *fit, double regions, double half, double top, double keys,
+static void count_crowded_sets(const kithi_fit *fit, double regions, double half, double top, const key_count *keys,
                                double means[EXCESS_MAX]) {
     unsigned c = key_slots(fit);
-    double stirling[2 * 8 + EXCESS_MAX + 1] = {1}; /* row 0, then each row in place; b is at most 8 */
-    double x = half / top, sets = overfull_pairs(c, regions, half, keys);
-    for (unsigned k = 1; k <= c + EXCESS_MAX; k++) {
-        for (unsigned j = k; j > 0; j--)
-            stirling[j] = j * stirling[j] + stirling[j - 1];
-        stirling[0] = 0;
-        if (k <= c)
-            continue;
+    double x = half / top, sets = overfull_pairs(c, regions, half, keys->log_sets);
+    for (unsigned k = c + 1; k <= c + EXCESS_MAX; k++) {
+        const double *stirling = keys->stirling[k - c - 1];
         double sum = 0;
         for (unsigned j = 1; j < k; j++)
             sum = (sum + stirling[j]) * x;
         means[k - c - 1] = sum * sets;
-        sets *= fmax(0, keys - k) / (k + 1) / regions / half / half; /* sets of one key more */
+        sets *= fmax(0, keys->n - k) / (k + 1) / regions / half / half; /* sets of one key more */
     }
 }
 
@@ -248,9 +273,9 @@ typedef struct crowding {
     double regions, means[EXCESS_MAX], sets, entries;
 } crowding;
 
-static crowding crowding_of(const kithi_fit *fit, double regions, double half, double top, double keys) {
+static crowding crowding_of(const kithi_fit *fit, double regions, double half, double top, const key_count *keys) {
     crowding w = {.regions = regions};
-    double load = keys / regions / slots_of(fit, half);
+    double load = keys->n / regions / slots_of(fit, half);
     if (load >= limits_of(fit).load) {
         w.sets = w.entries = INFINITY;
         return w;
@@ -290,7 +315,7 @@ static void compute_overflow(const crowding *w, double overflow[STASHES]) {
 
 /* Returns whether a stash of this size is large enough. */
 static bool is_large_enough(unsigned stash, const kithi_fit *fit, double regions, double half, double top,
-                            double keys) {
+                            const key_count *keys) {
     crowding w = crowding_of(fit, regions, half, top, keys);
     /* A set needs at most EXCESS_MAX entries, so more than s entries take at least m = s / EXCESS_MAX + 1 sets. A
      * Poisson variable of mean `sets` is m or more with a probability of at most sets^m. */
@@ -302,9 +327,14 @@ static bool is_large_enough(unsigned stash, const kithi_fit *fit, double regions
     return overflow[stash] <= OVERFLOW_MAX;
 }
 
+static crowding crowding_of_size(const kithi_fit *fit, const kithi_fit_size *size, const key_count *keys) {
+    return crowding_of(fit, (double)size->regions, (double)size->half, (double)kithi_fit_top(fit, size->slot_bits),
+                       keys);
+}
+
 double kithi_fit_overflow(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n) {
-    crowding w = crowding_of(fit, (double)size->regions, (double)size->half,
-                             (double)kithi_fit_top(fit, size->slot_bits), (double)n);
+    key_count keys = count_keys(fit, (double)n);
+    crowding w = crowding_of_size(fit, size, &keys);
     double overflow[STASHES];
     compute_overflow(&w, overflow);
     return overflow[size->stash];
@@ -312,12 +342,11 @@ double kithi_fit_overflow(const kithi_fit *fit, const kithi_fit_size *size, uint
 
 /* Returns the smallest stash whose overflow is improbable enough, or the largest one. n keys use at most n - c entries
  * of it. */
-static unsigned choose_stash(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n) {
+static unsigned choose_stash(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n, const key_count *keys) {
     uint64_t c = key_slots(fit);
     if (fit->kicks != 0 || n <= c)
         return 0;
-    crowding w = crowding_of(fit, (double)size->regions, (double)size->half,
-                             (double)kithi_fit_top(fit, size->slot_bits), (double)n);
+    crowding w = crowding_of_size(fit, size, keys);
     if (w.regions * w.sets <= OVERFLOW_MAX)
         return 0; /* the probability of any set is at most its mean */
     double overflow[STASHES];
@@ -332,15 +361,17 @@ static unsigned choose_stash(const kithi_fit *fit, const kithi_fit_size *size, u
  * whether any amount of crowding is accepted. */
 typedef struct task {
     const kithi_fit *fit;
-    double keys, top;
+    key_count keys;
+    double top;
     unsigned stash;
     bool any_crowding;
 } task;
 
 static bool fits(const task *t, double regions, double half) {
-    return t->keys <= limits_of(t->fit).planned * regions * slots_of(t->fit, half) &&
-           room_failure(t->fit, regions, half, t->keys) <= (t->fit->kicks != 0 ? WALK_FAILURE_MAX : ROOM_FAILURE_MAX) &&
-           (t->any_crowding || is_large_enough(t->stash, t->fit, regions, half, t->top, t->keys));
+    return t->keys.n <= limits_of(t->fit).planned * regions * slots_of(t->fit, half) &&
+           room_failure(t->fit, regions, half, &t->keys) <=
+               (t->fit->kicks != 0 ? WALK_FAILURE_MAX : ROOM_FAILURE_MAX) &&
+           (t->any_crowding || is_large_enough(t->stash, t->fit, regions, half, t->top, &t->keys));
 }
 
 /* Returns the smallest half from `least` on that fits in this many regions; `limit` is known to fit. */
@@ -428,7 +459,7 @@ static bool choose_regions_and_stash(task *t, double pairs, double bits, uint64_
     t->stash = t->fit->kicks != 0 ? 0 : KITHI_FIT_STASH_MAX;
     if (!choose_regions(t, pairs, bits + 1, size))
         return false;
-    size->stash = choose_stash(t->fit, size, n);
+    size->stash = choose_stash(t->fit, size, n, &t->keys);
     bool is_small = size->regions * kithi_fit_region_slots(t->fit, size->half) <= TRADED_SLOTS && !t->any_crowding;
     for (t->stash = size->stash; t->stash > 0 && is_small;) {
         t->stash--;
@@ -468,7 +499,7 @@ typedef struct smallest {
 static void try_width(task *t, unsigned width, double combinations, uint64_t n, smallest *best) {
     kithi_fit_size size = {.slot_bits = width};
     t->top = (double)kithi_fit_top(t->fit, width);
-    if (t->keys / limits_of(t->fit).planned * width > best->bits ||
+    if (t->keys.n / limits_of(t->fit).planned * width > best->bits ||
         !choose_regions_and_stash(t, ceil(combinations / t->top), best->bits, n, &size))
         return;
     double bits = total_bits(t->fit, &size);
@@ -483,7 +514,7 @@ bool kithi_fit_choose(const kithi_fit *fit, uint64_t n, double rate, unsigned sl
     unsigned from = slot_bits != 0 ? slot_bits : limits_of(fit).fingerprint_bits + fit->window_bits;
     unsigned to = slot_bits != 0 ? slot_bits : SLOT_BITS_MAX;
     unsigned first = expected_width(fit, (double)n, combinations, from, to);
-    task t = {.fit = fit, .keys = (double)n, .any_crowding = slot_bits != 0};
+    task t = {.fit = fit, .keys = count_keys(fit, (double)n), .any_crowding = slot_bits != 0};
     smallest best = {.bits = 0x1p62};
     /* The first width tried is probably the best. try_width() then rejects most other widths early, because they need
      * more bits than that one. */

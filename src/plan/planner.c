@@ -324,8 +324,12 @@ kith_status kith_filter_plan(const kith_filter_spec *given, kith_plan *plan) {
     kith_status status = kithi_spec_read(given, &spec);
     if (status == KITH_OK)
         status = kithi_plan_spec(&spec, &head);
-    if (status == KITH_OK)
-        status = kithi_kind_by_id(head.kind_id)->shape(&head, &shape);
+    if (status != KITH_OK)
+        return status;
+    const kithi_kind *kind = kithi_kind_by_id(head.kind_id);
+    status = kind->shape(&head, &shape);
+    if (status == KITH_OK && kind->inner_shape != NULL)
+        status = kind->inner_shape(&head, &shape);
     if (status == KITH_OK)
         describe(&head, &shape, plan);
     return status;

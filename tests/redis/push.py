@@ -61,13 +61,16 @@ def a_store_is_pushed_with_its_journal(s):
         t("add", "f.kith", "more")
         t("push", "f.kith", address(s.server))
         equal(t("query", "-c", address(s.server), "list", "more"), b"1100\n")
+        t("push", "--no-mmap", "f.kith", address(s.server, "read"))
+        equal(t("pull", address(s.server, "read")), t("pull", address(s.server)), "--no-mmap")
         # its bytes alone would miss the keys of the journal, so the server refuses them
         c, data = s.connect(), t.read("f.kith")
         got = c("KITH.LOAD", "bytes", 0, len(data), data)
         check(isinstance(got, Error) and "store" in str(got), repr(got))
         equal(c("EXISTS", "bytes"), 0)
-        t("pull", address(s.server), "-o", "f.kith")
-        equal(t("query", "-c", "f.kith", "list", "more"), b"1100\n")
+        for option in [], ["--no-mmap"]:
+            t("pull", *option, address(s.server), "-o", "f.kith")
+            equal(t("query", "-c", "f.kith", "list", "more"), b"1100\n")
 
 
 @test

@@ -40,7 +40,9 @@ static void check_same(const kith_filter *got, const kith_filter *want) {
 static kith_filter *make_store(const char *path, const char *kind) {
     kith_filter *model = new_filter(kind, NULL);
     kith_store *store = NULL;
-    CHECK_OK(kith_store_create(path, model, NULL, &store));
+    kith_store_options options = KITH_STORE_OPTIONS_INIT;
+    options.sync = KITH_SYNC_BATCH;
+    CHECK_OK(kith_store_create(path, model, &options, &store));
     for (uint64_t i = KEYS / 2; i < KEYS; i++) {
         CHECK_OK(kith_store_add(store, &i, sizeof i, NULL));
         CHECK_OK(kith_filter_add(model, &i, sizeof i, NULL));
@@ -178,6 +180,7 @@ TEST(a_store_without_maps_maps_nothing) {
     kithi_files files = kithi_files_system;
     files.map = refuse_to_map;
     kith_store_options options = KITH_STORE_OPTIONS_INIT;
+    options.sync = KITH_SYNC_BATCH;
     EACH_KIND_THAT_ADDS(kind) {
         kith_filter *model = new_filter(kind, NULL);
         kith_store *store = NULL, *reader = NULL;

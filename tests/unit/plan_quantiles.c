@@ -88,6 +88,16 @@ TEST(few_keys_exceed_the_promise_at_most_once_in_200_filters_exactly) {
     printf("1 to %u keys: above the promise with %.5f at worst\n", (unsigned)KEYS_MAX, worst);
 }
 
+static void try_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, double rate, kithi_counts counts) {
+    uint64_t blocks = kithi_blocked_blocks(lanes, lane_cells, n, rate, counts, KITHI_BLOCKS_MAX);
+    CHECK(blocks != 0);
+    CHECK(kithi_blocked_quantile(lanes, lane_cells, blocks, n, counts) <= rate);
+    CHECK(blocks == 1 || kithi_blocked_quantile(lanes, lane_cells, blocks - 1, n, counts) > rate);
+    CHECK(kithi_blocked_rate(lanes, lane_cells, blocks, n) <= rate);
+    CHECK_EQ_U64(kithi_blocked_blocks(lanes, lane_cells, n, rate, counts, blocks), blocks);
+    CHECK_EQ_U64(kithi_blocked_blocks(lanes, lane_cells, n, rate, counts, blocks - 1), 0);
+}
+
 TEST(the_slice_is_the_smallest_that_keeps_the_rate) {
     static const uint64_t KEYS[] = {1, 2, 5, 100, 10000, 1000000, 1000000000000};
     static const double RATES[] = {0.999, 0.5, 0.1, 0.01, 1e-3, 1e-9};
@@ -107,13 +117,8 @@ TEST(the_slice_is_the_smallest_that_keeps_the_rate) {
                     CHECK(kithi_bloom_rate(k, slice, KEYS[i], layout) <= RATES[r]);
                 }
                 for (unsigned lanes = 4; lanes <= 16; lanes *= 2) {
-                    uint64_t blocks =
-                        kithi_blocked_blocks(lanes, 128 / lanes, KEYS[i], RATES[r], counts, KITHI_BLOCKS_MAX);
-                    CHECK(blocks != 0);
-                    CHECK(kithi_blocked_quantile(lanes, 128 / lanes, blocks, KEYS[i], counts) <= RATES[r]);
-                    CHECK(blocks == 1 ||
-                          kithi_blocked_quantile(lanes, 128 / lanes, blocks - 1, KEYS[i], counts) > RATES[r]);
-                    CHECK(kithi_blocked_rate(lanes, 128 / lanes, blocks, KEYS[i]) <= RATES[r]);
+                    try_blocks(lanes, 128 / lanes, KEYS[i], RATES[r], counts);
+                    try_blocks(lanes, 512 / lanes, KEYS[i], RATES[r], counts);
                 }
             }
 }
@@ -176,6 +181,16 @@ TEST(the_formulas_hold_for_the_smallest_filters) {
     /* One key in one block sets one cell per lane, without any variance. */
     for (unsigned lane_cells = 2; lane_cells <= 64; lane_cells *= 2)
         CHECK(fabs(kithi_blocked_cells(8, lane_cells, 1, 1, 6) - 8) < 1e-6);
+}
+
+/* Few keys: the search compares mostly approximations of the quantile with the rate. */
+TEST(the_number_of_blocks_is_the_smallest_for_few_keys_at_any_rate) {
+    for (uint64_t n = 1; n <= 20000; n += 1 + n / 3)
+        for (double rate = 0.7; rate > 1e-9; rate *= 0.43)
+            for (unsigned lanes = 4; lanes <= 16; lanes *= 2) {
+                try_blocks(lanes, 128 / lanes, n, rate, KITHI_COUNTS_ALL_KEYS);
+                try_blocks(lanes, 512 / lanes, n, rate, KITHI_COUNTS_NEW_KEYS);
+            }
 }
 
 /* What the promise for single filters costs compared with a filter whose expected rate is the promised one. */

@@ -86,7 +86,7 @@ static inline void kithi_crowding_begin(kith_filter *f) {
     f->crowding.gap = gap > KITHI_LOOK_GAP_MIN ? gap : KITHI_LOOK_GAP_MIN;
 }
 
-/* Sets all limits, if they are not set. That takes some 30 microseconds, so an add does it only for the first sample or
+/* Sets all limits, if they are not set. That takes some microseconds, so an add does it only for the first sample or
  * pass. As kithi_kind.watch. */
 static inline void kithi_crowding_watch(kith_filter *f, const kithi_crowding_ops *ops) {
     kithi_crowding_begin(f);
@@ -148,7 +148,9 @@ static inline bool kithi_crowding_look(const kith_filter *f, const uint64_t *dig
                                        const kithi_crowding_ops *ops) {
     bool suspect = digest == NULL || kithi_crowding_own(f, *digest, count, shared, ops) ||
                    (kithi_crowding_is_sampled(f, count) && kithi_crowding_in_sample(f, count, shared, ops));
-    return suspect && kithi_crowding_rate(f, f, shared, ops) > f->crowding.rate;
+    double least = KITHI_CROWDED * f->head.rate; /* the limit is at least this; it is 0 before kithi_crowding_watch() */
+    double limit = f->crowding.rate > least ? f->crowding.rate : least;
+    return suspect && kithi_crowding_rate(f, f, shared, ops) > limit;
 }
 
 /* ---- adding ---- */

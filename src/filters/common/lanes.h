@@ -37,7 +37,9 @@ static inline kith_status kithi_lanes_choose(uint64_t given, unsigned block_cell
     /* `first` is usually the best number of lanes. It is tried first because it takes little time to find out that the
      * others need more blocks (kithi_blocked_blocks). If several need equally many blocks, the fewest lanes are
      * used. */
-    size_t first = given != 0 ? (size_t)given - 1 : rate > 0.018 ? 0 : rate > 0.00015 ? 1 : 2;
+    bool bits = block_cells == KITHI_LANES_BLOCK_BITS; /* counters otherwise, a quarter as many */
+    size_t expected = rate > (bits ? 0.018 : 0.009) ? 0 : rate > (bits ? 0.00015 : 4e-6) ? 1 : 2;
+    size_t first = given != 0 ? (size_t)given - 1 : expected;
     unsigned best_lanes = KITHI_LANE_COUNTS[first];
     uint64_t best_blocks =
         kithi_blocked_blocks(best_lanes, block_cells / best_lanes, capacity, rate, counts, KITHI_BLOCKS_MAX);

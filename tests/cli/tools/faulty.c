@@ -120,6 +120,19 @@ int __wrap_fstat64(int fd, struct stat64 *st) {
     return result;
 }
 
+/* A checkpoint replaces FILE and its journal after the tool has opened FILE, and before it opens the journal. */
+char *__real_realpath(const char *path, char *resolved);
+char *__wrap_realpath(const char *path, char *resolved);
+char *__wrap_realpath(const char *path, char *resolved) {
+    static bool is_done;
+    if (is_planted("is_replaced") && !is_done) {
+        is_done = true;
+        if (rename("next/s.kith", "s.kith") != 0 || rename("next/s.kith-journal", "s.kith-journal") != 0)
+            _exit(3);
+    }
+    return __real_realpath(path, resolved);
+}
+
 int main(int argc, char **argv) {
     if (argc < 3) {
         fputs("usage: faulty FAULT COMMAND...\n", stderr);
