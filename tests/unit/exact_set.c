@@ -1,8 +1,13 @@
 /* Tests of exact.h: a filter in front of a table is never wrong, whatever is removed. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
 #include <kith/exact.h>
 
 #include "check.h"
 #include "core/prng.h"
+#include "unit/memory.h"
 
 enum { UNIVERSE = 3000 };
 
@@ -99,6 +104,83 @@ TEST(kinds_that_cannot_remove_are_refused) {
     kith_exact *set = NULL;
     CHECK_STATUS(kith_exact_create(&filter, NULL, &set), KITH_E_KIND);
     CHECK(set == NULL);
+}
+
+TEST(malformed_specs_of_a_set_are_refused) {
+    kith_filter_spec filter = KITH_FILTER_SPEC_INIT;
+    kith_table_spec table = KITH_TABLE_SPEC_INIT;
+    kith_exact *set = NULL;
+    filter.struct_bytes = 1;
+    CHECK_STATUS(kith_exact_create(&filter, &table, &set), KITH_E_ARGUMENT);
+    filter = (kith_filter_spec)KITH_FILTER_SPEC_INIT;
+    table.struct_bytes = 1;
+    CHECK_STATUS(kith_exact_create(&filter, &table, &set), KITH_E_ARGUMENT);
+    table = (kith_table_spec)KITH_TABLE_SPEC_INIT;
+    table.kind = "none";
+    CHECK_STATUS(kith_exact_create(&filter, &table, &set), KITH_E_KIND);
+    CHECK(set == NULL);
+    table.kind = NULL;
+    filter.bytes = 10000; /* instead of a capacity */
+    filter.rate = .02;
+    CHECK_OK(kith_exact_create(&filter, &table, &set));
+    kith_plan plan = KITH_PLAN_INIT;
+    CHECK_OK(kith_filter_plan_of(kith_exact_filter(set), &plan));
+    CHECK(plan.rate == .02 && plan.file_bytes <= 10000 && plan.capacity > 1000);
+    kith_exact_free(set);
+}
+
+/* With the n-th allocation failing, for every n, while a set is created and grows beyond its first filter. With a secret
+ * hash key, which a larger filter keeps. */
+TEST(a_set_survives_every_failed_allocation) {
+    for (uint64_t fail_at = 1, failures = 1; failures != 0; fail_at++) {
+        struct memory memory = {.fail_at = fail_at};
+        kith_allocator allocator = memory_allocator(&memory);
+        kith_filter_spec filter = KITH_FILTER_SPEC_INIT;
+        kith_table_spec table = KITH_TABLE_SPEC_INIT;
+        filter.allocator = table.allocator = &allocator;
+        filter.capacity = 50;
+        filter.hash.id = KITH_HASH_SIPHASH;
+        filter.hash.key[0] = 1;
+        kith_exact *set = NULL;
+        failures = 0;
+        kith_status status = kith_exact_create(&filter, &table, &set);
+        if (status != KITH_OK) {
+            CHECK_STATUS(status, KITH_E_MEMORY);
+            CHECK(set == NULL && memory.live_blocks == 0);
+            failures++;
+            continue;
+        }
+        for (uint64_t i = 0; i < 300; i++) {
+            char key[32];
+            size_t key_bytes = key_of(i, key);
+            status = kith_exact_add(set, key, key_bytes, NULL);
+            if (status != KITH_OK) {
+                CHECK_STATUS(status, KITH_E_MEMORY);
+                CHECK(!kith_exact_has(set, key, key_bytes) && kith_exact_count(set) == i);
+                CHECK_OK(kith_exact_check(set, NULL));
+                CHECK_OK(kith_exact_add(set, key, key_bytes, NULL));
+                failures++;
+            }
+        }
+        CHECK_EQ_U64(kith_exact_count(set), 300);
+        CHECK_OK(kith_exact_check(set, NULL));
+        kith_exact_free(set);
+        CHECK(memory.live_blocks == 0);
+    }
+}
+
+TEST(a_key_that_the_filter_lacks_is_named) {
+    kith_exact *set;
+    const char *reason = NULL;
+    CHECK_OK(kith_exact_create(NULL, NULL, &set));
+    CHECK_OK(kith_exact_add(set, "a", 1, NULL));
+    CHECK_OK(kith_exact_check(set, &reason));
+    kith_filter *filter = (kith_filter *)(uintptr_t)kith_exact_filter(set); /* what a program must not change */
+    CHECK_OK(kith_filter_clear(filter));
+    CHECK_STATUS(kith_exact_check(set, NULL), KITH_E_CORRUPT);
+    CHECK_STATUS(kith_exact_check(set, &reason), KITH_E_CORRUPT);
+    CHECK(reason != NULL && strcmp(reason, "the filter lacks a key of the table") == 0);
+    kith_exact_free(set);
 }
 
 int main(int argc, char **argv) {

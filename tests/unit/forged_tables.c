@@ -1,7 +1,8 @@
 /* Tests files of tables that were forged to be slow to open: every key collides under the functions that the generator
  * in the file gives, or the table has so few slots that every put examines all keys. Opening one may cost at most ten
  * times as much as opening an honest file of the same number of keys. The cost is counted, not timed: this program is
- * linked with --wrap=kithi_table_new, which gives a table that is being opened a trace. */
+ * linked with --wrap=kithi_table_new, which gives a table that is being opened a trace. Also tests options that no
+ * table has. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -14,6 +15,7 @@
 #include "core/prng.h"
 #include "format/format.h"
 #include "table_kind.h"
+#include "tables/cuckoo_slots.h"
 #include "folder.h"
 
 enum { KEYS = 3000, ENTRIES_ID = 33, BYTES_PARAM = KITHI_TABLE_PARAMS, OPTION_BYTES = 8 * KITHI_OPTIONS_MAX };
@@ -47,6 +49,14 @@ kith_status __wrap_kithi_table_new(const kith_table *like, kith_table **table) {
         (*table)->trace_context = &opening;
     }
     return status;
+}
+
+static bool has_no_random_bytes;
+
+kith_status __real_kith_hash_untrusted(kith_hash *hash);
+kith_status __wrap_kith_hash_untrusted(kith_hash *hash);
+kith_status __wrap_kith_hash_untrusted(kith_hash *hash) {
+    return has_no_random_bytes ? KITH_E_RANDOM : __real_kith_hash_untrusted(hash);
 }
 
 /* ---- keys that collide ---- */
@@ -252,6 +262,71 @@ TEST(every_open_draws_new_functions) {
         kith_table_free(a);
         kith_table_free(b);
     }
+    CHECK(unlink(path) == 0);
+    remove_folder(&folder);
+}
+
+TEST(more_entries_than_a_table_of_fixed_size_has_slots_are_refused) {
+    struct folder folder = fresh_folder();
+    static uint64_t keys[KEYS];
+    const char *path = in(&folder, "table");
+    kith_table *table = NULL;
+    honest_keys(keys, KEYS);
+    write_entries(path, &(file_spec){"probe", 2, 8, "grow=no", KEYS / 2}, 5, keys, KEYS);
+    CHECK_STATUS(kith_table_open(path, KITH_OPEN_DEFAULT, NULL, &table), KITH_E_CORRUPT);
+    CHECK(table == NULL);
+    CHECK(unlink(path) == 0);
+    remove_folder(&folder);
+}
+
+TEST(without_random_bytes_a_table_that_needs_new_functions_is_not_opened) {
+    struct folder folder = fresh_folder();
+    static uint64_t keys[KEYS];
+    const char *path = in(&folder, "table");
+    kith_table *table = NULL;
+    honest_keys(keys, KEYS);
+    write_entries(path, &FILES[0], 5, keys, KEYS);
+    has_no_random_bytes = true;
+    kith_status status = kith_table_open(path, KITH_OPEN_DEFAULT, NULL, &table);
+    has_no_random_bytes = false;
+    CHECK_STATUS(status, KITH_E_RANDOM);
+    CHECK(table == NULL);
+    CHECK_OK(kith_table_open(path, KITH_OPEN_DEFAULT, NULL, &table));
+    kith_table_free(table);
+    CHECK(unlink(path) == 0);
+    remove_folder(&folder);
+}
+
+/* Each option is valid, but a search has no limit of kicks. Options are packed into one parameter: see docs/format.md. */
+TEST(options_of_a_table_that_contradict_each_other_are_refused) {
+    enum { OPTIONS_PARAM = KITHI_TABLE_PARAMS + 1, INSERT_OPTION = KITHI_CUCKOO_OPTION_INSERT };
+    struct folder folder = fresh_folder();
+    const char *path = in(&folder, "table");
+    kith_table_spec spec = KITH_TABLE_SPEC_INIT;
+    kith_table *table = NULL;
+    spec.kind = "cuckoo";
+    spec.key_bytes = 8;
+    spec.options = "insert=walk max=77";
+    CHECK_OK(kith_table_create(&spec, &table));
+    CHECK_OK(kith_table_save(table, path));
+    kith_table_free(table);
+    table = NULL;
+    uint8_t block[4096];
+    FILE *file = fopen(path, "r+b");
+    CHECK(file != NULL);
+    size_t block_bytes = fread(block, 1, sizeof block, file);
+    kithi_head head;
+    CHECK_OK(kithi_header_read(block, block_bytes, &head));
+    CHECK_EQ_U64(head.params[OPTIONS_PARAM] >> 48, 77);
+    head.params[OPTIONS_PARAM] &= ~(UINT64_C(0xff) << (8 * INSERT_OPTION));
+    head.params[OPTIONS_PARAM] |= (uint64_t)KITHI_CUCKOO_INSERT_SEARCH << (8 * INSERT_OPTION);
+    kithi_block_seal(block, &head);
+    rewind(file);
+    CHECK(fwrite(block, 1, block_bytes, file) == block_bytes && fclose(file) == 0);
+    static const unsigned FLAGS[] = {KITH_OPEN_DEFAULT, KITH_OPEN_LAZY, KITH_OPEN_COPY};
+    for (size_t i = 0; i < sizeof FLAGS / sizeof *FLAGS; i++)
+        CHECK_STATUS(kith_table_open(path, FLAGS[i], NULL, &table), KITH_E_CORRUPT);
+    CHECK(table == NULL);
     CHECK(unlink(path) == 0);
     remove_folder(&folder);
 }

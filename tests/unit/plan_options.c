@@ -1,4 +1,7 @@
 /* Tests of plan/options.c: parsing "name=value name=value" by a kind's list of options. */
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "check.h"
 #include "plan/options.h"
 
@@ -124,6 +127,59 @@ TEST(the_default_of_every_option_of_every_kind_is_valid) {
         }
     }
     CHECK(kith_filter_kind_at(kith_filter_kind_count()) == NULL);
+}
+
+TEST(an_option_without_a_valid_default_must_be_given) {
+    static const kith_option REQUIRED[] = {{"w", "4..32", "", "a number"}};
+    uint64_t value;
+    CHECK_STATUS(kithi_options_read(NULL, REQUIRED, 1, resolve, &value), KITH_E_OPTION);
+    CHECK_OK(kithi_options_read("w=5", REQUIRED, 1, resolve, &value));
+    CHECK_EQ_U64(value, 5);
+}
+
+TEST(values_are_in_range_or_one_of_the_words) {
+    static const kith_option AUTO[] = {{"max", "auto|2..32", "auto", "a word or a number"}};
+    static const uint64_t VALUES[] = {0, 1, 2, 32, 33, UINT64_MAX};
+    static const bool VALID[] = {true, false, true, true, false, false};
+    for (size_t i = 0; i < LENGTH(VALUES); i++) {
+        CHECK(kithi_options_valid(AUTO, 1, &VALUES[i]) == VALID[i]);
+        char text[32];
+        uint64_t value;
+        (void)snprintf(text, sizeof text, "max=%" PRIu64, VALUES[i]);
+        if (VALUES[i] != 0)
+            CHECK((kithi_options_read(text, AUTO, 1, resolve, &value) == KITH_OK) == VALID[i]);
+    }
+    uint64_t value;
+    CHECK_OK(kithi_options_read("max=auto", AUTO, 1, resolve, &value));
+    CHECK_EQ_U64(value, 0);
+    CHECK_STATUS(kithi_options_read("max=2..32", AUTO, 1, resolve, &value), KITH_E_OPTION); /* it is not a word */
+}
+
+static const char *kind_name(uint64_t id) {
+    return id == 10 ? "one" : "three";
+}
+
+/* Like snprintf: as much as there is space for, and the length of all. */
+TEST(options_are_written_as_they_are_read) {
+    static const char TEXT[] = "w=12 way=rightmost inner=three large=18446744073709551615";
+    uint64_t values[COUNT], again[COUNT];
+    CHECK_OK(read(TEXT, values));
+    for (size_t space = 0; space <= sizeof TEXT + 1; space++) {
+        char text[sizeof TEXT + 2];
+        memset(text, '#', sizeof text);
+        CHECK_EQ_U64(kithi_options_write(OPTIONS, COUNT, values, kind_name, text, space), sizeof TEXT - 1);
+        size_t kept = space == 0 ? 0 : space < sizeof TEXT ? space - 1 : sizeof TEXT - 1;
+        CHECK(memcmp(text, TEXT, kept) == 0);
+        CHECK(space == 0 || text[kept] == '\0');
+        for (size_t i = space == 0 ? 0 : kept + 1; i < sizeof text; i++)
+            CHECK(text[i] == '#');
+    }
+    char text[100];
+    CHECK_OK(read(NULL, values)); /* the first word, numbers of one digit */
+    (void)kithi_options_write(OPTIONS, COUNT, values, kind_name, text, sizeof text);
+    CHECK(strcmp(text, "w=8 way=right inner=one large=0") == 0);
+    CHECK_OK(read(text, again));
+    CHECK(memcmp(values, again, sizeof values) == 0);
 }
 
 int main(int argc, char **argv) {

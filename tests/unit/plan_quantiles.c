@@ -123,6 +123,66 @@ TEST(the_slice_is_the_smallest_that_keeps_the_rate) {
             }
 }
 
+/* With rates so low that quantiles are rounded to 0, or so high that one cell is enough. */
+TEST(the_slice_is_the_smallest_that_keeps_an_extreme_rate) {
+    static const double RATES[] = {0x1p-1074, 0x1p-1022, 0x1p-300, 1 - 0x1p-53};
+    static const uint64_t KEYS[] = {1, 2, 50};
+    for (size_t r = 0; r < LENGTH(RATES); r++)
+        for (size_t i = 0; i < LENGTH(KEYS); i++)
+            for (unsigned k = 1; k <= 64; k++) {
+                uint64_t slice = kithi_bloom_slice(k, KEYS[i], RATES[r], KITHI_COUNTS_ALL_KEYS, KITHI_SLICES);
+                if (slice == 0)
+                    continue;
+                CHECK(kithi_bloom_quantile(k, slice, KEYS[i], KITHI_COUNTS_ALL_KEYS, KITHI_SLICES) <= RATES[r]);
+                CHECK(slice == 1 ||
+                      kithi_bloom_quantile(k, slice - 1, KEYS[i], KITHI_COUNTS_ALL_KEYS, KITHI_SLICES) > RATES[r]);
+            }
+    CHECK_EQ_U64(kithi_bloom_slice(1, 1, 1, KITHI_COUNTS_ALL_KEYS, KITHI_SLICES), 1);
+    CHECK(kithi_bloom_quantile(7, 100, 0, KITHI_COUNTS_ALL_KEYS, KITHI_SLICES) == 0); /* no keys */
+}
+
+/* Filters have at most 2^62 cells. Just below that limit, the k that is best in theory may need more, and another one
+ * not. */
+TEST(at_the_largest_size_every_number_of_hashes_is_tried) {
+    const double rate = 0.001; /* the ideal k is 9.97: first 9 is tried */
+    uint64_t low = 1, high = UINT64_C(1) << 62;
+    while (high - low > 1) { /* the largest n for 9 hashes */
+        uint64_t middle = low + (high - low) / 2;
+        bool fits = kithi_bloom_slice(9, middle, rate, KITHI_COUNTS_ALL_KEYS, KITHI_SLICES) != 0;
+        *(fits ? &low : &high) = middle;
+    }
+    unsigned k;
+    uint64_t slice;
+    CHECK(kithi_bloom_choose(high, rate, 0, KITHI_COUNTS_ALL_KEYS, KITHI_SLICES, &k, &slice));
+    CHECK(k == 10);
+    CHECK_EQ_U64(slice, kithi_bloom_slice(10, high, rate, KITHI_COUNTS_ALL_KEYS, KITHI_SLICES));
+    CHECK(!kithi_bloom_choose(high, rate, 9, KITHI_COUNTS_ALL_KEYS, KITHI_SLICES, &k, &slice));
+    CHECK(!kithi_bloom_choose(high / 9 * 10, rate, 0, KITHI_COUNTS_ALL_KEYS, KITHI_SLICES, &k, &slice));
+    uint64_t most = (UINT64_C(1) << 62) / 9;
+    CHECK(kithi_bloom_quantile(9, most, low, KITHI_COUNTS_ALL_KEYS, KITHI_SLICES) <= rate);
+    CHECK(kithi_bloom_quantile(9, most, high, KITHI_COUNTS_ALL_KEYS, KITHI_SLICES) > rate);
+    CHECK_EQ_U64(kithi_blocked_blocks(8, 64, UINT64_MAX / 2, rate, KITHI_COUNTS_ALL_KEYS, KITHI_BLOCKS_MAX), 0);
+    CHECK_EQ_U64(kithi_blocked_blocks(8, 64, 1000, rate, KITHI_COUNTS_ALL_KEYS, 0), 0);
+    for (uint64_t n = 20; n < 2000; n += 20) { /* no more blocks than needed, and one less */
+        uint64_t blocks = kithi_blocked_blocks(8, 64, n, rate, KITHI_COUNTS_ALL_KEYS, KITHI_BLOCKS_MAX);
+        CHECK_EQ_U64(kithi_blocked_blocks(8, 64, n, rate, KITHI_COUNTS_ALL_KEYS, blocks), blocks);
+        CHECK_EQ_U64(kithi_blocked_blocks(8, 64, n, rate, KITHI_COUNTS_ALL_KEYS, blocks - 1), 0);
+    }
+}
+
+/* The formulas where one key fills everything, or nothing is there. */
+TEST(the_formulas_hold_for_the_smallest_filters) {
+    for (unsigned layout = KITHI_SLICES; layout <= KITHI_WHOLE; layout++) {
+        CHECK(kithi_bloom_keys(3, 1, 0, layout) == 0);
+        CHECK(kithi_bloom_keys(3, 1, 1, layout) == 1); /* at least one key */
+    }
+    CHECK(kithi_whole_rate(3, 1, 0) == 0 && kithi_whole_rate(3, 1000, 0) == 0);
+    CHECK(kithi_whole_rate(3, 1, 1) == 1 && kithi_whole_rate(3, 1, 1000) == 1);
+    /* One key in one block sets one cell per lane, without any variance. */
+    for (unsigned lane_cells = 2; lane_cells <= 64; lane_cells *= 2)
+        CHECK(fabs(kithi_blocked_cells(8, lane_cells, 1, 1, 6) - 8) < 1e-6);
+}
+
 /* Few keys: the search compares mostly approximations of the quantile with the rate. */
 TEST(the_number_of_blocks_is_the_smallest_for_few_keys_at_any_rate) {
     for (uint64_t n = 1; n <= 20000; n += 1 + n / 3)

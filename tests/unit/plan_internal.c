@@ -1,0 +1,150 @@
+/* The planner as other parts of the library call it: kinds that contain another, and builds that try again. */
+#include <math.h>
+
+#include "registry.h"
+#include "plan/fit.h"
+#include "plan/planner.h"
+#include "unit/plans.h"
+#include "verbs.h"
+
+TEST(a_plan_without_capacity_or_with_an_impossible_rate_is_refused) {
+    static const double RATES[] = {0, 1, -0.5, 2, NAN, INFINITY, -INFINITY};
+    for (size_t i = 0; i < kith_filter_kind_count(); i++) {
+        const kithi_kind *kind = kithi_kind_at(i);
+        uint64_t options[KITHI_OPTIONS_MAX];
+        kithi_head head;
+        kithi_shape shape;
+        CHECK_OK(kithi_kind_options(kind, NULL, options));
+        CHECK_OK(kithi_plan(kind, options, 100, .01, &head, &shape));
+        CHECK_STATUS(kithi_plan(kind, options, 0, .01, &head, &shape), KITH_E_CAPACITY);
+        for (size_t r = 0; r < LENGTH(RATES); r++)
+            CHECK_STATUS(kithi_plan(kind, options, 100, RATES[r], &head, &shape), KITH_E_RATE);
+        CHECK_STATUS(kithi_plan(kind, options, UINT64_C(1) << 60, .01, &head, &shape), KITH_E_DIGEST_BITS);
+    }
+}
+
+/* What the spec needs and the kind cannot do: adding is a matter of the call, everything else of the kind. */
+TEST(a_missing_capability_is_the_right_error_with_and_without_options) {
+    kith_plan plan;
+    for (unsigned with_options = 0; with_options <= 1; with_options++) {
+        kith_filter_spec fuse = spec_of("fuse", with_options ? "arity=3" : NULL);
+        fuse.capacity = 1000;
+        fuse.rate = .01;
+        CHECK_OK(plan_of(&fuse, &plan));
+        fuse.needs = KITH_CAN_ADD;
+        CHECK_STATUS(plan_of(&fuse, &plan), KITH_E_UNSUPPORTED);
+        kith_filter_spec bloom = spec_of("bloom", with_options ? "k=5" : NULL);
+        bloom.capacity = 1000;
+        bloom.rate = .01;
+        CHECK_OK(plan_of(&bloom, &plan));
+        bloom.needs = KITH_CAN_REMOVE;
+        CHECK_STATUS(plan_of(&bloom, &plan), KITH_E_KIND);
+    }
+}
+
+static kithi_head head_of(const kith_filter_spec *spec) {
+    kithi_head head;
+    CHECK_OK(kithi_plan_spec(spec, &head));
+    return head;
+}
+
+TEST(a_plan_for_another_attempt_keeps_what_the_caller_chose_and_the_limits) {
+    static const kith_note NOTES[] = {{"source", "test"}};
+    kith_filter_spec spec = spec_of("fuse", NULL);
+    kith_plan plan;
+    kithi_head again;
+    spec.capacity = 1000;
+    spec.rate = .01;
+    spec.recipe = 7;
+    spec.notes = NOTES;
+    spec.note_count = LENGTH(NOTES);
+    kithi_head first = head_of(&spec);
+    first.hash.seed = 99;
+    CHECK_OK(plan_of(&spec, &plan));
+    CHECK_OK(kithi_plan_again(&spec, &first, 1, &again));
+    CHECK(again.kind_id == first.kind_id && again.capacity == 1000 && again.rate == .01 && again.hash.seed == 99);
+    CHECK(again.recipe == 7 && again.notes_bytes == first.notes_bytes && first.notes_bytes > 0);
+    CHECK(again.body_bytes > first.body_bytes); /* more space than before */
+    uint64_t more = plan.file_bytes + (again.body_bytes - first.body_bytes);
+
+    for (unsigned which = 0; which < 2; which++) { /* exactly as many bytes as needed, and one less */
+        kith_filter_spec limited = spec;
+        uint64_t *limit = which == 0 ? &limited.bytes : &limited.max_bytes;
+        *limit = more;
+        CHECK_OK(kithi_plan_again(&limited, &first, 1, &again));
+        *limit = more - 1;
+        CHECK_STATUS(kithi_plan_again(&limited, &first, 1, &again), KITH_E_TOO_LARGE);
+    }
+    first.capacity = 0;
+    CHECK_STATUS(kithi_plan_again(&spec, &first, 1, &again), KITH_E_CAPACITY);
+    first.capacity = 1000;
+    spec.options = "arity=5";
+    CHECK_STATUS(kithi_plan_again(&spec, &first, 1, &again), KITH_E_OPTION);
+}
+
+/* The notes are part of the file, so they count towards its limits. */
+TEST(notes_that_fill_the_limit_leave_nothing_for_a_filter) {
+    static const kith_note NOTES[] = {{"a", "0123456789012345678901234567890123456789"}};
+    kith_filter_spec spec = spec_of("bloom", NULL);
+    kith_plan plan;
+    spec.notes = NOTES;
+    spec.note_count = 1;
+    spec.capacity = 10;
+    spec.rate = .1;
+    uint64_t notes_bytes = head_of(&spec).notes_bytes;
+    CHECK_OK(plan_of(&spec, &plan));
+    uint64_t all = plan.file_bytes;
+    spec.max_bytes = all;
+    CHECK_OK(plan_of(&spec, &plan));
+    spec.max_bytes = all - 1;
+    CHECK_STATUS(plan_of(&spec, &plan), KITH_E_TOO_LARGE);
+    spec.max_bytes = notes_bytes;
+    CHECK_STATUS(plan_of(&spec, &plan), KITH_E_TOO_LARGE);
+    spec.max_bytes = 0;
+    spec.capacity = 0;
+    spec.bytes = all;
+    CHECK_OK(plan_of(&spec, &plan));
+    CHECK(plan.file_bytes <= all && plan.capacity >= 10);
+    spec.bytes = notes_bytes;
+    CHECK_STATUS(plan_of(&spec, &plan), KITH_E_TOO_SMALL);
+    spec.bytes = notes_bytes + 1;
+    CHECK_STATUS(plan_of(&spec, &plan), KITH_E_TOO_SMALL);
+    static const kith_note NAMELESS[] = {{"", "x"}};
+    spec.bytes = all;
+    spec.notes = NAMELESS;
+    CHECK_STATUS(plan_of(&spec, &plan), KITH_E_ARGUMENT);
+}
+
+TEST(malformed_structs_and_recipes_are_refused) {
+    kith_filter_spec spec = spec_of("bloom", NULL);
+    kith_filter *filter;
+    kith_plan plan = KITH_PLAN_INIT;
+    spec.capacity = 10;
+    spec.rate = .1;
+    spec.recipe = (UINT64_C(1) << 48) - 1;
+    CHECK_OK(kith_filter_create(&spec, &filter));
+    CHECK_OK(kith_filter_plan_of(filter, &plan));
+    CHECK_EQ_U64(plan.capacity, 10);
+    plan.struct_bytes = 0;
+    CHECK_STATUS(kith_filter_plan_of(filter, &plan), KITH_E_ARGUMENT);
+    kith_filter_free(filter);
+    spec.recipe++;
+    CHECK_STATUS(kith_filter_create(&spec, &filter), KITH_E_ARGUMENT);
+    spec.recipe = 0;
+    spec.struct_bytes = 1;
+    CHECK_STATUS(kith_filter_create(&spec, &filter), KITH_E_ARGUMENT);
+}
+
+/* Beyond the load at which searches fail, every search does. */
+TEST(every_search_is_too_long_at_a_load_that_is_too_high) {
+    static const kithi_fit BUCKETS = {.place_slots = 4};
+    CHECK(kithi_fit_search_tail(&BUCKETS, 1, 1000) == 1);
+    CHECK(kithi_fit_search_tail(&BUCKETS, .5, 1000) < 1e-9);
+    static const kithi_fit WALK = {.place_slots = 4, .kicks = 500};
+    CHECK(kithi_fit_walk_failure(&WALK, 1, 1000) == 1);
+    CHECK(kithi_fit_walk_failure(&WALK, .5, 1000) < 1e-9);
+}
+
+int main(int argc, char **argv) {
+    return check_main(argc, argv);
+}

@@ -1,0 +1,114 @@
+/* The defaults for the functions that a kind may leave out: the record of a real kind, reduced to what it must have. */
+#include <kith/kith.h>
+
+#include "check.h"
+#include "kind.h"
+#include "unit/small_filter.h"
+#include "verbs.h"
+
+enum { DIGESTS = 150 }; /* more than two words of a bitmap */
+
+static kithi_kind reduced; /* of the filter below */
+
+/* A filter whose kind has only single operations, for any processor. */
+static kith_filter *reduced_filter(const char *kind) {
+    kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
+    kith_filter *filter;
+    spec.kind = kind;
+    spec.capacity = DIGESTS;
+    spec.rate = .01;
+    CHECK_OK(kith_filter_create(&spec, &filter));
+    reduced = *filter->kind;
+    for (size_t i = 0; i < sizeof reduced.kernels / sizeof *reduced.kernels; i++)
+        reduced.kernels[i] = (kithi_kernels){.has = NULL};
+    reduced.kernels[KITHI_CPU_PORTABLE].has = filter->kind->kernels[KITHI_CPU_PORTABLE].has;
+    reduced.look = NULL;
+    reduced.cell = NULL;
+    reduced.stats = NULL;
+    reduced.check = NULL;
+    filter->kind = &reduced;
+    kithi_verbs_bind(filter);
+    return filter;
+}
+
+static void make_digests(uint64_t *digests, uint64_t first) {
+    kith_hash hash = {.id = KITH_HASH_XXH3};
+    for (uint64_t i = 0; i < DIGESTS; i++)
+        digests[i] = kith_digest(&hash, &(uint64_t){first + i}, sizeof(uint64_t));
+}
+
+TEST(batches_of_a_kind_without_them_are_single_operations) {
+    static const char *const KINDS[] = {"bloom", "cuckoo"};
+    for (size_t k = 0; k < LENGTH(KINDS); k++) {
+        kith_filter *filter = reduced_filter(KINDS[k]);
+        uint64_t digests[DIGESTS], bits[3];
+        size_t done = 0;
+        make_digests(digests, 0);
+        CHECK_OK(filter->verbs.add_many(filter, digests, DIGESTS, NULL, &done));
+        CHECK_EQ_U64(done, DIGESTS);
+        for (unsigned with_bits = 0; with_bits <= 1; with_bits++)
+            CHECK_EQ_U64(filter->verbs.has_many(filter, digests, DIGESTS, with_bits ? bits : NULL), DIGESTS);
+        CHECK(bits[0] == UINT64_MAX && bits[1] == UINT64_MAX && bits[2] == (UINT64_C(1) << (DIGESTS - 128)) - 1);
+        uint64_t others[DIGESTS];
+        make_digests(others, 1000);
+        memset(bits, 0xff, sizeof bits);
+        size_t yes = filter->verbs.has_many(filter, others, DIGESTS, bits), counted = 0;
+        CHECK(yes < 20);
+        for (size_t i = 0; i < DIGESTS; i++) {
+            bool has = (bits[i / 64] >> (i % 64) & 1) != 0;
+            CHECK(has == kithi_has(filter, others[i]));
+            counted += has;
+        }
+        CHECK_EQ_U64(counted, yes);
+        done = 0;
+        CHECK_STATUS(filter->verbs.add_many(filter, others, DIGESTS, NULL, &done), KITH_E_FULL);
+        CHECK(done < DIGESTS);
+        kith_filter_free(filter);
+    }
+}
+
+TEST(removals_one_by_one_stop_at_the_first_failure) {
+    kith_filter *filter = reduced_filter("cuckoo");
+    uint64_t digests[DIGESTS];
+    size_t done = 0;
+    make_digests(digests, 0);
+    CHECK_OK(filter->verbs.add_many(filter, digests, 10, NULL, &done));
+    done = 0;
+    CHECK_OK(filter->verbs.remove_many(filter, digests, 7, &done));
+    CHECK_EQ_U64(done, 7);
+    done = 0;
+    CHECK_STATUS(filter->verbs.remove_many(filter, digests + 7, DIGESTS - 7, &done), KITH_E_ABSENT);
+    CHECK_EQ_U64(done, 3);
+    CHECK_EQ_U64(kith_filter_count(filter), 0);
+    kith_filter_free(filter);
+}
+
+TEST(a_kind_without_introspection_has_expected_statistics_and_no_cells) {
+    kith_filter *filter = reduced_filter("bloom");
+    uint64_t digest = 77;
+    bool was_new;
+    CHECK(!kithi_look(filter, digest, NULL, NULL));
+    CHECK_OK(kith_filter_add_digest(filter, digest, &was_new));
+    CHECK(was_new && kithi_look(filter, digest, NULL, NULL));
+    CHECK_EQ_U64(kithi_cell(filter, 0), 0);
+    kith_filter_stats stats = KITH_FILTER_STATS_INIT;
+    kithi_stats(filter, &stats);
+    CHECK(stats.rate_now == filter->kind->expect(&filter->head, 1).rate && stats.rate_now > 0);
+    kith_filter_free(filter);
+}
+
+/* Without keys the body is zero. */
+TEST(a_kind_without_a_check_has_a_default_one) {
+    kith_filter *filter = reduced_filter("bloom");
+    CHECK(kithi_check(filter) == NULL);
+    CHECK_OK(kith_filter_add_digest(filter, 1, NULL));
+    CHECK(kithi_check(filter) == NULL);
+    filter->head.count = 0;
+    const char *broken = kithi_check(filter);
+    CHECK(broken != NULL && strcmp(broken, "the filter has no keys, but its body is not zero") == 0);
+    kith_filter_free(filter);
+}
+
+int main(int argc, char **argv) {
+    return check_main(argc, argv);
+}
