@@ -14,6 +14,10 @@ off=clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling # .clan
 
 one() { # CHECK FILE
   case $1 in
+  cppcheck)
+    cppcheck --quiet --std=c11 -Iinclude -Isrc --enable=warning,portability,performance --inline-suppr \
+      --suppressions-list=tools/lint/cppcheck.txt --error-exitcode=1 "$2"
+    ;;
   clang-tidy) clang-tidy --quiet "$2" -- $flags ;;
   clang-analyzer) clang-tidy --quiet --checks="-*,clang-analyzer-*,-$off" "$2" -- $flags ;;
   # gcc 12 loses track of a variable that memcpy reads as a word, and takes it for uninitialised. MSan finds those.
@@ -46,8 +50,7 @@ all() { # CHECK: for each file of the library
   find src -name '*.c' | sort | xargs -P "$jobs" -n 1 tools/lint/static.sh --one "$1"
 }
 
-report cppcheck cppcheck --quiet -j "$jobs" --std=c11 -Iinclude -Isrc --enable=warning,portability,performance \
-  --inline-suppr --suppressions-list=tools/lint/cppcheck.txt --error-exitcode=1 src
+report cppcheck all cppcheck
 report clang-tidy all clang-tidy
 if [ "${1-}" = --full ]; then
   report "gcc -fanalyzer" all gcc-analyzer
