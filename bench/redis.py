@@ -112,13 +112,14 @@ def measure_speed(b, keys):
         "BF.EXISTS": "BF.EXISTS bf __rand_int__", "CF.ADD": "CF.ADD cf __rand_int__",
         "CF.EXISTS": "CF.EXISTS cf __rand_int__",
     }
-    # Items are drawn from ten times as many numbers as the filter is for, so that hardly any is added more often than
-    # CF.ADD takes, and there are few enough requests that the filters do not grow.
+    # Items are drawn from a hundred times as many numbers as the filter is for, so that none is added more often than
+    # CF.ADD takes (four times), and there are few enough requests that the filters do not grow.
+    keyspace = min(keys * 100, 2**31 - 1)
     requests = min(b.options.requests, keys / (b.options.rounds + 1) / 1.2)
     print(f"filters reserved for {number(keys)} keys, pipeline 64, {number(requests)} requests per run")
     for name in commands:  # once without measuring: the system maps the pages of new memory when they are first used
-        b.run(commands[name], 64, requests, min(keys * 10, 2**31 - 1))
-    speeds = b.rounds(commands, 64, requests, min(keys * 10, 2**31 - 1))
+        b.run(commands[name], 64, requests, keyspace)
+    speeds = b.rounds(commands, 64, requests, keyspace)
     for name in ("PING", "GET", "SET"):
         b.show(f"{label}, pipeline 64", speeds, name)
     for name in ("BF.EXISTS", "CF.EXISTS"):
@@ -128,7 +129,7 @@ def measure_speed(b, keys):
 
     print("  the same with pipeline 1; BF.MEXISTS has 100 items")
     commands["BF.MEXISTS"] = "BF.MEXISTS bf" + " __rand_int__" * 100
-    speeds = b.rounds(commands, 1, requests / 10, min(keys * 10, 2**31 - 1))
+    speeds = b.rounds(commands, 1, requests / 10, keyspace)
     for name in ("PING", "GET", "SET"):
         b.show(f"{label}, pipeline 1", speeds, name)
     for name, others in (("BF.EXISTS", ("GET", "PING")), ("CF.EXISTS", ("GET", "PING")), ("BF.ADD", ("SET",)),
