@@ -145,13 +145,15 @@ typedef struct kithi_kind {
     void (*prefetch)(const void *f, uint64_t digest); /* prefetches what add_shared uses */
     /* Returns whether this many nonzero cells exceed the fill limit, so that no new key may be added. */
     bool (*full)(const kith_filter *f, uint64_t fill);
-    /* Blocked kinds, whose keys can be chosen to crowd some blocks (filters/common/crowding.h). `crowded` returns whether
-     * the filter is crowded, so that no new key may be added. If `digest` is NULL, it makes a pass over the body to find
-     * out. Otherwise it is called before *digest is added to a filter of `count` keys: it looks at a few blocks, and makes
-     * the pass only if it finds a reason there. With `shared`, other threads may set bits at the same time.
+    /* Blocked kinds, whose keys can be chosen to crowd some blocks (filters/common/crowding.h). `crowded` returns
+     * whether the filter is crowded, so that no new key may be added. If `digest` is NULL, it makes a pass over the
+     * body to find out. Otherwise it is called before *digest is added to a filter of `count` keys: it looks at a few
+     * blocks, and makes the pass only if it finds a reason there. With `shared`, other threads may set bits at the same
+     * time.
      *
-     * `watch` computes the limits that `crowded` compares with, and must be called before it. If `digest` is NULL,
-     * `crowded` may also be called without it: then a false result is certain, but a true one is not. */
+     * `watch` computes the limits that `crowded` compares with, and must be called before it. There is one exception:
+     * if `digest` is NULL, `crowded` may be called before `watch`. It then compares with a lower limit, so the result
+     * false is certain, but true is not. */
     void (*watch)(kith_filter *f);
     bool (*crowded)(const kith_filter *f, const uint64_t *digest, uint64_t count, bool shared);
     kith_status (*merge)(kith_filter *into, const kith_filter *from);

@@ -22,15 +22,16 @@ typedef struct kithi_salvage {
     uint64_t keys_at_risk;   /* at most this many keys may no longer be found. UINT64_MAX: not known */
 } kithi_salvage;
 
-/* Reads a header of which one byte may be wrong. The right header is written to `header`, and decoded. `bytes` is what
- * there is of the block. If the notes are damaged, the decoded header says that there are none. Fails with the codes of
+/* Reads a header of which one byte may be wrong. The right header is written to `header`, except that it never says
+ * that there are notes: kithi_salvage_body() writes the final one. *head is the decoded form. Its notes_bytes is the
+ * size of the notes, or 0 if they are damaged. `bytes` is what there is of the block. Fails with the codes of
  * kithi_header_read(). */
 kith_status kithi_salvage_header(const uint8_t *bytes, uint64_t byte_count, uint8_t header[KITHI_HEADER_BYTES],
                                  kithi_head *head, kithi_salvage *s);
 
-/* Repairs the body of a block, and seals the block. It begins with the right header, of which `head` is the decoded
- * form, and has the size that follows from it, block_bytes. The bytes from `present` on are missing, and are 0. The
- * notes must be sound.
+/* Repairs the body of a block, and seals the block. The block begins with the header that kithi_salvage_header() wrote
+ * or, if s->header_lost is set, with the damaged one. `head` is the right header, decoded, and block_bytes is the size
+ * that follows from it. The bytes from `present` on are missing, and are 0. The notes must be sound.
  *
  * Some kinds can repair a body without losing a key. Count and fill in the header then stay as they were, and differ
  * from the body. So the caller must bind the block with KITH_OPEN_LAZY, and call kithi_filter_recount() after it has

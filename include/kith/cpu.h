@@ -1,10 +1,10 @@
 /* kith/cpu.h: choose the instruction set that filters use.
  *
  * Some calls have versions for some of the instruction sets below, and otherwise use "portable": those that look up,
- * add and remove keys, those that build a ribbon filter and, with SipHash, kith_digest_many() and kith_digest_packed().
- * The best instruction set that the processor supports is selected when one of them is needed first. Results and the
- * bytes of filters do not depend on it, so a program need not choose. The calls of this header are for tests and
- * measurements. */
+ * add, remove and merge keys, those that build a ribbon filter, kith_filter_stats_of() and, with SipHash,
+ * kith_digest_many() and kith_digest_packed(). The best instruction set that the processor supports is selected when
+ * one of them is needed first. Results and the bytes of filters do not depend on it, so a program need not choose.
+ * The calls of this header are for tests and measurements. */
 #ifndef KITH_CPU_H
 #define KITH_CPU_H
 

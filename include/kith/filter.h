@@ -84,9 +84,9 @@ typedef enum kith_build_flags {
     KITH_BUILD_LEAVE_OUT = 1 << 1, /* if the filter cannot store another copy of a key of which it has plan.max_copies
                                       or more, leave this copy out, and count it (kith_builder_left_out). Without this
                                       flag the build fails with KITH_E_COPIES. A cuckoo kind may have no slot for a copy
-                                      of a key of which it has fewer than max_copies, because other keys take the
-                                      slots. Such a copy is not left out: the build fails with KITH_E_FULL, or without
-                                      this flag with KITH_E_COPIES */
+                                      although it has fewer than max_copies of the key, because other keys take the
+                                      slots. Such a copy is not left out, because a larger filter could store it: with
+                                      this flag the build fails with KITH_E_FULL, without it with KITH_E_COPIES */
 } kith_build_flags;
 
 /* Builds a filter from n digests (computed by kith_digest() with spec->hash). Either the whole filter is built or

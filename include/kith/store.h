@@ -87,9 +87,10 @@ typedef struct kith_store_options {
     uint64_t close_bytes;      /* kith_store_close() makes a checkpoint if the journal is larger; default: 4 MiB */
     uint64_t max_bytes;        /* the filter must not grow beyond this size: kith_filter_limit(); default: no limit */
     const kith_allocator *allocator; /* NULL: the C library's */
-    int lock; /* a descriptor of FILE-lock, plus 1, if the caller has locked that file already with flock(LOCK_EX): the
-                 store is then not locked once more. On success the descriptor belongs to the store, which closes it; on
-                 failure it is still the caller's. Default: the store opens and locks the file itself */
+    int lock; /* 0, the default: the store opens and locks FILE-lock itself. If the caller has locked that file already,
+                 with flock(LOCK_EX), this is its descriptor + 1 (because descriptor 0 is valid), and the store does not
+                 lock the file once more. On success the descriptor belongs to the store, which closes it; on failure it
+                 is still the caller's */
     bool no_map; /* read the snapshot into memory and verify it, instead of mapping it: for files that somebody else may
                     truncate, which would raise SIGBUS in a map (network file systems, folders of other users). Costs a
                     read of the whole file, and memory of its size, each time that the snapshot is opened; during a

@@ -28,7 +28,7 @@
 enum { AHEAD = 32, GROUP = 256 };
 
 #define DIGESTS_FEW 4096
-#define SUSPECTS_FEW 8 /* as many comparisons take half the time of pass 2 */
+#define SUSPECTS_FEW 8 /* comparing every digest with this many suspects takes half the time of pass 2 */
 
 typedef struct bitmap {
     uint8_t *bytes;
@@ -211,8 +211,8 @@ static bool keep_firsts(const kith_allocator *allocator, const uint64_t *digests
     return true;
 }
 
-/* Returns whether one of the suspects occurs twice. This takes a comparison per digest and suspect, but no hashes, so it
- * is faster than pass 2 for few suspects. Usually none occurs twice. */
+/* Returns whether one of the suspects occurs twice. This takes a comparison per digest and suspect, but no hashes, so
+ * it is faster than pass 2 for few suspects. Usually none occurs twice. */
 static bool any_repeats(const uint64_t *digests, size_t n, const suspects *s) {
     bool any = false;
     for (uint64_t i = 0; i < s->count && !any; i++) {

@@ -13,11 +13,11 @@
  *
  * The XOR makes the fingerprint independent of region and place. Let r = log2(regions) and p = log2(places). Given the
  * region, only 64 - r bits of the low half are random: its lowest r bits follow from the others (if the number of
- * regions is a power of two, they are 0). The fingerprint cannot use these r bits as they are. The place uses only the
- * highest p of bits 32 … 63: the lowest 32 - p of them are random even if the place is known. The XOR combines these
- * random bits with the r bits that are not random. If r + p > 32, there are fewer than r of these random bits: 32 - p.
- * The random bits are then shifted left (kithi_rest_shift), so that they combine with the highest of the r bits, on
- * which the fingerprint depends most.
+ * regions is a power of two, they are 0). The fingerprint cannot use these r bits as they are. Of bits 32 … 63, the
+ * place uses only the highest p. The other 32 - p, which are bits 32 … 63 - p, are random even if the place is known.
+ * The XOR combines them with bits 0 … 31 - p, and so with the r bits that are not random. If r + p > 32, they are too
+ * few for all r bits. They are then shifted left (kithi_rest_shift), so that they combine with the highest of the r
+ * bits, on which the fingerprint depends most.
  *
  * So region, place and fingerprint are independent and as uniform as the digest if they need at most 60 bits together.
  * Cuckoo filters that need more are not planned (KITH_E_DIGEST_BITS from kithi_cf_choose()). The probabilities of two

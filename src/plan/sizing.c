@@ -161,7 +161,8 @@ static uint64_t smallest_that_keeps_rate(const search *s, uint64_t start, uint64
         x = next;
         quantile = next_quantile;
     }
-    /* often one less than x, so that `low` need not be evaluated again */
+    /* A number that does not keep the rate; 0 if none is known. It is often x - 1, the first `low` below, which then
+     * need not be evaluated again. */
     uint64_t known_low = quantile_before > s->rate ? x_before : 0;
     uint64_t low = x, high = x, step = 1; /* low does not keep the rate (or is 0), high does */
     if (quantile <= s->rate) {
@@ -395,7 +396,7 @@ static block_sums sum_blocks(unsigned lanes, unsigned lane_cells, uint64_t block
     }
     unsigned step = how == EXACT ? 1 : (unsigned)fmin(STEP_MAX, fmax(1, 0.8 * sqrt(mean * (1 - p))));
     double negligible = how == EXACT ? 1e-30 : 1e-20;
-    /* The next three are powers with the exponent `step`. */
+    /* step_odds and step_miss are powers, with the exponent `step`. */
     double odds = p / (1 - p), step_odds = odds, step_miss[3] = {miss[0], miss[1], miss[2]};
     for (unsigned j = 1; j < step; j++) {
         step_odds *= odds;
@@ -535,8 +536,8 @@ uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, d
     double bound = expected_slice(lanes, (double)n, rate) / lane_cells;
     if (most == 0 || bound > (double)most * (1 + 1e-9))
         return 0;
-    /* How many more depends on the number of keys per block. The factor is typical for 1000 keys, where the search takes
-     * a large part of the time of a build. */
+    /* How many more depends on the number of keys per block. The factor is typical for 1000 keys, where the search
+     * takes a large part of the time of a build. */
     double start = bound * (1 + (2 + 0.4 * lanes) * bound / (double)n);
     search s = {blocked_quantile_at, lanes, lane_cells, n, rate, counts, KITHI_SLICES};
     if (most < KITHI_BLOCKS_MAX && (least_blocked_rate(lanes, lane_cells, most, n) > rate || !keeps_rate(&s, most)))

@@ -262,7 +262,7 @@ static bool is_no_store(kith_status status) {
     }
 }
 
-/* Returns whether FILE may be the snapshot of this store: also if that cannot be determined. */
+/* Returns whether FILE is the snapshot of this store; true if that cannot be determined. */
 static bool may_be_snapshot(const kith_store *s, const kithi_store_mark *mark) {
     kithi_image image = {.file = -1};
     kith_status status = kithi_files_open(s->files, s->folder, s->name, false, &image.file);

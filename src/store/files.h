@@ -36,7 +36,8 @@ typedef struct kithi_files {
     int64_t (*write)(void *context, int file, const void *bytes, size_t byte_count, uint64_t offset);
     int (*truncate)(void *context, int file, uint64_t bytes);
     int (*sync)(void *context, int file, bool only_data); /* fdatasync or fsync */
-    /* Returns 1 if `name` still refers to this open file, 0 if it refers to another or to none. */
+    /* Returns 1 if `name` still refers to this open file. Any other result means that it does not, or that this cannot
+     * be determined. */
     int (*is_named)(void *context, int file, int folder, const char *name);
 
     /* Replaces or creates a file atomically and durably; see kithi_replace_file_at(). */

@@ -125,7 +125,8 @@ void kithi_snapshot_free(const kith_store *s, uint8_t *bytes, size_t byte_count)
         s->files->unmap(s->files->context, bytes, byte_count);
 }
 
-/* Opens the filter in the bytes of a snapshot. With options.no_map also verifies its body; a mapped body is not read. */
+/* Opens the filter in the bytes of a snapshot. With options.no_map it also verifies the body; a mapped body is not
+ * read. */
 static kith_status open_bytes(const kith_store *s, kithi_image *image) {
     kith_filter *verified;
     kith_status status =

@@ -33,11 +33,12 @@
  *
  * What the attacker gains. Between two looks, gap keys can be added. One key raises the rate of its block most if it
  * uses the last unused cell of each lane: from (1 - 1/w)^lanes, where w is the number of cells in a lane, to 1. With 8
- * lanes that is a rise of 0.12 in blocked and of 0.40 in blocked_counting. In a large filter gap is B/64. So if the key
- * that is added at each look is one of the attacker's, the rate, which is the mean of B blocks, is at most 0.12/64 =
- * 0.002 or 0.40/64 = 0.006 above the limit. tests/unit/pollution.c has measurements for 10^5 keys: at most 1.5 times
- * the honest rate. The looks are no secret: somebody who knows the hash and the exact count can prepare a harmless key
- * for each of them. A secret key of the hash prevents that; see docs/security.md. */
+ * lanes that is a rise of 0.12 in blocked and of 0.40 in blocked_counting. In a large filter gap is B/64. So between
+ * two looks the rate, which is the mean of B blocks, rises by at most 0.12/64 = 0.002 or 0.40/64 = 0.006. It is never
+ * more than that above the limit if the key of each look is one of the chosen keys, whose blocks are crowded.
+ * tests/unit/pollution.c has measurements for 10^5 keys: at most 1.5 times the honest rate. But the looks are no
+ * secret: somebody who knows the hash and the exact count can prepare a harmless key for each of them. A secret key of
+ * the hash prevents that; see docs/security.md. */
 #ifndef KITHI_FILTERS_CROWDING_H
 #define KITHI_FILTERS_CROWDING_H
 

@@ -266,8 +266,8 @@ static inline kith_status kithi_search_evict(const kithi_cf_layout *layout, kith
 
 /* Searches breadth-first from the two places, within the limit of `s`, and moves the entries of the chain that it
  * finds. Sets *freed to the slot that became free. If no chain ends in an empty slot and `evict` is true, a chain may
- * end at an entry that goes to the stash. (Not if the search was cut: then the region has too few empty slots. The stash
- * is only for keys with equal places and fingerprints.) */
+ * end at an entry that goes to the stash. (Not if the search was cut: then the region has too few empty slots. The
+ * stash is only for keys with equal places and fingerprints.) */
 KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
                                            const uint32_t roots[2], bool evict, kithi_search *memory, uint32_t *freed) {
     /* Copies, which stores to the queue and to the sets cannot alias. */
@@ -304,9 +304,10 @@ KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_f
     return status;
 }
 
-/* Sets the limit of the next short searches after a general search, which started because a short one had reached its
- * limit. If the general search was long, the limit rises. If it was short, repeated entries had filled the queue of the
- * short one, as they do among many copies of keys. Then the limit falls, and the next ones give up sooner. */
+/* Sets the limit of the next short searches after a general search. Except for the first, a general search starts when
+ * a short one has reached its limit. If the general search was long, the limit rises. If it was short, repeated entries
+ * had filled the queue of the short one, as they do among many copies of keys. Then the limit falls, and the next ones
+ * give up sooner. */
 static inline void kithi_search_adapt(kithi_search *s) {
     uint64_t most = s->limit < KITHI_WINDOW_ITEMS ? s->limit : KITHI_WINDOW_ITEMS;
     uint64_t items = (uint64_t)KITHI_WINDOW_ITEMS_PER_PLACE * s->examined;

@@ -38,7 +38,8 @@ typedef uint64_t kithi_window_item;
 #define KITHI_WINDOW_NEW_KEY (UINT32_MAX >> 1)
 
 /* The most items that are queued. None of the 175,000 searches that fill a filter with 10^6 keys needs more. Without
- * repeated entries, a search that examines a place queues four to five items (see kithi_search_adapt). */
+ * repeated entries, a search queues four to five items for each place that the general search would examine
+ * (kithi_search_adapt). */
 #define KITHI_WINDOW_ITEMS 4096
 #define KITHI_WINDOW_ITEMS_MIN 64
 #define KITHI_WINDOW_ITEMS_PER_PLACE 8
