@@ -162,8 +162,10 @@ static double run(int word_count, const char *const *words) {
     show_command("kith", word_count, words);
     double start = seconds_now();
     char **copy = allocate((size_t)word_count * sizeof *copy);
-    for (int i = 0; i < word_count; i++)
-        copy[i] = strcpy(allocate(strlen(words[i]) + 1), words[i]);
+    for (int i = 0; i < word_count; i++) {
+        size_t bytes = strlen(words[i]) + 1;
+        copy[i] = memcpy(allocate(bytes), words[i], bytes);
+    }
     (void)run_words(word_count, copy);
     double seconds = seconds_now() - start;
     heed_signals();

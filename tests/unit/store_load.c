@@ -177,7 +177,7 @@ TEST(a_failure_while_damage_is_examined_is_that_failure) {
  * file is mapped or opened next, everything is there again. */
 static uint64_t vanish_offset, kept_bytes, visible_end;
 static unsigned reads_there, vanishing_read; /* 0: every second one */
-static unsigned map_failures;                /* so many calls of map fail next */
+static unsigned map_failures;                /* the number of next calls of map that fail */
 static unsigned opens;
 
 static void let_vanish(uint64_t offset, uint64_t kept, unsigned number) {
@@ -261,8 +261,8 @@ static void close_both(kith_store *reader, kith_store *writer) {
     check_all_closed();
 }
 
-/* Refreshes a reader while two of the new records are there and the others vanish, and while so many calls of map
- * fail. */
+/* Refreshes a reader while two of the new records are there and the others vanish, and while the
+ * next `failures` calls of map fail. */
 static kith_status refresh_half_way(kith_store *reader, unsigned failures) {
     bool changed = false;
     let_vanish(64 + KEYS * RECORD_BYTES, 2 * RECORD_BYTES, 2);

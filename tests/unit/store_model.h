@@ -203,4 +203,10 @@ static inline kith_status model_step(struct model *m, kith_store *store, uint64_
     return status;
 }
 
+static inline kith_store_info info_of(const kith_store *store) {
+    kith_store_info info = KITH_STORE_INFO_INIT;
+    CHECK_OK(kith_store_info_of(store, &info));
+    return info;
+}
+
 #endif
