@@ -414,6 +414,13 @@ static unsigned files_in(const char *path) {
     return count;
 }
 
+/* The failure to try after number i of `all`: the first ones, the last ones, and in between one in `step`. */
+static uint64_t next_try(uint64_t i, uint64_t all, uint64_t ends, uint64_t step) {
+    if (i < ends || all - i < ends)
+        return i + 1;
+    return all - i < ends + step ? all - ends + 1 : i + step;
+}
+
 /* Every write and every read of the temporary file fails in turn. */
 TEST(a_temporary_file_that_fails_leaves_nothing_behind) {
     struct folder folder = fresh_folder();
@@ -432,9 +439,9 @@ TEST(a_temporary_file_that_fails_leaves_nothing_behind) {
     kith_filter_free(f);
     unsigned calls = fault.calls;
     CHECK(calls > 500);
-    for (unsigned i = 1; i <= calls; i += i < 12 || calls - i < 12 ? 1 : 61) {
+    for (uint64_t i = 1; i <= calls; i = next_try(i, calls, 12, 61)) {
         fault.calls = 0;
-        fault.fail_at = i;
+        fault.fail_at = (unsigned)i;
         fault.error = i % 2 == 0 ? ENOSPC : EIO;
         f = NULL;
         kith_status status = build(&spec, &limits, n, &f);
@@ -465,7 +472,7 @@ TEST(an_interrupted_call_is_repeated) {
 
 TEST(every_allocation_may_fail) {
     static const char *const KINDS[] = {"cuckoo", "blocked", "counting", "layers", "fuse", "ribbon"};
-    uint64_t step = UNDER_SANITIZER ? 311 : 97;
+    uint64_t step = UNDER_SANITIZER ? 499 : 199;
     size_t n = make_digests(KEYS);
     for (size_t k = 0; k < sizeof KINDS / sizeof *KINDS; k++) {
         for (int given = 0; given < 2; given++) {
@@ -478,7 +485,7 @@ TEST(every_allocation_may_fail) {
             CHECK_OK(build(&spec, &limits, n, &f));
             kith_filter_free(f);
             uint64_t calls = memory.calls;
-            for (uint64_t i = 1; i <= calls; i += i < 20 || calls - i < 20 ? 1 : step) {
+            for (uint64_t i = 1; i <= calls; i = next_try(i, calls, 12, step)) {
                 memory.calls = 0;
                 memory.fail_at = i;
                 f = NULL;
@@ -529,8 +536,8 @@ TEST(a_build_can_be_cancelled_at_every_step) {
             CHECK_OK(build(&spec, &limits, n, &f));
             kith_filter_free(f);
             CHECK(all.steps > 0);
-            for (unsigned i = 1; i <= all.steps; i += i < 5 || all.steps - i < 5 ? 1 : 40) {
-                watch one = {.cancel_at = i};
+            for (uint64_t i = 1; i <= all.steps; i = next_try(i, all.steps, 4, 80)) {
+                watch one = {.cancel_at = (unsigned)i};
                 limits.context = &one;
                 f = NULL;
                 CHECK_STATUS(build(&spec, &limits, n, &f), KITH_E_CANCELLED);
