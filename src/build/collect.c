@@ -17,6 +17,7 @@
  * next one of that list is a first occurrence, and any other digest is a repeat. */
 #include "build/collect.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "core/parallel.h"
@@ -198,9 +199,8 @@ static kith_status enlarge(kithi_collection *c) {
 }
 
 kith_status kithi_collect(kithi_collection *c, const uint64_t *digests, size_t n, size_t *done) {
+    assert(!c->counted && !c->borrowed);
     *done = 0;
-    if (c->counted || c->borrowed)
-        return KITH_E_ARGUMENT;
     while (*done < n) {
         kith_status status = KITH_OK;
         if (c->count == c->count_max) {
@@ -330,8 +330,7 @@ kith_status kithi_collection_compact(kithi_collection *c) {
     size_t kept;
     if (!kithi_drop_repeats(&c->allocator, c->digests, c->count, NULL, &copy, &kept))
         return KITH_E_MEMORY;
-    if (copy == NULL)
-        return KITH_OK;
+    assert(copy != NULL);
     memcpy(c->digests, copy, kept * sizeof *copy);
     kithi_release(&c->allocator, copy, (uint64_t)c->count * sizeof *copy);
     c->count = kept;

@@ -45,7 +45,8 @@ void kithi_collection_init(kithi_collection *c, const kith_allocator *allocator,
                            bool keep_repeats);
 void kithi_collection_free(kithi_collection *c);
 
-/* Adds digests. Sets *done to how many were added, also on failure. Returns the codes of kith_builder_add_many(). */
+/* Adds digests, which must be neither counted yet nor borrowed. Sets *done to how many were added, also on failure.
+ * Returns the codes of kith_builder_add_many(). */
 kith_status kithi_collect(kithi_collection *c, const uint64_t *digests, size_t n, size_t *done);
 
 /* Takes an array that belongs to the caller as the whole content of an empty collection. */
@@ -54,7 +55,7 @@ void kithi_collect_borrow(kithi_collection *c, const uint64_t *digests, size_t n
 /* Sets c->keys. No digests can be added after it. */
 kith_status kithi_collection_count(kithi_collection *c);
 
-/* Drops the repeats in memory. The digests must not be borrowed. Fails with KITH_E_MEMORY. */
+/* Drops the repeats in memory. There must be some, and the digests must not be borrowed. Fails with KITH_E_MEMORY. */
 kith_status kithi_collection_compact(kithi_collection *c);
 
 /* True if kithi_collection_reader_next() may return repeats that are still to be dropped. False if repeats are kept. */

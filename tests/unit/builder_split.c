@@ -1,0 +1,366 @@
+/* Tests of kith/builder.h: builds that are divided between threads or into parts, when memory is missing or the caller
+ * cancels, and digests that are not spread evenly. tests/unit/builder.c tests the temporary file. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <pthread.h>
+
+#include <kith/builder.h>
+
+#include "build/fill.h"
+#include "check.h"
+#include "core/mix.h"
+#include "unit/memory.h"
+
+enum {
+    COUNT = KITHI_FILL_PARTS_MIN + 5000, /* digests: enough that filling them is divided */
+    SPILLS = 52428,                      /* digests that fit into the smallest memory limit */
+};
+
+static uint64_t digests[COUNT];
+
+/* `repeats` digests at the end are equal to earlier ones. */
+static void make_digests(size_t repeats) {
+    for (size_t i = 0; i < COUNT; i++)
+        digests[i] = kithi_mix(i < COUNT - repeats ? i + 1 : i / 2 + 1);
+}
+
+static kith_filter_spec spec_of(const char *kind, uint64_t capacity) {
+    kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
+    spec.kind = kind;
+    spec.capacity = capacity;
+    spec.rate = 0.01;
+    return spec;
+}
+
+/* An allocator as in memory.h that several threads may use. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void *locked_allocate(void *context, size_t bytes, size_t alignment) {
+    (void)pthread_mutex_lock(&lock);
+    void *block = memory_allocate(context, bytes, alignment);
+    (void)pthread_mutex_unlock(&lock);
+    return block;
+}
+
+static void locked_release(void *context, void *block, size_t bytes) {
+    (void)pthread_mutex_lock(&lock);
+    memory_release(context, block, bytes);
+    (void)pthread_mutex_unlock(&lock);
+}
+
+static kith_status build(const kith_filter_spec *spec, unsigned flags, const kith_build_limits *limits, size_t n,
+                         uint64_t *left_out, kith_filter **f) {
+    kith_builder *b = NULL;
+    kith_status status = kith_builder_open(spec, flags, limits, &b);
+    if (status == KITH_OK)
+        status = kith_builder_add_many(b, digests, n, NULL);
+    if (status == KITH_OK)
+        status = kith_builder_finish(b, f);
+    if (b != NULL && left_out != NULL)
+        *left_out = kith_builder_left_out(b);
+    kith_builder_free(b);
+    return status;
+}
+
+static void check_equal(kith_filter *a, kith_filter *b) {
+    const void *one, *other;
+    size_t one_bytes, other_bytes;
+    CHECK_OK(kith_filter_bytes(a, &one, &one_bytes));
+    CHECK_OK(kith_filter_bytes(b, &other, &other_bytes));
+    CHECK(one_bytes == other_bytes && memcmp(one, other, one_bytes) == 0);
+}
+
+/* Where memory to divide the work is missing, it may be done in order instead, with the same bytes. */
+static void try_allocations(const kith_filter_spec *given, unsigned flags, bool stays) {
+    struct memory memory = {.stays = stays};
+    kith_allocator allocator = {locked_allocate, locked_release, &memory};
+    kith_build_limits limits = KITH_BUILD_LIMITS_INIT;
+    kith_filter_spec spec = *given;
+    spec.allocator = &allocator;
+    limits.threads = 2;
+    kith_filter *wanted = NULL, *f;
+    CHECK_OK(build(given, flags, NULL, COUNT, NULL, &wanted));
+    CHECK_OK(build(&spec, flags, &limits, COUNT, NULL, &f));
+    check_equal(wanted, f);
+    kith_filter_free(f);
+    uint64_t calls = memory.calls;
+    CHECK(calls >= 4);
+    for (uint64_t i = 1; i <= calls; i += i < 12 ? 1 : 41) {
+        memory.calls = 0;
+        memory.fail_at = i;
+        kith_status status = build(&spec, flags, &limits, COUNT, NULL, &f);
+        if (status == KITH_OK) {
+            check_equal(wanted, f);
+            kith_filter_free(f);
+        } else {
+            CHECK_STATUS(status, KITH_E_MEMORY);
+        }
+        CHECK_EQ_U64(memory.live_blocks, 0);
+    }
+    kith_filter_free(wanted);
+}
+
+TEST(every_allocation_of_a_build_on_threads_may_fail) {
+    static const char *const KINDS[] = {"cuckoo", "counting", "blocked", "bloom", "fuse"};
+    make_digests(100);
+    for (size_t k = 0; k < sizeof KINDS / sizeof *KINDS; k++) {
+        kith_filter_spec spec = spec_of(KINDS[k], COUNT);
+        try_allocations(&spec, KITH_BUILD_SET, k % 2 == 0);
+    }
+    kith_filter_spec spec = spec_of("blocked_counting", COUNT), open_ended = spec_of("cuckoo", 0);
+    try_allocations(&spec, KITH_BUILD_MULTISET, false);
+    try_allocations(&open_ended, KITH_BUILD_SET, false);
+}
+
+/* More copies than a counter counts: threads that fill ranges of the cells cannot tell which copy is one too many. */
+TEST(copies_are_refused_and_left_out_as_without_threads) {
+    static const char *const KINDS[] = {"counting", "cuckoo"};
+    make_digests(0);
+    for (size_t i = 0; i < 20; i++)
+        digests[COUNT - 1 - 1000 * i] = digests[0];
+    for (size_t k = 0; k < sizeof KINDS / sizeof *KINDS; k++) {
+        kith_filter_spec spec = spec_of(KINDS[k], COUNT);
+        kith_build_limits limits = KITH_BUILD_LIMITS_INIT;
+        kith_filter *f[2] = {NULL};
+        uint64_t left_out[2];
+        for (unsigned threads = 1; threads <= 2; threads++) {
+            limits.threads = threads;
+            unsigned flags = KITH_BUILD_MULTISET;
+            CHECK_STATUS(build(&spec, flags, &limits, COUNT, NULL, &f[0]), KITH_E_COPIES);
+            flags |= KITH_BUILD_LEAVE_OUT;
+            CHECK_OK(build(&spec, flags, &limits, COUNT, &left_out[threads - 1], &f[threads - 1]));
+        }
+        CHECK(left_out[0] > 0 && left_out[0] < 21);
+        CHECK_EQ_U64(left_out[1], left_out[0]);
+        check_equal(f[0], f[1]);
+        kith_filter_free(f[0]);
+        kith_filter_free(f[1]);
+    }
+}
+
+/* Bodies of 2 MiB and more are filled by parts even on one thread, if that is faster. */
+TEST(a_large_body_has_the_same_bytes_on_one_thread_and_on_two) {
+    static const char *const KINDS[] = {"cuckoo", "blocked_counting"};
+    make_digests(0);
+    for (size_t k = 0; k < sizeof KINDS / sizeof *KINDS; k++) {
+        kith_filter_spec spec = spec_of(KINDS[k], 2000000);
+        kith_build_limits two = KITH_BUILD_LIMITS_INIT;
+        two.threads = 2;
+        kith_filter *added = NULL, *one = NULL, *other = NULL;
+        CHECK_OK(kith_filter_create(&spec, &added));
+        CHECK(kith_filter_memory(added) > 2 << 20);
+        CHECK_OK(kith_filter_add_many(added, digests, COUNT, NULL, NULL));
+        CHECK_OK(build(&spec, KITH_BUILD_MULTISET, NULL, COUNT, NULL, &one));
+        CHECK_OK(build(&spec, KITH_BUILD_MULTISET, &two, COUNT, NULL, &other));
+        check_equal(added, one);
+        check_equal(added, other);
+        kith_filter_free(added);
+        kith_filter_free(one);
+        kith_filter_free(other);
+    }
+}
+
+/* Keys of 16 shards, of which 32,768 digests are sorted at a time: a part has digests of several shards. */
+TEST(a_static_filter_of_many_shards_has_the_same_bytes_in_any_order_and_on_any_number_of_threads) {
+    enum { FEW = 40000 };
+    make_digests(0);
+    kith_filter_spec spec = spec_of("fuse", 9000000);
+    spec.rate = 0.1;
+    kith_build_limits two = KITH_BUILD_LIMITS_INIT;
+    two.threads = 2;
+    kith_filter *one = NULL, *other = NULL;
+    CHECK_OK(build(&spec, KITH_BUILD_SET, NULL, FEW, NULL, &one));
+    for (size_t i = 0; i < FEW / 2; i++) {
+        uint64_t digest = digests[i];
+        digests[i] = digests[FEW - 1 - i];
+        digests[FEW - 1 - i] = digest;
+    }
+    CHECK_OK(build(&spec, KITH_BUILD_SET, &two, FEW, NULL, &other));
+    CHECK_EQ_U64(kith_filter_has_many(one, digests, FEW, NULL), FEW);
+    check_equal(one, other);
+    kith_filter_free(one);
+    kith_filter_free(other);
+}
+
+TEST(a_final_spec_without_a_kind_gives_a_static_filter_or_the_smallest) {
+    make_digests(0);
+    for (size_t n = 1; n <= COUNT; n *= 10) {
+        kith_filter_spec spec = spec_of(NULL, 0);
+        spec.final = true;
+        kith_filter *f = NULL, *built = NULL;
+        CHECK_OK(build(&spec, KITH_BUILD_SET, NULL, n, NULL, &f));
+        CHECK_EQ_U64(kith_filter_has_many(f, digests, n, NULL), n);
+        kith_plan plan = KITH_PLAN_INIT, made = KITH_PLAN_INIT;
+        spec.capacity = n;
+        CHECK_OK(kith_filter_plan(&spec, &plan));
+        CHECK_OK(kith_filter_plan_of(f, &made));
+        CHECK(strcmp(made.kind, plan.kind) == 0);
+        CHECK_OK(kith_filter_build(&spec, digests, n, KITH_BUILD_SET, 1, &built));
+        check_equal(f, built);
+        kith_filter_free(built);
+        kith_filter_free(f);
+    }
+}
+
+/* ---- digests on disk ---- */
+
+/* All digests have one of two high bytes, so two of the 256 parts of the temporary file have all of them, and a part
+ * takes more memory than the limit allows for several threads. */
+TEST(digests_that_are_not_spread_evenly_are_counted_and_built) {
+    static const char *const KINDS[] = {"counting", "fuse"};
+    size_t n = 2 * SPILLS;
+    for (size_t k = 0; k < sizeof KINDS / sizeof *KINDS; k++) {
+        for (unsigned shift = 6; shift <= 12; shift += 3) {
+            for (size_t i = 0; i < n; i++)
+                digests[i] = kithi_mix(i / 2 + i % 2 * SPILLS / 2 + 1) >> shift;
+            kith_filter_spec spec = spec_of(KINDS[k], 0);
+            kith_build_limits limits = KITH_BUILD_LIMITS_INIT;
+            kith_filter *wanted = NULL, *f = NULL;
+            CHECK_OK(build(&spec, KITH_BUILD_SET, NULL, n, NULL, &wanted));
+            CHECK_EQ_U64(kith_filter_count(wanted), SPILLS + SPILLS / 2);
+            limits.threads = 3;
+            limits.memory_bytes = 1;
+            limits.folder = "/tmp";
+            CHECK_OK(build(&spec, KITH_BUILD_SET, &limits, n, NULL, &f));
+            check_equal(wanted, f);
+            kith_filter_free(wanted);
+            kith_filter_free(f);
+        }
+    }
+}
+
+TEST(more_than_16_spills_are_read_again) {
+    enum { ROUNDS = 18 };
+    kith_filter_spec spec = spec_of("counting", 0);
+    spec.rate = 0.5;
+    kith_build_limits limits = KITH_BUILD_LIMITS_INIT;
+    limits.memory_bytes = 1;
+    limits.folder = "/tmp";
+    kith_builder *b = NULL;
+    kith_filter *f = NULL;
+    uint64_t keys;
+    CHECK_OK(kith_builder_open(&spec, KITH_BUILD_SET, &limits, &b));
+    for (size_t round = 0; round < ROUNDS; round++) {
+        for (size_t i = 0; i < SPILLS; i++)
+            digests[i] = kithi_mix(round * SPILLS / 2 + i + 1);
+        CHECK_OK(kith_builder_add_many(b, digests, SPILLS, NULL));
+    }
+    CHECK_OK(kith_builder_count(b, &keys));
+    CHECK_EQ_U64(keys, (ROUNDS + 1) * SPILLS / 2);
+    CHECK_OK(kith_builder_finish(b, &f));
+    CHECK_EQ_U64(kith_filter_count(f), keys);
+    CHECK_EQ_U64(kith_filter_has_many(f, digests, SPILLS, NULL), SPILLS);
+    kith_builder_free(b);
+    kith_filter_free(f);
+}
+
+/* ---- cancelled, and tried again ---- */
+
+struct patience {
+    unsigned calls, cancel_at;
+};
+
+static bool be_patient(void *context, kith_build_step step, uint64_t done, uint64_t total) {
+    (void)step, (void)done, (void)total;
+    struct patience *p = context;
+    return ++p->calls != p->cancel_at;
+}
+
+TEST(a_count_that_was_cancelled_can_be_repeated) {
+    make_digests(COUNT / 4);
+    struct patience patience = {.cancel_at = 10}; /* spilling has ended, and counting has begun */
+    kith_filter_spec spec = spec_of("cuckoo", 0);
+    kith_build_limits limits = KITH_BUILD_LIMITS_INIT;
+    limits.memory_bytes = 1;
+    limits.folder = "/tmp";
+    limits.progress = be_patient;
+    limits.context = &patience;
+    kith_builder *b = NULL;
+    kith_filter *f = NULL;
+    uint64_t keys = 0;
+    CHECK_OK(kith_builder_open(&spec, KITH_BUILD_SET, &limits, &b));
+    CHECK_OK(kith_builder_add_many(b, digests, COUNT, NULL));
+    CHECK_STATUS(kith_builder_count(b, &keys), KITH_E_CANCELLED);
+    CHECK_OK(kith_builder_count(b, &keys));
+    CHECK_EQ_U64(keys, COUNT - COUNT / 4);
+    CHECK_OK(kith_builder_finish(b, &f));
+    CHECK_EQ_U64(kith_filter_count(f), keys);
+    CHECK_STATUS(kith_builder_count(b, &keys), KITH_E_ARGUMENT);
+    kith_builder_free(b);
+    kith_filter_free(f);
+}
+
+TEST(a_build_in_memory_can_be_cancelled_at_every_step_and_finished_later) {
+    static const char *const KINDS[] = {"cuckoo", "fuse", "counting", "blocked"};
+    make_digests(0);
+    for (size_t k = 0; k < sizeof KINDS / sizeof *KINDS; k++) {
+        kith_filter_spec spec = spec_of(KINDS[k], COUNT);
+        kith_filter *wanted = NULL;
+        CHECK_OK(build(&spec, KITH_BUILD_SET, NULL, COUNT, NULL, &wanted));
+        for (unsigned at = 1;; at++) {
+            struct patience patience = {.cancel_at = at};
+            kith_build_limits limits = KITH_BUILD_LIMITS_INIT;
+            limits.threads = 2;
+            limits.progress = be_patient;
+            limits.context = &patience;
+            limits.memory_bytes = 9000000; /* a stream gathers fewer digests than there are */
+            limits.folder = "/nowhere";
+            kith_builder *b = NULL;
+            kith_filter *f = NULL;
+            CHECK_OK(kith_builder_open(&spec, KITH_BUILD_SET, &limits, &b));
+            size_t done, taken = 0;
+            kith_status status = KITH_OK;
+            for (size_t chunk = 1000; taken < COUNT; taken += done) {
+                chunk = COUNT - taken < chunk ? COUNT - taken : chunk;
+                status = kith_builder_add_many(b, digests + taken, chunk, &done);
+                CHECK(status == KITH_OK || status == KITH_E_CANCELLED);
+            }
+            status = kith_builder_finish(b, &f);
+            if (status == KITH_E_CANCELLED)
+                status = kith_builder_finish(b, &f);
+            CHECK_OK(status);
+            check_equal(wanted, f);
+            kith_builder_free(b);
+            kith_filter_free(f);
+            if (patience.calls < at)
+                break;
+        }
+        kith_filter_free(wanted);
+    }
+}
+
+/* ---- wrong calls ---- */
+
+TEST(wrong_calls_change_nothing) {
+    make_digests(0);
+    kith_filter_spec spec = spec_of("cuckoo", 1000), no_rate = spec, fuse = spec_of("fuse", 0);
+    no_rate.rate = 0;
+    kith_filter *cuckoo = NULL, *fixed = NULL, *f = NULL;
+    kith_builder *b = NULL;
+    CHECK_OK(kith_filter_build(&spec, digests, 100, KITH_BUILD_SET, 1, &cuckoo));
+    CHECK_OK(kith_filter_build(&fuse, digests, 100, KITH_BUILD_SET, 1, &fixed));
+    CHECK_STATUS(kith_builder_open_like(cuckoo, 1u << 9, NULL, &b), KITH_E_ARGUMENT);
+    CHECK_STATUS(kith_builder_open_like(fixed, KITH_BUILD_SET, NULL, &b), KITH_E_UNSUPPORTED);
+    CHECK(b == NULL);
+    CHECK_OK(kith_builder_open_like(cuckoo, KITH_BUILD_MULTISET, NULL, &b));
+    CHECK_STATUS(kith_builder_respec(b, &spec), KITH_E_UNSUPPORTED);
+    CHECK_OK(kith_builder_add_many(b, digests, 100, NULL));
+    CHECK_OK(kith_builder_finish(b, &f));
+    check_equal(cuckoo, f);
+    kith_builder_free(b);
+    kith_filter_free(f);
+    CHECK_OK(kith_builder_open(&spec, KITH_BUILD_SET, NULL, &b));
+    CHECK_STATUS(kith_builder_respec(b, &no_rate), KITH_E_RATE);
+    CHECK_OK(kith_builder_add_many(b, digests, 100, NULL));
+    CHECK_OK(kith_builder_finish(b, &f));
+    check_equal(cuckoo, f);
+    kith_builder_free(b);
+    kith_filter_free(f);
+    kith_filter_free(cuckoo);
+    kith_filter_free(fixed);
+}
+
+int main(int argc, char **argv) {
+    return check_main(argc, argv);
+}
