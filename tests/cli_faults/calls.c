@@ -340,18 +340,12 @@ int __wrap_seccomp_load(const void *filter) {
     return result;
 }
 
-#ifdef WRITE_COUNTS
-/* A process of the preset coverage writes its counts when it calls exit(). The tool calls _exit() after a failure. */
-void __gcov_dump(void);
-_Noreturn void __real__exit(int status);
-_Noreturn void __wrap__exit(int status);
-void __wrap__exit(int status) {
+/* For tests/coverage.c: calls no longer fail, and in the box of `kith verify` files cannot be opened. */
+bool coverage_begin(void);
+bool coverage_begin(void) {
     calls_arm(false);
-    if (!is_boxed)
-        __gcov_dump();
-    __real__exit(status);
+    return !is_boxed;
 }
-#endif
 
 /* Random bytes are the same in every run, so that the files can be compared. Those of temporary names (6 bytes) are
  * drawn apart: a save that tries another name must not change the keys and ids that are drawn after it. */

@@ -53,8 +53,11 @@ static kith_status build(const kith_filter_spec *spec, unsigned flags, const kit
                          uint64_t *left_out, kith_filter **f) {
     kith_builder *b = NULL;
     kith_status status = kith_builder_open(spec, flags, limits, &b);
+    size_t first = n < 1000 ? n : 1000; /* so few are kept in the builder first */
     if (status == KITH_OK)
-        status = kith_builder_add_many(b, digests, n, NULL);
+        status = kith_builder_add_many(b, digests, first, NULL);
+    if (status == KITH_OK)
+        status = kith_builder_add_many(b, digests + first, n - first, NULL);
     if (status == KITH_OK)
         status = kith_builder_finish(b, f);
     if (b != NULL && left_out != NULL)
