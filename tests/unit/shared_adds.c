@@ -238,15 +238,20 @@ TEST(the_fill_limit_stops_keys_chosen_to_fill_the_filter) {
     }
 }
 
-TEST(other_changes_return_busy_while_adders_are_open) {
+static void *stay(void *context, void *memory, size_t byte_count) {
+    (void)context, (void)byte_count;
+    return memory;
+}
+
+TEST(other_calls_return_busy_while_adders_are_open) {
     struct folder folder = fresh_folder();
     for (size_t which = 0; which < LENGTH(SHARED); which++) {
-        kith_filter *filter = new_filter(which, 1000), *other = new_filter(which, 1000);
+        kith_filter *filter = new_filter(which, 1000), *other = new_filter(which, 1000), *clone = NULL;
         kith_adder *a, *b;
         const void *bytes;
         size_t byte_count, done = 7;
         uint64_t digest = 1, was_new = 7;
-        bool is_new;
+        bool is_new, subset;
         CHECK_OK(kith_filter_add(filter, "before", 6, NULL)); /* the filter is in use when adders are opened */
         CHECK_OK(kith_adder_open(filter, &a));
         CHECK_OK(kith_adder_open(filter, &b));
@@ -262,6 +267,12 @@ TEST(other_changes_return_busy_while_adders_are_open) {
             CHECK_STATUS(kith_filter_intersect(filter, other), KITH_E_BUSY);
             CHECK_STATUS(kith_filter_bytes(filter, &bytes, &byte_count), KITH_E_BUSY);
             CHECK_STATUS(kith_filter_save(filter, in(&folder, "x")), KITH_E_BUSY);
+            CHECK_STATUS(kith_filter_subset(filter, other, &subset), KITH_E_BUSY);
+            CHECK_STATUS(kith_filter_subset(other, filter, &subset), KITH_E_BUSY);
+            CHECK_STATUS(kith_filter_check(filter, NULL), KITH_E_BUSY);
+            CHECK_STATUS(kith_filter_relocate(filter, stay, NULL), KITH_E_BUSY);
+            CHECK_STATUS(kith_filter_clone(filter, NULL, &clone), KITH_E_BUSY);
+            CHECK(clone == NULL);
             CHECK_STATUS(kith_filter_remove(filter, "x", 1), KITH_E_UNSUPPORTED);
             CHECK(access(in(&folder, "x"), F_OK) != 0);
             kith_adder_close(open == 2 ? a : b);

@@ -390,6 +390,9 @@ TEST(a_batch_is_rolled_back_or_committed) {
         CHECK_STATUS(kith_store_begin(store), KITH_E_BUSY);
         CHECK_STATUS(kith_store_sync(store), KITH_E_BUSY);
         CHECK_STATUS(kith_store_checkpoint(store), KITH_E_BUSY);
+        CHECK_STATUS(kith_store_replace(store, model), KITH_E_BUSY);
+        CHECK_STATUS(kith_store_close_plain(store), KITH_E_BUSY);
+        CHECK_STATUS(kith_store_info_of(store, &(kith_store_info){.struct_bytes = 1}), KITH_E_ARGUMENT);
         CHECK_OK(kith_store_rollback(store));
         CHECK_OK(kith_store_begin(store));
         CHECK_OK(kith_store_commit(store)); /* an empty batch leaves nothing behind */
@@ -490,8 +493,15 @@ TEST(readers_follow_the_writer) {
             check_same(reader, model);
             CHECK_OK(kith_store_verify(reader));
         }
+        kith_filter *other = new_filter("blocked", NULL), *fixed;
+        kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
+        spec.kind = "fuse";
+        spec.rate = 0.01;
+        CHECK_OK(kith_filter_build(&spec, &(uint64_t){1}, 1, KITH_BUILD_SET, 1, &fixed));
+        CHECK_STATUS(kith_store_replace(store, fixed), KITH_E_UNSUPPORTED); /* nothing can be added to it */
+        check_same(store, model);
+        kith_filter_free(fixed);
         /* other content, of another kind */
-        kith_filter *other = new_filter("blocked", NULL);
         CHECK_OK(kith_store_replace(store, other));
         check_same(store, other);
         CHECK_OK(kith_store_refresh(reader, &changed));
