@@ -3,13 +3,23 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+/* Both openat and openat64 are defined below, so the headers must not redirect one to the other. */
+#undef _FILE_OFFSET_BITS
+#undef _FORTIFY_SOURCE
+
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <kith/builder.h>
 
 #include "build/fill.h"
 #include "check.h"
 #include "core/mix.h"
+#include "folder.h"
 #include "unit/memory.h"
 
 enum {
@@ -256,6 +266,63 @@ TEST(more_than_16_spills_are_read_again) {
     CHECK_EQ_U64(kith_filter_has_many(f, digests, SPILLS, NULL), SPILLS);
     kith_builder_free(b);
     kith_filter_free(f);
+}
+
+/* Some file systems (NFS, FUSE) have no files without a name. */
+static bool all_named;
+
+static int open_as_chosen(int folder, const char *path, int flags, va_list rest) {
+    if ((flags & O_TMPFILE) == O_TMPFILE && all_named) {
+        errno = EOPNOTSUPP;
+        return -1;
+    }
+    mode_t mode = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(rest, mode_t) : 0;
+    return (int)syscall(SYS_openat, folder, path, flags | O_LARGEFILE, mode);
+}
+
+int openat(int folder, const char *path, int flags, ...) {
+    va_list rest;
+    va_start(rest, flags);
+    int fd = open_as_chosen(folder, path, flags, rest);
+    va_end(rest);
+    return fd;
+}
+
+int openat64(int folder, const char *path, int flags, ...) {
+    va_list rest;
+    va_start(rest, flags);
+    int fd = open_as_chosen(folder, path, flags, rest);
+    va_end(rest);
+    return fd;
+}
+
+TEST(a_temporary_file_with_a_name_loses_it_at_once) {
+    struct folder folder = fresh_folder();
+    static char long_path[5000];
+    kith_filter_spec spec = spec_of("cuckoo", 0);
+    kith_build_limits limits = KITH_BUILD_LIMITS_INIT;
+    kith_builder *b = NULL;
+    kith_filter *wanted = NULL, *f = NULL;
+    make_digests(0);
+    CHECK_OK(build(&spec, KITH_BUILD_SET, NULL, COUNT, NULL, &wanted));
+    limits.memory_bytes = 1;
+    limits.folder = folder.path;
+    all_named = true;
+    CHECK_OK(kith_builder_open(&spec, KITH_BUILD_SET, &limits, &b));
+    CHECK_OK(kith_builder_add_many(b, digests, COUNT, NULL)); /* two spills are in the file now */
+    CHECK(rmdir(folder.path) == 0);                           /* so the folder is empty */
+    CHECK_STATUS(build(&spec, KITH_BUILD_SET, &limits, COUNT, NULL, &f), KITH_E_NO_FILE);
+    CHECK_OK(kith_builder_finish(b, &f));
+    check_equal(wanted, f);
+    kith_filter_free(f);
+    kith_builder_free(b);
+    memset(long_path, '/', sizeof long_path - 1); /* the root, but the name of a file in it would be too long */
+    limits.folder = long_path;
+    f = NULL;
+    CHECK_STATUS(build(&spec, KITH_BUILD_SET, &limits, COUNT, NULL, &f), KITH_E_NO_FILE);
+    CHECK(f == NULL);
+    all_named = false;
+    kith_filter_free(wanted);
 }
 
 /* ---- cancelled, and tried again ---- */

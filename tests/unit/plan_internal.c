@@ -145,6 +145,28 @@ TEST(every_search_is_too_long_at_a_load_that_is_too_high) {
     CHECK(kithi_fit_walk_failure(&WALK, .5, 1000) < 1e-9);
 }
 
+/* In regions with more keys than the average, searches grow so long that some reach their bound. The number of these
+ * regions follows from the normal distribution, here in small steps. A step of the planner is one deviation. */
+TEST(searches_that_reach_their_bound_are_failures) {
+    static const kithi_fit BUCKETS = {.place_slots = 4};
+    static const kithi_fit_size SIZE = {.slot_bits = 12, .half = 32768, .regions = 1000};
+    double slots = (double)kithi_fit_region_slots(&BUCKETS, SIZE.half), regions = (double)SIZE.regions;
+    double places = KITHI_FIT_SEARCH_SLOTS / 4.0, step = 0.01;
+    for (double load = 0.964; load < 0.972; load += 0.002) {
+        double deviation = hypot(sqrt(load / slots), 1.15 * 0.19 / sqrt(slots)), expected = 0;
+        for (double k = 0; k < 10; k += step) {
+            double here = load + k * deviation, tail = kithi_fit_search_tail(&BUCKETS, here, places);
+            /* the last keys, while the tail grows by a factor of e */
+            double slope = log(tail / kithi_fit_search_tail(&BUCKETS, here - 1e-6, places)) / 1e-6;
+            double keys = slope > 0 ? slots / slope : slots;
+            expected += step * regions * exp(-k * k / 2) / sqrt(2 * acos(-1)) * fmin(1, keys * tail);
+        }
+        double failure = kithi_fit_room_failure(&BUCKETS, &SIZE, (uint64_t)(load * slots * regions));
+        printf("        load %.3f: %.3g, in small steps %.3g\n", load, failure, expected);
+        CHECK(failure > expected / 2 && failure < expected * 2);
+    }
+}
+
 int main(int argc, char **argv) {
     return check_main(argc, argv);
 }
