@@ -4,6 +4,7 @@
 #include "registry.h"
 #include "plan/fit.h"
 #include "plan/planner.h"
+#include "plan/sizing.h"
 #include "unit/plans.h"
 #include "verbs.h"
 
@@ -145,6 +146,17 @@ TEST(every_search_is_too_long_at_a_load_that_is_too_high) {
     CHECK(kithi_fit_walk_failure(&WALK, .5, 1000) < 1e-9);
 }
 
+/* Slots of 7 bits with 6 places in each half take as many bits as slots of 6 bits with 7 places. */
+TEST(of_two_equal_sizes_the_one_with_the_lower_rate_is_chosen) {
+    static const kithi_fit BUCKETS = {.place_slots = 4};
+    kithi_fit_size chosen, narrower;
+    CHECK(kithi_fit_choose(&BUCKETS, 11, 0.027, 0, &chosen));
+    CHECK(kithi_fit_choose(&BUCKETS, 11, 0.027, 6, &narrower));
+    CHECK(chosen.slot_bits == 7 && chosen.half == 6 && chosen.regions == 1 && chosen.stash == 0);
+    CHECK(narrower.slot_bits == 6 && narrower.half == 7 && narrower.regions == 1 && narrower.stash == 0);
+    CHECK(kithi_fit_rate(&BUCKETS, &chosen, 11) < kithi_fit_rate(&BUCKETS, &narrower, 11));
+}
+
 /* In regions with more keys than the average, searches grow so long that some reach their bound. The number of these
  * regions follows from the normal distribution, here in small steps. A step of the planner is one deviation. */
 TEST(searches_that_reach_their_bound_are_failures) {
@@ -164,6 +176,26 @@ TEST(searches_that_reach_their_bound_are_failures) {
         double failure = kithi_fit_room_failure(&BUCKETS, &SIZE, (uint64_t)(load * slots * regions));
         printf("        load %.3f: %.3g, in small steps %.3g\n", load, failure, expected);
         CHECK(failure > expected / 2 && failure < expected * 2);
+    }
+}
+
+/* The mean of q^j if k hashes hit j different ones of m cells: the sum over all m^k ways to choose them. */
+TEST(the_power_of_a_whole_array_agrees_with_all_choices_of_cells) {
+    for (unsigned m = 1; m <= 5; m++) {
+        unsigned choices = 1;
+        for (unsigned k = 1; k <= 5; k++) {
+            choices *= m;
+            for (double q = 0; q <= 1; q += 0.125) {
+                double sum = 0;
+                for (unsigned choice = 0; choice < choices; choice++) {
+                    unsigned hit = 0;
+                    for (unsigned i = 0, rest = choice; i < k; i++, rest /= m)
+                        hit |= 1u << rest % m;
+                    sum += pow(q, __builtin_popcount(hit));
+                }
+                CHECK(fabs(kithi_whole_power(k, m, q) - sum / choices) < 1e-14);
+            }
+        }
     }
 }
 
