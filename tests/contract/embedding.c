@@ -18,7 +18,8 @@ void adopted_blocks_are_not_copied(void) {
         memcpy(block, s.bytes, s.byte_count);
         uint64_t largest = s.byte_count;
         memory.largest = 0;
-        CHECK_STATUS(kith_filter_adopt(block, s.byte_count, KITH_OPEN_COPY, &memory.allocator, &adopted), KITH_E_ARGUMENT);
+        CHECK_STATUS(kith_filter_adopt(block, s.byte_count, KITH_OPEN_COPY, &memory.allocator, &adopted),
+                     KITH_E_ARGUMENT);
         CHECK_STATUS(kith_filter_adopt(block, 0, flags, &memory.allocator, &adopted), KITH_E_EMPTY);
         block[100] ^= 1;
         CHECK_STATUS(kith_filter_adopt(block, s.byte_count, flags, &memory.allocator, &adopted), KITH_E_CORRUPT);
