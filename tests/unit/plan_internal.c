@@ -157,6 +157,21 @@ TEST(of_two_equal_sizes_the_one_with_the_lower_rate_is_chosen) {
     CHECK(kithi_fit_rate(&BUCKETS, &chosen, 11) < kithi_fit_rate(&BUCKETS, &narrower, 11));
 }
 
+/* The bits of a digest that choose a place limit their number: see core/mix.h. */
+TEST(half_a_region_has_at_most_2_to_the_27_slots_or_2_to_the_29_if_it_is_a_power_of_two) {
+    kithi_fit fit = {.place_slots = 2, .one_region = true};
+    kithi_fit_size size;
+    CHECK(kithi_fit_choose(&fit, 230000000, 0.01, 0, &size));
+    CHECK(size.half > 60000000 && size.half <= 1 << 26);
+    CHECK(!kithi_fit_choose(&fit, 240000000, 0.01, 0, &size));
+    fit.power_of_two = true;
+    CHECK(kithi_fit_choose(&fit, 240000000, 0.01, 0, &size));
+    CHECK_EQ_U64(size.half, 1 << 27);
+    CHECK(kithi_fit_choose(&fit, 900000000, 0.01, 0, &size));
+    CHECK_EQ_U64(size.half, 1 << 28);
+    CHECK(!kithi_fit_choose(&fit, 1000000000, 0.01, 0, &size));
+}
+
 /* In regions with more keys than the average, searches grow so long that some reach their bound. The number of these
  * regions follows from the normal distribution, here in small steps. A step of the planner is one deviation. */
 TEST(searches_that_reach_their_bound_are_failures) {
