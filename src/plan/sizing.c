@@ -2,6 +2,7 @@
  * logarithms, with log1p and expm1, so that no precision is lost if 1/slice is far below the rounding error of 1. */
 #include "plan/sizing.h"
 
+#include <assert.h>
 #include <math.h>
 
 static const double CELLS_MAX = 0x1p62;
@@ -494,11 +495,12 @@ double kithi_blocked_rate_limit(unsigned lanes, unsigned lane_cells, uint64_t bl
 }
 
 double kithi_blocked_cells(unsigned lanes, unsigned lane_cells, uint64_t blocks, double keys, double deviations) {
+    assert(lane_cells > 2);
     /* The number N of keys in a block is binomial. With q = 1/blocks and a_i = 1 - i/w, z_i = E a_i^N = (1 - q i/w)^n
      * is the probability that i given cells of a lane are 0, and square = E a_1^(2N). Given N, lanes are
      * independent. */
     double w = lane_cells, q = 1 / (double)blocks;
-    double z1 = exp(keys * log1p(-q / w)), z2 = w > 2 ? exp(keys * log1p(-2 * q / w)) : 0;
+    double z1 = exp(keys * log1p(-q / w)), z2 = exp(keys * log1p(-2 * q / w));
     double square = exp(keys * log1p(-q * (2 - 1 / w) / w));
     double inside = lanes * (w * z1 + w * (w - 1) * z2 - w * w * square);
     double between = lanes * w * (lanes * w) * (square - z1 * z1);

@@ -90,7 +90,7 @@ double kithi_blocked_quantile(unsigned lanes, unsigned lane_cells, uint64_t bloc
 double kithi_blocked_rate_limit(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, kithi_counts counts);
 
 /* Returns the number of cells in use of a block that is `deviations` standard deviations above the mean of all blocks,
- * in a filter with this many keys. */
+ * in a filter with this many keys. lane_cells must be at least 3. */
 double kithi_blocked_cells(unsigned lanes, unsigned lane_cells, uint64_t blocks, double keys, double deviations);
 
 /* Returns the smallest number of blocks whose quantile is at most `rate`, or 0 if that is more than `most`. If `most`

@@ -214,6 +214,36 @@ TEST(the_power_of_a_whole_array_agrees_with_all_choices_of_cells) {
     }
 }
 
+/* Mean and deviation of the cells in use in one block, over all ways in which keys can choose a block and a cell in
+ * each of two lanes. */
+static void try_block(unsigned lane_cells, unsigned blocks, unsigned keys) {
+    unsigned key_choices = blocks * lane_cells * lane_cells, choices = 1;
+    for (unsigned i = 0; i < keys; i++)
+        choices *= key_choices;
+    double sum = 0, squares = 0;
+    for (unsigned choice = 0; choice < choices; choice++) {
+        uint64_t used = 0;
+        for (unsigned i = 0, rest = choice; i < keys; i++, rest /= key_choices) {
+            unsigned cells = rest % key_choices / blocks;
+            if (rest % blocks == 0)
+                used |= UINT64_C(1) << cells % lane_cells | UINT64_C(1) << (lane_cells + cells / lane_cells);
+        }
+        double count = __builtin_popcountll(used);
+        sum += count;
+        squares += count * count;
+    }
+    double mean = sum / choices, deviation = sqrt(fmax(0, squares / choices - mean * mean));
+    CHECK(fabs(kithi_blocked_cells(2, lane_cells, blocks, keys, 0) - mean) < 1e-12);
+    CHECK(fabs(kithi_blocked_cells(2, lane_cells, blocks, keys, 5) - mean - 5 * deviation) < 1e-6);
+}
+
+TEST(the_cells_in_use_of_a_block_agree_with_all_choices_of_cells) {
+    for (unsigned lane_cells = 3; lane_cells <= 5; lane_cells++)
+        for (unsigned blocks = 1; blocks <= 2; blocks++)
+            for (unsigned keys = 1; keys <= 3; keys++)
+                try_block(lane_cells, blocks, keys);
+}
+
 int main(int argc, char **argv) {
     return check_main(argc, argv);
 }
