@@ -244,6 +244,31 @@ TEST(the_cells_in_use_of_a_block_agree_with_all_choices_of_cells) {
                 try_block(lane_cells, blocks, keys);
 }
 
+/* How many times higher the quantile is if keys that change nothing are not counted. */
+static double growth(unsigned k, uint64_t slice, uint64_t n) {
+    return kithi_bloom_quantile(k, slice, n, KITHI_COUNTS_NEW_KEYS, KITHI_SLICES) /
+           kithi_bloom_quantile(k, slice, n, KITHI_COUNTS_ALL_KEYS, KITHI_SLICES);
+}
+
+/* Keys are added until as many as planned have changed something. The loop adds a hundredth of a key at a time. */
+TEST(keys_that_change_nothing_raise_the_rate_until_the_filter_is_full) {
+    static const struct {
+        unsigned k;
+        uint64_t slice, n;
+    } CASES[] = {{2, 150, 100}, {3, 170, 100}, {4, 200, 100}};
+    for (size_t i = 0; i < LENGTH(CASES); i++) {
+        unsigned k = CASES[i].k;
+        double n = (double)CASES[i].n, miss = log1p(-1 / (double)CASES[i].slice), counted = 0, keys = 0;
+        for (; counted < n; keys += 0.01)
+            counted += 0.01 * (1 - pow(-expm1(keys * miss), k));
+        double expected = pow(expm1(keys * miss) / expm1(n * miss), k), planned = growth(k, CASES[i].slice, CASES[i].n);
+        printf("        k = %u: %.3f times, planned for %.3f\n", k, expected, planned);
+        CHECK(planned > expected && planned < 1 + 1.15 * (expected - 1));
+    }
+    /* A large filter refuses keys soon, because more of its cells are set than those of any honest one. */
+    CHECK(growth(1, 3000000, 1000000) > 1 && growth(1, 3000000, 1000000) < 1.01);
+}
+
 int main(int argc, char **argv) {
     return check_main(argc, argv);
 }
