@@ -169,7 +169,21 @@ TEST(half_a_region_has_at_most_2_to_the_27_slots_or_2_to_the_29_if_it_is_a_power
     CHECK_EQ_U64(size.half, 1 << 27);
     CHECK(kithi_fit_choose(&fit, 900000000, 0.01, 0, &size));
     CHECK_EQ_U64(size.half, 1 << 28);
+    CHECK(size.slot_bits < 12); /* with one region they need not be wide enough for the number of places */
     CHECK(!kithi_fit_choose(&fit, 1000000000, 0.01, 0, &size));
+}
+
+TEST(regions_have_2_to_the_18_slots_at_most_unless_a_place_has_only_one) {
+    kithi_fit fit = {.place_slots = 4};
+    kithi_fit_size size;
+    CHECK(kithi_fit_choose(&fit, 10000000, 0.01, 0, &size));
+    CHECK(kithi_fit_region_slots(&fit, size.half) <= 1 << 18 && size.regions > 30);
+    fit.place_slots = 1;
+    CHECK(kithi_fit_choose(&fit, 10000000, 0.01, 0, &size));
+    CHECK(kithi_fit_region_slots(&fit, size.half) > 1 << 18 && size.regions < 30);
+    fit = (kithi_fit){.place_slots = 4, .power_of_two = true}; /* the other place is found with a fingerprint */
+    CHECK(kithi_fit_choose(&fit, 10000000, 0.01, 0, &size));
+    CHECK(size.slot_bits < 16 && 2 * size.half <= UINT64_C(1) << size.slot_bits);
 }
 
 /* In regions with more keys than the average, searches grow so long that some reach their bound. The number of these
@@ -192,6 +206,12 @@ TEST(searches_that_reach_their_bound_are_failures) {
         printf("        load %.3f: %.3g, in small steps %.3g\n", load, failure, expected);
         CHECK(failure > expected / 2 && failure < expected * 2);
     }
+    /* In one large region the load hardly varies, so that only the searches matter. */
+    static const kithi_fit ONE = {.place_slots = 2, .one_region = true, .power_of_two = true};
+    static const kithi_fit_size LARGE = {.slot_bits = 12, .half = 1 << 27, .regions = 1};
+    slots = (double)kithi_fit_region_slots(&ONE, LARGE.half);
+    CHECK(kithi_fit_room_failure(&ONE, &LARGE, (uint64_t)(0.875 * slots)) < 1e-9);
+    CHECK(kithi_fit_room_failure(&ONE, &LARGE, (uint64_t)(0.891 * slots)) > 0.5);
 }
 
 /* The mean of q^j if k hashes hit j different ones of m cells: the sum over all m^k ways to choose them. */
