@@ -200,7 +200,7 @@ static double search_failure(const kithi_fit *fit, double regions, double half, 
         return 0;
     exponent e = limits_of(fit).search;
     double fullest = load + (K_MAX - 1) * deviation;
-    if (fullest < e.load && kithi_fit_search_tail(fit, fullest, places) == 0)
+    if (kithi_fit_search_tail(fit, fullest, places) == 0)
         return 0;                          /* all terms of the sum are 0, as for most sizes that are tried */
     for (unsigned i = 0; i < K_MAX; i++) { /* smaller steps change the sum by less than a factor of two */
         double k = i, x = e.load - load - k * deviation;
