@@ -4,9 +4,10 @@
 GUEST is the program blocklog_guest, FOLDER has a kernel for virtual machines (setup.sh).
 
 A virtual machine writes stores and files to a disk, and QEMU's driver blklogwrites logs every write and flush of that
-disk. A second machine makes the states that a power cut could have left: the disk at each flush, and random subsets of
-the writes between two flushes. It mounts each one and checks that nothing that had been acknowledged is missing and that
-nothing is there in part (judge.c). The machines need no rights and leave nothing behind on this one.
+disk. A second machine restores the states that a power cut could have left: the disk at each flush, and with random
+subsets of the writes between two flushes. It mounts each of them and checks that nothing that was acknowledged is
+missing and that nothing is there in part (judge.c). File systems are mounted only inside the machines, so nothing needs
+root.
 
 QEMU translates the instructions of the guest (TCG) and does not use KVM, which is not available everywhere.
 
@@ -131,12 +132,12 @@ def make_disk(path, part, part_bytes):
     with open(path, "wb") as disk:
         entries = b""
         for begin, size in ((PART_AT, part_bytes), (marks_at, MIB)):
-            entries += struct.pack("<B3sB3sII", 0, b"\xfe\xff\xff", 0x83, b"\xfe\xff\xff", begin // SECTOR, size // SECTOR)
+            sectors = (begin // SECTOR, size // SECTOR)
+            entries += struct.pack("<B3sB3sII", 0, b"\xfe\xff\xff", 0x83, b"\xfe\xff\xff", *sectors)
         disk.write(bytes(446) + entries + bytes(32) + b"\x55\xaa")
         disk.seek(PART_AT)
         disk.write(part.read_bytes())
         disk.truncate(marks_at + MIB)
-    return marks_at
 
 
 # ---- virtual machines ----
@@ -145,10 +146,12 @@ def make_disk(path, part, part_bytes):
 def run_machine(folder, name, kernel, drives, options, timeout):
     """Runs a machine until it turns itself off, and returns the lines that the guest has printed."""
     said, console = folder / f"{name}.said", folder / f"{name}.console"
-    words = ["console=ttyS0", "quiet", "panic=-1", "random.trust_cpu=on", *(f"kith.{k}={v}" for k, v in options.items())]
+    words = ["console=ttyS0", "quiet", "panic=-1", "random.trust_cpu=on"]
+    words += [f"kith.{key}={value}" for key, value in options.items()]
     command = [
-        find_tool("qemu-system-x86_64"), "-machine", "pc", "-accel", "tcg", "-m", "384", "-nodefaults", "-no-user-config",
-        "-display", "none", "-no-reboot", "-serial", f"file:{console}", "-serial", f"file:{said}",
+        find_tool("qemu-system-x86_64"), "-machine", "pc", "-accel", "tcg", "-m", "384",
+        "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+        "-serial", f"file:{console}", "-serial", f"file:{said}",
         "-kernel", str(kernel), "-initrd", str(folder / "initramfs"), "-append", " ".join(words), *drives,
     ]
     try:
@@ -209,15 +212,23 @@ class Bench:
     def __init__(self, arguments, folder):
         self.folder, self.kernel, self.jobs = folder, arguments.kernel / "vmlinuz", arguments.jobs
         self.file_system, self.seed = arguments.file_system, arguments.seed
-        self.part_bytes = make_file_system(folder / "part", arguments.file_system)
+        self.is_written = arguments.again is not None
+        if self.is_written:
+            self.part_bytes = (folder / "part").stat().st_size
+        else:
+            self.part_bytes = make_file_system(folder / "part", arguments.file_system)
         write_initramfs(folder / "initramfs", arguments.guest, arguments.kernel / "modules", self.part_bytes)
 
     def run(self, rounds, subsets, fault="none", findings=10**9):
-        marks_at = make_disk(self.folder / "disk", self.folder / "part", self.part_bytes)
+        marks_at = PART_AT + self.part_bytes
         options = {"file_system": self.file_system, "fault": fault, "rounds": rounds, "part_at": PART_AT,
                    "part_bytes": self.part_bytes, "marks_at": marks_at, "job": 0, "jobs": 1, "subsets": subsets,
                    "seed": self.seed, "findings": findings}
-        acknowledged = write_log(self.folder, self.kernel, options)
+        if self.is_written:
+            acknowledged = "a log that was there"
+        else:
+            make_disk(self.folder / "disk", self.folder / "part", self.part_bytes)
+            acknowledged = write_log(self.folder, self.kernel, options)
         counts, found = judge_log(self.folder, self.kernel, options, self.jobs)
         return acknowledged, counts, found
 
@@ -226,9 +237,10 @@ def run_sound(bench, arguments):
     acknowledged, counts, findings = bench.run(arguments.rounds, arguments.subsets)
     print(f"shows: block log, {arguments.file_system}: {acknowledged}; {counts['entries']} log entries, "
           f"{counts['writes']} writes, {counts['flushes']} flushes")
-    print(f"shows: block log, {arguments.file_system}: {counts['states']} crash states ({counts['at_flush']} at a flush, "
-          f"{counts['subsets']} with some of the writes after one): {counts['lost']} lost, {counts['half']} half, "
-          f"{counts['refused']} refused, {counts['unmountable']} not mountable")
+    print(f"shows: block log, {arguments.file_system}: {counts['states']} crash states "
+          f"({counts['at_flush']} at a flush, {counts['subsets']} with some of the writes after one): "
+          f"{counts['lost']} lost, {counts['half']} half, {counts['refused']} refused, "
+          f"{counts['unmountable']} not mountable")
     for line in findings:
         print(line)
     if findings:
@@ -239,7 +251,7 @@ def run_sound(bench, arguments):
 
 def run_faults(bench, arguments):
     for fault, result in FAULTS.items():
-        _, counts, findings = bench.run(min(arguments.rounds, 4), 0, fault, findings=20)
+        _, counts, findings = bench.run(min(arguments.rounds, 2), 0, fault, findings=20)
         print(f"shows: block log, {arguments.file_system}: planted fault {fault}: {counts['states']} crash states, "
               f"{counts['lost']} lost, {counts['half']} half, {counts['refused']} refused")
         print("\n".join(findings[:3]))
@@ -253,12 +265,14 @@ def parse():
     parser.add_argument("kernel", type=pathlib.Path, metavar="folder")
     parser.add_argument("file_system", choices=FILE_SYSTEMS)
     parser.add_argument("--faults", action="store_true", help="plant faults, which must be found")
-    parser.add_argument("--rounds", type=int, default=16, help="stores that the guest writes (default: %(default)s)")
-    parser.add_argument("--subsets", type=int, default=1, help="subsets per flush (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=12, help="stores that the guest writes (default: %(default)s)")
+    parser.add_argument("--subsets", type=int, default=2, help="subsets per flush (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="for the subsets (default: %(default)s)")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="machines that judge (default: %(default)s)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1,
+                        help="machines that judge (default: %(default)s)")
     parser.add_argument("--min-states", type=int, default=MIN_STATES, help="fewer states fail (default: %(default)s)")
-    parser.add_argument("--keep", type=pathlib.Path, help="keep all files in this folder")
+    parser.add_argument("--keep", type=pathlib.Path, metavar="DIR", help="keep all files in this folder")
+    parser.add_argument("--again", type=pathlib.Path, metavar="DIR", help="judge the log in this folder once more")
     return parser.parse_args()
 
 
@@ -268,16 +282,19 @@ def main():
         skip("qemu-system-x86_64 is missing (Debian: qemu-system-x86)")
     if not (arguments.kernel / "vmlinuz").exists():
         skip(f"{arguments.kernel} has no kernel for the guest: run tests/blocklog/setup.sh {arguments.kernel}")
-    folder = arguments.keep or pathlib.Path(tempfile.mkdtemp(prefix="kith-blocklog-"))
+    folder = arguments.again or arguments.keep or pathlib.Path(tempfile.mkdtemp(prefix="kith-blocklog-"))
     folder.mkdir(exist_ok=True)
+    is_kept = arguments.again or arguments.keep
     try:
         bench = Bench(arguments, folder)
         (run_faults if arguments.faults else run_sound)(bench, arguments)
     except Failure as failure:
-        print(f"FAILED: {failure}")
+        # The next run would have another log: the times of the guest's writes differ.
+        is_kept = True
+        print(f"FAILED: {failure}\nThe disk and its log are in {folder}")
         return 1
     finally:
-        if arguments.keep is None:
+        if not is_kept:
             shutil.rmtree(folder)
     return 0
 

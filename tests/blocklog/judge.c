@@ -5,8 +5,9 @@
  *     names can be opened
  *   - nothing that was acknowledged is missing: the sequence number of the store is at least that of the mark, and the
  *     plain file has at least the version of the mark
- *   - nothing is there in part: the sequence number is the end of a call or batch, the filter has the bytes that the same
- *     calls give on files in memory, and the plain file is exactly one version */
+ *   - nothing is there in part: the sequence number is the end of a call or batch, the filter has the bytes that it has
+ *     after the same calls on files in memory, and the plain file is exactly one version
+ *   - a store takes one more operation after it was recovered, and keeps it */
 #define _GNU_SOURCE
 
 #include "blocklog/guest.h"
@@ -30,7 +31,7 @@ struct judge {
     const struct guest_options *options;
     struct work_round *rounds[ROUNDS_MAX]; /* NULL: not computed yet */
     struct log_image base, base_mark;      /* at the last flush */
-    struct log_image state, mark;          /* of the state that is judged */
+    struct log_image state, state_mark;    /* with some of the writes after it */
     uint64_t state_number, at_flush, of_subsets, judged;
     uint64_t results[RESULTS], findings; /* numbers of states */
     bool found[RESULTS];                 /* in the state that is judged */
@@ -107,8 +108,9 @@ static bool equals_round(struct work_round *round, uint64_t sequence, const kith
 
 /* ---- one state ---- */
 
-/* The last operation that a store contains. When its content is being replaced, there is a moment in which the snapshot is
- * newer than every record of the journal; a writer then starts a new journal, a reader does not. */
+/* Returns the sequence number of the last operation that a store contains. While its content is being replaced, the
+ * snapshot is newer than every record of the journal for a moment. A writer that finds this starts a new journal, but a
+ * reader does not. */
 static uint64_t last_sequence(const kith_store *store) {
     kith_store_info info = info_of(store);
     return info.sequence > info.snapshot_sequence ? info.sequence : info.snapshot_sequence;
@@ -247,16 +249,16 @@ static void judge_files(const struct work_mark *mark) {
     judge_plain(mark);
 }
 
-static void judge_state(void) {
+static void judge_state(const struct log_image *image, const struct log_image *image_mark) {
     struct work_mark mark;
     j.judged++;
     memset(j.found, 0, sizeof j.found);
     int scratch = open("/dev/ram0", O_WRONLY | O_DIRECT | O_CLOEXEC); /* a disk in memory */
     CHECK(scratch >= 0);
-    for (size_t at = 0; at < j.state.byte_count; at += CHUNK_BYTES)
-        CHECK(pwrite(scratch, j.state.bytes + at, CHUNK_BYTES, (off_t)at) == CHUNK_BYTES);
+    for (size_t at = 0; at < image->byte_count; at += CHUNK_BYTES)
+        CHECK(pwrite(scratch, image->bytes + at, CHUNK_BYTES, (off_t)at) == CHUNK_BYTES);
     CHECK(close(scratch) == 0);
-    memcpy(&mark, j.mark.bytes, sizeof mark);
+    memcpy(&mark, image_mark->bytes, sizeof mark);
     if (memcmp(mark.magic, "kithmark", sizeof mark.magic) != 0) /* nothing was acknowledged yet */
         memset(&mark, 0, sizeof mark);
     if (mount("/dev/ram0", GUEST_FOLDER, j.options->file_system, MS_NOATIME, NULL) != 0) {
@@ -283,37 +285,31 @@ static bool is_enough(void) {
     return j.findings >= j.options->findings;
 }
 
-/* A copy of the disk at the last flush, to which writes are added. */
-static void state_from_base(void) {
-    memcpy(j.state.bytes, j.base.bytes, j.base.byte_count);
-    memcpy(j.mark.bytes, j.base_mark.bytes, j.base_mark.byte_count);
-}
-
 /* The states of one window: random subsets of its writes, then all of them. */
 static void judge_window(const struct log_entry *window, size_t count, uint64_t number) {
     for (uint64_t i = 0; i < j.options->subsets && count > 1 && !is_enough(); i++) {
         if (!is_mine())
             continue;
         uint64_t random = splitmix_mix(j.options->seed + number * j.options->subsets + i);
-        state_from_base();
+        memcpy(j.state.bytes, j.base.bytes, j.base.byte_count);
+        memcpy(j.state_mark.bytes, j.base_mark.bytes, j.base_mark.byte_count);
         for (size_t k = 0; k < count; k++) {
             enum log_fate fate = log_fate(&window[k], &random);
             log_apply_fate(&window[k], &j.state, fate, random);
-            log_apply_fate(&window[k], &j.mark, fate, random);
+            log_apply_fate(&window[k], &j.state_mark, fate, random);
         }
         (void)snprintf(j.what, sizeof j.what, "some writes after flush %" PRIu64, number);
         j.of_subsets++;
-        judge_state();
+        judge_state(&j.state, &j.state_mark);
     }
     for (size_t k = 0; k < count; k++) {
         log_apply(&window[k], &j.base);
         log_apply(&window[k], &j.base_mark);
     }
     if (count > 0 && !is_enough() && is_mine()) {
-        state_from_base();
         (void)snprintf(j.what, sizeof j.what, "at flush %" PRIu64, number + 1);
         j.at_flush++;
-        judge_state();
+        judge_state(&j.base, &j.base_mark);
     }
 }
 
@@ -372,7 +368,7 @@ bool guest_judge(const struct guest_options *options) {
     j.base = new_image(options->part_at, (size_t)options->part_bytes);
     j.state = new_image(options->part_at, (size_t)options->part_bytes);
     j.base_mark = new_image(options->marks_at, sizeof(struct work_mark));
-    j.mark = new_image(options->marks_at, sizeof(struct work_mark));
+    j.state_mark = new_image(options->marks_at, sizeof(struct work_mark));
     read_base();
     int fd = open("/dev/vdb", O_RDONLY | O_CLOEXEC);
     off_t log_bytes = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);

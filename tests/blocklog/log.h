@@ -14,8 +14,8 @@
  *     writes 1 2 3 | flush | writes 4 5 | flush      state at the first flush: 1 2 3
  *                                                    states before the second: 1 2 3 and any subset of 4 5
  *
- * A subset also contains torn writes, of which only some blocks of LOG_TEAR_BYTES arrived. Smaller pieces would be wrong:
- * file systems rely on a disk not to tear their super block. */
+ * A subset also contains torn writes, of which only some blocks of LOG_TEAR_BYTES arrived. Smaller blocks would be
+ * wrong: file systems rely on the disk not to tear their super block. */
 #ifndef KITH_TESTS_BLOCKLOG_LOG_H
 #define KITH_TESTS_BLOCKLOG_LOG_H
 

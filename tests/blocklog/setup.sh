@@ -16,7 +16,8 @@ fetch() { # prints why it failed
   command -v apt-get >/dev/null && command -v dpkg >/dev/null || { echo "there is no apt-get"; return 1; }
   local package log=$folder/log
   # linux-image-cloud-amd64 only depends on the newest kernel.
-  package=$(apt-cache depends linux-image-cloud-amd64 2>/dev/null | sed -n 's/^ *Depends: \(linux-image-[^ ]*\)$/\1/p' | head -1)
+  package=$(apt-cache depends linux-image-cloud-amd64 2>/dev/null |
+    sed -n 's/^ *Depends: \(linux-image-[^ ]*\)$/\1/p' | head -1)
   [ -n "$package" ] || { echo "the package sources have no linux-image-cloud-amd64"; return 1; }
   rm -rf "$box"
   mkdir -p "$box/root"
@@ -28,6 +29,7 @@ fetch() { # prints why it failed
   mv "$box/modules" "$folder/modules" && mv "$box/vmlinuz" "$folder/vmlinuz"
 }
 
-why=$(fetch) || echo "dev: no kernel for a virtual machine (${why:-no reason given}): the tests blocklog.* are skipped" >&2
+why=$(fetch) ||
+  echo "dev: no kernel for a virtual machine (${why:-no reason given}): the tests blocklog.* are skipped" >&2
 rm -rf "$box"
 exit 0

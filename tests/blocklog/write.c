@@ -1,6 +1,6 @@
-/* The writer. Its disk has two partitions: the file system, and one block for marks. A mark is written past all caches of
- * the guest and is flushed before the next step begins, and the log of the disk has both partitions. So a state of the
- * disk with this mark has everything that was flushed before it. */
+/* The writer. Its disk has two partitions: the file system, and one for marks. A mark bypasses the caches of the guest
+ * and is flushed before the next step begins. The log contains both partitions, so a state of the disk with this mark
+ * has everything that was flushed before it. */
 #define _GNU_SOURCE
 
 #include "blocklog/guest.h"

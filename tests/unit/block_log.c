@@ -1,4 +1,4 @@
-/* The reader of block logs in tests/blocklog, and the states that it derives. The logs here are written by this test. */
+/* The reader of block logs in tests/blocklog, and the states that it derives. The test writes the logs itself. */
 #define _GNU_SOURCE
 
 #include "check.h"
