@@ -1,5 +1,5 @@
 /* Planted faults, each of which the judge must find, and a disturbance. The linker puts these calls in place of those
- * of the library and of the C library (CMakeLists.txt). In the judge nothing is planted, and they only pass calls on. */
+ * of the library and of the C library (CMakeLists.txt). In the judge nothing is planted: they only pass calls on. */
 #define _GNU_SOURCE
 
 #include "blocklog/guest.h"
