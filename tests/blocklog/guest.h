@@ -12,21 +12,21 @@
 struct guest_options {
     char role[16];       /* write or judge */
     char file_system[8]; /* ext4 or xfs */
-    char fault[32];      /* see faults.c; "none" */
+    char fault[32];      /* a name in faults.c; "none": no fault */
     uint64_t rounds;
     uint64_t part_at, part_bytes; /* the partition of the file system, in bytes from the start of the disk */
     uint64_t marks_at;            /* the partition of the marks */
     uint64_t job, jobs;           /* judge only states with number % jobs == job */
     uint64_t subsets;             /* random subsets of the writes between two flushes */
     uint64_t seed;
-    uint64_t findings; /* stop after so many */
+    uint64_t findings; /* stop after this many states with a finding */
 };
 
 /* Runs rounds of work.h on /dev/vda1, with marks on /dev/vda2. Returns whether it could do all of them. */
 bool guest_write(const struct guest_options *options);
 
-/* Makes every state of the log /dev/vdb of a disk whose first partition was /dev/vda, on a disk in memory, and checks
- * it. Returns whether it could check them; what it finds is printed. */
+/* Restores every state of a disk from the log /dev/vdb, on a disk in memory, and checks it. /dev/vda is the partition of
+ * the file system before the first entry of the log. Returns whether it could check them; what it finds is printed. */
 bool guest_judge(const struct guest_options *options);
 
 /* Plants a fault by its name. Returns false if there is none. */
