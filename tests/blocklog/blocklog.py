@@ -32,6 +32,7 @@ MIN_STATES = 1000
 # What each planted fault of faults.c must be found as.
 FAULTS = {
     "nothing_is_synced": "lost",
+    "journals_are_not_synced": "lost",
     "folders_are_not_synced": "lost",
     "batches_are_not_held_back": "half",
     "files_are_written_in_place": "half",

@@ -17,6 +17,7 @@
 static const char *const faults[] = {
     "none",
     "nothing_is_synced",          /* lost: everything is acknowledged before it is durable */
+    "journals_are_not_synced",    /* lost: operations of a store are acknowledged before they are durable */
     "folders_are_not_synced",     /* lost: a new or replaced file is acknowledged before its name is durable */
     "batches_are_not_held_back",  /* half: each record of a batch counts without the commit */
     "files_are_written_in_place", /* half: a plain file is truncated and written again */
@@ -57,7 +58,7 @@ int __wrap_fsync(int fd) {
 int __real_fdatasync(int fd);
 int __wrap_fdatasync(int fd);
 int __wrap_fdatasync(int fd) {
-    return is_planted("nothing_is_synced") ? 0 : __real_fdatasync(fd);
+    return is_planted("nothing_is_synced") || is_planted("journals_are_not_synced") ? 0 : __real_fdatasync(fd);
 }
 
 kith_status __real_kithi_journal_append(kithi_journal *j, kithi_position *at, uint64_t synced, kithi_record_type type,

@@ -25,8 +25,9 @@ struct guest_options {
 /* Runs rounds of work.h on /dev/vda1, with marks on /dev/vda2. Returns whether it could do all of them. */
 bool guest_write(const struct guest_options *options);
 
-/* Restores every state of a disk from the log /dev/vdb, on a disk in memory, and checks it. /dev/vda is the partition of
- * the file system before the first entry of the log. Returns whether it could check them; what it finds is printed. */
+/* Restores every state of a disk from the log /dev/vdb, on a disk in memory, and checks it. /dev/vda is the partition
+ * of the file system before the first entry of the log. What it finds is printed. Returns whether it could check all
+ * states. */
 bool guest_judge(const struct guest_options *options);
 
 /* Plants a fault by its name. Returns false if there is none. */

@@ -1,9 +1,9 @@
 /* blocklog/work.h: what the guest does to its disk, in rounds that follow from their number alone.
  *
  * A round creates a store and makes random calls of it (unit/store_model.h). Now and then it closes and opens the
- * store, or replaces a plain file. At last it closes the store, or makes it a plain file. The writer runs a round on the
- * files of the system. The judge runs the same round on files in memory, to learn which sequence numbers are the ends of
- * calls and what the filter must contain at each. So a round must not depend on time.
+ * store, or replaces a plain file. At last it closes the store, or makes it a plain file. The writer runs a round on
+ * the files of the system. The judge runs the same round on files in memory, to learn which sequence numbers are the
+ * ends of calls and what the filter must contain at each. So a round must not depend on time.
  *
  * After each step the writer puts a mark on the disk: what has been acknowledged as durable up to now. A state of the
  * disk that has the mark must have everything that it names. */
