@@ -30,7 +30,7 @@ kith_status kithi_filter_open_snapshot(uint8_t *block, uint64_t block_bytes, con
 /* Moves the filter `made` into the handle f, and frees what f held before. */
 void kithi_filter_replace_contents(kith_filter *f, kith_filter *made);
 
-/* Passes the bytes that kith_filter_save() would write to `write`, in pieces, but with this mark in the header.
+/* Calls `write` with the pieces of the file that kith_filter_save() would save, but with this mark in the header.
  * `secret` says that the bytes contain the key of a hash, so that only the owner may read the file (see
  * kithi_replace_file()). */
 typedef kith_status (*kithi_write_parts)(void *context, const kithi_part *parts, size_t count, bool secret);

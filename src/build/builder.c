@@ -46,7 +46,7 @@ struct kith_builder {
     kith_filter *refused;
     uint64_t *gathered; /* on several threads: digests that are not in the filter yet */
     size_t gathered_count, gathered_max;
-    size_t piece_max; /* if the builder streams, on several threads: the most digests for one kithi_fill_stream() */
+    size_t piece_max; /* the most digests that one kithi_fill_stream() gets; only if it uses several threads */
 
     kithi_collection collection;
 };
@@ -116,8 +116,9 @@ static kith_status create_filter(const kith_builder *b, kith_filter **filter) {
                            : kithi_filter_create(&b->spec, &b->head, filter);
 }
 
-/* One call of kithi_fill_stream() gets at most as many digests as fit in a third of the memory limit, whether they are
- * gathered or the caller's: sorting them by part copies them, and the copy and other working memory count as well. */
+/* On several threads, one call of kithi_fill_stream() gets at most as many digests as fit in a third of the memory
+ * limit, whether they are gathered or the caller's: sorting them by part copies them, and the copy and other working
+ * memory count as well. One thread copies nothing. */
 static kith_status start_stream(kith_builder *b, uint64_t memory_bytes) {
     uint64_t piece = memory_bytes / 3 / sizeof *b->gathered;
     b->piece_max = memory_bytes == 0 || piece > SIZE_MAX ? SIZE_MAX : (size_t)piece;

@@ -50,7 +50,9 @@ typedef struct workspace {
     uint64_t *more_hashes;  /* the same for level 1 */
     size_t *part_ends;
     uint64_t part[PART_KEYS]; /* the hashes of one part, by group */
-    uint64_t more;            /* length of more_hashes */
+    /* The length of more_hashes: the most keys that levels 1 and 2 and the stash can store, or all keys if these are
+     * fewer. */
+    uint64_t more;
     uint64_t bytes;
 } workspace;
 

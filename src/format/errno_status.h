@@ -1,4 +1,5 @@
-/* format/errno_status.h: converts errno to a kith_status. All conversions use this function.
+/* format/errno_status.h: converts errno to a kith_status. All conversions use this function. (Only a lock that somebody
+ * else holds has a code of its own: KITH_E_LOCKED, in store/store.c.)
  *
  *   ENOENT ENOTDIR          KITH_E_NO_FILE
  *   EACCES EPERM EROFS      KITH_E_PERMISSION

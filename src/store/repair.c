@@ -6,9 +6,9 @@
  *     4   count what the body has now, and check all invariants
  *
  * Which records of the journal count. A batch that was interrupted must not be applied, but the record that ended a
- * batch may be the damaged one. Every writer cuts off the records of a batch that was not completed before it writes
- * others, and syncs only at the end of a batch. So a record without KITHI_RECORD_OPEN proves that it and all records
- * before it count. A record with this flag proves it only for the records that were synced when it was written.
+ * batch may be the damaged one. If a batch was not completed, the writer cuts off its records before it writes others.
+ * It syncs only at the end of a batch. So a record without KITHI_RECORD_OPEN proves that it and all records before it
+ * count. A record with this flag proves it only for the records that were synced when it was written.
  *
  * A header of the journal that is damaged in more than one byte can be made again: the first record contains its
  * checksum. Store id and base follow from the file and from that record, and the generation is found by trying. */

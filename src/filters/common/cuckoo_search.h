@@ -15,15 +15,14 @@
  * in the queue can move. The set `seen` has the first slot of every place that was queued. In overlap there is another
  * set, `tried`, of the slots whose entries were examined: windows overlap, and a slot must not be in a chain twice.
  *
- * In overlap, a search without these sets comes first (filters/common/window_search.h). It finds most chains, and they
- * are the ones that this search would find.
+ * In overlap, another search comes first, the short search (filters/common/window_search.h), which does without these
+ * sets. It finds most chains, and they are the ones that the search in this file, the general search, would find.
  *
  * The bound. A search visits at most KITHI_FIT_SEARCH_SLOTS slots: the queue has space for the places with that many
- * slots, and a place that does not fit in it is not visited. (In overlap, a short search that found nothing has visited
- * at most KITHI_WINDOW_ITEMS slots before.) So an add that fails takes less than a millisecond, even
- * if an attacker fills a region completely. A search that was cut in this way proves nothing about the slots that it
- * has not seen. plan/fit.h computes how improbable that is up to the capacity of a filter. Smaller regions are searched
- * completely.
+ * slots, and a place that does not fit in it is not visited. (In overlap, the short search has visited at most
+ * KITHI_WINDOW_ITEMS slots before.) So an add that fails takes less than a millisecond, even if an attacker fills a
+ * region completely. A search that was cut in this way proves nothing about the slots that it has not seen. plan/fit.h
+ * computes how improbable that is up to the capacity of a filter. Smaller regions are searched completely.
  *
  * The memory for this is allocated by the first search and kept in the handle. The queue takes 12 bytes per place. Each
  * set is a bitmap of one bit per slot of the region. A region of more than 2^18 slots (only with b = 1 or

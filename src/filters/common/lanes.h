@@ -34,9 +34,9 @@ static inline uint64_t kithi_lanes_option(const kithi_head *head, unsigned index
  * which keys count towards the capacity (plan/sizing.h). */
 static inline kith_status kithi_lanes_choose(uint64_t given, unsigned block_cells, uint64_t capacity, double rate,
                                              kithi_counts counts, kithi_head *head) {
-    /* `first` is usually the best number of lanes. It is tried first because it takes little time to find out that the
-     * others need more blocks (kithi_blocked_blocks). If several need equally many blocks, the fewest lanes are
-     * used. */
+    /* KITHI_LANE_COUNTS[first] is usually the best number of lanes. It is tried first because it then takes little time
+     * to find out that the others need more blocks (kithi_blocked_blocks). If several need equally many blocks, the
+     * fewest lanes are used. */
     bool bits = block_cells == KITHI_LANES_BLOCK_BITS; /* counters otherwise, a quarter as many */
     size_t expected = rate > (bits ? 0.018 : 0.009) ? 0 : rate > (bits ? 0.00015 : 4e-6) ? 1 : 2;
     size_t first = given != 0 ? (size_t)given - 1 : expected;

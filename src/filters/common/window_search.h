@@ -81,8 +81,9 @@ KITHI_OUTLINE bool kithi_window_find(const kithi_cf_geometry *g, const uint8_t *
         if (fingerprint == 0 || own_in_half >= half_bits) /* no key has this code in this slot */
             return false;
 
-        /* The other slot of the entry's window. If the entry was reached as one of that window, this slot is not empty,
-         * and it is in the queue already. */
+        /* The other slot of the entry's own window. The item names a window, too: that of the entry that could move
+         * here. If the two windows are the same (then bit 32 of the item equals the lowest bit of the code), the other
+         * slot was found full before and is in the queue already, so it is not queued again. */
         uint64_t beside = own + slot_bits - step;
         if ((kithi_cf_word(region, beside, KITHI_ONE_WORD) & first) == 0) {
             *end = (kithi_window_end){(uint32_t)(from / KITHI_WINDOW_INDEX), (uint32_t)beside, 1 - (uint32_t)is_second};
