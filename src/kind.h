@@ -43,7 +43,8 @@ typedef struct kithi_damage {
     const uint8_t *page; /* a kithi_page for each page */
     uint64_t pages;
     uint64_t keys_at_risk;       /* result: at most this many keys may no longer be found. UINT64_MAX: not known */
-    struct kithi_salvage *whole; /* the repair of the whole block. The layers in it share its budget (salvage.h) */
+    struct kithi_salvage *whole; /* the repair of the whole block. Its layers share its budget, the number of bytes that
+                                    the search for flipped bits may still hash (salvage.h) */
 } kithi_damage;
 
 typedef struct kithi_expectation {

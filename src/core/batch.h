@@ -7,8 +7,9 @@
 #include "core/compiler.h"
 
 /* How many cache lines ahead a batch prefetches: enough to cover a cache miss (about 100 ns) at 4 ns per key. The
- * cuckoo kinds, and the adders of bloom, need several cache lines per digest and prefetch correspondingly fewer
- * digests. Kinds that prefetch for a whole group of digests before they read the first have their own constants. */
+ * cuckoo kinds, and kith_adder_add_many() on a filter of kind bloom (adder.c), need several cache lines per digest and
+ * prefetch correspondingly fewer digests. Kinds that prefetch for a whole group of digests before they read the first
+ * have their own constants. */
 #define KITHI_AHEAD 32
 
 /* For the vector code of the cuckoo kinds: where the two places of each digest of a group are, and which codes to look

@@ -13,13 +13,14 @@
  *
  * The last column comes from 90,000 regions or more. The means in limits_of() are slightly lower.
  *
- * The probability that there is no room is estimated as the sum of two terms. `overload` is a normal tail with a spread
- * 15% larger and a term for the skew, 0.67 (z^2 - 1) / slots. `overfull_pairs` is the expected number of sets of c + 1
- * keys on one pair of places; it is doubled to account for larger such sets. The estimate was compared with measured
- * probabilities between 10^-1 and 10^-7 at 142 points, with n from 5 to 2000. It was higher at all of them but one, a
- * point with only 7 failures, where it was 12% too low. tests/unit/plan_fits.c repeats the measurement. With b = 1 all
- * failures come from overfull sets of keys, of every size. The expected number of all such sets is estimated as 4 / (1
- * - load/0.48)^3 times that of the smallest ones (3 keys).
+ * The probability that there is no room is estimated as the sum of two terms, to which those for random walks and for
+ * bounded searches are added (see below). `overload` is a normal tail with a spread 15% larger and a term for the skew,
+ * 0.67 (z^2 - 1) / slots. `overfull_pairs` is the expected number of sets of c + 1 keys on one pair of places; it is
+ * doubled to account for larger such sets. The estimate was compared with measured probabilities between 10^-1 and
+ * 10^-7 at 142 points, with n from 5 to 2000. It was higher at all of them but one, a point with only 7 failures, where
+ * it was 12% too low. tests/unit/plan_fits.c repeats the measurement. With b = 1 all failures come from overfull sets
+ * of keys, of every size. The expected number of all such sets is estimated as 4 / (1 - load/0.48)^3 times that of the
+ * smallest ones (3 keys).
  *
  * Few fingerprints. Regions of 2^14 slots were filled until a stash of 64 entries overflowed, with 60 seeds each. The
  * mean load does not depend on the width of the fingerprints, down to 4 bits (windows: 0.9641; b = 8: 0.9979), 5 bits
@@ -164,8 +165,9 @@ static key_count count_keys(const kithi_fit *fit, double n) {
     return keys;
 }
 
-/* Returns the expected number of sets of keys that have the same pair of places, if all fingerprints were different.
- * There are e^log_sets sets of c + 1 keys. */
+/* Returns the expected number of sets of c + 1 keys that have the same pair of places, if all fingerprints were
+ * different. `log_sets` is the logarithm of the number of all sets of c + 1 keys. Here c is key_slots() or, for the
+ * sets of 2b keys in which a walk is trapped, key_slots() - 1. */
 static double overfull_pairs(unsigned c, double regions, double half, double log_sets) {
     return exp(log_sets - c * log(regions) - 2 * c * log(half));
 }

@@ -54,7 +54,8 @@
 typedef struct kithi_fit {
     unsigned place_slots; /* slots per place: b, or 2 for windows */
     bool windows;         /* neighbouring places share a slot */
-    bool power_of_two;    /* 2 * half must be a power of two, and at most 2^slot_bits unless there is one region */
+    bool power_of_two;    /* 2 * half must be a power of two and, unless there is one region, at most 2^slot_bits:
+                             alternate=xor and alternate=simple of cuckoo require it (filters/cuckoo.c) */
     bool one_region;      /* all keys are in one region */
     unsigned kicks;       /* how many entries a random walk may move; 0: a breadth-first search */
     unsigned window_bits; /* bits of a slot that do not belong to the fingerprint */

@@ -330,8 +330,9 @@ typedef struct block_sums {
     double weight, r, r2, r3, rd, rd2, r2d, d2, d3;
 } block_sums;
 
-/* The blocks of a filter: lanes of w cells. The factors are those of z1, z2 and z3 in the mean square and the mean cube
- * of the share of the cells of a lane that are still 0. */
+/* Factors for the share of the cells of a lane that are still 0 in a block of N keys. Let w be the number of cells in a
+ * lane, and zi = (1 - i/w)^N the probability that i given cells of a lane are still 0. The mean square of the share is
+ * square[0] z1 + square[1] z2, and its mean cube is cube[0] z1 + cube[1] z2 + cube[2] z3. */
 typedef struct lane_moments {
     unsigned lanes;
     double square[2], cube[3];

@@ -149,8 +149,9 @@ KITHI_TARGET_AVX2 KITHI_INLINE __m128i kithi_avx2_load16(const uint8_t *from) {
     return _mm_loadu_si128((const __m128i *)(const void *)from);
 }
 
-/* Returns the shuffle that moves the bytes of slots to the lanes of a vector. `first_bits` are the first bits of the
- * slots, and `byte_of_slot` has for each byte of a lane its distance from the first byte of the slot. */
+/* Returns the shuffle that moves the bytes of slots to the lanes of a vector. `first_bits` has for each slot the number
+ * of the bit at which it begins, counted from bit 0 of the byte in which its bucket begins. `byte_of_slot` has for each
+ * byte of a lane its distance from the first byte of the slot. */
 KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_cf_shuffle(__m256i first_bits, __m256i byte_of_slot) {
     __m256i first_bytes = _mm256_mullo_epi32(_mm256_srli_epi32(first_bits, 3), _mm256_set1_epi32(0x01010101));
     return _mm256_add_epi32(first_bytes, byte_of_slot);

@@ -100,8 +100,8 @@ kith_status kithi_journal_find(kithi_journal *j, kithi_search_state *at, kithi_r
 /* Moves *at to the end of the last complete batch after it (a record outside of a batch counts as one). Sets *synced to
  * the highest sequence number that was synced according to the records before that place. If there is no complete
  * batch, both are unchanged. Everything after that place was never acknowledged as durable, and a writer may cut it
- * off. Returns KITH_E_CORRUPT if a later record proves that a record that is not valid had been synced, and
- * KITH_E_CANCELLED if the writer has cut off records meanwhile that were read here. */
+ * off. Returns KITH_E_CORRUPT if a record is damaged and a later record says that it had been synced, and
+ * KITH_E_CANCELLED if the writer has meanwhile cut off records that were read here. */
 kith_status kithi_journal_scan(kithi_journal *j, kithi_position *at, uint64_t *synced);
 
 /* Writes the bytes from `from` up to `to` again, as they are. */

@@ -7,8 +7,8 @@
  *
  *     KITHI_CROWDED * the larger of kithi_blocked_rate_limit() and the promised rate
  *
- * Honest keys exceed the second factor in at most about one of 10^9 filters, and the margin of a quarter covers the
- * approximations in it. A crowded filter accepts no new keys: KITH_E_FULL.
+ * Honest keys exceed the larger of these two rates in at most about one of 10^9 filters. KITHI_CROWDED is 1.25; this
+ * margin covers the approximations in the first rate. A crowded filter accepts no new keys: KITH_E_FULL.
  *
  * To compute the rate takes a pass over the body, so it is done only if there is a reason to suspect crowding. Whenever
  * the count is a multiple of `gap`, the add of a new key first looks at a few blocks for such a reason:
@@ -149,7 +149,8 @@ static inline bool kithi_crowding_look(const kith_filter *f, const uint64_t *dig
                                        const kithi_crowding_ops *ops) {
     bool suspect = digest == NULL || kithi_crowding_own(f, *digest, count, shared, ops) ||
                    (kithi_crowding_is_sampled(f, count) && kithi_crowding_in_sample(f, count, shared, ops));
-    double least = KITHI_CROWDED * f->head.rate; /* the limit is at least this; it is 0 before kithi_crowding_watch() */
+    /* Before kithi_crowding_watch(), crowding.rate is 0. The limit is at least `least` in any case. */
+    double least = KITHI_CROWDED * f->head.rate;
     double limit = f->crowding.rate > least ? f->crowding.rate : least;
     return suspect && kithi_crowding_rate(f, f, shared, ops) > limit;
 }

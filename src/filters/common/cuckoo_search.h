@@ -303,10 +303,10 @@ KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_f
     return status;
 }
 
-/* Sets the limit of the next short searches after a general search. Except for the first, a general search starts when
- * a short one has reached its limit. If the general search was long, the limit rises. If it was short, repeated entries
- * had filled the queue of the short one, as they do among many copies of keys. Then the limit falls, and the next ones
- * give up sooner. */
+/* After a general search, sets window_items, the number of items that the next short searches may queue. Except for the
+ * first, a general search starts when a short search has reached this limit. If the general search examined many
+ * places, the limit rises. If it examined few, repeated entries had filled the queue of the short search, as they do
+ * among many copies of keys (window_search.h). Then the limit falls, and the next short searches give up sooner. */
 static inline void kithi_search_adapt(kithi_search *s) {
     uint64_t most = s->limit < KITHI_WINDOW_ITEMS ? s->limit : KITHI_WINDOW_ITEMS;
     uint64_t items = (uint64_t)KITHI_WINDOW_ITEMS_PER_PLACE * s->examined;

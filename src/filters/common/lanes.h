@@ -6,10 +6,10 @@
  *
  *     cell in lane j  =  top log2(width) bits of byte j % 8 of lane word j / 8 of d
  *
- * Lane words 0 and 1 are 64-bit words that core/mix.h computes from the digest. Cells are numbered from the least
- * significant bits of byte 0, bytes of a word from its least significant byte. Each lane uses a whole byte of the word
- * rather than just the bits it needs, so that vector instructions compute the mask of a block in three steps: widen
- * bytes to lanes, shift right by a constant, shift 1 left by the result.
+ * `width` is the number of cells in a lane. Lane words 0 and 1 are 64-bit words that core/mix.h computes from the
+ * digest. Cells are numbered from the least significant bits of byte 0, bytes of a word from its least significant
+ * byte. Each lane uses a whole byte of the word rather than just the bits it needs, so that vector instructions compute
+ * the mask of a block in three steps: widen bytes to lanes, shift right by a constant, shift 1 left by the result.
  *
  * Verbs are compiled once for each number of lanes (kithi_by_lanes), so every index except the cell's is a constant. */
 #ifndef KITHI_FILTERS_LANES_H

@@ -14,8 +14,9 @@
  * window overlaps the one from which it was reached:
  *
  *     slot     |   s-1   |    s    |   s+1   |
- *                         [ window s        ]     The entry in slot s is examined as one of window s,
- *               [ window s-1       ]              but belongs to window s-1: of that, only slot s-1 is queued.
+ *                         [ window s        ]     The entry in slot s is examined as one of window s, but belongs to
+ *               [ window s-1       ]              window s-1. Only the entry in slot s-1 is queued, because the one
+ *                                                 in slot s has been examined.
  *
  * A slot is named by the bit of the region at which it begins. Slot numbers would have to be multiplied by slot_bits
  * before every load, and a short search takes as long as its loads and multiplications that wait for each other.
@@ -81,9 +82,10 @@ KITHI_OUTLINE bool kithi_window_find(const kithi_cf_geometry *g, const uint8_t *
         if (fingerprint == 0 || own_in_half >= half_bits) /* no key has this code in this slot */
             return false;
 
-        /* The other slot of the entry's own window. The item names a window, too: that of the entry that could move
-         * here. If the two windows are the same (then bit 32 of the item equals the lowest bit of the code), the other
-         * slot was found full before and is in the queue already, so it is not queued again. */
+        /* The other slot of the entry's own window. This entry was queued because another one could move to its slot,
+         * which is in a window of that other entry. If this window is also the own window of this entry (then bit 32 of
+         * the item equals the lowest bit of the code), both of its slots were found full and are in the queue already.
+         * The other slot is then not queued again. */
         uint64_t beside = own + slot_bits - step;
         if ((kithi_cf_word(region, beside, KITHI_ONE_WORD) & first) == 0) {
             *end = (kithi_window_end){(uint32_t)(from / KITHI_WINDOW_INDEX), (uint32_t)beside, 1 - (uint32_t)is_second};
