@@ -10,7 +10,8 @@
  *              a repeated digest was usually new in pass 1, and only its later occurrences became suspects. The first
  *              occurrence is kept, later ones are dropped.
  *
- * Up to SUSPECTS_FEW suspects are compared with all digests instead, before pass 2: usually none occurs twice.
+ * If there are at most SUSPECTS_FEW suspects, each of them is first compared with all digests. Usually none occurs
+ * twice, and pass 2 is skipped.
  *
  * Pass 2 first checks a second bitmap, of 16 bits per suspect, in which each suspect has set its bit. When nothing
  * repeats, about one digest in eight passes: the suspects, 6%, and another 6% that have the same bit as a suspect. For

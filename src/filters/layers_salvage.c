@@ -53,7 +53,7 @@ static kith_status salvage_header(const kith_filter *f, unsigned i, uint8_t *blo
     return status != KITH_OK || has_size(head, block_bytes) ? status : KITH_E_CORRUPT;
 }
 
-/* Makes layer i empty. */
+/* Makes a layer empty. */
 static void clear_layer(uint8_t *block, kithi_head *head) {
     memset(block + KITHI_HEADER_BYTES, 0, (size_t)head->body_bytes);
     head->count = head->fill = 0;
@@ -94,8 +94,8 @@ kith_status kithi_layers_salvage(kith_filter *f, kithi_damage *damage) {
         status = kithi_salvage_body(bytes, block.bytes, block.bytes, &head, &s);
         if (status == KITH_E_CORRUPT) {
             clear_layer(bytes, &head);
-            /* Without copies, the count is no bound: a key that was a false positive of this layer was neither counted
-             * nor added, and is lost with the layer, too. */
+            /* If the inner kind stores no copies, the count is no bound: a key that was a false positive of this layer
+             * was neither counted nor added, and is lost with the layer, too. */
             s.keys_at_risk = (f->shape.capabilities & KITH_CAN_COPIES) != 0 ? before : UINT64_MAX;
         } else if (status != KITH_OK) {
             return status;

@@ -54,8 +54,8 @@ KITHI_INLINE kithi_ribbon kithi_ribbon_of(uint64_t hash, uint64_t starts, unsign
     return r;
 }
 
-/* The threshold that 2 bits stand for. A key is not stored at this level if the distance from the first start of its
- * bucket to its own start is below this. */
+/* Returns the threshold that a mark, a number of 2 bits, stands for. A key is not stored at this level if the distance
+ * from the first start of its bucket to its own start is below the threshold. */
 static inline uint64_t kithi_ribbon_threshold(unsigned mark) {
     return UINT64_C(0x80301800) >> (8 * mark) & 0xff; /* 0, 24, 48, 128 */
 }

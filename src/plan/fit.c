@@ -251,7 +251,10 @@ double kithi_fit_room_failure(const kithi_fit *fit, const kithi_fit_size *size, 
  * share the other one, too. Stirling's number S(k, j) counts how k = c + i keys can be divided into j groups of equal
  * fingerprint:
  *
- *     M(i) = overfull_pairs * sum over j < k of S(k, j) x^(k - j)        x = half / top
+ *     M(i) = sets * sum over j < k of S(k, j) x^(k - j)        x = half / top
+ *
+ * `sets` is the expected number of sets of k keys that have the same pair of places, if all fingerprints were
+ * different: overfull_pairs(), with k - 1 in place of c.
  *
  * The term j = k, where all fingerprints differ, is already counted by room_failure(). If x > 1, most of the sum is the
  * term j = 1. */

@@ -65,9 +65,9 @@ static double bloom_slope(unsigned k, double hits) {
  *
  * and the rate is y^a times as high by then: 1.008 at a rate of 1%, 1.07 at 10%. (At high rates the bound r (x/n)^a is
  * too high and there may be no such y.) The filter also refuses keys when it exceeds the fill limit. The last key that
- * is accepted may exceed it by a few cells, so `limit` below is higher by one cell per lane. It is reached after about
- * as many keys as are needed for the expected number of set cells to be `limit`. `guarded` below is this number divided
- * by n. In large filters this limit is reached first. */
+ * is accepted may exceed it by a few cells, so `limit` below is higher by one cell per lane. Let m be the number of
+ * keys for which the expected number of set cells is `limit`: the filter reaches this limit after about m keys.
+ * `guarded` below is m/n. In large filters this limit is reached first. */
 static double growth_until_full(double rate, double slope, unsigned lanes, uint64_t slice, double n, moments fill,
                                 kithi_counts counts) {
     if (counts == KITHI_COUNTS_ALL_KEYS)
@@ -435,9 +435,9 @@ static block_sums sum_blocks(unsigned lanes, unsigned lane_cells, uint64_t block
     }
 }
 
-/* Returns how many standard deviations above its mean a quantile of a lognormal distribution of this skewness is, where
- * `deviations` is the same for a normal distribution. For a very large skewness the result would decrease again; then
- * the largest result is returned. */
+/* Some quantile of a normal distribution is `deviations` standard deviations above its mean. Returns how many standard
+ * deviations the same quantile of a lognormal distribution of this skewness is above its mean. For a very large
+ * skewness the result would decrease again; then the largest result is returned. */
 static double lognormal_quantile(double skewness, double deviations) {
     if (fabs(skewness) < 1e-6)
         return deviations;
@@ -497,7 +497,8 @@ double kithi_blocked_rate_limit(unsigned lanes, unsigned lane_cells, uint64_t bl
 double kithi_blocked_cells(unsigned lanes, unsigned lane_cells, uint64_t blocks, double keys, double deviations) {
     /* The number N of keys in a block is binomial. With q = 1/blocks and a_i = 1 - i/w, z_i = E a_i^N = (1 - q i/w)^n
      * is the probability that i given cells of a lane are 0, and square = E a_1^(2N). Given N, lanes are
-     * independent. */
+     * independent. The variance of the number of cells in use is the sum of `inside`, the mean of its variance given N,
+     * and `between`, the variance of its mean given N. */
     double w = lane_cells, q = 1 / (double)blocks;
     double z1 = exp(keys * log1p(-q / w)), z2 = w > 2 ? exp(keys * log1p(-2 * q / w)) : 0;
     double square = exp(keys * log1p(-q * (2 - 1 / w) / w));
@@ -537,8 +538,8 @@ uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, d
     double bound = expected_slice(lanes, (double)n, rate) / lane_cells;
     if (most == 0 || bound > (double)most * (1 + 1e-9))
         return 0;
-    /* How many more depends on the number of keys per block. The factor is typical for 1000 keys, where the search
-     * takes a large part of the time of a build. */
+    /* How many more depends on the number of keys per block. `start` is close to the result for filters of 1000 keys,
+     * where the search takes a large part of the time of a build. */
     double start = bound * (1 + (2 + 0.4 * lanes) * bound / (double)n);
     search s = {blocked_quantile_at, lanes, lane_cells, n, rate, counts, KITHI_SLICES};
     if (most < KITHI_BLOCKS_MAX && (least_blocked_rate(lanes, lane_cells, most, n) > rate || !keeps_rate(&s, most)))

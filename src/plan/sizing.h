@@ -29,9 +29,8 @@ double kithi_bloom_rate(unsigned k, uint64_t slice, uint64_t n, kithi_cells_layo
 /* The exact rate of KITHI_WHOLE, with a relative error of about 10^-12 for all m and n (plan/whole_rate.c). */
 double kithi_whole_rate(unsigned k, uint64_t m, uint64_t n);
 
-/* Returns the probability that all cells of a key's k hashes in one array of m cells have a property that each cell
- * has with probability q, independently of the others. Fewer than k different cells need to have it if hashes
- * coincide. */
+/* Each cell of an array of m cells has some property with probability q, independently of the other cells. Returns the
+ * probability that all cells that a key's k hashes select have it. If hashes coincide, these are fewer than k cells. */
 double kithi_whole_power(unsigned k, uint64_t m, double q);
 
 /* What a filter counts towards its capacity.

@@ -28,7 +28,7 @@
 #define SYNC_OPERATIONS 1000
 #define SYNC_MS 1000
 #define CHECKPOINT_BYTES (UINT64_C(64) << 20) /* repeating that many operations takes about a second */
-#define CLOSE_BYTES (UINT64_C(4) << 20)       /* larger: close makes a checkpoint, or opening would take over 50 ms */
+#define CLOSE_BYTES (UINT64_C(4) << 20)       /* to repeat more takes over 50 ms, so close makes a checkpoint first */
 
 /* ---- opening and closing ---- */
 

@@ -54,7 +54,7 @@ struct kith_store {
     kithi_position batch; /* where the open batch begins */
     kith_status failure;  /* why the store is read-only; KITH_OK: it is not */
     kith_status checkpoint_status;
-    uint64_t cut_bytes;
+    uint64_t cut_bytes; /* now.tail_bytes when the store was opened; a writer has cut them off */
     uint64_t unsynced_operations;
     uint64_t unsynced_since_ms;
     uint64_t checkpoint_ms;    /* time of the last checkpoint or attempt */
@@ -104,7 +104,7 @@ kith_status kithi_store_new(const kithi_files *files, const char *path, const ki
                             kith_store **store);
 kith_status kithi_store_lock(kith_store *s);
 void kithi_store_free(kith_store *s);    /* closes all files; writes nothing */
-void kithi_store_abandon(kith_store *s); /* the same after a failed open: a lock of the caller stays open */
+void kithi_store_abandon(kith_store *s); /* the same after a failed open, but does not close options.lock */
 
 /* Opens the files of a locked store, cuts off what an interrupted writer has left, and syncs the journal. */
 kith_status kithi_store_recover(kith_store *s);

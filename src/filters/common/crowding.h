@@ -11,7 +11,8 @@
  * margin covers the approximations in the first rate. A crowded filter accepts no new keys: KITH_E_FULL.
  *
  * To compute the rate takes a pass over the body, so it is done only if there is a reason to suspect crowding. Whenever
- * the count is a multiple of `gap`, the add of a new key first looks at a few blocks for such a reason:
+ * the count is a multiple of `gap`, the add of a new key first looks at a few blocks for such a reason. (An adder does
+ * so whenever it reserves capacity: adder.c.)
  *
  *     every look        Is the key's own block fuller than the mean of a filter with that many keys by more than 4
  *                       standard deviations? (The count is rounded up to a sixteenth of the capacity.) Of 10^4 honest

@@ -94,7 +94,8 @@ KITHI_OUTLINE bool kithi_window_find(const kithi_cf_geometry *g, const uint8_t *
         *tail = beside + (1 - is_second) * KITHI_WINDOW_SECOND + from;
         tail += (is_second ^ item / KITHI_WINDOW_SECOND) & 1;
 
-        /* The entry's other window: kithi_partner(), for windows that are numbered within their half. */
+        /* The entry's other window: kithi_partner(), for windows that are numbered within their half. It is in the
+         * other half: right_half - own is -own_in_half, plus right_half if the own window is in the left half. */
         uint64_t sum = (kithi_spread(fingerprint) * half >> 32) * slot_bits;
         uint64_t other = sum + right_half - own + (sum < own_in_half ? half_bits : 0);
         uint64_t slots = kithi_cf_word(region, other, KITHI_ONE_WORD);
