@@ -101,9 +101,10 @@ typedef struct kithi_table_kind {
     kith_status (*attach)(kith_table *t, const kithi_head *head, uint8_t *block);
 } kithi_table_kind;
 
-/* Faster functions for tables whose keys have 4 or 8 bytes: keys are passed as words (kithi_key_word). A kind that has
- * them for a table calls kithi_table_use_words(). They do the same as the functions of the kind with these names, leave
- * the same bytes in the table, and are not called for a table that has a trace. `value` and `was_new` may be NULL.
+/* Faster functions for tables whose keys have 4 or 8 bytes: a key is passed as a word, the little-endian integer that
+ * it is (kithi_key_word in tables/common/record.h). A kind that has them for a table calls kithi_table_use_words().
+ * They do the same as the functions of the kind with these names, leave the same bytes in the table, and are not called
+ * for a table that has a trace. `value` and `was_new` may be NULL.
  *
  *     get_group   as above; `values` may be NULL
  *     put_group   puts n <= KITHI_GROUP keys in order, with the value 0 if `values` is NULL; stops at the first that

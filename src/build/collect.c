@@ -85,8 +85,8 @@ static bool count_in_memory(const kithi_collection *c, uint64_t *keys) {
     uint64_t by_part_bytes = (uint64_t)n * sizeof *c->digests, starts_bytes = (part_count + 1) * sizeof(size_t);
     uint64_t *by_part = kithi_allocate(&c->allocator, by_part_bytes);
     size_t *starts = kithi_allocate(&c->allocator, starts_bytes);
-    /* There is no filter yet whose regions could be divided into parts. KITHI_PARTS_MAX ranges of equal size, of all
-     * 64-bit numbers, take their place. */
+    /* There is no filter yet whose regions could be divided into parts. Instead, the 64-bit numbers are divided into
+     * KITHI_PARTS_MAX ranges of equal size, which take the place of regions. */
     kithi_part_map parts = kithi_part_map_of(KITHI_PARTS_MAX, part_count);
     bool enough_memory =
         by_part != NULL && starts != NULL &&

@@ -47,7 +47,7 @@
 typedef struct workspace {
     uint64_t *rows; /* of each slot, level after level: the row of the equation that begins there; 0: there is none */
     uint32_t *fingerprints;   /* the right sides of these equations */
-    uint64_t *hashes;         /* of the keys of level 0; when it is filled, the digests of those that it bumped */
+    uint64_t *hashes;         /* of the keys of level 0; afterwards the digests of those that level 0 bumped */
     uint64_t *more_hashes;    /* the same for level 1 */
     size_t *part_ends;        /* of each part: the index after its last hash */
     uint64_t part[PART_KEYS]; /* the hashes of one part, by group */

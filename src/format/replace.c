@@ -476,9 +476,9 @@ static bool exchange(const struct target *t, const char *temp) {
 #endif
 }
 
-/* Undoes the exchange or rename of step 8, unless the name refers to another process's file by now. If the exchange
- * cannot be undone, the name keeps the new file, and the old one is removed, because the temporary name must become
- * free. */
+/* Undoes step 8, unless the name refers to another process's file by now: after an exchange it restores the old file,
+ * and if there was no old file it removes the new one. A rename over an old file cannot be undone, so the new file
+ * stays. If an exchange cannot be undone, the old file is removed, because the temporary name must become free. */
 static void undo_publish(const struct target *t, const char *temp, const struct stat *fresh, bool displaced) {
     int error = errno;
     bool is_ours = is_named(t, t->name, fresh);
@@ -494,6 +494,7 @@ static void undo_publish(const struct target *t, const char *temp, const struct 
 static bool publish(const struct target *t, const char *temp, const struct stat *fresh) {
     bool displaced = t->exists && exchange(t, temp);
     if (!displaced) {
+        /* EINVAL and ENOSYS: there is no exchange here. ENOENT: the old file has been removed since it was found. */
         bool rename_will_do = !t->exists || errno == EINVAL || errno == ENOSYS || errno == ENOENT;
         if (!rename_will_do || renameat(t->folder, temp, t->folder, t->name) != 0) {
             unlink_quietly(t->folder, temp);

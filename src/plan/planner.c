@@ -131,6 +131,8 @@ static kith_status plan_with(const kithi_kind *kind, const uint64_t *options, co
     if (status != KITH_OK)
         return status;
     uint32_t missing = spec->needs & ~shape.capabilities;
+    /* After KITH_E_KIND, plan_without_notes() tries layers of the kind. A kind without KITH_CAN_ADD is static and
+     * cannot be a layer, so that would not help. */
     if ((missing & KITH_CAN_ADD) != 0)
         return KITH_E_UNSUPPORTED;
     return missing == 0 ? KITH_OK : KITH_E_KIND;

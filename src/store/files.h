@@ -26,8 +26,9 @@ typedef struct kithi_files {
      * file that is not regular. */
     int (*open)(void *context, int folder, const char *name, bool writable);
     /* Opens the lock file, creates it if it does not exist, and locks it without waiting. A new lock file can be opened
-     * by exactly the users who can write the file `beside`. EWOULDBLOCK: somebody else holds the lock. EINVAL: the file
-     * is not an empty regular file, so it is not a lock file. */
+     * by its owner and, if the file system has owners and modes, by those other users who can write the file `beside`.
+     * EWOULDBLOCK: somebody else holds the lock. EINVAL: the file is not an empty regular file, so it is not a lock
+     * file. */
     int (*lock)(void *context, int folder, const char *name, const char *beside);
     void (*close)(void *context, int file); /* files, folders and locks; keeps errno */
 

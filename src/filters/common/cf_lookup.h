@@ -73,8 +73,8 @@ static inline void kithi_cf_set_word_fields(const kithi_cf_layout *layout, kithi
     g->words = slots / word_slots;
     g->word_bits = word_slots * bits;
     g->last_byte = (slots * bits + first_bit_max - 1) / 8;
-    /* The same for words of buckets, which begin at multiples of word_bits. (It does not matter for windows, which have
-     * one word.) */
+    /* The highest bit of a byte at which a word of a bucket can begin: words begin at multiples of word_bits. (It does
+     * not matter for windows, which have one word.) */
     unsigned word_bit_max = 8 - (g->word_bits & -g->word_bits & 7 ? g->word_bits & -g->word_bits & 7 : 8);
     bool is_long = g->word_bits + word_bit_max > 64;
     g->form = KITHI_ANY_WORDS;
@@ -164,7 +164,7 @@ KITHI_INLINE uint64_t kithi_cf_word(const uint8_t *from, uint64_t bit, kithi_cf_
 typedef struct kithi_cf_pair {
     uint8_t *at[2];    /* the byte in which each place begins */
     uint32_t shift[2]; /* the bit of that byte at which it begins */
-    uint64_t codes;    /* a word; each of its slots holds the code that the key has in that slot of a place */
+    uint64_t codes;    /* a word: its slot i is the code that the key has in slot i of a place */
 } kithi_cf_pair;
 
 /* Finds the places of a digest; prefetches them if `ahead` is true. If g->usual is true, callers may pass true for

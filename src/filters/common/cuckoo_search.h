@@ -194,7 +194,8 @@ KITHI_INLINE bool kithi_search_expand(const kithi_cf_layout *layout, const kithi
     for (unsigned i = 0; i < slots; i++) {
         if (targets->own[i] == targets->other[i] || (layout->windows && !kithi_search_mark(s, KITHI_TRIED, here + i)))
             continue;
-        /* An entry's own place is a target only in overlap, if the entry belongs to the other window of its slot. */
+        /* Its own place (which = 0) is a target only if it is not the place that is being examined. That happens only
+         * in overlap, where a slot is in two windows and its entry may belong to the other one. */
         for (unsigned which = targets->own[i] == here; which < 2; which++) {
             uint32_t first = which == 0 ? targets->own[i] : targets->other[i];
             unsigned empty = kithi_cf_empty_slot(g, region, first, slots);

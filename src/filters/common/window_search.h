@@ -101,8 +101,9 @@ KITHI_OUTLINE bool kithi_window_find(const kithi_cf_geometry *g, const uint8_t *
         tail += (is_second ^ item / KITHI_WINDOW_SECOND) & 1;
 
         /* The entry's other window is in the other half: kithi_partner(), for windows that are numbered within their
-         * half. Within that half it begins at bit sum - own_in_half, modulo half_bits. The expression right_half - own
-         * is -own_in_half, plus right_half if the own window is in the left half. */
+         * half. Within that half it begins at bit sum - own_in_half, modulo half_bits. If the own window is in the left
+         * half, own is own_in_half, and the right half begins at right_half. If it is in the right half, own is
+         * right_half + own_in_half, and the left half begins at 0. The bit is sum + right_half - own in both cases. */
         uint64_t sum = (kithi_spread(fingerprint) * half >> 32) * slot_bits;
         uint64_t other = sum + right_half - own + (sum < own_in_half ? half_bits : 0);
         uint64_t slots = kithi_cf_word(region, other, KITHI_ONE_WORD);
