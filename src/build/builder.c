@@ -461,6 +461,15 @@ kith_status kith_filter_build(const kith_filter_spec *spec, const uint64_t *dige
     kith_status status = kith_builder_open(spec, flags, &limits, &b);
     if (status != KITH_OK)
         return status;
+    if (b->filter != NULL && b->threads == 1) {
+        status = kithi_fill_at_once(b->filter, digests, n);
+        if (status == KITH_OK) {
+            *filter = b->filter;
+            b->filter = NULL;
+        }
+        kith_builder_free(b);
+        return status;
+    }
     if (b->filter != NULL)
         status = kith_builder_add_many(b, digests, n, NULL);
     else

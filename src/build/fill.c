@@ -454,3 +454,35 @@ kith_status kithi_fill_stream(kith_filter *f, const uint64_t *digests, size_t n,
     }
     return status;
 }
+
+/* ---- complete lists ---- */
+
+/* Looks for crowded blocks (filters/common/crowding.h) take a large part of the time if there are few keys. They are
+ * not needed if a pass over the body follows, because a filter that is not crowded in the end never was. */
+kith_status kithi_fill_at_once(kith_filter *f, const uint64_t *digests, size_t n) {
+    kith_filter *inner = innermost(f);
+    size_t done = 0;
+    kith_status status = KITH_E_FULL;
+    f->sealed = false;
+    if (inner == f || n <= inner->head.capacity) { /* otherwise more layers are needed, and each looks for itself */
+        inner->sealed = false;
+        inner->crowding.off = true;
+        status = kithi_add_many(inner, digests, n, NULL, &done);
+        inner->crowding.off = false;
+        inner->crowding.next = 0;
+        if (status == KITH_OK && kithi_fill_crowded(f))
+            status = KITH_E_FULL;
+    }
+    if (inner == f)
+        return status;
+    if (status == KITH_OK) {
+        f->head.count = inner->head.count;
+        return KITH_OK;
+    }
+    /* If a layer is full or crowded, adds in order continue in a new layer. */
+    status = kith_filter_clear(f);
+    done = 0;
+    if (status == KITH_OK)
+        status = kithi_add_many(f, digests, n, NULL, &done);
+    return status == KITH_OK && kithi_fill_crowded(f) ? KITH_E_FULL : status;
+}

@@ -62,7 +62,7 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
         g.inner_options[i / 4] |= value << 16 * (i % 4);
     }
     kithi_layers_encode(&g, head);
-    return kithi_layers_first_body(head, &head->body_bytes);
+    return kithi_layers_plan_first(head);
 }
 
 /* Checks the header; attach() checks the directory and the layers. Planning a layer takes long, so what depends on the
@@ -81,7 +81,7 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
 static kith_status inner_shape(const kithi_head *head, kithi_shape *shape) {
     kithi_head first;
     kithi_shape inside;
-    kith_status status = kithi_layers_plan(head, 0, &first);
+    kith_status status = kithi_layers_first(head, &first);
     if (status == KITH_OK)
         status = kithi_kind_by_id(first.kind_id)->shape(&first, &inside);
     if (status == KITH_OK)
@@ -144,7 +144,7 @@ static kith_status fresh(kithi_head *head) {
     g.count = 1;
     kithi_layers_encode(&g, head);
     head->capacity = g.first_capacity;
-    return kithi_layers_first_body(head, &head->body_bytes) == KITH_OK ? KITH_OK : KITH_E_CORRUPT;
+    return kithi_layers_plan_first(head) == KITH_OK ? KITH_OK : KITH_E_CORRUPT;
 }
 
 static kith_filter *only_layer(kith_filter *f) {

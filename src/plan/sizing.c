@@ -38,8 +38,8 @@ static moments fill_moments(unsigned lanes, uint64_t lane_cells, uint64_t blocks
      * different blocks), and zero^2 * (1 + together) if they are in two lanes of one block. Both corrections are tiny
      * and are multiplied by the number of pairs, so they are computed with expm1 and never as a difference of nearly
      * equal numbers. */
-    double zero = exp(keys * log1p(-p));
-    double hit = -expm1(keys * log1p(-p));
+    double log_zero = keys * log1p(-p);
+    double zero = exp(log_zero), hit = -expm1(log_zero);
     double square = (p / (1 - p)) * (p / (1 - p));
     double apart = expm1(keys * log1p(-square));
     double together = expm1(keys * log1p(((double)blocks - 1) * square));
@@ -104,7 +104,9 @@ static double near_rate(unsigned k, uint64_t slice, uint64_t n, moments fill, ki
     return fmin(1, exp(k * log(fill.mean / (double)slice)) * (1 + spread));
 }
 
-double kithi_bloom_quantile(unsigned k, uint64_t slice, uint64_t n, kithi_counts counts, kithi_cells_layout layout) {
+/* As kithi_bloom_quantile(). Sets *slope to -d log rate / d log slice, or to 0 if that is not known. */
+static double bloom_quantile(unsigned k, uint64_t slice, uint64_t n, kithi_counts counts, kithi_cells_layout layout,
+                             double *slope) {
     /* The rate of a filter is the product of the fill fractions of its slices, in which x_1 … x_k cells are set. Slices
      * are independent, and the number of set cells in each is very nearly normally distributed, with some mean mu and
      * variance v (it is a sum of independent indicators: Vatutin and Mikhailov, 1982). Their sum X is therefore nearly
@@ -118,20 +120,28 @@ double kithi_bloom_quantile(unsigned k, uint64_t slice, uint64_t n, kithi_counts
     /* A slice gets h.hashes hashes, which set at most h.hashes cells. So no filter has a rate above `bound`, and with
      * few keys most filters come close to it. */
     double bound = fmin(1, exp(k * log(h.hashes / (double)slice)));
+    *slope = 0;
     if (high >= cells)
         return bound;
     double uneven = (h.slices - 1) * 0.5 * h.slices * fill.variance / (fill.mean * fill.mean);
-    double slope = bloom_slope(k, h.hashes / (double)slice);
+    *slope = bloom_slope(k, h.hashes / (double)slice);
     double rate = near_rate(k, slice, n, fill, layout);
-    double growth = growth_until_full(rate, slope, h.slices, slice, h.hashes, fill, counts);
+    double growth = growth_until_full(rate, *slope, h.slices, slice, h.hashes, fill, counts);
     return fmin(exp(k * log(high / cells) - uneven) * growth, bound);
+}
+
+double kithi_bloom_quantile(unsigned k, uint64_t slice, uint64_t n, kithi_counts counts, kithi_cells_layout layout) {
+    double slope;
+    return bloom_quantile(k, slice, n, counts, layout, &slope);
 }
 
 /* The search for the smallest slice, or number of blocks, whose quantile is at most `rate`. */
 typedef struct search {
-    double (*quantile_at)(const struct search *s, uint64_t x); /* for a slice of x cells, or for x blocks */
-    unsigned k;                                                /* for blocks: the number of lanes */
-    unsigned lane_cells;                                       /* for blocks only */
+    /* Returns the quantile for a slice of x cells, or for x blocks. Sets *slope to -d log rate / d log x, where `rate` is
+     * the mean rate, or to 0 if that is not known. */
+    double (*quantile_at)(const struct search *s, uint64_t x, double *slope);
+    unsigned k;          /* for blocks: the number of lanes */
+    unsigned lane_cells; /* for blocks only */
     uint64_t n;
     double rate;
     kithi_counts counts;
@@ -139,55 +149,51 @@ typedef struct search {
 } search;
 
 static bool keeps_rate(const search *s, uint64_t x) {
-    return s->quantile_at(s, x) <= s->rate;
+    double slope;
+    return s->quantile_at(s, x, &slope) <= s->rate;
+}
+
+/* Returns true only if x - 1 does not keep the rate. `quantile` and `slope` are those of x. If the quantile were a power
+ * of x, that of x - 1 would be larger by a factor of at least 1 + slope/x. The slope changes a little from x to x - 1,
+ * and the quantile may be a rough one. */
+static bool is_smallest(const search *s, uint64_t x, double quantile, double slope) {
+    return x >= 16 && quantile * (1 + 0.8 * slope / (double)x) > (1 + 1e-4) * s->rate;
 }
 
 /* Finds the smallest x in 1 … most for which quantile_at(s, x) is at most s->rate; 0 if there is none. Quantiles fall
  * nearly as a power of x. So a few steps of the secant method on logarithms, beginning at `start`, come close to the
- * result. Steps of doubling size then bracket it, and bisection finds it. */
+ * result, and may bracket it already. Otherwise steps of doubling size bracket it. Bisection then finds it. */
 static uint64_t smallest_that_keeps_rate(const search *s, uint64_t start, uint64_t most) {
-    uint64_t x = start < 1 ? 1 : start > most ? most : start;
-    uint64_t x_before = 0;
-    double power = 0.7 * s->k, quantile = s->quantile_at(s, x), quantile_before = 0;
-    for (unsigned step = 0; step < 4; step++) {
-        double to = ceil((double)x * fmin(4, fmax(0.25, pow(quantile / s->rate, 1 / power))));
-        uint64_t next = to < 1 ? 1 : to >= (double)most ? most : (uint64_t)to;
-        if (next == x || !(quantile > 0 && quantile < 1))
-            break;
-        double next_quantile = s->quantile_at(s, next);
-        double slope = log(quantile / next_quantile) / log((double)next / (double)x);
-        if (slope > 0.1 && slope < 200)
-            power = slope;
+    uint64_t low = 0, high = most + 1; /* low does not keep the rate, or is 0; high does, or is more than `most` */
+    uint64_t x = start < 1 ? 1 : start > most ? most : start, x_before = 0;
+    double power = 0.7 * s->k, quantile = 0.5, quantile_before = 0;
+    for (unsigned step = 0; step < 5 && high - low > 1 && quantile > 0 && quantile < 1; step++) {
+        double slope;
+        quantile = s->quantile_at(s, x, &slope);
+        if (quantile <= s->rate && is_smallest(s, x, quantile, slope))
+            return x;
+        *(quantile <= s->rate ? &high : &low) = x;
+        double measured = x_before != 0 ? log(quantile_before / quantile) / log((double)x / (double)x_before) : 0;
+        if (measured > 0.1 && measured < 200)
+            power = measured;
         x_before = x;
         quantile_before = quantile;
-        x = next;
-        quantile = next_quantile;
+        double to = ceil((double)x * fmin(4, fmax(0.25, pow(quantile / s->rate, 1 / power))));
+        x = to <= (double)low ? low + 1 : to >= (double)high ? high - 1 : (uint64_t)to;
     }
-    /* A number that is known not to keep the rate, or 0. It is often x - 1, the first `low` below, which then need not
-     * be evaluated again. */
-    uint64_t known_low = quantile_before > s->rate ? x_before : 0;
-    uint64_t low = x, high = x, step = 1; /* low does not keep the rate (or is 0), high does */
-    if (quantile <= s->rate) {
-        do {
-            high = low;
-            low = low > step ? low - step : 0;
-            step *= 2;
-        } while (low > 0 && low != known_low && keeps_rate(s, low));
-    } else {
-        do {
-            if (high == most)
-                return 0;
-            low = high;
-            high = most - high > step ? high + step : most;
-            step *= 2;
-        } while (!keeps_rate(s, high));
+    for (uint64_t step = 1; high > most; step *= 2) {
+        if (low == most)
+            return 0;
+        x = most - low > step ? low + step : most;
+        *(keeps_rate(s, x) ? &high : &low) = x;
+    }
+    for (uint64_t step = 1; low == 0 && high > step; step *= 2) {
+        x = high - step;
+        *(keeps_rate(s, x) ? &high : &low) = x;
     }
     while (high - low > 1) {
-        uint64_t middle = low + (high - low) / 2;
-        if (keeps_rate(s, middle))
-            high = middle;
-        else
-            low = middle;
+        x = low + (high - low) / 2;
+        *(keeps_rate(s, x) ? &high : &low) = x;
     }
     return high;
 }
@@ -202,8 +208,8 @@ static double expected_slice(unsigned k, double hashes, double rate) {
     return -1 / expm1(log_miss / hashes);
 }
 
-static double bloom_quantile_at(const search *s, uint64_t slice) {
-    return kithi_bloom_quantile(s->k, slice, s->n, s->counts, s->layout);
+static double bloom_quantile_at(const search *s, uint64_t slice, double *slope) {
+    return bloom_quantile(s->k, slice, s->n, s->counts, s->layout, slope);
 }
 
 static search bloom_search(unsigned k, uint64_t n, double rate, kithi_counts counts, kithi_cells_layout layout) {
@@ -224,8 +230,8 @@ bool kithi_bloom_choose(uint64_t n, double rate, unsigned given_k, kithi_counts 
     /* The k that is best for large n is tried first. Another k is skipped without a search if even the lower bound of
      * expected_slice() takes more cells than the best k so far, or if the largest slice that would be an improvement
      * does not keep the rate. If several k need the same number of cells, the smallest is used. */
-    double ideal = fmax(1, fmin(KITHI_BLOOM_K_MAX, floor(-log2(rate))));
-    unsigned first = given_k != 0 ? given_k : (unsigned)ideal;
+    double ideal = fmax(1, fmin(KITHI_BLOOM_K_MAX, -log2(rate)));
+    unsigned first = given_k != 0 ? given_k : (unsigned)(ideal + 0.5);
     *slice = kithi_bloom_slice(first, n, rate, counts, layout);
     *k = first;
     for (unsigned trial = 1; trial <= KITHI_BLOOM_K_MAX && given_k == 0; trial++) {
@@ -267,6 +273,19 @@ static double lanes_power(double x, unsigned lanes) {
     for (; lanes > 1; lanes /= 2)
         x *= x;
     return x;
+}
+
+#define EXPONENT_FEW 4096
+
+/* Returns x^n for 0 <= x <= 1. The relative error is up to n * 2^-53. For n up to EXPONENT_FEW this is faster than
+ * pow(). */
+static double small_power(double x, unsigned n) {
+    double power = 1;
+    for (; n > 0; n /= 2) {
+        power *= n % 2 != 0 ? x : 1;
+        x *= x;
+    }
+    return power;
 }
 
 /* Returns fmax(0, x) if x is not NaN. The compiler makes fmax itself a function call, which is slower. */
@@ -382,8 +401,9 @@ static inline void add_block(block_sums *sums, const lane_moments *m, const doub
  *
  * ROUGH: only every step-th of these terms, where a step is at most 0.8 standard deviations of N. The sums are divided
  * by the sum of the weights, and the terms of a binomial distribution are so regular that leaving out most of them
- * hardly changes the quotients. At the sizes that plans choose, the quantile differs from the exact one by less than 2
- * * 10^-5 of it (rates of 0.5 to 10^-9, 1 to 10^12 keys). */
+ * hardly changes the quotients. Terms are negligible sooner: if their weight is below 10^-8, and if they add less than
+ * 10^-7 to the sum of R^3, in which crowded blocks count most. At the sizes that plans choose, the quantile differs
+ * from the exact one by less than 2 * 10^-5 of it (rates of 0.5 to 10^-9, 1 to 10^12 keys). */
 typedef enum precision { EXACT, ROUGH } precision;
 
 #define STEP_MAX 15 /* a product of this many numbers below 2^64 does not overflow a double */
@@ -395,13 +415,14 @@ static block_sums sum_blocks(unsigned lanes, unsigned lane_cells, uint64_t block
     lane_moments m = lane_moments_of(lanes, w);
     block_sums sums = {0};
     for (unsigned i = 0; i < 3; i++)
-        z[i] = at_mode[i] = pow(miss[i], mode);
+        z[i] = at_mode[i] =
+            how == ROUGH && mode <= EXPONENT_FEW ? small_power(miss[i], (unsigned)mode) : pow(miss[i], mode);
     if (blocks == 1) {
         add_block(&sums, &m, z, 0, 1);
         return sums;
     }
     unsigned step = how == EXACT ? 1 : (unsigned)fmin(STEP_MAX, fmax(1, 0.8 * sqrt(mean * (1 - p))));
-    double negligible = how == EXACT ? 1e-30 : 1e-20;
+    double negligible = how == EXACT ? 1e-30 : 1e-8, negligible_r3 = how == EXACT ? 1 : 1e-7;
     /* step_odds and step_miss are odds and miss to the power of `step`. */
     double odds = p / (1 - p), step_odds = odds, step_miss[3] = {miss[0], miss[1], miss[2]};
     for (unsigned j = 1; j < step; j++) {
@@ -409,9 +430,11 @@ static block_sums sum_blocks(unsigned lanes, unsigned lane_cells, uint64_t block
         for (unsigned i = 0; i < 3; i++)
             step_miss[i] *= miss[i];
     }
-    double weight = 1, x = mode;
-    while (weight > negligible) {
+    double weight = 1, x = mode, r3_added = 0;
+    while (weight > negligible || r3_added > negligible_r3 * sums.r3) {
+        double r3_before = sums.r3;
         add_block(&sums, &m, z, x - mean, weight);
+        r3_added = sums.r3 - r3_before;
         double up = 1, down = 1;
         for (unsigned j = 0; j < step; j++, x++) {
             up *= keys - x; /* becomes 0, and the weight too, if x reaches the number of keys */
@@ -460,9 +483,9 @@ static double lognormal_quantile(double skewness, double deviations) {
 }
 
 /* Returns the quantile of the rate of a blocked filter whose count is n. `deviations` says which quantile: see
- * lognormal_quantile(). */
+ * lognormal_quantile(). Sets *slope to d log rate / d log n, or to 0 if that is not known. */
 static double blocked_quantile(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, kithi_counts counts,
-                               double deviations, precision how) {
+                               double deviations, precision how, double *slope) {
     /* The rate of a filter is the mean of R, the rate of a block, over its blocks. The blocks share n keys, so a block
      * with more keys leaves fewer for the others. To first order this removes the part of R that is linear in N. The
      * mean over the blocks therefore varies like the mean of as many independent variables
@@ -473,6 +496,7 @@ static double blocked_quantile(unsigned lanes, unsigned lane_cells, uint64_t blo
      * blocks. A lognormal distribution with the same mean, variance and skewness as this mean over the blocks matches
      * its upper tail closely. The quantile of 1 in 1000 leaves a margin: of full filters of 10 to 10^4 keys at rates of
      * 25% to 0.01%, 0 to 1.5 in 1000 exceeded it, and the promise is 1 in 200. */
+    *slope = 0;
     if ((double)n / (double)blocks > 32.0 * lane_cells)
         return 1; /* fewer than one cell in 10^13 is still 0; the limit also bounds the number of terms below */
     block_sums s = sum_blocks(lanes, lane_cells, blocks, n, how);
@@ -487,36 +511,48 @@ static double blocked_quantile(unsigned lanes, unsigned lane_cells, uint64_t blo
     double quantile = mean;
     if (variance > 1e-12 * mean * mean) /* otherwise it is only rounding error */
         quantile += lognormal_quantile(third / (variance * sqrt(variance * b)), deviations) * sqrt(variance / b);
-    double slope = blocks > 1 ? fmax(0, beta * mean_keys / mean) : bloom_slope(lanes, mean_keys / lane_cells);
+    *slope = blocks > 1 ? not_negative(beta * mean_keys / mean) : bloom_slope(lanes, mean_keys / lane_cells);
+    if (counts == KITHI_COUNTS_ALL_KEYS)
+        return fmin(1, quantile);
     moments fill = fill_moments(lanes, lane_cells, blocks, (double)n);
-    return fmin(1, quantile * growth_until_full(mean, slope, lanes, lane_cells * blocks, (double)n, fill, counts));
+    return fmin(1, quantile * growth_until_full(mean, *slope, lanes, lane_cells * blocks, (double)n, fill, counts));
 }
 
 double kithi_blocked_quantile(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, kithi_counts counts) {
-    return blocked_quantile(lanes, lane_cells, blocks, n, counts, DEVIATIONS, EXACT);
+    double slope;
+    return blocked_quantile(lanes, lane_cells, blocks, n, counts, DEVIATIONS, EXACT, &slope);
 }
 
 double kithi_blocked_rate_limit(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, kithi_counts counts) {
-    return blocked_quantile(lanes, lane_cells, blocks, n, counts, GUARD, EXACT);
+    double slope;
+    return blocked_quantile(lanes, lane_cells, blocks, n, counts, GUARD, EXACT, &slope);
 }
 
-double kithi_blocked_cells(unsigned lanes, unsigned lane_cells, uint64_t blocks, double keys, double deviations) {
+void kithi_blocked_cells(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t keys, double deviations,
+                         unsigned steps, double *cells) {
     /* The number N of keys in a block is binomial. Let w be the number of cells in a lane, q = 1/blocks and
      * a_i = 1 - i/w. Then z_i = E a_i^N = (1 - q i/w)^keys is the probability that i given cells of a lane are 0.
      * `square` is E a_1^(2N). Given N, lanes are independent. The variance of the number of cells in use is the sum of
      * `inside`, the mean of its variance given N, and `between`, the variance of its mean given N. */
     double w = lane_cells, q = 1 / (double)blocks;
-    double z1 = exp(keys * log1p(-q / w)), z2 = w > 2 ? exp(keys * log1p(-2 * q / w)) : 0;
-    double square = exp(keys * log1p(-q * (2 - 1 / w) / w));
-    double inside = lanes * (w * z1 + w * (w - 1) * z2 - w * w * square);
-    double between = lanes * w * (lanes * w) * (square - z1 * z1);
-    return lanes * w * (1 - z1) + deviations * sqrt(fmax(0, inside + between));
+    double n = (double)keys / steps; /* in one step, with the factors by which it changes z1, z2 and square */
+    double step_z1 = exp(n * log1p(-q / w)), step_z2 = w > 2 ? exp(n * log1p(-2 * q / w)) : 0;
+    double step_square = exp(n * log1p(-q * (2 - 1 / w) / w));
+    double z1 = 1, z2 = 1, square = 1;
+    for (unsigned i = 0; i < steps; i++) {
+        z1 *= step_z1;
+        z2 *= step_z2;
+        square *= step_square;
+        double inside = lanes * (w * z1 + w * (w - 1) * z2 - w * w * square);
+        double between = lanes * w * (lanes * w) * (square - z1 * z1);
+        cells[i] = lanes * w * (1 - z1) + deviations * sqrt(not_negative(inside + between));
+    }
 }
 
 /* Returns the exact quantile if it is close to s->rate. Otherwise a rough one is enough to compare it with the rate. */
-static double blocked_quantile_at(const search *s, uint64_t blocks) {
-    double rough = blocked_quantile(s->k, s->lane_cells, blocks, s->n, s->counts, DEVIATIONS, ROUGH);
-    bool is_close = fabs(rough - s->rate) < 1e-3 * s->rate;
+static double blocked_quantile_at(const search *s, uint64_t blocks, double *slope) {
+    double rough = blocked_quantile(s->k, s->lane_cells, blocks, s->n, s->counts, DEVIATIONS, ROUGH, slope);
+    bool is_close = fabs(rough - s->rate) < 2e-4 * s->rate;
     return is_close ? kithi_blocked_quantile(s->k, s->lane_cells, blocks, s->n, s->counts) : rough;
 }
 
@@ -530,7 +566,8 @@ static double least_blocked_rate(unsigned lanes, unsigned lane_cells, uint64_t b
         sign_choose *= -(double)(lanes - j + 1) / j;
         power *= 1 - 1 / (double)lane_cells;
         error *= 2;
-        sum += sign_choose * exp((double)n * log1p(-(1 - power) / (double)blocks));
+        double hit = (1 - power) / (double)blocks;
+        sum += sign_choose * (n <= EXPONENT_FEW ? small_power(1 - hit, (unsigned)n) : exp((double)n * log1p(-hit)));
     }
     return sum - error;
 }
@@ -544,9 +581,10 @@ uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, d
     double bound = expected_slice(lanes, (double)n, rate) / lane_cells;
     if (most == 0 || bound > (double)most * (1 + 1e-9))
         return 0;
-    /* How many more blocks are needed depends on the number of keys per block. `start` is close to the result for
-     * filters of 1000 keys, where the search takes a large part of the time of a build. */
-    double start = bound * (1 + (2 + 0.4 * lanes) * bound / (double)n);
+    /* How many more blocks are needed depends on the number of keys per block and, because the rates of small filters
+     * vary more, on the number of blocks. `start` is close to the result for filters of about 1000 keys, where the
+     * search takes a large part of the time of a build. */
+    double start = ceil(bound * (1 + (lanes / 3.0 + (3 + 1.2 * lanes) / sqrt(bound)) * bound / (double)n));
     search s = {blocked_quantile_at, lanes, lane_cells, n, rate, counts, KITHI_SLICES};
     if (most < KITHI_BLOCKS_MAX && (least_blocked_rate(lanes, lane_cells, most, n) > rate || !keeps_rate(&s, most)))
         return 0;

@@ -89,9 +89,10 @@ double kithi_blocked_quantile(unsigned lanes, unsigned lane_cells, uint64_t bloc
  * kithi_blocked_quantile(). A higher rate means that keys were chosen to crowd some blocks. */
 double kithi_blocked_rate_limit(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, kithi_counts counts);
 
-/* The number of cells in use varies from block to block. Returns its mean plus `deviations` standard deviations, in a
- * filter with this many keys. */
-double kithi_blocked_cells(unsigned lanes, unsigned lane_cells, uint64_t blocks, double keys, double deviations);
+/* The number of cells in use varies from block to block. Sets cells[i], for i from 0 to steps - 1, to its mean plus
+ * `deviations` standard deviations, in a filter with (i + 1) / steps of `keys` keys. */
+void kithi_blocked_cells(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t keys, double deviations,
+                         unsigned steps, double *cells);
 
 /* Returns the smallest number of blocks whose quantile is at most `rate`, or 0 if that is more than `most`. If `most`
  * is less than KITHI_BLOCKS_MAX, the result 0 takes little time: at most one evaluation of the quantile, for `most`

@@ -85,11 +85,11 @@ static inline void kithi_crowding_begin(kith_filter *f) {
     if (f->crowding.gap != 0)
         return;
     uint64_t blocks = f->geometry.lanes.blocks, gap = blocks / KITHI_LOOK_GAPS;
-    for (unsigned i = 0; i < KITHI_CROWDING_STEPS; i++) {
-        double n = (double)f->head.capacity * (i + 1) / KITHI_CROWDING_STEPS;
-        f->crowding.cells[i] = (uint16_t)kithi_blocked_cells(
-            (unsigned)f->geometry.lanes.lanes, kithi_crowding_lane_cells(f), blocks, n, KITHI_CROWDED_DEVIATIONS);
-    }
+    double cells[KITHI_CROWDING_STEPS];
+    kithi_blocked_cells((unsigned)f->geometry.lanes.lanes, kithi_crowding_lane_cells(f), blocks, f->head.capacity,
+                        KITHI_CROWDED_DEVIATIONS, KITHI_CROWDING_STEPS, cells);
+    for (unsigned i = 0; i < KITHI_CROWDING_STEPS; i++)
+        f->crowding.cells[i] = (uint16_t)cells[i];
     f->crowding.gap = gap > KITHI_LOOK_GAP_MIN ? gap : KITHI_LOOK_GAP_MIN;
 }
 
