@@ -1,22 +1,23 @@
 /* Adders: several threads add keys to one Bloom filter at the same time.
  *
  * Setting bits is commutative, so threads need no lock: they set bits with atomic ORs. But they share the capacity. An
- * adder reserves capacity for several keys at a time, by increasing shared_count, and uses up one for each key that
- * changed a bit. When it closes it returns what it has not used. It reserves 1/64 of the remaining capacity, at most
- * 256 keys: enough to avoid contention on the counter, and so few that one thread does not hold the last of the
- * capacity while others need it.
+ * adder reserves capacity for several keys at a time, by increasing shared_count, and uses up capacity for one key
+ * whenever a key changed a bit. When it closes it returns what it has not used. It reserves about 1/64 of the remaining
+ * capacity, at most 256 keys: enough to avoid contention on the counter, and so few that one thread does not hold the
+ * last of the capacity while others need it.
  *
  *     head.count      fixed while adders are open
- *     shared_count    head.count + what the adders have reserved or used
- *     shared_fill     head.fill + the bits that adders have set, reported before each reservation. An adder gets no
- *                     more capacity once this exceeds the fill limit: an attacker may choose keys that set many bits
+ *     shared_count    head.count + all that adders have reserved, whether used or not
+ *     shared_fill     head.fill + the bits that adders have set. Each adder adds its own to it before it reserves
+ *                     capacity and when it closes. If shared_fill exceeds the fill limit, because an attacker has
+ *                     chosen keys that set many bits, no more capacity is reserved
  *
  * The first adder to open copies count and fill out of the header, and the last one to close writes them back. A spin
  * lock around opening and closing ensures that there is exactly one first and one last.
  *
- * The lock and the number of adders share one word, f->adders, because the owner may wait until the filter is no longer
- * busy and then free it from another thread. The last adder therefore releases both the lock and the filter in one
- * atomic operation, which is its last access to the filter. By then it has also returned its memory to the filter's
+ * The lock and the number of adders share one word, f->adders, because another thread may wait until the filter is no
+ * longer busy and then free it. The last adder to close therefore releases the lock and decrements the number in one
+ * atomic operation, which is its last access to the filter. Before that it has returned its memory to the filter's
  * allocator. */
 #include <assert.h>
 

@@ -47,7 +47,7 @@ static inline bool changing(const kith_filter *f) {
     return __builtin_expect(yes, 1);
 }
 
-/* Called before a change, with whether the kind supports it. */
+/* Called before a change. `supported` is whether the kind supports this change. */
 static kith_status start_change(kith_filter *f, bool supported) {
     kith_status status = supported ? kithi_filter_writable(f) : KITH_E_UNSUPPORTED;
     if (status == KITH_OK) {
@@ -134,8 +134,8 @@ typedef struct has_job {
     _Atomic size_t found;
 } has_job;
 
-/* Returns the first digest of a thread's share. It is a multiple of 64, so that no two threads write to the same word
- * of the bitmap. */
+/* Returns the index of the first digest of a thread's share, or n if there is none. The index is a multiple of 64, so
+ * that no two threads write to the same word of the bitmap. */
 static size_t share_start(const has_job *job, unsigned thread) {
     size_t words = job->n / 64 + (job->n % 64 != 0);
     size_t at = 64 * (words / job->threads * thread + words % job->threads * thread / job->threads);
@@ -273,7 +273,7 @@ bool kith_filter_readonly(const kith_filter *f) {
 
 kith_hash kith_filter_hash(const kith_filter *f) {
     assert(f != NULL);
-    return (kith_hash){.id = f->head.hash.id, .seed = f->head.hash.seed};
+    return (kith_hash){.id = f->head.hash.id, .seed = f->head.hash.seed}; /* without the secret key */
 }
 
 kith_status kith_filter_stats_of(const kith_filter *f, kith_filter_stats *stats) {

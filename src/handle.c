@@ -431,12 +431,12 @@ kith_status kith_filter_bytes(kith_filter *f, const void **bytes, size_t *byte_c
     return KITH_OK;
 }
 
-/* The most pieces of memory that a filter consists of: header, body, checksums and notes; one more if the header is
- * replaced. */
+/* The most pieces of memory that a file is written from: header, body, checksums and notes, and one more if
+ * kithi_filter_write_marked() replaces the header. */
 #define PARTS_MAX (KITHI_BODY_PARTS_MAX + 4)
 
-/* The filter as its file has it, in pieces. The block of a filter whose body has several parts has no space for all
- * checksums; they are then in memory of their own. */
+/* The bytes of a filter's file, in pieces. If the body has several parts, the block has no space for all checksums, so
+ * they are in separate memory: `checksums`, otherwise NULL. */
 typedef struct pieces {
     kithi_part part[PARTS_MAX];
     size_t count;
@@ -444,8 +444,8 @@ typedef struct pieces {
     uint64_t checksums_bytes;
 } pieces;
 
-/* Collects the pieces of a filter; the caller must call close_pieces(). If the body has several parts, a pass over the
- * body computes the header and the checksums, unless `sealed` is false: then they are left out of date. */
+/* Collects the pieces of a filter; the caller must call close_pieces(). If `sealed` is false and the body has several
+ * parts, header and checksums may be out of date: this saves the pass over the body that computes them. */
 static kith_status open_pieces(kith_filter *f, bool sealed, pieces *p) {
     *p = (pieces){.count = 0};
     kithi_part body[KITHI_BODY_PARTS_MAX];

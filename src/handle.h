@@ -20,17 +20,16 @@ kith_status kithi_filter_bind_copy(kith_filter *f, const kith_filter *like, uint
 void kithi_filter_unbind(kith_filter *f);
 
 /* For a store (store/): makes a filter over a private mapping of a snapshot. The filter is writable and plain (without
- * the store's mark, which is returned in *mark). Only what KITH_OPEN_LAZY verifies is verified. Unlike after
- * KITH_OPEN_LAZY, the first change does not verify the body: the store does that before it seals the bytes again. The
- * block stays the caller's. Returns KITH_E_NOT_STORE if the file is not the snapshot of a store, and the codes of
- * kith_filter_view(). */
+ * the store's mark, which is returned in *mark). As with KITH_OPEN_LAZY, the body is not verified. The first change
+ * does not verify it either: the store does that before it writes the next snapshot. The block still belongs to the
+ * caller. Returns KITH_E_NOT_STORE if the file is not the snapshot of a store, and the codes of kith_filter_view(). */
 kith_status kithi_filter_open_snapshot(uint8_t *block, uint64_t block_bytes, const kith_allocator *allocator,
                                        kith_filter **filter, kithi_store_mark *mark);
 
 /* Moves the filter `made` into the handle f, and frees what f held before. */
 void kithi_filter_replace_contents(kith_filter *f, kith_filter *made);
 
-/* Passes the bytes that kith_filter_save() would write to `write`, in pieces, but with this mark in the header.
+/* Calls `write` with the pieces of the file that kith_filter_save() would save, but with this mark in the header.
  * `secret` says that the bytes contain the key of a hash, so that only the owner may read the file (see
  * kithi_replace_file()). */
 typedef kith_status (*kithi_write_parts)(void *context, const kithi_part *parts, size_t count, bool secret);
@@ -41,8 +40,8 @@ kith_status kithi_filter_write_marked(kith_filter *f, const kithi_store_mark *ma
  * kith_filter_create() it accepts static kinds, which the builder then fills. */
 kith_status kithi_filter_create(const kith_filter_spec *spec, const kithi_head *head, kith_filter **filter);
 
-/* Returns KITH_OK if the filter may be changed, KITH_E_READONLY, KITH_E_BUSY, or KITH_E_CORRUPT: a lazily opened body
- * is verified before its first change, because sealing the changed filter would give damaged bytes valid checksums. */
+/* Returns KITH_OK if the filter may be changed, and otherwise KITH_E_READONLY, KITH_E_BUSY or KITH_E_CORRUPT. Verifies
+ * a lazily opened body, because sealing the changed filter would give damaged bytes valid checksums. */
 kith_status kithi_filter_writable(kith_filter *f);
 
 /* Returns KITH_E_CORRUPT if a checksum of a lazily opened body, or of a block inside it, is wrong, or if an invariant

@@ -5,11 +5,12 @@
  * a kind only through this record. A kind knows only its parameters, its body and 64-bit digests.
  *
  * There are two sorts of kinds. Most accept keys one after the other: they have `add` and KITH_CAN_ADD. A static kind
- * is built from a complete list of keys: it has `build` and `regions` instead, and a filter of it never changes.
+ * is built from a complete list of keys: it has `build` and `regions` instead, and its filters never change.
  *
- * A kind need not check that the handle is writable, hash keys, compare geometries, write files or verify checksums. It
- * must leave body, count and fill (kithi_head) unchanged when a call fails, and it must treat the body as hostile,
- * because a lazily opened file may contain anything: no index may be taken from the body unchecked. */
+ * A kind does not hash keys, write files or verify checksums, and need not check whether the handle is writable or
+ * whether two filters have the same geometry. It must leave body, count and fill (kithi_head) unchanged when a call
+ * fails, and it must treat the body as hostile, because a lazily opened file may contain anything: no index may be
+ * taken from the body unchecked. */
 #ifndef KITHI_KIND_H
 #define KITHI_KIND_H
 
@@ -27,15 +28,16 @@
 typedef struct kithi_request {
     uint64_t capacity;
     double rate;
-    const uint64_t *options; /* one value per option of the kind, then those of its inner kind: see registry.h */
-    unsigned attempt;        /* 0 for a plan; how many builds have failed with KITH_E_FULL before this one */
+    const uint64_t *options; /* one value per option of the kind; for `layers`, then one per option of the kind of its
+                                layers: see kithi_kind_options() in registry.h */
+    unsigned attempt;        /* how many builds of this filter have failed with KITH_E_FULL; 0 before the first build */
 } kithi_request;
 
-/* What is known about the content of a page of a body, the bytes that one checksum covers. */
+/* What is known about a page of a body. A page is the 64 KiB that one checksum covers; the last one may be shorter. */
 typedef enum kithi_page {
-    KITHI_PAGE_GOOD = 0,   /* its checksum is right */
+    KITHI_PAGE_GOOD = 0,   /* it matches its checksum */
     KITHI_PAGE_UNSURE = 1, /* its checksum is lost */
-    KITHI_PAGE_BAD = 2,    /* its checksum is wrong, or the file ends before it does */
+    KITHI_PAGE_BAD = 2,    /* it does not match its checksum, or the file ends before the end of the page */
 } kithi_page;
 
 /* The damage to a body that a repair works on (salvage.h). */
@@ -43,28 +45,30 @@ typedef struct kithi_damage {
     const uint8_t *page; /* a kithi_page for each page */
     uint64_t pages;
     uint64_t keys_at_risk;       /* result: at most this many keys may no longer be found. UINT64_MAX: not known */
-    struct kithi_salvage *whole; /* the repair of the whole block. The layers in it share its budget (salvage.h) */
+    struct kithi_salvage *whole; /* the repair of the whole block. The layers of a filter share its budget: how many
+                                    bytes the search for flipped bits may still hash (salvage.h) */
 } kithi_damage;
 
+/* What is expected of a filter with n keys: the result of kithi_kind.expect. */
 typedef struct kithi_expectation {
-    double rate;    /* expected rate with n keys */
-    double failure; /* probability that n distinct keys do not all fit */
+    double rate;    /* false positive rate */
+    double failure; /* probability that the n (distinct) keys do not all fit */
 } kithi_expectation;
 
 /* The functions that are compiled once per instruction set: those for one key, and the batches, which do what a loop
  * over has, add and remove would do. Only `has` is required, and only for KITHI_CPU_PORTABLE: verbs.h has a default for
  * each of the others. Each is a small wrapper around a KITHI_INLINE function, so the compiler can use the shift,
  * multiplication and bit-count instructions of that set. Where vectors are faster, the kind calls functions of simd/.
- * Without vectors AVX-512 gains nothing over AVX2, so such a kind uses its AVX2 functions for both.
+ * A kind without vector code gains nothing from AVX-512 over AVX2, so it uses its AVX2 functions for both.
  *
  * A handle has a copy of the record for the instruction set that is in use when it is bound, with all defaults filled
- * in (verbs.h), so that a call on one key is one jump. */
+ * in (verbs.h), so that an operation on one key needs only one indirect jump. */
 typedef struct kithi_kernels {
     /* Returns the number of digests that may be in the set. Sets bit i of the bitmap `maybe` to whether digest i is one
      * of them. `maybe` may be NULL; otherwise each of its words is written. */
     size_t (*has_many)(const kith_filter *f, const uint64_t *digests, size_t n, uint64_t *maybe);
-    /* Stops at the first digest that fails. *done must be 0 before the call, and is then the number of digests before
-     * that one. `was_new` may be NULL; its bits are 0 before the call. */
+    /* Stops at the first digest that fails. *done must be 0 before the call. Afterwards it is the number of digests
+     * before the one that failed, or n. `was_new` may be NULL; its bits are 0 before the call. */
     kith_status (*add_many)(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t *done);
     kith_status (*remove_many)(kith_filter *f, const uint64_t *digests, size_t n, size_t *done);
     bool (*has)(const kith_filter *f, uint64_t digest);
@@ -80,16 +84,17 @@ typedef struct kithi_kind {
     uint8_t params; /* bit i: parameter i is used; the others are 0 */
     kith_kind_info info;
 
-    /* Chooses head->params for a request; the caller has set capacity and rate and checked them. A kind whose build can
-     * fail must choose more space for a higher attempt. May also return KITH_E_OPTION, KITH_E_TOO_LARGE,
-     * KITH_E_DIGEST_BITS, KITH_E_UNSUPPORTED. */
+    /* Chooses head->params for a request; the caller has checked capacity and rate and copied them to *head. A kind
+     * whose build can fail must choose more space for a higher attempt. May also return KITH_E_OPTION,
+     * KITH_E_TOO_LARGE, KITH_E_DIGEST_BITS, KITH_E_UNSUPPORTED. */
     kith_status (*choose)(const kithi_request *request, kithi_head *head);
     /* Copies the parameters into a struct with names. It does not check them: head->params may hold anything. */
     kithi_geometry (*decode)(const kithi_head *head);
     /* Computes sizes from head->params, which may come from a hostile file. KITH_E_CORRUPT if they are out of range. */
     kith_status (*shape)(const kithi_head *head, kithi_shape *shape);
     /* For a kind that consists of filters of another kind. Its shape() sets only body_bytes and capabilities. This sets
-     * the rest, for a newly planned filter with these (valid) parameters; for others, init and attach do. */
+     * the other fields from the (valid) parameters, for a filter that is only planned. In a handle, init and attach set
+     * them. */
     kith_status (*inner_shape)(const kithi_head *head, kithi_shape *shape);
     /* The value of option `index` of a filter of these (valid) parameters, as kithi_kind_options() encodes it. May be
      * NULL for a kind without options. */
@@ -120,23 +125,24 @@ typedef struct kithi_kind {
      * do, or that verbs.h has a default. ---- */
 
     /* Returns the number of regions. Regions are ranges of the body of equal size that share no byte and are all 0 when
-     * empty. A digest belongs to region mulhi(digest, regions), and operations on it read and write only that region. A
-     * static kind must have regions; if their number is a power of two, a build needs less memory. */
+     * empty. A digest belongs to region mulhi(digest, regions), the high 64 bits of the product, and operations on it
+     * read and write only that region. A static kind must have regions; if their number is a power of two, a build
+     * needs less memory. */
     uint64_t (*regions)(const kithi_head *head);
     /* For kinds without regions. Adds the digests, but changes only the cells `from` … `to` - 1 (`from` is a multiple
      * of 512). Changes neither count nor fill; returns how many of these cells were 0 and no longer are.
      *
      * Kinds whose cells are bits accept a digest if at least one of its cells was 0. Kinds whose cells are counters
-     * accept it if at least one of its cells was below the maximum number of copies. The call sets bit i of `accepted`,
-     * which is 0 before, if it has seen such a cell of digest i in its range. The caller combines the bitmaps of all
-     * ranges by OR. Calls for different ranges may run on different threads. The order of the digests does not matter
-     * for the final values of the cells, but it determines which digests are accepted, so they must be in input
+     * accept it if at least one of its cells was below the maximum number of copies. If the call finds such a cell of
+     * digest i in its range, it sets bit i of `accepted`. (All bits are 0 before.) The caller combines the bitmaps of
+     * all ranges by OR. Calls for different ranges may run on different threads. The order of the digests does not
+     * matter for the final values of the cells, but it determines which digests are accepted, so they must be in input
      * order. */
     uint64_t (*add_cells)(kith_filter *f, uint64_t from, uint64_t to, const uint64_t *digests, size_t n,
                           uint64_t *accepted);
     kith_filter *(*only_layer)(kith_filter *f); /* for layers: the layer, if there is only one; otherwise NULL */
     bool (*look)(const kith_filter *f, uint64_t digest, kith_look look,
-                 void *context); /* has, reporting each cell that it reads: see kith_filter_look */
+                 void *context); /* like has, but reports each cell that it reads: see kith_filter_look */
     uint64_t (*cell)(const kith_filter *f, uint64_t cell); /* the value of a cell; cell < shape.cells */
     kith_status (*remove)(kith_filter *f, uint64_t digest);
     uint64_t (*copies)(const kith_filter *f, uint64_t digest);
@@ -148,14 +154,15 @@ typedef struct kithi_kind {
     /* Blocked kinds, whose keys can be chosen to crowd some blocks (filters/common/crowding.h). `crowded` returns
      * whether the filter is crowded, so that no new key may be added. If `digest` is NULL, it makes a pass over the
      * body to find out. Otherwise it is called before *digest is added to a filter of `count` keys: it looks at a few
-     * blocks, and makes the pass only if it finds a reason there. With `shared`, other threads may set bits at the same
-     * time.
+     * blocks, and makes the pass only if these are suspiciously full. With `shared`, other threads may set bits at the
+     * same time.
      *
      * `watch` computes the limits that `crowded` compares with, and must be called before it. There is one exception:
      * if `digest` is NULL, `crowded` may be called before `watch`. It then compares with a lower limit, so the result
      * false is certain, but true is not. */
     void (*watch)(kith_filter *f);
     bool (*crowded)(const kith_filter *f, const uint64_t *digest, uint64_t count, bool shared);
+    /* The caller has checked that both filters have the same geometry. */
     kith_status (*merge)(kith_filter *into, const kith_filter *from);
     kith_status (*intersect)(kith_filter *into, const kith_filter *from);
     bool (*subset)(const kith_filter *part, const kith_filter *whole);
@@ -173,8 +180,9 @@ typedef struct kithi_kind {
      *          filter with the header that `fresh` gives
      * init     writes the body of an empty filter, if that is not all zeros, and creates its `state`; attach is not
      *          called for a new filter
-     * attach   creates `state` for a block that is in place. It sees hostile bytes and returns KITH_E_CORRUPT and the
-     *          like. `flags` are kith_open_flags; `like`, if not NULL, is the filter that the block was copied from
+     * attach   creates `state` for a block that holds a filter. The bytes may be hostile; returns KITH_E_CORRUPT or
+     *          another error if they are not valid. `flags` are kith_open_flags. `like`, if not NULL, is the filter
+     *          that the block was copied from
      * detach   frees `state`. A build on several threads gives each thread a copy of the handle whose `state` is NULL,
      *          and detaches the copies at the end. In kinds with regions `state` may therefore be only scratch memory,
      *          which an add allocates if it is NULL
@@ -219,7 +227,7 @@ typedef enum kithi_backing {
 /* When blocked kinds look for crowded blocks: see filters/common/crowding.h. */
 typedef struct kithi_crowding {
     uint64_t next; /* the count at which an add looks next, at most the capacity; 0 if that is not known */
-    uint64_t gap;  /* the difference of two such counts; 0 if it and `cells` are not set yet */
+    uint64_t gap;  /* from one such count to the next; 0 if `gap` and `cells` are not set yet */
     double rate;   /* a filter with a higher rate is crowded; 0 if `watch` has not been called */
     bool off;      /* never look: the handle of a thread that fills a part of the body */
     /* A block with more than cells[i] cells in use is suspect, if the count is at most (i + 1) / 16 of the capacity. */

@@ -1,13 +1,13 @@
 /* lookup.h: the part of a filter kind that reads a block, for kind.h and for kith/reader.h.
  *
- * Each kind has a header filters/<kind>_lookup.h with the part of it that reads a block: the names of its parameters,
- * the sizes that follow from them, and has(). The header ends with one const kithi_lookup of the name
+ * Each kind has a header filters/<kind>_lookup.h with the part of the kind that reads a block: the names of its
+ * parameters, the sizes that follow from them, and has(). The header ends with one const kithi_lookup of the name
  * kithi_lookup_<kind>. The kind's .c file includes it. The build joins the headers of all kinds, and what they include,
- * to the one header kith/reader.h (src/reader).
+ * into the single header kith/reader.h (src/reader).
  *
  * These headers are therefore written in the common subset of C11 and C++17, with gcc's builtins: no designated
  * initialisers, no compound literals, no implicit conversion of void pointers. All that they define begins with kithi_
- * or KITHI_ and is static. They may not include kind.h. */
+ * or KITHI_ and is static. These headers may not include kind.h. */
 #ifndef KITHI_LOOKUP_H
 #define KITHI_LOOKUP_H
 
@@ -18,9 +18,9 @@
 /* What follows from the parameters of a filter. */
 typedef struct kithi_shape {
     uint64_t body_bytes; /* a multiple of 64; includes the padding that wide loads of the last cell need */
-    uint64_t cells;
+    uint64_t cells;      /* bits, counters or slots. This and the next five mean the same as in kith_plan */
     unsigned cell_bits;
-    unsigned hashes; /* bits or counters per key. This and the next three mean the same as in kith_plan */
+    unsigned hashes; /* bits or counters per key */
     unsigned fingerprint_bits;
     unsigned lines; /* cache lines that a lookup reads */
     unsigned max_copies;
@@ -40,7 +40,7 @@ typedef struct kithi_inner_block {
 typedef struct kithi_lookup {
     uint16_t id;    /* stored in files; never reused */
     uint8_t params; /* bit i: parameter i is used; the others are 0 */
-    bool adds;      /* keys can be added after the filter was created: it may be a layer of another filter */
+    bool adds;      /* keys can be added to an existing filter; only such kinds can be layers of another filter */
     /* Copies the parameters into a struct with names. It does not check them: head->params may hold anything. */
     kithi_geometry (*decode)(const kithi_head *head);
     /* Computes sizes from head->params, which may come from a hostile file. KITH_E_CORRUPT if they are out of range.
@@ -58,8 +58,9 @@ typedef struct kithi_lookup {
     /* The next three are NULL for kinds that do not consist of filters of another kind.
      *
      * inner_kind   returns the id of that kind
-     * inner_block  sets *block to where the next filter is in the body. `block` describes the previous one; its fields
-     *              are 0 before the first. Returns KITH_OK; KITH_E_ABSENT after the last one; or KITH_E_CORRUPT
+     * inner_block  sets *block to the position of filter number i, counted from 0. Before the call, *block is the
+     *              position of filter i - 1, or all 0 if i is 0. Returns KITH_OK, KITH_E_ABSENT if there is no filter
+     *              i, or KITH_E_CORRUPT
      * inner_fits   returns whether the header `inner` may be that of filter number i */
     uint64_t (*inner_kind)(const kithi_head *head);
     kith_status (*inner_block)(const kithi_head *head, const uint8_t *body, unsigned i, kithi_inner_block *block);

@@ -5,12 +5,13 @@
  * (a wrong one passes with probability 2^-64).
  *
  *     header       one wrong byte is found by trying all 255 other values of each of the 192 bytes
- *     checksums    if the header's checksum of them is wrong, some of them are damaged. So where a page does not match
- *                  its checksum, either of the two may be right. All combinations are tried, up to 2^SUBSETS_MAX
- *     pages        all zeros, as in a filter that is nearly empty; one flipped bit
+ *     checksums    if they do not match the header's checksum of them, some of them are damaged. So where a page does
+ *                  not match its checksum, either of the two may be right. All combinations are tried, up to
+ *                  2^SUBSETS_MAX
+ *     pages        two guesses: the page was all zeros, as in a filter that is nearly empty; or one bit was flipped
  *
  * What is still damaged then is left to the kind: its function `salvage` changes the pages so that the filter is valid
- * again. Kinds of bits and counters lose no key, but find other keys more often. */
+ * again. Bloom and counting kinds lose no key, but then have more false positives. */
 #include "salvage.h"
 
 #include <assert.h>
@@ -23,7 +24,7 @@
 #include "registry.h"
 #include "verbs.h"
 
-#define SUBSETS_MAX 10
+#define SUBSETS_MAX 10 /* the most pages that restore_checksums() tries all combinations of */
 
 /* ---- header ---- */
 
@@ -117,8 +118,9 @@ static void compare_pages(pages *p, uint64_t body_present) {
     }
 }
 
-/* The checksum of the checksums is wrong. Tries for every set of pages that do not match whether these pages are right
- * and their checksums are wrong. */
+/* Called if the checksums do not match the header's checksum of them. Missing checksums are computed from the pages.
+ * For every subset of the pages that do not match their checksums, tries whether the pages in the subset are right, and
+ * the checksums of the others. Returns true if the checksums then match the header. */
 static bool restore_checksums(pages *p) {
     uint64_t conflict[SUBSETS_MAX], stored[SUBSETS_MAX], computed[SUBSETS_MAX];
     unsigned conflicts = 0;
@@ -167,7 +169,7 @@ static bool find_flipped_bit(uint8_t *page, size_t page_bytes, uint64_t checksum
     return false;
 }
 
-/* Zeros are tested without changing the page, which is kept if it cannot be restored. */
+/* Returns whether a page of zeros has this checksum. */
 static bool was_zero(size_t page_bytes, uint64_t checksum) {
     static const uint8_t zeros[KITHI_CHECKED_BYTES];
     return kithi_checksum(zeros, page_bytes) == checksum;

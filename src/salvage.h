@@ -4,7 +4,8 @@
 
 #include "kind.h"
 
-/* The search for a flipped bit in a page of 64 KiB hashes 2^35 bytes, which takes about three seconds. */
+/* The budget of kith_repair(): enough to search four pages of 64 KiB for a flipped bit. The search of one page hashes
+ * 2^35 bytes, which takes about three seconds. */
 #define KITHI_SALVAGE_BUDGET (UINT64_C(1) << 37)
 
 /* What was found in a block, and what could be done about it. Initialise with the allocator and the budget. */
@@ -12,7 +13,7 @@ typedef struct kithi_salvage {
     const kith_allocator *allocator;
     uint64_t budget; /* the search for flipped bits may hash this many bytes more */
     bool header_restored;
-    bool header_lost; /* of a layer: it was made again from its plan */
+    bool header_lost; /* only for a layer: its header was planned again from the header of the whole filter */
     bool checksums_restored;
     bool notes_lost;
     uint64_t pages;
@@ -31,10 +32,11 @@ kith_status kithi_salvage_header(const uint8_t *bytes, uint64_t byte_count, uint
 
 /* Repairs the body of a block, and seals the block. The block begins with the header that kithi_salvage_header() wrote
  * or, if s->header_lost is set, with the damaged one. `head` is the right header, decoded, and block_bytes is the size
- * that follows from it. The bytes from `present` on are missing, and are 0. The notes must be sound.
+ * that follows from it. The file had only the first `present` bytes of the block; the others are 0. The notes must be
+ * sound.
  *
- * Some kinds can repair a body without losing a key. Count and fill in the header then stay as they were, and differ
- * from the body. So the caller must bind the block with KITH_OPEN_LAZY, and call kithi_filter_recount() after it has
+ * Some kinds can repair a body without losing a key. Count and fill in the header then stay as they were, and may not
+ * match the body. So the caller must bind the block with KITH_OPEN_LAZY, and call kithi_filter_recount() after it has
  * added keys.
  *
  * Fails with KITH_E_KIND, with KITH_E_CORRUPT if nothing can be saved, and with KITH_E_MEMORY. */

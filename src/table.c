@@ -161,7 +161,7 @@ kith_status kith_table_reserve(kith_table *t, uint64_t keys) {
 /* ---- one key ---- */
 
 static bool key_fits(const kith_table *t, size_t key_bytes) {
-    uint64_t bytes = key_bytes; /* always at most the maximum where size_t has 32 bits */
+    uint64_t bytes = key_bytes; /* 64 bits, because a 32-bit size_t cannot hold the maximum */
     return t->key_bytes != 0 ? bytes == t->key_bytes : bytes <= KITHI_TABLE_KEY_MAX;
 }
 

@@ -1,6 +1,6 @@
-/* Saves tables to files and opens them. A file has the same header and checksums as a filter's (format/format.h). There
- * are two forms. The kind id in the header says which one it is, and parameter KITHI_TABLE_KIND is the id of the
- * table's kind:
+/* Saves tables to files and opens them. A file has the same header and checksums as that of a filter (format/format.h).
+ * The id of the table's kind is the parameter KITHI_TABLE_KIND. The kind id in the header says which of two forms the
+ * file has:
  *
  *     image     The body is a copy of the table's memory, and opening maps it. Used for tables whose keys have a fixed
  *               size, if their kind has `image` and `attach`.
@@ -13,11 +13,12 @@
  * A file may come from an attacker. Every length is checked against the size of the file before it is used, and no file
  * may take much longer to open than an honest one of the same size:
  *
- *   - Whoever wrote the file knows the generator state in its header, and may have chosen keys that all collide under
- *     the functions drawn from it. So a table that is built from entries draws its functions from a new random seed.
- *   - Even with random functions a put may have to compare the key with every other key, for example in a kind that has
- *     no index or too few slots. Such kinds have `append`, which does not compare. Repeated keys are then found with a
- *     hash set of all entries, under SipHash with a random key. */
+ *   - Whoever wrote the file knows the state of the random number generator in its header, and may have chosen keys
+ *     that all collide under the hash functions drawn from it. So a table that is built from entries draws its hash
+ *     functions from a new random seed.
+ *   - Even with random hash functions a put may have to compare the key with every other key, for example in a kind
+ *     that has no index or too few slots. Such kinds have `append`, which does not compare. Repeated keys are then
+ *     found with a hash set of all entries, under SipHash with a random key. */
 #include <assert.h>
 #include <string.h>
 
@@ -29,6 +30,7 @@
 #include "format/replace.h"
 #include "table_kind.h"
 
+/* The kind id in the header. No filter kind has these ids. */
 #define IMAGE_ID 32
 #define ENTRIES_ID 33
 

@@ -81,7 +81,8 @@ typedef struct kithi_table_kind {
 
     /* As kith_table_next. */
     bool (*next)(const kith_table *t, kith_cursor *cursor, kithi_key *key, uint64_t *value);
-    /* Sets slots and longest (the most slots or nodes that a lookup of a present key reads); adds to bytes. */
+    /* Sets slots and longest (the most slots or nodes that a lookup of a present key reads), and adds the memory of the
+     * kind to bytes. */
     void (*stats)(const kith_table *t, kith_table_stats *stats);
     const char *(*check)(const kith_table *t); /* NULL, or a sentence about the first violation */
 
@@ -100,9 +101,10 @@ typedef struct kithi_table_kind {
     kith_status (*attach)(kith_table *t, const kithi_head *head, uint8_t *block);
 } kithi_table_kind;
 
-/* Faster functions for tables whose keys have 4 or 8 bytes: keys are passed as words (kithi_key_word). A kind that has
- * them for a table calls kithi_table_use_words(). They do the same as the functions of the kind with these names, leave
- * the same bytes in the table, and are not called for a table that has a trace. `value` and `was_new` may be NULL.
+/* Faster functions for tables whose keys have 4 or 8 bytes: a key is passed as a word, the little-endian integer that
+ * it is (kithi_key_word in tables/common/record.h). A kind that has them for a table calls kithi_table_use_words().
+ * They do the same as the functions of the kind with these names, leave the same bytes in the table, and are not called
+ * for a table that has a trace. `value` and `was_new` may be NULL.
  *
  *     get_group   as above; `values` may be NULL
  *     put_group   puts n <= KITHI_GROUP keys in order, with the value 0 if `values` is NULL; stops at the first that
@@ -118,21 +120,21 @@ typedef struct kithi_table_words {
 struct kith_table {
     const kithi_table_kind *kind;
     const kithi_table_words *words;   /* NULL: none */
-    const kithi_table_words *words_8; /* the same if keys have 8 bytes, otherwise NULL */
+    const kithi_table_words *words_8; /* equal to `words` if keys have 8 bytes, otherwise NULL */
     void *state;                      /* belongs to the kind */
     uint64_t count;
     kith_allocator allocator;
-    unsigned key_bytes;
+    unsigned key_bytes; /* 0: byte strings */
     unsigned record_bytes;
-    uint64_t options[KITHI_OPTIONS_MAX];
-    kith_family_id family;
-    unsigned independence;
+    uint64_t options[KITHI_OPTIONS_MAX]; /* their values, in the order of kind->info.options */
+    kith_family_id family;               /* of hash functions */
+    unsigned independence;               /* as in kith_table_spec */
     kithi_prng prng; /* the seeds of hash functions and the choices of random walks are drawn from it */
     kith_table_trace trace;
     void *trace_context;
-    kithi_arena arena; /* memory of byte strings and nodes */
-    bool readonly;     /* the block is a mapped file */
-    const uint8_t *map;
+    kithi_arena arena;  /* memory of byte strings and nodes */
+    bool readonly;      /* the block is a mapped file */
+    const uint8_t *map; /* that file, or NULL */
     size_t map_bytes;
     uint64_t capacity; /* from the spec */
     uint64_t rehashes, growths;

@@ -1,11 +1,15 @@
 /* verbs.h: calls the verbs (has, add, remove, …) of a kind, with defaults for those that a kind may leave out.
  *
- * Call the functions below and not those of the record, which may be NULL. A handle uses the kernels of its kind for
- * the instruction set in use or, if `has` is NULL there, those for KITHI_CPU_PORTABLE. The two are not mixed: each
- * function that is NULL in the kernels that are used, or in the record, is replaced by a default:
+ * Call the functions below and not those of kithi_kind and kithi_kernels (kind.h), which may be NULL. A handle uses the
+ * kernels of its kind for the instruction set in use or, if `has` is NULL there, those for KITHI_CPU_PORTABLE. The two
+ * are not mixed: a function that is NULL in the kernels that are used is replaced by a default and not by the portable
+ * one. The defaults are:
  *
- *     add, remove, copies              those of the kind, which are compiled for any processor
+ *     in kithi_kernels
+ *     add, remove, copies              the functions of these names in kithi_kind, which are compiled for any processor
  *     has_many, add_many, remove_many  a loop over has, add and remove
+ *
+ *     in kithi_kind
  *     look                             has, without reporting a cell
  *     cell                             0
  *     stats                            rate_now is the expected rate of the current number of keys

@@ -33,9 +33,9 @@
 struct kith_builder {
     kith_allocator allocator;
     kith_filter_spec spec;
-    kithi_head head;         /* the plan of the spec, if its capacity is known */
+    kithi_head head;         /* the plan of the spec; only if its capacity is known */
     const kith_filter *like; /* create a filter like this one; NULL: create it from the spec */
-    unsigned flags;
+    unsigned flags;          /* kith_build_flags */
     unsigned threads;
     uint64_t left_out; /* copies that KITH_BUILD_LEAVE_OUT has skipped */
     bool ended;        /* no more digests can be added */
@@ -46,7 +46,7 @@ struct kith_builder {
     kith_filter *refused;
     uint64_t *gathered; /* on several threads: digests that are not in the filter yet */
     size_t gathered_count, gathered_max;
-    size_t piece_max; /* if the builder streams, on several threads: the most digests for one kithi_fill_stream() */
+    size_t piece_max; /* on several threads: the most digests that one call of kithi_fill_stream() gets */
 
     kithi_collection collection;
 };
@@ -103,7 +103,7 @@ static bool flags_known(unsigned flags) {
     return (flags & ~(unsigned)(KITH_BUILD_MULTISET | KITH_BUILD_LEAVE_OUT)) == 0;
 }
 
-/* True if the spec, which is valid, describes a filter of a static kind. */
+/* Returns whether a valid spec describes a filter of a static kind. */
 static bool is_static(const kith_filter_spec *spec) {
     kithi_head head;
     if (spec->kind != NULL)
@@ -116,13 +116,14 @@ static kith_status create_filter(const kith_builder *b, kith_filter **filter) {
                            : kithi_filter_create(&b->spec, &b->head, filter);
 }
 
-/* One call of kithi_fill_stream() gets at most as many digests as fit in a third of the memory limit, whether they are
- * gathered or the caller's: sorting them by part copies them, and the copy and other working memory count as well. */
+/* Creates the filter of a builder that streams. On several threads, one call of kithi_fill_stream() gets at most as
+ * many digests as fit in a third of the memory limit, whether they are gathered or in the caller's array. The second
+ * third is for their copy, sorted by part, and the last one for other working memory. One thread copies nothing. */
 static kith_status start_stream(kith_builder *b, uint64_t memory_bytes) {
     uint64_t piece = memory_bytes / 3 / sizeof *b->gathered;
     b->piece_max = memory_bytes == 0 || piece > SIZE_MAX ? SIZE_MAX : (size_t)piece;
     if (b->piece_max < KITHI_FILL_PARTS_MIN)
-        b->threads = 1; /* so few are never split */
+        b->threads = 1; /* so few digests are never split among threads */
     size_t most = b->piece_max < GATHERED_MAX ? b->piece_max : GATHERED_MAX;
     kith_status status = KITH_OK;
     if (b->threads > 1) {
@@ -325,7 +326,8 @@ uint64_t kith_builder_left_out(const kith_builder *b) {
     return b->left_out;
 }
 
-/* Adds the collected digests to an empty filter, one piece of the reader after the other. */
+/* Adds the collected digests to an empty filter, one piece of the reader after the other, with kithi_fill_in_order() or
+ * kithi_fill_some(). Sets *split as the latter does. */
 static kith_status fill_pieces(kith_builder *b, kith_filter *f, const kithi_fill_options *options, bool in_order,
                                bool *split) {
     kithi_collection *c = &b->collection;
@@ -459,6 +461,15 @@ kith_status kith_filter_build(const kith_filter_spec *spec, const uint64_t *dige
     kith_status status = kith_builder_open(spec, flags, &limits, &b);
     if (status != KITH_OK)
         return status;
+    if (b->filter != NULL && b->threads == 1) {
+        status = kithi_fill_at_once(b->filter, digests, n);
+        if (status == KITH_OK) {
+            *filter = b->filter;
+            b->filter = NULL;
+        }
+        kith_builder_free(b);
+        return status;
+    }
     if (b->filter != NULL)
         status = kith_builder_add_many(b, digests, n, NULL);
     else

@@ -13,33 +13,38 @@
  * If repeats are to be kept (for a multiset), none are searched for or dropped: a full memory is always spilled.
  *
  * To find out which digests of a part are first occurrences, the part with its repeats is compared with the part
- * without them, which is the list of first occurrences in order. Both are read in parallel: a digest that equals the
- * next one of that list is a first occurrence, and any other digest is a repeat. */
+ * without them, which is the list of first occurrences in order. The two are read side by side: a digest that equals
+ * the next one of the list is a first occurrence, and any other digest is a repeat. */
 #include "build/collect.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "core/parallel.h"
 #include "build/partition.h"
 #include "build/repeats.h"
 
-#define MEMORY_MIN ((uint64_t)1 << 20)
+#define MEMORY_MIN ((uint64_t)1 << 20)    /* bytes; a lower memory limit means this one */
 #define PIECE_MAX ((size_t)1 << 24)       /* digests in memory that the reader returns at once */
 #define ALLOCATED_FIRST ((size_t)1 << 14) /* digests */
 #define PART_DIGESTS 32768                /* a part, and the memory to find its repeats, fit in cache */
 
+/* `firsts_begin` is large, and used only with `firsts`: to clear it would take a part of the time of a small build. */
+static void reset(kithi_collection *c) {
+    memset(c, 0, offsetof(kithi_collection, firsts_begin));
+}
+
 void kithi_collection_init(kithi_collection *c, const kith_allocator *allocator, const kith_build_limits *limits,
                            bool keep_repeats) {
-    *c = (kithi_collection){
-        .allocator = *allocator,
-        .threads = limits->threads,
-        .keep_repeats = keep_repeats,
-        .count_max = SIZE_MAX,
-        .folder = limits->folder,
-        .progress = limits->progress,
-        .context = limits->context,
-    };
+    reset(c);
+    c->allocator = *allocator;
+    c->threads = limits->threads;
+    c->keep_repeats = keep_repeats;
+    c->count_max = SIZE_MAX;
+    c->folder = limits->folder;
+    c->progress = limits->progress;
+    c->context = limits->context;
     uint64_t memory_bytes = limits->memory_bytes < MEMORY_MIN ? MEMORY_MIN : limits->memory_bytes;
     if (limits->memory_bytes != 0 && memory_bytes / KITHI_COLLECT_BYTES < SIZE_MAX)
         c->count_max = (size_t)(memory_bytes / KITHI_COLLECT_BYTES);
@@ -58,7 +63,7 @@ void kithi_collection_free(kithi_collection *c) {
     kithi_release(&c->allocator, c->firsts, c->firsts_words * sizeof *c->firsts);
     if (c->spilled)
         kithi_spill_close(&c->spill);
-    *c = (kithi_collection){0};
+    reset(c);
 }
 
 bool kithi_report_progress(const kithi_collection *c, kith_build_step step, uint64_t done, uint64_t total) {
@@ -86,7 +91,8 @@ static bool count_in_memory(const kithi_collection *c, uint64_t *keys) {
     uint64_t by_part_bytes = (uint64_t)n * sizeof *c->digests, starts_bytes = (part_count + 1) * sizeof(size_t);
     uint64_t *by_part = kithi_allocate(&c->allocator, by_part_bytes);
     size_t *starts = kithi_allocate(&c->allocator, starts_bytes);
-    /* There is no filter yet that has regions, so KITHI_PARTS_MAX ranges of digests of equal size take their place. */
+    /* There is no filter yet whose regions could be divided into parts. Instead, the 64-bit numbers are divided into
+     * KITHI_PARTS_MAX ranges of equal size, which take the place of regions. */
     kithi_part_map parts = kithi_part_map_of(KITHI_PARTS_MAX, part_count);
     bool enough_memory =
         by_part != NULL && starts != NULL &&
@@ -225,9 +231,9 @@ kith_status kithi_collect(kithi_collection *c, const uint64_t *digests, size_t n
 
 typedef struct count_job {
     kithi_collection *c;
-    unsigned first; /* thread t takes part first + t */
-    kith_status statuses[KITHI_THREADS_MAX];
-    uint64_t kept[KITHI_THREADS_MAX];
+    unsigned first;                          /* thread t takes part first + t */
+    kith_status statuses[KITHI_THREADS_MAX]; /* by thread */
+    uint64_t kept[KITHI_THREADS_MAX];        /* by thread: distinct digests in its part */
 } count_job;
 
 /* Finds the first occurrences in one part and sets their bits in c->firsts. */
@@ -372,12 +378,14 @@ void kithi_collection_reader_close(kithi_collection_reader *r) {
     r->order = NULL;
 }
 
+/* Returns whether the next digest of a part is a first occurrence, and advances to the bit of the one after it. */
 static bool is_first(kithi_collection_reader *r, unsigned part) {
     const kithi_collection *c = r->c;
     uint64_t bit = r->next_bit[part]++;
     return c->firsts == NULL || (c->firsts[c->firsts_begin[part] + bit / 64] >> (bit % 64) & 1) != 0;
 }
 
+/* Reads spill number r->spill. */
 static kith_status load(kithi_collection_reader *r) {
     const kithi_spill *entry = &r->c->spill.entries[r->spill];
     memcpy(r->next, entry->starts, sizeof r->next);

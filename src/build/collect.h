@@ -12,19 +12,19 @@
  *     8   the digest
  *     8   a copy, sorted by part
  *     1   the number of its part, in the array `order` of a spill (build/spill.h)
- *     3   to find repeats. In the part that a thread is searching, that takes up to 42 bytes per digest: 8 for a copy
- *         and 34 for the rest (build/repeats.h). A part has one in 256 of the digests, so 18 threads need 18 * 42 /
- *         256 < 3 bytes per digest of all parts. More threads may need more */
+ *     3   to find repeats. A thread searches one part at a time, and needs up to 42 bytes per digest of this part: 8
+ *         for a copy and 34 for the rest (build/repeats.h). A part has one in 256 of the digests, so 18 threads need
+ *         18 * 42 / 256 < 3 bytes per digest in memory. More threads may need more */
 #define KITHI_COLLECT_BYTES 20
 
 typedef struct kithi_collection {
     kith_allocator allocator;
     unsigned threads;
-    bool keep_repeats;
+    bool keep_repeats;  /* for a multiset */
     size_t count_max;   /* the most digests in memory; SIZE_MAX: no limit */
     const char *folder; /* for the temporary file */
     kith_build_progress progress;
-    void *context;
+    void *context; /* for `progress` */
 
     uint64_t *digests;
     size_t count, allocated; /* digests in memory, and how many the array can hold */
@@ -33,11 +33,11 @@ typedef struct kithi_collection {
     bool spilled; /* `spill` is open; digests in memory come after those in it */
     kithi_spill_file spill;
 
-    bool counted;
-    uint64_t keys;    /* distinct digests, or all if repeats are kept */
-    uint64_t *firsts; /* a bitmap per part: bit i is set if digest i of the part is no repeat. NULL: no repeats */
-    uint64_t firsts_words;
-    uint64_t firsts_begin[KITHI_SPILL_PARTS]; /* index in `firsts` of the bitmap of part p */
+    bool counted;          /* `keys` is set */
+    uint64_t keys;         /* distinct digests, or all if repeats are kept */
+    uint64_t *firsts;      /* a bitmap per part: bit i is set if digest i of the part is no repeat. NULL: no repeats */
+    uint64_t firsts_words; /* length of `firsts` */
+    uint64_t firsts_begin[KITHI_SPILL_PARTS]; /* index in `firsts` of the bitmap of part p; set with `firsts` */
 } kithi_collection;
 
 /* limits->memory_bytes 0 means no limit. Nothing is allocated yet. */
@@ -52,7 +52,7 @@ kith_status kithi_collect(kithi_collection *c, const uint64_t *digests, size_t n
 /* Takes an array that belongs to the caller as the whole content of an empty collection. */
 void kithi_collect_borrow(kithi_collection *c, const uint64_t *digests, size_t n);
 
-/* Sets c->keys. No digests can be added after it. */
+/* Sets c->keys. No digests can be added after this call. Returns the codes of kith_builder_count(). */
 kith_status kithi_collection_count(kithi_collection *c);
 
 /* Drops the repeats in memory. There must be some, and the digests must not be borrowed. Fails with KITH_E_MEMORY. */
@@ -68,9 +68,9 @@ bool kithi_report_progress(const kithi_collection *c, kith_build_step step, uint
  * disk are returned without repeats, unless keep_repeats is set. */
 typedef struct kithi_collection_reader {
     kithi_collection *c;
-    uint64_t *piece;   /* what next() returns */
-    uint64_t *by_part; /* the current spill: digests and order */
-    uint8_t *order;
+    uint64_t *piece;                      /* what next() returns */
+    uint64_t *by_part;                    /* the digests of the current spill, by part */
+    uint8_t *order;                       /* of the current spill: see build/spill.h */
     size_t spill_max, piece_max;          /* digests that by_part and piece can hold */
     size_t spill, at;                     /* the next digest: number of its spill, and index in `order` or in memory */
     size_t next[KITHI_SPILL_PARTS];       /* of each part: index in by_part of its next digest */
@@ -82,7 +82,8 @@ typedef struct kithi_collection_reader {
 kith_status kithi_collection_reader_open(kithi_collection_reader *r, kithi_collection *c);
 void kithi_collection_reader_close(kithi_collection_reader *r);
 
-/* *n is 0 at the end. Fails with KITH_E_IO. */
+/* Sets *digests and *n to the next piece, which is valid until the next call; *n is 0 at the end. Fails with KITH_E_IO.
+ * */
 kith_status kithi_collection_reader_next(kithi_collection_reader *r, const uint64_t **digests, size_t *n);
 
 #endif

@@ -8,17 +8,17 @@
  *
  * Ranges. In bloom and counting a key has cells all over the body, so there are no parts. Instead, each thread has a
  * range of the cells. It processes all digests, in order, but changes only the cells in its range (kind.h, add_cells).
- * So each cell has the same value when a digest comes to it as in adds in order, and the same value at the end. The
- * count must also be that of adds in order: they count a digest if one of its cells lets them accept it (kind.h). Each
- * thread returns a bitmap, `accepted`, of the digests that have such a cell in its range. A digest is counted if its
- * bit is set in the bitmap of any thread.
+ * So whenever a digest comes to a cell, the cell has the same value as in adds in order. The count must also be that of
+ * adds in order. They accept and count a digest if at least one of its cells allows that: a bit that is 0, or a counter
+ * below the maximum number of copies. Each thread returns a bitmap, `accepted`, of the digests that have such a cell in
+ * its range. A digest is counted if its bit is set in the bitmap of any thread.
  *
  * Layers. As long as a filter of kind layers has one layer, that layer is filled.
  *
- * If everything succeeds, the result is the same as that of adds in order. If anything fails, or if the filter turns
- * out to be crowded (kithi_fill_crowded), it is filled again by adds in order, which determines the status code. A
- * stream (builder.c) cannot be repeated. It therefore gives the threads so few digests that none can be refused: count
- * and fill stay within their limits even if every digest is a new key and changes all its cells.
+ * Failures. If everything succeeds, the result is the same as that of adds in order. If anything fails, or if the
+ * filter turns out to be crowded (kithi_fill_crowded), it is filled again by adds in order, which determines the status
+ * code. A stream (builder.c) cannot be repeated. It therefore gives the threads so few digests that none can be
+ * refused: count and fill stay within their limits even if every digest is a new key and changes all its cells.
  *
  * Repeats. Equal digests are one key (unless the caller asks for a multiset), and kinds whose bytes depend on the order
  * of the adds must see each key where it first occurs (build/repeats.h). The filter itself finds most new keys cheaply:
@@ -41,8 +41,8 @@
 #include "build/repeats.h"
 #include "verbs.h"
 
-#define CHUNK_MIN ((size_t)1 << 20) /* digests (8 MiB): 2,048 for each of 512 parts, the most that there are */
-#define CHUNK_MAX ((size_t)1 << 24)
+#define CHUNK_MIN ((size_t)1 << 20)        /* digests (8 MiB): 2,048 for each of 512 parts, the most that there are */
+#define CHUNK_MAX ((size_t)1 << 24)        /* digests (128 MiB) */
 #define PARTS_MIN_BODY ((uint64_t)2 << 20) /* bytes; a smaller body fits in cache completely or nearly so */
 #define PART_BYTES ((uint64_t)128 << 10)   /* with its digests, half of an L2 cache; 64 and 256 KiB are as fast */
 #define RANGE_DIGESTS ((size_t)1 << 18)    /* per round of fill_by_ranges, so that the bitmaps stay in cache */
@@ -50,6 +50,8 @@
 
 /* ---- adds in order ---- */
 
+/* Adds digests one by one. If `left_out` is not NULL, skips copies beyond the kind's maximum and counts them in it.
+ * Sets *done to the number of digests that were added or skipped. */
 static kith_status add_in_order(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *left_out, size_t *done) {
     *done = 0;
     for (;;) {
@@ -84,12 +86,12 @@ typedef struct byte_range {
 
 #define BATCH 4096 /* digests; after each batch, give up if too many may be repeats */
 /* Give up if the filter reports more digests of a batch than this as present. A filter with a rate above SUSPECTS_MAX /
- * BATCH would do so even without repeats, so it is not used to find repeats. */
+ * BATCH reports that many even without repeats, so it is not used to find repeats. */
 #define SUSPECTS_MAX (BATCH / 16)
 
 /* Adds all digests, in the hope that there are no repeats. Sets bit i of `firsts` if digest i was not in the filter
- * before. Stops early, with a code other than KITH_OK, if an add fails, or with KITH_E_COPIES if too many digests may
- * be repeats. */
+ * before. Stops early if an add fails, and returns its code, or if too many digests may be repeats, and returns
+ * KITH_E_COPIES. */
 static kith_status add_assuming_no_repeats(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *firsts) {
     for (size_t at = 0; at < n; at += BATCH) {
         size_t count = n - at < BATCH ? n - at : BATCH, done = 0;
@@ -149,9 +151,9 @@ typedef struct part_job {
     kith_status *statuses;
     uint64_t *left_out; /* one per thread; NULL: copies are not left out */
     bool drop_repeats;
-    size_t chunk;      /* digests */
+    size_t chunk;      /* digests in a chunk */
     uint64_t *by_part; /* the digests of a chunk, sorted by part */
-    size_t *starts;
+    size_t *starts;    /* index in by_part of the first digest of each part, and of the end */
     kithi_part_map parts;
     atomic_uint next; /* the first part that no thread has taken yet */
 } part_job;
@@ -191,9 +193,10 @@ static kith_status fill_chunks(part_job *w, const kith_allocator *allocator, con
     return KITH_OK;
 }
 
-/* While parts or ranges are filled, no thread knows the count and fill of the whole filter. Returns KITH_E_FULL if one
- * of them now exceeds its limit. The caller then fills the filter again by adds in order, which may succeed: they check
- * the fill only before each add, so the last key is accepted even if it brings the fill above its limit. */
+/* Returns KITH_E_FULL if the count or the fill of the filter exceeds its limit. While parts or ranges are filled, no
+ * thread knows these numbers, so they are checked at the end. If they are too high, the filter is filled again by adds
+ * in order. These may succeed: they check the fill only before each add, so the last key is accepted even if it brings
+ * the fill above its limit. */
 static kith_status check_limits(const kith_filter *f) {
     bool too_full = f->kind->full != NULL && f->kind->full(f, f->head.fill);
     return f->head.count > f->head.capacity || too_full ? KITH_E_FULL : KITH_OK;
@@ -270,10 +273,10 @@ static kith_status fill_by_parts(kith_filter *f, const uint64_t *digests, size_t
 typedef struct range_job {
     kith_filter *f;
     const uint64_t *digests;
-    size_t n;
+    size_t n; /* digests in this round, at most RANGE_DIGESTS */
     unsigned threads;
-    uint64_t *accepted; /* RANGE_DIGESTS bits per thread */
-    uint64_t fills[KITHI_THREADS_MAX];
+    uint64_t *accepted;                /* RANGE_DIGESTS bits per thread */
+    uint64_t fills[KITHI_THREADS_MAX]; /* by thread: cells that were 0 and no longer are */
 } range_job;
 
 static uint64_t *accepted_by(const range_job *w, unsigned thread) {
@@ -294,7 +297,7 @@ static void fill_range(void *context, unsigned thread) {
         w->f->kind->add_cells(w->f, range_begins(w, thread), range_begins(w, thread + 1), w->digests, w->n, accepted);
 }
 
-/* Returns how many digests are accepted because of a cell in any range. */
+/* Returns how many digests are accepted: those whose bit is set in the bitmap of any thread. */
 static size_t count_accepted(const range_job *w) {
     size_t count = 0;
     for (size_t i = 0; i < (w->n + 63) / 64; i++) {
@@ -357,17 +360,19 @@ static kith_filter *innermost(kith_filter *f) {
 
 bool kithi_fill_crowded(kith_filter *f) {
     kith_filter *inner = innermost(f);
-    /* In small filters `watch` takes longer than the pass, and nearly all filters do not need it. */
+    /* Before `watch`, the result false of `crowded` is certain, but true is not (kind.h). Nearly all filters are not
+     * crowded and do not need `watch`, which in small filters takes longer than the pass. */
     if (inner->kind->crowded == NULL || !inner->kind->crowded(inner, NULL, 0, false))
         return false;
     inner->kind->watch(inner);
     return inner->kind->crowded(inner, NULL, 0, false);
 }
 
-/* Fills by parts or by ranges, if that is faster. Returns false if it is not, and changes nothing. */
+/* Fills by parts or by ranges and returns true, if that is faster. Otherwise changes nothing and returns false. */
 static bool fill_split(kith_filter *f, const uint64_t *digests, size_t n, const kithi_fill_options *options,
                        kith_status *status) {
     kith_filter *inner = innermost(f);
+    /* If the only layer may become full, layers has to append another one, which only adds in order do. */
     if (n < KITHI_FILL_PARTS_MIN || (inner != f && n > inner->head.capacity - inner->head.count))
         return false;
     uint64_t regions = inner->kind->regions != NULL ? inner->kind->regions(&inner->head) : 1,
@@ -448,4 +453,36 @@ kith_status kithi_fill_stream(kith_filter *f, const uint64_t *digests, size_t n,
         *done += added;
     }
     return status;
+}
+
+/* ---- complete lists ---- */
+
+/* Looks for crowded blocks (filters/common/crowding.h) take a large part of the time if there are few keys. They are
+ * not needed if a pass over the body follows, because a filter that is not crowded in the end never was. */
+kith_status kithi_fill_at_once(kith_filter *f, const uint64_t *digests, size_t n) {
+    kith_filter *inner = innermost(f);
+    size_t done = 0;
+    kith_status status = KITH_E_FULL;
+    f->sealed = false;
+    if (inner == f || n <= inner->head.capacity) { /* otherwise more layers are needed, and each looks for itself */
+        inner->sealed = false;
+        inner->crowding.off = true;
+        status = kithi_add_many(inner, digests, n, NULL, &done);
+        inner->crowding.off = false;
+        inner->crowding.next = 0;
+        if (status == KITH_OK && kithi_fill_crowded(f))
+            status = KITH_E_FULL;
+    }
+    if (inner == f)
+        return status;
+    if (status == KITH_OK) {
+        f->head.count = inner->head.count;
+        return KITH_OK;
+    }
+    /* If a layer is full or crowded, adds in order continue in a new layer. */
+    status = kith_filter_clear(f);
+    done = 0;
+    if (status == KITH_OK)
+        status = kithi_add_many(f, digests, n, NULL, &done);
+    return status == KITH_OK && kithi_fill_crowded(f) ? KITH_E_FULL : status;
 }

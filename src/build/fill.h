@@ -17,9 +17,9 @@ typedef struct kithi_fill_options {
 kith_status kithi_fill(kith_filter *f, const uint64_t *digests, size_t n, const kithi_fill_options *options);
 
 /* Adds the next piece of the digests. options->drop_repeats must be false: repeats are stored as copies, or ignored by
- * a kind that stores none. Sets *split if the work was split into parts or ranges. If a split fill fails, the content
- * of the filter is unspecified, and the code may differ from that of adds in order: clear the filter and fill it again
- * with kithi_fill_in_order(). */
+ * a kind that stores none. Sets *split to true if the work was split into parts or ranges (fill.c), and otherwise
+ * leaves it as it is. If a split fill fails, the content of the filter is unspecified, and the code may differ from
+ * that of adds in order: clear the filter and fill it again with kithi_fill_in_order(). */
 kith_status kithi_fill_some(kith_filter *f, const uint64_t *digests, size_t n, const kithi_fill_options *options,
                             bool *split);
 
@@ -27,13 +27,18 @@ kith_status kithi_fill_some(kith_filter *f, const uint64_t *digests, size_t n, c
 kith_status kithi_fill_in_order(kith_filter *f, const uint64_t *digests, size_t n, const kithi_fill_options *options,
                                 size_t *done);
 
-/* Returns whether some blocks are crowded (filters/common/crowding.h), after a pass over the body. Fills that are split
- * do not look for that, so the caller must do it in the end, and then treat it like KITH_E_FULL. */
+/* Makes a pass over the body, and returns whether keys were chosen to crowd some blocks (filters/common/crowding.h). A
+ * fill that is split does not check this. So its caller must call this function at the end, and treat the result true
+ * like KITH_E_FULL. */
 bool kithi_fill_crowded(kith_filter *f);
 
 /* Adds digests to a filter of a kind that stores no copies. Like kith_filter_add_many() it stops at the first digest
  * that fails, and sets *done to the number before it. */
 kith_status kithi_fill_stream(kith_filter *f, const uint64_t *digests, size_t n, unsigned threads, size_t *done);
+
+/* Fills an empty filter of a kind that stores no copies from the complete list of its digests, on one thread. The result
+ * is that of adds in order followed by kithi_fill_crowded(): KITH_E_FULL if that is true. */
+kith_status kithi_fill_at_once(kith_filter *f, const uint64_t *digests, size_t n);
 
 /* Adding fewer digests than this one by one is faster than sorting them into parts. */
 #define KITHI_FILL_PARTS_MIN ((size_t)1 << 17)

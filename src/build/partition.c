@@ -17,7 +17,7 @@ typedef struct work {
     kithi_part_map parts;
     unsigned threads;
     uint64_t *out;
-    size_t *next; /* by thread and part: first the number of digests, then the position of the next one */
+    size_t *next; /* by thread and part: first the number of digests, then the position in `out` of the next one */
 } work;
 
 static void input_range(const work *w, unsigned thread, size_t *from, size_t *to) {

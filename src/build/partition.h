@@ -1,8 +1,9 @@
 /* build/partition.h: sorts digests by the part of the filter that they belong to.
  *
- * Random adds and lookups all over a large body wait for memory. If the digests are sorted by parts of the body that
- * fit in a core's cache, they do not wait, and parts that share no byte can be processed by different threads. Sorting
- * reads and writes each digest once, sequentially, which is several times as fast as random access to cache lines.
+ * Adds and lookups at random positions of a large body wait for memory. They do not if the digests are sorted by parts
+ * of the body, each of which fits in a core's cache. Parts share no byte, so different threads can process them.
+ * Sorting reads and writes each digest once, sequentially, which is several times as fast as random access to cache
+ * lines.
  *
  *     region of digest d  =  high half of (d * regions)        in all kinds that have regions
  *     part                =  region * parts / regions          whole regions, nearly the same number in each part
@@ -21,7 +22,7 @@
 typedef struct kithi_part_map {
     uint64_t regions;
     uint64_t scale; /* count / regions as a fixed-point number, times 2^32 */
-    unsigned count;
+    unsigned count; /* number of parts */
 } kithi_part_map;
 
 /* Divides the regions into `count` parts. `count` must be at most `regions` and at most KITHI_PARTS_MAX. */

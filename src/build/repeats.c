@@ -1,6 +1,4 @@
-/* Finds repeated digests in two passes, using about one byte per digest instead of a hash table of all of them. (For up
- * to DIGESTS_FEW digests, the bitmap of pass 1 has 64 bits per digest: it still fits in the L1 cache, and fewer than 1%
- * of the digests become suspects.)
+/* Finds repeated digests in two passes, using about one byte per digest instead of a hash table of all of them.
  *
  *     pass 1   Each digest sets one bit in a bitmap of 8 bits per digest. If the bit was clear, the digest is new. If
  *              it was set (about 6% of the digests when nothing repeats), the digest may be a repeat: it becomes a
@@ -10,13 +8,15 @@
  *              a repeated digest was usually new in pass 1, and only its later occurrences became suspects. The first
  *              occurrence is kept, later ones are dropped.
  *
- * Up to SUSPECTS_FEW suspects are compared with all digests instead, before pass 2: usually none occurs twice.
+ * If there are at most DIGESTS_FEW digests, the bitmap of pass 1 has 64 bits per digest: it still fits in the L1 cache,
+ * and fewer than 1% of the digests become suspects. If there are at most SUSPECTS_FEW suspects, they are first searched
+ * for in all digests. Usually none occurs twice, and pass 2 is skipped.
  *
  * Pass 2 first checks a second bitmap, of 16 bits per suspect, in which each suspect has set its bit. When nothing
- * repeats, about one digest in eight passes: the suspects, 6%, and another 6% that have the same bit as a suspect. For
- * these digests of a group it then prefetches their table slots and looks them up. The table of suspects uses open
- * addressing with linear probing and is at most half full. An empty slot holds 0, so the digest 0 is kept in an extra
- * slot after the last one. */
+ * repeats, about one digest in eight passes this check: the suspects, 6%, and another 6% that have the same bit as a
+ * suspect. Digests are processed in groups: the table slots of those that passed are prefetched, and then they are
+ * looked up. The table of suspects uses open addressing with linear probing and is at most half full. An empty slot
+ * holds 0, so the digest 0 is kept in an extra slot after the last one. */
 #include "build/repeats.h"
 
 #include <stdatomic.h>
@@ -25,10 +25,13 @@
 #include "core/mix.h"
 #include "core/parallel.h"
 
-enum { AHEAD = 32, GROUP = 256 };
+enum {
+    AHEAD = 32,  /* how many digests ahead pass 1, and the loop that fills the table, prefetch */
+    GROUP = 256, /* digests in a group of pass 2 */
+};
 
 #define DIGESTS_FEW 4096
-#define SUSPECTS_FEW 8 /* comparing every digest with this many suspects takes half the time of pass 2 */
+#define SUSPECTS_FEW 16 /* searching for this many suspects takes a quarter of the time of pass 2 */
 
 typedef struct bitmap {
     uint8_t *bytes;
@@ -211,18 +214,24 @@ static bool keep_firsts(const kith_allocator *allocator, const uint64_t *digests
     return true;
 }
 
-/* Returns whether one of the suspects occurs twice. This takes a comparison per digest and suspect, but no hashes, so
- * it is faster than pass 2 for few suspects. Usually none occurs twice. */
+/* Returns whether one of the suspects occurs twice. Only the suspects and a few other digests have low bits that are
+ * marked, so this is faster than pass 2 for few suspects. Usually none occurs twice. */
 static bool any_repeats(const uint64_t *digests, size_t n, const suspects *s) {
-    bool any = false;
-    for (uint64_t i = 0; i < s->count && !any; i++) {
-        uint64_t suspect = s->digests[i];
-        size_t count = 0;
-        for (size_t j = 0; j < n; j++)
-            count += digests[j] == suspect;
-        any = count > 1;
+    enum { MARKS = 2048, TOGETHER = 8 };
+    uint8_t marked[MARKS] = {0};
+    for (uint64_t i = 0; i < s->count; i++)
+        marked[s->digests[i] % MARKS] = 1;
+    uint64_t occurrences = 0; /* if nothing repeats, each suspect is found once */
+    for (size_t at = 0; at < n; at += TOGETHER) {
+        size_t count = n - at < TOGETHER ? n - at : TOGETHER;
+        unsigned any = count < TOGETHER;
+        for (size_t j = 0; j < TOGETHER && count == TOGETHER; j++)
+            any |= marked[digests[at + j] % MARKS];
+        for (size_t j = 0; j < count && any != 0; j++)
+            for (uint64_t i = 0; i < s->count; i++)
+                occurrences += s->digests[i] == digests[at + j];
     }
-    return any;
+    return occurrences > s->count;
 }
 
 bool kithi_drop_repeats(const kith_allocator *allocator, const uint64_t *digests, size_t n, const uint64_t *firsts,

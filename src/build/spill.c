@@ -1,5 +1,5 @@
-/* The temporary file of a builder. It is created without a name where the system can do that (O_TMPFILE), else it is
- * unlinked at once, so nothing is left however the program ends. */
+/* The temporary file of a builder. It is created without a name where the system can do that (O_TMPFILE), and otherwise
+ * unlinked at once. So nothing is left, however the program ends. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -1,6 +1,6 @@
 /* build/spill.h: digests on disk, sorted by their highest byte, in a file without a name.
  *
- *     file    | spill 0 | spill 1 | …         a spill: the digests that were in memory when it was full, or at the end
+ *     file    | spill 0 | spill 1 | …         a spill: what was in memory when the memory was full, or at the end
  *     spill   | part 0 | part 1 | … | part 255 | order |
  *
  * Part p of a spill holds the digests whose highest byte is p, in the order of the input. `order` has one byte per
@@ -21,8 +21,8 @@ static inline unsigned kithi_spill_part_of(uint64_t digest) {
 
 /* Where one spill is in the file. */
 typedef struct kithi_spill {
-    uint64_t at; /* offset in the file */
-    size_t starts[KITHI_SPILL_PARTS + 1];
+    uint64_t at;                          /* offset in the file */
+    size_t starts[KITHI_SPILL_PARTS + 1]; /* number of digests before each part; the last is that of all digests */
 } kithi_spill;
 
 /* The file with all spills. */

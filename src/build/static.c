@@ -1,11 +1,11 @@
-/* Builds a filter of a static kind: the digests of each region are collected, and the kind's build() runs for one
- * region after the other, on several threads.
+/* Builds a filter of a static kind: the digests are sorted by region, and the kind's build() is called for each region.
+ * Each thread builds one region after the other.
  *
  *     digests  ->  plan  ->  sort by part  ->  build each region
- *                                  ->  if two are equal: drop repeats in each part, plan for the rest, build again
+ *                                  ->  if two are equal: drop repeats in each part, plan again, build again
  *
- * Most lists have no repeats, and a build succeeds only if there are none (kind.h). So repeats are dropped only if a
- * build finds two equal digests, or if there are more digests than the capacity.
+ * Most lists have no repeats, and a build succeeds only if there are none (kind.h). So repeats in memory are dropped
+ * only if a build finds two equal digests, or if there are more digests than the capacity.
  *
  * Both parts and regions divide the 64-bit digests into ranges of equal size, in increasing order. If the number of
  * regions divides the number of parts, each region consists of whole parts. Otherwise the digests within each part are
@@ -31,7 +31,7 @@
 #include "plan/planner.h"
 
 #define PART_DIGESTS 32768 /* a part, and the memory to find its repeats, fit in a core's cache */
-#define ATTEMPTS_MAX 8
+#define ATTEMPTS_MAX 8     /* builds, each with more space, before KITH_E_FULL is returned */
 
 typedef struct build_job {
     const kith_allocator *allocator;
@@ -45,8 +45,8 @@ typedef struct build_job {
 
     kith_filter *filter;
     uint64_t regions;
-    _Atomic uint64_t next_region;
-    size_t count;
+    _Atomic uint64_t next_region; /* the first region that no thread has taken yet */
+    size_t count;                 /* number of digests; of distinct ones after repeats were dropped */
 
     kithi_collection *c;
     /* On disk: thread t builds unit first_unit + t. A unit is a region or a part, whichever is larger. */
@@ -161,7 +161,8 @@ static kith_status read_parts(const kithi_collection *c, unsigned first, unsigne
     return status;
 }
 
-/* Returns the number of units: see first_unit. If regions and parts do not fit together, all digests are one unit. */
+/* Returns the number of units: see first_unit. If neither the number of regions nor that of parts divides the other,
+ * all digests are one unit. */
 static uint64_t unit_count(const build_job *job) {
     if (job->regions % KITHI_SPILL_PARTS == 0)
         return KITHI_SPILL_PARTS;

@@ -19,9 +19,9 @@
 #include "core/bits.h"
 
 #define HUGE_PAGE ((uintptr_t)2 << 20)
-#define HUGE_FROM (2 * HUGE_PAGE)
+#define HUGE_FROM (2 * HUGE_PAGE) /* the size from which a block gets huge pages */
 
-/* Covers only the whole huge pages inside the block. If the kernel refuses, only speed is lost. */
+/* Asks only for the huge pages that are entirely inside the block. If the kernel refuses, only speed is lost. */
 static void ask_for_huge_pages(uint8_t *block, size_t bytes) {
 #ifdef MADV_HUGEPAGE
     uintptr_t from = ((uintptr_t)block + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);

@@ -1,8 +1,8 @@
 /* core/arena.h: an arena for small pieces of memory that live about as long as their owner.
  *
- * Pieces are allocated from chunks. Chunks are returned to the allocator only all together, by kithi_arena_clear(). A
- * released piece goes on a free list of its size and is reused from there. Sizes are rounded up to a multiple of 16. A
- * piece of more than KITHI_ARENA_LARGE bytes gets a separate allocation. */
+ * Pieces are cut from larger allocations, the chunks. Chunks are returned to the allocator only all together, by
+ * kithi_arena_clear(). A released piece goes on a free list of its size and is reused from there. Sizes are rounded up
+ * to a multiple of 16. A piece of more than KITHI_ARENA_LARGE bytes gets a separate allocation. */
 #ifndef KITHI_CORE_ARENA_H
 #define KITHI_CORE_ARENA_H
 

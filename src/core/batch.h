@@ -7,35 +7,39 @@
 #include "core/compiler.h"
 
 /* How many cache lines ahead a batch prefetches: enough to cover a cache miss (about 100 ns) at 4 ns per key. The
- * cuckoo kinds, and the adders of bloom, need several cache lines per digest and prefetch correspondingly fewer
- * digests. Kinds that prefetch for a whole group of digests before they read the first have their own constants. */
+ * cuckoo kinds, and kith_adder_add_many() on a filter of kind bloom (adder.c), need several cache lines per digest and
+ * prefetch correspondingly fewer digests. Kinds that prefetch for a whole group of digests before they read the first
+ * have their own constants. */
 #define KITHI_AHEAD 32
 
-/* For the vector code of the cuckoo kinds: where the two places of each digest of a group are, and which codes to look
- * for there. A place is a bucket or, in the kind overlap, a window: two neighbouring slots. Neighbouring windows share
- * a slot. The code of a key is what a slot that holds the key contains: its fingerprint and, in windows, a bit that is
- * 0 in the first slot of the key's window and 1 in the second (filters/overlap.c). */
+/* For the vector code of the cuckoo kinds, which looks up digests in groups of KITHI_PAIRS: where the two places of
+ * each digest of a group are, and which codes to look for there.
+ *
+ * A place is a bucket or, in the kind overlap, a window: two neighbouring slots. Neighbouring windows share a slot. The
+ * code of a key is what a slot that holds the key contains: its fingerprint and, in windows, a bit that is 0 in the
+ * first slot of the key's window and 1 in the second (filters/overlap.c). A word is up to 64 bits of adjacent slots. It
+ * may begin in the middle of a byte; if it then extends over nine bytes, it is long, and takes two loads (kithi_cf_form
+ * in plan/geometry.h). */
 #define KITHI_PAIRS 32
 
 typedef struct kithi_pairs {
     _Alignas(64) uint64_t at[2][KITHI_PAIRS]; /* offset in the body of the byte in which a place begins */
     uint64_t shift[2][KITHI_PAIRS];           /* the bit of that byte at which it begins */
-    uint64_t codes[KITHI_PAIRS];              /* a word: its slot i is the code of the key in slot i of a place */
+    uint64_t codes[KITHI_PAIRS];              /* a word: its slot i is the code that the key has in slot i of a place */
 } kithi_pairs;
 
-/* What a place of a cuckoo filter (cf) is. A word is up to 64 bits of adjacent slots. It may begin in the middle of a
- * byte; if it then extends over nine bytes, it is long, and takes two loads (kithi_cf_form in plan/geometry.h). */
+/* What a place of a cuckoo filter (cf) is. */
 typedef enum kithi_place_type {
     KITHI_CF_BUCKETS,      /* a bucket that is one word, long or not */
     KITHI_CF_WIDE_BUCKETS, /* a bucket of four slots of 17 bits or more, which is more than one word. `shift` is not
-                              set, and codes[i] is only the fingerprint. If the bits of a bucket are not whole bytes,
-                              only the buckets with an even number begin at a byte. One of a key's buckets has an
-                              even number and the other an odd one (kithi_partner in core/mix.h); at[0] is then the
-                              even one, and at[1] the odd one */
+                              set, and `codes` has only the fingerprints. If the size of a bucket is not a whole number
+                              of bytes, only buckets with even numbers begin at bit 0 of a byte. Then at[0] is for the
+                              key's bucket with the even number, and at[1] for the one with the odd number. (A key
+                              always has one of each: kithi_partner in core/mix.h) */
     KITHI_CF_WINDOWS,      /* a window, which is one word, long or not */
 } kithi_place_type;
 
-/* Sets bit i of a bitmap that was all 0 to `value`; `bitmap` may be NULL. */
+/* Sets bit i of a bitmap, which must be 0 before, to `value`; `bitmap` may be NULL. */
 static inline void kithi_bitmap_set(uint64_t *bitmap, size_t i, bool value) {
     if (bitmap != NULL)
         bitmap[i / 64] |= (uint64_t)value << (i % 64);

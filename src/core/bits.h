@@ -75,8 +75,8 @@ static inline uint64_t kithi_mul_wide(uint64_t a, uint64_t b, uint64_t *low) {
 #endif
 }
 
-/* The high half of the product a * b. With a uniform 64-bit word and a range it maps the word to [0, range), and the
- * probability of each value is within 2^-64 of 1/range. */
+/* Returns the high half of the product a * b. If a is a uniform random number of 64 bits, this is a random number in
+ * [0, b), and the probability of each value is within 2^-64 of 1/b. */
 static inline uint64_t kithi_mulhi(uint64_t a, uint64_t b) {
     uint64_t low;
     return kithi_mul_wide(a, b, &low);
@@ -102,8 +102,8 @@ static inline bool kithi_add(uint64_t a, uint64_t b, uint64_t *out) {
     return !__builtin_add_overflow(a, b, out);
 }
 
-/* The field of `width` (1 … 57) bits that begins at bit `bit` of an array. Reads and writes the 8 bytes that start at
- * the field's first byte, so the array must be followed by 7 bytes of padding. */
+/* Get or set the field of `width` (1 … 57) bits that begins at bit `bit` of an array. They read and write the 8 bytes
+ * that start at the field's first byte, so the array must be followed by 7 bytes of padding. */
 static inline uint64_t kithi_bits_get(const uint8_t *array, uint64_t bit, unsigned width) {
     return (kithi_load64(array + (bit >> 3)) >> (bit & 7)) & ((UINT64_C(1) << width) - 1);
 }
@@ -114,7 +114,7 @@ static inline void kithi_bits_set(uint8_t *array, uint64_t bit, unsigned width, 
     kithi_store64(at, (kithi_load64(at) & ~mask) | (value << (bit & 7)));
 }
 
-/* Field `index` of a packed array of such fields. */
+/* Get or set field `index` of an array of fields of `width` bits without gaps. */
 static inline uint64_t kithi_field_get(const uint8_t *array, uint64_t index, unsigned width) {
     return kithi_bits_get(array, index * width, width);
 }

@@ -6,14 +6,15 @@
  * set. */
 #define KITHI_INLINE static inline __attribute__((always_inline))
 
-/* A value of a struct type. kith/reader.h, which includes this, is also compiled as C++. */
+/* KITHI_VALUE(type, a, b, …) is a struct of this type with the fields a, b, … It works in C and in C++, because
+ * kith/reader.h, which includes this file, may be compiled as both. */
 #ifdef __cplusplus
 #define KITHI_VALUE(type, ...) (type{__VA_ARGS__})
 #else
 #define KITHI_VALUE(type, ...) ((type){__VA_ARGS__})
 #endif
 
-/* A function for the rare case of a caller that must stay small. */
+/* A function that is rarely called. It is not inlined, so that its caller stays small. */
 #define KITHI_OUTLINE static __attribute__((noinline, unused))
 
 /* KITHI_TARGET_… compiles a function for that instruction set, whatever the rest of the library is compiled for. The
@@ -24,7 +25,7 @@
 #define KITHI_TARGET_AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt"), aligned(32)))
 #define KITHI_TARGET_AVX512                                                                                            \
     __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi,bmi2,popcnt"), aligned(32)))
-#elif !defined(KITH_NO_SIMD) && defined(__AARCH64EL__) && defined(__ARM_NEON) /* a block's words are little-endian */
+#elif !defined(KITH_NO_SIMD) && defined(__AARCH64EL__) && defined(__ARM_NEON) /* EL: little-endian, like filter files */
 #define KITHI_HAVE_NEON 1
 #endif
 

@@ -1,6 +1,6 @@
 /* Chooses the instruction set at first use and keeps it in the library's only mutable global. If two threads choose at
- * the same time, both find the same set, so relaxed order is enough. The compiler's __builtin_cpu_supports also checks
- * with the operating system (XGETBV) that it saves the wide registers. */
+ * the same time, both find the same set, so relaxed order is enough. The compiler's __builtin_cpu_supports also checks,
+ * with XGETBV, that the operating system saves the wide registers. */
 #include "core/cpu.h"
 
 #include <string.h>

@@ -19,6 +19,7 @@ typedef enum kithi_cpu {
 
 /* 1 + the instruction set in use; 0 until the first use. For kithi_cpu_now() only. */
 extern _Atomic uint32_t kithi_cpu_in_use;
+/* Stores the best supported instruction set there, and returns it. */
 kithi_cpu kithi_cpu_find(void);
 
 /* Returns the instruction set in use. Safe to call from any thread. */

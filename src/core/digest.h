@@ -1,6 +1,6 @@
-/* core/digest.h: XXH3, the digest of a key and checks of a kith_hash, as inline functions: for hash.c and for
- * kith/reader.h. With KITH_READER_NO_HASH, which only programs that include kith/reader.h define, XXH3 and the digest
- * are left out. */
+/* core/digest.h: XXH3, the digest of a key and checks of a kith_hash, as inline functions: for hash.c and for the
+ * headers that become part of kith/reader.h. With KITH_READER_NO_HASH, which only programs that include kith/reader.h
+ * define, XXH3 and the digest are left out. */
 #ifndef KITHI_CORE_DIGEST_H
 #define KITHI_CORE_DIGEST_H
 

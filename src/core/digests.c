@@ -1,17 +1,18 @@
 /* Computes the digests of many keys in one call.
  *
- * XXH3 of a short key is only a few multiplications. A batch saves the function call and the branch on the length for
- * each key, so packed keys of 4, 8 and 16 bytes have separate loops in which the length is a constant.
+ * XXH3 of a short key is only a few multiplications, so a function call and a branch on the length for each key are a
+ * large part of the cost. A batch saves the call. Packed keys of 4, 8 and 16 bytes have separate loops in which the
+ * length is a constant, which saves the branch.
  *
  * SipHash is a long chain of additions and rotations, the same for each 8-byte word of a key. Eight keys are hashed in
- * parallel, one per vector lane:
+ * parallel, one per vector lane. The four words of the state of SipHash, v0 … v3, become vectors of eight lanes:
  *
  *     v0  | key 0 | key 1 | … | key 7 |    and the same for v1, v2, v3: two registers each with AVX2, one with AVX-512
  *
- * The keys of a batch have mixed lengths, and a group of eight takes as long as its longest key. Windows of keys are
- * therefore sorted by their number of words, the longest first, so that the eight keys of a group have similar lengths.
- * If the first key of a group is much longer than the others, it is hashed alone. Without 256-bit vectors the lanes
- * gain nothing, because a rotation takes one instruction on a word and three on a vector. */
+ * The keys of a batch have mixed lengths, and a group of eight takes as long as its longest key. Therefore up to 256
+ * keys, a window, are first sorted by their number of words, the longest first, so that the eight keys of a group have
+ * similar lengths. If the first key of a group is much longer than the others, it is hashed alone. Without 256-bit
+ * vectors the lanes gain nothing, because a rotation takes one instruction on a word and three on a vector. */
 #include <string.h>
 
 #include "core/batch.h"
@@ -59,8 +60,8 @@ static void sip_each(const uint8_t secret[16], const kith_key *keys, size_t n, u
 
 /* ---- SipHash in lanes ---- */
 
-/* The number of keys that are sorted together. Their indices fit in a byte, and there are enough keys of each common
- * length to fill groups of eight. */
+/* The number of keys that are sorted together: a window. Their indices fit in a byte, and there are enough keys of each
+ * common length to fill groups of eight. */
 enum { WINDOW = 256 };
 
 #ifdef KITHI_HAVE_X86

@@ -1,38 +1,41 @@
 /* Families of hash functions from 64-bit words to 64-bit words.
  *
  * The theorems about hash tables assume a function drawn at random from a family, and require of the family that the
- * values of any k different words are independent and uniform: k-wise independence. How much is enough differs:
- * chaining needs 2, linear probing 5, cuckoo hashing O(log n). Each family here is the simplest of its kind:
+ * values of any k different words are independent and uniform: k-wise independence. How large k must be depends on the
+ * table: chaining needs 2, linear probing 5, cuckoo hashing O(log n). Each family here is the simplest of its kind:
  *
- *   polynomial (Wegman, Carter, 1981). c[0] x^(k-1) + … + c[k-1] over the field of p = 2^61 - 1. Every coefficient is
- *   uniform in [0, p), including the leading one, which may be 0. Exactly one such polynomial passes through k points
- *   with different x, so the values of k words that differ modulo p are exactly uniform over [0, p)^k. p is a Mersenne
- *   prime, so a product is reduced with one shift and one addition, and it is the largest one below 2^64. The words w
- *   and w + p always have the same value, but words below p are all different modulo p. The value is shifted left by 3,
- *   so that its high bits are the good ones, as for every family. A slot among m is then floor(v m / 2^61), and each
- *   slot has at most ceil((p + 1)/m) <= p/m + 1 values, so k words fall into k given slots with probability at most
+ *   polynomial (Wegman, Carter, 1981). The value of a word x is c[0] x^(k-1) + … + c[k-1] modulo p = 2^61 - 1. Every
+ *   coefficient is uniform in [0, p), including the leading one, which may be 0. Exactly one such polynomial passes
+ *   through k points with different x, so the values of k words that differ modulo p are exactly uniform over [0, p)^k.
+ *   p is a Mersenne prime, the largest below 2^64, so a product is reduced with one shift and one addition. The words w
+ *   and w + p always have the same value, but words below p are all different modulo p. The function returns the value
+ *   shifted left by 3, so that the high bits of the result are the random ones, as for every family. To choose one of m
+ *   slots, a table takes the high half of result * m, which is floor(v m / 2^61) for the value v. At most
+ *   ceil((p + 1)/m) <= p/m + 1 values give the same slot, so k words fall into k given slots with probability at most
  *   (1/m + 1/p)^k. It cannot be exactly 1/m^k, because m does not divide p.
  *
- *   tabulation (Zobrist, 1970; Patrascu, Thorup, "The Power of Simple Tabulation Hashing", 2011). One random word for
- *   each value of each of the 8 bytes; the words are XORed. 3-wise independent but not 4-wise: for the four words
- *   {a, b} x {c, d} in two bytes every table entry is read twice, so their values XOR to 0. Even so, the bounds of
- *   linear probing hold, and those of cuckoo hashing nearly do.
+ *   tabulation (Zobrist, 1970; Patrascu, Thorup, "The Power of Simple Tabulation Hashing", 2011). There is a table
+ *   with a random word for each value of each of the 8 bytes. The value of a word is the XOR of the 8 entries that its
+ *   bytes select. The family is 3-wise independent but not 4-wise. Take four words that differ only in two bytes: one
+ *   byte is a or b, the other is c or d. Together they read every table entry an even number of times, so the XOR of
+ *   their values is 0. Even so, the bounds of linear probing hold, and those of cuckoo hashing nearly do.
  *
  *   multiply_shift (Dietzfelbinger, "Universal hashing and k-wise independent random variables via integer arithmetic
- *   without primes", 1996). The high l bits of a x + b mod 2^w, for u-bit x and a, b uniform in [0, 2^w), are 2-wise
- *   independent and uniform if w >= u + l - 1. Here u = 64, w = 128 and l = 64, so this holds for all 64 bits of the
- *   value and therefore for the high bits that choose a slot. a need not be odd. The family is not 3-wise independent:
- *   for x, x + d, x + 2d the second difference of the values is -1, 0 or 1.
+ *   without primes", 1996). The value of a word x of u bits is the high l bits of a x + b mod 2^w, where a and b are
+ *   uniform in [0, 2^w). The values are 2-wise independent and uniform if w >= u + l - 1. Here u = 64, w = 128 and
+ *   l = 64, so this holds for all 64 bits of the value and therefore for the high bits that choose a slot. a need not
+ *   be odd. The family is not 3-wise independent: for the words x, x + d and x + 2d, the second difference of the
+ *   values is -1, 0 or 1.
  *
  *   xxh3 and siphash have no such theorem. xxh3 is XXH3-64 of the word's 8 bytes with a random seed. siphash is
- *   SipHash-2-4 of them with a random key; no attack is known that distinguishes it from a random function without the
- *   key.
+ *   SipHash-2-4 of them with a random key; no attack is known that distinguishes it from a random function if the key
+ *   is secret.
  *
- * Keys of 4 and 8 bytes are used as words directly. Keys of other sizes, and for polynomials also keys of 8 bytes whose
- * word is p or more, are first hashed to a word by XXH3 with the function's key_seed, and the family is applied to that
- * word. There are two exceptions. For xxh3 that word is already the value, because hashing it again would add nothing.
- * siphash hashes the whole key, because an adversary could find many keys with the same XXH3 word, and no function
- * applied afterwards could separate them.
+ * Keys of 4 and 8 bytes are used as words directly. Keys of other sizes are first hashed to a word by XXH3 with the
+ * function's key_seed, and the function is applied to that word. For polynomials the same is done with keys of 8 bytes
+ * whose word is p or more. There are two exceptions. For xxh3 the word from key_seed is already the value, because
+ * hashing it again would add nothing. siphash hashes the whole key, because an adversary could find many keys with the
+ * same XXH3 word, and no function applied afterwards could separate them.
  *
  * All state comes from SplitMix64 started at the seed, key_seed first: the same seed gives the same function on every
  * machine. A seed has 64 bits, so at most 2^64 functions of a family can be drawn, and siphash has 64 bits of secret
@@ -44,7 +47,7 @@
 #include "core/alloc.h"
 #include "core/prng.h"
 
-/* The theorems about tables need at most O(log n), and log2 n is at most 64. */
+/* The limits of k. The theorems about tables need at most O(log n), and log2 n is at most 64. */
 #define POLYNOMIAL_K_MIN 2
 #define POLYNOMIAL_K_MAX 64
 

@@ -40,16 +40,17 @@ struct kith_function {
 /* Returns the number of bytes allocated for the function. */
 uint64_t kithi_function_bytes(const kith_function *function);
 
-/* Returns x mod p for p = 2^bits - 1 and x = high * 2^64 + low <= p * p. The sum of the two digits to the base 2^bits
- * is at most 2p - 1, so one subtraction is enough. The same holds for every 64-bit x if bits = 61. */
+/* Returns x mod p for p = 2^bits - 1 and x = high * 2^64 + low <= p * p. The sum of the two digits of x to the base
+ * 2^bits is congruent to x and at most 2p - 1, so one subtraction is enough. If bits = 61, that is true of every 64-bit
+ * x, too. */
 static inline uint64_t kithi_mersenne_reduce(uint64_t high, uint64_t low, unsigned bits) {
     uint64_t p = (UINT64_C(1) << bits) - 1;
     uint64_t sum = (low & p) + (low >> bits | high << (64 - bits));
     return sum >= p ? sum - p : sum;
 }
 
-/* Returns ((c[0] x + c[1]) x + …) x + c[k-1] mod 2^bits - 1. `bits` is a constant: 61, or a small number in
- * tests that try all polynomials. */
+/* Returns ((c[0] x + c[1]) x + …) x + c[k-1] mod p, where p = 2^bits - 1 and x is the word mod p. `bits` is a constant:
+ * 61, or a small number in tests that try all polynomials. */
 static inline uint64_t kithi_polynomial(const uint64_t *c, unsigned k, uint64_t word, unsigned bits) {
     uint64_t x = kithi_mersenne_reduce(0, word, bits), value = c[0];
     for (unsigned i = 1; i < k; i++) {

@@ -1,4 +1,4 @@
-/* Hashes keys to digests, and blocks to checksums. core/digest.h and core/siphash.h have the bodies. */
+/* Hashes keys to digests, and blocks to checksums. The functions themselves are in core/digest.h and core/siphash.h. */
 #include "core/hash.h"
 
 #include <errno.h>

@@ -13,7 +13,7 @@ uint64_t kithi_checksum(const void *bytes, size_t byte_count);
 /* A position in a sequence of parts. */
 typedef struct kithi_parts_cursor {
     const kithi_part *part;
-    size_t offset;
+    size_t offset; /* bytes of this part before the position */
 } kithi_parts_cursor;
 
 /* Returns the checksum of the next `byte_count` bytes of the parts and moves the cursor past them. There must be that

@@ -8,39 +8,41 @@
  *        |-- d * golden modulo 2^64; both halves of d * M, XORed      lane words: cells of the blocked kinds
  *        '-- mix(d + golden), mix(d + 2 golden), …                    words: of ribbon, of tables, of random walks
  *
- * F is the number of fingerprints. The products for place and fingerprint have factors of 32 bits, because vectors of
- * 64-bit words can multiply only those at full speed.
+ * F is the number of fingerprints; M is KITHI_PROBE, golden is KITHI_GOLDEN and mix is kithi_mix(), all below. Both
+ * factors of the products for place and fingerprint have 32 bits, because vector instructions multiply only such
+ * numbers at full speed. The high half of such a product is its upper 32 bits.
  *
  * The XOR makes the fingerprint independent of region and place. Let r = log2(regions) and p = log2(places). Given the
  * region, only 64 - r bits of the low half are random: its lowest r bits follow from the others (if the number of
  * regions is a power of two, they are 0). The fingerprint cannot use these r bits as they are. Of bits 32 … 63, the
  * place uses only the highest p. The other 32 - p, which are bits 32 … 63 - p, are random even if the place is known.
- * The XOR combines them with bits 0 … 31 - p, and so with the r bits that are not random. If r + p > 32, they are too
- * few for all r bits. They are then shifted left (kithi_rest_shift), so that they combine with the highest of the r
- * bits, on which the fingerprint depends most.
+ * The XOR combines them with bits 0 … 31 - p, and so with bits 0 … r - 1, which are not random. If r + p > 32, the
+ * 32 - p random bits are fewer than r. Then they are shifted left by r + p - 32 (kithi_rest_shift), and combine with
+ * bits r + p - 32 … r - 1: the highest of the r bits, on which the fingerprint depends most.
  *
  * So region, place and fingerprint are independent and as uniform as the digest if they need at most 60 bits together.
- * Cuckoo filters that need more are not planned (KITH_E_DIGEST_BITS from kithi_cf_choose()). The probabilities of two
- * places differ by a factor of up to 1 + places / 2^32 if their number is not a power of two. Such regions have at most
- * 2^28 places, for which that is 1.06.
+ * Cuckoo filters that need more are not planned (KITH_E_DIGEST_BITS from kithi_cf_choose()). If the number of places in
+ * a region is not a power of two, the probabilities of two places differ by a factor of up to 1 + places / 2^32. Then a
+ * region has at most 2^28 places, so the factor is at most 1.0625.
  *
- * Probe words and lane words are as cheap as possible, because computing them is most of the work of a lookup in cache:
- * a digest is uniform already, so one multiplication per word is enough. Probe word i is the i-th output of a
- * multiplicative congruential generator started at the digest. Its high bits, the only ones that kinds use, depend on
- * all lower bits of the digest. Which bits of the digest have the most influence on them is different in each word. So
- * the cells of a key are as good as independent: simulated rates agree with those of independent cells to within 0.2%
- * from ten keys on. With double hashing they would not be: a + i*b raises the rate by 7% at a hundred keys and by 59%
- * at ten.
+ * Probe words and lane words are as cheap as possible, because computing them is most of the work of a lookup if the
+ * filter is in cache. A digest is uniform already, so one multiplication per word is enough. Probe word i is the i-th
+ * output of a multiplicative congruential generator started at the digest. Kinds use only the high bits of a probe
+ * word. They depend on all lower bits of the digest, and which of these influence them most differs from word to word.
+ * So the cells of a key are as good as independent: in filters of ten keys or more, simulated rates agree with those of
+ * independent cells to within 0.2%. With double hashing, where cell i comes from a + i*b for two hashes a and b of the
+ * key, they would not be: the rate would be 7% higher with a hundred keys, and 59% higher with ten.
  *
- * Words mix all 64 bits, so they may be used whole. mix is the finaliser of SplitMix64 (variant 13 of David Stafford's
- * search): a bijection in which every input bit flips every output bit with probability near 1/2. Word i of a digest is
- * the i-th output of a SplitMix64 generator started at the digest. */
+ * The words of the last line (kithi_word) mix all 64 bits of the digest, so all their bits may be used. mix is the
+ * finaliser of SplitMix64 (variant 13 of David Stafford's search): a bijection in which every input bit flips every
+ * output bit with probability near 1/2. Word i of a digest is the i-th output of a SplitMix64 generator started at the
+ * digest. */
 #ifndef KITHI_CORE_MIX_H
 #define KITHI_CORE_MIX_H
 
 #include "core/bits.h"
 
-/* 2^64 / golden ratio, odd: the increment of SplitMix64. */
+/* 2^64 / golden ratio, rounded to an odd number: the increment of SplitMix64. */
 #define KITHI_GOLDEN UINT64_C(0x9e3779b97f4a7c15)
 
 /* The factors of kithi_spread. */
@@ -66,9 +68,9 @@ static inline uint64_t kithi_word(uint64_t digest, uint64_t i) {
 }
 
 /* M above, the factor of the probe words: the 64-bit multiplier of Steele and Vigna ("Computationally easy, spectrally
- * good multipliers for congruential pseudorandom number generators", 2022). Two probes of a key, up to 63 words apart,
- * are the coordinates of a point of a plane lattice of 2^64 points whose shortest vector is at least 2^29.5 long; 2^32
- * would be ideal. */
+ * good multipliers for congruential pseudorandom number generators", 2022). Take two probe words of a digest as the
+ * coordinates of a point in the plane. For all digests together these points form a lattice, which depends on how many
+ * words the two are apart, at most 63. Its shortest vector is always at least 2^29.5 long; 2^32 would be ideal. */
 #define KITHI_PROBE UINT64_C(0xf1357aea2e62a9c5)
 
 /* The probe word that follows `word`. The first one, probe word 0, follows the digest. Use only its high bits, by
@@ -77,9 +79,9 @@ static inline uint64_t kithi_next_probe(uint64_t word) {
     return word * KITHI_PROBE;
 }
 
-/* Lane word 0 or 1 of a digest. All their bytes can be used. Word 0 is a bijection of the digest, which needs one
- * multiplication. Two such words would not do: the low byte of each depends only on the low byte of the digest. So word
- * 1 also takes the high half of its product. */
+/* Returns lane word 0 or 1 of a digest. All bytes of both can be used. Word 0 takes one multiplication and is a
+ * bijection of the digest. Its low byte depends only on the low byte of the digest. If the same were true of word 1,
+ * the two low bytes would determine each other. So word 1 combines both halves of a 128-bit product. */
 static inline uint64_t kithi_lane_word(uint64_t digest, unsigned i) {
     if (i == 0)
         return digest * KITHI_GOLDEN;
@@ -93,7 +95,7 @@ typedef struct kithi_place {
     uint64_t rest; /* 32 bits for the fingerprint */
 } kithi_place;
 
-/* Returns r + p - 32, both rounded up, or 0 if that is negative. */
+/* Returns r + p - 32, with r and p as above, each rounded up, or 0 if that is negative. */
 static inline unsigned kithi_rest_shift(uint64_t regions, uint64_t places) {
     unsigned bits = 0;
     for (unsigned r = 0; r < 32 && UINT64_C(1) << r < regions; r++)
@@ -120,15 +122,17 @@ static inline uint64_t kithi_fingerprint(kithi_place at, uint64_t top) {
 }
 
 /* Spreads a fingerprint over 32 bits. A single product would not do: the results of consecutive fingerprints would
- * differ by a constant, and the graph of the places would be full of short cycles. The XOR of two products has no such
- * constant. The factors are the best of 30 million pairs that were tried: if there are only 7, 15 or 31 fingerprints,
- * the smallest distance between two results is 0.56, 0.41 or 0.30 times what it would be if they were evenly spaced.
+ * differ by a constant, and so a few moves of entries would often lead back to the place where they began. The XOR of
+ * two products has no such constant. The factors are the best of 30 million pairs that were tried: if there are only 7,
+ * 15 or 31 fingerprints, the smallest distance between two results is 0.56, 0.41 or 0.30 times what it would be if they
+ * were evenly spaced.
  *
- * It also matters that few pairs of results have nearly the same sum. Nearly equal sums may be equal after they are
- * scaled to the number of places: H(a) + H(c) = H(b) + H(d) in kithi_partner() below. Then four steps lead from a place
- * back to itself: from each place to its partner, with the fingerprint a in the first step, b in the second, then c and
- * d. So keys with these four fingerprints can share four places. With the factors chosen here, keys do not share the
- * same few places more often than the planner expects (plan/fit.h), even if slots are narrow. */
+ * It also matters that few pairs of results have nearly the same sum. Let H(a) be the result for fingerprint a, scaled
+ * to the number of places, as in kithi_partner() below. If two sums are nearly equal, they may be equal after scaling:
+ * H(a) + H(c) = H(b) + H(d). Then four steps lead from a place back to itself. Each step leads from a place to its
+ * partner: the first for fingerprint a, the second for b, then c and d. So keys with these four fingerprints can share
+ * four places. With the factors chosen here, keys do not share the same few places more often than the planner expects
+ * (plan/fit.h), even if slots are narrow. */
 static inline uint64_t kithi_spread(uint64_t fingerprint) {
     return (uint32_t)(fingerprint * KITHI_SPREAD_A ^ fingerprint * KITHI_SPREAD_B);
 }
@@ -136,18 +140,18 @@ static inline uint64_t kithi_spread(uint64_t fingerprint) {
 /* Returns the other candidate place of a fingerprint. `places` is even; one candidate is always even and the other odd,
  * and the function is its own inverse.
  *
- *     other = (H - place) mod places        H = H(fingerprint) < places, odd
+ *     other = (H - place) mod places        H: the fingerprint's kithi_spread(), scaled to 0 … places - 1 and made odd
  *
- * `places` need not be a power of two. The two places always differ (with an H that may be even there are fixed
- * points). This lets small filters reach their capacity: see the failure formulas in plan/fit.h. */
+ * `places` need not be a power of two. The two places always differ; if H could be even, they could be the same. That
+ * they differ lets small filters reach their capacity: see the failure formulas in plan/fit.h. */
 static inline uint64_t kithi_partner(uint64_t place, uint64_t fingerprint, uint64_t places) {
     uint64_t sum = kithi_spread(fingerprint) * places >> 32 | 1;
     uint64_t other = sum - place, wrapped = other + places;
     return sum < place ? wrapped : other;
 }
 
-/* Partial-key hashing as Fan et al. describe it: the other place is place XOR H(fingerprint), among a power of two of
- * places. H is not 0, so that the two places always differ here, too. */
+/* Partial-key hashing as Fan et al. describe it: the other place is place XOR H(fingerprint). `places` must be a power
+ * of two. H is never 0, so the two places always differ here, too. */
 static inline uint64_t kithi_xor_partner(uint64_t place, uint64_t fingerprint, uint64_t places) {
     uint64_t step = kithi_spread(fingerprint) * places >> 32;
     return place ^ (step != 0 ? step : 1);

@@ -1,7 +1,8 @@
 /* core/prng.h: SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", 2014). It has 64 bits
  * of state and returns every 64-bit value once per period. It is for tests, for the state of hash functions
- * (function.c), and for tables, which draw the seeds of their functions and the choices of random walks from it. Adding
- * a key to a filter uses no generator: a random walk takes its numbers from a hash of region, place and fingerprint. */
+ * (function.c), and for tables, which draw the seeds of their functions and the choices of random walks from it.
+ * Filters do not use it: the random walk of a cuckoo filter takes its numbers from a hash of region, place and
+ * fingerprint. */
 #ifndef KITHI_CORE_PRNG_H
 #define KITHI_CORE_PRNG_H
 

@@ -9,9 +9,9 @@
  * and, for all sets, LANES (8, the number of keys) and HAVE_SHUFFLE (only if there is __builtin_shufflevector).
  *
  * It uses the compiler's vector types, exactly as wide as a register, because the compiler keeps wider ones in memory.
- * The compiler lowers vectors function by function, before it inlines. Each function must therefore be marked for its
- * instruction set, which is why this file is included twice like a template. With AVX2 each round works on two
- * registers in turn, because one register alone would wait for its own results. */
+ * The compiler chooses the instructions for vector types in each function before it inlines the function. Each function
+ * must therefore be marked for its instruction set, which is why this file is included twice like a template. With AVX2
+ * each round works on two registers in turn, because one register alone would wait for its own results. */
 #define SIP_PARTS (LANES / SIP_WIDE)
 #define ROTATE(x, by) ((x) << (by) | (x) >> (64 - (by)))
 

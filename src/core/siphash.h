@@ -12,8 +12,8 @@
 #define KITHI_SIP_V2 UINT64_C(0x6c7967656e657261)
 #define KITHI_SIP_V3 UINT64_C(0x7465646279746573)
 
-/* Returns the last word of SipHash's input: the bytes after the last whole word, and the length in the top byte. Reads
- * no byte outside the key. */
+/* Returns the last word of SipHash's input: the bytes after the last whole word, and the length modulo 256 in the top
+ * byte. Reads no byte outside the key. */
 static inline uint64_t kithi_sip_last(const uint8_t *bytes, size_t byte_count) {
     size_t rest = byte_count & 7;
     uint64_t last = (uint64_t)byte_count << 56;

@@ -28,7 +28,8 @@ static inline bool kithi_struct_read(void *own, size_t own_bytes, const void *gi
     return true;
 }
 
-/* Copies to a caller's struct, whose size is valid, those fields of *own that it has. Keeps its size field. */
+/* Copies the fields of *own to a caller's struct, except the size and the fields that the caller's struct does not
+ * have. Its size must be valid. */
 static inline void kithi_struct_write(void *given, const void *own) {
     size_t given_bytes;
     memcpy(&given_bytes, given, sizeof given_bytes);

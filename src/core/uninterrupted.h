@@ -15,7 +15,7 @@
 #include <sys/random.h>
 #include <sys/types.h>
 
-/* Opens a file. The mode is ignored unless the flags say that a file is created. */
+/* Opens a file. `mode` is ignored unless the flags contain O_CREAT or O_TMPFILE. */
 static inline int kithi_openat(int folder, const char *path, int flags, mode_t mode) {
     int fd;
     do
@@ -32,7 +32,8 @@ static inline int kithi_flock(int fd, int operation) {
     return locked;
 }
 
-/* Fills in at most 256 bytes, which the kernel provides all at once. Returns false with errno if it has none. */
+/* Fills `bytes` with random bytes. `byte_count` is at most 256; the kernel provides that many all at once. Returns
+ * false and sets errno if there are none. */
 static inline bool kithi_random(void *bytes, size_t byte_count) {
     ssize_t got;
     do

@@ -1,5 +1,6 @@
 /* blocked: a Bloom filter whose lookup touches one cache line (Putze, Sanders, Singler, "Cache-, Hash- and
- * Space-Efficient Bloom Filters", 2009; the split form is that of Impala, Kudu and Parquet).
+ * Space-Efficient Bloom Filters", 2009). The lanes are those of the split block Bloom filters of Impala, Kudu and
+ * Parquet.
  *
  * The digest selects one block of 512 bits, the 64 bytes of a cache line. In that block the key sets one bit in each
  * of 4, 8 or 16 lanes of equal width:
@@ -13,24 +14,27 @@
  *
  * Lane words 0 and 1 are 64-bit hashes of the digest (kithi_lane_word in core/mix.h).
  *
- * Code that does not depend on what a cell is, and is shared with blocked_counting, is in filters/common/lanes.h.
+ * Code that blocked_counting shares, because it does not depend on whether cells are bits or counters, is in
+ * filters/common/lanes.h.
  *
  * What blocking costs. Some blocks get more keys than others. The extra false positives of crowded blocks outweigh what
  * the emptier ones save. The rate of a filter depends on how its keys happen to be distributed. The planner computes
  * mean, variance and skewness of this rate from exact binomial sums (plan/sizing.h). It uses enough blocks to keep the
- * rate not only on average, but in nearly every filter. At a million keys this takes 10.1 bits per key at 1%, compared
- * with 9.6 for bloom; 15.8 compared with 14.4 at 0.1%; 23.1 compared with 19.2 at 0.01%. The planner tries 4, 8 and 16
- * lanes and uses the number that needs the fewest blocks: 4 above a rate of 1.85%, 16 below 0.016%, and 8 in between.
- * (2 lanes would need fewer blocks above 14%, a rate that is hardly ever used; 32 lanes never do, down to 0.001%.)
+ * rate not only on average, but in nearly every filter. For a million keys, this takes 10.1 bits per key at a rate of
+ * 1% (bloom takes 9.6), 15.8 at 0.1% (bloom 14.4), and 23.1 at 0.01% (bloom 19.2). The planner tries 4, 8 and 16 lanes
+ * and uses the number that needs the fewest blocks: 4 above a rate of 1.85%, 16 below 0.016%, and 8 in between. (2
+ * lanes would need fewer blocks only above 14%, a rate that is hardly ever used. 32 lanes would not need fewer blocks
+ * at any rate down to 0.001%.)
  *
- * Fill. In lane j, a key hits one of the blocks * width cells of all blocks, all equally likely. So the mean number of
- * bits set, and the estimate of the number of keys from it, are exactly those of a Bloom filter with `lanes` slices of
- * that length. The standard deviation is larger, because all lanes of a crowded block are crowded together: at a
- * million keys by 1% with 4 lanes, 4% with 8, and 11% to 17% with 16. The fill limit is the number of set bits above
- * which the filter is full: the mean at capacity plus 6 standard deviations. kithi_fill_limit uses the larger standard
- * deviation. With that of a Bloom filter, which is too small, the limit of a filter with 16 lanes would be only 5.1 of
- * its real standard deviations above the mean. The fill limit applies to the total only;
- * filters/common/crowding.h stops keys that were chosen to crowd some blocks.
+ * Fill. Take lane j of every block: together they have blocks * width bits. A key sets one of these, and each is
+ * equally likely. So they behave like a slice of a Bloom filter that has `lanes` slices, one for each hash. The mean of
+ * the fill (the number of bits set), and the estimate of the number of keys from the fill, are exactly those of such a
+ * Bloom filter. The standard deviation of the fill is larger, because all lanes of a crowded block are crowded
+ * together. At a million keys, it is larger by 1% with 4 lanes, by 4% with 8, and by 11% to 17% with 16. A filter whose
+ * fill is above the fill limit is full. The limit is the mean at capacity plus 6 of these larger standard deviations
+ * (kithi_fill_limit). With those of a Bloom filter, the limit of a filter with 16 lanes would be only 5.1 of its real
+ * standard deviations above the mean. The fill limit applies to the sum over all blocks; filters/common/crowding.h
+ * stops keys that were chosen to crowd some blocks.
  *
  * Parameters: 0 lanes, 1 blocks, 7 fill limit. The body is blocks * 64 bytes without padding. */
 #include "filters/blocked_lookup.h"
@@ -99,6 +103,7 @@ KITHI_INLINE unsigned block_add_shared(uint8_t *block, uint64_t digest, bool com
 
 /* ---- crowded blocks ---- */
 
+/* Returns how many bits of the block are set. */
 KITHI_INLINE unsigned used_body(const uint8_t *block) {
     unsigned used = 0;
     for (unsigned i = 0; i < KITHI_LANES_BLOCK_BYTES; i += 8)
@@ -106,7 +111,8 @@ KITHI_INLINE unsigned used_body(const uint8_t *block) {
     return used;
 }
 
-/* A lane is two words, one word or half of one. */
+/* Returns the rate of keys that select this block: the product, over all lanes, of the share of their bits that is set.
+ * A lane is two words (4 lanes), one word (8) or half a word (16). */
 KITHI_INLINE double rate_body(const uint8_t *block, unsigned lanes) {
     double rate = 1;
     for (unsigned at = 0; at < KITHI_LANES_BLOCK_BYTES; at += 8) {
@@ -145,7 +151,7 @@ KITHI_TARGET_AVX2 static double rate_avx2(const uint8_t *block, unsigned lanes) 
 static const kithi_crowding_ops CROWDING_AVX2 = {used_avx2, rate_avx2, KITHI_COUNTS_NEW_KEYS};
 #endif
 
-/* For passes over the body. */
+/* Returns the functions for the instruction set in use. */
 static const kithi_crowding_ops *crowding_now(void) {
 #ifdef KITHI_HAVE_X86
     if (kithi_cpu_now() != KITHI_CPU_PORTABLE)
@@ -164,14 +170,15 @@ static bool crowded(const kith_filter *f, const uint64_t *digest, uint64_t count
 
 /* ---- verbs ----
  *
- * A function …_in is compiled for 4, 8 and 16 lanes. A function …_body calls one for the number of lanes of the filter
- * (kithi_by_lanes). Both are compiled for each instruction set, unless they ignore `ops`. */
+ * A function whose name ends in _in is compiled for 4, 8 and 16 lanes. A function whose name ends in _body calls the
+ * version for the filter's number of lanes (kithi_by_lanes). `ops` has the block functions of one instruction set
+ * (kithi_block_ops in lanes.h). Functions that use it are compiled for each instruction set. */
 
 KITHI_INLINE uint64_t set_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
     return ops->set(kithi_block_of(args->f, args->digest), args->digest, lanes);
 }
 
-/* As kithi_block_ops.set_many. */
+/* As kithi_block_ops.set_many, which may be NULL. */
 KITHI_INLINE uint64_t set_some(const kithi_block_ops *ops, uint8_t *body, uint64_t blocks, const uint64_t *digests,
                                size_t n, size_t prefetch, unsigned lanes, uint64_t *fill) {
     if (ops->set_many != NULL)
@@ -194,22 +201,23 @@ static bool has_portable(const kith_filter *f, uint64_t digest) {
     return kithi_lanes_has(PORTABLE.has, &f->geometry, f->body, digest);
 }
 
-/* Adds a key without checking. */
+/* Adds a key without checking whether the filter is full. */
 KITHI_INLINE kith_status add_in_lanes(const kithi_block_ops *ops, kith_filter *f, uint64_t digest, bool *was_new) {
     uint64_t set_bits = kithi_by_lanes(set_in, ops, (kithi_lanes_args){.f = f, .digest = digest});
     kithi_bits_count_add(f, (unsigned)set_bits, was_new);
     return KITH_OK;
 }
 
-/* The same with 8 lanes, the usual number. Code for the other numbers of lanes would make gcc give this function a
- * stack frame, so it is in a separate function. */
+/* The same for 8 lanes, the usual number. Its callers leave other numbers of lanes to a separate function, because with
+ * that code inlined gcc would give them a stack frame. */
 KITHI_INLINE kith_status add_in_8(const kithi_block_ops *ops, kith_filter *f, uint64_t digest, bool *was_new) {
     kithi_bits_count_add(f, ops->set(kithi_block_of(f, digest), digest, 8), was_new);
     return KITH_OK;
 }
 
-/* Adds a key if kithi_lanes_can_add() is false: the filter is full, or a look for crowded blocks is due
- * (filters/common/crowding.h). That is rare, so portable code is fast enough, except for the look. */
+/* Called when kithi_lanes_can_add() is false: the filter may be full, or a look for crowded blocks may be due
+ * (filters/common/crowding.h). Adds the key, or returns KITH_E_FULL. These calls are rare, so only the look itself
+ * (`crowding`) has code for each instruction set. */
 KITHI_OUTLINE kith_status add_or_refuse(kith_filter *f, uint64_t digest, bool *was_new,
                                         const kithi_crowding_ops *crowding) {
     bool has = has_portable(f, digest);
@@ -234,8 +242,9 @@ static unsigned add_shared(kith_filter *f, uint64_t digest, bool commit) {
                                     (kithi_lanes_args){.f = f, .digest = digest, .commit = commit});
 }
 
-/* A digest sets at most one bit per lane, so the digests before `to` cannot exceed the capacity or the fill limit and
- * are added without checking. Near a limit, and when a look at the blocks is due, digests are added one by one. */
+/* The digests before `to` are added without checking: each sets at most one bit per lane, so they cannot exceed the
+ * capacity or the fill limit, and no look for crowded blocks is due before `to`. If no digest is safe in this way, the
+ * next one is added with all checks. */
 KITHI_INLINE uint64_t add_many_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
     kith_filter *f = args->writable;
     const uint64_t *digests = args->digests;
@@ -371,6 +380,7 @@ static kith_status add_many_neon(kith_filter *f, const uint64_t *digests, size_t
 
 /* ---- statistics and two filters ---- */
 
+/* The exact rate of the union of two filters. */
 static double rate_of(const kith_filter *a, const kith_filter *b) {
     return kithi_crowding_rate(a, b, false, crowding_now());
 }

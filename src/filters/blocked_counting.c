@@ -13,35 +13,38 @@
  *
  * Lane words 0 and 1 are 64-bit hashes of the digest (kithi_lane_word in core/mix.h).
  *
- * With 8 lanes a lane is one 64-bit word, with 16 lanes one 32-bit word, with 4 lanes two 64-bit words. As long as no
- * counter is stuck, adding a key adds 1 << 4 * i to one word of each lane, where i is the number of the counter in that
- * word, and removing it subtracts the same. filters/common/counter_cells.h describes the counters: saturation, and how
- * many copies of a key can be added. filters/common/lanes.h describes blocks and lanes.
+ * With 8 lanes a lane is one 64-bit word, with 16 lanes one 32-bit word, with 4 lanes two 64-bit words. Adding a key
+ * adds 1 << 4 * i to one word of each lane, where i is the index of the key's counter in that word; removing the key
+ * subtracts the same. A counter that has reached 15 is stuck: it is never changed again. filters/common/counter_cells.h
+ * describes stuck counters, and how many copies of a key can be added. filters/common/lanes.h describes blocks and
+ * lanes.
  *
- * What blocking costs. A block has a quarter of the cells that a block of the kind blocked has, and so fewer keys.
- * Their number varies more from block to block, and blocking costs more. At a million keys this kind takes 45.8 bits
- * per key at 1%, compared with 38.4 for counting; 77.9 compared with 57.6 at 0.1%; 131 compared with 77 at 0.01%. Of 4,
- * 8 and 16 lanes the planner uses the number that needs the fewest blocks: 4 above a rate of 1.2%, 16 below 0.0008%,
- * and 8 in between.
+ * What blocking costs. A block has a quarter of the cells that a block of the kind blocked has, and so fewer keys. The
+ * fewer keys a block has on average, the more their number varies from block to block, relative to the mean. So
+ * blocking costs more than in the kind blocked. For a million keys, this kind takes 45.8 bits per key at a rate of 1%
+ * (counting takes 38.4), 77.9 at 0.1% (counting 57.6), and 131 at 0.01% (counting 77). Of 4, 8 and 16 lanes the planner
+ * uses the number that needs the fewest blocks: 4 above a rate of 1.2%, 16 below 0.0008%, and 8 in between.
  *
- * Refused keys. A key that was not added before gets KITH_E_COPIES only if 14 other keys share each of its counters.
- * The probability that this happens to any of n distinct keys is at most
+ * Refused keys. A key that was not added before gets KITH_E_COPIES only if each of its counters is shared by at least
+ * 14 other keys. The probability that this happens to any of n distinct keys is at most
  *
- *     failure = n * sum over N of P(N) P(Binomial(N, 1/width) >= 14)^lanes         (N others in the block)
+ *     failure = n * sum over N of P(N) P(Binomial(N, 1/width) >= 14)^lanes
  *
- * which is 10^-55 at a million keys and 1%. It should be below 10^-9. At a rate of 90% a block would have 116 keys, and
- * the bound would be 10^-10 at a million keys and above 10^-9 from 17 million keys on. So rates above 50% are planned
- * as 50%. The bound is then n * 3.2 * 10^-28 with 4 lanes, less with more lanes, and below 10^-9 for as many keys as
- * 64-bit digests allow.
+ * where P(N) is the probability that the block of a key has N other keys. This bound is 10^-55 at a million keys and a
+ * rate of 1%. It should be below 10^-9. A filter planned for a rate of 90% would have 116 keys per block, and the bound
+ * would be 10^-10 at a million keys and above 10^-9 from 17 million keys on. So rates above 50% are planned as 50%. The
+ * bound is then n * 3.2 * 10^-28 with 4 lanes, less with more lanes, and below 10^-9 for as many keys as 64-bit digests
+ * allow.
  *
- * Fill. As in blocked, the mean and the estimate of the number of keys are those of counting with `lanes` slices of
- * blocks * width cells. The standard deviation is larger, by 2% to 4% with 4 lanes, 16% to 19% with 8, and 65% with
- * 16. As in blocked, filters/common/crowding.h stops keys that were chosen to crowd some blocks.
+ * Fill. As in blocked, the mean of the fill (the number of counters that are not 0), and the estimate of the number of
+ * keys from the fill, are those of counting with `lanes` slices of blocks * width counters. The standard deviation of
+ * the fill is larger: by 2% to 4% with 4 lanes, 16% to 19% with 8, and 65% with 16. As in blocked,
+ * filters/common/crowding.h stops keys that were chosen to crowd some blocks.
  *
  * Invariants. Every successful add or remove changes one counter of each lane of one block by 1, unless that counter
  * is stuck. So in a block, all lanes that have no stuck counter have the same sum, which is the number of keys in that
- * block. If every block has such a lane, these numbers add up to the count. Both hold even after removals of keys
- * that were never added. fill is the number of counters that are not 0.
+ * block. If every block has such a lane, these numbers add up to the count. Both hold even after removals of keys that
+ * were never added.
  *
  * Parameters: 0 lanes, 1 blocks, 7 fill limit. The body is blocks * 64 bytes without padding. */
 #include <math.h>
@@ -57,7 +60,7 @@
 #include "simd/neon.h"
 #endif
 
-static const double RATE_MAX = 0.5;
+static const double RATE_MAX = 0.5; /* see "Refused keys" above */
 
 static const kith_option OPTIONS[] = {
     {"lanes", "auto|4|8|16", "auto", "counters per key, one in each lane; auto: the number that needs the least space"},
@@ -96,7 +99,8 @@ KITHI_INLINE unsigned least_of(const uint8_t *block, kithi_lane_words words, uns
     return least;
 }
 
-/* Increments or decrements all counters of the key; returns how many of them were 0 or became 0. */
+/* Calls `change`, which is kithi_counter_raise or kithi_counter_lower, for all counters of the key. Returns how many of
+ * them were 0 (raise) or are 0 now (lower). */
 KITHI_INLINE unsigned change_all(uint8_t *block, kithi_lane_words words,
                                  bool (*change)(uint8_t *counters, uint64_t c, unsigned width), unsigned lanes) {
     unsigned zeros = 0;
@@ -124,6 +128,7 @@ KITHI_INLINE bool block_lower(uint8_t *block, uint64_t digest, unsigned lanes, u
 
 /* ---- crowded blocks ---- */
 
+/* Returns how many counters of the block are not 0. */
 static unsigned used_of(const uint8_t *block) {
     unsigned used = 0;
     for (unsigned i = 0; i < KITHI_LANES_BLOCK_BYTES; i += 8)
@@ -131,7 +136,8 @@ static unsigned used_of(const uint8_t *block) {
     return used;
 }
 
-/* A lane is two words, one word or half of one. */
+/* Returns the rate of keys that select this block: the product, over all lanes, of the share of their counters that are
+ * not 0. A lane is two words (4 lanes), one word (8) or half a word (16). */
 static double rate_of(const uint8_t *block, unsigned lanes) {
     unsigned width = KITHI_BLOCK_COUNTERS / lanes;
     double rate = 1;
@@ -161,8 +167,9 @@ static bool crowded(const kith_filter *f, const uint64_t *digest, uint64_t count
 
 /* ---- verbs ----
  *
- * A function …_in is compiled for 4, 8 and 16 lanes. A function …_body calls one for the number of lanes of the filter
- * (kithi_by_lanes). Both are compiled for each instruction set, unless they ignore `ops`. */
+ * A function whose name ends in _in is compiled for 4, 8 and 16 lanes. A function whose name ends in _body calls the
+ * version for the filter's number of lanes (kithi_by_lanes). `ops` has the block functions of one instruction set
+ * (kithi_block_ops in lanes.h). Functions that use it are compiled for each instruction set. */
 
 static const kithi_block_ops PORTABLE = {
     .has = kithi_blocked_counting_block_has, .raise = block_raise, .lower = block_lower};
@@ -176,8 +183,8 @@ static uint64_t copies(const kith_filter *f, uint64_t digest) {
     return kithi_by_lanes(copies_in, &PORTABLE, (kithi_lanes_args){.f = f, .digest = digest});
 }
 
-/* Adds a key, or returns the reason why it cannot be added. KITH_E_COPIES comes before KITH_E_FULL, so the counters are
- * read even if the filter is full. */
+/* Adds a key, or returns the reason why it cannot be added. If both KITH_E_COPIES and KITH_E_FULL apply, it returns
+ * KITH_E_COPIES, so the counters are read even if the filter is full. */
 KITHI_INLINE uint64_t add_with_reason_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
     (void)ops;
     kith_filter *f = args->writable;
@@ -222,7 +229,8 @@ static kith_status remove_one(kith_filter *f, uint64_t digest) {
     return remove_body(&PORTABLE, f, digest);
 }
 
-/* Adds a key with ops->raise; calls add() if that fails, which returns the reason. */
+/* Adds a key with ops->raise. If kithi_lanes_can_add() does not allow this, or if it fails, calls add(), which looks
+ * for crowded blocks if that is due, and adds the key or returns the reason why it cannot. */
 KITHI_INLINE kith_status add_key_in(const kithi_block_ops *ops, kith_filter *f, uint64_t digest, unsigned lanes,
                                     bool *was_new) {
     unsigned zeros;
@@ -423,7 +431,8 @@ static const char *check(const kith_filter *f) {
     uint64_t used = 0, keys = 0;
     bool lanes_agree = true, keys_known = true;
     for (uint64_t block = 0; block < f->geometry.lanes.blocks; block++) {
-        uint64_t in_block = UINT64_MAX; /* number of keys: the sum of a lane without a stuck counter; MAX: none yet */
+        /* The number of keys in the block: the sum of a lane without a stuck counter. UINT64_MAX: none found yet. */
+        uint64_t in_block = UINT64_MAX;
         for (uint64_t lane = 0; lane < f->geometry.lanes.lanes; lane++) {
             kithi_tally t = lane_tally(f, block, lane);
             used += t.used;

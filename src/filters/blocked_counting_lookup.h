@@ -7,7 +7,7 @@
 #include "simd/native.h"
 
 #define KITHI_BLOCKED_COUNTING_ID 7
-#define KITHI_BLOCK_COUNTERS (KITHI_LANES_BLOCK_BITS / KITHI_COUNTER_BITS)
+#define KITHI_BLOCK_COUNTERS (KITHI_LANES_BLOCK_BITS / KITHI_COUNTER_BITS) /* in a block: 128 */
 
 static inline kith_status kithi_blocked_counting_shape(const kithi_head *head, kithi_shape *shape) {
     kith_status status = kithi_lanes_shape(head, KITHI_COUNTER_BITS, shape);
@@ -15,12 +15,13 @@ static inline kith_status kithi_blocked_counting_shape(const kithi_head *head, k
     return status;
 }
 
+/* The index in its block of the key's counter in lane j. */
 KITHI_INLINE unsigned kithi_blocked_counter(kithi_lane_words words, unsigned lanes, unsigned j) {
     return kithi_lane_cell(words, KITHI_BLOCK_COUNTERS / lanes, j);
 }
 
 /* Without branches: all counters are in one cache line, so stopping early would save no cache miss and cost branch
- * mispredictions. counter + 15 has bit 4 set if and only if the counter is not 0. */
+ * mispredictions. A counter has 4 bits, so counter + 15 has bit 4 set if and only if the counter is not 0. */
 KITHI_INLINE bool kithi_blocked_counting_block_has(const uint8_t *block, uint64_t digest, unsigned lanes) {
     kithi_lane_words words = kithi_lane_words_of(digest, lanes);
     unsigned present = KITHI_COUNTER_TOP + 1;
@@ -30,7 +31,7 @@ KITHI_INLINE bool kithi_blocked_counting_block_has(const uint8_t *block, uint64_
     return present != 0;
 }
 
-/* A lookup with the instructions that the compiler may use. */
+/* A lookup with the best instruction set that the compiler may use here (simd/native.h). */
 static inline bool kithi_blocked_counting_has(const kithi_geometry *g, const uint8_t *body, uint64_t digest) {
 #if defined(KITHI_NATIVE_AVX512)
     return kithi_lanes_has(kithi_avx512_counters_has, g, body, digest);

@@ -14,13 +14,13 @@ static inline kith_status kithi_blocked_shape(const kithi_head *head, kithi_shap
     return status;
 }
 
+/* The index in its block of the key's bit in lane j. */
 KITHI_INLINE unsigned kithi_blocked_bit(kithi_lane_words words, unsigned lanes, unsigned j) {
     return kithi_lane_cell(words, KITHI_LANES_BLOCK_BITS / lanes, j);
 }
 
-/* Tests one lane after the other, without stopping early. The alternative, a mask of eight words, is no faster unless
- * vectors can shift each lane by a different amount, which baseline x86-64 cannot. The loop is unrolled, so every index
- * except that of the bit is a constant. */
+/* Tests one lane after the other, without stopping early. Comparing the block with a mask of eight words is faster only
+ * with vector instructions that shift each lane by a different amount, which baseline x86-64 does not have. */
 KITHI_INLINE bool kithi_blocked_block_has(const uint8_t *block, uint64_t digest, unsigned lanes) {
     kithi_lane_words words = kithi_lane_words_of(digest, lanes);
     uint64_t present = 1;
@@ -32,7 +32,7 @@ KITHI_INLINE bool kithi_blocked_block_has(const uint8_t *block, uint64_t digest,
     return present != 0;
 }
 
-/* A lookup with the instructions that the compiler may use. */
+/* A lookup with the best instruction set that the compiler may use here (simd/native.h). */
 KITHI_INLINE bool kithi_blocked_has(const kithi_geometry *g, const uint8_t *body, uint64_t digest) {
 #if defined(KITHI_NATIVE_AVX512)
     return kithi_lanes_has(kithi_avx512_bits_has, g, body, digest);

@@ -8,11 +8,12 @@
  *
  *     bit i of digest d  =  i * slice + high half of (slice * probe word i of d)
  *
- * With slices, the k positions of a key are distinct, because they are in different slices. This holds for every m, and
- * the positions need not be compared. The formula for the rate is then exact for every n (plan/sizing.h). It is not
- * exact when positions may coincide: the usual formula is 25% too low for three keys and a rate of 1%. Compared with
- * positions over all m bits, slices multiply the rate by about 1 + 0.35 k^2/m: 2% at a hundred keys and nothing at ten
- * thousand. Each position is computed from its own probe word (core/mix.h), not as a + i*b.
+ * Here `slice` is the number of bits in a slice, and the probe words are 64-bit words that core/mix.h computes from the
+ * digest. Each position has its own probe word. (Double hashing, a + i*b from two words, would raise the rate: see
+ * core/mix.h.) The k positions of a key are in different slices, so they are distinct. The usual formula for the rate
+ * of n keys is therefore exact for every n (plan/sizing.h). If positions may coincide, it is not: for three keys and a
+ * rate of 1% it is 25% too low. Compared with one array of m bits for all positions, slices multiply the rate by about
+ * 1 + 0.35 k^2/m. In filters for a rate of 1%, this adds 2% to the rate at a hundred keys, and nothing at ten thousand.
  *
  * With layout=whole, all k hashes share one array of m bits, as the textbooks draw it. The positions of a key may
  * coincide, and the key then sets fewer than k bits:
@@ -22,8 +23,8 @@
  * A filter with X of m bits set has a rate of (X/m)^k. The planner computes the exact mean of that (plan/whole_rate.c).
  *
  * Bits are numbered from the least significant bit of byte 0. The same set of keys gives the same bytes in any order,
- * so union is OR. With m and k chosen by the planner half of the bits are set at capacity, and for an absent key two
- * bits on average must be read to find one that is 0 (has() reads four at a time).
+ * so union is OR. With the m and k that the planner chooses, half of the bits are set at capacity. To find a bit that
+ * is 0, a lookup of an absent key must then read two bits on average. (has() reads four at a time.)
  *
  * Parameters: 0 k, 1 bits in a slice (m for one array), 2 layout (0 slices, 1 whole), 7 fill limit. */
 #include <math.h>
@@ -67,7 +68,7 @@ KITHI_INLINE bool set(uint8_t *body, uint64_t bit) {
     uint8_t *word = body + bit / 64 * 8;
     uint64_t before = kithi_load64(word), after = before | UINT64_C(1) << (bit % 64);
     kithi_store64(word, after);
-    return before < after; /* gcc adds this to a sum in two instructions */
+    return before < after; /* not `!=`: gcc adds this to a sum in two instructions */
 }
 
 KITHI_INLINE bool has_body(const kith_filter *f, uint64_t digest) {
@@ -80,14 +81,14 @@ KITHI_INLINE void set_some(uint8_t *body, kithi_probe *probe, kithi_slices_geome
 #pragma GCC unroll 4
     for (unsigned i = 0; i < count; i++) {
         *set_bits += set(body, kithi_probe_cell(probe, g.slice, g.stride));
-        /* No instruction: it makes gcc compute the sum here. Computed after the group, it needs more registers than
-         * there are, and an add takes 5% longer. */
+        /* This emits no instruction. It makes gcc update the sum here. If gcc did so after the loop, it would need more
+         * registers than there are, and an add would take 5% longer. */
         __asm__("" : "+r"(*set_bits));
     }
 }
 
-/* Sets the bits of a key; returns how many of them were 0. In groups, because a loop over single bits would itself be a
- * sixth of the instructions. */
+/* Sets the bits of a key; returns how many of them were 0. Sets them in groups of four: with a loop over single bits, a
+ * sixth of all instructions would be those of the loop. */
 KITHI_INLINE unsigned set_all(uint8_t *body, kithi_slices_geometry g, uint64_t digest) {
     kithi_probe probe = kithi_probe_start(digest);
     unsigned set_bits = 0;
@@ -100,7 +101,7 @@ KITHI_INLINE unsigned set_all(uint8_t *body, kithi_slices_geometry g, uint64_t d
     return set_bits;
 }
 
-/* Not inline: it would make every add save more registers. */
+/* Not inlined into add_body(), because every add would then save more registers. */
 static __attribute__((noinline)) kith_status add_to_full(kith_filter *f, uint64_t digest, bool *was_new) {
     return kithi_bits_add_to_full(has_body(f, digest), was_new);
 }
@@ -130,7 +131,8 @@ KITHI_INLINE void prefetch_all(const uint8_t *body, kithi_slices_geometry g, uin
         __builtin_prefetch(body + kithi_probe_cell(&probe, g.slice, g.stride) / 8, 1);
 }
 
-/* Adds n digests, of which none can exceed a limit. */
+/* Adds n digests without checking the limits, which they cannot exceed. The bits of `was_new` for these digests begin
+ * at bit `at`. */
 KITHI_INLINE void add_run(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new, size_t at) {
     kithi_slices_geometry g = f->geometry.slices;
     uint8_t *body = f->body;
@@ -153,8 +155,8 @@ KITHI_INLINE void add_run(kith_filter *f, const uint64_t *digests, size_t n, uin
     f->head.fill += fill;
 }
 
-/* A digest sets at most k bits, so the first `safe` digests cannot exceed the capacity or the fill limit and are added
- * without checking. Near a limit, add_body() is called for each digest. */
+/* The next `safe` digests are added without checking: each sets at most k bits, so they cannot exceed the capacity or
+ * the fill limit. Near a limit, where `safe` is 0, add_body() is called for each digest. */
 KITHI_INLINE kith_status add_many_body(kith_filter *f, const uint64_t *digests, size_t n, uint64_t *was_new,
                                        size_t *done) {
     while (*done < n) {
@@ -202,6 +204,7 @@ KITHI_TARGET_AVX2 static kith_status add_many_avx2(kith_filter *f, const uint64_
 }
 #endif
 
+/* The `change` of kithi_slices_add_cells(). */
 static inline bool set_cell(uint8_t *body, uint64_t bit, bool *accepted, unsigned cell_bits) {
     (void)cell_bits;
     bool was_clear = set(body, bit);
@@ -239,7 +242,8 @@ static double keys_at(const kith_filter *f, uint64_t fill) {
     return kithi_bloom_keys((unsigned)g.k, g.slice, fill, kithi_slices_layout(&g));
 }
 
-/* The exact rate of the union of two filters: an absent key is a false positive if its bit is set in every slice. */
+/* The exact rate of the union of two filters: the product, over all slices, of the share of their bits that is set.
+ * With layout=whole, the share in the one array to the power of k. */
 static double rate_of(const kith_filter *a, const kith_filter *b) {
     uint64_t slice = a->geometry.slices.slice, k = a->geometry.slices.k;
     double rate = 1;

@@ -8,37 +8,38 @@
  *     |<---- slice 0 ---->|<---- slice 1 ---->|  …  |<--- slice k-1 --->|
  *      000010002001000F0030  0020010000010004000      00301000000020000100
  *
- * So the rate is that of bloom, and the filter is four times as large. (It has slightly fewer cells than bloom has
- * bits. bloom does not count a new key that is a false positive, because it sets no bit. So it accepts more distinct
- * keys than its capacity, and the planner allows for them. Here every key is counted.)
+ * So the rate is that of bloom, and the filter is about four times as large. (There are slightly fewer counters than
+ * bloom has bits. bloom does not count a new key that sets no bit, so it accepts more distinct keys than its capacity,
+ * and its plan has bits for them. counting counts every key.)
  *
  * filters/common/counter_cells.h describes the counters: saturation, and how many copies of a key can be added.
  *
- * With layout=whole, all k hashes share one array of counters, as in bloom. A counter that several hashes of a key hit
- * counts the key once, so that it still counts keys: otherwise copies() would return multiples of the truth, and a few
- * copies of one key would make such a counter stuck.
+ * With layout=whole, all k hashes share one array of counters, as in bloom. If several hashes of a key hit the same
+ * counter, an add still adds only 1 to it. Otherwise copies() could return a multiple of the number of copies, and a
+ * few copies of one key would drive such a counter to its largest value, where it is stuck (counter_cells.h).
  *
- * Refused keys. A key that was not added before gets KITH_E_COPIES only if c = 2^width - 2 other keys share each of its
- * k counters. Slices are independent. The number of keys that share a counter is binomial with mean lambda = n/slice;
- * the tail P(N >= c) of a Poisson variable N with the same mean is larger. So the probability that this happens to any
- * of n distinct keys is at most
+ * Refused keys. A key that was not added before gets KITH_E_COPIES only if each of its k counters is shared by at least
+ * c = 2^width - 2 other keys. Let n be the number of distinct keys and `slice` the number of counters in a slice. The
+ * number of keys that share a counter is binomial, with mean lambda = n/slice. The probability that it is c or more is
+ * less than P(N >= c), where N is a Poisson variable with the same mean. Slices are independent. So the probability
+ * that any of the n keys is refused is at most
  *
  *     failure = n * P(N >= c)^k
  *
- * which is 10^-86 at a million keys and 1% with 4 bits (c = 14). It would matter only with one counter per key, which
- * bloom uses above a rate of 38.2% (where k = 1 and k = 2 need the same space): at 90%, one in 80 filters of a million
- * keys would refuse one of them. So rates above 38% are planned as 38%: k = 2, lambda = 0.96. With more than 10^13
- * keys, or with counters of 2 or 3 bits, the failure can be above 10^-9 even so. For each k the planner then lengthens
- * the slices until the failure is at most 10^-9, and it uses the k that needs the fewest counters in total. (If k is
- * given as an option, the slices are not lengthened, and the failure is accepted.) That is why 2 bits do not pay. At a
- * million keys and 1%, width=3 takes 29 bits per key, width=4 takes 38, and width=2, which refuses a key as soon as two
- * others share each of its counters, takes 52.
+ * which is 10^-86 at a million keys and a rate of 1% with 4 bits (c = 14). With 4 bits, it would matter only with one
+ * counter per key (k = 1). k = 1 and k = 2 need the same space at a rate of 38.2%, and bloom uses k = 1 above that. At
+ * 90%, one in 80 such filters of a million keys would refuse one of them. So rates above 38% are planned as 38%: k = 2,
+ * lambda = 0.96. Even so, the failure can be above 10^-9 with more than 10^13 keys, or with counters of 2 or 3 bits.
+ * For each k the planner then lengthens the slices until the failure is at most 10^-9, and it uses the k that needs the
+ * fewest counters in total. (If k is given as an option, the slices are not lengthened, and the failure is accepted.)
+ * Because of the longer slices, 2 bits do not pay: width=2 refuses a key as soon as each of its counters is shared by
+ * two others. At a million keys and a rate of 1%, it takes 52 bits per key, width=3 takes 29, and width=4 takes 38.
  *
  * Invariants. Every successful add or remove changes one counter of each slice by 1, unless that counter is stuck. So
  * the counters of a slice without a stuck counter add up to the count, even after removals of keys that were never
- * added. In one array a key has 1 to k different counters, so their sum is not the count. It need not even be from
- * count to k * count: a key that is removed but was never added may have more or fewer counters than the keys that were
- * added.
+ * added. With layout=whole a key has 1 to k different counters, so the sum of all counters is not the count. It need
+ * not even be between count and k * count: a key that is removed but was never added may have more or fewer counters
+ * than the keys that were added.
  *
  * Parameters: 0 k, 1 counters in a slice (in the array, with layout=whole), 2 layout (0 slices, 1 whole), 3 width (0: 4
  * bits), 7 fill limit. */
@@ -49,7 +50,7 @@
 #include "filters/common/slices.h"
 #include "filters/counting_lookup.h"
 
-#define FAILURE_MAX 1e-9
+#define FAILURE_MAX 1e-9 /* see "Refused keys" above */
 
 /* Slightly less than (3 - sqrt(5))/2 = 0.38197, the rate at which k = 1 and k = 2 need the same space. */
 static const double RATE_MAX = 0.38;
@@ -65,15 +66,15 @@ static uint64_t option(const kithi_head *head, unsigned index) {
     return index == 0 ? g.k : index == 1 ? g.layout : g.width;
 }
 
-/* Returns P(N >= least) for a Poisson variable N with this mean; but 1 for large means, for which that would be no
- * upper bound of the tail of a binomial variable. */
+/* Returns an upper bound of P(X >= least) for a binomial variable X with this mean. The bound is P(N >= least) for a
+ * Poisson variable N with the same mean. For large means, where this is no upper bound, it is 1. */
 static double poisson_tail(double mean, unsigned least) {
     if (mean > least - 1.0)
         return 1;
     double log_term = -mean, sum = 0, term = 1;
     for (unsigned i = 1; i <= least; i++)
         log_term += log(mean / i);
-    for (unsigned i = least + 1; term > 1e-17 * sum; i++) { /* relative to the first term */
+    for (unsigned i = least + 1; term > 1e-17 * sum; i++) { /* sum and term are relative to exp(log_term) */
         sum += term;
         term *= mean / i;
     }
@@ -81,7 +82,7 @@ static double poisson_tail(double mean, unsigned least) {
     return fmin(1, exp(log_term + log(sum)));
 }
 
-/* Returns a bound on the probability that one of n distinct keys is refused because others share all its counters. */
+/* Returns a bound on the probability that one of n distinct keys is refused because other keys share its counters. */
 static double failure_of(const kithi_slices_geometry *g, uint64_t n) {
     unsigned k = (unsigned)g->k, copies = kithi_counter_top((unsigned)g->width) - 1;
     if (n <= copies)
@@ -98,7 +99,8 @@ static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     return (kithi_expectation){kithi_bloom_rate((unsigned)g.k, g.slice, n, kithi_slices_layout(&g)), failure_of(&g, n)};
 }
 
-/* Returns the smallest slice, from g.slice on, with a failure of at most FAILURE_MAX; 0 if there is none. */
+/* Returns the smallest length of a slice, at least g.slice, for which the failure is at most FAILURE_MAX; 0 if that is
+ * too long. */
 static uint64_t reliable_slice(kithi_slices_geometry g, uint64_t n) {
     uint64_t low = g.slice - 1, most = (UINT64_C(1) << 62) / g.k;
     for (; failure_of(&g, n) > FAILURE_MAX; g.slice *= 2) {
@@ -157,7 +159,7 @@ static unsigned width_of(const kith_filter *f) {
     return (unsigned)f->geometry.slices.width;
 }
 
-/* Returns the least of a key's counters. */
+/* Returns the least of a key's counters. `counters` has their k indices. */
 KITHI_INLINE unsigned least_at(const kith_filter *f, const uint64_t *counters, unsigned width) {
     unsigned min = kithi_counter_top(width);
     for (uint64_t i = 0; i < f->geometry.slices.k; i++) {
@@ -195,7 +197,7 @@ KITHI_INLINE kith_status remove_at(kith_filter *f, const uint64_t *counters, boo
     return KITH_OK;
 }
 
-/* Each verb is compiled twice: for the default width, and for a width that is known at run time. */
+/* Each verb is compiled twice: for the default width, and for a width that is known only at run time. */
 
 KITHI_INLINE bool has_body(const kith_filter *f, uint64_t digest) {
     return kithi_counting_has_inline(&f->geometry.slices, f->body, digest);
@@ -302,6 +304,7 @@ KITHI_TARGET_AVX2 static kith_status remove_many_avx2(kith_filter *f, const uint
 }
 #endif
 
+/* The `change` of kithi_slices_add_cells(). */
 static inline bool raise_cell(uint8_t *body, uint64_t c, bool *accepted, unsigned width) {
     *accepted |= kithi_counter(body, c, width) < kithi_counter_top(width) - 1;
     return kithi_counter_raise(body, c, width);

@@ -23,7 +23,7 @@ static inline kith_status kithi_counting_shape(const kithi_head *head, kithi_sha
     /* Each width has one encoding, so the default is stored as 0 and never as 4. */
     if (width < KITHI_WIDTH_MIN || width > KITHI_WIDTH_MAX || head->params[KITHI_WIDTH] == KITHI_COUNTER_BITS)
         return KITH_E_CORRUPT;
-    unsigned spare_bytes = width == KITHI_COUNTER_BITS ? 0 : 1; /* docs/format.md requires it */
+    unsigned spare_bytes = width == KITHI_COUNTER_BITS ? 0 : 1; /* bytes of 0 that docs/format.md requires */
     kith_status status = kithi_slices_shape(head, (unsigned)width, spare_bytes, shape);
     shape->max_copies = kithi_counter_top((unsigned)width) - 1;
     return status;
@@ -33,6 +33,7 @@ KITHI_INLINE bool kithi_counting_used(const uint8_t *body, uint64_t c, unsigned 
     return kithi_counter(body, c, width) != 0;
 }
 
+/* In the branch for the default width the width is a constant, which makes the lookup faster. */
 KITHI_INLINE bool kithi_counting_has_inline(const kithi_slices_geometry *g, const uint8_t *body, uint64_t digest) {
     unsigned width = (unsigned)g->width;
     return width == KITHI_COUNTER_BITS ? kithi_slices_has(g, body, digest, kithi_counting_used, KITHI_COUNTER_BITS)

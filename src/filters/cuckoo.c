@@ -10,31 +10,31 @@
  *
  * Code that cuckoo shares with overlap calls a bucket a place, because overlap has windows instead.
  *
- *     alternate=halves   one bucket has an even number and the other an odd one. The two numbers add up to
- *                        H(fingerprint), which is odd, modulo 2*half, so each follows from the other (kithi_partner).
- *                        It works for any even number of buckets, and the two buckets are never the same
+ *     alternate=halves   one bucket has an even number and the other an odd one. Modulo 2*half, the two numbers add up
+ *                        to H(fingerprint), a hash that is always odd, so each follows from the other (kithi_partner in
+ *                        core/mix.h). This works for any even number of buckets, and the two buckets are never the same
  *     alternate=simple   the other bucket of bucket p is p XOR fingerprint (Eppstein, "Cuckoo Filter: Simplification
- *                        and Analysis", 2016). It needs no hash, but the number of buckets in a region must be a power
- *                        of two of at most 2^f. If it is 2^i with i < f, the low i bits of the fingerprint are used, or
- *                        1 if they are all 0
+ *                        and Analysis", 2016). This needs no hash, but the number of buckets in a region must be a
+ *                        power of two, at most 2^f. With 2^i buckets and i < f, p is XORed with the low i bits of the
+ *                        fingerprint, or with 1 if these are all 0
  *     alternate=xor      the other bucket of bucket p is p XOR H(fingerprint), the rule of the original paper. There is
- *                        one region, and its number of buckets must be a power of two: the filter is up to twice as
- *                        large as the keys need, and its rate is lower by the same factor
+ *                        one region, and its number of buckets must be a power of two. So the filter may be up to twice
+ *                        as large as the keys need; its rate is then lower by the same factor
  *
  *     insert=search      a breadth-first search for the shortest chain of moves
  *     insert=walk        a random walk of at most `max` moves, as in the original paper; it is undone if it fails
  *                        (filters/common/cuckoo_walk.h)
  *
- * The rate is 2b * load / 2^f. b = 4 is the default and is planned to a load of 0.96. b = 2 has half the rate of b = 4
- * for the same f, so its fingerprints are one bit shorter for the same rate, but it is planned to a load of 0.875.
- * b = 8 needs fingerprints that are one bit longer and is planned to a load of 0.985. b = 1 stays below a load of one
- * half and needs far more space to fill reliably. A walk is planned to a lower load, from measured lengths of walks:
- * with b = 4 and max = 500, to 0.93.
+ * The rate is 2b * load / 2^f, where the load is the share of the slots that are in use. The default is b = 4, with a
+ * planned load of 0.96 at capacity. With b = 2, fingerprints are one bit shorter for the same rate, but the planned
+ * load is 0.875. With b = 8 they are one bit longer, and the planned load is 0.985. With b = 1, no more than about half
+ * of the slots can be filled, and the planner leaves far more of them empty to make sure that all keys fit. With
+ * insert=walk the planned load is lower: 0.93 for b = 4 and max = 500. It follows from measured lengths of walks.
  *
- * A key may be added 2b times, once for each of its slots. Keys that share both buckets and the fingerprint cannot be
- * distinguished. With insert=search, those beyond the first 2b go to the stash of their region
- * (filters/common/cuckoo_stash.h). With insert=walk there is no stash, and the planner makes f large enough that this
- * does not happen (plan/fit.h).
+ * A key can be stored 2b times, once in each of its slots. Copies of a key cannot be distinguished from other keys with
+ * the same buckets and the same fingerprint. With insert=search, entries beyond the first 2b of them go to the stash of
+ * their region until it is full (filters/common/cuckoo_stash.h). With insert=walk there is no stash, and the planner
+ * makes f so large that there are hardly ever more than 2b such keys (plan/fit.h).
  *
  * Parameters: 0 bits in a slot (f), 1 half the buckets of a region, 2 regions, 3 b, 4 alternate (0 halves, 1 simple, 2
  * xor), 5 max of a walk (0: search), 6 entries in the stash of a region. */
@@ -46,7 +46,7 @@
 #include "simd/avx512_cuckoo.h"
 #endif
 
-enum { AUTO, SEARCH, WALK };
+enum { AUTO, SEARCH, WALK }; /* values of the option insert */
 
 static const kith_option OPTIONS[] = {
     {"b", "1|2|4|8", "4", "slots in a bucket"},
@@ -107,7 +107,7 @@ static uint64_t search_slots(const kithi_head *head) {
     return kithi_cf_search_slots(&kithi_cuckoo_layout, &g);
 }
 
-/* ---- verbs: the common bodies, compiled for this layout ---- */
+/* ---- verbs: the inline functions of filters/common, compiled for this layout ---- */
 
 static bool has_portable(const kith_filter *f, uint64_t digest) {
     return kithi_cuckoo_has(&f->geometry, f->body, digest);
@@ -183,8 +183,8 @@ KITHI_TARGET_AVX2 static uint32_t match_buckets_avx2(const kithi_cf_geometry *g,
     return kithi_avx2_cf_match_buckets(g, body, pairs);
 }
 
-/* For buckets of one word, of one long word, and of more than one word (KITHI_CF_WIDE_BUCKETS). A long word can take
- * nine bytes, because it need not begin at a byte (plan/geometry.h). */
+/* The vector code for buckets of one word, of one long word, and of more than one word (KITHI_CF_WIDE_BUCKETS). A long
+ * word can take nine bytes, because it need not begin at a byte (plan/geometry.h). */
 static const kithi_cf_vectors ONE_WORD_AVX2 = {locate_avx2, match_words_avx2};
 static const kithi_cf_vectors LONG_WORD_AVX2 = {locate_avx2, match_long_words_avx2};
 static const kithi_cf_vectors WIDE_BUCKETS_AVX2 = {locate_wide_avx2, match_buckets_avx2};

@@ -8,15 +8,17 @@
 #define KITHI_CUCKOO_ID 4
 #define KITHI_CUCKOO_PARAMS (KITHI_CF_PARAMS | 1 << KITHI_BUCKET_SLOTS | 1 << KITHI_ALTERNATE | 1 << KITHI_KICKS)
 
-/* How the other bucket is computed: see cuckoo.c. Code that cuckoo shares with overlap, which has only the first rule,
- * calls that one KITHI_ALTERNATE_PARTNER. */
+/* The values of KITHI_ALTERNATE, the rule by which one bucket of a key is computed from the other: see cuckoo.c.
+ * overlap has only the first rule; code that both kinds share calls it KITHI_ALTERNATE_PARTNER. */
 enum { KITHI_CUCKOO_HALVES = KITHI_ALTERNATE_PARTNER, KITHI_CUCKOO_SIMPLE, KITHI_CUCKOO_XOR };
 
 #define KITHI_CUCKOO_SLOT_BITS_MIN 4
 
-/* The range of the option `max`, the number of entries that a random walk may move, and its default, which is that of
- * the original paper. */
+/* The range and the default of the option `max`, the number of entries that a random walk may move. The default is that
+ * of the original paper. */
 enum { KITHI_KICKS_MIN = 50, KITHI_KICKS_MAX = 10000, KITHI_KICKS_DEFAULT = 500 };
+
+/* The functions of kithi_cuckoo_layout below. kithi_cf_layout says what each does. */
 
 static inline uint64_t kithi_cuckoo_region_slots(const kithi_cf_geometry *g) {
     return 2 * g->half * g->bucket_slots;
@@ -27,7 +29,7 @@ static inline uint64_t kithi_cuckoo_other_bucket(const kithi_cf_geometry *g, uin
         return kithi_partner(bucket, fingerprint, g->places);
     if (g->alternate == KITHI_CUCKOO_XOR)
         return kithi_xor_partner(bucket, fingerprint, g->places);
-    /* With fewer than 2^f buckets the low bits of the fingerprint may all be 0; 1 keeps the two buckets distinct. */
+    /* alternate=simple. The low bits of the fingerprint may all be 0. A step of 1 keeps the two buckets distinct. */
     uint64_t step = fingerprint & (g->places - 1);
     return bucket ^ (step != 0 ? step : 1);
 }
@@ -82,8 +84,8 @@ static inline kith_status kithi_cuckoo_shape(const kithi_head *head, kithi_shape
     return kithi_cf_shape(&kithi_cuckoo_layout, &g, shape);
 }
 
-/* For geometries that are not plain. In a plain one, every bucket begins at a byte and is one word, so that its lookup
- * needs the fewest instructions (plan/geometry.h). */
+/* A lookup in a geometry that is not plain. In a plain one (plan/geometry.h) every bucket is one word that begins at a
+ * byte, so kithi_cf_has_plain() needs fewer instructions. */
 KITHI_OUTLINE bool kithi_cuckoo_has_general(const kithi_cf_geometry *g, const uint8_t *body, uint64_t digest) {
     return kithi_cf_has(&kithi_cuckoo_layout, g, body, digest);
 }

@@ -5,10 +5,10 @@
  * its fingerprint; has() computes this XOR and compares. The XOR of an absent key's cells equals its fingerprint with
  * probability 2^-f. That is the rate, for any number of keys, also for none.
  *
- * Since every key determines one cell, n keys need at least n cells. 3 cells per key need 1.125 n, 4 need 1.075 n, if
- * the cells of a key are in consecutive segments. Peeling then works: it can start at the ends of the array, where
- * cells have fewer keys, and continue inwards (fuse_build.c goes through the array from the front). A key cannot be
- * added later, because changing a cell breaks the keys that share it.
+ * n keys need at least n cells, because each key determines the value of one. Construction by peeling (fuse_build.c)
+ * succeeds with 1.125 n cells if a key has 3 cells, and with 1.075 n if it has 4. This is because the cells of a key
+ * are in consecutive segments: the cells at the ends of the array have fewer keys, so that peeling can start there and
+ * continue inwards. A key cannot be added later, because changing a cell breaks the keys that share it.
  *
  *     body    | shard 0 | shard 1 | …                           a digest belongs to shard mulhi(digest, shards)
  *     shard   | seed, 8 bytes | cells of f bits, packed | padding: 7 bytes or more, to a multiple of 64 |
@@ -19,13 +19,15 @@
  *
  * Shards. More than 2^20.5 keys are divided by the high bits of the digest into shards of 2^19.5 to 2^20.5 keys, each
  * with its own seed. Construction then works in 18 to 36 MB of memory per thread, mostly in cache, and a shard that
- * fails is tried again alone, with another seed. All shards have equal size: that of their mean number of keys plus 6
- * standard deviations, which a shard exceeds with probability 10^-9. Even then it usually fits, because peeling still
- * works with a few percent more keys.
+ * fails is tried again alone, with another seed. All shards have the same size: each has cells for the mean number of
+ * keys plus 6 standard deviations. A shard gets more keys than that with probability 10^-9. Even then they usually fit,
+ * because peeling still works with a few percent more keys.
  *
- * Attempts. A plan for build attempt 1 to 3 has 1/16, 1/8 and 3/16 more cells. From attempt 4 on there is a single
- * shard with all keys. It can be built from any distinct digests, even from numbers that are not hashes and all belong
- * to one shard: the hash within a shard is a bijection of the digest that depends on the seed.
+ * Attempts. If a shard cannot be built, the builder plans the filter again and starts the next attempt
+ * (kithi_request.attempt). Attempts 1, 2 and 3 have 1/16, 1/8 and 3/16 more cells. From attempt 4 on there is a single
+ * shard with all keys. This is for digests that are not hashes, which may all belong to one of several shards. A single
+ * shard can be built from any distinct digests: the hash within a shard (kithi_fuse_hash) is a bijection of the digest
+ * that depends on the seed.
  *
  * The seed of a shard without keys is 0, and so are its cells. fuse_lookup.h says how a hash becomes cells and
  * fingerprint.
@@ -39,8 +41,8 @@
 #include "core/batch.h"
 
 #define SHARD_KEYS_MAX 1482910 /* 2^20.5 */
-#define DIGEST_BITS 60         /* at most this many bits select a cell and determine the fingerprint */
-#define SPREAD 6.0             /* standard deviations that a shard has space for */
+#define DIGEST_BITS 60         /* the most bits of a digest that select shard, first cell and fingerprint */
+#define SPREAD 6.0             /* a shard has space for the mean number of keys plus this many standard deviations */
 
 static const kith_option OPTIONS[] = {
     {"f", "0..32", "0", "fingerprint bits, 4 or more; 0: as many as the rate needs"},
@@ -49,8 +51,8 @@ static const kith_option OPTIONS[] = {
 
 /* ---- planning ---- */
 
-/* Segment length and number of cells for n keys: the formulas that Graf and Lemire found by experiment. The length
- * grows more slowly than n, so a larger shard has more segments. */
+/* Sets the length and the number of segments for n keys, by formulas that Graf and Lemire found by experiment. The
+ * length grows more slowly than n, so a larger shard has more segments. */
 static void choose_segments(double n, kithi_fuse_geometry *g) {
     n = n > 2 ? n : 2;
     double log2_segment, cells_per_key;
@@ -72,7 +74,7 @@ static void choose_segments(double n, kithi_fuse_geometry *g) {
 static double shard_keys(const kithi_request *request, uint64_t shards) {
     double mean = (double)request->capacity / (double)shards;
     double keys = shards == 1 ? mean : ceil(mean + SPREAD * sqrt(mean));
-    unsigned more = request->attempt < 4 ? request->attempt : request->attempt - 4;
+    unsigned more = request->attempt < 4 ? request->attempt : request->attempt - 4; /* sixteenths */
     return ceil(keys * (1 + more / 16.0));
 }
 
@@ -214,8 +216,8 @@ KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64
 
 /* ---- introspection ---- */
 
-/* The wanted value of a cell is what it must hold, given the others, so that the XOR of all cells is the fingerprint.
- * So either all cells of a digest have their wanted value or none has. */
+/* `holds ^ sum` is what a cell would have to hold, with the other cells as they are, for the XOR of all to be the
+ * fingerprint. `sum` is the same for all cells, so either all of them hold that value or none does. */
 static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {
     const kithi_fuse_geometry *g = &f->geometry.fuse;
     const uint8_t *shard = kithi_fuse_shard(g, f->body, digest), *cells = shard + KITHI_FUSE_SEED_BYTES;
@@ -244,6 +246,7 @@ static void stats(const kith_filter *f, kith_filter_stats *stats) {
         stats->cells_used += cell(f, i) != 0;
 }
 
+/* Returns whether all bits from number `bit` to the end of these bytes are 0. */
 static bool zero_from_bit(const uint8_t *bytes, uint64_t bit, uint64_t byte_count) {
     uint8_t any = 0;
     if (bit % 8 != 0)

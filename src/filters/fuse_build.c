@@ -3,24 +3,25 @@
  *     sort    The hashes are sorted by their highest bits, that is roughly by the segment of their first cell. All
  *             cells of a key are within a few segments, so the next step moves through memory in one direction and
  *             stays in cache.
- *     count   Each cell gets the number of its keys and the XOR of their hashes. It also gets the XOR of its positions:
- *             its position for a key is i if it is cell number i of that key (0, 1, 2 or 3).
- *     peel    In a cell that has only one key, the two XORs are the hash of that key and its position. The key is
- *             removed from all its cells and appended to the list of peeled keys. This may leave other cells with only
- *             one key, which are peeled in turn. Such cells wait in a queue: with a stack, each step would wait for the
- *             one before it, and peeling would take 1.5 times as long. The array is searched for cells with one key a
- *             few segments at a time, so that the queue stays in cache.
+ *     count   For each cell, the number of its keys, the XOR of their hashes and the XOR of its positions are computed.
+ *             The position of a cell in a key is i if it is cell i of that key (i = 0, 1, 2 or 3).
+ *     peel    In a cell that has only one key, the two XORs are the hash of that key and the position of the cell in
+ *             it. The key is removed from all its cells and appended to the list of peeled keys. This may leave other
+ *             cells with only one key, which are peeled in turn. Cells that have one key wait in a queue. (With a
+ *             stack, each step would depend on the result of the one before it, and peeling would take 1.5 times as
+ *             long.) The array is searched for such cells in windows of a few segments, and the queue is emptied after
+ *             each window, so it stays in cache.
  *     assign  If all keys were peeled, they are processed in reverse order. Each sets the cell from which it was peeled
  *             such that the XOR of its cells is its fingerprint. No key that was processed before has this cell, so
  *             none of them is affected.
  *
- * If some keys cannot be peeled, each of their cells has two or more of them, and the shard is tried again with the
- * next seed. Equal digests can never be peeled, so a shard that was built has none, and it is enough to look for them
- * after a failure. How often a second seed is needed was measured with the sizes of fuse.c. With 3 cells per key it is
- * needed for at most 6% of the sets of keys, whatever their size. With 4 cells per key it is needed for up to a third
- * of the sets of 3 to 10 keys. Of 15 sets of 10^6 keys, none needed it, with 3 or with 4 cells. TRIES seeds in a row
- * fail with a probability below 10^-30. The result does not depend on the order of the digests: the XORs do not, and
- * the queue is filled in the order of the cells.
+ * Peeling may end with some keys left: each cell of these keys has two or more of them. The shard is then tried again
+ * with the next seed. Equal digests can never be peeled, so a shard that was built has none, and it is enough to look
+ * for them after a failure. How often a second seed is needed was measured with the sizes of fuse.c. With 3 cells per
+ * key it is needed for at most 6% of the sets of keys, whatever their size. With 4 cells per key it is needed for up to
+ * a third of the sets of 3 to 10 keys. Of 15 sets of 10^6 keys, none needed it, with 3 or with 4 cells. TRIES seeds in
+ * a row fail with a probability below 10^-30. The result does not depend on the order of the digests: the XORs do not,
+ * and the queue is filled in the order of the cells.
  *
  * Memory: about 24 bytes per key while it runs. */
 #include "filters/fuse.h"
@@ -31,24 +32,25 @@
 
 enum { TRIES = 64 };
 
-/* The number of keys of a cell and the XOR of its positions, in one byte: keys * 4 + XOR. */
+/* A byte holds the number of keys of a cell and the XOR of its positions in them: keys * ONE_KEY + XOR. POSITION is the
+ * mask of the XOR. */
 #define ONE_KEY 4
 #define POSITION 3
 
-#define SORT_MIN 4096 /* fewer hashes are in cache anyway */
-#define BUCKETS_MAX 2048
-#define WINDOW_SEGMENTS 4
+#define SORT_MIN 4096     /* fewer hashes are in cache anyway */
+#define BUCKETS_MAX 2048  /* of sort_hashes() */
+#define WINDOW_SEGMENTS 4 /* segments that peel() searches at a time */
 
 typedef struct workspace {
-    uint64_t *hashes; /* of all keys; peeling overwrites them with the peeled keys, in order */
+    uint64_t *hashes; /* of all keys; peeling overwrites them with those of the peeled keys, in the order of peeling */
     uint64_t *xors;   /* of each cell: the XOR of the hashes of its keys */
     uint32_t *queue;  /* cells that had one key when they were queued */
-    uint64_t queued;
-    uint8_t *counts;    /* of each cell: see ONE_KEY */
+    uint64_t queued;  /* cells in the queue */
+    uint8_t *counts;  /* of each cell: the byte with its number of keys, see ONE_KEY */
     uint8_t *positions; /* of each peeled key: which of its cells it was peeled from */
-    uint64_t cells;
-    uint64_t bytes;
-    void *memory;
+    uint64_t cells;     /* in the shard */
+    void *memory;       /* the allocation for all these arrays */
+    uint64_t bytes;     /* its size */
 } workspace;
 
 static bool workspace_open(const kith_filter *f, size_t n, workspace *w) {
@@ -87,8 +89,8 @@ static void sort_hashes(const kithi_fuse_geometry *g, const uint64_t *digests, s
     }
 }
 
-/* The width that is passed while keys are counted and peeled. Their fingerprints are not used there, so any width will
- * do. */
+/* The cell_bits that kithi_fuse_cells() gets while keys are counted and peeled. The fingerprint that it returns is not
+ * used there, so any width will do. */
 #define UNUSED_BITS 8
 
 /* Returns false if a cell has more keys than a count can hold. */
@@ -165,7 +167,7 @@ KITHI_INLINE void assign(const kithi_fuse_geometry *g, const workspace *w, size_
     for (size_t i = n; i-- > 0;) {
         uint64_t at[KITHI_FUSE_ARITY_MAX];
         uint64_t value = kithi_fuse_cells(g, w->hashes[i], arity, cell_bits, at);
-        for (unsigned j = 0; j < arity; j++) /* the cell itself is still 0 */
+        for (unsigned j = 0; j < arity; j++) /* the cell that is set below is still 0 */
             value ^= kithi_fuse_get(cells, at[j], cell_bits);
         put(cells, at[w->positions[i]], cell_bits, value);
     }

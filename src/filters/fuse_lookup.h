@@ -14,7 +14,7 @@ enum { KITHI_FUSE_CELL_BITS, KITHI_FUSE_ARITY, KITHI_FUSE_SEGMENT, KITHI_FUSE_SE
 
 #define KITHI_FUSE_CELL_BITS_MIN 4
 #define KITHI_FUSE_CELL_BITS_MAX 32
-#define KITHI_FUSE_SHARD_CELLS_MAX (UINT64_C(1) << 32) /* construction has 32-bit cell numbers */
+#define KITHI_FUSE_SHARD_CELLS_MAX (UINT64_C(1) << 32) /* construction stores cell numbers in 32 bits */
 #define KITHI_FUSE_ARITY_MAX 4
 #define KITHI_FUSE_SEED_BYTES 8 /* at the beginning of a shard */
 
@@ -23,8 +23,8 @@ static inline uint64_t kithi_fuse_shard_cells(const kithi_fuse_geometry *g) {
     return (g->segments + g->arity - 1) * g->segment;
 }
 
-/* The longest segment. An offset in it has at most 18 or 14 bits, so the offsets of a key's cells are different bits of
- * the hash (kithi_fuse_cells). */
+/* The most cells that a segment may have. An offset in a segment then has at most 18 bits with 3 cells per key, and 14
+ * bits with 4. So kithi_fuse_cells() can take the offsets of a key's cells from different bits of the hash. */
 static inline uint64_t kithi_fuse_segment_max(uint64_t arity) {
     return arity == 3 ? UINT64_C(1) << 18 : UINT64_C(1) << 14;
 }
@@ -63,7 +63,7 @@ static inline kith_status kithi_fuse_shape(const kithi_head *head, kithi_shape *
     return KITH_OK;
 }
 
-/* The hash of a digest in its shard. It is a bijection, so distinct digests have distinct hashes, whatever they are. */
+/* The hash of a digest in its shard. It is a bijection, so distinct digests always have distinct hashes. */
 static inline uint64_t kithi_fuse_hash(uint64_t digest, uint64_t seed) {
     return kithi_mix(digest + seed);
 }
@@ -71,10 +71,10 @@ static inline uint64_t kithi_fuse_hash(uint64_t digest, uint64_t seed) {
 /* Sets at[i] to the i-th cell of a hash and returns its fingerprint.
  *
  * hash * starts / 2^64 is a number with an integer and a fractional part. The integer part is the first cell, and the
- * fingerprint is the first bits of the fraction: they are independent. The offsets in the other segments come from the
- * low bits of the hash. The first cell and the fingerprint depend mainly on its high bits: in a shard of 2^20 keys with
- * 8-bit fingerprints, on the highest 28. With 3 cells per key the offsets use none of these bits; with 4 cells per key
- * they use four of them. */
+ * first bits of the fraction are the fingerprint, so the two are independent. The other cells are in the segments after
+ * that of the first cell; their offsets there come from the low bits of the hash. The first cell and the fingerprint
+ * depend mainly on its high bits: in a shard of 2^20 keys with 8-bit fingerprints, on the highest 28. With 3 cells per
+ * key the offsets use none of these 28 bits; with 4 cells per key they use four of them. */
 KITHI_INLINE uint64_t kithi_fuse_cells(const kithi_fuse_geometry *g, uint64_t hash, unsigned arity, unsigned cell_bits,
                                        uint64_t *at) {
     uint64_t rest, mask = g->segment - 1;
@@ -103,7 +103,7 @@ KITHI_INLINE const uint8_t *kithi_fuse_shard(const kithi_fuse_geometry *g, const
     return body + kithi_mulhi(digest, g->shards) * g->shard_bytes;
 }
 
-/* Returns the XOR of the fingerprint and the cells of this hash: 0 if it may be in the set. */
+/* Returns the XOR of the fingerprint and the cells of this hash: 0 if its key may be in the set. */
 KITHI_INLINE uint64_t kithi_fuse_difference(const kithi_fuse_geometry *g, const uint8_t *cells, uint64_t hash,
                                             unsigned arity, unsigned cell_bits) {
     uint64_t at[KITHI_FUSE_ARITY_MAX], sum = kithi_fuse_cells(g, hash, arity, cell_bits, at);

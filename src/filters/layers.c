@@ -8,13 +8,13 @@
  *     body    | directory: 64 lengths of 8 bytes | block of layer 0 | block of layer 1 | … |
  *             each block begins at a multiple of 64; a length of 0 means that there is no such layer
  *
- * The rate is the sum of the layers' rates. Layer i gets
+ * The rate is at most the sum of the layers' rates. Layer i gets
  *
  *     rate_i = rate * (6/pi^2) / (i+1)^2                the reciprocals of the squares add up to pi^2/6
  *
- * so the sum stays below `rate` for any number of layers. Halving the rate from layer to layer would also do that, but
- * this formula decreases more slowly: compared with a single filter of rate `rate`, layer 9 needs 7.4 more bits per key
- * and not 10.
+ * so the sum stays below `rate` for any number of layers. Halving the rate from layer to layer would also keep the sum
+ * below `rate`, but rate_i decreases more slowly. A filter needs at least log2(1/rate) bits per key. In layer 9 this is
+ * 7.4 bits more than in a single filter of rate `rate`; with halving it would be 10 bits more.
  *
  * In memory each appended layer has its own block, so growing copies nothing; layers_blocks.c describes this. If there
  * is not enough memory, or if the limit of the handle (kith_filter_limit) would be exceeded, nothing changes.
@@ -22,11 +22,11 @@
  * Adding. If the inner kind does not store copies, a key for which an older layer returns true is not added again. If
  * it stores copies, every key is added.
  *
- * Removing. If exactly one layer returns true for the key, the copy is removed from that layer. If two do, one of
- * them may be a false positive, and removing from it would damage another key, so the result is KITH_E_AMBIGUOUS. For
- * keys added once this happens at the filter's rate; it always happens for keys with copies in two layers. The number
- * of copies of a key in all layers together is limited, so that adds of a single key do not let the filter grow forever
- * (kithi_shape.copies_limit).
+ * Removing. If exactly one layer returns true for the key, a copy is removed from that layer. If two layers do, one of
+ * them may be a false positive. Removing the key from that layer would damage another key, so the result is
+ * KITH_E_AMBIGUOUS. A key that was added once gets this result with at most about the probability `rate`. A key that
+ * has copies in two layers always gets it. The number of copies of a key in all layers together is limited, so that
+ * adds of a single key do not let the filter grow forever (kithi_shape.copies_limit).
  *
  * Options of the inner kind may be given as well (inner=cuckoo b=2) and hold for every layer.
  *
@@ -62,10 +62,10 @@ static kith_status choose(const kithi_request *request, kithi_head *head) {
         g.inner_options[i / 4] |= value << 16 * (i % 4);
     }
     kithi_layers_encode(&g, head);
-    return kithi_layers_first_body(head, &head->body_bytes);
+    return kithi_layers_plan_first(head);
 }
 
-/* Checks the header; attach() checks the directory and the layers. To plan a layer takes long, so what depends on the
+/* Checks the header; attach() checks the directory and the layers. Planning a layer takes long, so what depends on the
  * layers is set later: by inner_shape() for a plan, by init() and attach() for a filter. The header of a lazily opened
  * file may have options with which no layer can be planned. That is not an error here: check() reports it. */
 static kith_status shape(const kithi_head *head, kithi_shape *shape) {
@@ -81,7 +81,7 @@ static kith_status shape(const kithi_head *head, kithi_shape *shape) {
 static kith_status inner_shape(const kithi_head *head, kithi_shape *shape) {
     kithi_head first;
     kithi_shape inside;
-    kith_status status = kithi_layers_plan(head, 0, &first);
+    kith_status status = kithi_layers_first(head, &first);
     if (status == KITH_OK)
         status = kithi_kind_by_id(first.kind_id)->shape(&first, &inside);
     if (status == KITH_OK)
@@ -144,7 +144,7 @@ static kith_status fresh(kithi_head *head) {
     g.count = 1;
     kithi_layers_encode(&g, head);
     head->capacity = g.first_capacity;
-    return kithi_layers_first_body(head, &head->body_bytes) == KITH_OK ? KITH_OK : KITH_E_CORRUPT;
+    return kithi_layers_plan_first(head) == KITH_OK ? KITH_OK : KITH_E_CORRUPT;
 }
 
 static kith_filter *only_layer(kith_filter *f) {
@@ -153,8 +153,8 @@ static kith_filter *only_layer(kith_filter *f) {
 
 /* ---- verbs ---- */
 
-/* Searches the layers older than layer `end`, newest first, until `stop_at` of them return true. Returns how many did
- * and sets *where to the last of them. */
+/* Searches the layers older than layer `end`, newest first, until `stop_at` of them return true. Returns how many did,
+ * and sets *where to the last one that did. */
 static unsigned find(const kith_filter *f, uint64_t digest, unsigned end, unsigned stop_at, kith_filter **where) {
     unsigned found = 0;
     for (unsigned i = end; i-- > 0 && found < stop_at;) {
@@ -172,7 +172,8 @@ static bool has(const kith_filter *f, uint64_t digest) {
     return find(f, digest, kithi_layers_count(f), 1, &where) != 0;
 }
 
-/* Cells of a layer are numbered after those of the older layers. */
+/* The context of look_shifted(). Cells of a layer are numbered after those of the older layers: `first` is the number
+ * of its first cell. */
 typedef struct shifted {
     kith_look look;
     void *context;
@@ -233,8 +234,8 @@ static kith_status add(kith_filter *f, uint64_t digest, bool *was_new) {
         status = kithi_layers_grow(f);
         if (status != KITH_OK)
             return status;
-        /* The full layer is now an older one, so search again. It can have the key only if the kind stores copies; a
-         * kind that does not would have accepted the add. */
+        /* The layer that was full is now an older one, so the older layers are searched again. It can have the key only
+         * if the inner kind stores copies: other kinds do not refuse a key that they have. */
         in_older = find(f, digest, kithi_layers_count(f) - 1, 1, &where) != 0;
         status = add_to_newest(f, digest, &is_new);
     }

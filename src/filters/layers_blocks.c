@@ -1,5 +1,5 @@
-/* The layers of a filter in memory. Each layer is a filter with a handle. The first layers are in the filter's block;
- * each layer that was appended since then is in a separate block, so growth copies nothing.
+/* The layers of a filter in memory. Each layer is a filter with a handle. The layers that the filter had when its block
+ * was made are in that block. Each layer that was appended later is in a separate block, so growing copies nothing.
  *
  *     filter's block     | header | directory | layer 0 | … | layer in_block-1 |  unused  | notes |
  *     separate blocks    | layer in_block |   | layer in_block+1 |   …
@@ -12,10 +12,10 @@
  * the directory and the layers as they are in memory, then the checksums, which are computed when it is saved, and the
  * notes.
  *
- * Growing needs memory for the new layer and for the handles. Until both are allocated nothing changes. Apart from the
- * handles, the filter then uses at most as many bytes as its file would have after the growth. This number is compared
- * with the limit (kith_filter_limit). The actual use of memory is not, because it depends on which layers are in the
- * filter's block, and the result of an add must depend on nothing but the filter's bytes, the limit and the digest. */
+ * Growing needs memory for the new layer and for the handles. Until both are allocated nothing changes. The size that
+ * the file would have after the growth is compared with the limit (kith_filter_limit). The memory in use is at most
+ * that size, apart from the handles. It is not compared itself, because it depends on which layers are in the filter's
+ * block, and the result of an add must depend on nothing but the filter's bytes, the limit and the digest. */
 #include "filters/layers_blocks.h"
 
 #include <assert.h>
@@ -66,7 +66,7 @@ void kithi_layers_set_shape(const kithi_shape *layer, kithi_shape *shape) {
 
 kith_status kithi_layers_init(kith_filter *f) {
     kithi_head layer;
-    kith_status status = kithi_layers_plan(&f->head, 0, &layer);
+    kith_status status = kithi_layers_first(&f->head, &layer);
     if (status != KITH_OK)
         return status;
     kithi_layers *layers = new_handles(f, 1);
@@ -87,6 +87,7 @@ kith_status kithi_layers_init(kith_filter *f) {
     return KITH_OK;
 }
 
+/* Binds a handle to the block of layer i. `like` and `flags` are those of attach (kind.h). */
 static kith_status bind_layer(const kith_filter *f, const kith_filter *like, unsigned flags, unsigned i, uint8_t *block,
                               uint64_t block_bytes, kith_filter *handle) {
     if (like != NULL) {
@@ -196,8 +197,8 @@ kith_status kithi_layers_grow(kith_filter *f) {
         kithi_release(&f->allocator, block, block_bytes);
         return status;
     }
-    /* No more keys are added to the previous layer. A kind without `attach` uses `state` only as scratch memory for
-     * adds, so it is freed (this is all that unbind does); the handle stays valid. */
+    /* No more keys are added to the previous layer. If its kind has no `attach`, its `state` is only scratch memory for
+     * adds and is freed here. kithi_filter_unbind() does nothing else, so the handle stays valid. */
     kith_filter *previous = &kithi_layers_of(f)[count - 1];
     if (previous->kind->attach == NULL)
         kithi_filter_unbind(previous);

@@ -24,7 +24,8 @@ static inline unsigned kithi_layers_count(const kith_filter *f) {
  * handle would be exceeded, or KITH_E_MEMORY; the filter is then unchanged. */
 kith_status kithi_layers_grow(kith_filter *f);
 
-/* Sets what shape() leaves open (inner_shape in kind.h), for a filter whose first layer has the shape `layer`. */
+/* Sets the fields of *shape that the kind's shape() does not set (see inner_shape in kind.h). `layer` is the shape of
+ * the first layer. */
 void kithi_layers_set_shape(const kithi_shape *layer, kithi_shape *shape);
 
 /* The functions of these names in kithi_kind. */

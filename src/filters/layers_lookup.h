@@ -79,7 +79,7 @@ static inline bool kithi_layers_capacity(const kithi_head *head, unsigned i, uin
     return true;
 }
 
-/* The rate that layer i is planned for. */
+/* The rate that layer i is planned for: see layers.c. */
 static inline double kithi_layers_rate(const kithi_head *head, unsigned i) {
     const double share = 0.60792710185402662866; /* 6/pi^2 */
     return head->rate * share / ((double)(i + 1) * (double)(i + 1));
@@ -102,12 +102,12 @@ static inline double kithi_bits_of_rate(double x) {
 }
 
 /* Returns whether `layer` may be the header of layer i. Its kind is checked before the layer is opened: otherwise
- * layers nested in layers could make the recursion as deep as the file is long. New layers are sized by what the
- * headers say: a small forged file whose layers claim to hold far more keys than they have bits for would become a huge
- * filter when it grows. So
+ * layers nested in layers could make the recursion as deep as the file is long. More checks are needed because the
+ * sizes of new layers follow from the headers: a small forged file whose layers claim to hold far more keys than they
+ * have bits for would become a huge filter when it grows. So the layer's
  *
- *   capacity   must be that of layer i, from which the capacities of later layers follow;
- *   rate       must be at most the share of layer i (plus rounding error), because otherwise the sum is not bounded;
+ *   capacity   must be kithi_layers_capacity(); the capacities of later layers follow from it;
+ *   rate       must be at most kithi_layers_rate() (plus rounding error), so that the sum of all rates is bounded;
  *   body       must have at least 0.9 * capacity * log2(1/rate) bits. No filter of that capacity, of any kind, keeps
  *              that rate with fewer than capacity * log2(1/rate) bits (Carter, Floyd, Gill, Markowsky, Wegman, 1978).
  *              The factor 0.9 allows plans that keep their rate only on average. */

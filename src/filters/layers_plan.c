@@ -1,6 +1,8 @@
 /* The header of each layer, and the options of the layers; see layers.c for the formulas. */
 #include "filters/layers_plan.h"
 
+#include <string.h>
+
 #include "core/bits.h"
 #include "registry.h"
 #include "plan/planner.h"
@@ -53,7 +55,7 @@ kith_status kithi_layers_plan(const kithi_head *head, unsigned i, kithi_head *la
     return status;
 }
 
-kith_status kithi_layers_first_body(const kithi_head *head, uint64_t *body_bytes) {
+kith_status kithi_layers_plan_first(kithi_head *head) {
     kithi_head first;
     uint64_t block_bytes;
     kith_status status = kithi_layers_plan(head, 0, &first);
@@ -61,6 +63,24 @@ kith_status kithi_layers_first_body(const kithi_head *head, uint64_t *body_bytes
         return status;
     if (!kithi_block_bytes(first.body_bytes, &block_bytes))
         return KITH_E_TOO_LARGE;
-    *body_bytes = KITHI_LAYERS_DIRECTORY_BYTES + kithi_layers_padded(block_bytes);
+    head->body_bytes = KITHI_LAYERS_DIRECTORY_BYTES + kithi_layers_padded(block_bytes);
+    memcpy(head->first_params, first.params, sizeof first.params);
     return KITH_OK;
+}
+
+kith_status kithi_layers_first(const kithi_head *head, kithi_head *layer) {
+    uint64_t any = 0;
+    for (unsigned i = 0; i < KITHI_PARAMS; i++)
+        any |= head->first_params[i];
+    if (any == 0)
+        return kithi_layers_plan(head, 0, layer);
+    *layer = (kithi_head){.kind_id = (uint16_t)head->params[KITHI_LAYERS_INNER],
+                          .hash = head->hash,
+                          .capacity = head->params[KITHI_LAYERS_FIRST_CAPACITY],
+                          .rate = kithi_layers_rate(head, 0)};
+    memcpy(layer->params, head->first_params, sizeof layer->params);
+    kithi_shape shape;
+    kith_status status = kithi_kind_by_id(layer->kind_id)->shape(layer, &shape);
+    layer->body_bytes = shape.body_bytes;
+    return status;
 }

@@ -1,10 +1,11 @@
-/* Repairs the body of a filter of layers of which some pages are damaged. Each layer is a block with its own header and
- * checksums, and is repaired with these: a page of the whole body may contain bytes of several layers.
+/* Repairs the body of a filter of kind layers in which some pages are damaged. Each layer is a block with its own
+ * header and checksums. It is repaired with these and not with the checksums of the whole body, because a page of the
+ * whole body may contain bytes of several layers.
  *
- *     directory   if its page is damaged: the sizes of the layers follow from the plan
- *     header      if it is damaged beyond repair: a new one from the plan. Its count is the number of keys that the
- *                 other headers do not account for
- *     body        as for a filter of the inner kind. If nothing of it can be saved, the layer becomes empty */
+ *     directory   if its page may be damaged, it is written again: the sizes of the layers follow from the plan
+ *     header      if it is damaged beyond repair, it is made again from the plan. Its count is the number of keys that
+ *                 the other headers do not account for, but at most the capacity
+ *     body        is repaired as in a filter of the inner kind. If nothing can be saved, the layer becomes empty */
 #include <string.h>
 
 #include "core/bits.h"
@@ -12,6 +13,7 @@
 #include "filters/layers_plan.h"
 #include "salvage.h"
 
+/* Returns a + b, or UINT64_MAX if that is too large. */
 static uint64_t sum_of(uint64_t a, uint64_t b) {
     uint64_t sum;
     return kithi_add(a, b, &sum) ? sum : UINT64_MAX;
@@ -53,14 +55,14 @@ static kith_status salvage_header(const kith_filter *f, unsigned i, uint8_t *blo
     return status != KITH_OK || has_size(head, block_bytes) ? status : KITH_E_CORRUPT;
 }
 
-/* Makes layer i empty. */
+/* Makes a layer empty. */
 static void clear_layer(uint8_t *block, kithi_head *head) {
     memset(block + KITHI_HEADER_BYTES, 0, (size_t)head->body_bytes);
     head->count = head->fill = 0;
     kithi_block_seal(block, head);
 }
 
-/* Returns how many keys the headers that can be read do not account for. */
+/* Returns how many keys of the filter are not in the counts of the layers whose headers can be read. */
 static uint64_t keys_missing(const kith_filter *f) {
     uint64_t known = 0;
     kithi_inner_block block = {0, 0};
@@ -94,8 +96,8 @@ kith_status kithi_layers_salvage(kith_filter *f, kithi_damage *damage) {
         status = kithi_salvage_body(bytes, block.bytes, block.bytes, &head, &s);
         if (status == KITH_E_CORRUPT) {
             clear_layer(bytes, &head);
-            /* Without copies, the count is no bound: a key that was a false positive of this layer was neither counted
-             * nor added, and is lost with the layer, too. */
+            /* If the inner kind stores no copies, the count is no bound: a key that was a false positive of this layer
+             * was neither counted nor added, and is lost with the layer, too. */
             s.keys_at_risk = (f->shape.capabilities & KITH_CAN_COPIES) != 0 ? before : UINT64_MAX;
         } else if (status != KITH_OK) {
             return status;

@@ -1,34 +1,37 @@
 /* overlap: a cuckoo filter with overlapping windows (Zentgraf, Schmitz, Rahmann, "Smaller and More Flexible Cuckoo
  * Filters", arXiv 2505.05847).
  *
- * Instead of disjoint buckets it has windows of two neighbouring slots, one starting at every slot except the last. A
- * key has two windows, that is four slots, as in a cuckoo filter with b = 2. But because windows overlap, an entry can
- * also move to the other slot of its window, and the slots fill to a load of 0.965 instead of 0.897.
+ * Instead of disjoint buckets it has windows of two neighbouring slots. A region has two halves, and in each half a
+ * window starts at every slot except the last. A key has two windows, that is four slots, as in a cuckoo filter with
+ * buckets of two slots. But because windows overlap, moving an entry to the other slot of its window can make room in
+ * another window. So the slots fill to a load of 0.965 instead of 0.897.
  *
- *     half       | slot 0 | slot 1 | slot 2 | …                    half + 1 slots, `half` windows
+ *     left half  | slot 0 | slot 1 | slot 2 | …                    half + 1 slots, `half` windows
  *     windows     [ 0            ]
  *                          [ 2            ]
  *                                   [ 4  …
  *     region     | left half | right half |                        the right half has windows 1, 3, 5, …
  *
- * One window of a key has an even number and the other an odd one (kithi_partner). They are in different halves, so
- * they never overlap.
+ * One window of a key has an even number and the other an odd one (kithi_partner in core/mix.h). They are in different
+ * halves, so they never overlap.
  *
- * A slot is in two windows, so an entry must say which one it belongs to. Its lowest bit is 0 in the first slot of its
- * window and 1 in the second.
+ * A slot is in two windows, so the code in it must say to which of them the entry belongs. The lowest bit of the code
+ * is 0 in the first slot of the entry's window and 1 in the second.
  *
  *     code = fingerprint * 2 + (1 in the second slot of its window)     fingerprint 1 … 2^(slot_bits-1) - 1
  *
  * Code 0 is an empty slot; code 1 is never written. The first slot of a half never holds a second-slot code, and the
  * last slot never holds a first-slot code. A lookup compares each of the key's four slots with the code that the key
- * would have there. About half of the entries in them belong to the slot's other window and differ in the lowest bit.
- * So the rate is 2 * load / 2^(slot_bits-1); without that bit it would be twice as high.
+ * would have there. About half of the entries in these slots belong to the other window of their slot, and their lowest
+ * bit differs from that of the key's code. So the rate is 2 * load / 2^(slot_bits-1), where the load is the share of
+ * the slots that are in use. Without the lowest bit, it would be twice as high.
  *
- * The filter takes about (log2(1/rate) + 2) * 1.06 bits per key. A key may be added four times. More keys with the same
- * windows and fingerprint, whether copies or different keys, go to the stash of their region
- * (filters/common/cuckoo_stash.h). Without it, a million keys would need slots of at least 12 bits, whatever the rate.
+ * The filter takes about (log2(1/rate) + 2) * 1.06 bits per key. A key can be stored four times, once in each of its
+ * slots. Further keys with the same windows and the same fingerprint, whether copies or different keys, go to the stash
+ * of their region until it is full (filters/common/cuckoo_stash.h). Without the stash, a million keys would need slots
+ * of at least 12 bits, whatever the rate.
  *
- * Parameters: 0 bits in a slot, 1 half (windows), 2 regions, 6 entries in the stash of a region. */
+ * Parameters: 0 bits in a slot, 1 half (windows in half a region), 2 regions, 6 entries in the stash of a region. */
 #include "plan/fit.h"
 #include "filters/common/cuckoo_batch.h"
 #include "filters/overlap_lookup.h"

@@ -10,13 +10,16 @@
 
 #define KITHI_OVERLAP_SLOT_BITS_MIN 3
 
+/* The functions of kithi_overlap_layout below. kithi_cf_layout says what each does. */
+
 static inline uint64_t kithi_overlap_region_slots(const kithi_cf_geometry *g) {
     return 2 * (g->half + 1);
 }
 
 static inline uint32_t kithi_overlap_first_slot(const kithi_cf_geometry *g, uint64_t window) {
-    uint64_t right_half = -(window & 1) & (g->half + 1); /* a branch would be unpredictable */
-    return (uint32_t)((window >> 1) + right_half);
+    /* The first slot of the half. Computed without a branch, which would be unpredictable. */
+    uint64_t half_first = -(window & 1) & (g->half + 1);
+    return (uint32_t)((window >> 1) + half_first);
 }
 
 static inline uint64_t kithi_overlap_other_window(const kithi_cf_geometry *g, uint64_t window, uint64_t fingerprint) {
@@ -43,7 +46,7 @@ static inline bool kithi_overlap_decode(const kithi_cf_geometry *g, uint32_t slo
     uint64_t half = g->half;
     uint64_t right = slot > half; /* each half has half + 1 slots */
     uint64_t offset = slot - right * (half + 1);
-    uint64_t second = code & 1;
+    uint64_t second = code & 1; /* this is the second slot of the window */
     *window = 2 * (offset - second) + right;
     *fingerprint = code >> 1;
     return *fingerprint != 0 && offset >= second && offset - second < half;

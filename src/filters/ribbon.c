@@ -1,18 +1,18 @@
-/* ribbon: a static filter of 1% more than the minimum size (Dillinger, Hübschle-Schneider, Sanders, Walzer, "Fast
- * Succinct Retrieval and Approximate Membership Using Ribbon", 2022: bumped ribbon retrieval).
+/* ribbon: a static filter that is only 1% larger than the minimum (Dillinger, Hübschle-Schneider, Sanders, Walzer,
+ * "Fast Succinct Retrieval and Approximate Membership Using Ribbon", 2022: bumped ribbon retrieval).
  *
- * Slots have f bits. A key has a fingerprint of f bits and a ribbon: 64 consecutive slots, of which a random half
- * belongs to the key; the 64-bit mask of that half is the row of the key. The filter is built so that the XOR of the
- * slots of each key is its fingerprint; has() computes this XOR and compares. For an absent key they are equal with
- * probability 2^-f. That is the rate, for any number of keys, also for none.
+ * Slots have f bits. A key has a fingerprint of f bits and a ribbon, which is 64 consecutive slots. About half of them,
+ * chosen at random, are the slots of the key. The row of the key is the 64-bit mask of these slots. The filter is built
+ * so that the XOR of the slots of each key is its fingerprint; has() computes this XOR and compares. For an absent key
+ * they are equal with probability 2^-f. That is the rate, for any number of keys, also for none.
  *
- * The keys are linear equations over bits, with the slots as unknowns. Sorted by the start of their ribbon, they form a
- * narrow band, which Gaussian elimination solves in linear time (ribbon_build.c). But if there is one slot per key,
- * some ranges have more equations than slots. So some keys are bumped to the next level, a ribbon filter of a few
- * percent of the slots, with another hash function. The slots in which a ribbon can start are divided into buckets of
- * 128. Each bucket has a threshold of 0, 24, 48 or 128, and a key is bumped if the distance from the beginning of the
- * bucket to the start of its ribbon is below the threshold. Level 0 gets more keys than it has slots, so that almost no
- * slot is unused.
+ * Each key is a linear equation over bits, with the slots as unknowns. Sorted by the start of their ribbon, the
+ * equations form a narrow band, which Gaussian elimination solves in linear time (ribbon_build.c). But if there is one
+ * slot per key, some ranges of slots have more equations than slots. So some keys are bumped, that is moved to the next
+ * level: another ribbon filter, with a few percent as many slots and another hash function. The slots in which a ribbon
+ * can start are divided into buckets of 128. Each bucket has a threshold of 0, 24, 48 or 128, and a key is bumped if
+ * the distance from the beginning of the bucket to the start of its ribbon is below the threshold. Level 0 gets more
+ * keys than it has slots, so that almost no slot is unused.
  *
  *     level 0   1.02 keys per slot: 2.4% of the keys are bumped, 0.5% of the slots are unused
  *     level 1   1 key per slot: 1.1% are bumped, and 1.1% of the slots are unused
@@ -29,16 +29,18 @@
  * parity of (row AND w), where w has bit j of the 64 slots of the ribbon: part of word j of the first block and part of
  * word j of the second. The marks of 10^6 keys take 2 KB and stay in cache.
  *
- * Shards are those of fuse, for the same reasons: 2^19.5 to 2^20.5 keys each, with space for 6 standard deviations more
- * than the mean. Construction works in 15 to 31 MB per thread.
+ * There are shards as in fuse, for the same reasons (fuse.c): they have 2^19.5 to 2^20.5 keys each, with space for 6
+ * standard deviations more than the mean. Construction works in 15 to 31 MB per thread.
  *
- * Attempts. A build fails if a shard gets more keys than it has slots, or if the last level refuses more keys than the
- * stash has space for. If the digests are hashes, the probability is less than 10^-9 per shard. A plan for build
- * attempt 1 to 3 has 1/16, 1/8 and 3/16 more slots and another hash function. From attempt 4 on there is a single shard
- * with all keys, for digests that are no hashes and all belong to one shard. In attempt 7 the stash has space for all
- * keys, so it cannot fail.
+ * Attempts. A build fails if level 0 of a shard bumps more keys than the other levels and the stash have space for, or
+ * if the last level refuses more keys than the stash has space for. If the digests are hashes, the probability is less
+ * than 10^-9 per shard. After a failure, the builder plans the filter again and starts the next attempt
+ * (kithi_request.attempt), with other hash functions. Attempts 1, 2 and 3 have 1/16, 1/8 and 3/16 more slots. From
+ * attempt 4 on there is a single shard with all keys. This is for digests that are not hashes, which may all belong to
+ * one of several shards. In attempt 7 the stash has space for all keys, so this attempt cannot fail.
  *
- * Parameters: 0 f, 1 … 3 slots of level 0 … 2, 4 digests in the stash, 5 shards, 6 salt. */
+ * Parameters: 0 f, 1 … 3 slots of level 0 … 2, 4 digests that the stash has space for, 5 shards, 6 salt (the number of
+ * the attempt; it selects the hash functions). */
 #include "filters/ribbon.h"
 
 #include <math.h>
@@ -50,13 +52,14 @@
 #endif
 
 #define SHARD_KEYS_MAX 1482910 /* 2^20.5 */
-#define DIGEST_BITS 60         /* at most this many bits select a start and determine the fingerprint */
-#define SPREAD 6.0             /* standard deviations that a shard has space for */
-#define STASH_KEYS 6           /* fills the first 64 bytes of a shard */
+#define DIGEST_BITS 60         /* the most bits of a digest that select shard, start and fingerprint */
+#define SPREAD 6.0             /* a shard has space for the mean number of keys plus this many standard deviations */
+#define STASH_KEYS 6           /* digests; with the two counts they fill the first 64 bytes of a shard */
 #define LAST_ATTEMPT 7
 
-/* Keys per slot, and the share of the slots that is unused then: measured with ribbons of 64 slots, buckets of 128
- * starts and thresholds of 24 and 48 (UNUSED_1 is 1.1%, and a margin, because level 1 has few keys). */
+/* LOAD_i is the number of keys per slot at level i, and UNUSED_i is the share of the slots that stay unused at this
+ * load. The shares were measured with ribbons of 64 slots, buckets of 128 starts and thresholds of 24 and 48. UNUSED_1
+ * is the measured 1.1% plus a margin, because level 1 has few keys. */
 #define LOAD_0 1.02
 #define UNUSED_0 0.0048
 #define LOAD_1 1.0
@@ -73,8 +76,9 @@ static uint64_t whole_blocks(double slots) {
     return ((uint64_t)ceil(slots) + KITHI_RIBBON_BLOCK - 1) & ~(uint64_t)(KITHI_RIBBON_BLOCK - 1);
 }
 
-/* The most keys that a level bumps, if n keys arrive: their mean, plus sqrt(n), which is a little more than 6 standard
- * deviations (one is 0.15 sqrt(n), measured), plus 24 for the loss at the two ends of a level. */
+/* The most keys that a level bumps if it gets n keys. This is the mean, plus sqrt(n), plus 24 for the slots that are
+ * lost at the two ends of the level. The standard deviation is 0.15 sqrt(n) (measured), so sqrt(n) is a little more
+ * than 6 of them. */
 static double bumped(double n, double load, double unused) {
     return n - n / load * (1 - unused) + sqrt(n) + 24;
 }
@@ -100,7 +104,7 @@ static void choose_slots(double n, kithi_ribbon_geometry *g) {
 static double shard_keys(const kithi_request *request, uint64_t shards) {
     double mean = (double)request->capacity / (double)shards;
     double keys = shards == 1 ? mean : ceil(mean + SPREAD * sqrt(mean));
-    unsigned more = request->attempt < 4 ? request->attempt : request->attempt - 4;
+    unsigned more = request->attempt < 4 ? request->attempt : request->attempt - 4; /* sixteenths */
     return ceil(keys * (1 + more / 16.0));
 }
 
@@ -243,8 +247,8 @@ static uint64_t slot_of(const kithi_ribbon_geometry *g, const uint8_t *shard, un
     return value;
 }
 
-/* The wanted value of a slot is what it must hold, given the others, so that the XOR of all is the fingerprint. So
- * either all slots of a digest have their wanted value or none has. */
+/* `holds ^ sum` is what a slot would have to hold, with the other slots as they are, for the XOR of all to be the
+ * fingerprint. `sum` is the same for all slots, so either all of them hold that value or none does. */
 static bool look(const kith_filter *f, uint64_t digest, kith_look report, void *context) {
     const kithi_ribbon_geometry *g = &f->geometry.ribbon;
     const uint8_t *shard = kithi_ribbon_shard(g, f->body, digest);
@@ -287,7 +291,7 @@ static void stats(const kith_filter *f, kith_filter_stats *stats) {
     }
 }
 
-/* Returns whether all bits from the end of the mark of the last bucket to offset `end` are 0. */
+/* Returns whether all bits after the last mark of a level are 0, up to offset `end` in the shard. */
 static bool spare_marks_are_zero(const kithi_ribbon_geometry *g, const uint8_t *shard, unsigned level, uint64_t end) {
     uint64_t buckets = (g->starts[level] + KITHI_RIBBON_BUCKET - 1) / KITHI_RIBBON_BUCKET;
     bool zero = true;

@@ -1,29 +1,29 @@
 /* Construction of one shard of a ribbon filter.
  *
- * The keys of a bucket are in three groups, by the thresholds between which their starts are: starts 0 to 23, 24 to 47
- * and 48 to 127 of the bucket.
+ * The possible thresholds divide the keys of a bucket into three groups: those whose ribbons start at 0 to 23, at 24 to
+ * 47 and at 48 to 127, counted from the beginning of the bucket.
  *
  *     sort       The hashes of a level are sorted by the start of their ribbon: first into parts of 1024 starts, then
  *                each part, in cache, into the groups of its buckets.
  *     eliminate  Buckets are processed in increasing order, and the groups of a bucket in decreasing order. Each
  *                equation is reduced by those that were accepted before, until no accepted equation begins at its first
- *                slot. It is stored there, so every slot has at most one equation that begins at it. If an equation
- *                reduces to 0 = 1, its group is taken back. The bucket gets the threshold with which this group and
- *                all groups of lower starts (which have not been tried) are bumped: their keys are tried again at the
- *                next level.
+ *                slot. The reduced equation is stored at that slot, so at most one equation begins at each slot. If an
+ *                equation reduces to a contradiction (0 = 1), all equations of its group are deleted again. The bucket
+ *                gets the threshold that bumps this group and the groups with lower starts, which have not been tried
+ *                yet. Their keys are tried again at the next level.
  *     solve      When every key has a level or is in the stash, the slots of each level are computed from the last to
  *                the first. A slot at which no equation begins is 0.
  *
- * The groups of a bucket are processed in decreasing order because the ribbons of the first keys compete with those of
- * the bucket before, which have already been stored.
+ * The groups of a bucket are processed in decreasing order because the ribbons of the keys with the lowest starts
+ * compete for slots with the ribbons of the previous bucket, which have already been stored.
  *
- * The result does not depend on the order of the digests. Whether a group can be accepted depends only on its
- * equations, as a set. When elimination is finished, the set of slots at which an equation begins also depends only on
- * the set of accepted equations, and so does the solution in which all other slots are 0. At the last level, which
- * accepts or refuses single keys, the keys are sorted first.
+ * The result does not depend on the order of the digests. Whether a group can be accepted depends on its equations and
+ * on those accepted before, but not on their order. When elimination is finished, the set of slots at which an equation
+ * begins also depends only on the set of accepted equations, and so does the solution in which all other slots are 0.
+ * At the last level, which accepts or refuses single keys, the keys are sorted first.
  *
- * Equal digests are always in the same group. All but the first of them reduce to 0 = 0, which other equations rarely
- * do, so a group is searched for equal digests only then.
+ * Equal digests are always in the same group. All but the first of them reduce to 0 = 0. Other equations rarely do, so
+ * a group is searched for equal digests only if one of its equations does.
  *
  * Memory: about 21 bytes per key while it runs. */
 #include "filters/ribbon.h"
@@ -33,28 +33,31 @@
 
 #include "core/sort.h"
 
-#define PART_STARTS 1024
+#define PART_STARTS 1024 /* of a part: see "sort" above */
 #define PART_BUCKETS (PART_STARTS / KITHI_RIBBON_BUCKET)
 #define GROUPS 3 /* per bucket */
 #define PART_GROUPS (PART_BUCKETS * GROUPS)
 #define PART_KEYS 4096 /* a part with more keys, which never happens with hashes, is sorted in place */
 
-/* A larger group is bumped at once. It has at most 80 starts, so at most 143 of its equations are independent. Groups
- * of hashes are never this large; for other digests this bounds the time that is spent on a group. */
+/* A group with more keys is bumped without trying. A group has at most 80 starts, so its ribbons cover at most 143
+ * slots, and no more of its equations can be independent. Groups of hashes never have this many keys; for other digests
+ * the limit bounds the time that is spent on a group. */
 #define GROUP_KEYS 512
 
 typedef struct workspace {
     uint64_t *rows; /* of each slot, level after level: the row of the equation that begins there; 0: there is none */
-    uint32_t *fingerprints; /* the right sides of these equations */
-    uint64_t *hashes;       /* of the keys of level 0; then the digests of those that it bumped */
-    uint64_t *more_hashes;  /* the same for level 1 */
-    size_t *part_ends;
+    uint32_t *fingerprints;   /* the right sides of these equations */
+    uint64_t *hashes;         /* of the keys of level 0; afterwards the digests of those that level 0 bumped */
+    uint64_t *more_hashes;    /* the same for level 1 */
+    size_t *part_ends;        /* of each part: the index after its last hash */
     uint64_t part[PART_KEYS]; /* the hashes of one part, by group */
-    uint64_t more;            /* length of more_hashes */
-    uint64_t bytes;
+    /* The length of more_hashes: the most keys that levels 1 and 2 and the stash can store, or all keys if these are
+     * fewer. */
+    uint64_t more;
+    uint64_t bytes; /* size of this allocation; the arrays follow the struct */
 } workspace;
 
-/* The keys that remain after a level: digests, at the beginning of the array that had the hashes of the level. */
+/* The keys that are not stored yet: the beginning of w->hashes or w->more_hashes. */
 typedef struct keys {
     uint64_t *digests;
     size_t count;
@@ -99,7 +102,7 @@ typedef enum outcome {
     REFUSED,   /* contradicts them */
 } outcome;
 
-/* Reduces an equation and stores it, if that is possible. */
+/* Reduces an equation and stores it, if that is possible. rows[0] and fingerprints[0] belong to slot 0 of the level. */
 KITHI_INLINE outcome insert(uint64_t *rows, uint32_t *fingerprints, kithi_ribbon r, uint64_t *slot) {
     uint64_t at = r.start, row = r.row;
     uint32_t fingerprint = (uint32_t)r.fingerprint;
@@ -127,7 +130,7 @@ typedef struct elimination {
     bool repeats; /* two equal digests were found */
 } elimination;
 
-/* Inserts a group. Returns false, and takes it back, if an equation is refused. */
+/* Inserts a group. Returns false, with none of it stored, if an equation is refused or the group is too large. */
 KITHI_INLINE bool insert_group(elimination *e, const uint64_t *hashes, size_t n) {
     uint64_t slots[GROUP_KEYS];
     size_t stored = 0;
@@ -147,14 +150,15 @@ KITHI_INLINE bool insert_group(elimination *e, const uint64_t *hashes, size_t n)
     return true;
 }
 
-/* The group of a start, in its part. */
+/* The index of the group of a start, within its part. */
 KITHI_INLINE unsigned group_of(uint64_t start) {
     unsigned bucket = (unsigned)(start % PART_STARTS / KITHI_RIBBON_BUCKET);
     uint64_t offset = start % KITHI_RIBBON_BUCKET;
     return bucket * GROUPS + (offset >= kithi_ribbon_threshold(1)) + (offset >= kithi_ribbon_threshold(2));
 }
 
-/* Sorts the hashes of a part by group and sets ends[i] to the end of group i. Returns the sorted hashes. */
+/* Sorts the n hashes of a part by group and sets ends[i] to the index after the last hash of group i. Returns the
+ * sorted hashes: `sorted` or, if there are too many for it, `hashes`. */
 KITHI_INLINE const uint64_t *sort_part(uint64_t *hashes, size_t n, uint64_t starts, uint64_t *sorted,
                                        size_t ends[PART_GROUPS]) {
     size_t next[PART_GROUPS + 1] = {0};
@@ -173,7 +177,8 @@ KITHI_INLINE const uint64_t *sort_part(uint64_t *hashes, size_t n, uint64_t star
     return sorted;
 }
 
-/* Sorts the hashes of these digests by part. */
+/* Sets `hashes` to the hashes of these digests, sorted by part, and part_ends[i] to the index after the last hash of
+ * part i. */
 KITHI_INLINE void sort_by_part(const kithi_ribbon_geometry *g, unsigned level, const uint64_t *digests, size_t n,
                                uint64_t *hashes, size_t *part_ends) {
     uint64_t parts = part_count(g, level), starts = g->starts[level];
@@ -182,7 +187,7 @@ KITHI_INLINE void sort_by_part(const kithi_ribbon_geometry *g, unsigned level, c
         part_ends[kithi_mulhi(kithi_ribbon_hash(digests[i], g->salt, level), starts) / PART_STARTS + 1]++;
     for (uint64_t i = 0; i < parts; i++)
         part_ends[i + 1] += part_ends[i];
-    /* part_ends[i] is now where part i begins. After the loop it is where it ends. */
+    /* part_ends[i] is now where part i begins. After the next loop it is where part i ends. */
     for (size_t i = 0; i < n; i++) {
         uint64_t hash = kithi_ribbon_hash(digests[i], g->salt, level);
         hashes[part_ends[kithi_mulhi(hash, starts) / PART_STARTS]++] = hash;
@@ -190,8 +195,8 @@ KITHI_INLINE void sort_by_part(const kithi_ribbon_geometry *g, unsigned level, c
 }
 
 /* Stores left->count keys, whose digests are `digests`, at level 0 or 1, and sets the marks of the level. `hashes` is
- * an array of at least this length, other than `digests`. It gets the hashes of the keys and, at the end, the digests
- * of the keys that were bumped; *left is set to these. Returns whether two equal digests were found. */
+ * another array, of at least left->count words, for the hashes of the keys. When this function returns, it has the
+ * digests of the keys that were bumped, and *left is set to these. Returns whether two equal digests were found. */
 static bool fill_level(const kithi_ribbon_geometry *g, workspace *w, unsigned level, const uint64_t *digests,
                        uint64_t *hashes, uint8_t *marks, keys *left) {
     elimination e = {.rows = w->rows + slots_before(g, level),
@@ -215,8 +220,8 @@ static bool fill_level(const kithi_ribbon_geometry *g, workspace *w, unsigned le
                 continue;
             uint64_t number = part * PART_BUCKETS + bucket;
             marks[number / 4] |= (uint8_t)(mark << (number % 4 * 2));
-            /* `sorted` may be in `hashes`. Each hash is read before it is overwritten, because no more keys have been
-             * bumped than hashes have been read. */
+            /* `sorted` may be a part of `hashes`. Each hash is read before it is overwritten, because no more keys have
+             * been bumped than hashes have been read. */
             for (size_t i = begin; i < ends[first + mark - 1]; i++)
                 hashes[bumped++] = kithi_ribbon_digest(sorted[i], g->salt, level);
         }
@@ -238,7 +243,7 @@ static bool has_repeats(uint64_t *numbers, size_t n) {
 static kith_status fill_last(const kithi_ribbon_geometry *g, workspace *w, uint8_t *shard, keys left) {
     uint64_t *rows = w->rows + slots_before(g, KITHI_RIBBON_LAST), slot;
     uint32_t *fingerprints = w->fingerprints + slots_before(g, KITHI_RIBBON_LAST);
-    uint64_t *stash = left.digests; /* overwrites hashes after they have been inserted */
+    uint64_t *stash = left.digests; /* overwrites only hashes that have been inserted or refused */
     size_t stashed = 0;
     for (size_t i = 0; i < left.count; i++)
         left.digests[i] = kithi_ribbon_hash(left.digests[i], g->salt, KITHI_RIBBON_LAST);
@@ -261,9 +266,9 @@ static kith_status fill_last(const kithi_ribbon_geometry *g, workspace *w, uint8
 
 /* ---- solve ---- */
 
-/* Computes the slots of a level. If s is the slot that was computed last, bit i of state[j] is bit j of slot s + i.
- * When s is the first slot of a block, these are the words of the block. Blocks that are all 0 are not written: in a
- * filter with few keys their pages stay untouched. */
+/* Computes the slots of a level. If s is the slot that was computed last, bit i of state[j] is bit j of slot s + i. So
+ * when s is the first slot of a block, state[j] is word j of the block. Blocks without equations are all 0. Most of
+ * them are not written, so in a filter with few keys their pages stay untouched. */
 KITHI_INLINE void solve(const uint64_t *rows, const uint32_t *fingerprints, uint64_t slots, unsigned bits,
                         uint8_t *words) {
     uint64_t state[KITHI_RIBBON_BITS_MAX] = {0}, any = 0;
@@ -283,7 +288,7 @@ KITHI_INLINE void solve(const uint64_t *rows, const uint32_t *fingerprints, uint
         }
         for (unsigned j = 0; j < bits; j++) {
             kithi_store64(words + (block * bits + j) * 8, state[j]);
-            any |= state[j]; /* if not 0, the next block is not skipped, because it must shift these bits out */
+            any |= state[j]; /* if not 0, the next block is not skipped: it must shift these bits out of `state` */
         }
     }
 }
@@ -335,7 +340,7 @@ static kith_status fill(const kithi_ribbon_geometry *g, workspace *w, uint8_t *s
         repeats = fill_level(g, w, 0, digests, w->hashes, shard + g->marks_at[0], &left);
     else
         memcpy(w->hashes, digests, n * sizeof *digests);
-    /* There are more keys left than can be stored. The reason may be that some of them are equal. */
+    /* If more keys are left than can be stored, the reason may be that some of them are equal. */
     if (!repeats && left.count > w->more)
         return has_repeats(left.digests, left.count) ? KITH_E_COPIES : KITH_E_FULL;
     if (!repeats && g->slots[1] != 0)

@@ -10,14 +10,14 @@
 #define KITHI_RIBBON_ID 9
 
 #define KITHI_RIBBON_LEVELS 3
-#define KITHI_RIBBON_LAST 2        /* the level without thresholds */
+#define KITHI_RIBBON_LAST 2        /* the last level, which has no thresholds */
 #define KITHI_RIBBON_BLOCK 64      /* slots in a block; also the width of a ribbon */
 #define KITHI_RIBBON_BUCKET 128    /* starts that have a threshold in common */
 #define KITHI_RIBBON_BITS_MAX 32   /* the most bits of a fingerprint */
 #define KITHI_RIBBON_HEAD_BYTES 16 /* of a shard: the number of its keys, the number of digests in its stash */
 
-#define KITHI_RIBBON_SLOTS_MAX (UINT64_C(1) << 40)
-#define KITHI_RIBBON_SALT_MAX 15
+#define KITHI_RIBBON_SLOTS_MAX (UINT64_C(1) << 40) /* in a level; also the most digests in a stash */
+#define KITHI_RIBBON_SALT_MAX 15                   /* the salt is the number of the build attempt */
 
 /* The indices of the parameters. */
 enum {
@@ -29,21 +29,23 @@ enum {
 };
 #define KITHI_RIBBON_PARAMS ((1 << (KITHI_RIBBON_SALT + 1)) - 1)
 
-/* One equation: the XOR of the slots start + i for which bit i of `row` is set is `fingerprint`. Bit 0 is set. */
+/* One equation. It says that the XOR of those slots start + i for which bit i of `row` is set equals `fingerprint`. Bit
+ * 0 of `row` is always set. */
 typedef struct kithi_ribbon {
     uint64_t start;
     uint64_t row;
     uint64_t fingerprint;
 } kithi_ribbon;
 
-/* The hash of a digest at a level. A bijection, so distinct digests have distinct hashes, whatever they are. */
+/* The hash of a digest at a level. It is a bijection, so distinct digests always have distinct hashes. */
 static inline uint64_t kithi_ribbon_hash(uint64_t digest, uint64_t salt, unsigned level) {
     return kithi_word(digest, salt * KITHI_RIBBON_LEVELS + level);
 }
 
-/* hash * starts / 2^64 is a number with an integer and a fractional part. The integer part is the start, and the
- * fingerprint is the first bits of the fraction: they are independent. Both halves of a second product, by an odd
- * constant without structure, give the row: it depends on all bits of the hash. */
+/* Returns the equation of a hash. hash * starts / 2^64 is a number with an integer and a fractional part. The integer
+ * part is the start, and the first bits of the fraction are the fingerprint, so the two are independent. The row is the
+ * XOR of both halves of another product, of the hash and an odd constant without structure. So it depends on all bits
+ * of the hash. */
 KITHI_INLINE kithi_ribbon kithi_ribbon_of(uint64_t hash, uint64_t starts, unsigned bits) {
     uint64_t rest, low;
     kithi_ribbon r;
@@ -54,8 +56,8 @@ KITHI_INLINE kithi_ribbon kithi_ribbon_of(uint64_t hash, uint64_t starts, unsign
     return r;
 }
 
-/* The threshold that 2 bits stand for. A key is not stored at this level if the distance from the first start of its
- * bucket to its own start is below this. */
+/* Returns the threshold that a mark, a number of 2 bits, stands for. A key is not stored at this level if the distance
+ * from the first start of its bucket to its own start is below the threshold. */
 static inline uint64_t kithi_ribbon_threshold(unsigned mark) {
     return UINT64_C(0x80301800) >> (8 * mark) & 0xff; /* 0, 24, 48, 128 */
 }
@@ -81,7 +83,7 @@ static inline void kithi_ribbon_lay_out(kithi_ribbon_geometry *g) {
         g->slots_at[i] = at;
         at += g->slots[i] / KITHI_RIBBON_BLOCK * g->bits * 8;
     }
-    /* A lookup may read the block after the last one, and up to 7 words more. */
+    /* A lookup may read the block after the last one, and up to 7 words after that: it reads words in groups of 8. */
     g->shard_bytes = (at + g->bits * 8 + 7 * 8 + 63) & ~UINT64_C(63);
 }
 
@@ -130,7 +132,7 @@ KITHI_INLINE const uint8_t *kithi_ribbon_shard(const kithi_ribbon_geometry *g, c
 /* Where to look for a digest. */
 typedef struct kithi_ribbon_target {
     const uint8_t *block; /* the first of two blocks */
-    uint64_t low, high;   /* the row, shifted to its place in the first and in the second block */
+    uint64_t low, high;   /* the row as masks of the first and the second block: bit i is for slot i of the block */
     uint64_t fingerprint;
     unsigned level;
 } kithi_ribbon_target;
@@ -147,7 +149,7 @@ KITHI_INLINE kithi_ribbon_target kithi_ribbon_target_at(const kithi_ribbon_geome
     return t;
 }
 
-/* Finds the level of a digest, that is the first one that does not bump it. */
+/* Finds the level of a digest: the first one that does not bump the key to the next. */
 KITHI_INLINE kithi_ribbon_target kithi_ribbon_find(const kithi_ribbon_geometry *g, const uint8_t *shard,
                                                    uint64_t digest, unsigned bits) {
     for (unsigned level = 0; level < KITHI_RIBBON_LAST && g->slots[level] != 0; level++) {
@@ -161,7 +163,7 @@ KITHI_INLINE kithi_ribbon_target kithi_ribbon_find(const kithi_ribbon_geometry *
                                   kithi_ribbon_of(hash, g->starts[KITHI_RIBBON_LAST], bits), bits);
 }
 
-/* Returns parities: bit i is that of (word i of `first` AND low) XOR (word i of `second` AND high), for i = 0 … 7. */
+/* Returns 8 bits. Bit i is the parity of (word i of `first` AND low) XOR (word i of `second` AND high). */
 typedef unsigned kithi_parities8(const uint8_t *first, const uint8_t *second, uint64_t low, uint64_t high);
 
 KITHI_INLINE unsigned kithi_ribbon_parities(const uint8_t *first, const uint8_t *second, uint64_t low, uint64_t high) {
@@ -173,8 +175,8 @@ KITHI_INLINE unsigned kithi_ribbon_parities(const uint8_t *first, const uint8_t 
     return parities;
 }
 
-/* Returns the XOR of a key's slots and its fingerprint: 0 if the key may be in the set. Reads words in groups of 8;
- * those beyond the last bit of a slot are ignored. */
+/* Returns the XOR of a key's slots and its fingerprint: 0 if the key may be in the set. Word j of a block has bit j of
+ * its slots. Words are read in groups of 8, and those from word `bits` on are ignored. */
 KITHI_INLINE uint64_t kithi_ribbon_difference(kithi_parities8 *parities, const kithi_ribbon_target *t, unsigned bits) {
     uint64_t sum = 0;
     for (unsigned j = 0; j < bits; j += 8)
@@ -206,7 +208,7 @@ KITHI_INLINE bool kithi_ribbon_has_with(kithi_parities8 *parities, const kithi_r
            (t.level == KITHI_RIBBON_LAST && kithi_ribbon_is_stashed(g, shard, digest));
 }
 
-/* A lookup with the instructions that the compiler may use. */
+/* A lookup with the best instruction set that the compiler may use here (simd/native.h). */
 static inline bool kithi_ribbon_has(const kithi_geometry *g, const uint8_t *body, uint64_t digest) {
 #if defined(KITHI_NATIVE_AVX512)
     return kithi_ribbon_has_with(kithi_avx512_parities, &g->ribbon, body, digest);

@@ -1,7 +1,8 @@
 /* Writes and reads the header and the checksums around a body. Both directions use the same list of header offsets.
  *
- * Checksums detect accidental damage, not attackers: anyone who can write the file can compute valid checksums. Nothing
- * here is therefore trusted for memory safety. The kind recomputes all sizes from the parameters and checks the body.
+ * Checksums detect accidental damage, not attackers: anyone who can write the file can compute valid checksums. No
+ * value that is read here is therefore trusted for memory safety. The kind recomputes all sizes from the parameters and
+ * checks the body.
  *
  * The body has one checksum per 64 KiB, so that damage can be located. The header holds the checksum of those
  * checksums, so its 192 bytes identify the content of the whole block except the notes. */

@@ -13,17 +13,17 @@
 
 #define KITHI_HEADER_BYTES 192
 #define KITHI_BODY_ALIGNMENT 64
-#define KITHI_CHECKED_BYTES 65536
+#define KITHI_CHECKED_BYTES 65536 /* bytes of the body that one checksum covers: a page */
 #define KITHI_FORMAT_VERSION 1
-#define KITHI_PARAMS 8
+#define KITHI_PARAMS 8 /* their meaning depends on the kind */
 #define KITHI_STORE_ID_BYTES 16
-#define KITHI_SEQUENCE_MAX (UINT64_C(1) << 62)
+#define KITHI_SEQUENCE_MAX (UINT64_C(1) << 62) /* of a record in the journal of a store */
 
-/* Says that a file is the snapshot of a store (kith/store.h): the newest operations may be in its journal. */
+/* Says that a file is the snapshot of a store (kith/store.h): the newest operations may be only in the journal. */
 typedef struct kithi_store_mark {
     bool is_store; /* if false, the other fields are 0 */
     uint8_t id[KITHI_STORE_ID_BYTES];
-    uint64_t sequence; /* of the last journal record that the file includes */
+    uint64_t sequence; /* of the last journal record whose operations the file contains */
 } kithi_store_mark;
 
 /* The header, decoded. */
@@ -41,6 +41,9 @@ typedef struct kithi_head {
     uint64_t recipe;      /* how a program turned its input into keys; at most KITHI_RECIPE_MAX */
     uint64_t notes_bytes; /* size of the notes after the checksums (notes.h); 0: no notes */
     kithi_store_mark store;
+    /* Not stored. If the body consists of blocks of another kind (layers), and the first one was planned together with
+     * this header: its parameters. They are not all 0 then. Otherwise they are all 0. */
+    uint64_t first_params[KITHI_PARAMS];
 } kithi_head;
 
 #define KITHI_RECIPE_MAX ((UINT64_C(1) << 48) - 1)

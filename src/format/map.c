@@ -13,9 +13,9 @@
  * guarantees one thing more: the kernel refuses a later mprotect(PROT_WRITE), so no stray write can make this process's
  * filter differ from the file.
  *
- * The kernel guarantees zeros from the end of the file to the end of its last page, and SIGBUS for whole pages past the
- * end, which appear when a file is truncated while it is mapped. The library therefore never truncates the file of a
- * filter or table (replace.c), and other files can be read into memory instead. */
+ * Past the end of the file, the rest of its last page reads as zeros, and an access to any later page raises SIGBUS. A
+ * mapping has such pages after the file was truncated. The library therefore never truncates the file of a filter or
+ * table (replace.c). Files that another program may truncate can be read into memory instead. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

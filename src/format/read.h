@@ -53,8 +53,8 @@ static inline bool kithi_notes_strings_are_valid(const char *content, const char
         for (const char *earlier = content; earlier < name;) {
             if (strcmp(earlier, name) == 0)
                 return false;
-            earlier += strlen(earlier) + 1; /* its name; the strings before `at` were found to have an end */
-            earlier += strlen(earlier) + 1; /* its value */
+            earlier += strlen(earlier) + 1; /* skips its name; all strings before `at` are known to end */
+            earlier += strlen(earlier) + 1; /* skips its value */
         }
     }
     return true;
@@ -96,7 +96,7 @@ static inline kith_status kithi_notes_bytes_read(const uint8_t *bytes, uint64_t 
     return head->notes_bytes != 0 ? KITH_OK : KITH_E_CORRUPT;
 }
 
-/* Does what format/format.h says of kithi_header_read(), which calls it. */
+/* Implements kithi_header_read(): see format/format.h. */
 static inline kith_status kithi_head_read(const uint8_t *bytes, uint64_t byte_count, kithi_head *head) {
     if (byte_count == 0)
         return KITH_E_EMPTY;
@@ -169,7 +169,7 @@ static inline kith_status kithi_sizes_check(const kithi_head *head, uint64_t bod
 }
 
 #ifndef KITH_READER_NO_HASH
-/* Does what format/format.h says of kithi_body_verify(), which calls it. */
+/* Implements kithi_body_verify(): see format/format.h. */
 static inline kith_status kithi_body_check(const uint8_t *block, uint64_t body_bytes) {
     const uint8_t *body = block + KITHI_HEADER_BYTES;
     const uint8_t *checksums = body + body_bytes;

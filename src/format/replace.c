@@ -27,13 +27,13 @@
  * nothing. On a file system without exchange, a plain rename is used and this one promise is lost.
  *
  * A process that is killed leaves the file with the temporary name behind. The next save to the same target removes it
- * if no process is using it. To find out, each save holds an exclusive flock on its new file and on the old one until
- * the temporary name is free again. The kernel drops these locks whenever and however the process ends, and they also
- * work between containers, where process ids mean nothing. A save therefore removes a file with a temporary name of
- * this target only if it gets a shared lock on it. A new file exists for a moment before it is locked. If another save
- * removes it in that moment, its creator sees that the name is gone and creates another file. Leftovers are removed
- * before anything is written, because their space may be needed; failures to remove them are ignored. Where flock does
- * not work, they stay.
+ * if no process is using it. To show that they are in use, each save holds an exclusive flock on its new file and on
+ * the old one until the temporary name is free again. The kernel drops these locks whenever and however the process
+ * ends, and they also work between containers, where process ids mean nothing. A save therefore removes a file with a
+ * temporary name of this target only if it gets a shared lock on it. A new file exists for a moment before it is
+ * locked. If another save removes it in that moment, its creator sees that the name is gone and creates another file.
+ * Leftovers are removed before anything is written, because their space may be needed; failures to remove them are
+ * ignored. Where flock does not work, they stay.
  *
  * The kernel promises little about a failed fsync. ext4, XFS and Btrfs mark the pages clean anyway, and a second fsync
  * returns 0 although the data is lost (Rebello et al., "Can Applications Recover from fsync Failures?", USENIX ATC
@@ -74,9 +74,9 @@
 
 enum {
     LINKS_MAX = 40,            /* the limit of the kernel for one path */
-    NAME_SHOWN_BYTES = 64,     /* of the target's name: recognisable, and short enough everywhere (eCryptfs: 143) */
-    NAME_RANDOM_BYTES = 6,     /* 30 bits; O_EXCL is the protection, randomness only has to make collisions rare */
-    NAME_TRIES = 100,          /* random collisions never reach this; an attacker in a shared folder may: give up */
+    NAME_SHOWN_BYTES = 64,     /* of the target's name: enough to recognise it; eCryptfs allows only 143 bytes in all */
+    NAME_RANDOM_BYTES = 6,     /* 5 random bits each, only to make collisions rare; O_EXCL is the protection */
+    NAME_TRIES = 100,          /* then give up: only an attacker in a shared folder can cause that many collisions */
     WRITE_BYTES_MAX = 1 << 30, /* Linux shortens a write to 2 GiB - 4 KiB, other systems reject more than INT_MAX */
     ACL_BYTES_MAX = 4096,      /* 511 entries; ext4 holds about as many */
     LISTING_BYTES = 4096,      /* at least one entry must fit: NAME_MAX bytes and its header */
@@ -90,9 +90,9 @@ typedef char temp_name[1 + NAME_SHOWN_BYTES + sizeof NAME_MARK + NAME_RANDOM_BYT
 
 /* The file that a path refers to after all links are followed. */
 struct target {
-    int folder;  /* open for reading, for the *at calls and the last fsync; negative: not open */
-    bool exists; /* a regular file, described by old */
-    struct stat old;
+    int folder;          /* open for reading, for the *at calls and the last fsync; negative: not open */
+    bool exists;         /* there is a regular file of this name */
+    struct stat old;     /* valid if `exists` */
     const char *name;    /* in the folder; points into path */
     char path[PATH_MAX]; /* the path, or the text of the last link followed */
 };
@@ -288,7 +288,7 @@ static void remove_leftovers(const struct target *t) {
 }
 
 /* Locks a file that was just created, so that no other save removes it as a leftover. Returns false if another save has
- * locked it first: it has removed the file or is about to. */
+ * locked it first: that save has removed the file or is about to. */
 static bool claim(const struct target *t, int fd, const char *name) {
     struct stat st;
     if (kithi_flock(fd, LOCK_EX | LOCK_NB) != 0)
@@ -350,8 +350,8 @@ static mode_t narrowed_mode(const struct stat *old, const struct stat *now) {
 }
 
 /* Opens the old file, to read its access list and to lock it. m->fd is negative if the file may not be read. The lock
- * tells other saves that the file is in use while it has the temporary name. If someone else holds a lock on it, that
- * has the same effect. If there is no old file, opens the file `like` instead, without locking it. */
+ * tells other saves that the file is in use while it has the temporary name. If someone else holds a lock on the file,
+ * their lock has the same effect. If there is no old file, opens the file `like` instead, without locking it. */
 static bool open_model(const struct target *t, const char *like, struct model *m) {
     *m = (struct model){.exists = t->exists, .fd = -1};
     if (t->exists)
@@ -427,8 +427,9 @@ static bool set_access(int fd, const struct model *m, bool secret) {
 }
 
 /* Uses fallocate instead of posix_fallocate, which writes into every block where the file system cannot reserve space.
- * If the space cannot be reserved, or a signal interrupts the call (tmpfs then undoes everything, and would do so
- * again), writing shows whether there is enough. */
+ * It is not a failure if the file system cannot reserve space or a signal interrupts the call: writing then shows
+ * whether there is enough. The call is not repeated after a signal: tmpfs has undone everything, and another signal
+ * could interrupt it again. */
 static bool reserve(int fd, size_t byte_count) {
     return byte_count == 0 || fallocate(fd, 0, 0, (off_t)byte_count) == 0 || errno == EOPNOTSUPP || errno == EINVAL ||
            errno == ENOSYS || errno == EINTR;
@@ -475,8 +476,9 @@ static bool exchange(const struct target *t, const char *temp) {
 #endif
 }
 
-/* Undoes the exchange or rename of step 8, unless the name refers to another process's file by now. If the exchange
- * cannot be undone, the name keeps the new file, and the old one is removed: the temporary name must be free. */
+/* Undoes step 8, unless the name refers to another process's file by now: after an exchange it restores the old file,
+ * and if there was no old file it removes the new one. A rename over an old file cannot be undone, so the new file
+ * stays. If an exchange cannot be undone, the old file is removed, because the temporary name must become free. */
 static void undo_publish(const struct target *t, const char *temp, const struct stat *fresh, bool displaced) {
     int error = errno;
     bool is_ours = is_named(t, t->name, fresh);
@@ -492,6 +494,7 @@ static void undo_publish(const struct target *t, const char *temp, const struct 
 static bool publish(const struct target *t, const char *temp, const struct stat *fresh) {
     bool displaced = t->exists && exchange(t, temp);
     if (!displaced) {
+        /* EINVAL and ENOSYS: there is no exchange here. ENOENT: the old file has been removed since it was found. */
         bool rename_will_do = !t->exists || errno == EINVAL || errno == ENOSYS || errno == ENOENT;
         if (!rename_will_do || renameat(t->folder, temp, t->folder, t->name) != 0) {
             unlink_quietly(t->folder, temp);
@@ -516,7 +519,7 @@ static bool replace_opened(const struct target *t, const struct model *m, const 
         return false;
     bool written = set_access(fd, m, content->secret) && reserve(fd, content->byte_count) && write_all(fd, content) &&
                    fstat(fd, &fresh) == 0 && fsync(fd) == 0;
-    /* close may fail and therefore comes before the exchange. A second descriptor keeps the lock until after it. */
+    /* close may fail and therefore comes before the exchange. A second descriptor keeps the lock until it is done. */
     int lock = written ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
     if (lock < 0)
         close_quietly(fd);

@@ -27,10 +27,10 @@
  * KITH_E_IO           anything else. EISDIR: path is a folder; EINVAL: it is a FIFO, a socket or a device (both are
  *                     rejected before anything is written); ELOOP: too many links; EIO: disk error
  *
- * After a failure errno holds the reason, the old file is unchanged, including its inode (or still absent), and no
- * other file is left behind. There is one exception: on file systems that cannot exchange two names (NFS, some FUSE),
- * if the very last step fails, the sync of the folder, the complete new file stays in place. A failed fsync is final
- * and never retried; call again to write a fresh file.
+ * After a failure errno holds the reason, the old file is unchanged, including its inode (or there still is none), and
+ * no other file is left behind. There is one exception, on file systems that cannot exchange two names (NFS, some
+ * FUSE). If the last step fails there, the sync of the folder, an old file is already gone, and the complete new file
+ * stays in its place. A failed fsync is final and never retried; call again to write a fresh file.
  *
  * Links. A symbolic link at `path`, or a chain of them, is followed. Its target is replaced, or created if the link
  * dangles, and the link stays. A link in a sticky folder that everyone may write (/tmp) is followed only if it belongs
@@ -46,8 +46,8 @@
  * Temporary files. A killed process or a power cut can leave a file ".NAME.kith-xxxxxx" next to the target: the
  * unfinished new file or the displaced old one. Each x is a letter a to z or a digit 2 to 7, and NAME is truncated to
  * 64 bytes. The next save to NAME removes such files, but only regular files that belong to the caller or to the owner
- * of the replaced file, and only if flock shows that no running process is saving with them. On file systems without
- * flock they stay, and it is safe to delete them when no save is running. A save never fails because of them.
+ * of the replaced file, and only if flock shows that no running process is using them. On file systems without flock
+ * they stay, and it is safe to delete them when no save is running. A save never fails because of them.
  *
  * Threads and processes may save to the same path at the same time: the last one wins, and the file is never a mixture.
  * Cost: one listing of the folder, one write of the bytes and two syncs, some milliseconds on a disk; about 13 KiB of
@@ -56,12 +56,12 @@ KITH_MUST_USE kith_status kithi_replace_file(const char *path, const void *bytes
 
 /* Follows the symbolic links of `path` as above, to a file that need not exist. On success sets *folder to a new
  * descriptor of the folder that the file is in, and copies the name of the file in this folder to `name`. Returns
- * KITH_E_IO with ENAMETOOLONG if the name does not fit, and the codes above. */
+ * KITH_E_IO with ENAMETOOLONG if the name does not fit, or one of the codes above. */
 KITH_MUST_USE kith_status kithi_find_target(const char *path, int *folder, char *name, size_t name_bytes);
 
-/* The same as kithi_replace_file() for a name in an open folder. If there is no file of this name yet, the new one gets
- * owner, group, permission bits and access list of the file `like` in the same folder, if `like` is not NULL and
- * exists. */
+/* The same as kithi_replace_file() for the file `name` in an open folder, with the bytes of `count` parts, one after
+ * the other. `like` (may be NULL) is the name of a file in the same folder. If `name` does not exist yet and `like`
+ * does, the new file gets the owner, group, permission bits and access list of `like`. */
 KITH_MUST_USE kith_status kithi_replace_file_at(int folder, const char *name, const char *like, const kithi_part *parts,
                                                 size_t count, bool secret);
 

@@ -1,9 +1,10 @@
-/* Sizes cuckoo filters by the formulas of fit.h. Their constants were measured as follows.
+/* Sizes cuckoo filters by the formulas of fit.h. Their constants were measured as follows. b is the number of slots in
+ * a bucket, and c that of all slots in which a key can be: 2b, or 4 with windows.
  *
- * Regions of 2^10 to 2^18 slots were filled until a key could not be placed, with the search of
- * filters/common/cuckoo_search.h, but without its bound, and 80 to 310,000 seeds each. The load reached has a mean that
- * does not depend on the size, a standard deviation of spread / sqrt(slots), and a left tail heavier than that of a
- * normal distribution:
+ * Regions of 2^10 to 2^18 slots were filled until a key could not be placed, with 80 to 310,000 seeds for each size.
+ * The search was that of filters/common/cuckoo_search.h, but without its bound. The load reached has a mean that does
+ * not depend on the size, a standard deviation of spread / sqrt(slots), and a left tail heavier than that of a normal
+ * distribution:
  *
  *     places         mean load   spread     load below which 1 in 10^4 regions of 1024 slots failed
  *     windows of 2     0.9650     0.230       0.9336
@@ -13,30 +14,34 @@
  *
  * The last column comes from 90,000 regions or more. The means in limits_of() are slightly lower.
  *
- * The probability that there is no room is estimated as the sum of two terms. `overload` is a normal tail with a spread
- * 15% larger and a term for the skew, 0.67 (z^2 - 1) / slots. `overfull_pairs` is the expected number of sets of c + 1
- * keys on one pair of places; it is doubled to account for larger such sets. The estimate was compared with measured
- * probabilities between 10^-1 and 10^-7 at 142 points, with n from 5 to 2000. It was higher at all of them but one, a
- * point with only 7 failures, where it was 12% too low. tests/unit/plan_fits.c repeats the measurement. With b = 1 all
- * failures come from overfull sets of keys, of every size. The expected number of all such sets is estimated as 4 / (1
- * - load/0.48)^3 times that of the smallest ones (3 keys).
+ * The probability that there is no room is estimated as the sum of two terms, `overload` and `overfull_pairs`, to which
+ * those for random walks and for bounded searches are added (see below). `overload` is the tail of a normal
+ * distribution whose spread is 15% larger than the measured one. A load that is z standard deviations below the mean is
+ * lowered further by 0.67 (z^2 - 1) / slots, which makes the left tail heavier. `overfull_pairs` is the expected number
+ * of sets of c + 1 keys on one pair of places; it is doubled to account for larger such sets. The sum was compared with
+ * measured probabilities between 10^-1 and 10^-7 at 142 points, with n from 5 to 2000. It was higher at all of them but
+ * one, a point with only 7 failures, where it was 12% too low. tests/unit/plan_fits.c repeats the measurement. With
+ * b = 1 all failures come from sets of keys that have more keys than slots, and such sets of every size matter. The
+ * expected number of all of them is estimated as 4 / (1 - load/0.48)^3 times that of the smallest ones (3 keys).
  *
  * Few fingerprints. Regions of 2^14 slots were filled until a stash of 64 entries overflowed, with 60 seeds each. The
- * mean load does not depend on the width of the fingerprints, down to 4 bits (windows: 0.9641; b = 8: 0.9979), 5 bits
- * (b = 4: 0.9801) or 6 bits (b = 2: 0.8968). One bit less costs 0.001 to 0.003 of load, so plans do not use fewer bits
- * unless an option asks for them. With b = 2 and 4 bits, one region in ten fails below the planned load.
+ * mean load reached does not depend on the width of the fingerprints, down to 4 bits (windows: 0.9641; b = 8: 0.9979),
+ * 5 bits (b = 4: 0.9801) or 6 bits (b = 2: 0.8968). One bit less costs 0.001 to 0.003 of load, so plans do not use
+ * fewer bits unless an option asks for them. With b = 2 and 4 bits, one region in ten fails below the planned load.
  *
  * Entries in stashes. Regions of 2,600 to 26,000 slots at the planned load needed 1.2 to 1.7 times as many entries as
  * there are sets of c + 1 keys with equal fingerprints. (Measured with windows and with b = 2, for fingerprints of 5
- * and of 6 bits.) The reason is that keys on different pairs can also be too many, if the pairs have one place in
- * common. The expected number of crowded sets is doubled for that (larger_sets). With b = 1 they needed 4 to 7 times as
- * many, and the estimate has the same factor as that of room failures. tests/unit/plan_fits.c repeats the measurement.
+ * and of 6 bits.) The reason is that keys on two different pairs can also be too many, if the pairs have one place in
+ * common. The expected number of crowded sets is doubled for that (larger_sets). With b = 1 regions needed 4 to 7 times
+ * as many entries. There the expected number is multiplied by the same factor as that of overfull sets above.
+ * tests/unit/plan_fits.c repeats the measurement.
  *
- * Random walks. Regions of 2^18 slots were filled with walks of any length, 40 to 400 seeds each, and the share of the
- * walks of more than i kicks was counted in bins of load 0.01 to 0.02 wide, for i from 1 to 2000. It falls like e^(-g
- * i), with an exponent g that decreases to 0 at the load where regions fail. If the load is lower than that by x, the
- * exponent is estimated as g = a x^2 / (x + s), which at each of the 29 measured loads is at most the measured exponent
- * (measured for b = 4: 0.0092 at 0.965, 0.041 at 0.945, 0.15 at 0.905, 0.49 at 0.81):
+ * Random walks. Regions of 2^18 slots were filled by walks of any length, with 40 to 400 seeds. The share of walks of
+ * more than i kicks (moved entries), i = 1 … 2000, was measured separately for ranges of the load that are 0.01 to 0.02
+ * wide. It falls like e^(-g i). The exponent g decreases with the load, and is 0 at the load where regions fail. If the
+ * load is lower than that by x, g is estimated as a x^2 / (x + s). At each of the 29 measured loads, this is at most
+ * the measured exponent. (For b = 4 the measured exponents were 0.0092 at load 0.965, 0.041 at 0.945, 0.15 at 0.905,
+ * 0.49 at 0.81.) The constants are
  *
  *     b        1       2       4       8
  *     a        2.8     3       4       8
@@ -46,42 +51,46 @@
  * region (5 standard deviations above the mean). In small regions a walk may also be trapped in one pair of places.
  * That happens if the new key and all but one of the 2b entries there have the same pair: the walk leaves the pair only
  * when it kicks out the one other entry, with probability 1/(2b) per kick. The expected number of such sets of 2b keys,
- * times the probability that the walk misses that entry each time, is added. tests/unit/plan_fits.c compares the sum
- * with measured probabilities.
+ * times the probability that the walk misses that entry each time, is added to the estimate. tests/unit/plan_fits.c
+ * compares the sum with measured probabilities.
  *
  * Bounded searches. A search visits at most KITHI_FIT_SEARCH_SLOTS slots, so it may fail although a free slot can be
  * reached. Regions of 2^18 slots were filled to loads between the planned one and the one at which regions fail, and
- * the share of new keys whose search examined more than i places was counted, with 60,000 (b = 1) to 1,000,000 keys at
- * each of 25 loads. It falls like e^(-g i), too, and g is estimated by the same formula, a x^2 / (x + s), with
- * constants at which it is at most the measured exponent, within the accuracy of the measurement (measured for windows:
- * 0.0098 at 0.945, 0.0071 at 0.948, 0.0034 at 0.954, 0.0008 at 0.96). x is the distance from the load at which regions
- * fail or, for b = 2, from 0.8952:
+ * the share of new keys whose search examined more than i places was measured, with 60,000 (b = 1) to 1,000,000 keys at
+ * each of 25 loads. It falls like e^(-g i), too, and g is estimated by the same formula, a x^2 / (x + s). With the
+ * constants below, the estimate is at most the measured exponent, within the accuracy of the measurement. (For windows
+ * the measured exponents were 0.0098 at load 0.945, 0.0071 at 0.948, 0.0034 at 0.954, 0.0008 at 0.96.) For b = 2, x is
+ * the distance from a load of 0.8952 instead of the load at which regions fail.
  *
  *     places   b = 1   b = 2   b = 4   b = 8     windows
  *     a        2.8     43      6.5     12        1.05
  *     s        0       1       0.022   0.00115   0.0268
  *
- * For windows this term is 10^-10 at the planned load with n = 10^8, and 10^-9 with 10^9. Regions of more keys than the
- * average contribute most of it: 6 to 7 standard deviations more, which is a load of 0.957.
+ * For windows the expected number of searches that are too short is 10^-10 at the planned load with n = 10^8, and 10^-9
+ * with 10^9. Most of it comes from regions whose number of keys is 6 to 7 standard deviations above the average, which
+ * is a load of 0.957.
  *
- * Large filters are not planned for these maximum loads but for the lower ones in limits_of(), at which a search is
- * still short: the adds that fill windows to a load of 0.945 examined 6 slots on average and at most 3,400; up to a
- * load of 0.96 they would examine 22 and 34,000, to save one and a half percent of the bytes. */
+ * Large filters are not planned for the loads at which regions fail but for lower ones (`planned` in limits_of()), at
+ * which a search is still short. The adds that fill windows up to a load of 0.945 examined 6 slots on average and 3,400
+ * at most. Up to a load of 0.96 they would examine 22 on average and 34,000 at most, to save one and a half percent of
+ * the bytes. */
 #include "plan/fit.h"
 
 #include <math.h>
 #include <string.h>
 
+/* The highest probabilities of a failure that plans accept: see kithi_fit_choose(). */
 #define ROOM_FAILURE_MAX 1e-9
 #define WALK_FAILURE_MAX 9e-7
 #define OVERFLOW_MAX 1e-8
-#define SLOT_BITS_MAX 32
-#define REGION_SLOTS (UINT64_C(1) << 18)
-#define REGIONS_MAX 0x1p52 /* the search for their number computes with whole doubles */
-#define HALF_MAX (UINT64_C(1) << 29)
-#define ODD_HALF_MAX (UINT64_C(1) << 27) /* if it is not a power of two: see core/mix.h */
 
-/* g = a x^2 / (x + s), where x is the distance of the load from `load`: see above. */
+#define SLOT_BITS_MAX 32
+#define REGION_SLOTS (UINT64_C(1) << 18) /* the most slots in a region; half_limit() has the exceptions */
+#define REGIONS_MAX 0x1p52               /* their number is computed in doubles, which are exact up to this */
+#define HALF_MAX (UINT64_C(1) << 29)     /* the most slots in half a region in the exceptions, with `power_of_two` */
+#define ODD_HALF_MAX (UINT64_C(1) << 27) /* and without: see core/mix.h */
+
+/* The exponent g = a x^2 / (x + s) at a load that is lower than `load` by x: see above. */
 typedef struct exponent {
     double load, a, s;
 } exponent;
@@ -90,8 +99,8 @@ typedef struct exponent {
 typedef struct load_limits {
     double load, spread;       /* mean and spread of the load at which a region fails */
     double planned;            /* the highest load that plans use */
-    double a, s;               /* of the exponent g of random walks, see above */
-    exponent search;           /* of bounded searches */
+    double a, s;               /* of the exponent g of random walks, whose x is the distance from the `load` above */
+    exponent search;           /* g of bounded searches */
     unsigned fingerprint_bits; /* the fewest that plans use */
 } load_limits;
 
@@ -133,9 +142,9 @@ double kithi_fit_rate(const kithi_fit *fit, const kithi_fit_size *size, uint64_t
 }
 
 #define EXCESS_MAX 8                 /* sets of more than c + 8 keys are too rare to matter */
-#define SET_MAX (2 * 8 + EXCESS_MAX) /* keys in the largest of them; b is at most 8 */
+#define SET_MAX (2 * 8 + EXCESS_MAX) /* keys in the largest set that is counted; c is at most 16 */
 
-/* A number of keys, and what the formulas need of it for every size that is tried. */
+/* A number of keys n, and numbers that depend only on n and c. They are computed once for all sizes that are tried. */
 typedef struct key_count {
     double n;
     double log_sets;                          /* the logarithm of (n choose c + 1) */
@@ -164,8 +173,9 @@ static key_count count_keys(const kithi_fit *fit, double n) {
     return keys;
 }
 
-/* Returns the expected number of sets of keys that have the same pair of places, if all fingerprints were different.
- * There are e^log_sets sets of c + 1 keys. */
+/* Returns the expected number of sets of c + 1 keys that have the same pair of places, if all fingerprints were
+ * different. `log_sets` is the logarithm of the number of all sets of c + 1 keys. Here c is key_slots() or, for the
+ * sets of 2b keys in which a walk is trapped, key_slots() - 1. */
 static double overfull_pairs(unsigned c, double regions, double half, double log_sets) {
     return exp(log_sets - c * log(regions) - 2 * c * log(half));
 }
@@ -190,9 +200,10 @@ double kithi_fit_search_tail(const kithi_fit *fit, double load, double places) {
     return x <= 0 ? 1 : exp(-places * e.a * x * x / (x + e.s));
 }
 
-/* Returns the expected number of searches that reach their bound, while n keys are added, in all regions together. The
- * load of a region when its last key is added is normally distributed, with this mean and deviation. The sum is over
- * the number k of deviations by which it is above the mean; regions below it contribute nothing. */
+/* Returns the expected number of searches that reach their bound while the filter is filled, in all regions together.
+ * The final load of a region is taken to be normally distributed, with the mean `load` and this deviation. The sum is
+ * over k, the number of deviations by which the load of a region is above the mean. Regions below the mean contribute
+ * next to nothing. */
 static double search_failure(const kithi_fit *fit, double regions, double half, double load, double deviation) {
     enum { K_MAX = 14 };
     double places = (double)KITHI_FIT_SEARCH_SLOTS / fit->place_slots, slots = slots_of(fit, half), sum = 0;
@@ -204,11 +215,11 @@ static double search_failure(const kithi_fit *fit, double regions, double half, 
         return 0;                          /* all terms of the sum are 0, as for most sizes that are tried */
     for (unsigned i = 0; i < K_MAX; i++) { /* smaller steps change the sum by less than a factor of two */
         double k = i, x = e.load - load - k * deviation;
-        if (x <= 0)
+        if (x <= 0) /* regions as full as this, or fuller, fail */
             return sum + regions * erfc((k - 0.5) / sqrt(2)) / 2;
-        double slope = e.a * x * (x + 2 * e.s) / ((x + e.s) * (x + e.s)); /* of g */
-        /* Only the last keys of a region matter: 1 / (slope * places) is the difference in load at which the
-         * probability is lower by a factor of e. */
+        double slope = e.a * x * (x + 2 * e.s) / ((x + e.s) * (x + e.s)); /* dg / dx */
+        /* Only the last keys of a region matter: if the load is lower by 1 / (slope * places), the probability that a
+         * search fails is lower by a factor of e. */
         double last_keys = fmin(load * slots, slots / (slope * places));
         double density = exp(-k * k / 2) / sqrt(2 * acos(-1));
         sum += regions * density * fmin(1, last_keys * kithi_fit_search_tail(fit, e.load - x, places));
@@ -245,11 +256,16 @@ double kithi_fit_room_failure(const kithi_fit *fit, const kithi_fit_size *size, 
     return room_failure(fit, (double)size->regions, (double)size->half, &keys);
 }
 
-/* Sets means[i - 1] to M(i) of fit.h, i = 1 … EXCESS_MAX. Keys with equal fingerprints that share one place always
- * share the other one, too. Stirling's number S(k, j) counts how k = c + i keys can be divided into j groups of equal
- * fingerprint:
+/* Sets means[i - 1] to M(i) of fit.h, i = 1 … EXCESS_MAX. Stirling's number S(k, j) is the number of ways to divide
+ * k = c + i keys into j groups, where the keys of a group have equal fingerprints:
  *
- *     M(i) = overfull_pairs * sum over j < k of S(k, j) x^(k - j)        x = half / top
+ *     M(i) = sets * sum over j < k of S(k, j) x^(k - j)        x = half / top
+ *
+ * `sets` is the expected number of sets of k keys that have the same pair of places, if all fingerprints were
+ * different: overfull_pairs(), with k - 1 in place of c. There is a factor x for each key of a group except the first.
+ * To have the same pair, a key with another fingerprint must have two places in common with the others, with
+ * probability 1 / half^2. A key of the same group has the fingerprint and one place in common, with probability
+ * 1 / (top * half), which is x times as high.
  *
  * The term j = k, where all fingerprints differ, is already counted by room_failure(). If x > 1, most of the sum is the
  * term j = 1. */
@@ -267,8 +283,8 @@ static void count_crowded_sets(const kithi_fit *fit, double regions, double half
     }
 }
 
-/* The crowding of a filter: means[i - 1] is the expected number of sets of c + i keys in a region, `sets` is their sum
- * and `entries` the expected number of stash entries that a region needs for them. */
+/* The crowding of a filter: means[i - 1] is the expected number of crowded sets of c + i keys in a region, `sets` is
+ * their sum and `entries` the expected number of stash entries that a region needs for them. */
 typedef struct crowding {
     double regions, means[EXCESS_MAX], sets, entries;
 } crowding;
@@ -296,7 +312,7 @@ static crowding crowding_of(const kithi_fit *fit, double regions, double half, d
  * more than s entries. */
 static void compute_overflow(const crowding *w, double overflow[STASHES]) {
     enum { TERMS = 2 * KITHI_FIT_STASH_MAX };
-    double p[TERMS + 1]; /* p[k]: a region needs k entries, by Panjer's recursion */
+    double p[TERMS + 1]; /* p[k]: the probability that a region needs k entries, by Panjer's recursion */
     bool too_many = !(w->entries <= KITHI_FIT_STASH_MAX);
     p[0] = exp(-w->sets);
     for (unsigned k = 1; k <= TERMS && !too_many; k++) {
@@ -305,7 +321,7 @@ static void compute_overflow(const crowding *w, double overflow[STASHES]) {
             sum += i * w->means[i - 1] * p[k - i];
         p[k] = sum / k;
     }
-    double sum = 0; /* of the last terms; nothing cancels */
+    double sum = 0; /* p[k] + p[k + 1] + …, added from the end, so that nothing cancels */
     for (unsigned k = TERMS; k > 0; k--) {
         sum += too_many ? 1 : p[k];
         if (k <= STASHES)
@@ -317,8 +333,9 @@ static void compute_overflow(const crowding *w, double overflow[STASHES]) {
 static bool is_large_enough(unsigned stash, const kithi_fit *fit, double regions, double half, double top,
                             const key_count *keys) {
     crowding w = crowding_of(fit, regions, half, top, keys);
-    /* A set needs at most EXCESS_MAX entries, so more than s entries take at least m = s / EXCESS_MAX + 1 sets. A
-     * Poisson variable of mean `sets` is m or more with a probability of at most sets^m. */
+    /* A set needs at most EXCESS_MAX entries, so more than `stash` entries are needed only for
+     * m = stash / EXCESS_MAX + 1 sets or more. A Poisson variable of mean `sets` is m or more with a probability of at
+     * most sets^m. */
     /* NOLINTNEXTLINE(bugprone-integer-division): m is a whole number */
     if (regions * pow(w.sets, stash / EXCESS_MAX + 1) <= OVERFLOW_MAX)
         return true;
@@ -340,15 +357,15 @@ double kithi_fit_overflow(const kithi_fit *fit, const kithi_fit_size *size, uint
     return overflow[size->stash];
 }
 
-/* Returns the smallest stash whose overflow is improbable enough, or the largest one. n keys use at most n - c entries
- * of it. */
+/* Returns the smallest stash whose overflow is improbable enough, or the largest stash if none is. n keys never need
+ * more than n - c entries. */
 static unsigned choose_stash(const kithi_fit *fit, const kithi_fit_size *size, uint64_t n, const key_count *keys) {
     uint64_t c = key_slots(fit);
     if (fit->kicks != 0 || n <= c)
         return 0;
     crowding w = crowding_of_size(fit, size, keys);
     if (w.regions * w.sets <= OVERFLOW_MAX)
-        return 0; /* the probability of any set is at most its mean */
+        return 0; /* the probability that there is any set is at most the expected number of sets */
     double overflow[STASHES];
     compute_overflow(&w, overflow);
     unsigned stash = 0;
@@ -374,7 +391,8 @@ static bool fits(const task *t, double regions, double half) {
            (t->any_crowding || is_large_enough(t->stash, t->fit, regions, half, t->top, &t->keys));
 }
 
-/* Returns the smallest half from `least` on that fits in this many regions; `limit` is known to fit. */
+/* Returns the smallest `half`, but at least `least`, with which the keys fit into this many regions. They are known to
+ * fit with `limit`. */
 static uint64_t smallest_half(const task *t, double regions, uint64_t least, uint64_t limit) {
     if (least >= limit || fits(t, regions, (double)least))
         return least;
@@ -396,8 +414,8 @@ static uint64_t power_of_two_from(uint64_t x) {
     return power;
 }
 
-/* Returns the largest allowed number of places in half a region. With b = 1 a key has only two slots, and three keys
- * that share them are the more likely the smaller the regions are, so regions are as large as possible. */
+/* Returns the largest allowed number of places in half a region. With b = 1 a key has only two candidate slots. In
+ * smaller regions it is more likely that three keys have the same two, so regions are as large as possible. */
 static uint64_t half_limit(const kithi_fit *fit, unsigned slot_bits) {
     uint64_t limit = fit->windows ? REGION_SLOTS / 2 - 1 : REGION_SLOTS / 2 / fit->place_slots;
     if (fit->place_slots == 1 || fit->one_region)
@@ -408,8 +426,8 @@ static uint64_t half_limit(const kithi_fit *fit, unsigned slot_bits) {
 }
 
 /* Chooses the number of regions and their size, such that regions * half is at least `pairs`. Returns false if there is
- * no such size, or if a lower bound of its bits is already `bits` or more. If the result is true, the exact number of
- * bits may still be more than that; the caller computes it. */
+ * no such size, or if a lower bound of its bits is already `bits` or more. Even if the result is true, the size may
+ * have more than `bits` bits: the caller must check that. */
 static bool choose_regions(const task *t, double pairs, double bits, kithi_fit_size *size) {
     uint64_t limit = half_limit(t->fit, size->slot_bits);
     double largest = (double)limit, region_bits = slots_of(t->fit, largest) * size->slot_bits;
@@ -450,8 +468,8 @@ static double total_bits(const kithi_fit *fit, const kithi_fit_size *size) {
            ((double)kithi_fit_region_slots(fit, size->half) * size->slot_bits + 64 * fmax(1, size->stash));
 }
 
-/* A filter of at most this many slots may be smaller with a smaller stash and a few slots more, because these also make
- * crowding less likely. (In a larger filter a stash is less than 2% of the bits.) */
+/* A filter of at most this many slots may need fewer bits in total with a smaller stash and a few more slots, because
+ * additional slots make crowding less likely. (In a larger filter a stash is less than 2% of the bits.) */
 #define TRADED_SLOTS (UINT64_C(1) << 12)
 
 /* Chooses regions and stash for *size, whose slot_bits are set. Returns false if that takes more than `bits` bits. */
@@ -471,8 +489,8 @@ static bool choose_regions_and_stash(task *t, double pairs, double bits, uint64_
     return total_bits(t->fit, size) <= bits;
 }
 
-/* Returns the width at which the smallest size is to be expected: there are at least n / planned slots, and enough to
- * give `combinations` combinations of a pair and a fingerprint. */
+/* Returns the slot width, `from` … `to`, that probably gives the smallest size. It counts only slots that are needed at
+ * least: n / planned, or as many as give `combinations` combinations of a pair and a fingerprint, whichever is more. */
 static unsigned expected_width(const kithi_fit *fit, double n, double combinations, unsigned from, unsigned to) {
     unsigned best = from;
     double best_bits = INFINITY;
@@ -494,8 +512,8 @@ typedef struct smallest {
     bool found;
 } smallest;
 
-/* Replaces *best by a size with slots of this width if that is smaller, or as small with wider slots, which have a
- * lower rate. */
+/* Replaces *best by a size with slots of this width if that is smaller. If both have the same size, the one with wider
+ * slots is better, because its rate is lower. */
 static void try_width(task *t, unsigned width, double combinations, uint64_t n, smallest *best) {
     kithi_fit_size size = {.slot_bits = width};
     t->top = (double)kithi_fit_top(t->fit, width);

@@ -12,7 +12,7 @@
 /* How the cells of bloom and counting are laid out: see plan/sizing.h. */
 typedef enum kithi_cells_layout { KITHI_SLICES, KITHI_WHOLE } kithi_cells_layout;
 
-#define KITHI_BLOOM_K_MAX 64 /* the most cells per key: see kithi_bloom_choose() */
+#define KITHI_BLOOM_K_MAX 64 /* the most cells per key: see kithi_bloom_choose() in plan/sizing.h */
 
 /* bloom and counting: k slices of `slice` cells, or one array of `slice` cells for all k hashes. */
 typedef struct kithi_slices_geometry {
@@ -29,10 +29,11 @@ typedef struct kithi_lanes_geometry {
     uint64_t lanes, blocks;
 } kithi_lanes_geometry;
 
-/* Code that handles several slots of a place at once loads them as a word. If a place has more than 64 bits, it is
- * halved until each part has at most 64: these are its words. Slot i of a word is bits i * slot_bits … (i + 1) *
- * slot_bits - 1. A word can begin in the middle of a byte. If its bits and those before it in its first byte are more
- * than 64, the word is long: it is in nine bytes, and one load of 8 bytes is not enough. */
+/* How the slots of a place are loaded. A place is a bucket or, in overlap, a window: two neighbouring slots. Code that
+ * handles several slots of a place at once loads them as words. A place of at most 64 bits is one word. A larger one is
+ * halved until each part has at most 64 bits, and each part is a word. Slot i of a word is slot_bits bits from bit
+ * i * slot_bits on. A word can begin in the middle of a byte. If it then extends over nine bytes, one load of 8 bytes
+ * is not enough, and the word is called long. */
 typedef enum kithi_cf_form {
     KITHI_ONE_WORD,       /* a place is one word, which is never long */
     KITHI_TWO_WORDS,      /* a place is two words, which are never long */
@@ -40,40 +41,40 @@ typedef enum kithi_cf_form {
     KITHI_ANY_WORDS,      /* all other cases: any number of words, which may be long */
 } kithi_cf_form;
 
-#define KITHI_FIT_STASH_MAX 64 /* entries of a stash; it is a list that is searched from its beginning */
+#define KITHI_FIT_STASH_MAX 64 /* the most entries of a stash, which is searched from its beginning */
 
 /* The most slots that the search for a free slot visits: see filters/common/cuckoo_search.h, and plan/fit.c for why
- * this is enough. A multiple of the slots in a bucket. */
+ * this is enough. It is a multiple of every possible number of slots in a bucket. */
 #define KITHI_FIT_SEARCH_SLOTS 16384
 
 /* cuckoo and overlap (cf: cuckoo filter). */
 typedef struct kithi_cf_geometry {
     uint64_t slot_bits;
-    uint64_t half; /* places (buckets or windows) with an even number in a region; as many have an odd number */
+    uint64_t half; /* half the number of places in a region: as many have an even number as an odd one */
     uint64_t regions;
-    uint64_t bucket_slots; /* this and the next two: cuckoo only */
+    uint64_t bucket_slots; /* slots per bucket. This and the next two: cuckoo only */
     uint64_t alternate;    /* how the other bucket is computed, see filters/cuckoo.c */
     uint64_t kicks;        /* how many entries a random walk may move; 0: breadth-first search */
     uint64_t stash;        /* entries that the stash of a region has space for */
-    /* These follow from the parameters. Places are buckets or windows. */
-    uint64_t places;   /* in a region */
-    uint64_t stride;   /* bytes from one region to the next */
-    uint64_t stash_at; /* offset of the stash in its region, in bytes */
-    uint64_t fingerprint_max;
-    uint64_t rest_shift; /* see core/mix.h */
-    uint64_t place_bits; /* from one bucket to the next; 0 for windows */
-    uint32_t words;      /* in a place: see kithi_cf_form */
-    uint32_t word_bits;  /* from one word to the next */
-    uint32_t last_byte;  /* a place ends in this byte at the latest, counted from the one in which it begins */
-    uint32_t last_shift; /* number of the lowest bit of the last slot of a word */
+    /* These follow from the parameters. */
+    uint64_t places;          /* number of places in a region */
+    uint64_t stride;          /* bytes from one region to the next */
+    uint64_t stash_at;        /* offset of the stash in its region, in bytes */
+    uint64_t fingerprint_max; /* fingerprints are 1 … fingerprint_max */
+    uint64_t rest_shift;      /* kithi_rest_shift(regions, places): see core/mix.h */
+    uint64_t place_bits;      /* bits from one bucket to the next; 0 for windows */
+    uint32_t words;           /* number of words in a place: see kithi_cf_form */
+    uint32_t word_bits;       /* bits from one word to the next */
+    uint32_t last_byte;       /* the last byte that a place may reach, if the byte in which it begins is byte 0 */
+    uint32_t last_shift;      /* number of the lowest bit of the last slot of a word */
     kithi_cf_form form;
-    bool plain;           /* `usual` is true, and every place begins at a byte: nothing needs to be shifted */
-    uint32_t place_bytes; /* from one place to the next, if `plain` */
-    bool usual;           /* KITHI_ONE_WORD, with kithi_partner as the other place, and rest_shift is 0 */
+    bool plain;           /* `usual` (below) is true, and every place begins at a byte: nothing needs to be shifted */
+    uint32_t place_bytes; /* bytes from one place to the next, if `plain` */
+    bool usual;           /* `form` is KITHI_ONE_WORD, kithi_partner() computes the other place, and rest_shift is 0 */
     uint64_t low_bits;    /* a mask: the lowest bit of each slot of a word */
     uint64_t high_bits;   /* a mask: the highest bit of each slot of a word */
-    uint64_t code_steps;  /* a word. Its slot i holds the code of a key in slot i of a place minus its code in slot 0: 0
-                             and 1 in overlap, otherwise 0. See core/batch.h for codes */
+    uint64_t code_steps; /* a word: its slot i is the code (core/batch.h) that a key has in slot i of a place, minus the
+                             code that it has in slot 0. That is i in overlap, otherwise 0 */
 } kithi_cf_geometry;
 
 /* fuse. */
@@ -91,11 +92,11 @@ typedef struct kithi_fuse_geometry {
  * the last, in the stash. The marks of a level say which keys are not in it (filters/ribbon.c). */
 typedef struct kithi_ribbon_geometry {
     uint64_t bits;     /* f: bits of a fingerprint and of a slot */
-    uint64_t slots[3]; /* of each level of a shard, a multiple of 64; 0: the shard does not have this level */
+    uint64_t slots[3]; /* number of slots of each level of a shard, a multiple of 64; 0: there is no such level */
     uint64_t stash;    /* digests that a shard has space for beyond its levels */
     uint64_t shards;
     uint64_t salt;        /* selects the hash functions */
-    uint64_t starts[3];   /* slots in which the ribbon of a key can begin */
+    uint64_t starts[3];   /* number of slots in which the ribbon of a key can begin, per level */
     uint64_t marks_at[3]; /* offset of the marks of a level in its shard, in bytes; level 2 has none */
     uint64_t slots_at[3]; /* offset of its slots */
     uint64_t shard_bytes;
@@ -103,8 +104,10 @@ typedef struct kithi_ribbon_geometry {
 
 /* layers. */
 typedef struct kithi_layers_geometry {
-    uint64_t inner; /* id of the kind that every layer has */
-    uint64_t growth, count, first_capacity;
+    uint64_t inner;          /* id of the kind that every layer has */
+    uint64_t growth;         /* capacity of a new layer, as a multiple of the previous one */
+    uint64_t count;          /* number of layers */
+    uint64_t first_capacity; /* of layer 0 */
     /* The options of the inner kind that hold for every layer, 16 bits each, option 0 in the lowest bits: value + 1, or
      * 0 if the option was not given. */
     uint64_t inner_options[2];

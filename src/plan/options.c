@@ -39,7 +39,7 @@ static bool read_word(const char *words, const char *text, size_t length, uint64
     return false;
 }
 
-/* The values of an option: a number of words, then the numbers lowest … highest, if there are any. */
+/* The values of an option: a number of words, then the numbers lowest … highest (none if lowest > highest). */
 typedef struct range {
     uint64_t words, lowest, highest;
 } range;
@@ -133,7 +133,8 @@ bool kithi_options_valid(const kith_option *options, size_t option_count, const 
 
 typedef struct writer {
     char *text;
-    size_t text_bytes, length;
+    size_t text_bytes;
+    size_t length; /* of the whole text, including what does not fit into text_bytes */
 } writer;
 
 static void put(writer *w, const char *bytes, size_t byte_count) {

@@ -7,7 +7,8 @@
 /* The most options that a kind may have; check the length of your list with static_assert. */
 #define KITHI_OPTIONS_MAX 8
 
-/* Looks up the value of an option whose values are "kind". Returns false if there is no such kind. */
+/* For options whose values are "kind": sets *value to the id of the kind with this name. Returns false if there is no
+ * such kind. */
 typedef bool (*kithi_kind_resolver)(const char *name, size_t length, uint64_t *value);
 
 /* Sets values[i] for options[i] from `text` (NULL: no options given) or from its default. If the value is one of

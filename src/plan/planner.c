@@ -1,8 +1,8 @@
 /* The planner: computes the third of capacity, rate and bytes from the other two.
  *
- * A kind only computes its parameters from capacity and rate. The number of bytes increases with the capacity and
- * decreases with the rate. If bytes are given, the planner therefore finds the rate or the capacity by bisection: the
- * logarithm of the rate with a precision of 2^-30, the capacity exactly.
+ * A kind only computes its parameters from capacity and rate. More capacity and a lower rate need more bytes. If bytes
+ * are given, the planner therefore finds the rate or the capacity by bisection: the logarithm of the rate with a
+ * precision of 2^-30, the capacity exactly.
  *
  * If the spec does not name a kind, every kind is planned and the best one wins. If no kind alone supports what is
  * needed, every kind that contains another (one of its options is a kind) is planned with every inner kind. */
@@ -17,9 +17,9 @@
 #include "verbs.h"
 #include "plan/planner.h"
 
-/* Returns whether 64-bit digests are long enough. Two keys have equal digests with probability 2^-64, so n/2^64 of all
- * absent keys have the digest of a key in the set and are false positives of any filter. That must be at most a
- * hundredth of the rate. */
+/* Returns whether 64-bit digests are long enough. Two keys have equal digests with probability 2^-64. So in a set of n
+ * keys, a share of n/2^64 of all absent keys have the digest of a key in the set, and are false positives of any
+ * filter. That share must be at most a hundredth of the rate. */
 static bool digests_suffice(uint64_t capacity, double rate) {
     return (double)capacity * 0x1p-64 <= rate / 100;
 }
@@ -131,6 +131,8 @@ static kith_status plan_with(const kithi_kind *kind, const uint64_t *options, co
     if (status != KITH_OK)
         return status;
     uint32_t missing = spec->needs & ~shape.capabilities;
+    /* After KITH_E_KIND, plan_without_notes() tries layers of the kind. A kind without KITH_CAN_ADD is static and
+     * cannot be a layer, so that would not help. */
     if ((missing & KITH_CAN_ADD) != 0)
         return KITH_E_UNSUPPORTED;
     return missing == 0 ? KITH_OK : KITH_E_KIND;
@@ -161,7 +163,7 @@ typedef struct search {
     const kith_filter_spec *spec;
     kithi_head *best;
     bool found;
-    kith_status refusal; /* the result if nothing is found: the first failure other than KITH_E_KIND, if there is one */
+    kith_status refusal; /* the result if nothing is found: the first failure other than KITH_E_KIND, or KITH_E_KIND */
 } search;
 
 static void consider(search *s, kith_status status, const kithi_head *trial) {

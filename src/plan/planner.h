@@ -9,8 +9,8 @@
 kith_status kithi_plan(const kithi_kind *kind, const uint64_t *options, uint64_t capacity, double rate,
                        kithi_head *head, kithi_shape *shape);
 
-/* Copies the spec of a caller. Its struct may be smaller, if the program was compiled against an older version; missing
- * fields become 0. Fails with KITH_E_ARGUMENT. */
+/* Copies the spec of a caller. The caller's struct may be smaller, if the program was compiled against an older
+ * version; missing fields become 0. Fails with KITH_E_ARGUMENT. */
 kith_status kithi_spec_read(const kith_filter_spec *given, kith_filter_spec *spec);
 
 /* Plans the filter of a spec that was read by kithi_spec_read(). Does not set head->hash; the caller does. */

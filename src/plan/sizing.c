@@ -19,8 +19,8 @@ double kithi_bloom_rate(unsigned k, uint64_t slice, uint64_t n, kithi_cells_layo
 /* A normal variable is this many standard deviations or more above its mean with probability 1 in 1000. */
 static const double DEVIATIONS = 3.0902;
 
-/* The fill limit is this many standard deviations above the mean. It protects against keys that were chosen to fill the
- * filter. */
+/* The fill limit, and the rate limit of blocked filters, are this many standard deviations above the mean. They protect
+ * against keys that were chosen to fill or crowd the filter. */
 static const double GUARD = 6;
 
 /* The mean and variance of the number of cells hit by n keys. See kithi_fill_limit() in the header. */
@@ -39,8 +39,8 @@ static moments fill_moments(unsigned lanes, uint64_t lane_cells, uint64_t blocks
      * different blocks), and zero^2 * (1 + together) if they are in two lanes of one block. Both corrections are tiny
      * and are multiplied by the number of pairs, so they are computed with expm1 and never as a difference of nearly
      * equal numbers. */
-    double zero = exp(keys * log1p(-p));
-    double hit = -expm1(keys * log1p(-p));
+    double log_zero = keys * log1p(-p);
+    double zero = exp(log_zero), hit = -expm1(log_zero);
     double square = (p / (1 - p)) * (p / (1 - p));
     double apart = expm1(keys * log1p(-square));
     double together = expm1(keys * log1p(((double)blocks - 1) * square));
@@ -54,21 +54,23 @@ static double bloom_slope(unsigned k, double hits) {
     return hits > 0 ? k * hits * exp(-hits) / -expm1(-hits) : k;
 }
 
-/* Returns the factor by which the rate grows from n keys until the filter refuses a key, if keys that change no bit are
- * not counted.
+/* Returns the rate that the filter has when it first refuses a key, divided by the rate with n keys. The quotient is
+ * more than 1 if keys that change no bit are not counted.
  *
- * Let r be the rate with n keys and a = d log r / d log n. The logarithm of the rate is a concave function of log n, so
- * with x keys the rate is at most r (x/n)^a. Let y n be the number of distinct keys that have been added. The integral
- * of this bound from 0 to y n says that at most n r/(1 + a) y^(1 + a) of them change nothing. The count has reached n
- * at the latest when
+ * Let r be the rate with n keys (`rate`), and a = d log r / d log n (`slope`). The logarithm of the rate is a concave
+ * function of log n, so with x keys the rate is at most r (x/n)^a. Let y n be the number of distinct keys that have
+ * been added. By the integral of this bound from 0 to y n, at most n r/(1 + a) y^(1 + a) of them are expected to change
+ * nothing. The count has reached n at the latest when
  *
  *     y = 1 + r/(1 + a) y^(1 + a)
  *
- * and the rate is y^a times as high by then: 1.008 at a rate of 1%, 1.07 at 10%. (At high rates the bound r (x/n)^a is
- * too high and there may be no such y.) The filter also refuses keys when it exceeds the fill limit. The last key that
- * is accepted may exceed it by a few cells, so `limit` below is higher by one cell per lane. It is reached after about
- * as many keys as are needed for the expected number of set cells to be `limit`. `guarded` below is this number divided
- * by n. In large filters this limit is reached first. */
+ * and the rate is y^a times as high by then: 1.008 times at a rate of 1%, 1.07 times at 10%. (At high rates the bound
+ * r (x/n)^a is too high and there may be no such y.)
+ *
+ * The filter also refuses keys when it exceeds the fill limit. In large filters this happens first. The last key that
+ * is accepted may exceed the fill limit by a few cells, so `limit` below is higher by one cell per lane. Let m be the
+ * number of keys for which the expected number of set cells is `limit`. The filter reaches `limit` after about m keys,
+ * and `guarded` below is m/n. */
 static double growth_until_full(double rate, double slope, unsigned lanes, uint64_t slice, double n, moments fill,
                                 kithi_counts counts) {
     if (counts == KITHI_COUNTS_ALL_KEYS)
@@ -94,8 +96,8 @@ static hashing hashing_of(unsigned k, uint64_t n, kithi_cells_layout layout) {
     return layout == KITHI_WHOLE ? (hashing){1, (double)k * (double)n} : (hashing){k, (double)n};
 }
 
-/* Returns the expected rate. That of one array is exact up to terms of the order 1/m^2, which is enough for the
- * correction by growth_until_full(); the exact one would make plans slow. */
+/* Returns the expected rate. For one array of m cells it is an approximation with an error of the order 1/m^2. This is
+ * enough for growth_until_full(); computing the exact rate would make plans slow. */
 static double near_rate(unsigned k, uint64_t slice, uint64_t n, moments fill, kithi_cells_layout layout) {
     if (layout == KITHI_SLICES)
         return kithi_bloom_rate(k, slice, n, layout);
@@ -103,34 +105,44 @@ static double near_rate(unsigned k, uint64_t slice, uint64_t n, moments fill, ki
     return fmin(1, exp(k * log(fill.mean / (double)slice)) * (1 + spread));
 }
 
-double kithi_bloom_quantile(unsigned k, uint64_t slice, uint64_t n, kithi_counts counts, kithi_cells_layout layout) {
+/* As kithi_bloom_quantile(). Sets *slope to -d log rate / d log slice, or to 0 if that is not known. */
+static double bloom_quantile(unsigned k, uint64_t slice, uint64_t n, kithi_counts counts, kithi_cells_layout layout,
+                             double *slope) {
     /* The rate of a filter is the product of the fill fractions of its slices, in which x_1 … x_k cells are set. Slices
-     * are independent, and the number of set cells in each is very nearly normally distributed (it is a sum of
-     * independent indicators: Vatutin and Mikhailov, 1982). Their sum is therefore nearly normal, too, with mean k mu
-     * and variance k v. It is always a whole number, hence the continuity correction of one half. For a given sum X the
-     * product is largest if all slices are equal, (X/(k slice))^k, and on average it is lower by the factor exp(-(k -
-     * 1)/2 v/mu^2). The rate of one array is (X/m)^k without such a factor. */
+     * are independent, and the number of set cells in each is very nearly normally distributed, with some mean mu and
+     * variance v (it is a sum of independent indicators: Vatutin and Mikhailov, 1982). Their sum X is therefore nearly
+     * normal, too, with mean k mu and variance k v. X is a whole number, hence the continuity correction of one half.
+     * For a given X the product is largest if all slices are equal, (X/(k slice))^k, and on average it is lower by the
+     * factor exp(-(k - 1)/2 v/mu^2). The rate of one array is (X/m)^k without such a factor. */
     hashing h = hashing_of(k, n, layout);
     double cells = (double)h.slices * (double)slice;
     moments fill = fill_moments(h.slices, slice, 1, h.hashes);
     double high = fill.mean + DEVIATIONS * sqrt(fill.variance) + 0.5;
-    /* h.hashes hashes set at most h.hashes cells of a slice. No filter exceeds this bound, and with few keys most
-     * filters come close to it. */
+    /* A slice gets h.hashes hashes, which set at most h.hashes cells. So no filter has a rate above `bound`, and with
+     * few keys most filters come close to it. */
     double bound = fmin(1, exp(k * log(h.hashes / (double)slice)));
+    *slope = 0;
     if (high >= cells)
         return bound;
     double uneven = (h.slices - 1) * 0.5 * h.slices * fill.variance / (fill.mean * fill.mean);
-    double slope = bloom_slope(k, h.hashes / (double)slice);
+    *slope = bloom_slope(k, h.hashes / (double)slice);
     double rate = near_rate(k, slice, n, fill, layout);
-    double growth = growth_until_full(rate, slope, h.slices, slice, h.hashes, fill, counts);
+    double growth = growth_until_full(rate, *slope, h.slices, slice, h.hashes, fill, counts);
     return fmin(exp(k * log(high / cells) - uneven) * growth, bound);
+}
+
+double kithi_bloom_quantile(unsigned k, uint64_t slice, uint64_t n, kithi_counts counts, kithi_cells_layout layout) {
+    double slope;
+    return bloom_quantile(k, slice, n, counts, layout, &slope);
 }
 
 /* The search for the smallest slice, or number of blocks, whose quantile is at most `rate`. */
 typedef struct search {
-    double (*quantile_at)(const struct search *s, uint64_t x);
-    unsigned k;
-    unsigned lane_cells;
+    /* Returns the quantile for a slice of x cells, or for x blocks. Sets *slope to -d log rate / d log x, where `rate` is
+     * the mean rate, or to 0 if that is not known. */
+    double (*quantile_at)(const struct search *s, uint64_t x, double *slope);
+    unsigned k;          /* for blocks: the number of lanes */
+    unsigned lane_cells; /* for blocks only */
     uint64_t n;
     double rate;
     kithi_counts counts;
@@ -138,55 +150,51 @@ typedef struct search {
 } search;
 
 static bool keeps_rate(const search *s, uint64_t x) {
-    return s->quantile_at(s, x) <= s->rate;
+    double slope;
+    return s->quantile_at(s, x, &slope) <= s->rate;
+}
+
+/* Returns true only if x - 1 does not keep the rate. `quantile` and `slope` are those of x. If the quantile were a power
+ * of x, that of x - 1 would be larger by a factor of at least 1 + slope/x. The slope changes a little from x to x - 1,
+ * and the quantile may be a rough one. */
+static bool is_smallest(const search *s, uint64_t x, double quantile, double slope) {
+    return x >= 16 && quantile * (1 + 0.8 * slope / (double)x) > (1 + 1e-4) * s->rate;
 }
 
 /* Finds the smallest x in 1 … most for which quantile_at(s, x) is at most s->rate; 0 if there is none. Quantiles fall
- * nearly as a power of x, so a few secant steps in logarithms from `start` come close. Steps of doubling size then
- * bracket the result, and bisection finds it. */
+ * nearly as a power of x. So a few steps of the secant method on logarithms, beginning at `start`, come close to the
+ * result, and may bracket it already. Otherwise steps of doubling size bracket it. Bisection then finds it. */
 static uint64_t smallest_that_keeps_rate(const search *s, uint64_t start, uint64_t most) {
-    uint64_t x = start < 1 ? 1 : start > most ? most : start;
-    uint64_t x_before = 0;
-    double power = 0.7 * s->k, quantile = s->quantile_at(s, x), quantile_before = 0;
-    for (unsigned step = 0; step < 4; step++) {
-        double to = ceil((double)x * fmin(4, fmax(0.25, pow(quantile / s->rate, 1 / power))));
-        uint64_t next = to < 1 ? 1 : to >= (double)most ? most : (uint64_t)to;
-        if (next == x || !(quantile > 0 && quantile < 1))
-            break;
-        double next_quantile = s->quantile_at(s, next);
-        double slope = log(quantile / next_quantile) / log((double)next / (double)x);
-        if (slope > 0.1 && slope < 200)
-            power = slope;
+    uint64_t low = 0, high = most + 1; /* low does not keep the rate, or is 0; high does, or is more than `most` */
+    uint64_t x = start < 1 ? 1 : start > most ? most : start, x_before = 0;
+    double power = 0.7 * s->k, quantile = 0.5, quantile_before = 0;
+    for (unsigned step = 0; step < 5 && high - low > 1 && quantile > 0 && quantile < 1; step++) {
+        double slope;
+        quantile = s->quantile_at(s, x, &slope);
+        if (quantile <= s->rate && is_smallest(s, x, quantile, slope))
+            return x;
+        *(quantile <= s->rate ? &high : &low) = x;
+        double measured = x_before != 0 ? log(quantile_before / quantile) / log((double)x / (double)x_before) : 0;
+        if (measured > 0.1 && measured < 200)
+            power = measured;
         x_before = x;
         quantile_before = quantile;
-        x = next;
-        quantile = next_quantile;
+        double to = ceil((double)x * fmin(4, fmax(0.25, pow(quantile / s->rate, 1 / power))));
+        x = to <= (double)low ? low + 1 : to >= (double)high ? high - 1 : (uint64_t)to;
     }
-    /* A number that does not keep the rate; 0 if none is known. It is often x - 1, the first `low` below, which then
-     * need not be evaluated again. */
-    uint64_t known_low = quantile_before > s->rate ? x_before : 0;
-    uint64_t low = x, high = x, step = 1; /* low does not keep the rate (or is 0), high does */
-    if (quantile <= s->rate) {
-        do {
-            high = low;
-            low = low > step ? low - step : 0;
-            step *= 2;
-        } while (low > 0 && low != known_low && keeps_rate(s, low));
-    } else {
-        do {
-            if (high == most)
-                return 0;
-            low = high;
-            high = most - high > step ? high + step : most;
-            step *= 2;
-        } while (!keeps_rate(s, high));
+    for (uint64_t step = 1; high > most; step *= 2) {
+        if (low == most)
+            return 0;
+        x = most - low > step ? low + step : most;
+        *(keeps_rate(s, x) ? &high : &low) = x;
+    }
+    for (uint64_t step = 1; low == 0 && high > step; step *= 2) {
+        x = high - step;
+        *(keeps_rate(s, x) ? &high : &low) = x;
     }
     while (high - low > 1) {
-        uint64_t middle = low + (high - low) / 2;
-        if (keeps_rate(s, middle))
-            high = middle;
-        else
-            low = middle;
+        x = low + (high - low) / 2;
+        *(keeps_rate(s, x) ? &high : &low) = x;
     }
     return high;
 }
@@ -194,15 +202,15 @@ static uint64_t smallest_that_keeps_rate(const search *s, uint64_t start, uint64
 /* Returns the slice whose expected rate is `rate`, as a real number. It is a lower bound on the slice whose quantile is
  * `rate`. */
 static double expected_slice(unsigned k, double hashes, double rate) {
-    /* Solves 1 - (1 - 1/s)^hashes = rate^(1/k) for s. For both small and large rates it avoids differences of nearly
-     * equal numbers. */
+    /* Solves 1 - (1 - 1/s)^hashes = rate^(1/k) for s. The two forms of log_miss avoid differences of nearly equal
+     * numbers, for small and for large rates. */
     double log_hit = log(rate) / k;
     double log_miss = log_hit < -1 ? log1p(-exp(log_hit)) : log(-expm1(log_hit));
     return -1 / expm1(log_miss / hashes);
 }
 
-static double bloom_quantile_at(const search *s, uint64_t slice) {
-    return kithi_bloom_quantile(s->k, slice, s->n, s->counts, s->layout);
+static double bloom_quantile_at(const search *s, uint64_t slice, double *slope) {
+    return bloom_quantile(s->k, slice, s->n, s->counts, s->layout, slope);
 }
 
 static search bloom_search(unsigned k, uint64_t n, double rate, kithi_counts counts, kithi_cells_layout layout) {
@@ -223,8 +231,8 @@ bool kithi_bloom_choose(uint64_t n, double rate, unsigned given_k, kithi_counts 
     /* The k that is best for large n is tried first. Another k is skipped without a search if even the lower bound of
      * expected_slice() takes more cells than the best k so far, or if the largest slice that would be an improvement
      * does not keep the rate. If several k need the same number of cells, the smallest is used. */
-    double ideal = fmax(1, fmin(KITHI_BLOOM_K_MAX, floor(-log2(rate))));
-    unsigned first = given_k != 0 ? given_k : (unsigned)ideal;
+    double ideal = fmax(1, fmin(KITHI_BLOOM_K_MAX, -log2(rate)));
+    unsigned first = given_k != 0 ? given_k : (unsigned)(ideal + 0.5);
     *slice = kithi_bloom_slice(first, n, rate, counts, layout);
     *k = first;
     for (unsigned trial = 1; trial <= KITHI_BLOOM_K_MAX && given_k == 0; trial++) {
@@ -235,7 +243,8 @@ bool kithi_bloom_choose(uint64_t n, double rate, unsigned given_k, kithi_counts 
         uint64_t fewest = kithi_bloom_cells(*k, *slice, layout), most = (fewest - (trial > *k)) / h.slices;
         double bound = h.slices * floor(expected_slice(trial, h.hashes, rate));
         if (*slice != 0 && bound > (double)fewest) {
-            /* Beyond the ideal k the bound only rises, apart from rounding, which does not matter at this size. */
+            /* Beyond the ideal k the bound only increases, apart from rounding. With this many keys and a margin of
+             * 10%, rounding does not matter, so no larger k can be better. */
             if (trial > ideal && n >= 100 && bound > 1.1 * (double)fewest)
                 break;
             continue;
@@ -267,14 +276,27 @@ static double lanes_power(double x, unsigned lanes) {
     return x;
 }
 
+#define EXPONENT_FEW 4096
+
+/* Returns x^n for 0 <= x <= 1. The relative error is up to n * 2^-53. For n up to EXPONENT_FEW this is faster than
+ * pow(). */
+static double small_power(double x, unsigned n) {
+    double power = 1;
+    for (; n > 0; n /= 2) {
+        power *= n % 2 != 0 ? x : 1;
+        x *= x;
+    }
+    return power;
+}
+
 /* Returns fmax(0, x) if x is not NaN. The compiler makes fmax itself a function call, which is slower. */
 static inline double not_negative(double x) {
     return x > 0 ? x : 0;
 }
 
 /* Returns the probability that a given cell of a lane is hit `hits` times or more by the x keys of its block; `clear`
- * is the probability that none of them hits it. Computed as 1 minus the other cases. The error of 10^-15 does not
- * matter after the fourth or a higher power. */
+ * is the probability that none of them hits it. It is computed as 1 minus the probability of fewer hits. The rounding
+ * error, 10^-15, does not matter, because the caller raises the result to the fourth or a higher power. */
 static inline double cell_hit(double x, double lane_cells, double clear, unsigned hits) {
     double term = clear, fewer = clear;
     for (unsigned i = 1; i < hits; i++) {
@@ -287,18 +309,18 @@ static inline double cell_hit(double x, double lane_cells, double clear, unsigne
 double kithi_blocked_hit(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, unsigned hits) {
     double keys = (double)n, p = 1 / (double)blocks;
     double miss = 1 - 1 / (double)lane_cells; /* the probability that a key of the block misses a given cell */
-    /* If each cell of a lane has a mean of more than 128 keys, the probability that one of 16 cells has 14 or fewer is
-     * below 10^-12 even in a block with half the mean number of keys; a block has fewer keys than that with a
-     * probability below e^-150. The limit also bounds the sum below to about 3000 terms. */
+    /* If a cell is hit by more than 128 keys on average, the result is 1 up to rounding. Even in a block with half the
+     * mean number of keys, one of the 16 cells of a key has 14 hits or fewer with a probability below 10^-12. A block
+     * has fewer keys than that with a probability below e^-150. The limit also bounds the sum below to about 3000
+     * terms. */
     if (keys * p > 128.0 * lane_cells)
         return 1;
-    double mode = blocks == 1 ? keys : floor((keys + 1) * p);
-    double clear_at_mode = pow(miss, mode); /* a given cell is 0 in a block of `mode` keys */
+    double mode = blocks == 1 ? keys : floor((keys + 1) * p); /* the most likely number of keys in a block */
+    double clear_at_mode = pow(miss, mode); /* the probability that a given cell is 0 in a block of `mode` keys */
     if (blocks == 1)
         return lanes_power(cell_hit(keys, lane_cells, clear_at_mode, hits), lanes);
     /* Sum from the mode outwards until the terms are negligible. Weights are relative to the weight of the mode and are
-     * divided by their sum at the end, because lgamma has no accurate digits left for a binomial coefficient of n =
-     * 10^15. */
+     * divided by their sum at the end, because lgamma is not precise enough for binomial coefficients of n = 10^15. */
     double odds = p / (1 - p), negligible = 1e-30;
     double total = 0, weights = 0;
     double weight = 1, clear = clear_at_mode;
@@ -316,7 +338,7 @@ double kithi_blocked_hit(unsigned lanes, unsigned lane_cells, uint64_t blocks, u
         weight *= x / (keys - x + 1) / odds;
         clear /= miss;
     }
-    /* A block without keys counts in the weights, but a lookup in it returns false. */
+    /* A block without keys counts in the weights, but adds nothing to the total. */
     if (mode > 0 && weight > negligible)
         weights += weight;
     return total / weights;
@@ -326,13 +348,17 @@ double kithi_blocked_rate(unsigned lanes, unsigned lane_cells, uint64_t blocks, 
     return kithi_blocked_hit(lanes, lane_cells, blocks, n, 1);
 }
 
-/* Sums over the number of keys N of a block with binomial weights. R is the rate of the block, D = N - mean. */
+/* Sums over the number N of keys in a block. Each term is multiplied by a weight, which is proportional to the binomial
+ * probability of N. `weight` is the sum of the weights alone. R is the rate of the block and D = N - mean: r2d, for
+ * example, is the sum of R^2 D. */
 typedef struct block_sums {
     double weight, r, r2, r3, rd, rd2, r2d, d2, d3;
 } block_sums;
 
-/* The blocks of a filter: lanes of w cells. The factors are those of z1, z2 and z3 in the mean square and the mean cube
- * of the share of the cells of a lane that are still 0. */
+/* Factors for the moments of the share of the cells of a lane that are still 0 in a block of N keys. Let w be the
+ * number of cells in a lane, and zi = (1 - i/w)^N the probability that i given cells of a lane are still 0. The mean
+ * square of the share is square[0] z1 + square[1] z2, and its mean cube is cube[0] z1 + cube[1] z2 + cube[2] z3. (The
+ * number of these cells has the factorial moments w z1, w (w - 1) z2 and w (w - 1) (w - 2) z3.) */
 typedef struct lane_moments {
     unsigned lanes;
     double square[2], cube[3];
@@ -343,9 +369,8 @@ static lane_moments lane_moments_of(unsigned lanes, double w) {
         lanes, {1 / w, (w - 1) / w}, {1 / (w * w), 3 * (w - 1) / (w * w), (w - 1) * (w - 2) / (w * w)}};
 }
 
-/* Adds the moments of R given N. Lanes are independent, so these are powers of the moments of one lane. The number z
- * of cells of a lane that are still 0 has the factorial moments w z1, w (w-1) z2, w (w-1) (w-2) z3 with zi = (1 -
- * i/w)^N. */
+/* Adds the terms for one N to the sums: z[i - 1] is zi of lane_moments, `deviation` is D. Lanes are independent, so the
+ * moments of R given N are powers of the moments of one lane. */
 static inline void add_block(block_sums *sums, const lane_moments *m, const double z[3], double deviation,
                              double weight) {
     double zeros = z[0], zeros2 = m->square[1] * z[1] + m->square[0] * z[0];
@@ -376,12 +401,13 @@ static inline void add_block(block_sums *sums, const lane_moments *m, const doub
  * EXACT: all terms from the mode outwards until they are negligible, as in kithi_blocked_hit().
  *
  * ROUGH: only every step-th of these terms, where a step is at most 0.8 standard deviations of N. The sums are divided
- * by the sum of the weights, and the terms of a binomial distribution are so regular that those between two others do
- * not change the quotients much. At the sizes that plans choose, the quantile differs from the exact one by less than
- * 2 * 10^-5 of it (rates of 0.5 to 10^-9, 1 to 10^12 keys). */
+ * by the sum of the weights, and the terms of a binomial distribution are so regular that leaving out most of them
+ * hardly changes the quotients. Terms are negligible sooner: if their weight is below 10^-8, and if they add less than
+ * 10^-7 to the sum of R^3, in which crowded blocks count most. At the sizes that plans choose, the quantile differs
+ * from the exact one by less than 2 * 10^-5 of it (rates of 0.5 to 10^-9, 1 to 10^12 keys). */
 typedef enum precision { EXACT, ROUGH } precision;
 
-#define STEP_MAX 15 /* a product of as many numbers below 2^64 does not overflow */
+#define STEP_MAX 15 /* a product of this many numbers below 2^64 does not overflow a double */
 
 static block_sums sum_blocks(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, precision how) {
     double keys = (double)n, w = lane_cells, p = 1 / (double)blocks, mean = keys * p;
@@ -390,23 +416,26 @@ static block_sums sum_blocks(unsigned lanes, unsigned lane_cells, uint64_t block
     lane_moments m = lane_moments_of(lanes, w);
     block_sums sums = {0};
     for (unsigned i = 0; i < 3; i++)
-        z[i] = at_mode[i] = pow(miss[i], mode);
+        z[i] = at_mode[i] =
+            how == ROUGH && mode <= EXPONENT_FEW ? small_power(miss[i], (unsigned)mode) : pow(miss[i], mode);
     if (blocks == 1) {
         add_block(&sums, &m, z, 0, 1);
         return sums;
     }
     unsigned step = how == EXACT ? 1 : (unsigned)fmin(STEP_MAX, fmax(1, 0.8 * sqrt(mean * (1 - p))));
-    double negligible = how == EXACT ? 1e-30 : 1e-20;
-    /* step_odds and step_miss are powers, with the exponent `step`. */
+    double negligible = how == EXACT ? 1e-30 : 1e-8, negligible_r3 = how == EXACT ? 1 : 1e-7;
+    /* step_odds and step_miss are odds and miss to the power of `step`. */
     double odds = p / (1 - p), step_odds = odds, step_miss[3] = {miss[0], miss[1], miss[2]};
     for (unsigned j = 1; j < step; j++) {
         step_odds *= odds;
         for (unsigned i = 0; i < 3; i++)
             step_miss[i] *= miss[i];
     }
-    double weight = 1, x = mode;
-    while (weight > negligible) {
+    double weight = 1, x = mode, r3_added = 0;
+    while (weight > negligible || r3_added > negligible_r3 * sums.r3) {
+        double r3_before = sums.r3;
         add_block(&sums, &m, z, x - mean, weight);
+        r3_added = sums.r3 - r3_before;
         double up = 1, down = 1;
         for (unsigned j = 0; j < step; j++, x++) {
             up *= keys - x; /* becomes 0, and the weight too, if x reaches the number of keys */
@@ -435,13 +464,13 @@ static block_sums sum_blocks(unsigned lanes, unsigned lane_cells, uint64_t block
     }
 }
 
-/* Returns how many standard deviations above its mean a quantile of a lognormal distribution of this skewness is, where
- * `deviations` is the same for a normal distribution. For a very large skewness the result would decrease again; then
- * the largest result is returned. */
+/* Consider the quantile that is `deviations` standard deviations above the mean in a normal distribution. Returns how
+ * many standard deviations the same quantile is above the mean in a lognormal distribution of this skewness. For a very
+ * large skewness the result would decrease again; then the largest result is returned. */
 static double lognormal_quantile(double skewness, double deviations) {
     if (fabs(skewness) < 1e-6)
         return deviations;
-    /* t^2 = exp(sigma^2) - 1 has  t^3 + 3 t = skewness. */
+    /* Let t^2 = exp(sigma^2) - 1. Then t^3 + 3 t is the skewness. */
     double half = fabs(skewness) / 2, root = cbrt(half + sqrt(half * half + 1)), t = root - 1 / root;
     double square = log1p(t * t), sigma = sqrt(square);
     if (skewness < 0)
@@ -454,19 +483,21 @@ static double lognormal_quantile(double skewness, double deviations) {
     return expm1(deviations * sigma - square / 2) / t;
 }
 
-/* Returns the quantile of the rate of a blocked filter whose count is n; `deviations` says which one. */
+/* Returns the quantile of the rate of a blocked filter whose count is n. `deviations` says which quantile: see
+ * lognormal_quantile(). Sets *slope to d log rate / d log n, or to 0 if that is not known. */
 static double blocked_quantile(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, kithi_counts counts,
-                               double deviations, precision how) {
-    /* The rate of a filter is the mean of R over its blocks. The blocks share n keys, so a block with more keys leaves
-     * fewer for the others. To first order this removes the part of R that is linear in N. The mean over the blocks
-     * therefore varies like the mean of the same number of independent
+                               double deviations, precision how, double *slope) {
+    /* The rate of a filter is the mean of R, the rate of a block, over its blocks. The blocks share n keys, so a block
+     * with more keys leaves fewer for the others. To first order this removes the part of R that is linear in N. The
+     * mean over the blocks therefore varies like the mean of as many independent variables
      *
      *     T = R - E R - beta (N - E N),        beta = cov(R, N) / var N
      *
      * R is far from normal (crowded blocks have many times as many false positives), and so is its mean over few
-     * blocks. A lognormal distribution with the mean, variance and skewness of that mean matches its upper tail
-     * closely. The quantile of 1 in 1000 leaves a margin: of full filters of 10 to 10^4 keys at rates of 25% to 0.01%,
-     * 0 to 1.5 in 1000 exceeded it, and the promise is 1 in 200. */
+     * blocks. A lognormal distribution with the same mean, variance and skewness as this mean over the blocks matches
+     * its upper tail closely. The quantile of 1 in 1000 leaves a margin: of full filters of 10 to 10^4 keys at rates of
+     * 25% to 0.01%, 0 to 1.5 in 1000 exceeded it, and the promise is 1 in 200. */
+    *slope = 0;
     if ((double)n / (double)blocks > 32.0 * lane_cells)
         return 1; /* fewer than one cell in 10^13 is still 0; the limit also bounds the number of terms below */
     block_sums s = sum_blocks(lanes, lane_cells, blocks, n, how);
@@ -481,50 +512,64 @@ static double blocked_quantile(unsigned lanes, unsigned lane_cells, uint64_t blo
     double quantile = mean;
     if (variance > 1e-12 * mean * mean) /* otherwise it is only rounding error */
         quantile += lognormal_quantile(third / (variance * sqrt(variance * b)), deviations) * sqrt(variance / b);
-    double slope = blocks > 1 ? fmax(0, beta * mean_keys / mean) : bloom_slope(lanes, mean_keys / lane_cells);
+    *slope = blocks > 1 ? not_negative(beta * mean_keys / mean) : bloom_slope(lanes, mean_keys / lane_cells);
+    if (counts == KITHI_COUNTS_ALL_KEYS)
+        return fmin(1, quantile);
     moments fill = fill_moments(lanes, lane_cells, blocks, (double)n);
-    return fmin(1, quantile * growth_until_full(mean, slope, lanes, lane_cells * blocks, (double)n, fill, counts));
+    return fmin(1, quantile * growth_until_full(mean, *slope, lanes, lane_cells * blocks, (double)n, fill, counts));
 }
 
 double kithi_blocked_quantile(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, kithi_counts counts) {
-    return blocked_quantile(lanes, lane_cells, blocks, n, counts, DEVIATIONS, EXACT);
+    double slope;
+    return blocked_quantile(lanes, lane_cells, blocks, n, counts, DEVIATIONS, EXACT, &slope);
 }
 
 double kithi_blocked_rate_limit(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, kithi_counts counts) {
-    return blocked_quantile(lanes, lane_cells, blocks, n, counts, GUARD, EXACT);
+    double slope;
+    return blocked_quantile(lanes, lane_cells, blocks, n, counts, GUARD, EXACT, &slope);
 }
 
-double kithi_blocked_cells(unsigned lanes, unsigned lane_cells, uint64_t blocks, double keys, double deviations) {
+void kithi_blocked_cells(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t keys, double deviations,
+                         unsigned steps, double *cells) {
     assert(lane_cells > 2);
-    /* The number N of keys in a block is binomial. With q = 1/blocks and a_i = 1 - i/w, z_i = E a_i^N = (1 - q i/w)^n
-     * is the probability that i given cells of a lane are 0, and square = E a_1^(2N). Given N, lanes are
-     * independent. */
+    /* The number N of keys in a block is binomial. Let w be the number of cells in a lane, q = 1/blocks and
+     * a_i = 1 - i/w. Then z_i = E a_i^N = (1 - q i/w)^keys is the probability that i given cells of a lane are 0.
+     * `square` is E a_1^(2N). Given N, lanes are independent. The variance of the number of cells in use is the sum of
+     * `inside`, the mean of its variance given N, and `between`, the variance of its mean given N. */
     double w = lane_cells, q = 1 / (double)blocks;
-    double z1 = exp(keys * log1p(-q / w)), z2 = exp(keys * log1p(-2 * q / w));
-    double square = exp(keys * log1p(-q * (2 - 1 / w) / w));
-    double inside = lanes * (w * z1 + w * (w - 1) * z2 - w * w * square);
-    double between = lanes * w * (lanes * w) * (square - z1 * z1);
-    return lanes * w * (1 - z1) + deviations * sqrt(fmax(0, inside + between));
+    double n = (double)keys / steps; /* in one step, with the factors by which it changes z1, z2 and square */
+    double step_z1 = exp(n * log1p(-q / w)), step_z2 = exp(n * log1p(-2 * q / w));
+    double step_square = exp(n * log1p(-q * (2 - 1 / w) / w));
+    double z1 = 1, z2 = 1, square = 1;
+    for (unsigned i = 0; i < steps; i++) {
+        z1 *= step_z1;
+        z2 *= step_z2;
+        square *= step_square;
+        double inside = lanes * (w * z1 + w * (w - 1) * z2 - w * w * square);
+        double between = lanes * w * (lanes * w) * (square - z1 * z1);
+        cells[i] = lanes * w * (1 - z1) + deviations * sqrt(not_negative(inside + between));
+    }
 }
 
 /* Returns the exact quantile if it is close to s->rate. Otherwise a rough one is enough to compare it with the rate. */
-static double blocked_quantile_at(const search *s, uint64_t blocks) {
-    double rough = blocked_quantile(s->k, s->lane_cells, blocks, s->n, s->counts, DEVIATIONS, ROUGH);
-    bool is_close = fabs(rough - s->rate) < 1e-3 * s->rate;
+static double blocked_quantile_at(const search *s, uint64_t blocks, double *slope) {
+    double rough = blocked_quantile(s->k, s->lane_cells, blocks, s->n, s->counts, DEVIATIONS, ROUGH, slope);
+    bool is_close = fabs(rough - s->rate) < 2e-4 * s->rate;
     return is_close ? kithi_blocked_quantile(s->k, s->lane_cells, blocks, s->n, s->counts) : rough;
 }
 
-/* Returns a lower bound of kithi_blocked_rate(), which needs no sum over N. By inclusion and exclusion the rate is the
- * sum of (-1)^j (lanes choose j) E a^(jN), where a^N is the probability that a given cell of the block is still 0, and
- * E a^(jN) = (1 - (1 - a^j)/blocks)^n. The sum loses digits, so a generous bound of its error is subtracted: it is of
- * use only for high rates. */
+/* Returns a lower bound of kithi_blocked_rate() that needs no sum over N. By inclusion and exclusion the rate is the
+ * sum of (-1)^j (lanes choose j) E a^(jN), where N is the number of keys in a block, a^N with a = 1 - 1/lane_cells is
+ * the probability that a given cell of it is still 0, and E a^(jN) = (1 - (1 - a^j)/blocks)^n. The sum loses digits, so
+ * a generous bound of its error is subtracted. The result is therefore useful only for high rates. */
 static double least_blocked_rate(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n) {
     double sum = 1, sign_choose = 1, power = 1, error = 1e-12;
     for (unsigned j = 1; j <= lanes; j++) {
         sign_choose *= -(double)(lanes - j + 1) / j;
         power *= 1 - 1 / (double)lane_cells;
         error *= 2;
-        sum += sign_choose * exp((double)n * log1p(-(1 - power) / (double)blocks));
+        double hit = (1 - power) / (double)blocks;
+        sum += sign_choose * (n <= EXPONENT_FEW ? small_power(1 - hit, (unsigned)n) : exp((double)n * log1p(-hit)));
     }
     return sum - error;
 }
@@ -533,14 +578,15 @@ uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, d
                               uint64_t most) {
     /* A Bloom filter of `lanes` slices with as many cells as `bound` blocks has the expected rate `rate`. A blocked
      * filter of that size has a higher one, by Jensen's inequality: its rate is the mean of (1 - z)^lanes over the
-     * blocks, where z is the share of cells that are still 0. So more than `bound` blocks are needed. (The factor makes
-     * up for rounding errors.) */
+     * blocks, where z is the share of cells that are still 0. So more than `bound` blocks are needed. (The factor 1 +
+     * 10^-9 below makes up for rounding errors.) */
     double bound = expected_slice(lanes, (double)n, rate) / lane_cells;
     if (most == 0 || bound > (double)most * (1 + 1e-9))
         return 0;
-    /* How many more depends on the number of keys per block. The factor is typical for 1000 keys, where the search
-     * takes a large part of the time of a build. */
-    double start = bound * (1 + (2 + 0.4 * lanes) * bound / (double)n);
+    /* How many more blocks are needed depends on the number of keys per block and, because the rates of small filters
+     * vary more, on the number of blocks. `start` is close to the result for filters of about 1000 keys, where the
+     * search takes a large part of the time of a build. */
+    double start = ceil(bound * (1 + (lanes / 3.0 + (3 + 1.2 * lanes) / sqrt(bound)) * bound / (double)n));
     search s = {blocked_quantile_at, lanes, lane_cells, n, rate, counts, KITHI_SLICES};
     if (most < KITHI_BLOCKS_MAX && (least_blocked_rate(lanes, lane_cells, most, n) > rate || !keeps_rate(&s, most)))
         return 0;

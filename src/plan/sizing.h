@@ -3,9 +3,9 @@
  * `rate` functions return the expectation of a filter's false-positive rate over a random hash, exactly and for every
  * n. But a plan promises the rate of the one filter that is built, and the rates of single filters vary around their
  * expectation. `quantile` functions return a bound that the rate of a single filter exceeds with a probability of about
- * 1 in 1000, and sizes are chosen so that this bound is at most the promised rate. The promise is 1 in 200; the margin
- * covers the approximations. tests/unit/plan_quantiles.c compares them with exact distributions, and
- * single_filters_keep_the_promised_rate in tests/contract compares them with real filters. */
+ * 1 in 1000, and sizes are chosen so that this bound is at most the promised rate. The promise (kith_plan.rate) allows
+ * 1 in 200; the margin covers the errors of the approximations. tests/unit/plan_quantiles.c compares the bounds with
+ * exact distributions, and single_filters_keep_the_promised_rate in tests/contract compares them with real filters. */
 #ifndef KITHI_PLAN_SIZING_H
 #define KITHI_PLAN_SIZING_H
 
@@ -22,23 +22,22 @@
  *     rate = (1 - (1 - 1/slice)^n)^k
  *
  * KITHI_WHOLE: one array of m bits for all k hashes; `slice` is m. The k hashes of a key are independent and may
- * coincide. With X bits set, a lookup returns true with probability (X/m)^k, so the rate is the mean of that, which is
- * larger than the k-th power of the mean of X/m: by 33% for three keys and a rate of 1%. */
+ * coincide. If X bits are set, a lookup returns true with probability (X/m)^k. The rate is the mean of (X/m)^k. It is
+ * larger than the k-th power of the mean of X/m: with three keys and a rate of 1%, by 33%. */
 double kithi_bloom_rate(unsigned k, uint64_t slice, uint64_t n, kithi_cells_layout layout);
 
 /* The exact rate of KITHI_WHOLE, with a relative error of about 10^-12 for all m and n (plan/whole_rate.c). */
 double kithi_whole_rate(unsigned k, uint64_t m, uint64_t n);
 
-/* Returns the probability that all cells of a key's k hashes in one array of m cells have a property that each cell
- * has with probability q, independently of the others. Fewer than k different cells need to have it if hashes
- * coincide. */
+/* Each cell of an array of m cells has some property with probability q, independently of the other cells. Returns the
+ * probability that all cells that a key's k hashes select have it. If hashes coincide, these are fewer than k cells. */
 double kithi_whole_power(unsigned k, uint64_t m, double q);
 
 /* What a filter counts towards its capacity.
  *
- * KITHI_COUNTS_NEW_KEYS: only keys that change a bit are counted. Some of the first n distinct keys are false positives
- * and change nothing, so the filter accepts more than n of them before its count is n. Its rate is then slightly higher
- * than with n keys.
+ * KITHI_COUNTS_NEW_KEYS: only keys that change a bit are counted. Some distinct keys are false positives when they are
+ * added, and change nothing. So the count reaches n only after more than n distinct keys, and the rate is then slightly
+ * higher than with n keys.
  *
  * KITHI_COUNTS_ALL_KEYS: every key is counted. */
 typedef enum kithi_counts { KITHI_COUNTS_NEW_KEYS, KITHI_COUNTS_ALL_KEYS } kithi_counts;
@@ -60,14 +59,15 @@ static inline uint64_t kithi_bloom_cells(unsigned k, uint64_t slice, kithi_cells
     return layout == KITHI_WHOLE ? slice : k * slice;
 }
 
-/* Estimates how many keys set `fill` bits, by inverting the expectation. A full filter is treated as if half a bit
- * were still clear. */
+/* Estimates how many keys were added to a filter with `fill` set bits: the number for which this fill is expected. A
+ * full filter is treated as if half a bit were still clear. */
 double kithi_bloom_keys(unsigned k, uint64_t slice, uint64_t fill, kithi_cells_layout layout);
 
 /* ---- Blocked filters ----
  *
  * There are blocks of `lanes` lanes of `lane_cells` cells; each key sets one cell per lane of one block. The number N
- * of keys in a block is binomial (n trials with probability 1/blocks), and the lanes are independent given N:
+ * of keys in a block is binomial (n trials with probability 1/blocks). P(N) is the probability of N keys. Given N, the
+ * lanes are independent:
  *
  *     rate = sum over N of P(N) (1 - (1 - 1/lane_cells)^N)^lanes           (lanes a power of two, 4 to 16)
  */
@@ -76,7 +76,7 @@ double kithi_blocked_rate(unsigned lanes, unsigned lane_cells, uint64_t blocks, 
 /* Returns the probability that each of a key's cells was hit by `hits` (1 to 15) keys or more. The rate is the case
  * hits = 1:
  *
- *     sum over N of P(N) P(Binomial(N, 1/lane_cells) >= hits)^lanes        (below 10^-30: only roughly)
+ *     sum over N of P(N) P(Binomial(N, 1/lane_cells) >= hits)^lanes        (inaccurate if below 10^-30)
  */
 double kithi_blocked_hit(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, unsigned hits);
 
@@ -84,14 +84,15 @@ double kithi_blocked_hit(unsigned lanes, unsigned lane_cells, uint64_t blocks, u
  * have more keys than others. */
 double kithi_blocked_quantile(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, kithi_counts counts);
 
-/* Returns the largest rate that is plausible for a filter whose count is n: of filters with honest keys, about one in
- * 10^9 exceeds it. It is the quantile at 6 standard deviations of a normal distribution, computed in the same way as
+/* Returns the largest rate that is plausible for a filter whose count is n. About one in 10^9 filters exceeds it by
+ * chance, as a normal variable exceeds its mean by 6 standard deviations. It is computed in the same way as
  * kithi_blocked_quantile(). A higher rate means that keys were chosen to crowd some blocks. */
 double kithi_blocked_rate_limit(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, kithi_counts counts);
 
-/* Returns the number of cells in use of a block that is `deviations` standard deviations above the mean of all blocks,
- * in a filter with this many keys. lane_cells must be at least 3. */
-double kithi_blocked_cells(unsigned lanes, unsigned lane_cells, uint64_t blocks, double keys, double deviations);
+/* The number of cells in use varies from block to block. Sets cells[i], for i from 0 to steps - 1, to its mean plus
+ * `deviations` standard deviations, in a filter with (i + 1) / steps of `keys` keys. lane_cells must be at least 3. */
+void kithi_blocked_cells(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t keys, double deviations,
+                         unsigned steps, double *cells);
 
 /* Returns the smallest number of blocks whose quantile is at most `rate`, or 0 if that is more than `most`. If `most`
  * is less than KITHI_BLOCKS_MAX, the result 0 takes little time: at most one evaluation of the quantile, for `most`
@@ -102,7 +103,7 @@ uint64_t kithi_blocked_blocks(unsigned lanes, unsigned lane_cells, uint64_t n, d
 /* ---- Fill limit ----
  *
  * Returns the largest number of set cells that is plausible after n keys: the mean plus 6 standard deviations, rounded
- * up. Of filters with n honest keys, fewer than one in 10^9 exceed it. So more set cells mean that more than n distinct
+ * up. By chance, fewer than one in 10^9 filters with n keys exceed it. So more set cells mean that more than n distinct
  * keys were added, or that keys were chosen to fill the filter. There are `blocks` blocks of `lanes` lanes of
  * `lane_cells` cells, and each key hits one cell in every lane of one block. (A plain Bloom filter is one block whose
  * slices are the lanes.) Mean and deviation are exact. The lanes of a block fill together, which makes the deviation of

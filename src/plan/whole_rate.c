@@ -1,13 +1,15 @@
 /* The exact rate of a Bloom filter that is one array of m bits for all k hashes (layout=whole).
  *
- * N = k n hashes have set X bits, and a lookup returns true with probability (X/m)^k. The rate is the mean of that:
+ * The N = k n hashes of n keys have set X bits, and a lookup returns true with probability (X/m)^k. The rate is the
+ * mean of that:
  *
- *     rate = sum over j of P(j) Q(j)        P(j)  the k hashes of a lookup are j different bits
- *                                           Q(j)  N hashes hit all of j given bits
+ *     rate = sum over j of P(j) Q(j)        P(j)  probability that the k hashes of a lookup select j different bits
+ *                                           Q(j)  probability that N hashes hit all of j given bits
  *
  * The textbook sums for Q(j) alternate in sign and lose all digits; a table of the distribution of X takes N m steps.
- * Instead, let [z^N] be the coefficient of z^N. There are N! [z^N] e^((m - j) z) (e^z - 1)^j sequences of N hashes that
- * hit all of j given bits. Writing z/m for z divides that by m^N, the number of all sequences, which gives
+ * So Q(j) is computed with a generating function instead. Let [z^N] be the coefficient of z^N. The number of sequences
+ * of N hashes that hit all of j given bits is N! [z^N] e^((m - j) z) (e^z - 1)^j. Replacing z by z/m divides this
+ * number by m^N, the number of all sequences, which gives
  *
  *     Q(j) = N! [z^N] e^z (1 - e^(-z/m))^j
  *
@@ -19,8 +21,8 @@
  *
  * If r is the saddle point, where e^z z^-N G(z) is least on the positive axis, the integrand is 1 at t = 0 and falls
  * off like a normal density from there, so nothing cancels. The trapezoidal rule converges exponentially for such an
- * integral: with N + 200 points around the circle, or, for large N, with steps of 0.4 standard deviations, out to 10
- * standard deviations on each side, its error is far below the rounding errors. tests/unit/whole.c compares the result
+ * integral. It uses N + 200 points around the circle or, for large N, steps of 0.4 standard deviations, out to 10
+ * standard deviations on each side. Its error is far below the rounding errors. tests/unit/whole.c compares the result
  * with the distribution of X. */
 #include <complex.h>
 #include <math.h>
@@ -31,7 +33,8 @@
 #define CIRCLE_MAX 4096
 
 double kithi_whole_power(unsigned k, uint64_t m, double q) {
-    double p[KITHI_BLOOM_K_MAX + 1] = {1}, sum = 0, power = 1; /* p[j]: the hashes so far are j different cells */
+    /* p[j]: the probability that the hashes so far are j different cells. */
+    double p[KITHI_BLOOM_K_MAX + 1] = {1}, sum = 0, power = 1;
     for (unsigned hash = 0; hash < k; hash++) {
         for (unsigned j = hash + 1; j > 0; j--)
             p[j] = p[j] * j / (double)m + p[j - 1] * fmax(0, 1 - (j - 1) / (double)m);
@@ -67,7 +70,7 @@ static terms terms_of(unsigned k, double m) {
     }
     terms t = {.k = k, .m = m};
     for (unsigned j = 0; j <= k; j++)
-        t.log_ways[j] = log(ways[j]); /* -infinity where there is no way */
+        t.log_ways[j] = log(ways[j]); /* -infinity if P(j) is 0 */
     return t;
 }
 
@@ -99,7 +102,8 @@ static double above_saddle(const terms *t, double r, double hashes) {
     return r - hashes + mean * x * exp(-x) / s.hit;
 }
 
-/* Any r gives the same integral, so an approximation of the saddle point suffices. It is between N - k and N. */
+/* Returns approximately the saddle point, which is between N - k and N. Any r gives the same integral, so an
+ * approximation suffices. */
 static double saddle(const terms *t, double hashes) {
     double low = fmax(hashes - t->k, 1e-3), high = hashes;
     for (unsigned step = 0; step < 30; step++) {
@@ -120,7 +124,7 @@ static double sine_minus(double t) {
     return -t * square / 6 * (1 - square / 20 * (1 - square / 42 * (1 - square / 72)));
 }
 
-/* The real part of the integrand; the imaginary parts of t and -t cancel. */
+/* The real part of the integrand at t = `angle`; the imaginary parts for t and -t cancel. */
 static double integrand(const terms *t, const shares *s, double r, double hashes, double angle) {
     double x = r / t->m, a = -x * cos(angle), b = -x * sin(angle), half = sin(b / 2), turn = sin(angle / 2);
     /* e^(a + ib) - 1, precise for small a and b; a + ib is -z/m */
@@ -128,7 +132,7 @@ static double integrand(const terms *t, const shares *s, double r, double hashes
     double complex ratio = -exp_minus_1 / s->hit, g = 0; /* g becomes G(z) / G(r) */
     double log_size = -2 * r * turn * turn;              /* the real part of r (e^(it) - 1) */
     if (log_size + t->k * fmax(0, log(cabs(ratio))) < -100)
-        return 0; /* it is negligible, and powers of the ratio could overflow */
+        return 0; /* the integrand is negligible here, and powers of the ratio could overflow */
     for (unsigned j = t->k; j > 0; j--)
         g = (g + s->of[j]) * ratio;
     double phase = (r - hashes) * angle + r * sine_minus(angle);
@@ -163,6 +167,7 @@ double kithi_whole_rate(unsigned k, uint64_t m, uint64_t n) {
     if (hashes <= CIRCLE_MAX && fmod(points, 2) == 0)
         sum += integrand(&t, &s, r, hashes, pi);
     double rate = exp(log_stirling(hashes) + hashes * (off - log1p(off)) + s.log_g) * sum / points;
-    /* N hashes set at most N bits. With one key the rate may be equal to this bound, and plans rely on it. */
+    /* N hashes set at most N bits, so the rate is at most (N/m)^k. With one key it may be equal to this bound, and
+     * plans rely on a result that does not exceed it. */
     return fmin(rate, fmin(1, exp(k * log(hashes / (double)m))));
 }

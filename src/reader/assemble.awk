@@ -2,10 +2,10 @@
 # usage: awk -v root=SOURCE_TREE -f assemble.awk SOURCE_TREE/src/kinds.def
 #
 # The include "lookups.h" stands for the headers filters/<kind>_lookup.h of all kinds, in the order of kinds.def, and
-# for two macros: KITHI_KINDS(X) is X(kind) for each of them, and KITHI_INLINE_KINDS(X) is X(kind) for those whose
-# kithi_<kind>_has() is KITHI_INLINE. A header is inserted once. If it is included inside a condition, it is inserted
-# there and again where it is needed next, because the condition may be false; the include guards of the inserted
-# headers remain, so that it is compiled once.
+# for two macros: KITHI_KINDS(X) is X(kind) for each kind, and KITHI_INLINE_KINDS(X) is X(kind) for the kinds whose
+# kithi_<kind>_has() is KITHI_INLINE. Each header is inserted where it is included first. An include inside an #if does
+# not count as the first, because the condition may be false: the header is inserted there, and again at the next
+# include. Headers are inserted with their include guards, so each is compiled only once.
 
 function fail(text) {
     print "assemble.awk: " text > "/dev/stderr"

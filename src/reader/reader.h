@@ -13,7 +13,7 @@
  *
  * `bytes` is a whole file, or what kith_filter_bytes() returns, at any address. A reader points into it: keep it, and
  * do not change it, as long as the reader is used. A reader owns nothing, so there is no call to close it. No function
- * allocates memory. All but kith_reader_open() may be called on any number of threads.
+ * allocates memory. After kith_reader_open(), any number of threads may use the same reader at the same time.
  *
  * The header is C11 and C++17, for gcc and clang. It uses the vector instructions for which the program is compiled
  * (for example -march=native), and does not choose any at run time. These macros, defined before it is included, change
@@ -75,10 +75,10 @@ typedef struct kith_reader {
 
     const uint8_t *block;
     uint64_t body_bytes;
-    unsigned kind;      /* KITHI_READER_… if the filter has one part; otherwise KITHI_READER_KINDS */
-    unsigned part_kind; /* of the parts */
+    unsigned kind;      /* if there is one part, its kind (KITHI_READER_…); otherwise KITHI_READER_KINDS */
+    unsigned part_kind; /* the kind of each part */
     unsigned part_count;
-    kithi_reader_part part[KITH_READER_LAYERS];
+    kithi_reader_part part[KITH_READER_LAYERS]; /* the filter itself or, in a filter of layers, each layer */
 } kith_reader;
 
 /* ---- opening ---- */
@@ -191,7 +191,7 @@ KITH_MUST_USE static inline kith_status kith_reader_open(const void *bytes, size
  * when it opens a filter. Lookups do not use these counts.) */
 KITH_MUST_USE static inline kith_status kith_reader_verify(const kith_reader *reader) {
     kith_status status = kithi_body_check(reader->block, reader->body_bytes);
-    /* The outer checksums are those of all bytes, but a layer may have been written with wrong checksums of its own. */
+    /* The outer checksums cover all bytes, but a layer may have been written with wrong checksums of its own. */
     for (unsigned i = 0; i < reader->part_count && status == KITH_OK; i++)
         if (reader->part[i].body != reader->block + KITHI_HEADER_BYTES)
             status = kithi_body_check(reader->part[i].body - KITHI_HEADER_BYTES, reader->part[i].body_bytes);
@@ -228,8 +228,8 @@ KITHI_OUTLINE bool kithi_reader_parts_have(const kith_reader *reader, uint64_t d
 
 /* Returns true if the key with this digest is in the set. If it is not, the result is false or, with a probability of
  * at most reader.rate, true (a false positive). The result is that of kith_filter_has_digest(). In a filter of layers,
- * the newest is searched first. The lookups of the fastest kinds are compiled into the caller; the others are a
- * call. */
+ * the newest is searched first. The lookups of the fastest kinds are compiled into the caller; those of the others are
+ * in a function that it calls. */
 KITHI_INLINE bool kith_reader_has(const kith_reader *reader, uint64_t digest) {
 #define KITHI_READER_TEST(name)                                                                                        \
     if (reader->kind == KITHI_READER_##name)                                                                           \

@@ -1,9 +1,9 @@
 /* simd/avx2.h: operations on a block of the blocked kinds with AVX2, and parities for ribbon.
  *
- * A block is two vectors of 32 bytes. Each word of a vector can be shifted by its own amount. The bytes of the key's
- * lane words (core/mix.h), widened to one per lane, say how far to shift a 1 in each lane: to the key's bit, or to the
- * lowest bit of its counter. A lane of 128 bits is two words of 64; the 1 is shifted out of one of them, which leaves
- * 0. */
+ * A block is two vectors of 32 bytes. A word is 32 bits if there are 16 lanes, and otherwise 64 bits. Each word of a
+ * vector can be shifted by its own amount. The bytes of the key's lane words (core/mix.h), widened to one per lane, say
+ * how far to shift a 1 in each lane: to the key's bit, or to the lowest bit of its counter. If there are 4 lanes, a
+ * lane is two words. The 1 is shifted out of one of them, which leaves 0 there. */
 #ifndef KITHI_SIMD_AVX2_H
 #define KITHI_SIMD_AVX2_H
 
@@ -16,19 +16,21 @@ typedef struct kithi_avx2_block {
     __m256i low, high;
 } kithi_avx2_block;
 
-/* For 8 lanes: returns how far to shift a 1 in each lane to reach the key's cell there, one byte per lane. */
+/* For 8 lanes: returns how far to shift a 1 in each lane to reach the key's cell there, one byte per lane.
+ * A cell has 1 << cell_shift bits. The mask rounds down to the beginning of a cell, and clears the bits that come from
+ * the next byte. */
 KITHI_TARGET_AVX2 KITHI_INLINE __m128i kithi_avx2_shifts_8(uint64_t digest, int cell_shift) {
     uint64_t byte_mask = 64 - (UINT64_C(1) << cell_shift);
     return _mm_cvtsi64_si128((long long)(kithi_lane_word(digest, 0) >> 2 & UINT64_C(0x0101010101010101) * byte_mask));
 }
 
 /* Returns how far to shift a 1 in each word to reach the key's cell in that lane. The number of this cell in the lane
- * is byte * cells / 256, where `byte` is the byte of the lane words that belongs to the lane, and `cells` is how many
- * cells a lane has. A cell has 1 << cell_shift bits. */
+ * is byte * cells / 256, where `byte` is the byte of the lane words for this lane, and `cells` is how many cells a lane
+ * has. A cell has 1 << cell_shift bits. */
 KITHI_TARGET_AVX2 KITHI_INLINE kithi_avx2_block kithi_avx2_shifts(uint64_t digest, unsigned lanes, int cell_shift) {
     if (lanes == 8) {
         __m256i all = _mm256_broadcastq_epi64(kithi_avx2_shifts_8(digest, cell_shift));
-        /* Byte j goes to the lowest byte of word j; an index that is negative gives 0. */
+        /* Byte j goes to the lowest byte of word j. The indices of the other bytes are negative, which gives 0. */
         return KITHI_VALUE(kithi_avx2_block, _mm256_shuffle_epi8(all, _mm256_setr_epi64x(-256, -255, -254, -253)),
                            _mm256_shuffle_epi8(all, _mm256_setr_epi64x(-252, -251, -250, -249)));
     }
@@ -42,12 +44,12 @@ KITHI_TARGET_AVX2 KITHI_INLINE kithi_avx2_block kithi_avx2_shifts(uint64_t diges
     }
     __m256i first = _mm256_cvtepu8_epi64(bytes);
     __m256i shift = _mm256_slli_epi64(_mm256_srli_epi64(first, 1 + cell_shift), cell_shift);
-    __m256i odd = _mm256_set_epi64x(64, 0, 64, 0);
+    __m256i odd = _mm256_set_epi64x(64, 0, 64, 0); /* the second word of a lane begins at its bit 64 */
     return KITHI_VALUE(kithi_avx2_block, _mm256_sub_epi64(_mm256_permute4x64_epi64(shift, 0x50), odd),
                        _mm256_sub_epi64(_mm256_permute4x64_epi64(shift, 0xfa), odd));
 }
 
-/* Returns 1 << shift in each word, or 0 where the shift exceeds the word. */
+/* Returns 1 << shift in each word, or 0 where the shift is negative or at least the size of a word. */
 KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_ones(__m256i shifts, unsigned lanes) {
     return lanes == 16 ? _mm256_sllv_epi32(_mm256_set1_epi32(1), shifts)
                        : _mm256_sllv_epi64(_mm256_set1_epi64x(1), shifts);
@@ -66,7 +68,6 @@ KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_zeros(__m256i low, __m256i hi
     return kithi_popcount(in_low | in_high << 4);
 }
 
-/* Words in a block: with 16 lanes a word has 32 bits. */
 KITHI_INLINE unsigned kithi_avx2_words(unsigned lanes) {
     return lanes == 16 ? 16 : 8;
 }
@@ -87,8 +88,8 @@ KITHI_TARGET_AVX2 KITHI_INLINE bool kithi_avx2_bits_has(const uint8_t *block, ui
     return _mm256_testz_si256(missing, missing) != 0;
 }
 
-/* Sets the bits of the block that are set in `bits`. Returns a mask of the words that have changed, in which each word
- * of the block has 2 bits (16 lanes) or 4 bits. */
+/* Sets the bits of the block that are set in `bits`. Returns a mask of the words that have changed, with 2 bits (16
+ * lanes) or 4 bits for each word of the block. */
 KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_bits_or(uint8_t *block, kithi_avx2_block bits, unsigned lanes) {
     __m256i *at = (__m256i *)(void *)block, zero = _mm256_setzero_si256();
     __m256i low = _mm256_loadu_si256(at), high = _mm256_loadu_si256(at + 1);
@@ -112,11 +113,12 @@ KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_bits_set(uint8_t *block, uint
 
 /* Sets the bits of n keys, at most 64. Bit i of the result tells whether key i changed a bit. Adds the number of bits
  * that changed to *fill. If `prefetch` is not 0, there are at least n + prefetch digests, and the block of the key that
- * is `prefetch` keys ahead is prefetched. Counting in a vector takes less time than counting for each key. */
+ * is `prefetch` keys ahead is prefetched. The words that do not change are counted in a vector, which takes less time
+ * than counting for each key. */
 KITHI_TARGET_AVX2 KITHI_INLINE uint64_t kithi_avx2_bits_set_many(uint8_t *body, uint64_t blocks,
                                                                  const uint64_t *digests, size_t n, size_t prefetch,
                                                                  unsigned lanes, uint64_t *fill) {
-    __m256i zero = _mm256_setzero_si256(), same = zero; /* minus the number of words that have not changed */
+    __m256i zero = _mm256_setzero_si256(), same = zero; /* counts the words that have not changed, negatively */
     uint64_t changed = 0;
     for (size_t i = 0; i < n; i++) {
         if (prefetch != 0)
@@ -135,7 +137,7 @@ KITHI_TARGET_AVX2 KITHI_INLINE uint64_t kithi_avx2_bits_set_many(uint8_t *body, 
     }
     int32_t counts[8];
     _mm256_storeu_si256((__m256i *)(void *)counts, same);
-    int64_t unchanged = 0; /* words of 64 bits count twice, once in each half */
+    int64_t unchanged = 0; /* a word of 64 bits counts twice, once in each half */
     for (unsigned i = 0; i < 8; i++)
         unchanged -= counts[i];
     *fill += n * kithi_avx2_words(lanes) - (uint64_t)unchanged / (lanes == 16 ? 1 : 2);
@@ -167,8 +169,8 @@ KITHI_TARGET_AVX2 KITHI_INLINE kithi_avx2_counters kithi_avx2_counters_of(const 
                        {kithi_avx2_times_15(low, lanes), kithi_avx2_times_15(high, lanes)});
 }
 
-/* Returns how many of the key's counters are 0. Words without a counter of the key compare as 0 too and are
- * subtracted. */
+/* Returns how many of the key's counters are 0. With 4 lanes, four words have no counter of the key. They count as 0,
+ * too, and are subtracted. */
 KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_counters_zero(const kithi_avx2_counters *c, unsigned lanes) {
     return kithi_avx2_zeros(_mm256_and_si256(c->block.low, c->full.low), _mm256_and_si256(c->block.high, c->full.high),
                             lanes) -
@@ -199,7 +201,7 @@ KITHI_TARGET_AVX2 KITHI_INLINE void kithi_avx2_change_all(uint8_t *block, const 
 }
 
 /* Adds 1 to the key's counters that are not stuck and sets *zeros to how many of them were 0. Returns false and changes
- * nothing if all are 14 or more. */
+ * nothing if all of the key's counters are 14 or more. */
 KITHI_TARGET_AVX2 KITHI_INLINE bool kithi_avx2_counters_raise(uint8_t *block, uint64_t digest, unsigned lanes,
                                                               unsigned *zeros) {
     kithi_avx2_counters c = kithi_avx2_counters_of(block, digest, lanes);
@@ -215,7 +217,7 @@ KITHI_TARGET_AVX2 KITHI_INLINE bool kithi_avx2_counters_raise(uint8_t *block, ui
 }
 
 /* Subtracts 1 from the key's counters that are not stuck and sets *zeros to how many of them became 0. Returns false
- * and changes nothing if one of them is 0. */
+ * and changes nothing if one of the key's counters is 0. */
 KITHI_TARGET_AVX2 KITHI_INLINE bool kithi_avx2_counters_lower(uint8_t *block, uint64_t digest, unsigned lanes,
                                                               unsigned *zeros) {
     kithi_avx2_counters c = kithi_avx2_counters_of(block, digest, lanes);
@@ -231,8 +233,8 @@ KITHI_TARGET_AVX2 KITHI_INLINE bool kithi_avx2_counters_lower(uint8_t *block, ui
 
 /* ---- ribbon ---- */
 
-/* Returns 8 parities: bit i is that of (word i of `first` AND low) XOR (word i of `second` AND high). After the words
- * have been folded once, their halves fit in one vector. */
+/* Returns 8 parities: bit i is that of (word i of `first` AND low) XOR (word i of `second` AND high). After the upper
+ * half of each word has been XORed into the lower, the lower halves of all 8 words fit in one vector. */
 KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_parities(const uint8_t *first, const uint8_t *second, uint64_t low,
                                                             uint64_t high) {
     __m256i half[2], mask_low = _mm256_set1_epi64x((long long)low), mask_high = _mm256_set1_epi64x((long long)high);

@@ -1,7 +1,7 @@
 /* simd/avx2_cuckoo.h: lookups of the cuckoo kinds with AVX2, in groups of digests.
  *
  * kithi_avx2_cf_locate does for four digests at a time what kithi_place_of, kithi_fingerprint and kithi_partner of
- * core/mix.h do for one. Every number is in a word of 64 bits; all products have factors of 32 bits.
+ * core/mix.h do for one. Every number is in a word of 64 bits. The factors of all products have at most 32 bits.
  *
  * Then the slots of each place are compared with the key's code:
  *
@@ -10,7 +10,7 @@
  *                                  computed in all words at once
  *     kithi_avx2_cf_match_long_words    the same for long words
  *     kithi_avx2_cf_match_buckets  buckets of four slots of 17 to 32 bits. The two buckets of one key are loaded, and a
- *                                  shuffle moves the bytes of each slot into a lane of its own
+ *                                  shuffle moves the bytes of each slot into a separate lane of a vector
  *
  * The four words of a vector are loaded one by one: on Zen 3 a gather takes longer. */
 #ifndef KITHI_SIMD_AVX2_CUCKOO_H
@@ -38,7 +38,8 @@ KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_cf_bits(const kithi_cf_geometr
     return _mm256_mul_epu32(slot, kithi_avx2_all(g->slot_bits));
 }
 
-/* Returns, in each word, the code of the key in each slot of a place: kithi_cf_code of filters/common/cf_lookup.h. */
+/* Returns a word per key. Each of its slots holds the code that the key has in that slot of a place: kithi_cf_code of
+ * filters/common/cf_lookup.h. */
 KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_cf_codes(const kithi_cf_geometry *g, __m256i fingerprint,
                                                            bool windows) {
     __m256i code = windows ? _mm256_slli_epi64(fingerprint, 1) : fingerprint;
@@ -72,8 +73,8 @@ KITHI_TARGET_AVX2 KITHI_INLINE void kithi_avx2_cf_locate(const kithi_cf_geometry
                                           _mm256_mul_epu32(fingerprint, kithi_avx2_all(KITHI_SPREAD_B)));
         __m256i sum = _mm256_or_si256(_mm256_srli_epi64(_mm256_mul_epu32(spread, places), 32), one);
         __m256i other = _mm256_sub_epi64(sum, place);
-        /* If sum < place, sum - place is negative, which is a large unsigned number, and sum - place + places is the
-         * result. So in both cases it is the smaller of the two (places < 2^31). */
+        /* The result is sum - place or, if that is negative, sum - place + places. A negative number is a large
+         * unsigned one, and places < 2^31, so in both cases the result is the smaller of these two. */
         other = _mm256_min_epu32(other, _mm256_add_epi64(other, places));
 
         if (type == KITHI_CF_WIDE_BUCKETS && g->place_bits % 8 != 0) {       /* the bucket with the even number first */
@@ -95,6 +96,7 @@ KITHI_TARGET_AVX2 KITHI_INLINE void kithi_avx2_cf_locate(const kithi_cf_geometry
     }
 }
 
+/* Loads the 8 bytes at each of four offsets in the body. */
 KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_load4(const uint8_t *body, const uint64_t *at) {
     __m128i low = _mm_loadl_epi64((const __m128i *)(const void *)(body + at[0]));
     __m128i high = _mm_loadl_epi64((const __m128i *)(const void *)(body + at[2]));
@@ -139,7 +141,7 @@ KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_cf_match_long_words(const kit
     return kithi_avx2_cf_match_one_word(g, body, pairs, true);
 }
 
-/* Returns a mask of the bytes that are not 0. */
+/* Returns a mask of those of 32 bytes that are not 0. */
 KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_nonzero_bytes(const uint8_t *bytes) {
     __m256i x = _mm256_load_si256((const __m256i *)(const void *)bytes);
     return ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(x, _mm256_setzero_si256()));
@@ -149,16 +151,17 @@ KITHI_TARGET_AVX2 KITHI_INLINE __m128i kithi_avx2_load16(const uint8_t *from) {
     return _mm_loadu_si128((const __m128i *)(const void *)from);
 }
 
-/* Returns the shuffle that moves the bytes of slots to the lanes of a vector. `first_bits` are the first bits of the
- * slots, and `byte_of_slot` has for each byte of a lane its distance from the first byte of the slot. */
+/* Returns the shuffle that moves the bytes of slots to the lanes of a vector. `first_bits` has for each slot the number
+ * of the bit at which it begins, counted from bit 0 of the byte in which its bucket begins. `byte_of_slot` has for each
+ * byte of a lane its distance from the first byte of the slot. */
 KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_cf_shuffle(__m256i first_bits, __m256i byte_of_slot) {
     __m256i first_bytes = _mm256_mullo_epi32(_mm256_srli_epi32(first_bits, 3), _mm256_set1_epi32(0x01010101));
     return _mm256_add_epi32(first_bytes, byte_of_slot);
 }
 
 /* Compares both buckets of a key in one vector, a slot in each lane of 32 bits. A lane gets the byte in which its slot
- * begins and the next three, so this is only for widths at which every slot ends in one of these four bytes. A bucket
- * with an even number begins at bit 0 of a byte, and one with an odd number at bit place_bits % 8. */
+ * begins and the next three, so this is only for widths of slots at which every slot ends in one of these four bytes. A
+ * bucket with an even number begins at bit 0 of a byte, and one with an odd number at bit place_bits % 8. */
 KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_cf_match_lanes32(const kithi_cf_geometry *g, const uint8_t *body,
                                                                     const kithi_pairs *pairs) {
     int bits = (int)g->slot_bits, odd = (int)(g->place_bits % 8);
@@ -183,8 +186,9 @@ KITHI_TARGET_AVX2 KITHI_INLINE __m256 kithi_avx2_cf_slots64(const uint8_t *bucke
     return _mm256_castsi256_ps(_mm256_sllv_epi64(x, shift));
 }
 
-/* Like kithi_avx2_cf_match_lanes32, for any width. A slot is moved to a lane of 64 bits first. It has at most 32 bits,
- * so it is then in the upper half of that lane, and the upper halves of both buckets fill one vector. */
+/* Like kithi_avx2_cf_match_lanes32, for slots of any width. Each slot is first moved to the highest bits of a lane of
+ * 64 bits. It has at most 32 bits, so it is then in the upper half of that lane. The upper halves of the lanes of both
+ * buckets fill one vector. */
 KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_cf_match_lanes64(const kithi_cf_geometry *g, const uint8_t *body,
                                                                     const kithi_pairs *pairs) {
     int bits = (int)g->slot_bits;
@@ -208,8 +212,8 @@ KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_cf_match_lanes64(const kithi_
     return kithi_avx2_nonzero_bytes(found);
 }
 
-/* Like kithi_avx2_cf_match_words, for KITHI_CF_WIDE_BUCKETS. The last bit of a byte at which a slot can begin is
- * 8 - gcd(8, slot_bits). */
+/* Like kithi_avx2_cf_match_words, for KITHI_CF_WIDE_BUCKETS. A slot begins at bit 8 - gcd(8, slot_bits) of a byte at
+ * the latest. If it then ends within four bytes, lanes of 32 bits are enough. */
 KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_cf_match_buckets(const kithi_cf_geometry *g, const uint8_t *body,
                                                                     const kithi_pairs *pairs) {
     unsigned bits = (unsigned)g->slot_bits, divisor = bits & -bits;

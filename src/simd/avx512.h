@@ -93,7 +93,7 @@ KITHI_TARGET_AVX512 KITHI_INLINE void kithi_avx512_change_all(uint8_t *block, co
 }
 
 /* Adds 1 to the key's counters that are not stuck and sets *zeros to how many of them were 0. Returns false and changes
- * nothing if all are 14 or more. */
+ * nothing if all of the key's counters are 14 or more. */
 KITHI_TARGET_AVX512 KITHI_INLINE bool kithi_avx512_counters_raise(uint8_t *block, uint64_t digest, unsigned lanes,
                                                                   unsigned *zeros) {
     kithi_avx512_counters c = kithi_avx512_counters_of(block, digest, lanes);
@@ -107,7 +107,7 @@ KITHI_TARGET_AVX512 KITHI_INLINE bool kithi_avx512_counters_raise(uint8_t *block
 }
 
 /* Subtracts 1 from the key's counters that are not stuck and sets *zeros to how many of them became 0. Returns false
- * and changes nothing if one of them is 0. */
+ * and changes nothing if one of the key's counters is 0. */
 KITHI_TARGET_AVX512 KITHI_INLINE bool kithi_avx512_counters_lower(uint8_t *block, uint64_t digest, unsigned lanes,
                                                                   unsigned *zeros) {
     kithi_avx512_counters c = kithi_avx512_counters_of(block, digest, lanes);
@@ -120,6 +120,7 @@ KITHI_TARGET_AVX512 KITHI_INLINE bool kithi_avx512_counters_lower(uint8_t *block
 
 /* ---- ribbon ---- */
 
+/* Like kithi_avx2_parities(). */
 KITHI_TARGET_AVX512 KITHI_INLINE unsigned kithi_avx512_parities(const uint8_t *first, const uint8_t *second,
                                                                 uint64_t low, uint64_t high) {
     __m512i a = _mm512_and_si512(_mm512_loadu_si512(first), _mm512_set1_epi64((long long)low));

@@ -1,6 +1,6 @@
-/* simd/native.h: the vector code of the instruction set for which a file is compiled, for kith/reader.h. (The library
- * itself chooses one at run time.) Defines KITHI_NATIVE_AVX512, KITHI_NATIVE_AVX2 or KITHI_NATIVE_NEON, or none of
- * them. */
+/* simd/native.h: includes the vector code for the instruction set that the including file is compiled for. This is for
+ * kith/reader.h; the library itself chooses an instruction set at run time. Defines KITHI_NATIVE_AVX512,
+ * KITHI_NATIVE_AVX2 or KITHI_NATIVE_NEON, or none of them. */
 #ifndef KITHI_SIMD_NATIVE_H
 #define KITHI_SIMD_NATIVE_H
 

@@ -13,8 +13,9 @@ typedef struct kithi_neon_block {
 } kithi_neon_block;
 
 /* Returns a block with a 1 at the lowest bit of each cell of the key. A cell has 1 or 4 bits. The intrinsics shift
- * right only by constants, so a byte of the lane word (core/mix.h) is shifted to a bit position in the lane and then
- * rounded down to the beginning of a cell; for cells of 1 bit the rounding costs nothing. */
+ * right only by constants. So a byte of the lane word (core/mix.h) is shifted as for cells of 1 bit, which gives a bit
+ * of the lane, and this is then rounded down to the beginning of a cell. For cells of 1 bit the rounding costs
+ * nothing. */
 KITHI_INLINE kithi_neon_block kithi_neon_ones(uint64_t digest, unsigned lanes, unsigned cell_bits) {
     kithi_neon_block ones;
     uint16x8_t bytes = vmovl_u8(vcreate_u8(kithi_lane_word(digest, 0)));
@@ -121,8 +122,8 @@ KITHI_INLINE kithi_neon_counters kithi_neon_counters_of(const uint8_t *block, ui
     return c;
 }
 
-/* Returns how many of the key's counters equal `at`, which is 0 or 1. Words without a counter of the key compare as
- * equal and are subtracted. */
+/* Returns how many of the key's counters equal `at`, which is 0 or 1. With 4 lanes, four words have no counter of the
+ * key. They compare as equal and are subtracted. */
 KITHI_INLINE unsigned kithi_neon_counters_at(const kithi_neon_counters *c, unsigned lanes, unsigned at) {
     uint64x2_t zero = vdupq_n_u64(0), count = zero;
     for (unsigned i = 0; i < 4; i++) {
@@ -149,7 +150,7 @@ KITHI_INLINE void kithi_neon_change_all(uint8_t *block, const kithi_neon_counter
 }
 
 /* Adds 1 to the key's counters that are not stuck and sets *zeros to how many of them were 0. Returns false and changes
- * nothing if all are 14 or more. */
+ * nothing if all of the key's counters are 14 or more. */
 KITHI_INLINE bool kithi_neon_counters_raise(uint8_t *block, uint64_t digest, unsigned lanes, unsigned *zeros) {
     kithi_neon_counters c = kithi_neon_counters_of(block, digest, lanes);
     uint64x2_t lower = vdupq_n_u64(0);
@@ -164,7 +165,7 @@ KITHI_INLINE bool kithi_neon_counters_raise(uint8_t *block, uint64_t digest, uns
 }
 
 /* Subtracts 1 from the key's counters that are not stuck and sets *zeros to how many of them became 0. Returns false
- * and changes nothing if one of them is 0. */
+ * and changes nothing if one of the key's counters is 0. */
 KITHI_INLINE bool kithi_neon_counters_lower(uint8_t *block, uint64_t digest, unsigned lanes, unsigned *zeros) {
     kithi_neon_counters c = kithi_neon_counters_of(block, digest, lanes);
     if (kithi_neon_counters_at(&c, lanes, 0) != 0)

@@ -18,7 +18,7 @@
  * operations have changed some of them.
  *
  * A new store writes its journal first and its snapshot after that: a file that is marked as a store always has a
- * journal. A journal next to a plain file means nothing. */
+ * journal. A journal next to a plain file is ignored. */
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
@@ -40,10 +40,10 @@ static kith_status replace_snapshot(kith_store *s, kith_filter *filter, const ki
     return kithi_filter_write_marked(filter, mark, write_snapshot, s);
 }
 
-/* Called after a replacement has failed: the name refers to the old file again. But if it was the sync of the folder
- * that failed, the name may still refer to the new file on the disk. After a power cut the store would then have an
- * empty journal instead of the one in use, or a snapshot with other content. So this syncs the folder before the store
- * goes on; if that fails, the store is read-only. Returns `status`. */
+/* Called after a replacement has failed and was undone: the name refers to the old file again. But if the sync of the
+ * folder has failed, the name may still refer to the new file on the disk. After a power cut the store would then have
+ * an empty journal instead of the one in use, or a snapshot with other content. So this syncs the folder before the
+ * store goes on; if that fails, the store is read-only. Returns `status`. */
 static kith_status settle_names(kith_store *s, kith_status status) {
     int error = errno;
     if (s->files->sync_folder(s->files->context, s->folder) != 0)
@@ -108,7 +108,7 @@ static kith_status map_new_snapshot(kith_store *s) {
 /* ---- checkpoints ---- */
 
 static kith_status verify_snapshot(const kith_store *s) {
-    if (s->options.no_map) /* verified when it was read, and all that follows comes from those bytes */
+    if (s->options.no_map) /* all bytes were verified when they were read into memory */
         return KITH_OK;
     uint8_t *map = s->files->map(s->files->context, s->now.file, s->now.map_bytes);
     if (map == NULL)
@@ -151,6 +151,7 @@ kith_status kith_store_checkpoint(kith_store *s) {
         status = checkpoint(s);
     s->checkpoint_ms = s->files->now_ms(s->files->context);
     s->checkpoint_bytes = s->options.checkpoint_bytes;
+    /* After a failure the next attempt is due when the journal has grown by checkpoint_bytes more. */
     if (status != KITH_OK && s->now.end.offset <= KITH_STORE_NEVER - s->options.checkpoint_bytes)
         s->checkpoint_bytes += s->now.end.offset;
     return status;
@@ -170,8 +171,9 @@ kith_status kithi_store_checkpoint_if_due(kith_store *s) {
 
 /* ---- other content ---- */
 
-/* Like settle_names(), for a new FILE to which the journal does not belong: other content, or a plain file. If the
- * replacement has failed but could not be undone, FILE is the new file, and the store becomes read-only. */
+/* Called after the replacement of FILE by other content or by a plain file has failed. The journal does not belong to
+ * the new file. So if the replacement could not be undone, the store becomes read-only; otherwise it goes on, after
+ * settle_names(). */
 static kith_status settle_replaced(kith_store *s, kith_status status) {
     int error = errno;
     bool is_old = s->files->is_named(s->files->context, s->now.file, s->folder, s->name) == 1;
@@ -188,7 +190,7 @@ kith_status kith_store_replace(kith_store *s, kith_filter *filter) {
         return KITH_E_BUSY;
     if (!kithi_kind_adds(filter->kind))
         return KITH_E_UNSUPPORTED;
-    /* A sequence number that no record has: all records of the journal are older than the new content. */
+    /* A sequence number that no record of the journal has yet: all of them are older than the new content. */
     kithi_store_mark mark = s->now.mark;
     mark.sequence = s->now.end.sequence + 1;
     status = replace_snapshot(s, filter, &mark);
@@ -224,8 +226,8 @@ kith_status kith_store_close_plain(kith_store *s) {
 
 /* ---- creating ---- */
 
-/* Returns KITH_E_JOURNAL if the name of the journal belongs to a file that kith did not write. *exists says whether
- * there is a file. */
+/* Returns KITH_E_JOURNAL if there is a file with the name of the journal that is not a journal. Sets *exists to whether
+ * there is a file with this name. */
 static kith_status check_journal_name(const kith_store *s, bool *exists) {
     int file;
     uint8_t bytes[KITHI_JOURNAL_HEADER_BYTES];
@@ -262,7 +264,7 @@ static bool is_no_store(kith_status status) {
     }
 }
 
-/* Returns whether FILE is the snapshot of this store; true if that cannot be determined. */
+/* Returns whether FILE is a snapshot of the store with this mark; true if that cannot be determined. */
 static bool may_be_snapshot(const kith_store *s, const kithi_store_mark *mark) {
     kithi_image image = {.file = -1};
     kith_status status = kithi_files_open(s->files, s->folder, s->name, false, &image.file);

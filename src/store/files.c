@@ -4,9 +4,10 @@
  * the folder, so that the store still finds them if the program changes its working directory or somebody renames the
  * folder.
  *
- * The lock is an flock: the kernel releases it however the process ends, and no other part of the process can release
- * it by closing a descriptor. It is on a separate file because a checkpoint replaces NAME. The lock file is never
- * removed, because one process could lock the removed file while another creates and locks a new one. */
+ * The lock is an flock: the kernel releases it however the process ends, and, unlike with fcntl, no other part of the
+ * process can release it by closing another descriptor of the file. It is on a separate file because a checkpoint
+ * replaces NAME. The lock file is never removed, because one process could lock the removed file while another creates
+ * and locks a new one. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -76,8 +77,9 @@ static int is_named(void *context, int file, int folder, const char *name) {
     return check_name(file, folder, name) == 1;
 }
 
-/* Users who can only read the data file must not be able to block its writers. Errors are ignored: some file systems
- * have no owners or modes. */
+/* Gives a new lock file the owner and group of the data file `beside`, and a mode with which only the writers of that
+ * file can open it: users who can only read the data must not be able to block its writers. Errors are ignored: some
+ * file systems have no owners or modes. */
 static void settle_access(int lock, int folder, const char *beside) {
     struct stat data;
     bool exists = fstatat(folder, beside, &data, 0) == 0;

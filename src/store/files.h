@@ -2,8 +2,8 @@
  * memory that fail, or lose everything that was not synced, at any operation.
  *
  * Files and folders are numbers like file descriptors, at least 0. Unless a comment says otherwise, a function returns
- * -1 on failure, with the reason in errno. Functions may return EINTR, and reads and writes may be short: the helpers
- * at the end of this file retry. A failed sync must never be retried (see replace.c). */
+ * -1 on failure, with the reason in errno. Functions may fail with EINTR, and reads and writes may be short: the
+ * helpers at the end of this file retry. A failed sync must never be retried (see replace.c). */
 #ifndef KITHI_STORE_FILES_H
 #define KITHI_STORE_FILES_H
 
@@ -26,8 +26,9 @@ typedef struct kithi_files {
      * file that is not regular. */
     int (*open)(void *context, int folder, const char *name, bool writable);
     /* Opens the lock file, creates it if it does not exist, and locks it without waiting. A new lock file can be opened
-     * by exactly the users who can write the file `beside`. EWOULDBLOCK: somebody else holds the lock. EINVAL: it is
-     * not an empty regular file, so it is not a lock file. */
+     * by its owner and, if the file system has owners and modes, by those other users who can write the file `beside`.
+     * EWOULDBLOCK: somebody else holds the lock. EINVAL: the file is not an empty regular file, so it is not a lock
+     * file. */
     int (*lock)(void *context, int folder, const char *name, const char *beside);
     void (*close)(void *context, int file); /* files, folders and locks; keeps errno */
 
@@ -43,14 +44,14 @@ typedef struct kithi_files {
     /* Replaces or creates a file atomically and durably; see kithi_replace_file_at(). */
     kith_status (*replace)(void *context, int folder, const char *name, const char *like, const kithi_part *parts,
                            size_t count, bool secret);
-    int (*remove)(void *context, int folder, const char *name); /* and syncs the folder */
+    int (*remove)(void *context, int folder, const char *name); /* removes the file and syncs the folder */
     int (*sync_folder)(void *context, int folder);
 
     /* Maps a file of this size privately: the memory can be written, and the file does not change. NULL on failure. */
     uint8_t *(*map)(void *context, int file, size_t byte_count);
     void (*unmap)(void *context, uint8_t *bytes, size_t byte_count); /* keeps errno */
 
-    /* The size that a file may have at most; writing beyond it would kill the process. */
+    /* The maximum size of a file; a write beyond it would kill the process. */
     uint64_t (*size_limit)(void *context);
     uint64_t (*now_ms)(void *context); /* a clock that never goes back */
     int (*random)(void *context, void *bytes, size_t byte_count);

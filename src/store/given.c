@@ -1,8 +1,8 @@
-/* The files of a store whose caller has opened them: kith_store_open_fd().
+/* The files of a store that the caller has opened: kith_store_open_fd().
  *
  * The rest of the store opens files by name, and may do so several times: a reader begins again when the writer cuts
- * off a record while it reads. So this is a table of files (files.h) like that of the system, in which the two names
- * stand for the two descriptors, and closing one of these does nothing until the store itself is closed. */
+ * off a record while it reads. So this is a table of file operations (files.h) in which the two names of the store
+ * stand for the two descriptors. Its `close` does nothing: the descriptors are closed together with the store. */
 #define _FILE_OFFSET_BITS 64
 
 #include <assert.h>
@@ -31,13 +31,14 @@ static void close_given(void *context, int file) {
     (void)context, (void)file;
 }
 
-/* A journal that a checkpoint has replaced is followed nevertheless: nothing more will be appended to it. */
+/* It is not known here whether a checkpoint has replaced the journal. If one has, nothing more is appended to it, and
+ * reading on is harmless. */
 static int is_named(void *context, int file, int folder, const char *name) {
     (void)context, (void)file, (void)folder, (void)name;
     return 1;
 }
 
-/* Nothing is written, and asking the system is one more call that a sandbox would have to allow. */
+/* Nothing is written, so there is no need to ask the system for the limit, which a sandbox would have to allow. */
 static uint64_t no_limit(void *context) {
     (void)context;
     return UINT64_MAX;

@@ -12,12 +12,13 @@
  *
  * A crash can leave anything after the last sync: missing bytes, zeros, half a record, and even a whole record after a
  * damaged one, because the system writes pages in any order. None of that was acknowledged as durable, so a writer cuts
- * it off. Damage to a record that had been synced looks the same at first. The difference shows in the records after
- * it: each says up to which sequence number the journal had been synced when it was written. If a valid record further
- * on says that the damaged one was synced, cutting would lose acknowledged keys, and the result is KITH_E_CORRUPT.
+ * it off. Damage to a record that had been synced looks the same at first. The records after it show the difference:
+ * each says up to which sequence number the journal had been synced when this later record was written. If one of them
+ * says that the damaged record was synced, cutting it off would lose acknowledged keys, and the result is
+ * KITH_E_CORRUPT.
  *
- * The checksum of the header is part of every record's checksum, so records that belong to another journal (in blocks
- * that the file system has used before) are never valid in this one. Each record also contains the checksum of its
+ * The checksum of the header is part of every record's checksum, so records of another journal, which may be left in
+ * disk blocks that the file system reuses, are never valid in this one. Each record also contains the checksum of its
  * predecessor. A reader that has followed the journal up to some record can tell in this way whether the writer has cut
  * that record off and written another in its place. */
 #include "store/journal.h"
@@ -108,7 +109,8 @@ void kithi_journal_forget(kithi_journal *j) {
     j->window_filled = 0;
 }
 
-/* Returns the bytes of the file from `offset` on, at least `wanted` of them unless the file ends before. */
+/* Sets *bytes to the bytes of the file from `offset` on, in the window, and *available to their number, which is at
+ * least `wanted` unless the file ends before. */
 static kith_status look_at(kithi_journal *j, uint64_t offset, size_t wanted, const uint8_t **bytes, size_t *available) {
     if (offset < j->window_at || offset - j->window_at > j->window_filled ||
         j->window_filled - (offset - j->window_at) < wanted) {
@@ -126,7 +128,8 @@ static kith_status look_at(kithi_journal *j, uint64_t offset, size_t wanted, con
     return KITH_OK;
 }
 
-/* Decodes what a record says before its checksum is verified. Returns false if no record can begin like this. */
+/* Decodes the header of a record, whose checksum is not verified yet. Returns false if no valid record begins like
+ * this. */
 static bool decode(const uint8_t *bytes, kithi_record *r) {
     *r = (kithi_record){
         .type = (kithi_record_type)bytes[AT_TYPE],
@@ -154,8 +157,8 @@ static uint64_t record_checksum(const kithi_journal *j, const uint8_t *bytes, si
     return kithi_checksum(bytes + AT_PREVIOUS, byte_count - AT_PREVIOUS) ^ j->start.previous;
 }
 
-/* Sets *found to whether a valid record begins at `offset`. *hashed, if not NULL, is increased by the bytes that were
- * read to find out. */
+/* Sets *found to whether a valid record begins at `offset`. *hashed, if not NULL, is increased by the number of bytes
+ * that were hashed for this. */
 static kith_status read_record(kithi_journal *j, uint64_t offset, kithi_record *r, bool *found, uint64_t *hashed) {
     const uint8_t *bytes;
     size_t available;
@@ -182,11 +185,11 @@ kith_status kithi_journal_next(kithi_journal *j, kithi_position *at, kithi_recor
     return status;
 }
 
-/* Records have multiples of 8 bytes, so it looks at every eighth offset.
+/* The size of every record is a multiple of 8 bytes, so only every eighth offset is tried.
  *
- * Bytes that look like the beginning of a large record cost 64 KiB of hashing each. A forged file could have one at
- * every offset, so the search gives up after a bounded effort. What a crash leaves behind is far below that bound: it
- * takes less hashing than the file has bytes. */
+ * Each offset at which a large record seems to begin costs 64 KiB of hashing. In a forged file this could be every
+ * offset, so the search gives up after hashing about 16 times the size of the file. What a crash leaves behind needs
+ * less hashing than the file has bytes. */
 kith_status kithi_journal_find(kithi_journal *j, kithi_search_state *at, kithi_record *r, bool *found) {
     uint64_t file_bytes;
     *found = false;
@@ -236,9 +239,9 @@ kith_status kithi_journal_reaches(kithi_journal *j, const kithi_position *at, bo
 
 /* There was no valid record at *at, but a later record proves that one was synced there. Either it is damaged, or it
  * was read too early: a writer may append records while a reader reads them, and one read may even return a later
- * record and not yet the one before it. But the record was synced before the later one was written, so it is complete
- * now. Reads it again, like kithi_journal_next(). Returns KITH_E_CORRUPT if it is damaged, or KITH_E_CANCELLED if the
- * writer has cut off the record before it. */
+ * record and not yet the one before it. But the missing record was synced before the later one was written, so it must
+ * be complete now. Reads it again, like kithi_journal_next(). Returns KITH_E_CORRUPT if it is damaged, or
+ * KITH_E_CANCELLED if the writer has cut off the record before it. */
 static kith_status read_again(kithi_journal *j, kithi_position *at, kithi_record *r) {
     bool found, same;
     kithi_journal_forget(j);

@@ -24,8 +24,8 @@
 
 typedef struct kithi_journal_head {
     uint8_t id[KITHI_STORE_ID_BYTES];
-    uint64_t generation; /* how many journals this store has had, from 1 */
-    uint64_t base;
+    uint64_t generation; /* number of this journal among all that the store has had, from 1 */
+    uint64_t base;       /* sequence number before the first record */
 } kithi_journal_head;
 
 typedef enum kithi_record_type {
@@ -35,22 +35,25 @@ typedef enum kithi_record_type {
 } kithi_record_type;
 
 typedef enum kithi_record_flags {
-    KITHI_RECORD_OPEN = 1 << 0,      /* part of a batch: applied only if a later record without this flag ends it */
-    KITHI_RECORD_CONTINUES = 1 << 1, /* more digests of the same call: ignored if an earlier one has failed */
+    KITHI_RECORD_OPEN = 1 << 0,      /* part of a batch: applied only if a record without this flag ends the batch */
+    KITHI_RECORD_CONTINUES = 1 << 1, /* of the same call as the record before: see kithi_store_repeat() */
 } kithi_record_flags;
 
 typedef struct kithi_record {
     kithi_record_type type;
     unsigned flags;
-    uint64_t checksum, previous, sequence, synced;
-    size_t count;
-    const uint8_t *digests; /* little-endian */
+    uint64_t checksum;
+    uint64_t previous; /* checksum of the record before, or of the header */
+    uint64_t sequence;
+    uint64_t synced;        /* highest sequence number that was synced when this record was written */
+    size_t count;           /* number of digests */
+    const uint8_t *digests; /* 8 bytes each, little-endian; in the window of the journal */
 } kithi_record;
 
 /* A place between two records. */
 typedef struct kithi_position {
-    uint64_t offset;
-    uint64_t sequence;    /* of the record before it */
+    uint64_t offset;      /* in the file */
+    uint64_t sequence;    /* of the record before it, or the base */
     uint64_t previous;    /* checksum of the record before it, or of the header */
     uint64_t previous_at; /* where in the file that checksum is */
 } kithi_position;
@@ -72,14 +75,14 @@ void kithi_journal_head_write(uint8_t bytes[KITHI_JOURNAL_HEADER_BYTES], const k
 /* Returns true if a file that begins with these bytes is a journal, of whatever version and condition. */
 bool kithi_is_journal(const uint8_t *bytes, size_t byte_count);
 
-/* Reads and verifies the header of j->file, and sets j->head and j->start. Fails with KITH_E_JOURNAL if it is not a
- * journal, with KITH_E_VERSION or KITH_E_CORRUPT. */
+/* Reads and verifies the header of j->file, and sets j->head and j->start. Fails with KITH_E_JOURNAL if the file is not
+ * a journal, and with KITH_E_VERSION or KITH_E_CORRUPT. */
 kith_status kithi_journal_open(kithi_journal *j);
 
-/* The same with these bytes as the beginning of the file. */
+/* The same, but the header is in `bytes`, and the file is not read. */
 kith_status kithi_journal_begin(kithi_journal *j, const uint8_t *bytes, size_t byte_count);
 
-/* Forgets what was read: the file may have changed. */
+/* Empties the window, because the file may have changed. */
 void kithi_journal_forget(kithi_journal *j);
 
 /* Reads the record at *at. If it is valid and in place, sets *found and *record, whose digests stay valid until the
@@ -97,21 +100,21 @@ typedef struct kithi_search_state {
  * read. */
 kith_status kithi_journal_find(kithi_journal *j, kithi_search_state *at, kithi_record *record, bool *found);
 
-/* Moves *at to the end of the last complete batch after it (a record outside of a batch counts as one). Sets *synced to
- * the highest sequence number that was synced according to the records before that place. If there is no complete
- * batch, both are unchanged. Everything after that place was never acknowledged as durable, and a writer may cut it
- * off. Returns KITH_E_CORRUPT if a later record proves that a record that is not valid had been synced, and
- * KITH_E_CANCELLED if the writer has cut off records meanwhile that were read here. */
+/* Reads the journal from *at on, and moves *at to the end of the last complete batch (a record outside of a batch
+ * counts as one). Sets *synced to the highest sequence number that was synced according to the records before the new
+ * *at. If there is no complete batch, *at and *synced are unchanged. What follows the new *at was never acknowledged as
+ * durable, and a writer may cut it off. Returns KITH_E_CORRUPT if a record is damaged and a later record says that it
+ * had been synced, and KITH_E_CANCELLED if the writer has meanwhile cut off records that were read here. */
 kith_status kithi_journal_scan(kithi_journal *j, kithi_position *at, uint64_t *synced);
 
-/* Writes the bytes from `from` up to `to` again, as they are. */
+/* Reads the bytes from offset `from` up to `to`, and writes them again unchanged: kithi_store_recover() says why. */
 kith_status kithi_journal_rewrite(kithi_journal *j, uint64_t from, uint64_t to);
 
-/* Sets *same to whether the file still has the record (or header) that ends at this place. */
+/* Sets *same to whether the file still has the record (or header) that ended at *at when *at was set. */
 kith_status kithi_journal_reaches(kithi_journal *j, const kithi_position *at, bool *same);
 
-/* Writes a record of up to KITHI_RECORD_DIGESTS_MAX digests at *at, and moves *at past it. On failure *at is unchanged,
- * but some bytes may have been written. */
+/* Writes a record of up to KITHI_RECORD_DIGESTS_MAX digests at *at, and moves *at past it. `synced` is the highest
+ * sequence number that is synced. On failure *at is unchanged, but some bytes may have been written. */
 kith_status kithi_journal_append(kithi_journal *j, kithi_position *at, uint64_t synced, kithi_record_type type,
                                  unsigned flags, const uint64_t *digests, size_t count);
 

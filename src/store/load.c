@@ -8,9 +8,10 @@
  * matter whether a checkpoint that was interrupted has already started the new journal.
  *
  * A checkpoint replaces the snapshot first and the journal after that. A reader that opens both while this happens can
- * get the old snapshot and the new journal, which begins after the snapshot ends. It then opens both again. The
- * snapshot was replaced before the journal, so this time it must reach the beginning of the journal that was seen. If
- * it does not, somebody has put an old copy of the file there, and the journal does not belong to it.
+ * get the old snapshot and the new journal, which begins after the snapshot ends. It then opens both again. That
+ * journal was started after the new snapshot was in place, so the snapshot that the reader finds now must contain all
+ * operations before that journal. If it does not, somebody has put an old copy of the file there, and the journal does
+ * not belong to it.
  *
  * The journal is read twice. The first pass finds the end of the last complete batch, the second applies the
  * records. */
@@ -23,8 +24,8 @@
 #include "handle.h"
 #include "store/store.h"
 
-/* How often a reader tries again when the writer changes the files under it. Each attempt fails only if the writer has
- * made a checkpoint or cut off a record since the attempt began. */
+/* How often a reader tries again when the writer changes the files while they are read. Each attempt fails only if the
+ * writer has made a checkpoint or cut off a record since the attempt began. */
 #define ATTEMPTS_MAX 1000
 
 /* ---- applying records ---- */
@@ -62,8 +63,8 @@ kith_status kithi_store_repeat(kith_filter *filter, const kithi_record *r, bool 
 }
 
 /* Applies the records from *at up to `to`, which a scan has found, except those that the snapshot contains.
- * Sets image->proven_bytes to the end of record number `synced`.
- * KITH_E_CANCELLED: a record is no longer there; a reader must begin again. */
+ * Sets image->proven_bytes to the end of record number `synced`, if *at is not beyond it. Returns KITH_E_CANCELLED if a
+ * record is no longer there: a reader must then begin again. */
 static kith_status replay(kithi_image *image, kithi_position *at, const kithi_position *to, uint64_t synced) {
     bool stopped = false;
     while (at->offset < to->offset) {
@@ -301,7 +302,7 @@ static kith_status follow(kith_store *s) {
         if (status == KITH_OK)
             s->now.end = to;
         else if (kithi_store_reload(s, &s->now.end) != KITH_OK)
-            (void)kithi_store_fail(s, status); /* some of the operations have been applied */
+            (void)kithi_store_fail(s, status); /* some of the operations are applied and cannot be undone */
     }
     return status;
 }
@@ -311,8 +312,8 @@ kith_status kith_store_refresh(kith_store *s, bool *changed) {
     kithi_position before = s->now.end;
     kith_status status = KITH_OK;
     if (!s->is_writer) {
-        /* After a refresh that could be neither completed nor undone, some operations are applied, and must not be
-         * applied again. */
+        /* s->failure is set if an earlier refresh could be neither completed nor undone. Some operations after now.end
+         * are then applied already and must not be applied again, so both files are loaded anew. */
         bool same = s->failure == KITH_OK &&
                     s->files->is_named(s->files->context, s->now.journal.file, s->folder, s->journal_name) == 1;
         if (same)
@@ -328,7 +329,8 @@ kith_status kith_store_refresh(kith_store *s, bool *changed) {
             }
         }
     }
-    /* The checksum of the last record depends on all records before it and on the generation of the journal. */
+    /* `previous` is the checksum of the last record, which depends on all records before it and on the header of the
+     * journal. */
     if (status == KITH_OK && changed != NULL)
         *changed = before.sequence != s->now.end.sequence || before.previous != s->now.end.previous;
     return status;

@@ -5,13 +5,15 @@
  *     3   apply the journal, if the file is a store: all valid records that are newer than the file, in order
  *     4   count what the body has now, and check all invariants
  *
- * Which records of the journal count. A batch that was interrupted must not be applied, but the record that ended a
- * batch may be the damaged one. Every writer cuts off the records of a batch that was not completed before it writes
- * others, and syncs only at the end of a batch. So a record without KITHI_RECORD_OPEN proves that it and all records
- * before it count. A record with this flag proves it only for the records that were synced when it was written.
+ * Which records of the journal count: those of complete batches. The record that ended a batch may be the damaged one,
+ * but later records can prove that the batch was complete, because a writer cuts off an incomplete batch before it
+ * writes anything else. A record without KITHI_RECORD_OPEN ends a batch or is outside of any, so it proves that it and
+ * all records before it count. A record with this flag may be part of an incomplete batch. But a writer syncs only at
+ * the end of a batch, so the records that were already synced when this record was written count.
  *
- * A header of the journal that is damaged in more than one byte can be made again: the first record contains its
- * checksum. Store id and base follow from the file and from that record, and the generation is found by trying. */
+ * If more than one byte of the journal's header is damaged, it can be made again: the first record contains the
+ * checksum of the header. Store id and base follow from the file and from that record, and the generation is found by
+ * trying. */
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
@@ -27,8 +29,8 @@
 
 #define READ_BYTES 65536        /* at a time */
 #define SECTOR_BYTES 4096       /* after a read error, a range is read in pieces of this size */
-#define SHARE_MIN 4             /* at least 1/SHARE_MIN of the file must be there: a bound for the memory */
-#define GENERATIONS_MAX 1000000 /* tried for a lost header of a journal: a second */
+#define SHARE_MIN 4             /* at least 1/SHARE_MIN of the block must be there: bounds the memory */
+#define GENERATIONS_MAX 1000000 /* to try for a lost header of a journal: takes about a second */
 
 /* ---- files that cannot be read in places ---- */
 
@@ -38,7 +40,8 @@ typedef struct patient {
     uint64_t unreadable_bytes;
 } patient;
 
-/* Reads like the inner table, but what cannot be read because of a disk error is 0. */
+/* Reads like the inner table, but goes on after a disk error: it then reads only up to the end of the sector and, if
+ * that fails too, returns zeros for these bytes. */
 static int64_t read_patiently(void *context, int file, void *bytes, size_t byte_count, uint64_t offset) {
     patient *p = context;
     int64_t got = p->inner->read(p->inner->context, file, bytes, byte_count, offset);
@@ -79,7 +82,7 @@ typedef struct repair {
     kith_repair_report report;
     kithi_store_mark mark;
     kith_filter *filter;
-    bool is_exact; /* the filter is what it was when the operations of the journal were applied for the first time */
+    bool is_exact; /* nothing is lost or unsure so far, so operations of the journal have the same outcome as before */
     bool stopped;  /* for kithi_store_repeat() */
 } repair;
 
@@ -114,7 +117,7 @@ static kith_status read_file(repair *r, uint8_t **bytes, uint64_t *byte_count) {
 }
 
 /* Gives the block the size that follows from its header: cuts off what is too much, and adds zeros for what is missing.
- * `header` is the right one. */
+ * Copies `header`, the repaired one, into it. */
 static kith_status resize(repair *r, uint8_t **bytes, uint64_t byte_count, const uint8_t *header,
                           uint64_t block_bytes) {
     r->report.missing_bytes = block_bytes > byte_count ? block_bytes - byte_count : 0;
@@ -273,7 +276,8 @@ static kith_status open_journal(repair *r, kithi_journal *j) {
 /* ---- records ---- */
 
 /* Applies a record to a filter that is not what it was when the record was written. Operations that failed then may
- * succeed now, and the other way round, so each is tried. */
+ * succeed now, and the other way round, so each is tried. But if keys may be missing, nothing is removed: the removal
+ * of a missing key could remove another one. */
 static kith_status apply_inexact(repair *r, const kithi_record *record) {
     bool may_remove = r->report.keys_at_risk == 0 && r->report.records_lost == 0;
     for (size_t i = 0; i < record->count; i++) {
@@ -304,7 +308,7 @@ static kith_status next_newer(kithi_journal *j, kithi_search_state *at, uint64_t
     while (status == KITH_OK && *found && record->sequence <= after);
     if (status != KITH_E_CORRUPT)
         return status;
-    *found = false; /* the rest of the journal is not worth the effort */
+    *found = false; /* the search was given up because it would take too long */
     return KITH_OK;
 }
 
@@ -335,7 +339,8 @@ static kith_status find_last(repair *r, kithi_journal *j, uint64_t *last) {
 }
 
 /* Adds the records `from` … `to` - 1, which are lost, to the report. `bytes` is the size of the damaged range of the
- * journal in which they were; it bounds the number of their operations. UINT64_MAX: there is no such range. */
+ * journal in which they were; it bounds the number of their operations. UINT64_MAX: they are in no range of this
+ * journal. */
 static void lose(repair *r, uint64_t from, uint64_t to, uint64_t bytes) {
     uint64_t headers = (to - from) * KITHI_RECORD_HEADER_BYTES;
     r->report.records_lost += to - from;

@@ -3,19 +3,19 @@
  *     add:     append a record  ->  sync, if it is due  ->  apply to the filter in memory  ->  return
  *
  * The journal comes first, so that whatever was acknowledged can be repeated. What remains is to keep the journal and
- * the filter equal when a step fails:
+ * the filter consistent when a step fails:
  *
  *     append fails     the bytes that were written are cut off; the filter has not changed
  *     sync fails       the disk may or may not have the record. The journal is cut back to its last synced state, so
  *                      that nobody finds records in the cache of the system that are not on the disk; the store is
  *                      read-only
- *     apply fails      FULL, COPIES, ABSENT, AMBIGUOUS: this follows from the filter and the digest, so the record
- *                      stays, and fails again whenever it is repeated.
- *                      MEMORY, TOO_LARGE: repeated in another process, it might succeed. The record is cut off; if it
- *                      had several digests, those that were applied are written again
+ *     apply fails      FULL, COPIES, ABSENT, AMBIGUOUS: the failure follows from the filter and the digest. The record
+ *                      stays, and its operation fails again whenever it is repeated.
+ *                      MEMORY, TOO_LARGE: the operation might succeed when it is repeated in another process, so the
+ *                      record is cut off. If it had several digests, those that were applied are written again
  *
- * Inside a batch (kith_store_begin) operations are appended and applied without a sync. The commit record makes them
- * count. Until then they are cut off on a rollback, and the filter is loaded again without them. */
+ * Inside a batch (kith_store_begin) operations are appended and applied without a sync. They count only if a commit
+ * record follows. A rollback cuts them off, and loads the filter again without them. */
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
@@ -28,7 +28,7 @@
 #define SYNC_OPERATIONS 1000
 #define SYNC_MS 1000
 #define CHECKPOINT_BYTES (UINT64_C(64) << 20) /* repeating that many operations takes about a second */
-#define CLOSE_BYTES (UINT64_C(4) << 20)       /* larger: close makes a checkpoint, or opening would take over 50 ms */
+#define CLOSE_BYTES (UINT64_C(4) << 20)       /* repeating more takes over 50 ms, so close makes a checkpoint first */
 
 /* ---- opening and closing ---- */
 
@@ -94,7 +94,7 @@ kith_status kithi_store_new(const kithi_files *files, const char *path, const ki
 
 kith_status kithi_store_lock(kith_store *s) {
     if (s->options.lock != 0) {
-        s->lock = s->options.lock - 1;
+        s->lock = s->options.lock - 1; /* see kith_store_options */
         s->is_writer = true;
         return KITH_OK;
     }
@@ -138,9 +138,10 @@ kith_status kithi_store_recover(kith_store *s) {
     s->cut_bytes = s->now.tail_bytes;
     if (s->now.tail_bytes > 0)
         status = kithi_files_truncate(s->files, s->now.journal.file, s->now.end.offset);
-    /* Records that an earlier process has written may be only in the cache of the system. Later records will say that
-     * they are synced, so they must be. A sync alone is not enough: if one has failed before, the system may believe
-     * that the pages are on the disk. Writing them again makes it forget that. */
+    /* Records that an earlier process has written may be only in the cache of the system. Records that are written from
+     * now on say that those before are synced, so they must be. A sync alone is not enough: if one has failed before,
+     * the system may treat the pages as written although they are not. Writing the bytes again makes it sync them
+     * again. */
     if (status == KITH_OK)
         status = kithi_journal_rewrite(&s->now.journal, s->now.proven_bytes, s->now.end.offset);
     if (status == KITH_OK && s->files->sync(s->files->context, s->now.journal.file, false) != 0)
@@ -149,14 +150,15 @@ kith_status kithi_store_recover(kith_store *s) {
     if (status == KITH_OK && s->files->sync_folder(s->files->context, s->folder) != 0)
         status = kithi_status_from_errno(errno);
     s->synced = s->now.end;
-    /* A checkpoint does not sync the old journal, so after a power cut the journal may end before the snapshot does.
-     * Then a new one begins after the snapshot; otherwise sequence numbers would be used twice. */
+    /* A checkpoint does not sync the old journal, so after a power cut the journal may end at a lower sequence number
+     * than the snapshot. Then a new journal is started, whose numbers continue those of the snapshot; otherwise
+     * sequence numbers would be used twice. */
     if (status == KITH_OK && s->now.end.sequence < s->now.mark.sequence)
         status = kithi_store_start_journal(s, s->now.mark.sequence);
     return status;
 }
 
-/* Returns an error if the file is not a store, before a lock file is created next to it. */
+/* Returns an error if the file is not a store. Called before a lock file is created next to it. */
 static kith_status check_is_store(kith_store *s) {
     kithi_image image = {.file = -1};
     kith_status status = kithi_files_open(s->files, s->folder, s->name, false, &image.file);
@@ -268,8 +270,8 @@ kith_status kithi_store_sync(kith_store *s) {
     }
     int error = errno;
     kith_status status = kithi_store_fail(s, kithi_status_from_errno(error));
-    /* Now show only what is durable: in the file, for other processes, and in memory. If that fails as well, nothing
-     * better can be done. */
+    /* Goes back to what is durable: in the file, for other processes, and in memory. If that fails as well, nothing
+     * more can be done. */
     if (kithi_files_truncate(s->files, s->now.journal.file, s->synced.offset) == KITH_OK)
         (void)kithi_store_reload(s, &s->synced);
     s->in_batch = false;
@@ -350,9 +352,9 @@ static kith_status append(kith_store *s, kithi_record_type type, const uint64_t 
     return status;
 }
 
-/* The last call has failed for lack of memory, or at the limit of bytes, after `done` of its operations were applied,
- * so that it could end differently when it is repeated. Replaces its records, which begin at `start`, by records of
- * those operations only. */
+/* The last call has applied `done` of its operations and then failed, for lack of memory or at the limit of bytes. If
+ * its records were repeated, more of its operations might succeed. So these records, which begin at `start`, are
+ * replaced by records of the `done` operations only. */
 static kith_status withdraw(kith_store *s, const kithi_position *start, kithi_record_type type, const uint64_t *digests,
                             size_t n, size_t done) {
     bool was_synced = s->synced.offset > start->offset;

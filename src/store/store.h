@@ -26,11 +26,12 @@ typedef struct kithi_image {
     kithi_journal journal; /* journal.file is negative if it is not open */
     kithi_position end;    /* after the last record that is applied to the filter. A writer also applies the records of
                               its open batch; all others apply only complete batches */
-    uint64_t tail_bytes;   /* bytes of the journal after that */
+    uint64_t tail_bytes;   /* bytes of the journal after `end` */
     uint64_t proven_bytes; /* the journal up to this offset was synced by the process that wrote it */
 } kithi_image;
 
-/* Two files that the caller of kith_store_open_fd() has opened, behind a table of files in which they have names. */
+/* Two files that the caller of kith_store_open_fd() has opened, and the table of file operations in which they have
+ * names (given.c). */
 typedef struct kithi_given {
     kithi_files files;
     int snapshot, journal;
@@ -47,35 +48,35 @@ struct kith_store {
     int lock;   /* negative: not locked, because this is a reader */
     char name[KITHI_FILE_NAME_BYTES];
     char journal_name[KITHI_FILE_NAME_BYTES];
-    uint8_t *window; /* of the journal */
-    kithi_image now;
+    uint8_t *window;       /* memory for now.journal.window */
+    kithi_image now;       /* the current state */
     kithi_position synced; /* the journal is synced up to here */
     bool in_batch;
-    kithi_position batch; /* where the open batch begins */
-    kith_status failure;  /* why the store is read-only; KITH_OK: it is not */
-    kith_status checkpoint_status;
-    uint64_t cut_bytes;
-    uint64_t unsynced_operations;
-    uint64_t unsynced_since_ms;
-    uint64_t checkpoint_ms;    /* time of the last checkpoint or attempt */
-    uint64_t checkpoint_bytes; /* a checkpoint is due when the journal is larger */
+    kithi_position batch; /* if in_batch: where the open batch begins */
+    kith_status failure;  /* why a writer is read-only, or why a reader has applied half of a refresh; or KITH_OK */
+    kith_status checkpoint_status; /* of the last checkpoint that was made because it was due */
+    uint64_t cut_bytes;            /* now.tail_bytes when the store was opened; a writer has cut them off */
+    uint64_t unsynced_operations;  /* in the journal */
+    uint64_t unsynced_since_ms;    /* time of the first of them; only with KITH_SYNC_INTERVAL */
+    uint64_t checkpoint_ms;        /* time of the last checkpoint or attempt */
+    uint64_t checkpoint_bytes;     /* a checkpoint is due when the journal is larger; increased when one fails */
 };
 
 /* ---- load.c ---- */
 
-/* Opens snapshot and journal and applies the journal. On failure nothing is open. A reader may find the files of two
- * generations; it then opens both again. */
+/* Opens snapshot and journal and applies the journal. On failure nothing is open. A reader that opens the files during
+ * a checkpoint may get two that do not belong together; it then opens both again. */
 kith_status kithi_store_load(kith_store *s, kithi_image *image);
 
 /* Makes `image` the state of the store and closes what was open before. s->now.filter stays at its address. */
 void kithi_store_adopt(kith_store *s, kithi_image *image);
 
-/* Maps the open snapshot once more, from its file, and applies the journal up to `to`. On failure nothing has
- * changed. */
+/* Maps the open snapshot once more, from its file, applies the journal up to `to`, and makes the result the state of
+ * the store. On failure nothing has changed. */
 kith_status kithi_store_reload(kith_store *s, const kithi_position *to);
 
-/* The whole content of a file, in memory that can be written without changing the file: a private map, or, with
- * options.no_map, memory of the allocator. On failure nothing is allocated. */
+/* Sets *bytes to the whole content of a file, in memory that can be written without changing the file: a private map
+ * or, with options.no_map, memory of the allocator. On failure nothing is allocated. */
 kith_status kithi_snapshot_bytes(const kith_store *s, int file, uint8_t **bytes, size_t *byte_count);
 void kithi_snapshot_free(const kith_store *s, uint8_t *bytes, size_t byte_count); /* keeps errno */
 
@@ -87,8 +88,9 @@ void kithi_image_unmap(const kith_store *s, kithi_image *image);
 kith_status kithi_store_apply(kith_filter *filter, kithi_record_type type, const uint64_t *digests, size_t n,
                               uint64_t *was_new, size_t *done);
 
-/* Repeats the operations of a record. *stopped says whether an operation of the same call has failed: the operations
- * after it were not applied then, and are not applied now. */
+/* Repeats the operations of a record. One call of the writer may have several records (KITHI_RECORD_CONTINUES), and it
+ * stops at its first operation that fails. *stopped says whether that has happened: the rest of the call is then
+ * skipped. Pass the same variable for all records of a journal. */
 kith_status kithi_store_repeat(kith_filter *filter, const kithi_record *r, bool *stopped);
 
 /* Returns whether the outcome of an operation depended on this process and not only on the filter and the digest. Such
@@ -99,12 +101,12 @@ static inline bool kithi_outcome_varies(kith_status status) {
 
 /* ---- store.c ---- */
 
-/* Allocates a store, and opens its folder unless `path` is NULL; sets no image. */
+/* Allocates a store, and opens its folder unless `path` is NULL. Does not open the files. */
 kith_status kithi_store_new(const kithi_files *files, const char *path, const kith_store_options *options,
                             kith_store **store);
 kith_status kithi_store_lock(kith_store *s);
 void kithi_store_free(kith_store *s);    /* closes all files; writes nothing */
-void kithi_store_abandon(kith_store *s); /* the same after a failed open: a lock of the caller stays open */
+void kithi_store_abandon(kith_store *s); /* the same after a failed open, except that the caller keeps options.lock */
 
 /* Opens the files of a locked store, cuts off what an interrupted writer has left, and syncs the journal. */
 kith_status kithi_store_recover(kith_store *s);
@@ -121,18 +123,18 @@ static inline kith_status kithi_store_writable(const kith_store *s) {
 
 /* ---- given.c ---- */
 
-/* Returns a table of files in which the empty name is the snapshot, and any other name is the journal (negative: there
- * is none). For readers only. */
+/* Returns a table of file operations in which the empty name is the snapshot, and any other name is the journal.
+ * `journal` is negative if there is none. For readers only. */
 const kithi_files *kithi_given_open(kithi_given *given, int snapshot, int journal);
 void kithi_given_close(const kithi_given *given); /* does nothing unless is_owned */
 
 /* ---- checkpoint.c ---- */
 
-/* Starts a new journal after sequence number `base`. On failure the old journal is still in use, or the store is
- * read-only. */
+/* Replaces the journal by an empty one, whose first record will have the sequence number base + 1. On failure the old
+ * journal is still in use, or the store is read-only. */
 kith_status kithi_store_start_journal(kith_store *s, uint64_t base);
 
-/* Makes a checkpoint if one is due, and remembers its status. */
+/* Makes a checkpoint if one is due, and sets s->checkpoint_status. */
 kith_status kithi_store_checkpoint_if_due(kith_store *s);
 
 /* ---- the public calls, with other files than those of the system ---- */

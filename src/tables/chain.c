@@ -7,11 +7,12 @@
  *                |
  *                v   …
  *
- * A search reads the nodes of one slot: with load alpha = keys / slots, alpha nodes on average if the key is absent,
- * and 1 + alpha/2 - alpha/(2n) if it is present (Cormen, Leiserson, Rivest, Stein, 11.2). This requires only that two
- * keys share one of m slots with probability about 1/m, which 2-wise independence guarantees; every family here has or
- * imitates it. Nodes store the 64-bit hash value of their key. So a search compares keys only if the hash values are
- * equal, which almost never happens for an absent key, and growth relinks nodes without hashing again.
+ * A search reads the nodes of one slot. With n keys and load alpha = n / slots, these are alpha nodes on average if the
+ * key is absent, and 1 + alpha/2 - alpha/(2n) if it is present (Cormen, Leiserson, Rivest, Stein, 11.2). This requires
+ * only that two keys share one of m slots with probability about 1/m. 2-wise independence guarantees that, and every
+ * family of hash functions (kith/hash.h) has or imitates it. Nodes store the 64-bit hash value of their key. So a
+ * search compares keys only if the hash values are equal, which almost never happens for an absent key, and growth
+ * relinks nodes without hashing again.
  *
  * Entries never move: a node stays at its address from the put to the removal of its key, even when the table grows.
  * The number of slots is not restricted to powers of two. It doubles when the number of keys exceeds `load` percent of
@@ -167,8 +168,8 @@ static kith_status reserve(kith_table *t, uint64_t keys) {
     return slots_for(t, keys, &slots) ? grow_to(t, slots) : KITH_E_TOO_LARGE;
 }
 
-/* Returns the link that points to the key's node or, if the key is absent, the last link of its chain, which is
- * NULL. */
+/* Returns the address of the link to the key's node. If the key is absent, it is that of the last link of its chain,
+ * which contains NULL. */
 static node **find(const kith_table *t, const kithi_key *key, uint64_t hash) {
     const chain *c = chain_of(t);
     uint64_t slot = kithi_mulhi(hash, c->slots);

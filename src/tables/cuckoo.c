@@ -12,10 +12,10 @@
  *     cuckoo_words.c     get, put and remove for the most common tables: keys of 4 or 8 bytes
  *     cuckoo.c           options, and the functions of table_kind.h for all other tables
  *
- * A put reads at most KITHI_CUCKOO_SEARCH_MAX buckets or, with a walk, makes at most `max` steps. If that frees no
- * slot, a walk is undone, and the table is rebuilt; a rebuild does at most the same work for each key. A put may also
- * make a pass over the table to refresh the marks, but only after more removals than a quarter of the number of
- * slots. */
+ * To free a slot, a put searches at most KITHI_CUCKOO_SEARCH_MAX buckets or, with a random walk (cuckoo_insert.c),
+ * makes at most `max` steps. If that frees no slot, the steps of the walk are undone, and the table is rebuilt. Each
+ * attempt of a rebuild does at most the same work for each key. A put may also make a pass over the table to refresh
+ * the marks, but only after more removals than a quarter of the number of slots. */
 #include "format/format.h"
 #include "tables/cuckoo_find.h"
 #include "tables/cuckoo_rebuild.h"

@@ -1,13 +1,13 @@
 /* Lookups in a cuckoo table. A lookup reads the tags of the first bucket and the records whose tag matches. If the
- * bucket has a mark for the key's class (cuckoo_slots.h), it then does the same in the other buckets. Most tables whose
- * keys are words use cuckoo_words.c instead.
+ * bucket has a mark for the key's class (cuckoo_slots.h), the lookup then does the same in the other buckets. Most
+ * tables whose keys are words use cuckoo_words.c instead.
  *
  * Batches work in passes over a group of keys, so that many lookups wait for memory at the same time: the first pass
  * prefetches one cache line of tags per key, the next ones the records whose tag matches. */
 #include "tables/cuckoo_find.h"
 
-/* There is one body for lookups, inlined twice: with the shape of plain tables as constants, and with any other
- * shape. */
+/* There is one body for lookups, inlined twice: with the shape of plain tables (`plain` in kithi_cuckoo) as constants,
+ * and with the shape of any other table as variables. */
 #define INLINE static inline __attribute__((always_inline))
 
 typedef struct shape {

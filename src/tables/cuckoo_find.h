@@ -6,7 +6,7 @@
 
 #define KITHI_CUCKOO_NO_SLOT UINT64_MAX
 
-/* Returns the key's slot, or KITHI_CUCKOO_NO_SLOT. Sets *hash to the key's hash value in both cases. */
+/* Returns the number of the key's slot, or KITHI_CUCKOO_NO_SLOT. Sets *hash to the key's hash value in both cases. */
 uint64_t kithi_cuckoo_find(const kith_table *t, const kithi_key *key, uint64_t *hash);
 
 bool kithi_cuckoo_get(const kith_table *t, const kithi_key *key, uint64_t *value);

@@ -10,26 +10,27 @@
  * insert=auto is the walk for d = 2 and b = 1, for which it was analysed, and whenever an option of walks (max, start,
  * evict) is given; otherwise it is the search.
  *
- * Texts describe different walks, which are options here:
+ * The literature describes different walks, which are options here:
  *
  *     max=default     6 log(slots) / log(1 + delta/2) steps with delta = 0.1, at most
  *                     KITHI_CUCKOO_SEARCH_MAX and at most the number of buckets
- *     max=auto        the same, rounded up and without that limit, with the delta that the table really has: slots =
- *                     (2 + delta) keys. It has a meaning only for d = 2 and b = 1, and below a load of 1/2
+ *     max=auto        the same, rounded up and without these limits, with the delta that the table really has: slots =
+ *                     (2 + delta) keys. This has a meaning only for d = 2 and b = 1, and below a load of 1/2
  *     max=N           N steps
  *     start=first     the walk starts in the key's first bucket
  *     start=second    in its second bucket
  *     start=random    in a random one of its buckets
- *     evict=last      entries are evicted if all buckets of the key are full; evict=first: if the bucket where the walk
- *                     starts is full, without looking at the others */
+ *     evict=last      a walk begins only if all buckets of the key are full
+ *     evict=first     the walk begins at once: it evicts an entry if the bucket where it starts is full, even if other
+ *                     buckets of the key are not */
 #include "tables/cuckoo_insert.h"
 
 #include <assert.h>
 #include <math.h>
 
 #define WALK_DELTA 0.1
-#define NO_PARENT UINT32_MAX
-#define OUTSIDE UINT64_MAX
+#define NO_PARENT UINT32_MAX /* for the buckets of the new key, where the search starts */
+#define OUTSIDE UINT64_MAX   /* in place of a slot: the record was in no slot */
 
 typedef kithi_cuckoo_step step;
 
@@ -73,8 +74,8 @@ static void clear_visited(const kithi_cuckoo *c, uint32_t tail) {
         memset(c->visited, 0, (size_t)size * sizeof *c->visited);
         return;
     }
-    /* Linear probing: each bucket is in the run of used slots that starts at its hash, so clearing these runs clears
-     * all. */
+    /* The set uses linear probing. Each bucket is in the run of used slots that starts at its hash, so clearing these
+     * runs clears the set. */
     for (uint32_t i = 0; i < tail; i++) {
         uint64_t at = kithi_mulhi(kithi_mix(c->queue[i].bucket + 1), size);
         while (c->visited[at] != 0) {
@@ -142,8 +143,8 @@ uint64_t kithi_cuckoo_walk_max(const kith_table *t, const kithi_cuckoo *c, uint6
     return (uint64_t)ceil(6 * log(slots) / log1p(delta / 2));
 }
 
-/* Returns the bucket of the key by a function other than the one that gave `bucket`: a random one if d > 2. It may be
- * the same bucket. */
+/* `bucket` is the bucket of the key by one of the functions. Returns its bucket by another function: a random one if d
+ * > 2. This may be the same bucket. */
 static uint64_t other_bucket(kith_table *t, const kithi_cuckoo *c, const kithi_key *key, uint64_t hash,
                              uint64_t bucket) {
     unsigned i = 0;
@@ -153,7 +154,7 @@ static uint64_t other_bucket(kith_table *t, const kithi_cuckoo *c, const kithi_k
     return kithi_cuckoo_bucket(c, i, key, hash);
 }
 
-/* Swaps the displaced record, which came from slot `from`, with the record of a slot. */
+/* Swaps the displaced record, which came from slot `from` (or OUTSIDE), with the record of a slot. */
 static void swap_in(const kith_table *t, const kithi_cuckoo *c, uint64_t bucket, unsigned slot, uint8_t *displaced,
                     uint64_t from) {
     uint8_t other[KITHI_RECORD_MAX];
@@ -185,8 +186,8 @@ static bool walk(kith_table *t, const kithi_cuckoo *c, uint64_t bucket, const ui
         kithi_key key = kithi_record_key(t, displaced);
         bucket = other_bucket(t, c, &key, kithi_cuckoo_hash(c, &key), bucket);
     }
-    /* Undo: slot i of the path now has the record of slot i - 1, and the record of the last slot is the displaced
-     * one. */
+    /* Undo: slot i of the path now has the record that was in slot i - 1 (slot 0: the new record), and the record that
+     * was in the last slot is the displaced one. */
     from = OUTSIDE;
     while (steps-- > 0) {
         swap_in(t, c, c->queue[steps].bucket, c->queue[steps].slot, displaced, from);

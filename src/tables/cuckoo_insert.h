@@ -12,7 +12,8 @@
 uint64_t kithi_cuckoo_walk_max(const kith_table *t, const kithi_cuckoo *c, uint64_t keys);
 
 /* Inserts a record whose key is not in the table; `hash` is the key's hash value. Returns false if no slot could be
- * freed; the table then has the same entries in the same slots (a walk may leave more marks than are needed). */
+ * freed; the table then has the same entries in the same slots. (A walk may leave more marks than are needed: see
+ * cuckoo_slots.h.) */
 bool kithi_cuckoo_insert(kith_table *t, const kithi_cuckoo *c, const uint8_t *record, uint64_t hash);
 
 #endif

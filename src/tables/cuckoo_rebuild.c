@@ -1,10 +1,10 @@
 /* Creates and rebuilds cuckoo tables.
  *
  * A table is rebuilt 1.5 times as large when its load exceeds the option `load`. With xxh3 and siphash it keeps its
- * function. A bucket is the high half of hash * buckets, so it is monotone in the hash value, and entries that are in
- * their first bucket keep their order: the new table is filled nearly from its first to its last cache line. With
- * another function, each entry would go to a random cache line. The other families draw new functions, because their
- * theorems are about functions that are drawn independently of the keys.
+ * function. The number of a bucket is the high half of hash * buckets, so it increases with the hash value. Entries
+ * that are in their first bucket therefore keep their order, and the new table is filled almost in order, from its
+ * first to its last cache line. With another function, each entry would go to a random cache line. The other families
+ * draw new functions, because their theorems are about functions that are drawn independently of the keys.
  *
  * If an insertion fails, the table is rebuilt with newly drawn functions: first up to REHASHES_MAX times at the same
  * size, then up to GROWTHS_MAX times, each time 1.5 times as large as before. The old memory is freed when all keys are
@@ -18,9 +18,9 @@
  *     85%   d = 2, b = 2 (0.897); d > 2, b = 1 (0.918 and more)
  *     95%   all others (0.959 and more)
  *
- * Unless the option `load` is given, slots for a capacity that is known in advance (capacity, reserve) are allocated
- * for a load of at most RESERVED_LOAD: to fill the slots up to 95% takes many moves, and fewer keys are then in their
- * first bucket. */
+ * If the number of keys is known in advance (capacity, reserve), slots are allocated such that their load will be at
+ * most RESERVED_LOAD, unless the option `load` is given. Filling the slots up to 95% would take many moves, and fewer
+ * keys would be in their first bucket. */
 #include "tables/cuckoo_rebuild.h"
 
 #include <assert.h>
@@ -33,7 +33,7 @@
 #define GROWTHS_MAX 8
 #define BUCKETS_MAX (UINT64_C(1) << 56)
 #define RESERVED_LOAD 0.80
-#define STALE_SHARE 4
+#define STALE_SHARE 4 /* marks are recomputed when more than one per 4 slots may be stale */
 
 /* ---- sizes ---- */
 
@@ -133,7 +133,8 @@ static void set_block(const kith_table *t, kithi_cuckoo *c, uint8_t *block) {
 
 static kith_status allocate_scratch(const kith_table *t, kithi_cuckoo *c) {
     c->search_limit = (uint32_t)(c->buckets < KITHI_CUCKOO_SEARCH_MAX ? c->buckets : KITHI_CUCKOO_SEARCH_MAX);
-    /* The longest walk: max=auto increases with the number of keys. */
+    /* The queue must hold the longest walk. With max=auto the limit increases with the number of keys, so it is
+     * computed for the most keys that the table may have. */
     uint64_t slots = kithi_cuckoo_slots(c);
     uint64_t keys = c->keys_max + 1 < slots / 2 ? c->keys_max + 1 : (slots - 1) / 2;
     uint64_t walk_max = kithi_cuckoo_walk_max(t, c, keys);
@@ -183,8 +184,8 @@ kith_status kithi_cuckoo_make_over(const kith_table *t, uint64_t buckets, uint64
 
 /* ---- rebuilding ---- */
 
-/* Stores a record if its first bucket has a free slot, which is what nearly all keys find in a table that is not almost
- * full. Returns false if there is none, or if the option `evict` asks for another order. */
+/* Stores a record if the first bucket of its key has a free slot, as it has for nearly all keys unless the table is
+ * almost full. Returns false if it has none, or with evict=first. */
 static inline bool insert_first(const kith_table *t, const kithi_cuckoo *c, const uint8_t *record, uint64_t hash) {
     uint64_t bucket = kithi_cuckoo_bucket_at(c, 0, hash), free = kithi_cuckoo_free_slots(c, bucket);
     if (free == 0 || t->options[KITHI_CUCKOO_OPTION_EVICT] != KITHI_CUCKOO_EVICT_LAST)
@@ -195,8 +196,8 @@ static inline bool insert_first(const kith_table *t, const kithi_cuckoo *c, cons
     return true;
 }
 
-/* Inserts all records of one table into another. Works on groups of GROUP records, so that the buckets of the whole
- * group are prefetched before the first record is inserted. */
+/* Inserts all records of one table into another. Returns false if one cannot be inserted. Works on groups of GROUP
+ * records: the first buckets of the whole group are prefetched before its first record is inserted. */
 static bool insert_all(kith_table *t, const kithi_cuckoo *from, const kithi_cuckoo *to) {
     enum { GROUP = 16 };
     uint64_t hashes[GROUP], next = 0, end = kithi_cuckoo_slots(from);

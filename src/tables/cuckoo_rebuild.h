@@ -9,7 +9,7 @@
 /* Returns the load above which the table grows: the option `load`, or the default for its d and b. */
 double kithi_cuckoo_load_max(const kith_table *t);
 
-/* Returns the number of buckets to allocate for this many keys. */
+/* Returns the number of buckets to allocate for this many keys. If it is too large, kithi_cuckoo_make() refuses it. */
 uint64_t kithi_cuckoo_buckets_for(const kith_table *t, uint64_t keys);
 
 /* Returns the size of the body: records, tags and padding. */
@@ -19,8 +19,8 @@ uint64_t kithi_cuckoo_body_bytes(const kith_table *t, const kithi_cuckoo *c);
  * stays allocated. */
 kith_status kithi_cuckoo_make(const kith_table *t, uint64_t buckets, uint64_t seed, kithi_cuckoo *c);
 
-/* The same over the block of an image, whose bytes may come from an attacker. KITH_E_CORRUPT: the size or the count in
- * the header cannot belong to this number of buckets. */
+/* Creates a table over the block of an image (table_kind.h), whose bytes may come from an attacker. KITH_E_CORRUPT: the
+ * size or the count in the header cannot belong to this number of buckets. */
 kith_status kithi_cuckoo_make_over(const kith_table *t, uint64_t buckets, uint64_t seed, const kithi_head *head,
                                    uint8_t *block, kithi_cuckoo *c);
 

@@ -9,20 +9,20 @@
  * mapped as it is.
  *
  * A mark means that some key whose first bucket is this one is stored in another of its buckets. Keys are divided into
- * b classes, and each class has its own mark (byte i of a bucket has the mark of class i, not of the key in slot i), so
- * that most lookups of absent keys end in the first bucket. A mark is set when a key is stored outside its first
- * bucket. It is not cleared when the key is removed or moved back, so a mark may be stale but is never missing. When
- * too many may be stale, all marks are recomputed.
+ * b classes by their hash, and each class has its own mark, so that most lookups of absent keys end in the first
+ * bucket. The mark in byte i of a bucket is that of class i; it has nothing to do with the key in slot i. A mark is set
+ * when a key is stored outside its first bucket. It is not cleared when the key is removed or moved back, so a mark may
+ * be stale but is never missing. When too many may be stale, all marks are recomputed.
  *
  *     layout=one   every function maps to all buckets
  *     layout=two   function i maps to part i of d equal parts (two halves for d = 2)
  *
  * With xxh3 and siphash the d buckets, the tag and the class come from one hash value:
  *
- *     bits   63 … 37 first bucket | 36 … 10 second bucket | 9 … 0 tag, class       more buckets: kithi_word(hash, i)
+ *     bits   63 … 37 first bucket | 36 … 10 second bucket | 9 … 7 class | 6 … 0 tag   more buckets: kithi_word(hash, i)
  *
- * From 2^27 buckets on these bit ranges overlap, and tags distinguish fewer keys. Results stay right, because the
- * keys in the records are compared. The other families draw d functions, because their theorems require it. */
+ * From 2^27 buckets on these bit ranges overlap, and tags distinguish fewer keys. Results stay right, because the keys
+ * in the records are compared. For the other families, d functions are drawn, because their theorems require it. */
 #ifndef KITHI_TABLES_CUCKOO_SLOTS_H
 #define KITHI_TABLES_CUCKOO_SLOTS_H
 
@@ -79,7 +79,7 @@ typedef struct kithi_cuckoo {
     uint8_t *block;
     uint64_t block_bytes;
     kithi_cuckoo_step *queue; /* queue_limit elements; a walk stores its path here */
-    uint64_t *visited;        /* hash set of the buckets in the queue, 2 * search_limit slots: bucket + 1, or 0 */
+    uint64_t *visited;        /* hash set of the buckets in the queue, 2 * search_limit slots: bucket + 1; 0: empty */
     uint32_t search_limit;    /* the most buckets that a search may visit; 0 for a read-only table */
     uint32_t queue_limit;     /* search_limit, or more if walks may be longer */
 } kithi_cuckoo;
@@ -117,8 +117,8 @@ static inline uint64_t kithi_cuckoo_bucket(const kithi_cuckoo *c, unsigned i, co
     return kithi_cuckoo_bucket_at(c, i, hash);
 }
 
-/* Returns the bits that the tag and the class are taken from. The low bits of the families with proved independence
- * need not be random, so they are mixed. */
+/* Returns the bits that the tag and the class are taken from. Hash values of families other than xxh3 and siphash need
+ * not have random low bits, so they are mixed. */
 static inline uint64_t kithi_cuckoo_tag_bits(const kithi_cuckoo *c, uint64_t hash) {
     return c->one_hash ? hash : kithi_mix(hash);
 }
@@ -148,9 +148,10 @@ static inline uint64_t kithi_cuckoo_tags(const kithi_cuckoo *c, uint64_t bucket,
     return b == 4 ? kithi_load32(tags) : kithi_load64(tags);
 }
 
-/* Returns a word in which the top bit of byte i < b is set if tag i equals `tag`. This is exact: every byte of `differ`
- * is at least 128, so the subtraction never borrows from the next byte, and only 128 itself falls below 128. For b <= 4
- * it uses 32 bits, which takes fewer instructions. */
+/* Returns a word in which the top bit of byte i < b is set if tag i equals `tag`; all other bits are 0. This is exact:
+ * every byte of `differ` is at least 128, and 128 if the tags are equal. So the subtraction of 1 from each byte never
+ * borrows from the next byte, and only a byte of 128 falls below 128. For b <= 4 it uses 32 bits, which takes fewer
+ * instructions. */
 static inline uint64_t kithi_cuckoo_equal(uint64_t tags, unsigned b, uint32_t tag) {
     if (b <= 4) {
         uint32_t ones = (uint32_t)KITHI_CUCKOO_ONES, marks = (uint32_t)KITHI_CUCKOO_MARKS;
@@ -171,7 +172,7 @@ static inline uint64_t kithi_cuckoo_free_slots(const kithi_cuckoo *c, uint64_t b
     return kithi_cuckoo_equal(kithi_cuckoo_tags(c, bucket, c->b), c->b, 0);
 }
 
-/* Returns whether the class of a key has its mark among these tags of its first bucket. */
+/* Returns whether the mark of a key's class is set. `tags` are those of the key's first bucket. */
 static inline bool kithi_cuckoo_marked(uint64_t tags, uint64_t tag_bits, unsigned b) {
     return (tags >> (8 * kithi_cuckoo_class(tag_bits, b) + 7) & 1) != 0;
 }

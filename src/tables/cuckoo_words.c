@@ -3,14 +3,14 @@
  * table knows beforehand. Results and bytes are the same.
  *
  * While a processor waits for memory, it executes a limited number of further instructions (256 or more). The speed of
- * consecutive lookups depends on how many of them fit into that window, so a lookup should have few instructions.
- * For the same reason the two cache lines of records of the first bucket are prefetched before its tags are read: then
- * a lookup waits once and not twice. With a million keys this takes a sixth to a quarter off the time for present keys
- * and adds up to a sixth for absent ones.
+ * consecutive lookups depends on how many of them fit into that window, so a lookup should have few instructions. The
+ * two cache lines of records of the first bucket are prefetched before its tags are read, so that a lookup waits once
+ * and not twice. With a million keys this prefetch saves a sixth to a quarter of the time for present keys, and adds up
+ * to a sixth for absent ones.
  *
  * A branch that is predicted wrongly ends the window. So few keys should be in their second bucket, and few tags should
  * match by chance. With b = 8 instead of 4, only 8% instead of 17% of the keys are in their second bucket at a load of
- * 80%. With b = 16 twice as many tags would match.
+ * 80%. With b = 16 twice as many tags would match by chance.
  *
  * A key of 4 bytes is stored with zeros up to 8 bytes, so both sizes are compared as 8 bytes.
  *
@@ -49,7 +49,7 @@ INLINE uint8_t *record_of(const kithi_cuckoo *c, uint64_t bucket, uint64_t equal
     return c->records + (bucket * B * RECORD + bit * (RECORD / 8) - 7 * (RECORD / 8));
 }
 
-/* Returns the record of the word if it is in this bucket, which has these tags, or NULL. */
+/* Returns the record of the word in this bucket, or NULL if it is not there. `tags` are those of the bucket. */
 INLINE uint8_t *find_in(const kithi_cuckoo *c, uint64_t bucket, uint64_t tags, uint64_t word, uint64_t hash) {
     for (uint64_t equal = kithi_cuckoo_equal(tags, B, kithi_cuckoo_tag(hash)); equal != 0; equal &= equal - 1) {
         uint8_t *record = record_of(c, bucket, equal);
@@ -71,10 +71,10 @@ NOINLINE uint8_t *find_any(const kithi_cuckoo *c, uint64_t word, uint64_t hash) 
     return record == NULL && kithi_cuckoo_marked(tags, hash, B) ? find_second(c, word, hash) : record;
 }
 
-/* In get, put and remove the most common path is inlined and needs no stack frame. The rest is in functions of their
- * own. For get that is: the first tag that matches belongs to another key, or no tag matches but the bucket is marked.
- * For put also: a full bucket, a table that must grow, stale marks. For remove: every key that is not at the first tag
- * that matches. */
+/* In get, put and remove the most common path is inlined and needs no stack frame. All other cases are in separate
+ * functions. For get these cases are: the first tag that matches belongs to another key, or no tag matches but the mark
+ * of the key's class is set. For put they are also: the bucket is full, the table must grow, or too many marks may be
+ * stale. For remove: the key is not at the first tag that matches. */
 
 NOINLINE bool get_second(const kithi_cuckoo *c, uint64_t word, uint64_t hash, uint64_t *value) {
     const uint8_t *record = find_second(c, word, hash);
@@ -213,8 +213,9 @@ static kith_status remove_siphash(kith_table *t, uint64_t word, uint64_t *value)
 /* ---- batches ---- */
 
 /* Works in passes over the group, so that many lookups wait for memory at the same time. The first pass prefetches the
- * tags of the first bucket; the second one the record whose tag matches, or else the tags of the second bucket; the
- * third one the records of these keys. The last pass compares the keys. */
+ * tags of the first bucket. The second one prefetches the record whose tag matches or, if there is none but a mark, the
+ * tags of the second bucket. The third pass prefetches the matching records in second buckets. The last one compares
+ * the keys. */
 INLINE uint64_t get_group_in(const kith_table *t, const uint64_t *words, size_t n, uint64_t *values,
                              kith_family_id family) {
     const kithi_cuckoo *c = t->state;

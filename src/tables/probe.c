@@ -1,6 +1,6 @@
 /* probe: a hash table with open addressing (Peterson 1957; Knuth, "The Art of Computer Programming" 6.4). All keys are
- * in one array of m slots. A search follows the key's own sequence of slots until it finds the key or an empty slot,
- * which means that the key is absent, or has read every slot.
+ * in one array of m slots. A search follows the key's own sequence of slots until it finds the key, or an empty slot
+ * (then the key is absent), or has read every slot.
  *
  *     block      | record 0 | record 1 | … | record m-1 | control 0 | control 1 | … | control m-1 |
  *     control    0 empty     1 removed     2 … 255 used: a fragment of the key's hash
@@ -8,30 +8,32 @@
  * A search reads control bytes, and a record only if the fragment matches, which happens for one in 254 of the other
  * keys. Storing the whole hash would avoid hashing again on growth but cost 7 more bytes per slot.
  *
- * With the key's hash h and p_0 = the high 64 bits of h * m, the sequences are
+ * Let h be the key's hash, and p_0 the high 64 bits of h * m. A search reads the slots p_0, p_1, p_2, …:
  *
  *     linear      p_i = p_0 + i            (mod m)    steps 1, 1, 1, …        any m
  *     quadratic   p_i = p_0 + i (i+1) / 2  (mod m)    steps 1, 2, 3, …        m a power of two
  *     double      p_i = p_0 + i s          (mod m)    steps s, s, s, …        m a power of two, s odd, from h as well
  *     permutation p_i = P_h(i)                                                m a power of two
  *
- * P_h is a pseudorandom permutation of all slots, selected by h. Analyses call it uniform hashing if each key has its
- * own random permutation. P_h has twelve rounds. A round adds a number drawn from h, modulo m, and then changes each
- * half of the bits by a function of the other half, as a Feistel network does. Each of these steps is invertible. There
- * are at most 2^64 such permutations, and each probe costs some seventy multiplications: this is for experiments.
+ * P_h is a pseudorandom permutation of all slots, selected by h. This imitates what analyses call uniform hashing,
+ * where each key has its own random permutation. P_h(i) is computed from i in twelve rounds. A round adds a number
+ * drawn from h, modulo m, and then changes each half of the bits by a function of the other half, as a Feistel network
+ * does. Each of these operations is invertible. There are at most 2^64 such permutations, and each probe costs some
+ * seventy multiplications: this is for experiments.
  *
  * Each sequence is a permutation of all slots, so a search that has made m steps has read every slot. For linear this
- * is obvious. Double: an odd s has an inverse mod 2^a, so i s = j s implies i = j. Quadratic: let i(i+1)/2 = j(j+1)/2
- * (mod 2^a) for 0 <= j < i < 2^a. Then 2^(a+1) divides (i - j)(i + j + 1). The two factors differ by 2j + 1, so one is
- * odd and the other is divisible by 2^(a+1). But both are between 1 and 2^(a+1) - 1, a contradiction. All steps are
- * less than m, so one subtraction brings a position back into range.
+ * is obvious. Double: an odd s has an inverse mod m = 2^e, so i s = j s implies i = j. Quadratic: let
+ * i(i+1)/2 = j(j+1)/2 (mod 2^e) for 0 <= j < i < 2^e. Then 2^(e+1) divides (i - j)(i + j + 1). The two factors differ
+ * by 2j + 1, so one is odd and the other is divisible by 2^(e+1). But both are between 1 and 2^(e+1) - 1, a
+ * contradiction. All steps are less than m, so one subtraction brings a position back into range.
  *
- * The average number of slots read, at load a, if the hash is random. (For linear, 5-wise independence is enough for a
- * constant average at a fixed load: Pagh, Pagh, Ruzic 2007. With 2-wise functions it can be worse.)
+ * The table shows how many slots a search reads on average at load a = count / m, if the hash is random. (For linear,
+ * 5-wise independence is enough for a constant average at a fixed load: Pagh, Pagh, Ruzic 2007. With 2-wise functions
+ * it can be worse.)
  *
  *     sequence    absent key               present key
  *     double      1/(1-a)                  (1/a) ln(1/(1-a))       like uniform hashing (Guibas and Szemeredi 1978)
- *     quadratic   slightly more than double, because keys with the same p_0 share a sequence
+ *     quadratic   slightly more than with double hashing, because keys with the same p_0 share a sequence
  *     linear      (1 + 1/(1-a)^2) / 2      (1 + 1/(1-a)) / 2       (Knuth)
  *
  * The first steps of linear and quadratic stay within a cache line of control bytes; each step of double leaves it.
@@ -39,16 +41,16 @@
  * (measured with 2^17 slots).
  *
  * Growth: with grow=yes the array about doubles (exactly, unless sequence=linear) when one more key would make it
- * fuller than `load` percent. Just before growth at the default, 75, a search for an absent key reads the 4.6, 4.0 or
- * 8.3 slots given above. With grow=no the size never changes, `load` is ignored, and a search has three results: found,
- * absent, full. A put returns KITH_E_FULL if every slot has another key.
+ * fuller than `load` percent. With the default load, 75, a search for an absent key just before growth reads the 4.6,
+ * 4.0 or 8.3 slots given above. With grow=no the size never changes, `load` is ignored, and a search has three results:
+ * found, absent, full. A put returns KITH_E_FULL if every slot has another key.
  *
  * Removal leaves a tombstone (control 1), which searches skip and puts reuse. (Linear probing could instead move later
  * keys back. That would be extra code for one of the sequences, and would hash a whole run of keys per removal.) When
  * there are more than (m - count) / 2 tombstones, they are swept. So at least half of the slots without a key are
- * empty: let a' be the load if tombstones count as keys; then 1 - a' >= (1 - a)/2, so tombstones cost a search at most
- * a factor of 2 (4 for absent keys with linear). A sweep visits m slots and happens after more than (m - count)/2
- * removals, which is 2/(1-a) slots per removal, amortised: about the cost of a search.
+ * empty. Let a' be the load if tombstones count as keys. Then 1 - a' >= (1 - a)/2, so tombstones make a search at most
+ * 2 times as long (4 times for absent keys with linear). A sweep visits m slots and happens after more than
+ * (m - count)/2 removals. Amortised, that is 2/(1-a) slots per removal: about the cost of a search.
  *
  * The sweep needs no memory and cannot fail. First, tombstones become empty, and all keys become "waiting" (control 1).
  * Then each waiting key goes to the first slot of its sequence that is empty or has a waiting key, and is settled: its
@@ -87,10 +89,10 @@ static_assert(sizeof OPTIONS / sizeof *OPTIONS == OPTION_COUNT && OPTION_COUNT <
 typedef struct probe {
     uint8_t *block; /* records, then controls */
     uint8_t *controls;
-    uint64_t slots; /* m */
-    uint64_t keys_max;
-    uint64_t removed; /* number of tombstones */
-    uint64_t longest; /* upper bound of the slots that a search for a present key reads; removals do not reduce it */
+    uint64_t slots;    /* m */
+    uint64_t keys_max; /* the table grows when it has more keys; with grow=no, the number of slots */
+    uint64_t removed;  /* number of tombstones */
+    uint64_t longest;  /* upper bound of the slots that a search for a present key reads; removals do not reduce it */
     kith_function *function;
 } probe;
 
@@ -187,7 +189,7 @@ static inline search find(const kith_table *t, const kithi_key *key) {
     return s;
 }
 
-/* Returns the first slot of a sequence whose control is at most `most`. */
+/* Returns the first slot of the sequence of this hash whose control is at most `most`, which is EMPTY or WAITING. */
 static search find_free(const kith_table *t, const probe *p, uint64_t hash, uint8_t most) {
     walk w = walk_from(t, p, hash);
     while (p->controls[w.slot] > most) {

@@ -297,6 +297,8 @@ static void compare_csv(size_t open_bytes) {
             for (uint64_t left = random_word() % 300; left > 0; left--)
                 put(&content, "text, \"\"\n", 1 + random_word() % 2 * 8);
             put(&content, "\"", 1);
+        } else {
+            put(&content, "a record without quotes, of this length or shorter", random_word() % 51);
         }
         put_record(&wanted, content.at + start, 1, content.at + start, content.used - start);
         put(&content, "\n", 1);

@@ -234,7 +234,7 @@ def full_filters_and_too_many_copies_are_named_errors(s):
         check(isinstance(replies[-1], Error) and "copies" in replies[-1], repr(replies[-1]))
         c("KITH.RESERVE bits bloom 0.01 10")
         replies = [c("KITH.ADD", "bits", f"i{n}") for n in range(100)]
-        check(isinstance(replies[-1], Error) and "full" in replies[-1], repr(replies[-1]))
+        check(any(isinstance(r, Error) and "full" in r for r in replies[80:]), repr(replies[80:]))
 
 
 @test

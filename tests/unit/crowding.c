@@ -230,6 +230,27 @@ TEST(a_build_from_chosen_keys_is_refused_on_any_number_of_threads) {
     each_guarded(builds);
 }
 
+/* A build does not look for crowded blocks before its end, but later adds do. */
+static void after_build(const kithi_kind *kind) {
+    size_t n = N, half = N / 2;
+    kith_filter_spec spec = spec_of(kind, n, RATE);
+    uint64_t *honest_digests = chosen(half, 1, 0), *digests = chosen(n, 2, 2);
+    kith_filter *built, *added = created(&spec);
+    CHECK_OK(kith_filter_build(&spec, honest_digests, half, KITH_BUILD_SET, 1, &built));
+    CHECK_OK(kith_filter_add_many(added, honest_digests, half, NULL, NULL));
+    size_t refused_at = add_until_refused(added, digests, n);
+    CHECK_EQ_U64(add_until_refused(built, digests, n), refused_at);
+    CHECK(refused_at < half && same_bytes(built, added));
+    kith_filter_free(built);
+    kith_filter_free(added);
+    free(digests);
+    free(honest_digests);
+}
+
+TEST(a_built_filter_refuses_chosen_keys_like_any_other) {
+    each_guarded(after_build);
+}
+
 static void layers(const kithi_kind *kind) {
     kith_filter_spec spec = spec_of(kind, N, RATE);
     char options[64];
@@ -242,6 +263,10 @@ static void layers(const kithi_kind *kind) {
         CHECK_OK(kith_filter_add_digest(f, digests[i], NULL));
     expect_kept(f, options);
     CHECK(kith_filter_capacity(f) > N);
+    kith_filter *built;
+    CHECK_OK(kith_filter_build(&spec, digests, N, KITH_BUILD_SET, 1, &built));
+    CHECK(same_bytes(built, f));
+    kith_filter_free(built);
     free(digests);
     kith_filter_free(f);
 }

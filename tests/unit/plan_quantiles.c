@@ -179,8 +179,20 @@ TEST(the_formulas_hold_for_the_smallest_filters) {
     CHECK(kithi_whole_rate(3, 1, 0) == 0 && kithi_whole_rate(3, 1000, 0) == 0);
     CHECK(kithi_whole_rate(3, 1, 1) == 1 && kithi_whole_rate(3, 1, 1000) == 1);
     /* One key in one block sets one cell per lane, without any variance. */
-    for (unsigned lane_cells = 4; lane_cells <= 64; lane_cells *= 2)
-        CHECK(fabs(kithi_blocked_cells(8, lane_cells, 1, 1, 6) - 8) < 1e-6);
+    for (unsigned lane_cells = 4; lane_cells <= 64; lane_cells *= 2) {
+        double cells;
+        kithi_blocked_cells(8, lane_cells, 1, 1, 6, 1, &cells);
+        CHECK(fabs(cells - 8) < 1e-6);
+    }
+}
+
+TEST(the_cells_of_a_block_grow_in_steps) {
+    double steps[16], cells;
+    kithi_blocked_cells(8, 64, 25, 1600, 4, 16, steps);
+    for (unsigned i = 0; i < 16; i++) {
+        kithi_blocked_cells(8, 64, 25, 100 * (i + 1), 4, 1, &cells);
+        CHECK(fabs(steps[i] - cells) < 1e-9 * cells);
+    }
 }
 
 /* Few keys: the search compares mostly approximations of the quantile with the rate. */

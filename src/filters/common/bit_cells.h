@@ -1,13 +1,14 @@
 /* filters/common/bit_cells.h: the code that bloom and blocked share (the counting kinds use its fill limit, its tests
- * for a full filter and its repair, too). Their body is an array of bits. Adding keys only sets bits; an intersection
- * clears some.
+ * for a full filter and its repair, too). The body of bloom and blocked is an array of bits. Adding keys only sets
+ * bits; an intersection clears some.
  *
  * `count` is the number of keys that set at least one new bit (after a union or an intersection: an estimate of it). A
  * filter is full when `count` reaches the capacity, or when more bits are set than the fill limit, which is a
- * parameter. The fill limit is for keys that somebody has chosen to set more bits than random ones do: `capacity`
- * random keys exceed it in only one of 10^9 filters. A new key that is a false positive does not increase `count`, so
- * more than `capacity` keys may be added before `count` reaches the capacity. A large filter often reaches the fill
- * limit before that. A key for which has() already returns true changes nothing and is never refused. */
+ * parameter. The fill limit stops somebody who chooses keys that set more bits than random keys do: with `capacity`
+ * random keys, only one of 10^9 filters exceeds it. A new key that is a false positive does not increase `count`, so
+ * more than `capacity` keys may be added before `count` reaches the capacity. A large filter to which so many keys are
+ * added often reaches the fill limit first. A key for which has() already returns true changes nothing and is never
+ * refused. */
 #ifndef KITHI_FILTERS_BIT_CELLS_H
 #define KITHI_FILTERS_BIT_CELLS_H
 
@@ -34,7 +35,8 @@ static inline void kithi_bits_count_add(kith_filter *f, unsigned set_bits, bool 
     f->head.fill += set_bits;
 }
 
-/* What an add returns if kithi_bits_can_add() is false: only a key that is in the filter already may be added. */
+/* Returns the result of an add if kithi_bits_can_add() is false: only a key that is in the filter already may be added.
+ * `has` is has() of the key. */
 static inline kith_status kithi_bits_add_to_full(bool has, bool *was_new) {
     if (was_new != NULL)
         *was_new = false;
@@ -84,6 +86,7 @@ static inline uint64_t kithi_bits_count(const kith_filter *a, const kith_filter 
     return set;
 }
 
+/* Replaces the body of `into` by the union or the intersection of both, and sets its fill and count. */
 static inline void kithi_bits_combine(kith_filter *into, const kith_filter *from, kithi_bits_how how, uint64_t fill,
                                       uint64_t count) {
     for (uint64_t at = 0; at < into->head.body_bytes; at += 8)
@@ -91,7 +94,7 @@ static inline void kithi_bits_combine(kith_filter *into, const kith_filter *from
                       kithi_bits_join(kithi_load64(into->body + at), kithi_load64(from->body + at), how));
     into->head.fill = fill;
     into->head.count = count;
-    into->crowding.next = 0;
+    into->crowding.next = 0; /* not known: see crowding.h */
 }
 
 /* Rounds an estimate to a count that is possible: from `low` to `high`, at most `fill`, and not 0 if a bit is set. */
@@ -105,13 +108,15 @@ static inline uint64_t kithi_bits_clamp(double keys, uint64_t low, uint64_t high
     return keys < (double)high ? (uint64_t)(keys + 0.5) : high;
 }
 
-/* Union. keys_at(f, fill) is the kind's estimate of the number of keys, rate_of(a, b) the exact rate of the union. A
- * rate above rate_max means that keys were chosen to crowd some blocks (1: there are no blocks).
+/* Union. keys_at(f, fill) is the kind's estimate of the number of keys in a filter like f with this fill, and
+ * rate_of(a, b) the exact rate of the union of a and b. A rate above rate_max means that keys were chosen to crowd some
+ * blocks; a kind without blocks passes 1.
  *
- * It is not known how many keys the two filters have in common, nor therefore how many the union has. So the rate
- * decides: the merge is refused if the rate of the union would be above the promised one. But if the counts add up to
- * at most the capacity, and the union is within the fill limit and not crowded, the merge is never refused, because the
- * keys of `from` could also be added one by one. Nor is it refused if the union is equal to one of the two filters. */
+ * It is not known how many keys the two filters have in common, so it is not known either how many the union has.
+ * Therefore the rate decides: the merge is refused if the rate of the union would be above the promised one. There are
+ * two exceptions. The merge is not refused if the counts add up to at most the capacity, and the union is within the
+ * fill limit and not crowded: the keys of `from` could then also be added one by one. Nor is it refused if the union is
+ * equal to one of the two filters. */
 static inline kith_status kithi_bits_merge(kith_filter *into, const kith_filter *from,
                                            double (*keys_at)(const kith_filter *f, uint64_t fill),
                                            double (*rate_of)(const kith_filter *a, const kith_filter *b),
@@ -186,9 +191,9 @@ static inline void kithi_bits_write(uint8_t *body, uint64_t from, uint64_t to, b
 }
 
 /* Sets every cell of `width` bits that has a bit in a damaged page to its largest value. No key that was there is lost;
- * others are found more often. Counters with that value are stuck, so removals do not change them. A page whose
- * checksum is lost stays as it is, because it is probably right. (If its cells were set, too, a file without checksums
- * would become a filter that returns true for every key.) If all pages are damaged, nothing can be saved. */
+ * other keys are false positives more often. Counters with that value are stuck, so removals do not change them. A page
+ * whose checksum is lost stays as it is, because it is probably right. (If its cells were set, too, a file without
+ * checksums would become a filter that returns true for every key.) If all pages are damaged, nothing can be saved. */
 static inline kith_status kithi_cells_salvage(kith_filter *f, kithi_damage *damage, unsigned width) {
     uint64_t end = f->shape.cells * width, bad = 0;
     for (uint64_t i = 0; i < damage->pages; i++)

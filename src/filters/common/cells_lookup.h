@@ -16,8 +16,9 @@
 #define KITHI_COUNTER_TOP 15                         /* the largest value */
 #define KITHI_COUNTER_COPIES (KITHI_COUNTER_TOP - 1) /* how many times a key may be added */
 
-/* 4-bit counters never cross a byte. A counter of another width may be in two bytes. The second byte is touched only
- * then, because it may belong to another thread (kind.h, add_cells). Callers pass a constant width where they can. */
+/* A 4-bit counter is in one byte. A counter of another width may extend into a second byte. Only then is that byte read
+ * or written, because otherwise it may belong to another thread (kind.h, add_cells). Callers pass a constant width
+ * where they can. */
 
 KITHI_INLINE unsigned kithi_counter_top(unsigned width) {
     return (1u << width) - 1;

@@ -11,27 +11,28 @@
  * KITHI_BUCKET_SLOTS, KITHI_ALTERNATE (how the other bucket is computed) and KITHI_KICKS (how many entries a random
  * walk may move). */
 enum { KITHI_SLOT_BITS, KITHI_HALF, KITHI_REGIONS, KITHI_BUCKET_SLOTS, KITHI_ALTERNATE, KITHI_KICKS, KITHI_STASH };
+/* The parameters that both cuckoo and overlap have. */
 #define KITHI_CF_PARAMS (1 << KITHI_SLOT_BITS | 1 << KITHI_HALF | 1 << KITHI_REGIONS | 1 << KITHI_STASH)
 
-/* The value of KITHI_ALTERNATE if kithi_partner() (core/mix.h) computes the other place; always in overlap. */
+/* The value of KITHI_ALTERNATE if kithi_partner() (core/mix.h) computes the other place. overlap has only this one. */
 #define KITHI_ALTERNATE_PARTNER 0
-#define KITHI_CANDIDATES_MAX 16
+#define KITHI_CANDIDATES_MAX 16 /* the most slots in which one key may be stored */
 #define KITHI_SLOT_BITS_MAX 32
 #define KITHI_HALF_MAX (UINT64_C(1) << 31)
 #define KITHI_REGION_SLOTS_MAX (UINT64_C(1) << 31) /* slot numbers within a region have 31 bits */
 
 typedef struct kithi_cf_layout {
-    bool windows; /* places are windows, one beginning at each slot; otherwise they are disjoint buckets */
+    bool windows; /* places are windows, which overlap; otherwise they are buckets, which do not */
     /* Number of bits (0 or 1) below the fingerprint in a code; they hold the index of the slot in its place. */
     unsigned window_bits;
-    unsigned (*place_slots)(const kithi_cf_geometry *g);
-    /* The other place for this fingerprint. */
+    unsigned (*place_slots)(const kithi_cf_geometry *g); /* slots per place */
+    /* Returns the other place of a key that has this place and this fingerprint. */
     uint64_t (*other)(const kithi_cf_geometry *g, uint64_t place, uint64_t fingerprint);
-    /* The bit of its region at which a place begins. */
+    /* Returns the number of the bit in the region at which a place begins. */
     uint64_t (*first_bit)(const kithi_cf_geometry *g, uint64_t place);
-    /* Sets `first` to the first slot of a place and the first slot of the other place for this fingerprint. */
+    /* Sets first[0] to the first slot of a place, and first[1] to that of the other place for this fingerprint. */
     void (*first_slots)(const kithi_cf_geometry *g, uint64_t place, uint64_t fingerprint, uint32_t first[2]);
-    /* Returns false for a code that no key can have in that slot. */
+    /* Sets *place and *fingerprint to those of an entry. Returns false if no key can have this code in this slot. */
     bool (*decode)(const kithi_cf_geometry *g, uint32_t slot, uint32_t code, uint64_t *place, uint64_t *fingerprint);
     uint64_t (*region_slots)(const kithi_cf_geometry *g);
 } kithi_cf_layout;
@@ -61,8 +62,8 @@ static inline uint64_t kithi_cf_stride(const kithi_cf_geometry *g, uint64_t regi
 static inline void kithi_cf_set_word_fields(const kithi_cf_layout *layout, kithi_cf_geometry *g) {
     unsigned bits = (unsigned)g->slot_bits, slots = layout->place_slots(g);
     unsigned unit = layout->windows ? bits : bits * slots; /* bits from one place to the next */
-    /* The last of the bits 0 … 7 of a byte at which a place can begin. Places begin at multiples of `unit` bits, and so
-     * within a byte at multiples of the largest power of two that divides it. */
+    /* The highest of the bits 0 … 7 of a byte at which a place can begin. Places begin at multiples of `unit` bits, and
+     * so within a byte at multiples of the largest power of two that divides `unit`. */
     unsigned first_bit_max = 8 - (unit & -unit & 7 ? unit & -unit & 7 : 8);
     unsigned word_slots = slots;
     while (word_slots * bits > 64)
@@ -72,7 +73,8 @@ static inline void kithi_cf_set_word_fields(const kithi_cf_layout *layout, kithi
     g->words = slots / word_slots;
     g->word_bits = word_slots * bits;
     g->last_byte = (slots * bits + first_bit_max - 1) / 8;
-    /* Only buckets can have several words, which begin at multiples of word_bits from the start of the region. */
+    /* The highest bit of a byte at which a word of a bucket can begin: words begin at multiples of word_bits. (It does
+     * not matter for windows, which have one word.) */
     unsigned word_bit_max = 8 - (g->word_bits & -g->word_bits & 7 ? g->word_bits & -g->word_bits & 7 : 8);
     bool is_long = g->word_bits + word_bit_max > 64;
     g->form = KITHI_ANY_WORDS;
@@ -145,13 +147,14 @@ static inline kith_status kithi_cf_shape(const kithi_cf_layout *layout, const ki
 
 /* ---- places as words: see filters/common/cuckoo_batch.h ---- */
 
-/* Returns a word in which the highest bit of each slot that is 0 is set. Only the lowest set bit is reliable: it
- * belongs to the first slot that is 0. Those above it may be wrong. */
+/* Returns a word in which the highest bit of each slot that is 0 is set. The lowest set bit belongs to the first slot
+ * that is 0; bits above it may also be set in slots that are not 0. The result is 0 if no slot is 0. */
 KITHI_INLINE uint64_t kithi_zero_slots(const kithi_cf_geometry *g, uint64_t slots) {
     return (slots - g->low_bits) & ~slots & g->high_bits;
 }
 
-/* Returns the word that begins at this bit. Reads up to 9 bytes; at least 8 follow the last slot of a region. */
+/* Returns the word that begins at this bit. Bits of the result above the word do not belong to it. Reads up to 9 bytes;
+ * at least 8 follow the last slot of a region. */
 KITHI_INLINE uint64_t kithi_cf_word(const uint8_t *from, uint64_t bit, kithi_cf_form form) {
     uint64_t low = kithi_load64(from + bit / 8) >> (bit % 8);
     return form <= KITHI_TWO_WORDS ? low : low | (uint64_t)from[bit / 8 + 8] << 1 << (63 - bit % 8);
@@ -159,9 +162,9 @@ KITHI_INLINE uint64_t kithi_cf_word(const uint8_t *from, uint64_t bit, kithi_cf_
 
 /* The pair of places of a key, for access as words. */
 typedef struct kithi_cf_pair {
-    uint8_t *at[2];    /* the byte in which the place begins */
+    uint8_t *at[2];    /* the byte in which each place begins */
     uint32_t shift[2]; /* the bit of that byte at which it begins */
-    uint64_t codes;    /* in each slot of a word: the code that the key has there */
+    uint64_t codes;    /* a word: its slot i is the code that the key has in slot i of a place */
 } kithi_cf_pair;
 
 /* Finds the places of a digest; prefetches them if `ahead` is true. If g->usual is true, callers may pass true for
@@ -189,7 +192,7 @@ KITHI_INLINE unsigned kithi_pair_words(const kithi_cf_geometry *g, kithi_cf_form
     return form == KITHI_ONE_WORD ? 1 : form == KITHI_ANY_WORDS ? g->words : 2;
 }
 
-/* The slots of word `word` of place i. */
+/* Returns the slots in word `word` of place i (0 or 1) of the pair. */
 KITHI_INLINE uint64_t kithi_pair_slots(const kithi_cf_geometry *g, const kithi_cf_pair *pair, unsigned i, unsigned word,
                                        kithi_cf_form form) {
     return kithi_cf_word(pair->at[i], pair->shift[i] + word * g->word_bits, form);
@@ -221,7 +224,7 @@ KITHI_INLINE bool kithi_cf_has(const kithi_cf_layout *layout, const kithi_cf_geo
     return kithi_pair_has(g, &pair, KITHI_ONE_WORD);
 }
 
-/* The same for geometries that are plain. */
+/* A faster kithi_cf_has() for filters whose g->plain is true. */
 KITHI_INLINE bool kithi_cf_has_plain(const kithi_cf_geometry *g, const uint8_t *body, uint64_t digest) {
     kithi_place at = kithi_place_of(digest, g->regions, g->places, 0);
     uint64_t fingerprint = kithi_fingerprint(at, g->fingerprint_max), codes = fingerprint * g->low_bits;

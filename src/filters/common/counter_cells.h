@@ -1,5 +1,5 @@
-/* filters/common/counter_cells.h: the code that the counting kinds share. Their cells are counters, which makes
- * removal possible. A counter has 4 bits; counting also has counters of 2 to 8 bits.
+/* filters/common/counter_cells.h: the code that the counting kinds share. Their cells are counters, which makes removal
+ * possible. Counters have 4 bits; in the kind counting they may have 2 to 8.
  *
  *     counter c  =  bits c * width … c * width + width - 1      4 bits: low (c even) or high (c odd) half of byte c / 2
  *
@@ -8,19 +8,20 @@
  * Adding a key adds 1 to each of its counters; removing it subtracts 1 from each. has() returns true when none of
  * them is 0.
  *
- * Stuck counters. A counter that reaches its top may have lost count, so it stays there for ever: decrementing it could
- * make a key that is still in the filter disappear. So no key is lost, but the false-positive rate becomes slightly
- * higher, because stuck counters are never 0 again. stats().stuck is their number.
+ * Stuck counters. A counter at its top does not count further adds, so there may have been more of them than its value
+ * says. It stays there for ever: decrementing it could make a key that is still in the filter disappear. So no key is
+ * lost, but the false-positive rate becomes slightly higher, because stuck counters are never 0 again. stats().stuck is
+ * their number.
  *
- * Copies. A key may be added until the least of its counters is top - 1; the next add returns KITH_E_COPIES. So a
- * single key never drives a counter to its top, and adding one key a million times does no harm. Counters get stuck
- * only where several keys share them or where filters are merged. copies() returns the least counter of the key. A
- * result below the top is at least the number of copies of the key in the filter. A result equal to the top means "top
- * or more"; it occurs only if all counters of the key are stuck.
+ * Copies. A key may be added until the least of its counters is top - 1; the next add returns KITH_E_COPIES. So one key
+ * alone never brings a counter to its top, and adding it a million times does no harm. Counters get stuck only where
+ * several keys share them or where filters are merged. copies() returns the least counter of the key. A result below
+ * the top is at least the number of copies of the key in the filter. A result equal to the top means "top or more"; it
+ * occurs only if all counters of the key are stuck.
  *
- * Order. Each counter is min(top, adds), whatever the order of the successful adds. Which adds are refused may depend
- * on the order: a key that shares all its counters may be added top - 1 times if it comes first, and fewer times if it
- * comes last.
+ * Order. If keys are only added, a counter is min(top, successful adds of keys that have this counter), whatever their
+ * order. Which adds are refused may depend on the order: a key that shares all its counters with other keys may be
+ * added top - 1 times if it comes first, and fewer times if it comes last.
  *
  * The header's fill is the number of counters that are not 0. The fill limit works as in filters/common/bit_cells.h. */
 #ifndef KITHI_FILTERS_COUNTER_CELLS_H

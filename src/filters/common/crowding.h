@@ -1,41 +1,46 @@
 /* filters/common/crowding.h: refuses keys that were chosen to crowd some blocks of a blocked filter.
  *
- * The fill limit (filters/common/bit_cells.h) watches the sum of all cells in use. In a blocked filter that is not
- * enough: somebody who knows the hash can put all cells into some of the blocks. If half of the blocks are full, the
- * rate is one half, and the sum is still that of an honest filter. What matters is the rate itself, which is the mean
- * of the blocks' rates. A filter is crowded if its rate is above
+ * The fill limit (filters/common/bit_cells.h) bounds the number of cells in use. In a blocked filter that is not
+ * enough: somebody who knows the hash can choose keys whose cells are all in some of the blocks. If half of the blocks
+ * are full, the rate is one half, but no more cells are in use than in an honest filter, that is, one whose keys nobody
+ * has chosen. What matters is the rate itself, which is the mean of the rates of all blocks. A filter is crowded if its
+ * rate is above
  *
  *     KITHI_CROWDED * the larger of kithi_blocked_rate_limit() and the promised rate
  *
- * Honest keys exceed the second factor in at most about one of 10^9 filters, and the margin of a quarter covers the
- * approximations in it. A crowded filter accepts no new keys: KITH_E_FULL.
+ * Honest keys exceed the larger of these two rates in at most about one of 10^9 filters. KITHI_CROWDED is 1.25; this
+ * margin covers the approximations in kithi_blocked_rate_limit() (plan/sizing.h). A crowded filter accepts no new keys:
+ * KITH_E_FULL.
  *
  * To compute the rate takes a pass over the body, so it is done only if there is a reason to suspect crowding. Whenever
- * the count is a multiple of `gap`, the add of a new key first looks at a few blocks for such a reason:
+ * the count is a multiple of `gap`, the add of a new key first examines a few blocks for such a reason. This is called
+ * a look. (An adder makes a look whenever it reserves capacity: adder.c.)
  *
- *     every look        Is the key's own block fuller than the mean of a filter with that many keys by more than 4
- *                       standard deviations? (The count is rounded up to a sixteenth of the capacity.) Of 10^4 honest
- *                       blocks fewer than one is. Keys that fill some blocks far more than others are seen here.
- *     every 16th look   Is the mean rate of 32 blocks above the limit? The count selects them. Keys that fill most
- *                       blocks a little more are seen here. So is a filter that is crowded already, even if the
- *                       block of the new key is not.
+ *     every look        Is the number of cells in use in the key's own block more than 4 standard deviations above the
+ *                       mean for this count? (The count is rounded up to a multiple of a sixteenth of the capacity.)
+ *                       In honest filters fewer than one block in 10^4 is so full. This finds keys that fill some
+ *                       blocks far more than others.
+ *     every 16th look   Is the mean rate of 32 blocks, which the count selects, above the limit? This finds keys that
+ *                       fill most blocks a little more than they should. It also finds a filter that is crowded
+ *                       already, even if the block of the new key is not.
  *
- * The result depends only on the bytes of the filter and on the digest, so it is the same for every instruction set,
- * for a copy of the filter, and when a journal is replayed. Nothing is stored. As the count does not change when a key
- * is refused, the same key is refused again. The rate never falls when keys are added, so a filter that is not crowded
- * in the end never was, and a build needs no looks, but one pass in the end.
+ * The result of a look depends only on the bytes of the filter and on the digest, so it is the same for every
+ * instruction set, for a copy of the filter, and when a journal is replayed. Nothing about looks is stored in the
+ * filter. As the count does not change when a key is refused, the same key is refused again. The rate never falls when
+ * keys are added, so a filter that is not crowded after all keys were added never was. A build therefore makes no
+ * looks, but one pass at the end.
  *
- * Cost. The count at which the next look is due takes the place of the capacity in the test that every add makes
- * anyway, so an add that does not look takes no additional instruction. Let B be the number of blocks. gap is B/64, at
- * least 128. A look takes about 300 instructions, and every 16th look about 2000 more. A pass over the body takes about
- * 50 instructions per block. Honest keys cause one pass or none before the filter is full. While a filter is attacked,
+ * Cost. Every add compares the count with the count at which the next look is due, instead of with the capacity, so an
+ * add that does not look takes no additional instruction. Let B be the number of blocks. gap is B/64, at least 128. A
+ * look takes about 300 instructions, and every 16th look about 2000 more. A pass over the body takes about 50
+ * instructions per block. Honest keys cause one pass or none before the filter is full. While a filter is attacked,
  * each look may cause a pass.
  *
  * What the attacker gains. Between two looks, gap keys can be added. One key raises the rate of its block most if it
  * uses the last unused cell of each lane: from (1 - 1/w)^lanes, where w is the number of cells in a lane, to 1. With 8
  * lanes that is a rise of 0.12 in blocked and of 0.40 in blocked_counting. In a large filter gap is B/64. So between
- * two looks the rate, which is the mean of B blocks, rises by at most 0.12/64 = 0.002 or 0.40/64 = 0.006. It is never
- * more than that above the limit if the key of each look is one of the chosen keys, whose blocks are crowded.
+ * two looks the rate, which is the mean of B blocks, rises by at most 0.12/64 = 0.002 or 0.40/64 = 0.006. If the key of
+ * each look is one of the attacker's, whose block is crowded, the rate is never above the limit by more than that.
  * tests/unit/pollution.c has measurements for 10^5 keys: at most 1.5 times the honest rate. But the looks are no
  * secret: somebody who knows the hash and the exact count can prepare a harmless key for each of them. A secret key of
  * the hash prevents that; see docs/security.md. */
@@ -48,18 +53,19 @@
 #define KITHI_CROWDED 1.25
 #define KITHI_CROWDED_DEVIATIONS 4
 #define KITHI_LOOK_GAP_MIN 128
-#define KITHI_LOOK_GAPS 64 /* looks while B keys are added */
-#define KITHI_LOOK_SAMPLE 32
+#define KITHI_LOOK_GAPS 64   /* gap is B divided by this */
+#define KITHI_LOOK_SAMPLE 32 /* blocks */
 #define KITHI_LOOKS_PER_SAMPLE 16
 
-/* What the cells of a block are. */
+/* What the kind provides. */
 typedef struct kithi_crowding_ops {
     unsigned (*used)(const uint8_t *block);               /* the number of cells in use */
     double (*rate)(const uint8_t *block, unsigned lanes); /* the rate of keys that select this block */
-    kithi_counts counts;
+    kithi_counts counts;                                  /* which keys count towards the capacity: plan/sizing.h */
 } kithi_crowding_ops;
 
-/* Reads a block, or the union of the same block of two filters; with `shared`, while other threads set bits in it. */
+/* Returns the bytes of a block of f or, if `with` is not f, of the union of this block of both filters. They are in the
+ * body or in `copy`. If `shared` is true, other threads may be setting bits in the block, and `with` must be f. */
 static inline const uint8_t *kithi_crowding_block(const kith_filter *f, const kith_filter *with, uint64_t block,
                                                   bool shared, uint8_t copy[KITHI_LANES_BLOCK_BYTES]) {
     const uint8_t *a = f->body + block * KITHI_LANES_BLOCK_BYTES, *b = with->body + block * KITHI_LANES_BLOCK_BYTES;
@@ -74,16 +80,16 @@ static inline unsigned kithi_crowding_lane_cells(const kith_filter *f) {
     return KITHI_LANES_BLOCK_BITS / f->shape.cell_bits / (unsigned)f->geometry.lanes.lanes;
 }
 
-/* Sets gap and cells, if they are not set. */
+/* Sets `gap` and `cells` of f->crowding, if they are not set. */
 static inline void kithi_crowding_begin(kith_filter *f) {
     if (f->crowding.gap != 0)
         return;
     uint64_t blocks = f->geometry.lanes.blocks, gap = blocks / KITHI_LOOK_GAPS;
-    for (unsigned i = 0; i < KITHI_CROWDING_STEPS; i++) {
-        double n = (double)f->head.capacity * (i + 1) / KITHI_CROWDING_STEPS;
-        f->crowding.cells[i] = (uint16_t)kithi_blocked_cells(
-            (unsigned)f->geometry.lanes.lanes, kithi_crowding_lane_cells(f), blocks, n, KITHI_CROWDED_DEVIATIONS);
-    }
+    double cells[KITHI_CROWDING_STEPS];
+    kithi_blocked_cells((unsigned)f->geometry.lanes.lanes, kithi_crowding_lane_cells(f), blocks, f->head.capacity,
+                        KITHI_CROWDED_DEVIATIONS, KITHI_CROWDING_STEPS, cells);
+    for (unsigned i = 0; i < KITHI_CROWDING_STEPS; i++)
+        f->crowding.cells[i] = (uint16_t)cells[i];
     f->crowding.gap = gap > KITHI_LOOK_GAP_MIN ? gap : KITHI_LOOK_GAP_MIN;
 }
 
@@ -118,6 +124,7 @@ static inline bool kithi_crowding_in_union(kith_filter *into, const kith_filter 
 
 /* ---- looks ---- */
 
+/* Returns whether the mean rate of the blocks that `count` selects is above the limit. */
 static inline bool kithi_crowding_in_sample(const kith_filter *f, uint64_t count, bool shared,
                                             const kithi_crowding_ops *ops) {
     unsigned lanes = (unsigned)f->geometry.lanes.lanes;
@@ -140,6 +147,7 @@ static inline bool kithi_crowding_own(const kith_filter *f, uint64_t digest, uin
     return ops->used(kithi_crowding_block(f, f, block, shared, copy)) > f->crowding.cells[i];
 }
 
+/* Returns whether the look at this count also examines a sample of blocks. */
 static inline bool kithi_crowding_is_sampled(const kith_filter *f, uint64_t count) {
     return count / f->crowding.gap % KITHI_LOOKS_PER_SAMPLE == 0;
 }
@@ -149,7 +157,8 @@ static inline bool kithi_crowding_look(const kith_filter *f, const uint64_t *dig
                                        const kithi_crowding_ops *ops) {
     bool suspect = digest == NULL || kithi_crowding_own(f, *digest, count, shared, ops) ||
                    (kithi_crowding_is_sampled(f, count) && kithi_crowding_in_sample(f, count, shared, ops));
-    double least = KITHI_CROWDED * f->head.rate; /* the limit is at least this; it is 0 before kithi_crowding_watch() */
+    /* Before kithi_crowding_watch() is called, crowding.rate is 0. The limit that it will set is at least `least`. */
+    double least = KITHI_CROWDED * f->head.rate;
     double limit = f->crowding.rate > least ? f->crowding.rate : least;
     return suspect && kithi_crowding_rate(f, f, shared, ops) > limit;
 }
@@ -161,7 +170,7 @@ static inline bool kithi_lanes_can_add(const kith_filter *f) {
     return f->head.count < f->crowding.next && !kithi_bits_full(f, f->head.fill);
 }
 
-/* Returns whether this new key may be added, after kithi_lanes_can_add() was false. */
+/* Returns whether this new key may be added, after kithi_lanes_can_add() was false. If it may, sets crowding.next. */
 KITHI_OUTLINE bool kithi_lanes_may_add(kith_filter *f, uint64_t digest, const kithi_crowding_ops *ops) {
     if (!kithi_bits_can_add(f))
         return false;
@@ -192,7 +201,8 @@ static inline size_t kithi_lanes_safe(const kith_filter *f, uint64_t lanes, size
     return safe < n ? (size_t)safe : n;
 }
 
-/* After a removal: if the count has fallen below the last look, the next one is due sooner. */
+/* After a removal: if the count is now more than `gap` below the next look, a look is due before that one. Setting
+ * crowding.next to 0 makes the next add compute it again. */
 static inline void kithi_lanes_removed(kith_filter *f) {
     if (f->crowding.next - f->head.count > f->crowding.gap)
         f->crowding.next = 0;

@@ -82,8 +82,8 @@ kith_status kithi_cf_choose(kithi_fit fit, const kithi_request *request, unsigne
     kithi_fit_size size;
     if (!kithi_fit_choose(&fit, request->capacity, request->rate, slot_bits, &size)) {
         /* Either there are too many keys (KITH_E_TOO_LARGE), or alternate=simple makes it impossible (KITH_E_OPTION):
-         * its regions have at most 2^f buckets, which may be too few to hold their keys reliably. The latter is the
-         * case if even a few keys do not fit with this option, but fit without it. */
+         * with fingerprints of f bits, a region has at most 2^f buckets. That may be too few to hold its keys reliably.
+         * The option is the reason if even a few keys do not fit with it, but fit without it. */
         uint64_t few = request->capacity < FEW_KEYS ? request->capacity : FEW_KEYS;
         bool too_small =
             fit.power_of_two && !fit.one_region && !kithi_fit_choose(&fit, few, request->rate, slot_bits, &size);

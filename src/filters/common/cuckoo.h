@@ -10,19 +10,19 @@
  * the key: the slots in which it may be stored, and the code that it has in each of them. Code 0 is an empty slot.
  * has() returns true when one of the candidate slots holds its code. Regions share no byte, not even in 8-byte loads
  * and stores, so threads can build them independently. A region has at most 2^18 slots, which keeps a search in cache
- * (more only with b = 1 or alternate=xor).
+ * (more only in cuckoo with one slot per bucket, b = 1, or with alternate=xor).
  *
  * If all candidate slots of a new key are taken, a breadth-first search from them finds the shortest chain of entries
- * that ends in an empty slot, where each entry can move to the slot of the next one. Nothing moves until the chain is
- * found, so a failed search leaves every byte unchanged. The search visits each slot of the region at most once, and at
- * most KITHI_FIT_SEARCH_SLOTS slots (filters/common/cuckoo_search.h). cuckoo can use a random walk instead, which is
- * undone if it fails (filters/common/cuckoo_walk.h). If the search fails because too many keys have the same places and
- * the same fingerprint, the new key or an older one of them goes to the stash of the region
+ * in which each entry can move to the slot of the next one, and the last to an empty slot. Nothing moves until the
+ * chain is found, so a failed search leaves every byte unchanged. The search visits each slot of the region at most
+ * once, and at most KITHI_FIT_SEARCH_SLOTS slots (filters/common/cuckoo_search.h). cuckoo can use a random walk
+ * instead, which is undone if it fails (filters/common/cuckoo_walk.h). If the search fails because too many keys have
+ * the same places and the same fingerprint, the new key or an older one of them goes to the stash of the region
  * (filters/common/cuckoo_stash.h). Lookups do not read the stash.
  *
- * A kind defines where the two places of a key are and which code it has there, and converts a slot and its code back
- * to a place and a fingerprint. The layout's function `decode` is called with any code in any slot, because a lazily
- * opened body may hold anything; it returns false for a code that no key can have there. */
+ * A kind defines a kithi_cf_layout. It says where the two places of a key are and which code the key has there, and
+ * converts a slot and its code back to a place and a fingerprint (`decode`). A lazily opened body may hold any code in
+ * any slot, so decode() returns false for a code that no key can have there. */
 #ifndef KITHI_FILTERS_CUCKOO_H
 #define KITHI_FILTERS_CUCKOO_H
 
@@ -32,10 +32,11 @@
 #include "filters/common/cf_lookup.h"
 #include "kind.h"
 
+/* The candidates of a key: first the slots of one place, then as many of the other. */
 typedef struct kithi_candidates {
     unsigned count;
-    uint32_t slot[KITHI_CANDIDATES_MAX];
-    uint32_t code[KITHI_CANDIDATES_MAX];
+    uint32_t slot[KITHI_CANDIDATES_MAX]; /* number of the slot in the region */
+    uint32_t code[KITHI_CANDIDATES_MAX]; /* the code that the key has there */
 } kithi_candidates;
 
 static inline void kithi_cf_candidates(const kithi_cf_layout *layout, const kithi_cf_geometry *g, uint64_t place,
@@ -70,13 +71,15 @@ static inline void kithi_cf_set(const kith_filter *f, uint8_t *region, uint32_t 
 
 /* ---- places as words ---- */
 
-/* Returns the highest bit of every slot that is 0, exactly, unlike kithi_zero_slots. */
+/* Returns a word in which the highest bit is set in every slot that is 0 and, unlike in the result of
+ * kithi_zero_slots(), in no other slot. */
 KITHI_INLINE uint64_t kithi_all_zero_slots(const kithi_cf_geometry *g, uint64_t slots) {
     uint64_t below = g->high_bits - g->low_bits; /* in each slot, all bits except the highest */
     return ~(((slots & below) + below) | slots) & g->high_bits;
 }
 
-/* Counts the slots whose highest bit is set, by a multiplication that sums them in the last slot. */
+/* Counts the slots whose highest bit is set; no other bits may be set. The multiplication sums them in the last
+ * slot. */
 KITHI_INLINE unsigned kithi_count_slots(const kithi_cf_geometry *g, uint64_t highest_bits) {
     uint64_t sums = (highest_bits >> (g->slot_bits - 1)) * g->low_bits;
     return (unsigned)(sums >> g->last_shift & ((UINT64_C(1) << g->slot_bits) - 1));
@@ -84,7 +87,7 @@ KITHI_INLINE unsigned kithi_count_slots(const kithi_cf_geometry *g, uint64_t hig
 
 /* ---- a digest ---- */
 
-/* The region and the candidates of a digest. */
+/* Returns the region of a digest and sets *candidates. */
 static inline uint8_t *kithi_cf_locate(const kithi_cf_layout *layout, const kith_filter *f, uint64_t digest,
                                        kithi_candidates *candidates) {
     const kithi_cf_geometry *g = &f->geometry.cf;
@@ -113,6 +116,7 @@ static inline uint64_t kithi_cf_cell(const kithi_cf_layout *layout, const kith_f
     return kithi_cf_get(f, kithi_cf_region(layout, f, cell / region_slots), (uint32_t)(cell % region_slots));
 }
 
+/* Returns how many of the candidate slots hold the key's code. */
 static inline unsigned kithi_cf_matches(const kith_filter *f, const uint8_t *region,
                                         const kithi_candidates *candidates) {
     unsigned matches = 0;
@@ -138,7 +142,8 @@ KITHI_INLINE void kithi_cf_stats(const kithi_cf_layout *layout, const kith_filte
             entries[kithi_cf_matches(f, region, &candidates)]++;
         }
     }
-    /* An absent key is a false positive if an entry has its places and fingerprint; m equal entries count once. */
+    /* An absent key is a false positive if an entry has its places and fingerprint. So the rate depends on how many
+     * different entries there are: m equal ones count once. */
     double occupied = 0;
     for (unsigned m = 1; m <= KITHI_CANDIDATES_MAX; m++)
         occupied += (double)entries[m] / m;

@@ -1,12 +1,12 @@
 /* filters/common/cuckoo_batch.h: has, add and remove of the cuckoo kinds, for one key and for batches.
  *
  * The slots of a place are adjacent and are loaded as one word if they have at most 64 bits, and otherwise as two or
- * four words. A word need not begin at a byte, so it may be in nine bytes; then the ninth is loaded separately.
- * Arithmetic on a word (kithi_zero_slots) compares all its slots with the key's code, or finds the empty ones, in
- * parallel. A place is read by a single load (KITHI_ONE_WORD) if it and the bits before it in its first byte are at
- * most 64 bits. With b = 4 this holds for slots of up to 16 bits. With windows it holds for slots of up to 28 bits, and
- * for slots of 32 bits, because each of these begins at bit 0 of a byte. The functions below that have a parameter
- * `form` are compiled for each way to divide a place into words. */
+ * four words. A word need not begin at bit 0 of a byte, so it may extend over nine bytes; then the ninth is loaded
+ * separately. Arithmetic on a word (kithi_zero_slots) compares all its slots with the key's code, or finds the empty
+ * ones, in parallel. A place is read by a single load (KITHI_ONE_WORD) if it and the bits before it in its first byte
+ * are at most 64 bits. In buckets of four slots this holds for slots of up to 16 bits. With windows it holds for slots
+ * of up to 28 bits, and for slots of 32 bits, because each of these begins at bit 0 of a byte. The functions below that
+ * have a parameter `form` are compiled for each way to divide a place into words. */
 #ifndef KITHI_FILTERS_CUCKOO_BATCH_H
 #define KITHI_FILTERS_CUCKOO_BATCH_H
 
@@ -73,11 +73,11 @@ KITHI_INLINE bool kithi_pair_remove(const kithi_cf_geometry *g, const kithi_cf_p
 
 /* ---- one key ----
  *
- * The usual case is in the function itself; what only some filters need is in another one, which keeps the first small
- * and without a stack frame. */
+ * Each function handles the usual case itself (`usual` of kithi_cf_geometry). The other cases are in a separate
+ * function that is not inlined, so the first one stays small and needs no stack frame. */
 
 /* Adds a key that has no empty candidate slot, or returns why it cannot be added. Also called if the filter is at its
- * capacity, whether a slot is empty or not. */
+ * capacity, even if a slot is empty. `is_new`: none of the slots holds the key's code. */
 KITHI_OUTLINE kith_status kithi_cf_add_by_moving(const kithi_cf_layout *layout, kith_filter *f, uint64_t digest,
                                                  bool is_new, bool *was_new) {
     if (f->head.count >= f->head.capacity)
@@ -149,7 +149,8 @@ KITHI_INLINE kith_status kithi_cf_remove(const kithi_cf_layout *layout, kith_fil
 /* ---- batches ---- */
 
 /* Batches work on a copy of the geometry: stores to slots and bitmaps cannot alias it, so it is not reloaded for every
- * key. `ahead` holds the places of the next digests; this locates those of the first ones. */
+ * key. `ahead` is a ring buffer with the places of the next KITHI_CF_AHEAD digests. This function fills it with those
+ * of the first digests. */
 KITHI_INLINE void kithi_cf_begin(const kithi_cf_layout *layout, const kithi_cf_geometry *g, uint8_t *body,
                                  const uint64_t *digests, size_t n, kithi_cf_pair *ahead) {
     for (size_t i = 0; i < n && i < KITHI_CF_AHEAD; i++)
@@ -196,21 +197,23 @@ KITHI_INLINE size_t kithi_cf_has_many(const kithi_cf_layout *layout, const kith_
 /* Vector code for lookups in groups of KITHI_PAIRS digests: see simd/avx2_cuckoo.h. kithi_pairs has the places and
  * codes of such a group (core/batch.h). */
 typedef struct kithi_cf_vectors {
+    /* Sets *pairs for the digests of a group. */
     void (*locate)(const kithi_cf_geometry *g, const uint64_t *digests, kithi_pairs *pairs);
+    /* Returns a bitmap: bit i is set if digest i may be in the set. */
     uint32_t (*match)(const kithi_cf_geometry *g, const uint8_t *body, const kithi_pairs *pairs);
 } kithi_cf_vectors;
 
-/* Returns whether the factors of all multiplications in the vector code fit in 32 bits. They do, unless a file says
- * something extravagant. */
+/* Returns whether the factors of all multiplications in the vector code fit in 32 bits. Only a file with extreme
+ * parameters has larger ones. */
 static inline bool kithi_cf_fits_vectors(const kithi_cf_geometry *g) {
     return g->regions <= UINT32_MAX && g->stride <= UINT32_MAX && g->places < UINT64_C(1) << 31;
 }
 
 /* Vector lookups in bodies up to this size do not prefetch: reading them from the second-level cache costs less than
- * the instructions. */
+ * the prefetch instructions. */
 #define KITHI_CF_PREFETCH_BYTES (UINT64_C(1) << 18)
 
-/* Locates the next `count` digests, at most KITHI_PAIRS. */
+/* Locates `count` digests, at most KITHI_PAIRS; a group with fewer is filled up with digest 0. */
 static inline void kithi_cf_locate_group(const kithi_cf_vectors *vectors, const kithi_cf_geometry *g,
                                          const uint8_t *body, const uint64_t *digests, size_t count, kithi_pairs *pairs,
                                          bool prefetch) {

@@ -1,16 +1,17 @@
 /* Repairs the body of a cuckoo kind of which some pages are damaged. See filters/common/cuckoo.h for the layout.
  *
- * An entry is a fingerprint, and nothing else in the filter says what it was. So what a damaged page holds is kept:
- * usually only a part of its bytes is wrong, and the entries in the others are still found. A wrong code is one entry
- * more that a lookup may match by chance, like every other entry. Codes that no key can have in their slot are cleared.
+ * An entry is a fingerprint, and nothing else in the filter says what it was, so a damaged one cannot be restored. The
+ * content of a damaged page is kept: usually only a few of its bytes are wrong, and lookups still find the entries in
+ * the other bytes. A wrong code does little harm: like any entry, it is one that other keys may match by chance. Codes
+ * that no key can have in their slot are cleared.
  *
  *     1   clear invalid codes, and the unused bits after the slots
  *     2   if there are now more entries than the capacity allows, clear entries of damaged pages
- *     3   stashes: drop invalid entries, and sort the others. If an entry has lost its twin, lookups no longer find its
- *         keys, so it moves to an empty candidate slot, if there is one
+ *     3   stashes: drop invalid entries, and sort the others. If no slot has the twin of an entry (cuckoo_stash.h), a
+ *         lookup does not find its key, so the entry moves to an empty candidate slot; if there is none, it is dropped
  *
- * The number of entries in the good pages, compared with the count in the header, gives the number of entries that were
- * in the damaged ones. At most that many keys are lost. */
+ * The count in the header minus the number of entries in good pages is the number of entries that were in damaged
+ * pages. At most that many keys are lost. */
 #include "filters/common/cuckoo_stash.h"
 
 typedef struct body {
@@ -39,8 +40,8 @@ static uint8_t *region_of(const body *b, uint64_t region) {
     return kithi_cf_region(b->layout, b->f, region);
 }
 
-/* Clears the codes of a region that no key can have. Adds to *used the number of slots in use, and to *good those of
- * them that are certainly right. */
+/* Clears the codes of a region that no key can have, and the bits between its last slot and its stash. Adds to *used
+ * the number of slots in use, and to *good how many of them are in good pages. */
 static void clear_invalid(const body *b, uint64_t r, uint64_t *used, uint64_t *good) {
     uint8_t *region = region_of(b, r);
     const kithi_cf_geometry *g = &b->f->geometry.cf;
@@ -87,12 +88,13 @@ static bool put_in_slot(const body *b, uint8_t *region, const kithi_candidates *
 }
 
 /* Builds the stash of a region again from its valid entries. Adds to *used the slots that it fills, to *stashed the
- * entries of the new stash, and to *good the entries of the old one that were certainly right. */
+ * entries of the new stash, and to *good the valid entries of the old stash that were in good pages. */
 static void rebuild_stash(const body *b, uint64_t r, uint64_t *used, uint64_t *stashed, uint64_t *good) {
     uint8_t *region = region_of(b, r);
     const kithi_cf_geometry *g = &b->f->geometry.cf;
     for (uint64_t i = 0; i < g->stash; i++) {
-        /* Entry i is taken out, and the entries before it are those that stay, in order. */
+        /* Before word i there are those of the first i entries that stay, in order, followed by zeros. Entry i is taken
+         * out, and added again if it stays. */
         uint64_t entry = kithi_stash_get(g, region, i);
         uint64_t at = 8 * (g->stash_at + 8 * i);
         kithi_candidates candidates;

@@ -1,13 +1,15 @@
 /* filters/common/cuckoo_search.h: the search of the cuckoo kinds for a free slot, the use of the stash, and merge. See
  * filters/common/cuckoo.h for the layout, and cuckoo_batch.h for has, add and remove.
  *
- * Choice of place. A new key goes to the bucket with more empty slots, or to the first if they are equal. At a load
- * of 0.95 with b = 4, one add in twelve then finds both buckets full, instead of one in eight if the first bucket is
- * always preferred. Windows gain nothing from this, so overlap prefers the first.
+ * Choice of place. A new key goes to the bucket with more empty slots, or to the first if they are equal. At a load of
+ * 0.95 with b = 4 slots per bucket, one add in twelve then finds both buckets full, instead of one in eight if the
+ * first bucket is always preferred. Windows gain nothing from this, so overlap uses the second window only if the first
+ * is full.
  *
- * The search is breadth-first and starts from the two places of the new key. It examines the entries of a place. Each
- * entry can move to its other place and, in overlap, to the other slot of its own window. If the place to which an
- * entry can move has an empty slot, the chain is complete; otherwise that place is added to the queue.
+ * The search is breadth-first and starts from the two places of the new key. It takes one place after the other from a
+ * queue and examines its entries. Each entry can move to its other place and, in overlap, to the other slot of its own
+ * window. If the place to which an entry can move has an empty slot, the chain is complete; otherwise that place is
+ * added to the queue.
  *
  *     queue   | place | place | … each with the slot from which it was reached and the queue index of that slot's place
  *
@@ -15,26 +17,26 @@
  * in the queue can move. The set `seen` has the first slot of every place that was queued. In overlap there is another
  * set, `tried`, of the slots whose entries were examined: windows overlap, and a slot must not be in a chain twice.
  *
- * In overlap, a search without these sets comes first (filters/common/window_search.h). It finds most chains, and they
- * are the ones that this search would find.
+ * In overlap, another search comes first, the short search (filters/common/window_search.h), which does without these
+ * sets. It finds most chains, and they are the ones that the search in this file, the general search, would find.
  *
- * The bound. A search visits at most KITHI_FIT_SEARCH_SLOTS slots: the queue has space for the places with that many
- * slots, and a place that does not fit in it is not visited. (In overlap, a short search that found nothing has visited
- * at most KITHI_WINDOW_ITEMS slots before.) So an add that fails takes less than a millisecond, even
- * if an attacker fills a region completely. A search that was cut in this way proves nothing about the slots that it
- * has not seen. plan/fit.h computes how improbable that is up to the capacity of a filter. Smaller regions are searched
- * completely.
+ * The bound. A search visits at most KITHI_FIT_SEARCH_SLOTS slots: the queue has space for as many places as have that
+ * many slots together, and a place for which it has no space is not visited. (In overlap, the short search has visited
+ * at most KITHI_WINDOW_ITEMS slots before.) So an add that fails takes less than a millisecond, even if an attacker
+ * fills a region completely. A search that was cut off at this bound proves nothing about the slots that it has not
+ * seen. plan/fit.h computes how improbable it is that a search is cut off before the filter is at its capacity. Regions
+ * with fewer slots than the bound are searched completely.
  *
- * The memory for this is allocated by the first search and kept in the handle. The queue takes 12 bytes per place. Each
- * set is a bitmap of one bit per slot of the region. A region of more than 2^18 slots (only with b = 1 or
- * alternate=xor) has a hash table instead, because the first searches would spend more time on the page faults of large
- * bitmaps than on anything else.
+ * The memory for the queue and the sets is allocated by the first search and kept in the handle. The queue takes 12
+ * bytes per place. Each set is a bitmap of one bit per slot of the region. A region of more than 2^18 slots (only with
+ * b = 1 or alternate=xor) has a hash table instead, because the first searches would spend more time on the page faults
+ * of large bitmaps than on anything else.
  *
- * The stash. If a search that was not cut fails, no entry that it can reach can move to an empty slot. If a slot of the
- * new key holds its code already, the key goes to the stash. Otherwise one of the entries that the search has reached
- * goes to the stash: one that has a twin, that is, another entry with the same places and the same fingerprint. Its
- * slot is then the end of a chain, in place of an empty slot. If no entry has a twin, or if the stash is full, the add
- * fails.
+ * The stash. If a search fails without having been cut off, no entry that it can reach can move to an empty slot. If a
+ * slot of the new key holds its code already, the key goes to the stash. Otherwise one of the entries that the search
+ * has reached goes to the stash: one that has a twin, that is, another entry with the same places and the same
+ * fingerprint. Its slot is then the end of a chain, in place of an empty slot. If no entry has a twin, or if the stash
+ * is full, the add fails.
  *
  * Everything here is inlined into each kind, with the functions of that kind's layout. */
 #ifndef KITHI_FILTERS_CUCKOO_SEARCH_H
@@ -56,13 +58,13 @@ typedef struct kithi_search_item {
 typedef struct kithi_search {
     uint64_t limit; /* the number of places that the queue has space for */
     kithi_search_item *queue;
-    uint64_t *seen; /* bitmaps; NULL if there is a hash table */
-    uint64_t *tried;
-    uint64_t *table;
-    uint64_t table_mask;
+    uint64_t *seen;        /* a bitmap; NULL if there is a hash table */
+    uint64_t *tried;       /* the same; also NULL in cuckoo */
+    uint64_t *table;       /* hash table of both sets; NULL if there are bitmaps */
+    uint64_t table_mask;   /* the size of the table, a power of two, minus 1 */
     uint64_t bytes;        /* size of this allocation; the arrays follow the struct */
-    uint32_t window_items; /* the number of items that kithi_window_find() may queue; 0: it finds nothing */
-    uint32_t round;        /* number of the current search, in the entries of the hash table */
+    uint32_t window_items; /* the most items that the short search may queue; 0: there is no short search */
+    uint32_t round;        /* number of the current search, which is part of the entries of the hash table */
     uint32_t examined;     /* the number of places whose entries the last search examined */
     uint32_t longest;      /* the most places that one search has queued; for tests */
     bool was_cut;          /* the last search may have found places for which the queue had no space */
@@ -74,8 +76,8 @@ static_assert(sizeof(kithi_search) % sizeof(uint64_t) == 0, "the arrays after it
 
 #define KITHI_NO_PARENT UINT32_MAX
 
-/* Allocates what a search in a region needs. If a region has fewer places than the bound, the queue has space for one
- * more than these, so that it never gets full. */
+/* Allocates what a search in a region needs. If a region has fewer places than the bound allows, the queue has space
+ * for one more than these, so it never gets full. */
 static inline kithi_search *kithi_search_new(const kithi_cf_layout *layout, const kithi_cf_geometry *g,
                                              const kith_allocator *allocator) {
     uint64_t bound = KITHI_FIT_SEARCH_SLOTS / layout->place_slots(g), region_slots = layout->region_slots(g);
@@ -107,8 +109,8 @@ static inline kithi_search *kithi_search_new(const kithi_cf_layout *layout, cons
     return s;
 }
 
-/* Adds `key` to a hash table; returns whether it was new. An entry has the number of its search in the high bits, so
- * those of earlier searches need not be removed: they count as empty. */
+/* Adds `key` to a hash table; returns whether it was new. An entry has the number of its search in the high bits.
+ * Entries of earlier searches count as empty, so they need not be removed. */
 KITHI_OUTLINE bool kithi_search_insert(uint64_t *table, uint64_t mask, uint32_t round, uint64_t key) {
     uint64_t entry = (uint64_t)round << 32 | key;
     for (uint64_t i = kithi_mix(key);; i++) {
@@ -136,12 +138,14 @@ KITHI_INLINE bool kithi_search_mark(const kithi_search *s, kithi_search_set set,
     return was_clear;
 }
 
+/* Adds a place to the queue, unless it was queued before or the queue is full. */
 KITHI_INLINE void kithi_search_queue(const kithi_search *s, uint32_t *tail, uint32_t first, uint32_t parent,
                                      uint32_t via) {
     if (*tail < s->limit && kithi_search_mark(s, KITHI_SEEN, first))
         s->queue[(*tail)++] = (kithi_search_item){first, parent, via};
 }
 
+/* Returns false if no key can have this code in this slot. */
 static inline bool kithi_cf_candidates_of_entry(const kithi_cf_layout *layout, const kith_filter *f, uint32_t slot,
                                                 uint32_t code, kithi_candidates *candidates) {
     uint64_t place, fingerprint;
@@ -151,8 +155,8 @@ static inline bool kithi_cf_candidates_of_entry(const kithi_cf_layout *layout, c
     return true;
 }
 
-/* Where the entries of a place can move: the first slots of their own place and of their other place. The two are
- * equal if an entry cannot move. */
+/* Where the entries of a place can move. Entry i can move within its own place, which begins with slot own[i], and to
+ * its other place, which begins with slot other[i]. The two are equal if the entry cannot move. */
 typedef struct kithi_search_targets {
     uint32_t own[KITHI_CANDIDATES_MAX / 2], other[KITHI_CANDIDATES_MAX / 2];
 } kithi_search_targets;
@@ -190,6 +194,8 @@ KITHI_INLINE bool kithi_search_expand(const kithi_cf_layout *layout, const kithi
     for (unsigned i = 0; i < slots; i++) {
         if (targets->own[i] == targets->other[i] || (layout->windows && !kithi_search_mark(s, KITHI_TRIED, here + i)))
             continue;
+        /* Its own place (which = 0) is a target only if it is not the place that is being examined. That happens only
+         * in overlap, where a slot is in two windows and its entry may belong to the other one. */
         for (unsigned which = targets->own[i] == here; which < 2; which++) {
             uint32_t first = which == 0 ? targets->own[i] : targets->other[i];
             unsigned empty = kithi_cf_empty_slot(g, region, first, slots);
@@ -203,8 +209,9 @@ KITHI_INLINE bool kithi_search_expand(const kithi_cf_layout *layout, const kithi
     return false;
 }
 
-/* Moves every entry of the chain to the slot of the next one, beginning with the entry at `end`, which is in place `at`
- * of the queue, and ending in a place of the new key. Returns the slot that became free there. */
+/* Moves every entry of the chain to the slot of the next one. Begins with the last entry, which `end` describes and
+ * whose place has the queue index `at`, and ends with an entry in a place of the new key. Returns the slot that became
+ * free there. */
 static inline uint32_t kithi_search_shift(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
                                           const kithi_search *s, uint32_t at, kithi_search_end end) {
     for (;;) {
@@ -233,8 +240,8 @@ static inline void kithi_search_reset(const kithi_cf_layout *layout, kithi_searc
 }
 
 /* After a search that found no empty slot: moves an entry that has a twin to the stash, and then each entry of the
- * chain that leads to it to the next slot. Sets *freed to the slot that became free. Returns KITH_E_FULL if there is no
- * such entry or the stash is full.
+ * chain that leads to its slot to the slot of the next one. Sets *freed to the slot that became free. Returns
+ * KITH_E_FULL if there is no such entry or the stash is full.
  *
  * The slot in which a chain ends must not be in the chain a second time. In overlap, where a slot is in two places, an
  * earlier place of the chain might contain it. But then the loop would have found its entry in that place, which is
@@ -264,16 +271,16 @@ static inline kith_status kithi_search_evict(const kithi_cf_layout *layout, kith
     return KITH_E_FULL;
 }
 
-/* Searches breadth-first from the two places, within the limit of `s`, and moves the entries of the chain that it
- * finds. Sets *freed to the slot that became free. If no chain ends in an empty slot and `evict` is true, a chain may
- * end at an entry that goes to the stash. (Not if the search was cut: then the region has too few empty slots. The
- * stash is only for keys with equal places and fingerprints.) */
+/* Searches breadth-first from the places that begin with the slots `roots`, within the limit of `memory`, and moves the
+ * entries of the chain that it finds. Sets *freed to the slot that became free. If no chain ends in an empty slot and
+ * `evict` is true, a chain may end at an entry that goes to the stash. (Not if the search was cut off: the reason is
+ * then that the region has few empty slots, and the stash is only for keys with equal places and fingerprints.) */
 KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
                                            const uint32_t roots[2], bool evict, kithi_search *memory, uint32_t *freed) {
     /* Copies, which stores to the queue and to the sets cannot alias. */
     const kithi_cf_geometry g = f->geometry.cf;
     const kithi_search s = *memory;
-    kithi_search_targets targets[2]; /* of places at and at + 1 of the queue, alternating */
+    kithi_search_targets targets[2]; /* of places `at` and `at + 1` of the queue; place i has targets[i % 2] */
     kithi_search_end end;
     uint32_t tail = 0;
     for (unsigned i = 0; i < 2; i++) {
@@ -304,10 +311,10 @@ KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_f
     return status;
 }
 
-/* Sets the limit of the next short searches after a general search. Except for the first, a general search starts when
- * a short one has reached its limit. If the general search was long, the limit rises. If it was short, repeated entries
- * had filled the queue of the short one, as they do among many copies of keys. Then the limit falls, and the next ones
- * give up sooner. */
+/* After a general search, sets window_items, the number of items that the next short searches may queue. A general
+ * search, except the first, starts when a short search has reached this limit. If the general search examined many
+ * places, the limit rises. If it examined few, the short search had filled its queue with repeated entries, as it does
+ * among many copies of keys (window_search.h). Then the limit falls, and the next short searches give up sooner. */
 static inline void kithi_search_adapt(kithi_search *s) {
     uint64_t most = s->limit < KITHI_WINDOW_ITEMS ? s->limit : KITHI_WINDOW_ITEMS;
     uint64_t items = (uint64_t)KITHI_WINDOW_ITEMS_PER_PLACE * s->examined;
@@ -317,8 +324,8 @@ static inline void kithi_search_adapt(kithi_search *s) {
 }
 
 /* Frees one of the slots of `candidates`, which are all taken, by moving other entries, and stores the code there. If
- * `evict` is true, one of these entries may go to the stash. If it returns KITH_E_FULL, *proven says whether the search
- * was complete, so that it is certain that no sequence of moves frees a slot. */
+ * `evict` is true, one of these entries may go to the stash. If it returns KITH_E_FULL, *proven is true if the search
+ * was complete, that is, if certainly no sequence of moves frees a slot. */
 static inline kith_status kithi_cf_free_and_store(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
                                                   const kithi_candidates *candidates, bool evict, bool *proven) {
     *proven = false;
@@ -345,13 +352,15 @@ KITHI_INLINE bool kithi_cf_prefers_second(const kithi_cf_layout *layout, const u
     return layout->windows ? empty[0] == 0 : empty[1] > empty[0];
 }
 
-/* Like kithi_cf_free_and_store, for windows. Returns false if a short search is not enough, which proves nothing. */
+/* Like kithi_cf_free_and_store(), with the short search. Returns false if that finds no empty slot, although there may
+ * be one. */
 static inline bool kithi_cf_store_in_windows(const kith_filter *f, uint8_t *region,
                                              const kithi_candidates *candidates) {
     const kithi_search *s = f->state;
     if (s == NULL) /* the first search allocates the memory: kithi_cf_free_and_store */
         return false;
-    static_assert(sizeof(kithi_search_item) >= sizeof(kithi_window_item), "one queue has the memory of the other");
+    static_assert(sizeof(kithi_search_item) >= sizeof(kithi_window_item),
+                  "the short search uses the memory of the queue of the general search");
     kithi_window_item *queue = (kithi_window_item *)(void *)s->queue;
     kithi_window_end end;
     if (!kithi_window_find(&f->geometry.cf, region, candidates->slot, queue, s->window_items, &end))
@@ -360,9 +369,9 @@ static inline bool kithi_cf_store_in_windows(const kith_filter *f, uint8_t *regi
     return true;
 }
 
-/* Stores an entry whose candidate slots are all taken: in a slot that other entries leave or, if there is none, in the
- * stash. `is_new` may be true only if none of these slots holds the entry's code. KITH_E_COPIES, KITH_E_FULL,
- * KITH_E_MEMORY. */
+/* Stores an entry whose candidate slots are all taken. Frees a slot by moving other entries or, if that is impossible,
+ * uses the stash, for this entry or another one. `is_new` may be true only if none of the candidate slots holds the
+ * entry's code. May return KITH_E_COPIES, KITH_E_FULL or KITH_E_MEMORY. */
 static inline kith_status kithi_cf_make_room(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
                                              const kithi_candidates *candidates, bool is_new) {
     const kithi_cf_geometry *g = &f->geometry.cf;
@@ -382,7 +391,7 @@ static inline kith_status kithi_cf_make_room(const kithi_cf_layout *layout, kith
     return KITH_OK;
 }
 
-/* Stores an entry in the region, moving others if necessary. KITH_E_COPIES, KITH_E_FULL, KITH_E_MEMORY. */
+/* Stores an entry in the region, moving others if necessary. May return KITH_E_COPIES, KITH_E_FULL or KITH_E_MEMORY. */
 KITHI_INLINE kith_status kithi_cf_put(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
                                       const kithi_candidates *candidates) {
     unsigned slots = candidates->count / 2, empty[2] = {0, 0};
@@ -436,6 +445,7 @@ KITHI_OUTLINE bool kithi_cf_remove_stashed(const kithi_cf_layout *layout, kith_f
     return true;
 }
 
+/* Stores all entries of `from` in `into`, which has the same geometry. If this fails, some have been stored. */
 static inline kith_status kithi_cf_put_all(const kithi_cf_layout *layout, kith_filter *into, const kith_filter *from) {
     uint64_t region_slots = layout->region_slots(&into->geometry.cf);
     for (uint64_t r = 0; r < into->geometry.cf.regions; r++) {

@@ -1,22 +1,22 @@
 /* filters/common/cuckoo_stash.h: the stash of a region, a short list of entries that do not fit in its slots (after
  * Kirsch, Mitzenmacher, Wieder, "More Robust Hashing: Cuckoo Hashing with a Stash", 2009).
  *
- * Keys with the same two places and the same fingerprint have the same c candidate slots. If there are c + 1 of them,
- * they do not fit, however many slots of the region are empty. Wider fingerprints would make this less likely, at the
- * price of a bit for every key; the stash costs a few words per region (plan/fit.h says how many).
+ * Keys with the same two places and the same fingerprint have the same c candidate slots. More than c such keys do not
+ * fit, however many slots of the region are empty. Wider fingerprints would make this less likely, at the price of a
+ * bit for every key; the stash costs a few words per region (plan/fit.h says how many).
  *
  *     region  | slots | zeros, if any | entry 0 | entry 1 | … | entry g->stash - 1 |        8 bytes each
  *     entry   (the smaller of the two places) * 2^32 + fingerprint; in increasing order, then 0 for unused entries
  *
- * Lookups do not read the stash, because of this invariant: if the stash has an entry, then a slot has an entry with
- * the same places and the same fingerprint. A lookup that should find the one finds the other.
+ * Lookups do not read the stash, because of this invariant: for each entry in the stash, a slot has an entry with the
+ * same places and the same fingerprint, its twin. A lookup of a key whose entry is in the stash finds the twin.
  *
- *     add      moves an entry to the stash only if it has such a twin in a slot
+ *     add      moves an entry to the stash only if it has a twin in a slot
  *     search   moves an entry between its own candidate slots, so the twin stays
  *     remove   takes the entry in the stash, if there is one, before the one in the slot
  *
- * head.fill is the number of entries in all stashes, so a remove reads the stash only if it may have an entry. When
- * several threads build a filter, the handle of each counts only the entries that it added itself, so its fill may be 0
+ * head.fill is the number of entries in all stashes. If it is 0, a remove does not read the stash. When several threads
+ * build a filter, the handle of each thread counts only the entries that this thread added, so its fill may be 0
  * although a stash is in use. This is harmless, because a build never removes. */
 #ifndef KITHI_FILTERS_CUCKOO_STASH_H
 #define KITHI_FILTERS_CUCKOO_STASH_H
@@ -80,7 +80,7 @@ static inline void kithi_stash_add(const kithi_cf_geometry *g, uint8_t *region, 
     kithi_store64(kithi_stash_word(g, region, i), entry);
 }
 
-/* Removes one of these entries; returns false if there is none. */
+/* Removes one occurrence of this entry; returns false if there is none. */
 static inline bool kithi_stash_remove(const kithi_cf_geometry *g, uint8_t *region, uint64_t entry) {
     uint64_t i = 0;
     while (i < g->stash && kithi_stash_get(g, region, i) != entry)

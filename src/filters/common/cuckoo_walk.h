@@ -8,13 +8,13 @@
  *     hand = c          p1 | e f g h |    kick 1: hand takes the slot of e, …
  *     hand = e          p2 | i j . k |    a free slot: done
  *
- * The random numbers come from a digest of the new key's region, place and fingerprint: kick i uses word i, an output
- * of a random number generator that starts at the digest (kithi_word in core/mix.h). So nothing needs to be stored, and
- * equal operations give equal bytes.
+ * The random numbers are computed from the new key's region, place and fingerprint. These are hashed to 64 bits, the
+ * digest of the walk, and kick i uses word i of that digest (kithi_word in core/mix.h). So nothing needs to be stored,
+ * and equal operations give equal bytes.
  *
  * Choosing slots this way also makes the walk reversible without a record of it. The entry in the hand came from its
- * other place, and the word of the kick says from which slot. A walk that fails is undone kick by kick, until the hand
- * holds the new key again and every byte is as before. */
+ * other place, and the word of the kick that took it says from which slot. A walk that fails is undone kick by kick,
+ * until the hand holds the new key again and every byte is as before. */
 #ifndef KITHI_FILTERS_CUCKOO_WALK_H
 #define KITHI_FILTERS_CUCKOO_WALK_H
 
@@ -32,17 +32,16 @@ KITHI_INLINE unsigned kithi_cf_empty_slot(const kithi_cf_geometry *g, const uint
     return slots;
 }
 
-/* A walk: the code in the hand, and the first slot of the place that it looks at. */
 typedef struct kithi_walk {
     uint64_t digest; /* its words are the random numbers */
-    uint32_t code;
-    uint32_t first;
+    uint32_t code;   /* the entry in the hand */
+    uint32_t first;  /* first slot of the place that the walk has reached */
 } kithi_walk;
 
-/* Exchanges the hand with the entry that kick i selects in the place. */
+/* Exchanges the entry in the hand with the one that kick i selects in the place. */
 static inline void kithi_walk_swap(const kith_filter *f, uint8_t *region, kithi_walk *walk, uint64_t i,
                                    unsigned slots) {
-    uint32_t slot = walk->first + (uint32_t)(kithi_word(walk->digest, i) & (slots - 1)); /* b is a power of two */
+    uint32_t slot = walk->first + (uint32_t)(kithi_word(walk->digest, i) & (slots - 1)); /* `slots` is a power of two */
     uint32_t taken = kithi_cf_get(f, region, slot);
     kithi_cf_set(f, region, slot, walk->code);
     walk->code = taken;
@@ -56,8 +55,8 @@ static inline void kithi_walk_cross(const kithi_cf_layout *layout, const kith_fi
     walk->first = first[1];
 }
 
-/* Stores the code of `candidates`, whose slots are all taken. Returns KITH_E_FULL, with every byte unchanged, if no
- * free slot is found. For disjoint places only. */
+/* Stores the key of `candidates`, whose slots are all taken. Returns KITH_E_FULL, with every byte unchanged, if no free
+ * slot is found. For buckets only, where a key has the same code in all its slots. */
 static inline kith_status kithi_cf_walk(const kithi_cf_layout *layout, kith_filter *f, uint8_t *region,
                                         const kithi_candidates *candidates) {
     unsigned slots = candidates->count / 2;

@@ -6,10 +6,11 @@
  *
  *     cell in lane j  =  top log2(width) bits of byte j % 8 of lane word j / 8 of d
  *
- * Lane words 0 and 1 are 64-bit words that core/mix.h computes from the digest. Cells are numbered from the least
- * significant bits of byte 0, bytes of a word from its least significant byte. Each lane uses a whole byte of the word
- * rather than just the bits it needs, so that vector instructions compute the mask of a block in three steps: widen
- * bytes to lanes, shift right by a constant, shift 1 left by the result.
+ * `width` is the number of cells in a lane. Lane words 0 and 1 are 64-bit words that core/mix.h computes from the
+ * digest. Cells are numbered from the least significant bits of byte 0, bytes of a word from its least significant
+ * byte. Each lane uses a whole byte of the word rather than just the bits it needs, so that vector instructions compute
+ * the mask of a key's cells in three steps: widen bytes to lanes, shift right by a constant, shift 1 left by the
+ * result.
  *
  * Verbs are compiled once for each number of lanes (kithi_by_lanes), so every index except the cell's is a constant. */
 #ifndef KITHI_FILTERS_LANES_H
@@ -34,10 +35,10 @@ static inline uint64_t kithi_lanes_option(const kithi_head *head, unsigned index
  * which keys count towards the capacity (plan/sizing.h). */
 static inline kith_status kithi_lanes_choose(uint64_t given, unsigned block_cells, uint64_t capacity, double rate,
                                              kithi_counts counts, kithi_head *head) {
-    /* `first` is usually the best number of lanes. It is tried first because it takes little time to find out that the
-     * others need more blocks (kithi_blocked_blocks). If several need equally many blocks, the fewest lanes are
-     * used. */
-    bool bits = block_cells == KITHI_LANES_BLOCK_BITS; /* counters otherwise, a quarter as many */
+    /* KITHI_LANE_COUNTS[first] is usually the best number of lanes. It is tried first because it then takes little time
+     * to find out that the others need more blocks (kithi_blocked_blocks). If several need equally many blocks, the
+     * fewest lanes are used. */
+    bool bits = block_cells == KITHI_LANES_BLOCK_BITS; /* otherwise the cells are counters, a quarter as many */
     size_t expected = rate > (bits ? 0.018 : 0.009) ? 0 : rate > (bits ? 0.00015 : 4e-6) ? 1 : 2;
     size_t first = given != 0 ? (size_t)given - 1 : expected;
     unsigned best_lanes = KITHI_LANE_COUNTS[first];
@@ -65,9 +66,9 @@ static inline uint64_t kithi_lanes_regions(const kithi_head *head) {
     return kithi_lanes_decode(head).lanes.blocks;
 }
 
-/* Estimates the number of keys from the number of cells in use. In lane j, a key hits each of the blocks * width cells
- * of all blocks with the same probability. So this is the estimate of a Bloom filter with slices of that length;
- * blocking increases only its variance. */
+/* Estimates the number of keys from the number of cells in use. Lane j has blocks * width cells in all blocks together,
+ * and a key has its cell in each of them with the same probability. So the estimate is that of a Bloom filter with
+ * slices of this length; blocking only increases its variance. */
 static inline double kithi_lanes_keys(const kith_filter *f, uint64_t fill) {
     unsigned lanes = (unsigned)f->geometry.lanes.lanes;
     return kithi_bloom_keys(lanes, f->shape.cells / lanes, fill, KITHI_SLICES);
@@ -99,16 +100,16 @@ KITHI_INLINE bool kithi_lanes_look(const kith_filter *f, uint64_t digest, kith_l
  * that it needs. `lanes` is a constant in every call. */
 typedef struct kithi_block_ops {
     kithi_block_has *has;
-    /* blocked. Sets the key's bits; returns how many of them were 0. */
+    /* For blocked: sets the key's bits; returns how many of them were 0. */
     unsigned (*set)(uint8_t *block, uint64_t digest, unsigned lanes);
-    /* blocked. Sets the bits of n keys, at most 64. Bit i of the result tells whether key i changed a bit. Adds the
-     * number of bits that changed to *fill. `prefetch` is as in kithi_lanes_has_some(). NULL: a loop over `set`. */
+    /* For blocked: sets the bits of n keys, at most 64. Bit i of the result tells whether key i changed a bit. Adds the
+     * number of bits that changed to *fill. `prefetch` is as in kithi_lanes_has_some(). If this is NULL, the kind calls
+     * `set` for each key. */
     uint64_t (*set_many)(uint8_t *body, uint64_t blocks, const uint64_t *digests, size_t n, size_t prefetch,
                          unsigned lanes, uint64_t *fill);
-    /* blocked_counting. raise adds 1 to each of the key's counters and sets *zeros to how many of them were 0; lower
-     * subtracts 1 and sets *zeros to how many of them became 0. Counters at 15 stay. raise and lower return false and
-     * change nothing if the key already has all the copies that it may have (raise), or if one of its counters is 0
-     * (lower). */
+    /* For blocked_counting: raise adds 1 to each of the key's counters and sets *zeros to how many of them were 0;
+     * lower subtracts 1 and sets *zeros to how many of them became 0. Counters at 15 stay. raise returns false and
+     * changes nothing if no further copy of the key may be added; lower does so if one of its counters is 0. */
     bool (*raise)(uint8_t *block, uint64_t digest, unsigned lanes, unsigned *zeros);
     bool (*lower)(uint8_t *block, uint64_t digest, unsigned lanes, unsigned *zeros);
 } kithi_block_ops;
@@ -119,7 +120,7 @@ typedef struct kithi_lanes_args {
     kith_filter *writable; /* f, for verbs that change its header */
     uint64_t digest;       /* verbs on one key */
     bool *was_new;
-    bool commit;
+    bool commit;             /* of add_shared (kind.h) */
     const uint64_t *digests; /* verbs on a batch */
     size_t n;
     uint64_t *bitmap; /* maybe or was_new; may be NULL */
@@ -129,7 +130,7 @@ typedef struct kithi_lanes_args {
 typedef uint64_t kithi_lanes_verb(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes);
 
 /* Calls `verb` with the filter's number of lanes as a constant, so that its body is compiled three times. The usual
- * number comes first and without a jump: a verb on one key is so short that each jump taken counts. */
+ * number is tested first and takes no jump: a verb on one key is so short that each jump taken counts. */
 KITHI_INLINE uint64_t kithi_by_lanes(kithi_lanes_verb *verb, const kithi_block_ops *ops, kithi_lanes_args args) {
     uint64_t lanes = args.f->geometry.lanes.lanes;
     if (__builtin_expect(lanes == 8, 1))
@@ -155,8 +156,8 @@ KITHI_INLINE void kithi_lanes_prefetch_first(const kith_filter *f, const uint64_
         kithi_lanes_prefetch(f, digests[i]);
 }
 
-/* Looks up n digests, at most 64. If `prefetch` is not 0, there are at least n + prefetch digests, and the block of the
- * key that is `prefetch` keys ahead is prefetched. */
+/* Looks up n digests, at most 64. Bit i of the result tells whether digest i may be in the set. If `prefetch` is not 0,
+ * there are at least n + prefetch digests, and the block of the key that is `prefetch` keys ahead is prefetched. */
 KITHI_INLINE uint64_t kithi_lanes_has_some(const kithi_block_ops *ops, const uint8_t *body, uint64_t blocks,
                                            const uint64_t *digests, size_t n, size_t prefetch, unsigned lanes) {
     uint64_t word = 0;

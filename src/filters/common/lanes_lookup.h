@@ -66,7 +66,7 @@ KITHI_INLINE unsigned kithi_lane_cell(kithi_lane_words words, unsigned width, un
     return j * width + byte * width / 256;
 }
 
-/* Returns whether a key has all its cells in this block in use. `lanes` is a constant in every call. */
+/* Returns whether all cells of a key, which are in this block, are in use. `lanes` is a constant in every call. */
 typedef bool kithi_block_has(const uint8_t *block, uint64_t digest, unsigned lanes);
 
 /* A lookup with `has`, which is compiled for each number of lanes. */

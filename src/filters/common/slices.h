@@ -1,7 +1,7 @@
 /* filters/common/slices.h: the code that bloom and counting share. A key has k cells, one for each of its hashes.
  *
  *     layout=slices   the cells are k slices of equal length, and the key's i-th cell is in slice i
- *     layout=whole    all k hashes share one array of m cells, and may coincide
+ *     layout=whole    all k hashes share one array of m cells, and may select the same cell
  *
  *     cell i of digest d  =  i * stride + high half of (slice * probe word i of d)
  *
@@ -13,8 +13,8 @@
  * Batches on a body that is not in the core's own caches therefore prefetch for a whole group of keys before they read
  * the first cell:
  *
- *     has_many               in rounds. Round i prefetches the i-th cells of all keys that are still candidates,
- *                            then reads them and keeps the keys whose cell is in use. An absent key costs two cache
+ *     has_many               works in rounds. Round i prefetches the i-th cells of all keys that are left, then reads
+ *                            these cells and drops the keys whose cell is not in use. An absent key costs two cache
  *                            lines on average, a present one k, and the cache misses of a round overlap.
  *     add_many, remove_many  prefetch all k cache lines of each key of a group, then change one key after the other. */
 #ifndef KITHI_FILTERS_SLICES_H
@@ -29,7 +29,7 @@
 #include "filters/common/slices_lookup.h"
 #include "kind.h"
 
-/* Parameters for `capacity` keys. */
+/* Sets the parameters of a filter for `capacity` keys. */
 static inline void kithi_slices_encode(unsigned k, uint64_t slice, kithi_cells_layout layout, uint64_t capacity,
                                        kithi_head *head) {
     head->params[KITHI_PARAM_K] = k;
@@ -65,8 +65,8 @@ KITHI_INLINE bool kithi_slices_look(const kith_filter *f, uint64_t digest, kith_
 
 /* How many digests add_cells, and add_many of bloom, prefetch together; each has several cache lines. */
 #define KITHI_SLICES_AHEAD 32
-/* How many digests has_many looks up together. Even after a few rounds enough of them remain to keep as many cache
- * misses in flight as the processor can. */
+/* How many digests has_many looks up together. There are so many that even after a few rounds those that are left cause
+ * as many cache misses at a time as the processor can handle. */
 #define KITHI_SLICE_GROUP 256
 
 /* A body of at most this many bytes stays in the core's own caches, so a batch neither prefetches nor proceeds in
@@ -143,7 +143,7 @@ KITHI_INLINE kith_status kithi_slices_change_many(kith_filter *f, const uint64_t
                                                   kith_status (*change)(kith_filter *f, const uint64_t *cells,
                                                                         bool *was_new, unsigned cell_bits),
                                                   unsigned cell_bits) {
-    enum { CELLS = 512, GROUP_MAX = 64 }; /* cells and digests to prefetch together */
+    enum { CELLS = 512, GROUP_MAX = 64 }; /* the most cells and the most digests that are prefetched together */
     static_assert(CELLS >= KITHI_BLOOM_K_MAX, "a group has at least one digest");
     uint64_t k = f->geometry.slices.k;
     size_t group_max = (size_t)(CELLS / k < GROUP_MAX ? CELLS / k : GROUP_MAX);
@@ -179,8 +179,8 @@ KITHI_INLINE bool kithi_slices_is_duplicate(const uint64_t *cells, uint64_t stri
 }
 
 /* The loop of add_cells. Calls `change` for every cell of a digest that is in the range. `change` changes the cell and
- * returns whether it was 0. If the old value of the cell is enough to accept the digest (kind.h, add_cells), it also
- * sets *accepted to true; it never sets it to false. Slices outside the range are skipped. */
+ * returns whether it was 0. It also sets *accepted to true if the old value of the cell is enough to accept the digest
+ * (add_cells in kind.h); it never sets it to false. Slices outside the range are skipped. */
 KITHI_INLINE uint64_t kithi_slices_add_cells(
     kith_filter *f, uint64_t from, uint64_t to, const uint64_t *digests, size_t n, uint64_t *accepted,
     bool (*change)(uint8_t *body, uint64_t cell, bool *accepted, unsigned cell_bits), unsigned cell_bits) {

@@ -22,7 +22,8 @@ static inline kithi_geometry kithi_slices_decode(const kithi_head *head) {
     return geometry;
 }
 
-/* The shape of cells of `cell_bits` bits (1 to 8), followed by at least `spare_bytes`. */
+/* Computes the shape of a filter with cells of `cell_bits` bits (1 to 8). At least `spare_bytes` bytes follow the last
+ * cell. */
 static inline kith_status kithi_slices_shape(const kithi_head *head, unsigned cell_bits, unsigned spare_bytes,
                                              kithi_shape *shape) {
     kithi_geometry g = kithi_slices_decode(head);
@@ -52,6 +53,7 @@ KITHI_INLINE kithi_probe kithi_probe_start(uint64_t digest) {
     return KITHI_VALUE(kithi_probe, digest, 0);
 }
 
+/* Returns the next cell. `slice` and `stride` are those of kithi_slices_geometry. */
 KITHI_INLINE uint64_t kithi_probe_cell(kithi_probe *probe, uint64_t slice, uint64_t stride) {
     probe->word = kithi_next_probe(probe->word);
     uint64_t cell = probe->first + kithi_mulhi(probe->word, slice);
@@ -62,7 +64,7 @@ KITHI_INLINE uint64_t kithi_probe_cell(kithi_probe *probe, uint64_t slice, uint6
 /* Returns whether a cell is in use. */
 typedef bool kithi_slices_used(const uint8_t *body, uint64_t cell, unsigned cell_bits);
 
-/* Returns whether the key's next `count` cells, a constant, are in use. */
+/* Returns whether all of the key's next `count` cells are in use. `count` is a constant. */
 KITHI_INLINE bool kithi_slices_has_some(const uint8_t *body, kithi_probe *probe, kithi_slices_geometry g,
                                         kithi_slices_used *used, unsigned cell_bits, unsigned count) {
     unsigned all = 1;

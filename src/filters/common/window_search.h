@@ -1,24 +1,28 @@
-/* filters/common/window_search.h: the search of overlap for a free slot, as long as it is short. See filters/overlap.c
- * for windows, and filters/common/cuckoo_search.h for the general search, which follows if this one finds nothing.
+/* filters/common/window_search.h: the short search, with which overlap first looks for a free slot. See
+ * filters/overlap.c for windows, and filters/common/cuckoo_search.h for the general search, which follows if the short
+ * search finds nothing.
  *
- * Most searches are short: of those that fill a filter to its capacity, 60% examine at most two windows. The sets of
- * the general search would cost more than such a search itself, so this one has none. It examines the same entries in
- * the same order, except that it may examine an entry twice, if there are two ways to reach it.
+ * Most searches end soon: while a filter is filled to its capacity, 60% of them examine at most two windows. The sets
+ * of the general search would cost more than such a search itself, so the short search has none. It examines the same
+ * entries in the same order, except that it may examine an entry twice, if there are two ways to reach it.
  *
  * Repeated entries do not change the result. Nothing moves during a search, so an entry that could not move to an empty
  * slot the first time cannot do so the second time, and the slots to which it leads are in the queue already. So the
  * first empty slot that is found, and the chain that leads to it, are those of the general search. Repeated entries
  * only take space in the queue. When the queue is full, the general search starts from the beginning.
  *
- * The queue holds entries and not windows, because one of the two entries of a window has been examined already if the
- * window overlaps the one from which it was reached:
+ * The queue holds entries and not windows. A window may overlap the one from which it was reached. Then one of its two
+ * entries has been examined already, and only the other is queued. In this drawing, window s is the one that begins
+ * with slot s:
  *
  *     slot     |   s-1   |    s    |   s+1   |
- *                         [ window s        ]     The entry in slot s is examined as one of window s,
- *               [ window s-1       ]              but belongs to window s-1: of that, only slot s-1 is queued.
+ *                         [ window s        ]     The entry in slot s is examined as one of window s, but belongs to
+ *               [ window s-1       ]              window s-1. Only the entry in slot s-1 is queued, because the one
+ *                                                 in slot s has been examined.
  *
  * A slot is named by the bit of the region at which it begins. Slot numbers would have to be multiplied by slot_bits
- * before every load, and a short search takes as long as its loads and multiplications that wait for each other.
+ * before every load, and each load waits for the multiplication before it. This waiting is most of the time of a short
+ * search.
  *
  * Everything here is compiled into overlap.c. It is for geometries for which kithi_window_fits() returns true. */
 #ifndef KITHI_FILTERS_WINDOW_SEARCH_H
@@ -26,21 +30,23 @@
 
 #include "filters/common/cuckoo.h"
 
-/* An item of the queue: an entry to examine. It is queued because another entry could move to its slot.
+/* An item of the queue: an entry to examine. It is queued because another entry (or the new key) could move to its
+ * slot.
  *
  *     bits 0 … 31   its slot
- *     bit 32        1 if that is the second slot of the window of the other entry
- *     bits 33 …     queue index of the other entry, or KITHI_WINDOW_NEW_KEY */
+ *     bit 32        1 if this slot is the second one of the window through which the other entry could move to it
+ *     bits 33 …     queue index of the other entry; KITHI_WINDOW_NEW_KEY if it is the new key */
 typedef uint64_t kithi_window_item;
 
 #define KITHI_WINDOW_SECOND (UINT64_C(1) << 32)
 #define KITHI_WINDOW_INDEX (UINT64_C(1) << 33)
 #define KITHI_WINDOW_NEW_KEY (UINT32_MAX >> 1)
 
-/* The most items that are queued. None of the 175,000 searches that fill a filter with 10^6 keys needs more. Without
- * repeated entries, a search queues four to five items for each place that the general search would examine
- * (kithi_search_adapt). */
+/* The most items that are queued. None of the 175,000 searches that fill a filter with 10^6 keys needs more. */
 #define KITHI_WINDOW_ITEMS 4096
+/* kithi_search_adapt() may reduce this limit to KITHI_WINDOW_ITEMS_PER_PLACE items for each place that the last general
+ * search examined, but not below KITHI_WINDOW_ITEMS_MIN. Without repeated entries, a short search queues only four to
+ * five items per place. */
 #define KITHI_WINDOW_ITEMS_MIN 64
 #define KITHI_WINDOW_ITEMS_PER_PLACE 8
 
@@ -53,7 +59,8 @@ typedef struct kithi_window_end {
     uint32_t at, slot, second;
 } kithi_window_end;
 
-/* Windows must be read by a single load, and the bits of a region must have numbers of 32 bits. */
+/* Returns whether the short search can be used: a window must be read by a single load, and the number of a bit in its
+ * region must fit in 32 bits. */
 static inline bool kithi_window_fits(const kithi_cf_layout *layout, const kithi_cf_geometry *g) {
     return layout->windows && g->form == KITHI_ONE_WORD && layout->region_slots(g) * g->slot_bits <= UINT32_MAX;
 }
@@ -64,8 +71,8 @@ KITHI_OUTLINE bool kithi_window_find(const kithi_cf_geometry *g, const uint8_t *
                                      const uint32_t roots[KITHI_WINDOW_ROOTS], kithi_window_item *queue, uint64_t limit,
                                      kithi_window_end *end) {
     const uint64_t slot_bits = g->slot_bits, half = g->half;
-    const uint64_t half_bits = half * slot_bits, right_half = half_bits + slot_bits;    /* where it begins */
-    const uint64_t first = (UINT64_C(1) << slot_bits) - 1, second = first << slot_bits; /* masks */
+    const uint64_t half_bits = half * slot_bits, right_half = half_bits + slot_bits;    /* the bit at which it begins */
+    const uint64_t first = (UINT64_C(1) << slot_bits) - 1, second = first << slot_bits; /* masks of slots */
     if (limit < KITHI_WINDOW_ROOTS + KITHI_WINDOW_TARGETS)
         return false;
     kithi_window_item *tail = queue, *const last = queue + limit - KITHI_WINDOW_TARGETS;
@@ -81,8 +88,10 @@ KITHI_OUTLINE bool kithi_window_find(const kithi_cf_geometry *g, const uint8_t *
         if (fingerprint == 0 || own_in_half >= half_bits) /* no key has this code in this slot */
             return false;
 
-        /* The other slot of the entry's window. If the entry was reached as one of that window, this slot is not empty,
-         * and it is in the queue already. */
+        /* The other slot of the entry's own window. This item was queued because another entry could move to its slot,
+         * through one of the windows of that entry. If that is also the own window of this entry, both its slots were
+         * queued before, and the other slot is not queued again. It is the same window if bit 32 of the item equals the
+         * lowest bit of the code. */
         uint64_t beside = own + slot_bits - step;
         if ((kithi_cf_word(region, beside, KITHI_ONE_WORD) & first) == 0) {
             *end = (kithi_window_end){(uint32_t)(from / KITHI_WINDOW_INDEX), (uint32_t)beside, 1 - (uint32_t)is_second};
@@ -91,7 +100,10 @@ KITHI_OUTLINE bool kithi_window_find(const kithi_cf_geometry *g, const uint8_t *
         *tail = beside + (1 - is_second) * KITHI_WINDOW_SECOND + from;
         tail += (is_second ^ item / KITHI_WINDOW_SECOND) & 1;
 
-        /* The entry's other window: kithi_partner(), for windows that are numbered within their half. */
+        /* The entry's other window is in the other half: kithi_partner(), for windows that are numbered within their
+         * half. Within that half it begins at bit sum - own_in_half, modulo half_bits. If the own window is in the left
+         * half, own is own_in_half, and the right half begins at right_half. If it is in the right half, own is
+         * right_half + own_in_half, and the left half begins at 0. The bit is sum + right_half - own in both cases. */
         uint64_t sum = (kithi_spread(fingerprint) * half >> 32) * slot_bits;
         uint64_t other = sum + right_half - own + (sum < own_in_half ? half_bits : 0);
         uint64_t slots = kithi_cf_word(region, other, KITHI_ONE_WORD);

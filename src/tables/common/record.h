@@ -35,7 +35,7 @@ static inline kithi_key kithi_record_key(const kith_table *t, const uint8_t *rec
 }
 
 static inline bool kithi_record_is(const kith_table *t, const uint8_t *record, const kithi_key *key) {
-    if (t->key_bytes == 8) /* constant sizes need no call */
+    if (t->key_bytes == 8) /* memcmp with a constant size is inlined */
         return memcmp(record, key->bytes, 8) == 0;
     if (t->key_bytes == 16)
         return memcmp(record, key->bytes, 16) == 0;
@@ -44,7 +44,7 @@ static inline bool kithi_record_is(const kith_table *t, const uint8_t *record, c
            (own.byte_count == 0 || memcmp(own.bytes, key->bytes, own.byte_count) == 0);
 }
 
-/* Copies a record. Both sizes are constants, so that no call is needed. */
+/* Copies a record of 16 or 24 bytes. Each memcpy has a constant size, so that it is inlined. */
 static inline void kithi_record_copy(const kith_table *t, uint8_t *to, const uint8_t *from) {
     if (t->record_bytes == 16)
         memcpy(to, from, 16);
@@ -52,14 +52,14 @@ static inline void kithi_record_copy(const kith_table *t, uint8_t *to, const uin
         memcpy(to, from, KITHI_RECORD_MAX);
 }
 
-/* Writes a record and copies a byte string into the arena. Returns false if there is no memory. */
+/* Writes a record. If the key is a byte string, copies it into the arena. Returns false if there is no memory. */
 static inline bool kithi_record_make(kith_table *t, const kithi_key *key, uint64_t value, uint8_t *record) {
     if (t->key_bytes == 8) {
         memcpy(record, key->bytes, 8);
         kithi_store64(record + 8, value);
         return true;
     }
-    memset(record, 0, 16); /* a key of 4 bytes does not fill its place */
+    memset(record, 0, 16); /* a key of 4 bytes is followed by 4 bytes of 0 */
     if (t->key_bytes == 4) {
         memcpy(record, key->bytes, 4);
     } else if (t->key_bytes == 16) {
@@ -80,7 +80,7 @@ static inline bool kithi_record_make(kith_table *t, const kithi_key *key, uint64
     return true;
 }
 
-/* Frees the bytes of a byte string in the arena. */
+/* If the key of the record is a byte string, frees its bytes in the arena. */
 static inline void kithi_record_drop(kith_table *t, const uint8_t *record) {
     kithi_key key = kithi_record_key(t, record);
     if (t->key_bytes == 0 && key.byte_count != 0)
