@@ -1,8 +1,9 @@
 /* verbs.h: calls the verbs (has, add, remove, …) of a kind, with defaults for those that a kind may leave out.
  *
  * Call the functions below and not those of the record, which may be NULL. A handle uses the kernels of its kind for
- * the instruction set in use or, if `has` is NULL there, those for KITHI_CPU_PORTABLE. The two are not mixed: each
- * function that is NULL in the kernels that are used, or in the record, is replaced by a default:
+ * the instruction set in use (`usual` in kind.h or, if that does not apply, `kernels`) or, if `has` is NULL there, those
+ * for KITHI_CPU_PORTABLE. They are not mixed: each function that is NULL in the kernels that are used, or in the record,
+ * is replaced by a default:
  *
  *     add, remove, copies              those of the kind, which are compiled for any processor
  *     has_many, add_many, remove_many  a loop over has, add and remove
