@@ -106,6 +106,11 @@ typedef struct kithi_kind {
     uint64_t (*search_slots)(const kithi_head *head);
 
     kithi_kernels kernels[KITHI_CPU_COUNT];
+    /* Faster functions, used instead of `kernels` if is_usual() returns true: the filter has the parameters for which
+     * they are compiled. `is_usual` is NULL if there are none, and usual[i].has is NULL if there are none for that
+     * instruction set. */
+    bool (*is_usual)(const kithi_geometry *g);
+    kithi_kernels usual[KITHI_CPU_COUNT];
 
     /* A kind has exactly one of the next two: `add`, or `build` if it is static. */
     kith_status (*add)(kith_filter *f, uint64_t digest, bool *was_new); /* was_new may be NULL */

@@ -38,7 +38,9 @@ static kith_status remove_each(kith_filter *f, const uint64_t *digests, size_t n
 void kithi_verbs_bind(kith_filter *f) {
     const kithi_kind *kind = f->kind;
     kithi_kernels *verbs = &f->verbs;
-    *verbs = kind->kernels[kithi_cpu_now()];
+    kithi_cpu cpu = kithi_cpu_now();
+    bool usual = kind->is_usual != NULL && kind->is_usual(&f->geometry) && kind->usual[cpu].has != NULL;
+    *verbs = usual ? kind->usual[cpu] : kind->kernels[cpu];
     if (verbs->has == NULL)
         *verbs = kind->kernels[KITHI_CPU_PORTABLE];
     if (verbs->add == NULL)

@@ -208,10 +208,18 @@ KITHI_INLINE kith_status add_in_lanes(const kithi_block_ops *ops, kith_filter *f
     return KITH_OK;
 }
 
-/* The same for 8 lanes, the usual number. Its callers leave other numbers of lanes to a separate function, because with
- * that code inlined gcc would give them a stack frame. */
-KITHI_INLINE kith_status add_in_8(const kithi_block_ops *ops, kith_filter *f, uint64_t digest, bool *was_new) {
-    kithi_bits_count_add(f, ops->set(kithi_block_of(f, digest), digest, 8), was_new);
+static inline bool is_usual(const kithi_geometry *g) {
+    return g->lanes.lanes == 8;
+}
+
+/* With 8 lanes, the usual number. These functions are so short that a test for the number of lanes takes a tenth of
+ * their time. */
+KITHI_INLINE bool has_usual(const kithi_block_ops *ops, const kith_filter *f, uint64_t digest) {
+    return ops->has(kithi_block_of(f, digest), digest, 8);
+}
+
+KITHI_INLINE kith_status add_usual(const kithi_block_ops *ops, kith_filter *f, uint64_t digest) {
+    kithi_bits_count_add(f, ops->set(kithi_block_of(f, digest), digest, 8), NULL);
     return KITH_OK;
 }
 
@@ -255,7 +263,7 @@ KITHI_INLINE uint64_t add_many_in(const kithi_block_ops *ops, const kithi_lanes_
     if (!in_cache)
         kithi_lanes_prefetch_first(f, digests, n);
     while (*done < n) {
-        size_t to = *done + kithi_lanes_safe(f, lanes, n - *done);
+        size_t to = *done + kithi_lanes_safe(f, n - *done);
         if (to == *done) {
             bool is_new = false;
             kith_status status = kithi_add_one(f, digests[*done], &is_new);
@@ -307,16 +315,20 @@ KITHI_TARGET_AVX2 static bool has_avx2(const kith_filter *f, uint64_t digest) {
     return kithi_lanes_has(AVX2.has, &f->geometry, f->body, digest);
 }
 
-KITHI_TARGET_AVX2 KITHI_OUTLINE kith_status add_in_lanes_avx2(kith_filter *f, uint64_t digest, bool *was_new) {
-    return add_in_lanes(&AVX2, f, digest, was_new);
-}
-
 KITHI_TARGET_AVX2 static kith_status add_avx2(kith_filter *f, uint64_t digest, bool *was_new) {
     if (__builtin_expect(!kithi_lanes_can_add(f), 0))
         return add_or_refuse(f, digest, was_new, &CROWDING_AVX2);
-    if (__builtin_expect(f->geometry.lanes.lanes != 8, 0))
-        return add_in_lanes_avx2(f, digest, was_new);
-    return add_in_8(&AVX2, f, digest, was_new);
+    return add_in_lanes(&AVX2, f, digest, was_new);
+}
+
+KITHI_TARGET_AVX2 static bool has_usual_avx2(const kith_filter *f, uint64_t digest) {
+    return has_usual(&AVX2, f, digest);
+}
+
+KITHI_TARGET_AVX2 static kith_status add_usual_avx2(kith_filter *f, uint64_t digest, bool *was_new) {
+    if (__builtin_expect(was_new != NULL || !kithi_lanes_can_add(f), 0))
+        return add_avx2(f, digest, was_new);
+    return add_usual(&AVX2, f, digest);
 }
 
 KITHI_TARGET_AVX2 static size_t has_many_avx2(const kith_filter *f, const uint64_t *digests, size_t n,
@@ -335,16 +347,20 @@ KITHI_TARGET_AVX512 static bool has_avx512(const kith_filter *f, uint64_t digest
     return kithi_lanes_has(AVX512.has, &f->geometry, f->body, digest);
 }
 
-KITHI_TARGET_AVX512 KITHI_OUTLINE kith_status add_in_lanes_avx512(kith_filter *f, uint64_t digest, bool *was_new) {
-    return add_in_lanes(&AVX512, f, digest, was_new);
-}
-
 KITHI_TARGET_AVX512 static kith_status add_avx512(kith_filter *f, uint64_t digest, bool *was_new) {
     if (__builtin_expect(!kithi_lanes_can_add(f), 0))
         return add_or_refuse(f, digest, was_new, &CROWDING_AVX2);
-    if (__builtin_expect(f->geometry.lanes.lanes != 8, 0))
-        return add_in_lanes_avx512(f, digest, was_new);
-    return add_in_8(&AVX512, f, digest, was_new);
+    return add_in_lanes(&AVX512, f, digest, was_new);
+}
+
+KITHI_TARGET_AVX512 static bool has_usual_avx512(const kith_filter *f, uint64_t digest) {
+    return has_usual(&AVX512, f, digest);
+}
+
+KITHI_TARGET_AVX512 static kith_status add_usual_avx512(kith_filter *f, uint64_t digest, bool *was_new) {
+    if (__builtin_expect(was_new != NULL || !kithi_lanes_can_add(f), 0))
+        return add_avx512(f, digest, was_new);
+    return add_usual(&AVX512, f, digest);
 }
 
 KITHI_TARGET_AVX512 static size_t has_many_avx512(const kith_filter *f, const uint64_t *digests, size_t n,
@@ -433,6 +449,15 @@ const kithi_kind kithi_kind_blocked = {
             [KITHI_CPU_NEON] = {has_many_neon, add_many_neon, NULL, has_neon, add_neon, NULL, NULL},
 #endif
         },
+#ifdef KITHI_HAVE_X86
+    .is_usual = is_usual,
+    .usual =
+        {
+            [KITHI_CPU_AVX2] = {has_many_avx2, add_many_avx2, NULL, has_usual_avx2, add_usual_avx2, NULL, NULL},
+            [KITHI_CPU_AVX512] = {has_many_avx512, add_many_avx512, NULL, has_usual_avx512, add_usual_avx512, NULL,
+                                  NULL},
+        },
+#endif
     .add_shared = add_shared,
     .prefetch = kithi_lanes_prefetch,
     .full = kithi_bits_full,

@@ -193,7 +193,7 @@ KITHI_INLINE uint64_t add_with_reason_in(const kithi_block_ops *ops, const kithi
     unsigned before = least_of(block, words, lanes);
     if (before >= KITHI_COUNTER_COPIES)
         return KITH_E_COPIES;
-    if (!kithi_lanes_can_add(f) && !kithi_lanes_may_add(f, args->digest, &CROWDING))
+    if (!kithi_lanes_can_add_again(f) && !kithi_lanes_may_add(f, args->digest, &CROWDING))
         return KITH_E_FULL;
     f->head.fill += change_all(block, words, kithi_counter_raise, lanes);
     f->head.count++;
@@ -234,7 +234,7 @@ static kith_status remove_one(kith_filter *f, uint64_t digest) {
 KITHI_INLINE kith_status add_key_in(const kithi_block_ops *ops, kith_filter *f, uint64_t digest, unsigned lanes,
                                     bool *was_new) {
     unsigned zeros;
-    if (!kithi_lanes_can_add(f) || !ops->raise(kithi_block_of(f, digest), digest, lanes, &zeros))
+    if (!kithi_lanes_can_add_again(f) || !ops->raise(kithi_block_of(f, digest), digest, lanes, &zeros))
         return add(f, digest, was_new);
     f->head.fill += zeros;
     f->head.count++;

@@ -2,8 +2,8 @@
  *
  * A block is two vectors of 32 bytes. A word is 32 bits if there are 16 lanes, and otherwise 64 bits. Each word of a
  * vector can be shifted by its own amount. The bytes of the key's lane words (core/mix.h), widened to one per lane, say
- * how far to shift a 1 in each lane: to the key's bit, or to the lowest bit of its counter. If there are 4 lanes, a
- * lane is two words. The 1 is shifted out of one of them, which leaves 0 there. */
+ * how far to shift each lane: a 1 to the lowest bit of the key's counter, or the key's bit to the end of its word. If
+ * there are 4 lanes, a lane is two words. In one of them everything is shifted out, which leaves 0 there. */
 #ifndef KITHI_SIMD_AVX2_H
 #define KITHI_SIMD_AVX2_H
 
@@ -16,27 +16,34 @@ typedef struct kithi_avx2_block {
     __m256i low, high;
 } kithi_avx2_block;
 
-/* For 8 lanes: returns how far to shift a 1 in each lane to reach the key's cell there, one byte per lane.
- * A cell has 1 << cell_shift bits. The mask rounds down to the beginning of a cell, and clears the bits that come from
- * the next byte. */
-KITHI_TARGET_AVX2 KITHI_INLINE __m128i kithi_avx2_shifts_8(uint64_t digest, int cell_shift) {
-    uint64_t byte_mask = 64 - (UINT64_C(1) << cell_shift);
-    return _mm_cvtsi64_si128((long long)(kithi_lane_word(digest, 0) >> 2 & UINT64_C(0x0101010101010101) * byte_mask));
+/* From which end of a word shifts are counted. */
+typedef enum kithi_avx2_end {
+    KITHI_AVX2_LOWEST,  /* how far to shift a 1 left to reach the lowest bit of the key's cell */
+    KITHI_AVX2_HIGHEST, /* how far to shift the key's cell, which is one bit, left to make it the highest of its word */
+} kithi_avx2_end;
+
+/* For 8 lanes: returns the shift of each lane, one byte per lane. */
+KITHI_TARGET_AVX2 KITHI_INLINE __m128i kithi_avx2_shifts_8(uint64_t digest, int cell_shift, kithi_avx2_end end) {
+    uint64_t byte_mask = 64 - (UINT64_C(1) << cell_shift), mask = UINT64_C(0x0101010101010101) * byte_mask;
+    uint64_t word = kithi_lane_word(digest, 0) >> 2;
+    return _mm_cvtsi64_si128((long long)(end == KITHI_AVX2_HIGHEST ? ~word & mask : word & mask));
 }
 
-/* Returns how far to shift a 1 in each word to reach the key's cell in that lane. The number of this cell in the lane
- * is byte * cells / 256, where `byte` is the byte of the lane words for this lane, and `cells` is how many cells a lane
- * has. A cell has 1 << cell_shift bits. */
-KITHI_TARGET_AVX2 KITHI_INLINE kithi_avx2_block kithi_avx2_shifts(uint64_t digest, unsigned lanes, int cell_shift) {
+/* Returns the shift of each word. The number of the key's cell in a lane is byte * cells / 256, where `byte` is the
+ * byte of the lane words that belongs to the lane, and `cells` is how many cells a lane has. A cell has 1 << cell_shift
+ * bits. Counted from the other end, the number of the cell is that of the byte with all bits inverted. */
+KITHI_TARGET_AVX2 KITHI_INLINE kithi_avx2_block kithi_avx2_shifts(uint64_t digest, unsigned lanes, int cell_shift,
+                                                                  kithi_avx2_end end) {
     if (lanes == 8) {
-        __m256i all = _mm256_broadcastq_epi64(kithi_avx2_shifts_8(digest, cell_shift));
-        /* Byte j goes to the lowest byte of word j. The indices of the other bytes are negative, which gives 0. */
+        __m256i all = _mm256_broadcastq_epi64(kithi_avx2_shifts_8(digest, cell_shift, end));
+        /* Byte j goes to the lowest byte of word j; an index that is negative gives 0. */
         return KITHI_VALUE(kithi_avx2_block, _mm256_shuffle_epi8(all, _mm256_setr_epi64x(-256, -255, -254, -253)),
                            _mm256_shuffle_epi8(all, _mm256_setr_epi64x(-252, -251, -250, -249)));
     }
-    __m128i bytes = _mm_cvtsi64_si128((long long)kithi_lane_word(digest, 0));
+    uint64_t invert = end == KITHI_AVX2_HIGHEST ? UINT64_MAX : 0;
+    __m128i bytes = _mm_cvtsi64_si128((long long)(kithi_lane_word(digest, 0) ^ invert));
     if (lanes == 16) {
-        __m128i more = _mm_cvtsi64_si128((long long)kithi_lane_word(digest, 1));
+        __m128i more = _mm_cvtsi64_si128((long long)(kithi_lane_word(digest, 1) ^ invert));
         return KITHI_VALUE(
             kithi_avx2_block,
             _mm256_slli_epi32(_mm256_srli_epi32(_mm256_cvtepu8_epi32(bytes), 3 + cell_shift), cell_shift),
@@ -44,9 +51,9 @@ KITHI_TARGET_AVX2 KITHI_INLINE kithi_avx2_block kithi_avx2_shifts(uint64_t diges
     }
     __m256i first = _mm256_cvtepu8_epi64(bytes);
     __m256i shift = _mm256_slli_epi64(_mm256_srli_epi64(first, 1 + cell_shift), cell_shift);
-    __m256i odd = _mm256_set_epi64x(64, 0, 64, 0); /* the second word of a lane begins at its bit 64 */
-    return KITHI_VALUE(kithi_avx2_block, _mm256_sub_epi64(_mm256_permute4x64_epi64(shift, 0x50), odd),
-                       _mm256_sub_epi64(_mm256_permute4x64_epi64(shift, 0xfa), odd));
+    __m256i further = end == KITHI_AVX2_HIGHEST ? _mm256_set_epi64x(0, 64, 0, 64) : _mm256_set_epi64x(64, 0, 64, 0);
+    return KITHI_VALUE(kithi_avx2_block, _mm256_sub_epi64(_mm256_permute4x64_epi64(shift, 0x50), further),
+                       _mm256_sub_epi64(_mm256_permute4x64_epi64(shift, 0xfa), further));
 }
 
 /* Returns 1 << shift in each word, or 0 where the shift is negative or at least the size of a word. */
@@ -74,73 +81,83 @@ KITHI_INLINE unsigned kithi_avx2_words(unsigned lanes) {
 
 /* ---- blocked ---- */
 
-/* Returns a block in which only the key's bits are set. */
-KITHI_TARGET_AVX2 KITHI_INLINE kithi_avx2_block kithi_avx2_bits_of(uint64_t digest, unsigned lanes) {
-    kithi_avx2_block shifts = kithi_avx2_shifts(digest, lanes, 0);
-    return KITHI_VALUE(kithi_avx2_block, kithi_avx2_ones(shifts.low, lanes), kithi_avx2_ones(shifts.high, lanes));
+/* A key's bits in a block: the highest bit of each word shifted right by `shifts`. */
+KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_bits_or(__m256i block, __m256i shifts, unsigned lanes) {
+    /* As a number with a fraction, the highest bit alone is -0.0. gcc makes this constant in one instruction. */
+    __m256i highest =
+        lanes == 16 ? _mm256_castps_si256(_mm256_set1_ps(-0.0f)) : _mm256_castpd_si256(_mm256_set1_pd(-0.0));
+    return _mm256_or_si256(block,
+                           lanes == 16 ? _mm256_srlv_epi32(highest, shifts) : _mm256_srlv_epi64(highest, shifts));
+}
+
+/* Returns which of the key's bits are set in the block, as a mask with one bit per lane, in any order. Shifted left by
+ * `shifts`, the key's bit is the highest of its word, and one instruction collects the highest bits of all words. */
+KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_bits_found(kithi_avx2_block block, kithi_avx2_block shifts,
+                                                              unsigned lanes) {
+    if (lanes == 16) {
+        __m256i low = _mm256_sllv_epi32(block.low, shifts.low), high = _mm256_sllv_epi32(block.high, shifts.high);
+        return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(low)) |
+               (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(high)) << 8;
+    }
+    __m256i low = _mm256_sllv_epi64(block.low, shifts.low), high = _mm256_sllv_epi64(block.high, shifts.high);
+    if (lanes == 8) /* collects the upper halves of all words */
+        return (unsigned)_mm256_movemask_ps(
+            _mm256_shuffle_ps(_mm256_castsi256_ps(low), _mm256_castsi256_ps(high), _MM_SHUFFLE(3, 1, 3, 1)));
+    /* One of the two words of a lane was shifted by too much, which leaves 0. */
+    __m256i either = _mm256_or_si256(_mm256_unpacklo_epi64(low, high), _mm256_unpackhi_epi64(low, high));
+    return (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(either));
+}
+
+KITHI_TARGET_AVX2 KITHI_INLINE kithi_avx2_block kithi_avx2_load(const uint8_t *block) {
+    return KITHI_VALUE(kithi_avx2_block, _mm256_loadu_si256((const __m256i *)(const void *)block),
+                       _mm256_loadu_si256((const __m256i *)(const void *)(block + 32)));
 }
 
 KITHI_TARGET_AVX2 KITHI_INLINE bool kithi_avx2_bits_has(const uint8_t *block, uint64_t digest, unsigned lanes) {
-    kithi_avx2_block bits = kithi_avx2_bits_of(digest, lanes);
-    __m256i low = _mm256_loadu_si256((const __m256i *)(const void *)block);
-    __m256i high = _mm256_loadu_si256((const __m256i *)(const void *)(block + 32));
-    __m256i missing = _mm256_or_si256(_mm256_andnot_si256(low, bits.low), _mm256_andnot_si256(high, bits.high));
-    return _mm256_testz_si256(missing, missing) != 0;
+    kithi_avx2_block shifts = kithi_avx2_shifts(digest, lanes, 0, KITHI_AVX2_HIGHEST);
+    return kithi_avx2_bits_found(kithi_avx2_load(block), shifts, lanes) == (1u << lanes) - 1;
 }
 
-/* Sets the bits of the block that are set in `bits`. Returns a mask of the words that have changed, with 2 bits (16
- * lanes) or 4 bits for each word of the block. */
-KITHI_TARGET_AVX2 KITHI_INLINE uint32_t kithi_avx2_bits_or(uint8_t *block, kithi_avx2_block bits, unsigned lanes) {
-    __m256i *at = (__m256i *)(void *)block, zero = _mm256_setzero_si256();
-    __m256i low = _mm256_loadu_si256(at), high = _mm256_loadu_si256(at + 1);
-    __m256i new_low = _mm256_andnot_si256(low, bits.low), new_high = _mm256_andnot_si256(high, bits.high);
-    _mm256_storeu_si256(at, _mm256_or_si256(low, bits.low));
-    _mm256_storeu_si256(at + 1, _mm256_or_si256(high, bits.high));
-    __m256i same_low = lanes == 16 ? _mm256_cmpeq_epi32(new_low, zero) : _mm256_cmpeq_epi64(new_low, zero);
-    __m256i same_high = lanes == 16 ? _mm256_cmpeq_epi32(new_high, zero) : _mm256_cmpeq_epi64(new_high, zero);
-    return ~(uint32_t)_mm256_movemask_epi8(_mm256_packs_epi32(same_low, same_high));
-}
-
-/* Returns how many words have changed, and so how many bits: at most one bit of a word is the key's. */
-KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_bits_changed(uint32_t mask, unsigned lanes) {
-    return kithi_popcount(mask) / (lanes == 16 ? 2 : 4);
+/* Sets the key's bits; returns which of them were set before, as kithi_avx2_bits_found(). */
+KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_bits_find_and_set(uint8_t *block, uint64_t digest, unsigned lanes) {
+    kithi_avx2_block shifts = kithi_avx2_shifts(digest, lanes, 0, KITHI_AVX2_HIGHEST), before = kithi_avx2_load(block);
+    _mm256_storeu_si256((__m256i *)(void *)block, kithi_avx2_bits_or(before.low, shifts.low, lanes));
+    _mm256_storeu_si256((__m256i *)(void *)(block + 32), kithi_avx2_bits_or(before.high, shifts.high, lanes));
+    return kithi_avx2_bits_found(before, shifts, lanes);
 }
 
 /* Sets the key's bits; returns how many of them were 0. */
 KITHI_TARGET_AVX2 KITHI_INLINE unsigned kithi_avx2_bits_set(uint8_t *block, uint64_t digest, unsigned lanes) {
-    return kithi_avx2_bits_changed(kithi_avx2_bits_or(block, kithi_avx2_bits_of(digest, lanes), lanes), lanes);
+    return lanes - kithi_popcount(kithi_avx2_bits_find_and_set(block, digest, lanes));
 }
 
 /* Sets the bits of n keys, at most 64. Bit i of the result tells whether key i changed a bit. Adds the number of bits
  * that changed to *fill. If `prefetch` is not 0, there are at least n + prefetch digests, and the block of the key that
- * is `prefetch` keys ahead is prefetched. The words that do not change are counted in a vector, which takes less time
- * than counting for each key. */
+ * is `prefetch` keys ahead is prefetched. Counting at the end, for several keys at once, takes less time than counting
+ * for each key. */
 KITHI_TARGET_AVX2 KITHI_INLINE uint64_t kithi_avx2_bits_set_many(uint8_t *body, uint64_t blocks,
                                                                  const uint64_t *digests, size_t n, size_t prefetch,
                                                                  unsigned lanes, uint64_t *fill) {
-    __m256i zero = _mm256_setzero_si256(), same = zero; /* counts the words that have not changed, negatively */
-    uint64_t changed = 0;
+    uint16_t found[64], all = (uint16_t)((1u << lanes) - 1);
     for (size_t i = 0; i < n; i++) {
         if (prefetch != 0)
             __builtin_prefetch(body + kithi_mulhi(digests[i + prefetch], blocks) * 64);
-        __m256i *at = (__m256i *)(void *)(body + kithi_mulhi(digests[i], blocks) * 64);
-        kithi_avx2_block bits = kithi_avx2_bits_of(digests[i], lanes);
-        __m256i low = _mm256_loadu_si256(at), high = _mm256_loadu_si256(at + 1);
-        __m256i new_low = _mm256_andnot_si256(low, bits.low), new_high = _mm256_andnot_si256(high, bits.high);
-        __m256i any = _mm256_or_si256(new_low, new_high);
-        _mm256_storeu_si256(at, _mm256_or_si256(low, bits.low));
-        _mm256_storeu_si256(at + 1, _mm256_or_si256(high, bits.high));
-        changed |= (uint64_t)(_mm256_testz_si256(any, any) == 0) << i;
-        __m256i same_low = lanes == 16 ? _mm256_cmpeq_epi32(new_low, zero) : _mm256_cmpeq_epi64(new_low, zero);
-        __m256i same_high = lanes == 16 ? _mm256_cmpeq_epi32(new_high, zero) : _mm256_cmpeq_epi64(new_high, zero);
-        same = _mm256_add_epi32(same, _mm256_add_epi32(same_low, same_high));
+        uint8_t *block = body + kithi_mulhi(digests[i], blocks) * 64;
+        found[i] = (uint16_t)kithi_avx2_bits_find_and_set(block, digests[i], lanes);
     }
-    int32_t counts[8];
-    _mm256_storeu_si256((__m256i *)(void *)counts, same);
-    int64_t unchanged = 0; /* a word of 64 bits counts twice, once in each half */
-    for (unsigned i = 0; i < 8; i++)
-        unchanged -= counts[i];
-    *fill += n * kithi_avx2_words(lanes) - (uint64_t)unchanged / (lanes == 16 ? 1 : 2);
+    for (size_t i = n; i < 64; i++)
+        found[i] = all;
+    uint64_t changed = 0, set_before = 0;
+    for (unsigned i = 0; i < 64; i += 32) {
+        kithi_avx2_block keys = kithi_avx2_load((const uint8_t *)(found + i));
+        __m256i same = _mm256_packs_epi16(_mm256_cmpeq_epi16(keys.low, _mm256_set1_epi16((short)all)),
+                                          _mm256_cmpeq_epi16(keys.high, _mm256_set1_epi16((short)all)));
+        same = _mm256_permute4x64_epi64(same, _MM_SHUFFLE(3, 1, 2, 0)); /* keys 0-7 16-23 8-15 24-31 */
+        changed |= (uint64_t) ~(uint32_t)_mm256_movemask_epi8(same) << i;
+    }
+    for (unsigned i = 0; i < 64; i += 4)
+        set_before += kithi_popcount(kithi_load64((const uint8_t *)(found + i)));
+    *fill += UINT64_C(64) * lanes - set_before;
     return changed;
 }
 
@@ -163,7 +180,7 @@ KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_times_15(__m256i ones, unsigne
 KITHI_TARGET_AVX2 KITHI_INLINE kithi_avx2_counters kithi_avx2_counters_of(const uint8_t *block, uint64_t digest,
                                                                           unsigned lanes) {
     const __m256i *at = (const __m256i *)(const void *)block;
-    kithi_avx2_block shifts = kithi_avx2_shifts(digest, lanes, 2);
+    kithi_avx2_block shifts = kithi_avx2_shifts(digest, lanes, 2, KITHI_AVX2_LOWEST);
     __m256i low = kithi_avx2_ones(shifts.low, lanes), high = kithi_avx2_ones(shifts.high, lanes);
     return KITHI_VALUE(kithi_avx2_counters, {_mm256_loadu_si256(at), _mm256_loadu_si256(at + 1)}, {low, high},
                        {kithi_avx2_times_15(low, lanes), kithi_avx2_times_15(high, lanes)});

@@ -51,6 +51,7 @@ static const kithi_kind *with_fault(const kithi_kind *kind) {
     if (true_kinds[i] == NULL) {
         true_kinds[i] = kind;
         faulty_kinds[i] = *kind;
+        faulty_kinds[i].is_usual = NULL; /* faults are planted in `kernels` */
         armed->plant(&faulty_kinds[i]);
     }
     return &faulty_kinds[i];

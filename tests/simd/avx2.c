@@ -1,10 +1,11 @@
-/* avx2.c: tests src/simd/avx2.h and avx2_cuckoo.h, on processors that have AVX2. */
+/* avx2.c: tests src/simd/avx2.h, avx2_cuckoo.h and avx2_probes.h, on processors that have AVX2. */
 #include "check.h"
 #include "core/cpu.h"
 
 #ifdef KITHI_HAVE_X86
 #include "simd/avx2.h"
 #include "simd/avx2_cuckoo.h"
+#include "simd/avx2_probes.h"
 #include "simd/blocks.h"
 #include "simd/pairs.h"
 
@@ -18,6 +19,34 @@ BLOCK_TESTS(avx2, KITHI_TARGET_AVX2, runs_here())
 PARITY_TESTS(avx2, KITHI_TARGET_AVX2, runs_here())
 PAIR_TESTS(avx2, KITHI_TARGET_AVX2, runs_here())
 WIDE_PAIR_TESTS(avx2, KITHI_TARGET_AVX2, runs_here())
+
+enum { PROBE_KEYS = 50, PROBES = 7 };
+
+KITHI_TARGET_AVX2 static void cells_avx2(const uint64_t *digests, uint64_t slice, uint64_t stride, uint64_t *cells) {
+    kithi_avx2_cells(digests, PROBE_KEYS, PROBES, slice, stride, cells);
+}
+
+TEST(avx2_cells_match_the_scalar_code) {
+    if (!runs_here())
+        SKIP("this processor has no AVX2");
+    static const uint64_t SLICES[] = {1, 2, 1000, 65537, UINT32_MAX / 2, KITHI_AVX2_SLICE_MAX};
+    uint64_t digests[PROBE_KEYS] = {0, 1, UINT32_MAX, UINT64_MAX - UINT32_MAX, UINT64_MAX};
+    kithi_prng prng = {1};
+    for (size_t i = 5; i < PROBE_KEYS; i++)
+        digests[i] = kithi_prng_next(&prng);
+    for (size_t s = 0; s < 2 * sizeof SLICES / sizeof *SLICES; s++) {
+        uint64_t slice = SLICES[s / 2], stride = s % 2 == 0 ? slice : 0;
+        uint64_t cells[PROBE_KEYS * KITHI_AVX2_CELLS(PROBES)];
+        cells_avx2(digests, slice, stride, cells);
+        for (size_t i = 0; i < PROBE_KEYS; i++) {
+            uint64_t word = digests[i];
+            for (size_t j = 0; j < PROBES; j++) {
+                word = kithi_next_probe(word);
+                CHECK_EQ_U64(cells[i * KITHI_AVX2_CELLS(PROBES) + j], j * stride + kithi_mulhi(word, slice));
+            }
+        }
+    }
+}
 #else
 TEST(avx2_blocks_match_the_scalar_code) {
     SKIP("built without AVX2");

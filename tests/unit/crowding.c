@@ -314,6 +314,26 @@ TEST(honest_filters_are_never_crowded) {
     each_guarded(honest);
 }
 
+/* A repair sets all cells of damaged pages. The add after it must see that the filter is now full, although the last
+ * one before it found space for many keys. */
+static void recounted(const kithi_kind *kind) {
+    kith_filter_spec spec = spec_of(kind, N, RATE);
+    kith_filter *f = created(&spec);
+    kithi_prng prng = {1};
+    for (unsigned i = 0; i < 10; i++)
+        CHECK_OK(kith_filter_add_digest(f, kithi_prng_next(&prng), NULL));
+    memset(f->body, 0xff, (size_t)f->head.body_bytes / 4 * 3);
+    kind->recount(f);
+    CHECK(kind->full(f, f->head.fill));
+    uint64_t digest = kithi_prng_next(&prng) | UINT64_C(3) << 62; /* its block is in the last quarter */
+    CHECK(kith_filter_add_digest(f, digest, NULL) == KITH_E_FULL);
+    kith_filter_free(f);
+}
+
+TEST(a_filter_that_a_repair_has_filled_is_full_at_once) {
+    each_guarded(recounted);
+}
+
 int main(int argc, char **argv) {
     return check_main(argc, argv);
 }

@@ -22,6 +22,7 @@ static kith_filter *reduced_filter(const char *kind) {
     for (size_t i = 0; i < sizeof reduced.kernels / sizeof *reduced.kernels; i++)
         reduced.kernels[i] = (kithi_kernels){.has = NULL};
     reduced.kernels[KITHI_CPU_PORTABLE].has = filter->kind->kernels[KITHI_CPU_PORTABLE].has;
+    reduced.is_usual = NULL;
     reduced.look = NULL;
     reduced.cell = NULL;
     reduced.stats = NULL;
@@ -29,6 +30,35 @@ static kith_filter *reduced_filter(const char *kind) {
     filter->kind = &reduced;
     kithi_verbs_bind(filter);
     return filter;
+}
+
+/* A filter of a kind that has faster functions for some parameters, with these options. */
+static kith_filter *filter_with(const char *kind, const char *options) {
+    kith_filter_spec spec = KITH_FILTER_SPEC_INIT;
+    kith_filter *filter;
+    spec.kind = kind;
+    spec.capacity = DIGESTS;
+    spec.rate = .01;
+    spec.options = options;
+    CHECK_OK(kith_filter_create(&spec, &filter));
+    return filter;
+}
+
+TEST(faster_functions_are_used_only_for_the_parameters_that_they_are_compiled_for) {
+    static const struct {
+        const char *kind, *usual, *other;
+    } KINDS[] = {{"bloom", "k=7", "k=8"}, {"blocked", "lanes=8", "lanes=16"}};
+    for (size_t k = 0; k < LENGTH(KINDS); k++) {
+        kith_filter *usual = filter_with(KINDS[k].kind, KINDS[k].usual);
+        kith_filter *other = filter_with(KINDS[k].kind, KINDS[k].other);
+        const kithi_kind *kind = usual->kind;
+        const kithi_kernels *faster = &kind->usual[kithi_cpu_now()];
+        bool exists = kind->is_usual != NULL && faster->has != NULL; /* for this instruction set */
+        CHECK(!exists || (usual->verbs.has == faster->has && usual->verbs.add == faster->add));
+        CHECK(other->verbs.has != faster->has && other->verbs.add != faster->add);
+        kith_filter_free(usual);
+        kith_filter_free(other);
+    }
 }
 
 static void make_digests(uint64_t *digests, uint64_t first) {

@@ -28,11 +28,11 @@ static inline bool kithi_bits_full(const kith_filter *f, uint64_t fill) {
 }
 
 /* Updates count and fill after an add that set `set_bits` new bits. `was_new` may be NULL. */
-static inline void kithi_bits_count_add(kith_filter *f, unsigned set_bits, bool *was_new) {
-    if (was_new != NULL)
-        *was_new = set_bits != 0;
-    f->head.count += set_bits != 0;
+static inline void kithi_bits_count_add(kith_filter *f, uint64_t set_bits, bool *was_new) {
     f->head.fill += set_bits;
+    f->head.count += set_bits != 0;
+    if (__builtin_expect(was_new != NULL, 0))
+        *was_new = set_bits != 0;
 }
 
 /* Returns the result of an add if kithi_bits_can_add() is false: only a key that is in the filter already may be added.
@@ -221,6 +221,7 @@ static inline kith_status kithi_bits_salvage(kith_filter *f, kithi_damage *damag
 
 static inline void kithi_bits_recount(kith_filter *f) {
     f->head.fill = kithi_bits_count(f, f, KITHI_BITS_OR);
+    f->crowding.next = 0;
     uint64_t most = f->head.fill < f->head.capacity ? f->head.fill : f->head.capacity;
     if (f->head.count == 0 && f->head.fill != 0)
         f->head.count = 1;

@@ -30,11 +30,11 @@
  * keys are added, so a filter that is not crowded after all keys were added never was. A build therefore makes no
  * looks, but one pass at the end.
  *
- * Cost. Every add compares the count with the count at which the next look is due, instead of with the capacity, so an
- * add that does not look takes no additional instruction. Let B be the number of blocks. gap is B/64, at least 128. A
- * look takes about 300 instructions, and every 16th look about 2000 more. A pass over the body takes about 50
- * instructions per block. Honest keys cause one pass or none before the filter is full. While a filter is attacked,
- * each look may cause a pass.
+ * Cost. Every add compares the count with the count at which the next look is due, instead of with the capacity and, in
+ * `blocked`, with the fill limit. So an add that does not look takes no additional instruction. Let B be the number of
+ * blocks. gap is B/64, at least 128. A look takes about 300 instructions, and every 16th look about 2000 more. A pass
+ * over the body takes about 50 instructions per block. Honest keys cause one pass or none before the filter is full.
+ * While a filter is attacked, each look may cause a pass.
  *
  * What the attacker gains. Between two looks, gap keys can be added. One key raises the rate of its block most if it
  * uses the last unused cell of each lane: from (1 - 1/w)^lanes, where w is the number of cells in a lane, to 1. With 8
@@ -165,16 +165,28 @@ static inline bool kithi_crowding_look(const kith_filter *f, const uint64_t *dig
 
 /* ---- adding ---- */
 
-/* Returns whether a new key may be added without a look. */
+/* Returns whether a new key may be added without a look, in a kind whose keys cannot be removed. `next` is so low that
+ * the fill limit cannot be exceeded before it. */
 static inline bool kithi_lanes_can_add(const kith_filter *f) {
-    return f->head.count < f->crowding.next && !kithi_bits_full(f, f->head.fill);
+    return f->head.count < f->crowding.next;
 }
 
-/* Returns whether this new key may be added, after kithi_lanes_can_add() was false. If it may, sets crowding.next. */
+/* The same in a kind whose keys can be removed. A key may use more cells than the removal of another has freed, so the
+ * fill limit may be exceeded at any count. */
+static inline bool kithi_lanes_can_add_again(const kith_filter *f) {
+    return kithi_lanes_can_add(f) && !kithi_bits_full(f, f->head.fill);
+}
+
+/* Returns whether this new key may be added, after one of the functions above has returned false. If it may, sets
+ * crowding.next. */
 KITHI_OUTLINE bool kithi_lanes_may_add(kith_filter *f, uint64_t digest, const kithi_crowding_ops *ops) {
     if (!kithi_bits_can_add(f))
         return false;
     uint64_t count = f->head.count, next = f->head.capacity;
+    /* Each of the keys before the last one uses at most `lanes` cells. */
+    uint64_t below_limit = (f->geometry.fill_limit - f->head.fill) / f->geometry.lanes.lanes + 1;
+    if (next - count > below_limit)
+        next = count + below_limit;
     if (!f->crowding.off) {
         kithi_crowding_begin(f);
         uint64_t since = count % f->crowding.gap;
@@ -192,12 +204,9 @@ KITHI_OUTLINE bool kithi_lanes_may_add(kith_filter *f, uint64_t digest, const ki
 }
 
 /* Returns how many of the next n digests can be added without a look and without exceeding a limit, whatever they are.
- * Each uses at most `lanes` cells. */
-static inline size_t kithi_lanes_safe(const kith_filter *f, uint64_t lanes, size_t n) {
-    uint64_t limit = f->geometry.fill_limit, count = f->head.count, fill = f->head.fill;
-    uint64_t safe = f->crowding.next > count ? f->crowding.next - count : 0;
-    uint64_t below_limit = limit > fill ? (limit - fill) / lanes : 0;
-    safe = below_limit < safe ? below_limit : safe;
+ * For the kinds of kithi_lanes_can_add(). */
+static inline size_t kithi_lanes_safe(const kith_filter *f, size_t n) {
+    uint64_t safe = kithi_lanes_can_add(f) ? f->crowding.next - f->head.count : 0;
     return safe < n ? (size_t)safe : n;
 }
 
