@@ -201,6 +201,7 @@ KITHI_INLINE kith_status add_in_lanes(const kithi_block_ops *ops, kith_filter *f
     return KITH_OK;
 }
 
+#ifdef KITHI_HAVE_X86
 static inline bool is_usual(const kithi_geometry *g) {
     return g->lanes.lanes == 8;
 }
@@ -215,6 +216,7 @@ KITHI_INLINE kith_status add_usual(const kithi_block_ops *ops, kith_filter *f, u
     kithi_bits_count_add(f, ops->set(kithi_block_of(f, digest), digest, 8), NULL);
     return KITH_OK;
 }
+#endif
 
 /* Adds a key if kithi_lanes_can_add() is false: the filter is full, or a look for crowded blocks is due
  * (filters/common/crowding.h). That is rare, so portable code is fast enough, except for the look. */
