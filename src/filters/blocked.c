@@ -208,6 +208,7 @@ KITHI_INLINE kith_status add_in_lanes(const kithi_block_ops *ops, kith_filter *f
     return KITH_OK;
 }
 
+#ifdef KITHI_HAVE_X86
 static inline bool is_usual(const kithi_geometry *g) {
     return g->lanes.lanes == 8;
 }
@@ -222,6 +223,7 @@ KITHI_INLINE kith_status add_usual(const kithi_block_ops *ops, kith_filter *f, u
     kithi_bits_count_add(f, ops->set(kithi_block_of(f, digest), digest, 8), NULL);
     return KITH_OK;
 }
+#endif
 
 /* Called when kithi_lanes_can_add() is false: the filter may be full, or a look for crowded blocks may be due
  * (filters/common/crowding.h). Adds the key, or returns KITH_E_FULL. These calls are rare, so only the look itself

@@ -66,6 +66,7 @@ static kithi_expectation expect(const kithi_head *head, uint64_t n) {
     return (kithi_expectation){kithi_bloom_rate((unsigned)g.k, g.slice, n, kithi_slices_layout(&g)), 0};
 }
 
+#ifdef KITHI_HAVE_X86
 #define USUAL_K 7 /* for a rate of 1% */
 
 static inline bool is_usual(const kithi_geometry *g) {
@@ -78,6 +79,7 @@ KITHI_INLINE kithi_slices_geometry usual_geometry(const kith_filter *f) {
     g.k = USUAL_K;
     return g;
 }
+#endif
 
 /* Sets a bit; adds 1 to *already if it was set before. The instruction bts leaves the old value of the bit in the carry
  * flag, and adc adds that. gcc has no expression for it, and what it makes of the lines for other processors takes 5%
