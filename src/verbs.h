@@ -2,8 +2,8 @@
  *
  * Call the functions below and not those of kithi_kind and kithi_kernels (kind.h), which may be NULL. A handle uses the
  * kernels of its kind for the instruction set in use (`usual` in kind.h or, if that does not apply, `kernels`) or, if
- * `has` is NULL there, those for KITHI_CPU_PORTABLE. They are not mixed: a function that is NULL in the kernels that are
- * used is replaced by a default and not by the portable one. The defaults are:
+ * `has` is NULL there, those for KITHI_CPU_PORTABLE. They are not mixed: a function that is NULL in the kernels that
+ * are used is replaced by a default and not by the portable one. The defaults are:
  *
  *     in kithi_kernels
  *     add, remove, copies              the functions of these names in kithi_kind, which are compiled for any processor

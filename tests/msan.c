@@ -1,6 +1,6 @@
-/* msan.c: tells the memory sanitizer which memory these calls write, because the runtime of clang 14 does not know them:
- * getdents64(), and the forms of stat() that glibc has had since version 2.33. Linked into the tests of the preset msan,
- * with --wrap for each name. */
+/* msan.c: tells the memory sanitizer which memory these calls write, because the runtime of clang 14 does not know
+ * them: getdents64(), and the forms of stat() that glibc has had since version 2.33. Linked into the tests of the
+ * preset msan, with --wrap for each name. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

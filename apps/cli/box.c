@@ -1,7 +1,7 @@
 /* box.c: the process of a box; see box.h.
  *
- * The result goes through a pipe in one write, which is smaller than the pipe's buffer: neither side can block for ever,
- * and either all of it arrives or the process has failed. */
+ * The result goes through a pipe in one write, which is smaller than the pipe's buffer: neither side can block for
+ * ever, and either all of it arrives or the process has failed. */
 #define _GNU_SOURCE
 
 #include "box.h"

@@ -1,13 +1,14 @@
 /* box.h: runs a function on hostile bytes in a process that can do next to nothing.
  *
  * The process may read files that are open already, use memory, and send its result to the tool. Any other system call
- * kills it (seccomp). So if a file could make the code that reads it run code of its own, that code could not open files,
- * use the network or start programs; it could only report a wrong result for this one file.
+ * kills it (seccomp). So if a file could make the code that reads it run code of its own, that code could not open
+ * files, use the network or start programs; it could only report a wrong result for this one file.
  *
  *     tool         fork ------------------------------------------> read the result, wait
  *     process      prepare() -> the box closes -> work() -> write the result to a pipe, exit
  *
- * The box needs Linux and libseccomp. Under a sanitizer there is none, because sanitizers make system calls of their own. */
+ * The box needs Linux and libseccomp. Under a sanitizer there is none, because sanitizers make system calls of their
+ * own. */
 #ifndef CLI_BOX_H
 #define CLI_BOX_H
 
@@ -52,8 +53,8 @@ box_end box_run_open(const box_job *job, const char *why);
 /* Makes the list of allowed calls, once, before the first process is started. Returns 0 or an errno. */
 int box_make(void);
 
-/* Closes the box around this process, which may only write to stdout from then on. Returns 0, an errno if something went
- * wrong, or -1 with a sentence in *why_not if the system does not support it. */
+/* Closes the box around this process, which may only write to stdout from then on. Returns 0, an errno if something
+ * went wrong, or -1 with a sentence in *why_not if the system does not support it. */
 int box_close(const char **why_not);
 
 #endif

@@ -1,8 +1,8 @@
 /* box_seccomp.c: the system calls that are allowed in a box; see box.h.
  *
- * The list is what reading a filter, a store or a dump needs: reading files that are open already, memory, the clock, and
- * writing the result. Each system has only some of these names, because 32-bit systems have other names for the same
- * calls.
+ * The list is what reading a filter, a store or a dump needs: reading files that are open already, memory, the clock,
+ * and writing the result. Each system has only some of these names, because 32-bit systems have other names for the
+ * same calls.
  *
  * libseccomp makes the filter program. It knows the numbers of the calls on every processor, and rejects calls made
  * through the numbers of another one (x32, 32-bit programs on a 64-bit system). */

@@ -9,11 +9,12 @@
 #include "options.h"
 
 /* The limits of a builder: half of --memory (the other half is for the filter), --threads, and a progress bar. A filter
- * needs about 2 bytes per key and a collected key 20, so if the filter needs more than its half, the digests are already
- * on disk. */
+ * needs about 2 bytes per key and a collected key 20, so if the filter needs more than its half, the digests are
+ * already on disk. */
 kith_build_limits build_limits(const arguments *a);
 
-/* Returns the memory that the builder holds: at most its half of --memory (except that a builder uses at least 1 MiB). */
+/* Returns the memory that the builder holds: at most its half of --memory (except that a builder uses at least 1
+ * MiB). */
 uint64_t build_held(const kith_builder *builder, const arguments *a);
 
 /* Adds a batch of digests. Ends the tool if there is no memory or no space for the temporary file. *done of them were

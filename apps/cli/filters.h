@@ -38,8 +38,8 @@ typedef struct filter_files {
 /* Opens the files, and reads nothing. */
 filter_files filter_files_open(const char *path);
 
-/* Opens the filter, without opening a file. Returns NULL, with the status and a sentence in `reason`, if that fails. With
- * --no-mmap the files are read into memory, otherwise they are mapped. */
+/* Opens the filter, without opening a file. Returns NULL, with the status and a sentence in `reason`, if that fails.
+ * With --no-mmap the files are read into memory, otherwise they are mapped. */
 typedef char reason_text[256];
 kith_filter *filter_files_read(filter_files *f, unsigned open_flags, const arguments *a, kith_status *status,
                                reason_text reason);
@@ -51,8 +51,8 @@ void filter_files_close(filter_files *f);
 kith_filter *filter_try_open(const char *path, unsigned open_flags, const arguments *a, kith_status *status,
                              reason_text reason);
 
-/* Opens a file, or ends the tool. With KITH_OPEN_COPY or --no-mmap its size must be within the memory limit. A store is opened
- * together with its journal. */
+/* Opens a file, or ends the tool. With KITH_OPEN_COPY or --no-mmap its size must be within the memory limit. A store is
+ * opened together with its journal. */
 kith_filter *filter_open(const char *path, unsigned open_flags, const arguments *a);
 
 /* Frees a filter that filter_open() or filter_try_open() returned. NULL is allowed. */

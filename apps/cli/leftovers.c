@@ -101,8 +101,8 @@ static bool is_new_and_unused(const struct watched *w, const char *path) {
     return found;
 }
 
-/* Returns the temporary files for which `matches` returns true, separated by commas, or NULL if there are none. *is_read
- * says whether the folder could be read. */
+/* Returns the temporary files for which `matches` returns true, separated by commas, or NULL if there are none.
+ * *is_read says whether the folder could be read. */
 static const char *find(bool (*matches)(const struct watched *w, const char *path), bool *is_read) {
     static path_text found;
     size_t used = 0;

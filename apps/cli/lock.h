@@ -15,8 +15,8 @@
  * an empty file, created if it does not exist and never renamed, written or removed. It belongs to the owner of the
  * file, and its mode allows exactly the users who can write the file to open it.
  *
- * If the file is a store, it is opened for writing, which locks it; stores.h has the store. Otherwise the caller owns the
- * lock alone.
+ * If the file is a store, it is opened for writing, which locks it; stores.h has the store. Otherwise the caller owns
+ * the lock alone.
  *
  * Returns a value for lock_release. Nothing is locked with --no-lock, for "-", and for devices and pipes. Ends the tool
  * if NAME-lock is anything but an empty regular file, if it cannot be created, or if the file system cannot lock it;

@@ -30,8 +30,8 @@ typedef struct redis_chunk {
 bool redis_dump_is(const char *path);
 bool redis_dump_is_fd(int fd); /* a regular file that is open for reading */
 
-/* Reads a whole dump file into memory and checks everything. Returns false, with a sentence in `reason`, if it is damaged
- * or larger than the memory limit. */
+/* Reads a whole dump file into memory and checks everything. Returns false, with a sentence in `reason`, if it is
+ * damaged or larger than the memory limit. */
 bool redis_dump_try_open(const char *path, const arguments *a, redis_dump *dump, reason_text reason);
 bool redis_dump_read(int fd, const arguments *a, redis_dump *dump, reason_text reason); /* of an open file */
 

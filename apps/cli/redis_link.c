@@ -207,7 +207,8 @@ static void converse(redis_connection *node, const redis_command *commands, size
 }
 
 /* Runs a command, or a transaction of n commands that begins with MULTI, on a node. If MULTI fails, the others are not
- * sent: they would run at once. Returns the first outcome that is not OUTCOME_REPLY, which is that of reply *decides. */
+ * sent: they would run at once. Returns the first outcome that is not OUTCOME_REPLY, which is that of reply
+ * *decides. */
 static outcome exchange(redis_connection *node, bool asking, const redis_command *commands, size_t n,
                         redisReply **replies, size_t *decides) {
     memset(replies, 0, n * sizeof *replies);

@@ -1,8 +1,8 @@
 /* repair.c: `kith repair`, which writes what can be saved of a damaged file to a new one, and says what is missing.
  *
- * The damaged file is only read. With --replace, the result takes its place: first as a plain file, which is replaced as
- * a whole. If it was a store, it is then made a store again. A crash at any point leaves the damaged store, a plain file
- * with everything that was saved, or the repaired store. */
+ * The damaged file is only read. With --replace, the result takes its place: first as a plain file, which is replaced
+ * as a whole. If it was a store, it is then made a store again. A crash at any point leaves the damaged store, a plain
+ * file with everything that was saved, or the repaired store. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -52,8 +52,8 @@ static const char *text_of_pages(uint64_t pages, value_text text) {
     return text;
 }
 
-/* What happened to pages that could not be restored follows from the kind: either all of their cells were set, and no key
- * is lost, or they were kept. */
+/* What happened to pages that could not be restored follows from the kind: either all of their cells were set, and no
+ * key is lost, or they were kept. */
 static void describe_file(const work *w, line_text line) {
     const kith_repair_report *r = &w->report;
     uint64_t left = r->pages_damaged - r->pages_restored;

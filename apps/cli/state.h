@@ -23,9 +23,9 @@ typedef struct uniq_state {
 } uniq_state;
 
 /* Opens the state. It stays locked until it is saved, so that of two simultaneous runs the second waits and no keys are
- * lost. The recipe of the keys in the file is applied to the options. Ends the tool if the state cannot be saved, before
- * the first line is printed, and if the size, rate or hash that the options ask for is not that of the state: the same
- * command line works on every day. */
+ * lost. The recipe of the keys in the file is applied to the options. Ends the tool if the state cannot be saved,
+ * before the first line is printed, and if the size, rate or hash that the options ask for is not that of the state:
+ * the same command line works on every day. */
 void state_open(uniq_state *s, arguments *a);
 
 /* Saves the state, and releases it. `filter` is that of the state or, in the first run, a new one. */

@@ -63,8 +63,8 @@ static kith_status try_convert(const char *path, kith_filter *filter, const kith
     return kith_store_convert(path, options, store);
 }
 
-/* Repeats the call until no other process has the store open for writing. `lock` is a descriptor of the lock file that is
- * locked already, or negative. */
+/* Repeats the call until no other process has the store open for writing. `lock` is a descriptor of the lock file that
+ * is locked already, or negative. */
 static kith_status wait_for(attempt call, const char *path, kith_filter *filter, const arguments *a, int lock,
                             kith_store **store) {
     kith_store_options options = options_of(a);

@@ -26,8 +26,8 @@ void store_release(void);
  * it is released. LOCK_NONE: the function locks the store itself, and waits for other writers. */
 void store_create(const char *path, kith_filter *filter, const arguments *a, int lock);
 
-/* Turns a plain file into a store. With `and_back`, into a plain file again, which removes the journal that was left next
- * to it. `lock` is as above. */
+/* Turns a plain file into a store. With `and_back`, into a plain file again, which removes the journal that was left
+ * next to it. `lock` is as above. */
 void store_convert(const char *path, const arguments *a, bool and_back, int lock);
 
 #endif

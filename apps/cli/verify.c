@@ -1,8 +1,8 @@
 /* verify.c: `kith verify`.
  *
  * The files may come from anyone, so each of them is read in a box (box.h): a process that opens FILE and its journal,
- * closes the box, reads them, and sends a verdict. Only this process prints. A verdict is as untrusted as the file, so its
- * text may not send escapes to the terminal (note() and JSON take care of that). */
+ * closes the box, reads them, and sends a verdict. Only this process prints. A verdict is as untrusted as the file, so
+ * its text may not send escapes to the terminal (note() and JSON take care of that). */
 #define _GNU_SOURCE
 
 #include <errno.h>

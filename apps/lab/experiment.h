@@ -23,7 +23,8 @@
  * lab_drop.
  *
  * Library calls that must succeed are checked with lab_must. If one fails, the claim fails and the experiment ends
- * there. lab_progress ends the experiment if the user interrupts the run. In both cases the function does not return. */
+ * there. lab_progress ends the experiment if the user interrupts the run. In both cases the function does not
+ * return. */
 #ifndef LAB_EXPERIMENT_H
 #define LAB_EXPERIMENT_H
 

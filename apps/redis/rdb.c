@@ -55,8 +55,8 @@ void rdb_save(RedisModuleIO *io, void *data) {
     server.SaveUnsigned(io, received);
     kith_status status = whole ? kith_filter_write(v->filter, 0, total, save_piece, io)
                                : save_piece(io, v->loading.block, (size_t)received);
-    /* Without all chunks the whole RDB file is unreadable, and there is no way to tell the server. The only cause is that
-     * there are not even a few KiB of memory for checksums: in that case the server itself ends, too. */
+    /* Without all chunks the whole RDB file is unreadable, and there is no way to tell the server. The only cause is
+     * that there are not even a few KiB of memory for checksums: in that case the server itself ends, too. */
     if (status != KITH_OK) {
         server.LogIOError(io, "warning", "cannot save a filter: %s", kith_status_text(status));
         abort();

@@ -7,14 +7,15 @@
  *     1       n * growth       e / 4           …                          …
  *
  * A filter that does not scale has one level with rate e. Bit x of a level is bit x % 8 of byte x / 8. The bits of an
- * item are (a + i * b) mod bits, i = 0, 1, …, where a and b are two hashes of it; they are computed once for all levels.
+ * item are (a + i * b) mod bits, i = 0, 1, …, where a and b are two hashes of it; they are computed once for all
+ * levels.
  *
  * An item is added to the newest level, unless some level has it. The number of items is the number of additions that
  * set a bit.
  *
- * Two options come from filters of long ago, which are still found in RDB files: without NOROUND the bits of a new level
- * are rounded up to a power of two, and its capacity grows accordingly; with ENTRIES_BITS the capacity that is asked for
- * is the logarithm of the number of bits.
+ * Two options come from filters of long ago, which are still found in RDB files: without NOROUND the bits of a new
+ * level are rounded up to a power of two, and its capacity grows accordingly; with ENTRIES_BITS the capacity that is
+ * asked for is the logarithm of the number of bits.
  *
  * The dump: all numbers little-endian, no padding.
  *
@@ -100,7 +101,8 @@ static bool has_hash(const redisbloom_bloom *f, item_hash h) {
     return false;
 }
 
-/* ---- Levels ------------------------------------------------------------------------------------------------------- */
+/* ---- Levels
+ * ------------------------------------------------------------------------------------------------------- */
 
 static uint64_t hashes_for(double bits_per_entry) {
     double hashes = ceil(LN2 * bits_per_entry);
@@ -187,7 +189,8 @@ static kith_status append_level(redisbloom_bloom *f, const redisbloom_bloom_leve
     return KITH_OK;
 }
 
-/* ---- Use ---------------------------------------------------------------------------------------------------------- */
+/* ---- Use
+ * ---------------------------------------------------------------------------------------------------------- */
 
 static redisbloom_bloom *new_filter(const kith_allocator *allocator, uint64_t items, uint32_t options,
                                     uint32_t growth) {
@@ -328,7 +331,8 @@ redisbloom_bloom *redisbloom_bloom_relocate(redisbloom_bloom *f,
     return f;
 }
 
-/* ---- Dumps -------------------------------------------------------------------------------------------------------- */
+/* ---- Dumps
+ * -------------------------------------------------------------------------------------------------------- */
 
 static unsigned char *put_head(const redisbloom_bloom *f, unsigned char *to) {
     to = put_bytes(to, f->items, 8);
@@ -403,7 +407,8 @@ uint64_t redisbloom_bloom_chunk(const redisbloom_bloom *f, uint64_t cursor, cons
     return cursor + *chunk_bytes;
 }
 
-/* Whether a level from outside is one that RedisBloom can have written, and safe to use. Its bytes are not looked at. */
+/* Whether a level from outside is one that RedisBloom can have written, and safe to use. Its bytes are not looked
+ * at. */
 static bool is_sound(const redisbloom_bloom_level *level) {
     if (level->bits == 0 || level->bits >= (uint64_t)BITS_LIMIT || level->byte_count != level->bits / 8 ||
         level->bits % 8 != 0)
@@ -498,7 +503,8 @@ bool redisbloom_bloom_is_complete(const redisbloom_bloom *f) {
     return f->loaded_bytes == f->body_bytes && f->wanted_levels == 0;
 }
 
-/* ---- Fields ------------------------------------------------------------------------------------------------------- */
+/* ---- Fields
+ * ------------------------------------------------------------------------------------------------------- */
 
 redisbloom_bloom_fields redisbloom_bloom_get_fields(const redisbloom_bloom *f) {
     return (redisbloom_bloom_fields){

@@ -1,4 +1,5 @@
-/* redisbloom_bytes.h: little-endian numbers, allocation and checked arithmetic for the files of RedisBloom's layouts. */
+/* redisbloom_bytes.h: little-endian numbers, allocation and checked arithmetic for the files of RedisBloom's
+ * layouts. */
 #ifndef KITH_REDIS_REDISBLOOM_BYTES_H
 #define KITH_REDIS_REDISBLOOM_BYTES_H
 

@@ -8,14 +8,15 @@
  *     sub-filter i   n = buckets * expansion^i;  the slots of bucket j are bytes j * bucket_size …
  *
  * Insertion: the first free slot, in the newest sub-filter first, in the first bucket first. If there is none, kicks in
- * the newest sub-filter: the new fingerprint takes a slot of its first bucket, and the fingerprint that was there goes to
- * a free slot of its other bucket, or takes a slot there in turn. The slot is 0 for the first kick, then 1, 2, … modulo
- * the bucket size. If max_iterations kicks do not end in a free slot, all of them are undone and a sub-filter is added.
+ * the newest sub-filter: the new fingerprint takes a slot of its first bucket, and the fingerprint that was there goes
+ * to a free slot of its other bucket, or takes a slot there in turn. The slot is 0 for the first kick, then 1, 2, …
+ * modulo the bucket size. If max_iterations kicks do not end in a free slot, all of them are undone and a sub-filter is
+ * added.
  *
- * Removal empties the first slot with the fingerprint, in the order of insertion. Compaction goes through the sub-filters
- * from the newest to the second, and moves each fingerprint to the first free slot of an older sub-filter, the oldest
- * first. A sub-filter that is empty then and is the newest is freed. CF.COMPACT goes on with older sub-filters if
- * something stayed; the compaction after a removal stops there. Both set the number of deletions to 0.
+ * Removal empties the first slot with the fingerprint, in the order of insertion. Compaction goes through the
+ * sub-filters from the newest to the second, and moves each fingerprint to the first free slot of an older sub-filter,
+ * the oldest first. A sub-filter that is empty then and is the newest is freed. CF.COMPACT goes on with older
+ * sub-filters if something stayed; the compaction after a removal stops there. Both set the number of deletions to 0.
  *
  * A fingerprint whose two buckets are the same one counts twice in redisbloom_cuckoo_count(): so does RedisBloom.
  *
@@ -92,7 +93,8 @@ static unsigned char *find_in_all(const redisbloom_cuckoo *f, const place *p, un
     return NULL;
 }
 
-/* ---- Sub-filters -------------------------------------------------------------------------------------------------- */
+/* ---- Sub-filters
+ * -------------------------------------------------------------------------------------------------- */
 
 static uint64_t power_of_two_from(uint64_t least) {
     uint64_t power = 1;
@@ -155,7 +157,8 @@ static kith_status append_level(redisbloom_cuckoo *f, uint64_t buckets, uint64_t
     return KITH_OK;
 }
 
-/* ---- Use ---------------------------------------------------------------------------------------------------------- */
+/* ---- Use
+ * ---------------------------------------------------------------------------------------------------------- */
 
 static redisbloom_cuckoo *new_filter(const kith_allocator *allocator, const redisbloom_cuckoo_fields *fields) {
     kith_allocator a = allocator_or_default(allocator);
@@ -211,8 +214,8 @@ static unsigned char exchange(unsigned char *slot, unsigned char fingerprint) {
     return was;
 }
 
-/* Inserts by kicks in the newest sub-filter, whose two buckets for this item are full. Returns false, with every slot as
- * it was, if the kicks do not end in a free slot. */
+/* Inserts by kicks in the newest sub-filter, whose two buckets for this item are full. Returns false, with every slot
+ * as it was, if the kicks do not end in a free slot. */
 static bool kick(redisbloom_cuckoo *f, const place *p) {
     redisbloom_cuckoo_level *level = &f->levels[f->level_count - 1];
     uint64_t size = f->fields.bucket_size, bucket = p->buckets[0], kicks = 0, victim = 0;
@@ -404,7 +407,8 @@ redisbloom_cuckoo *redisbloom_cuckoo_relocate(redisbloom_cuckoo *f,
     return f;
 }
 
-/* ---- Dumps -------------------------------------------------------------------------------------------------------- */
+/* ---- Dumps
+ * -------------------------------------------------------------------------------------------------------- */
 
 void redisbloom_cuckoo_header(const redisbloom_cuckoo *f, unsigned char header[REDISBLOOM_CUCKOO_HEADER_BYTES]) {
     unsigned char *to = put_bytes(header, f->fields.items, 8);
@@ -523,7 +527,8 @@ bool redisbloom_cuckoo_is_complete(const redisbloom_cuckoo *f) {
     return f->loaded_bytes == f->body_bytes && f->level_count == f->fields.filters;
 }
 
-/* ---- Fields ------------------------------------------------------------------------------------------------------- */
+/* ---- Fields
+ * ------------------------------------------------------------------------------------------------------- */
 
 redisbloom_cuckoo_fields redisbloom_cuckoo_get_fields(const redisbloom_cuckoo *f) {
     return f->fields;

@@ -18,7 +18,8 @@
 
 typedef struct redisbloom_cuckoo redisbloom_cuckoo;
 
-/* ---- Use ---------------------------------------------------------------------------------------------------------- */
+/* ---- Use
+ * ---------------------------------------------------------------------------------------------------------- */
 
 /* Creates a filter with one sub-filter.
  *
@@ -44,14 +45,15 @@ void redisbloom_cuckoo_free(redisbloom_cuckoo *filter);
 KITH_MUST_USE kith_status redisbloom_cuckoo_add(redisbloom_cuckoo *filter, const void *item, size_t item_bytes,
                                                 uint64_t max_expansions, uint64_t most_bytes);
 
-/* Adds an item unless the filter has it; *was_new is set to whether it was added. Fails like redisbloom_cuckoo_add(). */
+/* Adds an item unless the filter has it; *was_new is set to whether it was added. Fails like
+ * redisbloom_cuckoo_add(). */
 KITH_MUST_USE kith_status redisbloom_cuckoo_add_new(redisbloom_cuckoo *filter, const void *item, size_t item_bytes,
                                                     uint64_t max_expansions, uint64_t most_bytes, bool *was_new);
 
 bool redisbloom_cuckoo_has(const redisbloom_cuckoo *filter, const void *item, size_t item_bytes);
 
-/* How many slots have the fingerprint of this item: the copies of it, or more. As in RedisBloom, slots count twice if the
- * two buckets of the item are the same one. */
+/* How many slots have the fingerprint of this item: the copies of it, or more. As in RedisBloom, slots count twice if
+ * the two buckets of the item are the same one. */
 uint64_t redisbloom_cuckoo_count(const redisbloom_cuckoo *filter, const void *item, size_t item_bytes);
 
 /* Removes one copy of an item, and returns whether there was one. May compact the filter, as RedisBloom does: when more
@@ -93,7 +95,8 @@ redisbloom_cuckoo *redisbloom_cuckoo_relocate(redisbloom_cuckoo *filter,
 void redisbloom_cuckoo_parts(const redisbloom_cuckoo *filter,
                              void (*part)(void *context, const void *bytes, size_t byte_count), void *context);
 
-/* ---- Dumps: CF.SCANDUMP and CF.LOADCHUNK -------------------------------------------------------------------------- */
+/* ---- Dumps: CF.SCANDUMP and CF.LOADCHUNK
+ * -------------------------------------------------------------------------- */
 
 #define REDISBLOOM_CUCKOO_HEADER_BYTES 38
 
@@ -122,11 +125,13 @@ KITH_MUST_USE kith_status redisbloom_cuckoo_load_chunk(redisbloom_cuckoo *filter
                                                        size_t chunk_bytes);
 
 /* How many bytes of chunks were loaded, and whether these are all. A created filter is complete. To save a filter that
- * is loading, save its header and the chunks below redisbloom_cuckoo_loaded(); load_header and load_chunk restore it. */
+ * is loading, save its header and the chunks below redisbloom_cuckoo_loaded(); load_header and load_chunk restore
+ * it. */
 uint64_t redisbloom_cuckoo_loaded(const redisbloom_cuckoo *filter);
 bool redisbloom_cuckoo_is_complete(const redisbloom_cuckoo *filter);
 
-/* ---- Fields: RDB -------------------------------------------------------------------------------------------------- */
+/* ---- Fields: RDB
+ * -------------------------------------------------------------------------------------------------- */
 
 /* RDB, encoding version 4, in the order of this struct (all are unsigned integers), then per sub-filter its number of
  * buckets and its slots (a string). */
@@ -146,7 +151,8 @@ typedef struct redisbloom_cuckoo_level {
     uint64_t byte_count; /* buckets * bucket_size */
 } redisbloom_cuckoo_level;
 
-/* Writing: the fields of the filter, and of sub-filter `index` (0 is the oldest). level.slots points into the filter. */
+/* Writing: the fields of the filter, and of sub-filter `index` (0 is the oldest). level.slots points into the
+ * filter. */
 redisbloom_cuckoo_fields redisbloom_cuckoo_get_fields(const redisbloom_cuckoo *filter);
 redisbloom_cuckoo_level redisbloom_cuckoo_get_level(const redisbloom_cuckoo *filter, uint64_t index);
 
@@ -154,9 +160,11 @@ redisbloom_cuckoo_level redisbloom_cuckoo_get_level(const redisbloom_cuckoo *fil
  * In between the filter may only be freed.
  *
  * begin    KITH_E_CORRUPT for impossible values, KITH_E_MEMORY
- * append   adopts level->slots on success: they must come from the same allocator, with level->byte_count as their size.
+ * append   adopts level->slots on success: they must come from the same allocator, with level->byte_count as their
+ * size.
  *          After any other status they still belong to the caller. KITH_E_CORRUPT, KITH_E_TOO_LARGE, KITH_E_MEMORY
- * end      KITH_E_TRUNCATED if sub-filters are missing, KITH_E_CORRUPT if there are more items than slots. On success the
+ * end      KITH_E_TRUNCATED if sub-filters are missing, KITH_E_CORRUPT if there are more items than slots. On success
+ * the
  *          filter is complete.
  *
  * That the number of items is the number of slots in use is not demanded: RedisBloom writes filters that were only half

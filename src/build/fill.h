@@ -36,8 +36,8 @@ bool kithi_fill_crowded(kith_filter *f);
  * that fails, and sets *done to the number before it. */
 kith_status kithi_fill_stream(kith_filter *f, const uint64_t *digests, size_t n, unsigned threads, size_t *done);
 
-/* Fills an empty filter of a kind that stores no copies from the complete list of its digests, on one thread. The result
- * is that of adds in order followed by kithi_fill_crowded(): KITH_E_FULL if that is true. */
+/* Fills an empty filter of a kind that stores no copies from the complete list of its digests, on one thread. The
+ * result is that of adds in order followed by kithi_fill_crowded(): KITH_E_FULL if that is true. */
 kith_status kithi_fill_at_once(kith_filter *f, const uint64_t *digests, size_t n);
 
 /* Adding fewer digests than this one by one is faster than sorting them into parts. */

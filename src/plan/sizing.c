@@ -138,8 +138,8 @@ double kithi_bloom_quantile(unsigned k, uint64_t slice, uint64_t n, kithi_counts
 
 /* The search for the smallest slice, or number of blocks, whose quantile is at most `rate`. */
 typedef struct search {
-    /* Returns the quantile for a slice of x cells, or for x blocks. Sets *slope to -d log rate / d log x, where `rate` is
-     * the mean rate, or to 0 if that is not known. */
+    /* Returns the quantile for a slice of x cells, or for x blocks. Sets *slope to -d log rate / d log x, where `rate`
+     * is the mean rate, or to 0 if that is not known. */
     double (*quantile_at)(const struct search *s, uint64_t x, double *slope);
     unsigned k;          /* for blocks: the number of lanes */
     unsigned lane_cells; /* for blocks only */
@@ -154,9 +154,9 @@ static bool keeps_rate(const search *s, uint64_t x) {
     return s->quantile_at(s, x, &slope) <= s->rate;
 }
 
-/* Returns true only if x - 1 does not keep the rate. `quantile` and `slope` are those of x. If the quantile were a power
- * of x, that of x - 1 would be larger by a factor of at least 1 + slope/x. The slope changes a little from x to x - 1,
- * and the quantile may be a rough one. */
+/* Returns true only if x - 1 does not keep the rate. `quantile` and `slope` are those of x. If the quantile were a
+ * power of x, that of x - 1 would be larger by a factor of at least 1 + slope/x. The slope changes a little from x to x
+ * - 1, and the quantile may be a rough one. */
 static bool is_smallest(const search *s, uint64_t x, double quantile, double slope) {
     return x >= 16 && quantile * (1 + 0.8 * slope / (double)x) > (1 + 1e-4) * s->rate;
 }

@@ -1,9 +1,9 @@
 /* calls.h: makes calls of the C library fail in a process that runs the tool.
  *
- * The linker replaces the calls of the tool by those of calls.c (--wrap), which pass them on. While the record is armed,
- * the n-th of the calls that can fail in the chosen way does so. The record is in memory that the parent shares with
- * the process, so that the parent can read what happened, however the process ended. Calls of shared libraries are not
- * replaced, except allocations in a build without sanitizer. */
+ * The linker replaces the calls of the tool by those of calls.c (--wrap), which pass them on. While the record is
+ * armed, the n-th of the calls that can fail in the chosen way does so. The record is in memory that the parent shares
+ * with the process, so that the parent can read what happened, however the process ended. Calls of shared libraries are
+ * not replaced, except allocations in a build without sanitizer. */
 #ifndef KITH_TESTS_CALLS_H
 #define KITH_TESTS_CALLS_H
 

@@ -295,8 +295,8 @@ void adding_one_key_a_million_times_affects_no_other_key(void) {
         uint64_t flood = digest_at(11, ABSENT), tries = v->options[0] == '\0' ? scaled(1000000) : 10000;
         while (has_digest(f, flood))
             flood++; /* a key that is no false positive */
-        /* max_copies adds succeed, or fewer if other keys occupy the slots and cannot be moved. Cuckoo kinds store a few
-         * more in a stash. Later adds are refused or ignored. */
+        /* max_copies adds succeed, or fewer if other keys occupy the slots and cannot be moved. Cuckoo kinds store a
+         * few more in a stash. Later adds are refused or ignored. */
         uint64_t count = kith_filter_count(f), taken = 0;
         kith_status refusal = can(&plan, KITH_CAN_COPIES) ? KITH_E_COPIES : KITH_OK, status = KITH_OK;
         while (status == KITH_OK && (refusal != KITH_OK ? taken < STORED_MAX : taken < 1)) {

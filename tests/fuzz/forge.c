@@ -1,8 +1,8 @@
-/* forge.c: writes the files that the inputs of a corpus stand for into the working folder, for tests of another reader of
- * files: fuzz_forge_<target> is the target with replay.c and this file.
+/* forge.c: writes the files that the inputs of a corpus stand for into the working folder, for tests of another reader
+ * of files: fuzz_forge_<target> is the target with replay.c and this file.
  *
- * An input is a recipe for a file: a good one with edits, for example, and right checksums. The functions below take the
- * place of those that open the finished bytes in the target, write them to a file and go on. */
+ * An input is a recipe for a file: a good one with edits, for example, and right checksums. The functions below take
+ * the place of those that open the finished bytes in the target, write them to a file and go on. */
 #define _GNU_SOURCE
 
 #include <kith/filter.h>

@@ -216,8 +216,8 @@ static bool json_array(json *j) {
     return json_take(j, ']');
 }
 
-/* After the opening brace. If `name` is not NULL, sets *value to the last member of this name; its `at` is NULL if there
- * is none. */
+/* After the opening brace. If `name` is not NULL, sets *value to the last member of this name; its `at` is NULL if
+ * there is none. */
 static bool json_members(json *j, const char *name, slice *value) {
     static char text[4 * TEXT_BYTES_MAX];
     json_blanks(j);

@@ -1,4 +1,5 @@
-/* fuzz/target.h: what the fuzz targets share: how they read their input, how they report a finding, and their memory. */
+/* fuzz/target.h: what the fuzz targets share: how they read their input, how they report a finding, and their
+ * memory. */
 #ifndef KITH_TESTS_FUZZ_TARGET_H
 #define KITH_TESTS_FUZZ_TARGET_H
 

@@ -292,8 +292,8 @@ static void run_changed(const lab_claim *claim, const lab_setting *changed) {
     lab_results_free(r, 1);
 }
 
-/* A claim with a single value of a list, or with another word, still runs, and finds nothing wrong. The short tier tries
- * every fourth claim. A sanitizer sees every claim once, with its own settings. */
+/* A claim with a single value of a list, or with another word, still runs, and finds nothing wrong. The short tier
+ * tries every fourth claim. A sanitizer sees every claim once, with its own settings. */
 TEST(every_claim_runs_with_any_of_its_settings) {
     for (size_t i = 0; i < LAB_CLAIM_COUNT; i++) {
         const lab_claim *claim = LAB_CLAIMS[i];

@@ -1,5 +1,5 @@
-/* pairs.h: compares the lookups of cuckoo kinds in src/simd with scalar code: the places of a digest with core/mix.h, and
- * the comparison of slots with a loop over single slots.
+/* pairs.h: compares the lookups of cuckoo kinds in src/simd with scalar code: the places of a digest with core/mix.h,
+ * and the comparison of slots with a loop over single slots.
  *
  * PAIR_TESTS(set, TARGET, condition) defines the tests of an instruction set, after its header was included. The tests
  * are skipped if `condition` is false. WIDE_PAIR_TESTS does the same for places that are not in one word of 8 bytes. */

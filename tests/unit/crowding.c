@@ -1,5 +1,5 @@
-/* Tests the guard of the blocked kinds against crowded blocks (filters/common/crowding.h): whichever way chosen keys come
- * in, it stops them, and honest keys never meet it. tests/unit/pollution.c measures attacks of several forms. */
+/* Tests the guard of the blocked kinds against crowded blocks (filters/common/crowding.h): whichever way chosen keys
+ * come in, it stops them, and honest keys never meet it. tests/unit/pollution.c measures attacks of several forms. */
 #include <kith/kith.h>
 
 #include "check.h"

@@ -1,5 +1,5 @@
-/* Tests the bound of the search for a free slot (filters/common/cuckoo_search.h): no add visits more slots than the plan
- * says, whatever the keys, and searches that are longer than the bound are as rare as plan/fit.h says. */
+/* Tests the bound of the search for a free slot (filters/common/cuckoo_search.h): no add visits more slots than the
+ * plan says, whatever the keys, and searches that are longer than the bound are as rare as plan/fit.h says. */
 #include <math.h>
 
 #include <kith/kith.h>
@@ -286,8 +286,9 @@ TEST(layers_search_within_the_same_bound) {
 /* ---- the lengths of searches ---- */
 
 /* Fills regions of 2^18 slots to load + 0.001, and counts the searches in the last thousandth of the load that examined
- * more than `places[i]` places. The share of the longer ones among the shorter ones must be at most that of the formula:
- * the numbers are chosen so that a few hundred searches are longer than the first and still some than the second. */
+ * more than `places[i]` places. The share of the longer ones among the shorter ones must be at most that of the
+ * formula: the numbers are chosen so that a few hundred searches are longer than the first and still some than the
+ * second. */
 TEST(long_searches_are_as_rare_as_the_formula_says) {
     static const struct {
         layout l;

@@ -1,5 +1,6 @@
-/* Tests the functions of the table `cuckoo` for keys that are words (tables/cuckoo_words.c), and growth, which keeps the
- * hash function with some families. A table that has a trace never uses the functions for words, so it is the model. */
+/* Tests the functions of the table `cuckoo` for keys that are words (tables/cuckoo_words.c), and growth, which keeps
+ * the hash function with some families. A table that has a trace never uses the functions for words, so it is the
+ * model. */
 #include <kith/table.h>
 
 #include "check.h"
@@ -98,8 +99,8 @@ static void compare_lookups(const kith_table *words, const kith_table *model, ui
     }
 }
 
-/* Replaces one key after the other: the table has keys 0 … keys - 1, later others. Returns how often a put has recomputed the marks, which both tables must do at the same
- * time. */
+/* Replaces one key after the other: the table has keys 0 … keys - 1, later others. Returns how often a put has
+ * recomputed the marks, which both tables must do at the same time. */
 static unsigned refreshes_of_churn(kith_table *words, kith_table *model, uint64_t keys) {
     const kithi_cuckoo *c = words->state, *m = model->state;
     unsigned refreshes = 0;

@@ -52,8 +52,8 @@ static double rate_of_blocks(const kith_filter *f, const kith_plan *plan) {
     return sum * (double)block / (double)plan->cells;
 }
 
-/* One digest for each combination of place and fingerprint: core/mix.h, backwards. With one region the upper half of the
- * digest determines the place, and the XOR of the two halves the fingerprint. */
+/* One digest for each combination of place and fingerprint: core/mix.h, backwards. With one region the upper half of
+ * the digest determines the place, and the XOR of the two halves the fingerprint. */
 static double rate_of_slots(const kith_filter *f, const kith_plan *plan) {
     CHECK_EQ_U64(f->head.params[2], 1);
     uint64_t places = 2 * f->head.params[1], fingerprints = (UINT64_C(1) << plan->fingerprint_bits) - 1, yes = 0;

@@ -129,8 +129,8 @@ TEST(malformed_specs_of_a_set_are_refused) {
     kith_exact_free(set);
 }
 
-/* With the n-th allocation failing, for every n, while a set is created and grows beyond its first filter. With a secret
- * hash key, which a larger filter keeps. */
+/* With the n-th allocation failing, for every n, while a set is created and grows beyond its first filter. With a
+ * secret hash key, which a larger filter keeps. */
 TEST(a_set_survives_every_failed_allocation) {
     for (uint64_t fail_at = 1, failures = 1; failures != 0; fail_at++) {
         struct memory memory = {.fail_at = fail_at};

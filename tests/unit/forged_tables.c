@@ -297,7 +297,8 @@ TEST(without_random_bytes_a_table_that_needs_new_functions_is_not_opened) {
     remove_folder(&folder);
 }
 
-/* Each option is valid, but a search has no limit of kicks. Options are packed into one parameter: see docs/format.md. */
+/* Each option is valid, but a search has no limit of kicks. Options are packed into one parameter: see
+ * docs/format.md. */
 TEST(options_of_a_table_that_contradict_each_other_are_refused) {
     enum { OPTIONS_PARAM = KITHI_TABLE_PARAMS + 1, INSERT_OPTION = KITHI_CUCKOO_OPTION_INSERT };
     struct folder folder = fresh_folder();

@@ -1,7 +1,8 @@
 /* Tests of kithi_map_file, kithi_unmap_file and kithi_read_file: the bytes of a file, or the right error.
  *
- * pread64, which is what the library's pread is called with 64-bit offsets, is defined here and forwarded to preadv64, so
- * that it can be shortened, interrupted and made to fail: the library is linked into the executable and calls this one. */
+ * pread64, which is what the library's pread is called with 64-bit offsets, is defined here and forwarded to preadv64,
+ * so that it can be shortened, interrupted and made to fail: the library is linked into the executable and calls this
+ * one. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -1,13 +1,13 @@
 /* memory_files.h: the file operations of a store on files in memory, for simulated power cuts and failures.
  *
- * Each file has its current bytes, which all operations see, and its durable bytes, which survive a power cut. A write or
- * truncation changes the current bytes and is remembered until the file is synced. A change of a name is remembered
+ * Each file has its current bytes, which all operations see, and its durable bytes, which survive a power cut. A write
+ * or truncation changes the current bytes and is remembered until the file is synced. A change of a name is remembered
  * until the folder is synced. power_cut() keeps the durable bytes and, of everything that is not synced, a random part:
  * some operations are lost, some are torn, and the others are applied in random order.
  *
- * Operations are counted. At operation number die_at the power fails: that operation may still have its effect, in part,
- * and from then on every operation fails and has no effect. Operation number fail_at fails with the error fail_with, or
- * is short, and the system goes on. */
+ * Operations are counted. At operation number die_at the power fails: that operation may still have its effect, in
+ * part, and from then on every operation fails and has no effect. Operation number fail_at fails with the error
+ * fail_with, or is short, and the system goes on. */
 #ifndef KITH_TESTS_UNIT_MEMORY_FILES_H
 #define KITH_TESTS_UNIT_MEMORY_FILES_H
 

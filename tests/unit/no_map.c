@@ -1,5 +1,5 @@
-/* Tests of files that are read into memory instead of mapped, and of files that the caller has opened: the same content,
- * and an error instead of SIGBUS if the file becomes shorter meanwhile. */
+/* Tests of files that are read into memory instead of mapped, and of files that the caller has opened: the same
+ * content, and an error instead of SIGBUS if the file becomes shorter meanwhile. */
 #define _GNU_SOURCE
 
 #include "unit/small_filter.h"
@@ -261,7 +261,8 @@ TEST(every_failing_allocation_is_survived_without_maps) {
 
 /* ---- files that become shorter ---- */
 
-/* Truncates a file when it is asked for a block of the size of the file: after the size was read, before the bytes are. */
+/* Truncates a file when it is asked for a block of the size of the file: after the size was read, before the bytes
+ * are. */
 struct cutter {
     struct memory memory;
     const char *path;

@@ -1,8 +1,8 @@
 /* Pollution: keys that are chosen to raise the false-positive rate of a filter (Gerbet, Kumar, Lauradoux, "The Power of
  * Evil Choices in Bloom Filters", 2015), against every kind that supports adds.
  *
- * The attacker knows the hash that he believes the filter has, and the number of cells. He tries candidate keys and keeps
- * those that suit his plan:
+ * The attacker knows the hash that he believes the filter has, and the number of cells. He tries candidate keys and
+ * keeps those that suit his plan:
  *
  *     spread      keys whose cells are all unused, so that n keys use as many cells as possible
  *     crowd S     keys in the first S of the filter, whatever their cells are: too many keys for these blocks
@@ -41,8 +41,8 @@ static const scheme SCHEMES[] = {
 
 /* ---- the model ----
  *
- * Two blocks of bytes of the filter's geometry. In `used` a cell is not 0 if it is in use; in `unused` a cell is not 0 if
- * it is not. A lookup in `unused` therefore finds the keys whose cells are all unused. Only the lookups are the
+ * Two blocks of bytes of the filter's geometry. In `used` a cell is not 0 if it is in use; in `unused` a cell is not 0
+ * if it is not. A lookup in `unused` therefore finds the keys whose cells are all unused. Only the lookups are the
  * library's; cells are written here, without a limit. */
 typedef struct model {
     kith_filter *used, *unused;

@@ -111,7 +111,8 @@ TEST(every_sequence_is_a_permutation_of_the_slots) {
         }
 }
 
-/* Pairs of the first, the second and the sixth slot of a key are uniform: chi-square over the 56 pairs, 5 deviations. */
+/* Pairs of the first, the second and the sixth slot of a key are uniform: chi-square over the 56 pairs, 5
+ * deviations. */
 TEST(slots_of_a_permutation_are_uniform_and_pairwise_independent) {
     enum { SLOTS = 8, KEYS = 100000, PAIRS = SLOTS * (SLOTS - 1) };
     static const unsigned OTHER[] = {1, 2, 5, 7};

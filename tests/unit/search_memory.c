@@ -1,5 +1,5 @@
-/* The memory that cuckoo filters keep for the search for a free slot is in proportion to small filters: a server may hold
- * very many of them. */
+/* The memory that cuckoo filters keep for the search for a free slot is in proportion to small filters: a server may
+ * hold very many of them. */
 #include <kith/kith.h>
 
 #include "check.h"

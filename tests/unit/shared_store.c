@@ -1,5 +1,5 @@
-/* Tests, for the thread sanitizer, a store in one process: one thread writes it, and eight others read it, each with its
- * own handle. The writer makes checkpoints, so that readers follow journals and open new ones. */
+/* Tests, for the thread sanitizer, a store in one process: one thread writes it, and eight others read it, each with
+ * its own handle. The writer makes checkpoints, so that readers follow journals and open new ones. */
 #define _GNU_SOURCE
 
 #include <kith/kith.h>

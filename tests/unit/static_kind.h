@@ -1,5 +1,5 @@
-/* static_kind.h: tests that are the same for the static kinds that divide their keys into shards. A test defines KIND, a
- * kind's name, and includes this. */
+/* static_kind.h: tests that are the same for the static kinds that divide their keys into shards. A test defines KIND,
+ * a kind's name, and includes this. */
 #ifndef KITH_TESTS_UNIT_STATIC_KIND_H
 #define KITH_TESTS_UNIT_STATIC_KIND_H
 

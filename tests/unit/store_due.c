@@ -1,5 +1,5 @@
-/* When a store syncs and makes checkpoints without being asked: after a number of operations, after a time, and when the
- * journal is large. */
+/* When a store syncs and makes checkpoints without being asked: after a number of operations, after a time, and when
+ * the journal is large. */
 #define _GNU_SOURCE
 
 #include "unit/store_model.h"

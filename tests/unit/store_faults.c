@@ -1,6 +1,6 @@
 /* A store when the system fails: every file operation and every allocation in turn, once and from then on, also while
- * the store is opened. A call that fails has changed nothing. What was durable stays durable. After a failed sync of the
- * journal no call returns success. */
+ * the store is opened. A call that fails has changed nothing. What was durable stays durable. After a failed sync of
+ * the journal no call returns success. */
 #define _GNU_SOURCE
 
 #include "unit/store_model.h"

@@ -1,4 +1,5 @@
-/* The journal's records: truncated, damaged and forged journals, and which of them prove that a synced record is lost. */
+/* The journal's records: truncated, damaged and forged journals, and which of them prove that a synced record is
+ * lost. */
 #define _GNU_SOURCE
 
 #include "unit/store_model.h"

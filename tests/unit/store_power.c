@@ -153,7 +153,8 @@ static kith_filter *small_filter(void) {
     return filter;
 }
 
-/* Creating a store over nothing, over a plain file and over a store: afterwards there is the old file or the new one. */
+/* Creating a store over nothing, over a plain file and over a store: afterwards there is the old file or the new
+ * one. */
 TEST(creation_is_all_or_nothing) {
     static struct disk d;
     uint64_t cuts = 0;

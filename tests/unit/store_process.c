@@ -105,8 +105,8 @@ static uint64_t check_after_kill(const char *path, struct shared *shared, uint64
     for (uint64_t key = 0; key < acknowledged; key++)
         if (!kith_store_has(store, &key, sizeof key))
             CHECK_FAIL("cycle %" PRIu64 ": key %" PRIu64 " of %" PRIu64 " is lost", cycle, key, acknowledged);
-    /* The last call may have been written without being acknowledged. The next writer must not add its keys again, so it
-     * continues after the last key that is found. (A false positive among them is skipped: it stays one.) */
+    /* The last call may have been written without being acknowledged. The next writer must not add its keys again, so
+     * it continues after the last key that is found. (A false positive among them is skipped: it stays one.) */
     CHECK(kith_filter_count(kith_store_filter(store)) <= acknowledged + 10);
     uint64_t next = acknowledged;
     while (next < acknowledged + 10 && kith_store_has(store, &next, sizeof next))

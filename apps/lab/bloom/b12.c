@@ -1,8 +1,8 @@
 /* B12: the rate for every number of hashes from 1 to 20, with m and n fixed.
  *
- * By default the filters have 10 bits per key, in slices of m/k bits, rounded down. Too few hashes test too few bits, and too
- * many set too many bits. The best number is 7, next to 10 ln 2 = 6.93. The lowest of twenty noisy rates does not
- * distinguish it from 6 and 8, so the result is a range (bloom_lowest). */
+ * By default the filters have 10 bits per key, in slices of m/k bits, rounded down. Too few hashes test too few bits,
+ * and too many set too many bits. The best number is 7, next to 10 ln 2 = 6.93. The lowest of twenty noisy rates does
+ * not distinguish it from 6 and 8, so the result is a range (bloom_lowest). */
 #include "bloom.h"
 
 enum { K_MOST = 20 };

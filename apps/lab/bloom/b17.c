@@ -1,8 +1,8 @@
 /* B17: deleting a key by rebuilding the filter without it.
  *
  * [2] says that with a classic Bloom filter the only way to delete an element is to rebuild the whole bit array without
- * it. So a filter of n keys is rebuilt from n - 1 of them. It must be, bit for bit, a filter that never held the key. No
- * other key is lost, and the deleted key is found only with the false positive rate. Clearing the bits of the key
+ * it. So a filter of n keys is rebuilt from n - 1 of them. It must be, bit for bit, a filter that never held the key.
+ * No other key is lost, and the deleted key is found only with the false positive rate. Clearing the bits of the key
  * instead is counted next to it (see B11): that loses keys. The price of rebuilding is that all other keys are added
  * again, k(n - 1) bits for one deletion, where a counting filter decrements k counters. */
 #include "bloom.h"

@@ -1,9 +1,9 @@
 /* B2: the false-positive rate of a full Bloom filter.
  *
  * Filters of many shapes are compared with the exact rate (bloom.h). The formula of the claim is a limit for many
- * keys, so filters with few keys are measured too, with 10 bits per key and 7 hashes, in slices and as one array. Their numbers of keys are
- * multiples of 7, so that all bits are in slices. Their rate is above the formula: by 28% with 7 keys, by half a
- * percent with 350. */
+ * keys, so filters with few keys are measured too, with 10 bits per key and 7 hashes, in slices and as one array. Their
+ * numbers of keys are multiples of 7, so that all bits are in slices. Their rate is above the formula: by 28% with 7
+ * keys, by half a percent with 350. */
 #include "bloom.h"
 
 static const struct {

@@ -1,11 +1,11 @@
 /* B5: the bits and hashes that a rate needs, for 100 keys at 1%.
  *
  * The formula gives 958.5 bits and 6.64 hashes. [2] rounds them to 959 and 7, and promises "a maximum rate of 0.01".
- * The document's own filter, with 7 hashes over all bits, is layout=whole. If X of its bits are set, a lookup of an absent
- * key returns true with probability (X/959)^7. Its mean is 1.0105%, and more than 10^4 filters are needed to see that
- * this is more than 1%. Absent keys are looked up as well, in a quarter of them. 962 bits keep 1% on average. 959 bits
- * are also 7 slices of 137, whose rate is 1.019%. The planner's filters are measured at three rates, and their number of
- * bits is compared with the fewest of all shapes. */
+ * The document's own filter, with 7 hashes over all bits, is layout=whole. If X of its bits are set, a lookup of an
+ * absent key returns true with probability (X/959)^7. Its mean is 1.0105%, and more than 10^4 filters are needed to see
+ * that this is more than 1%. Absent keys are looked up as well, in a quarter of them. 962 bits keep 1% on average. 959
+ * bits are also 7 slices of 137, whose rate is 1.019%. The planner's filters are measured at three rates, and their
+ * number of bits is compared with the fewest of all shapes. */
 #include "bloom.h"
 
 enum { KEYS = 100, HASHES = 7, BITS = 959 };
@@ -20,7 +20,8 @@ static kith_plan plan_of(lab *l, uint64_t n, double rate) {
     return plan;
 }
 
-/* Measures filters of one array: their rate by their set bits, and by lookups in a quarter of them. Returns the first. */
+/* Measures filters of one array: their rate by their set bits, and by lookups in a quarter of them. Returns the
+ * first. */
 static lab_estimate measure_whole(lab *l, bloom_array array, uint64_t filters, uint64_t asked, bloom_part part) {
     lab_sample rates = {0}, found = {0};
     for (uint64_t i = 0; i < filters; i++) {

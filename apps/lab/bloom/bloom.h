@@ -1,8 +1,8 @@
 /* bloom.h: the functions that the claims about Bloom filters share: filters of a given shape, and formulas for them.
  *
- * By default the library's Bloom filter consists of k slices of `slice` bits, and a key sets one bit in each slice. So for every
- * n, and not only in the limit, a bit is 0 with probability (1 - 1/slice)^n, the slices are independent, and the
- * false-positive rate is (1 - (1 - 1/slice)^n)^k. With m = k slice its limit is the formula of the documents, (1 -
+ * By default the library's Bloom filter consists of k slices of `slice` bits, and a key sets one bit in each slice. So
+ * for every n, and not only in the limit, a bit is 0 with probability (1 - 1/slice)^n, the slices are independent, and
+ * the false-positive rate is (1 - (1 - 1/slice)^n)^k. With m = k slice its limit is the formula of the documents, (1 -
  * e^(-kn/m))^k.
  *
  * With layout=whole, the layout of the documents, all k hashes share one array of m bits. A bit is 0 with probability
@@ -154,8 +154,8 @@ static inline double bloom_array_zero(bloom_array array) {
     return bloom_zero_of(bloom_array_hashes(array));
 }
 
-/* The rate, E (X/m)^k: exact for few hashes. For many, the first two terms of its series, whose relative error is of the
- * order of (k^2/m)^2. */
+/* The rate, E (X/m)^k: exact for few hashes. For many, the first two terms of its series, whose relative error is of
+ * the order of (k^2/m)^2. */
 static inline double bloom_array_rate(lab *l, bloom_array array) {
     bloom_shape hashes = bloom_array_hashes(array);
     if (hashes.n < 4000)

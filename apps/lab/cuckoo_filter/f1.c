@@ -34,8 +34,8 @@ static double document_rate(const geometry *g, double load) {
     return -expm1(2 * g->b * load * log1p(-ldexp(1, -(int)g->f)));
 }
 
-/* If the user sets b, f or the load: every combination of them, in filters of about 512 slots. Returns how many, or 0 if
- * nothing is set. */
+/* If the user sets b, f or the load: every combination of them, in filters of about 512 slots. Returns how many, or 0
+ * if nothing is set. */
 static size_t own_trials(lab *l, trial *own) {
     double bs[LAB_NUMBERS_MAX], loads[LAB_NUMBERS_MAX];
     size_t count = 0, b_count = lab_list(l, "b", bs), load_count = lab_list(l, "load", loads);

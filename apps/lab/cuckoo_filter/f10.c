@@ -1,8 +1,8 @@
 /* F10: the cost of lookups and insertions, compared with a Bloom filter of the same rate.
  *
- * [4] says that cuckoo filters "can achieve the same runtime performance" as Bloom filters. Time depends on the machine,
- * but what dominates it in large filters does not: the number of cache lines that an operation reads. kith_filter_look()
- * reports the cells that a lookup reads; a line has 512 bits.
+ * [4] says that cuckoo filters "can achieve the same runtime performance" as Bloom filters. Time depends on the
+ * machine, but what dominates it in large filters does not: the number of cache lines that an operation reads.
+ * kith_filter_look() reports the cells that a lookup reads; a line has 512 bits.
  *
  *     Bloom filter     k lines for a present key. For an absent key the lookup ends at the first 0, after
  *                      (1 - p^k)/(1 - p) lines on average, if a share p of the bits is set.

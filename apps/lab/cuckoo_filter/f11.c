@@ -2,8 +2,8 @@
  *
  * The two buckets of a key in a filter are not independent: the second follows from the first and the fingerprint. So
  * the proofs about cuckoo hashing do not apply. With one slot per bucket and two halves of M buckets the graph of a
- * filter has an edge from bucket p to bucket (H(φ) - p) mod M of the other half. If there are many fingerprints, that is
- * close to a random edge, and a filter must hold n keys as often as a cuckoo table does, which is known exactly
+ * filter has an edge from bucket p to bucket (H(φ) - p) mod M of the other half. If there are many fingerprints, that
+ * is close to a random edge, and a filter must hold n keys as often as a cuckoo table does, which is known exactly
  * (cuckoo_hashing/graph_probability.h). With few fingerprints many edges are equal, and three keys of one class do not
  * fit, so it must hold them less often.
  *

@@ -5,8 +5,8 @@
  * per key than that (above a rate of 10% it may, because it uses at least 4 to 6 bits per fingerprint). This holds for
  * every n: keys that share their fingerprint and buckets with too many others go to a stash (F7).
  *
- * With windows, a slot has f + 1 bits and the rate is 2α/2^f (F3). So the filter needs ⌈log2(1/ε) + log2(4α)⌉/α bits per
- * key, with α = 0.945: ⌈log2(1/ε) + 1.92⌉/0.945.
+ * With windows, a slot has f + 1 bits and the rate is 2α/2^f (F3). So the filter needs ⌈log2(1/ε) + log2(4α)⌉/α bits
+ * per key, with α = 0.945: ⌈log2(1/ε) + 1.92⌉/0.945.
  *
  * This f is sufficient, but it is not the minimum: since α < 1, one bit less is enough for some ε. At ε = 3.05% and b =
  * 4 the formula says 9, but a filter with f = 8 at a load of 0.96 has a rate of 1 - e^(-7.68/255) = 2.97%. */

@@ -8,10 +8,10 @@
  * slot at the same rate. The library has no such buckets, for the reasons given in semi_sorted.h, so the lab has a
  * filter of its own with them. Its buckets are a power of two, and it inserts by random walk, as in the paper.
  *
- * For each f real filters are filled to the load that the library plans for, or 0.95 in the case of semi-sorted buckets,
- * and their rate is measured. Their size is compared with that of a Bloom filter with the measured rate. The curves cross where the ratio of the sizes is 1. The
- * integers f next to this point must be on the expected sides of it, and the line through them gives the rate at which
- * the curves cross. */
+ * For each f real filters are filled to the load that the library plans for, or 0.95 in the case of semi-sorted
+ * buckets, and their rate is measured. Their size is compared with that of a Bloom filter with the measured rate. The
+ * curves cross where the ratio of the sizes is 1. The integers f next to this point must be on the expected sides of
+ * it, and the line through them gives the rate at which the curves cross. */
 #include <math.h>
 #include <stdio.h>
 

@@ -1,10 +1,10 @@
 /* F4: how full a cuckoo filter gets before it refuses a key.
  *
- * In filters of up to GEOMETRY_SEARCHED_SLOTS slots, the library's search finds a free slot whenever one can be reached,
- * so the mean load at the first refusal is the threshold of random graphs (geometry.h). With b = 1 the step is not sharp: a graph with half as many edges as
- * vertices has no overfull component with probability √(2/3) in the limit. At a finite size the deviation from that is
- * of order slots^(-1/3), so the share is shown and not tested. Fingerprints have 20 bits, so that equal fingerprints
- * have no effect.
+ * In filters of up to GEOMETRY_SEARCHED_SLOTS slots, the library's search finds a free slot whenever one can be
+ * reached, so the mean load at the first refusal is the threshold of random graphs (geometry.h). With b = 1 the step is
+ * not sharp: a graph with half as many edges as vertices has no overfull component with probability √(2/3) in the
+ * limit. At a finite size the deviation from that is of order slots^(-1/3), so the share is shown and not tested.
+ * Fingerprints have 20 bits, so that equal fingerprints have no effect.
  *
  * [2] and [4] insert by random kicks, at most Max of them: insert=walk. A walk may give up although a free slot can be
  * reached, so the loads are lower. They are measured with Max = 500, as by Fan and others. */

@@ -14,13 +14,13 @@
  * For a fixed load p(n) M F grows as n/F^2b. So f must grow by 1 when n grows by a factor of 2^2b, which means f =
  * Ω(log n/b). With b = 4 and the smallest f, 4, the effect begins at 10^8 keys. b = 1 and b = 2 show it with fewer.
  *
- * A stash removes the reason. A class with j > 2b keys needs at least j - 2b entries of it, so the mean number of entries
- * is at least
+ * A stash removes the reason. A class with j > 2b keys needs at least j - 2b entries of it, so the mean number of
+ * entries is at least
  *
  *     M F E[max(0, binomial(n, 1/(M F)) - 2b)]
  *
- * and that is a few entries for n keys, where a further bit per fingerprint would cost n bits. The filters of this claim
- * have no stash, except those that show this. The planner gives every filter a stash, except with insert=walk. */
+ * and that is a few entries for n keys, where a further bit per fingerprint would cost n bits. The filters of this
+ * claim have no stash, except those that show this. The planner gives every filter a stash, except with insert=walk. */
 #include <math.h>
 #include <stdio.h>
 

@@ -11,8 +11,8 @@
  *
  * Summed over n, this bounds the mean load at the first refusal. alternate=halves, which uses a hash, has one graph of
  * all buckets and loses nothing. (In filters of more than GEOMETRY_SEARCHED_SLOTS slots it loses a little for another
- * reason, which is not about the hash: searches are bounded. There it must still exceed the bound for simple.) The library's plans for alternate=simple therefore use a wide fingerprint or many
- * regions. */
+ * reason, which is not about the hash: searches are bounded. There it must still exceed the bound for simple.) The
+ * library's plans for alternate=simple therefore use a wide fingerprint or many regions. */
 #include <math.h>
 
 #include "geometry.h"

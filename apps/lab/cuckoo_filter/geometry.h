@@ -5,8 +5,8 @@
  * filters whose blocks are written here, byte by byte as docs/format.md describes them (kinds 4 and 5). Their capacity
  * is the number of their slots.
  *
- * They have no stash, unless the experiment is about it: with a stash, keys of one class that do not fit in its slots are
- * not refused until the stash is full.
+ * They have no stash, unless the experiment is about it: with a stash, keys of one class that do not fit in its slots
+ * are not refused until the stash is full.
  *
  * A key's *class* is the pair of its buckets together with its fingerprint. A filter cannot tell keys of one class
  * apart. For kind `overlap`, read window for bucket. */

@@ -1,8 +1,8 @@
 /* C2: the mean number of moves per insertion depends on the load, not on the number of keys.
  *
  * Tables of m slots are filled to a load of 0.45, and the moves in the trace are counted up to loads of 0.2, 0.3, 0.4
- * and 0.45. Insertions that rebuilt the table are left out here; C5 and C12 cover them. The layout of [4] is two halves;
- * one table is measured as well, because the limit is known for it.
+ * and 0.45. Insertions that rebuilt the table are left out here; C5 and C12 cover them. The layout of [4] is two
+ * halves; one table is measured as well, because the limit is known for it.
  *
  * With one table the prediction is the limit for many keys (trees.h), which does not depend on n. Components with a
  * cycle add a term of order 1/n, which from 10^5 slots on is smaller than the intervals. Two halves, and smaller

@@ -40,9 +40,9 @@ static uint64_t slots_of(uint64_t n, double delta) {
     return (uint64_t)ceil((2 + delta) * (double)n / 2) * 2;
 }
 
-/* max=auto has a meaning only if the table grows below a load of 1/2. Finds a load, in percent, and a capacity with which
- * a table has exactly m slots and does not grow before n keys: a table of one slot per bucket has ⌈capacity/load⌉ + 1
- * slots, rounded up to an even number. */
+/* max=auto has a meaning only if the table grows below a load of 1/2. Finds a load, in percent, and a capacity with
+ * which a table has exactly m slots and does not grow before n keys: a table of one slot per bucket has ⌈capacity/load⌉
+ * + 1 slots, rounded up to an even number. */
 static bool find_capacity(uint64_t n, uint64_t m, unsigned *load, uint64_t *capacity) {
     for (*load = 49; (double)*load / 100 * (double)m >= (double)n && *load > 0; (*load)--) {
         double share = (double)*load / 100;

@@ -1,8 +1,9 @@
 /* graph_probability.h: the exact probability that the cuckoo graph of a table can hold all keys, or has no cycle, for
  * one table of m slots and for two halves of m/2.
  *
- * One table. The m slots of a table (layout=one, d = 2, b = 1) are the vertices of a graph, and its n keys are the edges. Each key
- * joins two slots that are drawn independently and may be the same. So there are m^(2n) graphs, all equally likely.
+ * One table. The m slots of a table (layout=one, d = 2, b = 1) are the vertices of a graph, and its n keys are the
+ * edges. Each key joins two slots that are drawn independently and may be the same. So there are m^(2n) graphs, all
+ * equally likely.
  *
  * A key that joins two components reduces their number by one. Any other key closes a cycle. All keys can be placed
  * exactly when no component has more keys than slots. The graph then has t = m - n trees, and every other component has
@@ -56,7 +57,8 @@ static inline double graph_probability(uint64_t keys, uint64_t slots, double p) 
     return fmin(1, fmax(0, sum / CIRCLE_POINTS));
 }
 
-/* The same for two halves of slots/2. The integrand is symmetric in the two angles, so half of the points are enough. */
+/* The same for two halves of slots/2. The integrand is symmetric in the two angles, so half of the points are
+ * enough. */
 static inline double halves_probability(uint64_t keys, uint64_t slots, double p) {
     if (keys == 0)
         return 1;

@@ -1,11 +1,11 @@
 /* H2: cuckoo tables with hash functions of limited independence.
  *
- * The tables have two halves, as in [4], two functions and one slot per bucket, and are filled to 45%, the default, by Pagh and
- * Rodler's walk. The keys are either random or consecutive integers, which functions that multiply map to evenly
- * spaced values. Two numbers are compared: the share of tables that had to draw new functions, and the displacements
- * per insertion in the other tables. With random keys 2-wise functions are as good as random ones (Mitzenmacher and
- * Vadhan 2008). With consecutive keys, near-collisions repeat at fixed distances, and four of them form a cycle
- * (Dietzfelbinger and Schellbach 2009).
+ * The tables have two halves, as in [4], two functions and one slot per bucket, and are filled to 45%, the default, by
+ * Pagh and Rodler's walk. The keys are either random or consecutive integers, which functions that multiply map to
+ * evenly spaced values. Two numbers are compared: the share of tables that had to draw new functions, and the
+ * displacements per insertion in the other tables. With random keys 2-wise functions are as good as random ones
+ * (Mitzenmacher and Vadhan 2008). With consecutive keys, near-collisions repeat at fixed distances, and four of them
+ * form a cycle (Dietzfelbinger and Schellbach 2009).
  *
  * For random functions the share is known exactly: n keys can be inserted without new functions if no component of the
  * graph whose vertices are the slots and whose edges are the keys has two cycles (cuckoo_hashing/graph_probability.h).

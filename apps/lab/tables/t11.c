@@ -2,13 +2,13 @@
  *
  * [4] says that hash tables are "in many cases … on average more efficient than other dictionary implementations, such
  * as search trees, both in terms of space and runtime". The tree is tsearch() of the C library, which is balanced (red
- * and black) in glibc and musl. Its comparison function counts the nodes that a lookup visits. A balanced tree of n keys
- * has at least log2(n + 1) - 1 nodes above an average one, and a red-black tree at most 2 log2(n + 1) levels. A hash
- * table reads a constant number of slots, nodes or buckets.
+ * and black) in glibc and musl. Its comparison function counts the nodes that a lookup visits. A balanced tree of n
+ * keys has at least log2(n + 1) - 1 nodes above an average one, and a red-black tree at most 2 log2(n + 1) levels. A
+ * hash table reads a constant number of slots, nodes or buckets.
  *
  * Space: a node of the tree has a pointer to the key, two pointers to children, and a key and a value of 8 bytes: at
- * least 40 bytes, without what malloc() adds. The tables report their bytes. They are averaged over the sizes between two
- * doublings, since the load falls when a table grows.
+ * least 40 bytes, without what malloc() adds. The tables report their bytes. They are averaged over the sizes between
+ * two doublings, since the load falls when a table grows.
  *
  * How long lookups take depends on the machine, so the ratio of the times is shown and not judged. */
 #include <math.h>

@@ -1,6 +1,6 @@
-/* standin.h: a stand-in for the server's module API, for what real servers do rarely or not at all: memory that runs out,
- * memory that moves, RDB data that ends early. Needs nothing of a server; call standin_begin() first in each test, and
- * standin_end() last. */
+/* standin.h: a stand-in for the server's module API, for what real servers do rarely or not at all: memory that runs
+ * out, memory that moves, RDB data that ends early. Needs nothing of a server; call standin_begin() first in each test,
+ * and standin_end() last. */
 #ifndef KITH_TESTS_REDIS_STANDIN_H
 #define KITH_TESTS_REDIS_STANDIN_H
 

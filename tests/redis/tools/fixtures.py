@@ -47,8 +47,8 @@ def cuckoo(capacity, bucket_size, iterations, expansion, items, removed=0, again
 
 
 ITEMS = [PRESENT % i for i in range(200)]
-# RedisBloom takes words that only begin like an option, and ignores others. Clients of kith get errors for them, but what
-# is in an append-only file, or comes from a primary, was carried out before.
+# RedisBloom takes words that only begin like an option, and ignores others. Clients of kith get errors for them, but
+# what is in an append-only file, or comes from a primary, was carried out before.
 FILTERS = {
     "bf-default": [["BF.MADD", "KEY"] + [PRESENT % i for i in range(60)]],
     "bf-expansion1": bloom(0.02, 300, 1, 1700),

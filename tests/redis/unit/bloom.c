@@ -27,7 +27,8 @@ static redisbloom_bloom *by_chunks(const char *key, const kith_allocator *alloca
     return f;
 }
 
-/* ---- Comparing filters -------------------------------------------------------------------------------------------- */
+/* ---- Comparing filters
+ * -------------------------------------------------------------------------------------------- */
 
 static void check_chunks(const redisbloom_bloom *f, const char *key) {
     struct chunks chunks = fixture_chunks(key);
@@ -151,7 +152,8 @@ TEST(loaded_filters_grow_like_created_ones) {
     redisbloom_bloom_free(loaded);
 }
 
-/* ---- The rest of use ---------------------------------------------------------------------------------------------- */
+/* ---- The rest of use
+ * ---------------------------------------------------------------------------------------------- */
 
 TEST(a_full_filter_that_does_not_scale_still_knows_its_items) {
     redisbloom_bloom *f = by_operations("bf-nonscaling");

@@ -214,7 +214,8 @@ TEST(fields_that_do_not_add_up_are_refused) {
     free(from.content);
 }
 
-/* ---- Allocation failures ------------------------------------------------------------------------------------------ */
+/* ---- Allocation failures
+ * ------------------------------------------------------------------------------------------ */
 
 TEST(failed_allocations_change_nothing) {
     struct chunks c = fixture_chunks("bf-expansion2");

@@ -10,7 +10,8 @@ static const char *const KEYS[] = {"cf-default",   "cf-bucket1", "cf-bucket2", "
 #define KEY_COUNT (sizeof KEYS / sizeof *KEYS)
 #define MAX_EXPANSIONS 32
 
-/* ---- Making filters ----------------------------------------------------------------------------------------------- */
+/* ---- Making filters
+ * ----------------------------------------------------------------------------------------------- */
 
 /* Runs a line of KEY.operations. */
 static void operate(void *context, char **words, size_t count) {
@@ -101,7 +102,8 @@ static kith_status load_fields(const char *key, const kith_allocator *allocator,
     return status;
 }
 
-/* ---- Comparing filters -------------------------------------------------------------------------------------------- */
+/* ---- Comparing filters
+ * -------------------------------------------------------------------------------------------- */
 
 /* SCANDUMP has no chunks of an empty filter; its slots are compared by check_fields(). */
 static void check_chunks(const redisbloom_cuckoo *f, const char *key) {
@@ -218,7 +220,8 @@ TEST(fields_of_redisbloom_load_and_are_saved_again) {
     }
 }
 
-/* ---- The rest of use ---------------------------------------------------------------------------------------------- */
+/* ---- The rest of use
+ * ---------------------------------------------------------------------------------------------- */
 
 /* Every slot of a filter, after its header. To be freed. */
 static unsigned char *snapshot(const redisbloom_cuckoo *f, size_t *bytes) {
@@ -362,7 +365,8 @@ TEST(removals_free_sub_filters) {
     CHECK_EQ_U64(memory.live_blocks, 0);
 }
 
-/* ---- Loading bad data --------------------------------------------------------------------------------------------- */
+/* ---- Loading bad data
+ * --------------------------------------------------------------------------------------------- */
 
 TEST(chunks_must_be_in_order_and_fit) {
     struct chunks c = fixture_chunks("cf-bucket2");
@@ -520,7 +524,8 @@ TEST(fields_that_contradict_each_other_are_refused) {
     free(from.content);
 }
 
-/* ---- Allocation failures ------------------------------------------------------------------------------------------ */
+/* ---- Allocation failures
+ * ------------------------------------------------------------------------------------------ */
 
 TEST(failed_allocations_change_nothing) {
     struct chunks c = fixture_chunks("cf-bucket2");
