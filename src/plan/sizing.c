@@ -165,8 +165,9 @@ static bool is_smallest(const search *s, uint64_t x, double quantile, double slo
  * nearly as a power of x. So a few steps of the secant method on logarithms, beginning at `start`, come close to the
  * result, and may bracket it already. Otherwise steps of doubling size bracket it. Bisection then finds it. */
 static uint64_t smallest_that_keeps_rate(const search *s, uint64_t start, uint64_t most) {
+    assert(start > 0);
     uint64_t low = 0, high = most + 1; /* low does not keep the rate, or is 0; high does, or is more than `most` */
-    uint64_t x = start < 1 ? 1 : start > most ? most : start, x_before = 0;
+    uint64_t x = start > most ? most : start, x_before = 0;
     double power = 0.7 * s->k, quantile = 0.5, quantile_before = 0;
     for (unsigned step = 0; step < 5 && high - low > 1 && quantile > 0 && quantile < 1; step++) {
         double slope;
@@ -415,9 +416,9 @@ static block_sums sum_blocks(unsigned lanes, unsigned lane_cells, uint64_t block
     double miss[3] = {1 - 1 / w, 1 - 2 / w, 1 - 3 / w}, at_mode[3], z[3];
     lane_moments m = lane_moments_of(lanes, w);
     block_sums sums = {0};
+    assert(mode <= EXPONENT_FEW); /* lanes have at most 128 cells, and blocked_quantile() allows 32 keys per cell */
     for (unsigned i = 0; i < 3; i++)
-        z[i] = at_mode[i] =
-            how == ROUGH && mode <= EXPONENT_FEW ? small_power(miss[i], (unsigned)mode) : pow(miss[i], mode);
+        z[i] = at_mode[i] = how == ROUGH ? small_power(miss[i], (unsigned)mode) : pow(miss[i], mode);
     if (blocks == 1) {
         add_block(&sums, &m, z, 0, 1);
         return sums;

@@ -144,6 +144,10 @@ TEST(every_search_is_too_long_at_a_load_that_is_too_high) {
     static const kithi_fit WALK = {.place_slots = 4, .kicks = 500};
     CHECK(kithi_fit_walk_failure(&WALK, 1, 1000) == 1);
     CHECK(kithi_fit_walk_failure(&WALK, .5, 1000) < 1e-9);
+    static const kithi_fit_size SIZE = {.slot_bits = 12, .half = 1000, .regions = 1};
+    CHECK(kithi_fit_room_failure(&BUCKETS, &SIZE, 7900) == 1); /* of 8000 slots */
+    CHECK(kithi_fit_overflow(&BUCKETS, &SIZE, 7900) >= kithi_fit_overflow(&BUCKETS, &SIZE, 7000));
+    CHECK(kithi_blocked_hit(8, 64, 10, 100000, 1) == 1); /* 156 keys per cell */
 }
 
 /* Slots of 7 bits with 6 places in each half take as many bits as slots of 6 bits with 7 places. */
