@@ -49,16 +49,22 @@ def find_program(server, program):
 
 
 def free_port():
-    """A port below the range that the system gives to clients; port + 10000, the cluster's bus, is free too."""
+    """Returns a port and a socket. No other test gets this port until the socket is closed or the process ends.
+
+    The port and port + 10000, the cluster's bus, are free and below the range that the system gives to clients. The
+    socket has the port in its name, which two processes cannot bind at the same time. Without it, two tests that start
+    servers at the same moment could choose the same port, and one would talk to the server of the other."""
     for _ in range(200):
-        port = random.SystemRandom().randrange(20000, 32000)
+        port = random.SystemRandom().randrange(20000, 22700)
+        reservation = socket.socket(socket.AF_UNIX)
         try:
+            reservation.bind(f"\0kith-redis-port-{port}")
             for number in (port, port + 10000):
                 with socket.socket() as s:
                     s.bind(("127.0.0.1", number))
-            return port
+            return port, reservation
         except OSError:
-            continue
+            reservation.close()
     raise RuntimeError("no free port")
 
 
@@ -70,7 +76,7 @@ class Server:
         self.memory_bytes = memory_bytes
         self.own_folder = folder is None
         self.folder = pathlib.Path(folder or tempfile.mkdtemp(prefix="kith-redis-"))
-        self.port = free_port()
+        self.port, self.reservation = free_port()
         self.process = None
         self.connections = []
         self.expect_exit = False
@@ -108,17 +114,19 @@ class Server:
                 return self
             if "Address already in use" not in self.log()[-2000:]:
                 break
-            self.port = free_port()
+            self.reservation.close()
+            self.port, self.reservation = free_port()
         raise Lost(f"the server did not start (exit status {self.process.poll()})")
 
-    def wait_ready(self, seconds=60):
+    def wait_ready(self, seconds=120):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             if self.process.poll() is not None:
                 return False
             try:
                 with Connection(self.port) as c:
-                    if c("PING") == "PONG":
+                    # The process id tells this server from another one that has taken the port.
+                    if c("PING") == "PONG" and info(c, "server")["process_id"] == str(self.process.pid):
                         return True
             except (OSError, Lost):
                 pass
@@ -158,7 +166,7 @@ class Server:
             except (OSError, Lost):
                 pass
             try:
-                self.process.wait(60)
+                self.process.wait(120)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
@@ -187,6 +195,7 @@ class Server:
 
     def remove(self):
         self.stop()
+        self.reservation.close()
         if self.own_folder:
             shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -259,7 +268,7 @@ def expect_error(connection, call, part):
     return got
 
 
-def wait_until(condition, seconds=30, about=""):
+def wait_until(condition, seconds=120, about=""):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if condition():
