@@ -404,8 +404,10 @@ static inline void add_block(block_sums *sums, const lane_moments *m, const doub
  * ROUGH: only every step-th of these terms, where a step is at most 0.8 standard deviations of N. The sums are divided
  * by the sum of the weights, and the terms of a binomial distribution are so regular that leaving out most of them
  * hardly changes the quotients. Terms are negligible sooner: if their weight is below 10^-8, and if they add less than
- * 10^-7 to the sum of R^3, in which crowded blocks count most. At the sizes that plans choose, the quantile differs
- * from the exact one by less than 2 * 10^-5 of it (rates of 0.5 to 10^-9, 1 to 10^12 keys). */
+ * 10^-7 to the sum of R^3, in which crowded blocks count most. (If most blocks have no key, the weights of the others,
+ * which alone have a rate above 0, are about `mean` or less. Then the limit is 10^-8 times `mean`.) At the sizes that
+ * plans choose, the quantile differs from the exact one by less than 2 * 10^-5 of it (rates of 0.5 to 10^-9, 1 to 10^12
+ * keys). */
 typedef enum precision { EXACT, ROUGH } precision;
 
 #define STEP_MAX 15 /* a product of this many numbers below 2^64 does not overflow a double */
@@ -424,7 +426,7 @@ static block_sums sum_blocks(unsigned lanes, unsigned lane_cells, uint64_t block
         return sums;
     }
     unsigned step = how == EXACT ? 1 : (unsigned)fmin(STEP_MAX, fmax(1, 0.8 * sqrt(mean * (1 - p))));
-    double negligible = how == EXACT ? 1e-30 : 1e-8, negligible_r3 = how == EXACT ? 1 : 1e-7;
+    double negligible = how == EXACT ? 1e-30 : 1e-8 * fmin(1, mean), negligible_r3 = how == EXACT ? 1 : 1e-7;
     /* step_odds and step_miss are odds and miss to the power of `step`. */
     double odds = p / (1 - p), step_odds = odds, step_miss[3] = {miss[0], miss[1], miss[2]};
     for (unsigned j = 1; j < step; j++) {

@@ -205,6 +205,21 @@ TEST(the_number_of_blocks_is_the_smallest_for_few_keys_at_any_rate) {
             }
 }
 
+/* Down to the lowest rates that digests of 64 bits allow. With 4 lanes these need 10^8 blocks and more per key. The
+ * quantile of so many blocks has rounding errors of about 10^-8, which is more than the share of one block. */
+TEST(the_number_of_blocks_keeps_the_rate_if_nearly_all_blocks_have_no_key) {
+    for (uint64_t n = 1; n <= 1000; n *= 10)
+        for (double rate = 1e-9; rate >= 100 * 0x1p-64 * (double)n; rate *= 0.1)
+            for (unsigned i = 0; i < 6; i++) {
+                unsigned lanes = 4u << i / 2, lane_cells = (i % 2 == 0 ? 128 : 512) / lanes;
+                kithi_counts counts = i % 2 == 0 ? KITHI_COUNTS_ALL_KEYS : KITHI_COUNTS_NEW_KEYS;
+                uint64_t blocks = kithi_blocked_blocks(lanes, lane_cells, n, rate, counts, KITHI_BLOCKS_MAX);
+                uint64_t fewer = blocks - 1 - blocks / 1000000;
+                CHECK(blocks > 0 && kithi_blocked_quantile(lanes, lane_cells, blocks, n, counts) <= rate * (1 + 1e-7));
+                CHECK(blocks == 1 || kithi_blocked_quantile(lanes, lane_cells, fewer, n, counts) > rate * (1 - 1e-7));
+            }
+}
+
 /* What the promise for single filters costs compared with a filter whose expected rate is the promised one. */
 TEST(the_promise_for_single_filters_costs_little_at_many_keys) {
     static const struct {
