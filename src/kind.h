@@ -234,7 +234,7 @@ typedef struct kithi_crowding {
     uint64_t next; /* the count at which an add looks next, at most the capacity; 0 if that is not known */
     uint64_t gap;  /* from one such count to the next; 0 if `gap` and `cells` are not set yet */
     double rate;   /* a filter with a higher rate is crowded; 0 if `watch` has not been called */
-    bool off;      /* never look: the handle of a thread that fills a part of the body */
+    bool off;      /* never look, because others fill parts of the body, a pass follows, or a repair has filled pages */
     /* A block with more than cells[i] cells in use is suspect, if the count is at most (i + 1) / 16 of the capacity. */
     uint16_t cells[KITHI_CROWDING_STEPS];
 } kithi_crowding;

@@ -190,6 +190,10 @@ static kith_status repair_file(repair *r) {
     r->report.pages_unsure = found.pages_unsure;
     r->report.keys_at_risk = found.keys_at_risk;
     r->is_exact = found.pages_damaged == found.pages_restored && found.pages_unsure == 0;
+    /* In the blocked kinds, pages whose cells were all set are like crowded blocks (filters/common/crowding.h). The keys
+     * of the journal must not be refused because of them. finish() ends this exception. */
+    if (status == KITH_OK)
+        r->filter->crowding.off = found.pages_damaged != found.pages_restored;
     return status;
 }
 
@@ -404,6 +408,8 @@ static void conclude(kith_repair_report *report, bool is_exact, uint64_t unreada
 }
 
 static kith_status finish(repair *r) {
+    r->filter->crowding.off = false;
+    r->filter->crowding.next = 0;
     if (!r->is_exact)
         kithi_filter_recount(r->filter);
     return kithi_filter_check(r->filter) == NULL ? KITH_OK : KITH_E_CORRUPT;

@@ -273,6 +273,26 @@ TEST(kinds_of_cells_lose_no_key_of_a_damaged_page) {
     }
 }
 
+/* All cells of a damaged page are in use afterwards, as if keys had been chosen to crowd its blocks. */
+TEST(kinds_of_cells_lose_no_key_of_the_journal_because_of_a_damaged_page) {
+    static const char *const kinds[] = {"bloom", "blocked", "counting", "blocked_counting", "layers"};
+    enum { MANY = 40000 };
+    uint64_t random = 1;
+    for (size_t i = 0; i < LENGTH(kinds); i++) {
+        new_disk();
+        kith_filter *model = make_store(kinds[i], MANY);
+        destroy_page(1, 0, KITHI_CHECKED_BYTES, &random);
+        kith_filter *got = repaired(0);
+        CHECK(got != NULL && !report.is_whole && !report.may_miss_keys && !got->crowding.off);
+        CHECK(report.pages > 2 && report.pages_damaged == 1);
+        CHECK_EQ_U64(report.records, MANY / 2);
+        CHECK_EQ_U64(report.adds_refused, 0);
+        CHECK_EQ_U64(missing(got, MANY), 0);
+        kith_filter_free(got);
+        kith_filter_free(model);
+    }
+}
+
 TEST(cuckoo_kinds_lose_at_most_the_keys_at_risk) {
     static const char *const kinds[] = {"cuckoo", "overlap"};
     enum { MANY = 100000 };
