@@ -205,6 +205,17 @@ TEST(the_number_of_blocks_is_the_smallest_for_few_keys_at_any_rate) {
             }
 }
 
+/* Here the quantile falls more slowly with the number of blocks than the mean rate does: by up to a third if counters
+ * are few, and by far more at rates near 1. */
+TEST(the_number_of_blocks_is_the_smallest_if_the_quantile_falls_slowly) {
+    try_blocks(16, 8, 192, 0.014723896809133915, KITHI_COUNTS_ALL_KEYS);
+    try_blocks(16, 8, 134, 0.013294525131621394, KITHI_COUNTS_NEW_KEYS);
+    try_blocks(16, 8, 513, 0.00073878810496594749, KITHI_COUNTS_NEW_KEYS);
+    try_blocks(8, 16, 2, 2.727640372740229e-09, KITHI_COUNTS_ALL_KEYS);
+    try_blocks(8, 16, 1184, 0.97247721726408087, KITHI_COUNTS_ALL_KEYS);
+    try_blocks(4, 32, 2955, 0.97519379111805604, KITHI_COUNTS_ALL_KEYS);
+}
+
 /* Down to the lowest rates that digests of 64 bits allow. With 4 lanes these need 10^8 blocks and more per key. The
  * quantile of so many blocks has rounding errors of about 10^-8, which is more than the share of one block. */
 TEST(the_number_of_blocks_keeps_the_rate_if_nearly_all_blocks_have_no_key) {
