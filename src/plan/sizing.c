@@ -154,10 +154,10 @@ static bool keeps_rate(const search *s, uint64_t x) {
     return s->quantile_at(s, x, &slope) <= s->rate;
 }
 
-/* Returns true only if x - 1 does not keep the rate. `quantile` and `slope` are those of x. If the quantile were the same
- * power of x as the mean rate, that of x - 1 would be larger by a factor of at least 1 + slope/x. The quantile may be a
- * rough one, and it falls more slowly than the mean rate: at rates below 1/2, by 0.67 slope/x or more (measured for 16
- * to 10^6 blocks). At higher rates no such bound is known. */
+/* Returns true only if x - 1 does not keep the rate. `quantile` and `slope` are those of x. If the quantile were the
+ * same power of x as the mean rate, that of x - 1 would be larger by a factor of at least 1 + slope/x. But it may fall
+ * more slowly than the mean rate, and may be a rough one. At rates below 1/2 and for 16 to 10^6 blocks, the smallest
+ * factor that was measured is 1 + 0.67 slope/x. At higher rates it is much smaller. */
 static bool is_smallest(const search *s, uint64_t x, double quantile, double slope) {
     return x >= 16 && s->rate < 0.5 && quantile * (1 + 0.6 * slope / (double)x) > (1 + 1e-4) * s->rate;
 }

@@ -190,8 +190,8 @@ static kith_status repair_file(repair *r) {
     r->report.pages_unsure = found.pages_unsure;
     r->report.keys_at_risk = found.keys_at_risk;
     r->is_exact = found.pages_damaged == found.pages_restored && found.pages_unsure == 0;
-    /* In the blocked kinds, pages whose cells were all set are like crowded blocks (filters/common/crowding.h). The keys
-     * of the journal must not be refused because of them. finish() ends this exception. */
+    /* In the blocked kinds, the blocks of a page whose cells were all set are crowded (filters/common/crowding.h). The
+     * keys of the journal must not be refused because of that. finish() ends this exception. */
     if (status == KITH_OK)
         r->filter->crowding.off = found.pages_damaged != found.pages_restored;
     return status;
