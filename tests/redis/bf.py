@@ -59,6 +59,7 @@ def add_madd_and_insert_create_a_filter_with_the_defaults(s):
 def items_are_arbitrary_bytes(s):
     for c, yes, no in both(s):
         c("DEL k")
+        expect(c, "BF.RESERVE k 0.000000001 1000", OK)
         items = [b"", b"\0", b"\0\0", b"\r\n", bytes(range(256)), b"x" * 100000, "grüße".encode()]
         equal(c("BF.MADD", "k", *items), [yes] * len(items))
         equal(c("BF.MEXISTS", "k", *items), [yes] * len(items))
@@ -282,7 +283,7 @@ def a_batch_that_does_not_fit_has_an_element_for_every_item(s):
     for c, yes, no in both(s):
         for call in (["BF.MADD", "k"], ["BF.INSERT", "k", "ITEMS"]):
             c("DEL k")
-            c("BF.RESERVE k 0.0001 3 NONSCALING")
+            c("BF.RESERVE k 0.000000001 3 NONSCALING")
             got = c(*call, "a", "b", "c", "d", "a", "e")
             if s.is_redisbloom:  # stops at the first error
                 equal(got, [yes, yes, yes, FULL])

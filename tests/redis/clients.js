@@ -45,7 +45,7 @@ async function bloom(client, buffers) {
 
 async function cuckoo(client, buffers) {
   const cf = client.cf;
-  assert.equal(await cf.reserve('c', 1000, { BUCKETSIZE: 4, MAXITERATIONS: 30, EXPANSION: 2 }), 'OK');
+  assert.equal(await cf.reserve('c', 1000000, { BUCKETSIZE: 4, MAXITERATIONS: 30, EXPANSION: 2 }), 'OK');
   assert.equal(await cf.add('c', 'x'), true);
   assert.equal(await cf.addNX('c', 'x'), false);
   assert.equal(await cf.addNX('c', 'y'), true);

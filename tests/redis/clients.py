@@ -75,7 +75,7 @@ def python_bf(s):
 @test
 def python_cf(s):
     cf = redis.Redis("127.0.0.1", port=s.server.port).cf()
-    check(cf.create("c", 1000, expansion=2, bucket_size=4, max_iterations=30))
+    check(cf.create("c", 1000000, expansion=2, bucket_size=4, max_iterations=30))
     equal(cf.add("c", "x"), 1)
     equal(cf.addnx("c", "x"), 0)
     equal(cf.addnx("c", "y"), 1)
@@ -117,7 +117,8 @@ def redis_cli_sends_every_command(s):
             ("BF.RESERVE b 0.01 1000", "OK"), ("BF.ADD b x", "1"), ("BF.MADD b x y", "0\n1"),
             ("BF.INSERT b ITEMS z x", "1\n0"),
             ("BF.EXISTS b z", "1"), ("BF.MEXISTS b z nothing", "1\n0"), ("BF.CARD b", "3"), ("BF.INFO b ITEMS", "3"),
-            ("CF.RESERVE c 1000", "OK"), ("CF.ADD c x", "1"), ("CF.ADDNX c x", "0"), ("CF.INSERT c ITEMS x y", "1\n1"),
+            ("CF.RESERVE c 1000000", "OK"), ("CF.ADD c x", "1"), ("CF.ADDNX c x", "0"),
+            ("CF.INSERT c ITEMS x y", "1\n1"),
             ("CF.INSERTNX c ITEMS y z", "0\n1"), ("CF.EXISTS c z", "1"), ("CF.MEXISTS c z nothing", "1\n0"),
             ("CF.COUNT c x", "2"),
             ("CF.DEL c x", "1"), ("CF.COMPACT c", "OK"),

@@ -31,7 +31,7 @@ def every_kind_can_be_reserved_and_used(s):
     for c, yes, no in both(s):
         c("FLUSHALL")
         for kind in ADDABLE:
-            expect(c, f"KITH.RESERVE {kind} {kind} 0.001 1000", OK)
+            expect(c, f"KITH.RESERVE {kind} {kind} 0.001 1000000", OK)
             expect(c, f"KITH.ADD {kind} a", yes)
             expect(c, f"KITH.MADD {kind} b c", [yes, yes])
             expect(c, f"KITH.EXISTS {kind} a", yes)
@@ -39,7 +39,7 @@ def every_kind_can_be_reserved_and_used(s):
             expect(c, f"KITH.MEXISTS {kind} a nothing c", [yes, no, yes])
             equal(stats(c, kind)[b"kind"], kind.encode())
             equal(stats(c, kind)[b"count"], 3)
-            equal(stats(c, kind)[b"capacity"], 1000)
+            equal(stats(c, kind)[b"capacity"], 1000000)
         for kind in DELETABLE:
             expect(c, f"KITH.COUNT {kind} a", 1)
             expect(c, f"KITH.DEL {kind} a", yes)
@@ -177,7 +177,7 @@ def reading_needs_only_the_permission_to_read(s):
 @test
 def a_filter_has_at_most_64_layers(s):
     c = s.connect()
-    c("BF.RESERVE b 0.000001 1 EXPANSION 1")
+    c("BF.RESERVE b 0.000000000001 1 EXPANSION 1")
     for i in range(64):
         expect(c, f"BF.ADD b item{i}", 1)
     expect_error(c, "BF.ADD b more", "at most 64 layers")
