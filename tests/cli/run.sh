@@ -43,22 +43,22 @@ code=0
 : >"$box/out"
 : >"$box/err"
 
-# Runs a command for a minute at most; stdin is passed on.
+# Runs a command for five minutes at most; stdin is passed on.
 try() {
-  timeout -k 5 60 "$@" >"$box/out" 2>"$box/err"
+  timeout -k 5 300 "$@" >"$box/out" 2>"$box/err"
   code=$?
 }
 
 # Runs a line in a shell with pipefail.
 try_line() {
-  timeout -k 5 60 bash -o pipefail -c "$1" >"$box/out" 2>"$box/err"
+  timeout -k 5 300 bash -o pipefail -c "$1" >"$box/out" 2>"$box/err"
   code=$?
 }
 
 # Runs a line on a terminal, which stdout and stderr share: both are in `out`, with plain newlines.
 try_terminal() {
   : >"$box/err"
-  timeout -k 5 60 script -qec "$1" /dev/null </dev/null >"$box/raw" 2>&1
+  timeout -k 5 300 script -qec "$1" /dev/null </dev/null >"$box/raw" 2>&1
   code=$?
   tr -d '\r' <"$box/raw" >"$box/out"
 }
@@ -69,6 +69,26 @@ try_signalled() { # SIGNAL SECONDS COMMAND…
   env --default-signal=INT,TERM,HUP \
     timeout -k 20 --preserve-status -s "$1" "$2" "${@:3}" >"$box/out" 2>"$box/err"
   code=$?
+}
+
+# Runs a command and sends it a signal when CONDITION holds, with the process id as its last word. On a busy machine, a
+# command may need seconds to come as far as a test wants it to be.
+try_signalled_when() { # SIGNAL CONDITION COMMAND…
+  local i
+  : >"$box/err"
+  env --default-signal=INT,TERM,HUP "${@:3}" >"$box/out" 2>"$box/err" &
+  for ((i = 0; i < 3000; i++)); do
+    ! $2 $! || break
+    sleep 0.1
+  done
+  kill -s "$1" $!
+  wait $! 2>/dev/null
+  code=$?
+}
+has_said_something() { [ -s "$box/err" ]; }
+has_used() { # HUNDREDTHS PROCESS: of a second of processor time
+  local fields
+  read -r -a fields <"/proc/$2/stat" && [ $((fields[13] + fields[14])) -ge "$1" ]
 }
 
 # Puts the first 64 KiB of a file into `text`, without starting a process: there are thousands of expectations. Fails if
