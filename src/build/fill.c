@@ -457,8 +457,9 @@ kith_status kithi_fill_stream(kith_filter *f, const uint64_t *digests, size_t n,
 
 /* ---- complete lists ---- */
 
-/* Looks for crowded blocks (filters/common/crowding.h) take a large part of the time if there are few keys. They are
- * not needed if a pass over the body follows, because a filter that is not crowded in the end never was. */
+/* If there are few keys, looking for crowded blocks (filters/common/crowding.h) before some of the adds takes a large
+ * part of the time. That is not needed if a pass over the body follows, because a filter that is not crowded in the end
+ * never was. */
 kith_status kithi_fill_at_once(kith_filter *f, const uint64_t *digests, size_t n) {
     kith_filter *inner = innermost(f);
     size_t done = 0;

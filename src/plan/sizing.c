@@ -49,7 +49,8 @@ static moments fill_moments(unsigned lanes, uint64_t lane_cells, uint64_t blocks
     return (moments){cells * hit, fmax(0, variance)};
 }
 
-/* Returns d log rate / d log n of a filter of k slices, in which a cell was hit by `hits` keys on average. */
+/* Returns d log rate / d log n of a filter of k slices, in which a cell was hit by `hits` keys on average. The rate
+ * depends nearly only on n / slice, so this is also -d log rate / d log slice. */
 static double bloom_slope(unsigned k, double hits) {
     return hits > 0 ? k * hits * exp(-hits) / -expm1(-hits) : k;
 }
@@ -155,8 +156,8 @@ static bool keeps_rate(const search *s, uint64_t x) {
 }
 
 /* Returns true only if x - 1 does not keep the rate. `quantile` and `slope` are those of x. If the quantile were a
- * power of x, that of x - 1 would be larger by a factor of at least 1 + slope/x. The slope changes a little from x to x
- * - 1, and the quantile may be a rough one. */
+ * power of x, that of x - 1 would be larger by a factor of at least 1 + slope/x. The factor 0.8 allows for a slope that
+ * changes from x to x - 1, and 1 + 10^-4 for quantiles that are not exact (ROUGH below). */
 static bool is_smallest(const search *s, uint64_t x, double quantile, double slope) {
     return x >= 16 && quantile * (1 + 0.8 * slope / (double)x) > (1 + 1e-4) * s->rate;
 }
@@ -485,7 +486,8 @@ static double lognormal_quantile(double skewness, double deviations) {
 }
 
 /* Returns the quantile of the rate of a blocked filter whose count is n. `deviations` says which quantile: see
- * lognormal_quantile(). Sets *slope to d log rate / d log n, or to 0 if that is not known. */
+ * lognormal_quantile(). Sets *slope to d log rate / d log n, or to 0 if that is not known. The rate depends nearly only
+ * on n / blocks, so this is also -d log rate / d log blocks. */
 static double blocked_quantile(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, kithi_counts counts,
                                double deviations, precision how, double *slope) {
     /* The rate of a filter is the mean of R, the rate of a block, over its blocks. The blocks share n keys, so a block

@@ -81,9 +81,11 @@ KITHI_INLINE unsigned kithi_avx2_words(unsigned lanes) {
 
 /* ---- blocked ---- */
 
-/* A key's bits in a block: the highest bit of each word shifted right by `shifts`. */
+/* Returns one of the two vectors of a block with the key's bits set: the highest bit of each word, shifted right by
+ * `shifts`. */
 KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_bits_or(__m256i block, __m256i shifts, unsigned lanes) {
-    /* As a number with a fraction, the highest bit alone is -0.0. gcc makes this constant in one instruction. */
+    /* As a floating-point number, a word in which only the highest bit is set is -0.0. gcc makes this constant in one
+     * instruction. */
     __m256i highest =
         lanes == 16 ? _mm256_castps_si256(_mm256_set1_ps(-0.0f)) : _mm256_castpd_si256(_mm256_set1_pd(-0.0));
     return _mm256_or_si256(block,

@@ -183,7 +183,8 @@ KITHI_OUTLINE bool kithi_lanes_may_add(kith_filter *f, uint64_t digest, const ki
     if (!kithi_bits_can_add(f))
         return false;
     uint64_t count = f->head.count, next = f->head.capacity;
-    /* Each of the keys before the last one uses at most `lanes` cells. */
+    /* A key uses at most `lanes` cells, so (fill_limit - fill) / lanes keys do not exceed the fill limit. One more key
+     * may be added after them, even if it exceeds the limit. */
     uint64_t below_limit = (f->geometry.fill_limit - f->head.fill) / f->geometry.lanes.lanes + 1;
     if (next - count > below_limit)
         next = count + below_limit;
@@ -203,8 +204,8 @@ KITHI_OUTLINE bool kithi_lanes_may_add(kith_filter *f, uint64_t digest, const ki
     return true;
 }
 
-/* Returns how many of the next n digests can be added without a look and without exceeding a limit, whatever they are.
- * For the kinds of kithi_lanes_can_add(). */
+/* Returns how many of the next n digests can be added without a look and without checking the limits: none of them is
+ * refused, whatever they are. For the kinds of kithi_lanes_can_add(). */
 static inline size_t kithi_lanes_safe(const kith_filter *f, size_t n) {
     uint64_t safe = kithi_lanes_can_add(f) ? f->crowding.next - f->head.count : 0;
     return safe < n ? (size_t)safe : n;
