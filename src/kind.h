@@ -203,7 +203,8 @@ typedef struct kithi_kind {
      *          are lost. The handle has no `state`. If no key is lost, count and fill stay those of the undamaged
      *          filter, so that no later add is refused because of the repair. Returns KITH_E_CORRUPT if nothing can be
      *          saved. Without this hook the damaged pages stay as they are
-     * recount  after salvage and the adds that followed: sets count and fill to what the body says
+     * recount  after salvage and the adds that followed: sets the fill to what the body says. Sets the count, too, if
+     *          the body says how many keys there are; otherwise changes it only if it contradicts the body
      * relocate after the block has moved to f->block: updates what points into it, and calls `move` for the memory that
      *          the kind has allocated for pieces of the body */
     kith_status (*fresh)(kithi_head *head);
@@ -235,7 +236,8 @@ typedef struct kithi_crowding {
     uint64_t gap;  /* from one such count to the next; 0 if `gap` and `cells` are not set yet */
     double rate;   /* a filter with a higher rate is crowded; 0 if `watch` has not been called */
     bool off;      /* never look: the handle of a thread that fills a part of the body */
-    /* A block with more than cells[i] cells in use is suspect, if the count is at most (i + 1) / 16 of the capacity. */
+    /* A block with more than cells[i] cells in use is suspect. i is the largest number for which the count is at least
+     * i / 16 of the capacity, but at most 15. */
     uint16_t cells[KITHI_CROWDING_STEPS];
 } kithi_crowding;
 

@@ -169,6 +169,7 @@ static uint64_t smallest_that_keeps_rate(const search *s, uint64_t start, uint64
     assert(start > 0);
     uint64_t low = 0, high = most + 1; /* low does not keep the rate, or is 0; high does, or is more than `most` */
     uint64_t x = start > most ? most : start, x_before = 0;
+    /* The first guess at the power is bloom_slope() of a filter in which half of the cells are set: k ln 2. */
     double power = 0.7 * s->k, quantile = 0.5, quantile_before = 0;
     for (unsigned step = 0; step < 5 && high - low > 1 && quantile > 0 && quantile < 1; step++) {
         double slope;
@@ -404,9 +405,9 @@ static inline void add_block(block_sums *sums, const lane_moments *m, const doub
  *
  * ROUGH: only every step-th of these terms, where a step is at most 0.8 standard deviations of N. The sums are divided
  * by the sum of the weights, and the terms of a binomial distribution are so regular that leaving out most of them
- * hardly changes the quotients. Terms are negligible sooner: if their weight is below 10^-8, and if they add less than
- * 10^-7 to the sum of R^3, in which crowded blocks count most. At the sizes that plans choose, the quantile differs
- * from the exact one by less than 2 * 10^-5 of it (rates of 0.5 to 10^-9, 1 to 10^12 keys). */
+ * hardly changes the quotients. Terms are negligible sooner: if their weight is below 10^-8 and, above the mode, they
+ * add less than 10^-7 of its value to the sum of R^3, in which crowded blocks count most. At the sizes that plans use,
+ * the quantile differs from the exact one by less than 2 * 10^-5 of it (rates of 0.5 to 10^-9, 1 to 10^12 keys). */
 typedef enum precision { EXACT, ROUGH } precision;
 
 #define STEP_MAX 15 /* a product of this many numbers below 2^64 does not overflow a double */

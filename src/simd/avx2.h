@@ -22,7 +22,9 @@ typedef enum kithi_avx2_end {
     KITHI_AVX2_HIGHEST, /* how far to shift the key's cell, which is one bit, left to make it the highest of its word */
 } kithi_avx2_end;
 
-/* For 8 lanes: returns the shift of each lane, one byte per lane. */
+/* For 8 lanes of 64 bits: returns the shift of each lane, one byte per lane. A byte of the lane word, divided by 4, is
+ * the number of a bit of the lane. The mask rounds it down to the first bit of a cell, and clears the two bits that the
+ * shift of the whole word has moved in from the next byte. */
 KITHI_TARGET_AVX2 KITHI_INLINE __m128i kithi_avx2_shifts_8(uint64_t digest, int cell_shift, kithi_avx2_end end) {
     uint64_t byte_mask = 64 - (UINT64_C(1) << cell_shift), mask = UINT64_C(0x0101010101010101) * byte_mask;
     uint64_t word = kithi_lane_word(digest, 0) >> 2;

@@ -17,8 +17,8 @@
  * a look. (An adder makes a look whenever it reserves capacity: adder.c.)
  *
  *     every look        Is the number of cells in use in the key's own block more than 4 standard deviations above the
- *                       mean for this count? (The count is rounded up to a multiple of a sixteenth of the capacity.)
- *                       In honest filters fewer than one block in 10^4 is so full. This finds keys that fill some
+ *                       mean for this count? (The count is rounded up to the next sixteenth of the capacity.) In
+ *                       honest filters fewer than one block in 10^4 is so full. This finds keys that fill some
  *                       blocks far more than others.
  *     every 16th look   Is the mean rate of 32 blocks, which the count selects, above the limit? This finds keys that
  *                       fill most blocks a little more than they should. It also finds a filter that is crowded
