@@ -85,8 +85,9 @@ typedef struct kithi_kind {
     kith_kind_info info;
 
     /* Chooses head->params for a request; the caller has checked capacity and rate and copied them to *head. A kind
-     * whose build can fail must choose more space for a higher attempt. May also return KITH_E_OPTION,
-     * KITH_E_TOO_LARGE, KITH_E_DIGEST_BITS, KITH_E_UNSUPPORTED. */
+     * whose build can fail must choose other parameters for each attempt, with which the build is likely to succeed:
+     * more space, or fewer regions. May also return KITH_E_OPTION, KITH_E_TOO_LARGE, KITH_E_DIGEST_BITS,
+     * KITH_E_UNSUPPORTED. */
     kith_status (*choose)(const kithi_request *request, kithi_head *head);
     /* Copies the parameters into a struct with names. It does not check them: head->params may hold anything. */
     kithi_geometry (*decode)(const kithi_head *head);

@@ -541,7 +541,9 @@ void kithi_blocked_cells(unsigned lanes, unsigned lane_cells, uint64_t blocks, u
      * `square` is E a_1^(2N). Given N, lanes are independent. The variance of the number of cells in use is the sum of
      * `inside`, the mean of its variance given N, and `between`, the variance of its mean given N. */
     double w = lane_cells, q = 1 / (double)blocks;
-    double n = (double)keys / steps; /* in one step, with the factors by which it changes z1, z2 and square */
+    /* n is the number of keys in one step. step_z1, step_z2 and step_square are the factors by which a step changes z1,
+     * z2 and `square`. */
+    double n = (double)keys / steps;
     double step_z1 = exp(n * log1p(-q / w)), step_z2 = exp(n * log1p(-2 * q / w));
     double step_square = exp(n * log1p(-q * (2 - 1 / w) / w));
     double z1 = 1, z2 = 1, square = 1;

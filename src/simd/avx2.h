@@ -2,8 +2,8 @@
  *
  * A block is two vectors of 32 bytes. A word is 32 bits if there are 16 lanes, and otherwise 64 bits. Each word of a
  * vector can be shifted by its own amount. The bytes of the key's lane words (core/mix.h), widened to one per lane, say
- * how far to shift each lane: a 1 to the lowest bit of the key's counter, or the key's bit to the end of its word. If
- * there are 4 lanes, a lane is two words. In one of them everything is shifted out, which leaves 0 there. */
+ * how far to shift each lane: a 1 to the lowest bit of the key's counter, or the key's bit to the highest bit of its
+ * word. If there are 4 lanes, a lane is two words. In one of them everything is shifted out, which leaves 0 there. */
 #ifndef KITHI_SIMD_AVX2_H
 #define KITHI_SIMD_AVX2_H
 

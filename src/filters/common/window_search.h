@@ -20,9 +20,9 @@
  *               [ window s-1       ]              window s-1. Only the entry in slot s-1 is queued, because the one
  *                                                 in slot s has been examined.
  *
- * A slot is named by the bit of the region at which it begins. Slot numbers would have to be multiplied by slot_bits
- * before every load, and each load waits for the multiplication before it. This waiting is most of the time of a short
- * search.
+ * A slot is named by the bit of the region at which it begins. A slot number would have to be multiplied by slot_bits
+ * before every load, and the load would have to wait for the product. A short search spends most of its time waiting
+ * for results that it needs for the next load, so this would make it slower.
  *
  * Everything here is compiled into overlap.c. It is for geometries for which kithi_window_fits() returns true. */
 #ifndef KITHI_FILTERS_WINDOW_SEARCH_H
