@@ -85,8 +85,9 @@ typedef struct kithi_kind {
     kith_kind_info info;
 
     /* Chooses head->params for a request; the caller has checked capacity and rate and copied them to *head. A kind
-     * whose build can fail must choose more space for a higher attempt. May also return KITH_E_OPTION,
-     * KITH_E_TOO_LARGE, KITH_E_DIGEST_BITS, KITH_E_UNSUPPORTED. */
+     * whose build can fail must choose other parameters for each attempt, with which the build is likely to succeed:
+     * more space, or fewer regions. May also return KITH_E_OPTION, KITH_E_TOO_LARGE, KITH_E_DIGEST_BITS,
+     * KITH_E_UNSUPPORTED. */
     kith_status (*choose)(const kithi_request *request, kithi_head *head);
     /* Copies the parameters into a struct with names. It does not check them: head->params may hold anything. */
     kithi_geometry (*decode)(const kithi_head *head);
@@ -203,7 +204,8 @@ typedef struct kithi_kind {
      *          are lost. The handle has no `state`. If no key is lost, count and fill stay those of the undamaged
      *          filter, so that no later add is refused because of the repair. Returns KITH_E_CORRUPT if nothing can be
      *          saved. Without this hook the damaged pages stay as they are
-     * recount  after salvage and the adds that followed: sets count and fill to what the body says
+     * recount  after salvage and the adds that followed: sets the fill to what the body says. Sets the count, too, if
+     *          the body says how many keys there are; otherwise changes it only if it contradicts the body
      * relocate after the block has moved to f->block: updates what points into it, and calls `move` for the memory that
      *          the kind has allocated for pieces of the body */
     kith_status (*fresh)(kithi_head *head);
@@ -235,7 +237,8 @@ typedef struct kithi_crowding {
     uint64_t gap;  /* from one such count to the next; 0 if `gap` and `cells` are not set yet */
     double rate;   /* a filter with a higher rate is crowded; 0 if `watch` has not been called */
     bool off;      /* never look, because others fill parts of the body, a pass follows, or a repair has filled pages */
-    /* A block with more than cells[i] cells in use is suspect, if the count is at most (i + 1) / 16 of the capacity. */
+    /* A block with more than cells[i] cells in use is suspect. i is the largest number for which the count is at least
+     * i / 16 of the capacity, but at most 15. */
     uint16_t cells[KITHI_CROWDING_STEPS];
 } kithi_crowding;
 

@@ -119,8 +119,9 @@ static void compare_pages(pages *p, uint64_t body_present) {
 }
 
 /* Called if the checksums do not match the header's checksum of them. Missing checksums are computed from the pages.
- * For every subset of the pages that do not match their checksums, tries whether the pages in the subset are right, and
- * the checksums of the others. Returns true if the checksums then match the header. */
+ * Where a page does not match its checksum, at most one of the two is right. For every subset of these pages, tries the
+ * assumption that the pages in the subset are right and their checksums wrong, and that it is the other way round for
+ * the other pages. Returns true if the checksums then match the header. */
 static bool restore_checksums(pages *p) {
     uint64_t conflict[SUBSETS_MAX], stored[SUBSETS_MAX], computed[SUBSETS_MAX];
     unsigned conflicts = 0;

@@ -43,7 +43,7 @@ kith_status kithi_salvage_header(const uint8_t *bytes, uint64_t byte_count, uint
 kith_status kithi_salvage_body(uint8_t *block, uint64_t block_bytes, uint64_t present, kithi_head *head,
                                kithi_salvage *s);
 
-/* Sets count and fill of a handle to what the body says. */
+/* Makes count and fill of a handle agree with the body: see `recount` in kind.h. */
 void kithi_filter_recount(kith_filter *f);
 
 #endif

@@ -407,7 +407,7 @@ kith_status kith_table_stats_of(const kith_table *t, kith_table_stats *stats) {
     made.growths = t->growths;
     t->kind->stats(t, &made);
     if (t->count == 0)
-        made.longest = 0; /* kinds return a bound that does not depend on the number of keys */
+        made.longest = 0; /* some kinds return an upper bound, which need not be 0 for an empty table */
     made.load = made.slots != 0 ? (double)t->count / (double)made.slots : 0;
     kithi_struct_write(stats, &made);
     return KITH_OK;

@@ -82,8 +82,7 @@ typedef struct kithi_collection_reader {
 kith_status kithi_collection_reader_open(kithi_collection_reader *r, kithi_collection *c);
 void kithi_collection_reader_close(kithi_collection_reader *r);
 
-/* Sets *digests and *n to the next piece, which is valid until the next call; *n is 0 at the end. Fails with KITH_E_IO.
- * */
+/* Sets *digests and *n to the next piece, valid until the next call; *n is 0 at the end. Fails with KITH_E_IO. */
 kith_status kithi_collection_reader_next(kithi_collection_reader *r, const uint64_t **digests, size_t *n);
 
 #endif

@@ -41,7 +41,7 @@
 #include "build/repeats.h"
 #include "verbs.h"
 
-#define CHUNK_MIN ((size_t)1 << 20)        /* digests (8 MiB): 2,048 for each of 512 parts, the most that there are */
+#define CHUNK_MIN ((size_t)1 << 20)        /* digests (8 MiB): 2,048 per part if there are KITHI_PARTS_MAX parts */
 #define CHUNK_MAX ((size_t)1 << 24)        /* digests (128 MiB) */
 #define PARTS_MIN_BODY ((uint64_t)2 << 20) /* bytes; a smaller body fits in cache completely or nearly so */
 #define PART_BYTES ((uint64_t)128 << 10)   /* with its digests, half of an L2 cache; 64 and 256 KiB are as fast */
@@ -457,8 +457,9 @@ kith_status kithi_fill_stream(kith_filter *f, const uint64_t *digests, size_t n,
 
 /* ---- complete lists ---- */
 
-/* Looks for crowded blocks (filters/common/crowding.h) take a large part of the time if there are few keys. They are
- * not needed if a pass over the body follows, because a filter that is not crowded in the end never was. */
+/* If there are few keys, looking for crowded blocks (filters/common/crowding.h) before some of the adds takes a large
+ * part of the time. That is not needed if a pass over the body follows, because a filter that is not crowded in the end
+ * never was. */
 kith_status kithi_fill_at_once(kith_filter *f, const uint64_t *digests, size_t n) {
     kith_filter *inner = innermost(f);
     size_t done = 0;

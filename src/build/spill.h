@@ -34,7 +34,7 @@ typedef struct kithi_spill_file {
     uint64_t file_bytes;
 } kithi_spill_file;
 
-/* Creates the file. Fails with KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_NO_SPACE or KITH_E_IO. */
+/* Creates the file. Fails with KITH_E_NO_FILE, KITH_E_PERMISSION, KITH_E_NO_SPACE, KITH_E_MEMORY or KITH_E_IO. */
 kith_status kithi_spill_open(kithi_spill_file *s, const char *folder, const kith_allocator *allocator);
 void kithi_spill_close(kithi_spill_file *s);
 

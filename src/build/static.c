@@ -11,8 +11,8 @@
  * regions divides the number of parts, each region consists of whole parts. Otherwise the digests within each part are
  * sorted, too, so that those of a region are contiguous.
  *
- * If a build fails with KITH_E_FULL, the filter is planned again with more space (kithi_plan_again). If the digests are
- * hashes, the probability of that is very small.
+ * If a build fails with KITH_E_FULL, the filter is planned again, with other parameters (kithi_plan_again). If the
+ * digests are hashes, the probability of that is very small.
  *
  * Digests on disk (build/spill.h) are in 256 parts. If the number of regions divides 256, each thread reads the parts
  * of one region, drops their repeats, and builds the region. If the number of regions is a multiple of 256, each thread
@@ -31,7 +31,7 @@
 #include "plan/planner.h"
 
 #define PART_DIGESTS 32768 /* a part, and the memory to find its repeats, fit in a core's cache */
-#define ATTEMPTS_MAX 8     /* builds, each with more space, before KITH_E_FULL is returned */
+#define ATTEMPTS_MAX 8     /* builds, each with other parameters, before KITH_E_FULL is returned */
 
 typedef struct build_job {
     const kith_allocator *allocator;

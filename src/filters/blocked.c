@@ -170,9 +170,9 @@ static bool crowded(const kith_filter *f, const uint64_t *digest, uint64_t count
 
 /* ---- verbs ----
  *
- * A function whose name ends in _in is compiled for 4, 8 and 16 lanes. A function whose name ends in _body calls the
- * version for the filter's number of lanes (kithi_by_lanes). `ops` has the block functions of one instruction set
- * (kithi_block_ops in lanes.h). Functions that use it are compiled for each instruction set. */
+ * In this section, a function whose name ends in _in is compiled for 4, 8 and 16 lanes. A function whose name ends in
+ * _body calls the version for the filter's number of lanes (kithi_by_lanes). `ops` has the block functions of one
+ * instruction set (kithi_block_ops in lanes.h). Functions that use it are compiled for each instruction set. */
 
 KITHI_INLINE uint64_t set_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
     return ops->set(kithi_block_of(args->f, args->digest), args->digest, lanes);
@@ -252,9 +252,9 @@ static unsigned add_shared(kith_filter *f, uint64_t digest, bool commit) {
                                     (kithi_lanes_args){.f = f, .digest = digest, .commit = commit});
 }
 
-/* The digests before `to` are added without checking: each sets at most one bit per lane, so they cannot exceed the
- * capacity or the fill limit, and no look for crowded blocks is due before `to`. If no digest is safe in this way, the
- * next one is added with all checks. */
+/* The digests before `to` are added without checking: each sets at most one bit per lane, so the filter is not full
+ * before `to`, and no look for crowded blocks is due (kithi_lanes_safe). If no digest is safe in this way, the next one
+ * is added with all checks. */
 KITHI_INLINE uint64_t add_many_in(const kithi_block_ops *ops, const kithi_lanes_args *args, unsigned lanes) {
     kith_filter *f = args->writable;
     const uint64_t *digests = args->digests;

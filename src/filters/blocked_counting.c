@@ -229,8 +229,8 @@ static kith_status remove_one(kith_filter *f, uint64_t digest) {
     return remove_body(&PORTABLE, f, digest);
 }
 
-/* Adds a key with ops->raise. If kithi_lanes_can_add() does not allow this, or if it fails, calls add(), which looks
- * for crowded blocks if that is due, and adds the key or returns the reason why it cannot. */
+/* Adds a key with ops->raise. If kithi_lanes_can_add_again() does not allow this, or if it fails, calls add(), which
+ * looks for crowded blocks if that is due, and adds the key or returns the reason why it cannot. */
 KITHI_INLINE kith_status add_key_in(const kithi_block_ops *ops, kith_filter *f, uint64_t digest, unsigned lanes,
                                     bool *was_new) {
     unsigned zeros;

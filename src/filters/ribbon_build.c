@@ -211,6 +211,7 @@ static bool fill_level(const kithi_ribbon_geometry *g, workspace *w, unsigned le
         for (unsigned bucket = 0; bucket < PART_BUCKETS; bucket++) {
             unsigned first = bucket * GROUPS, mark = GROUPS;
             size_t begin = first == 0 ? 0 : ends[first - 1];
+            /* Mark m bumps the first m groups of the bucket. */
             for (; mark > 0; mark--) {
                 size_t group = first + mark - 1 == 0 ? 0 : ends[first + mark - 2];
                 if (!insert_group(&e, sorted + group, ends[first + mark - 1] - group))

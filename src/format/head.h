@@ -41,8 +41,8 @@ typedef struct kithi_head {
     uint64_t recipe;      /* how a program turned its input into keys; at most KITHI_RECIPE_MAX */
     uint64_t notes_bytes; /* size of the notes after the checksums (notes.h); 0: no notes */
     kithi_store_mark store;
-    /* Not stored. If the body consists of blocks of another kind (layers), and the first one was planned together with
-     * this header: its parameters. They are not all 0 then. Otherwise they are all 0. */
+    /* Not stored. In a header of kind layers that was planned together with its first layer, these are the parameters
+     * of that layer, which are never all 0. In any other header they are all 0. */
     uint64_t first_params[KITHI_PARAMS];
 } kithi_head;
 

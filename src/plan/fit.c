@@ -85,10 +85,10 @@
 #define OVERFLOW_MAX 1e-8
 
 #define SLOT_BITS_MAX 32
-#define REGION_SLOTS (UINT64_C(1) << 18) /* the most slots in a region; half_limit() has the exceptions */
+#define REGION_SLOTS (UINT64_C(1) << 18) /* the most slots in a region, unless b = 1 or `one_region` is set */
 #define REGIONS_MAX 0x1p52               /* their number is computed in doubles, which are exact up to this */
-#define HALF_MAX (UINT64_C(1) << 29)     /* the most slots in half a region in the exceptions, with `power_of_two` */
-#define ODD_HALF_MAX (UINT64_C(1) << 27) /* and without: see core/mix.h */
+#define HALF_MAX (UINT64_C(1) << 29)     /* if b = 1 or `one_region` is set: the most slots in half a region */
+#define ODD_HALF_MAX (UINT64_C(1) << 27) /* the same if `power_of_two` is not set: see core/mix.h */
 
 /* The exponent g = a x^2 / (x + s) at a load that is lower than `load` by x: see above. */
 typedef struct exponent {

@@ -5,7 +5,7 @@
  * pair of places, one in each half. (With alternate=simple and alternate=xor of cuckoo both places may be in the same
  * half; the formulas are used for these, too.) The places of a key have c slots together. There are three reasons why a
  * new key cannot be stored: there is no room, there is crowding, or the search or random walk for a free slot is too
- * short. The first two are described next, the third after the rate.
+ * short. The first two are described next. The third is described further below, after the formula for the rate.
  *
  * No room: no sequence of moves frees a slot for the key. In large regions that happens at a sharply defined load (the
  * share of slots in use). The load at which a region fails is nearly normally distributed (with a heavier left tail:

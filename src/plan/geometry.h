@@ -68,7 +68,7 @@ typedef struct kithi_cf_geometry {
     uint32_t last_byte;       /* the last byte that a place may reach, if the byte in which it begins is byte 0 */
     uint32_t last_shift;      /* number of the lowest bit of the last slot of a word */
     kithi_cf_form form;
-    bool plain;           /* `usual` (below) is true, and every place begins at a byte: nothing needs to be shifted */
+    bool plain; /* `usual` (below) is true, and places are buckets that begin at a byte: nothing needs to be shifted */
     uint32_t place_bytes; /* bytes from one place to the next, if `plain` */
     bool usual;           /* `form` is KITHI_ONE_WORD, kithi_partner() computes the other place, and rest_shift is 0 */
     uint64_t low_bits;    /* a mask: the lowest bit of each slot of a word */

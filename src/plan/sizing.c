@@ -49,7 +49,8 @@ static moments fill_moments(unsigned lanes, uint64_t lane_cells, uint64_t blocks
     return (moments){cells * hit, fmax(0, variance)};
 }
 
-/* Returns d log rate / d log n of a filter of k slices, in which a cell was hit by `hits` keys on average. */
+/* Returns d log rate / d log n of a filter of k slices, in which a cell was hit by `hits` keys on average. The rate
+ * depends nearly only on n / slice, so this is also -d log rate / d log slice. */
 static double bloom_slope(unsigned k, double hits) {
     return hits > 0 ? k * hits * exp(-hits) / -expm1(-hits) : k;
 }
@@ -156,8 +157,9 @@ static bool keeps_rate(const search *s, uint64_t x) {
 
 /* Returns true only if x - 1 does not keep the rate. `quantile` and `slope` are those of x. If the quantile were the
  * same power of x as the mean rate, that of x - 1 would be larger by a factor of at least 1 + slope/x. But it may fall
- * more slowly than the mean rate, and may be a rough one. At rates below 1/2 and for 16 to 10^6 blocks, the smallest
- * factor that was measured is 1 + 0.67 slope/x. At higher rates it is much smaller. */
+ * more slowly than the mean rate: at rates below 1/2 and for 16 to 10^6 blocks, the smallest factor that was measured
+ * is 1 + 0.67 slope/x. At higher rates it is much smaller. 1 + 10^-4 allows for quantiles that are not exact (ROUGH
+ * below). */
 static bool is_smallest(const search *s, uint64_t x, double quantile, double slope) {
     return x >= 16 && s->rate < 0.5 && quantile * (1 + 0.6 * slope / (double)x) > (1 + 1e-4) * s->rate;
 }
@@ -169,6 +171,7 @@ static uint64_t smallest_that_keeps_rate(const search *s, uint64_t start, uint64
     assert(start > 0);
     uint64_t low = 0, high = most + 1; /* low does not keep the rate, or is 0; high does, or is more than `most` */
     uint64_t x = start > most ? most : start, x_before = 0;
+    /* The first guess at the power is bloom_slope() of a filter in which half of the cells are set: k ln 2. */
     double power = 0.7 * s->k, quantile = 0.5, quantile_before = 0;
     for (unsigned step = 0; step < 5 && high - low > 1 && quantile > 0 && quantile < 1; step++) {
         double slope;
@@ -404,11 +407,11 @@ static inline void add_block(block_sums *sums, const lane_moments *m, const doub
  *
  * ROUGH: only every step-th of these terms, where a step is at most 0.8 standard deviations of N. The sums are divided
  * by the sum of the weights, and the terms of a binomial distribution are so regular that leaving out most of them
- * hardly changes the quotients. Terms are negligible sooner: if their weight is below 10^-8, and if they add less than
- * 10^-7 to the sum of R^3, in which crowded blocks count most. (If most blocks have no key, the weights of the others,
- * which alone have a rate above 0, are about `mean` or less. Then the limit is 10^-8 times `mean`.) At the sizes that
- * plans choose, the quantile differs from the exact one by less than 2 * 10^-5 of it (rates of 0.5 to 10^-9, 1 to 10^12
- * keys). */
+ * hardly changes the quotients. Terms are negligible sooner: if their weight is below 10^-8 and, above the mode, they
+ * add less than 10^-7 of its value to the sum of R^3, in which crowded blocks count most. If most blocks have no key,
+ * the others, which alone have a rate above 0, have a weight of about `mean` together, and the limit is 10^-8 times
+ * `mean`. At the sizes that plans use, the quantile differs from the exact one by less than 2 * 10^-5 of it (rates of
+ * 0.5 to 10^-9, 1 to 10^12 keys). */
 typedef enum precision { EXACT, ROUGH } precision;
 
 #define STEP_MAX 15 /* a product of this many numbers below 2^64 does not overflow a double */
@@ -488,7 +491,8 @@ static double lognormal_quantile(double skewness, double deviations) {
 }
 
 /* Returns the quantile of the rate of a blocked filter whose count is n. `deviations` says which quantile: see
- * lognormal_quantile(). Sets *slope to d log rate / d log n, or to 0 if that is not known. */
+ * lognormal_quantile(). Sets *slope to d log rate / d log n, or to 0 if that is not known. The rate depends nearly only
+ * on n / blocks, so this is also -d log rate / d log blocks. */
 static double blocked_quantile(unsigned lanes, unsigned lane_cells, uint64_t blocks, uint64_t n, kithi_counts counts,
                                double deviations, precision how, double *slope) {
     /* The rate of a filter is the mean of R, the rate of a block, over its blocks. The blocks share n keys, so a block
@@ -541,7 +545,9 @@ void kithi_blocked_cells(unsigned lanes, unsigned lane_cells, uint64_t blocks, u
      * `square` is E a_1^(2N). Given N, lanes are independent. The variance of the number of cells in use is the sum of
      * `inside`, the mean of its variance given N, and `between`, the variance of its mean given N. */
     double w = lane_cells, q = 1 / (double)blocks;
-    double n = (double)keys / steps; /* in one step, with the factors by which it changes z1, z2 and square */
+    /* n is the number of keys in one step. step_z1, step_z2 and step_square are the factors by which a step changes z1,
+     * z2 and `square`. */
+    double n = (double)keys / steps;
     double step_z1 = exp(n * log1p(-q / w)), step_z2 = exp(n * log1p(-2 * q / w));
     double step_square = exp(n * log1p(-q * (2 - 1 / w) / w));
     double z1 = 1, z2 = 1, square = 1;

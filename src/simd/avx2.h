@@ -2,8 +2,8 @@
  *
  * A block is two vectors of 32 bytes. A word is 32 bits if there are 16 lanes, and otherwise 64 bits. Each word of a
  * vector can be shifted by its own amount. The bytes of the key's lane words (core/mix.h), widened to one per lane, say
- * how far to shift each lane: a 1 to the lowest bit of the key's counter, or the key's bit to the end of its word. If
- * there are 4 lanes, a lane is two words. In one of them everything is shifted out, which leaves 0 there. */
+ * how far to shift each lane: a 1 to the lowest bit of the key's counter, or the key's bit to the highest bit of its
+ * word. If there are 4 lanes, a lane is two words. In one of them everything is shifted out, which leaves 0 there. */
 #ifndef KITHI_SIMD_AVX2_H
 #define KITHI_SIMD_AVX2_H
 
@@ -22,7 +22,9 @@ typedef enum kithi_avx2_end {
     KITHI_AVX2_HIGHEST, /* how far to shift the key's cell, which is one bit, left to make it the highest of its word */
 } kithi_avx2_end;
 
-/* For 8 lanes: returns the shift of each lane, one byte per lane. */
+/* For 8 lanes of 64 bits: returns the shift of each lane, one byte per lane. A byte of the lane word, divided by 4, is
+ * the number of a bit of the lane. The mask rounds it down to the first bit of a cell, and clears the two bits that the
+ * shift of the whole word has moved in from the next byte. */
 KITHI_TARGET_AVX2 KITHI_INLINE __m128i kithi_avx2_shifts_8(uint64_t digest, int cell_shift, kithi_avx2_end end) {
     uint64_t byte_mask = 64 - (UINT64_C(1) << cell_shift), mask = UINT64_C(0x0101010101010101) * byte_mask;
     uint64_t word = kithi_lane_word(digest, 0) >> 2;
@@ -81,9 +83,11 @@ KITHI_INLINE unsigned kithi_avx2_words(unsigned lanes) {
 
 /* ---- blocked ---- */
 
-/* A key's bits in a block: the highest bit of each word shifted right by `shifts`. */
+/* Returns one of the two vectors of a block with the key's bits set: the highest bit of each word, shifted right by
+ * `shifts`. */
 KITHI_TARGET_AVX2 KITHI_INLINE __m256i kithi_avx2_bits_or(__m256i block, __m256i shifts, unsigned lanes) {
-    /* As a number with a fraction, the highest bit alone is -0.0. gcc makes this constant in one instruction. */
+    /* As a floating-point number, a word in which only the highest bit is set is -0.0. gcc makes this constant in one
+     * instruction. */
     __m256i highest =
         lanes == 16 ? _mm256_castps_si256(_mm256_set1_ps(-0.0f)) : _mm256_castpd_si256(_mm256_set1_pd(-0.0));
     return _mm256_or_si256(block,

@@ -74,7 +74,9 @@ KITHI_TARGET_AVX2 KITHI_INLINE void kithi_avx2_cf_locate(const kithi_cf_geometry
         __m256i sum = _mm256_or_si256(_mm256_srli_epi64(_mm256_mul_epu32(spread, places), 32), one);
         __m256i other = _mm256_sub_epi64(sum, place);
         /* The result is sum - place or, if that is negative, sum - place + places. A negative number is a large
-         * unsigned one, and places < 2^31, so in both cases the result is the smaller of these two. */
+         * unsigned one, and places < 2^31, so in both cases the result is the smaller of these two. AVX2 has no minimum
+         * of 64-bit words; that of their 32-bit halves is the same, because both numbers are above -2^31 and below
+         * 2^32. */
         other = _mm256_min_epu32(other, _mm256_add_epi64(other, places));
 
         if (type == KITHI_CF_WIDE_BUCKETS && g->place_bits % 8 != 0) {       /* the bucket with the even number first */

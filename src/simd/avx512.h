@@ -1,5 +1,6 @@
 /* simd/avx512.h: operations on a block of the blocked kinds with AVX-512, and parities for ribbon. A block is one
- * vector of 64 bytes; otherwise this is the method of simd/avx2.h. */
+ * vector of 64 bytes. Cells of 1 bit are handled like counters: a 1 is shifted to the lowest bit of each cell of the
+ * key. Otherwise this is the method of simd/avx2.h. */
 #ifndef KITHI_SIMD_AVX512_H
 #define KITHI_SIMD_AVX512_H
 

@@ -171,9 +171,9 @@ kith_status kithi_store_checkpoint_if_due(kith_store *s) {
 
 /* ---- other content ---- */
 
-/* Called after the replacement of FILE by other content or by a plain file has failed. The journal does not belong to
- * the new file. So if the replacement could not be undone, the store becomes read-only; otherwise it goes on, after
- * settle_names(). */
+/* Called after the replacement of FILE by other content or by a plain file has failed, also if it was not begun because
+ * the snapshot could not be verified. The journal does not belong to the new file. So if the replacement could not be
+ * undone, the store becomes read-only; otherwise it goes on, after settle_names(). */
 static kith_status settle_replaced(kith_store *s, kith_status status) {
     int error = errno;
     bool is_old = s->files->is_named(s->files->context, s->now.file, s->folder, s->name) == 1;

@@ -143,8 +143,8 @@ uint64_t kithi_cuckoo_walk_max(const kith_table *t, const kithi_cuckoo *c, uint6
     return (uint64_t)ceil(6 * log(slots) / log1p(delta / 2));
 }
 
-/* `bucket` is the bucket of the key by one of the functions. Returns its bucket by another function: a random one if d
- * > 2. This may be the same bucket. */
+/* `bucket` is the one that one of the d functions selects for the key. Returns the one that another function selects,
+ * which is chosen at random if d > 2. Both functions may select the same bucket. */
 static uint64_t other_bucket(kith_table *t, const kithi_cuckoo *c, const kithi_key *key, uint64_t hash,
                              uint64_t bucket) {
     unsigned i = 0;

@@ -9,8 +9,8 @@ COMMANDS = ["CF.RESERVE", "CF.ADD", "CF.ADDNX", "CF.INSERT", "CF.INSERTNX", "CF.
             "CF.COUNT", "CF.INFO", "CF.COMPACT", "CF.SCANDUMP", "CF.LOADCHUNK"]
 
 
-# Hash keys are secret and random, so another item can look like one of a filter. With a capacity of 1,000,000, two items
-# do so with a probability of 1e-8; with the default capacity, with 1e-5.
+# Hash keys are secret and random, so an absent item can look like one that was added. For two items the probability is
+# 1e-8 with this capacity, and 1e-5 with the default one.
 LARGE = 1000000
 
 

@@ -17,8 +17,8 @@
  * a look. (An adder makes a look whenever it reserves capacity: adder.c.)
  *
  *     every look        Is the number of cells in use in the key's own block more than 4 standard deviations above the
- *                       mean for this count? (The count is rounded up to a multiple of a sixteenth of the capacity.)
- *                       In honest filters fewer than one block in 10^4 is so full. This finds keys that fill some
+ *                       mean for this count? (The count is rounded up to the next sixteenth of the capacity.) In
+ *                       honest filters fewer than one block in 10^4 is so full. This finds keys that fill some
  *                       blocks far more than others.
  *     every 16th look   Is the mean rate of 32 blocks, which the count selects, above the limit? This finds keys that
  *                       fill most blocks a little more than they should. It also finds a filter that is crowded
@@ -30,11 +30,13 @@
  * keys are added, so a filter that is not crowded after all keys were added never was. A build therefore makes no
  * looks, but one pass at the end.
  *
- * Cost. Every add compares the count with the count at which the next look is due, instead of with the capacity and, in
- * `blocked`, with the fill limit. So an add that does not look takes no additional instruction. Let B be the number of
- * blocks. gap is B/64, at least 128. A look takes about 300 instructions, and every 16th look about 2000 more. A pass
- * over the body takes about 50 instructions per block. Honest keys cause one pass or none before the filter is full.
- * While a filter is attacked, each look may cause a pass.
+ * Cost. Without looks, every add would compare the count with the capacity and, in `blocked`, the fill with the fill
+ * limit. With looks, it compares the count with `next`, the count at which the next look is due. `next` is so low that
+ * neither the capacity nor, in `blocked`, the fill limit can be exceeded before it, so this comparison replaces the
+ * others. An add that does not look takes no additional instruction. Let B be the number of blocks. gap is B/64, at
+ * least 128. A look takes about 300 instructions, and every 16th look about 2000 more. A pass over the body takes about
+ * 50 instructions per block. Honest keys cause one pass or none before the filter is full. While a filter is attacked,
+ * each look may cause a pass.
  *
  * What the attacker gains. Between two looks, gap keys can be added. One key raises the rate of its block most if it
  * uses the last unused cell of each lane: from (1 - 1/w)^lanes, where w is the number of cells in a lane, to 1. With 8
@@ -183,7 +185,8 @@ KITHI_OUTLINE bool kithi_lanes_may_add(kith_filter *f, uint64_t digest, const ki
     if (!kithi_bits_can_add(f))
         return false;
     uint64_t count = f->head.count, next = f->head.capacity;
-    /* Each of the keys before the last one uses at most `lanes` cells. */
+    /* A key uses at most `lanes` cells, so (fill_limit - fill) / lanes keys do not exceed the fill limit. One more key
+     * may be added after them, even if it exceeds the limit. */
     uint64_t below_limit = (f->geometry.fill_limit - f->head.fill) / f->geometry.lanes.lanes + 1;
     if (next - count > below_limit)
         next = count + below_limit;
@@ -203,8 +206,8 @@ KITHI_OUTLINE bool kithi_lanes_may_add(kith_filter *f, uint64_t digest, const ki
     return true;
 }
 
-/* Returns how many of the next n digests can be added without a look and without exceeding a limit, whatever they are.
- * For the kinds of kithi_lanes_can_add(). */
+/* Returns how many of the next n digests can be added without a look and without checking the limits: none of them is
+ * refused, whatever they are. For the kinds of kithi_lanes_can_add(). */
 static inline size_t kithi_lanes_safe(const kith_filter *f, size_t n) {
     uint64_t safe = kithi_lanes_can_add(f) ? f->crowding.next - f->head.count : 0;
     return safe < n ? (size_t)safe : n;

@@ -93,8 +93,8 @@ static void rebuild_stash(const body *b, uint64_t r, uint64_t *used, uint64_t *s
     uint8_t *region = region_of(b, r);
     const kithi_cf_geometry *g = &b->f->geometry.cf;
     for (uint64_t i = 0; i < g->stash; i++) {
-        /* Before word i there are those of the first i entries that stay, in order, followed by zeros. Entry i is taken
-         * out, and added again if it stays. */
+        /* Of the first i entries, some stay in the stash. The words before word i now hold these entries in order, and
+         * then zeros. Entry i is taken out, and added again if it stays. */
         uint64_t entry = kithi_stash_get(g, region, i);
         uint64_t at = 8 * (g->stash_at + 8 * i);
         kithi_candidates candidates;

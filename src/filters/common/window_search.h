@@ -20,9 +20,9 @@
  *               [ window s-1       ]              window s-1. Only the entry in slot s-1 is queued, because the one
  *                                                 in slot s has been examined.
  *
- * A slot is named by the bit of the region at which it begins. Slot numbers would have to be multiplied by slot_bits
- * before every load, and each load waits for the multiplication before it. This waiting is most of the time of a short
- * search.
+ * A slot is named by the bit of the region at which it begins. A slot number would have to be multiplied by slot_bits
+ * before every load, and the load would have to wait for the product. A short search spends most of its time waiting
+ * for results that it needs for the next load, so this would make it slower.
  *
  * Everything here is compiled into overlap.c. It is for geometries for which kithi_window_fits() returns true. */
 #ifndef KITHI_FILTERS_WINDOW_SEARCH_H
@@ -78,7 +78,8 @@ KITHI_OUTLINE bool kithi_window_find(const kithi_cf_geometry *g, const uint8_t *
     kithi_window_item *tail = queue, *const last = queue + limit - KITHI_WINDOW_TARGETS;
     for (unsigned i = 0; i < KITHI_WINDOW_ROOTS; i++)
         *tail++ = roots[i] * slot_bits + i % 2 * KITHI_WINDOW_SECOND + KITHI_WINDOW_NEW_KEY * KITHI_WINDOW_INDEX;
-    /* Every entry adds at least two items, so the queue does not become empty. */
+    /* `from` is the queue index of the item, shifted to bits 33 …, where the items that this one adds have it. Every
+     * entry adds at least two items, so the queue does not become empty. */
     for (uint64_t from = 0; tail <= last; from += KITHI_WINDOW_INDEX) {
         uint64_t item = *queue++, slot = (uint32_t)item;
         uint64_t code = kithi_cf_word(region, slot, KITHI_ONE_WORD) & first;
