@@ -27,8 +27,10 @@
  * The result of a look depends only on the bytes of the filter and on the digest, so it is the same for every
  * instruction set, for a copy of the filter, and when a journal is replayed. Nothing about looks is stored in the
  * filter. As the count does not change when a key is refused, the same key is refused again. The rate never falls when
- * keys are added, so a filter that is not crowded after all keys were added never was. A build therefore makes no
- * looks, but one pass at the end.
+ * keys are added, so a filter that is not crowded after all keys were added never was. A build that adds all keys at
+ * once or by parts (build/fill.c) therefore makes no looks, but one pass at the end. (One exception: if removals bring
+ * the count back to a multiple of `gap`, a copy of the filter makes a look before its next add, and the filter itself
+ * does not.)
  *
  * Cost. Without looks, every add would compare the count with the capacity and, in `blocked`, the fill with the fill
  * limit. With looks, it compares the count with `next`, the count at which the next look is due. `next` is so low that
