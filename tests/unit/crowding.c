@@ -334,6 +334,41 @@ TEST(a_filter_that_a_repair_has_filled_is_full_at_once) {
     each_guarded(recounted);
 }
 
+/* Looks are due at multiples of 128 keys here. The filter passes one of them, becomes crowded before the next, and has
+ * then as many keys removed as brings it back to the first. It must refuse what its copy refuses. */
+static void removed_to_a_look(const kithi_kind *kind) {
+    enum { GAP = 128, HONEST = 14 * GAP, CROWD = GAP - 1 };
+    if ((kind->info.capabilities & KITH_CAN_REMOVE) == 0)
+        return;
+    kith_filter_spec spec = spec_of(kind, 2000, 1e-4);
+    kith_filter *f = created(&spec), *copy;
+    kithi_prng prng = {1};
+    uint64_t honest[HONEST], crowd = 0;
+    for (unsigned i = 0; i < HONEST; i++) {
+        honest[i] = kithi_prng_next(&prng);
+        CHECK_OK(kith_filter_add_digest(f, honest[i], NULL));
+    }
+    CHECK_EQ_U64(f->crowding.gap, GAP);
+    for (unsigned i = 0; i < CROWD; i++) {
+        crowd = kithi_prng_next(&prng) >> 8;
+        CHECK_OK(kith_filter_add_digest(f, crowd, NULL));
+    }
+    for (unsigned i = 0; i < CROWD; i++)
+        CHECK_OK(kith_filter_remove_digest(f, honest[i]));
+    CHECK_EQ_U64(kith_filter_count(f), HONEST);
+    CHECK_OK(kith_filter_clone(f, NULL, &copy));
+    crowd = kithi_prng_next(&prng) >> 8;
+    kith_status expected = kith_filter_add_digest(copy, crowd, NULL);
+    CHECK_STATUS(expected, KITH_E_FULL); /* the filter is crowded */
+    CHECK_STATUS(kith_filter_add_digest(f, crowd, NULL), expected);
+    kith_filter_free(copy);
+    kith_filter_free(f);
+}
+
+TEST(after_removals_a_filter_refuses_what_its_copy_refuses) {
+    each_guarded(removed_to_a_look);
+}
+
 int main(int argc, char **argv) {
     return check_main(argc, argv);
 }

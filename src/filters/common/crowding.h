@@ -28,9 +28,7 @@
  * instruction set, for a copy of the filter, and when a journal is replayed. Nothing about looks is stored in the
  * filter. As the count does not change when a key is refused, the same key is refused again. The rate never falls when
  * keys are added, so a filter that is not crowded after all keys were added never was. A build that adds all keys at
- * once or by parts (build/fill.c) therefore makes no looks, but one pass at the end. (One exception: if removals bring
- * the count back to a multiple of `gap`, a copy of the filter makes a look before its next add, and the filter itself
- * does not.)
+ * once or by parts (build/fill.c) therefore makes no looks, but one pass at the end.
  *
  * Cost. Without looks, every add would compare the count with the capacity and, in `blocked`, the fill with the fill
  * limit. With looks, it compares the count with `next`, the count at which the next look is due. `next` is so low that
@@ -215,10 +213,10 @@ static inline size_t kithi_lanes_safe(const kith_filter *f, size_t n) {
     return safe < n ? (size_t)safe : n;
 }
 
-/* After a removal: if the count is now more than `gap` below the next look, a look is due before that one. Setting
+/* After a removal: if the count is now `gap` or more below the next look, another look is due before that one. Setting
  * crowding.next to 0 makes the next add compute it again. */
 static inline void kithi_lanes_removed(kith_filter *f) {
-    if (f->crowding.next - f->head.count > f->crowding.gap)
+    if (f->crowding.next - f->head.count >= f->crowding.gap)
         f->crowding.next = 0;
 }
 
