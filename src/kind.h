@@ -233,10 +233,14 @@ typedef enum kithi_backing {
 
 /* When blocked kinds look for crowded blocks: see filters/common/crowding.h. */
 typedef struct kithi_crowding {
-    uint64_t next; /* the count at which an add looks next, at most the capacity; 0 if that is not known */
-    uint64_t gap;  /* from one such count to the next; 0 if `gap` and `cells` are not set yet */
-    double rate;   /* a filter with a higher rate is crowded; 0 if `watch` has not been called */
-    bool off;      /* never look, because others fill parts of the body, a pass follows, or a repair has filled pages */
+    /* As long as the count is below `next`, an add needs no look and does not exceed the capacity. `next` is the count
+     * of the next look, or a lower one at which the limits must be checked again. 0 if it is not known. */
+    uint64_t next;
+    uint64_t gap; /* from the count of one look to that of the next; 0 if `gap` and `cells` are not set yet */
+    double rate;  /* a filter with a higher rate is crowded; 0 if `watch` has not been called */
+    /* Never look. Set while other threads fill other parts of the body, while a build adds keys before it makes a pass
+     * over the body, and while a repair adds keys after it has set all cells of damaged pages. */
+    bool off;
     /* A block with more than cells[i] cells in use is suspect. i is the largest number for which the count is at least
      * i / 16 of the capacity, but at most 15. */
     uint16_t cells[KITHI_CROWDING_STEPS];

@@ -19,7 +19,7 @@ typedef struct kithi_salvage {
     uint64_t pages;
     uint64_t pages_damaged;  /* those whose content was wrong or missing */
     uint64_t pages_restored; /* those of them that have their old content again */
-    uint64_t pages_unsure;   /* those whose checksum is lost; they stay as they are */
+    uint64_t pages_unsure;   /* those whose checksum is lost; they are kept, and may be damaged */
     uint64_t keys_at_risk;   /* at most this many keys may no longer be found. UINT64_MAX: not known */
 } kithi_salvage;
 

@@ -2,7 +2,7 @@
  * Each thread builds one region after the other.
  *
  *     digests  ->  plan  ->  sort by part  ->  build each region
- *                                  ->  if two are equal: drop repeats in each part, plan again, build again
+ *     if the build finds two equal digests:  drop repeats in each part  ->  plan again  ->  build again
  *
  * Most lists have no repeats, and a build succeeds only if there are none (kind.h). So repeats in memory are dropped
  * only if a build finds two equal digests, or if there are more digests than the capacity.

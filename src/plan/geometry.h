@@ -50,7 +50,7 @@ typedef enum kithi_cf_form {
 /* cuckoo and overlap (cf: cuckoo filter). */
 typedef struct kithi_cf_geometry {
     uint64_t slot_bits;
-    uint64_t half; /* half the number of places in a region: as many have an even number as an odd one */
+    uint64_t half; /* half the number of places in a region: this many have an even number, and as many an odd one */
     uint64_t regions;
     uint64_t bucket_slots; /* slots per bucket. This and the next two: cuckoo only */
     uint64_t alternate;    /* how the other bucket is computed, see filters/cuckoo.c */

@@ -155,11 +155,11 @@ static bool keeps_rate(const search *s, uint64_t x) {
     return s->quantile_at(s, x, &slope) <= s->rate;
 }
 
-/* Returns true only if x - 1 does not keep the rate. `quantile` and `slope` are those of x. If the quantile were the
- * same power of x as the mean rate, that of x - 1 would be larger by a factor of at least 1 + slope/x. But it may fall
- * more slowly than the mean rate: at rates below 1/2 and for 16 to 10^6 blocks, the smallest factor that was measured
- * is 1 + 0.67 slope/x. At higher rates it is much smaller. 1 + 10^-4 allows for quantiles that are not exact (ROUGH
- * below). */
+/* Returns true only if x - 1 does not keep the rate. `quantile` and `slope` are those of x. Near x, the mean rate falls
+ * like x^-slope. If the quantile fell as fast, that of x - 1 would be larger by a factor of at least 1 + slope/x. But
+ * it may fall more slowly. At rates below 1/2 and for 16 to 10^6 blocks, the smallest factor that was measured is
+ * 1 + 0.67 slope/x. At higher rates the factor is much smaller, so the result is always false there. 1 + 10^-4 allows
+ * for quantiles that are not exact (ROUGH below). */
 static bool is_smallest(const search *s, uint64_t x, double quantile, double slope) {
     return x >= 16 && s->rate < 0.5 && quantile * (1 + 0.6 * slope / (double)x) > (1 + 1e-4) * s->rate;
 }

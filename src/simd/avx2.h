@@ -1,9 +1,10 @@
 /* simd/avx2.h: operations on a block of the blocked kinds with AVX2, and parities for ribbon.
  *
  * A block is two vectors of 32 bytes. A word is 32 bits if there are 16 lanes, and otherwise 64 bits. Each word of a
- * vector can be shifted by its own amount. The bytes of the key's lane words (core/mix.h), widened to one per lane, say
- * how far to shift each lane: a 1 to the lowest bit of the key's counter, or the key's bit to the highest bit of its
- * word. If there are 4 lanes, a lane is two words. In one of them everything is shifted out, which leaves 0 there. */
+ * vector can be shifted by its own amount, which comes from one byte of the key's lane words (core/mix.h). If the cells
+ * are counters, a 1 is shifted to the lowest bit of the key's counter. If they are bits, the word of the block is
+ * shifted until the key's bit is its highest. If there are 4 lanes, a lane is two words. In one of them everything is
+ * shifted out, which leaves 0 there. */
 #ifndef KITHI_SIMD_AVX2_H
 #define KITHI_SIMD_AVX2_H
 

@@ -31,12 +31,12 @@
  * once or by parts (build/fill.c) therefore makes no looks, but one pass at the end.
  *
  * Cost. Without looks, every add would compare the count with the capacity and, in `blocked`, the fill with the fill
- * limit. With looks, it compares the count with `next`, the count at which the next look is due. `next` is so low that
- * neither the capacity nor, in `blocked`, the fill limit can be exceeded before it, so this comparison replaces the
- * others. An add that does not look takes no additional instruction. Let B be the number of blocks. gap is B/64, at
- * least 128. A look takes about 300 instructions, and every 16th look about 2000 more. A pass over the body takes about
- * 50 instructions per block. Honest keys cause one pass or none before the filter is full. While a filter is attacked,
- * each look may cause a pass.
+ * limit. With looks, it compares only the count with `next`. This is the count at which the next look is due, or a
+ * lower one: neither the capacity nor, in `blocked`, the fill limit can be exceeded before it. So this comparison
+ * replaces the others, and an add that does not look takes no additional instruction. Let B be the number of blocks.
+ * gap is B/64, at least 128. A look takes about 300 instructions, and every 16th look about 2000 more. A pass over the
+ * body takes about 50 instructions per block. Honest keys cause one pass or none before the filter is full. While a
+ * filter is attacked, each look may cause a pass.
  *
  * What the attacker gains. Between two looks, gap keys can be added. One key raises the rate of its block most if it
  * uses the last unused cell of each lane: from (1 - 1/w)^lanes, where w is the number of cells in a lane, to 1. With 8
@@ -44,8 +44,9 @@
  * two looks the rate, which is the mean of B blocks, rises by at most 0.12/64 = 0.002 or 0.40/64 = 0.006. If the key of
  * each look is one of the attacker's, whose block is crowded, the rate is never above the limit by more than that.
  * tests/unit/pollution.c has measurements for 10^5 keys: at most 1.5 times the honest rate. But the looks are no
- * secret: somebody who knows the hash and the exact count can prepare a harmless key for each of them. A secret key of
- * the hash prevents that; see docs/security.md. */
+ * secret: somebody who knows the hash and the exact count can prepare a harmless key for each of them. In
+ * blocked_counting, removals between the adds can also keep the count from reaching the next look. A secret key of the
+ * hash prevents both; see docs/security.md. */
 #ifndef KITHI_FILTERS_CROWDING_H
 #define KITHI_FILTERS_CROWDING_H
 
@@ -213,8 +214,9 @@ static inline size_t kithi_lanes_safe(const kith_filter *f, size_t n) {
     return safe < n ? (size_t)safe : n;
 }
 
-/* After a removal: if the count is now `gap` or more below the next look, another look is due before that one. Setting
- * crowding.next to 0 makes the next add compute it again. */
+/* After a removal: if the count is now `gap` or more below crowding.next, a look is due before that count. Setting
+ * crowding.next to 0 makes the next add compute it again. But if crowding.next is lower than the count of the next
+ * look, because of the capacity or the fill limit, a removal down to the count of the last look is not noticed here. */
 static inline void kithi_lanes_removed(kith_filter *f) {
     if (f->crowding.next - f->head.count >= f->crowding.gap)
         f->crowding.next = 0;

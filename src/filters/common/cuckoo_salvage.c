@@ -11,7 +11,7 @@
  *         lookup does not find its key, so the entry moves to an empty candidate slot; if there is none, it is dropped
  *
  * The count in the header minus the number of entries in good pages is the number of entries that were in damaged
- * pages. At most that many keys are lost. */
+ * pages. At most that many keys are lost. In this file, a page whose checksum is lost counts as damaged, too. */
 #include "filters/common/cuckoo_stash.h"
 
 typedef struct body {
