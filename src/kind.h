@@ -236,8 +236,9 @@ typedef struct kithi_crowding {
     /* As long as the count is below `next`, an add needs no look and does not exceed the capacity. `next` is the count
      * of the next look, or a lower one at which the limits must be checked again. 0 if it is not known. */
     uint64_t next;
-    uint64_t gap; /* from the count of one look to that of the next; 0 if `gap` and `cells` are not set yet */
-    double rate;  /* a filter with a higher rate is crowded; 0 if `watch` has not been called */
+    uint64_t last; /* the count of the look before `next`, set together with it */
+    uint64_t gap;  /* from the count of one look to that of the next; 0 if `gap` and `cells` are not set yet */
+    double rate;   /* a filter with a higher rate is crowded; 0 if `watch` has not been called */
     /* Never look. Set while other threads fill other parts of the body, while a build adds keys before it makes a pass
      * over the body, and while a repair adds keys after it has set all cells of damaged pages. */
     bool off;

@@ -181,7 +181,7 @@ static inline bool kithi_lanes_can_add_again(const kith_filter *f) {
 }
 
 /* Returns whether this new key may be added, after one of the functions above has returned false. If it may, sets
- * crowding.next. */
+ * crowding.next and crowding.last. */
 KITHI_OUTLINE bool kithi_lanes_may_add(kith_filter *f, uint64_t digest, const kithi_crowding_ops *ops) {
     if (!kithi_bits_can_add(f))
         return false;
@@ -202,6 +202,7 @@ KITHI_OUTLINE bool kithi_lanes_may_add(kith_filter *f, uint64_t digest, const ki
         }
         if (next - count > f->crowding.gap - since)
             next = count + f->crowding.gap - since;
+        f->crowding.last = count - since;
     }
     f->crowding.next = next;
     return true;
@@ -214,11 +215,10 @@ static inline size_t kithi_lanes_safe(const kith_filter *f, size_t n) {
     return safe < n ? (size_t)safe : n;
 }
 
-/* After a removal: if the count is now `gap` or more below crowding.next, a look is due before that count. Setting
- * crowding.next to 0 makes the next add compute it again. But if crowding.next is lower than the count of the next
- * look, because of the capacity or the fill limit, a removal down to the count of the last look is not noticed here. */
+/* After a removal: if the count is now that of the last look or lower, another look is due before crowding.next.
+ * Setting crowding.next to 0 makes the next add compute it again. */
 static inline void kithi_lanes_removed(kith_filter *f) {
-    if (f->crowding.next - f->head.count >= f->crowding.gap)
+    if (f->head.count <= f->crowding.last)
         f->crowding.next = 0;
 }
 
