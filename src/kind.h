@@ -231,12 +231,13 @@ typedef enum kithi_backing {
 
 #define KITHI_CROWDING_STEPS 16
 
-/* When blocked kinds look for crowded blocks: see filters/common/crowding.h. */
+/* When blocked kinds look for crowded blocks: see filters/common/crowding.h. There, a look is the examination of a few
+ * blocks before a key is added. (It has nothing to do with the function `look` above.) */
 typedef struct kithi_crowding {
     /* As long as the count is below `next`, an add needs no look and does not exceed the capacity. `next` is the count
      * of the next look, or a lower one at which the limits must be checked again. 0 if it is not known. */
     uint64_t next;
-    uint64_t last; /* the count of the look before `next`, set together with it */
+    uint64_t last; /* the count of the look before `next`, set together with it unless `off` is true */
     uint64_t gap;  /* from the count of one look to that of the next; 0 if `gap` and `cells` are not set yet */
     double rate;   /* a filter with a higher rate is crowded; 0 if `watch` has not been called */
     /* Never look. Set while other threads fill other parts of the body, while a build adds keys before it makes a pass

@@ -45,8 +45,8 @@ void kithi_collection_init(kithi_collection *c, const kith_allocator *allocator,
                            bool keep_repeats);
 void kithi_collection_free(kithi_collection *c);
 
-/* Adds digests, which must be neither counted yet nor borrowed. Sets *done to how many were added, also on failure.
- * Returns the codes of kith_builder_add_many(). */
+/* Adds digests to a collection that has not been counted yet and does not borrow an array. Sets *done to how many were
+ * added, also on failure. Returns the codes of kith_builder_add_many(). */
 kith_status kithi_collect(kithi_collection *c, const uint64_t *digests, size_t n, size_t *done);
 
 /* Takes an array that belongs to the caller as the whole content of an empty collection. */

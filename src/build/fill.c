@@ -465,7 +465,8 @@ kith_status kithi_fill_at_once(kith_filter *f, const uint64_t *digests, size_t n
     size_t done = 0;
     kith_status status = KITH_E_FULL;
     f->sealed = false;
-    if (inner == f || n <= inner->head.capacity) { /* otherwise more layers are needed, and each looks for itself */
+    /* Otherwise more layers are needed, and the adds in order below look for crowded blocks in each of them. */
+    if (inner == f || n <= inner->head.capacity) {
         inner->sealed = false;
         inner->crowding.off = true;
         status = kithi_add_many(inner, digests, n, NULL, &done);

@@ -14,7 +14,7 @@
 #define KITHI_VALUE(type, ...) ((type){__VA_ARGS__})
 #endif
 
-/* A function that is rarely called. It is not inlined, so that its caller stays small. */
+/* A function that is never inlined, so that its callers stay small. */
 #define KITHI_OUTLINE static __attribute__((noinline, unused))
 
 /* KITHI_TARGET_… compiles a function for that instruction set, whatever the rest of the library is compiled for. The

@@ -95,7 +95,7 @@ typedef struct kithi_place {
     uint64_t rest; /* 32 bits for the fingerprint */
 } kithi_place;
 
-/* Returns r + p - 32, with r and p as above, each rounded up, or 0 if that is negative. */
+/* Returns r + p - 32, with r and p as above, each rounded up but at most 32, or 0 if that is negative. */
 static inline unsigned kithi_rest_shift(uint64_t regions, uint64_t places) {
     unsigned bits = 0;
     for (unsigned r = 0; r < 32 && UINT64_C(1) << r < regions; r++)

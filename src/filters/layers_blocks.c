@@ -5,7 +5,7 @@
  *     separate blocks    | layer in_block |   | layer in_block+1 |   …
  *
  * A new filter has one layer, in its block. After a filter was opened, adopted or cloned, or after kith_filter_bytes(),
- * all layers are in its block: in that state the bytes that the picture calls unused hold the checksums of the body,
+ * all layers are in its block: in that state the bytes that the picture calls unused are for the checksums of the body,
  * and the block is the whole filter. When a layer is appended, only the directory in the block changes.
  *
  * A separate block is padded to a multiple of 64 bytes, like the layer in the file. So the file consists of the header,

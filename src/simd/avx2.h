@@ -157,7 +157,7 @@ KITHI_TARGET_AVX2 KITHI_INLINE uint64_t kithi_avx2_bits_set_many(uint8_t *body, 
         kithi_avx2_block keys = kithi_avx2_load((const uint8_t *)(found + i));
         __m256i same = _mm256_packs_epi16(_mm256_cmpeq_epi16(keys.low, _mm256_set1_epi16((short)all)),
                                           _mm256_cmpeq_epi16(keys.high, _mm256_set1_epi16((short)all)));
-        same = _mm256_permute4x64_epi64(same, _MM_SHUFFLE(3, 1, 2, 0)); /* keys 0-7 16-23 8-15 24-31 */
+        same = _mm256_permute4x64_epi64(same, _MM_SHUFFLE(3, 1, 2, 0)); /* packs has left keys 0-7 16-23 8-15 24-31 */
         changed |= (uint64_t) ~(uint32_t)_mm256_movemask_epi8(same) << i;
     }
     for (unsigned i = 0; i < 64; i += 4)

@@ -30,7 +30,7 @@
 #define READ_BYTES 65536        /* at a time */
 #define SECTOR_BYTES 4096       /* after a read error, a range is read in pieces of this size */
 #define SHARE_MIN 4             /* at least 1/SHARE_MIN of the block must be there: bounds the memory */
-#define GENERATIONS_MAX 1000000 /* to try for a lost header of a journal: takes about a second */
+#define GENERATIONS_MAX 1000000 /* to try for a lost header of a journal: takes less than a second */
 
 /* ---- files that cannot be read in places ---- */
 

@@ -94,7 +94,7 @@ kith_status kithi_store_new(const kithi_files *files, const char *path, const ki
 
 kith_status kithi_store_lock(kith_store *s) {
     if (s->options.lock != 0) {
-        s->lock = s->options.lock - 1; /* see kith_store_options */
+        s->lock = s->options.lock - 1; /* the option is 1 + the descriptor, so that 0 can mean that there is none */
         s->is_writer = true;
         return KITH_OK;
     }

@@ -239,9 +239,9 @@ static inline void kithi_search_reset(const kithi_cf_layout *layout, kithi_searc
     }
 }
 
-/* After a search that found no empty slot: moves an entry that has a twin to the stash, and then each entry of the
- * chain that leads to its slot to the slot of the next one. Sets *freed to the slot that became free. Returns
- * KITH_E_FULL if there is no such entry or the stash is full.
+/* After a search that found no empty slot: moves an entry that has a twin to the stash. Its slot is then empty and ends
+ * a chain, and each entry of this chain moves to the slot of the next one. Sets *freed to the slot that became free.
+ * Returns KITH_E_FULL if there is no entry with a twin or the stash is full.
  *
  * The slot in which a chain ends must not be in the chain a second time. In overlap, where a slot is in two places, an
  * earlier place of the chain might contain it. But then the loop would have found its entry in that place, which is
