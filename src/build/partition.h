@@ -21,7 +21,7 @@
 /* Maps digests to parts. */
 typedef struct kithi_part_map {
     uint64_t regions;
-    uint64_t scale; /* count / regions as a fixed-point number, times 2^32 */
+    uint64_t scale; /* 2^32 * count / regions, rounded down */
     unsigned count; /* number of parts */
 } kithi_part_map;
 

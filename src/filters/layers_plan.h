@@ -16,7 +16,8 @@ uint64_t kithi_layers_inner_option(const kithi_layers_geometry *g, unsigned inde
 /* Plans layer i of the filter with the header `head`: sets *layer to the header that the layer has when it is empty. */
 kith_status kithi_layers_plan(const kithi_head *head, unsigned i, kithi_head *layer);
 
-/* Plans the first layer of a filter that has no other. Sets head->body_bytes and head->first_params. */
+/* Plans the first layer of a filter that has no other. Sets head->body_bytes and head->first_params, the parameters
+ * of that layer (format/head.h). */
 kith_status kithi_layers_plan_first(kithi_head *head);
 
 /* As kithi_layers_plan() for layer 0. Takes little time if kithi_layers_plan_first() has made the header. */

@@ -489,8 +489,9 @@ static bool choose_regions_and_stash(task *t, double pairs, double bits, uint64_
     return total_bits(t->fit, size) <= bits;
 }
 
-/* Returns the slot width, `from` … `to`, that probably gives the smallest size. It counts only slots that are needed at
- * least: n / planned, or as many as give `combinations` combinations of a pair and a fingerprint, whichever is more. */
+/* Returns the slot width, `from` … `to`, that probably gives the smallest size. For each width it counts only the
+ * slots that are certainly needed. Their number is the larger of two: n / planned, and the number of slots with which
+ * there are `combinations` combinations of a pair and a fingerprint. */
 static unsigned expected_width(const kithi_fit *fit, double n, double combinations, unsigned from, unsigned to) {
     unsigned best = from;
     double best_bits = INFINITY;

@@ -3,7 +3,7 @@
  *
  * Files and folders are numbers like file descriptors, at least 0. Unless a comment says otherwise, a function returns
  * -1 on failure, with the reason in errno. Functions may fail with EINTR, and reads and writes may be short: the
- * helpers at the end of this file retry. A failed sync must never be retried (see replace.c). */
+ * helpers at the end of this file retry. A failed sync must never be retried (format/replace.c). */
 #ifndef KITHI_STORE_FILES_H
 #define KITHI_STORE_FILES_H
 

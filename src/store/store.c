@@ -27,8 +27,8 @@
 
 #define SYNC_OPERATIONS 1000
 #define SYNC_MS 1000
-#define CHECKPOINT_BYTES (UINT64_C(64) << 20) /* repeating that many operations takes about a second */
-#define CLOSE_BYTES (UINT64_C(4) << 20)       /* repeating more takes over 50 ms, so close makes a checkpoint first */
+#define CHECKPOINT_BYTES (UINT64_C(64) << 20) /* to repeat the operations of a journal of this size takes about 1 s */
+#define CLOSE_BYTES (UINT64_C(4) << 20)       /* for a larger journal more than 50 ms: close makes a checkpoint */
 
 /* ---- opening and closing ---- */
 

@@ -21,8 +21,9 @@
  *
  *     bits   63 … 37 first bucket | 36 … 10 second bucket | 9 … 7 class | 6 … 0 tag   more buckets: kithi_word(hash, i)
  *
- * From 2^27 buckets on these bit ranges overlap, and tags distinguish fewer keys. Results stay right, because the keys
- * in the records are compared. For the other families, d functions are drawn, because their theorems require it. */
+ * With more than 2^27 buckets these bit ranges overlap, and tags distinguish fewer keys. Results stay right, because
+ * the keys in the records are compared. For the other families, d functions are drawn, because their theorems require
+ * it. */
 #ifndef KITHI_TABLES_CUCKOO_SLOTS_H
 #define KITHI_TABLES_CUCKOO_SLOTS_H
 

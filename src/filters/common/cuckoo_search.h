@@ -25,7 +25,7 @@
  * at most KITHI_WINDOW_ITEMS slots before.) So an add that fails takes less than a millisecond, even if an attacker
  * fills a region completely. A search that was cut off at this bound proves nothing about the slots that it has not
  * seen. plan/fit.h computes how improbable it is that a search is cut off before the filter is at its capacity. Regions
- * with fewer slots than the bound are searched completely.
+ * with fewer places than the queue has space for are searched completely.
  *
  * The memory for the queue and the sets is allocated by the first search and kept in the handle. The queue takes 12
  * bytes per place. Each set is a bitmap of one bit per slot of the region. A region of more than 2^18 slots (only with
@@ -312,9 +312,10 @@ KITHI_INLINE kith_status kithi_search_from(const kithi_cf_layout *layout, kith_f
 }
 
 /* After a general search, sets window_items, the number of items that the next short searches may queue. A general
- * search, except the first, starts when a short search has reached this limit. If the general search examined many
- * places, the limit rises. If it examined few, the short search had filled its queue with repeated entries, as it does
- * among many copies of keys (window_search.h). Then the limit falls, and the next short searches give up sooner. */
+ * search, except the first, starts when a short search has reached this limit (or a code that no key can
+ * have). If the general search examined many places, the limit rises. If it examined few, the short search had filled
+ * its queue with repeated entries, as it does among many copies of keys (window_search.h). Then the limit falls, and
+ * the next short searches give up sooner. */
 static inline void kithi_search_adapt(kithi_search *s) {
     uint64_t most = s->limit < KITHI_WINDOW_ITEMS ? s->limit : KITHI_WINDOW_ITEMS;
     uint64_t items = (uint64_t)KITHI_WINDOW_ITEMS_PER_PLACE * s->examined;

@@ -71,7 +71,8 @@ KITHI_OUTLINE bool kithi_window_find(const kithi_cf_geometry *g, const uint8_t *
                                      const uint32_t roots[KITHI_WINDOW_ROOTS], kithi_window_item *queue, uint64_t limit,
                                      kithi_window_end *end) {
     const uint64_t slot_bits = g->slot_bits, half = g->half;
-    const uint64_t half_bits = half * slot_bits, right_half = half_bits + slot_bits;    /* the bit at which it begins */
+    const uint64_t half_bits = half * slot_bits;
+    const uint64_t right_half = half_bits + slot_bits; /* the bit at which the right half begins */
     const uint64_t first = (UINT64_C(1) << slot_bits) - 1, second = first << slot_bits; /* masks of slots */
     if (limit < KITHI_WINDOW_ROOTS + KITHI_WINDOW_TARGETS)
         return false;
