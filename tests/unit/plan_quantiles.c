@@ -217,7 +217,7 @@ TEST(the_number_of_blocks_is_the_smallest_if_the_quantile_falls_slowly) {
 }
 
 /* Down to the lowest rates that digests of 64 bits allow. With 4 lanes these need 10^8 blocks and more per key. The
- * quantile of so many blocks has rounding errors of about 10^-8, which is more than the share of one block. */
+ * quantile then has rounding errors of about 10^-8, which is more than one block changes it. */
 TEST(the_number_of_blocks_keeps_the_rate_if_nearly_all_blocks_have_no_key) {
     for (uint64_t n = 1; n <= 1000; n *= 10)
         for (double rate = 1e-9; rate >= 100 * 0x1p-64 * (double)n; rate *= 0.1)

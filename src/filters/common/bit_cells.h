@@ -6,9 +6,8 @@
  * filter is full when `count` reaches the capacity, or when more bits are set than the fill limit, which is a
  * parameter. The fill limit stops somebody who chooses keys that set more bits than random keys do: with `capacity`
  * random keys, only one of 10^9 filters exceeds it. A new key that is a false positive does not increase `count`, so
- * more than `capacity` keys may be added before `count` reaches the capacity. A large filter to which so many keys are
- * added often reaches the fill limit first. A key for which has() already returns true changes nothing and is never
- * refused. */
+ * more than `capacity` keys may be added before `count` reaches the capacity. In a large filter, the fill limit is
+ * often reached first. A key for which has() already returns true changes nothing and is never refused. */
 #ifndef KITHI_FILTERS_BIT_CELLS_H
 #define KITHI_FILTERS_BIT_CELLS_H
 

@@ -66,8 +66,8 @@ KITHI_INLINE bool kithi_slices_look(const kith_filter *f, uint64_t digest, kith_
 /* How many digests add_cells, and add_many of bloom, prefetch together; each has several cache lines. (bloom.c has
  * another number for the usual k.) */
 #define KITHI_SLICES_AHEAD 32
-/* How many digests has_many looks up together. There are so many that even after a few rounds those that are left cause
- * as many cache misses at a time as the processor can handle. */
+/* How many digests has_many looks up together. Each round leaves fewer of them. With this number, even those that are
+ * left after a few rounds cause as many cache misses at a time as the processor can handle. */
 #define KITHI_SLICE_GROUP 256
 
 /* A body of at most this many bytes stays in the core's own caches, so a batch neither prefetches nor proceeds in
