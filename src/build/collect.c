@@ -30,7 +30,8 @@
 #define ALLOCATED_FIRST ((size_t)1 << 14) /* digests */
 #define PART_DIGESTS 32768                /* a part, and the memory to find its repeats, fit in cache */
 
-/* `firsts_begin` is large, and used only with `firsts`: to clear it would take a part of the time of a small build. */
+/* Sets all fields to 0 except the last one, `firsts_begin`. That one is set together with `firsts`, and it is so large
+ * that clearing it would take a noticeable part of the time of a small build. */
 static void reset(kithi_collection *c) {
     memset(c, 0, offsetof(kithi_collection, firsts_begin));
 }

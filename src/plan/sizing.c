@@ -139,8 +139,8 @@ double kithi_bloom_quantile(unsigned k, uint64_t slice, uint64_t n, kithi_counts
 
 /* The search for the smallest slice, or number of blocks, whose quantile is at most `rate`. */
 typedef struct search {
-    /* Returns the quantile for a slice of x cells, or for x blocks. Sets *slope to -d log rate / d log x, where `rate`
-     * is the mean rate, or to 0 if that is not known. */
+    /* Returns the quantile for a slice of x cells, or for x blocks. Sets *slope to -d log r / d log x, where r is the
+     * mean rate, or to 0 if that is not known. */
     double (*quantile_at)(const struct search *s, uint64_t x, double *slope);
     unsigned k;          /* for blocks: the number of lanes */
     unsigned lane_cells; /* for blocks only */

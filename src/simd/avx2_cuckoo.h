@@ -73,10 +73,11 @@ KITHI_TARGET_AVX2 KITHI_INLINE void kithi_avx2_cf_locate(const kithi_cf_geometry
                                           _mm256_mul_epu32(fingerprint, kithi_avx2_all(KITHI_SPREAD_B)));
         __m256i sum = _mm256_or_si256(_mm256_srli_epi64(_mm256_mul_epu32(spread, places), 32), one);
         __m256i other = _mm256_sub_epi64(sum, place);
-        /* The result is sum - place or, if that is negative, sum - place + places. A negative number is a large
-         * unsigned one, and places < 2^31, so in both cases the result is the smaller of these two. AVX2 has no minimum
-         * of 64-bit words; that of their 32-bit halves is the same, because both numbers are above -2^31 and below
-         * 2^32. */
+        /* The result is sum - place or, if that is negative, sum - place + places. As unsigned numbers, the result is
+         * always the smaller of the two, because a negative number is then a large one. AVX2 has no minimum of 64-bit
+         * words, but the minimum of each half is the same here, because places < 2^31. If sum - place is not negative,
+         * both numbers are below 2^32, so their upper halves are 0. If it is negative, it is above -2^31: both its
+         * halves are above 2^31, and both halves of the other number are below. */
         other = _mm256_min_epu32(other, _mm256_add_epi64(other, places));
 
         if (type == KITHI_CF_WIDE_BUCKETS && g->place_bits % 8 != 0) {       /* the bucket with the even number first */

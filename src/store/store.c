@@ -27,8 +27,11 @@
 
 #define SYNC_OPERATIONS 1000
 #define SYNC_MS 1000
-#define CHECKPOINT_BYTES (UINT64_C(64) << 20) /* to repeat the operations of a journal of this size takes about 1 s */
-#define CLOSE_BYTES (UINT64_C(4) << 20)       /* for a larger journal more than 50 ms: close makes a checkpoint */
+/* A checkpoint is made when the journal is larger than CHECKPOINT_BYTES; kith_store_close() makes one if it is larger
+ * than CLOSE_BYTES. To repeat the operations of a journal takes about 1 s for the first size, and 50 ms for the
+ * second. */
+#define CHECKPOINT_BYTES (UINT64_C(64) << 20)
+#define CLOSE_BYTES (UINT64_C(4) << 20)
 
 /* ---- opening and closing ---- */
 

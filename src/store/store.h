@@ -53,7 +53,9 @@ struct kith_store {
     kithi_position synced; /* the journal is synced up to here */
     bool in_batch;
     kithi_position batch; /* if in_batch: where the open batch begins */
-    kith_status failure;  /* why a writer is read-only, or why a reader has applied half of a refresh; or KITH_OK */
+    /* KITH_OK, or the failure that made a writer read-only. In a reader: the failure of a refresh that could not be
+     * undone, so that some of the records after now.end are applied. */
+    kith_status failure;
     kith_status checkpoint_status; /* of the last checkpoint that was made because it was due */
     uint64_t cut_bytes;            /* now.tail_bytes when the store was opened; a writer has cut them off */
     uint64_t unsynced_operations;  /* in the journal */

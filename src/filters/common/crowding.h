@@ -30,13 +30,14 @@
  * keys are added, so a filter that is not crowded after all keys were added never was. A build that adds all keys at
  * once or by parts (build/fill.c) therefore makes no looks, but one pass at the end.
  *
- * Cost. Without looks, every add would compare the count with the capacity and, in `blocked`, the fill with the fill
- * limit. With looks, it compares only the count with `next`. This is the count at which the next look is due, or a
- * lower one: neither the capacity nor, in `blocked`, the fill limit can be exceeded before it. So this comparison
- * replaces the others, and an add that does not look takes no additional instruction. Let B be the number of blocks.
- * gap is B/64, at least 128. A look takes about 300 instructions, and every 16th look about 2000 more. A pass over the
- * body takes about 50 instructions per block. Honest keys cause one pass or none before the filter is full. While a
- * filter is attacked, each look may cause a pass.
+ * Cost. Without looks, every add would compare the count with the capacity, and the fill with the fill limit. With
+ * looks, it compares the count with `next`. This is the count at which the next look is due, or a lower one: neither
+ * the capacity nor, in `blocked`, the fill limit can be exceeded before it. So this comparison replaces the one with
+ * the capacity and, in `blocked`, also that of the fill. (In blocked_counting the fill is still compared:
+ * kithi_lanes_can_add_again.) An add that does not look therefore takes no additional instruction. Let B be the number
+ * of blocks. gap is B/64, at least 128. A look takes about 300 instructions, and every 16th look about 2000 more. A
+ * pass over the body takes about 50 instructions per block. Honest keys cause one pass or none before the filter is
+ * full. While a filter is attacked, each look may cause a pass.
  *
  * What the attacker gains. Between two looks, gap keys can be added. One key raises the rate of its block most if it
  * uses the last unused cell of each lane: from (1 - 1/w)^lanes, where w is the number of cells in a lane, to 1. With 8
